@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "doclock/export.h"
+
+namespace doclock {
+
+/// The deepest nesting a body may have.
+inline constexpr int kMaxBodyDepth = 100;
+/// The longest body, as JSON text, in bytes (what MongoDB takes, less room for the lock fields).
+inline constexpr std::size_t kMaxBodyBytes = 16 * 1024 * 1024 - 16 * 1024;
+
+/// A document's body: an immutable JSON object, shared and never copied on its way through the
+/// library. It remembers the form it came in (text from a store, a tree from the user) and makes
+/// the other one once, when somebody asks. Cheap to copy; safe to use from several threads.
+class DOCLOCK_EXPORT Body {
+ public:
+  /// No body.
+  Body() noexcept = default;
+
+  /// Takes a tree. Checks nothing; see CheckBody.
+  static Body FromJson(nlohmann::json tree);
+  /// Takes JSON text that a store kept. It is parsed when json() is first called.
+  static Body FromText(std::string text);
+
+  /// Is there a body?
+  explicit operator bool() const noexcept { return rep_ != nullptr; }
+
+  /// The tree. The reference lives as long as any copy of this body.
+  /// @throws DocumentException when the stored text is not a JSON object.
+  /// @throws std::logic_error when there is no body.
+  [[nodiscard]] const nlohmann::json& json() const;
+
+  /// Compact JSON text. The reference lives as long as any copy of this body.
+  /// @throws DocumentException when a string in it is not valid UTF-8.
+  /// @throws std::logic_error when there is no body.
+  [[nodiscard]] const std::string& text() const;
+
+ private:
+  struct Rep;
+  explicit Body(std::shared_ptr<Rep> rep) noexcept : rep_(std::move(rep)) {}
+  std::shared_ptr<Rep> rep_;
+};
+
+}  // namespace doclock

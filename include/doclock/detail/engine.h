@@ -1,0 +1,197 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "doclock/body.h"
+#include "doclock/errors.h"
+#include "doclock/export.h"
+#include "doclock/filter.h"
+#include "doclock/key.h"
+#include "doclock/lock_options.h"
+#include "doclock/store.h"
+
+/// @file
+/// The one way from the typed facade (templates) into the compiled engine. Not for users.
+
+namespace doclock::detail {
+
+class Engine;
+class Lease;
+class PendingAcquire;
+
+using EnginePtr = std::shared_ptr<Engine>;
+/// One held lock, shared by its handle, the lease keeper and operations under way.
+using LeasePtr = std::shared_ptr<Lease>;
+
+/// An error before it is thrown: "busy" is a result for half of the callers.
+struct DOCLOCK_EXPORT Failure {
+  Errc code = Errc::kUnavailable;
+  std::string message;
+  LockHolder holder;
+  std::optional<std::chrono::milliseconds> remaining;
+  std::optional<std::int64_t> expected, found;
+  std::string index;
+
+  /// Throws the public exception that belongs to `code`.
+  [[noreturn]] void Throw() const;
+  [[nodiscard]] std::exception_ptr AsException() const;
+};
+/// Null means success.
+using FailurePtr = std::unique_ptr<Failure>;
+inline void ThrowIf(const FailurePtr& failure) {
+  if (failure) failure->Throw();
+}
+
+/// A wish for a lock that owns everything it needs.
+struct AcquireSpec {
+  Collection* collection = nullptr;
+  Key key;          ///< Not for AcquireNext.
+  Filter filter;    ///< For AcquireNext only.
+  std::chrono::milliseconds ttl{};
+  Duration wait;
+  std::chrono::milliseconds min_hold{};
+  bool renew = true;
+  OwnerPtr owner;
+  Body insert;
+};
+
+/// Checks the options (std::invalid_argument naming the field) and copies what they point at.
+/// `key` and `insert` are left to the caller.
+DOCLOCK_EXPORT AcquireSpec MakeSpec(const EnginePtr&, Collection&, const LockOptions&,
+                                    Duration repository_ttl);
+
+/// A granted lock. A Grant that is dropped without being moved on gives the lock back.
+struct DOCLOCK_EXPORT Grant {
+  LeasePtr lease;
+  Body body;
+  bool created = false;
+
+  Grant() = default;
+  Grant(Grant&&) noexcept = default;
+  Grant& operator=(Grant&&) noexcept = default;
+  ~Grant();
+};
+
+struct AcquireResult {
+  FailurePtr failure;
+  Grant grant;
+};
+
+/// Blocking. Never throws but for std::bad_alloc and misuse.
+DOCLOCK_EXPORT AcquireResult Acquire(const EnginePtr&, AcquireSpec, std::stop_token);
+DOCLOCK_EXPORT AcquireResult AcquireNext(const EnginePtr&, AcquireSpec, std::stop_token);
+
+/// `done` is called exactly once, on a thread of the engine and never inside the call that started
+/// the operation (likewise for every …Async below). It must be quick and must not block or throw.
+using AcquireDone = std::function<void(AcquireResult)>;
+using AcquireHandle = std::shared_ptr<PendingAcquire>;
+DOCLOCK_EXPORT AcquireHandle AcquireAsync(const EnginePtr&, AcquireSpec, AcquireDone done);
+DOCLOCK_EXPORT AcquireHandle AcquireNextAsync(const EnginePtr&, AcquireSpec, AcquireDone done);
+/// Ends a wait: `done` is called with kCancelled unless it was or is being called anyway. A grant that
+/// comes too late is given back in the background.
+DOCLOCK_EXPORT void CancelAcquire(const AcquireHandle&) noexcept;
+
+/// Writes under the lock. Body none: leave it as it is (kRelease then is a discard).
+/// kLost, kForked, kClosed, kInDoubt: the lock is gone. kConflict, kRefused, kDocument,
+/// kUnavailable: it is still held (until the lease ends).
+/// std::logic_error: the lease was released already.
+using WriteDone = std::function<void(FailurePtr)>;
+DOCLOCK_EXPORT FailurePtr Write(const LeasePtr&, WriteKind, Body);
+DOCLOCK_EXPORT void WriteAsync(const LeasePtr&, WriteKind, Body, WriteDone);
+
+/// What a destructor does: queues the discard, does no I/O, never throws. Null is allowed.
+DOCLOCK_EXPORT void Abandon(LeasePtr) noexcept;
+/// Renews no more; the lock outlives the handle until its lease ends. Blocking: one last renewal tells the store
+/// that the lease alone rules.
+DOCLOCK_EXPORT FailurePtr Detach(const LeasePtr&);
+DOCLOCK_EXPORT void DetachAsync(const LeasePtr&, WriteDone);
+
+DOCLOCK_EXPORT const Key& LeaseKey(const Lease&) noexcept;
+DOCLOCK_EXPORT const Uuid& LeaseLockId(const Lease&) noexcept;
+/// lockVersion at the grant.
+DOCLOCK_EXPORT std::int64_t LeaseFence(const Lease&) noexcept;
+/// lockVersion after the last write.
+DOCLOCK_EXPORT std::int64_t LeaseVersion(const Lease&) noexcept;
+/// Wall time of the grant, for people.
+DOCLOCK_EXPORT std::chrono::system_clock::time_point LeaseTime(const Lease&) noexcept;
+/// The stored body as last known.
+DOCLOCK_EXPORT Body LeaseBody(const Lease&);
+/// Time until the holder must stop; zero once lost or released.
+DOCLOCK_EXPORT std::chrono::nanoseconds LeaseRemaining(const Lease&) noexcept;
+/// Still held, as far as this process can know?
+DOCLOCK_EXPORT bool LeaseHeld(const Lease&) noexcept;
+DOCLOCK_EXPORT std::stop_token LeaseLost(const LeasePtr&);
+
+/// Releases a lock by what an entity carries. nil lock_id: kNotOwner.
+struct ValueRelease {
+  Collection* collection = nullptr;
+  Key key;
+  Uuid lock_id{};
+  std::int64_t version = kAnyVersion;
+  Body fields;
+};
+DOCLOCK_EXPORT FailurePtr ReleaseByValue(const EnginePtr&, ValueRelease);
+DOCLOCK_EXPORT void ReleaseByValueAsync(const EnginePtr&, ValueRelease, WriteDone);
+
+struct ReadResult {
+  FailurePtr failure;  ///< kNotFound when missing.
+  Body body;
+  std::int64_t version = 0;
+  Uuid born{};
+  bool locked = false;
+};
+using ReadDone = std::function<void(ReadResult)>;
+DOCLOCK_EXPORT ReadResult Read(const EnginePtr&, Collection&, const Key&);
+DOCLOCK_EXPORT void ReadAsync(const EnginePtr&, Collection&, Key, ReadDone);
+
+struct SaveSpec {
+  Collection* collection = nullptr;
+  Key key;
+  SaveKind save = SaveKind::kReplace;
+  std::int64_t expected = kAnyVersion;
+  Uuid born{};
+  Body body;
+  Body base;
+};
+struct SaveResult {
+  FailurePtr failure;
+  std::int64_t version = 0;
+  Uuid born{};
+};
+using SaveDone = std::function<void(SaveResult)>;
+DOCLOCK_EXPORT SaveResult Save(const EnginePtr&, SaveSpec);
+DOCLOCK_EXPORT void SaveAsync(const EnginePtr&, SaveSpec, SaveDone);
+
+/// Throws Error. The sink returns false to stop, may throw, and may call the library.
+DOCLOCK_EXPORT void Query(const EnginePtr&, Collection&, const Filter&,
+                          const std::function<bool(QueryRow&&)>& sink);
+struct QueryResult {
+  FailurePtr failure;
+  std::vector<QueryRow> rows;
+};
+DOCLOCK_EXPORT void QueryAsync(const EnginePtr&, Collection&, Filter,
+                               std::function<void(QueryResult)> done);
+
+/// Runs a task where users' callbacks run (for handlers that name no executor).
+DOCLOCK_EXPORT void RunOnNotifier(const EnginePtr&, std::function<void()> task);
+/// The store, for EnsureIndex, Purge and Open.
+DOCLOCK_EXPORT Store& StoreOf(const EnginePtr&) noexcept;
+
+/// Refuses, by name, a body that cannot be stored exactly on every store: not an object, a
+/// top-level name that is empty, holds NUL or '.', begins with '$', is `_id` or a lock field's; NaN or
+/// infinity, binary values, invalid UTF-8 anywhere, names with NUL, depth, size. @throws DocumentException
+DOCLOCK_EXPORT void CheckBody(const nlohmann::json& body, const LockFieldNames& fields);
+/// `base` with the fields in `own` removed and those of `fresh` put in: what T no longer has disappears, what
+/// it never knew stays. Without base: fresh.
+DOCLOCK_EXPORT nlohmann::json MergeBody(const Body& base, const std::vector<std::string>& own,
+                                        nlohmann::json fresh);
+
+}  // namespace doclock::detail

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <limits>
+#include <ratio>
+#include <type_traits>
+
+namespace doclock {
+
+/// A length of time in whole milliseconds that any std::chrono duration converts to.
+///
+/// The conversion rounds up and saturates instead of overflowing: `std::chrono::hours::max()` and
+/// infinities become Duration::Max(). (A plain `std::chrono::milliseconds` member would overflow
+/// in the caller's conversion, before this library could check anything.) A NaN becomes a negative
+/// value, which every option refuses.
+class Duration {
+ public:
+  /// Zero.
+  constexpr Duration() noexcept = default;
+
+  /// Converts, rounding up and saturating. Implicit on purpose: `.wait = 5s` is what users write.
+  template <class Rep, class Period>
+  constexpr Duration(std::chrono::duration<Rep, Period> d) noexcept  // NOLINT(google-explicit-constructor)
+      : count_(Saturate(d)) {}
+
+  /// The longest length there is; as a wait it means "for ever".
+  static constexpr Duration Max() noexcept {
+    Duration d;
+    d.count_ = std::numeric_limits<std::int64_t>::max();
+    return d;
+  }
+
+  /// Whole milliseconds.
+  [[nodiscard]] constexpr std::int64_t count() const noexcept { return count_; }
+
+  /// The same length as a std::chrono duration. Safe for every value.
+  [[nodiscard]] constexpr std::chrono::milliseconds ms() const noexcept {
+    return std::chrono::milliseconds{count_};
+  }
+
+  /// Orders by length.
+  friend constexpr auto operator<=>(const Duration&, const Duration&) noexcept = default;
+
+ private:
+  template <class Rep, class Period>
+  static constexpr std::int64_t Saturate(std::chrono::duration<Rep, Period> d) noexcept {
+    constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+    constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
+    using ToMs = std::ratio_divide<Period, std::milli>;
+    if constexpr (std::is_floating_point_v<Rep>) {
+      const long double v = static_cast<long double>(d.count()) * ToMs::num / ToMs::den;
+      if (!(v == v)) return -1;
+      if (v >= 9.2e18L) return kMax;
+      if (v <= -9.2e18L) return kMin;
+      const auto whole = static_cast<std::int64_t>(v);
+      return static_cast<long double>(whole) < v ? whole + 1 : whole;
+    } else {
+      const auto n = static_cast<std::int64_t>(d.count());
+      if (n > kMax / ToMs::num) return kMax;
+      if (n < kMin / ToMs::num) return kMin;
+      const std::int64_t scaled = n * ToMs::num;
+      return scaled / ToMs::den + (scaled % ToMs::den > 0 ? 1 : 0);
+    }
+  }
+
+  std::int64_t count_ = 0;
+};
+
+/// As `LockOptions::wait`: wait until the lock is granted or the wait is stopped.
+inline constexpr Duration kForever = Duration::Max();
+
+}  // namespace doclock

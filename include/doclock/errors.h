@@ -1,0 +1,145 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include "doclock/export.h"
+
+namespace doclock {
+
+/// What went wrong, for code that branches. Values are stable.
+enum class Errc {
+  kBusy = 1,        ///< Somebody else holds the lock; nothing was changed.
+  kTimedOut = 2,    ///< `wait` ran out while somebody else held the lock.
+  kCancelled = 3,   ///< The wait was stopped by a stop token, Asio cancellation or closing.
+  kLost = 4,        ///< The lease ended, or the lock was broken or its document erased.
+  kNotOwner = 5,    ///< A release by value of a lock that is not, or no longer, the entity's.
+  kConflict = 6,    ///< The document is at another version, exists already, or a unique index refused.
+  kNotFound = 7,    ///< There is no such document.
+  kDocument = 8,    ///< The body cannot be read as T, or cannot be stored as it is.
+  kMalformed = 9,   ///< The stored lock fields are not what this library writes.
+  kUnavailable = 10,///< The store could not be reached or was busy; trying again may help.
+  kRefused = 11,    ///< The store refused the operation; trying again will not help.
+  kInDoubt = 12,    ///< The write may or may not have happened.
+  kClosed = 13,     ///< The LockManager is closed.
+  kForked = 14,     ///< The handle belongs to the parent process.
+};
+
+/// The category of Errc.
+DOCLOCK_EXPORT const std::error_category& ErrorCategory() noexcept;
+/// Makes `std::error_code` from Errc (found by ADL).
+DOCLOCK_EXPORT std::error_code make_error_code(Errc code) noexcept;
+
+}  // namespace doclock
+
+/// Lets Errc convert to std::error_code.
+template <>
+struct std::is_error_code_enum<doclock::Errc> : std::true_type {};
+
+namespace doclock {
+
+/// Who holds a lock, as far as the store knows. For people and logs; never used in decisions.
+struct LockHolder {
+  std::string name;        ///< `LockOptions::owner`, or the manager's default.
+  std::string host;        ///< Machine name.
+  std::int64_t pid = 0;    ///< Process id on that machine.
+
+  /// "name (host:pid)", or "unknown".
+  [[nodiscard]] DOCLOCK_EXPORT std::string ToString() const;
+};
+
+/// Base of everything this library throws at run time. Texts name collection and key; never a
+/// body, a lock id, or a store's URL.
+class DOCLOCK_EXPORT Error : public std::system_error {
+ public:
+  /// Code and text.
+  Error(Errc code, const std::string& what);
+  Error(const Error&) = default;
+  Error& operator=(const Error&) = default;
+  ~Error() override;
+  /// The code as the enumeration.
+  [[nodiscard]] Errc errc() const noexcept { return static_cast<Errc>(code().value()); }
+};
+
+/// A lock was not granted (kBusy, kTimedOut, kCancelled), or is not held any more (kLost,
+/// kNotOwner, kForked). Nothing was written.
+class DOCLOCK_EXPORT LockException : public Error {
+ public:
+  /// Code and text, and what the store said of the holder.
+  LockException(Errc code, const std::string& what, LockHolder holder = {},
+                std::optional<std::chrono::milliseconds> remaining = std::nullopt);
+  ~LockException() override;
+  /// Who holds the lock; empty when unknown.
+  [[nodiscard]] const LockHolder& holder() const noexcept { return holder_; }
+  /// What was left of the holder's lease when the store looked; empty when unknown. The holder
+  /// may renew it.
+  [[nodiscard]] std::optional<std::chrono::milliseconds> remaining() const noexcept {
+    return remaining_;
+  }
+
+ private:
+  LockHolder holder_;
+  std::optional<std::chrono::milliseconds> remaining_;
+};
+
+/// An optimistic write met another version, an insert met an existing document, or a unique index
+/// other than the key's refused the write. Nothing was written.
+class DOCLOCK_EXPORT ConflictException : public Error {
+ public:
+  /// Text, versions where known, and the index where one refused.
+  ConflictException(const std::string& what, std::optional<std::int64_t> expected,
+                    std::optional<std::int64_t> found, std::string index = {});
+  ~ConflictException() override;
+  /// The version the caller had.
+  [[nodiscard]] std::optional<std::int64_t> expected() const noexcept { return expected_; }
+  /// The version the store has.
+  [[nodiscard]] std::optional<std::int64_t> found() const noexcept { return found_; }
+  /// The unique index that refused; empty when the version did.
+  [[nodiscard]] const std::string& index() const noexcept { return index_; }
+
+ private:
+  std::optional<std::int64_t> expected_, found_;
+  std::string index_;
+};
+
+/// There is no such document.
+class DOCLOCK_EXPORT NotFoundException : public Error {
+ public:
+  /// Text.
+  explicit NotFoundException(const std::string& what);
+  ~NotFoundException() override;
+};
+
+/// A body that T cannot read or that cannot be stored exactly (not an object, invalid UTF-8, NaN,
+/// too deep, too large, a refused name). The document is unlocked and unchanged after a failed
+/// Lock; after a failed release the lock is still held.
+class DOCLOCK_EXPORT DocumentException : public Error {
+ public:
+  /// Text.
+  explicit DocumentException(const std::string& what);
+  ~DocumentException() override;
+};
+
+/// The store failed (kUnavailable, kRefused, kMalformed, kClosed).
+class DOCLOCK_EXPORT StoreException : public Error {
+ public:
+  /// Code and text.
+  StoreException(Errc code, const std::string& what);
+  ~StoreException() override;
+  /// May the same call succeed later, with nothing else changed?
+  [[nodiscard]] bool transient() const noexcept { return errc() == Errc::kUnavailable; }
+};
+
+/// The reply was lost and what happened could not be found out: the write may or may not have
+/// happened. Never treat it as either.
+class DOCLOCK_EXPORT InDoubtException : public StoreException {
+ public:
+  /// Text.
+  explicit InDoubtException(const std::string& what);
+  ~InDoubtException() override;
+};
+
+}  // namespace doclock

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+
+#include "doclock/export.h"
+#include "doclock/options.h"
+#include "doclock/store.h"
+
+namespace doclock {
+
+namespace detail {
+class Engine;
+}
+
+/// Everything that locks on one store share: worker threads, renewals, waiting callers. Make one
+/// per store and process, early; a LockingRepository keeps a copy.
+///
+/// A cheap handle: copies share one engine, and the last one to go closes it. Thread-safe.
+class DOCLOCK_EXPORT LockManager {
+ public:
+  /// Starts the engine. @throws std::invalid_argument naming the bad option, or for a null store.
+  explicit LockManager(std::shared_ptr<Store> store, ManagerOptions options = {});
+  /// Another handle on the same engine.
+  LockManager(const LockManager&);
+  /// Another handle on the same engine.
+  LockManager& operator=(const LockManager&);
+  LockManager(LockManager&&) noexcept;
+  LockManager& operator=(LockManager&&) noexcept;
+  /// Closes the engine if this is the last handle; see Close.
+  ~LockManager();
+
+  /// Ends every wait (kCancelled), gives background releases `drain_timeout` to finish, and joins
+  /// the threads. Locks still held are renewed no more and say lost(); their leases end by
+  /// themselves. Later calls fail with kClosed. Idempotent, thread-safe, never throws. Called on
+  /// one of the engine's own threads (a callback) it returns before that thread has ended.
+  void Close() noexcept;
+
+  /// The store.
+  [[nodiscard]] const std::shared_ptr<Store>& store() const noexcept;
+
+  /// For the library's own templates.
+  [[nodiscard]] const std::shared_ptr<detail::Engine>& engine() const noexcept;
+
+ private:
+  class Owner;
+  std::shared_ptr<Owner> owner_;
+};
+
+}  // namespace doclock

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <chrono>
+#include <string_view>
+
+#include "doclock/errors.h"
+#include "doclock/export.h"
+#include "doclock/key.h"
+
+namespace doclock {
+
+/// One document, as an Observer sees it. Valid during the call only.
+struct LockEvent {
+  std::string_view collection;  ///< Where.
+  const Key& key;               ///< Which.
+};
+
+/// Told what happens to locks: for metrics and logs. Override what you need.
+///
+/// Calls come one at a time, in order per lock, on the manager's notifier thread: never on a
+/// thread that renews leases, so a slow observer delays other observers' calls and `lost()`
+/// callbacks only. It may call back into the library, but must not destroy the last LockManager.
+/// Exceptions are swallowed. No event carries a lock id, a body or a store's URL.
+class DOCLOCK_EXPORT Observer {
+ public:
+  Observer() = default;
+  Observer(const Observer&) = delete;
+  Observer& operator=(const Observer&) = delete;
+  virtual ~Observer();
+
+  /// A lock was granted after `waited`. `handed_over`: directly from a holder in this process.
+  virtual void OnGranted(const LockEvent&, std::chrono::nanoseconds waited, bool handed_over);
+  /// A caller was told that the lock is busy, or its wait ended (code: kBusy, kTimedOut, kCancelled).
+  virtual void OnBusy(const LockEvent&, Errc code, const LockHolder& holder);
+  /// A lease was renewed.
+  virtual void OnRenewed(const LockEvent&);
+  /// A renewal failed; the lease still has `remaining`, and renewing goes on.
+  virtual void OnRenewalFailing(const LockEvent&, std::chrono::nanoseconds remaining);
+  /// A lease was lost.
+  virtual void OnLost(const LockEvent&);
+  /// A lock was released after `held`.
+  virtual void OnReleased(const LockEvent&, std::chrono::nanoseconds held);
+  /// A handle was destroyed without Release(): unlocked, its changes not written.
+  virtual void OnDiscarded(const LockEvent&, std::chrono::nanoseconds held);
+  /// The outcome of a write could not be found out.
+  virtual void OnInDoubt(const LockEvent&);
+};
+
+}  // namespace doclock

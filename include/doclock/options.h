@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "doclock/duration.h"
+#include "doclock/lock_options.h"
+
+namespace doclock {
+
+class Observer;
+class Runtime;
+
+/// How a LockManager works. Checked at construction: std::invalid_argument names the field.
+struct ManagerOptions {
+  /// For people: who takes locks, unless LockOptions::owner says otherwise. At most 256 bytes.
+  /// Empty: the program's name.
+  std::string owner = {};
+  /// Told what happens; may be null. See Observer for threads.
+  std::shared_ptr<Observer> observer = nullptr;
+  /// The bound on one call of the store, at least 10 ms. When it runs out the call fails
+  /// (kUnavailable, or kInDoubt if something was sent).
+  Duration call_budget = std::chrono::seconds(10);
+  /// A waiter looks again after a random time between `poll_min` and `poll_max`, whether or not
+  /// the store gave a hint that the lock is free. At least 1 ms; min <= max.
+  Duration poll_min = std::chrono::milliseconds(200);
+  /// See poll_min.
+  Duration poll_max = std::chrono::milliseconds(1000);
+  /// How long closing waits for background releases, at most. Up to one minute.
+  Duration drain_timeout = std::chrono::seconds(2);
+  /// Hand-overs between waiters of this process in a row before other processes get a chance.
+  /// 1 to 1000.
+  int max_handovers = 16;
+  /// For tests: where time and threads come from; null means the real ones.
+  std::shared_ptr<Runtime> runtime = nullptr;
+};
+
+/// What the lock's fields are called where they live inside the document (MongoDB). On every
+/// store a body may not use these names at its top level.
+/// Each is 1 to 64 characters of [A-Za-z_][A-Za-z0-9_]*, and all differ.
+struct LockFieldNames {
+  std::string id = "lockId";              ///< The grant's id, or null.
+  std::string time = "lockTime";          ///< Server time of the last grant or renewal.
+  std::string ttl = "lockTtl";            ///< Length of the lease, ms.
+  std::string version = "lockVersion";    ///< Rises by one with each grant and write.
+  std::string born = "lockBorn";          ///< Tells an erased document from its next life.
+  std::string owner = "lockOwner";        ///< Who, for people.
+  std::string released = "lockReleased";  ///< The last finished release.
+  std::string closed = "lockClosed";      ///< Until when min_hold keeps the lock closed.
+  /// Compares names.
+  friend bool operator==(const LockFieldNames&, const LockFieldNames&) = default;
+};
+
+/// How a LockingRepository works. Checked at construction: std::invalid_argument names the field.
+struct RepositoryOptions {
+  /// The lease of locks that name none, kMinTtl to kMaxTtl.
+  Duration ttl = std::chrono::seconds(30);
+  /// Update() tries this many optimistic saves before it takes the lock. 0 to 1000.
+  int update_retries = 5;
+  /// How long Update() waits for the lock once it takes it.
+  Duration update_wait = std::chrono::seconds(30);
+  /// Names of the lock's fields; null means EntityTraits' (or the default) names.
+  std::shared_ptr<const LockFieldNames> lock_fields = nullptr;
+};
+
+}  // namespace doclock

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+
+#include "doclock/clock.h"
+#include "doclock/duration.h"
+#include "doclock/export.h"
+#include "doclock/store.h"
+
+namespace doclock {
+
+/// When SQLite waits for the disk (PRAGMA synchronous).
+enum class SqliteSync : std::uint8_t {
+  kFull,    ///< Every commit survives power loss. The default.
+  kNormal,  ///< The last commits may be undone by power loss (a version may then be given out twice); safe against crashes of processes.
+  kOff,     ///< For tests and benchmarks.
+};
+
+/// How a SQLite store works. Checked by OpenSqliteStore: std::invalid_argument names the field.
+struct SqliteStoreOptions {
+  /// Durability.
+  SqliteSync sync = SqliteSync::kFull;
+  /// Make the file when it is missing (the default).
+  bool create = true;
+  /// Refuse network and shared-folder file systems by name (the default); SQLite's locks cannot be relied on there.
+  bool local_only = true;
+  /// How long a call waits for a foreign writer that holds the file, at most. 1 ms to one minute.
+  Duration busy_timeout = std::chrono::seconds(5);
+  /// Most pages the database may have (PRAGMA max_page_count); 0: SQLite's own limit.
+  std::int64_t max_pages = 0;
+  /// For tests: where it reads the time from; null means the real clock.
+  std::shared_ptr<const Clock> clock = nullptr;
+};
+
+/// Opens a SQLite file as a store for any number of threads and of processes on one machine. The
+/// file may hold the user's own tables: all of ours begin with `doclock_`. Beside
+/// it, besides SQLite's own files, stands `<file>-doclock` (the gate).
+///
+/// @throws StoreException naming the path and what is wrong with it (a directory, not a database,
+/// no permission, a newer schema, a network file system).
+DOCLOCK_EXPORT std::shared_ptr<Store> OpenSqliteStore(const std::filesystem::path& file,
+                                                      SqliteStoreOptions options = {});
+
+}  // namespace doclock

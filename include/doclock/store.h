@@ -1,0 +1,323 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "doclock/body.h"
+#include "doclock/clock.h"
+#include "doclock/errors.h"
+#include "doclock/export.h"
+#include "doclock/filter.h"
+#include "doclock/key.h"
+#include "doclock/options.h"
+#include "doclock/uuid.h"
+
+/// @file
+/// The port between the engine and a database. Users open a store and hand it to a LockManager;
+/// those who add a database implement Store and run the conformance suite against it.
+
+namespace doclock {
+
+/// A collection as its store knows it. Made by Store::Open; lives as long as its store.
+class DOCLOCK_EXPORT Collection {
+ public:
+  Collection(std::string name, LockFieldNames fields, std::chrono::milliseconds default_ttl);
+  Collection(const Collection&) = delete;
+  Collection& operator=(const Collection&) = delete;
+  virtual ~Collection();
+  /// Its name.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// What the lock's fields are called.
+  [[nodiscard]] const LockFieldNames& fields() const noexcept { return fields_; }
+  /// The lease of stored locks that name none.
+  [[nodiscard]] std::chrono::milliseconds default_ttl() const noexcept { return default_ttl_; }
+
+ private:
+  std::string name_;
+  LockFieldNames fields_;
+  std::chrono::milliseconds default_ttl_;
+};
+
+/// How an operation ended.
+enum class OpStatus : std::uint8_t {
+  kPending,   ///< Not executed; a store never leaves this.
+  kDone,      ///< Granted, renewed, written, found.
+  kBusy,      ///< A live lock of somebody else (detail: holder, remaining).
+  kMissing,   ///< No such document.
+  kConflict,  ///< Another version, an existing document, or a unique index (detail).
+  kLost,      ///< The lock named in the request does not hold the document.
+  kFailed,    ///< The store failed and nothing was written (detail: code, message).
+  kInDoubt,   ///< The write may or may not have happened (detail: message).
+};
+
+/// What is worth telling when an operation did not end in kDone.
+struct OpDetail {
+  Errc code = Errc::kUnavailable;                      ///< With kFailed: which.
+  std::string message;                                 ///< With kFailed, kInDoubt: why.
+  LockHolder holder;                                   ///< With kBusy: who, where known.
+  std::optional<std::chrono::milliseconds> remaining;  ///< With kBusy: of the holder's lease.
+  std::optional<std::int64_t> found_version;           ///< With kConflict: the stored version.
+  std::string index;                                   ///< With kConflict: the index that refused.
+};
+
+/// Which operation a StoreOp is.
+enum class OpKind : std::uint8_t { kAcquire, kRenew, kWrite, kSave, kRead };
+
+/// One operation on one document; the base of the five kinds below. The caller fills in the
+/// request, the store the result. `collection` and `key` must outlive the call.
+struct StoreOp {
+  OpKind kind;                         ///< Which derived type this is.
+  OpStatus status = OpStatus::kPending;  ///< Result.
+  Collection* collection;              ///< Where; opened by the same store.
+  const Key* key;                      ///< Which document.
+  std::size_t hash;                    ///< key->Hash().
+  std::unique_ptr<OpDetail> detail;    ///< Result; may stay null.
+
+  /// Sets a failure.
+  void Fail(Errc code, std::string message) {
+    status = OpStatus::kFailed;
+    detail = std::make_unique<OpDetail>();
+    detail->code = code;
+    detail->message = std::move(message);
+  }
+  /// Sets kInDoubt.
+  void Doubt(std::string message) {
+    status = OpStatus::kInDoubt;
+    detail = std::make_unique<OpDetail>();
+    detail->code = Errc::kInDoubt;
+    detail->message = std::move(message);
+  }
+
+ protected:
+  StoreOp(OpKind k, Collection& c, const Key& document) noexcept
+      : kind(k), collection(&c), key(&document), hash(document.Hash()) {}
+  StoreOp(OpKind k, Collection& c, const Key& document, std::size_t key_hash) noexcept
+      : kind(k), collection(&c), key(&document), hash(key_hash) {}
+  ~StoreOp() = default;
+  StoreOp(StoreOp&&) = default;
+  StoreOp& operator=(StoreOp&&) = default;
+};
+
+/// Shared, immutable: who takes a lock.
+using OwnerPtr = std::shared_ptr<const LockHolder>;
+
+/// A lock to be granted: the request half of an acquire and of a hand-over.
+struct GrantRequest {
+  Uuid lock_id{};                      ///< Fresh per attempt.
+  std::chrono::milliseconds ttl{};     ///< Length of the lease.
+  OwnerPtr owner;                      ///< For people; may be null.
+  /// Nobody is granted this lock until so long after this grant, by the store's clock, released or
+  /// not, holder alive or not. Kept beside the lock; a release leaves it.
+  std::chrono::milliseconds min_hold{};
+  /// The lease alone decides, even if this process dies: for locks that outlive their handle
+  /// (stores without a way to see a dead process ignore it).
+  bool detached = false;
+};
+
+/// Take the lock. kDone (granted), kBusy, kMissing (and no `insert`), kConflict (a unique index
+/// refused the insert), kFailed (kMalformed: nothing was granted), kInDoubt.
+struct AcquireOp : StoreOp {
+  AcquireOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kAcquire, c, k) {}
+  GrantRequest grant;  ///< Request.
+  Body insert;         ///< Request: the body of a missing document; none: it must exist.
+
+  std::int64_t version = 0;  ///< Result: lockVersion after the grant; the fence.
+  Uuid born{};               ///< Result: the document's incarnation.
+  Body body;                 ///< Result: the stored body (`insert` itself when created).
+  bool created = false;      ///< Result: the document was made by this call.
+  bool took_over = false;    ///< Result: an expired or dead holder's lock was taken.
+};
+
+/// Make the lease start anew, by the store's clock. kDone, kLost (not held by lock_id, or expired:
+/// a renewal never revives), kMissing, kFailed, kInDoubt.
+struct RenewOp : StoreOp {
+  RenewOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kRenew, c, k) {}
+  RenewOp(Collection& c, const Key& k, std::size_t key_hash) noexcept
+      : StoreOp(OpKind::kRenew, c, k, key_hash) {}
+  Uuid lock_id{};                   ///< Request.
+  std::chrono::milliseconds ttl{};  ///< Request.
+  bool detached = false;            ///< Request: see GrantRequest.
+};
+
+/// What a WriteOp does.
+enum class WriteKind : std::uint8_t {
+  kCheckpoint,  ///< Write the body and start the lease anew; keep the lock.
+  kRelease,     ///< Write the body (if any) and clear the lock.
+  kErase,       ///< Delete document and lock.
+};
+
+/// Version of a WriteOp that the writer does not know (a release by value).
+inline constexpr std::int64_t kAnyVersion = -1;
+
+/// Write under the lock. Matches on lock_id and version, never on time. kDone, kLost, kMissing,
+/// kConflict (a unique index), kFailed (nothing written, still locked), kInDoubt.
+struct WriteOp : StoreOp {
+  WriteOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kWrite, c, k) {}
+  WriteKind write = WriteKind::kRelease;       ///< Request.
+  Uuid lock_id{};                              ///< Request.
+  std::int64_t expected = kAnyVersion;         ///< Request: the version last known.
+  Body body;                                   ///< Request: the new body; none: untouched.
+  Body base;                                   ///< Request: the body last known, for stores that send differences.
+  bool merge = false;                          ///< Request: `body` holds some fields; the rest stays.
+  std::chrono::milliseconds ttl{};             ///< Request: kCheckpoint's new lease.
+  bool renewed = true;                         ///< Request: may the lock have been renewed? (a hint for stores)
+  const GrantRequest* next = nullptr;          ///< Request: kRelease hands over to this grant.
+
+  std::int64_t version = 0;  ///< Result: after the write.
+};
+
+/// What a SaveOp does.
+enum class SaveKind : std::uint8_t {
+  kInsert,   ///< The document must not exist.
+  kReplace,  ///< The document must be at `expected` of `born`.
+  kErase,    ///< Delete; at `expected` of `born` unless that is kAnyVersion.
+};
+
+/// Write without holding the lock. A live lock is kBusy; an expired or dead one is cleared in the
+/// same write, which ends its holder's right to write. kDone, kBusy, kMissing, kConflict, kFailed,
+/// kInDoubt.
+struct SaveOp : StoreOp {
+  SaveOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kSave, c, k) {}
+  SaveKind save = SaveKind::kReplace;   ///< Request.
+  std::int64_t expected = kAnyVersion;  ///< Request.
+  Uuid born{};                          ///< Request for kReplace and kErase; result of kInsert.
+  Uuid write_id{};                      ///< Request: fresh; kept in lockReleased, so that doubt can be settled.
+  Body body;                            ///< Request.
+  Body base;                            ///< Request: the body last known, for stores that send differences.
+
+  std::int64_t version = 0;  ///< Result: after the write.
+};
+
+/// Look. kDone, kMissing, kFailed. Sees everything acknowledged before it was sent (linearizable).
+struct ReadOp : StoreOp {
+  ReadOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kRead, c, k) {}
+
+  Body body;                 ///< Result.
+  std::int64_t version = 0;  ///< Result: 0 for documents never locked or saved through this library.
+  Uuid born{};               ///< Result.
+  Uuid lock_id{};            ///< Result: nil when nobody holds it (an expired id is still shown).
+  Uuid released{};           ///< Result: lock or write id of the last finished release, save or break.
+  bool locked = false;       ///< Result: a live lock?
+  LockHolder holder;         ///< Result: of a lock.
+  std::chrono::milliseconds remaining{};  ///< Result: of a live lock.
+};
+
+/// One document of a query.
+struct QueryRow {
+  Key key;                   ///< Which.
+  Body body;                 ///< Its body.
+  std::int64_t version = 0;  ///< Its version.
+  Uuid born{};               ///< Its incarnation.
+  bool locked = false;       ///< A live lock?
+};
+
+/// An index to have (Store::EnsureIndex): fields as in Filter.
+struct IndexSpec {
+  std::vector<std::string> fields;  ///< First the ones compared for equality, then the order.
+  bool unique = false;              ///< No two documents may have the same values.
+};
+
+/// What a store is like. Constant over its life.
+struct StoreTraits {
+  /// How many Execute calls may run at once to any purpose.
+  int lanes = 1;
+  /// Most operations per Execute.
+  std::size_t max_batch = 128;
+  /// Execute never blocks and takes calls from any number of threads: no batching needed.
+  bool immediate = false;
+  /// A lone blocking caller may run Execute on its own thread.
+  bool inline_callers = true;
+  /// Other processes may use the same documents.
+  bool shared = true;
+  /// What the clocks involved may differ by during one lease; a holder gives up this much early.
+  std::chrono::nanoseconds clock_margin = std::chrono::milliseconds(1);
+};
+
+/// A subscription. Destroying it ends it; no hint is under way or comes afterwards.
+class DOCLOCK_EXPORT Subscription {
+ public:
+  Subscription() = default;
+  Subscription(const Subscription&) = delete;
+  Subscription& operator=(const Subscription&) = delete;
+  virtual ~Subscription();
+};
+
+/// For administration and tests: an act on a lock by somebody who does not hold it.
+enum class Intervention : std::uint8_t {
+  kExpire,  ///< The lease is over now, untaken.
+  kBreak,   ///< The lock is cleared; marked in lockReleased, version + 1.
+  kSteal,   ///< A stranger takes it now, with a lease of 30 s.
+};
+
+/// A database, as the engine sees it: semantic, blocking, thread-safe, batch-first. It knows
+/// nothing of waiting, of threads or of T.
+///
+/// Nothing here throws for what happens to an operation: that is its result. Functions other than
+/// Execute throw Error.
+class DOCLOCK_EXPORT Store {
+ public:
+  Store() = default;
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+  virtual ~Store();
+
+  /// What it is like.
+  [[nodiscard]] virtual StoreTraits traits() const noexcept = 0;
+
+  /// Opens (and on first use makes) a collection. The same name gives the same object; another
+  /// choice of field names or ttl for a name already open is std::invalid_argument.
+  /// @throws std::invalid_argument for a bad name: 1 to 64 characters of [A-Za-z0-9_.-], not
+  /// starting with '.' or '-'. @throws StoreException
+  virtual std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
+                                           std::chrono::milliseconds default_ttl) = 0;
+
+  /// An open collection by its name, or null.
+  [[nodiscard]] virtual std::shared_ptr<Collection> Find(const std::string& name) const = 0;
+
+  /// Executes a batch of operations on different documents, in any order, each with its own
+  /// result. Returns within about `budget`. Never throws for an operation's sake; whatever it
+  /// does throw (out of memory) leaves the rest of the batch in doubt.
+  virtual void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) = 0;
+
+  /// Shows the documents that match to `sink`, in the filter's order, until it returns false. The
+  /// sink may not call the store.
+  virtual void Query(Collection& collection, const Filter& filter,
+                     const std::function<bool(QueryRow&&)>& sink,
+                     std::chrono::milliseconds budget) = 0;
+
+  /// Takes the lock of the first free document that matches, in the filter's order. `op.key` is
+  /// ignored on the way in and points at `key` afterwards. kMissing: none is free. Live locks are
+  /// skipped.
+  virtual void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
+                           std::chrono::milliseconds budget) = 0;
+
+  /// Makes an index exist. Never needed for correctness.
+  virtual void EnsureIndex(Collection& collection, const IndexSpec& index) = 0;
+
+  /// Clears the lock fields of expired locks; never those of a live one, and never the version.
+  /// Returns how many. At most `limit` per call.
+  virtual std::int64_t Purge(Collection& collection, std::int64_t limit,
+                             std::chrono::milliseconds budget) = 0;
+
+  /// Calls `hint` when a lock of this collection may have become free, with its key's hash or
+  /// with nothing when any may have. Hints may be missing, late or needless. Called on a thread of the
+  /// store's; must return soon and may not call the store. Null: this store has no hints.
+  virtual std::unique_ptr<Subscription> Watch(
+      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) = 0;
+
+  /// Might another process be waiting for locks of this collection right now? A cheap guess.
+  [[nodiscard]] virtual bool OthersMayWait(Collection& collection) const noexcept = 0;
+
+  /// See Intervention. @throws NotFoundException, LockException (kNotOwner: nobody holds it),
+  /// StoreException
+  virtual void Intervene(Collection& collection, const Key& key, Intervention what) = 0;
+};
+
+}  // namespace doclock

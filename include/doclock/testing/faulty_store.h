@@ -1,0 +1,78 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "doclock/duration.h"
+#include "doclock/export.h"
+#include "doclock/store.h"
+
+namespace doclock::testing {
+
+/// Something that goes wrong with one operation.
+struct Fault {
+  /// How.
+  enum class Kind {
+    kErrorBefore,      ///< kFailed (kUnavailable), without effect.
+    kRefused,          ///< kFailed (kRefused), without effect.
+    kLostBefore,       ///< The request never arrives: kInDoubt, without effect.
+    kLostAfter,        ///< The reply is lost: kInDoubt, with effect.
+    kLate,             ///< kInDoubt now; the effect comes when ReleaseLate() is called.
+    kThrow,            ///< Execute throws std::bad_alloc before any effect.
+  };
+  Kind kind = Kind::kErrorBefore;  ///< How.
+  std::optional<OpKind> op;        ///< Only with operations of this kind; none: any.
+  std::optional<Key> key;          ///< Only with this document; none: any.
+  int skip = 0;                    ///< Let so many matching operations through first.
+  int times = 1;                   ///< Strike so often, then no more. INT_MAX: always.
+};
+
+/// A store that goes wrong on request: wraps another one. Thread-safe.
+class DOCLOCK_EXPORT FaultyStore : public Store {
+ public:
+  /// Wraps `inner`.
+  explicit FaultyStore(std::shared_ptr<Store> inner);
+  ~FaultyStore() override;
+
+  /// Adds a fault. The first one that matches an operation strikes.
+  void Inject(Fault fault);
+  /// Forgets all faults that have not struck.
+  void Heal();
+  /// Lets the operations held back by kLate have their effect now, in order; returns how many.
+  int ReleaseLate();
+  /// How many operations of a kind were executed since the last Reset, faulty ones included.
+  [[nodiscard]] int Count(OpKind kind) const;
+  /// How many Execute calls since the last Reset.
+  [[nodiscard]] int Calls() const;
+  /// Sets the counters to zero.
+  void Reset();
+  /// Runs before each Execute, on its thread (to look, or to move a ManualClock). Empty: nothing.
+  void OnExecute(std::function<void(std::span<StoreOp* const>)> hook);
+  /// Without hints, waiters poll. Default: the inner store's.
+  void DropHints(bool drop);
+
+  StoreTraits traits() const noexcept override;
+  std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
+                                   std::chrono::milliseconds default_ttl) override;
+  std::shared_ptr<Collection> Find(const std::string& name) const override;
+  void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override;
+  void Query(Collection& collection, const Filter& filter,
+             const std::function<bool(QueryRow&&)>& sink,
+             std::chrono::milliseconds budget) override;
+  void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
+                   std::chrono::milliseconds budget) override;
+  void EnsureIndex(Collection& collection, const IndexSpec& index) override;
+  std::int64_t Purge(Collection& collection, std::int64_t limit,
+                     std::chrono::milliseconds budget) override;
+  std::unique_ptr<Subscription> Watch(
+      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override;
+  bool OthersMayWait(Collection& collection) const noexcept override;
+  void Intervene(Collection& collection, const Key& key, Intervention what) override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace doclock::testing
