@@ -1,0 +1,93 @@
+# Install rules: libraries and headers, a CMake package with one component per library, and one pkg-config file each.
+# Everything finds its neighbours relative to itself, so that an installed tree can be moved.
+
+include(CMakePackageConfigHelpers)
+
+set(doclock_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/doclock")
+set(doclock_pkgconfig_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+# What a .pc file calls the prefix.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+  set(doclock_pc_prefix "${CMAKE_INSTALL_PREFIX}")
+else()
+  file(RELATIVE_PATH up "/prefix/${doclock_pkgconfig_dir}" "/prefix")
+  string(REGEX REPLACE "/$" "" up "${up}")
+  set(doclock_pc_prefix "\${pcfiledir}/${up}")
+endif()
+foreach(dir IN ITEMS LIBDIR INCLUDEDIR)
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_${dir}}")
+    set(doclock_pc_${dir} "${CMAKE_INSTALL_${dir}}")
+  else()
+    set(doclock_pc_${dir} "\${prefix}/${CMAKE_INSTALL_${dir}}")
+  endif()
+endforeach()
+
+# doclock_install_component(<component> DESCRIPTION <text> [REQUIRES ...] [REQUIRES_PRIVATE ...] [LIBS_PRIVATE ...])
+# A .pc file's "private" parts are for `pkg-config --static`.
+function(doclock_install_component component)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESCRIPTION" "REQUIRES;REQUIRES_PRIVATE;LIBS_PRIVATE")
+  doclock_library_name(${component} library)
+  install(
+    TARGETS ${library}
+    EXPORT doclock-${component}-targets
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
+    FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(
+    EXPORT doclock-${component}-targets
+    NAMESPACE doclock::
+    DESTINATION "${doclock_cmake_dir}")
+
+  set(pc_name "doclock-${component}")
+  if(component STREQUAL "doclock")
+    set(pc_name doclock)
+  endif()
+  set(pc_library "${library}")
+  set(pc_description "${arg_DESCRIPTION}")
+  list(JOIN arg_REQUIRES ", " pc_requires)
+  list(JOIN arg_REQUIRES_PRIVATE ", " pc_requires_private)
+  list(JOIN arg_LIBS_PRIVATE " " pc_libs_private)
+  set(pc_cflags "")
+  if(BUILD_SHARED_LIBS)
+    set(pc_cflags " -DDOCLOCK_SHARED")
+  endif()
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/doclock.pc.in" "${PROJECT_BINARY_DIR}/${pc_name}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/${pc_name}.pc" DESTINATION "${doclock_pkgconfig_dir}")
+endfunction()
+
+set(same "= ${PROJECT_VERSION}")
+doclock_install_component(
+  core
+  DESCRIPTION "Document locks: the engine and the memory store"
+  REQUIRES "nlohmann_json >= 3.11"
+  LIBS_PRIVATE -pthread)
+set(umbrella_requires "doclock-core ${same}")
+if(DOCLOCK_WITH_SQLITE)
+  doclock_install_component(
+    sqlite
+    DESCRIPTION "Document locks: the SQLite store"
+    REQUIRES "doclock-core ${same}"
+    REQUIRES_PRIVATE "sqlite3 >= 3.37")
+  list(APPEND umbrella_requires "doclock-sqlite ${same}")
+endif()
+if(DOCLOCK_BUILD_TESTING)
+  doclock_install_component(
+    testing
+    DESCRIPTION "Document locks: clocks and stores for the unit tests of applications"
+    REQUIRES "doclock-core ${same}")
+endif()
+doclock_install_component(
+  doclock
+  DESCRIPTION "Document locks over every store that was built"
+  REQUIRES ${umbrella_requires})
+
+get_property(doclock_components GLOBAL PROPERTY DOCLOCK_COMPONENTS)
+configure_package_config_file(
+  "${PROJECT_SOURCE_DIR}/cmake/doclock-config.cmake.in" "${PROJECT_BINARY_DIR}/doclock-config.cmake"
+  INSTALL_DESTINATION "${doclock_cmake_dir}"
+  NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/doclock-config-version.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/doclock-config.cmake" "${PROJECT_BINARY_DIR}/doclock-config-version.cmake"
+        DESTINATION "${doclock_cmake_dir}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

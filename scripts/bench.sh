@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Builds the benchmarks in release mode and runs them. Arguments go to every benchmark program:
+#   scripts/bench.sh --benchmark_filter=Memory --benchmark_repetitions=5
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+case "${1:-}" in
+  -h | --help) sed -n '2,3s/^# //p' "$0"; exit 0 ;;
+esac
+
+scripts/install_deps.sh >&2
+jobs=${DOCLOCK_JOBS:-$(nproc 2> /dev/null || echo 2)}
+cmake --preset release > /dev/null
+cmake --build --preset release -j "$jobs" --target benchmarks >&2
+
+results=build/release/benchmarks/results
+mkdir -p "$results"
+for program in build/release/benchmarks/bench_*; do
+  [[ -f $program && -x $program ]] || continue
+  "$program" --benchmark_counters_tabular=true \
+    --benchmark_out="$results/$(basename "$program").json" --benchmark_out_format=json "$@"
+done

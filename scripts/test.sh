@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds doclock with its tests and samples, and runs every test.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+usage() {
+  cat <<'TEXT'
+Usage: scripts/test.sh [--preset NAME] [--no-deps] [--help] [-- CTEST-ARGUMENTS...]
+
+Installs missing dependencies, configures and builds a preset (dev), and runs every test with CTest.
+
+  --preset NAME   another preset of CMakePresets.json: asan, tsan, clang, generic, shared, release
+  --no-deps       install nothing
+  --              the rest goes to ctest: scripts/test.sh -- -R Filter --repeat until-fail:10
+TEXT
+}
+
+preset=dev
+deps=yes
+while [[ $# -gt 0 ]]; do
+  case "$1" in
+    --preset) preset=${2:?--preset needs a name}; shift 2 ;;
+    --no-deps) deps=no; shift ;;
+    -h | --help) usage; exit 0 ;;
+    --) shift; break ;;
+    *) echo "test.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
+  esac
+done
+
+if [[ $deps == yes ]]; then
+  scripts/install_deps.sh
+fi
+jobs=${DOCLOCK_JOBS:-$(nproc 2> /dev/null || echo 2)}
+cmake --preset "$preset"
+cmake --build --preset "$preset" -j "$jobs"
+ctest --preset "$preset" -j "$jobs" "$@"
