@@ -45,12 +45,14 @@ class DOCLOCK_EXPORT ManualClock : public Clock {
   /// (a slow or hanging store). Zero: at once.
   void DelayWork(Duration by);
 
-  /// The runtime that goes with this clock.
+  /// A runtime that goes with this clock. Give each manager its own: stopping one leaves the others
+  /// running, as if they were different processes, and all of them share this clock.
   [[nodiscard]] std::shared_ptr<Runtime> runtime() const;
 
  private:
+  class Scheduler;
   class VirtualRuntime;
-  std::shared_ptr<VirtualRuntime> runtime_;
+  std::shared_ptr<Scheduler> scheduler_;
 };
 
 }  // namespace doclock::testing

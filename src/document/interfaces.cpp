@@ -1,0 +1,39 @@
+#include "doclock/clock.h"
+#include "doclock/observer.h"
+#include "doclock/runtime.h"
+#include "doclock/store.h"
+
+// The interfaces that users and stores implement. Their destructors stand here so that each has one
+// vtable, in this library, and dynamic_cast works across shared libraries.
+
+namespace doclock {
+
+Clock::~Clock() = default;
+
+Runtime::~Runtime() = default;
+
+Runtime::Event::~Event() = default;
+
+Store::~Store() = default;
+
+Subscription::~Subscription() = default;
+
+Observer::~Observer() = default;
+
+void Observer::OnGranted(const LockEvent&, std::chrono::nanoseconds, bool) {}
+
+void Observer::OnBusy(const LockEvent&, Errc, const LockHolder&) {}
+
+void Observer::OnRenewed(const LockEvent&) {}
+
+void Observer::OnRenewalFailing(const LockEvent&, std::chrono::nanoseconds) {}
+
+void Observer::OnLost(const LockEvent&) {}
+
+void Observer::OnReleased(const LockEvent&, std::chrono::nanoseconds) {}
+
+void Observer::OnDiscarded(const LockEvent&, std::chrono::nanoseconds) {}
+
+void Observer::OnInDoubt(const LockEvent&) {}
+
+}  // namespace doclock
