@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Installs doclock, static and shared, moves the installed tree, and builds and runs small programs against it: through
+# find_package, add_subdirectory and pkg-config. Checks what the shared libraries export. Then builds the Conan package,
+# offline, over the system's Boost, nlohmann_json and SQLite.
+# Usage: scripts/check_packages.sh [--no-conan]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+root=$PWD
+
+conan=yes
+case "${1:-}" in
+  "") ;;
+  --no-conan) conan=no ;;
+  *) echo "Usage: scripts/check_packages.sh [--no-conan]" >&2; exit 2 ;;
+esac
+
+work=$root/build/packages
+jobs=${DOCLOCK_JOBS:-$(nproc 2> /dev/null || echo 2)}
+mkdir -p "$work"
+
+step() { echo "--- $*"; }
+
+# Runs a consumer over both stores that it may have, in a folder of its own.
+run() {
+  local program=$1 dir
+  dir=$(mktemp -d "$work/run.XXXXXX")
+  (cd "$dir" && "$program" memory: && "$program" "sqlite:$dir/consumer.db")
+  rm -rf "$dir"
+}
+
+build_consumer() { # <project> <build directory> [cmake arguments...]
+  local project=$1 build=$2
+  shift 2
+  rm -rf "$build"
+  cmake -S "tests/packaging/$project" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@" > "$build.log" 2>&1 ||
+    { cat "$build.log"; return 1; }
+  cmake --build "$build" -j "$jobs"
+}
+
+for kind in static shared; do
+  shared=OFF
+  [[ $kind == shared ]] && shared=ON
+  build=$work/$kind
+  prefix=$work/$kind-prefix
+
+  step "$kind: build and install"
+  cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=$shared -DDOCLOCK_WARNINGS_AS_ERRORS=ON \
+    -DDOCLOCK_BUILD_TESTS=OFF -DDOCLOCK_BUILD_SAMPLES=OFF -DCMAKE_INSTALL_LIBDIR=lib > "$build.log" 2>&1 ||
+    { cat "$build.log"; exit 1; }
+  cmake --build "$build" -j "$jobs"
+  rm -rf "$prefix" "$prefix-moved"
+  cmake --install "$build" --prefix "$prefix" > "$build-install.log"
+  # An installed tree may be moved, so it is.
+  mv "$prefix" "$prefix-moved"
+  prefix=$prefix-moved
+  if grep -rIlF -e "$root" "$prefix/lib/cmake" "$prefix/lib/pkgconfig"; then
+    echo "check_packages: the files above name the source or the build tree" >&2
+    exit 1
+  fi
+
+  step "$kind: find_package"
+  build_consumer find_package "$work/$kind-find_package" -DCMAKE_PREFIX_PATH="$prefix"
+  run "$work/$kind-find_package/consumer"
+
+  step "$kind: find_package, core alone"
+  build_consumer find_core "$work/$kind-find_core" -DCMAKE_PREFIX_PATH="$prefix"
+  "$work/$kind-find_core/consumer"
+
+  step "$kind: pkg-config"
+  PKG_CONFIG_PATH="$prefix/lib/pkgconfig" tests/packaging/pkg_config/build.sh $kind "$work/$kind-pkg_config"
+  LD_LIBRARY_PATH="$prefix/lib" run "$work/$kind-pkg_config"
+
+  if [[ $kind == shared ]]; then
+    step "shared: exports"
+    scripts/check_exports.sh "$prefix"/lib/libdoclock*.so
+  fi
+done
+
+step "add_subdirectory"
+build_consumer add_subdirectory "$work/add_subdirectory"
+run "$work/add_subdirectory/consumer"
+
+if [[ $conan == yes ]]; then
+  version=2.34.0
+  tool=$(command -v conan || true)
+  if [[ -z $tool ]]; then
+    step "conan: installing $version in a virtual environment"
+    tool=$work/conan-venv/bin/conan
+    if [[ ! -x $tool ]]; then
+      python3 -m venv "$work/conan-venv"
+      "$work/conan-venv/bin/pip" install --quiet --disable-pip-version-check "conan==$version"
+    fi
+  fi
+  # A cache of its own: the user's settings and packages are none of our business.
+  export CONAN_HOME=$work/conan-home
+  rm -rf "$CONAN_HOME"
+  "$tool" profile detect > /dev/null 2>&1
+  for package in boost nlohmann_json sqlite3; do
+    step "conan: $package of the system"
+    "$tool" create "packaging/conan/$package" -nr -pr:a "$root/packaging/conan/system.profile" 2>&1 | tail -1
+  done
+  for shared in False True; do
+    step "conan: doclock, shared=$shared"
+    "$tool" create . -nr -pr:a "$root/packaging/conan/system.profile" -o "doclock/*:shared=$shared" \
+      > "$work/conan.log" 2>&1 || { cat "$work/conan.log"; exit 1; }
+    tail -3 "$work/conan.log"
+  done
+  rm -rf test_package/build
+fi
+
+echo "check_packages: all consumers were built and ran"
