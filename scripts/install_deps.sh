@@ -122,7 +122,7 @@ if ! boost_usable; then
     die "$old is installed. doclock needs Boost 1.81 or newer, whose package cannot be installed beside it.
 Nothing was changed. If nothing else on this machine needs the old one, remove it and run this again:
   apt-get remove libboost-dev $(echo "$old" | tr '\n' ' ')
-Or build doclock with a Boost of your own: cmake -DCMAKE_PREFIX_PATH=<where it is> ..."
+Or build doclock with a Boost of your own: CMAKE_PREFIX_PATH=<where it is> scripts/test.sh --no-deps"
   fi
 fi
 
