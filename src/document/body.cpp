@@ -1,0 +1,85 @@
+#include "doclock/body.h"
+
+#include <atomic>
+#include <stdexcept>
+#include <variant>
+
+#include "doclock/errors.h"
+
+namespace doclock {
+namespace {
+
+nlohmann::json Parse(const std::string& text) {
+  try {
+    nlohmann::json tree = nlohmann::json::parse(text);
+    if (!tree.is_object()) throw DocumentException("the stored body is not a JSON object");
+    return tree;
+  } catch (const nlohmann::json::parse_error& error) {
+    // Its text quotes the body, ours must not.
+    throw DocumentException("the stored body is not JSON (byte " + std::to_string(error.byte) +
+                            ")");
+  } catch (const nlohmann::json::exception&) {
+    throw DocumentException("the stored body holds a number out of range");
+  }
+}
+
+std::string Dump(const nlohmann::json& tree) {
+  try {
+    return tree.dump();
+  } catch (const nlohmann::json::exception&) {
+    throw DocumentException("the body holds a string that is not valid UTF-8");
+  }
+}
+
+/// Makes a form on first use. Two threads may both make it; the first to finish wins, and nobody
+/// waits: a lock would cost every body more than this rare race does.
+template <class T, class Make>
+const T& MakeOnce(std::atomic<const T*>& slot, const Make& make) {
+  if (const T* ready = slot.load(std::memory_order_acquire)) return *ready;
+  auto fresh = std::make_unique<const T>(make());
+  const T* expected = nullptr;
+  if (slot.compare_exchange_strong(expected, fresh.get(), std::memory_order_acq_rel,
+                                   std::memory_order_acquire)) {
+    return *fresh.release();
+  }
+  return *expected;
+}
+
+}  // namespace
+
+/// The form it came in lives here, the other one on the heap once it was asked for.
+struct Body::Rep {
+  explicit Rep(nlohmann::json t)
+      : origin(std::move(t)), tree(std::get_if<nlohmann::json>(&origin)) {}
+  explicit Rep(std::string t) : origin(std::move(t)), text(std::get_if<std::string>(&origin)) {}
+  Rep(const Rep&) = delete;
+  Rep& operator=(const Rep&) = delete;
+  ~Rep() {
+    if (std::holds_alternative<std::string>(origin)) {
+      delete tree.load(std::memory_order_acquire);
+    } else {
+      delete text.load(std::memory_order_acquire);
+    }
+  }
+
+  std::variant<nlohmann::json, std::string> origin;
+  std::atomic<const nlohmann::json*> tree = nullptr;
+  std::atomic<const std::string*> text = nullptr;
+};
+
+Body Body::FromJson(nlohmann::json tree) { return Body(std::make_shared<Rep>(std::move(tree))); }
+
+Body Body::FromText(std::string text) { return Body(std::make_shared<Rep>(std::move(text))); }
+
+const nlohmann::json& Body::json() const {
+  if (!rep_) throw std::logic_error("doclock::Body::json: there is no body");
+  return MakeOnce(rep_->tree,
+                  [this] { return Parse(*rep_->text.load(std::memory_order_relaxed)); });
+}
+
+const std::string& Body::text() const {
+  if (!rep_) throw std::logic_error("doclock::Body::text: there is no body");
+  return MakeOnce(rep_->text, [this] { return Dump(*rep_->tree.load(std::memory_order_relaxed)); });
+}
+
+}  // namespace doclock

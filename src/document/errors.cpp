@@ -1,0 +1,93 @@
+#include "doclock/errors.h"
+
+namespace doclock {
+namespace {
+
+class Category final : public std::error_category {
+ public:
+  const char* name() const noexcept override { return "doclock"; }
+  std::string message(int code) const override { return Text(static_cast<Errc>(code)); }
+
+ private:
+  static const char* Text(Errc code) noexcept {
+    switch (code) {
+      case Errc::kBusy:
+        return "locked by somebody else";
+      case Errc::kTimedOut:
+        return "still locked by somebody else when the wait ran out";
+      case Errc::kCancelled:
+        return "the wait was stopped";
+      case Errc::kLost:
+        return "the lock is lost";
+      case Errc::kNotOwner:
+        return "not the owner of the lock";
+      case Errc::kConflict:
+        return "the document conflicts with what is stored";
+      case Errc::kNotFound:
+        return "no such document";
+      case Errc::kDocument:
+        return "the document cannot be read or stored";
+      case Errc::kMalformed:
+        return "the stored lock fields are malformed";
+      case Errc::kUnavailable:
+        return "the store is unavailable";
+      case Errc::kRefused:
+        return "the store refused the operation";
+      case Errc::kInDoubt:
+        return "it may or may not have been written";
+      case Errc::kClosed:
+        return "the lock manager is closed";
+      case Errc::kForked:
+        return "the handle belongs to the parent process";
+    }
+    return "unknown error";
+  }
+};
+
+}  // namespace
+
+const std::error_category& ErrorCategory() noexcept {
+  static const Category category;
+  return category;
+}
+
+std::error_code make_error_code(Errc code) noexcept {
+  return {static_cast<int>(code), ErrorCategory()};
+}
+
+std::string LockHolder::ToString() const {
+  if (name.empty() && host.empty() && pid == 0) return "unknown";
+  std::string text = name.empty() ? "unknown" : name;
+  if (host.empty() && pid == 0) return text;
+  text += " (" + host;
+  if (pid != 0) text += ':' + std::to_string(pid);
+  return text + ')';
+}
+
+Error::Error(Errc code, const std::string& what) : std::system_error(make_error_code(code), what) {}
+Error::~Error() = default;
+
+LockException::LockException(Errc code, const std::string& what, LockHolder holder,
+                             std::optional<std::chrono::milliseconds> remaining)
+    : Error(code, what), holder_(std::move(holder)), remaining_(remaining) {}
+LockException::~LockException() = default;
+
+ConflictException::ConflictException(const std::string& what, std::optional<std::int64_t> expected,
+                                     std::optional<std::int64_t> found, std::string index)
+    : Error(Errc::kConflict, what), expected_(expected), found_(found), index_(std::move(index)) {}
+ConflictException::~ConflictException() = default;
+
+NotFoundException::NotFoundException(const std::string& what) : Error(Errc::kNotFound, what) {}
+NotFoundException::~NotFoundException() = default;
+
+DocumentException::DocumentException(const std::string& what) : Error(Errc::kDocument, what) {}
+DocumentException::~DocumentException() = default;
+
+StoreException::StoreException(Errc code, const std::string& what) : Error(code, what) {}
+StoreException::~StoreException() = default;
+
+InDoubtException::InDoubtException(const std::string& what)
+    : StoreException(Errc::kInDoubt, what) {}
+InDoubtException::~InDoubtException() = default;
+
+}  // namespace doclock

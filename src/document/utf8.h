@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace doclock::detail {
+
+/// Valid UTF-8 (no overlong forms, no surrogates, nothing above U+10FFFF)? Fast on ASCII.
+[[nodiscard]] bool IsUtf8(std::string_view text) noexcept;
+
+/// Appends `text`, which is valid UTF-8, with its control characters made visible.
+void AppendEscaped(std::string& out, std::string_view text);
+
+}  // namespace doclock::detail

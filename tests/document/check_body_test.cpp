@@ -1,0 +1,132 @@
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <limits>
+
+#include "doclock/detail/engine.h"
+
+namespace doclock::detail {
+namespace {
+
+using nlohmann::json;
+
+/// Why a body was refused; empty if it was not.
+std::string Refusal(const json& body) {
+  try {
+    CheckBody(body, LockFieldNames{});
+    return {};
+  } catch (const DocumentException& error) {
+    return error.what();
+  }
+}
+
+json Nested(int levels, bool arrays) {
+  json inner = arrays ? json::array() : json::object();
+  for (int i = 1; i < levels; ++i) inner = arrays ? json::array({inner}) : json({{"x", inner}});
+  return inner;
+}
+
+TEST(CheckBody, TakesWhatJsonCanSay) {
+  EXPECT_EQ(Refusal(json::object()), "");
+  EXPECT_EQ(Refusal({{"n", nullptr},
+                     {"b", true},
+                     {"i", -5},
+                     {"u", 5U},
+                     {"d", 0.5},
+                     {"s", "Ä😀"},
+                     {"a", {1, "x", {{"y", 2}}}},
+                     {"o", {{"", 1}, {"a.b", 2}, {"$c", 3}, {"_id", 4}}},
+                     {"id", 1},
+                     {"nul in a value", std::string("\0", 1)}}),
+            "");
+}
+
+TEST(CheckBody, RefusesByNameWhatIsNoObject) {
+  EXPECT_NE(Refusal(json::array()).find("array"), std::string::npos);
+  EXPECT_NE(Refusal(nullptr).find("null"), std::string::npos);
+  EXPECT_NE(Refusal("text").find("string"), std::string::npos);
+}
+
+TEST(CheckBody, RefusesTopLevelNames) {
+  EXPECT_NE(Refusal({{"", 1}}), "");
+  EXPECT_NE(Refusal({{"$set", 1}}).find("$set"), std::string::npos);
+  EXPECT_NE(Refusal({{"a.b", 1}}).find("a.b"), std::string::npos);
+  EXPECT_NE(Refusal({{"_id", 1}}).find("_id"), std::string::npos);
+  EXPECT_NE(Refusal({{std::string("a\0b", 3), 1}}).find("a\\x00b"), std::string::npos);
+  for (const char* name : {"lockId", "lockTime", "lockTtl", "lockVersion", "lockBorn", "lockOwner",
+                           "lockReleased", "lockClosed"}) {
+    EXPECT_NE(Refusal({{name, 1}}).find(name), std::string::npos);
+  }
+}
+
+TEST(CheckBody, RefusesValuesThatCannotBeStoredExactly) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const json& bad : {json(nan), json(infinity), json(-infinity), json::binary({1, 2}),
+                          json("\xff"), json(std::uint64_t{INT64_MAX} + 1),
+                          json({{std::string("\0", 1), 1}}), json({{"\xff", 1}})}) {
+    EXPECT_NE(Refusal({{"field", bad}}).find("field"), std::string::npos);
+    EXPECT_NE(Refusal({{"field", {1, {{"deep", bad}}}}}).find("field"), std::string::npos);
+  }
+  EXPECT_NE(Refusal({{"\xff", 1}}), "");
+}
+
+TEST(CheckBody, RefusesDepth) {
+  for (const bool arrays : {false, true}) {
+    EXPECT_EQ(Refusal({{"x", Nested(kMaxBodyDepth - 1, arrays)}}), "");
+    EXPECT_NE(Refusal({{"x", Nested(kMaxBodyDepth, arrays)}}), "");
+    EXPECT_NE(Refusal({{"x", Nested(10 * kMaxBodyDepth, arrays)}}), "");
+  }
+}
+
+TEST(CheckBody, MeasuresTheTextExactly) {
+  json body = {{"x", std::string(kMaxBodyBytes - 8, 'x')}};
+  ASSERT_EQ(body.dump().size(), kMaxBodyBytes);
+  EXPECT_EQ(Refusal(body), "");
+  body["x"].get_ref<std::string&>() += 'x';
+  EXPECT_NE(Refusal(body), "");
+  body["x"] = std::string(kMaxBodyBytes / 2, '"');
+  EXPECT_NE(Refusal(body), "");
+}
+
+TEST(CheckBody, DoesNotRepeatLongNamesInFull) {
+  std::string name = "$";
+  for (int i = 0; i < 1000; ++i) name += "é";
+  const std::string refusal = Refusal({{name, 1}});
+  EXPECT_LT(refusal.size(), 300U);
+  EXPECT_NO_THROW((void)json(refusal).dump());
+}
+
+TEST(MergeBody, WithoutBaseIsFresh) {
+  EXPECT_EQ(MergeBody(Body{}, {"a"}, {{"b", 1}}), json({{"b", 1}}));
+}
+
+TEST(MergeBody, DropsOwnFieldsAndKeepsForeignOnes) {
+  const Body base = Body::FromJson({{"mine", 1}, {"gone", 2}, {"foreign", {1, 2}}});
+  EXPECT_EQ(MergeBody(base, {"gone", "mine"}, {{"mine", 3}, {"new", 4}}),
+            json({{"mine", 3}, {"new", 4}, {"foreign", {1, 2}}}));
+  EXPECT_EQ(MergeBody(base, {"mine", "gone"}, {{"mine", 3}}),
+            json({{"mine", 3}, {"foreign", {1, 2}}}));
+}
+
+TEST(MergeBody, FreshWinsOverAForeignFieldOfTheSameName) {
+  const Body base = Body::FromJson({{"x", 1}});
+  EXPECT_EQ(MergeBody(base, {}, {{"x", 2}}), json({{"x", 2}}));
+}
+
+RC_GTEST_PROP(MergeBody, IsBaseMinusOwnPlusFresh, ()) {
+  const auto base = *rc::gen::arbitrary<std::map<std::string, int>>();
+  const auto fresh = *rc::gen::arbitrary<std::map<std::string, int>>();
+  const auto own = *rc::gen::arbitrary<std::vector<std::string>>();
+  json expected = json(base).is_object() ? json(base) : json::object();
+  for (const auto& name : own) expected.erase(name);
+  for (const auto& [name, value] : fresh) expected[name] = value;
+  json fresh_body = json::object();
+  fresh_body.update(json(fresh));
+  json base_body = json::object();
+  base_body.update(json(base));
+  RC_ASSERT(MergeBody(Body::FromJson(base_body), own, fresh_body) == expected);
+}
+
+}  // namespace
+}  // namespace doclock::detail

@@ -1,0 +1,130 @@
+#include "doclock/filter.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+
+namespace doclock {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST(Filter, WithoutConditionsMatchesEverything) { EXPECT_TRUE(Filter{}.Matches(json::object())); }
+
+TEST(Filter, EqualComparesWithinOneType) {
+  const json body = {{"n", 1},    {"d", 1.0},     {"s", "1"},
+                     {"b", true}, {"z", nullptr}, {"o", {{"x", 2}}}};
+  EXPECT_TRUE(Filter{}.Equal("n", 1).Matches(body));
+  EXPECT_TRUE(Filter{}.Equal("n", 1.0).Matches(body));
+  EXPECT_TRUE(Filter{}.Equal("d", 1).Matches(body));
+  EXPECT_TRUE(Filter{}.Equal("o.x", 2).Matches(body));
+  EXPECT_TRUE(Filter{}.Equal("z", nullptr).Matches(body));
+  EXPECT_TRUE(Filter{}.Equal("missing", nullptr).Matches(body));
+  EXPECT_TRUE(Filter{}.Equal("o.missing", nullptr).Matches(body));
+  EXPECT_TRUE(Filter{}.Equal("n.deeper", nullptr).Matches(body));
+  EXPECT_FALSE(Filter{}.Equal("n", "1").Matches(body));
+  EXPECT_FALSE(Filter{}.Equal("s", 1).Matches(body));
+  EXPECT_FALSE(Filter{}.Equal("b", 1).Matches(body));
+  EXPECT_FALSE(Filter{}.Equal("n", true).Matches(body));
+  EXPECT_FALSE(Filter{}.Equal("o", nullptr).Matches(body));
+}
+
+TEST(Filter, NotEqualIsTheOppositeOfEqual) {
+  const json body = {{"n", 1}, {"z", nullptr}};
+  EXPECT_FALSE(Filter{}.NotEqual("n", 1).Matches(body));
+  EXPECT_TRUE(Filter{}.NotEqual("n", 2).Matches(body));
+  EXPECT_TRUE(Filter{}.NotEqual("n", "1").Matches(body));
+  EXPECT_TRUE(Filter{}.NotEqual("missing", 1).Matches(body));
+  EXPECT_FALSE(Filter{}.NotEqual("missing", nullptr).Matches(body));
+  EXPECT_FALSE(Filter{}.NotEqual("z", nullptr).Matches(body));
+  EXPECT_TRUE(Filter{}.NotEqual("n", nullptr).Matches(body));
+}
+
+TEST(Filter, RangesHoldOnlyWithinOneType) {
+  const json body = {{"n", 5}, {"s", "m"}, {"b", false}, {"z", nullptr}};
+  EXPECT_TRUE(Filter{}.Less("n", 6).Greater("n", 4).AtMost("n", 5).AtLeast("n", 5).Matches(body));
+  EXPECT_FALSE(Filter{}.Less("n", 5).Matches(body));
+  EXPECT_FALSE(Filter{}.Greater("n", 5).Matches(body));
+  EXPECT_TRUE(Filter{}.Less("s", "n").AtLeast("s", "m").Matches(body));
+  EXPECT_TRUE(Filter{}.Less("b", true).Matches(body));
+  EXPECT_FALSE(Filter{}.Less("s", 7).Matches(body));
+  EXPECT_FALSE(Filter{}.Greater("s", 7).Matches(body));
+  EXPECT_FALSE(Filter{}.Less("missing", 7).Matches(body));
+  EXPECT_FALSE(Filter{}.AtMost("z", nullptr).Matches(body));
+  EXPECT_FALSE(Filter{}.AtMost("missing", nullptr).Matches(body));
+}
+
+TEST(Filter, AllConditionsMustHold) {
+  const Filter filter = Filter{}.Equal("a", 1).Equal("b", 2);
+  EXPECT_TRUE(filter.Matches({{"a", 1}, {"b", 2}}));
+  EXPECT_FALSE(filter.Matches({{"a", 1}, {"b", 3}}));
+}
+
+TEST(Filter, RefusesBadArguments) {
+  for (const char* field : {"", ".", "a.", ".a", "a..b", "$where", "\xff"}) {
+    EXPECT_THROW((void)Filter{}.Equal(field, 1), std::invalid_argument) << field;
+    EXPECT_THROW((void)Filter{}.OrderBy(field), std::invalid_argument) << field;
+  }
+  EXPECT_THROW((void)Filter{}.Equal(std::string_view("a\0b", 3), 1), std::invalid_argument);
+  for (const json& value :
+       {json::object(), json::array(), json::binary({1}), json(std::nan("")), json("\xff")}) {
+    EXPECT_THROW((void)Filter{}.Equal("a", value), std::invalid_argument);
+    EXPECT_THROW((void)Filter{}.AtMost("a", value), std::invalid_argument);
+  }
+  EXPECT_THROW((void)Filter{}.Limit(0), std::invalid_argument);
+  EXPECT_THROW((void)Filter{}.Limit(-1), std::invalid_argument);
+  EXPECT_THROW((void)Filter{}.OrderBy("a").OrderBy("b"), std::logic_error);
+}
+
+TEST(Filter, RemembersWhatItWasGiven) {
+  const Filter filter = Filter{}.AtMost("a.b", 7).OrderByDescending("c.d").Limit(3).Free();
+  ASSERT_EQ(filter.conditions().size(), 1U);
+  EXPECT_EQ(filter.conditions()[0].path, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(filter.conditions()[0].op, Filter::Op::kAtMost);
+  EXPECT_EQ(filter.order(), (std::vector<std::string>{"c", "d"}));
+  EXPECT_TRUE(filter.descending());
+  EXPECT_EQ(filter.limit(), 3);
+  EXPECT_EQ(filter.lock_state(), Filter::LockState::kFree);
+}
+
+TEST(CompareValues, OrdersTypesAndValues) {
+  const std::vector<json> ascending = {nullptr,
+                                       -kInfinity,
+                                       INT64_MIN,
+                                       -1.5,
+                                       -1,
+                                       0,
+                                       0.5,
+                                       1,
+                                       9007199254740992.0,
+                                       9007199254740993,
+                                       INT64_MAX,
+                                       9223372036854775808.0,
+                                       UINT64_MAX,
+                                       kInfinity,
+                                       "",
+                                       "a",
+                                       "b",
+                                       "\xc3\xa4",
+                                       false,
+                                       true,
+                                       json::array()};
+  for (std::size_t i = 0; i < ascending.size(); ++i) {
+    for (std::size_t j = 0; j < ascending.size(); ++j) {
+      const int order = CompareValues(ascending[i], ascending[j]);
+      EXPECT_EQ(order < 0, i < j) << ascending[i] << ' ' << ascending[j];
+      EXPECT_EQ(order > 0, i > j) << ascending[i] << ' ' << ascending[j];
+    }
+  }
+  EXPECT_EQ(CompareValues(json::array(), json::object()), 0);
+  EXPECT_EQ(CompareValues(-0.0, 0), 0);
+  EXPECT_EQ(CompareValues(1U, 1), 0);
+}
+
+}  // namespace
+}  // namespace doclock
