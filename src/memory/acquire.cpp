@@ -1,0 +1,88 @@
+#include "memory/operations.h"
+#include "memory/place.h"
+#include "memory/results.h"
+
+namespace doclock::memory {
+namespace {
+
+void FillIn(AcquireOp& op, const Document& document) {
+  op.version = document.version;
+  op.born = document.born;
+  op.body = document.body;
+}
+
+void GrantNew(AcquireOp& op, Place& place, TimePoint now) {
+  auto document = std::make_unique<Document>(*op.key, op.hash);
+  document->born = NewUuid();
+  document->version = 1;
+  Grant(*document, op.grant, now);
+  if (auto refusal = place.Insert(std::move(document), op.insert)) {
+    return Conflict(op, std::move(*refusal));
+  }
+  FillIn(op, *place.document());
+  op.created = true;
+  op.took_over = false;
+  Done(op);
+}
+
+}  // namespace
+
+void GrantExisting(AcquireOp& op, Document& document, TimePoint now) {
+  op.created = false;
+  op.took_over = HasLockId(document);
+  ++document.version;
+  Grant(document, op.grant, now);
+  FillIn(op, document);
+  Done(op);
+}
+
+void Execute(AcquireOp& op, Moment& moment) {
+  if (op.grant.lock_id.is_nil()) return op.Fail(Errc::kRefused, "a lock id must not be nil");
+  const TimePoint now = moment.Now();
+  Place place(op);
+  Document* document = place.document();
+  if (document == nullptr) {
+    if (op.insert) return GrantNew(op, place, now);
+    op.status = OpStatus::kMissing;
+  } else if (HasLiveLock(*document, now) || IsClosed(*document, now)) {
+    Busy(op, *document, now);
+  } else {
+    GrantExisting(op, *document, now);
+  }
+}
+
+void Execute(RenewOp& op, Moment& moment) {
+  const TimePoint now = moment.Now();
+  const Place place(op);
+  Document* document = place.document();
+  if (document == nullptr) {
+    op.status = OpStatus::kMissing;
+  } else if (!IsHeldBy(*document, op.lock_id) || !HasLiveLock(*document, now)) {
+    op.status = OpStatus::kLost;
+  } else {
+    document->lock_time = now;
+    document->ttl = op.ttl;
+    Done(op);
+  }
+}
+
+void Execute(ReadOp& op, Moment& moment) {
+  const TimePoint now = moment.Now();
+  const Place place(op);
+  const Document* document = place.document();
+  if (document == nullptr) {
+    op.status = OpStatus::kMissing;
+    return;
+  }
+  op.body = document->body;
+  op.version = document->version;
+  op.born = document->born;
+  op.lock_id = document->lock_id;
+  op.released = document->released;
+  op.locked = HasLiveLock(*document, now);
+  op.holder = HasLockId(*document) ? HolderOf(*document) : LockHolder{};
+  op.remaining = op.locked ? LeaseLeft(*document, now) : std::chrono::milliseconds{};
+  Done(op);
+}
+
+}  // namespace doclock::memory

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "doclock/clock.h"
+#include "doclock/key.h"
+#include "doclock/store.h"
+
+namespace doclock::memory {
+
+struct IndexEntry;
+using EntryPtr = std::shared_ptr<const IndexEntry>;
+
+/// A stored document. What an acquire and a release touch stands first, to touch few cache lines.
+struct Document {
+  explicit Document(const Key& k, std::size_t key_hash) : key(k), hash(key_hash) {}
+
+  Key key;
+  std::size_t hash;  ///< key.Hash()
+  Uuid lock_id{};    ///< nil: nobody holds it
+  std::int64_t version = 0;
+  TimePoint lock_time{};  ///< of the last grant or renewal
+  std::chrono::milliseconds ttl{};
+  TimePoint closed_until{};  ///< by min_hold
+  Body body;
+  /// Of the last grant. A release leaves it, so that a worker which locks again and again does not
+  /// touch the shared counter each time.
+  OwnerPtr owner;
+  Uuid born{};
+  Uuid released{};
+  std::vector<EntryPtr> entries;  ///< one in each index of the collection
+};
+
+/// May the lock id in it be followed by a name and a lease?
+inline bool HasLockId(const Document& document) noexcept { return !document.lock_id.is_nil(); }
+
+/// Is there a lease that has not run out?
+inline bool HasLiveLock(const Document& document, TimePoint now) noexcept {
+  return HasLockId(document) && now - document.lock_time < document.ttl;
+}
+
+/// Does min_hold keep everybody out?
+inline bool IsClosed(const Document& document, TimePoint now) noexcept {
+  return now < document.closed_until;
+}
+
+/// Is this the lock of whoever names `lock_id`? A nil id holds nothing.
+inline bool IsHeldBy(const Document& document, const Uuid& lock_id) noexcept {
+  return !lock_id.is_nil() && document.lock_id == lock_id;
+}
+
+/// What is left, rounded up: whoever waits so long finds it over.
+inline std::chrono::milliseconds Left(std::chrono::nanoseconds rest) noexcept {
+  return std::chrono::ceil<std::chrono::milliseconds>(rest);
+}
+
+/// What is left of a live lock's lease.
+inline std::chrono::milliseconds LeaseLeft(const Document& document, TimePoint now) noexcept {
+  return Left(document.ttl - (now - document.lock_time));
+}
+
+/// Who the last grant went to.
+inline LockHolder HolderOf(const Document& document) {
+  return document.owner ? *document.owner : LockHolder{};
+}
+
+/// The lock passes to `grant`. The version is the caller's matter: a hand-over raises it once.
+inline void Grant(Document& document, const GrantRequest& grant, TimePoint now) noexcept {
+  document.lock_id = grant.lock_id;
+  document.lock_time = now;
+  document.ttl = grant.ttl;
+  if (document.owner != grant.owner) document.owner = grant.owner;
+  if (grant.min_hold.count() > 0) document.closed_until = now + grant.min_hold;
+}
+
+/// The lock is gone; `mark` says by whose doing.
+inline void Clear(Document& document, const Uuid& mark) noexcept {
+  document.lock_id = Uuid{};
+  document.released = mark;
+}
+
+}  // namespace doclock::memory

@@ -1,0 +1,265 @@
+#include "memory/indexes.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "doclock/errors.h"
+
+namespace doclock::memory {
+namespace {
+
+using Json = nlohmann::json;
+
+int CompareLists(const std::vector<Json>& a, const std::vector<Json>& b, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (const int order = CompareValues(a[i], b[i]); order != 0) return order;
+  }
+  return 0;
+}
+
+std::vector<std::string> SplitPath(const std::string& field) {
+  std::vector<std::string> path;
+  std::size_t start = 0;
+  for (std::size_t dot = field.find('.'); dot != std::string::npos; dot = field.find('.', start)) {
+    path.push_back(field.substr(start, dot - start));
+    start = dot + 1;
+  }
+  path.push_back(field.substr(start));
+  return path;
+}
+
+const Json* EqualValue(const Filter& filter, const std::vector<std::string>& path) {
+  for (const Filter::Condition& condition : filter.conditions()) {
+    if (condition.op == Filter::Op::kEqual && condition.path == path) return &condition.value;
+  }
+  return nullptr;
+}
+
+/// The conditions bound the last field: no need to look at documents outside.
+void AddBounds(const Filter& filter, const std::vector<std::string>& path, IndexPlan& plan) {
+  using Op = Filter::Op;
+  for (const Filter::Condition& condition : filter.conditions()) {
+    if (condition.path != path) continue;
+    const Op op = condition.op;
+    if (op == Op::kEqual || op == Op::kGreater || op == Op::kAtLeast) {
+      plan.at_least = &condition.value;
+    }
+    if (op == Op::kEqual || op == Op::kLess || op == Op::kAtMost) plan.at_most = &condition.value;
+  }
+}
+
+}  // namespace
+
+const Json& TreeOf(const Body& body) {
+  static const Json kNothing = Json::object();
+  if (!body) return kNothing;
+  try {
+    return body.json();
+  } catch (const DocumentException&) {
+    return kNothing;
+  }
+}
+
+bool Indexes::Less::operator()(const EntryPtr& a, const EntryPtr& b) const noexcept {
+  const int order = CompareLists(a->values, b->values, a->values.size());
+  return order != 0 ? order < 0 : a->key < b->key;
+}
+
+bool Indexes::Less::operator()(const EntryPtr& a, const Probe& b) const noexcept {
+  int order = CompareLists(a->values, b.values, b.values.size());
+  if (order == 0 && b.next != nullptr) order = CompareValues(a->values[b.values.size()], *b.next);
+  return order != 0 ? order < 0 : b.after;
+}
+
+bool Indexes::Less::operator()(const Probe& a, const EntryPtr& b) const noexcept {
+  int order = CompareLists(a.values, b->values, a.values.size());
+  if (order == 0 && a.next != nullptr) order = CompareValues(*a.next, b->values[a.values.size()]);
+  return order != 0 ? order < 0 : !a.after;
+}
+
+std::string Indexes::NameOf(const IndexSpec& spec) {
+  std::string name;
+  for (const std::string& field : spec.fields) {
+    if (!name.empty()) name += ',';
+    name += field;
+  }
+  return name;
+}
+
+bool Indexes::Has(const IndexSpec& spec) const {
+  const std::lock_guard guard(mutex_);
+  return std::any_of(indexes_.begin(), indexes_.end(), [&](const auto& index) {
+    return index->name == NameOf(spec) && index->unique == spec.unique;
+  });
+}
+
+EntryPtr Indexes::MakeEntry(const Index& index, const Document& document, const Body& body) {
+  auto entry = std::make_shared<IndexEntry>();
+  const Json& tree = TreeOf(body);
+  entry->values.reserve(index.paths.size());
+  for (const auto& path : index.paths) entry->values.push_back(ValueAt(tree, path));
+  entry->key = document.key;
+  entry->hash = document.hash;
+  return entry;
+}
+
+bool Indexes::Refuses(const Index& index, const IndexEntry& entry) {
+  if (!index.unique) return false;
+  // A document that lacks one of the fields is not held to be like another one that does.
+  if (std::any_of(entry.values.begin(), entry.values.end(),
+                  [](const Json& value) { return value.is_null(); })) {
+    return false;
+  }
+  const auto first = index.entries.lower_bound(Probe{entry.values});
+  const auto last = index.entries.upper_bound(Probe{entry.values, nullptr, /*after=*/true});
+  return std::any_of(first, last, [&](const EntryPtr& other) { return other->key != entry.key; });
+}
+
+void Indexes::Build(const IndexSpec& spec, const std::vector<Document*>& documents) {
+  auto index = std::make_unique<Index>();
+  index->name = NameOf(spec);
+  index->unique = spec.unique;
+  for (const std::string& field : spec.fields) index->paths.push_back(SplitPath(field));
+  std::vector<EntryPtr> entries;
+  for (const Document* document : documents) {
+    entries.push_back(MakeEntry(*index, *document, document->body));
+    if (Refuses(*index, *entries.back())) {
+      throw ConflictException(
+          "doclock: documents already repeat values of the index " + index->name, std::nullopt,
+          std::nullopt, index->name);
+    }
+    index->entries.insert(entries.back());
+  }
+  const std::lock_guard guard(mutex_);
+  for (Document* document : documents) document->entries.reserve(indexes_.size() + 1);
+  indexes_.push_back(std::move(index));
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    documents[i]->entries.push_back(std::move(entries[i]));
+  }
+}
+
+std::optional<std::string> Indexes::Put(Document& document, const Body& body) {
+  const std::lock_guard guard(mutex_);
+  std::vector<EntryPtr> entries;
+  entries.reserve(indexes_.size());
+  for (const auto& index : indexes_) {
+    entries.push_back(MakeEntry(*index, document, body));
+    if (Refuses(*index, *entries.back())) return index->name;
+  }
+  document.entries.resize(indexes_.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    Replace(indexes_[i]->entries, document.entries[i], std::move(entries[i]));
+  }
+  return std::nullopt;
+}
+
+void Indexes::Replace(Entries& all, EntryPtr& former, EntryPtr entry) {
+  if (former && CompareLists(former->values, entry->values, entry->values.size()) == 0) return;
+  all.insert(entry);  // may throw; then the former one is still there
+  if (former) all.erase(former);
+  former = std::move(entry);
+}
+
+void Indexes::Remove(Document& document) noexcept {
+  const std::lock_guard guard(mutex_);
+  for (std::size_t i = 0; i < document.entries.size(); ++i) {
+    indexes_[i]->entries.erase(document.entries[i]);
+  }
+  document.entries.clear();
+}
+
+std::optional<IndexPlan> Indexes::PlanWith(const Index& index, const Filter& filter) {
+  IndexPlan plan;
+  plan.descending = filter.descending();
+  for (const auto& path : index.paths) {
+    if (path == filter.order() && &path == &index.paths.back()) {
+      AddBounds(filter, path, plan);
+      return plan;
+    }
+    const Json* value = EqualValue(filter, path);
+    if (value == nullptr) return std::nullopt;
+    plan.prefix.push_back(*value);
+  }
+  // All fields are fixed, so the entries come by key: that is the order of a filter without one.
+  if (!filter.order().empty()) return std::nullopt;
+  return plan;
+}
+
+std::optional<IndexPlan> Indexes::PlanFor(const Filter& filter) const {
+  const std::lock_guard guard(mutex_);
+  std::optional<IndexPlan> best;
+  for (std::size_t i = 0; i < indexes_.size(); ++i) {
+    std::optional<IndexPlan> plan = PlanWith(*indexes_[i], filter);
+    if (!plan || (best && best->prefix.size() >= plan->prefix.size())) continue;
+    best = std::move(plan);
+    best->index = i;
+  }
+  return best;
+}
+
+/// Goes through the entries of a plan in the filter's order: by value up or down, equal values by
+/// key upwards.
+class Indexes::Walk {
+ public:
+  Walk(const Index& index, const IndexPlan& plan)
+      : entries_(index.entries),
+        descending_(plan.descending),
+        first_(entries_.lower_bound(Probe{plan.prefix, plan.at_least})),
+        last_(entries_.upper_bound(Probe{plan.prefix, plan.at_most, /*after=*/true})) {
+    // Bounds that exclude each other: nothing.
+    if (plan.at_least != nullptr && plan.at_most != nullptr &&
+        CompareValues(*plan.at_least, *plan.at_most) > 0) {
+      last_ = first_;
+    }
+    current_ = first_;
+    if (descending_) GroupBefore(last_);
+  }
+
+  void SkipTo(const EntryPtr& position) {
+    current_ = entries_.upper_bound(position);
+    if (descending_) LeaveGroup(*position);
+  }
+
+  [[nodiscard]] bool AtEnd() const { return current_ == last_; }
+  [[nodiscard]] const EntryPtr& Entry() const { return *current_; }
+
+  void Step() {
+    const IndexEntry& left = **current_;
+    ++current_;
+    if (descending_) LeaveGroup(left);
+  }
+
+ private:
+  /// Stands behind `left`: when that was the last of its values, goes to those before them.
+  void LeaveGroup(const IndexEntry& left) {
+    const bool same = current_ != entries_.end() &&
+                      CompareLists((*current_)->values, left.values, left.values.size()) == 0;
+    if (!same) GroupBefore(entries_.lower_bound(Probe{left.values}));
+  }
+
+  /// Goes to the first of the entries that have the values of the one before `end`.
+  void GroupBefore(Entries::const_iterator end) {
+    if (first_ == last_ || end == first_) {
+      current_ = last_;
+    } else {
+      current_ = entries_.lower_bound(Probe{(*std::prev(end))->values});
+    }
+  }
+
+  const Entries& entries_;
+  bool descending_;
+  Entries::const_iterator first_, last_, current_;
+};
+
+std::vector<EntryPtr> Indexes::Next(const IndexPlan& plan, const EntryPtr& position,
+                                    std::size_t count) const {
+  std::vector<EntryPtr> entries;
+  const std::lock_guard guard(mutex_);
+  Walk walk(*indexes_[plan.index], plan);
+  if (position) walk.SkipTo(position);
+  for (; !walk.AtEnd() && entries.size() < count; walk.Step()) entries.push_back(walk.Entry());
+  return entries;
+}
+
+}  // namespace doclock::memory

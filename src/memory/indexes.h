@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "doclock/filter.h"
+#include "doclock/store.h"
+#include "memory/document.h"
+
+namespace doclock::memory {
+
+/// The values one index holds of one document. Shared, so that whoever walks an index may keep
+/// entries after letting go of its mutex.
+struct IndexEntry {
+  std::vector<nlohmann::json> values;
+  Key key;
+  std::size_t hash = 0;
+};
+
+/// How one index answers one filter: which entries, in the filter's own order.
+struct IndexPlan {
+  std::size_t index = 0;
+  std::vector<nlohmann::json> prefix;        ///< The leading fields equal these.
+  const nlohmann::json* at_least = nullptr;  ///< Of the last field; points into the filter.
+  const nlohmann::json* at_most = nullptr;   ///< As above.
+  bool descending = false;
+};
+
+/// The indexes of one collection. Thread-safe; taken after a shard's mutex, never before one.
+class Indexes {
+ public:
+  /// The fields of an index as one name: "a,b".
+  static std::string NameOf(const IndexSpec& spec);
+
+  [[nodiscard]] bool Has(const IndexSpec& spec) const;
+  /// Adds an index over these documents, which nobody else may use meanwhile.
+  /// @throws ConflictException if it is to be unique and is not.
+  void Build(const IndexSpec& spec, const std::vector<Document*>& documents);
+
+  /// The document is about to have this body. Returns the unique index that refuses it; then
+  /// nothing has changed.
+  std::optional<std::string> Put(Document& document, const Body& body);
+  /// The document is about to be erased.
+  void Remove(Document& document) noexcept;
+
+  /// The index that gives the filter's documents in its order, if there is one.
+  [[nodiscard]] std::optional<IndexPlan> PlanFor(const Filter& filter) const;
+  /// Up to `count` entries of the plan behind `position` (null: from the first one).
+  [[nodiscard]] std::vector<EntryPtr> Next(const IndexPlan& plan, const EntryPtr& position,
+                                           std::size_t count) const;
+
+ private:
+  /// Some leading values, and perhaps a key behind them.
+  struct Probe {
+    const std::vector<nlohmann::json>& values;
+    const nlohmann::json* next = nullptr;  // one value more
+    bool after = false;                    // behind all entries that begin so, not before them
+  };
+  struct Less {
+    using is_transparent = void;
+    bool operator()(const EntryPtr& a, const EntryPtr& b) const noexcept;
+    bool operator()(const EntryPtr& a, const Probe& b) const noexcept;
+    bool operator()(const Probe& a, const EntryPtr& b) const noexcept;
+  };
+  using Entries = std::set<EntryPtr, Less>;
+  struct Index {
+    std::string name;
+    std::vector<std::vector<std::string>> paths;
+    bool unique = false;
+    Entries entries;
+  };
+  class Walk;
+
+  static EntryPtr MakeEntry(const Index& index, const Document& document, const Body& body);
+  static bool Refuses(const Index& index, const IndexEntry& entry);
+  static void Replace(Entries& all, EntryPtr& former, EntryPtr entry);
+  static std::optional<IndexPlan> PlanWith(const Index& index, const Filter& filter);
+
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Index>> indexes_;
+};
+
+/// The body's tree; an empty object for text that is none, which then simply has no fields.
+const nlohmann::json& TreeOf(const Body& body);
+
+}  // namespace doclock::memory

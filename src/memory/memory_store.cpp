@@ -1,0 +1,117 @@
+#include "doclock/memory_store.h"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "document/collection.h"
+#include "memory/interventions.h"
+#include "memory/memory_collection.h"
+#include "memory/operations.h"
+#include "memory/query.h"
+
+namespace doclock {
+namespace {
+
+using memory::MemoryCollection;
+using memory::Moment;
+
+/// The store: a map of collections. What happens in one stands in the other files of this folder.
+class MemoryStore : public Store {
+ public:
+  explicit MemoryStore(std::shared_ptr<const Clock> clock) : clock_(std::move(clock)) {}
+
+  [[nodiscard]] StoreTraits traits() const noexcept override {
+    StoreTraits traits;
+    traits.lanes = static_cast<int>(MemoryCollection::kShards);
+    traits.immediate = true;
+    traits.shared = false;
+    return traits;
+  }
+
+  std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
+                                   std::chrono::milliseconds default_ttl) override {
+    const std::lock_guard guard(mutex_);
+    const auto open = collections_.find(name);
+    if (open != collections_.end()) {
+      CheckSameCollection(*open->second, fields, default_ttl);
+      return open->second;
+    }
+    return collections_.emplace(name, std::make_shared<MemoryCollection>(name, fields, default_ttl))
+        .first->second;
+  }
+
+  [[nodiscard]] std::shared_ptr<Collection> Find(const std::string& name) const override {
+    const std::lock_guard guard(mutex_);
+    const auto found = collections_.find(name);
+    return found == collections_.end() ? nullptr : found->second;
+  }
+
+  void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds) override {
+    Moment moment(*clock_);
+    for (StoreOp* op : ops) ExecuteOne(*op, moment);
+  }
+
+  void Query(Collection& collection, const Filter& filter,
+             const std::function<bool(QueryRow&&)>& sink, std::chrono::milliseconds) override {
+    memory::Query(Ours(collection), filter, sink, clock_->Now());
+  }
+
+  void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
+                   std::chrono::milliseconds) override {
+    memory::AcquireNext(filter, op, key, clock_->Now());
+  }
+
+  void EnsureIndex(Collection& collection, const IndexSpec& index) override {
+    Ours(collection).EnsureIndex(index);
+  }
+
+  std::int64_t Purge(Collection& collection, std::int64_t limit,
+                     std::chrono::milliseconds) override {
+    return memory::Purge(Ours(collection), limit, clock_->Now());
+  }
+
+  std::unique_ptr<Subscription> Watch(
+      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
+    return Ours(collection).watchers().Add(std::move(hint));
+  }
+
+  [[nodiscard]] bool OthersMayWait(Collection&) const noexcept override { return false; }
+
+  void Intervene(Collection& collection, const Key& key, Intervention what) override {
+    memory::Intervene(Ours(collection), key, what, clock_->Now());
+  }
+
+ private:
+  static MemoryCollection& Ours(Collection& collection) noexcept {
+    return static_cast<MemoryCollection&>(collection);
+  }
+
+  static void ExecuteOne(StoreOp& op, Moment& moment) {
+    switch (op.kind) {
+      case OpKind::kAcquire:
+        return memory::Execute(static_cast<AcquireOp&>(op), moment);
+      case OpKind::kRenew:
+        return memory::Execute(static_cast<RenewOp&>(op), moment);
+      case OpKind::kWrite:
+        return memory::Execute(static_cast<WriteOp&>(op), moment);
+      case OpKind::kSave:
+        return memory::Execute(static_cast<SaveOp&>(op), moment);
+      case OpKind::kRead:
+        return memory::Execute(static_cast<ReadOp&>(op), moment);
+    }
+  }
+
+  std::shared_ptr<const Clock> clock_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<MemoryCollection>> collections_;
+};
+
+}  // namespace
+
+std::shared_ptr<Store> OpenMemoryStore(MemoryStoreOptions options) {
+  if (!options.clock) options.clock = SystemClock();
+  return std::make_shared<MemoryStore>(std::move(options.clock));
+}
+
+}  // namespace doclock

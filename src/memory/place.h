@@ -1,0 +1,67 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "memory/memory_collection.h"
+
+namespace doclock::memory {
+
+/// One key's place in its collection, with the shard locked: the document, or none.
+class Place {
+ public:
+  Place(MemoryCollection& collection, const Key& key, std::size_t hash)
+      : collection_(collection),
+        mixed_(MixHash(hash)),
+        shard_(collection.ShardOf(mixed_)),
+        guard_(shard_.mutex),
+        document_(shard_.documents.Find(mixed_, key)) {}
+  explicit Place(const StoreOp& op)
+      : Place(static_cast<MemoryCollection&>(*op.collection), *op.key, op.hash) {}
+
+  [[nodiscard]] Document* document() const noexcept { return document_; }
+
+  /// Gives the document a body. `former` gets the old one, to be destroyed when the mutex is free.
+  /// Returns the unique index that refuses it; then nothing has changed.
+  std::optional<std::string> PutBody(const Body& body, Body& former) {
+    return PutBodyOf(*document_, body, former);
+  }
+
+  /// Adds a document that is not there yet, with its body; otherwise as above.
+  std::optional<std::string> Insert(std::unique_ptr<Document> document, const Body& body) {
+    shard_.documents.Reserve();
+    Body none;
+    std::optional<std::string> refusal = PutBodyOf(*document, body, none);
+    if (refusal) return refusal;
+    document_ = document.get();
+    shard_.documents.Insert(mixed_, std::move(document));
+    return std::nullopt;
+  }
+
+  /// Takes the document out; destroy it when the mutex is free.
+  std::unique_ptr<Document> Take() noexcept {
+    if (collection_.indexed()) collection_.indexes().Remove(*document_);
+    Document& document = *document_;
+    document_ = nullptr;
+    return shard_.documents.Take(mixed_, document);
+  }
+
+ private:
+  std::optional<std::string> PutBodyOf(Document& document, const Body& body, Body& former) {
+    if (collection_.indexed()) {
+      std::optional<std::string> refusal = collection_.indexes().Put(document, body);
+      if (refusal) return refusal;
+    }
+    former = std::move(document.body);
+    document.body = body;
+    return std::nullopt;
+  }
+
+  MemoryCollection& collection_;
+  std::uint64_t mixed_;
+  Shard& shard_;
+  std::lock_guard<std::mutex> guard_;
+  Document* document_;
+};
+
+}  // namespace doclock::memory

@@ -1,0 +1,151 @@
+#include "memory/query.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "memory/operations.h"
+#include "memory/place.h"
+
+namespace doclock::memory {
+namespace {
+
+/// So many index entries are looked at per visit to the index: most of the time the first few are
+/// enough, those that other workers hold aside.
+constexpr std::size_t kEntriesPerVisit = 32;
+
+bool Matches(const Filter& filter, const Body& body) {
+  return filter.conditions().empty() || filter.Matches(TreeOf(body));
+}
+
+bool StateMatches(const Filter& filter, bool locked) noexcept {
+  switch (filter.lock_state()) {
+    case Filter::LockState::kFree:
+      return !locked;
+    case Filter::LockState::kLocked:
+      return locked;
+    case Filter::LockState::kAny:
+      break;
+  }
+  return true;
+}
+
+QueryRow RowOf(const Document& document, TimePoint now) {
+  return {document.key, document.body, document.version, document.born, HasLiveLock(document, now)};
+}
+
+std::vector<QueryRow> RowsOf(Shard& shard, const Filter& filter, TimePoint now) {
+  std::vector<QueryRow> rows;
+  const std::lock_guard guard(shard.mutex);
+  shard.documents.ForEach([&](const Document& document) {
+    if (StateMatches(filter, HasLiveLock(document, now))) rows.push_back(RowOf(document, now));
+  });
+  return rows;
+}
+
+bool Before(const Filter& filter, const QueryRow& a, const QueryRow& b) {
+  if (!filter.order().empty()) {
+    const int order = CompareValues(ValueAt(TreeOf(a.body), filter.order()),
+                                    ValueAt(TreeOf(b.body), filter.order()));
+    if (order != 0) return filter.descending() ? order > 0 : order < 0;
+  }
+  return a.key < b.key;
+}
+
+std::vector<QueryRow> Scan(MemoryCollection& collection, const Filter& filter, TimePoint now) {
+  std::vector<QueryRow> found;
+  for (Shard& shard : collection.shards()) {
+    for (QueryRow& row : RowsOf(shard, filter, now)) {
+      if (Matches(filter, row.body)) found.push_back(std::move(row));
+    }
+  }
+  std::sort(found.begin(), found.end(),
+            [&](const QueryRow& a, const QueryRow& b) { return Before(filter, a, b); });
+  return found;
+}
+
+/// The row of an index entry, if its document is still one of those asked for.
+std::optional<QueryRow> Fetch(MemoryCollection& collection, const IndexEntry& entry,
+                              const Filter& filter, TimePoint now) {
+  std::optional<QueryRow> row;
+  {
+    const Place place(collection, entry.key, entry.hash);
+    if (place.document() == nullptr) return std::nullopt;
+    row = RowOf(*place.document(), now);
+  }
+  if (!StateMatches(filter, row->locked) || !Matches(filter, row->body)) return std::nullopt;
+  return row;
+}
+
+void QueryByIndex(MemoryCollection& collection, const IndexPlan& plan, const Filter& filter,
+                  const std::function<bool(QueryRow&&)>& sink, TimePoint now) {
+  std::int64_t left =
+      filter.limit() == 0 ? std::numeric_limits<std::int64_t>::max() : filter.limit();
+  // All at once: in several visits, a document that moves would be seen twice.
+  constexpr auto kAll = std::numeric_limits<std::size_t>::max();
+  for (const EntryPtr& entry : collection.indexes().Next(plan, nullptr, kAll)) {
+    std::optional<QueryRow> row = Fetch(collection, *entry, filter, now);
+    if (row && (!sink(std::move(*row)) || --left == 0)) return;
+  }
+}
+
+/// Grants the document if it is free and still matches.
+bool TryGrant(AcquireOp& op, const Filter& filter, const Key& key, std::size_t hash,
+              TimePoint now) {
+  const Place place(CollectionOf(op), key, hash);
+  Document* document = place.document();
+  if (document == nullptr || HasLiveLock(*document, now) || IsClosed(*document, now)) return false;
+  if (!Matches(filter, document->body)) return false;
+  GrantExisting(op, *document, now);
+  return true;
+}
+
+std::optional<Key> NextByIndex(AcquireOp& op, const IndexPlan& plan, const Filter& filter,
+                               TimePoint now) {
+  const Indexes& indexes = CollectionOf(op).indexes();
+  EntryPtr position;
+  for (;;) {
+    const std::vector<EntryPtr> entries = indexes.Next(plan, position, kEntriesPerVisit);
+    for (const EntryPtr& entry : entries) {
+      if (TryGrant(op, filter, entry->key, entry->hash, now)) return entry->key;
+    }
+    if (entries.size() < kEntriesPerVisit) return std::nullopt;
+    position = entries.back();
+  }
+}
+
+std::optional<Key> NextByScan(AcquireOp& op, const Filter& filter, TimePoint now) {
+  Filter free = filter;
+  free.Free();
+  for (QueryRow& row : Scan(CollectionOf(op), free, now)) {
+    if (TryGrant(op, filter, row.key, row.key.Hash(), now)) return std::move(row.key);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Query(MemoryCollection& collection, const Filter& filter,
+           const std::function<bool(QueryRow&&)>& sink, TimePoint now) {
+  if (const auto plan = collection.indexes().PlanFor(filter)) {
+    return QueryByIndex(collection, *plan, filter, sink, now);
+  }
+  std::int64_t shown = 0;
+  for (QueryRow& row : Scan(collection, filter, now)) {
+    if (!sink(std::move(row)) || ++shown == filter.limit()) return;
+  }
+}
+
+void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, TimePoint now) {
+  op.key = &key;
+  op.status = OpStatus::kMissing;
+  if (filter.lock_state() == Filter::LockState::kLocked) return;
+  const auto plan = CollectionOf(op).indexes().PlanFor(filter);
+  std::optional<Key> found =
+      plan ? NextByIndex(op, *plan, filter, now) : NextByScan(op, filter, now);
+  if (!found) return;
+  key = std::move(*found);
+  op.hash = key.Hash();
+}
+
+}  // namespace doclock::memory

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+
+#include "doclock/store.h"
+
+namespace doclock::memory {
+
+/// Who wants to know when locks of one collection become free. Lives as long as the last
+/// subscription, which may outlive the store.
+class Watchers : public std::enable_shared_from_this<Watchers> {
+ public:
+  using Hint = std::function<void(std::optional<std::size_t>)>;
+
+  std::unique_ptr<Subscription> Add(Hint hint);
+  /// Tells all. Call it with no lock of the store held.
+  void Tell(std::size_t hash) {
+    if (count_.load(std::memory_order_relaxed) != 0) TellAll(hash);
+  }
+
+ private:
+  class Watch;
+
+  void TellAll(std::size_t hash);
+  void Remove(std::list<Hint>::iterator hint);
+
+  std::shared_mutex
+      mutex_;  // held while hints run: a subscription ends only when none is under way
+  std::list<Hint> hints_;
+  std::atomic<std::size_t> count_{0};  // so that nobody pays who is not watched
+};
+
+}  // namespace doclock::memory

@@ -1,0 +1,91 @@
+#include <nlohmann/json.hpp>
+
+#include "memory/operations.h"
+#include "memory/place.h"
+#include "memory/results.h"
+
+namespace doclock::memory {
+namespace {
+
+/// What a write puts out of use. Declared before the shard is locked, so that it is destroyed
+/// after: a large body takes a while.
+struct Remains {
+  Body body;
+  std::unique_ptr<Document> document;
+};
+
+/// The stored body with these fields replaced.
+/// @throws DocumentException
+Body Merged(const Body& stored, const Body& fields) {
+  if (!stored) return fields;
+  nlohmann::json tree = stored.json();
+  tree.update(fields.json());
+  return Body::FromJson(std::move(tree));
+}
+
+/// Writes the body, if the operation has one. False: the operation is settled, nothing changed.
+bool PutBody(WriteOp& op, Place& place, Remains& remains) {
+  if (!op.body) return true;
+  try {
+    const Body merged = op.merge ? Merged(place.document()->body, op.body) : Body();
+    auto refusal = place.PutBody(op.merge ? merged : op.body, remains.body);
+    if (!refusal) return true;
+    Conflict(op, std::move(*refusal));
+  } catch (const DocumentException& error) {
+    op.Fail(Errc::kDocument, error.what());
+  }
+  return false;
+}
+
+/// Clears the lock; or passes it on in the same write.
+void Release(const WriteOp& op, Document& document, Moment& moment) {
+  Clear(document, op.lock_id);
+  if (op.next != nullptr) Grant(document, *op.next, moment.Now());
+}
+
+void RestartLease(const WriteOp& op, Document& document, TimePoint now) noexcept {
+  document.lock_time = now;
+  document.ttl = op.ttl;
+}
+
+/// Under the shard's mutex. True: somebody may be waiting for what became free.
+bool Write(WriteOp& op, Place& place, Moment& moment, Remains& remains) {
+  Document& document = *place.document();
+  if (op.write == WriteKind::kErase) {
+    op.version = document.version + 1;
+    remains.document = place.Take();
+  } else {
+    if (!PutBody(op, place, remains)) return false;
+    op.version = ++document.version;
+    if (op.write == WriteKind::kRelease) {
+      Release(op, document, moment);
+    } else {
+      RestartLease(op, document, moment.Now());
+    }
+  }
+  Done(op);
+  return op.write != WriteKind::kCheckpoint && op.next == nullptr;
+}
+
+bool ExecuteLocked(WriteOp& op, Moment& moment, Remains& remains) {
+  Place place(op);
+  if (place.document() == nullptr) {
+    op.status = OpStatus::kMissing;
+    return false;
+  }
+  const Document& document = *place.document();
+  const bool mine = IsHeldBy(document, op.lock_id) &&
+                    (op.expected == kAnyVersion || op.expected == document.version);
+  if (mine) return Write(op, place, moment, remains);
+  op.status = OpStatus::kLost;
+  return false;
+}
+
+}  // namespace
+
+void Execute(WriteOp& op, Moment& moment) {
+  Remains remains;
+  if (ExecuteLocked(op, moment, remains)) CollectionOf(op).watchers().Tell(op.hash);
+}
+
+}  // namespace doclock::memory

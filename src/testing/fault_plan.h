@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "doclock/testing/faulty_store.h"
+
+namespace doclock::testing {
+
+/// Which operations are to go wrong, and how often each kind was seen. Thread-safe.
+class FaultPlan {
+ public:
+  void Inject(Fault fault);
+  void Heal();
+  void Reset();
+  void CountCall();
+  [[nodiscard]] int Count(OpKind kind) const;
+  [[nodiscard]] int Calls() const;
+
+  /// Counts an operation and says what goes wrong with it. Null key: not known yet.
+  std::optional<Fault::Kind> Strike(OpKind kind, const Key* key);
+
+ private:
+  static bool Concerns(const Fault& fault, OpKind kind, const Key* key);
+
+  mutable std::mutex mutex_;
+  std::vector<Fault> faults_;
+  std::map<OpKind, int> counts_;
+  int calls_ = 0;
+};
+
+}  // namespace doclock::testing

@@ -1,0 +1,72 @@
+#include "testing/op_copy.h"
+
+namespace doclock::testing {
+
+template <class Op>
+Op& OpCopy::Make(const StoreOp& original) {
+  auto copy = std::make_shared<Op>(*original.collection, key_);
+  Op& made = *copy;
+  op_ = &made;
+  owned_ = std::move(copy);
+  return made;
+}
+
+OpCopy::OpCopy(const StoreOp& op) : key_(*op.key) {
+  switch (op.kind) {
+    case OpKind::kAcquire:
+      CopyRequest(static_cast<const AcquireOp&>(op));
+      break;
+    case OpKind::kRenew:
+      CopyRequest(static_cast<const RenewOp&>(op));
+      break;
+    case OpKind::kWrite:
+      CopyRequest(static_cast<const WriteOp&>(op));
+      break;
+    case OpKind::kSave:
+      CopyRequest(static_cast<const SaveOp&>(op));
+      break;
+    case OpKind::kRead:
+      Make<ReadOp>(op);
+      break;
+  }
+}
+
+void OpCopy::CopyRequest(const AcquireOp& original) {
+  auto& copy = Make<AcquireOp>(original);
+  copy.grant = original.grant;
+  copy.insert = original.insert;
+}
+
+void OpCopy::CopyRequest(const RenewOp& original) {
+  auto& copy = Make<RenewOp>(original);
+  copy.lock_id = original.lock_id;
+  copy.ttl = original.ttl;
+  copy.detached = original.detached;
+}
+
+void OpCopy::CopyRequest(const WriteOp& original) {
+  auto& copy = Make<WriteOp>(original);
+  copy.write = original.write;
+  copy.lock_id = original.lock_id;
+  copy.expected = original.expected;
+  copy.body = original.body;
+  copy.base = original.base;
+  copy.merge = original.merge;
+  copy.ttl = original.ttl;
+  copy.renewed = original.renewed;
+  if (original.next == nullptr) return;
+  next_ = *original.next;
+  copy.next = &*next_;
+}
+
+void OpCopy::CopyRequest(const SaveOp& original) {
+  auto& copy = Make<SaveOp>(original);
+  copy.save = original.save;
+  copy.expected = original.expected;
+  copy.born = original.born;
+  copy.write_id = original.write_id;
+  copy.body = original.body;
+  copy.base = original.base;
+}
+
+}  // namespace doclock::testing
