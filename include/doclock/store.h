@@ -160,6 +160,8 @@ inline constexpr std::int64_t kAnyVersion = -1;
 /// kConflict (a unique index), kFailed (nothing written, still locked), kInDoubt.
 struct WriteOp : StoreOp {
   WriteOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kWrite, c, k) {}
+  WriteOp(Collection& c, const Key& k, std::size_t key_hash) noexcept
+      : StoreOp(OpKind::kWrite, c, k, key_hash) {}
   WriteKind write = WriteKind::kRelease;       ///< Request.
   Uuid lock_id{};                              ///< Request.
   std::int64_t expected = kAnyVersion;         ///< Request: the version last known.
@@ -198,6 +200,8 @@ struct SaveOp : StoreOp {
 /// Look. kDone, kMissing, kFailed. Sees everything acknowledged before it was sent (linearizable).
 struct ReadOp : StoreOp {
   ReadOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kRead, c, k) {}
+  ReadOp(Collection& c, const Key& k, std::size_t key_hash) noexcept
+      : StoreOp(OpKind::kRead, c, k, key_hash) {}
 
   Body body;                 ///< Result.
   std::int64_t version = 0;  ///< Result: 0 for documents never locked or saved through this library.

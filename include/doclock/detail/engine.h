@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -28,8 +29,11 @@ class Lease;
 class PendingAcquire;
 
 using EnginePtr = std::shared_ptr<Engine>;
-/// One held lock, shared by its handle, the lease keeper and operations under way.
-using LeasePtr = std::shared_ptr<Lease>;
+/// One held lock, shared by its handle, the lease keeper and operations under way. (Intrusive:
+/// there may be millions.)
+using LeasePtr = boost::intrusive_ptr<Lease>;
+DOCLOCK_EXPORT void intrusive_ptr_add_ref(Lease*) noexcept;
+DOCLOCK_EXPORT void intrusive_ptr_release(Lease*) noexcept;
 
 /// An error before it is thrown: "busy" is a result for half of the callers.
 struct DOCLOCK_EXPORT Failure {

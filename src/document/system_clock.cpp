@@ -1,0 +1,20 @@
+#include <memory>
+
+#include "doclock/clock.h"
+
+namespace doclock {
+namespace {
+
+class BootTimeClock final : public Clock {
+ public:
+  TimePoint Now() const noexcept override { return BootClock::now(); }
+};
+
+}  // namespace
+
+std::shared_ptr<const Clock> SystemClock() {
+  static const auto clock = std::make_shared<BootTimeClock>();
+  return clock;
+}
+
+}  // namespace doclock

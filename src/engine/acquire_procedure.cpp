@@ -1,0 +1,137 @@
+#include "engine/acquire_procedure.h"
+
+#include <utility>
+
+#include "engine/background_release.h"
+
+namespace doclock::detail {
+namespace {
+
+/// Fresh attempts after one whose outcome stayed unknown.
+constexpr int kMaxGhosts = 3;
+
+}  // namespace
+
+AcquireProcedure::AcquireProcedure(Engine& engine, const AcquireSpec& spec, TimePoint give_up)
+    : engine_(engine),
+      spec_(spec),
+      give_up_(give_up),
+      acquire_(*spec.collection, spec.key),
+      confirm_(*spec.collection, spec.key, acquire_.hash),
+      read_(*spec.collection, spec.key, acquire_.hash) {}
+
+Procedure::Step AcquireProcedure::Next() {
+  switch (state_) {
+    case State::kStart: return Start();
+    case State::kAcquire: return AfterAcquire();
+    case State::kConfirm: return AfterConfirm();
+    case State::kRead: return AfterRead();
+    case State::kFinished: break;
+  }
+  return {};
+}
+
+Procedure::Step AcquireProcedure::Start() {
+  acquire_.grant = {.lock_id = NewUuid(),
+                    .ttl = spec_.ttl,
+                    .owner = spec_.owner,
+                    .min_hold = spec_.min_hold};
+  acquire_.insert = ghosts_ == 0 ? spec_.insert : Body();
+  sent_ = engine_.Now();
+  state_ = State::kAcquire;
+  return {&acquire_};
+}
+
+Procedure::Step AcquireProcedure::AfterAcquire() {
+  if (acquire_.status == OpStatus::kInDoubt) return Confirm({});
+  if (acquire_.status == OpStatus::kDone) {
+    created = acquire_.created;
+    return Granted(acquire_.version, std::move(acquire_.body), sent_);
+  }
+  // A missing document after a lost upsert proves nothing: the upsert may still be on its way.
+  if (acquire_.status == OpStatus::kMissing && ghosts_ > 0 && spec_.insert) return FinishInDoubt();
+  return Finish(acquire_);
+}
+
+Procedure::Step AcquireProcedure::Confirm(std::chrono::nanoseconds pause) {
+  confirm_.lock_id = acquire_.grant.lock_id;
+  confirm_.ttl = spec_.ttl;
+  confirm_sent_ = engine_.Now() + pause;
+  state_ = State::kConfirm;
+  return {&confirm_, pause};
+}
+
+Procedure::Step AcquireProcedure::AfterConfirm() {
+  switch (confirm_.status) {
+    case OpStatus::kDone:
+      state_ = State::kRead;
+      return {&read_};
+    case OpStatus::kLost:
+    case OpStatus::kMissing:
+      return TryAgain();
+    default:
+      break;
+  }
+  const auto pause = backoff_.Next();
+  if (engine_.closed() || engine_.Now() + pause >= give_up_) return FinishInDoubt();
+  return Confirm(pause);
+}
+
+Procedure::Step AcquireProcedure::TryAgain() {
+  ReleaseInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id,
+                      sent_ + spec_.ttl);
+  if (++ghosts_ > kMaxGhosts || engine_.closed() || engine_.Now() >= give_up_) {
+    return FinishInDoubt();
+  }
+  return Start();
+}
+
+Procedure::Step AcquireProcedure::AfterRead() {
+  if (read_.status == OpStatus::kDone && read_.lock_id == acquire_.grant.lock_id) {
+    return Granted(read_.version, std::move(read_.body), confirm_sent_);
+  }
+  if (read_.status == OpStatus::kFailed) {
+    const auto pause = backoff_.Next();
+    if (!engine_.closed() && engine_.Now() + pause < give_up_) return {&read_, pause};
+    return FinishInDoubt();
+  }
+  return TryAgain();
+}
+
+Procedure::Step AcquireProcedure::Granted(std::int64_t version, Body stored, TimePoint sent) {
+  body = stored;
+  state_ = State::kFinished;
+  status_ = OpStatus::kDone;
+  lease = engine_.Grant(spec_, spec_.key, acquire_.grant, version, std::move(stored), sent);
+  if (!lease) {
+    failure_ = MakeFailure(Errc::kUnavailable, "the store granted " +
+                                                   Describe(*spec_.collection, spec_.key) +
+                                                   " only after the lease had ended");
+  }
+  return {};
+}
+
+Procedure::Step AcquireProcedure::Finish(const StoreOp& op) {
+  state_ = State::kFinished;
+  status_ = op.status;
+  failure_ = FailureOf(op);
+  return {};
+}
+
+Procedure::Step AcquireProcedure::FinishInDoubt() {
+  if (state_ != State::kAcquire) {
+    ReleaseInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id,
+                        sent_ + spec_.ttl);
+  }
+  state_ = State::kFinished;
+  status_ = OpStatus::kInDoubt;
+  failure_ = MakeFailure(Errc::kInDoubt, "whether " + Describe(*spec_.collection, spec_.key) +
+                                             " was locked is unknown; a lock that was taken is "
+                                             "given back in the background");
+  engine_.events().InDoubt(*spec_.collection, spec_.key);
+  return {};
+}
+
+FailurePtr AcquireProcedure::TakeFailure() { return std::move(failure_); }
+
+}  // namespace doclock::detail

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "engine/engine.h"
+#include "engine/procedure.h"
+
+namespace doclock::detail {
+
+/// One attempt to take a lock, doubt settled: a lost reply is neither success nor failure. A grant
+/// in doubt is confirmed by renewing it under its own id (a write: only that is a fact); what cannot be
+/// confirmed is released in the background, and tried again under a fresh id, never upserting.
+class AcquireProcedure final : public Procedure {
+ public:
+  /// Doubt is pursued until `give_up`. `spec` must outlive the procedure.
+  AcquireProcedure(Engine& engine, const AcquireSpec& spec, TimePoint give_up);
+
+  Step Next() override;
+
+  /// How it ended: kDone (lease is set, unless `failure` says why not), kBusy, kMissing, …
+  [[nodiscard]] OpStatus status() const noexcept { return status_; }
+  /// What to tell the caller; set unless granted.
+  FailurePtr TakeFailure();
+  LeasePtr lease;
+  Body body;
+  bool created = false;
+
+ private:
+  enum class State : std::uint8_t { kStart, kAcquire, kConfirm, kRead, kFinished };
+
+  Step Start();
+  Step AfterAcquire();
+  Step AfterConfirm();
+  Step AfterRead();
+  Step Confirm(std::chrono::nanoseconds pause);
+  Step TryAgain();
+  Step Granted(std::int64_t version, Body stored, TimePoint sent);
+  Step Finish(const StoreOp& op);
+  Step FinishInDoubt();
+
+  Engine& engine_;
+  const AcquireSpec& spec_;
+  const TimePoint give_up_;
+  AcquireOp acquire_;
+  RenewOp confirm_;
+  ReadOp read_;
+  TimePoint sent_{};
+  TimePoint confirm_sent_{};
+  Backoff backoff_;
+  int ghosts_ = 0;  ///< Attempts that may still arrive.
+  State state_ = State::kStart;
+  OpStatus status_ = OpStatus::kPending;
+  FailurePtr failure_;
+};
+
+}  // namespace doclock::detail

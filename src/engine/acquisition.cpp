@@ -1,0 +1,181 @@
+/// The ways to a lock: blocking and asynchronous, for one document and for the next of many.
+
+#include <utility>
+
+#include "engine/acquire_procedure.h"
+#include "engine/check_options.h"
+#include "engine/engine.h"
+
+namespace doclock::detail {
+namespace {
+
+FailurePtr NotNow(Engine& engine, const AcquireSpec& spec, const std::stop_token& stop) {
+  if (engine.closed()) return MakeFailure(Errc::kClosed, "the LockManager is closed");
+  if (!stop.stop_requested()) return nullptr;
+  return MakeFailure(Errc::kCancelled,
+                     "the wait for a lock of '" + spec.collection->name() + "' was stopped");
+}
+
+/// May a later attempt end differently, with nothing done by the caller?
+bool WorthWaiting(const AcquireSpec& spec, const Failure& failure) {
+  if (spec.wait.count() == 0) return false;
+  return failure.code == Errc::kBusy || failure.code == Errc::kUnavailable;
+}
+
+TimePoint GiveUp(Engine& engine) { return engine.Now() + engine.options().call_budget.ms(); }
+
+AcquireResult Refused(FailurePtr failure) {
+  AcquireResult result;
+  result.failure = std::move(failure);
+  return result;
+}
+
+AcquireResult Granted(AcquireProcedure& procedure) {
+  AcquireResult result;
+  result.grant.lease = std::move(procedure.lease);
+  result.grant.body = std::move(procedure.body);
+  result.grant.created = procedure.created;
+  return result;
+}
+
+/// Waits on the caller's thread for what `start` sets going.
+template <class Start>
+AcquireResult Wait(const EnginePtr& engine, AcquireSpec spec, const std::stop_token& stop,
+                   TimePoint started, Start start) {
+  AcquireResult result;
+  const auto event = engine->runtime().MakeEvent();
+  const auto waiter = std::make_shared<PendingAcquire>(
+      engine, std::move(spec),
+      [&result, latch = event.get()](AcquireResult settled) {
+        result = std::move(settled);
+        latch->Set();
+      },
+      started);
+  start(waiter);
+  const std::stop_callback on_stop(stop, [&] {
+    engine->searches().End(*waiter, Errc::kCancelled);
+    engine->waits().End(*waiter, Errc::kCancelled);
+  });
+  event->Wait();
+  return result;
+}
+
+/// The first attempt of an asynchronous caller, when nobody stands in the way.
+struct FirstAttempt {
+  FirstAttempt(Engine& engine, PendingPtr who)
+      : waiter(std::move(who)), procedure(engine, waiter->spec, GiveUp(engine)) {}
+  PendingPtr waiter;
+  AcquireProcedure procedure;
+};
+
+void AfterFirstAttempt(Engine& engine, FirstAttempt& attempt) {
+  if (attempt.procedure.lease) {
+    attempt.waiter->Settle(Granted(attempt.procedure));
+    return;
+  }
+  FailurePtr failure = attempt.procedure.TakeFailure();
+  if (WorthWaiting(attempt.waiter->spec, *failure) && !attempt.waiter->settled()) {
+    engine.waits().Enqueue(attempt.waiter, std::move(failure));
+  } else {
+    attempt.waiter->Settle(Refused(std::move(failure)));
+  }
+}
+
+}  // namespace
+
+AcquireSpec MakeSpec(const EnginePtr& engine, Collection& collection, const LockOptions& options,
+                     Duration repository_ttl) {
+  CheckLockOptions(options);
+  AcquireSpec spec;
+  spec.collection = &collection;
+  spec.ttl = (options.ttl == kRepositoryTtl ? repository_ttl : options.ttl).ms();
+  spec.wait = options.wait;
+  spec.min_hold = options.min_hold.ms();
+  spec.renew = options.renew;
+  spec.owner = engine->owner();
+  if (!options.owner.empty()) {
+    auto owner = std::make_shared<LockHolder>(*engine->owner());
+    owner->name = options.owner;
+    spec.owner = std::move(owner);
+  }
+  return spec;
+}
+
+Grant::~Grant() {
+  if (lease) Abandon(std::move(lease));
+}
+
+AcquireResult Acquire(const EnginePtr& engine, AcquireSpec spec, std::stop_token stop) {
+  if (auto failure = NotNow(*engine, spec, stop)) return Refused(std::move(failure));
+  const TimePoint started = engine->Now();
+  FailurePtr why;
+  if (!engine->waits().MustQueue(spec, spec.key.Hash())) {
+    AcquireProcedure attempt(*engine, spec, GiveUp(*engine));
+    Run(*engine, attempt);
+    if (attempt.lease) {
+      engine->events().Granted(*attempt.lease, engine->Now() - started, false);
+      return Granted(attempt);
+    }
+    why = attempt.TakeFailure();
+    if (!WorthWaiting(spec, *why)) {
+      if (why->code == Errc::kBusy) {
+        engine->events().Busy(*spec.collection, spec.key, Errc::kBusy, why->holder);
+      }
+      return Refused(std::move(why));
+    }
+  }
+  return Wait(engine, std::move(spec), stop, started, [&](const PendingPtr& waiter) {
+    engine->waits().Enqueue(waiter, std::move(why));
+  });
+}
+
+AcquireHandle AcquireAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDone done) {
+  const auto waiter = std::make_shared<PendingAcquire>(engine, std::move(spec), std::move(done),
+                                                       engine->Now());
+  if (auto closed = NotNow(*engine, waiter->spec, {})) closed->Throw();
+  if (engine->waits().MustQueue(waiter->spec, waiter->hash)) {
+    engine->runtime().Post([engine, waiter] {
+      if (!waiter->settled()) engine->waits().Enqueue(waiter, nullptr);
+    });
+    return waiter;
+  }
+  const auto attempt = std::make_shared<FirstAttempt>(*engine, waiter);
+  engine->BeginBackground();
+  RunAsync(engine, std::shared_ptr<Procedure>(attempt, &attempt->procedure), [engine, attempt] {
+    AfterFirstAttempt(*engine, *attempt);
+    engine->EndBackground();
+  });
+  return waiter;
+}
+
+AcquireResult AcquireNext(const EnginePtr& engine, AcquireSpec spec, std::stop_token stop) {
+  if (auto failure = NotNow(*engine, spec, stop)) return Refused(std::move(failure));
+  return Wait(engine, std::move(spec), stop, engine->Now(),
+              [&](const PendingPtr& search) { engine->searches().Ask(search); });
+}
+
+AcquireHandle AcquireNextAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDone done) {
+  const auto search = std::make_shared<PendingAcquire>(engine, std::move(spec), std::move(done),
+                                                       engine->Now());
+  if (auto closed = NotNow(*engine, search->spec, {})) closed->Throw();
+  engine->BeginBackground();
+  engine->runtime().Work([engine, search] {
+    engine->searches().Ask(search);
+    engine->EndBackground();
+  });
+  return search;
+}
+
+void CancelAcquire(const AcquireHandle& waiter) noexcept {
+  if (!waiter) return;
+  try {
+    waiter->engine->runtime().Post([waiter] {
+      waiter->engine->searches().End(*waiter, Errc::kCancelled);
+      waiter->engine->waits().End(*waiter, Errc::kCancelled);
+    });
+  } catch (...) {
+    // Out of memory: the wait goes on until its own end.
+  }
+}
+
+}  // namespace doclock::detail

@@ -1,0 +1,49 @@
+#include "engine/check_options.h"
+
+#include <stdexcept>
+#include <string>
+
+#include "document/utf8.h"
+
+namespace doclock::detail {
+namespace {
+
+constexpr std::size_t kMaxOwnerBytes = 256;
+
+void Require(bool holds, const char* field, const char* rule) {
+  if (!holds) throw std::invalid_argument(std::string(field) + " must be " + rule);
+}
+
+void CheckOwner(std::string_view owner, const char* field) {
+  Require(owner.size() <= kMaxOwnerBytes, field, "at most 256 bytes long");
+  Require(IsUtf8(owner), field, "valid UTF-8");
+}
+
+constexpr Duration Ms(std::int64_t n) { return std::chrono::milliseconds(n); }
+
+}  // namespace
+
+void CheckManagerOptions(const Store* store, const ManagerOptions& options) {
+  Require(store != nullptr, "LockManager: store", "a store, not null");
+  CheckOwner(options.owner, "ManagerOptions::owner");
+  Require(options.call_budget >= Ms(10) && options.call_budget <= Ms(600'000),
+          "ManagerOptions::call_budget", "10 ms to 10 minutes");
+  Require(options.poll_min >= Ms(1), "ManagerOptions::poll_min", "at least 1 ms");
+  Require(options.poll_max >= options.poll_min && options.poll_max <= Ms(3'600'000),
+          "ManagerOptions::poll_max", "at least poll_min and at most one hour");
+  Require(options.drain_timeout >= Ms(0) && options.drain_timeout <= Ms(60'000),
+          "ManagerOptions::drain_timeout", "0 to one minute");
+  Require(options.max_handovers >= 1 && options.max_handovers <= 1000,
+          "ManagerOptions::max_handovers", "1 to 1000");
+}
+
+void CheckLockOptions(const LockOptions& options) {
+  Require(options.ttl == kRepositoryTtl || (options.ttl >= kMinTtl && options.ttl <= kMaxTtl),
+          "LockOptions::ttl", "100 ms to 24 hours");
+  Require(options.wait >= Duration(), "LockOptions::wait", "zero or more");
+  Require(options.min_hold >= Duration() && options.min_hold <= kMaxTtl, "LockOptions::min_hold",
+          "0 to 24 hours");
+  CheckOwner(options.owner, "LockOptions::owner");
+}
+
+}  // namespace doclock::detail

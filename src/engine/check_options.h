@@ -1,0 +1,12 @@
+#pragma once
+
+#include "doclock/detail/engine.h"
+#include "doclock/options.h"
+
+namespace doclock::detail {
+
+/// Each throws std::invalid_argument naming the field.
+void CheckManagerOptions(const Store* store, const ManagerOptions& options);
+void CheckLockOptions(const LockOptions& options);
+
+}  // namespace doclock::detail

@@ -1,0 +1,229 @@
+/// What needs no lock held by the caller: reading, saving by version, releasing by value, queries.
+
+#include <exception>
+#include <utility>
+
+#include "engine/engine.h"
+#include "engine/procedure.h"
+#include "engine/save_procedure.h"
+
+namespace doclock::detail {
+namespace {
+
+FailurePtr ClosedFailure(Engine& engine) {
+  return engine.closed() ? MakeFailure(Errc::kClosed, "the LockManager is closed") : nullptr;
+}
+
+class ReadProcedure final : public Procedure {
+ public:
+  ReadProcedure(Collection& collection, Key key) : key_(std::move(key)), op_(collection, key_) {}
+
+  Step Next() override {
+    if (op_.status == OpStatus::kPending) return {&op_};
+    return {};
+  }
+  ReadResult TakeResult() {
+    ReadResult result;
+    if (op_.status != OpStatus::kDone) {
+      result.failure = FailureOf(op_);
+      return result;
+    }
+    result.body = std::move(op_.body);
+    result.version = op_.version;
+    result.born = op_.born;
+    result.locked = op_.locked;
+    return result;
+  }
+
+ private:
+  const Key key_;
+  ReadOp op_;
+};
+
+/// A release by what an entity carries. Its lease's deadline is unknown here, so doubt can only be settled by the mark
+/// the release leaves.
+class ValueReleaseProcedure final : public Procedure {
+ public:
+  ValueReleaseProcedure(Engine& engine, ValueRelease release)
+      : engine_(engine),
+        release_(std::move(release)),
+        write_(*release_.collection, release_.key),
+        read_(*release_.collection, release_.key, write_.hash),
+        give_up_(engine.Now() + engine.options().call_budget.ms()) {
+    write_.lock_id = release_.lock_id;
+    write_.expected = release_.version;
+    write_.body = release_.fields;
+    write_.merge = true;
+  }
+
+  Step Next() override {
+    if (release_.lock_id.is_nil()) return Finish(NotOwner());
+    if (!looking_) {
+      if (write_.status == OpStatus::kPending) return {&write_};
+      if (write_.status == OpStatus::kDone) return Finish(nullptr);
+      if (write_.status == OpStatus::kInDoubt) doubted_ = true;
+      if (!doubted_) return Finish(Refusal());
+      looking_ = true;
+      return {&read_};
+    }
+    return AfterLook();
+  }
+
+  FailurePtr TakeFailure() { return std::move(failure_); }
+
+ private:
+  Step AfterLook() {
+    if (read_.status == OpStatus::kDone && read_.released == release_.lock_id) {
+      return Finish(nullptr);
+    }
+    const auto pause = backoff_.Next();
+    const bool late = engine_.closed() || engine_.Now() + pause >= give_up_;
+    if (late) return Finish(Unknown());
+    if (read_.status == OpStatus::kDone && read_.lock_id == release_.lock_id) {
+      looking_ = false;  // not yet, or not at all: the same again
+      return {&write_, pause};
+    }
+    if (read_.status == OpStatus::kFailed) return {&read_, pause};
+    return Finish(Unknown());
+  }
+
+  FailurePtr NotOwner() const {
+    return MakeFailure(Errc::kNotOwner, "the entity does not hold the lock of " +
+                                            Describe(*release_.collection, release_.key) +
+                                            "; nothing was written");
+  }
+  FailurePtr Refusal() const {
+    if (write_.status == OpStatus::kLost || write_.status == OpStatus::kMissing) return NotOwner();
+    return FailureOf(write_);
+  }
+  FailurePtr Unknown() const {
+    return MakeFailure(Errc::kInDoubt, "whether " + Describe(*release_.collection, release_.key) +
+                                           " was released is unknown");
+  }
+  Step Finish(FailurePtr failure) {
+    failure_ = std::move(failure);
+    return {};
+  }
+
+  Engine& engine_;
+  const ValueRelease release_;
+  WriteOp write_;
+  ReadOp read_;
+  const TimePoint give_up_;
+  Backoff backoff_;
+  bool looking_ = false;
+  bool doubted_ = false;
+  FailurePtr failure_;
+};
+
+/// The key of a released lock may have local waiters.
+void AfterValueRelease(Engine& engine, Collection& collection, const Key& key) {
+  engine.waits().OnHint(collection, key.Hash());
+}
+
+}  // namespace
+
+ReadResult Read(const EnginePtr& engine, Collection& collection, const Key& key) {
+  if (auto closed = ClosedFailure(*engine)) {
+    ReadResult result;
+    result.failure = std::move(closed);
+    return result;
+  }
+  ReadProcedure read(collection, key);
+  Run(*engine, read);
+  return read.TakeResult();
+}
+
+void ReadAsync(const EnginePtr& engine, Collection& collection, Key key, ReadDone done) {
+  if (auto closed = ClosedFailure(*engine)) closed->Throw();
+  const auto read = std::make_shared<ReadProcedure>(collection, std::move(key));
+  RunAsync(engine, read, [read, done = std::move(done)] { done(read->TakeResult()); });
+}
+
+SaveResult Save(const EnginePtr& engine, SaveSpec spec) {
+  if (auto closed = ClosedFailure(*engine)) {
+    SaveResult result;
+    result.failure = std::move(closed);
+    return result;
+  }
+  SaveProcedure save(*engine, std::move(spec));
+  Run(*engine, save);
+  return save.TakeResult();
+}
+
+void SaveAsync(const EnginePtr& engine, SaveSpec spec, SaveDone done) {
+  if (auto closed = ClosedFailure(*engine)) closed->Throw();
+  const auto save = std::make_shared<SaveProcedure>(*engine, std::move(spec));
+  engine->BeginBackground();
+  RunAsync(engine, save, [engine, save, done = std::move(done)] {
+    done(save->TakeResult());
+    engine->EndBackground();
+  });
+}
+
+FailurePtr ReleaseByValue(const EnginePtr& engine, ValueRelease release) {
+  if (auto closed = ClosedFailure(*engine)) return closed;
+  Collection& collection = *release.collection;
+  const Key key = release.key;
+  ValueReleaseProcedure procedure(*engine, std::move(release));
+  Run(*engine, procedure);
+  AfterValueRelease(*engine, collection, key);
+  return procedure.TakeFailure();
+}
+
+void ReleaseByValueAsync(const EnginePtr& engine, ValueRelease release, WriteDone done) {
+  if (auto closed = ClosedFailure(*engine)) closed->Throw();
+  Collection& collection = *release.collection;
+  const Key key = release.key;
+  const auto procedure = std::make_shared<ValueReleaseProcedure>(*engine, std::move(release));
+  engine->BeginBackground();
+  RunAsync(engine, procedure, [engine, procedure, &collection, key, done = std::move(done)] {
+    done(procedure->TakeFailure());
+    AfterValueRelease(*engine, collection, key);
+    engine->EndBackground();
+  });
+}
+
+void Query(const EnginePtr& engine, Collection& collection, const Filter& filter,
+           const std::function<bool(QueryRow&&)>& sink) {
+  if (auto closed = ClosedFailure(*engine)) closed->Throw();
+  // Rows are collected first, so that the sink may call the library.
+  std::vector<QueryRow> rows;
+  engine->store().Query(
+      collection, filter,
+      [&rows](QueryRow&& row) {
+        rows.push_back(std::move(row));
+        return true;
+      },
+      engine->options().call_budget.ms());
+  for (auto& row : rows) {
+    if (!sink(std::move(row))) return;
+  }
+}
+
+void QueryAsync(const EnginePtr& engine, Collection& collection, Filter filter,
+                std::function<void(QueryResult)> done) {
+  if (auto closed = ClosedFailure(*engine)) closed->Throw();
+  engine->runtime().Work([engine, &collection, filter = std::move(filter), done = std::move(done)] {
+    QueryResult result;
+    try {
+      Query(engine, collection, filter, [&result](QueryRow&& row) {
+        result.rows.push_back(std::move(row));
+        return true;
+      });
+    } catch (const Error& e) {
+      result.failure = MakeFailure(e.errc(), e.what());
+    } catch (const std::exception& e) {
+      result.failure = MakeFailure(Errc::kUnavailable, e.what());
+    }
+    done(std::move(result));
+  });
+}
+
+void RunOnNotifier(const EnginePtr& engine, std::function<void()> task) {
+  engine->runtime().Notify(std::move(task));
+}
+
+Store& StoreOf(const EnginePtr& engine) noexcept { return engine->store(); }
+
+}  // namespace doclock::detail

@@ -1,0 +1,139 @@
+#include "engine/engine.h"
+
+#include <utility>
+
+#include "engine/background_release.h"
+#include "engine/check_options.h"
+#include "platform/process.h"
+
+namespace doclock::detail {
+namespace {
+
+std::shared_ptr<Runtime> RuntimeFor(const ManagerOptions& options, const StoreTraits& traits) {
+  if (options.runtime) return options.runtime;
+  // One worker per lane, and one more for what does not go through the batcher (queries).
+  return MakeRuntime(traits.lanes + 1);
+}
+
+OwnerPtr OwnerFor(const ManagerOptions& options) {
+  auto owner = std::make_shared<LockHolder>();
+  owner->name = options.owner.empty() ? platform::ProgramName() : options.owner;
+  owner->host = platform::HostName();
+  owner->pid = platform::ProcessId();
+  return owner;
+}
+
+}  // namespace
+
+EnginePtr Engine::Make(std::shared_ptr<Store> store, ManagerOptions options) {
+  CheckManagerOptions(store.get(), options);
+  auto engine = std::make_shared<Engine>(std::move(store), std::move(options));
+  engine->keeper_ = std::make_shared<Keeper>(*engine);
+  engine->waits_ = std::make_shared<WaitTable>(*engine);
+  engine->searches_ = std::make_shared<NextSearches>(*engine);
+  engine->hints_ = std::make_shared<Hints>(
+      *engine, [weak = std::weak_ptr(engine)](Collection& collection, std::optional<std::size_t> hash) {
+        const auto self = weak.lock();
+        if (!self) return;
+        self->waits().OnHint(collection, hash);
+        self->searches().OnHint(collection);
+      });
+  return engine;
+}
+
+Engine::Engine(std::shared_ptr<Store> store, ManagerOptions options)
+    : store_(std::move(store)),
+      options_(std::move(options)),
+      traits_(store_->traits()),
+      owns_runtime_(!options_.runtime),
+      runtime_(RuntimeFor(options_, traits_)),
+      owner_(OwnerFor(options_)),
+      events_(options_.observer, *runtime_),
+      batcher_(std::make_shared<Batcher>(store_, *runtime_, options_.call_budget.ms())) {}
+
+Engine::~Engine() = default;
+
+TimePoint Engine::DeadlineOf(TimePoint sent, std::chrono::milliseconds ttl) const noexcept {
+  const std::chrono::nanoseconds lease = ttl;
+  return sent + lease - lease / 1000 - traits_.clock_margin;
+}
+
+LeasePtr Engine::Grant(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
+                       std::int64_t version, Body body, TimePoint sent) {
+  LeasePtr lease(new Lease(shared_from_this(), *spec.collection, key, grant, spec.renew, version,
+                           std::move(body), sent));
+  if (Now() < lease->deadline()) {
+    keeper_->Add(*lease);
+    return lease;
+  }
+  ReleaseInBackground(*this, *spec.collection, key, grant.lock_id, Now() + grant.ttl);
+  return nullptr;
+}
+
+void Engine::Lose(Lease& lease) {
+  const Phase phase = lease.phase();
+  if (phase != Phase::kHeld && phase != Phase::kWriting) return;
+  if (!lease.MarkLost()) return;
+  const LeasePtr keep(&lease);
+  keeper_->Remove(lease);
+  events_.Lost(lease);
+  runtime_->Notify([keep] { keep->FireLost(); });
+}
+
+void Engine::Pause(std::chrono::nanoseconds time) {
+  const std::shared_ptr<Runtime::Event> over = runtime_->MakeEvent();
+  {
+    const std::scoped_lock lock(mutex_);
+    if (closed()) return;
+    pauses_.insert(over);
+  }
+  const auto timer = runtime_->Schedule(Now() + time, [over] { over->Set(); });
+  over->Wait();
+  runtime_->Cancel(timer);
+  const std::scoped_lock lock(mutex_);
+  pauses_.erase(over);
+}
+
+void Engine::EndBackground() noexcept {
+  if (background_.fetch_sub(1, std::memory_order_acq_rel) != 1 || !closed()) return;
+  const std::scoped_lock lock(mutex_);
+  if (drained_) drained_->Set();
+}
+
+void Engine::DrainBackground() noexcept {
+  const std::shared_ptr<Runtime::Event> drained = runtime_->MakeEvent();
+  {
+    const std::scoped_lock lock(mutex_);
+    drained_ = drained;
+  }
+  if (background_.load(std::memory_order_acquire) == 0) return;
+  const auto timer =
+      runtime_->Schedule(Now() + options_.drain_timeout.ms(), [drained] { drained->Set(); });
+  drained->Wait();
+  runtime_->Cancel(timer);
+}
+
+void Engine::Close() noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (closed_.exchange(true, std::memory_order_acq_rel)) return;
+    for (const auto& pause : pauses_) pause->Set();
+  }
+  try {
+    waits_->Close();
+    searches_->Close();
+    keeper_->Close();
+    hints_->Close();
+    // On one of its own threads there is nothing to wait on: that thread may be needed.
+    if (!runtime_->OnOwnThread() || !owns_runtime_) DrainBackground();
+    if (owns_runtime_) runtime_->Stop();
+  } catch (...) {
+    // Out of memory while closing: leases end by themselves.
+  }
+}
+
+std::string Describe(const Collection& collection, const Key& key) {
+  return "document '" + key.ToString() + "' of '" + collection.name() + "'";
+}
+
+}  // namespace doclock::detail

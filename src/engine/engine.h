@@ -1,0 +1,94 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "doclock/detail/engine.h"
+#include "doclock/options.h"
+#include "doclock/runtime.h"
+#include "doclock/store.h"
+#include "engine/batcher.h"
+#include "engine/events.h"
+#include "engine/hints.h"
+#include "engine/keeper.h"
+#include "engine/next_searches.h"
+#include "engine/wait_table.h"
+
+namespace doclock::detail {
+
+/// What the handles of one LockManager share: the parts below, and closing them down. Everything
+/// that happens to locks on one store in this process goes through here. Thread-safe.
+class Engine : public std::enable_shared_from_this<Engine> {
+ public:
+  static EnginePtr Make(std::shared_ptr<Store> store, ManagerOptions options);
+  Engine(std::shared_ptr<Store> store, ManagerOptions options);
+  ~Engine();
+
+  [[nodiscard]] Store& store() noexcept { return *store_; }
+  [[nodiscard]] const std::shared_ptr<Store>& shared_store() const noexcept { return store_; }
+  [[nodiscard]] const ManagerOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const StoreTraits& traits() const noexcept { return traits_; }
+  [[nodiscard]] Runtime& runtime() noexcept { return *runtime_; }
+  [[nodiscard]] Batcher& batcher() noexcept { return *batcher_; }
+  [[nodiscard]] Keeper& keeper() noexcept { return *keeper_; }
+  [[nodiscard]] WaitTable& waits() noexcept { return *waits_; }
+  [[nodiscard]] NextSearches& searches() noexcept { return *searches_; }
+  [[nodiscard]] Hints& hints() noexcept { return *hints_; }
+  [[nodiscard]] Events& events() noexcept { return events_; }
+  /// Who takes locks when the caller does not say.
+  [[nodiscard]] const OwnerPtr& owner() const noexcept { return owner_; }
+
+  [[nodiscard]] TimePoint Now() const noexcept { return runtime_->Now(); }
+  /// The moment a holder must stop whose grant or renewal was sent at `sent`: a tenth of a percent for the drift
+  /// of its clock and the store's margin before the lease can be somebody else's.
+  [[nodiscard]] TimePoint DeadlineOf(TimePoint sent, std::chrono::milliseconds ttl) const noexcept;
+
+  [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+  /// Ends waits and renewals, waits a bounded time for background work, ends the threads.
+  void Close() noexcept;
+
+  /// The lease is over, or its lock is somebody else's: final.
+  void Lose(Lease& lease);
+  /// Makes the lease of a granted lock, and looks after it. Null when it is over already: then it is given back.
+  LeasePtr Grant(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
+                 std::int64_t version, Body body, TimePoint sent);
+
+  /// Blocks the caller for a while, or until the engine closes.
+  void Pause(std::chrono::nanoseconds time);
+
+  /// Background work that Close waits for.
+  void BeginBackground() noexcept { background_.fetch_add(1, std::memory_order_relaxed); }
+  void EndBackground() noexcept;
+
+ private:
+  void DrainBackground() noexcept;
+
+  const std::shared_ptr<Store> store_;
+  const ManagerOptions options_;
+  const StoreTraits traits_;
+  const bool owns_runtime_;
+  const std::shared_ptr<Runtime> runtime_;
+  const OwnerPtr owner_;
+  Events events_;
+  const std::shared_ptr<Batcher> batcher_;
+  std::shared_ptr<Keeper> keeper_;
+  std::shared_ptr<WaitTable> waits_;
+  std::shared_ptr<NextSearches> searches_;
+  std::shared_ptr<Hints> hints_;
+
+  std::atomic<bool> closed_ = false;
+  std::atomic<int> background_ = 0;
+  std::mutex mutex_;  ///< Guards what follows.
+  std::set<std::shared_ptr<Runtime::Event>> pauses_;
+  std::shared_ptr<Runtime::Event> drained_;
+};
+
+/// "document 'key' of 'collection'", for error texts.
+std::string Describe(const Collection& collection, const Key& key);
+
+}  // namespace doclock::detail

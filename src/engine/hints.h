@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "doclock/runtime.h"
+#include "doclock/store.h"
+
+namespace doclock::detail {
+
+class Engine;
+
+/// Subscribes to a store's hints while somebody waits: one subscription per collection, kept a
+/// moment longer than needed. Thread-safe.
+class Hints : public std::enable_shared_from_this<Hints> {
+ public:
+  using Listener = std::function<void(Collection&, std::optional<std::size_t>)>;
+
+  Hints(Engine& engine, Listener listener);
+  ~Hints();
+
+  /// One more waits in this collection. Subscribes, if need be, before it returns.
+  void Enter(Collection& collection);
+  /// One less.
+  void Leave(Collection& collection);
+  /// Ends all subscriptions.
+  void Close();
+
+ private:
+  struct Entry {
+    std::mutex mutex;  ///< Held while subscribing: the second waiter waits for the first.
+    std::unique_ptr<Subscription> subscription;
+    int waiters = 0;
+    bool subscribed = false;
+    bool linger = false;
+  };
+
+  std::shared_ptr<Entry> EntryOf(Collection& collection);
+  void EndIfIdle(const std::shared_ptr<Entry>& entry);
+
+  Engine& engine_;
+  const Listener listener_;
+  std::mutex mutex_;
+  std::map<Collection*, std::shared_ptr<Entry>> entries_;
+};
+
+}  // namespace doclock::detail

@@ -1,0 +1,169 @@
+#include "engine/keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/engine.h"
+
+namespace doclock::detail {
+namespace {
+
+/// Renewals per store call.
+constexpr std::size_t kMaxRenewals = 1000;
+
+}  // namespace
+
+/// One batch of renewals under way. The operations refer to the leases' keys.
+struct Keeper::Round {
+  struct Item {
+    LeasePtr lease;
+    RenewOp op;
+  };
+  TimePoint sent;
+  std::vector<Item> items;
+};
+
+Keeper::~Keeper() = default;  // Close has emptied the queue
+
+void Keeper::Queue(Lease& lease, TimePoint due, bool for_renewal) {
+  lease.due = due;
+  lease.due_for_renewal = for_renewal;
+  intrusive_ptr_add_ref(&lease);  // the queue's own
+  queue_.insert(lease);
+  Arm(due);
+}
+
+void Keeper::QueueHealthy(Lease& lease) {
+  // The deadline lies about one ttl after the last grant or renewal was sent.
+  const TimePoint due = lease.renews() ? lease.deadline() - lease.ttl() * 2 / 3 : lease.deadline();
+  Queue(lease, due, lease.renews());
+}
+
+bool Keeper::Unqueue(Lease& lease) noexcept {
+  if (!lease.is_linked()) return false;
+  queue_.erase(queue_.iterator_to(lease));
+  intrusive_ptr_release(&lease);  // never the last one: the caller has another
+  return true;
+}
+
+void Keeper::Add(Lease& lease) {
+  const std::scoped_lock lock(mutex_);
+  if (!closed_) QueueHealthy(lease);
+}
+
+void Keeper::Arm(TimePoint when) {
+  if (when >= armed_) return;
+  armed_ = when;
+  engine_.runtime().Schedule(when, [weak = weak_from_this(), engine = engine_.weak_from_this()] {
+    const auto alive = engine.lock();
+    if (const auto self = weak.lock(); self && alive) self->OnTimer();
+  });
+}
+
+void Keeper::Remove(Lease& lease) noexcept {
+  const std::scoped_lock lock(mutex_);
+  Unqueue(lease);
+}
+
+void Keeper::Refresh(Lease& lease) {
+  const std::scoped_lock lock(mutex_);
+  if (Unqueue(lease)) QueueHealthy(lease);
+}
+
+void Keeper::OnTimer() {
+  std::vector<LeasePtr> renew, over;
+  const TimePoint now = engine_.Now();
+  {
+    const std::scoped_lock lock(mutex_);
+    armed_ = TimePoint::max();
+    while (!queue_.empty()) {
+      Lease& first = *queue_.begin();
+      // A renewal a little early is better than one call more.
+      const auto slack = first.due_for_renewal ? first.ttl() / 12 : std::chrono::milliseconds(0);
+      if (first.due - slack > now) break;
+      LeasePtr lease(&first);
+      Unqueue(first);
+      if (now >= lease->deadline()) {
+        over.push_back(std::move(lease));
+      } else if (lease->due_for_renewal && lease->renews()) {
+        // Stays in the queue until the answer comes: a call that hangs must not hide the deadline.
+        Queue(*lease, lease->deadline(), false);
+        renew.push_back(std::move(lease));
+      } else {
+        Queue(*lease, lease->deadline(), false);
+      }
+    }
+    if (!queue_.empty()) Arm(queue_.begin()->due);
+  }
+  for (const auto& lease : over) engine_.Lose(*lease);
+  for (std::size_t i = 0; i < renew.size(); i += kMaxRenewals) {
+    const auto end = std::min(i + kMaxRenewals, renew.size());
+    Renew({renew.begin() + static_cast<std::ptrdiff_t>(i),
+           renew.begin() + static_cast<std::ptrdiff_t>(end)});
+  }
+}
+
+void Keeper::Renew(std::vector<LeasePtr> due) {
+  const auto round = std::make_shared<Round>();
+  round->items.reserve(due.size());
+  for (auto& lease : due) {
+    RenewOp op(*lease->collection, lease->key);
+    op.lock_id = lease->lock_id;
+    op.ttl = lease->ttl();
+    round->items.push_back({std::move(lease), std::move(op)});
+  }
+  std::vector<StoreOp*> ops;
+  ops.reserve(round->items.size());
+  for (auto& item : round->items) ops.push_back(&item.op);
+  round->sent = engine_.Now();
+  engine_.batcher().SubmitBatch(std::move(ops), [self = shared_from_this(), round,
+                                                 engine = engine_.shared_from_this()] {
+    self->OnRenewed(*round);
+  });
+}
+
+void Keeper::OnRenewed(Round& round) {
+  for (auto& [lease, op] : round.items) {
+    const Phase phase = lease->phase();
+    if (phase != Phase::kHeld && phase != Phase::kWriting) continue;
+    switch (op.status) {
+      case OpStatus::kDone:
+        if (lease->lost()) break;
+        lease->Extend(round.sent);
+        Refresh(*lease);
+        engine_.events().Renewed(*lease);
+        break;
+      case OpStatus::kLost:
+      case OpStatus::kMissing:
+        // A release that was faster leaves the same trace; then the phase says so.
+        if (lease->phase() == Phase::kHeld) engine_.Lose(*lease);
+        break;
+      default:
+        RetryLater(*lease);
+    }
+  }
+}
+
+void Keeper::RetryLater(Lease& lease) {
+  const TimePoint now = engine_.Now();
+  engine_.events().RenewalFailing(lease, lease.deadline() - now);
+  const auto pause = std::max<std::chrono::nanoseconds>(lease.ttl() / 12, std::chrono::milliseconds(5));
+  const TimePoint due = std::min(now + pause, lease.deadline());
+  const std::scoped_lock lock(mutex_);
+  if (Unqueue(lease)) Queue(lease, due, due < lease.deadline());
+}
+
+void Keeper::Close() {
+  std::vector<LeasePtr> all;
+  {
+    const std::scoped_lock lock(mutex_);
+    closed_ = true;
+    while (!queue_.empty()) {
+      all.emplace_back(&*queue_.begin());
+      Unqueue(*all.back());
+    }
+  }
+  for (const auto& lease : all) engine_.Lose(*lease);
+}
+
+}  // namespace doclock::detail

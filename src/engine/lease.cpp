@@ -1,0 +1,82 @@
+#include "engine/lease.h"
+
+#include <array>
+#include <utility>
+
+#include "engine/engine.h"
+#include "platform/fork_generation.h"
+
+namespace doclock::detail {
+namespace {
+
+/// Mutexes for the rarely used stop sources: one per lease would cost 40 bytes each.
+std::mutex& MutexFor(const Lease* lease) {
+  static std::array<std::mutex, 32> pool;
+  return pool[(reinterpret_cast<std::uintptr_t>(lease) >> 6) % pool.size()];
+}
+
+}  // namespace
+
+Lease::Lease(EnginePtr owner, Collection& where, Key document, const GrantRequest& grant,
+             bool renew, std::int64_t granted_version, Body stored, TimePoint sent)
+    : engine(std::move(owner)),
+      collection(&where),
+      key(std::move(document)),
+      lock_id(grant.lock_id),
+      fence(granted_version),
+      granted(engine->Now()),
+      version(granted_version),
+      body(std::move(stored)),
+      deadline_(engine->DeadlineOf(sent, grant.ttl).time_since_epoch().count()),
+      ttl_ms_(static_cast<std::uint32_t>(grant.ttl.count())),
+      min_hold_ms_(static_cast<std::uint32_t>(grant.min_hold.count())),
+      fork_generation_(platform::ForkGeneration()),
+      renews_(renew) {}
+
+Lease::~Lease() = default;
+
+void Lease::Extend(TimePoint sent) noexcept {
+  const std::int64_t later = engine->DeadlineOf(sent, ttl()).time_since_epoch().count();
+  renewed_.store(true, std::memory_order_relaxed);
+  std::int64_t now = deadline_.load(std::memory_order_relaxed);
+  while (now < later && !deadline_.compare_exchange_weak(now, later, std::memory_order_acq_rel)) {
+  }
+}
+
+bool Lease::BeginWrite() noexcept {
+  Phase held = Phase::kHeld;
+  return phase_.compare_exchange_strong(held, Phase::kWriting, std::memory_order_acq_rel);
+}
+
+bool Lease::ours() const noexcept { return fork_generation_ == platform::ForkGeneration(); }
+
+void Lease::FireLost() {
+  std::stop_source source{std::nostopstate};
+  {
+    const std::scoped_lock lock(MutexFor(this));
+    source = lost_source_;
+  }
+  if (source.stop_possible()) source.request_stop();
+}
+
+std::stop_token Lease::LostToken() {
+  std::stop_source source{std::nostopstate};
+  {
+    const std::scoped_lock lock(MutexFor(this));
+    if (!lost_source_.stop_possible()) lost_source_ = std::stop_source();
+    source = lost_source_;
+  }
+  // Lost before anybody asked: FireLost may have run already and found no source.
+  if (lost()) source.request_stop();
+  return source.get_token();
+}
+
+void intrusive_ptr_add_ref(Lease* lease) noexcept {
+  lease->references_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void intrusive_ptr_release(Lease* lease) noexcept {
+  if (lease->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete lease;
+}
+
+}  // namespace doclock::detail

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <atomic>
+#include <boost/intrusive/set.hpp>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <stop_token>
+
+#include "doclock/clock.h"
+#include "doclock/detail/engine.h"
+#include "doclock/store.h"
+
+namespace doclock::detail {
+
+/// Where the handle of a lock is in its life. Loss is told apart (`lost()`), because it can happen
+/// while a write is under way.
+enum class Phase : std::uint8_t {
+  kHeld,      ///< The handle may write.
+  kWriting,   ///< A write is under way.
+  kReleased,  ///< Released, discarded or erased.
+  kDetached,  ///< Left to its lease.
+  kInDoubt,   ///< A release whose outcome is unknown.
+};
+
+/// One held lock: what its handle, the lease keeper and the operations under way share.
+///
+/// `version`, `body` and `renewed` belong to whoever moved the phase to kWriting; the rest is
+/// constant or atomic. Kept small: there may be millions.
+class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>> {
+ public:
+  Lease(EnginePtr engine, Collection& collection, Key key, const GrantRequest& grant, bool renew,
+        std::int64_t version, Body body, TimePoint sent);
+  ~Lease();
+
+  const EnginePtr engine;
+  Collection* const collection;
+  const Key key;
+  const Uuid lock_id;
+  const std::int64_t fence;
+  const TimePoint granted;  ///< When the grant was known here.
+
+  std::int64_t version;
+  Body body;
+  TimePoint due{};  ///< When the keeper looks next. Guarded by the keeper's mutex.
+
+  [[nodiscard]] std::chrono::milliseconds ttl() const noexcept {
+    return std::chrono::milliseconds(ttl_ms_);
+  }
+  [[nodiscard]] std::chrono::milliseconds min_hold() const noexcept {
+    return std::chrono::milliseconds(min_hold_ms_);
+  }
+  [[nodiscard]] bool renews() const noexcept { return renews_.load(std::memory_order_relaxed); }
+  void StopRenewing() noexcept { renews_.store(false, std::memory_order_relaxed); }
+  [[nodiscard]] bool renewed() const noexcept { return renewed_.load(std::memory_order_relaxed); }
+
+  /// The moment the holder must stop.
+  [[nodiscard]] TimePoint deadline() const noexcept {
+    return TimePoint(std::chrono::nanoseconds(deadline_.load(std::memory_order_acquire)));
+  }
+  /// A grant or renewal that was sent at `sent` is a fact: the deadline moves, never back.
+  void Extend(TimePoint sent) noexcept;
+
+  [[nodiscard]] Phase phase() const noexcept { return phase_.load(std::memory_order_acquire); }
+  void set_phase(Phase phase) noexcept { phase_.store(phase, std::memory_order_release); }
+  /// Held → Writing. False in any other phase.
+  bool BeginWrite() noexcept;
+  [[nodiscard]] bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
+  /// Made in this process, not inherited through fork?
+  [[nodiscard]] bool ours() const noexcept;
+
+  /// Marks it lost for ever; true the first time. FireLost tells those who listen.
+  bool MarkLost() noexcept { return !lost_.exchange(true, std::memory_order_acq_rel); }
+  /// Runs the callbacks of lost(): on the notifier only.
+  void FireLost();
+  /// A token that is stopped once the lock is lost.
+  std::stop_token LostToken();
+
+ private:
+  friend void intrusive_ptr_add_ref(Lease*) noexcept;
+  friend void intrusive_ptr_release(Lease*) noexcept;
+
+  std::atomic<std::int64_t> deadline_;
+  std::stop_source lost_source_{std::nostopstate};  ///< Made when somebody asks. Guarded by a mutex of a pool.
+  const std::uint32_t ttl_ms_;
+  const std::uint32_t min_hold_ms_;
+  const std::uint32_t fork_generation_;
+  std::atomic<std::uint32_t> references_ = 0;
+  std::atomic<Phase> phase_ = Phase::kHeld;
+  std::atomic<bool> lost_ = false;
+  std::atomic<bool> renews_;
+  std::atomic<bool> renewed_ = false;
+
+ public:
+  bool due_for_renewal = false;  ///< What `due` is for: a renewal, or else the deadline. Guarded like it.
+};
+
+/// Orders leases by when the keeper looks at them next.
+struct DueOrder {
+  bool operator()(const Lease& a, const Lease& b) const noexcept { return a.due < b.due; }
+};
+
+}  // namespace doclock::detail

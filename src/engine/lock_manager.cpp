@@ -1,0 +1,42 @@
+#include "doclock/lock_manager.h"
+
+#include <utility>
+
+#include "engine/engine.h"
+
+namespace doclock {
+
+/// Closes the engine when the last LockManager goes; handles of locks keep its memory only.
+class LockManager::Owner {
+ public:
+  explicit Owner(detail::EnginePtr engine) : engine_(std::move(engine)) {}
+  Owner(const Owner&) = delete;
+  Owner& operator=(const Owner&) = delete;
+  ~Owner() { engine_->Close(); }
+
+  [[nodiscard]] const detail::EnginePtr& engine() const noexcept { return engine_; }
+
+ private:
+  const detail::EnginePtr engine_;
+};
+
+LockManager::LockManager(std::shared_ptr<Store> store, ManagerOptions options)
+    : owner_(std::make_shared<Owner>(detail::Engine::Make(std::move(store), std::move(options)))) {}
+
+LockManager::LockManager(const LockManager&) = default;
+LockManager& LockManager::operator=(const LockManager&) = default;
+LockManager::LockManager(LockManager&&) noexcept = default;
+LockManager& LockManager::operator=(LockManager&&) noexcept = default;
+LockManager::~LockManager() = default;
+
+void LockManager::Close() noexcept { owner_->engine()->Close(); }
+
+const std::shared_ptr<Store>& LockManager::store() const noexcept {
+  return owner_->engine()->shared_store();
+}
+
+const std::shared_ptr<detail::Engine>& LockManager::engine() const noexcept {
+  return owner_->engine();
+}
+
+}  // namespace doclock

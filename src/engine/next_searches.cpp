@@ -1,0 +1,134 @@
+#include "engine/next_searches.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "engine/background_release.h"
+#include "engine/engine.h"
+#include "engine/jitter.h"
+#include "engine/procedure.h"
+
+namespace doclock::detail {
+namespace {
+
+FailurePtr NothingFree(const PendingAcquire& search, Errc code) {
+  const std::string& where = search.spec.collection->name();
+  if (code == Errc::kCancelled) {
+    return MakeFailure(code, "the wait for a document of '" + where + "' was stopped");
+  }
+  return MakeFailure(Errc::kNotFound, "no free document of '" + where + "' matches");
+}
+
+void AskStore(Engine& engine, const AcquireSpec& spec, AcquireOp& op, Key& key) {
+  try {
+    engine.store().AcquireNext(spec.filter, op, key, engine.options().call_budget.ms());
+  } catch (const std::exception& e) {
+    op.Doubt(e.what());
+  }
+  if (op.status == OpStatus::kPending) op.Doubt("the store gave no answer");
+}
+
+}  // namespace
+
+void NextSearches::Ask(const PendingPtr& search) {
+  if (search->settled()) return;
+  const AcquireSpec& spec = search->spec;
+  Key key;
+  AcquireOp op(*spec.collection, key);
+  op.grant = {.lock_id = NewUuid(), .ttl = spec.ttl, .owner = spec.owner, .min_hold = spec.min_hold};
+  const TimePoint sent = engine_.Now();
+  AskStore(engine_, spec, op, key);
+  AcquireResult result;
+  switch (op.status) {
+    case OpStatus::kDone:
+      result.grant.body = op.body;
+      result.grant.lease = engine_.Grant(spec, key, op.grant, op.version, op.body, sent);
+      if (result.grant.lease) break;
+      return List(search);
+    case OpStatus::kMissing:
+      if (search->fail_fast()) {
+        result.failure = NothingFree(*search, Errc::kNotFound);
+        break;
+      }
+      return List(search);
+    case OpStatus::kInDoubt:
+      result.failure = MakeFailure(Errc::kInDoubt, "whether a document of '" + spec.collection->name() +
+                                                       "' was locked is unknown");
+      if (key != Key()) {
+        ReleaseInBackground(engine_, *spec.collection, key, op.grant.lock_id, sent + spec.ttl);
+      }
+      break;
+    default:
+      result.failure = FailureOf(op);
+      if (result.failure->code == Errc::kUnavailable && !search->fail_fast()) return List(search);
+  }
+  search->Settle(std::move(result));
+}
+
+void NextSearches::AskOnWorker(const PendingPtr& search) {
+  engine_.runtime().Work([self = shared_from_this(), search, engine = search->engine] {
+    self->Ask(search);
+  });
+}
+
+void NextSearches::List(const PendingPtr& search) {
+  const TimePoint now = engine_.Now();
+  if (engine_.closed()) return End(*search, Errc::kCancelled);
+  if (now >= search->deadline) return End(*search, Errc::kTimedOut);
+  const TimePoint poll =
+      std::min(now + Jitter(engine_.options().poll_min, engine_.options().poll_max),
+               search->deadline);
+  engine_.hints().Enter(*search->spec.collection);
+  const std::scoped_lock lock(mutex_);
+  sleeping_.push_back(search);
+  search->place = PendingAcquire::Place::kQueued;
+  search->timer = engine_.runtime().Schedule(
+      poll, [weak = std::weak_ptr(search), table = weak_from_this()] {
+        const auto due = weak.lock();
+        const auto self = table.lock();
+        if (due && self && self->Unlist(*due)) self->AskOnWorker(due);
+      });
+}
+
+bool NextSearches::Unlist(PendingAcquire& search) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (search.place != PendingAcquire::Place::kQueued) return false;
+    search.place = PendingAcquire::Place::kNowhere;
+    engine_.runtime().Cancel(std::exchange(search.timer, 0));
+    sleeping_.remove_if([&](const PendingPtr& p) { return p.get() == &search; });
+  }
+  engine_.hints().Leave(*search.spec.collection);
+  return true;
+}
+
+void NextSearches::End(PendingAcquire& search, Errc code) {
+  const PendingPtr keep = search.shared_from_this();
+  Unlist(search);
+  search.Settle({.failure = NothingFree(search, code), .grant = {}});
+}
+
+void NextSearches::OnHint(Collection& collection) {
+  PendingPtr first;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found =
+        std::find_if(sleeping_.begin(), sleeping_.end(),
+                     [&](const PendingPtr& p) { return p->spec.collection == &collection; });
+    if (found == sleeping_.end()) return;
+    first = *found;
+  }
+  if (Unlist(*first)) AskOnWorker(first);
+}
+
+void NextSearches::Close() {
+  std::list<PendingPtr> all;
+  {
+    const std::scoped_lock lock(mutex_);
+    all = sleeping_;
+  }
+  for (const auto& search : all) End(*search, Errc::kCancelled);
+}
+
+}  // namespace doclock::detail

@@ -1,0 +1,41 @@
+#include "engine/pending_acquire.h"
+
+#include "engine/engine.h"
+
+namespace doclock::detail {
+namespace {
+
+TimePoint DeadlineAfter(TimePoint now, Duration wait) {
+  const auto left = TimePoint::max() - now;
+  return wait.ms() >= std::chrono::duration_cast<std::chrono::milliseconds>(left)
+             ? TimePoint::max()
+             : now + wait.ms();
+}
+
+}  // namespace
+
+PendingAcquire::PendingAcquire(EnginePtr owner, AcquireSpec wish, AcquireDone when_done,
+                               TimePoint now)
+    : engine(std::move(owner)),
+      spec(std::move(wish)),
+      hash(spec.key.Hash()),
+      started(now),
+      deadline(DeadlineAfter(now, spec.wait)),
+      done_(std::move(when_done)) {}
+
+bool PendingAcquire::Settle(AcquireResult result, bool handed_over) {
+  if (settled_.exchange(true, std::memory_order_acq_rel)) return false;
+  if (result.grant.lease) {
+    engine->events().Granted(*result.grant.lease, engine->Now() - started, handed_over);
+  } else if (result.failure && (result.failure->code == Errc::kBusy ||
+                                result.failure->code == Errc::kTimedOut ||
+                                result.failure->code == Errc::kCancelled)) {
+    engine->events().Busy(*spec.collection, spec.key, result.failure->code,
+                          result.failure->holder);
+  }
+  const AcquireDone done = std::move(done_);
+  done(std::move(result));
+  return true;
+}
+
+}  // namespace doclock::detail

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "doclock/detail/engine.h"
+#include "doclock/store.h"
+
+namespace doclock::detail {
+
+/// Store operations with what follows from their answers (settling doubt, trying again): a small
+/// state machine that knows no threads, so that blocking and asynchronous callers share it.
+class Procedure {
+ public:
+  /// What to do next.
+  struct Step {
+    StoreOp* op = nullptr;               ///< Execute this; null: finished.
+    std::chrono::nanoseconds pause{};    ///< Wait so long first.
+  };
+
+  Procedure() = default;
+  Procedure(const Procedure&) = delete;
+  Procedure& operator=(const Procedure&) = delete;
+  virtual ~Procedure() = default;
+
+  /// Called at first, and after each step's operation was executed.
+  virtual Step Next() = 0;
+};
+
+/// Runs it on the caller's thread.
+void Run(Engine& engine, Procedure& procedure);
+/// Runs it on workers; `done` is called once at the end, on one of them.
+void RunAsync(const EnginePtr& engine, std::shared_ptr<Procedure> procedure,
+              std::function<void()> done);
+
+/// Pauses between attempts to settle doubt: 5 ms, doubling, at most 500 ms.
+class Backoff {
+ public:
+  std::chrono::nanoseconds Next() noexcept {
+    const auto pause = next_;
+    next_ = std::min<std::chrono::nanoseconds>(next_ * 2, std::chrono::milliseconds(500));
+    return pause;
+  }
+
+ private:
+  std::chrono::nanoseconds next_ = std::chrono::milliseconds(5);
+};
+
+/// What an operation that did not end well means to the caller.
+FailurePtr FailureOf(const StoreOp& op);
+FailurePtr MakeFailure(Errc code, std::string message);
+
+}  // namespace doclock::detail

@@ -1,0 +1,224 @@
+/// What a holder does: checkpoint, release (handing over to the next waiter in the same write),
+/// erase, discard, detach.
+
+#include <stdexcept>
+#include <utility>
+
+#include "engine/background_release.h"
+#include "engine/engine.h"
+#include "engine/write_procedure.h"
+
+namespace doclock::detail {
+namespace {
+
+/// Why the handle cannot write; null if it can.
+FailurePtr Unusable(const Lease& lease) {
+  const auto what = [&] { return "the lock of " + Describe(*lease.collection, lease.key); };
+  if (!lease.ours()) return MakeFailure(Errc::kForked, what() + " belongs to the parent process");
+  if (lease.lost()) return MakeFailure(Errc::kLost, what() + " was lost; nothing was written");
+  if (lease.engine->closed()) return MakeFailure(Errc::kClosed, "the LockManager is closed");
+  return nullptr;
+}
+
+void BeginWriteOrThrow(Lease& lease) {
+  if (lease.BeginWrite()) return;
+  throw std::logic_error(lease.phase() == Phase::kWriting
+                             ? "another operation of this lock is under way"
+                             : "the lock was released already");
+}
+
+/// The lock stays closed that long whatever its holder does: nobody to hand it to before.
+bool MayHandOver(const Lease& lease, WriteKind kind) {
+  if (kind != WriteKind::kRelease) return false;
+  return lease.min_hold().count() == 0 || lease.engine->Now() >= lease.granted + lease.min_hold();
+}
+
+/// One write of a holder with the hand-over that goes with it.
+class HolderWrite {
+ public:
+  HolderWrite(LeasePtr of, WriteKind what, Body body, bool mark)
+      : lease(std::move(of)),
+        kind(what),
+        engine_(*lease->engine),
+        discard_(kind == WriteKind::kRelease && !body),
+        procedure(engine_, lease, kind, std::move(body)) {
+    if (kind == WriteKind::kCheckpoint) return;
+    release_ = engine_.waits().BeginRelease(*lease, mark, MayHandOver(*lease, kind));
+    if (const auto& next = release_.next()) {
+      procedure.HandOver({.lock_id = NewUuid(),
+                          .ttl = next->spec.ttl,
+                          .owner = next->spec.owner,
+                          .min_hold = next->spec.min_hold});
+    }
+  }
+
+  /// After the procedure has run.
+  FailurePtr Finish() {
+    FailurePtr failure = procedure.TakeFailure();
+    if (kind == WriteKind::kCheckpoint) return failure;
+    LeasePtr next;
+    if (procedure.handed_over()) {
+      next = engine_.Grant(release_.next()->spec, lease->key, procedure.next(),
+                           procedure.version(), procedure.body(), procedure.sent());
+    }
+    if (!failure) Tell();
+    engine_.waits().EndRelease(release_, std::move(next), lease->phase() != Phase::kHeld);
+    return failure;
+  }
+
+  const LeasePtr lease;
+  const WriteKind kind;
+
+ private:
+  void Tell() {
+    const auto held = engine_.Now() - lease->granted;
+    if (discard_) {
+      engine_.events().Discarded(*lease, held);
+    } else {
+      engine_.events().Released(*lease, held);
+    }
+  }
+
+  Engine& engine_;
+  const bool discard_;
+  WaitTable::Release release_;
+
+ public:
+  WriteProcedure procedure;
+};
+
+void StartWrite(const std::shared_ptr<HolderWrite>& write, WriteDone done) {
+  const EnginePtr engine = write->lease->engine;
+  engine->BeginBackground();
+  RunAsync(engine, std::shared_ptr<Procedure>(write, &write->procedure), [engine, write, done] {
+    done(write->Finish());
+    engine->EndBackground();
+  });
+}
+
+}  // namespace
+
+FailurePtr Write(const LeasePtr& lease, WriteKind kind, Body body) {
+  if (auto failure = Unusable(*lease)) return failure;
+  BeginWriteOrThrow(*lease);
+  HolderWrite write(lease, kind, std::move(body), false);
+  Run(*lease->engine, write.procedure);
+  return write.Finish();
+}
+
+void WriteAsync(const LeasePtr& lease, WriteKind kind, Body body, WriteDone done) {
+  if (auto failure = Unusable(*lease)) {
+    lease->engine->runtime().Notify(
+        [done = std::move(done), failure = std::make_shared<FailurePtr>(std::move(failure))] {
+          done(std::move(*failure));
+        });
+    return;
+  }
+  BeginWriteOrThrow(*lease);
+  StartWrite(std::make_shared<HolderWrite>(lease, kind, std::move(body), true), std::move(done));
+}
+
+void Abandon(LeasePtr lease) noexcept {
+  if (!lease || !lease->ours() || lease->lost() || lease->engine->closed()) return;
+  if (!lease->BeginWrite()) return;
+  try {
+    StartWrite(std::make_shared<HolderWrite>(lease, WriteKind::kRelease, Body(), true),
+               [lease](FailurePtr failure) {
+                 if (!failure || lease->phase() != Phase::kHeld || lease->lost()) return;
+                 // The store is away: go on trying until the lease ends, with nobody waiting on it.
+                 lease->set_phase(Phase::kReleased);
+                 lease->engine->keeper().Remove(*lease);
+                 ReleaseInBackground(*lease->engine, *lease->collection, lease->key,
+                                     lease->lock_id, lease->deadline());
+               });
+  } catch (...) {
+    // Out of memory: the lock is free when its lease has ended.
+    lease->set_phase(Phase::kReleased);
+    lease->engine->keeper().Remove(*lease);
+  }
+}
+
+namespace {
+
+/// Tells the store that the lease alone rules from now on.
+class DetachProcedure final : public Procedure {
+ public:
+  explicit DetachProcedure(LeasePtr lease)
+      : lease_(std::move(lease)), op_(*lease_->collection, lease_->key) {
+    op_.lock_id = lease_->lock_id;
+    op_.ttl = lease_->ttl();
+    op_.detached = true;
+  }
+
+  Step Next() override {
+    if (op_.status == OpStatus::kPending) return {&op_};
+    if (op_.status == OpStatus::kInDoubt && ++retries_ < 5) return {&op_, backoff_.Next()};
+    return {};
+  }
+
+  FailurePtr Finish() {
+    if (op_.status == OpStatus::kDone) {
+      lease_->StopRenewing();
+      lease_->set_phase(Phase::kDetached);
+      lease_->engine->keeper().Remove(*lease_);
+      return nullptr;
+    }
+    lease_->set_phase(Phase::kHeld);
+    if (op_.status == OpStatus::kLost || op_.status == OpStatus::kMissing) {
+      lease_->engine->Lose(*lease_);
+      return MakeFailure(Errc::kLost, "the lock of " + Describe(*lease_->collection, lease_->key) +
+                                          " was lost");
+    }
+    return FailureOf(op_);
+  }
+
+ private:
+  const LeasePtr lease_;
+  RenewOp op_;
+  Backoff backoff_;
+  int retries_ = 0;
+};
+
+}  // namespace
+
+FailurePtr Detach(const LeasePtr& lease) {
+  if (auto failure = Unusable(*lease)) return failure;
+  BeginWriteOrThrow(*lease);
+  DetachProcedure detach(lease);
+  Run(*lease->engine, detach);
+  return detach.Finish();
+}
+
+void DetachAsync(const LeasePtr& lease, WriteDone done) {
+  if (auto failure = Unusable(*lease)) failure->Throw();
+  BeginWriteOrThrow(*lease);
+  const auto detach = std::make_shared<DetachProcedure>(lease);
+  RunAsync(lease->engine, detach, [detach, done = std::move(done)] { done(detach->Finish()); });
+}
+
+const Key& LeaseKey(const Lease& lease) noexcept { return lease.key; }
+const Uuid& LeaseLockId(const Lease& lease) noexcept { return lease.lock_id; }
+std::int64_t LeaseFence(const Lease& lease) noexcept { return lease.fence; }
+std::int64_t LeaseVersion(const Lease& lease) noexcept { return lease.version; }
+Body LeaseBody(const Lease& lease) { return lease.body; }
+
+std::chrono::system_clock::time_point LeaseTime(const Lease& lease) noexcept {
+  return std::chrono::system_clock::now() -
+         std::chrono::duration_cast<std::chrono::system_clock::duration>(lease.engine->Now() -
+                                                                         lease.granted);
+}
+
+bool LeaseHeld(const Lease& lease) noexcept {
+  const Phase phase = lease.phase();
+  return (phase == Phase::kHeld || phase == Phase::kWriting) && !lease.lost() && lease.ours() &&
+         !lease.engine->closed() && lease.engine->Now() < lease.deadline();
+}
+
+std::chrono::nanoseconds LeaseRemaining(const Lease& lease) noexcept {
+  if (!LeaseHeld(lease)) return {};
+  return std::max(lease.deadline() - lease.engine->Now(), std::chrono::nanoseconds(0));
+}
+
+std::stop_token LeaseLost(const LeasePtr& lease) { return lease->LostToken(); }
+
+}  // namespace doclock::detail

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace doclock::detail {
+
+/// Threads that run tasks from one queue, in order. Thread-safe.
+class TaskThreads {
+ public:
+  explicit TaskThreads(int threads);
+  TaskThreads(const TaskThreads&) = delete;
+  TaskThreads& operator=(const TaskThreads&) = delete;
+  ~TaskThreads();
+
+  /// Runs a task soon; forgets it when stopped.
+  void Post(std::function<void()> task);
+  /// Is the caller one of these threads?
+  [[nodiscard]] bool OnOwnThread() const noexcept;
+  /// Runs what is queued and ends. A thread that calls this on itself ends after its task.
+  void Stop();
+
+ private:
+  struct Queue;
+  std::shared_ptr<Queue> queue_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace doclock::detail

@@ -1,0 +1,122 @@
+#include "engine/timer_thread.h"
+
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "platform/boot_timer.h"
+
+namespace doclock::detail {
+
+struct TimerThread::State {
+  using Task = std::function<void()>;
+  using Timers = std::multimap<TimePoint, std::pair<std::uint64_t, Task>>;
+
+  std::mutex mutex;
+  platform::BootTimer sleep;
+  std::deque<Task> posted;
+  Timers timers;
+  std::unordered_map<std::uint64_t, Timers::iterator> by_id;
+  std::uint64_t last_id = 0;
+  std::optional<TimePoint> sleeping_until;  ///< Set while asleep; TimePoint::max(): for ever.
+  bool stopped = false;
+
+  /// The next task that may run now. Needs the lock.
+  Task TakeReady() {
+    Task task;
+    if (!posted.empty()) {
+      task = std::move(posted.front());
+      posted.pop_front();
+    } else if (!stopped && !timers.empty() && timers.begin()->first <= BootClock::now()) {
+      const auto first = timers.begin();
+      task = std::move(first->second.second);
+      by_id.erase(first->second.first);
+      timers.erase(first);
+    }
+    return task;
+  }
+
+  void Run() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      if (Task task = TakeReady()) {
+        lock.unlock();
+        task();
+        task = nullptr;
+        lock.lock();
+        continue;
+      }
+      if (stopped) return;
+      const auto next = timers.empty() ? TimePoint::max() : timers.begin()->first;
+      sleeping_until = next;
+      lock.unlock();
+      sleep.SleepUntil(next == TimePoint::max() ? std::nullopt : std::optional(next));
+      lock.lock();
+      sleeping_until.reset();
+    }
+  }
+
+  /// Wakes the thread if it would sleep past `when`. Needs the lock.
+  void WakeFor(TimePoint when) {
+    if (!sleeping_until || *sleeping_until <= when) return;
+    sleeping_until = when;  // once is enough
+    sleep.Wake();
+  }
+};
+
+TimerThread::TimerThread()
+    : state_(std::make_shared<State>()), thread_([state = state_] { state->Run(); }) {}
+
+TimerThread::~TimerThread() { Stop(); }
+
+std::uint64_t TimerThread::Schedule(TimePoint when, std::function<void()> task) {
+  const std::scoped_lock lock(state_->mutex);
+  if (state_->stopped) return 0;
+  const std::uint64_t id = ++state_->last_id;
+  state_->by_id[id] = state_->timers.emplace(when, std::pair(id, std::move(task)));
+  state_->WakeFor(when);
+  return id;
+}
+
+void TimerThread::Cancel(std::uint64_t id) noexcept {
+  std::function<void()> task;  // destroyed without the lock
+  const std::scoped_lock lock(state_->mutex);
+  const auto found = state_->by_id.find(id);
+  if (found == state_->by_id.end()) return;
+  task = std::move(found->second->second.second);
+  state_->timers.erase(found->second);
+  state_->by_id.erase(found);
+}
+
+void TimerThread::Post(std::function<void()> task) {
+  const std::scoped_lock lock(state_->mutex);
+  if (state_->stopped) return;
+  state_->posted.push_back(std::move(task));
+  state_->WakeFor(TimePoint::min());
+}
+
+bool TimerThread::OnOwnThread() const noexcept {
+  return thread_.get_id() == std::this_thread::get_id();
+}
+
+void TimerThread::Stop() {
+  State::Timers dropped;  // destroyed without the lock
+  {
+    const std::scoped_lock lock(state_->mutex);
+    state_->stopped = true;
+    dropped.swap(state_->timers);
+    state_->by_id.clear();
+    state_->WakeFor(TimePoint::min());
+  }
+  if (!thread_.joinable()) return;
+  if (OnOwnThread()) {
+    thread_.detach();
+  } else {
+    thread_.join();
+  }
+}
+
+}  // namespace doclock::detail

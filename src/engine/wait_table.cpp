@@ -1,0 +1,380 @@
+#include "engine/wait_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/acquire_procedure.h"
+#include "engine/engine.h"
+#include "engine/jitter.h"
+
+namespace doclock::detail {
+namespace {
+
+/// How long local waiters stand back after `max_handovers` in a row.
+constexpr std::chrono::milliseconds kStandBack{2};
+
+FailurePtr BusyFailure(const PendingAcquire& waiter, Errc code, const Failure* last) {
+  const std::string what = Describe(*waiter.spec.collection, waiter.spec.key);
+  auto failure = MakeFailure(code, {});
+  switch (code) {
+    case Errc::kTimedOut: failure->message = what + " was still locked after the time to wait"; break;
+    case Errc::kCancelled: failure->message = "the wait for " + what + " was stopped"; break;
+    default: failure->message = what + " is locked";
+  }
+  if (last) {
+    failure->holder = last->holder;
+    failure->remaining = last->remaining;
+    if (!last->holder.name.empty()) failure->message += " by " + last->holder.ToString();
+  }
+  return failure;
+}
+
+bool MayPass(const Failure& failure) {
+  return failure.code == Errc::kBusy || failure.code == Errc::kUnavailable;
+}
+
+}  // namespace
+
+/// The waiters of one key. Guarded by its shard's mutex.
+struct WaitTable::KeyWaits {
+  Collection* collection;
+  Key key;
+  std::size_t hash;
+  std::list<PendingPtr> queue;
+  int releasing = 0;     ///< Marked releases under way.
+  bool asking = false;   ///< An attempt or a hand-over for a claimed waiter is under way.
+  bool again = false;    ///< Something happened meanwhile: ask again at once.
+  int handovers = 0;     ///< In a row.
+  TimePoint not_before{};  ///< Standing back until then.
+  Runtime::TimerId timer = 0;
+  TimePoint timer_when{};
+  FailurePtr last;       ///< Why the last attempt failed.
+  bool listed = true;    ///< Still in the shard's map.
+};
+
+struct WaitTable::Shard {
+  std::mutex mutex;
+  std::atomic<int> count = 0;
+  std::unordered_multimap<std::size_t, KeyWaitsPtr> keys;
+};
+
+struct WaitTable::Attempt {
+  Attempt(Engine& engine, KeyWaitsPtr of, PendingPtr who, TimePoint give_up)
+      : waits(std::move(of)), waiter(std::move(who)), procedure(engine, waiter->spec, give_up) {}
+  KeyWaitsPtr waits;
+  PendingPtr waiter;
+  AcquireProcedure procedure;
+};
+
+WaitTable::WaitTable(Engine& engine)
+    : engine_(engine), shards_(std::make_unique<std::array<Shard, kShards>>()) {}
+
+WaitTable::~WaitTable() = default;
+
+WaitTable::Shard& WaitTable::ShardOf(std::size_t hash) noexcept {
+  return (*shards_)[(hash >> 7) % kShards];
+}
+
+WaitTable::KeyWaitsPtr WaitTable::FindKey(Shard& shard, const Collection& collection,
+                                          const Key& key, std::size_t hash) {
+  const auto [begin, end] = shard.keys.equal_range(hash);
+  for (auto it = begin; it != end; ++it) {
+    if (it->second->collection == &collection && it->second->key == key) return it->second;
+  }
+  return nullptr;
+}
+
+WaitTable::KeyWaitsPtr WaitTable::FindOrAddKey(Shard& shard, Collection& collection,
+                                               const Key& key, std::size_t hash) {
+  if (auto found = FindKey(shard, collection, key, hash)) return found;
+  auto waits = std::make_shared<KeyWaits>();
+  waits->collection = &collection;
+  waits->key = key;
+  waits->hash = hash;
+  shard.keys.emplace(hash, waits);
+  shard.count.fetch_add(1, std::memory_order_release);
+  return waits;
+}
+
+void WaitTable::EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) {
+  if (!waits->queue.empty() || waits->releasing > 0 || waits->asking || !waits->listed) return;
+  engine_.runtime().Cancel(std::exchange(waits->timer, 0));
+  const auto [begin, end] = shard.keys.equal_range(waits->hash);
+  shard.keys.erase(std::find_if(begin, end, [&](auto& entry) { return entry.second == waits; }));
+  waits->listed = false;
+  shard.count.fetch_sub(1, std::memory_order_release);
+}
+
+bool WaitTable::MustQueue(const AcquireSpec& spec, std::size_t hash) {
+  Shard& shard = ShardOf(hash);
+  if (shard.count.load(std::memory_order_acquire) == 0) return false;
+  const std::scoped_lock lock(shard.mutex);
+  const auto waits = FindKey(shard, *spec.collection, spec.key, hash);
+  if (!waits) return false;
+  return waits->releasing > 0 || (spec.wait.count() > 0 && !waits->queue.empty());
+}
+
+void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
+  // Subscribe first, then ask: what is freed in between is not missed.
+  if (!waiter->fail_fast()) engine_.hints().Enter(*waiter->spec.collection);
+  Shard& shard = ShardOf(waiter->hash);
+  KeyWaitsPtr waits;
+  {
+    const std::scoped_lock lock(shard.mutex);
+    waits = FindOrAddKey(shard, *waiter->spec.collection, waiter->spec.key, waiter->hash);
+    if (why) waits->last = std::move(why);
+    waiter->place = PendingAcquire::Place::kQueued;
+    waits->queue.push_back(waiter);
+    if (waiter->deadline != TimePoint::max() && !waiter->fail_fast()) {
+      waiter->timer = engine_.runtime().Schedule(
+          waiter->deadline, [weak = std::weak_ptr(waiter), table = weak_from_this()] {
+            const auto late = weak.lock();
+            const auto self = table.lock();
+            if (late && self) self->End(*late, Errc::kTimedOut);
+          });
+    }
+  }
+  if (engine_.closed()) return End(*waiter, Errc::kCancelled);
+  Pump(waits);
+}
+
+void WaitTable::Leave(KeyWaits& waits, PendingAcquire& waiter) {
+  if (waiter.place == PendingAcquire::Place::kNowhere) return;
+  waiter.place = PendingAcquire::Place::kNowhere;
+  engine_.runtime().Cancel(std::exchange(waiter.timer, 0));
+  if (!waiter.fail_fast()) engine_.hints().Leave(*waits.collection);
+  const auto in_queue = std::find_if(waits.queue.begin(), waits.queue.end(),
+                                     [&](const PendingPtr& p) { return p.get() == &waiter; });
+  if (in_queue != waits.queue.end()) waits.queue.erase(in_queue);
+}
+
+std::vector<PendingPtr> WaitTable::TakeFailFast(KeyWaits& waits) {
+  std::vector<PendingPtr> taken;
+  if (std::none_of(waits.queue.begin(), waits.queue.end(),
+                   [](const PendingPtr& p) { return p->fail_fast(); })) {
+    return taken;
+  }
+  for (const PendingPtr& waiter : waits.queue) {
+    if (waiter->fail_fast() && waiter->place == PendingAcquire::Place::kQueued) {
+      taken.push_back(waiter);
+    }
+  }
+  for (const PendingPtr& waiter : taken) Leave(waits, *waiter);
+  return taken;
+}
+
+void WaitTable::End(PendingAcquire& waiter, Errc code) {
+  Shard& shard = ShardOf(waiter.hash);
+  FailurePtr failure;
+  const PendingPtr keep = waiter.shared_from_this();
+  {
+    const std::scoped_lock lock(shard.mutex);
+    const auto waits = FindKey(shard, *waiter.spec.collection, waiter.spec.key, waiter.hash);
+    failure = BusyFailure(waiter, code, waits ? waits->last.get() : nullptr);
+    if (waits) {
+      Leave(*waits, waiter);  // an attempt for it that is under way gives back what it gets
+      EraseIfIdle(shard, waits);
+    }
+  }
+  waiter.Settle({.failure = std::move(failure), .grant = {}});
+}
+
+void WaitTable::SleepUntil(const KeyWaitsPtr& waits, TimePoint when) {
+  if (waits->timer != 0 && waits->timer_when <= when) return;
+  engine_.runtime().Cancel(waits->timer);
+  waits->timer_when = when;
+  waits->timer = engine_.runtime().Schedule(
+      when, [weak = std::weak_ptr(waits), table = weak_from_this()] {
+        const auto due = weak.lock();
+        const auto self = table.lock();
+        if (!due || !self) return;
+        {
+          const std::scoped_lock lock(self->ShardOf(due->hash).mutex);
+          due->timer = 0;
+        }
+        self->Pump(due);
+      });
+}
+
+TimePoint WaitTable::NextLook(const Failure* why) const {
+  const TimePoint now = engine_.Now();
+  const TimePoint next = now + Jitter(engine_.options().poll_min, engine_.options().poll_max);
+  if (!why || !why->remaining) return next;
+  return std::min(next, now + *why->remaining + std::chrono::milliseconds(1));
+}
+
+void WaitTable::Pump(const KeyWaitsPtr& waits) {
+  PendingPtr waiter;
+  {
+    const std::scoped_lock lock(ShardOf(waits->hash).mutex);
+    if (waits->queue.empty() || waits->releasing > 0) return;
+    if (waits->asking) {
+      waits->again = true;
+      return;
+    }
+    if (engine_.Now() < waits->not_before) return SleepUntil(waits, waits->not_before);
+    waits->asking = true;
+    waits->again = false;
+    waiter = waits->queue.front();
+    waiter->place = PendingAcquire::Place::kClaimed;
+  }
+  StartAttempt(waits, waiter);
+}
+
+void WaitTable::StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter) {
+  const TimePoint give_up = engine_.Now() + engine_.options().call_budget.ms();
+  const auto attempt = std::make_shared<Attempt>(engine_, waits, waiter, give_up);
+  RunAsync(engine_.shared_from_this(),
+           std::shared_ptr<Procedure>(attempt, &attempt->procedure),
+           [self = shared_from_this(), attempt] { self->AfterAttempt(*attempt); });
+}
+
+void WaitTable::AfterAttempt(Attempt& attempt) {
+  if (attempt.procedure.lease) return Granted(attempt);
+  const FailurePtr failure = attempt.procedure.TakeFailure();
+  Shard& shard = ShardOf(attempt.waits->hash);
+  const bool may_pass = MayPass(*failure);
+  std::vector<PendingPtr> refused;
+  bool ask_again = false;
+  {
+    const std::scoped_lock lock(shard.mutex);
+    KeyWaits& waits = *attempt.waits;
+    waits.asking = false;
+    waits.last = std::make_unique<Failure>(*failure);
+    if (attempt.waiter->place == PendingAcquire::Place::kClaimed) {
+      attempt.waiter->place = PendingAcquire::Place::kQueued;
+    }
+    if (may_pass) {
+      refused = TakeFailFast(waits);
+    } else {
+      Leave(waits, *attempt.waiter);
+      refused.push_back(attempt.waiter);
+    }
+    ask_again = std::exchange(waits.again, false) || !may_pass;
+    if (!waits.queue.empty() && !ask_again) SleepUntil(attempt.waits, NextLook(failure.get()));
+    EraseIfIdle(shard, attempt.waits);
+  }
+  for (const auto& waiter : refused) {
+    waiter->Settle({.failure = std::make_unique<Failure>(*failure), .grant = {}});
+  }
+  if (ask_again) Pump(attempt.waits);
+}
+
+void WaitTable::Granted(Attempt& attempt) {
+  Shard& shard = ShardOf(attempt.waits->hash);
+  std::vector<PendingPtr> refused;
+  {
+    const std::scoped_lock lock(shard.mutex);
+    KeyWaits& waits = *attempt.waits;
+    waits.asking = waits.again = false;
+    waits.handovers = 0;
+    waits.last = nullptr;
+    Leave(waits, *attempt.waiter);
+    refused = TakeFailFast(waits);
+    if (!waits.queue.empty()) SleepUntil(attempt.waits, NextLook(nullptr));
+    EraseIfIdle(shard, attempt.waits);
+  }
+  AcquireResult result;
+  result.grant.lease = std::move(attempt.procedure.lease);
+  result.grant.body = std::move(attempt.procedure.body);
+  result.grant.created = attempt.procedure.created;
+  attempt.waiter->Settle(std::move(result));
+  for (const auto& waiter : refused) {
+    waiter->Settle({.failure = BusyFailure(*waiter, Errc::kBusy, nullptr), .grant = {}});
+  }
+}
+
+WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool may_hand_over) {
+  Release release;
+  const std::size_t hash = lease.key.Hash();
+  Shard& shard = ShardOf(hash);
+  if (!mark && shard.count.load(std::memory_order_acquire) == 0) return release;
+  const std::scoped_lock lock(shard.mutex);
+  release.waits_ = mark ? FindOrAddKey(shard, *lease.collection, lease.key, hash)
+                        : FindKey(shard, *lease.collection, lease.key, hash);
+  if (!release.waits_) return release;
+  KeyWaits& waits = *release.waits_;
+  if (mark) {
+    ++waits.releasing;
+    release.marked_ = true;
+  }
+  if (!may_hand_over || waits.asking || waits.queue.empty()) return release;
+  if (waits.handovers >= engine_.options().max_handovers &&
+      engine_.store().OthersMayWait(*lease.collection)) {
+    waits.handovers = 0;
+    waits.not_before = engine_.Now() + kStandBack;
+    return release;
+  }
+  waits.asking = true;
+  release.next_ = waits.queue.front();
+  release.next_->place = PendingAcquire::Place::kClaimed;
+  return release;
+}
+
+void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) {
+  if (!release.waits_) return;
+  const KeyWaitsPtr waits = std::move(release.waits_);
+  const PendingPtr next = std::move(release.next_);
+  Shard& shard = ShardOf(waits->hash);
+  std::vector<PendingPtr> refused;
+  bool ask = released && !lease;
+  {
+    const std::scoped_lock lock(shard.mutex);
+    if (release.marked_) --waits->releasing;
+    if (next) {
+      waits->asking = false;
+      ask = std::exchange(waits->again, false) || ask;
+      if (lease) {
+        Leave(*waits, *next);
+        ++waits->handovers;
+        refused = TakeFailFast(*waits);
+        ask = false;
+        if (!waits->queue.empty()) SleepUntil(waits, NextLook(nullptr));
+      } else if (next->place == PendingAcquire::Place::kClaimed) {
+        next->place = PendingAcquire::Place::kQueued;
+      }
+    }
+    if (!waits->queue.empty() && !lease) ask = true;
+    EraseIfIdle(shard, waits);
+  }
+  if (lease) {
+    AcquireResult result;
+    result.grant.body = lease->body;
+    result.grant.lease = std::move(lease);
+    next->Settle(std::move(result), true);
+  }
+  for (const auto& waiter : refused) {
+    waiter->Settle({.failure = BusyFailure(*waiter, Errc::kBusy, nullptr), .grant = {}});
+  }
+  if (ask) Pump(waits);
+}
+
+void WaitTable::OnHint(Collection& collection, std::optional<std::size_t> hash) {
+  std::vector<KeyWaitsPtr> found;
+  const auto collect = [&](Shard& shard) {
+    if (shard.count.load(std::memory_order_acquire) == 0) return;
+    const std::scoped_lock lock(shard.mutex);
+    for (const auto& [key_hash, waits] : shard.keys) {
+      if (waits->collection == &collection && (!hash || *hash == key_hash)) found.push_back(waits);
+    }
+  };
+  if (hash) {
+    collect(ShardOf(*hash));
+  } else {
+    std::for_each(shards_->begin(), shards_->end(), collect);
+  }
+  for (const auto& waits : found) Pump(waits);
+}
+
+void WaitTable::Close() {
+  std::vector<PendingPtr> all;
+  for (Shard& shard : *shards_) {
+    const std::scoped_lock lock(shard.mutex);
+    for (const auto& [hash, waits] : shard.keys) {
+      all.insert(all.end(), waits->queue.begin(), waits->queue.end());
+    }
+  }
+  for (const auto& waiter : all) End(*waiter, Errc::kCancelled);
+}
+
+}  // namespace doclock::detail

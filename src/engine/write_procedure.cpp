@@ -1,0 +1,148 @@
+#include "engine/write_procedure.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace doclock::detail {
+
+WriteProcedure::WriteProcedure(Engine& engine, LeasePtr lease, WriteKind kind, Body body)
+    : engine_(engine),
+      lease_(std::move(lease)),
+      write_(*lease_->collection, lease_->key),
+      read_(*lease_->collection, lease_->key, write_.hash),
+      written_(body ? body : lease_->body),
+      give_up_(engine.Now() + engine.options().call_budget.ms()) {
+  write_.write = kind;
+  write_.lock_id = lease_->lock_id;
+  write_.expected = lease_->version;
+  write_.body = std::move(body);
+  write_.base = lease_->body;
+  write_.ttl = lease_->ttl();
+}
+
+void WriteProcedure::HandOver(const GrantRequest& next) {
+  next_ = next;
+  write_.next = &next_;
+}
+
+Procedure::Step WriteProcedure::Next() {
+  switch (state_) {
+    case State::kStart: return Send({});
+    case State::kWrite: return AfterWrite();
+    case State::kLook: return AfterLook();
+    case State::kFinished: break;
+  }
+  return {};
+}
+
+Procedure::Step WriteProcedure::Send(std::chrono::nanoseconds pause) {
+  // At its deadline a handle sends nothing more: the lock may be somebody else's.
+  const TimePoint now = engine_.Now() + pause;
+  if (lease_->lost() || now >= lease_->deadline()) return doubted_ ? Unknown() : Lost();
+  write_.renewed = lease_->renewed();
+  sent_ = now;
+  state_ = State::kWrite;
+  return {&write_, pause};
+}
+
+Procedure::Step WriteProcedure::AfterWrite() {
+  switch (write_.status) {
+    case OpStatus::kDone:
+      return Written(write_.version, write_.next != nullptr);
+    case OpStatus::kInDoubt:
+      doubted_ = true;
+      return Look();
+    case OpStatus::kLost:
+    case OpStatus::kMissing:
+      // After doubt this may be the trace of the first attempt: look.
+      return doubted_ ? Look() : Lost();
+    default:
+      return doubted_ ? Look() : Refused(FailureOf(write_));
+  }
+}
+
+Procedure::Step WriteProcedure::Look() {
+  state_ = State::kLook;
+  return {&read_};
+}
+
+Procedure::Step WriteProcedure::AfterLook() {
+  const bool in_time = !lease_->lost() && engine_.Now() < lease_->deadline();
+  if (read_.status == OpStatus::kMissing) {
+    // Nobody else may erase under a live lock; and an erased document is what was asked for.
+    if (write_.write == WriteKind::kErase) return Written(write_.expected + 1, false);
+    return Unknown();
+  }
+  if (read_.status == OpStatus::kDone) {
+    if (write_.next && read_.lock_id == next_.lock_id) return Written(read_.version, true);
+    if (write_.write == WriteKind::kRelease && read_.released == write_.lock_id) {
+      return Written(read_.version, false);
+    }
+    const bool mine = read_.lock_id == write_.lock_id;
+    if (write_.write == WriteKind::kCheckpoint && mine && read_.version == write_.expected + 1) {
+      return Written(read_.version, false);
+    }
+    if (mine && read_.version == write_.expected) {  // not yet, or not at all: the same again
+      const auto pause = backoff_.Next();
+      return OutOfTime(pause) ? Unknown() : Send(pause);
+    }
+    const bool moved = read_.version > write_.expected || !mine;
+    if (in_time && moved && write_.write != WriteKind::kCheckpoint) {
+      return Written(read_.version, false);
+    }
+    return Unknown();
+  }
+  const auto pause = backoff_.Next();
+  if (OutOfTime(pause)) return Unknown();
+  return {&read_, pause};
+}
+
+bool WriteProcedure::OutOfTime(std::chrono::nanoseconds pause) const {
+  return engine_.closed() || engine_.Now() + pause >= std::min(give_up_, lease_->deadline());
+}
+
+Procedure::Step WriteProcedure::Written(std::int64_t version, bool with_next) {
+  state_ = State::kFinished;
+  version_ = version;
+  handed_over_ = with_next;
+  lease_->version = version;
+  lease_->body = written_;
+  if (write_.write == WriteKind::kCheckpoint) {
+    lease_->Extend(sent_);
+    lease_->set_phase(Phase::kHeld);
+    engine_.keeper().Refresh(*lease_);
+    return {};
+  }
+  lease_->set_phase(Phase::kReleased);
+  engine_.keeper().Remove(*lease_);
+  return {};
+}
+
+Procedure::Step WriteProcedure::Refused(FailurePtr failure) {
+  state_ = State::kFinished;
+  failure_ = std::move(failure);
+  lease_->set_phase(Phase::kHeld);
+  return {};
+}
+
+Procedure::Step WriteProcedure::Lost() {
+  state_ = State::kFinished;
+  failure_ = MakeFailure(Errc::kLost, "the lock of " + What() +
+                                          " was lost; nothing was written");
+  lease_->set_phase(Phase::kHeld);
+  engine_.Lose(*lease_);
+  return {};
+}
+
+Procedure::Step WriteProcedure::Unknown() {
+  state_ = State::kFinished;
+  failure_ = MakeFailure(Errc::kInDoubt, "whether " + What() + " was written is unknown");
+  lease_->set_phase(Phase::kInDoubt);
+  engine_.keeper().Remove(*lease_);
+  engine_.events().InDoubt(*lease_->collection, lease_->key);
+  return {};
+}
+
+std::string WriteProcedure::What() const { return Describe(*lease_->collection, lease_->key); }
+
+}  // namespace doclock::detail

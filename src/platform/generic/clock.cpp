@@ -1,0 +1,10 @@
+#include "doclock/clock.h"
+
+namespace doclock {
+
+BootClock::time_point BootClock::now() noexcept {
+  return time_point(std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::steady_clock::now().time_since_epoch()));
+}
+
+}  // namespace doclock
