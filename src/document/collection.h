@@ -4,19 +4,20 @@
 #include <memory>
 #include <string>
 
+#include "doclock/export.h"
 #include "doclock/store.h"
 
 namespace doclock {
 
 /// @throws std::invalid_argument unless `name` may name a collection (see Store::Open).
-void CheckCollectionName(const std::string& name);
+DOCLOCK_EXPORT void CheckCollectionName(const std::string& name);
 
 /// @throws std::invalid_argument naming the first field whose name is bad or used twice.
-void CheckLockFieldNames(const LockFieldNames& fields);
+DOCLOCK_EXPORT void CheckLockFieldNames(const LockFieldNames& fields);
 
 /// For Store::Open of a name that is open already.
 /// @throws std::invalid_argument when it was opened with other field names or another ttl.
-void CheckSameCollection(const Collection& open, const LockFieldNames& fields,
-                         std::chrono::milliseconds default_ttl);
+DOCLOCK_EXPORT void CheckSameCollection(const Collection& open, const LockFieldNames& fields,
+                                        std::chrono::milliseconds default_ttl);
 
 }  // namespace doclock

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 
+#include "doclock/export.h"
+
 namespace doclock::platform {
 
 /// A number that differs in a forked child: what was made before the fork belongs to the parent.
 /// (Asking for the process id would be a system call each time.) Thread-safe.
-std::uint32_t ForkGeneration() noexcept;
+DOCLOCK_EXPORT std::uint32_t ForkGeneration() noexcept;
 
 }  // namespace doclock::platform

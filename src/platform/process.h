@@ -3,13 +3,15 @@
 #include <cstdint>
 #include <string>
 
+#include "doclock/export.h"
+
 namespace doclock::platform {
 
 /// The program's short name; "doclock" where it cannot be found out.
-std::string ProgramName();
+DOCLOCK_EXPORT std::string ProgramName();
 /// This machine's name; empty where it cannot be found out.
-std::string HostName();
+DOCLOCK_EXPORT std::string HostName();
 /// This process's id.
-std::int64_t ProcessId();
+DOCLOCK_EXPORT std::int64_t ProcessId();
 
 }  // namespace doclock::platform

@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <span>
 
+#include "doclock/export.h"
+
 namespace doclock::platform {
 
 /// Fills with random bytes from the operating system. @throws std::system_error
-void RandomBytes(std::span<std::byte> out);
+DOCLOCK_EXPORT void RandomBytes(std::span<std::byte> out);
 
 }  // namespace doclock::platform

@@ -1,36 +1,60 @@
 #include "doclock/clock.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
-#include <fstream>
-#include <string>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
 
 namespace doclock {
 namespace {
 
-/// A time namespace shifts CLOCK_BOOTTIME for those inside it; processes inside and outside must
-/// agree on lease times, so the shift is taken out. Read once: it cannot change for a process
-/// that runs.
-std::chrono::nanoseconds NamespaceShift() {
-  std::ifstream offsets("/proc/self/timens_offsets");
-  std::string clock;
-  long long seconds = 0, nanoseconds = 0;
-  while (offsets >> clock >> seconds >> nanoseconds) {
-    if (clock == "boottime") {
-      return std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanoseconds);
-    }
-  }
-  return std::chrono::nanoseconds(0);
+/// What follows "boottime" in timens_offsets: seconds and nanoseconds.
+std::int64_t ParseShift(const char* text) noexcept {
+  constexpr const char* kName = "boottime";
+  const char* line = std::strstr(text, kName);
+  if (line == nullptr) return 0;
+  char* end = nullptr;
+  const std::int64_t seconds = std::strtoll(line + std::strlen(kName), &end, 10);
+  return seconds * 1'000'000'000 + std::strtoll(end, nullptr, 10);
 }
+
+/// A time namespace shifts CLOCK_BOOTTIME for those inside it. Processes inside and outside must
+/// agree on lease times, so the shift is taken out. Only calls that are safe in a forked child.
+std::int64_t NamespaceShift() noexcept {
+  const int file = ::open("/proc/self/timens_offsets", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  std::array<char, 256> text{};
+  const auto size = ::read(file, text.data(), text.size() - 1);
+  ::close(file);
+  return size > 0 ? ParseShift(text.data()) : 0;
+}
+
+std::atomic<std::int64_t>& Shift() noexcept {
+  static std::atomic<std::int64_t> shift{NamespaceShift()};
+  return shift;
+}
+
+/// A running process never changes its time namespace, but its next child may be born into another
+/// one: unshare(CLONE_NEWTIME) works so.
+const int registered = [] {
+  Shift();
+  return ::pthread_atfork(nullptr, nullptr, [] { Shift().store(NamespaceShift()); });
+}();
 
 }  // namespace
 
 BootClock::time_point BootClock::now() noexcept {
-  static const std::chrono::nanoseconds shift = NamespaceShift();
+  static_cast<void>(registered);
   timespec now{};
   ::clock_gettime(CLOCK_BOOTTIME, &now);
   return time_point(std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec) -
-                    shift);
+                    std::chrono::nanoseconds(Shift().load(std::memory_order_relaxed)));
 }
 
 }  // namespace doclock
