@@ -18,17 +18,6 @@ int CompareLists(const std::vector<Json>& a, const std::vector<Json>& b, std::si
   return 0;
 }
 
-std::vector<std::string> SplitPath(const std::string& field) {
-  std::vector<std::string> path;
-  std::size_t start = 0;
-  for (std::size_t dot = field.find('.'); dot != std::string::npos; dot = field.find('.', start)) {
-    path.push_back(field.substr(start, dot - start));
-    start = dot + 1;
-  }
-  path.push_back(field.substr(start));
-  return path;
-}
-
 const Json* EqualValue(const Filter& filter, const std::vector<std::string>& path) {
   for (const Filter::Condition& condition : filter.conditions()) {
     if (condition.op == Filter::Op::kEqual && condition.path == path) return &condition.value;
@@ -120,7 +109,9 @@ void Indexes::Build(const IndexSpec& spec, const std::vector<Document*>& documen
   auto index = std::make_unique<Index>();
   index->name = NameOf(spec);
   index->unique = spec.unique;
-  for (const std::string& field : spec.fields) index->paths.push_back(SplitPath(field));
+  for (const std::string& field : spec.fields) {
+    index->paths.push_back(Filter().OrderBy(field).order());  // the same reading of dots
+  }
   std::vector<EntryPtr> entries;
   for (const Document* document : documents) {
     entries.push_back(MakeEntry(*index, *document, document->body));

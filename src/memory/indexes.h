@@ -40,7 +40,8 @@ class Indexes {
 
   [[nodiscard]] bool Has(const IndexSpec& spec) const;
   /// Adds an index over these documents, which nobody else may use meanwhile.
-  /// @throws ConflictException if it is to be unique and is not.
+  /// @throws ConflictException if it is to be unique and is not; std::invalid_argument for a bad
+  /// field.
   void Build(const IndexSpec& spec, const std::vector<Document*>& documents);
 
   /// The document is about to have this body. Returns the unique index that refuses it; then

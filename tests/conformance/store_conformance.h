@@ -1,0 +1,140 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "doclock/store.h"
+#include "doclock/testing/manual_clock.h"
+
+namespace doclock::conformance {
+
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+using testing::ManualClock;
+
+inline constexpr std::chrono::milliseconds kTtl = 30s;
+inline constexpr std::chrono::milliseconds kBudget = 10s;
+
+/// A store under test with a life of its own: nothing in it, and a clock the test moves.
+struct Backend {
+  std::shared_ptr<ManualClock> clock;
+  std::shared_ptr<Store> store;
+  /// Opens another store over the same data, as another process would. Empty: it cannot be shared.
+  std::function<std::shared_ptr<Store>()> open_another;
+  /// Gives a document of a collection lock fields that this library never writes. Empty: nobody
+  /// can.
+  std::function<void(const std::string& collection, const Key& key)> spoil;
+  /// Cleans up; destroyed last.
+  std::shared_ptr<void> remains;
+};
+
+/// A kind of store.
+struct StoreKind {
+  std::string name;
+  std::function<Backend()> make;
+};
+
+inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.name; }
+
+/// All that were built.
+std::vector<StoreKind> AllStores();
+
+/// For INSTANTIATE_TEST_SUITE_P.
+std::string NameOf(const ::testing::TestParamInfo<StoreKind>& kind);
+
+/// An id nobody had before.
+Uuid FreshId();
+
+inline Body MakeBody(Json tree) { return Body::FromJson(std::move(tree)); }
+
+/// What an acquire may be given.
+struct AcquireArgs {
+  Uuid id = FreshId();
+  Body insert = {};
+  std::chrono::milliseconds ttl = kTtl;
+  std::string owner = {};
+  std::chrono::milliseconds min_hold = 0ms;
+};
+
+/// What a write under the lock may be given.
+struct WriteArgs {
+  std::int64_t expected = kAnyVersion;
+  Body body = {};
+  bool merge = false;
+  std::chrono::milliseconds ttl = kTtl;
+  const GrantRequest* next = nullptr;
+};
+
+/// Short ways to call a store; each executes one operation. `key` of a result is not to be used.
+class Client {
+ public:
+  Client(Store& store, std::shared_ptr<Collection> collection)
+      : store_(store), collection_(std::move(collection)) {}
+
+  AcquireOp Acquire(const Key& key, const AcquireArgs& args = {});
+  /// As Acquire, and makes the document.
+  AcquireOp Create(const Key& key, Json tree = Json::object(), AcquireArgs args = {});
+  RenewOp Renew(const Key& key, const Uuid& id, std::chrono::milliseconds ttl = kTtl);
+  WriteOp Write(const Key& key, WriteKind kind, const Uuid& id, const WriteArgs& args = {});
+  WriteOp Release(const Key& key, const Uuid& id, const WriteArgs& args = {}) {
+    return Write(key, WriteKind::kRelease, id, args);
+  }
+  /// Releases what was granted, by its version.
+  WriteOp Release(const Key& key, const AcquireOp& grant, Body body = {});
+  SaveOp Insert(const Key& key, Json tree);
+  SaveOp Replace(const Key& key, std::int64_t version, const Uuid& born, Json tree);
+  SaveOp Erase(const Key& key, std::int64_t version = kAnyVersion, const Uuid& born = {});
+  ReadOp Read(const Key& key);
+  /// The keys a query shows, in its order.
+  std::vector<Key> Query(const Filter& filter);
+  std::vector<QueryRow> Rows(const Filter& filter);
+  struct Next {
+    OpStatus status;
+    Key key;
+    Uuid id;
+    AcquireOp op;
+  };
+  Next AcquireNext(const Filter& filter);
+  void Intervene(const Key& key, Intervention what) { store_.Intervene(*collection_, key, what); }
+  std::int64_t Purge(std::int64_t limit = 1000) {
+    return store_.Purge(*collection_, limit, kBudget);
+  }
+  Collection& collection() { return *collection_; }
+
+ private:
+  void Run(StoreOp& op);
+
+  Store& store_;
+  std::shared_ptr<Collection> collection_;
+};
+
+/// The suite. One collection, "things", is open.
+class StoreConformance : public ::testing::TestWithParam<StoreKind> {
+ protected:
+  StoreConformance();
+
+  ManualClock& clock() { return *backend_.clock; }
+  Store& store() { return *backend_.store; }
+  Backend& backend() { return backend_; }
+  /// A client of another collection, of another store.
+  Client Open(const std::string& name) { return Open(store(), name); }
+  static Client Open(Store& store, const std::string& name);
+
+  Backend backend_;
+  Client things_;
+};
+
+}  // namespace doclock::conformance
+
+namespace doclock {
+void PrintTo(OpStatus status, std::ostream* out);
+inline void PrintTo(const Key& key, std::ostream* out) { *out << key.ToString(); }
+}  // namespace doclock
