@@ -1,0 +1,208 @@
+#pragma once
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_future.hpp>
+#include <exception>
+#include <future>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "doclock/detail/facade.h"
+
+/// @file
+/// Between the engine's completions and Boost.Asio's tokens. Not for users.
+///
+/// An operation is an object that owns its request:
+/// - `Raw` is what the engine says, `Result` what the caller gets (may be void);
+/// - `void Start(const AsyncContext&, std::function<void(Raw)>) &&` begins it;
+/// - `Result Finish(Raw&&)` runs where the handler runs, and may throw.
+///
+/// A handler's execution context must outlive the operation; it is kept from running out of work.
+
+namespace doclock::detail {
+
+template <class R>
+struct SignatureOf {
+  using type = void(std::exception_ptr, R);
+};
+template <>
+struct SignatureOf<void> {
+  using type = void(std::exception_ptr);
+};
+template <class R>
+using Signature = typename SignatureOf<R>::type;
+
+using DefaultToken = boost::asio::use_future_t<>;
+
+/// Is this a completion token for an R? (Options and entities must never be taken for one.)
+template <class Token, class R>
+concept TokenFor = !std::same_as<std::remove_cvref_t<Token>, LockOptions> &&
+                   boost::asio::completion_token_for<std::remove_cvref_t<Token>, Signature<R>>;
+
+template <class Token>
+inline constexpr bool kIsUseFuture = false;
+template <class Allocator>
+inline constexpr bool kIsUseFuture<boost::asio::use_future_t<Allocator>> = true;
+
+/// Where handlers run that name no executor.
+class NotifierExecutor {
+ public:
+  explicit NotifierExecutor(EnginePtr engine) noexcept : engine_(std::move(engine)) {}
+
+  template <class F>
+  void execute(F task) const {
+    auto shared = std::make_shared<F>(std::move(task));
+    RunOnNotifier(engine_, [shared]() noexcept { std::move (*shared)(); });
+  }
+  friend bool operator==(const NotifierExecutor&, const NotifierExecutor&) noexcept = default;
+
+ private:
+  EnginePtr engine_;
+};
+
+template <class Executor, class F>
+void PostTo(const Executor& executor, F task) {
+  if constexpr (std::same_as<Executor, NotifierExecutor>) {
+    executor.execute(std::move(task));
+  } else {
+    boost::asio::post(executor, std::move(task));
+  }
+}
+
+/// Calls `finish`, and `complete` with what came of it.
+template <class Result, class Finish, class Complete>
+void Settle(const Finish& finish, const Complete& complete) {
+  std::exception_ptr error;
+  if constexpr (std::is_void_v<Result>) {
+    try {
+      finish();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    complete(std::move(error));
+  } else {
+    std::optional<Result> result;
+    try {
+      result.emplace(finish());
+    } catch (...) {
+      error = std::current_exception();
+      result.emplace();
+    }
+    complete(std::move(error), std::move(*result));
+  }
+}
+
+/// use_future needs none of Asio's machinery: the engine's completion settles the promise.
+template <class Op>
+std::future<typename Op::Result> StartWithFuture(const EnginePtr& engine, Op op) {
+  using Result = typename Op::Result;
+  struct State {
+    explicit State(Op o) : op(std::move(o)) {}
+    Op op;
+    std::promise<Result> promise;
+  };
+  auto state = std::make_shared<State>(std::move(op));
+  auto future = state->promise.get_future();
+  auto done = [state](typename Op::Raw raw) {
+    try {
+      if constexpr (std::is_void_v<Result>) {
+        state->op.Finish(std::move(raw));
+        state->promise.set_value();
+      } else {
+        state->promise.set_value(state->op.Finish(std::move(raw)));
+      }
+    } catch (...) {
+      state->promise.set_exception(std::current_exception());
+    }
+  };
+  const AsyncContext context{std::make_shared<Canceller>(), [engine](std::function<void()> task) {
+                               RunOnNotifier(engine, std::move(task));
+                             }};
+  state->op.Start(context, std::move(done));
+  return future;
+}
+
+/// One operation under way for an Asio handler.
+template <class Op, class Handler>
+class AsyncState : public std::enable_shared_from_this<AsyncState<Op, Handler>> {
+ public:
+  AsyncState(const EnginePtr& engine, Op op, Handler handler)
+      : op_(std::move(op)),
+        handler_(std::move(handler)),
+        executor_(boost::asio::get_associated_executor(handler_, NotifierExecutor(engine))),
+        work_(executor_) {}
+
+  void Start() {
+    auto canceller = std::make_shared<Canceller>();
+    ConnectSlot(canceller);
+    auto self = this->shared_from_this();
+    const AsyncContext context{std::move(canceller), [self](std::function<void()> task) {
+                                 PostTo(self->executor_, std::move(task));
+                               }};
+    op_.Start(context, [self](typename Op::Raw raw) {
+      self->raw_.emplace(std::move(raw));
+      PostTo(self->executor_, [self] { self->Complete(); });
+    });
+  }
+
+ private:
+  using Executor = boost::asio::associated_executor_t<Handler, NotifierExecutor>;
+
+  /// Before the operation starts: it may complete, and clear the slot, while this thread still is
+  /// in Start.
+  void ConnectSlot(const CancellerPtr& canceller) {
+    auto slot = boost::asio::get_associated_cancellation_slot(handler_);
+    if (!slot.is_connected()) return;
+    slot.assign([canceller](boost::asio::cancellation_type type) {
+      if (type != boost::asio::cancellation_type::none) canceller->Cancel();
+    });
+  }
+
+  /// On the handler's executor. Everything is taken out of this object first: the handler may end
+  /// the world it lives in.
+  void Complete() {
+    auto slot = boost::asio::get_associated_cancellation_slot(handler_);
+    if (slot.is_connected()) slot.clear();
+    const auto work = std::move(work_);
+    auto handler = std::move(handler_);
+    auto raw = std::move(*raw_);
+    raw_.reset();
+    Settle<typename Op::Result>([&] { return op_.Finish(std::move(raw)); },
+                                [&](auto&&... results) {
+                                  std::move(handler)(std::forward<decltype(results)>(results)...);
+                                });
+  }
+
+  Op op_;
+  Handler handler_;
+  Executor executor_;
+  boost::asio::executor_work_guard<Executor> work_;
+  std::optional<typename Op::Raw> raw_;
+};
+
+struct Initiation {
+  template <class Handler, class Op>
+  void operator()(Handler&& handler, EnginePtr engine, Op op) const {
+    using State = AsyncState<Op, std::decay_t<Handler>>;
+    std::make_shared<State>(engine, std::move(op), std::forward<Handler>(handler))->Start();
+  }
+};
+
+/// Starts an operation the way the token says.
+template <class Op, class Token>
+auto Initiate(const EnginePtr& engine, Op op, Token&& token) {
+  if constexpr (kIsUseFuture<std::remove_cvref_t<Token>>) {
+    return StartWithFuture(engine, std::move(op));
+  } else {
+    return boost::asio::async_initiate<Token, Signature<typename Op::Result>>(
+        Initiation{}, token, engine, std::move(op));
+  }
+}
+
+}  // namespace doclock::detail

@@ -1,0 +1,110 @@
+#pragma once
+
+#include "doclock/detail/facade.h"
+#include "doclock/entity_traits.h"
+
+/// @file
+/// Turns a T into a body and back. Not for users.
+
+namespace doclock::detail {
+
+template <class T>
+concept UpgradingEntity = requires(nlohmann::json& body) { EntityTraits<T>::Upgrade(body); };
+
+template <class T>
+LockFieldNames DefaultNames() {
+  if constexpr (requires { EntityTraits<T>::GetLockFieldNames(); }) {
+    return EntityTraits<T>::GetLockFieldNames();
+  } else {
+    return {};
+  }
+}
+
+template <class T>
+struct Codec {
+  using Traits = EntityTraits<T>;
+  static constexpr bool kMapsKey = KeyedEntity<T> && !Traits::kKeyField.empty();
+  static constexpr bool kReadsAsStored = !kMapsKey && !UpgradingEntity<T>;
+
+  /// What is to be stored of T alone: its JSON form without the key. @throws std::invalid_argument
+  static nlohmann::json Write(const Key& key, const T& entity) {
+    if constexpr (KeyedEntity<T>) CheckSameKey(key, Key(Traits::GetKey(entity)));
+    nlohmann::json tree = Traits::ToJson(entity);
+    if constexpr (kMapsKey) TakeKey(tree, Traits::kKeyField, KeyAsJson(key));
+    return tree;
+  }
+
+  /// The body of a document that does not exist yet.
+  static Body Fresh(const Collection& collection, const Key& key, const T& entity) {
+    return Seal(collection, key, Write(key, entity));
+  }
+
+  /// The body that follows `base`: T's fields as they are now, and those T does not know as they
+  /// were.
+  static Body Over(const Collection& collection, const Key& key, const Body& base,
+                   const T& entity) {
+    nlohmann::json tree = Write(key, entity);
+    if (HasOtherNames(base, tree)) tree = MergeBody(base, Own(key, base), std::move(tree));
+    return Seal(collection, key, std::move(tree));
+  }
+
+  /// T from a stored body. @throws DocumentException
+  static T Read(const Collection& collection, const Key& key, const Body& body) {
+    try {
+      if constexpr (kReadsAsStored) {
+        return Traits::FromJson(TreeOf(body));
+      } else {
+        const nlohmann::json tree = Upgraded(key, TreeOf(body));
+        return Traits::FromJson(tree);
+      }
+    } catch (...) {
+      ThrowUnreadable(collection, key);
+    }
+  }
+
+ private:
+  static nlohmann::json KeyAsJson(const Key& key) {
+    if constexpr (requires { Traits::KeyToJson(key); }) {
+      return Traits::KeyToJson(key);
+    } else {
+      return KeyToJson(key);
+    }
+  }
+
+  /// A stored body in T's JSON form of today.
+  static nlohmann::json Upgraded(const Key& key, nlohmann::json tree) {
+    if constexpr (kMapsKey) PutKey(tree, Traits::kKeyField, KeyAsJson(key));
+    if constexpr (UpgradingEntity<T>) {
+      Traits::Upgrade(tree);
+      if constexpr (kMapsKey) PutKey(tree, Traits::kKeyField, KeyAsJson(key));
+    }
+    return tree;
+  }
+
+  /// The names T had when it was read. Worked out only now, because nearly every release finds no
+  /// field in the document that T does not write.
+  static std::vector<std::string> Own(const Key& key, const Body& base) {
+    const nlohmann::json tree = Upgraded(key, TreeOf(base));
+    const T then = Traits::FromJson(tree);
+    return OwnNames(TreeOf(base), tree, Traits::ToJson(then));
+  }
+};
+
+template <class T>
+void FillLockFields(T& entity, const Lease& lease) {
+  if constexpr (LockCarryingEntity<T>) {
+    LockFields& fields = entity.*(EntityTraits<T>::kLockFields);
+    fields.id = LeaseLockId(lease);
+    fields.time = LeaseTime(lease);
+    fields.version = LeaseVersion(lease);
+  }
+}
+
+template <class T>
+void ClearLockFields(T& entity, std::int64_t version) {
+  if constexpr (LockCarryingEntity<T>) {
+    entity.*(EntityTraits<T>::kLockFields) = LockFields{std::nullopt, std::nullopt, version};
+  }
+}
+
+}  // namespace doclock::detail

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "doclock/detail/engine.h"
+#include "doclock/lock_manager.h"
+
+/// @file
+/// The part of the facade that does not depend on T. Not for users.
+
+namespace doclock::detail {
+
+/// A collection and the engine that locks in it. It does not keep the LockManager open.
+struct Binding {
+  EnginePtr engine;
+  std::shared_ptr<Collection> collection;
+  RepositoryOptions options;
+};
+using BindingPtr = std::shared_ptr<const Binding>;
+
+/// Checks the options and opens the collection.
+DOCLOCK_EXPORT BindingPtr Bind(const LockManager&, const std::string& name, RepositoryOptions,
+                               LockFieldNames default_names);
+
+/// MakeSpec for a key, and the body of a missing document (none: it must exist).
+DOCLOCK_EXPORT AcquireSpec SpecFor(const Binding&, const LockOptions&, Key key, Body insert = {});
+/// MakeSpec for AcquireNext.
+DOCLOCK_EXPORT AcquireSpec SpecFor(const Binding&, const LockOptions&, Filter filter);
+
+/// `tree` as a body, checked. @throws DocumentException naming the document
+DOCLOCK_EXPORT Body Seal(const Collection&, const Key&, nlohmann::json tree);
+/// The tree of a stored body; an empty object for a document that has none (a named lock).
+DOCLOCK_EXPORT const nlohmann::json& TreeOf(const Body&);
+/// Does the stored body have fields that `fresh` has not?
+DOCLOCK_EXPORT bool HasOtherNames(const Body& base, const nlohmann::json& fresh);
+/// Which fields of a stored body are T's own: those an upgrade removed, and those T writes.
+DOCLOCK_EXPORT std::vector<std::string> OwnNames(const nlohmann::json& stored,
+                                                 const nlohmann::json& upgraded,
+                                                 const nlohmann::json& written);
+
+/// The key as JSON: text or a number.
+DOCLOCK_EXPORT nlohmann::json KeyToJson(const Key&);
+/// Puts the key into T's JSON form.
+DOCLOCK_EXPORT void PutKey(nlohmann::json& tree, std::string_view field, nlohmann::json key);
+/// Takes the key out of T's JSON form. @throws std::invalid_argument if it is another one.
+DOCLOCK_EXPORT void TakeKey(nlohmann::json& tree, std::string_view field,
+                            const nlohmann::json& key);
+/// @throws std::invalid_argument naming both, if they differ.
+DOCLOCK_EXPORT void CheckSameKey(const Key& given, const Key& of_entity);
+
+/// Inside a catch block: throws DocumentException with what was caught (or std::bad_alloc, itself).
+[[noreturn]] DOCLOCK_EXPORT void ThrowUnreadable(const Collection&, const Key&);
+[[noreturn]] DOCLOCK_EXPORT void ThrowEmptyHandle();
+/// "Busy" as a result: kBusy or kTimedOut.
+[[nodiscard]] DOCLOCK_EXPORT bool IsBusy(const FailurePtr&) noexcept;
+/// Nothing free matched: kNotFound too.
+[[nodiscard]] DOCLOCK_EXPORT bool IsNothingFree(const FailurePtr&) noexcept;
+/// ThrowIf for LockNext: "nothing free" is NotFoundException, waited for or not.
+DOCLOCK_EXPORT void ThrowIfNext(const FailurePtr&);
+/// Somebody else got there first: a live lock, or another version (not a unique index).
+[[nodiscard]] DOCLOCK_EXPORT bool IsOvertaken(const FailurePtr&) noexcept;
+[[nodiscard]] DOCLOCK_EXPORT bool IsMissing(const FailurePtr&) noexcept;
+
+/// Ends one asynchronous operation early. Thread-safe.
+class DOCLOCK_EXPORT Canceller {
+ public:
+  Canceller() = default;
+  Canceller(const Canceller&) = delete;
+  Canceller& operator=(const Canceller&) = delete;
+  /// Ends the wait it follows, now or when there is one.
+  void Cancel() noexcept;
+  /// From now on Cancel ends this wait; at once if it was called already.
+  void Follow(AcquireHandle);
+
+ private:
+  std::mutex mutex_;
+  AcquireHandle handle_;
+  bool cancelled_ = false;
+};
+using CancellerPtr = std::shared_ptr<Canceller>;
+/// Runs a task where the user's code of one asynchronous operation runs.
+using Poster = std::function<void(std::function<void()>)>;
+/// What an asynchronous operation gets to know of its caller.
+struct AsyncContext {
+  CancellerPtr canceller;
+  Poster post;
+};
+
+/// Locks several documents in the order of `keys` (sorted and unique), with one patience.
+struct AcquireAllResult {
+  FailurePtr failure;
+  std::vector<Grant> grants;
+};
+DOCLOCK_EXPORT std::vector<Key> SortedUnique(std::vector<Key> keys);
+DOCLOCK_EXPORT AcquireAllResult AcquireAll(const EnginePtr&, const AcquireSpec&, std::vector<Key>,
+                                           std::stop_token);
+DOCLOCK_EXPORT void AcquireAllAsync(const EnginePtr&, const AcquireSpec&, std::vector<Key>,
+                                    AsyncContext, std::function<void(AcquireAllResult)> done);
+
+/// Makes the new body from the stored one; may throw, and may be called several times.
+using Edit = std::function<Body(const Body& base)>;
+DOCLOCK_EXPORT void UpdateDocument(const Binding&, Key, const Edit&, std::stop_token);
+DOCLOCK_EXPORT void UpdateDocumentAsync(const BindingPtr&, Key, Edit, AsyncContext,
+                                        std::function<void(std::exception_ptr)> done);
+
+DOCLOCK_EXPORT void EnsureIndexOf(const Binding&, std::vector<std::string> fields, bool unique);
+DOCLOCK_EXPORT std::int64_t PurgeAll(const Binding&);
+
+}  // namespace doclock::detail

@@ -1,0 +1,22 @@
+#pragma once
+
+/// @file
+/// Everything most programs need. The header of each concept can be included alone as well.
+
+#include "doclock/body.h"
+#include "doclock/duration.h"
+#include "doclock/entity_traits.h"
+#include "doclock/errors.h"
+#include "doclock/filter.h"
+#include "doclock/key.h"
+#include "doclock/lock_fields.h"
+#include "doclock/lock_manager.h"
+#include "doclock/lock_options.h"
+#include "doclock/locked.h"
+#include "doclock/locking_repository.h"
+#include "doclock/memory_store.h"
+#include "doclock/observer.h"
+#include "doclock/open_store.h"
+#include "doclock/options.h"
+#include "doclock/snapshot.h"
+#include "doclock/uuid.h"

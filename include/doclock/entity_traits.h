@@ -1,0 +1,166 @@
+#pragma once
+
+#include <concepts>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "doclock/key.h"
+#include "doclock/lock_fields.h"
+#include "doclock/options.h"
+
+/// @file
+/// How a C++ type becomes a document, and back.
+
+namespace doclock {
+
+/// What the library does with a T of which it was told nothing: nlohmann::json's own conversions
+/// (`to_json` and `from_json`, the NLOHMANN_DEFINE_TYPE macros, or an `adl_serializer`), and a
+/// public member `id` as the key.
+///
+/// A specialisation of EntityTraits derives from this and overrides by name whatever differs:
+///
+/// - `static nlohmann::json ToJson(const T&)` and `static T FromJson(const nlohmann::json&)`: for
+///   foreign types, and types that cannot be moved.
+/// - `static auto GetKey(const T&)`: returns a string, an integer, a Uuid or an ObjectId.
+/// - `static constexpr std::string_view kKeyField`: see below.
+/// - `static nlohmann::json KeyToJson(const Key&)`: the key as T's JSON form has it.
+/// - `static constexpr auto kLockFields = &T::member`: where T keeps its LockFields.
+/// - `static void Upgrade(nlohmann::json&)`: makes today's form of an older stored one. It is
+///   called on every body that was read, in T's JSON form, before FromJson.
+/// - `static LockFieldNames GetLockFieldNames()`: other names for the lock's fields, unless
+///   RepositoryOptions names some.
+///
+/// None of them may keep references to what it is given. All must be safe to call from several
+/// threads at once. Asynchronous verbs call FromJson where their handler runs; with
+/// `use_future`, on a thread of the library's, where it must not block.
+template <class T>
+struct DefaultEntityTraits {
+  /// The name of the key in T's JSON form. A document's key is not repeated in its body: this
+  /// field is taken out before storing and put back before reading. Empty: T's JSON form does not
+  /// hold its key. Without a GetKey it is not used.
+  static constexpr std::string_view kKeyField = "id";
+
+  /// T's JSON form.
+  static nlohmann::json ToJson(const T& entity)
+    requires std::constructible_from<nlohmann::json, const T&>
+  {
+    return nlohmann::json(entity);
+  }
+
+  /// A T from its JSON form.
+  static T FromJson(const nlohmann::json& body)
+    requires(std::move_constructible<T> && requires { body.template get<T>(); })
+  {
+    return body.template get<T>();
+  }
+
+  /// The entity's key.
+  static auto GetKey(const T& entity)
+    requires requires { Key(entity.id); }
+  {
+    return entity.id;
+  }
+};
+
+/// How T becomes a document, and back; see DefaultEntityTraits. Specialise it in the namespace
+/// doclock where the defaults do not fit.
+template <class T>
+struct EntityTraits : DefaultEntityTraits<T> {};
+
+/// T has a JSON form.
+template <class T>
+concept WritableEntity = requires(const T& entity) {
+  { EntityTraits<T>::ToJson(entity) } -> std::convertible_to<nlohmann::json>;
+};
+
+/// T can be made from its JSON form.
+template <class T>
+concept ReadableEntity = requires(const nlohmann::json& body) {
+  { EntityTraits<T>::FromJson(body) } -> std::same_as<T>;
+};
+
+/// A type whose objects can be documents: enough for every verb that is given a key.
+template <class T>
+concept Entity = std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>> && WritableEntity<T> &&
+                 ReadableEntity<T>;
+
+/// An Entity that knows its own key.
+template <class T>
+concept KeyedEntity = Entity<T> && requires(const T& entity) {
+  { EntityTraits<T>::GetKey(entity) } -> std::convertible_to<Key>;
+};
+
+/// An Entity that carries its LockFields.
+template <class T>
+concept LockCarryingEntity = Entity<T> && requires(T& entity) {
+  { entity.*(EntityTraits<T>::kLockFields) } -> std::same_as<LockFields&>;
+};
+
+namespace detail {
+
+/// Says in words what T lacks; a constraint would say it in template arguments.
+template <class T>
+struct EntityCheck {
+  static_assert(std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>>,
+                "doclock: an entity is a plain object type, without const, volatile or &.");
+  static_assert(WritableEntity<T>,
+                "doclock: this type has no JSON form. Give it NLOHMANN_DEFINE_TYPE_INTRUSIVE or a "
+                "to_json function, or specialise doclock::EntityTraits<T> with ToJson.");
+  static_assert(ReadableEntity<T>,
+                "doclock: this type cannot be made from JSON. Give it from_json and a default "
+                "constructor, or an nlohmann::adl_serializer<T> whose from_json returns a T, or "
+                "specialise doclock::EntityTraits<T> with FromJson (needed if T cannot be moved).");
+  static constexpr bool value = true;
+};
+
+template <class T>
+struct KeyTypeOf {
+  using type = Key;
+};
+template <class T>
+  requires requires(const T& entity) { EntityTraits<T>::GetKey(entity); }
+struct KeyTypeOf<T> {
+  using type = std::remove_cvref_t<decltype(EntityTraits<T>::GetKey(std::declval<const T&>()))>;
+};
+
+/// May an A be given where T's keys are Ks? A Key always may.
+template <class A, class K>
+concept KeyArgument =
+    std::same_as<std::remove_cvref_t<A>, Key> ||
+    (!std::same_as<std::remove_cvref_t<A>, std::nullptr_t> &&
+     ((std::same_as<K, Key> && std::convertible_to<A, Key>) ||
+      (std::integral<K> && std::integral<std::remove_cvref_t<A>> && std::convertible_to<A, Key>) ||
+      (std::convertible_to<K, std::string_view> && std::convertible_to<A, std::string_view>) ||
+      std::same_as<std::remove_cvref_t<A>, K>));
+
+/// A key given for a T: what T's keys are converts to it, and a Key. With string keys `Lock(0)` and
+/// `Lock(nullptr)` do not compile, with integer keys `Lock("42")` does not.
+template <class T>
+class KeyArg {
+ public:
+  /// Converts. @throws std::invalid_argument as Key does.
+  template <class A>
+    requires KeyArgument<A, typename KeyTypeOf<T>::type>
+  KeyArg(A&& key)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
+      : key_(Convert(std::forward<A>(key))) {}
+
+  /// Gives the key away.
+  [[nodiscard]] Key Take() && { return std::move(key_); }
+
+ private:
+  template <class A>
+  static Key Convert(A&& key) {
+    if constexpr (std::convertible_to<A, Key>) {
+      return Key(std::forward<A>(key));
+    } else {
+      return Key(std::string_view(key));
+    }
+  }
+
+  Key key_;
+};
+
+}  // namespace detail
+}  // namespace doclock

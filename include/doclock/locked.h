@@ -1,0 +1,244 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <utility>
+
+#include "doclock/detail/codec.h"
+#include "doclock/detail/operations.h"
+
+namespace doclock {
+
+template <class T>
+class LockingRepository;
+
+/// A locked document: the entity, and the right to write it, for as long as held() says so.
+///
+/// `Release()` writes the entity and unlocks in one step. A handle that is destroyed without it
+/// unlocks and leaves the stored document as it was: the destructor does no I/O and never throws,
+/// it queues the unlocking, and callers in this process that want the same key stand behind it.
+///
+/// Move-only. The entity lives on the heap: references to it stay valid when the handle moves, and
+/// T itself need not be movable. A default-constructed, moved-from or consumed handle is empty:
+/// held() is false, and everything else but moving and destroying throws std::logic_error.
+///
+/// Not thread-safe, except for lost(), Remaining() and held(). While an asynchronous verb is under
+/// way, the handle may be moved or destroyed, but the entity must be left alone.
+///
+/// Verbs that write throw
+/// - LockException kLost when the lease has ended or the lock was broken: nothing was written, and
+///   the handle is dead; kForked in a child process,
+/// - InDoubtException when what happened could not be found out; the handle is dead,
+/// - ConflictException (a unique index), DocumentException (the entity cannot be stored),
+///   std::invalid_argument (the entity's key was changed), StoreException (kUnavailable, kRefused),
+///   and whatever `to_json` throws: nothing was written and the lock is *still held*; mend the
+///   entity and try again, or Discard(),
+/// - StoreException kClosed when the LockManager was closed; the handle is dead,
+/// - std::logic_error when the lock was given up already by this handle.
+///
+/// The asynchronous forms take any Boost.Asio completion token. Errors in the entity itself are
+/// thrown at once, by the call; everything else reaches the token. There is no cancellation: a
+/// write that was begun is finished.
+template <class T>
+class Locked {
+  static_assert(detail::EntityCheck<T>::value);
+
+ public:
+  /// An empty handle.
+  Locked() noexcept = default;
+
+  /// The entity. Changes are stored by Save and Release.
+  [[nodiscard]] T& operator*() { return state().entity; }
+  /// The entity.
+  [[nodiscard]] const T& operator*() const { return state().entity; }
+  /// The entity.
+  [[nodiscard]] T* operator->() { return &state().entity; }
+  /// The entity.
+  [[nodiscard]] const T* operator->() const { return &state().entity; }
+
+  /// The document's key.
+  [[nodiscard]] const Key& key() const { return detail::LeaseKey(lease()); }
+  /// The grant's id, unique to this grant.
+  [[nodiscard]] const Uuid& lock_id() const { return detail::LeaseLockId(lease()); }
+  /// The fencing token: higher than that of any earlier holder of this document.
+  [[nodiscard]] std::int64_t fence() const { return detail::LeaseFence(lease()); }
+  /// The document's version after the last write of this handle.
+  [[nodiscard]] std::int64_t version() const { return detail::LeaseVersion(lease()); }
+  /// Was the document created by taking this lock?
+  [[nodiscard]] bool created() const { return state().created; }
+
+  /// Asked to stop when the lease ends, before it can be anybody else's. Callbacks registered with
+  /// it run on the manager's notifier thread. Thread-safe.
+  [[nodiscard]] std::stop_token lost() const { return detail::LeaseLost(state().lease); }
+  /// Time until the holder must stop unless the lease is renewed; zero once lost or given up.
+  /// Thread-safe.
+  [[nodiscard]] std::chrono::nanoseconds Remaining() const {
+    return held() ? detail::LeaseRemaining(lease()) : std::chrono::nanoseconds::zero();
+  }
+  /// Is the lock held, as far as this process can know? Thread-safe.
+  [[nodiscard]] bool held() const noexcept {
+    return state_ && !state_->ended.load(std::memory_order_acquire) &&
+           detail::LeaseHeld(*state_->lease);
+  }
+  /// See held().
+  explicit operator bool() const noexcept { return held(); }
+
+  /// Stores the entity, starts the lease anew and keeps the lock.
+  void Save() {
+    detail::ThrowIf(detail::Write(active().lease, WriteKind::kCheckpoint, state().MakeBody()));
+    state_->Saved();
+  }
+  /// Stores the entity and unlocks, in one step.
+  void Release() {
+    detail::ThrowIf(detail::Write(active().lease, WriteKind::kRelease, state().MakeBody()));
+    state_->Ended();
+  }
+  /// Unlocks and leaves the stored document as it is.
+  void Discard() { End(WriteKind::kRelease); }
+  /// Deletes the document and its lock.
+  void Erase() { End(WriteKind::kErase); }
+  /// Renews no more, and unlocks no more when destroyed: the lock is there until its lease ends or
+  /// somebody releases it by value, see LockFields. The handle keeps the entity, and its embedded
+  /// LockFields stay filled.
+  void Detach() {
+    detail::ThrowIf(detail::Detach(active().lease));
+    state_->Detached();
+  }
+
+  /// Save() with a completion token of signature `void(std::exception_ptr)`.
+  template <detail::TokenFor<void> Token = detail::DefaultToken>
+  auto SaveAsync(Token&& token = Token()) {
+    return WriteAsync(WriteKind::kCheckpoint, active().MakeBody(), SavedFn{state_},
+                      std::forward<Token>(token));
+  }
+  /// Release() with a completion token of signature `void(std::exception_ptr)`. The handle keeps
+  /// the lock if it fails for a reason that leaves it held.
+  template <detail::TokenFor<void> Token = detail::DefaultToken>
+  auto ReleaseAsync(Token&& token = Token()) {
+    return WriteAsync(WriteKind::kRelease, active().MakeBody(), EndedFn{state_},
+                      std::forward<Token>(token));
+  }
+  /// Discard() with a completion token of signature `void(std::exception_ptr)`.
+  template <detail::TokenFor<void> Token = detail::DefaultToken>
+  auto DiscardAsync(Token&& token = Token()) {
+    return WriteAsync(WriteKind::kRelease, Body(), EndedFn{active_state()},
+                      std::forward<Token>(token));
+  }
+  /// Erase() with a completion token of signature `void(std::exception_ptr)`.
+  template <detail::TokenFor<void> Token = detail::DefaultToken>
+  auto EraseAsync(Token&& token = Token()) {
+    return WriteAsync(WriteKind::kErase, Body(), EndedFn{active_state()},
+                      std::forward<Token>(token));
+  }
+  /// Detach() with a completion token of signature `void(std::exception_ptr)`.
+  template <detail::TokenFor<void> Token = detail::DefaultToken>
+  auto DetachAsync(Token&& token = Token()) {
+    auto state = active_state();
+    const auto engine = state->binding->engine;
+    auto lease = state->lease;
+    return detail::Initiate(
+        engine, detail::DetachOperation<DetachedFn>{std::move(lease), DetachedFn{std::move(state)}},
+        std::forward<Token>(token));
+  }
+
+ private:
+  friend class LockingRepository<T>;
+
+  /// Shared with asynchronous verbs under way: whoever lets go last gives up what is still held.
+  struct State {
+    State(detail::BindingPtr b, detail::Grant& grant)
+        : binding(std::move(b)),
+          guard{std::move(grant.lease)},
+          lease(guard.lease),
+          created(grant.created),
+          entity(
+              detail::Codec<T>::Read(*binding->collection, detail::LeaseKey(*lease), grant.body)) {
+      detail::FillLockFields(entity, *lease);
+    }
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    ~State() {
+      if (ended.load(std::memory_order_acquire)) guard.lease = nullptr;
+    }
+
+    [[nodiscard]] Body MakeBody() const {
+      return detail::Codec<T>::Over(*binding->collection, detail::LeaseKey(*lease),
+                                    detail::LeaseBody(*lease), entity);
+    }
+    void Saved() noexcept { detail::FillLockFields(entity, *lease); }
+    void Ended() noexcept {
+      detail::ClearLockFields(entity, detail::LeaseVersion(*lease));
+      ended.store(true, std::memory_order_release);
+    }
+    void Detached() noexcept { ended.store(true, std::memory_order_release); }
+
+    /// Knows nothing of T and owns the lock before T is made, since making T may throw.
+    struct Guard {
+      detail::LeasePtr lease;
+      ~Guard() {
+        if (lease) detail::Abandon(std::move(lease));
+      }
+    };
+
+    const detail::BindingPtr binding;
+    Guard guard;
+    const detail::LeasePtr lease;
+    const bool created;
+    std::atomic<bool> ended = false;
+    T entity;
+  };
+  using StatePtr = std::shared_ptr<State>;
+
+  struct SavedFn {
+    StatePtr state;
+    void operator()() const noexcept { state->Saved(); }
+  };
+  struct EndedFn {
+    StatePtr state;
+    void operator()() const noexcept { state->Ended(); }
+  };
+  struct DetachedFn {
+    StatePtr state;
+    void operator()() const noexcept { state->Detached(); }
+  };
+
+  /// @throws DocumentException when T cannot read the body; the lock is given back.
+  Locked(detail::BindingPtr binding, detail::Grant grant)
+      : state_(std::make_shared<State>(std::move(binding), grant)) {}
+
+  [[nodiscard]] State& state() const {
+    if (!state_) detail::ThrowEmptyHandle();
+    return *state_;
+  }
+  [[nodiscard]] const detail::Lease& lease() const { return *state().lease; }
+  /// The state of a handle that has not given up its lock.
+  [[nodiscard]] State& active() const {
+    if (!state_ || state_->ended.load(std::memory_order_acquire)) detail::ThrowEmptyHandle();
+    return *state_;
+  }
+  [[nodiscard]] StatePtr active_state() const {
+    (void)active();
+    return state_;
+  }
+
+  void End(WriteKind kind) {
+    detail::ThrowIf(detail::Write(active().lease, kind, Body()));
+    state_->Ended();
+  }
+
+  template <class After, class Token>
+  static auto WriteAsync(WriteKind kind, Body body, After after, Token&& token) {
+    const auto engine = after.state->binding->engine;
+    auto lease = after.state->lease;
+    return detail::Initiate(
+        engine,
+        detail::WriteOperation<After>{std::move(lease), kind, std::move(body), std::move(after)},
+        std::forward<Token>(token));
+  }
+
+  StatePtr state_;
+};
+
+}  // namespace doclock

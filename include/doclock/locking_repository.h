@@ -1,0 +1,649 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "doclock/lock_manager.h"
+#include "doclock/locked.h"
+#include "doclock/snapshot.h"
+
+namespace doclock {
+
+/// The documents of one collection, as Ts: locks them, reads them, writes them.
+///
+/// A cheap handle that keeps its LockManager open. Thread-safe: all verbs are const and may be
+/// called from any number of threads.
+///
+/// **Keys.** A key is given as what EntityTraits<T>::GetKey returns, or as a Key. Where T knows its
+/// key, every verb that is given both checks that they agree (std::invalid_argument).
+///
+/// **Entities.** A verb that is given an entity besides the key makes the document from it when it
+/// is missing; a stored body always wins over the given entity. Without one, a missing document is
+/// NotFoundException. Stored fields that T does not know stay as they are.
+///
+/// **Errors.** Verbs that lock throw
+/// - LockException: kBusy, or kTimedOut after a wait (with what is known of the holder), kCancelled
+///   (stop token, Asio cancellation, Close()); the Try forms return nothing instead of kBusy and
+///   kTimedOut,
+/// - DocumentException when T cannot read the stored body: the lock is given back and the document
+///   is unchanged,
+/// - ConflictException when a unique index refuses the new document,
+/// - StoreException (kUnavailable, kRefused, kMalformed, kClosed),
+/// - InDoubtException: the lock may have been taken; it is given back in the background,
+/// - std::invalid_argument for bad options, naming the field, before anything is sent.
+///
+/// **Asynchronous forms** take any Boost.Asio completion token, `use_future` by default. Options
+/// and entities are checked, and entities turned into JSON, before the call returns; errors in them
+/// are thrown by the call, all others reach the token. A handler runs on its associated executor,
+/// or on the manager's notifier thread if it has none; its execution context must outlive the
+/// operation, and a handler on the notifier must not throw. Per-operation cancellation ends waits.
+/// In a coroutine, build an entity in a variable first (GCC 12 miscompiles some temporaries inside
+/// co_await).
+template <class T>
+class LockingRepository {
+  static_assert(detail::EntityCheck<T>::value);
+  using Binding = detail::BindingPtr;
+  using KeyArg = detail::KeyArg<T>;
+
+ public:
+  /// Opens the collection.
+  /// @throws std::invalid_argument for a bad name or option, naming it; StoreException
+  LockingRepository(LockManager manager, const std::string& name, RepositoryOptions options = {})
+      : manager_(std::move(manager)),
+        binding_(detail::Bind(manager_, name, std::move(options), detail::DefaultNames<T>())) {}
+
+  /// The collection's name.
+  [[nodiscard]] const std::string& name() const noexcept { return binding_->collection->name(); }
+  /// The manager.
+  [[nodiscard]] const LockManager& manager() const noexcept { return manager_; }
+
+  /// @name Locking one document
+  /// @{
+
+  /// Locks a document that exists.
+  [[nodiscard]] Locked<T> Lock(KeyArg key, const LockOptions& options = {},
+                               std::stop_token stop = {}) const {
+    return Acquire(Spec(options, std::move(key).Take()), std::move(stop));
+  }
+  /// Locks a document; makes it from the entity when it is missing.
+  template <std::same_as<T> E>
+  [[nodiscard]] Locked<T> Lock(KeyArg key, const E& entity, const LockOptions& options = {},
+                               std::stop_token stop = {}) const {
+    return Acquire(Spec(options, std::move(key).Take(), entity), std::move(stop));
+  }
+  /// Locks the entity's document; makes it from the entity when it is missing.
+  template <std::same_as<T> E>
+    requires KeyedEntity<E>
+  [[nodiscard]] Locked<T> Lock(const E& entity, const LockOptions& options = {},
+                               std::stop_token stop = {}) const {
+    return Acquire(Spec(options, KeyOf(entity), entity), std::move(stop));
+  }
+
+  /// Lock() where busy is a result.
+  [[nodiscard]] std::optional<Locked<T>> TryLock(KeyArg key, const LockOptions& options = {},
+                                                 std::stop_token stop = {}) const {
+    return TryAcquire(Spec(options, std::move(key).Take()), std::move(stop));
+  }
+  /// Lock() where busy is a result.
+  template <std::same_as<T> E>
+  [[nodiscard]] std::optional<Locked<T>> TryLock(KeyArg key, const E& entity,
+                                                 const LockOptions& options = {},
+                                                 std::stop_token stop = {}) const {
+    return TryAcquire(Spec(options, std::move(key).Take(), entity), std::move(stop));
+  }
+  /// Lock() where busy is a result.
+  template <std::same_as<T> E>
+    requires KeyedEntity<E>
+  [[nodiscard]] std::optional<Locked<T>> TryLock(const E& entity, const LockOptions& options = {},
+                                                 std::stop_token stop = {}) const {
+    return TryAcquire(Spec(options, KeyOf(entity), entity), std::move(stop));
+  }
+
+  /// Lock() with a completion token of signature `void(std::exception_ptr, Locked<T>)`.
+  template <detail::TokenFor<Locked<T>> Token = detail::DefaultToken>
+  auto LockAsync(KeyArg key, const LockOptions& options = {}, Token&& token = Token()) const {
+    return AcquireAsync(Spec(options, std::move(key).Take()), std::forward<Token>(token));
+  }
+  /// As above, with default options.
+  template <detail::TokenFor<Locked<T>> Token>
+    requires(!std::same_as<std::remove_cvref_t<Token>, T>)
+  auto LockAsync(KeyArg key, Token&& token) const {
+    return AcquireAsync(Spec({}, std::move(key).Take()), std::forward<Token>(token));
+  }
+  /// Lock() with an entity and a completion token.
+  template <std::same_as<T> E, detail::TokenFor<Locked<T>> Token = detail::DefaultToken>
+  auto LockAsync(KeyArg key, const E& entity, const LockOptions& options = {},
+                 Token&& token = Token()) const {
+    return AcquireAsync(Spec(options, std::move(key).Take(), entity), std::forward<Token>(token));
+  }
+  /// As above, with default options.
+  template <std::same_as<T> E, detail::TokenFor<Locked<T>> Token>
+  auto LockAsync(KeyArg key, const E& entity, Token&& token) const {
+    return AcquireAsync(Spec({}, std::move(key).Take(), entity), std::forward<Token>(token));
+  }
+  /// Lock() with an entity that knows its key and a completion token.
+  template <std::same_as<T> E, detail::TokenFor<Locked<T>> Token = detail::DefaultToken>
+    requires KeyedEntity<E>
+  auto LockAsync(const E& entity, const LockOptions& options = {}, Token&& token = Token()) const {
+    return AcquireAsync(Spec(options, KeyOf(entity), entity), std::forward<Token>(token));
+  }
+  /// As above, with default options.
+  template <std::same_as<T> E, detail::TokenFor<Locked<T>> Token>
+    requires(KeyedEntity<E> && !std::same_as<std::remove_cvref_t<Token>, T>)
+  auto LockAsync(const E& entity, Token&& token) const {
+    return AcquireAsync(Spec({}, KeyOf(entity), entity), std::forward<Token>(token));
+  }
+  /// TryLock() with a completion token of signature
+  /// `void(std::exception_ptr, std::optional<Locked<T>>)`.
+  template <detail::TokenFor<std::optional<Locked<T>>> Token = detail::DefaultToken>
+  auto TryLockAsync(KeyArg key, const LockOptions& options = {}, Token&& token = Token()) const {
+    return TryAcquireAsync(Spec(options, std::move(key).Take()), std::forward<Token>(token));
+  }
+  /// TryLock() with an entity and a completion token.
+  template <std::same_as<T> E,
+            detail::TokenFor<std::optional<Locked<T>>> Token = detail::DefaultToken>
+  auto TryLockAsync(KeyArg key, const E& entity, const LockOptions& options = {},
+                    Token&& token = Token()) const {
+    return TryAcquireAsync(Spec(options, std::move(key).Take(), entity),
+                           std::forward<Token>(token));
+  }
+
+  /// Locks, calls `f(T&)`, and stores and unlocks when it returns; gives back what it returns. When
+  /// it throws, the document stays as it was, unlocked, and the exception goes on.
+  template <std::invocable<T&> F>
+  auto With(KeyArg key, F&& f, const LockOptions& options = {}, std::stop_token stop = {}) const {
+    return RunWith(Lock(Key(std::move(key).Take()), options, std::move(stop)), std::forward<F>(f));
+  }
+  /// As above; makes the document from the entity when it is missing.
+  template <std::same_as<T> E, std::invocable<T&> F>
+  auto With(KeyArg key, const E& entity, F&& f, const LockOptions& options = {},
+            std::stop_token stop = {}) const {
+    return RunWith(Lock(Key(std::move(key).Take()), entity, options, std::move(stop)),
+                   std::forward<F>(f));
+  }
+  /// @}
+
+  /// @name Releasing
+  /// @{
+
+  /// `handle.Release()`; see Locked for what it throws and when the handle keeps the lock.
+  void ReleaseLock(Locked<T>& handle) const { handle.Release(); }
+  /// Consumes the handle: if storing fails for a reason that leaves the lock held, the lock is
+  /// given up as well, and the document stays as it was.
+  void ReleaseLock(Locked<T>&& handle) const {
+    Locked<T> mine = std::move(handle);
+    mine.Release();
+  }
+  /// Stores T's fields and unlocks, by what the entity carries of its lock (LockFields); no handle
+  /// is needed. Fields of the document that T does not write stay.
+  /// @throws LockException kNotOwner when the entity carries no lock id, or the document is not, or
+  /// no longer, locked by it: nothing was written. An expired lock that nobody took can still be
+  /// released.
+  template <std::same_as<T> E>
+    requires(KeyedEntity<E> && LockCarryingEntity<E>)
+  void ReleaseLock(const E& entity) const {
+    detail::ThrowIf(detail::ReleaseByValue(binding_->engine, ReleaseOf(entity)));
+  }
+  /// ReleaseLock() with a completion token of signature `void(std::exception_ptr)`.
+  template <detail::TokenFor<void> Token = detail::DefaultToken>
+  auto ReleaseLockAsync(Locked<T>& handle, Token&& token = Token()) const {
+    return handle.ReleaseAsync(std::forward<Token>(token));
+  }
+  /// As above; consumes the handle, unless the call itself throws.
+  template <detail::TokenFor<void> Token = detail::DefaultToken>
+  auto ReleaseLockAsync(Locked<T>&& handle, Token&& token = Token()) const {
+    Body body = handle.active().MakeBody();
+    return Locked<T>::WriteAsync(WriteKind::kRelease, std::move(body),
+                                 typename Locked<T>::EndedFn{std::move(handle.state_)},
+                                 std::forward<Token>(token));
+  }
+  /// As above, by value.
+  template <std::same_as<T> E, detail::TokenFor<void> Token = detail::DefaultToken>
+    requires(KeyedEntity<E> && LockCarryingEntity<E>)
+  auto ReleaseLockAsync(const E& entity, Token&& token = Token()) const {
+    return detail::Initiate(binding_->engine,
+                            detail::ValueReleaseOperation{binding_->engine, ReleaseOf(entity)},
+                            std::forward<Token>(token));
+  }
+  /// @}
+
+  /// @name Locking several documents
+  /// @{
+
+  /// Locks all of them or none: in the order of the keys, so that two callers cannot wait for each
+  /// other, each key once, with `wait` for all together. The handles are in the order of the
+  /// sorted keys. The error names the key that failed.
+  [[nodiscard]] std::vector<Locked<T>> LockAll(std::vector<Key> keys,
+                                               const LockOptions& options = {},
+                                               std::stop_token stop = {}) const {
+    auto op = LockAllOp(options, {});
+    return op.Finish(AcquireEach(op.spec, std::move(keys), std::move(stop)));
+  }
+  /// LockAll() where busy is a result.
+  [[nodiscard]] std::optional<std::vector<Locked<T>>> TryLockAll(std::vector<Key> keys,
+                                                                 const LockOptions& options = {},
+                                                                 std::stop_token stop = {}) const {
+    detail::TryLockAllOperation<WrapGrant> op{LockAllOp(options, {})};
+    return op.Finish(AcquireEach(op.spec, std::move(keys), std::move(stop)));
+  }
+  /// LockAll() with a completion token of signature
+  /// `void(std::exception_ptr, std::vector<Locked<T>>)`.
+  template <detail::TokenFor<std::vector<Locked<T>>> Token = detail::DefaultToken>
+  auto LockAllAsync(std::vector<Key> keys, const LockOptions& options = {},
+                    Token&& token = Token()) const {
+    return detail::Initiate(binding_->engine, LockAllOp(options, std::move(keys)),
+                            std::forward<Token>(token));
+  }
+  /// TryLockAll() with a completion token of signature
+  /// `void(std::exception_ptr, std::optional<std::vector<Locked<T>>>)`.
+  template <detail::TokenFor<std::optional<std::vector<Locked<T>>>> Token = detail::DefaultToken>
+  auto TryLockAllAsync(std::vector<Key> keys, const LockOptions& options = {},
+                       Token&& token = Token()) const {
+    return detail::Initiate(
+        binding_->engine,
+        detail::TryLockAllOperation<WrapGrant>{LockAllOp(options, std::move(keys))},
+        std::forward<Token>(token));
+  }
+  /// @}
+
+  /// @name Locking whatever is next
+  /// @{
+
+  /// Locks the first document that matches and is free, in the filter's order; live locks are
+  /// skipped, and two callers never get the same document. Waits up to `options.wait` for one to
+  /// appear or to become free.
+  /// @throws NotFoundException when there is none by then.
+  [[nodiscard]] Locked<T> LockNext(const Filter& filter, const LockOptions& options = {},
+                                   std::stop_token stop = {}) const {
+    auto result = AcquireNext(filter, options, std::move(stop));
+    detail::ThrowIfNext(result.failure);
+    return Wrap()(std::move(result.grant));
+  }
+  /// LockNext() where "there is none" is a result.
+  [[nodiscard]] std::optional<Locked<T>> TryLockNext(const Filter& filter,
+                                                     const LockOptions& options = {},
+                                                     std::stop_token stop = {}) const {
+    auto result = AcquireNext(filter, options, std::move(stop));
+    if (detail::IsNothingFree(result.failure)) return std::nullopt;
+    detail::ThrowIf(result.failure);
+    return Wrap()(std::move(result.grant));
+  }
+  /// LockNext() with a completion token of signature `void(std::exception_ptr, Locked<T>)`.
+  template <detail::TokenFor<Locked<T>> Token = detail::DefaultToken>
+  auto LockNextAsync(const Filter& filter, const LockOptions& options = {},
+                     Token&& token = Token()) const {
+    return detail::Initiate(binding_->engine, NextOp(filter, options), std::forward<Token>(token));
+  }
+  /// TryLockNext() with a completion token of signature
+  /// `void(std::exception_ptr, std::optional<Locked<T>>)`.
+  template <detail::TokenFor<std::optional<Locked<T>>> Token = detail::DefaultToken>
+  auto TryLockNextAsync(const Filter& filter, const LockOptions& options = {},
+                        Token&& token = Token()) const {
+    return detail::Initiate(binding_->engine,
+                            detail::TryLockOperation<WrapGrant>{NextOp(filter, options)},
+                            std::forward<Token>(token));
+  }
+  /// @}
+
+  /// @name Reading
+  /// Reads wait for no lock, and see everything that was acknowledged before they began.
+  /// @{
+
+  /// The document, or nothing. @throws DocumentException, StoreException
+  [[nodiscard]] std::optional<Snapshot<T>> Find(KeyArg key) const {
+    Key wanted = std::move(key).Take();
+    auto result = detail::Read(binding_->engine, *binding_->collection, wanted);
+    return detail::ReadOperation<WrapRow>{binding_, std::move(wanted), WrapRow{binding_}}.Finish(
+        std::move(result));
+  }
+  /// The documents that match, in the filter's order. @throws DocumentException, StoreException
+  [[nodiscard]] std::vector<Snapshot<T>> Find(const Filter& filter) const {
+    std::vector<Snapshot<T>> found;
+    detail::Query(binding_->engine, *binding_->collection, filter, [&](QueryRow&& row) {
+      found.push_back(WrapRow{binding_}(std::move(row)));
+      return true;
+    });
+    return found;
+  }
+  /// Calls `f(Snapshot<T>&)` for each document that matches, in the filter's order, until it
+  /// returns false (if it returns a bool). It may call the library. Its exceptions end the walk and
+  /// go on.
+  template <std::invocable<Snapshot<T>&> F>
+  void ForEach(const Filter& filter, F&& f) const {
+    detail::Query(binding_->engine, *binding_->collection, filter, [&](QueryRow&& row) {
+      Snapshot<T> snapshot = WrapRow{binding_}(std::move(row));
+      if constexpr (std::convertible_to<std::invoke_result_t<F&, Snapshot<T>&>, bool>) {
+        return static_cast<bool>(std::invoke(f, snapshot));
+      } else {
+        std::invoke(f, snapshot);
+        return true;
+      }
+    });
+  }
+  /// Find() with a completion token of signature
+  /// `void(std::exception_ptr, std::optional<Snapshot<T>>)`.
+  template <detail::TokenFor<std::optional<Snapshot<T>>> Token = detail::DefaultToken>
+  auto FindAsync(KeyArg key, Token&& token = Token()) const {
+    return detail::Initiate(
+        binding_->engine,
+        detail::ReadOperation<WrapRow>{binding_, std::move(key).Take(), WrapRow{binding_}},
+        std::forward<Token>(token));
+  }
+  /// Find() with a completion token of signature `void(std::exception_ptr,
+  /// std::vector<Snapshot<T>>)`.
+  template <detail::TokenFor<std::vector<Snapshot<T>>> Token = detail::DefaultToken>
+  auto FindAsync(const Filter& filter, Token&& token = Token()) const {
+    return detail::Initiate(binding_->engine,
+                            detail::QueryOperation<WrapRow>{binding_, filter, WrapRow{binding_}},
+                            std::forward<Token>(token));
+  }
+  /// @}
+
+  /// @name Writing without a lock
+  /// A live lock of anybody refuses these (LockException kBusy). An expired one does not: the write
+  /// clears it, and its holder's right to write is over. Every one may throw StoreException, and
+  /// InDoubtException when it may have happened.
+  /// @{
+
+  /// Makes a document; returns its version. @throws ConflictException if it exists.
+  std::int64_t Insert(KeyArg key, const T& entity) const {
+    return Saved(detail::Save(binding_->engine, InsertSpec(std::move(key).Take(), entity)));
+  }
+  /// Makes the entity's document; returns its version. @throws ConflictException if it exists.
+  template <std::same_as<T> E>
+    requires KeyedEntity<E>
+  std::int64_t Insert(const E& entity) const {
+    return Insert(KeyOf(entity), entity);
+  }
+  /// Stores the snapshot's entity if the document still is as it was read; the snapshot then has
+  /// the new version, and can be saved again.
+  /// @throws ConflictException if somebody changed it, NotFoundException if somebody erased it.
+  void Save(Snapshot<T>& snapshot) const {
+    auto spec = ReplaceSpec(snapshot);
+    Body body = spec.body;
+    snapshot.Follow(std::move(body), Saved(detail::Save(binding_->engine, std::move(spec))));
+  }
+  /// Save() where "somebody changed it, or holds its lock" is a result: false.
+  [[nodiscard]] bool TrySave(Snapshot<T>& snapshot) const {
+    auto spec = ReplaceSpec(snapshot);
+    Body body = spec.body;
+    const auto result = detail::Save(binding_->engine, std::move(spec));
+    if (detail::IsOvertaken(result.failure)) return false;
+    snapshot.Follow(std::move(body), Saved(result));
+    return true;
+  }
+  /// Deletes a document, whatever its version; returns whether there was one.
+  bool Erase(KeyArg key) const {
+    return Erased(detail::Save(binding_->engine, EraseSpec(std::move(key).Take())));
+  }
+  /// Deletes a document if it still is as it was read.
+  /// @throws ConflictException if somebody changed it, NotFoundException if it is gone.
+  void Erase(const Snapshot<T>& snapshot) const {
+    detail::ThrowIf(detail::Save(binding_->engine, EraseSpec(snapshot)).failure);
+  }
+  /// Reads the document, calls `f(T&)`, and stores the result if nobody changed the document
+  /// meanwhile; else begins again. After RepositoryOptions::update_retries attempts, or when it
+  /// meets a lock, it takes the lock, waiting up to `update_wait`.
+  ///
+  /// So **f may be called several times**, each time with a fresh entity, and must not have effects
+  /// besides. Once the outcome of a write is in doubt it is not called again: InDoubtException. Its
+  /// exceptions end the update, with nothing written.
+  /// @throws NotFoundException, and what Save and Lock throw.
+  template <std::invocable<T&> F>
+  void Update(KeyArg key, F&& f, std::stop_token stop = {}) const {
+    Key wanted = std::move(key).Take();
+    const detail::Edit edit = [&, key_copy = wanted](const Body& base) {
+      return Edited(*binding_->collection, key_copy, base, f);
+    };
+    detail::UpdateDocument(*binding_, std::move(wanted), edit, std::move(stop));
+  }
+
+  /// Insert() with a completion token of signature `void(std::exception_ptr, std::int64_t)`.
+  template <detail::TokenFor<std::int64_t> Token = detail::DefaultToken>
+  auto InsertAsync(KeyArg key, const T& entity, Token&& token = Token()) const {
+    return SaveSpecAsync(InsertSpec(std::move(key).Take(), entity), SavedFn{},
+                         std::forward<Token>(token));
+  }
+  /// As above, for an entity that knows its key.
+  template <std::same_as<T> E, detail::TokenFor<std::int64_t> Token = detail::DefaultToken>
+    requires KeyedEntity<E>
+  auto InsertAsync(const E& entity, Token&& token = Token()) const {
+    return InsertAsync(KeyOf(entity), entity, std::forward<Token>(token));
+  }
+  /// Save() with a completion token of signature `void(std::exception_ptr)`. The snapshot must stay
+  /// where it is, and be left alone, until then.
+  template <detail::TokenFor<void> Token = detail::DefaultToken>
+  auto SaveAsync(Snapshot<T>& snapshot, Token&& token = Token()) const {
+    auto spec = ReplaceSpec(snapshot);
+    FollowFn after{&snapshot, spec.body};
+    return SaveSpecAsync(std::move(spec), std::move(after), std::forward<Token>(token));
+  }
+  /// TrySave() with a completion token of signature `void(std::exception_ptr, bool)`. The snapshot
+  /// must stay where it is, and be left alone, until then.
+  template <detail::TokenFor<bool> Token = detail::DefaultToken>
+  auto TrySaveAsync(Snapshot<T>& snapshot, Token&& token = Token()) const {
+    auto spec = ReplaceSpec(snapshot);
+    TryFollowFn after{{&snapshot, spec.body}};
+    return SaveSpecAsync(std::move(spec), std::move(after), std::forward<Token>(token));
+  }
+  /// Erase() with a completion token of signature `void(std::exception_ptr, bool)`.
+  template <detail::TokenFor<bool> Token = detail::DefaultToken>
+  auto EraseAsync(KeyArg key, Token&& token = Token()) const {
+    return SaveSpecAsync(EraseSpec(std::move(key).Take()), ErasedFn{}, std::forward<Token>(token));
+  }
+  /// Erase() of a snapshot with a completion token of signature `void(std::exception_ptr)`.
+  template <detail::TokenFor<void> Token = detail::DefaultToken>
+  auto EraseAsync(const Snapshot<T>& snapshot, Token&& token = Token()) const {
+    return SaveSpecAsync(EraseSpec(snapshot), CheckedFn{}, std::forward<Token>(token));
+  }
+  /// Update() with a completion token of signature `void(std::exception_ptr)`. `f` is copied or
+  /// moved away, and called where the handler runs (with use_future: on the notifier thread). In a
+  /// coroutine, name it in a variable first.
+  template <std::invocable<T&> F, detail::TokenFor<void> Token = detail::DefaultToken>
+  auto UpdateAsync(KeyArg key, F f, Token&& token = Token()) const {
+    Key wanted = std::move(key).Take();
+    auto shared = std::make_shared<F>(std::move(f));
+    detail::Edit edit = [shared, key_copy = wanted,
+                         collection = binding_->collection](const Body& base) {
+      return Edited(*collection, key_copy, base, *shared);
+    };
+    return detail::Initiate(binding_->engine,
+                            detail::UpdateOperation{binding_, std::move(wanted), std::move(edit)},
+                            std::forward<Token>(token));
+  }
+  /// @}
+
+  /// @name Housekeeping
+  /// @{
+
+  /// Makes an index over fields (as Filter names them) exist: first those that filters compare for
+  /// equality, then the one they order by. Never needed for correctness, unless it is unique.
+  /// @throws std::invalid_argument for a bad field; ConflictException or StoreException if stored
+  /// documents break it
+  void EnsureIndex(std::vector<std::string> fields, bool unique = false) const {
+    detail::EnsureIndexOf(*binding_, std::move(fields), unique);
+  }
+  /// Clears what expired locks left in documents; returns how many. Never touches a live lock, and
+  /// never a version. Not needed for correctness.
+  std::int64_t Purge() const { return detail::PurgeAll(*binding_); }
+  /// @}
+
+ private:
+  struct WrapGrant {
+    Binding binding;
+    Locked<T> operator()(detail::Grant grant) const { return Locked<T>(binding, std::move(grant)); }
+  };
+  struct WrapRow {
+    Binding binding;
+    Snapshot<T> operator()(QueryRow row) const {
+      return Snapshot<T>(*binding->collection, std::move(row));
+    }
+  };
+  struct SavedFn {
+    std::int64_t operator()(const detail::SaveResult& result) const { return Saved(result); }
+  };
+  struct ErasedFn {
+    bool operator()(const detail::SaveResult& result) const { return Erased(result); }
+  };
+  struct CheckedFn {
+    void operator()(const detail::SaveResult& result) const { detail::ThrowIf(result.failure); }
+  };
+  struct FollowFn {
+    Snapshot<T>* snapshot;
+    Body body;
+    void operator()(const detail::SaveResult& result) const {
+      snapshot->Follow(body, Saved(result));
+    }
+  };
+  struct TryFollowFn {
+    FollowFn follow;
+    bool operator()(const detail::SaveResult& result) const {
+      if (detail::IsOvertaken(result.failure)) return false;
+      follow(result);
+      return true;
+    }
+  };
+
+  static Key KeyOf(const T& entity) { return Key(EntityTraits<T>::GetKey(entity)); }
+  [[nodiscard]] WrapGrant Wrap() const { return WrapGrant{binding_}; }
+
+  [[nodiscard]] detail::AcquireSpec Spec(const LockOptions& options, Key key) const {
+    return detail::SpecFor(*binding_, options, std::move(key));
+  }
+  [[nodiscard]] detail::AcquireSpec Spec(const LockOptions& options, Key key,
+                                         const T& entity) const {
+    Body fresh = detail::Codec<T>::Fresh(*binding_->collection, key, entity);
+    return detail::SpecFor(*binding_, options, std::move(key), std::move(fresh));
+  }
+
+  Locked<T> Acquire(detail::AcquireSpec spec, std::stop_token stop) const {
+    auto result = detail::Acquire(binding_->engine, std::move(spec), std::move(stop));
+    detail::ThrowIf(result.failure);
+    return Wrap()(std::move(result.grant));
+  }
+  std::optional<Locked<T>> TryAcquire(detail::AcquireSpec spec, std::stop_token stop) const {
+    auto result = detail::Acquire(binding_->engine, std::move(spec), std::move(stop));
+    if (detail::IsBusy(result.failure)) return std::nullopt;
+    detail::ThrowIf(result.failure);
+    return Wrap()(std::move(result.grant));
+  }
+  template <class Token>
+  auto AcquireAsync(detail::AcquireSpec spec, Token&& token) const {
+    return detail::Initiate(binding_->engine,
+                            detail::LockOperation<WrapGrant>{binding_, std::move(spec), Wrap()},
+                            std::forward<Token>(token));
+  }
+  template <class Token>
+  auto TryAcquireAsync(detail::AcquireSpec spec, Token&& token) const {
+    return detail::Initiate(
+        binding_->engine, detail::TryLockOperation<WrapGrant>{{binding_, std::move(spec), Wrap()}},
+        std::forward<Token>(token));
+  }
+
+  detail::AcquireResult AcquireNext(const Filter& filter, const LockOptions& options,
+                                    std::stop_token stop) const {
+    return detail::AcquireNext(binding_->engine, detail::SpecFor(*binding_, options, filter),
+                               std::move(stop));
+  }
+  [[nodiscard]] detail::LockOperation<WrapGrant> NextOp(const Filter& filter,
+                                                        const LockOptions& options) const {
+    return {binding_, detail::SpecFor(*binding_, options, filter), Wrap(), true};
+  }
+
+  [[nodiscard]] detail::LockAllOperation<WrapGrant> LockAllOp(const LockOptions& options,
+                                                              std::vector<Key> keys) const {
+    return {binding_, Spec(options, Key()), std::move(keys), Wrap()};
+  }
+  detail::AcquireAllResult AcquireEach(const detail::AcquireSpec& spec, std::vector<Key> keys,
+                                       std::stop_token stop) const {
+    return detail::AcquireAll(binding_->engine, spec, std::move(keys), std::move(stop));
+  }
+
+  template <class F>
+  static auto RunWith(Locked<T> handle, F&& f) {
+    if constexpr (std::is_void_v<std::invoke_result_t<F, T&>>) {
+      std::invoke(std::forward<F>(f), *handle);
+      handle.Release();
+    } else {
+      decltype(auto) result = std::invoke(std::forward<F>(f), *handle);
+      handle.Release();
+      return std::decay_t<decltype(result)>(std::forward<decltype(result)>(result));
+    }
+  }
+
+  template <class F>
+  static Body Edited(const Collection& collection, const Key& key, const Body& base, F& f) {
+    T entity = detail::Codec<T>::Read(collection, key, base);
+    std::invoke(f, entity);
+    return detail::Codec<T>::Over(collection, key, base, entity);
+  }
+
+  template <class E>
+  [[nodiscard]] detail::ValueRelease ReleaseOf(const E& entity) const {
+    const LockFields& fields = entity.*(EntityTraits<E>::kLockFields);
+    Key key = KeyOf(entity);
+    Body body = detail::Codec<T>::Fresh(*binding_->collection, key, entity);
+    return {binding_->collection.get(), std::move(key), fields.id.value_or(Uuid{}), fields.version,
+            std::move(body)};
+  }
+
+  [[nodiscard]] detail::SaveSpec InsertSpec(Key key, const T& entity) const {
+    detail::SaveSpec spec;
+    spec.collection = binding_->collection.get();
+    spec.save = SaveKind::kInsert;
+    spec.body = detail::Codec<T>::Fresh(*binding_->collection, key, entity);
+    spec.key = std::move(key);
+    return spec;
+  }
+  [[nodiscard]] detail::SaveSpec EraseSpec(Key key) const {
+    detail::SaveSpec spec;
+    spec.collection = binding_->collection.get();
+    spec.save = SaveKind::kErase;
+    spec.key = std::move(key);
+    return spec;
+  }
+  [[nodiscard]] detail::SaveSpec EraseSpec(const Snapshot<T>& snapshot) const {
+    if (!snapshot) detail::ThrowEmptyHandle();
+    detail::SaveSpec spec = EraseSpec(snapshot.key());
+    spec.expected = snapshot.version();
+    spec.born = snapshot.row_.born;
+    return spec;
+  }
+  [[nodiscard]] detail::SaveSpec ReplaceSpec(const Snapshot<T>& snapshot) const {
+    detail::SaveSpec spec = EraseSpec(snapshot);
+    spec.save = SaveKind::kReplace;
+    spec.base = snapshot.row_.body;
+    spec.body = detail::Codec<T>::Over(*binding_->collection, snapshot.key(), spec.base, *snapshot);
+    return spec;
+  }
+  template <class After, class Token>
+  auto SaveSpecAsync(detail::SaveSpec spec, After after, Token&& token) const {
+    return detail::Initiate(
+        binding_->engine,
+        detail::SaveOperation<After>{binding_->engine, std::move(spec), std::move(after)},
+        std::forward<Token>(token));
+  }
+
+  static std::int64_t Saved(const detail::SaveResult& result) {
+    detail::ThrowIf(result.failure);
+    return result.version;
+  }
+  static bool Erased(const detail::SaveResult& result) {
+    if (detail::IsMissing(result.failure)) return false;
+    detail::ThrowIf(result.failure);
+    return true;
+  }
+
+  LockManager manager_;
+  Binding binding_;
+};
+
+}  // namespace doclock

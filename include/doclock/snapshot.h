@@ -1,0 +1,67 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "doclock/detail/codec.h"
+
+namespace doclock {
+
+template <class T>
+class LockingRepository;
+
+/// A document as it was when it was read, for optimistic writes: `LockingRepository::Save` stores
+/// its entity if nobody changed the document meanwhile.
+///
+/// Move-only; the entity stays where it is when the snapshot moves. Not thread-safe. A
+/// default-constructed or moved-from snapshot is empty; using its entity is undefined.
+template <class T>
+class Snapshot {
+  static_assert(detail::EntityCheck<T>::value);
+
+ public:
+  /// An empty one.
+  Snapshot() noexcept = default;
+
+  /// Is there an entity?
+  explicit operator bool() const noexcept { return entity_ != nullptr; }
+  /// The entity.
+  [[nodiscard]] T& operator*() noexcept { return *entity_; }
+  /// The entity.
+  [[nodiscard]] const T& operator*() const noexcept { return *entity_; }
+  /// The entity.
+  [[nodiscard]] T* operator->() noexcept { return entity_.get(); }
+  /// The entity.
+  [[nodiscard]] const T* operator->() const noexcept { return entity_.get(); }
+
+  /// The document's key.
+  [[nodiscard]] const Key& key() const noexcept { return row_.key; }
+  /// The document's version when it was read, or after the last Save of this snapshot; 0 for
+  /// documents that were never locked or saved through this library.
+  [[nodiscard]] std::int64_t version() const noexcept { return row_.version; }
+  /// Was it locked by somebody when it was read?
+  [[nodiscard]] bool locked() const noexcept { return row_.locked; }
+
+ private:
+  friend class LockingRepository<T>;
+
+  /// @throws DocumentException when T cannot read the body.
+  Snapshot(const Collection& collection, QueryRow&& row)
+      : row_(std::move(row)),
+        entity_(new T(detail::Codec<T>::Read(collection, row_.key, row_.body))) {
+    detail::ClearLockFields(*entity_, row_.version);
+  }
+
+  /// After a save that the store confirmed.
+  void Follow(Body body, std::int64_t version) {
+    row_.body = std::move(body);
+    row_.version = version;
+    row_.locked = false;
+    detail::ClearLockFields(*entity_, version);
+  }
+
+  QueryRow row_;
+  std::unique_ptr<T> entity_;
+};
+
+}  // namespace doclock

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "doclock/export.h"
+#include "doclock/key.h"
+#include "doclock/uuid.h"
+
+/// @file
+/// JSON forms of Uuid and ObjectId members, for the NLOHMANN_DEFINE_TYPE macros. Include it unless
+/// the program brings its own; a Uuid is text in the usual form, an ObjectId 24 hexadecimal digits.
+
+namespace doclock {
+
+/// Text of 36 characters.
+DOCLOCK_EXPORT std::string ToText(const Uuid& id);
+/// Text of 24 characters.
+DOCLOCK_EXPORT std::string ToText(const ObjectId& id);
+/// @throws std::invalid_argument if it is not a UUID.
+DOCLOCK_EXPORT Uuid UuidFromText(const std::string& text);
+/// @throws std::invalid_argument if it is not 24 hexadecimal digits.
+DOCLOCK_EXPORT ObjectId ObjectIdFromText(const std::string& text);
+
+}  // namespace doclock
+
+/// A Uuid as JSON: text of 36 characters.
+template <>
+struct nlohmann::adl_serializer<doclock::Uuid> {
+  /// Writes the text.
+  static void to_json(nlohmann::json& out, const doclock::Uuid& id) { out = doclock::ToText(id); }
+  /// Reads the text. @throws std::invalid_argument if it is not a UUID.
+  static void from_json(const nlohmann::json& in, doclock::Uuid& id) {
+    id = doclock::UuidFromText(in.get_ref<const std::string&>());
+  }
+};
+
+/// An ObjectId as JSON: text of 24 hexadecimal digits.
+template <>
+struct nlohmann::adl_serializer<doclock::ObjectId> {
+  /// Writes the text.
+  static void to_json(nlohmann::json& out, const doclock::ObjectId& id) {
+    out = doclock::ToText(id);
+  }
+  /// Reads the text. @throws std::invalid_argument if it is not 24 hexadecimal digits.
+  static void from_json(const nlohmann::json& in, doclock::ObjectId& id) {
+    id = doclock::ObjectIdFromText(in.get_ref<const std::string&>());
+  }
+};

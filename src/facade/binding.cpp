@@ -1,0 +1,49 @@
+#include <stdexcept>
+
+#include "doclock/detail/facade.h"
+#include "engine/engine.h"
+
+namespace doclock::detail {
+namespace {
+
+constexpr int kMostUpdateRetries = 1000;
+
+void Require(bool holds, const char* rule) {
+  if (!holds) throw std::invalid_argument(std::string("RepositoryOptions::") + rule);
+}
+
+void CheckOptions(const RepositoryOptions& options) {
+  Require(options.ttl >= kMinTtl && options.ttl <= kMaxTtl, "ttl must be 100 ms to 24 hours");
+  Require(options.update_retries >= 0 && options.update_retries <= kMostUpdateRetries,
+          "update_retries must be 0 to 1000");
+  Require(options.update_wait >= Duration(), "update_wait must be zero or more");
+}
+
+}  // namespace
+
+BindingPtr Bind(const LockManager& manager, const std::string& name, RepositoryOptions options,
+                LockFieldNames default_names) {
+  CheckOptions(options);
+  auto binding = std::make_shared<Binding>();
+  binding->engine = manager.engine();
+  binding->collection =
+      StoreOf(binding->engine)
+          .Open(name, options.lock_fields ? *options.lock_fields : default_names, options.ttl.ms());
+  binding->options = std::move(options);
+  return binding;
+}
+
+AcquireSpec SpecFor(const Binding& binding, const LockOptions& options, Key key, Body insert) {
+  AcquireSpec spec = MakeSpec(binding.engine, *binding.collection, options, binding.options.ttl);
+  spec.key = std::move(key);
+  spec.insert = std::move(insert);
+  return spec;
+}
+
+AcquireSpec SpecFor(const Binding& binding, const LockOptions& options, Filter filter) {
+  AcquireSpec spec = MakeSpec(binding.engine, *binding.collection, options, binding.options.ttl);
+  spec.filter = std::move(filter);
+  return spec;
+}
+
+}  // namespace doclock::detail

@@ -1,0 +1,100 @@
+/// Between T's JSON form and what is stored of it.
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <stdexcept>
+
+#include "doclock/detail/facade.h"
+#include "engine/engine.h"
+
+namespace doclock::detail {
+namespace {
+
+/// One level of what was caught, without the body it may quote.
+std::string TextOfCaught() {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const Error& error) {
+    return error.what();
+  } catch (const nlohmann::json::exception& error) {
+    return error.what();
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "an exception of an unknown type";
+  }
+}
+
+}  // namespace
+
+Body Seal(const Collection& collection, const Key& key, nlohmann::json tree) {
+  try {
+    CheckBody(tree, collection.fields());
+  } catch (const DocumentException& error) {
+    throw DocumentException(Describe(collection, key) + ": " + error.what());
+  }
+  return Body::FromJson(std::move(tree));
+}
+
+const nlohmann::json& TreeOf(const Body& body) {
+  static const nlohmann::json kNone = nlohmann::json::object();
+  return body ? body.json() : kNone;
+}
+
+bool HasOtherNames(const Body& base, const nlohmann::json& fresh) {
+  if (!base || !fresh.is_object()) return false;
+  const auto& stored = *base.json().get_ptr<const nlohmann::json::object_t*>();
+  const auto& now = *fresh.get_ptr<const nlohmann::json::object_t*>();
+  return !std::includes(now.begin(), now.end(), stored.begin(), stored.end(),
+                        [](const auto& a, const auto& b) { return a.first < b.first; });
+}
+
+std::vector<std::string> OwnNames(const nlohmann::json& stored, const nlohmann::json& upgraded,
+                                  const nlohmann::json& written) {
+  std::vector<std::string> names;
+  for (const auto& item : stored.items()) {
+    if (!upgraded.contains(item.key()) || written.contains(item.key())) names.push_back(item.key());
+  }
+  return names;
+}
+
+nlohmann::json KeyToJson(const Key& key) {
+  if (const auto* text = std::get_if<std::string>(&key.value())) return *text;
+  if (const auto* number = std::get_if<std::int64_t>(&key.value())) return *number;
+  return key.ToString();
+}
+
+void PutKey(nlohmann::json& tree, std::string_view field, nlohmann::json key) {
+  if (tree.is_object()) tree[std::string(field)] = std::move(key);
+}
+
+void TakeKey(nlohmann::json& tree, std::string_view field, const nlohmann::json& key) {
+  if (!tree.is_object()) return;  // CheckBody says so
+  const auto found = tree.find(field);
+  if (found == tree.end()) return;
+  if (*found != key) {
+    throw std::invalid_argument("the field '" + std::string(field) +
+                                "' of the entity is not the document's key (see "
+                                "doclock::EntityTraits, kKeyField and KeyToJson)");
+  }
+  tree.erase(found);
+}
+
+void CheckSameKey(const Key& given, const Key& of_entity) {
+  if (given == of_entity) return;
+  throw std::invalid_argument("the key '" + given.ToString() + "' is not the entity's, which is '" +
+                              of_entity.ToString() + "'");
+}
+
+void ThrowUnreadable(const Collection& collection, const Key& key) {
+  throw DocumentException(Describe(collection, key) + " cannot be read: " + TextOfCaught());
+}
+
+void ThrowEmptyHandle() {
+  throw std::logic_error("doclock: the handle is empty, or gave up its lock already");
+}
+
+}  // namespace doclock::detail

@@ -1,0 +1,165 @@
+#include <exception>
+#include <optional>
+
+#include "doclock/detail/facade.h"
+#include "engine/engine.h"
+
+namespace doclock::detail {
+namespace {
+
+/// What to do after one step of an update.
+enum class Verdict { kDone, kAgain, kLock, kFail };
+
+Verdict AfterSave(const FailurePtr& failure) {
+  if (!failure) return Verdict::kDone;
+  if (failure->code == Errc::kBusy) return Verdict::kLock;
+  // Somebody was faster, or erased the document: reading it again will tell.
+  return IsOvertaken(failure) || IsMissing(failure) ? Verdict::kAgain : Verdict::kFail;
+}
+
+SaveSpec ReplaceWith(const Binding& binding, const Key& key, const ReadResult& read, Body body) {
+  SaveSpec spec;
+  spec.collection = binding.collection.get();
+  spec.key = key;
+  spec.expected = read.version;
+  spec.born = read.born;
+  spec.body = std::move(body);
+  spec.base = read.body;
+  return spec;
+}
+
+AcquireSpec LockSpec(const Binding& binding, const Key& key) {
+  LockOptions options;
+  options.wait = binding.options.update_wait;
+  return SpecFor(binding, options, key);
+}
+
+Verdict TryOptimistically(const Binding& binding, const Key& key, const Edit& edit) {
+  const ReadResult read = Read(binding.engine, *binding.collection, key);
+  ThrowIf(read.failure);
+  if (read.locked) return Verdict::kLock;
+  const SaveResult saved = Save(binding.engine, ReplaceWith(binding, key, read, edit(read.body)));
+  const Verdict verdict = AfterSave(saved.failure);
+  if (verdict == Verdict::kFail) saved.failure->Throw();
+  return verdict;
+}
+
+void UpdateLocked(const Binding& binding, const Key& key, const Edit& edit, std::stop_token stop) {
+  AcquireResult result = Acquire(binding.engine, LockSpec(binding, key), std::move(stop));
+  ThrowIf(result.failure);
+  Grant& grant = result.grant;  // gives the lock back if anything below throws
+  ThrowIf(Write(grant.lease, WriteKind::kRelease, edit(grant.body)));
+  grant.lease = nullptr;
+}
+
+/// The same, without a thread. Steps of the engine's come in on its threads; the user's code runs
+/// where `post` says.
+class UpdatingAsync : public std::enable_shared_from_this<UpdatingAsync> {
+ public:
+  UpdatingAsync(BindingPtr binding, Key key, Edit edit, AsyncContext context,
+                std::function<void(std::exception_ptr)> done)
+      : binding_(std::move(binding)),
+        key_(std::move(key)),
+        edit_(std::move(edit)),
+        context_(std::move(context)),
+        done_(std::move(done)) {}
+
+  void Start() {
+    if (attempts_++ >= binding_->options.update_retries) return Lock();
+    ReadAsync(binding_->engine, *binding_->collection, key_,
+              [self = shared_from_this()](ReadResult read) { self->OnRead(std::move(read)); });
+  }
+
+ private:
+  void OnRead(ReadResult read) {
+    if (read.failure) return Fail(*read.failure);
+    if (read.locked) return Lock();
+    read_ = std::move(read);
+    WithEdited(read_.body, [this](Body body) {
+      SaveAsync(binding_->engine, ReplaceWith(*binding_, key_, read_, std::move(body)),
+                [self = shared_from_this()](SaveResult saved) { self->OnSaved(saved.failure); });
+    });
+  }
+
+  void OnSaved(const FailurePtr& failure) {
+    switch (AfterSave(failure)) {
+      case Verdict::kDone:
+        return Complete(nullptr);
+      case Verdict::kAgain:
+        return Start();
+      case Verdict::kLock:
+        return Lock();
+      case Verdict::kFail:
+        return Fail(*failure);
+    }
+  }
+
+  void Lock() {
+    context_.canceller->Follow(AcquireAsync(
+        binding_->engine, LockSpec(*binding_, key_),
+        [self = shared_from_this()](AcquireResult result) { self->OnLocked(std::move(result)); }));
+  }
+
+  void OnLocked(AcquireResult result) {
+    if (result.failure) return Fail(*result.failure);
+    grant_.emplace(std::move(result.grant));
+    WithEdited(grant_->body, [this](Body body) {
+      WriteAsync(grant_->lease, WriteKind::kRelease, std::move(body),
+                 [self = shared_from_this()](FailurePtr failure) {
+                   if (failure) return self->Fail(*failure);
+                   self->grant_->lease = nullptr;
+                   self->Complete(nullptr);
+                 });
+    });
+  }
+
+  /// Runs the user's code, and `next` with what it made.
+  void WithEdited(const Body& base, std::function<void(Body)> next) {
+    context_.post([self = shared_from_this(), base, next = std::move(next)] {
+      Body body;
+      try {
+        body = self->edit_(base);
+      } catch (...) {
+        return self->Complete(std::current_exception());
+      }
+      next(std::move(body));
+    });
+  }
+
+  void Fail(const Failure& failure) { Complete(failure.AsException()); }
+
+  void Complete(std::exception_ptr error) {
+    grant_.reset();
+    const auto done = std::move(done_);
+    context_ = {};
+    done(std::move(error));
+  }
+
+  const BindingPtr binding_;
+  const Key key_;
+  const Edit edit_;
+  AsyncContext context_;
+  std::function<void(std::exception_ptr)> done_;
+  int attempts_ = 0;
+  ReadResult read_;
+  std::optional<Grant> grant_;
+};
+
+}  // namespace
+
+void UpdateDocument(const Binding& binding, Key key, const Edit& edit, std::stop_token stop) {
+  Verdict verdict = Verdict::kAgain;
+  for (int i = 0; verdict == Verdict::kAgain && i < binding.options.update_retries; ++i) {
+    verdict = TryOptimistically(binding, key, edit);
+  }
+  if (verdict != Verdict::kDone) UpdateLocked(binding, key, edit, std::move(stop));
+}
+
+void UpdateDocumentAsync(const BindingPtr& binding, Key key, Edit edit, AsyncContext context,
+                         std::function<void(std::exception_ptr)> done) {
+  std::make_shared<UpdatingAsync>(binding, std::move(key), std::move(edit), std::move(context),
+                                  std::move(done))
+      ->Start();
+}
+
+}  // namespace doclock::detail
