@@ -9,6 +9,8 @@
 namespace doclock::detail {
 namespace {
 
+using Target = PendingAcquire::Target;
+
 FailurePtr NotNow(Engine& engine, const AcquireSpec& spec, const std::stop_token& stop) {
   if (engine.closed()) return MakeFailure(Errc::kClosed, "the LockManager is closed");
   if (!stop.stop_requested()) return nullptr;
@@ -40,22 +42,19 @@ AcquireResult Granted(AcquireProcedure& procedure) {
 
 /// Waits on the caller's thread for what `start` sets going.
 template <class Start>
-AcquireResult Wait(const EnginePtr& engine, AcquireSpec spec, const std::stop_token& stop,
-                   TimePoint started, Start start) {
+AcquireResult Wait(const EnginePtr& engine, AcquireSpec spec, PendingAcquire::Target target,
+                   const std::stop_token& stop, TimePoint started, Start start) {
   AcquireResult result;
   const auto event = engine->runtime().MakeEvent();
   const auto waiter = std::make_shared<PendingAcquire>(
-      engine, std::move(spec),
+      engine, std::move(spec), target,
       [&result, latch = event.get()](AcquireResult settled) {
         result = std::move(settled);
         latch->Set();
       },
       started);
   start(waiter);
-  const std::stop_callback on_stop(stop, [&] {
-    engine->searches().End(*waiter, Errc::kCancelled);
-    engine->waits().End(*waiter, Errc::kCancelled);
-  });
+  const std::stop_callback on_stop(stop, [&] { waiter->End(Errc::kCancelled); });
   event->Wait();
   return result;
 }
@@ -124,14 +123,13 @@ AcquireResult Acquire(const EnginePtr& engine, AcquireSpec spec, std::stop_token
       return Refused(std::move(why));
     }
   }
-  return Wait(engine, std::move(spec), stop, started, [&](const PendingPtr& waiter) {
-    engine->waits().Enqueue(waiter, std::move(why));
-  });
+  return Wait(engine, std::move(spec), Target::kDocument, stop, started,
+              [&](const PendingPtr& waiter) { engine->waits().Enqueue(waiter, std::move(why)); });
 }
 
 AcquireHandle AcquireAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDone done) {
-  const auto waiter = std::make_shared<PendingAcquire>(engine, std::move(spec), std::move(done),
-                                                       engine->Now());
+  const auto waiter = std::make_shared<PendingAcquire>(engine, std::move(spec), Target::kDocument,
+                                                       std::move(done), engine->Now());
   if (auto closed = NotNow(*engine, waiter->spec, {})) closed->Throw();
   if (engine->waits().MustQueue(waiter->spec, waiter->hash)) {
     engine->runtime().Post([engine, waiter] {
@@ -150,13 +148,13 @@ AcquireHandle AcquireAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDon
 
 AcquireResult AcquireNext(const EnginePtr& engine, AcquireSpec spec, std::stop_token stop) {
   if (auto failure = NotNow(*engine, spec, stop)) return Refused(std::move(failure));
-  return Wait(engine, std::move(spec), stop, engine->Now(),
+  return Wait(engine, std::move(spec), Target::kAnyMatch, stop, engine->Now(),
               [&](const PendingPtr& search) { engine->searches().Ask(search); });
 }
 
 AcquireHandle AcquireNextAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDone done) {
-  const auto search = std::make_shared<PendingAcquire>(engine, std::move(spec), std::move(done),
-                                                       engine->Now());
+  const auto search = std::make_shared<PendingAcquire>(engine, std::move(spec), Target::kAnyMatch,
+                                                       std::move(done), engine->Now());
   if (auto closed = NotNow(*engine, search->spec, {})) closed->Throw();
   engine->BeginBackground();
   engine->runtime().Work([engine, search] {
@@ -169,10 +167,7 @@ AcquireHandle AcquireNextAsync(const EnginePtr& engine, AcquireSpec spec, Acquir
 void CancelAcquire(const AcquireHandle& waiter) noexcept {
   if (!waiter) return;
   try {
-    waiter->engine->runtime().Post([waiter] {
-      waiter->engine->searches().End(*waiter, Errc::kCancelled);
-      waiter->engine->waits().End(*waiter, Errc::kCancelled);
-    });
+    waiter->engine->runtime().Post([waiter] { waiter->End(Errc::kCancelled); });
   } catch (...) {
     // Out of memory: the wait goes on until its own end.
   }

@@ -54,7 +54,8 @@ void Keeper::Add(Lease& lease) {
 void Keeper::Arm(TimePoint when) {
   if (when >= armed_) return;
   armed_ = when;
-  engine_.runtime().Schedule(when, [weak = weak_from_this(), engine = engine_.weak_from_this()] {
+  engine_.runtime().Cancel(timer_);
+  timer_ = engine_.runtime().Schedule(when, [weak = weak_from_this(), engine = engine_.weak_from_this()] {
     const auto alive = engine.lock();
     if (const auto self = weak.lock(); self && alive) self->OnTimer();
   });
@@ -76,6 +77,7 @@ void Keeper::OnTimer() {
   {
     const std::scoped_lock lock(mutex_);
     armed_ = TimePoint::max();
+    timer_ = 0;
     while (!queue_.empty()) {
       Lease& first = *queue_.begin();
       // A renewal a little early is better than one call more.

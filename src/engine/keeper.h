@@ -47,6 +47,7 @@ class Keeper : public std::enable_shared_from_this<Keeper> {
   std::mutex mutex_;
   Due queue_;
   TimePoint armed_ = TimePoint::max();
+  Runtime::TimerId timer_ = 0;
   bool closed_ = false;
 };
 

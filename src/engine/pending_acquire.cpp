@@ -14,10 +14,11 @@ TimePoint DeadlineAfter(TimePoint now, Duration wait) {
 
 }  // namespace
 
-PendingAcquire::PendingAcquire(EnginePtr owner, AcquireSpec wish, AcquireDone when_done,
-                               TimePoint now)
+PendingAcquire::PendingAcquire(EnginePtr owner, AcquireSpec wish, Target what,
+                               AcquireDone when_done, TimePoint now)
     : engine(std::move(owner)),
       spec(std::move(wish)),
+      target(what),
       hash(spec.key.Hash()),
       started(now),
       deadline(DeadlineAfter(now, spec.wait)),
@@ -36,6 +37,14 @@ bool PendingAcquire::Settle(AcquireResult result, bool handed_over) {
   const AcquireDone done = std::move(done_);
   done(std::move(result));
   return true;
+}
+
+void PendingAcquire::End(Errc code) {
+  if (target == Target::kDocument) {
+    engine->waits().End(*this, code);
+  } else {
+    engine->searches().End(*this, code);
+  }
 }
 
 }  // namespace doclock::detail

@@ -19,10 +19,15 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
  public:
   enum class Place : std::uint8_t { kNowhere, kQueued, kClaimed };
 
-  PendingAcquire(EnginePtr engine, AcquireSpec wish, AcquireDone when_done, TimePoint now);
+  /// Waits for the document named in the wish, or for any that matches its filter.
+  enum class Target : std::uint8_t { kDocument, kAnyMatch };
+
+  PendingAcquire(EnginePtr engine, AcquireSpec wish, Target target, AcquireDone when_done,
+                 TimePoint now);
 
   const EnginePtr engine;
   const AcquireSpec spec;
+  const Target target;
   const std::size_t hash;
   const TimePoint started;
   const TimePoint deadline;  ///< TimePoint::max(): for ever.
@@ -34,6 +39,9 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
 
   /// False if it was settled before: then `result` is dropped, which gives a grant back.
   bool Settle(AcquireResult result, bool handed_over = false);
+
+  /// Takes it out of its queue and settles it with `code` (kTimedOut, kCancelled).
+  void End(Errc code);
 
  private:
   AcquireDone done_;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "doclock/body.h"
@@ -80,7 +81,12 @@ struct DOCLOCK_EXPORT Grant {
 
   Grant() = default;
   Grant(Grant&&) noexcept = default;
-  Grant& operator=(Grant&&) noexcept = default;
+  Grant& operator=(Grant&& other) noexcept {
+    std::swap(lease, other.lease);  // what was here is given back when `other` goes
+    std::swap(body, other.body);
+    std::swap(created, other.created);
+    return *this;
+  }
   ~Grant();
 };
 

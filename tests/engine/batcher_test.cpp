@@ -1,0 +1,169 @@
+#include "engine/batcher.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <latch>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "doclock/memory_store.h"
+#include "doclock/testing/faulty_store.h"
+
+namespace doclock::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A store of one lane whose calls can be held up, and which remembers its batches.
+class GateStore : public testing::FaultyStore {
+ public:
+  explicit GateStore(int lanes) : FaultyStore(OpenMemoryStore()), lanes_(lanes) {}
+
+  StoreTraits traits() const noexcept override {
+    return {.lanes = lanes_, .max_batch = 16, .immediate = false};
+  }
+  void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override {
+    {
+      std::unique_lock lock(mutex_);
+      std::set<std::size_t> documents;
+      for (const StoreOp* op : ops) EXPECT_TRUE(documents.insert(op->hash).second);
+      batches.push_back(ops.size());
+      ++inside_;
+      EXPECT_LE(inside_, lanes_);
+      changed_.notify_all();
+      changed_.wait(lock, [this] { return open_; });
+    }
+    FaultyStore::Execute(ops, budget);
+    const std::scoped_lock lock(mutex_);
+    --inside_;
+  }
+  void Shut() {
+    const std::scoped_lock lock(mutex_);
+    open_ = false;
+  }
+  void OpenUp() {
+    const std::scoped_lock lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+  void AwaitCall() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return inside_ > 0; });
+  }
+
+  std::vector<std::size_t> batches;
+
+ private:
+  const int lanes_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = true;
+  int inside_ = 0;
+};
+
+class BatcherTest : public ::testing::TestWithParam<int> {
+ protected:
+  std::shared_ptr<GateStore> store = std::make_shared<GateStore>(GetParam());
+  std::shared_ptr<Runtime> runtime = MakeRuntime(GetParam() + 1);
+  std::shared_ptr<Batcher> batcher = std::make_shared<Batcher>(store, *runtime, 10s);
+  Collection* collection = store->Open("c", {}, 30s).get();
+};
+
+TEST_P(BatcherTest, ALoneCallerRunsOnItsOwnThread) {
+  std::thread::id seen;
+  store->OnExecute([&](auto) { seen = std::this_thread::get_id(); });
+  const Key key("a");
+  ReadOp op(*collection, key);
+  batcher->Execute(op);
+  EXPECT_EQ(op.status, OpStatus::kMissing);
+  EXPECT_EQ(seen, std::this_thread::get_id());
+}
+
+TEST_P(BatcherTest, WhatQueuesDuringACallTravelsTogether) {
+  store->Shut();
+  std::vector<std::jthread> callers;
+  const auto call = [&](int i) {
+    const Key key(i);
+    ReadOp op(*collection, key);
+    batcher->Execute(op);
+    EXPECT_EQ(op.status, OpStatus::kMissing);
+  };
+  constexpr int kCallers = 40;
+  for (int i = 0; i < kCallers; ++i) callers.emplace_back(call, i);
+  store->AwaitCall();
+  std::this_thread::sleep_for(50ms);  // let most of them queue; correct either way
+  store->OpenUp();
+  callers.clear();
+  std::size_t total = 0;
+  for (const std::size_t size : store->batches) {
+    EXPECT_LE(size, 16U);
+    total += size;
+  }
+  EXPECT_EQ(total, static_cast<std::size_t>(kCallers));
+  EXPECT_LT(store->batches.size(), static_cast<std::size_t>(kCallers));
+}
+
+TEST_P(BatcherTest, OneDocumentIsOnceInABatch) {
+  std::atomic<int> done = 0;
+  constexpr int kOps = 50;
+  std::latch all(kOps);
+  const Key key("same");
+  std::vector<std::unique_ptr<ReadOp>> ops;
+  for (int i = 0; i < kOps; ++i) {
+    ops.push_back(std::make_unique<ReadOp>(*collection, key));
+    batcher->Submit(*ops.back(), [&] {
+      ++done;
+      all.count_down();
+    });
+  }
+  all.wait();
+  EXPECT_EQ(done, kOps);
+}
+
+TEST_P(BatcherTest, AThrowingStoreCompletesEveryOperation) {
+  store->Inject({.kind = testing::Fault::Kind::kThrow, .op = {}, .key = {}});
+  const Key key("a");
+  RenewOp renew(*collection, key);
+  batcher->Execute(renew);
+  EXPECT_EQ(renew.status, OpStatus::kInDoubt);
+  store->Inject({.kind = testing::Fault::Kind::kThrow, .op = {}, .key = {}});
+  ReadOp read(*collection, key);
+  batcher->Execute(read);
+  EXPECT_EQ(read.status, OpStatus::kFailed);
+}
+
+TEST_P(BatcherTest, BlockedAndAsynchronousCallersMix) {
+  std::atomic<int> done = 0;
+  constexpr int kThreads = 4, kEach = 300;
+  std::latch asynchronous(kThreads * kEach);
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      std::vector<std::unique_ptr<Key>> keys;
+      std::vector<std::unique_ptr<ReadOp>> later;
+      for (int i = 0; i < kEach; ++i) {
+        const Key key(t * kEach + i);
+        ReadOp op(*collection, key);
+        batcher->Execute(op);
+        ++done;
+        keys.push_back(std::make_unique<Key>(-1 - i));
+        later.push_back(std::make_unique<ReadOp>(*collection, *keys.back()));
+        batcher->Submit(*later.back(), [&] {
+          ++done;
+          asynchronous.count_down();
+        });
+      }
+      asynchronous.wait();
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(done, 2 * kThreads * kEach);
+}
+
+INSTANTIATE_TEST_SUITE_P(Lanes, BatcherTest, ::testing::Values(1, 4));
+
+}  // namespace
+}  // namespace doclock::detail

@@ -1,0 +1,259 @@
+#include <climits>
+
+#include "harness.h"
+
+namespace doclock::detail {
+namespace {
+
+/// A reply lost before or after the effect, for every operation: what is told is true, or doubt.
+class DoubtTest : public EngineTest {
+ protected:
+  void Strike(Fault::Kind kind, OpKind op, int times = 1) {
+    store->Inject({.kind = kind, .op = op, .key = {}, .skip = 0, .times = times});
+  }
+};
+
+TEST_F(DoubtTest, AnAcquireWhoseReplyWasLostAfterTheEffectIsGranted) {
+  Strike(Fault::Kind::kLostAfter, OpKind::kAcquire);
+  Grant held = Lock("a");
+  EXPECT_TRUE(Stored("a").locked);
+  EXPECT_EQ(held.body.json()["n"], 0);
+  EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  EXPECT_EQ(Stored("a").body.json()["n"], 1);
+}
+
+TEST_F(DoubtTest, AnAcquireOfAnExistingDocumentLostBeforeTheEffectIsTriedAgain) {
+  Grant made = Lock("a");
+  ASSERT_FALSE(ReleaseWith(made, {{"n", 5}}));
+  Strike(Fault::Kind::kLostBefore, OpKind::kAcquire);
+  Grant held = Lock("a");
+  EXPECT_EQ(held.body.json()["n"], 5);
+}
+
+TEST_F(DoubtTest, AnUpsertLostBeforeTheEffectIsInDoubtAndNeverUpsertedAgain) {
+  Strike(Fault::Kind::kLostBefore, OpKind::kAcquire);
+  EXPECT_EQ(TryLock("a"), Errc::kInDoubt);
+  EXPECT_EQ(Stored("a").failure->code, Errc::kNotFound);
+}
+
+TEST_F(DoubtTest, AGhostAcquireThatArrivesLateIsReleasedInTheBackground) {
+  Strike(Fault::Kind::kLate, OpKind::kAcquire);
+  EXPECT_EQ(TryLock("a", {.ttl = 10s}), Errc::kInDoubt);
+  ASSERT_EQ(store->ReleaseLate(), 1);
+  EXPECT_TRUE(Stored("a").locked) << "the ghost took the lock";
+  clock->Advance(2s);
+  EXPECT_FALSE(Stored("a").locked);
+}
+
+TEST_F(DoubtTest, AnAcquireThatCannotBeConfirmedIsInDoubtAndGivenBack) {
+  Strike(Fault::Kind::kLostAfter, OpKind::kAcquire);
+  Strike(Fault::Kind::kErrorBefore, OpKind::kRenew, INT_MAX);
+  EXPECT_EQ(TryLock("a"), Errc::kInDoubt);
+  clock->Advance(1s);
+  EXPECT_FALSE(Stored("a").locked);
+}
+
+TEST_F(DoubtTest, AReleaseWhoseReplyWasLostAfterTheEffectIsDone) {
+  Grant held = Lock("a");
+  Strike(Fault::Kind::kLostAfter, OpKind::kWrite);
+  EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  EXPECT_FALSE(Stored("a").locked);
+  EXPECT_EQ(Stored("a").body.json()["n"], 1);
+}
+
+TEST_F(DoubtTest, AReleaseWhoseRequestWasLostIsSentAgain) {
+  Grant held = Lock("a");
+  Strike(Fault::Kind::kLostBefore, OpKind::kWrite);
+  EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  EXPECT_FALSE(Stored("a").locked);
+  EXPECT_EQ(Stored("a").body.json()["n"], 1);
+  EXPECT_EQ(Stored("a").version, 2);
+}
+
+TEST_F(DoubtTest, AReleaseSentAgainIsNotAppliedTwiceWhenTheFirstArrivesLate) {
+  Grant held = Lock("a");
+  Strike(Fault::Kind::kLate, OpKind::kWrite);
+  EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  Grant next = Lock("a");
+  ASSERT_FALSE(ReleaseWith(next, {{"n", 2}}));
+  store->ReleaseLate();
+  EXPECT_EQ(Stored("a").body.json()["n"], 2);
+}
+
+TEST_F(DoubtTest, AReleaseThatCannotBeSettledIsInDoubtNotSuccess) {
+  Grant held = Lock("a", {.ttl = 5s});
+  Strike(Fault::Kind::kLostBefore, OpKind::kWrite, INT_MAX);
+  const auto failure = ReleaseWith(held, {{"n", 1}});
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code, Errc::kInDoubt);
+  EXPECT_THROW(ReleaseWith(held, {{"n", 2}}), std::logic_error);
+  store->Heal();
+  clock->Advance(10s);
+  EXPECT_FALSE(Stored("a").locked) << "the lease resolves it";
+}
+
+TEST_F(DoubtTest, AReleaseAfterWhichTheStoreIsBlindIsInDoubt) {
+  Grant held = Lock("a", {.ttl = 5s});
+  Strike(Fault::Kind::kLostAfter, OpKind::kWrite);
+  Strike(Fault::Kind::kErrorBefore, OpKind::kRead, INT_MAX);
+  const auto failure = ReleaseWith(held, {{"n", 1}});
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code, Errc::kInDoubt);
+}
+
+TEST_F(DoubtTest, ACheckpointLostAfterTheEffectIsDoneOnce) {
+  Grant held = Lock("a");
+  Strike(Fault::Kind::kLostAfter, OpKind::kWrite);
+  EXPECT_FALSE(Write(held.lease, WriteKind::kCheckpoint, Body::FromJson({{"n", 1}})));
+  EXPECT_EQ(Stored("a").version, 2);
+  EXPECT_FALSE(ReleaseWith(held, {{"n", 2}}));
+  EXPECT_EQ(Stored("a").version, 3);
+}
+
+TEST_F(DoubtTest, ACheckpointLostBeforeTheEffectIsSentAgain) {
+  Grant held = Lock("a");
+  Strike(Fault::Kind::kLostBefore, OpKind::kWrite);
+  EXPECT_FALSE(Write(held.lease, WriteKind::kCheckpoint, Body::FromJson({{"n", 1}})));
+  EXPECT_EQ(Stored("a").body.json()["n"], 1);
+  EXPECT_TRUE(LeaseHeld(*held.lease));
+}
+
+TEST_F(DoubtTest, AnEraseLostBeforeOrAfterTheEffectErases) {
+  for (const auto kind : {Fault::Kind::kLostBefore, Fault::Kind::kLostAfter}) {
+    Grant held = Lock("a");
+    Strike(kind, OpKind::kWrite);
+    EXPECT_FALSE(Write(held.lease, WriteKind::kErase, Body()));
+    EXPECT_EQ(Stored("a").failure->code, Errc::kNotFound);
+  }
+}
+
+TEST_F(DoubtTest, ARenewalLostEitherWayIsRepeated) {
+  for (const auto kind : {Fault::Kind::kLostBefore, Fault::Kind::kLostAfter}) {
+    Grant held = Lock("a", {.ttl = 12s});
+    Strike(kind, OpKind::kRenew, 3);
+    clock->Advance(1min);
+    EXPECT_TRUE(LeaseHeld(*held.lease));
+    ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  }
+}
+
+TEST_F(DoubtTest, ASaveLostAfterTheEffectIsDone) {
+  Grant made = Lock("a");
+  ASSERT_FALSE(ReleaseWith(made, {{"n", 0}}));
+  for (const auto kind : {Fault::Kind::kLostAfter, Fault::Kind::kLostBefore}) {
+    const ReadResult seen = Stored("a");
+    Strike(kind, OpKind::kSave);
+    SaveSpec save;
+    save.collection = collection;
+    save.key = "a";
+    save.expected = seen.version;
+    save.born = seen.born;
+    save.body = Body::FromJson({{"n", seen.version}});
+    SaveResult result = Save(engine(), std::move(save));
+    ASSERT_FALSE(result.failure);
+    EXPECT_EQ(result.version, seen.version + 1);
+    EXPECT_EQ(Stored("a").body.json()["n"], seen.version);
+  }
+}
+
+TEST_F(DoubtTest, ASaveLostBeforeAnotherOneIsInDoubtNotSuccess) {
+  Grant made = Lock("a");
+  ASSERT_FALSE(ReleaseWith(made, {{"n", 0}}));
+  const ReadResult seen = Stored("a");
+  Strike(Fault::Kind::kLostBefore, OpKind::kSave);
+  bool other_wrote = false;
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kRead || other_wrote) return;
+    other_wrote = true;  // somebody else is faster than the look
+    SaveOp other(*collection, *ops.front()->key);
+    other.expected = seen.version;
+    other.born = seen.born;
+    other.write_id = NewUuid();
+    other.body = Body::FromJson({{"n", 99}});
+    StoreOp* const one[] = {&other};
+    store->Execute(one, 1s);
+  });
+  SaveSpec save;
+  save.collection = collection;
+  save.key = "a";
+  save.expected = seen.version;
+  save.born = seen.born;
+  save.body = Body::FromJson({{"n", 1}});
+  SaveResult result = Save(engine(), std::move(save));
+  store->OnExecute({});
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->code, Errc::kInDoubt);
+  EXPECT_EQ(Stored("a").body.json()["n"], 99);
+}
+
+TEST_F(DoubtTest, AnInsertInDoubtIsNeverSentAgain) {
+  Strike(Fault::Kind::kLostBefore, OpKind::kSave);
+  SaveSpec insert;
+  insert.collection = collection;
+  insert.key = "a";
+  insert.save = SaveKind::kInsert;
+  insert.body = Body::FromJson({{"n", 1}});
+  store->Reset();
+  EXPECT_EQ(Save(engine(), insert).failure->code, Errc::kInDoubt);
+  EXPECT_EQ(store->Count(OpKind::kSave), 1);
+  Strike(Fault::Kind::kLostAfter, OpKind::kSave);
+  EXPECT_FALSE(Save(engine(), insert).failure);
+}
+
+TEST_F(DoubtTest, AReleaseByValueLostEitherWayIsDone) {
+  for (const auto kind : {Fault::Kind::kLostBefore, Fault::Kind::kLostAfter}) {
+    Grant held = Lock("a");
+    ASSERT_FALSE(Detach(held.lease));
+    Strike(kind, OpKind::kWrite);
+    EXPECT_FALSE(ReleaseByValue(engine(), {.collection = collection,
+                                           .key = "a",
+                                           .lock_id = LeaseLockId(*held.lease),
+                                           .version = kAnyVersion,
+                                           .fields = Body::FromJson({{"n", 3}})}));
+    EXPECT_FALSE(Stored("a").locked);
+  }
+}
+
+TEST_F(DoubtTest, AHandOverLostAfterTheEffectIsAFactForBoth) {
+  Grant held = Lock("a");
+  auto next = LockLater("a", {.wait = kForever});
+  Strike(Fault::Kind::kLostAfter, OpKind::kWrite);
+  EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->RunPending();
+  ASSERT_TRUE(next->granted());
+  EXPECT_EQ(next->result->grant.body.json()["n"], 1);
+  EXPECT_FALSE(ReleaseWith(next->result->grant, {{"n", 2}}));
+}
+
+TEST_F(DoubtTest, AHandOverLostBeforeTheEffectIsSentAgain) {
+  Grant held = Lock("a");
+  auto next = LockLater("a", {.wait = kForever});
+  Strike(Fault::Kind::kLostBefore, OpKind::kWrite);
+  EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->RunPending();
+  ASSERT_TRUE(next->granted());
+  EXPECT_FALSE(ReleaseWith(next->result->grant, {{"n", 2}}));
+}
+
+TEST_F(DoubtTest, AHandOverThatFailsLeavesTheWaiterInTheQueue) {
+  Grant held = Lock("a");
+  auto next = LockLater("a", {.wait = kForever});
+  Strike(Fault::Kind::kRefused, OpKind::kWrite);
+  EXPECT_EQ(ReleaseWith(held, {{"n", 1}})->code, Errc::kRefused);
+  clock->RunPending();
+  EXPECT_FALSE(next->result);
+  EXPECT_FALSE(ReleaseWith(held, {{"n", 2}}));
+  clock->RunPending();
+  EXPECT_TRUE(next->granted());
+}
+
+TEST_F(DoubtTest, AStoreThatThrowsIsDoubtForAWrite) {
+  Grant held = Lock("a");
+  Strike(Fault::Kind::kThrow, OpKind::kWrite);
+  EXPECT_FALSE(ReleaseWith(held, {{"n", 1}})) << "settled by reading back and sending again";
+  Strike(Fault::Kind::kThrow, OpKind::kRead);
+  EXPECT_EQ(Stored("a").failure->code, Errc::kUnavailable);
+}
+
+}  // namespace
+}  // namespace doclock::detail

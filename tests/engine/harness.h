@@ -1,0 +1,88 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "doclock/detail/engine.h"
+#include "doclock/lock_manager.h"
+#include "doclock/memory_store.h"
+#include "doclock/testing/faulty_store.h"
+#include "doclock/testing/intervene.h"
+#include "doclock/testing/manual_clock.h"
+#include "engine/engine.h"
+
+namespace doclock::detail {
+
+using namespace std::chrono_literals;
+using testing::Fault;
+using testing::FaultyStore;
+using testing::ManualClock;
+
+/// The engine on one thread and virtual time, over a memory store that can go wrong.
+class EngineTest : public ::testing::Test {
+ protected:
+  explicit EngineTest(ManagerOptions options = {}) {
+    options.runtime = clock->runtime();
+    manager.emplace(store, options);
+    collection = store->Open("orders", {}, 30s).get();
+  }
+
+  EnginePtr engine() { return manager->engine(); }
+
+  AcquireSpec Spec(const Key& key, LockOptions options = {}, bool upsert = true) {
+    AcquireSpec spec = MakeSpec(engine(), *collection, options, 30s);
+    spec.key = key;
+    if (upsert) spec.insert = Body::FromJson({{"n", 0}});
+    return spec;
+  }
+
+  Grant Lock(const Key& key, LockOptions options = {}) {
+    AcquireResult result = Acquire(engine(), Spec(key, options), {});
+    EXPECT_FALSE(result.failure) << (result.failure ? result.failure->message : "");
+    return std::move(result.grant);
+  }
+
+  std::optional<Errc> TryLock(const Key& key, LockOptions options = {}) {
+    AcquireResult result = Acquire(engine(), Spec(key, options), {});
+    if (result.failure) return result.failure->code;
+    return std::nullopt;
+  }
+
+  /// A lock wanted from another caller of this process; tells when it came.
+  struct Waiting {
+    std::optional<AcquireResult> result;
+    AcquireHandle handle;
+    [[nodiscard]] bool granted() const { return result && !result->failure; }
+    [[nodiscard]] std::optional<Errc> code() const {
+      return result && result->failure ? std::optional(result->failure->code) : std::nullopt;
+    }
+  };
+  std::shared_ptr<Waiting> LockLater(const Key& key, LockOptions options = {}) {
+    auto waiting = std::make_shared<Waiting>();
+    waiting->handle =
+        AcquireAsync(engine(), Spec(key, options),
+                     [waiting](AcquireResult result) { waiting->result = std::move(result); });
+    clock->RunPending();
+    return waiting;
+  }
+
+  FailurePtr ReleaseWith(Grant& grant, nlohmann::json body) {
+    return Write(grant.lease, WriteKind::kRelease, Body::FromJson(std::move(body)));
+  }
+
+  ReadResult Stored(const Key& key) { return Read(engine(), *collection, key); }
+
+  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+  std::shared_ptr<FaultyStore> store =
+      std::make_shared<FaultyStore>(OpenMemoryStore({.clock = clock}));
+  std::optional<LockManager> manager;
+  Collection* collection = nullptr;
+};
+
+}  // namespace doclock::detail
