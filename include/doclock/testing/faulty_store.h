@@ -22,8 +22,8 @@ struct Fault {
     kThrow,            ///< Execute throws std::bad_alloc before any effect.
   };
   Kind kind = Kind::kErrorBefore;  ///< How.
-  std::optional<OpKind> op;        ///< Only with operations of this kind; none: any.
-  std::optional<Key> key;          ///< Only with this document; none: any.
+  std::optional<OpKind> op = std::nullopt;  ///< Only with operations of this kind; none: any.
+  std::optional<Key> key = std::nullopt;    ///< Only with this document; none: any.
   int skip = 0;                    ///< Let so many matching operations through first.
   int times = 1;                   ///< Strike so often, then no more. INT_MAX: always.
 };
