@@ -85,7 +85,7 @@ class DoclockConan(ConanFile):
             info.set_property("pkg_config_name", pkg_config)
             info.libs = [library]
             info.requires = requires
-            if self.options.shared:
+            if self.options.shared and self.settings.os == "Windows":
                 info.defines = ["DOCLOCK_SHARED"]
             return info
 

@@ -20,6 +20,7 @@ function(doclock_test name)
   doclock_target_defaults(${name})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${name} PRIVATE doclock_internal GTest::gmock_main rapidcheck rapidcheck_gtest ${arg_LIBS})
+  doclock_precompile(${name} test <gmock/gmock.h> <gtest/gtest.h>)
   gtest_discover_tests(
     ${name}
     DISCOVERY_TIMEOUT 60
