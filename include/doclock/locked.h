@@ -48,6 +48,14 @@ class Locked {
  public:
   /// An empty handle.
   Locked() noexcept = default;
+  /// Leaves the other one empty.
+  Locked(Locked&&) noexcept = default;
+  /// Gives up what this handle holds, and leaves the other one empty.
+  Locked& operator=(Locked&&) noexcept = default;
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+  /// Unlocks if the lock is still held; see above.
+  ~Locked() = default;
 
   /// The entity. Changes are stored by Save and Release.
   [[nodiscard]] T& operator*() { return state().entity; }
