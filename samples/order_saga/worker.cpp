@@ -1,0 +1,148 @@
+#include "worker.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "journal.h"
+#include "line_file.h"
+#include "report.h"
+#include "saga.h"
+
+namespace order_saga {
+namespace {
+
+using namespace std::chrono_literals;
+using SteadyClock = std::chrono::steady_clock;
+
+/// Long enough to be caught in the middle of it.
+constexpr auto kStepTime = 1ms;
+/// How long one search for work waits. The filter holds the present time, so not for long.
+constexpr auto kSearchWait = 100ms;
+
+/// What the supervisor says, on the standard input.
+class Control {
+ public:
+  /// Is this worker to stop?
+  bool Ended() {
+    Listen(0);
+    return ended_;
+  }
+  /// Is it to sit on the lock it has?
+  bool HoldAsked() {
+    Listen(0);
+    return last_ == kHold;
+  }
+  /// Until it may go on, or is to stop; or for ever, if it is killed.
+  void AwaitGo() {
+    while (!ended_ && last_ == kHold) Listen(-1);
+  }
+
+ private:
+  void Listen(int timeout) {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    if (ended_ || ::poll(&input, 1, timeout) <= 0) return;
+    std::array<char, 64> letters{};
+    const ssize_t count = ::read(STDIN_FILENO, letters.data(), letters.size());
+    if (count > 0) last_ = letters.at(static_cast<std::size_t>(count - 1));
+    if (count == 0) ended_ = true;
+  }
+
+  char last_ = kGo;
+  bool ended_ = false;
+};
+
+class Worker {
+ public:
+  explicit Worker(const WorkerOptions& options)
+      : number_(options.number),
+        journal_(options.journal),
+        // Short polls: a dead worker's sagas are to be found soon, also where no hint can come.
+        manager_(doclock::OpenStore(options.store),
+                 {.owner = "worker " + std::to_string(options.number),
+                  .poll_min = 20ms,
+                  .poll_max = 100ms}),
+        sagas_(manager_, options.collection, {.ttl = options.ttl}) {}
+
+  void Run() {
+    while (!control_.Ended()) {
+      try {
+        DoNextStep();
+      } catch (const doclock::StoreException& error) {
+        // A busy or unreachable store may be back soon, and a lock in doubt is given back in the
+        // background. Anything else will not mend.
+        if (!error.transient() && error.errc() != doclock::Errc::kInDoubt) throw;
+      }
+    }
+  }
+
+ private:
+  void DoNextStep() {
+    // The saga that has waited longest, of those that nobody holds.
+    auto saga = sagas_.TryLockNext(
+        doclock::Filter{}.Equal("done", false).AtMost("due", NowMs()).OrderBy("due"),
+        {.wait = kSearchWait});
+    if (!saga) return;
+    const std::chrono::duration<double> waited = SteadyClock::now() - idle_since_;
+    DoStep(*saga, waited.count());
+    idle_since_ = SteadyClock::now();
+  }
+
+  void DoStep(doclock::Locked<Saga>& saga, double waited) {
+    Report report{.event = Event::kHeld,
+                  .saga = saga->id,
+                  .step = std::string(NextStep(*saga)),
+                  .fence = saga.fence(),
+                  .waited = waited};
+    if (control_.HoldAsked()) {
+      Send(report);
+      control_.AwaitGo();
+    }
+    std::this_thread::sleep_for(kStepTime);  // here a real worker would call the payment service
+
+    saga->history.push_back({report.step, number_, saga.fence()});
+    saga->done = saga->history.size() == kSteps.size();
+    saga->due = NowMs();
+    report.event = Release(saga) ? Event::kStep : Event::kLost;
+    if (report.event == Event::kStep) {
+      // Only now: what stands in the journal must never be missing from the store.
+      journal_.Append({report.saga, report.step, report.fence});
+    }
+    Send(report);
+  }
+
+  /// Stores the step and unlocks, in one write. Gives whether that is certain.
+  static bool Release(doclock::Locked<Saga>& saga) {
+    try {
+      saga.Release();
+      return true;
+    } catch (const doclock::LockException&) {
+      return false;  // the lease ended: nothing was written, and somebody else does the step
+    } catch (const doclock::InDoubtException&) {
+      return false;  // whoever locks the saga next sees whether the step is in its history
+    }
+  }
+
+  static void Send(const Report& report) { AppendLine(STDOUT_FILENO, report); }
+
+  const int number_;
+  Control control_;
+  Journal journal_;
+  doclock::LockManager manager_;
+  SagaRepository sagas_;
+  SteadyClock::time_point idle_since_ = SteadyClock::now();
+};
+
+}  // namespace
+
+int RunWorker(const WorkerOptions& options) {
+  Worker(options).Run();
+  return EXIT_SUCCESS;
+}
+
+}  // namespace order_saga
