@@ -1,0 +1,10 @@
+// In front of every snippet.
+#include <doclock/doclock.h>
+
+#include <algorithm>
+#include <boost/asio/use_awaitable.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;

@@ -1,0 +1,6 @@
+struct OrderSaga {
+  std::string id;
+  std::string step;
+  int attempts = 0;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(OrderSaga, id, step, attempts)
