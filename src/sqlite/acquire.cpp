@@ -1,0 +1,96 @@
+#include "sqlite/operations.h"
+
+namespace doclock::sqlite {
+
+void Operations::Execute(AcquireOp& op) {
+  if (op.grant.lock_id.is_nil()) return op.Fail(Errc::kRefused, "a lock id must not be nil");
+  if (TakeFree(op)) return;
+  const SqliteCollection& collection = CollectionOf(op);
+  std::optional<StoredDocument> document = FindWithBody(collection, *op.key);
+  if (!document) {
+    if (op.insert) return Create(op);
+    op.status = OpStatus::kMissing;
+    return;
+  }
+  if (document->lock.malformed) return Malformed(op);
+  const Verdict verdict = Judged(collection, document->lock);
+  if (!verdict.free()) return Busy(op, document->lock, verdict);
+  Grant(op, *document);
+}
+
+/// A document that exists and that nobody held: one statement.
+bool Operations::TakeFree(AcquireOp& op) {
+  const GrantRequest& grant = op.grant;
+  const auto now = now_.time_since_epoch();
+  const std::int64_t owner = around_.owners.NumberOf(connection_, grant.owner, UnixTime());
+  const Running take(connection_.Prepared(CollectionOf(op).tables(), Sql::kTakeFree));
+  take->Bind(1, *op.key);
+  take->Bind(2, grant.lock_id);
+  take->Bind(3, now.count());
+  take->Bind(4, std::int64_t{grant.ttl.count()});
+  take->Bind(5, SlotFor(grant.detached));
+  take->Bind(6, around_.judge.boot());
+  take->Bind(7, grant.min_hold.count() > 0 ? std::chrono::nanoseconds(now + grant.min_hold).count()
+                                           : std::int64_t{0});
+  take->Bind(8, owner);
+  take->Bind(9, UnixTime());
+  if (!take->Step()) return false;
+  op.version = take->Integer(0);
+  op.born = take->Id(1).value_or(Uuid{});
+  op.body = Body::FromText(std::string(take->Text(2)));
+  op.created = false;
+  op.took_over = false;
+  op.status = OpStatus::kDone;
+  take->Step();
+  return true;
+}
+
+void Operations::Grant(AcquireOp& op, StoredDocument& document) {
+  const SqliteCollection& collection = CollectionOf(op);
+  StoredLock& lock = document.lock;
+  op.took_over = !lock.id.is_nil();
+  op.created = false;
+  if (lock.born.is_nil()) lock.born = NewUuid();
+  ++lock.version;
+  SetGrant(lock, op.grant);
+  Put(collection, lock);
+  DropLease(collection, lock);
+  op.version = lock.version;
+  op.born = lock.born;
+  op.body = std::move(document.body);
+  op.status = OpStatus::kDone;
+}
+
+void Operations::Create(AcquireOp& op) {
+  StoredLock lock;
+  lock.born = NewUuid();
+  lock.version = 1;
+  SetGrant(lock, op.grant);
+  const Running insert(connection_.Prepared(CollectionOf(op).tables(), Sql::kInsert));
+  insert->Bind(1, *op.key);
+  BindLock(*insert, lock);
+  insert->Bind(13, std::string_view(op.insert.text()));
+  if (!RunWithBody(op, *insert)) return;
+  op.version = 1;
+  op.born = lock.born;
+  op.body = op.insert;
+  op.created = true;
+  op.took_over = false;
+  op.status = OpStatus::kDone;
+}
+
+void Operations::SetGrant(StoredLock& lock, const GrantRequest& grant) {
+  around_.judge.Rebase(lock, now_);
+  lock.id = grant.lock_id;
+  lock.ttl = grant.ttl;
+  lock.slot = SlotFor(grant.detached);
+  if (grant.min_hold.count() > 0) lock.closed = lock.time + grant.min_hold;
+  lock.owner = around_.owners.NumberOf(connection_, grant.owner, UnixTime());
+  lock.wall = UnixTime();
+}
+
+std::int64_t Operations::SlotFor(bool detached) const noexcept {
+  return detached ? 0 : around_.gate.slot();
+}
+
+}  // namespace doclock::sqlite

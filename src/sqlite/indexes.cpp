@@ -1,0 +1,49 @@
+#include "sqlite/indexes.h"
+
+#include <stdexcept>
+
+#include "doclock/filter.h"
+#include "sqlite/field_sql.h"
+#include "sqlite/index_names.h"
+
+namespace doclock::sqlite {
+namespace {
+
+/// The field's path, by the rules of filters.
+Path PathOf(const std::string& field) { return Filter().OrderBy(field).order(); }
+
+}  // namespace
+
+std::string IndexSql(const SqliteCollection& collection, const IndexSpec& index) {
+  if (index.fields.empty()) throw std::invalid_argument("doclock: an index needs a field");
+  std::string fields, kinds;
+  bool possible = true;
+  for (const std::string& name : index.fields) {
+    const auto field = FieldSql(PathOf(name));
+    possible = possible && field.has_value();
+    fields += field.value_or("") + ", ";
+    if (possible) kinds += ", " + *KindSql(PathOf(name));
+  }
+  if (!possible && !index.unique) return {};
+  if (!possible) {
+    throw StoreException(Errc::kRefused,
+                         "doclock: SQLite cannot index the fields " + FieldList(index));
+  }
+  fields.resize(fields.size() - 2);
+  const std::string name = Quoted(IndexName(collection.name(), index));
+  // The key makes the order of equal values the index's as well. Of unique values, it must not be
+  // part; their kinds keep true and 1 apart.
+  return std::string("CREATE ") + (index.unique ? "UNIQUE " : "") + "INDEX IF NOT EXISTS " + name +
+         " ON " + collection.tables().quoted_documents() + "(" + fields +
+         (index.unique ? kinds : ", key") + ")";
+}
+
+bool HasIndex(Connection& connection, const SqliteCollection& collection, const IndexSpec& index) {
+  const std::string name = IndexName(collection.name(), index);
+  const Running find(
+      connection.Prepared("SELECT 1 FROM sqlite_master WHERE type='index' AND name=?1"));
+  find->Bind(1, std::string_view(name));
+  return find->Step();
+}
+
+}  // namespace doclock::sqlite

@@ -1,0 +1,49 @@
+#include "sqlite/operations.h"
+
+namespace doclock::sqlite {
+namespace {
+
+/// Somebody whom nobody knows.
+GrantRequest StrangersGrant() {
+  LockHolder holder;
+  holder.name = "stranger";
+  GrantRequest grant;
+  grant.lock_id = NewUuid();
+  grant.ttl = std::chrono::seconds(30);
+  grant.owner = std::make_shared<const LockHolder>(std::move(holder));
+  grant.detached = true;
+  return grant;
+}
+
+}  // namespace
+
+void Operations::Intervene(const SqliteCollection& collection, StoredLock& lock,
+                           Intervention what) {
+  places_.Remove(lock.id);
+  switch (what) {
+    case Intervention::kExpire:
+      around_.judge.Rebase(lock, now_);
+      lock.ttl = {};
+      break;
+    case Intervention::kBreak:
+      ++lock.version;
+      lock.id = Uuid{};
+      // A mark of its own: the holder's would tell it that its release was done.
+      lock.released = NewUuid();
+      break;
+    case Intervention::kSteal:
+      ++lock.version;
+      SetGrant(lock, StrangersGrant());
+      break;
+  }
+  Put(collection, lock);
+  DropLease(collection, lock);
+}
+
+void Operations::Purge(const SqliteCollection& collection, StoredLock& lock) {
+  lock.id = Uuid{};
+  Put(collection, lock);
+  DropLease(collection, lock);
+}
+
+}  // namespace doclock::sqlite

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+
+#include "doclock/clock.h"
+#include "sqlite/gate.h"
+#include "sqlite/sqlite_collection.h"
+#include "sqlite/stored_lock.h"
+
+namespace doclock::sqlite {
+
+/// What a stored lock means now.
+struct Verdict {
+  bool live = false;                        ///< Somebody holds it.
+  bool closed = false;                      ///< min_hold keeps everybody out.
+  std::chrono::milliseconds lease_left{};   ///< Of a live lock.
+  std::chrono::milliseconds closed_left{};  ///< Of a closed one.
+  [[nodiscard]] bool free() const noexcept { return !live && !closed; }
+};
+
+/// Decides whether locks are live. Thread-safe.
+class Judge {
+ public:
+  Judge(const Gate& gate, std::int64_t boot) noexcept : gate_(gate), boot_(boot) {}
+
+  /// Of a lock that is not malformed.
+  Verdict Of(const SqliteCollection& collection, const StoredLock& lock, TimePoint now);
+
+  /// What to store with times of now.
+  [[nodiscard]] std::int64_t boot() const noexcept { return boot_; }
+  /// Makes the stored times those of this boot: `now` becomes the last sign of life.
+  void Rebase(StoredLock& lock, TimePoint now) const noexcept;
+
+ private:
+  /// A lock whose times cannot be compared with our clock, and since when we know it.
+  struct Observation {
+    Uuid id;
+    std::chrono::nanoseconds last_sign;
+    std::chrono::nanoseconds first_seen;
+  };
+  struct Place {
+    std::uint64_t collection;
+    std::int64_t doc;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  struct PlaceHash {
+    std::size_t operator()(const Place& place) const noexcept {
+      return static_cast<std::size_t>(
+          place.collection ^ (static_cast<std::uint64_t>(place.doc) * 0x9E3779B97F4A7C15U));
+    }
+  };
+
+  [[nodiscard]] bool IsComparable(const StoredLock& lock,
+                                  std::chrono::nanoseconds now) const noexcept;
+  std::chrono::nanoseconds FirstSeen(const SqliteCollection& collection, const StoredLock& lock,
+                                     std::chrono::nanoseconds now);
+
+  const Gate& gate_;
+  std::int64_t boot_;
+  std::mutex mutex_;
+  std::unordered_map<Place, Observation, PlaceHash> observations_;
+};
+
+}  // namespace doclock::sqlite

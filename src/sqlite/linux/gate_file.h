@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "sqlite/deadline.h"
+#include "sqlite/linux/gate_page.h"
+
+namespace doclock::sqlite {
+
+/// The file "<database>-doclock": the page, and byte-range locks far behind its end. One byte says
+/// that somebody has the file open; each store holds another one, its slot. The operating system
+/// lets go of them when a process ends, however it ends. (Locks of open file descriptions: those
+/// of POSIX would be lost as soon as any descriptor of the file is closed.)
+class GateFile {
+ public:
+  /// @throws StoreException
+  GateFile(const std::filesystem::path& database, Deadline deadline);
+  GateFile(const GateFile&) = delete;
+  GateFile& operator=(const GateFile&) = delete;
+  ~GateFile();
+
+  [[nodiscard]] GatePage& page() const noexcept { return *page_; }
+  [[nodiscard]] std::int64_t slot() const noexcept { return slot_; }
+  /// Is it a slot of this file?
+  [[nodiscard]] bool IsFromHere(std::int64_t slot) const noexcept;
+  /// Does a store hold it? `slot` is another store's.
+  [[nodiscard]] Liveness Look(std::int64_t slot) const noexcept;
+
+ private:
+  void Attach(Deadline deadline);
+  [[nodiscard]] bool TryAttach();
+  void Make();
+  void Map();
+  void Unmap() noexcept;
+  void TakeSlot();
+  [[noreturn]] void Throw(const char* what, int error) const;
+  void Close() noexcept;
+
+  std::filesystem::path path_;
+  int file_ = -1;
+  GatePage* page_ = nullptr;
+  std::int64_t tag_ = 0;
+  std::int64_t slot_ = 0;
+};
+
+}  // namespace doclock::sqlite

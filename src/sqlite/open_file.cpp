@@ -1,0 +1,127 @@
+#include "sqlite/open_file.h"
+
+#include <sqlite3.h>
+
+#include <chrono>
+#include <system_error>
+#include <thread>
+
+#include "sqlite/schema.h"
+
+namespace doclock::sqlite {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void Refuse(const fs::path& path, const std::string& what) {
+  throw StoreException(Errc::kRefused, "doclock: " + path.string() + " " + what);
+}
+
+fs::path Canonical(const fs::path& file) {
+  if (file.empty()) throw StoreException(Errc::kRefused, "doclock: the database has no path");
+  std::error_code error;
+  fs::path path = fs::weakly_canonical(fs::absolute(file, error), error);
+  if (error) Refuse(file, "cannot be looked at: " + error.message());
+  return path;
+}
+
+void CheckExisting(const fs::path& path, fs::file_status status, bool local_only) {
+  if (fs::is_directory(status)) Refuse(path, "is a directory");
+  if (!fs::is_regular_file(status)) Refuse(path, "is not a regular file");
+  std::error_code error;
+  // SQLite names its log after the file: under two names, two logs would ruin it.
+  if (fs::hard_link_count(path, error) > 1 && !error && local_only) {
+    Refuse(path, "has more than one name (hard links), and could be opened under another one");
+  }
+}
+
+void CheckPath(const fs::path& path, const SqliteStoreOptions& options) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status)) {
+    CheckExisting(path, status, options.local_only);
+  } else if (status.type() != fs::file_type::not_found) {
+    Refuse(path, "cannot be looked at: " + error.message());
+  } else if (!options.create) {
+    Refuse(path, "does not exist");
+  } else if (!fs::is_directory(path.parent_path(), error)) {
+    Refuse(path, "cannot be made: there is no such directory");
+  }
+  if (options.local_only) CheckFileSystem(path.parent_path());
+}
+
+void CheckDatabase(Connection& connection, const fs::path& path) {
+  connection.Ask("SELECT count(*) FROM sqlite_master");  // reads the file for the first time
+  if (connection.IsReadOnly()) Refuse(path, "is read-only");
+  if (const auto encoding = connection.AskText("PRAGMA encoding"); encoding != "UTF-8") {
+    Refuse(path, "is encoded in " + encoding + ", not in UTF-8");
+  }
+}
+
+std::string JournalMode(Connection& connection, const std::string& pragma, Deadline deadline) {
+  for (;;) {
+    try {
+      return connection.AskText(pragma);
+    } catch (const DatabaseError& error) {
+      // SQLite does not wait by itself for those who still use another mode.
+      const bool busy = error.primary_code() == SQLITE_BUSY;
+      if (!busy || std::chrono::steady_clock::now() >= deadline) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+}
+
+void UseWriteAheadLog(Connection& connection, const fs::path& path, Deadline deadline) {
+  if (JournalMode(connection, "PRAGMA journal_mode", deadline) == "wal") return;
+  const std::string mode = JournalMode(connection, "PRAGMA journal_mode=WAL", deadline);
+  if (mode != "wal")
+    Refuse(path, "does not take a write-ahead log (its journal mode is " + mode + ")");
+}
+
+void EnsureSchema(Connection& connection, const fs::path& path) {
+  if (HasSchema(connection, path.string())) return;
+  connection.Run("BEGIN IMMEDIATE");
+  try {
+    if (!HasSchema(connection, path.string())) CreateSchema(connection);
+    connection.Run("COMMIT");
+  } catch (...) {
+    if (connection.InTransaction()) connection.Run("ROLLBACK");
+    throw;
+  }
+}
+
+void Prepare(const OpenFile& open, Deadline deadline) {
+  if (!open.gate->Enter(deadline)) throw BusyError(open.gate->Occupant() + " keeps it busy");
+  try {
+    UseWriteAheadLog(*open.connection, open.path, deadline);
+    EnsureSchema(*open.connection, open.path);
+  } catch (...) {
+    open.gate->Leave();
+    throw;
+  }
+  open.gate->Leave();
+}
+
+}  // namespace
+
+StoreException AsStoreException(const DatabaseError& error, const fs::path& file) {
+  return {error.errc(), "doclock: " + file.string() + ": " + error.what()};
+}
+
+OpenFile OpenDatabase(const fs::path& file, const SqliteStoreOptions& options) {
+  const Deadline deadline = DeadlineIn(options.busy_timeout.ms());
+  OpenFile open;
+  open.path = Canonical(file);
+  CheckPath(open.path, options);
+  try {
+    open.connection = Connect(open.path, options, options.create);
+    CheckDatabase(*open.connection, open.path);
+    open.gate = Gate::Open(open.path, deadline);
+    Prepare(open, deadline);
+  } catch (const DatabaseError& error) {
+    throw AsStoreException(error, open.path);
+  }
+  return open;
+}
+
+}  // namespace doclock::sqlite

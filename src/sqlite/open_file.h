@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "doclock/errors.h"
+#include "doclock/sqlite_store.h"
+#include "sqlite/connection.h"
+#include "sqlite/database_error.h"
+#include "sqlite/gate.h"
+
+namespace doclock::sqlite {
+
+/// A database file that is ready for use.
+struct OpenFile {
+  std::filesystem::path path;  ///< Without symbolic links: one file, one gate.
+  std::shared_ptr<Gate> gate;
+  std::unique_ptr<Connection> connection;
+};
+
+/// Opens the file, or makes it, with the tables that every collection needs.
+/// @throws StoreException naming the path and what is wrong.
+OpenFile OpenDatabase(const std::filesystem::path& file, const SqliteStoreOptions& options);
+
+/// What callers are told.
+StoreException AsStoreException(const DatabaseError& error, const std::filesystem::path& file);
+
+}  // namespace doclock::sqlite

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "doclock/store.h"
+#include "sqlite/connection.h"
+#include "sqlite/gate.h"
+#include "sqlite/judge.h"
+#include "sqlite/lease_places.h"
+#include "sqlite/owners.h"
+#include "sqlite/sqlite_collection.h"
+#include "sqlite/stored_lock.h"
+
+namespace doclock::sqlite {
+
+/// What outlives a transaction and operations need.
+struct Surroundings {
+  const Clock& clock;
+  const Gate& gate;
+  Judge& judge;
+  Owners& owners;
+};
+
+/// A row and its body.
+struct StoredDocument {
+  StoredLock lock;
+  Body body;
+};
+
+/// Looks at one document. On any connection.
+class Reader {
+ public:
+  Reader(Connection& connection, const Surroundings& surroundings)
+      : connection_(connection), around_(surroundings), now_(surroundings.clock.Now()) {}
+
+  void Execute(ReadOp& op);
+
+  std::optional<StoredLock> Find(const SqliteCollection& collection, const Key& key);
+  std::optional<StoredLock> FindById(const SqliteCollection& collection, std::int64_t doc);
+  std::optional<StoredDocument> FindWithBody(const SqliteCollection& collection, const Key& key);
+  Verdict Judged(const SqliteCollection& collection, const StoredLock& lock) {
+    return around_.judge.Of(collection, lock, now_);
+  }
+  [[nodiscard]] TimePoint now() const noexcept { return now_; }
+
+ protected:
+  Connection& connection_;
+  const Surroundings& around_;
+  TimePoint now_;
+};
+
+/// The operations of store.h inside one write transaction, at one moment. What is found cannot
+/// change before the commit, so they look first and write then. They throw DatabaseError when the
+/// transaction is spoilt, and give a result otherwise.
+class Operations : public Reader {
+ public:
+  Operations(Connection& connection, const Surroundings& surroundings, LeasePlaces& places)
+      : Reader(connection, surroundings), places_(places) {}
+
+  using Reader::Execute;
+  void Execute(AcquireOp& op);
+  void Execute(RenewOp& op);
+  void Execute(WriteOp& op);
+  void Execute(SaveOp& op);
+  /// Any of these.
+  void Execute(StoreOp& op);
+
+  /// Grants a document that is free. The key is op.key.
+  void Grant(AcquireOp& op, StoredDocument& document);
+  /// See Store::Intervene; of a lock that may be intervened with.
+  void Intervene(const SqliteCollection& collection, StoredLock& lock, Intervention what);
+  /// Clears a lock that is over, and nothing else.
+  void Purge(const SqliteCollection& collection, StoredLock& lock);
+  /// Somebody may wait for this.
+  void RingFor(const SqliteCollection& collection, std::size_t key_hash);
+
+  /// What was freed so far.
+  [[nodiscard]] const std::vector<Ring>& rings() const noexcept { return rings_; }
+  /// Shows whether an operation that was done is there. @throws DatabaseError
+  [[nodiscard]] bool IsVisible(const StoreOp& op);
+
+ private:
+  /// Writes the lock's columns.
+  void Put(const SqliteCollection& collection, const StoredLock& lock);
+  /// Deletes the renewed lease, if there is one.
+  void DropLease(const SqliteCollection& collection, StoredLock& lock);
+  bool TakeFree(AcquireOp& op);
+  void Create(AcquireOp& op);
+  bool RenewKnown(RenewOp& op);
+  bool ReleaseKnown(WriteOp& op);
+  void Write(WriteOp& op, StoredDocument& document);
+  void Erase(const SqliteCollection& collection, StoredLock& lock);
+  void Insert(SaveOp& op);
+  void Change(SaveOp& op, StoredLock& lock);
+
+  void SetGrant(StoredLock& lock, const GrantRequest& grant);
+  std::int64_t SlotFor(bool detached) const noexcept;
+  void PutLease(const SqliteCollection& collection, const StoredLock& lock,
+                std::chrono::milliseconds ttl);
+  /// Runs a statement that writes a body; false when a unique index or the like refused it, which
+  /// then is the operation's result.
+  bool RunWithBody(StoreOp& op, Statement& statement);
+  bool PutDocument(StoreOp& op, const StoredLock& lock, const Body& body);
+
+  void Busy(StoreOp& op, const StoredLock& lock, const Verdict& verdict);
+  static void Conflict(StoreOp& op, std::int64_t found_version);
+  static void Malformed(StoreOp& op);
+
+  LeasePlaces& places_;
+  std::vector<Ring> rings_;
+};
+
+/// The time of day, for people.
+std::int64_t UnixTime() noexcept;
+
+/// Of rows whose lock columns somebody else wrote.
+inline constexpr const char* kMalformedText =
+    "the lock columns of the document do not hold what this library writes";
+
+}  // namespace doclock::sqlite

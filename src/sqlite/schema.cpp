@@ -1,0 +1,78 @@
+#include "sqlite/schema.h"
+
+#include "doclock/errors.h"
+
+namespace doclock::sqlite {
+namespace {
+
+/// Raised by whatever makes older versions of this library misread a file.
+constexpr std::int64_t kSchemaVersion = 1;
+
+bool HasTable(Connection& connection, std::string_view name) {
+  const Running find(
+      connection.Prepared("SELECT 1 FROM sqlite_master WHERE type='table' AND name=?1"));
+  find->Bind(1, name);
+  return find->Step();
+}
+
+std::int64_t StoredVersion(Connection& connection) {
+  return connection.Ask("SELECT value FROM doclock_meta WHERE name='schema'");
+}
+
+}  // namespace
+
+bool HasSchema(Connection& connection, const std::string& path) {
+  if (!HasTable(connection, "doclock_meta")) return false;
+  const std::int64_t stored = StoredVersion(connection);
+  if (stored == kSchemaVersion) return HasTable(connection, "doclock_owners");
+  const char* const which = stored > kSchemaVersion ? "a newer" : "an older";
+  throw StoreException(Errc::kRefused, "doclock: " + path + " was made by " + which +
+                                           " version of this library (schema " +
+                                           std::to_string(stored) + ", not " +
+                                           std::to_string(kSchemaVersion) + ")");
+}
+
+void CreateSchema(Connection& connection) {
+  connection.Run(
+      "CREATE TABLE IF NOT EXISTS doclock_meta(name TEXT PRIMARY KEY, value NOT NULL)"
+      " WITHOUT ROWID;"
+      "INSERT OR IGNORE INTO doclock_meta VALUES('schema', " +
+      std::to_string(kSchemaVersion) +
+      ");"
+      // `seen` is the day (Unix time in seconds) a process last named itself so.
+      "CREATE TABLE IF NOT EXISTS doclock_owners(id INTEGER PRIMARY KEY AUTOINCREMENT,"
+      " name TEXT NOT NULL, host TEXT NOT NULL, pid INTEGER NOT NULL, seen INTEGER NOT NULL,"
+      " UNIQUE(name, host, pid))");
+}
+
+bool HasCollection(Connection& connection, const TableNames& tables) {
+  return HasTable(connection, tables.documents());
+}
+
+void CreateCollection(Connection& connection, const TableNames& tables) {
+  // The lock's columns stand before the body and keep their widths, so that taking the lock of a
+  // large document rewrites one page. `key` has no type, so that SQLite converts nothing.
+  // Defaults: whoever fills the table by hand need not know them.
+  connection.Run("CREATE TABLE IF NOT EXISTS " + tables.quoted_documents() +
+                 "(id INTEGER PRIMARY KEY, key NOT NULL UNIQUE,"
+                 " lock_id BLOB NOT NULL DEFAULT (zeroblob(16)),"
+                 " lock_version INTEGER NOT NULL DEFAULT 0,"
+                 " lock_time INTEGER NOT NULL DEFAULT 0,"
+                 " lock_ttl INTEGER DEFAULT NULL,"
+                 " lock_slot INTEGER NOT NULL DEFAULT 0,"
+                 " lock_boot INTEGER NOT NULL DEFAULT 0,"
+                 " lock_closed INTEGER NOT NULL DEFAULT 0,"
+                 " lock_owner INTEGER NOT NULL DEFAULT 0,"
+                 " lock_released BLOB NOT NULL DEFAULT (zeroblob(16)),"
+                 " lock_born BLOB NOT NULL DEFAULT (zeroblob(16)),"
+                 " lock_wall INTEGER NOT NULL DEFAULT 0,"
+                 " body TEXT);"
+                 // Renewals: small rows side by side, where ten thousand cost what two hundred
+                 // pages of documents would.
+                 "CREATE TABLE IF NOT EXISTS " +
+                 tables.quoted_leases() +
+                 "(doc INTEGER PRIMARY KEY, lock_id BLOB NOT NULL, renewed INTEGER NOT NULL,"
+                 " ttl INTEGER NOT NULL)");
+}
+
+}  // namespace doclock::sqlite

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "sqlite/connection.h"
+#include "sqlite/table_names.h"
+
+namespace doclock::sqlite {
+
+/// Is what this version needs in the file? @throws StoreException for a file of another version.
+bool HasSchema(Connection& connection, const std::string& path);
+/// Makes it, inside a transaction.
+void CreateSchema(Connection& connection);
+
+/// Are the collection's tables there?
+bool HasCollection(Connection& connection, const TableNames& tables);
+/// Makes them, inside a transaction.
+void CreateCollection(Connection& connection, const TableNames& tables);
+
+}  // namespace doclock::sqlite

@@ -1,0 +1,96 @@
+#include "sqlite/sql.h"
+
+#include "sqlite/table_names.h"
+
+namespace doclock::sqlite {
+namespace {
+
+constexpr const char* kFree = "lock_id = zeroblob(16)";
+/// Where somebody put something else, the slow path looks at it.
+constexpr const char* kGoodColumns =
+    "typeof(lock_version)='integer' AND lock_version BETWEEN 0 AND 4611686018427387904 AND "
+    "typeof(lock_closed)='integer' AND typeof(lock_born)='blob' AND length(lock_born)=16 AND "
+    "lock_born<>zeroblob(16) AND typeof(lock_released)='blob' AND length(lock_released)=16";
+constexpr const char* kSetLock =
+    "lock_id=?2, lock_version=?3, lock_time=?4, lock_ttl=?5, lock_slot=?6, lock_boot=?7, "
+    "lock_closed=?8, lock_owner=?9, lock_released=?10, lock_born=?11, lock_wall=?12";
+
+std::string Find(const TableNames& tables, const std::string& more_columns,
+                 const std::string& where) {
+  return std::string("SELECT ") + kStoredColumns + more_columns + " FROM " + StoredTables(tables) +
+         " WHERE " + where;
+}
+
+/// The one statement behind most grants. What is written leaves the row as wide as it was, so that
+/// only its first page changes.
+std::string TakeFree(const std::string& documents) {
+  return "UPDATE " + documents +
+         " SET lock_id=?2, lock_version=lock_version+1, lock_time=?3, lock_ttl=?4, lock_slot=?5, "
+         "lock_boot=?6, lock_closed=max(lock_closed, ?7), lock_owner=?8, lock_wall=?9 "
+         "WHERE key=?1 AND " +
+         kFree + " AND lock_closed<=?3 AND " + kGoodColumns +
+         " RETURNING lock_version, lock_born, body";
+}
+
+std::string Release(const std::string& documents, const std::string& set_body) {
+  return "UPDATE " + documents + " SET " + set_body +
+         "lock_id=zeroblob(16), lock_version=lock_version+1, lock_released=?2 "
+         "WHERE key=?1 AND lock_id=?2 AND lock_version=?3 AND typeof(lock_version)='integer'";
+}
+
+std::string Insert(const std::string& documents) {
+  return "INSERT INTO " + documents +
+         "(key, lock_id, lock_version, lock_time, lock_ttl, lock_slot, lock_boot, lock_closed, "
+         "lock_owner, lock_released, lock_born, lock_wall, body) "
+         "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)";
+}
+
+}  // namespace
+
+std::string StoredTables(const TableNames& tables) {
+  return tables.quoted_documents() + " d LEFT JOIN " + tables.quoted_leases() +
+         " l ON l.doc = d.id";
+}
+
+std::string TextOf(Sql which, const TableNames& tables) {
+  const std::string& documents = tables.quoted_documents();
+  const std::string& leases = tables.quoted_leases();
+  switch (which) {
+    case Sql::kFind:
+      return Find(tables, "", "d.key = ?1");
+    case Sql::kFindWithBody:
+      return Find(tables, ", d.body", "d.key = ?1");
+    case Sql::kFindById:
+      return Find(tables, "", "d.id = ?1");
+    case Sql::kHeldIds:
+      return "SELECT id FROM " + documents + " WHERE id > ?1 AND NOT " + kFree +
+             " ORDER BY id LIMIT ?2";
+    case Sql::kTakeFree:
+      return TakeFree(documents);
+    case Sql::kReleaseKnown:
+      return Release(documents, "body=?4, ");
+    case Sql::kUnlockKnown:
+      return Release(documents, "");
+    case Sql::kPutLock:
+      return "UPDATE " + documents + " SET " + kSetLock + " WHERE id=?1";
+    case Sql::kPutDocument:
+      return "UPDATE " + documents + " SET " + kSetLock + ", body=?13 WHERE id=?1";
+    case Sql::kInsert:
+      return Insert(documents);
+    case Sql::kDelete:
+      return "DELETE FROM " + documents + " WHERE id=?1";
+    case Sql::kRenewLease:
+      return "UPDATE " + leases +
+             " SET renewed=?3, ttl=?4 WHERE doc=?1 AND lock_id=?2 AND renewed + ttl*1000000 > ?3";
+    case Sql::kPutLease:
+      return "INSERT OR REPLACE INTO " + leases +
+             "(doc, lock_id, renewed, ttl) VALUES(?1,?2,?3,?4)";
+    case Sql::kDeleteLease:
+      return "DELETE FROM " + leases + " WHERE doc=?1";
+    case Sql::kDeleteLeaseOf:
+      return "DELETE FROM " + leases + " WHERE doc=(SELECT id FROM " + documents + " WHERE key=?1)";
+  }
+  return {};
+}
+
+}  // namespace doclock::sqlite

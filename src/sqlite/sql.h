@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace doclock::sqlite {
+
+class TableNames;
+
+/// The statements about one collection.
+enum class Sql : std::uint8_t {
+  kFind,           ///< ?1 key -> kStoredColumns
+  kFindWithBody,   ///< ?1 key -> kStoredColumns, body
+  kFindById,       ///< ?1 id -> kStoredColumns
+  kHeldIds,        ///< ?1 after id, ?2 limit -> ids of rows with a lock id
+  kTakeFree,       ///< see grants.cpp -> lock_version, lock_born, body
+  kReleaseKnown,   ///< ?1 key, ?2 lock id, ?3 version, ?4 body
+  kUnlockKnown,    ///< as above without the body
+  kPutLock,        ///< ?1 id, ?2.. lock columns
+  kPutDocument,    ///< ?1 id, ?2.. lock columns, ?13 body
+  kInsert,         ///< ?1 key, ?2.. lock columns, ?13 body
+  kDelete,         ///< ?1 id
+  kRenewLease,     ///< ?1 id, ?2 lock id, ?3 now, ?4 ttl
+  kPutLease,       ///< ?1 id, ?2 lock id, ?3 now, ?4 ttl
+  kDeleteLease,    ///< ?1 id
+  kDeleteLeaseOf,  ///< ?1 key
+};
+inline constexpr std::size_t kSqlCount = static_cast<std::size_t>(Sql::kDeleteLeaseOf) + 1;
+
+/// The columns a StoredLock is read from, for a FROM that calls documents d and leases l.
+inline constexpr const char* kStoredColumns =
+    "d.id, d.lock_id, d.lock_version, d.lock_time, d.lock_ttl, d.lock_slot, d.lock_boot, "
+    "d.lock_closed, d.lock_owner, d.lock_released, d.lock_born, l.lock_id, l.renewed, l.ttl";
+/// How many those are.
+inline constexpr int kStoredColumnCount = 14;
+
+/// "documents d LEFT JOIN leases l ..." for kStoredColumns.
+std::string StoredTables(const TableNames& tables);
+
+/// The text of a statement.
+std::string TextOf(Sql which, const TableNames& tables);
+
+}  // namespace doclock::sqlite

@@ -1,0 +1,348 @@
+#include "doclock/sqlite_store.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+#include "document/collection.h"
+#include "platform/fork_generation.h"
+#include "sqlite/bell_watch.h"
+#include "sqlite/candidates.h"
+#include "sqlite/index_names.h"
+#include "sqlite/indexes.h"
+#include "sqlite/open_file.h"
+#include "sqlite/operations.h"
+#include "sqlite/reader_pool.h"
+#include "sqlite/schema.h"
+#include "sqlite/writer.h"
+
+namespace doclock {
+namespace {
+
+using sqlite::Candidate;
+using sqlite::Connection;
+using sqlite::DatabaseError;
+using sqlite::Deadline;
+using sqlite::DeadlineIn;
+using sqlite::Operations;
+using sqlite::SqliteCollection;
+using sqlite::StoredLock;
+
+constexpr const char* kForkedText = "the store belongs to the parent process";
+
+/// Everything a store is made of. A forked child leaves it alone, to the last byte: SQLite's locks
+/// and the thread are its parent's.
+struct Parts {
+  Parts(sqlite::OpenFile open, const SqliteStoreOptions& options)
+      : path(open.path),
+        gate(std::move(open.gate)),
+        clock(options.clock ? options.clock : SystemClock()),
+        judge(*gate, sqlite::BootNumber()),
+        around{*clock, *gate, judge, owners},
+        readers(path, options),
+        writer(std::move(open.connection), *gate, around, options.busy_timeout.ms()),
+        bell(std::make_shared<sqlite::BellWatch>(gate)) {}
+
+  std::filesystem::path path;
+  std::shared_ptr<sqlite::Gate> gate;
+  std::shared_ptr<const Clock> clock;
+  sqlite::Judge judge;
+  sqlite::Owners owners;
+  sqlite::Surroundings around;
+  sqlite::ReaderPool readers;
+  sqlite::Writer writer;
+  std::shared_ptr<sqlite::BellWatch> bell;
+
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<SqliteCollection>> collections;
+};
+
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(sqlite::OpenFile open, const SqliteStoreOptions& options)
+      : busy_timeout_(options.busy_timeout.ms()),
+        parts_(std::make_unique<Parts>(std::move(open), options)) {}
+  ~SqliteStore() override {
+    if (IsForked()) static_cast<void>(parts_.release());
+  }
+
+  [[nodiscard]] StoreTraits traits() const noexcept override { return {}; }
+
+  std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
+                                   std::chrono::milliseconds default_ttl) override;
+  [[nodiscard]] std::shared_ptr<Collection> Find(const std::string& name) const override;
+  void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override;
+  void Query(Collection& collection, const Filter& filter,
+             const std::function<bool(QueryRow&&)>& sink,
+             std::chrono::milliseconds budget) override;
+  void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
+                   std::chrono::milliseconds budget) override;
+  void EnsureIndex(Collection& collection, const IndexSpec& index) override;
+  std::int64_t Purge(Collection& collection, std::int64_t limit,
+                     std::chrono::milliseconds budget) override;
+  std::unique_ptr<Subscription> Watch(
+      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override;
+  [[nodiscard]] bool OthersMayWait(Collection& collection) const noexcept override;
+  void Intervene(Collection& collection, const Key& key, Intervention what) override;
+
+ private:
+  static SqliteCollection& Ours(Collection& collection) noexcept {
+    return static_cast<SqliteCollection&>(collection);
+  }
+  [[nodiscard]] bool IsForked() const noexcept { return platform::ForkGeneration() != generation_; }
+  void CheckProcess() const {
+    if (IsForked()) throw LockException(Errc::kForked, std::string("doclock: ") + kForkedText);
+  }
+
+  /// Runs something, and says of SQLite's errors which file they are about.
+  template <class F>
+  auto Naming(const F& what) const {
+    CheckProcess();
+    try {
+      return what();
+    } catch (const DatabaseError& error) {
+      throw sqlite::AsStoreException(error, parts_->path);
+    }
+  }
+
+  void CreateTables(const SqliteCollection& collection);
+  void ExecuteReads(std::span<StoreOp* const> ops, Deadline deadline);
+  std::vector<std::int64_t> Purgeable(const SqliteCollection& collection, std::int64_t& after,
+                                      std::int64_t limit, Deadline deadline);
+  std::int64_t PurgeSome(const SqliteCollection& collection, const std::vector<std::int64_t>& docs,
+                         Deadline deadline);
+
+  const std::uint32_t generation_ = platform::ForkGeneration();
+  const std::chrono::milliseconds busy_timeout_;
+  std::unique_ptr<Parts> parts_;
+};
+
+std::shared_ptr<Collection> SqliteStore::Open(const std::string& name, const LockFieldNames& fields,
+                                              std::chrono::milliseconds default_ttl) {
+  return Naming([&]() -> std::shared_ptr<Collection> {
+    const std::lock_guard guard(parts_->mutex);
+    auto& all = parts_->collections;
+    if (const auto open = all.find(name); open != all.end()) {
+      CheckSameCollection(*open->second, fields, default_ttl);
+      return open->second;
+    }
+    auto collection = std::make_shared<SqliteCollection>(name, fields, default_ttl, all.size());
+    CreateTables(*collection);
+    return all.emplace(name, std::move(collection)).first->second;
+  });
+}
+
+void SqliteStore::CreateTables(const SqliteCollection& collection) {
+  const Deadline deadline = DeadlineIn(busy_timeout_);
+  {
+    const auto reader = parts_->readers.Take(deadline);
+    if (HasCollection(*reader, collection.tables())) return;
+  }
+  parts_->writer.Transact(deadline, [&](Operations&, Connection& connection) {
+    CreateCollection(connection, collection.tables());
+  });
+}
+
+std::shared_ptr<Collection> SqliteStore::Find(const std::string& name) const {
+  if (IsForked()) return nullptr;
+  const std::lock_guard guard(parts_->mutex);
+  const auto found = parts_->collections.find(name);
+  return found == parts_->collections.end() ? nullptr : found->second;
+}
+
+void SqliteStore::Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) {
+  if (IsForked()) {
+    for (StoreOp* op : ops) op->Fail(Errc::kForked, kForkedText);
+    return;
+  }
+  const Deadline deadline = DeadlineIn(budget);
+  const bool reads = std::all_of(ops.begin(), ops.end(),
+                                 [](const StoreOp* op) { return op->kind == OpKind::kRead; });
+  if (reads) {
+    ExecuteReads(ops, deadline);
+  } else {
+    parts_->writer.Execute(ops, deadline);
+  }
+}
+
+void SqliteStore::ExecuteReads(std::span<StoreOp* const> ops, Deadline deadline) {
+  try {
+    const auto connection = parts_->readers.Take(deadline);
+    sqlite::Reader reader(*connection, parts_->around);
+    for (StoreOp* op : ops) reader.Execute(static_cast<ReadOp&>(*op));
+  } catch (const DatabaseError& error) {
+    for (StoreOp* op : ops) {
+      if (op->status == OpStatus::kPending) op->Fail(error.errc(), error.what());
+    }
+  }
+}
+
+void SqliteStore::Query(Collection& collection, const Filter& filter,
+                        const std::function<bool(QueryRow&&)>& sink,
+                        std::chrono::milliseconds budget) {
+  Naming([&] {
+    const auto connection = parts_->readers.Take(DeadlineIn(budget));
+    sqlite::Reader reader(*connection, parts_->around);
+    std::int64_t shown = 0;
+    VisitCandidates(*connection, Ours(collection), filter, [&](Candidate&& found) {
+      const StoredLock& lock = found.document.lock;
+      // Nobody knows what a malformed lock is; it is not free.
+      const bool locked = lock.malformed || reader.Judged(Ours(collection), lock).live;
+      if (filter.lock_state() == Filter::LockState::kFree && locked) return true;
+      if (filter.lock_state() == Filter::LockState::kLocked && !locked) return true;
+      QueryRow row{std::move(found.key), std::move(found.document.body), lock.version, lock.born,
+                   locked};
+      return sink(std::move(row)) && ++shown != filter.limit();
+    });
+  });
+}
+
+void SqliteStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
+                              std::chrono::milliseconds budget) {
+  CheckProcess();
+  op.key = &key;
+  StoreOp* const alone = &op;
+  const auto perform = [&](Operations& operations, Connection& connection, StoreOp&) {
+    const SqliteCollection& collection = Ours(*op.collection);
+    op.status = OpStatus::kMissing;
+    if (filter.lock_state() == Filter::LockState::kLocked) return;
+    std::optional<Candidate> chosen;
+    VisitCandidates(connection, collection, filter, [&](Candidate&& found) {
+      const StoredLock& lock = found.document.lock;
+      if (lock.malformed || !operations.Judged(collection, lock).free()) return true;
+      chosen = std::move(found);
+      return false;
+    });
+    if (!chosen) return;
+    key = std::move(chosen->key);
+    op.hash = key.Hash();
+    operations.Grant(op, chosen->document);
+  };
+  parts_->writer.Execute({&alone, 1}, DeadlineIn(budget), perform);
+}
+
+void SqliteStore::EnsureIndex(Collection& collection, const IndexSpec& index) {
+  Naming([&] {
+    const Deadline deadline = DeadlineIn(busy_timeout_);
+    const std::string sql = sqlite::IndexSql(Ours(collection), index);
+    if (sql.empty()) return;
+    {
+      const auto reader = parts_->readers.Take(deadline);
+      if (sqlite::HasIndex(*reader, Ours(collection), index)) return;
+    }
+    try {
+      parts_->writer.Transact(deadline,
+                              [&](Operations&, Connection& connection) { connection.Run(sql); });
+    } catch (const DatabaseError& error) {
+      if (!error.is_about_values()) throw;
+      const std::string fields = sqlite::FieldList(index);
+      throw ConflictException("doclock: documents already repeat values of the index " + fields,
+                              std::nullopt, std::nullopt, fields);
+    }
+  });
+}
+
+std::int64_t SqliteStore::Purge(Collection& collection, std::int64_t limit,
+                                std::chrono::milliseconds budget) {
+  return Naming([&] {
+    const Deadline deadline = DeadlineIn(budget);
+    std::int64_t purged = 0, after = INT64_MIN;
+    while (purged < limit && std::chrono::steady_clock::now() < deadline) {
+      const auto docs = Purgeable(Ours(collection), after, limit - purged, deadline);
+      if (!docs.empty()) purged += PurgeSome(Ours(collection), docs, deadline);
+      if (after == INT64_MAX) break;
+    }
+    return purged;
+  });
+}
+
+/// Some rows behind `after` whose locks are over, and moves `after` on: to the end when there are
+/// no more.
+std::vector<std::int64_t> SqliteStore::Purgeable(const SqliteCollection& collection,
+                                                 std::int64_t& after, std::int64_t limit,
+                                                 Deadline deadline) {
+  constexpr std::int64_t kAtOnce = 256;  // so long nobody else can write
+  const auto connection = parts_->readers.Take(deadline);
+  sqlite::Reader reader(*connection, parts_->around);
+  std::vector<std::int64_t> held, over;
+  {
+    const sqlite::Running find(connection->Prepared(collection.tables(), sqlite::Sql::kHeldIds));
+    find->Bind(1, after);
+    find->Bind(2, std::min(limit, kAtOnce));
+    while (find->Step()) held.push_back(find->Integer(0));
+  }
+  after = held.empty() ? INT64_MAX : held.back();
+  for (const std::int64_t doc : held) {
+    const auto lock = reader.FindById(collection, doc);
+    if (lock && !lock->malformed && !reader.Judged(collection, *lock).live) over.push_back(doc);
+  }
+  return over;
+}
+
+std::int64_t SqliteStore::PurgeSome(const SqliteCollection& collection,
+                                    const std::vector<std::int64_t>& docs, Deadline deadline) {
+  std::int64_t purged = 0;
+  parts_->writer.Transact(deadline, [&](Operations& operations, Connection&) {
+    for (const std::int64_t doc : docs) {
+      auto lock = operations.FindById(collection, doc);
+      if (!lock || lock->malformed || lock->id.is_nil()) continue;
+      if (operations.Judged(collection, *lock).live) continue;
+      operations.Purge(collection, *lock);
+      ++purged;
+    }
+  });
+  return purged;
+}
+
+std::unique_ptr<Subscription> SqliteStore::Watch(
+    Collection& collection, std::function<void(std::optional<std::size_t>)> hint) {
+  CheckProcess();
+  if (!parts_->gate->has_bell()) return nullptr;
+  return parts_->bell->Add(Ours(collection), std::move(hint));
+}
+
+bool SqliteStore::OthersMayWait(Collection&) const noexcept {
+  return !IsForked() && parts_->gate->OthersWatch();
+}
+
+void SqliteStore::Intervene(Collection& collection, const Key& key, Intervention what) {
+  Naming([&] {
+    SqliteCollection& ours = Ours(collection);
+    const std::string name = ours.name() + "/" + key.ToString();
+    parts_->writer.Transact(DeadlineIn(busy_timeout_), [&](Operations& operations, Connection&) {
+      auto lock = operations.Find(ours, key);
+      if (!lock) throw NotFoundException("doclock: there is no document " + name);
+      if (lock->malformed) {
+        throw StoreException(Errc::kMalformed, "doclock: " + name + ": " + sqlite::kMalformedText);
+      }
+      if (what != Intervention::kSteal && lock->id.is_nil()) {
+        throw LockException(Errc::kNotOwner, "doclock: nobody holds the lock of " + name);
+      }
+      operations.Intervene(ours, *lock, what);
+      if (what != Intervention::kSteal) operations.RingFor(ours, key.Hash());
+    });
+  });
+}
+
+void CheckOptions(const SqliteStoreOptions& options) {
+  if (options.busy_timeout < std::chrono::milliseconds(1) ||
+      options.busy_timeout > std::chrono::minutes(1)) {
+    throw std::invalid_argument(
+        "doclock: SqliteStoreOptions::busy_timeout must be 1 ms to one minute");
+  }
+  if (options.max_pages < 0) {
+    throw std::invalid_argument("doclock: SqliteStoreOptions::max_pages must not be negative");
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Store> OpenSqliteStore(const std::filesystem::path& file,
+                                       SqliteStoreOptions options) {
+  CheckOptions(options);
+  return std::make_shared<SqliteStore>(sqlite::OpenDatabase(file, options), options);
+}
+
+}  // namespace doclock

@@ -1,0 +1,30 @@
+#include "sqlite/table_names.h"
+
+namespace doclock::sqlite {
+
+std::string Quoted(std::string_view name) {
+  std::string quoted = "\"";
+  for (const char c : name) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string CaseSafe(std::string_view name) {
+  std::string safe;
+  for (const char c : name) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (upper || c == '^') safe += '^';
+    safe += upper ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return safe;
+}
+
+TableNames::TableNames(std::string_view collection, std::size_t number)
+    : documents_("doclock_c_" + CaseSafe(collection)),
+      quoted_documents_(Quoted(documents_)),
+      quoted_leases_(Quoted("doclock_l_" + CaseSafe(collection))),
+      number_(number) {}
+
+}  // namespace doclock::sqlite

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace doclock::sqlite {
+
+/// A name between double quotes, fit for any statement.
+std::string Quoted(std::string_view name);
+
+/// SQLite takes "Orders" and "orders" for the same table; collections differ. Upper-case letters
+/// become "^" and the lower-case one, so that names stay readable.
+std::string CaseSafe(std::string_view name);
+
+/// What the tables of one collection are called.
+class TableNames {
+ public:
+  /// @param number of the collection within its store, from 0.
+  TableNames(std::string_view collection, std::size_t number);
+
+  /// Bare name of the table of documents.
+  [[nodiscard]] const std::string& documents() const noexcept { return documents_; }
+  /// Quoted.
+  [[nodiscard]] const std::string& quoted_documents() const noexcept { return quoted_documents_; }
+  /// The table of renewed leases, quoted.
+  [[nodiscard]] const std::string& quoted_leases() const noexcept { return quoted_leases_; }
+  [[nodiscard]] std::size_t number() const noexcept { return number_; }
+
+ private:
+  std::string documents_, quoted_documents_, quoted_leases_;
+  std::size_t number_;
+};
+
+}  // namespace doclock::sqlite
