@@ -25,6 +25,8 @@ inline constexpr std::chrono::milliseconds kBudget = 10s;
 
 /// A store under test with a life of its own: nothing in it, and a clock the test moves.
 struct Backend {
+  /// Cleans up; destroyed last.
+  std::shared_ptr<void> remains;
   std::shared_ptr<ManualClock> clock;
   std::shared_ptr<Store> store;
   /// Opens another store over the same data, as another process would. Empty: it cannot be shared.
@@ -32,8 +34,6 @@ struct Backend {
   /// Gives a document of a collection lock fields that this library never writes. Empty: nobody
   /// can.
   std::function<void(const std::string& collection, const Key& key)> spoil;
-  /// Cleans up; destroyed last.
-  std::shared_ptr<void> remains;
 };
 
 /// A kind of store.

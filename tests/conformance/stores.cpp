@@ -1,4 +1,7 @@
 #include "conformance/store_conformance.h"
+#ifdef DOCLOCK_WITH_SQLITE
+#include "conformance/sqlite_backend.h"
+#endif
 #include "doclock/memory_store.h"
 
 namespace doclock::conformance {
@@ -13,6 +16,12 @@ Backend MakeMemory() {
 
 }  // namespace
 
-std::vector<StoreKind> AllStores() { return {{"Memory", MakeMemory}}; }
+std::vector<StoreKind> AllStores() {
+  std::vector<StoreKind> stores{{"Memory", MakeMemory}};
+#ifdef DOCLOCK_WITH_SQLITE
+  stores.push_back({"Sqlite", MakeSqlite});
+#endif
+  return stores;
+}
 
 }  // namespace doclock::conformance

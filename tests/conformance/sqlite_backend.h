@@ -1,0 +1,10 @@
+#pragma once
+
+#include "conformance/store_conformance.h"
+
+namespace doclock::conformance {
+
+/// SQLite in a temporary folder.
+Backend MakeSqlite();
+
+}  // namespace doclock::conformance
