@@ -59,7 +59,9 @@ class DOCLOCK_EXPORT Runtime {
   /// Is the calling thread one of this runtime's?
   [[nodiscard]] virtual bool OnOwnThread() const noexcept = 0;
   /// Runs what is queued, then ends the threads. Scheduled tasks are dropped. When called on one of
-  /// its own threads, that thread ends by itself afterwards. Nothing runs after it returned.
+  /// its own threads, that thread ends by itself afterwards. No task is ever lost: one that is
+  /// given afterwards, or in a forked child (which has no threads), runs at once on the caller's
+  /// thread; and Schedule then gives 0 and schedules nothing.
   virtual void Stop() = 0;
 };
 

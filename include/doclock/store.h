@@ -232,7 +232,7 @@ struct IndexSpec {
 struct StoreTraits {
   /// How many Execute calls may run at once to any purpose.
   int lanes = 1;
-  /// Most operations per Execute.
+  /// Most operations per Execute; renewals travel in batches of up to 1,000 whatever it says.
   std::size_t max_batch = 128;
   /// Execute never blocks and takes calls from any number of threads: no batching needed.
   bool immediate = false;

@@ -32,6 +32,14 @@ AcquireResult Refused(FailurePtr failure) {
   return result;
 }
 
+AcquireHandle RefuseLater(const PendingPtr& waiter, FailurePtr failure) {
+  waiter->engine->runtime().Notify(
+      [waiter, failure = std::make_shared<FailurePtr>(std::move(failure))] {
+        waiter->Settle(Refused(std::move(*failure)));
+      });
+  return waiter;
+}
+
 AcquireResult Granted(AcquireProcedure& procedure) {
   AcquireResult result;
   result.grant.lease = std::move(procedure.lease);
@@ -130,7 +138,7 @@ AcquireResult Acquire(const EnginePtr& engine, AcquireSpec spec, std::stop_token
 AcquireHandle AcquireAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDone done) {
   const auto waiter = std::make_shared<PendingAcquire>(engine, std::move(spec), Target::kDocument,
                                                        std::move(done), engine->Now());
-  if (auto closed = NotNow(*engine, waiter->spec, {})) closed->Throw();
+  if (auto closed = NotNow(*engine, waiter->spec, {})) return RefuseLater(waiter, std::move(closed));
   if (engine->waits().MustQueue(waiter->spec, waiter->hash)) {
     engine->runtime().Post([engine, waiter] {
       if (!waiter->settled()) engine->waits().Enqueue(waiter, nullptr);
@@ -155,7 +163,7 @@ AcquireResult AcquireNext(const EnginePtr& engine, AcquireSpec spec, std::stop_t
 AcquireHandle AcquireNextAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDone done) {
   const auto search = std::make_shared<PendingAcquire>(engine, std::move(spec), Target::kAnyMatch,
                                                        std::move(done), engine->Now());
-  if (auto closed = NotNow(*engine, search->spec, {})) closed->Throw();
+  if (auto closed = NotNow(*engine, search->spec, {})) return RefuseLater(search, std::move(closed));
   engine->BeginBackground();
   engine->runtime().Work([engine, search] {
     engine->searches().Ask(search);

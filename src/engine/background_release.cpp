@@ -42,8 +42,9 @@ class BackgroundRelease final : public Procedure {
 void ReleaseInBackground(Engine& engine, Collection& collection, const Key& key,
                          const Uuid& lock_id, TimePoint until) {
   const auto keep = engine.shared_from_this();
+  keep->BeginBackground();
   RunAsync(keep, std::make_shared<BackgroundRelease>(engine, collection, key, lock_id, until),
-           [keep] {});
+           [keep] { keep->EndBackground(); });
 }
 
 }  // namespace doclock::detail

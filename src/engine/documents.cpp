@@ -14,6 +14,17 @@ FailurePtr ClosedFailure(Engine& engine) {
   return engine.closed() ? MakeFailure(Errc::kClosed, "the LockManager is closed") : nullptr;
 }
 
+/// Tells of a failure where asynchronous callers expect it: in the result, not as a throw.
+template <class Result, class Done>
+bool RefusedLater(Engine& engine, Done& done) {
+  FailurePtr closed = ClosedFailure(engine);
+  if (!closed) return false;
+  const auto result = std::make_shared<Result>();
+  result->failure = std::move(closed);
+  engine.runtime().Notify([done = std::move(done), result] { done(std::move(*result)); });
+  return true;
+}
+
 class ReadProcedure final : public Procedure {
  public:
   ReadProcedure(Collection& collection, Key key) : key_(std::move(key)), op_(collection, key_) {}
@@ -96,7 +107,8 @@ class ValueReleaseProcedure final : public Procedure {
     if (write_.status == OpStatus::kLost || write_.status == OpStatus::kMissing) return NotOwner();
     return FailureOf(write_);
   }
-  FailurePtr Unknown() const {
+  FailurePtr Unknown() {
+    engine_.events().InDoubt(*release_.collection, release_.key);
     return MakeFailure(Errc::kInDoubt, "whether " + Describe(*release_.collection, release_.key) +
                                            " was released is unknown");
   }
@@ -135,9 +147,13 @@ ReadResult Read(const EnginePtr& engine, Collection& collection, const Key& key)
 }
 
 void ReadAsync(const EnginePtr& engine, Collection& collection, Key key, ReadDone done) {
-  if (auto closed = ClosedFailure(*engine)) closed->Throw();
+  if (RefusedLater<ReadResult>(*engine, done)) return;
   const auto read = std::make_shared<ReadProcedure>(collection, std::move(key));
-  RunAsync(engine, read, [read, done = std::move(done)] { done(read->TakeResult()); });
+  engine->BeginBackground();
+  RunAsync(engine, read, [engine, read, done = std::move(done)] {
+    done(read->TakeResult());
+    engine->EndBackground();
+  });
 }
 
 SaveResult Save(const EnginePtr& engine, SaveSpec spec) {
@@ -152,7 +168,7 @@ SaveResult Save(const EnginePtr& engine, SaveSpec spec) {
 }
 
 void SaveAsync(const EnginePtr& engine, SaveSpec spec, SaveDone done) {
-  if (auto closed = ClosedFailure(*engine)) closed->Throw();
+  if (RefusedLater<SaveResult>(*engine, done)) return;
   const auto save = std::make_shared<SaveProcedure>(*engine, std::move(spec));
   engine->BeginBackground();
   RunAsync(engine, save, [engine, save, done = std::move(done)] {
@@ -172,7 +188,13 @@ FailurePtr ReleaseByValue(const EnginePtr& engine, ValueRelease release) {
 }
 
 void ReleaseByValueAsync(const EnginePtr& engine, ValueRelease release, WriteDone done) {
-  if (auto closed = ClosedFailure(*engine)) closed->Throw();
+  if (FailurePtr closed = ClosedFailure(*engine)) {
+    engine->runtime().Notify(
+        [done = std::move(done), failure = std::make_shared<FailurePtr>(std::move(closed))] {
+          done(std::move(*failure));
+        });
+    return;
+  }
   Collection& collection = *release.collection;
   const Key key = release.key;
   const auto procedure = std::make_shared<ValueReleaseProcedure>(*engine, std::move(release));
@@ -203,7 +225,8 @@ void Query(const EnginePtr& engine, Collection& collection, const Filter& filter
 
 void QueryAsync(const EnginePtr& engine, Collection& collection, Filter filter,
                 std::function<void(QueryResult)> done) {
-  if (auto closed = ClosedFailure(*engine)) closed->Throw();
+  if (RefusedLater<QueryResult>(*engine, done)) return;
+  engine->BeginBackground();
   engine->runtime().Work([engine, &collection, filter = std::move(filter), done = std::move(done)] {
     QueryResult result;
     try {
@@ -217,6 +240,7 @@ void QueryAsync(const EnginePtr& engine, Collection& collection, Filter filter,
       result.failure = MakeFailure(Errc::kUnavailable, e.what());
     }
     done(std::move(result));
+    engine->EndBackground();
   });
 }
 

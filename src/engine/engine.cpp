@@ -1,9 +1,11 @@
 #include "engine/engine.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/background_release.h"
 #include "engine/check_options.h"
+#include "platform/fork_generation.h"
 #include "platform/process.h"
 
 namespace doclock::detail {
@@ -12,7 +14,7 @@ namespace {
 std::shared_ptr<Runtime> RuntimeFor(const ManagerOptions& options, const StoreTraits& traits) {
   if (options.runtime) return options.runtime;
   // One worker per lane, and one more for what does not go through the batcher (queries).
-  return MakeRuntime(traits.lanes + 1);
+  return MakeRuntime(traits.immediate ? 2 : std::min(traits.lanes, 16) + 1);
 }
 
 OwnerPtr OwnerFor(const ManagerOptions& options) {
@@ -46,6 +48,7 @@ Engine::Engine(std::shared_ptr<Store> store, ManagerOptions options)
       options_(std::move(options)),
       traits_(store_->traits()),
       owns_runtime_(!options_.runtime),
+      fork_generation_(platform::ForkGeneration()),
       runtime_(RuntimeFor(options_, traits_)),
       owner_(OwnerFor(options_)),
       events_(options_.observer, *runtime_),
@@ -64,6 +67,7 @@ LeasePtr Engine::Grant(const AcquireSpec& spec, const Key& key, const GrantReque
                            std::move(body), sent));
   if (Now() < lease->deadline()) {
     keeper_->Add(*lease);
+    if (closed()) Lose(*lease);  // nobody would renew it
     return lease;
   }
   ReleaseInBackground(*this, *spec.collection, key, grant.lock_id, Now() + grant.ttl);
@@ -88,7 +92,7 @@ void Engine::Pause(std::chrono::nanoseconds time) {
     pauses_.insert(over);
   }
   const auto timer = runtime_->Schedule(Now() + time, [over] { over->Set(); });
-  over->Wait();
+  if (timer != 0) over->Wait();
   runtime_->Cancel(timer);
   const std::scoped_lock lock(mutex_);
   pauses_.erase(over);
@@ -109,11 +113,13 @@ void Engine::DrainBackground() noexcept {
   if (background_.load(std::memory_order_acquire) == 0) return;
   const auto timer =
       runtime_->Schedule(Now() + options_.drain_timeout.ms(), [drained] { drained->Set(); });
-  drained->Wait();
+  if (timer != 0) drained->Wait();
   runtime_->Cancel(timer);
 }
 
 void Engine::Close() noexcept {
+  // In a forked child the threads are missing and their mutexes may be locked for ever.
+  if (fork_generation_ != platform::ForkGeneration()) return;
   {
     const std::scoped_lock lock(mutex_);
     if (closed_.exchange(true, std::memory_order_acq_rel)) return;

@@ -72,6 +72,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   const ManagerOptions options_;
   const StoreTraits traits_;
   const bool owns_runtime_;
+  const std::uint32_t fork_generation_;
   const std::shared_ptr<Runtime> runtime_;
   const OwnerPtr owner_;
   Events events_;

@@ -55,9 +55,7 @@ void NextSearches::Ask(const PendingPtr& search) {
     case OpStatus::kInDoubt:
       result.failure = MakeFailure(Errc::kInDoubt, "whether a document of '" + spec.collection->name() +
                                                        "' was locked is unknown");
-      if (key != Key()) {
-        ReleaseInBackground(engine_, *spec.collection, key, op.grant.lock_id, sent + spec.ttl);
-      }
+      ReleaseInBackground(engine_, *spec.collection, key, op.grant.lock_id, sent + spec.ttl);
       break;
     default:
       result.failure = FailureOf(op);
@@ -74,21 +72,23 @@ void NextSearches::AskOnWorker(const PendingPtr& search) {
 
 void NextSearches::List(const PendingPtr& search) {
   const TimePoint now = engine_.Now();
-  if (engine_.closed()) return End(*search, Errc::kCancelled);
   if (now >= search->deadline) return End(*search, Errc::kTimedOut);
   const TimePoint poll =
       std::min(now + Jitter(engine_.options().poll_min, engine_.options().poll_max),
                search->deadline);
   engine_.hints().Enter(*search->spec.collection);
-  const std::scoped_lock lock(mutex_);
-  sleeping_.push_back(search);
-  search->place = PendingAcquire::Place::kQueued;
-  search->timer = engine_.runtime().Schedule(
-      poll, [weak = std::weak_ptr(search), table = weak_from_this()] {
-        const auto due = weak.lock();
-        const auto self = table.lock();
-        if (due && self && self->Unlist(*due)) self->AskOnWorker(due);
-      });
+  {
+    const std::scoped_lock lock(mutex_);
+    sleeping_.push_back(search);
+    search->place = PendingAcquire::Place::kQueued;
+    search->timer = engine_.runtime().Schedule(
+        poll, [weak = std::weak_ptr(search), table = weak_from_this()] {
+          const auto due = weak.lock();
+          const auto self = table.lock();
+          if (due && self && self->Unlist(*due)) self->AskOnWorker(due);
+        });
+  }
+  if (engine_.closed()) End(*search, Errc::kCancelled);
 }
 
 bool NextSearches::Unlist(PendingAcquire& search) {

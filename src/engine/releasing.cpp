@@ -20,6 +20,13 @@ FailurePtr Unusable(const Lease& lease) {
   return nullptr;
 }
 
+void FailLater(Engine& engine, FailurePtr failure, WriteDone done) {
+  engine.runtime().Notify(
+      [done = std::move(done), shared = std::make_shared<FailurePtr>(std::move(failure))] {
+        done(std::move(*shared));
+      });
+}
+
 void BeginWriteOrThrow(Lease& lease) {
   if (lease.BeginWrite()) return;
   throw std::logic_error(lease.phase() == Phase::kWriting
@@ -108,11 +115,7 @@ FailurePtr Write(const LeasePtr& lease, WriteKind kind, Body body) {
 
 void WriteAsync(const LeasePtr& lease, WriteKind kind, Body body, WriteDone done) {
   if (auto failure = Unusable(*lease)) {
-    lease->engine->runtime().Notify(
-        [done = std::move(done), failure = std::make_shared<FailurePtr>(std::move(failure))] {
-          done(std::move(*failure));
-        });
-    return;
+    return FailLater(*lease->engine, std::move(failure), std::move(done));
   }
   BeginWriteOrThrow(*lease);
   StartWrite(std::make_shared<HolderWrite>(lease, kind, std::move(body), true), std::move(done));
@@ -157,11 +160,12 @@ class DetachProcedure final : public Procedure {
   }
 
   FailurePtr Finish() {
-    if (op_.status == OpStatus::kDone) {
+    if (op_.status == OpStatus::kDone || op_.status == OpStatus::kInDoubt) {
+      const bool done = op_.status == OpStatus::kDone;
       lease_->StopRenewing();
-      lease_->set_phase(Phase::kDetached);
+      lease_->set_phase(done ? Phase::kDetached : Phase::kInDoubt);
       lease_->engine->keeper().Remove(*lease_);
-      return nullptr;
+      return done ? nullptr : FailureOf(op_);
     }
     lease_->set_phase(Phase::kHeld);
     if (op_.status == OpStatus::kLost || op_.status == OpStatus::kMissing) {
@@ -190,10 +194,16 @@ FailurePtr Detach(const LeasePtr& lease) {
 }
 
 void DetachAsync(const LeasePtr& lease, WriteDone done) {
-  if (auto failure = Unusable(*lease)) failure->Throw();
+  if (auto failure = Unusable(*lease)) {
+    return FailLater(*lease->engine, std::move(failure), std::move(done));
+  }
   BeginWriteOrThrow(*lease);
   const auto detach = std::make_shared<DetachProcedure>(lease);
-  RunAsync(lease->engine, detach, [detach, done = std::move(done)] { done(detach->Finish()); });
+  lease->engine->BeginBackground();
+  RunAsync(lease->engine, detach, [lease, detach, done = std::move(done)] {
+    done(detach->Finish());
+    lease->engine->EndBackground();
+  });
 }
 
 const Key& LeaseKey(const Lease& lease) noexcept { return lease.key; }

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include "platform/fork_generation.h"
+
 namespace doclock::detail {
 
 /// Shared with the threads, because a thread that stops itself outlives its TaskThreads.
@@ -29,36 +31,48 @@ struct TaskThreads::Queue {
   }
 };
 
-TaskThreads::TaskThreads(int threads) : queue_(std::make_shared<Queue>()) {
-  threads_.reserve(static_cast<std::size_t>(threads));
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([queue = queue_] { queue->Run(); });
+TaskThreads::TaskThreads(int threads)
+    : queue_(std::make_shared<Queue>()),
+      threads_(std::make_unique<std::vector<std::thread>>()),
+      fork_generation_(platform::ForkGeneration()) {
+  threads_->reserve(static_cast<std::size_t>(threads));
+  for (int i = 0; i < threads; ++i) threads_->emplace_back([queue = queue_] { queue->Run(); });
 }
 
 TaskThreads::~TaskThreads() { Stop(); }
 
 void TaskThreads::Post(std::function<void()> task) {
+  if (fork_generation_ != platform::ForkGeneration()) return task();
   {
-    const std::scoped_lock lock(queue_->mutex);
-    if (queue_->stopped) return;
+    std::unique_lock lock(queue_->mutex);
+    if (queue_->stopped) {
+      lock.unlock();
+      return task();
+    }
     queue_->tasks.push_back(std::move(task));
   }
   queue_->changed.notify_one();
 }
 
 bool TaskThreads::OnOwnThread() const noexcept {
-  for (const auto& thread : threads_) {
+  for (const auto& thread : *threads_) {
     if (thread.get_id() == std::this_thread::get_id()) return true;
   }
   return false;
 }
 
 void TaskThreads::Stop() {
+  if (fork_generation_ != platform::ForkGeneration()) {
+    static_cast<void>(threads_.release());
+    threads_ = std::make_unique<std::vector<std::thread>>();
+    return;
+  }
   {
     const std::scoped_lock lock(queue_->mutex);
     queue_->stopped = true;
   }
   queue_->changed.notify_all();
-  for (auto& thread : threads_) {
+  for (auto& thread : *threads_) {
     if (!thread.joinable()) continue;
     if (thread.get_id() == std::this_thread::get_id()) {
       thread.detach();

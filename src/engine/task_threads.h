@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -15,7 +16,7 @@ class TaskThreads {
   TaskThreads& operator=(const TaskThreads&) = delete;
   ~TaskThreads();
 
-  /// Runs a task soon; forgets it when stopped.
+  /// Runs a task soon; at once, on the caller's thread, after Stop and in a forked child.
   void Post(std::function<void()> task);
   /// Is the caller one of these threads?
   [[nodiscard]] bool OnOwnThread() const noexcept;
@@ -25,7 +26,10 @@ class TaskThreads {
  private:
   struct Queue;
   std::shared_ptr<Queue> queue_;
-  std::vector<std::thread> threads_;
+  /// On the heap, because a forked child, where these threads do not exist, can neither join nor
+  /// destroy them: it leaves them be.
+  std::unique_ptr<std::vector<std::thread>> threads_;
+  const std::uint32_t fork_generation_;
 };
 
 }  // namespace doclock::detail

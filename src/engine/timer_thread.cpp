@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "platform/boot_timer.h"
+#include "platform/fork_generation.h"
 
 namespace doclock::detail {
 
@@ -68,11 +69,14 @@ struct TimerThread::State {
 };
 
 TimerThread::TimerThread()
-    : state_(std::make_shared<State>()), thread_([state = state_] { state->Run(); }) {}
+    : state_(std::make_shared<State>()),
+      thread_(std::make_unique<std::thread>([state = state_] { state->Run(); })),
+      fork_generation_(platform::ForkGeneration()) {}
 
 TimerThread::~TimerThread() { Stop(); }
 
 std::uint64_t TimerThread::Schedule(TimePoint when, std::function<void()> task) {
+  if (fork_generation_ != platform::ForkGeneration()) return 0;
   const std::scoped_lock lock(state_->mutex);
   if (state_->stopped) return 0;
   const std::uint64_t id = ++state_->last_id;
@@ -82,6 +86,7 @@ std::uint64_t TimerThread::Schedule(TimePoint when, std::function<void()> task) 
 }
 
 void TimerThread::Cancel(std::uint64_t id) noexcept {
+  if (fork_generation_ != platform::ForkGeneration()) return;
   std::function<void()> task;  // destroyed without the lock
   const std::scoped_lock lock(state_->mutex);
   const auto found = state_->by_id.find(id);
@@ -92,17 +97,25 @@ void TimerThread::Cancel(std::uint64_t id) noexcept {
 }
 
 void TimerThread::Post(std::function<void()> task) {
-  const std::scoped_lock lock(state_->mutex);
-  if (state_->stopped) return;
+  if (fork_generation_ != platform::ForkGeneration()) return task();
+  std::unique_lock lock(state_->mutex);
+  if (state_->stopped) {
+    lock.unlock();
+    return task();
+  }
   state_->posted.push_back(std::move(task));
   state_->WakeFor(TimePoint::min());
 }
 
 bool TimerThread::OnOwnThread() const noexcept {
-  return thread_.get_id() == std::this_thread::get_id();
+  return thread_ && thread_->get_id() == std::this_thread::get_id();
 }
 
 void TimerThread::Stop() {
+  if (fork_generation_ != platform::ForkGeneration()) {
+    static_cast<void>(thread_.release());
+    return;
+  }
   State::Timers dropped;  // destroyed without the lock
   {
     const std::scoped_lock lock(state_->mutex);
@@ -111,11 +124,11 @@ void TimerThread::Stop() {
     state_->by_id.clear();
     state_->WakeFor(TimePoint::min());
   }
-  if (!thread_.joinable()) return;
+  if (!thread_ || !thread_->joinable()) return;
   if (OnOwnThread()) {
-    thread_.detach();
+    thread_->detach();
   } else {
-    thread_.join();
+    thread_->join();
   }
 }
 

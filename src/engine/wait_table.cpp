@@ -148,6 +148,20 @@ void WaitTable::Leave(KeyWaits& waits, PendingAcquire& waiter) {
   if (in_queue != waits.queue.end()) waits.queue.erase(in_queue);
 }
 
+PendingPtr WaitTable::ClaimFront(KeyWaits& waits) {
+  while (!waits.queue.empty()) {
+    const PendingPtr front = waits.queue.front();
+    if (!front->settled()) {
+      waits.asking = true;
+      waits.again = false;
+      front->place = PendingAcquire::Place::kClaimed;
+      return front;
+    }
+    Leave(waits, *front);  // it was cancelled on its way here
+  }
+  return nullptr;
+}
+
 std::vector<PendingPtr> WaitTable::TakeFailFast(KeyWaits& waits) {
   std::vector<PendingPtr> taken;
   if (std::none_of(waits.queue.begin(), waits.queue.end(),
@@ -213,10 +227,8 @@ void WaitTable::Pump(const KeyWaitsPtr& waits) {
       return;
     }
     if (engine_.Now() < waits->not_before) return SleepUntil(waits, waits->not_before);
-    waits->asking = true;
-    waits->again = false;
-    waiter = waits->queue.front();
-    waiter->place = PendingAcquire::Place::kClaimed;
+    waiter = ClaimFront(*waits);
+    if (!waiter) return EraseIfIdle(ShardOf(waits->hash), waits);
   }
   StartAttempt(waits, waiter);
 }
@@ -305,9 +317,7 @@ WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool m
     waits.not_before = engine_.Now() + kStandBack;
     return release;
   }
-  waits.asking = true;
-  release.next_ = waits.queue.front();
-  release.next_->place = PendingAcquire::Place::kClaimed;
+  release.next_ = ClaimFront(waits);
   return release;
 }
 

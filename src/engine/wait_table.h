@@ -63,6 +63,8 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   void EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits);
   void SleepUntil(const KeyWaitsPtr& waits, TimePoint when);
   void Leave(KeyWaits& waits, PendingAcquire& waiter);
+  /// The first waiter that still wants the lock; null if there is none.
+  PendingPtr ClaimFront(KeyWaits& waits);
   std::vector<PendingPtr> TakeFailFast(KeyWaits& waits);
 
   // These take it.

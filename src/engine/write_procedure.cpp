@@ -40,7 +40,8 @@ Procedure::Step WriteProcedure::Send(std::chrono::nanoseconds pause) {
   const TimePoint now = engine_.Now() + pause;
   if (lease_->lost() || now >= lease_->deadline()) return doubted_ ? Unknown() : Lost();
   write_.renewed = lease_->renewed();
-  sent_ = now;
+  // The first time counts: that request may be the one that takes effect.
+  if (state_ == State::kStart) sent_ = now;
   state_ = State::kWrite;
   return {&write_, pause};
 }
@@ -67,7 +68,6 @@ Procedure::Step WriteProcedure::Look() {
 }
 
 Procedure::Step WriteProcedure::AfterLook() {
-  const bool in_time = !lease_->lost() && engine_.Now() < lease_->deadline();
   if (read_.status == OpStatus::kMissing) {
     // Nobody else may erase under a live lock; and an erased document is what was asked for.
     if (write_.write == WriteKind::kErase) return Written(write_.expected + 1, false);
@@ -86,11 +86,7 @@ Procedure::Step WriteProcedure::AfterLook() {
       const auto pause = backoff_.Next();
       return OutOfTime(pause) ? Unknown() : Send(pause);
     }
-    const bool moved = read_.version > write_.expected || !mine;
-    if (in_time && moved && write_.write != WriteKind::kCheckpoint) {
-      return Written(read_.version, false);
-    }
-    return Unknown();
+    return Unknown();  // moved, but not provably by this write: the lock may have been broken
   }
   const auto pause = backoff_.Next();
   if (OutOfTime(pause)) return Unknown();

@@ -5,9 +5,10 @@
 
 namespace doclock::detail {
 
-/// One write under a lease (checkpoint, release, erase), doubt settled. Under the own lock only
-/// the holder writes, so before the lease's deadline a higher version proves the write; after it,
-/// only the mark the write left (lockReleased) does. An unproved write stays in doubt.
+/// One write under a lease (checkpoint, release, erase), doubt settled. A checkpoint is proved by
+/// its version under the own lock; a release by the mark it leaves (lockReleased) or the next
+/// holder's id; an erase by the document's absence. A higher version alone proves nothing: the lock
+/// may have been broken. An unproved write stays in doubt.
 ///
 /// Moves the lease to its next phase. The caller has moved it to kWriting.
 class WriteProcedure final : public Procedure {

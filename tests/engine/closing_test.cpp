@@ -52,6 +52,31 @@ TEST_F(ClosingTest, LaterCallsSaySo) {
   EXPECT_EQ(Read(kept, *collection, "a").failure->code, Errc::kClosed);
 }
 
+TEST_F(ClosingTest, LaterAsynchronousCallsSaySoInTheirResult) {
+  const EnginePtr kept = engine();
+  Grant held = Lock("a");
+  AcquireSpec spec = Spec("b");
+  manager->Close();
+  std::vector<std::optional<Errc>> codes;
+  const auto note = [&](const FailurePtr& failure) {
+    codes.push_back(failure ? std::optional(failure->code) : std::nullopt);
+  };
+  AcquireAsync(kept, Spec("b"), [&](AcquireResult r) { note(r.failure); });
+  AcquireNextAsync(kept, Spec("b"), [&](AcquireResult r) { note(r.failure); });
+  ReadAsync(kept, *collection, "a", [&](ReadResult r) { note(r.failure); });
+  SaveSpec save;
+  save.collection = collection;
+  SaveAsync(kept, std::move(save), [&](SaveResult r) { note(r.failure); });
+  QueryAsync(kept, *collection, {}, [&](QueryResult r) { note(r.failure); });
+  WriteAsync(held.lease, WriteKind::kRelease, {}, [&](FailurePtr f) { note(f); });
+  DetachAsync(held.lease, [&](FailurePtr f) { note(f); });
+  clock->RunPending();
+  ASSERT_EQ(codes.size(), 7U);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(codes[i], Errc::kClosed) << i;
+  EXPECT_EQ(codes[5], Errc::kLost);
+  EXPECT_EQ(codes[6], Errc::kLost);
+}
+
 class RealClosingTest : public ::testing::Test {
  protected:
   AcquireResult Take(const Key& key, LockOptions options = {}) {
@@ -99,6 +124,11 @@ TEST_F(RealClosingTest, AHandleIsDeadAfterFork) {
   if (child == 0) {
     const auto failure = Write(held.grant.lease, WriteKind::kRelease, Body());
     const bool dead = failure && failure->code == Errc::kForked && !LeaseHeld(*held.grant.lease);
+    bool told = false;
+    WriteAsync(held.grant.lease, WriteKind::kRelease, {}, [&](FailurePtr f) { told = bool(f); });
+    if (!told) ::_exit(2);
+    held = AcquireResult();
+    manager.reset();  // neither hangs nor ends the parent's lock
     ::_exit(dead ? 0 : 1);
   }
   int status = 0;

@@ -247,6 +247,24 @@ TEST_F(DoubtTest, AHandOverThatFailsLeavesTheWaiterInTheQueue) {
   EXPECT_TRUE(next->granted());
 }
 
+TEST_F(DoubtTest, AReleaseInDoubtWhoseLockIsBrokenMeanwhileIsNotCalledDone) {
+  for (const auto kind : {WriteKind::kRelease, WriteKind::kErase}) {
+    Grant held = Lock("a");
+    Strike(Fault::Kind::kLostBefore, OpKind::kWrite);
+    bool broken = false;
+    store->OnExecute([&](std::span<StoreOp* const> ops) {
+      if (ops.front()->kind != OpKind::kRead || broken) return;
+      broken = true;
+      store->Intervene(*collection, "a", Intervention::kBreak);
+    });
+    const auto failure = Write(held.lease, kind, kind == WriteKind::kErase ? Body() : Body::FromJson({{"n", 7}}));
+    store->OnExecute({});
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->code, Errc::kInDoubt);
+    EXPECT_EQ(Stored("a").body.json()["n"], 0);
+  }
+}
+
 TEST_F(DoubtTest, AStoreThatThrowsIsDoubtForAWrite) {
   Grant held = Lock("a");
   Strike(Fault::Kind::kThrow, OpKind::kWrite);
