@@ -18,6 +18,11 @@ work=$root/build/packages
 jobs=${DOCLOCK_JOBS:-$(nproc 2> /dev/null || echo 2)}
 mkdir -p "$work"
 
+# The same files are compiled several times, as different users would.
+if command -v ccache > /dev/null; then
+  export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+fi
+
 step() { echo "--- $*"; }
 
 # Runs a consumer over both stores that it may have, in a folder of its own.
@@ -97,11 +102,13 @@ if [[ $conan == yes ]]; then
   "$tool" profile detect > /dev/null 2>&1
   for package in boost nlohmann_json sqlite3; do
     step "conan: $package of the system"
-    "$tool" create "packaging/conan/$package" -nr -pr:a "$root/packaging/conan/system.profile" 2>&1 | tail -1
+    "$tool" create "packaging/conan/$package" -nr -pr:a "$root/packaging/conan/system.profile" -s build_type=Debug 2>&1 | tail -1
   done
   for shared in False True; do
     step "conan: doclock, shared=$shared"
-    "$tool" create . -nr -pr:a "$root/packaging/conan/system.profile" -o "doclock/*:shared=$shared" \
+    # Debug, with precompiled headers: this is about the package, and it is quicker.
+    "$tool" create . -nr -pr:a "$root/packaging/conan/system.profile" -o "doclock/*:shared=$shared" -s build_type=Debug \
+      -c 'tools.cmake.cmaketoolchain:extra_variables={"DOCLOCK_PCH": "ON"}' \
       > "$work/conan.log" 2>&1 || { cat "$work/conan.log"; exit 1; }
     tail -3 "$work/conan.log"
   done
