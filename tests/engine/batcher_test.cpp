@@ -36,9 +36,11 @@ class GateStore : public testing::FaultyStore {
       changed_.notify_all();
       changed_.wait(lock, [this] { return open_; });
     }
+    const std::shared_ptr<void> leave(nullptr, [this](void*) {
+      const std::scoped_lock lock(mutex_);
+      --inside_;
+    });
     FaultyStore::Execute(ops, budget);
-    const std::scoped_lock lock(mutex_);
-    --inside_;
   }
   void Shut() {
     const std::scoped_lock lock(mutex_);

@@ -28,7 +28,7 @@ using testing::ManualClock;
 class EngineTest : public ::testing::Test {
  protected:
   explicit EngineTest(ManagerOptions options = {}) {
-    options.runtime = clock->runtime();
+    options.runtime = runtime;
     manager.emplace(store, options);
     collection = store->Open("orders", {}, 30s).get();
   }
@@ -79,6 +79,7 @@ class EngineTest : public ::testing::Test {
   ReadResult Stored(const Key& key) { return Read(engine(), *collection, key); }
 
   std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+  std::shared_ptr<Runtime> runtime = clock->runtime();
   std::shared_ptr<FaultyStore> store =
       std::make_shared<FaultyStore>(OpenMemoryStore({.clock = clock}));
   std::optional<LockManager> manager;

@@ -79,7 +79,7 @@ TEST_F(WaitingTest, TheNextHolderHasItsOwnIdAndAHigherFence) {
 TEST_F(WaitingTest, AStopRequestEndsABlockingWaitAndLeavesNoLockBehind) {
   Grant held = Lock("a");
   std::stop_source stop;
-  clock->runtime()->Schedule(clock->Now() + 3s, [&] { stop.request_stop(); });
+  runtime->Schedule(clock->Now() + 3s, [&] { stop.request_stop(); });
   AcquireResult result = Acquire(engine(), Spec("a", {.wait = kForever}), stop.get_token());
   ASSERT_TRUE(result.failure);
   EXPECT_EQ(result.failure->code, Errc::kCancelled);
@@ -178,14 +178,14 @@ TEST_F(WaitingTest, AWaiterPollsWhenHintsAreMissing) {
   Grant held = Lock("a");
   auto waiting = LockLater("a", {.wait = kForever});
   // Released by somebody this engine knows nothing of.
-  LockManager other{store, {.runtime = clock->runtime()}};
+  LockManager other{store, {.runtime = runtime}};
   store->Intervene(*collection, "a", Intervention::kBreak);
   clock->Advance(1100ms);
   EXPECT_TRUE(waiting->granted());
 }
 
 TEST_F(WaitingTest, AHintWakesTheWaiterOfAnotherManager) {
-  LockManager other{store, {.runtime = clock->runtime()}};
+  LockManager other{store, {.runtime = runtime}};
   AcquireSpec spec = MakeSpec(other.engine(), *collection, {}, 30s);
   spec.key = "a";
   spec.insert = Body::FromJson({{"n", 0}});
