@@ -14,7 +14,7 @@ constexpr std::int64_t kMaxTasksPerWait = 10'000'000;
 
 ManualClock::Scheduler::OwnerId ManualClock::Scheduler::AddOwner() {
   const std::lock_guard guard(mutex_);
-  owners_.emplace(next_owner_, true);
+  owners_.insert(next_owner_);
   return next_owner_++;
 }
 
@@ -60,18 +60,22 @@ std::vector<ManualClock::Scheduler::Entry> ManualClock::Scheduler::TakeTimersOf(
 }
 
 void ManualClock::Scheduler::Enqueue(OwnerId owner, Task task) {
-  const std::lock_guard guard(mutex_);
-  if (owners_.contains(owner)) queue_.push_back({owner, std::move(task)});
+  if (!TryEnqueue(owner, task, /*work=*/false)) Run(std::move(task));
 }
 
 void ManualClock::Scheduler::EnqueueWork(OwnerId owner, Task task) {
+  if (!TryEnqueue(owner, task, /*work=*/true)) Run(std::move(task));
+}
+
+bool ManualClock::Scheduler::TryEnqueue(OwnerId owner, Task& task, bool work) {
   const std::lock_guard guard(mutex_);
-  if (!owners_.contains(owner)) return;
-  if (work_delay_ == Nanos::zero()) {
-    queue_.push_back({owner, std::move(task)});
-  } else {
+  if (!owners_.contains(owner)) return false;
+  if (work && work_delay_ != Nanos::zero()) {
     AddEntry(Later(work_delay_), {owner, std::move(task), /*work=*/true});
+  } else {
+    queue_.push_back({owner, std::move(task)});
   }
+  return true;
 }
 
 Runtime::TimerId ManualClock::Scheduler::AddTimer(OwnerId owner, TimePoint when, Task task) {

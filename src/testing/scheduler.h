@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,7 @@ class ManualClock::Scheduler {
   /// Forgets the owner and all of its tasks without running them.
   void DropOwner(OwnerId owner);
 
+  /// Of a stopped owner, tasks run at once: none is ever lost.
   void Enqueue(OwnerId owner, Task task);
   void EnqueueWork(OwnerId owner, Task task);
   TimerId AddTimer(OwnerId owner, TimePoint when, Task task);
@@ -58,6 +60,8 @@ class ManualClock::Scheduler {
   /// Timers of one moment run in the order they were made.
   using TimerKey = std::pair<TimePoint, TimerId>;
 
+  /// False, and the task is left, when the owner was stopped.
+  bool TryEnqueue(OwnerId owner, Task& task, bool work);
   TimerId AddEntry(TimePoint when, Entry entry);
   /// Runs the front of the queue; false when it is empty.
   bool RunOne();
@@ -75,7 +79,7 @@ class ManualClock::Scheduler {
   std::deque<Entry> queue_;
   std::map<TimerKey, Entry> timers_;
   std::unordered_map<TimerId, TimePoint> timer_times_;
-  std::unordered_map<OwnerId, bool> owners_;
+  std::unordered_set<OwnerId> owners_;
   OwnerId next_owner_ = 1;
   TimerId next_timer_ = 1;
   Nanos work_delay_{};

@@ -169,10 +169,20 @@ TEST_F(ManualClockTest, AStopRunsWhatIsQueuedAndDropsTimers) {
   runtime_->Schedule(In(1s), Note("timer"));
   runtime_->Stop();
   EXPECT_EQ(notes_, (Notes{"post", "work"}));
-  runtime_->Post(Note("too late"));
-  EXPECT_EQ(runtime_->Schedule(In(1s), Note("too late")), 0U);
   clock_.Advance(10s);
   EXPECT_EQ(notes_, (Notes{"post", "work"}));
+}
+
+TEST_F(ManualClockTest, AfterAStopTasksRunAtOnceAndTimersNever) {
+  clock_.DelayWork(1s);
+  runtime_->Stop();
+  runtime_->Post(Note("post"));
+  runtime_->Work(Note("work"));
+  runtime_->Notify(Note("notify"));
+  EXPECT_EQ(notes_, (Notes{"post", "work", "notify"}));
+  EXPECT_EQ(runtime_->Schedule(In(1s), Note("timer")), 0U);
+  clock_.Advance(10s);
+  EXPECT_EQ(notes_.size(), 3U);
 }
 
 TEST_F(ManualClockTest, StoppingOneRuntimeLeavesTheOthers) {
