@@ -5,25 +5,25 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'TEXT'
-Usage: scripts/demo.sh [sqlite|memory] [--no-deps] [--help] [OPTIONS OF THE SAMPLE...]
+Usage: scripts/demo.sh [sqlite] [--no-deps] [--help] [OPTIONS OF THE SAMPLE...]
 
-Installs missing dependencies, builds the release preset, and lets several workers take orders through their steps, each
-of them locked while a worker has it. The orders come from samples/order_saga/sagas.jsonl, one JSON document a line.
+Installs missing dependencies, builds the release preset, and lets several worker processes take orders through their
+steps, each order locked while a worker has it. Some workers are killed on the way. In the end it counts whether every
+step of every order was done exactly once. The orders come from samples/order_saga/sagas.jsonl.
 
-  sqlite      keep them in a new SQLite file, build/demo/orders.db (the default)
-  memory      keep them in memory
+  sqlite      keep them in a new SQLite file, build/demo/orders.db (the default, and the only store so far that
+              several processes can share)
   --no-deps   install nothing
 
-Anything else goes to the sample: scripts/demo.sh -- --help shows what it takes.
+Anything else goes to the sample: scripts/demo.sh --workers 8 --kill 3. What it takes: scripts/demo.sh -- --help
 TEXT
 }
 
-store=sqlite
 deps=yes
 arguments=()
 while [[ $# -gt 0 ]]; do
   case "$1" in
-    sqlite | memory) store=$1 ;;
+    sqlite) ;;
     --no-deps) deps=no ;;
     -h | --help) usage; exit 0 ;;
     --) shift; arguments+=("$@"); break ;;
@@ -39,12 +39,7 @@ jobs=${DOCLOCK_JOBS:-$(nproc 2> /dev/null || echo 2)}
 cmake --preset release
 cmake --build --preset release -j "$jobs" --target sample_order_saga
 
-case $store in
-  memory) url=memory: ;;
-  sqlite)
-    mkdir -p build/demo
-    rm -f build/demo/orders.db*
-    url=sqlite:build/demo/orders.db
-    ;;
-esac
-exec build/release/samples/sample_order_saga --store "$url" --input samples/order_saga/sagas.jsonl "${arguments[@]}"
+mkdir -p build/demo
+rm -f build/demo/orders.db*
+exec build/release/samples/order_saga/sample_order_saga --input samples/order_saga/sagas.jsonl \
+  --store sqlite:build/demo/orders.db "${arguments[@]}"
