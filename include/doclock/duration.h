@@ -22,7 +22,8 @@ class Duration {
 
   /// Converts, rounding up and saturating. Implicit on purpose: `.wait = 5s` is what users write.
   template <class Rep, class Period>
-  constexpr Duration(std::chrono::duration<Rep, Period> d) noexcept  // NOLINT(google-explicit-constructor)
+  constexpr Duration(
+      std::chrono::duration<Rep, Period> d) noexcept  // NOLINT(google-explicit-constructor)
       : count_(Saturate(d)) {}
 
   /// The longest length there is; as a wait it means "for ever".

@@ -12,20 +12,21 @@ namespace doclock {
 
 /// What went wrong, for code that branches. Values are stable.
 enum class Errc {
-  kBusy = 1,        ///< Somebody else holds the lock; nothing was changed.
-  kTimedOut = 2,    ///< `wait` ran out while somebody else held the lock.
-  kCancelled = 3,   ///< The wait was stopped by a stop token, Asio cancellation or closing.
-  kLost = 4,        ///< The lease ended, or the lock was broken or its document erased.
-  kNotOwner = 5,    ///< A release by value of a lock that is not, or no longer, the entity's.
-  kConflict = 6,    ///< The document is at another version, exists already, or a unique index refused.
-  kNotFound = 7,    ///< There is no such document.
-  kDocument = 8,    ///< The body cannot be read as T, or cannot be stored as it is.
-  kMalformed = 9,   ///< The stored lock fields are not what this library writes.
-  kUnavailable = 10,///< The store could not be reached or was busy; trying again may help.
-  kRefused = 11,    ///< The store refused the operation; trying again will not help.
-  kInDoubt = 12,    ///< The write may or may not have happened.
-  kClosed = 13,     ///< The LockManager is closed.
-  kForked = 14,     ///< The handle belongs to the parent process.
+  kBusy = 1,       ///< Somebody else holds the lock; nothing was changed.
+  kTimedOut = 2,   ///< `wait` ran out while somebody else held the lock.
+  kCancelled = 3,  ///< The wait was stopped by a stop token, Asio cancellation or closing.
+  kLost = 4,       ///< The lease ended, or the lock was broken or its document erased.
+  kNotOwner = 5,   ///< A release by value of a lock that is not, or no longer, the entity's.
+  kConflict =
+      6,  ///< The document is at another version, exists already, or a unique index refused.
+  kNotFound = 7,      ///< There is no such document.
+  kDocument = 8,      ///< The body cannot be read as T, or cannot be stored as it is.
+  kMalformed = 9,     ///< The stored lock fields are not what this library writes.
+  kUnavailable = 10,  ///< The store could not be reached or was busy; trying again may help.
+  kRefused = 11,      ///< The store refused the operation; trying again will not help.
+  kInDoubt = 12,      ///< The write may or may not have happened.
+  kClosed = 13,       ///< The LockManager is closed.
+  kForked = 14,       ///< The handle belongs to the parent process.
 };
 
 /// The category of Errc.
@@ -43,9 +44,9 @@ namespace doclock {
 
 /// Who holds a lock, as far as the store knows. For people and logs; never used in decisions.
 struct LockHolder {
-  std::string name;        ///< `LockOptions::owner`, or the manager's default.
-  std::string host;        ///< Machine name.
-  std::int64_t pid = 0;    ///< Process id on that machine.
+  std::string name;      ///< `LockOptions::owner`, or the manager's default.
+  std::string host;      ///< Machine name.
+  std::int64_t pid = 0;  ///< Process id on that machine.
 
   /// "name (host:pid)", or "unknown".
   [[nodiscard]] DOCLOCK_EXPORT std::string ToString() const;

@@ -34,8 +34,8 @@ class DOCLOCK_EXPORT Filter {
   /// Every document.
   Filter() = default;
 
-  /// The field equals the value. @throws std::invalid_argument if the field is empty, or the value is an
-  /// object, an array, binary or NaN. (Likewise for the other conditions.)
+  /// The field equals the value. @throws std::invalid_argument if the field is empty, or the value
+  /// is an object, an array, binary or NaN. (Likewise for the other conditions.)
   Filter& Equal(std::string_view field, nlohmann::json value) &;
   /// The field is missing or differs.
   Filter& NotEqual(std::string_view field, nlohmann::json value) &;
@@ -60,21 +60,35 @@ class DOCLOCK_EXPORT Filter {
   Filter& Locked() &;
 
   /// For temporaries.
-  Filter&& Equal(std::string_view field, nlohmann::json value) && { return std::move(Equal(field, std::move(value))); }
+  Filter&& Equal(std::string_view field, nlohmann::json value) && {
+    return std::move(Equal(field, std::move(value)));
+  }
   /// For temporaries.
-  Filter&& NotEqual(std::string_view field, nlohmann::json value) && { return std::move(NotEqual(field, std::move(value))); }
+  Filter&& NotEqual(std::string_view field, nlohmann::json value) && {
+    return std::move(NotEqual(field, std::move(value)));
+  }
   /// For temporaries.
-  Filter&& Less(std::string_view field, nlohmann::json value) && { return std::move(Less(field, std::move(value))); }
+  Filter&& Less(std::string_view field, nlohmann::json value) && {
+    return std::move(Less(field, std::move(value)));
+  }
   /// For temporaries.
-  Filter&& AtMost(std::string_view field, nlohmann::json value) && { return std::move(AtMost(field, std::move(value))); }
+  Filter&& AtMost(std::string_view field, nlohmann::json value) && {
+    return std::move(AtMost(field, std::move(value)));
+  }
   /// For temporaries.
-  Filter&& Greater(std::string_view field, nlohmann::json value) && { return std::move(Greater(field, std::move(value))); }
+  Filter&& Greater(std::string_view field, nlohmann::json value) && {
+    return std::move(Greater(field, std::move(value)));
+  }
   /// For temporaries.
-  Filter&& AtLeast(std::string_view field, nlohmann::json value) && { return std::move(AtLeast(field, std::move(value))); }
+  Filter&& AtLeast(std::string_view field, nlohmann::json value) && {
+    return std::move(AtLeast(field, std::move(value)));
+  }
   /// For temporaries.
   Filter&& OrderBy(std::string_view field) && { return std::move(OrderBy(field)); }
   /// For temporaries.
-  Filter&& OrderByDescending(std::string_view field) && { return std::move(OrderByDescending(field)); }
+  Filter&& OrderByDescending(std::string_view field) && {
+    return std::move(OrderByDescending(field));
+  }
   /// For temporaries.
   Filter&& Limit(std::int64_t count) && { return std::move(Limit(count)); }
   /// For temporaries.

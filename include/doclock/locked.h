@@ -184,7 +184,7 @@ class Locked {
 
     /// Knows nothing of T and owns the lock before T is made, since making T may throw.
     struct Guard {
-      detail::LeasePtr lease;
+      detail::LeasePtr lease;  ///< Given back when the guard goes.
       ~Guard() {
         if (lease) detail::Abandon(std::move(lease));
       }

@@ -30,7 +30,8 @@ class DOCLOCK_EXPORT Observer {
 
   /// A lock was granted after `waited`. `handed_over`: directly from a holder in this process.
   virtual void OnGranted(const LockEvent&, std::chrono::nanoseconds waited, bool handed_over);
-  /// A caller was told that the lock is busy, or its wait ended (code: kBusy, kTimedOut, kCancelled).
+  /// A caller was told that the lock is busy, or its wait ended (code: kBusy, kTimedOut,
+  /// kCancelled).
   virtual void OnBusy(const LockEvent&, Errc code, const LockHolder& holder);
   /// A lease was renewed.
   virtual void OnRenewed(const LockEvent&);

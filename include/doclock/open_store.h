@@ -12,11 +12,12 @@ namespace doclock {
 ///
 /// - `memory:` : OpenMemoryStore.
 /// - `sqlite:PATH` : OpenSqliteStore. Options after a `?`, joined by `&`: `sync=full|normal|off`,
-///   `create=true|false`, `local_only=true|false`, `busy_timeout_ms=N`, `max_pages=N`. A `?`, `%` or `#` in the
-///   path is written %3F, %25, %23.
+///   `create=true|false`, `local_only=true|false`, `busy_timeout_ms=N`, `max_pages=N`. A `?`, `%`
+///   or `#` in the path is written %3F, %25, %23.
 ///
-/// @throws std::invalid_argument for an unknown scheme (naming those there are), an unknown option or a bad value
-/// (naming it). The URL itself, which may hold a password, is never repeated. @throws StoreException
+/// @throws std::invalid_argument for an unknown scheme (naming those there are), an unknown option
+/// or a bad value (naming it). The URL itself, which may hold a password, is never repeated.
+/// @throws StoreException
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenStore(std::string_view url);
 
 }  // namespace doclock

@@ -14,7 +14,8 @@ namespace doclock {
 /// When SQLite waits for the disk (PRAGMA synchronous).
 enum class SqliteSync : std::uint8_t {
   kFull,    ///< Every commit survives power loss. The default.
-  kNormal,  ///< The last commits may be undone by power loss (a version may then be given out twice); safe against crashes of processes.
+  kNormal,  ///< The last commits may be undone by power loss (a version may then be given out
+            ///< twice); safe against crashes of processes.
   kOff,     ///< For tests and benchmarks.
 };
 
@@ -24,7 +25,8 @@ struct SqliteStoreOptions {
   SqliteSync sync = SqliteSync::kFull;
   /// Make the file when it is missing (the default).
   bool create = true;
-  /// Refuse network and shared-folder file systems by name (the default); SQLite's locks cannot be relied on there.
+  /// Refuse network and shared-folder file systems by name (the default); SQLite's locks cannot be
+  /// relied on there.
   bool local_only = true;
   /// How long a call waits for a foreign writer that holds the file, at most. 1 ms to one minute.
   Duration busy_timeout = std::chrono::seconds(5);

@@ -28,6 +28,7 @@ namespace doclock {
 /// A collection as its store knows it. Made by Store::Open; lives as long as its store.
 class DOCLOCK_EXPORT Collection {
  public:
+  /// For stores. The name has been checked.
   Collection(std::string name, LockFieldNames fields, std::chrono::milliseconds default_ttl);
   Collection(const Collection&) = delete;
   Collection& operator=(const Collection&) = delete;
@@ -73,12 +74,12 @@ enum class OpKind : std::uint8_t { kAcquire, kRenew, kWrite, kSave, kRead };
 /// One operation on one document; the base of the five kinds below. The caller fills in the
 /// request, the store the result. `collection` and `key` must outlive the call.
 struct StoreOp {
-  OpKind kind;                         ///< Which derived type this is.
+  OpKind kind;                           ///< Which derived type this is.
   OpStatus status = OpStatus::kPending;  ///< Result.
-  Collection* collection;              ///< Where; opened by the same store.
-  const Key* key;                      ///< Which document.
-  std::size_t hash;                    ///< key->Hash().
-  std::unique_ptr<OpDetail> detail;    ///< Result; may stay null.
+  Collection* collection;                ///< Where; opened by the same store.
+  const Key* key;                        ///< Which document.
+  std::size_t hash;                      ///< key->Hash().
+  std::unique_ptr<OpDetail> detail;      ///< Result; may stay null.
 
   /// Sets a failure.
   void Fail(Errc code, std::string message) {
@@ -96,8 +97,10 @@ struct StoreOp {
   }
 
  protected:
+  /// For the derived types.
   StoreOp(OpKind k, Collection& c, const Key& document) noexcept
       : kind(k), collection(&c), key(&document), hash(document.Hash()) {}
+  /// With the key's hash, where it is known already.
   StoreOp(OpKind k, Collection& c, const Key& document, std::size_t key_hash) noexcept
       : kind(k), collection(&c), key(&document), hash(key_hash) {}
   ~StoreOp() = default;
@@ -110,9 +113,9 @@ using OwnerPtr = std::shared_ptr<const LockHolder>;
 
 /// A lock to be granted: the request half of an acquire and of a hand-over.
 struct GrantRequest {
-  Uuid lock_id{};                      ///< Fresh per attempt.
-  std::chrono::milliseconds ttl{};     ///< Length of the lease.
-  OwnerPtr owner;                      ///< For people; may be null.
+  Uuid lock_id{};                   ///< Fresh per attempt.
+  std::chrono::milliseconds ttl{};  ///< Length of the lease.
+  OwnerPtr owner;                   ///< For people; may be null.
   /// Nobody is granted this lock until so long after this grant, by the store's clock, released or
   /// not, holder alive or not. Kept beside the lock; a release leaves it.
   std::chrono::milliseconds min_hold{};
@@ -124,6 +127,7 @@ struct GrantRequest {
 /// Take the lock. kDone (granted), kBusy, kMissing (and no `insert`), kConflict (a unique index
 /// refused the insert), kFailed (kMalformed: nothing was granted), kInDoubt.
 struct AcquireOp : StoreOp {
+  /// For one document.
   AcquireOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kAcquire, c, k) {}
   GrantRequest grant;  ///< Request.
   Body insert;         ///< Request: the body of a missing document; none: it must exist.
@@ -138,7 +142,9 @@ struct AcquireOp : StoreOp {
 /// Make the lease start anew, by the store's clock. kDone, kLost (not held by lock_id, or expired:
 /// a renewal never revives), kMissing, kFailed, kInDoubt.
 struct RenewOp : StoreOp {
+  /// For one document.
   RenewOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kRenew, c, k) {}
+  /// With the key's hash, where it is known already.
   RenewOp(Collection& c, const Key& k, std::size_t key_hash) noexcept
       : StoreOp(OpKind::kRenew, c, k, key_hash) {}
   Uuid lock_id{};                   ///< Request.
@@ -159,18 +165,20 @@ inline constexpr std::int64_t kAnyVersion = -1;
 /// Write under the lock. Matches on lock_id and version, never on time. kDone, kLost, kMissing,
 /// kConflict (a unique index), kFailed (nothing written, still locked), kInDoubt.
 struct WriteOp : StoreOp {
+  /// For one document.
   WriteOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kWrite, c, k) {}
+  /// With the key's hash, where it is known already.
   WriteOp(Collection& c, const Key& k, std::size_t key_hash) noexcept
       : StoreOp(OpKind::kWrite, c, k, key_hash) {}
-  WriteKind write = WriteKind::kRelease;       ///< Request.
-  Uuid lock_id{};                              ///< Request.
-  std::int64_t expected = kAnyVersion;         ///< Request: the version last known.
-  Body body;                                   ///< Request: the new body; none: untouched.
-  Body base;                                   ///< Request: the body last known, for stores that send differences.
-  bool merge = false;                          ///< Request: `body` holds some fields; the rest stays.
-  std::chrono::milliseconds ttl{};             ///< Request: kCheckpoint's new lease.
-  bool renewed = true;                         ///< Request: may the lock have been renewed? (a hint for stores)
-  const GrantRequest* next = nullptr;          ///< Request: kRelease hands over to this grant.
+  WriteKind write = WriteKind::kRelease;  ///< Request.
+  Uuid lock_id{};                         ///< Request.
+  std::int64_t expected = kAnyVersion;    ///< Request: the version last known.
+  Body body;                              ///< Request: the new body; none: untouched.
+  Body base;           ///< Request: the body last known, for stores that send differences.
+  bool merge = false;  ///< Request: `body` holds some fields; the rest stays.
+  std::chrono::milliseconds ttl{};  ///< Request: kCheckpoint's new lease.
+  bool renewed = true;  ///< Request: may the lock have been renewed? (a hint for stores)
+  const GrantRequest* next = nullptr;  ///< Request: kRelease hands over to this grant.
 
   std::int64_t version = 0;  ///< Result: after the write.
 };
@@ -186,30 +194,34 @@ enum class SaveKind : std::uint8_t {
 /// same write, which ends its holder's right to write. kDone, kBusy, kMissing, kConflict, kFailed,
 /// kInDoubt.
 struct SaveOp : StoreOp {
+  /// For one document.
   SaveOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kSave, c, k) {}
   SaveKind save = SaveKind::kReplace;   ///< Request.
   std::int64_t expected = kAnyVersion;  ///< Request.
   Uuid born{};                          ///< Request for kReplace and kErase; result of kInsert.
-  Uuid write_id{};                      ///< Request: fresh; kept in lockReleased, so that doubt can be settled.
-  Body body;                            ///< Request.
-  Body base;                            ///< Request: the body last known, for stores that send differences.
+  Uuid write_id{};  ///< Request: fresh; kept in lockReleased, so that doubt can be settled.
+  Body body;        ///< Request.
+  Body base;        ///< Request: the body last known, for stores that send differences.
 
   std::int64_t version = 0;  ///< Result: after the write.
 };
 
 /// Look. kDone, kMissing, kFailed. Sees everything acknowledged before it was sent (linearizable).
 struct ReadOp : StoreOp {
+  /// For one document.
   ReadOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kRead, c, k) {}
+  /// With the key's hash, where it is known already.
   ReadOp(Collection& c, const Key& k, std::size_t key_hash) noexcept
       : StoreOp(OpKind::kRead, c, k, key_hash) {}
 
-  Body body;                 ///< Result.
-  std::int64_t version = 0;  ///< Result: 0 for documents never locked or saved through this library.
-  Uuid born{};               ///< Result.
-  Uuid lock_id{};            ///< Result: nil when nobody holds it (an expired id is still shown).
-  Uuid released{};           ///< Result: lock or write id of the last finished release, save or break.
-  bool locked = false;       ///< Result: a live lock?
-  LockHolder holder;         ///< Result: of a lock.
+  Body body;  ///< Result.
+  std::int64_t version =
+      0;                ///< Result: 0 for documents never locked or saved through this library.
+  Uuid born{};          ///< Result.
+  Uuid lock_id{};       ///< Result: nil when nobody holds it (an expired id is still shown).
+  Uuid released{};      ///< Result: lock or write id of the last finished release, save or break.
+  bool locked = false;  ///< Result: a live lock?
+  LockHolder holder;    ///< Result: of a lock.
   std::chrono::milliseconds remaining{};  ///< Result: of a live lock.
 };
 
@@ -311,8 +323,8 @@ class DOCLOCK_EXPORT Store {
                              std::chrono::milliseconds budget) = 0;
 
   /// Calls `hint` when a lock of this collection may have become free, with its key's hash or
-  /// with nothing when any may have. Hints may be missing, late or needless. Called on a thread of the
-  /// store's; must return soon and may not call the store. Null: this store has no hints.
+  /// with nothing when any may have. Hints may be missing, late or needless. Called on a thread of
+  /// the store's; must return soon and may not call the store. Null: this store has no hints.
   virtual std::unique_ptr<Subscription> Watch(
       Collection& collection, std::function<void(std::optional<std::size_t>)> hint) = 0;
 

@@ -23,6 +23,8 @@ DOCLOCK_EXPORT ObjectId ObjectIdFromText(const std::string& text);
 
 }  // namespace doclock
 
+/// @cond  (Doxygen cannot place specialisations of a template it has not seen.)
+
 /// A Uuid as JSON: text of 36 characters.
 template <>
 struct nlohmann::adl_serializer<doclock::Uuid> {
@@ -46,3 +48,5 @@ struct nlohmann::adl_serializer<doclock::ObjectId> {
     id = doclock::ObjectIdFromText(in.get_ref<const std::string&>());
   }
 };
+
+/// @endcond

@@ -1,5 +1,6 @@
 #include "input.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <limits>
@@ -12,6 +13,15 @@ namespace {
 using nlohmann::json;
 
 constexpr int kMostComplaints = 20;
+constexpr std::size_t kLongestComplaint = 200;
+
+/// A complaint quotes the input, which may hold anything, and may be long.
+std::string Printable(std::string text) {
+  if (text.size() > kLongestComplaint) text = text.substr(0, kLongestComplaint) + "...";
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; }, '?');
+  return text;
+}
 
 /// Finds what would not come through a JSON library unchanged: it would be lost or rounded without
 /// a word, and the audit could not see it.
@@ -112,7 +122,8 @@ std::vector<Saga> ReadSagas(const std::filesystem::path& file) {
     try {
       sagas.push_back(reader.Read(text, line));
     } catch (const InputError& error) {
-      if (++bad <= kMostComplaints) complaints << "\n  line " << line << ' ' << error.what();
+      if (++bad <= kMostComplaints)
+        complaints << "\n  line " << line << ' ' << Printable(error.what());
     }
   }
   if (!in.eof()) throw InputError(file.string() + " cannot be read");

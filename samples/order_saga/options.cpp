@@ -27,7 +27,7 @@ Options ParseOptions(int argc, char** argv) {
       ->check(CLI::ExistingFile);
   app.add_option("--store", options.store,
                  "URL of the store, such as sqlite:orders.db (default: a SQLite file in the "
-                 "temporary folder)");
+                 "temporary folder, removed afterwards)");
   app.add_option("--workers", options.workers, "Worker processes")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();

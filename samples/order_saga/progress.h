@@ -9,18 +9,23 @@ namespace order_saga {
 /// line every second.
 class Progress {
  public:
+  /// For so many sagas.
   explicit Progress(std::size_t total);
 
-  void Show(std::size_t done, int take_overs) { Show(done, take_overs, false); }
+  void Show(std::size_t done, std::size_t steps, int take_overs) {
+    Show(done, steps, take_overs, false);
+  }
   /// The last word.
-  void Finish(std::size_t done, int take_overs) { Show(done, take_overs, true); }
+  void Finish(std::size_t done, std::size_t steps, int take_overs) {
+    Show(done, steps, take_overs, true);
+  }
   /// Seconds since it was made.
   [[nodiscard]] double Elapsed() const;
 
  private:
   using SteadyClock = std::chrono::steady_clock;
 
-  void Show(std::size_t done, int take_overs, bool last);
+  void Show(std::size_t done, std::size_t steps, int take_overs, bool last);
 
   const std::size_t total_;
   const bool terminal_;

@@ -4,12 +4,13 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <exception>
+#include <filesystem>
 #include <future>
-#include <iostream>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -28,14 +29,30 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostProblems = 20;
 
-/// A folder of this run's own.
-fs::path MakeFolder() {
-  std::string name = (fs::temp_directory_path() / "order_saga-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) {
-    throw std::system_error(errno, std::generic_category(), name);
+/// A folder of this run's own, removed when this goes, unless somebody may want to look into it.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "order_saga-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      throw std::system_error(errno, std::generic_category(), name);
+    }
+    path_ = name;
   }
-  return name;
-}
+  ~Folder() {
+    std::error_code ignored;
+    if (!keep_) fs::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  [[nodiscard]] const fs::path& path() const { return path_; }
+  void Keep(bool keep) { keep_ = keep; }
+
+ private:
+  fs::path path_;
+  bool keep_ = false;
+};
 
 /// The URL of a SQLite file; some characters mean something in a URL.
 std::string SqliteUrlOf(const fs::path& file) {
@@ -124,31 +141,33 @@ void PrintVerdict(const std::vector<std::string>& problems) {
 
 int Run(const Options& options) {
   const std::vector<Saga> input = ReadSagas(options.input);
+  Folder folder;
   Place place;
-  place.folder = MakeFolder();
-  place.store = options.store.empty() ? SqliteUrlOf(place.folder / "orders.db") : options.store;
+  place.folder = folder.path();
   place.collection = FreshCollectionName();
+  // A file for this run alone need not survive a power cut, only the death of processes.
+  place.store = options.store.empty() ? SqliteUrlOf(folder.path() / "orders.db") + "?sync=normal"
+                                      : options.store;
 
-  std::vector<std::string> problems;
-  {
-    const doclock::LockManager manager{doclock::OpenStore(place.store),
-                                       {.owner = "order_saga supervisor"}};
-    const SagaRepository sagas{
-        manager, place.collection, {.ttl = std::chrono::milliseconds(options.ttl_ms)}};
-    StoreSagas(sagas, input);
-    const Outcome outcome = Supervise(options, place, sagas, input.size());
-    PrintFigures(outcome, input.size());
-    problems = Audit(input, sagas, place, options.workers);
-    problems.insert(problems.end(), outcome.fails.begin(), outcome.fails.end());
-    PrintVerdict(problems);
-    const bool erase = problems.empty() && !options.keep && !options.store.empty();
-    if (erase) EraseSagas(sagas, input);
-  }
+  const doclock::LockManager manager{doclock::OpenStore(place.store),
+                                     {.owner = "order_saga supervisor"}};
+  const SagaRepository sagas{
+      manager, place.collection, {.ttl = std::chrono::milliseconds(options.ttl_ms)}};
+  StoreSagas(sagas, input);
+
+  folder.Keep(true);  // whatever goes wrong from here on, the journals help to find out
+  const Outcome outcome = Supervise(options, place, sagas, input.size());
+  PrintFigures(outcome, input.size());
+  std::vector<std::string> problems = Audit(input, sagas, place, options.workers);
+  problems.insert(problems.end(), outcome.fails.begin(), outcome.fails.end());
+  PrintVerdict(problems);
+
   if (problems.empty() && !options.keep) {
-    fs::remove_all(place.folder);
+    EraseSagas(sagas, input);
+    folder.Keep(false);
   } else {
-    std::printf("kept: the collection %s, and the journals in %s\n", place.collection.c_str(),
-                place.folder.c_str());
+    std::printf("kept: the collection %s, and the folder %s\n", place.collection.c_str(),
+                folder.path().c_str());
   }
   return problems.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
 }

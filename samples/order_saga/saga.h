@@ -30,7 +30,7 @@ struct Saga {
   nlohmann::json payload;  ///< The input's object. Workers pass it on, whatever it holds.
   std::vector<HistoryEntry> history;
   bool done = false;
-  std::int64_t due = 0;  ///< When the next step may be done, ms since 1970.
+  std::int64_t due = 0;  ///< From when on it is to be worked on, ms since 1970.
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Saga, id, payload, history, done, due)
 

@@ -44,11 +44,11 @@ class Supervisor {
     while (!Finished()) {
       AskForVictim();
       Listen();
-      progress_.Show(done_, outcome_.take_overs);
+      progress_.Show(done_, outcome_.steps, outcome_.take_overs);
     }
     outcome_.seconds = progress_.Elapsed();
     StopWorkers();
-    progress_.Finish(done_, outcome_.take_overs);
+    progress_.Finish(done_, outcome_.steps, outcome_.take_overs);
     if (outcome_.killed < options_.kill) {
       outcome_.fails.push_back("only " + std::to_string(outcome_.killed) + " of " +
                                std::to_string(options_.kill) +
@@ -124,6 +124,7 @@ class Supervisor {
     asked_ = false;
     worker.Kill();
     ++outcome_.killed;
+    CountTakeOver(worker, report);
     orphans_.insert_or_assign(report.saga, Orphan{worker.number(), SteadyClock::now()});
     TellAll(kGo);
   }
@@ -133,6 +134,10 @@ class Supervisor {
     ++outcome_.steps;
     if (report.step == kSteps.back()) ++done_;
     outcome_.longest_wait = std::max(outcome_.longest_wait, report.waited);
+    CountTakeOver(worker, report);
+  }
+
+  void CountTakeOver(const WorkerProcess& worker, const Report& report) {
     const auto orphan = orphans_.find(report.saga);
     if (orphan == orphans_.end()) return;
     if (orphan->second.worker != worker.number()) {
@@ -143,10 +148,13 @@ class Supervisor {
     orphans_.erase(orphan);
   }
 
-  /// A worker closes its pipe only by ending.
+  /// A worker closes its pipe only by ending. You may kill some by hand: that is what it is about.
   void Bury(WorkerProcess& worker) {
+    const bool expected = worker.killed();
     if (const auto trouble = worker.Wait()) {
       outcome_.fails.push_back("worker " + std::to_string(worker.number()) + " " + *trouble);
+    } else if (worker.killed() && !expected) {
+      ++outcome_.killed;
     }
   }
 

@@ -26,10 +26,10 @@ struct Place {
 struct Outcome {
   double seconds = 0;
   std::size_t steps = 0;           ///< Steps that workers reported as done.
-  int killed = 0;                  ///< Workers killed while they held a lock.
+  int killed = 0;                  ///< Workers that were killed.
   int lost = 0;                    ///< Steps given up by workers that lost their lock.
   int take_overs = 0;              ///< Sagas that another worker went on with.
-  double slowest_take_over = 0;    ///< From the kill to the acknowledged step, in seconds.
+  double slowest_take_over = 0;    ///< From the kill to the next step, in seconds.
   double longest_wait = 0;         ///< Longest time a worker needed to get a lock, in seconds.
   std::vector<std::string> fails;  ///< What should not have happened.
 };

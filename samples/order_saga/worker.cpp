@@ -107,7 +107,6 @@ class Worker {
 
     saga->history.push_back({report.step, number_, saga.fence()});
     saga->done = saga->history.size() == kSteps.size();
-    saga->due = NowMs();
     report.event = Release(saga) ? Event::kStep : Event::kLost;
     if (report.event == Event::kStep) {
       // Only now: what stands in the journal must never be missing from the store.

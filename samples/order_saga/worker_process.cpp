@@ -105,7 +105,7 @@ void WorkerProcess::Tell(char letter) {
 
 void WorkerProcess::Kill() {
   killed_ = true;
-  if (pid_ > 0) ::kill(pid_, SIGKILL);
+  if (pid_ > 0) ::kill(pid_, SIGKILL);  // not waited for yet, so the id is still its own
 }
 
 std::vector<Report> WorkerProcess::Read() {
@@ -128,7 +128,8 @@ std::optional<std::string> WorkerProcess::Wait() {
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
-  if (WIFSIGNALED(status) && !(killed_ && WTERMSIG(status) == SIGKILL)) {
+  killed_ = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  if (WIFSIGNALED(status) && !killed_) {
     return std::string("was ended by a signal: ") + ::strsignal(WTERMSIG(status));
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {

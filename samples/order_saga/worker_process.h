@@ -37,6 +37,8 @@ class WorkerProcess {
   WorkerProcess& operator=(WorkerProcess&&) = delete;
 
   [[nodiscard]] int number() const { return number_; }
+  /// Was it ended by kill -9?
+  [[nodiscard]] bool killed() const { return killed_; }
   /// Where reports arrive; -1 once there can be no more.
   [[nodiscard]] int reports() const { return reports_.number(); }
 
@@ -48,7 +50,8 @@ class WorkerProcess {
   void Kill();
   /// Reads what has arrived, waiting if nothing has.
   std::vector<Report> Read();
-  /// Waits for the end of the process: nothing if it went well, else what happened.
+  /// Waits for the end of the process: nothing if it ended by itself or was killed, else what
+  /// happened.
   std::optional<std::string> Wait();
 
  private:

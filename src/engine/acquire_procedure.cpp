@@ -22,20 +22,23 @@ AcquireProcedure::AcquireProcedure(Engine& engine, const AcquireSpec& spec, Time
 
 Procedure::Step AcquireProcedure::Next() {
   switch (state_) {
-    case State::kStart: return Start();
-    case State::kAcquire: return AfterAcquire();
-    case State::kConfirm: return AfterConfirm();
-    case State::kRead: return AfterRead();
-    case State::kFinished: break;
+    case State::kStart:
+      return Start();
+    case State::kAcquire:
+      return AfterAcquire();
+    case State::kConfirm:
+      return AfterConfirm();
+    case State::kRead:
+      return AfterRead();
+    case State::kFinished:
+      break;
   }
   return {};
 }
 
 Procedure::Step AcquireProcedure::Start() {
-  acquire_.grant = {.lock_id = NewUuid(),
-                    .ttl = spec_.ttl,
-                    .owner = spec_.owner,
-                    .min_hold = spec_.min_hold};
+  acquire_.grant = {
+      .lock_id = NewUuid(), .ttl = spec_.ttl, .owner = spec_.owner, .min_hold = spec_.min_hold};
   acquire_.insert = ghosts_ == 0 ? spec_.insert : Body();
   sent_ = engine_.Now();
   state_ = State::kAcquire;

@@ -6,8 +6,9 @@
 namespace doclock::detail {
 
 /// One attempt to take a lock, doubt settled: a lost reply is neither success nor failure. A grant
-/// in doubt is confirmed by renewing it under its own id (a write: only that is a fact); what cannot be
-/// confirmed is released in the background, and tried again under a fresh id, never upserting.
+/// in doubt is confirmed by renewing it under its own id (a write: only that is a fact); what
+/// cannot be confirmed is released in the background, and tried again under a fresh id, never
+/// upserting.
 class AcquireProcedure final : public Procedure {
  public:
   /// Doubt is pursued until `give_up`. `spec` must outlive the procedure.

@@ -138,7 +138,8 @@ AcquireResult Acquire(const EnginePtr& engine, AcquireSpec spec, std::stop_token
 AcquireHandle AcquireAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDone done) {
   const auto waiter = std::make_shared<PendingAcquire>(engine, std::move(spec), Target::kDocument,
                                                        std::move(done), engine->Now());
-  if (auto closed = NotNow(*engine, waiter->spec, {})) return RefuseLater(waiter, std::move(closed));
+  if (auto closed = NotNow(*engine, waiter->spec, {}))
+    return RefuseLater(waiter, std::move(closed));
   if (engine->waits().MustQueue(waiter->spec, waiter->hash)) {
     engine->runtime().Post([engine, waiter] {
       if (!waiter->settled()) engine->waits().Enqueue(waiter, nullptr);
@@ -163,7 +164,8 @@ AcquireResult AcquireNext(const EnginePtr& engine, AcquireSpec spec, std::stop_t
 AcquireHandle AcquireNextAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDone done) {
   const auto search = std::make_shared<PendingAcquire>(engine, std::move(spec), Target::kAnyMatch,
                                                        std::move(done), engine->Now());
-  if (auto closed = NotNow(*engine, search->spec, {})) return RefuseLater(search, std::move(closed));
+  if (auto closed = NotNow(*engine, search->spec, {}))
+    return RefuseLater(search, std::move(closed));
   engine->BeginBackground();
   engine->runtime().Work([engine, search] {
     engine->searches().Ask(search);

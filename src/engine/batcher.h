@@ -27,8 +27,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// Executes one operation and returns when it has its result.
   void Execute(StoreOp& op);
 
-  /// Executes one operation later; `done` runs on a worker once it has its result. `op` must live until
-  /// then.
+  /// Executes one operation later; `done` runs on a worker once it has its result. `op` must live
+  /// until then.
   void Submit(StoreOp& op, std::function<void()> done);
 
   /// Executes a ready-made batch of operations on different documents (renewals) in one call.

@@ -51,8 +51,8 @@ class ReadProcedure final : public Procedure {
   ReadOp op_;
 };
 
-/// A release by what an entity carries. Its lease's deadline is unknown here, so doubt can only be settled by the mark
-/// the release leaves.
+/// A release by what an entity carries. Its lease's deadline is unknown here, so doubt can only be
+/// settled by the mark the release leaves.
 class ValueReleaseProcedure final : public Procedure {
  public:
   ValueReleaseProcedure(Engine& engine, ValueRelease release)

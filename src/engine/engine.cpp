@@ -34,7 +34,8 @@ EnginePtr Engine::Make(std::shared_ptr<Store> store, ManagerOptions options) {
   engine->waits_ = std::make_shared<WaitTable>(*engine);
   engine->searches_ = std::make_shared<NextSearches>(*engine);
   engine->hints_ = std::make_shared<Hints>(
-      *engine, [weak = std::weak_ptr(engine)](Collection& collection, std::optional<std::size_t> hash) {
+      *engine,
+      [weak = std::weak_ptr(engine)](Collection& collection, std::optional<std::size_t> hash) {
         const auto self = weak.lock();
         if (!self) return;
         self->waits().OnHint(collection, hash);

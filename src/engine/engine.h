@@ -44,8 +44,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] const OwnerPtr& owner() const noexcept { return owner_; }
 
   [[nodiscard]] TimePoint Now() const noexcept { return runtime_->Now(); }
-  /// The moment a holder must stop whose grant or renewal was sent at `sent`: a tenth of a percent for the drift
-  /// of its clock and the store's margin before the lease can be somebody else's.
+  /// The moment a holder must stop whose grant or renewal was sent at `sent`: a tenth of a percent
+  /// for the drift of its clock and the store's margin before the lease can be somebody else's.
   [[nodiscard]] TimePoint DeadlineOf(TimePoint sent, std::chrono::milliseconds ttl) const noexcept;
 
   [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
@@ -54,7 +54,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   /// The lease is over, or its lock is somebody else's: final.
   void Lose(Lease& lease);
-  /// Makes the lease of a granted lock, and looks after it. Null when it is over already: then it is given back.
+  /// Makes the lease of a granted lock, and looks after it. Null when it is over already: then it
+  /// is given back.
   LeasePtr Grant(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
                  std::int64_t version, Body body, TimePoint sent);
 

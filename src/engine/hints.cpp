@@ -14,8 +14,7 @@ constexpr std::chrono::seconds kLinger{1};
 
 }  // namespace
 
-Hints::Hints(Engine& engine, Listener listener)
-    : engine_(engine), listener_(std::move(listener)) {}
+Hints::Hints(Engine& engine, Listener listener) : engine_(engine), listener_(std::move(listener)) {}
 
 Hints::~Hints() = default;
 
@@ -47,15 +46,16 @@ void Hints::Leave(Collection& collection) {
   const std::scoped_lock lock(entry->mutex);
   if (--entry->waiters > 0 || entry->linger) return;
   entry->linger = true;
-  engine_.runtime().Schedule(engine_.Now() + kLinger, [weak = weak_from_this(), entry,
-                                                       engine = engine_.weak_from_this()] {
-    const auto alive = engine.lock();
-    if (!alive) return;
-    // Ending a subscription may wait for a hint under way: not on the engine's thread.
-    alive->runtime().Work([weak, entry] {
-      if (const auto self = weak.lock()) self->EndIfIdle(entry);
-    });
-  });
+  engine_.runtime().Schedule(engine_.Now() + kLinger,
+                             [weak = weak_from_this(), entry, engine = engine_.weak_from_this()] {
+                               const auto alive = engine.lock();
+                               if (!alive) return;
+                               // Ending a subscription may wait for a hint under way: not on the
+                               // engine's thread.
+                               alive->runtime().Work([weak, entry] {
+                                 if (const auto self = weak.lock()) self->EndIfIdle(entry);
+                               });
+                             });
 }
 
 void Hints::EndIfIdle(const std::shared_ptr<Entry>& entry) {

@@ -55,10 +55,12 @@ void Keeper::Arm(TimePoint when) {
   if (when >= armed_) return;
   armed_ = when;
   engine_.runtime().Cancel(timer_);
-  timer_ = engine_.runtime().Schedule(when, [weak = weak_from_this(), engine = engine_.weak_from_this()] {
-    const auto alive = engine.lock();
-    if (const auto self = weak.lock(); self && alive) self->OnTimer();
-  });
+  timer_ = engine_.runtime().Schedule(when,
+                                      [weak = weak_from_this(), engine = engine_.weak_from_this()] {
+                                        const auto alive = engine.lock();
+                                        if (const auto self = weak.lock(); self && alive)
+                                          self->OnTimer();
+                                      });
 }
 
 void Keeper::Remove(Lease& lease) noexcept {
@@ -118,10 +120,10 @@ void Keeper::Renew(std::vector<LeasePtr> due) {
   ops.reserve(round->items.size());
   for (auto& item : round->items) ops.push_back(&item.op);
   round->sent = engine_.Now();
-  engine_.batcher().SubmitBatch(std::move(ops), [self = shared_from_this(), round,
-                                                 engine = engine_.shared_from_this()] {
-    self->OnRenewed(*round);
-  });
+  engine_.batcher().SubmitBatch(
+      std::move(ops), [self = shared_from_this(), round, engine = engine_.shared_from_this()] {
+        self->OnRenewed(*round);
+      });
 }
 
 void Keeper::OnRenewed(Round& round) {
@@ -149,7 +151,8 @@ void Keeper::OnRenewed(Round& round) {
 void Keeper::RetryLater(Lease& lease) {
   const TimePoint now = engine_.Now();
   engine_.events().RenewalFailing(lease, lease.deadline() - now);
-  const auto pause = std::max<std::chrono::nanoseconds>(lease.ttl() / 12, std::chrono::milliseconds(5));
+  const auto pause =
+      std::max<std::chrono::nanoseconds>(lease.ttl() / 12, std::chrono::milliseconds(5));
   const TimePoint due = std::min(now + pause, lease.deadline());
   const std::scoped_lock lock(mutex_);
   if (Unqueue(lease)) Queue(lease, due, due < lease.deadline());

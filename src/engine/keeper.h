@@ -31,7 +31,7 @@ class Keeper : public std::enable_shared_from_this<Keeper> {
  private:
   struct Round;
   using Due = boost::intrusive::multiset<Lease, boost::intrusive::compare<DueOrder>,
-                                           boost::intrusive::constant_time_size<false>>;
+                                         boost::intrusive::constant_time_size<false>>;
 
   // These need the lock.
   void Queue(Lease& lease, TimePoint due, bool for_renewal);

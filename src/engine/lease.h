@@ -81,7 +81,8 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   friend void intrusive_ptr_release(Lease*) noexcept;
 
   std::atomic<std::int64_t> deadline_;
-  std::stop_source lost_source_{std::nostopstate};  ///< Made when somebody asks. Guarded by a mutex of a pool.
+  std::stop_source lost_source_{
+      std::nostopstate};  ///< Made when somebody asks. Guarded by a mutex of a pool.
   const std::uint32_t ttl_ms_;
   const std::uint32_t min_hold_ms_;
   const std::uint32_t fork_generation_;
@@ -92,7 +93,8 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   std::atomic<bool> renewed_ = false;
 
  public:
-  bool due_for_renewal = false;  ///< What `due` is for: a renewal, or else the deadline. Guarded like it.
+  bool due_for_renewal =
+      false;  ///< What `due` is for: a renewal, or else the deadline. Guarded like it.
 };
 
 /// Orders leases by when the keeper looks at them next.

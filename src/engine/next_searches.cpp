@@ -36,7 +36,8 @@ void NextSearches::Ask(const PendingPtr& search) {
   const AcquireSpec& spec = search->spec;
   Key key;
   AcquireOp op(*spec.collection, key);
-  op.grant = {.lock_id = NewUuid(), .ttl = spec.ttl, .owner = spec.owner, .min_hold = spec.min_hold};
+  op.grant = {
+      .lock_id = NewUuid(), .ttl = spec.ttl, .owner = spec.owner, .min_hold = spec.min_hold};
   const TimePoint sent = engine_.Now();
   AskStore(engine_, spec, op, key);
   AcquireResult result;
@@ -53,8 +54,9 @@ void NextSearches::Ask(const PendingPtr& search) {
       }
       return List(search);
     case OpStatus::kInDoubt:
-      result.failure = MakeFailure(Errc::kInDoubt, "whether a document of '" + spec.collection->name() +
-                                                       "' was locked is unknown");
+      result.failure =
+          MakeFailure(Errc::kInDoubt, "whether a document of '" + spec.collection->name() +
+                                          "' was locked is unknown");
       ReleaseInBackground(engine_, *spec.collection, key, op.grant.lock_id, sent + spec.ttl);
       break;
     default:
@@ -65,24 +67,22 @@ void NextSearches::Ask(const PendingPtr& search) {
 }
 
 void NextSearches::AskOnWorker(const PendingPtr& search) {
-  engine_.runtime().Work([self = shared_from_this(), search, engine = search->engine] {
-    self->Ask(search);
-  });
+  engine_.runtime().Work(
+      [self = shared_from_this(), search, engine = search->engine] { self->Ask(search); });
 }
 
 void NextSearches::List(const PendingPtr& search) {
   const TimePoint now = engine_.Now();
   if (now >= search->deadline) return End(*search, Errc::kTimedOut);
-  const TimePoint poll =
-      std::min(now + Jitter(engine_.options().poll_min, engine_.options().poll_max),
-               search->deadline);
+  const TimePoint poll = std::min(
+      now + Jitter(engine_.options().poll_min, engine_.options().poll_max), search->deadline);
   engine_.hints().Enter(*search->spec.collection);
   {
     const std::scoped_lock lock(mutex_);
     sleeping_.push_back(search);
     search->place = PendingAcquire::Place::kQueued;
-    search->timer = engine_.runtime().Schedule(
-        poll, [weak = std::weak_ptr(search), table = weak_from_this()] {
+    search->timer =
+        engine_.runtime().Schedule(poll, [weak = std::weak_ptr(search), table = weak_from_this()] {
           const auto due = weak.lock();
           const auto self = table.lock();
           if (due && self && self->Unlist(*due)) self->AskOnWorker(due);
@@ -113,9 +113,9 @@ void NextSearches::OnHint(Collection& collection) {
   PendingPtr first;
   {
     const std::scoped_lock lock(mutex_);
-    const auto found =
-        std::find_if(sleeping_.begin(), sleeping_.end(),
-                     [&](const PendingPtr& p) { return p->spec.collection == &collection; });
+    const auto found = std::find_if(sleeping_.begin(), sleeping_.end(), [&](const PendingPtr& p) {
+      return p->spec.collection == &collection;
+    });
     if (found == sleeping_.end()) return;
     first = *found;
   }

@@ -7,9 +7,8 @@ namespace {
 
 TimePoint DeadlineAfter(TimePoint now, Duration wait) {
   const auto left = TimePoint::max() - now;
-  return wait.ms() >= std::chrono::duration_cast<std::chrono::milliseconds>(left)
-             ? TimePoint::max()
-             : now + wait.ms();
+  return wait.ms() >= std::chrono::duration_cast<std::chrono::milliseconds>(left) ? TimePoint::max()
+                                                                                  : now + wait.ms();
 }
 
 }  // namespace
@@ -28,11 +27,10 @@ bool PendingAcquire::Settle(AcquireResult result, bool handed_over) {
   if (settled_.exchange(true, std::memory_order_acq_rel)) return false;
   if (result.grant.lease) {
     engine->events().Granted(*result.grant.lease, engine->Now() - started, handed_over);
-  } else if (result.failure && (result.failure->code == Errc::kBusy ||
-                                result.failure->code == Errc::kTimedOut ||
-                                result.failure->code == Errc::kCancelled)) {
-    engine->events().Busy(*spec.collection, spec.key, result.failure->code,
-                          result.failure->holder);
+  } else if (result.failure &&
+             (result.failure->code == Errc::kBusy || result.failure->code == Errc::kTimedOut ||
+              result.failure->code == Errc::kCancelled)) {
+    engine->events().Busy(*spec.collection, spec.key, result.failure->code, result.failure->holder);
   }
   const AcquireDone done = std::move(done_);
   done(std::move(result));

@@ -16,8 +16,8 @@ class Procedure {
  public:
   /// What to do next.
   struct Step {
-    StoreOp* op = nullptr;               ///< Execute this; null: finished.
-    std::chrono::nanoseconds pause{};    ///< Wait so long first.
+    StoreOp* op = nullptr;             ///< Execute this; null: finished.
+    std::chrono::nanoseconds pause{};  ///< Wait so long first.
   };
 
   Procedure() = default;

@@ -21,10 +21,8 @@ FailurePtr Unusable(const Lease& lease) {
 }
 
 void FailLater(Engine& engine, FailurePtr failure, WriteDone done) {
-  engine.runtime().Notify(
-      [done = std::move(done), shared = std::make_shared<FailurePtr>(std::move(failure))] {
-        done(std::move(*shared));
-      });
+  engine.runtime().Notify([done = std::move(done), shared = std::make_shared<FailurePtr>(std::move(
+                                                       failure))] { done(std::move(*shared)); });
 }
 
 void BeginWriteOrThrow(Lease& lease) {
@@ -65,8 +63,8 @@ class HolderWrite {
     if (kind == WriteKind::kCheckpoint) return failure;
     LeasePtr next;
     if (procedure.handed_over()) {
-      next = engine_.Grant(release_.next()->spec, lease->key, procedure.next(),
-                           procedure.version(), procedure.body(), procedure.sent());
+      next = engine_.Grant(release_.next()->spec, lease->key, procedure.next(), procedure.version(),
+                           procedure.body(), procedure.sent());
     }
     if (!failure) Tell();
     engine_.waits().EndRelease(release_, std::move(next), lease->phase() != Phase::kHeld);
@@ -131,8 +129,8 @@ void Abandon(LeasePtr lease) noexcept {
                  // The store is away: go on trying until the lease ends, with nobody waiting on it.
                  lease->set_phase(Phase::kReleased);
                  lease->engine->keeper().Remove(*lease);
-                 ReleaseInBackground(*lease->engine, *lease->collection, lease->key,
-                                     lease->lock_id, lease->deadline());
+                 ReleaseInBackground(*lease->engine, *lease->collection, lease->key, lease->lock_id,
+                                     lease->deadline());
                });
   } catch (...) {
     // Out of memory: the lock is free when its lease has ended.
@@ -170,8 +168,8 @@ class DetachProcedure final : public Procedure {
     lease_->set_phase(Phase::kHeld);
     if (op_.status == OpStatus::kLost || op_.status == OpStatus::kMissing) {
       lease_->engine->Lose(*lease_);
-      return MakeFailure(Errc::kLost, "the lock of " + Describe(*lease_->collection, lease_->key) +
-                                          " was lost");
+      return MakeFailure(Errc::kLost,
+                         "the lock of " + Describe(*lease_->collection, lease_->key) + " was lost");
     }
     return FailureOf(op_);
   }

@@ -20,10 +20,14 @@ SaveProcedure::SaveProcedure(Engine& engine, SaveSpec spec)
 
 Procedure::Step SaveProcedure::Next() {
   switch (state_) {
-    case State::kStart: return Send({});
-    case State::kSave: return AfterSave();
-    case State::kLook: return AfterLook();
-    case State::kFinished: break;
+    case State::kStart:
+      return Send({});
+    case State::kSave:
+      return AfterSave();
+    case State::kLook:
+      return AfterLook();
+    case State::kFinished:
+      break;
   }
   return {};
 }
@@ -82,8 +86,8 @@ Procedure::Step SaveProcedure::Finish(FailurePtr failure) {
 
 Procedure::Step SaveProcedure::Unknown() {
   engine_.events().InDoubt(*spec_.collection, spec_.key);
-  return Finish(MakeFailure(
-      Errc::kInDoubt, "whether " + Describe(*spec_.collection, spec_.key) + " was written is unknown"));
+  return Finish(MakeFailure(Errc::kInDoubt, "whether " + Describe(*spec_.collection, spec_.key) +
+                                                " was written is unknown"));
 }
 
 }  // namespace doclock::detail

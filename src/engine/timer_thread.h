@@ -27,7 +27,8 @@ class TimerThread {
  private:
   struct State;
   std::shared_ptr<State> state_;
-  std::unique_ptr<std::thread> thread_;  ///< On the heap for the sake of forked children; see TaskThreads.
+  std::unique_ptr<std::thread>
+      thread_;  ///< On the heap for the sake of forked children; see TaskThreads.
   const std::uint32_t fork_generation_;
 };
 

@@ -17,9 +17,14 @@ FailurePtr BusyFailure(const PendingAcquire& waiter, Errc code, const Failure* l
   const std::string what = Describe(*waiter.spec.collection, waiter.spec.key);
   auto failure = MakeFailure(code, {});
   switch (code) {
-    case Errc::kTimedOut: failure->message = what + " was still locked after the time to wait"; break;
-    case Errc::kCancelled: failure->message = "the wait for " + what + " was stopped"; break;
-    default: failure->message = what + " is locked";
+    case Errc::kTimedOut:
+      failure->message = what + " was still locked after the time to wait";
+      break;
+    case Errc::kCancelled:
+      failure->message = "the wait for " + what + " was stopped";
+      break;
+    default:
+      failure->message = what + " is locked";
   }
   if (last) {
     failure->holder = last->holder;
@@ -41,15 +46,15 @@ struct WaitTable::KeyWaits {
   Key key;
   std::size_t hash;
   std::list<PendingPtr> queue;
-  int releasing = 0;     ///< Marked releases under way.
-  bool asking = false;   ///< An attempt or a hand-over for a claimed waiter is under way.
-  bool again = false;    ///< Something happened meanwhile: ask again at once.
-  int handovers = 0;     ///< In a row.
+  int releasing = 0;       ///< Marked releases under way.
+  bool asking = false;     ///< An attempt or a hand-over for a claimed waiter is under way.
+  bool again = false;      ///< Something happened meanwhile: ask again at once.
+  int handovers = 0;       ///< In a row.
   TimePoint not_before{};  ///< Standing back until then.
   Runtime::TimerId timer = 0;
   TimePoint timer_when{};
-  FailurePtr last;       ///< Why the last attempt failed.
-  bool listed = true;    ///< Still in the shard's map.
+  FailurePtr last;     ///< Why the last attempt failed.
+  bool listed = true;  ///< Still in the shard's map.
 };
 
 struct WaitTable::Shard {
@@ -84,8 +89,8 @@ WaitTable::KeyWaitsPtr WaitTable::FindKey(Shard& shard, const Collection& collec
   return nullptr;
 }
 
-WaitTable::KeyWaitsPtr WaitTable::FindOrAddKey(Shard& shard, Collection& collection,
-                                               const Key& key, std::size_t hash) {
+WaitTable::KeyWaitsPtr WaitTable::FindOrAddKey(Shard& shard, Collection& collection, const Key& key,
+                                               std::size_t hash) {
   if (auto found = FindKey(shard, collection, key, hash)) return found;
   auto waits = std::make_shared<KeyWaits>();
   waits->collection = &collection;
@@ -197,8 +202,8 @@ void WaitTable::SleepUntil(const KeyWaitsPtr& waits, TimePoint when) {
   if (waits->timer != 0 && waits->timer_when <= when) return;
   engine_.runtime().Cancel(waits->timer);
   waits->timer_when = when;
-  waits->timer = engine_.runtime().Schedule(
-      when, [weak = std::weak_ptr(waits), table = weak_from_this()] {
+  waits->timer =
+      engine_.runtime().Schedule(when, [weak = std::weak_ptr(waits), table = weak_from_this()] {
         const auto due = weak.lock();
         const auto self = table.lock();
         if (!due || !self) return;
@@ -236,8 +241,7 @@ void WaitTable::Pump(const KeyWaitsPtr& waits) {
 void WaitTable::StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter) {
   const TimePoint give_up = engine_.Now() + engine_.options().call_budget.ms();
   const auto attempt = std::make_shared<Attempt>(engine_, waits, waiter, give_up);
-  RunAsync(engine_.shared_from_this(),
-           std::shared_ptr<Procedure>(attempt, &attempt->procedure),
+  RunAsync(engine_.shared_from_this(), std::shared_ptr<Procedure>(attempt, &attempt->procedure),
            [self = shared_from_this(), attempt] { self->AfterAttempt(*attempt); });
 }
 

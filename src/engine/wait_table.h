@@ -17,12 +17,13 @@
 
 namespace doclock::detail {
 
-/// Who waits for which document in this process: a FIFO per key. One waiter per key asks the store, the
-/// others stand behind it. Holds only keys that have waiters or a release under way, so that an uncontended lock
-/// touches nothing here but one counter. Thread-safe.
+/// Who waits for which document in this process: a FIFO per key. One waiter per key asks the store,
+/// the others stand behind it. Holds only keys that have waiters or a release under way, so that an
+/// uncontended lock touches nothing here but one counter. Thread-safe.
 ///
-/// A waiter subscribes to hints, tries again (the lock may have been freed in between), then sleeps until the first
-/// of: a hint, a local release, the end of the holder's lease, a jittered poll, its deadline, its cancellation.
+/// A waiter subscribes to hints, tries again (the lock may have been freed in between), then sleeps
+/// until the first of: a hint, a local release, the end of the holder's lease, a jittered poll, its
+/// deadline, its cancellation.
 class WaitTable : public std::enable_shared_from_this<WaitTable> {
  public:
   /// A local release under way, and the waiter it hands the lock to.
@@ -31,9 +32,11 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   explicit WaitTable(Engine& engine);
   ~WaitTable();
 
-  /// May a caller go to the store directly? No if others wait for that key, or a release of it is under way here.
+  /// May a caller go to the store directly? No if others wait for that key, or a release of it is
+  /// under way here.
   [[nodiscard]] bool MustQueue(const AcquireSpec& spec, std::size_t hash);
-  /// Puts a waiter at the end of its queue and starts asking. `why`: the failure of an attempt already made, if any.
+  /// Puts a waiter at the end of its queue and starts asking. `why`: the failure of an attempt
+  /// already made, if any.
   void Enqueue(const PendingPtr& waiter, FailurePtr why);
   /// Ends a wait with `code` (kTimedOut, kCancelled, kClosed).
   void End(PendingAcquire& waiter, Errc code);
@@ -41,7 +44,8 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// Before a release: claims the next waiter of the key if there is one to hand over to (see
   /// Release::next). With `mark`, local callers of the key stand behind the release from now on.
   Release BeginRelease(const Lease& lease, bool mark, bool may_hand_over);
-  /// After it: `lease` is the claimed waiter's (null: not handed over), `released` says whether the lock is free now.
+  /// After it: `lease` is the claimed waiter's (null: not handed over), `released` says whether the
+  /// lock is free now.
   void EndRelease(Release& release, LeasePtr lease, bool released);
 
   /// A hint from the store.

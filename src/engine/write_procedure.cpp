@@ -27,10 +27,14 @@ void WriteProcedure::HandOver(const GrantRequest& next) {
 
 Procedure::Step WriteProcedure::Next() {
   switch (state_) {
-    case State::kStart: return Send({});
-    case State::kWrite: return AfterWrite();
-    case State::kLook: return AfterLook();
-    case State::kFinished: break;
+    case State::kStart:
+      return Send({});
+    case State::kWrite:
+      return AfterWrite();
+    case State::kLook:
+      return AfterLook();
+    case State::kFinished:
+      break;
   }
   return {};
 }
@@ -123,8 +127,7 @@ Procedure::Step WriteProcedure::Refused(FailurePtr failure) {
 
 Procedure::Step WriteProcedure::Lost() {
   state_ = State::kFinished;
-  failure_ = MakeFailure(Errc::kLost, "the lock of " + What() +
-                                          " was lost; nothing was written");
+  failure_ = MakeFailure(Errc::kLost, "the lock of " + What() + " was lost; nothing was written");
   lease_->set_phase(Phase::kHeld);
   engine_.Lose(*lease_);
   return {};

@@ -4,7 +4,6 @@ namespace doclock::sqlite {
 
 void Operations::Execute(AcquireOp& op) {
   if (op.grant.lock_id.is_nil()) return op.Fail(Errc::kRefused, "a lock id must not be nil");
-  if (TakeFree(op)) return;
   const SqliteCollection& collection = CollectionOf(op);
   std::optional<StoredDocument> document = FindWithBody(collection, *op.key);
   if (!document) {
@@ -16,33 +15,6 @@ void Operations::Execute(AcquireOp& op) {
   const Verdict verdict = Judged(collection, document->lock);
   if (!verdict.free()) return Busy(op, document->lock, verdict);
   Grant(op, *document);
-}
-
-/// A document that exists and that nobody held: one statement.
-bool Operations::TakeFree(AcquireOp& op) {
-  const GrantRequest& grant = op.grant;
-  const auto now = now_.time_since_epoch();
-  const std::int64_t owner = around_.owners.NumberOf(connection_, grant.owner, UnixTime());
-  const Running take(connection_.Prepared(CollectionOf(op).tables(), Sql::kTakeFree));
-  take->Bind(1, *op.key);
-  take->Bind(2, grant.lock_id);
-  take->Bind(3, now.count());
-  take->Bind(4, std::int64_t{grant.ttl.count()});
-  take->Bind(5, SlotFor(grant.detached));
-  take->Bind(6, around_.judge.boot());
-  take->Bind(7, grant.min_hold.count() > 0 ? std::chrono::nanoseconds(now + grant.min_hold).count()
-                                           : std::int64_t{0});
-  take->Bind(8, owner);
-  take->Bind(9, UnixTime());
-  if (!take->Step()) return false;
-  op.version = take->Integer(0);
-  op.born = take->Id(1).value_or(Uuid{});
-  op.body = Body::FromText(std::string(take->Text(2)));
-  op.created = false;
-  op.took_over = false;
-  op.status = OpStatus::kDone;
-  take->Step();
-  return true;
 }
 
 void Operations::Grant(AcquireOp& op, StoredDocument& document) {

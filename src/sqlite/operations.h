@@ -87,7 +87,6 @@ class Operations : public Reader {
   void Put(const SqliteCollection& collection, const StoredLock& lock);
   /// Deletes the renewed lease, if there is one.
   void DropLease(const SqliteCollection& collection, StoredLock& lock);
-  bool TakeFree(AcquireOp& op);
   void Create(AcquireOp& op);
   bool RenewKnown(RenewOp& op);
   bool ReleaseKnown(WriteOp& op);

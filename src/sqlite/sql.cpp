@@ -6,11 +6,6 @@ namespace doclock::sqlite {
 namespace {
 
 constexpr const char* kFree = "lock_id = zeroblob(16)";
-/// Where somebody put something else, the slow path looks at it.
-constexpr const char* kGoodColumns =
-    "typeof(lock_version)='integer' AND lock_version BETWEEN 0 AND 4611686018427387904 AND "
-    "typeof(lock_closed)='integer' AND typeof(lock_born)='blob' AND length(lock_born)=16 AND "
-    "lock_born<>zeroblob(16) AND typeof(lock_released)='blob' AND length(lock_released)=16";
 constexpr const char* kSetLock =
     "lock_id=?2, lock_version=?3, lock_time=?4, lock_ttl=?5, lock_slot=?6, lock_boot=?7, "
     "lock_closed=?8, lock_owner=?9, lock_released=?10, lock_born=?11, lock_wall=?12";
@@ -19,17 +14,6 @@ std::string Find(const TableNames& tables, const std::string& more_columns,
                  const std::string& where) {
   return std::string("SELECT ") + kStoredColumns + more_columns + " FROM " + StoredTables(tables) +
          " WHERE " + where;
-}
-
-/// The one statement behind most grants. What is written leaves the row as wide as it was, so that
-/// only its first page changes.
-std::string TakeFree(const std::string& documents) {
-  return "UPDATE " + documents +
-         " SET lock_id=?2, lock_version=lock_version+1, lock_time=?3, lock_ttl=?4, lock_slot=?5, "
-         "lock_boot=?6, lock_closed=max(lock_closed, ?7), lock_owner=?8, lock_wall=?9 "
-         "WHERE key=?1 AND " +
-         kFree + " AND lock_closed<=?3 AND " + kGoodColumns +
-         " RETURNING lock_version, lock_born, body";
 }
 
 std::string Release(const std::string& documents, const std::string& set_body) {
@@ -65,8 +49,6 @@ std::string TextOf(Sql which, const TableNames& tables) {
     case Sql::kHeldIds:
       return "SELECT id FROM " + documents + " WHERE id > ?1 AND NOT " + kFree +
              " ORDER BY id LIMIT ?2";
-    case Sql::kTakeFree:
-      return TakeFree(documents);
     case Sql::kReleaseKnown:
       return Release(documents, "body=?4, ");
     case Sql::kUnlockKnown:

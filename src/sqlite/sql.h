@@ -14,7 +14,6 @@ enum class Sql : std::uint8_t {
   kFindWithBody,   ///< ?1 key -> kStoredColumns, body
   kFindById,       ///< ?1 id -> kStoredColumns
   kHeldIds,        ///< ?1 after id, ?2 limit -> ids of rows with a lock id
-  kTakeFree,       ///< see grants.cpp -> lock_version, lock_born, body
   kReleaseKnown,   ///< ?1 key, ?2 lock id, ?3 version, ?4 body
   kUnlockKnown,    ///< as above without the body
   kPutLock,        ///< ?1 id, ?2.. lock columns

@@ -109,11 +109,12 @@ TEST_F(RealClosingTest, WakesAThreadThatWaits) {
 
 TEST_F(RealClosingTest, WorksFromTheEnginesOwnThread) {
   std::promise<void> closed;
-  RunOnNotifier(manager->engine(), [&, copy = std::make_shared<std::optional<LockManager>>(manager)] {
-    manager.reset();
-    copy->reset();  // the last handle goes on the notifier
-    closed.set_value();
-  });
+  RunOnNotifier(manager->engine(),
+                [&, copy = std::make_shared<std::optional<LockManager>>(manager)] {
+                  manager.reset();
+                  copy->reset();  // the last handle goes on the notifier
+                  closed.set_value();
+                });
   closed.get_future().get();
 }
 
@@ -149,7 +150,8 @@ TEST_F(RealClosingTest, LocksUnlocksAndWaitsFromManyThreads) {
         ++count;
         inside.fetch_sub(1);
         if (i % 3 == 0) continue;  // dropped: given back in the background
-        ASSERT_FALSE(Write(got.grant.lease, WriteKind::kRelease, Body::FromJson({{"n", count.load()}})));
+        ASSERT_FALSE(
+            Write(got.grant.lease, WriteKind::kRelease, Body::FromJson({{"n", count.load()}})));
       }
     });
   }

@@ -257,7 +257,8 @@ TEST_F(DoubtTest, AReleaseInDoubtWhoseLockIsBrokenMeanwhileIsNotCalledDone) {
       broken = true;
       store->Intervene(*collection, "a", Intervention::kBreak);
     });
-    const auto failure = Write(held.lease, kind, kind == WriteKind::kErase ? Body() : Body::FromJson({{"n", 7}}));
+    const auto failure =
+        Write(held.lease, kind, kind == WriteKind::kErase ? Body() : Body::FromJson({{"n", 7}}));
     store->OnExecute({});
     ASSERT_TRUE(failure);
     EXPECT_EQ(failure->code, Errc::kInDoubt);

@@ -65,9 +65,9 @@ class EngineTest : public ::testing::Test {
   };
   std::shared_ptr<Waiting> LockLater(const Key& key, LockOptions options = {}) {
     auto waiting = std::make_shared<Waiting>();
-    waiting->handle =
-        AcquireAsync(engine(), Spec(key, options),
-                     [waiting](AcquireResult result) { waiting->result = std::move(result); });
+    waiting->handle = AcquireAsync(engine(), Spec(key, options), [waiting](AcquireResult result) {
+      waiting->result = std::move(result);
+    });
     clock->RunPending();
     return waiting;
   }

@@ -32,7 +32,11 @@ TEST_F(LeaseTest, IsNotRenewedWhenNotWanted) {
 
 TEST_F(LeaseTest, LostFiresBeforeAnyoneElseCanHoldTheLockWhenTheStoreIsAway) {
   Grant held = Lock("a", {.ttl = 10s});
-  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kRenew, .key = {}, .skip = 0, .times = INT_MAX});
+  store->Inject({.kind = Fault::Kind::kErrorBefore,
+                 .op = OpKind::kRenew,
+                 .key = {},
+                 .skip = 0,
+                 .times = INT_MAX});
   bool free_when_lost = true;
   const std::stop_callback on_lost(LeaseLost(held.lease), [&] {
     ReadOp look(*collection, LeaseKey(*held.lease));
@@ -65,7 +69,8 @@ TEST_F(LeaseTest, LostFiresWhileARenewalHangs) {
 
 TEST_F(LeaseTest, AFewFailedRenewalsDoNotLoseIt) {
   Grant held = Lock("a", {.ttl = 12s});
-  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kRenew, .key = {}, .skip = 0, .times = 4});
+  store->Inject(
+      {.kind = Fault::Kind::kErrorBefore, .op = OpKind::kRenew, .key = {}, .skip = 0, .times = 4});
   clock->Advance(1h);
   EXPECT_TRUE(LeaseHeld(*held.lease));
 }
@@ -172,7 +177,11 @@ TEST_F(LeaseTest, ADroppedGrantIsGivenBackWithItsBodyUntouched) {
 TEST_F(LeaseTest, ADroppedGrantIsGivenBackOnceTheStoreIsThereAgain) {
   {
     Grant held = Lock("a", {.ttl = 1h});
-    store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite, .key = {}, .skip = 0, .times = 5});
+    store->Inject({.kind = Fault::Kind::kErrorBefore,
+                   .op = OpKind::kWrite,
+                   .key = {},
+                   .skip = 0,
+                   .times = 5});
   }
   clock->Advance(1min);
   EXPECT_EQ(TryLock("a"), std::nullopt);

@@ -79,7 +79,8 @@ TEST_F(NextSearchTest, CancellingAnAsynchronousSearchLeavesNoLockBehind) {
 
 TEST_F(NextSearchTest, ClosingEndsTheWait) {
   std::optional<AcquireResult> result;
-  AcquireNextAsync(engine(), Next({.wait = kForever}), [&](AcquireResult r) { result = std::move(r); });
+  AcquireNextAsync(engine(), Next({.wait = kForever}),
+                   [&](AcquireResult r) { result = std::move(r); });
   clock->RunPending();
   manager.reset();
   clock->RunPending();

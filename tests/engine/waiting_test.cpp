@@ -138,7 +138,9 @@ TEST_F(WaitingTest, ATimedOutWaiterWhoseAttemptIsUnderWayLeavesNoLockBehind) {
 
 TEST_F(WaitingTest, CallersStandBehindADiscardUnderWay) {
   for (int i = 0; i < 50; ++i) {
-    { Grant dropped = Lock("a"); }  // queued, not yet done
+    {
+      Grant dropped = Lock("a");
+    }  // queued, not yet done
     EXPECT_EQ(TryLock("a"), std::nullopt) << "a fail-fast caller must not be told busy";
   }
 }
@@ -152,8 +154,10 @@ TEST_F(WaitingTest, OnlyOneOfThoseBehindADiscardGetsIt) {
   { Grant dropped = std::move(second); }
   auto one = std::make_shared<Waiting>();
   auto two = std::make_shared<Waiting>();
-  one->handle = AcquireAsync(engine(), Spec("a"), [one](AcquireResult r) { one->result = std::move(r); });
-  two->handle = AcquireAsync(engine(), Spec("a"), [two](AcquireResult r) { two->result = std::move(r); });
+  one->handle =
+      AcquireAsync(engine(), Spec("a"), [one](AcquireResult r) { one->result = std::move(r); });
+  two->handle =
+      AcquireAsync(engine(), Spec("a"), [two](AcquireResult r) { two->result = std::move(r); });
   clock->RunPending();
   EXPECT_TRUE(one->granted());
   EXPECT_EQ(two->code(), Errc::kBusy);
@@ -204,7 +208,8 @@ TEST_F(WaitingTest, OnlyOneWaiterOfAKeyAsksTheStore) {
   for (int i = 0; i < 100; ++i) queue.push_back(LockLater("a", {.wait = kForever}));
   store->Reset();
   clock->Advance(1min);
-  EXPECT_LE(store->Count(OpKind::kAcquire), 60'000 / 200 + 1) << "as many polls as one waiter makes";
+  EXPECT_LE(store->Count(OpKind::kAcquire), 60'000 / 200 + 1)
+      << "as many polls as one waiter makes";
 }
 
 TEST_F(WaitingTest, AMissingDocumentIsNotWaitedFor) {
@@ -214,7 +219,11 @@ TEST_F(WaitingTest, AMissingDocumentIsNotWaitedFor) {
 }
 
 TEST_F(WaitingTest, AStoreThatIsAwayIsWaitedForWhileThereIsTime) {
-  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kAcquire, .key = {}, .skip = 0, .times = 3});
+  store->Inject({.kind = Fault::Kind::kErrorBefore,
+                 .op = OpKind::kAcquire,
+                 .key = {},
+                 .skip = 0,
+                 .times = 3});
   EXPECT_EQ(TryLock("a", {.wait = 1min}), std::nullopt);
 }
 

@@ -1,4 +1,5 @@
-// What a user's program looks like to the linker: locks a document in the store that it is told of, and releases it.
+// What a user's program looks like to the linker: locks a document in the store that it is told of,
+// and releases it.
 
 #include <doclock/lock_manager.h>
 #include <doclock/locking_repository.h>
@@ -30,7 +31,8 @@ int main(int argc, char** argv) try {
   saga.Release();
 
   try {
-    sagas.Lock("nobody");
+    auto nobody = sagas.Lock("nobody");
+    nobody.Discard();
     std::cerr << "a document that does not exist was locked\n";
     return 1;
   } catch (const doclock::NotFoundException& e) {

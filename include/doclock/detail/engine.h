@@ -58,8 +58,8 @@ inline void ThrowIf(const FailurePtr& failure) {
 /// A wish for a lock that owns everything it needs.
 struct AcquireSpec {
   Collection* collection = nullptr;
-  Key key;          ///< Not for AcquireNext.
-  Filter filter;    ///< For AcquireNext only.
+  Key key;        ///< Not for AcquireNext.
+  Filter filter;  ///< For AcquireNext only.
   std::chrono::milliseconds ttl{};
   Duration wait;
   std::chrono::milliseconds min_hold{};
@@ -105,8 +105,8 @@ using AcquireDone = std::function<void(AcquireResult)>;
 using AcquireHandle = std::shared_ptr<PendingAcquire>;
 DOCLOCK_EXPORT AcquireHandle AcquireAsync(const EnginePtr&, AcquireSpec, AcquireDone done);
 DOCLOCK_EXPORT AcquireHandle AcquireNextAsync(const EnginePtr&, AcquireSpec, AcquireDone done);
-/// Ends a wait: `done` is called with kCancelled unless it was or is being called anyway. A grant that
-/// comes too late is given back in the background.
+/// Ends a wait: `done` is called with kCancelled unless it was or is being called anyway. A grant
+/// that comes too late is given back in the background.
 DOCLOCK_EXPORT void CancelAcquire(const AcquireHandle&) noexcept;
 
 /// Writes under the lock. Body none: leave it as it is (kRelease then is a discard).
@@ -119,8 +119,8 @@ DOCLOCK_EXPORT void WriteAsync(const LeasePtr&, WriteKind, Body, WriteDone);
 
 /// What a destructor does: queues the discard, does no I/O, never throws. Null is allowed.
 DOCLOCK_EXPORT void Abandon(LeasePtr) noexcept;
-/// Renews no more; the lock outlives the handle until its lease ends. Blocking: one last renewal tells the store
-/// that the lease alone rules.
+/// Renews no more; the lock outlives the handle until its lease ends. Blocking: one last renewal
+/// tells the store that the lease alone rules.
 DOCLOCK_EXPORT FailurePtr Detach(const LeasePtr&);
 DOCLOCK_EXPORT void DetachAsync(const LeasePtr&, WriteDone);
 
@@ -196,11 +196,12 @@ DOCLOCK_EXPORT void RunOnNotifier(const EnginePtr&, std::function<void()> task);
 DOCLOCK_EXPORT Store& StoreOf(const EnginePtr&) noexcept;
 
 /// Refuses, by name, a body that cannot be stored exactly on every store: not an object, a
-/// top-level name that is empty, holds NUL or '.', begins with '$', is `_id` or a lock field's; NaN or
-/// infinity, binary values, invalid UTF-8 anywhere, names with NUL, depth, size. @throws DocumentException
+/// top-level name that is empty, holds NUL or '.', begins with '$', is `_id` or a lock field's; NaN
+/// or infinity, binary values, invalid UTF-8 anywhere, names with NUL, depth, size. @throws
+/// DocumentException
 DOCLOCK_EXPORT void CheckBody(const nlohmann::json& body, const LockFieldNames& fields);
-/// `base` with the fields in `own` removed and those of `fresh` put in: what T no longer has disappears, what
-/// it never knew stays. Without base: fresh.
+/// `base` with the fields in `own` removed and those of `fresh` put in: what T no longer has
+/// disappears, what it never knew stays. Without base: fresh.
 DOCLOCK_EXPORT nlohmann::json MergeBody(const Body& base, const std::vector<std::string>& own,
                                         nlohmann::json fresh);
 

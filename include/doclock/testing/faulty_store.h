@@ -14,18 +14,18 @@ namespace doclock::testing {
 struct Fault {
   /// How.
   enum class Kind {
-    kErrorBefore,      ///< kFailed (kUnavailable), without effect.
-    kRefused,          ///< kFailed (kRefused), without effect.
-    kLostBefore,       ///< The request never arrives: kInDoubt, without effect.
-    kLostAfter,        ///< The reply is lost: kInDoubt, with effect.
-    kLate,             ///< kInDoubt now; the effect comes when ReleaseLate() is called.
-    kThrow,            ///< Execute throws std::bad_alloc before any effect.
+    kErrorBefore,  ///< kFailed (kUnavailable), without effect.
+    kRefused,      ///< kFailed (kRefused), without effect.
+    kLostBefore,   ///< The request never arrives: kInDoubt, without effect.
+    kLostAfter,    ///< The reply is lost: kInDoubt, with effect.
+    kLate,         ///< kInDoubt now; the effect comes when ReleaseLate() is called.
+    kThrow,        ///< Execute throws std::bad_alloc before any effect.
   };
-  Kind kind = Kind::kErrorBefore;  ///< How.
+  Kind kind = Kind::kErrorBefore;           ///< How.
   std::optional<OpKind> op = std::nullopt;  ///< Only with operations of this kind; none: any.
   std::optional<Key> key = std::nullopt;    ///< Only with this document; none: any.
-  int skip = 0;                    ///< Let so many matching operations through first.
-  int times = 1;                   ///< Strike so often, then no more. INT_MAX: always.
+  int skip = 0;                             ///< Let so many matching operations through first.
+  int times = 1;                            ///< Strike so often, then no more. INT_MAX: always.
 };
 
 /// A store that goes wrong on request: wraps another one. Thread-safe.

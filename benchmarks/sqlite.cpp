@@ -1,0 +1,147 @@
+/// Lock + release on SQLite, one process: one caller, and many.
+
+#include <atomic>
+#include <thread>
+
+#include "compare.h"
+#include "doclock/doclock.h"
+#include "sqlite_floor.h"
+
+namespace doclock::bench {
+namespace {
+
+constexpr int kDocuments = 10'000;
+
+void FillStore(Store& store, Collection& collection) {
+  for (int from = 0; from < kDocuments; from += 100) {
+    std::vector<Key> keys;
+    std::vector<SaveOp> inserts;
+    keys.reserve(100);
+    for (int i = from; i < from + 100; ++i) {
+      keys.emplace_back(BareUpdates::KeyOf(i));
+      SaveOp insert(collection, keys.back());
+      insert.save = SaveKind::kInsert;
+      insert.write_id = NewUuid();
+      insert.body = SampleText(i);
+      inserts.push_back(std::move(insert));
+    }
+    std::vector<StoreOp*> ops;
+    for (auto& insert : inserts) ops.push_back(&insert);
+    store.Execute(ops, 10s);
+  }
+}
+
+/// One bare database and one store, side by side.
+struct Pair {
+  explicit Pair(SqliteSync sync)
+      : bare(folder / "bare.db", sync, kDocuments),
+        store(OpenSqliteStore(folder / "ours.db", {.sync = sync})),
+        collection(store->Open("orders", {}, 30s)) {
+    FillStore(*store, *collection);
+  }
+  double BareCycles() {
+    int n = 0;
+    return Rate([&] {
+      const Body body = bodies[static_cast<std::size_t>(n % 2)];
+      bare.Update(n * 7919 % kDocuments, body.text());
+      bare.Update(n * 7919 % kDocuments, body.text());
+      ++n;
+    });
+  }
+  TempFolder folder;
+  BareUpdates bare;
+  std::shared_ptr<Store> store;
+  std::shared_ptr<Collection> collection;
+  std::vector<Body> bodies = {SampleText(1), SampleText(2)};
+};
+
+void SqliteThroughStore(benchmark::State& state) {
+  Pair pair(static_cast<SqliteSync>(state.range(0)));
+  Compare(
+      state, {.value = 0.95}, [&] { return pair.BareCycles(); },
+      [&] {
+        int n = 0;
+        return Rate([&] {
+          const Key key(BareUpdates::KeyOf(n * 7919 % kDocuments));
+          StoreCycle(*pair.store, *pair.collection, key,
+                     pair.bodies[static_cast<std::size_t>(n % 2)]);
+          ++n;
+        });
+      });
+}
+BENCHMARK(SqliteThroughStore)
+    ->ArgName("sync")
+    ->Arg(static_cast<int>(SqliteSync::kOff))
+    ->Arg(static_cast<int>(SqliteSync::kNormal))
+    ->Arg(static_cast<int>(SqliteSync::kFull))
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
+
+void SqliteTypedFull(benchmark::State& state) {
+  Pair pair(SqliteSync::kFull);
+  LockManager manager{pair.store};
+  LockingRepository<Saga> repository{manager, "orders"};
+  Compare(
+      state, {.value = 0.8}, [&] { return pair.BareCycles(); },
+      [&] {
+        int n = 0;
+        return Rate([&] {
+          auto held = repository.Lock(BareUpdates::KeyOf(n++ * 7919 % kDocuments));
+          held->attempts += 1;
+          held.Release();
+        });
+      });
+}
+BENCHMARK(SqliteTypedFull)->Iterations(1)->Unit(benchmark::kMillisecond);
+
+double CallersRate(int callers, const std::function<void(int caller, int n)>& cycle) {
+  std::atomic<long> cycles = 0;
+  std::atomic<bool> stop = false;
+  std::vector<std::jthread> threads;
+  const auto start = std::chrono::steady_clock::now();
+  for (int c = 0; c < callers; ++c) {
+    threads.emplace_back([&, c] {
+      for (int n = 0; !stop; ++n) {
+        cycle(c, n);
+        ++cycles;
+      }
+    });
+  }
+  std::this_thread::sleep_for(1s);
+  stop = true;
+  threads.clear();
+  return static_cast<double>(cycles) / Seconds(std::chrono::steady_clock::now() - start).count();
+}
+
+/// 32 callers: a transaction per call against group commit.
+void SqliteFull32Callers(benchmark::State& state) {
+  constexpr int kCallers = 32;
+  Pair pair(SqliteSync::kFull);
+  LockManager manager{pair.store};
+  LockingRepository<Saga> repository{manager, "orders"};
+  const auto key = [](int caller, int n) {
+    return Key(BareUpdates::KeyOf((caller * 311 + n % 300) % kDocuments));
+  };
+  std::mutex one_at_a_time;
+  Compare(
+      state, {.value = 5},
+      [&] {
+        return CallersRate(kCallers, [&](int caller, int n) {
+          // One call per transaction, one transaction at a time: what SQLite does by itself.
+          const std::scoped_lock lock(one_at_a_time);
+          StoreCycle(*pair.store, *pair.collection, key(caller, n), pair.bodies[0]);
+        });
+      },
+      [&] {
+        return CallersRate(kCallers, [&](int caller, int n) {
+          auto held = repository.Lock(key(caller, n));
+          held->attempts += 1;
+          held.Release();
+        });
+      },
+      3);
+}
+BENCHMARK(SqliteFull32Callers)->Iterations(1)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace doclock::bench

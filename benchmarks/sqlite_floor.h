@@ -1,0 +1,105 @@
+#pragma once
+
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "doclock/sqlite_store.h"
+#include "documents.h"
+
+namespace doclock::bench {
+
+/// A folder that goes with the object.
+class TempFolder {
+ public:
+  TempFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "doclock-bench-XXXXXX").string();
+    if (!::mkdtemp(name.data())) std::abort();
+    path_ = name;
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  ~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] std::filesystem::path operator/(const char* name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// The least a lock and a release can cost in SQLite: a bare, prepared, single-row UPDATE by key
+/// in a transaction of its own.
+class BareUpdates {
+ public:
+  BareUpdates(const std::filesystem::path& file, SqliteSync sync, int documents)
+      : documents_(documents) {
+    Check(sqlite3_open(file.c_str(), &db_));
+    Run("PRAGMA journal_mode=WAL");
+    Run(sync == SqliteSync::kFull     ? "PRAGMA synchronous=FULL"
+        : sync == SqliteSync::kNormal ? "PRAGMA synchronous=NORMAL"
+                                      : "PRAGMA synchronous=OFF");
+    Run("CREATE TABLE IF NOT EXISTS bare (key TEXT UNIQUE, body TEXT)");
+    Run("BEGIN");
+    sqlite3_stmt* insert = nullptr;
+    Check(
+        sqlite3_prepare_v2(db_, "INSERT OR REPLACE INTO bare VALUES (?, ?)", -1, &insert, nullptr));
+    for (int i = 0; i < documents; ++i) Step(insert, 1, KeyOf(i), 2, SampleText(i).text());
+    sqlite3_finalize(insert);
+    Run("COMMIT");
+    Check(sqlite3_prepare_v2(db_, "UPDATE bare SET body = ? WHERE key = ?", -1, &update_, nullptr));
+  }
+  BareUpdates(const BareUpdates&) = delete;
+  BareUpdates& operator=(const BareUpdates&) = delete;
+  ~BareUpdates() {
+    sqlite3_finalize(update_);
+    sqlite3_close(db_);
+  }
+
+  static std::string KeyOf(int i) { return "order-" + std::to_string(i); }
+
+  void Update(int i, const std::string& body) { Step(update_, 2, KeyOf(i % documents_), 1, body); }
+
+ private:
+  static void Check(int code) {
+    if (code != SQLITE_OK && code != SQLITE_DONE && code != SQLITE_ROW) std::abort();
+  }
+  void Run(const char* sql) { Check(sqlite3_exec(db_, sql, nullptr, nullptr, nullptr)); }
+  static void Step(sqlite3_stmt* statement, int key_at, const std::string& key, int body_at,
+                   const std::string& body) {
+    sqlite3_bind_text(statement, key_at, key.data(), static_cast<int>(key.size()), SQLITE_STATIC);
+    sqlite3_bind_text(statement, body_at, body.data(), static_cast<int>(body.size()),
+                      SQLITE_STATIC);
+    Check(sqlite3_step(statement));
+    Check(sqlite3_reset(statement));
+  }
+
+  sqlite3* db_ = nullptr;
+  sqlite3_stmt* update_ = nullptr;
+  const int documents_;
+};
+
+/// Lock and release through the store alone.
+inline void StoreCycle(Store& store, Collection& collection, const Key& key, const Body& body) {
+  AcquireOp acquire(collection, key);
+  acquire.grant.lock_id = NewUuid();
+  acquire.grant.ttl = std::chrono::seconds(30);
+  acquire.insert = body;
+  StoreOp* one[] = {&acquire};
+  store.Execute(one, std::chrono::seconds(10));
+  if (acquire.status != OpStatus::kDone) std::abort();
+  WriteOp release(collection, key, acquire.hash);
+  release.lock_id = acquire.grant.lock_id;
+  release.expected = acquire.version;
+  release.body = body;
+  release.renewed = false;
+  one[0] = &release;
+  store.Execute(one, std::chrono::seconds(10));
+  if (release.status != OpStatus::kDone) std::abort();
+}
+
+}  // namespace doclock::bench
