@@ -23,7 +23,8 @@ DOCLOCK_EXPORT ObjectId ObjectIdFromText(const std::string& text);
 
 }  // namespace doclock
 
-/// @cond  (Doxygen cannot place specialisations of a template it has not seen.)
+/// @cond
+// Doxygen cannot place specialisations of a template it has not seen.
 
 /// A Uuid as JSON: text of 36 characters.
 template <>
