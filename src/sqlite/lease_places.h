@@ -13,15 +13,16 @@ namespace doclock::sqlite {
 /// the key up. A hint: the lease's row says by the lock's id whether it is right.
 class LeasePlaces {
  public:
-  [[nodiscard]] std::optional<std::int64_t> Find(const Uuid& lock_id) const {
+  /// `key_hash`: of the document the renewal names, which must be the one the lock was seen on.
+  [[nodiscard]] std::optional<std::int64_t> Find(const Uuid& lock_id, std::size_t key_hash) const {
     const auto found = docs_.find(lock_id);
-    if (found == docs_.end()) return std::nullopt;
-    return found->second;
+    if (found == docs_.end() || found->second.key_hash != key_hash) return std::nullopt;
+    return found->second.doc;
   }
-  void Add(const Uuid& lock_id, std::int64_t doc) {
+  void Add(const Uuid& lock_id, std::size_t key_hash, std::int64_t doc) {
     // Locks that are never released here, only forgotten, would pile up.
     if (docs_.size() >= kMax) docs_.clear();
-    docs_[lock_id] = doc;
+    docs_[lock_id] = {key_hash, doc};
   }
   void Remove(const Uuid& lock_id) noexcept { docs_.erase(lock_id); }
   void Clear() noexcept { docs_.clear(); }
@@ -35,7 +36,11 @@ class LeasePlaces {
       return bits;
     }
   };
-  std::unordered_map<Uuid, std::int64_t, Hash> docs_;
+  struct Place {
+    std::size_t key_hash = 0;
+    std::int64_t doc = 0;
+  };
+  std::unordered_map<Uuid, Place, Hash> docs_;
 };
 
 }  // namespace doclock::sqlite

@@ -4,7 +4,6 @@ namespace doclock::sqlite {
 
 void Operations::Execute(RenewOp& op) {
   if (!op.detached && RenewKnown(op)) return;
-  places_.Remove(op.lock_id);
   const SqliteCollection& collection = CollectionOf(op);
   std::optional<StoredLock> lock = Find(collection, *op.key);
   if (!lock) {
@@ -14,13 +13,14 @@ void Operations::Execute(RenewOp& op) {
   if (lock->malformed) return Malformed(op);
   // A renewal never revives; a lock whose process died is nobody's.
   if (op.lock_id.is_nil() || lock->id != op.lock_id || !Judged(collection, *lock).live) {
+    places_.Remove(op.lock_id);
     op.status = OpStatus::kLost;
     return;
   }
   const std::int64_t slot = SlotFor(op.detached);
   if (lock->slot == slot && !op.detached && lock->boot == around_.judge.boot()) {
     PutLease(collection, *lock, op.ttl);
-    places_.Add(op.lock_id, lock->doc);
+    places_.Add(op.lock_id, op.hash, lock->doc);
   } else {
     // The row itself says whose life counts; renewals of detached locks are rare.
     around_.judge.Rebase(*lock, now_);
@@ -35,7 +35,7 @@ void Operations::Execute(RenewOp& op) {
 /// The lease's row has the lock's id exactly while the lock has it (every write that takes the lock
 /// from an id deletes its lease), so one small statement decides.
 bool Operations::RenewKnown(RenewOp& op) {
-  const auto doc = places_.Find(op.lock_id);
+  const auto doc = places_.Find(op.lock_id, op.hash);
   if (!doc) return false;
   const Running renew(connection_.Prepared(CollectionOf(op).tables(), Sql::kRenewLease));
   renew->Bind(1, *doc);
