@@ -1,0 +1,156 @@
+// A process for the tests of the SQLite store to start, stop and kill. It says what it did on
+// standard output, a line at a time, and takes orders from standard input.
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "sqlite/client.h"
+#include "sqlite/gate.h"
+
+namespace doclock::sqlite_test {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+/// In one piece, or not at all if we are killed.
+void Tell(const std::string& line) {
+  const std::string text = line + "\n";
+  if (::write(STDOUT_FILENO, text.data(), text.size()) < 0) std::exit(2);
+}
+
+std::string NextOrder() {
+  std::string line;
+  if (!std::getline(std::cin, line)) std::exit(0);
+  return line;
+}
+
+/// hold <database> <key> <ttl ms> <detached>: takes the lock; each order "release" gives it back,
+/// "acquire" takes it again.
+int Hold(const Arguments& arguments) {
+  Client client(arguments.at(1));
+  const std::string& key = arguments.at(2);
+  const std::chrono::milliseconds ttl(std::stoll(arguments.at(3)));
+  const bool detached = arguments.at(4) == "detached";
+  for (;;) {
+    const AcquireOp held = client.Acquire(key, ttl, Body::FromText("{}"), detached);
+    if (held.status != OpStatus::kDone) return 3;
+    Tell("held " + std::to_string(held.version));
+    NextOrder();
+    if (client.Release(key, held).status != OpStatus::kDone) return 4;
+    Tell("released " + std::to_string(BootClock::now().time_since_epoch().count()));
+    NextOrder();
+  }
+}
+
+/// work <database> <seed> <keys>: locks, counts and releases for ever. Tells each grant ("A key
+/// version") and each release ("R key version") once the store has acknowledged it.
+int Work(const Arguments& arguments) {
+  Client client(arguments.at(1), {.sync = SqliteSync::kNormal});
+  std::mt19937 random(static_cast<unsigned>(std::stoul(arguments.at(2))));
+  const int keys = std::stoi(arguments.at(3));
+  Tell("ready");
+  for (;;) {
+    const std::string key = std::to_string(random() % static_cast<unsigned>(keys));
+    const AcquireOp held = client.Create(key, R"({"count":0})");
+    if (held.status == OpStatus::kBusy) continue;
+    if (held.status != OpStatus::kDone) return 3;
+    Tell("A " + key + " " + std::to_string(held.version));
+    if (random() % 4 == 0 && client.Renew(key, held.grant.lock_id).status != OpStatus::kDone) {
+      return 5;
+    }
+    nlohmann::json body = held.body.json();
+    body["count"] = body["count"].get<int>() + 1;
+    const WriteOp release = client.Release(key, held, Body::FromJson(body));
+    if (release.status != OpStatus::kDone) return 4;
+    Tell("R " + key + " " + std::to_string(release.version));
+  }
+}
+
+/// cycle <database> <key> <ms>: locks and releases for so long when told to begin. Tells how often
+/// it did, and the longest time one took in microseconds.
+int Cycle(const Arguments& arguments) {
+  Client client(arguments.at(1));
+  const std::string& key = arguments.at(2);
+  client.Release(key, client.Create(key));
+  Tell("ready");
+  NextOrder();
+  const auto start = std::chrono::steady_clock::now();
+  const auto end = start + std::chrono::milliseconds(std::stoll(arguments.at(3)));
+  auto before = start;
+  long cycles = 0;
+  std::chrono::steady_clock::duration longest{};
+  while (before < end) {
+    const AcquireOp held = client.Create(key);
+    if (held.status != OpStatus::kDone) return 3;
+    if (client.Release(key, held).status != OpStatus::kDone) return 4;
+    ++cycles;
+    const auto now = std::chrono::steady_clock::now();
+    longest = std::max(longest, now - before);
+    before = now;
+  }
+  Tell(std::to_string(cycles) + " " +
+       std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(longest).count()));
+  return 0;
+}
+
+/// gate <database>: stays inside the gate until told to leave.
+int StandInGate(const Arguments& arguments) {
+  const auto gate = sqlite::Gate::Open(arguments.at(1), sqlite::DeadlineIn(10s));
+  if (!gate->Enter(sqlite::DeadlineIn(10s))) return 3;
+  Tell("inside");
+  NextOrder();
+  gate->Leave();
+  Tell("left");
+  return 0;
+}
+
+/// open <database>: tells what happens.
+int Open(const Arguments& arguments) {
+  try {
+    OpenSqliteStore(arguments.at(1), {.busy_timeout = 200ms});
+    Tell("open");
+  } catch (const StoreException& error) {
+    Tell(error.what());
+  }
+  return 0;
+}
+
+/// as <user id> <command...>: as another user.
+int Run(const Arguments& arguments);
+int As(const Arguments& arguments) {
+  const auto user = static_cast<uid_t>(std::stoul(arguments.at(1)));
+  if (::setgid(user) != 0 || ::setuid(user) != 0) return 6;
+  return Run({arguments.begin() + 2, arguments.end()});
+}
+
+/// now: tells the BootClock's time in milliseconds.
+int Now(const Arguments&) {
+  Tell(std::to_string(BootClock::now().time_since_epoch() / 1ms));
+  return 0;
+}
+
+int Run(const Arguments& arguments) {
+  const std::map<std::string, int (*)(const Arguments&)> commands = {
+      {"hold", Hold}, {"work", Work}, {"cycle", Cycle}, {"gate", StandInGate},
+      {"open", Open}, {"as", As},     {"now", Now}};
+  return commands.at(arguments.at(0))(arguments);
+}
+
+}  // namespace
+}  // namespace doclock::sqlite_test
+
+int main(int argc, char** argv) {
+  try {
+    return doclock::sqlite_test::Run({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    std::cerr << "helper: " << error.what() << "\n";
+    return 1;
+  }
+}

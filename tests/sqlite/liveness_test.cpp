@@ -1,0 +1,223 @@
+// Whose process is dead holds nothing; whose clock differs holds what he held.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "doclock/testing/manual_clock.h"
+#include "sqlite/child.h"
+#include "sqlite/client.h"
+#include "sqlite/load.h"
+#include "sqlite/raw_database.h"
+#include "sqlite/temp_folder.h"
+
+namespace doclock::sqlite_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SqliteLiveness : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    DOCLOCK_NEEDS_GATE();
+    Client(file_).Insert("1");
+  }
+  Child Holder(const char* bound = "bound") {
+    Child holder({"hold", file_.string(), "1", "3600000", bound});
+    EXPECT_TRUE(holder.Line().value_or("dead").starts_with("held"));
+    return holder;
+  }
+
+  TempFolder folder_;
+  fs::path file_ = folder_ / "things.db";
+};
+
+TEST_F(SqliteLiveness, TheLockOfTheDeadIsFree) {
+  Client client(file_);
+  Child holder = Holder();
+  const AcquireOp busy = client.Acquire("1");
+  ASSERT_EQ(busy.status, OpStatus::kBusy);
+  EXPECT_GT(busy.detail->remaining, 3500s);
+  holder.Kill();
+  const AcquireOp held = client.Acquire("1");
+  EXPECT_EQ(held.status, OpStatus::kDone) << Why(held);
+  EXPECT_TRUE(held.took_over);
+  EXPECT_EQ(held.version, 3);
+}
+
+TEST_F(SqliteLiveness, TheLockOfTheStoppedIsNot) {
+  Client client(file_);
+  Child holder = Holder();
+  holder.Signal(SIGSTOP);
+  EXPECT_EQ(client.Acquire("1").status, OpStatus::kBusy);
+  holder.Signal(SIGCONT);
+}
+
+TEST_F(SqliteLiveness, ADetachedLockOutlivesItsProcess) {
+  Client client(file_);
+  Child holder = Holder("detached");
+  holder.Kill();
+  EXPECT_EQ(client.Acquire("1").status, OpStatus::kBusy);
+}
+
+TEST_F(SqliteLiveness, ALockIsDetachedByARenewalThatSaysSo) {
+  Client client(file_);
+  AcquireOp held = [&] {
+    Client other(file_);
+    AcquireOp op = other.Acquire("1", 1h);
+    EXPECT_EQ(other.Renew("1", op.grant.lock_id, 1h).status, OpStatus::kDone);
+    EXPECT_EQ(other.Renew("1", op.grant.lock_id, 1h, /*detached=*/true).status, OpStatus::kDone);
+    return op;
+  }();
+  EXPECT_EQ(client.Acquire("1").status, OpStatus::kBusy) << "its store is closed, its lease is not";
+  EXPECT_EQ(client.Release("1", held).status, OpStatus::kDone);
+}
+
+TEST_F(SqliteLiveness, AClosedStoresLockIsFree) {
+  { EXPECT_EQ(Client(file_).Acquire("1", 1h).status, OpStatus::kDone); }
+  EXPECT_EQ(Client(file_).Acquire("1").status, OpStatus::kDone);
+}
+
+TEST_F(SqliteLiveness, TwoStoresOfOneProcessExcludeEachOther) {
+  Client one(file_), two(file_);
+  const AcquireOp held = one.Acquire("1");
+  EXPECT_EQ(two.Acquire("1").status, OpStatus::kBusy);
+  EXPECT_EQ(one.Release("1", held).status, OpStatus::kDone);
+  EXPECT_EQ(two.Acquire("1").status, OpStatus::kDone);
+  EXPECT_EQ(one.Acquire("1").status, OpStatus::kBusy);
+}
+
+/// A child made by fork alone has a copy of every descriptor; a lock of an open file would live as
+/// long as the child.
+TEST_F(SqliteLiveness, AForkedChildKeepsNoLockOfItsParentAlive) {
+  auto parent = std::make_unique<Client>(file_);
+  ASSERT_EQ(parent->Acquire("1", 1h).status, OpStatus::kDone);
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (::write(ready[1], "x", 1) == 1) ::pause();
+    ::_exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1) << "the child has run what it runs after a fork";
+  ::close(ready[0]);
+  ::close(ready[1]);
+  parent.reset();
+  EXPECT_EQ(Client(file_).Acquire("1").status, OpStatus::kDone);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+}
+
+TEST_F(SqliteLiveness, AForkedChildCannotUseItsParentsStore) {
+  Client parent(file_);
+  const auto watch = parent.store().Watch(parent.collection(), [](auto) {});
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const AcquireOp op = parent.Acquire("1");
+    const bool refused = op.status == OpStatus::kFailed && op.detail->code == Errc::kForked;
+    ::_exit(refused && !parent.store().OthersMayWait(parent.collection()) ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(parent.Acquire("1").status, OpStatus::kDone);
+}
+
+TEST_F(SqliteLiveness, TimeNamespacesAgreeOnTheTime) {
+  if (std::system("unshare -T --boottime 5000000 true 2>/dev/null") != 0) {
+    GTEST_SKIP() << "no time namespaces here";
+  }
+  const std::vector<std::string> shifted = {"unshare", "-T",     "--boottime",
+                                            "5000000", "--fork", "--kill-child"};
+  Child clock({"now"}, shifted);
+  const std::int64_t theirs = std::stoll(clock.Line().value_or("0"));
+  const std::int64_t ours = BootClock::now().time_since_epoch() / 1ms;
+  EXPECT_NEAR(static_cast<double>(theirs), static_cast<double>(ours), 20'000.0);
+
+  Client client(file_);
+  Child holder({"hold", file_.string(), "1", "3600000", "detached"}, shifted);
+  EXPECT_EQ(holder.Line(), "held 2");
+  const AcquireOp busy = client.Acquire("1");
+  ASSERT_EQ(busy.status, OpStatus::kBusy);
+  EXPECT_LE(busy.detail->remaining, 3600s);
+  EXPECT_GT(busy.detail->remaining, 3500s);
+}
+
+/// In the copy nobody can be asked whether the holder lives, so its lease decides.
+TEST_F(SqliteLiveness, ACopiedFileChangesNoVerdict) {
+  auto holder = std::make_unique<Client>(file_);
+  const AcquireOp held = holder->Acquire("1", 1h);
+  RawDatabase(file_).Run("VACUUM INTO '" + (folder_ / "copy.db").string() + "'");
+  const fs::path with_gate = folder_ / "gate/things.db";
+  fs::create_directory(folder_ / "gate");
+  fs::copy(folder_ / "copy.db", with_gate);
+  fs::copy(fs::path(file_) += "-doclock", fs::path(with_gate) += "-doclock");
+  for (const fs::path& copy : {folder_ / "copy.db", with_gate}) {
+    Client client(copy);
+    EXPECT_EQ(client.Acquire("1").status, OpStatus::kBusy) << copy;
+    EXPECT_EQ(client.Release("1", held).status, OpStatus::kDone) << copy;
+  }
+  EXPECT_EQ(Client(file_).Acquire("1").status, OpStatus::kBusy);
+  EXPECT_EQ(holder->Release("1", held).status, OpStatus::kDone);
+}
+
+class SqliteBoots : public SqliteLiveness {
+ protected:
+  void Age(const std::string& set) { RawDatabase(file_).Run("UPDATE doclock_c_things SET " + set); }
+  std::shared_ptr<testing::ManualClock> clock_ = std::make_shared<testing::ManualClock>();
+  SqliteStoreOptions Options() const { return {.sync = SqliteSync::kOff, .clock = clock_}; }
+};
+
+TEST_F(SqliteBoots, ADetachedLockOfAnotherBootIsFreeOneLeaseAfterItWasFirstSeen) {
+  Client client(file_, Options());
+  const AcquireOp held = client.Acquire("1", 30s, {}, /*detached=*/true);
+  Age("lock_boot = lock_boot + 2, lock_time = lock_time + 1000000000000000");
+  clock_->Advance(1h);
+  EXPECT_EQ(client.Acquire("1").status, OpStatus::kBusy) << "seen for the first time";
+  clock_->Advance(29s);
+  EXPECT_EQ(client.Acquire("1").status, OpStatus::kBusy);
+  clock_->Advance(1s);
+  EXPECT_EQ(client.Acquire("1").status, OpStatus::kDone);
+  EXPECT_EQ(client.Renew("1", held.grant.lock_id).status, OpStatus::kLost);
+}
+
+TEST_F(SqliteBoots, ASignOfLifeStartsTheObservationAnew) {
+  Client client(file_, Options());
+  const AcquireOp held = client.Acquire("1", 30s, {}, /*detached=*/true);
+  Age("lock_boot = lock_boot + 2");
+  EXPECT_EQ(client.Acquire("1").status, OpStatus::kBusy);
+  clock_->Advance(29s);
+  ASSERT_EQ(client.Renew("1", held.grant.lock_id, 30s, /*detached=*/true).status, OpStatus::kDone);
+  clock_->Advance(29s);
+  EXPECT_EQ(client.Acquire("1").status, OpStatus::kBusy);
+  clock_->Advance(1s);
+  EXPECT_EQ(client.Acquire("1").status, OpStatus::kDone);
+}
+
+TEST_F(SqliteBoots, ATimeToComeIsNoReasonToHoldForEver) {
+  Client client(file_, Options());
+  client.Acquire("1", 30s, {}, /*detached=*/true);
+  Age("lock_time = lock_time + 1000000000000000");
+  EXPECT_EQ(client.Acquire("1").status, OpStatus::kBusy);
+  clock_->Advance(30s);
+  EXPECT_EQ(client.Acquire("1").status, OpStatus::kDone);
+}
+
+TEST_F(SqliteBoots, AfterARebootLocksWithAProcessAreFreeAtOnce) {
+  {
+    Client before(file_, Options());
+    before.Acquire("1", 1h);
+  }
+  Age("lock_boot = lock_boot + 2");
+  Client after(file_, Options());
+  EXPECT_EQ(after.Acquire("1").status, OpStatus::kDone);
+}
+
+}  // namespace
+}  // namespace doclock::sqlite_test
