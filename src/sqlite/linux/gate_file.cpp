@@ -160,6 +160,9 @@ void GateFile::Map() {
   void* const memory =
       ::mmap(nullptr, sizeof(GatePage), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
   if (memory == MAP_FAILED) Throw("cannot map it", errno);
+  // A mapping keeps the open file, and so its locks, as a descriptor does: a forked child gets
+  // none.
+  ::madvise(memory, sizeof(GatePage), MADV_DONTFORK);
   page_ = static_cast<GatePage*>(memory);
 }
 
