@@ -57,7 +57,7 @@ inline void Report(benchmark::State& state, double floor, double ours, double ra
 
 /// Measures floor and subject in turn and reports the median of the rounds' ratios.
 inline void Compare(benchmark::State& state, Target target, const std::function<double()>& floor,
-                    const std::function<double()>& ours, int rounds = 5) {
+                    const std::function<double()>& ours, int rounds = 9) {
   std::vector<double> floors, subjects, ratios;
   for (auto _ : state) {
     for (int i = 0; i < rounds; ++i) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -23,6 +24,25 @@ inline nlohmann::json SampleTree(int n, std::size_t bytes = 1024) {
 inline Body SampleText(int n, std::size_t bytes = 1024) {
   return Body::FromText(SampleTree(n, bytes).dump());
 }
+
+/// A document of 1 KB, as text, that differs each time and keeps its size. (SQLite does not write a
+/// page whose bytes stay the same, and a floor that writes nothing is none.)
+class ChangingText {
+ public:
+  const std::string& Next() {
+    ++count_;
+    for (std::uint64_t i = 0, rest = count_; i < kDigits; ++i, rest /= 10) {
+      text_[at_ - i] = static_cast<char>('0' + rest % 10);
+    }
+    return text_;
+  }
+
+ private:
+  static constexpr std::uint64_t kDigits = 12;
+  std::string text_ = SampleTree(1).dump();
+  std::size_t at_ = text_.find("xxx") + kDigits;
+  std::uint64_t count_ = 0;
+};
 
 /// A typical entity.
 struct Saga {

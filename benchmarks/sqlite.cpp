@@ -38,13 +38,21 @@ struct Pair {
         store(OpenSqliteStore(folder / "ours.db", {.sync = sync})),
         collection(store->Open("orders", {}, 30s)) {
     FillStore(*store, *collection);
+    WarmUp();
+  }
+  /// Goes through both logs once. A log that still grows makes the file system write metadata with
+  /// each flush, which is not what a service sees after its first second.
+  void WarmUp() {
+    for (int i = 0; i < kDocuments; ++i) {
+      bare.Update(i, text.Next());
+      StoreCycle(*store, *collection, BareUpdates::KeyOf(i), Body::FromText(text.Next()));
+    }
   }
   double BareCycles() {
     int n = 0;
     return Rate([&] {
-      const Body body = bodies[static_cast<std::size_t>(n % 2)];
-      bare.Update(n * 7919 % kDocuments, body.text());
-      bare.Update(n * 7919 % kDocuments, body.text());
+      bare.Update(n * 7919 % kDocuments, text.Next());
+      bare.Update(n * 7919 % kDocuments, text.Next());
       ++n;
     });
   }
@@ -52,7 +60,7 @@ struct Pair {
   BareUpdates bare;
   std::shared_ptr<Store> store;
   std::shared_ptr<Collection> collection;
-  std::vector<Body> bodies = {SampleText(1), SampleText(2)};
+  ChangingText text;
 };
 
 void SqliteThroughStore(benchmark::State& state) {
@@ -63,8 +71,7 @@ void SqliteThroughStore(benchmark::State& state) {
         int n = 0;
         return Rate([&] {
           const Key key(BareUpdates::KeyOf(n * 7919 % kDocuments));
-          StoreCycle(*pair.store, *pair.collection, key,
-                     pair.bodies[static_cast<std::size_t>(n % 2)]);
+          StoreCycle(*pair.store, *pair.collection, key, Body::FromText(pair.text.Next()));
           ++n;
         });
       });
@@ -129,7 +136,8 @@ void SqliteFull32Callers(benchmark::State& state) {
         return CallersRate(kCallers, [&](int caller, int n) {
           // One call per transaction, one transaction at a time: what SQLite does by itself.
           const std::scoped_lock lock(one_at_a_time);
-          StoreCycle(*pair.store, *pair.collection, key(caller, n), pair.bodies[0]);
+          StoreCycle(*pair.store, *pair.collection, key(caller, n),
+                     Body::FromText(pair.text.Next()));
         });
       },
       [&] {

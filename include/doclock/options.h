@@ -24,9 +24,9 @@ struct ManagerOptions {
   Duration call_budget = std::chrono::seconds(10);
   /// A waiter looks again after a random time between `poll_min` and `poll_max`, whether or not
   /// the store gave a hint that the lock is free. At least 1 ms; min <= max.
-  Duration poll_min = std::chrono::milliseconds(200);
+  Duration poll_min = std::chrono::milliseconds(50);
   /// See poll_min.
-  Duration poll_max = std::chrono::milliseconds(1000);
+  Duration poll_max = std::chrono::milliseconds(150);
   /// How long closing waits for background releases, at most. Up to one minute.
   Duration drain_timeout = std::chrono::seconds(2);
   /// Hand-overs between waiters of this process in a row before other processes get a chance.

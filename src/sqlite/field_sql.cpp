@@ -101,7 +101,12 @@ std::optional<Term> TermFor(const Filter::Condition& condition) {
   if (value.is_null()) {
     return condition.op == Op::kEqual ? Term{*field + " IS NULL", {}} : Term{"0", {}};
   }
-  if (value.is_boolean()) return Term{*field + " BETWEEN 0 AND 1", {}};
+  if (value.is_boolean()) {
+    // Numbers come through as well. Equal to one value, and not between two, so that an index can
+    // give the order of the fields that follow.
+    if (condition.op == Op::kEqual) return Term{*field + " = ?", {std::int64_t{value.get<bool>()}}};
+    return Term{*field + " BETWEEN 0 AND 1", {}};
+  }
   if (value.is_number()) return NumberTerm(*field, condition.op, value);
   return TextTerm(*field, condition.op, value.get_ref<const std::string&>());
 }

@@ -32,8 +32,9 @@ std::string Insert(const std::string& documents) {
 }  // namespace
 
 std::string StoredTables(const TableNames& tables) {
+  // Only held locks have leases; to look for the others would cost as much as a small write.
   return tables.quoted_documents() + " d LEFT JOIN " + tables.quoted_leases() +
-         " l ON l.doc = d.id";
+         " l ON l.doc = CASE WHEN NOT d." + kFree + " THEN d.id END";
 }
 
 std::string TextOf(Sql which, const TableNames& tables) {

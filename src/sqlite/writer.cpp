@@ -160,8 +160,10 @@ void Writer::Settle(std::span<StoreOp* const> ops, Operations& operations,
 
 bool Writer::Overwrite() noexcept {
   try {
+    // A value that differs: SQLite writes nothing where the bytes stay the same.
     connection_->Run(
-        "BEGIN IMMEDIATE; UPDATE doclock_meta SET value=value WHERE name='schema'; COMMIT");
+        "BEGIN IMMEDIATE; INSERT INTO doclock_meta VALUES('settled', 1) "
+        "ON CONFLICT(name) DO UPDATE SET value=value+1; COMMIT");
     return true;
   } catch (const std::exception&) {
     RollBack();

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "doclock/sqlite_store.h"
+#include "sqlite/raw_database.h"
 
 namespace doclock::conformance {
 namespace {
@@ -45,6 +46,12 @@ Backend MakeSqlite() {
     options.sync = SqliteSync::kOff;  // durability has tests of its own
     options.clock = clock;
     return OpenSqliteStore(file, options);
+  };
+  backend.spoil = [file = folder->path() / "test.db"](const std::string& collection,
+                                                      const Key& key) {
+    sqlite_test::RawDatabase(file).Run("UPDATE \"doclock_c_" + collection +
+                                       "\" SET lock_version='first' WHERE key='" + key.ToString() +
+                                       "'");
   };
   backend.store = backend.open_another();
   backend.remains = std::move(folder);

@@ -208,8 +208,7 @@ TEST_F(WaitingTest, OnlyOneWaiterOfAKeyAsksTheStore) {
   for (int i = 0; i < 100; ++i) queue.push_back(LockLater("a", {.wait = kForever}));
   store->Reset();
   clock->Advance(1min);
-  EXPECT_LE(store->Count(OpKind::kAcquire), 60'000 / 200 + 1)
-      << "as many polls as one waiter makes";
+  EXPECT_LE(store->Count(OpKind::kAcquire), 60'000 / 50 + 1) << "as many polls as one waiter makes";
 }
 
 TEST_F(WaitingTest, AMissingDocumentIsNotWaitedFor) {

@@ -34,8 +34,8 @@ TEST_F(SqliteCommit, AFailedFlushThatWasOvertakenByAnotherCommitIsAFailure) {
   EXPECT_EQ(held.version, 2);
 }
 
-/// Not so yet: it is told as a failure, though the frames may be found in the log after a crash.
-TEST_F(SqliteCommit, DISABLED_AFailedFlushThatNothingCouldOvertakeIsDoubt) {
+/// The frames may be found in the log after a crash.
+TEST_F(SqliteCommit, AFailedFlushThatNothingCouldOvertakeIsDoubt) {
   Client client(file_);
   const AcquireOp held = client.Create("1");
   FaultyFiles::failing_syncs = 1'000;

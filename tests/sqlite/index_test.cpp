@@ -63,6 +63,22 @@ TEST_F(SqliteIndexes, AreUsedForConditionsAndOrder) {
   EXPECT_EQ(plan.find("TEMP B-TREE"), std::string::npos) << plan;
 }
 
+TEST_F(SqliteIndexes, AreUsedForOrderAfterABoolean) {
+  client_.store().EnsureIndex(client_.collection(), {.fields = {"done", "due"}});
+  const Filter filter = Filter().Equal("done", false).AtMost("due", 5).OrderBy("due");
+  const std::string plan = PlanOf(filter);
+  EXPECT_NE(plan.find("USING INDEX doclock_i_things:done,due (<expr>=? AND <expr><?)"),
+            std::string::npos)
+      << plan;
+  EXPECT_EQ(plan.find("TEMP B-TREE"), std::string::npos) << plan;
+
+  client_.Insert("1", R"({"done":true,"due":1})");
+  client_.Insert("2", R"({"done":false,"due":3})");
+  client_.Insert("3", R"({"done":0,"due":1})");
+  client_.Insert("4", R"({"done":false,"due":2})");
+  EXPECT_EQ(Keys(filter), (std::vector<std::string>{"4", "2"}));
+}
+
 TEST_F(SqliteIndexes, AreUsedForNestedFieldsWithStrangeNames) {
   client_.store().EnsureIndex(client_.collection(), {.fields = {"it's.a \xE2\x82\xAC.B"}});
   client_.Insert("1", "{\"it's\":{\"a \xE2\x82\xAC\":{\"B\":7}}}");

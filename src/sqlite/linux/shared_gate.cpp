@@ -26,7 +26,7 @@ std::uint32_t* FutexOf(std::atomic<std::uint32_t>& word) noexcept {
 }  // namespace
 
 SharedGate::SharedGate(const std::filesystem::path& database, Deadline deadline)
-    : file_(database, deadline) {
+    : file_(database, deadline), process_(platform::ProcessId()) {
   ShowUp();
 }
 
@@ -49,7 +49,7 @@ void SharedGate::StepDown() noexcept {
 
 bool SharedGate::Enter(Deadline deadline) {
   if (!EnterAgain() && !EnterInTurn(deadline)) return false;
-  file_.page().occupant.store(platform::ProcessId(), std::memory_order_relaxed);
+  file_.page().occupant.store(process_, std::memory_order_relaxed);
   return true;
 }
 

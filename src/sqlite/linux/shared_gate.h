@@ -47,6 +47,7 @@ class SharedGate final : public Gate {
   void Remove(Attendant& attendant, std::int64_t slot) noexcept;  // inside the gate
 
   GateFile file_;
+  const std::int64_t process_;
   Attendant* self_ = nullptr;              ///< Null when the page is full: others sweep without us.
   std::atomic<std::int32_t> watchers_{0};  ///< Our share of GatePage::watchers.
   std::atomic<std::uint64_t> turn_{0};     ///< GatePage::turn of our last turn ...
