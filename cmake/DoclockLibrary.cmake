@@ -64,7 +64,6 @@ function(doclock_add_library component)
   doclock_target_defaults(${library})
   target_include_directories(${objects} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_compile_definitions(${objects} PRIVATE DOCLOCK_BUILDING)
-  doclock_precompile(${objects} library)
   if(BUILD_SHARED_LIBS)
     # Only Windows has to know; elsewhere the objects of both kinds are the same, and a compiler cache sees it.
     if(WIN32)

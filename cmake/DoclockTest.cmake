@@ -19,12 +19,7 @@ function(doclock_test name)
   add_executable(${name} ${arg_SOURCES})
   doclock_target_defaults(${name})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  if(DOCLOCK_SANITIZE)
-    # The library is what has to be optimised as users have it; for the tests it would cost minutes.
-    target_compile_options(${name} PRIVATE -O1)
-  endif()
   target_link_libraries(${name} PRIVATE doclock_internal GTest::gmock_main rapidcheck rapidcheck_gtest ${arg_LIBS})
-  doclock_precompile(${name} test <gmock/gmock.h> <gtest/gtest.h>)
   gtest_discover_tests(
     ${name}
     DISCOVERY_TIMEOUT 60

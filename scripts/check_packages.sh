@@ -106,9 +106,9 @@ if [[ $conan == yes ]]; then
   done
   for shared in False True; do
     step "conan: doclock, shared=$shared"
-    # Debug, with precompiled headers: this is about the package, and it is quicker.
+    # Debug, and many files at a time: this is about the package, and it is quicker.
     "$tool" create . -nr -pr:a "$root/packaging/conan/system.profile" -o "doclock/*:shared=$shared" -s build_type=Debug \
-      -c 'tools.cmake.cmaketoolchain:extra_variables={"DOCLOCK_PCH": "ON"}' \
+      -c 'tools.cmake.cmaketoolchain:extra_variables={"CMAKE_UNITY_BUILD": "ON"}' \
       > "$work/conan.log" 2>&1 || { cat "$work/conan.log"; exit 1; }
     tail -3 "$work/conan.log"
   done

@@ -7,15 +7,15 @@ usage() {
   cat <<'TEXT'
 Usage: scripts/test.sh [--preset NAME] [--no-deps] [--help] [-- CTEST-ARGUMENTS...]
 
-Installs missing dependencies, configures and builds a preset (dev), and runs every test with CTest.
+Installs missing dependencies, configures and builds a preset (test), and runs every test with CTest.
 
-  --preset NAME   another preset of CMakePresets.json: asan, tsan, clang, generic, shared, release
+  --preset NAME   another preset of CMakePresets.json: dev, asan, tsan, clang, generic, shared, release
   --no-deps       install nothing
   --              the rest goes to ctest: scripts/test.sh -- -R Filter --repeat until-fail:10
 TEXT
 }
 
-preset=dev
+preset=test
 deps=yes
 while [[ $# -gt 0 ]]; do
   case "$1" in

@@ -7,6 +7,13 @@
 
 namespace doclock::memory {
 
+/// What a write puts out of use. Declared before the shard is locked, so that it is destroyed
+/// after: a large body takes a while.
+struct Remains {
+  Body body;
+  std::unique_ptr<Document> document;
+};
+
 /// One key's place in its collection, with the shard locked: the document, or none.
 class Place {
  public:

@@ -5,12 +5,6 @@
 namespace doclock::memory {
 namespace {
 
-/// See write.cpp.
-struct Remains {
-  Body body;
-  std::unique_ptr<Document> document;
-};
-
 void Insert(SaveOp& op, Place& place) {
   if (place.document() != nullptr) return Conflict(op, *place.document());
   auto document = std::make_unique<Document>(*op.key, op.hash);

@@ -7,13 +7,6 @@
 namespace doclock::memory {
 namespace {
 
-/// What a write puts out of use. Declared before the shard is locked, so that it is destroyed
-/// after: a large body takes a while.
-struct Remains {
-  Body body;
-  std::unique_ptr<Document> document;
-};
-
 /// The stored body with these fields replaced.
 /// @throws DocumentException
 Body Merged(const Body& stored, const Body& fields) {

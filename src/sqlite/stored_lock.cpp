@@ -11,9 +11,9 @@ constexpr std::int64_t kLongestTtlMs = std::int64_t{1000} * 3600 * 24 * 365;
 constexpr std::int64_t kHighestVersion = std::int64_t{1} << 62;
 
 /// Takes values out of a row and remembers whether one was not what it should be.
-class Reader {
+class Columns {
  public:
-  explicit Reader(const Statement& row) noexcept : row_(row) {}
+  explicit Columns(const Statement& row) noexcept : row_(row) {}
 
   std::int64_t Integer(int column, std::int64_t lowest, std::int64_t highest) noexcept {
     const std::int64_t value = row_.Integer(column);
@@ -40,12 +40,12 @@ class Reader {
   bool good_ = true;
 };
 
-void ReadLease(const Statement& row, Reader& reader, StoredLock& lock) {
+void ReadLease(const Statement& row, Columns& columns, StoredLock& lock) {
   lock.has_lease = !row.IsNull(11);
   if (!lock.has_lease || row.Id(11) != lock.id) return;
   lock.lease_is_its = true;
-  lock.renewed = reader.Time(12);
-  lock.renewed_ttl = reader.Ttl(13);
+  lock.renewed = columns.Time(12);
+  lock.renewed_ttl = columns.Ttl(13);
 }
 
 }  // namespace
@@ -60,21 +60,21 @@ std::chrono::nanoseconds StoredLock::LastSign() const noexcept {
 }
 
 StoredLock ReadStoredLock(const Statement& row, std::chrono::milliseconds default_ttl) {
-  Reader reader(row);
+  Columns columns(row);
   StoredLock lock;
-  lock.doc = reader.Any(0);
-  lock.id = reader.Id(1);
-  lock.version = reader.Integer(2, 0, kHighestVersion);
-  lock.time = reader.Time(3);
-  lock.ttl = row.IsNull(4) ? default_ttl : reader.Ttl(4);
-  lock.slot = reader.Integer(5, 0, INT64_MAX);
-  lock.boot = reader.Any(6);
-  lock.closed = reader.Time(7);
-  lock.owner = reader.Any(8);
-  lock.released = reader.Id(9);
-  lock.born = reader.Id(10);
-  ReadLease(row, reader, lock);
-  lock.malformed = !reader.good();
+  lock.doc = columns.Any(0);
+  lock.id = columns.Id(1);
+  lock.version = columns.Integer(2, 0, kHighestVersion);
+  lock.time = columns.Time(3);
+  lock.ttl = row.IsNull(4) ? default_ttl : columns.Ttl(4);
+  lock.slot = columns.Integer(5, 0, INT64_MAX);
+  lock.boot = columns.Any(6);
+  lock.closed = columns.Time(7);
+  lock.owner = columns.Any(8);
+  lock.released = columns.Id(9);
+  lock.born = columns.Id(10);
+  ReadLease(row, columns, lock);
+  lock.malformed = !columns.good();
   return lock;
 }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr int kTtlSeconds = 30;
 constexpr int kStranger = -1;
 
-const char* NameOf(Step::Kind kind) {
+const char* VerbOf(Step::Kind kind) {
   static constexpr std::array<const char*, Step::kKinds> kNames{
       "acquire",   "create", "renew",  "release", "release by value", "checkpoint",
       "hand over", "erase",  "insert", "replace", "save-erase",       "expire",
@@ -26,8 +26,21 @@ std::string StatusName(OpStatus status) {
   return text.str();
 }
 
+std::string Picture(bool exists, std::int64_t version, int holder, bool live, int value) {
+  if (!exists) return "missing";
+  return "v" + std::to_string(version) + " held by " + std::to_string(holder) +
+         (live ? " live" : " not live") + ", value " + std::to_string(value);
+}
+
+}  // namespace
+
+void PrintTo(const Step& step, std::ostream* out) {
+  *out << "{" << VerbOf(step.kind) << " key " << step.key << " who " << step.who << " number "
+       << step.number << (step.stale ? " stale}" : "}");
+}
+
 /// Holders are numbered in the order of their attempts: both sides number alike.
-class Side {
+class Player::Side {
  public:
   virtual ~Side() = default;
 
@@ -35,7 +48,7 @@ class Side {
     std::vector<std::string> lines;
     for (const Step& step : steps) {
       const std::string said = Do(step);
-      lines.push_back(std::string(NameOf(step.kind)) + " " + std::to_string(step.key) + ": " +
+      lines.push_back(std::string(VerbOf(step.kind)) + " " + std::to_string(step.key) + ": " +
                       said + "; " + Look(step.key));
     }
     return lines;
@@ -50,19 +63,6 @@ class Side {
     return step.stale ? known - 1 : known;
   }
 };
-
-std::string Picture(bool exists, std::int64_t version, int holder, bool live, int value) {
-  if (!exists) return "missing";
-  return "v" + std::to_string(version) + " held by " + std::to_string(holder) +
-         (live ? " live" : " not live") + ", value " + std::to_string(value);
-}
-
-}  // namespace
-
-void PrintTo(const Step& step, std::ostream* out) {
-  *out << "{" << NameOf(step.kind) << " key " << step.key << " who " << step.who << " number "
-       << step.number << (step.stale ? " stale}" : "}");
-}
 
 class Player::StoreSide : public Side {
  public:

@@ -62,6 +62,7 @@ class Player {
   static std::vector<std::string> PlayModel(const std::vector<Step>& steps);
 
  private:
+  class Side;
   class StoreSide;
   class ModelSide;
 
