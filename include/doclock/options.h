@@ -15,15 +15,15 @@ class Runtime;
 /// How a LockManager works. Checked at construction: std::invalid_argument names the field.
 struct ManagerOptions {
   /// For people: who takes locks, unless LockOptions::owner says otherwise. At most 256 bytes.
-  /// Empty: the program's name.
+  /// Empty: the program's name ("doclock" where the platform layer does not know it).
   std::string owner = {};
   /// Told what happens; may be null. See Observer for threads.
   std::shared_ptr<Observer> observer = nullptr;
-  /// The bound on one call of the store, at least 10 ms. When it runs out the call fails
+  /// The bound on one call of the store, 10 ms to 10 minutes. When it runs out the call fails
   /// (kUnavailable, or kInDoubt if something was sent).
   Duration call_budget = std::chrono::seconds(10);
   /// A waiter looks again after a random time between `poll_min` and `poll_max`, whether or not
-  /// the store gave a hint that the lock is free. At least 1 ms; min <= max.
+  /// the store gave a hint that the lock is free. At least 1 ms; min <= max <= 1 h.
   Duration poll_min = std::chrono::milliseconds(50);
   /// See poll_min.
   Duration poll_max = std::chrono::milliseconds(150);
