@@ -32,7 +32,8 @@ struct ManagerOptions {
   /// Hand-overs between waiters of this process in a row before other processes get a chance.
   /// 1 to 1000.
   int max_handovers = 16;
-  /// For tests: where time and threads come from; null means the real ones.
+  /// For tests: where time and threads come from; null means the real ones. Of this manager alone,
+  /// which stops it when it is closed.
   std::shared_ptr<Runtime> runtime = nullptr;
 };
 

@@ -133,7 +133,8 @@ void Engine::Close() noexcept {
     hints_->Close();
     // On one of its own threads there is nothing to wait on: that thread may be needed.
     if (!runtime_->OnOwnThread() || !owns_runtime_) DrainBackground();
-    if (owns_runtime_) runtime_->Stop();
+    // Tasks that are left refer to the engine, which has the runtime.
+    runtime_->Stop();
   } catch (...) {
     // Out of memory while closing: leases end by themselves.
   }

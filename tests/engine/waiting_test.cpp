@@ -182,14 +182,14 @@ TEST_F(WaitingTest, AWaiterPollsWhenHintsAreMissing) {
   Grant held = Lock("a");
   auto waiting = LockLater("a", {.wait = kForever});
   // Released by somebody this engine knows nothing of.
-  LockManager other{store, {.runtime = runtime}};
+  LockManager other{store, {.runtime = clock->runtime()}};
   store->Intervene(*collection, "a", Intervention::kBreak);
   clock->Advance(1100ms);
   EXPECT_TRUE(waiting->granted());
 }
 
 TEST_F(WaitingTest, AHintWakesTheWaiterOfAnotherManager) {
-  LockManager other{store, {.runtime = runtime}};
+  LockManager other{store, {.runtime = clock->runtime()}};
   AcquireSpec spec = MakeSpec(other.engine(), *collection, {}, 30s);
   spec.key = "a";
   spec.insert = Body::FromJson({{"n", 0}});
