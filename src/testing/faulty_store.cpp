@@ -27,6 +27,9 @@ void Settle(StoreOp& op, Fault::Kind kind) {
     case Fault::Kind::kLostBefore:
     case Fault::Kind::kLostAfter:
     case Fault::Kind::kLate:
+      if (op.kind == OpKind::kRead) {
+        return op.Fail(Errc::kUnavailable, "the reply was lost (injected)");
+      }
       return op.Doubt("the reply was lost (injected)");
     case Fault::Kind::kThrow:
       throw std::bad_alloc();
