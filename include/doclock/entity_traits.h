@@ -33,8 +33,9 @@ namespace doclock {
 ///   RepositoryOptions names some.
 ///
 /// None of them may keep references to what it is given. All must be safe to call from several
-/// threads at once. Asynchronous verbs call FromJson where their handler runs; with
-/// `use_future`, on a thread of the library's, where it must not block.
+/// threads at once. Asynchronous verbs call Upgrade and FromJson where their handler runs. With
+/// `use_future` that is a thread of the library's, or one that is inside a call of it (Release()
+/// hands its lock to the next one in line): there they must not block.
 template <class T>
 struct DefaultEntityTraits {
   /// The name of the key in T's JSON form. A document's key is not repeated in its body: this

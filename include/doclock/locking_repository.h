@@ -37,7 +37,8 @@ namespace doclock {
 ///   is unchanged,
 /// - ConflictException when a unique index refuses the new document,
 /// - StoreException (kUnavailable, kRefused, kMalformed, kClosed),
-/// - InDoubtException: the lock may have been taken; it is given back in the background,
+/// - InDoubtException: the lock may have been taken; it is given back in the background (after
+///   LockNext, where the store never said which document it was, it ends with its lease),
 /// - std::invalid_argument for bad options, naming the field, before anything is sent.
 ///
 /// **Asynchronous forms** take any Boost.Asio completion token, `use_future` by default. Options

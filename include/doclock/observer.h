@@ -12,7 +12,7 @@ namespace doclock {
 /// One document, as an Observer sees it. Valid during the call only.
 struct LockEvent {
   std::string_view collection;  ///< Where.
-  const Key& key;               ///< Which.
+  const Key& key;               ///< Which; empty for a LockNext() that got no document.
 };
 
 /// Told what happens to locks: for metrics and logs. Override what you need.
@@ -39,9 +39,10 @@ class DOCLOCK_EXPORT Observer {
   virtual void OnRenewalFailing(const LockEvent&, std::chrono::nanoseconds remaining);
   /// A lease was lost.
   virtual void OnLost(const LockEvent&);
-  /// A lock was released after `held`.
+  /// A lock was released after `held`, or its document erased.
   virtual void OnReleased(const LockEvent&, std::chrono::nanoseconds held);
-  /// A handle was destroyed without Release(): unlocked, its changes not written.
+  /// A lock was given up after `held`, its changes not written: by Discard(), or by destroying the
+  /// handle. Where the store is away just then, unlocking goes on in the background.
   virtual void OnDiscarded(const LockEvent&, std::chrono::nanoseconds held);
   /// The outcome of a write could not be found out.
   virtual void OnInDoubt(const LockEvent&);

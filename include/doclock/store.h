@@ -308,9 +308,11 @@ class DOCLOCK_EXPORT Store {
                      const std::function<bool(QueryRow&&)>& sink,
                      std::chrono::milliseconds budget) = 0;
 
-  /// Takes the lock of the first free document that matches, in the filter's order. `op.key` is
-  /// ignored on the way in and points at `key` afterwards. kMissing: none is free. Live locks are
-  /// skipped.
+  /// Takes the lock of the first free document that matches, in the filter's order. kMissing: none
+  /// is free. Live locks are skipped. `op.key` is ignored on the way in and points at `key` once a
+  /// document is chosen, which is before anything is written, so that a lock in doubt can be given
+  /// back. A store that cannot know before leaves `op.key` alone in doubt: then a lock that was
+  /// taken ends with its lease.
   virtual void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
                            std::chrono::milliseconds budget) = 0;
 

@@ -52,11 +52,10 @@ class HashSet {
 };
 
 void CompleteUnanswered(StoreOp& op, const char* why) {
-  if (op.status != OpStatus::kPending) return;
-  if (op.kind == OpKind::kRead) {
-    op.Fail(Errc::kUnavailable, why);
-  } else {
-    op.Doubt(why);
+  if (op.status == OpStatus::kPending) op.Doubt(why);
+  // A read changes nothing, so there is nothing to doubt.
+  if (op.kind == OpKind::kRead && op.status == OpStatus::kInDoubt) {
+    op.Fail(Errc::kUnavailable, op.detail ? std::move(op.detail->message) : std::string(why));
   }
 }
 

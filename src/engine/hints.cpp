@@ -27,8 +27,11 @@ std::shared_ptr<Hints::Entry> Hints::EntryOf(Collection& collection) {
 
 void Hints::Enter(Collection& collection) {
   const auto entry = EntryOf(collection);
-  const std::scoped_lock lock(entry->mutex);
-  ++entry->waiters;
+  {
+    const std::scoped_lock lock(entry->mutex);
+    ++entry->waiters;
+  }
+  const std::scoped_lock lock(entry->subscribing);
   if (entry->subscribed || engine_.closed()) return;
   entry->subscribed = true;
   try {
@@ -60,9 +63,13 @@ void Hints::Leave(Collection& collection) {
 
 void Hints::EndIfIdle(const std::shared_ptr<Entry>& entry) {
   std::unique_ptr<Subscription> ended;
-  const std::scoped_lock lock(entry->mutex);
-  entry->linger = false;
-  if (entry->waiters > 0) return;
+  const std::scoped_lock subscribing(entry->subscribing);
+  {
+    const std::scoped_lock lock(entry->mutex);
+    entry->linger = false;
+    if (entry->waiters > 0) return;
+  }
+  // Whoever comes now waits for `subscribing`, and then subscribes anew.
   entry->subscribed = false;
   ended = std::move(entry->subscription);
 }
@@ -75,7 +82,7 @@ void Hints::Close() {
   }
   for (const auto& [collection, entry] : entries) {
     std::unique_ptr<Subscription> ended;
-    const std::scoped_lock lock(entry->mutex);
+    const std::scoped_lock lock(entry->subscribing);
     entry->subscribed = true;  // never again
     ended = std::move(entry->subscription);
   }

@@ -31,10 +31,14 @@ class Hints : public std::enable_shared_from_this<Hints> {
 
  private:
   struct Entry {
-    std::mutex mutex;  ///< Held while subscribing: the second waiter waits for the first.
+    /// Held while the store subscribes: the second waiter waits for the first. Never taken by
+    /// Leave, which callers do with a mutex that hints wait for.
+    std::mutex subscribing;
     std::unique_ptr<Subscription> subscription;
-    int waiters = 0;
     bool subscribed = false;
+
+    std::mutex mutex;  ///< Of what follows.
+    int waiters = 0;
     bool linger = false;
   };
 

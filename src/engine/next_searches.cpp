@@ -34,8 +34,9 @@ void AskStore(Engine& engine, const AcquireSpec& spec, AcquireOp& op, Key& key) 
 void NextSearches::Ask(const PendingPtr& search) {
   if (search->settled()) return;
   const AcquireSpec& spec = search->spec;
+  const Key unknown;
   Key key;
-  AcquireOp op(*spec.collection, key);
+  AcquireOp op(*spec.collection, unknown);
   op.grant = {
       .lock_id = NewUuid(), .ttl = spec.ttl, .owner = spec.owner, .min_hold = spec.min_hold};
   const TimePoint sent = engine_.Now();
@@ -57,7 +58,11 @@ void NextSearches::Ask(const PendingPtr& search) {
       result.failure =
           MakeFailure(Errc::kInDoubt, "whether a document of '" + spec.collection->name() +
                                           "' was locked is unknown");
-      ReleaseInBackground(engine_, *spec.collection, key, op.grant.lock_id, sent + spec.ttl);
+      engine_.events().InDoubt(*spec.collection, *op.key);
+      // Of an unknown document, the lock ends with its lease.
+      if (op.key == &key) {
+        ReleaseInBackground(engine_, *spec.collection, key, op.grant.lock_id, sent + spec.ttl);
+      }
       break;
     default:
       result.failure = FailureOf(op);

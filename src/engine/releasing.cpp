@@ -127,8 +127,10 @@ void Abandon(LeasePtr lease) noexcept {
                [lease](FailurePtr failure) {
                  if (!failure || lease->phase() != Phase::kHeld || lease->lost()) return;
                  // The store is away: go on trying until the lease ends, with nobody waiting on it.
+                 Engine& engine = *lease->engine;
                  lease->set_phase(Phase::kReleased);
-                 lease->engine->keeper().Remove(*lease);
+                 engine.keeper().Remove(*lease);
+                 engine.events().Discarded(*lease, engine.Now() - lease->granted);
                  ReleaseInBackground(*lease->engine, *lease->collection, lease->key, lease->lock_id,
                                      lease->deadline());
                });
@@ -152,29 +154,42 @@ class DetachProcedure final : public Procedure {
   }
 
   Step Next() override {
-    if (op_.status == OpStatus::kPending) return {&op_};
+    if (op_.status == OpStatus::kPending && lease_->engine->Now() < lease_->deadline()) {
+      return {&op_};
+    }
     if (op_.status == OpStatus::kInDoubt && ++retries_ < 5) return {&op_, backoff_.Next()};
     return {};
   }
 
   FailurePtr Finish() {
-    if (op_.status == OpStatus::kDone || op_.status == OpStatus::kInDoubt) {
-      const bool done = op_.status == OpStatus::kDone;
-      lease_->StopRenewing();
-      lease_->set_phase(done ? Phase::kDetached : Phase::kInDoubt);
-      lease_->engine->keeper().Remove(*lease_);
-      return done ? nullptr : FailureOf(op_);
+    switch (op_.status) {
+      case OpStatus::kDone:
+        LeaveIt(Phase::kDetached);
+        return nullptr;
+      case OpStatus::kInDoubt:
+        LeaveIt(Phase::kInDoubt);
+        lease_->engine->events().InDoubt(*lease_->collection, lease_->key);
+        return FailureOf(op_);
+      case OpStatus::kPending:  // never sent: its time was over
+      case OpStatus::kLost:
+      case OpStatus::kMissing:
+        lease_->set_phase(Phase::kHeld);
+        lease_->engine->Lose(*lease_);
+        return MakeFailure(
+            Errc::kLost, "the lock of " + Describe(*lease_->collection, lease_->key) + " was lost");
+      default:
+        lease_->set_phase(Phase::kHeld);
+        return FailureOf(op_);
     }
-    lease_->set_phase(Phase::kHeld);
-    if (op_.status == OpStatus::kLost || op_.status == OpStatus::kMissing) {
-      lease_->engine->Lose(*lease_);
-      return MakeFailure(Errc::kLost,
-                         "the lock of " + Describe(*lease_->collection, lease_->key) + " was lost");
-    }
-    return FailureOf(op_);
   }
 
  private:
+  void LeaveIt(Phase phase) {
+    lease_->StopRenewing();
+    lease_->set_phase(phase);
+    lease_->engine->keeper().Remove(*lease_);
+  }
+
   const LeasePtr lease_;
   RenewOp op_;
   Backoff backoff_;

@@ -43,15 +43,16 @@ TaskThreads::~TaskThreads() { Stop(); }
 
 void TaskThreads::Post(std::function<void()> task) {
   if (fork_generation_ != platform::ForkGeneration()) return task();
+  const std::shared_ptr<Queue> queue = queue_;  // the task may destroy this object
   {
-    std::unique_lock lock(queue_->mutex);
-    if (queue_->stopped) {
+    std::unique_lock lock(queue->mutex);
+    if (queue->stopped) {
       lock.unlock();
       return task();
     }
-    queue_->tasks.push_back(std::move(task));
+    queue->tasks.push_back(std::move(task));
   }
-  queue_->changed.notify_one();
+  queue->changed.notify_one();
 }
 
 bool TaskThreads::OnOwnThread() const noexcept {

@@ -1,4 +1,5 @@
 #include "doclock/detail/facade.h"
+#include "engine/pending_acquire.h"
 
 namespace doclock::detail {
 
@@ -15,12 +16,14 @@ void Canceller::Cancel() noexcept {
 void Canceller::Follow(AcquireHandle handle) {
   {
     const std::lock_guard lock(mutex_);
+    // A wait may end before its starter comes to follow it; then there may be a later one already.
+    if (handle->settled()) return;
     if (!cancelled_) {
       handle_ = std::move(handle);
       return;
     }
   }
-  if (handle) CancelAcquire(handle);
+  CancelAcquire(handle);
 }
 
 }  // namespace doclock::detail

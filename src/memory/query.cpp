@@ -89,38 +89,40 @@ void QueryByIndex(MemoryCollection& collection, const IndexPlan& plan, const Fil
   }
 }
 
-/// Grants the document if it is free and still matches.
-bool TryGrant(AcquireOp& op, const Filter& filter, const Key& key, std::size_t hash,
+/// Grants the document if it is free and still matches. `key` is set before.
+bool TryGrant(AcquireOp& op, const Filter& filter, const Key& candidate, std::size_t hash, Key& key,
               TimePoint now) {
-  const Place place(CollectionOf(op), key, hash);
+  const Place place(CollectionOf(op), candidate, hash);
   Document* document = place.document();
   if (document == nullptr || HasLiveLock(*document, now) || IsClosed(*document, now)) return false;
   if (!Matches(filter, document->body)) return false;
+  key = candidate;
+  op.key = &key;
+  op.hash = hash;
   GrantExisting(op, *document, now);
   return true;
 }
 
-std::optional<Key> NextByIndex(AcquireOp& op, const IndexPlan& plan, const Filter& filter,
-                               TimePoint now) {
+void NextByIndex(AcquireOp& op, const IndexPlan& plan, const Filter& filter, Key& key,
+                 TimePoint now) {
   const Indexes& indexes = CollectionOf(op).indexes();
   EntryPtr position;
   for (;;) {
     const std::vector<EntryPtr> entries = indexes.Next(plan, position, kEntriesPerVisit);
     for (const EntryPtr& entry : entries) {
-      if (TryGrant(op, filter, entry->key, entry->hash, now)) return entry->key;
+      if (TryGrant(op, filter, entry->key, entry->hash, key, now)) return;
     }
-    if (entries.size() < kEntriesPerVisit) return std::nullopt;
+    if (entries.size() < kEntriesPerVisit) return;
     position = entries.back();
   }
 }
 
-std::optional<Key> NextByScan(AcquireOp& op, const Filter& filter, TimePoint now) {
+void NextByScan(AcquireOp& op, const Filter& filter, Key& key, TimePoint now) {
   Filter free = filter;
   free.Free();
-  for (QueryRow& row : Scan(CollectionOf(op), free, now)) {
-    if (TryGrant(op, filter, row.key, row.key.Hash(), now)) return std::move(row.key);
+  for (const QueryRow& row : Scan(CollectionOf(op), free, now)) {
+    if (TryGrant(op, filter, row.key, row.key.Hash(), key, now)) return;
   }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -137,15 +139,13 @@ void Query(MemoryCollection& collection, const Filter& filter,
 }
 
 void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, TimePoint now) {
-  op.key = &key;
   op.status = OpStatus::kMissing;
   if (filter.lock_state() == Filter::LockState::kLocked) return;
-  const auto plan = CollectionOf(op).indexes().PlanFor(filter);
-  std::optional<Key> found =
-      plan ? NextByIndex(op, *plan, filter, now) : NextByScan(op, filter, now);
-  if (!found) return;
-  key = std::move(*found);
-  op.hash = key.Hash();
+  if (const auto plan = CollectionOf(op).indexes().PlanFor(filter)) {
+    NextByIndex(op, *plan, filter, key, now);
+  } else {
+    NextByScan(op, filter, key, now);
+  }
 }
 
 }  // namespace doclock::memory

@@ -202,7 +202,6 @@ void SqliteStore::Query(Collection& collection, const Filter& filter,
 void SqliteStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
                               std::chrono::milliseconds budget) {
   CheckProcess();
-  op.key = &key;
   StoreOp* const alone = &op;
   const auto perform = [&](Operations& operations, Connection& connection, StoreOp&) {
     const SqliteCollection& collection = Ours(*op.collection);
@@ -217,6 +216,7 @@ void SqliteStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
     });
     if (!chosen) return;
     key = std::move(chosen->key);
+    op.key = &key;
     op.hash = key.Hash();
     operations.Grant(op, chosen->document);
   };

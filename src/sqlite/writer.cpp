@@ -21,16 +21,18 @@ void Reset(StoreOp& op) {
 
 }  // namespace
 
-/// Our turn to write, from the first queue to the last: mutex, gate, and afterwards the bell.
+/// Our turn to write, from the first queue to the last: turnstile, gate, and afterwards the bell.
 class Writer::Turn {
  public:
   Turn(Writer& writer, Deadline deadline, Deadline work_deadline)
       : writer_(writer),
         deadline_(deadline),
-        work_deadline_(work_deadline),
-        lock_(writer.mutex_, deadline) {
-    if (!lock_) throw BusyError("other threads keep the database busy");
+        work_deadline_(work_deadline) {
+    if (!writer.turnstile_.Enter(deadline)) {
+      throw BusyError("other threads keep the database busy");
+    }
     if (!writer.gate_.Enter(deadline)) {
+      writer.turnstile_.Leave();
       throw BusyError(writer.gate_.Occupant() + " keeps the database busy");
     }
   }
@@ -38,6 +40,7 @@ class Writer::Turn {
   Turn& operator=(const Turn&) = delete;
   ~Turn() {
     writer_.gate_.Leave();
+    writer_.turnstile_.Leave();
     if (rang_) writer_.gate_.Wake();
   }
 
@@ -65,7 +68,6 @@ class Writer::Turn {
   Writer& writer_;
   Deadline deadline_;
   Deadline work_deadline_;
-  std::unique_lock<std::timed_mutex> lock_;
   bool rang_ = false;
 };
 

@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 
 #include "doclock/store.h"
@@ -12,6 +11,7 @@
 #include "sqlite/gate.h"
 #include "sqlite/lease_places.h"
 #include "sqlite/operations.h"
+#include "sqlite/turnstile.h"
 
 namespace doclock::sqlite {
 
@@ -49,7 +49,7 @@ class Writer {
   bool Overwrite() noexcept;
   void RollBack() noexcept;
 
-  std::timed_mutex mutex_;
+  Turnstile turnstile_;
   std::unique_ptr<Connection> connection_;
   Gate& gate_;
   const Surroundings& around_;

@@ -27,6 +27,9 @@ void Settle(StoreOp& op, Fault::Kind kind) {
     case Fault::Kind::kLostBefore:
     case Fault::Kind::kLostAfter:
     case Fault::Kind::kLate:
+      if (op.kind == OpKind::kRead) {
+        return op.Fail(Errc::kUnavailable, "the reply was lost (injected)");
+      }
       return op.Doubt("the reply was lost (injected)");
     case Fault::Kind::kThrow:
       throw std::bad_alloc();
@@ -170,12 +173,12 @@ void FaultyStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key, Mil
   if (!kind) return state_->inner->AcquireNext(filter, op, key, budget);
   if (*kind == Fault::Kind::kLate) state_->HoldBack(filter, op);
   if (*kind == Fault::Kind::kLostAfter) {
-    Key unheard_key;
-    AcquireOp unheard(*op.collection, unheard_key);
+    const Key unknown;
+    AcquireOp unheard(*op.collection, unknown);
     unheard.grant = op.grant;
-    state_->inner->AcquireNext(filter, unheard, unheard_key, budget);
+    state_->inner->AcquireNext(filter, unheard, key, budget);
+    if (unheard.key == &key) op.key = &key;
   }
-  op.key = &key;
   Settle(op, *kind);
 }
 

@@ -126,13 +126,17 @@ std::vector<Key> Client::Query(const Filter& filter) {
 }
 
 Client::Next Client::AcquireNext(const Filter& filter) {
+  const Key unknown;
   Key key;
-  AcquireOp op(*collection_, key);
+  AcquireOp op(*collection_, unknown);
   const Uuid id = FreshId();
   op.grant.lock_id = id;
   op.grant.ttl = kTtl;
   store_.AcquireNext(filter, op, key, kBudget);
   const OpStatus status = op.status;
+  if (status == OpStatus::kDone) {
+    EXPECT_EQ(op.key, &key);
+  }
   return {status, std::move(key), id, std::move(op)};
 }
 

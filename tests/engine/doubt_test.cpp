@@ -11,7 +11,36 @@ class DoubtTest : public EngineTest {
   void Strike(Fault::Kind kind, OpKind op, int times = 1) {
     store->Inject({.kind = kind, .op = op, .key = {}, .skip = 0, .times = times});
   }
+  /// Makes the document, with n = 0.
+  void Make(const Key& key) {
+    Grant made = Lock(key);
+    ASSERT_FALSE(ReleaseWith(made, {{"n", 0}}));
+  }
+  /// An optimistic write of what was seen.
+  SaveSpec SpecOf(SaveKind kind, const Key& key, const ReadResult& seen) {
+    SaveSpec spec;
+    spec.collection = collection;
+    spec.key = key;
+    spec.save = kind;
+    spec.expected = seen.version;
+    spec.born = seen.born;
+    return spec;
+  }
+  SaveSpec EraseAny(const Key& key) {
+    SaveSpec spec;
+    spec.collection = collection;
+    spec.key = key;
+    spec.save = SaveKind::kErase;
+    return spec;
+  }
+  SaveSpec Replace(const Key& key, const ReadResult& seen, int n) {
+    SaveSpec spec = SpecOf(SaveKind::kReplace, key, seen);
+    spec.body = Body::FromJson({{"n", n}});
+    return spec;
+  }
 };
+
+constexpr auto kLostReplies = {Fault::Kind::kLostBefore, Fault::Kind::kLostAfter};
 
 TEST_F(DoubtTest, AnAcquireWhoseReplyWasLostAfterTheEffectIsGranted) {
   Strike(Fault::Kind::kLostAfter, OpKind::kAcquire);
@@ -272,6 +301,123 @@ TEST_F(DoubtTest, AStoreThatThrowsIsDoubtForAWrite) {
   EXPECT_FALSE(ReleaseWith(held, {{"n", 1}})) << "settled by reading back and sending again";
   Strike(Fault::Kind::kThrow, OpKind::kRead);
   EXPECT_EQ(Stored("a").failure->code, Errc::kUnavailable);
+}
+
+TEST_F(DoubtTest, AReadWhoseReplyWasLostIsNoDoubtOfAWrite) {
+  Make("a");
+  for (const auto kind : {Fault::Kind::kLostBefore, Fault::Kind::kLostAfter, Fault::Kind::kLate}) {
+    Strike(kind, OpKind::kRead);
+    const ReadResult read = Stored("a");
+    ASSERT_TRUE(read.failure);
+    EXPECT_EQ(read.failure->code, Errc::kUnavailable);
+    EXPECT_EQ(read.failure->message.find("write"), std::string::npos) << read.failure->message;
+    EXPECT_FALSE(Stored("a").failure) << "trying again helps";
+  }
+}
+
+TEST_F(DoubtTest, AnAcquireIsGrantedThoughTheReadThatFollowsIsLost) {
+  Strike(Fault::Kind::kLostAfter, OpKind::kAcquire);
+  Strike(Fault::Kind::kLostBefore, OpKind::kRead);
+  store->Reset();
+  Grant held = Lock("a");
+  EXPECT_EQ(store->Count(OpKind::kAcquire), 1);
+  EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));
+}
+
+TEST_F(DoubtTest, AReleaseIsDoneThoughTheLookThatFollowsIsLost) {
+  Grant held = Lock("a");
+  Strike(Fault::Kind::kLostAfter, OpKind::kWrite);
+  Strike(Fault::Kind::kLostBefore, OpKind::kRead);
+  EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  EXPECT_EQ(Stored("a").version, 2);
+}
+
+TEST_F(DoubtTest, AnOptimisticEraseByVersionLostEitherWayErases) {
+  for (const auto kind : kLostReplies) {
+    Make("a");
+    Strike(kind, OpKind::kSave);
+    EXPECT_FALSE(Save(engine(), SpecOf(SaveKind::kErase, "a", Stored("a"))).failure);
+    EXPECT_EQ(Stored("a").failure->code, Errc::kNotFound);
+  }
+}
+
+TEST_F(DoubtTest, AnEraseOfAnyVersionLostAfterTheEffectIsDone) {
+  Make("a");
+  Strike(Fault::Kind::kLostAfter, OpKind::kSave);
+  EXPECT_FALSE(Save(engine(), EraseAny("a")).failure);
+  EXPECT_EQ(Stored("a").failure->code, Errc::kNotFound);
+}
+
+TEST_F(DoubtTest, AnEraseOfAnyVersionLostBeforeTheEffectIsInDoubtAndNotSentAgain) {
+  Make("a");
+  Strike(Fault::Kind::kLostBefore, OpKind::kSave);
+  store->Reset();
+  const SaveResult erased = Save(engine(), EraseAny("a"));
+  ASSERT_TRUE(erased.failure);
+  EXPECT_EQ(erased.failure->code, Errc::kInDoubt);
+  EXPECT_EQ(store->Count(OpKind::kSave), 1) << "it could erase what was made meanwhile";
+  EXPECT_EQ(Stored("a").body.json()["n"], 0);
+}
+
+TEST_F(DoubtTest, ADetachLostEitherWayIsDone) {
+  for (const auto kind : kLostReplies) {
+    Grant held = Lock("a", {.ttl = 10s});
+    Strike(kind, OpKind::kRenew);
+    EXPECT_FALSE(Detach(held.lease));
+    store->Reset();
+    clock->Advance(9s);
+    EXPECT_EQ(TryLock("a"), Errc::kBusy);
+    clock->Advance(2s);
+    EXPECT_EQ(store->Count(OpKind::kRenew), 0);
+    EXPECT_FALSE(Stored("a").locked);
+  }
+}
+
+TEST_F(DoubtTest, ADetachThatCannotBeSettledIsInDoubtAndTheLeaseEndsIt) {
+  Grant held = Lock("a", {.ttl = 10s});
+  Strike(Fault::Kind::kLostAfter, OpKind::kRenew, INT_MAX);
+  const FailurePtr failure = Detach(held.lease);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code, Errc::kInDoubt);
+  EXPECT_FALSE(LeaseHeld(*held.lease));
+  clock->Advance(11s);
+  EXPECT_FALSE(Stored("a").locked);
+}
+
+TEST_F(DoubtTest, ADroppedGrantWhoseReleaseIsLostEitherWayIsFreeSoon) {
+  for (const auto kind : kLostReplies) {
+    {
+      Grant dropped = Lock("a", {.ttl = 1h});
+      Strike(kind, OpKind::kWrite);
+    }
+    clock->Advance(1s);
+    EXPECT_FALSE(Stored("a").locked);
+    EXPECT_EQ(Stored("a").body.json()["n"], 0);
+  }
+  EXPECT_EQ(Stored("a").version, 4) << "two grants and two releases";
+}
+
+TEST_F(DoubtTest, ACheckpointThatArrivesLateChangesNothing) {
+  Grant held = Lock("a");
+  Strike(Fault::Kind::kLate, OpKind::kWrite);
+  ASSERT_FALSE(Write(held.lease, WriteKind::kCheckpoint, Body::FromJson({{"n", 1}})));
+  ASSERT_FALSE(Write(held.lease, WriteKind::kCheckpoint, Body::FromJson({{"n", 2}})));
+  ASSERT_EQ(store->ReleaseLate(), 1);
+  EXPECT_EQ(Stored("a").body.json()["n"], 2);
+  EXPECT_EQ(Stored("a").version, 3);
+  EXPECT_TRUE(LeaseHeld(*held.lease));
+  EXPECT_FALSE(ReleaseWith(held, {{"n", 3}}));
+}
+
+TEST_F(DoubtTest, AnOptimisticSaveThatArrivesLateChangesNothing) {
+  Make("a");
+  Strike(Fault::Kind::kLate, OpKind::kSave);
+  ASSERT_FALSE(Save(engine(), Replace("a", Stored("a"), 1)).failure);
+  ASSERT_FALSE(Save(engine(), Replace("a", Stored("a"), 2)).failure);
+  const std::int64_t version = Stored("a").version;
+  ASSERT_EQ(store->ReleaseLate(), 1);
+  EXPECT_EQ(Stored("a").body.json()["n"], 2);
+  EXPECT_EQ(Stored("a").version, version);
 }
 
 }  // namespace

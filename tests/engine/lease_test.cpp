@@ -6,7 +6,52 @@
 namespace doclock::detail {
 namespace {
 
-class LeaseTest : public EngineTest {};
+class LeaseTest : public EngineTest {
+ protected:
+  static constexpr auto kAllWrites = {WriteKind::kRelease, WriteKind::kCheckpoint,
+                                      WriteKind::kErase};
+
+  static Body BodyFor(WriteKind kind) {
+    return kind == WriteKind::kErase ? Body() : Body::FromJson({{"n", 7}});
+  }
+  std::optional<Errc> WriteCode(Grant& held, WriteKind kind) {
+    const FailurePtr failure = Write(held.lease, kind, BodyFor(kind));
+    return failure ? std::optional(failure->code) : std::nullopt;
+  }
+  std::optional<Errc> AsyncCode(const std::function<void(WriteDone)>& start) {
+    std::optional<Errc> code;
+    start([&](FailurePtr failure) {
+      if (failure) code = failure->code;
+    });
+    clock->RunPending();
+    return code;
+  }
+  std::optional<Errc> WriteAsyncCode(Grant& held, WriteKind kind) {
+    return AsyncCode(
+        [&](WriteDone done) { WriteAsync(held.lease, kind, BodyFor(kind), std::move(done)); });
+  }
+
+  /// The handle knows that its lock is lost: it does nothing more, ever.
+  void ExpectDead(Grant& held) {
+    ASSERT_TRUE(LeaseLost(held.lease).stop_requested());
+    store->Reset();
+    for (const WriteKind kind : kAllWrites) {
+      EXPECT_EQ(WriteCode(held, kind), Errc::kLost);
+      EXPECT_EQ(WriteAsyncCode(held, kind), Errc::kLost);
+    }
+    EXPECT_EQ(Detach(held.lease)->code, Errc::kLost);
+    clock->Advance(1h);
+    EXPECT_EQ(store->Count(OpKind::kWrite), 0);
+    EXPECT_EQ(store->Count(OpKind::kRenew), 0);
+  }
+  /// The lock as it is stored.
+  ReadOp LockOf(const Key& key) {
+    ReadOp look(*collection, key);
+    StoreOp* const ops[] = {&look};
+    store->Execute(ops, 1s);
+    return look;
+  }
+};
 
 TEST_F(LeaseTest, RenewsByItselfForTenHours) {
   Grant held = Lock("a", {.ttl = 10s});
@@ -87,6 +132,50 @@ TEST_F(LeaseTest, APausedHolderLearnsBeforeAnyFurtherWrite) {
   EXPECT_TRUE(LeaseLost(held.lease).stop_requested());
 }
 
+TEST_F(LeaseTest, APausedHolderWritesNothingWhateverItTriesFirst) {
+  std::vector<Grant> held;
+  for (int i = 0; i < 8; ++i) held.push_back(Lock(i, {.ttl = 10s}));
+  clock->Jump(11s);
+  store->Reset();
+  std::size_t next = 0;
+  for (const WriteKind kind : kAllWrites) {
+    EXPECT_EQ(WriteCode(held[next++], kind), Errc::kLost);
+    EXPECT_EQ(WriteAsyncCode(held[next++], kind), Errc::kLost);
+  }
+  EXPECT_EQ(Detach(held[next++].lease)->code, Errc::kLost);
+  EXPECT_EQ(AsyncCode([&](WriteDone done) { DetachAsync(held[next].lease, std::move(done)); }),
+            Errc::kLost);
+  EXPECT_EQ(store->Calls(), 0);
+  for (const Grant& grant : held) EXPECT_TRUE(LeaseLost(grant.lease).stop_requested());
+}
+
+TEST_F(LeaseTest, ADetachOfAPausedHolderSendsNothing) {
+  Grant held = Lock("a", {.ttl = 10s});
+  clock->Jump(11s);
+  store->Reset();
+  EXPECT_EQ(Detach(held.lease)->code, Errc::kLost);
+  EXPECT_EQ(store->Calls(), 0);
+}
+
+TEST_F(LeaseTest, ARenewalThatArrivesAfterATakeoverChangesNothing) {
+  Grant held = Lock("a", {.ttl = 9s});
+  store->Inject({.kind = Fault::Kind::kLate, .op = OpKind::kRenew, .times = INT_MAX});
+  clock->Advance(10s);
+  ASSERT_TRUE(LeaseLost(held.lease).stop_requested());
+  store->Heal();
+  Grant next = Lock("a", {.ttl = 30s});
+  clock->Advance(1s);
+  const Key key("a");
+  const ReadOp before = LockOf(key);
+  ASSERT_GT(store->ReleaseLate(), 0);
+  const ReadOp after = LockOf(key);
+  EXPECT_EQ(after.lock_id, LeaseLockId(*next.lease));
+  EXPECT_EQ(after.version, before.version);
+  EXPECT_EQ(after.remaining, before.remaining);
+  EXPECT_FALSE(LeaseHeld(*held.lease));
+  EXPECT_FALSE(ReleaseWith(next, {{"n", 1}}));
+}
+
 TEST_F(LeaseTest, APausedHolderDoesNotReviveItsLease) {
   Grant held = Lock("a", {.ttl = 10s});
   clock->Jump(11s);
@@ -99,7 +188,8 @@ TEST_F(LeaseTest, TheHolderOfABrokenLockLearnsByItsNextRenewal) {
   Grant held = Lock("a", {.ttl = 9s});
   store->Intervene(*collection, "a", Intervention::kBreak);
   clock->Advance(3500ms);
-  EXPECT_TRUE(LeaseLost(held.lease).stop_requested());
+  ExpectDead(held);
+  EXPECT_EQ(Stored("a").body.json()["n"], 0);
 }
 
 TEST_F(LeaseTest, TheHolderOfAStolenLockLearnsAndWritesNothing) {
@@ -121,8 +211,8 @@ TEST_F(LeaseTest, TheHolderOfAnErasedDocumentLearnsByItsNextRenewal) {
   erase.save = SaveKind::kErase;
   ASSERT_FALSE(Save(engine(), std::move(erase)).failure);
   clock->Advance(3500ms);
-  EXPECT_TRUE(LeaseLost(held.lease).stop_requested());
-  EXPECT_EQ(Stored("a").failure->code, Errc::kNotFound) << "a renewal never creates";
+  ExpectDead(held);
+  EXPECT_EQ(Stored("a").failure->code, Errc::kNotFound) << "nothing of it ever creates";
 }
 
 TEST_F(LeaseTest, ACheckpointWritesAndRenewsAndKeepsTheLock) {

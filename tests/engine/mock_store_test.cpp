@@ -126,6 +126,16 @@ TEST_F(MockedStoreTest, AStoreThatAnswersNothingIsAskedByARenewalWhetherTheLockI
   EXPECT_FALSE(Write(held.grant.lease, WriteKind::kRelease, Body()));
 }
 
+TEST_F(MockedStoreTest, AReadAnsweredWithDoubtIsNoDoubtOfAWrite) {
+  EXPECT_CALL(*store_, Execute(OneOf(OpKind::kRead), _)).WillOnce(Alone<ReadOp>([](ReadOp& op) {
+    op.Doubt("the line went dead");
+  }));
+  const ReadResult read = Read(engine(), collection_, "a");
+  ASSERT_TRUE(read.failure);
+  EXPECT_EQ(read.failure->code, Errc::kUnavailable);
+  EXPECT_NE(read.failure->message.find("went dead"), std::string::npos) << read.failure->message;
+}
+
 TEST_F(MockedStoreTest, ARefusalIsToldAsItCameAndNotAskedAgain) {
   EXPECT_CALL(*store_, Execute(OneOf(OpKind::kAcquire), _))
       .WillOnce(Alone<AcquireOp>([](AcquireOp& op) { op.Fail(Errc::kMalformed, "strange"); }));

@@ -5,6 +5,8 @@ namespace {
 
 class NextSearchTest : public EngineTest {
  protected:
+  using EngineTest::EngineTest;
+
   void Put(const Key& key, int due) {
     SaveSpec insert;
     insert.collection = collection;
@@ -86,6 +88,99 @@ TEST_F(NextSearchTest, ClosingEndsTheWait) {
   clock->RunPending();
   ASSERT_TRUE(result);
   EXPECT_EQ(result->failure->code, Errc::kCancelled);
+}
+
+TEST_F(NextSearchTest, CancelledBeforeItRunsAsksNothing) {
+  Put("a", 1);
+  store->Reset();
+  clock->DelayWork(2s);
+  std::optional<AcquireResult> result;
+  const AcquireHandle handle = AcquireNextAsync(engine(), Next({.wait = kForever}),
+                                                [&](AcquireResult r) { result = std::move(r); });
+  CancelAcquire(handle);
+  clock->RunPending();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->failure->code, Errc::kCancelled);
+  clock->Advance(1min);
+  EXPECT_EQ(store->Count(OpKind::kAcquire), 0);
+  clock->DelayWork(Duration{});
+  EXPECT_FALSE(Stored("a").locked);
+}
+
+/// Counts the doubts it is told of.
+struct DoubtCounter : Observer {
+  void OnInDoubt(const LockEvent& event) override { keys.push_back(event.key); }
+  std::vector<Key> keys;
+};
+
+class NextInDoubtTest : public NextSearchTest {
+ protected:
+  explicit NextInDoubtTest(std::shared_ptr<DoubtCounter> counter = std::make_shared<DoubtCounter>())
+      : NextSearchTest({.observer = counter}), told(std::move(counter)) {
+    Put("a", 1);
+    store->Reset();
+  }
+
+  /// One search that goes wrong.
+  void Doubt(Fault::Kind kind) {
+    store->Inject({.kind = kind, .op = OpKind::kAcquire});
+    const TimePoint start = clock->Now();
+    const AcquireResult result = AcquireNext(engine(), Next({.ttl = 10s, .wait = 1min}), {});
+    ASSERT_TRUE(result.failure);
+    EXPECT_EQ(result.failure->code, Errc::kInDoubt);
+    EXPECT_EQ(clock->Now(), start) << "told at once";
+    EXPECT_EQ(store->Count(OpKind::kAcquire), 1) << "and not asked again";
+    clock->RunPending();
+    EXPECT_EQ(told->keys.size(), 1U);
+  }
+  void ExpectFound() {
+    const AcquireResult found = AcquireNext(engine(), Next(), {});
+    ASSERT_TRUE(found.grant.lease);
+    EXPECT_EQ(found.grant.body.json()["due"], 1);
+  }
+
+  std::shared_ptr<DoubtCounter> told;
+};
+
+TEST_F(NextInDoubtTest, ADocumentKnownToBeTheOneIsGivenBack) {
+  Doubt(Fault::Kind::kLostAfter);
+  EXPECT_EQ(told->keys, std::vector<Key>{"a"});
+  EXPECT_EQ(store->Count(OpKind::kWrite), 1);
+  EXPECT_FALSE(Stored("a").locked);
+  EXPECT_EQ(Stored("a").version, 3) << "inserted, locked once, released once";
+  ExpectFound();
+}
+
+TEST_F(NextInDoubtTest, WhereNothingWasChosenThereIsNothingToGiveBack) {
+  for (const auto kind : {Fault::Kind::kLostBefore, Fault::Kind::kThrow}) {
+    store->Reset();
+    told->keys.clear();
+    Doubt(kind);
+    EXPECT_EQ(told->keys, std::vector<Key>{Key()});
+    clock->Advance(1min);
+    EXPECT_EQ(store->Count(OpKind::kWrite), 0);
+    EXPECT_FALSE(Stored("a").locked);
+    ExpectFound();
+    clock->RunPending();
+  }
+}
+
+TEST_F(NextInDoubtTest, ALockOfAnUnknownDocumentEndsWithItsLease) {
+  Doubt(Fault::Kind::kLate);
+  ASSERT_EQ(store->ReleaseLate(), 1);
+  EXPECT_TRUE(Stored("a").locked);
+  clock->Advance(10s);
+  EXPECT_FALSE(Stored("a").locked);
+  EXPECT_EQ(store->Count(OpKind::kWrite), 0);
+  EXPECT_EQ(Stored("a").version, 2) << "locked once";
+  ExpectFound();
+}
+
+TEST_F(NextInDoubtTest, DoubtHoldsUpNoClosing) {
+  Doubt(Fault::Kind::kLostBefore);
+  const TimePoint start = clock->Now();
+  manager.reset();
+  EXPECT_EQ(clock->Now(), start);
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include <thread>
-
 #include "harness.h"
 
 namespace doclock::detail {
@@ -98,6 +96,26 @@ TEST_F(WaitingTest, AStopRequestedBeforeIsRefusedWithoutACall) {
   EXPECT_EQ(store->Calls(), 0);
 }
 
+TEST_F(WaitingTest, AStopRequestDuringAnAttemptLeavesNoLockBehind) {
+  Grant held = Lock("a", {.ttl = 1h});
+  clock->DelayWork(2s);
+  const TimePoint start = clock->Now();
+  std::stop_source stop;
+  runtime->Schedule(start + 500ms, [&] { testing::ExpireLock(*store, "orders", "a"); });
+  runtime->Schedule(start + 1s, [&] { stop.request_stop(); });
+  store->Reset();
+  AcquireResult result = Acquire(engine(), Spec("a", {.wait = kForever}), stop.get_token());
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->code, Errc::kCancelled);
+  EXPECT_EQ(clock->Now() - start, 1s) << "told before the attempt came back";
+  EXPECT_EQ(store->Count(OpKind::kAcquire), 1);
+  clock->Advance(1min);
+  clock->DelayWork(Duration{});
+  EXPECT_EQ(store->Count(OpKind::kAcquire), 2);
+  EXPECT_EQ(Stored("a").version, 3) << "granted, and given back";
+  EXPECT_FALSE(Stored("a").locked);
+}
+
 TEST_F(WaitingTest, CancellingAnAttemptUnderWayLeavesNoLockBehind) {
   clock->DelayWork(2s);
   auto waiting = LockLater("a", {.wait = kForever});
@@ -105,8 +123,11 @@ TEST_F(WaitingTest, CancellingAnAttemptUnderWayLeavesNoLockBehind) {
   CancelAcquire(waiting->handle);
   clock->RunPending();
   EXPECT_EQ(waiting->code(), Errc::kCancelled);
-  clock->Advance(1min);  // the attempt arrives, is granted, and given back
+  EXPECT_EQ(store->Count(OpKind::kAcquire), 0);
+  clock->Advance(1min);
   clock->DelayWork(Duration{});
+  EXPECT_EQ(store->Count(OpKind::kAcquire), 1);
+  EXPECT_EQ(Stored("a").version, 2) << "granted, and given back";
   EXPECT_FALSE(Stored("a").locked);
 }
 
@@ -127,12 +148,16 @@ TEST_F(WaitingTest, ATimedOutWaiterWhoseAttemptIsUnderWayLeavesNoLockBehind) {
   auto waiting = LockLater("a", {.wait = 5s});
   clock->Advance(4s);
   clock->DelayWork(10s);
+  store->Reset();
   testing::ExpireLock(*store, "orders", "a");
   clock->Advance(2s);
   EXPECT_EQ(waiting->code(), Errc::kTimedOut);
+  EXPECT_EQ(store->Count(OpKind::kAcquire), 0);
   clock->Advance(1min);
   clock->DelayWork(Duration{});
   clock->Advance(1min);
+  EXPECT_GE(store->Count(OpKind::kAcquire), 1);
+  EXPECT_EQ(Stored("a").version, 3) << "granted, and given back";
   EXPECT_FALSE(Stored("a").locked);
 }
 

@@ -94,7 +94,7 @@ asio::awaitable<bool> GiveUp(const LockingRepository<Saga>& sagas) {
   using asio::experimental::awaitable_operators::operator||;
   // Not a lease, and nothing is asserted about it: any moment will do to give up at.
   asio::steady_timer timer(co_await asio::this_coro::executor, 20ms);
-  auto first = co_await (sagas.LockAsync("42", {.wait = kForever}, use_awaitable) ||
+  auto first = co_await (sagas.LockAsync("42", {.ttl = 24h, .wait = kForever}, use_awaitable) ||
                          timer.async_wait(use_awaitable));
   co_return first.index() == 1;
 }
@@ -103,7 +103,7 @@ TEST_P(CoroutineTest, GivingUpCancelsTheWait) {
   auto held = sagas.Lock("42", Saga{"42"});
   EXPECT_TRUE(Await(GiveUp(sagas)));
   held.Release();
-  EXPECT_TRUE(sagas.TryLock("42", {.wait = 1min}));
+  EXPECT_TRUE(sagas.TryLock("42", {.wait = 1min})) << "a lock left behind would last a day";
 }
 
 }  // namespace

@@ -1,12 +1,62 @@
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
 #include "repository/harness.h"
 
 namespace doclock {
 namespace {
 
+/// Workers that finish before whoever gave them their task can go on.
+class EagerRuntime : public Runtime {
+ public:
+  explicit EagerRuntime(std::shared_ptr<Runtime> inner) : inner_(std::move(inner)) {}
+  [[nodiscard]] TimePoint Now() const noexcept override { return inner_->Now(); }
+  TimerId Schedule(TimePoint when, Task task) override {
+    return inner_->Schedule(when, std::move(task));
+  }
+  void Cancel(TimerId id) noexcept override { inner_->Cancel(id); }
+  void Post(Task task) override { inner_->Post(std::move(task)); }
+  void Work(Task task) override { task(); }
+  void Notify(Task task) override { inner_->Notify(std::move(task)); }
+  std::unique_ptr<Event> MakeEvent() override { return inner_->MakeEvent(); }
+  [[nodiscard]] bool OnOwnThread() const noexcept override { return inner_->OnOwnThread(); }
+  void Stop() override { inner_->Stop(); }
+
+ private:
+  std::shared_ptr<Runtime> inner_;
+};
+
 class LockAllTest : public RepositoryTest {
  protected:
   void SetUp() override {
     for (const char* key : {"a", "b", "c"}) sagas.Insert(Saga{key});
+  }
+
+  /// Waits for "b" while it holds "a", and is cancelled.
+  void CancelHalfWay(const LockingRepository<Saga>& repository) {
+    const LockingRepository<Saga> others(AnotherManager(), "sagas");
+    auto b = others.Lock("b");
+    boost::asio::cancellation_signal signal;
+    std::optional<Errc> code;
+    repository.LockAllAsync(
+        {"a", "b"}, {.wait = kForever},
+        boost::asio::bind_cancellation_slot(
+            signal.slot(), [&](const std::exception_ptr& error, std::vector<Locked<Saga>>) {
+              code = CodeOf([&] {
+                if (error) std::rethrow_exception(error);
+              });
+            }));
+    clock->Advance(5s);
+    EXPECT_TRUE(IsLocked("a"));
+    signal.emit(boost::asio::cancellation_type::terminal);
+    clock->RunPending();
+    EXPECT_EQ(code, Errc::kCancelled);
+    EXPECT_FALSE(IsLocked("a"));
+    EXPECT_EQ(Version("a"), 3) << "locked once, given back once";
+    b.Release();
+    clock->Advance(5s);
+    EXPECT_FALSE(IsLocked("b")) << "nobody waits for it any more";
+    EXPECT_TRUE(repository.TryLock("b"));
   }
 };
 DOCLOCK_FOR_ALL_STORES(LockAllTest);
@@ -81,6 +131,29 @@ TEST_P(LockAllTest, ALeaseThatEndedMeanwhileIsLost) {
               (void)sagas.LockAll({"a", "b"}, {.ttl = 1s, .wait = 1min, .renew = false});
             }),
             Errc::kLost);
+}
+
+TEST_P(LockAllTest, CancellationGivesBackWhatItHoldsAlready) { CancelHalfWay(sagas); }
+
+TEST_P(LockAllTest, CancellationWorksHoweverFastTheFirstLocksCome) {
+  const LockManager eager(store, {.runtime = std::make_shared<EagerRuntime>(clock->runtime())});
+  CancelHalfWay(LockingRepository<Saga>(eager, "sagas"));
+}
+
+TEST_P(LockAllTest, AStopRequestGivesBackWhatItHoldsAlready) {
+  const std::shared_ptr<Runtime> runtime = clock->runtime();
+  auto b = sagas.Lock("b");
+  std::stop_source stop;
+  runtime->Schedule(clock->Now() + 3s, [&] { stop.request_stop(); });
+  EXPECT_EQ(CodeOf([&] {
+              (void)sagas.LockAll({"a", "b"}, {.wait = kForever}, stop.get_token());
+            }),
+            Errc::kCancelled);
+  clock->RunPending();
+  EXPECT_FALSE(IsLocked("a"));
+  EXPECT_EQ(Version("a"), 3) << "locked once, given back once";
+  b.Release();
+  EXPECT_TRUE(sagas.TryLock("b"));
 }
 
 }  // namespace

@@ -265,5 +265,34 @@ TEST_F(FaultyStoreTest, FaultsStrikeTheNextDocumentToo) {
   EXPECT_EQ(next(), OpStatus::kMissing);
 }
 
+TEST_F(FaultyStoreTest, OfTheNextDocumentOnlyALostReplyTellsTheKey) {
+  Acquire("42");
+  ExpireLock(store_, "things", "42");
+  for (const Kind kind : {Kind::kLostBefore, Kind::kLate, Kind::kLostAfter}) {
+    store_.Inject({.kind = kind});
+    const Key unknown;
+    Key key;
+    AcquireOp op(*collection_, unknown);
+    op.grant.lock_id = NewUuid();
+    op.grant.ttl = 30s;
+    store_.AcquireNext(Filter(), op, key, 1s);
+    EXPECT_EQ(op.status, OpStatus::kInDoubt);
+    EXPECT_EQ(op.key == &key, kind == Kind::kLostAfter);
+    EXPECT_EQ(key, kind == Kind::kLostAfter ? Key("42") : Key());
+  }
+}
+
+TEST_F(FaultyStoreTest, AReadWhoseReplyIsLostLeavesNoDoubt) {
+  Acquire("42");
+  const Key key("42");
+  for (const Kind kind : {Kind::kLostBefore, Kind::kLate, Kind::kLostAfter}) {
+    store_.Inject({.kind = kind});
+    ReadOp read(*collection_, key);
+    Execute(read);
+    EXPECT_EQ(read.status, OpStatus::kFailed);
+    EXPECT_EQ(read.detail->code, Errc::kUnavailable);
+  }
+}
+
 }  // namespace
 }  // namespace doclock::testing

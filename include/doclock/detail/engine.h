@@ -99,8 +99,10 @@ struct AcquireResult {
 DOCLOCK_EXPORT AcquireResult Acquire(const EnginePtr&, AcquireSpec, std::stop_token);
 DOCLOCK_EXPORT AcquireResult AcquireNext(const EnginePtr&, AcquireSpec, std::stop_token);
 
-/// `done` is called exactly once, on a thread of the engine and never inside the call that started
-/// the operation (likewise for every …Async below). It must be quick and must not block or throw.
+/// `done` is called exactly once and never inside the call that started the operation (likewise for
+/// every …Async below): on a thread of the engine, or on any that is inside another call of it, a
+/// release that hands the lock over or a write that took this one along. It must be quick and must
+/// not block or throw.
 using AcquireDone = std::function<void(AcquireResult)>;
 using AcquireHandle = std::shared_ptr<PendingAcquire>;
 DOCLOCK_EXPORT AcquireHandle AcquireAsync(const EnginePtr&, AcquireSpec, AcquireDone done);

@@ -76,7 +76,8 @@ class DOCLOCK_EXPORT Canceller {
   Canceller& operator=(const Canceller&) = delete;
   /// Ends the wait it follows, now or when there is one.
   void Cancel() noexcept;
-  /// From now on Cancel ends this wait; at once if it was called already.
+  /// From now on Cancel ends this wait; at once if it was called already. A wait that is over
+  /// takes no other's place.
   void Follow(AcquireHandle);
 
  private:

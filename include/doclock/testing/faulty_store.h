@@ -10,7 +10,9 @@
 
 namespace doclock::testing {
 
-/// Something that goes wrong with one operation.
+/// Something that goes wrong with one operation. A read whose reply is lost is kFailed
+/// (kUnavailable): it leaves no doubt. Of the next document, kLostAfter tells the key, as stores do
+/// that choose before they write; kLostBefore and kLate do not.
 struct Fault {
   /// How.
   enum class Kind {
