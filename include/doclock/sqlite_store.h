@@ -30,7 +30,8 @@ struct SqliteStoreOptions {
   bool local_only = true;
   /// How long a call waits for a foreign writer that holds the file, at most. 1 ms to one minute.
   Duration busy_timeout = std::chrono::seconds(5);
-  /// Most pages the database may have (PRAGMA max_page_count); 0: SQLite's own limit.
+  /// Most pages the database may have (PRAGMA max_page_count), up to 4294967294; 0: SQLite's own
+  /// limit.
   std::int64_t max_pages = 0;
   /// For tests: where it reads the time from; null means the real clock.
   std::shared_ptr<const Clock> clock = nullptr;

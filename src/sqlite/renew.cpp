@@ -7,6 +7,7 @@ void Operations::Execute(RenewOp& op) {
   const SqliteCollection& collection = CollectionOf(op);
   std::optional<StoredLock> lock = Find(collection, *op.key);
   if (!lock) {
+    places_.Remove(op.lock_id);
     op.status = OpStatus::kMissing;
     return;
   }
@@ -32,8 +33,9 @@ void Operations::Execute(RenewOp& op) {
   op.status = OpStatus::kDone;
 }
 
-/// The lease's row has the lock's id exactly while the lock has it (every write that takes the lock
-/// from an id deletes its lease), so one small statement decides.
+/// The lease's row has the lock's id exactly while the lock has it (every write of ours that takes
+/// the lock from an id deletes its lease; what foreign tools do shows in the document), so one
+/// small statement decides.
 bool Operations::RenewKnown(RenewOp& op) {
   const auto doc = places_.Find(op.lock_id, op.hash);
   if (!doc) return false;

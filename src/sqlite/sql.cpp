@@ -64,7 +64,9 @@ std::string TextOf(Sql which, const TableNames& tables) {
       return "DELETE FROM " + documents + " WHERE id=?1";
     case Sql::kRenewLease:
       return "UPDATE " + leases +
-             " SET renewed=?3, ttl=?4 WHERE doc=?1 AND lock_id=?2 AND renewed + ttl*1000000 > ?3";
+             " SET renewed=?3, ttl=?4 WHERE doc=?1 AND lock_id=?2 AND renewed + ttl*1000000 > ?3 "
+             "AND EXISTS(SELECT 1 FROM " +
+             documents + " WHERE id=?1 AND lock_id=?2)";
     case Sql::kPutLease:
       return "INSERT OR REPLACE INTO " + leases +
              "(doc, lock_id, renewed, ttl) VALUES(?1,?2,?3,?4)";

@@ -201,7 +201,8 @@ void SqliteStore::Query(Collection& collection, const Filter& filter,
 
 void SqliteStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
                               std::chrono::milliseconds budget) {
-  CheckProcess();
+  // As of any operation: what throws is taken for one that may have happened.
+  if (IsForked()) return op.Fail(Errc::kForked, kForkedText);
   StoreOp* const alone = &op;
   const auto perform = [&](Operations& operations, Connection& connection, StoreOp&) {
     const SqliteCollection& collection = Ours(*op.collection);
@@ -327,13 +328,18 @@ void SqliteStore::Intervene(Collection& collection, const Key& key, Intervention
 }
 
 void CheckOptions(const SqliteStoreOptions& options) {
+  constexpr std::int64_t kMostPages = 4294967294;  // as many as SQLite can have
+  if (options.sync != SqliteSync::kFull && options.sync != SqliteSync::kNormal &&
+      options.sync != SqliteSync::kOff) {
+    throw std::invalid_argument("doclock: SqliteStoreOptions::sync must be one of SqliteSync");
+  }
   if (options.busy_timeout < std::chrono::milliseconds(1) ||
       options.busy_timeout > std::chrono::minutes(1)) {
     throw std::invalid_argument(
         "doclock: SqliteStoreOptions::busy_timeout must be 1 ms to one minute");
   }
-  if (options.max_pages < 0) {
-    throw std::invalid_argument("doclock: SqliteStoreOptions::max_pages must not be negative");
+  if (options.max_pages < 0 || options.max_pages > kMostPages) {
+    throw std::invalid_argument("doclock: SqliteStoreOptions::max_pages must be 0 to 4294967294");
   }
 }
 

@@ -25,9 +25,7 @@ void Reset(StoreOp& op) {
 class Writer::Turn {
  public:
   Turn(Writer& writer, Deadline deadline, Deadline work_deadline)
-      : writer_(writer),
-        deadline_(deadline),
-        work_deadline_(work_deadline) {
+      : writer_(writer), deadline_(deadline), work_deadline_(work_deadline) {
     if (!writer.turnstile_.Enter(deadline)) {
       throw BusyError("other threads keep the database busy");
     }

@@ -99,6 +99,34 @@ TEST_P(NextDocument, DrainsAQueueOfManyExactlyOnce) {
   EXPECT_EQ(seen.size(), static_cast<std::size_t>(kCount));
 }
 
+/// Takes and keeps them all; they must come in the order of their keys.
+void ExpectEachBehindThoseTaken(Client things, const Filter& filter, int (*due)(int)) {
+  constexpr int kCount = 101;  // more than a store looks at in one visit
+  for (int i = 0; i < kCount; ++i) things.Insert(i, {{"status", "queued"}, {"due", due(i)}});
+  for (int i = 0; i < kCount; ++i) {
+    const Client::Next next = things.AcquireNext(filter);
+    ASSERT_EQ(next.status, OpStatus::kDone) << i;
+    ASSERT_EQ(next.key, Key(i));
+  }
+  EXPECT_EQ(things.AcquireNext(filter).status, OpStatus::kMissing);
+}
+
+TEST_P(NextDocument, IsFoundBehindManyThatAreLocked) {
+  const Filter ascending = Filter().Equal("status", "queued").OrderBy("due");
+  const Filter descending = Filter().Equal("status", "queued").OrderByDescending("due");
+  for (const bool indexed : {false, true}) {
+    const auto open = [&](const std::string& name) {
+      Client things = Open(name + (indexed ? "-indexed" : ""));
+      if (indexed) store().EnsureIndex(things.collection(), {{"status", "due"}, false});
+      return things;
+    };
+    ExpectEachBehindThoseTaken(open("rising"), ascending, [](int i) { return i; });
+    ExpectEachBehindThoseTaken(open("falling"), descending, [](int i) { return -i; });
+    ExpectEachBehindThoseTaken(open("equal"), ascending, [](int) { return 7; });
+    ExpectEachBehindThoseTaken(open("equal-descending"), descending, [](int) { return 7; });
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, NextDocument, ::testing::ValuesIn(AllStores()), NameOf);
 
 }  // namespace

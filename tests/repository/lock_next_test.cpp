@@ -1,9 +1,10 @@
+#include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <set>
 #include <thread>
 
 #include "repository/harness.h"
+#include "sqlite/load.h"
 
 namespace doclock {
 namespace {
@@ -62,32 +63,63 @@ TEST_P(LockNextTest, WaitsUntilOneIsFree) {
 class LockNextThreadsTest : public ThreadsTest {};
 DOCLOCK_FOR_ALL_STORES(LockNextThreadsTest);
 
-TEST_P(LockNextThreadsTest, SixteenThreadsClaimEachOfManyDocumentsOnceAndInOrder) {
-  constexpr int kThreads = 16;
-  const int count = GetParam().name == "Memory" ? 10'000 : 1'000;
-  const LockingRepository<Job> jobs(manager, "jobs");
-  jobs.EnsureIndex({"status", "due"});
-  for (int i = 0; i < count; ++i) {
-    jobs.Insert(Job{"job" + std::to_string(i), "queued", (i * 7919) % count});
+/// A document that somebody was given, and the moments before and after, which are counted by all.
+struct Claim {
+  std::size_t before = 0, after = 0;
+  int due = 0;
+};
+
+/// A claim that began when another one had ended is of a later document.
+void ExpectInOrder(const std::vector<Claim>& claims, std::size_t moments) {
+  std::vector<const Claim*> begins(moments), ends(moments);
+  for (const Claim& claim : claims) {
+    begins[claim.before] = &claim;
+    ends[claim.after] = &claim;
   }
-  std::vector<std::vector<int>> claimed(kThreads);
+  int latest = -1;
+  for (std::size_t moment = 0; moment < moments; ++moment) {
+    if (begins[moment] != nullptr) {
+      EXPECT_GT(begins[moment]->due, latest);
+    }
+    if (ends[moment] != nullptr) latest = std::max(latest, ends[moment]->due);
+  }
+}
+
+TEST_P(LockNextThreadsTest, SixteenThreadsClaimEachOfManyDocumentsOnceAndInOrder) {
+  constexpr int kThreads = 16, kCount = sqlite_test::kSanitized ? 1'000 : 10'000;
+  const auto counted = std::make_shared<FaultyStore>(store);
+  const LockingRepository<Job> jobs(LockManager(counted), "jobs");
+  jobs.EnsureIndex({"status", "due"});
+  std::vector<std::future<std::int64_t>> inserts;
+  for (int i = 0; i < kCount; ++i) {
+    inserts.push_back(
+        jobs.InsertAsync(Job{"job" + std::to_string(i), "queued", (i * 7919) % kCount}));
+  }
+  for (auto& insert : inserts) insert.get();
+  std::atomic<std::size_t> moments = 0;
+  std::vector<std::vector<Claim>> claimed(kThreads);
   std::vector<std::thread> threads;
   for (auto& mine : claimed) {
-    threads.emplace_back([&jobs, &mine, count] {
-      while (auto job = jobs.TryLockNext(DueBy(count))) {
-        mine.push_back((*job)->due);
+    threads.emplace_back([&jobs, &mine, &moments] {
+      for (;;) {
+        const std::size_t before = moments++;
+        auto job = jobs.TryLockNext(DueBy(kCount));
+        const std::size_t after = moments++;
+        if (!job) return;
+        mine.push_back({before, after, (*job)->due});
         (*job)->status = "done";
         job->Release();
       }
     });
   }
   for (auto& thread : threads) thread.join();
-  std::set<int> all;
-  for (const auto& mine : claimed) {
-    EXPECT_TRUE(std::is_sorted(mine.begin(), mine.end()));
-    for (const int due : mine) EXPECT_TRUE(all.insert(due).second) << due;
-  }
-  EXPECT_EQ(all.size(), static_cast<std::size_t>(count));
+  std::vector<Claim> all;
+  for (const auto& mine : claimed) all.insert(all.end(), mine.begin(), mine.end());
+  std::set<int> dues;
+  for (const Claim& claim : all) EXPECT_TRUE(dues.insert(claim.due).second) << claim.due;
+  EXPECT_EQ(dues.size(), static_cast<std::size_t>(kCount));
+  ExpectInOrder(all, moments);
+  EXPECT_EQ(counted->Count(OpKind::kAcquire), kCount + kThreads) << "no claim is tried twice";
 }
 
 }  // namespace

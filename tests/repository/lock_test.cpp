@@ -150,6 +150,20 @@ TEST_P(LockTest, AStopTokenEndsAWait) {
   EXPECT_THROW((void)sagas.TryLock("42", {.wait = kForever}, stop.get_token()), LockException);
 }
 
+TEST_P(LockTest, MinHoldKeepsTheLockClosedAfterItsRelease) {
+  sagas.Lock("42", Saga{"42"}, {.min_hold = 1min}).Release();
+  EXPECT_FALSE(IsLocked("42"));
+  EXPECT_FALSE(sagas.TryLock("42"));
+  EXPECT_EQ(CodeOf([&] { (void)sagas.Lock("42"); }), Errc::kBusy);
+  EXPECT_FALSE(sagas.TryLockNext({}));
+  clock->Advance(50s);
+  EXPECT_FALSE(sagas.TryLock("42"));
+  const auto before = clock->Now();
+  sagas.Lock("42", {.wait = 1min}).Release();
+  EXPECT_GE(clock->Now() - before, 9s);
+  EXPECT_TRUE(sagas.TryLock("42")) << "closed by a lock that asks for it, once";
+}
+
 TEST_P(LockTest, WithStoresWhatTheFunctionDid) {
   sagas.Insert(Saga{"42", "new"});
   EXPECT_EQ(sagas.With("42",

@@ -94,6 +94,21 @@ TEST_P(OptimisticTest, SaveMeetsTheNextLifeOfTheDocument) {
   EXPECT_EQ((*Stored("42"))["step"], "second life");
 }
 
+TEST_P(OptimisticTest, AFieldThatTNoLongerHasDisappears) {
+  Put("42", {{"note", "text"}, {"foreign", 1}}, "notes");
+  const LockingRepository<Note> notes(manager, "notes");
+  auto note = notes.Find("42");
+  (*note)->note.reset();
+  notes.Save(*note);
+  EXPECT_EQ(Stored("42", "notes"), json({{"foreign", 1}}));
+  (*note)->note = "again";
+  Get(notes.SaveAsync(*note));
+  EXPECT_EQ(Stored("42", "notes"), json({{"note", "again"}, {"foreign", 1}}));
+  (*note)->note.reset();
+  EXPECT_TRUE(notes.TrySave(*note));
+  EXPECT_EQ(Stored("42", "notes"), json({{"foreign", 1}}));
+}
+
 TEST_P(OptimisticTest, SaveUnderALiveLockIsRefused) {
   auto lock = sagas.Lock("42", Saga{"42", "new"});
   auto mine = sagas.Find("42");

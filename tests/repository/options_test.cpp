@@ -1,6 +1,12 @@
+#include <cmath>
 #include <functional>
 
+#include "doclock/open_store.h"
 #include "repository/harness.h"
+
+#if DOCLOCK_WITH_SQLITE
+#include "doclock/sqlite_store.h"
+#endif
 
 namespace doclock {
 namespace {
@@ -8,92 +14,220 @@ namespace {
 class OptionsTest : public RepositoryTest {};
 DOCLOCK_FOR_ALL_STORES(OptionsTest);
 
-/// Expects std::invalid_argument that names the field.
-void ExpectRefused(const std::string& field, const std::function<void()>& act) {
-  try {
-    act();
-    ADD_FAILURE() << field << " was taken";
-  } catch (const std::invalid_argument& error) {
-    EXPECT_NE(std::string(error.what()).find(field), std::string::npos) << error.what();
+/// What is to be refused with std::invalid_argument, and what its text must name.
+struct BadOption {
+  std::string named;
+  std::function<void()> act;
+};
+using BadOptions = std::vector<BadOption>;
+
+void ExpectRefused(const BadOptions& rows) {
+  for (const auto& [named, act] : rows) {
+    try {
+      act();
+      ADD_FAILURE() << named << " was taken";
+    } catch (const std::invalid_argument& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr(named));
+    }
   }
 }
 
-TEST_P(OptionsTest, LockOptions) {
-  sagas.Insert(Saga{"42"});
-  const std::string long_name(257, 'x');
+const Duration kNan = std::chrono::duration<double>(std::nan(""));
+const std::string kLongName(257, 'x');
+
+/// By every verb that takes LockOptions.
+void AddLockOptions(BadOptions& rows, const LockingRepository<Saga>& sagas) {
   const std::vector<std::pair<std::string, LockOptions>> bad = {
       {"ttl", {.ttl = 99ms}},
       {"ttl", {.ttl = -1ms}},
       {"ttl", {.ttl = 24h + 1ms}},
       {"ttl", {.ttl = std::chrono::hours::max()}},
+      {"ttl", {.ttl = kNan}},
       {"wait", {.wait = -1ms}},
-      {"wait", {.wait = std::chrono::duration<double>(std::nan(""))}},
+      {"wait", {.wait = kNan}},
       {"min_hold", {.min_hold = -1ms}},
       {"min_hold", {.min_hold = 24h + 1ms}},
-      {"owner", {.owner = long_name}},
+      {"min_hold", {.min_hold = kNan}},
+      {"owner", {.owner = kLongName}},
       {"owner", {.owner = "\xff"}},
   };
-  store->Reset();
   for (const auto& [field, options] : bad) {
-    const auto wrong = options;
-    ExpectRefused(field, [&] { (void)sagas.Lock("42", wrong); });
-    ExpectRefused(field, [&] { (void)sagas.Lock("42", Saga{"42"}, wrong); });
-    ExpectRefused(field, [&] { (void)sagas.TryLock("42", wrong); });
-    ExpectRefused(field, [&] { (void)sagas.LockAsync("42", wrong); });
-    ExpectRefused(field, [&] { (void)sagas.LockAll({"42"}, wrong); });
-    ExpectRefused(field, [&] { (void)sagas.LockAll({}, wrong); });
-    ExpectRefused(field, [&] { (void)sagas.LockNext({}, wrong); });
-    ExpectRefused(field, [&] {
-      sagas.With(
-          "42", [](Saga&) {}, wrong);
-    });
+    const std::vector<std::function<void(const LockOptions&)>> verbs = {
+        [&](const LockOptions& wrong) { (void)sagas.Lock("42", wrong); },
+        [&](const LockOptions& wrong) { (void)sagas.Lock("42", Saga{"42"}, wrong); },
+        [&](const LockOptions& wrong) { (void)sagas.TryLock("42", wrong); },
+        [&](const LockOptions& wrong) { (void)sagas.LockAsync("42", wrong); },
+        [&](const LockOptions& wrong) { (void)sagas.LockAll({"42"}, wrong); },
+        [&](const LockOptions& wrong) { (void)sagas.LockAll({}, wrong); },
+        [&](const LockOptions& wrong) { (void)sagas.LockNext({}, wrong); },
+        [&](const LockOptions& wrong) {
+          sagas.With(
+              "42", [](Saga&) {}, wrong);
+        },
+    };
+    for (const auto& verb : verbs) {
+      rows.push_back({"LockOptions::" + field, [verb, wrong = options] { verb(wrong); }});
+    }
   }
+}
+
+void AddRepositoryOptions(BadOptions& rows, const LockManager& manager) {
+  const std::vector<std::pair<std::string, RepositoryOptions>> bad = {
+      {"ttl", {.ttl = 99ms}},
+      {"ttl", {.ttl = 24h + 1ms}},
+      {"ttl", {.ttl = 0s}},
+      {"ttl", {.ttl = kNan}},
+      {"update_retries", {.update_retries = -1}},
+      {"update_retries", {.update_retries = 1001}},
+      {"update_wait", {.update_wait = -1s}},
+      {"update_wait", {.update_wait = kNan}},
+  };
+  for (const auto& [field, options] : bad) {
+    rows.push_back({"RepositoryOptions::" + field, [&manager, wrong = options] {
+                      LockingRepository<Saga>(manager, "other", wrong);
+                    }});
+  }
+  for (const char* name : {"", ".hidden", "-x", "a/b", "a b", "ä"}) {
+    rows.push_back({"name", [&manager, name] { LockingRepository<Saga>(manager, name); }});
+  }
+}
+
+void AddLockFieldNames(BadOptions& rows, const LockManager& manager) {
+  const std::vector<std::pair<std::string, std::string LockFieldNames::*>> members = {
+      {"id", &LockFieldNames::id},
+      {"time", &LockFieldNames::time},
+      {"ttl", &LockFieldNames::ttl},
+      {"version", &LockFieldNames::version},
+      {"born", &LockFieldNames::born},
+      {"owner", &LockFieldNames::owner},
+      {"released", &LockFieldNames::released},
+      {"closed", &LockFieldNames::closed},
+  };
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto& [field, member] = members[i];
+    // The name of an earlier field, too: the later one of the two is named.
+    const std::string earlier = i == 0 ? "" : LockFieldNames().*members[i - 1].second;
+    for (const std::string& name :
+         {std::string(), std::string("1st"), std::string("a.b"), std::string("$a"),
+          std::string("a b"), std::string("ä"), std::string(65, 'a'), earlier}) {
+      auto names = std::make_shared<LockFieldNames>();
+      (*names).*member = name;
+      rows.push_back({"LockFieldNames::" + field, [&manager, names] {
+                        LockingRepository<Saga>(manager, "other", {.lock_fields = names});
+                      }});
+    }
+  }
+}
+
+void AddManagerOptions(BadOptions& rows, const std::shared_ptr<Store>& store,
+                       const std::shared_ptr<Runtime>& runtime) {
+  const std::vector<std::pair<std::string, ManagerOptions>> bad = {
+      {"owner", {.owner = kLongName}},
+      {"owner", {.owner = "\xff"}},
+      {"call_budget", {.call_budget = 9ms}},
+      {"call_budget", {.call_budget = 10min + 1ms}},
+      {"call_budget", {.call_budget = kNan}},
+      {"poll_min", {.poll_min = 0ms}},
+      {"poll_min", {.poll_min = kNan}},
+      {"poll_max", {.poll_min = 2s, .poll_max = 1s}},
+      {"poll_max", {.poll_max = 1h + 1ms}},
+      {"poll_max", {.poll_max = kNan}},
+      {"drain_timeout", {.drain_timeout = -1ms}},
+      {"drain_timeout", {.drain_timeout = 1min + 1ms}},
+      {"drain_timeout", {.drain_timeout = kNan}},
+      {"max_handovers", {.max_handovers = 0}},
+      {"max_handovers", {.max_handovers = 1001}},
+  };
+  for (const auto& [field, options] : bad) {
+    ManagerOptions wrong = options;
+    wrong.runtime = runtime;
+    rows.push_back({"ManagerOptions::" + field, [&store, wrong] { LockManager(store, wrong); }});
+  }
+  rows.push_back({"store", [] { LockManager(nullptr); }});
+}
+
+void AddIndexes(BadOptions& rows, const LockingRepository<Saga>& sagas) {
+  rows.push_back({"EnsureIndex: no fields", [&] { sagas.EnsureIndex({}); }});
+  for (const char* field : {"", "$a", "a.", ".a", "a..b", "\xff"}) {
+    rows.push_back({"field", [&sagas, field] { sagas.EnsureIndex({"step", field}); }});
+    rows.push_back({"field", [&sagas, field] { sagas.EnsureIndex({field}, true); }});
+  }
+}
+
+#if DOCLOCK_WITH_SQLITE
+void AddSqliteOptions(BadOptions& rows) {
+  const std::vector<std::pair<std::string, SqliteStoreOptions>> bad = {
+      {"sync", {.sync = static_cast<SqliteSync>(9)}},
+      {"busy_timeout", {.busy_timeout = 0ms}},
+      {"busy_timeout", {.busy_timeout = -1ms}},
+      {"busy_timeout", {.busy_timeout = 1min + 1ms}},
+      {"busy_timeout", {.busy_timeout = std::chrono::hours::max()}},
+      {"busy_timeout", {.busy_timeout = kNan}},
+      {"max_pages", {.max_pages = -1}},
+      {"max_pages", {.max_pages = 4294967295}},
+      {"max_pages", {.max_pages = INT64_MAX}},
+  };
+  for (const auto& [field, options] : bad) {
+    rows.push_back({"SqliteStoreOptions::" + field,
+                    [wrong = options] { OpenSqliteStore("/never/made.db", wrong); }});
+  }
+}
+#endif
+
+void AddUrls(BadOptions& rows) {
+  std::vector<std::pair<std::string, std::string>> bad = {
+      {"scheme", ""},
+      {"scheme", "memory"},
+      {"scheme", "postgres://host/db"},
+      {"memory:", "memory:path"},
+      {"memory:", "memory:?sync=off"},
+  };
+#if DOCLOCK_WITH_SQLITE
+  bad.insert(bad.end(), {
+                            {"path", "sqlite:"},
+                            {"\"colour\"", "sqlite:/never/made.db?colour=red"},
+                            {"sync", "sqlite:/never/made.db?sync=fast"},
+                            {"sync", "sqlite:/never/made.db?sync"},
+                            {"sync", "sqlite:/never/made.db?sync=off&sync=off"},
+                            {"create", "sqlite:/never/made.db?create=yes"},
+                            {"local_only", "sqlite:/never/made.db?local_only=1"},
+                            {"busy_timeout_ms", "sqlite:/never/made.db?busy_timeout_ms=0"},
+                            {"busy_timeout_ms", "sqlite:/never/made.db?busy_timeout_ms=60001"},
+                            {"busy_timeout_ms", "sqlite:/never/made.db?busy_timeout_ms=1e3"},
+                            {"max_pages", "sqlite:/never/made.db?max_pages=-1"},
+                            {"max_pages", "sqlite:/never/made.db?max_pages=4294967295"},
+                        });
+#endif
+  for (const auto& [named, url] : bad) {
+    rows.push_back({named, [wrong = url] { OpenStore(wrong); }});
+  }
+}
+
+TEST_P(OptionsTest, EveryBadValueIsRefusedByNameBeforeAnythingIsSent) {
+  sagas.Insert(Saga{"42"});
+  BadOptions rows;
+  AddLockOptions(rows, sagas);
+  AddRepositoryOptions(rows, manager);
+  AddLockFieldNames(rows, manager);
+  AddManagerOptions(rows, store, clock->runtime());
+  AddIndexes(rows, sagas);
+  AddUrls(rows);
+#if DOCLOCK_WITH_SQLITE
+  AddSqliteOptions(rows);
+#endif
+  store->Reset();
+  ExpectRefused(rows);
   EXPECT_EQ(store->Calls(), 0);
+}
+
+TEST_P(OptionsTest, TheLimitsThemselvesAreTaken) {
+  sagas.Insert(Saga{"42"});
   for (const LockOptions& good :
        {LockOptions{}, LockOptions{.ttl = 100ms}, LockOptions{.ttl = 24h},
         LockOptions{.wait = std::chrono::hours::max()}, LockOptions{.wait = kForever},
-        LockOptions{.owner = std::string_view(long_name).substr(1)}}) {
+        LockOptions{.owner = std::string_view(kLongName).substr(1)}}) {
     sagas.Lock("42", good).Release();
   }
-}
-
-TEST_P(OptionsTest, RepositoryOptions) {
-  const auto open = [&](RepositoryOptions options) {
-    return [this, options] { LockingRepository<Saga>(manager, "other", options); };
-  };
-  ExpectRefused("ttl", open({.ttl = 99ms}));
-  ExpectRefused("ttl", open({.ttl = 25h}));
-  ExpectRefused("ttl", open({.ttl = 0s}));
-  ExpectRefused("update_retries", open({.update_retries = -1}));
-  ExpectRefused("update_retries", open({.update_retries = 1001}));
-  ExpectRefused("update_wait", open({.update_wait = -1s}));
-  const auto with_names = [&](LockFieldNames names) {
-    return open({.lock_fields = std::make_shared<LockFieldNames>(std::move(names))});
-  };
-  ExpectRefused("id", with_names({.id = ""}));
-  ExpectRefused("time", with_names({.time = "1st"}));
-  ExpectRefused("version", with_names({.version = "a.b"}));
-  ExpectRefused("owner", with_names({.owner = "lockId"}));
-  for (const char* name : {"", ".hidden", "-x", "a/b", "a b", "ä"}) {
-    ExpectRefused("name", [&] { LockingRepository<Saga>(manager, name); });
-  }
-}
-
-TEST_P(OptionsTest, ManagerOptions) {
-  const auto open = [&](ManagerOptions options) {
-    options.runtime = clock->runtime();
-    return [this, options] { LockManager(store, options); };
-  };
-  ExpectRefused("owner", open({.owner = std::string(257, 'x')}));
-  ExpectRefused("owner", open({.owner = "\xff"}));
-  ExpectRefused("call_budget", open({.call_budget = 9ms}));
-  ExpectRefused("poll_min", open({.poll_min = 0ms}));
-  ExpectRefused("poll_max", open({.poll_min = 2s, .poll_max = 1s}));
-  ExpectRefused("drain_timeout", open({.drain_timeout = -1ms}));
-  ExpectRefused("drain_timeout", open({.drain_timeout = 2min}));
-  ExpectRefused("max_handovers", open({.max_handovers = 0}));
-  ExpectRefused("max_handovers", open({.max_handovers = 1001}));
-  ExpectRefused("store", [] { LockManager(nullptr); });
 }
 
 TEST_P(OptionsTest, OtherNamesOfTheLocksFieldsForATypeOrACollection) {

@@ -58,6 +58,36 @@ TEST_P(UpdateTest, TakesTheLockAfterSoManyAttempts) {
   EXPECT_FALSE(IsLocked("42"));
 }
 
+TEST_P(UpdateTest, TakesTheLockAsynchronouslyAfterSoManyAttempts) {
+  const LockingRepository<Saga> repository(manager, "sagas", {.update_retries = 3});
+  repository.Insert(Saga{"42"});
+  int calls = 0;
+  auto change = [&](Saga& saga) {
+    if (++calls <= 3) {
+      auto other = repository.Find("42");
+      repository.Save(*other);
+    } else {
+      EXPECT_TRUE(IsLocked("42"));
+    }
+    ++saga.attempts;
+  };
+  Get(repository.UpdateAsync("42", change));
+  EXPECT_EQ(calls, 4);
+  EXPECT_EQ((*Stored("42"))["attempts"], 1);
+  EXPECT_FALSE(IsLocked("42"));
+}
+
+TEST_P(UpdateTest, AFieldThatTNoLongerHasDisappears) {
+  const LockingRepository<Note> notes(manager, "notes");
+  const auto forget = [](Note& note) { note.note.reset(); };
+  for (const bool async : {false, true}) {
+    const std::string key = async ? "async" : "blocking";
+    Put(key, {{"note", "text"}, {"foreign", 1}}, "notes");
+    async ? Get(notes.UpdateAsync(key, forget)) : notes.Update(key, forget);
+    EXPECT_EQ(Stored(key, "notes"), json({{"foreign", 1}}));
+  }
+}
+
 TEST_P(UpdateTest, WithoutRetriesTakesTheLockAtOnce) {
   const LockingRepository<Saga> repository(manager, "sagas", {.update_retries = 0});
   repository.Insert(Saga{"42"});
@@ -183,25 +213,33 @@ TEST_P(UpdateThreadsTest, IncrementsUnderLocksOptimisticAndMixedLoseNone) {
   }
 }
 
+/// A round is a grant, a save and a release, one version each; `attempts` counts the writes.
 TEST_P(UpdateThreadsTest, AReaderNeverSeesHalfARelease) {
   const LockingRepository<Saga> sagas(manager, "sagas");
-  sagas.Insert(Saga{"42", "free"});
+  const std::int64_t base = sagas.Insert(Saga{"42", "free"});
   std::atomic<bool> stop = false;
   std::thread writer([&] {
     for (int i = 0; i < 300; ++i) {
       auto saga = sagas.Lock("42", {.wait = 10min});
       saga->step = "held";
+      ++saga->attempts;
       saga.Save();
       saga->step = "free";
+      ++saga->attempts;
       saga.Release();
     }
     stop = true;
   });
   while (!stop) {
     const auto seen = sagas.Find("42");
-    EXPECT_TRUE((*seen)->step == "free" || seen->locked());
+    const std::int64_t rounds = (seen->version() - base) / 3,
+                       in_round = (seen->version() - base) % 3;
+    EXPECT_EQ(seen->locked(), in_round != 0);
+    EXPECT_EQ((*seen)->step, in_round == 2 ? "held" : "free");
+    EXPECT_EQ((*seen)->attempts, 2 * rounds + (in_round == 2 ? 1 : 0));
   }
   writer.join();
+  EXPECT_EQ(sagas.Find("42")->version(), base + 900);
 }
 
 }  // namespace

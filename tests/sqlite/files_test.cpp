@@ -40,6 +40,18 @@ class SqliteFiles : public ::testing::Test {
     EXPECT_NE(text.find(because), std::string::npos) << text;
   }
 
+  static void ExpectLocked(const StoreOp& op) {
+    ASSERT_EQ(op.status, OpStatus::kFailed);
+    EXPECT_EQ(op.detail->code, Errc::kUnavailable);
+    EXPECT_NE(op.detail->message.find("locked"), std::string::npos) << Why(op);
+  }
+  void ExpectWorks() {
+    Client client(file_);
+    const AcquireOp held = client.Create("works");
+    ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
+    EXPECT_EQ(client.Release("works", held).status, OpStatus::kDone);
+  }
+
   TempFolder folder_;
   fs::path file_ = folder_ / "things.db";
 };
@@ -47,6 +59,8 @@ class SqliteFiles : public ::testing::Test {
 TEST_F(SqliteFiles, ADirectoryIsRefused) {
   fs::create_directory(file_);
   ExpectRefusal(file_, "is a directory");
+  fs::remove(file_);
+  ExpectWorks();
 }
 
 TEST_F(SqliteFiles, AFileThatIsNoDatabaseIsRefusedAndLeftAlone) {
@@ -56,6 +70,8 @@ TEST_F(SqliteFiles, AFileThatIsNoDatabaseIsRefusedAndLeftAlone) {
   std::string now(garbage.size(), '\0');
   std::ifstream(file_).read(now.data(), static_cast<std::streamsize>(now.size()));
   EXPECT_EQ(now, garbage);
+  fs::remove(file_);
+  ExpectWorks();
 }
 
 TEST_F(SqliteFiles, AMissingFileIsMadeOnlyIfThatIsWanted) {
@@ -114,6 +130,8 @@ TEST_F(SqliteFiles, AnOlderSchemaIsRefused) {
   Client(file_).Create("1");
   RawDatabase(file_).Run("UPDATE doclock_meta SET value=0 WHERE name='schema'");
   ExpectRefusal(file_, "an older version of this library (schema 0");
+  RawDatabase(file_).Run("UPDATE doclock_meta SET value=1 WHERE name='schema'");
+  ExpectWorks();
 }
 
 TEST_F(SqliteFiles, AnotherEncodingIsRefused) {
@@ -152,6 +170,47 @@ TEST_F(SqliteFiles, AForeignWriterIsWaitedForThenNamedAndThenForgotten) {
   EXPECT_EQ(client.Read("1").status, OpStatus::kDone) << "readers never wait for writers";
   foreign.Run("COMMIT");
   EXPECT_EQ(client.Acquire("1").status, OpStatus::kDone);
+}
+
+TEST_F(SqliteFiles, UnderAForeignWriterReadsWorkAndAllElseSaysThatItIsLocked) {
+  Client client(file_, {.busy_timeout = 200ms});
+  client.Insert("1", R"({"a":1})");
+  const AcquireOp held = client.Create("2");
+  client.Acquire("1", 1ms);  // something to purge
+  ASSERT_EQ(client.Renew("2", held.grant.lock_id).status, OpStatus::kDone);
+  const auto purge = [&] { return client.store().Purge(client.collection(), 100, 300ms); };
+  const auto next = [&] {
+    Key key;
+    AcquireOp op(client.collection(), key);
+    op.grant.lock_id = NewUuid();
+    op.grant.ttl = 30s;
+    client.store().AcquireNext(Filter().Equal("a", 1), op, key, kBudget);
+    return op;
+  };
+  const auto found = [&] {
+    int rows = 0;
+    const auto count = [&](QueryRow&&) { return ++rows > 0; };
+    client.store().Query(client.collection(), Filter().Equal("a", 1), count, kBudget);
+    return rows;
+  };
+  RawDatabase foreign(file_);
+  foreign.Run("BEGIN IMMEDIATE");
+  ExpectLocked(next());
+  ExpectLocked(client.Renew("2", held.grant.lock_id));
+  ExpectLocked(client.Release("2", held));
+  EXPECT_EQ(found(), 1);
+  try {
+    purge();
+    ADD_FAILURE() << "purged";
+  } catch (const StoreException& error) {
+    EXPECT_EQ(error.errc(), Errc::kUnavailable);
+    EXPECT_NE(std::string(error.what()).find("locked"), std::string::npos) << error.what();
+  }
+  foreign.Run("COMMIT");
+  EXPECT_EQ(client.Renew("2", held.grant.lock_id).status, OpStatus::kDone) << "still held";
+  EXPECT_EQ(purge(), 1);
+  EXPECT_EQ(next().status, OpStatus::kDone);
+  EXPECT_EQ(client.Release("2", held).status, OpStatus::kDone);
 }
 
 TEST_F(SqliteFiles, AForeignWriterAtOpeningIsNamed) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
@@ -38,6 +39,18 @@ class SqliteIndexes : public ::testing::Test {
         },
         kBudget);
     return keys;
+  }
+  /// How often a search shows each key.
+  std::map<std::string, int> Visits(const Filter& filter) {
+    sqlite::Connection connection(file_, /*create=*/false);
+    connection.SetDeadline(sqlite::Deadline::max(), sqlite::Deadline::max());
+    const sqlite::SqliteCollection collection("things", {}, 30s, 0);
+    std::map<std::string, int> visits;
+    sqlite::VisitCandidates(connection, collection, filter, [&](sqlite::Candidate&& found) {
+      ++visits[found.key.ToString()];
+      return true;
+    });
+    return visits;
   }
   AcquireOp Next(Client& client, const Filter& filter, Key& key) {
     AcquireOp op(client.collection(), key);
@@ -156,6 +169,27 @@ TEST_F(SqliteIndexes, UniqueOnesTellTrueFromOneAndRefuseRepetitions) {
   } catch (const ConflictException& error) {
     EXPECT_EQ(error.index(), "other");
   }
+}
+
+TEST_F(SqliteIndexes, ASearchShowsEachDocumentOnceHoweverManyAreLocked) {
+  const std::vector<std::string> values = {"null", "false", "true",  "0",  "1",         "1.0",
+                                           "-7",   R"("")", "\"0\"", "[]", R"({"a":1})"};
+  constexpr int kLocked = 100;
+  for (int i = 0; i < kLocked; ++i) {
+    client_.Create(i, R"({"due":)" + values[static_cast<std::size_t>(i) % values.size()] + "}");
+  }
+  client_.Insert("free", "{}");
+  for (const bool indexed : {false, true}) {
+    if (indexed) client_.store().EnsureIndex(client_.collection(), {.fields = {"due"}});
+    for (const Filter& filter : {Filter().OrderBy("due"), Filter().OrderByDescending("due")}) {
+      const auto visits = Visits(filter);
+      EXPECT_EQ(visits.size(), static_cast<std::size_t>(kLocked + 1));
+      for (const auto& [key, times] : visits) EXPECT_EQ(times, 1) << key;
+    }
+  }
+  Key key;
+  EXPECT_EQ(Next(client_, Filter().OrderBy("due"), key).status, OpStatus::kDone);
+  EXPECT_EQ(key, Key("free"));
 }
 
 TEST_F(SqliteIndexes, WorkersShareAQueueInOrder) {

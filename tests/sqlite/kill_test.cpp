@@ -130,9 +130,12 @@ TEST_F(SqliteKill, NothingAcknowledgedIsLostAndTheLockOfTheDeadIsFree) {
   ASSERT_FALSE(milliseconds.empty());
   std::cout << kills << " kills, " << ledger.size() << " acknowledged, " << grants
             << " locks of the dead; free after, ms: p50 " << milliseconds[milliseconds.size() / 2]
-            << ", max " << milliseconds.back() << "\n";
+            << ", p99 " << milliseconds[milliseconds.size() * 99 / 100] << ", max "
+            << milliseconds.back() << "\n";
   if (!kSanitized) {
     EXPECT_LT(milliseconds[milliseconds.size() / 2], 100.0);
+    // Machines have other things to do, and the worker that is left wants the same locks.
+    EXPECT_LT(milliseconds[milliseconds.size() * 99 / 100], 2'000.0);
   }
 }
 

@@ -97,6 +97,24 @@ TEST_F(SqliteLeases, EveryWriteThatTakesTheLockAwayDeletesItsLease) {
   EXPECT_EQ(Rows(), 0);
 }
 
+TEST_F(SqliteLeases, ARowDeletedByHandIsMissedByTheNextRenewal) {
+  const AcquireOp held = Renewed("1");
+  RawDatabase(folder_ / "things.db").Run("DELETE FROM doclock_c_things");
+  EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kMissing);
+  EXPECT_EQ(client_.Create("1").status, OpStatus::kDone);
+  EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kLost);
+}
+
+TEST_F(SqliteLeases, ALockTakenAwayByHandIsMissedByTheNextRenewal) {
+  for (const char* other : {"zeroblob(16)", "randomblob(16)"}) {
+    const AcquireOp held = Renewed("1");
+    RawDatabase(folder_ / "things.db")
+        .Run(std::string("UPDATE doclock_c_things SET lock_id=") + other);
+    EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kLost) << other;
+    clock_->Advance(60s);
+  }
+}
+
 TEST_F(SqliteLeases, ACheckpointStartsTheLeaseAnewWhateverWasRenewed) {
   const AcquireOp held = client_.Create("1");
   ASSERT_EQ(client_.Renew("1", held.grant.lock_id, 10min).status, OpStatus::kDone);

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <functional>
+#include <thread>
 
 #include "doclock/testing/manual_clock.h"
 #include "sqlite/child.h"
@@ -129,24 +131,101 @@ TEST_F(SqliteLiveness, AForkedChildCannotUseItsParentsStore) {
   EXPECT_EQ(parent.Acquire("1").status, OpStatus::kDone);
 }
 
-TEST_F(SqliteLiveness, TimeNamespacesAgreeOnTheTime) {
-  if (std::system("unshare -T --boottime 5000000 true 2>/dev/null") != 0) {
-    GTEST_SKIP() << "no time namespaces here";
+/// Processes whose clocks are a month or two ahead.
+class SqliteTimeNamespaces : public SqliteLiveness {
+ protected:
+  void SetUp() override {
+    SqliteLiveness::SetUp();
+    if (IsSkipped()) return;
+    if (std::system("unshare -T --boottime 5000000 true 2>/dev/null") != 0) {
+      GTEST_SKIP() << "no time namespaces here";
+    }
   }
-  const std::vector<std::string> shifted = {"unshare", "-T",     "--boottime",
-                                            "5000000", "--fork", "--kill-child"};
-  Child clock({"now"}, shifted);
+  static Child Shifted(std::vector<std::string> arguments) {
+    return Child(std::move(arguments),
+                 {"unshare", "-T", "--boottime", "5000000", "--fork", "--kill-child"});
+  }
+  /// The first word of what a shifted process says when it tries to take the lock.
+  std::string ShiftedVerdict() {
+    const std::string line = Shifted({"try", file_.string(), "1"}).Line().value_or("nothing");
+    return line.substr(0, line.find(' '));
+  }
+  /// How long it takes until somebody gets the lock.
+  static std::chrono::steady_clock::duration TimeUntil(std::chrono::steady_clock::time_point start,
+                                                       const std::function<bool()>& granted) {
+    while (!granted() && std::chrono::steady_clock::now() - start < 60s) {
+      std::this_thread::sleep_for(10ms);
+    }
+    return std::chrono::steady_clock::now() - start;
+  }
+};
+
+TEST_F(SqliteTimeNamespaces, AgreeOnTheTime) {
+  Child clock = Shifted({"now"});
   const std::int64_t theirs = std::stoll(clock.Line().value_or("0"));
   const std::int64_t ours = BootClock::now().time_since_epoch() / 1ms;
   EXPECT_NEAR(static_cast<double>(theirs), static_cast<double>(ours), 20'000.0);
+}
 
+TEST_F(SqliteTimeNamespaces, SeeALiveLockOfAShiftedHolder) {
   Client client(file_);
-  Child holder({"hold", file_.string(), "1", "3600000", "detached"}, shifted);
-  EXPECT_EQ(holder.Line(), "held 2");
-  const AcquireOp busy = client.Acquire("1");
-  ASSERT_EQ(busy.status, OpStatus::kBusy);
-  EXPECT_LE(busy.detail->remaining, 3600s);
-  EXPECT_GT(busy.detail->remaining, 3500s);
+  for (const char* bound : {"detached", "bound"}) {
+    Child holder = Shifted({"hold", file_.string(), "1", "3600000", bound});
+    ASSERT_TRUE(holder.Line().value_or("dead").starts_with("held"));
+    const AcquireOp busy = client.Acquire("1");
+    ASSERT_EQ(busy.status, OpStatus::kBusy) << bound;
+    EXPECT_LE(busy.detail->remaining, 3600s);
+    EXPECT_GT(busy.detail->remaining, 3500s);
+    holder.Say("release");
+    ASSERT_TRUE(holder.Line().value_or("dead").starts_with("released"));
+  }
+}
+
+TEST_F(SqliteTimeNamespaces, AShiftedObserverSeesALiveLock) {
+  Client client(file_);
+  for (const bool detached : {false, true}) {
+    const AcquireOp held = client.Acquire("1", 1h, {}, detached);
+    ASSERT_EQ(held.status, OpStatus::kDone);
+    Child observer = Shifted({"try", file_.string(), "1"});
+    const std::string line = observer.Line().value_or("nothing");
+    ASSERT_TRUE(line.starts_with("busy ")) << line;
+    const std::chrono::milliseconds remaining(std::stoll(line.substr(5)));
+    EXPECT_LE(remaining, 3600s);
+    EXPECT_GT(remaining, 3500s);
+    EXPECT_EQ(client.Release("1", held).status, OpStatus::kDone);
+  }
+  EXPECT_EQ(ShiftedVerdict(), "held");
+}
+
+TEST_F(SqliteTimeNamespaces, AnEndedLeaseIsFreeForBothSidesAndNotBefore) {
+  constexpr auto kLease = 1s;
+  Client client(file_);
+  const auto theirs = std::chrono::steady_clock::now();
+  Child holder = Shifted({"hold", file_.string(), "1", "1000", "detached"});
+  ASSERT_TRUE(holder.Line().value_or("dead").starts_with("held"));
+  EXPECT_GE(
+      TimeUntil(theirs,
+                [&] { return client.Acquire("1", kLease, {}, true).status == OpStatus::kDone; }),
+      kLease);
+  holder.Kill();
+
+  const auto ours = std::chrono::steady_clock::now();
+  const RenewOp renewed = client.Renew("1", client.Read("1").lock_id, kLease, /*detached=*/true);
+  if (renewed.status != OpStatus::kDone) {  // we were slow; the lease is over
+    ASSERT_EQ(client.Acquire("1", kLease, {}, true).status, OpStatus::kDone);
+  }
+  EXPECT_GE(TimeUntil(ours, [&] { return ShiftedVerdict() == "held"; }), kLease);
+}
+
+TEST_F(SqliteTimeNamespaces, TheLockOfADeadShiftedHolderIsFree) {
+  Client client(file_);
+  Child holder = Shifted({"hold", file_.string(), "1", "3600000", "bound"});
+  ASSERT_TRUE(holder.Line().value_or("dead").starts_with("held"));
+  ASSERT_EQ(client.Acquire("1").status, OpStatus::kBusy);
+  holder.Kill();  // what started it; the system kills the holder itself right after
+  EXPECT_LT(TimeUntil(std::chrono::steady_clock::now(),
+                      [&] { return client.Acquire("1").status == OpStatus::kDone; }),
+            60s);
 }
 
 /// In the copy nobody can be asked whether the holder lives, so its lease decides.
@@ -165,6 +244,20 @@ TEST_F(SqliteLiveness, ACopiedFileChangesNoVerdict) {
   }
   EXPECT_EQ(Client(file_).Acquire("1").status, OpStatus::kBusy);
   EXPECT_EQ(holder->Release("1", held).status, OpStatus::kDone);
+}
+
+TEST_F(SqliteLiveness, ALockInACopiedFileEndsWithItsLease) {
+  const auto clock = std::make_shared<testing::ManualClock>();
+  Client holder(file_, {.clock = clock});
+  const AcquireOp held = holder.Acquire("1", 1h);
+  RawDatabase(file_).Run("VACUUM INTO '" + (folder_ / "copy.db").string() + "'");
+  Client copy(folder_ / "copy.db", {.clock = clock});
+  clock->Advance(1h - 1ms);
+  EXPECT_EQ(copy.Acquire("1").status, OpStatus::kBusy);
+  EXPECT_EQ(holder.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
+  clock->Advance(1ms);
+  EXPECT_TRUE(copy.Acquire("1").took_over) << "what the holder does in the original is not seen";
+  EXPECT_EQ(Client(file_, {.clock = clock}).Acquire("1").status, OpStatus::kBusy);
 }
 
 class SqliteBoots : public SqliteLiveness {

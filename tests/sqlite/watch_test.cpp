@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <thread>
 #include <vector>
 
+#include "doclock/locking_repository.h"
 #include "sqlite/child.h"
 #include "sqlite/client.h"
 #include "sqlite/load.h"
@@ -104,6 +106,23 @@ TEST_F(SqliteWatch, ADeathIsHintedAt) {
   std::cout << "hint after the kill, ms: " << (std::chrono::steady_clock::now() - killed) / 1ms
             << "\n";
   EXPECT_EQ(client.Acquire("1").status, OpStatus::kDone);
+}
+
+TEST_F(SqliteWatch, AWaiterIsGrantedTheLockOfTheDeadSoon) {
+  const LockingRepository<nlohmann::json> things(LockManager(OpenSqliteStore(file_)), "things");
+  for (int i = 0; i < 3; ++i) {
+    Child holder({"hold", file_.string(), "1", "3600000", "bound"});
+    ASSERT_TRUE(holder.Line().value_or("dead").starts_with("held"));
+    auto waiter = things.LockAsync("1", {.wait = 1min});
+    EXPECT_EQ(waiter.wait_for(300ms), std::future_status::timeout);
+    const auto killed = std::chrono::steady_clock::now();
+    holder.Kill();
+    auto handle = waiter.get();
+    const auto after = std::chrono::steady_clock::now() - killed;
+    std::cout << "granted after the kill, ms: " << after / 1ms << "\n";
+    EXPECT_LT(after, kSanitized ? 10s : 2s);
+    handle.Release();
+  }
 }
 
 TEST_F(SqliteWatch, OthersAreSeenWhileTheyWatch) {

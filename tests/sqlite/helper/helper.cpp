@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "sqlite/client.h"
+#include "sqlite/count.h"
 #include "sqlite/gate.h"
+#include "sqlite/raw_database.h"
 
 namespace doclock::sqlite_test {
 namespace {
@@ -100,6 +102,43 @@ int Cycle(const Arguments& arguments) {
   return 0;
 }
 
+/// try <database> <key>: tells whether it gets the lock ("held version", and keeps it until told to
+/// go on) or not ("busy", and how many milliseconds are left).
+int Try(const Arguments& arguments) {
+  Client client(arguments.at(1));
+  const AcquireOp op = client.Acquire(arguments.at(2));
+  if (op.status == OpStatus::kDone) {
+    Tell("held " + std::to_string(op.version));
+    NextOrder();
+  } else {
+    Tell("busy " + std::to_string(op.detail->remaining.value_or(0ms).count()));
+  }
+  return 0;
+}
+
+/// count <database> <key> <n> <lock|save|mixed>: adds one to the document's count so many times.
+int Count(const Arguments& arguments) {
+  const Counters counters = OpenCounters(arguments.at(1));
+  Tell("ready");
+  NextOrder();
+  CountUp(counters, arguments.at(2), std::stoi(arguments.at(3)), arguments.at(4));
+  Tell("counted");
+  return 0;
+}
+
+/// begin <database>: tells whether it could begin to write at once, as a program that knows nothing
+/// of this library.
+int Begin(const Arguments& arguments) {
+  RawDatabase database(arguments.at(1));
+  try {
+    database.Run("PRAGMA busy_timeout=0; BEGIN IMMEDIATE; ROLLBACK");
+    Tell("begun");
+  } catch (const std::runtime_error&) {
+    Tell("busy");
+  }
+  return 0;
+}
+
 /// gate <database>: stays inside the gate until told to leave.
 int StandInGate(const Arguments& arguments) {
   const auto gate = sqlite::Gate::Open(arguments.at(1), sqlite::DeadlineIn(10s));
@@ -138,8 +177,8 @@ int Now(const Arguments&) {
 
 int Run(const Arguments& arguments) {
   const std::map<std::string, int (*)(const Arguments&)> commands = {
-      {"hold", Hold}, {"work", Work}, {"cycle", Cycle}, {"gate", StandInGate},
-      {"open", Open}, {"as", As},     {"now", Now}};
+      {"hold", Hold}, {"work", Work}, {"cycle", Cycle}, {"gate", StandInGate}, {"open", Open},
+      {"as", As},     {"now", Now},   {"try", Try},     {"count", Count},      {"begin", Begin}};
   return commands.at(arguments.at(0))(arguments);
 }
 

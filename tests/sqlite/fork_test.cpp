@@ -1,0 +1,105 @@
+// A process made by fork alone has a copy of every handle, and none of its rights.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "doclock/locking_repository.h"
+#include "sqlite/client.h"
+#include "sqlite/load.h"
+#include "sqlite/temp_folder.h"
+
+namespace doclock::sqlite_test {
+namespace {
+
+/// The exit status of a child that does this; -1 if it died or hung.
+int InChild(const std::function<int()>& act) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(30);
+    ::_exit(act());
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+bool IsForked(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const LockException& error) {
+    return error.errc() == Errc::kForked;
+  } catch (const std::exception&) {
+  }
+  return false;
+}
+
+class SqliteFork : public ::testing::Test {
+ protected:
+  using Things = LockingRepository<nlohmann::json>;
+  void SetUp() override { DOCLOCK_NEEDS_GATE(); }
+
+  TempFolder folder_;
+  std::filesystem::path file_ = folder_ / "things.db";
+};
+
+TEST_F(SqliteFork, AHandleIsDeadInTheChildAndAliveInTheParent) {
+  auto manager = std::make_unique<LockManager>(OpenSqliteStore(file_));
+  auto things = std::make_unique<Things>(*manager, "things");
+  things->Insert("other", {{"step", 0}});
+  auto handle = things->Lock("1", nlohmann::json{{"step", 1}});
+  const std::int64_t version = handle.version();
+  (*handle)["step"] = 2;
+
+  const std::vector<std::function<void()>> acts = {
+      [&] { handle.Save(); },
+      [&] { handle.Release(); },
+      [&] { handle.Discard(); },
+      [&] { handle.Erase(); },
+      [&] { handle.Detach(); },
+      [&] { (void)things->TryLock("other"); },
+      [&] { (void)things->LockNext(Filter()); },
+      [&] { (void)things->Find("other"); },
+      [&] { things->Insert("third", nlohmann::json::object()); },
+  };
+  EXPECT_EQ(InChild([&] {
+              for (std::size_t i = 0; i < acts.size(); ++i) {
+                if (!IsForked(acts[i])) return static_cast<int>(i + 1);
+              }
+              if (handle.held()) return 100;
+              handle = {};
+              things.reset();
+              manager.reset();
+              return 0;
+            }),
+            0);
+
+  EXPECT_TRUE(handle.held());
+  EXPECT_EQ(handle.version(), version);
+  Client another(file_);
+  EXPECT_EQ(another.Acquire("1").status, OpStatus::kBusy);
+  EXPECT_EQ(another.Read("1").version, version);
+  EXPECT_EQ(another.Read("third").status, OpStatus::kMissing);
+  handle.Release();
+  EXPECT_EQ(another.Read("1").version, version + 1);
+  EXPECT_EQ(another.Read("1").body.json().at("step"), 2);
+  EXPECT_EQ(another.Acquire("1").status, OpStatus::kDone);
+}
+
+TEST_F(SqliteFork, AnOpenHandleThatTheChildForgetsStaysTheParents) {
+  const Things things(LockManager(OpenSqliteStore(file_)), "things");
+  auto handle = things.Lock("1", nlohmann::json{{"step", 1}});
+  EXPECT_EQ(InChild([&] {
+              { const auto mine = std::move(handle); }
+              return 0;
+            }),
+            0);
+  EXPECT_EQ(Client(file_).Acquire("1").status, OpStatus::kBusy);
+  handle.Release();
+}
+
+}  // namespace
+}  // namespace doclock::sqlite_test
