@@ -36,7 +36,7 @@ class HandOverLimitTest : public EngineTest {
   }
   void BeContended() {
     store = std::make_shared<ContendedStore>(OpenMemoryStore({.clock = clock}));
-    manager.emplace(store, ManagerOptions{.max_handovers = kLimit, .runtime = runtime});
+    manager.emplace(store, ManagerOptions{.max_handovers = kLimit, .runtime = clock->runtime()});
     collection = store->Open("orders", {}, 30s).get();
   }
 };
@@ -55,7 +55,7 @@ TEST_F(HandOverLimitTest, ThereIsNoneWhereNobodyElseCanWait) {
 
 TEST_F(HandOverLimitTest, AnotherProcessGetsItsTurnThen) {
   BeContended();
-  LockManager other{store, {.runtime = runtime}};
+  LockManager other{store, {.runtime = clock->runtime()}};
   Grant held = Lock("a");
   std::optional<AcquireResult> theirs;
   AcquireSpec spec = Spec("a", {.wait = kForever});
