@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <string_view>
 #include <variant>
 
 #include "doclock/errors.h"
@@ -9,7 +10,33 @@
 namespace doclock {
 namespace {
 
+/// Trees are walked and copied by recursion: of text that nests deeper than any body may, none must
+/// be made.
+bool IsTooDeep(std::string_view text) noexcept {
+  if (text.size() <= 2 * static_cast<std::size_t>(kMaxBodyDepth)) return false;
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      if (c == '"') quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kMaxBodyDepth) return true;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
+
 nlohmann::json Parse(const std::string& text) {
+  if (IsTooDeep(text)) {
+    throw DocumentException("the stored body is nested deeper than " +
+                            std::to_string(kMaxBodyDepth) + " levels");
+  }
   try {
     nlohmann::json tree = nlohmann::json::parse(text);
     if (!tree.is_object()) throw DocumentException("the stored body is not a JSON object");

@@ -28,7 +28,21 @@ std::string TextOfCaught() {
   }
 }
 
+bool IsDeeperThan(int levels, const nlohmann::json& tree) {
+  if (!tree.is_structured()) return false;
+  return levels == 0 || std::any_of(tree.begin(), tree.end(), [&](const nlohmann::json& member) {
+           return IsDeeperThan(levels - 1, member);
+         });
+}
+
 }  // namespace
+
+void CheckDepth(const Collection& collection, const Key& key, const nlohmann::json& tree) {
+  if (!IsDeeperThan(kMaxBodyDepth, tree)) return;
+  throw DocumentException(Describe(collection, key) +
+                          ": the body cannot be stored: it is nested deeper than " +
+                          std::to_string(kMaxBodyDepth) + " levels");
+}
 
 Body Seal(const Collection& collection, const Key& key, nlohmann::json tree) {
   try {

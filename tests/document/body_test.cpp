@@ -29,6 +29,20 @@ TEST(Body, KeepsTheFormItCameInUntouched) {
   EXPECT_EQ(Body::FromText(R"( {"a": 1} )").text(), R"( {"a": 1} )");
 }
 
+TEST(Body, RefusesTextNestedTooDeepAndCountsNoBracketsInStrings) {
+  const auto nested = [](int levels) {
+    const auto arrays = static_cast<std::size_t>(levels - 1);
+    return R"({"a":)" + std::string(arrays, '[') + std::string(arrays, ']') + "}";
+  };
+  EXPECT_NO_THROW((void)Body::FromText(nested(kMaxBodyDepth)).json());
+  EXPECT_THROW((void)Body::FromText(nested(kMaxBodyDepth + 1)).json(), DocumentException);
+  EXPECT_THROW((void)Body::FromText(nested(1'000'000)).json(), DocumentException);
+  const std::string brackets = R"(\"\\\")" + std::string(1000, '[') + R"(\\)";
+  const Body quoted = Body::FromText(R"({"a":")" + brackets + R"(","[{[{":{},"b":[[]]})");
+  EXPECT_EQ(quoted.json().at("a"), R"("\")" + std::string(1000, '[') + "\\");
+  EXPECT_EQ(quoted.json().at("b"), json::array({json::array()}));
+}
+
 TEST(Body, CopiesShareTheForms) {
   const Body first = Body::FromText("{}");
   const Body second = first;

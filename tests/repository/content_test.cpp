@@ -2,6 +2,7 @@
 
 #include <rapidcheck.h>
 
+#include <functional>
 #include <limits>
 
 #include "repository/harness.h"
@@ -157,6 +158,68 @@ TEST_P(ContentTest, WhatCannotBeStoredIsRefusedAndTheLockStaysHeld) {
   *handle = {{"better", 2}};
   handle.Release();
   EXPECT_EQ(**raw.Find("k"), json({{"better", 2}}));
+}
+
+/// A body whose text is so many bytes long.
+json BodyOfBytes(std::size_t bytes) {
+  const std::size_t wrapping = json{{"text", ""}}.dump().size();
+  return {{"text", std::string(bytes - wrapping, 'x')}};
+}
+
+TEST_P(ContentTest, TheLargestBodySurvivesAndOneByteMoreLeavesTheLockHeld) {
+  auto handle = raw.Lock("k", json::object());
+  *handle = BodyOfBytes(kMaxBodyBytes);
+  handle.Save();
+  const std::string saved = (*handle)["text"].get<std::string>();
+  const std::int64_t version = handle.version();
+  (*handle)["text"].get_ref<std::string&>() += 'z';
+  EXPECT_THROW(handle.Release(), DocumentException);
+  EXPECT_TRUE(handle.held());
+  const auto found = raw.Find("k");
+  EXPECT_TRUE(found->locked());
+  EXPECT_EQ(found->version(), version);
+  EXPECT_TRUE((**found)["text"].get_ref<const std::string&>() == saved);
+  *handle = json::object();
+  handle.Release();
+  EXPECT_EQ(**raw.Find("k"), json::object());
+}
+
+/// A body of so many levels.
+std::string NestedText(int levels, bool arrays) {
+  std::string text = R"({"in":)";
+  for (int i = 2; i < levels; ++i) text += arrays ? "[" : R"({"in":)";
+  text += "{}";
+  for (int i = 2; i < levels; ++i) text += arrays ? "]" : "}";
+  return text + "}";
+}
+
+TEST_P(ContentTest, TooDeepNestingIsRefusedByNameAndTheLockStaysHeld) {
+  auto handle = raw.Lock("k", json{{"good", 1}});
+  const auto expect_refused = [](const std::function<void()>& act) {
+    try {
+      act();
+      ADD_FAILURE() << "taken";
+    } catch (const DocumentException& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("nested deeper than 100 levels"));
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("raw"));
+    }
+  };
+  for (const int levels : {kMaxBodyDepth + 1, 100'000}) {
+    for (const bool arrays : {false, true}) {
+      *handle = json::parse(NestedText(levels, arrays));
+      expect_refused([&] { handle.Release(); });
+      expect_refused([&] { handle.Save(); });
+      expect_refused([&] { raw.Insert("other", *handle); });
+      expect_refused([&] { (void)raw.Lock("other", *handle); });
+      EXPECT_TRUE(handle.held());
+    }
+  }
+  EXPECT_FALSE(raw.Find("other"));
+  EXPECT_EQ(**raw.Find("k"), json({{"good", 1}}));
+  *handle = json::parse(NestedText(kMaxBodyDepth, false));
+  const json deepest = *handle;
+  handle.Release();
+  EXPECT_TRUE(**raw.Find("k") == deepest);
 }
 
 }  // namespace

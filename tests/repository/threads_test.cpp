@@ -29,8 +29,7 @@ int ThreadCount() {
 TEST_P(WaitingThreadsTest, AsynchronousWaitersHoldNoThread) {
   constexpr int kWaiters = 500;
   auto held = sagas.Lock("42", Saga{"42"});
-  sagas.LockAsync("42", {.wait = 1ms}).wait();  // whatever the first wait starts
-  const int before = ThreadCount();
+  const int at_most = ThreadCount() + 2;  // what the store needs to listen for all of them
   std::atomic<int> granted = 0;
   std::promise<void> all;
   for (int i = 0; i < kWaiters; ++i) {
@@ -40,10 +39,10 @@ TEST_P(WaitingThreadsTest, AsynchronousWaitersHoldNoThread) {
       if (++granted == kWaiters) all.set_value();
     });
   }
-  EXPECT_EQ(ThreadCount(), before);
+  EXPECT_LE(ThreadCount(), at_most);
   held.Release();
   all.get_future().wait();
-  EXPECT_EQ(ThreadCount(), before);
+  EXPECT_LE(ThreadCount(), at_most);
 }
 
 TEST_P(WaitingThreadsTest, LockAllInOppositeOrdersDoesNotDeadlock) {

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
-#include <thread>
 
+#include "doclock/locking_repository.h"
 #include "sqlite/child.h"
 #include "sqlite/client.h"
 #include "sqlite/load.h"
@@ -60,6 +60,27 @@ TEST_F(SqliteGuest, DocumentsMayBePutInByHand) {
   EXPECT_EQ(client.Acquire("hand").born, held.born);
 }
 
+/// Deeper than SQLite itself reads JSON, and than any recursion could follow.
+TEST_F(SqliteGuest, ABodyNestedTooDeepIsRefusedAndNobodyElsesProblem) {
+  constexpr std::size_t kLevels = 100'000;
+  const LockingRepository<nlohmann::json> things(LockManager(OpenSqliteStore(file_)), "things");
+  things.Insert("good", {{"a", 1}});
+  RawDatabase(file_).Run("INSERT INTO doclock_c_things(key, body) VALUES('bad', '{\"a\":" +
+                         std::string(kLevels, '[') + std::string(kLevels, ']') + "}')");
+  for (const bool indexed : {false, true}) {
+    if (indexed) things.EnsureIndex({"a"});
+    EXPECT_THROW((void)things.Find("bad"), DocumentException);
+    EXPECT_THROW((void)things.Lock("bad"), DocumentException);
+    EXPECT_THROW(things.Update("bad", [](nlohmann::json&) {}), DocumentException);
+    EXPECT_THROW((void)things.Find(Filter()), DocumentException);
+    EXPECT_EQ(things.Find(Filter().Equal("a", 1)).size(), 1U);
+    EXPECT_EQ(things.LockNext(Filter().AtLeast("a", 0).OrderBy("a")).key(), Key("good"));
+    EXPECT_EQ((*things.Lock("good", {.wait = 10s}))["a"], 1);
+  }
+  EXPECT_TRUE(things.Erase("bad"));
+  EXPECT_EQ(things.Find(Filter()).size(), 1U);
+}
+
 TEST_F(SqliteGuest, VacuumMovesNoLock) {
   Client client(file_);
   for (int i = 0; i < 50; ++i) client.Insert(i);
@@ -92,8 +113,9 @@ TEST_F(SqliteGuest, ClosingAStrayDescriptorNeverDropsSqlitesLocks) {
   { Client another(file_, {.busy_timeout = 100ms}); }
   Child other({"open", file_.string()});
   EXPECT_EQ(other.Line(), "open");
+  Child intruder({"begin", file_.string()});
+  EXPECT_EQ(intruder.Line(), "busy");
   Child writer({"hold", file_.string(), "1", "30000", "bound"});
-  std::this_thread::sleep_for(200ms);  // time to do wrong
   EXPECT_EQ(own.Number("SELECT lock_version FROM doclock_c_things"), 1);
   own.Run("COMMIT");
   EXPECT_EQ(writer.Line(), "held 2");

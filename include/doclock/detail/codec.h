@@ -27,7 +27,8 @@ struct Codec {
   static constexpr bool kReadsAsStored = !kMapsKey && !UpgradingEntity<T>;
 
   /// What is to be stored of T alone: its JSON form without the key. @throws std::invalid_argument
-  static nlohmann::json Write(const Key& key, const T& entity) {
+  static nlohmann::json Write(const Collection& collection, const Key& key, const T& entity) {
+    if constexpr (std::same_as<T, nlohmann::json>) CheckDepth(collection, key, entity);
     if constexpr (KeyedEntity<T>) CheckSameKey(key, Key(Traits::GetKey(entity)));
     nlohmann::json tree = Traits::ToJson(entity);
     if constexpr (kMapsKey) TakeKey(tree, Traits::kKeyField, KeyAsJson(key));
@@ -36,14 +37,14 @@ struct Codec {
 
   /// The body of a document that does not exist yet.
   static Body Fresh(const Collection& collection, const Key& key, const T& entity) {
-    return Seal(collection, key, Write(key, entity));
+    return Seal(collection, key, Write(collection, key, entity));
   }
 
   /// The body that follows `base`: T's fields as they are now, and those T does not know as they
   /// were.
   static Body Over(const Collection& collection, const Key& key, const Body& base,
                    const T& entity) {
-    nlohmann::json tree = Write(key, entity);
+    nlohmann::json tree = Write(collection, key, entity);
     if (HasOtherNames(base, tree)) tree = MergeBody(base, Own(key, base), std::move(tree));
     return Seal(collection, key, std::move(tree));
   }

@@ -34,6 +34,9 @@ DOCLOCK_EXPORT AcquireSpec SpecFor(const Binding&, const LockOptions&, Key key, 
 /// MakeSpec for AcquireNext.
 DOCLOCK_EXPORT AcquireSpec SpecFor(const Binding&, const LockOptions&, Filter filter);
 
+/// For a tree that is about to be copied, which is done by recursion.
+/// @throws DocumentException naming the document, if it is nested too deep
+DOCLOCK_EXPORT void CheckDepth(const Collection&, const Key&, const nlohmann::json& tree);
 /// `tree` as a body, checked. @throws DocumentException naming the document
 DOCLOCK_EXPORT Body Seal(const Collection&, const Key&, nlohmann::json tree);
 /// The tree of a stored body; an empty object for a document that has none (a named lock).
