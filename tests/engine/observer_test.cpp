@@ -61,7 +61,7 @@ class ObserverTest : public EngineTest {
   std::shared_ptr<Mocked> observer;
 
  private:
-  LockManager other_{store, {.runtime = runtime}};
+  LockManager other_{store, {.runtime = clock->runtime()}};
 };
 
 TEST_F(ObserverTest, IsToldOfAGrantAndOfItsRelease) {

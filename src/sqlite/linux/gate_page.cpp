@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <system_error>
+#include <thread>
 
 #if defined(__SANITIZE_THREAD__)
 #define DOCLOCK_THREAD_SANITIZER 1
@@ -16,20 +17,21 @@
 namespace doclock::sqlite {
 namespace {
 
-timespec AsTimespec(std::chrono::nanoseconds time) noexcept {
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-  return {.tv_sec = seconds.count(), .tv_nsec = (time - seconds).count()};
-}
-
 int TimedLock(pthread_mutex_t& mutex, Deadline deadline) noexcept {
 #if defined(DOCLOCK_THREAD_SANITIZER)
-  // GCC 12's TSan does not know clocklock, and would take the unlock for a mistake.
-  const auto left = deadline - std::chrono::steady_clock::now();
-  const timespec until = AsTimespec(std::chrono::system_clock::now().time_since_epoch() + left);
-  return ::pthread_mutex_timedlock(&mutex, &until);
+  // GCC 12's TSan knows neither clocklock, nor what a timed lock of a dead owner's mutex gives.
+  int code = EBUSY;
+  while ((code = ::pthread_mutex_trylock(&mutex)) == EBUSY &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  return code;
 #else
   // libstdc++'s steady_clock is CLOCK_MONOTONIC.
-  const timespec until = AsTimespec(deadline.time_since_epoch());
+  const auto time = deadline.time_since_epoch();
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  const timespec until{.tv_sec = seconds.count(),
+                       .tv_nsec = std::chrono::nanoseconds(time - seconds).count()};
   return ::pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &until);
 #endif
 }
