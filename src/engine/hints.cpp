@@ -19,16 +19,19 @@ Hints::Hints(Engine& engine, Listener listener) : engine_(engine), listener_(std
 Hints::~Hints() = default;
 
 std::shared_ptr<Hints::Entry> Hints::EntryOf(Collection& collection) {
-  const std::scoped_lock lock(mutex_);
   auto& entry = entries_[&collection];
   if (!entry) entry = std::make_shared<Entry>();
   return entry;
 }
 
 void Hints::Enter(Collection& collection) {
-  const auto entry = EntryOf(collection);
-  const std::scoped_lock lock(entry->mutex);
-  ++entry->waiters;
+  std::shared_ptr<Entry> entry;
+  {
+    const std::scoped_lock lock(mutex_);
+    entry = EntryOf(collection);
+    ++entry->waiters;
+  }
+  const std::scoped_lock subscribing(entry->mutex);
   if (entry->subscribed || engine_.closed()) return;
   entry->subscribed = true;
   try {
@@ -42,10 +45,12 @@ void Hints::Enter(Collection& collection) {
 }
 
 void Hints::Leave(Collection& collection) {
-  const auto entry = EntryOf(collection);
-  const std::scoped_lock lock(entry->mutex);
-  if (--entry->waiters > 0 || entry->linger) return;
-  entry->linger = true;
+  std::shared_ptr<Entry> entry;
+  {
+    const std::scoped_lock lock(mutex_);
+    entry = EntryOf(collection);
+    if (--entry->waiters > 0 || std::exchange(entry->linger, true)) return;
+  }
   engine_.runtime().Schedule(engine_.Now() + kLinger,
                              [weak = weak_from_this(), entry, engine = engine_.weak_from_this()] {
                                const auto alive = engine.lock();
@@ -60,9 +65,12 @@ void Hints::Leave(Collection& collection) {
 
 void Hints::EndIfIdle(const std::shared_ptr<Entry>& entry) {
   std::unique_ptr<Subscription> ended;
-  const std::scoped_lock lock(entry->mutex);
-  entry->linger = false;
-  if (entry->waiters > 0) return;
+  const std::scoped_lock subscribing(entry->mutex);
+  {
+    const std::scoped_lock lock(mutex_);
+    entry->linger = false;
+    if (entry->waiters > 0) return;
+  }
   entry->subscribed = false;
   ended = std::move(entry->subscription);
 }

@@ -31,13 +31,17 @@ class Hints : public std::enable_shared_from_this<Hints> {
 
  private:
   struct Entry {
-    std::mutex mutex;  ///< Held while subscribing: the second waiter waits for the first.
+    /// Held while subscribing: the second waiter waits for the first. Guards the next two.
+    std::mutex mutex;
     std::unique_ptr<Subscription> subscription;
-    int waiters = 0;
     bool subscribed = false;
+    // Guarded by the mutex of Hints: those who leave may hold a lock that a hint is waiting for,
+    // and subscribing may wait for that hint.
+    int waiters = 0;
     bool linger = false;
   };
 
+  /// Needs the lock.
   std::shared_ptr<Entry> EntryOf(Collection& collection);
   void EndIfIdle(const std::shared_ptr<Entry>& entry);
 
