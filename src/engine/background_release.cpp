@@ -23,6 +23,7 @@ class BackgroundRelease final : public Procedure {
     }
     // "Not held" proves nothing: the grant may still be on its way.
     if (op_.status == OpStatus::kDone || engine_.closed()) return {};
+    if (op_.detail && op_.detail->code == Errc::kForked) return {};  // the parent's matter
     const auto pause = backoff_.Next();
     if (engine_.Now() + pause >= until_) return {};
     return {&op_, pause};

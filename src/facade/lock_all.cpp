@@ -78,7 +78,8 @@ class LockingAllAsync : public std::enable_shared_from_this<LockingAllAsync> {
 
   void Step() {
     auto self = shared_from_this();
-    context_.canceller->Follow(
+    const CancellerPtr canceller = context_.canceller;  // all may be complete before it follows
+    canceller->Follow(
         AcquireAsync(locking_.engine(), locking_.Next(), [self](AcquireResult result) {
           self->locking_.Take(std::move(result));
           self->locking_.done() ? self->Complete() : self->Step();

@@ -95,7 +95,8 @@ class UpdatingAsync : public std::enable_shared_from_this<UpdatingAsync> {
   }
 
   void Lock() {
-    context_.canceller->Follow(AcquireAsync(
+    const CancellerPtr canceller = context_.canceller;  // all may be complete before it follows
+    canceller->Follow(AcquireAsync(
         binding_->engine, LockSpec(*binding_, key_),
         [self = shared_from_this()](AcquireResult result) { self->OnLocked(std::move(result)); }));
   }

@@ -1,5 +1,6 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <thread>
 
 #include "repository/harness.h"
 
@@ -138,6 +139,33 @@ TEST_P(LockAllTest, CancellationGivesBackWhatItHoldsAlready) { CancelHalfWay(sag
 TEST_P(LockAllTest, CancellationWorksHoweverFastTheFirstLocksCome) {
   const LockManager eager(store, {.runtime = std::make_shared<EagerRuntime>(clock->runtime())});
   CancelHalfWay(LockingRepository<Saga>(eager, "sagas"));
+}
+
+class LockAllThreadsTest : public ThreadsTest {};
+DOCLOCK_FOR_ALL_STORES(LockAllThreadsTest);
+
+TEST_P(LockAllThreadsTest, CallersOfTheSameKeysNeverWaitForEachOther) {
+  constexpr int kThreads = 4, kRounds = 25;
+  const LockingRepository<Saga> sagas(manager, "sagas");
+  for (const char* key : {"a", "b", "c"}) sagas.Insert(Saga{key});
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back(
+          [&, keys = t % 2 ? std::vector<Key>{"a", "b", "c"} : std::vector<Key>{"c", "a", "b"}] {
+            for (int i = 0; i < kRounds; ++i) {
+              auto all = sagas.LockAllAsync(keys, {.wait = kForever}).get();
+              for (auto& saga : all) {
+                ++saga->attempts;
+                saga.Release();
+              }
+            }
+          });
+    }
+  }
+  for (const char* key : {"a", "b", "c"}) {
+    EXPECT_EQ((*sagas.Find(key))->attempts, kThreads * kRounds);
+  }
 }
 
 TEST_P(LockAllTest, AStopRequestGivesBackWhatItHoldsAlready) {

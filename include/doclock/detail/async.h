@@ -71,6 +71,8 @@ void PostTo(const Executor& executor, F task) {
   if constexpr (std::same_as<Executor, NotifierExecutor>) {
     executor.execute(std::move(task));
   } else {
+    // The context may be destroyed once run() returned: not while this thread still is in post().
+    const auto work = boost::asio::make_work_guard(executor);
     boost::asio::post(executor, std::move(task));
   }
 }
