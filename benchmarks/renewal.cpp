@@ -81,31 +81,12 @@ struct Held {
   std::vector<RenewOp> renewals;
 };
 
-void Fill(Store& store, Collection& collection) {
-  for (int from = 0; from < kDocuments; from += 1000) {
-    std::vector<Key> keys;
-    std::vector<SaveOp> inserts;
-    keys.reserve(1000);
-    for (int i = from; i < from + 1000; ++i) {
-      keys.emplace_back(BareUpdates::KeyOf(i));
-      SaveOp insert(collection, keys.back());
-      insert.save = SaveKind::kInsert;
-      insert.write_id = NewUuid();
-      insert.body = SampleText(i);
-      inserts.push_back(std::move(insert));
-    }
-    std::vector<StoreOp*> ops;
-    for (auto& insert : inserts) ops.push_back(&insert);
-    store.Execute(ops, 10s);
-  }
-}
-
 void Renewals(benchmark::State& state) {
   const auto sync = static_cast<SqliteSync>(state.range(0));
   const TempFolder folder;
   const auto store = OpenSqliteStore(folder / "ours.db", {.sync = sync});
   const auto collection = store->Open("orders", {}, 30s);
-  Fill(*store, *collection);
+  FillStore(*store, *collection, kDocuments);
   Held held(*store, collection);
   Compare(
       state, {.value = sync == SqliteSync::kFull ? 35.0 : 6.0},

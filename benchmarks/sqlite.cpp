@@ -12,32 +12,13 @@ namespace {
 
 constexpr int kDocuments = 10'000;
 
-void FillStore(Store& store, Collection& collection) {
-  for (int from = 0; from < kDocuments; from += 100) {
-    std::vector<Key> keys;
-    std::vector<SaveOp> inserts;
-    keys.reserve(100);
-    for (int i = from; i < from + 100; ++i) {
-      keys.emplace_back(BareUpdates::KeyOf(i));
-      SaveOp insert(collection, keys.back());
-      insert.save = SaveKind::kInsert;
-      insert.write_id = NewUuid();
-      insert.body = SampleText(i);
-      inserts.push_back(std::move(insert));
-    }
-    std::vector<StoreOp*> ops;
-    for (auto& insert : inserts) ops.push_back(&insert);
-    store.Execute(ops, 10s);
-  }
-}
-
 /// One bare database and one store, side by side.
 struct Pair {
   explicit Pair(SqliteSync sync)
       : bare(folder / "bare.db", sync, kDocuments),
         store(OpenSqliteStore(folder / "ours.db", {.sync = sync})),
         collection(store->Open("orders", {}, 30s)) {
-    FillStore(*store, *collection);
+    FillStore(*store, *collection, kDocuments);
     WarmUp();
   }
   /// Goes through both logs once. A log that still grows makes the file system write metadata with

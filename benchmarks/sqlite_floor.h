@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "doclock/sqlite_store.h"
 #include "documents.h"
@@ -82,6 +83,28 @@ class BareUpdates {
   sqlite3_stmt* update_ = nullptr;
   const int documents_;
 };
+
+/// Puts documents of 1 KB into a collection, under BareUpdates' keys; their number is a multiple of
+/// 1,000.
+inline void FillStore(Store& store, Collection& collection, int documents) {
+  constexpr int kAtOnce = 1000;
+  for (int from = 0; from < documents; from += kAtOnce) {
+    std::vector<Key> keys;
+    std::vector<SaveOp> inserts;
+    keys.reserve(kAtOnce);
+    for (int i = from; i < from + kAtOnce; ++i) {
+      keys.emplace_back(BareUpdates::KeyOf(i));
+      SaveOp insert(collection, keys.back());
+      insert.save = SaveKind::kInsert;
+      insert.write_id = NewUuid();
+      insert.body = SampleText(i);
+      inserts.push_back(std::move(insert));
+    }
+    std::vector<StoreOp*> ops;
+    for (auto& insert : inserts) ops.push_back(&insert);
+    store.Execute(ops, std::chrono::seconds(10));
+  }
+}
 
 /// Lock and release through the store alone.
 inline void StoreCycle(Store& store, Collection& collection, const Key& key, const Body& body) {

@@ -66,6 +66,7 @@ for kind in static shared; do
   step "$kind: find_package"
   build_consumer find_package "$work/$kind-find_package" -DCMAKE_PREFIX_PATH="$prefix"
   run "$work/$kind-find_package/consumer"
+  "$work/$kind-find_package/unit_test"
 
   step "$kind: find_package, core alone"
   build_consumer find_core "$work/$kind-find_core" -DCMAKE_PREFIX_PATH="$prefix"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "platform/linux/sqlite/gate_file.h"
 #include "sqlite/gate.h"
-#include "sqlite/linux/gate_file.h"
 
 namespace doclock::sqlite {
 

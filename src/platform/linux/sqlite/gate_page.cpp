@@ -1,4 +1,4 @@
-#include "sqlite/linux/gate_page.h"
+#include "platform/linux/sqlite/gate_page.h"
 
 #include <time.h>
 

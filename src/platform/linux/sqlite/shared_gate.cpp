@@ -1,4 +1,4 @@
-#include "sqlite/linux/shared_gate.h"
+#include "platform/linux/sqlite/shared_gate.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-#include "sqlite/linux/gate_file.h"
+#include "platform/linux/sqlite/gate_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

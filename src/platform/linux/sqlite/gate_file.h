@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "platform/linux/sqlite/gate_page.h"
 #include "sqlite/deadline.h"
-#include "sqlite/linux/gate_page.h"
 
 namespace doclock::sqlite {
 
