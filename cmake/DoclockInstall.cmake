@@ -71,6 +71,14 @@ if(DOCLOCK_WITH_SQLITE)
     REQUIRES_PRIVATE "sqlite3 >= 3.37")
   list(APPEND umbrella_requires "doclock-sqlite ${same}")
 endif()
+if(DOCLOCK_WITH_MONGODB)
+  doclock_install_component(
+    mongodb
+    DESCRIPTION "Document locks: the MongoDB store"
+    REQUIRES "doclock-core ${same}"
+    REQUIRES_PRIVATE "libmongoc-1.0 >= 1.23")
+  list(APPEND umbrella_requires "doclock-mongodb ${same}")
+endif()
 if(DOCLOCK_BUILD_TESTING)
   doclock_install_component(
     testing

@@ -39,7 +39,7 @@ function(doclock_add_library component)
     list(APPEND headers ${found})
   endforeach()
   if(component STREQUAL "core")
-    list(FILTER headers EXCLUDE REGEX "/doclock/(open|sqlite)[^/]*\\.h$")
+    list(FILTER headers EXCLUDE REGEX "/doclock/(open|sqlite|mongodb)[^/]*\\.h$")
   endif()
 
   add_library(${objects} OBJECT "${anchor}")

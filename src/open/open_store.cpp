@@ -9,14 +9,22 @@
 #include "open/sqlite_url.h"
 #endif
 
+#ifdef DOCLOCK_WITH_MONGODB
+#include "doclock/mongodb_store.h"
+#endif
+
 namespace doclock {
 namespace {
 
+constexpr const char* kKnownSchemes =
+    "memory:"
 #ifdef DOCLOCK_WITH_SQLITE
-constexpr const char* kKnownSchemes = "memory: and sqlite:PATH";
-#else
-constexpr const char* kKnownSchemes = "memory: (SQLite was left out of this build)";
+    ", sqlite:PATH"
 #endif
+#ifdef DOCLOCK_WITH_MONGODB
+    ", mongodb://HOSTS/DATABASE"
+#endif
+    "; others are not part of this build";
 
 /// What follows `scheme`, if the URL begins with it.
 std::optional<std::string_view> After(std::string_view scheme, std::string_view url) {
@@ -37,6 +45,11 @@ std::shared_ptr<Store> OpenStore(std::string_view url) {
   if (const auto rest = After("sqlite:", url)) {
     SqliteUrl parsed = ParseSqliteUrl(*rest);
     return OpenSqliteStore(parsed.file, std::move(parsed.options));
+  }
+#endif
+#ifdef DOCLOCK_WITH_MONGODB
+  if (After("mongodb:", url) || After("mongodb+srv:", url)) {
+    return OpenMongodbStore(std::string(url));
   }
 #endif
   throw std::invalid_argument(std::string("doclock: the URL's scheme is not known; there are ") +

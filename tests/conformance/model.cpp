@@ -66,7 +66,7 @@ class Player::Side {
 
 class Player::StoreSide : public Side {
  public:
-  StoreSide(Client& client, ManualClock& clock) : client_(client), clock_(clock) {}
+  StoreSide(Client& client, StoreTime& clock) : client_(client), clock_(clock) {}
 
  protected:
   std::string Do(const Step& step) override {
@@ -173,7 +173,7 @@ class Player::StoreSide : public Side {
   }
 
   Client& client_;
-  ManualClock& clock_;
+  StoreTime& clock_;
   std::vector<Uuid> ids_;
 };
 

@@ -54,7 +54,7 @@ struct ModelDocument {
 /// lines it returns, and must be the same on each store.
 class Player {
  public:
-  Player(Client client, ManualClock& clock) : client_(std::move(client)), clock_(clock) {}
+  Player(Client client, StoreTime clock) : client_(std::move(client)), clock_(std::move(clock)) {}
 
   /// One line per step: what the store said and what the document looks like now.
   std::vector<std::string> PlayStore(const std::vector<Step>& steps);
@@ -67,7 +67,7 @@ class Player {
   class ModelSide;
 
   Client client_;
-  ManualClock& clock_;
+  StoreTime clock_;
 };
 
 }  // namespace doclock::conformance

@@ -61,7 +61,7 @@ TEST(AllStoresTogether, GiveTheSameTraces) {
     std::vector<std::string> first;
     for (Backend& backend : backends) {
       Client client(*backend.store, backend.store->Open(name, {}, kTtl));
-      auto lines = Player(std::move(client), *backend.clock).PlayStore(steps);
+      auto lines = Player(std::move(client), StoreTime(backend)).PlayStore(steps);
       if (first.empty()) first = lines;
       RC_ASSERT(lines == first);
     }

@@ -7,7 +7,7 @@ TEST_P(StoreConformance, ARenewalStartsTheLeaseAnew) {
   const AcquireOp grant = things_.Create("42");
   clock().Advance(20s);
   EXPECT_EQ(things_.Renew("42", grant.grant.lock_id).status, OpStatus::kDone);
-  EXPECT_EQ(things_.Read("42").remaining, kTtl);
+  EXPECT_TRUE(clock().IsLeft(things_.Read("42").remaining, kTtl));
   clock().Advance(20s);
   EXPECT_EQ(things_.Acquire("42").status, OpStatus::kBusy);
 }
@@ -15,7 +15,7 @@ TEST_P(StoreConformance, ARenewalStartsTheLeaseAnew) {
 TEST_P(StoreConformance, ARenewalMayChangeTheTtl) {
   const AcquireOp grant = things_.Create("42");
   things_.Renew("42", grant.grant.lock_id, 1h);
-  EXPECT_EQ(things_.Read("42").remaining, 1h);
+  EXPECT_TRUE(clock().IsLeft(things_.Read("42").remaining, 1h));
 }
 
 TEST_P(StoreConformance, ARenewalLeavesTheVersion) {
@@ -49,7 +49,7 @@ TEST_P(StoreConformance, ARenewalByAStrangerIsLost) {
   clock().Advance(10s);
   EXPECT_EQ(things_.Renew("42", FreshId()).status, OpStatus::kLost);
   EXPECT_EQ(things_.Renew("42", Uuid{}).status, OpStatus::kLost);
-  EXPECT_EQ(things_.Read("42").remaining, 20s);
+  EXPECT_TRUE(clock().IsLeft(things_.Read("42").remaining, 20s));
   EXPECT_EQ(things_.Read("42").lock_id, grant.grant.lock_id);
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -29,11 +30,41 @@ struct Backend {
   std::shared_ptr<void> remains;
   std::shared_ptr<ManualClock> clock;
   std::shared_ptr<Store> store;
+  /// Makes so much time pass for the store. Empty: it reads `clock`.
+  std::function<void(std::chrono::milliseconds)> advance;
+  /// What leases may be shorter by than the test made them: the time of a real server goes on.
+  std::chrono::milliseconds slack{};
   /// Opens another store over the same data, as another process would. Empty: it cannot be shared.
   std::function<std::shared_ptr<Store>()> open_another;
   /// Gives a document of a collection lock fields that this library never writes. Empty: nobody
   /// can.
   std::function<void(const std::string& collection, const Key& key)> spoil;
+};
+
+/// The time of a store, as a test moves it.
+class StoreTime {
+ public:
+  explicit StoreTime(const Backend& backend)
+      : clock_(backend.clock), advance_(backend.advance), slack_(backend.slack) {}
+  void Advance(std::chrono::milliseconds by) {
+    if (advance_) {
+      advance_(by);
+    } else {
+      clock_->Advance(by);
+    }
+  }
+  /// Is `found` what a lease that had `expected` left when the test last looked has left now?
+  [[nodiscard]] bool IsLeft(std::optional<std::chrono::milliseconds> found,
+                            std::chrono::milliseconds expected) const {
+    return found && *found <= expected && *found >= expected - slack_;
+  }
+  /// So long before a lease ends it may still be said to be live.
+  [[nodiscard]] std::chrono::milliseconds tick() const { return std::max(slack_, 1ms); }
+
+ private:
+  std::shared_ptr<ManualClock> clock_;
+  std::function<void(std::chrono::milliseconds)> advance_;
+  std::chrono::milliseconds slack_;
 };
 
 /// A kind of store.
@@ -121,7 +152,7 @@ class StoreConformance : public ::testing::TestWithParam<StoreKind> {
  protected:
   StoreConformance();
 
-  ManualClock& clock() { return *backend_.clock; }
+  StoreTime clock() { return StoreTime(backend_); }
   Store& store() { return *backend_.store; }
   Backend& backend() { return backend_; }
   /// A client of another collection, of another store.

@@ -2,6 +2,9 @@
 #ifdef DOCLOCK_WITH_SQLITE
 #include "conformance/sqlite_backend.h"
 #endif
+#ifdef DOCLOCK_WITH_MONGODB
+#include "conformance/mongodb_backend.h"
+#endif
 #include "doclock/memory_store.h"
 
 namespace doclock::conformance {
@@ -20,6 +23,9 @@ std::vector<StoreKind> AllStores() {
   std::vector<StoreKind> stores{{"Memory", MakeMemory}};
 #ifdef DOCLOCK_WITH_SQLITE
   stores.push_back({"Sqlite", MakeSqlite});
+#endif
+#ifdef DOCLOCK_WITH_MONGODB
+  if (HasMongodb()) stores.push_back({"Mongodb", MakeMongodb});
 #endif
   return stores;
 }

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "doclock/duration.h"
+#include "doclock/export.h"
+#include "doclock/store.h"
+
+namespace doclock {
+
+/// How a MongoDB store works. Checked by OpenMongodbStore: std::invalid_argument names the field.
+struct MongodbStoreOptions {
+  /// How long a call waits for the server to answer on its connection (`socketTimeoutMS`, unless
+  /// the URI gives a shorter one): libmongoc can bound a call by nothing else when a server is
+  /// frozen. 10 ms to one minute.
+  Duration socket_timeout = std::chrono::seconds(10);
+  /// How long a call waits for a primary (`serverSelectionTimeoutMS`, unless the URI gives one).
+  /// 10 ms to one minute.
+  Duration server_selection_timeout = std::chrono::seconds(5);
+};
+
+/// Opens a database of a MongoDB server or replica set (5.0 or newer) as a store for any number of
+/// processes on any number of machines. Writes wait for a majority of the members.
+///
+/// @param uri as MongoDB's drivers take it, with the name of the database in it:
+///   `mongodb://a,b,c/shop?replicaSet=rs`, `mongodb+srv://...`.
+/// @throws std::invalid_argument if the URI is not one, or names no database. The text never holds
+/// the URI.
+/// @throws StoreException if no primary is found in time (kUnavailable), or the server is too old
+/// or refuses us (kRefused).
+DOCLOCK_EXPORT std::shared_ptr<Store> OpenMongodbStore(const std::string& uri,
+                                                       MongodbStoreOptions options = {});
+
+}  // namespace doclock

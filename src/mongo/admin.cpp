@@ -1,0 +1,177 @@
+#include "mongo/admin.h"
+
+#include "mongo/lock_filters.h"
+#include "mongo/operations.h"
+
+namespace doclock::mongo {
+namespace {
+
+constexpr std::chrono::seconds kBudget{10};
+/// So many are cleared by one command.
+constexpr std::int64_t kAtOnce = 1000;
+
+void Check(const Reply& reply) {
+  if (reply.answered()) return;
+  const Errc code = reply.outcome == Outcome::kRefused   ? Errc::kRefused
+                    : reply.outcome == Outcome::kNotSent ? Errc::kUnavailable
+                                                         : Errc::kInDoubt;
+  const std::string text = "doclock: MongoDB: " + reply.text;
+  if (code == Errc::kInDoubt) throw InDoubtException(text);
+  throw StoreException(code, text);
+}
+
+std::string NameOf(const Collection& collection, const Key& key) {
+  return collection.name() + "/" + key.ToString();
+}
+
+/// The _ids of expired locks.
+Array Expired(Server& server, const Collection& collection, std::int64_t limit,
+              std::chrono::milliseconds budget) {
+  Doc command;
+  command.Add("find", std::string_view(collection.name()));
+  command.Add("filter", Doc::Of("$expr", ExpiredExpr(collection)));
+  command.Add("projection", Doc::Of("_id", 1)).Add("limit", limit).Add("singleBatch", true);
+  command.Add("batchSize", limit);
+  command.Add("maxTimeMS", std::max<std::int64_t>(budget.count(), 1));
+  Reply reply;
+  server.Run(command, Effect::kReads, reply);
+  Check(reply);
+  Array ids;
+  reply.ForEachInBatch([&](const bson_t& doc) {
+    bson_iter_t id;
+    if (FindField(doc, "_id", id)) ids.Add(*bson_iter_value(&id));
+    return true;
+  });
+  return ids;
+}
+
+std::int64_t Clear(Server& server, const Collection& collection, const Array& ids,
+                   std::chrono::milliseconds budget) {
+  const LockFieldNames& names = collection.fields();
+  Doc filter;
+  filter.Add("_id", Doc::OfArray("$in", ids.doc())).Add("$expr", ExpiredExpr(collection));
+  Doc set;
+  set.AddNull(names.id).AddNull(names.owner);
+  Doc statement;
+  statement.Add("q", filter).Add("u", Doc::Of("$set", set)).Add("multi", true);
+  Doc command;
+  command.Add("update", std::string_view(collection.name()));
+  command.AddArray("updates", Array().Add(statement).doc());
+  Server::AddWriteConcern(command, budget);
+  Reply reply;
+  server.Run(command, Effect::kWrites, reply);
+  Check(reply);
+  return reply.Integer("n");
+}
+
+/// The lease is over now.
+Doc ExpireUpdate(const Collection& collection) {
+  const LockFieldNames& names = collection.fields();
+  Array ttl;
+  ttl.Add(std::string_view("$" + names.ttl)).Add(std::int64_t{collection.default_ttl().count()});
+  Array difference;
+  difference.Add(std::string_view("$$NOW")).Add(Doc::OfArray("$ifNull", ttl.doc()));
+  return Doc::Of("$set", Doc::Of(names.time, Doc::OfArray("$subtract", difference.doc())));
+}
+
+GrantRequest StrangersGrant() {
+  GrantRequest grant;
+  grant.lock_id = NewUuid();
+  grant.ttl = std::chrono::seconds(30);
+  LockHolder stranger;
+  stranger.name = "stranger";
+  grant.owner = std::make_shared<const LockHolder>(std::move(stranger));
+  return grant;
+}
+
+Doc StatementOf(const Collection& collection, const Key& key, Intervention what) {
+  Doc filter;
+  filter.Add("_id", Equals(key));
+  if (what != Intervention::kSteal) {
+    filter.Add(collection.fields().id, Doc::Of("$type", "binData"));
+  }
+  Doc statement;
+  statement.Add("q", filter);
+  Update update(collection);
+  update.RaiseVersion();
+  if (what == Intervention::kExpire) {
+    statement.AddArray("u", Array().Add(ExpireUpdate(collection)).doc());
+  } else if (what == Intervention::kBreak) {
+    update.Release(NewUuid());
+    update.AddTo(statement, "u");
+  } else {
+    update.Grant(StrangersGrant());
+    update.AddTo(statement, "u");
+  }
+  return statement;
+}
+
+}  // namespace
+
+std::int64_t Purge(Server& server, const Collection& collection, std::int64_t limit,
+                   std::chrono::milliseconds budget) {
+  const auto end = std::chrono::steady_clock::now() + budget;
+  std::int64_t purged = 0;
+  while (purged < limit && std::chrono::steady_clock::now() < end) {
+    const Array ids = Expired(server, collection, std::min(limit - purged, kAtOnce), budget);
+    if (ids.size() == 0) break;
+    const std::int64_t cleared = Clear(server, collection, ids, budget);
+    if (cleared == 0) break;
+    purged += cleared;
+  }
+  return purged;
+}
+
+void Intervene(Server& server, const Collection& collection, const Key& key, Intervention what) {
+  Operations operations(server, kBudget);
+  Reply look;
+  const std::optional<StoredLock> lock = operations.Look(collection, key, look);
+  Check(look);
+  if (!lock) throw NotFoundException("doclock: there is no document " + NameOf(collection, key));
+  if (lock->state == StoredLock::State::kMalformed) {
+    throw StoreException(Errc::kMalformed,
+                         "doclock: " + NameOf(collection, key) +
+                             ": the lock fields hold what this library does not write");
+  }
+  Doc command;
+  command.Add("update", std::string_view(collection.name()));
+  command.AddArray("updates", Array().Add(StatementOf(collection, key, what)).doc());
+  Server::AddWriteConcern(command, kBudget);
+  Reply reply;
+  server.Run(command, Effect::kWrites, reply);
+  Check(reply);
+  if (reply.Integer("n") == 0) {
+    throw LockException(Errc::kNotOwner,
+                        "doclock: nobody holds the lock of " + NameOf(collection, key));
+  }
+}
+
+void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& index) {
+  Doc keys, complete;
+  std::string name = "doclock_", list;
+  for (const std::string& field : index.fields) {
+    keys.Add(field, 1);
+    complete.Add(field, Doc::Of("$exists", true));
+    list += (list.empty() ? "" : ",") + field;
+  }
+  name += list + (index.unique ? "_unique" : "");
+  Doc spec;
+  spec.Add("key", keys).Add("name", std::string_view(name));
+  if (index.unique) {
+    // A document without one of the fields repeats nothing, as in the other stores.
+    spec.Add("unique", true).Add("partialFilterExpression", complete);
+  }
+  Doc command;
+  command.Add("createIndexes", std::string_view(collection.name()));
+  command.AddArray("indexes", Array().Add(spec).doc());
+  Server::AddWriteConcern(command, kBudget);
+  Reply reply;
+  server.Run(command, Effect::kWrites, reply);
+  if (reply.is_duplicate()) {
+    throw ConflictException("doclock: documents already repeat values of the index " + list,
+                            std::nullopt, std::nullopt, list);
+  }
+  Check(reply);
+}
+
+}  // namespace doclock::mongo

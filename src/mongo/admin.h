@@ -1,0 +1,20 @@
+#pragma once
+
+#include <chrono>
+
+#include "doclock/store.h"
+#include "mongo/server.h"
+
+namespace doclock::mongo {
+
+/// See Store::Purge. @throws StoreException
+std::int64_t Purge(Server& server, const Collection& collection, std::int64_t limit,
+                   std::chrono::milliseconds budget);
+
+/// See Store::Intervene. @throws NotFoundException, LockException, StoreException
+void Intervene(Server& server, const Collection& collection, const Key& key, Intervention what);
+
+/// See Store::EnsureIndex. @throws StoreException, ConflictException
+void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& index);
+
+}  // namespace doclock::mongo

@@ -1,0 +1,154 @@
+#include "mongo/bson.h"
+
+#include <cstring>
+#include <variant>
+
+#include "doclock/errors.h"
+
+namespace doclock::mongo {
+namespace {
+
+int Size(std::string_view text) noexcept { return static_cast<int>(text.size()); }
+
+/// libbson refuses a name with NUL and a document above 2 GB.
+void Check(bool appended) {
+  if (!appended) throw DocumentException("the document cannot be put into BSON");
+}
+
+}  // namespace
+
+Doc& Doc::Add(std::string_view name, std::string_view value) {
+  Check(bson_append_utf8(&bson_, name.data(), Size(name), value.data(), Size(value)));
+  return *this;
+}
+
+Doc& Doc::Add(std::string_view name, std::int64_t value) {
+  Check(bson_append_int64(&bson_, name.data(), Size(name), value));
+  return *this;
+}
+
+Doc& Doc::Add(std::string_view name, int value) {
+  Check(bson_append_int32(&bson_, name.data(), Size(name), value));
+  return *this;
+}
+
+Doc& Doc::Add(std::string_view name, bool value) {
+  Check(bson_append_bool(&bson_, name.data(), Size(name), value));
+  return *this;
+}
+
+Doc& Doc::Add(std::string_view name, double value) {
+  Check(bson_append_double(&bson_, name.data(), Size(name), value));
+  return *this;
+}
+
+Doc& Doc::Add(std::string_view name, const Uuid& value) {
+  Check(bson_append_binary(&bson_, name.data(), Size(name), BSON_SUBTYPE_UUID, value.data,
+                           static_cast<std::uint32_t>(value.size())));
+  return *this;
+}
+
+Doc& Doc::Add(std::string_view name, const Key& key) {
+  struct Visitor {
+    Doc& doc;
+    std::string_view name;
+    Doc& operator()(const std::string& text) const { return doc.Add(name, std::string_view(text)); }
+    Doc& operator()(std::int64_t number) const { return doc.Add(name, number); }
+    Doc& operator()(const Uuid& id) const { return doc.Add(name, id); }
+    Doc& operator()(const ObjectId& id) const {
+      bson_oid_t oid;
+      bson_oid_init_from_data(&oid, id.bytes.data());
+      Check(bson_append_oid(&doc.bson_, name.data(), Size(name), &oid));
+      return doc;
+    }
+  };
+  return std::visit(Visitor{*this, name}, key.value());
+}
+
+Doc& Doc::Add(std::string_view name, const Doc& value) {
+  Check(bson_append_document(&bson_, name.data(), Size(name), value.get()));
+  return *this;
+}
+
+Doc& Doc::Add(std::string_view name, const bson_value_t& value) {
+  Check(bson_append_value(&bson_, name.data(), Size(name), &value));
+  return *this;
+}
+
+Doc& Doc::AddNull(std::string_view name) {
+  Check(bson_append_null(&bson_, name.data(), Size(name)));
+  return *this;
+}
+
+Doc& Doc::AddArray(std::string_view name, const Doc& values) {
+  Check(bson_append_array(&bson_, name.data(), Size(name), values.get()));
+  return *this;
+}
+
+Doc& Doc::AddStrings(std::string_view name, std::initializer_list<std::string_view> values) {
+  Array array;
+  for (const std::string_view value : values) array.Add(value);
+  return AddArray(name, array.doc());
+}
+
+bool FindField(const bson_t& doc, const std::string& name, bson_iter_t& found) {
+  return bson_iter_init(&found, &doc) != 0 &&
+         bson_iter_find_w_len(&found, name.data(), static_cast<int>(name.size()));
+}
+
+bool DocumentAt(const bson_iter_t& iter, bson_t& found) {
+  if (!BSON_ITER_HOLDS_DOCUMENT(&iter)) return false;
+  std::uint32_t size = 0;
+  const std::uint8_t* data = nullptr;
+  bson_iter_document(&iter, &size, &data);
+  return bson_init_static(&found, data, size);
+}
+
+bool FindDocument(const bson_t& doc, const char* name, bson_t& found) {
+  bson_iter_t iter;
+  return bson_iter_init_find(&iter, &doc, name) && DocumentAt(iter, found);
+}
+
+bool ReadUuid(const bson_iter_t& value, Uuid& id) {
+  if (!BSON_ITER_HOLDS_BINARY(&value)) return false;
+  bson_subtype_t subtype = BSON_SUBTYPE_BINARY;
+  std::uint32_t size = 0;
+  const std::uint8_t* data = nullptr;
+  bson_iter_binary(&value, &subtype, &size, &data);
+  if (size != id.size()) return false;
+  if (subtype != BSON_SUBTYPE_UUID && subtype != BSON_SUBTYPE_UUID_DEPRECATED) return false;
+  std::memcpy(id.data, data, size);
+  return true;
+}
+
+bool ReadKey(const bson_iter_t& value, Key& key) {
+  switch (bson_iter_type(&value)) {
+    case BSON_TYPE_UTF8: {
+      std::uint32_t size = 0;
+      const char* const text = bson_iter_utf8(&value, &size);
+      if (size > kMaxKeyBytes || !bson_utf8_validate(text, size, true)) return false;
+      key = Key(std::string(text, size));
+      return true;
+    }
+    case BSON_TYPE_INT32:
+    case BSON_TYPE_INT64:
+      key = Key(bson_iter_as_int64(&value));
+      return true;
+    case BSON_TYPE_OID: {
+      ObjectId id;
+      std::memcpy(id.bytes.data(), bson_iter_oid(&value)->bytes, id.bytes.size());
+      key = Key(id);
+      return true;
+    }
+    case BSON_TYPE_BINARY: {
+      Uuid id;
+      if (!ReadUuid(value, id)) return false;
+      key = Key(id);
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace doclock::mongo

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "doclock/store.h"
+#include "mongo/bson.h"
+
+namespace doclock::mongo {
+
+// Conditions on lock fields, for the filters of commands. Each guards itself against fields that
+// somebody else wrote: nothing malformed counts as free or expired, and nothing makes a command
+// fail.
+
+/// Nobody holds it, and its version can be counted on. No `min_hold` was ever set, or it was taken
+/// away: see AddClosed.
+void AddFree(Doc& filter, const Collection& collection);
+/// No min_hold is stored.
+void AddNotClosed(Doc& filter, const Collection& collection);
+/// The version is missing or a whole number.
+void AddGoodVersion(Doc& filter, const Collection& collection);
+
+/// An expression, for $expr: a lock is there and its lease is over.
+Doc ExpiredExpr(const Collection& collection);
+/// An expression: its lease is not over.
+Doc LiveExpr(const Collection& collection);
+/// An expression: min_hold does not keep everybody out.
+Doc OpenExpr(const Collection& collection);
+
+}  // namespace doclock::mongo

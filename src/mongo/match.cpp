@@ -1,0 +1,165 @@
+#include "mongo/match.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "mongo/body_codec.h"
+
+namespace doclock::mongo {
+namespace {
+
+using Op = Filter::Op;
+
+std::string Joined(const std::vector<std::string>& path, std::size_t count) {
+  std::string joined;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (path[i].empty() || path[i].front() == '$') {
+      throw std::invalid_argument(
+          "doclock: MongoDB cannot search by a field whose name is empty or begins with '$'");
+    }
+    joined += (i == 0 ? "" : ".") + path[i];
+  }
+  return joined;
+}
+
+std::string Joined(const std::vector<std::string>& path) { return Joined(path, path.size()); }
+
+Doc IsArray(const std::string& field) { return Doc::Of(field, Doc::Of("$type", "array")); }
+Doc IsNoArray(const std::string& field) {
+  return Doc::Of(field, Doc::Of("$not", Doc::Of("$type", "array")));
+}
+
+/// On the way to the value, and with `whole` the value itself.
+void AddNoArrays(Array& all, const std::vector<std::string>& path, bool whole) {
+  for (std::size_t i = 1; i < path.size() + (whole ? 1 : 0); ++i) {
+    all.Add(IsNoArray(Joined(path, i)));
+  }
+}
+void AddArrays(Array& any, const std::vector<std::string>& path, bool whole) {
+  for (std::size_t i = 1; i < path.size() + (whole ? 1 : 0); ++i) {
+    any.Add(IsArray(Joined(path, i)));
+  }
+}
+
+Doc Compared(const std::vector<std::string>& path, const char* op, const nlohmann::json& value) {
+  Doc comparison;
+  AppendValue(comparison, op, value);
+  return Doc::Of(Joined(path), comparison);
+}
+
+const char* NameOf(Op op) {
+  static constexpr std::array kNames{"$eq", "$ne", "$lt", "$lte", "$gt", "$gte"};
+  return kNames.at(static_cast<std::size_t>(op));
+}
+
+Doc Never() { return Doc::Of("_id", Doc::Of("$exists", false)); }
+
+/// Missing counts as null, and so does what lies behind an array.
+Doc NullMatch(const std::vector<std::string>& path) {
+  Array here;
+  here.Add(Compared(path, "$eq", nullptr)).Add(IsNoArray(Joined(path)));
+  Array any;
+  any.Add(Doc::OfArray("$and", here.doc()));
+  AddArrays(any, path, false);
+  return Doc::OfArray("$or", any.doc());
+}
+
+Doc NotNullMatch(const std::vector<std::string>& path) {
+  Array value;
+  value.Add(Compared(path, "$ne", nullptr)).Add(IsArray(Joined(path)));
+  Array all;
+  all.Add(Doc::OfArray("$or", value.doc()));
+  AddNoArrays(all, path, false);
+  return Doc::OfArray("$and", all.doc());
+}
+
+Doc ConditionMatch(const Filter::Condition& condition) {
+  if (condition.value.is_null()) {
+    if (condition.op == Op::kEqual) return NullMatch(condition.path);
+    return condition.op == Op::kNotEqual ? NotNullMatch(condition.path) : Never();
+  }
+  const Doc compared = Compared(condition.path, NameOf(condition.op), condition.value);
+  if (condition.op == Op::kNotEqual) {
+    Array any;
+    any.Add(compared);
+    AddArrays(any, condition.path, true);
+    return Doc::OfArray("$or", any.doc());
+  }
+  Array all;
+  all.Add(compared);
+  AddNoArrays(all, condition.path, true);
+  return Doc::OfArray("$and", all.doc());
+}
+
+enum Rank : std::size_t { kNull, kNumber, kText, kBool, kRest, kRanks };
+
+constexpr std::array<const char*, kRanks> kTypes{"null", "number", "string", "bool", ""};
+
+Doc RankMatch(const std::vector<std::string>& path, Rank rank) {
+  if (rank == kNull) return NullMatch(path);
+  const std::string field = Joined(path);
+  Array all;
+  if (rank == kRest) {
+    Array any;
+    Doc not_simple;
+    not_simple.AddStrings("$type", {"null", "number", "string", "bool"});
+    Doc other = Doc::Of("$exists", true);
+    other.Add("$not", not_simple);
+    any.Add(Doc::Of(field, other)).Add(IsArray(field));
+    all.Add(Doc::OfArray("$or", any.doc()));
+    AddNoArrays(all, path, false);
+  } else {
+    all.Add(Doc::Of(field, Doc::Of("$type", kTypes[rank])));
+    AddNoArrays(all, path, true);
+  }
+  return Doc::OfArray("$and", all.doc());
+}
+
+/// A condition on the field itself leaves one kind of value.
+bool MayHave(const Filter& filter, Rank rank) {
+  for (const Filter::Condition& condition : filter.conditions()) {
+    if (condition.path != filter.order() || condition.op == Op::kNotEqual) continue;
+    const nlohmann::json& value = condition.value;
+    const Rank only = value.is_null()     ? kNull
+                      : value.is_number() ? kNumber
+                      : value.is_string() ? kText
+                                          : kBool;
+    if (only != rank) return false;
+  }
+  return true;
+}
+
+Doc SortOf(const Filter& filter, Rank rank) {
+  Doc sort;
+  const bool tied = rank == kNull || rank == kRest;
+  if (!tied) sort.Add(Joined(filter.order()), filter.descending() ? -1 : 1);
+  sort.Add("_id", 1);
+  return sort;
+}
+
+}  // namespace
+
+Doc MatchOf(const Filter& filter) {
+  Array all;
+  for (const Filter::Condition& condition : filter.conditions()) all.Add(ConditionMatch(condition));
+  return all.size() == 0 ? Doc() : Doc::OfArray("$and", all.doc());
+}
+
+std::vector<Pass> PassesOf(const Filter& filter) {
+  std::vector<Pass> passes;
+  if (filter.order().empty()) {
+    passes.push_back({Doc(), Doc::Of("_id", 1)});
+    return passes;
+  }
+  std::vector<Rank> ranks{kNull, kNumber, kText, kBool, kRest};
+  if (filter.descending()) std::reverse(ranks.begin(), ranks.end());
+  for (const Rank rank : ranks) {
+    if (MayHave(filter, rank)) {
+      passes.push_back({RankMatch(filter.order(), rank), SortOf(filter, rank)});
+    }
+  }
+  return passes;
+}
+
+}  // namespace doclock::mongo

@@ -1,0 +1,153 @@
+#include <map>
+#include <mutex>
+#include <stdexcept>
+
+#include "doclock/mongodb_store.h"
+#include "document/collection.h"
+#include "mongo/admin.h"
+#include "mongo/operations.h"
+#include "mongo/query.h"
+#include "mongo/stream.h"
+#include "platform/fork_generation.h"
+
+namespace doclock {
+namespace {
+
+constexpr const char* kForkedText = "the store belongs to the parent process";
+
+/// What members' clocks are taken to differ by during one lease.
+constexpr std::chrono::milliseconds kClockMargin{20};
+
+struct OpenCollection {
+  std::shared_ptr<Collection> collection;
+  std::shared_ptr<mongo::Stream> stream;
+};
+
+/// The store: what it does stands in the other files of this folder.
+class MongodbStore final : public Store {
+ public:
+  MongodbStore(const std::string& uri, const MongodbStoreOptions& options)
+      : server_(std::make_shared<mongo::Server>(uri, options)) {}
+  ~MongodbStore() override {
+    if (!IsForked()) return;
+    // The connections are the parent's.
+    new std::shared_ptr<mongo::Server>(std::move(server_));
+    new std::map<std::string, OpenCollection>(std::move(collections_));
+  }
+
+  [[nodiscard]] StoreTraits traits() const noexcept override {
+    StoreTraits traits;
+    traits.lanes = 16;
+    traits.max_batch = 1;
+    traits.clock_margin = kClockMargin;
+    return traits;
+  }
+
+  std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
+                                   std::chrono::milliseconds default_ttl) override {
+    CheckProcess();
+    const std::lock_guard guard(mutex_);
+    if (const auto open = collections_.find(name); open != collections_.end()) {
+      CheckSameCollection(*open->second.collection, fields, default_ttl);
+      return open->second.collection;
+    }
+    auto collection = std::make_shared<Collection>(name, fields, default_ttl);
+    auto stream = std::make_shared<mongo::Stream>(server_, *collection);
+    return collections_.emplace(name, OpenCollection{collection, stream}).first->second.collection;
+  }
+
+  [[nodiscard]] std::shared_ptr<Collection> Find(const std::string& name) const override {
+    const std::lock_guard guard(mutex_);
+    const auto found = collections_.find(name);
+    return found == collections_.end() ? nullptr : found->second.collection;
+  }
+
+  void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override {
+    if (IsForked()) {
+      for (StoreOp* op : ops) op->Fail(Errc::kForked, kForkedText);
+      return;
+    }
+    mongo::Operations operations(*server_, budget);
+    std::map<std::pair<Collection*, std::int64_t>, std::vector<RenewOp*>> renewals;
+    for (StoreOp* op : ops) {
+      if (op->kind == OpKind::kRenew) {
+        auto& renewal = static_cast<RenewOp&>(*op);
+        renewals[{op->collection, renewal.ttl.count()}].push_back(&renewal);
+      } else {
+        operations.Execute(*op);
+      }
+    }
+    for (const auto& [where, some] : renewals) operations.Renew(some);
+  }
+
+  void Query(Collection& collection, const Filter& filter,
+             const std::function<bool(QueryRow&&)>& sink,
+             std::chrono::milliseconds budget) override {
+    CheckProcess();
+    mongo::Query(*server_, collection, filter, sink, budget);
+  }
+
+  void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
+                   std::chrono::milliseconds budget) override {
+    CheckProcess();
+    mongo::AcquireNext(*server_, filter, op, key, budget);
+  }
+
+  void EnsureIndex(Collection& collection, const IndexSpec& index) override {
+    CheckProcess();
+    mongo::EnsureIndex(*server_, collection, index);
+  }
+
+  std::int64_t Purge(Collection& collection, std::int64_t limit,
+                     std::chrono::milliseconds budget) override {
+    CheckProcess();
+    return mongo::Purge(*server_, collection, limit, budget);
+  }
+
+  std::unique_ptr<Subscription> Watch(
+      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
+    CheckProcess();
+    if (!server_->is_replica_set()) return nullptr;  // no change streams
+    std::shared_ptr<mongo::Stream> stream;
+    {
+      const std::lock_guard guard(mutex_);
+      stream = collections_.at(collection.name()).stream;
+    }
+    return stream->Add(std::move(hint));
+  }
+
+  [[nodiscard]] bool OthersMayWait(Collection&) const noexcept override { return true; }
+
+  void Intervene(Collection& collection, const Key& key, Intervention what) override {
+    CheckProcess();
+    mongo::Intervene(*server_, collection, key, what);
+  }
+
+ private:
+  [[nodiscard]] bool IsForked() const noexcept { return platform::ForkGeneration() != generation_; }
+  void CheckProcess() const {
+    if (IsForked()) throw LockException(Errc::kForked, std::string("doclock: ") + kForkedText);
+  }
+
+  const std::uint32_t generation_ = platform::ForkGeneration();
+  std::shared_ptr<mongo::Server> server_;
+  mutable std::mutex mutex_;
+  std::map<std::string, OpenCollection> collections_;
+};
+
+void CheckBound(Duration value, const char* field) {
+  if (value < std::chrono::milliseconds(10) || value > std::chrono::minutes(1)) {
+    throw std::invalid_argument(std::string("doclock: MongodbStoreOptions::") + field +
+                                " must be 10 ms to one minute");
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Store> OpenMongodbStore(const std::string& uri, MongodbStoreOptions options) {
+  CheckBound(options.socket_timeout, "socket_timeout");
+  CheckBound(options.server_selection_timeout, "server_selection_timeout");
+  return std::make_shared<MongodbStore>(uri, options);
+}
+
+}  // namespace doclock

@@ -1,0 +1,113 @@
+#include "mongo/stored_lock.h"
+
+#include <algorithm>
+
+namespace doclock::mongo {
+namespace {
+
+/// Far above what can be asked for; the sum with a date does not overflow.
+constexpr std::int64_t kLongestTtlMs = std::int64_t{1000} * 3600 * 24 * 365;
+constexpr std::int64_t kHighestVersion = std::int64_t{1} << 62;
+
+/// Takes fields out of a document, and remembers whether one was not what it should be.
+class Fields {
+ public:
+  explicit Fields(const bson_t& doc) : doc_(doc) {}
+
+  /// False when it is missing or null.
+  bool Get(const std::string& name, bson_iter_t& iter) const {
+    return FindField(doc_, name, iter) && !BSON_ITER_HOLDS_NULL(&iter);
+  }
+  std::int64_t Integer(const std::string& name, std::int64_t missing, std::int64_t highest) {
+    bson_iter_t iter;
+    if (!Get(name, iter)) return missing;
+    if (!BSON_ITER_HOLDS_INT(&iter)) return Bad(missing);
+    const std::int64_t value = bson_iter_as_int64(&iter);
+    return value < 0 || value > highest ? Bad(missing) : value;
+  }
+  Uuid Id(const std::string& name) {
+    bson_iter_t iter;
+    Uuid id{};
+    if (Get(name, iter) && !ReadUuid(iter, id)) Bad(0);
+    return id;
+  }
+  /// A date in ms; `missing` when there is none.
+  std::int64_t Date(const std::string& name, std::int64_t missing) {
+    bson_iter_t iter;
+    if (!Get(name, iter)) return missing;
+    if (!BSON_ITER_HOLDS_DATE_TIME(&iter)) return Bad(missing);
+    return bson_iter_date_time(&iter);
+  }
+  [[nodiscard]] Doc Raw(const std::string& name) const {
+    Doc raw;
+    bson_iter_t iter;
+    if (Get(name, iter)) raw.Add(name, *bson_iter_value(&iter));
+    return raw;
+  }
+  [[nodiscard]] bool good() const noexcept { return good_; }
+
+  std::int64_t Bad(std::int64_t value) noexcept {
+    good_ = false;
+    return value;
+  }
+
+ private:
+  const bson_t& doc_;
+  bool good_ = true;
+};
+
+/// For people; what somebody else wrote there is nobody.
+LockHolder ReadHolder(const Fields& fields, const std::string& name) {
+  LockHolder holder;
+  bson_iter_t owner, part;
+  if (!fields.Get(name, owner) || !BSON_ITER_HOLDS_DOCUMENT(&owner) ||
+      !bson_iter_recurse(&owner, &part)) {
+    return holder;
+  }
+  while (bson_iter_next(&part)) {
+    const std::string_view field(bson_iter_key(&part));
+    if (field == "name" && BSON_ITER_HOLDS_UTF8(&part))
+      holder.name = bson_iter_utf8(&part, nullptr);
+    if (field == "host" && BSON_ITER_HOLDS_UTF8(&part))
+      holder.host = bson_iter_utf8(&part, nullptr);
+    if (field == "pid" && BSON_ITER_HOLDS_INT(&part)) holder.pid = bson_iter_as_int64(&part);
+  }
+  return holder;
+}
+
+/// What is left of a lease; in an order that cannot overflow.
+std::int64_t LeaseLeft(std::int64_t now, std::int64_t time, std::int64_t ttl) {
+  if (time > now) return ttl;  // the clock went back, or somebody's did
+  const auto age = static_cast<std::uint64_t>(now) - static_cast<std::uint64_t>(time);
+  return age >= static_cast<std::uint64_t>(ttl) ? 0 : ttl - static_cast<std::int64_t>(age);
+}
+
+}  // namespace
+
+StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::int64_t now) {
+  const LockFieldNames& names = collection.fields();
+  Fields fields(doc);
+  StoredLock lock;
+  lock.lock_id = fields.Id(names.id);
+  lock.version = fields.Integer(names.version, 0, kHighestVersion);
+  lock.born = fields.Id(names.born);
+  lock.released = fields.Id(names.released);
+  const std::int64_t closed = fields.Date(names.closed, INT64_MIN);
+  if (closed > now) lock.closed_left = std::chrono::milliseconds(closed - now);
+  lock.closed = fields.Raw(names.closed);
+  if (!lock.lock_id.is_nil()) {
+    lock.id = fields.Raw(names.id);
+    lock.holder = ReadHolder(fields, names.owner);
+    const std::int64_t time = fields.Date(names.time, INT64_MIN);
+    const std::int64_t ttl =
+        fields.Integer(names.ttl, collection.default_ttl().count(), kLongestTtlMs);
+    if (time == INT64_MIN) fields.Bad(0);
+    lock.remaining = std::chrono::milliseconds(LeaseLeft(now, time, ttl));
+    lock.state =
+        lock.remaining.count() > 0 ? StoredLock::State::kLive : StoredLock::State::kExpired;
+  }
+  if (!fields.good()) lock.state = StoredLock::State::kMalformed;
+  return lock;
+}
+
+}  // namespace doclock::mongo

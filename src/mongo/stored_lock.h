@@ -1,0 +1,41 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "doclock/options.h"
+#include "doclock/store.h"
+#include "mongo/bson.h"
+
+namespace doclock::mongo {
+
+/// The lock fields of one document, judged by the server's clock.
+struct StoredLock {
+  enum class State : std::uint8_t {
+    kFree,       ///< Nobody holds it.
+    kLive,       ///< Somebody does.
+    kExpired,    ///< The lease of whoever held it is over.
+    kMalformed,  ///< Somebody wrote something else into the lock fields.
+  };
+
+  State state = State::kFree;
+  Doc id;          ///< { lockId: as stored }: what a steal has to see again.
+  Uuid lock_id{};  ///< Nil when there is none.
+  std::int64_t version = 0;
+  Uuid born{};
+  Uuid released{};
+  LockHolder holder;
+  std::chrono::milliseconds remaining{};    ///< Of a live lock.
+  std::chrono::milliseconds closed_left{};  ///< Above zero: min_hold keeps everybody out.
+  Doc closed;                               ///< { lockClosed: as stored }, or empty.
+
+  [[nodiscard]] bool live() const noexcept { return state == State::kLive; }
+  [[nodiscard]] bool takeable() const noexcept {
+    return (state == State::kFree || state == State::kExpired) && closed_left.count() <= 0;
+  }
+};
+
+/// @param now the server's clock ($$NOW), in ms, from the same command as the document.
+StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::int64_t now);
+
+}  // namespace doclock::mongo
