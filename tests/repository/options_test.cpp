@@ -141,7 +141,7 @@ void AddManagerOptions(BadOptions& rows, const std::shared_ptr<Store>& store,
   for (const auto& [field, options] : bad) {
     ManagerOptions wrong = options;
     wrong.runtime = runtime;
-    rows.push_back({"ManagerOptions::" + field, [&store, wrong] { LockManager(store, wrong); }});
+    rows.push_back({"ManagerOptions::" + field, [store, wrong] { LockManager(store, wrong); }});
   }
   rows.push_back({"store", [] { LockManager(nullptr); }});
 }
