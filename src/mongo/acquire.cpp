@@ -182,6 +182,7 @@ bool Operations::AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort,
     op.Fail(Errc::kMalformed, "a document's _id is none that this library knows");
     return false;
   }
+  op.key = &key;
   op.hash = key.Hash();
   const StoredLock before = ReadStoredLock(value, collection, 0);
   if (!Granted(op, reply, false, !before.lock_id.is_nil())) return false;

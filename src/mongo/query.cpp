@@ -79,7 +79,6 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
 
 void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
                  std::chrono::milliseconds budget) {
-  op.key = &key;
   op.status = OpStatus::kMissing;
   if (filter.lock_state() == Filter::LockState::kLocked) return;
   Operations operations(server, budget);
