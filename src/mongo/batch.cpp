@@ -212,11 +212,11 @@ bool Batch::LookAt(Statements& statements, Reply& reply) {
   }
   const bool complete = operations_.Look(
       ops, mine,
-      [&](std::size_t place, StoredLock&& lock, const bson_t& doc) {
+      [&](std::size_t place, Operations::Shown&& shown) {
         StoreOp& op = *ops[place];
-        Sight sight{std::move(lock), {}};
+        Sight sight{std::move(shown.lock), {}};
         if (op.kind == OpKind::kAcquire && sight.lock.lock_id == AsAcquire(op).grant.lock_id) {
-          sight.body = Body::FromJson(ReadBody(doc, op.collection->fields()));
+          sight.body = Body::FromJson(ReadBody(shown.doc, op.collection->fields()));
         }
         statements[place].sight = std::move(sight);
       },

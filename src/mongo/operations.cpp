@@ -223,7 +223,7 @@ bool Operations::Look(std::span<StoreOp* const> ops, const Array& mine, const Si
       const auto found = std::find_if(
           first, last, [&](const auto& item) { return *ops[item.second]->key == key; });
       if (found == last) return true;
-      visit(found->second, ReadStoredLock(doc, collection, bson_iter_date_time(&now)), doc);
+      visit(found->second, {ReadStoredLock(doc, collection, bson_iter_date_time(&now)), doc});
       places.erase(found);
       return true;
     });

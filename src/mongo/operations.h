@@ -45,11 +45,14 @@ class Operations {
 
   /// The lock fields of a document; nothing when it is missing, or `reply` says why not.
   std::optional<StoredLock> Look(const Collection& collection, const Key& key, Reply& reply);
-  /// The documents of several operations of one collection, as they are on the primary. The
-  /// visitor gets the operation's place, and a document that holds its lock fields; the whole
-  /// document where the lock is one of `mine`.
+  /// A document as it is on the primary.
+  struct Shown {
+    StoredLock lock;
+    const bson_t& doc;  ///< Its lock fields; the whole document where the lock is one of `mine`.
+  };
+  /// Shows the documents of several operations of one collection, by their place among `ops`.
   /// @return whether all that are there were shown; else `reply` says why not.
-  using Sighted = std::function<void(std::size_t place, StoredLock&& lock, const bson_t& doc)>;
+  using Sighted = std::function<void(std::size_t place, Shown&& shown)>;
   bool Look(std::span<StoreOp* const> ops, const Array& mine, const Sighted& visit, Reply& reply);
 
   /// An update of one document. Its `n` says whether something matched.

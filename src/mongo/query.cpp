@@ -54,8 +54,9 @@ bool Succeeded(mongoc_cursor_t* cursor) {
 }
 
 /// False: no primary was found.
+template <class Visit>
 bool Aggregate(mongoc_collection_t* documents, const Doc& pipeline, const Doc& options,
-               const std::function<bool(const bson_t&)>& visit) {
+               const Visit& visit) {
   const CursorPtr cursor(mongoc_collection_aggregate(documents, MONGOC_QUERY_NONE, pipeline.get(),
                                                      options.get(), nullptr),
                          &mongoc_cursor_destroy);

@@ -10,7 +10,7 @@ using std::chrono::milliseconds;
 
 /// Into so many parts are renewals divided to find the one that is blocked: one part waits in vain
 /// at each level, so few levels are better than few commands.
-constexpr std::size_t kParts = 8;
+constexpr std::size_t kRenewalParts = 8;
 
 Doc IdsOf(std::span<RenewOp* const> ops) {
   Array ids;
@@ -65,7 +65,7 @@ void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) 
 /// what was renewed already does no harm.
 void Operations::RenewInParts(std::span<RenewOp* const> ops) {
   const milliseconds limit = std::max(left() / 16, milliseconds(5));
-  const std::size_t size = (ops.size() + kParts - 1) / kParts;
+  const std::size_t size = (ops.size() + kRenewalParts - 1) / kRenewalParts;
   for (std::size_t i = 0; i < ops.size(); i += size) {
     const auto part = ops.subspan(i, std::min(size, ops.size() - i));
     if (left().count() > 0) {
@@ -83,8 +83,9 @@ void Operations::JudgeRenewals(std::span<RenewOp* const> ops) {
   Reply reply;
   const bool complete = Look(
       all, Array(),
-      [&](std::size_t place, StoredLock&& lock, const bson_t&) {
+      [&](std::size_t place, Shown&& shown) {
         RenewOp& op = *ops[place];
+        const StoredLock& lock = shown.lock;
         if (lock.state == StoredLock::State::kMalformed) {
           Malformed(op);
         } else if (!op.lock_id.is_nil() && lock.lock_id == op.lock_id && lock.live()) {
