@@ -58,6 +58,8 @@ class DoclockConan(ConanFile):
         toolchain.cache_variables["DOCLOCK_BUILD_BENCHMARKS"] = False
         toolchain.cache_variables["DOCLOCK_BUILD_TESTING"] = bool(self.options.with_testing)
         toolchain.cache_variables["DOCLOCK_WITH_SQLITE"] = bool(self.options.with_sqlite)
+        # libmongoc is not among the requirements; one that lies on the machine must not be found.
+        toolchain.cache_variables["DOCLOCK_WITH_MONGODB"] = "OFF"
         toolchain.generate()
         CMakeDeps(self).generate()
 
