@@ -17,6 +17,8 @@ using std::chrono::milliseconds;
 
 /// A command of 24 MB is refused.
 constexpr std::uint32_t kMostBytes = 12u << 20;
+/// More would make a command last longer than its share of the time.
+constexpr std::size_t kMostStatements = 128;
 /// What is larger than this gains nothing by company, and may delay it.
 constexpr std::uint32_t kLarge = 1u << 20;
 /// Statements that failed together are tried again in so many parts.
@@ -141,7 +143,7 @@ bool Batch::Build(Statement& statement) {
   }
 }
 
-/// In commands of no more than kMostBytes.
+/// In commands of no more than kMostBytes and kMostStatements.
 void Batch::SendAll(Verb verb, Statements statements) {
   Statements some, large;
   std::uint32_t bytes = 0;
@@ -151,7 +153,7 @@ void Batch::SendAll(Verb verb, Statements statements) {
       large.push_back(std::move(statement));
       continue;
     }
-    if (bytes + size > kMostBytes) {
+    if (bytes + size > kMostBytes || some.size() == kMostStatements) {
       Send(verb, std::exchange(some, {}), Share(8));
       bytes = 0;
     }

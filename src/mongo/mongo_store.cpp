@@ -105,12 +105,7 @@ class MongodbStore final : public Store {
       Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
     CheckProcess();
     if (!server_->is_replica_set()) return nullptr;  // no change streams
-    std::shared_ptr<mongo::Stream> stream;
-    {
-      const std::lock_guard guard(mutex_);
-      stream = collections_.at(collection.name()).stream;
-    }
-    return stream->Add(std::move(hint));
+    return StreamOf(collection)->Add(std::move(hint));
   }
 
   [[nodiscard]] bool OthersMayWait(Collection&) const noexcept override { return true; }
@@ -118,10 +113,16 @@ class MongodbStore final : public Store {
   void Intervene(Collection& collection, const Key& key, Intervention what) override {
     CheckProcess();
     mongo::Intervene(*server_, collection, key, what);
+    // An expiry looks like a renewal to a change stream.
+    StreamOf(collection)->Tell(key.Hash());
   }
 
  private:
   [[nodiscard]] bool IsForked() const noexcept { return platform::ForkGeneration() != generation_; }
+  std::shared_ptr<mongo::Stream> StreamOf(const Collection& collection) {
+    const std::lock_guard guard(mutex_);
+    return collections_.at(collection.name()).stream;
+  }
   void CheckProcess() const {
     if (IsForked()) throw LockException(Errc::kForked, std::string("doclock: ") + kForkedText);
   }

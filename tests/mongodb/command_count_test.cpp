@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "mongodb/client.h"
@@ -85,23 +87,27 @@ class Crowd {
   }
   /// @return how many were done
   template <class Op, class Prepare>
-  int Execute(std::deque<Op>& ops, const Prepare& prepare) {
+  int Execute(std::deque<Op>& ops, const Prepare& prepare, std::size_t at_once = 1000) {
     std::vector<StoreOp*> all;
     for (std::size_t i = 0; i < keys_.size(); ++i) {
       prepare(ops.emplace_back(client_.collection(), keys_[i]), i);
       all.push_back(&ops.back());
     }
-    client_.store().Execute(all, client_.budget());
+    for (std::size_t i = 0; i < all.size(); i += at_once) {
+      const std::span<StoreOp* const> some(all);
+      client_.store().Execute(some.subspan(i, std::min(at_once, all.size() - i)), client_.budget());
+    }
     int done = 0;
     for (const StoreOp* op : all) done += op->status == OpStatus::kDone ? 1 : 0;
     return done;
   }
   int Acquire(std::deque<AcquireOp>& ops) {
-    return Execute(ops, [](AcquireOp& op, std::size_t) {
+    const auto prepare = [](AcquireOp& op, std::size_t) {
       op.grant.lock_id = NewUuid();
-      op.grant.ttl = kTtl;
+      op.grant.ttl = 5min;
       op.insert = Counted(1);
-    });
+    };
+    return Execute(ops, prepare, 32);
   }
 
  private:
@@ -141,7 +147,7 @@ TEST_F(CommandCount, TenThousandRenewalsTakeTwentyAtMost) {
   EXPECT_EQ(crowd.Execute(renewed,
                           [&](RenewOp& op, std::size_t i) {
                             op.lock_id = held[i].grant.lock_id;
-                            op.ttl = kTtl;
+                            op.ttl = 5min;
                           }),
             10'000);
   EXPECT_LE(pool_.TakeCount(), 20);
