@@ -5,10 +5,10 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "mongo/uri.h"
+
 namespace doclock::mongo {
 namespace {
-
-using UriPtr = std::unique_ptr<mongoc_uri_t, decltype(&mongoc_uri_destroy)>;
 
 /// $$NOW in findAndModify, and $literal in pipelines as they are used here.
 constexpr int kOldestWireVersion = 13;  // MongoDB 5.0
@@ -31,14 +31,6 @@ void InitOnce() {
   static std::once_flag once;
   // mongoc_cleanup is left alone: the program may use the driver for itself.
   std::call_once(once, [] { mongoc_init(); });
-}
-
-UriPtr ParseUri(const std::string& text) {
-  bson_error_t error;
-  UriPtr uri(mongoc_uri_new_with_error(text.c_str(), &error), &mongoc_uri_destroy);
-  // The driver's message may quote a part of the URI.
-  if (!uri) throw std::invalid_argument("doclock: the mongodb: URI is not valid");
-  return uri;
 }
 
 void LimitTo(mongoc_uri_t* uri, const char* option, Duration limit) {
@@ -136,16 +128,8 @@ bool Reply::FirstBatch(bson_iter_t& item) const {
 
 Server::Server(const std::string& text, const MongodbStoreOptions& options) {
   InitOnce();
-  const UriPtr uri = ParseUri(text);
-  const char* const database = mongoc_uri_get_database(uri.get());
-  if (database == nullptr || *database == '\0') {
-    throw std::invalid_argument(
-        "doclock: the mongodb: URI names no database: mongodb://HOST/DATABASE");
-  }
-  database_ = database;
-  if (mongoc_uri_get_option_as_bool(uri.get(), MONGOC_URI_TLSINSECURE, false)) {
-    throw std::invalid_argument("doclock: the mongodb: URI's option tlsInsecure is not accepted");
-  }
+  const UriPtr uri = ParseUri(text, options);
+  database_ = mongoc_uri_get_database(uri.get());
   LimitTo(uri.get(), MONGOC_URI_SOCKETTIMEOUTMS, options.socket_timeout);
   LimitTo(uri.get(), MONGOC_URI_CONNECTTIMEOUTMS, options.socket_timeout);
   LimitTo(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, options.server_selection_timeout);

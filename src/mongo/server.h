@@ -42,7 +42,8 @@ class Reply {
     if (!FirstBatch(item)) return;
     bson_t doc;
     while (bson_iter_next(&item)) {
-      if (DocumentAt(item, doc) && !visit(std::as_const(doc))) return;
+      const bson_t& found = doc;
+      if (DocumentAt(item, doc) && !visit(found)) return;
     }
   }
 
