@@ -4,7 +4,7 @@
 
 #include "mongodb/random_bson.h"
 
-namespace doclock::mongo_test {
+namespace doclock::mongo_docs_test {
 namespace {
 std::atomic<std::size_t> allocations{0};
 }  // namespace
@@ -13,10 +13,10 @@ std::size_t AllocationCount() noexcept { return allocations.load(std::memory_ord
 
 void CountAllocation() noexcept { allocations.fetch_add(1, std::memory_order_relaxed); }
 
-}  // namespace doclock::mongo_test
+}  // namespace doclock::mongo_docs_test
 
 void* operator new(std::size_t size) {
-  doclock::mongo_test::CountAllocation();
+  doclock::mongo_docs_test::CountAllocation();
   if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
   throw std::bad_alloc();
 }

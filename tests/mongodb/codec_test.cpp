@@ -13,7 +13,7 @@
 #include "mongodb/random_bson.h"
 #include "mongodb/raw_documents.h"
 
-namespace doclock::mongo_test {
+namespace doclock::mongo_docs_test {
 namespace {
 
 using nlohmann::json;
@@ -157,4 +157,4 @@ RC_GTEST_PROP(BodyCodec, BringsBackEveryBsonThatJsonCanTell, ()) {
 }
 
 }  // namespace
-}  // namespace doclock::mongo_test
+}  // namespace doclock::mongo_docs_test

@@ -8,7 +8,7 @@
 #include "mongodb/random_bson.h"
 #include "mongodb/raw_documents.h"
 
-namespace doclock::mongo_test {
+namespace doclock::mongo_docs_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -131,4 +131,4 @@ TEST(ExistingDocuments, AreOfVersionZeroUntilTheyAreLocked) {
 }
 
 }  // namespace
-}  // namespace doclock::mongo_test
+}  // namespace doclock::mongo_docs_test

@@ -9,7 +9,7 @@
 #include "doclock/mongodb_store.h"
 #include "mongodb/raw_documents.h"
 
-namespace doclock::mongo_test {
+namespace doclock::mongo_docs_test {
 namespace {
 
 using conformance::Client;
@@ -152,4 +152,4 @@ TEST_F(HostileInput, OwnersAndCommentsAreText) {
 }
 
 }  // namespace
-}  // namespace doclock::mongo_test
+}  // namespace doclock::mongo_docs_test

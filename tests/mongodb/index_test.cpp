@@ -7,7 +7,7 @@
 #include "doclock/mongodb_store.h"
 #include "mongodb/raw_documents.h"
 
-namespace doclock::mongo_test {
+namespace doclock::mongo_docs_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -131,4 +131,4 @@ TEST_F(IndexUse, OfEveryOtherCommandIsThatOfTheKey) {
 }
 
 }  // namespace
-}  // namespace doclock::mongo_test
+}  // namespace doclock::mongo_docs_test

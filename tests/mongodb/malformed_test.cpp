@@ -7,7 +7,7 @@
 #include "doclock/mongodb_store.h"
 #include "mongodb/raw_documents.h"
 
-namespace doclock::mongo_test {
+namespace doclock::mongo_docs_test {
 namespace {
 
 using conformance::Client;
@@ -152,4 +152,4 @@ INSTANTIATE_TEST_SUITE_P(Fields, MalformedLock, ::testing::ValuesIn(kMalformed),
 #undef DOCLOCK_PAST
 
 }  // namespace
-}  // namespace doclock::mongo_test
+}  // namespace doclock::mongo_docs_test

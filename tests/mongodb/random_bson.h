@@ -10,7 +10,7 @@
 
 #include "mongo/bson.h"
 
-namespace doclock::mongo_test {
+namespace doclock::mongo_docs_test {
 
 /// How often operator new was called in this program.
 std::size_t AllocationCount() noexcept;
@@ -185,4 +185,4 @@ struct RandomBson {
   }
 };
 
-}  // namespace doclock::mongo_test
+}  // namespace doclock::mongo_docs_test

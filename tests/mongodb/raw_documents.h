@@ -14,7 +14,7 @@
 #include "doclock/key.h"
 #include "mongo/bson.h"
 
-namespace doclock::mongo_test {
+namespace doclock::mongo_docs_test {
 
 using BsonPtr = std::unique_ptr<bson_t, decltype(&bson_destroy)>;
 
@@ -177,4 +177,4 @@ class Documents {
   std::string name_, uri_;
 };
 
-}  // namespace doclock::mongo_test
+}  // namespace doclock::mongo_docs_test

@@ -9,7 +9,7 @@
 #include "doclock/mongodb_store.h"
 #include "mongodb/raw_documents.h"
 
-namespace doclock::mongo_test {
+namespace doclock::mongo_docs_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -20,24 +20,26 @@ struct Dummy {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Dummy, value)
 
 }  // namespace
-}  // namespace doclock::mongo_test
+}  // namespace doclock::mongo_docs_test
 
 template <>
-struct doclock::EntityTraits<doclock::mongo_test::Dummy>
-    : doclock::DefaultEntityTraits<doclock::mongo_test::Dummy> {
+struct doclock::EntityTraits<doclock::mongo_docs_test::Dummy>
+    : doclock::DefaultEntityTraits<doclock::mongo_docs_test::Dummy> {
   static LockFieldNames GetLockFieldNames() {
     LockFieldNames names;
     names.id = "LockId";
     names.time = "LockTime";
     return names;
   }
-  static nlohmann::json ToJson(const mongo_test::Dummy& dummy) { return {{"Value", dummy.value}}; }
-  static mongo_test::Dummy FromJson(const nlohmann::json& body) {
+  static nlohmann::json ToJson(const mongo_docs_test::Dummy& dummy) {
+    return {{"Value", dummy.value}};
+  }
+  static mongo_docs_test::Dummy FromJson(const nlohmann::json& body) {
     return {body.at("Value").get<std::string>()};
   }
 };
 
-namespace doclock::mongo_test {
+namespace doclock::mongo_docs_test {
 namespace {
 
 class SeedDocuments : public ::testing::TestWithParam<bson_subtype_t> {
@@ -127,4 +129,4 @@ INSTANTIATE_TEST_SUITE_P(Subtypes, SeedDocuments,
                          });
 
 }  // namespace
-}  // namespace doclock::mongo_test
+}  // namespace doclock::mongo_docs_test

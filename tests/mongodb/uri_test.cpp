@@ -8,7 +8,7 @@
 #include "mongo/uri.h"
 #include "mongodb/raw_documents.h"
 
-namespace doclock::mongo_test {
+namespace doclock::mongo_docs_test {
 namespace {
 
 constexpr const char* kCanary = "Canary-7c1f";
@@ -147,4 +147,4 @@ TEST(MongodbUri, IsNotRepeatedWhenTheServerRefusesThePassword) {
 }
 
 }  // namespace
-}  // namespace doclock::mongo_test
+}  // namespace doclock::mongo_docs_test
