@@ -244,7 +244,7 @@ struct IndexSpec {
   bool held_locks = false;
 };
 
-/// What a store is like. Constant over its life.
+/// What a store is like. Constant over its life, but for clock_margin.
 struct StoreTraits {
   /// How many Execute calls may run at once to any purpose.
   int lanes = 1;

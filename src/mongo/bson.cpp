@@ -153,8 +153,11 @@ bool ReadKey(const bson_iter_t& value, Key& key) {
       return true;
     }
     case BSON_TYPE_BINARY: {
+      // Of the older subtype another document may have the same bytes.
+      bson_subtype_t subtype = BSON_SUBTYPE_BINARY;
+      bson_iter_binary(&value, &subtype, nullptr, nullptr);
       Uuid id;
-      if (!ReadUuid(value, id)) return false;
+      if (subtype != BSON_SUBTYPE_UUID || !ReadUuid(value, id)) return false;
       key = Key(id);
       return true;
     }

@@ -99,6 +99,30 @@ TEST(ExistingDocuments, MayHaveKeysOfEveryKind) {
   EXPECT_EQ(shop.documents.Count("things"), 9);
 }
 
+TEST(ExistingDocuments, OfOtherKeysAreNeitherShownNorLocked) {
+  Shop shop;
+  const Uuid id = NewUuid();
+  mongo::Doc old;
+  bson_append_binary(old.get(), "_id", -1, BSON_SUBTYPE_UUID_DEPRECATED, id.data, 16);
+  shop.documents.Insert("things", old);
+  for (const char* json :
+       {R"({"_id": {"$binary": {"base64": "AAEC", "subType": "04"}}})",
+        R"({"_id": {"$binary": {"base64": "AAEC", "subType": "00"}}})",
+        R"({"_id": {"$date": {"$numberLong": "5"}}})", R"({"_id": {"a": 1}})", R"({"_id": 1.5})",
+        R"({"_id": null})", R"({"_id": true})", R"({"_id": {"$numberDecimal": "1"}})"}) {
+    shop.documents.Insert("things", std::string(json));
+  }
+  EXPECT_TRUE(shop.tallies.Find(Filter{}).empty());
+  EXPECT_FALSE(shop.tallies.TryLockNext(Filter{}));
+  EXPECT_THROW(static_cast<void>(shop.tallies.Lock(id)), NotFoundException);
+  shop.tallies.Insert(id, Tally{1});
+  EXPECT_EQ(shop.tallies.LockNext(Filter{}).key(), Key(id));
+  mongo::Doc filter;
+  filter.Add("lockVersion", mongo::Doc::Of("$exists", true));
+  EXPECT_TRUE(shop.documents.Find("things", filter));
+  EXPECT_EQ(shop.documents.Count("things"), 10);
+}
+
 TEST(ExistingDocuments, KeepWhatIsNestedAsDeepAsAServerStores) {
   Shop shop;
   mongo::Doc deep = mongo::Doc::Of("leaf", std::int64_t{1});
