@@ -6,7 +6,7 @@
 namespace doclock::mongo {
 namespace {
 
-constexpr std::chrono::seconds kBudget{10};
+constexpr std::chrono::seconds kAdminBudget{10};
 /// So many are cleared by one command.
 constexpr std::int64_t kAtOnce = 1000;
 
@@ -168,7 +168,7 @@ std::int64_t Purge(Server& server, const Collection& collection, std::int64_t li
 }
 
 void Intervene(Server& server, const Collection& collection, const Key& key, Intervention what) {
-  Operations operations(server, kBudget);
+  Operations operations(server, kAdminBudget);
   Reply look;
   const std::optional<StoredLock> lock = operations.Look(collection, key, look);
   Check(look);
@@ -199,7 +199,7 @@ void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& 
   command.Add("createIndexes", std::string_view(collection.name()));
   command.AddArray("indexes", Array().Add(spec).doc());
   Reply reply;
-  Operations(server, kBudget).Write(command, reply);
+  Operations(server, kAdminBudget).Write(command, reply);
   if (reply.is_duplicate()) {
     throw ConflictException("doclock: documents already repeat values of the index " + list,
                             std::nullopt, std::nullopt, list);
