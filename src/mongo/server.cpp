@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <thread>
+#include <vector>
 
 namespace doclock::mongo {
 namespace {
@@ -90,7 +92,16 @@ Server::Server(mongoc_client_pool_t* pool, const std::string& database,
   Greet();
 }
 
-Server::~Server() = default;
+Server::~Server() {
+  // Those who watch the members for a pool notice its end up to half a second late: all at once.
+  std::vector<std::jthread> closing;
+  const auto close = [&](std::unique_ptr<Pool>& pool) {
+    if (pool) closing.emplace_back([&pool] { pool.reset(); });
+  };
+  close(main_);
+  close(own_streams_);
+  for (auto& [purpose, pool] : pools_) close(pool);
+}
 
 Pool& Server::For(Purpose purpose, milliseconds bound) {
   const bool roomy = bound >= main_->socket_timeout() * 4 / 5;
