@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -31,5 +32,12 @@ struct MongodbStoreOptions {
 /// or refuses us (kRefused).
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenMongodbStore(const std::string& uri,
                                                        MongodbStoreOptions options = {});
+
+/// How far the clocks of the servers differ, at most, as a store on MongoDB has measured it: of
+/// any two of those that it has reached. It is measured when the store is opened and every half
+/// minute, and is a part of StoreTraits::clock_margin, by which holders give up early: a new
+/// primary counts leases by its own clock. Thread-safe.
+/// @throws std::invalid_argument for another kind of store.
+DOCLOCK_EXPORT std::chrono::nanoseconds MongodbClockSkew(const Store& store);
 
 }  // namespace doclock

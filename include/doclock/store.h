@@ -240,7 +240,7 @@ struct IndexSpec {
   bool unique = false;              ///< No two documents may have the same values.
 };
 
-/// What a store is like. Constant over its life.
+/// What a store is like. Constant over its life, but for clock_margin.
 struct StoreTraits {
   /// How many Execute calls may run at once to any purpose.
   int lanes = 1;

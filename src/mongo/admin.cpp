@@ -10,7 +10,7 @@ constexpr std::chrono::seconds kBudget{10};
 /// So many are cleared by one command.
 constexpr std::int64_t kAtOnce = 1000;
 
-void Check(const Reply& reply) {
+void Check(const Verdict& reply) {
   if (reply.answered()) return;
   const Errc code = reply.outcome == Outcome::kRefused   ? Errc::kRefused
                     : reply.outcome == Outcome::kNotSent ? Errc::kUnavailable
@@ -32,9 +32,8 @@ Array Expired(Server& server, const Collection& collection, std::int64_t limit,
   command.Add("filter", Doc::Of("$expr", ExpiredExpr(collection)));
   command.Add("projection", Doc::Of("_id", 1)).Add("limit", limit).Add("singleBatch", true);
   command.Add("batchSize", limit);
-  command.Add("maxTimeMS", std::max<std::int64_t>(budget.count(), 1));
   Reply reply;
-  server.Run(command, Effect::kReads, reply);
+  Operations(server, budget).Read(command, reply);
   Check(reply);
   Array ids;
   reply.ForEachInBatch([&](const bson_t& doc) {
@@ -57,10 +56,9 @@ std::int64_t Clear(Server& server, const Collection& collection, const Array& id
   Doc command;
   command.Add("update", std::string_view(collection.name()));
   command.AddArray("updates", Array().Add(statement).doc());
-  Server::AddWriteConcern(command, budget);
   Reply reply;
-  server.Run(command, Effect::kWrites, reply);
-  Check(reply);
+  Operations(server, budget).Write(command, reply);
+  Check(Single(reply));
   return reply.Integer("n");
 }
 
@@ -136,10 +134,9 @@ void Intervene(Server& server, const Collection& collection, const Key& key, Int
   Doc command;
   command.Add("update", std::string_view(collection.name()));
   command.AddArray("updates", Array().Add(StatementOf(collection, key, what)).doc());
-  Server::AddWriteConcern(command, kBudget);
   Reply reply;
-  server.Run(command, Effect::kWrites, reply);
-  Check(reply);
+  operations.Write(command, reply);
+  Check(Single(reply));
   if (reply.Integer("n") == 0) {
     throw LockException(Errc::kNotOwner,
                         "doclock: nobody holds the lock of " + NameOf(collection, key));
@@ -164,9 +161,8 @@ void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& 
   Doc command;
   command.Add("createIndexes", std::string_view(collection.name()));
   command.AddArray("indexes", Array().Add(spec).doc());
-  Server::AddWriteConcern(command, kBudget);
   Reply reply;
-  server.Run(command, Effect::kWrites, reply);
+  Operations(server, kBudget).Write(command, reply);
   if (reply.is_duplicate()) {
     throw ConflictException("doclock: documents already repeat values of the index " + list,
                             std::nullopt, std::nullopt, list);
