@@ -212,6 +212,7 @@ class Supervisor {
   Progress progress_;
   std::vector<WorkerProcess> workers_;
   Outcome outcome_;
+  std::future<int> half_way_;  ///< The command's exit status.
   std::size_t done_ = 0;
   bool asked_ = false;
   /// Sagas whose worker was killed or lost the lock, until somebody goes on with them.

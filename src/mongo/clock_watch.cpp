@@ -9,7 +9,7 @@ namespace {
 constexpr std::chrono::seconds kPause{30};
 /// While members are away, or not yet known.
 constexpr std::chrono::seconds kShortPause{1};
-constexpr std::chrono::milliseconds kBudget{2000};
+constexpr std::chrono::milliseconds kMeasureBudget{2000};
 constexpr std::chrono::milliseconds kDiscovery{100};
 
 }  // namespace
@@ -25,7 +25,7 @@ ClockWatch::~ClockWatch() = default;
 /// The driver knows the primary a moment before the other members.
 bool ClockWatch::Discover() {
   const auto end = std::chrono::steady_clock::now() + kDiscovery;
-  while (!clocks_.Measure(kBudget)) {
+  while (!clocks_.Measure(kMeasureBudget)) {
     if (std::chrono::steady_clock::now() >= end) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -38,7 +38,7 @@ void ClockWatch::Run(const std::stop_token& stop, bool complete) {
   std::unique_lock lock(mutex);
   const auto stopped = [&] { return stop.stop_requested(); };
   while (!pause.wait_for(lock, stop, complete ? kPause : kShortPause, stopped)) {
-    complete = clocks_.Measure(kBudget);
+    complete = clocks_.Measure(kMeasureBudget);
   }
 }
 

@@ -68,9 +68,11 @@ bool Succeeded(mongoc_cursor_t* cursor) {
   bson_error_t error;
   if (!mongoc_cursor_error(cursor, &error)) return true;
   if (error.domain == MONGOC_ERROR_SERVER_SELECTION) return false;
-  const bool away = error.domain != MONGOC_ERROR_SERVER;
-  throw StoreException(away ? Errc::kUnavailable : Errc::kRefused,
-                       "doclock: MongoDB: a query failed with error " + std::to_string(error.code));
+  Reply reply;
+  reply.Judge(false, error, Effect::kReads);
+  // A primary that steps down or shuts down refuses nothing for good.
+  throw StoreException(reply.outcome == Outcome::kRefused ? Errc::kRefused : Errc::kUnavailable,
+                       "doclock: MongoDB: a query failed: " + reply.text);
 }
 
 /// False: no primary was found.
