@@ -72,8 +72,9 @@ class MalformedLock : public ::testing::TestWithParam<Malformed> {
     before_ = documents_.Find("things", "bad");
   }
   void ExpectUntouched() {
-    EXPECT_TRUE(bson_equal(documents_.Find("things", "bad").get(), before_.get()))
-        << Canonical(*documents_.Find("things", "bad"));
+    const BsonPtr after = documents_.Find("things", "bad");
+    ASSERT_TRUE(after);
+    EXPECT_TRUE(bson_equal(after.get(), before_.get())) << Canonical(*after);
   }
   static void ExpectTyped(const StoreOp& op) {
     ASSERT_EQ(op.status, OpStatus::kFailed);
@@ -103,6 +104,19 @@ TEST_P(MalformedLock, IsNeverWritten) {
   ExpectTyped(things_.Read("bad"));
   EXPECT_EQ(things_.Purge(), 0);
   ExpectUntouched();
+}
+
+/// A double that equals the version its holder knows is not that version.
+TEST(MalformedVersion, EndsItsHoldersRightToWrite) {
+  Documents documents;
+  const std::shared_ptr<Store> store = OpenMongodbStore(documents.uri());
+  Client things{*store, store->Open("things", {}, conformance::kTtl)};
+  const AcquireOp grant = things.Create("held", {{"n", 1}});
+  documents.Update("things", "held", R"({"$set": {"lockVersion": 1.0}})");
+  const WriteOp release = things.Release("held", grant, MakeBody({{"n", 2}}));
+  ASSERT_EQ(release.status, OpStatus::kFailed);
+  EXPECT_EQ(release.detail->code, Errc::kMalformed);
+  EXPECT_EQ(things.Release("held", grant.grant.lock_id).status, OpStatus::kFailed);
 }
 
 TEST_P(MalformedLock, IsSkippedByTheNextSearchAndIsNotFree) {
