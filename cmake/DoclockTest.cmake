@@ -1,12 +1,37 @@
-# doclock_test(<name> [SOURCES <files>...] [LIBS <targets>...] [LABELS <labels>...] [TIMEOUT <seconds>])
+# doclock_test(<name> [SOURCES <files>...] [LIBS <targets>...] [LABELS <labels>...] [TIMEOUT <seconds>]
+#              [SERVER_TESTS <filter> [SERVER_TESTS_LEFT_OUT <filter>] [SERVERS <fixtures>...] [SERIAL]])
 #
 # A GoogleTest program, each of whose cases is a CTest test. Without SOURCES: every .cpp of the current folder; a
 # folder that has none makes no program. Everything of doclock, RapidCheck, src/ and tests/ are in reach.
+#
+# SERVER_TESTS, a filter of GoogleTest, names the cases that need servers: they carry the label mongodb as well, and CTest
+# starts SERVERS (see DoclockMongoServers) before them. Those that SERVER_TESTS_LEFT_OUT names are no CTest tests.
+# With SERIAL they run one after another, for they kill the servers they share.
 
 include(GoogleTest)
 
+# Makes CTest tests of the cases of <name> that meet the filter. <list> is a name for them.
+function(doclock_discover name list filter timeout labels)
+  gtest_discover_tests(
+    ${name}
+    TEST_FILTER "${filter}"
+    TEST_LIST ${list}
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${timeout})
+  # gtest_discover_tests takes lists among its properties apart; CTest itself does not.
+  set(file "${CMAKE_CURRENT_BINARY_DIR}/${list}_properties.cmake")
+  set(properties "LABELS [[${labels}]]")
+  while(ARGN)
+    list(POP_FRONT ARGN property value)
+    string(REPLACE "|" ";" value "${value}")
+    string(APPEND properties " ${property} [[${value}]]")
+  endwhile()
+  file(WRITE "${file}" "if(${list})\n  set_tests_properties(\${${list}} PROPERTIES ${properties})\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${file}")
+endfunction()
+
 function(doclock_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LIBS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL" "TIMEOUT;SERVER_TESTS;SERVER_TESTS_LEFT_OUT" "SOURCES;LIBS;LABELS;SERVERS")
   if(NOT arg_SOURCES)
     file(GLOB arg_SOURCES CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   endif()
@@ -20,8 +45,24 @@ function(doclock_test name)
   doclock_target_defaults(${name})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${name} PRIVATE doclock_internal GTest::gmock_main rapidcheck rapidcheck_gtest ${arg_LIBS})
-  gtest_discover_tests(
+  if(NOT arg_SERVER_TESTS)
+    doclock_discover(${name} ${name}_all "*" ${arg_TIMEOUT} "${arg_LABELS}")
+    return()
+  endif()
+  if(NOT arg_SERVER_TESTS STREQUAL "*")
+    doclock_discover(${name} ${name}_local "-${arg_SERVER_TESTS}" ${arg_TIMEOUT} "${arg_LABELS}")
+  endif()
+  list(JOIN arg_SERVERS "|" servers)
+  # A server that waits for disks plays a tenth of the random traces in the time of the others.
+  set(properties FIXTURES_REQUIRED "${servers}" ENVIRONMENT RC_PARAMS=max_success=10)
+  if(arg_SERIAL)
+    list(APPEND properties RESOURCE_LOCK ${name})
+  endif()
+  doclock_discover(
     ${name}
-    DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+    ${name}_server
+    "${arg_SERVER_TESTS}-${arg_SERVER_TESTS_LEFT_OUT}"
+    ${arg_TIMEOUT}
+    "${arg_LABELS};mongodb"
+    ${properties})
 endfunction()

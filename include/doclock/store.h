@@ -276,9 +276,13 @@ struct LockPage {
 struct IndexSpec {
   std::vector<std::string> fields;  ///< First the ones compared for equality, then the order.
   bool unique = false;              ///< No two documents may have the same values.
+  bool descending = false;          ///< A hint: searches go through the last field downwards.
+  /// Instead of one over `fields`: the one that finds held locks, for Purge. Stores that need none
+  /// do nothing.
+  bool held_locks = false;
 };
 
-/// What a store is like. Constant over its life.
+/// What a store is like. Constant over its life, but for clock_margin.
 struct StoreTraits {
   /// How many Execute calls may run at once to any purpose.
   int lanes = 1;

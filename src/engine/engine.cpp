@@ -59,7 +59,8 @@ Engine::~Engine() = default;
 
 TimePoint Engine::DeadlineOf(TimePoint sent, std::chrono::milliseconds ttl) const noexcept {
   const std::chrono::nanoseconds lease = ttl;
-  return sent + lease - lease / 1000 - traits_.clock_margin;
+  // Asked each time: a store may find that its members' clocks have moved apart.
+  return sent + lease - lease / 1000 - store_->traits().clock_margin;
 }
 
 LeasePtr Engine::Grant(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,

@@ -64,7 +64,7 @@ class MemoryStore : public Store {
   }
 
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
-    Ours(collection).EnsureIndex(index);
+    if (!index.held_locks) Ours(collection).EnsureIndex(index);
   }
 
   std::int64_t Purge(Collection& collection, std::int64_t limit,

@@ -1,12 +1,10 @@
 #include "mongo/body_codec.h"
 #include "mongo/lock_filters.h"
 #include "mongo/operations.h"
+#include "mongo/statements.h"
 
 namespace doclock::mongo {
 namespace {
-
-/// Looks and takes that may follow each other while others are faster.
-constexpr int kMaxAttempts = 4;
 
 enum class Image : std::uint8_t { kBefore, kAfter };
 
@@ -29,59 +27,49 @@ bool MadeByThis(const Reply& reply) {
 void Operations::Execute(AcquireOp& op) {
   if (op.grant.lock_id.is_nil()) return op.Fail(Errc::kRefused, "a lock id must not be nil");
   op.created = op.took_over = false;
-  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-    if (TryAcquire(op) == Attempt::kSettled) return;
-  }
-  // Others were faster each time.
-  op.status = OpStatus::kBusy;
-  op.detail = std::make_unique<OpDetail>();
+  Execute(op, std::nullopt, 0);
 }
 
-Operations::Attempt Operations::TryAcquire(AcquireOp& op) {
-  bool created = false;
-  if (TakeFree(op, created)) return Attempt::kSettled;
-  Reply reply;
-  const std::optional<StoredLock> seen = Look(*op.collection, *op.key, reply);
-  if (Settled(op, reply)) return Attempt::kSettled;
-  if (!seen) {
-    if (op.insert) return Attempt::kAgain;
-    op.status = OpStatus::kMissing;
-    return Attempt::kSettled;
+void Operations::Execute(AcquireOp& op, std::optional<StoredLock> seen, int attempts) {
+  for (; attempts < kMaxAttempts; ++attempts) {
+    if (!seen) {
+      if (TakeFree(op)) return;
+      Reply reply;
+      seen = Look(*op.collection, *op.key, reply);
+      if (Settled(op, reply) || JudgeAcquire(op, seen ? &*seen : nullptr)) return;
+    }
+    if (seen && TakeOver(op, *seen)) return;
+    seen.reset();
   }
-  if (seen->state == StoredLock::State::kMalformed) {
-    Malformed(op);
-    return Attempt::kSettled;
+  BusyWithOthers(op);
+}
+
+/// The server gave up: somebody's transaction may hold the document. What it was doing has ended,
+/// so a document that does not show this lock was not taken. True: the operation is settled.
+bool Operations::GaveUp(AcquireOp& op, const Reply& reply) {
+  if (!reply.ran_out_of_time()) return Settled(op, Single(reply));
+  Reply look;
+  const std::optional<StoredLock> seen =
+      Operations(server_, pool_, deadline_ + std::chrono::milliseconds(100))
+          .Look(*op.collection, *op.key, look);
+  if (!look.answered() || (seen && seen->lock_id == op.grant.lock_id)) {
+    op.Doubt(reply.text);
+  } else {
+    op.Fail(Errc::kUnavailable, "the server gave up the call for want of time");
   }
-  if (!seen->takeable()) {
-    Busy(op, *seen);
-    return Attempt::kSettled;
-  }
-  return TakeOver(op, *seen) ? Attempt::kSettled : Attempt::kAgain;
+  return true;
 }
 
 /// One trip when the document is free or missing. False: it is neither.
-bool Operations::TakeFree(AcquireOp& op, bool& created) {
-  const Collection& collection = *op.collection;
-  const bool in_pipeline = op.grant.min_hold.count() > 0;
-  if (in_pipeline && op.insert) {
-    if (!EnsureExists(op)) return true;
-    created = op.created;
-  }
-  const bool upsert = op.insert && !in_pipeline;
-  Doc filter;
-  filter.Add("_id", Equals(*op.key));
-  AddFree(filter, collection);
-  AddNotClosed(filter, collection);
-  AddGoodVersion(filter, collection);
-  Update update(collection);
-  update.Grant(op.grant);
-  update.RaiseVersion();
-  if (upsert) update.OnInsert(op.insert, NewUuid());
+bool Operations::TakeFree(AcquireOp& op) {
+  const bool upsert = CanUpsert(op);
+  if (op.insert && !upsert && !EnsureExists(op)) return true;
+  const Update update = AcquireUpdate(op, nullptr, upsert ? NewUuid() : Uuid{});
   Reply reply;
-  FindAndModify(collection, filter, RestOf(update, upsert), reply);
-  if (Settled(op, reply)) return true;
+  FindAndModify(*op.collection, AcquireFilter(op, nullptr), RestOf(update, upsert), reply);
+  if (GaveUp(op, reply)) return true;
   if (reply.is_duplicate()) return false;
-  return Granted(op, reply, created || (upsert && MadeByThis(reply)), false);
+  return Granted(op, reply, op.created || (upsert && MadeByThis(reply)), false);
 }
 
 /// Makes the document, free, for a grant that modifiers cannot say. False: the operation is
@@ -93,14 +81,12 @@ bool Operations::EnsureExists(AcquireOp& op) {
   statement.Add("q", Doc::Of("_id", Equals(*op.key)));
   update.AddTo(statement, "u");
   statement.Add("upsert", true);
-  Array statements;
-  statements.Add(statement);
   Doc command;
   command.Add("update", std::string_view(op.collection->name()));
-  command.AddArray("updates", statements.doc());
+  command.AddArray("updates", Array().Add(statement).doc());
   Reply reply;
   Write(command, reply);
-  if (Settled(op, reply)) return false;
+  if (Settled(op, Single(reply))) return false;
   bson_iter_t iter;
   if (bson_iter_init_find(&iter, &reply.doc(), "upserted")) op.created = true;
   return true;
@@ -108,32 +94,11 @@ bool Operations::EnsureExists(AcquireOp& op) {
 
 /// Somebody's lease, or their min_hold, is over. False: others were faster.
 bool Operations::TakeOver(AcquireOp& op, const StoredLock& seen) {
-  const Collection& collection = *op.collection;
-  const LockFieldNames& names = collection.fields();
-  const bool expired = seen.state == StoredLock::State::kExpired;
-  Doc filter;
-  filter.Add("_id", Equals(*op.key));
-  if (expired) {
-    bson_concat(filter.get(), seen.id.get());
-    filter.Add("$expr", ExpiredExpr(collection));
-  } else {
-    AddFree(filter, collection);
-  }
-  if (seen.closed.empty()) {
-    AddNotClosed(filter, collection);
-  } else {
-    bson_concat(filter.get(), seen.closed.get());
-  }
-  filter.Add(names.version,
-             seen.version == 0 ? Doc::Of("$not", Doc::Of("$gt", 0)) : Equals(seen.version));
-  Update update(collection);
-  update.Grant(op.grant);
-  update.RaiseVersion();
-  if (!seen.closed.empty()) update.ForgetClosed();
+  const Update update = AcquireUpdate(op, &seen, {});
   Reply reply;
-  FindAndModify(collection, filter, RestOf(update, false), reply);
-  if (Settled(op, reply)) return true;
-  return Granted(op, reply, op.created, expired);
+  FindAndModify(*op.collection, AcquireFilter(op, &seen), RestOf(update, false), reply);
+  if (GaveUp(op, reply)) return true;
+  return Granted(op, reply, op.created, seen.state == StoredLock::State::kExpired);
 }
 
 /// False: nothing matched.
@@ -174,7 +139,7 @@ bool Operations::AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort,
   if (!sort.empty()) rest.Add("sort", sort);
   Reply reply;
   FindAndModify(collection, Doc::OfArray("$and", both.doc()), rest, reply);
-  if (Settled(op, reply)) return false;
+  if (Settled(op, Single(reply))) return false;
   bson_t value;
   bson_iter_t id;
   if (!reply.Document("value", value) || !FindField(value, "_id", id)) return false;

@@ -2,10 +2,12 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "doclock/mongodb_pool.h"
 #include "doclock/mongodb_store.h"
 #include "document/collection.h"
 #include "mongo/admin.h"
-#include "mongo/operations.h"
+#include "mongo/clock_watch.h"
+#include "mongo/execute.h"
 #include "mongo/query.h"
 #include "mongo/stream.h"
 #include "platform/fork_generation.h"
@@ -15,8 +17,10 @@ namespace {
 
 constexpr const char* kForkedText = "the store belongs to the parent process";
 
-/// What members' clocks are taken to differ by during one lease.
-constexpr std::chrono::milliseconds kClockMargin{20};
+/// Measured on three members on one machine: more lanes make smaller batches, and more members'
+/// work.
+constexpr int kLanes = 4;
+constexpr std::size_t kMaxBatch = 32;
 
 struct OpenCollection {
   std::shared_ptr<Collection> collection;
@@ -26,22 +30,25 @@ struct OpenCollection {
 /// The store: what it does stands in the other files of this folder.
 class MongodbStore final : public Store {
  public:
-  MongodbStore(const std::string& uri, const MongodbStoreOptions& options)
-      : server_(std::make_shared<mongo::Server>(uri, options)) {}
+  explicit MongodbStore(std::shared_ptr<mongo::Server> server)
+      : server_(std::move(server)), clocks_(std::make_unique<mongo::ClockWatch>(server_)) {}
   ~MongodbStore() override {
     if (!IsForked()) return;
-    // The connections are the parent's.
+    // The connections and the threads are the parent's.
+    static_cast<void>(clocks_.release());
     new std::shared_ptr<mongo::Server>(std::move(server_));
     new std::map<std::string, OpenCollection>(std::move(collections_));
   }
 
   [[nodiscard]] StoreTraits traits() const noexcept override {
     StoreTraits traits;
-    traits.lanes = 16;
-    traits.max_batch = 1;
-    traits.clock_margin = kClockMargin;
+    traits.lanes = kLanes;
+    traits.max_batch = kMaxBatch;
+    traits.clock_margin = clocks_->margin();
     return traits;
   }
+
+  [[nodiscard]] std::chrono::nanoseconds clock_skew() const { return clocks_->skew(); }
 
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
                                    std::chrono::milliseconds default_ttl) override {
@@ -67,17 +74,7 @@ class MongodbStore final : public Store {
       for (StoreOp* op : ops) op->Fail(Errc::kForked, kForkedText);
       return;
     }
-    mongo::Operations operations(*server_, budget);
-    std::map<std::pair<Collection*, std::int64_t>, std::vector<RenewOp*>> renewals;
-    for (StoreOp* op : ops) {
-      if (op->kind == OpKind::kRenew) {
-        auto& renewal = static_cast<RenewOp&>(*op);
-        renewals[{op->collection, renewal.ttl.count()}].push_back(&renewal);
-      } else {
-        operations.Execute(*op);
-      }
-    }
-    for (const auto& [where, some] : renewals) operations.Renew(some);
+    mongo::Execute(*server_, ops, budget);
   }
 
   void Query(Collection& collection, const Filter& filter,
@@ -108,12 +105,7 @@ class MongodbStore final : public Store {
       Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
     CheckProcess();
     if (!server_->is_replica_set()) return nullptr;  // no change streams
-    std::shared_ptr<mongo::Stream> stream;
-    {
-      const std::lock_guard guard(mutex_);
-      stream = collections_.at(collection.name()).stream;
-    }
-    return stream->Add(std::move(hint));
+    return StreamOf(collection)->Add(std::move(hint));
   }
 
   [[nodiscard]] bool OthersMayWait(Collection&) const noexcept override { return true; }
@@ -121,16 +113,23 @@ class MongodbStore final : public Store {
   void Intervene(Collection& collection, const Key& key, Intervention what) override {
     CheckProcess();
     mongo::Intervene(*server_, collection, key, what);
+    // An expiry looks like a renewal to a change stream.
+    StreamOf(collection)->Tell(key.Hash());
   }
 
  private:
   [[nodiscard]] bool IsForked() const noexcept { return platform::ForkGeneration() != generation_; }
+  std::shared_ptr<mongo::Stream> StreamOf(const Collection& collection) {
+    const std::lock_guard guard(mutex_);
+    return collections_.at(collection.name()).stream;
+  }
   void CheckProcess() const {
     if (IsForked()) throw LockException(Errc::kForked, std::string("doclock: ") + kForkedText);
   }
 
   const std::uint32_t generation_ = platform::ForkGeneration();
   std::shared_ptr<mongo::Server> server_;
+  std::unique_ptr<mongo::ClockWatch> clocks_;
   mutable std::mutex mutex_;
   std::map<std::string, OpenCollection> collections_;
 };
@@ -142,12 +141,28 @@ void CheckBound(Duration value, const char* field) {
   }
 }
 
+void Check(const MongodbStoreOptions& options) {
+  CheckBound(options.socket_timeout, "socket_timeout");
+  CheckBound(options.server_selection_timeout, "server_selection_timeout");
+}
+
 }  // namespace
 
 std::shared_ptr<Store> OpenMongodbStore(const std::string& uri, MongodbStoreOptions options) {
-  CheckBound(options.socket_timeout, "socket_timeout");
-  CheckBound(options.server_selection_timeout, "server_selection_timeout");
-  return std::make_shared<MongodbStore>(uri, options);
+  Check(options);
+  return std::make_shared<MongodbStore>(std::make_shared<mongo::Server>(uri, options));
+}
+
+std::shared_ptr<Store> OpenMongodbStore(_mongoc_client_pool_t* pool, const std::string& database,
+                                        MongodbStoreOptions options) {
+  Check(options);
+  return std::make_shared<MongodbStore>(std::make_shared<mongo::Server>(pool, database, options));
+}
+
+std::chrono::nanoseconds MongodbClockSkew(const Store& store) {
+  const auto* const mongodb = dynamic_cast<const MongodbStore*>(&store);
+  if (mongodb == nullptr) throw std::invalid_argument("doclock: the store is none on MongoDB");
+  return mongodb->clock_skew();
 }
 
 }  // namespace doclock

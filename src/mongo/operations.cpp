@@ -1,6 +1,7 @@
 #include "mongo/operations.h"
 
 #include <array>
+#include <unordered_map>
 
 #include "mongo/lock_filters.h"
 
@@ -10,14 +11,39 @@ namespace {
 /// Beside the lock's fields in one command's answer.
 constexpr const char* kNow = "doclockNow";
 
+std::array<const std::string*, 8> NamesOf(const LockFieldNames& names) {
+  return {&names.id,   &names.time,  &names.ttl,      &names.version,
+          &names.born, &names.owner, &names.released, &names.closed};
+}
+
 Doc LockProjection(const LockFieldNames& names) {
   Doc projection;
-  for (const std::string* field : {&names.id, &names.time, &names.ttl, &names.version, &names.born,
-                                   &names.owner, &names.released, &names.closed}) {
-    projection.Add(*field, 1);
-  }
+  for (const std::string* field : NamesOf(names)) projection.Add(*field, 1);
   projection.Add(kNow, "$$NOW");
   return projection;
+}
+
+/// The whole document where the lock is one of `mine`, else its lock fields.
+Doc SightProjection(const LockFieldNames& names, const Array& mine) {
+  Doc fields, is_mine;
+  for (const std::string* field : NamesOf(names)) fields.Add(*field, FieldPath(*field));
+  is_mine.Add("0", FieldPath(names.id)).AddArray("1", mine.doc());
+  Array choice;
+  choice.Add(Doc::OfArray("$in", is_mine)).Add(std::string("$$ROOT")).Add(fields);
+  Doc projection;
+  projection.Add("doc", Doc::OfArray("$cond", choice.doc())).Add("now", "$$NOW");
+  return projection;
+}
+
+/// A key as it was asked for: a document whose _id is a whole double has that of an integer.
+bool ReadKeyOf(const bson_t& row, Key& key) {
+  bson_iter_t id;
+  if (!FindField(row, "_id", id)) return false;
+  if (!BSON_ITER_HOLDS_DOUBLE(&id)) return ReadKey(id, key);
+  const double number = bson_iter_double(&id);
+  if (!(number > -9e15 && number < 9e15)) return false;
+  key = Key(static_cast<std::int64_t>(number));
+  return true;
 }
 
 }  // namespace
@@ -33,28 +59,47 @@ void Busy(StoreOp& op, const StoredLock& lock) {
   }
 }
 
+void BusyWithOthers(StoreOp& op) {
+  op.status = OpStatus::kBusy;
+  op.detail = std::make_unique<OpDetail>();
+}
+
+void Conflict(StoreOp& op, std::int64_t found_version) {
+  op.status = OpStatus::kConflict;
+  op.detail = std::make_unique<OpDetail>();
+  op.detail->found_version = found_version;
+}
+
 void Malformed(StoreOp& op) {
   op.Fail(Errc::kMalformed, "the lock fields of the document do not hold what this library writes");
 }
 
-bool Operations::Settled(StoreOp& op, const Reply& reply) {
-  switch (reply.outcome) {
+Operations::Operations(Server& server, std::chrono::milliseconds budget)
+    : Operations(server, server.For(Purpose::kCalls, budget),
+                 std::chrono::steady_clock::now() + budget) {}
+
+Operations Operations::Within(std::chrono::milliseconds limit) const {
+  return {server_, pool_, std::min(deadline_, std::chrono::steady_clock::now() + limit)};
+}
+
+bool Operations::Settled(StoreOp& op, const Verdict& verdict) {
+  switch (verdict.outcome) {
     case Outcome::kAnswered:
       break;
     case Outcome::kRefused:
-      op.Fail(Errc::kRefused, reply.text);
+      op.Fail(Errc::kRefused, verdict.text);
       return true;
     case Outcome::kNotSent:
-      op.Fail(Errc::kUnavailable, reply.text);
+      op.Fail(Errc::kUnavailable, verdict.text);
       return true;
     case Outcome::kDoubt:
-      op.Doubt(reply.text);
+      op.Doubt(verdict.text);
       return true;
   }
-  if (!reply.is_duplicate() || reply.duplicate == "_id") return false;
+  if (!verdict.is_duplicate() || verdict.duplicate == "_id") return false;
   op.status = OpStatus::kConflict;
   op.detail = std::make_unique<OpDetail>();
-  op.detail->index = reply.duplicate;
+  op.detail->index = verdict.duplicate;
   return true;
 }
 
@@ -67,8 +112,10 @@ void Operations::Execute(StoreOp& op) {
         return Execute(static_cast<WriteOp&>(op));
       case OpKind::kSave:
         return Execute(static_cast<SaveOp&>(op));
-      case OpKind::kRead:
-        return Execute(static_cast<ReadOp&>(op));
+      case OpKind::kRead: {
+        ReadOp* const one = &static_cast<ReadOp&>(op);
+        return Read({&one, 1});
+      }
       case OpKind::kRenew: {
         RenewOp* const one = &static_cast<RenewOp&>(op);
         return Renew({&one, 1});
@@ -81,13 +128,20 @@ void Operations::Execute(StoreOp& op) {
 }
 
 void Operations::Bound(Doc& command) const {
-  command.Add("maxTimeMS", std::max<std::int64_t>(budget_.count(), 1));
+  // A little less than what the connection waits, so that the server's own answer comes first.
+  const std::chrono::milliseconds most = std::min(left(), pool_.socket_timeout() * 9 / 10);
+  command.Add("maxTimeMS", std::max<std::int64_t>(most.count(), 1));
 }
 
 void Operations::Write(Doc& command, Reply& reply) {
   Bound(command);
-  Server::AddWriteConcern(command, budget_);
-  server_.Run(command, Effect::kWrites, reply);
+  Server::AddWriteConcern(command, left());
+  server_.Run(pool_, command, Effect::kWrites, deadline_, reply);
+}
+
+void Operations::Read(Doc& command, Reply& reply) {
+  Bound(command);
+  server_.Run(pool_, command, Effect::kReads, deadline_, reply);
 }
 
 void Operations::FindAndModify(const Collection& collection, const Doc& filter, const Doc& rest,
@@ -129,8 +183,7 @@ std::optional<StoredLock> Operations::Look(const Collection& collection, const K
   command.Add("singleBatch", true);
   // Local: a majority may still say "free" where a duplicate key says "held".
   command.Add("readConcern", Doc::Of("level", "local"));
-  Bound(command);
-  server_.Run(command, Effect::kReads, reply);
+  Read(command, reply);
   std::optional<StoredLock> lock;
   if (!reply.answered()) return lock;
   reply.ForEachInBatch([&](const bson_t& doc) {
@@ -141,6 +194,54 @@ std::optional<StoredLock> Operations::Look(const Collection& collection, const K
     return false;
   });
   return lock;
+}
+
+bool Operations::Look(std::span<StoreOp* const> ops, const Array& mine, const Sighted& visit,
+                      Reply& reply) {
+  const Collection& collection = *ops.front()->collection;
+  std::unordered_multimap<std::size_t, std::size_t> places;
+  for (std::size_t i = 0; i < ops.size(); ++i) places.emplace(ops[i]->hash, i);
+  while (!places.empty()) {
+    Array ids;
+    for (const auto& [hash, place] : places) ids.Add(*ops[place]->key);
+    Doc command;
+    command.Add("find", std::string_view(collection.name()));
+    command.Add("filter", Doc::Of("_id", Doc::OfArray("$in", ids.doc())));
+    command.Add("projection", SightProjection(collection.fields(), mine));
+    command.Add("batchSize", static_cast<std::int64_t>(ids.size()) + 1);
+    command.Add("readConcern", Doc::Of("level", "local"));
+    Read(command, reply);
+    if (!reply.answered()) return false;
+    reply.ForEachInBatch([&](const bson_t& row) {
+      bson_t doc;
+      bson_iter_t now;
+      Key key;
+      if (!FindDocument(row, "doc", doc) || !FindField(row, "now", now) || !ReadKeyOf(row, key)) {
+        return true;
+      }
+      const auto [first, last] = places.equal_range(key.Hash());
+      const auto found = std::find_if(
+          first, last, [&](const auto& item) { return *ops[item.second]->key == key; });
+      if (found == last) return true;
+      visit(found->second, ReadStoredLock(doc, collection, bson_iter_date_time(&now)), doc);
+      places.erase(found);
+      return true;
+    });
+    // Documents that did not fit into one answer come with the next.
+    const std::int64_t cursor = reply.cursor_id();
+    if (cursor == 0) return true;
+    if (!Forget(collection, cursor)) return false;
+  }
+  return true;
+}
+
+bool Operations::Forget(const Collection& collection, std::int64_t cursor) {
+  Doc command;
+  command.Add("killCursors", std::string_view(collection.name()));
+  command.AddArray("cursors", Array().Add(cursor).doc());
+  Reply reply;
+  Read(command, reply);
+  return reply.answered();
 }
 
 }  // namespace doclock::mongo

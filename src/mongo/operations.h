@@ -1,8 +1,10 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "doclock/store.h"
 #include "mongo/server.h"
@@ -12,16 +14,29 @@
 namespace doclock::mongo {
 
 /// The operations of store.h, as commands to the server: see docs/mongodb.md for the protocol.
+/// Cheap to make: one for each call of the store.
 class Operations {
  public:
-  Operations(Server& server, std::chrono::milliseconds budget) : server_(server), budget_(budget) {}
+  /// With this much time.
+  Operations(Server& server, std::chrono::milliseconds budget);
+  Operations(Server& server, Pool& pool, Deadline deadline)
+      : server_(server), pool_(pool), deadline_(deadline) {}
 
+  /// The same with less time.
+  [[nodiscard]] Operations Within(std::chrono::milliseconds limit) const;
+  [[nodiscard]] std::chrono::milliseconds left() const { return Until(deadline_); }
+
+  /// One operation by itself, in the fewest commands.
   void Execute(StoreOp& op);
   void Execute(AcquireOp& op);
   void Execute(WriteOp& op);
   void Execute(SaveOp& op);
-  void Execute(ReadOp& op);
-  /// Renewals, all of one collection and one ttl, in two commands at most.
+  /// An acquire that has got so far: what the last look showed, if that is worth an attempt, and
+  /// after how many attempts.
+  void Execute(AcquireOp& op, std::optional<StoredLock> seen, int attempts);
+  /// Reads, all of one collection, in one command.
+  void Read(std::span<ReadOp* const> ops);
+  /// Renewals, all of one collection and one ttl, in two commands unless a document is blocked.
   void Renew(std::span<RenewOp* const> ops);
 
   /// Takes the lock of the first document that meets `filter`, in the order of `sort`, that is free
@@ -30,21 +45,30 @@ class Operations {
 
   /// The lock fields of a document; nothing when it is missing, or `reply` says why not.
   std::optional<StoredLock> Look(const Collection& collection, const Key& key, Reply& reply);
+  /// The documents of several operations of one collection, as they are on the primary. The
+  /// visitor gets the operation's place, and a document that holds its lock fields; the whole
+  /// document where the lock is one of `mine`.
+  /// @return whether all that are there were shown; else `reply` says why not.
+  using Sighted = std::function<void(std::size_t place, StoredLock&& lock, const bson_t& doc)>;
+  bool Look(std::span<StoreOp* const> ops, const Array& mine, const Sighted& visit, Reply& reply);
 
   /// An update of one document. Its `n` says whether something matched.
   void UpdateOne(const Collection& collection, const Doc& filter, const Update& update,
                  Reply& reply);
+  /// Sends a command that writes, bounded, to a majority.
+  void Write(Doc& command, Reply& reply);
+  /// Sends a command that reads, bounded.
+  void Read(Doc& command, Reply& reply);
 
-  /// The command's outcome as the operation's, unless the server did it.
-  static bool Settled(StoreOp& op, const Reply& reply);
+  /// The verdict as the operation's outcome, unless the server did what was asked.
+  static bool Settled(StoreOp& op, const Verdict& verdict);
 
  private:
-  enum class Attempt : std::uint8_t { kSettled, kAgain };
-  Attempt TryAcquire(AcquireOp& op);
-  bool TakeFree(AcquireOp& op, bool& created);
+  bool TakeFree(AcquireOp& op);
   bool TakeOver(AcquireOp& op, const StoredLock& seen);
   bool EnsureExists(AcquireOp& op);
   bool Granted(AcquireOp& op, const Reply& reply, bool created, bool took_over);
+  bool GaveUp(AcquireOp& op, const Reply& reply);
 
   void DeleteOne(const Collection& collection, const Doc& filter, Reply& reply);
   void WriteKnown(WriteOp& op);
@@ -52,18 +76,27 @@ class Operations {
   void NotMine(WriteOp& op);
   void Insert(SaveOp& op);
   bool TryChange(SaveOp& op, const StoredLock* expired);
+  void RenewAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
+  void RenewInParts(std::span<RenewOp* const> ops);
   void JudgeRenewals(std::span<RenewOp* const> ops);
 
   void FindAndModify(const Collection& collection, const Doc& filter, const Doc& rest,
                      Reply& reply);
   void Bound(Doc& command) const;
-  void Write(Doc& command, Reply& reply);
+  bool Forget(const Collection& collection, std::int64_t cursor);
 
   Server& server_;
-  std::chrono::milliseconds budget_;
+  Pool& pool_;
+  Deadline deadline_;
 };
 
+/// What the server said of a command of a single statement.
+inline const Verdict& Single(const Reply& reply) { return reply.Of(0); }
+
 void Busy(StoreOp& op, const StoredLock& lock);
+/// Busy, but nobody knows with whom: others were faster each time.
+void BusyWithOthers(StoreOp& op);
 void Malformed(StoreOp& op);
+void Conflict(StoreOp& op, std::int64_t found_version);
 
 }  // namespace doclock::mongo

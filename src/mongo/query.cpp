@@ -1,5 +1,7 @@
 #include "mongo/query.h"
 
+#include <algorithm>
+
 #include "mongo/body_codec.h"
 #include "mongo/match.h"
 #include "mongo/operations.h"
@@ -10,6 +12,24 @@ namespace {
 Doc Both(const Doc& a, const Doc& b) {
   if (a.empty()) return Doc::OfArray("$and", Array().Add(Doc()).Add(b).doc());
   return Doc::OfArray("$and", Array().Add(a).Add(b).doc());
+}
+
+/// Documents whose `_id` no Key can name must not be locked. In words that draw no index: the
+/// order's is the better one.
+Doc KnownKeys() {
+  constexpr std::uint8_t kNone = 0x00, kAll = 0xff;
+  Uuid lowest, highest;
+  std::fill(lowest.begin(), lowest.end(), kNone);
+  std::fill(highest.begin(), highest.end(), kAll);
+  Doc types;
+  types.AddStrings("$type", {"double", "object", "bool", "date", "null", "javascript", "timestamp",
+                             "decimal", "minKey", "maxKey"});
+  Array unknown;
+  unknown.Add(Doc::Of("_id", types));
+  // Binaries compare by length, subtype and bytes.
+  unknown.Add(Doc::Of("_id", Doc::Of("$lt", lowest)));
+  unknown.Add(Doc::Of("_id", Doc::Of("$gt", highest)));
+  return Doc::OfArray("$nor", unknown.doc());
 }
 
 Doc QueryPipeline(const Filter& filter, const Pass& pass) {
@@ -43,19 +63,38 @@ std::optional<QueryRow> RowOf(const bson_t& answer, const Collection& collection
 
 using CursorPtr = std::unique_ptr<mongoc_cursor_t, decltype(&mongoc_cursor_destroy)>;
 
-void ThrowIfFailed(mongoc_cursor_t* cursor) {
+/// False: no primary was found, and nothing was asked of any.
+bool Succeeded(mongoc_cursor_t* cursor) {
   bson_error_t error;
-  if (!mongoc_cursor_error(cursor, &error)) return;
+  if (!mongoc_cursor_error(cursor, &error)) return true;
+  if (error.domain == MONGOC_ERROR_SERVER_SELECTION) return false;
   const bool away = error.domain != MONGOC_ERROR_SERVER;
   throw StoreException(away ? Errc::kUnavailable : Errc::kRefused,
                        "doclock: MongoDB: a query failed with error " + std::to_string(error.code));
+}
+
+/// False: no primary was found.
+bool Aggregate(mongoc_collection_t* documents, const Doc& pipeline, const Doc& options,
+               const std::function<bool(const bson_t&)>& visit) {
+  const CursorPtr cursor(mongoc_collection_aggregate(documents, MONGOC_QUERY_NONE, pipeline.get(),
+                                                     options.get(), nullptr),
+                         &mongoc_cursor_destroy);
+  const bson_t* answer = nullptr;
+  while (mongoc_cursor_next(cursor.get(), &answer)) {
+    if (!visit(*answer)) return true;
+  }
+  return Succeeded(cursor.get());
 }
 
 }  // namespace
 
 void Query(Server& server, const Collection& collection, const Filter& filter,
            const std::function<bool(QueryRow&&)>& sink, std::chrono::milliseconds budget) {
-  const Session session(server.pool(), mongoc_client_pool_pop(server.pool()));
+  const Deadline deadline = std::chrono::steady_clock::now() + budget;
+  const Session session(server.For(Purpose::kCalls, budget));
+  if (session.client() == nullptr) {
+    throw StoreException(Errc::kUnavailable, "doclock: MongoDB: all connections are in use");
+  }
   const std::unique_ptr<mongoc_collection_t, decltype(&mongoc_collection_destroy)> documents(
       mongoc_client_get_collection(session.client(), server.database().c_str(),
                                    collection.name().c_str()),
@@ -63,17 +102,20 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
   Doc options;
   options.Add("maxTimeMS", std::max<std::int64_t>(budget.count(), 1)).Add("allowDiskUse", true);
   std::int64_t shown = 0;
+  bool enough = false;
+  const auto visit = [&](const bson_t& answer) {
+    std::optional<QueryRow> row = RowOf(answer, collection, filter);
+    enough = row && (!sink(std::move(*row)) || ++shown == filter.limit());
+    return !enough;
+  };
   for (const Pass& pass : PassesOf(filter)) {
-    const CursorPtr cursor(
-        mongoc_collection_aggregate(documents.get(), MONGOC_QUERY_NONE,
-                                    QueryPipeline(filter, pass).get(), options.get(), nullptr),
-        &mongoc_cursor_destroy);
-    const bson_t* answer = nullptr;
-    while (mongoc_cursor_next(cursor.get(), &answer)) {
-      std::optional<QueryRow> row = RowOf(*answer, collection, filter);
-      if (row && (!sink(std::move(*row)) || ++shown == filter.limit())) return;
+    const Doc pipeline = QueryPipeline(filter, pass);
+    const std::int64_t before = shown;
+    while (!enough && !Aggregate(documents.get(), pipeline, options, visit)) {
+      if (shown > before || std::chrono::steady_clock::now() >= deadline) {
+        throw StoreException(Errc::kUnavailable, "doclock: MongoDB: no primary was found in time");
+      }
     }
-    ThrowIfFailed(cursor.get());
   }
 }
 
@@ -84,7 +126,8 @@ void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
   Operations operations(server, budget);
   const Doc match = MatchOf(filter);
   for (const Pass& pass : PassesOf(filter)) {
-    if (operations.AcquireFirst(op, Both(match, pass.match), pass.sort, key)) return;
+    const Doc wanted = Both(Both(match, pass.match), KnownKeys());
+    if (operations.AcquireFirst(op, wanted, pass.sort, key)) return;
     if (op.status != OpStatus::kMissing) return;
   }
 }

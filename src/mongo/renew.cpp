@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <unordered_map>
 
 #include "mongo/lock_filters.h"
 #include "mongo/operations.h"
@@ -7,21 +6,28 @@
 namespace doclock::mongo {
 namespace {
 
+using std::chrono::milliseconds;
+
+/// Into so many parts are renewals divided to find the one that is blocked: one part waits in vain
+/// at each level, so few levels are better than few commands.
+constexpr std::size_t kParts = 8;
+
 Doc IdsOf(std::span<RenewOp* const> ops) {
   Array ids;
   for (const RenewOp* op : ops) ids.Add(*op->key);
   return Doc::OfArray("$in", ids.doc());
 }
 
-}  // namespace
+Doc LockIdsOf(std::span<RenewOp* const> ops) {
+  Array ids;
+  for (const RenewOp* op : ops) ids.Add(op->lock_id);
+  return Doc::OfArray("$in", ids.doc());
+}
 
-void Operations::Renew(std::span<RenewOp* const> ops) {
+Doc CommandFor(std::span<RenewOp* const> ops) {
   const Collection& collection = *ops.front()->collection;
-  Array lock_ids;
-  for (const RenewOp* op : ops) lock_ids.Add(op->lock_id);
   Doc filter;
-  filter.Add("_id", IdsOf(ops));
-  filter.Add(collection.fields().id, Doc::OfArray("$in", lock_ids.doc()));
+  filter.Add("_id", IdsOf(ops)).Add(collection.fields().id, LockIdsOf(ops));
   // A renewal never revives.
   filter.Add("$expr", LiveExpr(collection));
   Update update(collection);
@@ -30,36 +36,67 @@ void Operations::Renew(std::span<RenewOp* const> ops) {
   statement.Add("q", filter);
   update.AddTo(statement, "u");
   statement.Add("multi", true);
-  Array statements;
-  statements.Add(statement);
   Doc command;
-  command.Add("update", std::string_view(collection.name())).AddArray("updates", statements.doc());
+  command.Add("update", std::string_view(collection.name()));
+  command.AddArray("updates", Array().Add(statement).doc());
+  return command;
+}
+
+}  // namespace
+
+void Operations::Renew(std::span<RenewOp* const> ops) {
+  RenewAtOnce(ops, ops.size() == 1 ? left() : left() / 4);
+}
+
+void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
+  Doc command = CommandFor(ops);
   Reply reply;
-  Write(command, reply);
+  Within(limit).Write(command, reply);
+  if (reply.ran_out_of_time() && ops.size() > 1) return RenewInParts(ops);
+  const Verdict& verdict = Single(reply);
   const bool all = reply.Integer("n") == static_cast<std::int64_t>(ops.size());
-  bool settled = false;
   for (RenewOp* op : ops) {
-    settled = Settled(*op, reply);
-    if (!settled && all) op->status = OpStatus::kDone;
+    if (!Settled(*op, verdict) && all) op->status = OpStatus::kDone;
   }
-  if (!settled && !all) JudgeRenewals(ops);
+  if (verdict.answered() && !all) JudgeRenewals(ops);
+}
+
+/// A document that somebody's open transaction has changed stops the whole command. Renewing again
+/// what was renewed already does no harm.
+void Operations::RenewInParts(std::span<RenewOp* const> ops) {
+  const milliseconds limit = std::max(left() / 16, milliseconds(5));
+  const std::size_t size = (ops.size() + kParts - 1) / kParts;
+  for (std::size_t i = 0; i < ops.size(); i += size) {
+    const auto part = ops.subspan(i, std::min(size, ops.size() - i));
+    if (left().count() > 0) {
+      RenewAtOnce(part, limit);
+    } else {
+      for (RenewOp* op : part) op->Doubt("the renewal found no time");
+    }
+  }
 }
 
 /// Some did not match. What is live now was live at the update, and so renewed by it.
 void Operations::JudgeRenewals(std::span<RenewOp* const> ops) {
+  const std::vector<StoreOp*> all(ops.begin(), ops.end());
+  for (RenewOp* op : ops) op->status = OpStatus::kMissing;
+  Reply reply;
+  const bool complete = Look(
+      all, Array(),
+      [&](std::size_t place, StoredLock&& lock, const bson_t&) {
+        RenewOp& op = *ops[place];
+        if (lock.state == StoredLock::State::kMalformed) {
+          Malformed(op);
+        } else if (!op.lock_id.is_nil() && lock.lock_id == op.lock_id && lock.live()) {
+          op.status = OpStatus::kDone;
+        } else {
+          op.status = OpStatus::kLost;
+        }
+      },
+      reply);
+  if (complete) return;
   for (RenewOp* op : ops) {
-    Reply reply;
-    const std::optional<StoredLock> lock = Look(*op->collection, *op->key, reply);
-    if (Settled(*op, reply)) continue;
-    if (!lock) {
-      op->status = OpStatus::kMissing;
-    } else if (lock->state == StoredLock::State::kMalformed) {
-      Malformed(*op);
-    } else if (!op->lock_id.is_nil() && lock->lock_id == op->lock_id && lock->live()) {
-      op->status = OpStatus::kDone;
-    } else {
-      op->status = OpStatus::kLost;
-    }
+    if (op->status == OpStatus::kMissing) op->Doubt("whether the lock was renewed is not known");
   }
 }
 

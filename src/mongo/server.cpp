@@ -1,31 +1,25 @@
 #include "mongo/server.h"
 
 #include <algorithm>
-#include <array>
-#include <mutex>
 #include <stdexcept>
 
 namespace doclock::mongo {
 namespace {
 
-using UriPtr = std::unique_ptr<mongoc_uri_t, decltype(&mongoc_uri_destroy)>;
+using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
 
 /// $$NOW in findAndModify, and $literal in pipelines as they are used here.
 constexpr int kOldestWireVersion = 13;  // MongoDB 5.0
-constexpr int kDuplicateKey = 11000;
 
-/// Errors after which a write may be there all the same, or come yet: network, stepping down,
-/// shutting down, time limits (error codes of the server's error_codes.yml).
-constexpr std::array kDoubtful = {6,     7,     50,    63,    64,  89,   91,    133,
-                                  134,   150,   189,   234,   262, 9001, 10058, 10107,
-                                  11600, 11602, 13435, 13436, 79,  100};
-/// Errors after which nothing is there, and which pass.
-constexpr std::array kPassing = {112 /* WriteConflict */, 46 /* LockBusy */, 24 /* LockTimeout */};
-
-template <class Codes>
-bool Holds(const Codes& codes, int code) {
-  return std::find(codes.begin(), codes.end(), code) != codes.end();
-}
+/// Below it no call gets an answer.
+constexpr milliseconds kShortestBound{20};
+/// Of somebody else's connections.
+constexpr milliseconds kLongestBound{60'000};
+/// libmongoc looks for a primary this long at a time; Server::Run goes on until its own deadline.
+constexpr milliseconds kSelection{200};
+/// A change stream whose server is frozen notices so late.
+constexpr milliseconds kStreamTimeout{5000};
 
 void InitOnce() {
   static std::once_flag once;
@@ -33,177 +27,160 @@ void InitOnce() {
   std::call_once(once, [] { mongoc_init(); });
 }
 
-UriPtr ParseUri(const std::string& text) {
-  bson_error_t error;
-  UriPtr uri(mongoc_uri_new_with_error(text.c_str(), &error), &mongoc_uri_destroy);
-  // The driver's message may quote a part of the URI.
-  if (!uri) throw std::invalid_argument("doclock: the mongodb: URI is not valid");
-  return uri;
+/// The URI's own bound where it is shorter.
+milliseconds Shorter(const mongoc_uri_t* uri, const char* option, Duration limit) {
+  const std::int32_t given = mongoc_uri_get_option_as_int32(uri, option, 0);
+  return given > 0 ? std::min(milliseconds(given), limit.ms()) : limit.ms();
 }
 
-void LimitTo(mongoc_uri_t* uri, const char* option, Duration limit) {
-  const auto most = static_cast<std::int32_t>(limit.ms().count());
-  const std::int32_t given = mongoc_uri_get_option_as_int32(uri, option, most);
-  mongoc_uri_set_option_as_int32(uri, option, given > 0 ? std::min(given, most) : most);
-}
-
-/// "a,b" from {"a": 1, "b": 1}.
-std::string FieldList(const bson_t& pattern) {
-  std::string fields;
-  bson_iter_t iter;
-  if (bson_iter_init(&iter, &pattern)) {
-    while (bson_iter_next(&iter))
-      fields += (fields.empty() ? "" : ",") + std::string(bson_iter_key(&iter));
+/// How long a call may wait for an answer on somebody else's connections.
+milliseconds BoundOf(mongoc_client_pool_t* pool) {
+  mongoc_client_t* const client = mongoc_client_pool_pop(pool);
+  if (client == nullptr) {
+    throw StoreException(Errc::kUnavailable,
+                         "doclock: MongoDB: all connections of the pool are in use");
   }
-  return fields;
+  const milliseconds bound(
+      mongoc_uri_get_option_as_int32(mongoc_client_get_uri(client), MONGOC_URI_SOCKETTIMEOUTMS, 0));
+  mongoc_client_pool_push(pool, client);
+  if (bound.count() > 0 && bound <= kLongestBound) return bound;
+  throw std::invalid_argument(
+      "doclock: the pool's URI must have a socketTimeoutMS of 1 to 60000: without one a call to a "
+      "frozen server lasts for five minutes, and the leases of what it holds end meanwhile");
 }
 
-void ReadDuplicate(const bson_t& error, Reply& reply) {
-  bson_t pattern;
-  if (FindDocument(error, "keyPattern", pattern)) reply.duplicate = FieldList(pattern);
-}
-
-int CodeIn(const bson_t& doc) {
-  bson_iter_t iter;
-  return bson_iter_init_find(&iter, &doc, "code") ? static_cast<int>(bson_iter_as_int64(&iter)) : 0;
-}
-
-/// The first of writeErrors, if there are any.
-void ReadWriteErrors(Reply& reply) {
-  bson_iter_t errors, error;
-  if (!bson_iter_init_find(&errors, &reply.doc(), "writeErrors") ||
-      !bson_iter_recurse(&errors, &error) || !bson_iter_next(&error)) {
-    return;
-  }
-  bson_t doc;
-  if (!DocumentAt(error, doc)) return;
-  reply.code = CodeIn(doc);
-  ReadDuplicate(doc, reply);
-  reply.text = "the server refuses the write (code " + std::to_string(reply.code) + ")";
-  if (Holds(kDoubtful, reply.code)) {
-    reply.outcome = Outcome::kDoubt;
-  } else if (Holds(kPassing, reply.code)) {
-    reply.outcome = Outcome::kNotSent;
-  } else if (!reply.is_duplicate()) {
-    reply.outcome = Outcome::kRefused;
-  }
-}
-
-void Classify(const bson_error_t& error, Effect effect, Reply& reply) {
-  const bool writes = effect == Effect::kWrites;
-  reply.code = static_cast<int>(error.code);
-  if (error.domain == MONGOC_ERROR_SERVER_SELECTION) {
-    reply.outcome = Outcome::kNotSent;
-    reply.text = "no primary was found in time";
-  } else if (error.domain == MONGOC_ERROR_SERVER || error.domain == MONGOC_ERROR_WRITE_CONCERN ||
-             error.domain == MONGOC_ERROR_QUERY || error.domain == MONGOC_ERROR_COMMAND) {
-    reply.text = "the server answered with error " + std::to_string(error.code);
-    if (Holds(kDoubtful, reply.code)) {
-      reply.outcome = writes ? Outcome::kDoubt : Outcome::kNotSent;
-    } else if (Holds(kPassing, reply.code)) {
-      reply.outcome = Outcome::kNotSent;
-    } else if (reply.code == kDuplicateKey) {
-      ReadDuplicate(reply.doc(), reply);
-    } else {
-      reply.outcome = Outcome::kRefused;
-    }
-  } else if (error.domain == MONGOC_ERROR_CLIENT &&
-             error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE) {
-    reply.outcome = Outcome::kRefused;
-    reply.text = "the server does not accept the credentials";
-  } else if (error.domain == MONGOC_ERROR_BSON) {
-    reply.outcome = Outcome::kRefused;
-    reply.text = "the document is too large or cannot be sent";
-  } else {
-    reply.outcome = writes ? Outcome::kDoubt : Outcome::kNotSent;
-    reply.text = "the connection failed or gave no answer in time";
-  }
+const std::unique_ptr<mongoc_read_prefs_t, decltype(&mongoc_read_prefs_destroy)>& Primary() {
+  static const std::unique_ptr<mongoc_read_prefs_t, decltype(&mongoc_read_prefs_destroy)> primary(
+      mongoc_read_prefs_new(MONGOC_READ_PRIMARY), &mongoc_read_prefs_destroy);
+  return primary;
 }
 
 }  // namespace
 
-std::int64_t Reply::Integer(const char* name) const {
-  bson_iter_t iter;
-  return bson_iter_init_find(&iter, &bson_, name) ? bson_iter_as_int64(&iter) : 0;
+milliseconds Until(Deadline deadline) {
+  const auto left = std::chrono::duration_cast<milliseconds>(deadline - SteadyClock::now());
+  return std::max(left, milliseconds(0));
 }
 
-bool Reply::FirstBatch(bson_iter_t& item) const {
-  bson_t cursor;
-  bson_iter_t batch;
-  return FindDocument(bson_, "cursor", cursor) &&
-         bson_iter_init_find(&batch, &cursor, "firstBatch") && bson_iter_recurse(&batch, &item);
-}
-
-Server::Server(const std::string& text, const MongodbStoreOptions& options) {
+Server::Server(const std::string& text, const MongodbStoreOptions& options)
+    : uri_(nullptr, &mongoc_uri_destroy) {
   InitOnce();
-  const UriPtr uri = ParseUri(text);
-  const char* const database = mongoc_uri_get_database(uri.get());
-  if (database == nullptr || *database == '\0') {
-    throw std::invalid_argument(
-        "doclock: the mongodb: URI names no database: mongodb://HOST/DATABASE");
-  }
-  database_ = database;
-  if (mongoc_uri_get_option_as_bool(uri.get(), MONGOC_URI_TLSINSECURE, false)) {
-    throw std::invalid_argument("doclock: the mongodb: URI's option tlsInsecure is not accepted");
-  }
-  LimitTo(uri.get(), MONGOC_URI_SOCKETTIMEOUTMS, options.socket_timeout);
-  LimitTo(uri.get(), MONGOC_URI_CONNECTTIMEOUTMS, options.socket_timeout);
-  LimitTo(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, options.server_selection_timeout);
-  bson_error_t error;
-  pool_ = mongoc_client_pool_new_with_error(uri.get(), &error);
-  if (pool_ == nullptr)
-    throw std::invalid_argument("doclock: the mongodb: URI's options cannot be used");
-  mongoc_client_pool_set_error_api(pool_, MONGOC_ERROR_API_VERSION_2);
-  mongoc_client_pool_set_appname(pool_, "doclock");
-  try {
-    Greet();
-  } catch (...) {
-    mongoc_client_pool_destroy(pool_);
-    throw;
-  }
+  uri_ = ParseUri(text, options);
+  database_ = mongoc_uri_get_database(uri_.get());
+  const milliseconds socket =
+      Shorter(uri_.get(), MONGOC_URI_SOCKETTIMEOUTMS, options.socket_timeout);
+  selection_timeout_ =
+      Shorter(uri_.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, options.server_selection_timeout);
+  main_ = std::make_unique<Pool>(uri_.get(), socket, std::min(selection_timeout_, kSelection));
+  Greet();
+  own_streams_ =
+      std::make_unique<Pool>(uri_.get(), std::min(socket, kStreamTimeout), selection_timeout_);
+  streams_ = own_streams_.get();
 }
 
-Server::~Server() { mongoc_client_pool_destroy(pool_); }
+Server::Server(mongoc_client_pool_t* pool, const std::string& database,
+               const MongodbStoreOptions& options)
+    : database_(database),
+      selection_timeout_(options.server_selection_timeout.ms()),
+      uri_(nullptr, &mongoc_uri_destroy) {
+  if (pool == nullptr) throw std::invalid_argument("doclock: the pool of connections is null");
+  if (database.empty()) throw std::invalid_argument("doclock: the name of the database is empty");
+  main_ = std::make_unique<Pool>(pool, BoundOf(pool));
+  streams_ = main_.get();
+  Greet();
+}
+
+Server::~Server() = default;
+
+Pool& Server::For(Purpose purpose, milliseconds bound) {
+  const bool roomy = bound >= main_->socket_timeout() * 4 / 5;
+  if (!uri_ || (purpose == Purpose::kCalls && roomy)) return *main_;
+  milliseconds rung = kShortestBound;
+  while (rung * 2 <= bound * 5 / 4 && rung * 2 <= main_->socket_timeout()) rung *= 2;
+  const std::lock_guard guard(mutex_);
+  std::unique_ptr<Pool>& pool = pools_[{purpose, rung}];
+  if (!pool) {
+    pool = std::make_unique<Pool>(uri_.get(), rung, std::min(selection_timeout_, kSelection));
+  }
+  return *pool;
+}
 
 void Server::Greet() {
-  Reply reply;
-  Run(Doc::Of("hello", 1), Effect::kReads, reply);
-  if (!reply.answered()) {
-    const bool refused = reply.outcome == Outcome::kRefused;
+  Reply hello;
+  Run(*main_, Doc::Of("hello", 1), Effect::kReads, SteadyClock::now() + selection_timeout_, hello);
+  if (!hello.answered()) {
+    const bool refused = hello.outcome == Outcome::kRefused;
     throw StoreException(refused ? Errc::kRefused : Errc::kUnavailable,
-                         "doclock: MongoDB: " + reply.text);
+                         "doclock: MongoDB: " + hello.text);
   }
-  if (reply.Integer("maxWireVersion") < kOldestWireVersion) {
-    throw StoreException(Errc::kRefused, "doclock: MongoDB: the server is older than 5.0");
-  }
+  CheckVersion(hello);
   bson_iter_t iter;
-  replica_set_ = bson_iter_init_find(&iter, &reply.doc(), "setName") ||
-                 bson_iter_init_find(&iter, &reply.doc(), "msg");  // a mongos says "isdbgrid"
+  replica_set_ = bson_iter_init_find(&iter, &hello.doc(), "setName") ||
+                 bson_iter_init_find(&iter, &hello.doc(), "msg");  // a mongos says "isdbgrid"
 }
 
-void Server::Run(const Doc& command, Effect effect, Reply& reply) {
-  const Session session(pool_, mongoc_client_pool_pop(pool_));
-  bson_error_t error{};
-  const std::unique_ptr<mongoc_read_prefs_t, decltype(&mongoc_read_prefs_destroy)> primary(
-      mongoc_read_prefs_new(MONGOC_READ_PRIMARY), &mongoc_read_prefs_destroy);
-  bson_destroy(reply.raw());
-  const bool done =
-      mongoc_client_command_with_opts(session.client(), database_.c_str(), command.get(),
-                                      primary.get(), nullptr, reply.raw(), &error);
-  reply.outcome = Outcome::kAnswered;
-  if (!done) return Classify(error, effect, reply);
-  ReadWriteErrors(reply);
-  bson_iter_t concern;
-  if (effect == Effect::kWrites &&
-      bson_iter_init_find(&concern, &reply.doc(), "writeConcernError")) {
-    reply.outcome = Outcome::kDoubt;
-    reply.text = "the write is not acknowledged by a majority";
+void Server::CheckVersion(const Reply& hello) const {
+  if (hello.Integer("maxWireVersion") >= kOldestWireVersion) return CheckNow();
+  Reply info;
+  Run(*main_, Doc::Of("buildInfo", 1), Effect::kReads, SteadyClock::now() + selection_timeout_,
+      info);
+  bson_iter_t version;
+  const bool known = info.answered() && bson_iter_init_find(&version, &info.doc(), "version") &&
+                     BSON_ITER_HOLDS_UTF8(&version);
+  throw StoreException(Errc::kRefused,
+                       "doclock: MongoDB: the server is too old: it is " +
+                           (known ? std::string(bson_iter_utf8(&version, nullptr)) : "unnamed") +
+                           ", and 5.0 or newer is needed");
+}
+
+/// Servers that speak MongoDB's protocol without being MongoDB may lack its clock.
+void Server::CheckNow() const {
+  Array stages;
+  stages.Add(Doc::Of(
+      "$match",
+      Doc::Of("$expr", Doc::OfArray("$gt", Array().Add(std::string("$$NOW")).Add(false).doc()))));
+  stages.Add(Doc::Of("$limit", 1));
+  Doc command;
+  command.Add("aggregate", "doclock.now").AddArray("pipeline", stages.doc()).Add("cursor", Doc());
+  Reply reply;
+  Run(*main_, command, Effect::kReads, SteadyClock::now() + selection_timeout_, reply);
+  // Unauthorized says nothing of the clock.
+  if (reply.outcome != Outcome::kRefused || reply.code == 13) return;
+  throw StoreException(Errc::kRefused,
+                       "doclock: MongoDB: the server does not know the variable $$NOW, by which "
+                       "leases are counted (code " +
+                           std::to_string(reply.code) + ")");
+}
+
+void Server::Run(Pool& pool, const Doc& command, Effect effect, Deadline deadline,
+                 Reply& reply) const {
+  const Deadline patience = std::min(deadline, SteadyClock::now() + selection_timeout_);
+  do {
+    const Session session(pool);
+    if (Send(session, command, effect, reply)) return;
+    // Nothing was sent, as no primary was there.
+  } while (SteadyClock::now() < patience);
+}
+
+/// False: no primary was found.
+bool Server::Send(const Session& session, const Doc& command, Effect effect, Reply& reply) const {
+  bson_t* const answer = reply.Fresh();
+  if (session.client() == nullptr) {
+    bson_init(answer);
+    reply.outcome = Outcome::kNotSent;
+    reply.text = "all connections of the pool are in use";
+    return true;
   }
+  bson_error_t error{};
+  const bool done = mongoc_client_command_with_opts(
+      session.client(), database_.c_str(), command.get(), Primary().get(), nullptr, answer, &error);
+  reply.Judge(done, error, effect);
+  return done || error.domain != MONGOC_ERROR_SERVER_SELECTION;
 }
 
-void Server::AddWriteConcern(Doc& command, std::chrono::milliseconds budget) {
+void Server::AddWriteConcern(Doc& command, milliseconds budget) {
   Doc concern;
-  concern.Add("w", "majority").Add("wtimeout", std::int64_t{budget.count()});
+  concern.Add("w", "majority").Add("wtimeout", std::max<std::int64_t>(budget.count(), 1));
   command.Add("writeConcern", concern);
 }
 

@@ -3,97 +3,53 @@
 #include <mongoc/mongoc.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
-#include <utility>
 
-#include "doclock/errors.h"
 #include "doclock/mongodb_store.h"
 #include "mongo/bson.h"
+#include "mongo/pool.h"
+#include "mongo/reply.h"
+#include "mongo/uri.h"
 
 namespace doclock::mongo {
 
-/// How a command ended.
-enum class Outcome : std::uint8_t {
-  kAnswered,  ///< The server did it, or told of single writes that failed.
-  kRefused,   ///< The server will not; nothing was done.
-  kNotSent,   ///< No server was there, nothing was sent; or it failed before any effect.
-  kDoubt,     ///< It may have been done, or be done yet.
-};
+using Deadline = std::chrono::steady_clock::time_point;
 
-/// An answer. Texts never hold a URI, a body or a lock id.
-class Reply {
- public:
-  Reply() { bson_init(&bson_); }
-  Reply(const Reply&) = delete;
-  Reply& operator=(const Reply&) = delete;
-  ~Reply() { bson_destroy(&bson_); }
+/// How long until then, not below zero.
+std::chrono::milliseconds Until(Deadline deadline);
 
-  [[nodiscard]] const bson_t& doc() const noexcept { return bson_; }
-  bson_t* raw() noexcept { return &bson_; }
-  /// An integer at the top level; 0 when there is none.
-  [[nodiscard]] std::int64_t Integer(const char* name) const;
-  /// Is there a document at this name? (findAndModify's "value")
-  bool Document(const char* name, bson_t& found) const { return FindDocument(bson_, name, found); }
-  /// cursor.firstBatch, one by one.
-  template <class Visit>
-  void ForEachInBatch(const Visit& visit) const {
-    bson_iter_t item;
-    if (!FirstBatch(item)) return;
-    bson_t doc;
-    while (bson_iter_next(&item)) {
-      if (DocumentAt(item, doc) && !visit(std::as_const(doc))) return;
-    }
-  }
-
-  Outcome outcome = Outcome::kAnswered;
-  int code = 0;      ///< The server's, of the command or of its first write error.
-  std::string text;  ///< For people.
-  /// With code 11000: the fields of the index, as in IndexSpec; "_id" for the key.
-  std::string duplicate;
-
-  [[nodiscard]] bool answered() const noexcept { return outcome == Outcome::kAnswered; }
-  [[nodiscard]] bool is_duplicate() const noexcept { return code == 11000; }
-
- private:
-  bool FirstBatch(bson_iter_t& item) const;
-
-  bson_t bson_;
-};
-
-/// What a command does, which decides what a lost reply means.
-enum class Effect : std::uint8_t { kReads, kWrites };
-
-/// One connection in use.
-class Session {
- public:
-  Session(mongoc_client_pool_t* pool, mongoc_client_t* client) : pool_(pool), client_(client) {}
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
-  ~Session() { mongoc_client_pool_push(pool_, client_); }
-  [[nodiscard]] mongoc_client_t* client() const noexcept { return client_; }
-
- private:
-  mongoc_client_pool_t* pool_;
-  mongoc_client_t* client_;
-};
+/// What connections are used for. Each has its own, so that none waits for the others.
+enum class Purpose : std::uint8_t { kCalls, kRenewals };
 
 /// The server or replica set: sends commands, and says what became of them. Thread-safe.
 class Server {
  public:
   /// See OpenMongodbStore.
   Server(const std::string& uri, const MongodbStoreOptions& options);
+  /// With the connections of a pool that outlives this.
+  Server(mongoc_client_pool_t* pool, const std::string& database,
+         const MongodbStoreOptions& options);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   ~Server();
 
+  /// Connections on which no call lasts much longer than `bound`.
+  Pool& For(Purpose purpose, std::chrono::milliseconds bound);
+  /// Connections bounded by MongodbStoreOptions::socket_timeout.
+  [[nodiscard]] Pool& main() noexcept { return *main_; }
+  /// Connections for change streams.
+  [[nodiscard]] Pool& streams() noexcept { return *streams_; }
+
   /// Runs a command on the primary. What writes must not repeat itself: the driver's own retries
-  /// are off. The command must hold its write concern (AddWriteConcern).
-  void Run(const Doc& command, Effect effect, Reply& reply);
+  /// are off. The command must hold its write concern (AddWriteConcern) and its maxTimeMS. Waits
+  /// for a primary until `deadline`, at most.
+  void Run(Pool& pool, const Doc& command, Effect effect, Deadline deadline, Reply& reply) const;
 
   [[nodiscard]] const std::string& database() const noexcept { return database_; }
   [[nodiscard]] bool is_replica_set() const noexcept { return replica_set_; }
-  [[nodiscard]] mongoc_client_pool_t* pool() const noexcept { return pool_; }
   /// Adds the write concern: a majority, within this time.
   static void AddWriteConcern(Doc& command, std::chrono::milliseconds budget);
   /// The read concern that sees all that was acknowledged.
@@ -101,10 +57,19 @@ class Server {
 
  private:
   void Greet();
+  void CheckVersion(const Reply& hello) const;
+  void CheckNow() const;
+  bool Send(const Session& session, const Doc& command, Effect effect, Reply& reply) const;
 
   std::string database_;
-  mongoc_client_pool_t* pool_ = nullptr;
+  std::chrono::milliseconds selection_timeout_;
+  UriPtr uri_;  ///< Null with somebody else's pool.
+  std::unique_ptr<Pool> main_;
+  std::unique_ptr<Pool> own_streams_;
+  Pool* streams_ = nullptr;
   bool replica_set_ = false;
+  std::mutex mutex_;
+  std::map<std::pair<Purpose, std::chrono::milliseconds>, std::unique_ptr<Pool>> pools_;
 };
 
 }  // namespace doclock::mongo

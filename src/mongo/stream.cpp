@@ -102,7 +102,8 @@ void Stream::Run(const std::stop_token& stop) {
 }
 
 void Stream::Follow(const std::stop_token& stop) {
-  const Session session(server_->pool(), mongoc_client_pool_pop(server_->pool()));
+  const Session session(server_->streams());
+  if (session.client() == nullptr) return;
   const std::unique_ptr<mongoc_collection_t, decltype(&mongoc_collection_destroy)> documents(
       mongoc_client_get_collection(session.client(), server_->database().c_str(),
                                    collection_.name().c_str()),

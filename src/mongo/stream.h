@@ -27,6 +27,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   ~Stream();
 
   std::unique_ptr<Subscription> Add(Hint hint);
+  /// Gives a hint that is in no event.
+  void Tell(std::optional<std::size_t> key_hash);
 
  private:
   class Watcher;
@@ -34,7 +36,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void Run(const std::stop_token& stop);
   /// Until the stream fails or nobody watches.
   void Follow(const std::stop_token& stop);
-  void Tell(std::optional<std::size_t> key_hash);
 
   const std::shared_ptr<Server> server_;
   const Collection& collection_;

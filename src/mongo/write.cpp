@@ -1,33 +1,8 @@
 #include "mongo/operations.h"
+#include "mongo/statements.h"
 
 namespace doclock::mongo {
 namespace {
-
-Doc HeldBy(const WriteOp& op) {
-  const LockFieldNames& names = op.collection->fields();
-  Doc filter;
-  filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(op.lock_id));
-  if (op.expected != kAnyVersion) filter.Add(names.version, Equals(op.expected));
-  return filter;
-}
-
-Update ChangeOf(const WriteOp& op) {
-  Update update(*op.collection);
-  update.RaiseVersion();
-  if (op.write == WriteKind::kCheckpoint) {
-    update.RestartLease(op.ttl);
-  } else if (op.next != nullptr) {
-    update.HandOver(op.lock_id, *op.next);
-  } else {
-    update.Release(op.lock_id);
-  }
-  if (op.body && op.merge) {
-    update.MergeBody(op.body);
-  } else if (op.body) {
-    update.ReplaceBody(op.body, op.base);
-  }
-  return update;
-}
 
 /// An update's or a delete's `n`.
 bool Matched(const Reply& reply) { return reply.Integer("n") > 0; }
@@ -43,11 +18,11 @@ void Operations::Execute(WriteOp& op) {
 void Operations::WriteKnown(WriteOp& op) {
   Reply reply;
   if (op.write == WriteKind::kErase) {
-    DeleteOne(*op.collection, HeldBy(op), reply);
+    DeleteOne(*op.collection, HeldFilter(op), reply);
   } else {
-    UpdateOne(*op.collection, HeldBy(op), ChangeOf(op), reply);
+    UpdateOne(*op.collection, HeldFilter(op), HeldUpdate(op), reply);
   }
-  if (Settled(op, reply)) return;
+  if (Settled(op, Single(reply))) return;
   if (!Matched(reply)) return NotMine(op);
   op.version = op.expected + 1;
   op.status = OpStatus::kDone;
@@ -60,12 +35,12 @@ void Operations::WriteAny(WriteOp& op) {
   if (op.write == WriteKind::kErase) {
     rest.Add("remove", true);
   } else {
-    ChangeOf(op).AddTo(rest, "update");
+    HeldUpdate(op).AddTo(rest, "update");
   }
   rest.Add("fields", Doc::Of(names.version, 1));
   Reply reply;
-  FindAndModify(*op.collection, HeldBy(op), rest, reply);
-  if (Settled(op, reply)) return;
+  FindAndModify(*op.collection, HeldFilter(op), rest, reply);
+  if (Settled(op, Single(reply))) return;
   bson_t before;
   if (!reply.Document("value", before)) return NotMine(op);
   op.version = ReadStoredLock(before, *op.collection, 0).version + 1;
@@ -77,13 +52,7 @@ void Operations::NotMine(WriteOp& op) {
   Reply reply;
   const std::optional<StoredLock> lock = Look(*op.collection, *op.key, reply);
   if (Settled(op, reply)) return;
-  if (!lock) {
-    op.status = OpStatus::kMissing;
-  } else if (lock->state == StoredLock::State::kMalformed) {
-    Malformed(op);
-  } else {
-    op.status = OpStatus::kLost;
-  }
+  JudgeWrite(op, lock ? &*lock : nullptr);
 }
 
 }  // namespace doclock::mongo

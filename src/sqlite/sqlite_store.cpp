@@ -228,6 +228,7 @@ void SqliteStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
 }
 
 void SqliteStore::EnsureIndex(Collection& collection, const IndexSpec& index) {
+  if (index.held_locks) return;
   Naming([&] {
     const Deadline deadline = DeadlineIn(busy_timeout_);
     const std::string sql = sqlite::IndexSql(Ours(collection), index);

@@ -2,13 +2,8 @@
 
 #include "conformance/mongodb_backend.h"
 
-#include <mongoc/mongoc.h>
-
-#include <cstdlib>
-#include <stdexcept>
-
 #include "doclock/mongodb_store.h"
-#include "mongo/bson.h"
+#include "mongodb/raw_server.h"
 
 namespace doclock::conformance {
 namespace {
@@ -16,68 +11,12 @@ namespace {
 using mongo::Array;
 using mongo::Doc;
 
-/// The server as any program sees it that knows nothing of this library.
-class RawServer {
- public:
-  explicit RawServer(const std::string& uri) : client_(mongoc_client_new(uri.c_str())) {
-    if (client_ == nullptr) throw std::runtime_error("the test server's URI is not valid");
-  }
-  RawServer(const RawServer&) = delete;
-  RawServer& operator=(const RawServer&) = delete;
-  ~RawServer() { mongoc_client_destroy(client_); }
-
-  void Run(const std::string& database, const Doc& command) {
-    bson_error_t error;
-    if (!mongoc_client_command_simple(client_, database.c_str(), command.get(), nullptr, nullptr,
-                                      &error)) {
-      throw std::runtime_error(error.message);
-    }
-  }
-  std::vector<std::string> Collections(const std::string& database) {
-    mongoc_database_t* const handle = mongoc_client_get_database(client_, database.c_str());
-    char** const names = mongoc_database_get_collection_names_with_opts(handle, nullptr, nullptr);
-    std::vector<std::string> found;
-    for (char** name = names; name != nullptr && *name != nullptr; ++name)
-      found.emplace_back(*name);
-    bson_strfreev(names);
-    mongoc_database_destroy(handle);
-    return found;
-  }
-
- private:
-  mongoc_client_t* client_;
-};
-
-std::string ServerUri() {
-  const char* const uri = std::getenv("DOCLOCK_TEST_MONGODB");
-  return uri == nullptr ? "" : uri;
-}
-
-/// The URI with a database in it: before the options.
-std::string WithDatabase(const std::string& uri, const std::string& database) {
-  const auto options = uri.find("/?");
-  if (options == uri.npos) return uri + (uri.ends_with('/') ? "" : "/") + database;
-  return uri.substr(0, options + 1) + database + uri.substr(options + 1);
-}
-
-struct Database {
-  Database() : server(ServerUri()) {
-    static int count = 0;
-    name = "doclock_test_" + std::to_string(::getpid()) + "_" + std::to_string(++count);
-  }
-  Database(const Database&) = delete;
-  Database& operator=(const Database&) = delete;
-  ~Database() {
-    try {
-      server.Run(name, Doc::Of("dropDatabase", 1));
-    } catch (const std::exception&) {
-      // It stays until the server goes.
-    }
-  }
+struct AgeingDatabase : mongo_test::Database {
+  using mongo_test::Database::Database;
 
   /// Moves the dates of locks into the past: nobody can move the server's clock.
   void Age(std::chrono::milliseconds by) {
-    for (const std::string& collection : server.Collections(name)) {
+    for (const std::string& collection : server().Collections(name())) {
       Array statements;
       for (const char* field : {"lockTime", "lockClosed"}) {
         Array difference;
@@ -91,7 +30,7 @@ struct Database {
       }
       Doc command;
       command.Add("update", std::string_view(collection)).AddArray("updates", statements.doc());
-      server.Run(name, command);
+      Run(command);
     }
   }
   void Spoil(const std::string& collection, const Key& key) {
@@ -101,24 +40,15 @@ struct Database {
     Doc command;
     command.Add("update", std::string_view(collection));
     command.AddArray("updates", Array().Add(statement).doc());
-    server.Run(name, command);
+    Run(command);
   }
-
-  RawServer server;
-  std::string name;
 };
 
-}  // namespace
-
-bool HasMongodb() { return !ServerUri().empty(); }
-
-Backend MakeMongodb() {
-  auto database = std::make_shared<Database>();
+Backend MakeBackend(const std::string& uri) {
+  auto database = std::make_shared<AgeingDatabase>(uri);
   Backend backend;
   backend.clock = std::make_shared<ManualClock>();
-  backend.open_another = [uri = WithDatabase(ServerUri(), database->name)] {
-    return OpenMongodbStore(uri);
-  };
+  backend.open_another = [uri = database->uri()] { return OpenMongodbStore(uri); };
   backend.store = backend.open_another();
   backend.advance = [database](std::chrono::milliseconds by) { database->Age(by); };
   backend.slack = 2s;
@@ -128,6 +58,12 @@ Backend MakeMongodb() {
   backend.remains = database;
   return backend;
 }
+
+}  // namespace
+
+Backend MakeMongodb() { return MakeBackend(mongo_test::SetUri()); }
+
+Backend MakeMongodbStandalone() { return MakeBackend(mongo_test::StandaloneUri()); }
 
 }  // namespace doclock::conformance
 

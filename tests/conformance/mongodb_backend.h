@@ -4,11 +4,9 @@
 
 namespace doclock::conformance {
 
-/// Is there a server to test against? The environment names it: DOCLOCK_TEST_MONGODB, a URI
-/// without a database.
-bool HasMongodb();
-
-/// A database of its own on that server, dropped at the end.
+/// A database of its own on the tests' replica set, dropped at the end.
 Backend MakeMongodb();
+/// The same on a server alone.
+Backend MakeMongodbStandalone();
 
 }  // namespace doclock::conformance

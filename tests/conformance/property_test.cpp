@@ -52,9 +52,9 @@ TEST_P(StoreProperties, LongTracesOnOneDocumentAgreeWithTheModel) {
 
 INSTANTIATE_TEST_SUITE_P(Stores, StoreProperties, ::testing::ValuesIn(AllStores()), NameOf);
 
-TEST(AllStoresTogether, GiveTheSameTraces) {
+void ExpectTheSameTraces(const std::vector<StoreKind>& kinds) {
   std::vector<Backend> backends;
-  for (const StoreKind& kind : AllStores()) backends.push_back(kind.make());
+  for (const StoreKind& kind : kinds) backends.push_back(kind.make());
   int traces = 0;
   EXPECT_TRUE(rc::check([&](const std::vector<Step>& steps) {
     const std::string name = "trace" + std::to_string(++traces);
@@ -67,6 +67,10 @@ TEST(AllStoresTogether, GiveTheSameTraces) {
     }
   }));
 }
+
+TEST(LocalStoresTogether, GiveTheSameTraces) { ExpectTheSameTraces(LocalStores()); }
+
+TEST(AllStoresTogether, GiveTheSameTraces) { ExpectTheSameTraces(AllStores()); }
 
 }  // namespace
 }  // namespace doclock::conformance

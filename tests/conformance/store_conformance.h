@@ -77,6 +77,8 @@ inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.nam
 
 /// All that were built.
 std::vector<StoreKind> AllStores();
+/// Those that need no server.
+std::vector<StoreKind> LocalStores();
 
 /// For INSTANTIATE_TEST_SUITE_P.
 std::string NameOf(const ::testing::TestParamInfo<StoreKind>& kind);

@@ -19,13 +19,19 @@ Backend MakeMemory() {
 
 }  // namespace
 
-std::vector<StoreKind> AllStores() {
+std::vector<StoreKind> LocalStores() {
   std::vector<StoreKind> stores{{"Memory", MakeMemory}};
 #ifdef DOCLOCK_WITH_SQLITE
   stores.push_back({"Sqlite", MakeSqlite});
 #endif
+  return stores;
+}
+
+std::vector<StoreKind> AllStores() {
+  std::vector<StoreKind> stores = LocalStores();
 #ifdef DOCLOCK_WITH_MONGODB
-  if (HasMongodb()) stores.push_back({"Mongodb", MakeMongodb});
+  stores.push_back({"Mongodb", MakeMongodb});
+  stores.push_back({"MongodbStandalone", MakeMongodbStandalone});
 #endif
   return stores;
 }

@@ -1,4 +1,4 @@
-#include "sqlite/child.h"
+#include "process/child.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 
 extern char** environ;
 
-namespace doclock::sqlite_test {
+namespace doclock::test {
 
 Child::Child(std::vector<std::string> arguments, std::vector<std::string> prefix) {
   ::signal(SIGPIPE, SIG_IGN);
@@ -22,7 +22,7 @@ Child::Child(std::vector<std::string> arguments, std::vector<std::string> prefix
     throw std::runtime_error("no pipes");
   }
   std::vector<std::string> all = std::move(prefix);
-  all.emplace_back(DOCLOCK_SQLITE_HELPER);
+  all.emplace_back(DOCLOCK_TEST_HELPER);
   all.insert(all.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& argument : all) argv.push_back(argument.data());
@@ -96,4 +96,4 @@ int Child::Wait() {
   return status;
 }
 
-}  // namespace doclock::sqlite_test
+}  // namespace doclock::test

@@ -1,0 +1,25 @@
+# libmongoc, the official C driver, for doclock::mongodb. Settles DOCLOCK_WITH_MONGODB: from here on it is ON or OFF.
+
+if(DOCLOCK_WITH_MONGODB)
+  find_package(mongoc-1.0 1.23 CONFIG QUIET)
+  if(NOT mongoc-1.0_FOUND)
+    # From version 2 on the package and its targets have other names; the headers do not.
+    find_package(mongoc 2.0 CONFIG QUIET)
+    if(mongoc_FOUND AND NOT TARGET mongo::mongoc_shared)
+      add_library(mongo::mongoc_shared INTERFACE IMPORTED)
+      target_link_libraries(mongo::mongoc_shared INTERFACE mongoc::mongoc)
+    endif()
+  endif()
+  if(mongoc-1.0_FOUND OR mongoc_FOUND)
+    set(DOCLOCK_WITH_MONGODB ON)
+  elseif(DOCLOCK_WITH_MONGODB STREQUAL "AUTO")
+    message(STATUS "doclock::mongodb is left out: libmongoc 1.23 or newer was not found")
+    set(DOCLOCK_WITH_MONGODB OFF)
+  else()
+    message(
+      FATAL_ERROR
+        "DOCLOCK_WITH_MONGODB is ${DOCLOCK_WITH_MONGODB}, and libmongoc 1.23 or newer (mongoc-1.0, or mongoc 2) was not found. Install it "
+        "(libmongoc-dev on Debian and Ubuntu; scripts/install_deps.sh does), say where it is with CMAKE_PREFIX_PATH, or build "
+        "without MongoDB: -DDOCLOCK_WITH_MONGODB=OFF")
+  endif()
+endif()

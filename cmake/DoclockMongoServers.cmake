@@ -1,0 +1,46 @@
+# MongoDB servers as CTest fixtures: started once before the first test that needs one, stopped after the last, each build
+# tree with its own folder and ports. When there is no server to be had, starting them is a test that fails, and what
+# needs them is not run.
+#
+#   doclock_mongodb_set          a replica set of three
+#   doclock_mongodb_standalone   a server alone
+#   doclock_mongodb_failover     another set, for those who kill its members
+#
+# doclock_mongodb_uris is a list of compile definitions with their URIs, for the tests' programs.
+
+set(DOCLOCK_TEST_MONGO_PORT "" CACHE STRING "First of eight ports for the tests' MongoDB servers (empty: by the build folder's name)")
+set(doclock_mongo_port "${DOCLOCK_TEST_MONGO_PORT}")
+if(NOT doclock_mongo_port)
+  # Below the ports that systems give out by themselves.
+  string(SHA256 hash "${PROJECT_BINARY_DIR}")
+  string(SUBSTRING "${hash}" 0 6 hash)
+  math(EXPR doclock_mongo_port "20000 + (0x${hash} % 1500) * 8")
+endif()
+set(doclock_mongo_script "${PROJECT_SOURCE_DIR}/scripts/mongo.sh")
+set(doclock_mongodb_uris)
+
+# doclock_mongo_fixture(<name> <offset of its first port> [arguments of mongo.sh...])
+function(doclock_mongo_fixture name offset)
+  math(EXPR port "${doclock_mongo_port} + ${offset}")
+  set(home "${PROJECT_BINARY_DIR}/mongo/${name}")
+  set(run ${CMAKE_COMMAND} -E env "DOCLOCK_MONGO_HOME=${home}" DOCLOCK_MONGO_PORT=${port} "${doclock_mongo_script}")
+  add_test(NAME mongodb_${name}_start COMMAND ${run} start --fresh ${ARGN})
+  add_test(NAME mongodb_${name}_stop COMMAND ${run} stop ${ARGN})
+  set_tests_properties(mongodb_${name}_start PROPERTIES FIXTURES_SETUP doclock_mongodb_${name} TIMEOUT 300 LABELS mongodb)
+  set_tests_properties(mongodb_${name}_stop PROPERTIES FIXTURES_CLEANUP doclock_mongodb_${name} TIMEOUT 60 LABELS mongodb)
+  math(EXPR second "${port} + 1")
+  math(EXPR third "${port} + 2")
+  if("--standalone" IN_LIST ARGN)
+    math(EXPR fourth "${port} + 3")
+    set(uri "mongodb://127.0.0.1:${fourth}/?directConnection=true")
+  else()
+    set(uri "mongodb://127.0.0.1:${port},127.0.0.1:${second},127.0.0.1:${third}/?replicaSet=doclock")
+  endif()
+  string(TOUPPER "${name}" upper)
+  list(APPEND doclock_mongodb_uris "DOCLOCK_MONGODB_${upper}_URI=\"${uri}\"" "DOCLOCK_MONGODB_${upper}_HOME=\"${home}\"")
+  set(doclock_mongodb_uris "${doclock_mongodb_uris}" PARENT_SCOPE)
+endfunction()
+
+doclock_mongo_fixture(set 0)
+doclock_mongo_fixture(standalone 0 --standalone)
+doclock_mongo_fixture(failover 4)

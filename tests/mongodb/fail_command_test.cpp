@@ -1,0 +1,408 @@
+// Every operation of the store, with every fault that the server can make of a command: an error
+// instead of the effect, a closed connection, an effect that no majority acknowledges, an effect
+// that comes after the caller has given up. What is told is what happened, or doubt.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <thread>
+
+#include "doclock/locking_repository.h"
+#include "mongodb/client.h"
+#include "mongodb/fail_point.h"
+
+namespace doclock::mongo_test {
+namespace {
+
+constexpr auto kBudget = 250ms;
+
+/// What an operation told.
+struct Told {
+  OpStatus status = OpStatus::kPending;
+  std::int64_t version = 0;  ///< After a write that was done.
+  std::string why;
+
+  Told() = default;
+  template <class Op>
+  explicit Told(const Op& op) : status(op.status), version(op.version), why(Why(op)) {}
+  explicit Told(const RenewOp& op) : status(op.status), why(Why(op)) {}
+};
+
+/// A function that throws instead of having a status.
+Told Tell(const std::function<void()>& call) {
+  Told told;
+  told.status = OpStatus::kDone;
+  try {
+    call();
+  } catch (const InDoubtException& error) {
+    told.status = OpStatus::kInDoubt;
+    told.why = error.what();
+  } catch (const Error& error) {
+    told.status = OpStatus::kFailed;
+    told.why = error.what();
+  }
+  return told;
+}
+
+/// A document in the state that an operation is to find.
+struct Scene {
+  Client& good;    ///< Nothing goes wrong here.
+  Client& faulty;  ///< The one under test.
+  const Key& key;
+  Uuid id = NewUuid();  ///< Of the lock that is held, or to be taken.
+  std::int64_t version = 0;
+  Uuid born{};
+
+  void Exists() {
+    const SaveOp op = good.Save(SaveKind::kInsert, key, 0, {}, Counted(1));
+    ASSERT_EQ(op.status, OpStatus::kDone) << Why(op);
+    version = op.version;
+    born = op.born;
+  }
+  void Held() {
+    const AcquireOp op = good.Acquire(key, id, Counted(1));
+    ASSERT_EQ(op.status, OpStatus::kDone) << Why(op);
+    version = op.version;
+    born = op.born;
+  }
+  void Expired() {
+    Held();
+    good.Intervene(key, Intervention::kExpire);
+    const ReadOp read = good.Read(key);
+    ASSERT_EQ(read.status, OpStatus::kDone) << Why(read);
+    version = read.version;
+    id = NewUuid();
+  }
+};
+
+struct Operation {
+  std::string name;
+  std::function<void(Scene&)> prepare;
+  std::function<Told(Scene&)> run;
+  OpStatus expected = OpStatus::kDone;  ///< When nothing goes wrong.
+  bool writes = true;
+};
+
+void PrintTo(const Operation& operation, std::ostream* out) { *out << operation.name; }
+
+std::vector<Operation> Operations() {
+  const auto exists = [](Scene& s) { s.Exists(); };
+  const auto held = [](Scene& s) { s.Held(); };
+  const auto expired = [](Scene& s) { s.Expired(); };
+  const auto nothing = [](Scene&) {};
+  const auto acquire = [](Scene& s) { return Told(s.faulty.Acquire(s.key, s.id)); };
+  const auto write = [](WriteKind kind) {
+    return
+        [kind](Scene& s) { return Told(s.faulty.Write(kind, s.key, s.id, s.version, Counted(2))); };
+  };
+  return {
+      {"AcquireFree", exists, acquire},
+      {"AcquireMissing", nothing,
+       [](Scene& s) { return Told(s.faulty.Acquire(s.key, s.id, Counted(1))); }},
+      {"AcquireBusy", held, [](Scene& s) { return Told(s.faulty.Acquire(s.key, NewUuid())); },
+       OpStatus::kBusy},
+      {"AcquireExpired", expired, acquire},
+      {"AcquireWithMinHold", exists,
+       [](Scene& s) { return Told(s.faulty.Acquire(s.key, s.id, Counted(1), 10s)); }},
+      {"Renew", held, [](Scene& s) { return Told(s.faulty.Renew(s.key, s.id)); }},
+      {"RenewLost", expired, [](Scene& s) { return Told(s.faulty.Renew(s.key, s.id)); },
+       OpStatus::kLost},
+      {"Checkpoint", held, write(WriteKind::kCheckpoint)},
+      {"Release", held, write(WriteKind::kRelease)},
+      {"ReleaseLost", exists, write(WriteKind::kRelease), OpStatus::kLost},
+      {"ReleaseWithHandOver", held,
+       [](Scene& s) {
+         GrantRequest next;
+         next.lock_id = NewUuid();
+         next.ttl = kTtl;
+         return Told(
+             s.faulty.Write(WriteKind::kRelease, s.key, s.id, s.version, Counted(2), &next));
+       }},
+      {"ReleaseByValue", held,
+       [](Scene& s) {
+         return Told(s.faulty.Write(WriteKind::kRelease, s.key, s.id, kAnyVersion, Counted(2)));
+       }},
+      {"Erase", held, write(WriteKind::kErase)},
+      {"EraseByValue", held,
+       [](Scene& s) { return Told(s.faulty.Write(WriteKind::kErase, s.key, s.id)); }},
+      {"Insert", nothing,
+       [](Scene& s) { return Told(s.faulty.Save(SaveKind::kInsert, s.key, 0, {}, Counted(1))); }},
+      {"InsertExisting", exists,
+       [](Scene& s) { return Told(s.faulty.Save(SaveKind::kInsert, s.key, 0, {}, Counted(2))); },
+       OpStatus::kConflict},
+      {"Replace", exists,
+       [](Scene& s) {
+         return Told(s.faulty.Save(SaveKind::kReplace, s.key, s.version, s.born, Counted(2)));
+       }},
+      {"ReplaceOverExpired", expired,
+       [](Scene& s) {
+         return Told(s.faulty.Save(SaveKind::kReplace, s.key, s.version, s.born, Counted(2)));
+       }},
+      {"ReplaceLocked", held,
+       [](Scene& s) {
+         return Told(s.faulty.Save(SaveKind::kReplace, s.key, s.version, s.born, Counted(2)));
+       },
+       OpStatus::kBusy},
+      {"EraseFree", exists,
+       [](Scene& s) { return Told(s.faulty.Save(SaveKind::kErase, s.key, s.version, s.born)); }},
+      {"Read", held,
+       [](Scene& s) {
+         Told told(s.faulty.Read(s.key));
+         told.version = 0;
+         return told;
+       },
+       OpStatus::kDone, false},
+      {"Query", exists,
+       [](Scene& s) {
+         int rows = 0;
+         return Tell([&] {
+           s.faulty.store().Query(
+               s.faulty.collection(), Filter{},
+               [&](QueryRow&&) {
+                 ++rows;
+                 return true;
+               },
+               s.faulty.budget());
+           if (rows != 1) throw StoreException(Errc::kMalformed, "rows are missing");
+         });
+       },
+       OpStatus::kDone, false},
+      {"AcquireNext", exists,
+       [](Scene& s) {
+         Key found("none");
+         AcquireOp op(s.faulty.collection(), found);
+         op.grant.lock_id = s.id;
+         op.grant.ttl = kTtl;
+         s.faulty.store().AcquireNext(Filter{}, op, found, s.faulty.budget());
+         return Told(op);
+       }},
+      {"Purge", expired,
+       [](Scene& s) {
+         return Tell([&] {
+           const auto purged = s.faulty.store().Purge(s.faulty.collection(), 1, s.faulty.budget());
+           if (purged != 1) throw StoreException(Errc::kMalformed, "not purged");
+         });
+       }},
+      {"Break", held,
+       [](Scene& s) { return Tell([&] { s.faulty.Intervene(s.key, Intervention::kBreak); }); }},
+  };
+}
+
+/// Those after which the driver looks for a primary again are slow to get over.
+std::vector<CommandFault> Faults() {
+  return {
+      {.name = "NotWritablePrimary", .error_code = 10107},
+      {.name = "PrimarySteppedDown", .error_code = 189},
+      {.name = "ShutdownInProgress", .error_code = 91},
+      {.name = "InterruptedDueToReplStateChange", .error_code = 11602},
+      {.name = "MaxTimeMSExpired", .error_code = 50},
+      {.name = "WriteConflict", .error_code = 112},
+      {.name = "Unauthorized", .error_code = 13},
+      {.name = "closed connection", .close = true},
+      {.name = "no majority in time", .concern_code = 64},
+      {.name = "majority unknown at shutdown", .concern_code = 91},
+      {.name = "late effect", .block_ms = 600},
+  };
+}
+
+/// Errors after which the server has surely done nothing.
+bool IsDefinite(const CommandFault& fault) {
+  return fault.error_code == 112 || fault.error_code == 13;
+}
+
+class FailCommand : public ::testing::TestWithParam<Operation> {
+ protected:
+  static std::string FaultyUri(const Database& database) {
+    // Else the driver would notice only after ten seconds that a primary it was told to be none is
+    // one still.
+    return database.uri() + "&heartbeatFrequencyMS=500";
+  }
+  /// The whole document, as the server has it.
+  std::string Stored(const Key& key) {
+    mongo::Doc command;
+    command.Add("find", "things").Add("filter", mongo::Doc::Of("_id", key));
+    std::string text;
+    database_.Run(command, [&](const bson_t& reply) {
+      char* const json = bson_as_canonical_extended_json(&reply, nullptr);
+      const std::string_view all(json);
+      const auto batch = all.find("firstBatch");
+      text = all.substr(batch, all.find("\"id\"", batch) - batch);
+      bson_free(json);
+    });
+    return text;
+  }
+  std::int64_t StoredVersion(const Key& key) {
+    const ReadOp read = good_.Read(key);
+    return read.status == OpStatus::kDone ? read.version : 0;
+  }
+
+  /// Plays one operation with one fault in one place. False: it did not come so far.
+  bool Play(const CommandFault& fault, const FailPoint::Where& where) {
+    const Operation& operation = GetParam();
+    const Key key("document " + std::to_string(++documents_));
+    database_.Run(DeleteAll());
+    Scene scene{good_, faulty_, key};
+    operation.prepare(scene);
+    const std::string before = Stored(key);
+    FailPoint point(database_, fault, where);
+    const auto start = std::chrono::steady_clock::now();
+    const Told told = operation.run(scene);
+    const auto took = std::chrono::steady_clock::now() - start;
+    const std::int64_t met = point.End();
+    const std::string after = Stored(key);
+    EXPECT_LT(took, 10s);
+
+    const bool wrote = after != before;
+    if (!operation.writes) {
+      EXPECT_NE(told.status, OpStatus::kInDoubt) << "reading has no effect: " << told.why;
+      EXPECT_FALSE(wrote);
+    }
+    switch (told.status) {
+      case OpStatus::kDone:
+        EXPECT_EQ(operation.expected, OpStatus::kDone);
+        EXPECT_EQ(wrote, operation.writes) << "told as done, and " << before << " is " << after;
+        if (told.version != 0 && after.find("lockVersion") != after.npos) {
+          EXPECT_EQ(told.version, StoredVersion(key));
+        }
+        break;
+      case OpStatus::kInDoubt:
+        EXPECT_FALSE(IsDefinite(fault) && where.times) << told.why;
+        break;
+      case OpStatus::kFailed:
+        // An effect that is still to come may not be denied either.
+        std::this_thread::sleep_for(std::chrono::milliseconds(2 * fault.block_ms));
+        EXPECT_EQ(Stored(key), before) << "told as failed: " << told.why;
+        break;
+      default:
+        EXPECT_EQ(told.status, operation.expected) << told.why;
+        EXPECT_FALSE(wrote);
+    }
+    if (fault.concern_code != 0 && where.times && met > 0 && operation.writes && wrote) {
+      EXPECT_EQ(told.status, OpStatus::kInDoubt) << "no majority has it";
+    }
+    return met > 0;
+  }
+
+  static mongo::Doc DeleteAll() {
+    mongo::Doc statement;
+    statement.Add("q", mongo::Doc()).Add("limit", 0);
+    mongo::Doc command;
+    command.Add("delete", "things");
+    command.AddArray("deletes", mongo::Array().Add(statement).doc());
+    return command;
+  }
+
+  Database database_{SetUri()};
+  Client good_{OpenMongodbStore(database_.uri())};
+  Client faulty_{OpenMongodbStore(FaultyUri(database_), {.socket_timeout = kBudget}), "things",
+                 kBudget};
+  int documents_ = 0;
+};
+
+TEST_P(FailCommand, TellsWhatHappenedOrDoubt) {
+  int met = 0;
+  for (const CommandFault& fault : Faults()) {
+    SCOPED_TRACE(fault.name);
+    met += Play(fault, {.times = 1}) ? 1 : 0;
+  }
+  EXPECT_GT(met, 0) << "no fault met a command of this operation";
+}
+
+/// From the second command of an operation on: what it looks at, or tries again.
+TEST_P(FailCommand, TellsWhatHappenedOrDoubtWhenItsLaterCommandsFail) {
+  for (int skip = 1; skip <= 3; ++skip) {
+    bool met = false;
+    for (const CommandFault& fault : Faults()) {
+      if (fault.name == "PrimarySteppedDown" || fault.error_code == 91) continue;
+      SCOPED_TRACE(fault.name + ", after " + std::to_string(skip) + " commands");
+      const bool fired = Play(fault, {.skip = skip});
+      met = met || fired;
+      if (!fired) break;
+    }
+    if (!met) break;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Operations, FailCommand, ::testing::ValuesIn(Operations()),
+                         [](const auto& info) { return info.param.name; });
+
+/// What a program does with a document, and by how much that makes its count rise.
+struct Verb {
+  std::string name;
+  std::function<void(const LockingRepository<nlohmann::json>&, const std::string& key)> run;
+};
+
+void PrintTo(const Verb& verb, std::ostream* out) { *out << verb.name; }
+
+void Increment(nlohmann::json& document) { document["n"] = document["n"].get<int>() + 1; }
+
+std::vector<Verb> Verbs() {
+  return {
+      {"LockAndRelease",
+       [](const auto& things, const std::string& key) { things.With(key, Increment); }},
+      {"LockAndSave",
+       [](const auto& things, const std::string& key) {
+         auto lock = things.Lock(key);
+         Increment(*lock);
+         lock.Save();
+         lock.Discard();
+       }},
+      {"Update", [](const auto& things, const std::string& key) { things.Update(key, Increment); }},
+  };
+}
+
+class EngineUnderFaults : public ::testing::TestWithParam<Verb> {
+ protected:
+  using Things = LockingRepository<nlohmann::json>;
+  static Things OpenThings(const std::string& uri) {
+    LockManager manager(OpenMongodbStore(uri, {.socket_timeout = 250ms}), {.call_budget = 1500ms});
+    return {std::move(manager), "things", {.ttl = 2s}};
+  }
+
+  Database database_{SetUri()};
+  Things clean_ = OpenThings(database_.uri());
+};
+
+TEST_P(EngineUnderFaults, ADocumentInDoubtResolvesItselfAndNothingIsDoneTwice) {
+  const Things things = OpenThings(database_.uri() + "&heartbeatFrequencyMS=500");
+  int documents = 0, succeeded = 0, doubted = 0;
+  for (const CommandFault& fault : Faults()) {
+    for (const auto& commands : {std::initializer_list<std::string_view>{"findAndModify"},
+                                 std::initializer_list<std::string_view>{"update"}}) {
+      SCOPED_TRACE(fault.name + " of " + std::string(*commands.begin()));
+      const std::string key = "document " + std::to_string(++documents);
+      clean_.Insert(key, nlohmann::json{{"n", 0}});
+      int least = 0, most = 1;
+      {
+        const FailPoint point(database_, fault, {.times = 1, .commands = commands});
+        try {
+          GetParam().run(things, key);
+          least = 1;
+          ++succeeded;
+        } catch (const InDoubtException&) {
+          ++doubted;
+        } catch (const Error& error) {
+          most = 0;
+          // Only what the server refuses, and will go on refusing, may come to the caller.
+          EXPECT_TRUE(error.errc() == Errc::kRefused || error.errc() == Errc::kUnavailable)
+              << error.what();
+        }
+      }
+      // Whatever was told, others get the document within the lease.
+      const auto lock = clean_.Lock(key, {.wait = 10s});
+      const int n = (*lock)["n"].template get<int>();
+      EXPECT_GE(n, least);
+      EXPECT_LE(n, most);
+    }
+  }
+  std::cout << documents << " faults: " << succeeded << " times done all the same, " << doubted
+            << " times in doubt\n";
+  EXPECT_GT(succeeded, documents / 2) << "faults that pass are for the engine to get over";
+}
+
+INSTANTIATE_TEST_SUITE_P(Verbs, EngineUnderFaults, ::testing::ValuesIn(Verbs()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace doclock::mongo_test

@@ -1,0 +1,397 @@
+// A replica set that loses its primary again and again, in every way there is; and processes that
+// are stopped past their leases. Whatever was told stays true.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <future>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "doclock/locking_repository.h"
+#include "mongodb/client.h"
+#include "mongodb/raw_server.h"
+#include "mongodb/replica_set.h"
+#include "process/child.h"
+
+namespace doclock::mongo_test {
+namespace {
+
+using Things = LockingRepository<nlohmann::json>;
+
+/// How often the primary goes in the long test. The environment may ask for more.
+int Failovers() {
+  const char* const number = std::getenv("DOCLOCK_TEST_FAILOVERS");
+  return number == nullptr ? 30 : std::stoi(number);
+}
+
+/// What the workers were told, to be compared with the documents.
+class Ledger {
+ public:
+  void Granted(const std::string& key, std::int64_t fence) {
+    const std::lock_guard guard(mutex_);
+    EXPECT_TRUE(fences_[key].insert(fence).second)
+        << key << ": the fence " << fence << " was given out twice";
+  }
+  enum class Outcome : std::uint8_t { kWritten, kNotWritten, kInDoubt };
+  void Ended(const std::string& key, const std::string& entry, Outcome outcome) {
+    const std::lock_guard guard(mutex_);
+    entries_[key].emplace(entry, outcome);
+    ++count_[outcome];
+  }
+  [[nodiscard]] int Count(Outcome outcome) {
+    const std::lock_guard guard(mutex_);
+    return count_[outcome];
+  }
+  [[nodiscard]] std::vector<std::string> Keys() {
+    std::vector<std::string> keys;
+    for (const auto& [key, entries] : entries_) keys.push_back(key);
+    return keys;
+  }
+
+  void Check(const std::string& key, const nlohmann::json& history, std::int64_t version) {
+    std::map<std::string, int> found;
+    std::int64_t fence = 0;
+    for (const auto& entry : history) {
+      EXPECT_GT(entry.at("fence").get<std::int64_t>(), fence)
+          << key << ": written under a fence that was over: " << entry;
+      fence = entry.at("fence").get<std::int64_t>();
+      ++found[entry.at("entry").get<std::string>()];
+    }
+    EXPECT_GE(version, fence);
+    EXPECT_TRUE(fences_[key].empty() || version >= *fences_[key].rbegin());
+    for (const auto& [entry, outcome] : entries_[key]) {
+      const int times = found[entry];
+      found.erase(entry);
+      if (outcome == Outcome::kWritten) {
+        EXPECT_EQ(times, 1) << key << ": " << entry << " was acknowledged";
+      } else if (outcome == Outcome::kNotWritten) {
+        EXPECT_EQ(times, 0) << key << ": " << entry << " was told not to be written";
+      } else {
+        EXPECT_LE(times, 1) << key << ": " << entry << " was in doubt";
+      }
+    }
+    for (const auto& [entry, times] : found) {
+      ADD_FAILURE() << key << ": nobody knows of " << entry;
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::set<std::int64_t>> fences_;
+  std::map<std::string, std::map<std::string, Outcome>> entries_;
+  std::map<Outcome, int> count_;
+};
+
+using Outcome = Ledger::Outcome;
+
+class MongoFailover : public ::testing::Test {
+ protected:
+  static MongodbStoreOptions Patient() {
+    return {.socket_timeout = 2s, .server_selection_timeout = 3s};
+  }
+  [[nodiscard]] Things OpenThings(std::chrono::milliseconds ttl = 4s) const {
+    return {LockManager(OpenMongodbStore(database_.uri(), Patient()), {.call_budget = 3s}),
+            "things",
+            {.ttl = ttl}};
+  }
+
+  ReplicaSet set_;
+  Database database_{set_.uri()};
+};
+
+/// Appends to the histories of a few documents, under their locks, until told to stop.
+class Worker {
+ public:
+  Worker(int number, Things things, Ledger& ledger, const std::atomic<int>& epoch)
+      : number_(number),
+        things_(std::move(things)),
+        ledger_(ledger),
+        epoch_(epoch),
+        thread_([this](const std::stop_token& stop) { Run(stop); }) {}
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  ~Worker() = default;
+
+ private:
+  void Run(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      // Two documents at a time, and others later on: no history becomes long.
+      const std::string key =
+          std::to_string(epoch_.load()) + (++turns_ % 2 == 0 ? " even" : " odd");
+      try {
+        Append(key);
+      } catch (const Error&) {
+        // Not locked; nothing was written.
+      }
+    }
+  }
+  void Append(const std::string& key) {
+    auto lock =
+        things_.Lock(key, nlohmann::json{{"history", nlohmann::json::array()}}, {.wait = 3s});
+    ledger_.Granted(key, lock.fence());
+    const std::string entry = std::to_string(number_) + "." + std::to_string(turns_);
+    (*lock)["history"].push_back({{"fence", lock.fence()}, {"entry", entry}});
+    Outcome outcome = Outcome::kWritten;
+    try {
+      // The document is the history, not the end of the lock: both ways to write it are tried.
+      if (turns_ % 3 == 0) lock.Save();
+      lock.Release();
+    } catch (const InDoubtException&) {
+      outcome = Outcome::kInDoubt;
+    } catch (const LockException&) {
+      // A checkpoint may have been acknowledged before.
+      outcome = turns_ % 3 == 0 ? Outcome::kInDoubt : Outcome::kNotWritten;
+    } catch (const StoreException&) {
+      outcome = turns_ % 3 == 0 ? Outcome::kInDoubt : Outcome::kNotWritten;
+    }
+    ledger_.Ended(key, entry, outcome);
+  }
+
+  const int number_;
+  const Things things_;
+  Ledger& ledger_;
+  const std::atomic<int>& epoch_;
+  int turns_ = 0;
+  std::jthread thread_;
+};
+
+TEST_F(MongoFailover, NoAcknowledgedWriteVanishesAndNoFenceIsGivenTwice) {
+  constexpr int kWorkers = 4;
+  Ledger ledger;
+  std::atomic<int> epoch = 0;
+  int killed = 0;
+  double slowest = 0;
+  {
+    std::vector<std::unique_ptr<Worker>> workers;
+    for (int i = 0; i < kWorkers; ++i) {
+      // Two processes' worth of managers, with two callers each.
+      workers.push_back(std::make_unique<Worker>(i, OpenThings(), ledger, epoch));
+    }
+    const auto await_progress = [&] {
+      const int before = ledger.Count(Outcome::kWritten);
+      const auto start = std::chrono::steady_clock::now();
+      while (ledger.Count(Outcome::kWritten) < before + 5) {
+        ASSERT_LT(std::chrono::steady_clock::now() - start, 30s) << "nothing goes on any more";
+        std::this_thread::sleep_for(5ms);
+      }
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+      slowest = std::max(slowest, took.count());
+    };
+    await_progress();
+    for (int i = 0; i < Failovers() && !HasFatalFailure(); ++i) {
+      epoch = i / 2;
+      if (i % 5 == 4) {
+        const int primary = set_.Primary();
+        set_.Kill(primary);
+        ++killed;
+        await_progress();
+        set_.Revive(primary);
+        set_.Heal();
+      } else {
+        set_.StepDown();
+        await_progress();
+      }
+    }
+  }
+  set_.Heal();
+  Client reader(OpenMongodbStore(database_.uri()));
+  for (const std::string& key : ledger.Keys()) {
+    const Key document(key);
+    const ReadOp read = reader.Read(document);
+    if (read.status == OpStatus::kMissing) {
+      ledger.Check(key, nlohmann::json::array(), 0);
+      continue;
+    }
+    ASSERT_EQ(read.status, OpStatus::kDone) << Why(read);
+    ledger.Check(key, read.body.json().at("history"), read.version);
+  }
+  std::cout << Failovers() << " failovers, " << killed
+            << " of them kills: " << ledger.Count(Outcome::kWritten) << " writes acknowledged, "
+            << ledger.Count(Outcome::kNotWritten) << " refused, " << ledger.Count(Outcome::kInDoubt)
+            << " in doubt; slowest to go on " << slowest << " s\n";
+}
+
+TEST_F(MongoFailover, AWriteThatNoMajorityHasIsInDoubtAndMayVanishWithItsPrimary) {
+  Client client(OpenMongodbStore(database_.uri(), Patient()), "things", 400ms);
+  const Key key("rolled back");
+  const Uuid id = NewUuid();
+  const AcquireOp held = client.Acquire(key, id, Counted(1));
+  ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
+
+  const int primary = set_.Primary();
+  // Stopped ones would find the write in their sockets when they go on.
+  for (const int other : set_.Others(primary)) set_.Kill(other);
+  const WriteOp save = client.Write(WriteKind::kCheckpoint, key, id, held.version, Counted(2));
+  EXPECT_EQ(save.status, OpStatus::kInDoubt) << Why(save);
+  const Key other_key("never there");
+  const AcquireOp acquire = client.Acquire(other_key, NewUuid(), Counted(1));
+  EXPECT_EQ(acquire.status, OpStatus::kInDoubt) << Why(acquire);
+  set_.Kill(primary);
+  for (const int other : set_.Others(primary)) set_.Revive(other);
+  const int next = set_.PrimaryOtherThan(primary);
+  EXPECT_NE(next, primary);
+  // What the old one alone had, it has to take back.
+  set_.Revive(primary);
+  set_.Heal();
+
+  Client after(OpenMongodbStore(database_.uri(), Patient()));
+  const ReadOp read = after.Read(key);
+  ASSERT_EQ(read.status, OpStatus::kDone) << Why(read);
+  EXPECT_EQ(read.version, held.version) << "no other member had it";
+  EXPECT_EQ(read.body.json().at("n"), 1);
+  EXPECT_EQ(after.Read(other_key).status, OpStatus::kMissing);
+  // The version tells that it may be sent again, as it is.
+  const WriteOp again = after.Write(WriteKind::kCheckpoint, key, id, held.version, Counted(2));
+  EXPECT_EQ(again.status, OpStatus::kDone) << Why(again);
+}
+
+TEST_F(MongoFailover, AProgramThatWritesWhileNoMajorityIsThereGetsOverIt) {
+  const Things things = OpenThings(20s);
+  things.Insert("counter", nlohmann::json{{"n", 0}});
+  auto lock = things.Lock("counter");
+  (*lock)["n"] = 1;
+  const int primary = set_.Primary();
+  for (const int other : set_.Others(primary)) set_.Signal(other, SIGSTOP);
+  auto saved = std::async(std::launch::async, [&] {
+    try {
+      lock.Save();
+      return true;
+    } catch (const InDoubtException&) {
+      return false;
+    }
+  });
+  EXPECT_EQ(saved.wait_for(500ms), std::future_status::timeout) << "told before a majority has it";
+  for (const int other : set_.Others(primary)) set_.Signal(other, SIGCONT);
+  const bool done = saved.get();
+  set_.Heal();
+  const int n = (*things.Find("counter"))->value("n", -1);
+  if (done) {
+    EXPECT_EQ(n, 1);
+    lock.Release();
+  } else {
+    EXPECT_TRUE(n == 0 || n == 1) << n;
+  }
+}
+
+TEST_F(MongoFailover, AFrozenPrimaryBoundsEveryCall) {
+  constexpr auto kBudget = 500ms;
+  constexpr auto kBound = 4s;
+  const auto store = OpenMongodbStore(
+      database_.uri(), {.socket_timeout = kBudget, .server_selection_timeout = kBudget});
+  Client client(store, "things", kBudget);
+  const Key key("frozen");
+  const Key missing("missing");
+  const Uuid id = NewUuid();
+  const AcquireOp held = client.Acquire(key, id, Counted(1));
+  ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
+
+  const std::vector<std::pair<const char*, std::function<OpStatus()>>> calls = {
+      {"save", [&] { return client.Write(WriteKind::kCheckpoint, key, id, held.version).status; }},
+      {"renew", [&] { return client.Renew(key, id).status; }},
+      {"acquire", [&] { return client.Acquire(key, NewUuid()).status; }},
+      {"insert", [&] { return client.Save(SaveKind::kInsert, missing, 0, {}, Counted(1)).status; }},
+      {"read", [&] { return client.Read(key).status; }},
+  };
+  for (const auto& [name, call] : calls) {
+    SCOPED_TRACE(name);
+    const int primary = set_.Primary();
+    set_.Signal(primary, SIGSTOP);
+    const auto start = std::chrono::steady_clock::now();
+    const OpStatus status = call();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    set_.Signal(primary, SIGCONT);
+    EXPECT_LT(took, kBound);
+    EXPECT_TRUE(status == OpStatus::kInDoubt || status == OpStatus::kFailed)
+        << static_cast<int>(status);
+    if (std::string_view(name) == "read") EXPECT_EQ(status, OpStatus::kFailed);
+    std::cout << name << ": " << took.count() << " s\n";
+    set_.Heal();
+  }
+  // What was under way may have come through when the primary went on; nothing else may have.
+  const ReadOp read = Client(store).Read(key);
+  ASSERT_EQ(read.status, OpStatus::kDone) << Why(read);
+  EXPECT_EQ(read.lock_id, id);
+  EXPECT_LE(read.version, held.version + 1);
+}
+
+TEST_F(MongoFailover, AWaiterIsWokenThroughTheNextPrimary) {
+  LockManager manager(OpenMongodbStore(database_.uri(), Patient()),
+                      {.poll_min = 60s, .poll_max = 60s});
+  const Things waiting(manager, "things", {.ttl = 30s});
+  const Things others = OpenThings(30s);
+  for (const bool kill : {false, true}) {
+    SCOPED_TRACE(kill ? "killed" : "stepped down");
+    auto held = others.Lock("job", nlohmann::json::object(), {.wait = 20s});
+    auto waiter = std::async(std::launch::async, [&] {
+      const auto lock = waiting.Lock("job", {.wait = 50s});
+      return lock.fence();
+    });
+    EXPECT_EQ(waiter.wait_for(500ms), std::future_status::timeout);
+    const int primary = set_.Primary();
+    if (kill) {
+      set_.Kill(primary);
+      EXPECT_NE(set_.PrimaryOtherThan(primary), primary);
+    } else {
+      set_.StepDown();
+    }
+    held.Release();
+    EXPECT_EQ(waiter.wait_for(20s), std::future_status::ready) << "the release was not seen";
+    waiter.get();
+    set_.Heal();
+  }
+}
+
+/// A process that is stopped past its lease and let go.
+class StoppedHolder : public MongoFailover {
+ protected:
+  test::Child Hold(const std::string& key, std::chrono::milliseconds ttl) {
+    test::Child holder({"hold", database_.uri(), key, std::to_string(ttl.count())});
+    const auto line = holder.Line();
+    EXPECT_TRUE(line && line->starts_with("held ")) << line.value_or("nothing");
+    return holder;
+  }
+};
+
+TEST_F(StoppedHolder, WritesNothingOnceTheLeaseIsOver) {
+  const Things things = OpenThings();
+  things.Insert("job", nlohmann::json{{"written by", "nobody"}});
+  for (const std::string order : {"save", "release"}) {
+    test::Child holder = Hold("job", 1s);
+    holder.Signal(SIGSTOP);
+    // Nobody renews the lease, so it ends by itself.
+    auto lock = things.Lock("job", {.wait = 20s});
+    holder.Signal(SIGCONT);
+    holder.Say(order);
+    EXPECT_EQ(holder.Line(), "lost");
+    (*lock)["written by"] = "the next one";
+    lock.Release();
+    EXPECT_EQ((**things.Find("job"))["written by"], "the next one");
+  }
+}
+
+TEST_F(StoppedHolder, WritesNothingThoughItThinksThatItsLeaseGoesOn) {
+  const Things things = OpenThings();
+  things.Insert("job", nlohmann::json{{"written by", "nobody"}});
+  Client client(OpenMongodbStore(database_.uri()));
+  const Key key("job");
+  for (const std::string order : {"save", "release"}) {
+    test::Child holder = Hold("job", 30s);
+    holder.Signal(SIGSTOP);
+    client.Intervene(key, Intervention::kExpire);
+    auto lock = things.Lock("job", {.wait = 5s});
+    holder.Signal(SIGCONT);
+    holder.Say(order);
+    EXPECT_EQ(holder.Line(), "lost");
+    (*lock)["written by"] = "the next one";
+    lock.Release();
+    EXPECT_EQ((**things.Find("job"))["written by"], "the next one");
+  }
+}
+
+}  // namespace
+}  // namespace doclock::mongo_test

@@ -1,0 +1,101 @@
+// A process for the tests of the MongoDB store to start, stop and kill. It says what it did on
+// standard output, a line at a time, and takes orders from standard input.
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "doclock/locking_repository.h"
+#include "doclock/mongodb_store.h"
+
+namespace doclock::mongo_test {
+namespace {
+
+using Arguments = std::vector<std::string>;
+using Things = LockingRepository<nlohmann::json>;
+
+/// In one piece, or not at all if we are killed.
+void Tell(const std::string& line) {
+  const std::string text = line + "\n";
+  if (::write(STDOUT_FILENO, text.data(), text.size()) < 0) std::exit(2);
+}
+
+std::string NextOrder() {
+  std::string line;
+  if (!std::getline(std::cin, line)) std::exit(0);
+  return line;
+}
+
+Things Open(const std::string& uri, std::chrono::milliseconds ttl) {
+  return {LockManager(OpenMongodbStore(uri)), "things", {.ttl = ttl}};
+}
+
+/// The time of the wall clock, in seconds, as this process sees it.
+std::string WallClock() { return std::to_string(std::time(nullptr)); }
+
+/// hold <uri> <key> <ttl ms>: takes the lock ("held <fence> <wall clock>"), and does what it is
+/// ordered to with a document that it has changed: "save", "release". Tells "done", "lost", or what
+/// else the library says; "release" comes with the nanoseconds of CLOCK_BOOTTIME before it was
+/// sent.
+int Hold(const Arguments& arguments) {
+  const Things things =
+      Open(arguments.at(1), std::chrono::milliseconds(std::stoll(arguments.at(3))));
+  auto lock = things.Lock(arguments.at(2), {.wait = std::chrono::seconds(20)});
+  Tell("held " + std::to_string(lock.fence()) + " " + WallClock());
+  for (;;) {
+    const std::string order = NextOrder();
+    (*lock)["written by"] = "the holder";
+    const auto sent = BootClock::now().time_since_epoch().count();
+    try {
+      if (order == "save") {
+        lock.Save();
+        Tell("done");
+      } else {
+        lock.Release();
+        Tell("done " + std::to_string(sent));
+        return 0;
+      }
+    } catch (const LockException& error) {
+      Tell(error.errc() == Errc::kLost ? "lost" : error.what());
+    } catch (const Error& error) {
+      Tell(error.what());
+    }
+  }
+}
+
+/// try <uri> <key>: tells "held", and what the wall clock says; or "busy" and the milliseconds that
+/// are left of the holder's lease.
+int Try(const Arguments& arguments) {
+  const Things things = Open(arguments.at(1), std::chrono::seconds(30));
+  try {
+    auto lock = things.Lock(arguments.at(2));
+    Tell("held " + std::to_string(lock.fence()) + " " + WallClock());
+  } catch (const LockException& error) {
+    Tell("busy " +
+         std::to_string(error.remaining().value_or(std::chrono::milliseconds(-1)).count()) + " " +
+         WallClock());
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace doclock::mongo_test
+
+int main(int argc, char** argv) {
+  using namespace doclock::mongo_test;
+  const std::map<std::string, int (*)(const Arguments&)> commands = {{"hold", Hold}, {"try", Try}};
+  try {
+    const Arguments arguments(argv + 1, argv + argc);
+    return commands.at(arguments.at(0))(arguments);
+  } catch (const std::exception& error) {
+    std::cerr << "helper: " << error.what() << "\n";
+    return 1;
+  }
+}

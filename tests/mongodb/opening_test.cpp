@@ -1,0 +1,99 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "doclock/memory_store.h"
+#include "mongodb/client.h"
+#include "mongodb/fake_server.h"
+#include "mongodb/monitored_pool.h"
+
+namespace doclock::mongo_test {
+namespace {
+
+using mongo::Array;
+using mongo::Doc;
+using ::testing::HasSubstr;
+
+/// What opening a store says, if it does not succeed.
+template <class Exception, class... Args>
+std::string Refusal(Args&&... args) {
+  try {
+    OpenMongodbStore(std::forward<Args>(args)...);
+    return "opened";
+  } catch (const Exception& error) {
+    return error.what();
+  }
+}
+
+FakeServer::Answer ServerOf(int wire_version, const std::string& version) {
+  return [=](std::string_view command) {
+    Doc answer;
+    if (command == "aggregate") {
+      answer.Add("ok", 0.0).Add("code", 17276).Add("errmsg", "Use of undefined variable: NOW");
+      return answer;
+    }
+    answer.Add("ok", 1.0).Add("helloOk", true).Add("ismaster", true);
+    answer.Add("isWritablePrimary", true).Add("minWireVersion", 0);
+    answer.Add("maxWireVersion", wire_version).Add("maxBsonObjectSize", 16 << 20);
+    answer.Add("maxMessageSizeBytes", 48'000'000).Add("maxWriteBatchSize", 100'000);
+    if (command == "buildInfo") answer.Add("version", version);
+    return answer;
+  };
+}
+
+TEST(MongodbOpening, NamesAServerThatIsTooOld) {
+  const FakeServer server(ServerOf(9, "4.4.29"));
+  EXPECT_THAT(Refusal<StoreException>(server.uri()),
+              HasSubstr("too old: it is 4.4.29, and 5.0 or newer is needed"));
+}
+
+TEST(MongodbOpening, NamesAServerWithoutTheVariableThatLeasesAreCountedBy) {
+  const FakeServer server(ServerOf(17, "6.0.0"));
+  EXPECT_THAT(Refusal<StoreException>(server.uri()), HasSubstr("$$NOW"));
+}
+
+class MongodbPool : public ::testing::Test {
+ protected:
+  Database database_{SetUri()};
+};
+
+TEST_F(MongodbPool, WithoutABoundOnAnswersIsRefusedWithTheReason) {
+  const MonitoredPool pool(SetUri(), database_.name());
+  EXPECT_THAT(Refusal<std::invalid_argument>(pool.get(), database_.name()),
+              HasSubstr("socketTimeoutMS"));
+}
+
+TEST_F(MongodbPool, OfSomebodyElseServesAStore) {
+  MonitoredPool pool(WithSocketTimeout(SetUri()), database_.name());
+  EXPECT_THAT(Refusal<std::invalid_argument>(pool.get(), ""), HasSubstr("name of the database"));
+  Client things(OpenMongodbStore(pool.get(), database_.name()));
+  const Key key("a");
+  const AcquireOp made = things.Acquire(key, NewUuid(), Counted(1));
+  EXPECT_EQ(made.status, OpStatus::kDone) << Why(made);
+  EXPECT_EQ(things.Renew(key, made.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_GE(pool.TakeCount(), 2);
+}
+
+TEST(MongodbClocks, OfMembersOnOneMachineDifferByLittle) {
+  Database database(SetUri());
+  const auto store = OpenMongodbStore(database.uri());
+  const std::chrono::nanoseconds skew = MongodbClockSkew(*store);
+  // What cannot be measured counts as skew: the time of a question and its answer.
+  EXPECT_GT(skew, 0ns);
+  EXPECT_LT(skew, 1s);
+  EXPECT_GE(store->traits().clock_margin, skew + 1ms);
+}
+
+TEST(MongodbClocks, OfAServerAloneDoNotDiffer) {
+  Database database(StandaloneUri());
+  const auto store = OpenMongodbStore(database.uri());
+  EXPECT_EQ(MongodbClockSkew(*store), 0ns);
+  EXPECT_GE(store->traits().clock_margin, 1ms);
+  EXPECT_LT(store->traits().clock_margin, 5ms);
+}
+
+TEST(MongodbClocks, AreNoneOfAnotherStore) {
+  EXPECT_THROW(MongodbClockSkew(*OpenMemoryStore()), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace doclock::mongo_test
