@@ -61,6 +61,7 @@ class DoclockConan(ConanFile):
         toolchain.cache_variables["DOCLOCK_BUILD_TESTS"] = False
         toolchain.cache_variables["DOCLOCK_BUILD_SAMPLES"] = False
         toolchain.cache_variables["DOCLOCK_BUILD_BENCHMARKS"] = False
+        toolchain.cache_variables["DOCLOCK_BUILD_CLI"] = False
         toolchain.cache_variables["DOCLOCK_BUILD_TESTING"] = bool(self.options.with_testing)
         toolchain.cache_variables["DOCLOCK_WITH_SQLITE"] = bool(self.options.with_sqlite)
         # Not by what lies on the machine.

@@ -73,6 +73,22 @@ for kind in static shared; do
     exit 1
   fi
 
+  if [[ $(uname) == Linux ]]; then
+    step "$kind: the command"
+    rm -f "$work/$kind.db"*
+    "$prefix/bin/doclock" run --store "sqlite:$work/$kind.db" job -- true
+    [[ -e $prefix/share/man/man1/doclock.1 && -e $prefix/share/bash-completion/completions/doclock ]]
+  fi
+  if [[ $kind == static && -n $(command -v dpkg-shlibdeps) ]]; then
+    step "$kind: .deb and .tar.gz"
+    rm -rf "$work/cpack"
+    (cd "$build" && cpack -B "$work/cpack" > "$build-cpack.log")
+    dpkg-deb -x "$work"/cpack/*.deb "$work/cpack/deb"
+    mkdir "$work/cpack/tar" && tar -xzf "$work"/cpack/*.tar.gz -C "$work/cpack/tar"
+    "$work/cpack/deb/usr/bin/doclock" --version
+    "$work"/cpack/tar/*/bin/doclock --version
+  fi
+
   step "$kind: find_package"
   build_consumer find_package "$work/$kind-find_package" -DCMAKE_PREFIX_PATH="$prefix"
   run "$work/$kind-find_package/consumer"

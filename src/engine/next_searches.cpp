@@ -46,8 +46,7 @@ void NextSearches::Ask(const PendingPtr& search) {
   const Key unknown;
   Key key;
   AcquireOp op(*spec.collection, unknown);
-  op.grant = {
-      .lock_id = NewUuid(), .ttl = spec.ttl, .owner = spec.owner, .min_hold = spec.min_hold};
+  op.grant = MakeGrant(spec);
   const TimePoint sent = engine_.Now();
   AskStore(engine_, spec, op, key);
   AcquireResult result;
