@@ -13,21 +13,24 @@ class DoclockConan(ConanFile):
     name = "doclock"
     description = "Lock documents: JSON documents with a lease, over the database you already have"
     license = "MIT"
-    topics = ("lock", "lease", "json", "sqlite", "document")
+    topics = ("lock", "lease", "json", "sqlite", "mongodb", "document")
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
     options = {
         "shared": [True, False],
         "fPIC": [True, False],
         "with_sqlite": [True, False],
+        "with_mongodb": [True, False],
         "with_testing": [True, False],
     }
     default_options = {
         "shared": False,
         "fPIC": True,
         "with_sqlite": True,
+        "with_mongodb": False,
         "with_testing": True,
         "boost/*:header_only": True,
+        "mongo-c-driver/*:shared": True,
     }
     implements = ["auto_shared_fpic"]
     # A C++17 build of this library does not exist, and a C++23 one is not the same: no mixing behind the user's back.
@@ -47,6 +50,8 @@ class DoclockConan(ConanFile):
         self.requires("nlohmann_json/3.11.3", transitive_headers=True)
         if self.options.with_sqlite:
             self.requires("sqlite3/3.46.1")
+        if self.options.with_mongodb:
+            self.requires("mongo-c-driver/1.27.6")
 
     def validate(self):
         check_min_cppstd(self, 20)
@@ -56,10 +61,11 @@ class DoclockConan(ConanFile):
         toolchain.cache_variables["DOCLOCK_BUILD_TESTS"] = False
         toolchain.cache_variables["DOCLOCK_BUILD_SAMPLES"] = False
         toolchain.cache_variables["DOCLOCK_BUILD_BENCHMARKS"] = False
+        toolchain.cache_variables["DOCLOCK_BUILD_CLI"] = False
         toolchain.cache_variables["DOCLOCK_BUILD_TESTING"] = bool(self.options.with_testing)
         toolchain.cache_variables["DOCLOCK_WITH_SQLITE"] = bool(self.options.with_sqlite)
-        # libmongoc is not among the requirements; one that lies on the machine must not be found.
-        toolchain.cache_variables["DOCLOCK_WITH_MONGODB"] = "OFF"
+        # Not by what lies on the machine.
+        toolchain.cache_variables["DOCLOCK_WITH_MONGODB"] = "ON" if self.options.with_mongodb else "OFF"
         toolchain.generate()
         CMakeDeps(self).generate()
 
@@ -100,6 +106,10 @@ class DoclockConan(ConanFile):
         if self.options.with_sqlite:
             component("sqlite", "doclock_sqlite", "doclock::sqlite", "doclock-sqlite", ["core", "sqlite3::sqlite3"])
             umbrella.append("sqlite")
+        if self.options.with_mongodb:
+            component("mongodb", "doclock_mongodb", "doclock::mongodb", "doclock-mongodb",
+                      ["core", "mongo-c-driver::mongoc"])
+            umbrella.append("mongodb")
         if self.options.with_testing:
             component("testing", "doclock_testing", "doclock::testing", "doclock-testing", ["core"])
         component("umbrella", "doclock", "doclock::doclock", "doclock", umbrella)

@@ -90,6 +90,14 @@ doclock_install_component(
   DESCRIPTION "Document locks over every store that was built"
   REQUIRES ${umbrella_requires})
 
+if(DOCLOCK_BUILD_CLI)
+  install(TARGETS doclock_cli DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT cli)
+  install(FILES "${PROJECT_SOURCE_DIR}/packaging/cli/doclock.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT cli)
+  install(FILES "${PROJECT_SOURCE_DIR}/packaging/cli/doclock.bash"
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME doclock COMPONENT cli)
+  install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME copyright COMPONENT cli)
+endif()
+
 get_property(doclock_components GLOBAL PROPERTY DOCLOCK_COMPONENTS)
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/doclock-config.cmake.in" "${PROJECT_BINARY_DIR}/doclock-config.cmake"

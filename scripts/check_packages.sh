@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs doclock, static and shared, moves the installed tree, and builds and runs small programs against it: through
 # find_package, add_subdirectory and pkg-config. Checks what the shared libraries export. Then builds the Conan package,
-# offline, over the system's Boost, nlohmann_json and SQLite.
+# offline, over the system's Boost, nlohmann_json, SQLite and libmongoc. With DOCLOCK_TEST_MONGODB=<URI without a
+# database> the programs lock on that server too.
 # Usage: scripts/check_packages.sh [--no-conan]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -25,12 +26,21 @@ fi
 
 step() { echo "--- $*"; }
 
-# Runs a consumer over both stores that it may have, in a folder of its own.
+# The URI of a database of the test server; nothing if there is no server.
+mongodb_uri() {
+  local uri=${DOCLOCK_TEST_MONGODB:-}
+  [[ -z $uri ]] || echo "${uri/\/\?//doclock_packages?}"
+}
+
+# Runs a consumer over the stores that it may have, in a folder of its own.
 run() {
   local program=$1 dir
   dir=$(mktemp -d "$work/run.XXXXXX")
   (cd "$dir" && "$program" memory: && "$program" "sqlite:$dir/consumer.db")
   rm -rf "$dir"
+  if [[ -n $(mongodb_uri) ]]; then
+    "$program" "$(mongodb_uri)"
+  fi
 }
 
 build_consumer() { # <project> <build directory> [cmake arguments...]
@@ -50,7 +60,7 @@ for kind in static shared; do
 
   step "$kind: build and install"
   cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=$shared -DDOCLOCK_WARNINGS_AS_ERRORS=ON \
-    -DDOCLOCK_BUILD_TESTS=OFF -DDOCLOCK_BUILD_SAMPLES=OFF -DCMAKE_INSTALL_LIBDIR=lib > "$build.log" 2>&1 ||
+    -DDOCLOCK_WITH_MONGODB=ON -DDOCLOCK_BUILD_TESTS=OFF -DDOCLOCK_BUILD_SAMPLES=OFF -DCMAKE_INSTALL_LIBDIR=lib > "$build.log" 2>&1 ||
     { cat "$build.log"; exit 1; }
   cmake --build "$build" -j "$jobs"
   rm -rf "$prefix" "$prefix-moved"
@@ -63,6 +73,22 @@ for kind in static shared; do
     exit 1
   fi
 
+  if [[ $(uname) == Linux ]]; then
+    step "$kind: the command"
+    rm -f "$work/$kind.db"*
+    "$prefix/bin/doclock" run --store "sqlite:$work/$kind.db" job -- true
+    [[ -e $prefix/share/man/man1/doclock.1 && -e $prefix/share/bash-completion/completions/doclock ]]
+  fi
+  if [[ $kind == static && -n $(command -v dpkg-shlibdeps) ]]; then
+    step "$kind: .deb and .tar.gz"
+    rm -rf "$work/cpack"
+    (cd "$build" && cpack -B "$work/cpack" > "$build-cpack.log")
+    dpkg-deb -x "$work"/cpack/*.deb "$work/cpack/deb"
+    mkdir "$work/cpack/tar" && tar -xzf "$work"/cpack/*.tar.gz -C "$work/cpack/tar"
+    "$work/cpack/deb/usr/bin/doclock" --version
+    "$work"/cpack/tar/*/bin/doclock --version
+  fi
+
   step "$kind: find_package"
   build_consumer find_package "$work/$kind-find_package" -DCMAKE_PREFIX_PATH="$prefix"
   run "$work/$kind-find_package/consumer"
@@ -71,6 +97,13 @@ for kind in static shared; do
   step "$kind: find_package, core alone"
   build_consumer find_core "$work/$kind-find_core" -DCMAKE_PREFIX_PATH="$prefix"
   "$work/$kind-find_core/consumer"
+
+  step "$kind: find_package, mongodb alone"
+  build_consumer find_mongodb "$work/$kind-find_mongodb" -DCMAKE_PREFIX_PATH="$prefix"
+  "$work/$kind-find_mongodb/consumer"
+  if [[ -n $(mongodb_uri) ]]; then
+    "$work/$kind-find_mongodb/consumer" "$(mongodb_uri)"
+  fi
 
   step "$kind: pkg-config"
   PKG_CONFIG_PATH="$prefix/lib/pkgconfig" tests/packaging/pkg_config/build.sh $kind "$work/$kind-pkg_config"
@@ -101,14 +134,15 @@ if [[ $conan == yes ]]; then
   export CONAN_HOME=$work/conan-home
   rm -rf "$CONAN_HOME"
   "$tool" profile detect > /dev/null 2>&1
-  for package in boost nlohmann_json sqlite3; do
+  for package in boost nlohmann_json sqlite3 mongo-c-driver; do
     step "conan: $package of the system"
     "$tool" create "packaging/conan/$package" -nr -pr:a "$root/packaging/conan/system.profile" -s build_type=Debug 2>&1 | tail -1
   done
   for shared in False True; do
     step "conan: doclock, shared=$shared"
     # Debug, and many files at a time: this is about the package, and it is quicker.
-    "$tool" create . -nr -pr:a "$root/packaging/conan/system.profile" -o "doclock/*:shared=$shared" -s build_type=Debug \
+    "$tool" create . -nr -pr:a "$root/packaging/conan/system.profile" -o "doclock/*:shared=$shared" \
+      -o 'doclock/*:with_mongodb=True' -s build_type=Debug \
       -c 'tools.cmake.cmaketoolchain:extra_variables={"CMAKE_UNITY_BUILD": "ON"}' \
       > "$work/conan.log" 2>&1 || { cat "$work/conan.log"; exit 1; }
     tail -3 "$work/conan.log"

@@ -5,14 +5,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'TEXT'
-Usage: scripts/demo.sh [sqlite] [--no-deps] [--help] [OPTIONS OF THE SAMPLE...]
+Usage: scripts/demo.sh [sqlite|mongodb] [--no-deps] [--help] [OPTIONS OF THE SAMPLE...]
 
 Installs missing dependencies, builds the release preset, and lets several worker processes take orders through their
 steps, each order locked while a worker has it. Some workers are killed on the way. In the end it counts whether every
 step of every order was done exactly once. The orders come from samples/order_saga/sagas.jsonl.
 
-  sqlite      keep them in a new SQLite file, build/demo/orders.db (the default, and the only store so far that
-              several processes can share)
+  sqlite      keep them in a new SQLite file, build/demo/orders.db (the default)
+  mongodb     keep them in a replica set of three servers that is started for it (scripts/mongo.sh); half-way the primary
+              is killed with -9 too, and started again
   --no-deps   install nothing
 
 Anything else goes to the sample: scripts/demo.sh --workers 8 --kill 3. What it takes: scripts/demo.sh -- --help
@@ -20,10 +21,11 @@ TEXT
 }
 
 deps=yes
+store=sqlite
 arguments=()
 while [[ $# -gt 0 ]]; do
   case "$1" in
-    sqlite) ;;
+    sqlite | mongodb) store=$1 ;;
     --no-deps) deps=no ;;
     -h | --help) usage; exit 0 ;;
     --) shift; arguments+=("$@"); break ;;
@@ -36,10 +38,26 @@ if [[ $deps == yes ]]; then
   scripts/install_deps.sh
 fi
 jobs=${DOCLOCK_JOBS:-$(nproc 2> /dev/null || echo 2)}
-cmake --preset release
+configure=()
+if [[ $store == mongodb ]]; then
+  configure=(-DDOCLOCK_WITH_MONGODB=ON)
+fi
+cmake --preset release "${configure[@]}"
 cmake --build --preset release -j "$jobs" --target sample_order_saga
 
 mkdir -p build/demo
-rm -f build/demo/orders.db*
-exec build/release/samples/order_saga/sample_order_saga --input samples/order_saga/sagas.jsonl \
-  --store sqlite:build/demo/orders.db "${arguments[@]}"
+run() {
+  build/release/samples/order_saga/sample_order_saga --input samples/order_saga/sagas.jsonl "$@" "${arguments[@]}"
+}
+
+if [[ $store == sqlite ]]; then
+  rm -f build/demo/orders.db*
+  run --store sqlite:build/demo/orders.db
+else
+  # Servers of its own, beside any that run already.
+  export DOCLOCK_MONGO_HOME=$PWD/build/demo/mongo
+  export DOCLOCK_MONGO_PORT=${DOCLOCK_MONGO_PORT:-27217}
+  trap 'scripts/mongo.sh stop' EXIT
+  uri=$(scripts/mongo.sh start --fresh)
+  run --store "${uri/\/\?//demo?}" --half-way "scripts/mongo.sh bounce"
+fi

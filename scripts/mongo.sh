@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'TEXT'
-Usage: scripts/mongo.sh start|stop|status|uri|primary [--standalone] [--fresh] [--help]
+Usage: scripts/mongo.sh start|stop|status|uri|primary|bounce [--standalone] [--fresh] [--help]
        scripts/mongo.sh kill|revive PORT
 
   start     starts three servers as a replica set (or, with --standalone, one), waits for a primary, prints the URI;
@@ -15,6 +15,7 @@ Usage: scripts/mongo.sh start|stop|status|uri|primary [--standalone] [--fresh] [
   status    says which of them run
   uri       prints the URI, without a database
   primary   prints the port of the set's primary, once there is one
+  bounce    kills the primary with -9, waits until another member is the primary, and starts the killed one again
   kill      kills the server of a port with -9; its data stays
   revive    starts the server of a port again, over its data
 
@@ -185,6 +186,15 @@ revive() {
   fi
 }
 
+bounce() {
+  chosen=$(scripts/mongo_initiate.py --primary "${ports[@]}")
+  end KILL "$chosen"
+  say "killed the primary, port $chosen"
+  say "the primary is now port $(scripts/mongo_initiate.py --primary "${ports[@]}")"
+  revive
+  say "port $chosen is back"
+}
+
 status() {
   local port
   for port in "${ports[@]}"; do
@@ -204,6 +214,7 @@ case "$command" in
   status) status ;;
   uri) uri ;;
   primary) scripts/mongo_initiate.py --primary "${ports[@]}" ;;
+  bounce) bounce ;;
   kill) needs_port; end KILL "$chosen" ;;
   revive) needs_port; revive ;;
   -h | --help) usage ;;

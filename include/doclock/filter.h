@@ -16,8 +16,9 @@ namespace doclock {
 ///
 /// A field is a name, or names joined by dots for nested objects. A missing field equals null and
 /// is in no range. Values compare within their type only: numbers by value, strings by code unit,
-/// false before true; a condition on a value of another type does not hold. User values are only
-/// ever compared, never evaluated. A value type; not thread-safe while it is being built.
+/// false before true; a condition on a value of another type does not hold. Date, Binary, ObjectId
+/// and Decimal128 are values too. User values are only ever compared, never evaluated. A value
+/// type; not thread-safe while it is being built.
 class DOCLOCK_EXPORT Filter {
  public:
   /// Comparison of a condition.
@@ -26,7 +27,7 @@ class DOCLOCK_EXPORT Filter {
   struct Condition {
     std::vector<std::string> path;  ///< The field, outermost name first.
     Op op = Op::kEqual;             ///< How to compare.
-    nlohmann::json value;           ///< With what: null, bool, number or string.
+    nlohmann::json value;           ///< With what: null, bool, number, string or typed.
   };
   /// Whether a live lock matters.
   enum class LockState : std::uint8_t { kAny, kFree, kLocked };
@@ -35,7 +36,8 @@ class DOCLOCK_EXPORT Filter {
   Filter() = default;
 
   /// The field equals the value. @throws std::invalid_argument if the field is empty, or the value
-  /// is an object, an array, binary or NaN. (Likewise for the other conditions.)
+  /// is an array, binary, NaN, or an object other than a Date, Binary, ObjectId or Decimal128 is.
+  /// (Likewise for the other conditions.)
   Filter& Equal(std::string_view field, nlohmann::json value) &;
   /// The field is missing or differs.
   Filter& NotEqual(std::string_view field, nlohmann::json value) &;
@@ -47,7 +49,8 @@ class DOCLOCK_EXPORT Filter {
   Filter& Greater(std::string_view field, nlohmann::json value) &;
   /// The field is greater or equal.
   Filter& AtLeast(std::string_view field, nlohmann::json value) &;
-  /// Ascending by this field: missing and null first, then numbers, strings, booleans, the rest.
+  /// Ascending by this field: missing and null first, then numbers, strings, booleans, dates,
+  /// binary data, ObjectIds, decimals (on MongoDB: among the numbers), the rest.
   /// Ties go by key. May be called once per filter.
   Filter& OrderBy(std::string_view field) &;
   /// Descending by this field.

@@ -20,7 +20,8 @@ inline constexpr Duration kRepositoryTtl = Duration{};
 /// Checked before anything is sent: std::invalid_argument names the field.
 ///
 /// It stays trivially destructible, because GCC 12 destroys aggregate temporaries with non-trivial
-/// members twice inside a co_await expression. `owner` is copied before the call returns.
+/// members twice inside a co_await expression. `owner` and `group` are copied before the call
+/// returns.
 struct LockOptions {
   /// Length of the lease, kMinTtl to kMaxTtl, or kRepositoryTtl (the default).
   Duration ttl = kRepositoryTtl;
@@ -36,6 +37,10 @@ struct LockOptions {
   /// For people: who takes the lock. At most 256 bytes of UTF-8; empty means
   /// `ManagerOptions::owner`.
   std::string_view owner = {};
+  /// What the lock belongs to with others, so that all can be renewed or released together
+  /// (LockProvider::RenewGroup, ReleaseGroup). At most 256 bytes of UTF-8; empty (the default)
+  /// means none.
+  std::string_view group = {};
 };
 static_assert(std::is_trivially_destructible_v<LockOptions>);
 

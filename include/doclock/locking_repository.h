@@ -472,6 +472,13 @@ class LockingRepository {
   void EnsureIndex(std::vector<std::string> fields, bool unique = false) const {
     detail::EnsureIndexOf(*binding_, std::move(fields), unique);
   }
+  /// Makes the indexes exist that Purge needs, and those that Find, ForEach and LockNext need for
+  /// filters of these forms (the values do not matter). On MongoDB each costs every write a little;
+  /// stores that need none for locks make none. Never needed for correctness.
+  /// @throws StoreException
+  void EnsureIndexes(const std::vector<Filter>& searches = {}) const {
+    detail::EnsureIndexesOf(*binding_, searches);
+  }
   /// Clears what expired locks left in documents; returns how many. Never touches a live lock, and
   /// never a version. Not needed for correctness.
   std::int64_t Purge() const { return detail::PurgeAll(*binding_); }

@@ -19,6 +19,10 @@ struct MongodbStoreOptions {
   /// How long a call waits for a primary (`serverSelectionTimeoutMS`, unless the URI gives one).
   /// 10 ms to one minute.
   Duration server_selection_timeout = std::chrono::seconds(5);
+  /// Accepts a URI that turns off checks of the server's certificate (`tlsInsecure`,
+  /// `tlsAllowInvalidCertificates`, `tlsAllowInvalidHostnames`). For tests: whoever stands between
+  /// can then read and write everything, the password included.
+  bool allow_insecure_tls = false;
 };
 
 /// Opens a database of a MongoDB server or replica set (5.0 or newer) as a store for any number of
@@ -26,8 +30,8 @@ struct MongodbStoreOptions {
 ///
 /// @param uri as MongoDB's drivers take it, with the name of the database in it:
 ///   `mongodb://a,b,c/shop?replicaSet=rs`, `mongodb+srv://...`.
-/// @throws std::invalid_argument if the URI is not one, or names no database. The text never holds
-/// the URI.
+/// @throws std::invalid_argument if the URI is not one, names no database, or has an option that is
+/// not known, has a bad value or is refused (named). The text never holds another part of the URI.
 /// @throws StoreException if no primary is found in time (kUnavailable), or the server is too old
 /// or refuses us (kRefused).
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenMongodbStore(const std::string& uri,

@@ -39,7 +39,8 @@ class DOCLOCK_EXPORT Observer {
   virtual void OnRenewalFailing(const LockEvent&, std::chrono::nanoseconds remaining);
   /// A lease was lost.
   virtual void OnLost(const LockEvent&);
-  /// A lock was released after `held`, or its document erased.
+  /// A lock was released after `held`, or its document erased. Of a named lock: however it was
+  /// given back.
   virtual void OnReleased(const LockEvent&, std::chrono::nanoseconds held);
   /// A lock was given up after `held`, its changes not written: by Discard(), or by destroying the
   /// handle. Where the store is away just then, unlocking goes on in the background.

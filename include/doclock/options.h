@@ -49,6 +49,7 @@ struct LockFieldNames {
   std::string owner = "lockOwner";        ///< Who, for people.
   std::string released = "lockReleased";  ///< The last finished release.
   std::string closed = "lockClosed";      ///< Until when min_hold keeps the lock closed.
+  std::string group = "lockGroup";        ///< LockOptions::group.
   /// Compares names.
   friend bool operator==(const LockFieldNames&, const LockFieldNames&) = default;
 };

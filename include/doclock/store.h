@@ -122,6 +122,7 @@ struct GrantRequest {
   /// The lease alone decides, even if this process dies: for locks that outlive their handle
   /// (stores without a way to see a dead process ignore it).
   bool detached = false;
+  std::string group = {};  ///< LockOptions::group; kept beside the lock.
 };
 
 /// Take the lock. kDone (granted), kBusy, kMissing (and no `insert`), kConflict (a unique index
@@ -139,8 +140,9 @@ struct AcquireOp : StoreOp {
   bool took_over = false;    ///< Result: an expired or dead holder's lock was taken.
 };
 
-/// Make the lease start anew, by the store's clock. kDone, kLost (not held by lock_id, or expired:
-/// a renewal never revives), kMissing, kFailed, kInDoubt.
+/// Make the lease start anew, by the store's clock; never end sooner than it would have without, so
+/// that renewals of different lengths may arrive in any order. kDone, kLost (not held by lock_id,
+/// or expired: a renewal never revives), kMissing, kFailed, kInDoubt.
 struct RenewOp : StoreOp {
   /// For one document.
   RenewOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kRenew, c, k) {}
@@ -150,6 +152,8 @@ struct RenewOp : StoreOp {
   Uuid lock_id{};                   ///< Request.
   std::chrono::milliseconds ttl{};  ///< Request.
   bool detached = false;            ///< Request: see GrantRequest.
+  bool foreign =
+      false;  ///< Request: not by the holder; whose life the lock hangs on stays as it is.
 };
 
 /// What a WriteOp does.
@@ -179,6 +183,9 @@ struct WriteOp : StoreOp {
   std::chrono::milliseconds ttl{};  ///< Request: kCheckpoint's new lease.
   bool renewed = true;  ///< Request: may the lock have been renewed? (a hint for stores)
   const GrantRequest* next = nullptr;  ///< Request: kRelease hands over to this grant.
+  /// Request: what a kRelease leaves in lockReleased; nil: lock_id. For those who end somebody
+  /// else's lock: the holder must not take it for its own release.
+  Uuid mark{};
 
   std::int64_t version = 0;  ///< Result: after the write.
 };
@@ -234,10 +241,45 @@ struct QueryRow {
   bool locked = false;       ///< A live lock?
 };
 
+/// Which locks Store::ListLocks shows.
+struct LockQuery {
+  std::optional<Key> key;  ///< Only this document.
+  std::string group;       ///< Only locks of this group; empty: of any and of none.
+  bool unheld = false;     ///< Documents that nobody holds too (`lock_id` is nil).
+};
+
+/// A lock as Store::ListLocks shows it.
+struct LockRow {
+  Key key;                           ///< Of which document.
+  Uuid lock_id{};                    ///< Nil when nobody holds it.
+  bool live = false;                 ///< Held, and its lease is not over.
+  bool closed = false;               ///< min_hold keeps everybody out.
+  bool malformed = false;            ///< Its fields are not what this library writes; live is true.
+  bool has_body = false;             ///< Does the document hold anything besides its lock?
+  std::int64_t version = 0;          ///< Of the document.
+  Uuid born{};                       ///< The document's incarnation.
+  LockHolder holder;                 ///< Of a held lock.
+  std::string group;                 ///< Of a held lock.
+  std::chrono::milliseconds ttl{};   ///< Length of its lease.
+  std::chrono::milliseconds left{};  ///< Of a live lock's lease.
+  /// Held: since the grant (or the last checkpoint). Not held: for how long, at least.
+  std::chrono::milliseconds age{};
+};
+
+/// Some locks, and where the rest begins.
+struct LockPage {
+  std::vector<LockRow> rows;  ///< In no particular order.
+  std::string next;           ///< To be passed as `after`; empty: there are no more.
+};
+
 /// An index to have (Store::EnsureIndex): fields as in Filter.
 struct IndexSpec {
   std::vector<std::string> fields;  ///< First the ones compared for equality, then the order.
   bool unique = false;              ///< No two documents may have the same values.
+  bool descending = false;          ///< A hint: searches go through the last field downwards.
+  /// Instead of one over `fields`: the one that finds held locks, for Purge. Stores that need none
+  /// do nothing.
+  bool held_locks = false;
 };
 
 /// What a store is like. Constant over its life, but for clock_margin.
@@ -332,6 +374,14 @@ class DOCLOCK_EXPORT Store {
 
   /// Might another process be waiting for locks of this collection right now? A cheap guess.
   [[nodiscard]] virtual bool OthersMayWait(Collection& collection) const noexcept = 0;
+
+  /// Shows locks, page by page: `after` is empty at first, then what the last page said. A lock
+  /// that is there all the while is shown; one that comes or goes meanwhile may be. A page may be
+  /// empty and yet not the last.
+  /// @throws StoreException (kRefused from a store that cannot list: the default)
+  [[nodiscard]] virtual LockPage ListLocks(Collection& collection, const LockQuery& query,
+                                           const std::string& after,
+                                           std::chrono::milliseconds budget);
 
   /// See Intervention. @throws NotFoundException, LockException (kNotOwner: nobody holds it),
   /// StoreException

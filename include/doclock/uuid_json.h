@@ -8,7 +8,9 @@
 
 /// @file
 /// JSON forms of Uuid and ObjectId members, for the NLOHMANN_DEFINE_TYPE macros. Include it unless
-/// the program brings its own; a Uuid is text in the usual form, an ObjectId 24 hexadecimal digits.
+/// the program brings its own. A Uuid is text in the usual form. An ObjectId is canonical Extended
+/// JSON, `{"$oid": "507f1f77bcf86cd799439011"}`, which the MongoDB store keeps as an ObjectId; text
+/// of 24 hexadecimal digits is read as well.
 
 namespace doclock {
 
@@ -20,6 +22,10 @@ DOCLOCK_EXPORT std::string ToText(const ObjectId& id);
 DOCLOCK_EXPORT Uuid UuidFromText(const std::string& text);
 /// @throws std::invalid_argument if it is not 24 hexadecimal digits.
 DOCLOCK_EXPORT ObjectId ObjectIdFromText(const std::string& text);
+/// Canonical Extended JSON.
+DOCLOCK_EXPORT nlohmann::json ToExtendedJson(const ObjectId& id);
+/// From canonical Extended JSON or text. @throws std::invalid_argument if it is neither.
+DOCLOCK_EXPORT ObjectId ObjectIdFromJson(const nlohmann::json& value);
 
 }  // namespace doclock
 
@@ -37,16 +43,16 @@ struct nlohmann::adl_serializer<doclock::Uuid> {
   }
 };
 
-/// An ObjectId as JSON: text of 24 hexadecimal digits.
+/// An ObjectId as canonical Extended JSON.
 template <>
 struct nlohmann::adl_serializer<doclock::ObjectId> {
-  /// Writes the text.
+  /// Writes {"$oid": ...}.
   static void to_json(nlohmann::json& out, const doclock::ObjectId& id) {
-    out = doclock::ToText(id);
+    out = doclock::ToExtendedJson(id);
   }
-  /// Reads the text. @throws std::invalid_argument if it is not 24 hexadecimal digits.
+  /// Reads that, or text. @throws std::invalid_argument if it is no ObjectId.
   static void from_json(const nlohmann::json& in, doclock::ObjectId& id) {
-    id = doclock::ObjectIdFromText(in.get_ref<const std::string&>());
+    id = doclock::ObjectIdFromJson(in);
   }
 };
 

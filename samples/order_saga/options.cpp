@@ -39,6 +39,8 @@ Options ParseOptions(int argc, char** argv) {
       ->check(CLI::Range(static_cast<int>(doclock::kMinTtl.count()),
                          static_cast<int>(doclock::kMaxTtl.count())))
       ->capture_default_str();
+  app.add_option("--half-way", options.half_way,
+                 "Command of the shell, run once half of the steps are done: to disturb the store");
   app.add_flag("--keep", options.keep, "Keep the sagas and the workers' journals afterwards");
   try {
     app.parse(argc, argv);

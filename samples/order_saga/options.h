@@ -13,6 +13,7 @@ struct Options {
   int workers = 3;
   int kill = 0;  ///< How many of the workers are killed.
   int ttl_ms = 3000;
+  std::string half_way;  ///< A command of the shell; empty: none.
   bool keep = false;
 };
 

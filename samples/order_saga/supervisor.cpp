@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <future>
 #include <map>
 
 #include "progress.h"
@@ -43,11 +45,13 @@ class Supervisor {
     }
     while (!Finished()) {
       AskForVictim();
+      RunHalfWayCommand();
       Listen();
       progress_.Show(done_, outcome_.steps, outcome_.take_overs);
     }
     outcome_.seconds = progress_.Elapsed();
     StopWorkers();
+    CheckHalfWayCommand();
     progress_.Finish(done_, outcome_.steps, outcome_.take_overs);
     if (outcome_.killed < options_.kill) {
       outcome_.fails.push_back("only " + std::to_string(outcome_.killed) + " of " +
@@ -71,7 +75,30 @@ class Supervisor {
     }
     if (done_ < total_ && SteadyClock::now() - looked_ < 1s) return false;
     looked_ = SteadyClock::now();
-    return sagas_.Find(doclock::Filter{}.Equal("done", false).Limit(1)).empty();
+    try {
+      return sagas_.Find(doclock::Filter{}.Equal("done", false).Limit(1)).empty();
+    } catch (const doclock::StoreException& error) {
+      if (!error.transient()) throw;
+      return false;  // the store is away; the workers wait for it too
+    }
+  }
+
+  void RunHalfWayCommand() {
+    if (options_.half_way.empty() || half_way_.valid() ||
+        outcome_.steps < total_ * kSteps.size() / 2) {
+      return;
+    }
+    half_way_ =
+        std::async(std::launch::async, [this] { return std::system(options_.half_way.c_str()); });
+  }
+
+  void CheckHalfWayCommand() {
+    if (options_.half_way.empty()) return;
+    if (!half_way_.valid()) {
+      outcome_.fails.emplace_back("the command for half-way was not run");
+    } else if (half_way_.get() != 0) {
+      outcome_.fails.emplace_back("the command for half-way failed");
+    }
   }
 
   /// When a kill is due, every worker is asked to sit on its next lock. The first to say that it
@@ -185,6 +212,7 @@ class Supervisor {
   Progress progress_;
   std::vector<WorkerProcess> workers_;
   Outcome outcome_;
+  std::future<int> half_way_;  ///< The command's exit status.
   std::size_t done_ = 0;
   bool asked_ = false;
   /// Sagas whose worker was killed or lost the lock, until somebody goes on with them.

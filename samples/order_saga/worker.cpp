@@ -1,12 +1,15 @@
 #include "worker.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "journal.h"
@@ -56,6 +59,16 @@ class Control {
   char last_ = kGo;
   bool ended_ = false;
 };
+
+/// The standard output, for reports alone: a driver that prints something there prints it to the
+/// standard error from now on.
+int TakeStandardOutput() {
+  const int reports = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (reports < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    throw std::system_error(errno, std::generic_category(), "standard output");
+  }
+  return reports;
+}
 
 class Worker {
  public:
@@ -127,8 +140,9 @@ class Worker {
     }
   }
 
-  static void Send(const Report& report) { AppendLine(STDOUT_FILENO, report); }
+  void Send(const Report& report) const { AppendLine(reports_, report); }
 
+  const int reports_ = TakeStandardOutput();  // before anything may print
   const int number_;
   Control control_;
   Journal journal_;

@@ -26,7 +26,7 @@ bool IsFieldName(std::string_view name) noexcept {
 }
 
 /// The options' member names beside the values, for messages.
-using NamedFields = std::array<std::pair<std::string_view, const std::string*>, 8>;
+using NamedFields = std::array<std::pair<std::string_view, const std::string*>, 9>;
 
 NamedFields AllFields(const LockFieldNames& fields) noexcept {
   return {{{"id", &fields.id},
@@ -36,7 +36,8 @@ NamedFields AllFields(const LockFieldNames& fields) noexcept {
            {"born", &fields.born},
            {"owner", &fields.owner},
            {"released", &fields.released},
-           {"closed", &fields.closed}}};
+           {"closed", &fields.closed},
+           {"group", &fields.group}}};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "document/typed_value.h"
 #include "document/utf8.h"
 
 namespace doclock {
@@ -35,7 +36,9 @@ void CheckValue(std::string_view field, const json& value) {
     throw std::invalid_argument("doclock::Filter: the value for \"" + std::string(field) +
                                 "\" is " + what);
   };
-  if (value.is_structured()) refuse("an object or an array");
+  if (value.is_structured() && detail::KindOf(value) == detail::TypedKind::kNone) {
+    refuse("an object or an array");
+  }
   if (value.is_binary() || value.is_discarded()) refuse("binary");
   if (value.is_number_float() && std::isnan(value.get<double>())) refuse("not a number");
   if (value.is_string() && !detail::IsUtf8(value.get_ref<const std::string&>())) {
@@ -43,13 +46,28 @@ void CheckValue(std::string_view field, const json& value) {
   }
 }
 
+/// Ranks of the types that are objects in JSON.
+constexpr int kFirstTyped = 4, kRest = 8;
+
 /// The order of types in OrderBy.
 int Rank(const json& value) noexcept {
   if (value.is_null()) return 0;
   if (value.is_number()) return 1;
   if (value.is_string()) return 2;
   if (value.is_boolean()) return 3;
-  return 4;
+  switch (detail::KindOf(value)) {
+    case detail::TypedKind::kDate:
+      return kFirstTyped;
+    case detail::TypedKind::kBinary:
+      return kFirstTyped + 1;
+    case detail::TypedKind::kObjectId:
+      return kFirstTyped + 2;
+    case detail::TypedKind::kDecimal:
+      return kFirstTyped + 3;
+    case detail::TypedKind::kNone:
+      break;
+  }
+  return kRest;
 }
 
 template <class T>
@@ -217,7 +235,7 @@ int CompareValues(const json& a, const json& b) noexcept {
     case 3:
       return ThreeWay(*a.get_ptr<const json::boolean_t*>(), *b.get_ptr<const json::boolean_t*>());
     default:
-      return 0;
+      return rank == kRest ? 0 : detail::CompareTyped(detail::KindOf(a), a, b);
   }
 }
 

@@ -16,6 +16,11 @@ Runtime::Event::~Event() = default;
 
 Store::~Store() = default;
 
+LockPage Store::ListLocks(Collection&, const LockQuery&, const std::string&,
+                          std::chrono::milliseconds) {
+  throw StoreException(Errc::kRefused, "doclock: this store cannot list locks");
+}
+
 Subscription::~Subscription() = default;
 
 Observer::~Observer() = default;

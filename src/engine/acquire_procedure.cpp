@@ -37,8 +37,7 @@ Procedure::Step AcquireProcedure::Next() {
 }
 
 Procedure::Step AcquireProcedure::Start() {
-  acquire_.grant = {
-      .lock_id = NewUuid(), .ttl = spec_.ttl, .owner = spec_.owner, .min_hold = spec_.min_hold};
+  acquire_.grant = MakeGrant(spec_);
   acquire_.insert = ghosts_ == 0 ? spec_.insert : Body();
   sent_ = engine_.Now();
   state_ = State::kAcquire;

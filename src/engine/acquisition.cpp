@@ -99,6 +99,7 @@ AcquireSpec MakeSpec(const EnginePtr& engine, Collection& collection, const Lock
   spec.wait = options.wait;
   spec.min_hold = options.min_hold.ms();
   spec.renew = options.renew;
+  spec.group = options.group;
   spec.owner = engine->owner();
   if (!options.owner.empty()) {
     auto owner = std::make_shared<LockHolder>(*engine->owner());

@@ -8,15 +8,15 @@
 namespace doclock::detail {
 namespace {
 
-constexpr std::size_t kMaxOwnerBytes = 256;
+constexpr std::size_t kMaxTextBytes = 256;
 
 void Require(bool holds, const char* field, const char* rule) {
   if (!holds) throw std::invalid_argument(std::string(field) + " must be " + rule);
 }
 
-void CheckOwner(std::string_view owner, const char* field) {
-  Require(owner.size() <= kMaxOwnerBytes, field, "at most 256 bytes long");
-  Require(IsUtf8(owner), field, "valid UTF-8");
+void CheckText(std::string_view text, const char* field) {
+  Require(text.size() <= kMaxTextBytes, field, "at most 256 bytes long");
+  Require(IsUtf8(text), field, "valid UTF-8");
 }
 
 constexpr Duration Ms(std::int64_t n) { return std::chrono::milliseconds(n); }
@@ -25,7 +25,7 @@ constexpr Duration Ms(std::int64_t n) { return std::chrono::milliseconds(n); }
 
 void CheckManagerOptions(const Store* store, const ManagerOptions& options) {
   Require(store != nullptr, "LockManager: store", "a store, not null");
-  CheckOwner(options.owner, "ManagerOptions::owner");
+  CheckText(options.owner, "ManagerOptions::owner");
   Require(options.call_budget >= Ms(10) && options.call_budget <= Ms(600'000),
           "ManagerOptions::call_budget", "10 ms to 10 minutes");
   Require(options.poll_min >= Ms(1), "ManagerOptions::poll_min", "at least 1 ms");
@@ -43,7 +43,8 @@ void CheckLockOptions(const LockOptions& options) {
   Require(options.wait >= Duration(), "LockOptions::wait", "zero or more");
   Require(options.min_hold >= Duration() && options.min_hold <= kMaxTtl, "LockOptions::min_hold",
           "0 to 24 hours");
-  CheckOwner(options.owner, "LockOptions::owner");
+  CheckText(options.owner, "LockOptions::owner");
+  CheckText(options.group, "LockOptions::group");
 }
 
 }  // namespace doclock::detail

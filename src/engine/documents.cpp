@@ -65,6 +65,7 @@ class ValueReleaseProcedure final : public Procedure {
     write_.expected = release_.version;
     write_.body = release_.fields;
     write_.merge = true;
+    write_.mark = release_.mark;
   }
 
   Step Next() override {
@@ -84,7 +85,7 @@ class ValueReleaseProcedure final : public Procedure {
 
  private:
   Step AfterLook() {
-    if (read_.status == OpStatus::kDone && read_.released == release_.lock_id) {
+    if (read_.status == OpStatus::kDone && read_.released == Mark()) {
       return Finish(nullptr);
     }
     const auto pause = backoff_.Next();
@@ -98,6 +99,9 @@ class ValueReleaseProcedure final : public Procedure {
     return Finish(Unknown());
   }
 
+  [[nodiscard]] const Uuid& Mark() const noexcept {
+    return release_.mark.is_nil() ? release_.lock_id : release_.mark;
+  }
   FailurePtr NotOwner() const {
     return MakeFailure(Errc::kNotOwner, "the entity does not hold the lock of " +
                                             Describe(*release_.collection, release_.key) +
@@ -204,6 +208,18 @@ void ReleaseByValueAsync(const EnginePtr& engine, ValueRelease release, WriteDon
     AfterValueRelease(*engine, collection, key);
     engine->EndBackground();
   });
+}
+
+void ListLocks(const EnginePtr& engine, Collection& collection, const LockQuery& query,
+               const std::function<void(LockRow&&)>& sink) {
+  if (auto closed = ClosedFailure(*engine)) closed->Throw();
+  const auto budget = engine->options().call_budget.ms();
+  std::string after;
+  do {
+    LockPage page = engine->store().ListLocks(collection, query, after, budget);
+    for (LockRow& row : page.rows) sink(std::move(row));
+    after = std::move(page.next);
+  } while (!after.empty());
 }
 
 void Query(const EnginePtr& engine, Collection& collection, const Filter& filter,

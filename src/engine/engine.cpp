@@ -65,8 +65,8 @@ TimePoint Engine::DeadlineOf(TimePoint sent, std::chrono::milliseconds ttl) cons
 
 LeasePtr Engine::Grant(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
                        std::int64_t version, Body body, TimePoint sent) {
-  LeasePtr lease(new Lease(shared_from_this(), *spec.collection, key, grant, spec.renew, version,
-                           std::move(body), sent));
+  LeasePtr lease(new Lease(shared_from_this(), *spec.collection, key, grant, spec.renew, spec.named,
+                           version, std::move(body), sent));
   if (Now() < lease->deadline()) {
     keeper_->Add(*lease);
     if (closed()) Lose(*lease);  // nobody would renew it
@@ -139,6 +139,14 @@ void Engine::Close() noexcept {
   } catch (...) {
     // Out of memory while closing: leases end by themselves.
   }
+}
+
+GrantRequest MakeGrant(const AcquireSpec& spec) {
+  return {.lock_id = NewUuid(),
+          .ttl = spec.ttl,
+          .owner = spec.owner,
+          .min_hold = spec.min_hold,
+          .group = spec.group};
 }
 
 std::string Describe(const Collection& collection, const Key& key) {

@@ -90,6 +90,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::shared_ptr<Runtime::Event> drained_;
 };
 
+/// What to ask the store for, under a fresh id.
+GrantRequest MakeGrant(const AcquireSpec& spec);
+
 /// "document 'key' of 'collection'", for error texts.
 std::string Describe(const Collection& collection, const Key& key);
 

@@ -133,7 +133,7 @@ void Keeper::OnRenewed(Round& round) {
     switch (op.status) {
       case OpStatus::kDone:
         if (lease->lost()) break;
-        lease->Extend(round.sent);
+        lease->Extend(round.sent, op.ttl);
         Refresh(*lease);
         engine_.events().Renewed(*lease);
         break;

@@ -18,7 +18,7 @@ std::mutex& MutexFor(const Lease* lease) {
 }  // namespace
 
 Lease::Lease(EnginePtr owner, Collection& where, Key document, const GrantRequest& grant,
-             bool renew, std::int64_t granted_version, Body stored, TimePoint sent)
+             bool renew, bool is_named, std::int64_t granted_version, Body stored, TimePoint sent)
     : engine(std::move(owner)),
       collection(&where),
       key(std::move(document)),
@@ -31,12 +31,13 @@ Lease::Lease(EnginePtr owner, Collection& where, Key document, const GrantReques
       ttl_ms_(static_cast<std::uint32_t>(grant.ttl.count())),
       min_hold_ms_(static_cast<std::uint32_t>(grant.min_hold.count())),
       fork_generation_(platform::ForkGeneration()),
-      renews_(renew) {}
+      renews_(renew),
+      named(is_named) {}
 
 Lease::~Lease() = default;
 
-void Lease::Extend(TimePoint sent) noexcept {
-  const std::int64_t later = engine->DeadlineOf(sent, ttl()).time_since_epoch().count();
+void Lease::Extend(TimePoint sent, std::chrono::milliseconds ttl) noexcept {
+  const std::int64_t later = engine->DeadlineOf(sent, ttl).time_since_epoch().count();
   renewed_.store(true, std::memory_order_relaxed);
   std::int64_t now = deadline_.load(std::memory_order_relaxed);
   while (now < later && !deadline_.compare_exchange_weak(now, later, std::memory_order_acq_rel)) {

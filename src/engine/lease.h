@@ -30,7 +30,7 @@ enum class Phase : std::uint8_t {
 class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>> {
  public:
   Lease(EnginePtr engine, Collection& collection, Key key, const GrantRequest& grant, bool renew,
-        std::int64_t version, Body body, TimePoint sent);
+        bool named, std::int64_t version, Body body, TimePoint sent);
   ~Lease();
 
   const EnginePtr engine;
@@ -45,7 +45,11 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   TimePoint due{};  ///< When the keeper looks next. Guarded by the keeper's mutex.
 
   [[nodiscard]] std::chrono::milliseconds ttl() const noexcept {
-    return std::chrono::milliseconds(ttl_ms_);
+    return std::chrono::milliseconds(ttl_ms_.load(std::memory_order_relaxed));
+  }
+  /// For renewals from now on.
+  void set_ttl(std::chrono::milliseconds ttl) noexcept {
+    ttl_ms_.store(static_cast<std::uint32_t>(ttl.count()), std::memory_order_relaxed);
   }
   [[nodiscard]] std::chrono::milliseconds min_hold() const noexcept {
     return std::chrono::milliseconds(min_hold_ms_);
@@ -58,8 +62,8 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   [[nodiscard]] TimePoint deadline() const noexcept {
     return TimePoint(std::chrono::nanoseconds(deadline_.load(std::memory_order_acquire)));
   }
-  /// A grant or renewal that was sent at `sent` is a fact: the deadline moves, never back.
-  void Extend(TimePoint sent) noexcept;
+  /// A renewal for `ttl` that was sent at `sent` is a fact: the deadline moves, never back.
+  void Extend(TimePoint sent, std::chrono::milliseconds ttl) noexcept;
 
   [[nodiscard]] Phase phase() const noexcept { return phase_.load(std::memory_order_acquire); }
   void set_phase(Phase phase) noexcept { phase_.store(phase, std::memory_order_release); }
@@ -83,7 +87,7 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   std::atomic<std::int64_t> deadline_;
   std::stop_source lost_source_{
       std::nostopstate};  ///< Made when somebody asks. Guarded by a mutex of a pool.
-  const std::uint32_t ttl_ms_;
+  std::atomic<std::uint32_t> ttl_ms_;
   const std::uint32_t min_hold_ms_;
   const std::uint32_t fork_generation_;
   std::atomic<std::uint32_t> references_ = 0;
@@ -93,6 +97,7 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   std::atomic<bool> renewed_ = false;
 
  public:
+  const bool named;  ///< See AcquireSpec.
   bool due_for_renewal =
       false;  ///< What `due` is for: a renewal, or else the deadline. Guarded like it.
 };

@@ -20,6 +20,14 @@ FailurePtr NothingFree(const PendingAcquire& search, Errc code) {
   return MakeFailure(Errc::kNotFound, "no free document of '" + where + "' matches");
 }
 
+/// Why the store could not look; no document was chosen yet.
+FailurePtr NoSearch(const AcquireOp& op) {
+  auto failure = FailureOf(op);
+  failure->message = "the next document of '" + op.collection->name() + "' could not be looked for";
+  if (op.detail && !op.detail->message.empty()) failure->message += ": " + op.detail->message;
+  return failure;
+}
+
 void AskStore(Engine& engine, const AcquireSpec& spec, AcquireOp& op, Key& key) {
   try {
     engine.store().AcquireNext(spec.filter, op, key, engine.options().call_budget.ms());
@@ -32,13 +40,13 @@ void AskStore(Engine& engine, const AcquireSpec& spec, AcquireOp& op, Key& key) 
 }  // namespace
 
 void NextSearches::Ask(const PendingPtr& search) {
-  if (search->settled()) return;
+  // The hint that woke it may be meant for another one.
+  if (search->settled()) return OnHint(*search->spec.collection);
   const AcquireSpec& spec = search->spec;
   const Key unknown;
   Key key;
   AcquireOp op(*spec.collection, unknown);
-  op.grant = {
-      .lock_id = NewUuid(), .ttl = spec.ttl, .owner = spec.owner, .min_hold = spec.min_hold};
+  op.grant = MakeGrant(spec);
   const TimePoint sent = engine_.Now();
   AskStore(engine_, spec, op, key);
   AcquireResult result;
@@ -65,7 +73,7 @@ void NextSearches::Ask(const PendingPtr& search) {
       }
       break;
     default:
-      result.failure = FailureOf(op);
+      result.failure = op.key == &key ? FailureOf(op) : NoSearch(op);
       if (result.failure->code == Errc::kUnavailable && !search->fail_fast()) return List(search);
   }
   search->Settle(std::move(result));

@@ -45,15 +45,12 @@ class HolderWrite {
       : lease(std::move(of)),
         kind(what),
         engine_(*lease->engine),
-        discard_(kind == WriteKind::kRelease && !body),
+        discard_(kind == WriteKind::kRelease && !body && !lease->named),
         procedure(engine_, lease, kind, std::move(body)) {
     if (kind == WriteKind::kCheckpoint) return;
     release_ = engine_.waits().BeginRelease(*lease, mark, MayHandOver(*lease, kind));
     if (const auto& next = release_.next()) {
-      procedure.HandOver({.lock_id = NewUuid(),
-                          .ttl = next->spec.ttl,
-                          .owner = next->spec.owner,
-                          .min_hold = next->spec.min_hold});
+      procedure.HandOver(MakeGrant(next->spec));
     }
   }
 
@@ -130,7 +127,9 @@ void Abandon(LeasePtr lease) noexcept {
                  Engine& engine = *lease->engine;
                  lease->set_phase(Phase::kReleased);
                  engine.keeper().Remove(*lease);
-                 engine.events().Discarded(*lease, engine.Now() - lease->granted);
+                 const auto kept = engine.Now() - lease->granted;
+                 lease->named ? engine.events().Released(*lease, kept)
+                              : engine.events().Discarded(*lease, kept);
                  ReleaseInBackground(*lease->engine, *lease->collection, lease->key, lease->lock_id,
                                      lease->deadline());
                });
@@ -196,7 +195,82 @@ class DetachProcedure final : public Procedure {
   int retries_ = 0;
 };
 
+/// Starts the lease anew with another length. The keeper's renewals go on meanwhile; whichever
+/// arrives last, the lease ends no sooner than either says.
+class RenewProcedure final : public Procedure {
+ public:
+  RenewProcedure(LeasePtr lease, std::chrono::milliseconds ttl)
+      : lease_(std::move(lease)), op_(*lease_->collection, lease_->key) {
+    op_.lock_id = lease_->lock_id;
+    op_.ttl = ttl.count() == 0 ? lease_->ttl() : ttl;
+  }
+
+  Step Next() override {
+    if (op_.status == OpStatus::kPending) return Send({});
+    if (op_.status == OpStatus::kInDoubt && ++retries_ < 5) return Send(backoff_.Next());
+    return {};
+  }
+
+  FailurePtr Finish() {
+    lease_->set_phase(Phase::kHeld);
+    const std::string what = Describe(*lease_->collection, lease_->key);
+    switch (op_.status) {
+      case OpStatus::kDone:
+        lease_->set_ttl(op_.ttl);
+        lease_->Extend(sent_, op_.ttl);
+        lease_->engine->keeper().Refresh(*lease_);
+        return nullptr;
+      case OpStatus::kPending:  // never sent: its time was over
+      case OpStatus::kLost:
+      case OpStatus::kMissing:
+        lease_->engine->Lose(*lease_);
+        return MakeFailure(Errc::kLost, "the lock of " + what + " was lost");
+      case OpStatus::kInDoubt:
+        return MakeFailure(Errc::kInDoubt, "whether the lock of " + what +
+                                               " was renewed is unknown; it is still held");
+      default:
+        return FailureOf(op_);
+    }
+  }
+
+ private:
+  Step Send(std::chrono::nanoseconds pause) {
+    const TimePoint when = lease_->engine->Now() + pause;
+    if (when >= lease_->deadline()) return {};
+    // The first time counts: that request may be the one that takes effect.
+    if (op_.status == OpStatus::kPending) sent_ = when;
+    return {&op_, pause};
+  }
+
+  const LeasePtr lease_;
+  RenewOp op_;
+  TimePoint sent_{};
+  Backoff backoff_;
+  int retries_ = 0;
+};
+
 }  // namespace
+
+FailurePtr Renew(const LeasePtr& lease, std::chrono::milliseconds ttl) {
+  if (auto failure = Unusable(*lease)) return failure;
+  BeginWriteOrThrow(*lease);
+  RenewProcedure renew(lease, ttl);
+  Run(*lease->engine, renew);
+  return renew.Finish();
+}
+
+void RenewAsync(const LeasePtr& lease, std::chrono::milliseconds ttl, WriteDone done) {
+  if (auto failure = Unusable(*lease)) {
+    return FailLater(*lease->engine, std::move(failure), std::move(done));
+  }
+  BeginWriteOrThrow(*lease);
+  const auto renew = std::make_shared<RenewProcedure>(lease, ttl);
+  lease->engine->BeginBackground();
+  RunAsync(lease->engine, renew, [lease, renew, done = std::move(done)] {
+    done(renew->Finish());
+    lease->engine->EndBackground();
+  });
+}
 
 FailurePtr Detach(const LeasePtr& lease) {
   if (auto failure = Unusable(*lease)) return failure;

@@ -1,6 +1,7 @@
 #include "engine/wait_table.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "engine/acquire_procedure.h"
@@ -124,10 +125,13 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
   if (!waiter->fail_fast()) engine_.hints().Enter(*waiter->spec.collection);
   Shard& shard = ShardOf(waiter->hash);
   KeyWaitsPtr waits;
+  bool ask = true;
   {
     const std::scoped_lock lock(shard.mutex);
     waits = FindOrAddKey(shard, *waiter->spec.collection, waiter->spec.key, waiter->hash);
     if (why) waits->last = std::move(why);
+    // Whoever is in front has asked already and sleeps until there is a reason to ask again.
+    ask = waiter->fail_fast() || waits->queue.empty() || waits->timer == 0;
     waiter->place = PendingAcquire::Place::kQueued;
     waits->queue.push_back(waiter);
     if (waiter->deadline != TimePoint::max() && !waiter->fail_fast()) {
@@ -140,7 +144,7 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
     }
   }
   if (engine_.closed()) return End(*waiter, Errc::kCancelled);
-  Pump(waits);
+  if (ask) Pump(waits);
 }
 
 void WaitTable::Leave(KeyWaits& waits, PendingAcquire& waiter) {
@@ -356,6 +360,8 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) {
     result.grant.body = lease->body;
     result.grant.lease = std::move(lease);
     next->Settle(std::move(result), true);
+    // The new holder is often put behind this thread on the same processor: let it begin.
+    std::this_thread::yield();
   }
   for (const auto& waiter : refused) {
     waiter->Settle({.failure = BusyFailure(*waiter, Errc::kBusy, nullptr), .grant = {}});

@@ -108,7 +108,7 @@ Procedure::Step WriteProcedure::Written(std::int64_t version, bool with_next) {
   lease_->version = version;
   lease_->body = written_;
   if (write_.write == WriteKind::kCheckpoint) {
-    lease_->Extend(sent_);
+    lease_->Extend(sent_, write_.ttl);
     lease_->set_phase(Phase::kHeld);
     engine_.keeper().Refresh(*lease_);
     return {};

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "doclock/detail/facade.h"
+#include "doclock/uuid_json.h"
 #include "engine/engine.h"
 
 namespace doclock::detail {
@@ -78,6 +79,7 @@ std::vector<std::string> OwnNames(const nlohmann::json& stored, const nlohmann::
 nlohmann::json KeyToJson(const Key& key) {
   if (const auto* text = std::get_if<std::string>(&key.value())) return *text;
   if (const auto* number = std::get_if<std::int64_t>(&key.value())) return *number;
+  if (const auto* id = std::get_if<ObjectId>(&key.value())) return ToExtendedJson(*id);
   return key.ToString();
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <stdexcept>
 
 #include "doclock/detail/facade.h"
@@ -9,12 +10,55 @@ namespace {
 /// So many locks per call of the store: none of the calls holds up the others for long.
 constexpr std::int64_t kPurgeBatch = 500;
 
+bool Holds(const std::vector<std::string>& fields, const std::string& field) {
+  return std::find(fields.begin(), fields.end(), field) != fields.end();
+}
+
+std::string Joined(const std::vector<std::string>& path) {
+  std::string field;
+  for (const std::string& name : path) field += (field.empty() ? "" : ".") + name;
+  return field;
+}
+
+/// Fields compared for equality, then the order's, or without an order the first one of a range.
+IndexSpec IndexFor(const Filter& filter) {
+  using Op = Filter::Op;
+  IndexSpec index;
+  std::string range;
+  for (const Filter::Condition& condition : filter.conditions()) {
+    const std::string field = Joined(condition.path);
+    if (condition.op == Op::kEqual && !Holds(index.fields, field)) {
+      index.fields.push_back(field);
+    } else if (condition.op != Op::kEqual && condition.op != Op::kNotEqual && range.empty()) {
+      range = field;
+    }
+  }
+  const std::string last = filter.order().empty() ? range : Joined(filter.order());
+  if (!last.empty() && !Holds(index.fields, last)) {
+    index.fields.push_back(last);
+    index.descending = filter.descending();
+  }
+  return index;
+}
+
 }  // namespace
+
+void EnsureIndexesOf(const Binding& binding, const std::vector<Filter>& searches) {
+  Store& store = StoreOf(binding.engine);
+  IndexSpec locks;
+  locks.held_locks = true;
+  store.EnsureIndex(*binding.collection, locks);
+  for (const Filter& search : searches) {
+    const IndexSpec index = IndexFor(search);
+    if (!index.fields.empty()) store.EnsureIndex(*binding.collection, index);
+  }
+}
 
 void EnsureIndexOf(const Binding& binding, std::vector<std::string> fields, bool unique) {
   if (fields.empty()) throw std::invalid_argument("EnsureIndex: no fields");
   for (const std::string& field : fields) (void)Filter{}.OrderBy(field);  // refuses bad names
-  StoreOf(binding.engine).EnsureIndex(*binding.collection, IndexSpec{std::move(fields), unique});
+  StoreOf(binding.engine)
+      .EnsureIndex(*binding.collection, IndexSpec{.fields = std::move(fields), .unique = unique});
 }
 
 std::int64_t PurgeAll(const Binding& binding) {

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "document/typed_value.h"
+
 namespace doclock {
 namespace {
 
@@ -47,6 +49,20 @@ ObjectId ObjectIdFromText(const std::string& text) {
     }
   }
   return id;
+}
+
+nlohmann::json ToExtendedJson(const ObjectId& id) {
+  nlohmann::json value = nlohmann::json::object();
+  value["$oid"] = ToText(id);
+  return value;
+}
+
+ObjectId ObjectIdFromJson(const nlohmann::json& value) {
+  if (value.is_string()) return ObjectIdFromText(value.get_ref<const std::string&>());
+  if (detail::KindOf(value) != detail::TypedKind::kObjectId) {
+    throw std::invalid_argument("doclock: the JSON value is not an ObjectId");
+  }
+  return ObjectIdFromText(value.at("$oid").get_ref<const std::string&>());
 }
 
 }  // namespace doclock

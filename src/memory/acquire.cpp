@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "memory/operations.h"
 #include "memory/place.h"
 #include "memory/results.h"
@@ -60,8 +62,8 @@ void Execute(RenewOp& op, Moment& moment) {
   } else if (!IsHeldBy(*document, op.lock_id) || !HasLiveLock(*document, now)) {
     op.status = OpStatus::kLost;
   } else {
+    document->ttl = std::max(op.ttl, LeaseLeft(*document, now));  // never sooner over than without
     document->lock_time = now;
-    document->ttl = op.ttl;
     Done(op);
   }
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "doclock/clock.h"
@@ -25,11 +26,13 @@ struct Document {
   std::int64_t version = 0;
   TimePoint lock_time{};  ///< of the last grant or renewal
   std::chrono::milliseconds ttl{};
+  TimePoint granted{};       ///< of the last grant
   TimePoint closed_until{};  ///< by min_hold
   Body body;
   /// Of the last grant. A release leaves it, so that a worker which locks again and again does not
   /// touch the shared counter each time.
   OwnerPtr owner;
+  std::string group;
   Uuid born{};
   Uuid released{};
   std::vector<EntryPtr> entries;  ///< one in each index of the collection
@@ -69,9 +72,11 @@ inline LockHolder HolderOf(const Document& document) {
 }
 
 /// The lock passes to `grant`. The version is the caller's matter: a hand-over raises it once.
-inline void Grant(Document& document, const GrantRequest& grant, TimePoint now) noexcept {
+inline void Grant(Document& document, const GrantRequest& grant, TimePoint now) {
+  if (document.group != grant.group) document.group = grant.group;  // may throw: before the rest
   document.lock_id = grant.lock_id;
   document.lock_time = now;
+  document.granted = now;
   document.ttl = grant.ttl;
   if (document.owner != grant.owner) document.owner = grant.owner;
   if (grant.min_hold.count() > 0) document.closed_until = now + grant.min_hold;

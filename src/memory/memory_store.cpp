@@ -6,6 +6,7 @@
 
 #include "document/collection.h"
 #include "memory/interventions.h"
+#include "memory/list_locks.h"
 #include "memory/memory_collection.h"
 #include "memory/operations.h"
 #include "memory/query.h"
@@ -63,7 +64,7 @@ class MemoryStore : public Store {
   }
 
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
-    Ours(collection).EnsureIndex(index);
+    if (!index.held_locks) Ours(collection).EnsureIndex(index);
   }
 
   std::int64_t Purge(Collection& collection, std::int64_t limit,
@@ -77,6 +78,11 @@ class MemoryStore : public Store {
   }
 
   [[nodiscard]] bool OthersMayWait(Collection&) const noexcept override { return false; }
+
+  [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
+                                   const std::string& after, std::chrono::milliseconds) override {
+    return memory::ListLocks(Ours(collection), query, after, clock_->Now());
+  }
 
   void Intervene(Collection& collection, const Key& key, Intervention what) override {
     memory::Intervene(Ours(collection), key, what, clock_->Now());

@@ -32,7 +32,7 @@ bool PutBody(WriteOp& op, Place& place, Remains& remains) {
 
 /// Clears the lock; or passes it on in the same write.
 void Release(const WriteOp& op, Document& document, Moment& moment) {
-  Clear(document, op.lock_id);
+  Clear(document, op.mark.is_nil() ? op.lock_id : op.mark);
   if (op.next != nullptr) Grant(document, *op.next, moment.Now());
 }
 

@@ -6,7 +6,7 @@
 namespace doclock::mongo {
 namespace {
 
-constexpr std::chrono::seconds kBudget{10};
+constexpr std::chrono::seconds kAdminBudget{10};
 /// So many are cleared by one command.
 constexpr std::int64_t kAtOnce = 1000;
 
@@ -29,7 +29,11 @@ Array Expired(Server& server, const Collection& collection, std::int64_t limit,
               std::chrono::milliseconds budget) {
   Doc command;
   command.Add("find", std::string_view(collection.name()));
-  command.Add("filter", Doc::Of("$expr", ExpiredExpr(collection)));
+  // The first condition repeats a part of the second, in words that an index understands.
+  Doc filter;
+  filter.Add(collection.fields().id, Doc::Of("$type", "binData"));
+  filter.Add("$expr", ExpiredExpr(collection));
+  command.Add("filter", filter);
   command.Add("projection", Doc::Of("_id", 1)).Add("limit", limit).Add("singleBatch", true);
   command.Add("batchSize", limit);
   Reply reply;
@@ -104,6 +108,49 @@ Doc StatementOf(const Collection& collection, const Key& key, Intervention what)
   return statement;
 }
 
+std::string FieldList(const IndexSpec& index) {
+  std::string list;
+  for (const std::string& field : index.fields) list += (list.empty() ? "" : ",") + field;
+  return list;
+}
+
+Doc NamedIndex(const Doc& keys, const std::string& name) {
+  Doc spec;
+  spec.Add("key", keys).Add("name", std::string_view(name));
+  return spec;
+}
+
+/// Held locks only: a document that nobody holds costs nothing.
+Doc LockIndex(const Collection& collection) {
+  const std::string& id = collection.fields().id;
+  Doc spec = NamedIndex(Doc::Of(id, 1), "doclock_held");
+  spec.Add("partialFilterExpression", Doc::Of(id, Doc::Of("$type", "binData")));
+  return spec;
+}
+
+/// A document without one of the fields repeats nothing, as in the other stores.
+Doc UniqueIndex(const IndexSpec& index, const std::string& list) {
+  Doc keys, complete;
+  for (const std::string& field : index.fields) {
+    keys.Add(field, 1);
+    complete.Add(field, Doc::Of("$exists", true));
+  }
+  Doc spec = NamedIndex(keys, "doclock_" + list + "_unique");
+  spec.Add("unique", true).Add("partialFilterExpression", complete);
+  return spec;
+}
+
+/// Ties go by key, upwards: without `_id` in it an index would not spare the sorting.
+Doc SearchIndex(const IndexSpec& index, const std::string& list) {
+  Doc keys;
+  for (std::size_t i = 0; i < index.fields.size(); ++i) {
+    const bool last = i + 1 == index.fields.size();
+    keys.Add(index.fields[i], last && index.descending ? -1 : 1);
+  }
+  keys.Add("_id", 1);
+  return NamedIndex(keys, "doclock_" + list + (index.descending ? "_down" : "_up"));
+}
+
 }  // namespace
 
 std::int64_t Purge(Server& server, const Collection& collection, std::int64_t limit,
@@ -121,7 +168,7 @@ std::int64_t Purge(Server& server, const Collection& collection, std::int64_t li
 }
 
 void Intervene(Server& server, const Collection& collection, const Key& key, Intervention what) {
-  Operations operations(server, kBudget);
+  Operations operations(server, kAdminBudget);
   Reply look;
   const std::optional<StoredLock> lock = operations.Look(collection, key, look);
   Check(look);
@@ -144,25 +191,15 @@ void Intervene(Server& server, const Collection& collection, const Key& key, Int
 }
 
 void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& index) {
-  Doc keys, complete;
-  std::string name = "doclock_", list;
-  for (const std::string& field : index.fields) {
-    keys.Add(field, 1);
-    complete.Add(field, Doc::Of("$exists", true));
-    list += (list.empty() ? "" : ",") + field;
-  }
-  name += list + (index.unique ? "_unique" : "");
-  Doc spec;
-  spec.Add("key", keys).Add("name", std::string_view(name));
-  if (index.unique) {
-    // A document without one of the fields repeats nothing, as in the other stores.
-    spec.Add("unique", true).Add("partialFilterExpression", complete);
-  }
+  const std::string list = FieldList(index);
+  const Doc spec = index.held_locks ? LockIndex(collection)
+                   : index.unique   ? UniqueIndex(index, list)
+                                    : SearchIndex(index, list);
   Doc command;
   command.Add("createIndexes", std::string_view(collection.name()));
   command.AddArray("indexes", Array().Add(spec).doc());
   Reply reply;
-  Operations(server, kBudget).Write(command, reply);
+  Operations(server, kAdminBudget).Write(command, reply);
   if (reply.is_duplicate()) {
     throw ConflictException("doclock: documents already repeat values of the index " + list,
                             std::nullopt, std::nullopt, list);

@@ -1,82 +1,38 @@
 #include "mongo/body_codec.h"
 
-#include <limits>
-#include <memory>
+#include <cmath>
 
+#include "doclock/binary.h"
+#include "doclock/date.h"
 #include "doclock/errors.h"
+#include "doclock/uuid_json.h"
+#include "mongo/body_writer.h"
+#include "mongo/rare_types.h"
 
 namespace doclock::mongo {
 namespace {
 
 using nlohmann::json;
+using Object = json::object_t;
 
-[[noreturn]] void Refuse(const char* why) {
-  throw DocumentException(std::string("the body cannot be put into BSON: ") + why);
-}
-
+/// Above what servers store (180).
+constexpr int kDeepest = 250;
 constexpr std::string_view kInt64Max = "9223372036854775807";
 
-/// Names of canonical Extended JSON that stand for a value of their own.
-bool MayBeExtended(const json& object) {
-  if (object.empty() || object.size() > 2) return false;
-  return object.begin().key().front() == '$';
-}
+json Read(const bson_iter_t& iter, int depth);
 
-/// Appends what an Extended JSON object stands for; false when it stands for nothing.
-bool AppendExtended(Doc& doc, std::string_view name, const json& object) {
-  if (!MayBeExtended(object)) return false;
-  const std::string text = json{{"v", object}}.dump();
-  bson_error_t error;
-  bson_t* const parsed = bson_new_from_json(reinterpret_cast<const std::uint8_t*>(text.data()),
-                                            static_cast<ssize_t>(text.size()), &error);
-  if (parsed == nullptr) return false;
-  const OwnedBson owner(parsed);
-  bson_iter_t iter;
-  if (!bson_iter_init_find(&iter, parsed, "v") || BSON_ITER_HOLDS_DOCUMENT(&iter)) return false;
-  doc.Add(name, *bson_iter_value(&iter));
-  return true;
-}
-
-void AppendUnsigned(Doc& doc, std::string_view name, std::uint64_t value) {
-  constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  if (value <= std::numeric_limits<std::int32_t>::max()) {
-    doc.Add(name, static_cast<int>(value));
-  } else if (value <= kMax) {
-    doc.Add(name, static_cast<std::int64_t>(value));
-  } else {
-    bson_decimal128_t decimal;
-    bson_decimal128_from_string(std::to_string(value).c_str(), &decimal);
-    bson_value_t holder{};
-    holder.value_type = BSON_TYPE_DECIMAL128;
-    holder.value.v_decimal128 = decimal;
-    doc.Add(name, holder);
-  }
-}
-
-void AppendSigned(Doc& doc, std::string_view name, std::int64_t value) {
-  if (value >= std::numeric_limits<std::int32_t>::min() &&
-      value <= std::numeric_limits<std::int32_t>::max()) {
-    doc.Add(name, static_cast<int>(value));
-  } else {
-    doc.Add(name, value);
-  }
-}
-
-void AppendArray(Doc& doc, std::string_view name, const json& values) {
-  Doc array;
-  std::size_t index = 0;
-  for (const json& value : values) AppendValue(array, std::to_string(index++), value);
-  doc.AddArray(name, array);
-}
-
-/// A decimal that is a whole number above int64 is what AppendUnsigned made.
-bool ReadLargeInteger(const std::string& text, json& value) {
-  if (text.size() < kInt64Max.size() || text.size() > kInt64Max.size() + 1) return false;
-  if (text.find_first_not_of("0123456789") != text.npos || text.front() == '0') return false;
-  if (text.size() == kInt64Max.size() && text <= kInt64Max) return false;
-  const json parsed = json::parse(text, nullptr, false);
+/// What BodyWriter makes of a whole number above int64: all 34 digits, zeros behind the point.
+bool ReadLargeInteger(std::string_view text, json& value) {
+  constexpr std::size_t kDigits = 34;
+  if (text.size() != kDigits + 1) return false;
+  const std::size_t point = text.find('.');
+  if (point != kInt64Max.size() && point != kInt64Max.size() + 1) return false;
+  if (text.find_first_not_of('0', point + 1) != text.npos) return false;
+  const std::string_view whole = text.substr(0, point);
+  if (whole.size() == kInt64Max.size() && whole <= kInt64Max) return false;
+  json parsed = json::parse(whole, nullptr, false);
   if (!parsed.is_number_unsigned()) return false;
-  value = parsed;
+  value = std::move(parsed);
   return true;
 }
 
@@ -85,78 +41,66 @@ json ReadDecimal(const bson_iter_t& iter) {
   bson_iter_decimal128(&iter, &decimal);
   char text[BSON_DECIMAL128_STRING];
   bson_decimal128_to_string(&decimal, text);
-  json large;
-  if (ReadLargeInteger(text, large)) return large;
-  return {{"$numberDecimal", text}};
+  json value;
+  if (ReadLargeInteger(text, value)) return value;
+  value = json::object();
+  value["$numberDecimal"] = text;
+  return value;
 }
 
-/// Through libbson's own canonical Extended JSON: for types that are rare.
-json ReadExtended(const bson_iter_t& iter) {
-  Doc wrapped;
-  wrapped.Add("v", *bson_iter_value(const_cast<bson_iter_t*>(&iter)));
-  std::size_t size = 0;
-  const std::unique_ptr<char, decltype(&bson_free)> text(
-      bson_as_canonical_extended_json(wrapped.get(), &size), &bson_free);
-  return json::parse(text.get(), text.get() + size).at("v");
+json ReadBinary(const bson_iter_t& iter) {
+  bson_subtype_t subtype = BSON_SUBTYPE_BINARY;
+  std::uint32_t size = 0;
+  const std::uint8_t* data = nullptr;
+  bson_iter_binary(&iter, &subtype, &size, &data);
+  return Binary{std::vector<std::uint8_t>(data, data + size), static_cast<std::uint8_t>(subtype)};
 }
 
-json ReadMembers(bson_iter_t iter, bool array) {
-  json result = array ? json::array() : json::object();
-  while (bson_iter_next(&iter)) {
-    if (array) {
-      result.push_back(ReadValue(iter));
-    } else {
-      result[std::string(bson_iter_key(&iter), bson_iter_key_len(&iter))] = ReadValue(iter);
-    }
+json ReadObjectId(const bson_iter_t& iter) {
+  ObjectId id;
+  std::copy_n(bson_iter_oid(&iter)->bytes, id.bytes.size(), id.bytes.begin());
+  return id;
+}
+
+json ReadDate(const bson_iter_t& iter) {
+  return Date(Date::TimePoint(std::chrono::milliseconds(bson_iter_date_time(&iter))));
+}
+
+/// Of two members with one name the first. Names that rise, as this library writes them, cost no
+/// search.
+void AddMember(Object& members, std::string_view name, json&& value) {
+  if (members.empty() || std::prev(members.end())->first < name) {
+    members.emplace_hint(members.end(), name, std::move(value));
+  } else {
+    members.emplace(name, std::move(value));
   }
+}
+
+std::string_view NameAt(const bson_iter_t& iter) {
+  return {bson_iter_key(&iter), bson_iter_key_len(&iter)};
+}
+
+json ReadMembers(const bson_iter_t& parent, int depth) {
+  if (depth > kDeepest) throw DocumentException("the stored body is nested too deep");
+  bson_iter_t iter;
+  json result = json::object();
+  if (!bson_iter_recurse(&parent, &iter)) return result;
+  auto& members = *result.get_ptr<Object*>();
+  while (bson_iter_next(&iter)) AddMember(members, NameAt(iter), Read(iter, depth));
   return result;
 }
 
-bool IsLockField(std::string_view name, const LockFieldNames& fields) {
-  return name == "_id" || name == fields.id || name == fields.time || name == fields.ttl ||
-         name == fields.version || name == fields.born || name == fields.owner ||
-         name == fields.released || name == fields.closed;
+json ReadArray(const bson_iter_t& parent, int depth) {
+  if (depth > kDeepest) throw DocumentException("the stored body is nested too deep");
+  bson_iter_t iter;
+  json result = json::array();
+  if (!bson_iter_recurse(&parent, &iter)) return result;
+  auto& values = *result.get_ptr<json::array_t*>();
+  while (bson_iter_next(&iter)) values.push_back(Read(iter, depth));
+  return result;
 }
 
-}  // namespace
-
-void AppendValue(Doc& doc, std::string_view name, const json& value) {
-  switch (value.type()) {
-    case json::value_t::null:
-      doc.AddNull(name);
-      return;
-    case json::value_t::boolean:
-      doc.Add(name, value.get<bool>());
-      return;
-    case json::value_t::number_integer:
-      return AppendSigned(doc, name, value.get<std::int64_t>());
-    case json::value_t::number_unsigned:
-      return AppendUnsigned(doc, name, value.get<std::uint64_t>());
-    case json::value_t::number_float:
-      doc.Add(name, value.get<double>());
-      return;
-    case json::value_t::string:
-      doc.Add(name, std::string_view(value.get_ref<const std::string&>()));
-      return;
-    case json::value_t::array:
-      return AppendArray(doc, name, value);
-    case json::value_t::object: {
-      if (AppendExtended(doc, name, value)) return;
-      Doc members;
-      AppendMembers(members, value);
-      doc.Add(name, members);
-      return;
-    }
-    default:
-      Refuse("it holds binary data");
-  }
-}
-
-void AppendMembers(Doc& doc, const json& body) {
-  for (const auto& [name, value] : body.items()) AppendValue(doc, name, value);
-}
-
-json ReadValue(const bson_iter_t& iter) {
+json Read(const bson_iter_t& iter, int depth) {
   switch (bson_iter_type(&iter)) {
     case BSON_TYPE_NULL:
       return nullptr;
@@ -168,8 +112,7 @@ json ReadValue(const bson_iter_t& iter) {
       return bson_iter_int64(&iter);
     case BSON_TYPE_DOUBLE: {
       const double number = bson_iter_double(&iter);
-      if (number - number != 0) return ReadExtended(iter);  // NaN and the infinities
-      return number;
+      return std::isfinite(number) ? json(number) : ReadRare(iter);
     }
     case BSON_TYPE_UTF8: {
       std::uint32_t size = 0;
@@ -177,25 +120,58 @@ json ReadValue(const bson_iter_t& iter) {
       return std::string(text, size);
     }
     case BSON_TYPE_DOCUMENT:
-    case BSON_TYPE_ARRAY: {
-      bson_iter_t child;
-      if (!bson_iter_recurse(&iter, &child)) return nullptr;
-      return ReadMembers(child, BSON_ITER_HOLDS_ARRAY(&iter));
-    }
+      return ReadMembers(iter, depth + 1);
+    case BSON_TYPE_ARRAY:
+      return ReadArray(iter, depth + 1);
     case BSON_TYPE_DECIMAL128:
       return ReadDecimal(iter);
+    case BSON_TYPE_DATE_TIME:
+      return ReadDate(iter);
+    case BSON_TYPE_OID:
+      return ReadObjectId(iter);
+    case BSON_TYPE_BINARY:
+      return ReadBinary(iter);
     default:
-      return ReadExtended(iter);
+      return ReadRare(iter);
   }
 }
+
+bool IsLockField(std::string_view name, const LockFieldNames& fields) {
+  return name == "_id" || name == fields.id || name == fields.time || name == fields.ttl ||
+         name == fields.version || name == fields.born || name == fields.owner ||
+         name == fields.released || name == fields.closed;
+}
+
+/// CheckBody lets no body have such a name at its top.
+bool IsForbidden(std::string_view name) {
+  return name.empty() || name.front() == '$' || name.find('.') != name.npos ||
+         !bson_utf8_validate(name.data(), name.size(), false);
+}
+
+}  // namespace
+
+void AppendValue(Doc& doc, std::string_view name, const json& value) {
+  const std::size_t size = ElementSize(name, value);
+  WriteElement(doc.Grow(size), name, value);
+}
+
+void AppendMembers(Doc& doc, const json& body) {
+  const auto* const members = body.get_ptr<const Object*>();
+  if (members == nullptr) throw DocumentException("the body is not a JSON object");
+  const std::size_t size = MembersSize(*members);
+  WriteMembers(doc.Grow(size), *members);
+}
+
+json ReadValue(const bson_iter_t& iter) { return Read(iter, 1); }
 
 json ReadBody(const bson_t& doc, const LockFieldNames& fields) {
   json body = json::object();
   bson_iter_t iter;
   if (!bson_iter_init(&iter, &doc)) return body;
+  auto& members = *body.get_ptr<Object*>();
   while (bson_iter_next(&iter)) {
-    const std::string_view name(bson_iter_key(&iter), bson_iter_key_len(&iter));
-    if (!IsLockField(name, fields)) body[std::string(name)] = ReadValue(iter);
+    const std::string_view name = NameAt(iter);
+    if (!IsLockField(name, fields) && !IsForbidden(name)) AddMember(members, name, Read(iter, 1));
   }
   return body;
 }

@@ -91,6 +91,18 @@ Doc& Doc::AddStrings(std::string_view name, std::initializer_list<std::string_vi
   return AddArray(name, array.doc());
 }
 
+std::uint8_t* Doc::Grow(std::size_t bytes) {
+  const std::size_t old_size = bson_.len;
+  const std::size_t size = old_size + bytes;
+  std::uint8_t* const data =
+      size > INT32_MAX ? nullptr : bson_reserve_buffer(&bson_, static_cast<std::uint32_t>(size));
+  Check(data != nullptr);
+  const std::uint32_t length = BSON_UINT32_TO_LE(static_cast<std::uint32_t>(size));
+  std::memcpy(data, &length, sizeof length);
+  data[size - 1] = 0;
+  return data + old_size - 1;
+}
+
 bool FindField(const bson_t& doc, const std::string& name, bson_iter_t& found) {
   return bson_iter_init(&found, &doc) != 0 &&
          bson_iter_find_w_len(&found, name.data(), static_cast<int>(name.size()));
@@ -141,8 +153,11 @@ bool ReadKey(const bson_iter_t& value, Key& key) {
       return true;
     }
     case BSON_TYPE_BINARY: {
+      // Of the older subtype another document may have the same bytes.
+      bson_subtype_t subtype = BSON_SUBTYPE_BINARY;
+      bson_iter_binary(&value, &subtype, nullptr, nullptr);
       Uuid id;
-      if (!ReadUuid(value, id)) return false;
+      if (subtype != BSON_SUBTYPE_UUID || !ReadUuid(value, id)) return false;
       key = Key(id);
       return true;
     }

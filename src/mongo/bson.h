@@ -69,6 +69,11 @@ class Doc {
     return doc;
   }
 
+  /// Room for so many bytes of elements, which the caller writes at once. @throws DocumentException
+  std::uint8_t* Grow(std::size_t bytes);
+  /// Empties it and keeps its memory.
+  void Clear() { bson_reinit(&bson_); }
+
   [[nodiscard]] const bson_t* get() const noexcept { return &bson_; }
   [[nodiscard]] bson_t* get() noexcept { return &bson_; }
   [[nodiscard]] bool empty() const noexcept { return bson_empty(&bson_); }

@@ -1,7 +1,10 @@
 #include "mongo/lock_filters.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <string_view>
+
+#include "mongo/stored_lock.h"
 
 namespace doclock::mongo {
 namespace {
@@ -44,13 +47,38 @@ Doc Ttl(const Collection& collection) {
   return Doc::OfArray("$cond", parts.doc());
 }
 
-/// All the fields that a lease is counted by are of their types.
+Doc Or(const Doc& a, const Doc& b) { return Binary("$or", a, b); }
+
+/// A whole number from 0 to `highest`.
+Doc NumberUpTo(const std::string& field, std::int64_t highest) {
+  const Doc whole = TypeIn(field, {"int", "long"});
+  const Doc low = Binary("$gte", std::string_view(FieldPath(field)), 0);
+  const Doc high = Binary("$lte", std::string_view(FieldPath(field)), highest);
+  return And({&whole, &low, &high});
+}
+
+/// Binaries compare by length, subtype and bytes: what lies between is a UUID of subtype 3 or 4.
+Doc IsUuid(const std::string& field) {
+  constexpr std::uint8_t kNone = 0x00, kAll = 0xff;
+  Uuid lowest, highest;
+  std::fill(lowest.begin(), lowest.end(), kNone);
+  std::fill(highest.begin(), highest.end(), kAll);
+  Doc above;
+  above.Add("0", std::string_view(FieldPath(field)));
+  bson_append_binary(above.get(), "1", 1, BSON_SUBTYPE_UUID_DEPRECATED, lowest.data, 16);
+  const Doc low = Doc::OfArray("$gte", above);
+  const Doc high = Binary("$lte", std::string_view(FieldPath(field)), highest);
+  return And({&low, &high});
+}
+
+/// All the fields that a lease is counted by are what ReadStoredLock takes.
 Doc GoodLease(const Collection& collection) {
   const LockFieldNames& names = collection.fields();
-  const Doc id = TypeIn(names.id, {"binData"});
+  const Doc id = IsUuid(names.id);
   const Doc time = TypeIn(names.time, {"date"});
-  const Doc ttl = TypeIn(names.ttl, {"int", "long", "missing", "null"});
-  const Doc version = TypeIn(names.version, {"int", "long", "missing"});
+  const Doc ttl = Or(TypeIn(names.ttl, {"missing", "null"}), NumberUpTo(names.ttl, kLongestTtlMs));
+  const Doc version =
+      Or(TypeIn(names.version, {"missing"}), NumberUpTo(names.version, kHighestVersion));
   return And({&id, &time, &ttl, &version});
 }
 
@@ -74,12 +102,16 @@ void AddNotClosed(Doc& filter, const Collection& collection) {
 }
 
 void AddGoodVersion(Doc& filter, const Collection& collection) {
+  const std::string& version = collection.fields().version;
   Doc types;
   // Every type but int and long: doubles stop counting at 2^53.
   types.AddStrings("$type",
                    {"double", "string", "object", "array", "binData", "objectId", "bool", "date",
                     "null", "regex", "javascript", "timestamp", "decimal", "minKey", "maxKey"});
-  filter.Add(collection.fields().version, Doc::Of("$not", types));
+  Array bad;
+  bad.Add(Doc::Of(version, types)).Add(Doc::Of(version, Doc::Of("$lt", 0)));
+  bad.Add(Doc::Of(version, Doc::Of("$gt", kHighestVersion)));
+  filter.AddArray("$nor", bad.doc());
 }
 
 Doc ExpiredExpr(const Collection& collection) { return LeaseExpr(collection, "$gte"); }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <string_view>
 
+#include "document/typed_value.h"
 #include "mongo/body_codec.h"
 
 namespace doclock::mongo {
@@ -92,9 +94,26 @@ Doc ConditionMatch(const Filter::Condition& condition) {
   return Doc::OfArray("$and", all.doc());
 }
 
-enum Rank : std::size_t { kNull, kNumber, kText, kBool, kRest, kRanks };
+/// Groups of types within which MongoDB's order is that of OrderBy, in the order of OrderBy. A
+/// condition compares within a type: the query itself sees to that.
+enum Rank : std::size_t { kNull, kNumberOrText, kBoolOrDate, kBinaryOrObjectId, kRest, kRanks };
 
-constexpr std::array<const char*, kRanks> kTypes{"null", "number", "string", "bool", ""};
+constexpr std::array<std::array<std::string_view, 2>, kRanks> kTypes{
+    {{"null", "null"}, {"number", "string"}, {"bool", "date"}, {"binData", "objectId"}, {}}};
+
+Rank RankOf(const nlohmann::json& value) {
+  if (value.is_null()) return kNull;
+  if (value.is_boolean()) return kBoolOrDate;
+  switch (detail::KindOf(value)) {
+    case detail::TypedKind::kDate:
+      return kBoolOrDate;
+    case detail::TypedKind::kBinary:
+    case detail::TypedKind::kObjectId:
+      return kBinaryOrObjectId;
+    default:
+      return kNumberOrText;
+  }
+}
 
 Doc RankMatch(const std::vector<std::string>& path, Rank rank) {
   if (rank == kNull) return NullMatch(path);
@@ -102,15 +121,17 @@ Doc RankMatch(const std::vector<std::string>& path, Rank rank) {
   Array all;
   if (rank == kRest) {
     Array any;
-    Doc not_simple;
-    not_simple.AddStrings("$type", {"null", "number", "string", "bool"});
+    Doc ranked;
+    ranked.AddStrings("$type", {"null", "number", "string", "bool", "date", "binData", "objectId"});
     Doc other = Doc::Of("$exists", true);
-    other.Add("$not", not_simple);
+    other.Add("$not", ranked);
     any.Add(Doc::Of(field, other)).Add(IsArray(field));
     all.Add(Doc::OfArray("$or", any.doc()));
     AddNoArrays(all, path, false);
   } else {
-    all.Add(Doc::Of(field, Doc::Of("$type", kTypes[rank])));
+    Doc types;
+    types.AddStrings("$type", {kTypes[rank][0], kTypes[rank][1]});
+    all.Add(Doc::Of(field, types));
     AddNoArrays(all, path, true);
   }
   return Doc::OfArray("$and", all.doc());
@@ -120,12 +141,7 @@ Doc RankMatch(const std::vector<std::string>& path, Rank rank) {
 bool MayHave(const Filter& filter, Rank rank) {
   for (const Filter::Condition& condition : filter.conditions()) {
     if (condition.path != filter.order() || condition.op == Op::kNotEqual) continue;
-    const nlohmann::json& value = condition.value;
-    const Rank only = value.is_null()     ? kNull
-                      : value.is_number() ? kNumber
-                      : value.is_string() ? kText
-                                          : kBool;
-    if (only != rank) return false;
+    if (RankOf(condition.value) != rank) return false;
   }
   return true;
 }
@@ -152,7 +168,7 @@ std::vector<Pass> PassesOf(const Filter& filter) {
     passes.push_back({Doc(), Doc::Of("_id", 1)});
     return passes;
   }
-  std::vector<Rank> ranks{kNull, kNumber, kText, kBool, kRest};
+  std::vector<Rank> ranks{kNull, kNumberOrText, kBoolOrDate, kBinaryOrObjectId, kRest};
   if (filter.descending()) std::reverse(ranks.begin(), ranks.end());
   for (const Rank rank : ranks) {
     if (MayHave(filter, rank)) {

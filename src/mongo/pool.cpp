@@ -5,6 +5,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "doclock/errors.h"
+
 namespace doclock::mongo {
 namespace {
 
@@ -33,6 +35,10 @@ Pool::Pool(const mongoc_uri_t* given, milliseconds socket_timeout, milliseconds 
   Set(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, selection_timeout);
   bson_error_t error;
   pool_ = mongoc_client_pool_new_with_error(uri.get(), &error);
+  if (pool_ == nullptr && error.domain == MONGOC_ERROR_STREAM) {
+    throw StoreException(Errc::kUnavailable,
+                         "doclock: MongoDB: the hosts of the mongodb+srv: URI cannot be looked up");
+  }
   if (pool_ == nullptr) {
     throw std::invalid_argument("doclock: the mongodb: URI's options cannot be used");
   }

@@ -1,5 +1,7 @@
 #include "mongo/query.h"
 
+#include <algorithm>
+
 #include "mongo/body_codec.h"
 #include "mongo/match.h"
 #include "mongo/operations.h"
@@ -10,6 +12,24 @@ namespace {
 Doc Both(const Doc& a, const Doc& b) {
   if (a.empty()) return Doc::OfArray("$and", Array().Add(Doc()).Add(b).doc());
   return Doc::OfArray("$and", Array().Add(a).Add(b).doc());
+}
+
+/// Documents whose `_id` no Key can name must not be locked. In words that draw no index: the
+/// order's is the better one.
+Doc KnownKeys() {
+  constexpr std::uint8_t kNone = 0x00, kAll = 0xff;
+  Uuid lowest, highest;
+  std::fill(lowest.begin(), lowest.end(), kNone);
+  std::fill(highest.begin(), highest.end(), kAll);
+  Doc types;
+  types.AddStrings("$type", {"double", "object", "bool", "date", "null", "javascript", "timestamp",
+                             "decimal", "minKey", "maxKey"});
+  Array unknown;
+  unknown.Add(Doc::Of("_id", types));
+  // Binaries compare by length, subtype and bytes.
+  unknown.Add(Doc::Of("_id", Doc::Of("$lt", lowest)));
+  unknown.Add(Doc::Of("_id", Doc::Of("$gt", highest)));
+  return Doc::OfArray("$nor", unknown.doc());
 }
 
 Doc QueryPipeline(const Filter& filter, const Pass& pass) {
@@ -48,9 +68,11 @@ bool Succeeded(mongoc_cursor_t* cursor) {
   bson_error_t error;
   if (!mongoc_cursor_error(cursor, &error)) return true;
   if (error.domain == MONGOC_ERROR_SERVER_SELECTION) return false;
-  const bool away = error.domain != MONGOC_ERROR_SERVER;
-  throw StoreException(away ? Errc::kUnavailable : Errc::kRefused,
-                       "doclock: MongoDB: a query failed with error " + std::to_string(error.code));
+  Reply reply;
+  reply.Judge(false, error, Effect::kReads);
+  // A primary that steps down or shuts down refuses nothing for good.
+  throw StoreException(reply.outcome == Outcome::kRefused ? Errc::kRefused : Errc::kUnavailable,
+                       "doclock: MongoDB: a query failed: " + reply.text);
 }
 
 /// False: no primary was found.
@@ -107,7 +129,8 @@ void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
   Operations operations(server, budget);
   const Doc match = MatchOf(filter);
   for (const Pass& pass : PassesOf(filter)) {
-    if (operations.AcquireFirst(op, Both(match, pass.match), pass.sort, key)) return;
+    const Doc wanted = Both(Both(match, pass.match), KnownKeys());
+    if (operations.AcquireFirst(op, wanted, pass.sort, key)) return;
     if (op.status != OpStatus::kMissing) return;
   }
 }

@@ -10,7 +10,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
-using UriPtr = std::unique_ptr<mongoc_uri_t, decltype(&mongoc_uri_destroy)>;
 
 /// $$NOW in findAndModify, and $literal in pipelines as they are used here.
 constexpr int kOldestWireVersion = 13;  // MongoDB 5.0
@@ -28,14 +27,6 @@ void InitOnce() {
   static std::once_flag once;
   // mongoc_cleanup is left alone: the program may use the driver for itself.
   std::call_once(once, [] { mongoc_init(); });
-}
-
-UriPtr ParseUri(const std::string& text) {
-  bson_error_t error;
-  UriPtr uri(mongoc_uri_new_with_error(text.c_str(), &error), &mongoc_uri_destroy);
-  // The driver's message may quote a part of the URI.
-  if (!uri) throw std::invalid_argument("doclock: the mongodb: URI is not valid");
-  return uri;
 }
 
 /// The URI's own bound where it is shorter.
@@ -76,16 +67,8 @@ milliseconds Until(Deadline deadline) {
 Server::Server(const std::string& text, const MongodbStoreOptions& options)
     : uri_(nullptr, &mongoc_uri_destroy) {
   InitOnce();
-  uri_ = ParseUri(text);
-  const char* const database = mongoc_uri_get_database(uri_.get());
-  if (database == nullptr || *database == '\0') {
-    throw std::invalid_argument(
-        "doclock: the mongodb: URI names no database: mongodb://HOST/DATABASE");
-  }
-  database_ = database;
-  if (mongoc_uri_get_option_as_bool(uri_.get(), MONGOC_URI_TLSINSECURE, false)) {
-    throw std::invalid_argument("doclock: the mongodb: URI's option tlsInsecure is not accepted");
-  }
+  uri_ = ParseUri(text, options);
+  database_ = mongoc_uri_get_database(uri_.get());
   const milliseconds socket =
       Shorter(uri_.get(), MONGOC_URI_SOCKETTIMEOUTMS, options.socket_timeout);
   selection_timeout_ =

@@ -12,6 +12,7 @@
 #include "mongo/bson.h"
 #include "mongo/pool.h"
 #include "mongo/reply.h"
+#include "mongo/uri.h"
 
 namespace doclock::mongo {
 
@@ -55,8 +56,6 @@ class Server {
   void AddLinearizable(Doc& command) const;
 
  private:
-  using UriPtr = std::unique_ptr<mongoc_uri_t, decltype(&mongoc_uri_destroy)>;
-
   void Greet();
   void CheckVersion(const Reply& hello) const;
   void CheckNow() const;

@@ -38,10 +38,10 @@ Doc AcquireFilter(const AcquireOp& op, const StoredLock* seen) {
   const Collection& collection = *op.collection;
   Doc filter;
   filter.Add("_id", Equals(*op.key));
+  AddGoodVersion(filter, collection);
   if (seen == nullptr) {
     AddFree(filter, collection);
     AddNotClosed(filter, collection);
-    AddGoodVersion(filter, collection);
     return filter;
   }
   if (IsExpired(*seen)) {
@@ -75,6 +75,7 @@ Doc HeldFilter(const WriteOp& op) {
   const LockFieldNames& names = op.collection->fields();
   Doc filter;
   filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(op.lock_id));
+  AddGoodVersion(filter, *op.collection);  // 3.0 equals 3
   if (op.expected != kAnyVersion) filter.Add(names.version, Equals(op.expected));
   return filter;
 }
@@ -102,6 +103,7 @@ Doc SaveFilter(const SaveOp& op, const StoredLock* expired) {
   const LockFieldNames& names = collection.fields();
   Doc filter;
   filter.Add("_id", Equals(*op.key));
+  AddGoodVersion(filter, collection);
   if (expired != nullptr) {
     bson_concat(filter.get(), expired->id.get());
     filter.Add("$expr", ExpiredExpr(collection));
@@ -111,8 +113,6 @@ Doc SaveFilter(const SaveOp& op, const StoredLock* expired) {
   if (op.expected != kAnyVersion) {
     AddVersion(filter, names.version, op.expected);
     AddBorn(filter, names.born, op.born);
-  } else if (op.save != SaveKind::kErase) {
-    AddGoodVersion(filter, collection);
   }
   return filter;
 }

@@ -5,10 +5,6 @@
 namespace doclock::mongo {
 namespace {
 
-/// Far above what can be asked for; the sum with a date does not overflow.
-constexpr std::int64_t kLongestTtlMs = std::int64_t{1000} * 3600 * 24 * 365;
-constexpr std::int64_t kHighestVersion = std::int64_t{1} << 62;
-
 /// Takes fields out of a document, and remembers whether one was not what it should be.
 class Fields {
  public:
@@ -17,6 +13,10 @@ class Fields {
   /// False when it is missing or null.
   bool Get(const std::string& name, bson_iter_t& iter) const {
     return FindField(doc_, name, iter) && !BSON_ITER_HOLDS_NULL(&iter);
+  }
+  [[nodiscard]] bool IsNull(const std::string& name) const {
+    bson_iter_t iter;
+    return FindField(doc_, name, iter) && BSON_ITER_HOLDS_NULL(&iter);
   }
   std::int64_t Integer(const std::string& name, std::int64_t missing, std::int64_t highest) {
     bson_iter_t iter;
@@ -90,6 +90,7 @@ StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::
   StoredLock lock;
   lock.lock_id = fields.Id(names.id);
   lock.version = fields.Integer(names.version, 0, kHighestVersion);
+  if (fields.IsNull(names.version)) fields.Bad(0);  // $inc refuses it
   lock.born = fields.Id(names.born);
   lock.released = fields.Id(names.released);
   const std::int64_t closed = fields.Date(names.closed, INT64_MIN);

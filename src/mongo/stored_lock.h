@@ -9,6 +9,10 @@
 
 namespace doclock::mongo {
 
+/// Far above what can be asked for; the sum with a date does not overflow.
+inline constexpr std::int64_t kLongestTtlMs = std::int64_t{1000} * 3600 * 24 * 365;
+inline constexpr std::int64_t kHighestVersion = std::int64_t{1} << 62;
+
 /// The lock fields of one document, judged by the server's clock.
 struct StoredLock {
   enum class State : std::uint8_t {

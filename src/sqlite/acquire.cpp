@@ -27,6 +27,7 @@ void Operations::Grant(AcquireOp& op, StoredDocument& document) {
   SetGrant(lock, op.grant);
   Put(collection, lock);
   DropLease(collection, lock);
+  PutGroup(collection, lock.doc, op.grant);
   op.version = lock.version;
   op.born = lock.born;
   op.body = std::move(document.body);
@@ -43,12 +44,31 @@ void Operations::Create(AcquireOp& op) {
   BindLock(*insert, lock);
   insert->Bind(13, std::string_view(op.insert.text()));
   if (!RunWithBody(op, *insert)) return;
+  if (!op.grant.group.empty()) {
+    PutGroup(CollectionOf(op), Find(CollectionOf(op), *op.key).value().doc, op.grant);
+  }
   op.version = 1;
   op.born = lock.born;
   op.body = op.insert;
   op.created = true;
   op.took_over = false;
   op.status = OpStatus::kDone;
+}
+
+void Operations::PutGroup(const SqliteCollection& collection, std::int64_t doc,
+                          const GrantRequest& grant) {
+  if (grant.group.empty()) return;
+  const Running put(connection_.Prepared(collection.tables(), Sql::kPutGroup));
+  put->Bind(1, doc);
+  put->Bind(2, grant.lock_id);
+  put->Bind(3, grant.group);
+  put->Step();
+}
+
+void Operations::DropGroup(const SqliteCollection& collection, std::int64_t doc) {
+  const Running drop(connection_.Prepared(collection.tables(), Sql::kDeleteGroup));
+  drop->Bind(1, doc);
+  drop->Step();
 }
 
 void Operations::SetGrant(StoredLock& lock, const GrantRequest& grant) {

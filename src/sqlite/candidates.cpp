@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "doclock/errors.h"
 #include "sqlite/field_sql.h"
@@ -112,6 +113,41 @@ std::vector<Pass> PassesInOrder(const Filter& filter, const std::string& field, 
   return passes;
 }
 
+/// Puts documents that are ordered by an object or an array into their order: dates and the like
+/// are text to SQLite. All others go through.
+class Objects {
+ public:
+  Objects(const Filter& filter, const CandidateVisitor& visit) : filter_(filter), visit_(visit) {}
+
+  bool Take(Candidate&& candidate) {
+    if (filter_.order().empty()) return visit_(std::move(candidate));
+    if (RankOf(ValueOf(candidate)) == kRest) {
+      kept_.push_back(std::move(candidate));
+      return true;
+    }
+    return Flush() && visit_(std::move(candidate));
+  }
+
+  bool Flush() {
+    std::stable_sort(kept_.begin(), kept_.end(), [&](const Candidate& a, const Candidate& b) {
+      const int order = CompareValues(ValueOf(a), ValueOf(b));
+      return filter_.descending() ? order > 0 : order < 0;
+    });
+    std::vector<Candidate> sorted = std::exchange(kept_, {});
+    return std::all_of(sorted.begin(), sorted.end(),
+                       [&](Candidate& candidate) { return visit_(std::move(candidate)); });
+  }
+
+ private:
+  [[nodiscard]] const nlohmann::json& ValueOf(const Candidate& candidate) const {
+    return ValueAt(TreeOf(candidate.document.body), filter_.order());
+  }
+
+  const Filter& filter_;
+  const CandidateVisitor& visit_;
+  std::vector<Candidate> kept_;
+};
+
 /// A query on its way.
 class Search {
  public:
@@ -125,9 +161,13 @@ class Search {
 
   void Run(const CandidateVisitor& visit) {
     if (sorts_itself_) return RunSorted(visit);
+    Objects objects(filter_, visit);
     for (const Pass& pass : passes_) {
-      if (!RunPass(pass, visit)) return;
+      const bool more =
+          RunPass(pass, [&](Candidate&& candidate) { return objects.Take(std::move(candidate)); });
+      if (!more) return;
     }
+    objects.Flush();
   }
 
   [[nodiscard]] std::vector<std::string> Texts() const {

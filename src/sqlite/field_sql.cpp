@@ -108,6 +108,8 @@ std::optional<Term> TermFor(const Filter::Condition& condition) {
     return Term{*field + " BETWEEN 0 AND 1", {}};
   }
   if (value.is_number()) return NumberTerm(*field, condition.op, value);
+  // Typed values are JSON text, and not in its order.
+  if (value.is_object()) return Term{*field + " >= '{' AND " + *field + " < '|'", {}};
   return TextTerm(*field, condition.op, value.get_ref<const std::string&>());
 }
 

@@ -26,6 +26,7 @@ void Operations::Intervene(const SqliteCollection& collection, StoredLock& lock,
       lock.ttl = {};
       break;
     case Intervention::kBreak:
+      around_.judge.Rebase(lock, now_);
       ++lock.version;
       lock.id = Uuid{};
       // A mark of its own: the holder's would tell it that its release was done.
@@ -41,9 +42,11 @@ void Operations::Intervene(const SqliteCollection& collection, StoredLock& lock,
 }
 
 void Operations::Purge(const SqliteCollection& collection, StoredLock& lock) {
+  around_.judge.Rebase(lock, now_);
   lock.id = Uuid{};
   Put(collection, lock);
   DropLease(collection, lock);
+  DropGroup(collection, lock.doc);
 }
 
 }  // namespace doclock::sqlite

@@ -34,6 +34,10 @@ class Judge {
   /// Makes the stored times those of this boot: `now` becomes the last sign of life.
   void Rebase(StoredLock& lock, TimePoint now) const noexcept;
 
+  /// Were the lock's times read from our clock, in this boot?
+  [[nodiscard]] bool IsComparable(const StoredLock& lock,
+                                  std::chrono::nanoseconds now) const noexcept;
+
  private:
   /// A lock whose times cannot be compared with our clock, and since when we know it.
   struct Observation {
@@ -53,8 +57,6 @@ class Judge {
     }
   };
 
-  [[nodiscard]] bool IsComparable(const StoredLock& lock,
-                                  std::chrono::nanoseconds now) const noexcept;
   std::chrono::nanoseconds FirstSeen(const SqliteCollection& collection, const StoredLock& lock,
                                      std::chrono::nanoseconds now);
 

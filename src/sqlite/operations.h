@@ -44,12 +44,19 @@ class Reader {
   Verdict Judged(const SqliteCollection& collection, const StoredLock& lock) {
     return around_.judge.Of(collection, lock, now_);
   }
+  /// See Store::ListLocks.
+  LockPage List(const SqliteCollection& collection, const LockQuery& query,
+                const std::string& after);
   [[nodiscard]] TimePoint now() const noexcept { return now_; }
 
  protected:
   Connection& connection_;
   const Surroundings& around_;
   TimePoint now_;
+
+ private:
+  LockRow RowOf(const SqliteCollection& collection, const StoredLock& lock, Statement& row);
+  std::chrono::milliseconds AgeOf(const StoredLock& lock, std::int64_t wall) const;
 };
 
 /// The operations of store.h inside one write transaction, at one moment. What is found cannot
@@ -96,6 +103,9 @@ class Operations : public Reader {
   void Change(SaveOp& op, StoredLock& lock);
 
   void SetGrant(StoredLock& lock, const GrantRequest& grant);
+  /// Notes the group of a lock that was just granted, if it has one.
+  void PutGroup(const SqliteCollection& collection, std::int64_t doc, const GrantRequest& grant);
+  void DropGroup(const SqliteCollection& collection, std::int64_t doc);
   std::int64_t SlotFor(bool detached) const noexcept;
   void PutLease(const SqliteCollection& collection, const StoredLock& lock,
                 std::chrono::milliseconds ttl);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "sqlite/operations.h"
 
 namespace doclock::sqlite {
@@ -13,19 +15,21 @@ void Operations::Execute(RenewOp& op) {
   }
   if (lock->malformed) return Malformed(op);
   // A renewal never revives; a lock whose process died is nobody's.
-  if (op.lock_id.is_nil() || lock->id != op.lock_id || !Judged(collection, *lock).live) {
+  const Verdict verdict = Judged(collection, *lock);
+  if (op.lock_id.is_nil() || lock->id != op.lock_id || !verdict.live) {
     places_.Remove(op.lock_id);
     op.status = OpStatus::kLost;
     return;
   }
-  const std::int64_t slot = SlotFor(op.detached);
+  const auto ttl = std::max(op.ttl, verdict.lease_left);  // never sooner over than without
+  const std::int64_t slot = op.foreign ? lock->slot : SlotFor(op.detached);
   if (lock->slot == slot && !op.detached && lock->boot == around_.judge.boot()) {
-    PutLease(collection, *lock, op.ttl);
+    PutLease(collection, *lock, ttl);
     places_.Add(op.lock_id, op.hash, lock->doc);
   } else {
     // The row itself says whose life counts; renewals of detached locks are rare.
     around_.judge.Rebase(*lock, now_);
-    lock->ttl = op.ttl;
+    lock->ttl = ttl;
     lock->slot = slot;
     Put(collection, *lock);
     DropLease(collection, *lock);

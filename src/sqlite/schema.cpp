@@ -46,7 +46,8 @@ void CreateSchema(Connection& connection) {
 }
 
 bool HasCollection(Connection& connection, const TableNames& tables) {
-  return HasTable(connection, tables.documents());
+  // The groups came later.
+  return HasTable(connection, tables.documents()) && HasTable(connection, tables.groups());
 }
 
 void CreateCollection(Connection& connection, const TableNames& tables) {
@@ -72,7 +73,13 @@ void CreateCollection(Connection& connection, const TableNames& tables) {
                  "CREATE TABLE IF NOT EXISTS " +
                  tables.quoted_leases() +
                  "(doc INTEGER PRIMARY KEY, lock_id BLOB NOT NULL, renewed INTEGER NOT NULL,"
-                 " ttl INTEGER NOT NULL)");
+                 " ttl INTEGER NOT NULL);"
+                 // Few locks have a group. A row counts while the document has the lock it names.
+                 "CREATE TABLE IF NOT EXISTS " +
+                 tables.quoted_groups() +
+                 "(doc INTEGER PRIMARY KEY, lock_id BLOB NOT NULL, name TEXT NOT NULL);"
+                 "CREATE INDEX IF NOT EXISTS " +
+                 Quoted(tables.groups() + "_name") + " ON " + tables.quoted_groups() + "(name)");
 }
 
 }  // namespace doclock::sqlite

@@ -18,8 +18,16 @@ std::string Find(const TableNames& tables, const std::string& more_columns,
 
 std::string Release(const std::string& documents, const std::string& set_body) {
   return "UPDATE " + documents + " SET " + set_body +
-         "lock_id=zeroblob(16), lock_version=lock_version+1, lock_released=?2 "
+         "lock_id=zeroblob(16), lock_version=lock_version+1, lock_released=?2, lock_time=?5 "
          "WHERE key=?1 AND lock_id=?2 AND lock_version=?3 AND typeof(lock_version)='integer'";
+}
+
+/// The columns of a LockRow behind kStoredColumns.
+std::string Listed(const TableNames& tables) {
+  return std::string("SELECT ") + kStoredColumns +
+         ", d.key, d.lock_wall, g.name, d.body IS NOT NULL AND d.body <> '{}' FROM " +
+         StoredTables(tables) + " LEFT JOIN " + tables.quoted_groups() +
+         " g ON g.doc = d.id AND g.lock_id = d.lock_id WHERE ";
 }
 
 std::string Insert(const std::string& documents) {
@@ -64,7 +72,8 @@ std::string TextOf(Sql which, const TableNames& tables) {
       return "DELETE FROM " + documents + " WHERE id=?1";
     case Sql::kRenewLease:
       return "UPDATE " + leases +
-             " SET renewed=?3, ttl=?4 WHERE doc=?1 AND lock_id=?2 AND renewed + ttl*1000000 > ?3 "
+             " SET renewed=?3, ttl=max(?4, (renewed + ttl*1000000 - ?3 + 999999)/1000000)"
+             " WHERE doc=?1 AND lock_id=?2 AND renewed + ttl*1000000 > ?3 "
              "AND EXISTS(SELECT 1 FROM " +
              documents + " WHERE id=?1 AND lock_id=?2)";
     case Sql::kPutLease:
@@ -74,6 +83,20 @@ std::string TextOf(Sql which, const TableNames& tables) {
       return "DELETE FROM " + leases + " WHERE doc=?1";
     case Sql::kDeleteLeaseOf:
       return "DELETE FROM " + leases + " WHERE doc=(SELECT id FROM " + documents + " WHERE key=?1)";
+    case Sql::kPutGroup:
+      return "INSERT OR REPLACE INTO " + tables.quoted_groups() +
+             "(doc, lock_id, name) VALUES(?1,?2,?3)";
+    case Sql::kDeleteGroup:
+      return "DELETE FROM " + tables.quoted_groups() + " WHERE doc=?1";
+    case Sql::kList:
+      return Listed(tables) + "d.id > ?1 AND NOT d." + kFree + " ORDER BY d.id LIMIT ?2";
+    case Sql::kListAll:
+      return Listed(tables) + "d.id > ?1 ORDER BY d.id LIMIT ?2";
+    case Sql::kListKey:
+      return Listed(tables) + "d.key = ?1";
+    case Sql::kListGroup:
+      return Listed(tables) + "d.id IN (SELECT doc FROM " + tables.quoted_groups() +
+             " WHERE name=?1) AND g.name=?1";
   }
   return {};
 }

@@ -14,7 +14,7 @@ enum class Sql : std::uint8_t {
   kFindWithBody,   ///< ?1 key -> kStoredColumns, body
   kFindById,       ///< ?1 id -> kStoredColumns
   kHeldIds,        ///< ?1 after id, ?2 limit -> ids of rows with a lock id
-  kReleaseKnown,   ///< ?1 key, ?2 lock id, ?3 version, ?4 body
+  kReleaseKnown,   ///< ?1 key, ?2 lock id, ?3 version, ?4 body, ?5 now
   kUnlockKnown,    ///< as above without the body
   kPutLock,        ///< ?1 id, ?2.. lock columns
   kPutDocument,    ///< ?1 id, ?2.. lock columns, ?13 body
@@ -24,8 +24,14 @@ enum class Sql : std::uint8_t {
   kPutLease,       ///< ?1 id, ?2 lock id, ?3 now, ?4 ttl
   kDeleteLease,    ///< ?1 id
   kDeleteLeaseOf,  ///< ?1 key
+  kPutGroup,       ///< ?1 id, ?2 lock id, ?3 group
+  kDeleteGroup,    ///< ?1 id
+  kList,           ///< ?1 after id, ?2 limit -> kListedColumns of rows with a lock id
+  kListAll,        ///< as above, of all rows
+  kListKey,        ///< ?1 key -> kListedColumns
+  kListGroup,      ///< ?1 group -> kListedColumns
 };
-inline constexpr std::size_t kSqlCount = static_cast<std::size_t>(Sql::kDeleteLeaseOf) + 1;
+inline constexpr std::size_t kSqlCount = static_cast<std::size_t>(Sql::kListGroup) + 1;
 
 /// The columns a StoredLock is read from, for a FROM that calls documents d and leases l.
 inline constexpr const char* kStoredColumns =

@@ -85,6 +85,9 @@ class SqliteStore final : public Store {
   std::unique_ptr<Subscription> Watch(
       Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override;
   [[nodiscard]] bool OthersMayWait(Collection& collection) const noexcept override;
+  [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
+                                   const std::string& after,
+                                   std::chrono::milliseconds budget) override;
   void Intervene(Collection& collection, const Key& key, Intervention what) override;
 
  private:
@@ -225,6 +228,7 @@ void SqliteStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
 }
 
 void SqliteStore::EnsureIndex(Collection& collection, const IndexSpec& index) {
+  if (index.held_locks) return;
   Naming([&] {
     const Deadline deadline = DeadlineIn(busy_timeout_);
     const std::string sql = sqlite::IndexSql(Ours(collection), index);
@@ -306,6 +310,14 @@ std::unique_ptr<Subscription> SqliteStore::Watch(
 
 bool SqliteStore::OthersMayWait(Collection&) const noexcept {
   return !IsForked() && parts_->gate->OthersWatch();
+}
+
+LockPage SqliteStore::ListLocks(Collection& collection, const LockQuery& query,
+                                const std::string& after, std::chrono::milliseconds budget) {
+  return Naming([&] {
+    const auto connection = parts_->readers.Take(DeadlineIn(budget));
+    return sqlite::Reader(*connection, parts_->around).List(Ours(collection), query, after);
+  });
 }
 
 void SqliteStore::Intervene(Collection& collection, const Key& key, Intervention what) {

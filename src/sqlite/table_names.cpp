@@ -25,6 +25,8 @@ TableNames::TableNames(std::string_view collection, std::size_t number)
     : documents_("doclock_c_" + CaseSafe(collection)),
       quoted_documents_(Quoted(documents_)),
       quoted_leases_(Quoted("doclock_l_" + CaseSafe(collection))),
+      groups_("doclock_g_" + CaseSafe(collection)),
+      quoted_groups_(Quoted(groups_)),
       number_(number) {}
 
 }  // namespace doclock::sqlite

@@ -25,10 +25,14 @@ class TableNames {
   [[nodiscard]] const std::string& quoted_documents() const noexcept { return quoted_documents_; }
   /// The table of renewed leases, quoted.
   [[nodiscard]] const std::string& quoted_leases() const noexcept { return quoted_leases_; }
+  /// Bare name of the table of groups.
+  [[nodiscard]] const std::string& groups() const noexcept { return groups_; }
+  /// Quoted.
+  [[nodiscard]] const std::string& quoted_groups() const noexcept { return quoted_groups_; }
   [[nodiscard]] std::size_t number() const noexcept { return number_; }
 
  private:
-  std::string documents_, quoted_documents_, quoted_leases_;
+  std::string documents_, quoted_documents_, quoted_leases_, groups_, quoted_groups_;
   std::size_t number_;
 };
 

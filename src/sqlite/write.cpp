@@ -42,7 +42,7 @@ void Operations::Execute(WriteOp& op) {
 /// What most releases are: one statement.
 bool Operations::ReleaseKnown(WriteOp& op) {
   if (op.write != WriteKind::kRelease || op.merge || op.next != nullptr ||
-      op.expected == kAnyVersion || op.lock_id.is_nil()) {
+      op.expected == kAnyVersion || op.lock_id.is_nil() || !op.mark.is_nil()) {
     return false;
   }
   const SqliteCollection& collection = CollectionOf(op);
@@ -51,6 +51,7 @@ bool Operations::ReleaseKnown(WriteOp& op) {
   release->Bind(1, *op.key);
   release->Bind(2, op.lock_id);
   release->Bind(3, op.expected);
+  release->Bind(5, now_.time_since_epoch().count());
   if (op.body) release->Bind(4, std::string_view(op.body.text()));
   if (!RunWithBody(op, *release)) return true;
   if (connection_.Changes() != 1) return false;
@@ -76,13 +77,15 @@ void Operations::Write(WriteOp& op, StoredDocument& document) {
     around_.judge.Rebase(lock, now_);
     lock.ttl = op.ttl;
   } else {
-    lock.released = op.lock_id;
+    around_.judge.Rebase(lock, now_);
+    lock.released = op.mark.is_nil() ? op.lock_id : op.mark;
     lock.id = Uuid{};
     if (op.next != nullptr) SetGrant(lock, *op.next);
   }
   if (op.write != WriteKind::kErase) {
     const Body body = op.merge && op.body ? Merged(document.body, op.body) : op.body;
     if (!PutDocument(op, lock, body)) return;
+    if (op.next != nullptr) PutGroup(collection, lock.doc, *op.next);
     if (op.write == WriteKind::kRelease || lock.has_lease) DropLease(collection, lock);
   }
   places_.Remove(op.lock_id);
@@ -96,6 +99,7 @@ void Operations::Erase(const SqliteCollection& collection, StoredLock& lock) {
   erase->Bind(1, lock.doc);
   erase->Step();
   DropLease(collection, lock);
+  DropGroup(collection, lock.doc);
 }
 
 }  // namespace doclock::sqlite

@@ -203,6 +203,11 @@ bool FaultyStore::OthersMayWait(Collection& collection) const noexcept {
   return state_->inner->OthersMayWait(collection);
 }
 
+LockPage FaultyStore::ListLocks(Collection& collection, const LockQuery& query,
+                                const std::string& after, Milliseconds budget) {
+  return state_->inner->ListLocks(collection, query, after, budget);
+}
+
 void FaultyStore::Intervene(Collection& collection, const Key& key, Intervention what) {
   state_->inner->Intervene(collection, key, what);
 }

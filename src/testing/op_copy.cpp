@@ -42,6 +42,7 @@ void OpCopy::CopyRequest(const RenewOp& original) {
   copy.lock_id = original.lock_id;
   copy.ttl = original.ttl;
   copy.detached = original.detached;
+  copy.foreign = original.foreign;
 }
 
 void OpCopy::CopyRequest(const WriteOp& original) {
@@ -54,6 +55,7 @@ void OpCopy::CopyRequest(const WriteOp& original) {
   copy.merge = original.merge;
   copy.ttl = original.ttl;
   copy.renewed = original.renewed;
+  copy.mark = original.mark;
   if (original.next == nullptr) return;
   next_ = *original.next;
   copy.next = &*next_;

@@ -107,6 +107,37 @@ TEST_F(NextSearchTest, CancelledBeforeItRunsAsksNothing) {
   EXPECT_FALSE(Stored("a").locked);
 }
 
+TEST_F(NextSearchTest, AStoreThatFailsIsToldWithoutADocumentsName) {
+  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kAcquire});
+  const AcquireResult result = AcquireNext(engine(), Next(), {});
+  ASSERT_TRUE(result.failure);
+  EXPECT_TRUE(result.failure->message.starts_with("the next document of 'orders' could not be"))
+      << result.failure->message;
+}
+
+class RarePollsTest : public NextSearchTest {
+ protected:
+  RarePollsTest() : NextSearchTest({.poll_min = 1min, .poll_max = 1min}) {}
+};
+
+TEST_F(RarePollsTest, AHintThatWokeACancelledSearchWakesTheNextOne) {
+  Put("a", 1);
+  Grant held = Lock("a");
+  std::optional<AcquireResult> first, second;
+  const AcquireHandle handle = AcquireNextAsync(engine(), Next({.wait = kForever}),
+                                                [&](AcquireResult r) { first = std::move(r); });
+  AcquireNextAsync(engine(), Next({.wait = kForever}),
+                   [&](AcquireResult r) { second = std::move(r); });
+  clock->RunPending();
+  clock->DelayWork(1s);
+  ASSERT_FALSE(ReleaseWith(held, {{"due", 1}}));
+  CancelAcquire(handle);
+  clock->Advance(5s);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->failure->code, Errc::kCancelled);
+  EXPECT_TRUE(second->grant.lease);
+}
+
 /// Counts the doubts it is told of.
 struct DoubtCounter : Observer {
   void OnInDoubt(const LockEvent& event) override { keys.push_back(event.key); }

@@ -236,6 +236,19 @@ TEST_F(WaitingTest, OnlyOneWaiterOfAKeyAsksTheStore) {
   EXPECT_LE(store->Count(OpKind::kAcquire), 60'000 / 50 + 1) << "as many polls as one waiter makes";
 }
 
+TEST_F(WaitingTest, WhoJoinsAQueueAsksNobody) {
+  Grant held = Lock("a");
+  auto first = LockLater("a", {.wait = kForever});
+  clock->RunPending();
+  store->Reset();
+  std::vector<std::shared_ptr<Waiting>> queue;
+  for (int i = 0; i < 5; ++i) queue.push_back(LockLater("a", {.wait = kForever}));
+  clock->RunPending();
+  EXPECT_EQ(store->Calls(), 0);
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 0}}));
+  EXPECT_TRUE(first->granted());
+}
+
 TEST_F(WaitingTest, AMissingDocumentIsNotWaitedFor) {
   AcquireResult result = Acquire(engine(), Spec("none", {.wait = kForever}, false), {});
   ASSERT_TRUE(result.failure);

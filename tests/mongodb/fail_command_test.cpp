@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "doclock/locking_repository.h"
@@ -21,12 +22,18 @@ constexpr auto kBudget = 250ms;
 struct Told {
   OpStatus status = OpStatus::kPending;
   std::int64_t version = 0;  ///< After a write that was done.
+  std::optional<Errc> code;  ///< Of a failure.
   std::string why;
 
   Told() = default;
   template <class Op>
-  explicit Told(const Op& op) : status(op.status), version(op.version), why(Why(op)) {}
-  explicit Told(const RenewOp& op) : status(op.status), why(Why(op)) {}
+  explicit Told(const Op& op) : Told(static_cast<const StoreOp&>(op)) {
+    version = op.version;
+  }
+  explicit Told(const RenewOp& op) : Told(static_cast<const StoreOp&>(op)) {}
+  explicit Told(const StoreOp& op) : status(op.status), why(Why(op)) {
+    if (op.status == OpStatus::kFailed) code = op.detail->code;
+  }
 };
 
 /// A function that throws instead of having a status.
@@ -40,6 +47,7 @@ Told Tell(const std::function<void()>& call) {
     told.why = error.what();
   } catch (const Error& error) {
     told.status = OpStatus::kFailed;
+    told.code = error.errc();
     told.why = error.what();
   }
   return told;
@@ -270,6 +278,8 @@ class FailCommand : public ::testing::TestWithParam<Operation> {
         EXPECT_FALSE(IsDefinite(fault) && where.times) << told.why;
         break;
       case OpStatus::kFailed:
+        EXPECT_EQ(told.code, fault.error_code == 13 ? Errc::kRefused : Errc::kUnavailable)
+            << "told as what will not mend: " << told.why;
         // An effect that is still to come may not be denied either.
         std::this_thread::sleep_for(std::chrono::milliseconds(2 * fault.block_ms));
         EXPECT_EQ(Stored(key), before) << "told as failed: " << told.why;

@@ -319,6 +319,33 @@ TEST_F(MongoFailover, AFrozenPrimaryBoundsEveryCall) {
   EXPECT_LE(read.version, held.version + 1);
 }
 
+TEST_F(MongoFailover, AWaiterIsWokenThroughTheNextPrimary) {
+  LockManager manager(OpenMongodbStore(database_.uri(), Patient()),
+                      {.poll_min = 60s, .poll_max = 60s});
+  const Things waiting(manager, "things", {.ttl = 30s});
+  const Things others = OpenThings(30s);
+  for (const bool kill : {false, true}) {
+    SCOPED_TRACE(kill ? "killed" : "stepped down");
+    auto held = others.Lock("job", nlohmann::json::object(), {.wait = 20s});
+    auto waiter = std::async(std::launch::async, [&] {
+      const auto lock = waiting.Lock("job", {.wait = 50s});
+      return lock.fence();
+    });
+    EXPECT_EQ(waiter.wait_for(500ms), std::future_status::timeout);
+    const int primary = set_.Primary();
+    if (kill) {
+      set_.Kill(primary);
+      EXPECT_NE(set_.PrimaryOtherThan(primary), primary);
+    } else {
+      set_.StepDown();
+    }
+    held.Release();
+    EXPECT_EQ(waiter.wait_for(20s), std::future_status::ready) << "the release was not seen";
+    waiter.get();
+    set_.Heal();
+  }
+}
+
 /// A process that is stopped past its lease and let go.
 class StoppedHolder : public MongoFailover {
  protected:

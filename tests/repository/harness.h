@@ -16,6 +16,7 @@
 #include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
 #include "repository/entities.h"
+#include "repository/stores.h"
 
 namespace doclock {
 
@@ -26,16 +27,6 @@ using testing::Fault;
 using testing::FaultyStore;
 using testing::ManualClock;
 using testing::StealLock;
-
-/// A store with nothing in it. A null clock means the real one.
-struct StoreKind {
-  std::string name;
-  std::shared_ptr<Store> (*open)(std::shared_ptr<const Clock> clock);
-};
-std::vector<StoreKind> AllStores();
-inline std::string NameOf(const ::testing::TestParamInfo<StoreKind>& info) {
-  return info.param.name;
-}
 
 /// One process on one thread and virtual time, over a store that can go wrong.
 class RepositoryTest : public ::testing::TestWithParam<StoreKind> {
@@ -92,9 +83,5 @@ std::optional<Errc> CodeOf(F&& f) {
   }
   return std::nullopt;
 }
-
-#define DOCLOCK_FOR_ALL_STORES(suite)                                                \
-  INSTANTIATE_TEST_SUITE_P(Stores, suite, ::testing::ValuesIn(doclock::AllStores()), \
-                           doclock::NameOf)
 
 }  // namespace doclock

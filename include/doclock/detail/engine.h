@@ -65,6 +65,8 @@ struct AcquireSpec {
   std::chrono::milliseconds min_hold{};
   bool renew = true;
   OwnerPtr owner;
+  std::string group;
+  bool named = false;  ///< A named lock: nothing is left unwritten when it is given back.
   Body insert;
 };
 
@@ -119,6 +121,12 @@ using WriteDone = std::function<void(FailurePtr)>;
 DOCLOCK_EXPORT FailurePtr Write(const LeasePtr&, WriteKind, Body);
 DOCLOCK_EXPORT void WriteAsync(const LeasePtr&, WriteKind, Body, WriteDone);
 
+/// Makes the lease start anew; from now on it is renewed with this ttl (zero: as before). kLost,
+/// kForked, kClosed: the lock is gone. kUnavailable, kRefused, kInDoubt (nobody knows which of the
+/// two leases holds): it is still held, until the deadline it had. std::logic_error as Write.
+DOCLOCK_EXPORT FailurePtr Renew(const LeasePtr&, std::chrono::milliseconds ttl);
+DOCLOCK_EXPORT void RenewAsync(const LeasePtr&, std::chrono::milliseconds ttl, WriteDone);
+
 /// What a destructor does: queues the discard, does no I/O, never throws. Null is allowed.
 DOCLOCK_EXPORT void Abandon(LeasePtr) noexcept;
 /// Renews no more; the lock outlives the handle until its lease ends. Blocking: one last renewal
@@ -149,6 +157,7 @@ struct ValueRelease {
   Uuid lock_id{};
   std::int64_t version = kAnyVersion;
   Body fields;
+  Uuid mark{};  ///< See WriteOp; not nil: somebody ends a lock that is not his.
 };
 DOCLOCK_EXPORT FailurePtr ReleaseByValue(const EnginePtr&, ValueRelease);
 DOCLOCK_EXPORT void ReleaseByValueAsync(const EnginePtr&, ValueRelease, WriteDone);
@@ -181,6 +190,10 @@ struct SaveResult {
 using SaveDone = std::function<void(SaveResult)>;
 DOCLOCK_EXPORT SaveResult Save(const EnginePtr&, SaveSpec);
 DOCLOCK_EXPORT void SaveAsync(const EnginePtr&, SaveSpec, SaveDone);
+
+/// Calls `sink` for each lock, in no particular order. Throws Error.
+DOCLOCK_EXPORT void ListLocks(const EnginePtr&, Collection&, const LockQuery&,
+                              const std::function<void(LockRow&&)>& sink);
 
 /// Throws Error. The sink returns false to stop, may throw, and may call the library.
 DOCLOCK_EXPORT void Query(const EnginePtr&, Collection&, const Filter&,

@@ -115,6 +115,7 @@ DOCLOCK_EXPORT void UpdateDocumentAsync(const BindingPtr&, Key, Edit, AsyncConte
                                         std::function<void(std::exception_ptr)> done);
 
 DOCLOCK_EXPORT void EnsureIndexOf(const Binding&, std::vector<std::string> fields, bool unique);
+DOCLOCK_EXPORT void EnsureIndexesOf(const Binding&, const std::vector<Filter>& searches);
 DOCLOCK_EXPORT std::int64_t PurgeAll(const Binding&);
 
 }  // namespace doclock::detail

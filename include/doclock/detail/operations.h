@@ -95,6 +95,21 @@ struct WriteOperation {
 };
 
 template <class After>
+struct RenewOperation {
+  using Raw = FailurePtr;
+  using Result = void;
+  LeasePtr lease;
+  std::chrono::milliseconds ttl{};
+  After after;
+
+  void Start(const AsyncContext&, WriteDone done) { RenewAsync(lease, ttl, std::move(done)); }
+  void Finish(Raw&& failure) {
+    ThrowIf(failure);
+    after();
+  }
+};
+
+template <class After>
 struct DetachOperation {
   using Raw = FailurePtr;
   using Result = void;

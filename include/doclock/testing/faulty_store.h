@@ -70,6 +70,8 @@ class DOCLOCK_EXPORT FaultyStore : public Store {
   std::unique_ptr<Subscription> Watch(
       Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override;
   bool OthersMayWait(Collection& collection) const noexcept override;
+  LockPage ListLocks(Collection& collection, const LockQuery& query, const std::string& after,
+                     std::chrono::milliseconds budget) override;
   void Intervene(Collection& collection, const Key& key, Intervention what) override;
 
  private:

@@ -21,10 +21,18 @@ namespace {
 using Arguments = std::vector<std::string>;
 using Things = LockingRepository<nlohmann::json>;
 
+/// The standard output, for what is told alone: the driver prints its complaints there.
+int TakeStandardOutput() {
+  const int told = ::dup(STDOUT_FILENO);
+  if (told < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) std::exit(2);
+  return told;
+}
+const int kTold = TakeStandardOutput();
+
 /// In one piece, or not at all if we are killed.
 void Tell(const std::string& line) {
   const std::string text = line + "\n";
-  if (::write(STDOUT_FILENO, text.data(), text.size()) < 0) std::exit(2);
+  if (::write(kTold, text.data(), text.size()) < 0) std::exit(2);
 }
 
 std::string NextOrder() {

@@ -1,0 +1,21 @@
+# Packages of the command alone, with what it is made of inside: `cpack -G DEB` and `cpack -G TGZ` in the build folder.
+# (Libraries and headers are installed by `cmake --install`.)
+
+set(CPACK_PACKAGE_NAME doclock)
+set(CPACK_PACKAGE_VENDOR "doclock")
+set(CPACK_PACKAGE_CONTACT "doclock <doclock@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Named locks and locked documents, over a database you already have")
+set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_PACKAGE_FILE_NAME "doclock-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}")
+set(CPACK_STRIP_FILES ON)
+# One package of one component.
+set(CPACK_COMPONENTS_ALL cli)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENT_INCLUDE_TOPLEVEL_DIRECTORY ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+include(CPack)

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "doclock/export.h"
+
+namespace doclock {
+
+/// A decimal number of up to 34 digits (IEEE 754 decimal128), for amounts of money: kept and
+/// compared, not calculated with. 1.0 and 1.00 are equal numbers that keep their own digits.
+///
+/// As JSON it is canonical Extended JSON, `{"$numberDecimal": "12.50"}`; the MongoDB store keeps it
+/// as a decimal, the other stores keep that JSON. A Filter compares decimals by value; on MongoDB
+/// it compares them with other numbers too, elsewhere with decimals only. A value type.
+class DOCLOCK_EXPORT Decimal128 {
+ public:
+  /// 0.
+  Decimal128() = default;
+  /// From text: `12.50`, `-1E+3`, `Infinity`, `NaN`. @throws std::invalid_argument if it is no
+  /// number, or has more digits or a greater exponent than can be kept exactly.
+  explicit Decimal128(std::string_view text);
+  /// A whole number.
+  explicit Decimal128(std::int64_t number);
+
+  /// The number as MongoDB prints it; Decimal128 makes the same number of it again.
+  [[nodiscard]] const std::string& ToString() const noexcept { return text_; }
+
+  /// By value; NaN is the least, and equals itself.
+  friend DOCLOCK_EXPORT std::weak_ordering operator<=>(const Decimal128& a,
+                                                       const Decimal128& b) noexcept;
+  /// By value.
+  friend bool operator==(const Decimal128& a, const Decimal128& b) noexcept {
+    return (a <=> b) == 0;
+  }
+
+ private:
+  std::string text_ = "0";
+};
+
+/// Canonical Extended JSON.
+DOCLOCK_EXPORT void to_json(nlohmann::json& out, const Decimal128& number);
+/// From canonical Extended JSON, or a whole number. @throws std::invalid_argument if it is neither.
+DOCLOCK_EXPORT void from_json(const nlohmann::json& in, Decimal128& number);
+
+}  // namespace doclock

@@ -1,0 +1,157 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "doclock/detail/operations.h"
+#include "doclock/duration.h"
+
+namespace doclock {
+
+class LockProvider;
+
+namespace detail {
+
+/// What a HeldLock and its asynchronous verbs share: whoever lets go last gives up what is still
+/// held.
+struct DOCLOCK_EXPORT HeldState {
+  HeldState(BindingPtr b, LeasePtr l) noexcept : binding(std::move(b)), lease(std::move(l)) {}
+  HeldState(const HeldState&) = delete;
+  HeldState& operator=(const HeldState&) = delete;
+  ~HeldState();
+
+  const BindingPtr binding;
+  const LeasePtr lease;
+  std::atomic<bool> ended = false;
+};
+using HeldStatePtr = std::shared_ptr<HeldState>;
+
+/// After a release or a detach.
+struct HeldEnded {
+  HeldStatePtr state;
+  void operator()() const noexcept { state->ended.store(true, std::memory_order_release); }
+};
+/// After a renewal.
+struct HeldKept {
+  HeldStatePtr state;
+  void operator()() const noexcept {}
+};
+
+}  // namespace detail
+
+/// A named lock that is held, for as long as held() says so. It renews itself, unless
+/// LockOptions::renew says otherwise.
+///
+/// A handle that is destroyed without Release() gives the lock back: the destructor does no I/O and
+/// never throws, it queues the release, and callers in this process that want the same name stand
+/// behind it.
+///
+/// Move-only. A default-constructed, moved-from, released or detached handle is empty: held() is
+/// false, and the verbs throw std::logic_error. (name(), fence() and lost() still answer after
+/// Release() and Detach().)
+///
+/// Not thread-safe, except for lost(), Remaining() and held(). While an asynchronous verb is under
+/// way, the handle may be moved or destroyed.
+///
+/// Verbs throw
+/// - LockException kLost when the lease has ended or the lock was broken; kForked in a child
+///   process,
+/// - InDoubtException when what happened could not be found out,
+/// - StoreException: kUnavailable and kRefused leave the lock held; kClosed: the LockManager was
+///   closed.
+///
+/// The asynchronous forms take any Boost.Asio completion token of signature
+/// `void(std::exception_ptr)`. There is no cancellation: what was begun is finished.
+class DOCLOCK_EXPORT HeldLock {
+ public:
+  /// An empty handle.
+  HeldLock() noexcept = default;
+  /// Leaves the other one empty.
+  HeldLock(HeldLock&&) noexcept = default;
+  /// Gives up what this handle holds, and leaves the other one empty.
+  HeldLock& operator=(HeldLock&&) noexcept = default;
+  HeldLock(const HeldLock&) = delete;
+  HeldLock& operator=(const HeldLock&) = delete;
+  /// Gives the lock back if it is still held; see above.
+  ~HeldLock() = default;
+
+  /// The lock's name.
+  [[nodiscard]] const std::string& name() const;
+  /// The grant's id, unique to this grant. Whoever knows it can release the lock: keep it secret.
+  [[nodiscard]] const Uuid& lock_id() const;
+  /// The fencing token: higher than that of any earlier holder of this name. It survives release,
+  /// expiry, Break() and Purge(), except for names that a Purge() with `forget` has forgotten.
+  [[nodiscard]] std::int64_t fence() const;
+  /// Asked to stop when the lease ends, before it can be anybody else's; not by Release().
+  /// Callbacks registered with it run on the manager's notifier thread. Thread-safe.
+  [[nodiscard]] std::stop_token lost() const;
+  /// Time until the holder must stop unless the lease is renewed; zero once lost or given up.
+  /// Thread-safe.
+  [[nodiscard]] std::chrono::nanoseconds Remaining() const noexcept;
+  /// Is the lock held, as far as this process can know? Thread-safe.
+  [[nodiscard]] bool held() const noexcept;
+  /// See held().
+  explicit operator bool() const noexcept { return held(); }
+
+  /// Starts the lease anew, now, with this length, which renewals have from then on; zero: the
+  /// length it had. A lease that was longer ends no sooner for it. After InDoubtException the lock
+  /// is still held, until the end it had before.
+  /// @throws std::invalid_argument unless `ttl` is zero or kMinTtl to kMaxTtl
+  void Renew(Duration ttl = {});
+  /// Gives the lock back.
+  void Release();
+  /// Renews no more, and gives nothing back when destroyed: the lock is there until its lease ends,
+  /// or until somebody releases its group or breaks it.
+  void Detach();
+
+  /// Renew() with a completion token.
+  template <detail::TokenFor<void> Token = detail::DefaultToken>
+  auto RenewAsync(Duration ttl = {}, Token&& token = Token()) {
+    CheckTtl(ttl);
+    return Start(detail::RenewOperation<detail::HeldKept>{Active()->lease, ttl.ms(), {Active()}},
+                 std::forward<Token>(token));
+  }
+  /// Release() with a completion token. The handle keeps the lock if it fails for a reason that
+  /// leaves it held.
+  template <detail::TokenFor<void> Token = detail::DefaultToken>
+  auto ReleaseAsync(Token&& token = Token()) {
+    return Start(
+        detail::WriteOperation<detail::HeldEnded>{
+            Active()->lease, WriteKind::kRelease, Body(), {Active()}},
+        std::forward<Token>(token));
+  }
+  /// Detach() with a completion token.
+  template <detail::TokenFor<void> Token = detail::DefaultToken>
+  auto DetachAsync(Token&& token = Token()) {
+    return Start(detail::DetachOperation<detail::HeldEnded>{Active()->lease, {Active()}},
+                 std::forward<Token>(token));
+  }
+
+ private:
+  friend class LockProvider;
+
+  HeldLock(detail::BindingPtr binding, detail::Grant grant)
+      : state_(std::make_shared<detail::HeldState>(std::move(binding), grant.lease)) {
+    grant.lease = nullptr;  // the state's from now on
+  }
+
+  static void CheckTtl(Duration ttl);
+  [[nodiscard]] const detail::HeldState& state() const;
+  /// The state of a handle that has not given up its lock.
+  [[nodiscard]] const detail::HeldStatePtr& Active() const;
+
+  template <class Op, class Token>
+  auto Start(Op op, Token&& token) {
+    const auto engine = state_->binding->engine;
+    return detail::Initiate(engine, std::move(op), std::forward<Token>(token));
+  }
+
+  detail::HeldStatePtr state_;
+};
+
+}  // namespace doclock

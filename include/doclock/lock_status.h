@@ -1,0 +1,83 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "doclock/duration.h"
+#include "doclock/errors.h"
+#include "doclock/export.h"
+#include "doclock/key.h"
+
+namespace doclock {
+
+/// A lock as LockProvider::Status shows it.
+struct LockStatus {
+  Key key;                                        ///< The name, as a key.
+  std::string name;                               ///< The name, for people.
+  LockHolder holder;                              ///< Who has, or had, it.
+  std::string group;                              ///< LockOptions::group; empty for none.
+  std::int64_t version = 0;                       ///< Of the document: the fence, for named locks.
+  bool expired = false;                           ///< Its lease is over, and nobody took it since.
+  bool malformed = false;                         ///< Its fields are not what this library writes.
+  std::chrono::milliseconds ttl{};                ///< Length of its lease.
+  std::chrono::milliseconds remaining{};          ///< Of its lease, by the store's clock.
+  std::chrono::milliseconds age{};                ///< Since it was granted, by the store's clock.
+  std::chrono::system_clock::time_point granted;  ///< The same by this machine's wall clock.
+};
+
+/// Which locks to show. What is left empty does not matter.
+struct LockFilter {
+  std::string name = {};         ///< Exactly this name.
+  std::string name_prefix = {};  ///< Names that begin so.
+  std::string owner = {};        ///< LockHolder::name.
+  std::string group = {};        ///< LockOptions::group.
+  /// Granted before this moment.
+  std::optional<std::chrono::system_clock::time_point> granted_before = {};
+  /// Granted after this moment.
+  std::optional<std::chrono::system_clock::time_point> granted_after = {};
+  std::optional<Duration> remaining_below = {};     ///< Less is left of the lease; 0 when expired.
+  std::optional<Duration> remaining_at_least = {};  ///< So much or more is left.
+  std::optional<bool> expired = {};                 ///< Only expired ones, or only live ones.
+};
+
+/// What LockProvider::Purge may do.
+struct PurgeOptions {
+  /// Delete names that nobody has held for `idle_for` and that hold nothing besides their lock.
+  /// **Their fences begin at 1 again.**
+  bool forget = false;
+  /// With `forget`: how long; more than zero.
+  Duration idle_for = {};
+};
+
+/// What LockProvider::Purge did.
+struct PurgeResult {
+  std::int64_t expired = 0;    ///< Expired locks that were cleared.
+  std::int64_t forgotten = 0;  ///< Names that were deleted.
+};
+
+/// Some locks of a group could not be renewed or released. What happened to them is not known to be
+/// anything: they may be held, and those in doubt may be renewed or released.
+class DOCLOCK_EXPORT GroupException : public Error {
+ public:
+  /// A lock and why it failed.
+  struct Failed {
+    LockStatus lock;  ///< As it was before.
+    Errc code;        ///< Why.
+  };
+  /// Text, what was done, and what failed (at least one).
+  GroupException(const std::string& what, std::vector<LockStatus> done, std::vector<Failed> failed);
+  ~GroupException() override;
+  /// The locks that were renewed, or released.
+  [[nodiscard]] const std::vector<LockStatus>& done() const noexcept { return done_; }
+  /// The locks that failed.
+  [[nodiscard]] const std::vector<Failed>& failed() const noexcept { return failed_; }
+
+ private:
+  std::vector<LockStatus> done_;
+  std::vector<Failed> failed_;
+};
+
+}  // namespace doclock

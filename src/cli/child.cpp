@@ -1,0 +1,156 @@
+#include "cli/child.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+namespace doclock::cli {
+namespace {
+
+/// What the child needs after the fork, made before it: it may not allocate.
+struct Plan {
+  std::vector<std::string> paths;  ///< To try, in this order.
+  std::vector<char*> arguments;
+  std::vector<std::string> variables;
+  std::vector<char*> environment;
+  std::vector<int> signs_of_life;
+  int report = -1;
+  pid_t parent = -1;
+  bool give_terminal = false;
+  sigset_t signal_mask{};
+};
+
+/// The places where a shell would look for the program.
+std::vector<std::string> PathsOf(const std::string& program) {
+  if (program.find('/') != std::string::npos) return {program};
+  const char* const variable = std::getenv("PATH");
+  std::string_view rest = variable != nullptr ? variable : "/usr/bin:/bin";
+  std::vector<std::string> paths;
+  for (;;) {
+    const std::size_t end = rest.find(':');
+    const std::string folder(rest.substr(0, end));
+    paths.push_back((folder.empty() ? std::string(".") : folder) + "/" + program);
+    if (end == rest.npos) return paths;
+    rest.remove_prefix(end + 1);
+  }
+}
+
+/// The open gates of SQLite files: while one is open somewhere, the locks' holder counts as alive.
+std::vector<int> SignsOfLife() {
+  std::vector<int> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
+    const std::string target = std::filesystem::read_symlink(entry.path(), ignored).string();
+    if (target.ends_with("-doclock")) found.push_back(std::atoi(entry.path().filename().c_str()));
+  }
+  return found;
+}
+
+Plan PlanOf(const std::vector<std::string>& command, const std::vector<std::string>& more) {
+  Plan plan;
+  plan.paths = PathsOf(command.front());
+  for (const std::string& argument : command) {
+    plan.arguments.push_back(const_cast<char*>(argument.c_str()));
+  }
+  plan.arguments.push_back(nullptr);
+  plan.variables = more;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    plan.environment.push_back(*variable);
+  }
+  for (std::string& variable : plan.variables) plan.environment.push_back(variable.data());
+  plan.environment.push_back(nullptr);
+  plan.signs_of_life = SignsOfLife();
+  plan.parent = ::getpid();
+  plan.give_terminal = ::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
+  return plan;
+}
+
+/// In the child. Only what is safe after the fork of a program with threads.
+[[noreturn]] void Execute(const Plan& plan) {
+  ::setpgid(0, 0);
+  if (plan.give_terminal) ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != plan.parent) ::_exit(1);  // it ended before that
+  for (const int sign : plan.signs_of_life) ::fcntl(sign, F_SETFD, 0);
+  ::sigprocmask(SIG_SETMASK, &plan.signal_mask, nullptr);
+  int error = ENOENT;
+  for (const std::string& path : plan.paths) {
+    ::execve(path.c_str(), plan.arguments.data(), plan.environment.data());
+    // As the shell: what is there and cannot be executed is worth more words than what is not.
+    if (errno != ENOENT && errno != ENOTDIR) error = errno;
+  }
+  static_cast<void>(::write(plan.report, &error, sizeof error) == 0);
+  ::_exit(127);
+}
+
+}  // namespace
+
+Child::Child(const std::vector<std::string>& command, const std::vector<std::string>& environment,
+             const sigset_t& signal_mask) {
+  Plan plan = PlanOf(command, environment);
+  plan.signal_mask = signal_mask;
+  int report[2];
+  if (::pipe2(report, O_CLOEXEC) != 0) throw CannotExecute{errno};
+  plan.report = report[1];
+  // Not fork(): its handlers would close the signs of life.
+  pid_ = ::_Fork();
+  if (pid_ == 0) Execute(plan);
+  const int fork_error = errno;
+  ::close(report[1]);
+  if (pid_ < 0) {
+    ::close(report[0]);
+    throw CannotExecute{fork_error};
+  }
+  ::setpgid(pid_, pid_);  // whoever comes first
+  has_terminal_ = plan.give_terminal;
+  int error = 0;
+  ssize_t got = 0;
+  while ((got = ::read(report[0], &error, sizeof error)) < 0 && errno == EINTR) {
+  }
+  ::close(report[0]);
+  if (got == 0) return;
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+  if (has_terminal_) ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
+  throw CannotExecute{error};
+}
+
+Child::~Child() {
+  // SIGTTOU is blocked.
+  if (has_terminal_) ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
+}
+
+void Child::Signal(int number) const noexcept { ::kill(-pid_, number); }
+
+std::optional<int> Child::Reap() {
+  std::optional<int> ended;
+  for (;;) {
+    int status = 0;
+    const pid_t who = ::waitpid(-1, &status, WNOHANG | WUNTRACED);
+    if (who <= 0) return ended;
+    if (who != pid_) continue;
+    if (WIFSTOPPED(status)) {
+      Stopped();
+    } else {
+      ended = status;
+    }
+  }
+}
+
+void Child::Stopped() {
+  if (!has_terminal_) return;  // whoever stopped it will let it go on
+  ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
+  ::raise(SIGSTOP);
+  ::tcsetpgrp(STDIN_FILENO, pid_);
+  Signal(SIGCONT);
+}
+
+}  // namespace doclock::cli

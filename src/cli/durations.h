@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "doclock/duration.h"
+
+namespace doclock::cli {
+
+/// "500ms", "30s", "5m", "2h", "1d", "90" (seconds), "forever".
+/// @throws std::invalid_argument saying what is allowed
+Duration ParseDuration(const std::string& text);
+
+/// For people: "2h 5m", "30s", "120ms".
+std::string DurationText(std::chrono::milliseconds time);
+
+}  // namespace doclock::cli

@@ -1,0 +1,20 @@
+#pragma once
+
+namespace doclock::cli {
+
+/// How the program ends, as far as it is not the command of `run` that says so.
+enum ExitCode : int {
+  kOk = 0,
+  kUsage = 64,      ///< Bad options.
+  kBadData = 65,    ///< No JSON, or not what can be stored.
+  kNotFound = 66,   ///< No such document, name or group.
+  kStoreAway = 69,  ///< The store could not be reached, or refused; or the outcome is in doubt.
+  kInternal = 70,   ///< Anything else.
+  kBusy = 75,       ///< Somebody else holds the lock (--busy-exit says otherwise).
+  kLost = 76,       ///< The lock was lost while it was needed.
+  kNotExecutable = 126,
+  kNoCommand = 127,
+  kSignalBase = 128,  ///< Plus the number of the signal that ended the command.
+};
+
+}  // namespace doclock::cli

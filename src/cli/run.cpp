@@ -1,0 +1,204 @@
+#include "cli/run.h"
+
+#include <poll.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "cli/child.h"
+#include "cli/exit_codes.h"
+#include "cli/signals.h"
+#include "doclock/open_store.h"
+
+namespace doclock::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+/// Waits for something to happen, so long at most; negative: without end.
+void Poll(const Signals& signals, const Wakeup& wakeup, milliseconds timeout) {
+  pollfd places[] = {{signals.descriptor(), POLLIN, 0}, {wakeup.descriptor(), POLLIN, 0}};
+  const auto bounded = std::min(timeout, milliseconds(std::chrono::hours(1)));
+  ::poll(places, 2, static_cast<int>(bounded.count()));
+  wakeup.Clear();
+}
+
+/// The lock, or what to end with instead.
+struct Taken {
+  HeldLock lock;
+  int exit_code = kOk;
+};
+
+/// Takes the lock, waiting on another thread, so that signals end the wait.
+Taken Take(const LockProvider& locks, const RunOptions& options, Signals& signals) {
+  Taken taken;
+  std::exception_ptr error;
+  std::atomic<bool> done = false;
+  Wakeup wakeup;
+  std::stop_source stop;
+  int signal = 0;
+  {
+    const std::jthread waiter([&] {
+      try {
+        taken.lock = locks.Acquire(options.name,
+                                   {.ttl = options.ttl,
+                                    .wait = options.wait,
+                                    .min_hold = options.min_hold,
+                                    .owner = options.owner,
+                                    .group = options.group},
+                                   stop.get_token());
+      } catch (...) {
+        error = std::current_exception();
+      }
+      done = true;
+      wakeup.Set();
+    });
+    while (!done) {
+      Poll(signals, wakeup, milliseconds(-1));
+      while (const auto number = signals.Next()) {
+        if (!EndsPrograms(*number)) continue;
+        signal = *number;
+        stop.request_stop();
+      }
+    }
+  }
+  if (signal != 0) {
+    taken.lock = HeldLock();
+    taken.exit_code = kSignalBase + signal;
+    return taken;
+  }
+  if (!error) return taken;
+  try {
+    std::rethrow_exception(error);
+  } catch (const LockException& busy) {
+    if (busy.errc() != Errc::kBusy && busy.errc() != Errc::kTimedOut) throw;
+    std::cerr << "doclock: " << busy.what() << '\n';
+    taken.exit_code = options.busy_exit;
+  }
+  return taken;
+}
+
+/// Looks after the command while it runs.
+class Watch {
+ public:
+  Watch(HeldLock& lock, Child& child, Signals& signals, Duration kill_after)
+      : lock_(lock), child_(child), signals_(signals), kill_after_(kill_after.ms()) {}
+
+  /// Returns its wait status.
+  int UntilItEnds() {
+    const std::stop_callback on_lost(lock_.lost(), [this] { wakeup_.Set(); });
+    for (;;) {
+      Poll(signals_, wakeup_, Look());
+      while (const auto number = signals_.Next()) {
+        if (*number != SIGCHLD) child_.Signal(*number);
+      }
+      if (const auto status = child_.Reap()) return *status;
+    }
+  }
+
+  /// Was it ended because the lock was, or was about to be, lost?
+  [[nodiscard]] bool ended_it() const noexcept { return termed_; }
+
+ private:
+  /// Ends the command in time. Returns how long there is nothing to do.
+  milliseconds Look() {
+    const nanoseconds left = lock_.Remaining();
+    if (left <= nanoseconds(0)) {
+      if (!std::exchange(killed_, true)) {
+        std::cerr << "doclock: the lock '" << lock_.name() << "' was lost; killing the command\n";
+        child_.Signal(SIGKILL);
+      }
+      termed_ = true;
+      return milliseconds(-1);
+    }
+    if (left <= kill_after_ && !std::exchange(termed_, true)) {
+      std::cerr << "doclock: the lock '" << lock_.name()
+                << "' cannot be renewed; ending the command\n";
+      child_.Signal(SIGTERM);
+      child_.Signal(SIGCONT);
+    }
+    const nanoseconds pause = termed_ ? left : left - kill_after_;
+    return std::chrono::ceil<milliseconds>(pause);
+  }
+
+  HeldLock& lock_;
+  Child& child_;
+  Signals& signals_;
+  const nanoseconds kill_after_;
+  Wakeup wakeup_;
+  bool termed_ = false;
+  bool killed_ = false;
+};
+
+/// False: it was lost before the command ended, as far as the store knows.
+bool Release(HeldLock& lock) {
+  try {
+    lock.Release();
+    return true;
+  } catch (const LockException& error) {
+    std::cerr << "doclock: " << error.what() << '\n';
+    return false;
+  } catch (const Error& error) {
+    std::cerr << "doclock: the lock was not released and ends with its lease: " << error.what()
+              << '\n';
+    return true;
+  }
+}
+
+int CodeOf(int status) {
+  return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+Duration KillAfter(const RunOptions& options) {
+  if (options.kill_after == Duration()) {
+    return std::min<Duration>(std::chrono::seconds(5), options.ttl.ms() / 4);
+  }
+  if (options.kill_after.count() > options.ttl.count() / 2) {
+    throw std::invalid_argument("--kill-after must be at most half of --ttl");
+  }
+  return options.kill_after;
+}
+
+}  // namespace
+
+int RunCommand(const RunOptions& given) {
+  RunOptions options = given;
+  options.kill_after = KillAfter(given);
+  if (options.owner.empty()) {
+    options.owner = std::filesystem::path(options.command.front()).filename().string();
+  }
+  Signals signals;  // before there are threads
+  const LockManager manager(OpenStore(options.url));
+  const LockProvider locks(manager, options.collection);
+  Taken taken = Take(locks, options, signals);
+  if (!taken.lock) return taken.exit_code;
+  std::vector<std::string> variables;
+  if (!options.fence_env.empty()) {
+    variables.push_back(options.fence_env + "=" + std::to_string(taken.lock.fence()));
+  }
+  try {
+    Child child(options.command, variables, signals.former_mask());
+    Watch watch(taken.lock, child, signals, options.kill_after);
+    const int status = watch.UntilItEnds();
+    const bool lost = watch.ended_it();
+    const bool released = Release(taken.lock);
+    return lost || !released ? kLost : CodeOf(status);
+  } catch (const Child::CannotExecute& failed) {
+    std::cerr << "doclock: cannot execute '" << options.command.front()
+              << "': " << std::strerror(failed.error) << '\n';
+    static_cast<void>(Release(taken.lock));
+    return failed.error == ENOENT || failed.error == ENOTDIR ? kNoCommand : kNotExecutable;
+  }
+}
+
+}  // namespace doclock::cli

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "doclock/lock_provider.h"
+
+namespace doclock::cli {
+
+/// `doclock run`.
+struct RunOptions {
+  std::string collection;
+  std::string name;
+  std::vector<std::string> command;
+  Duration wait;
+  Duration ttl = std::chrono::seconds(30);
+  Duration min_hold;
+  Duration kill_after;  ///< 0: five seconds, or a quarter of the ttl if that is less.
+  std::string owner;
+  std::string group;
+  std::string fence_env;  ///< Variable that tells the command its fence; empty: none.
+  int busy_exit = 75;
+  std::string url;
+};
+
+/// Holds the lock while the command runs. Returns what the program is to end with.
+/// @throws std::invalid_argument for bad options, and whatever the library throws
+int RunCommand(const RunOptions& options);
+
+}  // namespace doclock::cli

@@ -1,0 +1,53 @@
+#include "cli/store_url.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <string_view>
+
+namespace doclock::cli {
+namespace {
+
+constexpr const char* kVariable = "DOCLOCK_STORE";
+
+void Overwrite(char* text) noexcept { std::memset(text, 'x', std::strlen(text)); }
+
+}  // namespace
+
+std::string HideStoreUrl(int argc, char** argv) {
+  constexpr std::string_view kOption = "--store";
+  for (int i = 1; i < argc && std::strcmp(argv[i], "--") != 0; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == kOption && i + 1 < argc) {
+      Overwrite(argv[++i]);
+    } else if (argument.starts_with("--store=")) {
+      Overwrite(argv[i] + kOption.size() + 1);
+    }
+  }
+  char* const value = std::getenv(kVariable);  // before there are threads
+  if (value == nullptr) return {};
+  std::string url = value;
+  Overwrite(value);
+  ::unsetenv(kVariable);
+  return url;
+}
+
+std::string UrlOf(const StoreChoice& choice, const std::string& from_environment) {
+  if (!choice.url.empty()) return choice.url;
+  if (!choice.file.empty()) {
+    std::ifstream file(choice.file);
+    std::string url;
+    if (!file || !std::getline(file, url) || url.empty()) {
+      throw std::invalid_argument("--store-file: " + choice.file +
+                                  " cannot be read, or its first line is empty");
+    }
+    return url;
+  }
+  if (!from_environment.empty()) return from_environment;
+  throw std::invalid_argument(
+      "where are the locks? Give --store URL, --store-file FILE or the variable DOCLOCK_STORE, "
+      "for example sqlite:/var/lib/jobs/locks.db");
+}
+
+}  // namespace doclock::cli

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "doclock/lock_manager.h"
+
+namespace doclock::cli {
+
+/// Where the locks are. The URL may hold a password: it is read from a file, or overwritten where
+/// others could see it (`ps`, /proc), and never printed.
+struct StoreChoice {
+  std::string url;   ///< --store
+  std::string file;  ///< --store-file
+};
+
+/// Overwrites the value of --store in the program's arguments and that of DOCLOCK_STORE in its
+/// environment, and takes the variable out; returns what it said.
+std::string HideStoreUrl(int argc, char** argv);
+
+/// The URL: --store, else --store-file, else the environment's.
+/// @throws std::invalid_argument if there is none, or the file cannot be read
+std::string UrlOf(const StoreChoice& choice, const std::string& from_environment);
+
+}  // namespace doclock::cli

@@ -1,0 +1,99 @@
+#include "doclock/lock_provider.h"
+
+#include <stdexcept>
+
+#include "named/mutex_state.h"
+
+namespace doclock {
+namespace {
+
+/// "No body": what a named lock's document holds besides its lock.
+const Body& NoBody() {
+  static const Body kNothing = Body::FromText("{}");
+  return kNothing;
+}
+
+Key KeyOf(std::string_view name) {
+  if (name.empty()) throw std::invalid_argument("doclock: a lock's name must not be empty");
+  return Key(name);
+}
+
+}  // namespace
+
+LockProvider::LockProvider(LockManager manager, const std::string& collection,
+                           LockProviderOptions options)
+    : manager_(std::move(manager)) {
+  if (options.ttl < kMinTtl || options.ttl > kMaxTtl) {
+    throw std::invalid_argument("LockProviderOptions::ttl must be 100 ms to 24 hours");
+  }
+  RepositoryOptions for_documents;
+  for_documents.ttl = options.ttl;
+  for_documents.lock_fields = std::move(options.lock_fields);
+  binding_ = detail::Bind(manager_, collection, std::move(for_documents), LockFieldNames{});
+}
+
+const std::string& LockProvider::collection() const noexcept {
+  return binding_->collection->name();
+}
+
+detail::AcquireSpec LockProvider::SpecOf(std::string_view name, const LockOptions& options) const {
+  detail::AcquireSpec spec = detail::SpecFor(*binding_, options, KeyOf(name), NoBody());
+  spec.named = true;
+  return spec;
+}
+
+HeldLock LockProvider::Acquire(std::string_view name, const LockOptions& options,
+                               std::stop_token stop) const {
+  auto result = detail::Acquire(binding_->engine, SpecOf(name, options), std::move(stop));
+  detail::ThrowIf(result.failure);
+  return {binding_, std::move(result.grant)};
+}
+
+std::optional<HeldLock> LockProvider::TryAcquire(std::string_view name, const LockOptions& options,
+                                                 std::stop_token stop) const {
+  auto result = detail::Acquire(binding_->engine, SpecOf(name, options), std::move(stop));
+  if (detail::IsBusy(result.failure)) return std::nullopt;
+  detail::ThrowIf(result.failure);
+  return HeldLock(binding_, std::move(result.grant));
+}
+
+NamedMutex LockProvider::Mutex(std::string_view name, const LockOptions& options) const {
+  return NamedMutex(
+      std::make_shared<detail::MutexState>(manager_, binding_, SpecOf(name, options)));
+}
+
+RecursiveNamedMutex LockProvider::RecursiveMutex(std::string_view name,
+                                                 const LockOptions& options) const {
+  return RecursiveNamedMutex(
+      std::make_shared<detail::MutexState>(manager_, binding_, SpecOf(name, options)));
+}
+
+detail::LockAllOperation<LockProvider::WrapGrant> LockProvider::LockAllOp(
+    const std::vector<std::string>& names, const LockOptions& options) const {
+  std::vector<Key> keys;
+  keys.reserve(names.size());
+  for (const std::string& name : names) keys.push_back(KeyOf(name));
+  detail::AcquireSpec spec = detail::SpecFor(*binding_, options, Key(), NoBody());
+  spec.named = true;
+  return {binding_, std::move(spec), std::move(keys), WrapGrant{binding_}};
+}
+
+detail::AcquireAllResult LockProvider::AcquireEach(detail::LockAllOperation<WrapGrant>& op,
+                                                   std::stop_token stop) const {
+  return detail::AcquireAll(binding_->engine, op.spec, std::move(op.keys), std::move(stop));
+}
+
+std::vector<HeldLock> LockProvider::AcquireAll(const std::vector<std::string>& names,
+                                               const LockOptions& options,
+                                               std::stop_token stop) const {
+  auto op = LockAllOp(names, options);
+  return op.Finish(AcquireEach(op, std::move(stop)));
+}
+
+std::optional<std::vector<HeldLock>> LockProvider::TryAcquireAll(
+    const std::vector<std::string>& names, const LockOptions& options, std::stop_token stop) const {
+  detail::TryLockAllOperation<WrapGrant> op{LockAllOp(names, options)};
+  return op.Finish(AcquireEach(op, std::move(stop)));
+}
+
+}  // namespace doclock

@@ -1,0 +1,171 @@
+#include "named/mutex_state.h"
+
+#include <exception>
+#include <map>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+namespace doclock::detail {
+namespace {
+
+/// The mutexes that one thread holds; gives them back when the thread ends.
+class HeldByThread {
+ public:
+  HeldByThread() = default;
+  HeldByThread(const HeldByThread&) = delete;
+  HeldByThread& operator=(const HeldByThread&) = delete;
+  ~HeldByThread() {
+    over_ = true;
+    for (const auto& [address, held] : held_) {
+      if (const auto state = held.state.lock()) state->OnThreadEnd(held.serial);
+    }
+  }
+
+  void Add(const std::shared_ptr<MutexState>& state, std::uint64_t serial) {
+    held_.insert_or_assign(state.get(), Held{state, serial});
+  }
+  /// Another thread's unlock leaves an entry behind, which its serial number makes harmless.
+  void Remove(const MutexState* state) noexcept { held_.erase(state); }
+  /// Are the thread's own variables gone already?
+  static bool over() noexcept { return over_; }
+
+ private:
+  struct Held {
+    std::weak_ptr<MutexState> state;
+    std::uint64_t serial;
+  };
+  inline static thread_local bool over_ = false;
+  std::map<const MutexState*, Held> held_;
+};
+
+HeldByThread& OfThisThread() {
+  thread_local HeldByThread held;
+  return held;
+}
+
+[[noreturn]] void ThrowNotLocked() { throw std::logic_error("doclock: the mutex is not locked"); }
+
+}  // namespace
+
+MutexState::~MutexState() { Abandon(std::move(lease_)); }
+
+bool MutexState::Acquire(Duration wait) {
+  AcquireSpec spec = spec_;
+  spec.wait = wait;
+  AcquireResult result = detail::Acquire(binding_->engine, std::move(spec), {});
+  if (IsBusy(result.failure)) return false;
+  ThrowIf(result.failure);
+  std::uint64_t serial = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    serial = ++grants_;
+  }
+  OfThisThread().Add(shared_from_this(), serial);  // may throw: the grant is given back then
+  // What this thread or another one lost without unlocking it.
+  LeasePtr former;
+  {
+    const std::scoped_lock lock(mutex_);
+    former = std::exchange(lease_, std::exchange(result.grant.lease, nullptr));
+    owner_ = std::this_thread::get_id();
+    depth_ = 1;
+    serial_ = serial;
+  }
+  Abandon(std::move(former));
+  return true;
+}
+
+bool MutexState::Lock(Duration wait) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (Mine() && LeaseHeld(*lease_)) {
+      if (wait != kForever) return false;
+      throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
+                              "doclock: this thread has locked '" + name() + "' already");
+    }
+  }
+  return Acquire(wait);
+}
+
+bool MutexState::LockAgain(Duration wait) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (Mine()) {
+      if (!LeaseHeld(*lease_)) {
+        throw LockException(Errc::kLost, "doclock: the lock '" + name() + "' was lost");
+      }
+      ++depth_;
+      return true;
+    }
+  }
+  return Acquire(wait);
+}
+
+void MutexState::Release(const LeasePtr& lease) noexcept {
+  if (!lease) return;
+  try {
+    if (!Write(lease, WriteKind::kRelease, Body())) return;
+  } catch (...) {
+    // Out of memory, or another operation of this lock: the background will do.
+  }
+  Abandon(lease);
+}
+
+void MutexState::Unlock() noexcept {
+  LeasePtr lease;
+  {
+    const std::scoped_lock lock(mutex_);
+    lease = std::exchange(lease_, nullptr);
+    depth_ = 0;
+    if (owner_ == std::this_thread::get_id() && !HeldByThread::over()) OfThisThread().Remove(this);
+  }
+  Release(lease);
+}
+
+void MutexState::UnlockOnce() noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!Mine() || --depth_ > 0) return;
+  }
+  Unlock();
+}
+
+void MutexState::OnThreadEnd(std::uint64_t serial) noexcept {
+  LeasePtr lease;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (serial != serial_) return;
+    lease = std::exchange(lease_, nullptr);
+    depth_ = 0;
+  }
+  Abandon(std::move(lease));
+}
+
+const std::string& MutexState::name() const noexcept {
+  return *std::get_if<std::string>(&spec_.key.value());
+}
+
+LeasePtr MutexState::Current() const {
+  const std::scoped_lock lock(mutex_);
+  return lease_;
+}
+
+bool MutexState::held() const noexcept {
+  const LeasePtr lease = Current();
+  return lease && LeaseHeld(*lease);
+}
+
+std::stop_token MutexState::lost() const {
+  const LeasePtr lease = Current();
+  if (!lease) ThrowNotLocked();
+  return LeaseLost(lease);
+}
+
+std::int64_t MutexState::fence() const {
+  const LeasePtr lease = Current();
+  if (!lease) ThrowNotLocked();
+  return LeaseFence(*lease);
+}
+
+}  // namespace doclock::detail

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "doclock/detail/facade.h"
+
+namespace doclock::detail {
+
+/// What a NamedMutex is made of. Thread-safe.
+class MutexState : public std::enable_shared_from_this<MutexState> {
+ public:
+  /// Keeps the manager open. `spec` says how to lock.
+  MutexState(LockManager manager, BindingPtr binding, AcquireSpec spec)
+      : manager_(std::move(manager)), binding_(std::move(binding)), spec_(std::move(spec)) {}
+  ~MutexState();
+
+  /// Takes the lock, waiting so long at most; false when it is busy.
+  bool Lock(Duration wait);
+  /// As above; a thread that has it locks it once more.
+  bool LockAgain(Duration wait);
+  /// Gives it back. Returns false if nobody holds it.
+  void Unlock() noexcept;
+  /// Undoes one LockAgain of this thread.
+  void UnlockOnce() noexcept;
+  /// The thread that took it as the `serial`th ends: nobody else would give it back.
+  void OnThreadEnd(std::uint64_t serial) noexcept;
+
+  [[nodiscard]] const std::string& name() const noexcept;
+  [[nodiscard]] bool held() const noexcept;
+  [[nodiscard]] std::stop_token lost() const;
+  [[nodiscard]] std::int64_t fence() const;
+
+ private:
+  /// Does this thread have it? Under the mutex.
+  [[nodiscard]] bool Mine() const noexcept {
+    return lease_ != nullptr && owner_ == std::this_thread::get_id();
+  }
+  bool Acquire(Duration wait);
+  [[nodiscard]] LeasePtr Current() const;
+  static void Release(const LeasePtr& lease) noexcept;
+
+  const LockManager manager_;
+  const BindingPtr binding_;
+  const AcquireSpec spec_;
+
+  mutable std::mutex mutex_;  ///< Guards what follows.
+  LeasePtr lease_;
+  std::thread::id owner_;
+  std::uint64_t depth_ = 0;
+  std::uint64_t serial_ = 0;  ///< Of the grant.
+  std::uint64_t grants_ = 0;
+};
+
+}  // namespace doclock::detail

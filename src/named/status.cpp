@@ -1,0 +1,57 @@
+#include "named/status.h"
+
+#include <algorithm>
+
+#include "doclock/lock_provider.h"
+
+namespace doclock {
+namespace named {
+
+LockStatus StatusOf(const LockRow& row, std::chrono::system_clock::time_point now) {
+  LockStatus lock;
+  lock.key = row.key;
+  lock.name = row.key.ToString();
+  lock.holder = row.holder;
+  lock.group = row.group;
+  lock.version = row.version;
+  lock.expired = !row.live;
+  lock.malformed = row.malformed;
+  lock.ttl = row.ttl;
+  lock.remaining = row.left;
+  lock.age = row.age;
+  lock.granted = now - row.age;
+  return lock;
+}
+
+bool Matches(const LockStatus& lock, const LockFilter& filter) {
+  const auto differs = [](const std::string& wanted, const std::string& is) {
+    return !wanted.empty() && wanted != is;
+  };
+  if (differs(filter.name, lock.name) && lock.key != Key(filter.name)) return false;
+  if (!lock.name.starts_with(filter.name_prefix)) return false;
+  if (differs(filter.owner, lock.holder.name) || differs(filter.group, lock.group)) return false;
+  if (filter.granted_before && lock.granted >= *filter.granted_before) return false;
+  if (filter.granted_after && lock.granted <= *filter.granted_after) return false;
+  if (filter.remaining_below && lock.remaining >= filter.remaining_below->ms()) return false;
+  if (filter.remaining_at_least && lock.remaining < filter.remaining_at_least->ms()) return false;
+  return !filter.expired || *filter.expired == lock.expired;
+}
+
+}  // namespace named
+
+std::vector<LockStatus> LockProvider::Status(const LockFilter& filter) const {
+  LockQuery query;
+  if (!filter.name.empty()) query.key = Key(filter.name);
+  query.group = filter.group;
+  const auto now = std::chrono::system_clock::now();
+  std::vector<LockStatus> found;
+  detail::ListLocks(binding_->engine, *binding_->collection, query, [&](LockRow&& row) {
+    LockStatus lock = named::StatusOf(row, now);
+    if (named::Matches(lock, filter)) found.push_back(std::move(lock));
+  });
+  std::sort(found.begin(), found.end(),
+            [](const LockStatus& a, const LockStatus& b) { return a.key < b.key; });
+  return found;
+}
+
+}  // namespace doclock

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "doclock/lock_status.h"
+#include "doclock/store.h"
+
+namespace doclock::named {
+
+/// A lock as users see it. `now` is the wall clock.
+LockStatus StatusOf(const LockRow& row, std::chrono::system_clock::time_point now);
+
+/// Does the lock meet the filter?
+bool Matches(const LockStatus& lock, const LockFilter& filter);
+
+}  // namespace doclock::named

@@ -1,0 +1,120 @@
+#include <array>
+#include <stdexcept>
+#include <utility>
+
+#include "doclock/lock_provider.h"
+#include "engine/engine.h"
+#include "engine/procedure.h"
+#include "named/status.h"
+
+namespace doclock {
+namespace {
+
+/// So many names per call of the store: none of the calls holds up others for long.
+constexpr std::size_t kForgetAtOnce = 100;
+
+/// Deletes names that were seen unused, those that still are. Returns how many.
+std::int64_t Forget(const detail::Binding& binding, const std::vector<LockRow>& rows) {
+  std::vector<SaveOp> erasures;
+  erasures.reserve(rows.size());
+  std::vector<StoreOp*> ops;
+  for (const LockRow& row : rows) {
+    SaveOp& op = erasures.emplace_back(*binding.collection, row.key);
+    op.save = SaveKind::kErase;
+    op.expected = row.version;
+    op.born = row.born;
+    op.write_id = NewUuid();
+    ops.push_back(&op);
+  }
+  binding.engine->store().Execute(ops, binding.engine->options().call_budget.ms());
+  std::int64_t forgotten = 0;
+  for (const SaveOp& op : erasures) {
+    if (op.status == OpStatus::kDone) ++forgotten;
+    if (op.status == OpStatus::kFailed || op.status == OpStatus::kInDoubt) {
+      detail::ThrowIf(detail::FailureOf(op));
+    }
+  }
+  return forgotten;
+}
+
+std::int64_t ForgetIdle(const detail::Binding& binding, Duration idle_for) {
+  LockQuery query;
+  query.unheld = true;
+  std::int64_t forgotten = 0;
+  std::vector<LockRow> idle;
+  detail::ListLocks(binding.engine, *binding.collection, query, [&](LockRow&& row) {
+    const bool unused = row.lock_id.is_nil() && !row.closed && !row.has_body && !row.malformed;
+    if (!unused || row.age < idle_for.ms()) return;
+    idle.push_back(std::move(row));
+    if (idle.size() < kForgetAtOnce) return;
+    forgotten += Forget(binding, idle);
+    idle.clear();
+  });
+  if (!idle.empty()) forgotten += Forget(binding, idle);
+  return forgotten;
+}
+
+std::int64_t UnixTime() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+/// What the document says of who broke its lock.
+Body BrokenNote(const LockHolder& breaker, const LockStatus& lock) {
+  return Body::FromJson({{"broken",
+                          {{"by", breaker.name},
+                           {"host", breaker.host},
+                           {"pid", breaker.pid},
+                           {"at", UnixTime()},
+                           {"holder", lock.holder.name},
+                           {"holderHost", lock.holder.host},
+                           {"holderPid", lock.holder.pid}}}});
+}
+
+}  // namespace
+
+PurgeResult LockProvider::Purge(const PurgeOptions& options) const {
+  if (options.forget && options.idle_for <= Duration()) {
+    throw std::invalid_argument("PurgeOptions::idle_for must be more than zero with forget");
+  }
+  PurgeResult result;
+  result.expired = detail::PurgeAll(*binding_);
+  if (options.forget) result.forgotten = ForgetIdle(*binding_, options.idle_for);
+  return result;
+}
+
+LockStatus LockProvider::Break(std::string_view name, std::string_view by) const {
+  LockQuery query;
+  query.key = Key(name);
+  query.unheld = true;
+  std::optional<LockRow> found;
+  detail::ListLocks(binding_->engine, *binding_->collection, query,
+                    [&](LockRow&& row) { found = std::move(row); });
+  const std::string what = detail::Describe(*binding_->collection, *query.key);
+  if (!found) throw NotFoundException("doclock: there is no " + what);
+  if (found->malformed) {
+    throw StoreException(Errc::kMalformed, "doclock: the lock fields of " + what +
+                                               " do not hold what this library writes");
+  }
+  if (found->lock_id.is_nil()) {
+    throw LockException(Errc::kNotOwner, "doclock: nobody holds the lock of " + what);
+  }
+  LockStatus lock = named::StatusOf(*found, std::chrono::system_clock::now());
+  LockHolder breaker = *binding_->engine->owner();
+  if (!by.empty()) breaker.name = by;
+  detail::ValueRelease release;
+  release.collection = binding_->collection.get();
+  release.key = *query.key;
+  release.lock_id = found->lock_id;
+  release.fields = BrokenNote(breaker, lock);
+  release.mark = NewUuid();
+  auto failure = detail::ReleaseByValue(binding_->engine, std::move(release));
+  if (failure && failure->code == Errc::kNotOwner) {
+    throw LockException(Errc::kNotOwner, "doclock: the lock of " + what + " changed hands");
+  }
+  detail::ThrowIf(failure);
+  return lock;
+}
+
+}  // namespace doclock

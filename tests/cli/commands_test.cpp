@@ -1,0 +1,198 @@
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/harness.h"
+
+namespace doclock::cli_test {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class CommandsTest : public CliTest {
+ protected:
+  json Json(const std::vector<std::string>& arguments) {
+    return json::parse(Doclock(arguments).out);
+  }
+  /// An editor that does this to the file.
+  std::string Editor(const std::string& script) {
+    const std::string path = folder / "editor";
+    std::ofstream(path) << "#!/bin/sh\n" << script << '\n';
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  }
+};
+
+TEST_F(CommandsTest, PutMakesAndReplacesDocumentsAndGetShowsThem) {
+  EXPECT_EQ(Doclock({"put", "sagas", "42"}, R"({"step":"new","n":1})").code, 0);
+  EXPECT_EQ(Json({"get", "sagas", "42"}), (json{{"step", "new"}, {"n", 1}}));
+  std::ofstream(folder / "body") << R"({"step":"paid"})";
+  EXPECT_EQ(Doclock({"put", "sagas", "42", folder / "body"}).code, 0);
+  EXPECT_EQ(Json({"get", "sagas", "42"}).at("step"), "paid");
+  EXPECT_EQ(Doclock({"get", "--json", "sagas", "42"}).out.find('\n'),
+            Doclock({"get", "--json", "sagas", "42"}).out.size() - 1)
+      << "one line";
+  EXPECT_EQ(Doclock({"get", "sagas", "43"}).code, 66);
+  EXPECT_EQ(Doclock({"put", "sagas", "42"}, "{").code, 65);
+  EXPECT_EQ(Doclock({"put", "sagas", "42"}, R"({"lockId":1})").code, 65);
+  EXPECT_EQ(Doclock({"put", "sagas", "42", "/no/such/file"}).code, 64);
+}
+
+TEST_F(CommandsTest, ReplacingADocumentDropsTheFieldsThatAreGone) {
+  Doclock({"put", "sagas", "42"}, R"({"a":1,"b":2})");
+  Doclock({"put", "sagas", "42"}, R"({"a":1})");
+  EXPECT_EQ(Json({"get", "sagas", "42"}), (json{{"a", 1}}));
+}
+
+TEST_F(CommandsTest, KeysHaveTypes) {
+  EXPECT_EQ(Doclock({"put", "--key-type", "int", "sagas", "42"}, R"({"n":1})").code, 0);
+  EXPECT_EQ(Doclock({"get", "sagas", "42"}).code, 66) << "the string is another key";
+  EXPECT_EQ(Doclock({"get", "--key-type", "int", "sagas", "42"}).code, 0);
+  EXPECT_EQ(Doclock({"get", "--key-type", "int", "sagas", "4x"}).code, 64);
+  EXPECT_EQ(Doclock({"get", "--key-type", "uuid", "sagas", "x"}).code, 64);
+  EXPECT_EQ(Doclock({"get", "--key-type", "oid", "sagas", "x"}).code, 64);
+}
+
+TEST_F(CommandsTest, EditWritesBackAndUnlocksInOneStep) {
+  Doclock({"put", "sagas", "42"}, R"({"step":"new"})");
+  const Ended ended =
+      Doclock({"edit", "--editor", Editor("sed -i s/new/paid/ \"$1\""), "sagas", "42"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(Json({"get", "sagas", "42"}).at("step"), "paid");
+  EXPECT_EQ(Doclock({"put", "sagas", "42"}, R"({"step":"free"})").code, 0);
+}
+
+TEST_F(CommandsTest, EditHoldsTheLockMeanwhile) {
+  Doclock({"put", "sagas", "42"}, R"({"step":"new"})");
+  const std::string editor = Editor("touch '" + (folder / "here") + "'; while ! [ -e '" +
+                                    (folder / "go") + "' ]; do sleep 0.01; done");
+  Program edit(Command({"edit", "--editor", editor, "sagas", "42"}), {store});
+  ASSERT_TRUE(IsThere());
+  EXPECT_EQ(Doclock({"put", "sagas", "42"}, "{}").code, 75);
+  std::ofstream(folder / "go").put('x');
+  EXPECT_EQ(edit.Wait().code, 0);
+  EXPECT_EQ(Json({"get", "sagas", "42"}).at("step"), "new");
+}
+
+TEST_F(CommandsTest, EditChangesNothingWhenTheResultIsNoJsonOrTheEditorFails) {
+  Doclock({"put", "sagas", "42"}, R"({"step":"new"})");
+  EXPECT_EQ(Doclock({"edit", "--editor", Editor("echo '{' > \"$1\""), "sagas", "42"}).code, 65);
+  EXPECT_EQ(Doclock({"edit", "--editor", Editor("echo '{}' > \"$1\"; exit 1"), "sagas", "42"}).code,
+            65);
+  EXPECT_EQ(Json({"get", "sagas", "42"}).at("step"), "new");
+  EXPECT_EQ(Doclock({"put", "sagas", "42"}, "{}").code, 0) << "it is unlocked";
+  EXPECT_EQ(Doclock({"edit", "--editor", "true", "sagas", "43"}).code, 66);
+}
+
+TEST_F(CommandsTest, WhatWasWrittenIsKeptWhenTheLockIsLostMeanwhile) {
+  Doclock({"put", "sagas", "42"}, R"({"step":"new"})");
+  const std::string editor =
+      Editor("echo '{\"step\":\"mine\"}' > \"$1\"; touch '" + (folder / "here") +
+             "'; while ! [ -e '" + (folder / "go") + "' ]; do sleep 0.01; done");
+  Program edit(Command({"edit", "--editor", editor, "sagas", "42"}),
+               {store, "TMPDIR=" + (folder / ".")});
+  ASSERT_TRUE(IsThere());
+  EXPECT_EQ(Doclock({"--collection", "sagas", "break", "42"}).code, 0);
+  std::ofstream(folder / "go").put('x');
+  const Ended ended = edit.Wait();
+  EXPECT_EQ(ended.code, 76);
+  const auto where = ended.err.find("kept in ");
+  ASSERT_NE(where, std::string::npos) << ended.err;
+  const auto end = ended.err.find('\n', where);
+  EXPECT_EQ(json::parse(TextOf(ended.err.substr(where + 8, end - where - 8))).at("step"), "mine");
+}
+
+TEST_F(CommandsTest, StatusShowsHolders) {
+  Program run(Run({"--owner", "me", "--group", "g", "job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  const Ended table = Doclock({"status"});
+  EXPECT_THAT(table.out, HasSubstr("NAME"));
+  EXPECT_THAT(table.out, HasSubstr("job"));
+  EXPECT_THAT(table.out, HasSubstr("me ("));
+  const json all = Json({"status", "--json"});
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].at("name"), "job");
+  EXPECT_EQ(all[0].at("owner"), "me");
+  EXPECT_EQ(all[0].at("group"), "g");
+  EXPECT_EQ(all[0].at("pid"), run.pid());
+  EXPECT_EQ(all[0].at("expired"), false);
+  EXPECT_GT(all[0].at("remainingMs"), 0);
+  EXPECT_EQ(Json({"status", "--json", "--owner", "you"}).size(), 0U);
+  EXPECT_EQ(Json({"status", "--json", "--prefix", "j"}).size(), 1U);
+  EXPECT_EQ(Json({"status", "--json", "--expired"}).size(), 0U);
+  EXPECT_EQ(Json({"--collection", "others", "status", "--json"}).size(), 0U);
+}
+
+TEST_F(CommandsTest, StatusWatches) {
+  Program watch(Command({"status", "--watch", "--interval", "10ms", "--json"}), {store});
+  Program run(Run({"job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  ShortPause();
+  watch.Signal(SIGINT);
+  EXPECT_EQ(watch.Wait().code, 128 + SIGINT);
+}
+
+TEST_F(CommandsTest, RenewAndReleaseAreAboutGroups) {
+  Program run(Run({"--ttl", "300ms", "--group", "g", "job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  const json renewed = Json({"renew", "--ttl", "1h", "--json", "g"});
+  ASSERT_EQ(renewed.at("renewed").size(), 1U);
+  EXPECT_GT(Json({"status", "--json"})[0].at("remainingMs"), 60'000);
+  EXPECT_EQ(Doclock({"release", "g"}).out, "released job\n");
+  EXPECT_EQ(run.Wait().code, 76) << "its renewal finds out";
+  EXPECT_EQ(Doclock({"release", "g"}).out, "");
+  EXPECT_EQ(Doclock({"renew", "g"}).code, 66);
+}
+
+TEST_F(CommandsTest, ALockThatSomebodyElseRenewedIsStillItsHoldersAlone) {
+  Program run(Run({"--ttl", "1h", "--group", "g", "job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  EXPECT_EQ(Doclock({"renew", "g"}).code, 0);  // by a process that has ended now
+  EXPECT_TRUE(IsHeld("job"));
+  run.Signal(SIGKILL);
+  run.Wait();
+  EXPECT_EQ(Doclock({"run", "--wait", "20s", "job", "--", "true"}).code, 0);
+}
+
+TEST_F(CommandsTest, BreakEndsALockAndSaysWhose) {
+  Program run(Run({"--owner", "me", "--ttl", "1h", "job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  EXPECT_THAT(Doclock({"break", "--by", "admin", "job"}).out, HasSubstr("me ("));
+  EXPECT_FALSE(IsHeld("job"));
+  EXPECT_EQ(Json({"get", "distributed_locks", "job"}).at("broken").at("by"), "admin");
+  EXPECT_EQ(Doclock({"break", "job"}).code, 66);
+  EXPECT_EQ(Doclock({"break", "unknown"}).code, 66);
+}
+
+TEST_F(CommandsTest, PurgeForgetsNamesLongUnused) {
+  Doclock({"run", "job", "--", "true"});
+  EXPECT_EQ(Json({"purge", "--json"}), (json{{"expired", 0}, {"forgotten", 0}}));
+  EXPECT_EQ(Doclock({"purge", "--forget"}).code, 64);
+  EXPECT_EQ(Json({"purge", "--json", "--forget", "--idle-for", "1h"}).at("forgotten"), 0);
+  ASSERT_TRUE(Eventually([&] {
+    return Json({"purge", "--json", "--forget", "--idle-for", "1ms"}).at("forgotten") == 1;
+  }));
+}
+
+TEST_F(CommandsTest, HelpOfEachCommandHasAnExample) {
+  EXPECT_EQ(Doclock({"--help"}).code, 0);
+  EXPECT_EQ(Doclock({"--version"}).code, 0);
+  EXPECT_EQ(Doclock({}).code, 64);
+  for (const char* command :
+       {"run", "get", "put", "edit", "status", "renew", "release", "purge", "break"}) {
+    const Ended help = Doclock({command, "--help"});
+    EXPECT_EQ(help.code, 0);
+    EXPECT_THAT(help.out, HasSubstr(std::string("Example: ")));
+    EXPECT_THAT(help.out, HasSubstr(std::string("doclock ") + command));
+  }
+}
+
+TEST_F(CommandsTest, AUrlWithASecretIsNeverRepeated) {
+  const Ended ended = Program(Command({"status", "--store", "mysql://root:hunter2@host/x"})).Wait();
+  EXPECT_EQ(ended.code, 64);
+  EXPECT_THAT(ended.err, Not(HasSubstr("hunter2")));
+}
+
+}  // namespace
+}  // namespace doclock::cli_test

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/program.h"
+
+namespace doclock::cli_test {
+
+/// The command over a SQLite file of its own.
+class CliTest : public ::testing::Test {
+ protected:
+  static std::vector<std::string> Command(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), DOCLOCK_CLI);
+    return arguments;
+  }
+  Ended Doclock(std::vector<std::string> arguments, const std::string& input = "") {
+    return Program(Command(std::move(arguments)), {store}, input).Wait();
+  }
+  /// Is the lock held, as another process sees it?
+  bool IsHeld(const std::string& name) {
+    return Doclock({"status", "--live", name, "--json"}).out != "[]\n";
+  }
+  /// A command that says in a file that it is there, and stays there until the file `go` is.
+  std::vector<std::string> Staying() {
+    return {"sh", "-c",
+            "echo $$ > '" + (folder / "here.new") + "'; mv '" + (folder / "here.new") + "' '" +
+                (folder / "here") + "'; while ! [ -e '" + (folder / "go") +
+                "' ]; do sleep 0.01; done"};
+  }
+  std::vector<std::string> Run(std::vector<std::string> options,
+                               const std::vector<std::string>& command) {
+    options.insert(options.begin(), "run");
+    options.push_back("--");
+    options.insert(options.end(), command.begin(), command.end());
+    return Command(std::move(options));
+  }
+  bool IsThere() {
+    return Eventually([&] { return std::filesystem::exists(folder / "here"); });
+  }
+  /// The process number of the staying command.
+  pid_t Stayer() { return static_cast<pid_t>(std::stol(TextOf(folder / "here"))); }
+
+  Folder folder;
+  std::string store = "DOCLOCK_STORE=sqlite:" + (folder / "locks.db");
+};
+
+/// Does the process run (or wait to be reaped by somebody else)?
+inline bool Exists(pid_t process) {
+  const std::string stat = TextOf("/proc/" + std::to_string(process) + "/stat");
+  const auto state = stat.rfind(") ");
+  return state != stat.npos && stat[state + 2] != 'Z';
+}
+
+}  // namespace doclock::cli_test

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace doclock::cli_test {
+
+/// What a program ended with, and what it printed.
+struct Ended {
+  int code = -1;  ///< Its exit code, or 128 and the signal's number.
+  std::string out, err;
+};
+
+/// A program as another process, in a session of its own. Killed with the object.
+class Program {
+ public:
+  /// @param environment variables in the form NAME=VALUE, added to this process's own.
+  explicit Program(const std::vector<std::string>& command,
+                   const std::vector<std::string>& environment = {}, const std::string& input = "");
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  ~Program();
+
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+  void Signal(int number) const;
+  /// Waits for its end, a minute at most.
+  Ended Wait();
+  /// Has it ended?
+  [[nodiscard]] bool IsOver();
+
+ private:
+  void Collect(int status);
+
+  std::filesystem::path folder_;
+  pid_t pid_ = -1;
+  Ended ended_;
+};
+
+/// A folder that goes with the object.
+class Folder {
+ public:
+  Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder();
+  [[nodiscard]] std::string operator/(const std::string& name) const {
+    return (path_ / name).string();
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string TextOf(const std::filesystem::path& file);
+
+void ShortPause();
+
+/// Asks again until it is so, for a minute at most.
+template <class F>
+bool Eventually(F&& is_so) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!is_so()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    ShortPause();
+  }
+  return true;
+}
+
+}  // namespace doclock::cli_test

@@ -1,0 +1,230 @@
+#include <sqlite3.h>
+
+#include <fstream>
+
+#include "cli/harness.h"
+
+namespace doclock::cli_test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class RunTest : public CliTest {};
+
+TEST_F(RunTest, HoldsTheLockWhileTheCommandRunsAndNoLonger) {
+  Program run(Run({"job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  EXPECT_TRUE(IsHeld("job"));
+  std::ofstream(folder / "go").put('x');
+  EXPECT_EQ(run.Wait().code, 0);
+  EXPECT_FALSE(IsHeld("job"));
+}
+
+TEST_F(RunTest, EndsWithWhatTheCommandEndsWith) {
+  EXPECT_EQ(Doclock({"run", "job", "--", "true"}).code, 0);
+  EXPECT_EQ(Doclock({"run", "job", "--", "sh", "-c", "exit 42"}).code, 42);
+  EXPECT_EQ(Doclock({"run", "job", "--", "sh", "-c", "kill -TERM $$"}).code, 128 + SIGTERM);
+  EXPECT_EQ(Doclock({"run", "job", "--", "/no/such/program"}).code, 127);
+  EXPECT_EQ(Doclock({"run", "job", "--", "no-such-program-anywhere"}).code, 127);
+  EXPECT_EQ(Doclock({"run", "job", "--", "/etc/passwd"}).code, 126);
+  EXPECT_FALSE(IsHeld("job"));
+}
+
+TEST_F(RunTest, PassesArgumentsOutputAndInputThroughWithoutAShell) {
+  const Ended echo = Doclock({"run", "job", "--", "echo", "$HOME", "a  b", "--wait"});
+  EXPECT_EQ(echo.out, "$HOME a  b --wait\n");
+  EXPECT_EQ(Doclock({"run", "job", "--", "cat"}, "hello").out, "hello");
+}
+
+TEST_F(RunTest, ABusyLockEndsWith75OrWhatIsAskedFor) {
+  Program run(Run({"--owner", "me", "job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  const Ended busy = Doclock({"run", "job", "--", "true"});
+  EXPECT_EQ(busy.code, 75);
+  EXPECT_THAT(busy.err, HasSubstr("'job'"));
+  EXPECT_THAT(busy.err, HasSubstr("me ("));
+  EXPECT_EQ(Doclock({"run", "--busy-exit", "0", "job", "--", "false"}).code, 0);
+  EXPECT_EQ(Doclock({"run", "--wait", "50ms", "job", "--", "true"}).code, 75);
+}
+
+TEST_F(RunTest, WaitsForTheLock) {
+  Program first(Run({"job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  Program second(Run({"--wait", "1m", "job"}, {"true"}), {store});
+  std::ofstream(folder / "go").put('x');
+  EXPECT_EQ(second.Wait().code, 0);
+  EXPECT_EQ(first.Wait().code, 0);
+}
+
+TEST_F(RunTest, ASignalEndsTheWait) {
+  Program first(Run({"job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  Program second(Run({"--wait", "forever", "job"}, {"touch", folder / "ran"}), {store});
+  // It looks after signals before it opens the file.
+  ASSERT_TRUE(Eventually([&] {
+    return TextOf("/proc/" + std::to_string(second.pid()) + "/maps").find("locks.db-doclock") !=
+           std::string::npos;
+  }));
+  second.Signal(SIGTERM);
+  EXPECT_EQ(second.Wait().code, 128 + SIGTERM);
+  EXPECT_FALSE(std::filesystem::exists(folder / "ran"));
+}
+
+TEST_F(RunTest, SignalsPassThroughToTheWholeGroup) {
+  Program run(Run({"job"}, {"sh", "-c",
+                            "trap 'echo caught; exit 3' USR1; echo > '" + (folder / "here") +
+                                "'; while :; do sleep 0.01; done"}),
+              {store});
+  ASSERT_TRUE(IsThere());
+  run.Signal(SIGUSR1);
+  const Ended ended = run.Wait();
+  EXPECT_EQ(ended.code, 3);
+  EXPECT_EQ(ended.out, "caught\n");
+  EXPECT_FALSE(IsHeld("job"));
+}
+
+TEST_F(RunTest, TheCommandHasAGroupOfItsOwn) {
+  const Ended ended =
+      Doclock({"run", "job", "--", "sh", "-c", "set -- $(cat /proc/$$/stat); [ $5 = $$ ]"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+}
+
+TEST_F(RunTest, TellsTheFenceIfAsked) {
+  const std::vector<std::string> command = {"run", "--fence-env", "FENCE", "job",
+                                            "--",  "sh",          "-c",    "echo $FENCE"};
+  const std::string first = Doclock(command).out;
+  const std::string second = Doclock(command).out;
+  EXPECT_EQ(first, "1\n");
+  EXPECT_GT(std::stoi(second), 1);
+  EXPECT_EQ(Doclock({"run", "job", "--", "sh", "-c", "echo $FENCE"}).out, "\n");
+}
+
+TEST_F(RunTest, TheStoresUrlIsHiddenFromTheCommandAndFromPs) {
+  const std::string url = "sqlite:" + (folder / "secret.db");
+  const std::string look =
+      "env; tr '\\0' ' ' < /proc/$PPID/cmdline; tr '\\0' ' ' < /proc/$PPID/environ";
+  const auto by_option =
+      Program(Command({"run", "--store", url, "job", "--", "sh", "-c", look})).Wait();
+  EXPECT_EQ(by_option.code, 0) << by_option.err;
+  EXPECT_THAT(by_option.out, Not(HasSubstr("secret.db")));
+  const auto by_variable =
+      Program(Command({"run", "job", "--", "sh", "-c", look}), {"DOCLOCK_STORE=" + url}).Wait();
+  EXPECT_EQ(by_variable.code, 0) << by_variable.err;
+  EXPECT_THAT(by_variable.out, HasSubstr("PATH="));
+  EXPECT_THAT(by_variable.out, Not(HasSubstr("secret.db")));
+  std::ofstream(folder / "url") << url << '\n';
+  EXPECT_EQ(
+      Program(Command({"run", "--store-file", folder / "url", "job", "--", "true"})).Wait().code,
+      0);
+}
+
+TEST_F(RunTest, MinHoldKeepsTheLockClosed) {
+  EXPECT_EQ(Doclock({"run", "--min-hold", "1h", "cron", "--", "true"}).code, 0);
+  EXPECT_EQ(Doclock({"run", "cron", "--", "true"}).code, 75);
+}
+
+TEST_F(RunTest, BadOptionsEndWith64AndNameTheOption) {
+  EXPECT_THAT(Doclock({"run", "--wait", "soon", "job", "--", "true"}).err, HasSubstr("--wait"));
+  EXPECT_EQ(Doclock({"run", "--wait", "soon", "job", "--", "true"}).code, 64);
+  EXPECT_EQ(Doclock({"run", "--nonsense", "job", "--", "true"}).code, 64);
+  EXPECT_EQ(Doclock({"run", "job"}).code, 64);
+  EXPECT_EQ(Doclock({"run", "--ttl", "1ms", "job", "--", "true"}).code, 64);
+  EXPECT_THAT(Doclock({"run", "--ttl", "4s", "--kill-after", "3s", "job", "--", "true"}).err,
+              HasSubstr("--kill-after"));
+  const Ended without = Program(Command({"run", "job", "--", "true"})).Wait();
+  EXPECT_EQ(without.code, 64);
+  EXPECT_THAT(without.err, HasSubstr("--store"));
+}
+
+TEST_F(RunTest, AStoreThatIsAwayEndsWith69AndItsUrlIsNotRepeated) {
+  const Ended ended =
+      Program(Command({"run", "--store", "sqlite:/no/such/folder/x.db", "job", "--", "true"}))
+          .Wait();
+  EXPECT_EQ(ended.code, 69);
+  EXPECT_THAT(ended.err, Not(IsEmpty()));
+}
+
+TEST_F(RunTest, KillingItKillsTheCommandAndFreesTheLock) {
+  Program run(Run({"job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  const pid_t stayer = Stayer();
+  run.Signal(SIGKILL);
+  EXPECT_EQ(run.Wait().code, 128 + SIGKILL);
+  EXPECT_TRUE(Eventually([&] { return !Exists(stayer); }));
+  EXPECT_EQ(Doclock({"run", "--wait", "20s", "job", "--", "true"}).code, 0);
+}
+
+TEST_F(RunTest, KillingItAloneDoesNotFreeTheLockWhileSomethingOfItsCommandWorks) {
+  // A grandchild, which the death of its parent's parent does not reach.
+  const std::string child = "(while ! [ -e '" + (folder / "go") + "' ]; do sleep 0.01; done) & " +
+                            "echo $! > '" + (folder / "here") + "'; wait";
+  Program run(Run({"--ttl", "1h", "job"}, {"sh", "-c", child}), {store});
+  ASSERT_TRUE(Eventually([&] { return TextOf(folder / "here").ends_with("\n"); }));
+  const pid_t worker = Stayer();
+  run.Signal(SIGKILL);
+  run.Wait();
+  EXPECT_TRUE(Exists(worker));
+  EXPECT_EQ(Doclock({"run", "job", "--", "true"}).code, 75);
+  std::ofstream(folder / "go").put('x');
+  EXPECT_TRUE(Eventually([&] { return !Exists(worker); }));
+  EXPECT_EQ(Doclock({"run", "--wait", "20s", "job", "--", "true"}).code, 0);
+}
+
+TEST_F(RunTest, StoppedPastItsLeaseItKillsTheCommandOnResuming) {
+  Program run(Run({"--ttl", "300ms", "job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  const pid_t stayer = Stayer();
+  run.Signal(SIGSTOP);
+  // The lease ends by the real clock; whoever waits gets the lock then.
+  EXPECT_EQ(Doclock({"run", "--wait", "20s", "job", "--", "true"}).code, 0);
+  run.Signal(SIGCONT);
+  const Ended ended = run.Wait();
+  EXPECT_EQ(ended.code, 76);
+  EXPECT_THAT(ended.err, HasSubstr("lost"));
+  EXPECT_FALSE(Exists(stayer));
+}
+
+TEST_F(RunTest, ABrokenLockEndsTheCommand) {
+  Program run(Run({"--ttl", "300ms", "job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  const pid_t stayer = Stayer();
+  EXPECT_EQ(Doclock({"break", "job"}).code, 0);
+  EXPECT_EQ(run.Wait().code, 76);
+  EXPECT_FALSE(Exists(stayer));
+}
+
+TEST_F(RunTest, TermComesBeforeTheEndOfALeaseThatCannotBeRenewed) {
+  const std::string trap = "trap 'echo term; exit 0' TERM; echo > '" + (folder / "here") +
+                           "'; while :; do sleep 0.01; done";
+  Program run(Run({"--ttl", "2s", "--kill-after", "900ms", "job"}, {"sh", "-c", trap}), {store});
+  ASSERT_TRUE(IsThere());
+  // Another program keeps the file to itself: nothing can be written.
+  sqlite3* foreign = nullptr;
+  ASSERT_EQ(sqlite3_open((folder / "locks.db").c_str(), &foreign), SQLITE_OK);
+  ASSERT_TRUE(Eventually([&] {
+    return sqlite3_exec(foreign, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK;
+  }));
+  const Ended ended = run.Wait();
+  sqlite3_close(foreign);
+  EXPECT_EQ(ended.code, 76);
+  EXPECT_EQ(ended.out, "term\n") << "it had the time to end by itself";
+  EXPECT_THAT(ended.err, HasSubstr("cannot be renewed"));
+}
+
+TEST_F(RunTest, OrphansAreReaped) {
+  // In a namespace of its own the command is process 1.
+  Program probe({"unshare", "-Urpf", "--mount-proc", "true"});
+  if (probe.Wait().code != 0) GTEST_SKIP() << "no user namespaces here";
+  auto run = Run({"job"}, {"sh", "-c",
+                           "(sh -c 'sleep 0.05 & exec true' ); sleep 0.3; "
+                           "cat /proc/[0-9]*/status | grep -c '^State:.Z'; exit 0"});
+  run.insert(run.begin(), {"unshare", "-Urpf", "--mount-proc"});
+  const Ended ended = Program(run, {store}).Wait();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.out, "0\n");
+}
+
+}  // namespace
+}  // namespace doclock::cli_test

@@ -1,0 +1,161 @@
+#include "conformance/store_conformance.h"
+
+namespace doclock::conformance {
+namespace {
+
+constexpr const char* kCannotList = "this store lists no locks";
+
+/// The locks that a store shows, in the order of their keys; nothing from one that cannot.
+std::optional<std::vector<LockRow>> List(Store& store, Collection& collection,
+                                         const LockQuery& query = {}) {
+  std::vector<LockRow> rows;
+  std::string after;
+  try {
+    do {
+      LockPage page = store.ListLocks(collection, query, after, kBudget);
+      for (LockRow& row : page.rows) rows.push_back(std::move(row));
+      after = page.next;
+    } while (!after.empty());
+  } catch (const StoreException& error) {
+    if (error.errc() == Errc::kRefused) return std::nullopt;
+    throw;
+  }
+  std::sort(rows.begin(), rows.end(),
+            [](const LockRow& a, const LockRow& b) { return a.key < b.key; });
+  return rows;
+}
+
+TEST_P(StoreConformance, ListsHeldLocksWithTheirLeases) {
+  const AcquireOp grant = things_.Create("42", Json::object(), {.owner = "me"});
+  things_.Insert("free", {{"n", 1}});
+  clock().Advance(10s);
+  const auto rows_found = List(store(), things_.collection());
+  if (!rows_found) GTEST_SKIP() << kCannotList;
+  const std::vector<LockRow>& rows = *rows_found;
+  ASSERT_EQ(rows.size(), 1U);
+  const LockRow& row = rows[0];
+  EXPECT_EQ(row.key, Key("42"));
+  EXPECT_EQ(row.lock_id, grant.grant.lock_id);
+  EXPECT_TRUE(row.live);
+  EXPECT_FALSE(row.has_body);
+  EXPECT_EQ(row.version, grant.version);
+  EXPECT_EQ(row.born, grant.born);
+  EXPECT_EQ(row.holder.name, "me");
+  EXPECT_EQ(row.ttl, kTtl);
+  EXPECT_TRUE(clock().IsLeft(row.left, 20s));
+  EXPECT_GE(row.age, 10s);
+}
+
+TEST_P(StoreConformance, ListsExpiredLocksAsSuch) {
+  things_.Create("42");
+  clock().Advance(kTtl);
+  const auto rows_found = List(store(), things_.collection());
+  if (!rows_found) GTEST_SKIP() << kCannotList;
+  const std::vector<LockRow>& rows = *rows_found;
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_FALSE(rows[0].live);
+  EXPECT_EQ(rows[0].left, 0ms);
+}
+
+TEST_P(StoreConformance, ListsWhatNobodyHoldsIfAsked) {
+  things_.Insert("body", {{"n", 1}});
+  things_.Release("closed", things_.Create("closed", Json::object(), {.min_hold = 1h}));
+  things_.Release("empty", things_.Create("empty"));
+  clock().Advance(2 * kTtl);
+  const auto rows_found = List(store(), things_.collection(), {.unheld = true});
+  if (!rows_found) GTEST_SKIP() << kCannotList;
+  const std::vector<LockRow>& rows = *rows_found;
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_TRUE(rows[0].has_body);
+  EXPECT_TRUE(rows[1].closed);
+  EXPECT_FALSE(rows[2].has_body || rows[2].closed || rows[2].live);
+  EXPECT_TRUE(rows[2].lock_id.is_nil());
+  EXPECT_GE(rows[2].age, kTtl);
+}
+
+TEST_P(StoreConformance, ALockHeldForLongIsNotIdleOnceItIsReleased) {
+  const AcquireOp grant = things_.Create("42");
+  for (int i = 0; i < 10; ++i) {
+    clock().Advance(20s);
+    ASSERT_EQ(things_.Renew("42", grant.grant.lock_id).status, OpStatus::kDone);
+  }
+  things_.Release("42", grant);
+  const auto rows_found = List(store(), things_.collection(), {.unheld = true});
+  if (!rows_found) GTEST_SKIP() << kCannotList;
+  const std::vector<LockRow>& rows = *rows_found;
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_LE(rows[0].age, kTtl);
+}
+
+TEST_P(StoreConformance, ListsOneKey) {
+  things_.Create("a");
+  things_.Create("b");
+  const auto rows_found = List(store(), things_.collection(), {.key = Key("b")});
+  if (!rows_found) GTEST_SKIP() << kCannotList;
+  const std::vector<LockRow>& rows = *rows_found;
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].key, Key("b"));
+}
+
+TEST_P(StoreConformance, ListsAGroupWhileItsLocksAreHeld) {
+  const auto take = [&](const Key& key, const std::string& group) {
+    AcquireOp op(things_.collection(), key);
+    op.grant = {.lock_id = FreshId(), .ttl = kTtl, .group = group};
+    op.insert = MakeBody(Json::object());
+    StoreOp* const one = &op;
+    store().Execute({&one, 1}, kBudget);
+    EXPECT_EQ(op.status, OpStatus::kDone);
+    return op.grant.lock_id;
+  };
+  const Key a("a"), b("b"), c("c");
+  const Uuid first = take(a, "g");
+  take(b, "h");
+  take(c, "");
+  {
+    const auto rows_found = List(store(), things_.collection(), {.group = "g"});
+    if (!rows_found) GTEST_SKIP() << kCannotList;
+    const std::vector<LockRow>& rows = *rows_found;
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].key, a);
+    EXPECT_EQ(rows[0].group, "g");
+  }
+  things_.Release(a, first);
+  take(a, "");
+  const auto none_found = List(store(), things_.collection(), {.group = "g"});
+  if (!none_found) GTEST_SKIP() << kCannotList;
+  const std::vector<LockRow>& none = *none_found;
+  EXPECT_TRUE(none.empty());
+}
+
+TEST_P(StoreConformance, AReleaseLeavesTheMarkItIsGiven) {
+  const AcquireOp grant = things_.Create("42");
+  const Key key("42");
+  WriteOp release(things_.collection(), key);
+  release.lock_id = grant.grant.lock_id;
+  release.body = MakeBody({{"broken", true}});
+  release.merge = true;
+  release.mark = FreshId();
+  StoreOp* const op = &release;
+  store().Execute({&op, 1}, kBudget);
+  ASSERT_EQ(release.status, OpStatus::kDone);
+  const ReadOp read = things_.Read("42");
+  if (read.released == grant.grant.lock_id) GTEST_SKIP() << "this store knows no marks";
+  EXPECT_EQ(read.released, release.mark);
+  EXPECT_TRUE(read.lock_id.is_nil());
+  EXPECT_EQ(read.body.json().at("broken"), true);
+}
+
+TEST_P(StoreConformance, ARenewalNeverEndsALeaseSooner) {
+  const AcquireOp grant = things_.Create("42", Json::object(), {.ttl = 1h});
+  EXPECT_EQ(things_.Renew("42", grant.grant.lock_id, 1s).status, OpStatus::kDone);
+  if (things_.Read("42").remaining <= 1s) GTEST_SKIP() << "with this store the last one decides";
+  EXPECT_EQ(things_.Renew("42", grant.grant.lock_id, 2h).status, OpStatus::kDone);
+  EXPECT_EQ(things_.Renew("42", grant.grant.lock_id, 1s).status, OpStatus::kDone);
+  clock().Advance(90min);
+  EXPECT_TRUE(things_.Read("42").locked);
+  EXPECT_EQ(things_.Renew("42", grant.grant.lock_id, 1s).status, OpStatus::kDone);
+  EXPECT_TRUE(clock().IsLeft(things_.Read("42").remaining, 30min));
+}
+
+}  // namespace
+}  // namespace doclock::conformance

@@ -1,0 +1,134 @@
+/// What the server did for our commands, by its own profiler.
+
+#include <gtest/gtest.h>
+
+#include "doclock/date.h"
+#include "doclock/doclock.h"
+#include "doclock/mongodb_store.h"
+#include "mongodb/raw_documents.h"
+
+namespace doclock::mongo_docs_test {
+namespace {
+
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+
+constexpr int kDocuments = 300;
+
+class IndexUse : public ::testing::Test {
+ protected:
+  IndexUse() {
+    mongo::Array jobs;
+    for (int i = 0; i < kDocuments; ++i) {
+      mongo::Doc doc;
+      doc.Add("_id", i).Add("status", i % 3 == 0 ? "queued" : "done").Add("n", i);
+      bson_append_date_time(doc.get(), "due", -1, 1000 + i);
+      jobs.Add(doc);
+    }
+    documents_.Insert("jobs", jobs);
+  }
+
+  void Profile(int level) {
+    mongo::Doc command;
+    command.Add("profile", level);
+    documents_.Run(command);
+  }
+  /// What the profiler says of the last command of that name on the jobs.
+  BsonPtr Profiled(const std::string& command) {
+    mongo::Doc find;
+    find.Add("find", "system.profile");
+    mongo::Doc filter;
+    filter.Add("command." + command, "jobs");
+    find.Add("filter", filter).Add("sort", mongo::Doc::Of("ts", -1)).Add("limit", 1);
+    const BsonPtr reply = documents_.Run(find);
+    bson_iter_t iter, first;
+    bson_t doc;
+    if (!bson_iter_init(&iter, reply.get()) ||
+        !bson_iter_find_descendant(&iter, "cursor.firstBatch.0", &first) ||
+        !mongo::DocumentAt(first, doc)) {
+      throw std::runtime_error("the profiler saw no " + command);
+    }
+    return Copy(doc);
+  }
+  static void ExpectPlan(const bson_t& profiled, const std::string& plan, std::int64_t most) {
+    bson_iter_t iter;
+    ASSERT_TRUE(bson_iter_init_find(&iter, &profiled, "planSummary")) << Canonical(profiled);
+    EXPECT_EQ(std::string(bson_iter_utf8(&iter, nullptr)), plan);
+    EXPECT_FALSE(bson_iter_init_find(&iter, &profiled, "hasSortStage")) << Canonical(profiled);
+    ASSERT_TRUE(bson_iter_init_find(&iter, &profiled, "docsExamined"));
+    EXPECT_LE(bson_iter_as_int64(&iter), most);
+  }
+
+  Documents documents_;
+  LockManager manager_{OpenMongodbStore(documents_.uri())};
+  const LockingRepository<Json> jobs_{manager_, "jobs"};
+  const Filter due_ = Filter{}
+                          .Equal("status", "queued")
+                          .AtMost("due", Date(Date::TimePoint(10'000ms)))
+                          .OrderBy("due");
+};
+
+TEST_F(IndexUse, OfLockNextIsWhatEnsureIndexesMakes) {
+  jobs_.EnsureIndexes({due_});
+  jobs_.EnsureIndexes({due_});  // again: nothing happens
+  Profile(2);
+  auto first = jobs_.LockNext(due_);
+  Profile(0);
+  EXPECT_EQ(first.key(), Key(0));
+  ExpectPlan(*Profiled("findAndModify"), "IXSCAN { status: 1, due: 1, _id: 1 }", 1);
+  auto second = jobs_.LockNext(due_);
+  EXPECT_EQ(second.key(), Key(3));
+}
+
+TEST_F(IndexUse, OfLockNextDownwardsIsAnIndexDownwards) {
+  const Filter latest = Filter{}.Greater("n", 5).OrderByDescending("n");
+  jobs_.EnsureIndexes({latest});
+  Profile(2);
+  auto first = jobs_.LockNext(latest);
+  Profile(0);
+  EXPECT_EQ(first.key(), Key(kDocuments - 1));
+  ExpectPlan(*Profiled("findAndModify"), "IXSCAN { n: -1, _id: 1 }", 1);
+}
+
+TEST_F(IndexUse, OfFindIsTheSame) {
+  jobs_.EnsureIndexes({due_});
+  Profile(2);
+  EXPECT_EQ(jobs_.Find(due_).size(), 100U);
+  Profile(0);
+  ExpectPlan(*Profiled("aggregate"), "IXSCAN { status: 1, due: 1, _id: 1 }", 100);
+}
+
+TEST_F(IndexUse, OfPurgeIsThatOfHeldLocks) {
+  jobs_.EnsureIndexes();
+  auto live = jobs_.Lock(1);
+  for (int i = 10; i < 13; ++i) {
+    jobs_.Lock(i).Detach();
+    documents_.Update("jobs", i, R"({"$set": {"lockTime": {"$date": {"$numberLong": "1000"}}}})");
+  }
+  Profile(2);
+  EXPECT_EQ(jobs_.Purge(), 3);
+  Profile(0);
+  ExpectPlan(*Profiled("find"), "IXSCAN { lockId: 1 }", 4);
+}
+
+TEST_F(IndexUse, IsNeverNeeded) {
+  EXPECT_EQ(jobs_.LockNext(due_).key(), Key(0));
+  EXPECT_EQ(jobs_.Find(due_).size(), 100U);
+  EXPECT_EQ(jobs_.Purge(), 0);
+}
+
+TEST_F(IndexUse, OfEveryOtherCommandIsThatOfTheKey) {
+  Profile(2);
+  {
+    auto held = jobs_.Lock(7);
+    (*held)["n"] = 8;
+    held.Save();
+    held.Release();
+  }
+  Profile(0);
+  EXPECT_THROW(Profiled("delete"), std::runtime_error);
+  ExpectPlan(*Profiled("findAndModify"), "IXSCAN { _id: 1 }", 1);
+}
+
+}  // namespace
+}  // namespace doclock::mongo_docs_test

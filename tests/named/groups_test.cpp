@@ -1,0 +1,126 @@
+#include "named/harness.h"
+
+namespace doclock::named {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+std::vector<std::string> NamesOf(const std::vector<LockStatus>& locks) {
+  std::vector<std::string> names;
+  for (const LockStatus& lock : locks) names.push_back(lock.name);
+  return names;
+}
+
+class GroupsTest : public NamedTest {
+ protected:
+  /// Three locks of the group "g", a second apart, and two others.
+  void SetUp() override {
+    for (const char* name : {"a", "b", "c"}) {
+      held.push_back(jobs.Acquire(name, {.ttl = 1min, .renew = false, .group = "g"}));
+      clock->Advance(1s);
+    }
+    held.push_back(jobs.Acquire("other", {.renew = false, .group = "h"}));
+    held.push_back(jobs.Acquire("none", {.renew = false}));
+  }
+  const LockProvider others{AnotherManager(), "jobs"};
+  std::vector<HeldLock> held;
+};
+DOCLOCK_FOR_ALL_STORES(GroupsTest);
+
+TEST_P(GroupsTest, ReleaseGroupReleasesNewestFirstAndSaysWhat) {
+  EXPECT_THAT(NamesOf(others.ReleaseGroup("g")), ElementsAre("c", "b", "a"));
+  EXPECT_TRUE(IsFree("a"));
+  EXPECT_TRUE(IsFree("c"));
+  EXPECT_FALSE(IsFree("other"));
+  EXPECT_FALSE(IsFree("none"));
+  EXPECT_EQ(CodeOf([&] { held[0].Release(); }), Errc::kLost);
+}
+
+TEST_P(GroupsTest, AnUnknownGroupHasNothingToRelease) {
+  EXPECT_TRUE(others.ReleaseGroup("unknown").empty());
+  EXPECT_NE(RefusalOf([&] { (void)others.ReleaseGroup(""); }), "");
+}
+
+TEST_P(GroupsTest, AFailedReleaseIsNeverReportedAsSuccess) {
+  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite, .key = Key("b")});
+  try {
+    (void)others.ReleaseGroup("g");
+    FAIL();
+  } catch (const GroupException& error) {
+    EXPECT_THAT(NamesOf(error.done()), ElementsAre("c", "a"));
+    ASSERT_EQ(error.failed().size(), 1U);
+    EXPECT_EQ(error.failed()[0].lock.name, "b");
+    EXPECT_EQ(error.failed()[0].code, Errc::kUnavailable);
+    EXPECT_THAT(error.what(), HasSubstr("'b'"));
+  }
+  EXPECT_FALSE(IsFree("b"));
+  EXPECT_TRUE(IsFree("a"));
+}
+
+TEST_P(GroupsTest, RenewGroupStartsEveryLeaseAnew) {
+  clock->Advance(50s);
+  EXPECT_THAT(NamesOf(others.RenewGroup("g")), UnorderedElementsAre("a", "b", "c"));
+  clock->Advance(55s);
+  for (const LockStatus& lock : others.Status({.group = "g"})) {
+    EXPECT_FALSE(lock.expired) << lock.name;
+    EXPECT_LE(lock.remaining, 5s);
+  }
+  clock->Advance(10s);
+  EXPECT_TRUE(IsFree("a"));
+}
+
+TEST_P(GroupsTest, RenewGroupTakesAnotherLengthAndNeverShortens) {
+  EXPECT_EQ(others.RenewGroup("g", 10min).size(), 3U);
+  EXPECT_EQ(others.RenewGroup("g", 1s).size(), 3U);
+  clock->Advance(9min);
+  EXPECT_FALSE(IsFree("a"));
+  EXPECT_THAT(RefusalOf([&] { (void)others.RenewGroup("g", 1ms); }), HasSubstr("ttl"));
+}
+
+TEST_P(GroupsTest, RenewGroupRevivesNothing) {
+  ExpireLock(*store, "jobs", "b");
+  EXPECT_THAT(NamesOf(others.RenewGroup("g")), UnorderedElementsAre("a", "c"));
+  EXPECT_TRUE(IsFree("b"));
+  EXPECT_EQ(CodeOf([&] { (void)others.RenewGroup("unknown"); }), Errc::kNotFound);
+}
+
+TEST_P(GroupsTest, AFailedRenewalIsNeverReportedAsSuccess) {
+  store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kRenew, .key = Key("b")});
+  try {
+    (void)others.RenewGroup("g");
+    FAIL();
+  } catch (const GroupException& error) {
+    EXPECT_THAT(NamesOf(error.done()), UnorderedElementsAre("a", "c"));
+    ASSERT_EQ(error.failed().size(), 1U);
+    EXPECT_EQ(error.failed()[0].code, Errc::kInDoubt);
+  }
+}
+
+TEST_P(GroupsTest, TheNextHolderIsNotOfTheGroup) {
+  held[0].Release();
+  auto next = others.Acquire("a");
+  EXPECT_THAT(NamesOf(others.ReleaseGroup("g")), ElementsAre("c", "b"));
+  EXPECT_TRUE(next.held());
+  EXPECT_FALSE(IsFree("a"));
+}
+
+TEST_P(GroupsTest, AHandOverTakesTheGroupOfTheNextHolder) {
+  auto waiting = jobs.AcquireAsync("a", {.wait = 1min, .group = "h"});
+  clock->RunPending();
+  held[0].Release();
+  auto next = Get(std::move(waiting));
+  EXPECT_THAT(NamesOf(others.Status({.group = "h"})), ElementsAre("a", "other"));
+}
+
+TEST_P(GroupsTest, RenewalsOfTheHandlesGoOnBesideThoseOfTheGroup) {
+  auto lock = jobs.Acquire("d", {.ttl = 10s, .group = "g"});
+  EXPECT_EQ(others.RenewGroup("g", 1s).size(), 4U);
+  clock->Advance(5min);
+  EXPECT_TRUE(lock.held());
+  EXPECT_FALSE(IsFree("d"));
+}
+
+}  // namespace
+}  // namespace doclock::named

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "doclock/lock_provider.h"
+#include "doclock/memory_store.h"
+#include "doclock/testing/faulty_store.h"
+#include "doclock/testing/intervene.h"
+#include "doclock/testing/manual_clock.h"
+#include "repository/stores.h"
+
+namespace doclock::named {
+
+using namespace std::chrono_literals;
+using testing::ExpireLock;
+using testing::Fault;
+using testing::FaultyStore;
+using testing::ManualClock;
+using testing::StealLock;
+
+/// One process on one thread and virtual time, over a store that can go wrong.
+class NamedTest : public ::testing::TestWithParam<StoreKind> {
+ protected:
+  /// As if another process began.
+  LockManager AnotherManager(ManagerOptions options = {}) {
+    options.runtime = clock->runtime();
+    return LockManager(store, std::move(options));
+  }
+  /// As another process sees it.
+  bool IsFree(const std::string& name) {
+    return LockProvider(AnotherManager(), "jobs").TryAcquire(name).has_value();
+  }
+  /// Runs the process, so much time at most, until the result is there.
+  template <class R>
+  R Get(std::future<R> future, Duration patience = 1min) {
+    clock->RunPending();
+    if (future.wait_for(0s) != std::future_status::ready) clock->Advance(patience);
+    if (future.wait_for(0s) != std::future_status::ready) throw std::logic_error("no result");
+    return future.get();
+  }
+
+  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+  std::shared_ptr<FaultyStore> store = std::make_shared<FaultyStore>(GetParam().open(clock));
+  LockManager manager = AnotherManager();
+  LockProvider jobs{manager, "jobs"};
+};
+
+/// Real time and threads.
+class NamedThreadsTest : public ::testing::TestWithParam<StoreKind> {
+ protected:
+  std::shared_ptr<Store> store = GetParam().open(nullptr);
+  LockManager manager{store};
+  LockProvider jobs{manager, "jobs"};
+};
+
+/// The code of the Error that `f` throws.
+template <class F>
+std::optional<Errc> CodeOf(F&& f) {
+  try {
+    std::forward<F>(f)();
+  } catch (const Error& error) {
+    return error.errc();
+  }
+  return std::nullopt;
+}
+
+/// What the std::invalid_argument says that `f` throws.
+template <class F>
+std::string RefusalOf(F&& f) {
+  try {
+    std::forward<F>(f)();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace doclock::named

@@ -1,0 +1,58 @@
+#include "doclock/prometheus_observer.h"
+#include "named/harness.h"
+
+namespace doclock::named {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class PrometheusTest : public NamedTest {
+ protected:
+  std::shared_ptr<PrometheusObserver> metrics = std::make_shared<PrometheusObserver>();
+  LockManager watched = AnotherManager({.observer = metrics});
+  LockProvider locks{watched, "jobs"};
+};
+DOCLOCK_FOR_ALL_STORES(PrometheusTest);
+
+TEST_P(PrometheusTest, CountsWhatHappensPerCollection) {
+  auto lock = locks.Acquire("secret-name", {.ttl = 10s});
+  EXPECT_FALSE(locks.TryAcquire("secret-name"));
+  EXPECT_FALSE(locks.TryAcquire("secret-name", {.wait = 1s}));
+  clock->Advance(1min);
+  lock.Release();
+  (void)LockProvider(watched, "others").Acquire("a");
+  auto lost = locks.Acquire("b", {.ttl = 1s, .renew = false});
+  clock->Advance(2s);
+  const std::string text = metrics->Text();
+  EXPECT_THAT(text, HasSubstr("# TYPE doclock_granted_total counter\n"));
+  EXPECT_THAT(text, HasSubstr("doclock_granted_total{collection=\"jobs\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("doclock_granted_total{collection=\"others\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("doclock_refused_total{collection=\"jobs\",reason=\"busy\"} 1\n"));
+  EXPECT_THAT(text,
+              HasSubstr("doclock_refused_total{collection=\"jobs\",reason=\"timed_out\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("doclock_renewed_total{collection=\"jobs\"}"));
+  EXPECT_THAT(text, HasSubstr("doclock_lost_total{collection=\"jobs\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("doclock_released_total{collection=\"others\"} 1\n"));
+  EXPECT_THAT(text, Not(HasSubstr("secret-name")));
+}
+
+TEST_P(PrometheusTest, MeasuresWaitsAndHolds) {
+  auto lock = locks.Acquire("a");
+  auto waiting = locks.AcquireAsync("a", {.wait = 1h});
+  clock->Advance(20s);
+  lock.Release();
+  auto next = Get(std::move(waiting));
+  clock->RunPending();
+  const std::string text = metrics->Text();
+  EXPECT_THAT(text, HasSubstr("# TYPE doclock_wait_seconds histogram\n"));
+  EXPECT_THAT(text, HasSubstr("doclock_wait_seconds_bucket{collection=\"jobs\",le=\"5\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("doclock_wait_seconds_bucket{collection=\"jobs\",le=\"30\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("doclock_wait_seconds_bucket{collection=\"jobs\",le=\"+Inf\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("doclock_wait_seconds_count{collection=\"jobs\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("doclock_hold_seconds_sum{collection=\"jobs\"} 20\n"));
+  EXPECT_THAT(text, HasSubstr("doclock_handed_over_total{collection=\"jobs\"} 1\n"));
+}
+
+}  // namespace
+}  // namespace doclock::named

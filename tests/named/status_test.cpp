@@ -1,0 +1,219 @@
+#include <nlohmann/json.hpp>
+
+#include "doclock/locking_repository.h"
+#include "named/harness.h"
+
+namespace doclock::named {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class StatusTest : public NamedTest {
+ protected:
+  std::vector<std::string> Names(const LockFilter& filter = {}) {
+    std::vector<std::string> names;
+    for (const LockStatus& lock : jobs.Status(filter)) names.push_back(lock.name);
+    return names;
+  }
+  std::int64_t Documents() {
+    return static_cast<std::int64_t>(
+        LockingRepository<nlohmann::json>(manager, "jobs").Find(Filter{}).size());
+  }
+};
+DOCLOCK_FOR_ALL_STORES(StatusTest);
+
+TEST_P(StatusTest, ShowsHoldersLeasesAndAges) {
+  auto lock = jobs.Acquire("a", {.ttl = 1min, .renew = false, .owner = "me", .group = "g"});
+  clock->Advance(10s);
+  const auto all = jobs.Status();
+  ASSERT_EQ(all.size(), 1U);
+  const LockStatus& status = all[0];
+  EXPECT_EQ(status.name, "a");
+  EXPECT_EQ(status.key, Key("a"));
+  EXPECT_EQ(status.holder.name, "me");
+  EXPECT_GT(status.holder.pid, 0);
+  EXPECT_EQ(status.group, "g");
+  EXPECT_EQ(status.version, lock.fence());
+  EXPECT_EQ(status.ttl, 1min);
+  EXPECT_EQ(status.remaining, 50s);
+  EXPECT_EQ(status.age, 10s);
+  EXPECT_FALSE(status.expired);
+  lock.Release();
+  EXPECT_THAT(jobs.Status(), IsEmpty());
+}
+
+TEST_P(StatusTest, ShowsHundredsOfLocksOnce) {
+  std::vector<HeldLock> held;
+  std::vector<std::string> names;
+  for (int i = 1000; i < 2500; ++i) {
+    names.push_back(std::to_string(i));
+    held.push_back(jobs.Acquire(names.back()));
+  }
+  EXPECT_EQ(Names(), names);
+}
+
+TEST_P(StatusTest, MarksExpiredLocks) {
+  auto dead = jobs.Acquire("dead", {.ttl = 1s, .renew = false});
+  auto live = jobs.Acquire("live", {.ttl = 1min});
+  clock->Advance(2s);
+  const auto all = jobs.Status();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_TRUE(all[0].expired);
+  EXPECT_EQ(all[0].remaining, 0s);
+  EXPECT_FALSE(all[1].expired);
+  EXPECT_THAT(Names({.expired = true}), ElementsAre("dead"));
+  EXPECT_THAT(Names({.expired = false}), ElementsAre("live"));
+}
+
+TEST_P(StatusTest, FiltersByNameOwnerAndGroup) {
+  auto a = jobs.Acquire("x/a", {.owner = "one", .group = "g"});
+  auto b = jobs.Acquire("x/b", {.owner = "two", .group = "h"});
+  auto c = jobs.Acquire("y/c", {.owner = "one", .group = "h"});
+  EXPECT_THAT(Names({.name = "x/b"}), ElementsAre("x/b"));
+  EXPECT_THAT(Names({.name = "z"}), IsEmpty());
+  EXPECT_THAT(Names({.name_prefix = "x/"}), ElementsAre("x/a", "x/b"));
+  EXPECT_THAT(Names({.owner = "one"}), ElementsAre("x/a", "y/c"));
+  EXPECT_THAT(Names({.group = "h"}), ElementsAre("x/b", "y/c"));
+  EXPECT_THAT(Names({.owner = "one", .group = "h"}), ElementsAre("y/c"));
+}
+
+TEST_P(StatusTest, FiltersByLeaseAndAgeWithBothBoundsTogether) {
+  auto a = jobs.Acquire("a", {.ttl = 1h, .renew = false});
+  clock->Advance(10min);
+  auto b = jobs.Acquire("b", {.ttl = 1h, .renew = false});
+  clock->Advance(10min);
+  auto c = jobs.Acquire("c", {.ttl = 1h, .renew = false});
+  EXPECT_THAT(Names({.remaining_below = 45min}), ElementsAre("a"));
+  EXPECT_THAT(Names({.remaining_at_least = 55min}), ElementsAre("c"));
+  EXPECT_THAT(Names({.remaining_below = 55min, .remaining_at_least = 45min}), ElementsAre("b"));
+  const auto now = std::chrono::system_clock::now();
+  EXPECT_THAT(Names({.granted_before = now - 5min, .granted_after = now - 15min}),
+              ElementsAre("b"));
+}
+
+TEST_P(StatusTest, PurgeNeverTouchesALiveLockAndKeepsTheCounter) {
+  auto dead = jobs.Acquire("dead", {.ttl = 1s, .renew = false});
+  auto live = jobs.Acquire("live", {.ttl = 1min});
+  clock->Advance(2s);
+  const PurgeResult result = jobs.Purge();
+  EXPECT_EQ(result.expired, 1);
+  EXPECT_EQ(result.forgotten, 0);
+  EXPECT_THAT(Names(), ElementsAre("live"));
+  EXPECT_GT(jobs.Acquire("dead").fence(), dead.fence());
+  live.Release();
+}
+
+TEST_P(StatusTest, PurgeForgetsOnlyNamesLongUnusedThatHoldNothing) {
+  jobs.Acquire("old").Release();
+  jobs.Acquire("closed", {.min_hold = 3h}).Release();
+  auto live = jobs.Acquire("live");
+  LockingRepository<nlohmann::json>(manager, "jobs").Insert("document", {{"n", 1}});
+  clock->Advance(2h);
+  jobs.Acquire("fresh").Release();
+  auto expired = jobs.Acquire("expired", {.ttl = 1s, .renew = false});
+  clock->Advance(2s);
+  const PurgeResult result = jobs.Purge({.forget = true, .idle_for = 1h});
+  EXPECT_EQ(result.expired, 1);
+  EXPECT_EQ(result.forgotten, 1) << "old";
+  EXPECT_EQ(jobs.Acquire("old").fence(), 1);
+  EXPECT_GT(jobs.Acquire("fresh").fence(), 1);
+  EXPECT_TRUE(live.held());
+  EXPECT_FALSE(IsFree("closed"));
+}
+
+TEST_P(StatusTest, ANameHeldForLongIsNotIdleOnceItIsReleased) {
+  auto lock = jobs.Acquire("a", {.ttl = 1min});
+  clock->Advance(5h);
+  lock.Release();
+  EXPECT_EQ(jobs.Purge({.forget = true, .idle_for = 1h}).forgotten, 0);
+  clock->Advance(2h);
+  EXPECT_EQ(jobs.Purge({.forget = true, .idle_for = 1h}).forgotten, 1);
+}
+
+TEST_P(StatusTest, PurgeForgetsThousandsInBatches) {
+  for (int i = 0; i < 1500; ++i) jobs.Acquire(std::to_string(i)).Release();
+  clock->Advance(2h);
+  store->Reset();
+  EXPECT_EQ(jobs.Purge({.forget = true, .idle_for = 1h}).forgotten, 1500);
+  EXPECT_EQ(Documents(), 0);
+  EXPECT_GE(store->Calls(), 15);
+}
+
+TEST_P(StatusTest, PurgeRefusesToForgetWhatIsInUse) {
+  EXPECT_THAT(RefusalOf([&] { (void)jobs.Purge({.forget = true}); }), HasSubstr("idle_for"));
+}
+
+TEST_P(StatusTest, AForgottenNameThatIsTakenMeanwhileStays) {
+  jobs.Acquire("a").Release();
+  clock->Advance(2h);
+  std::optional<HeldLock> meanwhile;
+  bool once = false;
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kSave || std::exchange(once, true)) return;
+    meanwhile = LockProvider(AnotherManager(), "jobs").Acquire("a");
+  });
+  EXPECT_EQ(jobs.Purge({.forget = true, .idle_for = 1h}).forgotten, 0);
+  store->OnExecute({});
+  ASSERT_TRUE(meanwhile);
+  EXPECT_GT(meanwhile->fence(), 1);
+}
+
+TEST_P(StatusTest, AFailedForgettingIsNotReportedAsSuccess) {
+  jobs.Acquire("a").Release();
+  clock->Advance(2h);
+  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kSave});
+  EXPECT_EQ(CodeOf([&] { (void)jobs.Purge({.forget = true, .idle_for = 1h}); }),
+            Errc::kUnavailable);
+}
+
+TEST_P(StatusTest, BreakReleasesAndIsAuditedInTheDocument) {
+  auto lock = jobs.Acquire("a", {.ttl = 10s, .owner = "victim"});
+  const std::stop_token lost = lock.lost();
+  const LockStatus was = jobs.Break("a", "admin");
+  EXPECT_EQ(was.holder.name, "victim");
+  auto next = LockProvider(AnotherManager(), "jobs").Acquire("a");
+  EXPECT_GT(next.fence(), lock.fence());
+  EXPECT_EQ(CodeOf([&] { lock.Release(); }), Errc::kLost) << "it was not the holder who released";
+  clock->RunPending();
+  EXPECT_TRUE(lost.stop_requested());
+  const auto body = **LockingRepository<nlohmann::json>(manager, "jobs").Find("a");
+  EXPECT_EQ(body.at("broken").at("by"), "admin");
+  EXPECT_EQ(body.at("broken").at("holder"), "victim");
+  EXPECT_GT(body.at("broken").at("at"), 0);
+}
+
+TEST_P(StatusTest, TheHolderDoesNotTakeABreakForItsOwnRelease) {
+  auto lock = jobs.Acquire("a");
+  store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kWrite});
+  bool once = false;
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kRead || std::exchange(once, true)) return;
+    LockProvider(AnotherManager(), "jobs").Break("a");
+  });
+  EXPECT_EQ(CodeOf([&] { lock.Release(); }), Errc::kInDoubt);
+  store->OnExecute({});
+}
+
+TEST_P(StatusTest, BreakSaysWhyNot) {
+  EXPECT_EQ(CodeOf([&] { (void)jobs.Break("a"); }), Errc::kNotFound);
+  jobs.Acquire("a").Release();
+  EXPECT_EQ(CodeOf([&] { (void)jobs.Break("a"); }), Errc::kNotOwner);
+  auto lock = jobs.Acquire("a");
+  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite});
+  EXPECT_EQ(CodeOf([&] { (void)jobs.Break("a"); }), Errc::kUnavailable);
+  EXPECT_TRUE(lock.held());
+  EXPECT_FALSE(IsFree("a"));
+}
+
+TEST_P(StatusTest, BreakWakesWaiters) {
+  auto lock = LockProvider(AnotherManager(), "jobs").Acquire("a");
+  auto waiting = jobs.AcquireAsync("a", {.wait = 1min});
+  clock->RunPending();
+  (void)jobs.Break("a");
+  EXPECT_TRUE(Get(std::move(waiting)).held());
+}
+
+}  // namespace
+}  // namespace doclock::named

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "doclock/clock.h"
+#include "doclock/store.h"
+
+namespace doclock {
+
+/// A store with nothing in it. A null clock means the real one.
+struct StoreKind {
+  std::string name;
+  std::shared_ptr<Store> (*open)(std::shared_ptr<const Clock> clock);
+};
+std::vector<StoreKind> AllStores();
+inline std::string NameOf(const ::testing::TestParamInfo<StoreKind>& info) {
+  return info.param.name;
+}
+
+#define DOCLOCK_FOR_ALL_STORES(suite)                                                \
+  INSTANTIATE_TEST_SUITE_P(Stores, suite, ::testing::ValuesIn(doclock::AllStores()), \
+                           doclock::NameOf)
+
+}  // namespace doclock
