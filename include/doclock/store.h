@@ -262,7 +262,8 @@ struct LockRow {
   std::string group;                 ///< Of a held lock.
   std::chrono::milliseconds ttl{};   ///< Length of its lease.
   std::chrono::milliseconds left{};  ///< Of a live lock's lease.
-  /// Held: since the grant (or the last checkpoint). Not held: for how long, at least.
+  /// Held: since the grant (or the last checkpoint; on MongoDB the last renewal). Not held: for how
+  /// long, at least.
   std::chrono::milliseconds age{};
 };
 

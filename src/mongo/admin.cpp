@@ -10,16 +10,6 @@ constexpr std::chrono::seconds kAdminBudget{10};
 /// So many are cleared by one command.
 constexpr std::int64_t kAtOnce = 1000;
 
-void Check(const Verdict& reply) {
-  if (reply.answered()) return;
-  const Errc code = reply.outcome == Outcome::kRefused   ? Errc::kRefused
-                    : reply.outcome == Outcome::kNotSent ? Errc::kUnavailable
-                                                         : Errc::kInDoubt;
-  const std::string text = "doclock: MongoDB: " + reply.text;
-  if (code == Errc::kInDoubt) throw InDoubtException(text);
-  throw StoreException(code, text);
-}
-
 std::string NameOf(const Collection& collection, const Key& key) {
   return collection.name() + "/" + key.ToString();
 }
@@ -152,6 +142,16 @@ Doc SearchIndex(const IndexSpec& index, const std::string& list) {
 }
 
 }  // namespace
+
+void Check(const Verdict& reply) {
+  if (reply.answered()) return;
+  const Errc code = reply.outcome == Outcome::kRefused   ? Errc::kRefused
+                    : reply.outcome == Outcome::kNotSent ? Errc::kUnavailable
+                                                         : Errc::kInDoubt;
+  const std::string text = "doclock: MongoDB: " + reply.text;
+  if (code == Errc::kInDoubt) throw InDoubtException(text);
+  throw StoreException(code, text);
+}
 
 std::int64_t Purge(Server& server, const Collection& collection, std::int64_t limit,
                    std::chrono::milliseconds budget) {

@@ -7,6 +7,9 @@
 
 namespace doclock::mongo {
 
+/// Throws what the store's verbs throw when a command was not done. @throws StoreException
+void Check(const Verdict& reply);
+
 /// See Store::Purge. @throws StoreException
 std::int64_t Purge(Server& server, const Collection& collection, std::int64_t limit,
                    std::chrono::milliseconds budget);

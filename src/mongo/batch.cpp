@@ -251,7 +251,7 @@ Batch::Trace Batch::TraceOf(const WriteOp& op, const std::optional<Sight>& sight
       return lock.version == op.expected + 1 ? Trace::kDone : Trace::kNotDone;
     }
   } else {
-    if (lock.released == op.lock_id) return Trace::kDone;
+    if (lock.released == MarkOf(op)) return Trace::kDone;
     if (op.next != nullptr && lock.lock_id == op.next->lock_id) return Trace::kDone;
     if (lock.lock_id == op.lock_id) return Trace::kNotDone;
   }

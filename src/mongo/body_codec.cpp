@@ -139,7 +139,7 @@ json Read(const bson_iter_t& iter, int depth) {
 bool IsLockField(std::string_view name, const LockFieldNames& fields) {
   return name == "_id" || name == fields.id || name == fields.time || name == fields.ttl ||
          name == fields.version || name == fields.born || name == fields.owner ||
-         name == fields.released || name == fields.closed;
+         name == fields.released || name == fields.closed || name == fields.group;
 }
 
 /// CheckBody lets no body have such a name at its top.

@@ -118,6 +118,13 @@ Doc ExpiredExpr(const Collection& collection) { return LeaseExpr(collection, "$g
 
 Doc LiveExpr(const Collection& collection) { return LeaseExpr(collection, "$lt"); }
 
+Doc RenewedTtlExpr(const Collection& collection, std::chrono::milliseconds ttl) {
+  const Doc age = Binary("$subtract", std::string_view("$$NOW"),
+                         std::string_view(FieldPath(collection.fields().time)));
+  const Doc left = Binary("$subtract", Ttl(collection), Binary("$max", std::int64_t{0}, age));
+  return Binary("$max", std::int64_t{ttl.count()}, left);
+}
+
 Doc OpenExpr(const Collection& collection) {
   const std::string& closed = collection.fields().closed;
   const Doc none = TypeIn(closed, {"missing", "null"});

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+
 #include "doclock/store.h"
 #include "mongo/bson.h"
 
@@ -21,6 +23,10 @@ void AddGoodVersion(Doc& filter, const Collection& collection);
 Doc ExpiredExpr(const Collection& collection);
 /// An expression: its lease is not over.
 Doc LiveExpr(const Collection& collection);
+/// The length that a lease has after a renewal now: what is asked for, or what is left, if that is
+/// more (docs/decisions/0009).
+Doc RenewedTtlExpr(const Collection& collection, std::chrono::milliseconds ttl);
+
 /// An expression: min_hold does not keep everybody out.
 Doc OpenExpr(const Collection& collection);
 

@@ -8,6 +8,7 @@
 #include "mongo/admin.h"
 #include "mongo/clock_watch.h"
 #include "mongo/execute.h"
+#include "mongo/list_locks.h"
 #include "mongo/query.h"
 #include "mongo/stream.h"
 #include "platform/fork_generation.h"
@@ -99,6 +100,12 @@ class MongodbStore final : public Store {
                      std::chrono::milliseconds budget) override {
     CheckProcess();
     return mongo::Purge(*server_, collection, limit, budget);
+  }
+
+  LockPage ListLocks(Collection& collection, const LockQuery& query, const std::string& after,
+                     std::chrono::milliseconds budget) override {
+    CheckProcess();
+    return mongo::ListLocks(*server_, collection, query, after, budget);
   }
 
   std::unique_ptr<Subscription> Watch(

@@ -30,11 +30,11 @@ Doc CommandFor(std::span<RenewOp* const> ops) {
   filter.Add("_id", IdsOf(ops)).Add(collection.fields().id, LockIdsOf(ops));
   // A renewal never revives.
   filter.Add("$expr", LiveExpr(collection));
-  Update update(collection);
-  update.RestartLease(ops.front()->ttl);
+  Doc lease;
+  lease.Add(collection.fields().ttl, RenewedTtlExpr(collection, ops.front()->ttl));
+  lease.Add(collection.fields().time, "$$NOW");
   Doc statement;
-  statement.Add("q", filter);
-  update.AddTo(statement, "u");
+  statement.Add("q", filter).AddArray("u", Array().Add(Doc::Of("$set", lease)).doc());
   statement.Add("multi", true);
   Doc command;
   command.Add("update", std::string_view(collection.name()));

@@ -71,6 +71,8 @@ Update AcquireUpdate(const AcquireOp& op, const StoredLock* seen, const Uuid& bo
 
 bool CanUpsert(const AcquireOp& op) { return op.insert && op.grant.min_hold.count() == 0; }
 
+const Uuid& MarkOf(const WriteOp& op) noexcept { return op.mark.is_nil() ? op.lock_id : op.mark; }
+
 Doc HeldFilter(const WriteOp& op) {
   const LockFieldNames& names = op.collection->fields();
   Doc filter;
@@ -88,7 +90,7 @@ Update HeldUpdate(const WriteOp& op) {
   } else if (op.next != nullptr) {
     update.HandOver(op.lock_id, *op.next);
   } else {
-    update.Release(op.lock_id);
+    update.Release(MarkOf(op));
   }
   if (op.body && op.merge) {
     update.MergeBody(op.body);

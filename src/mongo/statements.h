@@ -20,6 +20,8 @@ Update AcquireUpdate(const AcquireOp& op, const StoredLock* seen, const Uuid& bo
 /// Can an upsert make the missing document and grant its lock at once?
 bool CanUpsert(const AcquireOp& op);
 
+/// What a release leaves in lockReleased.
+const Uuid& MarkOf(const WriteOp& op) noexcept;
 /// The document under its holder's lock.
 Doc HeldFilter(const WriteOp& op);
 /// What a write under the lock changes; not for kErase.

@@ -25,6 +25,11 @@ void Update::Grant(const GrantRequest& grant) {
   } else {
     set_.AddNull(names.owner);
   }
+  if (grant.group.empty()) {
+    unset_.push_back(names.group);
+  } else {
+    set_.Add(names.group, std::string_view(grant.group));
+  }
   now_ = true;
   if (grant.min_hold.count() > 0) closed_in_ = grant.min_hold;
 }
@@ -128,7 +133,7 @@ Doc Update::Replacement() const {
   Doc kept;
   kept.Add("_id", "$_id");
   for (const std::string* field : {&names.id, &names.time, &names.ttl, &names.version, &names.born,
-                                   &names.owner, &names.released, &names.closed}) {
+                                   &names.owner, &names.released, &names.closed, &names.group}) {
     kept.Add(*field, std::string_view(FieldPath(*field)));
   }
   Array parts;
