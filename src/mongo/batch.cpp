@@ -273,17 +273,23 @@ Batch::Trace Batch::TraceOf(const SaveOp& op, const Uuid& born, const std::optio
 }
 
 /// The server has counted how many were done: often that tells of those whose documents do not.
+/// A grant that does not show may have been broken since, and be among those counted.
 void Batch::Count(Statements& statements, std::int64_t done) {
   const auto count = [&](Trace trace) {
     return std::count_if(statements.begin(), statements.end(),
                          [&](const Statement& statement) { return statement.trace == trace; });
   };
   const std::int64_t known = count(Trace::kDone);
-  const std::int64_t unknown = count(Trace::kUnknown);
-  if (done != known && done != known + unknown) return;
+  const bool no_more = done == known;
+  const bool all = done == known + count(Trace::kUnknown) &&
+                   std::none_of(statements.begin(), statements.end(), [](const Statement& one) {
+                     return one.op->kind == OpKind::kAcquire && one.trace == Trace::kNotDone;
+                   });
+  if (!no_more && !all) return;
   for (Statement& statement : statements) {
-    if (statement.trace != Trace::kUnknown) continue;
-    statement.trace = done == known ? Trace::kNotDone : Trace::kDone;
+    if (statement.trace == Trace::kUnknown) {
+      statement.trace = no_more ? Trace::kNotDone : Trace::kDone;
+    }
   }
 }
 

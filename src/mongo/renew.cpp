@@ -64,7 +64,7 @@ void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) 
 /// A document that somebody's open transaction has changed stops the whole command. Renewing again
 /// what was renewed already does no harm.
 void Operations::RenewInParts(std::span<RenewOp* const> ops) {
-  const milliseconds limit = std::max(left() / 16, milliseconds(5));
+  const milliseconds limit = std::max(left() / 12, milliseconds(5));
   const std::size_t size = (ops.size() + kRenewalParts - 1) / kRenewalParts;
   for (std::size_t i = 0; i < ops.size(); i += size) {
     const auto part = ops.subspan(i, std::min(size, ops.size() - i));

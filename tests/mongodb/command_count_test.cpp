@@ -107,7 +107,7 @@ class Crowd {
       op.grant.ttl = 5min;
       op.insert = Counted(1);
     };
-    return Execute(ops, prepare, 32);
+    return Execute(ops, prepare, 128);
   }
 
  private:

@@ -259,7 +259,7 @@ TEST_F(Isolation, ADocumentInAnOpenTransactionDelaysOnlyItsOwnAcquire) {
 
 TEST_F(Isolation, ADocumentInAnOpenTransactionDelaysOnlyItsOwnRenewal) {
   constexpr int kLocks = 1000;
-  constexpr std::chrono::milliseconds kShortTtl = 12s;
+  constexpr std::chrono::milliseconds kLease = 30s;
   Calls acquires(things_);
   std::vector<const AcquireOp*> held;
   for (int i = 0; i < kLocks; ++i) {
@@ -272,9 +272,9 @@ TEST_F(Isolation, ADocumentInAnOpenTransactionDelaysOnlyItsOwnRenewal) {
     std::vector<const RenewOp*> renewals;
     for (int i = 0; i < kLocks; ++i) {
       const Uuid& id = held[static_cast<std::size_t>(i)]->grant.lock_id;
-      renewals.push_back(&calls.Renew("held" + std::to_string(i), id, kShortTtl));
+      renewals.push_back(&calls.Renew("held" + std::to_string(i), id, kLease));
     }
-    EXPECT_LT(calls.Execute(10s), kShortTtl / 3) << "the next renewal would come too late";
+    EXPECT_LT(calls.Execute(10s), kLease / 3) << "the next renewal would come too late";
     int done = 0;
     for (const RenewOp* op : renewals) done += op->status == OpStatus::kDone ? 1 : 0;
     EXPECT_EQ(done, kLocks - 1);
