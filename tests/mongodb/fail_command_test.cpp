@@ -235,7 +235,7 @@ class FailCommand : public ::testing::TestWithParam<Operation> {
       char* const json = bson_as_canonical_extended_json(&reply, nullptr);
       const std::string_view all(json);
       const auto batch = all.find("firstBatch");
-      text = all.substr(batch, all.find("\"id\"", batch) - batch);
+      text = all.substr(batch, all.rfind("\"ok\" :") - batch);
       bson_free(json);
     });
     return text;
