@@ -338,7 +338,7 @@ TEST_P(FailCommand, TellsWhatHappenedOrDoubtWhenItsLaterCommandsFail) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Operations, FailCommand, ::testing::ValuesIn(Operations()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& tested) { return tested.param.name; });
 
 /// What a program does with a document, and by how much that makes its count rise.
 struct Verb {
@@ -415,7 +415,7 @@ TEST_P(EngineUnderFaults, ADocumentInDoubtResolvesItselfAndNothingIsDoneTwice) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Verbs, EngineUnderFaults, ::testing::ValuesIn(Verbs()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
 }  // namespace doclock::mongo_test
