@@ -116,7 +116,7 @@ TEST_P(MongoClock, TheLockOfADeadClientThatWasOffEndsWithItsLease) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Hours, MongoClock, ::testing::Values(3600, -3600),
-                         [](const auto& info) { return info.param > 0 ? "Ahead" : "Behind"; });
+                         [](const auto& tested) { return tested.param > 0 ? "Ahead" : "Behind"; });
 
 }  // namespace
 }  // namespace doclock::mongo_test

@@ -90,6 +90,8 @@ struct Operation {
   std::function<Told(Scene&)> run;
   OpStatus expected = OpStatus::kDone;  ///< When nothing goes wrong.
   bool writes = true;
+  /// Its first command may change nothing; a majority that has the second has that one too.
+  bool in_two_steps = false;
 };
 
 void PrintTo(const Operation& operation, std::ostream* out) { *out << operation.name; }
@@ -112,7 +114,8 @@ std::vector<Operation> Operations() {
        OpStatus::kBusy},
       {"AcquireExpired", expired, acquire},
       {"AcquireWithMinHold", exists,
-       [](Scene& s) { return Told(s.faulty.Acquire(s.key, s.id, Counted(1), 10s)); }},
+       [](Scene& s) { return Told(s.faulty.Acquire(s.key, s.id, Counted(1), 10s)); },
+       OpStatus::kDone, true, true},
       {"Renew", held, [](Scene& s) { return Told(s.faulty.Renew(s.key, s.id)); }},
       {"RenewLost", expired, [](Scene& s) { return Told(s.faulty.Renew(s.key, s.id)); },
        OpStatus::kLost},
@@ -235,7 +238,7 @@ class FailCommand : public ::testing::TestWithParam<Operation> {
       char* const json = bson_as_canonical_extended_json(&reply, nullptr);
       const std::string_view all(json);
       const auto batch = all.find("firstBatch");
-      text = all.substr(batch, all.find("\"id\"", batch) - batch);
+      text = all.substr(batch, all.rfind("\"ok\" :") - batch);
       bson_free(json);
     });
     return text;
@@ -288,7 +291,7 @@ class FailCommand : public ::testing::TestWithParam<Operation> {
         EXPECT_EQ(told.status, operation.expected) << told.why;
         EXPECT_FALSE(wrote);
     }
-    if (fault.concern_code != 0 && where.times && met > 0 && operation.writes && wrote) {
+    if (fault.concern_code != 0 && where.times && met > 0 && wrote && !operation.in_two_steps) {
       EXPECT_EQ(told.status, OpStatus::kInDoubt) << "no majority has it";
     }
     return met > 0;
@@ -335,7 +338,7 @@ TEST_P(FailCommand, TellsWhatHappenedOrDoubtWhenItsLaterCommandsFail) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Operations, FailCommand, ::testing::ValuesIn(Operations()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& tested) { return tested.param.name; });
 
 /// What a program does with a document, and by how much that makes its count rise.
 struct Verb {
@@ -412,7 +415,7 @@ TEST_P(EngineUnderFaults, ADocumentInDoubtResolvesItselfAndNothingIsDoneTwice) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Verbs, EngineUnderFaults, ::testing::ValuesIn(Verbs()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
 }  // namespace doclock::mongo_test

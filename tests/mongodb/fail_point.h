@@ -18,7 +18,7 @@ struct CommandFault {
 };
 
 /// The commands that this library sends.
-inline constexpr std::initializer_list<std::string_view> kAllCommands = {
+inline const std::initializer_list<std::string_view> kAllCommands = {
     "find", "findAndModify", "update", "delete", "insert", "aggregate", "getMore", "createIndexes"};
 
 /// Makes commands on one collection fail, on the server that is the primary now, while it lives.

@@ -308,7 +308,9 @@ TEST_F(MongoFailover, AFrozenPrimaryBoundsEveryCall) {
     EXPECT_LT(took, kBound);
     EXPECT_TRUE(status == OpStatus::kInDoubt || status == OpStatus::kFailed)
         << static_cast<int>(status);
-    if (std::string_view(name) == "read") EXPECT_EQ(status, OpStatus::kFailed);
+    if (std::string_view(name) == "read") {
+      EXPECT_EQ(status, OpStatus::kFailed);
+    }
     std::cout << name << ": " << took.count() << " s\n";
     set_.Heal();
   }
