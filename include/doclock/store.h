@@ -115,7 +115,7 @@ using OwnerPtr = std::shared_ptr<const LockHolder>;
 struct GrantRequest {
   Uuid lock_id{};                   ///< Fresh per attempt.
   std::chrono::milliseconds ttl{};  ///< Length of the lease.
-  OwnerPtr owner;                   ///< For people; may be null.
+  OwnerPtr owner = nullptr;         ///< For people; may be null.
   /// Nobody is granted this lock until so long after this grant, by the store's clock, released or
   /// not, holder alive or not. Kept beside the lock; a release leaves it.
   std::chrono::milliseconds min_hold{};
@@ -243,9 +243,9 @@ struct QueryRow {
 
 /// Which locks Store::ListLocks shows.
 struct LockQuery {
-  std::optional<Key> key;  ///< Only this document.
-  std::string group;       ///< Only locks of this group; empty: of any and of none.
-  bool unheld = false;     ///< Documents that nobody holds too (`lock_id` is nil).
+  std::optional<Key> key = std::nullopt;  ///< Only this document.
+  std::string group = {};                 ///< Only locks of this group; empty: of any and of none.
+  bool unheld = false;                    ///< Documents that nobody holds too (`lock_id` is nil).
 };
 
 /// A lock as Store::ListLocks shows it.
