@@ -105,12 +105,12 @@ TEST(ExistingDocuments, OfOtherKeysAreNeitherShownNorLocked) {
   mongo::Doc old;
   bson_append_binary(old.get(), "_id", -1, BSON_SUBTYPE_UUID_DEPRECATED, id.data, 16);
   shop.documents.Insert("things", old);
-  for (const char* json :
+  for (const char* text :
        {R"({"_id": {"$binary": {"base64": "AAEC", "subType": "04"}}})",
         R"({"_id": {"$binary": {"base64": "AAEC", "subType": "00"}}})",
         R"({"_id": {"$date": {"$numberLong": "5"}}})", R"({"_id": {"a": 1}})", R"({"_id": 1.5})",
         R"({"_id": null})", R"({"_id": true})", R"({"_id": {"$numberDecimal": "1"}})"}) {
-    shop.documents.Insert("things", std::string(json));
+    shop.documents.Insert("things", std::string(text));
   }
   EXPECT_TRUE(shop.tallies.Find(Filter{}).empty());
   EXPECT_FALSE(shop.tallies.TryLockNext(Filter{}));

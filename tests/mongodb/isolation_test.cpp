@@ -253,7 +253,9 @@ TEST_F(Isolation, ADocumentInAnOpenTransactionDelaysOnlyItsOwnAcquire) {
   for (int i = 0; i < 16; ++i) {
     const AcquireOp& op = *all[static_cast<std::size_t>(i)];
     EXPECT_EQ(op.status, i == 7 ? OpStatus::kFailed : OpStatus::kDone) << i << " " << Why(op);
-    if (i != 7) EXPECT_EQ(op.version, 3);
+    if (i != 7) {
+      EXPECT_EQ(op.version, 3);
+    }
   }
 }
 
