@@ -86,7 +86,10 @@ std::string NameOf(const ::testing::TestParamInfo<StoreKind>& kind);
 /// An id nobody had before.
 Uuid FreshId();
 
-inline Body MakeBody(Json tree) { return Body::FromJson(std::move(tree)); }
+/// `{}` is an empty document (to nlohmann it is a null).
+inline Body MakeBody(Json tree) {
+  return Body::FromJson(tree.is_null() ? Json::object() : std::move(tree));
+}
 
 /// What an acquire may be given.
 struct AcquireArgs {
