@@ -315,7 +315,7 @@ TEST_F(MongoFailover, AFrozenPrimaryBoundsEveryCall) {
     set_.Heal();
   }
   // What was under way may have come through when the primary went on; nothing else may have.
-  const ReadOp read = Client(store).Read(key);
+  const ReadOp read = Client(OpenMongodbStore(database_.uri(), Patient())).Read(key);
   ASSERT_EQ(read.status, OpStatus::kDone) << Why(read);
   EXPECT_EQ(read.lock_id, id);
   EXPECT_LE(read.version, held.version + 1);
