@@ -131,7 +131,7 @@ std::string PrintDecimal(const DecimalParts& parts) {
   const int magnitude = Magnitude(parts);
   if (parts.exponent > 0 || magnitude < kFewestPlaces) {
     text += parts.digits.front();
-    if (parts.digits.size() > 1) text += "." + parts.digits.substr(1);
+    if (parts.digits.size() > 1) text.append(1, '.').append(parts.digits, 1);
     return text + (magnitude < 0 ? "E" : "E+") + std::to_string(magnitude);
   }
   if (parts.exponent == 0) return text + parts.digits;

@@ -163,7 +163,7 @@ TEST_F(MongoWaiting, AStreamThatIsTakenAwayIsReplaced) {
       FailPoint point(database_, fault, {.times = 1, .commands = {"getMore"}});
       // A stream asks for more five times a second, whatever happens.
       std::this_thread::sleep_for(2s);
-      EXPECT_EQ(point.End(), 1) << "nobody asked the stream for more";
+      EXPECT_GE(point.End(), 1) << "nobody asked the stream for more";
     }
     held.Release();
     EXPECT_EQ(waiter.wait_for(20s), std::future_status::ready) << "the release was not seen";
