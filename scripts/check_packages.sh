@@ -118,7 +118,7 @@ for kind in static shared; do
 done
 
 step "add_subdirectory"
-build_consumer add_subdirectory "$work/add_subdirectory"
+build_consumer add_subdirectory "$work/add_subdirectory" -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12
 run "$work/add_subdirectory/consumer"
 
 if [[ $conan == yes ]]; then

@@ -12,7 +12,7 @@ bool IsAskedFor(const Document& document, const LockQuery& query) {
   return query.group.empty() || document.group == query.group;
 }
 
-LockRow RowOf(const Document& document, TimePoint now) {
+LockRow LockRowOf(const Document& document, TimePoint now) {
   LockRow row;
   row.key = document.key;
   row.version = document.version;
@@ -38,7 +38,7 @@ LockPage ListLocks(MemoryCollection& collection, const LockQuery& query, const s
                    TimePoint now) {
   LockPage page;
   const auto show = [&](const Document& document) {
-    if (IsAskedFor(document, query)) page.rows.push_back(RowOf(document, now));
+    if (IsAskedFor(document, query)) page.rows.push_back(LockRowOf(document, now));
   };
   if (query.key) {
     const Place place(collection, *query.key, query.key->Hash());
