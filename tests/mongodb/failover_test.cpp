@@ -287,7 +287,8 @@ TEST_F(MongoFailover, AFrozenPrimaryBoundsEveryCall) {
   const Key key("frozen");
   const Key missing("missing");
   const Uuid id = NewUuid();
-  const AcquireOp held = client.Acquire(key, id, Counted(1));
+  Client patient(OpenMongodbStore(database_.uri(), Patient()));
+  const AcquireOp held = patient.Acquire(key, id, Counted(1));
   ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
 
   const std::vector<std::pair<const char*, std::function<OpStatus()>>> calls = {
@@ -315,7 +316,7 @@ TEST_F(MongoFailover, AFrozenPrimaryBoundsEveryCall) {
     set_.Heal();
   }
   // What was under way may have come through when the primary went on; nothing else may have.
-  const ReadOp read = Client(OpenMongodbStore(database_.uri(), Patient())).Read(key);
+  const ReadOp read = patient.Read(key);
   ASSERT_EQ(read.status, OpStatus::kDone) << Why(read);
   EXPECT_EQ(read.lock_id, id);
   EXPECT_LE(read.version, held.version + 1);
