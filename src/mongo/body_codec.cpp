@@ -1,5 +1,6 @@
 #include "mongo/body_codec.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "doclock/binary.h"
@@ -7,6 +8,7 @@
 #include "doclock/errors.h"
 #include "doclock/uuid_json.h"
 #include "mongo/body_writer.h"
+#include "mongo/lock_fields.h"
 #include "mongo/rare_types.h"
 
 namespace doclock::mongo {
@@ -137,9 +139,9 @@ json Read(const bson_iter_t& iter, int depth) {
 }
 
 bool IsLockField(std::string_view name, const LockFieldNames& fields) {
-  return name == "_id" || name == fields.id || name == fields.time || name == fields.ttl ||
-         name == fields.version || name == fields.born || name == fields.owner ||
-         name == fields.released || name == fields.closed || name == fields.group;
+  const auto all = LockFields(fields);
+  return name == "_id" || std::any_of(all.begin(), all.end(),
+                                      [&](const std::string* field) { return name == *field; });
 }
 
 /// CheckBody lets no body have such a name at its top.

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "mongo/admin.h"
+#include "mongo/lock_fields.h"
 #include "mongo/operations.h"
 
 namespace doclock::mongo {
@@ -13,11 +14,6 @@ namespace {
 constexpr std::int64_t kRowsPerPage = 1000;
 constexpr const char* kBodyFlag = "doclockHasBody";
 constexpr const char* kServerTime = "doclockNow";
-
-std::vector<const std::string*> LockFields(const LockFieldNames& names) {
-  return {&names.id,    &names.time,     &names.ttl,    &names.version, &names.born,
-          &names.owner, &names.released, &names.closed, &names.group};
-}
 
 /// Does the document hold anything that is not the lock's? Asked of the server: a body may be
 /// large.

@@ -1,8 +1,8 @@
 #include "mongo/operations.h"
 
-#include <array>
 #include <unordered_map>
 
+#include "mongo/lock_fields.h"
 #include "mongo/lock_filters.h"
 
 namespace doclock::mongo {
@@ -11,14 +11,9 @@ namespace {
 /// Beside the lock's fields in one command's answer.
 constexpr const char* kNow = "doclockNow";
 
-std::array<const std::string*, 8> NamesOf(const LockFieldNames& names) {
-  return {&names.id,   &names.time,  &names.ttl,      &names.version,
-          &names.born, &names.owner, &names.released, &names.closed};
-}
-
 Doc LockProjection(const LockFieldNames& names) {
   Doc projection;
-  for (const std::string* field : NamesOf(names)) projection.Add(*field, 1);
+  for (const std::string* field : LockFields(names)) projection.Add(*field, 1);
   projection.Add(kNow, "$$NOW");
   return projection;
 }
@@ -26,7 +21,7 @@ Doc LockProjection(const LockFieldNames& names) {
 /// The whole document where the lock is one of `mine`, else its lock fields.
 Doc SightProjection(const LockFieldNames& names, const Array& mine) {
   Doc fields, is_mine;
-  for (const std::string* field : NamesOf(names)) fields.Add(*field, FieldPath(*field));
+  for (const std::string* field : LockFields(names)) fields.Add(*field, FieldPath(*field));
   is_mine.Add("0", FieldPath(names.id)).AddArray("1", mine.doc());
   Array choice;
   choice.Add(Doc::OfArray("$in", is_mine)).Add(std::string("$$ROOT")).Add(fields);

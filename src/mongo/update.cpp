@@ -1,6 +1,7 @@
 #include "mongo/update.h"
 
 #include "mongo/body_codec.h"
+#include "mongo/lock_fields.h"
 
 namespace doclock::mongo {
 namespace {
@@ -132,8 +133,7 @@ Doc Update::Replacement() const {
   const LockFieldNames& names = collection_.fields();
   Doc kept;
   kept.Add("_id", "$_id");
-  for (const std::string* field : {&names.id, &names.time, &names.ttl, &names.version, &names.born,
-                                   &names.owner, &names.released, &names.closed, &names.group}) {
+  for (const std::string* field : LockFields(names)) {
     kept.Add(*field, std::string_view(FieldPath(*field)));
   }
   Array parts;
