@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <type_traits>
 
@@ -13,6 +14,17 @@ inline constexpr Duration kMinTtl = std::chrono::milliseconds(100);
 inline constexpr Duration kMaxTtl = std::chrono::hours(24);
 /// As `LockOptions::ttl`: what `RepositoryOptions::ttl` says.
 inline constexpr Duration kRepositoryTtl = Duration{};
+
+/// Whom a lock shuts out.
+enum class LockMode : std::uint8_t {
+  kExclusive,  ///< Everybody else.
+  /// Those who want it exclusively, and more sharers than LockOptions::max_holders. For named
+  /// locks.
+  kShared,
+};
+
+/// The most that can hold one lock together.
+inline constexpr int kMaxHolders = 1000;
 
 /// How one lock is to be taken. An aggregate for designated initialisers:
 /// `repository.Lock("42", {.ttl = 10s, .wait = 5s})`.
@@ -41,6 +53,12 @@ struct LockOptions {
   /// (LockProvider::RenewGroup, ReleaseGroup). At most 256 bytes of UTF-8; empty (the default)
   /// means none.
   std::string_view group = {};
+  /// See LockMode. Shared locks are for LockProvider; repositories refuse them.
+  LockMode mode = LockMode::kExclusive;
+  /// With LockMode::kShared: granted while fewer than this many others share the lock, counted by
+  /// the store at the moment of the grant. 1 to kMaxHolders (the default). It is this call's own
+  /// limit: all who mean one semaphore ask with the same.
+  int max_holders = kMaxHolders;
 };
 static_assert(std::is_trivially_destructible_v<LockOptions>);
 

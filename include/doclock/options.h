@@ -50,6 +50,8 @@ struct LockFieldNames {
   std::string released = "lockReleased";  ///< The last finished release.
   std::string closed = "lockClosed";      ///< Until when min_hold keeps the lock closed.
   std::string group = "lockGroup";        ///< LockOptions::group.
+  std::string readers = "lockReaders";    ///< The shares of a shared lock.
+  std::string intent = "lockIntent";      ///< A waiting writer, who keeps new shares out.
   /// Compares names.
   friend bool operator==(const LockFieldNames&, const LockFieldNames&) = default;
 };

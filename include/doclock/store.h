@@ -16,6 +16,7 @@
 #include "doclock/export.h"
 #include "doclock/filter.h"
 #include "doclock/key.h"
+#include "doclock/lock_options.h"
 #include "doclock/options.h"
 #include "doclock/uuid.h"
 
@@ -111,6 +112,10 @@ struct StoreOp {
 /// Shared, immutable: who takes a lock.
 using OwnerPtr = std::shared_ptr<const LockHolder>;
 
+/// What a document shows as the lock id while shares are held. Each share has an id of its own.
+inline const Uuid kSharedLockId = {{0x64, 0x6f, 0x63, 0x6c, 0x6f, 0x63, 0x4b, 0x00, 0x80, 0x00,
+                                    0x73, 0x68, 0x61, 0x72, 0x65, 0x64}};
+
 /// A lock to be granted: the request half of an acquire and of a hand-over.
 struct GrantRequest {
   Uuid lock_id{};                   ///< Fresh per attempt.
@@ -122,9 +127,35 @@ struct GrantRequest {
   /// The lease alone decides, even if this process dies: for locks that outlive their handle
   /// (stores without a way to see a dead process ignore it).
   bool detached = false;
-  std::string group = {};  ///< LockOptions::group; kept beside the lock.
+  std::string group = {};                ///< LockOptions::group; kept beside the lock.
+  LockMode mode = LockMode::kExclusive;  ///< See the table at AcquireOp.
+  int max_holders = kMaxHolders;         ///< With kShared: this grant's limit.
+  /// With kExclusive: if shares stand in the way, leave an intent of this id that keeps new shares
+  /// out for `intent` from now; asking again renews it. The same for all attempts of one waiter.
+  /// Nil: none.
+  Uuid intent_id{};
+  std::chrono::milliseconds intent{};  ///< See intent_id.
 };
 
+/// Who is granted what. A share is a lease of its own: one whose time is over counts for nothing
+/// and is dropped by the next write of the lock. An intent is a lease too, of a writer who waits.
+///
+/// | stored                        | exclusive asked          | share asked, limit n       |
+/// |-------------------------------|--------------------------|----------------------------|
+/// | free                          | granted                  | granted                    |
+/// | free, intent of another       | granted                  | busy until the intent ends |
+/// | exclusive, live               | busy                     | busy                       |
+/// | exclusive, lease over         | taken over               | taken over                 |
+/// | fewer than n live shares      | busy, intent left        | granted                    |
+/// | the same, intent of a writer  | busy; intent renewed by  | busy until the intent ends |
+/// |                               | its owner only           |                            |
+/// | n live shares or more         | busy, intent left        | busy until a share ends    |
+/// | all shares over               | taken over               | as free                    |
+///
+/// An exclusive grant ends any intent. Every grant, of a share too, raises the version. Shares do
+/// not write bodies: they may be renewed and released, not checkpointed, erased or handed over.
+/// min_hold (lockClosed) shuts out everybody.
+///
 /// Take the lock. kDone (granted), kBusy, kMissing (and no `insert`), kConflict (a unique index
 /// refused the insert), kFailed (kMalformed: nothing was granted), kInDoubt.
 struct AcquireOp : StoreOp {
@@ -154,6 +185,7 @@ struct RenewOp : StoreOp {
   bool detached = false;            ///< Request: see GrantRequest.
   bool foreign =
       false;  ///< Request: not by the holder; whose life the lock hangs on stays as it is.
+  LockMode mode = LockMode::kExclusive;  ///< Request: what `lock_id` was granted as.
 };
 
 /// What a WriteOp does.
@@ -186,6 +218,10 @@ struct WriteOp : StoreOp {
   /// Request: what a kRelease leaves in lockReleased; nil: lock_id. For those who end somebody
   /// else's lock: the holder must not take it for its own release.
   Uuid mark{};
+  /// Request: what `lock_id` was granted as. A share knows only kRelease, with no body, `expected`
+  /// or `next`: its entry goes, the other shares stay, the last one frees the lock. The version
+  /// stays as it is, for nothing was written. kLost: there is no such share.
+  LockMode mode = LockMode::kExclusive;
 
   std::int64_t version = 0;  ///< Result: after the write.
 };
@@ -225,7 +261,8 @@ struct ReadOp : StoreOp {
   std::int64_t version =
       0;                ///< Result: 0 for documents never locked or saved through this library.
   Uuid born{};          ///< Result.
-  Uuid lock_id{};       ///< Result: nil when nobody holds it (an expired id is still shown).
+  Uuid lock_id{};       ///< Result: nil when nobody holds it (an expired id is still shown);
+                        ///< kSharedLockId while it is shared.
   Uuid released{};      ///< Result: lock or write id of the last finished release, save or break.
   bool locked = false;  ///< Result: a live lock?
   LockHolder holder;    ///< Result: of a lock.
@@ -248,12 +285,13 @@ struct LockQuery {
   bool unheld = false;                    ///< Documents that nobody holds too (`lock_id` is nil).
 };
 
-/// A lock as Store::ListLocks shows it.
+/// A lock as Store::ListLocks shows it: one row for each share of a shared lock.
 struct LockRow {
-  Key key;                           ///< Of which document.
-  Uuid lock_id{};                    ///< Nil when nobody holds it.
-  bool live = false;                 ///< Held, and its lease is not over.
-  bool closed = false;               ///< min_hold keeps everybody out.
+  Key key;                               ///< Of which document.
+  Uuid lock_id{};                        ///< Nil when nobody holds it; the share's own.
+  LockMode mode = LockMode::kExclusive;  ///< How it is held.
+  bool live = false;                     ///< Held, and its lease is not over.
+  bool closed = false;                   ///< min_hold keeps everybody out.
   bool malformed = false;            ///< Its fields are not what this library writes; live is true.
   bool has_body = false;             ///< Does the document hold anything besides its lock?
   std::int64_t version = 0;          ///< Of the document.
@@ -310,8 +348,8 @@ class DOCLOCK_EXPORT Subscription {
 
 /// For administration and tests: an act on a lock by somebody who does not hold it.
 enum class Intervention : std::uint8_t {
-  kExpire,  ///< The lease is over now, untaken.
-  kBreak,   ///< The lock is cleared; marked in lockReleased, version + 1.
+  kExpire,  ///< The lease is over now, untaken; those of all shares too.
+  kBreak,   ///< The lock is cleared, with all its shares; marked in lockReleased, version + 1.
   kSteal,   ///< A stranger takes it now, with a lease of 30 s.
 };
 

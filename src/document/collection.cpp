@@ -26,7 +26,7 @@ bool IsFieldName(std::string_view name) noexcept {
 }
 
 /// The options' member names beside the values, for messages.
-using NamedFields = std::array<std::pair<std::string_view, const std::string*>, 9>;
+using NamedFields = std::array<std::pair<std::string_view, const std::string*>, 11>;
 
 NamedFields AllFields(const LockFieldNames& fields) noexcept {
   return {{{"id", &fields.id},
@@ -37,6 +37,8 @@ NamedFields AllFields(const LockFieldNames& fields) noexcept {
            {"owner", &fields.owner},
            {"released", &fields.released},
            {"closed", &fields.closed},
+           {"readers", &fields.readers},
+           {"intent", &fields.intent},
            {"group", &fields.group}}};
 }
 

@@ -43,6 +43,12 @@ void CheckLockOptions(const LockOptions& options) {
   Require(options.wait >= Duration(), "LockOptions::wait", "zero or more");
   Require(options.min_hold >= Duration() && options.min_hold <= kMaxTtl, "LockOptions::min_hold",
           "0 to 24 hours");
+  Require(options.max_holders >= 1 && options.max_holders <= kMaxHolders,
+          "LockOptions::max_holders", "1 to 1000");
+  Require(options.mode == LockMode::kShared || options.max_holders == kMaxHolders,
+          "LockOptions::max_holders", "left alone for an exclusive lock");
+  Require(options.mode == LockMode::kExclusive || options.min_hold == Duration(),
+          "LockOptions::min_hold", "zero for a shared lock");
   CheckText(options.owner, "LockOptions::owner");
   CheckText(options.group, "LockOptions::group");
 }

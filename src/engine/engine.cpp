@@ -146,7 +146,9 @@ GrantRequest MakeGrant(const AcquireSpec& spec) {
           .ttl = spec.ttl,
           .owner = spec.owner,
           .min_hold = spec.min_hold,
-          .group = spec.group};
+          .group = spec.group,
+          .mode = spec.mode,
+          .max_holders = spec.max_holders};
 }
 
 std::string Describe(const Collection& collection, const Key& key) {

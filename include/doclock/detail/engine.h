@@ -66,6 +66,8 @@ struct AcquireSpec {
   bool renew = true;
   OwnerPtr owner;
   std::string group;
+  LockMode mode = LockMode::kExclusive;
+  int max_holders = kMaxHolders;
   bool named = false;  ///< A named lock: nothing is left unwritten when it is given back.
   Body insert;
 };
