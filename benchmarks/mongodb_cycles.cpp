@@ -14,6 +14,7 @@ using SteadyClock = std::chrono::steady_clock;
 struct Load {
   double rate = 0;    ///< cycles per second, of all callers
   double p99_ms = 0;  ///< of one cycle
+  std::size_t cycles = 0;
 };
 
 double Quantile(std::vector<double>& values, double part) {
@@ -52,6 +53,7 @@ Load Drive(int callers, MakeCycle make, std::chrono::milliseconds time) {
   Load load;
   load.rate = static_cast<double>(all.size()) / Seconds(time).count();
   load.p99_ms = Quantile(all, 0.99);
+  load.cycles = all.size();
   return load;
 }
 
@@ -79,7 +81,7 @@ Load OurLoad(const LockingRepository<Saga>& repository, int callers, bool one_do
 /// `floor` and ours in turn. The p99 of a cycle is told beside the rate.
 void CompareLoads(benchmark::State& state, Target target, const std::function<Load()>& floor,
                   const std::function<Load()>& ours, int rounds) {
-  std::vector<double> floor_p99s, our_p99s;
+  std::vector<double> floor_p99s, our_p99s, commands;
   Compare(
       state, target,
       [&] {
@@ -88,7 +90,11 @@ void CompareLoads(benchmark::State& state, Target target, const std::function<Lo
         return load.rate;
       },
       [&] {
+        const std::int64_t before = CommandsSoFar({"update", "findAndModify", "find"});
         const Load load = ours();
+        commands.push_back(
+            static_cast<double>(CommandsSoFar({"update", "findAndModify", "find"}) - before) /
+            static_cast<double>(load.cycles));
         our_p99s.push_back(load.p99_ms);
         return load.rate;
       },
@@ -96,6 +102,7 @@ void CompareLoads(benchmark::State& state, Target target, const std::function<Lo
   state.counters["floor_p99_ms"] = Median(floor_p99s);
   state.counters["p99_ms"] = Median(our_p99s);
   state.counters["p99_ratio"] = Median(our_p99s) / Median(floor_p99s);
+  state.counters["commands_each"] = Median(commands);
 }
 
 /// The floor: two raw majority updates per cycle, each caller with a connection of its own.

@@ -26,6 +26,7 @@ std::int64_t NowNs() { return BootClock::now().time_since_epoch().count(); }
 /// One process releases, the other waits: whose turn it is, and how long the news took.
 struct Board {
   std::atomic<bool> ready = false;
+  std::atomic<int> held = 0;     ///< rounds in which there is something to wait for
   std::atomic<int> waiting = 0;  ///< rounds that the waiter has begun
   std::atomic<int> seen = 0;     ///< rounds that it has ended
   std::atomic<std::int64_t> stamp = 0;
@@ -43,7 +44,9 @@ void Until(const std::function<bool()>& done) {
 /// The waiter's side: `wait` returns when the release was seen, `after` makes room for the next.
 template <class Wait, class After>
 void Watch(Board& board, int rounds, Wait wait, After after) {
+  board.ready = true;
   for (int i = 0; i < rounds; ++i) {
+    Until([&] { return board.held > i; });
     ++board.waiting;
     wait();
     board.took_ms[static_cast<std::size_t>(i)] =
@@ -60,8 +63,8 @@ double Play(Board& board, int rounds, Before before, Release release) {
   Until([&] { return board.ready.load(); });
   for (int i = 0; i < rounds; ++i) {
     before();
-    if (i == 0) ++board.waiting;  // lets the waiter begin, which must not have the lock first
-    Until([&] { return board.waiting == i + 2; });
+    ++board.held;
+    Until([&] { return board.waiting == i + 1; });
     // Until it surely waits, and at no fixed point of anybody's rhythm.
     std::this_thread::sleep_for(std::chrono::milliseconds(60 + random() % 40));
     board.stamp = NowNs();
@@ -84,8 +87,6 @@ double RawEvent() {
     mongoc_change_stream_t* const stream = mongoc_collection_watch(orders, pipeline.get(), nullptr);
     const bson_t* event = nullptr;
     mongoc_change_stream_next(stream, &event);  // opens it
-    board.ready = true;
-    Until([&] { return board.waiting > 0; });
     Watch(
         board, kReleases, [&] { Until([&] { return mongoc_change_stream_next(stream, &event); }); },
         [] {});
@@ -112,8 +113,6 @@ double OurRelease(int rounds, const std::function<Locked<Small>(LockingRepositor
     LockManager manager{OpenMongodbStore(MongodbStoreUri())};
     LockingRepository<Small> repository{manager, "orders"};
     repository.Lock("other", Small{}).Release();
-    board.ready = true;
-    Until([&] { return board.waiting > 0; });
     std::optional<Locked<Small>> held;
     Watch(
         board, rounds, [&] { held.emplace(take(repository)); },
