@@ -5,6 +5,7 @@
 #include "mongo/body_codec.h"
 #include "mongo/match.h"
 #include "mongo/operations.h"
+#include "mongo/privileges.h"
 
 namespace doclock::mongo {
 namespace {
@@ -64,12 +65,14 @@ std::optional<QueryRow> RowOf(const bson_t& answer, const Collection& collection
 using CursorPtr = std::unique_ptr<mongoc_cursor_t, decltype(&mongoc_cursor_destroy)>;
 
 /// False: no primary was found, and nothing was asked of any.
-bool Succeeded(mongoc_cursor_t* cursor) {
+bool Succeeded(mongoc_cursor_t* cursor, const std::string& database,
+               const std::string& collection) {
   bson_error_t error;
   if (!mongoc_cursor_error(cursor, &error)) return true;
   if (error.domain == MONGOC_ERROR_SERVER_SELECTION) return false;
   Reply reply;
   reply.Judge(false, error, Effect::kReads);
+  if (reply.is_unauthorized()) reply.text = MissingPrivilege("aggregate", database, collection);
   // A primary that steps down or shuts down refuses nothing for good.
   throw StoreException(reply.outcome == Outcome::kRefused ? Errc::kRefused : Errc::kUnavailable,
                        "doclock: MongoDB: a query failed: " + reply.text);
@@ -77,16 +80,19 @@ bool Succeeded(mongoc_cursor_t* cursor) {
 
 /// False: no primary was found.
 template <class Visit>
-bool Aggregate(mongoc_collection_t* documents, const Doc& pipeline, const Doc& options,
-               const Visit& visit) {
-  const CursorPtr cursor(mongoc_collection_aggregate(documents, MONGOC_QUERY_NONE, pipeline.get(),
-                                                     options.get(), nullptr),
+bool Aggregate(mongoc_client_t* client, const std::string& database, const std::string& collection,
+               const Doc& pipeline, const Doc& options, const Visit& visit) {
+  const std::unique_ptr<mongoc_collection_t, decltype(&mongoc_collection_destroy)> documents(
+      mongoc_client_get_collection(client, database.c_str(), collection.c_str()),
+      &mongoc_collection_destroy);
+  const CursorPtr cursor(mongoc_collection_aggregate(documents.get(), MONGOC_QUERY_NONE,
+                                                     pipeline.get(), options.get(), nullptr),
                          &mongoc_cursor_destroy);
   const bson_t* answer = nullptr;
   while (mongoc_cursor_next(cursor.get(), &answer)) {
     if (!visit(*answer)) return true;
   }
-  return Succeeded(cursor.get());
+  return Succeeded(cursor.get(), database, collection);
 }
 
 }  // namespace
@@ -98,10 +104,6 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
   if (session.client() == nullptr) {
     throw StoreException(Errc::kUnavailable, "doclock: MongoDB: all connections are in use");
   }
-  const std::unique_ptr<mongoc_collection_t, decltype(&mongoc_collection_destroy)> documents(
-      mongoc_client_get_collection(session.client(), server.database().c_str(),
-                                   collection.name().c_str()),
-      &mongoc_collection_destroy);
   Doc options;
   options.Add("maxTimeMS", std::max<std::int64_t>(budget.count(), 1)).Add("allowDiskUse", true);
   std::int64_t shown = 0;
@@ -114,7 +116,8 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
   for (const Pass& pass : PassesOf(filter)) {
     const Doc pipeline = QueryPipeline(filter, pass);
     const std::int64_t before = shown;
-    while (!enough && !Aggregate(documents.get(), pipeline, options, visit)) {
+    while (!enough && !Aggregate(session.client(), server.database(), collection.name(), pipeline,
+                                 options, visit)) {
       if (shown > before || std::chrono::steady_clock::now() >= deadline) {
         throw StoreException(Errc::kUnavailable, "doclock: MongoDB: no primary was found in time");
       }

@@ -69,6 +69,11 @@ inline std::string StandaloneUri() {
   return UriOf("DOCLOCK_TEST_MONGODB_STANDALONE", DOCLOCK_MONGODB_STANDALONE_URI);
 }
 
+/// A replica set of one that lets nobody in without a user.
+inline std::string AuthUri() {
+  return UriOf("DOCLOCK_TEST_MONGODB_AUTH", DOCLOCK_MONGODB_AUTH_URI);
+}
+
 /// The URI with a database in it: before the options.
 inline std::string WithDatabase(const std::string& uri, const std::string& database) {
   const auto options = uri.find("/?");
