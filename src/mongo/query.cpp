@@ -3,33 +3,27 @@
 #include <algorithm>
 
 #include "mongo/body_codec.h"
+#include "mongo/legacy_ids.h"
 #include "mongo/match.h"
 #include "mongo/operations.h"
 #include "mongo/privileges.h"
+#include "mongo/uuid_bounds.h"
 
 namespace doclock::mongo {
 namespace {
 
-Doc Both(const Doc& a, const Doc& b) {
-  if (a.empty()) return Doc::OfArray("$and", Array().Add(Doc()).Add(b).doc());
-  return Doc::OfArray("$and", Array().Add(a).Add(b).doc());
-}
+Doc Both(const Doc& a, const Doc& b) { return Doc::OfArray("$and", Array().Add(a).Add(b).doc()); }
 
 /// Documents whose `_id` no Key can name must not be locked. In words that draw no index: the
 /// order's is the better one.
 Doc KnownKeys() {
-  constexpr std::uint8_t kNone = 0x00, kAll = 0xff;
-  Uuid lowest, highest;
-  std::fill(lowest.begin(), lowest.end(), kNone);
-  std::fill(highest.begin(), highest.end(), kAll);
   Doc types;
   types.AddStrings("$type", {"double", "object", "bool", "date", "null", "javascript", "timestamp",
                              "decimal", "minKey", "maxKey"});
   Array unknown;
   unknown.Add(Doc::Of("_id", types));
-  // Binaries compare by length, subtype and bytes.
-  unknown.Add(Doc::Of("_id", Doc::Of("$lt", lowest)));
-  unknown.Add(Doc::Of("_id", Doc::Of("$gt", highest)));
+  unknown.Add(Doc::Of("_id", Doc::Of("$lt", LowestUuid())));
+  unknown.Add(Doc::Of("_id", Doc::Of("$gt", HighestUuid())));
   return Doc::OfArray("$nor", unknown.doc());
 }
 
@@ -41,6 +35,16 @@ Doc QueryPipeline(const Filter& filter, const Pass& pass) {
   stages.Add(Doc::Of("$sort", pass.sort));
   stages.Add(Doc::Of("$replaceWith", whole));
   return Doc::OfArray("pipeline", stages.doc());
+}
+
+[[noreturn]] void RefuseLegacyId(const Collection& collection) {
+  throw StoreException(Errc::kRefused, "doclock: MongoDB: " + LegacyIdText(collection));
+}
+
+bool HasLegacyId(const bson_t& answer) {
+  bson_t doc;
+  bson_iter_t id;
+  return FindDocument(answer, "doc", doc) && FindField(doc, "_id", id) && IsLegacyUuid(id);
 }
 
 /// Nothing for a document whose _id this library does not know.
@@ -107,8 +111,9 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
   Doc options;
   options.Add("maxTimeMS", std::max<std::int64_t>(budget.count(), 1)).Add("allowDiskUse", true);
   std::int64_t shown = 0;
-  bool enough = false;
+  bool enough = false, legacy = false;
   const auto visit = [&](const bson_t& answer) {
+    legacy = legacy || HasLegacyId(answer);
     std::optional<QueryRow> row = RowOf(answer, collection, filter);
     enough = row && (!sink(std::move(*row)) || ++shown == filter.limit());
     return !enough;
@@ -123,6 +128,7 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
       }
     }
   }
+  if (legacy && !enough) RefuseLegacyId(collection);
 }
 
 void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
@@ -135,6 +141,9 @@ void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
     const Doc wanted = Both(Both(match, pass.match), KnownKeys());
     if (operations.AcquireFirst(op, wanted, pass.sort, key)) return;
     if (op.status != OpStatus::kMissing) return;
+  }
+  if (HasLegacyId(operations, *op.collection, match)) {
+    op.Fail(Errc::kRefused, LegacyIdText(*op.collection));
   }
 }
 
