@@ -5,6 +5,7 @@
 #   doclock_mongodb_set          a replica set of three
 #   doclock_mongodb_standalone   a server alone
 #   doclock_mongodb_failover     another set, for those who kill its members
+#   doclock_mongodb_auth         a set of one, which lets nobody in without a user
 #
 # doclock_mongodb_uris is a list of compile definitions with their URIs, for the tests' programs.
 
@@ -33,6 +34,9 @@ function(doclock_mongo_fixture name offset)
   if("--standalone" IN_LIST ARGN)
     math(EXPR fourth "${port} + 3")
     set(uri "mongodb://127.0.0.1:${fourth}/?directConnection=true")
+  elseif("--auth" IN_LIST ARGN)
+    math(EXPR eighth "${port} + 7")
+    set(uri "mongodb://127.0.0.1:${eighth}/?replicaSet=doclock")
   else()
     set(uri "mongodb://127.0.0.1:${port},127.0.0.1:${second},127.0.0.1:${third}/?replicaSet=doclock")
   endif()
@@ -44,3 +48,4 @@ endfunction()
 doclock_mongo_fixture(set 0)
 doclock_mongo_fixture(standalone 0 --standalone)
 doclock_mongo_fixture(failover 4)
+doclock_mongo_fixture(auth 0 --auth)

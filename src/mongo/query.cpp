@@ -3,32 +3,27 @@
 #include <algorithm>
 
 #include "mongo/body_codec.h"
+#include "mongo/legacy_ids.h"
 #include "mongo/match.h"
 #include "mongo/operations.h"
+#include "mongo/privileges.h"
+#include "mongo/uuid_bounds.h"
 
 namespace doclock::mongo {
 namespace {
 
-Doc Both(const Doc& a, const Doc& b) {
-  if (a.empty()) return Doc::OfArray("$and", Array().Add(Doc()).Add(b).doc());
-  return Doc::OfArray("$and", Array().Add(a).Add(b).doc());
-}
+Doc Both(const Doc& a, const Doc& b) { return Doc::OfArray("$and", Array().Add(a).Add(b).doc()); }
 
 /// Documents whose `_id` no Key can name must not be locked. In words that draw no index: the
 /// order's is the better one.
 Doc KnownKeys() {
-  constexpr std::uint8_t kNone = 0x00, kAll = 0xff;
-  Uuid lowest, highest;
-  std::fill(lowest.begin(), lowest.end(), kNone);
-  std::fill(highest.begin(), highest.end(), kAll);
   Doc types;
   types.AddStrings("$type", {"double", "object", "bool", "date", "null", "javascript", "timestamp",
                              "decimal", "minKey", "maxKey"});
   Array unknown;
   unknown.Add(Doc::Of("_id", types));
-  // Binaries compare by length, subtype and bytes.
-  unknown.Add(Doc::Of("_id", Doc::Of("$lt", lowest)));
-  unknown.Add(Doc::Of("_id", Doc::Of("$gt", highest)));
+  unknown.Add(Doc::Of("_id", Doc::Of("$lt", LowestUuid())));
+  unknown.Add(Doc::Of("_id", Doc::Of("$gt", HighestUuid())));
   return Doc::OfArray("$nor", unknown.doc());
 }
 
@@ -40,6 +35,16 @@ Doc QueryPipeline(const Filter& filter, const Pass& pass) {
   stages.Add(Doc::Of("$sort", pass.sort));
   stages.Add(Doc::Of("$replaceWith", whole));
   return Doc::OfArray("pipeline", stages.doc());
+}
+
+[[noreturn]] void RefuseLegacyId(const Collection& collection) {
+  throw StoreException(Errc::kRefused, "doclock: MongoDB: " + LegacyIdText(collection));
+}
+
+bool HasLegacyId(const bson_t& answer) {
+  bson_t doc;
+  bson_iter_t id;
+  return FindDocument(answer, "doc", doc) && FindField(doc, "_id", id) && IsLegacyUuid(id);
 }
 
 /// Nothing for a document whose _id this library does not know.
@@ -64,12 +69,14 @@ std::optional<QueryRow> RowOf(const bson_t& answer, const Collection& collection
 using CursorPtr = std::unique_ptr<mongoc_cursor_t, decltype(&mongoc_cursor_destroy)>;
 
 /// False: no primary was found, and nothing was asked of any.
-bool Succeeded(mongoc_cursor_t* cursor) {
+bool Succeeded(mongoc_cursor_t* cursor, const std::string& database,
+               const std::string& collection) {
   bson_error_t error;
   if (!mongoc_cursor_error(cursor, &error)) return true;
   if (error.domain == MONGOC_ERROR_SERVER_SELECTION) return false;
   Reply reply;
   reply.Judge(false, error, Effect::kReads);
+  if (reply.is_unauthorized()) reply.text = MissingPrivilege("aggregate", database, collection);
   // A primary that steps down or shuts down refuses nothing for good.
   throw StoreException(reply.outcome == Outcome::kRefused ? Errc::kRefused : Errc::kUnavailable,
                        "doclock: MongoDB: a query failed: " + reply.text);
@@ -77,16 +84,19 @@ bool Succeeded(mongoc_cursor_t* cursor) {
 
 /// False: no primary was found.
 template <class Visit>
-bool Aggregate(mongoc_collection_t* documents, const Doc& pipeline, const Doc& options,
-               const Visit& visit) {
-  const CursorPtr cursor(mongoc_collection_aggregate(documents, MONGOC_QUERY_NONE, pipeline.get(),
-                                                     options.get(), nullptr),
+bool Aggregate(mongoc_client_t* client, const std::string& database, const std::string& collection,
+               const Doc& pipeline, const Doc& options, const Visit& visit) {
+  const std::unique_ptr<mongoc_collection_t, decltype(&mongoc_collection_destroy)> documents(
+      mongoc_client_get_collection(client, database.c_str(), collection.c_str()),
+      &mongoc_collection_destroy);
+  const CursorPtr cursor(mongoc_collection_aggregate(documents.get(), MONGOC_QUERY_NONE,
+                                                     pipeline.get(), options.get(), nullptr),
                          &mongoc_cursor_destroy);
   const bson_t* answer = nullptr;
   while (mongoc_cursor_next(cursor.get(), &answer)) {
     if (!visit(*answer)) return true;
   }
-  return Succeeded(cursor.get());
+  return Succeeded(cursor.get(), database, collection);
 }
 
 }  // namespace
@@ -98,15 +108,12 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
   if (session.client() == nullptr) {
     throw StoreException(Errc::kUnavailable, "doclock: MongoDB: all connections are in use");
   }
-  const std::unique_ptr<mongoc_collection_t, decltype(&mongoc_collection_destroy)> documents(
-      mongoc_client_get_collection(session.client(), server.database().c_str(),
-                                   collection.name().c_str()),
-      &mongoc_collection_destroy);
   Doc options;
   options.Add("maxTimeMS", std::max<std::int64_t>(budget.count(), 1)).Add("allowDiskUse", true);
   std::int64_t shown = 0;
-  bool enough = false;
+  bool enough = false, legacy = false;
   const auto visit = [&](const bson_t& answer) {
+    legacy = legacy || HasLegacyId(answer);
     std::optional<QueryRow> row = RowOf(answer, collection, filter);
     enough = row && (!sink(std::move(*row)) || ++shown == filter.limit());
     return !enough;
@@ -114,12 +121,14 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
   for (const Pass& pass : PassesOf(filter)) {
     const Doc pipeline = QueryPipeline(filter, pass);
     const std::int64_t before = shown;
-    while (!enough && !Aggregate(documents.get(), pipeline, options, visit)) {
+    while (!enough && !Aggregate(session.client(), server.database(), collection.name(), pipeline,
+                                 options, visit)) {
       if (shown > before || std::chrono::steady_clock::now() >= deadline) {
         throw StoreException(Errc::kUnavailable, "doclock: MongoDB: no primary was found in time");
       }
     }
   }
+  if (legacy && !enough) RefuseLegacyId(collection);
 }
 
 void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
@@ -132,6 +141,9 @@ void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
     const Doc wanted = Both(Both(match, pass.match), KnownKeys());
     if (operations.AcquireFirst(op, wanted, pass.sort, key)) return;
     if (op.status != OpStatus::kMissing) return;
+  }
+  if (HasLegacyId(operations, *op.collection, match)) {
+    op.Fail(Errc::kRefused, LegacyIdText(*op.collection));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 namespace doclock::mongo {
 namespace {
@@ -53,6 +54,13 @@ void Classify(const bson_t& error, int code, Effect effect, Verdict& verdict) {
   }
 }
 
+/// Nothing of the command itself was sent. The driver calls a connection that breaks meanwhile a
+/// failed authentication too, and only its words tell it from a wrong password.
+bool BrokeWhileAuthenticating(const bson_error_t& error) {
+  return error.domain == MONGOC_ERROR_CLIENT && error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE &&
+         std::string_view(error.message).find("socket error or timeout") != std::string_view::npos;
+}
+
 bool IsOfServer(const bson_error_t& error) {
   return error.domain == MONGOC_ERROR_SERVER || error.domain == MONGOC_ERROR_QUERY ||
          error.domain == MONGOC_ERROR_COMMAND;
@@ -92,6 +100,9 @@ void Reply::Fail(const bson_error_t& error, Effect effect) {
   if (error.domain == MONGOC_ERROR_SERVER_SELECTION) {
     outcome = Outcome::kNotSent;
     text = "no primary was found in time";
+  } else if (BrokeWhileAuthenticating(error)) {
+    outcome = Outcome::kNotSent;
+    text = "the connection failed while the user was authenticated";
   } else if (error.domain == MONGOC_ERROR_CLIENT &&
              error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE) {
     outcome = Outcome::kRefused;

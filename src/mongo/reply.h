@@ -31,6 +31,10 @@ struct Verdict {
 
   [[nodiscard]] bool answered() const noexcept { return outcome == Outcome::kAnswered; }
   [[nodiscard]] bool is_duplicate() const noexcept { return code == 11000; }
+  /// The user lacks a privilege.
+  [[nodiscard]] bool is_unauthorized() const noexcept {
+    return outcome == Outcome::kRefused && code == 13;
+  }
 };
 
 /// An answer: of the command as a whole, and of the statements that failed by themselves.

@@ -5,6 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "mongo/privileges.h"
+
 namespace doclock::mongo {
 namespace {
 
@@ -49,6 +51,15 @@ milliseconds BoundOf(mongoc_client_pool_t* pool) {
   throw std::invalid_argument(
       "doclock: the pool's URI must have a socketTimeoutMS of 1 to 60000: without one a call to a "
       "frozen server lasts for five minutes, and the leases of what it holds end meanwhile");
+}
+
+/// A command begins with its name, and what it is for.
+std::string Unauthorized(const Doc& command, const std::string& database) {
+  bson_iter_t first;
+  if (!bson_iter_init(&first, command.get()) || !bson_iter_next(&first)) return {};
+  const bool named = BSON_ITER_HOLDS_UTF8(&first);
+  return MissingPrivilege(bson_iter_key(&first), database,
+                          named ? bson_iter_utf8(&first, nullptr) : "");
 }
 
 const std::unique_ptr<mongoc_read_prefs_t, decltype(&mongoc_read_prefs_destroy)>& Primary() {
@@ -156,7 +167,7 @@ void Server::CheckNow() const {
   Reply reply;
   Run(*main_, command, Effect::kReads, SteadyClock::now() + selection_timeout_, reply);
   // Unauthorized says nothing of the clock.
-  if (reply.outcome != Outcome::kRefused || reply.code == 13) return;
+  if (reply.outcome != Outcome::kRefused || reply.is_unauthorized()) return;
   throw StoreException(Errc::kRefused,
                        "doclock: MongoDB: the server does not know the variable $$NOW, by which "
                        "leases are counted (code " +
@@ -186,6 +197,7 @@ bool Server::Send(const Session& session, const Doc& command, Effect effect, Rep
   const bool done = mongoc_client_command_with_opts(
       session.client(), database_.c_str(), command.get(), Primary().get(), nullptr, answer, &error);
   reply.Judge(done, error, effect);
+  if (reply.is_unauthorized()) reply.text = Unauthorized(command, database_);
   return done || error.domain != MONGOC_ERROR_SERVER_SELECTION;
 }
 

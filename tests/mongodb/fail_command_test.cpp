@@ -230,19 +230,7 @@ class FailCommand : public ::testing::TestWithParam<Operation> {
     return database.uri() + "&heartbeatFrequencyMS=500";
   }
   /// The whole document, as the server has it.
-  std::string Stored(const Key& key) {
-    mongo::Doc command;
-    command.Add("find", "things").Add("filter", mongo::Doc::Of("_id", key));
-    std::string text;
-    database_.Run(command, [&](const bson_t& reply) {
-      char* const json = bson_as_canonical_extended_json(&reply, nullptr);
-      const std::string_view all(json);
-      const auto batch = all.find("firstBatch");
-      text = all.substr(batch, all.rfind("\"ok\" :") - batch);
-      bson_free(json);
-    });
-    return text;
-  }
+  std::string Stored(const Key& key) { return database_.Stored(mongo::Doc::Of("_id", key)); }
   std::int64_t StoredVersion(const Key& key) {
     const ReadOp read = good_.Read(key);
     return read.status == OpStatus::kDone ? read.version : 0;

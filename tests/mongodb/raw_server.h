@@ -8,6 +8,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -69,6 +70,11 @@ inline std::string StandaloneUri() {
   return UriOf("DOCLOCK_TEST_MONGODB_STANDALONE", DOCLOCK_MONGODB_STANDALONE_URI);
 }
 
+/// A replica set of one that lets nobody in without a user.
+inline std::string AuthUri() {
+  return UriOf("DOCLOCK_TEST_MONGODB_AUTH", DOCLOCK_MONGODB_AUTH_URI);
+}
+
 /// The URI with a database in it: before the options.
 inline std::string WithDatabase(const std::string& uri, const std::string& database) {
   const auto options = uri.find("/?");
@@ -109,6 +115,21 @@ class Database {
   /// A command on this database.
   void Run(const mongo::Doc& command, const RawServer::Visit& visit = {}) {
     server_.Run(name_, command, visit);
+  }
+  /// The documents of a collection that meet the filter, by `_id`, as the server has them.
+  std::string Stored(const mongo::Doc& filter = {}, std::string_view collection = "things") {
+    mongo::Doc command;
+    command.Add("find", collection).Add("filter", filter).Add("sort", mongo::Doc::Of("_id", 1));
+    std::string text;
+    Run(command, [&](const bson_t& reply) {
+      char* const json = bson_as_canonical_extended_json(&reply, nullptr);
+      const std::string_view all(json);
+      // What stands behind it is of the cluster, and changes.
+      const auto batch = all.find("firstBatch");
+      text = all.substr(batch, all.rfind("\"ok\" :") - batch);
+      bson_free(json);
+    });
+    return text;
   }
 
  private:
