@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <optional>
+#include <thread>
 #include <vector>
 
+#include "doclock/doclock.h"
 #include "mongodb/client.h"
 #include "mongodb/fail_point.h"
 #include "mongodb/raw_server.h"
@@ -281,6 +284,42 @@ TEST_F(Isolation, ADocumentInAnOpenTransactionDelaysOnlyItsOwnRenewal) {
     for (const RenewOp* op : renewals) done += op->status == OpStatus::kDone ? 1 : 0;
     EXPECT_EQ(done, kLocks - 1);
     EXPECT_EQ(renewals[500]->status, OpStatus::kInDoubt);
+  }
+}
+
+TEST_F(Isolation, ADocumentInALongTransactionCostsNoOtherHolderItsLock) {
+  constexpr int kLocks = 1000;
+  constexpr int kTouched = 500;
+  LockManager manager{OpenMongodbStore(database_.uri())};
+  const LockingRepository<nlohmann::json> repository{manager, "things"};
+  std::vector<std::optional<Locked<nlohmann::json>>> held(kLocks);
+  std::vector<std::jthread> callers;
+  for (int part = 0; part < 20; ++part) {
+    callers.emplace_back([&, part] {
+      for (int i = part; i < kLocks; i += 20) {
+        held[static_cast<std::size_t>(i)].emplace(repository.Lock(
+            "held" + std::to_string(i), nlohmann::json{{"n", i}}, {.ttl = 10s, .wait = 10s}));
+      }
+    });
+  }
+  callers.clear();
+  {
+    const UserTransaction transaction(SetUri(), database_.name(), "things",
+                                      "held" + std::to_string(kTouched));
+    std::this_thread::sleep_for(20s);  // two leases: the transaction's length is what is shown
+  }
+  int lost = 0;
+  for (int i = 0; i < kLocks; ++i) {
+    if (i != kTouched && held[static_cast<std::size_t>(i)]->lost().stop_requested()) ++lost;
+  }
+  EXPECT_EQ(lost, 0);
+  for (int part = 0; part < 20; ++part) {
+    callers.emplace_back([&, part] {
+      for (int i = part; i < kLocks; i += 20) {
+        if (i == kTouched) continue;
+        EXPECT_NO_THROW(held[static_cast<std::size_t>(i)]->Release());
+      }
+    });
   }
 }
 
