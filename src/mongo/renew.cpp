@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_map>
 
 #include "mongo/lock_filters.h"
 #include "mongo/operations.h"
@@ -20,7 +21,9 @@ Doc IdsOf(std::span<RenewOp* const> ops) {
 
 Doc LockIdsOf(std::span<RenewOp* const> ops) {
   Array ids;
-  for (const RenewOp* op : ops) ids.Add(op->lock_id);
+  for (const RenewOp* op : ops) {
+    if (op->lock_id != kSharedLockId) ids.Add(op->lock_id);
+  }
   return Doc::OfArray("$in", ids.doc());
 }
 
@@ -42,6 +45,12 @@ Doc CommandFor(std::span<RenewOp* const> ops) {
   return command;
 }
 
+bool Holds(const RenewOp& op, const StoredLock& lock) {
+  if (op.mode == LockMode::kShared) return lock.LiveShare(op.lock_id) != nullptr;
+  const bool may_hold = !op.lock_id.is_nil() && op.lock_id != kSharedLockId;
+  return may_hold && lock.lock_id == op.lock_id && lock.live();
+}
+
 }  // namespace
 
 void Operations::Renew(std::span<RenewOp* const> ops) {
@@ -49,6 +58,7 @@ void Operations::Renew(std::span<RenewOp* const> ops) {
 }
 
 void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
+  if (ops.front()->mode == LockMode::kShared) return RenewSharesAtOnce(ops, limit);
   Doc command = CommandFor(ops);
   Reply reply;
   Within(limit).Write(command, reply);
@@ -78,20 +88,25 @@ void Operations::RenewInParts(std::span<RenewOp* const> ops) {
 
 /// Some did not match. What is live now was live at the update, and so renewed by it.
 void Operations::JudgeRenewals(std::span<RenewOp* const> ops) {
-  const std::vector<StoreOp*> all(ops.begin(), ops.end());
-  for (RenewOp* op : ops) op->status = OpStatus::kMissing;
+  std::unordered_multimap<Key, RenewOp*> by_document;
+  std::vector<StoreOp*> documents;
+  for (RenewOp* op : ops) {
+    if (!by_document.contains(*op->key)) documents.push_back(op);
+    by_document.emplace(*op->key, op);
+    op->status = OpStatus::kMissing;
+  }
   Reply reply;
   const bool complete = Look(
-      all, Array(),
+      documents, Array(),
       [&](std::size_t place, Shown&& shown) {
-        RenewOp& op = *ops[place];
-        const StoredLock& lock = shown.lock;
-        if (lock.state == StoredLock::State::kMalformed) {
-          Malformed(op);
-        } else if (!op.lock_id.is_nil() && lock.lock_id == op.lock_id && lock.live()) {
-          op.status = OpStatus::kDone;
-        } else {
-          op.status = OpStatus::kLost;
+        const auto [first, last] = by_document.equal_range(*documents[place]->key);
+        for (auto item = first; item != last; ++item) {
+          RenewOp& op = *item->second;
+          if (shown.lock.state == StoredLock::State::kMalformed) {
+            Malformed(op);
+          } else {
+            op.status = Holds(op, shown.lock) ? OpStatus::kDone : OpStatus::kLost;
+          }
         }
       },
       reply);
