@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <unordered_map>
 
 #include "mongo/operations.h"
@@ -5,6 +6,12 @@
 
 namespace doclock::mongo {
 namespace {
+
+using std::chrono::milliseconds;
+
+/// Into so many parts are renewals divided to find the one that is blocked: one part waits in vain
+/// at each level, so few levels are better than few commands.
+constexpr std::size_t kShareParts = 8;
 
 /// The shares of one document, which one statement renews.
 using Sharers = std::vector<RenewOp*>;
@@ -38,7 +45,7 @@ Doc StatementFor(const Sharers& sharers) {
 
 }  // namespace
 
-void Operations::RenewSharesAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit) {
+void Operations::RenewSharesAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
   const std::vector<Sharers> groups = ByDocument(ops);
   Array statements;
   for (const Sharers& sharers : groups) statements.Add(StatementFor(sharers));
@@ -47,7 +54,7 @@ void Operations::RenewSharesAtOnce(std::span<RenewOp* const> ops, std::chrono::m
   command.AddArray("updates", statements.doc()).Add("ordered", false);
   Reply reply;
   Within(limit).Write(command, reply);
-  if (reply.ran_out_of_time() && ops.size() > 1) return RenewInParts(ops);
+  if (reply.ran_out_of_time() && ops.size() > 1) return RenewSharesInParts(ops);
   std::vector<RenewOp*> open;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     for (RenewOp* op : groups[i]) {
@@ -56,8 +63,25 @@ void Operations::RenewSharesAtOnce(std::span<RenewOp* const> ops, std::chrono::m
   }
   if (open.empty()) return;
   // Of several shares of one document the count does not tell.
-  if (reply.Integer("n") != static_cast<std::int64_t>(open.size())) return JudgeRenewals(open);
+  if (reply.Integer("n") != static_cast<std::int64_t>(open.size())) {
+    return JudgeRenewals(open, OpStatus::kDone);
+  }
   for (RenewOp* op : open) op->status = OpStatus::kDone;
+}
+
+/// A document that somebody's open transaction has changed stops the whole command. Renewing again
+/// what was renewed already does no harm.
+void Operations::RenewSharesInParts(std::span<RenewOp* const> ops) {
+  const milliseconds limit = std::max(left() / 12, milliseconds(5));
+  const std::size_t size = (ops.size() + kShareParts - 1) / kShareParts;
+  for (std::size_t i = 0; i < ops.size(); i += size) {
+    const auto part = ops.subspan(i, std::min(size, ops.size() - i));
+    if (left().count() > 0) {
+      RenewSharesAtOnce(part, limit);
+    } else {
+      for (RenewOp* op : part) op->Doubt("the renewal found no time");
+    }
+  }
 }
 
 }  // namespace doclock::mongo
