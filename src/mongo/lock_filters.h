@@ -16,13 +16,20 @@ namespace doclock::mongo {
 void AddFree(Doc& filter, const Collection& collection);
 /// No min_hold is stored.
 void AddNotClosed(Doc& filter, const Collection& collection);
+/// There are neither shares nor an intent, of whatever kind.
+void AddNotShared(Doc& filter, const Collection& collection);
 /// The version is missing or a whole number.
 void AddGoodVersion(Doc& filter, const Collection& collection);
 
+/// May the lock in question be a shared one?
+enum class Shareable : bool { kNo, kYes };
+
 /// An expression, for $expr: a lock is there and its lease is over.
-Doc ExpiredExpr(const Collection& collection);
+Doc ExpiredExpr(const Collection& collection, Shareable shareable = Shareable::kYes);
 /// An expression: its lease is not over.
 Doc LiveExpr(const Collection& collection);
+/// An expression: its lease began at most so long ago.
+Doc BeganWithinExpr(const Collection& collection, std::chrono::milliseconds age);
 /// The length that a lease has after a renewal now: what is asked for, or what is left, if that is
 /// more (docs/decisions/0009).
 Doc RenewedTtlExpr(const Collection& collection, std::chrono::milliseconds ttl);
