@@ -28,16 +28,10 @@ concept SharedTimedLockable = requires(M& mutex, std::chrono::milliseconds time,
 };
 static_assert(SharedTimedLockable<SharedNamedMutex>);
 
-/// Does the store share locks?
-bool KnowsShares(const StoreKind& kind) { return kind.name == "Memory"; }
-
 constexpr LockMode kShared = LockMode::kShared;
 
 class SharedLockTest : public NamedTest {
  protected:
-  void SetUp() override {
-    if (!KnowsShares(GetParam())) GTEST_SKIP() << "this store knows no shares yet";
-  }
   bool OthersCanShare(const std::string& name) {
     return LockProvider(AnotherManager(), "jobs").TryAcquire(name, {.mode = kShared}).has_value();
   }
@@ -280,12 +274,7 @@ TEST_P(SharedLockTest, UnlockNeverThrows) {
   EXPECT_TRUE(IsFree("a"));
 }
 
-class SharedThreadsTest : public NamedThreadsTest {
- protected:
-  void SetUp() override {
-    if (!KnowsShares(GetParam())) GTEST_SKIP() << "this store knows no shares yet";
-  }
-};
+class SharedThreadsTest : public NamedThreadsTest {};
 DOCLOCK_FOR_ALL_STORES(SharedThreadsTest);
 
 TEST_P(SharedThreadsTest, ReadersSeeNoHalfWrittenPair) {
