@@ -54,6 +54,7 @@ Backend MakeSqlite() {
                                        "'");
   };
   backend.store = backend.open_another();
+  backend.shares = true;
   backend.remains = std::move(folder);
   return backend;
 }
