@@ -62,7 +62,6 @@ Backend MakeBackend(const std::string& uri) {
   backend.store = backend.open_another();
   backend.advance = [database](std::chrono::milliseconds by) { database->Age(by); };
   backend.slack = 2s;
-  backend.shares = true;
   backend.spoil = [database](const std::string& collection, const Key& key) {
     database->Spoil(collection, key);
   };

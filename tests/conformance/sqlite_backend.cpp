@@ -54,7 +54,6 @@ Backend MakeSqlite() {
                                        "'");
   };
   backend.store = backend.open_another();
-  backend.shares = true;
   backend.remains = std::move(folder);
   return backend;
 }

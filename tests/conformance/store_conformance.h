@@ -39,8 +39,6 @@ struct Backend {
   /// Gives a document of a collection lock fields that this library never writes. Empty: nobody
   /// can.
   std::function<void(const std::string& collection, const Key& key)> spoil;
-  /// Does the store know LockMode::kShared?
-  bool shares = false;
 };
 
 /// The time of a store, as a test moves it.

@@ -14,7 +14,6 @@ Backend MakeMemory() {
   Backend backend;
   backend.clock = std::make_shared<ManualClock>();
   backend.store = OpenMemoryStore({.clock = backend.clock});
-  backend.shares = true;
   return backend;
 }
 
