@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <boost/asio/use_awaitable.hpp>
 #include <functional>
+#include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 

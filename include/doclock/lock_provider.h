@@ -14,6 +14,7 @@
 #include "doclock/lock_manager.h"
 #include "doclock/lock_status.h"
 #include "doclock/named_mutex.h"
+#include "doclock/shared_named_mutex.h"
 
 namespace doclock {
 
@@ -123,6 +124,10 @@ class DOCLOCK_EXPORT LockProvider {
   /// The lock as a mutex that its thread may lock again.
   [[nodiscard]] RecursiveNamedMutex RecursiveMutex(std::string_view name,
                                                    const LockOptions& options = {}) const;
+  /// The lock as a mutex that many may share. `options.mode` does not matter; `max_holders` is the
+  /// limit of those who share.
+  [[nodiscard]] SharedNamedMutex SharedMutex(std::string_view name,
+                                             const LockOptions& options = {}) const;
   /// @}
 
   /// @name Several locks
@@ -183,7 +188,8 @@ class DOCLOCK_EXPORT LockProvider {
   PurgeResult Purge(const PurgeOptions& options = {}) const;
   /// Ends a lock that somebody else holds. The holder finds out at its next renewal or release
   /// (kLost). The document says who did it, for whom, and when, in a field `broken`, until it is
-  /// broken again. Returns the lock as it was.
+  /// broken again. Returns the lock as it was. Of a shared lock all live shares are ended, and one
+  /// of them is returned; the document says nothing of it.
   /// @throws NotFoundException if there is no such name, LockException kNotOwner if nobody holds
   /// it or it changed hands meanwhile
   LockStatus Break(std::string_view name, std::string_view by = {}) const;

@@ -10,15 +10,17 @@
 #include "doclock/errors.h"
 #include "doclock/export.h"
 #include "doclock/key.h"
+#include "doclock/lock_options.h"
 
 namespace doclock {
 
-/// A lock as LockProvider::Status shows it.
+/// A lock as LockProvider::Status shows it: one for each share of a shared lock.
 struct LockStatus {
   Key key;                                        ///< The name, as a key.
   std::string name;                               ///< The name, for people.
   LockHolder holder;                              ///< Who has, or had, it.
   std::string group;                              ///< LockOptions::group; empty for none.
+  LockMode mode = LockMode::kExclusive;           ///< How it is held.
   std::int64_t version = 0;                       ///< Of the document: the fence, for named locks.
   bool expired = false;                           ///< Its lease is over, and nobody took it since.
   bool malformed = false;                         ///< Its fields are not what this library writes.

@@ -113,6 +113,7 @@ struct StoreOp {
 using OwnerPtr = std::shared_ptr<const LockHolder>;
 
 /// What a document shows as the lock id while shares are held. Each share has an id of its own.
+/// Nobody holds a lock by it: acquiring with it is kRefused, renewing or writing by it is kLost.
 inline const Uuid kSharedLockId = {{0x64, 0x6f, 0x63, 0x6c, 0x6f, 0x63, 0x4b, 0x00, 0x80, 0x00,
                                     0x73, 0x68, 0x61, 0x72, 0x65, 0x64}};
 
@@ -154,7 +155,11 @@ struct GrantRequest {
 ///
 /// An exclusive grant ends any intent. Every grant, of a share too, raises the version. Shares do
 /// not write bodies: they may be renewed and released, not checkpointed, erased or handed over.
-/// min_hold (lockClosed) shuts out everybody.
+/// min_hold (lockClosed) shuts out everybody. What asks otherwise, or for a limit that is not 1 to
+/// kMaxHolders, is kFailed (kRefused).
+///
+/// Busy tells what is left of the latest share to one who asks exclusively; of the share that ends
+/// first, or of the intent, to one who asks for a share.
 ///
 /// Take the lock. kDone (granted), kBusy, kMissing (and no `insert`), kConflict (a unique index
 /// refused the insert), kFailed (kMalformed: nothing was granted), kInDoubt.
@@ -219,8 +224,9 @@ struct WriteOp : StoreOp {
   /// else's lock: the holder must not take it for its own release.
   Uuid mark{};
   /// Request: what `lock_id` was granted as. A share knows only kRelease, with no body, `expected`
-  /// or `next`: its entry goes, the other shares stay, the last one frees the lock. The version
-  /// stays as it is, for nothing was written. kLost: there is no such share.
+  /// or `next` (else kFailed, kRefused): its entry goes, the other shares stay, the last one frees
+  /// the lock. The version stays as it is, for nothing was written. kLost: there is no such share,
+  /// or its lease is over.
   LockMode mode = LockMode::kExclusive;
 
   std::int64_t version = 0;  ///< Result: after the write.
@@ -379,8 +385,9 @@ class DOCLOCK_EXPORT Store {
   [[nodiscard]] virtual std::shared_ptr<Collection> Find(const std::string& name) const = 0;
 
   /// Executes a batch of operations on different documents, in any order, each with its own
-  /// result. Returns within about `budget`. Never throws for an operation's sake; whatever it
-  /// does throw (out of memory) leaves the rest of the batch in doubt.
+  /// result. (Renewals of shares may be many of one document: each of another share.) Returns
+  /// within about `budget`. Never throws for an operation's sake; whatever it does throw (out of
+  /// memory) leaves the rest of the batch in doubt.
   virtual void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) = 0;
 
   /// Shows the documents that match to `sink`, in the filter's order, until it returns false. The
@@ -389,11 +396,11 @@ class DOCLOCK_EXPORT Store {
                      const std::function<bool(QueryRow&&)>& sink,
                      std::chrono::milliseconds budget) = 0;
 
-  /// Takes the lock of the first free document that matches, in the filter's order. kMissing: none
-  /// is free. Live locks are skipped. `op.key` is ignored on the way in and points at `key` once a
-  /// document is chosen, which is before anything is written, so that a lock in doubt can be given
-  /// back. A store that cannot know before leaves `op.key` alone in doubt: then a lock that was
-  /// taken ends with its lease.
+  /// Takes the lock of the first free document that matches, in the filter's order; exclusively (a
+  /// share is kRefused). kMissing: none is free. Live locks are skipped. `op.key` is ignored on the
+  /// way in and points at `key` once a document is chosen, which is before anything is written, so
+  /// that a lock in doubt can be given back. A store that cannot know before leaves `op.key` alone
+  /// in doubt: then a lock that was taken ends with its lease.
   virtual void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
                            std::chrono::milliseconds budget) = 0;
 

@@ -22,12 +22,12 @@ _doclock() {
     --editor) mapfile -t COMPREPLY < <(compgen -c -- "$cur"); return ;;
     --key-type) mapfile -t COMPREPLY < <(compgen -W "string int uuid oid" -- "$cur"); return ;;
     --fence-env) mapfile -t COMPREPLY < <(compgen -v -- "$cur"); return ;;
-    --store | --collection | -c | --wait | --ttl | --min-hold | --kill-after | --busy-exit | --owner | --group | \
+    --store | --collection | -c | --wait | --ttl | --min-hold | --shared | --kill-after | --busy-exit | --owner | --group | \
       --prefix | --interval | --idle-for | --by) return ;;
   esac
   case $command in
     "") options="--version $options" ;;
-    run) options+=" --wait --ttl --min-hold --kill-after --owner --group --fence-env --busy-exit" ;;
+    run) options+=" --wait --ttl --min-hold --shared --kill-after --owner --group --fence-env --busy-exit" ;;
     get) options+=" --key-type" ;;
     put) options+=" --key-type --wait --ttl" ;;
     edit) options+=" --key-type --wait --ttl --editor" ;;

@@ -16,15 +16,26 @@ namespace {
 
 using nlohmann::json;
 
+const char* ModeOf(const LockStatus& lock) {
+  return lock.mode == LockMode::kShared ? "shared" : "exclusive";
+}
+
 json JsonOf(const LockStatus& lock) {
   const auto granted =
       std::chrono::duration_cast<std::chrono::milliseconds>(lock.granted.time_since_epoch());
-  return {{"name", lock.name},         {"owner", lock.holder.name},
-          {"host", lock.holder.host},  {"pid", lock.holder.pid},
-          {"group", lock.group},       {"version", lock.version},
-          {"expired", lock.expired},   {"malformed", lock.malformed},
-          {"ttlMs", lock.ttl.count()}, {"remainingMs", lock.remaining.count()},
-          {"ageMs", lock.age.count()}, {"granted", granted.count()}};
+  return {{"name", lock.name},
+          {"owner", lock.holder.name},
+          {"host", lock.holder.host},
+          {"pid", lock.holder.pid},
+          {"group", lock.group},
+          {"mode", ModeOf(lock)},
+          {"version", lock.version},
+          {"expired", lock.expired},
+          {"malformed", lock.malformed},
+          {"ttlMs", lock.ttl.count()},
+          {"remainingMs", lock.remaining.count()},
+          {"ageMs", lock.age.count()},
+          {"granted", granted.count()}};
 }
 
 json JsonOf(const std::vector<LockStatus>& locks) {
@@ -33,20 +44,25 @@ json JsonOf(const std::vector<LockStatus>& locks) {
   return all;
 }
 
-using Row = std::array<std::string, 6>;
+using Row = std::array<std::string, 7>;
 
 Row RowOf(const LockStatus& lock) {
   std::string state = DurationText(lock.remaining);
   if (lock.expired) state = "expired";
   if (lock.malformed) state = "malformed";
-  return {lock.name, lock.holder.ToString(), lock.group,
-          state,     DurationText(lock.age), std::to_string(lock.version)};
+  return {lock.name,
+          lock.holder.ToString(),
+          lock.group,
+          ModeOf(lock),
+          state,
+          DurationText(lock.age),
+          std::to_string(lock.version)};
 }
 
 void PrintTable(const std::vector<LockStatus>& locks) {
-  std::vector<Row> rows{{"NAME", "HOLDER", "GROUP", "REMAINING", "AGE", "FENCE"}};
+  std::vector<Row> rows{{"NAME", "HOLDER", "GROUP", "MODE", "REMAINING", "AGE", "FENCE"}};
   for (const LockStatus& lock : locks) rows.push_back(RowOf(lock));
-  std::array<std::size_t, 6> widths{};
+  std::array<std::size_t, 7> widths{};
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }

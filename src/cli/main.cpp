@@ -60,12 +60,17 @@ CLI::App* AddRun(CLI::App& app, RunOptions& run) {
       "Ends with what the command ends with; or 75 (or --busy-exit) if the lock is busy, 76 if it\n"
       "was lost, 69 if the store is away, 64 for bad options, 126 or 127 if the command cannot be\n"
       "executed or is not there, 128+N if signal N ended it.\n\n"
-      "Example: doclock run --wait 5m nightly-backup -- rsync -a /data/ backup:/data/");
+      "Example: doclock run --wait 5m nightly-backup -- rsync -a /data/ backup:/data/\n"
+      "Example: doclock run --shared 4 --wait 1h render -- ./render frame-17");
   sub->add_option("name", run.name, "The lock")->required()->type_name("NAME");
   AddDuration(sub, "--wait", run.wait, "How long to wait if the lock is busy (default: not)");
   AddDuration(sub, "--ttl", run.ttl, "Length of the lease, which is renewed (default: 30s)");
   AddDuration(sub, "--min-hold", run.min_hold,
               "Keep the lock closed so long, however soon it ends");
+  sub->add_option("--shared", run.shared,
+                  "Share the lock with others who do, up to N at a time (default: hold it alone)")
+      ->check(CLI::Range(1, kMaxHolders))
+      ->type_name("N");
   AddDuration(sub, "--kill-after", run.kill_after,
               "Between TERM and KILL when the lock cannot be renewed (default: 5s, at most ttl/4)");
   sub->add_option("--owner", run.owner, "For people: who holds it (default: the command's name)");

@@ -39,6 +39,19 @@ struct Taken {
   int exit_code = kOk;
 };
 
+LockOptions HowToLock(const RunOptions& options) {
+  LockOptions how{.ttl = options.ttl,
+                  .wait = options.wait,
+                  .min_hold = options.min_hold,
+                  .owner = options.owner,
+                  .group = options.group};
+  if (options.shared > 0) {
+    how.mode = LockMode::kShared;
+    how.max_holders = options.shared;
+  }
+  return how;
+}
+
 /// Takes the lock, waiting on another thread, so that signals end the wait.
 Taken Take(const LockProvider& locks, const RunOptions& options, Signals& signals) {
   Taken taken;
@@ -50,13 +63,7 @@ Taken Take(const LockProvider& locks, const RunOptions& options, Signals& signal
   {
     const std::jthread waiter([&] {
       try {
-        taken.lock = locks.Acquire(options.name,
-                                   {.ttl = options.ttl,
-                                    .wait = options.wait,
-                                    .min_hold = options.min_hold,
-                                    .owner = options.owner,
-                                    .group = options.group},
-                                   stop.get_token());
+        taken.lock = locks.Acquire(options.name, HowToLock(options), stop.get_token());
       } catch (...) {
         error = std::current_exception();
       }

@@ -19,6 +19,7 @@ struct RunOptions {
   std::string owner;
   std::string group;
   std::string fence_env;  ///< Variable that tells the command its fence; empty: none.
+  int shared = 0;         ///< So many may hold it together; 0: only one, exclusively.
   int busy_exit = 75;
   std::string url;
 };

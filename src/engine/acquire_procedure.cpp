@@ -1,5 +1,6 @@
 #include "engine/acquire_procedure.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/background_release.h"
@@ -10,12 +11,21 @@ namespace {
 /// Fresh attempts after one whose outcome stayed unknown.
 constexpr int kMaxGhosts = 3;
 
+/// The intent of a writer who waits must last from one attempt to the next, and no longer than its
+/// death should be felt.
+std::chrono::milliseconds IntentLength(Engine& engine) {
+  return std::max<std::chrono::milliseconds>(3 * engine.options().poll_max.ms(),
+                                             std::chrono::seconds(1));
+}
+
 }  // namespace
 
-AcquireProcedure::AcquireProcedure(Engine& engine, const AcquireSpec& spec, TimePoint give_up)
+AcquireProcedure::AcquireProcedure(Engine& engine, const AcquireSpec& spec, TimePoint give_up,
+                                   const Uuid& intent_id)
     : engine_(engine),
       spec_(spec),
       give_up_(give_up),
+      intent_id_(intent_id),
       acquire_(*spec.collection, spec.key),
       confirm_(*spec.collection, spec.key, acquire_.hash),
       read_(*spec.collection, spec.key, acquire_.hash) {}
@@ -38,6 +48,8 @@ Procedure::Step AcquireProcedure::Next() {
 
 Procedure::Step AcquireProcedure::Start() {
   acquire_.grant = MakeGrant(spec_);
+  acquire_.grant.intent_id = intent_id_;
+  acquire_.grant.intent = IntentLength(engine_);
   acquire_.insert = ghosts_ == 0 ? spec_.insert : Body();
   sent_ = engine_.Now();
   state_ = State::kAcquire;
@@ -58,6 +70,7 @@ Procedure::Step AcquireProcedure::AfterAcquire() {
 Procedure::Step AcquireProcedure::Confirm(std::chrono::nanoseconds pause) {
   confirm_.lock_id = acquire_.grant.lock_id;
   confirm_.ttl = spec_.ttl;
+  confirm_.mode = spec_.mode;
   confirm_sent_ = engine_.Now() + pause;
   state_ = State::kConfirm;
   return {&confirm_, pause};
@@ -80,7 +93,7 @@ Procedure::Step AcquireProcedure::AfterConfirm() {
 }
 
 Procedure::Step AcquireProcedure::TryAgain() {
-  ReleaseInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id,
+  ReleaseInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id, spec_.mode,
                       sent_ + spec_.ttl);
   if (++ghosts_ > kMaxGhosts || engine_.closed() || engine_.Now() >= give_up_) {
     return FinishInDoubt();
@@ -89,7 +102,11 @@ Procedure::Step AcquireProcedure::TryAgain() {
 }
 
 Procedure::Step AcquireProcedure::AfterRead() {
-  if (read_.status == OpStatus::kDone && read_.lock_id == acquire_.grant.lock_id) {
+  // The renewal proved a share; here only the version is of interest, which other shares may have
+  // raised since.
+  const bool shared = spec_.mode == LockMode::kShared;
+  const Uuid& shown = shared ? kSharedLockId : acquire_.grant.lock_id;
+  if (read_.status == OpStatus::kDone && read_.lock_id == shown) {
     return Granted(read_.version, std::move(read_.body), confirm_sent_);
   }
   if (read_.status == OpStatus::kFailed) {
@@ -122,7 +139,7 @@ Procedure::Step AcquireProcedure::Finish(const StoreOp& op) {
 
 Procedure::Step AcquireProcedure::FinishInDoubt() {
   if (state_ != State::kAcquire) {
-    ReleaseInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id,
+    ReleaseInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id, spec_.mode,
                         sent_ + spec_.ttl);
   }
   state_ = State::kFinished;

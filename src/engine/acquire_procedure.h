@@ -11,8 +11,10 @@ namespace doclock::detail {
 /// upserting.
 class AcquireProcedure final : public Procedure {
  public:
-  /// Doubt is pursued until `give_up`. `spec` must outlive the procedure.
-  AcquireProcedure(Engine& engine, const AcquireSpec& spec, TimePoint give_up);
+  /// Doubt is pursued until `give_up`. `spec` must outlive the procedure. `intent_id`: see
+  /// GrantRequest.
+  AcquireProcedure(Engine& engine, const AcquireSpec& spec, TimePoint give_up,
+                   const Uuid& intent_id = {});
 
   Step Next() override;
 
@@ -40,6 +42,7 @@ class AcquireProcedure final : public Procedure {
   Engine& engine_;
   const AcquireSpec& spec_;
   const TimePoint give_up_;
+  const Uuid intent_id_;
   AcquireOp acquire_;
   RenewOp confirm_;
   ReadOp read_;

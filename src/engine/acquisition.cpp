@@ -100,6 +100,8 @@ AcquireSpec MakeSpec(const EnginePtr& engine, Collection& collection, const Lock
   spec.min_hold = options.min_hold.ms();
   spec.renew = options.renew;
   spec.group = options.group;
+  spec.mode = options.mode;
+  spec.max_holders = options.max_holders;
   spec.owner = engine->owner();
   if (!options.owner.empty()) {
     auto owner = std::make_shared<LockHolder>(*engine->owner());

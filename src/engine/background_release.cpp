@@ -10,10 +10,11 @@ namespace {
 class BackgroundRelease final : public Procedure {
  public:
   BackgroundRelease(Engine& engine, Collection& collection, const Key& key, const Uuid& lock_id,
-                    TimePoint until)
+                    LockMode mode, TimePoint until)
       : engine_(engine), key_(key), op_(collection, key_), until_(until) {
     op_.write = WriteKind::kRelease;
     op_.lock_id = lock_id;
+    op_.mode = mode;
   }
 
   Step Next() override {
@@ -41,10 +42,10 @@ class BackgroundRelease final : public Procedure {
 }  // namespace
 
 void ReleaseInBackground(Engine& engine, Collection& collection, const Key& key,
-                         const Uuid& lock_id, TimePoint until) {
+                         const Uuid& lock_id, LockMode mode, TimePoint until) {
   const auto keep = engine.shared_from_this();
   keep->BeginBackground();
-  RunAsync(keep, std::make_shared<BackgroundRelease>(engine, collection, key, lock_id, until),
+  RunAsync(keep, std::make_shared<BackgroundRelease>(engine, collection, key, lock_id, mode, until),
            [keep] { keep->EndBackground(); });
 }
 

@@ -31,7 +31,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// until then.
   void Submit(StoreOp& op, std::function<void()> done);
 
-  /// Executes a ready-made batch of operations on different documents (renewals) in one call.
+  /// Executes a ready-made batch in one call: renewals of different documents, or of different
+  /// shares of one.
   void SubmitBatch(std::vector<StoreOp*> ops, std::function<void()> done);
 
  private:

@@ -62,10 +62,12 @@ class ValueReleaseProcedure final : public Procedure {
         read_(*release_.collection, release_.key, write_.hash),
         give_up_(engine.Now() + engine.options().call_budget.ms()) {
     write_.lock_id = release_.lock_id;
+    write_.mark = release_.mark;
+    write_.mode = release_.mode;
+    if (release_.mode == LockMode::kShared) return;
     write_.expected = release_.version;
     write_.body = release_.fields;
     write_.merge = true;
-    write_.mark = release_.mark;
   }
 
   Step Next() override {
@@ -91,7 +93,7 @@ class ValueReleaseProcedure final : public Procedure {
     const auto pause = backoff_.Next();
     const bool late = engine_.closed() || engine_.Now() + pause >= give_up_;
     if (late) return Finish(Unknown());
-    if (read_.status == OpStatus::kDone && read_.lock_id == release_.lock_id) {
+    if (read_.status == OpStatus::kDone && MayStillHold(read_.lock_id)) {
       looking_ = false;  // not yet, or not at all: the same again
       return {&write_, pause};
     }
@@ -99,6 +101,12 @@ class ValueReleaseProcedure final : public Procedure {
     return Finish(Unknown());
   }
 
+  /// Of a share the document does not show whether it is there; trying again does.
+  [[nodiscard]] bool MayStillHold(const Uuid& shown) const noexcept {
+    if (release_.mode == LockMode::kExclusive) return shown == release_.lock_id;
+    const bool gone = write_.status == OpStatus::kLost || write_.status == OpStatus::kMissing;
+    return shown == kSharedLockId && !gone;
+  }
   [[nodiscard]] const Uuid& Mark() const noexcept {
     return release_.mark.is_nil() ? release_.lock_id : release_.mark;
   }

@@ -72,7 +72,7 @@ LeasePtr Engine::Grant(const AcquireSpec& spec, const Key& key, const GrantReque
     if (closed()) Lose(*lease);  // nobody would renew it
     return lease;
   }
-  ReleaseInBackground(*this, *spec.collection, key, grant.lock_id, Now() + grant.ttl);
+  ReleaseInBackground(*this, *spec.collection, key, grant.lock_id, grant.mode, Now() + grant.ttl);
   return nullptr;
 }
 

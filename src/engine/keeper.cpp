@@ -114,6 +114,7 @@ void Keeper::Renew(std::vector<LeasePtr> due) {
     RenewOp op(*lease->collection, lease->key);
     op.lock_id = lease->lock_id;
     op.ttl = lease->ttl();
+    op.mode = lease->mode;
     round->items.push_back({std::move(lease), std::move(op)});
   }
   std::vector<StoreOp*> ops;

@@ -32,7 +32,8 @@ Lease::Lease(EnginePtr owner, Collection& where, Key document, const GrantReques
       min_hold_ms_(static_cast<std::uint32_t>(grant.min_hold.count())),
       fork_generation_(platform::ForkGeneration()),
       renews_(renew),
-      named(is_named) {}
+      named(is_named),
+      mode(grant.mode) {}
 
 Lease::~Lease() = default;
 

@@ -97,7 +97,8 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   std::atomic<bool> renewed_ = false;
 
  public:
-  const bool named;  ///< See AcquireSpec.
+  const bool named;     ///< See AcquireSpec.
+  const LockMode mode;  ///< What it was granted as.
   bool due_for_renewal =
       false;  ///< What `due` is for: a renewal, or else the deadline. Guarded like it.
 };

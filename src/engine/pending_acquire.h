@@ -33,7 +33,10 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const TimePoint deadline;  ///< TimePoint::max(): for ever.
   Place place = Place::kNowhere;
   Runtime::TimerId timer = 0;  ///< Guarded by the shard's mutex.
+  /// Of a writer who waits; made by its first attempt (there is one at a time).
+  Uuid intent_id{};
 
+  [[nodiscard]] bool shared() const noexcept { return spec.mode == LockMode::kShared; }
   [[nodiscard]] bool fail_fast() const noexcept { return spec.wait.count() == 0; }
   [[nodiscard]] bool settled() const noexcept { return settled_.load(std::memory_order_acquire); }
 

@@ -32,9 +32,10 @@ void BeginWriteOrThrow(Lease& lease) {
                              : "the lock was released already");
 }
 
-/// The lock stays closed that long whatever its holder does: nobody to hand it to before.
+/// The lock stays closed that long whatever its holder does: nobody to hand it to before. A share
+/// frees nothing for sure.
 bool MayHandOver(const Lease& lease, WriteKind kind) {
-  if (kind != WriteKind::kRelease) return false;
+  if (kind != WriteKind::kRelease || lease.mode == LockMode::kShared) return false;
   return lease.min_hold().count() == 0 || lease.engine->Now() >= lease.granted + lease.min_hold();
 }
 
@@ -131,7 +132,7 @@ void Abandon(LeasePtr lease) noexcept {
                  lease->named ? engine.events().Released(*lease, kept)
                               : engine.events().Discarded(*lease, kept);
                  ReleaseInBackground(*lease->engine, *lease->collection, lease->key, lease->lock_id,
-                                     lease->deadline());
+                                     lease->mode, lease->deadline());
                });
   } catch (...) {
     // Out of memory: the lock is free when its lease has ended.
@@ -149,6 +150,7 @@ class DetachProcedure final : public Procedure {
       : lease_(std::move(lease)), op_(*lease_->collection, lease_->key) {
     op_.lock_id = lease_->lock_id;
     op_.ttl = lease_->ttl();
+    op_.mode = lease_->mode;
     op_.detached = true;
   }
 
@@ -203,6 +205,7 @@ class RenewProcedure final : public Procedure {
       : lease_(std::move(lease)), op_(*lease_->collection, lease_->key) {
     op_.lock_id = lease_->lock_id;
     op_.ttl = ttl.count() == 0 ? lease_->ttl() : ttl;
+    op_.mode = lease_->mode;
   }
 
   Step Next() override {

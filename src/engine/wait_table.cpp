@@ -39,6 +39,11 @@ bool MayPass(const Failure& failure) {
   return failure.code == Errc::kBusy || failure.code == Errc::kUnavailable;
 }
 
+/// Is `other` busy too, if `spec` is?
+bool IsAsBusy(const AcquireSpec& spec, const AcquireSpec& other) {
+  return spec.mode == other.mode && other.max_holders <= spec.max_holders;
+}
+
 }  // namespace
 
 /// The waiters of one key. Guarded by its shard's mutex.
@@ -47,11 +52,12 @@ struct WaitTable::KeyWaits {
   Key key;
   std::size_t hash;
   std::list<PendingPtr> queue;
-  int releasing = 0;       ///< Marked releases under way.
-  bool asking = false;     ///< An attempt or a hand-over for a claimed waiter is under way.
-  bool again = false;      ///< Something happened meanwhile: ask again at once.
-  int handovers = 0;       ///< In a row.
-  TimePoint not_before{};  ///< Standing back until then.
+  int releasing = 0;         ///< Marked releases under way: of an exclusive lock,
+  int shares_releasing = 0;  ///< and of shares.
+  bool asking = false;       ///< An attempt or a hand-over for a claimed waiter is under way.
+  bool again = false;        ///< Something happened meanwhile: ask again at once.
+  int handovers = 0;         ///< In a row.
+  TimePoint not_before{};    ///< Standing back until then.
   Runtime::TimerId timer = 0;
   TimePoint timer_when{};
   FailurePtr last;     ///< Why the last attempt failed.
@@ -66,7 +72,9 @@ struct WaitTable::Shard {
 
 struct WaitTable::Attempt {
   Attempt(Engine& engine, KeyWaitsPtr of, PendingPtr who, TimePoint give_up)
-      : waits(std::move(of)), waiter(std::move(who)), procedure(engine, waiter->spec, give_up) {}
+      : waits(std::move(of)),
+        waiter(std::move(who)),
+        procedure(engine, waiter->spec, give_up, waiter->intent_id) {}
   KeyWaitsPtr waits;
   PendingPtr waiter;
   AcquireProcedure procedure;
@@ -103,7 +111,10 @@ WaitTable::KeyWaitsPtr WaitTable::FindOrAddKey(Shard& shard, Collection& collect
 }
 
 void WaitTable::EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) {
-  if (!waits->queue.empty() || waits->releasing > 0 || waits->asking || !waits->listed) return;
+  if (!waits->queue.empty() || waits->releasing > 0 || waits->shares_releasing > 0 ||
+      waits->asking || !waits->listed) {
+    return;
+  }
   engine_.runtime().Cancel(std::exchange(waits->timer, 0));
   const auto [begin, end] = shard.keys.equal_range(waits->hash);
   shard.keys.erase(std::find_if(begin, end, [&](auto& entry) { return entry.second == waits; }));
@@ -117,7 +128,8 @@ bool WaitTable::MustQueue(const AcquireSpec& spec, std::size_t hash) {
   const std::scoped_lock lock(shard.mutex);
   const auto waits = FindKey(shard, *spec.collection, spec.key, hash);
   if (!waits) return false;
-  return waits->releasing > 0 || (spec.wait.count() > 0 && !waits->queue.empty());
+  return waits->releasing > 0 || waits->shares_releasing > 0 ||
+         (spec.wait.count() > 0 && !waits->queue.empty());
 }
 
 void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
@@ -157,33 +169,51 @@ void WaitTable::Leave(KeyWaits& waits, PendingAcquire& waiter) {
   if (in_queue != waits.queue.end()) waits.queue.erase(in_queue);
 }
 
-PendingPtr WaitTable::ClaimFront(KeyWaits& waits) {
+PendingPtr WaitTable::Front(KeyWaits& waits) {
   while (!waits.queue.empty()) {
     const PendingPtr front = waits.queue.front();
-    if (!front->settled()) {
-      waits.asking = true;
-      waits.again = false;
-      front->place = PendingAcquire::Place::kClaimed;
-      return front;
-    }
+    if (!front->settled()) return front;
     Leave(waits, *front);  // it was cancelled on its way here
   }
   return nullptr;
 }
 
-std::vector<PendingPtr> WaitTable::TakeFailFast(KeyWaits& waits) {
+void WaitTable::Claim(KeyWaits& waits, PendingAcquire& waiter) {
+  waits.asking = true;
+  waits.again = false;
+  waiter.place = PendingAcquire::Place::kClaimed;
+}
+
+bool WaitTable::MustHold(const KeyWaits& waits, const PendingAcquire& front, bool released) {
+  if (waits.releasing > 0) return true;
+  if (waits.shares_releasing == 0) return false;
+  // A writer needs all of them to go, and whoever asks but once any of them.
+  return !front.shared() || (front.fail_fast() && !released);
+}
+
+std::vector<PendingPtr> WaitTable::TakeFailFast(KeyWaits& waits, const AcquireSpec* busy) {
   std::vector<PendingPtr> taken;
   if (std::none_of(waits.queue.begin(), waits.queue.end(),
                    [](const PendingPtr& p) { return p->fail_fast(); })) {
     return taken;
   }
   for (const PendingPtr& waiter : waits.queue) {
-    if (waiter->fail_fast() && waiter->place == PendingAcquire::Place::kQueued) {
+    const bool waits_here = waiter->place == PendingAcquire::Place::kQueued;
+    if (waiter->fail_fast() && waits_here && (!busy || IsAsBusy(*busy, waiter->spec))) {
       taken.push_back(waiter);
     }
   }
   for (const PendingPtr& waiter : taken) Leave(waits, *waiter);
   return taken;
+}
+
+bool WaitTable::BringFailFastForward(KeyWaits& waits) {
+  const auto first = std::find_if(waits.queue.begin(), waits.queue.end(), [](const PendingPtr& p) {
+    return p->fail_fast() && p->place == PendingAcquire::Place::kQueued;
+  });
+  if (first == waits.queue.end()) return false;
+  waits.queue.splice(waits.queue.begin(), waits.queue, first);
+  return true;
 }
 
 void WaitTable::End(PendingAcquire& waiter, Errc code) {
@@ -226,7 +256,7 @@ TimePoint WaitTable::NextLook(const Failure* why) const {
   return std::min(next, now + *why->remaining + std::chrono::milliseconds(1));
 }
 
-void WaitTable::Pump(const KeyWaitsPtr& waits) {
+void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) {
   PendingPtr waiter;
   {
     const std::scoped_lock lock(ShardOf(waits->hash).mutex);
@@ -236,13 +266,18 @@ void WaitTable::Pump(const KeyWaitsPtr& waits) {
       return;
     }
     if (engine_.Now() < waits->not_before) return SleepUntil(waits, waits->not_before);
-    waiter = ClaimFront(*waits);
+    waiter = Front(*waits);
     if (!waiter) return EraseIfIdle(ShardOf(waits->hash), waits);
+    if (MustHold(*waits, *waiter, released)) return;
+    Claim(*waits, *waiter);
   }
   StartAttempt(waits, waiter);
 }
 
 void WaitTable::StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter) {
+  if (!waiter->shared() && !waiter->fail_fast() && waiter->intent_id.is_nil()) {
+    waiter->intent_id = NewUuid();
+  }
   const TimePoint give_up = engine_.Now() + engine_.options().call_budget.ms();
   const auto attempt = std::make_shared<Attempt>(engine_, waits, waiter, give_up);
   RunAsync(engine_.shared_from_this(), std::shared_ptr<Procedure>(attempt, &attempt->procedure),
@@ -265,24 +300,25 @@ void WaitTable::AfterAttempt(Attempt& attempt) {
       attempt.waiter->place = PendingAcquire::Place::kQueued;
     }
     if (may_pass) {
-      refused = TakeFailFast(waits);
+      refused = TakeFailFast(waits, &attempt.waiter->spec);
     } else {
       Leave(waits, *attempt.waiter);
       refused.push_back(attempt.waiter);
     }
-    ask_again = std::exchange(waits.again, false) || !may_pass;
+    ask_again = std::exchange(waits.again, false) || !may_pass || BringFailFastForward(waits);
     if (!waits.queue.empty() && !ask_again) SleepUntil(attempt.waits, NextLook(failure.get()));
     EraseIfIdle(shard, attempt.waits);
   }
   for (const auto& waiter : refused) {
     waiter->Settle({.failure = std::make_unique<Failure>(*failure), .grant = {}});
   }
-  if (ask_again) Pump(attempt.waits);
+  if (ask_again) Pump(attempt.waits, true);
 }
 
 void WaitTable::Granted(Attempt& attempt) {
   Shard& shard = ShardOf(attempt.waits->hash);
   std::vector<PendingPtr> refused;
+  bool ask_again = false;
   {
     const std::scoped_lock lock(shard.mutex);
     KeyWaits& waits = *attempt.waits;
@@ -290,7 +326,10 @@ void WaitTable::Granted(Attempt& attempt) {
     waits.handovers = 0;
     waits.last = nullptr;
     Leave(waits, *attempt.waiter);
-    refused = TakeFailFast(waits);
+    // Beside a share there may be room for the next in the queue.
+    ask_again = attempt.waiter->shared();
+    const AcquireSpec exclusive;
+    refused = TakeFailFast(waits, ask_again ? &exclusive : nullptr);
     if (!waits.queue.empty()) SleepUntil(attempt.waits, NextLook(nullptr));
     EraseIfIdle(shard, attempt.waits);
   }
@@ -302,6 +341,7 @@ void WaitTable::Granted(Attempt& attempt) {
   for (const auto& waiter : refused) {
     waiter->Settle({.failure = BusyFailure(*waiter, Errc::kBusy, nullptr), .grant = {}});
   }
+  if (ask_again) Pump(attempt.waits, true);
 }
 
 WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool may_hand_over) {
@@ -315,17 +355,21 @@ WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool m
   if (!release.waits_) return release;
   KeyWaits& waits = *release.waits_;
   if (mark) {
-    ++waits.releasing;
     release.marked_ = true;
+    release.shared_ = lease.mode == LockMode::kShared;
+    ++(release.shared_ ? waits.shares_releasing : waits.releasing);
   }
-  if (!may_hand_over || waits.asking || waits.queue.empty()) return release;
+  if (!may_hand_over || waits.asking) return release;
+  const PendingPtr next = Front(waits);
+  if (!next || next->shared()) return release;
   if (waits.handovers >= engine_.options().max_handovers &&
       engine_.store().OthersMayWait(*lease.collection)) {
     waits.handovers = 0;
     waits.not_before = engine_.Now() + kStandBack;
     return release;
   }
-  release.next_ = ClaimFront(waits);
+  Claim(waits, *next);
+  release.next_ = next;
   return release;
 }
 
@@ -338,14 +382,14 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) {
   bool ask = released && !lease;
   {
     const std::scoped_lock lock(shard.mutex);
-    if (release.marked_) --waits->releasing;
+    if (release.marked_) --(release.shared_ ? waits->shares_releasing : waits->releasing);
     if (next) {
       waits->asking = false;
       ask = std::exchange(waits->again, false) || ask;
       if (lease) {
         Leave(*waits, *next);
         ++waits->handovers;
-        refused = TakeFailFast(*waits);
+        refused = TakeFailFast(*waits, nullptr);
         ask = false;
         if (!waits->queue.empty()) SleepUntil(waits, NextLook(nullptr));
       } else if (next->place == PendingAcquire::Place::kClaimed) {
@@ -366,7 +410,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) {
   for (const auto& waiter : refused) {
     waiter->Settle({.failure = BusyFailure(*waiter, Errc::kBusy, nullptr), .grant = {}});
   }
-  if (ask) Pump(waits);
+  if (ask) Pump(waits, true);
 }
 
 void WaitTable::OnHint(Collection& collection, std::optional<std::size_t> hash) {

@@ -21,6 +21,11 @@ namespace doclock::detail {
 /// the others stand behind it. Holds only keys that have waiters or a release under way, so that an
 /// uncontended lock touches nothing here but one counter. Thread-safe.
 ///
+/// Readers stand in the same queue as writers: one who comes while a writer waits stands behind it.
+/// When a share was granted, the next in the queue asks at once. A writer who waits leaves an
+/// intent in the store, so that readers of other processes do not starve it. Shares are not handed
+/// over.
+///
 /// A waiter subscribes to hints, tries again (the lock may have been freed in between), then sleeps
 /// until the first of: a hint, a local release, the end of the holder's lease, a jittered poll, its
 /// deadline, its cancellation.
@@ -68,11 +73,20 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   void SleepUntil(const KeyWaitsPtr& waits, TimePoint when);
   void Leave(KeyWaits& waits, PendingAcquire& waiter);
   /// The first waiter that still wants the lock; null if there is none.
-  PendingPtr ClaimFront(KeyWaits& waits);
-  std::vector<PendingPtr> TakeFailFast(KeyWaits& waits);
+  PendingPtr Front(KeyWaits& waits);
+  void Claim(KeyWaits& waits, PendingAcquire& waiter);
+  /// Must the front stand behind releases that are under way?
+  [[nodiscard]] static bool MustHold(const KeyWaits& waits, const PendingAcquire& front,
+                                     bool released);
+  /// One that fails fast and has not been told by the store: it goes first. False: there is none.
+  bool BringFailFastForward(KeyWaits& waits);
+  /// Those that fail fast, and are as busy as `busy` if that is not null.
+  std::vector<PendingPtr> TakeFailFast(KeyWaits& waits, const AcquireSpec* busy);
 
   // These take it.
-  void Pump(const KeyWaitsPtr& waits);
+  /// Lets the first waiter ask, unless something speaks against it. `released`: a release has
+  /// just ended.
+  void Pump(const KeyWaitsPtr& waits, bool released = false);
   void StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter);
   void AfterAttempt(Attempt& attempt);
   void Granted(Attempt& attempt);
@@ -93,6 +107,7 @@ class WaitTable::Release {
   KeyWaitsPtr waits_;
   PendingPtr next_;
   bool marked_ = false;
+  bool shared_ = false;
 };
 
 }  // namespace doclock::detail

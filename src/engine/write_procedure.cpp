@@ -14,6 +14,11 @@ WriteProcedure::WriteProcedure(Engine& engine, LeasePtr lease, WriteKind kind, B
       give_up_(engine.Now() + engine.options().call_budget.ms()) {
   write_.write = kind;
   write_.lock_id = lease_->lock_id;
+  write_.mode = lease_->mode;
+  if (IsShare()) {
+    write_.body = std::move(body);  // for the store to refuse
+    return;
+  }
   write_.expected = lease_->version;
   write_.body = std::move(body);
   write_.base = lease_->body;
@@ -51,6 +56,7 @@ Procedure::Step WriteProcedure::Send(std::chrono::nanoseconds pause) {
 }
 
 Procedure::Step WriteProcedure::AfterWrite() {
+  if (IsShare()) return AfterShareWrite();
   switch (write_.status) {
     case OpStatus::kDone:
       return Written(write_.version, write_.next != nullptr);
@@ -64,6 +70,27 @@ Procedure::Step WriteProcedure::AfterWrite() {
     default:
       return doubted_ ? Look() : Refused(FailureOf(write_));
   }
+}
+
+Procedure::Step WriteProcedure::AfterShareWrite() {
+  switch (write_.status) {
+    case OpStatus::kDone:
+      return Written(write_.version, false);
+    case OpStatus::kInDoubt:
+      doubted_ = true;
+      break;
+    case OpStatus::kLost:
+    case OpStatus::kMissing:
+      if (!doubted_) return Lost();
+      // Its lease is not over, so it is not there because the first attempt released it (or
+      // somebody broke the lock: nothing was to be written, so that is as good).
+      return engine_.Now() < lease_->deadline() ? Written(lease_->version, false) : Unknown();
+    default:
+      if (!doubted_) return Refused(FailureOf(write_));
+  }
+  // Nothing to look at: a share leaves no mark. To release it again does no harm.
+  const auto pause = backoff_.Next();
+  return OutOfTime(pause) ? Unknown() : Send(pause);
 }
 
 Procedure::Step WriteProcedure::Look() {

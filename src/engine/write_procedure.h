@@ -8,7 +8,8 @@ namespace doclock::detail {
 /// One write under a lease (checkpoint, release, erase), doubt settled. A checkpoint is proved by
 /// its version under the own lock; a release by the mark it leaves (lockReleased) or the next
 /// holder's id; an erase by the document's absence. A higher version alone proves nothing: the lock
-/// may have been broken. An unproved write stays in doubt.
+/// may have been broken. An unproved write stays in doubt. A share is proved to be released when it
+/// is not there although its lease is not over.
 ///
 /// Moves the lease to its next phase. The caller has moved it to kWriting.
 class WriteProcedure final : public Procedure {
@@ -34,6 +35,7 @@ class WriteProcedure final : public Procedure {
 
   Step Send(std::chrono::nanoseconds pause);
   Step AfterWrite();
+  Step AfterShareWrite();
   Step Look();
   Step AfterLook();
   /// The write happened.
@@ -41,6 +43,7 @@ class WriteProcedure final : public Procedure {
   Step Refused(FailurePtr failure);
   Step Lost();
   Step Unknown();
+  [[nodiscard]] bool IsShare() const noexcept { return lease_->mode == LockMode::kShared; }
   [[nodiscard]] bool OutOfTime(std::chrono::nanoseconds pause) const;
   [[nodiscard]] std::string What() const;
 

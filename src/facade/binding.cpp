@@ -33,7 +33,18 @@ BindingPtr Bind(const LockManager& manager, const std::string& name, RepositoryO
   return binding;
 }
 
+namespace {
+
+/// A share could not write what it locked.
+void CheckMode(const LockOptions& options) {
+  if (options.mode == LockMode::kExclusive) return;
+  throw std::invalid_argument("LockOptions::mode must be exclusive: shares are for LockProvider");
+}
+
+}  // namespace
+
 AcquireSpec SpecFor(const Binding& binding, const LockOptions& options, Key key, Body insert) {
+  CheckMode(options);
   AcquireSpec spec = MakeSpec(binding.engine, *binding.collection, options, binding.options.ttl);
   spec.key = std::move(key);
   spec.insert = std::move(insert);
@@ -41,6 +52,7 @@ AcquireSpec SpecFor(const Binding& binding, const LockOptions& options, Key key,
 }
 
 AcquireSpec SpecFor(const Binding& binding, const LockOptions& options, Filter filter) {
+  CheckMode(options);
   AcquireSpec spec = MakeSpec(binding.engine, *binding.collection, options, binding.options.ttl);
   spec.filter = std::move(filter);
   return spec;

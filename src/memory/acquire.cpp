@@ -3,21 +3,18 @@
 #include "memory/operations.h"
 #include "memory/place.h"
 #include "memory/results.h"
+#include "memory/shares.h"
 
 namespace doclock::memory {
 namespace {
 
-void FillIn(AcquireOp& op, const Document& document) {
-  op.version = document.version;
-  op.born = document.born;
-  op.body = document.body;
-}
+bool IsShare(const GrantRequest& grant) noexcept { return grant.mode == LockMode::kShared; }
 
 void GrantNew(AcquireOp& op, Place& place, TimePoint now) {
   auto document = std::make_unique<Document>(*op.key, op.hash);
   document->born = NewUuid();
   document->version = 1;
-  Grant(*document, op.grant, now);
+  IsShare(op.grant) ? GrantShare(*document, op.grant, now) : Grant(*document, op.grant, now);
   if (auto refusal = place.Insert(std::move(document), op.insert)) {
     return Conflict(op, std::move(*refusal));
   }
@@ -38,15 +35,27 @@ void GrantExisting(AcquireOp& op, Document& document, TimePoint now) {
   Done(op);
 }
 
+const char* MistakeIn(const GrantRequest& grant) noexcept {
+  if (grant.lock_id.is_nil()) return "a lock id must not be nil";
+  if (grant.lock_id == kSharedLockId) return "a lock id must not be that of shared locks";
+  if (IsShare(grant) && (grant.max_holders < 1 || grant.max_holders > kMaxHolders)) {
+    return "max_holders must be 1 to 1000";
+  }
+  return nullptr;
+}
+
 void Execute(AcquireOp& op, Moment& moment) {
-  if (op.grant.lock_id.is_nil()) return op.Fail(Errc::kRefused, "a lock id must not be nil");
+  if (const char* const mistake = MistakeIn(op.grant)) return op.Fail(Errc::kRefused, mistake);
   const TimePoint now = moment.Now();
   Place place(op);
   Document* document = place.document();
   if (document == nullptr) {
     if (op.insert) return GrantNew(op, place, now);
     op.status = OpStatus::kMissing;
+  } else if (IsShare(op.grant)) {
+    AcquireShare(op, *document, now);
   } else if (HasLiveLock(*document, now) || IsClosed(*document, now)) {
+    LeaveIntent(*document, op.grant, now);
     Busy(op, *document, now);
   } else {
     GrantExisting(op, *document, now);
@@ -59,6 +68,8 @@ void Execute(RenewOp& op, Moment& moment) {
   Document* document = place.document();
   if (document == nullptr) {
     op.status = OpStatus::kMissing;
+  } else if (op.mode == LockMode::kShared) {
+    RenewShare(op, *document, now);
   } else if (!IsHeldBy(*document, op.lock_id) || !HasLiveLock(*document, now)) {
     op.status = OpStatus::kLost;
   } else {

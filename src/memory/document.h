@@ -16,6 +16,23 @@ namespace doclock::memory {
 struct IndexEntry;
 using EntryPtr = std::shared_ptr<const IndexEntry>;
 
+/// One share of a shared lock.
+struct Share {
+  Uuid id;
+  TimePoint granted;
+  TimePoint since;  ///< of the grant or the last renewal
+  std::chrono::milliseconds ttl;
+  OwnerPtr owner;
+  std::string group;
+};
+
+/// What a document that is or was shared has beside its lock.
+struct Sharing {
+  std::vector<Share> shares;  ///< empty unless the lock id is kSharedLockId
+  Uuid intent{};              ///< of a writer who waits
+  TimePoint intent_until{};
+};
+
 /// A stored document. What an acquire and a release touch stands first, to touch few cache lines.
 struct Document {
   explicit Document(const Key& k, std::size_t key_hash) : key(k), hash(key_hash) {}
@@ -35,7 +52,8 @@ struct Document {
   std::string group;
   Uuid born{};
   Uuid released{};
-  std::vector<EntryPtr> entries;  ///< one in each index of the collection
+  std::vector<EntryPtr> entries;     ///< one in each index of the collection
+  std::unique_ptr<Sharing> sharing;  ///< mostly null
 };
 
 /// May the lock id in it be followed by a name and a lease?
@@ -51,9 +69,14 @@ inline bool IsClosed(const Document& document, TimePoint now) noexcept {
   return now < document.closed_until;
 }
 
-/// Is this the lock of whoever names `lock_id`? A nil id holds nothing.
+/// Do shares hold it (or did, until their leases were over)?
+inline bool IsShared(const Document& document) noexcept {
+  return document.lock_id == kSharedLockId;
+}
+
+/// Is this the exclusive lock of whoever names `lock_id`? A nil id holds nothing.
 inline bool IsHeldBy(const Document& document, const Uuid& lock_id) noexcept {
-  return !lock_id.is_nil() && document.lock_id == lock_id;
+  return !lock_id.is_nil() && document.lock_id == lock_id && !IsShared(document);
 }
 
 /// What is left, rounded up: whoever waits so long finds it over.
@@ -71,7 +94,8 @@ inline LockHolder HolderOf(const Document& document) {
   return document.owner ? *document.owner : LockHolder{};
 }
 
-/// The lock passes to `grant`. The version is the caller's matter: a hand-over raises it once.
+/// The lock passes to `grant`, exclusively: this ends an intent. The version is the caller's
+/// matter: a hand-over raises it once.
 inline void Grant(Document& document, const GrantRequest& grant, TimePoint now) {
   if (document.group != grant.group) document.group = grant.group;  // may throw: before the rest
   document.lock_id = grant.lock_id;
@@ -80,10 +104,12 @@ inline void Grant(Document& document, const GrantRequest& grant, TimePoint now) 
   document.ttl = grant.ttl;
   if (document.owner != grant.owner) document.owner = grant.owner;
   if (grant.min_hold.count() > 0) document.closed_until = now + grant.min_hold;
+  document.sharing.reset();
 }
 
-/// The lock is gone; `mark` says by whose doing.
+/// The lock is gone; `mark` says by whose doing. An intent stays.
 inline void Clear(Document& document, const Uuid& mark) noexcept {
+  if (document.sharing) document.sharing->shares.clear();
   document.lock_id = Uuid{};
   document.released = mark;
 }

@@ -5,6 +5,7 @@
 
 #include "doclock/errors.h"
 #include "memory/place.h"
+#include "memory/shares.h"
 
 namespace doclock::memory {
 namespace {
@@ -25,8 +26,10 @@ OwnerPtr Stranger() {
   return kStranger;
 }
 
-void Expire(Document& document, TimePoint now) noexcept {
-  if (HasLiveLock(document, now)) document.lock_time = now - document.ttl;
+void Expire(Document& document, TimePoint now) {
+  if (!HasLiveLock(document, now)) return;
+  if (IsShared(document)) return ExpireShares(document, now);
+  document.lock_time = now - document.ttl;
 }
 
 void Break(Document& document) {
@@ -80,6 +83,7 @@ std::int64_t Purge(MemoryCollection& collection, std::int64_t limit, TimePoint n
     const std::lock_guard guard(shard.mutex);
     shard.documents.ForEach([&](Document& document) {
       if (purged >= limit || !HasLockId(document) || HasLiveLock(document, now)) return;
+      if (document.sharing) document.sharing->shares.clear();
       document.lock_id = Uuid{};
       document.owner = nullptr;
       ++purged;

@@ -35,7 +35,11 @@ inline MemoryCollection& CollectionOf(const StoreOp& op) noexcept {
   return static_cast<MemoryCollection&>(*op.collection);
 }
 
-/// Grants a document that is free to `op` and fills in the result. Under the shard's mutex.
+/// What no store grants, in words; null: nothing is wrong with it.
+const char* MistakeIn(const GrantRequest& grant) noexcept;
+
+/// Grants a document that is free to `op`, exclusively, and fills in the result. Under the shard's
+/// mutex.
 void GrantExisting(AcquireOp& op, Document& document, TimePoint now);
 
 }  // namespace doclock::memory

@@ -139,6 +139,9 @@ void Query(MemoryCollection& collection, const Filter& filter,
 }
 
 void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, TimePoint now) {
+  if (op.grant.mode == LockMode::kShared) {
+    return op.Fail(Errc::kRefused, "the next document is taken exclusively");
+  }
   op.status = OpStatus::kMissing;
   if (filter.lock_state() == Filter::LockState::kLocked) return;
   if (const auto plan = CollectionOf(op).indexes().PlanFor(filter)) {

@@ -37,6 +37,13 @@ inline void Conflict(StoreOp& op, std::string index) {
   op.detail->index = std::move(index);
 }
 
+/// What a grant tells of its document.
+inline void FillIn(AcquireOp& op, const Document& document) {
+  op.version = document.version;
+  op.born = document.born;
+  op.body = document.body;
+}
+
 inline void Done(StoreOp& op) noexcept { op.status = OpStatus::kDone; }
 
 }  // namespace doclock::memory

@@ -3,6 +3,7 @@
 #include "memory/operations.h"
 #include "memory/place.h"
 #include "memory/results.h"
+#include "memory/shares.h"
 
 namespace doclock::memory {
 namespace {
@@ -60,13 +61,26 @@ bool Write(WriteOp& op, Place& place, Moment& moment, Remains& remains) {
   return op.write != WriteKind::kCheckpoint && op.next == nullptr;
 }
 
+/// What cannot be done, in words; null: nothing is wrong with it.
+const char* MistakeInWrite(const WriteOp& op) noexcept {
+  if (op.next != nullptr) {
+    if (op.next->mode == LockMode::kShared) return "a share is not handed over";
+    if (const char* const mistake = MistakeIn(*op.next)) return mistake;
+  }
+  if (op.mode == LockMode::kExclusive) return nullptr;
+  const bool plain = op.write == WriteKind::kRelease && !op.body && op.next == nullptr &&
+                     op.expected == kAnyVersion;
+  return plain ? nullptr : "a share can only be released, with nothing written";
+}
+
 bool ExecuteLocked(WriteOp& op, Moment& moment, Remains& remains) {
   Place place(op);
   if (place.document() == nullptr) {
     op.status = OpStatus::kMissing;
     return false;
   }
-  const Document& document = *place.document();
+  Document& document = *place.document();
+  if (op.mode == LockMode::kShared) return ReleaseShare(op, document, moment.Now());
   const bool mine = IsHeldBy(document, op.lock_id) &&
                     (op.expected == kAnyVersion || op.expected == document.version);
   if (mine) return Write(op, place, moment, remains);
@@ -77,6 +91,7 @@ bool ExecuteLocked(WriteOp& op, Moment& moment, Remains& remains) {
 }  // namespace
 
 void Execute(WriteOp& op, Moment& moment) {
+  if (const char* const mistake = MistakeInWrite(op)) return op.Fail(Errc::kRefused, mistake);
   Remains remains;
   if (ExecuteLocked(op, moment, remains)) CollectionOf(op).watchers().Tell(op.hash);
 }

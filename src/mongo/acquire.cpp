@@ -1,6 +1,7 @@
 #include "mongo/body_codec.h"
 #include "mongo/lock_filters.h"
 #include "mongo/operations.h"
+#include "mongo/share_filters.h"
 #include "mongo/statements.h"
 
 namespace doclock::mongo {
@@ -25,8 +26,9 @@ bool MadeByThis(const Reply& reply) {
 }  // namespace
 
 void Operations::Execute(AcquireOp& op) {
-  if (op.grant.lock_id.is_nil()) return op.Fail(Errc::kRefused, "a lock id must not be nil");
+  if (const char* const fault = FaultOf(op.grant)) return op.Fail(Errc::kRefused, fault);
   op.created = op.took_over = false;
+  if (op.grant.mode == LockMode::kShared) return AcquireShare(op);
   Execute(op, std::nullopt, 0);
 }
 
@@ -36,7 +38,11 @@ void Operations::Execute(AcquireOp& op, std::optional<StoredLock> seen, int atte
       if (TakeFree(op)) return;
       Reply reply;
       seen = Look(*op.collection, *op.key, reply);
-      if (Settled(op, reply) || JudgeAcquire(op, seen ? &*seen : nullptr)) return;
+      if (Settled(op, reply)) return;
+      if (JudgeAcquire(op, seen ? &*seen : nullptr)) {
+        if (seen && op.status == OpStatus::kBusy) LeaveIntent(op, *seen);
+        return;
+      }
     }
     if (seen && TakeOver(op, *seen)) return;
     seen.reset();
@@ -52,7 +58,7 @@ bool Operations::GaveUp(AcquireOp& op, const Reply& reply) {
   const std::optional<StoredLock> seen =
       Operations(server_, pool_, deadline_ + std::chrono::milliseconds(100))
           .Look(*op.collection, *op.key, look);
-  if (!look.answered() || (seen && seen->lock_id == op.grant.lock_id)) {
+  if (!look.answered() || (seen && seen->Shows(op.grant))) {
     op.Doubt(reply.text);
   } else {
     op.Fail(Errc::kUnavailable, "the server gave up the call for want of time");
@@ -121,11 +127,12 @@ bool Operations::AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort,
   AddFree(free, collection);
   AddGoodVersion(free, collection);
   Array either;
-  either.Add(free).Add(Doc::Of("$expr", ExpiredExpr(collection)));
+  either.Add(free).Add(Doc::Of("$expr", ExpiredExpr(collection, Shareable::kNo)));
   Doc query;
   bson_concat(query.get(), filter.get());
   Array all;
   all.Add(Doc::OfArray("$or", either.doc())).Add(Doc::Of("$expr", OpenExpr(collection)));
+  all.Add(Doc::Of("$expr", SoundSharesExpr(collection)));
   Doc lockable = Doc::OfArray("$and", all.doc());
   Array both;
   if (!query.empty()) both.Add(query);
@@ -134,6 +141,8 @@ bool Operations::AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort,
   update.Grant(op.grant);
   update.RaiseVersion();
   if (op.grant.min_hold.count() == 0) update.ForgetClosed();
+  update.ForgetShares();
+  update.ForgetIntent();
   // The document as it was says whether a lock was taken over; its body is the same.
   Doc rest = RestOf(update, false, Image::kBefore);
   if (!sort.empty()) rest.Add("sort", sort);

@@ -2,6 +2,7 @@
 
 #include "mongo/lock_filters.h"
 #include "mongo/operations.h"
+#include "mongo/share_filters.h"
 
 namespace doclock::mongo {
 namespace {
@@ -45,8 +46,10 @@ std::int64_t Clear(Server& server, const Collection& collection, const Array& id
   filter.Add("_id", Doc::OfArray("$in", ids.doc())).Add("$expr", ExpiredExpr(collection));
   Doc set;
   set.AddNull(names.id).AddNull(names.owner);
-  Doc statement;
-  statement.Add("q", filter).Add("u", Doc::Of("$set", set)).Add("multi", true);
+  Doc unset, update, statement;
+  unset.Add(names.readers, true).Add(names.intent, true);
+  update.Add("$set", set).Add("$unset", unset);
+  statement.Add("q", filter).Add("u", update).Add("multi", true);
   Doc command;
   command.Add("update", std::string_view(collection.name()));
   command.AddArray("updates", Array().Add(statement).doc());
@@ -87,12 +90,18 @@ Doc StatementOf(const Collection& collection, const Key& key, Intervention what)
   Update update(collection);
   update.RaiseVersion();
   if (what == Intervention::kExpire) {
-    statement.AddArray("u", Array().Add(ExpireUpdate(collection)).doc());
+    Array stages;
+    stages.Add(ExpireUpdate(collection));
+    AddShareExpiry(stages, collection);
+    statement.AddArray("u", stages.doc());
   } else if (what == Intervention::kBreak) {
     update.Release(NewUuid());
+    update.ForgetShares();
     update.AddTo(statement, "u");
   } else {
     update.Grant(StrangersGrant());
+    update.ForgetShares();
+    update.ForgetIntent();
     update.AddTo(statement, "u");
   }
   return statement;

@@ -97,11 +97,14 @@ Batch::Verb Batch::VerbOf(const StoreOp& op) {
 bool Batch::TravelsAlone(const StoreOp& op) {
   if (op.kind == OpKind::kAcquire) {
     const auto& acquire = static_cast<const AcquireOp&>(op);
-    return acquire.grant.lock_id.is_nil() || (acquire.insert && !CanUpsert(acquire));
+    return acquire.grant.mode == LockMode::kShared || FaultOf(acquire.grant) != nullptr ||
+           (acquire.insert && !CanUpsert(acquire));
   }
   if (op.kind == OpKind::kWrite) {
     const auto& write = static_cast<const WriteOp&>(op);
-    return write.lock_id.is_nil() || write.expected == kAnyVersion;
+    const bool shares = write.mode == LockMode::kShared || write.lock_id == kSharedLockId ||
+                        (write.next != nullptr && write.next->mode == LockMode::kShared);
+    return shares || write.lock_id.is_nil() || write.expected == kAnyVersion;
   }
   if (op.kind != OpKind::kSave) return true;
   const auto& save = static_cast<const SaveOp&>(op);
@@ -132,8 +135,9 @@ bool Batch::Build(Statement& statement) {
         statement.doc = NewDocument(save, statement.born);
       } else {
         const Doc filter = SaveFilter(save, nullptr);
-        statement.doc = save.save == SaveKind::kErase ? DeleteStatement(filter)
-                                                      : UpdateStatement(filter, SaveUpdate(save));
+        statement.doc = save.save == SaveKind::kErase
+                            ? DeleteStatement(filter)
+                            : UpdateStatement(filter, SaveUpdate(save, nullptr));
       }
     }
     return true;
@@ -390,7 +394,12 @@ bool Batch::SettleNotDone(Statement& statement) {
     if (!JudgeSave(AsSave(op), seen)) operations_.Within(Share(4)).Execute(op);
     return true;
   }
-  if (JudgeAcquire(AsAcquire(op), seen)) return true;
+  if (JudgeAcquire(AsAcquire(op), seen)) {
+    if (seen != nullptr && op.status == OpStatus::kBusy) {
+      operations_.LeaveIntent(AsAcquire(op), *seen);
+    }
+    return true;
+  }
   if (++statement.attempts == kMaxAttempts) {
     BusyWithOthers(op);
     return true;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "mongo/batch.h"
@@ -17,8 +17,8 @@ using std::chrono::milliseconds;
 /// Renewals in one command.
 constexpr std::size_t kMaxRenewals = 1000;
 
-/// Renewals of one length of lease. They have connections of their own, and no more time than lets
-/// the next renewal come early enough.
+/// Renewals of one length of lease and one mode. They have connections of their own, and no more
+/// time than lets the next renewal come early enough.
 void Renew(Server& server, std::span<RenewOp* const> ops, milliseconds budget) {
   const milliseconds ttl = ops.front()->ttl;
   Pool& pool = server.For(Purpose::kRenewals, std::min(ttl / 10, budget));
@@ -32,13 +32,13 @@ void Renew(Server& server, std::span<RenewOp* const> ops, milliseconds budget) {
 }  // namespace
 
 void Execute(Server& server, std::span<StoreOp* const> ops, milliseconds budget) {
-  std::map<std::pair<Collection*, milliseconds>, std::vector<RenewOp*>> renewals;
+  std::map<std::tuple<Collection*, milliseconds, LockMode>, std::vector<RenewOp*>> renewals;
   std::map<Collection*, std::vector<ReadOp*>> reads;
   std::map<Collection*, std::vector<StoreOp*>> others;
   for (StoreOp* op : ops) {
     if (op->kind == OpKind::kRenew) {
       auto& renewal = static_cast<RenewOp&>(*op);
-      renewals[{op->collection, renewal.ttl}].push_back(&renewal);
+      renewals[{op->collection, renewal.ttl, renewal.mode}].push_back(&renewal);
     } else if (op->kind == OpKind::kRead) {
       reads[op->collection].push_back(&static_cast<ReadOp&>(*op));
     } else {

@@ -67,9 +67,10 @@ Doc Place(const std::string& after, const std::string& field) {
   return Doc::Of(field, *bson_iter_value(&value));
 }
 
-/// Locks that are held, from this id on.
+/// Locks that are held exclusively, from this id on. Shared ones all have the same id.
 Doc HeldFrom(const std::string& after) {
   Doc held = Doc::Of("$type", "binData");
+  held.Add("$ne", kSharedLockId);
   if (!after.empty()) bson_concat(held.get(), Place(after, "$gte").get());
   return held;
 }
@@ -78,14 +79,33 @@ Doc FilterOf(const Collection& collection, const LockQuery& query, const std::st
   const LockFieldNames& names = collection.fields();
   Doc filter;
   if (query.key) filter.Add("_id", Equals(*query.key));
-  if (!query.group.empty()) filter.Add(names.group, Equals(query.group));
+  if (!query.group.empty()) {
+    Array either;
+    either.Add(Doc::Of(names.group, Equals(query.group)));
+    either.Add(Doc::Of(names.readers + ".group", Equals(query.group)));
+    filter.AddArray("$or", either.doc());
+  }
   if (!query.unheld && query.key) {
     filter.Add(names.id, Doc::OfNull("$ne"));
   } else if (!query.unheld) {
     filter.Add(names.id, HeldFrom(after));
   } else if (!query.group.empty()) {
-    filter.Add(names.id, HeldFrom({}));
+    filter.Add(names.id, Doc::Of("$type", "binData"));
   }
+  return filter;
+}
+
+/// Shared locks, in the order of keys, from this one on. Unlike $gte, the comparison of expressions
+/// knows no types.
+Doc SharedFilter(const Collection& collection, const LockQuery& query, const std::string& after) {
+  const LockFieldNames& names = collection.fields();
+  Doc filter = Doc::Of(names.id, Equals(kSharedLockId));
+  if (!query.group.empty()) filter.Add(names.readers + ".group", Equals(query.group));
+  if (after.empty()) return filter;
+  Doc from;
+  from.Add("0", "$_id");
+  bson_concat(from.get(), Place(after, "1").get());
+  filter.Add("$expr", Doc::OfArray("$gte", from));
   return filter;
 }
 
@@ -96,14 +116,14 @@ void AddPlaceAmongKeys(Doc& command, const std::string& after) {
   if (!after.empty()) command.Add("min", Place(after, "_id"));
 }
 
-Doc CommandFor(const Collection& collection, const LockQuery& query, const std::string& after) {
+Doc CommandFor(const Collection& collection, const Doc& filter) {
   const LockFieldNames& names = collection.fields();
   Doc fields;
   for (const std::string* field : LockFields(names)) fields.Add(*field, 1);
   fields.Add(kServerTime, "$$NOW").Add(kBodyFlag, HasBodyExpr(names));
   Doc command;
   command.Add("find", std::string_view(collection.name()));
-  command.Add("filter", FilterOf(collection, query, after)).Add("projection", fields);
+  command.Add("filter", filter).Add("projection", fields);
   // One more than is shown: it tells where the next page begins.
   command.Add("limit", kRowsPerPage + 1).Add("batchSize", kRowsPerPage + 1);
   command.Add("singleBatch", true);
@@ -120,14 +140,12 @@ std::chrono::milliseconds Age(const StoredLock& lock, const bson_t& doc,
   return std::chrono::milliseconds(std::max<std::int64_t>(now - since, 0));
 }
 
-LockRow RowOf(const bson_t& doc, Key key, const Collection& collection) {
+LockRow RowOf(const bson_t& doc, const StoredLock& lock, std::int64_t now,
+              const Collection& collection) {
   const LockFieldNames& names = collection.fields();
   bson_iter_t field;
   LockRow row;
-  row.key = std::move(key);
   row.has_body = FindField(doc, kBodyFlag, field) && bson_iter_as_bool(&field);
-  const std::int64_t now = FindField(doc, kServerTime, field) ? bson_iter_date_time(&field) : 0;
-  const StoredLock lock = ReadStoredLock(doc, collection, now);
   row.malformed = lock.state == StoredLock::State::kMalformed;
   row.live = row.malformed || lock.live();
   if (row.malformed) return row;
@@ -158,35 +176,83 @@ LockRow LegacyRow(const bson_iter_t& id) {
   return row;
 }
 
+/// `row` is what all of them show of the document.
+void AddShareRows(const LockRow& row, const StoredLock& lock, const std::string& group,
+                  std::vector<LockRow>& rows) {
+  for (const StoredShare& share : lock.shares) {
+    if (!group.empty() && share.group != group) continue;
+    LockRow& result = rows.emplace_back(row);
+    result.mode = LockMode::kShared;
+    result.lock_id = share.id;
+    result.live = share.live();
+    result.left = share.left;
+    result.ttl = share.ttl;
+    result.age = share.age;
+    result.holder = share.holder;
+    result.group = share.group;
+  }
+}
+
+void AddRows(const bson_t& doc, const Collection& collection, const LockQuery& query,
+             std::vector<LockRow>& rows) {
+  bson_iter_t field;
+  Key key;
+  // Documents whose _id no key can name are somebody else's.
+  if (!FindField(doc, "_id", field)) return;
+  if (IsLegacyUuid(field)) return rows.push_back(LegacyRow(field));
+  if (!ReadKey(field, key)) return;
+  const std::int64_t now = FindField(doc, kServerTime, field) ? bson_iter_date_time(&field) : 0;
+  const StoredLock lock = ReadStoredLock(doc, collection, now);
+  LockRow row = RowOf(doc, lock, now, collection);
+  row.key = std::move(key);
+  if (lock.shared() && !row.malformed) {
+    AddShareRows(row, lock, query.group, rows);
+  } else if (query.group.empty() || row.malformed || row.group == query.group) {
+    rows.push_back(std::move(row));
+  }
+}
+
+/// Before the place among shared locks, which follow the others.
+constexpr std::string_view kAmongShared = "shared";
+
+/// One command's page; where the next begins.
+std::string AddPage(Operations& operations, Doc& command, const std::string& order,
+                    const Collection& collection, const LockQuery& query, LockPage& page) {
+  command.Add("sort", Doc::Of(order, 1));
+  Reply reply;
+  operations.Read(command, reply);
+  Check(reply);
+  std::string next;
+  std::int64_t seen = 0;
+  reply.ForEachInBatch([&](const bson_t& doc) {
+    if (++seen > kRowsPerPage) {
+      next = Remember(doc, order);
+      return false;
+    }
+    AddRows(doc, collection, query, page.rows);
+    return true;
+  });
+  return next;
+}
+
 }  // namespace
 
 LockPage ListLocks(Server& server, const Collection& collection, const LockQuery& query,
                    const std::string& after, std::chrono::milliseconds budget) {
-  const std::string& order = Order(collection, query);
-  Doc command = CommandFor(collection, query, after);
-  command.Add("sort", Doc::Of(order, 1));
-  if (order == "_id") AddPlaceAmongKeys(command, after);
-  Reply reply;
-  Operations(server, budget).Read(command, reply);
-  Check(reply);
+  Operations operations(server, budget);
   LockPage page;
-  std::int64_t seen = 0;
-  reply.ForEachInBatch([&](const bson_t& doc) {
-    if (++seen > kRowsPerPage) {
-      page.next = Remember(doc, order);
-      return false;
-    }
-    bson_iter_t id;
-    Key key;
-    // Documents whose _id no key can name are somebody else's.
-    if (!FindField(doc, "_id", id)) return true;
-    if (ReadKey(id, key)) {
-      page.rows.push_back(RowOf(doc, std::move(key), collection));
-    } else if (IsLegacyUuid(id)) {
-      page.rows.push_back(LegacyRow(id));
-    }
-    return true;
-  });
+  const std::string& order = Order(collection, query);
+  const bool among_shared = after.starts_with(kAmongShared);
+  if (!among_shared) {
+    Doc command = CommandFor(collection, FilterOf(collection, query, after));
+    if (order == "_id") AddPlaceAmongKeys(command, after);
+    page.next = AddPage(operations, command, order, collection, query, page);
+    if (order == "_id" || !page.next.empty()) return page;
+  }
+  const std::string place = among_shared ? after.substr(kAmongShared.size()) : std::string();
+  Doc command = CommandFor(collection, SharedFilter(collection, query, place));
+  const std::string next = AddPage(operations, command, "_id", collection, query, page);
+  if (!next.empty()) page.next = std::string(kAmongShared) + next;
   return page;
 }
 

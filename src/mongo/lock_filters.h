@@ -16,11 +16,16 @@ namespace doclock::mongo {
 void AddFree(Doc& filter, const Collection& collection);
 /// No min_hold is stored.
 void AddNotClosed(Doc& filter, const Collection& collection);
+/// There are neither shares nor an intent, of whatever kind.
+void AddNotShared(Doc& filter, const Collection& collection);
 /// The version is missing or a whole number.
 void AddGoodVersion(Doc& filter, const Collection& collection);
 
+/// May the lock in question be a shared one?
+enum class Shareable : bool { kNo, kYes };
+
 /// An expression, for $expr: a lock is there and its lease is over.
-Doc ExpiredExpr(const Collection& collection);
+Doc ExpiredExpr(const Collection& collection, Shareable shareable = Shareable::kYes);
 /// An expression: its lease is not over.
 Doc LiveExpr(const Collection& collection);
 /// An expression: its lease began at most so long ago.

@@ -36,7 +36,8 @@ class Operations {
   void Execute(AcquireOp& op, std::optional<StoredLock> seen, int attempts);
   /// Reads, all of one collection, in one command.
   void Read(std::span<ReadOp* const> ops);
-  /// Renewals, all of one collection and one ttl, in two commands unless a document is blocked.
+  /// Renewals, all of one collection, one ttl and one mode, in two commands unless a document is
+  /// blocked.
   void Renew(std::span<RenewOp* const> ops);
 
   /// Takes the lock of the first document that meets `filter`, in the order of `sort`, that is free
@@ -54,6 +55,9 @@ class Operations {
   /// @return whether all that are there were shown; else `reply` says why not.
   using Sighted = std::function<void(std::size_t place, Shown&& shown)>;
   bool Look(std::span<StoreOp* const> ops, const Array& mine, const Sighted& visit, Reply& reply);
+
+  /// Leaves a waiting writer's intent, if what a look has shown are shares in its way.
+  void LeaveIntent(const AcquireOp& op, const StoredLock& seen);
 
   /// An update of one document. Its `n` says whether something matched.
   void UpdateOne(const Collection& collection, const Doc& filter, const Update& update,
@@ -73,13 +77,21 @@ class Operations {
   bool Granted(AcquireOp& op, const Reply& reply, bool created, bool took_over);
   bool GaveUp(AcquireOp& op, const Reply& reply);
 
+  void AcquireShare(AcquireOp& op);
+  bool TryShare(AcquireOp& op);
+  bool MakeShared(AcquireOp& op);
+  bool GrantedShare(AcquireOp& op, const Reply& reply);
+  void ReleaseShare(WriteOp& op);
+
   void DeleteOne(const Collection& collection, const Doc& filter, Reply& reply);
   void WriteKnown(WriteOp& op);
   void WriteAny(WriteOp& op);
   void NotMine(WriteOp& op);
   void Insert(SaveOp& op);
-  bool TryChange(SaveOp& op, const StoredLock* expired);
+  bool TryChange(SaveOp& op, const StoredLock* seen);
   void RenewAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
+  void RenewSharesAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
+  void RenewSharesInParts(std::span<RenewOp* const> ops);
   void RenewAround(std::span<RenewOp* const> ops, Deadline sent);
   enum class Renewed : std::uint8_t { kYes, kNo };
   std::vector<RenewOp*> Select(std::span<RenewOp* const> ops, Renewed renewed, Deadline sent);

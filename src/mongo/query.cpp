@@ -133,6 +133,9 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
 
 void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
                  std::chrono::milliseconds budget) {
+  if (op.grant.mode == LockMode::kShared) {
+    return op.Fail(Errc::kRefused, "shares are taken of named documents");
+  }
   op.status = OpStatus::kMissing;
   if (filter.lock_state() == Filter::LockState::kLocked) return;
   Operations operations(server, budget);

@@ -1,3 +1,5 @@
+#include <unordered_map>
+
 #include "mongo/operations.h"
 #include "mongo/renewal_command.h"
 
@@ -5,11 +7,22 @@ namespace doclock::mongo {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+bool IsHeldBy(const RenewOp& op, const StoredLock& lock) {
+  if (op.mode == LockMode::kShared) return lock.LiveShare(op.lock_id) != nullptr;
+  const bool may_hold = !op.lock_id.is_nil() && op.lock_id != kSharedLockId;
+  return may_hold && lock.lock_id == op.lock_id && lock.live();
+}
+
+}  // namespace
+
 void Operations::Renew(std::span<RenewOp* const> ops) {
   RenewAtOnce(ops, ops.size() == 1 ? left() : left() / 4);
 }
 
 void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
+  if (ops.front()->mode == LockMode::kShared) return RenewSharesAtOnce(ops, limit);
   const auto sent = std::chrono::steady_clock::now();
   Doc command = RenewalCommand(ops);
   Reply reply;
@@ -26,20 +39,25 @@ void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) 
 /// Some did not match. Those that are live now have `live` as their outcome: after an update that
 /// was answered they were live then too, and so renewed by it.
 void Operations::JudgeRenewals(std::span<RenewOp* const> ops, OpStatus live) {
-  const std::vector<StoreOp*> all(ops.begin(), ops.end());
-  for (RenewOp* op : ops) op->status = OpStatus::kMissing;
+  std::unordered_multimap<Key, RenewOp*> by_document;
+  std::vector<StoreOp*> documents;
+  for (RenewOp* op : ops) {
+    if (!by_document.contains(*op->key)) documents.push_back(op);
+    by_document.emplace(*op->key, op);
+    op->status = OpStatus::kMissing;
+  }
   Reply reply;
   const bool complete = Look(
-      all, Array(),
+      documents, Array(),
       [&](std::size_t place, Shown&& shown) {
-        RenewOp& op = *ops[place];
-        const StoredLock& lock = shown.lock;
-        if (lock.state == StoredLock::State::kMalformed) {
-          Malformed(op);
-        } else if (!op.lock_id.is_nil() && lock.lock_id == op.lock_id && lock.live()) {
-          op.status = live;
-        } else {
-          op.status = OpStatus::kLost;
+        const auto [first, last] = by_document.equal_range(*documents[place]->key);
+        for (auto item = first; item != last; ++item) {
+          RenewOp& op = *item->second;
+          if (shown.lock.state == StoredLock::State::kMalformed) {
+            Malformed(op);
+          } else {
+            op.status = IsHeldBy(op, shown.lock) ? live : OpStatus::kLost;
+          }
         }
       },
       reply);

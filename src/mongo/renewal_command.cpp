@@ -13,7 +13,9 @@ Doc IdsOf(std::span<RenewOp* const> ops) {
 
 Doc LockIdsOf(std::span<RenewOp* const> ops) {
   Array ids;
-  for (const RenewOp* op : ops) ids.Add(op->lock_id);
+  for (const RenewOp* op : ops) {
+    if (op->lock_id != kSharedLockId) ids.Add(op->lock_id);
+  }
   return Doc::OfArray("$in", ids.doc());
 }
 

@@ -10,27 +10,25 @@ constexpr int kMaxChanges = 4;
 
 void Operations::Execute(SaveOp& op) {
   if (op.save == SaveKind::kInsert) return Insert(op);
-  const StoredLock* expired = nullptr;
   std::optional<StoredLock> seen;
   for (int attempt = 0; attempt < kMaxChanges; ++attempt) {
-    if (TryChange(op, expired)) return;
+    if (TryChange(op, seen ? &*seen : nullptr)) return;
     Reply reply;
     seen = Look(*op.collection, *op.key, reply);
     if (Settled(op, reply)) return;
     if (JudgeSave(op, seen ? &*seen : nullptr)) return;
-    expired = seen->state == StoredLock::State::kExpired ? &*seen : nullptr;
   }
   // Locks came and went each time.
   BusyWithOthers(op);
 }
 
 /// False: nothing matched.
-bool Operations::TryChange(SaveOp& op, const StoredLock* expired) {
+bool Operations::TryChange(SaveOp& op, const StoredLock* seen) {
   Reply reply;
   if (op.save == SaveKind::kErase) {
-    DeleteOne(*op.collection, SaveFilter(op, expired), reply);
+    DeleteOne(*op.collection, SaveFilter(op, seen), reply);
   } else {
-    UpdateOne(*op.collection, SaveFilter(op, expired), SaveUpdate(op), reply);
+    UpdateOne(*op.collection, SaveFilter(op, seen), SaveUpdate(op, seen), reply);
   }
   if (Settled(op, Single(reply))) return true;
   if (reply.Integer("n") == 0) return false;

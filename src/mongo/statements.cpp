@@ -32,7 +32,21 @@ bool IsExpected(const SaveOp& op, const StoredLock& lock) {
 
 bool IsExpired(const StoredLock& lock) { return lock.state == StoredLock::State::kExpired; }
 
+Shareable ShareableOf(const StoredLock& lock) {
+  return lock.shared() ? Shareable::kYes : Shareable::kNo;
+}
+
 }  // namespace
+
+const char* FaultOf(const GrantRequest& grant) noexcept {
+  if (grant.lock_id.is_nil()) return "a lock id must not be nil";
+  if (grant.lock_id == kSharedLockId) return "this lock id says that a lock is shared";
+  if (grant.mode != LockMode::kShared) return nullptr;
+  if (grant.max_holders < 1 || grant.max_holders > kMaxHolders) {
+    return "max_holders must be 1 to kMaxHolders";
+  }
+  return nullptr;
+}
 
 Doc AcquireFilter(const AcquireOp& op, const StoredLock* seen) {
   const Collection& collection = *op.collection;
@@ -42,11 +56,12 @@ Doc AcquireFilter(const AcquireOp& op, const StoredLock* seen) {
   if (seen == nullptr) {
     AddFree(filter, collection);
     AddNotClosed(filter, collection);
+    AddNotShared(filter, collection);
     return filter;
   }
   if (IsExpired(*seen)) {
     bson_concat(filter.get(), seen->id.get());
-    filter.Add("$expr", ExpiredExpr(collection));
+    filter.Add("$expr", ExpiredExpr(collection, ShareableOf(*seen)));
   } else {
     AddFree(filter, collection);
   }
@@ -65,6 +80,8 @@ Update AcquireUpdate(const AcquireOp& op, const StoredLock* seen, const Uuid& bo
   update.Grant(op.grant);
   update.RaiseVersion();
   if (seen != nullptr && !seen->closed.empty()) update.ForgetClosed();
+  if (seen != nullptr && seen->has_readers) update.ForgetShares();
+  if (seen != nullptr && seen->has_intent) update.ForgetIntent();
   if (!born.is_nil()) update.OnInsert(op.insert, born);
   return update;
 }
@@ -100,17 +117,18 @@ Update HeldUpdate(const WriteOp& op) {
   return update;
 }
 
-Doc SaveFilter(const SaveOp& op, const StoredLock* expired) {
+Doc SaveFilter(const SaveOp& op, const StoredLock* seen) {
   const Collection& collection = *op.collection;
   const LockFieldNames& names = collection.fields();
   Doc filter;
   filter.Add("_id", Equals(*op.key));
   AddGoodVersion(filter, collection);
-  if (expired != nullptr) {
-    bson_concat(filter.get(), expired->id.get());
-    filter.Add("$expr", ExpiredExpr(collection));
+  if (seen != nullptr && IsExpired(*seen)) {
+    bson_concat(filter.get(), seen->id.get());
+    filter.Add("$expr", ExpiredExpr(collection, ShareableOf(*seen)));
   } else {
     AddFree(filter, collection);
+    if (seen == nullptr) AddNotShared(filter, collection);
   }
   if (op.expected != kAnyVersion) {
     AddVersion(filter, names.version, op.expected);
@@ -119,9 +137,12 @@ Doc SaveFilter(const SaveOp& op, const StoredLock* expired) {
   return filter;
 }
 
-Update SaveUpdate(const SaveOp& op) {
+Update SaveUpdate(const SaveOp& op, const StoredLock* seen) {
   Update update(*op.collection);
   update.Release(op.write_id);
+  if (seen != nullptr && seen->has_readers) update.ForgetShares();
+  const bool waits = seen != nullptr && seen->intent && seen->intent->left.count() > 0;
+  if (seen != nullptr && seen->has_intent && !waits) update.ForgetIntent();
   update.RaiseVersion();
   if (op.body) update.ReplaceBody(op.body, op.base);
   return update;

@@ -15,6 +15,8 @@ inline constexpr int kMaxAttempts = 4;
 /// The document that an acquire can take: a free one, or (`seen`) the expired one that a look has
 /// shown.
 Doc AcquireFilter(const AcquireOp& op, const StoredLock* seen);
+/// What makes a request one that no store grants; null: nothing.
+const char* FaultOf(const GrantRequest& grant) noexcept;
 /// The grant. `born`: of the document, should it be made by this; nil where it must exist.
 Update AcquireUpdate(const AcquireOp& op, const StoredLock* seen, const Uuid& born);
 /// Can an upsert make the missing document and grant its lock at once?
@@ -27,10 +29,11 @@ Doc HeldFilter(const WriteOp& op);
 /// What a write under the lock changes; not for kErase.
 Update HeldUpdate(const WriteOp& op);
 
-/// The document that an optimistic save expects: free, or with the lock that has expired.
-Doc SaveFilter(const SaveOp& op, const StoredLock* expired);
+/// The document that an optimistic save expects: a free one, or (`seen`) the free or expired one
+/// that a look has shown.
+Doc SaveFilter(const SaveOp& op, const StoredLock* seen);
 /// What it changes; for kReplace.
-Update SaveUpdate(const SaveOp& op);
+Update SaveUpdate(const SaveOp& op, const StoredLock* seen);
 /// The document that kInsert makes.
 Doc NewDocument(const SaveOp& op, const Uuid& born);
 

@@ -82,7 +82,78 @@ std::int64_t LeaseLeft(std::int64_t now, std::int64_t time, std::int64_t ttl) {
   return age >= static_cast<std::uint64_t>(ttl) ? 0 : ttl - static_cast<std::int64_t>(age);
 }
 
+/// False: it is not what this library writes.
+bool ReadShare(const bson_t& doc, std::int64_t now, StoredShare& share) {
+  Fields fields(doc);
+  share.id = fields.Id("id");
+  const std::int64_t time = fields.Date("time", INT64_MIN);
+  const std::int64_t ttl = fields.Integer("ttl", -1, kLongestTtlMs);
+  share.holder = ReadHolder(fields, "owner");
+  bson_iter_t group;
+  if (fields.Get("group", group) && BSON_ITER_HOLDS_UTF8(&group)) {
+    share.group = bson_iter_utf8(&group, nullptr);
+  }
+  bson_iter_t id;
+  if (!fields.good() || !fields.Get("id", id) || time == INT64_MIN || ttl < 0) return false;
+  share.ttl = std::chrono::milliseconds(ttl);
+  share.left = std::chrono::milliseconds(LeaseLeft(now, time, ttl));
+  share.age = std::chrono::milliseconds(std::max<std::int64_t>(now - time, 0));
+  return true;
+}
+
+void ReadShares(Fields& fields, const std::string& name, std::int64_t now, StoredLock& lock) {
+  bson_iter_t readers, reader;
+  if (!fields.Get(name, readers)) {
+    if (lock.shared()) fields.Bad(0);
+    return;
+  }
+  if (!BSON_ITER_HOLDS_ARRAY(&readers) || !bson_iter_recurse(&readers, &reader)) {
+    fields.Bad(0);
+    return;
+  }
+  while (bson_iter_next(&reader)) {
+    bson_t doc;
+    if (!BSON_ITER_HOLDS_DOCUMENT(&reader) || !DocumentAt(reader, doc) ||
+        !ReadShare(doc, now, lock.shares.emplace_back())) {
+      fields.Bad(0);
+    }
+  }
+}
+
+void ReadIntent(Fields& fields, const std::string& name, std::int64_t now, StoredLock& lock) {
+  bson_iter_t intent;
+  if (!fields.Get(name, intent)) return;
+  bson_t doc;
+  if (!BSON_ITER_HOLDS_DOCUMENT(&intent) || !DocumentAt(intent, doc)) {
+    fields.Bad(0);
+    return;
+  }
+  Fields inner(doc);
+  bson_iter_t id;
+  StoredIntent& read = lock.intent.emplace();
+  read.id = inner.Id("id");
+  const std::int64_t until = inner.Date("until", INT64_MIN);
+  if (!inner.good() || !inner.Get("id", id) || until == INT64_MIN) fields.Bad(0);
+  if (until > now) read.left = std::chrono::milliseconds(until - now);
+}
+
+/// Of those who share a lock, the one who may do so longest.
+const StoredShare* Latest(const std::vector<StoredShare>& shares) {
+  const auto latest =
+      std::max_element(shares.begin(), shares.end(),
+                       [](const StoredShare& a, const StoredShare& b) { return a.left < b.left; });
+  return latest == shares.end() ? nullptr : &*latest;
+}
+
 }  // namespace
+
+const StoredShare* StoredLock::LiveShare(const Uuid& share) const noexcept {
+  if (!shared()) return nullptr;
+  const auto found = std::find_if(shares.begin(), shares.end(), [&](const StoredShare& one) {
+    return one.id == share && one.live();
+  });
+  return found == shares.end() ? nullptr : &*found;
+}
 
 StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::int64_t now) {
   const LockFieldNames& names = collection.fields();
@@ -106,6 +177,14 @@ StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::
     lock.remaining = std::chrono::milliseconds(LeaseLeft(now, time, ttl));
     lock.state =
         lock.remaining.count() > 0 ? StoredLock::State::kLive : StoredLock::State::kExpired;
+  }
+  bson_iter_t any;
+  lock.has_readers = FindField(doc, names.readers, any);
+  lock.has_intent = FindField(doc, names.intent, any);
+  if (lock.has_readers || lock.shared()) ReadShares(fields, names.readers, now, lock);
+  if (lock.has_intent) ReadIntent(fields, names.intent, now, lock);
+  if (const StoredShare* const latest = Latest(lock.shares); latest != nullptr && lock.shared()) {
+    lock.holder = latest->holder;
   }
   if (!fields.good()) lock.state = StoredLock::State::kMalformed;
   return lock;

@@ -2,6 +2,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "doclock/options.h"
 #include "doclock/store.h"
@@ -12,6 +15,23 @@ namespace doclock::mongo {
 /// Far above what can be asked for; the sum with a date does not overflow.
 inline constexpr std::int64_t kLongestTtlMs = std::int64_t{1000} * 3600 * 24 * 365;
 inline constexpr std::int64_t kHighestVersion = std::int64_t{1} << 62;
+
+/// One holder of a shared lock, judged by the server's clock.
+struct StoredShare {
+  Uuid id{};
+  LockHolder holder;
+  std::string group;
+  std::chrono::milliseconds ttl{};
+  std::chrono::milliseconds left{};  ///< Zero: its lease is over.
+  std::chrono::milliseconds age{};   ///< Since its grant or last renewal.
+  [[nodiscard]] bool live() const noexcept { return left.count() > 0; }
+};
+
+/// A waiting writer.
+struct StoredIntent {
+  Uuid id{};
+  std::chrono::milliseconds left{};  ///< Zero: it has lapsed.
+};
 
 /// The lock fields of one document, judged by the server's clock.
 struct StoredLock {
@@ -33,7 +53,20 @@ struct StoredLock {
   std::chrono::milliseconds closed_left{};  ///< Above zero: min_hold keeps everybody out.
   Doc closed;                               ///< { lockClosed: as stored }, or empty.
 
+  std::vector<StoredShare> shares;  ///< Whatever lockId says.
+  bool has_readers = false;         ///< Is there such a field, null or not?
+  bool has_intent = false;          ///< Likewise.
+  std::optional<StoredIntent> intent;
+
   [[nodiscard]] bool live() const noexcept { return state == State::kLive; }
+  [[nodiscard]] bool shared() const noexcept { return lock_id == kSharedLockId; }
+  /// Null: there is none of that id, or its lease is over.
+  [[nodiscard]] const StoredShare* LiveShare(const Uuid& share) const noexcept;
+  /// Does the document show that this grant holds it?
+  [[nodiscard]] bool Shows(const GrantRequest& grant) const noexcept {
+    return grant.mode == LockMode::kShared ? LiveShare(grant.lock_id) != nullptr
+                                           : lock_id == grant.lock_id;
+  }
   [[nodiscard]] bool takeable() const noexcept {
     return (state == State::kFree || state == State::kExpired) && closed_left.count() <= 0;
   }

@@ -12,11 +12,18 @@ constexpr std::chrono::milliseconds kPause{500};
 
 using StreamPtr = std::unique_ptr<mongoc_change_stream_t, decltype(&mongoc_change_stream_destroy)>;
 
-/// Locks that become null, and deletes. A renewal sets no lock id: a plain null would match it.
+/// Locks that become null, shares that are given back, and deletes. A renewal sets no lock id: a
+/// plain null would match it. Who gives back a share of many changes lockReleased alone: not the
+/// lock's id, as a hand-over, nor the version, as a save.
 Doc StreamPipeline(const LockFieldNames& names) {
-  const std::string lock_id = "updateDescription.updatedFields." + names.id;
+  const std::string updated = "updateDescription.updatedFields.";
   Array any;
-  any.Add(Doc::Of(lock_id, Doc::Of("$type", "null")));
+  any.Add(Doc::Of(updated + names.id, Doc::Of("$type", "null")));
+  Doc share;
+  share.Add(updated + names.released, Doc::Of("$exists", true));
+  share.Add(updated + names.id, Doc::Of("$exists", false));
+  share.Add(updated + names.version, Doc::Of("$exists", false));
+  any.Add(share);
   Doc other;
   other.AddStrings("$in", {"delete", "replace", "insert"});
   any.Add(Doc::Of("operationType", other));

@@ -14,15 +14,19 @@ Doc Sum(const Doc& a, std::int64_t b) {
 
 }  // namespace
 
+Doc OwnerDoc(const LockHolder& owner) {
+  Doc doc;
+  doc.Add("name", std::string_view(owner.name));
+  doc.Add("host", std::string_view(owner.host));
+  doc.Add("pid", owner.pid);
+  return doc;
+}
+
 void Update::Grant(const GrantRequest& grant) {
   const LockFieldNames& names = collection_.fields();
   set_.Add(names.id, grant.lock_id).Add(names.ttl, grant.ttl);
   if (grant.owner) {
-    Doc owner;
-    owner.Add("name", std::string_view(grant.owner->name));
-    owner.Add("host", std::string_view(grant.owner->host));
-    owner.Add("pid", grant.owner->pid);
-    set_.Add(names.owner, owner);
+    set_.Add(names.owner, OwnerDoc(*grant.owner));
   } else {
     set_.AddNull(names.owner);
   }

@@ -11,6 +11,9 @@
 
 namespace doclock::mongo {
 
+/// Who holds a lock, as it is stored.
+Doc OwnerDoc(const LockHolder& owner);
+
 /// A change to one document, as modifiers ({$set: ...}) where they can say it, and as a pipeline
 /// where they cannot: a date to come, and a body that takes the place of one nobody knows. Values
 /// stand where nothing evaluates them.
@@ -29,6 +32,11 @@ class Update {
   void RaiseVersion() { raise_ = true; }
   /// What a stored min_hold that is over leaves behind.
   void ForgetClosed() { unset_.push_back(collection_.fields().closed); }
+
+  /// Shares that are over.
+  void ForgetShares() { unset_.push_back(collection_.fields().readers); }
+  /// An intent, for whoever left it has the lock or has lost it to another.
+  void ForgetIntent() { unset_.push_back(collection_.fields().intent); }
 
   /// The body as it is to be. `base`: as it is, where that is known; then only what differs is
   /// sent.

@@ -10,7 +10,11 @@ bool Matched(const Reply& reply) { return reply.Integer("n") > 0; }
 }  // namespace
 
 void Operations::Execute(WriteOp& op) {
-  if (op.lock_id.is_nil()) return NotMine(op);
+  if (op.mode == LockMode::kShared) return ReleaseShare(op);
+  if (op.next != nullptr && op.next->mode == LockMode::kShared) {
+    return op.Fail(Errc::kRefused, "a lock is not handed over to a share");
+  }
+  if (op.lock_id.is_nil() || op.lock_id == kSharedLockId) return NotMine(op);
   if (op.expected == kAnyVersion) return WriteAny(op);
   WriteKnown(op);
 }

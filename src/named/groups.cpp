@@ -69,6 +69,7 @@ void RenewSome(const detail::Binding& binding, std::span<Member> members, Durati
   for (const Member& member : members) {
     RenewOp& op = renewals.emplace_back(*binding.collection, member.lock.key);
     op.lock_id = member.lock_id;
+    op.mode = member.lock.mode;
     op.ttl = ttl == Duration() ? member.lock.ttl : ttl.ms();
     op.foreign = true;
     ops.push_back(&op);
@@ -113,6 +114,7 @@ std::vector<LockStatus> LockProvider::ReleaseGroup(std::string_view group) const
     release.collection = binding_->collection.get();
     release.key = member.lock.key;
     release.lock_id = member.lock_id;
+    release.mode = member.lock.mode;
     const auto failure = detail::ReleaseByValue(binding_->engine, std::move(release));
     if (!failure) {
       outcome.Done(std::move(member.lock));

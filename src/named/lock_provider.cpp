@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "named/mutex_state.h"
+#include "named/shared_mutex_state.h"
 
 namespace doclock {
 namespace {
@@ -16,6 +17,14 @@ const Body& NoBody() {
 Key KeyOf(std::string_view name) {
   if (name.empty()) throw std::invalid_argument("doclock: a lock's name must not be empty");
   return Key(name);
+}
+
+detail::AcquireSpec NamedSpec(const detail::Binding& binding, const LockOptions& options) {
+  detail::AcquireSpec spec =
+      detail::MakeSpec(binding.engine, *binding.collection, options, binding.options.ttl);
+  spec.insert = NoBody();
+  spec.named = true;
+  return spec;
 }
 
 }  // namespace
@@ -37,8 +46,8 @@ const std::string& LockProvider::collection() const noexcept {
 }
 
 detail::AcquireSpec LockProvider::SpecOf(std::string_view name, const LockOptions& options) const {
-  detail::AcquireSpec spec = detail::SpecFor(*binding_, options, KeyOf(name), NoBody());
-  spec.named = true;
+  detail::AcquireSpec spec = NamedSpec(*binding_, options);
+  spec.key = KeyOf(name);
   return spec;
 }
 
@@ -68,14 +77,23 @@ RecursiveNamedMutex LockProvider::RecursiveMutex(std::string_view name,
       std::make_shared<detail::MutexState>(manager_, binding_, SpecOf(name, options)));
 }
 
+SharedNamedMutex LockProvider::SharedMutex(std::string_view name,
+                                           const LockOptions& options) const {
+  LockOptions alone = options;
+  alone.mode = LockMode::kExclusive;
+  alone.max_holders = kMaxHolders;
+  LockOptions shared = options;
+  shared.mode = LockMode::kShared;
+  return SharedNamedMutex(std::make_shared<detail::SharedMutexState>(
+      manager_, binding_, SpecOf(name, alone), SpecOf(name, shared)));
+}
+
 detail::LockAllOperation<LockProvider::WrapGrant> LockProvider::LockAllOp(
     const std::vector<std::string>& names, const LockOptions& options) const {
   std::vector<Key> keys;
   keys.reserve(names.size());
   for (const std::string& name : names) keys.push_back(KeyOf(name));
-  detail::AcquireSpec spec = detail::SpecFor(*binding_, options, Key(), NoBody());
-  spec.named = true;
-  return {binding_, std::move(spec), std::move(keys), WrapGrant{binding_}};
+  return {binding_, NamedSpec(*binding_, options), std::move(keys), WrapGrant{binding_}};
 }
 
 detail::AcquireAllResult LockProvider::AcquireEach(detail::LockAllOperation<WrapGrant>& op,

@@ -156,6 +156,11 @@ bool MutexState::held() const noexcept {
   return lease && LeaseHeld(*lease);
 }
 
+bool MutexState::held_here() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return Mine() && LeaseHeld(*lease_);
+}
+
 std::stop_token MutexState::lost() const {
   const LeasePtr lease = Current();
   if (!lease) ThrowNotLocked();

@@ -32,6 +32,10 @@ class MutexState : public std::enable_shared_from_this<MutexState> {
 
   [[nodiscard]] const std::string& name() const noexcept;
   [[nodiscard]] bool held() const noexcept;
+  /// Does this thread have it, as far as this process can know?
+  [[nodiscard]] bool held_here() const noexcept;
+  /// Is there nothing to give back?
+  [[nodiscard]] bool idle() const noexcept { return Current() == nullptr; }
   [[nodiscard]] std::stop_token lost() const;
   [[nodiscard]] std::int64_t fence() const;
 

@@ -1,6 +1,7 @@
 #include "named/status.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "doclock/lock_provider.h"
 
@@ -13,6 +14,7 @@ LockStatus StatusOf(const LockRow& row, std::chrono::system_clock::time_point no
   lock.name = row.key.ToString();
   lock.holder = row.holder;
   lock.group = row.group;
+  lock.mode = row.mode;
   lock.version = row.version;
   lock.expired = !row.live;
   lock.malformed = row.malformed;
@@ -49,8 +51,9 @@ std::vector<LockStatus> LockProvider::Status(const LockFilter& filter) const {
     LockStatus lock = named::StatusOf(row, now);
     if (named::Matches(lock, filter)) found.push_back(std::move(lock));
   });
-  std::sort(found.begin(), found.end(),
-            [](const LockStatus& a, const LockStatus& b) { return a.key < b.key; });
+  std::sort(found.begin(), found.end(), [](const LockStatus& a, const LockStatus& b) {
+    return std::tie(a.key, a.granted) < std::tie(b.key, b.granted);
+  });
   return found;
 }
 

@@ -88,32 +88,42 @@ LockStatus LockProvider::Break(std::string_view name, std::string_view by) const
   LockQuery query;
   query.key = Key(name);
   query.unheld = true;
-  std::optional<LockRow> found;
+  std::vector<LockRow> rows;
   detail::ListLocks(binding_->engine, *binding_->collection, query,
-                    [&](LockRow&& row) { found = std::move(row); });
+                    [&](LockRow&& row) { rows.push_back(std::move(row)); });
   const std::string what = detail::Describe(*binding_->collection, *query.key);
-  if (!found) throw NotFoundException("doclock: there is no " + what);
-  if (found->malformed) {
+  if (rows.empty()) throw NotFoundException("doclock: there is no " + what);
+  if (rows.front().malformed) {
     throw StoreException(Errc::kMalformed, "doclock: the lock fields of " + what +
                                                " do not hold what this library writes");
   }
-  if (found->lock_id.is_nil()) {
+  // A share whose lease is over is nobody's any more.
+  std::erase_if(rows, [](const LockRow& row) {
+    return row.lock_id.is_nil() || (row.mode == LockMode::kShared && !row.live);
+  });
+  if (rows.empty()) {
     throw LockException(Errc::kNotOwner, "doclock: nobody holds the lock of " + what);
   }
-  LockStatus lock = named::StatusOf(*found, std::chrono::system_clock::now());
+  LockStatus lock = named::StatusOf(rows.front(), std::chrono::system_clock::now());
   LockHolder breaker = *binding_->engine->owner();
   if (!by.empty()) breaker.name = by;
-  detail::ValueRelease release;
-  release.collection = binding_->collection.get();
-  release.key = *query.key;
-  release.lock_id = found->lock_id;
-  release.fields = BrokenNote(breaker, lock);
-  release.mark = NewUuid();
-  auto failure = detail::ReleaseByValue(binding_->engine, std::move(release));
-  if (failure && failure->code == Errc::kNotOwner) {
+  bool broken = false;
+  for (const LockRow& row : rows) {
+    detail::ValueRelease release;
+    release.collection = binding_->collection.get();
+    release.key = *query.key;
+    release.lock_id = row.lock_id;
+    release.mode = row.mode;
+    if (row.mode == LockMode::kExclusive) release.fields = BrokenNote(breaker, lock);
+    release.mark = NewUuid();
+    const auto failure = detail::ReleaseByValue(binding_->engine, std::move(release));
+    if (failure && failure->code == Errc::kNotOwner) continue;
+    detail::ThrowIf(failure);
+    broken = true;
+  }
+  if (!broken) {
     throw LockException(Errc::kNotOwner, "doclock: the lock of " + what + " changed hands");
   }
-  detail::ThrowIf(failure);
   return lock;
 }
 

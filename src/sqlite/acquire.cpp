@@ -1,9 +1,23 @@
 #include "sqlite/operations.h"
 
 namespace doclock::sqlite {
+namespace {
+
+/// What makes a request one that no store grants; null: nothing.
+const char* FaultOf(const GrantRequest& grant) noexcept {
+  if (grant.lock_id.is_nil()) return "a lock id must not be nil";
+  if (grant.lock_id == kSharedLockId) return "this lock id says that a lock is shared";
+  if (grant.mode != LockMode::kShared) return nullptr;
+  if (grant.max_holders < 1 || grant.max_holders > kMaxHolders) {
+    return "max_holders must be 1 to kMaxHolders";
+  }
+  return nullptr;
+}
+
+}  // namespace
 
 void Operations::Execute(AcquireOp& op) {
-  if (op.grant.lock_id.is_nil()) return op.Fail(Errc::kRefused, "a lock id must not be nil");
+  if (const char* const fault = FaultOf(op.grant)) return op.Fail(Errc::kRefused, fault);
   const SqliteCollection& collection = CollectionOf(op);
   std::optional<StoredDocument> document = FindWithBody(collection, *op.key);
   if (!document) {
@@ -12,9 +26,12 @@ void Operations::Execute(AcquireOp& op) {
     return;
   }
   if (document->lock.malformed) return Malformed(op);
+  if (op.grant.mode == LockMode::kShared) return AcquireShare(op, *document);
   const Verdict verdict = Judged(collection, document->lock);
-  if (!verdict.free()) return Busy(op, document->lock, verdict);
-  Grant(op, *document);
+  if (verdict.malformed) return Malformed(op);
+  if (verdict.free()) return Grant(op, *document);
+  Busy(op, verdict);
+  if (verdict.live) LeaveIntent(op, document->lock);
 }
 
 void Operations::Grant(AcquireOp& op, StoredDocument& document) {
@@ -24,8 +41,10 @@ void Operations::Grant(AcquireOp& op, StoredDocument& document) {
   op.created = false;
   if (lock.born.is_nil()) lock.born = NewUuid();
   ++lock.version;
+  const StoredLock before = lock;
   SetGrant(lock, op.grant);
   Put(collection, lock);
+  DropShared(collection, before);
   DropLease(collection, lock);
   PutGroup(collection, lock.doc, op.grant);
   op.version = lock.version;
@@ -38,14 +57,25 @@ void Operations::Create(AcquireOp& op) {
   StoredLock lock;
   lock.born = NewUuid();
   lock.version = 1;
-  SetGrant(lock, op.grant);
+  const bool shared = op.grant.mode == LockMode::kShared;
+  if (shared) {
+    SetSharedGrant(lock, op.grant, {});
+  } else {
+    SetGrant(lock, op.grant);
+  }
   const Running insert(connection_.Prepared(CollectionOf(op).tables(), Sql::kInsert));
   insert->Bind(1, *op.key);
   BindLock(*insert, lock);
   insert->Bind(13, std::string_view(op.insert.text()));
   if (!RunWithBody(op, *insert)) return;
-  if (!op.grant.group.empty()) {
-    PutGroup(CollectionOf(op), Find(CollectionOf(op), *op.key).value().doc, op.grant);
+  if (shared || !op.grant.group.empty()) {
+    const std::int64_t doc = Find(CollectionOf(op), *op.key).value().doc;
+    if (shared) {
+      SharesOf(CollectionOf(op)).DeleteAll(doc);
+      PutShare(CollectionOf(op), doc, op.grant);
+    } else {
+      PutGroup(CollectionOf(op), doc, op.grant);
+    }
   }
   op.version = 1;
   op.born = lock.born;

@@ -20,6 +20,8 @@ GrantRequest StrangersGrant() {
 void Operations::Intervene(const SqliteCollection& collection, StoredLock& lock,
                            Intervention what) {
   places_.Remove(lock.id);
+  const StoredLock before = lock;
+  const bool shared = lock.id == kSharedLockId;
   switch (what) {
     case Intervention::kExpire:
       around_.judge.Rebase(lock, now_);
@@ -29,6 +31,7 @@ void Operations::Intervene(const SqliteCollection& collection, StoredLock& lock,
       around_.judge.Rebase(lock, now_);
       ++lock.version;
       lock.id = Uuid{};
+      if (shared) lock.slot = kIntentSlot;
       // A mark of its own: the holder's would tell it that its release was done.
       lock.released = NewUuid();
       break;
@@ -39,14 +42,24 @@ void Operations::Intervene(const SqliteCollection& collection, StoredLock& lock,
   }
   Put(collection, lock);
   DropLease(collection, lock);
+  if (what == Intervention::kSteal) {
+    DropShared(collection, before);
+  } else if (shared && what == Intervention::kBreak) {
+    SharesOf(collection).DeleteAll(lock.doc);
+  } else if (shared) {
+    SharesOf(collection).Expire(lock.doc);
+  }
 }
 
 void Operations::Purge(const SqliteCollection& collection, StoredLock& lock) {
+  const StoredLock before = lock;
+  lock.slot = 0;
   around_.judge.Rebase(lock, now_);
   lock.id = Uuid{};
   Put(collection, lock);
   DropLease(collection, lock);
   DropGroup(collection, lock.doc);
+  DropShared(collection, before);
 }
 
 }  // namespace doclock::sqlite

@@ -23,18 +23,17 @@ bool Judge::IsComparable(const StoredLock& lock, nanoseconds now) const noexcept
   return lock.boot == boot_ && lock.LastSign() <= now;
 }
 
-nanoseconds Judge::FirstSeen(const SqliteCollection& collection, const StoredLock& lock,
-                             nanoseconds now) {
+nanoseconds Judge::FirstSeen(std::uint64_t tag, const StoredLock& lock, nanoseconds now) {
   const std::lock_guard guard(mutex_);
   if (observations_.size() >= kMaxObservations) observations_.clear();
   const Observation fresh{lock.id, lock.LastSign(), now};
-  const auto [at, added] = observations_.try_emplace(Place{collection.tag(), lock.doc}, fresh);
+  const auto [at, added] = observations_.try_emplace(Place{tag, lock.doc}, fresh);
   Observation& known = at->second;
   if (!added && (known.id != fresh.id || known.last_sign != fresh.last_sign)) known = fresh;
   return known.first_seen;
 }
 
-Verdict Judge::Of(const SqliteCollection& collection, const StoredLock& lock, TimePoint time) {
+Verdict Judge::Of(std::uint64_t tag, const StoredLock& lock, TimePoint time) {
   const nanoseconds now = time.time_since_epoch();
   const bool has_id = !lock.id.is_nil();
   const bool may_be_closed = lock.closed > lock.time;
@@ -43,11 +42,12 @@ Verdict Judge::Of(const SqliteCollection& collection, const StoredLock& lock, Ti
   // Times that cannot be compared count from when they were first seen.
   const bool comparable = IsComparable(lock, now);
   const nanoseconds shift =
-      comparable ? nanoseconds(0) : FirstSeen(collection, lock, now) - lock.LastSign();
+      comparable ? nanoseconds(0) : FirstSeen(tag, lock, now) - lock.LastSign();
   const nanoseconds end = lock.LeaseEnd() + shift;
   if (has_id && now < end && gate_.Look(lock.slot) != Liveness::kDead) {
     verdict.live = true;
     verdict.lease_left = Left(end - now);
+    verdict.owner = lock.owner;
   }
   if (may_be_closed && now < lock.closed + shift) {
     verdict.closed = true;

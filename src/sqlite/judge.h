@@ -18,6 +18,8 @@ struct Verdict {
   bool closed = false;                      ///< min_hold keeps everybody out.
   std::chrono::milliseconds lease_left{};   ///< Of a live lock.
   std::chrono::milliseconds closed_left{};  ///< Of a closed one.
+  std::int64_t owner = 0;                   ///< Of a live lock, in doclock_owners.
+  bool malformed = false;                   ///< A share is; then it is live.
   [[nodiscard]] bool free() const noexcept { return !live && !closed; }
 };
 
@@ -26,8 +28,18 @@ class Judge {
  public:
   Judge(const Gate& gate, std::int64_t boot) noexcept : gate_(gate), boot_(boot) {}
 
-  /// Of a lock that is not malformed.
-  Verdict Of(const SqliteCollection& collection, const StoredLock& lock, TimePoint now);
+  /// Of a lock that is not malformed, by its own columns.
+  Verdict Of(const SqliteCollection& collection, const StoredLock& lock, TimePoint now) {
+    return Of(collection.tag(), lock, now);
+  }
+  /// Of a share, whose `doc` is ShareNumber.
+  Verdict OfShare(const SqliteCollection& collection, const StoredLock& share, TimePoint now) {
+    return Of(collection.tag() ^ kSharesTag, share, now);
+  }
+  /// Of an intent.
+  Verdict OfIntent(const SqliteCollection& collection, const StoredLock& intent, TimePoint now) {
+    return Of(collection.tag() ^ kIntentsTag, intent, now);
+  }
 
   /// What to store with times of now.
   [[nodiscard]] std::int64_t boot() const noexcept { return boot_; }
@@ -57,7 +69,12 @@ class Judge {
     }
   };
 
-  std::chrono::nanoseconds FirstSeen(const SqliteCollection& collection, const StoredLock& lock,
+  // Leases of another kind in the same collection are observed elsewhere.
+  static constexpr std::uint64_t kSharesTag = 0x5348415245535348U;
+  static constexpr std::uint64_t kIntentsTag = 0x494e54454e54494eU;
+
+  Verdict Of(std::uint64_t tag, const StoredLock& lock, TimePoint now);
+  std::chrono::nanoseconds FirstSeen(std::uint64_t tag, const StoredLock& lock,
                                      std::chrono::nanoseconds now);
 
   const Gate& gate_;

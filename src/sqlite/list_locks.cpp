@@ -38,13 +38,18 @@ LockPage Reader::List(const SqliteCollection& collection, const LockQuery& query
   std::int64_t seen = 0;
   while (row->Step()) {
     const StoredLock lock = ReadStoredLock(*row, collection.default_ttl());
-    const bool last = ++seen == kRowsPerPage;
-    if (last && (which == Sql::kList || which == Sql::kListAll)) {
-      page.next = std::to_string(lock.doc);
-    }
     const bool wanted = query.unheld || lock.malformed || !lock.id.is_nil();
-    const bool in_group = query.group.empty() || row->Text(kGroup) == query.group;
-    if (wanted && in_group) page.rows.push_back(RowOf(collection, lock, *row));
+    if (!lock.malformed && lock.id == kSharedLockId) {
+      AddShareRows(collection, lock, RowOf(collection, lock, *row), query.group, page.rows);
+    } else if (wanted && (query.group.empty() || row->Text(kGroup) == query.group)) {
+      page.rows.push_back(RowOf(collection, lock, *row));
+    }
+    // Many shares of few documents make a page too.
+    const bool full = ++seen == kRowsPerPage || page.rows.size() >= kRowsPerPage;
+    if (full && (which == Sql::kList || which == Sql::kListAll)) {
+      page.next = std::to_string(lock.doc);
+      break;
+    }
   }
   return page;
 }
@@ -61,7 +66,7 @@ LockRow Reader::RowOf(const SqliteCollection& collection, const StoredLock& lock
   result.born = lock.born;
   result.closed = verdict.closed;
   result.ttl = lock.lease_is_its ? lock.renewed_ttl : lock.ttl;
-  result.age = AgeOf(lock, row.Integer(kWall));
+  result.age = AgeOf(lock, lock.time, row.Integer(kWall));
   if (lock.id.is_nil()) return result;
   result.lock_id = lock.id;
   result.live = verdict.live;
@@ -71,10 +76,34 @@ LockRow Reader::RowOf(const SqliteCollection& collection, const StoredLock& lock
   return result;
 }
 
-std::chrono::milliseconds Reader::AgeOf(const StoredLock& lock, std::int64_t wall) const {
+/// `row` is what all of them show of the document.
+void Reader::AddShareRows(const SqliteCollection& collection, const StoredLock& lock,
+                          const LockRow& row, const std::string& group,
+                          std::vector<LockRow>& rows) {
+  for (const StoredShare& share : SharesOf(collection).Of(lock.doc)) {
+    if (!group.empty() && share.group != group) continue;
+    LockRow& result = rows.emplace_back(row);
+    const StoredLock& lease = share.lease;
+    result.mode = LockMode::kShared;
+    result.lock_id = lease.id;
+    result.malformed = lease.malformed;
+    result.live = lease.malformed;
+    if (lease.malformed) continue;
+    const Verdict verdict = around_.judge.OfShare(collection, lease, now_);
+    result.live = verdict.live;
+    result.left = verdict.lease_left;
+    result.ttl = lease.ttl;
+    result.age = AgeOf(lease, share.granted, lease.wall);
+    result.holder = around_.owners.Find(connection_, lease.owner);
+    result.group = share.group;
+  }
+}
+
+std::chrono::milliseconds Reader::AgeOf(const StoredLock& lock, std::chrono::nanoseconds granted,
+                                        std::int64_t wall) const {
   const auto now = now_.time_since_epoch();
   if (around_.judge.IsComparable(lock, now)) {
-    return std::chrono::floor<std::chrono::milliseconds>(now - lock.time);
+    return std::chrono::floor<std::chrono::milliseconds>(now - granted);
   }
   // Granted before this boot: only the time of day says when.
   if (wall == 0) return {};

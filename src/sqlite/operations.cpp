@@ -73,15 +73,16 @@ void Operations::RingFor(const SqliteCollection& collection, std::size_t key_has
   rings_.push_back({collection.tag(), key_hash});
 }
 
-void Operations::Busy(StoreOp& op, const StoredLock& lock, const Verdict& verdict) {
+void Operations::Busy(StoreOp& op, const Verdict& verdict) {
+  Busy(op, verdict.live ? verdict.owner : 0,
+       verdict.live ? verdict.lease_left : verdict.closed_left);
+}
+
+void Operations::Busy(StoreOp& op, std::int64_t owner, std::chrono::milliseconds remaining) {
   op.status = OpStatus::kBusy;
   op.detail = std::make_unique<OpDetail>();
-  if (verdict.live) {
-    op.detail->holder = around_.owners.Find(connection_, lock.owner);
-    op.detail->remaining = verdict.lease_left;
-  } else {
-    op.detail->remaining = verdict.closed_left;
-  }
+  op.detail->holder = around_.owners.Find(connection_, owner);
+  op.detail->remaining = remaining;
 }
 
 void Operations::Conflict(StoreOp& op, std::int64_t found_version) {

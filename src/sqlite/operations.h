@@ -11,6 +11,7 @@
 #include "sqlite/judge.h"
 #include "sqlite/lease_places.h"
 #include "sqlite/owners.h"
+#include "sqlite/shares.h"
 #include "sqlite/sqlite_collection.h"
 #include "sqlite/stored_lock.h"
 
@@ -41,8 +42,10 @@ class Reader {
   std::optional<StoredLock> Find(const SqliteCollection& collection, const Key& key);
   std::optional<StoredLock> FindById(const SqliteCollection& collection, std::int64_t doc);
   std::optional<StoredDocument> FindWithBody(const SqliteCollection& collection, const Key& key);
+  /// Of a lock that is not malformed. A shared one is live while one of its shares is.
   Verdict Judged(const SqliteCollection& collection, const StoredLock& lock) {
-    return around_.judge.Of(collection, lock, now_);
+    return lock.id == kSharedLockId ? JudgedShared(collection, lock)
+                                    : around_.judge.Of(collection, lock, now_);
   }
   /// See Store::ListLocks.
   LockPage List(const SqliteCollection& collection, const LockQuery& query,
@@ -54,9 +57,18 @@ class Reader {
   const Surroundings& around_;
   TimePoint now_;
 
+  Shares SharesOf(const SqliteCollection& collection) noexcept {
+    return {connection_, collection.tables()};
+  }
+  ShareCount Count(const SqliteCollection& collection, const std::vector<StoredShare>& shares);
+
  private:
+  Verdict JudgedShared(const SqliteCollection& collection, const StoredLock& lock);
   LockRow RowOf(const SqliteCollection& collection, const StoredLock& lock, Statement& row);
-  std::chrono::milliseconds AgeOf(const StoredLock& lock, std::int64_t wall) const;
+  void AddShareRows(const SqliteCollection& collection, const StoredLock& lock, const LockRow& row,
+                    const std::string& group, std::vector<LockRow>& rows);
+  std::chrono::milliseconds AgeOf(const StoredLock& lock, std::chrono::nanoseconds granted,
+                                  std::int64_t wall) const;
 };
 
 /// The operations of store.h inside one write transaction, at one moment. What is found cannot
@@ -95,6 +107,16 @@ class Operations : public Reader {
   /// Deletes the renewed lease, if there is one.
   void DropLease(const SqliteCollection& collection, StoredLock& lock);
   void Create(AcquireOp& op);
+  void AcquireShare(AcquireOp& op, StoredDocument& document);
+  void GrantShare(AcquireOp& op, StoredDocument& document, const ShareCount& count);
+  void PutShare(const SqliteCollection& collection, std::int64_t doc, const GrantRequest& grant);
+  void LeaveIntent(const AcquireOp& op, const StoredLock& lock);
+  void RenewShare(RenewOp& op);
+  bool RenewKnownShare(RenewOp& op);
+  void RenewStoredShare(RenewOp& op, StoredLock& lock, StoredShare& share, const Verdict& verdict);
+  void ReleaseShare(WriteOp& op);
+  /// The last share is gone: nobody holds the document.
+  void EndShared(const WriteOp& op, StoredLock& lock);
   bool RenewKnown(RenewOp& op);
   bool ReleaseKnown(WriteOp& op);
   void Write(WriteOp& op, StoredDocument& document);
@@ -103,6 +125,10 @@ class Operations : public Reader {
   void Change(SaveOp& op, StoredLock& lock);
 
   void SetGrant(StoredLock& lock, const GrantRequest& grant);
+  void SetSharedGrant(StoredLock& lock, const GrantRequest& grant,
+                      std::chrono::milliseconds others_left);
+  /// Deletes what the side tables hold of a lock, as it was before, that is exclusive now.
+  void DropShared(const SqliteCollection& collection, const StoredLock& before);
   /// Notes the group of a lock that was just granted, if it has one.
   void PutGroup(const SqliteCollection& collection, std::int64_t doc, const GrantRequest& grant);
   void DropGroup(const SqliteCollection& collection, std::int64_t doc);
@@ -114,7 +140,8 @@ class Operations : public Reader {
   bool RunWithBody(StoreOp& op, Statement& statement);
   bool PutDocument(StoreOp& op, const StoredLock& lock, const Body& body);
 
-  void Busy(StoreOp& op, const StoredLock& lock, const Verdict& verdict);
+  void Busy(StoreOp& op, const Verdict& verdict);
+  void Busy(StoreOp& op, std::int64_t owner, std::chrono::milliseconds remaining);
   static void Conflict(StoreOp& op, std::int64_t found_version);
   static void Malformed(StoreOp& op);
 

@@ -43,6 +43,7 @@ void Reader::Execute(ReadOp& op) {
   const StoredLock& lock = document->lock;
   if (lock.malformed) return op.Fail(Errc::kMalformed, kMalformedText);
   const Verdict verdict = Judged(collection, lock);
+  if (verdict.malformed) return op.Fail(Errc::kMalformed, kMalformedText);
   op.body = std::move(document->body);
   op.version = lock.version;
   op.born = lock.born;
@@ -50,7 +51,9 @@ void Reader::Execute(ReadOp& op) {
   op.released = lock.released;
   op.locked = verdict.live;
   op.remaining = verdict.lease_left;
-  op.holder = lock.id.is_nil() ? LockHolder{} : around_.owners.Find(connection_, lock.owner);
+  if (!lock.id.is_nil()) {
+    op.holder = around_.owners.Find(connection_, verdict.live ? verdict.owner : lock.owner);
+  }
   op.status = OpStatus::kDone;
 }
 

@@ -5,6 +5,7 @@
 namespace doclock::sqlite {
 
 void Operations::Execute(RenewOp& op) {
+  if (op.mode == LockMode::kShared) return RenewShare(op);
   if (!op.detached && RenewKnown(op)) return;
   const SqliteCollection& collection = CollectionOf(op);
   std::optional<StoredLock> lock = Find(collection, *op.key);
@@ -16,7 +17,8 @@ void Operations::Execute(RenewOp& op) {
   if (lock->malformed) return Malformed(op);
   // A renewal never revives; a lock whose process died is nobody's.
   const Verdict verdict = Judged(collection, *lock);
-  if (op.lock_id.is_nil() || lock->id != op.lock_id || !verdict.live) {
+  if (op.lock_id.is_nil() || op.lock_id == kSharedLockId || lock->id != op.lock_id ||
+      !verdict.live) {
     places_.Remove(op.lock_id);
     op.status = OpStatus::kLost;
     return;

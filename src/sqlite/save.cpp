@@ -23,7 +23,8 @@ void Operations::Execute(SaveOp& op) {
     return;
   }
   const Verdict verdict = Judged(collection, *lock);
-  if (verdict.live) return Busy(op, *lock, verdict);
+  if (verdict.malformed) return Malformed(op);
+  if (verdict.live) return Busy(op, verdict);
   if (!IsExpected(op, *lock)) return Conflict(op, lock->version);
   Change(op, *lock);
 }
@@ -46,14 +47,19 @@ void Operations::Insert(SaveOp& op) {
 void Operations::Change(SaveOp& op, StoredLock& lock) {
   const SqliteCollection& collection = CollectionOf(op);
   const bool had_lock = !lock.id.is_nil();
+  const StoredLock before = lock;
   ++lock.version;
   if (op.save == SaveKind::kErase) {
     Erase(collection, lock);
+    DropShared(collection, before);
   } else {
+    const bool shared = lock.id == kSharedLockId;
+    if (shared) lock.slot = kIntentSlot;
     lock.id = Uuid{};
     lock.released = op.write_id;
     if (!PutDocument(op, lock, op.body)) return;
     DropLease(collection, lock);
+    if (shared) SharesOf(collection).DeleteAll(lock.doc);
   }
   op.version = lock.version;
   op.status = OpStatus::kDone;

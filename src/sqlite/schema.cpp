@@ -19,6 +19,23 @@ std::int64_t StoredVersion(Connection& connection) {
   return connection.Ask("SELECT value FROM doclock_meta WHERE name='schema'");
 }
 
+void CreateShares(Connection& connection, const TableNames& tables) {
+  // Rows count while the document has kSharedLockId. `granted` and `renewed` are times like
+  // lock_time, the rest is as in the document's columns.
+  connection.Run("CREATE TABLE IF NOT EXISTS " + tables.quoted_shares() +
+                 "(doc INTEGER NOT NULL, share BLOB NOT NULL, granted INTEGER NOT NULL,"
+                 " renewed INTEGER NOT NULL, ttl INTEGER NOT NULL, slot INTEGER NOT NULL,"
+                 " boot INTEGER NOT NULL, owner INTEGER NOT NULL, wall INTEGER NOT NULL,"
+                 " name TEXT, PRIMARY KEY(doc, share)) WITHOUT ROWID;"
+                 "CREATE INDEX IF NOT EXISTS " +
+                 Quoted(tables.shares() + "_name") + " ON " + tables.quoted_shares() +
+                 "(name) WHERE name IS NOT NULL;"
+                 "CREATE TABLE IF NOT EXISTS " +
+                 tables.quoted_intents() +
+                 "(doc INTEGER PRIMARY KEY, intent BLOB NOT NULL, renewed INTEGER NOT NULL,"
+                 " ttl INTEGER NOT NULL, slot INTEGER NOT NULL, boot INTEGER NOT NULL)");
+}
+
 }  // namespace
 
 bool HasSchema(Connection& connection, const std::string& path) {
@@ -46,8 +63,9 @@ void CreateSchema(Connection& connection) {
 }
 
 bool HasCollection(Connection& connection, const TableNames& tables) {
-  // The groups came later.
-  return HasTable(connection, tables.documents()) && HasTable(connection, tables.groups());
+  // The groups came later, and then the shares.
+  return HasTable(connection, tables.documents()) && HasTable(connection, tables.groups()) &&
+         HasTable(connection, tables.shares());
 }
 
 void CreateCollection(Connection& connection, const TableNames& tables) {
@@ -80,6 +98,7 @@ void CreateCollection(Connection& connection, const TableNames& tables) {
                  "(doc INTEGER PRIMARY KEY, lock_id BLOB NOT NULL, name TEXT NOT NULL);"
                  "CREATE INDEX IF NOT EXISTS " +
                  Quoted(tables.groups() + "_name") + " ON " + tables.quoted_groups() + "(name)");
+  CreateShares(connection, tables);
 }
 
 }  // namespace doclock::sqlite

@@ -9,6 +9,10 @@ constexpr const char* kFree = "lock_id = zeroblob(16)";
 constexpr const char* kSetLock =
     "lock_id=?2, lock_version=?3, lock_time=?4, lock_ttl=?5, lock_slot=?6, lock_boot=?7, "
     "lock_closed=?8, lock_owner=?9, lock_released=?10, lock_born=?11, lock_wall=?12";
+/// What a renewed lease has left at ?3, in milliseconds.
+constexpr const char* kLeft = "(renewed + ttl*1000000 - ?3 + 999999)/1000000";
+constexpr const char* kSelectShares =
+    "SELECT share, granted, renewed, ttl, slot, boot, owner, wall, name FROM ";
 
 std::string Find(const TableNames& tables, const std::string& more_columns,
                  const std::string& where) {
@@ -48,6 +52,7 @@ std::string StoredTables(const TableNames& tables) {
 std::string TextOf(Sql which, const TableNames& tables) {
   const std::string& documents = tables.quoted_documents();
   const std::string& leases = tables.quoted_leases();
+  const std::string& shares = tables.quoted_shares();
   switch (which) {
     case Sql::kFind:
       return Find(tables, "", "d.key = ?1");
@@ -71,9 +76,8 @@ std::string TextOf(Sql which, const TableNames& tables) {
     case Sql::kDelete:
       return "DELETE FROM " + documents + " WHERE id=?1";
     case Sql::kRenewLease:
-      return "UPDATE " + leases +
-             " SET renewed=?3, ttl=max(?4, (renewed + ttl*1000000 - ?3 + 999999)/1000000)"
-             " WHERE doc=?1 AND lock_id=?2 AND renewed + ttl*1000000 > ?3 "
+      return "UPDATE " + leases + " SET renewed=?3, ttl=max(?4, " + kLeft +
+             ") WHERE doc=?1 AND lock_id=?2 AND renewed + ttl*1000000 > ?3 "
              "AND EXISTS(SELECT 1 FROM " +
              documents + " WHERE id=?1 AND lock_id=?2)";
     case Sql::kPutLease:
@@ -96,7 +100,39 @@ std::string TextOf(Sql which, const TableNames& tables) {
       return Listed(tables) + "d.key = ?1";
     case Sql::kListGroup:
       return Listed(tables) + "d.id IN (SELECT doc FROM " + tables.quoted_groups() +
-             " WHERE name=?1) AND g.name=?1";
+             " WHERE name=?1 UNION SELECT doc FROM " + shares + " WHERE name=?1)";
+    case Sql::kShares:
+      return kSelectShares + shares + " WHERE doc=?1";
+    case Sql::kFindShare:
+      return kSelectShares + shares + " WHERE doc=?1 AND share=?2";
+    case Sql::kPutShare:
+      return "INSERT OR REPLACE INTO " + shares +
+             "(doc, share, granted, renewed, ttl, slot, boot, owner, wall, name) "
+             "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,NULLIF(?10,''))";
+    case Sql::kRenewShare:
+      return "UPDATE " + shares + " SET renewed=?3, ttl=max(?4, " + kLeft +
+             ") WHERE doc=?1 AND share=?2 AND renewed + ttl*1000000 > ?3 AND slot=?5 AND boot=?6 "
+             "AND EXISTS(SELECT 1 FROM " +
+             documents + " WHERE id=?1 AND lock_id=?7)";
+    case Sql::kCover:
+      return "INSERT INTO " + leases +
+             "(doc, lock_id, renewed, ttl) VALUES(?1,?2,?3,?4) ON CONFLICT(doc) DO UPDATE SET "
+             "ttl=max(?4, CASE WHEN lock_id=?2 THEN " +
+             kLeft + " ELSE 0 END), lock_id=?2, renewed=?3";
+    case Sql::kExpireShares:
+      return "UPDATE " + shares + " SET ttl=0 WHERE doc=?1";
+    case Sql::kDeleteShare:
+      return "DELETE FROM " + shares + " WHERE doc=?1 AND share=?2";
+    case Sql::kDeleteShares:
+      return "DELETE FROM " + shares + " WHERE doc=?1";
+    case Sql::kFindIntent:
+      return "SELECT intent, renewed, ttl, slot, boot FROM " + tables.quoted_intents() +
+             " WHERE doc=?1";
+    case Sql::kPutIntent:
+      return "INSERT OR REPLACE INTO " + tables.quoted_intents() +
+             "(doc, intent, renewed, ttl, slot, boot) VALUES(?1,?2,?3,?4,?5,?6)";
+    case Sql::kDeleteIntent:
+      return "DELETE FROM " + tables.quoted_intents() + " WHERE doc=?1";
   }
   return {};
 }

@@ -30,8 +30,19 @@ enum class Sql : std::uint8_t {
   kListAll,        ///< as above, of all rows
   kListKey,        ///< ?1 key -> kListedColumns
   kListGroup,      ///< ?1 group -> kListedColumns
+  kShares,         ///< ?1 id -> columns of the table of shares but the first
+  kFindShare,      ///< ?1 id, ?2 share -> as above
+  kPutShare,       ///< ?1.. columns of the table of shares
+  kRenewShare,     ///< ?1 id, ?2 share, ?3 now, ?4 ttl, ?5 slot, ?6 boot, ?7 kSharedLockId
+  kCover,          ///< ?1 id, ?2 kSharedLockId, ?3 now, ?4 ttl
+  kExpireShares,   ///< ?1 id
+  kDeleteShare,    ///< ?1 id, ?2 share
+  kDeleteShares,   ///< ?1 id
+  kFindIntent,     ///< ?1 id -> columns of the table of intents but the first
+  kPutIntent,      ///< ?1.. columns of the table of intents
+  kDeleteIntent,   ///< ?1 id
 };
-inline constexpr std::size_t kSqlCount = static_cast<std::size_t>(Sql::kListGroup) + 1;
+inline constexpr std::size_t kSqlCount = static_cast<std::size_t>(Sql::kDeleteIntent) + 1;
 
 /// The columns a StoredLock is read from, for a FROM that calls documents d and leases l.
 inline constexpr const char* kStoredColumns =

@@ -206,6 +206,9 @@ void SqliteStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
                               std::chrono::milliseconds budget) {
   // As of any operation: what throws is taken for one that may have happened.
   if (IsForked()) return op.Fail(Errc::kForked, kForkedText);
+  if (op.grant.mode == LockMode::kShared) {
+    return op.Fail(Errc::kRefused, "shares are taken of named documents");
+  }
   StoreOp* const alone = &op;
   const auto perform = [&](Operations& operations, Connection& connection, StoreOp&) {
     const SqliteCollection& collection = Ours(*op.collection);

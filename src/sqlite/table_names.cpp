@@ -27,6 +27,9 @@ TableNames::TableNames(std::string_view collection, std::size_t number)
       quoted_leases_(Quoted("doclock_l_" + CaseSafe(collection))),
       groups_("doclock_g_" + CaseSafe(collection)),
       quoted_groups_(Quoted(groups_)),
+      shares_("doclock_r_" + CaseSafe(collection)),
+      quoted_shares_(Quoted(shares_)),
+      quoted_intents_(Quoted("doclock_i_" + CaseSafe(collection))),
       number_(number) {}
 
 }  // namespace doclock::sqlite

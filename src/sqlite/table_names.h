@@ -29,10 +29,17 @@ class TableNames {
   [[nodiscard]] const std::string& groups() const noexcept { return groups_; }
   /// Quoted.
   [[nodiscard]] const std::string& quoted_groups() const noexcept { return quoted_groups_; }
+  /// Bare name of the table of shares.
+  [[nodiscard]] const std::string& shares() const noexcept { return shares_; }
+  /// Quoted.
+  [[nodiscard]] const std::string& quoted_shares() const noexcept { return quoted_shares_; }
+  /// The table of intents, quoted.
+  [[nodiscard]] const std::string& quoted_intents() const noexcept { return quoted_intents_; }
   [[nodiscard]] std::size_t number() const noexcept { return number_; }
 
  private:
   std::string documents_, quoted_documents_, quoted_leases_, groups_, quoted_groups_;
+  std::string shares_, quoted_shares_, quoted_intents_;
   std::size_t number_;
 };
 

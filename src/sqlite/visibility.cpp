@@ -28,6 +28,23 @@ bool Shows(const SaveOp& op, const std::optional<StoredLock>& lock) {
 /// Asked inside the gate, right after the commit: nobody who queues at the gate came in between.
 bool Operations::IsVisible(const StoreOp& op) {
   const std::optional<StoredLock> lock = Find(CollectionOf(op), *op.key);
+  const auto share = [&](const Uuid& id) {
+    return lock && lock->id == kSharedLockId ? SharesOf(CollectionOf(op)).Find(lock->doc, id)
+                                             : std::nullopt;
+  };
+  if (op.kind == OpKind::kAcquire) {
+    const auto& acquire = static_cast<const AcquireOp&>(op);
+    if (acquire.grant.mode == LockMode::kShared) return share(acquire.grant.lock_id).has_value();
+  } else if (op.kind == OpKind::kRenew) {
+    const auto& renew = static_cast<const RenewOp&>(op);
+    if (renew.mode == LockMode::kShared) {
+      const auto found = share(renew.lock_id);
+      return found && found->lease.time == now_.time_since_epoch();
+    }
+  } else if (op.kind == OpKind::kWrite) {
+    const auto& write = static_cast<const WriteOp&>(op);
+    if (write.mode == LockMode::kShared) return !share(write.lock_id);
+  }
   switch (op.kind) {
     case OpKind::kAcquire:
       return Shows(static_cast<const AcquireOp&>(op), lock);

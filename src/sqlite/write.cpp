@@ -13,13 +13,17 @@ Body Merged(const Body& stored, const Body& fields) {
 }
 
 bool IsHeldBy(const StoredLock& lock, const WriteOp& op) noexcept {
-  return !op.lock_id.is_nil() && lock.id == op.lock_id &&
+  return !op.lock_id.is_nil() && op.lock_id != kSharedLockId && lock.id == op.lock_id &&
          (op.expected == kAnyVersion || op.expected == lock.version);
 }
 
 }  // namespace
 
 void Operations::Execute(WriteOp& op) {
+  if (op.mode == LockMode::kShared) return ReleaseShare(op);
+  if (op.next != nullptr && op.next->mode == LockMode::kShared) {
+    return op.Fail(Errc::kRefused, "a lock is not handed over to a share");
+  }
   if (ReleaseKnown(op)) return;
   const SqliteCollection& collection = CollectionOf(op);
   std::optional<StoredDocument> document;
@@ -42,7 +46,8 @@ void Operations::Execute(WriteOp& op) {
 /// What most releases are: one statement.
 bool Operations::ReleaseKnown(WriteOp& op) {
   if (op.write != WriteKind::kRelease || op.merge || op.next != nullptr ||
-      op.expected == kAnyVersion || op.lock_id.is_nil() || !op.mark.is_nil()) {
+      op.expected == kAnyVersion || op.lock_id.is_nil() || op.lock_id == kSharedLockId ||
+      !op.mark.is_nil()) {
     return false;
   }
   const SqliteCollection& collection = CollectionOf(op);

@@ -43,6 +43,7 @@ void OpCopy::CopyRequest(const RenewOp& original) {
   copy.ttl = original.ttl;
   copy.detached = original.detached;
   copy.foreign = original.foreign;
+  copy.mode = original.mode;
 }
 
 void OpCopy::CopyRequest(const WriteOp& original) {
@@ -56,6 +57,7 @@ void OpCopy::CopyRequest(const WriteOp& original) {
   copy.ttl = original.ttl;
   copy.renewed = original.renewed;
   copy.mark = original.mark;
+  copy.mode = original.mode;
   if (original.next == nullptr) return;
   next_ = *original.next;
   copy.next = &*next_;

@@ -28,6 +28,11 @@ AcquireOp Client::Acquire(const Key& key, const AcquireArgs& args) {
   op.grant.lock_id = args.id;
   op.grant.ttl = args.ttl;
   op.grant.min_hold = args.min_hold;
+  op.grant.group = args.group;
+  op.grant.mode = args.mode;
+  op.grant.max_holders = args.max_holders;
+  op.grant.intent_id = args.intent_id;
+  op.grant.intent = args.intent;
   if (!args.owner.empty()) {
     LockHolder holder;
     holder.name = args.owner;
@@ -45,10 +50,12 @@ AcquireOp Client::Create(const Key& key, Json tree, AcquireArgs args) {
   return op;
 }
 
-RenewOp Client::Renew(const Key& key, const Uuid& id, std::chrono::milliseconds ttl) {
+RenewOp Client::Renew(const Key& key, const Uuid& id, std::chrono::milliseconds ttl,
+                      LockMode mode) {
   RenewOp op(*collection_, key);
   op.lock_id = id;
   op.ttl = ttl;
+  op.mode = mode;
   Run(op);
   return op;
 }
@@ -62,6 +69,7 @@ WriteOp Client::Write(const Key& key, WriteKind kind, const Uuid& id, const Writ
   op.merge = args.merge;
   op.ttl = args.ttl;
   op.next = args.next;
+  op.mode = args.mode;
   Run(op);
   return op;
 }

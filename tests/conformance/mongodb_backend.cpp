@@ -18,20 +18,30 @@ struct AgeingDatabase : mongo_test::Database {
   void Age(std::chrono::milliseconds by) {
     for (const std::string& collection : server().Collections(name())) {
       Array statements;
-      for (const char* field : {"lockTime", "lockClosed"}) {
-        Array difference;
-        difference.Add(std::string_view("$" + std::string(field))).Add(std::int64_t{by.count()});
-        const Doc set =
-            Doc::Of("$set", Doc::Of(field, Doc::OfArray("$subtract", difference.doc())));
-        Doc statement;
-        statement.Add("q", Doc::Of(field, Doc::Of("$type", "date")));
-        statement.AddArray("u", Array().Add(set).doc()).Add("multi", true);
-        statements.Add(statement);
+      for (const char* field : {"lockTime", "lockClosed", "lockIntent.until"}) {
+        const Doc set = Doc::Of("$set", Doc::Of(field, Aged(std::string("$") + field, by)));
+        statements.Add(Statement(Doc::Of(field, Doc::Of("$type", "date")), set));
       }
+      Array both;
+      both.Add(std::string_view("$$this")).Add(Doc::Of("time", Aged("$$this.time", by)));
+      Doc map;
+      map.Add("input", "$lockReaders").Add("in", Doc::OfArray("$mergeObjects", both.doc()));
+      const Doc set = Doc::Of("$set", Doc::Of("lockReaders", Doc::Of("$map", map)));
+      statements.Add(Statement(Doc::Of("lockReaders.time", Doc::Of("$type", "date")), set));
       Doc command;
       command.Add("update", std::string_view(collection)).AddArray("updates", statements.doc());
       Run(command);
     }
+  }
+  static Doc Aged(const std::string& date, std::chrono::milliseconds by) {
+    Array difference;
+    difference.Add(std::string_view(date)).Add(std::int64_t{by.count()});
+    return Doc::OfArray("$subtract", difference.doc());
+  }
+  static Doc Statement(const Doc& filter, const Doc& stage) {
+    Doc statement;
+    statement.Add("q", filter).AddArray("u", Array().Add(stage).doc()).Add("multi", true);
+    return statement;
   }
   void Spoil(const std::string& collection, const Key& key) {
     Doc statement;

@@ -98,6 +98,11 @@ struct AcquireArgs {
   std::chrono::milliseconds ttl = kTtl;
   std::string owner = {};
   std::chrono::milliseconds min_hold = 0ms;
+  std::string group = {};
+  LockMode mode = LockMode::kExclusive;
+  int max_holders = kMaxHolders;
+  Uuid intent_id = {};
+  std::chrono::milliseconds intent = 0ms;
 };
 
 /// What a write under the lock may be given.
@@ -107,6 +112,7 @@ struct WriteArgs {
   bool merge = false;
   std::chrono::milliseconds ttl = kTtl;
   const GrantRequest* next = nullptr;
+  LockMode mode = LockMode::kExclusive;
 };
 
 /// Short ways to call a store; each executes one operation. `key` of a result is not to be used.
@@ -118,7 +124,8 @@ class Client {
   AcquireOp Acquire(const Key& key, const AcquireArgs& args = {});
   /// As Acquire, and makes the document.
   AcquireOp Create(const Key& key, Json tree = Json::object(), AcquireArgs args = {});
-  RenewOp Renew(const Key& key, const Uuid& id, std::chrono::milliseconds ttl = kTtl);
+  RenewOp Renew(const Key& key, const Uuid& id, std::chrono::milliseconds ttl = kTtl,
+                LockMode mode = LockMode::kExclusive);
   WriteOp Write(const Key& key, WriteKind kind, const Uuid& id, const WriteArgs& args = {});
   WriteOp Release(const Key& key, const Uuid& id, const WriteArgs& args = {}) {
     return Write(key, WriteKind::kRelease, id, args);

@@ -39,6 +39,31 @@ class Client {
     Execute(op);
     return op;
   }
+  AcquireOp Share(const Key& key, const Uuid& id, int max_holders = kMaxHolders, Body insert = {}) {
+    AcquireOp op(*collection_, key);
+    op.grant.lock_id = id;
+    op.grant.ttl = kTtl;
+    op.grant.mode = LockMode::kShared;
+    op.grant.max_holders = max_holders;
+    op.insert = std::move(insert);
+    Execute(op);
+    return op;
+  }
+  RenewOp RenewShare(const Key& key, const Uuid& id) {
+    RenewOp op(*collection_, key);
+    op.lock_id = id;
+    op.ttl = kTtl;
+    op.mode = LockMode::kShared;
+    Execute(op);
+    return op;
+  }
+  WriteOp ReleaseShare(const Key& key, const Uuid& id) {
+    WriteOp op(*collection_, key);
+    op.lock_id = id;
+    op.mode = LockMode::kShared;
+    Execute(op);
+    return op;
+  }
   RenewOp Renew(const Key& key, const Uuid& id, std::chrono::milliseconds ttl = kTtl) {
     RenewOp op(*collection_, key);
     op.lock_id = id;

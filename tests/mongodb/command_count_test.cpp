@@ -79,6 +79,37 @@ TEST_F(CommandCount, WritesUnderTheLockTakeOneEach) {
   EXPECT_EQ(pool_.Take(), "update 1");
 }
 
+TEST_F(CommandCount, SharesTakeOneEachAndTheirReleasesToo) {
+  const Uuid first = NewUuid(), second = NewUuid();
+  const Key there("there");
+  things_.Intervene(there, Intervention::kBreak);
+  pool_.Take();
+  EXPECT_EQ(things_.Share(there, first, 2).status, OpStatus::kDone);
+  EXPECT_EQ(pool_.Take(), "findAndModify 1") << "free";
+  EXPECT_EQ(things_.Share(there, second, 2, Counted(1)).status, OpStatus::kDone);
+  EXPECT_EQ(pool_.Take(), "findAndModify 1") << "among shares";
+  EXPECT_EQ(things_.Share(there, NewUuid(), 2, Counted(1)).status, OpStatus::kBusy);
+  EXPECT_EQ(pool_.Take(), "find 1, findAndModify 1");
+  EXPECT_EQ(things_.Acquire(there, NewUuid()).status, OpStatus::kBusy);
+  EXPECT_EQ(pool_.Take(), "find 1, findAndModify 1");
+  EXPECT_EQ(things_.RenewShare(there, first).status, OpStatus::kDone);
+  EXPECT_EQ(pool_.Take(), "update 1");
+  EXPECT_EQ(things_.ReleaseShare(there, first).status, OpStatus::kDone);
+  EXPECT_EQ(pool_.Take(), "findAndModify 1");
+  EXPECT_EQ(things_.ReleaseShare(there, second).status, OpStatus::kDone);
+  EXPECT_EQ(pool_.Take(), "findAndModify 1") << "the last";
+  EXPECT_EQ(things_.Acquire(there, NewUuid()).status, OpStatus::kDone);
+  EXPECT_EQ(pool_.Take(), "findAndModify 1") << "nothing is left of them";
+}
+
+/// The server takes no condition on an upsert that shares need.
+TEST_F(CommandCount, AMissingDocumentIsSharedByThree) {
+  const AcquireOp made = things_.Share(key_, NewUuid(), 1, Counted(1));
+  EXPECT_EQ(made.status, OpStatus::kDone) << Why(made);
+  EXPECT_TRUE(made.created);
+  EXPECT_EQ(pool_.Take(), "find 1, findAndModify 2");
+}
+
 /// Operations on documents of their own, executed together.
 class Crowd {
  public:
@@ -151,6 +182,27 @@ TEST_F(CommandCount, TenThousandRenewalsTakeTwentyAtMost) {
                           }),
             10'000);
   EXPECT_LE(pool_.TakeCount(), 20);
+}
+
+TEST_F(CommandCount, AThousandSharesOfManyDocumentsAreRenewedByOne) {
+  Crowd crowd(things_, 1'000);
+  std::deque<AcquireOp> held;
+  std::deque<RenewOp> renewed;
+  ASSERT_EQ(crowd.Acquire(held), 1'000);
+  std::deque<Uuid> ids;
+  for (const AcquireOp& op : held) {
+    things_.Intervene(*op.key, Intervention::kBreak);
+    ASSERT_EQ(things_.Share(*op.key, ids.emplace_back(NewUuid())).status, OpStatus::kDone);
+  }
+  pool_.Take();
+  EXPECT_EQ(crowd.Execute(renewed,
+                          [&](RenewOp& op, std::size_t i) {
+                            op.lock_id = ids[i];
+                            op.ttl = 5min;
+                            op.mode = LockMode::kShared;
+                          }),
+            1'000);
+  EXPECT_EQ(pool_.Take(), "update 1");
 }
 
 }  // namespace

@@ -24,6 +24,14 @@ struct Malformed {
 #define DOCLOCK_ID \
   R"("lockId": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAQ==", "subType": "04"}})"
 #define DOCLOCK_PAST R"("lockTime": {"$date": {"$numberLong": "1000"}})"
+// A lock that was shared, and a share of it that is over.
+#define DOCLOCK_SHARED                                                                               \
+  R"("lockId": {"$binary": {"base64": "ZG9jbG9jSwCAAHNoYXJlZA==", "subType": "04"}}, )" DOCLOCK_PAST \
+  R"(, "lockTtl": 1, )"
+#define DOCLOCK_READER_ID \
+  R"("id": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAQ==", "subType": "04"}})"
+#define DOCLOCK_READER \
+  "{" DOCLOCK_READER_ID R"(, "time": {"$date": {"$numberLong": "1000"}}, "ttl": 1})"
 
 constexpr Malformed kMalformed[] = {
     {"IdIsAnInteger", R"("lockId": 5, )" DOCLOCK_PAST},
@@ -59,6 +67,29 @@ constexpr Malformed kMalformed[] = {
      R"("lockId": null, "lockVersion": {"$numberLong": "9223372036854775807"})"},
     {"VersionIsADoubleUnderAnExpiredLock",
      DOCLOCK_ID ", " DOCLOCK_PAST R"(, "lockTtl": 1, "lockVersion": 3.0)"},
+    {"ReadersAreAString", R"("lockId": null, "lockReaders": "me")"},
+    {"ReadersAreADocument", R"("lockId": null, "lockReaders": {"0": 1})"},
+    {"ReadersAreNumbers", DOCLOCK_SHARED R"("lockReaders": [1, 2])"},
+    {"ReadersAreNested", DOCLOCK_SHARED R"("lockReaders": [[)" DOCLOCK_READER "]]"},
+    {"ReadersAreMissing", DOCLOCK_SHARED R"("m": 1)"},
+    {"ReadersAreNull", DOCLOCK_SHARED R"("lockReaders": null)"},
+    {"AReaderIsNull", DOCLOCK_SHARED R"("lockReaders": [)" DOCLOCK_READER ", null]"},
+    {"AReaderIsEmpty", DOCLOCK_SHARED R"("lockReaders": [)" DOCLOCK_READER ", {}]"},
+    {"AReadersIdIsAString", DOCLOCK_SHARED
+     R"("lockReaders": [{"id": "a", "time": {"$date": {"$numberLong": "1000"}}, "ttl": 1}])"},
+    {"AReadersTimeIsAnInteger",
+     DOCLOCK_SHARED R"("lockReaders": [{)" DOCLOCK_READER_ID R"(, "time": 1000, "ttl": 1}])"},
+    {"AReadersTtlIsADouble",
+     DOCLOCK_SHARED R"("lockReaders": [{)" DOCLOCK_READER_ID
+                    R"(, "time": {"$date": {"$numberLong": "1000"}}, "ttl": 1.5}])"},
+    {"AReadersTtlIsMissing", DOCLOCK_SHARED R"("lockReaders": [{)" DOCLOCK_READER_ID
+                                            R"(, "time": {"$date": {"$numberLong": "1000"}}}])"},
+    {"IntentIsAString", R"("lockId": null, "lockIntent": "soon")"},
+    {"IntentIsAnArray", R"("lockId": null, "lockIntent": [{"id": 1}])"},
+    {"IntentIsEmpty", R"("lockId": null, "lockIntent": {})"},
+    {"IntentsEndIsAnInteger",
+     R"("lockId": null, "lockIntent": {)" DOCLOCK_READER_ID R"(, "until": 1000})"},
+    {"IntentsEndIsMissing", R"("lockId": null, "lockIntent": {)" DOCLOCK_READER_ID "}"},
 };
 
 void PrintTo(const Malformed& malformed, std::ostream* out) { *out << malformed.name; }
@@ -75,6 +106,40 @@ class MalformedLock : public ::testing::TestWithParam<Malformed> {
     const BsonPtr after = documents_.Find("things", "bad");
     ASSERT_TRUE(after);
     EXPECT_TRUE(bson_equal(after.get(), before_.get())) << Canonical(*after);
+  }
+  AcquireOp Share(const Key& key) {
+    AcquireOp op(things_.collection(), key);
+    op.grant.lock_id = FreshId();
+    op.grant.ttl = conformance::kTtl;
+    op.grant.mode = LockMode::kShared;
+    op.insert = MakeBody({{"n", 2}});
+    Execute(op);
+    return op;
+  }
+  RenewOp RenewShare(const Key& key) {
+    RenewOp op(things_.collection(), key);
+    op.lock_id = Reader();
+    op.ttl = conformance::kTtl;
+    op.mode = LockMode::kShared;
+    Execute(op);
+    return op;
+  }
+  WriteOp ReleaseShare(const Key& key) {
+    WriteOp op(things_.collection(), key);
+    op.lock_id = Reader();
+    op.mode = LockMode::kShared;
+    Execute(op);
+    return op;
+  }
+  void Execute(StoreOp& op) {
+    StoreOp* const one[] = {&op};
+    store_->Execute(one, conformance::kBudget);
+  }
+  /// The id of the readers above.
+  static Uuid Reader() {
+    Uuid id{};
+    *(id.end() - 1) = 1;
+    return id;
   }
   static void ExpectTyped(const StoreOp& op) {
     ASSERT_EQ(op.status, OpStatus::kFailed);
@@ -93,11 +158,14 @@ TEST_P(MalformedLock, IsNeverGranted) {
   const Body insert = MakeBody({{"n", 2}});
   ExpectTyped(things_.Acquire("bad", {.insert = insert}));
   ExpectTyped(things_.Acquire("bad", {.insert = insert, .min_hold = std::chrono::milliseconds(1)}));
+  ExpectTyped(Share("bad"));
   ExpectUntouched();
 }
 
 TEST_P(MalformedLock, IsNeverWritten) {
   ExpectTyped(things_.Renew("bad", FreshId()));
+  ExpectTyped(RenewShare("bad"));
+  ExpectTyped(ReleaseShare("bad"));
   ExpectTyped(things_.Release("bad", FreshId(), {.expected = 3}));
   ExpectTyped(things_.Replace("bad", 3, {}, {{"n", 2}}));
   ExpectTyped(things_.Erase("bad"));
@@ -164,6 +232,9 @@ INSTANTIATE_TEST_SUITE_P(Fields, MalformedLock, ::testing::ValuesIn(kMalformed),
 
 #undef DOCLOCK_ID
 #undef DOCLOCK_PAST
+#undef DOCLOCK_SHARED
+#undef DOCLOCK_READER_ID
+#undef DOCLOCK_READER
 
 }  // namespace
 }  // namespace doclock::mongo_docs_test

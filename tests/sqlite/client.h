@@ -39,6 +39,44 @@ class Client {
   AcquireOp Create(const Key& key, const std::string& body = "{}") {
     return Acquire(key, 30s, Body::FromText(body));
   }
+  /// A share of a document, which is made if it is missing.
+  AcquireOp Share(const Key& key, int max_holders = kMaxHolders,
+                  std::chrono::milliseconds ttl = 30s, bool detached = false) {
+    AcquireOp op(*collection_, key);
+    op.grant.lock_id = NewUuid();
+    op.grant.ttl = ttl;
+    op.grant.detached = detached;
+    op.grant.mode = LockMode::kShared;
+    op.grant.max_holders = max_holders;
+    op.insert = Body::FromText("{}");
+    Execute(op);
+    return op;
+  }
+  RenewOp RenewShare(const Key& key, const Uuid& lock_id, std::chrono::milliseconds ttl = 30s) {
+    RenewOp op(*collection_, key);
+    op.lock_id = lock_id;
+    op.ttl = ttl;
+    op.mode = LockMode::kShared;
+    Execute(op);
+    return op;
+  }
+  WriteOp ReleaseShare(const Key& key, const Uuid& lock_id) {
+    WriteOp op(*collection_, key);
+    op.lock_id = lock_id;
+    op.mode = LockMode::kShared;
+    Execute(op);
+    return op;
+  }
+  /// An exclusive attempt that leaves an intent.
+  AcquireOp Want(const Key& key, const Uuid& intent_id, std::chrono::milliseconds intent = 5s) {
+    AcquireOp op(*collection_, key);
+    op.grant.lock_id = NewUuid();
+    op.grant.ttl = 30s;
+    op.grant.intent_id = intent_id;
+    op.grant.intent = intent;
+    Execute(op);
+    return op;
+  }
   RenewOp Renew(const Key& key, const Uuid& lock_id, std::chrono::milliseconds ttl = 30s,
                 bool detached = false) {
     RenewOp op(*collection_, key);

@@ -160,6 +160,8 @@ struct ValueRelease {
   std::int64_t version = kAnyVersion;
   Body fields;
   Uuid mark{};  ///< See WriteOp; not nil: somebody ends a lock that is not his.
+  /// What `lock_id` was granted as. A share is released with no version and no fields.
+  LockMode mode = LockMode::kExclusive;
 };
 DOCLOCK_EXPORT FailurePtr ReleaseByValue(const EnginePtr&, ValueRelease);
 DOCLOCK_EXPORT void ReleaseByValueAsync(const EnginePtr&, ValueRelease, WriteDone);

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
@@ -10,10 +11,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "doclock/locking_repository.h"
 #include "doclock/mongodb_store.h"
+#include "mongodb/client.h"
+#include "process/head_count.h"
 
 namespace doclock::mongo_test {
 namespace {
@@ -93,12 +97,37 @@ int Try(const Arguments& arguments) {
   return 0;
 }
 
+/// crowd <uri> <key> <limit> <n> <file>: n times takes a share and gives it back, and counts in the
+/// file who has one meanwhile. Tells the most it saw.
+int Crowd(const Arguments& arguments) {
+  Client client(OpenMongodbStore(arguments.at(1)));
+  const Key key(arguments.at(2));
+  test::HeadCount heads(arguments.at(5));
+  int most = 0;
+  Tell("ready");
+  NextOrder();
+  for (int i = 0; i < std::stoi(arguments.at(4));) {
+    const Uuid id = NewUuid();
+    const AcquireOp held = client.Share(key, id, std::stoi(arguments.at(3)), Counted(1));
+    if (held.status == OpStatus::kBusy) continue;
+    if (held.status != OpStatus::kDone) return 3;
+    most = std::max(most, heads.Enter());
+    std::this_thread::sleep_for(200us);
+    heads.Leave();
+    if (client.ReleaseShare(key, id).status != OpStatus::kDone) return 4;
+    ++i;
+  }
+  Tell(std::to_string(most));
+  return 0;
+}
+
 }  // namespace
 }  // namespace doclock::mongo_test
 
 int main(int argc, char** argv) {
   using namespace doclock::mongo_test;
-  const std::map<std::string, int (*)(const Arguments&)> commands = {{"hold", Hold}, {"try", Try}};
+  const std::map<std::string, int (*)(const Arguments&)> commands = {
+      {"hold", Hold}, {"try", Try}, {"crowd", Crowd}};
   try {
     const Arguments arguments(argv + 1, argv + argc);
     return commands.at(arguments.at(0))(arguments);

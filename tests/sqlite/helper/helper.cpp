@@ -9,8 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "process/head_count.h"
 #include "sqlite/client.h"
 #include "sqlite/count.h"
 #include "sqlite/gate.h"
@@ -31,6 +33,43 @@ std::string NextOrder() {
   std::string line;
   if (!std::getline(std::cin, line)) std::exit(0);
   return line;
+}
+
+/// share <database> <key> <ttl ms> <limit>: takes a share, and gives it back when told to.
+int Share(const Arguments& arguments) {
+  Client client(arguments.at(1));
+  const std::string& key = arguments.at(2);
+  const std::chrono::milliseconds ttl(std::stoll(arguments.at(3)));
+  const AcquireOp held = client.Share(key, std::stoi(arguments.at(4)), ttl);
+  Tell(held.status == OpStatus::kDone ? "held" : "busy");
+  NextOrder();
+  if (client.ReleaseShare(key, held.grant.lock_id).status != OpStatus::kDone) return 4;
+  Tell("released");
+  NextOrder();
+  return 0;
+}
+
+/// crowd <database> <key> <limit> <n>: n times takes a share and gives it back, and counts who has
+/// one meanwhile. Tells the most it saw.
+int Crowd(const Arguments& arguments) {
+  Client client(arguments.at(1), {.sync = SqliteSync::kOff});
+  test::HeadCount heads(arguments.at(1) + ".heads");
+  const std::string& key = arguments.at(2);
+  int most = 0;
+  Tell("ready");
+  NextOrder();
+  for (int i = 0; i < std::stoi(arguments.at(4));) {
+    const AcquireOp held = client.Share(key, std::stoi(arguments.at(3)));
+    if (held.status == OpStatus::kBusy) continue;
+    if (held.status != OpStatus::kDone) return 3;
+    most = std::max(most, heads.Enter());
+    std::this_thread::sleep_for(200us);
+    heads.Leave();
+    if (client.ReleaseShare(key, held.grant.lock_id).status != OpStatus::kDone) return 4;
+    ++i;
+  }
+  Tell(std::to_string(most));
+  return 0;
 }
 
 /// hold <database> <key> <ttl ms> <detached>: takes the lock; each order "release" gives it back,
@@ -177,8 +216,9 @@ int Now(const Arguments&) {
 
 int Run(const Arguments& arguments) {
   const std::map<std::string, int (*)(const Arguments&)> commands = {
-      {"hold", Hold}, {"work", Work}, {"cycle", Cycle}, {"gate", StandInGate}, {"open", Open},
-      {"as", As},     {"now", Now},   {"try", Try},     {"count", Count},      {"begin", Begin}};
+      {"hold", Hold},   {"work", Work},   {"cycle", Cycle}, {"gate", StandInGate},
+      {"open", Open},   {"as", As},       {"now", Now},     {"try", Try},
+      {"count", Count}, {"begin", Begin}, {"share", Share}, {"crowd", Crowd}};
   return commands.at(arguments.at(0))(arguments);
 }
 

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "doclock/duration.h"
+#include "doclock/export.h"
+#include "doclock/named_mutex.h"
+
+namespace doclock {
+
+namespace detail {
+class SharedMutexState;
+}  // namespace detail
+
+/// A named lock as a mutex that many may share: SharedLockable and SharedTimedLockable in the sense
+/// of the standard, for std::shared_lock, std::unique_lock and std::scoped_lock. Made by
+/// LockProvider::SharedMutex.
+///
+/// What is said of NamedMutex holds for it. Each thread has its own share: unlock_shared() gives
+/// back that of the calling thread, and a thread that ends gives its share back. Nobody can turn a
+/// share into the whole lock or back.
+///
+/// A writer who waits keeps new readers out, in other processes too.
+class DOCLOCK_EXPORT SharedNamedMutex {
+ public:
+  SharedNamedMutex(const SharedNamedMutex&) = delete;
+  SharedNamedMutex& operator=(const SharedNamedMutex&) = delete;
+  /// Releases what is locked; does no I/O.
+  ~SharedNamedMutex();
+
+  /// Waits until nobody else holds or shares it.
+  /// @throws std::system_error (resource_deadlock_would_occur) if this thread has it already,
+  /// either way
+  void lock();
+  /// Locks it if nobody holds or shares it.
+  [[nodiscard]] bool try_lock();
+  /// Waits so long at most.
+  template <class Rep, class Period>
+  [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& time) {
+    const Duration wait(time);
+    return TryLock(wait > Duration() ? wait : Duration());
+  }
+  /// Waits until then at most.
+  template <class Clock, class Length>
+  [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Length>& until) {
+    return TryLock(detail::TimeUntil(until));
+  }
+  /// Gives it back. Never throws; see NamedMutex::unlock.
+  void unlock() noexcept;
+
+  /// Waits until this thread shares it. @throws as lock()
+  void lock_shared();
+  /// Shares it if nobody holds it, no writer waits and there is room.
+  [[nodiscard]] bool try_lock_shared();
+  /// Waits so long at most.
+  template <class Rep, class Period>
+  [[nodiscard]] bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& time) {
+    const Duration wait(time);
+    return TryLockShared(wait > Duration() ? wait : Duration());
+  }
+  /// Waits until then at most.
+  template <class Clock, class Length>
+  [[nodiscard]] bool try_lock_shared_until(const std::chrono::time_point<Clock, Length>& until) {
+    return TryLockShared(detail::TimeUntil(until));
+  }
+  /// Gives this thread's share back. Never throws. Does nothing if this thread has none.
+  void unlock_shared() noexcept;
+
+  /// The lock's name.
+  [[nodiscard]] const std::string& name() const noexcept;
+  /// Does this thread hold or share it, as far as this process can know?
+  [[nodiscard]] bool held() const noexcept;
+  /// See HeldLock::lost; of this thread's share, or else of the lock.
+  /// @throws std::logic_error if it is not locked
+  [[nodiscard]] std::stop_token lost() const;
+  /// See HeldLock::fence; of this thread's share, or else of the lock.
+  /// @throws std::logic_error if it is not locked
+  [[nodiscard]] std::int64_t fence() const;
+
+ private:
+  friend class LockProvider;
+  explicit SharedNamedMutex(std::shared_ptr<detail::SharedMutexState> state) noexcept;
+  bool TryLock(Duration wait);
+  bool TryLockShared(Duration wait);
+
+  std::shared_ptr<detail::SharedMutexState> state_;
+};
+
+}  // namespace doclock

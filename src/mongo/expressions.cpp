@@ -1,0 +1,43 @@
+#include "mongo/expressions.h"
+
+#include "mongo/uuid_bounds.h"
+
+namespace doclock::mongo {
+
+Doc And(std::initializer_list<const Doc*> conditions) {
+  Array all;
+  for (const Doc* condition : conditions) all.Add(*condition);
+  return Doc::OfArray("$and", all.doc());
+}
+
+Doc TypeIn(const std::string& field, std::initializer_list<std::string_view> types) {
+  Array names;
+  for (const std::string_view type : types) names.Add(type);
+  Doc args;
+  args.Add("0", Doc::Of("$type", FieldPath(field))).AddArray("1", names.doc());
+  return Doc::OfArray("$in", args);
+}
+
+Doc IsNothing(const std::string& field) { return TypeIn(field, {"missing", "null"}); }
+
+Doc NumberUpTo(const std::string& field, std::int64_t highest) {
+  const Doc whole = TypeIn(field, {"int", "long"});
+  const Doc low = Binary("$gte", std::string_view(FieldPath(field)), 0);
+  const Doc high = Binary("$lte", std::string_view(FieldPath(field)), highest);
+  return And({&whole, &low, &high});
+}
+
+Doc IsUuid(const std::string& field) {
+  Doc above;
+  above.Add("0", std::string_view(FieldPath(field)));
+  AddLegacyUuid(above, "1", LowestUuid());
+  const Doc low = Doc::OfArray("$gte", above);
+  const Doc high = Binary("$lte", std::string_view(FieldPath(field)), HighestUuid());
+  return And({&low, &high});
+}
+
+Doc AgeOf(const std::string& field) {
+  return Binary("$subtract", std::string_view("$$NOW"), std::string_view(FieldPath(field)));
+}
+
+}  // namespace doclock::mongo

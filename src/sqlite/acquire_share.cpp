@@ -1,0 +1,135 @@
+#include <algorithm>
+
+#include "sqlite/operations.h"
+
+namespace doclock::sqlite {
+
+ShareCount Reader::Count(const SqliteCollection& collection,
+                         const std::vector<StoredShare>& shares) {
+  ShareCount count;
+  for (const StoredShare& share : shares) {
+    if (share.lease.malformed) {
+      count.malformed = true;
+      continue;
+    }
+    const Verdict verdict = around_.judge.OfShare(collection, share.lease, now_);
+    if (!verdict.live) {
+      count.over.push_back(share.lease.id);
+      continue;
+    }
+    const auto left = verdict.lease_left;
+    count.first_left = count.live == 0 ? left : std::min(count.first_left, left);
+    if (left >= count.last_left) {
+      count.last_left = left;
+      count.owner = share.lease.owner;
+    }
+    ++count.live;
+  }
+  return count;
+}
+
+Verdict Reader::JudgedShared(const SqliteCollection& collection, const StoredLock& lock) {
+  // The row's own lease only covers those of the shares, whose processes may be dead.
+  Verdict verdict = around_.judge.Of(collection, lock, now_);
+  const ShareCount count = Count(collection, SharesOf(collection).Of(lock.doc));
+  verdict.live = count.live > 0 || count.malformed;
+  verdict.malformed = count.malformed;
+  verdict.lease_left = count.last_left;
+  verdict.owner = count.owner;
+  return verdict;
+}
+
+void Operations::AcquireShare(AcquireOp& op, StoredDocument& document) {
+  const SqliteCollection& collection = CollectionOf(op);
+  const StoredLock& lock = document.lock;
+  const Verdict own = around_.judge.Of(collection, lock, now_);
+  ShareCount count;
+  if (lock.id == kSharedLockId) {
+    count = Count(collection, SharesOf(collection).Of(lock.doc));
+  } else if (own.live) {
+    return Busy(op, own);
+  }
+  if (count.malformed) return Malformed(op);
+  if (own.closed) return Busy(op, count.owner, own.closed_left);
+  if (count.live >= op.grant.max_holders) return Busy(op, count.owner, count.first_left);
+  if (const auto intent = SharesOf(collection).Intent(lock.doc)) {
+    if (intent->malformed) return Malformed(op);
+    const Verdict waits = around_.judge.OfIntent(collection, *intent, now_);
+    if (waits.live) return Busy(op, count.owner, waits.lease_left);
+    SharesOf(collection).DeleteIntent(lock.doc);
+  }
+  GrantShare(op, document, count);
+}
+
+void Operations::GrantShare(AcquireOp& op, StoredDocument& document, const ShareCount& count) {
+  const SqliteCollection& collection = CollectionOf(op);
+  StoredLock& lock = document.lock;
+  Shares shares = SharesOf(collection);
+  const bool was_shared = lock.id == kSharedLockId;
+  if (was_shared) {
+    for (const Uuid& over : count.over) shares.Delete(lock.doc, over);
+  } else {
+    shares.DeleteAll(lock.doc);  // what programs that do not know of shares left behind
+  }
+  op.took_over = !was_shared && !lock.id.is_nil();
+  op.created = false;
+  if (lock.born.is_nil()) lock.born = NewUuid();
+  ++lock.version;
+  SetSharedGrant(lock, op.grant, count.last_left);
+  Put(collection, lock);
+  DropLease(collection, lock);
+  PutShare(collection, lock.doc, op.grant);
+  op.version = lock.version;
+  op.born = lock.born;
+  op.body = std::move(document.body);
+  op.status = OpStatus::kDone;
+}
+
+void Operations::SetSharedGrant(StoredLock& lock, const GrantRequest& grant,
+                                std::chrono::milliseconds others_left) {
+  SetGrant(lock, grant);
+  lock.id = kSharedLockId;
+  lock.ttl = std::max(grant.ttl, others_left);
+  lock.slot = 0;  // the shares have their own
+}
+
+void Operations::PutShare(const SqliteCollection& collection, std::int64_t doc,
+                          const GrantRequest& grant) {
+  StoredShare share;
+  share.doc = doc;
+  share.lease.id = grant.lock_id;
+  share.lease.time = share.granted = now_.time_since_epoch();
+  share.lease.ttl = grant.ttl;
+  share.lease.slot = SlotFor(grant.detached);
+  share.lease.boot = around_.judge.boot();
+  share.lease.owner = around_.owners.NumberOf(connection_, grant.owner, UnixTime());
+  share.lease.wall = UnixTime();
+  share.group = grant.group;
+  SharesOf(collection).Put(share);
+}
+
+void Operations::LeaveIntent(const AcquireOp& op, const StoredLock& lock) {
+  if (lock.id != kSharedLockId || op.grant.intent_id.is_nil()) return;
+  const SqliteCollection& collection = CollectionOf(op);
+  const auto found = SharesOf(collection).Intent(lock.doc);
+  const bool anothers = found && !found->malformed && found->id != op.grant.intent_id &&
+                        around_.judge.OfIntent(collection, *found, now_).live;
+  if (anothers) return;
+  StoredLock intent;
+  intent.doc = lock.doc;
+  intent.id = op.grant.intent_id;
+  intent.time = now_.time_since_epoch();
+  intent.ttl = op.grant.intent;
+  intent.slot = SlotFor(op.grant.detached);
+  intent.boot = around_.judge.boot();
+  SharesOf(collection).PutIntent(intent);
+}
+
+void Operations::DropShared(const SqliteCollection& collection, const StoredLock& before) {
+  const bool was_shared = before.id == kSharedLockId;
+  if (was_shared) SharesOf(collection).DeleteAll(before.doc);
+  const bool may_have_intent = before.id.is_nil() && before.slot == kIntentSlot;
+  if (was_shared || may_have_intent) SharesOf(collection).DeleteIntent(before.doc);
+}
+
+}  // namespace doclock::sqlite

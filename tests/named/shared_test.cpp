@@ -1,0 +1,335 @@
+#include "doclock/shared_named_mutex.h"
+
+#include <atomic>
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+
+#include "doclock/locking_repository.h"
+#include "named/harness.h"
+
+namespace doclock::named {
+namespace {
+
+/// The standard's SharedTimedLockable, and TimedLockable.
+template <class M>
+concept SharedTimedLockable = requires(M& mutex, std::chrono::milliseconds time,
+                                       std::chrono::steady_clock::time_point until) {
+  mutex.lock();
+  { mutex.try_lock() } -> std::same_as<bool>;
+  { mutex.try_lock_for(time) } -> std::same_as<bool>;
+  { mutex.try_lock_until(until) } -> std::same_as<bool>;
+  { mutex.unlock() } noexcept;
+  mutex.lock_shared();
+  { mutex.try_lock_shared() } -> std::same_as<bool>;
+  { mutex.try_lock_shared_for(time) } -> std::same_as<bool>;
+  { mutex.try_lock_shared_until(until) } -> std::same_as<bool>;
+  { mutex.unlock_shared() } noexcept;
+};
+static_assert(SharedTimedLockable<SharedNamedMutex>);
+
+constexpr LockMode kShared = LockMode::kShared;
+
+class SharedLockTest : public NamedTest {
+ protected:
+  bool OthersCanShare(const std::string& name) {
+    return LockProvider(AnotherManager(), "jobs").TryAcquire(name, {.mode = kShared}).has_value();
+  }
+};
+DOCLOCK_FOR_ALL_STORES(SharedLockTest);
+
+TEST_P(SharedLockTest, ManyHoldItTogetherAndNobodyAlone) {
+  HeldLock first = jobs.Acquire("a", {.mode = kShared});
+  HeldLock second = jobs.Acquire("a", {.mode = kShared});
+  EXPECT_NE(first.lock_id(), second.lock_id());
+  EXPECT_GT(second.fence(), first.fence());
+  EXPECT_TRUE(OthersCanShare("a"));
+  EXPECT_FALSE(IsFree("a"));
+  first.Release();
+  EXPECT_FALSE(IsFree("a"));
+  second.Release();
+  EXPECT_TRUE(IsFree("a"));
+  EXPECT_GT(jobs.Acquire("a").fence(), second.fence());
+}
+
+TEST_P(SharedLockTest, ASemaphoreHasSoManyPlaces) {
+  const LockOptions place{.mode = kShared, .max_holders = 2};
+  HeldLock first = jobs.Acquire("a", place);
+  HeldLock second = LockProvider(AnotherManager(), "jobs").Acquire("a", place);
+  EXPECT_FALSE(jobs.TryAcquire("a", place));
+  try {
+    (void)jobs.Acquire("a", place);
+    FAIL();
+  } catch (const LockException& busy) {
+    EXPECT_EQ(busy.errc(), Errc::kBusy);
+    EXPECT_TRUE(busy.remaining());
+  }
+  first.Release();
+  EXPECT_TRUE(jobs.TryAcquire("a", place));
+}
+
+TEST_P(SharedLockTest, BadOptionsAreRefusedByName) {
+  for (const int limit : {0, -1, kMaxHolders + 1}) {
+    EXPECT_THAT(
+        RefusalOf([&] { (void)jobs.Acquire("a", {.mode = kShared, .max_holders = limit}); }),
+        ::testing::HasSubstr("LockOptions::max_holders"));
+  }
+  EXPECT_THAT(RefusalOf([&] { (void)jobs.Acquire("a", {.max_holders = 3}); }),
+              ::testing::HasSubstr("LockOptions::max_holders"));
+  EXPECT_THAT(RefusalOf([&] { (void)jobs.Acquire("a", {.min_hold = 1s, .mode = kShared}); }),
+              ::testing::HasSubstr("LockOptions::min_hold"));
+}
+
+struct Thing {
+  std::string id;
+  int n = 0;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Thing, id, n)
+
+TEST_P(SharedLockTest, RepositoriesRefuseShares) {
+  const LockingRepository<Thing> things(manager, "things");
+  const LockOptions shared{.mode = kShared};
+  const auto refused = ::testing::HasSubstr("LockOptions::mode");
+  EXPECT_THAT(RefusalOf([&] { (void)things.Lock("a", shared); }), refused);
+  EXPECT_THAT(RefusalOf([&] { (void)things.Lock("a", Thing{"a", 0}, shared); }), refused);
+  EXPECT_THAT(RefusalOf([&] { (void)things.TryLock("a", shared); }), refused);
+  EXPECT_THAT(RefusalOf([&] { (void)things.LockNext(Filter(), shared); }), refused);
+  EXPECT_THAT(RefusalOf([&] { (void)things.LockAll({"a", "b"}, shared); }), refused);
+}
+
+TEST_P(SharedLockTest, AnEntitysDocumentCanBeSharedByName) {
+  const LockingRepository<Thing> things(manager, "jobs");
+  things.Lock("a", Thing{"a", 7}).Release();
+  HeldLock share = jobs.Acquire("a", {.mode = kShared});
+  EXPECT_FALSE(things.TryLock("a"));
+  share.Release();
+  EXPECT_EQ(things.Lock("a")->n, 7);
+}
+
+TEST_P(SharedLockTest, AcquireAllSharesEach) {
+  auto mine = jobs.AcquireAll({"a", "b"}, {.mode = kShared, .max_holders = 2});
+  const LockProvider others(AnotherManager(), "jobs");
+  auto theirs = others.TryAcquireAll({"a", "b"}, {.mode = kShared, .max_holders = 2});
+  ASSERT_TRUE(theirs);
+  EXPECT_FALSE(others.TryAcquireAll({"b", "c"}, {.mode = kShared, .max_holders = 2}));
+  EXPECT_TRUE(IsFree("c"));
+}
+
+TEST_P(SharedLockTest, AcquiresWithATokenToo) {
+  HeldLock first = Get(jobs.AcquireAsync("a", {.mode = kShared}));
+  EXPECT_TRUE(Get(jobs.TryAcquireAsync("a", {.mode = kShared})));
+  EXPECT_FALSE(Get(jobs.TryAcquireAsync("a")));
+}
+
+TEST_P(SharedLockTest, StatusShowsEachShare) {
+  HeldLock first = jobs.Acquire("a", {.owner = "alice", .mode = kShared});
+  clock->Advance(1s);
+  HeldLock second = jobs.Acquire("a", {.ttl = 60s, .owner = "bob", .group = "g", .mode = kShared});
+  HeldLock alone = jobs.Acquire("b");
+  const auto locks = jobs.Status();
+  ASSERT_EQ(locks.size(), 3U);
+  EXPECT_EQ(locks[0].name, "a");
+  EXPECT_EQ(locks[0].holder.name, "alice");
+  EXPECT_EQ(locks[0].mode, kShared);
+  EXPECT_EQ(locks[1].holder.name, "bob");
+  EXPECT_EQ(locks[1].mode, kShared);
+  EXPECT_EQ(locks[1].ttl, 60s);
+  EXPECT_EQ(locks[1].group, "g");
+  EXPECT_EQ(locks[2].mode, LockMode::kExclusive);
+  EXPECT_EQ(jobs.Status({.owner = "bob"}).size(), 1U);
+}
+
+TEST_P(SharedLockTest, GroupVerbsReachShares) {
+  const LockOptions one{.ttl = 10s, .renew = false, .group = "g", .mode = kShared};
+  HeldLock first = jobs.Acquire("a", one);
+  HeldLock second = jobs.Acquire("a", one);
+  HeldLock beside = jobs.Acquire("a", {.mode = kShared});
+  const LockProvider others(AnotherManager(), "jobs");
+  EXPECT_EQ(others.RenewGroup("g", 60s).size(), 2U);
+  clock->Advance(30s);
+  EXPECT_EQ(jobs.Status({.group = "g", .expired = false}).size(), 2U);
+  EXPECT_EQ(others.ReleaseGroup("g").size(), 2U);
+  EXPECT_TRUE(jobs.Status({.group = "g"}).empty());
+  EXPECT_TRUE(beside.held());
+  EXPECT_FALSE(IsFree("a"));
+}
+
+TEST_P(SharedLockTest, BreakEndsAllShares) {
+  HeldLock first = jobs.Acquire("a", {.mode = kShared});
+  HeldLock second = jobs.Acquire("a", {.mode = kShared});
+  const LockStatus was = LockProvider(AnotherManager(), "jobs").Break("a");
+  EXPECT_EQ(was.mode, kShared);
+  EXPECT_TRUE(IsFree("a"));
+  clock->Advance(30s);
+  EXPECT_TRUE(first.lost().stop_requested());
+  EXPECT_TRUE(second.lost().stop_requested());
+  EXPECT_EQ(CodeOf([&] { jobs.Break("a"); }), Errc::kNotOwner);
+}
+
+TEST_P(SharedLockTest, PurgeClearsSharesThatAreOver) {
+  HeldLock first = jobs.Acquire("a", {.ttl = 10s, .renew = false, .mode = kShared});
+  HeldLock second = jobs.Acquire("a", {.ttl = 60s, .renew = false, .mode = kShared});
+  clock->Advance(10s);
+  EXPECT_EQ(jobs.Purge().expired, 0);
+  clock->Advance(50s);
+  EXPECT_EQ(jobs.Purge().expired, 1);
+  EXPECT_TRUE(jobs.Status().empty());
+  EXPECT_EQ(jobs.Purge({.forget = true, .idle_for = 1ms}).forgotten, 0);
+  clock->Advance(1min);
+  EXPECT_EQ(jobs.Purge({.forget = true, .idle_for = 30s}).forgotten, 1);
+}
+
+TEST_P(SharedLockTest, AMutexHoldsItAloneOrSharesIt) {
+  SharedNamedMutex mutex = jobs.SharedMutex("a");
+  EXPECT_EQ(mutex.name(), "a");
+  EXPECT_FALSE(mutex.held());
+  {
+    const std::shared_lock reader(mutex);
+    EXPECT_TRUE(mutex.held());
+    EXPECT_GT(mutex.fence(), 0);
+    EXPECT_FALSE(mutex.lost().stop_requested());
+    EXPECT_TRUE(OthersCanShare("a"));
+    EXPECT_FALSE(IsFree("a"));
+  }
+  EXPECT_FALSE(mutex.held());
+  EXPECT_TRUE(IsFree("a"));
+  {
+    const std::scoped_lock writer(mutex);
+    EXPECT_TRUE(mutex.held());
+    EXPECT_FALSE(OthersCanShare("a"));
+  }
+  EXPECT_TRUE(IsFree("a"));
+  EXPECT_THROW((void)mutex.fence(), std::logic_error);
+  EXPECT_THROW((void)mutex.lost(), std::logic_error);
+  mutex.unlock();         // harmless
+  mutex.unlock_shared();  // too
+}
+
+TEST_P(SharedLockTest, AMutexTriesAndWaits) {
+  const LockProvider others(AnotherManager(), "jobs");
+  auto held = others.Acquire("a", {.ttl = 5s, .renew = false});
+  SharedNamedMutex mutex = jobs.SharedMutex("a");
+  EXPECT_FALSE(std::shared_lock(mutex, std::try_to_lock).owns_lock());
+  EXPECT_FALSE(std::unique_lock(mutex, std::try_to_lock).owns_lock());
+  EXPECT_FALSE(mutex.try_lock_shared_for(1s));
+  EXPECT_FALSE(mutex.try_lock_shared_for(-1s));
+  EXPECT_FALSE(mutex.try_lock_shared_until(std::chrono::steady_clock::now() - 1s));
+  EXPECT_TRUE(mutex.try_lock_shared_until(std::chrono::steady_clock::now() + 10s));
+  EXPECT_TRUE(mutex.held());
+  mutex.unlock_shared();
+  auto reader = others.Acquire("a", {.ttl = 5s, .renew = false, .mode = kShared});
+  EXPECT_FALSE(mutex.try_lock());
+  EXPECT_FALSE(mutex.try_lock_for(1s));
+  EXPECT_TRUE(mutex.try_lock_until(std::chrono::steady_clock::now() + 10s));
+}
+
+TEST_P(SharedLockTest, AMutexHasALimitOfThoseWhoShare) {
+  SharedNamedMutex mutex = jobs.SharedMutex("a", {.max_holders = 1});
+  const std::shared_lock reader(mutex);
+  EXPECT_FALSE(LockProvider(AnotherManager(), "jobs")
+                   .SharedMutex("a", {.max_holders = 1})
+                   .try_lock_shared());
+}
+
+TEST_P(SharedLockTest, OneThreadCannotHaveItTwice) {
+  SharedNamedMutex mutex = jobs.SharedMutex("a");
+  const auto expect_refused = [](auto lock) {
+    try {
+      lock();
+      FAIL();
+    } catch (const std::system_error& error) {
+      EXPECT_EQ(error.code(), std::errc::resource_deadlock_would_occur);
+    }
+  };
+  {
+    const std::shared_lock reader(mutex);
+    expect_refused([&] { mutex.lock(); });
+    expect_refused([&] { mutex.lock_shared(); });
+    EXPECT_FALSE(mutex.try_lock());
+    EXPECT_FALSE(mutex.try_lock_shared());
+    EXPECT_FALSE(mutex.try_lock_for(1s));
+    EXPECT_TRUE(mutex.held());
+  }
+  const std::scoped_lock writer(mutex);
+  expect_refused([&] { mutex.lock(); });
+  expect_refused([&] { mutex.lock_shared(); });
+  EXPECT_FALSE(mutex.try_lock_shared());
+}
+
+TEST_P(SharedLockTest, AMutexThatIsDestroyedGivesSharesBack) {
+  {
+    SharedNamedMutex mutex = jobs.SharedMutex("a");
+    mutex.lock_shared();
+  }
+  clock->RunPending();
+  EXPECT_TRUE(IsFree("a"));
+}
+
+TEST_P(SharedLockTest, UnlockNeverThrows) {
+  SharedNamedMutex mutex = jobs.SharedMutex("a");
+  mutex.lock_shared();
+  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite, .key = {}, .times = 3});
+  mutex.unlock_shared();
+  clock->Advance(5s);
+  EXPECT_TRUE(IsFree("a"));
+}
+
+class SharedThreadsTest : public NamedThreadsTest {};
+DOCLOCK_FOR_ALL_STORES(SharedThreadsTest);
+
+TEST_P(SharedThreadsTest, ReadersSeeNoHalfWrittenPair) {
+  SharedNamedMutex mutex = jobs.SharedMutex("a");
+  int first = 0, second = 0;
+  std::atomic<int> torn = 0, reads = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 3; ++i) {
+      threads.emplace_back([&] {
+        for (int n = 0; n < 20; ++n) {
+          const std::scoped_lock writer(mutex);
+          ++first;
+          std::this_thread::yield();
+          ++second;
+        }
+      });
+    }
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        for (int n = 0; n < 20; ++n) {
+          const std::shared_lock reader(mutex);
+          torn += first != second;
+          ++reads;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(torn, 0);
+  EXPECT_EQ(first, 60);
+  EXPECT_EQ(second, 60);
+  EXPECT_EQ(reads, 80);
+}
+
+TEST_P(SharedThreadsTest, EachThreadHasItsOwnShare) {
+  SharedNamedMutex mutex = jobs.SharedMutex("a");
+  const std::shared_lock mine(mutex);
+  std::jthread([&] {
+    EXPECT_FALSE(mutex.held());
+    mutex.unlock_shared();  // not this thread's
+    mutex.lock_shared();
+    EXPECT_TRUE(mutex.held());
+    EXPECT_EQ(jobs.Status().size(), 2U);
+    mutex.unlock_shared();
+    EXPECT_FALSE(mutex.try_lock());
+  }).join();
+  EXPECT_TRUE(mutex.held());
+  EXPECT_EQ(jobs.Status().size(), 1U);
+}
+
+TEST_P(SharedThreadsTest, AThreadThatEndsGivesItsShareBack) {
+  SharedNamedMutex mutex = jobs.SharedMutex("a");
+  std::jthread([&] { mutex.lock_shared(); }).join();
+  EXPECT_TRUE(mutex.try_lock_for(10s));
+}
+
+}  // namespace
+}  // namespace doclock::named
