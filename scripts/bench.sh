@@ -14,6 +14,17 @@ jobs=${DOCLOCK_JOBS:-$(nproc 2> /dev/null || echo 2)}
 cmake --preset release > /dev/null
 cmake --build --preset release -j "$jobs" --target benchmarks >&2
 
+# The benchmarks on MongoDB are left out where there is no server to be had.
+if [[ -z ${DOCLOCK_BENCH_MONGODB:-} ]] && grep -q '^DOCLOCK_WITH_MONGODB:.*=\(ON\|AUTO\)$' build/release/CMakeCache.txt; then
+  export DOCLOCK_MONGO_HOME=${DOCLOCK_MONGO_HOME:-$PWD/build/release/mongo}
+  if DOCLOCK_BENCH_MONGODB=$(scripts/mongo.sh start); then
+    export DOCLOCK_BENCH_MONGODB
+    trap 'scripts/mongo.sh stop' EXIT
+  else
+    unset DOCLOCK_BENCH_MONGODB
+  fi
+fi
+
 results=build/release/benchmarks/results
 mkdir -p "$results"
 for program in build/release/benchmarks/bench_*; do
