@@ -9,16 +9,16 @@
 #include "doclock/doclock.h"
 #include "doclock/mongodb_store.h"
 #include "mongo/bson.h"
+#include "mongodb_server.h"
 
 /// @file
 /// MongoDB without this library: the floors that its figures are compared with.
 
 namespace doclock::bench {
 
-/// Where the replica set is: scripts/bench.sh starts one and says it here.
-inline std::string MongodbUri() {
-  const char* const uri = std::getenv("DOCLOCK_BENCH_MONGODB");
-  if (uri != nullptr) return uri;
+/// The replica set, without which there is nothing to measure here.
+inline std::string NeededMongodbUri() {
+  if (const auto uri = MongodbUri()) return *uri;
   std::fputs(
       "No replica set to measure: scripts/mongo.sh start starts one and prints its URI, which "
       "belongs into DOCLOCK_BENCH_MONGODB.\n",
@@ -30,7 +30,7 @@ constexpr const char* kMongodbName = "doclock_bench";
 
 /// The URI with the database of the benchmarks in it, for stores.
 inline std::string MongodbStoreUri() {
-  std::string uri = MongodbUri();
+  std::string uri = NeededMongodbUri();
   const auto options = uri.find("/?");
   if (options == uri.npos) return uri + "/" + kMongodbName;
   return uri.insert(options + 1, kMongodbName);
@@ -41,7 +41,7 @@ class RawMongo {
  public:
   explicit RawMongo(const char* database = kMongodbName) : database_(database) {
     mongoc_init();
-    client_ = mongoc_client_new(MongodbUri().c_str());
+    client_ = mongoc_client_new(NeededMongodbUri().c_str());
     if (client_ == nullptr) std::abort();
   }
   RawMongo(const RawMongo&) = delete;

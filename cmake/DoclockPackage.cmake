@@ -3,7 +3,14 @@
 
 set(CPACK_PACKAGE_NAME doclock)
 set(CPACK_PACKAGE_VENDOR "doclock")
-set(CPACK_PACKAGE_CONTACT "doclock <doclock@localhost>")
+# Debian wants a name and an address. Whoever publishes packages says here whom their users are to write to; mail to
+# .invalid goes nowhere.
+set(DOCLOCK_PACKAGE_CONTACT "doclock developers <doclock@packages.invalid>"
+    CACHE STRING "Maintainer of the packages, as: Name <address>")
+if(NOT DOCLOCK_PACKAGE_CONTACT MATCHES "^[^<>]+ <[^<> @]+@[^<> @]+>$")
+  message(FATAL_ERROR "DOCLOCK_PACKAGE_CONTACT is \"${DOCLOCK_PACKAGE_CONTACT}\"; it must be: Name <address>")
+endif()
+set(CPACK_PACKAGE_CONTACT "${DOCLOCK_PACKAGE_CONTACT}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Named locks and locked documents, over a database you already have")
 set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
 set(CPACK_GENERATOR DEB TGZ)

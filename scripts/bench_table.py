@@ -40,7 +40,7 @@ def main():
             text = file.read()
         if not text.strip():
             continue
-        rows += [row(f) for f in json.loads(text)["benchmarks"] if "ratio" in f]
+        rows += [row(f) for f in json.loads(text)["benchmarks"] if "ratio" in f and not f.get("error_occurred")]
     if "--markdown" in sys.argv:
         rows.insert(1, ["---"] * len(rows[0]))
         print("\n".join("| " + " | ".join(r) + " |" for r in rows))

@@ -10,6 +10,9 @@
 #include "cli/run.h"
 #include "cli/store_url.h"
 #include "doclock/open_store.h"
+#ifdef DOCLOCK_CLI_SILENCES_LIBMONGOC
+#include <mongoc/mongoc.h>
+#endif
 
 namespace doclock::cli {
 namespace {
@@ -42,8 +45,9 @@ CLI::Option* AddDuration(CLI::App* app, const std::string& name, Duration& where
 
 /// Beside every subcommand, before or after its name.
 void AddCommon(CLI::App& app, Arguments& arguments) {
-  app.add_option("--store", arguments.store.url,
-                 "URL of the store, as sqlite:PATH (else DOCLOCK_STORE says it)")
+  app.add_option(
+         "--store", arguments.store.url,
+         "URL of the store, as sqlite:PATH or mongodb://HOST/DATABASE (else DOCLOCK_STORE says it)")
       ->type_name("URL");
   app.add_option("--store-file", arguments.store.file, "File whose first line is that URL")
       ->type_name("FILE");
@@ -184,7 +188,16 @@ void AddAll(CLI::App& app, Arguments& arguments) {
   sub->footer("Example: doclock break --by \"$USER\" nightly-backup");
 }
 
+/// libmongoc tells of its troubles on standard output, which is the command's. What matters of them
+/// comes as an error.
+void SilenceDriver() {
+#ifdef DOCLOCK_CLI_SILENCES_LIBMONGOC
+  mongoc_log_set_handler(nullptr, nullptr);
+#endif
+}
+
 int Main(int argc, char** argv) {
+  SilenceDriver();
   CLI::App app{"Named locks and locked documents, over a database you already have", "doclock"};
   app.set_version_flag("--version", DOCLOCK_VERSION);
   app.require_subcommand(1);

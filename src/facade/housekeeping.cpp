@@ -7,8 +7,9 @@
 namespace doclock::detail {
 namespace {
 
-/// So many locks per call of the store: none of the calls holds up the others for long.
-constexpr std::int64_t kPurgeBatch = 500;
+/// So many locks per call of the store. Each call searches from the beginning, and passes over what
+/// the earlier ones cleared; it clears in smaller steps, none of which holds up others for long.
+constexpr std::int64_t kPurgeBatch = 10'000;
 
 bool Holds(const std::vector<std::string>& fields, const std::string& field) {
   return std::find(fields.begin(), fields.end(), field) != fields.end();
@@ -67,8 +68,9 @@ std::int64_t PurgeAll(const Binding& binding) {
   for (;;) {
     const std::int64_t count =
         StoreOf(binding.engine).Purge(*binding.collection, kPurgeBatch, budget);
+    // Fewer than that may have been all that there was time for.
+    if (count == 0) return total;
     total += count;
-    if (count < kPurgeBatch) return total;
   }
 }
 

@@ -1,5 +1,7 @@
 #include "mongo/admin.h"
 
+#include <vector>
+
 #include "mongo/lock_filters.h"
 #include "mongo/operations.h"
 #include "mongo/share_filters.h"
@@ -8,16 +10,19 @@ namespace doclock::mongo {
 namespace {
 
 constexpr std::chrono::seconds kAdminBudget{10};
+/// So many are looked for by one command: without the index of held locks each begins at the
+/// first document.
+constexpr std::int64_t kFoundAtOnce = 10'000;
 /// So many are cleared by one command.
-constexpr std::int64_t kAtOnce = 1000;
+constexpr std::size_t kClearedAtOnce = 500;
 
 std::string NameOf(const Collection& collection, const Key& key) {
   return collection.name() + "/" + key.ToString();
 }
 
-/// The _ids of expired locks.
-Array Expired(Server& server, const Collection& collection, std::int64_t limit,
-              std::chrono::milliseconds budget) {
+/// The _ids of expired locks, as many as one command clears in each array.
+std::vector<Array> Expired(Server& server, const Collection& collection, std::int64_t limit,
+                           std::chrono::milliseconds budget) {
   Doc command;
   command.Add("find", std::string_view(collection.name()));
   // The first condition repeats a part of the second, in words that an index understands.
@@ -30,10 +35,12 @@ Array Expired(Server& server, const Collection& collection, std::int64_t limit,
   Reply reply;
   Operations(server, budget).Read(command, reply);
   Check(reply);
-  Array ids;
+  std::vector<Array> ids;
   reply.ForEachInBatch([&](const bson_t& doc) {
     bson_iter_t id;
-    if (FindField(doc, "_id", id)) ids.Add(*bson_iter_value(&id));
+    if (!FindField(doc, "_id", id)) return true;
+    if (ids.empty() || ids.back().size() == kClearedAtOnce) ids.emplace_back();
+    ids.back().Add(*bson_iter_value(&id));
     return true;
   });
   return ids;
@@ -167,9 +174,12 @@ std::int64_t Purge(Server& server, const Collection& collection, std::int64_t li
   const auto end = std::chrono::steady_clock::now() + budget;
   std::int64_t purged = 0;
   while (purged < limit && std::chrono::steady_clock::now() < end) {
-    const Array ids = Expired(server, collection, std::min(limit - purged, kAtOnce), budget);
-    if (ids.size() == 0) break;
-    const std::int64_t cleared = Clear(server, collection, ids, budget);
+    std::int64_t cleared = 0;
+    for (const Array& ids :
+         Expired(server, collection, std::min(limit - purged, kFoundAtOnce), budget)) {
+      cleared += Clear(server, collection, ids, budget);
+      if (std::chrono::steady_clock::now() >= end) break;
+    }
     if (cleared == 0) break;
     purged += cleared;
   }

@@ -38,6 +38,11 @@ TEST_P(GroupsTest, ReleaseGroupReleasesNewestFirstAndSaysWhat) {
   EXPECT_EQ(CodeOf([&] { held[0].Release(); }), Errc::kLost);
 }
 
+TEST_P(GroupsTest, AGroupDoesNotGetALockThatItHas) {
+  EXPECT_EQ(CodeOf([&] { (void)jobs.Acquire("a", {.group = "g"}); }), Errc::kBusy);
+  EXPECT_FALSE(others.TryAcquire("a", {.group = "g"}));
+}
+
 TEST_P(GroupsTest, AnUnknownGroupHasNothingToRelease) {
   EXPECT_TRUE(others.ReleaseGroup("unknown").empty());
   EXPECT_NE(RefusalOf([&] { (void)others.ReleaseGroup(""); }), "");
@@ -65,7 +70,7 @@ TEST_P(GroupsTest, RenewGroupStartsEveryLeaseAnew) {
   clock->Advance(55s);
   for (const LockStatus& lock : others.Status({.group = "g"})) {
     EXPECT_FALSE(lock.expired) << lock.name;
-    EXPECT_LE(lock.remaining, 5s);
+    EXPECT_TRUE(IsNear(lock.remaining, 5s)) << lock.name;
   }
   clock->Advance(10s);
   EXPECT_TRUE(IsFree("a"));
@@ -73,7 +78,7 @@ TEST_P(GroupsTest, RenewGroupStartsEveryLeaseAnew) {
 
 TEST_P(GroupsTest, RenewGroupTakesAnotherLengthAndNeverShortens) {
   EXPECT_EQ(others.RenewGroup("g", 10min).size(), 3U);
-  EXPECT_EQ(others.RenewGroup("g", 1s).size(), 3U);
+  EXPECT_EQ(others.RenewGroup("g", 30s).size(), 3U);
   clock->Advance(9min);
   EXPECT_FALSE(IsFree("a"));
   EXPECT_THAT(RefusalOf([&] { (void)others.RenewGroup("g", 1ms); }), HasSubstr("ttl"));
@@ -116,7 +121,7 @@ TEST_P(GroupsTest, AHandOverTakesTheGroupOfTheNextHolder) {
 
 TEST_P(GroupsTest, RenewalsOfTheHandlesGoOnBesideThoseOfTheGroup) {
   auto lock = jobs.Acquire("d", {.ttl = 10s, .group = "g"});
-  EXPECT_EQ(others.RenewGroup("g", 1s).size(), 4U);
+  EXPECT_EQ(others.RenewGroup("g", 8s).size(), 4U);
   clock->Advance(5min);
   EXPECT_TRUE(lock.held());
   EXPECT_FALSE(IsFree("d"));

@@ -16,6 +16,7 @@
 #include "doclock/testing/faulty_store.h"
 #include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
+#include "repository/code_of.h"
 #include "repository/stores.h"
 
 namespace doclock::named {
@@ -39,6 +40,39 @@ class NamedTest : public ::testing::TestWithParam<StoreKind> {
   bool IsFree(const std::string& name) {
     return LockProvider(AnotherManager(), "jobs").TryAcquire(name).has_value();
   }
+  /// Did the store find what the test made, as far as its time allows?
+  static bool IsNear(std::chrono::milliseconds found, std::chrono::milliseconds expected) {
+    return std::chrono::abs(found - expected) <= GetParam().slack;
+  }
+  /// Takes locks in few calls of the store, and gives them back if asked: as if others had.
+  void TakeMany(const std::vector<std::string>& names, bool release) {
+    Collection& collection = *store->Find("jobs");
+    const std::vector<Key> keys(names.begin(), names.end());
+    std::vector<AcquireOp> acquires;
+    std::vector<WriteOp> releases;
+    acquires.reserve(keys.size());
+    releases.reserve(keys.size());
+    std::vector<StoreOp*> ops;
+    for (const Key& key : keys) {
+      AcquireOp& op = acquires.emplace_back(collection, key);
+      op.grant.lock_id = NewUuid();
+      op.grant.ttl = 1min;
+      op.insert = Body::FromText("{}");
+      ops.push_back(&op);
+    }
+    store->Execute(ops, 1min);
+    ops.clear();
+    for (const AcquireOp& op : acquires) {
+      ASSERT_EQ(op.status, OpStatus::kDone);
+      WriteOp& back = releases.emplace_back(collection, *op.key, op.hash);
+      back.lock_id = op.grant.lock_id;
+      back.expected = op.version;
+      ops.push_back(&back);
+    }
+    if (!release) return;
+    store->Execute(ops, 1min);
+    for (const WriteOp& op : releases) ASSERT_EQ(op.status, OpStatus::kDone);
+  }
   /// Runs the process, so much time at most, until the result is there.
   template <class R>
   R Get(std::future<R> future, Duration patience = 1min) {
@@ -61,17 +95,6 @@ class NamedThreadsTest : public ::testing::TestWithParam<StoreKind> {
   LockManager manager{store};
   LockProvider jobs{manager, "jobs"};
 };
-
-/// The code of the Error that `f` throws.
-template <class F>
-std::optional<Errc> CodeOf(F&& f) {
-  try {
-    std::forward<F>(f)();
-  } catch (const Error& error) {
-    return error.errc();
-  }
-  return std::nullopt;
-}
 
 /// What the std::invalid_argument says that `f` throws.
 template <class F>

@@ -52,6 +52,15 @@ TEST_P(MutexTest, ScopedLockTakesSeveralWithoutDeadlock) {
   EXPECT_TRUE(IsFree("b"));
 }
 
+TEST_P(MutexTest, TwoOfOneNameKeepEachOtherOutOnOneThreadToo) {
+  NamedMutex one = jobs.Mutex("a");
+  NamedMutex other = jobs.Mutex("a");
+  const std::scoped_lock lock(one);
+  EXPECT_FALSE(other.try_lock());
+  EXPECT_FALSE(other.try_lock_for(1s));
+  EXPECT_TRUE(one.held());
+}
+
 TEST_P(MutexTest, UniqueLockTriesAndWaits) {
   const LockProvider others(AnotherManager(), "jobs");
   auto held = others.Acquire("a", {.ttl = 5s, .renew = false});

@@ -102,15 +102,27 @@ TEST_P(ProviderTest, RenewsItselfAndIsNotLostOverManyLeases) {
 }
 
 TEST_P(ProviderTest, WithoutRenewalItIsLostBeforeItCanBeAnybodyElses) {
-  auto lock = jobs.Acquire("a", {.ttl = 10s, .renew = false});
+  auto lock = jobs.Acquire("a", {.ttl = 5min, .renew = false});
   const std::stop_token lost = lock.lost();
   bool free_when_lost = true;
   const std::stop_callback check(lost, [&] { free_when_lost = IsFree("a"); });
-  clock->Advance(11s);
+  clock->Advance(5min + 1s);
   EXPECT_TRUE(lost.stop_requested());
   EXPECT_FALSE(free_when_lost);
   EXPECT_EQ(CodeOf([&] { lock.Release(); }), Errc::kLost);
   EXPECT_TRUE(IsFree("a"));
+}
+
+TEST_P(ProviderTest, ARenewalThatHangsDoesNotDelayTheLoss) {
+  auto lock = jobs.Acquire("a", {.ttl = 5min});
+  const std::stop_token lost = lock.lost();
+  bool free_when_lost = true;
+  const std::stop_callback check(lost, [&] { free_when_lost = IsFree("a"); });
+  clock->DelayWork(1h);
+  clock->Advance(5min + 1s);
+  EXPECT_TRUE(lost.stop_requested());
+  EXPECT_FALSE(free_when_lost);
+  clock->DelayWork(0s);
 }
 
 TEST_P(ProviderTest, AStolenLockIsLostAndItsOldHolderDoesNotExtendItsSuccessors) {

@@ -37,20 +37,17 @@ TEST_P(StatusTest, ShowsHoldersLeasesAndAges) {
   EXPECT_EQ(status.group, "g");
   EXPECT_EQ(status.version, lock.fence());
   EXPECT_EQ(status.ttl, 1min);
-  EXPECT_EQ(status.remaining, 50s);
-  EXPECT_EQ(status.age, 10s);
+  EXPECT_TRUE(IsNear(status.remaining, 50s)) << status.remaining.count();
+  EXPECT_TRUE(IsNear(status.age, 10s)) << status.age.count();
   EXPECT_FALSE(status.expired);
   lock.Release();
   EXPECT_THAT(jobs.Status(), IsEmpty());
 }
 
 TEST_P(StatusTest, ShowsHundredsOfLocksOnce) {
-  std::vector<HeldLock> held;
   std::vector<std::string> names;
-  for (int i = 1000; i < 2500; ++i) {
-    names.push_back(std::to_string(i));
-    held.push_back(jobs.Acquire(names.back()));
-  }
+  for (int i = 1000; i < 2500; ++i) names.push_back(std::to_string(i));
+  TakeMany(names, false);
   EXPECT_EQ(Names(), names);
 }
 
@@ -133,7 +130,9 @@ TEST_P(StatusTest, ANameHeldForLongIsNotIdleOnceItIsReleased) {
 }
 
 TEST_P(StatusTest, PurgeForgetsThousandsInBatches) {
-  for (int i = 0; i < 1500; ++i) jobs.Acquire(std::to_string(i)).Release();
+  std::vector<std::string> names;
+  for (int i = 0; i < 1500; ++i) names.push_back(std::to_string(i));
+  TakeMany(names, true);
   clock->Advance(2h);
   store->Reset();
   EXPECT_EQ(jobs.Purge({.forget = true, .idle_for = 1h}).forgotten, 1500);

@@ -15,6 +15,7 @@
 #include "doclock/testing/faulty_store.h"
 #include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
+#include "repository/code_of.h"
 #include "repository/entities.h"
 #include "repository/stores.h"
 
@@ -72,16 +73,5 @@ class ThreadsTest : public ::testing::TestWithParam<StoreKind> {
   std::shared_ptr<Store> store = GetParam().open(nullptr);
   LockManager manager{store};
 };
-
-/// The code of the Error that `f` throws.
-template <class F>
-std::optional<Errc> CodeOf(F&& f) {
-  try {
-    std::forward<F>(f)();
-  } catch (const Error& error) {
-    return error.errc();
-  }
-  return std::nullopt;
-}
 
 }  // namespace doclock

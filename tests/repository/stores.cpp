@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "repository/harness.h"
+#include "repository/mongodb_store.h"
 
 #if DOCLOCK_WITH_SQLITE
 #include "doclock/sqlite_store.h"
@@ -51,6 +52,9 @@ std::vector<StoreKind> AllStores() {
   std::vector<StoreKind> stores = {{"Memory", OpenMemory}};
 #if DOCLOCK_WITH_SQLITE
   stores.push_back({"Sqlite", OpenSqlite});
+#endif
+#ifdef DOCLOCK_TEST_STORES_ON_MONGODB
+  stores.push_back({"Mongodb", OpenMongodb, 2s});
 #endif
   return stores;
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,7 +16,11 @@ namespace doclock {
 struct StoreKind {
   std::string name;
   std::shared_ptr<Store> (*open)(std::shared_ptr<const Clock> clock);
+  /// What its times may be off by from those that the test made: a real server's go on.
+  std::chrono::milliseconds slack{};
 };
+/// Memory, SQLite, and MongoDB in programs that were given servers
+/// (DOCLOCK_TEST_STORES_ON_MONGODB).
 std::vector<StoreKind> AllStores();
 inline std::string NameOf(const ::testing::TestParamInfo<StoreKind>& info) {
   return info.param.name;

@@ -1,0 +1,98 @@
+#include "doclock/log_observer.h"
+
+#include <array>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace doclock {
+namespace {
+
+/// On one line, whatever it is, as Key::ToString writes it.
+std::string Plain(std::string_view text) {
+  std::string plain;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      std::array<char, 8> code{};
+      std::snprintf(code.data(), code.size(), "\\x%02x", static_cast<unsigned>(byte));
+      plain += code.data();
+    } else {
+      plain += c;
+    }
+  }
+  return plain;
+}
+
+std::string TimeText(std::chrono::nanoseconds time) {
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), "%.3f s", std::chrono::duration<double>(time).count());
+  return text.data();
+}
+
+std::string Nothing() { return {}; }
+
+}  // namespace
+
+template <class Rest>
+void LogObserver::Log(LogLevel level, const char* what, const LockEvent& event,
+                      const Rest& rest) const {
+  if (level < least_) return;
+  std::string line = "doclock: ";
+  line += what;
+  line += ": '";
+  line += event.key.ToString();
+  line += "' of '";
+  line += Plain(event.collection);
+  line += '\'';
+  line += rest();
+  sink_(level, line);
+}
+
+LogObserver::LogObserver(Sink sink, LogLevel least) : sink_(std::move(sink)), least_(least) {
+  if (!sink_) throw std::invalid_argument("LogObserver: the sink is empty");
+}
+
+LogObserver::~LogObserver() = default;
+
+void LogObserver::OnGranted(const LockEvent& event, std::chrono::nanoseconds waited,
+                            bool handed_over) {
+  Log(LogLevel::kDebug, "granted", event, [&] {
+    return " after " + TimeText(waited) + (handed_over ? ", handed over in this process" : "");
+  });
+}
+
+void LogObserver::OnBusy(const LockEvent& event, Errc code, const LockHolder& holder) {
+  const char* what = "busy";
+  if (code == Errc::kTimedOut) what = "waited in vain";
+  if (code == Errc::kCancelled) what = "wait cancelled";
+  const LogLevel level = code == Errc::kTimedOut ? LogLevel::kInfo : LogLevel::kDebug;
+  Log(level, what, event, [&] { return ", held by " + Plain(holder.ToString()); });
+}
+
+void LogObserver::OnRenewed(const LockEvent& event) {
+  Log(LogLevel::kDebug, "renewed", event, Nothing);
+}
+
+void LogObserver::OnRenewalFailing(const LockEvent& event, std::chrono::nanoseconds remaining) {
+  Log(LogLevel::kWarning, "cannot be renewed yet", event,
+      [&] { return ", lost in " + TimeText(remaining); });
+}
+
+void LogObserver::OnLost(const LockEvent& event) { Log(LogLevel::kError, "lost", event, Nothing); }
+
+void LogObserver::OnReleased(const LockEvent& event, std::chrono::nanoseconds held) {
+  Log(LogLevel::kDebug, "released", event, [&] { return " after " + TimeText(held); });
+}
+
+void LogObserver::OnDiscarded(const LockEvent& event, std::chrono::nanoseconds held) {
+  Log(LogLevel::kInfo, "discarded, its changes not written", event,
+      [&] { return " after " + TimeText(held); });
+}
+
+void LogObserver::OnInDoubt(const LockEvent& event) {
+  Log(LogLevel::kError, "in doubt whether it was written", event, Nothing);
+}
+
+}  // namespace doclock

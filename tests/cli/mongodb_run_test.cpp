@@ -1,0 +1,164 @@
+#ifdef DOCLOCK_WITH_MONGODB
+
+#include <fstream>
+#include <regex>
+
+#include "cli/harness.h"
+#include "cli/relay.h"
+#include "mongodb/raw_server.h"
+
+namespace doclock::cli_test {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using SteadyClock = std::chrono::steady_clock;
+
+/// `doclock run` over a replica set: here a lock ends with its lease, whoever has died.
+class MongodbRunTest : public CliTest {
+ protected:
+  void SetUp() override { store = "DOCLOCK_STORE=" + database_.uri(); }
+
+  /// A command that says whether the staying one still works, and ends.
+  std::vector<std::string> LookingAtStayer() {
+    const std::string status = "/proc/" + std::to_string(Stayer()) + "/status";
+    return {"sh", "-c",
+            "if grep -q '^State:[[:space:]]*[^ZX[:space:]]' " + status +
+                " 2> /dev/null; then echo two at work; else echo alone; fi"};
+  }
+  /// What is left of the lease, as another process sees it.
+  std::chrono::milliseconds Left(const std::string& name) {
+    const std::string out = Doclock({"status", "--live", name, "--json"}).out;
+    std::smatch found;
+    if (!std::regex_search(out, found, std::regex("\"remainingMs\":([0-9]+)"))) return 0ms;
+    return std::chrono::milliseconds(std::stol(found[1]));
+  }
+
+  mongo_test::Database database_{mongo_test::SetUri()};
+};
+
+TEST_F(MongodbRunTest, HoldsTheLockWhileTheCommandRunsAndNoLonger) {
+  Program run(Run({"--owner", "me", "job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  const Ended busy = Doclock({"run", "job", "--", "true"});
+  EXPECT_EQ(busy.code, 75);
+  EXPECT_THAT(busy.err, HasSubstr("me ("));
+  std::ofstream(folder / "go").put('x');
+  EXPECT_EQ(run.Wait().code, 0);
+  EXPECT_EQ(Doclock({"run", "job", "--", "sh", "-c", "exit 42"}).code, 42);
+  EXPECT_EQ(Doclock({"run", "job", "--", "/no/such/program"}).code, 127);
+}
+
+TEST_F(MongodbRunTest, ANextOneThatWaitsStartsWhenTheFirstEnds) {
+  Program first(Run({"--ttl", "1h", "job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  Program second(Run({"--wait", "1m", "job"}, LookingAtStayer()), {store});
+  std::ofstream(folder / "go").put('x');
+  const Ended ended = second.Wait();
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.out, "alone\n");
+  EXPECT_EQ(first.Wait().code, 0);
+}
+
+TEST_F(MongodbRunTest, KillingItKillsTheCommandAndTheNextStartsWhenTheLeaseEnds) {
+  Program run(Run({"--ttl", "3s", "job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  const pid_t stayer = Stayer();
+  run.Signal(SIGKILL);
+  EXPECT_EQ(run.Wait().code, 128 + SIGKILL);
+  EXPECT_TRUE(Eventually([&] { return !Exists(stayer); }));
+  const auto begin = SteadyClock::now();
+  const auto left = Left("job");
+  ASSERT_GT(left, 0ms) << "nobody tells a server that a process has died";
+  const Ended next = Program(Run({"--wait", "1m", "job"}, LookingAtStayer()), {store}).Wait();
+  const auto took = SteadyClock::now() - begin;
+  EXPECT_EQ(next.code, 0) << next.err;
+  EXPECT_EQ(next.out, "alone\n");
+  EXPECT_GE(took, left - 100ms);
+  EXPECT_LT(took, left + 3s) << "it waits for the end of the lease, and not much longer";
+}
+
+TEST_F(MongodbRunTest, StoppedPastItsLeaseItKillsTheCommandOnResuming) {
+  Program run(Run({"--ttl", "2s", "job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  const pid_t stayer = Stayer();
+  run.Signal(SIGSTOP);
+  EXPECT_EQ(Doclock({"run", "--wait", "1m", "job", "--", "true"}).code, 0);
+  run.Signal(SIGCONT);
+  const Ended ended = run.Wait();
+  EXPECT_EQ(ended.code, 76);
+  EXPECT_THAT(ended.err, HasSubstr("lost"));
+  EXPECT_FALSE(Exists(stayer));
+}
+
+TEST_F(MongodbRunTest, ABrokenLockEndsTheCommand) {
+  Program run(Run({"--ttl", "1s", "job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  const pid_t stayer = Stayer();
+  EXPECT_EQ(Doclock({"break", "job"}).code, 0);
+  EXPECT_EQ(run.Wait().code, 76);
+  EXPECT_FALSE(Exists(stayer));
+}
+
+/// Over a cable, to a server alone: of a replica set the driver would find the other members.
+class MongodbCableTest : public MongodbRunTest {
+ protected:
+  void SetUp() override { store = "DOCLOCK_STORE=" + alone_.uri(); }
+  static int PortOf(const std::string& uri) {
+    std::smatch found;
+    std::regex_search(uri, found, std::regex(":([0-9]+)/"));
+    return std::stoi(found[1]);
+  }
+  std::string Through(const Relay& relay) const {
+    return "DOCLOCK_STORE=mongodb://127.0.0.1:" + std::to_string(relay.port()) + "/" +
+           alone_.name() + "?directConnection=true";
+  }
+
+  mongo_test::Database alone_{mongo_test::StandaloneUri()};
+  Relay relay_{PortOf(alone_.uri())};
+};
+
+TEST_F(MongodbCableTest, ACommandWhoseStoreIsAwayEndsBeforeTheNextOneStarts) {
+  const std::string trap = "trap 'echo term; exit 0' TERM; echo $$ > '" + (folder / "here") +
+                           "'; while :; do sleep 0.01; done";
+  Program run(Run({"--ttl", "4s", "--kill-after", "1500ms", "job"}, {"sh", "-c", trap}),
+              {Through(relay_)});
+  ASSERT_TRUE(Eventually([&] { return TextOf(folder / "here").ends_with("\n"); }));
+  relay_.Unplug();
+  const Ended next = Program(Run({"--wait", "1m", "job"}, LookingAtStayer()), {store}).Wait();
+  EXPECT_EQ(next.code, 0) << next.err;
+  EXPECT_EQ(next.out, "alone\n");
+  const Ended ended = run.Wait();
+  EXPECT_EQ(ended.code, 76);
+  EXPECT_EQ(ended.out, "term\n") << "it had the time to end by itself";
+  EXPECT_THAT(ended.err, HasSubstr("cannot be renewed"));
+  EXPECT_THAT(ended.err, Not(HasSubstr("mongodb://")));
+}
+
+TEST_F(MongodbCableTest, ACommandThatDoesNotListenIsKilledBeforeTheNextOneStarts) {
+  const std::string deaf =
+      "trap '' TERM; echo $$ > '" + (folder / "here") + "'; while :; do sleep 0.01; done";
+  Program run(Run({"--ttl", "3s", "job"}, {"sh", "-c", deaf}), {Through(relay_)});
+  ASSERT_TRUE(Eventually([&] { return TextOf(folder / "here").ends_with("\n"); }));
+  relay_.Unplug();
+  const Ended next = Program(Run({"--wait", "1m", "job"}, LookingAtStayer()), {store}).Wait();
+  EXPECT_EQ(next.out, "alone\n") << next.err;
+  const Ended ended = run.Wait();
+  EXPECT_EQ(ended.code, 76);
+  EXPECT_THAT(ended.err, HasSubstr("lost; killing"));
+}
+
+TEST_F(MongodbCableTest, AStoreThatIsAwayEndsWith69AndItsUrlIsNotRepeated) {
+  const std::string url = "DOCLOCK_STORE=mongodb://me:canary@127.0.0.1:1/" + alone_.name() +
+                          "?directConnection=true&serverSelectionTimeoutMS=200";
+  const Ended ended = Program(Run({"job"}, {"true"}), {url}).Wait();
+  EXPECT_EQ(ended.code, 69);
+  EXPECT_FALSE(ended.err.empty());
+  EXPECT_THAT(ended.err, Not(HasSubstr("canary")));
+}
+
+}  // namespace
+}  // namespace doclock::cli_test
+
+#endif

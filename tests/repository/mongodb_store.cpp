@@ -1,0 +1,133 @@
+#include "repository/mongodb_store.h"
+
+#ifdef DOCLOCK_TEST_STORES_ON_MONGODB
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "doclock/mongodb_store.h"
+#include "mongodb/raw_server.h"
+
+namespace doclock {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+/// A store whose server seems to live by another clock: before each call the dates of all locks are
+/// moved by what the two clocks have drifted apart. Nobody can move the server's own.
+class InStep final : public Store {
+ public:
+  InStep(std::shared_ptr<mongo_test::Database> database, std::shared_ptr<const Clock> clock)
+      : database_(std::move(database)),
+        inner_(OpenMongodbStore(database_->uri())),
+        clock_(std::move(clock)) {}
+
+  [[nodiscard]] StoreTraits traits() const noexcept override { return inner_->traits(); }
+  std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
+                                   milliseconds default_ttl) override {
+    collections_.insert(name);
+    return inner_->Open(name, fields, default_ttl);
+  }
+  [[nodiscard]] std::shared_ptr<Collection> Find(const std::string& name) const override {
+    return inner_->Find(name);
+  }
+  void Execute(std::span<StoreOp* const> ops, milliseconds budget) override {
+    FallIn();
+    inner_->Execute(ops, budget);
+  }
+  void Query(Collection& collection, const Filter& filter,
+             const std::function<bool(QueryRow&&)>& sink, milliseconds budget) override {
+    FallIn();
+    inner_->Query(collection, filter, sink, budget);
+  }
+  void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, milliseconds budget) override {
+    FallIn();
+    inner_->AcquireNext(filter, op, key, budget);
+  }
+  void EnsureIndex(Collection& collection, const IndexSpec& index) override {
+    inner_->EnsureIndex(collection, index);
+  }
+  std::int64_t Purge(Collection& collection, std::int64_t limit, milliseconds budget) override {
+    FallIn();
+    return inner_->Purge(collection, limit, budget);
+  }
+  /// None: a change stream has a thread of its own, and virtual time has but one.
+  std::unique_ptr<Subscription> Watch(Collection&,
+                                      std::function<void(std::optional<std::size_t>)>) override {
+    return nullptr;
+  }
+  [[nodiscard]] bool OthersMayWait(Collection& collection) const noexcept override {
+    return inner_->OthersMayWait(collection);
+  }
+  [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
+                                   const std::string& after, milliseconds budget) override {
+    FallIn();
+    return inner_->ListLocks(collection, query, after, budget);
+  }
+  void Intervene(Collection& collection, const Key& key, Intervention what) override {
+    FallIn();
+    inner_->Intervene(collection, key, what);
+  }
+
+ private:
+  /// The server goes on by itself; so little of it does not matter.
+  static constexpr milliseconds kUnnoticed{20};
+
+  void FallIn() {
+    const TimePoint now = clock_->Now();
+    const nanoseconds real = std::chrono::steady_clock::now() - began_real_;
+    const auto drift =
+        std::chrono::floor<milliseconds>((now - began_) - real - nanoseconds(moved_));
+    if (now == last_ && drift > -kUnnoticed) return;
+    last_ = now;
+    if (drift == milliseconds(0)) return;
+    for (const std::string& collection : collections_) Age(collection, drift);
+    moved_ += drift;
+  }
+  void Age(const std::string& collection, milliseconds by) {
+    mongo::Array statements;
+    for (const char* field : {"lockTime", "lockClosed"}) {
+      mongo::Array difference;
+      difference.Add(std::string_view("$" + std::string(field))).Add(std::int64_t{by.count()});
+      const mongo::Doc set = mongo::Doc::Of(
+          "$set", mongo::Doc::Of(field, mongo::Doc::OfArray("$subtract", difference.doc())));
+      mongo::Doc statement;
+      statement.Add("q", mongo::Doc::Of(field, mongo::Doc::Of("$type", "date")));
+      statement.AddArray("u", mongo::Array().Add(set).doc()).Add("multi", true);
+      statements.Add(statement);
+    }
+    mongo::Doc command;
+    command.Add("update", std::string_view(collection)).AddArray("updates", statements.doc());
+    command.Add("writeConcern", mongo::Doc::Of("w", 1));
+    database_->Run(command);
+  }
+
+  const std::shared_ptr<mongo_test::Database> database_;
+  const std::shared_ptr<Store> inner_;
+  const std::shared_ptr<const Clock> clock_;
+  const TimePoint began_ = clock_->Now();
+  const std::chrono::steady_clock::time_point began_real_ = std::chrono::steady_clock::now();
+  TimePoint last_ = began_;
+  milliseconds moved_{0};
+  std::set<std::string> collections_;
+};
+
+}  // namespace
+
+std::shared_ptr<Store> OpenMongodb(std::shared_ptr<const Clock> clock) {
+  auto database = std::make_shared<mongo_test::Database>(mongo_test::SetUri());
+  if (clock) return std::make_shared<InStep>(std::move(database), std::move(clock));
+  struct Both {
+    std::shared_ptr<mongo_test::Database> database;
+    std::shared_ptr<Store> store;  // goes first
+  };
+  const auto both = std::make_shared<Both>(database, OpenMongodbStore(database->uri()));
+  return {both, both->store.get()};
+}
+
+}  // namespace doclock
+
+#endif
