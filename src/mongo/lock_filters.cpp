@@ -78,10 +78,14 @@ Doc GoodLease(const Collection& collection) {
   return And({&id, &time, &ttl, &version});
 }
 
+Doc Age(const Collection& collection) {
+  return Binary("$subtract", std::string_view("$$NOW"),
+                std::string_view(FieldPath(collection.fields().time)));
+}
+
 Doc LeaseExpr(const Collection& collection, const char* comparison) {
-  const Doc age = Binary("$subtract", std::string_view("$$NOW"),
-                         std::string_view(FieldPath(collection.fields().time)));
-  return Conditional(GoodLease(collection), Binary(comparison, age, Ttl(collection)), false);
+  return Conditional(GoodLease(collection), Binary(comparison, Age(collection), Ttl(collection)),
+                     false);
 }
 
 }  // namespace
@@ -114,10 +118,14 @@ Doc ExpiredExpr(const Collection& collection) { return LeaseExpr(collection, "$g
 
 Doc LiveExpr(const Collection& collection) { return LeaseExpr(collection, "$lt"); }
 
+Doc BeganWithinExpr(const Collection& collection, std::chrono::milliseconds age) {
+  return Conditional(GoodLease(collection),
+                     Binary("$lte", Age(collection), std::int64_t{age.count()}), false);
+}
+
 Doc RenewedTtlExpr(const Collection& collection, std::chrono::milliseconds ttl) {
-  const Doc age = Binary("$subtract", std::string_view("$$NOW"),
-                         std::string_view(FieldPath(collection.fields().time)));
-  const Doc left = Binary("$subtract", Ttl(collection), Binary("$max", std::int64_t{0}, age));
+  const Doc age = Binary("$max", std::int64_t{0}, Age(collection));
+  const Doc left = Binary("$subtract", Ttl(collection), age);
   return Binary("$max", std::int64_t{ttl.count()}, left);
 }
 

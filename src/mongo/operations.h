@@ -80,8 +80,11 @@ class Operations {
   void Insert(SaveOp& op);
   bool TryChange(SaveOp& op, const StoredLock* expired);
   void RenewAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
-  void RenewInParts(std::span<RenewOp* const> ops);
-  void JudgeRenewals(std::span<RenewOp* const> ops);
+  void RenewAround(std::span<RenewOp* const> ops, Deadline sent);
+  enum class Renewed : std::uint8_t { kYes, kNo };
+  std::vector<RenewOp*> Select(std::span<RenewOp* const> ops, Renewed renewed, Deadline sent);
+  void JudgeSince(std::span<RenewOp* const> ops, Deadline sent);
+  void JudgeRenewals(std::span<RenewOp* const> ops, OpStatus live);
 
   void FindAndModify(const Collection& collection, const Doc& filter, const Doc& rest,
                      Reply& reply);

@@ -1,83 +1,31 @@
-#include <algorithm>
-
-#include "mongo/lock_filters.h"
 #include "mongo/operations.h"
+#include "mongo/renewal_command.h"
 
 namespace doclock::mongo {
-namespace {
 
 using std::chrono::milliseconds;
-
-/// Into so many parts are renewals divided to find the one that is blocked: one part waits in vain
-/// at each level, so few levels are better than few commands.
-constexpr std::size_t kRenewalParts = 8;
-
-Doc IdsOf(std::span<RenewOp* const> ops) {
-  Array ids;
-  for (const RenewOp* op : ops) ids.Add(*op->key);
-  return Doc::OfArray("$in", ids.doc());
-}
-
-Doc LockIdsOf(std::span<RenewOp* const> ops) {
-  Array ids;
-  for (const RenewOp* op : ops) ids.Add(op->lock_id);
-  return Doc::OfArray("$in", ids.doc());
-}
-
-Doc CommandFor(std::span<RenewOp* const> ops) {
-  const Collection& collection = *ops.front()->collection;
-  Doc filter;
-  filter.Add("_id", IdsOf(ops)).Add(collection.fields().id, LockIdsOf(ops));
-  // A renewal never revives.
-  filter.Add("$expr", LiveExpr(collection));
-  Doc lease;
-  lease.Add(collection.fields().ttl, RenewedTtlExpr(collection, ops.front()->ttl));
-  lease.Add(collection.fields().time, "$$NOW");
-  Doc statement;
-  statement.Add("q", filter).AddArray("u", Array().Add(Doc::Of("$set", lease)).doc());
-  statement.Add("multi", true);
-  Doc command;
-  command.Add("update", std::string_view(collection.name()));
-  command.AddArray("updates", Array().Add(statement).doc());
-  return command;
-}
-
-}  // namespace
 
 void Operations::Renew(std::span<RenewOp* const> ops) {
   RenewAtOnce(ops, ops.size() == 1 ? left() : left() / 4);
 }
 
 void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
-  Doc command = CommandFor(ops);
+  const auto sent = std::chrono::steady_clock::now();
+  Doc command = RenewalCommand(ops);
   Reply reply;
   Within(limit).Write(command, reply);
-  if (reply.ran_out_of_time() && ops.size() > 1) return RenewInParts(ops);
+  if (reply.ran_out_of_time() && ops.size() > 1) return RenewAround(ops, sent);
   const Verdict& verdict = Single(reply);
   const bool all = reply.Integer("n") == static_cast<std::int64_t>(ops.size());
   for (RenewOp* op : ops) {
     if (!Settled(*op, verdict) && all) op->status = OpStatus::kDone;
   }
-  if (verdict.answered() && !all) JudgeRenewals(ops);
+  if (verdict.answered() && !all) JudgeRenewals(ops, OpStatus::kDone);
 }
 
-/// A document that somebody's open transaction has changed stops the whole command. Renewing again
-/// what was renewed already does no harm.
-void Operations::RenewInParts(std::span<RenewOp* const> ops) {
-  const milliseconds limit = std::max(left() / 12, milliseconds(5));
-  const std::size_t size = (ops.size() + kRenewalParts - 1) / kRenewalParts;
-  for (std::size_t i = 0; i < ops.size(); i += size) {
-    const auto part = ops.subspan(i, std::min(size, ops.size() - i));
-    if (left().count() > 0) {
-      RenewAtOnce(part, limit);
-    } else {
-      for (RenewOp* op : part) op->Doubt("the renewal found no time");
-    }
-  }
-}
-
-/// Some did not match. What is live now was live at the update, and so renewed by it.
-void Operations::JudgeRenewals(std::span<RenewOp* const> ops) {
+/// Some did not match. Those that are live now have `live` as their outcome: after an update that
+/// was answered they were live then too, and so renewed by it.
+void Operations::JudgeRenewals(std::span<RenewOp* const> ops, OpStatus live) {
   const std::vector<StoreOp*> all(ops.begin(), ops.end());
   for (RenewOp* op : ops) op->status = OpStatus::kMissing;
   Reply reply;
@@ -89,15 +37,16 @@ void Operations::JudgeRenewals(std::span<RenewOp* const> ops) {
         if (lock.state == StoredLock::State::kMalformed) {
           Malformed(op);
         } else if (!op.lock_id.is_nil() && lock.lock_id == op.lock_id && lock.live()) {
-          op.status = OpStatus::kDone;
+          op.status = live;
         } else {
           op.status = OpStatus::kLost;
         }
       },
       reply);
-  if (complete) return;
   for (RenewOp* op : ops) {
-    if (op->status == OpStatus::kMissing) op->Doubt("whether the lock was renewed is not known");
+    const bool unknown =
+        op->status == OpStatus::kInDoubt || (op->status == OpStatus::kMissing && !complete);
+    if (unknown) op->Doubt("whether the lock was renewed is not known");
   }
 }
 

@@ -1,0 +1,154 @@
+/// What a cycle costs the client: the processor's time of this process, beside the same commands
+/// sent with ready-made BSON.
+
+#include <sys/resource.h>
+
+#include "compare.h"
+#include "documents.h"
+#include "mongo/body_codec.h"
+#include "mongodb_raw.h"
+
+namespace doclock::bench {
+namespace {
+
+constexpr int kCycles = 300;
+
+double CpuMicroseconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto micro = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_usec);
+  };
+  return micro(usage.ru_utime) + micro(usage.ru_stime);
+}
+
+/// Of one cycle, in microseconds of the processor.
+template <class Cycle>
+double CpuOf(Cycle cycle) {
+  const double before = CpuMicroseconds();
+  for (int i = 0; i < kCycles; ++i) cycle(i);
+  return (CpuMicroseconds() - before) / kCycles;
+}
+
+/// The commands of a lock and a release, as the store sends them, made beforehand; the answers are
+/// received and not looked at.
+class ReadyMade {
+ public:
+  explicit ReadyMade(std::size_t bytes) {
+    const Uuid id = NewUuid();
+    mongo::Doc body;
+    mongo::AppendMembers(body, SampleTree(1, bytes));
+    raw_.Run(RawUpdate("floor", mongo::Doc::Of("_id", 1), mongo::Doc::Of("$set", body), true));
+    mongo::Doc set;
+    set.Add("lockId", id).Add("lockTtl", 30'000).Add("lockOwner", mongo::Doc::Of("name", "bench"));
+    mongo::Doc grant;
+    grant.Add("$set", set)
+        .Add("$currentDate", mongo::Doc::Of("lockTime", true))
+        .Add("$inc", mongo::Doc::Of("lockVersion", std::int64_t{1}))
+        .Add("$setOnInsert", mongo::Doc::Of("lockBorn", id));
+    mongo::Doc free = mongo::Doc::Of("_id", 1);
+    free.Add("lockId", mongo::Doc::OfNull("$eq"));
+    lock_.Add("findAndModify", "floor")
+        .Add("query", free)
+        .Add("update", grant)
+        .Add("new", true)
+        .Add("upsert", false)
+        .Add("maxTimeMS", 10'000)
+        .Add("writeConcern", Majority());
+    mongo::Doc held = mongo::Doc::Of("_id", 1);
+    held.Add("lockId", id);
+    body.AddNull("lockId");
+    body.Add("lockReleased", id);
+    mongo::Doc clear;
+    clear.Add("$set", body).Add("$inc", mongo::Doc::Of("lockVersion", std::int64_t{1}));
+    release_ = RawUpdate("floor", held, clear);
+    release_.Add("maxTimeMS", 10'000);
+  }
+
+  void Cycle() {
+    raw_.Run(lock_);
+    raw_.Run(release_, [](const bson_t& reply) {
+      bson_iter_t iter;
+      if (!bson_iter_init_find(&iter, &reply, "nModified") || bson_iter_as_int64(&iter) != 1)
+        std::abort();
+    });
+  }
+
+ private:
+  RawMongo raw_;
+  mongo::Doc lock_, release_;
+};
+
+/// The same through the store, with bodies that change as a whole.
+class ThroughStore {
+ public:
+  explicit ThroughStore(std::size_t bytes)
+      : store_(OpenMongodbStore(MongodbStoreUri())),
+        orders_(store_->Open("orders", {}, 30s)),
+        bodies_{Changed("a", bytes), Changed("b", bytes)} {}
+
+  void Cycle(int i) {
+    AcquireOp acquire(*orders_, key_);
+    acquire.grant.lock_id = NewUuid();
+    acquire.grant.ttl = 30s;
+    acquire.insert = bodies_[0];
+    Run(acquire);
+    WriteOp release(*orders_, key_);
+    release.lock_id = acquire.grant.lock_id;
+    release.expected = acquire.version;
+    release.body = bodies_[static_cast<std::size_t>(i % 2)];
+    Run(release);
+  }
+
+ private:
+  static Body Changed(const char* word, std::size_t bytes) {
+    nlohmann::json tree = SampleTree(1, bytes);
+    tree["step"] = word;
+    return Body::FromJson(std::move(tree));
+  }
+  void Run(StoreOp& op) {
+    StoreOp* const ops[] = {&op};
+    store_->Execute(ops, 10s);
+    if (op.status != OpStatus::kDone) std::abort();
+  }
+
+  const std::shared_ptr<Store> store_;
+  const std::shared_ptr<Collection> orders_;
+  const Key key_{1};
+  const Body bodies_[2];
+};
+
+/// What the codec takes of a cycle: one body out, one in.
+double CodecMicroseconds(std::size_t bytes) {
+  const nlohmann::json tree = SampleTree(1, bytes);
+  const LockFieldNames names;
+  mongo::Doc doc;
+  return CpuOf([&](int) {
+    doc.Clear();
+    mongo::AppendMembers(doc, tree);
+    benchmark::DoNotOptimize(mongo::ReadBody(*doc.get(), names));
+  });
+}
+
+void MongodbClientCpu(benchmark::State& state) {
+  const auto bytes = static_cast<std::size_t>(state.range(0));
+  DropMongodb();
+  ReadyMade ready(bytes);
+  ThroughStore ours(bytes);
+  ours.Cycle(0);
+  ready.Cycle();
+  Compare(
+      state, {.value = bytes > 1024 ? 0 : 1.3, .at_most = true},
+      [&] { return CpuOf([&](int) { ready.Cycle(); }); },
+      [&] { return CpuOf([&](int i) { ours.Cycle(i); }); }, 7);
+  state.counters["codec_us"] = CodecMicroseconds(bytes);
+}
+BENCHMARK(MongodbClientCpu)
+    ->ArgName("bytes")
+    ->Arg(1024)
+    ->Arg(102'400)
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace doclock::bench

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <mongoc/mongoc.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "doclock/doclock.h"
+#include "doclock/mongodb_store.h"
+#include "mongo/bson.h"
+
+/// @file
+/// MongoDB without this library: the floors that its figures are compared with.
+
+namespace doclock::bench {
+
+/// Where the replica set is: scripts/bench.sh starts one and says it here.
+inline std::string MongodbUri() {
+  const char* const uri = std::getenv("DOCLOCK_BENCH_MONGODB");
+  if (uri != nullptr) return uri;
+  std::fputs(
+      "No replica set to measure: scripts/mongo.sh start starts one and prints its URI, which "
+      "belongs into DOCLOCK_BENCH_MONGODB.\n",
+      stderr);
+  std::exit(2);
+}
+
+constexpr const char* kMongodbName = "doclock_bench";
+
+/// The URI with the database of the benchmarks in it, for stores.
+inline std::string MongodbStoreUri() {
+  std::string uri = MongodbUri();
+  const auto options = uri.find("/?");
+  if (options == uri.npos) return uri + "/" + kMongodbName;
+  return uri.insert(options + 1, kMongodbName);
+}
+
+/// A connection of its own. Commands that fail end the program: a floor has no failures.
+class RawMongo {
+ public:
+  explicit RawMongo(const char* database = kMongodbName) : database_(database) {
+    mongoc_init();
+    client_ = mongoc_client_new(MongodbUri().c_str());
+    if (client_ == nullptr) std::abort();
+  }
+  RawMongo(const RawMongo&) = delete;
+  RawMongo& operator=(const RawMongo&) = delete;
+  ~RawMongo() { mongoc_client_destroy(client_); }
+
+  /// `visit` sees the reply.
+  template <class Visit>
+  void Run(const mongo::Doc& command, Visit visit) {
+    bson_t reply;
+    bson_error_t error{};
+    if (!mongoc_client_command_simple(client_, database_, command.get(), nullptr, &reply, &error)) {
+      std::fprintf(stderr, "a raw command failed: %s\n", error.message);
+      std::abort();
+    }
+    visit(reply);
+    bson_destroy(&reply);
+  }
+  void Run(const mongo::Doc& command) {
+    Run(command, [](const bson_t&) {});
+  }
+
+  [[nodiscard]] mongoc_client_t* client() const noexcept { return client_; }
+
+ private:
+  const char* database_;
+  mongoc_client_t* client_ = nullptr;
+};
+
+inline mongo::Doc Majority() { return mongo::Doc::Of("w", "majority"); }
+
+/// An update of one document, to a majority.
+inline mongo::Doc RawUpdate(const char* collection, const mongo::Doc& filter,
+                            const mongo::Doc& update, bool upsert = false) {
+  mongo::Doc statement;
+  statement.Add("q", filter).Add("u", update).Add("upsert", upsert);
+  mongo::Doc command;
+  command.Add("update", collection)
+      .AddArray("updates", mongo::Array().Add(statement).doc())
+      .Add("writeConcern", Majority());
+  return command;
+}
+
+/// The two updates of a cycle on one document: a small one, as a lock's, and one of 1 KB.
+class RawCycles {
+ public:
+  explicit RawCycles(int document) : id_(mongo::Doc::Of("_id", document)) {
+    raw_.Run(RawUpdate("floor", id_, mongo::Doc::Of("$set", Text()), true));
+  }
+
+  void Run() {
+    raw_.Run(RawUpdate("floor", id_, mongo::Doc::Of("$set", mongo::Doc::Of("locked", ++count_))));
+    raw_.Run(RawUpdate("floor", id_, mongo::Doc::Of("$set", Text())));
+  }
+
+ private:
+  mongo::Doc Text() { return mongo::Doc::Of("note", std::to_string(++count_) + text_); }
+
+  RawMongo raw_;
+  const mongo::Doc id_;
+  const std::string text_ = std::string(1000, 'x');
+  std::int64_t count_ = 0;
+};
+
+/// Empties the database, so that no run measures what the last one left.
+inline void DropMongodb() {
+  RawMongo raw;
+  raw.Run(mongo::Doc::Of("dropDatabase", 1).Add("writeConcern", Majority()));
+}
+
+/// How many commands of these names the primary has had since it started.
+inline std::int64_t CommandsSoFar(std::initializer_list<std::string> names) {
+  RawMongo raw("admin");
+  std::int64_t sum = 0;
+  raw.Run(mongo::Doc::Of("serverStatus", 1), [&](const bson_t& reply) {
+    for (const std::string& name : names) {
+      bson_iter_t iter;
+      bson_iter_t total;
+      if (bson_iter_init(&iter, &reply) &&
+          bson_iter_find_descendant(&iter, ("metrics.commands." + name + ".total").c_str(),
+                                    &total)) {
+        sum += bson_iter_as_int64(&total);
+      }
+    }
+  });
+  return sum;
+}
+
+}  // namespace doclock::bench

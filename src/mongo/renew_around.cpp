@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <iterator>
+#include <unordered_map>
+#include <vector>
+
+#include "mongo/lock_filters.h"
+#include "mongo/operations.h"
+#include "mongo/renewal_command.h"
+
+namespace doclock::mongo {
+
+using std::chrono::milliseconds;
+
+/// How long a command may stand at a blocked document. A thousand renewals take about 25 ms.
+constexpr milliseconds kShortest{5};
+constexpr milliseconds kLongest{250};
+
+namespace {
+
+/// Live, and not renewed.
+Doc LateExpr(const Collection& collection, milliseconds age) {
+  Array both;
+  both.Add(LiveExpr(collection));
+  both.Add(Doc::OfArray("$not", Array().Add(BeganWithinExpr(collection, age)).doc()));
+  return Doc::OfArray("$and", both.doc());
+}
+
+/// The renewals of the documents that a find has shown, in its order.
+std::vector<RenewOp*> AskersOf(std::span<RenewOp* const> ops, const Reply& reply) {
+  std::unordered_multimap<std::size_t, RenewOp*> by_hash;
+  for (RenewOp* op : ops) by_hash.emplace(op->hash, op);
+  std::vector<RenewOp*> found;
+  reply.ForEachInBatch([&](const bson_t& doc) {
+    bson_iter_t id;
+    Key key;
+    if (!FindField(doc, "_id", id) || !ReadKey(id, key)) return true;
+    const auto [first, last] = by_hash.equal_range(key.Hash());
+    const auto op =
+        std::find_if(first, last, [&](const auto& item) { return *item.second->key == key; });
+    if (op != last) found.push_back(op->second);
+    return true;
+  });
+  return found;
+}
+
+}  // namespace
+
+/// A document that somebody's open transaction has changed stops the whole command. The server goes
+/// through them in the order of _id, so the first that was not renewed is the one it stands at: it
+/// is left out, and the command goes on behind it.
+void Operations::RenewAround(std::span<RenewOp* const> ops, Deadline sent) {
+  const milliseconds limit = std::clamp(left() / 12, kShortest, kLongest);
+  std::vector<RenewOp*> behind(ops.begin(), ops.end());
+  while (left().count() > 0) {
+    std::vector<RenewOp*> late = Select(behind, Renewed::kNo, sent);
+    if (late.size() <= 1) break;
+    behind.assign(late.begin() + 1, late.end());
+    Doc command = RenewalCommand(behind);
+    Reply reply;
+    Within(limit).Write(command, reply);
+    if (!reply.ran_out_of_time()) break;
+  }
+  JudgeSince(ops, sent);
+}
+
+/// Those whose lease began anew since then, or the live ones among the others, in the order of _id.
+/// None when it cannot be known. What was renewed is told only once a majority has it: the commands
+/// that gave up did not wait for that.
+std::vector<RenewOp*> Operations::Select(std::span<RenewOp* const> ops, Renewed renewed,
+                                         Deadline sent) {
+  const Collection& collection = *ops.front()->collection;
+  // Both clocks are cut to whole milliseconds.
+  const auto age =
+      std::chrono::floor<milliseconds>(std::chrono::steady_clock::now() - sent) - milliseconds(1);
+  const bool yes = renewed == Renewed::kYes;
+  Doc filter = RenewalFilter(ops);
+  filter.Add("$expr", yes ? BeganWithinExpr(collection, age) : LateExpr(collection, age));
+  Doc command;
+  command.Add("find", std::string_view(collection.name())).Add("filter", filter);
+  command.Add("projection", Doc::Of("_id", 1)).Add("sort", Doc::Of("_id", 1));
+  command.Add("batchSize", static_cast<std::int64_t>(ops.size())).Add("singleBatch", true);
+  const char* const level = yes && server_.is_replica_set() ? "majority" : "local";
+  command.Add("readConcern", Doc::Of("level", level));
+  Reply reply;
+  Read(command, reply);
+  return reply.answered() ? AskersOf(ops, reply) : std::vector<RenewOp*>();
+}
+
+/// Of commands that gave up: what is known to have been renewed was, the rest may have been.
+void Operations::JudgeSince(std::span<RenewOp* const> ops, Deadline sent) {
+  Operations judge(server_, pool_, deadline_ + kLongest);
+  for (RenewOp* op : judge.Select(ops, Renewed::kYes, sent)) op->status = OpStatus::kDone;
+  std::vector<RenewOp*> others;
+  std::copy_if(ops.begin(), ops.end(), std::back_inserter(others),
+               [](const RenewOp* op) { return op->status != OpStatus::kDone; });
+  if (!others.empty()) judge.JudgeRenewals(others, OpStatus::kInDoubt);
+}
+
+}  // namespace doclock::mongo
