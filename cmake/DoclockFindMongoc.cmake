@@ -1,17 +1,26 @@
 # libmongoc, the official C driver, for doclock::mongodb. Settles DOCLOCK_WITH_MONGODB: from here on it is ON or OFF.
 
 if(DOCLOCK_WITH_MONGODB)
-  find_package(mongoc-1.0 1.23 CONFIG QUIET)
-  if(NOT mongoc-1.0_FOUND)
-    # From version 2 on the package and its targets have other names; the headers do not.
-    find_package(mongoc 2.0 CONFIG QUIET)
-    if(mongoc_FOUND AND NOT TARGET mongo::mongoc_shared)
+  # From version 2 on the package and its targets have other names; the headers do not. Where both are installed the newer
+  # one is taken: CMAKE_DISABLE_FIND_PACKAGE_mongoc=ON chooses the other.
+  find_package(mongoc 2.0 CONFIG QUIET)
+  if(mongoc_FOUND)
+    set(doclock_mongoc_major 2)
+    set(doclock_mongoc_pkgconfig "mongoc2 >= 2.0")
+    set(doclock_mongoc_version ${mongoc_VERSION})
+    if(NOT TARGET mongo::mongoc_shared)
       add_library(mongo::mongoc_shared INTERFACE IMPORTED)
       target_link_libraries(mongo::mongoc_shared INTERFACE mongoc::mongoc)
     endif()
+  else()
+    set(doclock_mongoc_major 1)
+    set(doclock_mongoc_pkgconfig "libmongoc-1.0 >= 1.23")
+    find_package(mongoc-1.0 1.23 CONFIG QUIET)
+    set(doclock_mongoc_version ${mongoc-1.0_VERSION})
   endif()
   if(mongoc-1.0_FOUND OR mongoc_FOUND)
     set(DOCLOCK_WITH_MONGODB ON)
+    message(STATUS "doclock::mongodb uses libmongoc ${doclock_mongoc_version}")
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       # Of bson_t's alignment, which templates drop.
       add_compile_options(-Wno-ignored-attributes)

@@ -76,7 +76,7 @@ if(DOCLOCK_WITH_MONGODB)
     mongodb
     DESCRIPTION "Document locks: the MongoDB store"
     REQUIRES "doclock-core ${same}"
-    REQUIRES_PRIVATE "libmongoc-1.0 >= 1.23")
+    REQUIRES_PRIVATE "${doclock_mongoc_pkgconfig}")
   list(APPEND umbrella_requires "doclock-mongodb ${same}")
 endif()
 if(DOCLOCK_BUILD_TESTING)

@@ -94,8 +94,14 @@ class MongoFailover : public ::testing::Test {
   static MongodbStoreOptions Patient() {
     return {.socket_timeout = 2s, .server_selection_timeout = 3s};
   }
-  [[nodiscard]] Things OpenThings(std::chrono::milliseconds ttl = 4s) const {
-    return {LockManager(OpenMongodbStore(database_.uri(), Patient()), {.call_budget = 3s}),
+  /// Leases that outlast any election, on a slow machine too.
+  static constexpr auto kLong = 5min;
+  /// An election, on a slow machine too.
+  static constexpr auto kElections = 60s;
+
+  [[nodiscard]] Things OpenThings(std::chrono::milliseconds ttl = 4s,
+                                  std::chrono::milliseconds budget = 3s) const {
+    return {LockManager(OpenMongodbStore(database_.uri(), Patient()), {.call_budget = budget}),
             "things",
             {.ttl = ttl}};
   }
@@ -176,7 +182,8 @@ TEST_F(MongoFailover, NoAcknowledgedWriteVanishesAndNoFenceIsGivenTwice) {
       const int before = ledger.Count(Outcome::kWritten);
       const auto start = std::chrono::steady_clock::now();
       while (ledger.Count(Outcome::kWritten) < before + 5) {
-        ASSERT_LT(std::chrono::steady_clock::now() - start, 30s) << "nothing goes on any more";
+        ASSERT_LT(std::chrono::steady_clock::now() - start, kElections)
+            << "nothing goes on any more";
         std::this_thread::sleep_for(5ms);
       }
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
@@ -216,42 +223,68 @@ TEST_F(MongoFailover, NoAcknowledgedWriteVanishesAndNoFenceIsGivenTwice) {
             << " in doubt; slowest to go on " << slowest << " s\n";
 }
 
-TEST_F(MongoFailover, AWriteThatNoMajorityHasIsInDoubtAndMayVanishWithItsPrimary) {
-  Client client(OpenMongodbStore(database_.uri(), Patient()), "things", 400ms);
-  const Key key("rolled back");
+/// A primary that is alone goes on for a second before it notices.
+class LonelyPrimary : public MongoFailover {
+ protected:
+  /// Writes to it. False: it noticed before anything was sent, which is nothing's fault.
+  bool WriteTo(int primary, WriteOp& save, AcquireOp& acquire) {
+    // Stopped ones would find the write in their sockets when they go on.
+    for (const int other : set_.Others(primary)) set_.Kill(other);
+    save.status = acquire.status = OpStatus::kPending;
+    client_.Execute(save);
+    client_.Execute(acquire);
+    return save.status != OpStatus::kFailed && acquire.status != OpStatus::kFailed;
+  }
+  /// The others go on without it; what it alone had, it has to take back.
+  void Replace(int primary) {
+    set_.Kill(primary);
+    for (const int other : set_.Others(primary)) set_.Revive(other);
+    EXPECT_NE(set_.PrimaryOtherThan(primary), primary);
+    set_.Revive(primary);
+    set_.Heal();
+  }
+
+  Client client_{OpenMongodbStore(database_.uri(), Patient()), "things", 400ms};
+  Client patient_{OpenMongodbStore(database_.uri(), Patient()), "things", kElections};
+};
+
+TEST_F(LonelyPrimary, LeavesAWriteInDoubtAndMayTakeItWithIt) {
+  const Key key("rolled back"), other_key("never there");
   const Uuid id = NewUuid();
-  const AcquireOp held = client.Acquire(key, id, Counted(1));
+  const AcquireOp held = patient_.Acquire(key, id, Counted(1), {}, kLong);
   ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
-
-  const int primary = set_.Primary();
-  // Stopped ones would find the write in their sockets when they go on.
-  for (const int other : set_.Others(primary)) set_.Kill(other);
-  const WriteOp save = client.Write(WriteKind::kCheckpoint, key, id, held.version, Counted(2));
+  WriteOp save(client_.collection(), key);
+  save.write = WriteKind::kCheckpoint;
+  save.lock_id = id;
+  save.expected = held.version;
+  save.body = Counted(2);
+  save.ttl = kLong;
+  AcquireOp acquire(client_.collection(), other_key);
+  acquire.grant.lock_id = NewUuid();
+  acquire.grant.ttl = kLong;
+  acquire.insert = Counted(1);
+  bool written = false;
+  for (int i = 0; i < 10 && !written; ++i) {
+    const int primary = set_.Primary();
+    written = WriteTo(primary, save, acquire);
+    Replace(primary);
+  }
+  ASSERT_TRUE(written) << "no primary stayed one for long enough";
   EXPECT_EQ(save.status, OpStatus::kInDoubt) << Why(save);
-  const Key other_key("never there");
-  const AcquireOp acquire = client.Acquire(other_key, NewUuid(), Counted(1));
   EXPECT_EQ(acquire.status, OpStatus::kInDoubt) << Why(acquire);
-  set_.Kill(primary);
-  for (const int other : set_.Others(primary)) set_.Revive(other);
-  const int next = set_.PrimaryOtherThan(primary);
-  EXPECT_NE(next, primary);
-  // What the old one alone had, it has to take back.
-  set_.Revive(primary);
-  set_.Heal();
 
-  Client after(OpenMongodbStore(database_.uri(), Patient()));
-  const ReadOp read = after.Read(key);
+  const ReadOp read = patient_.Read(key);
   ASSERT_EQ(read.status, OpStatus::kDone) << Why(read);
   EXPECT_EQ(read.version, held.version) << "no other member had it";
   EXPECT_EQ(read.body.json().at("n"), 1);
-  EXPECT_EQ(after.Read(other_key).status, OpStatus::kMissing);
+  EXPECT_EQ(patient_.Read(other_key).status, OpStatus::kMissing);
   // The version tells that it may be sent again, as it is.
-  const WriteOp again = after.Write(WriteKind::kCheckpoint, key, id, held.version, Counted(2));
+  const WriteOp again = patient_.Write(WriteKind::kCheckpoint, key, id, held.version, Counted(2));
   EXPECT_EQ(again.status, OpStatus::kDone) << Why(again);
 }
 
 TEST_F(MongoFailover, AProgramThatWritesWhileNoMajorityIsThereGetsOverIt) {
-  const Things things = OpenThings(20s);
+  const Things things = OpenThings(kLong);
   things.Insert("counter", nlohmann::json{{"n", 0}});
   auto lock = things.Lock("counter");
   (*lock)["n"] = 1;
@@ -261,7 +294,8 @@ TEST_F(MongoFailover, AProgramThatWritesWhileNoMajorityIsThereGetsOverIt) {
     try {
       lock.Save();
       return true;
-    } catch (const InDoubtException&) {
+    } catch (const StoreException&) {
+      // In doubt; or the primary had noticed that it was alone, and nothing was sent.
       return false;
     }
   });
@@ -280,7 +314,10 @@ TEST_F(MongoFailover, AProgramThatWritesWhileNoMajorityIsThereGetsOverIt) {
 
 TEST_F(MongoFailover, AFrozenPrimaryBoundsEveryCall) {
   constexpr auto kBudget = 500ms;
-  constexpr auto kBound = 4s;
+  // The driver's own bound is five minutes.
+  constexpr auto kBound = 20 * kBudget;
+  // After so long (scripts/mongo_initiate.py) another member may be the primary, and answer.
+  constexpr auto kElection = 1s;
   const auto store = OpenMongodbStore(
       database_.uri(), {.socket_timeout = kBudget, .server_selection_timeout = kBudget});
   Client client(store, "things", kBudget);
@@ -288,12 +325,12 @@ TEST_F(MongoFailover, AFrozenPrimaryBoundsEveryCall) {
   const Key missing("missing");
   const Uuid id = NewUuid();
   Client patient(OpenMongodbStore(database_.uri(), Patient()));
-  const AcquireOp held = patient.Acquire(key, id, Counted(1));
+  const AcquireOp held = patient.Acquire(key, id, Counted(1), {}, kLong);
   ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
 
   const std::vector<std::pair<const char*, std::function<OpStatus()>>> calls = {
       {"save", [&] { return client.Write(WriteKind::kCheckpoint, key, id, held.version).status; }},
-      {"renew", [&] { return client.Renew(key, id).status; }},
+      {"renew", [&] { return client.Renew(key, id, kLong).status; }},
       {"acquire", [&] { return client.Acquire(key, NewUuid()).status; }},
       {"insert", [&] { return client.Save(SaveKind::kInsert, missing, 0, {}, Counted(1)).status; }},
       {"read", [&] { return client.Read(key).status; }},
@@ -307,10 +344,10 @@ TEST_F(MongoFailover, AFrozenPrimaryBoundsEveryCall) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     set_.Signal(primary, SIGCONT);
     EXPECT_LT(took, kBound);
-    EXPECT_TRUE(status == OpStatus::kInDoubt || status == OpStatus::kFailed)
-        << static_cast<int>(status);
+    const bool unanswered = status == OpStatus::kInDoubt || status == OpStatus::kFailed;
+    EXPECT_TRUE(unanswered || took > kElection) << static_cast<int>(status);
     if (std::string_view(name) == "read") {
-      EXPECT_EQ(status, OpStatus::kFailed);
+      EXPECT_NE(status, OpStatus::kInDoubt);
     }
     std::cout << name << ": " << took.count() << " s\n";
     set_.Heal();
@@ -324,14 +361,14 @@ TEST_F(MongoFailover, AFrozenPrimaryBoundsEveryCall) {
 
 TEST_F(MongoFailover, AWaiterIsWokenThroughTheNextPrimary) {
   LockManager manager(OpenMongodbStore(database_.uri(), Patient()),
-                      {.poll_min = 60s, .poll_max = 60s});
-  const Things waiting(manager, "things", {.ttl = 30s});
-  const Things others = OpenThings(30s);
+                      {.poll_min = kLong, .poll_max = kLong});
+  const Things waiting(manager, "things", {.ttl = kLong});
+  const Things others = OpenThings(kLong, kElections);
   for (const bool kill : {false, true}) {
     SCOPED_TRACE(kill ? "killed" : "stepped down");
-    auto held = others.Lock("job", nlohmann::json::object(), {.wait = 20s});
+    auto held = others.Lock("job", nlohmann::json::object(), {.wait = kElections});
     auto waiter = std::async(std::launch::async, [&] {
-      const auto lock = waiting.Lock("job", {.wait = 50s});
+      const auto lock = waiting.Lock("job", {.wait = 2 * kElections});
       return lock.fence();
     });
     EXPECT_EQ(waiter.wait_for(500ms), std::future_status::timeout);
@@ -343,7 +380,7 @@ TEST_F(MongoFailover, AWaiterIsWokenThroughTheNextPrimary) {
       set_.StepDown();
     }
     held.Release();
-    EXPECT_EQ(waiter.wait_for(20s), std::future_status::ready) << "the release was not seen";
+    EXPECT_EQ(waiter.wait_for(kElections), std::future_status::ready) << "the release was not seen";
     waiter.get();
     set_.Heal();
   }
@@ -361,13 +398,13 @@ class StoppedHolder : public MongoFailover {
 };
 
 TEST_F(StoppedHolder, WritesNothingOnceTheLeaseIsOver) {
-  const Things things = OpenThings();
+  const Things things = OpenThings(kLong);
   things.Insert("job", nlohmann::json{{"written by", "nobody"}});
   for (const std::string order : {"save", "release"}) {
     test::Child holder = Hold("job", 1s);
     holder.Signal(SIGSTOP);
     // Nobody renews the lease, so it ends by itself.
-    auto lock = things.Lock("job", {.wait = 20s});
+    auto lock = things.Lock("job", {.wait = kElections});
     holder.Signal(SIGCONT);
     holder.Say(order);
     EXPECT_EQ(holder.Line(), "lost");
@@ -378,15 +415,15 @@ TEST_F(StoppedHolder, WritesNothingOnceTheLeaseIsOver) {
 }
 
 TEST_F(StoppedHolder, WritesNothingThoughItThinksThatItsLeaseGoesOn) {
-  const Things things = OpenThings();
+  const Things things = OpenThings(kLong);
   things.Insert("job", nlohmann::json{{"written by", "nobody"}});
   Client client(OpenMongodbStore(database_.uri()));
   const Key key("job");
   for (const std::string order : {"save", "release"}) {
-    test::Child holder = Hold("job", 30s);
+    test::Child holder = Hold("job", kLong);
     holder.Signal(SIGSTOP);
     client.Intervene(key, Intervention::kExpire);
-    auto lock = things.Lock("job", {.wait = 5s});
+    auto lock = things.Lock("job", {.wait = kElections});
     holder.Signal(SIGCONT);
     holder.Say(order);
     EXPECT_EQ(holder.Line(), "lost");

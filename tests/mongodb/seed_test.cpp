@@ -17,7 +17,6 @@ using namespace std::chrono_literals;
 struct Dummy {
   std::string value;
 };
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Dummy, value)
 
 }  // namespace
 }  // namespace doclock::mongo_docs_test
