@@ -11,11 +11,11 @@ namespace {
 /// Fresh attempts after one whose outcome stayed unknown.
 constexpr int kMaxGhosts = 3;
 
-/// The intent of a writer who waits must last from one attempt to the next, and no longer than its
-/// death should be felt.
+/// The intent of a writer who waits should last from one attempt to the next, and keep readers out
+/// no longer than this once the writer gave up or died.
 std::chrono::milliseconds IntentLength(Engine& engine) {
-  return std::max<std::chrono::milliseconds>(3 * engine.options().poll_max.ms(),
-                                             std::chrono::seconds(1));
+  return std::clamp<std::chrono::milliseconds>(3 * engine.options().poll_max.ms(),
+                                               std::chrono::seconds(1), std::chrono::seconds(30));
 }
 
 }  // namespace

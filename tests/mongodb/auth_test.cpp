@@ -115,7 +115,7 @@ class MongoAuth : public ::testing::Test {
 
 nlohmann::json Secret(int n) { return {{"n", n}, {"secret", kSecret}}; }
 
-void Increment(nlohmann::json& document) { document["n"] = document["n"].get<int>() + 1; }
+void AddOne(nlohmann::json& document) { document["n"] = document["n"].get<int>() + 1; }
 
 TEST_F(MongoAuth, TheLeastPrivilegesAreEnoughForEverythingButIndexes) {
   const std::string uri = UserWho(kLeast);
@@ -125,8 +125,8 @@ TEST_F(MongoAuth, TheLeastPrivilegesAreEnoughForEverythingButIndexes) {
   EXPECT_FALSE(things.TryLock("a"));
   held->at("n") = 2;
   held.Release();
-  things.With("a", Increment);
-  things.Update("a", Increment);
+  things.With("a", AddOne);
+  things.Update("a", AddOne);
   things.Insert("b", Secret(1));
   things.Lock("b", {.ttl = 30s, .min_hold = 1ms}).Discard();
   EXPECT_EQ(things.Find(Filter{}.AtLeast("n", 1)).size(), 2u);
@@ -212,7 +212,7 @@ TEST_F(MongoAuth, AMissingPrivilegeIsNamed) {
          "insert");
   const Things no_update = open_without("update");
   expect(RefusalOf([&] { static_cast<void>(no_update.Lock("there")); }), "findAndModify", "update");
-  expect(RefusalOf([&] { no_update.Update("there", Increment); }), "update", "update");
+  expect(RefusalOf([&] { no_update.Update("there", AddOne); }), "update", "update");
   const Things no_remove = open_without("remove");
   expect(RefusalOf([&] { no_remove.Erase("there"); }), "delete", "remove");
   // Nothing was done, and what was not refused goes on.
