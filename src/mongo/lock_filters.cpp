@@ -74,12 +74,6 @@ Doc ExpiredExpr(const Collection& collection, Shareable shareable) {
 
 Doc LiveExpr(const Collection& collection) { return LeaseExpr(collection, "$lt"); }
 
-Doc BeganWithinExpr(const Collection& collection, std::chrono::milliseconds age) {
-  return Conditional(GoodLease(collection),
-                     Binary("$lte", AgeOf(collection.fields().time), std::int64_t{age.count()}),
-                     false);
-}
-
 Doc RenewedTtlExpr(const Collection& collection, std::chrono::milliseconds ttl) {
   const Doc left = Binary("$subtract", Ttl(collection),
                           Binary("$max", std::int64_t{0}, AgeOf(collection.fields().time)));

@@ -28,8 +28,6 @@ enum class Shareable : bool { kNo, kYes };
 Doc ExpiredExpr(const Collection& collection, Shareable shareable = Shareable::kYes);
 /// An expression: its lease is not over.
 Doc LiveExpr(const Collection& collection);
-/// An expression: its lease began at most so long ago.
-Doc BeganWithinExpr(const Collection& collection, std::chrono::milliseconds age);
 /// The length that a lease has after a renewal now: what is asked for, or what is left, if that is
 /// more (docs/decisions/0009).
 Doc RenewedTtlExpr(const Collection& collection, std::chrono::milliseconds ttl);

@@ -92,10 +92,11 @@ class Operations {
   void RenewAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
   void RenewSharesAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
   void RenewSharesInParts(std::span<RenewOp* const> ops);
-  void RenewAround(std::span<RenewOp* const> ops, Deadline sent);
+  void RenewAround(std::span<RenewOp* const> ops);
+  std::optional<std::int64_t> ServerTime();
   enum class Renewed : std::uint8_t { kYes, kNo };
-  std::vector<RenewOp*> Select(std::span<RenewOp* const> ops, Renewed renewed, Deadline sent);
-  void JudgeSince(std::span<RenewOp* const> ops, Deadline sent);
+  std::vector<RenewOp*> Select(std::span<RenewOp* const> ops, Renewed renewed, std::int64_t since);
+  void JudgeSince(std::span<RenewOp* const> ops, std::int64_t since);
   void JudgeRenewals(std::span<RenewOp* const> ops, OpStatus live);
 
   void FindAndModify(const Collection& collection, const Doc& filter, const Doc& rest,

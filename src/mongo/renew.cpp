@@ -23,11 +23,10 @@ void Operations::Renew(std::span<RenewOp* const> ops) {
 
 void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
   if (ops.front()->mode == LockMode::kShared) return RenewSharesAtOnce(ops, limit);
-  const auto sent = std::chrono::steady_clock::now();
   Doc command = RenewalCommand(ops);
   Reply reply;
   Within(limit).Write(command, reply);
-  if (reply.ran_out_of_time() && ops.size() > 1) return RenewAround(ops, sent);
+  if (reply.ran_out_of_time() && ops.size() > 1) return RenewAround(ops);
   const Verdict& verdict = Single(reply);
   const bool all = reply.Integer("n") == static_cast<std::int64_t>(ops.size());
   for (RenewOp* op : ops) {

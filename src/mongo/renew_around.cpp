@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -16,14 +17,6 @@ constexpr milliseconds kShortest{5};
 constexpr milliseconds kLongest{250};
 
 namespace {
-
-/// Live, and not renewed.
-Doc LateExpr(const Collection& collection, milliseconds age) {
-  Array both;
-  both.Add(LiveExpr(collection));
-  both.Add(Doc::OfArray("$not", Array().Add(BeganWithinExpr(collection, age)).doc()));
-  return Doc::OfArray("$and", both.doc());
-}
 
 /// The renewals of the documents that a find has shown, in its order.
 std::vector<RenewOp*> AskersOf(std::span<RenewOp* const> ops, const Reply& reply) {
@@ -48,33 +41,46 @@ std::vector<RenewOp*> AskersOf(std::span<RenewOp* const> ops, const Reply& reply
 /// A document that somebody's open transaction has changed stops the whole command. The server goes
 /// through them in the order of _id, so the first that was not renewed is the one it stands at: it
 /// is left out, and the command goes on behind it.
-void Operations::RenewAround(std::span<RenewOp* const> ops, Deadline sent) {
+void Operations::RenewAround(std::span<RenewOp* const> ops) {
   const milliseconds limit = std::clamp(left() / 12, kShortest, kLongest);
+  const std::optional<std::int64_t> since = ServerTime();
+  if (!since) return JudgeRenewals(ops, OpStatus::kInDoubt);
   std::vector<RenewOp*> behind(ops.begin(), ops.end());
   while (left().count() > 0) {
-    std::vector<RenewOp*> late = Select(behind, Renewed::kNo, sent);
-    if (late.size() <= 1) break;
-    behind.assign(late.begin() + 1, late.end());
     Doc command = RenewalCommand(behind);
     Reply reply;
     Within(limit).Write(command, reply);
     if (!reply.ran_out_of_time()) break;
+    const std::vector<RenewOp*> late = Select(behind, Renewed::kNo, *since);
+    if (late.size() <= 1) break;
+    behind.assign(late.begin() + 1, late.end());
   }
-  JudgeSince(ops, sent);
+  JudgeSince(ops, *since);
 }
 
-/// Those whose lease began anew since then, or the live ones among the others, in the order of _id.
-/// None when it cannot be known. What was renewed is told only once a majority has it: the commands
-/// that gave up did not wait for that.
+/// The server's clock, cut to milliseconds; nothing when it does not tell.
+std::optional<std::int64_t> Operations::ServerTime() {
+  Doc command = Doc::Of("hello", 1);
+  Reply reply;
+  Read(command, reply);
+  bson_iter_t time;
+  const bool told = reply.answered() && FindField(reply.doc(), "localTime", time) &&
+                    BSON_ITER_HOLDS_DATE_TIME(&time);
+  return told ? std::optional(bson_iter_date_time(&time)) : std::nullopt;
+}
+
+/// Those whose lease began anew since that time of the server's, or the live ones among the others,
+/// in the order of _id. None when it cannot be known. What was renewed is told only once a majority
+/// has it: the commands that gave up did not wait for that.
 std::vector<RenewOp*> Operations::Select(std::span<RenewOp* const> ops, Renewed renewed,
-                                         Deadline sent) {
+                                         std::int64_t since) {
   const Collection& collection = *ops.front()->collection;
-  // Both clocks are cut to whole milliseconds.
-  const auto age =
-      std::chrono::floor<milliseconds>(std::chrono::steady_clock::now() - sent) - milliseconds(1);
   const bool yes = renewed == Renewed::kYes;
+  Doc time;
+  bson_append_date_time(time.get(), yes ? "$gte" : "$lt", -1, since);
   Doc filter = RenewalFilter(ops);
-  filter.Add("$expr", yes ? BeganWithinExpr(collection, age) : LateExpr(collection, age));
+  filter.Add(collection.fields().time, time);
+  if (!yes) filter.Add("$expr", LiveExpr(collection));
   Doc command;
   command.Add("find", std::string_view(collection.name())).Add("filter", filter);
   command.Add("projection", Doc::Of("_id", 1)).Add("sort", Doc::Of("_id", 1));
@@ -87,9 +93,9 @@ std::vector<RenewOp*> Operations::Select(std::span<RenewOp* const> ops, Renewed 
 }
 
 /// Of commands that gave up: what is known to have been renewed was, the rest may have been.
-void Operations::JudgeSince(std::span<RenewOp* const> ops, Deadline sent) {
+void Operations::JudgeSince(std::span<RenewOp* const> ops, std::int64_t since) {
   Operations judge(server_, pool_, deadline_ + kLongest);
-  for (RenewOp* op : judge.Select(ops, Renewed::kYes, sent)) op->status = OpStatus::kDone;
+  for (RenewOp* op : judge.Select(ops, Renewed::kYes, since)) op->status = OpStatus::kDone;
   std::vector<RenewOp*> others;
   std::copy_if(ops.begin(), ops.end(), std::back_inserter(others),
                [](const RenewOp* op) { return op->status != OpStatus::kDone; });
