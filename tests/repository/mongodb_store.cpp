@@ -70,6 +70,10 @@ class InStep final : public Store {
   void Intervene(Collection& collection, const Key& key, Intervention what) override {
     FallIn();
     inner_->Intervene(collection, key, what);
+    // Dates that are moved on must not revive it.
+    if (what == Intervention::kExpire) {
+      Age(collection.name(), std::chrono::minutes(1), mongo::Doc::Of("_id", key));
+    }
   }
 
  private:
@@ -87,22 +91,43 @@ class InStep final : public Store {
     for (const std::string& collection : collections_) Age(collection, drift);
     moved_ += drift;
   }
-  void Age(const std::string& collection, milliseconds by) {
+  /// Makes all dates of the locks older, of the documents that `which` matches.
+  void Age(const std::string& collection, milliseconds by, const mongo::Doc& which = {}) {
     mongo::Array statements;
-    for (const char* field : {"lockTime", "lockClosed"}) {
-      mongo::Array difference;
-      difference.Add(std::string_view("$" + std::string(field))).Add(std::int64_t{by.count()});
-      const mongo::Doc set = mongo::Doc::Of(
-          "$set", mongo::Doc::Of(field, mongo::Doc::OfArray("$subtract", difference.doc())));
-      mongo::Doc statement;
-      statement.Add("q", mongo::Doc::Of(field, mongo::Doc::Of("$type", "date")));
-      statement.AddArray("u", mongo::Array().Add(set).doc()).Add("multi", true);
-      statements.Add(statement);
+    for (const char* field : {"lockTime", "lockClosed", "lockIntent.until"}) {
+      mongo::Doc filter;
+      bson_concat(filter.get(), which.get());
+      filter.Add(field, mongo::Doc::Of("$type", "date"));
+      statements.Add(Statement(filter, field, Earlier(field, by)));
     }
+    mongo::Doc filter;
+    bson_concat(filter.get(), which.get());
+    filter.Add("lockReaders", mongo::Doc::Of("$type", "array"));
+    statements.Add(Statement(filter, "lockReaders", EarlierReaders(by)));
     mongo::Doc command;
     command.Add("update", std::string_view(collection)).AddArray("updates", statements.doc());
     command.Add("writeConcern", mongo::Doc::Of("w", 1));
     database_->Run(command);
+  }
+  static mongo::Doc Earlier(const std::string& field, milliseconds by) {
+    mongo::Array difference;
+    difference.Add(std::string_view("$" + field)).Add(std::int64_t{by.count()});
+    return mongo::Doc::OfArray("$subtract", difference.doc());
+  }
+  static mongo::Doc EarlierReaders(milliseconds by) {
+    mongo::Array parts;
+    parts.Add(std::string_view("$$this")).Add(mongo::Doc::Of("time", Earlier("$this.time", by)));
+    mongo::Doc map = mongo::Doc::Of("input", "$lockReaders");
+    map.Add("in", mongo::Doc::OfArray("$mergeObjects", parts.doc()));
+    return mongo::Doc::Of("$map", map);
+  }
+  static mongo::Doc Statement(const mongo::Doc& filter, const char* field,
+                              const mongo::Doc& value) {
+    mongo::Array stages;
+    stages.Add(mongo::Doc::Of("$set", mongo::Doc::Of(field, value)));
+    mongo::Doc statement;
+    statement.Add("q", filter).AddArray("u", stages.doc()).Add("multi", true);
+    return statement;
   }
 
   const std::shared_ptr<mongo_test::Database> database_;
