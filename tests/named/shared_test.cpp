@@ -171,7 +171,7 @@ TEST_P(SharedLockTest, PurgeClearsSharesThatAreOver) {
   HeldLock second = jobs.Acquire("a", {.ttl = 60s, .renew = false, .mode = kShared});
   clock->Advance(10s);
   EXPECT_EQ(jobs.Purge().expired, 0);
-  clock->Advance(50s);
+  clock->Advance(51s);
   EXPECT_EQ(jobs.Purge().expired, 1);
   EXPECT_TRUE(jobs.Status().empty());
   EXPECT_EQ(jobs.Purge({.forget = true, .idle_for = 30s}).forgotten, 0);
