@@ -6,6 +6,7 @@
 #include "compare.h"
 #include "documents.h"
 #include "mongo/body_codec.h"
+#include "mongo/statements.h"
 #include "mongodb_raw.h"
 
 namespace doclock::bench {
@@ -39,22 +40,16 @@ class ReadyMade {
     mongo::Doc body;
     mongo::AppendMembers(body, SampleTree(1, bytes));
     raw_.Run(RawUpdate("floor", mongo::Doc::Of("_id", 1), mongo::Doc::Of("$set", body), true));
-    mongo::Doc set;
-    set.Add("lockId", id).Add("lockTtl", 30'000).Add("lockOwner", mongo::Doc::Of("name", "bench"));
-    mongo::Doc grant;
-    grant.Add("$set", set)
-        .Add("$currentDate", mongo::Doc::Of("lockTime", true))
-        .Add("$inc", mongo::Doc::Of("lockVersion", std::int64_t{1}))
-        .Add("$setOnInsert", mongo::Doc::Of("lockBorn", id));
-    mongo::Doc free = mongo::Doc::Of("_id", 1);
-    free.Add("lockId", mongo::Doc::OfNull("$eq"));
-    lock_.Add("findAndModify", "floor")
-        .Add("query", free)
-        .Add("update", grant)
-        .Add("new", true)
-        .Add("upsert", false)
-        .Add("maxTimeMS", 10'000)
-        .Add("writeConcern", Majority());
+    const Key key(1);
+    Collection floor("floor", {}, 30s);
+    AcquireOp acquire(floor, key);
+    acquire.grant.lock_id = id;
+    acquire.grant.ttl = 30s;
+    acquire.insert = Body::FromJson(SampleTree(1, bytes));
+    lock_.Add("findAndModify", "floor").Add("query", mongo::AcquireFilter(acquire, nullptr));
+    mongo::AcquireUpdate(acquire, nullptr, id).AddTo(lock_, "update");
+    lock_.Add("new", true).Add("upsert", true).Add("maxTimeMS", 10'000);
+    lock_.Add("writeConcern", Majority());
     mongo::Doc held = mongo::Doc::Of("_id", 1);
     held.Add("lockId", id);
     body.AddNull("lockId");
