@@ -18,7 +18,8 @@ bool IsHeldBy(const RenewOp& op, const StoredLock& lock) {
 }  // namespace
 
 void Operations::Renew(std::span<RenewOp* const> ops) {
-  RenewAtOnce(ops, ops.size() == 1 ? left() : left() / 4);
+  // The other half is for going around a document that is blocked.
+  RenewAtOnce(ops, ops.size() == 1 ? left() : left() / 2);
 }
 
 void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
