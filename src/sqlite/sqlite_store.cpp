@@ -271,7 +271,7 @@ std::int64_t SqliteStore::Purge(Collection& collection, std::int64_t limit,
 std::vector<std::int64_t> SqliteStore::Purgeable(const SqliteCollection& collection,
                                                  std::int64_t& after, std::int64_t limit,
                                                  Deadline deadline) {
-  constexpr std::int64_t kAtOnce = 256;  // so long nobody else can write
+  constexpr std::int64_t kAtOnce = 64;  // so long nobody else can write
   const auto connection = parts_->readers.Take(deadline);
   sqlite::Reader reader(*connection, parts_->around);
   std::vector<std::int64_t> held, over;
