@@ -39,10 +39,11 @@ class Client {
     Execute(op);
     return op;
   }
-  AcquireOp Share(const Key& key, const Uuid& id, int max_holders = kMaxHolders, Body insert = {}) {
+  AcquireOp Share(const Key& key, const Uuid& id, int max_holders = kMaxHolders, Body insert = {},
+                  std::chrono::milliseconds ttl = kTtl) {
     AcquireOp op(*collection_, key);
     op.grant.lock_id = id;
-    op.grant.ttl = kTtl;
+    op.grant.ttl = ttl;
     op.grant.mode = LockMode::kShared;
     op.grant.max_holders = max_holders;
     op.insert = std::move(insert);

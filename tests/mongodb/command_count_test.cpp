@@ -192,7 +192,8 @@ TEST_F(CommandCount, AThousandSharesOfManyDocumentsAreRenewedByOne) {
   std::deque<Uuid> ids;
   for (const AcquireOp& op : held) {
     things_.Intervene(*op.key, Intervention::kBreak);
-    ASSERT_EQ(things_.Share(*op.key, ids.emplace_back(NewUuid())).status, OpStatus::kDone);
+    ASSERT_EQ(things_.Share(*op.key, ids.emplace_back(NewUuid()), kMaxHolders, {}, 5min).status,
+              OpStatus::kDone);
   }
   pool_.Take();
   EXPECT_EQ(crowd.Execute(renewed,
