@@ -10,6 +10,8 @@ namespace {
 
 /// Renewals per store call.
 constexpr std::size_t kMaxRenewals = 1000;
+/// Of so many lanes of the store one may be taken by renewals.
+constexpr int kLanesPerRound = 4;
 
 }  // namespace
 
@@ -100,14 +102,14 @@ void Keeper::OnTimer() {
     if (!queue_.empty()) Arm(queue_.begin()->due);
   }
   for (const auto& lease : over) engine_.Lose(*lease);
-  for (std::size_t i = 0; i < renew.size(); i += kMaxRenewals) {
-    const auto end = std::min(i + kMaxRenewals, renew.size());
-    Renew({renew.begin() + static_cast<std::ptrdiff_t>(i),
-           renew.begin() + static_cast<std::ptrdiff_t>(end)});
+  const std::span<LeasePtr> all(renew);
+  for (std::size_t i = 0; i < all.size(); i += kMaxRenewals) {
+    Renew(all.subspan(i, std::min(kMaxRenewals, all.size() - i)));
   }
+  SendNext();
 }
 
-void Keeper::Renew(std::vector<LeasePtr> due) {
+void Keeper::Renew(std::span<LeasePtr> due) {
   const auto round = std::make_shared<Round>();
   round->items.reserve(due.size());
   for (auto& lease : due) {
@@ -117,14 +119,35 @@ void Keeper::Renew(std::vector<LeasePtr> due) {
     op.mode = lease->mode;
     round->items.push_back({std::move(lease), std::move(op)});
   }
-  std::vector<StoreOp*> ops;
-  ops.reserve(round->items.size());
-  for (auto& item : round->items) ops.push_back(&item.op);
-  round->sent = engine_.Now();
-  engine_.batcher().SubmitBatch(
-      std::move(ops), [self = shared_from_this(), round, engine = engine_.shared_from_this()] {
-        self->OnRenewed(*round);
-      });
+  const std::scoped_lock lock(mutex_);
+  waiting_.push_back(round);
+}
+
+void Keeper::SendNext() {
+  const int most = std::max(1, engine_.store().traits().lanes / kLanesPerRound);
+  for (;;) {
+    std::shared_ptr<Round> round;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (closed_ || waiting_.empty() || under_way_ >= most) return;
+      round = std::move(waiting_.front());
+      waiting_.pop_front();
+      ++under_way_;
+    }
+    std::vector<StoreOp*> ops;
+    ops.reserve(round->items.size());
+    for (auto& item : round->items) ops.push_back(&item.op);
+    round->sent = engine_.Now();
+    engine_.batcher().SubmitBatch(
+        std::move(ops), [self = shared_from_this(), round, engine = engine_.shared_from_this()] {
+          {
+            const std::scoped_lock lock(self->mutex_);
+            --self->under_way_;
+          }
+          self->SendNext();
+          self->OnRenewed(*round);
+        });
+  }
 }
 
 void Keeper::OnRenewed(Round& round) {
@@ -161,9 +184,11 @@ void Keeper::RetryLater(Lease& lease) {
 
 void Keeper::Close() {
   std::vector<LeasePtr> all;
+  std::deque<std::shared_ptr<Round>> unsent;
   {
     const std::scoped_lock lock(mutex_);
     closed_ = true;
+    unsent.swap(waiting_);
     while (!queue_.empty()) {
       all.emplace_back(&*queue_.begin());
       Unqueue(*all.back());

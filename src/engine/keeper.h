@@ -1,8 +1,10 @@
 #pragma once
 
 #include <boost/intrusive/set.hpp>
+#include <deque>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "doclock/detail/engine.h"
@@ -39,7 +41,10 @@ class Keeper : public std::enable_shared_from_this<Keeper> {
   bool Unqueue(Lease& lease) noexcept;
   void Arm(TimePoint when);
   void OnTimer();
-  void Renew(std::vector<LeasePtr> due);
+  void Renew(std::span<LeasePtr> due);
+  /// Sends what waits, as long as few enough rounds are under way: so that ten thousand renewals do
+  /// not take every lane from callers, nor each other's time.
+  void SendNext();
   void OnRenewed(Round& round);
   void RetryLater(Lease& lease);
 
@@ -49,6 +54,8 @@ class Keeper : public std::enable_shared_from_this<Keeper> {
   TimePoint armed_ = TimePoint::max();
   Runtime::TimerId timer_ = 0;
   bool closed_ = false;
+  std::deque<std::shared_ptr<Round>> waiting_;  ///< rounds to be sent
+  int under_way_ = 0;                           ///< rounds that were sent
 };
 
 }  // namespace doclock::detail
