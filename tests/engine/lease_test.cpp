@@ -1,5 +1,8 @@
+#include <atomic>
 #include <climits>
 #include <functional>
+#include <thread>
+#include <vector>
 
 #include "harness.h"
 
@@ -282,6 +285,50 @@ TEST_F(LeaseTest, AnOperationAfterReleaseIsMisuse) {
   ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
   EXPECT_THROW(ReleaseWith(held, {{"n", 2}}), std::logic_error);
   EXPECT_FALSE(LeaseLost(held.lease).stop_requested()) << "released is not lost";
+}
+
+/// A store of eight lanes that remembers how many calls with renewals ran at once.
+class RenewalCounter final : public FaultyStore {
+ public:
+  RenewalCounter() : FaultyStore(OpenMemoryStore()) {}
+
+  [[nodiscard]] StoreTraits traits() const noexcept override {
+    return {.lanes = 8, .max_batch = 16, .immediate = false};
+  }
+  void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override {
+    if (ops.front()->kind != OpKind::kRenew) return FaultyStore::Execute(ops, budget);
+    const int inside = ++inside_;
+    int most = most_;
+    while (inside > most && !most_.compare_exchange_weak(most, inside)) continue;
+    std::this_thread::sleep_for(10ms);  // until all that may come have come
+    FaultyStore::Execute(ops, budget);
+    renewed_ += ops.size();
+    --inside_;
+  }
+  [[nodiscard]] int most() const noexcept { return most_; }
+  [[nodiscard]] std::size_t renewed() const noexcept { return renewed_; }
+
+ private:
+  std::atomic<int> inside_ = 0;
+  std::atomic<int> most_ = 0;
+  std::atomic<std::size_t> renewed_ = 0;
+};
+
+TEST(RenewalLanesTest, ManyRenewalsLeaveMostLanesToCallers) {
+  constexpr int kHeld = 6000;
+  const auto store = std::make_shared<RenewalCounter>();
+  LockManager manager{store};
+  const auto collection = store->Open("orders", {}, 30s);
+  std::vector<Grant> held;
+  for (int i = 0; i < kHeld; ++i) {
+    AcquireSpec spec = MakeSpec(manager.engine(), *collection, {.ttl = 2s}, 30s);
+    spec.key = Key(i);
+    spec.insert = Body::FromJson({{"n", 0}});
+    held.push_back(Acquire(manager.engine(), std::move(spec), {}).grant);
+  }
+  while (store->renewed() < kHeld) std::this_thread::sleep_for(5ms);
+  EXPECT_LE(store->most(), 2);
+  for (const Grant& grant : held) EXPECT_FALSE(grant.lease->lost());
 }
 
 }  // namespace
