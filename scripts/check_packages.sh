@@ -3,16 +3,19 @@
 # find_package, add_subdirectory and pkg-config. Checks what the shared libraries export. Then builds the Conan package,
 # offline, over the system's Boost, nlohmann_json, SQLite and libmongoc. With DOCLOCK_TEST_MONGODB=<URI without a
 # database> the programs lock on that server too.
-# Usage: scripts/check_packages.sh [--no-conan]
+# Usage: scripts/check_packages.sh [--no-conan | --both]
+# The Conan package is built static; with --both, shared too.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 
 conan=yes
+variants=(False)
 case "${1:-}" in
   "") ;;
   --no-conan) conan=no ;;
-  *) echo "Usage: scripts/check_packages.sh [--no-conan]" >&2; exit 2 ;;
+  --both) variants=(False True) ;;
+  *) echo "Usage: scripts/check_packages.sh [--no-conan | --both]" >&2; exit 2 ;;
 esac
 
 work=$root/build/packages
@@ -140,7 +143,7 @@ if [[ $conan == yes ]]; then
     step "conan: $package of the system"
     "$tool" create "packaging/conan/$package" -nr -pr:a "$root/packaging/conan/system.profile" -s build_type=Debug 2>&1 | tail -1
   done
-  for shared in False True; do
+  for shared in "${variants[@]}"; do
     step "conan: doclock, shared=$shared"
     # Debug, and many files at a time: this is about the package, and it is quicker.
     "$tool" create . -nr -pr:a "$root/packaging/conan/system.profile" -o "doclock/*:shared=$shared" \
