@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "document/grant_fault.h"
 #include "memory/operations.h"
 #include "memory/place.h"
 #include "memory/results.h"
@@ -35,17 +36,8 @@ void GrantExisting(AcquireOp& op, Document& document, TimePoint now) {
   Done(op);
 }
 
-const char* MistakeIn(const GrantRequest& grant) noexcept {
-  if (grant.lock_id.is_nil()) return "a lock id must not be nil";
-  if (grant.lock_id == kSharedLockId) return "a lock id must not be that of shared locks";
-  if (IsShare(grant) && (grant.max_holders < 1 || grant.max_holders > kMaxHolders)) {
-    return "max_holders must be 1 to 1000";
-  }
-  return nullptr;
-}
-
 void Execute(AcquireOp& op, Moment& moment) {
-  if (const char* const mistake = MistakeIn(op.grant)) return op.Fail(Errc::kRefused, mistake);
+  if (const char* const fault = FaultOf(op.grant)) return op.Fail(Errc::kRefused, fault);
   const TimePoint now = moment.Now();
   Place place(op);
   Document* document = place.document();

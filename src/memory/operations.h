@@ -35,9 +35,6 @@ inline MemoryCollection& CollectionOf(const StoreOp& op) noexcept {
   return static_cast<MemoryCollection&>(*op.collection);
 }
 
-/// What no store grants, in words; null: nothing is wrong with it.
-const char* MistakeIn(const GrantRequest& grant) noexcept;
-
 /// Grants a document that is free to `op`, exclusively, and fills in the result. Under the shard's
 /// mutex.
 void GrantExisting(AcquireOp& op, Document& document, TimePoint now);

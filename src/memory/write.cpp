@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "document/grant_fault.h"
 #include "memory/operations.h"
 #include "memory/place.h"
 #include "memory/results.h"
@@ -65,7 +66,7 @@ bool Write(WriteOp& op, Place& place, Moment& moment, Remains& remains) {
 const char* MistakeInWrite(const WriteOp& op) noexcept {
   if (op.next != nullptr) {
     if (op.next->mode == LockMode::kShared) return "a share is not handed over";
-    if (const char* const mistake = MistakeIn(*op.next)) return mistake;
+    if (const char* const mistake = FaultOf(*op.next)) return mistake;
   }
   if (op.mode == LockMode::kExclusive) return nullptr;
   const bool plain = op.write == WriteKind::kRelease && !op.body && op.next == nullptr &&

@@ -38,16 +38,6 @@ Shareable ShareableOf(const StoredLock& lock) {
 
 }  // namespace
 
-const char* FaultOf(const GrantRequest& grant) noexcept {
-  if (grant.lock_id.is_nil()) return "a lock id must not be nil";
-  if (grant.lock_id == kSharedLockId) return "this lock id says that a lock is shared";
-  if (grant.mode != LockMode::kShared) return nullptr;
-  if (grant.max_holders < 1 || grant.max_holders > kMaxHolders) {
-    return "max_holders must be 1 to kMaxHolders";
-  }
-  return nullptr;
-}
-
 Doc AcquireFilter(const AcquireOp& op, const StoredLock* seen) {
   const Collection& collection = *op.collection;
   Doc filter;

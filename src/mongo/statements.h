@@ -15,8 +15,6 @@ inline constexpr int kMaxAttempts = 4;
 /// The document that an acquire can take: a free one, or (`seen`) the expired one that a look has
 /// shown.
 Doc AcquireFilter(const AcquireOp& op, const StoredLock* seen);
-/// What makes a request one that no store grants; null: nothing.
-const char* FaultOf(const GrantRequest& grant) noexcept;
 /// The grant. `born`: of the document, should it be made by this; nil where it must exist.
 Update AcquireUpdate(const AcquireOp& op, const StoredLock* seen, const Uuid& born);
 /// Can an upsert make the missing document and grant its lock at once?

@@ -1,20 +1,7 @@
+#include "document/grant_fault.h"
 #include "sqlite/operations.h"
 
 namespace doclock::sqlite {
-namespace {
-
-/// What makes a request one that no store grants; null: nothing.
-const char* FaultOf(const GrantRequest& grant) noexcept {
-  if (grant.lock_id.is_nil()) return "a lock id must not be nil";
-  if (grant.lock_id == kSharedLockId) return "this lock id says that a lock is shared";
-  if (grant.mode != LockMode::kShared) return nullptr;
-  if (grant.max_holders < 1 || grant.max_holders > kMaxHolders) {
-    return "max_holders must be 1 to kMaxHolders";
-  }
-  return nullptr;
-}
-
-}  // namespace
 
 void Operations::Execute(AcquireOp& op) {
   if (const char* const fault = FaultOf(op.grant)) return op.Fail(Errc::kRefused, fault);
