@@ -139,7 +139,7 @@ struct GrantRequest {
 };
 
 /// Who is granted what. A share is a lease of its own: one whose time is over counts for nothing
-/// and is dropped by the next write of the lock. An intent is a lease too, of a writer who waits.
+/// and is dropped by a later write of the lock. An intent is a lease too, of a writer who waits.
 ///
 /// | stored                        | exclusive asked          | share asked, limit n       |
 /// |-------------------------------|--------------------------|----------------------------|
@@ -154,9 +154,9 @@ struct GrantRequest {
 /// | all shares over               | taken over               | as free                    |
 ///
 /// An exclusive grant ends any intent. Every grant, of a share too, raises the version. Shares do
-/// not write bodies: they may be renewed and released, not checkpointed, erased or handed over.
-/// min_hold (lockClosed) shuts out everybody. What asks otherwise, or for a limit that is not 1 to
-/// kMaxHolders, is kFailed (kRefused).
+/// not write what they locked: they may be renewed and released, not checkpointed, erased or handed
+/// over. min_hold (lockClosed) shuts out everybody. What asks otherwise, or for a limit that is not
+/// 1 to kMaxHolders, is kFailed (kRefused).
 ///
 /// Busy tells what is left of the latest share to one who asks exclusively; of the share that ends
 /// first, or of the intent, to one who asks for a share.
@@ -223,10 +223,11 @@ struct WriteOp : StoreOp {
   /// Request: what a kRelease leaves in lockReleased; nil: lock_id. For those who end somebody
   /// else's lock: the holder must not take it for its own release.
   Uuid mark{};
-  /// Request: what `lock_id` was granted as. A share knows only kRelease, with no body, `expected`
-  /// or `next` (else kFailed, kRefused): its entry goes, the other shares stay, the last one frees
-  /// the lock. The version stays as it is, for nothing was written. kLost: there is no such share,
-  /// or its lease is over.
+  /// Request: what `lock_id` was granted as. A share knows only kRelease, with no `expected` or
+  /// `next` (else kFailed, kRefused): its entry goes, the other shares stay, the last one frees
+  /// the lock. The version stays as it is, for nothing was written; unless there is a `body` to
+  /// `merge`, the note of somebody who ends another's share. kLost: there is no such share, or its
+  /// lease is over.
   LockMode mode = LockMode::kExclusive;
 
   std::int64_t version = 0;  ///< Result: after the write.

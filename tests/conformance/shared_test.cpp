@@ -412,6 +412,25 @@ TEST_P(SharedLocks, AShareOnlyReleasesWithNothingWritten) {
   EXPECT_EQ(things_.Read("42").body.json(), Json({{"a", 1}}));
 }
 
+TEST_P(SharedLocks, WhoEndsAShareMayLeaveANote) {
+  const AcquireOp first = Share();
+  const AcquireOp second = Share();
+  const WriteArgs note{
+      .body = MakeBody({{"broken", {{"by", "admin"}}}}), .merge = true, .mode = LockMode::kShared};
+  const WriteOp one = things_.Release("42", first.grant.lock_id, note);
+  ASSERT_EQ(one.status, OpStatus::kDone);
+  EXPECT_EQ(one.version, second.version + 1);
+  EXPECT_EQ(LiveShares(), Ids{second.grant.lock_id});
+  EXPECT_EQ(things_.Read("42").version, one.version);
+  EXPECT_EQ(things_.Read("42").body.json(), Json({{"a", 1}, {"broken", {{"by", "admin"}}}}));
+  const WriteOp other = things_.Release("42", second.grant.lock_id, note);
+  ASSERT_EQ(other.status, OpStatus::kDone);
+  EXPECT_EQ(other.version, one.version + 1);
+  EXPECT_TRUE(things_.Read("42").lock_id.is_nil());
+  EXPECT_EQ(things_.Release("42", second.grant.lock_id, note).status, OpStatus::kLost);
+  EXPECT_EQ(things_.Read("42").version, other.version);
+}
+
 TEST_P(SharedLocks, NothingIsHandedOverToAShare) {
   const AcquireOp writer = things_.Acquire("42");
   const GrantRequest next{.lock_id = FreshId(), .ttl = kTtl, .mode = LockMode::kShared};
