@@ -71,10 +71,10 @@ bool MayShare(AcquireOp& op, const Document& document, TimePoint now) {
     Busy(op, document, now);
   } else if (IsClosed(document, now)) {
     BusyUntil(op, document, document.closed_until, now);
-  } else if (HasLiveIntent(document, now)) {
-    BusyUntil(op, document, document.sharing->intent_until, now);
   } else if (live.count >= op.grant.max_holders) {
     BusyUntil(op, document, live.first_end, now);
+  } else if (HasLiveIntent(document, now)) {
+    BusyUntil(op, document, document.sharing->intent_until, now);
   } else {
     return true;
   }
@@ -97,7 +97,7 @@ void GrantShare(Document& document, const GrantRequest& grant, TimePoint now) {
 void AcquireShare(AcquireOp& op, Document& document, TimePoint now) {
   if (!MayShare(op, document, now)) return;
   op.created = false;
-  op.took_over = HasLockId(document) && !HasLiveLock(document, now);
+  op.took_over = HasLockId(document) && !IsShared(document);
   GrantShare(document, op.grant, now);
   ++document.version;
   FillIn(op, document);
