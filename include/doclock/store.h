@@ -153,13 +153,15 @@ struct GrantRequest {
 /// | n live shares or more         | busy, intent left        | busy until a share ends    |
 /// | all shares over               | taken over               | as free                    |
 ///
-/// An exclusive grant ends any intent. Every grant, of a share too, raises the version. Shares do
-/// not write what they locked: they may be renewed and released, not checkpointed, erased or handed
-/// over. min_hold (lockClosed) shuts out everybody. What asks otherwise, or for a limit that is not
-/// 1 to kMaxHolders, is kFailed (kRefused).
+/// An exclusive grant ends any intent, and so does an erasure. Whatever else ends the shares (a
+/// release, a save, a break, a purge, Intervention::kExpire) leaves it: it lapses by itself.
+/// Every grant, of a share too, raises the version. Shares do not write what they locked: they
+/// may be renewed and released, not checkpointed, erased or handed over. min_hold (lockClosed)
+/// shuts out everybody. What asks otherwise, or for a limit that is not 1 to kMaxHolders, is kFailed
+/// (kRefused).
 ///
 /// Busy tells what is left of the latest share to one who asks exclusively; of the share that ends
-/// first, or of the intent, to one who asks for a share.
+/// first, or (where there is room for one more) of the intent, to one who asks for a share.
 ///
 /// Take the lock. kDone (granted), kBusy, kMissing (and no `insert`), kConflict (a unique index
 /// refused the insert), kFailed (kMalformed: nothing was granted), kInDoubt.
@@ -266,13 +268,15 @@ struct ReadOp : StoreOp {
 
   Body body;  ///< Result.
   std::int64_t version =
-      0;                ///< Result: 0 for documents never locked or saved through this library.
-  Uuid born{};          ///< Result.
-  Uuid lock_id{};       ///< Result: nil when nobody holds it (an expired id is still shown);
-                        ///< kSharedLockId while it is shared.
-  Uuid released{};      ///< Result: lock or write id of the last finished release, save or break.
-  bool locked = false;  ///< Result: a live lock?
-  LockHolder holder;    ///< Result: of a lock.
+      0;           ///< Result: 0 for documents never locked or saved through this library.
+  Uuid born{};     ///< Result.
+  Uuid lock_id{};  ///< Result: nil when nobody holds it (an expired id is still shown);
+                   ///< kSharedLockId while it is shared.
+  /// Result: lock or write id of the last finished release, save or break. Of shares, the last one
+  /// leaves its id there; whether the others do is the store's own choice.
+  Uuid released{};
+  bool locked = false;                    ///< Result: a live lock?
+  LockHolder holder;                      ///< Result: of a lock.
   std::chrono::milliseconds remaining{};  ///< Result: of a live lock.
 };
 

@@ -82,10 +82,10 @@ bool MayShare(AcquireOp& op, const Document& document, const LiveShares& live, T
     Busy(op, document, now);
   } else if (IsClosed(document, now)) {
     BusyUntil(op, document, document.closed_until, now);
-  } else if (HasLiveIntent(document, now)) {
-    BusyUntil(op, document, document.sharing->intent_until, now);
   } else if (live.count >= op.grant.max_holders) {
     BusyUntil(op, document, live.first_end, now);
+  } else if (HasLiveIntent(document, now)) {
+    BusyUntil(op, document, document.sharing->intent_until, now);
   } else {
     return true;
   }
@@ -108,7 +108,7 @@ void AcquireShare(AcquireOp& op, Document& document, TimePoint now) {
   const LiveShares live = Count(document, now);
   if (!MayShare(op, document, live, now)) return;
   op.created = false;
-  op.took_over = HasLockId(document) && !HasLiveLock(document, now);
+  op.took_over = HasLockId(document) && !IsShared(document);
   if (!live.all) DropExpired(document, now);
   GrantShare(document, op.grant, now);
   ++document.version;

@@ -54,9 +54,8 @@ std::int64_t Clear(Server& server, const Collection& collection, const Array& id
   filter.Add("_id", Doc::OfArray("$in", ids.doc())).Add("$expr", ExpiredExpr(collection));
   Doc set;
   set.AddNull(names.id).AddNull(names.owner);
-  Doc unset, update, statement;
-  unset.Add(names.readers, true).Add(names.intent, true);
-  update.Add("$set", set).Add("$unset", unset);
+  Doc update, statement;
+  update.Add("$set", set).Add("$unset", Doc::Of(names.readers, true));
   statement.Add("q", filter).Add("u", update).Add("multi", true);
   Doc command;
   command.Add("update", std::string_view(collection.name()));
