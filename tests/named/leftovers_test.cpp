@@ -1,5 +1,6 @@
 /// What locks, waits and mutexes leave in the process that used them: nothing.
 
+#include <barrier>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <mutex>
@@ -50,7 +51,7 @@ class LeftoversTest : public NamedTest {
     mine.Acquire("a").Release();
     (void)mine.Acquire("a");
     auto handed = mine.Acquire("a");
-    auto waiting = mine.AcquireAsync("a", {.wait = 1min});
+    auto waiting = mine.AcquireAsync("a", {.wait = 10h});  // it does not take that long
     clock->RunPending();
     handed.Release();
     Get(std::move(waiting)).Release();
@@ -73,7 +74,7 @@ class LeftoversTest : public NamedTest {
     EXPECT_FALSE(mine.TryAcquire("a", {.wait = 1s}));
     EXPECT_FALSE(mine.TryAcquireAll({"0", "a"}, {.wait = 1s}));
     boost::asio::cancellation_signal signal;
-    mine.AcquireAsync("a", {.wait = kForever},
+    mine.AcquireAsync("a", {.wait = 10h},
                       boost::asio::bind_cancellation_slot(
                           signal.slot(), [](const std::exception_ptr&, const HeldLock&) {}));
     clock->RunPending();
@@ -158,10 +159,20 @@ TEST_P(LeftoversThreadsTest, ASharedMutexForgetsThreadsThatEnded) {
   shared.mode = LockMode::kShared;
   detail::SharedMutexState mutex(manager, binding, alone, shared);
   const long before = binding.use_count();
-  for (int i = 0; i < 50; ++i) {
-    std::jthread([&] { EXPECT_TRUE(mutex.LockShared(kForever)); }).join();
+  {
+    std::barrier together(20);
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 20; ++i) {
+      threads.emplace_back([&] {
+        EXPECT_TRUE(mutex.LockShared(kForever));
+        together.arrive_and_wait();
+        EXPECT_EQ(binding.use_count(), before + 20) << "one for each thread that shares it";
+        together.arrive_and_wait();
+      });
+    }
   }
-  EXPECT_LE(binding.use_count(), before + 2) << "one for each thread that shares it";
+  EXPECT_TRUE(mutex.LockShared(kForever));
+  EXPECT_EQ(binding.use_count(), before + 1);
 }
 
 }  // namespace
