@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <concepts>
 #include <cstdint>
@@ -19,9 +20,15 @@ class MutexState;
 struct AcquireSpec;
 struct Binding;
 
-/// What is left until `until`, never negative. Not for users.
+/// How long to wait: so long, never less than nothing. Not for users.
+template <class Rep, class Period>
+Duration WaitOf(const std::chrono::duration<Rep, Period>& time) {
+  return std::max(Duration(time), Duration());
+}
+
+/// How long to wait: until then, never less than nothing. Not for users.
 template <class Clock, class Length>
-Duration TimeUntil(const std::chrono::time_point<Clock, Length>& until) {
+Duration WaitOf(const std::chrono::time_point<Clock, Length>& until) {
   const auto now = Clock::now();
   return until > now ? Duration(until - now) : Duration();
 }
@@ -51,13 +58,12 @@ class DOCLOCK_EXPORT NamedMutex {
   /// Waits so long at most.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& time) {
-    const Duration wait(time);
-    return TryLock(wait > Duration() ? wait : Duration());
+    return TryLock(detail::WaitOf(time));
   }
   /// Waits until then at most.
   template <class Clock, class Length>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Length>& until) {
-    return TryLock(detail::TimeUntil(until));
+    return TryLock(detail::WaitOf(until));
   }
   /// Gives it back. Never throws: what cannot be released now is released in the background, or
   /// ends with its lease. Does nothing if it is not locked.
@@ -99,13 +105,12 @@ class DOCLOCK_EXPORT RecursiveNamedMutex {
   /// Waits so long at most.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& time) {
-    const Duration wait(time);
-    return TryLock(wait > Duration() ? wait : Duration());
+    return TryLock(detail::WaitOf(time));
   }
   /// Waits until then at most.
   template <class Clock, class Length>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Length>& until) {
-    return TryLock(detail::TimeUntil(until));
+    return TryLock(detail::WaitOf(until));
   }
   /// Undoes one lock(); the last one gives it back. Never throws.
   void unlock() noexcept;

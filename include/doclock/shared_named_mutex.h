@@ -41,13 +41,12 @@ class DOCLOCK_EXPORT SharedNamedMutex {
   /// Waits so long at most.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& time) {
-    const Duration wait(time);
-    return TryLock(wait > Duration() ? wait : Duration());
+    return TryLock(detail::WaitOf(time));
   }
   /// Waits until then at most.
   template <class Clock, class Length>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Length>& until) {
-    return TryLock(detail::TimeUntil(until));
+    return TryLock(detail::WaitOf(until));
   }
   /// Gives it back. Never throws; see NamedMutex::unlock.
   void unlock() noexcept;
@@ -59,13 +58,12 @@ class DOCLOCK_EXPORT SharedNamedMutex {
   /// Waits so long at most.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& time) {
-    const Duration wait(time);
-    return TryLockShared(wait > Duration() ? wait : Duration());
+    return TryLockShared(detail::WaitOf(time));
   }
   /// Waits until then at most.
   template <class Clock, class Length>
   [[nodiscard]] bool try_lock_shared_until(const std::chrono::time_point<Clock, Length>& until) {
-    return TryLockShared(detail::TimeUntil(until));
+    return TryLockShared(detail::WaitOf(until));
   }
   /// Gives this thread's share back. Never throws. Does nothing if this thread has none.
   void unlock_shared() noexcept;

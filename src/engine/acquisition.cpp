@@ -11,11 +11,14 @@ namespace {
 
 using Target = PendingAcquire::Target;
 
-FailurePtr NotNow(Engine& engine, const AcquireSpec& spec, const std::stop_token& stop) {
+FailurePtr NotNow(Engine& engine, const AcquireSpec& spec, Target target,
+                  const std::stop_token& stop) {
   if (engine.closed()) return MakeFailure(Errc::kClosed, "the LockManager is closed");
   if (!stop.stop_requested()) return nullptr;
-  return MakeFailure(Errc::kCancelled,
-                     "the wait for a lock of '" + spec.collection->name() + "' was stopped");
+  const std::string what = target == Target::kDocument
+                               ? Describe(*spec.collection, spec.key)
+                               : "a document of '" + spec.collection->name() + "'";
+  return MakeFailure(Errc::kCancelled, "the wait for " + what + " was stopped");
 }
 
 /// May a later attempt end differently, with nothing done by the caller?
@@ -116,7 +119,8 @@ Grant::~Grant() {
 }
 
 AcquireResult Acquire(const EnginePtr& engine, AcquireSpec spec, std::stop_token stop) {
-  if (auto failure = NotNow(*engine, spec, stop)) return Refused(std::move(failure));
+  if (auto failure = NotNow(*engine, spec, Target::kDocument, stop))
+    return Refused(std::move(failure));
   const TimePoint started = engine->Now();
   FailurePtr why;
   if (!engine->waits().MustQueue(spec, spec.key.Hash())) {
@@ -141,7 +145,7 @@ AcquireResult Acquire(const EnginePtr& engine, AcquireSpec spec, std::stop_token
 AcquireHandle AcquireAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDone done) {
   const auto waiter = std::make_shared<PendingAcquire>(engine, std::move(spec), Target::kDocument,
                                                        std::move(done), engine->Now());
-  if (auto closed = NotNow(*engine, waiter->spec, {}))
+  if (auto closed = NotNow(*engine, waiter->spec, Target::kDocument, {}))
     return RefuseLater(waiter, std::move(closed));
   if (engine->waits().MustQueue(waiter->spec, waiter->hash)) {
     engine->runtime().Post([engine, waiter] {
@@ -159,7 +163,8 @@ AcquireHandle AcquireAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDon
 }
 
 AcquireResult AcquireNext(const EnginePtr& engine, AcquireSpec spec, std::stop_token stop) {
-  if (auto failure = NotNow(*engine, spec, stop)) return Refused(std::move(failure));
+  if (auto failure = NotNow(*engine, spec, Target::kAnyMatch, stop))
+    return Refused(std::move(failure));
   return Wait(engine, std::move(spec), Target::kAnyMatch, stop, engine->Now(),
               [&](const PendingPtr& search) { engine->searches().Ask(search); });
 }
@@ -167,7 +172,7 @@ AcquireResult AcquireNext(const EnginePtr& engine, AcquireSpec spec, std::stop_t
 AcquireHandle AcquireNextAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDone done) {
   const auto search = std::make_shared<PendingAcquire>(engine, std::move(spec), Target::kAnyMatch,
                                                        std::move(done), engine->Now());
-  if (auto closed = NotNow(*engine, search->spec, {}))
+  if (auto closed = NotNow(*engine, search->spec, Target::kAnyMatch, {}))
     return RefuseLater(search, std::move(closed));
   engine->BeginBackground();
   engine->runtime().Work([engine, search] {

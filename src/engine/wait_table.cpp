@@ -14,24 +14,27 @@ namespace {
 /// How long local waiters stand back after `max_handovers` in a row.
 constexpr std::chrono::milliseconds kStandBack{2};
 
-FailurePtr BusyFailure(const PendingAcquire& waiter, Errc code, const Failure* last) {
-  const std::string what = Describe(*waiter.spec.collection, waiter.spec.key);
-  auto failure = MakeFailure(code, {});
+/// `by`: " by somebody", or nothing.
+std::string WhyNot(Errc code, const std::string& what, const std::string& by) {
   switch (code) {
     case Errc::kTimedOut:
-      failure->message = what + " was still locked after the time to wait";
-      break;
+      return what + " was still locked" + by + " after the time to wait";
     case Errc::kCancelled:
-      failure->message = "the wait for " + what + " was stopped";
-      break;
+      return "the wait for " + what + (by.empty() ? "" : ", locked" + by + ",") + " was stopped";
     default:
-      failure->message = what + " is locked";
+      return what + " is locked" + by;
   }
+}
+
+FailurePtr BusyFailure(const PendingAcquire& waiter, Errc code, const Failure* last) {
+  auto failure = MakeFailure(code, {});
+  std::string by;
   if (last) {
     failure->holder = last->holder;
     failure->remaining = last->remaining;
-    if (!last->holder.name.empty()) failure->message += " by " + last->holder.ToString();
+    if (!last->holder.name.empty()) by = " by " + last->holder.ToString();
   }
+  failure->message = WhyNot(code, Describe(*waiter.spec.collection, waiter.spec.key), by);
   return failure;
 }
 

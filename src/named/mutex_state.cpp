@@ -1,5 +1,6 @@
 #include "named/mutex_state.h"
 
+#include <algorithm>
 #include <exception>
 #include <map>
 #include <stdexcept>
@@ -23,11 +24,14 @@ class HeldByThread {
     }
   }
 
+  /// Another thread's unlock and the destruction of a locked mutex leave an entry behind. Its
+  /// serial number makes it harmless; it is forgotten once there are many.
   void Add(const std::shared_ptr<MutexState>& state, std::uint64_t serial) {
+    if (held_.size() >= many_) Forget();
     held_.insert_or_assign(state.get(), Held{state, serial});
   }
-  /// Another thread's unlock leaves an entry behind, which its serial number makes harmless.
   void Remove(const MutexState* state) noexcept { held_.erase(state); }
+  [[nodiscard]] std::size_t size() const noexcept { return held_.size(); }
   /// Are the thread's own variables gone already?
   static bool over() noexcept { return over_; }
 
@@ -36,8 +40,20 @@ class HeldByThread {
     std::weak_ptr<MutexState> state;
     std::uint64_t serial;
   };
+  static constexpr std::size_t kMany = 16;
+
+  /// What the thread does not hold any more.
+  void Forget() {
+    std::erase_if(held_, [](const auto& entry) {
+      const auto state = entry.second.state.lock();
+      return !state || !state->HeldSince(entry.second.serial);
+    });
+    many_ = std::max(kMany, 2 * held_.size());
+  }
+
   inline static thread_local bool over_ = false;
   std::map<const MutexState*, Held> held_;
+  std::size_t many_ = kMany;
 };
 
 HeldByThread& OfThisThread() {
@@ -48,6 +64,8 @@ HeldByThread& OfThisThread() {
 [[noreturn]] void ThrowNotLocked() { throw std::logic_error("doclock: the mutex is not locked"); }
 
 }  // namespace
+
+std::size_t MutexesOfThisThread() noexcept { return OfThisThread().size(); }
 
 MutexState::~MutexState() { Abandon(std::move(lease_)); }
 
@@ -159,6 +177,11 @@ bool MutexState::held() const noexcept {
 bool MutexState::held_here() const noexcept {
   const std::scoped_lock lock(mutex_);
   return Mine() && LeaseHeld(*lease_);
+}
+
+bool MutexState::HeldSince(std::uint64_t serial) const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return lease_ != nullptr && serial == serial_;
 }
 
 std::stop_token MutexState::lost() const {

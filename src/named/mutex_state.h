@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -36,6 +37,8 @@ class MutexState : public std::enable_shared_from_this<MutexState> {
   [[nodiscard]] bool held_here() const noexcept;
   /// Is there nothing to give back?
   [[nodiscard]] bool idle() const noexcept { return Current() == nullptr; }
+  /// Is there still to give back what was granted as the `serial`th?
+  [[nodiscard]] bool HeldSince(std::uint64_t serial) const noexcept;
   [[nodiscard]] std::stop_token lost() const;
   [[nodiscard]] std::int64_t fence() const;
 
@@ -59,5 +62,9 @@ class MutexState : public std::enable_shared_from_this<MutexState> {
   std::uint64_t serial_ = 0;  ///< Of the grant.
   std::uint64_t grants_ = 0;
 };
+
+/// How many mutexes the calling thread would give back if it ended now, and some that it holds no
+/// more.
+std::size_t MutexesOfThisThread() noexcept;
 
 }  // namespace doclock::detail

@@ -38,6 +38,24 @@ TEST_P(GroupsTest, ReleaseGroupReleasesNewestFirstAndSaysWhat) {
   EXPECT_EQ(CodeOf([&] { held[0].Release(); }), Errc::kLost);
 }
 
+TEST_P(GroupsTest, ReleaseGroupTellsHowTheLocksWere) {
+  const auto fence = held[1].fence();
+  const auto released = others.ReleaseGroup("g");
+  ASSERT_EQ(released.size(), 3U);
+  EXPECT_EQ(released[1].name, "b");
+  EXPECT_EQ(released[1].group, "g");
+  EXPECT_EQ(released[1].version, fence);
+  EXPECT_FALSE(released[1].expired);
+  EXPECT_GT(released[1].remaining, 50s);
+  EXPECT_FALSE(released[1].holder.name.empty());
+}
+
+TEST_P(GroupsTest, ALostReplyOfAReleaseIsSettledByLooking) {
+  store->Inject({.kind = Fault::Kind::kLostAfter, .op = OpKind::kWrite, .key = Key("b")});
+  EXPECT_THAT(NamesOf(others.ReleaseGroup("g")), ElementsAre("c", "b", "a"));
+  EXPECT_TRUE(IsFree("b"));
+}
+
 TEST_P(GroupsTest, AGroupDoesNotGetALockThatItHas) {
   EXPECT_EQ(CodeOf([&] { (void)jobs.Acquire("a", {.group = "g"}); }), Errc::kBusy);
   EXPECT_FALSE(others.TryAcquire("a", {.group = "g"}));
@@ -74,6 +92,14 @@ TEST_P(GroupsTest, RenewGroupStartsEveryLeaseAnew) {
   }
   clock->Advance(10s);
   EXPECT_TRUE(IsFree("a"));
+}
+
+TEST_P(GroupsTest, RenewGroupReachesALockInItsLastSecond) {
+  auto lock = jobs.Acquire("d", {.ttl = 10s, .renew = false, .group = "last"});
+  clock->Advance(9200ms);
+  EXPECT_THAT(NamesOf(others.RenewGroup("last")), ElementsAre("d"));
+  clock->Advance(5s);
+  EXPECT_FALSE(IsFree("d"));
 }
 
 TEST_P(GroupsTest, RenewGroupTakesAnotherLengthAndNeverShortens) {

@@ -115,6 +115,19 @@ TEST_P(MutexTest, ALostMutexCanBeLockedAgain) {
   EXPECT_GT(mutex.fence(), first);
 }
 
+TEST_P(MutexTest, AnExceptionThatIsCaughtUnlocks) {
+  NamedMutex plain = jobs.Mutex("a");
+  RecursiveNamedMutex recursive = jobs.RecursiveMutex("b");
+  try {
+    const std::scoped_lock both(plain, recursive);
+    const std::scoped_lock again(recursive);
+    throw std::runtime_error("x");
+  } catch (const std::runtime_error&) {
+    EXPECT_TRUE(IsFree("a"));
+    EXPECT_TRUE(IsFree("b"));
+  }
+}
+
 TEST_P(MutexTest, DestroyingALockedOneReleasesIt) {
   {
     NamedMutex mutex = jobs.Mutex("a");

@@ -80,6 +80,42 @@ TEST_P(SharedLockTest, BadOptionsAreRefusedByName) {
               ::testing::HasSubstr("LockOptions::min_hold"));
 }
 
+TEST_P(SharedLockTest, ALimitOfNoneMakesNothing) {
+  EXPECT_NE(RefusalOf([&] { (void)jobs.TryAcquire("a", {.mode = kShared, .max_holders = 0}); }),
+            "");
+  EXPECT_FALSE(LockingRepository<nlohmann::json>(manager, "jobs").Find("a"));
+}
+
+TEST_P(SharedLockTest, AnExpiredWriterKeepsNoReaderOut) {
+  auto writer = jobs.Acquire("a", {.ttl = 1s, .renew = false});
+  EXPECT_FALSE(OthersCanShare("a"));
+  clock->Advance(2s);
+  EXPECT_TRUE(OthersCanShare("a")) << "nobody had to purge it";
+}
+
+TEST_P(SharedLockTest, ExpiredSharesTakeNoPlaceAndKeepNoWriterOut) {
+  const LockOptions place{.ttl = 1s, .renew = false, .mode = kShared, .max_holders = 2};
+  auto first = jobs.Acquire("a", place);
+  auto second = jobs.Acquire("a", place);
+  EXPECT_FALSE(jobs.TryAcquire("a", place));
+  clock->Advance(2s);
+  auto third = jobs.Acquire("a", place);
+  auto fourth = jobs.Acquire("a", place);
+  EXPECT_FALSE(jobs.TryAcquire("a", place));
+  clock->Advance(2s);
+  EXPECT_TRUE(IsFree("a")) << "nobody had to purge them";
+}
+
+TEST_P(SharedLockTest, AGroupMayShareOneNameTwice) {
+  const LockOptions one{.group = "g", .mode = kShared, .max_holders = 2};
+  auto first = jobs.Acquire("a", one);
+  auto second = jobs.Acquire("a", one);
+  EXPECT_FALSE(jobs.TryAcquire("a", one)) << "each takes a place";
+  EXPECT_FALSE(jobs.TryAcquire("a", {.group = "g"})) << "nor does its group get it alone";
+  EXPECT_EQ(jobs.ReleaseGroup("g").size(), 2U);
+  EXPECT_TRUE(IsFree("a"));
+}
+
 struct Thing {
   std::string id;
   int n = 0;
@@ -137,6 +173,36 @@ TEST_P(SharedLockTest, StatusShowsEachShare) {
   EXPECT_EQ(locks[1].group, "g");
   EXPECT_EQ(locks[2].mode, LockMode::kExclusive);
   EXPECT_EQ(jobs.Status({.owner = "bob"}).size(), 1U);
+}
+
+TEST_P(SharedLockTest, StatusFiltersEachShareByItself) {
+  const auto share = [&](Duration ttl, std::string_view owner, std::string_view group) {
+    auto lock = jobs.Acquire(
+        "a", {.ttl = ttl, .renew = false, .owner = owner, .group = group, .mode = kShared});
+    clock->Advance(10min);
+    return lock;
+  };
+  const auto first = share(2h, "first", "g");
+  const auto second = share(2h, "second", "h");
+  const auto third = share(2h, "third", "g");
+  const auto over = share(1min, "over", "g");
+  const auto owners = [&](const LockFilter& filter) {
+    std::vector<std::string> found;
+    for (const LockStatus& lock : jobs.Status(filter)) found.push_back(lock.holder.name);
+    return found;
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(owners({.name = "a"}), ElementsAre("first", "second", "third", "over"));
+  EXPECT_THAT(owners({.owner = "second"}), ElementsAre("second"));
+  EXPECT_THAT(owners({.group = "g"}), ElementsAre("first", "third", "over"));
+  EXPECT_THAT(owners({.expired = true}), ElementsAre("over"));
+  EXPECT_THAT(owners({.group = "g", .expired = false}), ElementsAre("first", "third"));
+  // 80, 90 and 100 minutes are left.
+  EXPECT_THAT(owners({.remaining_below = 95min, .remaining_at_least = 85min}),
+              ElementsAre("second"));
+  const auto now = std::chrono::system_clock::now();
+  EXPECT_THAT(owners({.granted_before = now - 25min, .granted_after = now - 35min}),
+              ElementsAre("second"));
 }
 
 TEST_P(SharedLockTest, GroupVerbsReachShares) {

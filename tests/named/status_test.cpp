@@ -113,6 +113,38 @@ TEST_P(StatusTest, PurgeDoesTheSameWithItsIndex) {
   live.Release();
 }
 
+TEST_P(StatusTest, PurgeLeavesTheLiveLocksOfAGroupWithAnExpiredOne) {
+  auto dead = jobs.Acquire("dead", {.ttl = 1s, .renew = false, .group = "g"});
+  auto live = jobs.Acquire("live", {.ttl = 1h, .renew = false, .group = "g"});
+  auto share = jobs.Acquire("share", {.ttl = 1h, .group = "g", .mode = LockMode::kShared});
+  clock->Advance(2s);
+  EXPECT_EQ(jobs.Purge().expired, 1);
+  EXPECT_THAT(Names({.group = "g"}), ElementsAre("live", "share"));
+  live.Release();
+  share.Release();
+}
+
+TEST_P(StatusTest, ALockMakesNoDocumentBesidesItsOwn) {
+  auto lock = jobs.Acquire("a", {.ttl = 10s});
+  EXPECT_FALSE(jobs.TryAcquire("a", {.wait = 1s}));
+  auto share = jobs.Acquire("b", {.ttl = 10s, .mode = LockMode::kShared});
+  EXPECT_FALSE(jobs.TryAcquire("b"));
+  clock->Advance(1min);
+  lock.Release();
+  EXPECT_EQ(Documents(), 2);
+}
+
+TEST_P(StatusTest, NothingIsTidiedInTheBackground) {
+  {
+    auto dead = jobs.Acquire("dead", {.ttl = 1s});
+    dead.Detach();
+  }
+  auto live = jobs.Acquire("live", {.ttl = 10min});
+  clock->Advance(2h);
+  EXPECT_THAT(Names({.expired = true}), ElementsAre("dead"));
+  EXPECT_EQ(Documents(), 2);
+}
+
 TEST_P(StatusTest, PurgeForgetsOnlyNamesLongUnusedThatHoldNothing) {
   jobs.Acquire("old").Release();
   jobs.Acquire("closed", {.min_hold = 3h}).Release();

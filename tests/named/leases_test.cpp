@@ -1,0 +1,232 @@
+/// Renewals, the deadline of a holder, and the signal that a lock is lost.
+
+#include <algorithm>
+#include <future>
+#include <set>
+#include <stop_token>
+#include <thread>
+
+#include "named/harness.h"
+
+namespace doclock::named {
+namespace {
+
+using ::testing::HasSubstr;
+
+class NamedLeaseTest : public NamedTest {
+ protected:
+  /// The next call with operations of that kind takes so long.
+  void SlowDownOnce(OpKind kind, Duration by) {
+    store->OnExecute([this, kind, by, once = std::make_shared<bool>(false)](auto ops) {
+      if (ops.front()->kind == kind && !std::exchange(*once, true)) clock->Jump(by);
+    });
+  }
+  const LockProvider others{AnotherManager(), "jobs"};
+};
+DOCLOCK_FOR_ALL_STORES(NamedLeaseTest);
+
+TEST_P(NamedLeaseTest, ALeaseIsFinite) {
+  for (const Duration ttl : {Duration(99ms), Duration(24h + 1ms), kForever, Duration(-1s)}) {
+    EXPECT_THAT(RefusalOf([&] { (void)jobs.Acquire("a", {.ttl = ttl}); }), HasSubstr("ttl"));
+    EXPECT_THAT(RefusalOf([&] { (void)jobs.AcquireAsync("a", {.ttl = ttl}); }), HasSubstr("ttl"));
+    EXPECT_THAT(RefusalOf([&] { (void)LockProvider(manager, "x", {.ttl = ttl}); }),
+                HasSubstr("ttl"));
+  }
+  EXPECT_TRUE(jobs.Acquire("a", {.ttl = 100ms}).held());
+  EXPECT_TRUE(jobs.Acquire("b", {.ttl = 24h}).held());
+}
+
+TEST_P(NamedLeaseTest, IsRenewedAfterAThirdOfIt) {
+  auto lock = jobs.Acquire("a", {.ttl = 30s});
+  store->Reset();
+  clock->Advance(9s);
+  EXPECT_EQ(store->Count(OpKind::kRenew), 0);
+  clock->Advance(2s);
+  EXPECT_EQ(store->Count(OpKind::kRenew), 1);
+  clock->Advance(10min);
+  EXPECT_GE(store->Count(OpKind::kRenew), 58);
+  EXPECT_LE(store->Count(OpKind::kRenew), 64);
+}
+
+TEST_P(NamedLeaseTest, ARenewalThatFailsOrThrowsIsTriedAgain) {
+  using enum Fault::Kind;
+  auto lock = jobs.Acquire("a", {.ttl = 30s});
+  for (const Fault::Kind kind : {kErrorBefore, kRefused, kLostBefore, kLostAfter, kThrow}) {
+    store->Inject({.kind = kind, .op = OpKind::kRenew, .times = 5});
+    clock->Advance(1min);
+    EXPECT_TRUE(lock.held()) << static_cast<int>(kind);
+    EXPECT_FALSE(lock.lost().stop_requested());
+    EXPECT_FALSE(IsFree("a"));
+    store->Heal();
+  }
+}
+
+TEST_P(NamedLeaseTest, AHolderThatWasPausedDoesNotReviveItsLease) {
+  auto lock = jobs.Acquire("a", {.ttl = 10s});
+  store->Reset();
+  clock->Jump(1h);
+  clock->RunPending();
+  EXPECT_TRUE(lock.lost().stop_requested());
+  EXPECT_EQ(CodeOf([&] { lock.Renew(); }), Errc::kLost);
+  EXPECT_EQ(CodeOf([&] { lock.Release(); }), Errc::kLost);
+  EXPECT_EQ(store->Calls(), 0) << "nobody took it, and yet nothing was sent";
+  EXPECT_TRUE(IsFree("a"));
+}
+
+TEST_P(NamedLeaseTest, TheDeadlineOfAGrantCountsFromBeforeItsRequest) {
+  SlowDownOnce(OpKind::kAcquire, 4s);
+  auto lock = jobs.Acquire("a", {.ttl = 10s, .renew = false});
+  EXPECT_LE(lock.Remaining(), 6s);
+  EXPECT_GT(lock.Remaining(), 5s);
+  const std::stop_token lost = lock.lost();
+  clock->Advance(6s);
+  EXPECT_TRUE(lost.stop_requested());
+  EXPECT_FALSE(IsFree("a")) << "the store counts from when the request arrived";
+  store->OnExecute({});
+}
+
+TEST_P(NamedLeaseTest, TheDeadlineOfARenewalCountsFromBeforeItsRequest) {
+  auto lock = jobs.Acquire("a", {.ttl = 10s, .renew = false});
+  clock->Advance(3s);
+  SlowDownOnce(OpKind::kRenew, 4s);
+  lock.Renew();
+  EXPECT_LE(lock.Remaining(), 6s);
+  EXPECT_GT(lock.Remaining(), 5s);
+  store->OnExecute({});
+}
+
+TEST_P(NamedLeaseTest, ASlowRenewalInTheBackgroundDoesNotDelayTheLoss) {
+  const auto begin = clock->Now();
+  auto lock = jobs.Acquire("a", {.ttl = 10s});
+  const std::stop_token lost = lock.lost();
+  // The first renewal is sent after 3.3 s, and is answered after 7.3 s; there is no other.
+  SlowDownOnce(OpKind::kRenew, 4s);
+  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kRenew, .skip = 1, .times = 999});
+  clock->Advance(12s);
+  EXPECT_FALSE(lost.stop_requested()) << "it was renewed";
+  clock->Advance(begin + 13500ms - clock->Now());
+  EXPECT_TRUE(lost.stop_requested()) << "not ten seconds after the answer";
+  EXPECT_FALSE(IsFree("a"));
+  store->OnExecute({});
+}
+
+TEST_P(NamedLeaseTest, ARenewalThatArrivesAfterTheReleaseChangesNothing) {
+  auto lock = jobs.Acquire("a", {.ttl = 1h});
+  const std::stop_token lost = lock.lost();
+  store->Inject({.kind = Fault::Kind::kLate, .op = OpKind::kRenew});
+  clock->Advance(21min);
+  lock.Release();
+  auto next = others.Acquire("a", {.ttl = 10s, .renew = false});
+  EXPECT_EQ(store->ReleaseLate(), 1);
+  clock->Advance(11s);
+  EXPECT_TRUE(IsFree("a")) << "the next holder's lease is as long as it asked for";
+  EXPECT_FALSE(lost.stop_requested());
+}
+
+TEST_P(NamedLeaseTest, NothingIsRenewedAfterARelease) {
+  auto lock = jobs.Acquire("a", {.ttl = 10s});
+  clock->Advance(1min);
+  lock.Release();
+  store->Reset();
+  clock->Advance(1h);
+  EXPECT_EQ(store->Calls(), 0);
+}
+
+TEST_P(NamedLeaseTest, ABatchOfRenewalsExtendsOnlyWhatIsOnesOwn) {
+  std::vector<HeldLock> mine;
+  for (int i = 0; i < 20; ++i) mine.push_back(jobs.Acquire(std::to_string(i), {.ttl = 10s}));
+  StealLock(*store, "jobs", "7");
+  std::size_t most = 0;
+  store->OnExecute([&](auto ops) { most = std::max(most, ops.size()); });
+  clock->Advance(5s);
+  store->OnExecute({});
+  EXPECT_EQ(most, 20U) << "all in one call";
+  EXPECT_FALSE(IsFree("7")) << "the thief's lock is untouched";
+  clock->Advance(1min);
+  EXPECT_TRUE(IsFree("7")) << "and nobody extended it";
+  for (const HeldLock& lock : mine) {
+    EXPECT_EQ(lock.held(), lock.name() != "7") << lock.name();
+    EXPECT_EQ(lock.lost().stop_requested(), lock.name() == "7") << lock.name();
+  }
+}
+
+TEST_P(NamedLeaseTest, EachOfAcquireAllIsLostByItself) {
+  auto all = jobs.AcquireAll({"a", "b", "c"}, {.ttl = 10s});
+  StealLock(*store, "jobs", "b");
+  clock->Advance(5s);
+  EXPECT_FALSE(all[0].lost().stop_requested());
+  EXPECT_TRUE(all[1].lost().stop_requested());
+  EXPECT_FALSE(all[2].lost().stop_requested());
+}
+
+TEST_P(NamedLeaseTest, ALossIsSeenByWhoeverLooksLater) {
+  std::stop_token later, never;
+  {
+    auto lost = jobs.Acquire("a", {.ttl = 1s, .renew = false});
+    auto released = jobs.Acquire("b");
+    clock->Advance(2s);
+    later = lost.lost();
+    EXPECT_TRUE(later.stop_requested()) << "asked for afterwards";
+    released.Release();
+    never = released.lost();
+    EXPECT_FALSE(never.stop_requested()) << "it still answers after the release";
+  }
+  clock->Advance(1h);
+  EXPECT_TRUE(later.stop_requested()) << "the token outlives the handle";
+  EXPECT_FALSE(never.stop_requested());
+  EXPECT_THROW((void)HeldLock().lost(), std::logic_error);
+}
+
+TEST_P(NamedLeaseTest, TheLocksOfAProcessThatDoesNoMoreEndWithTheirLeases) {
+  LockManager theirs = AnotherManager();
+  const LockProvider provider(theirs, "jobs");
+  auto alone = provider.Acquire("a", {.ttl = 10s});
+  auto share = provider.Acquire("b", {.ttl = 10s, .mode = LockMode::kShared});
+  clock->Advance(1min);
+  theirs.Close();
+  EXPECT_FALSE(IsFree("a"));
+  EXPECT_FALSE(IsFree("b"));
+  clock->Advance(10s);
+  EXPECT_TRUE(IsFree("a"));
+  EXPECT_TRUE(IsFree("b"));
+}
+
+TEST_P(NamedLeaseTest, EachAttemptHasAnIdOfItsOwn) {
+  auto held = others.Acquire("a");
+  std::set<Uuid> ids;
+  int attempts = 0;
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    for (const StoreOp* op : ops) {
+      if (op->kind != OpKind::kAcquire) continue;
+      ++attempts;
+      ids.insert(static_cast<const AcquireOp*>(op)->grant.lock_id);
+    }
+  });
+  EXPECT_FALSE(jobs.TryAcquire("a"));
+  EXPECT_FALSE(jobs.TryAcquire("a", {.wait = 1s}));
+  held.Release();
+  store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kAcquire});
+  auto first = jobs.Acquire("a");
+  const Uuid id = first.lock_id();
+  first.Release();
+  EXPECT_NE(jobs.Acquire("a").lock_id(), id);
+  store->OnExecute({});
+  EXPECT_GT(attempts, 10);
+  EXPECT_EQ(ids.size(), static_cast<std::size_t>(attempts));
+}
+
+class NamedLeaseThreadsTest : public NamedThreadsTest {};
+DOCLOCK_FOR_ALL_STORES(NamedLeaseThreadsTest);
+
+TEST_P(NamedLeaseThreadsTest, LostIsToldOnAThreadOfTheManager) {
+  auto lock = jobs.Acquire("a", {.ttl = 600ms});
+  std::promise<std::thread::id> told;
+  const std::stop_callback tell(lock.lost(), [&] { told.set_value(std::this_thread::get_id()); });
+  (void)LockProvider(LockManager(store), "jobs").Break("a");
+  auto teller = told.get_future();
+  ASSERT_EQ(teller.wait_for(30s), std::future_status::ready);
+  EXPECT_NE(teller.get(), std::this_thread::get_id());
+}
+
+}  // namespace
+}  // namespace doclock::named
