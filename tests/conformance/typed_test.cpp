@@ -59,12 +59,12 @@ TEST_P(StoreConformance, DatesAreFoundByTime) {
   things_.Insert("text", {{"due", "3"}});
   things_.Insert("number", {{"due", 3}});
   things_.Insert("none", Json::object());
-  using Keys = std::vector<Key>;
-  EXPECT_EQ(things_.Query(Filter{}.Equal("due", At(3))), (Keys{3}));
-  EXPECT_EQ(things_.Query(Filter{}.AtMost("due", At(20))), (Keys{-5, 3, 20}));
-  EXPECT_EQ(things_.Query(Filter{}.Less("due", At(20)).Greater("due", At(-5))), (Keys{3}));
-  EXPECT_EQ(things_.Query(Filter{}.AtLeast("due", At(100))), (Keys{100}));
-  EXPECT_EQ(things_.Query(Filter{}.Equal("due", 3)), (Keys{"number"}));
+  using KeyList = std::vector<Key>;
+  EXPECT_EQ(things_.Query(Filter{}.Equal("due", At(3))), (KeyList{3}));
+  EXPECT_EQ(things_.Query(Filter{}.AtMost("due", At(20))), (KeyList{-5, 3, 20}));
+  EXPECT_EQ(things_.Query(Filter{}.Less("due", At(20)).Greater("due", At(-5))), (KeyList{3}));
+  EXPECT_EQ(things_.Query(Filter{}.AtLeast("due", At(100))), (KeyList{100}));
+  EXPECT_EQ(things_.Query(Filter{}.Equal("due", 3)), (KeyList{"number"}));
   EXPECT_EQ(things_.Query(Filter{}.NotEqual("due", At(3))).size(), 6U);
 }
 
@@ -101,13 +101,13 @@ TEST_P(StoreConformance, DecimalsBinariesAndObjectIdsAreFoundByValue) {
   things_.Insert(1, {{"price", Decimal128("9.5")}, {"who", Oid(1)}, {"hash", Binary{{1, 2}, 0}}});
   things_.Insert(2, {{"price", Decimal128("10.00")}, {"who", Oid(2)}, {"hash", Binary{{1, 3}, 0}}});
   things_.Insert(3, {{"price", Decimal128("1E+1")}, {"who", Oid(3)}, {"hash", Binary{{1, 3}, 5}}});
-  using Keys = std::vector<Key>;
-  EXPECT_EQ(things_.Query(Filter{}.Equal("price", Decimal128("10"))), (Keys{2, 3}));
-  EXPECT_EQ(things_.Query(Filter{}.Less("price", Decimal128("10"))), (Keys{1}));
-  EXPECT_EQ(things_.Query(Filter{}.Equal("who", Oid(2))), (Keys{2}));
-  EXPECT_EQ(things_.Query(Filter{}.Greater("who", Oid(1))), (Keys{2, 3}));
-  EXPECT_EQ(things_.Query(Filter{}.Equal("hash", Binary{{1, 3}, 0})), (Keys{2}));
-  EXPECT_EQ(things_.Query(Filter{}.OrderByDescending("price").Limit(2)), (Keys{2, 3}));
+  using KeyList = std::vector<Key>;
+  EXPECT_EQ(things_.Query(Filter{}.Equal("price", Decimal128("10"))), (KeyList{2, 3}));
+  EXPECT_EQ(things_.Query(Filter{}.Less("price", Decimal128("10"))), (KeyList{1}));
+  EXPECT_EQ(things_.Query(Filter{}.Equal("who", Oid(2))), (KeyList{2}));
+  EXPECT_EQ(things_.Query(Filter{}.Greater("who", Oid(1))), (KeyList{2, 3}));
+  EXPECT_EQ(things_.Query(Filter{}.Equal("hash", Binary{{1, 3}, 0})), (KeyList{2}));
+  EXPECT_EQ(things_.Query(Filter{}.OrderByDescending("price").Limit(2)), (KeyList{2, 3}));
 }
 
 }  // namespace
