@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -53,6 +54,20 @@ class MongodbDatabase {
 
   /// The pool must outlive it.
   [[nodiscard]] std::shared_ptr<Store> Open() const { return OpenMongodbStore(pool_, name_); }
+  /// Runs a command given as JSON; one that fails ends the program.
+  void Run(const std::string& json) const {
+    bson_error_t error{};
+    bson_t* const command = bson_new_from_json(reinterpret_cast<const std::uint8_t*>(json.data()),
+                                               static_cast<ssize_t>(json.size()), &error);
+    mongoc_client_t* const client = mongoc_client_pool_pop(pool_);
+    if (command == nullptr ||
+        !mongoc_client_command_simple(client, name_.c_str(), command, nullptr, nullptr, &error)) {
+      std::fprintf(stderr, "a command of the benchmark failed: %s\n", error.message);
+      std::abort();
+    }
+    bson_destroy(command);
+    mongoc_client_pool_push(pool_, client);
+  }
   /// Commands since the last time, those of change streams left out: they say nothing while
   /// nothing happens, and a renewal is no news to them.
   long TakeCommands() noexcept { return commands_.exchange(0); }

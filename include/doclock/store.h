@@ -139,7 +139,7 @@ struct GrantRequest {
 };
 
 /// Who is granted what. A share is a lease of its own: one whose time is over counts for nothing
-/// and is dropped by the next write of the lock. An intent is a lease too, of a writer who waits.
+/// and is dropped by a later write of the lock. An intent is a lease too, of a writer who waits.
 ///
 /// | stored                        | exclusive asked          | share asked, limit n       |
 /// |-------------------------------|--------------------------|----------------------------|
@@ -153,13 +153,15 @@ struct GrantRequest {
 /// | n live shares or more         | busy, intent left        | busy until a share ends    |
 /// | all shares over               | taken over               | as free                    |
 ///
-/// An exclusive grant ends any intent. Every grant, of a share too, raises the version. Shares do
-/// not write bodies: they may be renewed and released, not checkpointed, erased or handed over.
-/// min_hold (lockClosed) shuts out everybody. What asks otherwise, or for a limit that is not 1 to
-/// kMaxHolders, is kFailed (kRefused).
+/// An exclusive grant ends any intent, and so does an erasure. Whatever else ends the shares (a
+/// release, a save, a break, a purge, Intervention::kExpire) leaves it: it lapses by itself.
+/// Every grant, of a share too, raises the version. Shares do not write what they locked: they
+/// may be renewed and released, not checkpointed, erased or handed over. min_hold (lockClosed)
+/// shuts out everybody. What asks otherwise, or for a limit that is not 1 to kMaxHolders, is kFailed
+/// (kRefused).
 ///
 /// Busy tells what is left of the latest share to one who asks exclusively; of the share that ends
-/// first, or of the intent, to one who asks for a share.
+/// first, or (where there is room for one more) of the intent, to one who asks for a share.
 ///
 /// Take the lock. kDone (granted), kBusy, kMissing (and no `insert`), kConflict (a unique index
 /// refused the insert), kFailed (kMalformed: nothing was granted), kInDoubt.
@@ -223,10 +225,11 @@ struct WriteOp : StoreOp {
   /// Request: what a kRelease leaves in lockReleased; nil: lock_id. For those who end somebody
   /// else's lock: the holder must not take it for its own release.
   Uuid mark{};
-  /// Request: what `lock_id` was granted as. A share knows only kRelease, with no body, `expected`
-  /// or `next` (else kFailed, kRefused): its entry goes, the other shares stay, the last one frees
-  /// the lock. The version stays as it is, for nothing was written. kLost: there is no such share,
-  /// or its lease is over.
+  /// Request: what `lock_id` was granted as. A share knows only kRelease, with no `expected` or
+  /// `next` (else kFailed, kRefused): its entry goes, the other shares stay, the last one frees
+  /// the lock. The version stays as it is, for nothing was written; unless there is a `body` to
+  /// `merge`, the note of somebody who ends another's share. kLost: there is no such share, or its
+  /// lease is over.
   LockMode mode = LockMode::kExclusive;
 
   std::int64_t version = 0;  ///< Result: after the write.
@@ -265,13 +268,15 @@ struct ReadOp : StoreOp {
 
   Body body;  ///< Result.
   std::int64_t version =
-      0;                ///< Result: 0 for documents never locked or saved through this library.
-  Uuid born{};          ///< Result.
-  Uuid lock_id{};       ///< Result: nil when nobody holds it (an expired id is still shown);
-                        ///< kSharedLockId while it is shared.
-  Uuid released{};      ///< Result: lock or write id of the last finished release, save or break.
-  bool locked = false;  ///< Result: a live lock?
-  LockHolder holder;    ///< Result: of a lock.
+      0;           ///< Result: 0 for documents never locked or saved through this library.
+  Uuid born{};     ///< Result.
+  Uuid lock_id{};  ///< Result: nil when nobody holds it (an expired id is still shown);
+                   ///< kSharedLockId while it is shared.
+  /// Result: lock or write id of the last finished release, save or break. Of shares, the last one
+  /// leaves its id there; whether the others do is the store's own choice.
+  Uuid released{};
+  bool locked = false;                    ///< Result: a live lock?
+  LockHolder holder;                      ///< Result: of a lock.
   std::chrono::milliseconds remaining{};  ///< Result: of a live lock.
 };
 

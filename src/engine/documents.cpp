@@ -64,8 +64,7 @@ class ValueReleaseProcedure final : public Procedure {
     write_.lock_id = release_.lock_id;
     write_.mark = release_.mark;
     write_.mode = release_.mode;
-    if (release_.mode == LockMode::kShared) return;
-    write_.expected = release_.version;
+    if (release_.mode == LockMode::kExclusive) write_.expected = release_.version;
     write_.body = release_.fields;
     write_.merge = true;
   }

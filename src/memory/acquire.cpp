@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "document/grant_fault.h"
+#include "document/op_fault.h"
 #include "memory/operations.h"
 #include "memory/place.h"
 #include "memory/results.h"

@@ -36,6 +36,7 @@ void DropExpired(Document& document, TimePoint now) {
 
 struct LiveShares {
   int count = 0;
+  bool all = true;  ///< None of those there are is over.
   TimePoint first_end = TimePoint::max();
 };
 
@@ -43,20 +44,31 @@ LiveShares Count(const Document& document, TimePoint now) noexcept {
   LiveShares live;
   if (!IsShared(document)) return live;
   for (const Share& share : document.sharing->shares) {
-    if (!IsLive(share, now)) continue;
+    if (!IsLive(share, now)) {
+      live.all = false;
+      continue;
+    }
     ++live.count;
     live.first_end = std::min(live.first_end, EndOf(share));
   }
   return live;
 }
 
+void CoverWith(Document& document, const Share& share) {
+  document.lock_time = share.since;
+  document.ttl = share.ttl;
+  document.owner = share.owner;
+}
+
 /// Makes the document's lease that of the share which ends last. There is one.
 void Cover(Document& document) {
   const std::vector<Share>& shares = document.sharing->shares;
-  const Share& last = *std::max_element(shares.begin(), shares.end(), EndsBefore);
-  document.lock_time = last.since;
-  document.ttl = last.ttl;
-  document.owner = last.owner;
+  CoverWith(document, *std::max_element(shares.begin(), shares.end(), EndsBefore));
+}
+
+/// The same, when only this share may have come to end later.
+void CoverToo(Document& document, const Share& share) {
+  if (EndOf(share) >= document.lock_time + document.ttl) CoverWith(document, share);
 }
 
 void BusyUntil(StoreOp& op, const Document& document, TimePoint end, TimePoint now) {
@@ -64,17 +76,16 @@ void BusyUntil(StoreOp& op, const Document& document, TimePoint end, TimePoint n
   op.detail->remaining = Left(end - now);
 }
 
-/// Is a share to be had? If not, the operation is settled.
-bool MayShare(AcquireOp& op, const Document& document, TimePoint now) {
-  const LiveShares live = Count(document, now);
+/// Is a share to be had beside these? If not, the operation is settled.
+bool MayShare(AcquireOp& op, const Document& document, const LiveShares& live, TimePoint now) {
   if (!IsShared(document) && HasLiveLock(document, now)) {
     Busy(op, document, now);
   } else if (IsClosed(document, now)) {
     BusyUntil(op, document, document.closed_until, now);
-  } else if (HasLiveIntent(document, now)) {
-    BusyUntil(op, document, document.sharing->intent_until, now);
   } else if (live.count >= op.grant.max_holders) {
     BusyUntil(op, document, live.first_end, now);
+  } else if (HasLiveIntent(document, now)) {
+    BusyUntil(op, document, document.sharing->intent_until, now);
   } else {
     return true;
   }
@@ -85,19 +96,20 @@ bool MayShare(AcquireOp& op, const Document& document, TimePoint now) {
 
 void GrantShare(Document& document, const GrantRequest& grant, TimePoint now) {
   if (!document.sharing) document.sharing = std::make_unique<Sharing>();
-  DropExpired(document, now);
-  document.sharing->shares.push_back(
-      {grant.lock_id, now, now, grant.ttl, grant.owner, grant.group});
+  std::vector<Share>& shares = document.sharing->shares;
+  shares.push_back({grant.lock_id, now, now, grant.ttl, grant.owner, grant.group});
   document.lock_id = kSharedLockId;
   document.granted = now;
   if (grant.min_hold.count() > 0) document.closed_until = now + grant.min_hold;
-  Cover(document);
+  shares.size() == 1 ? CoverWith(document, shares.back()) : CoverToo(document, shares.back());
 }
 
 void AcquireShare(AcquireOp& op, Document& document, TimePoint now) {
-  if (!MayShare(op, document, now)) return;
+  const LiveShares live = Count(document, now);
+  if (!MayShare(op, document, live, now)) return;
   op.created = false;
-  op.took_over = HasLockId(document) && !HasLiveLock(document, now);
+  op.took_over = HasLockId(document) && !IsShared(document);
+  if (!live.all) DropExpired(document, now);
   GrantShare(document, op.grant, now);
   ++document.version;
   FillIn(op, document);
@@ -120,26 +132,30 @@ void RenewShare(RenewOp& op, Document& document, TimePoint now) {
   }
   share->ttl = std::max(op.ttl, Left(EndOf(*share) - now));  // never sooner over than without
   share->since = now;
-  Cover(document);
+  CoverToo(document, *share);
   Done(op);
 }
 
-bool ReleaseShare(WriteOp& op, Document& document, TimePoint now) {
-  if (FindLive(document, op.lock_id, now) == nullptr) {
-    op.status = OpStatus::kLost;
-    return false;
-  }
-  DropExpired(document, now);
-  std::erase_if(document.sharing->shares,
-                [&](const Share& share) { return share.id == op.lock_id; });
-  if (document.sharing->shares.empty()) {
+bool HasShare(Document& document, const Uuid& id, TimePoint now) noexcept {
+  return FindLive(document, id, now) != nullptr;
+}
+
+void ReleaseShare(WriteOp& op, Document& document, TimePoint now) {
+  std::vector<Share>& shares = document.sharing->shares;
+  const TimePoint end = document.lock_time + document.ttl;
+  bool covered = false;
+  std::erase_if(shares, [&](const Share& share) {
+    const bool mine = share.id == op.lock_id;
+    if (mine) covered = EndOf(share) == end;
+    return mine || !IsLive(share, now);
+  });
+  if (shares.empty()) {
     Clear(document, op.mark.is_nil() ? op.lock_id : op.mark);
-  } else {
+  } else if (covered) {
     Cover(document);
   }
   op.version = document.version;
   Done(op);
-  return true;
 }
 
 void ExpireShares(Document& document, TimePoint now) {

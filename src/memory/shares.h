@@ -22,8 +22,11 @@ void LeaveIntent(Document& document, const GrantRequest& grant, TimePoint now);
 /// Renews one share.
 void RenewShare(RenewOp& op, Document& document, TimePoint now);
 
-/// Releases one share. True: somebody may be waiting for it.
-bool ReleaseShare(WriteOp& op, Document& document, TimePoint now);
+/// Is there a live share of this id?
+bool HasShare(Document& document, const Uuid& id, TimePoint now) noexcept;
+
+/// Releases one share, which there is.
+void ReleaseShare(WriteOp& op, Document& document, TimePoint now);
 
 /// Ends the leases of all shares. There are some.
 void ExpireShares(Document& document, TimePoint now);

@@ -1,6 +1,5 @@
-#include <nlohmann/json.hpp>
-
-#include "document/grant_fault.h"
+#include "document/merged.h"
+#include "document/op_fault.h"
 #include "memory/operations.h"
 #include "memory/place.h"
 #include "memory/results.h"
@@ -8,15 +7,6 @@
 
 namespace doclock::memory {
 namespace {
-
-/// The stored body with these fields replaced.
-/// @throws DocumentException
-Body Merged(const Body& stored, const Body& fields) {
-  if (!stored) return fields;
-  nlohmann::json tree = stored.json();
-  tree.update(fields.json());
-  return Body::FromJson(std::move(tree));
-}
 
 /// Writes the body, if the operation has one. False: the operation is settled, nothing changed.
 bool PutBody(WriteOp& op, Place& place, Remains& remains) {
@@ -62,18 +52,6 @@ bool Write(WriteOp& op, Place& place, Moment& moment, Remains& remains) {
   return op.write != WriteKind::kCheckpoint && op.next == nullptr;
 }
 
-/// What cannot be done, in words; null: nothing is wrong with it.
-const char* MistakeInWrite(const WriteOp& op) noexcept {
-  if (op.next != nullptr) {
-    if (op.next->mode == LockMode::kShared) return "a share is not handed over";
-    if (const char* const mistake = FaultOf(*op.next)) return mistake;
-  }
-  if (op.mode == LockMode::kExclusive) return nullptr;
-  const bool plain = op.write == WriteKind::kRelease && !op.body && op.next == nullptr &&
-                     op.expected == kAnyVersion;
-  return plain ? nullptr : "a share can only be released, with nothing written";
-}
-
 bool ExecuteLocked(WriteOp& op, Moment& moment, Remains& remains) {
   Place place(op);
   if (place.document() == nullptr) {
@@ -81,7 +59,16 @@ bool ExecuteLocked(WriteOp& op, Moment& moment, Remains& remains) {
     return false;
   }
   Document& document = *place.document();
-  if (op.mode == LockMode::kShared) return ReleaseShare(op, document, moment.Now());
+  if (op.mode == LockMode::kShared) {
+    if (!HasShare(document, op.lock_id, moment.Now())) {
+      op.status = OpStatus::kLost;
+      return false;
+    }
+    if (!PutBody(op, place, remains)) return false;
+    if (op.body) ++document.version;
+    ReleaseShare(op, document, moment.Now());
+    return true;
+  }
   const bool mine = IsHeldBy(document, op.lock_id) &&
                     (op.expected == kAnyVersion || op.expected == document.version);
   if (mine) return Write(op, place, moment, remains);
@@ -92,7 +79,7 @@ bool ExecuteLocked(WriteOp& op, Moment& moment, Remains& remains) {
 }  // namespace
 
 void Execute(WriteOp& op, Moment& moment) {
-  if (const char* const mistake = MistakeInWrite(op)) return op.Fail(Errc::kRefused, mistake);
+  if (const char* const fault = FaultOf(op)) return op.Fail(Errc::kRefused, fault);
   Remains remains;
   if (ExecuteLocked(op, moment, remains)) CollectionOf(op).watchers().Tell(op.hash);
 }

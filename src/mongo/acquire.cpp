@@ -1,4 +1,4 @@
-#include "document/grant_fault.h"
+#include "document/op_fault.h"
 #include "mongo/body_codec.h"
 #include "mongo/lock_filters.h"
 #include "mongo/operations.h"

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "document/rest.h"
 #include "mongo/lock_filters.h"
 #include "mongo/operations.h"
 #include "mongo/share_filters.h"
@@ -13,8 +14,8 @@ constexpr std::chrono::seconds kAdminBudget{10};
 /// So many are looked for by one command: without the index of held locks each begins at the
 /// first document.
 constexpr std::int64_t kFoundAtOnce = 10'000;
-/// So many are cleared by one command.
-constexpr std::size_t kClearedAtOnce = 100;
+/// So many are cleared by one command: others wait for it.
+constexpr std::size_t kClearedAtOnce = 50;
 
 std::string NameOf(const Collection& collection, const Key& key) {
   return collection.name() + "/" + key.ToString();
@@ -53,9 +54,8 @@ std::int64_t Clear(Server& server, const Collection& collection, const Array& id
   filter.Add("_id", Doc::OfArray("$in", ids.doc())).Add("$expr", ExpiredExpr(collection));
   Doc set;
   set.AddNull(names.id).AddNull(names.owner);
-  Doc unset, update, statement;
-  unset.Add(names.readers, true).Add(names.intent, true);
-  update.Add("$set", set).Add("$unset", unset);
+  Doc update, statement;
+  update.Add("$set", set).Add("$unset", Doc::Of(names.readers, true));
   statement.Add("q", filter).Add("u", update).Add("multi", true);
   Doc command;
   command.Add("update", std::string_view(collection.name()));
@@ -179,6 +179,7 @@ std::int64_t Purge(Server& server, const Collection& collection, std::int64_t li
          Expired(server, collection, std::min(limit - purged, kFoundAtOnce), budget)) {
       cleared += Clear(server, collection, ids, budget);
       if (std::chrono::steady_clock::now() >= end) break;
+      detail::RestBetweenSteps(end);
     }
     if (cleared == 0) break;
     purged += cleared;

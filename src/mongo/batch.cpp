@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "document/grant_fault.h"
+#include "document/op_fault.h"
 #include "mongo/body_codec.h"
 #include "mongo/statements.h"
 

@@ -49,6 +49,15 @@ bool JudgeShare(AcquireOp& op, const StoredLock& seen) {
   return true;
 }
 
+/// The stage that puts the members of a body beside what is there.
+void AddMembers(Array& stages, const Body& body) {
+  Doc members;
+  AppendMembers(members, body.json());
+  Array parts;
+  parts.Add(std::string_view("$$ROOT")).Add(Doc::Of("$literal", members));
+  stages.Add(Doc::Of("$replaceWith", Doc::OfArray("$mergeObjects", parts.doc())));
+}
+
 Doc RestOf(const Array& stages, bool made) {
   Doc rest;
   rest.AddArray("update", stages.doc());
@@ -109,12 +118,10 @@ bool Operations::GrantedShare(AcquireOp& op, const Reply& reply) {
 bool Operations::MakeShared(AcquireOp& op) {
   const LockFieldNames& names = op.collection->fields();
   const Uuid born = NewUuid();
-  Doc filter, body;
+  Doc filter;
   filter.Add("_id", Equals(*op.key)).Add(names.born, Equals(born));
-  AppendMembers(body, op.insert.json());
-  Array parts, stages;
-  parts.Add(std::string_view("$$ROOT")).Add(Doc::Of("$literal", body));
-  stages.Add(Doc::Of("$replaceWith", Doc::OfArray("$mergeObjects", parts.doc())));
+  Array stages;
+  AddMembers(stages, op.insert);
   AddShareGrant(stages, op);
   Reply reply;
   FindAndModify(*op.collection, filter, RestOf(stages, true), reply);
@@ -154,10 +161,6 @@ void Operations::LeaveIntent(const AcquireOp& op, const StoredLock& seen) {
 }
 
 void Operations::ReleaseShare(WriteOp& op) {
-  if (op.write != WriteKind::kRelease || op.body || op.next != nullptr || op.merge ||
-      op.expected != kAnyVersion) {
-    return op.Fail(Errc::kRefused, "a share can be released, and nothing else");
-  }
   const Collection& collection = *op.collection;
   const LockFieldNames& names = collection.fields();
   Doc filter, rest;
@@ -166,13 +169,17 @@ void Operations::ReleaseShare(WriteOp& op) {
   filter.Add("$expr", AnyLiveExpr(collection, Array().Add(op.lock_id)));
   Array stages;
   AddShareRelease(stages, collection, op.lock_id, MarkOf(op));
+  if (op.body) {
+    AddMembers(stages, op.body);
+    AddVersionRaise(stages, collection);
+  }
   rest.AddArray("update", stages.doc()).Add("fields", Doc::Of(names.version, 1));
   Reply reply;
   FindAndModify(collection, filter, rest, reply);
   if (Settled(op, Single(reply))) return;
   bson_t found;
   if (!reply.Document("value", found)) return NotMine(op);
-  op.version = ReadStoredLock(found, collection, 0).version;
+  op.version = ReadStoredLock(found, collection, 0).version + (op.body ? 1 : 0);
   op.status = OpStatus::kDone;
 }
 

@@ -212,6 +212,11 @@ void AddShareRelease(Array& stages, const Collection& collection, const Uuid& id
   stages.Add(Stage(set));
 }
 
+void AddVersionRaise(Array& stages, const Collection& collection) {
+  const std::string& version = collection.fields().version;
+  stages.Add(Stage(Doc::Of(version, NextVersion(version))));
+}
+
 void AddShareExpiry(Array& stages, const Collection& collection) {
   const std::string& readers = collection.fields().readers;
   const Doc ended = Doc::Of(

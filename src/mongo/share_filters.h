@@ -30,6 +30,8 @@ void AddShareRenewal(Array& stages, const Collection& collection, const Array& i
                      std::chrono::milliseconds ttl);
 /// The stages that end a share, and the lock with the last one; `mark` says by whose doing.
 void AddShareRelease(Array& stages, const Collection& collection, const Uuid& id, const Uuid& mark);
+/// The stage that raises the version.
+void AddVersionRaise(Array& stages, const Collection& collection);
 /// The stage that makes all shares end now.
 void AddShareExpiry(Array& stages, const Collection& collection);
 

@@ -1,3 +1,4 @@
+#include "document/op_fault.h"
 #include "mongo/operations.h"
 #include "mongo/statements.h"
 
@@ -10,10 +11,8 @@ bool Matched(const Reply& reply) { return reply.Integer("n") > 0; }
 }  // namespace
 
 void Operations::Execute(WriteOp& op) {
+  if (const char* const fault = FaultOf(op)) return op.Fail(Errc::kRefused, fault);
   if (op.mode == LockMode::kShared) return ReleaseShare(op);
-  if (op.next != nullptr && op.next->mode == LockMode::kShared) {
-    return op.Fail(Errc::kRefused, "a lock is not handed over to a share");
-  }
   if (op.lock_id.is_nil() || op.lock_id == kSharedLockId) return NotMine(op);
   if (op.expected == kAnyVersion) return WriteAny(op);
   WriteKnown(op);

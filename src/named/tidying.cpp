@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "doclock/lock_provider.h"
+#include "document/rest.h"
 #include "engine/engine.h"
 #include "engine/procedure.h"
 #include "named/status.h"
@@ -49,6 +50,7 @@ std::int64_t ForgetIdle(const detail::Binding& binding, Duration idle_for) {
     if (idle.size() < kForgetAtOnce) return;
     forgotten += Forget(binding, idle);
     idle.clear();
+    detail::RestBetweenSteps(std::chrono::steady_clock::time_point::max());
   });
   if (!idle.empty()) forgotten += Forget(binding, idle);
   return forgotten;
@@ -73,6 +75,8 @@ Body BrokenNote(const LockHolder& breaker, const LockStatus& lock) {
 }
 
 }  // namespace
+
+void LockProvider::EnsureIndexes() const { detail::EnsureIndexesOf(*binding_, {}); }
 
 PurgeResult LockProvider::Purge(const PurgeOptions& options) const {
   if (options.forget && options.idle_for <= Duration()) {
@@ -114,7 +118,7 @@ LockStatus LockProvider::Break(std::string_view name, std::string_view by) const
     release.key = *query.key;
     release.lock_id = row.lock_id;
     release.mode = row.mode;
-    if (row.mode == LockMode::kExclusive) release.fields = BrokenNote(breaker, lock);
+    if (!broken) release.fields = BrokenNote(breaker, lock);
     release.mark = NewUuid();
     const auto failure = detail::ReleaseByValue(binding_->engine, std::move(release));
     if (failure && failure->code == Errc::kNotOwner) continue;

@@ -1,4 +1,4 @@
-#include "document/grant_fault.h"
+#include "document/op_fault.h"
 #include "sqlite/operations.h"
 
 namespace doclock::sqlite {

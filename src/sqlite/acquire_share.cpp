@@ -43,39 +43,55 @@ void Operations::AcquireShare(AcquireOp& op, StoredDocument& document) {
   const SqliteCollection& collection = CollectionOf(op);
   const StoredLock& lock = document.lock;
   const Verdict own = around_.judge.Of(collection, lock, now_);
-  ShareCount count;
-  if (lock.id == kSharedLockId) {
-    count = Count(collection, SharesOf(collection).Of(lock.doc));
-  } else if (own.live) {
-    return Busy(op, own);
-  }
-  if (count.malformed) return Malformed(op);
-  if (own.closed) return Busy(op, count.owner, own.closed_left);
-  if (count.live >= op.grant.max_holders) return Busy(op, count.owner, count.first_left);
-  if (const auto intent = SharesOf(collection).Intent(lock.doc)) {
-    if (intent->malformed) return Malformed(op);
-    const Verdict waits = around_.judge.OfIntent(collection, *intent, now_);
-    if (waits.live) return Busy(op, count.owner, waits.lease_left);
-    SharesOf(collection).DeleteIntent(lock.doc);
-  }
-  GrantShare(op, document, count);
+  const bool shared = lock.id == kSharedLockId;
+  if (!shared && own.live) return Busy(op, own);
+  const ShareRows rows = SharesOf(collection).Glance(lock.doc);
+  // Mostly there is room even if all of them are live.
+  const bool surely = !own.closed && !rows.intent && rows.shares < op.grant.max_holders;
+  if (!surely && !HasRoom(op, lock, own)) return;
+  // What programs that do not know of shares left behind.
+  if (!shared && rows.shares > 0) SharesOf(collection).DeleteAll(lock.doc);
+  GrantShare(op, document, shared ? own.lease_left : std::chrono::milliseconds(0));
 }
 
-void Operations::GrantShare(AcquireOp& op, StoredDocument& document, const ShareCount& count) {
+/// Looks at each share, and drops those that are over. False: the operation is settled.
+bool Operations::HasRoom(AcquireOp& op, const StoredLock& lock, const Verdict& own) {
+  const SqliteCollection& collection = CollectionOf(op);
+  Shares shares = SharesOf(collection);
+  ShareCount count;
+  if (lock.id == kSharedLockId) count = Count(collection, shares.Of(lock.doc));
+  std::optional<std::chrono::milliseconds> wait;
+  const auto intent = shares.Intent(lock.doc);
+  if (count.malformed || (intent && intent->malformed)) {
+    Malformed(op);
+    return false;
+  }
+  const Verdict waits = intent ? around_.judge.OfIntent(collection, *intent, now_) : Verdict();
+  if (own.closed) {
+    wait = own.closed_left;
+  } else if (count.live >= op.grant.max_holders) {
+    wait = count.first_left;
+  } else if (waits.live) {
+    wait = waits.lease_left;
+  }
+  if (wait) {
+    Busy(op, count.owner, *wait);
+    return false;
+  }
+  if (intent) shares.DeleteIntent(lock.doc);
+  for (const Uuid& over : count.over) shares.Delete(lock.doc, over);
+  return true;
+}
+
+void Operations::GrantShare(AcquireOp& op, StoredDocument& document,
+                            std::chrono::milliseconds others_left) {
   const SqliteCollection& collection = CollectionOf(op);
   StoredLock& lock = document.lock;
-  Shares shares = SharesOf(collection);
-  const bool was_shared = lock.id == kSharedLockId;
-  if (was_shared) {
-    for (const Uuid& over : count.over) shares.Delete(lock.doc, over);
-  } else {
-    shares.DeleteAll(lock.doc);  // what programs that do not know of shares left behind
-  }
-  op.took_over = !was_shared && !lock.id.is_nil();
+  op.took_over = lock.id != kSharedLockId && !lock.id.is_nil();
   op.created = false;
   if (lock.born.is_nil()) lock.born = NewUuid();
   ++lock.version;
-  SetSharedGrant(lock, op.grant, count.last_left);
+  SetSharedGrant(lock, op.grant, others_left);
   Put(collection, lock);
   DropLease(collection, lock);
   PutShare(collection, lock.doc, op.grant);

@@ -52,14 +52,14 @@ void Operations::Intervene(const SqliteCollection& collection, StoredLock& lock,
 }
 
 void Operations::Purge(const SqliteCollection& collection, StoredLock& lock) {
-  const StoredLock before = lock;
-  lock.slot = 0;
+  const bool shared = lock.id == kSharedLockId;
+  lock.slot = shared ? kIntentSlot : 0;
   around_.judge.Rebase(lock, now_);
   lock.id = Uuid{};
   Put(collection, lock);
   DropLease(collection, lock);
   DropGroup(collection, lock.doc);
-  DropShared(collection, before);
+  if (shared) SharesOf(collection).DeleteAll(lock.doc);
 }
 
 }  // namespace doclock::sqlite

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "document/merged.h"
 #include "sqlite/operations.h"
 
 // What happens to a share after its grant: renewals, and its release.
@@ -63,49 +64,93 @@ bool Operations::RenewKnownShare(RenewOp& op) {
   return true;
 }
 
-void Operations::ReleaseShare(WriteOp& op) {
-  if (op.write != WriteKind::kRelease || op.body || op.next != nullptr || op.merge ||
-      op.expected != kAnyVersion) {
-    return op.Fail(Errc::kRefused, "a share can be released, and nothing else");
+/// What most releases are: others of this process stay. Two small statements.
+bool Operations::LeaveShared(WriteOp& op) {
+  if (op.body) return false;
+  const SqliteCollection& collection = CollectionOf(op);
+  std::int64_t doc = 0;
+  {
+    const Running find(connection_.Prepared(collection.tables(), Sql::kSharedId));
+    find->Bind(1, *op.key);
+    find->Bind(2, kSharedLockId);
+    if (!find->Step()) return false;
+    doc = find->Integer(0);
+    op.version = find->Integer(1);
   }
+  const Running leave(connection_.Prepared(collection.tables(), Sql::kLeaveShared));
+  leave->Bind(1, doc);
+  leave->Bind(2, op.lock_id);
+  leave->Bind(3, std::int64_t{now_.time_since_epoch().count()});
+  leave->Bind(4, SlotFor(false));
+  leave->Bind(5, around_.judge.boot());
+  leave->Step();
+  if (connection_.Changes() != 1) return false;
+  op.status = OpStatus::kDone;
+  RingFor(collection, op.hash);
+  return true;
+}
+
+void Operations::ReleaseShare(WriteOp& op) {
   const SqliteCollection& collection = CollectionOf(op);
   places_.Remove(op.lock_id);
-  std::optional<StoredLock> lock = Find(collection, *op.key);
-  if (!lock) {
+  if (LeaveShared(op)) return;
+  std::optional<StoredDocument> document;
+  if (op.body) {
+    document = FindWithBody(collection, *op.key);
+  } else if (const auto lock = Find(collection, *op.key)) {
+    document = StoredDocument{*lock, Body()};
+  }
+  if (!document) {
     op.status = OpStatus::kMissing;
     return;
   }
-  if (lock->malformed) return Malformed(op);
+  StoredLock& lock = document->lock;
+  if (lock.malformed) return Malformed(op);
   op.status = OpStatus::kLost;
-  if (lock->id != kSharedLockId) return;
-  std::vector<StoredShare> shares = SharesOf(collection).Of(lock->doc);
-  const auto mine = std::find_if(shares.begin(), shares.end(), [&](const StoredShare& share) {
-    return share.lease.id == op.lock_id;
-  });
-  if (mine == shares.end()) return;
+  if (lock.id != kSharedLockId) return;
+  const auto mine = SharesOf(collection).Find(lock.doc, op.lock_id);
+  if (!mine) return;
   if (mine->lease.malformed) return Malformed(op);
   if (!around_.judge.OfShare(collection, mine->lease, now_).live) return;
-  shares.erase(mine);
-  const ShareCount others = Count(collection, shares);
-  if (others.live > 0 || others.malformed) {
-    SharesOf(collection).Delete(lock->doc, op.lock_id);
-  } else {
-    EndShared(op, *lock);
+  const bool last = !IsSharedByOthers(collection, lock.doc, op.lock_id);
+  if (op.body) ++lock.version;
+  if (last) SetFree(op, lock);
+  if (last || op.body) {
+    const Body body = op.body ? Merged(document->body, op.body) : Body();
+    if (!PutDocument(op, lock, body)) return;
   }
-  op.version = lock->version;
+  if (last) {
+    DropLease(collection, lock);
+    SharesOf(collection).DeleteAll(lock.doc);
+  } else {
+    SharesOf(collection).Delete(lock.doc, op.lock_id);
+  }
+  op.version = lock.version;
   op.status = OpStatus::kDone;
   RingFor(collection, op.hash);
 }
 
-void Operations::EndShared(const WriteOp& op, StoredLock& lock) {
-  const SqliteCollection& collection = CollectionOf(op);
+/// Drops shares that are over and that it meets on the way to one that is live.
+bool Operations::IsSharedByOthers(const SqliteCollection& collection, std::int64_t doc,
+                                  const Uuid& mine) {
+  Shares shares = SharesOf(collection);
+  std::vector<Uuid> over;
+  bool others = false;
+  shares.ForEach(doc, [&](const StoredShare& share) {
+    if (share.lease.id == mine) return true;
+    others = share.lease.malformed || around_.judge.OfShare(collection, share.lease, now_).live;
+    if (!others) over.push_back(share.lease.id);
+    return !others;
+  });
+  for (const Uuid& id : over) shares.Delete(doc, id);
+  return others;
+}
+
+void Operations::SetFree(const WriteOp& op, StoredLock& lock) const {
   around_.judge.Rebase(lock, now_);
   lock.id = Uuid{};
   lock.slot = kIntentSlot;
   lock.released = op.mark.is_nil() ? op.lock_id : op.mark;
-  Put(collection, lock);
-  DropLease(collection, lock);
-  SharesOf(collection).DeleteAll(lock.doc);
 }
 
 }  // namespace doclock::sqlite

@@ -108,15 +108,19 @@ class Operations : public Reader {
   void DropLease(const SqliteCollection& collection, StoredLock& lock);
   void Create(AcquireOp& op);
   void AcquireShare(AcquireOp& op, StoredDocument& document);
-  void GrantShare(AcquireOp& op, StoredDocument& document, const ShareCount& count);
+  bool HasRoom(AcquireOp& op, const StoredLock& lock, const Verdict& own);
+  /// @param others_left of the lease that covers all shares
+  void GrantShare(AcquireOp& op, StoredDocument& document, std::chrono::milliseconds others_left);
   void PutShare(const SqliteCollection& collection, std::int64_t doc, const GrantRequest& grant);
   void LeaveIntent(const AcquireOp& op, const StoredLock& lock);
   void RenewShare(RenewOp& op);
   bool RenewKnownShare(RenewOp& op);
   void RenewStoredShare(RenewOp& op, StoredLock& lock, StoredShare& share, const Verdict& verdict);
   void ReleaseShare(WriteOp& op);
-  /// The last share is gone: nobody holds the document.
-  void EndShared(const WriteOp& op, StoredLock& lock);
+  bool LeaveShared(WriteOp& op);
+  bool IsSharedByOthers(const SqliteCollection& collection, std::int64_t doc, const Uuid& mine);
+  /// The last share goes: nobody holds the document.
+  void SetFree(const WriteOp& op, StoredLock& lock) const;
   bool RenewKnown(RenewOp& op);
   bool ReleaseKnown(WriteOp& op);
   void Write(WriteOp& op, StoredDocument& document);

@@ -1,14 +1,14 @@
 #include "sqlite/shares.h"
 
 #include <cstring>
+#include <utility>
 
 #include "doclock/store.h"
 #include "sqlite/columns.h"
 
 namespace doclock::sqlite {
-namespace {
 
-StoredShare ReadShare(const Statement& row, std::int64_t doc) {
+StoredShare Shares::Read(const Statement& row, std::int64_t doc) {
   Columns columns(row);
   StoredShare share;
   share.doc = doc;
@@ -27,19 +27,25 @@ StoredShare ReadShare(const Statement& row, std::int64_t doc) {
   return share;
 }
 
-}  // namespace
-
 std::int64_t ShareNumber(const Uuid& id) noexcept {
   std::int64_t number = 0;
   std::memcpy(&number, &id, sizeof number);
   return number;
 }
 
-std::vector<StoredShare> Shares::Of(std::int64_t doc) {
-  const Running row(connection_.Prepared(tables_, Sql::kShares));
+ShareRows Shares::Glance(std::int64_t doc) {
+  const Running row(connection_.Prepared(tables_, Sql::kGlance));
   row->Bind(1, doc);
+  row->Step();
+  return {.shares = row->Integer(0), .intent = row->Integer(1) != 0};
+}
+
+std::vector<StoredShare> Shares::Of(std::int64_t doc) {
   std::vector<StoredShare> shares;
-  while (row->Step()) shares.push_back(ReadShare(*row, doc));
+  ForEach(doc, [&](StoredShare&& share) {
+    shares.push_back(std::move(share));
+    return true;
+  });
   return shares;
 }
 
@@ -48,7 +54,7 @@ std::optional<StoredShare> Shares::Find(std::int64_t doc, const Uuid& id) {
   row->Bind(1, doc);
   row->Bind(2, id);
   if (!row->Step()) return std::nullopt;
-  return ReadShare(*row, doc);
+  return Read(*row, doc);
 }
 
 void Shares::Put(const StoredShare& share) {

@@ -34,6 +34,12 @@ struct ShareCount {
   bool malformed = false;                  ///< One of them is, and counts as live.
 };
 
+/// What the side tables hold of one document, looked at no closer.
+struct ShareRows {
+  std::int64_t shares = 0;  ///< Live or not.
+  bool intent = false;      ///< There is one, lapsed or not.
+};
+
 /// The side tables of shared locks: the shares, and the intents of writers who wait for them to
 /// end. A document whose lock id is kSharedLockId has shares; what stands here of another one was
 /// left by somebody else and means nothing. An intent may outlive the shares: then lock_slot of
@@ -43,7 +49,17 @@ class Shares {
   Shares(Connection& connection, const TableNames& tables) noexcept
       : connection_(connection), tables_(tables) {}
 
+  [[nodiscard]] ShareRows Glance(std::int64_t doc);
   [[nodiscard]] std::vector<StoredShare> Of(std::int64_t doc);
+  /// Until `visit` says false.
+  template <class Visit>
+  void ForEach(std::int64_t doc, Visit visit) {
+    const Running row(connection_.Prepared(tables_, Sql::kShares));
+    row->Bind(1, doc);
+    while (row->Step()) {
+      if (!visit(Read(*row, doc))) return;
+    }
+  }
   [[nodiscard]] std::optional<StoredShare> Find(std::int64_t doc, const Uuid& id);
   void Put(const StoredShare& share);
   void Delete(std::int64_t doc, const Uuid& id);
@@ -62,6 +78,7 @@ class Shares {
   void DeleteIntent(std::int64_t doc) { Run(Sql::kDeleteIntent, doc); }
 
  private:
+  static StoredShare Read(const Statement& row, std::int64_t doc);
   void Run(Sql which, std::int64_t doc);
 
   Connection& connection_;

@@ -11,6 +11,8 @@ constexpr const char* kSetLock =
     "lock_closed=?8, lock_owner=?9, lock_released=?10, lock_born=?11, lock_wall=?12";
 /// What a renewed lease has left at ?3, in milliseconds.
 constexpr const char* kLeft = "(renewed + ttl*1000000 - ?3 + 999999)/1000000";
+/// A share of this process, in this boot.
+constexpr const char* kLiveHere = "renewed + ttl*1000000 > ?3 AND slot=?4 AND boot=?5";
 constexpr const char* kSelectShares =
     "SELECT share, granted, renewed, ttl, slot, boot, owner, wall, name FROM ";
 
@@ -101,6 +103,9 @@ std::string TextOf(Sql which, const TableNames& tables) {
     case Sql::kListGroup:
       return Listed(tables) + "d.id IN (SELECT doc FROM " + tables.quoted_groups() +
              " WHERE name=?1 UNION SELECT doc FROM " + shares + " WHERE name=?1)";
+    case Sql::kGlance:
+      return "SELECT count(*), EXISTS(SELECT 1 FROM " + tables.quoted_intents() +
+             " WHERE doc=?1) FROM " + shares + " WHERE doc=?1";
     case Sql::kShares:
       return kSelectShares + shares + " WHERE doc=?1";
     case Sql::kFindShare:
@@ -121,6 +126,13 @@ std::string TextOf(Sql which, const TableNames& tables) {
              kLeft + " ELSE 0 END), lock_id=?2, renewed=?3";
     case Sql::kExpireShares:
       return "UPDATE " + shares + " SET ttl=0 WHERE doc=?1";
+    case Sql::kSharedId:
+      return "SELECT id, lock_version FROM " + documents +
+             " WHERE key=?1 AND lock_id=?2 AND typeof(lock_version)='integer'";
+    case Sql::kLeaveShared:
+      return "DELETE FROM " + shares + " WHERE doc=?1 AND share=?2 AND " + kLiveHere +
+             " AND EXISTS(SELECT 1 FROM " + shares + " WHERE doc=?1 AND share<>?2 AND " +
+             kLiveHere + ")";
     case Sql::kDeleteShare:
       return "DELETE FROM " + shares + " WHERE doc=?1 AND share=?2";
     case Sql::kDeleteShares:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "document/collection.h"
+#include "document/rest.h"
 #include "platform/fork_generation.h"
 #include "sqlite/bell_watch.h"
 #include "sqlite/candidates.h"
@@ -261,6 +262,7 @@ std::int64_t SqliteStore::Purge(Collection& collection, std::int64_t limit,
       const auto docs = Purgeable(Ours(collection), after, limit - purged, deadline);
       if (!docs.empty()) purged += PurgeSome(Ours(collection), docs, deadline);
       if (after == INT64_MAX) break;
+      if (!docs.empty()) detail::RestBetweenSteps(deadline);
     }
     return purged;
   });
@@ -271,7 +273,7 @@ std::int64_t SqliteStore::Purge(Collection& collection, std::int64_t limit,
 std::vector<std::int64_t> SqliteStore::Purgeable(const SqliteCollection& collection,
                                                  std::int64_t& after, std::int64_t limit,
                                                  Deadline deadline) {
-  constexpr std::int64_t kAtOnce = 64;  // so long nobody else can write
+  constexpr std::int64_t kAtOnce = 100;  // so long nobody else can write
   const auto connection = parts_->readers.Take(deadline);
   sqlite::Reader reader(*connection, parts_->around);
   std::vector<std::int64_t> held, over;

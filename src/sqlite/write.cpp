@@ -1,16 +1,9 @@
-#include <nlohmann/json.hpp>
-
+#include "document/merged.h"
+#include "document/op_fault.h"
 #include "sqlite/operations.h"
 
 namespace doclock::sqlite {
 namespace {
-
-/// The stored body with these fields replaced. @throws DocumentException
-Body Merged(const Body& stored, const Body& fields) {
-  nlohmann::json tree = stored.json();
-  tree.update(fields.json());
-  return Body::FromJson(std::move(tree));
-}
 
 bool IsHeldBy(const StoredLock& lock, const WriteOp& op) noexcept {
   return !op.lock_id.is_nil() && op.lock_id != kSharedLockId && lock.id == op.lock_id &&
@@ -20,10 +13,8 @@ bool IsHeldBy(const StoredLock& lock, const WriteOp& op) noexcept {
 }  // namespace
 
 void Operations::Execute(WriteOp& op) {
+  if (const char* const fault = FaultOf(op)) return op.Fail(Errc::kRefused, fault);
   if (op.mode == LockMode::kShared) return ReleaseShare(op);
-  if (op.next != nullptr && op.next->mode == LockMode::kShared) {
-    return op.Fail(Errc::kRefused, "a lock is not handed over to a share");
-  }
   if (ReleaseKnown(op)) return;
   const SqliteCollection& collection = CollectionOf(op);
   std::optional<StoredDocument> document;

@@ -133,6 +133,17 @@ std::vector<Key> Client::Query(const Filter& filter) {
   return keys;
 }
 
+std::vector<LockRow> Client::Locks(const LockQuery& query) {
+  std::vector<LockRow> rows;
+  std::string after;
+  do {
+    LockPage page = store_.ListLocks(*collection_, query, after, kBudget);
+    for (LockRow& row : page.rows) rows.push_back(std::move(row));
+    after = page.next;
+  } while (!after.empty());
+  return rows;
+}
+
 Client::Next Client::AcquireNext(const Filter& filter) {
   const Key unknown;
   Key key;

@@ -4,14 +4,8 @@ namespace doclock::conformance {
 namespace {
 
 /// The locks that a store shows, in the order of their keys.
-std::vector<LockRow> List(Store& store, Collection& collection, const LockQuery& query = {}) {
-  std::vector<LockRow> rows;
-  std::string after;
-  do {
-    LockPage page = store.ListLocks(collection, query, after, kBudget);
-    for (LockRow& row : page.rows) rows.push_back(std::move(row));
-    after = page.next;
-  } while (!after.empty());
+std::vector<LockRow> List(Client& client, const LockQuery& query = {}) {
+  std::vector<LockRow> rows = client.Locks(query);
   std::sort(rows.begin(), rows.end(),
             [](const LockRow& a, const LockRow& b) { return a.key < b.key; });
   return rows;
@@ -21,7 +15,7 @@ TEST_P(StoreConformance, ListsHeldLocksWithTheirLeases) {
   const AcquireOp grant = things_.Create("42", Json::object(), {.owner = "me"});
   things_.Insert("free", {{"n", 1}});
   clock().Advance(10s);
-  const std::vector<LockRow> rows = List(store(), things_.collection());
+  const std::vector<LockRow> rows = List(things_);
   ASSERT_EQ(rows.size(), 1U);
   const LockRow& row = rows[0];
   EXPECT_EQ(row.key, Key("42"));
@@ -39,7 +33,7 @@ TEST_P(StoreConformance, ListsHeldLocksWithTheirLeases) {
 TEST_P(StoreConformance, ListsExpiredLocksAsSuch) {
   things_.Create("42");
   clock().Advance(kTtl);
-  const std::vector<LockRow> rows = List(store(), things_.collection());
+  const std::vector<LockRow> rows = List(things_);
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_FALSE(rows[0].live);
   EXPECT_EQ(rows[0].left, 0ms);
@@ -50,7 +44,7 @@ TEST_P(StoreConformance, ListsWhatNobodyHoldsIfAsked) {
   things_.Release("closed", things_.Create("closed", Json::object(), {.min_hold = 1h}));
   things_.Release("empty", things_.Create("empty"));
   clock().Advance(2 * kTtl);
-  const std::vector<LockRow> rows = List(store(), things_.collection(), {.unheld = true});
+  const std::vector<LockRow> rows = List(things_, {.unheld = true});
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_TRUE(rows[0].has_body);
   EXPECT_TRUE(rows[1].closed);
@@ -66,7 +60,7 @@ TEST_P(StoreConformance, ALockHeldForLongIsNotIdleOnceItIsReleased) {
     ASSERT_EQ(things_.Renew("42", grant.grant.lock_id).status, OpStatus::kDone);
   }
   things_.Release("42", grant);
-  const std::vector<LockRow> rows = List(store(), things_.collection(), {.unheld = true});
+  const std::vector<LockRow> rows = List(things_, {.unheld = true});
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_LE(rows[0].age, kTtl);
 }
@@ -74,7 +68,7 @@ TEST_P(StoreConformance, ALockHeldForLongIsNotIdleOnceItIsReleased) {
 TEST_P(StoreConformance, ListsOneKey) {
   things_.Create("a");
   things_.Create("b");
-  const std::vector<LockRow> rows = List(store(), things_.collection(), {.key = Key("b")});
+  const std::vector<LockRow> rows = List(things_, {.key = Key("b")});
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].key, Key("b"));
 }
@@ -94,14 +88,14 @@ TEST_P(StoreConformance, ListsAGroupWhileItsLocksAreHeld) {
   take(b, "h");
   take(c, "");
   {
-    const std::vector<LockRow> rows = List(store(), things_.collection(), {.group = "g"});
+    const std::vector<LockRow> rows = List(things_, {.group = "g"});
     ASSERT_EQ(rows.size(), 1U);
     EXPECT_EQ(rows[0].key, a);
     EXPECT_EQ(rows[0].group, "g");
   }
   things_.Release(a, first);
   take(a, "");
-  const std::vector<LockRow> none = List(store(), things_.collection(), {.group = "g"});
+  const std::vector<LockRow> none = List(things_, {.group = "g"});
   EXPECT_TRUE(none.empty());
 }
 
@@ -127,7 +121,7 @@ TEST_P(StoreConformance, ListsEachLockOnceHoweverManyPagesThereAre) {
   std::sort(keys.begin(), keys.end());
   for (const bool unheld : {false, true}) {
     std::vector<Key> shown;
-    for (const LockRow& row : List(store(), things_.collection(), {.unheld = unheld})) {
+    for (const LockRow& row : List(things_, {.unheld = unheld})) {
       shown.push_back(row.key);
     }
     EXPECT_EQ(shown.size(), kLocks - (unheld ? 0 : 1));

@@ -1,338 +1,274 @@
 #include "conformance/model.h"
 
 #include <algorithm>
-#include <array>
-#include <sstream>
-
-#include "doclock/errors.h"
 
 namespace doclock::conformance {
 namespace {
 
-constexpr int kTtlSeconds = 30;
-constexpr int kStranger = -1;
+constexpr const char* kLost = "lost";
+constexpr const char* kConflict = "conflict";
 
-const char* VerbOf(Step::Kind kind) {
-  static constexpr std::array<const char*, Step::kKinds> kNames{
-      "acquire",   "create", "renew",  "release", "release by value", "checkpoint",
-      "hand over", "erase",  "insert", "replace", "save-erase",       "expire",
-      "break",     "steal",  "purge",  "advance"};
-  return kNames.at(static_cast<std::size_t>(kind));
-}
-
-std::string StatusName(OpStatus status) {
-  std::ostringstream text;
-  PrintTo(status, &text);
-  return text.str();
-}
-
-std::string Picture(bool exists, std::int64_t version, int holder, bool live, int value) {
-  if (!exists) return "missing";
-  return "v" + std::to_string(version) + " held by " + std::to_string(holder) +
-         (live ? " live" : " not live") + ", value " + std::to_string(value);
+bool IsAttempt(Step::Kind kind) {
+  switch (kind) {
+    case Step::Kind::kAcquire:
+    case Step::Kind::kCreate:
+    case Step::Kind::kWant:
+    case Step::Kind::kShare:
+    case Step::Kind::kCreateShared:
+    case Step::Kind::kHandOver:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
 
-void PrintTo(const Step& step, std::ostream* out) {
-  *out << "{" << VerbOf(step.kind) << " key " << step.key << " who " << step.who << " number "
-       << step.number << (step.stale ? " stale}" : "}");
+std::vector<std::string> Model::Play(const std::vector<Step>& steps) {
+  std::vector<std::string> lines;
+  for (const Step& step : steps) {
+    who_ = attempts_.Of(step);
+    if (IsAttempt(step.kind)) attempt_ = attempts_.Add(step.key);
+    const std::string said = Do(step);
+    lines.push_back(LineOf(step, said, Look(step.key)));
+  }
+  return lines;
 }
 
-/// Holders are numbered in the order of their attempts: both sides number alike.
-class Player::Side {
- public:
-  virtual ~Side() = default;
-
-  std::vector<std::string> Play(const std::vector<Step>& steps) {
-    std::vector<std::string> lines;
-    for (const Step& step : steps) {
-      const std::string said = Do(step);
-      lines.push_back(std::string(VerbOf(step.kind)) + " " + std::to_string(step.key) + ": " +
-                      said + "; " + Look(step.key));
-    }
-    return lines;
+std::string Model::Do(const Step& step) {
+  const auto found = documents_.find(step.key);
+  Document* const document = found == documents_.end() ? nullptr : &found->second;
+  switch (step.kind) {
+    case Step::Kind::kAcquire:
+    case Step::Kind::kCreate:
+    case Step::Kind::kWant:
+      return Acquire(step, document);
+    case Step::Kind::kShare:
+    case Step::Kind::kCreateShared:
+      return AcquireShare(step, document);
+    case Step::Kind::kInsert:
+      return Insert(step, document);
+    case Step::Kind::kPurge:
+      return Purge();
+    case Step::Kind::kAdvance:
+      now_ += step.pause();
+      return kDone;
+    default:
+      return document == nullptr ? kMissing : DoWith(step, *document);
   }
-
- protected:
-  virtual std::string Do(const Step& step) = 0;
-  virtual std::string Look(int key) = 0;
-
-  /// The version a write of this step claims to know.
-  static std::int64_t Claimed(const Step& step, std::int64_t known) {
-    return step.stale ? known - 1 : known;
-  }
-};
-
-class Player::StoreSide : public Side {
- public:
-  StoreSide(Client& client, StoreTime& clock) : client_(client), clock_(clock) {}
-
- protected:
-  std::string Do(const Step& step) override {
-    switch (step.kind) {
-      case Step::Kind::kAcquire:
-      case Step::Kind::kCreate:
-        return Acquire(step);
-      case Step::Kind::kRenew:
-        return StatusName(client_.Renew(step.key, IdOf(step)).status);
-      case Step::Kind::kRelease:
-      case Step::Kind::kReleaseByValue:
-      case Step::Kind::kCheckpoint:
-      case Step::Kind::kHandOver:
-      case Step::Kind::kErase:
-        return Write(step);
-      case Step::Kind::kInsert:
-        return StatusName(client_.Insert(step.key, {{"value", step.number}}).status);
-      case Step::Kind::kReplace:
-      case Step::Kind::kSaveErase:
-        return Save(step);
-      case Step::Kind::kExpire:
-        return Intervene(step, Intervention::kExpire);
-      case Step::Kind::kBreak:
-        return Intervene(step, Intervention::kBreak);
-      case Step::Kind::kSteal:
-        return Intervene(step, Intervention::kSteal);
-      case Step::Kind::kPurge:
-        return std::to_string(client_.Purge());
-      case Step::Kind::kAdvance:
-        clock_.Advance(std::chrono::seconds(step.number));
-        return "done";
-    }
-    return {};
-  }
-
-  std::string Look(int key) override {
-    const ReadOp read = client_.Read(key);
-    if (read.status == OpStatus::kMissing) return Picture(false, 0, 0, false, 0);
-    return Picture(true, read.version, HolderOf(read.lock_id), read.locked,
-                   read.body.json().at("value"));
-  }
-
- private:
-  Uuid NewHolder() {
-    ids_.push_back(FreshId());
-    return ids_.back();
-  }
-  Uuid IdOf(const Step& step) const {
-    return ids_.empty() ? Uuid{} : ids_[static_cast<std::size_t>(step.who) % ids_.size()];
-  }
-  int HolderOf(const Uuid& id) const {
-    if (id.is_nil()) return 0;
-    for (std::size_t i = 0; i < ids_.size(); ++i) {
-      if (ids_[i] == id) return static_cast<int>(i) + 1;
-    }
-    return kStranger;
-  }
-
-  std::string Acquire(const Step& step) {
-    AcquireArgs args{.id = NewHolder(), .ttl = std::chrono::seconds(kTtlSeconds)};
-    if (step.kind == Step::Kind::kCreate) args.insert = MakeBody({{"value", step.number}});
-    return StatusName(client_.Acquire(step.key, args).status);
-  }
-
-  std::string Write(const Step& step) {
-    const Uuid id = IdOf(step);
-    GrantRequest next;
-    WriteArgs args;
-    args.expected = Claimed(step, client_.Read(step.key).version);
-    args.body = MakeBody({{"value", step.number}});
-    args.ttl = std::chrono::seconds(kTtlSeconds);
-    if (step.kind == Step::Kind::kReleaseByValue) {
-      args.expected = kAnyVersion;
-      args.merge = true;
-    }
-    if (step.kind == Step::Kind::kHandOver) {
-      next.lock_id = NewHolder();
-      next.ttl = std::chrono::seconds(kTtlSeconds);
-      args.next = &next;
-    }
-    WriteKind kind = WriteKind::kRelease;
-    if (step.kind == Step::Kind::kCheckpoint) kind = WriteKind::kCheckpoint;
-    if (step.kind == Step::Kind::kErase) kind = WriteKind::kErase;
-    return StatusName(client_.Write(step.key, kind, id, args).status);
-  }
-
-  std::string Save(const Step& step) {
-    const ReadOp read = client_.Read(step.key);
-    const std::int64_t expected = Claimed(step, read.version);
-    if (step.kind == Step::Kind::kSaveErase) {
-      return StatusName(client_.Erase(step.key, expected, read.born).status);
-    }
-    return StatusName(
-        client_.Replace(step.key, expected, read.born, {{"value", step.number}}).status);
-  }
-
-  std::string Intervene(const Step& step, Intervention what) {
-    try {
-      client_.Intervene(step.key, what);
-      return "done";
-    } catch (const Error& error) {
-      return error.errc() == Errc::kNotFound ? "missing" : "not held";
-    }
-  }
-
-  Client& client_;
-  StoreTime& clock_;
-  std::vector<Uuid> ids_;
-};
-
-class Player::ModelSide : public Side {
- protected:
-  std::string Do(const Step& step) override {
-    const auto found = documents_.find(step.key);
-    ModelDocument* document = found == documents_.end() ? nullptr : &found->second;
-    switch (step.kind) {
-      case Step::Kind::kAcquire:
-      case Step::Kind::kCreate:
-        return Acquire(step, document);
-      case Step::Kind::kInsert:
-        return Insert(step, document);
-      case Step::Kind::kPurge:
-        return Purge();
-      case Step::Kind::kAdvance:
-        now_ += step.number;
-        return "done";
-      case Step::Kind::kHandOver:
-        ++holders_;
-        break;
-      default:
-        break;
-    }
-    if (document == nullptr) return "missing";
-    switch (step.kind) {
-      case Step::Kind::kRenew:
-        return Renew(step, *document);
-      case Step::Kind::kReplace:
-      case Step::Kind::kSaveErase:
-        return Save(step, *document);
-      case Step::Kind::kExpire:
-      case Step::Kind::kBreak:
-      case Step::Kind::kSteal:
-        return Intervene(step, *document);
-      default:
-        return Write(step, *document);
-    }
-  }
-
-  std::string Look(int key) override {
-    const auto found = documents_.find(key);
-    if (found == documents_.end()) return Picture(false, 0, 0, false, 0);
-    const ModelDocument& document = found->second;
-    return Picture(true, document.version, document.holder, Live(document), document.value);
-  }
-
- private:
-  [[nodiscard]] bool Live(const ModelDocument& document) const {
-    return document.holder != 0 && now_ < document.until;
-  }
-  /// A hand-over numbers its next holder after it chose who releases, an acquire before.
-  [[nodiscard]] int Who(const Step& step) const {
-    const int known = holders_ - (step.kind == Step::Kind::kHandOver ? 1 : 0);
-    return known == 0 ? 0 : step.who % known + 1;
-  }
-  void GrantTo(ModelDocument& document, int holder) const {
-    document.holder = holder;
-    document.until = now_ + kTtlSeconds;
-  }
-
-  std::string Acquire(const Step& step, ModelDocument* document) {
-    ++holders_;
-    if (document == nullptr && step.kind == Step::Kind::kAcquire) return "missing";
-    if (document == nullptr) {
-      document = &documents_[step.key];
-      document->value = step.number;
-    } else if (Live(*document)) {
-      return "busy";
-    }
-    ++document->version;
-    GrantTo(*document, holders_);
-    return "done";
-  }
-
-  std::string Renew(const Step& step, ModelDocument& document) {
-    if (!Live(document) || document.holder != Who(step)) return "lost";
-    document.until = now_ + kTtlSeconds;
-    return "done";
-  }
-
-  std::string Write(const Step& step, ModelDocument& document) {
-    const bool version_holds = !step.stale || step.kind == Step::Kind::kReleaseByValue;
-    if (document.holder == 0 || document.holder != Who(step) || !version_holds) return "lost";
-    if (step.kind == Step::Kind::kErase) {
-      documents_.erase(step.key);
-      return "done";
-    }
-    ++document.version;
-    document.value = step.number;
-    if (step.kind == Step::Kind::kCheckpoint) {
-      GrantTo(document, document.holder);
-    } else if (step.kind == Step::Kind::kHandOver) {
-      GrantTo(document, holders_);
-    } else {
-      document.holder = 0;
-    }
-    return "done";
-  }
-
-  std::string Insert(const Step& step, ModelDocument* document) {
-    if (document != nullptr) return "conflict";
-    documents_[step.key].version = 1;
-    documents_[step.key].value = step.number;
-    return "done";
-  }
-
-  std::string Save(const Step& step, ModelDocument& document) {
-    if (Live(document)) return "busy";
-    // A version of 0 less 1 is "any", which only an erase knows; versions here begin at 1.
-    if (step.stale) return "conflict";
-    if (step.kind == Step::Kind::kSaveErase) {
-      documents_.erase(step.key);
-      return "done";
-    }
-    ++document.version;
-    document.value = step.number;
-    document.holder = 0;
-    return "done";
-  }
-
-  std::string Intervene(const Step& step, ModelDocument& document) {
-    if (step.kind == Step::Kind::kSteal) {
-      ++document.version;
-      GrantTo(document, kStranger);
-      return "done";
-    }
-    if (document.holder == 0) return "not held";
-    if (step.kind == Step::Kind::kExpire) {
-      document.until = std::min(document.until, now_);
-    } else {
-      ++document.version;
-      document.holder = 0;
-    }
-    return "done";
-  }
-
-  std::string Purge() {
-    int purged = 0;
-    for (auto& [key, document] : documents_) {
-      if (document.holder == 0 || Live(document)) continue;
-      document.holder = 0;
-      ++purged;
-    }
-    return std::to_string(purged);
-  }
-
-  std::map<int, ModelDocument> documents_;
-  std::int64_t now_ = 0;
-  int holders_ = 0;
-};
-
-std::vector<std::string> Player::PlayStore(const std::vector<Step>& steps) {
-  return StoreSide(client_, clock_).Play(steps);
 }
 
-std::vector<std::string> Player::PlayModel(const std::vector<Step>& steps) {
-  return ModelSide().Play(steps);
+std::string Model::DoWith(const Step& step, Document& document) {
+  switch (step.kind) {
+    case Step::Kind::kRenew:
+      return Renew(step, document);
+    case Step::Kind::kRenewShare:
+      return RenewShare(step, document);
+    case Step::Kind::kReleaseShare:
+      return ReleaseShare(document);
+    case Step::Kind::kReplace:
+    case Step::Kind::kSaveErase:
+      return Save(step, document);
+    case Step::Kind::kExpire:
+      return Expire(document);
+    case Step::Kind::kBreak:
+      return Break(document);
+    case Step::Kind::kSteal:
+      return Steal(document);
+    default:
+      return Write(step, document);
+  }
+}
+
+std::string Model::Look(int key) const {
+  const auto found = documents_.find(key);
+  if (found == documents_.end()) return kMissing;
+  const Document& document = found->second;
+  Picture picture;
+  picture.version = document.version;
+  picture.holder = document.holder;
+  picture.left = std::max(EndOf(document) - now_, 0);
+  for (const Share& share : document.shares) {
+    if (Live(share)) picture.shares[share.holder] = share.until - now_;
+  }
+  picture.value = document.value;
+  return TextOf(picture);
+}
+
+int Model::EndOf(const Document& document) {
+  if (document.holder == kNobody) return 0;
+  if (document.holder != kShared) return document.until;
+  int end = 0;
+  for (const Share& share : document.shares) end = std::max(end, share.until);
+  return end;
+}
+
+int Model::LiveShares(const Document& document) const {
+  const auto live = [this](const Share& share) { return Live(share); };
+  return static_cast<int>(std::count_if(document.shares.begin(), document.shares.end(), live));
+}
+
+int Model::FirstEndOf(const Document& document) const {
+  int end = EndOf(document);
+  for (const Share& share : document.shares) {
+    if (Live(share)) end = std::min(end, share.until);
+  }
+  return end;
+}
+
+Model::Share* Model::FindShare(Document& document) const {
+  for (Share& share : document.shares) {
+    if (share.holder == who_ && Live(share)) return &share;
+  }
+  return nullptr;
+}
+
+void Model::Clear(Document& document) {
+  document.holder = kNobody;
+  document.shares.clear();
+}
+
+void Model::Grant(Document& document, int holder, int ttl) const {
+  Clear(document);
+  document.intent = kNobody;
+  document.holder = holder;
+  document.until = now_ + ttl;
+}
+
+void Model::LeaveIntent(const Step& step, Document& document) const {
+  const int writer = step.writer() + 1;
+  if (step.kind != Step::Kind::kWant || document.holder != kShared) return;
+  if (HasIntent(document) && document.intent != writer) return;
+  document.intent = writer;
+  document.intent_until = now_ + step.intent();
+}
+
+std::string Model::Acquire(const Step& step, Document* document) {
+  if (document == nullptr) {
+    if (step.kind != Step::Kind::kCreate) return kMissing;
+    document = &documents_[step.key];
+    document->version = 1;
+    document->value = step.number;
+    Grant(*document, attempt_, step.ttl());
+    return GrantedText(true, false);
+  }
+  if (Live(*document)) {
+    LeaveIntent(step, *document);
+    return BusyUntil(EndOf(*document));
+  }
+  const bool took_over = document->holder != kNobody;
+  ++document->version;
+  Grant(*document, attempt_, step.ttl());
+  return GrantedText(false, took_over);
+}
+
+std::string Model::AcquireShare(const Step& step, Document* document) {
+  const bool creates = document == nullptr;
+  if (creates) {
+    if (step.kind != Step::Kind::kCreateShared) return kMissing;
+    document = &documents_[step.key];
+    document->value = step.number;
+  }
+  const bool shared = document->holder == kShared;
+  if (!shared && Live(*document)) return BusyUntil(document->until);
+  if (LiveShares(*document) >= step.limit()) return BusyUntil(FirstEndOf(*document));
+  if (HasIntent(*document)) return BusyUntil(document->intent_until);
+  const bool took_over = !shared && document->holder != kNobody;
+  ++document->version;
+  document->holder = kShared;
+  document->shares.push_back({attempt_, now_ + step.ttl()});
+  return GrantedText(creates, took_over);
+}
+
+std::string Model::Renew(const Step& step, Document& document) const {
+  if (!Live(document) || document.holder != who_) return kLost;
+  document.until = std::max(document.until, now_ + step.ttl());
+  return kDone;
+}
+
+std::string Model::RenewShare(const Step& step, Document& document) const {
+  Share* const share = FindShare(document);
+  if (share == nullptr) return kLost;
+  share->until = std::max(share->until, now_ + step.ttl());
+  return kDone;
+}
+
+std::string Model::ReleaseShare(Document& document) const {
+  Share* const share = FindShare(document);
+  if (share == nullptr) return kLost;
+  share->until = now_;
+  if (!Live(document)) Clear(document);
+  return kDone;
+}
+
+std::string Model::Write(const Step& step, Document& document) {
+  const bool version_holds = !step.stale || step.kind == Step::Kind::kReleaseByValue;
+  if (document.holder == kNobody || document.holder != who_ || !version_holds) return kLost;
+  if (step.kind == Step::Kind::kErase) {
+    documents_.erase(step.key);
+    return kDone;
+  }
+  ++document.version;
+  document.value = step.number;
+  if (step.kind == Step::Kind::kCheckpoint) {
+    document.until = now_ + step.ttl();
+  } else if (step.kind == Step::Kind::kHandOver) {
+    Grant(document, attempt_, step.ttl());
+  } else {
+    Clear(document);
+  }
+  return kDone;
+}
+
+std::string Model::Insert(const Step& step, const Document* document) {
+  if (document != nullptr) return kConflict;
+  documents_[step.key].version = 1;
+  documents_[step.key].value = step.number;
+  return kDone;
+}
+
+std::string Model::Save(const Step& step, Document& document) {
+  if (Live(document)) return BusyUntil(EndOf(document));
+  // A version of 0 less 1 is "any", which only an erase knows; versions here begin at 1.
+  if (step.stale) return kConflict;
+  if (step.kind == Step::Kind::kSaveErase) {
+    documents_.erase(step.key);
+    return kDone;
+  }
+  ++document.version;
+  document.value = step.number;
+  Clear(document);
+  return kDone;
+}
+
+std::string Model::Expire(Document& document) const {
+  if (document.holder == kNobody) return kNotHeld;
+  document.until = std::min(document.until, now_);
+  for (Share& share : document.shares) share.until = std::min(share.until, now_);
+  return kDone;
+}
+
+std::string Model::Break(Document& document) {
+  if (document.holder == kNobody) return kNotHeld;
+  ++document.version;
+  Clear(document);
+  return kDone;
+}
+
+std::string Model::Steal(Document& document) const {
+  ++document.version;
+  Grant(document, kStranger, kStolenTicks);
+  return kDone;
+}
+
+std::string Model::Purge() {
+  int purged = 0;
+  for (auto& [key, document] : documents_) {
+    if (document.holder == kNobody || Live(document)) continue;
+    Clear(document);
+    ++purged;
+  }
+  return std::to_string(purged);
 }
 
 }  // namespace doclock::conformance

@@ -1,73 +1,75 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
-#include <optional>
-#include <ostream>
 #include <string>
 #include <vector>
 
-#include "conformance/store_conformance.h"
+#include "conformance/lines.h"
+#include "conformance/step.h"
 
 namespace doclock::conformance {
 
-/// One step of a random trace: small numbers that the player turns into operations.
-struct Step {
-  enum class Kind {
-    kAcquire,
-    kCreate,
-    kRenew,
-    kRelease,
-    kReleaseByValue,
-    kCheckpoint,
-    kHandOver,
-    kErase,
-    kInsert,
-    kReplace,
-    kSaveErase,
-    kExpire,
-    kBreak,
-    kSteal,
-    kPurge,
-    kAdvance,
-  };
-  static constexpr int kKinds = static_cast<int>(Kind::kAdvance) + 1;
-
-  Kind kind = Kind::kAcquire;
-  int key = 0;         ///< which document
-  int who = 0;         ///< which of the holders there have been, modulo their number
-  int number = 0;      ///< value of the body; seconds to advance
-  bool stale = false;  ///< use a version that was right one write ago
-};
-
-void PrintTo(const Step& step, std::ostream* out);
-inline void showValue(const Step& step, std::ostream& out) { PrintTo(step, &out); }
-
-/// What the rules say, in the plainest way: one document as a record.
-struct ModelDocument {
-  std::int64_t version = 0;
-  int holder = 0;  ///< 0: nobody
-  std::int64_t until = 0;
-  int value = 0;
-};
-
-/// Plays a trace on a store and on the model. Everything that can be seen from outside is in the
-/// lines it returns, and must be the same on each store.
-class Player {
+/// What the rules say, in the plainest way: a document is a record, and time is a number of ticks.
+class Model {
  public:
-  Player(Client client, StoreTime clock) : client_(std::move(client)), clock_(std::move(clock)) {}
-
-  /// One line per step: what the store said and what the document looks like now.
-  std::vector<std::string> PlayStore(const std::vector<Step>& steps);
-  /// As above, as it ought to be.
-  static std::vector<std::string> PlayModel(const std::vector<Step>& steps);
+  /// One line per step, like Player::Play: what a store ought to say.
+  std::vector<std::string> Play(const std::vector<Step>& steps);
 
  private:
-  class Side;
-  class StoreSide;
-  class ModelSide;
+  struct Share {
+    int holder = kNobody;
+    int until = 0;
+  };
+  struct Document {
+    std::int64_t version = 0;
+    int holder = kNobody;  ///< kShared: see shares
+    int until = 0;         ///< of an exclusive lock
+    std::vector<Share> shares;
+    int intent = kNobody;  ///< the writer who waits, from 1
+    int intent_until = 0;
+    int value = 0;
+  };
 
-  Client client_;
-  StoreTime clock_;
+  std::string Do(const Step& step);
+  [[nodiscard]] std::string Look(int key) const;
+  std::string DoWith(const Step& step, Document& document);
+
+  std::string Acquire(const Step& step, Document* document);
+  std::string AcquireShare(const Step& step, Document* document);
+  std::string Renew(const Step& step, Document& document) const;
+  std::string RenewShare(const Step& step, Document& document) const;
+  std::string ReleaseShare(Document& document) const;
+  std::string Write(const Step& step, Document& document);
+  std::string Insert(const Step& step, const Document* document);
+  std::string Save(const Step& step, Document& document);
+  std::string Expire(Document& document) const;
+  static std::string Break(Document& document);
+  std::string Steal(Document& document) const;
+  std::string Purge();
+
+  [[nodiscard]] bool Live(const Share& share) const { return now_ < share.until; }
+  [[nodiscard]] bool Live(const Document& document) const { return now_ < EndOf(document); }
+  /// Of whoever holds it longest.
+  [[nodiscard]] static int EndOf(const Document& document);
+  [[nodiscard]] int LiveShares(const Document& document) const;
+  [[nodiscard]] int FirstEndOf(const Document& document) const;
+  [[nodiscard]] bool HasIntent(const Document& document) const {
+    return document.intent != kNobody && now_ < document.intent_until;
+  }
+  /// Of the attempt that the step speaks of; null: it has none that is live.
+  [[nodiscard]] Share* FindShare(Document& document) const;
+  [[nodiscard]] std::string BusyUntil(int end) const { return BusyText(end - now_); }
+  void Grant(Document& document, int holder, int ttl) const;
+  void LeaveIntent(const Step& step, Document& document) const;
+  /// An intent stays: it is a lease of its own.
+  static void Clear(Document& document);
+
+  std::map<int, Document> documents_;
+  Attempts attempts_;
+  int attempt_ = 0;  ///< of this step, if it is one
+  int who_ = 0;      ///< what the step's `who` meant when it began
+  int now_ = 0;
 };
 
 }  // namespace doclock::conformance

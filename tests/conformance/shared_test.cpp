@@ -26,16 +26,7 @@ class SharedLocks : public StoreConformance {
   AcquireOp Write(const Uuid& intent_id, std::chrono::milliseconds intent = 60s) {
     return things_.Acquire("42", {.intent_id = intent_id, .intent = intent});
   }
-  std::vector<LockRow> List(const LockQuery& query = {}) {
-    std::vector<LockRow> rows;
-    std::string after;
-    do {
-      LockPage page = store().ListLocks(things_.collection(), query, after, kBudget);
-      for (LockRow& row : page.rows) rows.push_back(std::move(row));
-      after = page.next;
-    } while (!after.empty());
-    return rows;
-  }
+  std::vector<LockRow> List(const LockQuery& query = {}) { return things_.Locks(query); }
   /// The ids of live shares.
   std::set<Uuid> LiveShares(const LockQuery& query = {}) {
     std::set<Uuid> ids;
@@ -201,6 +192,7 @@ TEST_P(SharedLocks, WhenAllSharesAreOverTheLockIsAsFree) {
   EXPECT_EQ(things_.Read("42").version, first.version);
   const AcquireOp second = Share({.max_holders = 1});
   ASSERT_EQ(second.status, OpStatus::kDone);
+  EXPECT_FALSE(second.took_over);
   EXPECT_EQ(second.version, first.version + 1);
   EXPECT_EQ(LiveShares(), Ids{second.grant.lock_id});
 }
@@ -412,6 +404,25 @@ TEST_P(SharedLocks, AShareOnlyReleasesWithNothingWritten) {
   EXPECT_EQ(things_.Read("42").body.json(), Json({{"a", 1}}));
 }
 
+TEST_P(SharedLocks, WhoEndsAShareMayLeaveANote) {
+  const AcquireOp first = Share();
+  const AcquireOp second = Share();
+  const WriteArgs note{
+      .body = MakeBody({{"broken", {{"by", "admin"}}}}), .merge = true, .mode = LockMode::kShared};
+  const WriteOp one = things_.Release("42", first.grant.lock_id, note);
+  ASSERT_EQ(one.status, OpStatus::kDone);
+  EXPECT_EQ(one.version, second.version + 1);
+  EXPECT_EQ(LiveShares(), Ids{second.grant.lock_id});
+  EXPECT_EQ(things_.Read("42").version, one.version);
+  EXPECT_EQ(things_.Read("42").body.json(), Json({{"a", 1}, {"broken", {{"by", "admin"}}}}));
+  const WriteOp other = things_.Release("42", second.grant.lock_id, note);
+  ASSERT_EQ(other.status, OpStatus::kDone);
+  EXPECT_EQ(other.version, one.version + 1);
+  EXPECT_TRUE(things_.Read("42").lock_id.is_nil());
+  EXPECT_EQ(things_.Release("42", second.grant.lock_id, note).status, OpStatus::kLost);
+  EXPECT_EQ(things_.Read("42").version, other.version);
+}
+
 TEST_P(SharedLocks, NothingIsHandedOverToAShare) {
   const AcquireOp writer = things_.Acquire("42");
   const GrantRequest next{.lock_id = FreshId(), .ttl = kTtl, .mode = LockMode::kShared};
@@ -542,6 +553,75 @@ TEST_P(SharedLocks, AWriterBehindAWriterLeavesNoIntent) {
   const AcquireOp writer = things_.Acquire("42");
   EXPECT_EQ(Write(FreshId(), 1h).status, OpStatus::kBusy);
   EXPECT_EQ(things_.Release("42", writer).status, OpStatus::kDone);
+  EXPECT_EQ(Share().status, OpStatus::kDone);
+}
+
+TEST_P(SharedLocks, WhereThereIsNoRoomBusyTellsOfTheSharesThoughAWriterWaits) {
+  Share({.ttl = 40s, .max_holders = 1});
+  Write(FreshId(), 10s);
+  const AcquireOp late = Share({.max_holders = 1});
+  ASSERT_EQ(late.status, OpStatus::kBusy);
+  EXPECT_TRUE(clock().IsLeft(late.detail->remaining, 40s));
+}
+
+TEST_P(SharedLocks, ABreakLeavesTheIntent) {
+  Share();
+  Write(FreshId(), 60s);
+  things_.Intervene("42", Intervention::kBreak);
+  const AcquireOp late = Share();
+  ASSERT_EQ(late.status, OpStatus::kBusy);
+  EXPECT_TRUE(clock().IsLeft(late.detail->remaining, 60s));
+}
+
+TEST_P(SharedLocks, TheIntentOutlivesLeasesThatWereEnded) {
+  Share();
+  Write(FreshId(), 60s);
+  things_.Intervene("42", Intervention::kExpire);
+  EXPECT_EQ(Share().status, OpStatus::kBusy);
+  clock().Advance(60s);
+  EXPECT_EQ(Share().status, OpStatus::kDone);
+}
+
+TEST_P(SharedLocks, APurgeLeavesTheIntent) {
+  Share({.ttl = 10s});
+  Write(FreshId(), 30s);
+  clock().Advance(10s);
+  EXPECT_EQ(things_.Purge(), 1);
+  const AcquireOp late = Share();
+  ASSERT_EQ(late.status, OpStatus::kBusy);
+  EXPECT_TRUE(clock().IsLeft(late.detail->remaining, 20s));
+  clock().Advance(20s);
+  EXPECT_EQ(Share().status, OpStatus::kDone);
+}
+
+TEST_P(SharedLocks, ASaveLeavesTheIntent) {
+  const AcquireOp reader = Share({.ttl = 10s});
+  Write(FreshId(), 60s);
+  clock().Advance(10s);
+  SaveOp save = things_.Replace("42", reader.version, reader.born, {{"a", 2}});
+  ASSERT_EQ(save.status, OpStatus::kDone);  // of shares that are over
+  EXPECT_EQ(Share().status, OpStatus::kBusy);
+  save = things_.Replace("42", save.version, reader.born, {{"a", 3}});
+  ASSERT_EQ(save.status, OpStatus::kDone);  // of a free document
+  const AcquireOp late = Share();
+  ASSERT_EQ(late.status, OpStatus::kBusy);
+  EXPECT_TRUE(clock().IsLeft(late.detail->remaining, 50s));
+}
+
+TEST_P(SharedLocks, AnErasureEndsTheIntent) {
+  const AcquireOp reader = Share();
+  Write(FreshId(), 1h);
+  EXPECT_EQ(Release(reader).status, OpStatus::kDone);
+  EXPECT_EQ(things_.Erase("42").status, OpStatus::kDone);
+  things_.Insert("42", {});
+  EXPECT_EQ(Share().status, OpStatus::kDone);
+}
+
+TEST_P(SharedLocks, AStealEndsTheIntent) {
+  Share();
+  Write(FreshId(), 1h);
+  things_.Intervene("42", Intervention::kSteal);
+  clock().Advance(30s);
   EXPECT_EQ(Share().status, OpStatus::kDone);
 }
 

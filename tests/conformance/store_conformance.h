@@ -146,6 +146,8 @@ class Client {
     AcquireOp op;
   };
   Next AcquireNext(const Filter& filter);
+  /// All pages of them.
+  std::vector<LockRow> Locks(const LockQuery& query = {});
   void Intervene(const Key& key, Intervention what) { store_.Intervene(*collection_, key, what); }
   std::int64_t Purge(std::int64_t limit = 1000) {
     return store_.Purge(*collection_, limit, kBudget);

@@ -235,9 +235,12 @@ TEST_P(SharedLockTest, GroupVerbsReachShares) {
 TEST_P(SharedLockTest, BreakEndsAllShares) {
   HeldLock first = jobs.Acquire("a", {.mode = kShared});
   HeldLock second = jobs.Acquire("a", {.mode = kShared});
-  const LockStatus was = LockProvider(AnotherManager(), "jobs").Break("a");
+  const LockStatus was = LockProvider(AnotherManager(), "jobs").Break("a", "admin");
   EXPECT_EQ(was.mode, kShared);
   EXPECT_TRUE(IsFree("a"));
+  const auto body = **LockingRepository<nlohmann::json>(manager, "jobs").Find("a");
+  EXPECT_EQ(body.at("broken").at("by"), "admin");
+  EXPECT_GT(jobs.Acquire("a").fence(), second.fence() + 1);
   clock->Advance(30s);
   EXPECT_TRUE(first.lost().stop_requested());
   EXPECT_TRUE(second.lost().stop_requested());

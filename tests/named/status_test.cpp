@@ -102,6 +102,17 @@ TEST_P(StatusTest, PurgeNeverTouchesALiveLockAndKeepsTheCounter) {
   live.Release();
 }
 
+TEST_P(StatusTest, PurgeDoesTheSameWithItsIndex) {
+  jobs.EnsureIndexes();
+  jobs.EnsureIndexes();
+  auto dead = jobs.Acquire("dead", {.ttl = 1s, .renew = false});
+  auto live = jobs.Acquire("live", {.ttl = 1min});
+  clock->Advance(2s);
+  EXPECT_EQ(jobs.Purge().expired, 1);
+  EXPECT_THAT(Names(), ElementsAre("live"));
+  live.Release();
+}
+
 TEST_P(StatusTest, PurgeLeavesTheLiveLocksOfAGroupWithAnExpiredOne) {
   auto dead = jobs.Acquire("dead", {.ttl = 1s, .renew = false, .group = "g"});
   auto live = jobs.Acquire("live", {.ttl = 1h, .renew = false, .group = "g"});

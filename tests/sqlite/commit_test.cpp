@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "sqlite/client.h"
 #include "sqlite/faulty_files.h"
+#include "sqlite/lying_commits.h"
 #include "sqlite/temp_folder.h"
 
 namespace doclock::sqlite_test {
@@ -16,9 +18,29 @@ class SqliteCommit : public ::testing::Test {
   void TearDown() override { FaultyFiles::failing_syncs = FaultyFiles::failing_writes = 0; }
 
   FaultyFiles files_;
+  LyingCommits lying_commits_;
   TempFolder folder_;
   std::filesystem::path file_ = folder_ / "things.db";
 };
+
+/// A fault that cannot be overtaken while it lasts.
+constexpr int kAll = 1'000;
+
+using Ids = std::set<Uuid>;
+
+/// The ids of live shares.
+Ids SharesOf(const Client& client) {
+  Ids ids;
+  for (const LockRow& row : client.store().ListLocks(client.collection(), {}, "", kBudget).rows) {
+    if (row.live && row.mode == LockMode::kShared) ids.insert(row.lock_id);
+  }
+  return ids;
+}
+
+void ExpectUnavailable(const StoreOp& op) {
+  ASSERT_EQ(op.status, OpStatus::kFailed) << Why(op);
+  EXPECT_EQ(op.detail->code, Errc::kUnavailable);
+}
 
 TEST_F(SqliteCommit, AFailedFlushThatWasOvertakenByAnotherCommitIsAFailure) {
   Client client(file_);
@@ -38,7 +60,7 @@ TEST_F(SqliteCommit, AFailedFlushThatWasOvertakenByAnotherCommitIsAFailure) {
 TEST_F(SqliteCommit, AFailedFlushThatNothingCouldOvertakeIsDoubt) {
   Client client(file_);
   const AcquireOp held = client.Create("1");
-  FaultyFiles::failing_syncs = 1'000;
+  FaultyFiles::failing_syncs = kAll;
   const WriteOp release = client.Release("1", held, Body::FromText(R"({"a":2})"));
   EXPECT_EQ(release.status, OpStatus::kInDoubt) << Why(release);
   FaultyFiles::failing_syncs = 0;
@@ -74,6 +96,131 @@ TEST_F(SqliteCommit, RenewalsAfterAFailedCommitAreStillRight) {
   EXPECT_EQ(client.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
   EXPECT_EQ(client.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
   EXPECT_EQ(client.Release("1", held).status, OpStatus::kDone);
+}
+
+TEST_F(SqliteCommit, WhatTookPlaceIsDoneWhateverTheCommitSaid) {
+  Client client(file_);
+  client.Insert("1");
+  lying_commits_.Next(1);
+  const AcquireOp held = client.Acquire("1");
+  ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
+  EXPECT_EQ(client.Read("1").lock_id, held.grant.lock_id);
+  for (int i = 0; i < 3; ++i) {  // the first renewal writes other rows than those that follow
+    lying_commits_.Next(1);
+    EXPECT_EQ(client.Renew("1", held.grant.lock_id, 1h).status, OpStatus::kDone);
+    EXPECT_GT(client.Read("1").remaining, 59min);
+  }
+  lying_commits_.Next(1);
+  EXPECT_EQ(client.Release("1", held, Body::FromText(R"({"a":2})")).status, OpStatus::kDone);
+  EXPECT_EQ(client.Read("1").body.json().at("a"), 2);
+  lying_commits_.Next(1);
+  const SaveOp made = client.Insert("2");
+  EXPECT_EQ(made.status, OpStatus::kDone) << Why(made);
+}
+
+TEST_F(SqliteCommit, AShareWhoseCommitFailedIsNotThere) {
+  Client client(file_);
+  client.Insert("1");
+  FaultyFiles::failing_syncs = 1;
+  ExpectUnavailable(client.Share("1"));
+  EXPECT_TRUE(client.Read("1").lock_id.is_nil());
+  const AcquireOp first = client.Share("1", 2);
+  FaultyFiles::failing_syncs = 1;
+  ExpectUnavailable(client.Share("1", 2));
+  EXPECT_EQ(SharesOf(client), Ids{first.grant.lock_id});
+  const AcquireOp second = client.Share("1", 2);
+  ASSERT_EQ(second.status, OpStatus::kDone) << "there is room for it";
+  EXPECT_EQ(second.version, first.version + 1);
+}
+
+TEST_F(SqliteCommit, AShareThatMadeTheDocumentIsAllOrNothing) {
+  Client client(file_);
+  FaultyFiles::failing_syncs = 1;
+  ExpectUnavailable(client.Share("1"));
+  EXPECT_EQ(client.Read("1").status, OpStatus::kMissing);
+  lying_commits_.Next(1);
+  const AcquireOp share = client.Share("1");
+  ASSERT_EQ(share.status, OpStatus::kDone) << Why(share);
+  EXPECT_EQ(SharesOf(client), Ids{share.grant.lock_id});
+}
+
+TEST_F(SqliteCommit, ARenewalOfAShareWhoseCommitFailedChangesNothing) {
+  Client client(file_);
+  const AcquireOp share = client.Share("1");
+  for (int i = 0; i < 3; ++i) {  // the first renewal writes other rows than those that follow
+    FaultyFiles::failing_syncs = 1;
+    ExpectUnavailable(client.RenewShare("1", share.grant.lock_id, 1h));
+    EXPECT_LE(client.Read("1").remaining, 30s);
+    EXPECT_EQ(client.RenewShare("1", share.grant.lock_id).status, OpStatus::kDone);
+  }
+  EXPECT_EQ(SharesOf(client), Ids{share.grant.lock_id});
+}
+
+TEST_F(SqliteCommit, AShareWhoseReleaseFailedIsStillHeld) {
+  Client client(file_);
+  const AcquireOp first = client.Share("1"), last = client.Share("1");
+  FaultyFiles::failing_syncs = 1;
+  ExpectUnavailable(client.ReleaseShare("1", first.grant.lock_id));
+  EXPECT_EQ(SharesOf(client), (Ids{first.grant.lock_id, last.grant.lock_id}));
+  EXPECT_EQ(client.ReleaseShare("1", first.grant.lock_id).status, OpStatus::kDone);
+  FaultyFiles::failing_syncs = 1;
+  ExpectUnavailable(client.ReleaseShare("1", last.grant.lock_id));
+  EXPECT_EQ(SharesOf(client), Ids{last.grant.lock_id});
+  EXPECT_EQ(client.RenewShare("1", last.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(client.ReleaseShare("1", last.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_TRUE(client.Read("1").lock_id.is_nil());
+}
+
+TEST_F(SqliteCommit, WhatNothingCouldOvertakeIsDoubtOfSharesToo) {
+  Client client(file_);
+  const AcquireOp share = client.Share("1");
+  FaultyFiles::failing_syncs = kAll;
+  EXPECT_EQ(client.Share("1").status, OpStatus::kInDoubt);
+  EXPECT_EQ(client.RenewShare("1", share.grant.lock_id, 1h).status, OpStatus::kInDoubt);
+  EXPECT_EQ(client.ReleaseShare("1", share.grant.lock_id).status, OpStatus::kInDoubt);
+  FaultyFiles::failing_syncs = 0;
+  EXPECT_EQ(SharesOf(client), Ids{share.grant.lock_id});
+  EXPECT_EQ(client.ReleaseShare("1", share.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(client.ReleaseShare("1", share.grant.lock_id).status, OpStatus::kLost);
+}
+
+TEST_F(SqliteCommit, WhatTookPlaceOfSharesIsDoneWhateverTheCommitSaid) {
+  Client client(file_);
+  client.Insert("1");
+  Ids ids;
+  for (int i = 0; i < 2; ++i) {
+    lying_commits_.Next(1);
+    const AcquireOp share = client.Share("1");
+    ASSERT_EQ(share.status, OpStatus::kDone) << Why(share);
+    ids.insert(share.grant.lock_id);
+  }
+  EXPECT_EQ(SharesOf(client), ids);
+  for (int i = 0; i < 3; ++i) {
+    lying_commits_.Next(1);
+    EXPECT_EQ(client.RenewShare("1", *ids.begin(), (i + 1) * 1h).status, OpStatus::kDone);
+    EXPECT_GT(client.Read("1").remaining, (i + 1) * 1h - 1min);
+  }
+  while (!ids.empty()) {
+    lying_commits_.Next(1);
+    const WriteOp release = client.ReleaseShare("1", *ids.begin());
+    EXPECT_EQ(release.status, OpStatus::kDone) << Why(release);
+    ids.erase(ids.begin());
+    EXPECT_EQ(SharesOf(client), ids);
+  }
+  EXPECT_TRUE(client.Read("1").lock_id.is_nil());
+}
+
+/// That shares are in the way is true all the same.
+TEST_F(SqliteCommit, AWriterWhoseIntentIsNotThereIsBusy) {
+  Client client(file_);
+  const AcquireOp share = client.Share("1");
+  const Uuid intent = NewUuid();
+  FaultyFiles::failing_syncs = 1;
+  EXPECT_EQ(client.Want("1", intent, 1h).status, OpStatus::kBusy);
+  EXPECT_EQ(client.Share("1").status, OpStatus::kDone);
+  EXPECT_EQ(client.Want("1", intent, 1h).status, OpStatus::kBusy);
+  EXPECT_EQ(client.Share("1").status, OpStatus::kBusy);
+  EXPECT_EQ(client.ReleaseShare("1", share.grant.lock_id).status, OpStatus::kDone);
 }
 
 }  // namespace

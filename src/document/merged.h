@@ -1,0 +1,17 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "doclock/body.h"
+
+namespace doclock {
+
+/// The stored body with these fields replaced. @throws DocumentException
+inline Body Merged(const Body& stored, const Body& fields) {
+  if (!stored) return fields;
+  nlohmann::json tree = stored.json();
+  tree.update(fields.json());
+  return Body::FromJson(std::move(tree));
+}
+
+}  // namespace doclock
