@@ -8,7 +8,6 @@
 #include <thread>
 #include <tuple>
 
-#include "engine/engine.h"
 #include "named/harness.h"
 #include "named/mutex_state.h"
 #include "named/shared_mutex_state.h"

@@ -79,6 +79,12 @@ TEST_P(ProviderTest, RefusesBadOptionsByName) {
               HasSubstr("group"));
   EXPECT_THAT(RefusalOf([&] { (void)LockProvider(manager, "x", {.ttl = 1ms}); }), HasSubstr("ttl"));
   EXPECT_NE(RefusalOf([&] { (void)LockProvider(manager, ""); }), "");
+  EXPECT_THAT(RefusalOf([&] { (void)LockManager(nullptr); }), HasSubstr("store"));
+  EXPECT_THAT(RefusalOf([&] { (void)AnotherManager({.poll_min = 0ms}); }), HasSubstr("poll_min"));
+  EXPECT_THAT(RefusalOf([&] { (void)AnotherManager({.poll_min = 2s, .poll_max = 1s}); }),
+              HasSubstr("poll_max"));
+  EXPECT_THAT(RefusalOf([&] { (void)AnotherManager({.poll_max = kForever}); }),
+              HasSubstr("poll_max"));
 }
 
 TEST_P(ProviderTest, TheFenceRisesAndSurvivesReleaseExpiryAndPurge) {
@@ -357,6 +363,20 @@ TEST_P(ProviderTest, AcquireAllIsAllOrNothingAndNamesTheOneThatFailed) {
   clock->RunPending();
   EXPECT_TRUE(IsFree("a"));
   EXPECT_TRUE(IsFree("c"));
+}
+
+TEST_P(ProviderTest, AcquireAllGivesBackTheLastFirst) {
+  auto busy = LockProvider(AnotherManager(), "jobs").Acquire("d");
+  std::vector<Key> released;
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    for (const StoreOp* op : ops) {
+      if (op->kind == OpKind::kWrite) released.push_back(*op->key);
+    }
+  });
+  EXPECT_FALSE(jobs.TryAcquireAll({"a", "b", "c", "d"}));
+  clock->RunPending();
+  store->OnExecute({});
+  EXPECT_THAT(released, ::testing::ElementsAre(Key("c"), Key("b"), Key("a")));
 }
 
 TEST_P(ProviderTest, AcquireAllHasOnePatienceForAll) {

@@ -106,6 +106,18 @@ TEST_P(SharedLockTest, ExpiredSharesTakeNoPlaceAndKeepNoWriterOut) {
   EXPECT_TRUE(IsFree("a")) << "nobody had to purge them";
 }
 
+TEST_P(SharedLockTest, AWriterWhoWaitsKeepsNewReadersOfOthersOut) {
+  const LockProvider others(AnotherManager(), "jobs");
+  auto reader = others.Acquire("a", {.mode = kShared});
+  auto writer = jobs.AcquireAsync("a", {.wait = 1h});
+  for (int i = 0; i < 3; ++i) {
+    clock->Advance(10s);
+    EXPECT_FALSE(OthersCanShare("a"));
+  }
+  reader.Release();
+  EXPECT_TRUE(Get(std::move(writer)).held());
+}
+
 TEST_P(SharedLockTest, AGroupMayShareOneNameTwice) {
   const LockOptions one{.group = "g", .mode = kShared, .max_holders = 2};
   auto first = jobs.Acquire("a", one);
