@@ -157,8 +157,8 @@ struct GrantRequest {
 /// release, a save, a break, a purge, Intervention::kExpire) leaves it: it lapses by itself.
 /// Every grant, of a share too, raises the version. Shares do not write what they locked: they
 /// may be renewed and released, not checkpointed, erased or handed over. min_hold (lockClosed)
-/// shuts out everybody. What asks otherwise, or for a limit that is not 1 to kMaxHolders, is kFailed
-/// (kRefused).
+/// shuts out everybody. What asks otherwise, or for a limit that is not 1 to kMaxHolders, is
+/// kFailed (kRefused).
 ///
 /// Busy tells what is left of the latest share to one who asks exclusively; of the share that ends
 /// first, or (where there is room for one more) of the intent, to one who asks for a share.

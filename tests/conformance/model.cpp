@@ -65,7 +65,8 @@ std::string Model::DoWith(const Step& step, Document& document) {
     case Step::Kind::kRenewShare:
       return RenewShare(step, document);
     case Step::Kind::kReleaseShare:
-      return ReleaseShare(document);
+    case Step::Kind::kReleaseWithNote:
+      return ReleaseShare(step, document);
     case Step::Kind::kReplace:
     case Step::Kind::kSaveErase:
       return Save(step, document);
@@ -193,10 +194,14 @@ std::string Model::RenewShare(const Step& step, Document& document) const {
   return kDone;
 }
 
-std::string Model::ReleaseShare(Document& document) const {
+std::string Model::ReleaseShare(const Step& step, Document& document) const {
   Share* const share = FindShare(document);
   if (share == nullptr) return kLost;
   share->until = now_;
+  if (step.kind == Step::Kind::kReleaseWithNote) {
+    ++document.version;
+    document.value = step.number;
+  }
   if (!Live(document)) Clear(document);
   return kDone;
 }

@@ -39,7 +39,7 @@ class Model {
   std::string AcquireShare(const Step& step, Document* document);
   std::string Renew(const Step& step, Document& document) const;
   std::string RenewShare(const Step& step, Document& document) const;
-  std::string ReleaseShare(Document& document) const;
+  std::string ReleaseShare(const Step& step, Document& document) const;
   std::string Write(const Step& step, Document& document);
   std::string Insert(const Step& step, const Document* document);
   std::string Save(const Step& step, Document& document);

@@ -63,6 +63,7 @@ std::string Player::Do(const Step& step) {
     case Step::Kind::kRenewShare:
       return Renew(step, LockMode::kShared);
     case Step::Kind::kReleaseShare:
+    case Step::Kind::kReleaseWithNote:
       return ReleaseShare(step);
     case Step::Kind::kRelease:
     case Step::Kind::kReleaseByValue:
@@ -146,7 +147,12 @@ std::string Player::Renew(const Step& step, LockMode mode) {
 }
 
 std::string Player::ReleaseShare(const Step& step) {
-  return TextOf(client_.Release(step.key, IdOf(step), {.mode = LockMode::kShared}));
+  WriteArgs args{.mode = LockMode::kShared};
+  if (step.kind == Step::Kind::kReleaseWithNote) {
+    args.body = MakeBody({{"value", step.number}});
+    args.merge = true;
+  }
+  return TextOf(client_.Release(step.key, IdOf(step), args));
 }
 
 std::string Player::Write(const Step& step) {

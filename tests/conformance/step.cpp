@@ -6,12 +6,28 @@
 namespace doclock::conformance {
 
 const char* Step::verb() const {
-  static constexpr std::array<const char*, kKinds> kNames{
-      "acquire",    "create",      "want",    "share",         "create shared",
-      "renew",      "renew share", "release", "release share", "release by value",
-      "checkpoint", "hand over",   "erase",   "insert",        "replace",
-      "save-erase", "expire",      "break",   "steal",         "purge",
-      "advance"};
+  static constexpr std::array<const char*, kKinds> kNames{"acquire",
+                                                          "create",
+                                                          "want",
+                                                          "share",
+                                                          "create shared",
+                                                          "renew",
+                                                          "renew share",
+                                                          "release",
+                                                          "release share",
+                                                          "release with note",
+                                                          "release by value",
+                                                          "checkpoint",
+                                                          "hand over",
+                                                          "erase",
+                                                          "insert",
+                                                          "replace",
+                                                          "save-erase",
+                                                          "expire",
+                                                          "break",
+                                                          "steal",
+                                                          "purge",
+                                                          "advance"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 

@@ -19,6 +19,7 @@ struct Step {
     kRenewShare,
     kRelease,
     kReleaseShare,
+    kReleaseWithNote,  ///< a share; what is noted is the value of the body
     kReleaseByValue,
     kCheckpoint,
     kHandOver,
