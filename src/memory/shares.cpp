@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "memory/operations.h"
@@ -21,13 +22,18 @@ bool HasLiveIntent(const Document& document, TimePoint now) noexcept {
          now < document.sharing->intent_until;
 }
 
+/// From the youngest on, which mostly goes first.
+std::vector<Share>::reverse_iterator FindShare(std::vector<Share>& shares, const Uuid& id) {
+  return std::find_if(shares.rbegin(), shares.rend(),
+                      [&](const Share& share) { return share.id == id; });
+}
+
 /// A share that renews and releases, or null.
 Share* FindLive(Document& document, const Uuid& id, TimePoint now) noexcept {
   if (!IsShared(document)) return nullptr;
-  for (Share& share : document.sharing->shares) {
-    if (share.id == id) return IsLive(share, now) ? &share : nullptr;
-  }
-  return nullptr;
+  std::vector<Share>& shares = document.sharing->shares;
+  const auto found = FindShare(shares, id);
+  return found != shares.rend() && IsLive(*found, now) ? &*found : nullptr;
 }
 
 void DropExpired(Document& document, TimePoint now) {
@@ -142,17 +148,13 @@ bool HasShare(Document& document, const Uuid& id, TimePoint now) noexcept {
 
 void ReleaseShare(WriteOp& op, Document& document, TimePoint now) {
   std::vector<Share>& shares = document.sharing->shares;
-  const TimePoint end = document.lock_time + document.ttl;
-  bool covered = false;
-  std::erase_if(shares, [&](const Share& share) {
-    const bool mine = share.id == op.lock_id;
-    if (mine) covered = EndOf(share) == end;
-    return mine || !IsLive(share, now);
-  });
-  if (shares.empty()) {
+  const auto mine = FindShare(shares, op.lock_id);
+  const bool covers = EndOf(*mine) == document.lock_time + document.ttl;
+  std::swap(*mine, shares.back());
+  shares.pop_back();
+  if (covers && !shares.empty()) Cover(document);
+  if (shares.empty() || !HasLiveLock(document, now)) {
     Clear(document, op.mark.is_nil() ? op.lock_id : op.mark);
-  } else if (covered) {
-    Cover(document);
   }
   op.version = document.version;
   Done(op);
