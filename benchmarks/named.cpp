@@ -57,14 +57,18 @@ struct MongodbPlace : Place {
   explicit MongodbPlace(const std::string& uri) : database(uri) {}
   std::shared_ptr<Store> Open() override { return database.Open(); }
   bool Multiply(int times) override {
-    // The copies are of another form, lest they be copied too.
+    constexpr int kAtOnce = 20;
+    for (int from = 1; from < times; from += kAtOnce) Copy(from, std::min(from + kAtOnce, times));
+    return true;
+  }
+  /// The copies are of another form, lest they be copied too.
+  void Copy(int from, int to) {
     database.Run(R"({"aggregate": "names", "cursor": {}, "pipeline": [
         {"$match": {"_id": {"$not": {"$regex": "/.*/"}}}},
-        {"$set": {"n": {"$range": [1, )" +
-                 std::to_string(times) + R"(]}}}, {"$unwind": "$n"},
+        {"$set": {"n": {"$range": [)" +
+                 std::to_string(from) + ", " + std::to_string(to) + R"(]}}}, {"$unwind": "$n"},
         {"$set": {"_id": {"$concat": ["$_id", "/", {"$toString": "$n"}]}}}, {"$unset": "n"},
         {"$merge": "names"}]})");
-    return true;
   }
   long TakeCommands() override { return database.TakeCommands(); }
   MongodbDatabase database;

@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kAdminBudget{10};
 /// first document.
 constexpr std::int64_t kFoundAtOnce = 10'000;
 /// So many are cleared by one command: others wait for it.
-constexpr std::size_t kClearedAtOnce = 50;
+constexpr std::size_t kClearedAtOnce = 25;
 
 std::string NameOf(const Collection& collection, const Key& key) {
   return collection.name() + "/" + key.ToString();
