@@ -188,8 +188,8 @@ class DOCLOCK_EXPORT LockProvider {
   /// @throws StoreException
   void EnsureIndexes() const;
   /// Clears what expired locks left, in small batches with a rest after each, for the sake of
-  /// others at the store: some thousand locks a second. Never touches a live lock. Names keep their
-  /// fences, unless the options say that those long unused may be forgotten.
+  /// others at the store: a thousand to some thousand a second. Never touches a live lock. Names
+  /// keep their fences, unless the options say that those long unused may be forgotten.
   /// @throws std::invalid_argument naming the option
   PurgeResult Purge(const PurgeOptions& options = {}) const;
   /// Ends a lock that somebody else holds. The holder finds out at its next renewal or release
