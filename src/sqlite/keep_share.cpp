@@ -91,32 +91,40 @@ bool Operations::LeaveShared(WriteOp& op) {
 }
 
 void Operations::ReleaseShare(WriteOp& op) {
-  const SqliteCollection& collection = CollectionOf(op);
   places_.Remove(op.lock_id);
   if (LeaveShared(op)) return;
-  std::optional<StoredDocument> document;
-  if (op.body) {
-    document = FindWithBody(collection, *op.key);
-  } else if (const auto lock = Find(collection, *op.key)) {
-    document = StoredDocument{*lock, Body()};
-  }
+  std::optional<StoredDocument> document = FindToWrite(op);
   if (!document) {
     op.status = OpStatus::kMissing;
-    return;
+  } else if (document->lock.malformed) {
+    Malformed(op);
+  } else if (HasLiveShare(op, document->lock)) {
+    EndShare(op, *document);
   }
-  StoredLock& lock = document->lock;
-  if (lock.malformed) return Malformed(op);
+}
+
+/// False: the operation is settled.
+bool Operations::HasLiveShare(WriteOp& op, const StoredLock& lock) {
+  const SqliteCollection& collection = CollectionOf(op);
   op.status = OpStatus::kLost;
-  if (lock.id != kSharedLockId) return;
-  const auto mine = SharesOf(collection).Find(lock.doc, op.lock_id);
-  if (!mine) return;
-  if (mine->lease.malformed) return Malformed(op);
-  if (!around_.judge.OfShare(collection, mine->lease, now_).live) return;
+  if (lock.id != kSharedLockId) return false;
+  const auto share = SharesOf(collection).Find(lock.doc, op.lock_id);
+  if (!share) return false;
+  if (share->lease.malformed) {
+    Malformed(op);
+    return false;
+  }
+  return around_.judge.OfShare(collection, share->lease, now_).live;
+}
+
+void Operations::EndShare(WriteOp& op, StoredDocument& document) {
+  const SqliteCollection& collection = CollectionOf(op);
+  StoredLock& lock = document.lock;
   const bool last = !IsSharedByOthers(collection, lock.doc, op.lock_id);
   if (op.body) ++lock.version;
   if (last) SetFree(op, lock);
   if (last || op.body) {
-    const Body body = op.body ? Merged(document->body, op.body) : Body();
+    const Body body = op.body ? Merged(document.body, op.body) : Body();
     if (!PutDocument(op, lock, body)) return;
   }
   if (last) {

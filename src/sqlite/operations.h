@@ -118,11 +118,14 @@ class Operations : public Reader {
   void RenewStoredShare(RenewOp& op, StoredLock& lock, StoredShare& share, const Verdict& verdict);
   void ReleaseShare(WriteOp& op);
   bool LeaveShared(WriteOp& op);
+  bool HasLiveShare(WriteOp& op, const StoredLock& lock);
+  void EndShare(WriteOp& op, StoredDocument& document);
   bool IsSharedByOthers(const SqliteCollection& collection, std::int64_t doc, const Uuid& mine);
   /// The last share goes: nobody holds the document.
   void SetFree(const WriteOp& op, StoredLock& lock) const;
   bool RenewKnown(RenewOp& op);
   bool ReleaseKnown(WriteOp& op);
+  std::optional<StoredDocument> FindToWrite(const WriteOp& op);
   void Write(WriteOp& op, StoredDocument& document);
   void Erase(const SqliteCollection& collection, StoredLock& lock);
   void Insert(SaveOp& op);

@@ -16,13 +16,7 @@ void Operations::Execute(WriteOp& op) {
   if (const char* const fault = FaultOf(op)) return op.Fail(Errc::kRefused, fault);
   if (op.mode == LockMode::kShared) return ReleaseShare(op);
   if (ReleaseKnown(op)) return;
-  const SqliteCollection& collection = CollectionOf(op);
-  std::optional<StoredDocument> document;
-  if (op.merge) {
-    document = FindWithBody(collection, *op.key);
-  } else if (const auto lock = Find(collection, *op.key)) {
-    document = StoredDocument{*lock, Body()};
-  }
+  std::optional<StoredDocument> document = FindToWrite(op);
   if (!document) {
     op.status = OpStatus::kMissing;
   } else if (document->lock.malformed) {
@@ -32,6 +26,14 @@ void Operations::Execute(WriteOp& op) {
   } else {
     Write(op, *document);
   }
+}
+
+/// With the body if there is something to merge into it.
+std::optional<StoredDocument> Operations::FindToWrite(const WriteOp& op) {
+  const SqliteCollection& collection = CollectionOf(op);
+  if (op.merge && op.body) return FindWithBody(collection, *op.key);
+  if (const auto lock = Find(collection, *op.key)) return StoredDocument{*lock, Body()};
+  return std::nullopt;
 }
 
 /// What most releases are: one statement.
