@@ -53,7 +53,7 @@ function(doclock_test name)
     doclock_discover(${name} ${name}_local "-${arg_SERVER_TESTS}" ${arg_TIMEOUT} "${arg_LABELS}")
   endif()
   list(JOIN arg_SERVERS "|" servers)
-  # A server that waits for disks plays a tenth of the random traces in the time of the others.
+  # A server that waits for disks plays a twentieth of the random traces in the time of the others.
   set(properties FIXTURES_REQUIRED "${servers}" ENVIRONMENT RC_PARAMS=max_success=5)
   if(arg_SERIAL)
     list(APPEND properties RESOURCE_LOCK ${name})

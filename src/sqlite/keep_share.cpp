@@ -77,14 +77,10 @@ bool Operations::LeaveShared(WriteOp& op) {
     doc = find->Integer(0);
     op.version = find->Integer(1);
   }
-  const Running leave(connection_.Prepared(collection.tables(), Sql::kLeaveShared));
-  leave->Bind(1, doc);
-  leave->Bind(2, op.lock_id);
-  leave->Bind(3, std::int64_t{now_.time_since_epoch().count()});
-  leave->Bind(4, SlotFor(false));
-  leave->Bind(5, around_.judge.boot());
-  leave->Step();
-  if (connection_.Changes() != 1) return false;
+  const auto now = now_.time_since_epoch();
+  if (!SharesOf(collection).Leave(doc, op.lock_id, now, SlotFor(false), around_.judge.boot())) {
+    return false;
+  }
   op.status = OpStatus::kDone;
   RingFor(collection, op.hash);
   return true;

@@ -85,11 +85,23 @@ bool Shares::Renew(std::int64_t doc, const Uuid& id, std::chrono::nanoseconds no
   renew->Bind(1, doc);
   renew->Bind(2, id);
   renew->Bind(3, std::int64_t{now.count()});
-  renew->Bind(4, std::int64_t{ttl.count()});
-  renew->Bind(5, slot);
-  renew->Bind(6, boot);
+  renew->Bind(4, slot);
+  renew->Bind(5, boot);
+  renew->Bind(6, std::int64_t{ttl.count()});
   renew->Bind(7, kSharedLockId);
   renew->Step();
+  return connection_.Changes() == 1;
+}
+
+bool Shares::Leave(std::int64_t doc, const Uuid& id, std::chrono::nanoseconds now,
+                   std::int64_t slot, std::int64_t boot) {
+  const Running leave(connection_.Prepared(tables_, Sql::kLeaveShared));
+  leave->Bind(1, doc);
+  leave->Bind(2, id);
+  leave->Bind(3, std::int64_t{now.count()});
+  leave->Bind(4, slot);
+  leave->Bind(5, boot);
+  leave->Step();
   return connection_.Changes() == 1;
 }
 

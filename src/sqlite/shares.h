@@ -69,6 +69,9 @@ class Shares {
   /// Prolongs a share that was renewed before and names this slot and boot, if that is still so.
   [[nodiscard]] bool Renew(std::int64_t doc, const Uuid& id, std::chrono::nanoseconds now,
                            std::chrono::milliseconds ttl, std::int64_t slot, std::int64_t boot);
+  /// Deletes a share if it and another one are live, both of this slot and boot.
+  [[nodiscard]] bool Leave(std::int64_t doc, const Uuid& id, std::chrono::nanoseconds now,
+                           std::int64_t slot, std::int64_t boot);
   /// Lets the document's own lease, which covers all shares, last so long from now at least.
   void Cover(std::int64_t doc, std::chrono::nanoseconds now, std::chrono::milliseconds ttl);
 

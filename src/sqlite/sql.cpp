@@ -115,9 +115,8 @@ std::string TextOf(Sql which, const TableNames& tables) {
              "(doc, share, granted, renewed, ttl, slot, boot, owner, wall, name) "
              "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,NULLIF(?10,''))";
     case Sql::kRenewShare:
-      return "UPDATE " + shares + " SET renewed=?3, ttl=max(?4, " + kLeft +
-             ") WHERE doc=?1 AND share=?2 AND renewed + ttl*1000000 > ?3 AND slot=?5 AND boot=?6 "
-             "AND EXISTS(SELECT 1 FROM " +
+      return "UPDATE " + shares + " SET renewed=?3, ttl=max(?6, " + kLeft +
+             ") WHERE doc=?1 AND share=?2 AND " + kLiveHere + " AND EXISTS(SELECT 1 FROM " +
              documents + " WHERE id=?1 AND lock_id=?7)";
     case Sql::kCover:
       return "INSERT INTO " + leases +

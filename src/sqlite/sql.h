@@ -34,7 +34,7 @@ enum class Sql : std::uint8_t {
   kShares,         ///< ?1 id -> columns of the table of shares but the first
   kFindShare,      ///< ?1 id, ?2 share -> as above
   kPutShare,       ///< ?1.. columns of the table of shares
-  kRenewShare,     ///< ?1 id, ?2 share, ?3 now, ?4 ttl, ?5 slot, ?6 boot, ?7 kSharedLockId
+  kRenewShare,     ///< ?1 id, ?2 share, ?3 now, ?4 slot, ?5 boot, ?6 ttl, ?7 kSharedLockId
   kCover,          ///< ?1 id, ?2 kSharedLockId, ?3 now, ?4 ttl
   kExpireShares,   ///< ?1 id
   kSharedId,       ///< ?1 key, ?2 kSharedLockId -> id, version
