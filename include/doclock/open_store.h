@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -19,5 +20,15 @@ namespace doclock {
 /// or a bad value (naming it). The URL itself, which may hold a password, is never repeated.
 /// @throws StoreException
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenStore(std::string_view url);
+
+/// May opening a store make what is missing?
+enum class OpenMode : std::uint8_t {
+  kAsTheUrlSays,  ///< What OpenStore(url) does.
+  kExisting,      ///< A SQLite store makes neither the file nor tables, whatever `create` says.
+};
+
+/// As above. @throws NotFoundException later, from Store::Open, for a collection that is missing
+/// (kExisting).
+DOCLOCK_EXPORT std::shared_ptr<Store> OpenStore(std::string_view url, OpenMode mode);
 
 }  // namespace doclock

@@ -23,7 +23,9 @@ enum class SqliteSync : std::uint8_t {
 struct SqliteStoreOptions {
   /// Durability.
   SqliteSync sync = SqliteSync::kFull;
-  /// Make the file when it is missing (the default).
+  /// Make what is missing (the default): the file, and the tables of a collection when it is first
+  /// opened. Without it a missing file, or one without this library's tables, is kRefused by
+  /// OpenSqliteStore, and a missing collection a NotFoundException of Store::Open.
   bool create = true;
   /// Refuse network and shared-folder file systems by name (the default); SQLite's locks cannot be
   /// relied on there.

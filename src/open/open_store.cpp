@@ -35,6 +35,10 @@ std::optional<std::string_view> After(std::string_view scheme, std::string_view 
 }  // namespace
 
 std::shared_ptr<Store> OpenStore(std::string_view url) {
+  return OpenStore(url, OpenMode::kAsTheUrlSays);
+}
+
+std::shared_ptr<Store> OpenStore(std::string_view url, [[maybe_unused]] OpenMode mode) {
   if (const auto rest = After("memory:", url)) {
     if (!rest->empty()) {
       throw std::invalid_argument("doclock: the URL memory: takes no path and no options");
@@ -44,6 +48,7 @@ std::shared_ptr<Store> OpenStore(std::string_view url) {
 #ifdef DOCLOCK_WITH_SQLITE
   if (const auto rest = After("sqlite:", url)) {
     SqliteUrl parsed = ParseSqliteUrl(*rest);
+    if (mode == OpenMode::kExisting) parsed.options.create = false;
     return OpenSqliteStore(parsed.file, std::move(parsed.options));
   }
 #endif

@@ -50,11 +50,15 @@ void CheckPath(const fs::path& path, const SqliteStoreOptions& options) {
   if (options.local_only) CheckFileSystem(path.parent_path());
 }
 
-void CheckDatabase(Connection& connection, const fs::path& path) {
+void CheckDatabase(Connection& connection, const fs::path& path, bool create) {
   connection.Ask("SELECT count(*) FROM sqlite_master");  // reads the file for the first time
   if (connection.IsReadOnly()) Refuse(path, "is read-only");
   if (const auto encoding = connection.AskText("PRAGMA encoding"); encoding != "UTF-8") {
     Refuse(path, "is encoded in " + encoding + ", not in UTF-8");
+  }
+  // Before anything is made beside the file or changed in it.
+  if (!create && !HasSchema(connection, path.string())) {
+    Refuse(path, "holds no tables of this library");
   }
 }
 
@@ -115,7 +119,7 @@ OpenFile OpenDatabase(const fs::path& file, const SqliteStoreOptions& options) {
   CheckPath(open.path, options);
   try {
     open.connection = Connect(open.path, options, options.create);
-    CheckDatabase(*open.connection, open.path);
+    CheckDatabase(*open.connection, open.path, options.create);
     open.gate = Gate::Open(open.path, deadline);
     Prepare(open, deadline);
   } catch (const DatabaseError& error) {

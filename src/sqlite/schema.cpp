@@ -62,9 +62,13 @@ void CreateSchema(Connection& connection) {
       " UNIQUE(name, host, pid))");
 }
 
+bool HasDocuments(Connection& connection, const TableNames& tables) {
+  return HasTable(connection, tables.documents());
+}
+
 bool HasCollection(Connection& connection, const TableNames& tables) {
   // The groups came later, and then the shares.
-  return HasTable(connection, tables.documents()) && HasTable(connection, tables.groups()) &&
+  return HasDocuments(connection, tables) && HasTable(connection, tables.groups()) &&
          HasTable(connection, tables.shares());
 }
 

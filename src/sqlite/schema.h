@@ -12,7 +12,9 @@ bool HasSchema(Connection& connection, const std::string& path);
 /// Makes it, inside a transaction.
 void CreateSchema(Connection& connection);
 
-/// Are the collection's tables there?
+/// Is the collection's table of documents there?
+bool HasDocuments(Connection& connection, const TableNames& tables);
+/// Are all of the collection's tables there?
 bool HasCollection(Connection& connection, const TableNames& tables);
 /// Makes them, inside a transaction.
 void CreateCollection(Connection& connection, const TableNames& tables);

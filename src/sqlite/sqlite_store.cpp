@@ -64,6 +64,7 @@ class SqliteStore final : public Store {
  public:
   SqliteStore(sqlite::OpenFile open, const SqliteStoreOptions& options)
       : busy_timeout_(options.busy_timeout.ms()),
+        create_(options.create),
         parts_(std::make_unique<Parts>(std::move(open), options)) {}
   ~SqliteStore() override {
     if (IsForked()) static_cast<void>(parts_.release());
@@ -120,6 +121,7 @@ class SqliteStore final : public Store {
 
   const std::uint32_t generation_ = platform::ForkGeneration();
   const std::chrono::milliseconds busy_timeout_;
+  const bool create_;
   std::unique_ptr<Parts> parts_;
 };
 
@@ -143,6 +145,11 @@ void SqliteStore::CreateTables(const SqliteCollection& collection) {
   {
     const auto reader = parts_->readers.Take(deadline);
     if (HasCollection(*reader, collection.tables())) return;
+    // Side tables that came with a later version may be added: the collection is there.
+    if (!create_ && !HasDocuments(*reader, collection.tables())) {
+      throw NotFoundException("doclock: " + parts_->path.string() + " has no collection " +
+                              collection.name());
+    }
   }
   parts_->writer.Transact(deadline, [&](Operations&, Connection& connection) {
     CreateCollection(connection, collection.tables());

@@ -58,7 +58,20 @@ TEST(OpenStore, RefusesAMemoryStoreWithAPathOrOptions) {
   }
 }
 
+TEST(OpenStore, OpensWhatExists) { EXPECT_NE(OpenStore("memory:", OpenMode::kExisting), nullptr); }
+
 #ifdef DOCLOCK_WITH_SQLITE
+
+TEST(OpenStore, MakesNoFileWhereOnlyWhatExistsIsWanted) {
+  const std::filesystem::path file =
+      std::filesystem::path(::testing::TempDir()) / "doclock-none.db";
+  std::filesystem::remove(file);
+  for (const std::string options : {"", "?create=true", "?sync=off"}) {
+    EXPECT_THROW(OpenStore("sqlite:" + file.string() + options, OpenMode::kExisting),
+                 StoreException);
+    EXPECT_FALSE(std::filesystem::exists(file));
+  }
+}
 
 TEST(SqliteUrl, ReadsThePath) {
   struct Case {

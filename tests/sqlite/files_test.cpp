@@ -81,6 +81,29 @@ TEST_F(SqliteFiles, AMissingFileIsMadeOnlyIfThatIsWanted) {
   EXPECT_EQ(Client(file_, {.create = false}).Read("1").status, OpStatus::kDone);
 }
 
+TEST_F(SqliteFiles, AFileOfSomebodyElsesIsLeftAloneUnlessOursMayBeMade) {
+  RawDatabase(file_).Run("CREATE TABLE mine(a)");
+  ExpectRefusal(file_, "holds no tables of this library", {.create = false});
+  EXPECT_EQ(RawDatabase(file_).Text("PRAGMA journal_mode"), "delete");
+  EXPECT_EQ(RawDatabase(file_).Number("SELECT count(*) FROM sqlite_master"), 1);
+  EXPECT_FALSE(fs::exists(fs::path(file_) += "-doclock"));
+}
+
+TEST_F(SqliteFiles, AMissingCollectionIsMadeOnlyIfThatIsWanted) {
+  Client(file_).Create("1");
+  const auto count = [&] {
+    return RawDatabase(file_).Number("SELECT count(*) FROM sqlite_master");
+  };
+  const std::int64_t before = count();
+  const auto store = OpenSqliteStore(file_, {.create = false});
+  EXPECT_THROW(store->Open("others", {}, 30s), NotFoundException);
+  EXPECT_EQ(count(), before);
+  EXPECT_EQ(store->Find("others"), nullptr);
+  EXPECT_EQ(Client(store).Read("1").status, OpStatus::kDone);
+  Client(OpenSqliteStore(file_), "others");
+  EXPECT_NE(store->Open("others", {}, 30s), nullptr);
+}
+
 TEST_F(SqliteFiles, AMissingDirectoryIsNamed) {
   ExpectRefusal(folder_ / "no/such/things.db", "no such directory");
 }
