@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -47,6 +48,12 @@ class Backoff {
  private:
   std::chrono::nanoseconds next_ = std::chrono::milliseconds(5);
 };
+
+/// The version that a proven write left, where the store's own answer was lost. A look that comes
+/// later does not tell: others may have locked and written since. `expected`: the version the write
+/// was made at; 0 for an insert. Should a store raise versions by more, this one is too low, and
+/// the next write by it is refused: it never overwrites.
+constexpr std::int64_t VersionAfter(std::int64_t expected) noexcept { return expected + 1; }
 
 /// What an operation that did not end well means to the caller.
 FailurePtr FailureOf(const StoreOp& op);

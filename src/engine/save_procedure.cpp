@@ -68,7 +68,7 @@ Procedure::Step SaveProcedure::AfterLook() {
   }
   if (read_.status != OpStatus::kDone) return late ? Unknown() : Look(pause);
   if (read_.released == save_.write_id) {
-    result_.version = read_.version;
+    result_.version = VersionAfter(spec_.save == SaveKind::kInsert ? 0 : spec_.expected);
     result_.born = read_.born;
     return Finish(nullptr);
   }

@@ -101,16 +101,18 @@ Procedure::Step WriteProcedure::Look() {
 Procedure::Step WriteProcedure::AfterLook() {
   if (read_.status == OpStatus::kMissing) {
     // Nobody else may erase under a live lock; and an erased document is what was asked for.
-    if (write_.write == WriteKind::kErase) return Written(write_.expected + 1, false);
+    if (write_.write == WriteKind::kErase) return Written(VersionAfter(write_.expected), false);
     return Unknown();
   }
   if (read_.status == OpStatus::kDone) {
+    // While a lock is ours, or the next holder's who does not know it yet, nobody else moves the
+    // version: then the look tells it.
     if (write_.next && read_.lock_id == next_.lock_id) return Written(read_.version, true);
     if (write_.write == WriteKind::kRelease && read_.released == write_.lock_id) {
-      return Written(read_.version, false);
+      return Written(VersionAfter(write_.expected), false);
     }
     const bool mine = read_.lock_id == write_.lock_id;
-    if (write_.write == WriteKind::kCheckpoint && mine && read_.version == write_.expected + 1) {
+    if (write_.write == WriteKind::kCheckpoint && mine && read_.version > write_.expected) {
       return Written(read_.version, false);
     }
     if (mine && read_.version == write_.expected) {  // not yet, or not at all: the same again

@@ -215,6 +215,62 @@ TEST_F(DoubtTest, ASaveLostBeforeAnotherOneIsInDoubtNotSuccess) {
   EXPECT_EQ(Stored("a").body.json()["n"], 99);
 }
 
+/// Somebody locks and writes after the reply was lost and before the look: the mark is still there,
+/// and the version is not the write's own any more.
+class MovedOnTest : public DoubtTest {
+ protected:
+  /// At the next look: takes the lock, and stores n = 99 under it.
+  void MoveAtTheLook() {
+    store->OnExecute([this](std::span<StoreOp* const> ops) {
+      if (ops.front()->kind != OpKind::kRead) return;
+      store->OnExecute({});
+      other = Lock(*ops.front()->key);
+      ASSERT_FALSE(Write(other.lease, WriteKind::kCheckpoint, Body::FromJson({{"n", 99}})));
+    });
+  }
+
+  Grant other;
+};
+
+TEST_F(MovedOnTest, ASavesVersionIsItsOwnAndTheNextOneIsRefused) {
+  Make("a");
+  const ReadResult seen = Stored("a");
+  Strike(Fault::Kind::kLostAfter, OpKind::kSave);
+  MoveAtTheLook();
+  ReadResult saved;
+  {
+    const SaveResult result = Save(engine(), Replace("a", seen, 1));
+    ASSERT_FALSE(result.failure);
+    EXPECT_EQ(result.version, seen.version + 1);
+    saved.version = result.version;
+    saved.born = result.born;
+  }
+  clock->Jump(1h);  // the other one's lease is over
+  const SaveResult again = Save(engine(), Replace("a", saved, 2));
+  ASSERT_TRUE(again.failure) << "it would overwrite what it never saw";
+  EXPECT_EQ(again.failure->code, Errc::kConflict);
+  EXPECT_EQ(Stored("a").body.json()["n"], 99);
+}
+
+TEST_F(MovedOnTest, AnInsertsVersionIsTheFirst) {
+  Strike(Fault::Kind::kLostAfter, OpKind::kSave);
+  MoveAtTheLook();
+  SaveSpec insert = Replace("a", {}, 1);
+  insert.save = SaveKind::kInsert;
+  const SaveResult result = Save(engine(), std::move(insert));
+  ASSERT_FALSE(result.failure);
+  EXPECT_EQ(result.version, 1);
+  EXPECT_EQ(result.born, Stored("a").born);
+}
+
+TEST_F(MovedOnTest, AReleasesVersionIsItsOwn) {
+  Grant held = Lock("a");
+  Strike(Fault::Kind::kLostAfter, OpKind::kWrite);
+  MoveAtTheLook();
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  EXPECT_EQ(LeaseVersion(*held.lease), LeaseFence(*held.lease) + 1);
+}
+
 TEST_F(DoubtTest, AnInsertInDoubtIsNeverSentAgain) {
   Strike(Fault::Kind::kLostBefore, OpKind::kSave);
   SaveSpec insert;
