@@ -55,13 +55,15 @@ void NextSearches::Ask(const PendingPtr& search) {
       result.grant.body = op.body;
       result.grant.lease = engine_.Grant(spec, key, op.grant, op.version, op.body, sent);
       if (result.grant.lease) break;
-      return List(search);
+      return List(search, MakeFailure(Errc::kUnavailable, "the store granted a document of '" +
+                                                              spec.collection->name() +
+                                                              "' only after the lease had ended"));
     case OpStatus::kMissing:
       if (search->fail_fast()) {
         result.failure = NothingFree(*search, Errc::kNotFound);
         break;
       }
-      return List(search);
+      return List(search, nullptr);
     case OpStatus::kInDoubt:
       result.failure =
           MakeFailure(Errc::kInDoubt, "whether a document of '" + spec.collection->name() +
@@ -75,7 +77,9 @@ void NextSearches::Ask(const PendingPtr& search) {
       break;
     default:
       result.failure = op.key == &key ? FailureOf(op) : NoSearch(op);
-      if (result.failure->code == Errc::kUnavailable && !search->fail_fast()) return List(search);
+      if (result.failure->code == Errc::kUnavailable && !search->fail_fast()) {
+        return List(search, std::move(result.failure));
+      }
   }
   search->Settle(std::move(result));
 }
@@ -85,8 +89,12 @@ void NextSearches::AskOnWorker(const PendingPtr& search) {
       [self = shared_from_this(), search, engine = search->engine] { self->Ask(search); });
 }
 
-void NextSearches::List(const PendingPtr& search) {
+void NextSearches::List(const PendingPtr& search, FailurePtr outage) {
   const TimePoint now = engine_.Now();
+  {
+    const std::scoped_lock lock(mutex_);
+    search->outage = std::move(outage);
+  }
   if (now >= search->deadline) return End(*search, Errc::kTimedOut);
   const TimePoint poll = std::min(
       now + Jitter(engine_.options().poll_min, engine_.options().poll_max), search->deadline);
@@ -120,7 +128,13 @@ bool NextSearches::Unlist(PendingAcquire& search) {
 void NextSearches::End(PendingAcquire& search, Errc code) {
   const PendingPtr keep = search.shared_from_this();
   Unlist(search);
-  search.Settle({.failure = NothingFree(search, code), .grant = {}});
+  FailurePtr failure;
+  if (code == Errc::kTimedOut) {
+    const std::scoped_lock lock(mutex_);
+    failure = std::move(search.outage);
+  }
+  if (!failure) failure = NothingFree(search, code);
+  search.Settle({.failure = std::move(failure), .grant = {}});
 }
 
 void NextSearches::OnHint(Collection& collection) {

@@ -27,7 +27,8 @@ class NextSearches : public std::enable_shared_from_this<NextSearches> {
   void Close();
 
  private:
-  void List(const PendingPtr& search);
+  /// `outage`: why the attempt that has just ended did not reach the store; null: it did.
+  void List(const PendingPtr& search, FailurePtr outage);
   bool Unlist(PendingAcquire& search);
   void AskOnWorker(const PendingPtr& search);
 

@@ -33,6 +33,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const TimePoint deadline;  ///< TimePoint::max(): for ever.
   Place place = Place::kNowhere;
   Runtime::TimerId timer = 0;  ///< Guarded by the shard's mutex.
+  /// Of a search: why its last attempt did not reach the store. Guarded by NextSearches' mutex.
+  FailurePtr outage;
   /// Of a writer who waits; made by its first attempt (there is one at a time).
   Uuid intent_id{};
 

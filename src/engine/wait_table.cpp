@@ -13,6 +13,8 @@ namespace {
 
 /// How long local waiters stand back after `max_handovers` in a row.
 constexpr std::chrono::milliseconds kStandBack{2};
+/// An attempt without an answer for so long has not reached the store, as far as one can tell.
+constexpr std::chrono::seconds kSilence{2};
 
 /// `by`: " by somebody", or nothing.
 std::string WhyNot(Errc code, const std::string& what, const std::string& by) {
@@ -36,6 +38,12 @@ FailurePtr BusyFailure(const PendingAcquire& waiter, Errc code, const Failure* l
   }
   failure->message = WhyNot(code, Describe(*waiter.spec.collection, waiter.spec.key), by);
   return failure;
+}
+
+FailurePtr NoAnswer(const PendingAcquire& waiter) {
+  return MakeFailure(Errc::kUnavailable,
+                     Describe(*waiter.spec.collection, waiter.spec.key) +
+                         " could not be used: the store gave no answer within the time to wait");
 }
 
 bool MayPass(const Failure& failure) {
@@ -63,8 +71,9 @@ struct WaitTable::KeyWaits {
   TimePoint not_before{};    ///< Standing back until then.
   Runtime::TimerId timer = 0;
   TimePoint timer_when{};
-  FailurePtr last;     ///< Why the last attempt failed.
-  bool listed = true;  ///< Still in the shard's map.
+  TimePoint asked_when{};  ///< When the attempt or hand-over under way began.
+  FailurePtr last;         ///< Why the last attempt failed; null: none has ended.
+  bool listed = true;      ///< Still in the shard's map.
 };
 
 struct WaitTable::Shard {
@@ -184,6 +193,7 @@ PendingPtr WaitTable::Front(KeyWaits& waits) {
 void WaitTable::Claim(KeyWaits& waits, PendingAcquire& waiter) {
   waits.asking = true;
   waits.again = false;
+  waits.asked_when = engine_.Now();
   waiter.place = PendingAcquire::Place::kClaimed;
 }
 
@@ -219,6 +229,17 @@ bool WaitTable::BringFailFastForward(KeyWaits& waits) {
   return true;
 }
 
+FailurePtr WaitTable::WhyEnded(const KeyWaits& waits, const PendingAcquire& waiter,
+                               Errc code) const {
+  const Failure* const last = waits.last.get();
+  if (code == Errc::kTimedOut) {
+    const bool silent = !last || engine_.Now() - waits.asked_when >= kSilence;
+    if (waits.asking && silent) return NoAnswer(waiter);
+    if (last && last->code == Errc::kUnavailable) return std::make_unique<Failure>(*last);
+  }
+  return BusyFailure(waiter, code, last);
+}
+
 void WaitTable::End(PendingAcquire& waiter, Errc code) {
   Shard& shard = ShardOf(waiter.hash);
   FailurePtr failure;
@@ -226,7 +247,7 @@ void WaitTable::End(PendingAcquire& waiter, Errc code) {
   {
     const std::scoped_lock lock(shard.mutex);
     const auto waits = FindKey(shard, *waiter.spec.collection, waiter.spec.key, waiter.hash);
-    failure = BusyFailure(waiter, code, waits ? waits->last.get() : nullptr);
+    failure = waits ? WhyEnded(*waits, waiter, code) : BusyFailure(waiter, code, nullptr);
     if (waits) {
       Leave(*waits, waiter);  // an attempt for it that is under way gives back what it gets
       EraseIfIdle(shard, waits);
@@ -327,7 +348,7 @@ void WaitTable::Granted(Attempt& attempt) {
     KeyWaits& waits = *attempt.waits;
     waits.asking = waits.again = false;
     waits.handovers = 0;
-    waits.last = nullptr;
+    waits.last = BusyFailure(*attempt.waiter, Errc::kBusy, nullptr);
     Leave(waits, *attempt.waiter);
     // Beside a share there may be room for the next in the queue.
     ask_again = attempt.waiter->shared();
@@ -392,6 +413,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) {
       if (lease) {
         Leave(*waits, *next);
         ++waits->handovers;
+        waits->last = BusyFailure(*next, Errc::kBusy, nullptr);
         refused = TakeFailFast(*waits, nullptr);
         ask = false;
         if (!waits->queue.empty()) SleepUntil(waits, NextLook(nullptr));

@@ -80,6 +80,8 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
                                      bool released);
   /// One that fails fast and has not been told by the store: it goes first. False: there is none.
   bool BringFailFastForward(KeyWaits& waits);
+  /// What a wait ends with. One whose last attempt did not reach the store ends with that.
+  FailurePtr WhyEnded(const KeyWaits& waits, const PendingAcquire& waiter, Errc code) const;
   /// Those that fail fast, and are as busy as `busy` if that is not null.
   std::vector<PendingPtr> TakeFailFast(KeyWaits& waits, const AcquireSpec* busy);
 
