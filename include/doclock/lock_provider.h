@@ -193,9 +193,10 @@ class DOCLOCK_EXPORT LockProvider {
   /// @throws std::invalid_argument naming the option
   PurgeResult Purge(const PurgeOptions& options = {}) const;
   /// Ends a lock that somebody else holds. The holder finds out at its next renewal or release
-  /// (kLost). The document says who did it, for whom, and when, in a field `broken`, until it is
-  /// broken again. Returns the lock as it was. Of a shared lock all live shares are ended, and one
-  /// of them is returned and noted.
+  /// (kLost). Where the document holds nothing besides its lock, it says from then on who did it,
+  /// to whom, and when, in a field `broken`, until it is broken again; the body of other documents
+  /// stays as it is. Returns the lock as it was. Of a shared lock all live shares are ended, and
+  /// one of them is returned and noted.
   /// @throws NotFoundException if there is no such name, LockException kNotOwner if nobody holds
   /// it or it changed hands meanwhile
   LockStatus Break(std::string_view name, std::string_view by = {}) const;

@@ -14,14 +14,17 @@
 
 namespace doclock {
 
-/// A lock as LockProvider::Status shows it: one for each share of a shared lock.
+/// A lock as Status of LockProvider and of LockingRepository shows it: one for each share of a
+/// shared lock.
 struct LockStatus {
-  Key key;                                        ///< The name, as a key.
-  std::string name;                               ///< The name, for people.
-  LockHolder holder;                              ///< Who has, or had, it.
-  std::string group;                              ///< LockOptions::group; empty for none.
-  LockMode mode = LockMode::kExclusive;           ///< How it is held.
-  std::int64_t version = 0;                       ///< Of the document: the fence, for named locks.
+  Key key;                               ///< The name, as a key.
+  std::string name;                      ///< The name, for people.
+  LockHolder holder;                     ///< Who has, or had, it.
+  std::string group;                     ///< LockOptions::group; empty for none.
+  LockMode mode = LockMode::kExclusive;  ///< How it is held.
+  std::int64_t version = 0;              ///< Of the document.
+  /// What the holder's fence() says; each share has its own. None where the store cannot tell it.
+  std::optional<std::int64_t> fence;
   bool expired = false;                           ///< Its lease is over, and nobody took it since.
   bool malformed = false;                         ///< Its fields are not what this library writes.
   std::chrono::milliseconds ttl{};                ///< Length of its lease.
@@ -33,6 +36,7 @@ struct LockStatus {
 /// Which locks to show. What is left empty does not matter.
 struct LockFilter {
   std::string name = {};         ///< Exactly this name.
+  std::optional<Key> key = {};   ///< Exactly this key, of any type; not together with `name`.
   std::string name_prefix = {};  ///< Names that begin so.
   std::string owner = {};        ///< LockHolder::name.
   std::string group = {};        ///< LockOptions::group.

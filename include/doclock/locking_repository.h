@@ -7,11 +7,13 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "doclock/lock_manager.h"
+#include "doclock/lock_status.h"
 #include "doclock/locked.h"
 #include "doclock/snapshot.h"
 
@@ -482,6 +484,19 @@ class LockingRepository {
   /// Clears what expired locks left in documents; returns how many. Never touches a live lock, and
   /// never a version. Not needed for correctness.
   std::int64_t Purge() const { return detail::PurgeAll(*binding_); }
+  /// The locks that are held or expired and match, by key.
+  /// @throws std::invalid_argument for a filter with a name and a key, StoreException
+  [[nodiscard]] std::vector<LockStatus> Status(const LockFilter& filter = {}) const {
+    return detail::StatusOf(*binding_, filter);
+  }
+  /// Ends a lock that somebody else holds. The holder finds out at its next renewal or write
+  /// (kLost). The document's body stays as it is. Returns the lock as it was. `by`: as
+  /// LockProvider::Break, for documents without a body.
+  /// @throws NotFoundException if there is no such document, LockException kNotOwner if nobody
+  /// holds its lock or it changed hands meanwhile, StoreException, InDoubtException
+  LockStatus Break(KeyArg key, std::string_view by = {}) const {
+    return detail::Break(*binding_, std::move(key).Take(), by);
+  }
   /// @}
 
  private:

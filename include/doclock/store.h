@@ -303,9 +303,12 @@ struct LockRow {
   LockMode mode = LockMode::kExclusive;  ///< How it is held.
   bool live = false;                     ///< Held, and its lease is not over.
   bool closed = false;                   ///< min_hold keeps everybody out.
-  bool malformed = false;            ///< Its fields are not what this library writes; live is true.
-  bool has_body = false;             ///< Does the document hold anything besides its lock?
-  std::int64_t version = 0;          ///< Of the document.
+  bool malformed = false;    ///< Its fields are not what this library writes; live is true.
+  bool has_body = false;     ///< Does the document hold anything besides its lock?
+  std::int64_t version = 0;  ///< Of the document.
+  /// Of a held lock: the document's version at this grant, each share's own. None where the store
+  /// cannot tell it.
+  std::optional<std::int64_t> fence;
   Uuid born{};                       ///< The document's incarnation.
   LockHolder holder;                 ///< Of a held lock.
   std::string group;                 ///< Of a held lock.

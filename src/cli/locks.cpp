@@ -29,6 +29,7 @@ json JsonOf(const LockStatus& lock) {
           {"pid", lock.holder.pid},
           {"group", lock.group},
           {"mode", ModeOf(lock)},
+          {"fence", lock.fence ? json(*lock.fence) : json()},
           {"version", lock.version},
           {"expired", lock.expired},
           {"malformed", lock.malformed},
@@ -56,7 +57,7 @@ Row RowOf(const LockStatus& lock) {
           ModeOf(lock),
           state,
           DurationText(lock.age),
-          std::to_string(lock.version)};
+          lock.fence ? std::to_string(*lock.fence) : "?"};
 }
 
 void PrintTable(const std::vector<LockStatus>& locks) {

@@ -24,6 +24,7 @@ struct Share {
   std::chrono::milliseconds ttl;
   OwnerPtr owner;
   std::string group;
+  std::int64_t fence;  ///< the document's version after the grant
 };
 
 /// What a document that is or was shared has beside its lock.
@@ -45,6 +46,7 @@ struct Document {
   std::chrono::milliseconds ttl{};
   TimePoint granted{};       ///< of the last grant
   TimePoint closed_until{};  ///< by min_hold
+  std::int64_t fence = 0;    ///< the version after the last exclusive grant
   Body body;
   /// Of the last grant. A release leaves it, so that a worker which locks again and again does not
   /// touch the shared counter each time.
@@ -94,13 +96,14 @@ inline LockHolder HolderOf(const Document& document) {
   return document.owner ? *document.owner : LockHolder{};
 }
 
-/// The lock passes to `grant`, exclusively: this ends an intent. The version is the caller's
-/// matter: a hand-over raises it once.
+/// The lock passes to `grant`, exclusively: this ends an intent. The caller has raised
+/// the version: a hand-over does it once.
 inline void Grant(Document& document, const GrantRequest& grant, TimePoint now) {
   if (document.group != grant.group) document.group = grant.group;  // may throw: before the rest
   document.lock_id = grant.lock_id;
   document.lock_time = now;
   document.granted = now;
+  document.fence = document.version;
   document.ttl = grant.ttl;
   if (document.owner != grant.owner) document.owner = grant.owner;
   if (grant.min_hold.count() > 0) document.closed_until = now + grant.min_hold;

@@ -33,6 +33,7 @@ LockRow ExclusiveRow(const Document& document, TimePoint now) {
   LockRow row = DocumentRow(document, now);
   SetAge(row, document.granted, now);
   row.lock_id = document.lock_id;
+  row.fence = document.fence;
   row.live = HasLiveLock(document, now);
   if (row.live) row.left = LeaseLeft(document, now);
   row.holder = HolderOf(document);
@@ -45,6 +46,7 @@ LockRow ShareRow(const Document& document, const Share& share, TimePoint now) {
   SetAge(row, share.granted, now);
   row.mode = LockMode::kShared;
   row.lock_id = share.id;
+  row.fence = share.fence;
   row.ttl = share.ttl;
   row.live = now - share.since < share.ttl;
   if (row.live) row.left = Left(share.ttl - (now - share.since));

@@ -103,7 +103,8 @@ bool MayShare(AcquireOp& op, const Document& document, const LiveShares& live, T
 void GrantShare(Document& document, const GrantRequest& grant, TimePoint now) {
   if (!document.sharing) document.sharing = std::make_unique<Sharing>();
   std::vector<Share>& shares = document.sharing->shares;
-  shares.push_back({grant.lock_id, now, now, grant.ttl, grant.owner, grant.group});
+  shares.push_back(
+      {grant.lock_id, now, now, grant.ttl, grant.owner, grant.group, document.version});
   document.lock_id = kSharedLockId;
   document.granted = now;
   if (grant.min_hold.count() > 0) document.closed_until = now + grant.min_hold;
@@ -116,8 +117,8 @@ void AcquireShare(AcquireOp& op, Document& document, TimePoint now) {
   op.created = false;
   op.took_over = HasLockId(document) && !IsShared(document);
   if (!live.all) DropExpired(document, now);
-  GrantShare(document, op.grant, now);
   ++document.version;
+  GrantShare(document, op.grant, now);
   FillIn(op, document);
   Done(op);
 }

@@ -158,6 +158,8 @@ LockRow RowOf(const bson_t& doc, const StoredLock& lock, std::int64_t now,
   row.age = Age(lock, doc, names, now);
   if (lock.lock_id.is_nil()) return row;
   row.lock_id = lock.lock_id;
+  // A holder's saves raise the version too. There are none where there is no body.
+  if (!row.has_body) row.fence = row.version;
   row.left = lock.remaining;
   row.holder = lock.holder;
   if (FindField(doc, names.group, field) && BSON_ITER_HOLDS_UTF8(&field)) {
@@ -184,6 +186,7 @@ void AddShareRows(const LockRow& row, const StoredLock& lock, const std::string&
     LockRow& result = rows.emplace_back(row);
     result.mode = LockMode::kShared;
     result.lock_id = share.id;
+    result.fence = share.fence;
     result.live = share.live();
     result.left = share.left;
     result.ttl = share.ttl;

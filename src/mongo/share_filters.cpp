@@ -92,14 +92,6 @@ Doc Lapsed(const Collection& collection) {
                 std::string_view("$$NOW"));
 }
 
-Doc ReaderOf(const GrantRequest& grant) {
-  Doc reader;
-  reader.Add("id", grant.lock_id).Add("time", "$$NOW").Add("ttl", grant.ttl);
-  if (grant.owner) reader.Add("owner", Doc::Of("$literal", OwnerDoc(*grant.owner)));
-  if (!grant.group.empty()) reader.Add("group", Doc::Of("$literal", grant.group));
-  return reader;
-}
-
 Doc Stage(const Doc& set) { return Doc::Of("$set", set); }
 
 Doc KeepLive(const Collection& collection, const Doc& readers) {
@@ -109,6 +101,15 @@ Doc KeepLive(const Collection& collection, const Doc& readers) {
 Doc NextVersion(const std::string& version) {
   return Binary("$add", Binary("$ifNull", std::string_view(FieldPath(version)), std::int64_t{0}),
                 std::int64_t{1});
+}
+
+Doc ReaderOf(const GrantRequest& grant, const std::string& version) {
+  Doc reader;
+  reader.Add("id", grant.lock_id).Add("time", "$$NOW").Add("ttl", grant.ttl);
+  if (grant.owner) reader.Add("owner", Doc::Of("$literal", OwnerDoc(*grant.owner)));
+  if (!grant.group.empty()) reader.Add("group", Doc::Of("$literal", grant.group));
+  reader.Add("fence", NextVersion(version));
+  return reader;
 }
 
 }  // namespace
@@ -152,7 +153,8 @@ void AddShareGrant(Array& stages, const AcquireOp& op) {
   const GrantRequest& grant = op.grant;
   stages.Add(KeepLive(collection, LiveReaders(collection)));
   Doc both;
-  both.Add("0", FieldPath(names.readers)).AddArray("1", Array().Add(ReaderOf(grant)).doc());
+  both.Add("0", FieldPath(names.readers))
+      .AddArray("1", Array().Add(ReaderOf(grant, names.version)).doc());
   Doc set;
   set.Add(names.id, kSharedLockId).Add(names.time, "$$NOW");
   set.Add(names.ttl, Cover(collection, grant.ttl));

@@ -93,6 +93,10 @@ bool ReadShare(const bson_t& doc, std::int64_t now, StoredShare& share) {
   if (fields.Get("group", group) && BSON_ITER_HOLDS_UTF8(&group)) {
     share.group = bson_iter_utf8(&group, nullptr);
   }
+  bson_iter_t fence;
+  if (fields.Get("fence", fence) && BSON_ITER_HOLDS_INT(&fence)) {
+    share.fence = bson_iter_as_int64(&fence);
+  }
   bson_iter_t id;
   if (!fields.good() || !fields.Get("id", id) || time == INT64_MIN || ttl < 0) return false;
   share.ttl = std::chrono::milliseconds(ttl);

@@ -21,6 +21,7 @@ struct StoredShare {
   Uuid id{};
   LockHolder holder;
   std::string group;
+  std::optional<std::int64_t> fence;  ///< None: it was written by an older version.
   std::chrono::milliseconds ttl{};
   std::chrono::milliseconds left{};  ///< Zero: its lease is over.
   std::chrono::milliseconds age{};   ///< Since its grant or last renewal.

@@ -1,6 +1,7 @@
 #include "named/status.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <tuple>
 
 #include "doclock/lock_provider.h"
@@ -16,6 +17,7 @@ LockStatus StatusOf(const LockRow& row, std::chrono::system_clock::time_point no
   lock.group = row.group;
   lock.mode = row.mode;
   lock.version = row.version;
+  lock.fence = row.fence;
   lock.expired = !row.live;
   lock.malformed = row.malformed;
   lock.ttl = row.ttl;
@@ -41,13 +43,17 @@ bool Matches(const LockStatus& lock, const LockFilter& filter) {
 
 }  // namespace named
 
-std::vector<LockStatus> LockProvider::Status(const LockFilter& filter) const {
+std::vector<LockStatus> detail::StatusOf(const Binding& binding, const LockFilter& filter) {
   LockQuery query;
+  if (!filter.name.empty() && filter.key) {
+    throw std::invalid_argument("LockFilter: give a name or a key, not both");
+  }
+  query.key = filter.key;
   if (!filter.name.empty()) query.key = Key(filter.name);
   query.group = filter.group;
   const auto now = std::chrono::system_clock::now();
   std::vector<LockStatus> found;
-  detail::ListLocks(binding_->engine, *binding_->collection, query, [&](LockRow&& row) {
+  ListLocks(binding.engine, *binding.collection, query, [&](LockRow&& row) {
     LockStatus lock = named::StatusOf(row, now);
     if (named::Matches(lock, filter)) found.push_back(std::move(lock));
   });
@@ -55,6 +61,10 @@ std::vector<LockStatus> LockProvider::Status(const LockFilter& filter) const {
     return std::tie(a.key, a.granted) < std::tie(b.key, b.granted);
   });
   return found;
+}
+
+std::vector<LockStatus> LockProvider::Status(const LockFilter& filter) const {
+  return detail::StatusOf(*binding_, filter);
 }
 
 }  // namespace doclock

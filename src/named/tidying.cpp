@@ -74,6 +74,15 @@ Body BrokenNote(const LockHolder& breaker, const LockStatus& lock) {
                            {"holderPid", lock.holder.pid}}}});
 }
 
+/// May the document hold the note? A body of somebody's stays as it is.
+bool MayBeNoted(const detail::Binding& binding, const Key& key, const LockRow& row) {
+  if (!row.has_body) return true;
+  const detail::ReadResult read = detail::Read(binding.engine, *binding.collection, key);
+  detail::ThrowIf(read.failure);
+  const nlohmann::json& tree = detail::TreeOf(read.body);
+  return tree.size() == 1 && tree.contains("broken");
+}
+
 }  // namespace
 
 void LockProvider::EnsureIndexes() const { detail::EnsureIndexesOf(*binding_, {}); }
@@ -88,14 +97,14 @@ PurgeResult LockProvider::Purge(const PurgeOptions& options) const {
   return result;
 }
 
-LockStatus LockProvider::Break(std::string_view name, std::string_view by) const {
+LockStatus detail::Break(const Binding& binding, const Key& key, std::string_view by) {
   LockQuery query;
-  query.key = Key(name);
+  query.key = key;
   query.unheld = true;
   std::vector<LockRow> rows;
-  detail::ListLocks(binding_->engine, *binding_->collection, query,
-                    [&](LockRow&& row) { rows.push_back(std::move(row)); });
-  const std::string what = detail::Describe(*binding_->collection, *query.key);
+  ListLocks(binding.engine, *binding.collection, query,
+            [&](LockRow&& row) { rows.push_back(std::move(row)); });
+  const std::string what = Describe(*binding.collection, key);
   if (rows.empty()) throw NotFoundException("doclock: there is no " + what);
   if (rows.front().malformed) {
     throw StoreException(Errc::kMalformed, "doclock: the lock fields of " + what +
@@ -109,26 +118,32 @@ LockStatus LockProvider::Break(std::string_view name, std::string_view by) const
     throw LockException(Errc::kNotOwner, "doclock: nobody holds the lock of " + what);
   }
   LockStatus lock = named::StatusOf(rows.front(), std::chrono::system_clock::now());
-  LockHolder breaker = *binding_->engine->owner();
+  LockHolder breaker = *binding.engine->owner();
   if (!by.empty()) breaker.name = by;
+  Body note;
+  if (MayBeNoted(binding, key, rows.front())) note = BrokenNote(breaker, lock);
   bool broken = false;
   for (const LockRow& row : rows) {
-    detail::ValueRelease release;
-    release.collection = binding_->collection.get();
-    release.key = *query.key;
+    ValueRelease release;
+    release.collection = binding.collection.get();
+    release.key = key;
     release.lock_id = row.lock_id;
     release.mode = row.mode;
-    if (!broken) release.fields = BrokenNote(breaker, lock);
+    if (!broken) release.fields = note;
     release.mark = NewUuid();
-    const auto failure = detail::ReleaseByValue(binding_->engine, std::move(release));
+    const auto failure = ReleaseByValue(binding.engine, std::move(release));
     if (failure && failure->code == Errc::kNotOwner) continue;
-    detail::ThrowIf(failure);
+    ThrowIf(failure);
     broken = true;
   }
   if (!broken) {
     throw LockException(Errc::kNotOwner, "doclock: the lock of " + what + " changed hands");
   }
   return lock;
+}
+
+LockStatus LockProvider::Break(std::string_view name, std::string_view by) const {
+  return detail::Break(*binding_, Key(name), by);
 }
 
 }  // namespace doclock

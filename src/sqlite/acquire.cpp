@@ -56,12 +56,12 @@ void Operations::Create(AcquireOp& op) {
   insert->Bind(13, std::string_view(op.insert.text()));
   if (!RunWithBody(op, *insert)) return;
   if (shared || !op.grant.group.empty()) {
-    const std::int64_t doc = Find(CollectionOf(op), *op.key).value().doc;
+    lock.doc = Find(CollectionOf(op), *op.key).value().doc;
     if (shared) {
-      SharesOf(CollectionOf(op)).DeleteAll(doc);
-      PutShare(CollectionOf(op), doc, op.grant);
+      SharesOf(CollectionOf(op)).DeleteAll(lock.doc);
+      PutShare(CollectionOf(op), lock, op.grant);
     } else {
-      PutGroup(CollectionOf(op), doc, op.grant);
+      PutGroup(CollectionOf(op), lock.doc, op.grant);
     }
   }
   op.version = 1;
@@ -96,6 +96,7 @@ void Operations::SetGrant(StoredLock& lock, const GrantRequest& grant) {
   if (grant.min_hold.count() > 0) lock.closed = lock.time + grant.min_hold;
   lock.owner = around_.owners.NumberOf(connection_, grant.owner, UnixTime());
   lock.wall = UnixTime();
+  lock.fence = lock.version;
 }
 
 std::int64_t Operations::SlotFor(bool detached) const noexcept {

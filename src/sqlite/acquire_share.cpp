@@ -94,7 +94,7 @@ void Operations::GrantShare(AcquireOp& op, StoredDocument& document,
   SetSharedGrant(lock, op.grant, others_left);
   Put(collection, lock);
   DropLease(collection, lock);
-  PutShare(collection, lock.doc, op.grant);
+  PutShare(collection, lock, op.grant);
   op.version = lock.version;
   op.born = lock.born;
   op.body = std::move(document.body);
@@ -109,10 +109,11 @@ void Operations::SetSharedGrant(StoredLock& lock, const GrantRequest& grant,
   lock.slot = 0;  // the shares have their own
 }
 
-void Operations::PutShare(const SqliteCollection& collection, std::int64_t doc,
+void Operations::PutShare(const SqliteCollection& collection, const StoredLock& lock,
                           const GrantRequest& grant) {
   StoredShare share;
-  share.doc = doc;
+  share.doc = lock.doc;
+  share.lease.fence = lock.fence;
   share.lease.id = grant.lock_id;
   share.lease.time = share.granted = now_.time_since_epoch();
   share.lease.ttl = grant.ttl;

@@ -69,6 +69,7 @@ LockRow Reader::RowOf(const SqliteCollection& collection, const StoredLock& lock
   result.age = AgeOf(lock, lock.time, row.Integer(kWall));
   if (lock.id.is_nil()) return result;
   result.lock_id = lock.id;
+  if (lock.fence > 0) result.fence = lock.fence;
   result.live = verdict.live;
   result.left = verdict.lease_left;
   result.holder = around_.owners.Find(connection_, lock.owner);
@@ -86,6 +87,8 @@ void Reader::AddShareRows(const SqliteCollection& collection, const StoredLock& 
     const StoredLock& lease = share.lease;
     result.mode = LockMode::kShared;
     result.lock_id = lease.id;
+    result.fence.reset();
+    if (lease.fence > 0) result.fence = lease.fence;
     result.malformed = lease.malformed;
     result.live = lease.malformed;
     if (lease.malformed) continue;

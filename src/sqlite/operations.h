@@ -111,7 +111,8 @@ class Operations : public Reader {
   bool HasRoom(AcquireOp& op, const StoredLock& lock, const Verdict& own);
   /// @param others_left of the lease that covers all shares
   void GrantShare(AcquireOp& op, StoredDocument& document, std::chrono::milliseconds others_left);
-  void PutShare(const SqliteCollection& collection, std::int64_t doc, const GrantRequest& grant);
+  void PutShare(const SqliteCollection& collection, const StoredLock& lock,
+                const GrantRequest& grant);
   void LeaveIntent(const AcquireOp& op, const StoredLock& lock);
   void RenewShare(RenewOp& op);
   bool RenewKnownShare(RenewOp& op);
@@ -131,6 +132,7 @@ class Operations : public Reader {
   void Insert(SaveOp& op);
   void Change(SaveOp& op, StoredLock& lock);
 
+  /// The version has been raised.
   void SetGrant(StoredLock& lock, const GrantRequest& grant);
   void SetSharedGrant(StoredLock& lock, const GrantRequest& grant,
                       std::chrono::milliseconds others_left);

@@ -15,6 +15,20 @@ bool HasTable(Connection& connection, std::string_view name) {
   return find->Step();
 }
 
+bool HasColumn(Connection& connection, const std::string& table, std::string_view name) {
+  const Running find(connection.Prepared("SELECT 1 FROM pragma_table_info(?1) WHERE name=?2"));
+  find->Bind(1, table);
+  find->Bind(2, name);
+  return find->Step();
+}
+
+/// Adds a column of integers, 0 at first, to a table that was made without it.
+void AddColumn(Connection& connection, const std::string& table, const std::string& name) {
+  if (HasColumn(connection, table, name)) return;
+  connection.Run("ALTER TABLE " + Quoted(table) + " ADD COLUMN " + name +
+                 " INTEGER NOT NULL DEFAULT 0");
+}
+
 std::int64_t StoredVersion(Connection& connection) {
   return connection.Ask("SELECT value FROM doclock_meta WHERE name='schema'");
 }
@@ -26,7 +40,8 @@ void CreateShares(Connection& connection, const TableNames& tables) {
                  "(doc INTEGER NOT NULL, share BLOB NOT NULL, granted INTEGER NOT NULL,"
                  " renewed INTEGER NOT NULL, ttl INTEGER NOT NULL, slot INTEGER NOT NULL,"
                  " boot INTEGER NOT NULL, owner INTEGER NOT NULL, wall INTEGER NOT NULL,"
-                 " name TEXT, PRIMARY KEY(doc, share)) WITHOUT ROWID;"
+                 " name TEXT, fence INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(doc, share))"
+                 " WITHOUT ROWID;"
                  "CREATE INDEX IF NOT EXISTS " +
                  Quoted(tables.shares() + "_name") + " ON " + tables.quoted_shares() +
                  "(name) WHERE name IS NOT NULL;"
@@ -67,9 +82,11 @@ bool HasDocuments(Connection& connection, const TableNames& tables) {
 }
 
 bool HasCollection(Connection& connection, const TableNames& tables) {
-  // The groups came later, and then the shares.
+  // The groups came later, then the shares, then the fences.
   return HasDocuments(connection, tables) && HasTable(connection, tables.groups()) &&
-         HasTable(connection, tables.shares());
+         HasTable(connection, tables.shares()) &&
+         HasColumn(connection, tables.documents(), "lock_fence") &&
+         HasColumn(connection, tables.shares(), "fence");
 }
 
 void CreateCollection(Connection& connection, const TableNames& tables) {
@@ -89,6 +106,7 @@ void CreateCollection(Connection& connection, const TableNames& tables) {
                  " lock_released BLOB NOT NULL DEFAULT (zeroblob(16)),"
                  " lock_born BLOB NOT NULL DEFAULT (zeroblob(16)),"
                  " lock_wall INTEGER NOT NULL DEFAULT 0,"
+                 " lock_fence INTEGER NOT NULL DEFAULT 0,"
                  " body TEXT);"
                  // Renewals: small rows side by side, where ten thousand cost what two hundred
                  // pages of documents would.
@@ -103,6 +121,8 @@ void CreateCollection(Connection& connection, const TableNames& tables) {
                  "CREATE INDEX IF NOT EXISTS " +
                  Quoted(tables.groups() + "_name") + " ON " + tables.quoted_groups() + "(name)");
   CreateShares(connection, tables);
+  AddColumn(connection, tables.documents(), "lock_fence");
+  AddColumn(connection, tables.shares(), "fence");
 }
 
 }  // namespace doclock::sqlite

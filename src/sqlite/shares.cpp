@@ -21,6 +21,7 @@ StoredShare Shares::Read(const Statement& row, std::int64_t doc) {
   lease.boot = columns.Any(5);
   lease.owner = columns.Any(6);
   lease.wall = columns.Any(7);
+  lease.fence = columns.Any(9);
   lease.malformed = !columns.good() || lease.id.is_nil();
   lease.doc = ShareNumber(lease.id);
   share.group = row.Text(8);
@@ -69,6 +70,7 @@ void Shares::Put(const StoredShare& share) {
   put->Bind(8, share.lease.owner);
   put->Bind(9, share.lease.wall);
   put->Bind(10, share.group);
+  put->Bind(11, share.lease.fence);
   put->Step();
 }
 

@@ -15,7 +15,8 @@ namespace doclock::sqlite {
 /// One holder of a shared lock, as stored.
 struct StoredShare {
   std::int64_t doc = 0;  ///< The row's id of its document.
-  /// Its lease: id, last sign of life, ttl, slot, boot, owner and wall; `doc` is ShareNumber.
+  /// Its lease: id, last sign of life, ttl, slot, boot, owner, wall and fence; `doc` is
+  /// ShareNumber.
   StoredLock lease;
   std::chrono::nanoseconds granted{};  ///< BootClock.
   std::string group;                   ///< Empty: none.

@@ -8,13 +8,14 @@ namespace {
 constexpr const char* kFree = "lock_id = zeroblob(16)";
 constexpr const char* kSetLock =
     "lock_id=?2, lock_version=?3, lock_time=?4, lock_ttl=?5, lock_slot=?6, lock_boot=?7, "
-    "lock_closed=?8, lock_owner=?9, lock_released=?10, lock_born=?11, lock_wall=?12";
+    "lock_closed=?8, lock_owner=?9, lock_released=?10, lock_born=?11, lock_wall=?12, "
+    "lock_fence=?14";
 /// What a renewed lease has left at ?3, in milliseconds.
 constexpr const char* kLeft = "(renewed + ttl*1000000 - ?3 + 999999)/1000000";
 /// A share of this process, in this boot.
 constexpr const char* kLiveHere = "renewed + ttl*1000000 > ?3 AND slot=?4 AND boot=?5";
 constexpr const char* kSelectShares =
-    "SELECT share, granted, renewed, ttl, slot, boot, owner, wall, name FROM ";
+    "SELECT share, granted, renewed, ttl, slot, boot, owner, wall, name, fence FROM ";
 
 std::string Find(const TableNames& tables, const std::string& more_columns,
                  const std::string& where) {
@@ -39,8 +40,8 @@ std::string Listed(const TableNames& tables) {
 std::string Insert(const std::string& documents) {
   return "INSERT INTO " + documents +
          "(key, lock_id, lock_version, lock_time, lock_ttl, lock_slot, lock_boot, lock_closed, "
-         "lock_owner, lock_released, lock_born, lock_wall, body) "
-         "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)";
+         "lock_owner, lock_released, lock_born, lock_wall, body, lock_fence) "
+         "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)";
 }
 
 }  // namespace
@@ -112,8 +113,8 @@ std::string TextOf(Sql which, const TableNames& tables) {
       return kSelectShares + shares + " WHERE doc=?1 AND share=?2";
     case Sql::kPutShare:
       return "INSERT OR REPLACE INTO " + shares +
-             "(doc, share, granted, renewed, ttl, slot, boot, owner, wall, name) "
-             "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,NULLIF(?10,''))";
+             "(doc, share, granted, renewed, ttl, slot, boot, owner, wall, name, fence) "
+             "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,NULLIF(?10,''),?11)";
     case Sql::kRenewShare:
       return "UPDATE " + shares + " SET renewed=?3, ttl=max(?6, " + kLeft +
              ") WHERE doc=?1 AND share=?2 AND " + kLiveHere + " AND EXISTS(SELECT 1 FROM " +

@@ -50,9 +50,10 @@ inline constexpr std::size_t kSqlCount = static_cast<std::size_t>(Sql::kDeleteIn
 /// The columns a StoredLock is read from, for a FROM that calls documents d and leases l.
 inline constexpr const char* kStoredColumns =
     "d.id, d.lock_id, d.lock_version, d.lock_time, d.lock_ttl, d.lock_slot, d.lock_boot, "
-    "d.lock_closed, d.lock_owner, d.lock_released, d.lock_born, l.lock_id, l.renewed, l.ttl";
+    "d.lock_closed, d.lock_owner, d.lock_released, d.lock_born, l.lock_id, l.renewed, l.ttl, "
+    "d.lock_fence";
 /// How many those are.
-inline constexpr int kStoredColumnCount = 14;
+inline constexpr int kStoredColumnCount = 15;
 
 /// "documents d LEFT JOIN leases l ..." for kStoredColumns.
 std::string StoredTables(const TableNames& tables);

@@ -44,6 +44,7 @@ StoredLock ReadStoredLock(const Statement& row, std::chrono::milliseconds defaul
   lock.released = columns.Id(9);
   lock.born = columns.Id(10);
   ReadLease(row, columns, lock);
+  lock.fence = columns.Integer(14, 0, kHighestVersion);
   lock.malformed = !columns.good();
   return lock;
 }
@@ -60,6 +61,7 @@ void BindLock(Statement& statement, const StoredLock& lock) {
   statement.Bind(10, lock.released);
   statement.Bind(11, lock.born);
   statement.Bind(12, lock.wall);
+  statement.Bind(14, lock.fence);
 }
 
 }  // namespace doclock::sqlite

@@ -23,6 +23,7 @@ struct StoredLock {
   Uuid released{};
   Uuid born{};
   std::int64_t wall = 0;                    ///< Unix time of the grant, for people. Not read back.
+  std::int64_t fence = 0;                   ///< The version after the grant; 0: not known.
   bool has_lease = false;                   ///< There is a row in the table of renewed leases ...
   bool lease_is_its = false;                ///< ... of this very lock ...
   std::chrono::nanoseconds renewed{};       ///< ... saying this.
@@ -38,7 +39,7 @@ struct StoredLock {
 /// Reads kStoredColumns. @param default_ttl the lease of locks that name none.
 StoredLock ReadStoredLock(const Statement& row, std::chrono::milliseconds default_ttl);
 
-/// Binds the lock columns as ?2 to ?12. The ids stay bound by reference.
+/// Binds the lock columns as ?2 to ?12 and ?14 (?13 is the body). The ids stay bound by reference.
 void BindLock(Statement& statement, const StoredLock& lock);
 
 }  // namespace doclock::sqlite

@@ -30,6 +30,35 @@ TEST_P(StoreConformance, ListsHeldLocksWithTheirLeases) {
   EXPECT_GE(row.age, 10s);
 }
 
+TEST_P(StoreConformance, ListsTheFenceOfTheGrantWhateverWasSavedSince) {
+  const AcquireOp named = things_.Create("named");
+  things_.Release("named", named);
+  const std::int64_t again = things_.Acquire("named").version;
+  const AcquireOp grant = things_.Create("saved", {{"n", 1}});
+  const WriteOp save = things_.Write("saved", WriteKind::kCheckpoint, grant.grant.lock_id,
+                                     {.expected = grant.version, .body = MakeBody({{"n", 2}})});
+  const std::vector<LockRow> rows = List(things_);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].fence, again);
+  EXPECT_EQ(rows[1].version, save.version);
+  EXPECT_EQ(rows[1].fence.value_or(grant.version), grant.version);
+}
+
+TEST_P(StoreConformance, ListsTheFenceOfEachShare) {
+  const auto share = [&](Body insert) {
+    return things_.Acquire(
+        "42", {.insert = std::move(insert), .mode = LockMode::kShared, .max_holders = 3});
+  };
+  const AcquireOp first = share(MakeBody(Json::object()));
+  const AcquireOp second = share({});
+  things_.Renew("42", first.grant.lock_id, kTtl, LockMode::kShared);
+  const std::vector<LockRow> rows = things_.Locks();
+  ASSERT_EQ(rows.size(), 2U);
+  for (const LockRow& row : rows) {
+    EXPECT_EQ(row.fence, row.lock_id == first.grant.lock_id ? first.version : second.version);
+  }
+}
+
 TEST_P(StoreConformance, ListsExpiredLocksAsSuch) {
   things_.Create("42");
   clock().Advance(kTtl);

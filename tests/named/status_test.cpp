@@ -35,7 +35,7 @@ TEST_P(StatusTest, ShowsHoldersLeasesAndAges) {
   EXPECT_EQ(status.holder.name, "me");
   EXPECT_GT(status.holder.pid, 0);
   EXPECT_EQ(status.group, "g");
-  EXPECT_EQ(status.version, lock.fence());
+  EXPECT_EQ(status.fence, lock.fence());
   EXPECT_EQ(status.ttl, 1min);
   EXPECT_TRUE(IsNear(status.remaining, 50s)) << status.remaining.count();
   EXPECT_TRUE(IsNear(status.age, 10s)) << status.age.count();
@@ -224,6 +224,39 @@ TEST_P(StatusTest, BreakReleasesAndIsAuditedInTheDocument) {
   EXPECT_EQ(body.at("broken").at("by"), "admin");
   EXPECT_EQ(body.at("broken").at("holder"), "victim");
   EXPECT_GT(body.at("broken").at("at"), 0);
+}
+
+struct NumberedJob {
+  std::int64_t id = 0;
+  int n = 0;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(NumberedJob, id, n)
+
+TEST_P(StatusTest, ARepositoryShowsAndBreaksLocksOfItsKeysAndLeavesTheirBodies) {
+  const LockingRepository<NumberedJob> numbers(manager, "numbers");
+  auto lock = numbers.Lock(NumberedJob{42, 7}, {.owner = "victim"});
+  lock.Save();
+  const auto locks = numbers.Status({.key = Key(42)});
+  ASSERT_EQ(locks.size(), 1U);
+  EXPECT_EQ(locks[0].holder.name, "victim");
+  EXPECT_EQ(locks[0].fence.value_or(lock.fence()), lock.fence());
+  EXPECT_TRUE(numbers.Status({.key = Key("42")}).empty());
+  EXPECT_THROW((void)numbers.Status({.name = "42", .key = Key(42)}), std::invalid_argument);
+  EXPECT_EQ(numbers.Break(42, "admin").holder.name, "victim");
+  EXPECT_EQ(CodeOf([&] { lock.Release(); }), Errc::kLost);
+  const auto body = **LockingRepository<nlohmann::json>(manager, "numbers").Find(Key(42));
+  EXPECT_EQ(body, (nlohmann::json{{"n", 7}}));
+  EXPECT_EQ(CodeOf([&] { (void)numbers.Break(42); }), Errc::kNotOwner);
+  EXPECT_EQ(CodeOf([&] { (void)numbers.Break(43); }), Errc::kNotFound);
+}
+
+TEST_P(StatusTest, TheNoteOfABreakIsReplacedByTheNext) {
+  for (const char* by : {"one", "two"}) {
+    auto lock = jobs.Acquire("a");
+    (void)jobs.Break("a", by);
+    const auto body = **LockingRepository<nlohmann::json>(manager, "jobs").Find("a");
+    EXPECT_EQ(body.at("broken").at("by"), by);
+  }
 }
 
 TEST_P(StatusTest, TheHolderDoesNotTakeABreakForItsOwnRelease) {

@@ -7,10 +7,12 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "doclock/detail/engine.h"
 #include "doclock/lock_manager.h"
+#include "doclock/lock_status.h"
 
 /// @file
 /// The part of the facade that does not depend on T. Not for users.
@@ -117,5 +119,9 @@ DOCLOCK_EXPORT void UpdateDocumentAsync(const BindingPtr&, Key, Edit, AsyncConte
 DOCLOCK_EXPORT void EnsureIndexOf(const Binding&, std::vector<std::string> fields, bool unique);
 DOCLOCK_EXPORT void EnsureIndexesOf(const Binding&, const std::vector<Filter>& searches);
 DOCLOCK_EXPORT std::int64_t PurgeAll(const Binding&);
+/// The locks that match, by key.
+DOCLOCK_EXPORT std::vector<LockStatus> StatusOf(const Binding&, const LockFilter&);
+/// See LockProvider::Break.
+DOCLOCK_EXPORT LockStatus Break(const Binding&, const Key&, std::string_view by);
 
 }  // namespace doclock::detail
