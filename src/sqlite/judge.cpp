@@ -7,9 +7,14 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// Observations that are kept; each costs some 100 bytes. Beyond, the oldest knowledge goes, which
-/// only makes somebody wait for one more lease.
+/// Observations that are kept; each costs some 100 bytes. None gives way to another one while it is
+/// of use: with more locks than these, a scan over all would make each wait anew, for ever. What
+/// finds no room is observed as soon as there is some.
 constexpr std::size_t kMaxObservations = 100'000;
+/// So long a lock that is over is known to be, for those who come and take it.
+constexpr std::chrono::minutes kKnownToBeOver{1};
+/// Looking for room means looking at all of them.
+constexpr std::chrono::seconds kTidyingInterval{1};
 
 /// Rounded up: whoever waits so long finds it over.
 std::chrono::milliseconds Left(nanoseconds rest) noexcept {
@@ -25,12 +30,24 @@ bool Judge::IsComparable(const StoredLock& lock, nanoseconds now) const noexcept
 
 nanoseconds Judge::FirstSeen(std::uint64_t tag, const StoredLock& lock, nanoseconds now) {
   const std::lock_guard guard(mutex_);
-  if (observations_.size() >= kMaxObservations) observations_.clear();
-  const Observation fresh{lock.id, lock.LastSign(), now};
-  const auto [at, added] = observations_.try_emplace(Place{tag, lock.doc}, fresh);
-  Observation& known = at->second;
-  if (!added && (known.id != fresh.id || known.last_sign != fresh.last_sign)) known = fresh;
-  return known.first_seen;
+  const nanoseconds left = std::max(lock.LeaseEnd(), lock.closed) - lock.LastSign();
+  const Observation fresh{lock.id, lock.LastSign(), now, now + left + kKnownToBeOver};
+  const Place place{tag, lock.doc};
+  if (const auto at = observations_.find(place); at != observations_.end()) {
+    Observation& known = at->second;
+    if (known.id != fresh.id || known.last_sign != fresh.last_sign) known = fresh;
+    return known.first_seen;
+  }
+  if (HasRoom(now)) observations_.emplace(place, fresh);
+  return now;
+}
+
+bool Judge::HasRoom(nanoseconds now) {
+  if (observations_.size() < kMaxObservations) return true;
+  if (now < next_tidying_) return false;
+  next_tidying_ = now + kTidyingInterval;
+  std::erase_if(observations_, [&](const auto& each) { return each.second.useless <= now; });
+  return observations_.size() < kMaxObservations;
 }
 
 Verdict Judge::Of(std::uint64_t tag, const StoredLock& lock, TimePoint time) {

@@ -56,6 +56,7 @@ class Judge {
     Uuid id;
     std::chrono::nanoseconds last_sign;
     std::chrono::nanoseconds first_seen;
+    std::chrono::nanoseconds useless;  ///< When it may be forgotten, since it is over for long.
   };
   struct Place {
     std::uint64_t collection;
@@ -76,11 +77,13 @@ class Judge {
   Verdict Of(std::uint64_t tag, const StoredLock& lock, TimePoint now);
   std::chrono::nanoseconds FirstSeen(std::uint64_t tag, const StoredLock& lock,
                                      std::chrono::nanoseconds now);
+  bool HasRoom(std::chrono::nanoseconds now);
 
   const Gate& gate_;
   std::int64_t boot_;
   std::mutex mutex_;
   std::unordered_map<Place, Observation, PlaceHash> observations_;
+  std::chrono::nanoseconds next_tidying_{};
 };
 
 }  // namespace doclock::sqlite
