@@ -79,7 +79,7 @@ std::string Indexes::NameOf(const IndexSpec& spec) {
 bool Indexes::Has(const IndexSpec& spec) const {
   const std::lock_guard guard(mutex_);
   return std::any_of(indexes_.begin(), indexes_.end(), [&](const auto& index) {
-    return index->name == NameOf(spec) && index->unique == spec.unique;
+    return index->fields == spec.fields && index->unique == spec.unique;
   });
 }
 
@@ -108,6 +108,7 @@ bool Indexes::Refuses(const Index& index, const IndexEntry& entry) {
 void Indexes::Build(const IndexSpec& spec, const std::vector<Document*>& documents) {
   auto index = std::make_unique<Index>();
   index->name = NameOf(spec);
+  index->fields = spec.fields;
   index->unique = spec.unique;
   for (const std::string& field : spec.fields) {
     index->paths.push_back(Filter().OrderBy(field).order());  // the same reading of dots

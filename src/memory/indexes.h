@@ -72,6 +72,7 @@ class Indexes {
   using Entries = std::set<EntryPtr, Less>;
   struct Index {
     std::string name;
+    std::vector<std::string> fields;  // "a,b" may be one field or two
     std::vector<std::vector<std::string>> paths;
     bool unique = false;
     Entries entries;

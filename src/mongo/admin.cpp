@@ -120,6 +120,19 @@ std::string FieldList(const IndexSpec& index) {
   return list;
 }
 
+/// As in the name of an index, where commas of the fields' own must not look like those between.
+std::string EscapedFieldList(const IndexSpec& index) {
+  std::string list;
+  for (const std::string& field : index.fields) {
+    if (!list.empty()) list += ',';
+    for (const char c : field) {
+      if (c == ',' || c == '\\') list += '\\';
+      list += c;
+    }
+  }
+  return list;
+}
+
 Doc NamedIndex(const Doc& keys, const std::string& name) {
   Doc spec;
   spec.Add("key", keys).Add("name", std::string_view(name));
@@ -135,26 +148,27 @@ Doc LockIndex(const Collection& collection) {
 }
 
 /// A document without one of the fields repeats nothing, as in the other stores.
-Doc UniqueIndex(const IndexSpec& index, const std::string& list) {
+Doc UniqueIndex(const IndexSpec& index) {
   Doc keys, complete;
   for (const std::string& field : index.fields) {
     keys.Add(field, 1);
     complete.Add(field, Doc::Of("$exists", true));
   }
-  Doc spec = NamedIndex(keys, "doclock_" + list + "_unique");
+  Doc spec = NamedIndex(keys, "doclock_" + EscapedFieldList(index) + "_unique");
   spec.Add("unique", true).Add("partialFilterExpression", complete);
   return spec;
 }
 
 /// Ties go by key, upwards: without `_id` in it an index would not spare the sorting.
-Doc SearchIndex(const IndexSpec& index, const std::string& list) {
+Doc SearchIndex(const IndexSpec& index) {
   Doc keys;
   for (std::size_t i = 0; i < index.fields.size(); ++i) {
     const bool last = i + 1 == index.fields.size();
     keys.Add(index.fields[i], last && index.descending ? -1 : 1);
   }
   keys.Add("_id", 1);
-  return NamedIndex(keys, "doclock_" + list + (index.descending ? "_down" : "_up"));
+  return NamedIndex(keys,
+                    "doclock_" + EscapedFieldList(index) + (index.descending ? "_down" : "_up"));
 }
 
 }  // namespace
@@ -213,8 +227,8 @@ void Intervene(Server& server, const Collection& collection, const Key& key, Int
 void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& index) {
   const std::string list = FieldList(index);
   const Doc spec = index.held_locks ? LockIndex(collection)
-                   : index.unique   ? UniqueIndex(index, list)
-                                    : SearchIndex(index, list);
+                   : index.unique   ? UniqueIndex(index)
+                                    : SearchIndex(index);
   Doc command;
   command.Add("createIndexes", std::string_view(collection.name()));
   command.AddArray("indexes", Array().Add(spec).doc());

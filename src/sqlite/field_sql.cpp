@@ -36,6 +36,14 @@ std::string IfValid(const std::string& expression) {
   return "CASE WHEN json_valid(body) THEN " + expression + " END";
 }
 
+/// Older versions of SQLite cut texts off at NUL. Instead of NUL two characters U+0001 are read,
+/// and instead of U+0001 itself U+0001 and U+0002: texts that differ still do, and in the same
+/// order. (The value itself is taken twice, because what is extracted then is JSON.)
+std::string WithoutNul(const std::string& path) {
+  return "json_extract(replace(replace(json_extract(body, " + path + ", " + path +
+         "), '\\u0001', '\\u0001\\u0002'), '\\u0000', '\\u0001\\u0001'), '$[0]')";
+}
+
 /// SQLite reads decimal fractions less exactly than we do: a little less, or more, is let through.
 double Below(double value) noexcept { return value - std::fabs(value) * 1e-14; }
 double Above(double value) noexcept { return value + std::fabs(value) * 1e-14; }
@@ -61,9 +69,11 @@ Term NumberTerm(const std::string& field, Op op, const nlohmann::json& value) {
 }
 
 std::optional<Term> TextTerm(const std::string& field, Op op, const std::string& text) {
-  // Older versions of SQLite cut texts off at NUL. A cut one is never greater than the whole, nor
-  // less than a value without NUL that the whole one exceeds.
-  if (text.find('\0') != text.npos) return std::nullopt;
+  // Such are not what FieldSql gives for them.
+  if (text.find('\0') != text.npos || text.find('\1') != text.npos ||
+      text.find("\\u000") != text.npos) {
+    return std::nullopt;
+  }
   switch (op) {
     case Op::kLess:
     case Op::kAtMost:
@@ -81,7 +91,8 @@ std::optional<Term> TextTerm(const std::string& field, Op op, const std::string&
 std::optional<std::string> FieldSql(const Path& path) {
   const auto text = PathText(path);
   if (!text) return std::nullopt;
-  return IfValid("json_extract(body, " + *text + ")");
+  return IfValid("CASE WHEN instr(body, '\\u000') THEN " + WithoutNul(*text) +
+                 " ELSE json_extract(body, " + *text + ") END");
 }
 
 std::optional<std::string> KindSql(const Path& path) {

@@ -32,8 +32,16 @@ std::string FieldList(const IndexSpec& spec) {
 }
 
 std::string IndexName(std::string_view collection, const IndexSpec& spec) {
-  return std::string(spec.unique ? kUniquePrefix : kPlainPrefix) + CaseSafe(collection) + ":" +
-         CaseSafe(FieldList(spec));
+  std::string name =
+      std::string(spec.unique ? kUniquePrefix : kPlainPrefix) + CaseSafe(collection) + ":";
+  for (const std::string& field : spec.fields) {
+    if (&field != &spec.fields.front()) name += ',';
+    for (const char c : CaseSafe(field)) {
+      if (c == ',') name += '^';  // the field's own
+      name += c;
+    }
+  }
+  return name;
 }
 
 std::string FieldsOfIndex(const std::string& index_name) {

@@ -33,17 +33,24 @@ std::string IndexSql(const SqliteCollection& collection, const IndexSpec& index)
   const std::string name = Quoted(IndexName(collection.name(), index));
   // The key makes the order of equal values the index's as well. Of unique values, it must not be
   // part; their kinds keep true and 1 apart.
-  return std::string("CREATE ") + (index.unique ? "UNIQUE " : "") + "INDEX IF NOT EXISTS " + name +
-         " ON " + collection.tables().quoted_documents() + "(" + fields +
-         (index.unique ? kinds : ", key") + ")";
+  return std::string("CREATE ") + (index.unique ? "UNIQUE " : "") + "INDEX " + name + " ON " +
+         collection.tables().quoted_documents() + "(" + fields + (index.unique ? kinds : ", key") +
+         ")";
 }
 
-bool HasIndex(Connection& connection, const SqliteCollection& collection, const IndexSpec& index) {
-  const std::string name = IndexName(collection.name(), index);
+bool HasIndex(Connection& connection, const std::string& sql) {
   const Running find(
-      connection.Prepared("SELECT 1 FROM sqlite_master WHERE type='index' AND name=?1"));
-  find->Bind(1, std::string_view(name));
+      connection.Prepared("SELECT 1 FROM sqlite_master WHERE type='index' AND sql=?1"));
+  find->Bind(1, std::string_view(sql));
   return find->Step();
+}
+
+void CreateIndex(Connection& connection, const SqliteCollection& collection, const IndexSpec& index,
+                 const std::string& sql) {
+  if (HasIndex(connection, sql)) return;  // somebody else was faster
+  // By this name an earlier version may have made another one.
+  connection.Run("DROP INDEX IF EXISTS " + Quoted(IndexName(collection.name(), index)));
+  connection.Run(sql);
 }
 
 }  // namespace doclock::sqlite

@@ -13,7 +13,11 @@ namespace doclock::sqlite {
 /// @throws StoreException for a unique index that SQLite cannot have
 std::string IndexSql(const SqliteCollection& collection, const IndexSpec& index);
 
-/// Is it there?
-bool HasIndex(Connection& connection, const SqliteCollection& collection, const IndexSpec& index);
+/// Is the index there that IndexSql gave `sql` for?
+bool HasIndex(Connection& connection, const std::string& sql);
+
+/// Makes it, inside a transaction, in place of one of its name that is another.
+void CreateIndex(Connection& connection, const SqliteCollection& collection, const IndexSpec& index,
+                 const std::string& sql);
 
 }  // namespace doclock::sqlite

@@ -33,7 +33,29 @@ std::int64_t StoredVersion(Connection& connection) {
   return connection.Ask("SELECT value FROM doclock_meta WHERE name='schema'");
 }
 
+/// Makes a table's index on its column `name`. A colon, which no collection's name has, keeps it
+/// apart from all tables. Version 0.1 called it "<table>_name", as it would the table of another
+/// collection.
+void CreateNameIndex(Connection& connection, const std::string& table) {
+  connection.Run("DROP INDEX IF EXISTS " + Quoted(table + "_name") +
+                 ";CREATE INDEX IF NOT EXISTS " + Quoted(table + ":name") + " ON " + Quoted(table) +
+                 "(name) WHERE name IS NOT NULL");
+}
+
+/// Takes the name from an index of version 0.1 that is called as this table is to be.
+void FreeName(Connection& connection, const std::string& table) {
+  std::string owner;
+  {
+    const Running find(
+        connection.Prepared("SELECT tbl_name FROM sqlite_master WHERE type='index' AND name=?1"));
+    find->Bind(1, std::string_view(table));
+    if (find->Step()) owner = find->Text(0);
+  }
+  if (!owner.empty()) CreateNameIndex(connection, owner);
+}
+
 void CreateShares(Connection& connection, const TableNames& tables) {
+  FreeName(connection, tables.shares());
   // Rows count while the document has kSharedLockId. `granted` and `renewed` are times like
   // lock_time, the rest is as in the document's columns.
   connection.Run("CREATE TABLE IF NOT EXISTS " + tables.quoted_shares() +
@@ -42,13 +64,11 @@ void CreateShares(Connection& connection, const TableNames& tables) {
                  " boot INTEGER NOT NULL, owner INTEGER NOT NULL, wall INTEGER NOT NULL,"
                  " name TEXT, fence INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(doc, share))"
                  " WITHOUT ROWID;"
-                 "CREATE INDEX IF NOT EXISTS " +
-                 Quoted(tables.shares() + "_name") + " ON " + tables.quoted_shares() +
-                 "(name) WHERE name IS NOT NULL;"
                  "CREATE TABLE IF NOT EXISTS " +
                  tables.quoted_intents() +
                  "(doc INTEGER PRIMARY KEY, intent BLOB NOT NULL, renewed INTEGER NOT NULL,"
                  " ttl INTEGER NOT NULL, slot INTEGER NOT NULL, boot INTEGER NOT NULL)");
+  CreateNameIndex(connection, tables.shares());
 }
 
 }  // namespace
@@ -93,6 +113,7 @@ void CreateCollection(Connection& connection, const TableNames& tables) {
   // The lock's columns stand before the body and keep their widths, so that taking the lock of a
   // large document rewrites one page. `key` has no type, so that SQLite converts nothing.
   // Defaults: whoever fills the table by hand need not know them.
+  FreeName(connection, tables.groups());
   connection.Run("CREATE TABLE IF NOT EXISTS " + tables.quoted_documents() +
                  "(id INTEGER PRIMARY KEY, key NOT NULL UNIQUE,"
                  " lock_id BLOB NOT NULL DEFAULT (zeroblob(16)),"
@@ -117,9 +138,8 @@ void CreateCollection(Connection& connection, const TableNames& tables) {
                  // Few locks have a group. A row counts while the document has the lock it names.
                  "CREATE TABLE IF NOT EXISTS " +
                  tables.quoted_groups() +
-                 "(doc INTEGER PRIMARY KEY, lock_id BLOB NOT NULL, name TEXT NOT NULL);"
-                 "CREATE INDEX IF NOT EXISTS " +
-                 Quoted(tables.groups() + "_name") + " ON " + tables.quoted_groups() + "(name)");
+                 "(doc INTEGER PRIMARY KEY, lock_id BLOB NOT NULL, name TEXT NOT NULL)");
+  CreateNameIndex(connection, tables.groups());
   CreateShares(connection, tables);
   AddColumn(connection, tables.documents(), "lock_fence");
   AddColumn(connection, tables.shares(), "fence");

@@ -246,11 +246,12 @@ void SqliteStore::EnsureIndex(Collection& collection, const IndexSpec& index) {
     if (sql.empty()) return;
     {
       const auto reader = parts_->readers.Take(deadline);
-      if (sqlite::HasIndex(*reader, Ours(collection), index)) return;
+      if (sqlite::HasIndex(*reader, sql)) return;
     }
     try {
-      parts_->writer.Transact(deadline,
-                              [&](Operations&, Connection& connection) { connection.Run(sql); });
+      parts_->writer.Transact(deadline, [&](Operations&, Connection& connection) {
+        sqlite::CreateIndex(connection, Ours(collection), index, sql);
+      });
     } catch (const DatabaseError& error) {
       if (!error.is_about_values()) throw;
       const std::string fields = sqlite::FieldList(index);

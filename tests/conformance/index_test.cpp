@@ -88,6 +88,15 @@ TEST_P(UniqueIndex, OverTwoFieldsLooksAtBoth) {
   EXPECT_EQ(third.detail->index, "a,b");
 }
 
+TEST_P(UniqueIndex, OverAFieldWithACommaIsNotTheOneOverTwoFields) {
+  store().EnsureIndex(things_.collection(), {{"a,b"}, true});
+  store().EnsureIndex(things_.collection(), {{"a", "b"}, true});
+  EXPECT_EQ(things_.Insert("1", {{"a", 1}, {"b", 1}, {"a,b", 1}}).status, OpStatus::kDone);
+  EXPECT_EQ(things_.Insert("2", {{"a", 1}, {"b", 2}, {"a,b", 2}}).status, OpStatus::kDone);
+  EXPECT_EQ(things_.Insert("3", {{"a", 1}, {"b", 2}, {"a,b", 3}}).status, OpStatus::kConflict);
+  EXPECT_EQ(things_.Insert("4", {{"a", 1}, {"b", 3}, {"a,b", 2}}).status, OpStatus::kConflict);
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, UniqueIndex, ::testing::ValuesIn(AllStores()), NameOf);
 
 }  // namespace

@@ -225,5 +225,63 @@ TEST_F(SqliteIndexes, WorkersShareAQueueInOrder) {
   EXPECT_EQ(std::set<std::string>(done.begin(), done.end()).size(), done.size());
 }
 
+TEST_F(SqliteIndexes, OfOneFieldWithACommaAreNotThoseOfTwo) {
+  const auto ensure = [&](const std::vector<std::string>& fields) {
+    client_.store().EnsureIndex(client_.collection(), {.fields = fields, .unique = true});
+  };
+  ensure({"a,b"});
+  ensure({"a", "b"});
+  EXPECT_EQ(client_.Insert("1", R"({"a":1,"b":2})").status, OpStatus::kDone);
+  EXPECT_EQ(client_.Insert("2", R"({"a":1,"b":3})").status, OpStatus::kDone);
+  const SaveOp refused = client_.Insert("3", R"({"a":1,"b":2})");
+  ASSERT_EQ(refused.status, OpStatus::kConflict);
+  EXPECT_EQ(refused.detail->index, "a,b");
+  EXPECT_EQ(client_.Insert("4", R"({"a,b":1})").status, OpStatus::kDone);
+  EXPECT_EQ(client_.Insert("5", R"({"a,b":1})").status, OpStatus::kConflict);
+}
+
+TEST_F(SqliteIndexes, OfVersion01AreReplacedWhereTheyAreOthers) {
+  // That version called the index over the field "a,b" so.
+  RawDatabase(file_).Run(
+      "CREATE UNIQUE INDEX \"doclock_u_things:a,b\" ON doclock_c_things("
+      "CASE WHEN json_valid(body) THEN json_extract(body, '$.\"a,b\"') END)");
+  const IndexSpec spec{.fields = {"a", "b"}, .unique = true};
+  client_.store().EnsureIndex(client_.collection(), spec);
+  EXPECT_EQ(client_.Insert("1", R"({"a":1,"b":2})").status, OpStatus::kDone);
+  EXPECT_EQ(client_.Insert("2", R"({"a":1,"b":2})").status, OpStatus::kConflict);
+  client_.store().EnsureIndex(client_.collection(), spec);  // changes nothing any more
+  EXPECT_EQ(client_.Insert("2", R"({"a":1,"b":2})").status, OpStatus::kConflict);
+}
+
+TEST_F(SqliteIndexes, TellTextsApartBehindNul) {
+  const auto body = [](const std::string& text) {
+    return nlohmann::json{{"v", text}, {"n", 1}}.dump();
+  };
+  using namespace std::string_literals;
+  const std::vector<std::string> in_order = {
+      "a"s,     "a\0"s,   "a\0\0"s, "a\0\1"s, "a\0\"x"s,   "a\0b"s,     "a\1"s,
+      "a\1\1"s, "a\1\2"s, "a\2"s,   "a\\u0"s, "a\\u0000"s, "a\\u0001"s, "aa"s};
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < in_order.size(); ++i) {
+    keys.push_back(std::string(1, static_cast<char>('a' + i)));
+  }
+  for (std::size_t i = in_order.size(); i-- > 0;) client_.Insert(keys[i], body(in_order[i]));
+  std::vector<std::string> backwards(keys.rbegin(), keys.rend());
+  for (const bool unique : {false, true}) {
+    EXPECT_EQ(Keys(Filter().OrderBy("v")), keys);
+    EXPECT_EQ(Keys(Filter().OrderByDescending("v")), backwards);
+    for (std::size_t i = 0; i < in_order.size(); ++i) {
+      EXPECT_EQ(Keys(Filter().Equal("v", in_order[i])), std::vector<std::string>{keys[i]}) << i;
+      EXPECT_EQ(Keys(Filter().AtLeast("v", in_order[i]).OrderBy("v")),
+                std::vector<std::string>(keys.begin() + static_cast<std::ptrdiff_t>(i), keys.end()))
+          << i;
+    }
+    EXPECT_EQ(Keys(Filter().Equal("n", 1)).size(), keys.size());
+    client_.store().EnsureIndex(client_.collection(), {.fields = {"v"}, .unique = unique});
+  }
+  EXPECT_EQ(client_.Insert("z", body("a\0b"s)).status, OpStatus::kConflict);
+  EXPECT_EQ(client_.Insert("z", body("a\0c"s)).status, OpStatus::kDone);
+}
+
 }  // namespace
 }  // namespace doclock::sqlite_test
