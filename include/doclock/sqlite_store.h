@@ -27,8 +27,8 @@ struct SqliteStoreOptions {
   /// opened. Without it a missing file, or one without this library's tables, is kRefused by
   /// OpenSqliteStore, and a missing collection a NotFoundException of Store::Open.
   bool create = true;
-  /// Refuse network and shared-folder file systems by name (the default); SQLite's locks cannot be
-  /// relied on there.
+  /// Refuse network and shared-folder file systems by name (the default), where SQLite's locks
+  /// cannot be relied on; and files with several names or with a mount of their own.
   bool local_only = true;
   /// How long a call waits for a foreign writer that holds the file, at most. 1 ms to one minute.
   Duration busy_timeout = std::chrono::seconds(5);
@@ -44,7 +44,7 @@ struct SqliteStoreOptions {
 /// it, besides SQLite's own files, stands `<file>-doclock` on Linux (the gate).
 ///
 /// @throws StoreException naming the path and what is wrong with it (a directory, not a database,
-/// no permission, a newer schema, a network file system).
+/// no permission, a newer schema, a network file system, a child forked while a store was open).
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenSqliteStore(const std::filesystem::path& file,
                                                       SqliteStoreOptions options = {});
 

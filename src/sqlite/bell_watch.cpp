@@ -2,7 +2,11 @@
 
 #include <signal.h>
 
+#include <string>
+#include <system_error>
 #include <vector>
+
+#include "doclock/errors.h"
 
 namespace doclock::sqlite {
 namespace {
@@ -46,13 +50,14 @@ std::unique_ptr<Subscription> BellWatch::Add(const SqliteCollection& collection,
   Subscribers fresh;
   fresh.push_back({collection.tag(), std::move(hint)});
   const auto subscriber = fresh.begin();
+  // First: what fails from here on must not have to take the subscriber back.
+  if (!thread_.joinable()) Start();
   auto membership = std::make_unique<Membership>(shared_from_this(), subscriber);
   {
     const std::lock_guard guard(mutex_);
     subscribers_.splice(subscribers_.end(), fresh);
   }
   gate_->AddWatchers(1);
-  if (!thread_.joinable()) Start();
   return membership;
 }
 
@@ -72,7 +77,12 @@ void BellWatch::Remove(Subscribers::iterator subscriber) noexcept {
 void BellWatch::Start() {
   const SignalsBlocked blocked;
   stop_ = false;
-  thread_ = std::thread([this, position = gate_->Position()] { Listen(position); });
+  try {
+    thread_ = std::thread([this, position = gate_->Position()] { Listen(position); });
+  } catch (const std::system_error& error) {
+    throw StoreException(Errc::kUnavailable,
+                         std::string("doclock: no thread to listen with: ") + error.what());
+  }
 }
 
 void BellWatch::StopThread() noexcept {

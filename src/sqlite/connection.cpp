@@ -123,6 +123,12 @@ std::int64_t Connection::Changes() const noexcept { return sqlite3_changes(datab
 
 bool Connection::IsReadOnly() const noexcept { return sqlite3_db_readonly(database_, "main") == 1; }
 
+bool Connection::HasMoved() const noexcept {
+  int moved = 0;
+  return sqlite3_file_control(database_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK ||
+         moved != 0;
+}
+
 std::unique_ptr<Connection> Connect(const std::filesystem::path& file,
                                     const SqliteStoreOptions& options, bool create) {
   auto connection = std::make_unique<Connection>(file, create);

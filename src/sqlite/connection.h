@@ -50,6 +50,8 @@ class Connection {
   [[nodiscard]] std::int64_t Changes() const noexcept;
   /// Could the file only be opened for reading?
   [[nodiscard]] bool IsReadOnly() const noexcept;
+  /// Does the file's name lead to another file than the open one, or to none?
+  [[nodiscard]] bool HasMoved() const noexcept;
   [[nodiscard]] sqlite3* handle() const noexcept { return database_; }
 
  private:

@@ -41,4 +41,6 @@ std::string DatabaseError::unique_index() const {
 
 DatabaseError BusyError(const std::string& text) { return {SQLITE_BUSY, text}; }
 
+DatabaseError RefusedError(const std::string& text) { return {SQLITE_READONLY_DBMOVED, text}; }
+
 }  // namespace doclock::sqlite

@@ -49,11 +49,15 @@ class Gate {
   virtual ~Gate() = default;
 
   /// Waits for this process's turn to write; false when the deadline came first. The same thread
-  /// calls Leave.
+  /// calls Leave. @throws DatabaseError if the gate was truncated.
   [[nodiscard]] virtual bool Enter(Deadline deadline) = 0;
   virtual void Leave() noexcept = 0;
   /// Whom Enter waited for in vain, for people.
   [[nodiscard]] virtual std::string Occupant() const = 0;
+
+  /// Says which files this store has open (FileSet::tag; 0: none any more). False, and nothing
+  /// said, if another store has others open. Inside the gate, unless 0.
+  [[nodiscard]] virtual bool Register(std::uint32_t files) noexcept = 0;
 
   /// What rows name this store by while it is open; 0: it cannot be seen whether it is.
   [[nodiscard]] virtual std::int64_t slot() const noexcept = 0;
@@ -83,6 +87,9 @@ class Gate {
 
 /// Names this boot of the machine; 0 where that is unknown.
 std::int64_t BootNumber();
+
+/// Is the file a mount of its own, apart from its directory? False where that cannot be seen.
+bool IsMountedAlone(const std::filesystem::path& file);
 
 /// @throws StoreException naming the file system if it is not a local one.
 void CheckFileSystem(const std::filesystem::path& directory);

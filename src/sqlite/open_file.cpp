@@ -33,6 +33,10 @@ void CheckExisting(const fs::path& path, fs::file_status status, bool local_only
   if (fs::hard_link_count(path, error) > 1 && !error && local_only) {
     Refuse(path, "has more than one name (hard links), and could be opened under another one");
   }
+  // The same of a file that is mounted by itself: its log would stand beside each mount.
+  if (local_only && IsMountedAlone(path)) {
+    Refuse(path, "is mounted by itself (a volume of one file); mount its directory instead");
+  }
 }
 
 void CheckPath(const fs::path& path, const SqliteStoreOptions& options) {
@@ -94,11 +98,21 @@ void EnsureSchema(Connection& connection, const fs::path& path) {
   }
 }
 
-void Prepare(const OpenFile& open, Deadline deadline) {
+/// Stores that are open already use these very files, or two stores would grant the same locks.
+void JoinTheOthers(OpenFile& open) {
+  open.files = std::make_unique<const FileSet>(open.path, *open.connection);
+  if (open.gate->Register(open.files->tag())) return;
+  throw RefusedError(
+      "the database, its log or its index was moved, deleted or replaced while other stores have "
+      "it open; they must be closed first");
+}
+
+void Prepare(OpenFile& open, Deadline deadline) {
   if (!open.gate->Enter(deadline)) throw BusyError(open.gate->Occupant() + " keeps it busy");
   try {
     UseWriteAheadLog(*open.connection, open.path, deadline);
     EnsureSchema(*open.connection, open.path);
+    JoinTheOthers(open);
   } catch (...) {
     open.gate->Leave();
     throw;
@@ -116,6 +130,7 @@ OpenFile OpenDatabase(const fs::path& file, const SqliteStoreOptions& options) {
   const Deadline deadline = DeadlineIn(options.busy_timeout.ms());
   OpenFile open;
   open.path = Canonical(file);
+  open.in_use = std::make_unique<SqliteInUse>(open.path);
   CheckPath(open.path, options);
   try {
     open.connection = Connect(open.path, options, options.create);

@@ -7,15 +7,19 @@
 #include "doclock/sqlite_store.h"
 #include "sqlite/connection.h"
 #include "sqlite/database_error.h"
+#include "sqlite/file_set.h"
+#include "sqlite/fork_check.h"
 #include "sqlite/gate.h"
 
 namespace doclock::sqlite {
 
 /// A database file that is ready for use.
 struct OpenFile {
-  std::filesystem::path path;  ///< Without symbolic links: one file, one gate.
+  std::unique_ptr<SqliteInUse> in_use;  ///< To be destroyed last.
+  std::filesystem::path path;           ///< Without symbolic links: one file, one gate.
   std::shared_ptr<Gate> gate;
   std::unique_ptr<Connection> connection;
+  std::unique_ptr<const FileSet> files;
 };
 
 /// Opens the file, or makes it, with the tables that every collection needs.

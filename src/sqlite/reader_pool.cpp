@@ -23,6 +23,7 @@ ReaderPool::Loan::~Loan() {
 }
 
 ReaderPool::Loan ReaderPool::Take(Deadline deadline) {
+  files_.Check();  // before SQLite would make a file that is missing
   std::unique_ptr<Connection> connection;
   {
     const std::lock_guard guard(mutex_);
@@ -34,6 +35,8 @@ ReaderPool::Loan ReaderPool::Take(Deadline deadline) {
   if (!connection) {
     connection = Connect(file_, options_, /*create=*/false);
     connection->Run("PRAGMA query_only=1");
+    files_.Check();
+    if (connection->HasMoved()) throw RefusedError(file_.string() + " was replaced");
   }
   connection->SetDeadline(deadline, deadline);
   return {*this, std::move(connection)};

@@ -8,6 +8,7 @@
 #include "doclock/sqlite_store.h"
 #include "sqlite/connection.h"
 #include "sqlite/deadline.h"
+#include "sqlite/file_set.h"
 
 namespace doclock::sqlite {
 
@@ -29,8 +30,8 @@ class ReaderPool {
     std::unique_ptr<Connection> connection_;
   };
 
-  ReaderPool(std::filesystem::path file, SqliteStoreOptions options)
-      : file_(std::move(file)), options_(std::move(options)) {}
+  ReaderPool(std::filesystem::path file, SqliteStoreOptions options, const FileSet& files)
+      : file_(std::move(file)), options_(std::move(options)), files_(files) {}
 
   /// @throws DatabaseError
   Loan Take(Deadline deadline);
@@ -43,6 +44,7 @@ class ReaderPool {
 
   std::filesystem::path file_;
   SqliteStoreOptions options_;
+  const FileSet& files_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Connection>> idle_;
 };

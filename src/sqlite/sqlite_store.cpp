@@ -37,17 +37,32 @@ constexpr const char* kForkedText = "the store belongs to the parent process";
 /// and the thread are its parent's.
 struct Parts {
   Parts(sqlite::OpenFile open, const SqliteStoreOptions& options)
-      : path(open.path),
+      : in_use(std::move(open.in_use)),
+        path(open.path),
         gate(std::move(open.gate)),
+        files(std::move(open.files)),
         clock(options.clock ? options.clock : SystemClock()),
         judge(*gate, sqlite::BootNumber()),
         around{*clock, *gate, judge, owners},
-        readers(path, options),
-        writer(std::move(open.connection), *gate, around, options.busy_timeout.ms()),
+        readers(path, options, *files),
+        writer(std::move(open.connection), *gate, around, options.busy_timeout.ms(), *files),
         bell(std::make_shared<sqlite::BellWatch>(gate)) {}
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+  /// The last connection of all deletes the log when it is closed; the next store has another one.
+  ~Parts() {
+    static_cast<void>(gate->Register(0));
+    try {
+      files->Check();  // SQLite reads the index once more
+    } catch (const DatabaseError&) {
+      // Nothing that would keep us from closing.
+    }
+  }
 
+  std::unique_ptr<sqlite::SqliteInUse> in_use;
   std::filesystem::path path;
   std::shared_ptr<sqlite::Gate> gate;
+  std::unique_ptr<const sqlite::FileSet> files;
   std::shared_ptr<const Clock> clock;
   sqlite::Judge judge;
   sqlite::Owners owners;

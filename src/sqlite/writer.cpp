@@ -7,6 +7,9 @@
 namespace doclock::sqlite {
 namespace {
 
+/// A transaction that began so soon waited for nobody, and the files are those of just before.
+constexpr std::chrono::milliseconds kNoWait{1};
+
 /// Results that say what the store would do are void; those that say what it found stay.
 void FailUnlessTold(std::span<StoreOp* const> ops, Errc code, const std::string& text) {
   for (StoreOp* op : ops) {
@@ -29,9 +32,13 @@ class Writer::Turn {
     if (!writer.turnstile_.Enter(deadline)) {
       throw BusyError("other threads keep the database busy");
     }
-    if (!writer.gate_.Enter(deadline)) {
+    try {
+      if (!writer.gate_.Enter(deadline)) {
+        throw BusyError(writer.gate_.Occupant() + " keeps the database busy");
+      }
+    } catch (...) {
       writer.turnstile_.Leave();
-      throw BusyError(writer.gate_.Occupant() + " keeps the database busy");
+      throw;
     }
   }
   Turn(const Turn&) = delete;
@@ -43,17 +50,29 @@ class Writer::Turn {
   }
 
   void Begin() {
-    // Those who do not know the gate are waited for here.
-    const Deadline patience = std::chrono::steady_clock::now() + writer_.busy_timeout_;
-    writer_.connection_->SetDeadline(std::min(patience, deadline_), work_deadline_);
-    const Running begin(writer_.connection_->Prepared("BEGIN IMMEDIATE"));
-    begin->Step();
+    writer_.CheckFiles();
+    const Deadline start = std::chrono::steady_clock::now();
+    writer_.connection_->SetDeadline(std::min(start + writer_.busy_timeout_, deadline_),
+                                     work_deadline_);
+    {
+      // Those who do not know the gate are waited for here.
+      const Running begin(writer_.connection_->Prepared("BEGIN IMMEDIATE"));
+      begin->Step();
+    }
+    if (std::chrono::steady_clock::now() - start < kNoWait) return;
+    try {
+      writer_.files_.Check();
+    } catch (...) {
+      writer_.RollBack();
+      throw;
+    }
   }
 
   void Commit() {
     const Running commit(writer_.connection_->Prepared("COMMIT"));
     commit->Step();
     writer_.around_.owners.Committed();
+    writer_.NoteLogSize();
   }
 
   void Announce(const std::vector<Ring>& rings) noexcept {
@@ -155,6 +174,31 @@ void Writer::Settle(std::span<StoreOp* const> ops, Operations& operations,
     } catch (const DatabaseError&) {
       op->Doubt(error.what());
     }
+  }
+}
+
+/// What is written behind the end of a log that somebody truncated leaves a hole, which SQLite
+/// would copy to the database. A foreign checkpoint truncates it, too, but only when nothing in it
+/// is needed any more: then it has no more frames than there is room for.
+void Writer::CheckFiles() {
+  files_.Check();
+  const off_t size = files_.LogSize();
+  if (size >= log_size_) return;
+  const std::int64_t page_size = connection_->Ask("PRAGMA page_size");
+  const Running checkpoint(connection_->Prepared("PRAGMA wal_checkpoint"));
+  const std::int64_t frames = checkpoint->Step() ? checkpoint->Integer(1) : 0;
+  constexpr std::int64_t kLogHeader = 32, kFrameHeader = 24;
+  if (frames > 0 && kLogHeader + frames * (kFrameHeader + page_size) > size) {
+    throw RefusedError(files_.log_path() + " was truncated while it was open");
+  }
+  log_size_ = size;
+}
+
+void Writer::NoteLogSize() noexcept {
+  try {
+    log_size_ = files_.LogSize();
+  } catch (const DatabaseError&) {
+    // The next transaction finds out.
   }
 }
 

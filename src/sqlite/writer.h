@@ -8,6 +8,7 @@
 #include "sqlite/connection.h"
 #include "sqlite/database_error.h"
 #include "sqlite/deadline.h"
+#include "sqlite/file_set.h"
 #include "sqlite/gate.h"
 #include "sqlite/lease_places.h"
 #include "sqlite/operations.h"
@@ -20,8 +21,9 @@ namespace doclock::sqlite {
 class Writer {
  public:
   Writer(std::unique_ptr<Connection> connection, Gate& gate, const Surroundings& surroundings,
-         std::chrono::milliseconds busy_timeout)
+         std::chrono::milliseconds busy_timeout, const FileSet& files)
       : connection_(std::move(connection)),
+        files_(files),
         gate_(gate),
         around_(surroundings),
         busy_timeout_(busy_timeout) {}
@@ -46,15 +48,19 @@ class Writer {
   /// even begin.
   bool TryAll(std::span<StoreOp* const> ops, Turn& turn, const Perform& perform);
   void Settle(std::span<StoreOp* const> ops, Operations& operations, const DatabaseError& error);
+  void CheckFiles();
+  void NoteLogSize() noexcept;
   bool Overwrite() noexcept;
   void RollBack() noexcept;
 
   Turnstile turnstile_;
   std::unique_ptr<Connection> connection_;
+  const FileSet& files_;
   Gate& gate_;
   const Surroundings& around_;
   std::chrono::milliseconds busy_timeout_;
   LeasePlaces places_;
+  off_t log_size_ = 0;  ///< After our last transaction.
 };
 
 }  // namespace doclock::sqlite

@@ -104,6 +104,33 @@ TEST_F(SqliteFiles, AMissingCollectionIsMadeOnlyIfThatIsWanted) {
   EXPECT_NE(store->Open("others", {}, 30s), nullptr);
 }
 
+TEST_F(SqliteFiles, CollectionsMayBeCalledAsTheIndexesOfOthersWere) {
+  for (const bool longer_first : {false, true}) {
+    const fs::path file = folder_ / (longer_first ? "a.db" : "b.db");
+    const auto store = OpenSqliteStore(file);
+    Client one(store, longer_first ? "x_name" : "x");
+    Client two(store, longer_first ? "x" : "x_name");
+    EXPECT_EQ(one.Create("1").status, OpStatus::kDone);
+    EXPECT_EQ(two.Create("1").status, OpStatus::kDone);
+  }
+}
+
+TEST_F(SqliteFiles, AFileOfVersion01TakesACollectionCalledAsAnIndexOfAnother) {
+  Client(file_).Create("1");
+  // That version called the indexes so.
+  RawDatabase(file_).Run(
+      "DROP INDEX \"doclock_g_things:name\"; DROP INDEX \"doclock_r_things:name\";"
+      "CREATE INDEX doclock_g_things_name ON doclock_g_things(name);"
+      "CREATE INDEX doclock_r_things_name ON doclock_r_things(name) WHERE name IS NOT NULL");
+  const auto store = OpenSqliteStore(file_);
+  Client other(store, "things_name");
+  EXPECT_EQ(other.Create("1").status, OpStatus::kDone);
+  EXPECT_EQ(Client(store).Read("1").status, OpStatus::kDone);
+  EXPECT_EQ(RawDatabase(file_).Number("SELECT count(*) FROM sqlite_master WHERE type='index' AND "
+                                      "tbl_name='doclock_g_things' AND name LIKE '%:name'"),
+            1);
+}
+
 TEST_F(SqliteFiles, AMissingDirectoryIsNamed) {
   ExpectRefusal(folder_ / "no/such/things.db", "no such directory");
 }
@@ -290,6 +317,34 @@ TEST_F(SqliteFiles, TheGateHasTheDatabasesMode) {
   Client client(file_);
   EXPECT_EQ(fs::status(file_).permissions(),
             fs::status(fs::path(file_) += "-doclock").permissions());
+}
+
+TEST_F(SqliteFiles, TheMembersOfAGroupShareTheGateWhoeverMakesIt) {
+  DOCLOCK_NEEDS_GATE();
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
+  RawDatabase(file_).Run("CREATE TABLE mine(a)");
+  constexpr gid_t kTeam = 64002;
+  ASSERT_EQ(::chown(folder_.path().c_str(), 64001, kTeam), 0);
+  ASSERT_EQ(::chmod(folder_.path().c_str(), 0770), 0);
+  ASSERT_EQ(::chown(file_.c_str(), 64001, kTeam), 0);
+  ASSERT_EQ(::chmod(file_.c_str(), 0660), 0);
+  for (const std::string user : {"64003", "64004", "64001", "64003"}) {
+    Child member({"member", user, user, std::to_string(kTeam), "open", file_.string()});
+    EXPECT_EQ(member.Line(), "open") << user;
+  }
+  const fs::path gate = fs::path(file_) += "-doclock";
+  struct stat status {};
+  ASSERT_EQ(::stat(gate.c_str(), &status), 0);
+  EXPECT_EQ(status.st_gid, kTeam);
+  EXPECT_EQ(status.st_mode & 0777, 0660U);
+  // One that an earlier version left for one member alone: its owner mends it.
+  ASSERT_EQ(::chown(gate.c_str(), 64003, 64003), 0);
+  Child other({"member", "64004", "64004", std::to_string(kTeam), "open", file_.string()});
+  EXPECT_NE(other.Line().value_or("").find("-doclock"), std::string::npos);
+  Child owner({"member", "64003", "64003", std::to_string(kTeam), "open", file_.string()});
+  EXPECT_EQ(owner.Line(), "open");
+  Child again({"member", "64004", "64004", std::to_string(kTeam), "open", file_.string()});
+  EXPECT_EQ(again.Line(), "open");
 }
 
 }  // namespace

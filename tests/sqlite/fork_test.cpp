@@ -1,14 +1,20 @@
 // A process made by fork alone has a copy of every handle, and none of its rights.
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "doclock/locking_repository.h"
 #include "sqlite/client.h"
+#include "sqlite/gate.h"
 #include "sqlite/load.h"
 #include "sqlite/temp_folder.h"
 
@@ -99,6 +105,80 @@ TEST_F(SqliteFork, AnOpenHandleThatTheChildForgetsStaysTheParents) {
             0);
   EXPECT_EQ(Client(file_).Acquire("1").status, OpStatus::kBusy);
   handle.Release();
+}
+
+/// True if the store is refused, with the reason; false if it opens.
+bool IsRefused(const std::filesystem::path& file) {
+  try {
+    OpenSqliteStore(file);
+    return false;
+  } catch (const StoreException& error) {
+    return error.errc() == Errc::kRefused &&
+           std::string(error.what()).find("forked") != std::string::npos;
+  }
+}
+
+TEST_F(SqliteFork, AChildOfABusyParentIsRefusedAStoreInsteadOfHanging) {
+  std::atomic<bool> stop{false};
+  {
+    std::vector<std::jthread> busy;
+    for (int i = 0; i < 2; ++i) {
+      busy.emplace_back([&, i] {
+        Client client(file_, {.sync = SqliteSync::kOff});
+        while (!stop) client.Release(std::to_string(i), client.Create(std::to_string(i)));
+      });
+    }
+    Client here(file_);
+    for (int round = 0; round < 20; ++round) {
+      EXPECT_EQ(InChild([&] { return IsRefused(file_) && IsRefused(folder_ / "own.db") ? 0 : 1; }),
+                0);
+    }
+    stop = true;
+  }
+  EXPECT_EQ(Client(file_).Create("1").status, OpStatus::kDone);
+}
+
+TEST_F(SqliteFork, AChildOfAParentWithoutStoresOpensOne) {
+  { Client(file_).Create("1"); }
+  EXPECT_EQ(InChild([&] {
+              if (Client(file_).Acquire("1").status != OpStatus::kDone) return 1;
+              const Client open(file_);
+              return InChild([&] { return IsRefused(file_) ? 0 : 1; });
+            }),
+            0);
+  EXPECT_EQ(Client(file_).Acquire("1").status, OpStatus::kDone);
+}
+
+TEST_F(SqliteFork, AChildThatIsForkedWhileAStoreOpensOrClosesHasNoneOfItsSignsOfLife) {
+  Client(file_).Create("1");
+  std::atomic<bool> stop{false};
+  std::vector<std::int64_t> slots;
+  std::vector<pid_t> children;
+  const auto last = sqlite::Gate::Open(file_, sqlite::DeadlineIn(10s));
+  {
+    std::jthread opens([&] {
+      while (!stop) slots.push_back(sqlite::Gate::Open(file_, sqlite::DeadlineIn(10s))->slot());
+    });
+    for (int i = 0; i < 100; ++i) {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        ::alarm(60);
+        ::pause();
+        ::_exit(0);
+      }
+      children.push_back(child);
+    }
+    stop = true;
+  }
+  int alive = 0;
+  for (const std::int64_t slot : slots) {
+    if (last->Look(slot) != sqlite::Liveness::kDead) ++alive;
+  }
+  EXPECT_EQ(alive, 0) << "of " << slots.size();
+  for (const pid_t child : children) {
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+  }
 }
 
 }  // namespace

@@ -160,5 +160,12 @@ TEST_F(SqliteWatch, ManyReleasesAtOnceLoseNoneOfTheKeys) {
   }
 }
 
+TEST_F(SqliteWatch, WithoutAThreadIsAnErrorAndNoDeadlock) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers need more memory than a limit leaves";
+  Child child({"deaf", file_.string()});
+  EXPECT_EQ(child.Line(), "unavailable");
+  EXPECT_EQ(child.Line(), "watching");
+}
+
 }  // namespace
 }  // namespace doclock::sqlite_test

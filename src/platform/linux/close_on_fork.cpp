@@ -35,16 +35,20 @@ void AfterForkInChild() {
 
 }  // namespace
 
-void CloseOnFork(int descriptor) {
+ForkPause::ForkPause() {
   static const int registered =
       ::pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
   static_cast<void>(registered);
-  const std::lock_guard guard(TheRegistry().mutex);
+  TheRegistry().mutex.lock();
+}
+
+ForkPause::~ForkPause() { TheRegistry().mutex.unlock(); }
+
+void CloseOnFork(int descriptor, const ForkPause&) {
   TheRegistry().descriptors.push_back(descriptor);
 }
 
-void KeepOnFork(int descriptor) noexcept {
-  const std::lock_guard guard(TheRegistry().mutex);
+void KeepOnFork(int descriptor, const ForkPause&) noexcept {
   auto& all = TheRegistry().descriptors;
   const auto found = std::find(all.begin(), all.end(), descriptor);
   if (found != all.end()) all.erase(found);

@@ -1,9 +1,13 @@
 // A process for the tests of the SQLite store to start, stop and kill. It says what it did on
 // standard output, a line at a time, and takes orders from standard input.
 
+#include <grp.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -208,6 +212,47 @@ int As(const Arguments& arguments) {
   return Run({arguments.begin() + 2, arguments.end()});
 }
 
+/// member <user id> <group id> <further group id> <command...>: as another user, who lets others
+/// read nothing by default.
+int Member(const Arguments& arguments) {
+  const auto number = [&](std::size_t i) {
+    return static_cast<uid_t>(std::stoul(arguments.at(i)));
+  };
+  const gid_t further = number(3);
+  ::umask(077);
+  if (::setgroups(1, &further) != 0 || ::setgid(number(2)) != 0) return 6;
+  if (::setuid(number(1)) != 0) return 6;
+  return Run({arguments.begin() + 4, arguments.end()});
+}
+
+/// deaf <database>: watches while no thread can be started, and then while one can. Tells what
+/// happens.
+int Deaf(const Arguments& arguments) {
+  const Client client(arguments.at(1));
+  const auto watch = [&] {
+    return client.store().Watch(client.collection(), [](std::optional<std::size_t>) {});
+  };
+  std::ifstream file("/proc/self/statm");
+  rlim_t pages = 0;
+  file >> pages;
+  rlimit limit{};
+  ::getrlimit(RLIMIT_AS, &limit);
+  // Not enough for a thread's stack.
+  const rlimit tight{pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + (1 << 20),
+                     limit.rlim_max};
+  ::setrlimit(RLIMIT_AS, &tight);
+  std::string told = "watching";
+  try {
+    (void)watch();
+  } catch (const StoreException& error) {
+    told = error.transient() ? "unavailable" : "refused";
+  }
+  ::setrlimit(RLIMIT_AS, &limit);
+  Tell(told);
+  Tell(watch() ? "watching" : "no bell");
+  return 0;
+}
+
 /// now: tells the BootClock's time in milliseconds.
 int Now(const Arguments&) {
   Tell(std::to_string(BootClock::now().time_since_epoch() / 1ms));
@@ -216,9 +261,9 @@ int Now(const Arguments&) {
 
 int Run(const Arguments& arguments) {
   const std::map<std::string, int (*)(const Arguments&)> commands = {
-      {"hold", Hold},   {"work", Work},   {"cycle", Cycle}, {"gate", StandInGate},
-      {"open", Open},   {"as", As},       {"now", Now},     {"try", Try},
-      {"count", Count}, {"begin", Begin}, {"share", Share}, {"crowd", Crowd}};
+      {"hold", Hold},   {"work", Work},   {"cycle", Cycle}, {"gate", StandInGate}, {"open", Open},
+      {"as", As},       {"now", Now},     {"try", Try},     {"count", Count},      {"begin", Begin},
+      {"share", Share}, {"crowd", Crowd}, {"deaf", Deaf},   {"member", Member}};
   return commands.at(arguments.at(0))(arguments);
 }
 

@@ -9,6 +9,7 @@ class OpenGate final : public Gate {
   bool Enter(Deadline) override { return true; }
   void Leave() noexcept override {}
   [[nodiscard]] std::string Occupant() const override { return {}; }
+  [[nodiscard]] bool Register(std::uint32_t) noexcept override { return true; }
   [[nodiscard]] std::int64_t slot() const noexcept override { return 0; }
   [[nodiscard]] Liveness Look(std::int64_t) const noexcept override { return Liveness::kUnknown; }
   [[nodiscard]] bool has_bell() const noexcept override { return false; }
@@ -31,6 +32,8 @@ std::unique_ptr<Gate> Gate::Open(const std::filesystem::path&, Deadline) {
 }
 
 std::int64_t BootNumber() { return 0; }
+
+bool IsMountedAlone(const std::filesystem::path&) { return false; }
 
 void CheckFileSystem(const std::filesystem::path&) {}
 

@@ -1,3 +1,5 @@
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
@@ -5,6 +7,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -66,7 +69,25 @@ std::string NameOf(std::uint32_t magic) {
   return text.data();
 }
 
+/// Nothing from kernels before Linux 5.8.
+std::optional<std::uint64_t> MountOf(const std::filesystem::path& path) {
+#ifdef STATX_MNT_ID
+  struct statx status {};
+  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_MNT_ID, &status) == 0 &&
+      (status.stx_mask & STATX_MNT_ID) != 0) {
+    return status.stx_mnt_id;
+  }
+#endif
+  static_cast<void>(path);
+  return std::nullopt;
+}
+
 }  // namespace
+
+bool IsMountedAlone(const std::filesystem::path& file) {
+  const auto own = MountOf(file), directory = MountOf(file.parent_path());
+  return own && directory && *own != *directory;
+}
 
 void CheckFileSystem(const std::filesystem::path& directory) {
   struct statfs status {};

@@ -50,25 +50,27 @@ std::uint64_t Random() {
   return value;
 }
 
-/// Gives the new file the owner and the mode of the database, for those who share it.
+/// Gives the file the owner, the group and the mode of the database, as far as we may, for those
+/// who share it: root may all, the file's owner may give it to a group of his. A file of somebody
+/// else's stays as it is.
 void Resemble(int file, const struct stat& database) noexcept {
   struct stat own {};
   if (::fstat(file, &own) != 0) return;
-  if (own.st_uid != database.st_uid || own.st_gid != database.st_gid) {
-    // Only root may; who may not keeps a file of his own.
-    if (::fchown(file, database.st_uid, database.st_gid) != 0) errno = 0;
-  }
-  ::fchmod(file, database.st_mode & 0666);
+  if (own.st_uid != database.st_uid && ::fchown(file, database.st_uid, -1) != 0) errno = 0;
+  if (own.st_gid != database.st_gid && ::fchown(file, -1, database.st_gid) != 0) errno = 0;
+  const mode_t mode = database.st_mode & 0666;
+  if ((own.st_mode & 0666) != mode && ::fchmod(file, mode) != 0) errno = 0;
 }
 
 /// The file, made if need be; -1 and errno.
 int OpenOrMake(const std::filesystem::path& path, const struct stat& database) noexcept {
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
   int file = ::open(path.c_str(), kFlags);
-  if (file >= 0 || errno != ENOENT) return file;
-  file = ::open(path.c_str(), kFlags | O_CREAT | O_EXCL, database.st_mode & 0666);
+  if (file < 0 && errno == ENOENT) {
+    file = ::open(path.c_str(), kFlags | O_CREAT | O_EXCL, database.st_mode & 0666);
+    if (file < 0 && errno == EEXIST) file = ::open(path.c_str(), kFlags);
+  }
   if (file >= 0) Resemble(file, database);
-  if (file < 0 && errno == EEXIST) file = ::open(path.c_str(), kFlags);
   return file;
 }
 
@@ -78,10 +80,8 @@ GateFile::GateFile(const std::filesystem::path& database, Deadline deadline)
     : path_(database.string() + "-doclock") {
   struct stat status {};
   if (::stat(database.c_str(), &status) != 0) Throw("cannot look at the database", errno);
-  file_ = OpenOrMake(path_, status);
-  if (file_ < 0) Throw("cannot open it", errno);
   try {
-    platform::CloseOnFork(file_);
+    Open(status);
     Attach(deadline);
     TakeSlot();
   } catch (...) {
@@ -92,11 +92,32 @@ GateFile::GateFile(const std::filesystem::path& database, Deadline deadline)
 
 GateFile::~GateFile() { Close(); }
 
+void GateFile::Open(const struct stat& database) {
+  const platform::ForkPause pause;
+  file_ = OpenOrMake(path_, database);
+  if (file_ < 0) Throw("cannot open it", errno);
+  platform::CloseOnFork(file_, pause);
+}
+
 void GateFile::Close() noexcept {
   Unmap();
   if (file_ < 0) return;
-  platform::KeepOnFork(file_);
+  const platform::ForkPause pause;
+  platform::KeepOnFork(file_, pause);
   ::close(file_);
+}
+
+bool GateFile::IsWhole() noexcept {
+  if (!whole_.load()) return false;
+  struct stat status {};
+  if (::fstat(file_, &status) != 0 || status.st_size >= static_cast<off_t>(sizeof(GatePage))) {
+    return true;
+  }
+  // At the same address, where the C library may still have a mutex in its list of held ones.
+  ::mmap(static_cast<void*>(page_), sizeof(GatePage), PROT_READ | PROT_WRITE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  whole_.store(false);
+  return false;
 }
 
 void GateFile::Throw(const char* what, int error) const {
@@ -157,6 +178,7 @@ void GateFile::Make() {
 }
 
 void GateFile::Map() {
+  const platform::ForkPause pause;
   void* const memory =
       ::mmap(nullptr, sizeof(GatePage), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
   if (memory == MAP_FAILED) Throw("cannot map it", errno);
@@ -167,7 +189,8 @@ void GateFile::Map() {
 }
 
 void GateFile::Unmap() noexcept {
-  if (page_ != nullptr) ::munmap(page_, sizeof(GatePage));
+  // What took the place of a truncated page stays: see IsWhole.
+  if (page_ != nullptr && whole_.load()) ::munmap(page_, sizeof(GatePage));
   page_ = nullptr;
 }
 

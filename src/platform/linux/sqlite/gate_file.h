@@ -1,10 +1,13 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 
 #include "platform/linux/sqlite/gate_page.h"
 #include "sqlite/deadline.h"
+
+struct stat;
 
 namespace doclock::sqlite {
 
@@ -26,8 +29,13 @@ class GateFile {
   [[nodiscard]] bool IsFromHere(std::int64_t slot) const noexcept;
   /// Does a store hold it? `slot` is another store's.
   [[nodiscard]] Liveness Look(std::int64_t slot) const noexcept;
+  /// To be asked before the page is touched: in a file that somebody truncated that would be a
+  /// signal (SIGBUS). False: it was, for good, and `page` is a page of nobody else's.
+  [[nodiscard]] bool IsWhole() noexcept;
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
  private:
+  void Open(const struct stat& database);
   void Attach(Deadline deadline);
   [[nodiscard]] bool TryAttach();
   void Make();
@@ -39,6 +47,7 @@ class GateFile {
 
   std::filesystem::path path_;
   int file_ = -1;
+  std::atomic<bool> whole_{true};
   GatePage* page_ = nullptr;
   std::int64_t tag_ = 0;
   std::int64_t slot_ = 0;

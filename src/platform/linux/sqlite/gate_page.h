@@ -32,7 +32,9 @@ class SharedMutex {
 struct Attendant {
   std::atomic<std::int64_t> slot;
   std::atomic<std::int32_t> watchers;
+  std::atomic<std::uint32_t> files;  ///< FileSet::tag; 0: not known, or closing.
 };
+static_assert(sizeof(Attendant) == 16, "the layout is that of version 0.1");
 
 /// A Ring that is written and read at the same time.
 struct SharedRing {

@@ -7,14 +7,18 @@
 
 #include <algorithm>
 #include <climits>
+#include <thread>
 
 #include "platform/process.h"
+#include "sqlite/database_error.h"
 
 namespace doclock::sqlite {
 namespace {
 
 /// See SharedGate. Some ten transactions that wait for the disk.
 constexpr std::chrono::milliseconds kSlice{3};
+/// So long a wait for a mutex may last before the page is looked after.
+constexpr std::chrono::seconds kWaitSlice{1};
 /// A sweep is not urgent.
 constexpr std::chrono::milliseconds kSweepPatience{20};
 
@@ -43,11 +47,32 @@ void SharedGate::ShowUp() noexcept {
 }
 
 void SharedGate::StepDown() noexcept {
+  if (!file_.IsWhole()) return;
   AddWatchers(-watchers_.load());
-  if (self_ != nullptr) self_->slot.store(0);
+  if (self_ == nullptr) return;
+  self_->files.store(0);
+  self_->slot.store(0);
+}
+
+bool SharedGate::Register(std::uint32_t files) noexcept {
+  if (!file_.IsWhole()) return true;
+  for (const Attendant& other : file_.page().attendants) {
+    if (files == 0) break;
+    const std::uint32_t theirs = other.files.load();
+    if (theirs == 0 || theirs == files) continue;
+    if (Look(other.slot.load()) == Liveness::kAlive) return false;
+  }
+  if (self_ != nullptr) self_->files.store(files);
+  return true;
+}
+
+void SharedGate::CheckWhole() const {
+  if (file_.IsWhole()) return;
+  throw RefusedError(file_.path().string() + " was truncated while it was open");
 }
 
 bool SharedGate::Enter(Deadline deadline) {
+  CheckWhole();
   if (!EnterAgain() && !EnterInTurn(deadline)) return false;
   file_.page().occupant.store(process_, std::memory_order_relaxed);
   return true;
@@ -64,10 +89,21 @@ bool SharedGate::EnterAgain() noexcept {
   return false;
 }
 
-bool SharedGate::EnterInTurn(Deadline deadline) noexcept {
+/// In slices: the C library touches the mutex after a wait, unless its time was up.
+bool SharedGate::Wait(SharedMutex& mutex, Deadline deadline) {
+  for (;;) {
+    const Deadline slice = std::min(deadline, std::chrono::steady_clock::now() + kWaitSlice);
+    if (mutex.Lock(slice)) return true;
+    CheckWhole();
+    const Deadline now = std::chrono::steady_clock::now();
+    if (now >= deadline || now < slice) return false;  // too late, or no mutex any more
+  }
+}
+
+bool SharedGate::EnterInTurn(Deadline deadline) {
   GatePage& page = file_.page();
-  if (!page.queue.Lock(deadline)) return false;
-  const bool entered = page.main.Lock(deadline);
+  if (!Wait(page.queue, deadline)) return false;
+  const bool entered = Wait(page.main, deadline);
   page.queue.Unlock();
   if (!entered) return false;
   turn_.store(page.turn.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -75,9 +111,12 @@ bool SharedGate::EnterInTurn(Deadline deadline) noexcept {
   return true;
 }
 
-void SharedGate::Leave() noexcept { file_.page().main.Unlock(); }
+void SharedGate::Leave() noexcept {
+  if (file_.IsWhole()) file_.page().main.Unlock();
+}
 
 std::string SharedGate::Occupant() const {
+  if (!file_.IsWhole()) return "another process";
   return "process " + std::to_string(file_.page().occupant.load(std::memory_order_relaxed));
 }
 
@@ -88,6 +127,7 @@ Liveness SharedGate::Look(std::int64_t slot) const noexcept {
 }
 
 void SharedGate::Announce(const std::vector<Ring>& rings) noexcept {
+  if (!file_.IsWhole()) return;
   GatePage& page = file_.page();
   if (page.watchers.load() <= 0) return;
   std::uint32_t position = page.position.load(std::memory_order_relaxed);
@@ -100,33 +140,47 @@ void SharedGate::Announce(const std::vector<Ring>& rings) noexcept {
 }
 
 void SharedGate::Wake() noexcept {
-  if (file_.page().watchers.load() > 0) Nudge();
+  if (file_.IsWhole() && file_.page().watchers.load() > 0) Nudge();
 }
 
 void SharedGate::Nudge() noexcept {
   ::syscall(SYS_futex, FutexOf(file_.page().position), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
+/// A process may die between any two of these steps, and SweepTheDead then takes away what the
+/// attendant shows: so the sum is never less than what all attendants show. Too much of it only
+/// rings a bell in vain.
 void SharedGate::AddWatchers(int count) noexcept {
   watchers_.fetch_add(count);
+  if (!file_.IsWhole()) return;
+  std::atomic<std::int32_t>& sum = file_.page().watchers;
+  if (count > 0) sum.fetch_add(count);
   if (self_ != nullptr) self_->watchers.fetch_add(count);
-  file_.page().watchers.fetch_add(count);
+  if (count < 0) sum.fetch_add(count);
 }
 
 bool SharedGate::OthersWatch() const noexcept {
+  if (!file_.IsWhole()) return true;
   return file_.page().watchers.load(std::memory_order_relaxed) >
          watchers_.load(std::memory_order_relaxed);
 }
 
-std::uint32_t SharedGate::Position() const noexcept { return file_.page().position.load(); }
+std::uint32_t SharedGate::Position() const noexcept {
+  return file_.IsWhole() ? file_.page().position.load() : 0;
+}
 
 void SharedGate::Await(std::uint32_t position, std::chrono::milliseconds at_most) noexcept {
+  if (!file_.IsWhole()) {
+    std::this_thread::sleep_for(at_most);
+    return;
+  }
   const timespec limit{.tv_sec = at_most.count() / 1000,
                        .tv_nsec = at_most.count() % 1000 * 1'000'000};
   ::syscall(SYS_futex, FutexOf(file_.page().position), FUTEX_WAIT, position, &limit, nullptr, 0);
 }
 
 bool SharedGate::Read(std::uint32_t& position, std::vector<Ring>& rings) const noexcept {
+  if (!file_.IsWhole()) return false;
   const GatePage& page = file_.page();
   const std::uint32_t start = position;
   position = page.position.load();
@@ -145,10 +199,20 @@ bool SharedGate::Read(std::uint32_t& position, std::vector<Ring>& rings) const n
 void SharedGate::Remove(Attendant& attendant, std::int64_t slot) noexcept {
   if (attendant.slot.load() != slot) return;
   file_.page().watchers.fetch_sub(attendant.watchers.exchange(0));
+  attendant.files.store(0);
   attendant.slot.store(0);
 }
 
 void SharedGate::SweepTheDead() noexcept {
+  try {
+    Sweep();
+  } catch (const DatabaseError&) {
+    // Truncated: there is nothing left to sweep.
+  }
+}
+
+void SharedGate::Sweep() {
+  CheckWhole();
   bool found = false;
   for (Attendant& attendant : file_.page().attendants) {
     const std::int64_t slot = attendant.slot.load(std::memory_order_relaxed);

@@ -25,6 +25,7 @@ class SharedGate final : public Gate {
   void Leave() noexcept override;
   [[nodiscard]] std::string Occupant() const override;
 
+  [[nodiscard]] bool Register(std::uint32_t files) noexcept override;
   [[nodiscard]] std::int64_t slot() const noexcept override { return file_.slot(); }
   [[nodiscard]] Liveness Look(std::int64_t slot) const noexcept override;
 
@@ -41,12 +42,15 @@ class SharedGate final : public Gate {
 
  private:
   [[nodiscard]] bool EnterAgain() noexcept;
-  [[nodiscard]] bool EnterInTurn(Deadline deadline) noexcept;
+  [[nodiscard]] bool EnterInTurn(Deadline deadline);
+  [[nodiscard]] bool Wait(SharedMutex& mutex, Deadline deadline);
+  void CheckWhole() const;
   void ShowUp() noexcept;
   void StepDown() noexcept;
+  void Sweep();
   void Remove(Attendant& attendant, std::int64_t slot) noexcept;  // inside the gate
 
-  GateFile file_;
+  mutable GateFile file_;  ///< IsWhole changes what it maps.
   const std::int64_t process_;
   Attendant* self_ = nullptr;              ///< Null when the page is full: others sweep without us.
   std::atomic<std::int32_t> watchers_{0};  ///< Our share of GatePage::watchers.

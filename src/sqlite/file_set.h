@@ -1,0 +1,54 @@
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace doclock::sqlite {
+
+class Connection;
+
+/// The files that an open database consists of: itself, its log and the log's index. Whoever moves,
+/// deletes or replaces one of them parts the stores that have it open from those that open it
+/// later, and both would grant the same locks. So each transaction looks at the names first. (Only
+/// looks: closing another descriptor of one of these files would drop SQLite's locks.) Constant,
+/// thread-safe.
+class FileSet {
+ public:
+  /// The files that `connection` has open; it has read the database before.
+  /// @throws DatabaseError if the database was moved since it was opened.
+  FileSet(const std::filesystem::path& database, const Connection& connection);
+
+  /// @throws DatabaseError, naming the file: kRefused if a name leads to another file by now, or to
+  /// none; kUnavailable if the index was truncated. To touch what is missing of that would be a
+  /// signal (SIGBUS), so it is made as long as it was, and SQLite fills it from the log.
+  void Check() const;
+  /// How long the log is. @throws DatabaseError like Check
+  [[nodiscard]] off_t LogSize() const;
+  [[nodiscard]] const std::string& log_path() const noexcept { return files_[kLog].path; }
+
+  /// A number that differs for other files, as good as always; never 0.
+  [[nodiscard]] std::uint32_t tag() const noexcept;
+
+ private:
+  struct File {
+    std::string path;
+    dev_t device = 0;
+    ino_t inode = 0;
+  };
+  enum : std::size_t { kDatabase, kLog, kIndex };
+
+  static struct stat StatusOf(const File& file);
+  void CheckIndexSize(off_t size) const;
+
+  std::array<File, 3> files_;
+  mutable std::atomic<off_t> index_size_{0};  ///< It only grows while it is open.
+};
+
+}  // namespace doclock::sqlite
