@@ -1,6 +1,6 @@
 #include "engine/lease.h"
 
-#include <array>
+#include <memory>
 #include <utility>
 
 #include "engine/engine.h"
@@ -9,10 +9,14 @@
 namespace doclock::detail {
 namespace {
 
-/// Mutexes for the rarely used stop sources: one per lease would cost 40 bytes each.
-std::mutex& MutexFor(const Lease* lease) {
-  static std::array<std::mutex, 32> pool;
-  return pool[(reinterpret_cast<std::uintptr_t>(lease) >> 6) % pool.size()];
+/// Of leases that were lost before anybody asked. Never destroyed.
+std::stop_source& LostBefore() {
+  static std::stop_source* const kStopped = [] {
+    auto* source = new std::stop_source();
+    source->request_stop();
+    return source;
+  }();
+  return *kStopped;
 }
 
 }  // namespace
@@ -35,7 +39,10 @@ Lease::Lease(EnginePtr owner, Collection& where, Key document, const GrantReques
       named(is_named),
       mode(grant.mode) {}
 
-Lease::~Lease() = default;
+Lease::~Lease() {
+  std::stop_source* const source = lost_source_.load(std::memory_order_acquire);
+  if (source != nullptr && source != &LostBefore()) delete source;
+}
 
 void Lease::Extend(TimePoint sent, std::chrono::milliseconds ttl) noexcept {
   const std::int64_t later = engine->DeadlineOf(sent, ttl).time_since_epoch().count();
@@ -53,24 +60,23 @@ bool Lease::BeginWrite() noexcept {
 bool Lease::ours() const noexcept { return fork_generation_ == platform::ForkGeneration(); }
 
 void Lease::FireLost() {
-  std::stop_source source{std::nostopstate};
-  {
-    const std::scoped_lock lock(MutexFor(this));
-    source = lost_source_;
-  }
-  if (source.stop_possible()) source.request_stop();
+  std::stop_source* source = nullptr;
+  if (lost_source_.compare_exchange_strong(source, &LostBefore(), std::memory_order_acq_rel))
+    return;
+  source->request_stop();
 }
 
 std::stop_token Lease::LostToken() {
-  std::stop_source source{std::nostopstate};
-  {
-    const std::scoped_lock lock(MutexFor(this));
-    if (!lost_source_.stop_possible()) lost_source_ = std::stop_source();
-    source = lost_source_;
+  std::stop_source* source = lost_source_.load(std::memory_order_acquire);
+  if (source != nullptr) return source->get_token();
+  std::unique_ptr<std::stop_source> fresh;
+  if (!lost()) fresh = std::make_unique<std::stop_source>();
+  std::stop_source* const mine = fresh ? fresh.get() : &LostBefore();
+  if (lost_source_.compare_exchange_strong(source, mine, std::memory_order_acq_rel)) {
+    source = mine;
+    static_cast<void>(fresh.release());
   }
-  // Lost before anybody asked: FireLost may have run already and found no source.
-  if (lost()) source.request_stop();
-  return source.get_token();
+  return source->get_token();
 }
 
 void intrusive_ptr_add_ref(Lease* lease) noexcept {

@@ -4,7 +4,6 @@
 #include <boost/intrusive/set.hpp>
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <stop_token>
 
 #include "doclock/clock.h"
@@ -85,8 +84,9 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   friend void intrusive_ptr_release(Lease*) noexcept;
 
   std::atomic<std::int64_t> deadline_;
-  std::stop_source lost_source_{
-      std::nostopstate};  ///< Made when somebody asks. Guarded by a mutex of a pool.
+  /// Made when somebody asks, or one for all that were lost before. No mutex guards it: one that
+  /// another thread holds during a fork stays locked in the child.
+  std::atomic<std::stop_source*> lost_source_ = nullptr;
   std::atomic<std::uint32_t> ttl_ms_;
   const std::uint32_t min_hold_ms_;
   const std::uint32_t fork_generation_;

@@ -1,11 +1,18 @@
 /// Renewals, the deadline of a holder, and the signal that a lock is lost.
 
+#if defined(__unix__)
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
 #include <algorithm>
 #include <future>
+#include <semaphore>
 #include <set>
 #include <stop_token>
 #include <thread>
 
+#include "doclock/observer.h"
 #include "named/harness.h"
 
 namespace doclock::named {
@@ -227,6 +234,51 @@ TEST_P(NamedLeaseThreadsTest, LostIsToldOnAThreadOfTheManager) {
   ASSERT_EQ(teller.wait_for(30s), std::future_status::ready);
   EXPECT_NE(teller.get(), std::this_thread::get_id());
 }
+
+/// Holds the notifier up at the loss of a lock, before the callbacks of lost().
+class HoldsUpLosses : public Observer {
+ public:
+  void OnLost(const LockEvent&) override {
+    lost.release();
+    go_on.acquire();
+  }
+  std::binary_semaphore lost{0}, go_on{0};
+};
+
+TEST_P(NamedLeaseThreadsTest, AskingForItRunsNoCallback) {
+  const auto observer = std::make_shared<HoldsUpLosses>();
+  const LockManager watched(store, {.observer = observer});
+  auto lock = LockProvider(watched, "jobs").Acquire("a", {.ttl = 600ms});
+  std::promise<std::thread::id> told;
+  const std::stop_callback tell(lock.lost(), [&] { told.set_value(std::this_thread::get_id()); });
+  (void)jobs.Break("a");
+  ASSERT_TRUE(observer->lost.try_acquire_for(30s));
+  (void)lock.lost();
+  observer->go_on.release();
+  auto teller = told.get_future();
+  ASSERT_EQ(teller.wait_for(30s), std::future_status::ready);
+  EXPECT_NE(teller.get(), std::this_thread::get_id());
+}
+
+#if defined(__unix__)
+TEST_P(NamedLeaseThreadsTest, AForkedChildMayAskForIt) {
+  const auto lock = jobs.Acquire("a");
+  const std::jthread asks([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) (void)lock.lost();
+  });
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(30);
+      (void)lock.lost();
+      ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFEXITED(status)) << "a mutex was locked during the fork";
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace doclock::named
