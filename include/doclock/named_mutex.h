@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <ratio>
 #include <stop_token>
 #include <string>
 
@@ -29,8 +30,10 @@ Duration WaitOf(const std::chrono::duration<Rep, Period>& time) {
 /// How long to wait: until then, never less than nothing. Not for users.
 template <class Clock, class Length>
 Duration WaitOf(const std::chrono::time_point<Clock, Length>& until) {
-  const auto now = Clock::now();
-  return until > now ? Duration(until - now) : Duration();
+  // Floating point, because the end of a clock's time may not fit the unit of the difference.
+  using Milliseconds = std::chrono::duration<long double, std::milli>;
+  const Milliseconds now(Clock::now().time_since_epoch());
+  return WaitOf(Milliseconds(until.time_since_epoch()) - now);
 }
 }  // namespace detail
 
@@ -38,10 +41,11 @@ Duration WaitOf(const std::chrono::time_point<Clock, Length>& until) {
 /// std::scoped_lock, std::unique_lock and std::lock. Made by LockProvider::Mutex.
 ///
 /// The lock renews itself while it is held. Like every lease it can be lost all the same: watch
-/// lost(). A thread that ends while it holds one releases it. The object must outlive its use, like
-/// a std::mutex; destroying a locked one releases it.
+/// lost(). A thread that ends while it holds one releases it (but for one that the destructor of a
+/// thread_local object locks and leaves locked). The object must outlive its use, like a
+/// std::mutex; destroying a locked one releases it.
 ///
-/// Thread-safe, like a std::mutex. unlock() may be called on any thread. lock() and the try forms
+/// Thread-safe, like a std::mutex. The thread that locked it unlocks it. lock() and the try forms
 /// throw StoreException and InDoubtException as LockProvider::Acquire does.
 class DOCLOCK_EXPORT NamedMutex {
  public:
@@ -66,7 +70,8 @@ class DOCLOCK_EXPORT NamedMutex {
     return TryLock(detail::WaitOf(until));
   }
   /// Gives it back. Never throws: what cannot be released now is released in the background, or
-  /// ends with its lease. Does nothing if it is not locked.
+  /// ends with its lease. Does nothing unless this thread locked it last: a thread that lost it
+  /// does not free the lock of the one that took it since.
   void unlock() noexcept;
 
   /// The lock's name.

@@ -65,7 +65,9 @@ HeldByThread& OfThisThread() {
 
 }  // namespace
 
-std::size_t MutexesOfThisThread() noexcept { return OfThisThread().size(); }
+std::size_t MutexesOfThisThread() noexcept {
+  return HeldByThread::over() ? 0 : OfThisThread().size();
+}
 
 MutexState::~MutexState() { Abandon(std::move(lease_)); }
 
@@ -80,11 +82,14 @@ bool MutexState::Acquire(Duration wait) {
     const std::scoped_lock lock(mutex_);
     serial = ++grants_;
   }
-  OfThisThread().Add(shared_from_this(), serial);  // may throw: the grant is given back then
+  // May throw: the grant is given back then.
+  if (!HeldByThread::over()) OfThisThread().Add(shared_from_this(), serial);
   // What this thread or another one lost without unlocking it.
   LeasePtr former;
   {
     const std::scoped_lock lock(mutex_);
+    // Lost already, and another thread has locked it since: that grant stays.
+    if (lease_ && LeaseHeld(*lease_) && !LeaseHeld(*result.grant.lease)) return true;
     former = std::exchange(lease_, std::exchange(result.grant.lease, nullptr));
     owner_ = std::this_thread::get_id();
     depth_ = 1;
@@ -134,9 +139,11 @@ void MutexState::Unlock() noexcept {
   LeasePtr lease;
   {
     const std::scoped_lock lock(mutex_);
+    // Another thread may have taken it since this one lost it.
+    if (!Mine()) return;
     lease = std::exchange(lease_, nullptr);
     depth_ = 0;
-    if (owner_ == std::this_thread::get_id() && !HeldByThread::over()) OfThisThread().Remove(this);
+    if (!HeldByThread::over()) OfThisThread().Remove(this);
   }
   Release(lease);
 }

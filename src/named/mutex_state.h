@@ -24,7 +24,7 @@ class MutexState : public std::enable_shared_from_this<MutexState> {
   bool Lock(Duration wait);
   /// As above; a thread that has it locks it once more.
   bool LockAgain(Duration wait);
-  /// Gives it back. Returns false if nobody holds it.
+  /// Gives it back, if this thread has it.
   void Unlock() noexcept;
   /// Undoes one LockAgain of this thread.
   void UnlockOnce() noexcept;

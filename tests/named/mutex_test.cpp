@@ -1,7 +1,10 @@
 #include "doclock/named_mutex.h"
 
-#include <atomic>
+#include <functional>
+#include <limits>
 #include <mutex>
+#include <semaphore>
+#include <shared_mutex>
 #include <thread>
 
 #include "named/harness.h"
@@ -20,6 +23,28 @@ concept TimedLockable = requires(M& mutex, std::chrono::milliseconds time,
   { mutex.unlock() } noexcept;
 };
 static_assert(TimedLockable<NamedMutex> && TimedLockable<RecursiveNamedMutex>);
+
+/// One other thread that runs what it is told, while the caller waits.
+class Elsewhere {
+ public:
+  void Run(std::function<void()> task) {
+    task_ = std::move(task);
+    turn_.release();
+    done_.acquire();
+  }
+  ~Elsewhere() { Run(nullptr); }
+
+ private:
+  std::function<void()> task_;
+  std::binary_semaphore turn_{0}, done_{0};
+  std::jthread thread_{[this] {
+    for (bool more = true; more; done_.release()) {
+      turn_.acquire();
+      more = task_ != nullptr;
+      if (more) task_();
+    }
+  }};
+};
 
 class MutexTest : public NamedTest {};
 DOCLOCK_FOR_ALL_STORES(MutexTest);
@@ -115,6 +140,23 @@ TEST_P(MutexTest, ALostMutexCanBeLockedAgain) {
   EXPECT_GT(mutex.fence(), first);
 }
 
+TEST_P(MutexTest, WaitsForTheEndOfTime) {
+  NamedMutex mutex = jobs.Mutex("a");
+  ASSERT_TRUE(mutex.try_lock_until(std::chrono::sys_seconds::max()));
+  mutex.unlock();
+  using Minutes = std::chrono::duration<std::int64_t, std::ratio<60>>;
+  ASSERT_TRUE(mutex.try_lock_until(std::chrono::sys_time<Minutes>::max()));
+  mutex.unlock();
+  using Hours = std::chrono::duration<double, std::ratio<3600>>;
+  ASSERT_TRUE(mutex.try_lock_until(
+      std::chrono::sys_time<Hours>(Hours(std::numeric_limits<double>::infinity()))));
+  EXPECT_FALSE(mutex.try_lock_until(std::chrono::sys_seconds::min()));
+  mutex.unlock();
+  const LockProvider others(AnotherManager(), "jobs");
+  auto held = others.Acquire("a", {.ttl = 5s, .renew = false});
+  EXPECT_TRUE(mutex.try_lock_until(std::chrono::sys_seconds::max())) << "it waits";
+}
+
 TEST_P(MutexTest, AnExceptionThatIsCaughtUnlocks) {
   NamedMutex plain = jobs.Mutex("a");
   RecursiveNamedMutex recursive = jobs.RecursiveMutex("b");
@@ -172,6 +214,52 @@ TEST_P(MutexTest, ALostRecursiveOneSaysSoAndCanBeLockedAfterUnlocking) {
   EXPECT_TRUE(mutex.held());
 }
 
+TEST_P(MutexTest, ALateUnlockLeavesTheLockOfAnotherThreadAlone) {
+  NamedMutex mutex = jobs.Mutex("a", {.ttl = 1s, .renew = false});
+  std::unique_lock late(mutex);
+  clock->Advance(2s);
+  Elsewhere other;
+  other.Run([&] { mutex.lock(); });
+  late.unlock();
+  EXPECT_TRUE(mutex.held());
+  EXPECT_FALSE(IsFree("a"));
+  other.Run([&] { mutex.unlock(); });
+  EXPECT_TRUE(IsFree("a"));
+}
+
+TEST_P(MutexTest, ALateUnlockLeavesTheRecursiveLockOfAnotherThreadAlone) {
+  RecursiveNamedMutex mutex = jobs.RecursiveMutex("a", {.ttl = 1s, .renew = false});
+  std::unique_lock outer(mutex), inner(mutex);
+  clock->Advance(2s);
+  Elsewhere other;
+  other.Run([&] { mutex.lock(); });
+  inner.unlock();
+  outer.unlock();
+  EXPECT_TRUE(mutex.held());
+  EXPECT_FALSE(IsFree("a"));
+  other.Run([&] { mutex.unlock(); });
+  EXPECT_TRUE(IsFree("a"));
+}
+
+TEST_P(MutexTest, ALateUnlockLeavesTheSharedMutexOfAnotherThreadAlone) {
+  SharedNamedMutex mutex = jobs.SharedMutex("a", {.ttl = 1s, .renew = false});
+  std::unique_lock late(mutex);
+  clock->Advance(2s);
+  Elsewhere other;
+  other.Run([&] { mutex.lock(); });
+  late.unlock();
+  EXPECT_FALSE(IsFree("a"));
+  other.Run([&] { mutex.unlock(); });
+  EXPECT_TRUE(IsFree("a"));
+  std::shared_lock share(mutex);
+  clock->Advance(2s);
+  other.Run([&] { mutex.lock(); });
+  share.unlock();
+  EXPECT_FALSE(IsFree("a"));
+  other.Run([&] { mutex.unlock(); });
+  EXPECT_TRUE(IsFree("a"));
+}
+
 class MutexThreadsTest : public NamedThreadsTest {};
 DOCLOCK_FOR_ALL_STORES(MutexThreadsTest);
 
@@ -227,20 +315,53 @@ TEST_P(MutexThreadsTest, AThreadThatEndsReleasesWhatItHolds) {
 
 TEST_P(MutexThreadsTest, AThreadThatEndsLeavesTheLocksOfOthersAlone) {
   NamedMutex mutex = jobs.Mutex("a");
-  std::atomic<bool> locked = false, unlocked = false;
+  std::binary_semaphore locked{0}, over{0};
   std::jthread thread([&] {
     mutex.lock();
-    locked = true;
-    locked.notify_one();
-    unlocked.wait(false);
+    mutex.unlock();
+    mutex.lock();
+    StealLock(*store, "jobs", "a");
+    locked.release();
+    over.acquire();
   });
-  locked.wait(false);
-  mutex.unlock();  // any thread may
+  locked.acquire();
+  ExpireLock(*store, "jobs", "a");
   mutex.lock();
-  unlocked = true;
-  unlocked.notify_one();
+  over.release();
   thread.join();
   EXPECT_TRUE(mutex.held());
+}
+
+TEST_P(MutexThreadsTest, OnlyTheThreadThatLockedItUnlocksIt) {
+  NamedMutex mutex = jobs.Mutex("a");
+  mutex.lock();
+  std::jthread([&] { mutex.unlock(); }).join();
+  EXPECT_TRUE(mutex.held());
+  mutex.unlock();
+  EXPECT_FALSE(mutex.held());
+}
+
+/// Locks when the thread's variables go: those that were made before it are there still.
+struct LocksAtTheEnd {
+  NamedMutex* mutex = nullptr;
+  bool locked = false;
+  ~LocksAtTheEnd() {
+    if (mutex == nullptr) return;
+    const std::scoped_lock lock(*mutex);
+    locked = mutex->held();
+    EXPECT_TRUE(locked);
+  }
+};
+
+TEST_P(MutexThreadsTest, AThreadsVariablesMayLockWhenItEnds) {
+  NamedMutex mutex = jobs.Mutex("a");
+  NamedMutex other = jobs.Mutex("b");
+  std::jthread([&] {
+    thread_local LocksAtTheEnd last;  // made first, destroyed last
+    last.mutex = &mutex;
+    other.lock();  // left to the end of the thread
+  }).join();
+  EXPECT_TRUE(mutex.try_lock());
 }
 
 TEST_P(MutexThreadsTest, RecursionIsCountedPerThread) {
