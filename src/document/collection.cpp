@@ -60,6 +60,9 @@ void CheckLockFieldNames(const LockFieldNames& fields) {
     if (!IsFieldName(*field->second)) {
       throw std::invalid_argument(member + " must be 1 to 64 characters of [A-Za-z_][A-Za-z0-9_]*");
     }
+    if (*field->second == "_id") {
+      throw std::invalid_argument(member + " must not be _id: MongoDB keeps the key there");
+    }
     const bool twice = std::any_of(
         all.begin(), field, [&](const auto& earlier) { return *earlier.second == *field->second; });
     if (twice) throw std::invalid_argument(member + " repeats the name of another lock field");

@@ -107,9 +107,9 @@ void AddLockFieldNames(BadOptions& rows, const LockManager& manager) {
     const auto& [field, member] = members[i];
     // The name of an earlier field, too: the later one of the two is named.
     const std::string earlier = i == 0 ? "" : LockFieldNames().*members[i - 1].second;
-    for (const std::string& name :
-         {std::string(), std::string("1st"), std::string("a.b"), std::string("$a"),
-          std::string("a b"), std::string("ä"), std::string(65, 'a'), earlier}) {
+    for (const std::string& name : {std::string(), std::string("1st"), std::string("a.b"),
+                                    std::string("$a"), std::string("a b"), std::string("ä"),
+                                    std::string("_id"), std::string(65, 'a'), earlier}) {
       auto names = std::make_shared<LockFieldNames>();
       (*names).*member = name;
       rows.push_back({"LockFieldNames::" + field, [&manager, names] {
