@@ -2,7 +2,10 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/strand.hpp>
+#include <functional>
 #include <thread>
 
 #include "repository/harness.h"
@@ -140,6 +143,70 @@ TEST_P(AsyncTest, AnUndeliveredGrantIsGivenBack) {
   }
   clock->RunPending();
   EXPECT_FALSE(IsLocked("42"));
+}
+
+/// An executor that queues, and whose copies are counted.
+class CountedExecutor {
+ public:
+  using Tasks = std::vector<std::function<void()>>;
+  explicit CountedExecutor(std::shared_ptr<Tasks> tasks) : tasks_(std::move(tasks)) {}
+  template <class F>
+  void execute(F task) const {
+    tasks_->push_back([shared = std::make_shared<F>(std::move(task))] { std::move (*shared)(); });
+  }
+  static constexpr asio::execution::blocking_t query(asio::execution::blocking_t) noexcept {
+    return asio::execution::blocking_t::never;
+  }
+  friend bool operator==(const CountedExecutor&, const CountedExecutor&) noexcept = default;
+
+ private:
+  std::shared_ptr<Tasks> tasks_;
+};
+
+/// An operation that the engine lets go of late.
+struct KeptOperation {
+  using Raw = int;
+  using Result = void;
+  std::function<void(int)>* kept;
+
+  void Start(const detail::AsyncContext&, std::function<void(int)> done) {
+    *kept = std::move(done);
+  }
+  void Finish(int&&) {}
+};
+
+TEST_P(AsyncTest, NothingOfTheHandlerOutlivesItsCall) {
+  const auto tasks = std::make_shared<CountedExecutor::Tasks>();
+  const auto of_handler = std::make_shared<int>();
+  for (const bool run : {true, false}) {
+    std::function<void(int)> kept;
+    int calls = 0;
+    detail::Initiate(manager.engine(), KeptOperation{&kept},
+                     asio::bind_executor(CountedExecutor(tasks),
+                                         [&calls, of_handler](std::exception_ptr) { ++calls; }));
+    kept(7);
+    ASSERT_EQ(tasks->size(), 1U);
+    if (run) tasks->front()();
+    tasks->clear();  // as a context does that is destroyed
+    EXPECT_EQ(calls, run ? 1 : 0);
+    EXPECT_EQ(tasks.use_count(), 1);
+    EXPECT_EQ(of_handler.use_count(), 1);
+  }
+}
+
+TEST_P(AsyncTest, AContextMayGoOnceTheHandlersOfItsStrandWereCalled) {
+  LockManager real(store);
+  const LockingRepository<Saga> others(real, "sagas");
+  for (int i = 0; i < 200; ++i) {
+    asio::io_context io;
+    bool called = false;
+    others.FindAsync(
+        "42", asio::bind_executor(
+                  asio::make_strand(io),
+                  [&](std::exception_ptr, std::optional<Snapshot<Saga>>) { called = true; }));
+    io.run();
+    EXPECT_TRUE(called);
+  }
 }
 
 TEST_P(AsyncTest, CancellationEndsAWait) {

@@ -3,8 +3,9 @@
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
 #include <boost/asio/use_future.hpp>
 #include <exception>
 #include <future>
@@ -24,6 +25,8 @@
 /// - `Result Finish(Raw&&)` runs where the handler runs, and may throw.
 ///
 /// A handler's execution context must outlive the operation; it is kept from running out of work.
+/// It may be destroyed as soon as the handler was called, while the engine still lets go of the
+/// operation: so nothing of the handler's may be left in it by then.
 
 namespace doclock::detail {
 
@@ -66,14 +69,20 @@ class NotifierExecutor {
   EnginePtr engine_;
 };
 
+/// An executor that keeps its context from running out of work.
+template <class Executor>
+using Tracked = std::decay_t<decltype(boost::asio::prefer(
+    std::declval<const Executor&>(), boost::asio::execution::outstanding_work.tracked))>;
+
 template <class Executor, class F>
-void PostTo(const Executor& executor, F task) {
+void PostTo(const Executor& tracked, F task) {
   if constexpr (std::same_as<Executor, NotifierExecutor>) {
-    executor.execute(std::move(task));
+    tracked.execute(std::move(task));
   } else {
     // The context may be destroyed once run() returned: not while this thread still is in post().
-    const auto work = boost::asio::make_work_guard(executor);
-    boost::asio::post(executor, std::move(task));
+    // (A work guard would not do: it destroys a copy of the executor after its work.)
+    const Executor mine = tracked;
+    boost::asio::post(mine, std::move(task));
   }
 }
 
@@ -136,56 +145,81 @@ class AsyncState : public std::enable_shared_from_this<AsyncState<Op, Handler>> 
  public:
   AsyncState(const EnginePtr& engine, Op op, Handler handler)
       : op_(std::move(op)),
-        handler_(std::move(handler)),
-        executor_(boost::asio::get_associated_executor(handler_, NotifierExecutor(engine))),
-        work_(executor_) {}
+        executor_(boost::asio::prefer(
+            boost::asio::get_associated_executor(handler, NotifierExecutor(engine)),
+            boost::asio::execution::outstanding_work.tracked)),
+        handler_(std::move(handler)) {}
 
   void Start() {
     auto canceller = std::make_shared<Canceller>();
     ConnectSlot(canceller);
     auto self = this->shared_from_this();
     const AsyncContext context{std::move(canceller), [self](std::function<void()> task) {
-                                 PostTo(self->executor_, std::move(task));
+                                 PostTo(*self->executor_, std::move(task));
                                }};
     op_.Start(context, [self](typename Op::Raw raw) {
       self->raw_.emplace(std::move(raw));
-      PostTo(self->executor_, [self] { self->Complete(); });
+      PostTo(*self->executor_, Delivery(self));
     });
   }
 
  private:
-  using Executor = boost::asio::associated_executor_t<Handler, NotifierExecutor>;
+  using Executor = Tracked<boost::asio::associated_executor_t<Handler, NotifierExecutor>>;
+  using Raw = typename Op::Raw;
+
+  /// What the handler's executor is given.
+  class Delivery {
+   public:
+    explicit Delivery(std::shared_ptr<AsyncState> state) : state_(std::move(state)) {}
+    Delivery(Delivery&&) noexcept = default;
+    /// A context that is destroyed drops what it did not run.
+    ~Delivery() {
+      if (state_) state_->TakeOut();
+    }
+    void operator()() { std::exchange(state_, nullptr)->Complete(); }
+
+   private:
+    std::shared_ptr<AsyncState> state_;
+  };
+
+  /// What must be gone before the handler's context is. The executor goes last.
+  struct Parts {
+    std::optional<Executor> executor;
+    std::optional<Handler> handler;
+    std::optional<Raw> raw;
+  };
+
+  Parts TakeOut() noexcept {
+    return {std::exchange(executor_, std::nullopt), std::exchange(handler_, std::nullopt),
+            std::exchange(raw_, std::nullopt)};
+  }
 
   /// Before the operation starts: it may complete, and clear the slot, while this thread still is
   /// in Start.
   void ConnectSlot(const CancellerPtr& canceller) {
-    auto slot = boost::asio::get_associated_cancellation_slot(handler_);
+    auto slot = boost::asio::get_associated_cancellation_slot(*handler_);
     if (!slot.is_connected()) return;
     slot.assign([canceller](boost::asio::cancellation_type type) {
       if (type != boost::asio::cancellation_type::none) canceller->Cancel();
     });
   }
 
-  /// On the handler's executor. Everything is taken out of this object first: the handler may end
-  /// the world it lives in.
+  /// On the handler's executor. The handler may end the world it lives in.
   void Complete() {
-    auto slot = boost::asio::get_associated_cancellation_slot(handler_);
+    auto slot = boost::asio::get_associated_cancellation_slot(*handler_);
     if (slot.is_connected()) slot.clear();
-    const auto work = std::move(work_);
-    auto handler = std::move(handler_);
-    auto raw = std::move(*raw_);
-    raw_.reset();
-    Settle<typename Op::Result>([&] { return op_.Finish(std::move(raw)); },
-                                [&](auto&&... results) {
-                                  std::move(handler)(std::forward<decltype(results)>(results)...);
-                                });
+    Parts parts = TakeOut();
+    Settle<typename Op::Result>(
+        [&] { return op_.Finish(std::move(*parts.raw)); },
+        [&](auto&&... results) {
+          std::move (*parts.handler)(std::forward<decltype(results)>(results)...);
+        });
   }
 
   Op op_;
-  Handler handler_;
-  Executor executor_;
-  boost::asio::executor_work_guard<Executor> work_;
-  std::optional<typename Op::Raw> raw_;
+  std::optional<Executor> executor_;
+  std::optional<Handler> handler_;
+  std::optional<Raw> raw_;
 };
 
 struct Initiation {
