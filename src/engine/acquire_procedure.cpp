@@ -88,13 +88,19 @@ Procedure::Step AcquireProcedure::AfterConfirm() {
       break;
   }
   const auto pause = backoff_.Next();
-  if (engine_.closed() || engine_.Now() + pause >= give_up_) return FinishInDoubt();
-  return Confirm(pause);
+  if (!engine_.closed() && engine_.Now() + pause < give_up_) return Confirm(pause);
+  ReleaseGhost();
+  return FinishInDoubt();
+}
+
+void AcquireProcedure::ReleaseGhost() {
+  // A renewal that confirms it may have made the lease end later than the grant did.
+  ReleaseGhostInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id,
+                           spec_.mode, engine_.Now() + spec_.ttl);
 }
 
 Procedure::Step AcquireProcedure::TryAgain() {
-  ReleaseInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id, spec_.mode,
-                      sent_ + spec_.ttl);
+  ReleaseGhost();
   if (++ghosts_ > kMaxGhosts || engine_.closed() || engine_.Now() >= give_up_) {
     return FinishInDoubt();
   }
@@ -112,6 +118,7 @@ Procedure::Step AcquireProcedure::AfterRead() {
   if (read_.status == OpStatus::kFailed) {
     const auto pause = backoff_.Next();
     if (!engine_.closed() && engine_.Now() + pause < give_up_) return {&read_, pause};
+    ReleaseGhost();
     return FinishInDoubt();
   }
   return TryAgain();
@@ -122,7 +129,9 @@ Procedure::Step AcquireProcedure::Granted(std::int64_t version, Body stored, Tim
   state_ = State::kFinished;
   status_ = OpStatus::kDone;
   lease = engine_.Grant(spec_, spec_.key, acquire_.grant, version, std::move(stored), sent);
-  if (!lease) {
+  if (!lease && engine_.closed()) {
+    failure_ = MakeFailure(Errc::kClosed, "the LockManager was closed");
+  } else if (!lease) {
     failure_ = MakeFailure(Errc::kUnavailable, "the store granted " +
                                                    Describe(*spec_.collection, spec_.key) +
                                                    " only after the lease had ended");
@@ -138,10 +147,6 @@ Procedure::Step AcquireProcedure::Finish(const StoreOp& op) {
 }
 
 Procedure::Step AcquireProcedure::FinishInDoubt() {
-  if (state_ != State::kAcquire) {
-    ReleaseInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id, spec_.mode,
-                        sent_ + spec_.ttl);
-  }
   state_ = State::kFinished;
   status_ = OpStatus::kInDoubt;
   failure_ = MakeFailure(Errc::kInDoubt, "whether " + Describe(*spec_.collection, spec_.key) +

@@ -35,6 +35,8 @@ class AcquireProcedure final : public Procedure {
   Step AfterRead();
   Step Confirm(std::chrono::nanoseconds pause);
   Step TryAgain();
+  /// The attempt's lock may have been granted, or may still be.
+  void ReleaseGhost();
   Step Granted(std::int64_t version, Body stored, TimePoint sent);
   Step Finish(const StoreOp& op);
   Step FinishInDoubt();

@@ -52,7 +52,8 @@ class ReadProcedure final : public Procedure {
 };
 
 /// A release by what an entity carries. Its lease's deadline is unknown here, so doubt can only be
-/// settled by the mark the release leaves.
+/// settled by the mark the release leaves. That is its own: the lock id's would also be left by the
+/// handle, or by another copy of the entity, with another body.
 class ValueReleaseProcedure final : public Procedure {
  public:
   ValueReleaseProcedure(Engine& engine, ValueRelease release)
@@ -62,7 +63,7 @@ class ValueReleaseProcedure final : public Procedure {
         read_(*release_.collection, release_.key, write_.hash),
         give_up_(engine.Now() + engine.options().call_budget.ms()) {
     write_.lock_id = release_.lock_id;
-    write_.mark = release_.mark;
+    write_.mark = release_.mark.is_nil() ? NewUuid() : release_.mark;
     write_.mode = release_.mode;
     if (release_.mode == LockMode::kExclusive) write_.expected = release_.version;
     write_.body = release_.fields;
@@ -86,8 +87,13 @@ class ValueReleaseProcedure final : public Procedure {
 
  private:
   Step AfterLook() {
-    if (read_.status == OpStatus::kDone && read_.released == Mark()) {
+    if (read_.status == OpStatus::kDone && read_.released == write_.mark) {
       return Finish(nullptr);
+    }
+    // Still held, and moved on by its holder: at that version it was not released, and never will.
+    if (read_.status == OpStatus::kDone && release_.version != kAnyVersion &&
+        read_.lock_id == release_.lock_id && read_.version != release_.version) {
+      return Finish(NotOwner());
     }
     const auto pause = backoff_.Next();
     const bool late = engine_.closed() || engine_.Now() + pause >= give_up_;
@@ -105,9 +111,6 @@ class ValueReleaseProcedure final : public Procedure {
     if (release_.mode == LockMode::kExclusive) return shown == release_.lock_id;
     const bool gone = write_.status == OpStatus::kLost || write_.status == OpStatus::kMissing;
     return shown == kSharedLockId && !gone;
-  }
-  [[nodiscard]] const Uuid& Mark() const noexcept {
-    return release_.mark.is_nil() ? release_.lock_id : release_.mark;
   }
   FailurePtr NotOwner() const {
     return MakeFailure(Errc::kNotOwner, "the entity does not hold the lock of " +

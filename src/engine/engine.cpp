@@ -69,11 +69,22 @@ LeasePtr Engine::Grant(const AcquireSpec& spec, const Key& key, const GrantReque
                            version, std::move(body), sent));
   if (Now() < lease->deadline()) {
     keeper_->Add(*lease);
-    if (closed()) Lose(*lease);  // nobody would renew it
-    return lease;
+    if (!closed()) return lease;
+    keeper_->Remove(*lease);  // nobody would renew it
   }
   ReleaseInBackground(*this, *spec.collection, key, grant.lock_id, grant.mode, Now() + grant.ttl);
   return nullptr;
+}
+
+bool Engine::Prolong(Lease& lease, TimePoint sent, std::chrono::milliseconds ttl) {
+  if (!lease.lost() && Now() < lease.deadline()) {
+    lease.Extend(sent, ttl);
+    keeper_->Refresh(lease);
+    return true;
+  }
+  Lose(lease);
+  ReleaseInBackground(*this, *lease.collection, lease.key, lease.lock_id, lease.mode, Now() + ttl);
+  return false;
 }
 
 void Engine::Lose(Lease& lease) {
@@ -98,6 +109,43 @@ void Engine::Pause(std::chrono::nanoseconds time) {
   runtime_->Cancel(timer);
   const std::scoped_lock lock(mutex_);
   pauses_.erase(over);
+}
+
+void Engine::After(std::chrono::nanoseconds time, Runtime::Task task) {
+  std::uint64_t id = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!closed()) {
+      id = ++last_paused_;
+      paused_.emplace(id, std::move(task));
+    }
+  }
+  if (id == 0) return task();
+  const auto timer = runtime_->Schedule(Now() + time, [weak = weak_from_this(), id] {
+    if (const auto self = weak.lock()) self->Resume(id);
+  });
+  if (timer == 0) Resume(id);
+}
+
+void Engine::Resume(std::uint64_t id) {
+  Runtime::Task task;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = paused_.find(id);
+    if (found == paused_.end()) return;
+    task = std::move(found->second);
+    paused_.erase(found);
+  }
+  task();
+}
+
+void Engine::ResumeAll() {
+  std::map<std::uint64_t, Runtime::Task> all;
+  {
+    const std::scoped_lock lock(mutex_);
+    all.swap(paused_);
+  }
+  for (const auto& [id, task] : all) task();
 }
 
 void Engine::EndBackground() noexcept {
@@ -128,6 +176,7 @@ void Engine::Close() noexcept {
     for (const auto& pause : pauses_) pause->Set();
   }
   try {
+    ResumeAll();
     waits_->Close();
     searches_->Close();
     keeper_->Close();

@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -54,13 +56,19 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   /// The lease is over, or its lock is somebody else's: final.
   void Lose(Lease& lease);
-  /// Makes the lease of a granted lock, and looks after it. Null when it is over already: then it
-  /// is given back.
+  /// The store has started the lease anew for `ttl`, by a request sent at `sent`. False: the lock
+  /// was lost before the answer came. That is final, so it is given back in the background: others
+  /// need not wait until the new lease has ended.
+  bool Prolong(Lease& lease, TimePoint sent, std::chrono::milliseconds ttl);
+  /// Makes the lease of a granted lock, and looks after it. Null when it is over already, or the
+  /// engine is closed: then the lock is given back in the background.
   LeasePtr Grant(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
                  std::int64_t version, Body body, TimePoint sent);
 
   /// Blocks the caller for a while, or until the engine closes.
   void Pause(std::chrono::nanoseconds time);
+  /// Runs the task after a while, or when the engine closes if that is sooner; it is never dropped.
+  void After(std::chrono::nanoseconds time, Runtime::Task task);
 
   /// Background work that Close waits for.
   void BeginBackground() noexcept { background_.fetch_add(1, std::memory_order_relaxed); }
@@ -68,6 +76,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
  private:
   void DrainBackground() noexcept;
+  /// Runs a task of After that has not run.
+  void Resume(std::uint64_t id);
+  void ResumeAll();
 
   const std::shared_ptr<Store> store_;
   const ManagerOptions options_;
@@ -87,6 +98,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::atomic<int> background_ = 0;
   std::mutex mutex_;  ///< Guards what follows.
   std::set<std::shared_ptr<Runtime::Event>> pauses_;
+  std::map<std::uint64_t, Runtime::Task> paused_;  ///< Of After, by number.
+  std::uint64_t last_paused_ = 0;
   std::shared_ptr<Runtime::Event> drained_;
 };
 

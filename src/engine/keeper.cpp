@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/background_release.h"
 #include "engine/engine.h"
 
 namespace doclock::detail {
@@ -12,6 +13,14 @@ namespace {
 constexpr std::size_t kMaxRenewals = 1000;
 /// Of so many lanes of the store one may be taken by renewals.
 constexpr int kLanesPerRound = 4;
+
+/// Is it still to be renewed when its round is sent? Not behind a Detach or a release, and not at
+/// its deadline: that would only keep others waiting.
+bool IsDue(const Lease& lease, TimePoint now) {
+  const Phase phase = lease.phase();
+  return (phase == Phase::kHeld || phase == Phase::kWriting) && lease.renews() && !lease.lost() &&
+         now < lease.deadline();
+}
 
 }  // namespace
 
@@ -117,6 +126,7 @@ void Keeper::Renew(std::span<LeasePtr> due) {
     op.lock_id = lease->lock_id;
     op.ttl = lease->ttl();
     op.mode = lease->mode;
+    op.foreign = true;  // it may arrive behind a Detach, and must not undo it
     round->items.push_back({std::move(lease), std::move(op)});
   }
   const std::scoped_lock lock(mutex_);
@@ -134,10 +144,12 @@ void Keeper::SendNext() {
       waiting_.pop_front();
       ++under_way_;
     }
+    const TimePoint now = engine_.Now();
+    std::erase_if(round->items, [&](const auto& item) { return !IsDue(*item.lease, now); });
     std::vector<StoreOp*> ops;
     ops.reserve(round->items.size());
     for (auto& item : round->items) ops.push_back(&item.op);
-    round->sent = engine_.Now();
+    round->sent = now;
     engine_.batcher().SubmitBatch(
         std::move(ops), [self = shared_from_this(), round, engine = engine_.shared_from_this()] {
           {
@@ -156,16 +168,20 @@ void Keeper::OnRenewed(Round& round) {
     if (phase != Phase::kHeld && phase != Phase::kWriting) continue;
     switch (op.status) {
       case OpStatus::kDone:
-        if (lease->lost()) break;
-        lease->Extend(round.sent, op.ttl);
-        Refresh(*lease);
-        engine_.events().Renewed(*lease);
+        if (engine_.Prolong(*lease, round.sent, op.ttl)) engine_.events().Renewed(*lease);
         break;
       case OpStatus::kLost:
       case OpStatus::kMissing:
         // A release that was faster leaves the same trace; then the phase says so.
         if (lease->phase() == Phase::kHeld) engine_.Lose(*lease);
         break;
+      case OpStatus::kInDoubt:
+        if (lease->lost()) {  // it may have been renewed, and nobody uses it
+          ReleaseInBackground(engine_, *lease->collection, lease->key, lease->lock_id, lease->mode,
+                              engine_.Now() + op.ttl);
+          break;
+        }
+        [[fallthrough]];
       default:
         RetryLater(*lease);
     }

@@ -71,8 +71,8 @@ void NextSearches::Ask(const PendingPtr& search) {
       engine_.events().InDoubt(*spec.collection, *op.key);
       // Of an unknown document, the lock ends with its lease.
       if (op.key == &key) {
-        ReleaseInBackground(engine_, *spec.collection, key, op.grant.lock_id, op.grant.mode,
-                            sent + spec.ttl);
+        ReleaseGhostInBackground(engine_, *spec.collection, key, op.grant.lock_id, op.grant.mode,
+                                 sent + spec.ttl);
       }
       break;
     default:

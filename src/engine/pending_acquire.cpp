@@ -1,5 +1,6 @@
 #include "engine/pending_acquire.h"
 
+#include "engine/background_release.h"
 #include "engine/engine.h"
 
 namespace doclock::detail {
@@ -24,7 +25,14 @@ PendingAcquire::PendingAcquire(EnginePtr owner, AcquireSpec wish, Target what,
       done_(std::move(when_done)) {}
 
 bool PendingAcquire::Settle(AcquireResult result, bool handed_over) {
-  if (settled_.exchange(true, std::memory_order_acq_rel)) return false;
+  if (settled_.exchange(true, std::memory_order_acq_rel)) {
+    // Granted just before the engine closed. A dropped Grant sends nothing after that.
+    if (const LeasePtr& lease = result.grant.lease; lease && engine->closed()) {
+      ReleaseInBackground(*engine, *lease->collection, lease->key, lease->lock_id, lease->mode,
+                          engine->Now() + lease->ttl());
+    }
+    return false;
+  }
   if (result.grant.lease) {
     engine->events().Granted(*result.grant.lease, engine->Now() - started, handed_over);
   } else if (result.failure &&

@@ -24,10 +24,7 @@ void RunAsync(const EnginePtr& engine, std::shared_ptr<Procedure> procedure,
   const auto submit = [engine, procedure, done, op = step.op] {
     engine->batcher().Submit(*op, [engine, procedure, done] { RunAsync(engine, procedure, done); });
   };
-  if (step.pause.count() == 0 || engine->closed() ||
-      engine->runtime().Schedule(engine->Now() + step.pause, submit) == 0) {
-    submit();
-  }
+  step.pause.count() == 0 ? submit() : engine->After(step.pause, submit);
 }
 
 FailurePtr MakeFailure(Errc code, std::string message) {

@@ -155,8 +155,9 @@ class DetachProcedure final : public Procedure {
   }
 
   Step Next() override {
-    if (op_.status == OpStatus::kPending && lease_->engine->Now() < lease_->deadline()) {
-      return {&op_};
+    if (op_.status == OpStatus::kPending) {
+      sent_ = lease_->engine->Now();
+      return sent_ < lease_->deadline() ? Step{&op_} : Step{};
     }
     if (op_.status == OpStatus::kInDoubt && ++retries_ < 5) return {&op_, backoff_.Next()};
     return {};
@@ -165,6 +166,7 @@ class DetachProcedure final : public Procedure {
   FailurePtr Finish() {
     switch (op_.status) {
       case OpStatus::kDone:
+        if (!lease_->engine->Prolong(*lease_, sent_, op_.ttl)) return Lost();
         LeaveIt(Phase::kDetached);
         return nullptr;
       case OpStatus::kInDoubt:
@@ -174,10 +176,7 @@ class DetachProcedure final : public Procedure {
       case OpStatus::kPending:  // never sent: its time was over
       case OpStatus::kLost:
       case OpStatus::kMissing:
-        lease_->set_phase(Phase::kHeld);
-        lease_->engine->Lose(*lease_);
-        return MakeFailure(
-            Errc::kLost, "the lock of " + Describe(*lease_->collection, lease_->key) + " was lost");
+        return Lost();
       default:
         lease_->set_phase(Phase::kHeld);
         return FailureOf(op_);
@@ -185,6 +184,12 @@ class DetachProcedure final : public Procedure {
   }
 
  private:
+  FailurePtr Lost() {
+    lease_->set_phase(Phase::kHeld);
+    lease_->engine->Lose(*lease_);
+    return MakeFailure(Errc::kLost,
+                       "the lock of " + Describe(*lease_->collection, lease_->key) + " was lost");
+  }
   void LeaveIt(Phase phase) {
     lease_->StopRenewing();
     lease_->set_phase(phase);
@@ -193,6 +198,7 @@ class DetachProcedure final : public Procedure {
 
   const LeasePtr lease_;
   RenewOp op_;
+  TimePoint sent_{};
   Backoff backoff_;
   int retries_ = 0;
 };
@@ -220,9 +226,8 @@ class RenewProcedure final : public Procedure {
     switch (op_.status) {
       case OpStatus::kDone:
         lease_->set_ttl(op_.ttl);
-        lease_->Extend(sent_, op_.ttl);
-        lease_->engine->keeper().Refresh(*lease_);
-        return nullptr;
+        if (lease_->engine->Prolong(*lease_, sent_, op_.ttl)) return nullptr;
+        return MakeFailure(Errc::kLost, "the lock of " + what + " was lost");
       case OpStatus::kPending:  // never sent: its time was over
       case OpStatus::kLost:
       case OpStatus::kMissing:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/background_release.h"
+
 namespace doclock::detail {
 
 WriteProcedure::WriteProcedure(Engine& engine, LeasePtr lease, WriteKind kind, Body body)
@@ -23,6 +25,13 @@ WriteProcedure::WriteProcedure(Engine& engine, LeasePtr lease, WriteKind kind, B
   write_.body = std::move(body);
   write_.base = lease_->body;
   write_.ttl = lease_->ttl();
+}
+
+WriteProcedure::~WriteProcedure() {
+  if (state_ == State::kFinished) return;
+  // Dropped on its way, for want of memory: what was sent may have had effect.
+  lease_->set_phase(Phase::kInDoubt);
+  engine_.keeper().Remove(*lease_);
 }
 
 void WriteProcedure::HandOver(const GrantRequest& next) {
@@ -137,9 +146,8 @@ Procedure::Step WriteProcedure::Written(std::int64_t version, bool with_next) {
   lease_->version = version;
   lease_->body = written_;
   if (write_.write == WriteKind::kCheckpoint) {
-    lease_->Extend(sent_, write_.ttl);
     lease_->set_phase(Phase::kHeld);
-    engine_.keeper().Refresh(*lease_);
+    engine_.Prolong(*lease_, sent_, write_.ttl);
     return {};
   }
   lease_->set_phase(Phase::kReleased);
@@ -167,6 +175,10 @@ Procedure::Step WriteProcedure::Unknown() {
   failure_ = MakeFailure(Errc::kInDoubt, "whether " + What() + " was written is unknown");
   lease_->set_phase(Phase::kInDoubt);
   engine_.keeper().Remove(*lease_);
+  if (write_.next) {  // it may have been handed over, to a holder who will never know
+    ReleaseGhostInBackground(engine_, *lease_->collection, lease_->key, next_.lock_id, next_.mode,
+                             engine_.Now() + next_.ttl);
+  }
   engine_.events().InDoubt(*lease_->collection, lease_->key);
   return {};
 }

@@ -15,6 +15,8 @@ namespace doclock::detail {
 class WriteProcedure final : public Procedure {
  public:
   WriteProcedure(Engine& engine, LeasePtr lease, WriteKind kind, Body body);
+  /// Leaves the lease in doubt if the procedure was not run to its end.
+  ~WriteProcedure() override;
 
   /// With a release: whom to hand the lock to. Null ends it.
   void HandOver(const GrantRequest& next);

@@ -46,7 +46,7 @@ void Operations::RenewStoredShare(RenewOp& op, StoredLock& lock, StoredShare& sh
     Put(collection, lock);
     DropLease(collection, lock);
   }
-  if (!op.detached && !op.foreign) places_.Add(op.lock_id, op.hash, lock.doc);
+  if (share.lease.slot == SlotFor(false)) places_.Add(op.lock_id, op.hash, lock.doc);
   op.status = OpStatus::kDone;
 }
 

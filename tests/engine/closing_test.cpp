@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <climits>
 #include <future>
 #include <thread>
 
@@ -75,6 +76,109 @@ TEST_F(ClosingTest, LaterAsynchronousCallsSaySoInTheirResult) {
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(codes[i], Errc::kClosed) << i;
   EXPECT_EQ(codes[5], Errc::kLost);
   EXPECT_EQ(codes[6], Errc::kLost);
+}
+
+/// The manager is closed while the store grants.
+class GrantWhileClosingTest : public ClosingTest {
+ protected:
+  void CloseAtTheGrant() {
+    kept = engine();
+    store->before_reply = [this](std::span<StoreOp* const> ops) {
+      if (ops.front()->kind != OpKind::kAcquire) return;
+      store->before_reply = nullptr;
+      manager->Close();
+    };
+  }
+
+  EnginePtr kept;
+};
+
+TEST_F(GrantWhileClosingTest, ALockIsGivenBack) {
+  CloseAtTheGrant();
+  const AcquireResult result = Acquire(kept, Spec("a"), {});
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->code, Errc::kClosed);
+  EXPECT_FALSE(IsLocked("a"));
+}
+
+TEST_F(GrantWhileClosingTest, ALockAskedForAsynchronouslyIsGivenBack) {
+  CloseAtTheGrant();
+  const auto asked = LockLater("a");
+  EXPECT_EQ(asked->code(), Errc::kClosed);
+  EXPECT_FALSE(IsLocked("a"));
+}
+
+TEST_F(GrantWhileClosingTest, AWaitersLockIsGivenBack) {
+  Grant held = Lock("a");
+  const auto waiting = LockLater("a", {.wait = kForever});
+  CloseAtTheGrant();
+  testing::ExpireLock(*store, "orders", "a");
+  clock->Advance(10s);  // until it looks again
+  EXPECT_EQ(waiting->code(), Errc::kCancelled);
+  EXPECT_FALSE(IsLocked("a"));
+}
+
+TEST_F(GrantWhileClosingTest, TheNextDocumentIsGivenBack) {
+  { Grant made = Lock("a"); }
+  clock->RunPending();
+  CloseAtTheGrant();
+  AcquireSpec spec = Spec({});
+  const AcquireResult result = AcquireNext(kept, std::move(spec), {});
+  ASSERT_TRUE(result.failure);
+  EXPECT_FALSE(IsLocked("a"));
+}
+
+TEST_F(GrantWhileClosingTest, AHandOverIsGivenBack) {
+  Grant held = Lock("a");
+  const auto next = LockLater("a", {.wait = kForever});
+  store->before_reply = [this](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kWrite) return;
+    store->before_reply = nullptr;
+    manager->Close();
+  };
+  EXPECT_FALSE(Write(held.lease, WriteKind::kRelease, Body::FromJson({{"n", 1}})));
+  EXPECT_EQ(next->code(), Errc::kCancelled);
+  EXPECT_FALSE(IsLocked("a"));
+}
+
+/// Closes without waiting for what is under way.
+class ImpatientClosingTest : public EngineTest {
+ protected:
+  ImpatientClosingTest() : EngineTest({.drain_timeout = 0s}) {}
+};
+
+TEST_F(ImpatientClosingTest, AnOperationBetweenTwoAttemptsIsEndedNotDropped) {
+  Grant held = Lock("a");
+  Grant detached = Lock("b");
+  ASSERT_FALSE(Detach(detached.lease));
+  store->Inject({.kind = Fault::Kind::kLostAfter, .op = OpKind::kWrite, .key = {}, .times = 2});
+  store->Inject({.kind = Fault::Kind::kLostAfter, .op = OpKind::kSave, .key = {}});
+  store->Inject(
+      {.kind = Fault::Kind::kErrorBefore, .op = OpKind::kRead, .key = {}, .times = INT_MAX});
+  store->Inject({.kind = Fault::Kind::kLostAfter, .op = OpKind::kAcquire, .key = {}});
+  store->Inject(
+      {.kind = Fault::Kind::kErrorBefore, .op = OpKind::kRenew, .key = {}, .times = INT_MAX});
+  std::vector<Errc> codes;
+  const auto note = [&](const FailurePtr& failure) {
+    codes.push_back(failure ? failure->code : Errc::kBusy);
+  };
+  WriteAsync(held.lease, WriteKind::kRelease, {}, note);
+  ValueRelease release;
+  release.collection = collection;
+  release.key = "b";
+  release.lock_id = LeaseLockId(*detached.lease);
+  ReleaseByValueAsync(engine(), std::move(release), note);
+  SaveSpec insert;
+  insert.collection = collection;
+  insert.key = "c";
+  insert.save = SaveKind::kInsert;
+  SaveAsync(engine(), std::move(insert), [&](SaveResult r) { note(r.failure); });
+  AcquireAsync(engine(), Spec("d"), [&](AcquireResult r) { note(r.failure); });
+  clock->RunPending();
+  EXPECT_TRUE(codes.empty()) << "all of them wait before they look again";
+  manager->Close();
+  clock->RunPending();
+  EXPECT_EQ(codes, std::vector<Errc>(4, Errc::kInDoubt));
 }
 
 class RealClosingTest : public ::testing::Test {

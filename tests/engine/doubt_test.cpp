@@ -1,4 +1,5 @@
 #include <climits>
+#include <set>
 
 #include "harness.h"
 
@@ -80,6 +81,60 @@ TEST_F(DoubtTest, AnAcquireThatCannotBeConfirmedIsInDoubtAndGivenBack) {
   EXPECT_EQ(TryLock("a"), Errc::kInDoubt);
   clock->Advance(1s);
   EXPECT_FALSE(Stored("a").locked);
+}
+
+TEST_F(DoubtTest, EachGhostIsReleasedByOneTaskOnly) {
+  Make("a");
+  Strike(Fault::Kind::kLostBefore, OpKind::kAcquire, INT_MAX);
+  std::vector<Uuid> released;
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kWrite) return;
+    released.push_back(static_cast<const WriteOp*>(ops.front())->lock_id);
+  });
+  EXPECT_EQ(TryLock("a"), Errc::kInDoubt);
+  clock->RunPending();
+  store->OnExecute({});
+  EXPECT_EQ(released.size(), 4U) << "the first attempt and three more";
+  EXPECT_EQ(std::set<Uuid>(released.begin(), released.end()).size(), released.size());
+}
+
+TEST_F(DoubtTest, AReleaseByValueIsNotTakenForTheHandlesOwn) {
+  Grant held = Lock("a");
+  ValueRelease copy;
+  copy.collection = collection;
+  copy.key = "a";
+  copy.lock_id = LeaseLockId(*held.lease);
+  copy.fields = Body::FromJson({{"n", 99}});
+  Strike(Fault::Kind::kLostBefore, OpKind::kWrite);
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kRead) return;
+    store->OnExecute({});
+    ASSERT_FALSE(ReleaseByValue(engine(), copy));
+  });
+  const FailurePtr failure = ReleaseWith(held, {{"n", 1}});
+  ASSERT_TRUE(failure) << "its body was not written";
+  EXPECT_EQ(failure->code, Errc::kInDoubt);
+  EXPECT_EQ(Stored("a").body.json()["n"], 99);
+}
+
+TEST_F(DoubtTest, AReleaseByValueOfAnOldVersionIsRefusedThoughItWasInDoubt) {
+  Grant held = Lock("a");
+  ValueRelease copy;
+  copy.collection = collection;
+  copy.key = "a";
+  copy.lock_id = LeaseLockId(*held.lease);
+  copy.version = LeaseVersion(*held.lease);
+  copy.fields = Body::FromJson({{"n", 99}});
+  Strike(Fault::Kind::kLostBefore, OpKind::kWrite);
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kRead) return;
+    store->OnExecute({});
+    ASSERT_FALSE(Write(held.lease, WriteKind::kCheckpoint, Body::FromJson({{"n", 1}})));
+  });
+  const FailurePtr failure = ReleaseByValue(engine(), copy);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code, Errc::kNotOwner);
+  EXPECT_FALSE(ReleaseWith(held, {{"n", 2}}));
 }
 
 TEST_F(DoubtTest, AReleaseWhoseReplyWasLostAfterTheEffectIsDone) {

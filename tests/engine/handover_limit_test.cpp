@@ -4,9 +4,9 @@ namespace doclock::detail {
 namespace {
 
 /// Somewhere else, somebody always waits.
-class ContendedStore : public FaultyStore {
+class ContendedStore : public TestStore {
  public:
-  using FaultyStore::FaultyStore;
+  using TestStore::TestStore;
   bool OthersMayWait(Collection&) const noexcept override { return true; }
 };
 

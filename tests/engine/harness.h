@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +25,32 @@ using namespace std::chrono_literals;
 using testing::Fault;
 using testing::FaultyStore;
 using testing::ManualClock;
+
+/// A memory store that can go wrong, and whose replies a test can hold up.
+class TestStore : public FaultyStore {
+ public:
+  using FaultyStore::FaultyStore;
+
+  /// Runs when operations have had their effect, before their reply arrives.
+  std::function<void(std::span<StoreOp* const>)> before_reply;
+  int lanes = 0;  ///< Not 0: of the store's traits.
+
+  void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override {
+    FaultyStore::Execute(ops, budget);
+    if (const auto hook = before_reply) hook(ops);
+  }
+  void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
+                   std::chrono::milliseconds budget) override {
+    FaultyStore::AcquireNext(filter, op, key, budget);
+    StoreOp* const ops[] = {&op};
+    if (const auto hook = before_reply) hook(ops);
+  }
+  [[nodiscard]] StoreTraits traits() const noexcept override {
+    StoreTraits traits = FaultyStore::traits();
+    if (lanes != 0) traits.lanes = lanes;
+    return traits;
+  }
+};
 
 /// The engine on one thread and virtual time, over a memory store that can go wrong.
 class EngineTest : public ::testing::Test {
@@ -78,10 +106,26 @@ class EngineTest : public ::testing::Test {
 
   ReadResult Stored(const Key& key) { return Read(engine(), *collection, key); }
 
+  /// What the store has, whether the manager is closed or not.
+  bool IsLocked(const Key& key) {
+    ReadOp look(*collection, key);
+    StoreOp* const ops[] = {&look};
+    store->Execute(ops, 1s);
+    return look.locked;
+  }
+
+  /// The next reply to operations of this kind comes after so much time.
+  void HoldUp(OpKind kind, Duration time) {
+    store->before_reply = [this, kind, time](std::span<StoreOp* const> ops) {
+      if (ops.front()->kind != kind) return;
+      store->before_reply = nullptr;
+      clock->Jump(time);
+    };
+  }
+
   std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
   std::shared_ptr<Runtime> runtime = clock->runtime();
-  std::shared_ptr<FaultyStore> store =
-      std::make_shared<FaultyStore>(OpenMemoryStore({.clock = clock}));
+  std::shared_ptr<TestStore> store = std::make_shared<TestStore>(OpenMemoryStore({.clock = clock}));
   std::optional<LockManager> manager;
   Collection* collection = nullptr;
 };
