@@ -37,11 +37,11 @@ struct stat FileSet::StatusOf(const File& file) {
   return status;
 }
 
-void FileSet::Check() const {
-  for (const File& file : files_) {
-    const struct stat status = StatusOf(file);
-    if (&file == &files_[kIndex]) CheckIndexSize(status.st_size);
-  }
+off_t FileSet::Check() const {
+  StatusOf(files_[kDatabase]);
+  const off_t log_size = LogSize();
+  CheckIndexSize(StatusOf(files_[kIndex]).st_size);
+  return log_size;
 }
 
 off_t FileSet::LogSize() const { return StatusOf(files_[kLog]).st_size; }

@@ -28,7 +28,8 @@ class FileSet {
   /// @throws DatabaseError, naming the file: kRefused if a name leads to another file by now, or to
   /// none; kUnavailable if the index was truncated. To touch what is missing of that would be a
   /// signal (SIGBUS), so it is made as long as it was, and SQLite fills it from the log.
-  void Check() const;
+  /// @return how long the log is
+  off_t Check() const;
   /// How long the log is. @throws DatabaseError like Check
   [[nodiscard]] off_t LogSize() const;
   [[nodiscard]] const std::string& log_path() const noexcept { return files_[kLog].path; }

@@ -181,8 +181,7 @@ void Writer::Settle(std::span<StoreOp* const> ops, Operations& operations,
 /// would copy to the database. A foreign checkpoint truncates it, too, but only when nothing in it
 /// is needed any more: then it has no more frames than there is room for.
 void Writer::CheckFiles() {
-  files_.Check();
-  const off_t size = files_.LogSize();
+  const off_t size = files_.Check();
   if (size >= log_size_) return;
   const std::int64_t page_size = connection_->Ask("PRAGMA page_size");
   const Running checkpoint(connection_->Prepared("PRAGMA wal_checkpoint"));
