@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "doclock/observer.h"
 
@@ -21,7 +22,9 @@ namespace doclock {
 /// Thread-safe.
 class DOCLOCK_EXPORT PrometheusObserver : public Observer {
  public:
-  PrometheusObserver();
+  /// @param collections those to show from the start; others appear with their first event, with
+  /// all their counters
+  explicit PrometheusObserver(const std::vector<std::string>& collections = {});
   ~PrometheusObserver() override;
 
   /// What was counted so far.

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string_view>
@@ -13,6 +14,42 @@ namespace {
 
 /// Upper bounds, in seconds.
 constexpr std::array kBounds{0.0001, 0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0, 120.0, 600.0};
+
+/// What is counted, in the order of the output.
+enum Counter : std::size_t {
+  kGranted,
+  kHandedOver,
+  kRenewed,
+  kRenewalsFailing,
+  kLost,
+  kReleased,
+  kDiscarded,
+  kInDoubt,
+  kBusy,
+  kTimedOut,
+  kCancelled,
+  kCounters
+};
+
+struct CounterText {
+  const char* name;
+  const char* help;
+  const char* reason;  ///< A label; null: none.
+};
+
+constexpr std::array<CounterText, kCounters> kCounterTexts{{
+    {"doclock_granted_total", "Locks granted.", nullptr},
+    {"doclock_handed_over_total", "Of them, handed over by a holder of this process.", nullptr},
+    {"doclock_renewed_total", "Leases renewed.", nullptr},
+    {"doclock_renewals_failing_total", "Renewals that failed; renewing goes on.", nullptr},
+    {"doclock_lost_total", "Locks lost.", nullptr},
+    {"doclock_released_total", "Locks released, or erased with their document.", nullptr},
+    {"doclock_discarded_total", "Locks given up, their changes not written.", nullptr},
+    {"doclock_in_doubt_total", "Writes whose outcome could not be found out.", nullptr},
+    {"doclock_refused_total", "Callers that did not get a lock.", "busy"},
+    {"doclock_refused_total", "Callers that did not get a lock.", "timed_out"},
+    {"doclock_refused_total", "Callers that did not get a lock.", "cancelled"},
+}};
 
 /// A label's value: collections' names need no escaping, but who knows.
 std::string Escaped(std::string_view value) {
@@ -38,6 +75,10 @@ std::string LabelsOf(std::string_view collection) {
   return "collection=\"" + Escaped(collection) + "\"";
 }
 
+void AppendHead(std::string& text, const std::string& name, const char* help, const char* type) {
+  text += "# HELP " + name + " " + help + "\n# TYPE " + name + " " + type + "\n";
+}
+
 }  // namespace
 
 struct PrometheusObserver::Counts {
@@ -56,92 +97,113 @@ struct PrometheusObserver::Counts {
     }
   };
 
-  /// Name and labels, as they are printed.
-  using Series = std::pair<std::string, std::string>;
+  /// What is counted of one collection: all of it from its first event on, so that a rate is known
+  /// from the second look on.
+  struct PerCollection {
+    std::array<std::uint64_t, kCounters> counters{};
+    Histogram wait, hold;
+  };
 
   mutable std::mutex mutex;
-  std::map<Series, std::uint64_t> counters;
-  std::map<Series, Histogram> histograms;
+  std::map<std::string, PerCollection, std::less<>> collections;
 
-  void Count(const char* name, std::string labels) {
-    const std::lock_guard guard(mutex);
-    ++counters[{name, std::move(labels)}];
+  /// Under the mutex.
+  PerCollection& Of(std::string_view collection) {
+    const auto found = collections.find(collection);
+    return found != collections.end() ? found->second : collections[std::string(collection)];
   }
-  void Count(const char* name, const LockEvent& event) { Count(name, LabelsOf(event.collection)); }
-  void Measure(const char* name, const LockEvent& event, std::chrono::nanoseconds time) {
+  void Count(Counter counter, const LockEvent& event) {
     const std::lock_guard guard(mutex);
-    histograms[{name, LabelsOf(event.collection)}].Add(time);
+    ++Of(event.collection).counters[counter];
   }
+  void CountAndHold(Counter counter, const LockEvent& event, std::chrono::nanoseconds held) {
+    const std::lock_guard guard(mutex);
+    PerCollection& counts = Of(event.collection);
+    ++counts.counters[counter];
+    counts.hold.Add(held);
+  }
+  void AppendHistogram(std::string& text, const char* name, const char* help,
+                       Histogram PerCollection::*which) const;
 };
 
-PrometheusObserver::PrometheusObserver() : counts_(std::make_unique<Counts>()) {}
+PrometheusObserver::PrometheusObserver(const std::vector<std::string>& collections)
+    : counts_(std::make_unique<Counts>()) {
+  for (const std::string& name : collections) counts_->Of(name);
+}
 
 PrometheusObserver::~PrometheusObserver() = default;
 
 void PrometheusObserver::OnGranted(const LockEvent& event, std::chrono::nanoseconds waited,
                                    bool handed_over) {
-  counts_->Count("doclock_granted_total", event);
-  if (handed_over) counts_->Count("doclock_handed_over_total", event);
-  counts_->Measure("doclock_wait_seconds", event, waited);
+  const std::lock_guard guard(counts_->mutex);
+  Counts::PerCollection& counts = counts_->Of(event.collection);
+  ++counts.counters[kGranted];
+  if (handed_over) ++counts.counters[kHandedOver];
+  counts.wait.Add(waited);
 }
 
 void PrometheusObserver::OnBusy(const LockEvent& event, Errc code, const LockHolder&) {
-  const char* reason = "busy";
-  if (code == Errc::kTimedOut) reason = "timed_out";
-  if (code == Errc::kCancelled) reason = "cancelled";
-  counts_->Count("doclock_refused_total",
-                 LabelsOf(event.collection) + ",reason=\"" + reason + "\"");
+  Counter counter = kBusy;
+  if (code == Errc::kTimedOut) counter = kTimedOut;
+  if (code == Errc::kCancelled) counter = kCancelled;
+  counts_->Count(counter, event);
 }
 
-void PrometheusObserver::OnRenewed(const LockEvent& event) {
-  counts_->Count("doclock_renewed_total", event);
-}
+void PrometheusObserver::OnRenewed(const LockEvent& event) { counts_->Count(kRenewed, event); }
 
 void PrometheusObserver::OnRenewalFailing(const LockEvent& event, std::chrono::nanoseconds) {
-  counts_->Count("doclock_renewals_failing_total", event);
+  counts_->Count(kRenewalsFailing, event);
 }
 
-void PrometheusObserver::OnLost(const LockEvent& event) {
-  counts_->Count("doclock_lost_total", event);
-}
+void PrometheusObserver::OnLost(const LockEvent& event) { counts_->Count(kLost, event); }
 
 void PrometheusObserver::OnReleased(const LockEvent& event, std::chrono::nanoseconds held) {
-  counts_->Count("doclock_released_total", event);
-  counts_->Measure("doclock_hold_seconds", event, held);
+  counts_->CountAndHold(kReleased, event, held);
 }
 
 void PrometheusObserver::OnDiscarded(const LockEvent& event, std::chrono::nanoseconds held) {
-  counts_->Count("doclock_discarded_total", event);
-  counts_->Measure("doclock_hold_seconds", event, held);
+  counts_->CountAndHold(kDiscarded, event, held);
 }
 
-void PrometheusObserver::OnInDoubt(const LockEvent& event) {
-  counts_->Count("doclock_in_doubt_total", event);
+void PrometheusObserver::OnInDoubt(const LockEvent& event) { counts_->Count(kInDoubt, event); }
+
+void PrometheusObserver::Counts::AppendHistogram(std::string& text, const char* name,
+                                                 const char* help,
+                                                 Histogram PerCollection::*which) const {
+  AppendHead(text, name, help, "histogram");
+  for (const auto& [collection, counts] : collections) {
+    const Histogram& histogram = counts.*which;
+    const std::string series = std::string(name), labels = LabelsOf(collection);
+    for (std::size_t i = 0; i < kBounds.size(); ++i) {
+      text += series + "_bucket{" + labels + ",le=\"" + NumberText(kBounds[i]) + "\"} " +
+              std::to_string(histogram.buckets[i]) + "\n";
+    }
+    text +=
+        series + "_bucket{" + labels + ",le=\"+Inf\"} " + std::to_string(histogram.count) + "\n";
+    text += series + "_sum{" + labels + "} " + NumberText(histogram.sum) + "\n";
+    text += series + "_count{" + labels + "} " + std::to_string(histogram.count) + "\n";
+  }
 }
 
 std::string PrometheusObserver::Text() const {
   const std::lock_guard guard(counts_->mutex);
-  std::string text, last;
-  const auto head = [&](const std::string& name, const char* type) {
-    if (name != last) text += "# TYPE " + name + " " + type + "\n";
-    last = name;
-  };
-  for (const auto& [series, count] : counts_->counters) {
-    const auto& [name, labels] = series;
-    head(name, "counter");
-    text += name + "{" + labels + "} " + std::to_string(count) + "\n";
-  }
-  for (const auto& [series, histogram] : counts_->histograms) {
-    const auto& [name, labels] = series;
-    head(name, "histogram");
-    for (std::size_t i = 0; i < kBounds.size(); ++i) {
-      text += name + "_bucket{" + labels + ",le=\"" + NumberText(kBounds[i]) + "\"} " +
-              std::to_string(histogram.buckets[i]) + "\n";
+  std::string text;
+  std::string_view last;
+  for (std::size_t i = 0; i < kCounters; ++i) {
+    const CounterText& counter = kCounterTexts[i];
+    if (counter.name != last) AppendHead(text, counter.name, counter.help, "counter");
+    last = counter.name;
+    for (const auto& [collection, counts] : counts_->collections) {
+      std::string labels = LabelsOf(collection);
+      if (counter.reason != nullptr) labels += std::string(",reason=\"") + counter.reason + "\"";
+      text += std::string(counter.name) + "{" + labels + "} " + std::to_string(counts.counters[i]) +
+              "\n";
     }
-    text += name + "_bucket{" + labels + ",le=\"+Inf\"} " + std::to_string(histogram.count) + "\n";
-    text += name + "_sum{" + labels + "} " + NumberText(histogram.sum) + "\n";
-    text += name + "_count{" + labels + "} " + std::to_string(histogram.count) + "\n";
   }
+  counts_->AppendHistogram(text, "doclock_wait_seconds", "Time until a grant.",
+                           &Counts::PerCollection::wait);
+  counts_->AppendHistogram(text, "doclock_hold_seconds", "Time until a release or discard.",
+                           &Counts::PerCollection::hold);
   return text;
 }
 

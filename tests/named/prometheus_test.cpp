@@ -37,6 +37,21 @@ TEST_P(PrometheusTest, CountsWhatHappensPerCollection) {
   EXPECT_THAT(text, Not(HasSubstr("secret-name")));
 }
 
+TEST(Prometheus, ShowsAllCountersOfItsCollectionsFromTheStartWithHelp) {
+  const std::string text = PrometheusObserver({"jobs"}).Text();
+  for (const char* line :
+       {"# HELP doclock_lost_total Locks lost.\n# TYPE doclock_lost_total counter\n",
+        "doclock_granted_total{collection=\"jobs\"} 0\n",
+        "doclock_lost_total{collection=\"jobs\"} 0\n",
+        "doclock_refused_total{collection=\"jobs\",reason=\"busy\"} 0\n",
+        "doclock_refused_total{collection=\"jobs\",reason=\"cancelled\"} 0\n",
+        "doclock_hold_seconds_count{collection=\"jobs\"} 0\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  const std::string head = "# TYPE doclock_refused_total counter\n";
+  EXPECT_EQ(text.find(head), text.rfind(head)) << "once for all reasons";
+}
+
 TEST_P(PrometheusTest, MeasuresWaitsAndHolds) {
   auto lock = locks.Acquire("a");
   auto waiting = locks.AcquireAsync("a", {.wait = 1h});
