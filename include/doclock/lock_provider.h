@@ -194,9 +194,9 @@ class DOCLOCK_EXPORT LockProvider {
   PurgeResult Purge(const PurgeOptions& options = {}) const;
   /// Ends a lock that somebody else holds. The holder finds out at its next renewal or release
   /// (kLost). Where the document holds nothing besides its lock, it says from then on who did it,
-  /// to whom, and when, in a field `broken`, until it is broken again; the body of other documents
-  /// stays as it is. Returns the lock as it was. Of a shared lock all live shares are ended, and
-  /// one of them is returned and noted.
+  /// to whom, and when (`at`, milliseconds since 1970), in a field `broken`, until it is broken
+  /// again; the body of other documents stays as it is. Returns the lock as it was. Of a shared
+  /// lock all live shares are ended, and one of them is returned and noted.
   /// @throws NotFoundException if there is no such name, LockException kNotOwner if nobody holds
   /// it or it changed hands meanwhile
   LockStatus Break(std::string_view name, std::string_view by = {}) const;

@@ -31,10 +31,10 @@ _doclock() {
     get) options+=" --key-type" ;;
     put) options+=" --key-type --wait --ttl" ;;
     edit) options+=" --key-type --wait --ttl --editor" ;;
-    status) options+=" --prefix --owner --group --expired --live --watch --interval" ;;
+    status) options+=" --key-type --prefix --owner --group --expired --live --watch --interval" ;;
     renew) options+=" --ttl" ;;
     purge) options+=" --forget --idle-for" ;;
-    break) options+=" --by" ;;
+    break) options+=" --key-type --by" ;;
   esac
   if [[ $cur == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -54,6 +56,22 @@ std::vector<int> SignsOfLife() {
   return found;
 }
 
+/// Is there another value for this variable? Of two of one name, programs take the first.
+bool IsReplaced(std::string_view variable, const std::vector<std::string>& by) {
+  const std::string_view name = variable.substr(0, variable.find('='));
+  return std::any_of(by.begin(), by.end(), [&](std::string_view other) {
+    return other.substr(0, other.find('=')) == name;
+  });
+}
+
+/// May the command have the terminal? In a pipeline (`doclock run ... | less`) it belongs to all of
+/// its programs.
+bool MayHaveTerminal() {
+  struct stat output {};
+  const bool piped = ::fstat(STDOUT_FILENO, &output) == 0 && S_ISFIFO(output.st_mode);
+  return !piped && ::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
+}
+
 Plan PlanOf(const std::vector<std::string>& command, const std::vector<std::string>& more) {
   Plan plan;
   plan.paths = PathsOf(command.front());
@@ -63,13 +81,13 @@ Plan PlanOf(const std::vector<std::string>& command, const std::vector<std::stri
   plan.arguments.push_back(nullptr);
   plan.variables = more;
   for (char** variable = environ; *variable != nullptr; ++variable) {
-    plan.environment.push_back(*variable);
+    if (!IsReplaced(*variable, plan.variables)) plan.environment.push_back(*variable);
   }
   for (std::string& variable : plan.variables) plan.environment.push_back(variable.data());
   plan.environment.push_back(nullptr);
   plan.signs_of_life = SignsOfLife();
   plan.parent = ::getpid();
-  plan.give_terminal = ::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
+  plan.give_terminal = MayHaveTerminal();
   return plan;
 }
 

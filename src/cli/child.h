@@ -13,10 +13,12 @@ namespace doclock::cli {
 ///
 /// It is killed (SIGKILL) when the thread that started it ends without having waited for it, even
 /// by kill -9. It inherits the locks' signs of life, so that on SQLite the locks stay held while it
-/// or a child of its own lives. If this process has the terminal, the command gets it.
+/// or a child of its own lives. If this process has the terminal, and shares it with no pipeline,
+/// the command gets it.
 class Child {
  public:
-  /// Starts it. `environment` is added to this process's own. SIGTTOU must be blocked here.
+  /// Starts it. `environment` is added to this process's own, in place of what has the same names.
+  /// SIGTTOU must be blocked here.
   /// @param signal_mask what the command is to block
   /// @throws CannotExecute
   Child(const std::vector<std::string>& command, const std::vector<std::string>& environment,

@@ -3,7 +3,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -11,9 +13,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include <boost/uuid/string_generator.hpp>
-
 #include "cli/exit_codes.h"
+#include "cli/messages.h"
 #include "doclock/locking_repository.h"
 
 namespace doclock::cli {
@@ -21,47 +22,15 @@ namespace {
 
 using nlohmann::json;
 
-ObjectId ParseObjectId(const std::string& text) {
-  ObjectId id;
-  if (text.size() != 24 || text.find_first_not_of("0123456789abcdefABCDEF") != text.npos) {
-    throw std::invalid_argument("an oid key is 24 hexadecimal digits");
-  }
-  for (std::size_t i = 0; i < id.bytes.size(); ++i) {
-    id.bytes[i] = static_cast<std::uint8_t>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
-  }
-  return id;
-}
-
-Key ParseKey(const DocumentOptions& options) {
-  const std::string& text = options.key;
-  if (options.key_type == "oid") return ParseObjectId(text);
-  if (options.key_type == "uuid") {
-    try {
-      return Key(boost::uuids::string_generator()(text));
-    } catch (const std::runtime_error&) {
-      throw std::invalid_argument("the key is not a UUID");
-    }
-  }
-  if (options.key_type == "int") {
-    std::size_t used = 0;
-    try {
-      const long long number = std::stoll(text, &used);
-      if (used == text.size()) return Key(number);
-    } catch (const std::logic_error&) {
-      used = 0;
-    }
-    throw std::invalid_argument("the key is not an integer of 64 bits");
-  }
-  return Key(text);
-}
-
 /// The whole of it. @throws std::invalid_argument
 std::string ReadAll(const std::string& file) {
   if (file == "-") {
     return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
   }
   std::ifstream stream(file);
-  if (!stream) throw std::invalid_argument(file + " cannot be read");
+  if (!stream || std::filesystem::is_directory(file)) {
+    throw std::invalid_argument("FILE: '" + file + "' cannot be read");
+  }
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
@@ -69,24 +38,33 @@ std::string ReadAll(const std::string& file) {
 class PrivateFile {
  public:
   explicit PrivateFile(const std::string& text) {
-    std::string folder = (std::filesystem::temp_directory_path() / "doclock-XXXXXX").string();
+    const char* const variable = std::getenv("TMPDIR");
+    std::string folder = variable != nullptr && *variable != '\0' ? variable : "/tmp";
+    folder += "/doclock-XXXXXX";
     if (::mkdtemp(folder.data()) == nullptr) {
-      throw std::runtime_error("a temporary folder cannot be made");
+      throw IoError("TMPDIR: no folder can be made in it: " + std::string(std::strerror(errno)));
     }
     folder_ = folder;
-    std::ofstream(path()) << text;
+    std::ofstream stream(path());
+    if (!(stream << text << std::flush)) {
+      Remove();
+      throw IoError("TMPDIR: a file cannot be written in it: " + std::string(std::strerror(errno)));
+    }
   }
   PrivateFile(const PrivateFile&) = delete;
   PrivateFile& operator=(const PrivateFile&) = delete;
   ~PrivateFile() {
-    if (kept_) return;
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
+    if (!kept_) Remove();
   }
   [[nodiscard]] std::filesystem::path path() const { return folder_ / "document.json"; }
   void Keep() noexcept { kept_ = true; }
 
  private:
+  void Remove() noexcept {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
   bool kept_ = false;
   std::filesystem::path folder_;
 };
@@ -116,27 +94,29 @@ bool EditAgain() {
 
 int Get(const LockManager& manager, const DocumentOptions& options) {
   const LockingRepository<json> documents(manager, options.collection);
-  const auto found = documents.Find(ParseKey(options));
+  const auto found = documents.Find(ParseKey(options.key));
   if (!found) {
-    std::cerr << "doclock: there is no document '" << options.key << "' of '" << options.collection
-              << "'\n";
+    Tell("there is no document '" + options.key.text + "' of '" + options.collection + "'");
     return kNotFound;
   }
-  std::cout << (**found).dump(options.compact ? -1 : 2) << '\n';
+  // What is not UTF-8 was not written by this library.
+  std::cout << (**found).dump(options.compact ? -1 : 2, ' ', false, json::error_handler_t::replace)
+            << '\n';
   return kOk;
 }
 
-int Put(const LockManager& manager, const DocumentOptions& options) {
+int Put(const std::function<std::shared_ptr<Store>()>& open, const DocumentOptions& options) {
   json body;
   try {
     body = json::parse(ReadAll(options.file));
   } catch (const json::parse_error& error) {
-    std::cerr << "doclock: this is no JSON: " << error.what() << '\n';
+    Tell(std::string("this is no JSON: ") + error.what());
     return kBadData;
   }
+  const LockManager manager(open());
   const LockingRepository<json> documents(manager, options.collection);
   auto document =
-      documents.Lock(ParseKey(options), body, {.ttl = options.ttl, .wait = options.wait});
+      documents.Lock(ParseKey(options.key), body, {.ttl = options.ttl, .wait = options.wait});
   *document = std::move(body);
   document.Release();
   return kOk;
@@ -144,17 +124,17 @@ int Put(const LockManager& manager, const DocumentOptions& options) {
 
 int Edit(const LockManager& manager, const DocumentOptions& options) {
   const LockingRepository<json> documents(manager, options.collection);
-  auto document = documents.Lock(ParseKey(options), {.ttl = options.ttl, .wait = options.wait});
+  auto document = documents.Lock(ParseKey(options.key), {.ttl = options.ttl, .wait = options.wait});
   const std::string before = document->dump(2) + "\n";
   PrivateFile file(before);
   for (;;) {
     if (!RunEditor(options, file.path())) {
-      std::cerr << "doclock: the editor failed; nothing was changed\n";
+      Tell("the editor failed; nothing was changed");
       return kBadData;
     }
     const std::string after = ReadAll(file.path().string());
     if (after == before) {
-      std::cerr << "doclock: nothing was changed\n";
+      Tell("nothing was changed");
       document.Discard();
       return kOk;
     }
@@ -163,16 +143,16 @@ int Edit(const LockManager& manager, const DocumentOptions& options) {
       document.Release();
       return kOk;
     } catch (const json::parse_error& error) {
-      std::cerr << "doclock: this is no JSON: " << error.what() << '\n';
+      Tell(std::string("this is no JSON: ") + error.what());
     } catch (const DocumentException& error) {
-      std::cerr << "doclock: " << error.what() << '\n';
+      Tell(error.what());
     } catch (const Error&) {
       file.Keep();
-      std::cerr << "doclock: what you wrote is kept in " << file.path().string() << '\n';
+      Tell("what you wrote is kept in " + file.path().string());
       throw;
     }
     if (!EditAgain()) {
-      std::cerr << "doclock: nothing was changed\n";
+      Tell("nothing was changed");
       return kBadData;
     }
   }

@@ -17,6 +17,14 @@ constexpr std::array<std::pair<const char*, std::int64_t>, 6> kUnits{
                               "' is not a time: write 500ms, 30s, 5m, 2h, 1d or forever");
 }
 
+/// In the largest unit that tells it all: "100ms", "24h".
+std::string ExactText(Duration time) {
+  const std::int64_t ms = time.count();
+  if (ms != 0 && ms % 3'600'000 == 0) return std::to_string(ms / 3'600'000) + "h";
+  if (ms % 1000 == 0) return std::to_string(ms / 1000) + "s";
+  return std::to_string(ms) + "ms";
+}
+
 }  // namespace
 
 Duration ParseDuration(const std::string& text) {
@@ -30,6 +38,15 @@ Duration ParseDuration(const std::string& text) {
     return std::chrono::duration<double, std::milli>(number * static_cast<double>(factor));
   }
   Refuse(text);
+}
+
+Duration ParseDuration(const std::string& text, const DurationRange& range) {
+  const Duration time = ParseDuration(text);
+  if (time >= range.least && time <= range.most) return time;
+  const std::string least = ExactText(range.least);
+  if (range.most == kForever)
+    throw std::invalid_argument("'" + text + "' must be at least " + least);
+  throw std::invalid_argument("'" + text + "' must be " + least + " to " + ExactText(range.most));
 }
 
 std::string DurationText(std::chrono::milliseconds time) {

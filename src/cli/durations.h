@@ -10,6 +10,15 @@ namespace doclock::cli {
 /// @throws std::invalid_argument saying what is allowed
 Duration ParseDuration(const std::string& text);
 
+/// What an option's time may be, both included.
+struct DurationRange {
+  Duration least = Duration();
+  Duration most = kForever;
+};
+
+/// ParseDuration within a range. @throws std::invalid_argument saying what is allowed
+Duration ParseDuration(const std::string& text, const DurationRange& range);
+
 /// For people: "2h 5m", "30s", "120ms".
 std::string DurationText(std::chrono::milliseconds time);
 

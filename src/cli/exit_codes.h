@@ -1,5 +1,7 @@
 #pragma once
 
+#include <stdexcept>
+
 namespace doclock::cli {
 
 /// How the program ends, as far as it is not the command of `run` that says so.
@@ -10,11 +12,17 @@ enum ExitCode : int {
   kNotFound = 66,   ///< No such document, name or group.
   kStoreAway = 69,  ///< The store could not be reached, or refused; or the outcome is in doubt.
   kInternal = 70,   ///< Anything else.
+  kIoError = 74,    ///< The output, or a temporary file, could not be written.
   kBusy = 75,       ///< Somebody else holds the lock (--busy-exit says otherwise).
   kLost = 76,       ///< The lock was lost while it was needed.
   kNotExecutable = 126,
   kNoCommand = 127,
   kSignalBase = 128,  ///< Plus the number of the signal that ended the command.
+};
+
+/// A file of the program's own, or its output, cannot be written.
+struct IoError : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 }  // namespace doclock::cli

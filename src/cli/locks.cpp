@@ -1,5 +1,7 @@
 #include "cli/locks.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <iomanip>
@@ -10,6 +12,8 @@
 
 #include "cli/durations.h"
 #include "cli/exit_codes.h"
+#include "cli/messages.h"
+#include "doclock/locking_repository.h"
 
 namespace doclock::cli {
 namespace {
@@ -20,10 +24,17 @@ const char* ModeOf(const LockStatus& lock) {
   return lock.mode == LockMode::kShared ? "shared" : "exclusive";
 }
 
+const char* KeyTypeOf(const LockStatus& lock) {
+  static constexpr std::array kTypes{"string", "int", "uuid", "oid"};
+  return kTypes.at(lock.key.value().index());
+}
+
+/// All times in milliseconds; `grantedMs` since 1970.
 json JsonOf(const LockStatus& lock) {
   const auto granted =
       std::chrono::duration_cast<std::chrono::milliseconds>(lock.granted.time_since_epoch());
   return {{"name", lock.name},
+          {"keyType", KeyTypeOf(lock)},
           {"owner", lock.holder.name},
           {"host", lock.holder.host},
           {"pid", lock.holder.pid},
@@ -36,7 +47,7 @@ json JsonOf(const LockStatus& lock) {
           {"ttlMs", lock.ttl.count()},
           {"remainingMs", lock.remaining.count()},
           {"ageMs", lock.age.count()},
-          {"granted", granted.count()}};
+          {"grantedMs", granted.count()}};
 }
 
 json JsonOf(const std::vector<LockStatus>& locks) {
@@ -45,15 +56,20 @@ json JsonOf(const std::vector<LockStatus>& locks) {
   return all;
 }
 
+void PrintJson(const json& what) {
+  // Owners come from others, and may not be UTF-8.
+  std::cout << what.dump(-1, ' ', false, json::error_handler_t::replace) << std::endl;
+}
+
 using Row = std::array<std::string, 7>;
 
 Row RowOf(const LockStatus& lock) {
   std::string state = DurationText(lock.remaining);
   if (lock.expired) state = "expired";
   if (lock.malformed) state = "malformed";
-  return {lock.name,
-          lock.holder.ToString(),
-          lock.group,
+  return {Printable(lock.name),
+          Printable(lock.holder.ToString()),
+          Printable(lock.group),
           ModeOf(lock),
           state,
           DurationText(lock.age),
@@ -65,12 +81,12 @@ void PrintTable(const std::vector<LockStatus>& locks) {
   for (const LockStatus& lock : locks) rows.push_back(RowOf(lock));
   std::array<std::size_t, 7> widths{};
   for (const Row& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], WidthOf(row[i]));
   }
   for (const Row& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      line += row[i] + std::string(widths[i] - row[i].size() + 2, ' ');
+      line += row[i] + std::string(widths[i] - WidthOf(row[i]) + 2, ' ');
     }
     line.erase(line.find_last_not_of(' ') + 1);
     std::cout << line << '\n';
@@ -80,14 +96,16 @@ void PrintTable(const std::vector<LockStatus>& locks) {
 
 void Print(const std::vector<LockStatus>& locks, bool as_json) {
   if (as_json) {
-    std::cout << JsonOf(locks).dump() << std::endl;
+    PrintJson(JsonOf(locks));
   } else {
     PrintTable(locks);
   }
 }
 
 void PrintNames(const char* verb, const std::vector<LockStatus>& locks) {
-  for (const LockStatus& lock : locks) std::cout << verb << ' ' << lock.name << '\n';
+  for (const LockStatus& lock : locks) {
+    std::cout << verb << ' ' << Printable(lock.name) << '\n';
+  }
 }
 
 /// What a group's verb has done, and what failed.
@@ -98,22 +116,55 @@ int TellFailures(const GroupException& error, const char* verb, bool as_json) {
       failed.push_back(
           {{"lock", JsonOf(one.lock)}, {"error", make_error_code(one.code).message()}});
     }
-    std::cout << json{{verb, JsonOf(error.done())}, {"failed", failed}}.dump() << '\n';
+    PrintJson({{verb, JsonOf(error.done())}, {"failed", failed}});
   } else {
     PrintNames(verb, error.done());
   }
-  std::cerr << error.what() << '\n';
+  Tell(error.what());
   return kStoreAway;
+}
+
+void PrintDone(const char* verb, const std::vector<LockStatus>& locks, bool as_json) {
+  if (as_json) {
+    PrintJson({{verb, JsonOf(locks)}, {"failed", json::array()}});
+  } else {
+    PrintNames(verb, locks);
+  }
+}
+
+/// The locks to show. A collection that is missing has none; so has one on MongoDB.
+std::vector<LockStatus> Found(const LockManager& manager, const LocksOptions& options) {
+  LockFilter filter = options.filter;
+  if (options.has_key) filter.key = ParseKey(options.key);
+  try {
+    return LockProvider(manager, options.collection).Status(filter);
+  } catch (const NotFoundException& missing) {
+    Tell(missing);
+    return {};
+  }
+}
+
+/// Before what is shown next.
+void StartAnew(bool first) {
+  if (::isatty(STDOUT_FILENO) == 1) {
+    std::cout << "\x1b[H\x1b[2J";
+  } else if (!first) {
+    std::cout << '\n';
+  }
 }
 
 }  // namespace
 
 int Status(const LockManager& manager, const LocksOptions& options) {
-  const LockProvider locks(manager, options.collection);
-  for (;;) {
-    const auto found = locks.Status(options.filter);
-    if (options.watch && !options.json) std::cout << "\x1b[H\x1b[2J";
-    Print(found, options.json);
+  for (bool first = true;; first = false) {
+    const auto found = Found(manager, options);
+    if (options.watch && !options.json) StartAnew(first);
+    const bool missing = options.has_key && !options.watch && found.empty();
+    if (!missing || options.json) Print(found, options.json);
+    if (missing) {
+      Tell("nobody holds '" + options.key.text + "' of '" + options.collection + "'");
+      return kNotFound;
+    }
     if (!options.watch || !std::cout) return kOk;
     std::this_thread::sleep_for(options.interval.ms());
   }
@@ -122,12 +173,7 @@ int Status(const LockManager& manager, const LocksOptions& options) {
 int Renew(const LockManager& manager, const LocksOptions& options) {
   const LockProvider locks(manager, options.collection);
   try {
-    const auto renewed = locks.RenewGroup(options.group, options.ttl);
-    if (options.json) {
-      std::cout << json{{"renewed", JsonOf(renewed)}, {"failed", json::array()}}.dump() << '\n';
-    } else {
-      PrintNames("renewed", renewed);
-    }
+    PrintDone("renewed", locks.RenewGroup(options.group, options.ttl), options.json);
     return kOk;
   } catch (const GroupException& error) {
     return TellFailures(error, "renewed", options.json);
@@ -138,11 +184,11 @@ int Release(const LockManager& manager, const LocksOptions& options) {
   const LockProvider locks(manager, options.collection);
   try {
     const auto released = locks.ReleaseGroup(options.group);
-    if (options.json) {
-      std::cout << json{{"released", JsonOf(released)}, {"failed", json::array()}}.dump() << '\n';
-    } else {
-      PrintNames("released", released);
+    if (released.empty()) {
+      Tell("the group '" + options.group + "' has no live lock in '" + options.collection + "'");
+      return kNotFound;
     }
+    PrintDone("released", released, options.json);
     return kOk;
   } catch (const GroupException& error) {
     return TellFailures(error, "released", options.json);
@@ -150,9 +196,14 @@ int Release(const LockManager& manager, const LocksOptions& options) {
 }
 
 int Purge(const LockManager& manager, const LocksOptions& options) {
-  const PurgeResult result = LockProvider(manager, options.collection).Purge(options.purge);
+  PurgeResult result;
+  try {
+    result = LockProvider(manager, options.collection).Purge(options.purge);
+  } catch (const NotFoundException& missing) {
+    Tell(missing);  // and so there is nothing to clear
+  }
   if (options.json) {
-    std::cout << json{{"expired", result.expired}, {"forgotten", result.forgotten}}.dump() << '\n';
+    PrintJson({{"expired", result.expired}, {"forgotten", result.forgotten}});
   } else {
     std::cout << result.expired << " expired locks cleared, " << result.forgotten
               << " names forgotten\n";
@@ -161,11 +212,13 @@ int Purge(const LockManager& manager, const LocksOptions& options) {
 }
 
 int Break(const LockManager& manager, const LocksOptions& options) {
-  const LockStatus was = LockProvider(manager, options.collection).Break(options.name, options.by);
+  const LockingRepository<json> documents(manager, options.collection);
+  const LockStatus was = documents.Break(ParseKey(options.key), options.by);
   if (options.json) {
-    std::cout << json{{"broken", JsonOf(was)}}.dump() << '\n';
+    PrintJson({{"broken", JsonOf(was)}});
   } else {
-    std::cout << "broken " << was.name << ", held by " << was.holder.ToString() << '\n';
+    std::cout << "broken " << Printable(was.name) << ", held by "
+              << Printable(was.holder.ToString()) << '\n';
   }
   return kOk;
 }

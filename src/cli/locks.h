@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "cli/keys.h"
 #include "doclock/lock_provider.h"
 
 namespace doclock::cli {
@@ -9,13 +10,16 @@ namespace doclock::cli {
 /// What `status`, `renew`, `release`, `purge` and `break` are about.
 struct LocksOptions {
   std::string collection;
-  LockFilter filter;   ///< status
-  bool watch = false;  ///< status: again and again
+  LockFilter filter;     ///< status
+  KeyText key;           ///< status, break
+  bool has_key = false;  ///< status: is there one?
+  bool expired = false;  ///< status: only those
+  bool live = false;     ///< status: only those
+  bool watch = false;    ///< status: again and again
   Duration interval = std::chrono::seconds(2);
   std::string group;   ///< renew, release
   Duration ttl;        ///< renew
   PurgeOptions purge;  ///< purge
-  std::string name;    ///< break
   std::string by;      ///< break
   bool json = false;
 };

@@ -1,6 +1,7 @@
 #include "cli/run.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -9,21 +10,23 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
-#include <iostream>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
 #include "cli/child.h"
 #include "cli/exit_codes.h"
+#include "cli/messages.h"
 #include "cli/signals.h"
-#include "doclock/open_store.h"
 
 namespace doclock::cli {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
+
+/// The longest owner there may be, in bytes.
+constexpr std::size_t kMaxOwnerLength = 256;
 
 /// Waits for something to happen, so long at most; negative: without end.
 void Poll(const Signals& signals, const Wakeup& wakeup, milliseconds timeout) {
@@ -73,6 +76,7 @@ Taken Take(const LockProvider& locks, const RunOptions& options, Signals& signal
     while (!done) {
       Poll(signals, wakeup, milliseconds(-1));
       while (const auto number = signals.Next()) {
+        if (*number == SIGTSTP) ::raise(SIGSTOP);
         if (!EndsPrograms(*number)) continue;
         signal = *number;
         stop.request_stop();
@@ -89,7 +93,7 @@ Taken Take(const LockProvider& locks, const RunOptions& options, Signals& signal
     std::rethrow_exception(error);
   } catch (const LockException& busy) {
     if (busy.errc() != Errc::kBusy && busy.errc() != Errc::kTimedOut) throw;
-    std::cerr << "doclock: " << busy.what() << '\n';
+    Tell(busy);
     taken.exit_code = options.busy_exit;
   }
   return taken;
@@ -108,6 +112,8 @@ class Watch {
       Poll(signals_, wakeup_, Look());
       while (const auto number = signals_.Next()) {
         if (*number != SIGCHLD) child_.Signal(*number);
+        // The terminal's Ctrl-Z, for all of a pipeline: the shell waits until all have stopped.
+        if (*number == SIGTSTP) ::raise(SIGSTOP);
       }
       if (const auto status = child_.Reap()) return *status;
     }
@@ -122,15 +128,14 @@ class Watch {
     const nanoseconds left = lock_.Remaining();
     if (left <= nanoseconds(0)) {
       if (!std::exchange(killed_, true)) {
-        std::cerr << "doclock: the lock '" << lock_.name() << "' was lost; killing the command\n";
+        Tell("the lock '" + lock_.name() + "' was lost; killing the command");
         child_.Signal(SIGKILL);
       }
       termed_ = true;
       return milliseconds(-1);
     }
     if (left <= kill_after_ && !std::exchange(termed_, true)) {
-      std::cerr << "doclock: the lock '" << lock_.name()
-                << "' cannot be renewed; ending the command\n";
+      Tell("the lock '" + lock_.name() + "' cannot be renewed; ending the command");
       child_.Signal(SIGTERM);
       child_.Signal(SIGCONT);
     }
@@ -153,11 +158,10 @@ bool Release(HeldLock& lock) {
     lock.Release();
     return true;
   } catch (const LockException& error) {
-    std::cerr << "doclock: " << error.what() << '\n';
+    Tell(error.what());
     return false;
   } catch (const Error& error) {
-    std::cerr << "doclock: the lock was not released and ends with its lease: " << error.what()
-              << '\n';
+    Tell(std::string("the lock was not released and ends with its lease: ") + error.what());
     return true;
   }
 }
@@ -167,45 +171,54 @@ int CodeOf(int status) {
 }
 
 Duration KillAfter(const RunOptions& options) {
-  if (options.kill_after == Duration()) {
-    return std::min<Duration>(std::chrono::seconds(5), options.ttl.ms() / 4);
+  return options.kill_after.value_or(
+      std::min<Duration>(std::chrono::seconds(5), options.ttl.ms() / 4));
+}
+
+std::string OwnerOf(const RunOptions& options) {
+  if (!options.owner.empty()) return options.owner;
+  std::string owner = Printable(std::filesystem::path(options.command.front()).filename().string());
+  if (owner.size() > kMaxOwnerLength) owner.resize(kMaxOwnerLength);
+  while (!IsUtf8(owner)) owner.pop_back();  // half a character
+  return owner;
+}
+
+/// Runs the command while the lock is held, and releases it.
+int RunHolding(const RunOptions& options, Signals& signals, HeldLock& lock) {
+  std::vector<std::string> variables;
+  if (!options.fence_env.empty()) {
+    variables.push_back(options.fence_env + "=" + std::to_string(lock.fence()));
   }
-  if (options.kill_after.count() > options.ttl.count() / 2) {
-    throw std::invalid_argument("--kill-after must be at most half of --ttl");
+  try {
+    Child child(options.command, variables, signals.former_mask());
+    Watch watch(lock, child, signals, *options.kill_after);
+    const int status = watch.UntilItEnds();
+    const bool lost = watch.ended_it();
+    const bool released = Release(lock);
+    return lost || !released ? kLost : CodeOf(status);
+  } catch (const Child::CannotExecute& failed) {
+    Tell("cannot execute '" + options.command.front() + "': " + std::strerror(failed.error));
+    static_cast<void>(Release(lock));
+    return failed.error == ENOENT || failed.error == ENOTDIR ? kNoCommand : kNotExecutable;
   }
-  return options.kill_after;
 }
 
 }  // namespace
 
-int RunCommand(const RunOptions& given) {
+int RunCommand(const RunOptions& given, const std::function<std::shared_ptr<Store>()>& open) {
   RunOptions options = given;
   options.kill_after = KillAfter(given);
-  if (options.owner.empty()) {
-    options.owner = std::filesystem::path(options.command.front()).filename().string();
-  }
+  options.owner = OwnerOf(given);
   Signals signals;  // before there are threads
-  const LockManager manager(OpenStore(options.url));
+  const LockManager manager(open());
   const LockProvider locks(manager, options.collection);
   Taken taken = Take(locks, options, signals);
   if (!taken.lock) return taken.exit_code;
-  std::vector<std::string> variables;
-  if (!options.fence_env.empty()) {
-    variables.push_back(options.fence_env + "=" + std::to_string(taken.lock.fence()));
+  if (!taken.lock.held()) {
+    Tell("the lock '" + options.name + "' was lost before the command was started");
+    return kLost;
   }
-  try {
-    Child child(options.command, variables, signals.former_mask());
-    Watch watch(taken.lock, child, signals, options.kill_after);
-    const int status = watch.UntilItEnds();
-    const bool lost = watch.ended_it();
-    const bool released = Release(taken.lock);
-    return lost || !released ? kLost : CodeOf(status);
-  } catch (const Child::CannotExecute& failed) {
-    std::cerr << "doclock: cannot execute '" << options.command.front()
-              << "': " << std::strerror(failed.error) << '\n';
-    static_cast<void>(Release(taken.lock));
-    return failed.error == ENOENT || failed.error == ENOTDIR ? kNoCommand : kNotExecutable;
-  }
+  return RunHolding(options, signals, taken.lock);
 }
 
 }  // namespace doclock::cli

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,17 +18,17 @@ struct RunOptions {
   Duration wait;
   Duration ttl = std::chrono::seconds(30);
   Duration min_hold;
-  Duration kill_after;  ///< 0: five seconds, or a quarter of the ttl if that is less.
+  std::optional<Duration> kill_after;  ///< None: 5 s, or a quarter of the ttl if that is less.
   std::string owner;
   std::string group;
   std::string fence_env;  ///< Variable that tells the command its fence; empty: none.
   int shared = 0;         ///< So many may hold it together; 0: only one, exclusively.
   int busy_exit = 75;
-  std::string url;
 };
 
 /// Holds the lock while the command runs. Returns what the program is to end with.
+/// @param open opens the store; called once signals are looked after
 /// @throws std::invalid_argument for bad options, and whatever the library throws
-int RunCommand(const RunOptions& options);
+int RunCommand(const RunOptions& options, const std::function<std::shared_ptr<Store>()>& open);
 
 }  // namespace doclock::cli

@@ -18,12 +18,21 @@ constexpr int kHandled[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,  SIGUSR1, SIGUSR
   throw std::system_error(errno, std::generic_category(), what);
 }
 
+/// Was it started so, as by nohup? Then neither it nor the command is to hear of it.
+bool IsIgnored(int number) {
+  struct sigaction action {};
+  return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 }  // namespace
 
 Signals::Signals() {
+  ::signal(SIGCHLD, SIG_DFL);  // ignored, children could not be waited for
   sigset_t handled;
   ::sigemptyset(&handled);
-  for (const int number : kHandled) ::sigaddset(&handled, number);
+  for (const int number : kHandled) {
+    if (!IsIgnored(number)) ::sigaddset(&handled, number);
+  }
   if (const int error = ::pthread_sigmask(SIG_BLOCK, &handled, &former_); error != 0) {
     errno = error;
     Throw("pthread_sigmask");

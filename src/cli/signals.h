@@ -6,7 +6,8 @@
 
 namespace doclock::cli {
 
-/// The signals that `run` looks after, as a descriptor to poll. They are blocked from its making
+/// The signals that `run` looks after, as a descriptor to poll: all but those that this program was
+/// started to ignore, as by nohup. They are blocked from its making
 /// on, in all threads that are made later, and not let through again.
 class Signals {
  public:

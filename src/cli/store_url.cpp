@@ -33,8 +33,8 @@ std::string HideStoreUrl(int argc, char** argv) {
   return url;
 }
 
-std::string UrlOf(const StoreChoice& choice, const std::string& from_environment) {
-  if (!choice.url.empty()) return choice.url;
+StoreUrl UrlOf(const StoreChoice& choice, const std::string& from_environment) {
+  if (!choice.url.empty()) return {choice.url, "--store"};
   if (!choice.file.empty()) {
     std::ifstream file(choice.file);
     std::string url;
@@ -42,9 +42,9 @@ std::string UrlOf(const StoreChoice& choice, const std::string& from_environment
       throw std::invalid_argument("--store-file: " + choice.file +
                                   " cannot be read, or its first line is empty");
     }
-    return url;
+    return {url, "--store-file"};
   }
-  if (!from_environment.empty()) return from_environment;
+  if (!from_environment.empty()) return {from_environment, kVariable};
   throw std::invalid_argument(
       "where are the locks? Give --store URL, --store-file FILE or the variable DOCLOCK_STORE, "
       "for example sqlite:/var/lib/jobs/locks.db");

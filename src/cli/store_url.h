@@ -18,8 +18,14 @@ struct StoreChoice {
 /// environment, and takes the variable out; returns what it said.
 std::string HideStoreUrl(int argc, char** argv);
 
+/// A URL, and which option or variable said it.
+struct StoreUrl {
+  std::string url;
+  std::string source;
+};
+
 /// The URL: --store, else --store-file, else the environment's.
 /// @throws std::invalid_argument if there is none, or the file cannot be read
-std::string UrlOf(const StoreChoice& choice, const std::string& from_environment);
+StoreUrl UrlOf(const StoreChoice& choice, const std::string& from_environment);
 
 }  // namespace doclock::cli

@@ -56,8 +56,9 @@ std::int64_t ForgetIdle(const detail::Binding& binding, Duration idle_for) {
   return forgotten;
 }
 
+/// In milliseconds.
 std::int64_t UnixTime() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
 }

@@ -122,10 +122,14 @@ TEST_F(CommandsTest, StatusShowsHolders) {
   EXPECT_EQ(Json({"status", "--json", "--prefix", "j"}).size(), 1U);
   EXPECT_EQ(Json({"status", "--json", "--expired"}).size(), 0U);
   EXPECT_EQ(Json({"--collection", "others", "status", "--json"}).size(), 0U);
+  EXPECT_EQ(all[0].at("fence"), 1);
+  EXPECT_EQ(all[0].at("keyType"), "string");
+  EXPECT_GT(all[0].at("grantedMs"), 1'600'000'000'000);
 }
 
 TEST_F(CommandsTest, StatusWatches) {
-  Program watch(Command({"status", "--watch", "--interval", "10ms", "--json"}), {store});
+  ASSERT_EQ(Doclock({"run", "job", "--", "true"}).code, 0);
+  Program watch(Command({"status", "--watch", "--interval", "100ms", "--json"}), {store});
   Program run(Run({"job"}, Staying()), {store});
   ASSERT_TRUE(IsThere());
   ShortPause();
@@ -141,7 +145,9 @@ TEST_F(CommandsTest, RenewAndReleaseAreAboutGroups) {
   EXPECT_GT(Json({"status", "--json"})[0].at("remainingMs"), 60'000);
   EXPECT_EQ(Doclock({"release", "g"}).out, "released job\n");
   EXPECT_EQ(run.Wait().code, 76) << "its renewal finds out";
-  EXPECT_EQ(Doclock({"release", "g"}).out, "");
+  const Ended none = Doclock({"release", "g"});
+  EXPECT_EQ(none.code, 66);
+  EXPECT_THAT(none.err, HasSubstr("'g'"));
   EXPECT_EQ(Doclock({"renew", "g"}).code, 66);
 }
 
@@ -163,6 +169,34 @@ TEST_F(CommandsTest, BreakEndsALockAndSaysWhose) {
   EXPECT_EQ(Json({"get", "distributed_locks", "job"}).at("broken").at("by"), "admin");
   EXPECT_EQ(Doclock({"break", "job"}).code, 66);
   EXPECT_EQ(Doclock({"break", "unknown"}).code, 66);
+}
+
+TEST_F(CommandsTest, BreakAndStatusReachKeysOfEachTypeAndLeaveTheBody) {
+  const std::vector<std::pair<std::string, std::string>> keys{
+      {"string", "42"},
+      {"int", "-42"},
+      {"uuid", "6f1c36ce-06a8-4f3d-8b57-0b38dfc7a6ac"},
+      {"oid", "0123456789abcdef01234567"}};
+  for (const auto& [type, key] : keys) {
+    ASSERT_EQ(Doclock({"put", "--key-type=" + type, "sagas", key}, R"({"n":1})").code, 0);
+    std::filesystem::remove(folder / "here");
+    std::filesystem::remove(folder / "go");
+    Program edit(Command({"edit", "--key-type=" + type, "--editor",
+                          Editor("touch '" + (folder / "here") + "'; while ! [ -e '" +
+                                 (folder / "go") + "' ]; do sleep 0.01; done; echo {} > \"$1\""),
+                          "sagas", key}),
+                 {store});
+    ASSERT_TRUE(IsThere());
+    const json held = Json({"-c", "sagas", "status", "--json", "--key-type=" + type, key});
+    ASSERT_EQ(held.size(), 1U) << type;
+    EXPECT_EQ(held[0].at("keyType"), type);
+    EXPECT_EQ(held[0].at("name"), key);
+    EXPECT_EQ(Doclock({"-c", "sagas", "break", "--key-type=" + type, key}).code, 0) << type;
+    EXPECT_EQ(Doclock({"-c", "sagas", "status", "--key-type=" + type, key}).code, 66) << type;
+    EXPECT_EQ(Json({"get", "--key-type=" + type, "sagas", key}), (json{{"n", 1}})) << type;
+    std::ofstream(folder / "go").put('x');
+    EXPECT_EQ(edit.Wait().code, 76);
+  }
 }
 
 TEST_F(CommandsTest, PurgeForgetsNamesLongUnused) {

@@ -101,6 +101,29 @@ TEST_F(RunTest, TellsTheFenceIfAsked) {
   EXPECT_EQ(Doclock({"run", "job", "--", "sh", "-c", "echo $FENCE"}).out, "\n");
 }
 
+TEST_F(RunTest, ANestedOneTellsItsOwnFence) {
+  const std::string look = "env | grep -c ^FENCE=; echo $FENCE";
+  ASSERT_EQ(Doclock({"run", "inner", "--", "true"}).code, 0);
+  const std::vector<std::string> inner =
+      Command({"--store", "sqlite:" + (folder / "locks.db"), "run", "--fence-env", "FENCE", "inner",
+               "--", "sh", "-c", look});
+  const Ended ended = Program(Run({"--fence-env", "FENCE", "outer"}, inner), {store}).Wait();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.out, ::testing::StartsWith("1\n"));
+  EXPECT_THAT(ended.out, Not(HasSubstr("1\n1\n"))) << "that is the fence of the outer one";
+}
+
+TEST_F(RunTest, KillAfterZeroIsNoTermAtAll) {
+  const std::string trap = "trap 'echo term; exit 0' TERM; echo > '" + (folder / "here") +
+                           "'; while :; do sleep 0.01; done";
+  Program run(Run({"--ttl", "1s", "--kill-after", "0", "job"}, {"sh", "-c", trap}), {store});
+  ASSERT_TRUE(IsThere());
+  ASSERT_EQ(Doclock({"break", "job"}).code, 0);
+  const Ended ended = run.Wait();
+  EXPECT_EQ(ended.code, 76);
+  EXPECT_EQ(ended.out, "");
+}
+
 TEST_F(RunTest, TheStoresUrlIsHiddenFromTheCommandAndFromPs) {
   const std::string url = "sqlite:" + (folder / "secret.db");
   const std::string look =

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "doclock/errors.h"
+
+namespace doclock::cli {
+
+/// The text on one line, as a terminal may show it: control characters and bytes that are not UTF-8
+/// are written \x1b. Names and owners come from others, and could hold anything.
+std::string Printable(std::string_view text);
+
+bool IsUtf8(std::string_view text) noexcept;
+
+/// Columns that a printable text takes: its characters.
+std::size_t WidthOf(std::string_view printable) noexcept;
+
+/// Writes "doclock: " and the text to standard error, printable. A "doclock: " that the library put
+/// into its message is left out.
+void Tell(std::string_view text);
+
+/// Its text, without the name of the error where that only says the same again.
+void Tell(const Error& error);
+
+}  // namespace doclock::cli

@@ -1,0 +1,149 @@
+#include <algorithm>
+
+#include "cli/harness.h"
+
+namespace doclock::cli_test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// A command line that is not right, and what its message has to name.
+struct BadLine {
+  std::vector<std::string> words;
+  std::string named;
+};
+
+void PrintTo(const BadLine& line, std::ostream* out) {
+  for (const std::string& word : line.words) *out << ' ' << word.substr(0, 40);
+}
+
+class BadLineTest : public CliTest, public ::testing::WithParamInterface<BadLine> {};
+
+TEST_P(BadLineTest, EndsWith64AndOneLineThatNamesWhatIsWrong) {
+  const Ended ended = Doclock(GetParam().words);
+  EXPECT_EQ(ended.code, 64) << ended.err;
+  EXPECT_EQ(ended.out, "");
+  EXPECT_THAT(ended.err, HasSubstr(GetParam().named));
+  EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
+  EXPECT_TRUE(ended.err.starts_with("doclock: ")) << ended.err;
+  EXPECT_LT(ended.err.size(), 400U) << ended.err;
+  EXPECT_THAT(ended.err, Not(HasSubstr("Options::"))) << "no names of C++";
+  EXPECT_THAT(ended.err.substr(9), Not(HasSubstr("doclock: ")));
+  EXPECT_FALSE(std::filesystem::exists(folder / "locks.db"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Lines, BadLineTest,
+    ::testing::Values(
+        BadLine{{}, "run, get, put, edit, status, renew, release, purge, break"},
+        BadLine{{"stauts"}, "did you mean 'status'?"}, BadLine{{"relaese", "g"}, "'release'"},
+        BadLine{{"frobnicate"}, "'frobnicate' is not a command"}, BadLine{{""}, "not a command"},
+        BadLine{{"--json"}, "--json"}, BadLine{{"--store"}, "--store"},
+        BadLine{{"--frob", "status"}, "--frob"}, BadLine{{"status", "--frob=secret"}, "--frob"},
+        BadLine{{"run", "job", "echo", "hi"}, "write -- before the command"},
+        BadLine{{"run", "job"}, "write -- before the command"},
+        BadLine{{"run", "job", "--"}, "write -- before the command"},
+        BadLine{{"run", "--", "true"}, "NAME"},
+        BadLine{{"run", "job", "more", "--", "true"}, "'more'"},
+        BadLine{{"status", "--", "x"}, "--"}, BadLine{{"status", "a", "b"}, "'b'"},
+        BadLine{{"get", "sagas"}, "KEY"}, BadLine{{"get"}, "COLLECTION"},
+        BadLine{{"release"}, "GROUP"}, BadLine{{"break"}, "NAME"},
+        BadLine{{"purge", "--idle-for", "3d"}, "--forget"},
+        BadLine{{"purge", "--forget"}, "--idle-for"},
+        BadLine{{"status", "--expired", "--live"}, "--live"},
+        BadLine{{"status", "--interval", "1s"}, "--watch"},
+        BadLine{{"status", "--watch", "--interval", "1ms"}, "--interval"},
+        BadLine{{"run", "--fence-env", "A=B", "job", "--", "true"}, "--fence-env"},
+        BadLine{{"run", "--fence-env", "1A", "job", "--", "true"}, "--fence-env"},
+        BadLine{{"run", "--shared", "2", "--min-hold", "1s", "job", "--", "true"}, "--min-hold"},
+        BadLine{{"run", "--ttl", "4s", "--kill-after", "3s", "job", "--", "true"}, "--kill-after"},
+        BadLine{{"get", "--key-type", "int", "sagas", "4x"}, "KEY"},
+        BadLine{{"break", "--key-type", "uuid", "x"}, "KEY"},
+        BadLine{{"status", "--key-type", "oid", "x"}, "KEY"},
+        BadLine{{"get", "sagas", std::string(2000, 'k')}, "KEY"},
+        BadLine{{"put", "sagas", "42", "/no/such/file"}, "FILE"},
+        BadLine{{"--store-file", "/no/such/file", "status"}, "--store-file"},
+        BadLine{{"--store", "mysql://root:hunter2@host/x", "status"}, "--store"},
+        BadLine{{"--store", "sqlite:x.db?frob=1", "status"}, "--store"},
+        BadLine{{"--store", "\x01\xff", "status"}, "--store"}));
+
+/// An option of a command, with the rest of a line that would be right.
+struct Option {
+  std::string name;
+  std::vector<std::string> before, behind;
+  std::string good;
+};
+
+void PrintTo(const Option& option, std::ostream* out) { *out << option.before[0] << option.name; }
+
+class EveryOptionTest : public CliTest, public ::testing::WithParamInterface<Option> {
+ protected:
+  void SetUp() override { ASSERT_EQ(Doclock({"run", "job", "--", "true"}).code, 0); }
+  Ended With(const std::vector<std::string>& words) {
+    std::vector<std::string> line = GetParam().before;
+    line.insert(line.end(), words.begin(), words.end());
+    line.insert(line.end(), GetParam().behind.begin(), GetParam().behind.end());
+    return Doclock(line, "{}");
+  }
+};
+
+TEST_P(EveryOptionTest, TakesNoNonsenseAndSaysSoInOneLineThatNamesIt) {
+  const Option& option = GetParam();
+  const std::vector<std::string> odd{"",        std::string(100'000, 'x'),
+                                     "-1",      "-99999999999999999999",
+                                     "1e999",   "nan",
+                                     "%s%n",    "\xff\xfe",
+                                     "\x1b[2J", "a\nb",
+                                     "--"};
+  for (const std::string& value : odd) {
+    const Ended ended = With({option.name + "=" + value});
+    // Some is right for some: an owner may be called -1.
+    EXPECT_THAT(ended.code, ::testing::AnyOf(0, 1, 64, 66)) << value.substr(0, 40) << ended.err;
+    if (ended.code == 64) {
+      EXPECT_THAT(ended.err, HasSubstr(option.name)) << value.substr(0, 40);
+      EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
+    }
+    EXPECT_THAT(ended.err, Not(HasSubstr("\x1b"))) << value.substr(0, 40);
+    EXPECT_LT(ended.err.size(), 5'000U);
+  }
+  EXPECT_EQ(With({option.name + "="}).code, 64) << "empty";
+  const Ended twice = With({option.name, option.good, option.name, option.good});
+  EXPECT_EQ(twice.code, 64);
+  EXPECT_THAT(twice.err, HasSubstr(option.name + " may be given once only"));
+}
+
+std::vector<Option> EveryOption() {
+  std::vector<Option> all;
+  const auto add = [&](const std::vector<std::string>& before,
+                       const std::vector<std::string>& behind,
+                       const std::vector<std::pair<std::string, std::string>>& options) {
+    for (const auto& [name, good] : options) all.push_back({name, before, behind, good});
+  };
+  add({"run"}, {"job", "--", "true"},
+      {{"--wait", "1s"},
+       {"--ttl", "1s"},
+       {"--min-hold", "1s"},
+       {"--shared", "2"},
+       {"--kill-after", "1s"},
+       {"--owner", "me"},
+       {"--group", "g"},
+       {"--fence-env", "FENCE"},
+       {"--busy-exit", "1"},
+       {"--collection", "jobs"},
+       {"--store-file", "f"}});
+  add({"put"}, {"sagas", "1"}, {{"--key-type", "int"}, {"--wait", "1s"}, {"--ttl", "1s"}});
+  add({"edit", "--editor", "true"}, {"sagas", "1"}, {{"--wait", "1s"}, {"--key-type", "int"}});
+  add({"edit"}, {"sagas", "1"}, {{"--editor", "true"}});
+  add({"status"}, {},
+      {{"--prefix", "a"}, {"--owner", "me"}, {"--group", "g"}, {"--key-type", "int"}});
+  add({"renew"}, {"g"}, {{"--ttl", "1s"}});
+  add({"purge", "--forget"}, {}, {{"--idle-for", "1h"}});
+  add({"break"}, {"job"}, {{"--by", "me"}, {"--key-type", "int"}});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Options, EveryOptionTest, ::testing::ValuesIn(EveryOption()));
+
+}  // namespace
+}  // namespace doclock::cli_test

@@ -1,0 +1,159 @@
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/harness.h"
+
+namespace doclock::cli_test {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// What the command does to terminals and to signals.
+class TerminalTest : public CliTest {
+ protected:
+  /// Does the program wait for the lock? It looks after signals before it opens the file.
+  bool Waits(const Program& program) {
+    return Eventually([&] {
+      return TextOf("/proc/" + std::to_string(program.pid()) + "/maps").find("locks.db-doclock") !=
+             std::string::npos;
+    });
+  }
+  static char StateOf(pid_t process) {
+    const std::string stat = TextOf("/proc/" + std::to_string(process) + "/stat");
+    const auto name = stat.rfind(") ");
+    return name == stat.npos ? 'X' : stat[name + 2];
+  }
+};
+
+TEST_F(TerminalTest, NohupKeepsItWaitingAndItsCommandRunning) {
+  Program first(Run({"job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  std::vector<std::string> line =
+      Run({"--wait", "1m", "job"}, {"sh", "-c", "kill -HUP $$; exit 5"});
+  line.insert(line.begin(), "nohup");
+  Program second(line, {store});
+  ASSERT_TRUE(Waits(second));
+  second.Signal(SIGHUP);
+  std::ofstream(folder / "go").put('x');
+  EXPECT_EQ(second.Wait().code, 5);
+}
+
+TEST_F(TerminalTest, CtrlZStopsItWhileItWaits) {
+  Program first(Run({"job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  Program second(Run({"--wait", "1m", "job"}, {"true"}), {store});
+  ASSERT_TRUE(Waits(second));
+  second.Signal(SIGTSTP);
+  EXPECT_TRUE(Eventually([&] { return StateOf(second.pid()) == 'T'; }));
+  second.Signal(SIGCONT);
+  std::ofstream(folder / "go").put('x');
+  EXPECT_EQ(second.Wait().code, 0);
+}
+
+TEST_F(TerminalTest, CtrlZStopsItWithItsCommandInAPipeline) {
+  Program run(Run({"--ttl", "1h", "job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  run.Signal(SIGTSTP);
+  EXPECT_TRUE(Eventually([&] { return StateOf(run.pid()) == 'T' && StateOf(Stayer()) == 'T'; }));
+  run.Signal(SIGCONT);
+  std::ofstream(folder / "go").put('x');
+  EXPECT_EQ(run.Wait().code, 0);
+}
+
+/// Runs a line of a shell as the foreground of a terminal of its own. @return what was printed
+std::string OnATerminal(const std::string& line, const std::string& variable) {
+  const int master = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  EXPECT_TRUE(master >= 0 && ::grantpt(master) == 0 && ::unlockpt(master) == 0);
+  const std::string name = ::ptsname(master);
+  const pid_t shell = ::fork();
+  if (shell == 0) {
+    ::setsid();
+    const int slave = ::open(name.c_str(), O_RDWR);
+    for (const int number : {0, 1, 2}) ::dup2(slave, number);
+    ::putenv(const_cast<char*>(variable.c_str()));
+    ::execlp("sh", "sh", "-c", line.c_str(), nullptr);
+    ::_exit(125);
+  }
+  std::string printed;
+  char text[1000];
+  for (ssize_t got = 0; (got = ::read(master, text, sizeof text)) > 0;) {
+    printed.append(text, static_cast<std::size_t>(got));
+  }
+  ::waitpid(shell, nullptr, 0);
+  ::close(master);
+  return printed;
+}
+
+TEST_F(TerminalTest, ItsCommandHasTheTerminalButNotThatOfAPipeline) {
+  // tpgid is the group that has the terminal, pgrp that of the command.
+  const std::string look =
+      " run job -- sh -c 'read -r pid name state parent group session tty has "
+      "rest < /proc/self/stat; [ $has = $group ] && echo mine || echo not'";
+  EXPECT_THAT(OnATerminal(DOCLOCK_CLI + look, store), HasSubstr("mine"));
+  EXPECT_THAT(OnATerminal(DOCLOCK_CLI + look + " | cat", store), HasSubstr("not"));
+}
+
+TEST_F(TerminalTest, OnlyATerminalIsCleared) {
+  Program run(Run({"job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  const std::string watch =
+      std::string("timeout 1 ") + DOCLOCK_CLI + " status --watch --interval 100ms";
+  EXPECT_THAT(OnATerminal(watch, store), HasSubstr("\x1b[2J"));
+  const Ended piped = Program({"sh", "-c", watch}, {store}).Wait();
+  EXPECT_THAT(piped.out, HasSubstr("job"));
+  EXPECT_THAT(piped.out, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(TerminalTest, WhatOthersWroteDoesNotReachTheTerminal) {
+  const std::string evil =
+      "\x1b]0;evil\x07\xc2\x9b"
+      "31m\ndone";
+  Program run(Run({"--owner", evil, "--group", evil, "job" + evil}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  std::string shown = Doclock({"status"}).out;
+  const Ended busy = Doclock({"run", "job" + evil, "--", "true"});
+  EXPECT_EQ(busy.code, 75);
+  shown += busy.err + Doclock({"renew", evil}).out + Doclock({"release", evil}).out;
+  shown += Doclock({"release", evil}).err + Doclock({"status", evil}).err;
+  EXPECT_THAT(shown, HasSubstr("\\x1b]0;evil\\x07\\xc2\\x9b31m\\x0adone"));
+  for (const char* raw : {"\x1b", "\x07", "\xc2\x9b", "\ndone"}) {
+    EXPECT_THAT(shown, Not(HasSubstr(raw)));
+  }
+}
+
+TEST_F(TerminalTest, TextThatIsNotUtf8IsShownAllTheSame) {
+  const std::string program = folder / "caf\xe9";
+  std::ofstream(program) << "#!/bin/sh\n"
+                         << "touch '" << (folder / "here") << "'\nwhile ! [ -e '" << (folder / "go")
+                         << "' ]; do sleep 0.01; done\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  Program run(Run({"job"}, {program}), {store});
+  ASSERT_TRUE(IsThere());
+  EXPECT_EQ(json::parse(Doclock({"status", "--json"}).out)[0].at("owner"), "caf\\xe9");
+  sqlite3* file = nullptr;
+  ASSERT_EQ(sqlite3_open((folder / "locks.db").c_str(), &file), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(file, "UPDATE doclock_owners SET name = CAST(x'41ff42' AS TEXT)", nullptr,
+                         nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(file);
+  const Ended as_json = Doclock({"status", "--json"});
+  EXPECT_EQ(as_json.code, 0) << as_json.err;
+  EXPECT_EQ(json::parse(as_json.out)[0].at("owner"),
+            "A\xef\xbf\xbd"
+            "B");
+  EXPECT_THAT(Doclock({"status"}).out, HasSubstr("A\\xffB"));
+  std::ofstream(folder / "go").put('x');
+  EXPECT_EQ(run.Wait().code, 0);
+}
+
+}  // namespace
+}  // namespace doclock::cli_test
