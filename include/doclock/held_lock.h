@@ -88,7 +88,8 @@ class DOCLOCK_EXPORT HeldLock {
   /// expiry, Break() and Purge(), except for names that a Purge() with `forget` has forgotten.
   [[nodiscard]] std::int64_t fence() const;
   /// Asked to stop when the lease ends, before it can be anybody else's; not by Release().
-  /// Callbacks registered with it run on the manager's notifier thread. Thread-safe.
+  /// Callbacks registered with it run on the manager's notifier thread and must not throw.
+  /// Thread-safe.
   [[nodiscard]] std::stop_token lost() const;
   /// Time until the holder must stop unless the lease is renewed; zero once lost or given up.
   /// Thread-safe.

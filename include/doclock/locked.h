@@ -78,7 +78,7 @@ class Locked {
   [[nodiscard]] bool created() const { return state().created; }
 
   /// Asked to stop when the lease ends, before it can be anybody else's. Callbacks registered with
-  /// it run on the manager's notifier thread. Thread-safe.
+  /// it run on the manager's notifier thread and must not throw. Thread-safe.
   [[nodiscard]] std::stop_token lost() const { return detail::LeaseLost(state().lease); }
   /// Time until the holder must stop unless the lease is renewed; zero once lost or given up.
   /// Thread-safe.

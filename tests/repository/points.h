@@ -1,0 +1,128 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "doclock/runtime.h"
+#include "doclock/store.h"
+
+namespace doclock {
+
+/// The points of an operation: before each of its manager's tasks, and before and after each call
+/// of the store. Something happens at one of them. For one thread.
+class Points {
+ public:
+  /// Counts from now on, and does `what` at the `which`th point.
+  void StrikeAt(int which, std::function<void()> what) {
+    left_ = which;
+    what_ = std::move(what);
+  }
+  /// Counts no further.
+  void Stop() { what_ = nullptr; }
+  /// Was it reached?
+  [[nodiscard]] bool struck() const { return left_ < 0; }
+
+  void Pass() {
+    if (!what_ || left_-- > 0) return;
+    const auto what = std::exchange(what_, nullptr);
+    what();
+  }
+
+ private:
+  int left_ = 0;
+  std::function<void()> what_;
+};
+
+/// A runtime each of whose tasks is a point.
+class PointRuntime : public Runtime {
+ public:
+  PointRuntime(std::shared_ptr<Runtime> inner, std::shared_ptr<Points> points)
+      : inner_(std::move(inner)), points_(std::move(points)) {}
+
+  [[nodiscard]] TimePoint Now() const noexcept override { return inner_->Now(); }
+  TimerId Schedule(TimePoint when, Task task) override {
+    return inner_->Schedule(when, With(std::move(task)));
+  }
+  void Cancel(TimerId id) noexcept override { inner_->Cancel(id); }
+  void Post(Task task) override { inner_->Post(With(std::move(task))); }
+  void Work(Task task) override { inner_->Work(With(std::move(task))); }
+  void Notify(Task task) override { inner_->Notify(With(std::move(task))); }
+  std::unique_ptr<Event> MakeEvent() override { return inner_->MakeEvent(); }
+  [[nodiscard]] bool OnOwnThread() const noexcept override { return inner_->OnOwnThread(); }
+  void Stop() override { inner_->Stop(); }
+
+ private:
+  Task With(Task task) const {
+    return [task = std::move(task), points = points_] {
+      points->Pass();
+      task();
+    };
+  }
+
+  const std::shared_ptr<Runtime> inner_;
+  const std::shared_ptr<Points> points_;
+};
+
+/// A store: a point before and after each call that the engine makes with no mutex of its own.
+class PointStore : public Store {
+ public:
+  PointStore(std::shared_ptr<Store> inner, std::shared_ptr<Points> points)
+      : inner_(std::move(inner)), points_(std::move(points)) {}
+
+  [[nodiscard]] StoreTraits traits() const noexcept override { return inner_->traits(); }
+  std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
+                                   std::chrono::milliseconds default_ttl) override {
+    return inner_->Open(name, fields, default_ttl);
+  }
+  [[nodiscard]] std::shared_ptr<Collection> Find(const std::string& name) const override {
+    return inner_->Find(name);
+  }
+  void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override {
+    points_->Pass();
+    inner_->Execute(ops, budget);
+    points_->Pass();
+  }
+  void Query(Collection& collection, const Filter& filter,
+             const std::function<bool(QueryRow&&)>& sink,
+             std::chrono::milliseconds budget) override {
+    points_->Pass();
+    inner_->Query(collection, filter, sink, budget);
+    points_->Pass();
+  }
+  void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
+                   std::chrono::milliseconds budget) override {
+    points_->Pass();
+    inner_->AcquireNext(filter, op, key, budget);
+    points_->Pass();
+  }
+  void EnsureIndex(Collection& collection, const IndexSpec& index) override {
+    inner_->EnsureIndex(collection, index);
+  }
+  std::int64_t Purge(Collection& collection, std::int64_t limit,
+                     std::chrono::milliseconds budget) override {
+    return inner_->Purge(collection, limit, budget);
+  }
+  /// None: hints come at no certain point.
+  std::unique_ptr<Subscription> Watch(Collection&,
+                                      std::function<void(std::optional<std::size_t>)>) override {
+    return nullptr;
+  }
+  [[nodiscard]] bool OthersMayWait(Collection& collection) const noexcept override {
+    return inner_->OthersMayWait(collection);
+  }
+  [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
+                                   const std::string& after,
+                                   std::chrono::milliseconds budget) override {
+    return inner_->ListLocks(collection, query, after, budget);
+  }
+  void Intervene(Collection& collection, const Key& key, Intervention what) override {
+    inner_->Intervene(collection, key, what);
+  }
+
+ private:
+  const std::shared_ptr<Store> inner_;
+  const std::shared_ptr<Points> points_;
+};
+
+}  // namespace doclock
