@@ -92,6 +92,46 @@ TEST_F(MongodbRunTest, StoppedPastItsLeaseItKillsTheCommandOnResuming) {
   EXPECT_FALSE(Exists(stayer));
 }
 
+TEST_F(MongodbRunTest, StatusTellsTheFenceOfEachShareAndOfANamedLock) {
+  ASSERT_EQ(Doclock({"run", "job", "--", "true"}).code, 0);
+  const std::string fence = "echo $FENCE > '" + (folder / "here") + "'; while ! [ -e '" +
+                            (folder / "go") + "' ]; do sleep 0.01; done";
+  Program run(Run({"--fence-env", "FENCE", "job"}, {"sh", "-c", fence}), {store});
+  ASSERT_TRUE(Eventually([&] { return TextOf(folder / "here").ends_with("\n"); }));
+  EXPECT_THAT(Doclock({"status", "--json"}).out,
+              HasSubstr("\"fence\":" + std::to_string(std::stol(TextOf(folder / "here")))));
+  const auto share = [&](const std::string& command) {
+    return Run({"--fence-env", "FENCE", "--shared", "2", "shared"}, {"sh", "-c", command});
+  };
+  std::vector<std::string> inner = share(std::string(DOCLOCK_CLI) + " --store-file '" +
+                                         (folder / "url") + "' status --json shared");
+  inner.insert(inner.begin() + 1, {"--store-file", folder / "url"});
+  std::ofstream(folder / "url") << store.substr(store.find('=') + 1) << '\n';
+  const Ended ended =
+      Program(Run({"--fence-env", "FENCE", "--shared", "2", "shared"}, inner), {store}).Wait();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.out, ::testing::AllOf(HasSubstr("\"fence\":1"), HasSubstr("\"fence\":2")));
+  std::ofstream(folder / "go").put('x');
+  EXPECT_EQ(run.Wait().code, 0);
+}
+
+TEST_F(MongodbRunTest, KeysOfEachTypeAreLookedAtAndBroken) {
+  const std::string oid = "0123456789abcdef01234567";
+  ASSERT_EQ(Doclock({"put", "--key-type=oid", "sagas", oid}, R"({"n":1})").code, 0);
+  const std::string editor = folder / "editor";
+  std::ofstream(editor) << "#!/bin/sh\ntouch '" << (folder / "here") << "'\nwhile ! [ -e '"
+                        << (folder / "go") << "' ]; do sleep 0.01; done\necho {} > \"$1\"\n";
+  std::filesystem::permissions(editor, std::filesystem::perms::owner_all);
+  Program edit(Command({"edit", "--key-type=oid", "--editor", editor, "sagas", oid}), {store});
+  ASSERT_TRUE(IsThere());
+  EXPECT_THAT(Doclock({"-c", "sagas", "status", "--json", "--key-type=oid", oid}).out,
+              HasSubstr("\"keyType\":\"oid\""));
+  EXPECT_EQ(Doclock({"-c", "sagas", "break", "--key-type=oid", oid}).code, 0);
+  EXPECT_EQ(Doclock({"get", "--json", "--key-type=oid", "sagas", oid}).out, "{\"n\":1}\n");
+  std::ofstream(folder / "go").put('x');
+  EXPECT_EQ(edit.Wait().code, 76);
+}
+
 TEST_F(MongodbRunTest, ABrokenLockEndsTheCommand) {
   Program run(Run({"--ttl", "1s", "job"}, Staying()), {store});
   ASSERT_TRUE(IsThere());
@@ -152,10 +192,13 @@ TEST_F(MongodbCableTest, ACommandThatDoesNotListenIsKilledBeforeTheNextOneStarts
 TEST_F(MongodbCableTest, AStoreThatIsAwayEndsWith69AndItsUrlIsNotRepeated) {
   const std::string url = "DOCLOCK_STORE=mongodb://me:canary@127.0.0.1:1/" + alone_.name() +
                           "?directConnection=true&serverSelectionTimeoutMS=200";
-  const Ended ended = Program(Run({"job"}, {"true"}), {url}).Wait();
-  EXPECT_EQ(ended.code, 69);
-  EXPECT_FALSE(ended.err.empty());
-  EXPECT_THAT(ended.err, Not(HasSubstr("canary")));
+  for (const char* wait : {"0", "500ms"}) {
+    const Ended ended =
+        Program(Run({"--wait", wait, "--busy-exit", "0", "job"}, {"true"}), {url}).Wait();
+    EXPECT_EQ(ended.code, 69) << wait;
+    EXPECT_FALSE(ended.err.empty());
+    EXPECT_THAT(ended.err, Not(HasSubstr("canary")));
+  }
 }
 
 }  // namespace
