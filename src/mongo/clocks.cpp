@@ -1,7 +1,6 @@
 #include "mongo/clocks.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "doclock/clock.h"
 
@@ -17,6 +16,7 @@ constexpr nanoseconds kGrain = std::chrono::milliseconds(1);
 /// A thread may be woken so late; and `$$NOW` itself is cut off to milliseconds.
 constexpr nanoseconds kSlack = std::chrono::milliseconds(1) + std::chrono::microseconds(100);
 
+/// The members that the driver knows. It does not list those that it cannot reach, or not yet.
 struct Members {
   explicit Members(mongoc_client_t* client)
       : all(mongoc_client_get_server_descriptions(client, &count)) {}
@@ -24,8 +24,28 @@ struct Members {
   Members& operator=(const Members&) = delete;
   ~Members() { mongoc_server_descriptions_destroy_all(all, count); }
 
+  /// How many there are, as one of them says.
+  [[nodiscard]] std::size_t Expected() const {
+    std::size_t most = 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      const bson_t* const hello = mongoc_server_description_hello_response(all[i]);
+      most = std::max(most, CountIn(*hello, "hosts") + CountIn(*hello, "passives"));
+    }
+    return most;
+  }
+
   std::size_t count = 0;
   mongoc_server_description_t** all;
+
+ private:
+  static std::size_t CountIn(const bson_t& hello, const char* list) {
+    bson_iter_t field, item;
+    std::size_t found = 0;
+    if (bson_iter_init_find(&field, &hello, list) && bson_iter_recurse(&field, &item)) {
+      while (bson_iter_next(&item)) ++found;
+    }
+    return found;
+  }
 };
 
 }  // namespace
@@ -59,18 +79,19 @@ bool Clocks::Measure(std::chrono::milliseconds budget) {
   if (session.client() == nullptr) return false;
   const Members members(session.client());
   std::map<std::uint32_t, Offset> found;
-  bool all = true;
+  {
+    const std::lock_guard guard(mutex_);
+    found = offsets_;
+  }
+  bool all = members.count >= members.Expected();
   for (std::size_t i = 0; i < members.count; ++i) {
     const std::uint32_t member = mongoc_server_description_id(members.all[i]);
     Offset offset;
-    const std::string_view type = mongoc_server_description_type(members.all[i]);
-    if (type != "Unknown" && BootClock::now() < deadline && Ask(session.client(), member, offset)) {
+    if (BootClock::now() < deadline && Ask(session.client(), member, offset)) {
       found[member] = offset;
-      continue;
+    } else {
+      all = false;
     }
-    all = false;
-    const std::lock_guard guard(mutex_);
-    if (const auto before = offsets_.find(member); before != offsets_.end()) found.insert(*before);
   }
   const std::lock_guard guard(mutex_);
   offsets_ = std::move(found);

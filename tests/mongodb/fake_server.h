@@ -50,6 +50,7 @@ class FakeServer {
     for (const int connection : connections_) ::close(connection);
   }
 
+  [[nodiscard]] int port() const noexcept { return port_; }
   [[nodiscard]] std::string uri() const {
     return "mongodb://127.0.0.1:" + std::to_string(port_) + "/test?directConnection=true";
   }
