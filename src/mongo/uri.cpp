@@ -150,6 +150,16 @@ string_view OptionsOf(string_view text) {
   return question == text.npos ? string_view() : text.substr(question + 1);
 }
 
+/// A '@' that is not encoded would make the driver take the rest of a password for a host's name.
+void CheckCredentials(string_view text) {
+  const std::size_t first = text.find('@');
+  if (first == text.npos) return;
+  const std::size_t hosts = std::min(text.find("://"), text.size() - 3) + 3;
+  if (first != text.rfind('@') || first > text.find('/', hosts)) {
+    Refuse(" holds '@' elsewhere than behind the password: write it as %40 and '/' as %2F");
+  }
+}
+
 void CheckOptions(string_view text, const MongodbStoreOptions& options) {
   // Then the '?' may well be one in a password.
   if (text.find('@') != text.npos) {
@@ -178,6 +188,7 @@ void CheckDatabase(const mongoc_uri_t* uri) {
 UriPtr ParseUri(const std::string& text, const MongodbStoreOptions& options) {
   if (text.find('\0') != text.npos) Refuse(" holds NUL");
   CheckOptions(OptionsOf(text), options);
+  CheckCredentials(text);
   bson_error_t error;
   // The driver's message may quote a part of the URI.
   UriPtr uri(mongoc_uri_new_with_error(text.c_str(), &error), &mongoc_uri_destroy);

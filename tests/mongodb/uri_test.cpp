@@ -90,6 +90,17 @@ TEST(MongodbUri, MustNameADatabaseThatCanBe) {
   }
 }
 
+TEST(MongodbUri, MayHoldOneAtSignBetweenPasswordAndHosts) {
+  for (const char* uri : {"mongodb://user:a@Canary@host/shop", "mongodb://us@er:Canary@host/shop",
+                          "mongodb://user:12/Canary@host", "mongodb://user:12/Canary@host/shop",
+                          "mongodb+srv://user:a@Canary@one.two.three/shop"}) {
+    const std::string text = RefusalOf(uri);
+    EXPECT_NE(text.find("%40"), text.npos) << text;
+    EXPECT_EQ(text.find("Canary"), text.npos) << text;
+  }
+  EXPECT_EQ(RefusalOf("mongodb://user:a%40b%2Fc@host/shop"), "");
+}
+
 /// Every way to fail, with a secret in every place where one may stand.
 TEST(MongodbUri, IsNeverRepeated) {
   const std::string secret = kCanary;
