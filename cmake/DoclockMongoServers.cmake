@@ -6,16 +6,18 @@
 #   doclock_mongodb_standalone   a server alone
 #   doclock_mongodb_failover     another set, for those who kill its members
 #   doclock_mongodb_auth         a set of one, which lets nobody in without a user
+#   doclock_mongodb_tls          a server alone that takes TLS only, with a CA of its own
 #
-# doclock_mongodb_uris is a list of compile definitions with their URIs, for the tests' programs.
+# doclock_mongodb_uris is a list of compile definitions with their URIs, for the tests' programs; doclock_mongodb_tls
+# has those of the one that takes TLS, and of the folder of its certificates.
 
-set(DOCLOCK_TEST_MONGO_PORT "" CACHE STRING "First of eight ports for the tests' MongoDB servers (empty: by the build folder's name)")
+set(DOCLOCK_TEST_MONGO_PORT "" CACHE STRING "First of nine ports for the tests' MongoDB servers (empty: by the build folder's name)")
 set(doclock_mongo_port "${DOCLOCK_TEST_MONGO_PORT}")
 if(NOT doclock_mongo_port)
   # Below the ports that systems give out by themselves.
   string(SHA256 hash "${PROJECT_BINARY_DIR}")
   string(SUBSTRING "${hash}" 0 6 hash)
-  math(EXPR doclock_mongo_port "20000 + (0x${hash} % 1500) * 8")
+  math(EXPR doclock_mongo_port "20000 + (0x${hash} % 1300) * 9")
 endif()
 set(doclock_mongo_script "${PROJECT_SOURCE_DIR}/scripts/mongo.sh")
 set(doclock_mongodb_uris)
@@ -34,6 +36,12 @@ function(doclock_mongo_fixture name offset)
   if("--standalone" IN_LIST ARGN)
     math(EXPR fourth "${port} + 3")
     set(uri "mongodb://127.0.0.1:${fourth}/?directConnection=true")
+  elseif("--tls" IN_LIST ARGN)
+    math(EXPR ninth "${port} + 8")
+    set(tls "${home}/${ninth}/tls")
+    set(uri "mongodb://localhost:${ninth}/?directConnection=true&tls=true&tlsCAFile=${tls}/ca.pem")
+    set(doclock_mongodb_tls "DOCLOCK_MONGODB_TLS_URI=\"${uri}\"" "DOCLOCK_MONGODB_TLS_FILES=\"${tls}\"" PARENT_SCOPE)
+    return()
   elseif("--auth" IN_LIST ARGN)
     math(EXPR eighth "${port} + 7")
     set(uri "mongodb://127.0.0.1:${eighth}/?replicaSet=doclock")
@@ -49,3 +57,4 @@ doclock_mongo_fixture(set 0)
 doclock_mongo_fixture(standalone 0 --standalone)
 doclock_mongo_fixture(failover 4)
 doclock_mongo_fixture(auth 0 --auth)
+doclock_mongo_fixture(tls 0 --tls)

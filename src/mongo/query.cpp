@@ -68,26 +68,29 @@ std::optional<QueryRow> RowOf(const bson_t& answer, const Collection& collection
 
 using CursorPtr = std::unique_ptr<mongoc_cursor_t, decltype(&mongoc_cursor_destroy)>;
 
-/// False: no primary was found, and nothing was asked of any.
-bool Succeeded(mongoc_cursor_t* cursor, const std::string& database,
-               const std::string& collection) {
+/// False: no primary was found, and nothing was asked of any; `why` says more.
+bool Succeeded(const Server& server, mongoc_cursor_t* cursor, const std::string& collection,
+               std::string& why) {
   bson_error_t error;
   if (!mongoc_cursor_error(cursor, &error)) return true;
-  if (error.domain == MONGOC_ERROR_SERVER_SELECTION) return false;
   Reply reply;
   reply.Judge(false, error, Effect::kReads);
-  if (reply.is_unauthorized()) reply.text = MissingPrivilege("aggregate", database, collection);
+  server.NameServers(reply);
+  why = reply.text;
+  if (error.domain == MONGOC_ERROR_SERVER_SELECTION) return false;
+  if (reply.is_unauthorized())
+    reply.text = MissingPrivilege("aggregate", server.database(), collection);
   // A primary that steps down or shuts down refuses nothing for good.
   throw StoreException(reply.outcome == Outcome::kRefused ? Errc::kRefused : Errc::kUnavailable,
                        "doclock: MongoDB: a query failed: " + reply.text);
 }
 
-/// False: no primary was found.
+/// False: no primary was found; `why` says more.
 template <class Visit>
-bool Aggregate(mongoc_client_t* client, const std::string& database, const std::string& collection,
-               const Doc& pipeline, const Doc& options, const Visit& visit) {
+bool Aggregate(const Server& server, mongoc_client_t* client, const std::string& collection,
+               const Doc& pipeline, const Doc& options, const Visit& visit, std::string& why) {
   const std::unique_ptr<mongoc_collection_t, decltype(&mongoc_collection_destroy)> documents(
-      mongoc_client_get_collection(client, database.c_str(), collection.c_str()),
+      mongoc_client_get_collection(client, server.database().c_str(), collection.c_str()),
       &mongoc_collection_destroy);
   const CursorPtr cursor(mongoc_collection_aggregate(documents.get(), MONGOC_QUERY_NONE,
                                                      pipeline.get(), options.get(), nullptr),
@@ -96,7 +99,7 @@ bool Aggregate(mongoc_client_t* client, const std::string& database, const std::
   while (mongoc_cursor_next(cursor.get(), &answer)) {
     if (!visit(*answer)) return true;
   }
-  return Succeeded(cursor.get(), database, collection);
+  return Succeeded(server, cursor.get(), collection, why);
 }
 
 }  // namespace
@@ -112,6 +115,7 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
   options.Add("maxTimeMS", std::max<std::int64_t>(budget.count(), 1)).Add("allowDiskUse", true);
   std::int64_t shown = 0;
   bool enough = false, legacy = false;
+  std::string why;
   const auto visit = [&](const bson_t& answer) {
     legacy = legacy || HasLegacyId(answer);
     std::optional<QueryRow> row = RowOf(answer, collection, filter);
@@ -121,10 +125,10 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
   for (const Pass& pass : PassesOf(filter)) {
     const Doc pipeline = QueryPipeline(filter, pass);
     const std::int64_t before = shown;
-    while (!enough && !Aggregate(session.client(), server.database(), collection.name(), pipeline,
-                                 options, visit)) {
+    while (!enough &&
+           !Aggregate(server, session.client(), collection.name(), pipeline, options, visit, why)) {
       if (shown > before || std::chrono::steady_clock::now() >= deadline) {
-        throw StoreException(Errc::kUnavailable, "doclock: MongoDB: no primary was found in time");
+        throw StoreException(Errc::kUnavailable, "doclock: MongoDB: " + why);
       }
     }
   }

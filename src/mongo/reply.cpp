@@ -16,7 +16,8 @@ constexpr std::array kDoubtful = {6,    7,     50,    63,    64,    79,    89,  
                                   133,  134,   150,   189,   202,   234,   262,   290,  384,
                                   9001, 10058, 10107, 11600, 11601, 11602, 13435, 13436};
 /// Errors after which nothing is there, and which pass.
-constexpr std::array kPassing = {112 /* WriteConflict */, 46 /* LockBusy */, 24 /* LockTimeout */};
+constexpr std::array kPassing = {112 /* WriteConflict */, 46 /* LockBusy */, 24 /* LockTimeout */,
+                                 43 /* CursorNotFound */, 175 /* QueryPlanKilled */};
 
 template <class Codes>
 bool Holds(const Codes& codes, int code) {
@@ -52,6 +53,13 @@ void Classify(const bson_t& error, int code, Effect effect, Verdict& verdict) {
   } else {
     verdict.outcome = Outcome::kRefused;
   }
+}
+
+/// What the driver says of each member that it could not reach: "[...] [...]". These are about
+/// connecting alone: no user, no command.
+std::string CausesIn(std::string_view message) {
+  const std::size_t first = message.find('[');
+  return first == message.npos ? "" : ": " + std::string(message.substr(first));
 }
 
 /// Nothing of the command itself was sent. The driver calls a connection that breaks meanwhile a
@@ -99,7 +107,7 @@ void Reply::Fail(const bson_error_t& error, Effect effect) {
   code = static_cast<int>(error.code);
   if (error.domain == MONGOC_ERROR_SERVER_SELECTION) {
     outcome = Outcome::kNotSent;
-    text = "no primary was found in time";
+    text = "no primary was found in time" + CausesIn(error.message);
   } else if (BrokeWhileAuthenticating(error)) {
     outcome = Outcome::kNotSent;
     text = "the connection failed while the user was authenticated";

@@ -1,6 +1,7 @@
 #include "mongo/server.h"
 
 #include <algorithm>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -22,6 +23,8 @@ constexpr milliseconds kShortestBound{20};
 constexpr milliseconds kLongestBound{60'000};
 /// libmongoc looks for a primary this long at a time; Server::Run goes on until its own deadline.
 constexpr milliseconds kSelection{200};
+/// libmongoc's own.
+constexpr int kDefaultPoolSize = 100;
 /// A change stream whose server is frozen notices so late.
 constexpr milliseconds kStreamTimeout{5000};
 
@@ -37,17 +40,56 @@ milliseconds Shorter(const mongoc_uri_t* uri, const char* option, Duration limit
   return given > 0 ? std::min(milliseconds(given), limit.ms()) : limit.ms();
 }
 
-/// How long a call may wait for an answer on somebody else's connections.
-milliseconds BoundOf(mongoc_client_pool_t* pool) {
+[[noreturn]] void RefuseToOpen(const std::string& why) {
+  throw StoreException(Errc::kRefused, "doclock: MongoDB: " + why);
+}
+
+/// The driver would look for them again and again, and say nothing of them.
+void CheckFiles(const mongoc_uri_t* uri) {
+  for (const char* option : {"tlsCAFile", "tlsCertificateKeyFile"}) {
+    const char* const path = mongoc_uri_get_option_as_utf8(uri, option, nullptr);
+    if (path != nullptr && !std::ifstream(path)) {
+      RefuseToOpen(std::string("the file of the URI's option ") + option + " cannot be read");
+    }
+  }
+}
+
+/// The URI's servers, for messages.
+std::string ServersOf(const mongoc_uri_t* uri) {
+  if (const char* const name = mongoc_uri_get_srv_hostname(uri)) return name;
+  std::string text;
+  for (const auto* host = mongoc_uri_get_hosts(uri); host != nullptr; host = host->next) {
+    text += (text.empty() ? "" : ", ") + std::string(host->host_and_port);
+  }
+  return text;
+}
+
+/// A server that wants TLS hangs up on those who come without.
+bool MayWantTls(const mongoc_uri_t* uri, const std::string& why) {
+  return !mongoc_uri_get_tls(uri) && (why.find("socket error or timeout") != why.npos ||
+                                      why.find("connection closed") != why.npos);
+}
+
+/// What is asked of somebody else's pool.
+struct PoolTraits {
+  milliseconds bound;   ///< How long a call may wait for an answer.
+  int size;             ///< How many connections it has.
+  std::string servers;  ///< As its URI names them.
+};
+
+PoolTraits TraitsOf(mongoc_client_pool_t* pool) {
   mongoc_client_t* const client = mongoc_client_pool_pop(pool);
   if (client == nullptr) {
     throw StoreException(Errc::kUnavailable,
                          "doclock: MongoDB: all connections of the pool are in use");
   }
-  const milliseconds bound(
-      mongoc_uri_get_option_as_int32(mongoc_client_get_uri(client), MONGOC_URI_SOCKETTIMEOUTMS, 0));
+  const mongoc_uri_t* const uri = mongoc_client_get_uri(client);
+  const PoolTraits traits{
+      milliseconds(mongoc_uri_get_option_as_int32(uri, MONGOC_URI_SOCKETTIMEOUTMS, 0)),
+      mongoc_uri_get_option_as_int32(uri, MONGOC_URI_MAXPOOLSIZE, kDefaultPoolSize),
+      ServersOf(uri)};
   mongoc_client_pool_push(pool, client);
-  if (bound.count() > 0 && bound <= kLongestBound) return bound;
+  if (traits.bound.count() > 0 && traits.bound <= kLongestBound) return traits;
   throw std::invalid_argument(
       "doclock: the pool's URI must have a socketTimeoutMS of 1 to 60000: without one a call to a "
       "frozen server lasts for five minutes, and the leases of what it holds end meanwhile");
@@ -60,6 +102,12 @@ std::string Unauthorized(const Doc& command, const std::string& database) {
   const bool named = BSON_ITER_HOLDS_UTF8(&first);
   return MissingPrivilege(bson_iter_key(&first), database,
                           named ? bson_iter_utf8(&first, nullptr) : "");
+}
+
+void NotSent(Reply& reply, const char* why) {
+  bson_init(reply.Fresh());
+  reply.outcome = Outcome::kNotSent;
+  reply.text = why;
 }
 
 const std::unique_ptr<mongoc_read_prefs_t, decltype(&mongoc_read_prefs_destroy)>& Primary() {
@@ -79,12 +127,15 @@ Server::Server(const std::string& text, const MongodbStoreOptions& options)
     : uri_(nullptr, &mongoc_uri_destroy) {
   InitOnce();
   uri_ = ParseUri(text, options);
+  CheckFiles(uri_.get());
   database_ = mongoc_uri_get_database(uri_.get());
+  servers_ = ServersOf(uri_.get());
   const milliseconds socket =
       Shorter(uri_.get(), MONGOC_URI_SOCKETTIMEOUTMS, options.socket_timeout);
   selection_timeout_ =
       Shorter(uri_.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, options.server_selection_timeout);
   main_ = std::make_unique<Pool>(uri_.get(), socket, std::min(selection_timeout_, kSelection));
+  set_names_.ListenTo(main_->get());
   Greet();
   own_streams_ =
       std::make_unique<Pool>(uri_.get(), std::min(socket, kStreamTimeout), selection_timeout_);
@@ -98,8 +149,11 @@ Server::Server(mongoc_client_pool_t* pool, const std::string& database,
       uri_(nullptr, &mongoc_uri_destroy) {
   if (pool == nullptr) throw std::invalid_argument("doclock: the pool of connections is null");
   if (database.empty()) throw std::invalid_argument("doclock: the name of the database is empty");
-  main_ = std::make_unique<Pool>(pool, BoundOf(pool));
+  const PoolTraits traits = TraitsOf(pool);
+  main_ = std::make_unique<Pool>(pool, traits.bound);
   streams_ = main_.get();
+  streams_left_ = traits.size / 2;
+  servers_ = traits.servers;
   Greet();
 }
 
@@ -127,13 +181,31 @@ Pool& Server::For(Purpose purpose, milliseconds bound) {
   return *pool;
 }
 
+/// False: no primary was found in time.
+bool Server::SendHello(Reply& hello) {
+  const Deadline deadline = SteadyClock::now() + selection_timeout_;
+  do {
+    const Session session(*main_);
+    if (Send(session, Doc::Of("hello", 1), Effect::kReads, hello)) return true;
+    if (!uri_) continue;
+    // What does not get better by itself.
+    if (const std::string why = set_names_.WhyNone(uri_.get()); !why.empty()) RefuseToOpen(why);
+    if (hello.text.find("initialize TLS") != hello.text.npos) {
+      RefuseToOpen(
+          "the files of the URI's TLS options hold no certificate or key that can be used");
+    }
+  } while (SteadyClock::now() < deadline);
+  return false;
+}
+
 void Server::Greet() {
   Reply hello;
-  Run(*main_, Doc::Of("hello", 1), Effect::kReads, SteadyClock::now() + selection_timeout_, hello);
+  if (!SendHello(hello) && uri_ && MayWantTls(uri_.get(), hello.text)) {
+    hello.text += "; a server that wants TLS needs tls=true in the URI";
+  }
   if (!hello.answered()) {
-    const bool refused = hello.outcome == Outcome::kRefused;
-    throw StoreException(refused ? Errc::kRefused : Errc::kUnavailable,
-                         "doclock: MongoDB: " + hello.text);
+    if (hello.outcome == Outcome::kRefused) RefuseToOpen(hello.text);
+    throw StoreException(Errc::kUnavailable, "doclock: MongoDB: " + hello.text);
   }
   CheckVersion(hello);
   bson_iter_t iter;
@@ -149,10 +221,9 @@ void Server::CheckVersion(const Reply& hello) const {
   bson_iter_t version;
   const bool known = info.answered() && bson_iter_init_find(&version, &info.doc(), "version") &&
                      BSON_ITER_HOLDS_UTF8(&version);
-  throw StoreException(Errc::kRefused,
-                       "doclock: MongoDB: the server is too old: it is " +
-                           (known ? std::string(bson_iter_utf8(&version, nullptr)) : "unnamed") +
-                           ", and 5.0 or newer is needed");
+  RefuseToOpen("the server is too old: it is " +
+               (known ? std::string(bson_iter_utf8(&version, nullptr)) : "unnamed") +
+               ", and 5.0 or newer is needed");
 }
 
 /// Servers that speak MongoDB's protocol without being MongoDB may lack its clock.
@@ -168,15 +239,17 @@ void Server::CheckNow() const {
   Run(*main_, command, Effect::kReads, SteadyClock::now() + selection_timeout_, reply);
   // Unauthorized says nothing of the clock.
   if (reply.outcome != Outcome::kRefused || reply.is_unauthorized()) return;
-  throw StoreException(Errc::kRefused,
-                       "doclock: MongoDB: the server does not know the variable $$NOW, by which "
-                       "leases are counted (code " +
-                           std::to_string(reply.code) + ")");
+  RefuseToOpen("the server does not know the variable $$NOW, by which leases are counted (code " +
+               std::to_string(reply.code) + ")");
 }
 
 void Server::Run(Pool& pool, const Doc& command, Effect effect, Deadline deadline,
                  Reply& reply) const {
   const Deadline patience = std::min(deadline, SteadyClock::now() + selection_timeout_);
+  if (SteadyClock::now() >= deadline) {
+    NotSent(reply, "the time of the call was over");
+    return NameServers(reply);
+  }
   do {
     const Session session(pool);
     if (Send(session, command, effect, reply)) return;
@@ -186,19 +259,30 @@ void Server::Run(Pool& pool, const Doc& command, Effect effect, Deadline deadlin
 
 /// False: no primary was found.
 bool Server::Send(const Session& session, const Doc& command, Effect effect, Reply& reply) const {
-  bson_t* const answer = reply.Fresh();
   if (session.client() == nullptr) {
-    bson_init(answer);
-    reply.outcome = Outcome::kNotSent;
-    reply.text = "all connections of the pool are in use";
+    NotSent(reply, "all connections of the pool are in use");
+    NameServers(reply);
     return true;
   }
+  bson_t* const answer = reply.Fresh();
   bson_error_t error{};
   const bool done = mongoc_client_command_with_opts(
       session.client(), database_.c_str(), command.get(), Primary().get(), nullptr, answer, &error);
   reply.Judge(done, error, effect);
   if (reply.is_unauthorized()) reply.text = Unauthorized(command, database_);
+  NameServers(reply);
   return done || error.domain != MONGOC_ERROR_SERVER_SELECTION;
+}
+
+void Server::NameServers(Verdict& verdict) const {
+  if (verdict.outcome != Outcome::kNotSent && verdict.outcome != Outcome::kDoubt) return;
+  verdict.text += " (servers: " + servers_ + ")";
+}
+
+bool Server::TakeStream() noexcept {
+  if (streams_left_.fetch_sub(1) > 0) return true;
+  GiveStream();
+  return false;
 }
 
 void Server::AddWriteConcern(Doc& command, milliseconds budget) {

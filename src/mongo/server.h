@@ -2,7 +2,9 @@
 
 #include <mongoc/mongoc.h>
 
+#include <atomic>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -12,6 +14,7 @@
 #include "mongo/bson.h"
 #include "mongo/pool.h"
 #include "mongo/reply.h"
+#include "mongo/set_names.h"
 #include "mongo/uri.h"
 
 namespace doclock::mongo {
@@ -42,14 +45,20 @@ class Server {
   [[nodiscard]] Pool& main() noexcept { return *main_; }
   /// Connections for change streams.
   [[nodiscard]] Pool& streams() noexcept { return *streams_; }
+  /// A change stream keeps one of them for itself. False: of somebody else's pool, half are kept
+  /// so already, and the others are needed for calls.
+  [[nodiscard]] bool TakeStream() noexcept;
+  void GiveStream() noexcept { streams_left_.fetch_add(1); }
 
   /// Runs a command on the primary. What writes must not repeat itself: the driver's own retries
   /// are off. The command must hold its write concern (AddWriteConcern) and its maxTimeMS. Waits
-  /// for a primary until `deadline`, at most.
+  /// for a primary until `deadline`, at most; after it, nothing is sent.
   void Run(Pool& pool, const Doc& command, Effect effect, Deadline deadline, Reply& reply) const;
 
   [[nodiscard]] const std::string& database() const noexcept { return database_; }
   [[nodiscard]] bool is_replica_set() const noexcept { return replica_set_; }
+  /// Adds to the text of what did not reach the server, or left doubt, which servers there are.
+  void NameServers(Verdict& verdict) const;
   /// Adds the write concern: a majority, within this time.
   static void AddWriteConcern(Doc& command, std::chrono::milliseconds budget);
   /// The read concern that sees all that was acknowledged.
@@ -57,16 +66,20 @@ class Server {
 
  private:
   void Greet();
+  bool SendHello(Reply& hello);
   void CheckVersion(const Reply& hello) const;
   void CheckNow() const;
   bool Send(const Session& session, const Doc& command, Effect effect, Reply& reply) const;
 
   std::string database_;
+  std::string servers_;  ///< As the URI names them; for messages.
   std::chrono::milliseconds selection_timeout_;
-  UriPtr uri_;  ///< Null with somebody else's pool.
+  UriPtr uri_;          ///< Null with somebody else's pool.
+  SetNames set_names_;  ///< With the URI only.
   std::unique_ptr<Pool> main_;
   std::unique_ptr<Pool> own_streams_;
   Pool* streams_ = nullptr;
+  std::atomic<int> streams_left_ = std::numeric_limits<int>::max();
   bool replica_set_ = false;
   std::mutex mutex_;
   std::map<std::pair<Purpose, std::chrono::milliseconds>, std::unique_ptr<Pool>> pools_;

@@ -64,6 +64,7 @@ Stream::~Stream() = default;
 
 std::unique_ptr<Subscription> Stream::Add(Hint hint) {
   const std::lock_guard thread_guard(thread_mutex_);
+  if (!thread_.joinable() && !server_->TakeStream()) return nullptr;
   std::uint64_t number = 0;
   {
     const std::lock_guard guard(mutex_);
@@ -88,6 +89,7 @@ void Stream::Remove(std::uint64_t number) {
     thread_.request_stop();
     thread_.join();
     thread_ = {};
+    server_->GiveStream();
   }
 }
 

@@ -26,6 +26,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Stream& operator=(const Stream&) = delete;
   ~Stream();
 
+  /// Null: no connection can be spared for it.
   std::unique_ptr<Subscription> Add(Hint hint);
   /// Gives a hint that is in no event.
   void Tell(std::optional<std::size_t> key_hash);

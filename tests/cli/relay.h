@@ -46,9 +46,14 @@ class Relay {
   }
 
   [[nodiscard]] int port() const noexcept { return port_; }
-  void Unplug() noexcept { unplugged_ = true; }
+  void Unplug() noexcept { mode_ = Mode::kUnplugged; }
+  /// Hangs up on everybody, and on those who call from now on.
+  void Reset() noexcept { mode_ = Mode::kReset; }
+  /// Hangs up on everybody, and takes no more calls.
+  void Refuse() noexcept { mode_ = Mode::kRefuse; }
 
  private:
+  enum class Mode : std::uint8_t { kWorks, kUnplugged, kReset, kRefuse };
   struct Pair {
     int client, server;
     bool over = false;
@@ -80,9 +85,31 @@ class Relay {
     }
     pairs_.push_back({client, server});
   }
+  static void CloseAtOnce(int descriptor) {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    ::close(descriptor);
+  }
+  void HangUp() {
+    for (const Pair& pair : pairs_) {
+      CloseAtOnce(pair.client);
+      ::close(pair.server);
+    }
+    pairs_.clear();
+    if (mode_ == Mode::kRefuse) {
+      ::shutdown(listener_, SHUT_RDWR);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    } else if (IsReady(listener_, 5)) {
+      CloseAtOnce(::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC));
+    }
+  }
   void Work() {
     while (!over_) {
-      if (unplugged_) {
+      if (mode_ == Mode::kReset || mode_ == Mode::kRefuse) {
+        HangUp();
+        continue;
+      }
+      if (mode_ == Mode::kUnplugged) {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
         continue;
       }
@@ -108,7 +135,8 @@ class Relay {
   const int server_port_;
   int listener_ = -1;
   int port_ = 0;
-  std::atomic<bool> unplugged_ = false, over_ = false;
+  std::atomic<Mode> mode_ = Mode::kWorks;
+  std::atomic<bool> over_ = false;
   std::list<Pair> pairs_;  ///< The thread's, until it has ended.
   std::thread thread_;
 };

@@ -1,0 +1,148 @@
+// A server that takes TLS only, with certificates of a throw-away CA; and what is told of servers
+// that cannot be reached: which, and why.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "doclock/doclock.h"
+#include "doclock/mongodb_store.h"
+#include "mongodb/raw_server.h"
+#include "process/child.h"
+
+namespace doclock::mongo_test {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Things = LockingRepository<nlohmann::json>;
+
+const std::string kFiles = DOCLOCK_MONGODB_TLS_FILES "/";
+constexpr const char* kUri = DOCLOCK_MONGODB_TLS_URI;
+
+/// "host:port" of a URI of one server without a user.
+std::string ServerIn(const std::string& uri) {
+  const auto start = uri.find("//") + 2;
+  return uri.substr(start, uri.find('/', start) - start);
+}
+std::string PortIn(const std::string& uri) {
+  const std::string server = ServerIn(uri);
+  return server.substr(server.find(':'));
+}
+
+/// What opening a store says that cannot be opened.
+struct Opened {
+  std::optional<Errc> code;
+  std::string text;
+};
+Opened Opening(const std::string& uri, Duration patience = 500ms) {
+  try {
+    OpenMongodbStore(uri, {.server_selection_timeout = patience});
+  } catch (const StoreException& error) {
+    return {error.errc(), error.what()};
+  }
+  return {};
+}
+
+void ExpectAway(const std::string& uri, const std::string& server, const std::string& cause) {
+  SCOPED_TRACE(uri);
+  const auto [code, text] = Opening(uri);
+  EXPECT_EQ(code, Errc::kUnavailable);
+  EXPECT_THAT(text, AllOf(HasSubstr(server), HasSubstr(cause), Not(HasSubstr("Canary"))));
+}
+
+/// Long before the time is up.
+void ExpectRefusedAtOnce(const std::string& uri, const std::string& cause) {
+  SCOPED_TRACE(uri);
+  const auto start = std::chrono::steady_clock::now();
+  const auto [code, text] = Opening(uri, 1min);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 30s);
+  EXPECT_EQ(code, Errc::kRefused);
+  EXPECT_THAT(text, AllOf(HasSubstr(cause), Not(HasSubstr("Canary"))));
+}
+
+std::string Tls(const std::string& server, const std::string& ca) {
+  return "mongodb://" + server + "/Canary?directConnection=true&tls=true&tlsCAFile=" + ca;
+}
+
+TEST(MongodbTls, ServesAStore) {
+  const Database database(kUri);
+  LockManager manager(OpenMongodbStore(database.uri()));
+  const Things things(manager, "things");
+  auto lock = things.Lock("a", nlohmann::json{{"n", 1}});
+  lock->at("n") = 2;
+  lock.Release();
+  EXPECT_EQ(things.Find("a").value()->at("n"), 2);
+}
+
+TEST(MongodbTls, ACertificateStandsForAUser) {
+  Database database(kUri);
+  const std::string x509 =
+      database.uri() + "&authMechanism=MONGODB-X509&authSource=$external&tlsCertificateKeyFile=";
+  const Opened nobody = Opening(x509 + kFiles + "client.pem");
+  EXPECT_EQ(nobody.code, Errc::kRefused);
+  EXPECT_THAT(nobody.text, HasSubstr("does not accept the credentials"));
+  mongo::Doc role;
+  role.Add("role", "readWrite").Add("db", database.name());
+  mongo::Doc user;
+  user.Add("createUser", "OU=clients,CN=client");
+  user.AddArray("roles", mongo::Array().Add(role).doc());
+  database.server().Run("$external", user);
+  const auto store = OpenMongodbStore(x509 + kFiles + "client.pem");
+  database.server().Run("$external", mongo::Doc::Of("dropUser", "OU=clients,CN=client"));
+  EXPECT_NE(store, nullptr);
+}
+
+TEST(MongodbTls, ACertificateThatIsNotTrustedIsTold) {
+  const std::string server = ServerIn(kUri);
+  ExpectAway(Tls(server, kFiles + "stranger.pem"), server, "certificate verify failed");
+  const std::string by_number = "127.0.0.1" + PortIn(kUri);
+  ExpectAway(Tls(by_number, kFiles + "ca.pem"), by_number, "certificate verify failed");
+  const std::string command = "exec openssl s_server -rev -accept 127.0.0.1:0 -key " + kFiles +
+                              "expired.key -cert " + kFiles + "expired.crt 2>&1";
+  test::Child expired({}, {"sh", "-c", command});
+  std::optional<std::string> line = expired.Line();
+  while (line && !line->starts_with("ACCEPT ")) line = expired.Line();
+  ASSERT_TRUE(line) << "openssl is no server";
+  const std::string port = line->substr(line->rfind(':'));
+  ExpectAway(Tls("localhost" + port, kFiles + "ca.pem"), "localhost" + port,
+             "certificate has expired");
+}
+
+TEST(MongodbTls, AServerThatWantsItSaysSoToThoseWithout) {
+  const std::string server = ServerIn(kUri);
+  ExpectAway("mongodb://" + server + "/Canary?directConnection=true", server, "needs tls=true");
+}
+
+TEST(MongodbTls, FilesThatCannotBeUsedAreRefusedAtOnce) {
+  const std::string server = ServerIn(kUri);
+  ExpectRefusedAtOnce(Tls(server, "/nowhere/Canary.pem"), "option tlsCAFile cannot be read");
+  ExpectRefusedAtOnce(Tls(server, kFiles + "ca.pem") +
+                          "&tlsCertificateKeyFile=/nowhere/Canary.pem" +
+                          "&tlsCertificateKeyFilePassword=Canary",
+                      "option tlsCertificateKeyFile cannot be read");
+  ExpectRefusedAtOnce(Tls(server, "/dev/null"), "TLS options");
+}
+
+TEST(MongodbReach, AServerThatIsNotThereIsNamed) {
+  ExpectAway("mongodb://user:Canary@127.0.0.1:1/shop", "127.0.0.1:1", "Failed to connect");
+  ExpectAway("mongodb://user:Canary@nowhere.invalid:7/shop", "nowhere.invalid:7",
+             "Failed to resolve");
+  ExpectAway("mongodb://user:Canary@127.0.0.1:1,127.0.0.1:2/shop", "127.0.0.1:1, 127.0.0.1:2",
+             "Failed to connect");
+}
+
+TEST(MongodbReach, AnotherSetIsRefusedAtOnce) {
+  std::string uri = WithDatabase(SetUri(), "shop");
+  uri.replace(uri.find("replicaSet=doclock"), 18, "replicaSet=Canary");
+  ExpectRefusedAtOnce(uri, "is in the replica set 'doclock'");
+  std::string alone = WithDatabase(StandaloneUri(), "shop");
+  alone.replace(alone.find("directConnection=true"), 21, "replicaSet=Canary");
+  ExpectRefusedAtOnce(alone, "is in no replica set");
+}
+
+}  // namespace
+}  // namespace doclock::mongo_test
