@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -170,11 +171,17 @@ TEST_F(SqliteFork, AChildThatIsForkedWhileAStoreOpensOrClosesHasNoneOfItsSignsOf
     }
     stop = true;
   }
-  int alive = 0;
-  for (const std::int64_t slot : slots) {
-    if (last->Look(slot) != sqlite::Liveness::kDead) ++alive;
+  const auto alive = [&] {
+    return std::count_if(slots.begin(), slots.end(), [&](std::int64_t slot) {
+      return last->Look(slot) != sqlite::Liveness::kDead;
+    });
+  };
+  // The last children may not have come to run yet.
+  const auto deadline = sqlite::DeadlineIn(20s);
+  while (alive() > 0 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(10ms);
   }
-  EXPECT_EQ(alive, 0) << "of " << slots.size();
+  EXPECT_EQ(alive(), 0) << "of " << slots.size();
   for (const pid_t child : children) {
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
