@@ -61,12 +61,15 @@ enum class OpStatus : std::uint8_t {
 
 /// What is worth telling when an operation did not end in kDone.
 struct OpDetail {
-  Errc code = Errc::kUnavailable;                      ///< With kFailed: which.
-  std::string message;                                 ///< With kFailed, kInDoubt: why.
-  LockHolder holder;                                   ///< With kBusy: who, where known.
-  std::optional<std::chrono::milliseconds> remaining;  ///< With kBusy: of the holder's lease.
-  std::optional<std::int64_t> found_version;           ///< With kConflict: the stored version.
-  std::string index;                                   ///< With kConflict: the index that refused.
+  Errc code = Errc::kUnavailable;  ///< With kFailed: which.
+  std::string message;             ///< With kFailed, kInDoubt: why.
+  LockHolder holder;               ///< With kBusy: who, where known.
+  /// With kBusy: until what was asked for could be had, unless a lease is renewed or released
+  /// before. An acquire waits for the lease in its way and for min_hold, so for the longer of the
+  /// two; a save waits for the lease only.
+  std::optional<std::chrono::milliseconds> remaining;
+  std::optional<std::int64_t> found_version;  ///< With kConflict: the stored version.
+  std::string index;                          ///< With kConflict: the index that refused.
 };
 
 /// Which operation a StoreOp is.
@@ -74,6 +77,19 @@ enum class OpKind : std::uint8_t { kAcquire, kRenew, kWrite, kSave, kRead };
 
 /// One operation on one document; the base of the five kinds below. The caller fills in the
 /// request, the store the result. `collection` and `key` must outlive the call.
+///
+/// Every store refuses the same requests, as kFailed (kRefused), whatever is stored:
+/// - a grant under a nil lock id or under kSharedLockId; a limit that is not 1 to kMaxHolders;
+/// - a share that is asked to write more than a note (see WriteOp::mode);
+/// - a hand-over to a share, or under the id of the lock that is released; a `next` with anything
+///   but a kRelease;
+/// - a kInsert without a body; a kReplace of kAnyVersion.
+/// The engine has checked every body with CheckBody. A store checks again only that all text in it
+/// is valid UTF-8: otherwise the operation is kFailed (kDocument), and nothing is written.
+///
+/// Lock fields that hold what this library never writes are malformed. Every operation on such a
+/// document is kFailed (kMalformed), and nothing is written; but where the stored id and version
+/// are whole, a holder that knows both can release it, and in some stores save and erase it too.
 struct StoreOp {
   OpKind kind;                           ///< Which derived type this is.
   OpStatus status = OpStatus::kPending;  ///< Result.
@@ -119,11 +135,12 @@ inline const Uuid kSharedLockId = {{0x64, 0x6f, 0x63, 0x6c, 0x6f, 0x63, 0x4b, 0x
 
 /// A lock to be granted: the request half of an acquire and of a hand-over.
 struct GrantRequest {
-  Uuid lock_id{};                   ///< Fresh per attempt.
+  Uuid lock_id{};                   ///< Fresh per attempt; never nil.
   std::chrono::milliseconds ttl{};  ///< Length of the lease.
   OwnerPtr owner = nullptr;         ///< For people; may be null.
-  /// Nobody is granted this lock until so long after this grant, by the store's clock, released or
-  /// not, holder alive or not. Kept beside the lock; a release leaves it.
+  /// For so long after this grant, by the store's clock, nobody is granted this lock, released or
+  /// not, holder alive or not. Kept beside the lock; a release leaves it. A hand-over may be
+  /// granted meanwhile; it can prolong this time, and never shortens it.
   std::chrono::milliseconds min_hold{};
   /// The lease alone decides, even if this process dies: for locks that outlive their handle
   /// (stores without a way to see a dead process ignore it).
@@ -157,11 +174,12 @@ struct GrantRequest {
 /// release, a save, a break, a purge, Intervention::kExpire) leaves it: it lapses by itself.
 /// Every grant, of a share too, raises the version. Shares do not write what they locked: they
 /// may be renewed and released, not checkpointed, erased or handed over. min_hold (lockClosed)
-/// shuts out everybody. What asks otherwise, or for a limit that is not 1 to kMaxHolders, is
-/// kFailed (kRefused).
+/// shuts out everybody. A share that could be granted is kFailed (kRefused) if a live share of this
+/// document has its id already.
 ///
 /// Busy tells what is left of the latest share to one who asks exclusively; of the share that ends
-/// first, or (where there is room for one more) of the intent, to one who asks for a share.
+/// first, or (where there is room for one more) of the intent, to one who asks for a share; and
+/// what is left of min_hold if that is longer.
 ///
 /// Take the lock. kDone (granted), kBusy, kMissing (and no `insert`), kConflict (a unique index
 /// refused the insert), kFailed (kMalformed: nothing was granted), kInDoubt.
@@ -221,9 +239,9 @@ struct WriteOp : StoreOp {
   bool merge = false;  ///< Request: `body` holds some fields; the rest stays.
   std::chrono::milliseconds ttl{};  ///< Request: kCheckpoint's new lease.
   bool renewed = true;  ///< Request: may the lock have been renewed? (a hint for stores)
-  const GrantRequest* next = nullptr;  ///< Request: kRelease hands over to this grant.
-  /// Request: what a kRelease leaves in lockReleased; nil: lock_id. For those who end somebody
-  /// else's lock: the holder must not take it for its own release.
+  const GrantRequest* next = nullptr;  ///< Request: kRelease hands over to this grant, exclusively.
+  /// Request: what a kRelease, with `next` or without, leaves in lockReleased; nil: lock_id. For
+  /// those who end somebody else's lock: the holder must not take it for its own release.
   Uuid mark{};
   /// Request: what `lock_id` was granted as. A share knows only kRelease, with no `expected` or
   /// `next` (else kFailed, kRefused): its entry goes, the other shares stay, the last one frees
@@ -237,8 +255,8 @@ struct WriteOp : StoreOp {
 
 /// What a SaveOp does.
 enum class SaveKind : std::uint8_t {
-  kInsert,   ///< The document must not exist.
-  kReplace,  ///< The document must be at `expected` of `born`.
+  kInsert,   ///< The document must not exist; `body` must.
+  kReplace,  ///< The document must be at `expected` of `born`, and `expected` be a version.
   kErase,    ///< Delete; at `expected` of `born` unless that is kAnyVersion.
 };
 
@@ -252,7 +270,7 @@ struct SaveOp : StoreOp {
   std::int64_t expected = kAnyVersion;  ///< Request.
   Uuid born{};                          ///< Request for kReplace and kErase; result of kInsert.
   Uuid write_id{};  ///< Request: fresh; kept in lockReleased, so that doubt can be settled.
-  Body body;        ///< Request.
+  Body body;        ///< Request: the new body; none (kReplace): untouched.
   Body base;        ///< Request: the body last known, for stores that send differences.
 
   std::int64_t version = 0;  ///< Result: after the write.
@@ -315,7 +333,8 @@ struct LockRow {
   std::chrono::milliseconds ttl{};   ///< Length of its lease.
   std::chrono::milliseconds left{};  ///< Of a live lock's lease.
   /// Held: since the grant (or the last checkpoint; on MongoDB the last renewal). Not held: for how
-  /// long, at least.
+  /// long, at least. A store that does not note when locks are released counts from the end of the
+  /// last lease. A purge leaves it. Zero: it was never held, or nothing is known.
   std::chrono::milliseconds age{};
 };
 
@@ -328,8 +347,13 @@ struct LockPage {
 /// An index to have (Store::EnsureIndex): fields as in Filter.
 struct IndexSpec {
   std::vector<std::string> fields;  ///< First the ones compared for equality, then the order.
-  bool unique = false;              ///< No two documents may have the same values.
-  bool descending = false;          ///< A hint: searches go through the last field downwards.
+  /// No two documents may have the same values; one whose value of any field is missing or null
+  /// repeats nothing. Numbers are equal by value (1 and 1.0). Equal arrays repeat each other, and
+  /// so do equal objects; arrays without a common element do not. Whether arrays with a common
+  /// element do, and whether a path leads into an array, is the store's own choice: MongoDB
+  /// compares elements, the other stores whole arrays.
+  bool unique = false;
+  bool descending = false;  ///< A hint: searches go through the last field downwards.
   /// Instead of one over `fields`: the one that finds held locks, for Purge. Stores that need none
   /// do nothing.
   bool held_locks = false;
@@ -405,10 +429,10 @@ class DOCLOCK_EXPORT Store {
                      std::chrono::milliseconds budget) = 0;
 
   /// Takes the lock of the first free document that matches, in the filter's order; exclusively (a
-  /// share is kRefused). kMissing: none is free. Live locks are skipped. `op.key` is ignored on the
-  /// way in and points at `key` once a document is chosen, which is before anything is written, so
-  /// that a lock in doubt can be given back. A store that cannot know before leaves `op.key` alone
-  /// in doubt: then a lock that was taken ends with its lease.
+  /// share is kRefused, as is what StoreOp names). kMissing: none is free. Live locks are skipped.
+  /// `op.key` is ignored on the way in and points at `key` once a document is chosen, which is
+  /// before anything is written, so that a lock in doubt can be given back. A store that cannot
+  /// know before leaves `op.key` alone in doubt: then a lock that was taken ends with its lease.
   virtual void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
                            std::chrono::milliseconds budget) = 0;
 

@@ -4,7 +4,7 @@
 
 namespace doclock {
 
-// What makes a request one that no store carries out; null: nothing.
+// What makes a request one that no store carries out (see StoreOp); null: nothing.
 
 inline const char* FaultOf(const GrantRequest& grant) noexcept {
   if (grant.lock_id.is_nil()) return "a lock id must not be nil";
@@ -16,15 +16,54 @@ inline const char* FaultOf(const GrantRequest& grant) noexcept {
   return nullptr;
 }
 
+/// Of a grant to the next free document.
+inline const char* FaultOfNext(const GrantRequest& grant) noexcept {
+  if (grant.mode == LockMode::kShared) return "shares are taken of named documents";
+  return FaultOf(grant);
+}
+
+inline const char* FaultOfHandOver(const WriteOp& op) noexcept {
+  if (op.write != WriteKind::kRelease) return "only a release hands a lock over";
+  if (op.next->mode == LockMode::kShared) return "a lock is not handed over to a share";
+  if (op.next->lock_id == op.lock_id) return "a lock is not handed over to itself";
+  return FaultOf(*op.next);
+}
+
 inline const char* FaultOf(const WriteOp& op) noexcept {
   if (op.next != nullptr) {
-    if (op.next->mode == LockMode::kShared) return "a lock is not handed over to a share";
-    if (const char* const fault = FaultOf(*op.next)) return fault;
+    if (const char* const fault = FaultOfHandOver(op)) return fault;
   }
   if (op.mode == LockMode::kExclusive) return nullptr;
   const bool plain = op.write == WriteKind::kRelease && (op.merge || !op.body) &&
                      op.next == nullptr && op.expected == kAnyVersion;
   return plain ? nullptr : "a share can be released, with a note at most";
 }
+
+inline const char* FaultOf(const SaveOp& op) noexcept {
+  if (op.save == SaveKind::kInsert && !op.body) return "an insert needs a body";
+  if (op.save == SaveKind::kReplace && op.expected == kAnyVersion) {
+    return "a replacement needs the version it replaces";
+  }
+  return nullptr;
+}
+
+/// Of any operation.
+inline const char* FaultOf(const StoreOp& op) noexcept {
+  switch (op.kind) {
+    case OpKind::kAcquire:
+      return FaultOf(static_cast<const AcquireOp&>(op).grant);
+    case OpKind::kWrite:
+      return FaultOf(static_cast<const WriteOp&>(op));
+    case OpKind::kSave:
+      return FaultOf(static_cast<const SaveOp&>(op));
+    case OpKind::kRenew:
+    case OpKind::kRead:
+      break;
+  }
+  return nullptr;
+}
+
+/// What a share under an id that has one is told.
+inline constexpr const char* kShareExistsText = "a live share has this id already";
 
 }  // namespace doclock

@@ -1,8 +1,10 @@
 #include "document/utf8.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 namespace doclock::detail {
 namespace {
@@ -56,6 +58,21 @@ bool IsUtf8(std::string_view text) noexcept {
     at += length;
   }
   return true;
+}
+
+bool AllTextIsUtf8(const nlohmann::json& tree) noexcept {
+  if (const auto* const text = tree.get_ptr<const std::string*>()) {
+    return IsUtf8(*text);
+  }
+  if (const auto* const values = tree.get_ptr<const nlohmann::json::array_t*>()) {
+    return std::all_of(values->begin(), values->end(),
+                       [](const nlohmann::json& value) { return AllTextIsUtf8(value); });
+  }
+  const auto* const members = tree.get_ptr<const nlohmann::json::object_t*>();
+  return members == nullptr ||
+         std::all_of(members->begin(), members->end(), [](const auto& member) {
+           return IsUtf8(member.first) && AllTextIsUtf8(member.second);
+         });
 }
 
 void AppendEscaped(std::string& out, std::string_view text) {

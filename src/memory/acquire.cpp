@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "document/op_fault.h"
 #include "memory/operations.h"
 #include "memory/place.h"
 #include "memory/results.h"
@@ -12,6 +11,7 @@ namespace {
 bool IsShare(const GrantRequest& grant) noexcept { return grant.mode == LockMode::kShared; }
 
 void GrantNew(AcquireOp& op, Place& place, TimePoint now) {
+  if (!HasGoodText(op, op.insert)) return;
   auto document = std::make_unique<Document>(*op.key, op.hash);
   document->born = NewUuid();
   document->version = 1;
@@ -37,7 +37,6 @@ void GrantExisting(AcquireOp& op, Document& document, TimePoint now) {
 }
 
 void Execute(AcquireOp& op, Moment& moment) {
-  if (const char* const fault = FaultOf(op.grant)) return op.Fail(Errc::kRefused, fault);
   const TimePoint now = moment.Now();
   Place place(op);
   Document* document = place.document();
@@ -48,7 +47,8 @@ void Execute(AcquireOp& op, Moment& moment) {
     AcquireShare(op, *document, now);
   } else if (HasLiveLock(*document, now) || IsClosed(*document, now)) {
     LeaveIntent(*document, op.grant, now);
-    Busy(op, *document, now);
+    const TimePoint end = HasLiveLock(*document, now) ? LeaseEnd(*document) : now;
+    BusyUntil(op, *document, std::max(end, document->closed_until), now);
   } else {
     GrantExisting(op, *document, now);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -86,14 +87,25 @@ inline std::chrono::milliseconds Left(std::chrono::nanoseconds rest) noexcept {
   return std::chrono::ceil<std::chrono::milliseconds>(rest);
 }
 
+/// When the lease of the last grant ends, or has ended.
+inline TimePoint LeaseEnd(const Document& document) noexcept {
+  return document.lock_time + document.ttl;
+}
+
 /// What is left of a live lock's lease.
 inline std::chrono::milliseconds LeaseLeft(const Document& document, TimePoint now) noexcept {
-  return Left(document.ttl - (now - document.lock_time));
+  return Left(LeaseEnd(document) - now);
 }
 
 /// Who the last grant went to.
 inline LockHolder HolderOf(const Document& document) {
   return document.owner ? *document.owner : LockHolder{};
+}
+
+/// min_hold of a grant. A longer one of an earlier grant goes on.
+inline void CloseFor(Document& document, std::chrono::milliseconds min_hold,
+                     TimePoint now) noexcept {
+  if (min_hold.count() > 0) document.closed_until = std::max(document.closed_until, now + min_hold);
 }
 
 /// The lock passes to `grant`, exclusively: this ends an intent. The caller has raised
@@ -106,7 +118,7 @@ inline void Grant(Document& document, const GrantRequest& grant, TimePoint now) 
   document.fence = document.version;
   document.ttl = grant.ttl;
   if (document.owner != grant.owner) document.owner = grant.owner;
-  if (grant.min_hold.count() > 0) document.closed_until = now + grant.min_hold;
+  CloseFor(document, grant.min_hold, now);
   document.sharing.reset();
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "doclock/errors.h"
+#include "document/typed_value.h"
 
 namespace doclock::memory {
 namespace {
@@ -16,6 +17,17 @@ int CompareLists(const std::vector<Json>& a, const std::vector<Json>& b, std::si
     if (const int order = CompareValues(a[i], b[i]); order != 0) return order;
   }
   return 0;
+}
+
+/// Are two values that compare as equal the same? Arrays and objects have no order among each
+/// other.
+bool IsSame(const Json& a, const Json& b) {
+  const bool compared = !a.is_structured() || detail::KindOf(a) != detail::TypedKind::kNone;
+  return compared || a == b;
+}
+
+bool AreSame(const std::vector<Json>& a, const std::vector<Json>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), IsSame);
 }
 
 const Json* EqualValue(const Filter& filter, const std::vector<std::string>& path) {
@@ -102,7 +114,9 @@ bool Indexes::Refuses(const Index& index, const IndexEntry& entry) {
   }
   const auto first = index.entries.lower_bound(Probe{entry.values});
   const auto last = index.entries.upper_bound(Probe{entry.values, nullptr, /*after=*/true});
-  return std::any_of(first, last, [&](const EntryPtr& other) { return other->key != entry.key; });
+  return std::any_of(first, last, [&](const EntryPtr& other) {
+    return other->key != entry.key && AreSame(other->values, entry.values);
+  });
 }
 
 void Indexes::Build(const IndexSpec& spec, const std::vector<Document*>& documents) {
@@ -147,7 +161,13 @@ std::optional<std::string> Indexes::Put(Document& document, const Body& body) {
 }
 
 void Indexes::Replace(Entries& all, EntryPtr& former, EntryPtr entry) {
-  if (former && CompareLists(former->values, entry->values, entry->values.size()) == 0) return;
+  if (former && CompareLists(former->values, entry->values, entry->values.size()) == 0) {
+    if (AreSame(former->values, entry->values)) return;
+    auto node = all.extract(former);
+    node.value() = former = std::move(entry);
+    all.insert(std::move(node));
+    return;
+  }
   all.insert(entry);  // may throw; then the former one is still there
   if (former) all.erase(former);
   former = std::move(entry);

@@ -25,7 +25,7 @@ void SetAge(LockRow& row, TimePoint since, TimePoint now) {
 
 LockRow UnheldRow(const Document& document, TimePoint now) {
   LockRow row = DocumentRow(document, now);
-  SetAge(row, document.lock_time + document.ttl, now);
+  if (document.granted != TimePoint{}) SetAge(row, LeaseEnd(document), now);
   return row;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "document/collection.h"
+#include "document/op_fault.h"
 #include "memory/interventions.h"
 #include "memory/list_locks.h"
 #include "memory/memory_collection.h"
@@ -94,6 +95,7 @@ class MemoryStore : public Store {
   }
 
   static void ExecuteOne(StoreOp& op, Moment& moment) {
+    if (const char* const fault = FaultOf(op)) return op.Fail(Errc::kRefused, fault);
     switch (op.kind) {
       case OpKind::kAcquire:
         return memory::Execute(static_cast<AcquireOp&>(op), moment);

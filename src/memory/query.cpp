@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "document/op_fault.h"
 #include "memory/operations.h"
 #include "memory/place.h"
 
@@ -139,9 +140,7 @@ void Query(MemoryCollection& collection, const Filter& filter,
 }
 
 void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, TimePoint now) {
-  if (op.grant.mode == LockMode::kShared) {
-    return op.Fail(Errc::kRefused, "the next document is taken exclusively");
-  }
+  if (const char* const fault = FaultOfNext(op.grant)) return op.Fail(Errc::kRefused, fault);
   op.status = OpStatus::kMissing;
   if (filter.lock_state() == Filter::LockState::kLocked) return;
   if (const auto plan = CollectionOf(op).indexes().PlanFor(filter)) {

@@ -5,22 +5,20 @@
 #include <utility>
 
 #include "doclock/store.h"
+#include "document/utf8.h"
 #include "memory/document.h"
+#include "memory/indexes.h"
 
 namespace doclock::memory {
 
 // How operations say that they did not do what was asked.
 
-/// Somebody else holds it, or min_hold keeps it closed.
-inline void Busy(StoreOp& op, const Document& document, TimePoint now) {
+/// A lease, or min_hold, stands in the way until `end`.
+inline void BusyUntil(StoreOp& op, const Document& document, TimePoint end, TimePoint now) {
   op.detail = std::make_unique<OpDetail>();
   op.status = OpStatus::kBusy;
-  if (HasLiveLock(document, now)) {
-    op.detail->holder = HolderOf(document);
-    op.detail->remaining = LeaseLeft(document, now);
-  } else {
-    op.detail->remaining = Left(document.closed_until - now);
-  }
+  if (HasLiveLock(document, now)) op.detail->holder = HolderOf(document);
+  op.detail->remaining = Left(end - now);
 }
 
 /// The document is at another version, or of another life, than the caller knows.
@@ -35,6 +33,13 @@ inline void Conflict(StoreOp& op, std::string index) {
   op.detail = std::make_unique<OpDetail>();
   op.status = OpStatus::kConflict;
   op.detail->index = std::move(index);
+}
+
+/// False: the body holds text that is not valid UTF-8; the operation is settled.
+inline bool HasGoodText(StoreOp& op, const Body& body) {
+  if (detail::AllTextIsUtf8(TreeOf(body))) return true;
+  op.Fail(Errc::kDocument, "the body holds a string that is not valid UTF-8");
+  return false;
 }
 
 /// What a grant tells of its document.

@@ -7,6 +7,7 @@ namespace {
 
 void Insert(SaveOp& op, Place& place) {
   if (place.document() != nullptr) return Conflict(op, *place.document());
+  if (!HasGoodText(op, op.body)) return;
   auto document = std::make_unique<Document>(*op.key, op.hash);
   document->born = NewUuid();
   document->version = 1;
@@ -20,13 +21,14 @@ void Insert(SaveOp& op, Place& place) {
 }
 
 bool IsExpected(const SaveOp& op, const Document& document) noexcept {
-  if (op.expected == kAnyVersion) return true;
+  if (op.expected == kAnyVersion) return true;  // an erasure
   return op.expected == document.version && op.born == document.born;
 }
 
 /// False: the operation is settled, nothing changed.
 bool PutBody(SaveOp& op, Place& place, Remains& remains) {
   if (!op.body) return true;
+  if (!HasGoodText(op, op.body)) return false;
   auto refusal = place.PutBody(op.body, remains.body);
   if (refusal) Conflict(op, std::move(*refusal));
   return !refusal;
@@ -58,7 +60,7 @@ bool ExecuteLocked(SaveOp& op, TimePoint now, Remains& remains) {
   if (document == nullptr) {
     op.status = OpStatus::kMissing;
   } else if (HasLiveLock(*document, now)) {
-    Busy(op, *document, now);
+    BusyUntil(op, *document, LeaseEnd(*document), now);
   } else if (!IsExpected(op, *document)) {
     Conflict(op, *document);
   } else {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "document/op_fault.h"
 #include "memory/operations.h"
 #include "memory/results.h"
 
@@ -77,21 +78,27 @@ void CoverToo(Document& document, const Share& share) {
   if (EndOf(share) >= document.lock_time + document.ttl) CoverWith(document, share);
 }
 
-void BusyUntil(StoreOp& op, const Document& document, TimePoint end, TimePoint now) {
-  Busy(op, document, now);
-  op.detail->remaining = Left(end - now);
+/// Until when no share is to be had beside these; `now`: it is.
+TimePoint EndOfWait(const AcquireOp& op, const Document& document, const LiveShares& live,
+                    TimePoint now) {
+  TimePoint end = now;
+  if (!IsShared(document) && HasLiveLock(document, now)) {
+    end = LeaseEnd(document);
+  } else if (live.count >= op.grant.max_holders) {
+    end = live.first_end;
+  } else if (HasLiveIntent(document, now)) {
+    end = document.sharing->intent_until;
+  }
+  return std::max(end, document.closed_until);
 }
 
 /// Is a share to be had beside these? If not, the operation is settled.
-bool MayShare(AcquireOp& op, const Document& document, const LiveShares& live, TimePoint now) {
-  if (!IsShared(document) && HasLiveLock(document, now)) {
-    Busy(op, document, now);
-  } else if (IsClosed(document, now)) {
-    BusyUntil(op, document, document.closed_until, now);
-  } else if (live.count >= op.grant.max_holders) {
-    BusyUntil(op, document, live.first_end, now);
-  } else if (HasLiveIntent(document, now)) {
-    BusyUntil(op, document, document.sharing->intent_until, now);
+bool MayShare(AcquireOp& op, Document& document, const LiveShares& live, TimePoint now) {
+  const TimePoint end = EndOfWait(op, document, live, now);
+  if (end > now) {
+    BusyUntil(op, document, end, now);
+  } else if (HasShare(document, op.grant.lock_id, now)) {
+    op.Fail(Errc::kRefused, kShareExistsText);
   } else {
     return true;
   }
@@ -107,7 +114,7 @@ void GrantShare(Document& document, const GrantRequest& grant, TimePoint now) {
       {grant.lock_id, now, now, grant.ttl, grant.owner, grant.group, document.version});
   document.lock_id = kSharedLockId;
   document.granted = now;
-  if (grant.min_hold.count() > 0) document.closed_until = now + grant.min_hold;
+  CloseFor(document, grant.min_hold, now);
   shares.size() == 1 ? CoverWith(document, shares.back()) : CoverToo(document, shares.back());
 }
 

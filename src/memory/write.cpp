@@ -1,5 +1,4 @@
 #include "document/merged.h"
-#include "document/op_fault.h"
 #include "memory/operations.h"
 #include "memory/place.h"
 #include "memory/results.h"
@@ -11,6 +10,7 @@ namespace {
 /// Writes the body, if the operation has one. False: the operation is settled, nothing changed.
 bool PutBody(WriteOp& op, Place& place, Remains& remains) {
   if (!op.body) return true;
+  if (!HasGoodText(op, op.body)) return false;
   try {
     const Body merged = op.merge ? Merged(place.document()->body, op.body) : Body();
     auto refusal = place.PutBody(op.merge ? merged : op.body, remains.body);
@@ -79,7 +79,6 @@ bool ExecuteLocked(WriteOp& op, Moment& moment, Remains& remains) {
 }  // namespace
 
 void Execute(WriteOp& op, Moment& moment) {
-  if (const char* const fault = FaultOf(op)) return op.Fail(Errc::kRefused, fault);
   Remains remains;
   if (ExecuteLocked(op, moment, remains)) CollectionOf(op).watchers().Tell(op.hash);
 }

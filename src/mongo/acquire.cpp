@@ -1,4 +1,3 @@
-#include "document/op_fault.h"
 #include "mongo/body_codec.h"
 #include "mongo/lock_filters.h"
 #include "mongo/operations.h"
@@ -27,7 +26,6 @@ bool MadeByThis(const Reply& reply) {
 }  // namespace
 
 void Operations::Execute(AcquireOp& op) {
-  if (const char* const fault = FaultOf(op.grant)) return op.Fail(Errc::kRefused, fault);
   op.created = op.took_over = false;
   if (op.grant.mode == LockMode::kShared) return AcquireShare(op);
   Execute(op, std::nullopt, 0);

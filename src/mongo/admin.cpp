@@ -147,12 +147,16 @@ Doc LockIndex(const Collection& collection) {
   return spec;
 }
 
-/// A document without one of the fields repeats nothing, as in the other stores.
+/// A document without one of the fields, or with null there, repeats nothing, as in the other
+/// stores. A partial filter knows no negation: these are all types but null.
 Doc UniqueIndex(const IndexSpec& index) {
-  Doc keys, complete;
+  Doc keys, complete, types;
+  types.AddStrings(
+      "$type", {"double", "string", "object", "array", "binData", "objectId", "bool", "date",
+                "regex", "javascript", "int", "timestamp", "long", "decimal", "minKey", "maxKey"});
   for (const std::string& field : index.fields) {
     keys.Add(field, 1);
-    complete.Add(field, Doc::Of("$exists", true));
+    complete.Add(field, types);
   }
   Doc spec = NamedIndex(keys, "doclock_" + EscapedFieldList(index) + "_unique");
   spec.Add("unique", true).Add("partialFilterExpression", complete);

@@ -7,7 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "document/op_fault.h"
 #include "mongo/body_codec.h"
 #include "mongo/statements.h"
 
@@ -98,13 +97,11 @@ Batch::Verb Batch::VerbOf(const StoreOp& op) {
 bool Batch::TravelsAlone(const StoreOp& op) {
   if (op.kind == OpKind::kAcquire) {
     const auto& acquire = static_cast<const AcquireOp&>(op);
-    return acquire.grant.mode == LockMode::kShared || FaultOf(acquire.grant) != nullptr ||
-           (acquire.insert && !CanUpsert(acquire));
+    return acquire.grant.mode == LockMode::kShared || (acquire.insert && !CanUpsert(acquire));
   }
   if (op.kind == OpKind::kWrite) {
     const auto& write = static_cast<const WriteOp&>(op);
-    const bool shares = write.mode == LockMode::kShared || write.lock_id == kSharedLockId ||
-                        (write.next != nullptr && write.next->mode == LockMode::kShared);
+    const bool shares = write.mode == LockMode::kShared || write.lock_id == kSharedLockId;
     return shares || write.lock_id.is_nil() || write.expected == kAnyVersion;
   }
   if (op.kind != OpKind::kSave) return true;

@@ -11,6 +11,7 @@
 #include "doclock/errors.h"
 #include "document/base64.h"
 #include "document/typed_value.h"
+#include "document/utf8.h"
 #include "mongo/rare_types.h"
 
 namespace doclock::mongo {
@@ -125,8 +126,11 @@ std::size_t ValueSize(const json& value) {
     }
     case json::value_t::number_float:
       return sizeof(double);
-    case json::value_t::string:
-      return 4 + value.get_ptr<const std::string*>()->size() + 1;
+    case json::value_t::string: {
+      const std::string& text = *value.get_ptr<const std::string*>();
+      if (!detail::IsUtf8(text)) Refuse("a string is not valid UTF-8");
+      return 4 + text.size() + 1;
+    }
     case json::value_t::array:
       return ArraySize(*value.get_ptr<const json::array_t*>());
     case json::value_t::object:
@@ -303,6 +307,7 @@ class Writer {
 
 std::size_t ElementSize(std::string_view name, const json& value) {
   if (name.find('\0') != name.npos) Refuse("a field's name holds NUL");
+  if (!detail::IsUtf8(name)) Refuse("a field's name is not valid UTF-8");
   const std::size_t size = 1 + name.size() + 1 + ValueSize(value);
   if (size > kLargest) Refuse("it is too large");
   return size;

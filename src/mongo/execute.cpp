@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "document/op_fault.h"
 #include "mongo/batch.h"
 #include "mongo/legacy_ids.h"
 #include "mongo/operations.h"
@@ -36,7 +37,9 @@ void Execute(Server& server, std::span<StoreOp* const> ops, milliseconds budget)
   std::map<Collection*, std::vector<ReadOp*>> reads;
   std::map<Collection*, std::vector<StoreOp*>> others;
   for (StoreOp* op : ops) {
-    if (op->kind == OpKind::kRenew) {
+    if (const char* const fault = FaultOf(*op)) {
+      op->Fail(Errc::kRefused, fault);
+    } else if (op->kind == OpKind::kRenew) {
       auto& renewal = static_cast<RenewOp&>(*op);
       renewals[{op->collection, renewal.ttl, renewal.mode}].push_back(&renewal);
     } else if (op->kind == OpKind::kRead) {

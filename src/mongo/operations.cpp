@@ -1,5 +1,6 @@
 #include "mongo/operations.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "mongo/lock_fields.h"
@@ -48,12 +49,14 @@ bool ReadKeyOf(const bson_t& row, Key& key) {
 void Busy(StoreOp& op, const StoredLock& lock) {
   op.status = OpStatus::kBusy;
   op.detail = std::make_unique<OpDetail>();
+  std::chrono::milliseconds left{};
   if (lock.live()) {
     op.detail->holder = lock.holder;
-    op.detail->remaining = lock.remaining;
-  } else if (lock.closed_left.count() > 0) {
-    op.detail->remaining = lock.closed_left;
+    left = lock.remaining;
   }
+  // min_hold keeps locks closed, not saves.
+  if (op.kind == OpKind::kAcquire) left = std::max(left, lock.closed_left);
+  if (left.count() > 0) op.detail->remaining = left;
 }
 
 void BusyWithOthers(StoreOp& op) {

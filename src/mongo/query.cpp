@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "document/op_fault.h"
 #include "mongo/body_codec.h"
 #include "mongo/legacy_ids.h"
 #include "mongo/match.h"
@@ -137,9 +138,7 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
 
 void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
                  std::chrono::milliseconds budget) {
-  if (op.grant.mode == LockMode::kShared) {
-    return op.Fail(Errc::kRefused, "shares are taken of named documents");
-  }
+  if (const char* const fault = FaultOfNext(op.grant)) return op.Fail(Errc::kRefused, fault);
   op.status = OpStatus::kMissing;
   if (filter.lock_state() == Filter::LockState::kLocked) return;
   Operations operations(server, budget);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "document/op_fault.h"
 #include "mongo/body_codec.h"
 #include "mongo/lock_filters.h"
 #include "mongo/operations.h"
@@ -34,15 +35,17 @@ bool JudgeShare(AcquireOp& op, const StoredLock& seen) {
     Malformed(op);
   } else if (!seen.shared() && seen.live()) {
     Busy(op, seen);
-  } else if (seen.closed_left.count() > 0) {
-    BusyUntil(op, one, seen.closed_left);
   } else if (live.size() >= static_cast<std::size_t>(op.grant.max_holders)) {
     const auto first = *std::min_element(
         live.begin(), live.end(),
         [](const StoredShare* a, const StoredShare* b) { return a->left < b->left; });
-    BusyUntil(op, first, first->left);
+    BusyUntil(op, first, std::max(first->left, seen.closed_left));
   } else if (seen.intent && seen.intent->left.count() > 0) {
-    BusyUntil(op, one, seen.intent->left);
+    BusyUntil(op, one, std::max(seen.intent->left, seen.closed_left));
+  } else if (seen.closed_left.count() > 0) {
+    BusyUntil(op, one, seen.closed_left);
+  } else if (seen.LiveShare(op.grant.lock_id) != nullptr) {
+    op.Fail(Errc::kRefused, kShareExistsText);
   } else {
     return false;
   }
@@ -92,7 +95,7 @@ bool Operations::TryShare(AcquireOp& op) {
   Doc filter;
   filter.Add("_id", Equals(*op.key));
   AddGoodVersion(filter, collection);
-  filter.Add("$expr", ShareableExpr(collection, op.grant.max_holders));
+  filter.Add("$expr", ShareableExpr(collection, op.grant));
   Array stages;
   AddShareGrant(stages, op);
   Reply reply;

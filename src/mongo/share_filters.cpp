@@ -63,6 +63,12 @@ Doc IsOneOf(const Array& ids) {
   return Doc::OfArray("$in", args);
 }
 
+/// Of a good reader.
+Doc LiveOneOf(const Array& ids) {
+  const Doc live = IsLive(), mine = IsOneOf(ids);
+  return And({&mine, &live});
+}
+
 /// What a good reader has left.
 Doc Left() {
   return Binary("$subtract", std::string_view("$$this.ttl"),
@@ -86,6 +92,16 @@ Doc Cover(const Collection& collection, milliseconds least) {
 }
 
 Doc CountOf(const Doc& readers) { return Doc::Of("$size", readers); }
+
+/// Of a shared lock: no live share has this id. The second look is for those over.
+Doc IsFresh(const Collection& collection, const Uuid& id) {
+  const std::string& readers = collection.fields().readers;
+  Array mine;
+  mine.Add(id);
+  const Doc known = Binary("$in", id, std::string_view(FieldPath(readers + ".id")));
+  const Doc live = Filtered(FieldPath(readers), LiveOneOf(mine));
+  return Conditional(known, Binary("$eq", CountOf(live), 0), true);
+}
 
 Doc Lapsed(const Collection& collection) {
   return Binary("$lte", std::string_view(FieldPath(collection.fields().intent + ".until")),
@@ -122,10 +138,12 @@ Doc SoundSharesExpr(const Collection& collection) {
   return And({&readers, &intent});
 }
 
-Doc ShareableExpr(const Collection& collection, int max_holders) {
+Doc ShareableExpr(const Collection& collection, const GrantRequest& grant) {
   const LockFieldNames& names = collection.fields();
   const Doc open = OpenExpr(collection);
-  const Doc room = Binary("$lt", CountOf(LiveReaders(collection)), max_holders);
+  const Doc few = Binary("$lt", CountOf(LiveReaders(collection)), grant.max_holders);
+  const Doc fresh = IsFresh(collection, grant.lock_id);
+  const Doc room = And({&few, &fresh});
   const Doc free = Or(IsNothing(names.id), ExpiredExpr(collection, Shareable::kNo));
   const Doc lock = Conditional(IsShared(collection), room, free);
   const Doc intent =
@@ -135,8 +153,7 @@ Doc ShareableExpr(const Collection& collection, int max_holders) {
 }
 
 Doc AnyLiveExpr(const Collection& collection, const Array& ids) {
-  const Doc live = IsLive(), mine = IsOneOf(ids);
-  const Doc found = Filtered(FieldPath(collection.fields().readers), And({&mine, &live}));
+  const Doc found = Filtered(FieldPath(collection.fields().readers), LiveOneOf(ids));
   return Conditional(HasShares(collection), Binary("$gt", CountOf(found), 0), false);
 }
 
@@ -183,10 +200,9 @@ void AddShareRenewal(Array& stages, const Collection& collection, const Array& i
   lease.Add("time", "$$NOW");
   lease.Add("ttl", Binary("$max", std::int64_t{ttl.count()}, Left()));
   const Doc renewed = Binary("$mergeObjects", std::string_view("$$this"), lease);
-  const Doc live = IsLive(), mine = IsOneOf(ids);
   Doc set;
-  set.Add(names.readers, Mapped(FieldPath(names.readers), Conditional(And({&mine, &live}), renewed,
-                                                                      std::string_view("$$this"))));
+  set.Add(names.readers, Mapped(FieldPath(names.readers),
+                                Conditional(LiveOneOf(ids), renewed, std::string_view("$$this"))));
   stages.Add(Stage(set));
   Doc cover;
   cover.Add(names.time, "$$NOW").Add(names.ttl, Cover(collection, milliseconds(0)));

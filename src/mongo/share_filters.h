@@ -16,8 +16,8 @@ namespace doclock::mongo {
 /// An expression: lockReaders and lockIntent are what this library writes, or not there; and there
 /// are shares where lockId says so.
 Doc SoundSharesExpr(const Collection& collection);
-/// An expression: the document can be shared by so many at least, now.
-Doc ShareableExpr(const Collection& collection, int max_holders);
+/// An expression: this share can be granted now.
+Doc ShareableExpr(const Collection& collection, const GrantRequest& grant);
 /// An expression: one of these shares is live.
 Doc AnyLiveExpr(const Collection& collection, const Array& ids);
 /// An expression: nobody but this waiting writer has an intent that has not lapsed.

@@ -95,7 +95,7 @@ Update HeldUpdate(const WriteOp& op) {
   if (op.write == WriteKind::kCheckpoint) {
     update.RestartLease(op.ttl);
   } else if (op.next != nullptr) {
-    update.HandOver(op.lock_id, *op.next);
+    update.HandOver(MarkOf(op), *op.next);
   } else {
     update.Release(MarkOf(op));
   }
@@ -173,12 +173,12 @@ void JudgeWrite(WriteOp& op, const StoredLock* seen) {
 }
 
 bool JudgeSave(SaveOp& op, const StoredLock* seen) {
-  if (op.save == SaveKind::kInsert) {
+  if (seen != nullptr && seen->state == StoredLock::State::kMalformed) {
+    Malformed(op);
+  } else if (op.save == SaveKind::kInsert) {
     Conflict(op, seen != nullptr ? seen->version : 0);
   } else if (seen == nullptr) {
     op.status = OpStatus::kMissing;
-  } else if (seen->state == StoredLock::State::kMalformed) {
-    Malformed(op);
   } else if (seen->live()) {
     Busy(op, *seen);
   } else if (!IsExpected(op, *seen)) {

@@ -114,9 +114,11 @@ Array Update::Pipeline() const {
   }
   if (now_) set.Add(names.time, "$$NOW");
   if (closed_in_) {
-    Array sum;
+    Array sum, either;
     sum.Add(std::string_view("$$NOW")).Add(std::int64_t{closed_in_->count()});
-    set.Add(names.closed, Doc::OfArray("$add", sum.doc()));
+    // An earlier grant's, which a hand-over meets, may last longer.
+    either.Add(std::string_view(FieldPath(names.closed))).Add(Doc::OfArray("$add", sum.doc()));
+    set.Add(names.closed, Doc::OfArray("$max", either.doc()));
   }
   if (raise_) {
     Array known;

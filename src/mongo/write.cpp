@@ -1,4 +1,3 @@
-#include "document/op_fault.h"
 #include "mongo/operations.h"
 #include "mongo/statements.h"
 
@@ -11,7 +10,6 @@ bool Matched(const Reply& reply) { return reply.Integer("n") > 0; }
 }  // namespace
 
 void Operations::Execute(WriteOp& op) {
-  if (const char* const fault = FaultOf(op)) return op.Fail(Errc::kRefused, fault);
   if (op.mode == LockMode::kShared) return ReleaseShare(op);
   if (op.lock_id.is_nil() || op.lock_id == kSharedLockId) return NotMine(op);
   if (op.expected == kAnyVersion) return WriteAny(op);

@@ -1,10 +1,10 @@
-#include "document/op_fault.h"
+#include <algorithm>
+
 #include "sqlite/operations.h"
 
 namespace doclock::sqlite {
 
 void Operations::Execute(AcquireOp& op) {
-  if (const char* const fault = FaultOf(op.grant)) return op.Fail(Errc::kRefused, fault);
   const SqliteCollection& collection = CollectionOf(op);
   std::optional<StoredDocument> document = FindWithBody(collection, *op.key);
   if (!document) {
@@ -59,7 +59,7 @@ void Operations::Create(AcquireOp& op) {
     lock.doc = Find(CollectionOf(op), *op.key).value().doc;
     if (shared) {
       SharesOf(CollectionOf(op)).DeleteAll(lock.doc);
-      PutShare(CollectionOf(op), lock, op.grant);
+      SharesOf(CollectionOf(op)).Put(ShareFor(lock, op.grant));
     } else {
       PutGroup(CollectionOf(op), lock.doc, op.grant);
     }
@@ -93,7 +93,8 @@ void Operations::SetGrant(StoredLock& lock, const GrantRequest& grant) {
   lock.id = grant.lock_id;
   lock.ttl = grant.ttl;
   lock.slot = SlotFor(grant.detached);
-  if (grant.min_hold.count() > 0) lock.closed = lock.time + grant.min_hold;
+  // An earlier grant's, which a hand-over meets, may last longer.
+  if (grant.min_hold.count() > 0) lock.closed = std::max(lock.closed, lock.time + grant.min_hold);
   lock.owner = around_.owners.NumberOf(connection_, grant.owner, UnixTime());
   lock.wall = UnixTime();
   lock.fence = lock.version;

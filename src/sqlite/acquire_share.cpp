@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "document/op_fault.h"
 #include "sqlite/operations.h"
 
 namespace doclock::sqlite {
@@ -67,13 +68,12 @@ bool Operations::HasRoom(AcquireOp& op, const StoredLock& lock, const Verdict& o
     return false;
   }
   const Verdict waits = intent ? around_.judge.OfIntent(collection, *intent, now_) : Verdict();
-  if (own.closed) {
-    wait = own.closed_left;
-  } else if (count.live >= op.grant.max_holders) {
+  if (count.live >= op.grant.max_holders) {
     wait = count.first_left;
   } else if (waits.live) {
     wait = waits.lease_left;
   }
+  if (own.closed) wait = std::max(wait.value_or(own.closed_left), own.closed_left);
   if (wait) {
     Busy(op, count.owner, *wait);
     return false;
@@ -92,9 +92,9 @@ void Operations::GrantShare(AcquireOp& op, StoredDocument& document,
   if (lock.born.is_nil()) lock.born = NewUuid();
   ++lock.version;
   SetSharedGrant(lock, op.grant, others_left);
+  if (!AddShare(op, lock)) return;
   Put(collection, lock);
   DropLease(collection, lock);
-  PutShare(collection, lock, op.grant);
   op.version = lock.version;
   op.born = lock.born;
   op.body = std::move(document.body);
@@ -109,8 +109,25 @@ void Operations::SetSharedGrant(StoredLock& lock, const GrantRequest& grant,
   lock.slot = 0;  // the shares have their own
 }
 
-void Operations::PutShare(const SqliteCollection& collection, const StoredLock& lock,
-                          const GrantRequest& grant) {
+/// False: a live share has the id already, and the operation is settled.
+bool Operations::AddShare(AcquireOp& op, const StoredLock& lock) {
+  const SqliteCollection& collection = CollectionOf(op);
+  Shares shares = SharesOf(collection);
+  const StoredShare share = ShareFor(lock, op.grant);
+  if (shares.Add(share)) return true;
+  const StoredShare there = shares.Find(lock.doc, op.grant.lock_id).value();
+  if (there.lease.malformed) {
+    Malformed(op);
+  } else if (around_.judge.OfShare(collection, there.lease, now_).live) {
+    op.Fail(Errc::kRefused, kShareExistsText);
+  } else {
+    shares.Put(share);
+    return true;
+  }
+  return false;
+}
+
+StoredShare Operations::ShareFor(const StoredLock& lock, const GrantRequest& grant) {
   StoredShare share;
   share.doc = lock.doc;
   share.lease.fence = lock.fence;
@@ -122,7 +139,7 @@ void Operations::PutShare(const SqliteCollection& collection, const StoredLock& 
   share.lease.owner = around_.owners.NumberOf(connection_, grant.owner, UnixTime());
   share.lease.wall = UnixTime();
   share.group = grant.group;
-  SharesOf(collection).Put(share);
+  return share;
 }
 
 void Operations::LeaveIntent(const AcquireOp& op, const StoredLock& lock) {

@@ -54,7 +54,7 @@ void Operations::Intervene(const SqliteCollection& collection, StoredLock& lock,
 void Operations::Purge(const SqliteCollection& collection, StoredLock& lock) {
   const bool shared = lock.id == kSharedLockId;
   lock.slot = shared ? kIntentSlot : 0;
-  around_.judge.Rebase(lock, now_);
+  around_.judge.RebaseEnded(lock, now_);
   lock.id = Uuid{};
   Put(collection, lock);
   DropLease(collection, lock);

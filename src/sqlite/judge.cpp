@@ -83,4 +83,11 @@ void Judge::Rebase(StoredLock& lock, TimePoint time) const noexcept {
   lock.time = now;
 }
 
+void Judge::RebaseEnded(StoredLock& lock, TimePoint time) const noexcept {
+  const nanoseconds now = time.time_since_epoch();
+  const nanoseconds end = IsComparable(lock, now) ? std::min(lock.LeaseEnd(), now) : now;
+  Rebase(lock, time);
+  lock.time = end;
+}
+
 }  // namespace doclock::sqlite

@@ -46,6 +46,9 @@ class Judge {
   /// Makes the stored times those of this boot: `now` becomes the last sign of life.
   void Rebase(StoredLock& lock, TimePoint now) const noexcept;
 
+  /// The same for a lock that is over: its end, as far as known, becomes the stored time.
+  void RebaseEnded(StoredLock& lock, TimePoint now) const noexcept;
+
   /// Were the lock's times read from our clock, in this boot?
   [[nodiscard]] bool IsComparable(const StoredLock& lock,
                                   std::chrono::nanoseconds now) const noexcept;

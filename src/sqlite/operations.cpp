@@ -1,5 +1,8 @@
 #include "sqlite/operations.h"
 
+#include <algorithm>
+
+#include "document/op_fault.h"
 #include "sqlite/database_error.h"
 #include "sqlite/index_names.h"
 
@@ -12,6 +15,7 @@ std::int64_t UnixTime() noexcept {
 }
 
 void Operations::Execute(StoreOp& op) {
+  if (const char* const fault = FaultOf(op)) return op.Fail(Errc::kRefused, fault);
   try {
     switch (op.kind) {
       case OpKind::kAcquire:
@@ -74,8 +78,11 @@ void Operations::RingFor(const SqliteCollection& collection, std::size_t key_has
 }
 
 void Operations::Busy(StoreOp& op, const Verdict& verdict) {
+  const auto lease_left = verdict.live ? verdict.lease_left : std::chrono::milliseconds(0);
+  // min_hold keeps locks closed, not saves.
+  const bool locks = op.kind == OpKind::kAcquire;
   Busy(op, verdict.live ? verdict.owner : 0,
-       verdict.live ? verdict.lease_left : verdict.closed_left);
+       locks ? std::max(lease_left, verdict.closed_left) : lease_left);
 }
 
 void Operations::Busy(StoreOp& op, std::int64_t owner, std::chrono::milliseconds remaining) {

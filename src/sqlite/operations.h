@@ -111,8 +111,8 @@ class Operations : public Reader {
   bool HasRoom(AcquireOp& op, const StoredLock& lock, const Verdict& own);
   /// @param others_left of the lease that covers all shares
   void GrantShare(AcquireOp& op, StoredDocument& document, std::chrono::milliseconds others_left);
-  void PutShare(const SqliteCollection& collection, const StoredLock& lock,
-                const GrantRequest& grant);
+  bool AddShare(AcquireOp& op, const StoredLock& lock);
+  StoredShare ShareFor(const StoredLock& lock, const GrantRequest& grant);
   void LeaveIntent(const AcquireOp& op, const StoredLock& lock);
   void RenewShare(RenewOp& op);
   bool RenewKnownShare(RenewOp& op);

@@ -4,7 +4,7 @@ namespace doclock::sqlite {
 namespace {
 
 bool IsExpected(const SaveOp& op, const StoredLock& lock) noexcept {
-  if (op.expected == kAnyVersion) return true;
+  if (op.expected == kAnyVersion) return true;  // an erasure
   return op.expected == lock.version && op.born == lock.born;
 }
 
@@ -55,6 +55,7 @@ void Operations::Change(SaveOp& op, StoredLock& lock) {
   } else {
     const bool shared = lock.id == kSharedLockId;
     if (shared) lock.slot = kIntentSlot;
+    if (had_lock) around_.judge.RebaseEnded(lock, now_);
     lock.id = Uuid{};
     lock.released = op.write_id;
     if (!PutDocument(op, lock, op.body)) return;

@@ -58,8 +58,13 @@ std::optional<StoredShare> Shares::Find(std::int64_t doc, const Uuid& id) {
   return Read(*row, doc);
 }
 
-void Shares::Put(const StoredShare& share) {
-  const Running put(connection_.Prepared(tables_, Sql::kPutShare));
+bool Shares::Add(const StoredShare& share) {
+  Run(Sql::kAddShare, share);
+  return connection_.Changes() == 1;
+}
+
+void Shares::Run(Sql which, const StoredShare& share) {
+  const Running put(connection_.Prepared(tables_, which));
   put->Bind(1, share.doc);
   put->Bind(2, share.lease.id);
   put->Bind(3, std::int64_t{share.granted.count()});

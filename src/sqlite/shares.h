@@ -62,7 +62,9 @@ class Shares {
     }
   }
   [[nodiscard]] std::optional<StoredShare> Find(std::int64_t doc, const Uuid& id);
-  void Put(const StoredShare& share);
+  void Put(const StoredShare& share) { Run(Sql::kPutShare, share); }
+  /// False: there is one of this id, live or not, and it stays.
+  [[nodiscard]] bool Add(const StoredShare& share);
   void Delete(std::int64_t doc, const Uuid& id);
   void DeleteAll(std::int64_t doc) { Run(Sql::kDeleteShares, doc); }
   /// Makes all leases end now.
@@ -84,6 +86,7 @@ class Shares {
  private:
   static StoredShare Read(const Statement& row, std::int64_t doc);
   void Run(Sql which, std::int64_t doc);
+  void Run(Sql which, const StoredShare& share);
 
   Connection& connection_;
   const TableNames& tables_;

@@ -14,6 +14,9 @@ constexpr const char* kSetLock =
 constexpr const char* kLeft = "(renewed + ttl*1000000 - ?3 + 999999)/1000000";
 /// A share of this process, in this boot.
 constexpr const char* kLiveHere = "renewed + ttl*1000000 > ?3 AND slot=?4 AND boot=?5";
+constexpr const char* kShareValues =
+    "(doc, share, granted, renewed, ttl, slot, boot, owner, wall, name, fence) "
+    "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,NULLIF(?10,''),?11)";
 constexpr const char* kSelectShares =
     "SELECT share, granted, renewed, ttl, slot, boot, owner, wall, name, fence FROM ";
 
@@ -111,10 +114,10 @@ std::string TextOf(Sql which, const TableNames& tables) {
       return kSelectShares + shares + " WHERE doc=?1";
     case Sql::kFindShare:
       return kSelectShares + shares + " WHERE doc=?1 AND share=?2";
+    case Sql::kAddShare:
+      return "INSERT OR IGNORE INTO " + shares + kShareValues;
     case Sql::kPutShare:
-      return "INSERT OR REPLACE INTO " + shares +
-             "(doc, share, granted, renewed, ttl, slot, boot, owner, wall, name, fence) "
-             "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,NULLIF(?10,''),?11)";
+      return "INSERT OR REPLACE INTO " + shares + kShareValues;
     case Sql::kRenewShare:
       return "UPDATE " + shares + " SET renewed=?3, ttl=max(?6, " + kLeft +
              ") WHERE doc=?1 AND share=?2 AND " + kLiveHere + " AND EXISTS(SELECT 1 FROM " +

@@ -33,17 +33,18 @@ enum class Sql : std::uint8_t {
   kGlance,         ///< ?1 id -> how many shares, is there an intent?
   kShares,         ///< ?1 id -> columns of the table of shares but the first
   kFindShare,      ///< ?1 id, ?2 share -> as above
-  kPutShare,       ///< ?1.. columns of the table of shares
-  kRenewShare,     ///< ?1 id, ?2 share, ?3 now, ?4 slot, ?5 boot, ?6 ttl, ?7 kSharedLockId
-  kCover,          ///< ?1 id, ?2 kSharedLockId, ?3 now, ?4 ttl
-  kExpireShares,   ///< ?1 id
-  kSharedId,       ///< ?1 key, ?2 kSharedLockId -> id, version
-  kLeaveShared,    ///< ?1 id, ?2 share, ?3 now, ?4 slot, ?5 boot
-  kDeleteShare,    ///< ?1 id, ?2 share
-  kDeleteShares,   ///< ?1 id
-  kFindIntent,     ///< ?1 id -> columns of the table of intents but the first
-  kPutIntent,      ///< ?1.. columns of the table of intents
-  kDeleteIntent,   ///< ?1 id
+  kAddShare,
+  kPutShare,      ///< ?1.. columns of the table of shares
+  kRenewShare,    ///< ?1 id, ?2 share, ?3 now, ?4 slot, ?5 boot, ?6 ttl, ?7 kSharedLockId
+  kCover,         ///< ?1 id, ?2 kSharedLockId, ?3 now, ?4 ttl
+  kExpireShares,  ///< ?1 id
+  kSharedId,      ///< ?1 key, ?2 kSharedLockId -> id, version
+  kLeaveShared,   ///< ?1 id, ?2 share, ?3 now, ?4 slot, ?5 boot
+  kDeleteShare,   ///< ?1 id, ?2 share
+  kDeleteShares,  ///< ?1 id
+  kFindIntent,    ///< ?1 id -> columns of the table of intents but the first
+  kPutIntent,     ///< ?1.. columns of the table of intents
+  kDeleteIntent,  ///< ?1 id
 };
 inline constexpr std::size_t kSqlCount = static_cast<std::size_t>(Sql::kDeleteIntent) + 1;
 

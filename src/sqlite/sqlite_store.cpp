@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "document/collection.h"
+#include "document/op_fault.h"
 #include "document/rest.h"
 #include "platform/fork_generation.h"
 #include "sqlite/bell_watch.h"
@@ -229,9 +230,7 @@ void SqliteStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
                               std::chrono::milliseconds budget) {
   // As of any operation: what throws is taken for one that may have happened.
   if (IsForked()) return op.Fail(Errc::kForked, kForkedText);
-  if (op.grant.mode == LockMode::kShared) {
-    return op.Fail(Errc::kRefused, "shares are taken of named documents");
-  }
+  if (const char* const fault = FaultOfNext(op.grant)) return op.Fail(Errc::kRefused, fault);
   StoreOp* const alone = &op;
   const auto perform = [&](Operations& operations, Connection& connection, StoreOp&) {
     const SqliteCollection& collection = Ours(*op.collection);

@@ -1,5 +1,4 @@
 #include "document/merged.h"
-#include "document/op_fault.h"
 #include "sqlite/operations.h"
 
 namespace doclock::sqlite {
@@ -13,7 +12,6 @@ bool IsHeldBy(const StoredLock& lock, const WriteOp& op) noexcept {
 }  // namespace
 
 void Operations::Execute(WriteOp& op) {
-  if (const char* const fault = FaultOf(op)) return op.Fail(Errc::kRefused, fault);
   if (op.mode == LockMode::kShared) return ReleaseShare(op);
   if (ReleaseKnown(op)) return;
   std::optional<StoredDocument> document = FindToWrite(op);

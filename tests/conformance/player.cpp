@@ -28,9 +28,9 @@ std::string TextOf(const StoreOp& op) {
   return text.str();
 }
 
-/// The version a write of this step claims to know.
+/// The version a write of this step claims to know; never "any", which is below zero.
 std::int64_t Claimed(const Step& step, std::int64_t known) {
-  return step.stale ? known - 1 : known;
+  return step.stale ? std::max<std::int64_t>(known - 1, 0) : known;
 }
 
 WriteKind WriteOf(Step::Kind kind) {
