@@ -81,11 +81,11 @@ WriteOp Client::Release(const Key& key, const AcquireOp& grant, Body body) {
   return Release(key, grant.grant.lock_id, args);
 }
 
-SaveOp Client::Insert(const Key& key, Json tree) {
+SaveOp Client::InsertBody(const Key& key, Body body) {
   SaveOp op(*collection_, key);
   op.save = SaveKind::kInsert;
   op.write_id = FreshId();
-  op.body = MakeBody(std::move(tree));
+  op.body = std::move(body);
   Run(op);
   return op;
 }

@@ -33,6 +33,10 @@ std::string GrantedText(bool created, bool took_over) {
   return text;
 }
 
+std::string NextText(int key, bool took_over) {
+  return GrantedText(false, took_over) + ", key " + std::to_string(key);
+}
+
 std::string BusyText(int ticks) { return "busy for " + std::to_string(ticks); }
 
 std::string LineOf(const Step& step, const std::string& said, const std::string& seen) {

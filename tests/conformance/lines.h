@@ -18,6 +18,7 @@ inline constexpr int kShared = -2;
 inline constexpr const char* kDone = "done";
 inline constexpr const char* kMissing = "missing";
 inline constexpr const char* kNotHeld = "not held";
+inline constexpr const char* kRefused = "refused";
 
 /// What there is.
 struct Picture {
@@ -30,6 +31,7 @@ struct Picture {
 
 std::string TextOf(const Picture& picture);
 std::string GrantedText(bool created, bool took_over);
+std::string NextText(int key, bool took_over);
 /// Somebody else has it for so many ticks.
 std::string BusyText(int ticks);
 std::string LineOf(const Step& step, const std::string& said, const std::string& seen);

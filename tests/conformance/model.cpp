@@ -16,6 +16,8 @@ bool IsAttempt(Step::Kind kind) {
     case Step::Kind::kShare:
     case Step::Kind::kCreateShared:
     case Step::Kind::kHandOver:
+    case Step::Kind::kAcquireForLong:
+    case Step::Kind::kHandOverForLong:
       return true;
     default:
       return false;
@@ -42,10 +44,18 @@ std::string Model::Do(const Step& step) {
     case Step::Kind::kAcquire:
     case Step::Kind::kCreate:
     case Step::Kind::kWant:
+    case Step::Kind::kAcquireForLong:
       return Acquire(step, document);
     case Step::Kind::kShare:
     case Step::Kind::kCreateShared:
       return AcquireShare(step, document);
+    case Step::Kind::kShareAgain:
+      return who_ == kNobody ? kRefused : AcquireShare(step, document);
+    case Step::Kind::kAcquireNil:
+    case Step::Kind::kInsertNothing:
+      return kRefused;
+    case Step::Kind::kNext:
+      return AcquireNext(step);
     case Step::Kind::kInsert:
       return Insert(step, document);
     case Step::Kind::kPurge:
@@ -136,6 +146,12 @@ void Model::Grant(Document& document, int holder, int ttl) const {
   document.until = now_ + ttl;
 }
 
+void Model::CloseFor(const Step& step, Document& document) const {
+  const bool for_long =
+      step.kind == Step::Kind::kAcquireForLong || step.kind == Step::Kind::kHandOverForLong;
+  if (for_long) document.closed_until = std::max(document.closed_until, now_ + step.min_hold());
+}
+
 void Model::LeaveIntent(const Step& step, Document& document) const {
   const int writer = step.writer() + 1;
   if (step.kind != Step::Kind::kWant || document.holder != kShared) return;
@@ -153,14 +169,26 @@ std::string Model::Acquire(const Step& step, Document* document) {
     Grant(*document, attempt_, step.ttl());
     return GrantedText(true, false);
   }
-  if (Live(*document)) {
-    LeaveIntent(step, *document);
-    return BusyUntil(EndOf(*document));
-  }
+  if (Live(*document)) LeaveIntent(step, *document);
+  const int end = std::max(EndOf(*document), document->closed_until);
+  if (now_ < end) return BusyUntil(end);
   const bool took_over = document->holder != kNobody;
   ++document->version;
   Grant(*document, attempt_, step.ttl());
+  CloseFor(step, *document);
   return GrantedText(false, took_over);
+}
+
+std::string Model::AcquireNext(const Step& step) {
+  for (auto& [key, document] : documents_) {
+    if (now_ < std::max(EndOf(document), document.closed_until)) continue;
+    const bool took_over = document.holder != kNobody;
+    ++document.version;
+    Grant(document, attempts_.Add(key), kNextTicks);
+    return NextText(key, took_over);
+  }
+  attempts_.Add(step.key);
+  return kMissing;
 }
 
 std::string Model::AcquireShare(const Step& step, Document* document) {
@@ -171,14 +199,21 @@ std::string Model::AcquireShare(const Step& step, Document* document) {
     document->value = step.number;
   }
   const bool shared = document->holder == kShared;
-  if (!shared && Live(*document)) return BusyUntil(document->until);
-  if (LiveShares(*document) >= step.limit()) return BusyUntil(FirstEndOf(*document));
-  if (HasIntent(*document)) return BusyUntil(document->intent_until);
+  const int end = std::max(EndOfWaitForShare(step, *document), document->closed_until);
+  if (now_ < end) return BusyUntil(end);
+  const bool again = step.kind == Step::Kind::kShareAgain;
+  if (again && FindShare(*document) != nullptr) return kRefused;
   const bool took_over = !shared && document->holder != kNobody;
   ++document->version;
   document->holder = kShared;
-  document->shares.push_back({attempt_, now_ + step.ttl()});
+  document->shares.push_back({again ? who_ : attempt_, now_ + step.ttl()});
   return GrantedText(creates, took_over);
+}
+
+int Model::EndOfWaitForShare(const Step& step, const Document& document) const {
+  if (document.holder != kShared && Live(document)) return document.until;
+  if (LiveShares(document) >= step.limit()) return FirstEndOf(document);
+  return HasIntent(document) ? document.intent_until : now_;
 }
 
 std::string Model::Renew(const Step& step, Document& document) const {
@@ -217,8 +252,9 @@ std::string Model::Write(const Step& step, Document& document) {
   document.value = step.number;
   if (step.kind == Step::Kind::kCheckpoint) {
     document.until = now_ + step.ttl();
-  } else if (step.kind == Step::Kind::kHandOver) {
+  } else if (step.kind == Step::Kind::kHandOver || step.kind == Step::Kind::kHandOverForLong) {
     Grant(document, attempt_, step.ttl());
+    CloseFor(step, document);
   } else {
     Clear(document);
   }

@@ -28,6 +28,7 @@ class Model {
     std::vector<Share> shares;
     int intent = kNobody;  ///< the writer who waits, from 1
     int intent_until = 0;
+    int closed_until = 0;  ///< by min_hold
     int value = 0;
   };
 
@@ -37,6 +38,8 @@ class Model {
 
   std::string Acquire(const Step& step, Document* document);
   std::string AcquireShare(const Step& step, Document* document);
+  std::string AcquireNext(const Step& step);
+  [[nodiscard]] int EndOfWaitForShare(const Step& step, const Document& document) const;
   std::string Renew(const Step& step, Document& document) const;
   std::string RenewShare(const Step& step, Document& document) const;
   std::string ReleaseShare(const Step& step, Document& document) const;
@@ -61,6 +64,7 @@ class Model {
   [[nodiscard]] Share* FindShare(Document& document) const;
   [[nodiscard]] std::string BusyUntil(int end) const { return BusyText(end - now_); }
   void Grant(Document& document, int holder, int ttl) const;
+  void CloseFor(const Step& step, Document& document) const;
   void LeaveIntent(const Step& step, Document& document) const;
   /// An intent stays: it is a lease of its own.
   static void Clear(Document& document);

@@ -20,6 +20,7 @@ std::string TextOf(const StoreOp& op) {
     if (!op.detail || !op.detail->remaining) return "busy for nobody knows how long";
     return BusyText(InTicks(*op.detail->remaining));
   }
+  if (op.status == OpStatus::kFailed && op.detail->code == Errc::kRefused) return kRefused;
   std::ostringstream text;
   PrintTo(op.status, &text);
   if (op.status == OpStatus::kFailed || op.status == OpStatus::kInDoubt) {
@@ -57,7 +58,12 @@ std::string Player::Do(const Step& step) {
     case Step::Kind::kWant:
     case Step::Kind::kShare:
     case Step::Kind::kCreateShared:
+    case Step::Kind::kAcquireForLong:
+    case Step::Kind::kAcquireNil:
+    case Step::Kind::kShareAgain:
       return Acquire(step);
+    case Step::Kind::kNext:
+      return AcquireNext(step);
     case Step::Kind::kRenew:
       return Renew(step, LockMode::kExclusive);
     case Step::Kind::kRenewShare:
@@ -69,8 +75,11 @@ std::string Player::Do(const Step& step) {
     case Step::Kind::kReleaseByValue:
     case Step::Kind::kCheckpoint:
     case Step::Kind::kHandOver:
+    case Step::Kind::kHandOverForLong:
     case Step::Kind::kErase:
       return Write(step);
+    case Step::Kind::kInsertNothing:
+      return TextOf(client_.InsertBody(step.key, {}));
     case Step::Kind::kInsert:
       return TextOf(client_.Insert(step.key, {{"value", step.number}}));
     case Step::Kind::kReplace:
@@ -125,8 +134,13 @@ int Player::HolderOf(const Uuid& id) const {
 }
 
 std::string Player::Acquire(const Step& step) {
-  AcquireArgs args{.id = NewAttempt(step), .ttl = Last(step.ttl())};
-  const bool shared = step.kind == Step::Kind::kShare || step.kind == Step::Kind::kCreateShared;
+  const bool again = step.kind == Step::Kind::kShareAgain;
+  const bool nil = step.kind == Step::Kind::kAcquireNil;
+  AcquireArgs args{.id = Uuid{}, .ttl = Last(step.ttl())};
+  if (!nil) args.id = again ? IdOf(step) : NewAttempt(step);
+  if (step.kind == Step::Kind::kAcquireForLong) args.min_hold = Last(step.min_hold());
+  const bool shared =
+      again || step.kind == Step::Kind::kShare || step.kind == Step::Kind::kCreateShared;
   if (shared) {
     args.mode = LockMode::kShared;
     args.max_holders = step.limit();
@@ -140,6 +154,15 @@ std::string Player::Acquire(const Step& step) {
   }
   const AcquireOp op = client_.Acquire(step.key, args);
   return op.status == OpStatus::kDone ? GrantedText(op.created, op.took_over) : TextOf(op);
+}
+
+std::string Player::AcquireNext(const Step& step) {
+  const Client::Next next = client_.AcquireNext(Filter());
+  const bool done = next.status == OpStatus::kDone;
+  const int key = done ? static_cast<int>(std::get<std::int64_t>(next.key.value())) : step.key;
+  attempts_.Add(key);
+  ids_.push_back(next.id);
+  return done ? NextText(key, next.op.took_over) : TextOf(next.op);
 }
 
 std::string Player::Renew(const Step& step, LockMode mode) {
@@ -166,7 +189,8 @@ std::string Player::Write(const Step& step) {
     args.expected = kAnyVersion;
     args.merge = true;
   }
-  if (step.kind == Step::Kind::kHandOver) {
+  if (step.kind == Step::Kind::kHandOver || step.kind == Step::Kind::kHandOverForLong) {
+    if (step.kind == Step::Kind::kHandOverForLong) next.min_hold = Last(step.min_hold());
     next.lock_id = NewAttempt(step);
     next.ttl = Last(step.ttl());
     args.next = &next;

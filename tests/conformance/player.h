@@ -23,6 +23,7 @@ class Player {
   std::string Do(const Step& step);
   std::string Look(int key);
   std::string Acquire(const Step& step);
+  std::string AcquireNext(const Step& step);
   std::string Renew(const Step& step, LockMode mode);
   std::string ReleaseShare(const Step& step);
   std::string Write(const Step& step);

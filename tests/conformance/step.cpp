@@ -27,7 +27,13 @@ const char* Step::verb() const {
                                                           "break",
                                                           "steal",
                                                           "purge",
-                                                          "advance"};
+                                                          "advance",
+                                                          "acquire for long",
+                                                          "hand over for long",
+                                                          "acquire nil",
+                                                          "share again",
+                                                          "next",
+                                                          "insert nothing"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 

@@ -32,8 +32,14 @@ struct Step {
     kSteal,
     kPurge,
     kAdvance,
+    kAcquireForLong,   ///< with a min_hold
+    kHandOverForLong,  ///< to a grant with a min_hold
+    kAcquireNil,       ///< under a nil id
+    kShareAgain,       ///< under the id of an earlier attempt
+    kNext,             ///< the first document that is free
+    kInsertNothing,    ///< without a body
   };
-  static constexpr int kKinds = static_cast<int>(Kind::kAdvance) + 1;
+  static constexpr int kKinds = static_cast<int>(Kind::kInsertNothing) + 1;
 
   Kind kind = Kind::kAcquire;
   int key = 0;         ///< which document
@@ -46,6 +52,8 @@ struct Step {
   [[nodiscard]] int ttl() const { return 1 + number % 5; }
   /// Of an intent, in ticks.
   [[nodiscard]] int intent() const { return 1 + number % 8; }
+  /// Of a min_hold, in ticks: at times shorter than the lease.
+  [[nodiscard]] int min_hold() const { return 1 + number % 7; }
   /// Of those who share.
   [[nodiscard]] int limit() const { return 1 + number / 10; }
   /// How many ticks pass.
@@ -63,6 +71,8 @@ struct Step {
 inline constexpr std::chrono::seconds kTick{30};
 /// Of a lock that was stolen, in ticks.
 inline constexpr int kStolenTicks = 1;
+/// Of a lock of the next document, in ticks.
+inline constexpr int kNextTicks = 1;
 
 void PrintTo(const Step& step, std::ostream* out);
 inline void showValue(const Step& step, std::ostream& out) { PrintTo(step, &out); }

@@ -132,7 +132,8 @@ class Client {
   }
   /// Releases what was granted, by its version.
   WriteOp Release(const Key& key, const AcquireOp& grant, Body body = {});
-  SaveOp Insert(const Key& key, Json tree);
+  SaveOp Insert(const Key& key, Json tree) { return InsertBody(key, MakeBody(std::move(tree))); }
+  SaveOp InsertBody(const Key& key, Body body);
   SaveOp Replace(const Key& key, std::int64_t version, const Uuid& born, Json tree);
   SaveOp Erase(const Key& key, std::int64_t version = kAnyVersion, const Uuid& born = {});
   ReadOp Read(const Key& key);
