@@ -74,14 +74,15 @@ bool Operations::TakeFree(AcquireOp& op) {
   FindAndModify(*op.collection, AcquireFilter(op, nullptr), RestOf(update, upsert), reply);
   if (GaveUp(op, reply)) return true;
   if (reply.is_duplicate()) return false;
-  return Granted(op, reply, op.created || (upsert && MadeByThis(reply)), false);
+  return Granted(op, reply, upsert && MadeByThis(reply), false);
 }
 
-/// Makes the document, free, for a grant that modifiers cannot say. False: the operation is
-/// settled.
+/// Makes the document, free, for a grant that modifiers cannot say: others may lock, write or erase
+/// it before this operation does. False: the operation is settled.
 bool Operations::EnsureExists(AcquireOp& op) {
+  const Uuid born = NewUuid();
   Update update(*op.collection);
-  update.OnInsert(op.insert, NewUuid());
+  update.OnInsert(op.insert, born);
   Doc statement;
   statement.Add("q", Doc::Of("_id", Equals(*op.key)));
   update.AddTo(statement, "u");
@@ -93,7 +94,10 @@ bool Operations::EnsureExists(AcquireOp& op) {
   Write(command, reply);
   if (Settled(op, Single(reply))) return false;
   bson_iter_t iter;
-  if (bson_iter_init_find(&iter, &reply.doc(), "upserted")) op.created = true;
+  if (bson_iter_init_find(&iter, &reply.doc(), "upserted")) {
+    op.created = true;
+    op.born = born;
+  }
   return true;
 }
 
@@ -103,18 +107,18 @@ bool Operations::TakeOver(AcquireOp& op, const StoredLock& seen) {
   Reply reply;
   FindAndModify(*op.collection, AcquireFilter(op, &seen), RestOf(update, false), reply);
   if (GaveUp(op, reply)) return true;
-  return Granted(op, reply, op.created, seen.state == StoredLock::State::kExpired);
+  return Granted(op, reply, false, seen.state == StoredLock::State::kExpired);
 }
 
-/// False: nothing matched.
-bool Operations::Granted(AcquireOp& op, const Reply& reply, bool created, bool took_over) {
+/// `inserted`: the command that granted the lock made the document too. False: nothing matched.
+bool Operations::Granted(AcquireOp& op, const Reply& reply, bool inserted, bool took_over) {
   bson_t value;
   if (!reply.Document("value", value)) return false;
   const StoredLock lock = ReadStoredLock(value, *op.collection, 0);
+  op.created = inserted || (op.created && op.born == lock.born);
   op.version = lock.version;
   op.born = lock.born;
-  op.body = created ? op.insert : Body::FromJson(ReadBody(value, op.collection->fields()));
-  op.created = created;
+  op.body = inserted ? op.insert : Body::FromJson(ReadBody(value, op.collection->fields()));
   op.took_over = took_over;
   op.status = OpStatus::kDone;
   return true;

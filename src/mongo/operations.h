@@ -74,7 +74,7 @@ class Operations {
   bool TakeFree(AcquireOp& op);
   bool TakeOver(AcquireOp& op, const StoredLock& seen);
   bool EnsureExists(AcquireOp& op);
-  bool Granted(AcquireOp& op, const Reply& reply, bool created, bool took_over);
+  bool Granted(AcquireOp& op, const Reply& reply, bool inserted, bool took_over);
   bool GaveUp(AcquireOp& op, const Reply& reply);
 
   void AcquireShare(AcquireOp& op);

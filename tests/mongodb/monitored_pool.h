@@ -2,10 +2,12 @@
 
 #include <mongoc/mongoc.h>
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "doclock/mongodb_pool.h"
 #include "mongodb/raw_server.h"
@@ -32,6 +34,12 @@ class MonitoredPool {
 
   [[nodiscard]] mongoc_client_pool_t* get() const noexcept { return pool_; }
 
+  /// Runs `then` once, when a command of this name is about to be sent.
+  void BeforeNext(std::string command, std::function<void()> then) {
+    const std::lock_guard guard(mutex_);
+    awaited_ = std::move(command);
+    then_ = std::move(then);
+  }
   /// How many commands of which name, since the last time; as text: "find 1, update 2".
   std::string Take() {
     const std::lock_guard guard(mutex_);
@@ -55,14 +63,22 @@ class MonitoredPool {
   static void OnStarted(const mongoc_apm_command_started_t* event) {
     auto* const self = static_cast<MonitoredPool*>(mongoc_apm_command_started_get_context(event));
     if (self->database_ != mongoc_apm_command_started_get_database_name(event)) return;
-    const std::lock_guard guard(self->mutex_);
-    ++self->counts_[mongoc_apm_command_started_get_command_name(event)];
+    const std::string name = mongoc_apm_command_started_get_command_name(event);
+    if (const std::function<void()> then = self->Count(name)) then();
+  }
+  /// What is to be run before a command of this name.
+  std::function<void()> Count(const std::string& name) {
+    const std::lock_guard guard(mutex_);
+    ++counts_[name];
+    return name == awaited_ ? std::exchange(then_, {}) : std::function<void()>();
   }
 
   std::string database_;
   mongoc_client_pool_t* pool_ = nullptr;
   std::mutex mutex_;
   std::map<std::string, int> counts_;
+  std::string awaited_;
+  std::function<void()> then_;
 };
 
 /// The URI with a bound on how long an answer is waited for, as a pool needs it.
