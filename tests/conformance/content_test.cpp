@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "conformance/store_conformance.h"
+#include "document/same_json.h"
 
 namespace doclock::conformance {
 namespace {
@@ -14,7 +15,9 @@ void ExpectRoundTrip(Client& things, const Key& key, const Json& tree) {
   ASSERT_EQ(grant.status, OpStatus::kDone);
   EXPECT_EQ(grant.body.json(), tree);
   ASSERT_EQ(things.Release(key, grant, MakeBody({{"wrapped", tree}})).status, OpStatus::kDone);
-  EXPECT_EQ(things.Read(key).body.json(), Json({{"wrapped", tree}}));
+  const Json wrapped{{"wrapped", tree}};
+  const Body read = things.Read(key).body;
+  EXPECT_TRUE(detail::IsSameJson(read.json(), wrapped)) << read.json() << " is not " << wrapped;
 }
 
 TEST_P(StoreConformance, NumbersKeepTheirValueAndKind) {
@@ -33,6 +36,45 @@ TEST_P(StoreConformance, NumbersKeepTheirValueAndKind) {
   EXPECT_TRUE(read.at("umax").is_number_unsigned());
   EXPECT_TRUE(read.at("max").is_number_integer());
   EXPECT_TRUE(read.at("whole").is_number_float());
+}
+
+/// One is what the other is not, though nlohmann says that they are equal: at the top, in an object
+/// and in an array.
+Json Numbers(const Json& number) {
+  return {{"top", number}, {"in", {{"object", number}}}, {"array", {1, {{"x", number}}}}};
+}
+
+TEST_P(StoreConformance, ANumberThatChangesItsKindOnlyIsWritten) {
+  constexpr std::int64_t kAbove = (std::int64_t{1} << 53) + 1;
+  const std::vector<Json> pairs[] = {
+      {1, 1.0}, {1.0, 1}, {0.0, -0.0}, {-0.0, 0.0}, {kAbove, static_cast<double>(kAbove)}};
+  for (const std::vector<Json>& pair : pairs) {
+    const Key key(FreshId());
+    const Json before = Numbers(pair[0]), after = Numbers(pair[1]);
+    const SaveOp made = things_.Insert(key, before);
+    ASSERT_EQ(made.status, OpStatus::kDone);
+    SaveOp save(things_.collection(), key);
+    save.expected = made.version;
+    save.born = made.born;
+    save.write_id = FreshId();
+    save.base = made.body;
+    save.body = MakeBody(after);
+    StoreOp* one = &save;
+    store().Execute({&one, 1}, kBudget);
+    ASSERT_EQ(save.status, OpStatus::kDone);
+    const AcquireOp grant = things_.Acquire(key);
+    EXPECT_TRUE(detail::IsSameJson(grant.body.json(), after)) << pair[0] << " to " << pair[1];
+    WriteOp write(things_.collection(), key);
+    write.lock_id = grant.grant.lock_id;
+    write.expected = grant.version;
+    write.base = grant.body;
+    write.body = MakeBody(before);
+    one = &write;
+    store().Execute({&one, 1}, kBudget);
+    ASSERT_EQ(write.status, OpStatus::kDone);
+    const Body read = things_.Read(key).body;
+    EXPECT_TRUE(detail::IsSameJson(read.json(), before)) << pair[1] << " to " << pair[0];
+  }
 }
 
 TEST_P(StoreConformance, StringsKeepEveryCharacter) {

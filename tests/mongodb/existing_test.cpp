@@ -141,6 +141,28 @@ TEST(ExistingDocuments, KeepFieldsWhoseNamesNoBodyMayHave) {
   ExpectKept(shop, "names", members);
 }
 
+/// nlohmann has two kinds of whole numbers, and MongoDB has two others.
+struct Unsigned {
+  unsigned tally = 0;
+  int other = 0;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Unsigned, tally, other)
+
+TEST(ExistingDocuments, KeepWholeNumbersThatDidNotChange) {
+  Shop shop;
+  const LockingRepository<Unsigned> things{shop.manager, "things"};
+  shop.documents.Insert("things", R"({"_id": "u", "tally": {"$numberLong": "5"}, "other": 1})");
+  auto held = things.Lock("u");
+  held->other = 2;
+  held.Release();
+  const BsonPtr after = shop.documents.Find("things", "u");
+  bson_iter_t iter;
+  ASSERT_TRUE(bson_iter_init_find(&iter, after.get(), "tally"));
+  EXPECT_TRUE(BSON_ITER_HOLDS_INT64(&iter));
+  ASSERT_TRUE(bson_iter_init_find(&iter, after.get(), "other"));
+  EXPECT_EQ(bson_iter_as_int64(&iter), 2);
+}
+
 TEST(ExistingDocuments, AreOfVersionZeroUntilTheyAreLocked) {
   Shop shop;
   shop.documents.Insert("things", R"({"_id": "new", "tally": {"$numberLong": "5"}})");
