@@ -6,6 +6,8 @@
 #include <memory>
 #include <string_view>
 
+#include "document/same_json.h"
+
 namespace doclock::mongo {
 namespace {
 
@@ -41,7 +43,8 @@ std::optional<Doc> ParseRare(const json& object) {
   const OwnedBson owner(parsed);
   bson_iter_t iter;
   // libbson takes older forms too, which would come back as something else.
-  if (!bson_iter_init_find(&iter, parsed, "v") || !IsRare(iter) || ReadRare(iter) != object) {
+  if (!bson_iter_init_find(&iter, parsed, "v") || !IsRare(iter) ||
+      !detail::IsSameJson(ReadRare(iter), object)) {
     return std::nullopt;
   }
   return Doc::Of("v", *bson_iter_value(&iter));
@@ -53,8 +56,10 @@ json ReadRare(const bson_iter_t& value) {
   std::size_t size = 0;
   const std::unique_ptr<char, decltype(&bson_free)> text(
       bson_as_canonical_extended_json(wrapped.get(), &size), &bson_free);
-  if (!text) return nullptr;  // a string in it is not valid UTF-8
-  return json::parse(text.get(), text.get() + size).at("v");
+  // libbson and nlohmann differ in what they take for UTF-8.
+  const json parsed = text ? json::parse(text.get(), text.get() + size, nullptr, false)
+                           : json(json::value_t::discarded);
+  return parsed.is_discarded() ? json(nullptr) : parsed.at("v");
 }
 
 }  // namespace doclock::mongo

@@ -1,5 +1,6 @@
 #include "mongo/update.h"
 
+#include "document/same_json.h"
 #include "mongo/body_codec.h"
 #include "mongo/lock_fields.h"
 
@@ -63,7 +64,7 @@ void Update::ReplaceBody(const Body& body, const Body& base) {
   const nlohmann::json& before = base.json();
   for (const auto& [name, value] : after.items()) {
     const auto known = before.find(name);
-    if (known == before.end() || *known != value || known->type() != value.type()) {
+    if (known == before.end() || !detail::IsSameJson(*known, value)) {
       AppendValue(set_, name, value);
     }
   }
