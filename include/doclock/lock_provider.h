@@ -19,7 +19,7 @@
 namespace doclock {
 
 /// Where named locks are kept unless a LockProvider says otherwise.
-inline constexpr const char* kDefaultLockCollection = "distributed_locks";
+inline constexpr const char* kDefaultLockCollection = "doclock_locks";
 
 /// How a LockProvider works. Checked at construction: std::invalid_argument names the field.
 struct LockProviderOptions {

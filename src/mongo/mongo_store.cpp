@@ -9,6 +9,7 @@
 #include "mongo/clock_watch.h"
 #include "mongo/execute.h"
 #include "mongo/list_locks.h"
+#include "mongo/open_check.h"
 #include "mongo/query.h"
 #include "mongo/stream.h"
 #include "platform/fork_generation.h"
@@ -54,12 +55,18 @@ class MongodbStore final : public Store {
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
                                    std::chrono::milliseconds default_ttl) override {
     CheckProcess();
+    auto collection = std::make_shared<Collection>(name, fields, default_ttl);
+    if (const std::shared_ptr<Collection> open = Find(name)) {
+      CheckSameCollection(*open, fields, default_ttl);
+      return open;
+    }
+    mongo::CheckCollection(*server_, *collection);
     const std::lock_guard guard(mutex_);
     if (const auto open = collections_.find(name); open != collections_.end()) {
+      // Opened by another thread meanwhile.
       CheckSameCollection(*open->second.collection, fields, default_ttl);
       return open->second.collection;
     }
-    auto collection = std::make_shared<Collection>(name, fields, default_ttl);
     auto stream = std::make_shared<mongo::Stream>(server_, *collection);
     return collections_.emplace(name, OpenCollection{collection, stream}).first->second.collection;
   }

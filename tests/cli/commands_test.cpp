@@ -166,7 +166,7 @@ TEST_F(CommandsTest, BreakEndsALockAndSaysWhose) {
   ASSERT_TRUE(IsThere());
   EXPECT_THAT(Doclock({"break", "--by", "admin", "job"}).out, HasSubstr("me ("));
   EXPECT_FALSE(IsHeld("job"));
-  EXPECT_EQ(Json({"get", "distributed_locks", "job"}).at("broken").at("by"), "admin");
+  EXPECT_EQ(Json({"get", "doclock_locks", "job"}).at("broken").at("by"), "admin");
   EXPECT_EQ(Doclock({"break", "job"}).code, 66);
   EXPECT_EQ(Doclock({"break", "unknown"}).code, 66);
 }

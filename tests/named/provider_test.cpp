@@ -28,11 +28,11 @@ TEST_P(ProviderTest, KeepsOthersOutUntilItIsReleased) {
   EXPECT_TRUE(IsFree("rebuild"));
 }
 
-TEST_P(ProviderTest, TheDefaultCollectionIsThatOfDistributedLock) {
+TEST_P(ProviderTest, TheDefaultCollectionIsItsOwn) {
   const LockProvider provider(manager);
-  EXPECT_EQ(provider.collection(), "distributed_locks");
+  EXPECT_EQ(provider.collection(), "doclock_locks");
   auto lock = provider.Acquire("a");
-  EXPECT_TRUE(store->Find("distributed_locks"));
+  EXPECT_TRUE(store->Find("doclock_locks"));
   EXPECT_TRUE(jobs.TryAcquire("a")) << "another collection has other locks";
 }
 

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "doclock/store.h"
+#include "mongo/server.h"
+
+namespace doclock::mongo {
+
+/// Refuses a collection in which locks cannot be what this library promises: one that another lock
+/// system uses, whose holders would not see ours, and one whose collation makes two keys one. What
+/// the user may not look at is passed over.
+/// @throws StoreException kRefused with the reason, kUnavailable
+void CheckCollection(Server& server, const Collection& collection);
+
+}  // namespace doclock::mongo
