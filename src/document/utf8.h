@@ -4,10 +4,12 @@
 #include <string>
 #include <string_view>
 
+#include "doclock/export.h"
+
 namespace doclock::detail {
 
 /// Valid UTF-8 (no overlong forms, no surrogates, nothing above U+10FFFF)? Fast on ASCII.
-[[nodiscard]] bool IsUtf8(std::string_view text) noexcept;
+[[nodiscard]] DOCLOCK_EXPORT bool IsUtf8(std::string_view text) noexcept;
 /// The same of all names and strings in a tree.
 [[nodiscard]] bool AllTextIsUtf8(const nlohmann::json& tree) noexcept;
 

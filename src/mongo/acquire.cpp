@@ -128,7 +128,7 @@ bool Operations::AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort,
   const Collection& collection = *op.collection;
   Doc free;
   AddFree(free, collection);
-  AddGoodVersion(free, collection);
+  AddGoodFields(free, collection);
   Array either;
   either.Add(free).Add(Doc::Of("$expr", ExpiredExpr(collection, Shareable::kNo)));
   Doc query;

@@ -7,6 +7,7 @@
 #include "doclock/date.h"
 #include "doclock/errors.h"
 #include "doclock/uuid_json.h"
+#include "document/utf8.h"
 #include "mongo/body_writer.h"
 #include "mongo/lock_fields.h"
 #include "mongo/rare_types.h"
@@ -147,7 +148,7 @@ bool IsLockField(std::string_view name, const LockFieldNames& fields) {
 /// CheckBody lets no body have such a name at its top.
 bool IsForbidden(std::string_view name) {
   return name.empty() || name.front() == '$' || name.find('.') != name.npos ||
-         !bson_utf8_validate(name.data(), name.size(), false);
+         name.find('\0') != name.npos || !detail::IsUtf8(name);
 }
 
 }  // namespace

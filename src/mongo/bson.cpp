@@ -1,9 +1,12 @@
 #include "mongo/bson.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <variant>
 
 #include "doclock/errors.h"
+#include "document/utf8.h"
 
 namespace doclock::mongo {
 namespace {
@@ -103,6 +106,23 @@ std::uint8_t* Doc::Grow(std::size_t bytes) {
   return data + old_size - 1;
 }
 
+Doc TypeOtherThan(std::initializer_list<bson_type_t> types) {
+  constexpr int kSmallest = -1;
+  static constexpr std::array kAll = {
+      BSON_TYPE_DOUBLE,    BSON_TYPE_UTF8,      BSON_TYPE_DOCUMENT,   BSON_TYPE_ARRAY,
+      BSON_TYPE_BINARY,    BSON_TYPE_UNDEFINED, BSON_TYPE_OID,        BSON_TYPE_BOOL,
+      BSON_TYPE_DATE_TIME, BSON_TYPE_NULL,      BSON_TYPE_REGEX,      BSON_TYPE_DBPOINTER,
+      BSON_TYPE_CODE,      BSON_TYPE_SYMBOL,    BSON_TYPE_CODEWSCOPE, BSON_TYPE_INT32,
+      BSON_TYPE_TIMESTAMP, BSON_TYPE_INT64,     BSON_TYPE_DECIMAL128, BSON_TYPE_MAXKEY,
+      BSON_TYPE_MINKEY};
+  Array codes;
+  for (const bson_type_t type : kAll) {
+    if (std::find(types.begin(), types.end(), type) != types.end()) continue;
+    codes.Add(type == BSON_TYPE_MINKEY ? kSmallest : static_cast<int>(type));
+  }
+  return Doc::OfArray("$type", codes.doc());
+}
+
 bool FindField(const bson_t& doc, const std::string& name, bson_iter_t& found) {
   return bson_iter_init(&found, &doc) != 0 &&
          bson_iter_find_w_len(&found, name.data(), static_cast<int>(name.size()));
@@ -119,6 +139,14 @@ bool DocumentAt(const bson_iter_t& iter, bson_t& found) {
 bool FindDocument(const bson_t& doc, const char* name, bson_t& found) {
   bson_iter_t iter;
   return bson_iter_init_find(&iter, &doc, name) && DocumentAt(iter, found);
+}
+
+std::optional<std::size_t> PlaceIn(const bson_t& row, std::size_t count) {
+  bson_iter_t iter;
+  if (!FindField(row, "place", iter) || !BSON_ITER_HOLDS_INT(&iter)) return std::nullopt;
+  const std::int64_t place = bson_iter_as_int64(&iter);
+  if (place < 0 || static_cast<std::uint64_t>(place) >= count) return std::nullopt;
+  return static_cast<std::size_t>(place);
 }
 
 bool ReadUuid(const bson_iter_t& value, Uuid& id) {
@@ -138,7 +166,7 @@ bool ReadKey(const bson_iter_t& value, Key& key) {
     case BSON_TYPE_UTF8: {
       std::uint32_t size = 0;
       const char* const text = bson_iter_utf8(&value, &size);
-      if (size > kMaxKeyBytes || !bson_utf8_validate(text, size, true)) return false;
+      if (size > kMaxKeyBytes || !detail::IsUtf8({text, size})) return false;
       key = Key(std::string(text, size));
       return true;
     }

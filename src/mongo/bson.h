@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -105,6 +106,10 @@ Doc Equals(const T& value) {
   return Doc::Of("$eq", value);
 }
 
+/// A condition of a filter: the value is there, and of none of these types. (In an array MongoDB
+/// looks at the elements too.)
+Doc TypeOtherThan(std::initializer_list<bson_type_t> types);
+
 /// How expressions name a field.
 inline std::string FieldPath(const std::string& field) { return "$" + field; }
 
@@ -126,6 +131,8 @@ bool FindField(const bson_t& doc, const std::string& name, bson_iter_t& found);
 bool DocumentAt(const bson_iter_t& iter, bson_t& found);
 /// The document at a top-level name.
 bool FindDocument(const bson_t& doc, const char* name, bson_t& found);
+/// What PlaceAmong (expressions.h) has told as "place"; nothing unless it is below `count`.
+std::optional<std::size_t> PlaceIn(const bson_t& row, std::size_t count);
 /// A binary of 16 bytes, as a UUID of either subtype.
 bool ReadUuid(const bson_iter_t& value, Uuid& id);
 /// A key as this library stores it.

@@ -1,5 +1,6 @@
 #include "mongo/expressions.h"
 
+#include "mongo/stored_lock.h"
 #include "mongo/uuid_bounds.h"
 
 namespace doclock::mongo {
@@ -34,6 +35,31 @@ Doc IsUuid(const std::string& field) {
   const Doc low = Doc::OfArray("$gte", above);
   const Doc high = Binary("$lte", std::string_view(FieldPath(field)), HighestUuid());
   return And({&low, &high});
+}
+
+Doc IsUuidOrNothing(const std::string& field) { return Or(IsNothing(field), IsUuid(field)); }
+
+Doc IsLockId(const std::string& field) {
+  Doc above;
+  above.Add("0", std::string_view(FieldPath(field)));
+  AddLegacyUuid(above, "1", Uuid{});
+  const Doc uuid = IsUuid(field), low = Doc::OfArray("$gt", above);
+  const Doc other = Binary("$ne", std::string_view(FieldPath(field)), Uuid{});
+  return And({&uuid, &low, &other});
+}
+
+Doc IsLeaseTime(const std::string& field) {
+  Doc bound;
+  bound.Add("0", std::string_view(FieldPath(field)));
+  bson_append_date_time(bound.get(), "1", 1, kEarliestMs);
+  const Doc date = TypeIn(field, {"date"}), late = Doc::OfArray("$gte", bound);
+  return And({&date, &late});
+}
+
+Doc PlaceAmong(const Array& ids) {
+  Doc args;
+  args.Add("0", Doc::OfArray("$literal", ids.doc())).Add("1", "$_id");
+  return Doc::OfArray("$indexOfArray", args);
 }
 
 Doc AgeOf(const std::string& field) {

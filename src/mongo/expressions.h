@@ -37,6 +37,16 @@ Doc IsNothing(const std::string& field);
 Doc NumberUpTo(const std::string& field, std::int64_t highest);
 /// A UUID of subtype 3 or 4.
 Doc IsUuid(const std::string& field);
+/// The same, or missing or null.
+Doc IsUuidOrNothing(const std::string& field);
+/// The same as IsUuid, and not nil.
+Doc IsLockId(const std::string& field);
+/// A date of which AgeOf can be told.
+Doc IsLeaseTime(const std::string& field);
+
+/// For a projection: which of these values the document's `_id` equals, by the server's rules: 5 is
+/// 5.0 too.
+Doc PlaceAmong(const Array& ids);
 
 /// How long ago a date was.
 Doc AgeOf(const std::string& field);

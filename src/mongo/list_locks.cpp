@@ -1,9 +1,14 @@
 #include "mongo/list_locks.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <optional>
 #include <stdexcept>
+#include <string_view>
+#include <utility>
 
 #include "mongo/admin.h"
+#include "mongo/expressions.h"
 #include "mongo/lock_fields.h"
 #include "mongo/operations.h"
 #include "mongo/uuid_bounds.h"
@@ -33,87 +38,109 @@ Doc HasBodyExpr(const LockFieldNames& names) {
   return Doc::OfArray("$gt", greater.doc());
 }
 
-/// By which field the pages follow each other: an index has it. Held locks by their ids, which stay
-/// the same as long as the lock is held.
-const std::string& Order(const Collection& collection, const LockQuery& query) {
-  static const std::string kKey = "_id";
-  return query.unheld || query.key ? kKey : collection.fields().id;
-}
+/// Where a page begins. Held locks follow each other by their ids, which stay the same as long as
+/// the lock is held. Where one id fills a page (shares all show the same), its documents follow
+/// each other by their keys; and so do all documents, if those that nobody holds are shown too.
+struct Place {
+  enum class Kind : char {
+    kFrom = 'f',    ///< value: the first id, or the first key; empty: the very first.
+    kWithin = 'w',  ///< value: an id, and the first key of it (none: the very first).
+    kBehind = 'b',  ///< value: the last id that was shown.
+  };
+  Kind kind = Kind::kFrom;
+  Doc value{};
+};
 
-/// Where a page begins, kept as text between the calls: {"": value}.
-std::string Remember(const bson_t& doc, const std::string& field) {
-  bson_iter_t value;
-  if (!FindField(doc, field, value)) return {};
-  const Doc place = Doc::Of("", *bson_iter_value(&value));
-  std::size_t length = 0;
-  char* const text = bson_as_canonical_extended_json(place.get(), &length);
-  if (text == nullptr) return {};
-  std::string result(text, length);
-  bson_free(text);
-  return result;
-}
-
-/// { field: the value that was remembered }
-Doc Place(const std::string& after, const std::string& field) {
-  bson_error_t error;
-  bson_t* const place = bson_new_from_json(reinterpret_cast<const std::uint8_t*>(after.data()),
-                                           static_cast<ssize_t>(after.size()), &error);
-  bson_iter_t value;
-  if (place == nullptr || !bson_iter_init(&value, place) || !bson_iter_next(&value)) {
-    bson_destroy(place);
-    throw std::invalid_argument("doclock: no page of locks begins there");
+/// A document's values of these fields, one after the other.
+Doc ValuesOf(const bson_t& doc, std::initializer_list<std::string> fields) {
+  Doc values;
+  for (const std::string& field : fields) {
+    bson_iter_t value;
+    if (FindField(doc, field, value)) values.Add(field, *bson_iter_value(&value));
   }
-  const OwnedBson owned(place);
-  return Doc::Of(field, *bson_iter_value(&value));
+  return values;
 }
 
-/// Locks that are held exclusively, from this id on. Shared ones all have the same id.
-Doc HeldFrom(const std::string& after) {
-  Doc held = Doc::Of("$type", "binData");
-  held.Add("$ne", kSharedLockId);
-  if (!after.empty()) bson_concat(held.get(), Place(after, "$gte").get());
-  return held;
+/// Kept as text between the calls.
+std::string Remember(const Place& place) {
+  std::size_t length = 0;
+  char* const json = bson_as_canonical_extended_json(place.value.get(), &length);
+  if (json == nullptr) return {};
+  std::string text(1, static_cast<char>(place.kind));
+  text.append(json, length);
+  bson_free(json);
+  return text;
 }
 
-Doc FilterOf(const Collection& collection, const LockQuery& query, const std::string& after) {
+Place PlaceOf(const std::string& text) {
+  Place place;
+  if (text.empty()) return place;
+  bson_error_t error;
+  bson_t* const value = bson_new_from_json(reinterpret_cast<const std::uint8_t*>(text.data() + 1),
+                                           static_cast<ssize_t>(text.size() - 1), &error);
+  if (value == nullptr) throw std::invalid_argument("doclock: no page of locks begins there");
+  const OwnedBson owned(value);
+  place.kind = static_cast<Place::Kind>(text.front());
+  bson_concat(place.value.get(), value);
+  return place;
+}
+
+/// The value of a place, under another name; nothing if it has none.
+Doc Renamed(const Place& place, const std::string& field, std::string_view name) {
+  Doc renamed;
+  bson_iter_t value;
+  if (FindField(*place.value.get(), field, value)) renamed.Add(name, *bson_iter_value(&value));
+  return renamed;
+}
+
+/// Whatever the pages are: what is asked for.
+Doc WantedFilter(const Collection& collection, const LockQuery& query) {
   const LockFieldNames& names = collection.fields();
   Doc filter;
-  if (query.key) filter.Add("_id", Equals(*query.key));
-  if (!query.group.empty()) {
-    Array either;
-    either.Add(Doc::Of(names.group, Equals(query.group)));
-    either.Add(Doc::Of(names.readers + ".group", Equals(query.group)));
-    filter.AddArray("$or", either.doc());
-  }
-  if (!query.unheld && query.key) {
-    filter.Add(names.id, Doc::OfNull("$ne"));
-  } else if (!query.unheld) {
-    filter.Add(names.id, HeldFrom(after));
-  } else if (!query.group.empty()) {
-    filter.Add(names.id, Doc::Of("$type", "binData"));
-  }
+  if (query.group.empty()) return filter;
+  Array either;
+  either.Add(Doc::Of(names.group, Equals(query.group)));
+  either.Add(Doc::Of(names.readers + ".group", Equals(query.group)));
+  filter.AddArray("$or", either.doc());
   return filter;
 }
 
-/// Shared locks, in the order of keys, from this one on. Unlike $gte, the comparison of expressions
+/// Held locks, in the order of their ids. (In an array MongoDB would look at the elements.)
+Doc HeldFilter(const Collection& collection, const LockQuery& query, const Place& place) {
+  const std::string& id = collection.fields().id;
+  Doc held = Doc::Of("$type", "binData");
+  held.Add("$not", Doc::Of("$type", "array"));
+  const bool behind = place.kind == Place::Kind::kBehind;
+  bson_concat(held.get(), Renamed(place, id, behind ? "$gt" : "$gte").get());
+  Doc filter = WantedFilter(collection, query);
+  filter.Add(id, held);
+  return filter;
+}
+
+/// The documents of one lock id, in the order of keys. Unlike $gte, the comparison of expressions
 /// knows no types.
-Doc SharedFilter(const Collection& collection, const LockQuery& query, const std::string& after) {
-  const LockFieldNames& names = collection.fields();
-  Doc filter = Doc::Of(names.id, Equals(kSharedLockId));
-  if (!query.group.empty()) filter.Add(names.readers + ".group", Equals(query.group));
-  if (after.empty()) return filter;
-  Doc from;
-  from.Add("0", "$_id");
-  bson_concat(from.get(), Place(after, "1").get());
-  filter.Add("$expr", Doc::OfArray("$gte", from));
+Doc OneIdFilter(const Collection& collection, const LockQuery& query, const Place& place) {
+  const std::string& id = collection.fields().id;
+  Doc filter = WantedFilter(collection, query);
+  Doc one = Renamed(place, id, "$eq");
+  one.Add("$type", "binData");
+  filter.Add(id, one);
+  const Doc first = Renamed(place, "_id", "$literal");
+  if (!first.empty()) filter.Add("$expr", Binary("$gte", std::string_view("$_id"), first));
   return filter;
 }
 
-/// In the order of keys, from the one remembered on. $gte would compare values of one type only;
-/// the bounds of an index know no types.
-void AddPlaceAmongKeys(Doc& command, const std::string& after) {
-  command.Add("hint", Doc::Of("_id", 1));
-  if (!after.empty()) command.Add("min", Place(after, "_id"));
+/// One document, or all that are there, in the order of keys.
+Doc KeysFilter(const Collection& collection, const LockQuery& query) {
+  const std::string& id = collection.fields().id;
+  Doc filter = WantedFilter(collection, query);
+  if (query.key) filter.Add("_id", Equals(*query.key));
+  if (!query.unheld) {
+    filter.Add(id, Doc::OfNull("$ne"));
+  } else if (!query.group.empty()) {
+    filter.Add(id, Doc::Of("$type", "binData"));
+  }
+  return filter;
 }
 
 Doc CommandFor(const Collection& collection, const Doc& filter) {
@@ -130,14 +157,23 @@ Doc CommandFor(const Collection& collection, const Doc& filter) {
   return command;
 }
 
+/// The length of a lease, where it is one.
+std::optional<std::int64_t> TtlOf(const bson_t& doc, const LockFieldNames& names) {
+  bson_iter_t ttl;
+  if (!FindField(doc, names.ttl, ttl) || !BSON_ITER_HOLDS_INT(&ttl)) return std::nullopt;
+  const std::int64_t length = bson_iter_as_int64(&ttl);
+  if (length < 0 || length > kLongestTtlMs) return std::nullopt;
+  return length;
+}
+
 std::chrono::milliseconds Age(const StoredLock& lock, const bson_t& doc,
                               const LockFieldNames& names, std::int64_t now) {
-  bson_iter_t time, ttl;
+  bson_iter_t time;
   if (!FindField(doc, names.time, time) || !BSON_ITER_HOLDS_DATE_TIME(&time)) return {};
-  std::int64_t since = bson_iter_date_time(&time);
+  std::int64_t age = Since(bson_iter_date_time(&time), now);
   // It may have been renewed at that time, and released at any time afterwards.
-  if (lock.lock_id.is_nil() && FindField(doc, names.ttl, ttl)) since += bson_iter_as_int64(&ttl);
-  return std::chrono::milliseconds(std::max<std::int64_t>(now - since, 0));
+  if (lock.lock_id.is_nil()) age -= TtlOf(doc, names).value_or(0);
+  return std::chrono::milliseconds(std::max<std::int64_t>(age, 0));
 }
 
 LockRow RowOf(const bson_t& doc, const StoredLock& lock, std::int64_t now,
@@ -152,9 +188,7 @@ LockRow RowOf(const bson_t& doc, const StoredLock& lock, std::int64_t now,
   row.version = lock.version;
   row.born = lock.born;
   row.closed = lock.closed_left.count() > 0;
-  row.ttl = FindField(doc, names.ttl, field) && BSON_ITER_HOLDS_INT(&field)
-                ? std::chrono::milliseconds(bson_iter_as_int64(&field))
-                : collection.default_ttl();
+  row.ttl = std::chrono::milliseconds(TtlOf(doc, names).value_or(collection.default_ttl().count()));
   row.age = Age(lock, doc, names, now);
   if (lock.lock_id.is_nil()) return row;
   row.lock_id = lock.lock_id;
@@ -215,27 +249,82 @@ void AddRows(const bson_t& doc, const Collection& collection, const LockQuery& q
   }
 }
 
-/// Before the place among shared locks, which follow the others.
-constexpr std::string_view kAmongShared = "shared";
-
-/// One command's page; where the next begins.
-std::string AddPage(Operations& operations, Doc& command, const std::string& order,
-                    const Collection& collection, const LockQuery& query, LockPage& page) {
+void Ask(Operations& operations, Doc& command, const std::string& order, Reply& reply) {
   command.Add("sort", Doc::Of(order, 1));
-  Reply reply;
   operations.Read(command, reply);
   Check(reply);
-  std::string next;
+}
+
+/// What the document that the next page begins with has in these fields; empty: there is no next.
+Doc NextIn(const Reply& reply, std::initializer_list<std::string> fields) {
+  Doc next;
   std::int64_t seen = 0;
   reply.ForEachInBatch([&](const bson_t& doc) {
-    if (++seen > kRowsPerPage) {
-      next = Remember(doc, order);
-      return false;
-    }
-    AddRows(doc, collection, query, page.rows);
+    if (++seen > kRowsPerPage) next = ValuesOf(doc, fields);
     return true;
   });
   return next;
+}
+
+/// As many documents as one page shows, or until `stop` says that one is not to be shown.
+template <class Stop>
+LockPage PageOf(const Reply& reply, const Collection& collection, const LockQuery& query,
+                const Stop& stop) {
+  LockPage page;
+  std::int64_t seen = 0;
+  reply.ForEachInBatch([&](const bson_t& doc) {
+    if (++seen > kRowsPerPage || stop(doc)) return false;
+    AddRows(doc, collection, query, page.rows);
+    return true;
+  });
+  return page;
+}
+
+LockPage ByKey(Operations& operations, const Collection& collection, const LockQuery& query,
+               const Place& place) {
+  Doc command = CommandFor(collection, KeysFilter(collection, query));
+  // $gte would compare values of one type only; the bounds of an index know no types.
+  command.Add("hint", Doc::Of("_id", 1));
+  if (!place.value.empty()) command.Add("min", place.value);
+  Reply reply;
+  Ask(operations, command, "_id", reply);
+  LockPage page = PageOf(reply, collection, query, [](const bson_t&) { return false; });
+  Doc next = NextIn(reply, {"_id"});
+  if (!next.empty()) page.next = Remember({Place::Kind::kFrom, std::move(next)});
+  return page;
+}
+
+LockPage OfOneId(Operations& operations, const Collection& collection, const LockQuery& query,
+                 const Place& place) {
+  const std::string& id = collection.fields().id;
+  Doc command = CommandFor(collection, OneIdFilter(collection, query, place));
+  Reply reply;
+  Ask(operations, command, "_id", reply);
+  LockPage page = PageOf(reply, collection, query, [](const bson_t&) { return false; });
+  Doc next = NextIn(reply, {id, "_id"});
+  page.next = next.empty() ? Remember({Place::Kind::kBehind, Renamed(place, id, id)})
+                           : Remember({Place::Kind::kWithin, std::move(next)});
+  return page;
+}
+
+LockPage ByLockId(Operations& operations, const Collection& collection, const LockQuery& query,
+                  const Place& place) {
+  const std::string& id = collection.fields().id;
+  Doc command = CommandFor(collection, HeldFilter(collection, query, place));
+  Reply reply;
+  Ask(operations, command, id, reply);
+  Doc next = NextIn(reply, {id});
+  bool any = false;
+  // The page ends before an id of which there is more.
+  LockPage page = PageOf(reply, collection, query, [&](const bson_t& doc) {
+    const bool stop = !next.empty() && bson_equal(ValuesOf(doc, {id}).get(), next.get());
+    any = any || !stop;
+    return stop;
+  });
+  if (next.empty()) return page;
+  if (!any) return OfOneId(operations, collection, query, {Place::Kind::kWithin, std::move(next)});
+  page.next = Remember({Place::Kind::kFrom, std::move(next)});
+  return page;
 }
 
 }  // namespace
@@ -243,20 +332,10 @@ std::string AddPage(Operations& operations, Doc& command, const std::string& ord
 LockPage ListLocks(Server& server, const Collection& collection, const LockQuery& query,
                    const std::string& after, std::chrono::milliseconds budget) {
   Operations operations(server, budget);
-  LockPage page;
-  const std::string& order = Order(collection, query);
-  const bool among_shared = after.starts_with(kAmongShared);
-  if (!among_shared) {
-    Doc command = CommandFor(collection, FilterOf(collection, query, after));
-    if (order == "_id") AddPlaceAmongKeys(command, after);
-    page.next = AddPage(operations, command, order, collection, query, page);
-    if (order == "_id" || !page.next.empty()) return page;
-  }
-  const std::string place = among_shared ? after.substr(kAmongShared.size()) : std::string();
-  Doc command = CommandFor(collection, SharedFilter(collection, query, place));
-  const std::string next = AddPage(operations, command, "_id", collection, query, page);
-  if (!next.empty()) page.next = std::string(kAmongShared) + next;
-  return page;
+  const Place place = PlaceOf(after);
+  if (query.unheld || query.key) return ByKey(operations, collection, query, place);
+  if (place.kind == Place::Kind::kWithin) return OfOneId(operations, collection, query, place);
+  return ByLockId(operations, collection, query, place);
 }
 
 }  // namespace doclock::mongo

@@ -5,6 +5,7 @@
 #include "mongo/expressions.h"
 #include "mongo/share_filters.h"
 #include "mongo/stored_lock.h"
+#include "mongo/uuid_bounds.h"
 
 namespace doclock::mongo {
 namespace {
@@ -18,33 +19,47 @@ Doc Ttl(const Collection& collection) {
   return Doc::OfArray("$cond", parts.doc());
 }
 
-/// All the fields that a lease is counted by are what ReadStoredLock takes.
-Doc GoodLease(const Collection& collection) {
-  const LockFieldNames& names = collection.fields();
-  const Doc id = IsUuid(names.id);
-  const Doc time = TypeIn(names.time, {"date"});
-  const Doc ttl = Or(IsNothing(names.ttl), NumberUpTo(names.ttl, kLongestTtlMs));
-  const Doc version =
-      Or(TypeIn(names.version, {"missing"}), NumberUpTo(names.version, kHighestVersion));
-  return And({&id, &time, &ttl, &version});
+/// Null or missing. MongoDB says that [null] equals null, and older servers that undefined does.
+Doc Nothing() {
+  Doc nothing = Doc::OfNull("$eq");
+  Array types;
+  types.Add(std::string_view("array")).Add(std::string_view("undefined"));
+  nothing.Add("$not", Doc::OfArray("$type", types.doc()));
+  return nothing;
+}
+
+void AddBadVersions(Array& bad, const std::string& version) {
+  // Doubles stop counting at 2^53.
+  bad.Add(Doc::Of(version, TypeOtherThan({BSON_TYPE_INT32, BSON_TYPE_INT64})));
+  bad.Add(Doc::Of(version, Doc::Of("$lt", 0)));
+  bad.Add(Doc::Of(version, Doc::Of("$gt", kHighestVersion)));
+}
+
+/// Whatever is neither a UUID of either subtype nor null.
+void AddBadIds(Array& bad, const std::string& field) {
+  Doc below;
+  AddLegacyUuid(below, "$lt", LowestUuid());
+  bad.Add(Doc::Of(field, TypeOtherThan({BSON_TYPE_BINARY, BSON_TYPE_NULL})));
+  bad.Add(Doc::Of(field, below)).Add(Doc::Of(field, Doc::Of("$gt", HighestUuid())));
 }
 
 Doc LeaseExpr(const Collection& collection, const char* comparison) {
-  return Conditional(GoodLease(collection),
+  return Conditional(GoodLeaseExpr(collection),
                      Binary(comparison, AgeOf(collection.fields().time), Ttl(collection)), false);
 }
 
 }  // namespace
 
 void AddFree(Doc& filter, const Collection& collection) {
-  // [null] equals null as well.
-  Doc free = Doc::OfNull("$eq");
-  free.Add("$not", Doc::Of("$type", "array"));
-  filter.Add(collection.fields().id, free);
+  filter.Add(collection.fields().id, Nothing());
+}
+
+void AddNeverClosed(Doc& filter, const Collection& collection) {
+  filter.Add(collection.fields().closed, Doc::Of("$exists", false));
 }
 
 void AddNotClosed(Doc& filter, const Collection& collection) {
-  filter.Add(collection.fields().closed, Doc::OfNull("$eq"));
+  filter.Add(collection.fields().closed, Nothing());
 }
 
 void AddNotShared(Doc& filter, const Collection& collection) {
@@ -52,17 +67,24 @@ void AddNotShared(Doc& filter, const Collection& collection) {
   filter.Add(collection.fields().intent, Doc::Of("$exists", false));
 }
 
-void AddGoodVersion(Doc& filter, const Collection& collection) {
-  const std::string& version = collection.fields().version;
-  Doc types;
-  // Every type but int and long: doubles stop counting at 2^53.
-  types.AddStrings("$type",
-                   {"double", "string", "object", "array", "binData", "objectId", "bool", "date",
-                    "null", "regex", "javascript", "timestamp", "decimal", "minKey", "maxKey"});
+void AddGoodFields(Doc& filter, const Collection& collection) {
+  const LockFieldNames& names = collection.fields();
   Array bad;
-  bad.Add(Doc::Of(version, types)).Add(Doc::Of(version, Doc::Of("$lt", 0)));
-  bad.Add(Doc::Of(version, Doc::Of("$gt", kHighestVersion)));
+  AddBadVersions(bad, names.version);
+  AddBadIds(bad, names.born);
+  AddBadIds(bad, names.released);
   filter.AddArray("$nor", bad.doc());
+}
+
+Doc GoodLeaseExpr(const Collection& collection) {
+  const LockFieldNames& names = collection.fields();
+  const Doc id = IsLockId(names.id), time = IsLeaseTime(names.time);
+  const Doc ttl = Or(IsNothing(names.ttl), NumberUpTo(names.ttl, kLongestTtlMs));
+  const Doc version =
+      Or(TypeIn(names.version, {"missing"}), NumberUpTo(names.version, kHighestVersion));
+  const Doc born = IsUuidOrNothing(names.born), released = IsUuidOrNothing(names.released);
+  const Doc closed = TypeIn(names.closed, {"missing", "null", "date"});
+  return And({&id, &time, &ttl, &version, &born, &released, &closed});
 }
 
 Doc ExpiredExpr(const Collection& collection, Shareable shareable) {

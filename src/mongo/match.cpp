@@ -57,10 +57,12 @@ const char* NameOf(Op op) {
 
 Doc Never() { return Doc::Of("_id", Doc::Of("$exists", false)); }
 
-/// Missing counts as null, and so does what lies behind an array.
+/// Missing counts as null, and so does what lies behind an array. Undefined, which older servers
+/// say equals null, is a value of the rest.
 Doc NullMatch(const std::vector<std::string>& path) {
   Array here;
   here.Add(Compared(path, "$eq", nullptr)).Add(IsNoArray(Joined(path)));
+  here.Add(Doc::Of(Joined(path), Doc::Of("$not", Doc::Of("$type", "undefined"))));
   Array any;
   any.Add(Doc::OfArray("$and", here.doc()));
   AddArrays(any, path, false);
@@ -70,6 +72,7 @@ Doc NullMatch(const std::vector<std::string>& path) {
 Doc NotNullMatch(const std::vector<std::string>& path) {
   Array value;
   value.Add(Compared(path, "$ne", nullptr)).Add(IsArray(Joined(path)));
+  value.Add(Doc::Of(Joined(path), Doc::Of("$type", "undefined")));
   Array all;
   all.Add(Doc::OfArray("$or", value.doc()));
   AddNoArrays(all, path, false);

@@ -1,8 +1,9 @@
 #include "mongo/operations.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <numeric>
 
+#include "mongo/expressions.h"
 #include "mongo/lock_fields.h"
 #include "mongo/lock_filters.h"
 
@@ -21,8 +22,9 @@ Doc LockProjection(const LockFieldNames& names) {
   return projection;
 }
 
-/// The whole document where the lock is one of `mine`, else its lock fields.
-Doc SightProjection(const LockFieldNames& names, const Array& mine) {
+/// Which of `ids` it is, and the whole document where the lock is one of `mine`, else its lock
+/// fields.
+Doc SightProjection(const LockFieldNames& names, const Array& ids, const Array& mine) {
   Doc fields, is_mine;
   for (const std::string* field : LockFields(names)) fields.Add(*field, FieldPath(*field));
   is_mine.Add("0", FieldPath(names.id)).AddArray("1", mine.doc());
@@ -30,18 +32,8 @@ Doc SightProjection(const LockFieldNames& names, const Array& mine) {
   choice.Add(Doc::OfArray("$in", is_mine)).Add(std::string("$$ROOT")).Add(fields);
   Doc projection;
   projection.Add("doc", Doc::OfArray("$cond", choice.doc())).Add("now", "$$NOW");
+  projection.Add("place", PlaceAmong(ids));
   return projection;
-}
-
-/// A key as it was asked for: a document whose _id is a whole double has that of an integer.
-bool ReadKeyOf(const bson_t& row, Key& key) {
-  bson_iter_t id;
-  if (!FindField(row, "_id", id)) return false;
-  if (!BSON_ITER_HOLDS_DOUBLE(&id)) return ReadKey(id, key);
-  const double number = bson_iter_double(&id);
-  if (!(number > -9e15 && number < 9e15)) return false;
-  key = Key(static_cast<std::int64_t>(number));
-  return true;
 }
 
 }  // namespace
@@ -209,34 +201,34 @@ std::optional<StoredLock> Operations::Look(const Collection& collection, const K
 bool Operations::Look(std::span<StoreOp* const> ops, const Array& mine, const Sighted& visit,
                       Reply& reply) {
   const Collection& collection = *ops.front()->collection;
-  std::unordered_multimap<std::size_t, std::size_t> places;
-  for (std::size_t i = 0; i < ops.size(); ++i) places.emplace(ops[i]->hash, i);
+  std::vector<std::size_t> places(ops.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
   while (!places.empty()) {
     Array ids;
-    for (const auto& [hash, place] : places) ids.Add(*ops[place]->key);
+    for (const std::size_t place : places) ids.Add(*ops[place]->key);
     Doc command;
     command.Add("find", std::string_view(collection.name()));
     command.Add("filter", Doc::Of("_id", Doc::OfArray("$in", ids.doc())));
-    command.Add("projection", SightProjection(collection.fields(), mine));
+    command.Add("projection", SightProjection(collection.fields(), ids, mine));
     command.Add("batchSize", static_cast<std::int64_t>(ids.size()) + 1);
     command.Add("readConcern", Doc::Of("level", "local"));
     Read(command, reply);
     if (!reply.answered()) return false;
+    std::vector<bool> shown(places.size(), false);
     reply.ForEachInBatch([&](const bson_t& row) {
       bson_t doc;
       bson_iter_t now;
-      Key key;
-      if (!FindDocument(row, "doc", doc) || !FindField(row, "now", now) || !ReadKeyOf(row, key)) {
-        return true;
-      }
-      const auto [first, last] = places.equal_range(key.Hash());
-      const auto found = std::find_if(
-          first, last, [&](const auto& item) { return *ops[item.second]->key == key; });
-      if (found == last) return true;
-      visit(found->second, {ReadStoredLock(doc, collection, bson_iter_date_time(&now)), doc});
-      places.erase(found);
+      const std::optional<std::size_t> at = PlaceIn(row, places.size());
+      if (!at || !FindDocument(row, "doc", doc) || !FindField(row, "now", now)) return true;
+      visit(places[*at], {ReadStoredLock(doc, collection, bson_iter_date_time(&now)), doc});
+      shown[*at] = true;
       return true;
     });
+    std::vector<std::size_t> rest;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (!shown[i]) rest.push_back(places[i]);
+    }
+    places = std::move(rest);
     // Documents that did not fit into one answer come with the next.
     const std::int64_t cursor = reply.cursor_id();
     if (cursor == 0) return true;

@@ -4,6 +4,7 @@
 
 #include "document/op_fault.h"
 #include "mongo/body_codec.h"
+#include "mongo/expressions.h"
 #include "mongo/legacy_ids.h"
 #include "mongo/match.h"
 #include "mongo/operations.h"
@@ -15,14 +16,26 @@ namespace {
 
 Doc Both(const Doc& a, const Doc& b) { return Doc::OfArray("$and", Array().Add(a).Add(b).doc()); }
 
+/// A text that is longer than a key may be.
+Doc IsLongText() {
+  const Doc text = Conditional(TypeIn("_id", {"string"}), std::string_view("$_id"), std::string());
+  return Doc::Of("$expr", Binary("$gt", Doc::Of("$strLenBytes", text), std::int64_t{kMaxKeyBytes}));
+}
+
+/// A text that is not UTF-8: no regular expression matches it.
+Doc IsNoUtf8() {
+  Doc id = Doc::Of("$type", "string");
+  id.Add("$not", Doc::Of("$regex", "^"));
+  return Doc::Of("_id", id);
+}
+
 /// Documents whose `_id` no Key can name must not be locked. In words that draw no index: the
 /// order's is the better one.
 Doc KnownKeys() {
-  Doc types;
-  types.AddStrings("$type", {"double", "object", "bool", "date", "null", "javascript", "timestamp",
-                             "decimal", "minKey", "maxKey"});
   Array unknown;
-  unknown.Add(Doc::Of("_id", types));
+  unknown.Add(Doc::Of("_id", TypeOtherThan({BSON_TYPE_UTF8, BSON_TYPE_INT32, BSON_TYPE_INT64,
+                                            BSON_TYPE_BINARY, BSON_TYPE_OID})));
+  unknown.Add(IsLongText()).Add(IsNoUtf8());
   unknown.Add(Doc::Of("_id", Doc::Of("$lt", LowestUuid())));
   unknown.Add(Doc::Of("_id", Doc::Of("$gt", HighestUuid())));
   return Doc::OfArray("$nor", unknown.doc());

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
+#include "mongo/expressions.h"
 #include "mongo/lock_filters.h"
 #include "mongo/operations.h"
 #include "mongo/renewal_command.h"
@@ -21,19 +21,19 @@ constexpr milliseconds kForTheJudge{250};
 
 namespace {
 
+Doc IdAndPlace(std::span<RenewOp* const> ops) {
+  Array ids;
+  for (const RenewOp* op : ops) ids.Add(*op->key);
+  Doc projection = Doc::Of("_id", 1);
+  projection.Add("place", PlaceAmong(ids));
+  return projection;
+}
+
 /// The renewals of the documents that a find has shown, in its order.
 std::vector<RenewOp*> AskersOf(std::span<RenewOp* const> ops, const Reply& reply) {
-  std::unordered_multimap<std::size_t, RenewOp*> by_hash;
-  for (RenewOp* op : ops) by_hash.emplace(op->hash, op);
   std::vector<RenewOp*> found;
-  reply.ForEachInBatch([&](const bson_t& doc) {
-    bson_iter_t id;
-    Key key;
-    if (!FindField(doc, "_id", id) || !ReadKey(id, key)) return true;
-    const auto [first, last] = by_hash.equal_range(key.Hash());
-    const auto op =
-        std::find_if(first, last, [&](const auto& item) { return *item.second->key == key; });
-    if (op != last) found.push_back(op->second);
+  reply.ForEachInBatch([&](const bson_t& row) {
+    if (const auto place = PlaceIn(row, ops.size())) found.push_back(ops[*place]);
     return true;
   });
   return found;
@@ -86,7 +86,7 @@ std::vector<RenewOp*> Operations::Select(std::span<RenewOp* const> ops, Renewed 
   if (!yes) filter.Add("$expr", LiveExpr(collection));
   Doc command;
   command.Add("find", std::string_view(collection.name())).Add("filter", filter);
-  command.Add("projection", Doc::Of("_id", 1)).Add("sort", Doc::Of("_id", 1));
+  command.Add("projection", IdAndPlace(ops)).Add("sort", Doc::Of("_id", 1));
   command.Add("batchSize", static_cast<std::int64_t>(ops.size())).Add("singleBatch", true);
   const char* const level = yes && server_.is_replica_set() ? "majority" : "local";
   command.Add("readConcern", Doc::Of("level", level));

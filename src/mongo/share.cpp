@@ -94,7 +94,7 @@ bool Operations::TryShare(AcquireOp& op) {
   const Collection& collection = *op.collection;
   Doc filter;
   filter.Add("_id", Equals(*op.key));
-  AddGoodVersion(filter, collection);
+  AddGoodFields(filter, collection);
   filter.Add("$expr", ShareableExpr(collection, op.grant));
   Array stages;
   AddShareGrant(stages, op);
@@ -168,7 +168,7 @@ void Operations::ReleaseShare(WriteOp& op) {
   const LockFieldNames& names = collection.fields();
   Doc filter, rest;
   filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(kSharedLockId));
-  AddGoodVersion(filter, collection);
+  AddGoodFields(filter, collection);
   filter.Add("$expr", AnyLiveExpr(collection, Array().Add(op.lock_id)));
   Array stages;
   AddShareRelease(stages, collection, op.lock_id, MarkOf(op));

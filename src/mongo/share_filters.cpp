@@ -33,7 +33,7 @@ Doc Mapped(const Input& input, const Doc& in) {
 
 Doc GoodReaders(const Collection& collection) {
   const std::string& readers = collection.fields().readers;
-  const Doc id = IsUuid("$this.id"), time = TypeIn("$this.time", {"date"});
+  const Doc id = IsUuid("$this.id"), time = IsLeaseTime("$this.time");
   const Doc ttl = NumberUpTo("$this.ttl", kLongestTtlMs);
   Array all;
   all.Add(Mapped(FieldPath(readers), And({&id, &time, &ttl})));
@@ -44,7 +44,8 @@ Doc GoodReaders(const Collection& collection) {
 /// There are shares, and nothing else where they stand.
 Doc HasShares(const Collection& collection) {
   const Doc shared = IsShared(collection), good = GoodReaders(collection);
-  return And({&shared, &good});
+  const Doc lease = GoodLeaseExpr(collection);
+  return And({&shared, &good, &lease});
 }
 
 Doc GoodIntent(const Collection& collection) {
@@ -143,7 +144,7 @@ Doc ShareableExpr(const Collection& collection, const GrantRequest& grant) {
   const Doc open = OpenExpr(collection);
   const Doc few = Binary("$lt", CountOf(LiveReaders(collection)), grant.max_holders);
   const Doc fresh = IsFresh(collection, grant.lock_id);
-  const Doc room = And({&few, &fresh});
+  const Doc room = Conditional(GoodLeaseExpr(collection), And({&few, &fresh}), false);
   const Doc free = Or(IsNothing(names.id), ExpiredExpr(collection, Shareable::kNo));
   const Doc lock = Conditional(IsShared(collection), room, free);
   const Doc intent =

@@ -42,10 +42,10 @@ Doc AcquireFilter(const AcquireOp& op, const StoredLock* seen) {
   const Collection& collection = *op.collection;
   Doc filter;
   filter.Add("_id", Equals(*op.key));
-  AddGoodVersion(filter, collection);
+  AddGoodFields(filter, collection);
   if (seen == nullptr) {
     AddFree(filter, collection);
-    AddNotClosed(filter, collection);
+    AddNeverClosed(filter, collection);
     AddNotShared(filter, collection);
     return filter;
   }
@@ -69,7 +69,7 @@ Update AcquireUpdate(const AcquireOp& op, const StoredLock* seen, const Uuid& bo
   Update update(*op.collection);
   update.Grant(op.grant);
   update.RaiseVersion();
-  if (seen != nullptr && !seen->closed.empty()) update.ForgetClosed();
+  if (seen != nullptr && seen->has_closed) update.ForgetClosed();
   if (seen != nullptr && seen->has_readers) update.ForgetShares();
   if (seen != nullptr && seen->has_intent) update.ForgetIntent();
   if (!born.is_nil()) update.OnInsert(op.insert, born);
@@ -84,7 +84,7 @@ Doc HeldFilter(const WriteOp& op) {
   const LockFieldNames& names = op.collection->fields();
   Doc filter;
   filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(op.lock_id));
-  AddGoodVersion(filter, *op.collection);  // 3.0 equals 3
+  AddGoodFields(filter, *op.collection);  // 3.0 equals 3
   if (op.expected != kAnyVersion) filter.Add(names.version, Equals(op.expected));
   return filter;
 }
@@ -112,7 +112,7 @@ Doc SaveFilter(const SaveOp& op, const StoredLock* seen) {
   const LockFieldNames& names = collection.fields();
   Doc filter;
   filter.Add("_id", Equals(*op.key));
-  AddGoodVersion(filter, collection);
+  AddGoodFields(filter, collection);
   if (seen != nullptr && IsExpired(*seen)) {
     bson_concat(filter.get(), seen->id.get());
     filter.Add("$expr", ExpiredExpr(collection, ShareableOf(*seen)));

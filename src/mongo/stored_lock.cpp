@@ -98,10 +98,10 @@ bool ReadShare(const bson_t& doc, std::int64_t now, StoredShare& share) {
     share.fence = bson_iter_as_int64(&fence);
   }
   bson_iter_t id;
-  if (!fields.good() || !fields.Get("id", id) || time == INT64_MIN || ttl < 0) return false;
+  if (!fields.good() || !fields.Get("id", id) || time < kEarliestMs || ttl < 0) return false;
   share.ttl = std::chrono::milliseconds(ttl);
   share.left = std::chrono::milliseconds(LeaseLeft(now, time, ttl));
-  share.age = std::chrono::milliseconds(std::max<std::int64_t>(now - time, 0));
+  share.age = std::chrono::milliseconds(Since(time, now));
   return true;
 }
 
@@ -138,7 +138,7 @@ void ReadIntent(Fields& fields, const std::string& name, std::int64_t now, Store
   read.id = inner.Id("id");
   const std::int64_t until = inner.Date("until", INT64_MIN);
   if (!inner.good() || !inner.Get("id", id) || until == INT64_MIN) fields.Bad(0);
-  if (until > now) read.left = std::chrono::milliseconds(until - now);
+  if (until != INT64_MIN) read.left = std::chrono::milliseconds(Since(now, until));
 }
 
 /// Of those who share a lock, the one who may do so longest.
@@ -150,6 +150,13 @@ const StoredShare* Latest(const std::vector<StoredShare>& shares) {
 }
 
 }  // namespace
+
+std::int64_t Since(std::int64_t date, std::int64_t now) noexcept {
+  if (date >= now) return 0;
+  // Unsigned: the difference may be more than a signed number holds.
+  const auto time = static_cast<std::uint64_t>(now) - static_cast<std::uint64_t>(date);
+  return static_cast<std::int64_t>(std::min(time, static_cast<std::uint64_t>(kLongestTimeMs)));
+}
 
 const StoredShare* StoredLock::LiveShare(const Uuid& share) const noexcept {
   if (!shared()) return nullptr;
@@ -163,13 +170,15 @@ StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::
   const LockFieldNames& names = collection.fields();
   Fields fields(doc);
   StoredLock lock;
+  bson_iter_t any;
   lock.lock_id = fields.Id(names.id);
+  if (lock.lock_id.is_nil() && fields.Get(names.id, any)) fields.Bad(0);
   lock.version = fields.Integer(names.version, 0, kHighestVersion);
   if (fields.IsNull(names.version)) fields.Bad(0);  // $inc refuses it
   lock.born = fields.Id(names.born);
   lock.released = fields.Id(names.released);
   const std::int64_t closed = fields.Date(names.closed, INT64_MIN);
-  if (closed > now) lock.closed_left = std::chrono::milliseconds(closed - now);
+  lock.closed_left = std::chrono::milliseconds(Since(now, closed));
   lock.closed = fields.Raw(names.closed);
   if (!lock.lock_id.is_nil()) {
     lock.id = fields.Raw(names.id);
@@ -177,12 +186,12 @@ StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::
     const std::int64_t time = fields.Date(names.time, INT64_MIN);
     const std::int64_t ttl =
         fields.Integer(names.ttl, collection.default_ttl().count(), kLongestTtlMs);
-    if (time == INT64_MIN) fields.Bad(0);
+    if (time < kEarliestMs) fields.Bad(0);
     lock.remaining = std::chrono::milliseconds(LeaseLeft(now, time, ttl));
     lock.state =
         lock.remaining.count() > 0 ? StoredLock::State::kLive : StoredLock::State::kExpired;
   }
-  bson_iter_t any;
+  lock.has_closed = FindField(doc, names.closed, any);
   lock.has_readers = FindField(doc, names.readers, any);
   lock.has_intent = FindField(doc, names.intent, any);
   if (lock.has_readers || lock.shared()) ReadShares(fields, names.readers, now, lock);

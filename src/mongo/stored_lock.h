@@ -14,6 +14,11 @@ namespace doclock::mongo {
 
 /// Far above what can be asked for; the sum with a date does not overflow.
 inline constexpr std::int64_t kLongestTtlMs = std::int64_t{1000} * 3600 * 24 * 365;
+/// A lease that began before is none: the server cannot tell its age.
+inline constexpr std::int64_t kEarliestMs = -(std::int64_t{1} << 62);
+/// No longer time is told, however far apart two dates are: others add it to a date, or make
+/// nanoseconds of it.
+inline constexpr std::int64_t kLongestTimeMs = 100 * kLongestTtlMs;
 inline constexpr std::int64_t kHighestVersion = std::int64_t{1} << 62;
 
 /// One holder of a shared lock, judged by the server's clock.
@@ -53,6 +58,7 @@ struct StoredLock {
   std::chrono::milliseconds remaining{};    ///< Of a live lock.
   std::chrono::milliseconds closed_left{};  ///< Above zero: min_hold keeps everybody out.
   Doc closed;                               ///< { lockClosed: as stored }, or empty.
+  bool has_closed = false;                  ///< Is there such a field, null or not?
 
   std::vector<StoredShare> shares;  ///< Whatever lockId says.
   bool has_readers = false;         ///< Is there such a field, null or not?
@@ -72,6 +78,9 @@ struct StoredLock {
     return (state == State::kFree || state == State::kExpired) && closed_left.count() <= 0;
   }
 };
+
+/// How long ago a date was, in ms; 0 if it is to come. At most kLongestTimeMs.
+std::int64_t Since(std::int64_t date, std::int64_t now) noexcept;
 
 /// @param now the server's clock ($$NOW), in ms, from the same command as the document.
 StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::int64_t now);
