@@ -57,6 +57,13 @@ class Duration {
       if (v <= -9.2e18L) return kMin;
       const auto whole = static_cast<std::int64_t>(v);
       return static_cast<long double>(whole) < v ? whole + 1 : whole;
+    } else if constexpr (std::is_unsigned_v<Rep>) {
+      constexpr auto kNum = static_cast<std::uint64_t>(ToMs::num);
+      constexpr auto kDen = static_cast<std::uint64_t>(ToMs::den);
+      const auto n = static_cast<std::uint64_t>(d.count());
+      if (n > std::numeric_limits<std::uint64_t>::max() / kNum) return kMax;
+      const std::uint64_t whole = n * kNum / kDen + (n * kNum % kDen > 0 ? 1 : 0);
+      return whole > static_cast<std::uint64_t>(kMax) ? kMax : static_cast<std::int64_t>(whole);
     } else {
       const auto n = static_cast<std::int64_t>(d.count());
       if (n > kMax / ToMs::num) return kMax;

@@ -19,6 +19,7 @@ class Engine;
 class DOCLOCK_EXPORT LockManager {
  public:
   /// Starts the engine. @throws std::invalid_argument naming the bad option, or for a null store.
+  /// @throws std::system_error if a thread cannot start.
   explicit LockManager(std::shared_ptr<Store> store, ManagerOptions options = {});
   /// Another handle on the same engine.
   LockManager(const LockManager&);
@@ -31,8 +32,13 @@ class DOCLOCK_EXPORT LockManager {
 
   /// Ends every wait (kCancelled), gives background releases `drain_timeout` to finish, and joins
   /// the threads. Locks still held are renewed no more and say lost(); their leases end by
-  /// themselves. Later calls fail with kClosed. Idempotent, thread-safe, never throws. Called on
-  /// one of the engine's own threads (a callback) it returns before that thread has ended.
+  /// themselves. Later calls fail with kClosed. Idempotent, thread-safe, never throws. A
+  /// second call waits for the first.
+  ///
+  /// Callbacks under way are waited for; a thread that hangs in the store for longer than
+  /// `drain_timeout` is left behind, and keeps the store open until it comes back. Called on one of
+  /// the engine's own threads (a callback) it returns before that thread has ended; called in a
+  /// callback of another manager it waits for callbacks no longer than `drain_timeout`.
   void Close() noexcept;
 
   /// The store.

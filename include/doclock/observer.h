@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string_view>
 
 #include "doclock/errors.h"
@@ -45,6 +46,9 @@ class DOCLOCK_EXPORT Observer {
   /// A lock was given up after `held`, its changes not written: by Discard(), or by destroying the
   /// handle. Where the store is away just then, unlocking goes on in the background.
   virtual void OnDiscarded(const LockEvent&, std::chrono::nanoseconds held);
+  /// So many calls were left out, because this observer was thousands of them behind. OnLost and
+  /// OnInDoubt are never left out.
+  virtual void OnMissed(std::uint64_t calls);
   /// The outcome of a write could not be found out.
   virtual void OnInDoubt(const LockEvent&);
 };

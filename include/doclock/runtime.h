@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -58,11 +59,15 @@ class DOCLOCK_EXPORT Runtime {
   virtual std::unique_ptr<Event> MakeEvent() = 0;
   /// Is the calling thread one of this runtime's?
   [[nodiscard]] virtual bool OnOwnThread() const noexcept = 0;
-  /// Runs what is queued, then ends the threads. Scheduled tasks are dropped. When called on one of
-  /// its own threads, that thread ends by itself afterwards. No task is ever lost: one that is
-  /// given afterwards, or in a forked child (which has no threads), runs at once on the caller's
-  /// thread; and Schedule then gives 0 and schedules nothing.
-  virtual void Stop() = 0;
+  /// Runs what is queued, then ends the threads. Scheduled tasks are dropped. It waits for workers
+  /// until `patience` is over: one that is still in a call of the store then is left behind, and
+  /// ends by itself. So does a thread that calls this on itself. It waits for users' callbacks
+  /// until they return; on a thread of another Runtime, until `patience` is over.
+  ///
+  /// No task is ever lost. Work and Notify run it on a thread of its own afterwards, one at a time;
+  /// in a forked child, which has no threads, at once on the caller's. Schedule gives 0 and
+  /// schedules nothing.
+  virtual void Stop(std::chrono::nanoseconds patience) = 0;
 };
 
 /// Makes the real runtime.

@@ -39,6 +39,8 @@ void Observer::OnReleased(const LockEvent&, std::chrono::nanoseconds) {}
 
 void Observer::OnDiscarded(const LockEvent&, std::chrono::nanoseconds) {}
 
+void Observer::OnMissed(std::uint64_t) {}
+
 void Observer::OnInDoubt(const LockEvent&) {}
 
 }  // namespace doclock

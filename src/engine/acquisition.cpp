@@ -51,23 +51,41 @@ AcquireResult Granted(AcquireProcedure& procedure) {
   return result;
 }
 
+/// What a blocked caller and the one who settles its wait share: the caller may have to leave
+/// first.
+struct Waited {
+  AcquireResult result;
+  std::unique_ptr<Runtime::Event> event;
+};
+
 /// Waits on the caller's thread for what `start` sets going.
 template <class Start>
 AcquireResult Wait(const EnginePtr& engine, AcquireSpec spec, PendingAcquire::Target target,
                    const std::stop_token& stop, TimePoint started, Start start) {
-  AcquireResult result;
-  const auto event = engine->runtime().MakeEvent();
+  const auto waited = std::make_shared<Waited>();
+  waited->event = engine->runtime().MakeEvent();
   const auto waiter = std::make_shared<PendingAcquire>(
       engine, std::move(spec), target,
-      [&result, latch = event.get()](AcquireResult settled) {
-        result = std::move(settled);
-        latch->Set();
+      [waited](AcquireResult settled) {
+        waited->result = std::move(settled);
+        waited->event->Set();
       },
       started);
-  start(waiter);
-  const std::stop_callback on_stop(stop, [&] { waiter->End(Errc::kCancelled); });
-  event->Wait();
-  return result;
+  try {
+    start(waiter);
+    const std::stop_callback on_stop(stop, [&] { waiter->End(Errc::kCancelled); });
+    waited->event->Wait();
+  } catch (...) {
+    waiter->End(Errc::kCancelled);  // nothing is left that could end it, or memory is out
+    throw;
+  }
+  return std::move(waited->result);
+}
+
+/// May the store be asked on the caller's thread? Not where the time to wait could be over before
+/// it answers.
+bool MayAskHere(const Engine& engine, const AcquireSpec& spec) {
+  return engine.traits().immediate || spec.wait == Duration() || spec.wait == kForever;
 }
 
 /// The first attempt of an asynchronous caller, when nobody stands in the way.
@@ -78,17 +96,47 @@ struct FirstAttempt {
   AcquireProcedure procedure;
 };
 
-void AfterFirstAttempt(Engine& engine, FirstAttempt& attempt) {
+/// On a worker: to subscribe to hints may block in the store.
+void EnqueueLater(const EnginePtr& engine, const PendingPtr& waiter, FailurePtr why) {
+  engine->queueing().Run([engine, waiter, why = std::make_shared<FailurePtr>(std::move(why))] {
+    if (!waiter->settled()) engine->waits().Enqueue(waiter, std::move(*why));
+  });
+}
+
+void AfterFirstAttempt(const EnginePtr& engine, FirstAttempt& attempt) {
   if (attempt.procedure.lease) {
     attempt.waiter->Settle(Granted(attempt.procedure));
     return;
   }
   FailurePtr failure = attempt.procedure.TakeFailure();
   if (WorthWaiting(attempt.waiter->spec, *failure) && !attempt.waiter->settled()) {
-    engine.waits().Enqueue(attempt.waiter, std::move(failure));
+    EnqueueLater(engine, attempt.waiter, std::move(failure));
   } else {
     attempt.waiter->Settle(Refused(std::move(failure)));
   }
+}
+
+/// Sets an acquisition going on workers, within its time to wait.
+void Start(const EnginePtr& engine, const PendingPtr& waiter) {
+  if (!engine->traits().immediate) waiter->StartClock();
+  if (engine->waits().MustQueue(waiter->spec, waiter->hash)) {
+    return EnqueueLater(engine, waiter, nullptr);
+  }
+  const auto attempt = std::make_shared<FirstAttempt>(*engine, waiter);
+  engine->BeginBackground();
+  RunAsync(engine, std::shared_ptr<Procedure>(attempt, &attempt->procedure), [engine, attempt] {
+    AfterFirstAttempt(engine, *attempt);
+    engine->EndBackground();
+  });
+}
+
+void StartSearch(const EnginePtr& engine, const PendingPtr& search) {
+  search->StartClock();
+  engine->BeginBackground();
+  engine->queries().Run([engine, search] {
+    engine->searches().Start(search);
+    engine->EndBackground();
+  });
 }
 
 }  // namespace
@@ -123,6 +171,10 @@ AcquireResult Acquire(const EnginePtr& engine, AcquireSpec spec, std::stop_token
     return Refused(std::move(failure));
   const TimePoint started = engine->Now();
   FailurePtr why;
+  if (!MayAskHere(*engine, spec)) {
+    return Wait(engine, std::move(spec), Target::kDocument, stop, started,
+                [&](const PendingPtr& waiter) { Start(engine, waiter); });
+  }
   if (!engine->waits().MustQueue(spec, spec.key.Hash())) {
     AcquireProcedure attempt(*engine, spec, GiveUp(*engine));
     Run(*engine, attempt);
@@ -147,26 +199,18 @@ AcquireHandle AcquireAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDon
                                                        std::move(done), engine->Now());
   if (auto closed = NotNow(*engine, waiter->spec, Target::kDocument, {}))
     return RefuseLater(waiter, std::move(closed));
-  if (engine->waits().MustQueue(waiter->spec, waiter->hash)) {
-    engine->runtime().Post([engine, waiter] {
-      if (!waiter->settled()) engine->waits().Enqueue(waiter, nullptr);
-    });
-    return waiter;
-  }
-  const auto attempt = std::make_shared<FirstAttempt>(*engine, waiter);
-  engine->BeginBackground();
-  RunAsync(engine, std::shared_ptr<Procedure>(attempt, &attempt->procedure), [engine, attempt] {
-    AfterFirstAttempt(*engine, *attempt);
-    engine->EndBackground();
-  });
+  Start(engine, waiter);
   return waiter;
 }
 
 AcquireResult AcquireNext(const EnginePtr& engine, AcquireSpec spec, std::stop_token stop) {
   if (auto failure = NotNow(*engine, spec, Target::kAnyMatch, stop))
     return Refused(std::move(failure));
+  const bool here = MayAskHere(*engine, spec);
   return Wait(engine, std::move(spec), Target::kAnyMatch, stop, engine->Now(),
-              [&](const PendingPtr& search) { engine->searches().Ask(search); });
+              [&](const PendingPtr& search) {
+                here ? engine->searches().Start(search) : StartSearch(engine, search);
+              });
 }
 
 AcquireHandle AcquireNextAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDone done) {
@@ -174,11 +218,7 @@ AcquireHandle AcquireNextAsync(const EnginePtr& engine, AcquireSpec spec, Acquir
                                                        std::move(done), engine->Now());
   if (auto closed = NotNow(*engine, search->spec, Target::kAnyMatch, {}))
     return RefuseLater(search, std::move(closed));
-  engine->BeginBackground();
-  engine->runtime().Work([engine, search] {
-    engine->searches().Ask(search);
-    engine->EndBackground();
-  });
+  StartSearch(engine, search);
   return search;
 }
 

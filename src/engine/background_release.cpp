@@ -24,6 +24,7 @@ class BackgroundRelease final : public Procedure {
       started_ = true;
       return {&op_};
     }
+    if (op_.status == OpStatus::kDone) engine_.Freed(*op_.collection, op_.hash);
     const bool gone = op_.status == OpStatus::kLost || op_.status == OpStatus::kMissing;
     if (op_.status == OpStatus::kDone || (gone && !ghost_) || engine_.closed()) return {};
     if (op_.detail && op_.detail->code == Errc::kForked) return {};  // the parent's matter

@@ -1,55 +1,15 @@
 #include "engine/batcher.h"
 
+#include <algorithm>
 #include <array>
-#include <bitset>
 #include <exception>
 #include <utility>
 
 namespace doclock::detail {
-
-/// An operation (or a ready-made batch of them) in the queue. One with an event belongs to a
-/// blocked caller and lives on its stack; one with a `done` lives on the heap.
-struct Batcher::Pending {
-  StoreOp* op = nullptr;
-  std::vector<StoreOp*> batch;
-  std::function<void()> done;
-  Runtime::Event* event = nullptr;
-  bool promoted = false;  ///< Woken to lead, not because the result is there.
-
-  [[nodiscard]] std::size_t size() const { return op ? 1 : batch.size(); }
-  /// Tells that the result is there. Deletes what lives on the heap.
-  void Complete() {
-    if (event) {
-      event->Set();
-      return;
-    }
-    const std::unique_ptr<Pending> self(this);
-    done();
-  }
-};
-
 namespace {
 
-/// Documents already in a batch, by hash: equal hashes count as the same document.
-class HashSet {
- public:
-  bool Insert(std::size_t hash) {
-    const std::size_t bit = hash % kBits;
-    if (seen_[bit]) {
-      for (const std::size_t h : hashes_) {
-        if (h == hash) return false;
-      }
-    }
-    seen_.set(bit);
-    hashes_.push_back(hash);
-    return true;
-  }
-
- private:
-  static constexpr std::size_t kBits = 1024;
-  std::bitset<kBits> seen_;
-  std::vector<std::size_t> hashes_;
-};
+/// The most operations of one batch, whatever the store allows.
+constexpr std::size_t kMaxBatch = 128;
 
 void CompleteUnanswered(StoreOp& op, const char* why) {
   if (op.status == OpStatus::kPending) op.Doubt(why);
@@ -82,11 +42,17 @@ void Batcher::Run(std::span<StoreOp* const> ops) noexcept {
   for (StoreOp* op : ops) CompleteUnanswered(*op, why);
 }
 
+void Batcher::Pending::Complete() {
+  if (event) return event->Set();
+  const std::unique_ptr<Pending> self(this);
+  done();
+}
+
 void Batcher::Execute(StoreOp& op) {
   StoreOp* const one[] = {&op};
   if (traits_.immediate) return Run(one);
   std::unique_lock lock(mutex_);
-  if (traits_.inline_callers && free_lanes_ > 0 && queue_.empty()) {
+  if (traits_.inline_callers && free_lanes_ > 0 && Idle()) {
     --free_lanes_;
     lock.unlock();
     Run(one);
@@ -94,9 +60,16 @@ void Batcher::Execute(StoreOp& op) {
   }
   lock.unlock();
   const auto event = runtime_.MakeEvent();
-  Pending self{.op = &op, .batch = {}, .done = {}, .event = event.get()};
-  Enqueue(&self);
-  event->Wait();
+  Pending self;
+  self.op = &op;
+  self.event = event.get();
+  Enqueue(self);
+  try {
+    event->Wait();
+  } catch (...) {
+    Withdraw(self);  // a virtual runtime found that nothing will ever lead it
+    throw;
+  }
   if (!self.promoted) return;
   lock.lock();
   Pendings batch = TakeBatch(&self);
@@ -105,87 +78,144 @@ void Batcher::Execute(StoreOp& op) {
 }
 
 void Batcher::Submit(StoreOp& op, std::function<void()> done) {
-  Enqueue(new Pending{.op = &op, .batch = {}, .done = std::move(done)});
+  auto pending = std::make_unique<Pending>();
+  pending->op = &op;
+  pending->done = std::move(done);
+  Submit(std::move(pending));
 }
 
-void Batcher::SubmitBatch(std::vector<StoreOp*> ops, std::function<void()> done) {
-  Enqueue(new Pending{.op = nullptr, .batch = std::move(ops), .done = std::move(done)});
+void Batcher::SubmitRenewals(std::vector<StoreOp*> ops, std::function<void()> done) {
+  auto pending = std::make_unique<Pending>();
+  pending->renewals = std::move(ops);
+  pending->done = std::move(done);
+  Submit(std::move(pending));
 }
 
-void Batcher::Enqueue(Pending* pending) {
+void Batcher::Submit(std::unique_ptr<Pending> pending) {
+  Enqueue(*pending);
+  static_cast<void>(pending.release());  // Complete deletes it
+}
+
+void Batcher::Enqueue(Pending& pending) {
   {
     const std::scoped_lock lock(mutex_);
-    queue_.push_back(pending);
+    Insert(pending);
     if (free_lanes_ == 0) return;
     --free_lanes_;
   }
-  StartWorker();
+  try {
+    StartWorker();
+  } catch (...) {  // out of memory
+    {
+      const std::scoped_lock lock(mutex_);
+      ++free_lanes_;
+    }
+    if (Withdraw(pending)) throw;
+  }
 }
 
-Batcher::Pendings Batcher::TakeBatch(Pending* first) {
+void Batcher::Insert(Pending& pending) {
+  if (!pending.op) return renewals_.push_back(pending);
+  const auto [line, alone] = last_.try_emplace(pending.op->hash, &pending);
+  if (alone) return queue_.push_back(pending);
+  line->second->behind = &pending;
+  line->second = &pending;
+}
+
+void Batcher::NextInLine(Pending& pending) noexcept {
+  if (!pending.op) return;
+  if (pending.behind) {
+    queue_.push_back(*std::exchange(pending.behind, nullptr));
+  } else {
+    last_.erase(pending.op->hash);
+  }
+}
+
+bool Batcher::Withdraw(Pending& pending) noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (pending.taken) return false;
+  if (!pending.op) {
+    renewals_.erase(renewals_.iterator_to(pending));
+    return true;
+  }
+  if (pending.is_linked()) {
+    queue_.erase(queue_.iterator_to(pending));
+    NextInLine(pending);
+    return true;
+  }
+  // It stands behind another one, which is in the queue or was promoted to lead: its caller does
+  // this only while no other thread is about.
+  for (Pending& before : queue_) {
+    if (before.op->hash != pending.op->hash) continue;
+    Pending* last = &before;
+    while (last->behind != &pending) last = last->behind;
+    last->behind = pending.behind;
+    if (!pending.behind) last_[pending.op->hash] = last;
+    return true;
+  }
+  return false;
+}
+
+Batcher::Pendings Batcher::TakeBatch(Pending* first) noexcept {
   Pendings batch;
-  HashSet documents;
   if (first) {
-    batch.push_back(first);
-    documents.Insert(first->op->hash);
+    batch.push_back(*first);
+  } else if (!renewals_.empty()) {
+    batch.splice(batch.end(), renewals_, renewals_.begin());
+    batch.front().taken = true;
+    return batch;
   }
-  std::deque<Pending*> rest;
-  while (!queue_.empty() && batch.size() < traits_.max_batch) {
-    Pending* next = queue_.front();
-    if (!next->op) {  // a ready-made batch travels alone
-      if (!batch.empty()) break;
-      queue_.pop_front();
-      batch.push_back(next);
-      break;
-    }
-    queue_.pop_front();
-    if (documents.Insert(next->op->hash)) {
-      batch.push_back(next);
-    } else {
-      rest.push_back(next);
-    }
+  const std::size_t room = std::min(traits_.max_batch, kMaxBatch);
+  while (batch.size() < room && !queue_.empty()) {
+    batch.splice(batch.end(), queue_, queue_.begin());
   }
-  queue_.insert(queue_.begin(), rest.begin(), rest.end());
+  for (Pending& pending : batch) {
+    pending.taken = true;
+    NextInLine(pending);
+  }
   return batch;
 }
 
 void Batcher::Lead(Pendings batch) {
-  if (batch.size() == 1 && !batch.front()->op) {
-    Run(batch.front()->batch);
+  if (!batch.front().op) {
+    Run(batch.front().renewals);
   } else {
-    std::vector<StoreOp*> ops;
-    ops.reserve(batch.size());
-    for (const Pending* pending : batch) ops.push_back(pending->op);
-    Run(ops);
+    std::array<StoreOp*, kMaxBatch> ops{};
+    std::size_t count = 0;
+    for (const Pending& pending : batch) ops[count++] = pending.op;
+    Run(std::span(ops).first(count));
   }
   // Callers that wait are woken before the lane is passed on: what they do next then comes into the
   // next batch, which is larger for it (a quarter, with 32 callers). A promoted caller is the
   // leader itself: it needs no waking and its event is spent.
-  std::erase_if(batch, [](Pending* pending) {
-    if (!pending->event) return false;
-    if (!pending->promoted) pending->Complete();
-    return true;
-  });
+  batch.remove_and_dispose_if([](const Pending& pending) { return pending.event != nullptr; },
+                              [](Pending* pending) {
+                                if (!pending->promoted) pending->Complete();
+                              });
   PassOn();
   // Continuations may take as long as they like, and use the lane themselves.
-  for (Pending* pending : batch) pending->Complete();
+  batch.clear_and_dispose([](Pending* pending) { pending->Complete(); });
 }
 
 void Batcher::PassOn() {
   std::unique_lock lock(mutex_);
-  if (queue_.empty()) {
+  if (Idle()) {
     ++free_lanes_;
     return;
   }
-  Pending* next = queue_.front();
-  if (next->event && traits_.inline_callers) {
+  if (renewals_.empty() && queue_.front().event && traits_.inline_callers) {
+    Pending& next = queue_.front();
     queue_.pop_front();
-    next->promoted = true;
-    next->event->Set();
+    next.taken = next.promoted = true;
+    next.event->Set();
     return;
   }
   lock.unlock();
-  StartWorker();
+  try {
+    StartWorker();
+  } catch (...) {
+    LeadOnWorker();  // out of memory: better here than never
+  }
 }
 
 void Batcher::LeadOnWorker() {

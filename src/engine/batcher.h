@@ -1,11 +1,13 @@
 #pragma once
 
+#include <boost/intrusive/list.hpp>
 #include <chrono>
-#include <deque>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "doclock/runtime.h"
@@ -13,9 +15,13 @@
 
 namespace doclock::detail {
 
-/// The only caller of Store::Execute: group commit. While a call is in flight, operations queue;
-/// the next call takes them all. A lone blocking caller runs its call on its own thread (it leads,
-/// for one batch, then leadership passes on); asynchronous operations are led by workers.
+/// Group commit: all operations on one document, and renewals, go through here. While every lane is
+/// taken, operations queue; the next call takes one of each document. A lone blocking caller runs
+/// its call on its own thread (it leads, for one batch, then leadership passes on); asynchronous
+/// operations are led by workers.
+///
+/// Renewals go before everything else. Operations on one document take turns with those on others:
+/// the second waits until the first was sent, and then queues at the end.
 ///
 /// Thread-safe. Whatever a call throws completes every operation in it.
 class Batcher : public std::enable_shared_from_this<Batcher> {
@@ -31,31 +37,57 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// until then.
   void Submit(StoreOp& op, std::function<void()> done);
 
-  /// Executes a ready-made batch in one call: renewals of different documents, or of different
-  /// shares of one.
-  void SubmitBatch(std::vector<StoreOp*> ops, std::function<void()> done);
+  /// Executes a ready-made batch in one call, before what else is queued: renewals of different
+  /// documents, or of different shares of one.
+  void SubmitRenewals(std::vector<StoreOp*> ops, std::function<void()> done);
 
  private:
-  struct Pending;
-  using Pendings = std::vector<Pending*>;
+  /// An operation in the queue, or a ready-made batch. One with an event belongs to a blocked
+  /// caller and lives on its stack; one with a `done` lives on the heap.
+  struct Pending : boost::intrusive::list_base_hook<> {
+    StoreOp* op = nullptr;
+    std::vector<StoreOp*> renewals;
+    std::function<void()> done;
+    Runtime::Event* event = nullptr;
+    Pending* behind = nullptr;  ///< The next operation on the same document.
+    bool taken = false;         ///< In a batch, or about to lead one.
+    bool promoted = false;      ///< Woken to lead, not because the result is there.
+
+    /// Tells that the result is there. Deletes what lives on the heap.
+    void Complete();
+  };
+  using Pendings = boost::intrusive::list<Pending>;
 
   void Run(std::span<StoreOp* const> ops) noexcept;
-  /// Takes the next batch off the queue, after `first` (may be null). Needs the lock.
-  Pendings TakeBatch(Pending* first);
+  void Submit(std::unique_ptr<Pending> pending);
   /// Executes one batch, hands the lane on and then wakes those who waited.
   void Lead(Pendings batch);
   /// Gives the lane to the next in the queue, or frees it.
   void PassOn();
-  void Enqueue(Pending* pending);
+  void Enqueue(Pending& pending);
+  /// Takes back what has not been sent; false: it is in a batch already.
+  bool Withdraw(Pending& pending) noexcept;
   void LeadOnWorker();
   void StartWorker();
+
+  // These need the lock.
+  [[nodiscard]] bool Idle() const noexcept { return queue_.empty() && renewals_.empty(); }
+  /// Takes the next batch off the queue, after `first` (may be null).
+  Pendings TakeBatch(Pending* first) noexcept;
+  void Insert(Pending& pending);
+  /// Lets the next operation on the document of `pending` into the queue.
+  void NextInLine(Pending& pending) noexcept;
 
   const std::shared_ptr<Store> store_;
   Runtime& runtime_;
   const std::chrono::milliseconds budget_;
   const StoreTraits traits_;
   std::mutex mutex_;
-  std::deque<Pending*> queue_;
+  Pendings renewals_;
+  Pendings queue_;  ///< At most one of each document.
+  /// The last operation on each document in the queue, by hash: equal hashes count as the same
+  /// document.
+  std::unordered_map<std::size_t, Pending*> last_;
   int free_lanes_;
 };
 

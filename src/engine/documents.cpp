@@ -144,7 +144,7 @@ class ValueReleaseProcedure final : public Procedure {
 
 /// The key of a released lock may have local waiters.
 void AfterValueRelease(Engine& engine, Collection& collection, const Key& key) {
-  engine.waits().OnHint(collection, key.Hash());
+  engine.Freed(collection, key.Hash());
 }
 
 }  // namespace
@@ -253,7 +253,7 @@ void QueryAsync(const EnginePtr& engine, Collection& collection, Filter filter,
                 std::function<void(QueryResult)> done) {
   if (RefusedLater<QueryResult>(*engine, done)) return;
   engine->BeginBackground();
-  engine->runtime().Work([engine, &collection, filter = std::move(filter), done = std::move(done)] {
+  engine->queries().Run([engine, &collection, filter = std::move(filter), done = std::move(done)] {
     QueryResult result;
     try {
       Query(engine, collection, filter, [&result](QueryRow&& row) {

@@ -5,16 +5,36 @@
 
 #include "engine/background_release.h"
 #include "engine/check_options.h"
+#include "engine/task_threads.h"
 #include "platform/fork_generation.h"
 #include "platform/process.h"
 
 namespace doclock::detail {
 namespace {
 
+/// How many workers may be in queries and searches.
+int QueriesAtOnce(const StoreTraits& traits) {
+  return traits.immediate ? 1 : std::min(traits.lanes, 16);
+}
+
 std::shared_ptr<Runtime> RuntimeFor(const ManagerOptions& options, const StoreTraits& traits) {
   if (options.runtime) return options.runtime;
-  // One worker per lane, and one more for what does not go through the batcher (queries).
-  return MakeRuntime(traits.immediate ? 2 : std::min(traits.lanes, 16) + 1);
+  // One more for subscriptions (they take no time where the store never blocks), and one that is
+  // left to the batcher whatever the others do: it has the renewals.
+  return MakeRuntime(QueriesAtOnce(traits) + (traits.immediate ? 1 : 2));
+}
+
+/// What threads that have nothing left to do may take to end.
+constexpr std::chrono::nanoseconds kTimeToEnd = std::chrono::milliseconds(250);
+
+/// For the steps of closing: out of memory in one must not keep the others from being taken.
+template <class Step>
+void IgnoringErrors(const Step& step) noexcept {
+  try {
+    step();
+  } catch (...) {
+    // Leases end by themselves.
+  }
 }
 
 OwnerPtr OwnerFor(const ManagerOptions& options) {
@@ -53,7 +73,9 @@ Engine::Engine(std::shared_ptr<Store> store, ManagerOptions options)
       runtime_(RuntimeFor(options_, traits_)),
       owner_(OwnerFor(options_)),
       events_(options_.observer, *runtime_),
-      batcher_(std::make_shared<Batcher>(store_, *runtime_, options_.call_budget.ms())) {}
+      batcher_(std::make_shared<Batcher>(store_, *runtime_, options_.call_budget.ms())),
+      queries_(std::make_shared<LimitedWork>(*runtime_, QueriesAtOnce(traits_))),
+      queueing_(std::make_shared<LimitedWork>(*runtime_, 1)) {}
 
 Engine::~Engine() = default;
 
@@ -95,6 +117,15 @@ void Engine::Lose(Lease& lease) {
   keeper_->Remove(lease);
   events_.Lost(lease);
   runtime_->Notify([keep] { keep->FireLost(); });
+}
+
+void Engine::Freed(Collection& collection, std::size_t hash) {
+  waits_->OnHint(collection, hash);
+  FreedForSearches(collection);
+}
+
+void Engine::FreedForSearches(Collection& collection) {
+  if (searches_->waiting() && !hints_->Heard(collection)) searches_->OnHint(collection);
 }
 
 void Engine::Pause(std::chrono::nanoseconds time) {
@@ -154,39 +185,60 @@ void Engine::EndBackground() noexcept {
   if (drained_) drained_->Set();
 }
 
-void Engine::DrainBackground() noexcept {
+void Engine::DrainBackground(TimePoint until) {
   const std::shared_ptr<Runtime::Event> drained = runtime_->MakeEvent();
   {
     const std::scoped_lock lock(mutex_);
     drained_ = drained;
   }
   if (background_.load(std::memory_order_acquire) == 0) return;
-  const auto timer =
-      runtime_->Schedule(Now() + options_.drain_timeout.ms(), [drained] { drained->Set(); });
+  const auto timer = runtime_->Schedule(until, [drained] { drained->Set(); });
   if (timer != 0) drained->Wait();
   runtime_->Cancel(timer);
+}
+
+void Engine::EndSubscriptions() {
+  // It may take as long as a call of the store.
+  BeginBackground();
+  runtime_->Work([self = shared_from_this()] {
+    self->hints_->Close();
+    self->EndBackground();
+  });
 }
 
 void Engine::Close() noexcept {
   // In a forked child the threads are missing and their mutexes may be locked for ever.
   if (fork_generation_ != platform::ForkGeneration()) return;
+  const TimePoint until = Now() + options_.drain_timeout.ms();
+  bool already = false;
   {
     const std::scoped_lock lock(mutex_);
-    if (closed_.exchange(true, std::memory_order_acq_rel)) return;
+    already = closed_.exchange(true, std::memory_order_acq_rel);
     for (const auto& pause : pauses_) pause->Set();
   }
-  try {
-    ResumeAll();
-    waits_->Close();
-    searches_->Close();
-    keeper_->Close();
-    hints_->Close();
-    // On one of its own threads there is nothing to wait on: that thread may be needed.
-    if (!runtime_->OnOwnThread() || !owns_runtime_) DrainBackground();
-    // Tasks that are left refer to the engine, which has the runtime.
-    runtime_->Stop();
-  } catch (...) {
-    // Out of memory while closing: leases end by themselves.
+  if (already) return AwaitClosed();
+  IgnoringErrors([&] { ResumeAll(); });
+  IgnoringErrors([&] { waits_->Close(); });
+  IgnoringErrors([&] { searches_->Close(); });
+  IgnoringErrors([&] { keeper_->Close(); });
+  IgnoringErrors([&] { EndSubscriptions(); });
+  // On one of its own threads there is nothing to wait on: that thread may be needed.
+  if (!runtime_->OnOwnThread() || !owns_runtime_) IgnoringErrors([&] { DrainBackground(until); });
+  // Tasks that are left refer to the engine, which has the runtime.
+  IgnoringErrors([&] { runtime_->Stop(std::max(until - Now(), kTimeToEnd)); });
+  const std::scoped_lock lock(mutex_);
+  threads_ended_ = true;
+  closing_changed_.notify_all();
+}
+
+void Engine::AwaitClosed() {
+  if (runtime_->OnOwnThread()) return;
+  std::unique_lock lock(mutex_);
+  const auto ended = [this] { return threads_ended_; };
+  if (OnTaskThread()) {  // of another manager, for whose threads the first call may be waiting
+    closing_changed_.wait_for(lock, options_.drain_timeout.ms(), ended);
+  } else {
+    closing_changed_.wait(lock, ended);
   }
 }
 

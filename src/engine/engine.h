@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -18,6 +19,7 @@
 #include "engine/events.h"
 #include "engine/hints.h"
 #include "engine/keeper.h"
+#include "engine/limited_work.h"
 #include "engine/next_searches.h"
 #include "engine/wait_table.h"
 
@@ -37,6 +39,10 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] const StoreTraits& traits() const noexcept { return traits_; }
   [[nodiscard]] Runtime& runtime() noexcept { return *runtime_; }
   [[nodiscard]] Batcher& batcher() noexcept { return *batcher_; }
+  /// For queries and searches.
+  [[nodiscard]] LimitedWork& queries() noexcept { return *queries_; }
+  /// For beginning to wait, and subscribing to hints with it: one at a time, in order.
+  [[nodiscard]] LimitedWork& queueing() noexcept { return *queueing_; }
   [[nodiscard]] Keeper& keeper() noexcept { return *keeper_; }
   [[nodiscard]] WaitTable& waits() noexcept { return *waits_; }
   [[nodiscard]] NextSearches& searches() noexcept { return *searches_; }
@@ -51,7 +57,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] TimePoint DeadlineOf(TimePoint sent, std::chrono::milliseconds ttl) const noexcept;
 
   [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
-  /// Ends waits and renewals, waits a bounded time for background work, ends the threads.
+  /// Ends waits and renewals, waits a bounded time for background work, ends the threads. Whoever
+  /// calls it meanwhile waits for the first.
   void Close() noexcept;
 
   /// The lease is over, or its lock is somebody else's: final.
@@ -65,6 +72,11 @@ class Engine : public std::enable_shared_from_this<Engine> {
   LeasePtr Grant(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
                  std::int64_t version, Body body, TimePoint sent);
 
+  /// A lock was given back here, and nobody was handed it: tells those who wait and would not hear
+  /// of it from the store.
+  void Freed(Collection& collection, std::size_t hash);
+  void FreedForSearches(Collection& collection);
+
   /// Blocks the caller for a while, or until the engine closes.
   void Pause(std::chrono::nanoseconds time);
   /// Runs the task after a while, or when the engine closes if that is sooner; it is never dropped.
@@ -75,10 +87,12 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void EndBackground() noexcept;
 
  private:
-  void DrainBackground() noexcept;
   /// Runs a task of After that has not run.
   void Resume(std::uint64_t id);
   void ResumeAll();
+  void EndSubscriptions();
+  void DrainBackground(TimePoint until);
+  void AwaitClosed();
 
   const std::shared_ptr<Store> store_;
   const ManagerOptions options_;
@@ -89,6 +103,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   const OwnerPtr owner_;
   Events events_;
   const std::shared_ptr<Batcher> batcher_;
+  const std::shared_ptr<LimitedWork> queries_;
+  const std::shared_ptr<LimitedWork> queueing_;
   std::shared_ptr<Keeper> keeper_;
   std::shared_ptr<WaitTable> waits_;
   std::shared_ptr<NextSearches> searches_;
@@ -101,6 +117,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::map<std::uint64_t, Runtime::Task> paused_;  ///< Of After, by number.
   std::uint64_t last_paused_ = 0;
   std::shared_ptr<Runtime::Event> drained_;
+  bool threads_ended_ = false;
+  std::condition_variable closing_changed_;
 };
 
 /// What to ask the store for, under a fresh id.

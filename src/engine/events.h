@@ -1,8 +1,11 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "doclock/observer.h"
 #include "doclock/runtime.h"
@@ -10,11 +13,13 @@
 
 namespace doclock::detail {
 
-/// Tells the Observer, on the notifier; costs one test where there is none. Thread-safe.
+/// Tells the Observer, on the notifier; costs one test where there is none. What a slow observer
+/// has not heard yet is bounded: beyond that events are left out and counted. Thread-safe.
 class Events {
  public:
   Events(std::shared_ptr<Observer> observer, Runtime& runtime)
-      : observer_(std::move(observer)), runtime_(runtime) {}
+      : observer_(observer ? std::make_shared<Listener>(std::move(observer)) : nullptr),
+        runtime_(runtime) {}
 
   void Granted(const Lease&, std::chrono::nanoseconds waited, bool handed_over);
   void Busy(const Collection&, const Key&, Errc code, const LockHolder& holder);
@@ -26,9 +31,20 @@ class Events {
   void InDoubt(const Collection&, const Key&);
 
  private:
-  void Tell(const Collection&, const Key&, std::function<void(Observer&, const LockEvent&)> what);
+  struct Listener {
+    explicit Listener(std::shared_ptr<Observer> who) : observer(std::move(who)) {}
+    const std::shared_ptr<Observer> observer;
+    std::atomic<std::uint64_t> queued = 0;
+    std::atomic<std::uint64_t> missed = 0;
+  };
+  using What = std::function<void(Observer&, const LockEvent&)>;
 
-  const std::shared_ptr<Observer> observer_;
+  /// Unless too much is queued.
+  void Tell(const Collection&, const Key&, What what);
+  /// Whatever is queued: there are no more of these than locks.
+  void TellAnyway(const Collection&, const Key&, What what);
+
+  const std::shared_ptr<Listener> observer_;
   Runtime& runtime_;
 };
 

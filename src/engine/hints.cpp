@@ -39,6 +39,7 @@ void Hints::Enter(Collection& collection) {
         collection, [weak = weak_from_this(), &collection](std::optional<std::size_t> hash) {
           if (const auto self = weak.lock()) self->listener_(collection, hash);
         });
+    entry->heard = entry->subscription != nullptr;
   } catch (const std::exception&) {
     // Hints are a comfort: without them waiters poll.
   }
@@ -55,10 +56,16 @@ void Hints::Leave(Collection& collection) {
                                if (!alive) return;
                                // Ending a subscription may wait for a hint under way: not on the
                                // engine's thread.
-                               alive->runtime().Work([weak, entry] {
+                               alive->queueing().Run([weak, entry] {
                                  if (const auto self = weak.lock()) self->EndIfIdle(entry);
                                });
                              });
+}
+
+bool Hints::Heard(Collection& collection) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = entries_.find(&collection);
+  return found != entries_.end() && found->second->heard;
 }
 
 void Hints::EndIfIdle(const std::shared_ptr<Entry>& entry) {
@@ -70,7 +77,7 @@ void Hints::EndIfIdle(const std::shared_ptr<Entry>& entry) {
     if (entry->waiters > 0) return;
   }
   // Whoever comes now waits for `subscribing`, and then subscribes anew.
-  entry->subscribed = false;
+  entry->subscribed = entry->heard = false;
   ended = std::move(entry->subscription);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,6 +27,8 @@ class Hints : public std::enable_shared_from_this<Hints> {
   void Enter(Collection& collection);
   /// One less.
   void Leave(Collection& collection);
+  /// Does the store tell of locks of this collection that become free? False while nobody waits.
+  [[nodiscard]] bool Heard(Collection& collection);
   /// Ends all subscriptions.
   void Close();
 
@@ -36,6 +39,7 @@ class Hints : public std::enable_shared_from_this<Hints> {
     std::mutex subscribing;
     std::unique_ptr<Subscription> subscription;
     bool subscribed = false;
+    std::atomic<bool> heard = false;  ///< The store has hints.
 
     std::mutex mutex;  ///< Of what follows.
     int waiters = 0;

@@ -59,19 +59,26 @@ bool Keeper::Unqueue(Lease& lease) noexcept {
 
 void Keeper::Add(Lease& lease) {
   const std::scoped_lock lock(mutex_);
-  if (!closed_) QueueHealthy(lease);
+  if (closed_) return;
+  try {
+    QueueHealthy(lease);
+  } catch (...) {
+    Unqueue(lease);  // out of memory: nobody gets this lock, so nobody may renew it
+    throw;
+  }
 }
 
 void Keeper::Arm(TimePoint when) {
   if (when >= armed_) return;
-  armed_ = when;
-  engine_.runtime().Cancel(timer_);
+  const auto former = timer_;
   timer_ = engine_.runtime().Schedule(when,
                                       [weak = weak_from_this(), engine = engine_.weak_from_this()] {
                                         const auto alive = engine.lock();
                                         if (const auto self = weak.lock(); self && alive)
                                           self->OnTimer();
                                       });
+  armed_ = when;
+  engine_.runtime().Cancel(former);
 }
 
 void Keeper::Remove(Lease& lease) noexcept {
@@ -150,7 +157,7 @@ void Keeper::SendNext() {
     ops.reserve(round->items.size());
     for (auto& item : round->items) ops.push_back(&item.op);
     round->sent = now;
-    engine_.batcher().SubmitBatch(
+    engine_.batcher().SubmitRenewals(
         std::move(ops), [self = shared_from_this(), round, engine = engine_.shared_from_this()] {
           {
             const std::scoped_lock lock(self->mutex_);

@@ -39,9 +39,28 @@ void AskStore(Engine& engine, const AcquireSpec& spec, AcquireOp& op, Key& key) 
 
 }  // namespace
 
+void NextSearches::Start(const PendingPtr& search) {
+  // Subscribe first, then ask: what is freed in between is not missed.
+  if (!search->fail_fast()) {
+    engine_.hints().Enter(*search->spec.collection);
+    const std::scoped_lock lock(mutex_);
+    search->subscribed = true;
+    ++waiting_;
+  }
+  Ask(search);
+}
+
 void NextSearches::Ask(const PendingPtr& search) {
-  // The hint that woke it may be meant for another one.
-  if (search->settled()) return OnHint(*search->spec.collection);
+  Collection& collection = *search->spec.collection;
+  if (search->settled()) {
+    Unsubscribe(*search);
+    return OnHint(collection);  // the hint that woke it may be meant for another one
+  }
+  std::uint64_t unheard = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    unheard = sleepers_[&collection].unheard;
+  }
   const AcquireSpec& spec = search->spec;
   const Key unknown;
   Key key;
@@ -55,15 +74,16 @@ void NextSearches::Ask(const PendingPtr& search) {
       result.grant.body = op.body;
       result.grant.lease = engine_.Grant(spec, key, op.grant, op.version, op.body, sent);
       if (result.grant.lease) break;
-      return List(search, MakeFailure(Errc::kUnavailable, "the store granted a document of '" +
-                                                              spec.collection->name() +
-                                                              "' only after the lease had ended"));
+      return List(search, unheard,
+                  MakeFailure(Errc::kUnavailable, "the store granted a document of '" +
+                                                      spec.collection->name() +
+                                                      "' only after the lease had ended"));
     case OpStatus::kMissing:
       if (search->fail_fast()) {
         result.failure = NothingFree(*search, Errc::kNotFound);
         break;
       }
-      return List(search, nullptr);
+      return List(search, unheard, nullptr);
     case OpStatus::kInDoubt:
       result.failure =
           MakeFailure(Errc::kInDoubt, "whether a document of '" + spec.collection->name() +
@@ -78,51 +98,68 @@ void NextSearches::Ask(const PendingPtr& search) {
     default:
       result.failure = op.key == &key ? FailureOf(op) : NoSearch(op);
       if (result.failure->code == Errc::kUnavailable && !search->fail_fast()) {
-        return List(search, std::move(result.failure));
+        return List(search, unheard, std::move(result.failure));
       }
   }
-  search->Settle(std::move(result));
+  Settle(*search, std::move(result));
+}
+
+void NextSearches::Settle(PendingAcquire& search, AcquireResult result) {
+  Unsubscribe(search);
+  search.Settle(std::move(result));
 }
 
 void NextSearches::AskOnWorker(const PendingPtr& search) {
-  engine_.runtime().Work(
+  engine_.queries().Run(
       [self = shared_from_this(), search, engine = search->engine] { self->Ask(search); });
 }
 
-void NextSearches::List(const PendingPtr& search, FailurePtr outage) {
+void NextSearches::List(const PendingPtr& search, std::uint64_t unheard, FailurePtr outage) {
   const TimePoint now = engine_.Now();
   {
     const std::scoped_lock lock(mutex_);
     search->outage = std::move(outage);
+    search->answered = true;
   }
   if (now >= search->deadline) return End(*search, Errc::kTimedOut);
   const TimePoint poll = std::min(
       now + Jitter(engine_.options().poll_min, engine_.options().poll_max), search->deadline);
-  engine_.hints().Enter(*search->spec.collection);
+  bool again = false;
   {
     const std::scoped_lock lock(mutex_);
-    sleeping_.push_back(search);
-    search->place = PendingAcquire::Place::kQueued;
-    search->timer =
-        engine_.runtime().Schedule(poll, [weak = std::weak_ptr(search), table = weak_from_this()] {
-          const auto due = weak.lock();
-          const auto self = table.lock();
-          if (due && self && self->Unlist(*due)) self->AskOnWorker(due);
-        });
+    Sleepers& sleepers = sleepers_[search->spec.collection];
+    again = sleepers.unheard != unheard;
+    if (!again) {
+      search->where = sleepers.searches.insert(sleepers.searches.end(), search);
+      search->place = PendingAcquire::Place::kQueued;
+      search->timer = engine_.runtime().Schedule(
+          poll, [weak = std::weak_ptr(search), table = weak_from_this()] {
+            const auto due = weak.lock();
+            const auto self = table.lock();
+            if (due && self && self->Unlist(*due)) self->AskOnWorker(due);
+          });
+    }
   }
-  if (engine_.closed()) End(*search, Errc::kCancelled);
+  if (engine_.closed()) return End(*search, Errc::kCancelled);
+  if (again) AskOnWorker(search);
 }
 
 bool NextSearches::Unlist(PendingAcquire& search) {
+  const std::scoped_lock lock(mutex_);
+  if (search.place != PendingAcquire::Place::kQueued) return false;
+  search.place = PendingAcquire::Place::kNowhere;
+  engine_.runtime().Cancel(std::exchange(search.timer, 0));
+  sleepers_[search.spec.collection].searches.erase(search.where);
+  return true;
+}
+
+void NextSearches::Unsubscribe(PendingAcquire& search) {
   {
     const std::scoped_lock lock(mutex_);
-    if (search.place != PendingAcquire::Place::kQueued) return false;
-    search.place = PendingAcquire::Place::kNowhere;
-    engine_.runtime().Cancel(std::exchange(search.timer, 0));
-    sleeping_.remove_if([&](const PendingPtr& p) { return p.get() == &search; });
+    if (!std::exchange(search.subscribed, false)) return;
+    --waiting_;
   }
   engine_.hints().Leave(*search.spec.collection);
-  return true;
 }
 
 void NextSearches::End(PendingAcquire& search, Errc code) {
@@ -134,19 +171,22 @@ void NextSearches::End(PendingAcquire& search, Errc code) {
     failure = std::move(search.outage);
   }
   if (!failure) failure = NothingFree(search, code);
-  search.Settle({.failure = std::move(failure), .grant = {}});
+  Settle(search, {.failure = std::move(failure), .grant = {}});
 }
 
 void NextSearches::OnHint(Collection& collection) {
   PendingPtr first;
   {
     const std::scoped_lock lock(mutex_);
-    const auto found = std::find_if(sleeping_.begin(), sleeping_.end(), [&](const PendingPtr& p) {
-      return p->spec.collection == &collection;
-    });
-    if (found == sleeping_.end()) return;
-    first = *found;
+    const auto found = sleepers_.find(&collection);
+    if (found == sleepers_.end()) return;
+    if (found->second.searches.empty()) {
+      ++found->second.unheard;
+      return;
+    }
+    first = found->second.searches.front();
   }
+  // Taken away meanwhile: by its poll, which asks after this hint.
   if (Unlist(*first)) AskOnWorker(first);
 }
 
@@ -154,7 +194,9 @@ void NextSearches::Close() {
   std::list<PendingPtr> all;
   {
     const std::scoped_lock lock(mutex_);
-    all = sleeping_;
+    for (const auto& [collection, sleepers] : sleepers_) {
+      all.insert(all.end(), sleepers.searches.begin(), sleepers.searches.end());
+    }
   }
   for (const auto& search : all) End(*search, Errc::kCancelled);
 }

@@ -1,10 +1,17 @@
 #include "engine/pending_acquire.h"
 
+#include <algorithm>
+#include <string>
+
 #include "engine/background_release.h"
 #include "engine/engine.h"
+#include "engine/procedure.h"
 
 namespace doclock::detail {
 namespace {
+
+/// What the first answer of the store may take, however short the wait.
+constexpr std::chrono::seconds kFirstAnswer{1};
 
 TimePoint DeadlineAfter(TimePoint now, Duration wait) {
   const auto left = TimePoint::max() - now;
@@ -40,9 +47,28 @@ bool PendingAcquire::Settle(AcquireResult result, bool handed_over) {
               result.failure->code == Errc::kCancelled)) {
     engine->events().Busy(*spec.collection, spec.key, result.failure->code, result.failure->holder);
   }
+  engine->runtime().Cancel(clock_.exchange(0));
   const AcquireDone done = std::move(done_);
   done(std::move(result));
   return true;
+}
+
+void PendingAcquire::StartClock() {
+  if (fail_fast() || deadline == TimePoint::max()) return;
+  clock_ = engine->runtime().Schedule(std::max(deadline, started + kFirstAnswer),
+                                      [weak = weak_from_this()] {
+                                        if (const auto self = weak.lock()) self->TimeIsUp();
+                                      });
+}
+
+void PendingAcquire::TimeIsUp() {
+  if (answered) return End(Errc::kTimedOut);
+  const std::string what = target == Target::kDocument
+                               ? "whether " + Describe(*spec.collection, spec.key) + " is free"
+                               : "for a free document of '" + spec.collection->name() + "'";
+  Settle({.failure = MakeFailure(Errc::kUnavailable,
+                                 "the store was asked " + what + ", and gave no answer in time"),
+          .grant = {}});
 }
 
 void PendingAcquire::End(Errc code) {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <utility>
 
@@ -32,9 +33,14 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const TimePoint started;
   const TimePoint deadline;  ///< TimePoint::max(): for ever.
   Place place = Place::kNowhere;
+  /// Itself in its queue, unless it is nowhere. Guarded by the shard's mutex.
+  std::list<std::shared_ptr<PendingAcquire>>::iterator where{};
   Runtime::TimerId timer = 0;  ///< Guarded by the shard's mutex.
   /// Of a search: why its last attempt did not reach the store. Guarded by NextSearches' mutex.
   FailurePtr outage;
+  bool subscribed = false;  ///< A search is known to Hints. Guarded by the searches' mutex.
+  /// The store was asked, and what it said is known to whoever ends the wait.
+  std::atomic<bool> answered = false;
   /// Of a writer who waits; made by its first attempt (there is one at a time).
   Uuid intent_id{};
 
@@ -45,11 +51,19 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   /// False if it was settled before: then `result` is dropped, which gives a grant back.
   bool Settle(AcquireResult result, bool handed_over = false);
 
+  /// Settles it when its time to wait is over, whatever the store is doing then: an attempt that is
+  /// under way gives back what it gets. The first answer may take a second in any case. To be
+  /// called before anybody else knows of this.
+  void StartClock();
+
   /// Takes it out of its queue and settles it with `code` (kTimedOut, kCancelled).
   void End(Errc code);
 
  private:
+  void TimeIsUp();
+
   AcquireDone done_;
+  std::atomic<Runtime::TimerId> clock_ = 0;
   std::atomic<bool> settled_ = false;
 };
 

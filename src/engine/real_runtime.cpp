@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "doclock/runtime.h"
@@ -24,7 +27,7 @@ class RealEvent final : public Runtime::Event {
 class RealRuntime final : public Runtime {
  public:
   explicit RealRuntime(int workers) : workers_(workers), notifier_(1) {}
-  ~RealRuntime() override { RealRuntime::Stop(); }
+  ~RealRuntime() override { engine_.Stop(); }
 
   TimePoint Now() const noexcept override { return BootClock::now(); }
   TimerId Schedule(TimePoint when, Task task) override {
@@ -40,10 +43,13 @@ class RealRuntime final : public Runtime {
   bool OnOwnThread() const noexcept override {
     return engine_.OnOwnThread() || workers_.OnOwnThread() || notifier_.OnOwnThread();
   }
-  void Stop() override {
+  void Stop(std::chrono::nanoseconds patience) override {
+    const TimePoint end = Now() + patience;
+    const auto left = [&] { return std::max(end - Now(), std::chrono::nanoseconds(0)); };
     engine_.Stop();
-    workers_.Stop();
-    notifier_.Stop();
+    workers_.Stop(left());
+    // Of two managers whose callbacks close each other, one has to return first.
+    notifier_.Stop(detail::OnTaskThread() ? std::optional(left()) : std::nullopt);
   }
 
  private:

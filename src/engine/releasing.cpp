@@ -32,6 +32,28 @@ void BeginWriteOrThrow(Lease& lease) {
                              : "the lock was released already");
 }
 
+/// A lease whose handle is writing. Where nothing comes of that (out of memory) it is held as
+/// before, or in doubt once something may have been sent.
+class WritingLease {
+ public:
+  explicit WritingLease(Lease& lease) : lease_(lease) { BeginWriteOrThrow(lease); }
+  WritingLease(const WritingLease&) = delete;
+  WritingLease& operator=(const WritingLease&) = delete;
+  ~WritingLease() {
+    if (done_) return;
+    lease_.set_phase(sending_ ? Phase::kInDoubt : Phase::kHeld);
+    if (sending_) lease_.engine->keeper().Remove(lease_);
+  }
+  void Sending() noexcept { sending_ = true; }
+  /// The procedure has moved the lease on.
+  void Done() noexcept { done_ = true; }
+
+ private:
+  Lease& lease_;
+  bool sending_ = false;
+  bool done_ = false;
+};
+
 /// The lock stays closed that long whatever its holder does: nobody to hand it to before. A share
 /// frees nothing for sure.
 bool MayHandOver(const Lease& lease, WriteKind kind) {
@@ -45,18 +67,22 @@ class HolderWrite {
   HolderWrite(LeasePtr of, WriteKind what, Body body, bool mark)
       : lease(std::move(of)),
         kind(what),
+        writing_(*lease),
         engine_(*lease->engine),
         discard_(kind == WriteKind::kRelease && !body && !lease->named),
         procedure(engine_, lease, kind, std::move(body)) {
-    if (kind == WriteKind::kCheckpoint) return;
-    release_ = engine_.waits().BeginRelease(*lease, mark, MayHandOver(*lease, kind));
+    if (kind != WriteKind::kCheckpoint) {
+      release_ = engine_.waits().BeginRelease(*lease, mark, MayHandOver(*lease, kind));
+    }
     if (const auto& next = release_.next()) {
       procedure.HandOver(MakeGrant(next->spec));
     }
+    writing_.Sending();
   }
 
   /// After the procedure has run.
   FailurePtr Finish() {
+    writing_.Done();
     FailurePtr failure = procedure.TakeFailure();
     if (kind == WriteKind::kCheckpoint) return failure;
     LeasePtr next;
@@ -65,7 +91,10 @@ class HolderWrite {
                            procedure.body(), procedure.sent());
     }
     if (!failure) Tell();
-    engine_.waits().EndRelease(release_, std::move(next), lease->phase() != Phase::kHeld);
+    const bool free = lease->phase() != Phase::kHeld;
+    const bool kept = next != nullptr;
+    engine_.waits().EndRelease(release_, std::move(next), free);
+    if (free && !kept) engine_.FreedForSearches(*lease->collection);
     return failure;
   }
 
@@ -82,6 +111,7 @@ class HolderWrite {
     }
   }
 
+  WritingLease writing_;
   Engine& engine_;
   const bool discard_;
   WaitTable::Release release_;
@@ -103,7 +133,6 @@ void StartWrite(const std::shared_ptr<HolderWrite>& write, WriteDone done) {
 
 FailurePtr Write(const LeasePtr& lease, WriteKind kind, Body body) {
   if (auto failure = Unusable(*lease)) return failure;
-  BeginWriteOrThrow(*lease);
   HolderWrite write(lease, kind, std::move(body), false);
   Run(*lease->engine, write.procedure);
   return write.Finish();
@@ -113,13 +142,12 @@ void WriteAsync(const LeasePtr& lease, WriteKind kind, Body body, WriteDone done
   if (auto failure = Unusable(*lease)) {
     return FailLater(*lease->engine, std::move(failure), std::move(done));
   }
-  BeginWriteOrThrow(*lease);
   StartWrite(std::make_shared<HolderWrite>(lease, kind, std::move(body), true), std::move(done));
 }
 
 void Abandon(LeasePtr lease) noexcept {
   if (!lease || !lease->ours() || lease->lost() || lease->engine->closed()) return;
-  if (!lease->BeginWrite()) return;
+  if (lease->phase() != Phase::kHeld) return;
   try {
     StartWrite(std::make_shared<HolderWrite>(lease, WriteKind::kRelease, Body(), true),
                [lease](FailurePtr failure) {
@@ -134,6 +162,8 @@ void Abandon(LeasePtr lease) noexcept {
                  ReleaseInBackground(*lease->engine, *lease->collection, lease->key, lease->lock_id,
                                      lease->mode, lease->deadline());
                });
+  } catch (const std::logic_error&) {
+    // Another operation of this lock has just begun.
   } catch (...) {
     // Out of memory: the lock is free when its lease has ended.
     lease->set_phase(Phase::kReleased);
@@ -261,9 +291,10 @@ class RenewProcedure final : public Procedure {
 
 FailurePtr Renew(const LeasePtr& lease, std::chrono::milliseconds ttl) {
   if (auto failure = Unusable(*lease)) return failure;
-  BeginWriteOrThrow(*lease);
+  WritingLease writing(*lease);
   RenewProcedure renew(lease, ttl);
   Run(*lease->engine, renew);
+  writing.Done();
   return renew.Finish();
 }
 
@@ -282,9 +313,10 @@ void RenewAsync(const LeasePtr& lease, std::chrono::milliseconds ttl, WriteDone 
 
 FailurePtr Detach(const LeasePtr& lease) {
   if (auto failure = Unusable(*lease)) return failure;
-  BeginWriteOrThrow(*lease);
+  WritingLease writing(*lease);
   DetachProcedure detach(lease);
   Run(*lease->engine, detach);
+  writing.Done();
   return detach.Finish();
 }
 

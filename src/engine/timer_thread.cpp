@@ -12,6 +12,13 @@
 
 namespace doclock::detail {
 
+namespace {
+
+/// The state whose tasks the present thread runs.
+thread_local const void* state_of_this_thread = nullptr;
+
+}  // namespace
+
 struct TimerThread::State {
   using Task = std::function<void()>;
   using Timers = std::multimap<TimePoint, std::pair<std::uint64_t, Task>>;
@@ -41,6 +48,7 @@ struct TimerThread::State {
   }
 
   void Run() {
+    state_of_this_thread = this;
     std::unique_lock lock(mutex);
     for (;;) {
       if (Task task = TakeReady()) {
@@ -107,9 +115,7 @@ void TimerThread::Post(std::function<void()> task) {
   state_->WakeFor(TimePoint::min());
 }
 
-bool TimerThread::OnOwnThread() const noexcept {
-  return thread_ && thread_->get_id() == std::this_thread::get_id();
-}
+bool TimerThread::OnOwnThread() const noexcept { return state_of_this_thread == state_.get(); }
 
 void TimerThread::Stop() {
   if (fork_generation_ != platform::ForkGeneration()) {

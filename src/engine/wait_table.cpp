@@ -63,6 +63,7 @@ struct WaitTable::KeyWaits {
   Key key;
   std::size_t hash;
   std::list<PendingPtr> queue;
+  int failing_fast = 0;      ///< Of the queue, those that do not wait.
   int releasing = 0;         ///< Marked releases under way: of an exclusive lock,
   int shares_releasing = 0;  ///< and of shares.
   bool asking = false;       ///< An attempt or a hand-over for a claimed waiter is under way.
@@ -156,8 +157,10 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
     if (why) waits->last = std::move(why);
     // Whoever is in front has asked already and sleeps until there is a reason to ask again.
     ask = waiter->fail_fast() || waits->queue.empty() || waits->timer == 0;
+    waiter->where = waits->queue.insert(waits->queue.end(), waiter);
+    if (waiter->fail_fast()) ++waits->failing_fast;
     waiter->place = PendingAcquire::Place::kQueued;
-    waits->queue.push_back(waiter);
+    waiter->answered = true;
     if (waiter->deadline != TimePoint::max() && !waiter->fail_fast()) {
       waiter->timer = engine_.runtime().Schedule(
           waiter->deadline, [weak = std::weak_ptr(waiter), table = weak_from_this()] {
@@ -175,10 +178,12 @@ void WaitTable::Leave(KeyWaits& waits, PendingAcquire& waiter) {
   if (waiter.place == PendingAcquire::Place::kNowhere) return;
   waiter.place = PendingAcquire::Place::kNowhere;
   engine_.runtime().Cancel(std::exchange(waiter.timer, 0));
-  if (!waiter.fail_fast()) engine_.hints().Leave(*waits.collection);
-  const auto in_queue = std::find_if(waits.queue.begin(), waits.queue.end(),
-                                     [&](const PendingPtr& p) { return p.get() == &waiter; });
-  if (in_queue != waits.queue.end()) waits.queue.erase(in_queue);
+  if (waiter.fail_fast()) {
+    --waits.failing_fast;
+  } else {
+    engine_.hints().Leave(*waits.collection);
+  }
+  waits.queue.erase(waiter.where);
 }
 
 PendingPtr WaitTable::Front(KeyWaits& waits) {
@@ -206,10 +211,7 @@ bool WaitTable::MustHold(const KeyWaits& waits, const PendingAcquire& front, boo
 
 std::vector<PendingPtr> WaitTable::TakeFailFast(KeyWaits& waits, const AcquireSpec* busy) {
   std::vector<PendingPtr> taken;
-  if (std::none_of(waits.queue.begin(), waits.queue.end(),
-                   [](const PendingPtr& p) { return p->fail_fast(); })) {
-    return taken;
-  }
+  if (waits.failing_fast == 0) return taken;  // a hand-over must not walk a long queue
   for (const PendingPtr& waiter : waits.queue) {
     const bool waits_here = waiter->place == PendingAcquire::Place::kQueued;
     if (waiter->fail_fast() && waits_here && (!busy || IsAsBusy(*busy, waiter->spec))) {
@@ -221,6 +223,7 @@ std::vector<PendingPtr> WaitTable::TakeFailFast(KeyWaits& waits, const AcquireSp
 }
 
 bool WaitTable::BringFailFastForward(KeyWaits& waits) {
+  if (waits.failing_fast == 0) return false;
   const auto first = std::find_if(waits.queue.begin(), waits.queue.end(), [](const PendingPtr& p) {
     return p->fail_fast() && p->place == PendingAcquire::Place::kQueued;
   });
@@ -276,8 +279,10 @@ void WaitTable::SleepUntil(const KeyWaitsPtr& waits, TimePoint when) {
 TimePoint WaitTable::NextLook(const Failure* why) const {
   const TimePoint now = engine_.Now();
   const TimePoint next = now + Jitter(engine_.options().poll_min, engine_.options().poll_max);
-  if (!why || !why->remaining) return next;
-  return std::min(next, now + *why->remaining + std::chrono::milliseconds(1));
+  // Compared in milliseconds: a lock may be closed for longer than nanoseconds can count.
+  const auto poll = std::chrono::floor<std::chrono::milliseconds>(next - now);
+  if (!why || !why->remaining || *why->remaining >= poll) return next;
+  return now + *why->remaining + std::chrono::milliseconds(1);
 }
 
 void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) {
@@ -295,7 +300,17 @@ void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) {
     if (MustHold(*waits, *waiter, released)) return;
     Claim(*waits, *waiter);
   }
-  StartAttempt(waits, waiter);
+  try {
+    StartAttempt(waits, waiter);
+  } catch (...) {
+    // Out of memory: asked again later, and not by nobody for ever.
+    const std::scoped_lock lock(ShardOf(waits->hash).mutex);
+    waits->asking = false;
+    if (waiter->place == PendingAcquire::Place::kClaimed) {
+      waiter->place = PendingAcquire::Place::kQueued;
+    }
+    SleepUntil(waits, NextLook(nullptr));
+  }
 }
 
 void WaitTable::StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter) {
@@ -369,8 +384,11 @@ void WaitTable::Granted(Attempt& attempt) {
 }
 
 WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool may_hand_over) {
-  Release release;
   const std::size_t hash = lease.key.Hash();
+  Release release;
+  release.table_ = this;
+  release.collection_ = lease.collection;
+  release.hash_ = hash;
   Shard& shard = ShardOf(hash);
   if (!mark && shard.count.load(std::memory_order_acquire) == 0) return release;
   const std::scoped_lock lock(shard.mutex);
@@ -397,8 +415,32 @@ WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool m
   return release;
 }
 
+WaitTable::Release& WaitTable::Release::operator=(Release&& other) noexcept {
+  std::swap(table_, other.table_);
+  std::swap(collection_, other.collection_);
+  std::swap(hash_, other.hash_);
+  std::swap(waits_, other.waits_);
+  std::swap(next_, other.next_);
+  std::swap(marked_, other.marked_);
+  std::swap(shared_, other.shared_);
+  return *this;
+}
+
+WaitTable::Release::~Release() {
+  if (!waits_) return;
+  try {
+    table_->EndRelease(*this, nullptr, true);
+  } catch (...) {
+    // Out of memory: the waiters poll.
+  }
+}
+
 void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) {
-  if (!release.waits_) return;
+  if (!release.waits_) {
+    // Whoever came meanwhile may have found it busy.
+    if (released && !lease) OnHint(*release.collection_, release.hash_);
+    return;
+  }
   const KeyWaitsPtr waits = std::move(release.waits_);
   const PendingPtr next = std::move(release.next_);
   Shard& shard = ShardOf(waits->hash);
@@ -443,8 +485,11 @@ void WaitTable::OnHint(Collection& collection, std::optional<std::size_t> hash) 
   const auto collect = [&](Shard& shard) {
     if (shard.count.load(std::memory_order_acquire) == 0) return;
     const std::scoped_lock lock(shard.mutex);
-    for (const auto& [key_hash, waits] : shard.keys) {
-      if (waits->collection == &collection && (!hash || *hash == key_hash)) found.push_back(waits);
+    auto keys =
+        hash ? shard.keys.equal_range(*hash) : std::pair(shard.keys.begin(), shard.keys.end());
+    for (; keys.first != keys.second; ++keys.first) {
+      const KeyWaitsPtr& waits = keys.first->second;
+      if (waits->collection == &collection) found.push_back(waits);
     }
   };
   if (hash) {

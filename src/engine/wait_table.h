@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "doclock/detail/engine.h"
@@ -50,7 +51,8 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// Release::next). With `mark`, local callers of the key stand behind the release from now on.
   Release BeginRelease(const Lease& lease, bool mark, bool may_hand_over);
   /// After it: `lease` is the claimed waiter's (null: not handed over), `released` says whether the
-  /// lock is free now.
+  /// lock is free now. A Release that is destroyed without this (out of memory) lets the waiters
+  /// ask.
   void EndRelease(Release& release, LeasePtr lease, bool released);
 
   /// A hint from the store.
@@ -101,12 +103,19 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
 /// See BeginRelease.
 class WaitTable::Release {
  public:
+  Release() = default;
+  Release(Release&& other) noexcept { *this = std::move(other); }
+  Release& operator=(Release&& other) noexcept;
+  ~Release();
   /// Whom to hand over to; null for nobody.
   [[nodiscard]] const PendingPtr& next() const noexcept { return next_; }
 
  private:
   friend class WaitTable;
-  KeyWaitsPtr waits_;
+  WaitTable* table_ = nullptr;
+  Collection* collection_ = nullptr;
+  std::size_t hash_ = 0;
+  KeyWaitsPtr waits_;  ///< Null where nobody waited when the release began.
   PendingPtr next_;
   bool marked_ = false;
   bool shared_ = false;

@@ -3,6 +3,7 @@
 
 #include "doclock/detail/facade.h"
 #include "engine/engine.h"
+#include "engine/procedure.h"
 
 namespace doclock::detail {
 namespace {
@@ -42,10 +43,17 @@ IndexSpec IndexFor(const Filter& filter) {
   return index;
 }
 
+Store& OpenStoreOf(const Binding& binding) {
+  if (binding.engine->closed()) {
+    MakeFailure(Errc::kClosed, "the LockManager is closed")->Throw();
+  }
+  return StoreOf(binding.engine);
+}
+
 }  // namespace
 
 void EnsureIndexesOf(const Binding& binding, const std::vector<Filter>& searches) {
-  Store& store = StoreOf(binding.engine);
+  Store& store = OpenStoreOf(binding);
   IndexSpec locks;
   locks.held_locks = true;
   store.EnsureIndex(*binding.collection, locks);
@@ -58,16 +66,15 @@ void EnsureIndexesOf(const Binding& binding, const std::vector<Filter>& searches
 void EnsureIndexOf(const Binding& binding, std::vector<std::string> fields, bool unique) {
   if (fields.empty()) throw std::invalid_argument("EnsureIndex: no fields");
   for (const std::string& field : fields) (void)Filter{}.OrderBy(field);  // refuses bad names
-  StoreOf(binding.engine)
-      .EnsureIndex(*binding.collection, IndexSpec{.fields = std::move(fields), .unique = unique});
+  OpenStoreOf(binding).EnsureIndex(*binding.collection,
+                                   IndexSpec{.fields = std::move(fields), .unique = unique});
 }
 
 std::int64_t PurgeAll(const Binding& binding) {
   const auto budget = binding.engine->options().call_budget.ms();
   std::int64_t total = 0;
   for (;;) {
-    const std::int64_t count =
-        StoreOf(binding.engine).Purge(*binding.collection, kPurgeBatch, budget);
+    const std::int64_t count = OpenStoreOf(binding).Purge(*binding.collection, kPurgeBatch, budget);
     // Fewer than that may have been all that there was time for.
     if (count == 0) return total;
     total += count;

@@ -2,6 +2,7 @@
 
 #include "doclock/detail/facade.h"
 #include "engine/engine.h"
+#include "engine/procedure.h"
 
 namespace doclock::detail {
 namespace {
@@ -15,6 +16,7 @@ class LockingAll {
         keys_(SortedUnique(std::move(keys))),
         started_(engine_->Now()) {
     result_.grants.reserve(keys_.size());
+    if (engine_->closed()) Fail(MakeFailure(Errc::kClosed, "the LockManager is closed"));
   }
 
   [[nodiscard]] bool done() const noexcept {

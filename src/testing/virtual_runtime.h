@@ -24,7 +24,7 @@ class ManualClock::VirtualRuntime : public Runtime {
   void Notify(Task task) override { scheduler_->Enqueue(owner_, std::move(task)); }
   std::unique_ptr<Event> MakeEvent() override;
   [[nodiscard]] bool OnOwnThread() const noexcept override { return scheduler_->InTask(); }
-  void Stop() override { scheduler_->StopOwner(owner_); }
+  void Stop(std::chrono::nanoseconds) override { scheduler_->StopOwner(owner_); }
 
  private:
   class VirtualEvent;

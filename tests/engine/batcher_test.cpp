@@ -6,7 +6,9 @@
 #include <condition_variable>
 #include <latch>
 #include <mutex>
+#include <semaphore>
 #include <set>
+#include <string>
 #include <thread>
 
 #include "doclock/memory_store.h"
@@ -165,6 +167,60 @@ TEST_P(BatcherTest, BlockedAndAsynchronousCallersMix) {
   EXPECT_EQ(done, 2 * kThreads * kEach);
 }
 
+/// The order in which a store of one lane is asked.
+class BatchOrderTest : public BatcherTest {
+ protected:
+  BatchOrderTest() {
+    store->OnExecute([this](std::span<StoreOp* const> batch) {
+      std::string call;
+      for (const StoreOp* op : batch) {
+        call += (op->kind == OpKind::kRenew ? "renew " : "") + op->key->ToString() + ",";
+      }
+      calls.push_back(call);
+    });
+    store->Shut();
+    Read(first);
+    store->AwaitCall();
+  }
+  void Read(const Key& key) {
+    ops.push_back(std::make_unique<ReadOp>(*collection, key));
+    ++wanted;
+    batcher->Submit(*ops.back(), [this] { done.release(); });
+  }
+  void Finish() {
+    store->OpenUp();
+    for (; wanted > 0; --wanted) done.acquire();
+  }
+
+  const Key first{"first"}, hot{"hot"}, other{"other"};
+  std::vector<std::unique_ptr<ReadOp>> ops;
+  std::vector<std::string> calls;
+  std::counting_semaphore<> done{0};
+  int wanted = 0;
+};
+
+TEST_P(BatchOrderTest, RenewalsGoBeforeWhatCameEarlier) {
+  for (int i = 0; i < 100; ++i) Read(hot);
+  RenewOp renew(*collection, other);
+  ++wanted;
+  batcher->SubmitRenewals({&renew}, [this] { done.release(); });
+  Finish();
+  ASSERT_EQ(calls.size(), 102U);
+  EXPECT_EQ(calls[1], "renew other,");
+}
+
+TEST_P(BatchOrderTest, OperationsOnOneDocumentTakeTurnsWithOthers) {
+  for (int i = 0; i < 100; ++i) Read(hot);
+  Read(other);
+  Read(other);
+  Finish();
+  ASSERT_EQ(calls.size(), 101U);
+  EXPECT_EQ(calls[1], "hot,other,");
+  EXPECT_EQ(calls[2], "hot,other,");
+  EXPECT_EQ(calls[3], "hot,");
+}
+
+INSTANTIATE_TEST_SUITE_P(OneLane, BatchOrderTest, ::testing::Values(1));
 INSTANTIATE_TEST_SUITE_P(Lanes, BatcherTest, ::testing::Values(1, 4));
 
 }  // namespace

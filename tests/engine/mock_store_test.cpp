@@ -207,5 +207,34 @@ TEST_F(MockedStoreTest, AStoreWhoseWatchThrowsIsPolled) {
   EXPECT_FALSE(Write(result.grant.lease, WriteKind::kRelease, Body()));
 }
 
+TEST_F(MockedStoreTest, ALockThatIsClosedForEverIsPolledAsAnyOther) {
+  EXPECT_CALL(*store_, Watch(_, _)).WillRepeatedly([](auto&&...) { return nullptr; });
+  int asked = 0;
+  EXPECT_CALL(*store_, Execute(OneOf(OpKind::kAcquire), _))
+      .WillRepeatedly(Alone<AcquireOp>([&](AcquireOp& op) {
+        ASSERT_LT(++asked, 1'000);
+        op.status = OpStatus::kBusy;
+        op.detail = std::make_unique<OpDetail>();
+        op.detail->remaining = std::chrono::hours(24) * 365 * 8'000;  // until the year 9999
+      }));
+  EXPECT_EQ(Acquire(engine(), Spec({.wait = 10s}), {}).failure->code, Errc::kTimedOut);
+  EXPECT_LE(asked, 202) << "every 50 ms";
+}
+
+TEST_F(MockedStoreTest, AWaitThatNothingCanEndLeavesNoWaiterBehind) {
+  EXPECT_CALL(*store_, Watch(_, _)).WillRepeatedly([](auto&&...) { return nullptr; });
+  EXPECT_CALL(*store_, Execute(OneOf(OpKind::kAcquire), _)).WillOnce(Alone<AcquireOp>(Granted));
+  AcquireResult held = Acquire(engine(), Spec(), {});
+  EXPECT_CALL(*store_, Execute(OneOf(OpKind::kAcquire), _))
+      .WillRepeatedly(Alone<AcquireOp>([&](AcquireOp& op) { op.status = OpStatus::kBusy; }));
+  engine()->runtime().Stop({});  // no timer, no task comes any more
+  EXPECT_THROW(Acquire(engine(), Spec({.wait = kForever}), {}), std::logic_error);
+  EXPECT_CALL(*store_, Execute(OneOf(OpKind::kWrite), _)).WillOnce(Alone<WriteOp>([](WriteOp& op) {
+    EXPECT_EQ(op.next, nullptr);
+    op.status = OpStatus::kDone;
+  }));
+  EXPECT_FALSE(Write(held.grant.lease, WriteKind::kRelease, Body()));
+}
+
 }  // namespace
 }  // namespace doclock::detail

@@ -167,7 +167,7 @@ TEST_F(ManualClockTest, AStopRunsWhatIsQueuedAndDropsTimers) {
   runtime_->Post(Note("post"));
   runtime_->Work(Note("work"));
   runtime_->Schedule(In(1s), Note("timer"));
-  runtime_->Stop();
+  runtime_->Stop({});
   EXPECT_EQ(notes_, (Notes{"post", "work"}));
   clock_.Advance(10s);
   EXPECT_EQ(notes_, (Notes{"post", "work"}));
@@ -175,7 +175,7 @@ TEST_F(ManualClockTest, AStopRunsWhatIsQueuedAndDropsTimers) {
 
 TEST_F(ManualClockTest, AfterAStopTasksRunAtOnceAndTimersNever) {
   clock_.DelayWork(1s);
-  runtime_->Stop();
+  runtime_->Stop({});
   runtime_->Post(Note("post"));
   runtime_->Work(Note("work"));
   runtime_->Notify(Note("notify"));
@@ -188,7 +188,7 @@ TEST_F(ManualClockTest, AfterAStopTasksRunAtOnceAndTimersNever) {
 TEST_F(ManualClockTest, StoppingOneRuntimeLeavesTheOthers) {
   const auto other = clock_.runtime();
   other->Schedule(In(1s), Note("other"));
-  runtime_->Stop();
+  runtime_->Stop({});
   clock_.Advance(1s);
   EXPECT_EQ(notes_, Notes{"other"});
 }

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "doclock/runtime.h"
+
+namespace doclock::detail {
+
+/// Runs on workers what may block in the store and is not batched: at most `most` at once, begun in
+/// order of arrival, so that workers are left to the batcher, which sends the renewals.
+/// Thread-safe.
+class LimitedWork : public std::enable_shared_from_this<LimitedWork> {
+ public:
+  LimitedWork(Runtime& runtime, int most) : runtime_(runtime), most_(most) {}
+
+  /// Runs the task on a worker once its turn has come.
+  void Run(std::function<void()> task);
+
+ private:
+  void StartWorker();
+  void RunNext();
+
+  Runtime& runtime_;
+  const int most_;
+  std::mutex mutex_;  ///< Guards what follows.
+  std::deque<std::function<void()>> waiting_;
+  int workers_ = 0;
+};
+
+}  // namespace doclock::detail

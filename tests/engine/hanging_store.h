@@ -1,0 +1,76 @@
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "doclock/memory_store.h"
+#include "doclock/testing/faulty_store.h"
+
+namespace doclock::detail {
+
+/// What a call of a store is for.
+enum class CallKind { kBatch, kRenewal, kQuery, kSearch, kSubscription };
+
+/// A store of one lane in which calls of some kinds hang until they are let go.
+class HangingStore final : public testing::FaultyStore {
+ public:
+  HangingStore() : FaultyStore(OpenMemoryStore()) {}
+  ~HangingStore() override { LetGo(); }
+
+  void Hang(std::set<CallKind> kinds) {
+    const std::scoped_lock lock(mutex_);
+    hanging_ = std::move(kinds);
+  }
+  void LetGo() {
+    Hang({});
+    changed_.notify_all();
+  }
+  /// Waits until so many calls hang.
+  bool AwaitHanging(int calls) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return inside_ >= calls; });
+  }
+
+  StoreTraits traits() const noexcept override {
+    return {.lanes = 1, .max_batch = 16, .immediate = false};
+  }
+  void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override {
+    Enter(ops.front()->kind == OpKind::kRenew ? CallKind::kRenewal : CallKind::kBatch);
+    FaultyStore::Execute(ops, budget);
+  }
+  void Query(Collection& collection, const Filter& filter,
+             const std::function<bool(QueryRow&&)>& sink,
+             std::chrono::milliseconds budget) override {
+    Enter(CallKind::kQuery);
+    FaultyStore::Query(collection, filter, sink, budget);
+  }
+  void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
+                   std::chrono::milliseconds budget) override {
+    Enter(CallKind::kSearch);
+    FaultyStore::AcquireNext(filter, op, key, budget);
+  }
+  std::unique_ptr<Subscription> Watch(
+      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
+    Enter(CallKind::kSubscription);
+    return FaultyStore::Watch(collection, std::move(hint));
+  }
+
+ private:
+  void Enter(CallKind kind) {
+    std::unique_lock lock(mutex_);
+    if (!hanging_.contains(kind)) return;
+    ++inside_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return !hanging_.contains(kind); });
+    --inside_;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<CallKind> hanging_;
+  int inside_ = 0;
+};
+
+}  // namespace doclock::detail

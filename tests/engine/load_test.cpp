@@ -1,0 +1,259 @@
+/// What a manager with threads of its own owes its locks and callers while calls of the store hang.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <latch>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <semaphore>
+#include <thread>
+
+#include "doclock/lock_manager.h"
+#include "doclock/observer.h"
+#include "engine/engine.h"
+#include "engine/hanging_store.h"
+
+namespace doclock::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Generous: the machine may have much else to do.
+constexpr auto kLong = 30s;
+
+template <class Condition>
+bool Eventually(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + kLong;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(2ms);
+  }
+  return true;
+}
+
+class LoadTest : public ::testing::Test {
+ protected:
+  explicit LoadTest(std::shared_ptr<Observer> observer = nullptr) {
+    ManagerOptions options;
+    options.observer = std::move(observer);
+    options.drain_timeout = 100ms;
+    manager.emplace(store, options);
+    collection = store->Open("orders", {}, 30s).get();
+  }
+  ~LoadTest() override { store->LetGo(); }
+
+  EnginePtr engine() { return manager->engine(); }
+  AcquireSpec Spec(const Key& key, LockOptions options = {}) {
+    AcquireSpec spec = MakeSpec(engine(), *collection, options, 30s);
+    spec.key = key;
+    spec.insert = Body::FromJson({{"n", 0}});
+    return spec;
+  }
+  Grant Lock(const Key& key, LockOptions options = {}) {
+    AcquireResult result = Acquire(engine(), Spec(key, options), {});
+    EXPECT_FALSE(result.failure) << (result.failure ? result.failure->message : "");
+    return std::move(result.grant);
+  }
+  /// Begins what hangs in the store, many times.
+  void Flood(int times) {
+    for (int i = 0; i < times; ++i) {
+      QueryAsync(engine(), *collection, {}, [](QueryResult) {});
+      AcquireSpec search = Spec({}, {.wait = kForever});
+      search.filter.Equal("n", 77);
+      AcquireNextAsync(engine(), std::move(search), [](AcquireResult) {});
+      AcquireAsync(engine(), Spec("held", {.wait = kForever}), [](AcquireResult) {});
+    }
+  }
+  /// Does this lock get renewed?
+  bool IsRenewed(const Grant& held) {
+    store->Reset();
+    return Eventually([&] { return store->Count(OpKind::kRenew) > 0; }) && LeaseHeld(*held.lease);
+  }
+
+  std::shared_ptr<HangingStore> store = std::make_shared<HangingStore>();
+  std::optional<LockManager> manager;
+  Collection* collection = nullptr;
+};
+
+TEST_F(LoadTest, QueriesThatHangKeepNoLockFromBeingRenewed) {
+  const Grant held = Lock("held", {.ttl = 6s});
+  store->Hang({CallKind::kQuery});
+  Flood(50);
+  ASSERT_TRUE(store->AwaitHanging(1));
+  EXPECT_TRUE(IsRenewed(held));
+}
+
+TEST_F(LoadTest, SearchesThatHangKeepNoLockFromBeingRenewed) {
+  const Grant held = Lock("held", {.ttl = 6s});
+  store->Hang({CallKind::kSearch});
+  Flood(50);
+  ASSERT_TRUE(store->AwaitHanging(1));
+  EXPECT_TRUE(IsRenewed(held));
+}
+
+TEST_F(LoadTest, SubscriptionsThatHangKeepNoLockFromBeingRenewed) {
+  const Grant held = Lock("held", {.ttl = 6s});
+  store->Hang({CallKind::kSubscription, CallKind::kQuery});
+  Flood(50);
+  ASSERT_TRUE(store->AwaitHanging(2));
+  EXPECT_TRUE(IsRenewed(held));
+}
+
+/// Blocks the notifier at the first grant it hears of.
+struct SlowObserver : Observer {
+  void OnGranted(const LockEvent&, std::chrono::nanoseconds, bool) override { go.acquire(); }
+  void OnMissed(std::uint64_t calls) override { missed += calls; }
+  void OnLost(const LockEvent&) override { ++lost; }
+  std::counting_semaphore<> go{0};
+  std::atomic<std::uint64_t> missed = 0;
+  std::atomic<int> lost = 0;
+};
+
+class SlowObserverTest : public LoadTest {
+ protected:
+  explicit SlowObserverTest(std::shared_ptr<SlowObserver> o = std::make_shared<SlowObserver>())
+      : LoadTest(o), observer(std::move(o)) {}
+  ~SlowObserverTest() override { observer->go.release(100'000); }
+  std::shared_ptr<SlowObserver> observer;
+};
+
+TEST_F(SlowObserverTest, KeepsNoLockFromBeingRenewed) {
+  const Grant held = Lock("held", {.ttl = 6s});
+  EXPECT_TRUE(IsRenewed(held));
+}
+
+TEST_F(SlowObserverTest, MissesCallsOnceItIsThousandsBehindAndIsToldHowMany) {
+  Grant held = Lock("held");
+  constexpr int kCalls = 12'000;
+  for (int i = 0; i < kCalls; ++i) {
+    engine()->events().Busy(*collection, "held", Errc::kBusy, LockHolder{});
+  }
+  engine()->Lose(*held.lease);
+  EXPECT_EQ(observer->missed, 0U);
+  observer->go.release();
+  EXPECT_TRUE(Eventually([&] { return observer->missed > 0 && observer->lost == 1; }));
+  EXPECT_LE(observer->missed, static_cast<std::uint64_t>(kCalls));
+  EXPECT_GE(observer->missed, 1'000U);
+}
+
+TEST_F(LoadTest, ALockWithATimeToWaitIsAnsweredWhenItIsOver) {
+  store->Hang({CallKind::kBatch});
+  const auto started = std::chrono::steady_clock::now();
+  AcquireResult result = Acquire(engine(), Spec("a", {.wait = 100ms}), {});
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->code, Errc::kUnavailable);
+  EXPECT_LT(std::chrono::steady_clock::now() - started, kLong);
+  store->LetGo();
+  // What the attempt got after all is given back.
+  EXPECT_TRUE(Eventually([&] {
+    const ReadResult read = Read(engine(), *collection, "a");
+    return !read.failure && read.version == 2 && !read.locked;
+  }));
+}
+
+TEST_F(LoadTest, ASearchWithATimeToWaitIsAnsweredWhenItIsOver) {
+  { const Grant made = Lock("a"); }
+  store->Hang({CallKind::kSearch});
+  AcquireResult result = AcquireNext(engine(), Spec({}, {.wait = 100ms}), {});
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->code, Errc::kUnavailable);
+  store->LetGo();
+  EXPECT_TRUE(Eventually([&] {
+    const ReadResult read = Read(engine(), *collection, "a");
+    return !read.failure && read.version == 4 && !read.locked;
+  }));
+}
+
+TEST_F(LoadTest, ClosingKeepsToItsTimeWhenTheStoreHangs) {
+  const Grant held = Lock("held");
+  store->Hang({CallKind::kQuery, CallKind::kBatch, CallKind::kSubscription});
+  std::promise<Errc> told;
+  QueryAsync(engine(), *collection, {},
+             [&](QueryResult r) { told.set_value(r.failure ? r.failure->code : Errc::kNotFound); });
+  Flood(5);
+  ReadAsync(engine(), *collection, "held", [](ReadResult) {});
+  ASSERT_TRUE(store->AwaitHanging(2));
+  manager->Close();  // would hang
+  EXPECT_FALSE(LeaseHeld(*held.lease));
+  manager.reset();
+  store->LetGo();
+  auto answer = told.get_future();
+  ASSERT_EQ(answer.wait_for(kLong), std::future_status::ready) << "told exactly once all the same";
+}
+
+TEST_F(LoadTest, ASecondCloseWaitsForTheFirst) {
+  std::binary_semaphore go{0};
+  std::latch inside{1};
+  std::atomic<bool> over = false;
+  RunOnNotifier(engine(), [&] {
+    inside.count_down();
+    go.acquire();
+    over = true;
+  });
+  inside.wait();
+  std::jthread first([copy = *manager]() mutable { copy.Close(); });
+  ASSERT_TRUE(Eventually([&] { return engine()->closed(); }));
+  std::jthread opener([&] {
+    std::this_thread::sleep_for(20ms);  // for the second to come to its wait; correct either way
+    go.release();
+  });
+  manager->Close();
+  EXPECT_TRUE(over);
+}
+
+TEST_F(LoadTest, ManagersWhoseCallbacksCloseEachOtherComeToAnEnd) {
+  LockManager other(store, {.drain_timeout = 100ms});
+  std::latch both{2};
+  std::latch closed{2};
+  const auto close = [&](LockManager& victim) {
+    both.arrive_and_wait();
+    victim.Close();
+    closed.count_down();
+  };
+  RunOnNotifier(engine(), [&] { close(other); });
+  RunOnNotifier(other.engine(), [&] { close(*manager); });
+  EXPECT_TRUE(Eventually([&] { return closed.try_wait(); }));
+  manager->Close();
+  other.Close();
+}
+
+TEST_F(LoadTest, AfterClosingHandlersNeitherOverlapNorRunInsideTheCall) {
+  const EnginePtr kept = engine();
+  manager->Close();
+  constexpr int kThreads = 6, kEach = 50;
+  std::atomic<int> inside = 0, told = 0;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kEach; ++i) {
+        ReadAsync(kept, *collection, "a",
+                  [&, caller = std::this_thread::get_id()](ReadResult result) {
+                    EXPECT_EQ(inside.fetch_add(1), 0);
+                    EXPECT_NE(std::this_thread::get_id(), caller);
+                    EXPECT_EQ(result.failure->code, Errc::kClosed);
+                    inside.fetch_sub(1);
+                    ++told;
+                  });
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_TRUE(Eventually([&] { return told == kThreads * kEach; }));
+}
+
+TEST_F(LoadTest, AHandlerThatTriesAgainAfterClosingOverflowsNoStack) {
+  const EnginePtr kept = engine();
+  manager->Close();
+  std::promise<void> over;
+  std::function<void(int)> again = [&](int left) {
+    ReadAsync(kept, *collection, "a",
+              [&, left](ReadResult) { left == 0 ? over.set_value() : again(left - 1); });
+  };
+  again(100'000);
+  EXPECT_EQ(over.get_future().wait_for(kLong), std::future_status::ready);
+}
+
+}  // namespace
+}  // namespace doclock::detail
