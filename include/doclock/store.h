@@ -190,10 +190,12 @@ struct AcquireOp : StoreOp {
   Body insert;         ///< Request: the body of a missing document; none: it must exist.
 
   std::int64_t version = 0;  ///< Result: lockVersion after the grant; the fence.
-  Uuid born{};               ///< Result: the document's incarnation.
-  Body body;                 ///< Result: the stored body (`insert` itself when created).
-  bool created = false;      ///< Result: the document was made by this call.
-  bool took_over = false;    ///< Result: an expired or dead holder's lock was taken.
+  /// Result: the document's incarnation; `grant.lock_id` of a document that this call made, so that
+  /// a caller whose reply was lost can tell.
+  Uuid born{};
+  Body body;               ///< Result: the stored body (`insert` itself when created).
+  bool created = false;    ///< Result: the document was made by this call.
+  bool took_over = false;  ///< Result: an expired or dead holder's lock was taken.
 };
 
 /// Make the lease start anew, by the store's clock; never end sooner than it would have without, so
@@ -208,8 +210,9 @@ struct RenewOp : StoreOp {
   Uuid lock_id{};                   ///< Request.
   std::chrono::milliseconds ttl{};  ///< Request.
   bool detached = false;            ///< Request: see GrantRequest.
-  bool foreign =
-      false;  ///< Request: not by the holder; whose life the lock hangs on stays as it is.
+  /// Request: whose life the lock hangs on stays as it is. For those who are not the holder, and
+  /// for a holder's renewal that may arrive behind its own Detach.
+  bool foreign = false;
   LockMode mode = LockMode::kExclusive;  ///< Request: what `lock_id` was granted as.
 };
 
@@ -241,7 +244,7 @@ struct WriteOp : StoreOp {
   bool renewed = true;  ///< Request: may the lock have been renewed? (a hint for stores)
   const GrantRequest* next = nullptr;  ///< Request: kRelease hands over to this grant, exclusively.
   /// Request: what a kRelease, with `next` or without, leaves in lockReleased; nil: lock_id. For
-  /// those who end somebody else's lock: the holder must not take it for its own release.
+  /// those who are not the holder's handle: it must not take their release for its own.
   Uuid mark{};
   /// Request: what `lock_id` was granted as. A share knows only kRelease, with no `expected` or
   /// `next` (else kFailed, kRefused): its entry goes, the other shares stay, the last one frees

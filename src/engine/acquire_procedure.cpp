@@ -51,6 +51,7 @@ Procedure::Step AcquireProcedure::Start() {
   acquire_.grant.intent_id = intent_id_;
   acquire_.grant.intent = IntentLength(engine_);
   acquire_.insert = ghosts_ == 0 ? spec_.insert : Body();
+  if (acquire_.insert) upsert_id_ = acquire_.grant.lock_id;
   sent_ = engine_.Now();
   state_ = State::kAcquire;
   return {&acquire_};
@@ -59,7 +60,7 @@ Procedure::Step AcquireProcedure::Start() {
 Procedure::Step AcquireProcedure::AfterAcquire() {
   if (acquire_.status == OpStatus::kInDoubt) return Confirm({});
   if (acquire_.status == OpStatus::kDone) {
-    created = acquire_.created;
+    created = acquire_.created || MadeByUs(acquire_.born);
     return Granted(acquire_.version, std::move(acquire_.body), sent_);
   }
   // A missing document after a lost upsert proves nothing: the upsert may still be on its way.
@@ -113,6 +114,7 @@ Procedure::Step AcquireProcedure::AfterRead() {
   const bool shared = spec_.mode == LockMode::kShared;
   const Uuid& shown = shared ? kSharedLockId : acquire_.grant.lock_id;
   if (read_.status == OpStatus::kDone && read_.lock_id == shown) {
+    created = MadeByUs(read_.born);
     return Granted(read_.version, std::move(read_.body), confirm_sent_);
   }
   if (read_.status == OpStatus::kFailed) {

@@ -41,10 +41,16 @@ class AcquireProcedure final : public Procedure {
   Step Finish(const StoreOp& op);
   Step FinishInDoubt();
 
+  /// Did an attempt make the document, heard of or not? See AcquireOp::born.
+  [[nodiscard]] bool MadeByUs(const Uuid& born) const noexcept {
+    return !upsert_id_.is_nil() && born == upsert_id_;
+  }
+
   Engine& engine_;
   const AcquireSpec& spec_;
   const TimePoint give_up_;
   const Uuid intent_id_;
+  Uuid upsert_id_{};  ///< Of the attempt that may make the document; nil: none may.
   AcquireOp acquire_;
   RenewOp confirm_;
   ReadOp read_;

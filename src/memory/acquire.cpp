@@ -13,7 +13,7 @@ bool IsShare(const GrantRequest& grant) noexcept { return grant.mode == LockMode
 void GrantNew(AcquireOp& op, Place& place, TimePoint now) {
   if (!HasGoodText(op, op.insert)) return;
   auto document = std::make_unique<Document>(*op.key, op.hash);
-  document->born = NewUuid();
+  document->born = op.grant.lock_id;
   document->version = 1;
   IsShare(op.grant) ? GrantShare(*document, op.grant, now) : Grant(*document, op.grant, now);
   if (auto refusal = place.Insert(std::move(document), op.insert)) {

@@ -69,7 +69,7 @@ bool Operations::GaveUp(AcquireOp& op, const Reply& reply) {
 bool Operations::TakeFree(AcquireOp& op) {
   const bool upsert = CanUpsert(op);
   if (op.insert && !upsert && !EnsureExists(op)) return true;
-  const Update update = AcquireUpdate(op, nullptr, upsert ? NewUuid() : Uuid{});
+  const Update update = AcquireUpdate(op, nullptr, upsert ? op.grant.lock_id : Uuid{});
   Reply reply;
   FindAndModify(*op.collection, AcquireFilter(op, nullptr), RestOf(update, upsert), reply);
   if (GaveUp(op, reply)) return true;
@@ -80,7 +80,7 @@ bool Operations::TakeFree(AcquireOp& op) {
 /// Makes the document, free, for a grant that modifiers cannot say: others may lock, write or erase
 /// it before this operation does. False: the operation is settled.
 bool Operations::EnsureExists(AcquireOp& op) {
-  const Uuid born = NewUuid();
+  const Uuid& born = op.grant.lock_id;
   Update update(*op.collection);
   update.OnInsert(op.insert, born);
   Doc statement;

@@ -116,7 +116,7 @@ bool Batch::Build(Statement& statement) {
       AcquireOp& acquire = AsAcquire(op);
       const StoredLock* const seen = statement.expected ? &*statement.expected : nullptr;
       const bool upsert = seen == nullptr && CanUpsert(acquire);
-      if (upsert) statement.born = NewUuid();
+      if (upsert) statement.born = acquire.grant.lock_id;
       acquire.created = acquire.took_over = false;
       statement.doc = UpdateStatement(AcquireFilter(acquire, seen),
                                       AcquireUpdate(acquire, seen, statement.born), upsert);

@@ -120,7 +120,7 @@ bool Operations::GrantedShare(AcquireOp& op, const Reply& reply) {
 /// somebody was faster.
 bool Operations::MakeShared(AcquireOp& op) {
   const LockFieldNames& names = op.collection->fields();
-  const Uuid born = NewUuid();
+  const Uuid& born = op.grant.lock_id;
   Doc filter;
   filter.Add("_id", Equals(*op.key)).Add(names.born, Equals(born));
   Array stages;

@@ -42,7 +42,7 @@ void Operations::Grant(AcquireOp& op, StoredDocument& document) {
 
 void Operations::Create(AcquireOp& op) {
   StoredLock lock;
-  lock.born = NewUuid();
+  lock.born = op.grant.lock_id;
   lock.version = 1;
   const bool shared = op.grant.mode == LockMode::kShared;
   if (shared) {

@@ -73,7 +73,7 @@ TEST_P(SharedLocks, AShareMayMakeTheDocument) {
   ASSERT_EQ(share.status, OpStatus::kDone);
   EXPECT_TRUE(share.created);
   EXPECT_EQ(share.version, 1);
-  EXPECT_FALSE(share.born.is_nil());
+  EXPECT_EQ(share.born, share.grant.lock_id);
   EXPECT_EQ(things_.Read("new").lock_id, kSharedLockId);
   EXPECT_EQ(things_.Read("new").body.json(), Json({{"b", 2}}));
   const AcquireOp second =

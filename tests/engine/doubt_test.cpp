@@ -52,6 +52,15 @@ TEST_F(DoubtTest, AnAcquireWhoseReplyWasLostAfterTheEffectIsGranted) {
   EXPECT_EQ(Stored("a").body.json()["n"], 1);
 }
 
+TEST_F(DoubtTest, AnAcquireWhoseReplyWasLostKnowsWhetherItMadeTheDocument) {
+  for (const bool made : {true, false}) {
+    Strike(Fault::Kind::kLostAfter, OpKind::kAcquire);
+    Grant held = Lock("a");
+    EXPECT_EQ(held.created, made);
+    EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  }
+}
+
 TEST_F(DoubtTest, AnAcquireOfAnExistingDocumentLostBeforeTheEffectIsTriedAgain) {
   Grant made = Lock("a");
   ASSERT_FALSE(ReleaseWith(made, {{"n", 5}}));
