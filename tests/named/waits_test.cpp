@@ -158,7 +158,7 @@ TEST_P(NamedWaitTest, AnAttemptThatIsUnderWayWhenTheTimeIsUpLeavesNoLockBehind) 
   auto held = others.Acquire("a", {.ttl = 10s, .renew = false});
   std::optional<Errc> code;
   boost::asio::cancellation_signal signal;
-  AskLater({.ttl = 1h, .wait = 12s}, code, signal);
+  AskLater({.ttl = 1h, .wait = 11s}, code, signal);
   clock->Advance(9s);
   clock->DelayWork(1min);  // the attempt when the holder's lease ends comes back much later
   clock->Advance(4s);

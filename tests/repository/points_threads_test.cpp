@@ -19,7 +19,10 @@ class Calls {
     ++expected_;
     return [this](std::exception_ptr, auto&&... results) {
       if (std::this_thread::get_id() == caller_) ++on_caller_;
-      [[maybe_unused]] const std::tuple dropped(std::move(results)...);
+      {
+        // Before the call is counted: once its manager has closed, a dropped lock is not released.
+        [[maybe_unused]] const std::tuple dropped(std::move(results)...);
+      }
       called_.release();
     };
   }
