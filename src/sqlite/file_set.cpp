@@ -40,20 +40,37 @@ struct stat FileSet::StatusOf(const File& file) {
 off_t FileSet::Check() const {
   StatusOf(files_[kDatabase]);
   const off_t log_size = LogSize();
-  CheckIndexSize(StatusOf(files_[kIndex]).st_size);
+  CheckIndex();
   return log_size;
 }
 
 off_t FileSet::LogSize() const { return StatusOf(files_[kLog]).st_size; }
 
-void FileSet::CheckIndexSize(off_t size) const {
+void FileSet::CheckIndex() const {
+  // Loaded before the look: other threads may see the index grow in between.
   const off_t known = index_size_.load();
-  if (size == known) return;
-  if (size > known) return index_size_.store(size);
-  const std::string& path = files_[kIndex].path;
+  const off_t size = StatusOf(files_[kIndex]).st_size;
+  if (size < known) RestoreIndex();
+  if (size > known) RaiseIndexSize(size);
+}
+
+void FileSet::RaiseIndexSize(off_t size) const noexcept {
+  off_t known = index_size_.load();
+  while (known < size && !index_size_.compare_exchange_weak(known, size)) {
+  }
+}
+
+/// Looks once more first: what another one restored meanwhile may have grown and be mapped, and
+/// must not be shortened.
+void FileSet::RestoreIndex() const {
+  const std::lock_guard guard(restoring_);
+  const File& index = files_[kIndex];
+  const off_t known = index_size_.load();
   // By its name: closing a descriptor would drop SQLite's locks.
-  if (::truncate(path.c_str(), known) != 0) throw RefusedError(path + " was truncated");
-  throw BusyError(path + " was truncated while it was open, and is being made anew");
+  if (StatusOf(index).st_size < known && ::truncate(index.path.c_str(), known) != 0) {
+    throw RefusedError(index.path + " was truncated");
+  }
+  throw BusyError(index.path + " was truncated while it was open, and is being made anew");
 }
 
 std::uint32_t FileSet::tag() const noexcept {

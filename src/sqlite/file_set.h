@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <mutex>
 #include <string>
 
 namespace doclock::sqlite {
@@ -17,8 +18,7 @@ class Connection;
 /// The files that an open database consists of: itself, its log and the log's index. Whoever moves,
 /// deletes or replaces one of them parts the stores that have it open from those that open it
 /// later, and both would grant the same locks. So each transaction looks at the names first. (Only
-/// looks: closing another descriptor of one of these files would drop SQLite's locks.) Constant,
-/// thread-safe.
+/// looks: closing another descriptor of one of these files would drop SQLite's locks.) Thread-safe.
 class FileSet {
  public:
   /// The files that `connection` has open; it has read the database before.
@@ -46,10 +46,14 @@ class FileSet {
   enum : std::size_t { kDatabase, kLog, kIndex };
 
   static struct stat StatusOf(const File& file);
-  void CheckIndexSize(off_t size) const;
+  void CheckIndex() const;
+  void RaiseIndexSize(off_t size) const noexcept;
+  [[noreturn]] void RestoreIndex() const;
 
   std::array<File, 3> files_;
-  mutable std::atomic<off_t> index_size_{0};  ///< It only grows while it is open.
+  /// The longest that the index was seen to be: it only grows while it is open.
+  mutable std::atomic<off_t> index_size_{0};
+  mutable std::mutex restoring_;
 };
 
 }  // namespace doclock::sqlite

@@ -8,17 +8,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <functional>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "doclock/errors.h"
 #include "doclock/memory_store.h"
 #include "sqlite/child.h"
 #include "sqlite/client.h"
+#include "sqlite/connection.h"
 #include "sqlite/database_error.h"
+#include "sqlite/file_set.h"
 #include "sqlite/gate.h"
 #include "sqlite/load.h"
 #include "sqlite/raw_database.h"
@@ -192,6 +196,40 @@ TEST_F(SqliteMovedFiles, ATruncatedIndexIsMadeAnew) {
     EXPECT_EQ(client.Renew("held", held.grant.lock_id).status, OpStatus::kDone);
   }
   fs::resize_file(With("-shm"), 0);  // closing must survive it, too
+}
+
+TEST_F(SqliteMovedFiles, AnIndexThatGrowsBesideAnotherCheckIsWhole) {
+  constexpr std::uintmax_t kStep = 32768;
+  Client client(file_);
+  client.Insert("1");
+  sqlite::Connection connection(file_, /*create=*/false);
+  (void)connection.Ask("SELECT count(*) FROM sqlite_schema");
+  const sqlite::FileSet files(file_, connection);
+  std::atomic<bool> stop = false;
+  std::atomic<int> errors = 0;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      while (!stop) {
+        try {
+          files.Check();
+        } catch (const sqlite::DatabaseError&) {
+          ++errors;
+        }
+      }
+    });
+  }
+  std::uintmax_t size = fs::file_size(With("-shm"));
+  int shrunk = 0;
+  for (int i = 0; i < Rounds(500); ++i) {
+    fs::resize_file(With("-shm"), size += kStep);
+    std::this_thread::yield();
+    if (fs::file_size(With("-shm")) < size) ++shrunk;
+  }
+  stop = true;
+  threads.clear();
+  EXPECT_EQ(errors, 0);
+  EXPECT_EQ(shrunk, 0);
 }
 
 TEST_F(SqliteMovedFiles, ATruncatedLogIsRefusedAndNotWrittenToTheDatabase) {
