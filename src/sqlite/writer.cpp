@@ -50,10 +50,10 @@ class Writer::Turn {
   }
 
   void Begin() {
-    writer_.CheckFiles();
     const Deadline start = std::chrono::steady_clock::now();
     writer_.connection_->SetDeadline(std::min(start + writer_.busy_timeout_, deadline_),
                                      work_deadline_);
+    writer_.CheckFiles();
     {
       // Those who do not know the gate are waited for here.
       const Running begin(writer_.connection_->Prepared("BEGIN IMMEDIATE"));
