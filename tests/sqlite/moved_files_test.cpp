@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -299,6 +300,28 @@ TEST_F(SqliteMovedFiles, AGateThatIsTruncatedInsideATransactionIsNoSignal) {
   const auto whole = sqlite::Gate::Open(elsewhere, sqlite::DeadlineIn(10s));
   ASSERT_TRUE(whole->Enter(sqlite::DeadlineIn(10s)));
   whole->Leave();
+}
+
+TEST_F(SqliteMovedFiles, AGateThatIsTruncatedWhereNothingMoreCanBeMappedIsNoSignal) {
+  DOCLOCK_NEEDS_GATE();
+  if (kSanitized) GTEST_SKIP() << "sanitizers map memory at any time";
+  Client client(file_);
+  const auto gate = sqlite::Gate::Open(file_, sqlite::DeadlineIn(10s));
+  const fs::path elsewhere = folder_ / "other.db";
+  RawDatabase(elsewhere).Run("CREATE TABLE mine(a)");
+  const auto whole = sqlite::Gate::Open(elsewhere, sqlite::DeadlineIn(10s));
+  ASSERT_TRUE(gate->Enter(sqlite::DeadlineIn(10s)));
+  fs::resize_file(With("-doclock"), 0);
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &limit), 0);
+  const rlimit nothing{0, limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &nothing), 0);
+  gate->Leave();
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
+  // The thread still holds a mutex of the lost page.
+  ASSERT_TRUE(whole->Enter(sqlite::DeadlineIn(10s)));
+  whole->Leave();
+  EXPECT_THROW((void)gate->Enter(sqlite::DeadlineIn(10s)), sqlite::DatabaseError);
 }
 
 TEST_F(SqliteMovedFiles, ADeletedGateLeavesLeasesAndSqlitesOwnLock) {

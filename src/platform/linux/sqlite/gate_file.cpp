@@ -113,11 +113,20 @@ bool GateFile::IsWhole() noexcept {
   if (::fstat(file_, &status) != 0 || status.st_size >= static_cast<off_t>(sizeof(GatePage))) {
     return true;
   }
-  // At the same address, where the C library may still have a mutex in its list of held ones.
-  ::mmap(static_cast<void*>(page_), sizeof(GatePage), PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-  whole_.store(false);
+  Replace();
   return false;
+}
+
+/// At the same address, where the C library may still have a mutex in its list of held ones. If it
+/// fails, the next call of IsWhole tries again.
+void GateFile::Replace() noexcept {
+  const std::lock_guard guard(replacing_);
+  if (!whole_.load()) return;
+  void* const moved = ::mremap(spare_, sizeof(GatePage), sizeof(GatePage),
+                               MREMAP_MAYMOVE | MREMAP_FIXED, static_cast<void*>(page_));
+  if (moved == MAP_FAILED) return;
+  spare_ = nullptr;
+  whole_.store(false);
 }
 
 void GateFile::Throw(const char* what, int error) const {
@@ -186,12 +195,19 @@ void GateFile::Map() {
   // none.
   ::madvise(memory, sizeof(GatePage), MADV_DONTFORK);
   page_ = static_cast<GatePage*>(memory);
+  // Now, when it may fail: see Replace.
+  void* const spare =
+      ::mmap(nullptr, sizeof(GatePage), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (spare == MAP_FAILED) Throw("cannot map a page", errno);
+  spare_ = spare;
 }
 
 void GateFile::Unmap() noexcept {
   // What took the place of a truncated page stays: see IsWhole.
   if (page_ != nullptr && whole_.load()) ::munmap(page_, sizeof(GatePage));
+  if (spare_ != nullptr) ::munmap(spare_, sizeof(GatePage));
   page_ = nullptr;
+  spare_ = nullptr;
 }
 
 void GateFile::TakeSlot() {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <mutex>
 
 #include "platform/linux/sqlite/gate_page.h"
 #include "sqlite/deadline.h"
@@ -41,6 +42,7 @@ class GateFile {
   void Make();
   void Map();
   void Unmap() noexcept;
+  void Replace() noexcept;
   void TakeSlot();
   [[noreturn]] void Throw(const char* what, int error) const;
   void Close() noexcept;
@@ -49,6 +51,8 @@ class GateFile {
   int file_ = -1;
   std::atomic<bool> whole_{true};
   GatePage* page_ = nullptr;
+  void* spare_ = nullptr;  ///< Memory that takes the place of a truncated page.
+  std::mutex replacing_;
   std::int64_t tag_ = 0;
   std::int64_t slot_ = 0;
 };
