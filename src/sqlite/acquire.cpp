@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "sqlite/operations.h"
+#include "sqlite/unix_time.h"
 
 namespace doclock::sqlite {
 
@@ -96,7 +97,6 @@ void Operations::SetGrant(StoredLock& lock, const GrantRequest& grant) {
   // An earlier grant's, which a hand-over meets, may last longer.
   if (grant.min_hold.count() > 0) lock.closed = std::max(lock.closed, lock.time + grant.min_hold);
   lock.owner = around_.owners.NumberOf(connection_, grant.owner, UnixTime());
-  lock.wall = UnixTime();
   lock.fence = lock.version;
 }
 

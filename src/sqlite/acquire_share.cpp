@@ -2,6 +2,7 @@
 
 #include "document/op_fault.h"
 #include "sqlite/operations.h"
+#include "sqlite/unix_time.h"
 
 namespace doclock::sqlite {
 

@@ -5,6 +5,7 @@
 
 #include "doclock/uuid.h"
 #include "sqlite/statement.h"
+#include "sqlite/stored_lock.h"
 
 namespace doclock::sqlite {
 
@@ -24,7 +25,7 @@ class Columns {
     return std::chrono::nanoseconds(Integer(column, 0, INT64_MAX / 2));
   }
   std::chrono::milliseconds Ttl(int column) noexcept {
-    return std::chrono::milliseconds(Integer(column, 0, kLongestTtlMs));
+    return std::chrono::milliseconds(Integer(column, 0, kLongestTtl.count()));
   }
   Uuid Id(int column) noexcept {
     const auto id = row_.Id(column);
@@ -34,9 +35,6 @@ class Columns {
   [[nodiscard]] bool good() const noexcept { return good_; }
 
  private:
-  /// Far above what can be asked for, far below what overflows in nanoseconds.
-  static constexpr std::int64_t kLongestTtlMs = std::int64_t{1000} * 3600 * 24 * 365;
-
   const Statement& row_;
   bool good_ = true;
 };

@@ -24,8 +24,7 @@ void Operations::Intervene(const SqliteCollection& collection, StoredLock& lock,
   const bool shared = lock.id == kSharedLockId;
   switch (what) {
     case Intervention::kExpire:
-      around_.judge.Rebase(lock, now_);
-      lock.ttl = {};
+      around_.judge.EndLease(lock, now_);
       break;
     case Intervention::kBreak:
       around_.judge.Rebase(lock, now_);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sqlite/unix_time.h"
+
 namespace doclock::sqlite {
 namespace {
 
@@ -81,6 +83,7 @@ void Judge::Rebase(StoredLock& lock, TimePoint time) const noexcept {
   }
   lock.boot = boot_;
   lock.time = now;
+  lock.wall = UnixTime();
 }
 
 void Judge::RebaseEnded(StoredLock& lock, TimePoint time) const noexcept {
@@ -88,6 +91,13 @@ void Judge::RebaseEnded(StoredLock& lock, TimePoint time) const noexcept {
   const nanoseconds end = IsComparable(lock, now) ? std::min(lock.LeaseEnd(), now) : now;
   Rebase(lock, time);
   lock.time = end;
+  lock.wall -= std::chrono::floor<std::chrono::seconds>(now - end).count();
+}
+
+void Judge::EndLease(StoredLock& lock, TimePoint time) const noexcept {
+  const nanoseconds now = time.time_since_epoch();
+  if (!IsComparable(lock, now)) Rebase(lock, time);
+  lock.ttl = std::min(kLongestTtl, std::chrono::floor<std::chrono::milliseconds>(now - lock.time));
 }
 
 }  // namespace doclock::sqlite

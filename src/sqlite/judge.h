@@ -49,6 +49,10 @@ class Judge {
   /// The same for a lock that is over: its end, as far as known, becomes the stored time.
   void RebaseEnded(StoredLock& lock, TimePoint now) const noexcept;
 
+  /// Makes `now` the end of the lease, as far as the lock's own row says; the time of the grant
+  /// stays if it can be told.
+  void EndLease(StoredLock& lock, TimePoint now) const noexcept;
+
   /// Were the lock's times read from our clock, in this boot?
   [[nodiscard]] bool IsComparable(const StoredLock& lock,
                                   std::chrono::nanoseconds now) const noexcept;

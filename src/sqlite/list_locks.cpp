@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include "sqlite/operations.h"
+#include "sqlite/unix_time.h"
 
 namespace doclock::sqlite {
 namespace {

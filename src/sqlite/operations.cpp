@@ -8,12 +8,6 @@
 
 namespace doclock::sqlite {
 
-std::int64_t UnixTime() noexcept {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 void Operations::Execute(StoreOp& op) {
   if (const char* const fault = FaultOf(op)) return op.Fail(Errc::kRefused, fault);
   try {

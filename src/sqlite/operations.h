@@ -158,9 +158,6 @@ class Operations : public Reader {
   std::vector<Ring> rings_;
 };
 
-/// The time of day, for people.
-std::int64_t UnixTime() noexcept;
-
 /// Of rows whose lock columns somebody else wrote.
 inline constexpr const char* kMalformedText =
     "the lock columns of the document do not hold what this library writes";

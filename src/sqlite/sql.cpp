@@ -8,8 +8,8 @@ namespace {
 constexpr const char* kFree = "lock_id = zeroblob(16)";
 constexpr const char* kSetLock =
     "lock_id=?2, lock_version=?3, lock_time=?4, lock_ttl=?5, lock_slot=?6, lock_boot=?7, "
-    "lock_closed=?8, lock_owner=?9, lock_released=?10, lock_born=?11, lock_wall=?12, "
-    "lock_fence=?14";
+    "lock_closed=?8, lock_owner=?9, lock_released=?10, lock_born=?11, "
+    "lock_wall=coalesce(nullif(?12, 0), lock_wall), lock_fence=?14";
 /// What a renewed lease has left at ?3, in milliseconds.
 constexpr const char* kLeft = "(renewed + ttl*1000000 - ?3 + 999999)/1000000";
 /// A share of this process, in this boot.
@@ -28,7 +28,8 @@ std::string Find(const TableNames& tables, const std::string& more_columns,
 
 std::string Release(const std::string& documents, const std::string& set_body) {
   return "UPDATE " + documents + " SET " + set_body +
-         "lock_id=zeroblob(16), lock_version=lock_version+1, lock_released=?2, lock_time=?5 "
+         "lock_id=zeroblob(16), lock_version=lock_version+1, lock_released=?2, lock_time=?5, "
+         "lock_wall=?6 "
          "WHERE key=?1 AND lock_id=?2 AND lock_version=?3 AND typeof(lock_version)='integer'";
 }
 

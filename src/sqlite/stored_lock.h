@@ -9,6 +9,9 @@
 
 namespace doclock::sqlite {
 
+/// Far above what can be asked for, far below what overflows in nanoseconds.
+inline constexpr std::chrono::milliseconds kLongestTtl = std::chrono::hours(24 * 365);
+
 /// The lock columns of one row, as stored.
 struct StoredLock {
   std::int64_t doc = 0;  ///< The row's id.
@@ -22,10 +25,10 @@ struct StoredLock {
   std::int64_t owner = 0;             ///< In doclock_owners.
   Uuid released{};
   Uuid born{};
-  std::int64_t wall = 0;                    ///< Unix time of the grant, for people. Not read back.
-  std::int64_t fence = 0;                   ///< The version after the grant; 0: not known.
-  bool has_lease = false;                   ///< There is a row in the table of renewed leases ...
-  bool lease_is_its = false;                ///< ... of this very lock ...
+  std::int64_t wall = 0;      ///< Unix time of `time`, for people. Not read back; 0: as it was.
+  std::int64_t fence = 0;     ///< The version after the grant; 0: not known.
+  bool has_lease = false;     ///< There is a row in the table of renewed leases ...
+  bool lease_is_its = false;  ///< ... of this very lock ...
   std::chrono::nanoseconds renewed{};       ///< ... saying this.
   std::chrono::milliseconds renewed_ttl{};  ///< And this.
   bool malformed = false;  ///< Somebody wrote something else into the lock columns.

@@ -1,5 +1,6 @@
 #include "document/merged.h"
 #include "sqlite/operations.h"
+#include "sqlite/unix_time.h"
 
 namespace doclock::sqlite {
 namespace {
@@ -48,6 +49,7 @@ bool Operations::ReleaseKnown(WriteOp& op) {
   release->Bind(2, op.lock_id);
   release->Bind(3, op.expected);
   release->Bind(5, now_.time_since_epoch().count());
+  release->Bind(6, UnixTime());
   if (op.body) release->Bind(4, std::string_view(op.body.text()));
   if (!RunWithBody(op, *release)) return true;
   if (connection_.Changes() != 1) return false;

@@ -263,6 +263,12 @@ TEST_F(SqliteLiveness, ALockInACopiedFileEndsWithItsLease) {
 class SqliteBoots : public SqliteLiveness {
  protected:
   void Age(const std::string& set) { RawDatabase(file_).Run("UPDATE doclock_c_things SET " + set); }
+  /// What a list tells of the only document.
+  static std::chrono::milliseconds AgeOf(Client& client) {
+    const LockPage page =
+        client.store().ListLocks(client.collection(), {.unheld = true}, "", kBudget);
+    return page.rows.size() == 1 ? page.rows[0].age : -1ms;
+  }
   std::shared_ptr<testing::ManualClock> clock_ = std::make_shared<testing::ManualClock>();
   SqliteStoreOptions Options() const { return {.sync = SqliteSync::kOff, .clock = clock_}; }
 };
@@ -300,6 +306,46 @@ TEST_F(SqliteBoots, ATimeToComeIsNoReasonToHoldForEver) {
   EXPECT_EQ(client.Acquire("1").status, OpStatus::kBusy);
   clock_->Advance(30s);
   EXPECT_EQ(client.Acquire("1").status, OpStatus::kDone);
+}
+
+TEST_F(SqliteBoots, TheAgeOfALockThatIsExpiredCountsFromItsGrant) {
+  Client client(file_, Options());
+  const AcquireOp held = client.Create("1");
+  clock_->Advance(20s);
+  ASSERT_EQ(client.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
+  clock_->Advance(20s);
+  client.store().Intervene(client.collection(), "1", Intervention::kExpire);
+  EXPECT_EQ(AgeOf(client), 40s);
+  EXPECT_FALSE(client.Read("1").locked);
+  clock_->Advance(5s);
+  EXPECT_EQ(client.store().Purge(client.collection(), 100, kBudget), 1);
+  EXPECT_EQ(AgeOf(client), 5s);
+}
+
+TEST_F(SqliteBoots, AfterARebootTheTimeOfDayTellsTheAge) {
+  Client client(file_, Options());
+  const AcquireOp held = client.Create("1");
+  const auto age = [&] {
+    // The row says what it would say a day later, after a reboot.
+    Age("lock_boot = lock_boot + 2, lock_wall = lock_wall - 86400");
+    const auto told = AgeOf(client);
+    Age("lock_boot = lock_boot - 2, lock_wall = lock_wall + 86400");
+    return std::chrono::floor<std::chrono::hours>(told);
+  };
+  EXPECT_EQ(age(), 24h);
+  const WriteOp saved = client.Write(WriteKind::kCheckpoint, "1", held.grant.lock_id);
+  EXPECT_EQ(age(), 24h) << "after a checkpoint";
+  Age("lock_wall = lock_wall - 86400");  // held for a day
+  client.Write(WriteKind::kRelease, "1", held.grant.lock_id, {}, saved.version);
+  EXPECT_EQ(age(), 24h) << "after a release";
+  client.Acquire("1");
+  clock_->Advance(2h);
+  Age("lock_wall = lock_wall - 7200");
+  client.store().Intervene(client.collection(), "1", Intervention::kExpire);
+  EXPECT_EQ(age(), 26h) << "after its lease was ended";
+  clock_->Advance(1h);
+  client.store().Purge(client.collection(), 100, kBudget);
+  EXPECT_EQ(age(), 25h) << "after a purge";
 }
 
 TEST_F(SqliteBoots, AfterARebootLocksWithAProcessAreFreeAtOnce) {
