@@ -13,7 +13,7 @@ namespace doclock {
 enum class LogLevel : std::uint8_t {
   kDebug,    ///< Granted, renewed, released, refused because busy or cancelled.
   kInfo,     ///< A wait that ran out of time; changes that were discarded.
-  kWarning,  ///< A renewal fails, and is tried again.
+  kWarning,  ///< A renewal fails, and is tried again; calls were left out.
   kError,    ///< A lock was lost; the outcome of a write is in doubt.
 };
 
@@ -50,6 +50,7 @@ class DOCLOCK_EXPORT LogObserver : public Observer {
   void OnLost(const LockEvent& event) override;
   void OnReleased(const LockEvent& event, std::chrono::nanoseconds held) override;
   void OnDiscarded(const LockEvent& event, std::chrono::nanoseconds held) override;
+  void OnMissed(std::uint64_t calls) override;
   void OnInDoubt(const LockEvent& event) override;
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ namespace doclock {
 ///   `doclock_renewals_failing_total`, `doclock_lost_total`, `doclock_released_total`,
 ///   `doclock_discarded_total`, `doclock_in_doubt_total`,
 /// - `doclock_refused_total` with the label `reason`: busy, timed_out, cancelled,
+/// - `doclock_missed_events_total`, without a collection: what is missing in the counts above,
 /// - the histograms `doclock_wait_seconds` (until a grant) and `doclock_hold_seconds` (until a
 ///   release or discard).
 ///
@@ -38,6 +40,7 @@ class DOCLOCK_EXPORT PrometheusObserver : public Observer {
   void OnLost(const LockEvent& event) override;
   void OnReleased(const LockEvent& event, std::chrono::nanoseconds held) override;
   void OnDiscarded(const LockEvent& event, std::chrono::nanoseconds held) override;
+  void OnMissed(std::uint64_t calls) override;
   void OnInDoubt(const LockEvent& event) override;
 
  private:

@@ -42,13 +42,6 @@ std::size_t SequenceLength(std::string_view text) noexcept {
   return length;
 }
 
-void AppendHex(std::string& out, unsigned char byte) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  out += "\\x";
-  out += kDigits[byte >> 4];
-  out += kDigits[byte & 15];
-}
-
 }  // namespace
 
 bool IsUtf8(std::string_view text) noexcept {
@@ -58,6 +51,16 @@ bool IsUtf8(std::string_view text) noexcept {
     at += length;
   }
   return true;
+}
+
+Utf8Character FirstCharacter(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return {1, byte(0)};
+  const std::size_t length = SequenceLength(text);
+  if (length == 0) return {};
+  char32_t code = byte(0) & (0x7FU >> length);
+  for (std::size_t i = 1; i < length; ++i) code = (code << 6) | (byte(i) & 0x3FU);
+  return {length, code};
 }
 
 bool AllTextIsUtf8(const nlohmann::json& tree) noexcept {
@@ -73,6 +76,13 @@ bool AllTextIsUtf8(const nlohmann::json& tree) noexcept {
          std::all_of(members->begin(), members->end(), [](const auto& member) {
            return IsUtf8(member.first) && AllTextIsUtf8(member.second);
          });
+}
+
+void AppendHex(std::string& out, unsigned char byte) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  out += "\\x";
+  out += kDigits[byte >> 4];
+  out += kDigits[byte & 15];
 }
 
 void AppendEscaped(std::string& out, std::string_view text) {

@@ -6,22 +6,15 @@
 #include <string>
 #include <utility>
 
+#include "document/utf8.h"
+
 namespace doclock {
 namespace {
 
 /// On one line, whatever it is, as Key::ToString writes it.
 std::string Plain(std::string_view text) {
   std::string plain;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      std::array<char, 8> code{};
-      std::snprintf(code.data(), code.size(), "\\x%02x", static_cast<unsigned>(byte));
-      plain += code.data();
-    } else {
-      plain += c;
-    }
-  }
+  detail::AppendEscaped(plain, text);
   return plain;
 }
 
@@ -89,6 +82,12 @@ void LogObserver::OnReleased(const LockEvent& event, std::chrono::nanoseconds he
 void LogObserver::OnDiscarded(const LockEvent& event, std::chrono::nanoseconds held) {
   Log(LogLevel::kInfo, "discarded, its changes not written", event,
       [&] { return " after " + TimeText(held); });
+}
+
+void LogObserver::OnMissed(std::uint64_t calls) {
+  if (LogLevel::kWarning < least_) return;
+  sink_(LogLevel::kWarning,
+        "doclock: " + std::to_string(calls) + " events were left out: the log is too slow");
 }
 
 void LogObserver::OnInDoubt(const LockEvent& event) {

@@ -106,6 +106,7 @@ struct PrometheusObserver::Counts {
 
   mutable std::mutex mutex;
   std::map<std::string, PerCollection, std::less<>> collections;
+  std::uint64_t missed = 0;
 
   /// Under the mutex.
   PerCollection& Of(std::string_view collection) {
@@ -165,6 +166,11 @@ void PrometheusObserver::OnDiscarded(const LockEvent& event, std::chrono::nanose
   counts_->CountAndHold(kDiscarded, event, held);
 }
 
+void PrometheusObserver::OnMissed(std::uint64_t calls) {
+  const std::lock_guard guard(counts_->mutex);
+  counts_->missed += calls;
+}
+
 void PrometheusObserver::OnInDoubt(const LockEvent& event) { counts_->Count(kInDoubt, event); }
 
 void PrometheusObserver::Counts::AppendHistogram(std::string& text, const char* name,
@@ -200,6 +206,9 @@ std::string PrometheusObserver::Text() const {
               "\n";
     }
   }
+  AppendHead(text, "doclock_missed_events_total",
+             "Events that were not counted, because there were too many.", "counter");
+  text += "doclock_missed_events_total " + std::to_string(counts_->missed) + "\n";
   counts_->AppendHistogram(text, "doclock_wait_seconds", "Time until a grant.",
                            &Counts::PerCollection::wait);
   counts_->AppendHistogram(text, "doclock_hold_seconds", "Time until a release or discard.",

@@ -141,6 +141,15 @@ TEST_P(LogTest, WhatTheSinkThrowsIsSwallowed) {
   EXPECT_TRUE(IsFree("a"));
 }
 
+TEST(LogObserverTest, TellsHowManyEventsWereLeftOut) {
+  std::vector<std::string> lines;
+  const auto sink = [&](LogLevel, std::string_view line) { lines.emplace_back(line); };
+  LogObserver(sink, LogLevel::kError).OnMissed(7);
+  EXPECT_THAT(lines, IsEmpty());
+  LogObserver(sink, LogLevel::kWarning).OnMissed(7);
+  EXPECT_THAT(lines, ElementsAre(HasSubstr("7 events were left out")));
+}
+
 TEST(LogObserverTest, RefusesAnEmptySink) {
   EXPECT_NE(RefusalOf([] { LogObserver observer(LogObserver::Sink{}); }), "");
 }

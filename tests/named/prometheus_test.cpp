@@ -52,6 +52,16 @@ TEST(Prometheus, ShowsAllCountersOfItsCollectionsFromTheStartWithHelp) {
   EXPECT_EQ(text.find(head), text.rfind(head)) << "once for all reasons";
 }
 
+TEST(Prometheus, CountsTheEventsThatItMissed) {
+  PrometheusObserver metrics({"jobs"});
+  EXPECT_THAT(metrics.Text(), HasSubstr("# TYPE doclock_missed_events_total counter\n"
+                                        "doclock_missed_events_total 0\n"));
+  metrics.OnMissed(5);
+  metrics.OnMissed(2);
+  EXPECT_THAT(metrics.Text(), HasSubstr("# HELP doclock_missed_events_total "));
+  EXPECT_THAT(metrics.Text(), HasSubstr("\ndoclock_missed_events_total 7\n"));
+}
+
 TEST_P(PrometheusTest, MeasuresWaitsAndHolds) {
   auto lock = locks.Acquire("a");
   auto waiting = locks.AcquireAsync("a", {.wait = 1h});
