@@ -148,27 +148,38 @@ Child::~Child() {
 
 void Child::Signal(int number) const noexcept { ::kill(-pid_, number); }
 
-std::optional<int> Child::Reap() {
+void Child::StopWithIt() noexcept {
+  stop_asked_ = true;
+  Signal(SIGTSTP);
+}
+
+void Child::GoOn() noexcept {
+  stop_asked_ = false;
+  Signal(SIGCONT);
+}
+
+std::optional<int> Child::Reap(const std::function<void()>& resumed) {
   std::optional<int> ended;
   for (;;) {
     int status = 0;
     const pid_t who = ::waitpid(-1, &status, WNOHANG | WUNTRACED);
     if (who <= 0) return ended;
     if (who != pid_) continue;
-    if (WIFSTOPPED(status)) {
-      Stopped();
-    } else {
+    if (!WIFSTOPPED(status)) {
       ended = status;
+    } else if (has_terminal_ || stop_asked_) {  // else whoever stopped it will let it go on
+      Stopped();
+      resumed();
     }
   }
 }
 
 void Child::Stopped() {
-  if (!has_terminal_) return;  // whoever stopped it will let it go on
-  ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
+  // Others of its group may have ignored SIGTSTP. Nothing may run on without its lock renewed.
+  Signal(SIGSTOP);
+  if (has_terminal_) ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
   ::raise(SIGSTOP);
-  ::tcsetpgrp(STDIN_FILENO, pid_);
-  Signal(SIGCONT);
+  if (has_terminal_) ::tcsetpgrp(STDIN_FILENO, pid_);
 }
 
 }  // namespace doclock::cli

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,15 +36,22 @@ class Child {
 
   /// Sends a signal to its whole group.
   void Signal(int number) const noexcept;
+  /// Asks its group to stop (SIGTSTP). This process stops with the command (see Reap()), and not
+  /// before: a command that ignores the request works on, and its lock needs renewing.
+  void StopWithIt() noexcept;
+  /// Lets its group go on (SIGCONT).
+  void GoOn() noexcept;
   /// Reaps whatever has ended, ours or (as process 1) not. Returns the command's wait status once
-  /// it has ended. A command that stopped stops this process too, and goes on with it.
-  std::optional<int> Reap();
+  /// it has ended. A command that has the terminal, or was asked to stop, stops this process too.
+  /// @param resumed called when this process goes on after that; the command is still stopped
+  std::optional<int> Reap(const std::function<void()>& resumed);
 
  private:
   void Stopped();
 
   pid_t pid_ = -1;
   bool has_terminal_ = false;
+  bool stop_asked_ = false;
 };
 
 }  // namespace doclock::cli

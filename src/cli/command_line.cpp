@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cstring>
 #include <iostream>
 #include <numeric>
@@ -13,6 +14,7 @@
 #include "cli/durations.h"
 #include "cli/exit_codes.h"
 #include "cli/messages.h"
+#include "document/utf8.h"
 
 namespace doclock::cli {
 namespace {
@@ -21,8 +23,6 @@ constexpr std::array<std::string_view, 9> kCommands{"run",   "get",     "put",  
                                                     "renew", "release", "purge", "break"};
 
 constexpr DurationRange kLease{kMinTtl, kMaxTtl};
-/// Of what is stored for people.
-constexpr std::size_t kMaxOwnerBytes = 256;
 
 /// Something is wrong with the command line: one line, which names the option.
 struct UsageError {
@@ -35,7 +35,7 @@ CLI::Option* AddText(CLI::App* app, const std::string& name, std::string& where,
   const auto check = [name, longest](std::string& text) -> std::string {
     if (text.empty()) return "must not be empty";
     if (text.size() > longest) return "must be at most " + std::to_string(longest) + " bytes long";
-    return IsUtf8(text) ? "" : "must be valid UTF-8";
+    return detail::IsUtf8(text) ? "" : "must be valid UTF-8";
   };
   return app->add_option(name, where, help)
       ->check(CLI::Validator(check, "", ""))
@@ -62,9 +62,15 @@ CLI::Option* AddDuration(CLI::App* app, const std::string& name, Duration& where
 
 CLI::Option* AddNumber(CLI::App* app, const std::string& name, int& where, const std::string& help,
                        int least, int most) {
-  return app->add_option(name, where, help)
-      ->check(CLI::Range(least, most).description(""))
-      ->type_name("N");
+  const auto check = [least, most](std::string& text) -> std::string {
+    int number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    const bool good = error == std::errc() && stop == end && number >= least && number <= most;
+    return good ? ""
+                : "must be a number from " + std::to_string(least) + " to " + std::to_string(most);
+  };
+  return app->add_option(name, where, help)->check(CLI::Validator(check, "", ""))->type_name("N");
 }
 
 CLI::Option* AddCollection(CLI::App* app, const std::string& name, std::string& where,
@@ -86,10 +92,14 @@ CLI::Option* AddCollection(CLI::App* app, const std::string& name, std::string& 
 }
 
 void AddKeyType(CLI::App* app, KeyText& key) {
+  const auto check = [](std::string& text) -> std::string {
+    const bool good = text == "string" || text == "int" || text == "uuid" || text == "oid";
+    return good ? "" : "must be string, int, uuid or oid";
+  };
   app->add_option("--key-type", key.type,
                   "What the key is: string, int (as 42), uuid (as "
                   "6f1c36ce-06a8-4f3d-8b57-0b38dfc7a6ac) or oid (24 hexadecimal digits)")
-      ->check(CLI::IsMember({"string", "int", "uuid", "oid"}).description(""))
+      ->check(CLI::Validator(check, "", ""))
       ->type_name("TYPE")
       ->capture_default_str();
 }
@@ -242,7 +252,7 @@ std::string AllCommands() {
 }
 
 [[noreturn]] void ThrowUnknown(std::string_view word) {
-  std::string text = "'" + std::string(word.substr(0, 40)) + "' is not a command";
+  const std::string text = Quoted(word) + " is not a command";
   for (const std::string_view name : kCommands) {
     if (word.size() < 40 && Distance(word, name) <= 2) {
       throw UsageError{text + "; did you mean '" + std::string(name) + "'?"};
@@ -250,6 +260,9 @@ std::string AllCommands() {
   }
   throw UsageError{text + "; there are " + AllCommands()};
 }
+
+/// Its name, without a value.
+std::string QuotedOption(std::string_view word) { return Quoted(word.substr(0, word.find('='))); }
 
 bool TakesValue(std::string_view option) {
   return option == "--store" || option == "--store-file" || option == "-c" ||
@@ -280,8 +293,7 @@ void CheckCommand(char** begin, char** end) {
     if (Has(begin, end, "--help") || Has(begin, end, "-h") || Has(begin, end, "--version")) return;
     if (begin != end) {
       const std::string_view option = *begin;
-      throw UsageError{"a command is missing beside " +
-                       std::string(option.substr(0, std::min<std::size_t>(option.find('='), 40)))};
+      throw UsageError{"a command is missing beside " + QuotedOption(option)};
     }
     throw UsageError{"a command is missing; there are " + AllCommands()};
   }
@@ -296,7 +308,7 @@ void CheckValues(char** begin, char** end) {
   for (char** word = begin; word < end; ++word) {
     const std::string_view text = *word;
     if (text.starts_with("--") && text.find('=') == text.size() - 1) {
-      throw UsageError{std::string(text.substr(0, text.size() - 1)) + ": must not be empty"};
+      throw UsageError{QuotedOption(text) + ": must not be empty"};
     }
   }
 }
@@ -304,7 +316,7 @@ void CheckValues(char** begin, char** end) {
 constexpr const char* kDashesMissing =
     "run: write -- before the command, as in: doclock run NAME -- COMMAND";
 
-/// What was on the line and has no place there. Values stay untold: one may be a URL.
+/// What was on the line and has no place there.
 std::string ExtraText(const CLI::App& app, char** begin, char** end, bool has_dashes) {
   const std::vector<std::string> extras = app.remaining(true);
   const auto is_extra = [&](std::string_view word) {
@@ -313,12 +325,10 @@ std::string ExtraText(const CLI::App& app, char** begin, char** end, bool has_da
   char** const first = std::find_if(begin, end, is_extra);
   const std::string_view word = first == end ? extras.front() : std::string_view(*first);
   if (word.starts_with("-")) {
-    return "there is no option " +
-           std::string(word.substr(0, std::min<std::size_t>(word.find('='), 40)));
+    return "there is no option " + QuotedOption(word);
   }
   if (app.got_subcommand("run") && !has_dashes) return kDashesMissing;
-  const bool may_tell = word.find("://") == word.npos;
-  return "one argument too many" + (may_tell ? ": '" + std::string(word.substr(0, 40)) + "'" : "");
+  return "one argument too many: " + Quoted(word);
 }
 
 /// @throws UsageError
@@ -404,6 +414,12 @@ CommandLine ParseCommandLine(int argc, char** argv) {
     const std::string what = error.what();
     const bool twice = what.find("At Most 1 required") != what.npos;
     Tell(twice ? what.substr(0, what.find(':')) + " may be given once only" : what);
+    line.exit_code = kUsage;
+  } catch (const CLI::ConversionError& error) {
+    // Of a flag with a value, which the text repeats.
+    const std::string what = error.what();
+    const std::size_t name_end = what.find(" = ");
+    Tell(name_end != what.npos ? what.substr(0, name_end) : "an option's value cannot be read");
     line.exit_code = kUsage;
   } catch (const CLI::ParseError& error) {
     Tell(error.what());

@@ -29,7 +29,7 @@ std::string ReadAll(const std::string& file) {
   }
   std::ifstream stream(file);
   if (!stream || std::filesystem::is_directory(file)) {
-    throw std::invalid_argument("FILE: '" + file + "' cannot be read");
+    throw std::invalid_argument("FILE: " + Quoted(file) + " cannot be read");
   }
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }

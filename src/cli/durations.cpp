@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cli/messages.h"
+
 namespace doclock::cli {
 namespace {
 
@@ -13,8 +15,8 @@ constexpr std::array<std::pair<const char*, std::int64_t>, 6> kUnits{
     {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}, {"", 1000}}};
 
 [[noreturn]] void Refuse(const std::string& text) {
-  throw std::invalid_argument("'" + text +
-                              "' is not a time: write 500ms, 30s, 5m, 2h, 1d or forever");
+  throw std::invalid_argument(Quoted(text) +
+                              " is not a time: write 500ms, 30s, 5m, 2h, 1d or forever");
 }
 
 /// In the largest unit that tells it all: "100ms", "24h".
@@ -45,8 +47,8 @@ Duration ParseDuration(const std::string& text, const DurationRange& range) {
   if (time >= range.least && time <= range.most) return time;
   const std::string least = ExactText(range.least);
   if (range.most == kForever)
-    throw std::invalid_argument("'" + text + "' must be at least " + least);
-  throw std::invalid_argument("'" + text + "' must be " + least + " to " + ExactText(range.most));
+    throw std::invalid_argument(Quoted(text) + " must be at least " + least);
+  throw std::invalid_argument(Quoted(text) + " must be " + least + " to " + ExactText(range.most));
 }
 
 std::string DurationText(std::chrono::milliseconds time) {

@@ -12,7 +12,9 @@ namespace doclock::cli {
 /// are written \x1b. Names and owners come from others, and could hold anything.
 std::string Printable(std::string_view text);
 
-bool IsUtf8(std::string_view text) noexcept;
+/// A word of the command line in quotation marks, cut where it is long. One that may be or hold a
+/// URL, and with it a password, is not repeated: '...'.
+std::string Quoted(std::string_view word);
 
 /// Columns that a printable text takes: its characters.
 std::size_t WidthOf(std::string_view printable) noexcept;

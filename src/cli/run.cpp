@@ -18,15 +18,13 @@
 #include "cli/exit_codes.h"
 #include "cli/messages.h"
 #include "cli/signals.h"
+#include "document/utf8.h"
 
 namespace doclock::cli {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
-
-/// The longest owner there may be, in bytes.
-constexpr std::size_t kMaxOwnerLength = 256;
 
 /// Waits for something to happen, so long at most; negative: without end.
 void Poll(const Signals& signals, const Wakeup& wakeup, milliseconds timeout) {
@@ -110,12 +108,8 @@ class Watch {
     const std::stop_callback on_lost(lock_.lost(), [this] { wakeup_.Set(); });
     for (;;) {
       Poll(signals_, wakeup_, Look());
-      while (const auto number = signals_.Next()) {
-        if (*number != SIGCHLD) child_.Signal(*number);
-        // The terminal's Ctrl-Z, for all of a pipeline: the shell waits until all have stopped.
-        if (*number == SIGTSTP) ::raise(SIGSTOP);
-      }
-      if (const auto status = child_.Reap()) return *status;
+      while (const auto number = signals_.Next()) Pass(*number);
+      if (const auto status = child_.Reap([this] { GoOn(); })) return *status;
     }
   }
 
@@ -123,6 +117,23 @@ class Watch {
   [[nodiscard]] bool ended_it() const noexcept { return termed_; }
 
  private:
+  void Pass(int number) {
+    switch (number) {
+      case SIGCHLD:
+        return;
+      case SIGTSTP:  // the terminal's Ctrl-Z, for all of a pipeline
+        return child_.StopWithIt();
+      case SIGCONT:
+        return GoOn();
+      default:
+        return child_.Signal(number);
+    }
+  }
+  /// Lets the command go on. If the lock lapsed meanwhile, it is killed before it could.
+  void GoOn() {
+    Look();
+    child_.GoOn();
+  }
   /// Ends the command in time. Returns how long there is nothing to do.
   milliseconds Look() {
     const nanoseconds left = lock_.Remaining();
@@ -137,7 +148,7 @@ class Watch {
     if (left <= kill_after_ && !std::exchange(termed_, true)) {
       Tell("the lock '" + lock_.name() + "' cannot be renewed; ending the command");
       child_.Signal(SIGTERM);
-      child_.Signal(SIGCONT);
+      child_.GoOn();
     }
     const nanoseconds pause = termed_ ? left : left - kill_after_;
     return std::chrono::ceil<milliseconds>(pause);
@@ -178,8 +189,8 @@ Duration KillAfter(const RunOptions& options) {
 std::string OwnerOf(const RunOptions& options) {
   if (!options.owner.empty()) return options.owner;
   std::string owner = Printable(std::filesystem::path(options.command.front()).filename().string());
-  if (owner.size() > kMaxOwnerLength) owner.resize(kMaxOwnerLength);
-  while (!IsUtf8(owner)) owner.pop_back();  // half a character
+  if (owner.size() > kMaxOwnerBytes) owner.resize(kMaxOwnerBytes);
+  while (!detail::IsUtf8(owner)) owner.pop_back();  // half a character
   return owner;
 }
 
@@ -197,7 +208,7 @@ int RunHolding(const RunOptions& options, Signals& signals, HeldLock& lock) {
     const bool released = Release(lock);
     return lost || !released ? kLost : CodeOf(status);
   } catch (const Child::CannotExecute& failed) {
-    Tell("cannot execute '" + options.command.front() + "': " + std::strerror(failed.error));
+    Tell("cannot execute " + Quoted(options.command.front()) + ": " + std::strerror(failed.error));
     static_cast<void>(Release(lock));
     return failed.error == ENOENT || failed.error == ENOTDIR ? kNoCommand : kNotExecutable;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,6 +10,9 @@
 #include "doclock/lock_provider.h"
 
 namespace doclock::cli {
+
+/// The longest owner or group, in bytes.
+inline constexpr std::size_t kMaxOwnerBytes = 256;
 
 /// `doclock run`.
 struct RunOptions {

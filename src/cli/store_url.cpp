@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "cli/messages.h"
+
 namespace doclock::cli {
 namespace {
 
@@ -39,7 +41,7 @@ StoreUrl UrlOf(const StoreChoice& choice, const std::string& from_environment) {
     std::ifstream file(choice.file);
     std::string url;
     if (!file || !std::getline(file, url) || url.empty()) {
-      throw std::invalid_argument("--store-file: " + choice.file +
+      throw std::invalid_argument("--store-file: " + Quoted(choice.file) +
                                   " cannot be read, or its first line is empty");
     }
     return {url, "--store-file"};

@@ -113,6 +113,45 @@ TEST_P(EveryOptionTest, TakesNoNonsenseAndSaysSoInOneLineThatNamesIt) {
   EXPECT_THAT(twice.err, HasSubstr(option.name + " may be given once only"));
 }
 
+const std::string kSecretUrl = "mongodb://u:canary@h/db";
+
+/// Without a store, so that a line that may be right comes no further.
+void ExpectNoPassword(const std::vector<std::string>& arguments) {
+  std::vector<std::string> line = arguments;
+  line.insert(line.begin(), DOCLOCK_CLI);
+  const Ended ended = Program(line).Wait();
+  EXPECT_THAT(ended.code, ::testing::AnyOf(0, 64, 65));  // --help; put reads first
+  EXPECT_THAT(ended.err + ended.out, Not(HasSubstr("canary")))
+      << ::testing::PrintToString(arguments);
+}
+
+TEST_P(EveryOptionTest, RepeatsNoPassword) {
+  const Option& option = GetParam();
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {option.name, kSecretUrl}, {option.name + "=" + kSecretUrl}}) {
+    std::vector<std::string> line = option.before;
+    line.insert(line.end(), words.begin(), words.end());
+    line.insert(line.end(), option.behind.begin(), option.behind.end());
+    ExpectNoPassword(line);
+  }
+}
+
+TEST_F(CliTest, RepeatsNoPasswordWhereverItIs) {
+  for (const std::vector<std::string>& line : std::vector<std::vector<std::string>>{
+           {"run", "--wait", "1s", "job", "--", "true"}, {"put", "sagas", "1"}, {"status"}}) {
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      std::vector<std::string> other = line;
+      other[i] = kSecretUrl;
+      ExpectNoPassword(other);
+      for (const char* prefix : {"", "-", "--", "--frob=", "--json=", "--help="}) {
+        other = line;
+        other.insert(other.begin() + static_cast<std::ptrdiff_t>(i), prefix + kSecretUrl);
+        ExpectNoPassword(other);
+      }
+    }
+  }
+}
+
 std::vector<Option> EveryOption() {
   std::vector<Option> all;
   const auto add = [&](const std::vector<std::string>& before,
@@ -141,6 +180,22 @@ std::vector<Option> EveryOption() {
   add({"purge", "--forget"}, {}, {{"--idle-for", "1h"}});
   add({"break"}, {"job"}, {{"--by", "me"}, {"--key-type", "int"}});
   return all;
+}
+
+TEST_F(CliTest, RepeatsNoPasswordThatIsInPlaceOfAFileOrCommand) {
+  const std::string url = "mongodb://u:canary@h/db";
+  for (const std::vector<std::string>& line :
+       std::vector<std::vector<std::string>>{{url},
+                                             {url, "status"},
+                                             {"--" + url + "="},
+                                             {"put", "sagas", "42", url},
+                                             {"--store-file", url, "status"},
+                                             {"run", "job", "--", url}}) {
+    const Ended ended = Doclock(line);
+    EXPECT_NE(ended.code, 0);
+    EXPECT_NE(ended.err, "");
+    EXPECT_THAT(ended.err, Not(HasSubstr("canary")));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Options, EveryOptionTest, ::testing::ValuesIn(EveryOption()));

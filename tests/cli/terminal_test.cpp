@@ -69,8 +69,50 @@ TEST_F(TerminalTest, CtrlZStopsItWithItsCommandInAPipeline) {
   EXPECT_EQ(run.Wait().code, 0);
 }
 
-/// Runs a line of a shell as the foreground of a terminal of its own. @return what was printed
-std::string OnATerminal(const std::string& line, const std::string& variable) {
+TEST_F(TerminalTest, CtrlZDoesNotStopItWhileItsCommandGoesOn) {
+  std::vector<std::string> command = Staying();
+  command.back().insert(0, "trap '' TSTP; ");
+  Program run(Run({"--ttl", "1h", "job"}, command), {store});
+  ASSERT_TRUE(IsThere());
+  run.Signal(SIGTSTP);
+  run.Signal(SIGTERM);
+  EXPECT_EQ(run.Wait().code, 128 + SIGTERM) << "stopped, it would pass nothing on";
+}
+
+TEST_F(TerminalTest, CtrlZStopsAllOfTheCommandsGroup) {
+  const std::string child = "(trap '' TSTP; touch '" + (folder / "deaf") + "'; while ! [ -e '" +
+                            (folder / "go") + "' ]; do sleep 0.01; done) & echo $! > '" +
+                            (folder / "here") + "'; wait";
+  Program run(Run({"--ttl", "1h", "job"}, {"sh", "-c", child}), {store});
+  ASSERT_TRUE(Eventually([&] {
+    return std::filesystem::exists(folder / "deaf") && TextOf(folder / "here").ends_with("\n");
+  }));
+  run.Signal(SIGTSTP);
+  EXPECT_TRUE(Eventually([&] { return StateOf(run.pid()) == 'T'; }));
+  EXPECT_TRUE(Eventually([&] { return StateOf(Stayer()) == 'T'; }))
+      << "it works on, and its lock is not renewed";
+  run.Signal(SIGCONT);
+  std::ofstream(folder / "go").put('x');
+  EXPECT_EQ(run.Wait().code, 0);
+}
+
+TEST_F(TerminalTest, StoppedPastItsLeaseTheCommandDoesNotGoOn) {
+  std::vector<std::string> command = Staying();
+  command.back().insert(0, "trap 'touch \"" + (folder / "went-on") + "\"' CONT; ");
+  Program run(Run({"--ttl", "1s", "job"}, command), {store});
+  ASSERT_TRUE(IsThere());
+  run.Signal(SIGTSTP);
+  ASSERT_TRUE(Eventually([&] { return StateOf(run.pid()) == 'T'; }));
+  EXPECT_EQ(Doclock({"run", "--wait", "20s", "job", "--", "true"}).code, 0);
+  run.Signal(SIGCONT);
+  EXPECT_EQ(run.Wait().code, 76);
+  EXPECT_FALSE(std::filesystem::exists(folder / "went-on"));
+}
+
+/// Runs a line of a shell as the foreground of a terminal of its own, and ends it (SIGTERM) once
+/// `enough` was printed. @return what was printed
+std::string OnATerminal(const std::string& line, const std::string& variable,
+                        const std::string& enough = {}) {
   const int master = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   EXPECT_TRUE(master >= 0 && ::grantpt(master) == 0 && ::unlockpt(master) == 0);
   const std::string name = ::ptsname(master);
@@ -87,6 +129,7 @@ std::string OnATerminal(const std::string& line, const std::string& variable) {
   char text[1000];
   for (ssize_t got = 0; (got = ::read(master, text, sizeof text)) > 0;) {
     printed.append(text, static_cast<std::size_t>(got));
+    if (!enough.empty() && printed.find(enough) != printed.npos) ::kill(shell, SIGTERM);
   }
   ::waitpid(shell, nullptr, 0);
   ::close(master);
@@ -97,20 +140,25 @@ TEST_F(TerminalTest, ItsCommandHasTheTerminalButNotThatOfAPipeline) {
   // tpgid is the group that has the terminal, pgrp that of the command.
   const std::string look =
       " run job -- sh -c 'read -r pid name state parent group session tty has "
-      "rest < /proc/self/stat; [ $has = $group ] && echo mine || echo not'";
+      "rest < /proc/self/stat; [ $has = $group ] && echo mine || echo foreign'";
   EXPECT_THAT(OnATerminal(DOCLOCK_CLI + look, store), HasSubstr("mine"));
-  EXPECT_THAT(OnATerminal(DOCLOCK_CLI + look + " | cat", store), HasSubstr("not"));
+  const std::string piped = OnATerminal(DOCLOCK_CLI + look + " | cat", store);
+  EXPECT_THAT(piped, HasSubstr("foreign"));
+  EXPECT_THAT(piped, Not(HasSubstr("mine")));
 }
 
 TEST_F(TerminalTest, OnlyATerminalIsCleared) {
   Program run(Run({"job"}, Staying()), {store});
   ASSERT_TRUE(IsThere());
-  const std::string watch =
-      std::string("timeout 1 ") + DOCLOCK_CLI + " status --watch --interval 100ms";
-  EXPECT_THAT(OnATerminal(watch, store), HasSubstr("\x1b[2J"));
-  const Ended piped = Program({"sh", "-c", watch}, {store}).Wait();
-  EXPECT_THAT(piped.out, HasSubstr("job"));
-  EXPECT_THAT(piped.out, Not(HasSubstr("\x1b")));
+  const std::string watch = DOCLOCK_CLI " status --watch --interval 100ms";
+  EXPECT_THAT(OnATerminal("exec " + watch, store, "job"), HasSubstr("\x1b[2J"));
+  // Not on a terminal, but to a file.
+  const std::string file = folder / "watched";
+  Program piped({"sh", "-c", "exec " + watch + " > '" + file + "'"}, {store});
+  EXPECT_TRUE(Eventually([&] { return TextOf(file).find("job") != std::string::npos; }));
+  piped.Signal(SIGTERM);
+  piped.Wait();
+  EXPECT_THAT(TextOf(file), Not(HasSubstr("\x1b")));
 }
 
 TEST_F(TerminalTest, WhatOthersWroteDoesNotReachTheTerminal) {
