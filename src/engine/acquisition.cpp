@@ -123,20 +123,16 @@ void Start(const EnginePtr& engine, const PendingPtr& waiter) {
     return EnqueueLater(engine, waiter, nullptr);
   }
   const auto attempt = std::make_shared<FirstAttempt>(*engine, waiter);
-  engine->BeginBackground();
-  RunAsync(engine, std::shared_ptr<Procedure>(attempt, &attempt->procedure), [engine, attempt] {
-    AfterFirstAttempt(engine, *attempt);
-    engine->EndBackground();
-  });
+  RunAsync(engine, std::shared_ptr<Procedure>(attempt, &attempt->procedure),
+           [engine, attempt, background = engine->Background()] {
+             AfterFirstAttempt(engine, *attempt);
+           });
 }
 
 void StartSearch(const EnginePtr& engine, const PendingPtr& search) {
   search->StartClock();
-  engine->BeginBackground();
-  engine->queries().Run([engine, search] {
-    engine->searches().Start(search);
-    engine->EndBackground();
-  });
+  engine->queries().Run(
+      [engine, search, background = engine->Background()] { engine->searches().Start(search); });
 }
 
 }  // namespace
@@ -209,7 +205,11 @@ AcquireResult AcquireNext(const EnginePtr& engine, AcquireSpec spec, std::stop_t
   const bool here = MayAskHere(*engine, spec);
   return Wait(engine, std::move(spec), Target::kAnyMatch, stop, engine->Now(),
               [&](const PendingPtr& search) {
-                here ? engine->searches().Start(search) : StartSearch(engine, search);
+                if (here) {
+                  engine->searches().Start(search);
+                } else {
+                  StartSearch(engine, search);
+                }
               });
 }
 

@@ -45,8 +45,7 @@ class BackgroundRelease final : public Procedure {
 
 void Start(Engine& engine, std::shared_ptr<BackgroundRelease> release) {
   const auto keep = engine.shared_from_this();
-  keep->BeginBackground();
-  RunAsync(keep, std::move(release), [keep] { keep->EndBackground(); });
+  RunAsync(keep, std::move(release), [background = keep->Background()] {});
 }
 
 }  // namespace

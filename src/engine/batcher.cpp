@@ -56,7 +56,7 @@ void Batcher::Execute(StoreOp& op) {
     --free_lanes_;
     lock.unlock();
     Run(one);
-    return PassOn();
+    return Lead(PassOn());
   }
   lock.unlock();
   const auto event = runtime_.MakeEvent();
@@ -106,11 +106,9 @@ void Batcher::Enqueue(Pending& pending) {
   try {
     StartWorker();
   } catch (...) {  // out of memory
-    {
-      const std::scoped_lock lock(mutex_);
-      ++free_lanes_;
-    }
-    if (Withdraw(pending)) throw;
+    const bool withdrawn = Withdraw(pending);
+    Lead(PassOn());  // others have queued meanwhile, and count on this lane
+    if (withdrawn) throw;
   }
 }
 
@@ -177,57 +175,61 @@ Batcher::Pendings Batcher::TakeBatch(Pending* first) noexcept {
 }
 
 void Batcher::Lead(Pendings batch) {
-  if (!batch.front().op) {
-    Run(batch.front().renewals);
-  } else {
-    std::array<StoreOp*, kMaxBatch> ops{};
-    std::size_t count = 0;
-    for (const Pending& pending : batch) ops[count++] = pending.op;
-    Run(std::span(ops).first(count));
+  Pendings executed;
+  while (!batch.empty()) {
+    Run(batch);
+    // Callers that wait are woken before the lane is passed on: what they do next then comes into
+    // the next batch, which is larger for it (a quarter, with 32 callers). A promoted caller is the
+    // leader itself: it needs no waking and its event is spent.
+    batch.remove_and_dispose_if([](const Pending& pending) { return pending.event != nullptr; },
+                                [](Pending* pending) {
+                                  if (!pending->promoted) pending->Complete();
+                                });
+    executed.splice(executed.end(), batch);
+    batch = PassOn();
   }
-  // Callers that wait are woken before the lane is passed on: what they do next then comes into the
-  // next batch, which is larger for it (a quarter, with 32 callers). A promoted caller is the
-  // leader itself: it needs no waking and its event is spent.
-  batch.remove_and_dispose_if([](const Pending& pending) { return pending.event != nullptr; },
-                              [](Pending* pending) {
-                                if (!pending->promoted) pending->Complete();
-                              });
-  PassOn();
   // Continuations may take as long as they like, and use the lane themselves.
-  batch.clear_and_dispose([](Pending* pending) { pending->Complete(); });
+  executed.clear_and_dispose([](Pending* pending) { pending->Complete(); });
 }
 
-void Batcher::PassOn() {
+void Batcher::Run(const Pendings& batch) noexcept {
+  if (!batch.front().op) return Run(batch.front().renewals);
+  std::array<StoreOp*, kMaxBatch> ops{};
+  std::size_t count = 0;
+  for (const Pending& pending : batch) ops[count++] = pending.op;
+  Run(std::span(ops).first(count));
+}
+
+Batcher::Pendings Batcher::PassOn() {
   std::unique_lock lock(mutex_);
   if (Idle()) {
     ++free_lanes_;
-    return;
+    return {};
   }
   if (renewals_.empty() && queue_.front().event && traits_.inline_callers) {
     Pending& next = queue_.front();
     queue_.pop_front();
     next.taken = next.promoted = true;
     next.event->Set();
-    return;
+    return {};
   }
   lock.unlock();
   try {
     StartWorker();
+    return {};
   } catch (...) {
-    LeadOnWorker();  // out of memory: better here than never
+    return TakeBatchOrFreeLane();  // out of memory: better here than never
   }
 }
 
-void Batcher::LeadOnWorker() {
-  std::unique_lock lock(mutex_);
+Batcher::Pendings Batcher::TakeBatchOrFreeLane() noexcept {
+  const std::scoped_lock lock(mutex_);
   Pendings batch = TakeBatch(nullptr);
-  if (batch.empty()) {
-    ++free_lanes_;
-    return;
-  }
-  lock.unlock();
-  Lead(std::move(batch));
+  if (batch.empty()) ++free_lanes_;
+  return batch;
 }
+
+void Batcher::LeadOnWorker() { Lead(TakeBatchOrFreeLane()); }
 
 void Batcher::StartWorker() {
   runtime_.Work([self = shared_from_this()] { self->LeadOnWorker(); });

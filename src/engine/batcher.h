@@ -59,14 +59,19 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   using Pendings = boost::intrusive::list<Pending>;
 
   void Run(std::span<StoreOp* const> ops) noexcept;
+  void Run(const Pendings& batch) noexcept;
   void Submit(std::unique_ptr<Pending> pending);
-  /// Executes one batch, hands the lane on and then wakes those who waited.
+  /// Executes the batch (none if it is empty), hands the lane on and then runs what waits for the
+  /// results.
   void Lead(Pendings batch);
-  /// Gives the lane to the next in the queue, or frees it.
-  void PassOn();
+  /// Gives the lane to the next in the queue, or frees it. A batch that is not empty is the
+  /// caller's to execute on this lane: no worker could be started.
+  [[nodiscard]] Pendings PassOn();
   void Enqueue(Pending& pending);
   /// Takes back what has not been sent; false: it is in a batch already.
   bool Withdraw(Pending& pending) noexcept;
+  /// The next batch; frees the lane if there is none.
+  Pendings TakeBatchOrFreeLane() noexcept;
   void LeadOnWorker();
   void StartWorker();
 

@@ -163,10 +163,8 @@ ReadResult Read(const EnginePtr& engine, Collection& collection, const Key& key)
 void ReadAsync(const EnginePtr& engine, Collection& collection, Key key, ReadDone done) {
   if (RefusedLater<ReadResult>(*engine, done)) return;
   const auto read = std::make_shared<ReadProcedure>(collection, std::move(key));
-  engine->BeginBackground();
-  RunAsync(engine, read, [engine, read, done = std::move(done)] {
+  RunAsync(engine, read, [engine, background = engine->Background(), read, done = std::move(done)] {
     done(read->TakeResult());
-    engine->EndBackground();
   });
 }
 
@@ -184,10 +182,8 @@ SaveResult Save(const EnginePtr& engine, SaveSpec spec) {
 void SaveAsync(const EnginePtr& engine, SaveSpec spec, SaveDone done) {
   if (RefusedLater<SaveResult>(*engine, done)) return;
   const auto save = std::make_shared<SaveProcedure>(*engine, std::move(spec));
-  engine->BeginBackground();
-  RunAsync(engine, save, [engine, save, done = std::move(done)] {
+  RunAsync(engine, save, [engine, background = engine->Background(), save, done = std::move(done)] {
     done(save->TakeResult());
-    engine->EndBackground();
   });
 }
 
@@ -212,12 +208,12 @@ void ReleaseByValueAsync(const EnginePtr& engine, ValueRelease release, WriteDon
   Collection& collection = *release.collection;
   const Key key = release.key;
   const auto procedure = std::make_shared<ValueReleaseProcedure>(*engine, std::move(release));
-  engine->BeginBackground();
-  RunAsync(engine, procedure, [engine, procedure, &collection, key, done = std::move(done)] {
-    done(procedure->TakeFailure());
-    AfterValueRelease(*engine, collection, key);
-    engine->EndBackground();
-  });
+  RunAsync(engine, procedure,
+           [engine, background = engine->Background(), procedure, &collection, key,
+            done = std::move(done)] {
+             done(procedure->TakeFailure());
+             AfterValueRelease(*engine, collection, key);
+           });
 }
 
 void ListLocks(const EnginePtr& engine, Collection& collection, const LockQuery& query,
@@ -252,8 +248,8 @@ void Query(const EnginePtr& engine, Collection& collection, const Filter& filter
 void QueryAsync(const EnginePtr& engine, Collection& collection, Filter filter,
                 std::function<void(QueryResult)> done) {
   if (RefusedLater<QueryResult>(*engine, done)) return;
-  engine->BeginBackground();
-  engine->queries().Run([engine, &collection, filter = std::move(filter), done = std::move(done)] {
+  engine->queries().Run([engine, background = engine->Background(), &collection,
+                         filter = std::move(filter), done = std::move(done)] {
     QueryResult result;
     try {
       Query(engine, collection, filter, [&result](QueryRow&& row) {
@@ -266,7 +262,6 @@ void QueryAsync(const EnginePtr& engine, Collection& collection, Filter filter,
       result.failure = MakeFailure(Errc::kUnavailable, e.what());
     }
     done(std::move(result));
-    engine->EndBackground();
   });
 }
 

@@ -133,13 +133,13 @@ void Engine::Pause(std::chrono::nanoseconds time) {
   {
     const std::scoped_lock lock(mutex_);
     if (closed()) return;
-    pauses_.insert(over);
+    sleeping_callers_.insert(over);
   }
   const auto timer = runtime_->Schedule(Now() + time, [over] { over->Set(); });
   if (timer != 0) over->Wait();
   runtime_->Cancel(timer);
   const std::scoped_lock lock(mutex_);
-  pauses_.erase(over);
+  sleeping_callers_.erase(over);
 }
 
 void Engine::After(std::chrono::nanoseconds time, Runtime::Task task) {
@@ -147,36 +147,50 @@ void Engine::After(std::chrono::nanoseconds time, Runtime::Task task) {
   {
     const std::scoped_lock lock(mutex_);
     if (!closed()) {
-      id = ++last_paused_;
-      paused_.emplace(id, std::move(task));
+      id = ++last_task_id_;
+      delayed_tasks_.emplace(id, std::move(task));
     }
   }
   if (id == 0) return task();
-  const auto timer = runtime_->Schedule(Now() + time, [weak = weak_from_this(), id] {
-    if (const auto self = weak.lock()) self->Resume(id);
-  });
+  Runtime::TimerId timer = 0;
+  try {
+    timer = runtime_->Schedule(Now() + time, [weak = weak_from_this(), id] {
+      if (const auto self = weak.lock()) self->Resume(id);
+    });
+  } catch (...) {
+    // The caller takes care of the task, unless Close has run it meanwhile.
+    if (TakeDelayed(id)) throw;
+    return;
+  }
   if (timer == 0) Resume(id);
 }
 
+Runtime::Task Engine::TakeDelayed(std::uint64_t id) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = delayed_tasks_.find(id);
+  if (found == delayed_tasks_.end()) return nullptr;
+  Runtime::Task task = std::move(found->second);
+  delayed_tasks_.erase(found);
+  return task;
+}
+
 void Engine::Resume(std::uint64_t id) {
-  Runtime::Task task;
-  {
-    const std::scoped_lock lock(mutex_);
-    const auto found = paused_.find(id);
-    if (found == paused_.end()) return;
-    task = std::move(found->second);
-    paused_.erase(found);
-  }
-  task();
+  if (const Runtime::Task task = TakeDelayed(id)) task();
 }
 
 void Engine::ResumeAll() {
   std::map<std::uint64_t, Runtime::Task> all;
   {
     const std::scoped_lock lock(mutex_);
-    all.swap(paused_);
+    all.swap(delayed_tasks_);
   }
   for (const auto& [id, task] : all) task();
+}
+
+std::shared_ptr<void> Engine::Background() {
+  background_.fetch_add(1, std::memory_order_relaxed);
+  // Where this throws, it calls the deleter.
+  return {nullptr, [self = shared_from_this()](std::nullptr_t) { self->EndBackground(); }};
 }
 
 void Engine::EndBackground() noexcept {
@@ -199,11 +213,7 @@ void Engine::DrainBackground(TimePoint until) {
 
 void Engine::EndSubscriptions() {
   // It may take as long as a call of the store.
-  BeginBackground();
-  runtime_->Work([self = shared_from_this()] {
-    self->hints_->Close();
-    self->EndBackground();
-  });
+  runtime_->Work([self = shared_from_this(), background = Background()] { self->hints_->Close(); });
 }
 
 void Engine::Close() noexcept {
@@ -214,7 +224,7 @@ void Engine::Close() noexcept {
   {
     const std::scoped_lock lock(mutex_);
     already = closed_.exchange(true, std::memory_order_acq_rel);
-    for (const auto& pause : pauses_) pause->Set();
+    for (const auto& sleeper : sleeping_callers_) sleeper->Set();
   }
   if (already) return AwaitClosed();
   IgnoringErrors([&] { ResumeAll(); });

@@ -41,7 +41,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] Batcher& batcher() noexcept { return *batcher_; }
   /// For queries and searches.
   [[nodiscard]] LimitedWork& queries() noexcept { return *queries_; }
-  /// For beginning to wait, and subscribing to hints with it: one at a time, in order.
+  /// For beginning and ending subscriptions to hints: one at a time, in order.
   [[nodiscard]] LimitedWork& queueing() noexcept { return *queueing_; }
   [[nodiscard]] Keeper& keeper() noexcept { return *keeper_; }
   [[nodiscard]] WaitTable& waits() noexcept { return *waits_; }
@@ -72,8 +72,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   LeasePtr Grant(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
                  std::int64_t version, Body body, TimePoint sent);
 
-  /// A lock was given back here, and nobody was handed it: tells those who wait and would not hear
-  /// of it from the store.
+  /// Tells the waiters of this process that a lock was given back here and not handed over: the
+  /// store may not tell them.
   void Freed(Collection& collection, std::size_t hash);
   void FreedForSearches(Collection& collection);
 
@@ -82,14 +82,16 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// Runs the task after a while, or when the engine closes if that is sooner; it is never dropped.
   void After(std::chrono::nanoseconds time, Runtime::Task task);
 
-  /// Background work that Close waits for.
-  void BeginBackground() noexcept { background_.fetch_add(1, std::memory_order_relaxed); }
-  void EndBackground() noexcept;
+  /// Background work that Close waits for: until the last copy of this token is gone. A task that
+  /// captures it ends the work however it ends, also when it never runs.
+  [[nodiscard]] std::shared_ptr<void> Background();
 
  private:
-  /// Runs a task of After that has not run.
+  /// Takes a task of After that has not run; null when it has.
+  Runtime::Task TakeDelayed(std::uint64_t id);
   void Resume(std::uint64_t id);
   void ResumeAll();
+  void EndBackground() noexcept;
   void EndSubscriptions();
   void DrainBackground(TimePoint until);
   void AwaitClosed();
@@ -113,9 +115,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::atomic<bool> closed_ = false;
   std::atomic<int> background_ = 0;
   std::mutex mutex_;  ///< Guards what follows.
-  std::set<std::shared_ptr<Runtime::Event>> pauses_;
-  std::map<std::uint64_t, Runtime::Task> paused_;  ///< Of After, by number.
-  std::uint64_t last_paused_ = 0;
+  std::set<std::shared_ptr<Runtime::Event>> sleeping_callers_;
+  std::map<std::uint64_t, Runtime::Task> delayed_tasks_;  ///< Of After, by id.
+  std::uint64_t last_task_id_ = 0;
   std::shared_ptr<Runtime::Event> drained_;
   bool threads_ended_ = false;
   std::condition_variable closing_changed_;

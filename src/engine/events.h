@@ -41,7 +41,7 @@ class Events {
 
   /// Unless too much is queued.
   void Tell(const Collection&, const Key&, What what);
-  /// Whatever is queued: there are no more of these than locks.
+  /// However much is queued: a lost lock and doubt are never left out.
   void TellAnyway(const Collection&, const Key&, What what);
 
   const std::shared_ptr<Listener> observer_;

@@ -63,7 +63,7 @@ void Keeper::Add(Lease& lease) {
   try {
     QueueHealthy(lease);
   } catch (...) {
-    Unqueue(lease);  // out of memory: nobody gets this lock, so nobody may renew it
+    Unqueue(lease);  // out of memory: no handle gets this lock, so it must not be renewed
     throw;
   }
 }
@@ -153,6 +153,11 @@ void Keeper::SendNext() {
     }
     const TimePoint now = engine_.Now();
     std::erase_if(round->items, [&](const auto& item) { return !IsDue(*item.lease, now); });
+    if (round->items.empty()) {
+      const std::scoped_lock lock(mutex_);
+      --under_way_;
+      continue;
+    }
     std::vector<StoreOp*> ops;
     ops.reserve(round->items.size());
     for (auto& item : round->items) ops.push_back(&item.op);

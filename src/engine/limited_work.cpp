@@ -24,6 +24,10 @@ void LimitedWork::StartWorker() {
 
 void LimitedWork::RunNext() {
   std::unique_lock lock(mutex_);
+  if (waiting_.empty()) {  // the runtime ran the task at once, and it threw
+    --workers_;
+    return;
+  }
   auto task = std::move(waiting_.front());
   waiting_.pop_front();
   lock.unlock();

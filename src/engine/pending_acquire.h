@@ -39,7 +39,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   /// Of a search: why its last attempt did not reach the store. Guarded by NextSearches' mutex.
   FailurePtr outage;
   bool subscribed = false;  ///< A search is known to Hints. Guarded by the searches' mutex.
-  /// The store was asked, and what it said is known to whoever ends the wait.
+  /// It stands in a queue. Its queue then knows the store's last answer and says why a wait ended.
   std::atomic<bool> answered = false;
   /// Of a writer who waits; made by its first attempt (there is one at a time).
   Uuid intent_id{};

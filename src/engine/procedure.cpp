@@ -24,7 +24,11 @@ void RunAsync(const EnginePtr& engine, std::shared_ptr<Procedure> procedure,
   const auto submit = [engine, procedure, done, op = step.op] {
     engine->batcher().Submit(*op, [engine, procedure, done] { RunAsync(engine, procedure, done); });
   };
-  step.pause.count() == 0 ? submit() : engine->After(step.pause, submit);
+  if (step.pause.count() == 0) {
+    submit();
+  } else {
+    engine->After(step.pause, submit);
+  }
 }
 
 FailurePtr MakeFailure(Errc code, std::string message) {

@@ -25,34 +25,34 @@ void FailLater(Engine& engine, FailurePtr failure, WriteDone done) {
                                                        failure))] { done(std::move(*shared)); });
 }
 
-void BeginWriteOrThrow(Lease& lease) {
-  if (lease.BeginWrite()) return;
-  throw std::logic_error(lease.phase() == Phase::kWriting
-                             ? "another operation of this lock is under way"
-                             : "the lock was released already");
-}
-
 /// A lease whose handle is writing. Where nothing comes of that (out of memory) it is held as
 /// before, or in doubt once something may have been sent.
 class WritingLease {
  public:
-  explicit WritingLease(Lease& lease) : lease_(lease) { BeginWriteOrThrow(lease); }
-  WritingLease(const WritingLease&) = delete;
-  WritingLease& operator=(const WritingLease&) = delete;
+  /// Takes over a write that was begun.
+  explicit WritingLease(LeasePtr lease) noexcept : lease_(std::move(lease)) {}
+  WritingLease(WritingLease&&) noexcept = default;
+  WritingLease& operator=(WritingLease&&) = delete;
   ~WritingLease() {
-    if (done_) return;
-    lease_.set_phase(sending_ ? Phase::kInDoubt : Phase::kHeld);
-    if (sending_) lease_.engine->keeper().Remove(lease_);
+    if (!lease_) return;
+    lease_->set_phase(sending_ ? Phase::kInDoubt : Phase::kHeld);
+    if (sending_) lease_->engine->keeper().Remove(*lease_);
   }
   void Sending() noexcept { sending_ = true; }
   /// The procedure has moved the lease on.
-  void Done() noexcept { done_ = true; }
+  void Done() noexcept { lease_ = nullptr; }
 
  private:
-  Lease& lease_;
+  LeasePtr lease_;
   bool sending_ = false;
-  bool done_ = false;
 };
+
+WritingLease BeginWriteOrThrow(const LeasePtr& lease) {
+  if (lease->BeginWrite()) return WritingLease(lease);
+  throw std::logic_error(lease->phase() == Phase::kWriting
+                             ? "another operation of this lock is under way"
+                             : "the lock was released already");
+}
 
 /// The lock stays closed that long whatever its holder does: nobody to hand it to before. A share
 /// frees nothing for sure.
@@ -64,10 +64,10 @@ bool MayHandOver(const Lease& lease, WriteKind kind) {
 /// One write of a holder with the hand-over that goes with it.
 class HolderWrite {
  public:
-  HolderWrite(LeasePtr of, WriteKind what, Body body, bool mark)
+  HolderWrite(WritingLease writing, LeasePtr of, WriteKind what, Body body, bool mark)
       : lease(std::move(of)),
         kind(what),
-        writing_(*lease),
+        writing_(std::move(writing)),
         engine_(*lease->engine),
         discard_(kind == WriteKind::kRelease && !body && !lease->named),
         procedure(engine_, lease, kind, std::move(body)) {
@@ -122,18 +122,17 @@ class HolderWrite {
 
 void StartWrite(const std::shared_ptr<HolderWrite>& write, WriteDone done) {
   const EnginePtr engine = write->lease->engine;
-  engine->BeginBackground();
-  RunAsync(engine, std::shared_ptr<Procedure>(write, &write->procedure), [engine, write, done] {
-    done(write->Finish());
-    engine->EndBackground();
-  });
+  RunAsync(engine, std::shared_ptr<Procedure>(write, &write->procedure),
+           [write, done = std::move(done), background = engine->Background()] {
+             done(write->Finish());
+           });
 }
 
 }  // namespace
 
 FailurePtr Write(const LeasePtr& lease, WriteKind kind, Body body) {
   if (auto failure = Unusable(*lease)) return failure;
-  HolderWrite write(lease, kind, std::move(body), false);
+  HolderWrite write(BeginWriteOrThrow(lease), lease, kind, std::move(body), false);
   Run(*lease->engine, write.procedure);
   return write.Finish();
 }
@@ -142,28 +141,39 @@ void WriteAsync(const LeasePtr& lease, WriteKind kind, Body body, WriteDone done
   if (auto failure = Unusable(*lease)) {
     return FailLater(*lease->engine, std::move(failure), std::move(done));
   }
-  StartWrite(std::make_shared<HolderWrite>(lease, kind, std::move(body), true), std::move(done));
+  StartWrite(
+      std::make_shared<HolderWrite>(BeginWriteOrThrow(lease), lease, kind, std::move(body), true),
+      std::move(done));
 }
+
+namespace {
+
+/// After the release of a dropped handle.
+void AfterAbandon(Lease& lease, const Failure* failure) {
+  if (!failure || lease.phase() != Phase::kHeld || lease.lost()) return;
+  // The store is away: go on trying until the lease ends, with nobody waiting on it.
+  Engine& engine = *lease.engine;
+  lease.set_phase(Phase::kReleased);
+  engine.keeper().Remove(lease);
+  const auto kept = engine.Now() - lease.granted;
+  if (lease.named) {
+    engine.events().Released(lease, kept);
+  } else {
+    engine.events().Discarded(lease, kept);
+  }
+  ReleaseInBackground(engine, *lease.collection, lease.key, lease.lock_id, lease.mode,
+                      lease.deadline());
+}
+
+}  // namespace
 
 void Abandon(LeasePtr lease) noexcept {
   if (!lease || !lease->ours() || lease->lost() || lease->engine->closed()) return;
-  if (lease->phase() != Phase::kHeld) return;
+  if (!lease->BeginWrite()) return;  // it was released, or another operation is under way
   try {
-    StartWrite(std::make_shared<HolderWrite>(lease, WriteKind::kRelease, Body(), true),
-               [lease](FailurePtr failure) {
-                 if (!failure || lease->phase() != Phase::kHeld || lease->lost()) return;
-                 // The store is away: go on trying until the lease ends, with nobody waiting on it.
-                 Engine& engine = *lease->engine;
-                 lease->set_phase(Phase::kReleased);
-                 engine.keeper().Remove(*lease);
-                 const auto kept = engine.Now() - lease->granted;
-                 lease->named ? engine.events().Released(*lease, kept)
-                              : engine.events().Discarded(*lease, kept);
-                 ReleaseInBackground(*lease->engine, *lease->collection, lease->key, lease->lock_id,
-                                     lease->mode, lease->deadline());
-               });
-  } catch (const std::logic_error&) {
-    // Another operation of this lock has just begun.
+    StartWrite(std::make_shared<HolderWrite>(WritingLease(lease), lease, WriteKind::kRelease,
+                                             Body(), true),
+               [lease](FailurePtr failure) { AfterAbandon(*lease, failure.get()); });
   } catch (...) {
     // Out of memory: the lock is free when its lease has ended.
     lease->set_phase(Phase::kReleased);
@@ -177,7 +187,9 @@ namespace {
 class DetachProcedure final : public Procedure {
  public:
   explicit DetachProcedure(LeasePtr lease)
-      : lease_(std::move(lease)), op_(*lease_->collection, lease_->key) {
+      : writing_(BeginWriteOrThrow(lease)),
+        lease_(std::move(lease)),
+        op_(*lease_->collection, lease_->key) {
     op_.lock_id = lease_->lock_id;
     op_.ttl = lease_->ttl();
     op_.mode = lease_->mode;
@@ -194,6 +206,7 @@ class DetachProcedure final : public Procedure {
   }
 
   FailurePtr Finish() {
+    writing_.Done();
     switch (op_.status) {
       case OpStatus::kDone:
         if (!lease_->engine->Prolong(*lease_, sent_, op_.ttl)) return Lost();
@@ -226,6 +239,7 @@ class DetachProcedure final : public Procedure {
     lease_->engine->keeper().Remove(*lease_);
   }
 
+  WritingLease writing_;
   const LeasePtr lease_;
   RenewOp op_;
   TimePoint sent_{};
@@ -238,7 +252,9 @@ class DetachProcedure final : public Procedure {
 class RenewProcedure final : public Procedure {
  public:
   RenewProcedure(LeasePtr lease, std::chrono::milliseconds ttl)
-      : lease_(std::move(lease)), op_(*lease_->collection, lease_->key) {
+      : writing_(BeginWriteOrThrow(lease)),
+        lease_(std::move(lease)),
+        op_(*lease_->collection, lease_->key) {
     op_.lock_id = lease_->lock_id;
     op_.ttl = ttl.count() == 0 ? lease_->ttl() : ttl;
     op_.mode = lease_->mode;
@@ -251,6 +267,7 @@ class RenewProcedure final : public Procedure {
   }
 
   FailurePtr Finish() {
+    writing_.Done();
     lease_->set_phase(Phase::kHeld);
     const std::string what = Describe(*lease_->collection, lease_->key);
     switch (op_.status) {
@@ -280,6 +297,7 @@ class RenewProcedure final : public Procedure {
     return {&op_, pause};
   }
 
+  WritingLease writing_;
   const LeasePtr lease_;
   RenewOp op_;
   TimePoint sent_{};
@@ -291,10 +309,8 @@ class RenewProcedure final : public Procedure {
 
 FailurePtr Renew(const LeasePtr& lease, std::chrono::milliseconds ttl) {
   if (auto failure = Unusable(*lease)) return failure;
-  WritingLease writing(*lease);
   RenewProcedure renew(lease, ttl);
   Run(*lease->engine, renew);
-  writing.Done();
   return renew.Finish();
 }
 
@@ -302,21 +318,17 @@ void RenewAsync(const LeasePtr& lease, std::chrono::milliseconds ttl, WriteDone 
   if (auto failure = Unusable(*lease)) {
     return FailLater(*lease->engine, std::move(failure), std::move(done));
   }
-  BeginWriteOrThrow(*lease);
   const auto renew = std::make_shared<RenewProcedure>(lease, ttl);
-  lease->engine->BeginBackground();
-  RunAsync(lease->engine, renew, [lease, renew, done = std::move(done)] {
-    done(renew->Finish());
-    lease->engine->EndBackground();
-  });
+  RunAsync(lease->engine, renew,
+           [renew, done = std::move(done), background = lease->engine->Background()] {
+             done(renew->Finish());
+           });
 }
 
 FailurePtr Detach(const LeasePtr& lease) {
   if (auto failure = Unusable(*lease)) return failure;
-  WritingLease writing(*lease);
   DetachProcedure detach(lease);
   Run(*lease->engine, detach);
-  writing.Done();
   return detach.Finish();
 }
 
@@ -324,13 +336,11 @@ void DetachAsync(const LeasePtr& lease, WriteDone done) {
   if (auto failure = Unusable(*lease)) {
     return FailLater(*lease->engine, std::move(failure), std::move(done));
   }
-  BeginWriteOrThrow(*lease);
   const auto detach = std::make_shared<DetachProcedure>(lease);
-  lease->engine->BeginBackground();
-  RunAsync(lease->engine, detach, [lease, detach, done = std::move(done)] {
-    done(detach->Finish());
-    lease->engine->EndBackground();
-  });
+  RunAsync(lease->engine, detach,
+           [detach, done = std::move(done), background = lease->engine->Background()] {
+             done(detach->Finish());
+           });
 }
 
 const Key& LeaseKey(const Lease& lease) noexcept { return lease.key; }

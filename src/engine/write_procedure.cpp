@@ -27,13 +27,6 @@ WriteProcedure::WriteProcedure(Engine& engine, LeasePtr lease, WriteKind kind, B
   write_.ttl = lease_->ttl();
 }
 
-WriteProcedure::~WriteProcedure() {
-  if (state_ == State::kFinished) return;
-  // Dropped on its way, for want of memory: what was sent may have had effect.
-  lease_->set_phase(Phase::kInDoubt);
-  engine_.keeper().Remove(*lease_);
-}
-
 void WriteProcedure::HandOver(const GrantRequest& next) {
   next_ = next;
   write_.next = &next_;
@@ -114,8 +107,8 @@ Procedure::Step WriteProcedure::AfterLook() {
     return Unknown();
   }
   if (read_.status == OpStatus::kDone) {
-    // While a lock is ours, or the next holder's who does not know it yet, nobody else moves the
-    // version: then the look tells it.
+    // Only the holder moves the version, and the next holder does not know of its lock yet: while
+    // the lock is ours or the next holder's, the look shows the version of this write.
     if (write_.next && read_.lock_id == next_.lock_id) return Written(read_.version, true);
     if (write_.write == WriteKind::kRelease && read_.released == write_.lock_id) {
       return Written(VersionAfter(write_.expected), false);

@@ -11,12 +11,11 @@ namespace doclock::detail {
 /// may have been broken. An unproved write stays in doubt. A share is proved to be released when it
 /// is not there although its lease is not over.
 ///
-/// Moves the lease to its next phase. The caller has moved it to kWriting.
+/// Moves the lease to its next phase. The caller has moved it to kWriting, and moves it on if it
+/// drops the procedure before its end.
 class WriteProcedure final : public Procedure {
  public:
   WriteProcedure(Engine& engine, LeasePtr lease, WriteKind kind, Body body);
-  /// Leaves the lease in doubt if the procedure was not run to its end.
-  ~WriteProcedure() override;
 
   /// With a release: whom to hand the lock to. Null ends it.
   void HandOver(const GrantRequest& next);

@@ -250,6 +250,31 @@ TEST_F(LeaseTest, ManyLeasesAreRenewedInFewCalls) {
   for (auto& grant : held) grant.lease = nullptr;  // let the leases be
 }
 
+TEST_F(LeaseTest, ARoundThatHasNothingLeftToRenewIsNotSent) {
+  store->lanes = 1;  // one round at a time
+  const Grant first = Lock("a", {.ttl = 10s});
+  clock->Advance(1500ms);
+  Grant second = Lock("b", {.ttl = 10s});
+  int empty = 0;
+  int renewals = 0;
+  store->before_reply = [&](std::span<StoreOp* const> ops) {
+    if (ops.empty()) {
+      ++empty;
+    } else if (ops.front()->kind == OpKind::kRenew) {
+      ++renewals;
+    }
+  };
+  clock->DelayWork(4s);
+  clock->Advance(4s);  // the round of the first is under way, that of the second waits
+  EXPECT_EQ(renewals, 0);
+  EXPECT_FALSE(ReleaseWith(second, {{"n", 1}}));
+  clock->DelayWork(0s);
+  clock->Advance(3s);
+  EXPECT_GT(renewals, 0);
+  EXPECT_EQ(empty, 0);
+  store->before_reply = nullptr;
+}
+
 TEST_F(LeaseTest, DetachLeavesTheLockToItsLease) {
   Grant held = Lock("a", {.ttl = 10s});
   ASSERT_FALSE(Detach(held.lease));
