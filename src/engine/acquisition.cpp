@@ -96,13 +96,6 @@ struct FirstAttempt {
   AcquireProcedure procedure;
 };
 
-/// On a worker: to subscribe to hints may block in the store.
-void EnqueueLater(const EnginePtr& engine, const PendingPtr& waiter, FailurePtr why) {
-  engine->queueing().Run([engine, waiter, why = std::make_shared<FailurePtr>(std::move(why))] {
-    if (!waiter->settled()) engine->waits().Enqueue(waiter, std::move(*why));
-  });
-}
-
 void AfterFirstAttempt(const EnginePtr& engine, FirstAttempt& attempt) {
   if (attempt.procedure.lease) {
     attempt.waiter->Settle(Granted(attempt.procedure));
@@ -110,7 +103,7 @@ void AfterFirstAttempt(const EnginePtr& engine, FirstAttempt& attempt) {
   }
   FailurePtr failure = attempt.procedure.TakeFailure();
   if (WorthWaiting(attempt.waiter->spec, *failure) && !attempt.waiter->settled()) {
-    EnqueueLater(engine, attempt.waiter, std::move(failure));
+    engine->waits().Enqueue(attempt.waiter, std::move(failure));
   } else {
     attempt.waiter->Settle(Refused(std::move(failure)));
   }
@@ -120,7 +113,7 @@ void AfterFirstAttempt(const EnginePtr& engine, FirstAttempt& attempt) {
 void Start(const EnginePtr& engine, const PendingPtr& waiter) {
   if (!engine->traits().immediate) waiter->StartClock();
   if (engine->waits().MustQueue(waiter->spec, waiter->hash)) {
-    return EnqueueLater(engine, waiter, nullptr);
+    return engine->waits().Enqueue(waiter, nullptr);
   }
   const auto attempt = std::make_shared<FirstAttempt>(*engine, waiter);
   RunAsync(engine, std::shared_ptr<Procedure>(attempt, &attempt->procedure),

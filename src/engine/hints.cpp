@@ -30,19 +30,40 @@ void Hints::Enter(Collection& collection) {
   {
     const std::scoped_lock lock(entry->mutex);
     ++entry->waiters;
+    if (std::exchange(entry->requested, true)) return;
   }
-  const std::scoped_lock lock(entry->subscribing);
-  if (entry->subscribed || engine_.closed()) return;
-  entry->subscribed = true;
   try {
-    entry->subscription = engine_.store().Watch(
-        collection, [weak = weak_from_this(), &collection](std::optional<std::size_t> hash) {
-          if (const auto self = weak.lock()) self->listener_(collection, hash);
-        });
-    entry->heard = entry->subscription != nullptr;
-  } catch (const std::exception&) {
-    // Hints are a comfort: without them waiters poll.
+    Request(collection, entry);
+  } catch (...) {  // out of memory: this waiter polls, and the next one requests it again
+    const std::scoped_lock lock(entry->mutex);
+    entry->requested = false;
   }
+}
+
+void Hints::Request(Collection& collection, const std::shared_ptr<Entry>& entry) {
+  engine_.queueing().Run(
+      [weak = weak_from_this(), engine = engine_.weak_from_this(), entry, &collection] {
+        const auto alive = engine.lock();
+        if (const auto self = weak.lock(); self && alive) self->Subscribe(collection, *entry);
+      });
+}
+
+void Hints::Subscribe(Collection& collection, Entry& entry) {
+  {
+    const std::scoped_lock lock(entry.subscribing);
+    if (entry.ended || engine_.closed()) return;
+    try {
+      entry.subscription = engine_.store().Watch(
+          collection, [weak = weak_from_this(), &collection](std::optional<std::size_t> hash) {
+            if (const auto self = weak.lock()) self->listener_(collection, hash);
+          });
+      entry.heard = entry.subscription != nullptr;
+    } catch (const std::exception&) {
+      // Hints are a comfort: without them waiters poll.
+    }
+    if (!entry.heard) return;
+  }
+  listener_(collection, std::nullopt);
 }
 
 void Hints::Leave(Collection& collection) {
@@ -75,9 +96,10 @@ void Hints::EndIfIdle(const std::shared_ptr<Entry>& entry) {
     const std::scoped_lock lock(entry->mutex);
     entry->linger = false;
     if (entry->waiters > 0) return;
+    entry->requested = false;
   }
-  // Whoever comes now waits for `subscribing`, and then subscribes anew.
-  entry->subscribed = entry->heard = false;
+  // A waiter that comes now requests a new one, which waits for `subscribing`.
+  entry->heard = false;
   ended = std::move(entry->subscription);
 }
 
@@ -90,7 +112,7 @@ void Hints::Close() {
   for (const auto& [collection, entry] : entries) {
     std::unique_ptr<Subscription> ended;
     const std::scoped_lock lock(entry->subscribing);
-    entry->subscribed = true;  // never again
+    entry->ended = true;
     ended = std::move(entry->subscription);
   }
 }

@@ -23,7 +23,9 @@ class Hints : public std::enable_shared_from_this<Hints> {
   Hints(Engine& engine, Listener listener);
   ~Hints();
 
-  /// One more waits in this collection. Subscribes, if need be, before it returns.
+  /// One more waits in this collection. Has a worker subscribe if need be, which may take as long
+  /// as a call of the store. Once it has, the listener hears a hint for the whole collection: a
+  /// lock that was freed before is not missed.
   void Enter(Collection& collection);
   /// One less.
   void Leave(Collection& collection);
@@ -34,19 +36,22 @@ class Hints : public std::enable_shared_from_this<Hints> {
 
  private:
   struct Entry {
-    /// Held while the store subscribes: the second waiter waits for the first. Never taken by
-    /// Leave, which callers do with a mutex that hints wait for.
+    /// Held while the store subscribes. Never taken by Enter, nor by Leave, which callers do with a
+    /// mutex that hints wait for.
     std::mutex subscribing;
     std::unique_ptr<Subscription> subscription;
-    bool subscribed = false;
+    bool ended = false;               ///< By Close: it subscribes never again.
     std::atomic<bool> heard = false;  ///< The store has hints.
 
     std::mutex mutex;  ///< Of what follows.
     int waiters = 0;
+    bool requested = false;  ///< Is subscribed, or will be.
     bool linger = false;
   };
 
   std::shared_ptr<Entry> EntryOf(Collection& collection);
+  void Request(Collection& collection, const std::shared_ptr<Entry>& entry);
+  void Subscribe(Collection& collection, Entry& entry);
   void EndIfIdle(const std::shared_ptr<Entry>& entry);
 
   Engine& engine_;

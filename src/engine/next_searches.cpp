@@ -40,7 +40,6 @@ void AskStore(Engine& engine, const AcquireSpec& spec, AcquireOp& op, Key& key) 
 }  // namespace
 
 void NextSearches::Start(const PendingPtr& search) {
-  // Subscribe first, then ask: what is freed in between is not missed.
   if (!search->fail_fast()) {
     engine_.hints().Enter(*search->spec.collection);
     const std::scoped_lock lock(mutex_);

@@ -146,7 +146,6 @@ bool WaitTable::MustQueue(const AcquireSpec& spec, std::size_t hash) {
 }
 
 void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
-  // Subscribe first, then ask: what is freed in between is not missed.
   if (!waiter->fail_fast()) engine_.hints().Enter(*waiter->spec.collection);
   Shard& shard = ShardOf(waiter->hash);
   KeyWaitsPtr waits;
@@ -303,7 +302,7 @@ void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) {
   try {
     StartAttempt(waits, waiter);
   } catch (...) {
-    // Out of memory: asked again later, and not by nobody for ever.
+    // Out of memory: the store is asked again later.
     const std::scoped_lock lock(ShardOf(waits->hash).mutex);
     waits->asking = false;
     if (waiter->place == PendingAcquire::Place::kClaimed) {

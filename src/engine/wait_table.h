@@ -27,7 +27,7 @@ namespace doclock::detail {
 /// intent in the store, so that readers of other processes do not starve it. Shares are not handed
 /// over.
 ///
-/// A waiter subscribes to hints, tries again (the lock may have been freed in between), then sleeps
+/// A waiter requests hints, tries again (the lock may have been freed in between), then sleeps
 /// until the first of: a hint, a local release, the end of the holder's lease, a jittered poll, its
 /// deadline, its cancellation.
 class WaitTable : public std::enable_shared_from_this<WaitTable> {

@@ -101,6 +101,27 @@ TEST_F(LoadTest, SubscriptionsThatHangKeepNoLockFromBeingRenewed) {
   EXPECT_TRUE(IsRenewed(held));
 }
 
+TEST_F(LoadTest, SubscriptionsThatHangKeepNoWaiterFromAFreeLock) {
+  LockManager other(store, {.drain_timeout = 100ms});
+  AcquireResult held = Acquire(other.engine(), Spec("held"), {});
+  ASSERT_FALSE(held.failure);
+  store->Hang({CallKind::kSubscription});
+  const auto got = std::make_shared<std::atomic<bool>>(false);
+  AcquireAsync(engine(), Spec("held", {.wait = kForever}),
+               [got](AcquireResult result) { *got = !result.failure; });
+  ASSERT_TRUE(store->AwaitHanging(1));
+  EXPECT_FALSE(Write(held.grant.lease, WriteKind::kRelease, Body()));
+  EXPECT_TRUE(Eventually([&] { return got->load(); }));
+}
+
+TEST_F(LoadTest, ABusyLockIsNoOutageWhileASubscriptionHangs) {
+  const Grant held = Lock("held");
+  store->Hang({CallKind::kSubscription});
+  const AcquireResult result = Acquire(engine(), Spec("held", {.wait = 100ms}), {});
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->code, Errc::kTimedOut) << result.failure->message;
+}
+
 /// Blocks the notifier at the first grant it hears of.
 struct SlowObserver : Observer {
   void OnGranted(const LockEvent&, std::chrono::nanoseconds, bool) override { go.acquire(); }
@@ -169,9 +190,11 @@ TEST_F(LoadTest, ASearchWithATimeToWaitIsAnsweredWhenItIsOver) {
 TEST_F(LoadTest, ClosingKeepsToItsTimeWhenTheStoreHangs) {
   const Grant held = Lock("held");
   store->Hang({CallKind::kQuery, CallKind::kBatch, CallKind::kSubscription});
-  std::promise<Errc> told;
-  QueryAsync(engine(), *collection, {},
-             [&](QueryResult r) { told.set_value(r.failure ? r.failure->code : Errc::kNotFound); });
+  const auto told = std::make_shared<std::promise<Errc>>();
+  auto answer = told->get_future();
+  QueryAsync(engine(), *collection, {}, [told](QueryResult r) {
+    told->set_value(r.failure ? r.failure->code : Errc::kNotFound);
+  });
   Flood(5);
   ReadAsync(engine(), *collection, "held", [](ReadResult) {});
   ASSERT_TRUE(store->AwaitHanging(2));
@@ -179,7 +202,6 @@ TEST_F(LoadTest, ClosingKeepsToItsTimeWhenTheStoreHangs) {
   EXPECT_FALSE(LeaseHeld(*held.lease));
   manager.reset();
   store->LetGo();
-  auto answer = told.get_future();
   ASSERT_EQ(answer.wait_for(kLong), std::future_status::ready) << "told exactly once all the same";
 }
 
@@ -194,7 +216,7 @@ TEST_F(LoadTest, ASecondCloseWaitsForTheFirst) {
   });
   inside.wait();
   std::jthread first([copy = *manager]() mutable { copy.Close(); });
-  ASSERT_TRUE(Eventually([&] { return engine()->closed(); }));
+  EXPECT_TRUE(Eventually([&] { return engine()->closed(); }));
   std::jthread opener([&] {
     std::this_thread::sleep_for(20ms);  // for the second to come to its wait; correct either way
     go.release();
@@ -246,13 +268,21 @@ TEST_F(LoadTest, AfterClosingHandlersNeitherOverlapNorRunInsideTheCall) {
 TEST_F(LoadTest, AHandlerThatTriesAgainAfterClosingOverflowsNoStack) {
   const EnginePtr kept = engine();
   manager->Close();
-  std::promise<void> over;
-  std::function<void(int)> again = [&](int left) {
-    ReadAsync(kept, *collection, "a",
-              [&, left](ReadResult) { left == 0 ? over.set_value() : again(left - 1); });
+  struct Chain {
+    EnginePtr engine;
+    Collection* collection;
+    std::promise<void> over;
+    static void Again(const std::shared_ptr<Chain>& chain, int left) {
+      ReadAsync(chain->engine, *chain->collection, "a", [chain, left](ReadResult) {
+        if (left == 0) return chain->over.set_value();
+        Again(chain, left - 1);
+      });
+    }
   };
-  again(100'000);
-  EXPECT_EQ(over.get_future().wait_for(kLong), std::future_status::ready);
+  const auto chain = std::make_shared<Chain>(kept, collection);
+  auto over = chain->over.get_future();
+  Chain::Again(chain, 100'000);
+  EXPECT_EQ(over.wait_for(kLong), std::future_status::ready);
 }
 
 }  // namespace
