@@ -148,12 +148,11 @@ Doc LockIndex(const Collection& collection) {
 }
 
 /// A document without one of the fields, or with null there, repeats nothing, as in the other
-/// stores. A partial filter knows no negation: these are all types but null.
+/// stores. A partial filter knows no negation.
 Doc UniqueIndex(const IndexSpec& index) {
-  Doc keys, complete, types;
-  types.AddStrings(
-      "$type", {"double", "string", "object", "array", "binData", "objectId", "bool", "date",
-                "regex", "javascript", "int", "timestamp", "long", "decimal", "minKey", "maxKey"});
+  const Doc types = TypeOtherThan({BSON_TYPE_NULL, BSON_TYPE_UNDEFINED, BSON_TYPE_DBPOINTER,
+                                   BSON_TYPE_SYMBOL, BSON_TYPE_CODEWSCOPE});
+  Doc keys, complete;
   for (const std::string& field : index.fields) {
     keys.Add(field, 1);
     complete.Add(field, types);
@@ -173,6 +172,35 @@ Doc SearchIndex(const IndexSpec& index) {
   keys.Add("_id", 1);
   return NamedIndex(keys,
                     "doclock_" + EscapedFieldList(index) + (index.descending ? "_down" : "_up"));
+}
+
+/// Of the server's error_codes.yml.
+constexpr int kIndexNotFound = 27, kIndexOptionsConflict = 85, kIndexKeySpecsConflict = 86;
+
+bool IsIndexConflict(const Reply& reply) {
+  return reply.code == kIndexOptionsConflict || reply.code == kIndexKeySpecsConflict;
+}
+
+void CreateIndex(Server& server, const Collection& collection, const Doc& spec, Reply& reply) {
+  Doc command;
+  command.Add("createIndexes", std::string_view(collection.name()));
+  command.AddArray("indexes", Array().Add(spec).doc());
+  Operations(server, kAdminBudget).Write(command, reply);
+}
+
+/// An index of ours with this name: only an earlier version makes another than this one.
+void DropIndex(Server& server, const Collection& collection, const Doc& spec) {
+  bson_iter_t name;
+  if (!FindField(*spec.get(), "name", name)) return;
+  Doc command;
+  command.Add("dropIndexes", std::string_view(collection.name()));
+  command.Add("index", *bson_iter_value(&name));
+  Reply reply;
+  Operations(server, kAdminBudget).Write(command, reply);
+  // Another process replaces it too, or the conflict is with an index of somebody else's.
+  if (reply.code == kIndexNotFound) return;
+  if (!reply.answered()) reply.text += "; an index of an earlier version is to be dropped";
+  Check(reply);
 }
 
 }  // namespace
@@ -233,15 +261,20 @@ void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& 
   const Doc spec = index.held_locks ? LockIndex(collection)
                    : index.unique   ? UniqueIndex(index)
                                     : SearchIndex(index);
-  Doc command;
-  command.Add("createIndexes", std::string_view(collection.name()));
-  command.AddArray("indexes", Array().Add(spec).doc());
   Reply reply;
-  Operations(server, kAdminBudget).Write(command, reply);
-  if (reply.is_duplicate()) {
-    throw ConflictException("doclock: documents already repeat values of the index " + list,
-                            std::nullopt, std::nullopt, list);
+  CreateIndex(server, collection, spec, reply);
+  std::string replaced;
+  if (IsIndexConflict(reply)) {
+    DropIndex(server, collection, spec);
+    replaced = "; that of an earlier version was dropped";
+    CreateIndex(server, collection, spec, reply);
   }
+  if (reply.is_duplicate()) {
+    throw ConflictException(
+        "doclock: documents already repeat values of the index " + list + replaced, std::nullopt,
+        std::nullopt, list);
+  }
+  if (IsIndexConflict(reply)) reply.text += ": another index has the same fields or name";
   Check(reply);
 }
 

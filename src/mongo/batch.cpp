@@ -244,9 +244,8 @@ Batch::Trace Batch::TraceOf(const WriteOp& op, const std::optional<Sight>& sight
   if (!sight) return Trace::kUnknown;  // erased: by this, or by somebody else
   const StoredLock& lock = sight->lock;
   if (op.write == WriteKind::kErase) {
-    // A document made anew starts its versions anew.
-    const bool stands = lock.lock_id == op.lock_id || lock.version > op.expected;
-    return stands ? Trace::kNotDone : Trace::kUnknown;
+    // Under another lock it may be the same document, or one made anew.
+    return lock.lock_id == op.lock_id ? Trace::kNotDone : Trace::kUnknown;
   }
   if (op.write == WriteKind::kCheckpoint) {
     if (lock.lock_id == op.lock_id) {
@@ -257,6 +256,8 @@ Batch::Trace Batch::TraceOf(const WriteOp& op, const std::optional<Sight>& sight
     if (op.next != nullptr && lock.lock_id == op.next->lock_id) return Trace::kDone;
     if (lock.lock_id == op.lock_id) return Trace::kNotDone;
   }
+  // Versions go down only where a document is made anew.
+  if (lock.version < op.expected) return Trace::kUnknown;
   // The next version is somebody else's; after that one, this write's may have been.
   return lock.version <= op.expected + 1 ? Trace::kNotDone : Trace::kUnknown;
 }
@@ -271,7 +272,17 @@ Batch::Trace Batch::TraceOf(const SaveOp& op, const Uuid& born, const std::optio
     return lock.born == op.born ? Trace::kNotDone : Trace::kUnknown;
   }
   if (lock.released == op.write_id) return Trace::kDone;
+  if (lock.born != op.born) return Trace::kUnknown;  // made anew
   return lock.version <= op.expected + 1 ? Trace::kNotDone : Trace::kUnknown;
+}
+
+/// An erase under a lock whose document stands at a later version, under another lock. Most likely
+/// that lock was there first; or else the document was made anew, and written since.
+bool Batch::HasMovedOn(const Statement& statement) {
+  if (statement.trace != Trace::kUnknown || !statement.sight) return false;
+  if (statement.op->kind != OpKind::kWrite) return false;
+  const WriteOp& op = AsWrite(*statement.op);
+  return op.write == WriteKind::kErase && statement.sight->lock.version > op.expected;
 }
 
 /// The server has counted how many were done: often that tells of those whose documents do not.
@@ -282,6 +293,12 @@ void Batch::Count(Statements& statements, std::int64_t done) {
                          [&](const Statement& statement) { return statement.trace == trace; });
   };
   const std::int64_t known = count(Trace::kDone);
+  if (known + count(Trace::kUnknown) - done ==
+      std::count_if(statements.begin(), statements.end(), HasMovedOn)) {
+    for (Statement& statement : statements) {
+      if (HasMovedOn(statement)) statement.trace = Trace::kNotDone;
+    }
+  }
   const bool no_more = done == known;
   const bool all = done == known + count(Trace::kUnknown) &&
                    std::none_of(statements.begin(), statements.end(), [](const Statement& one) {

@@ -107,7 +107,7 @@ std::uint8_t* Doc::Grow(std::size_t bytes) {
 }
 
 Doc TypeOtherThan(std::initializer_list<bson_type_t> types) {
-  constexpr int kSmallest = -1;
+  constexpr int kMinKeyCode = -1;  // where libbson says 255
   static constexpr std::array kAll = {
       BSON_TYPE_DOUBLE,    BSON_TYPE_UTF8,      BSON_TYPE_DOCUMENT,   BSON_TYPE_ARRAY,
       BSON_TYPE_BINARY,    BSON_TYPE_UNDEFINED, BSON_TYPE_OID,        BSON_TYPE_BOOL,
@@ -118,7 +118,7 @@ Doc TypeOtherThan(std::initializer_list<bson_type_t> types) {
   Array codes;
   for (const bson_type_t type : kAll) {
     if (std::find(types.begin(), types.end(), type) != types.end()) continue;
-    codes.Add(type == BSON_TYPE_MINKEY ? kSmallest : static_cast<int>(type));
+    codes.Add(type == BSON_TYPE_MINKEY ? kMinKeyCode : static_cast<int>(type));
   }
   return Doc::OfArray("$type", codes.doc());
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "document/base64.h"
 #include "mongo/admin.h"
 #include "mongo/expressions.h"
 #include "mongo/lock_fields.h"
@@ -63,25 +64,31 @@ Doc ValuesOf(const bson_t& doc, std::initializer_list<std::string> fields) {
 
 /// Kept as text between the calls.
 std::string Remember(const Place& place) {
-  std::size_t length = 0;
-  char* const json = bson_as_canonical_extended_json(place.value.get(), &length);
-  if (json == nullptr) return {};
-  std::string text(1, static_cast<char>(place.kind));
-  text.append(json, length);
-  bson_free(json);
-  return text;
+  const bson_t& value = *place.value.get();
+  // Not JSON, which has no words for a text that is not UTF-8.
+  return static_cast<char>(place.kind) +
+         detail::EncodeBase64({bson_get_data(&value), std::size_t{value.len}});
+}
+
+std::optional<Place::Kind> KindOf(char letter) {
+  for (const auto kind : {Place::Kind::kFrom, Place::Kind::kWithin, Place::Kind::kBehind}) {
+    if (letter == static_cast<char>(kind)) return kind;
+  }
+  return std::nullopt;
 }
 
 Place PlaceOf(const std::string& text) {
   Place place;
   if (text.empty()) return place;
-  bson_error_t error;
-  bson_t* const value = bson_new_from_json(reinterpret_cast<const std::uint8_t*>(text.data() + 1),
-                                           static_cast<ssize_t>(text.size() - 1), &error);
-  if (value == nullptr) throw std::invalid_argument("doclock: no page of locks begins there");
-  const OwnedBson owned(value);
-  place.kind = static_cast<Place::Kind>(text.front());
-  bson_concat(place.value.get(), value);
+  const std::optional<Place::Kind> kind = KindOf(text.front());
+  const auto bytes = detail::DecodeBase64(std::string_view(text).substr(1));
+  bson_t value;
+  if (!kind || !bytes || bytes->empty() ||
+      !bson_init_static(&value, bytes->data(), bytes->size())) {
+    throw std::invalid_argument("doclock: no page of locks begins there");
+  }
+  place.kind = *kind;
+  bson_concat(place.value.get(), &value);
   return place;
 }
 

@@ -35,7 +35,7 @@ void AddBadVersions(Array& bad, const std::string& version) {
   bad.Add(Doc::Of(version, Doc::Of("$gt", kHighestVersion)));
 }
 
-/// Whatever is neither a UUID of either subtype nor null.
+/// Matches values that are neither a UUID of subtype 3 or 4 nor null.
 void AddBadIds(Array& bad, const std::string& field) {
   Doc below;
   AddLegacyUuid(below, "$lt", LowestUuid());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <thread>
 
 #include "mongo/admin.h"
 #include "mongo/operations.h"
@@ -11,6 +12,8 @@ namespace doclock::mongo {
 namespace {
 
 constexpr std::chrono::seconds kBudget{10};
+/// Between two attempts to read.
+constexpr std::chrono::milliseconds kPause{50};
 /// So many documents are looked at.
 constexpr std::int64_t kSample = 100;
 constexpr int kNamespaceNotFound = 26;
@@ -36,18 +39,40 @@ void RefuseSystem(const Collection& collection, std::string_view system) {
                          "own");
 }
 
+/// Reads what a collection holds. Reads again while no primary answers, as there may be an election
+/// under way, for as long as calls wait for a primary.
+class Reader {
+ public:
+  explicit Reader(Server& server) : server_(server) {}
+
+  void Read(const Doc& question, Reply& reply) const {
+    for (;;) {
+      Doc command;
+      bson_concat(command.get(), question.get());
+      Operations(server_, kBudget).Read(command, reply);
+      const bool again = reply.outcome == Outcome::kNotSent;
+      if (!again || std::chrono::steady_clock::now() + kPause >= give_up_) return;
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+
+ private:
+  Server& server_;
+  const Deadline give_up_ = std::chrono::steady_clock::now() + server_.selection_timeout();
+};
+
 /// False: there is nothing to look at, or no leave to.
-bool Looked(Operations& operations, Doc& command, Reply& reply) {
-  operations.Read(command, reply);
+bool Looked(const Reader& reader, const Doc& command, Reply& reply) {
+  reader.Read(command, reply);
   if (reply.code == kNamespaceNotFound || reply.is_unauthorized()) return false;
   Check(reply);
   return true;
 }
 
-void CheckIndexes(Operations& operations, const Collection& collection) {
-  Doc command = Doc::Of("listIndexes", std::string_view(collection.name()));
+void CheckIndexes(const Reader& reader, const Collection& collection) {
+  const Doc command = Doc::Of("listIndexes", std::string_view(collection.name()));
   Reply reply;
-  if (!Looked(operations, command, reply)) return;
+  if (!Looked(reader, command, reply)) return;
   reply.ForEachInBatch([&](const bson_t& index) {
     bson_iter_t name;
     bson_t collation;
@@ -61,7 +86,7 @@ void CheckIndexes(Operations& operations, const Collection& collection) {
   });
 }
 
-void CheckDocuments(Operations& operations, const Collection& collection) {
+void CheckDocuments(const Reader& reader, const Collection& collection) {
   Array any, stages;
   for (const System& system : kSystems) {
     Doc all;
@@ -75,7 +100,7 @@ void CheckDocuments(Operations& operations, const Collection& collection) {
   Doc command = Doc::Of("aggregate", std::string_view(collection.name()));
   command.AddArray("pipeline", stages.doc()).Add("cursor", Doc());
   Reply reply;
-  if (!Looked(operations, command, reply)) return;
+  if (!Looked(reader, command, reply)) return;
   reply.ForEachInBatch([&](const bson_t& doc) {
     for (const System& system : kSystems) {
       bson_iter_t field;
@@ -92,9 +117,9 @@ void CheckDocuments(Operations& operations, const Collection& collection) {
 }  // namespace
 
 void CheckCollection(Server& server, const Collection& collection) {
-  Operations operations(server, kBudget);
-  CheckIndexes(operations, collection);
-  CheckDocuments(operations, collection);
+  const Reader reader(server);
+  CheckIndexes(reader, collection);
+  CheckDocuments(reader, collection);
 }
 
 }  // namespace doclock::mongo

@@ -18,6 +18,7 @@ constexpr std::array kNeeds{
     Need{"find", "find"},
     Need{"aggregate", "find"},
     Need{"createIndexes", "createIndex"},
+    Need{"dropIndexes", "dropIndex"},
 };
 
 }  // namespace

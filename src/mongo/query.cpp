@@ -92,8 +92,9 @@ bool Succeeded(const Server& server, mongoc_cursor_t* cursor, const std::string&
   server.NameServers(reply);
   why = reply.text;
   if (error.domain == MONGOC_ERROR_SERVER_SELECTION) return false;
-  if (reply.is_unauthorized())
+  if (reply.is_unauthorized()) {
     reply.text = MissingPrivilege("aggregate", server.database(), collection);
+  }
   // A primary that steps down or shuts down refuses nothing for good.
   throw StoreException(reply.outcome == Outcome::kRefused ? Errc::kRefused : Errc::kUnavailable,
                        "doclock: MongoDB: a query failed: " + reply.text);

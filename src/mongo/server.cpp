@@ -280,8 +280,10 @@ void Server::NameServers(Verdict& verdict) const {
 }
 
 bool Server::TakeStream() noexcept {
-  if (streams_left_.fetch_sub(1) > 0) return true;
-  GiveStream();
+  int left = streams_left_.load();
+  while (left > 0) {
+    if (streams_left_.compare_exchange_weak(left, left - 1)) return true;
+  }
   return false;
 }
 

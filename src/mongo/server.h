@@ -56,6 +56,10 @@ class Server {
   void Run(Pool& pool, const Doc& command, Effect effect, Deadline deadline, Reply& reply) const;
 
   [[nodiscard]] const std::string& database() const noexcept { return database_; }
+  /// How long a call waits for a primary.
+  [[nodiscard]] std::chrono::milliseconds selection_timeout() const noexcept {
+    return selection_timeout_;
+  }
   [[nodiscard]] bool is_replica_set() const noexcept { return replica_set_; }
   /// Adds to the text of what did not reach the server, or left doubt, which servers there are.
   void NameServers(Verdict& verdict) const;

@@ -63,18 +63,26 @@ class Stream::Watcher final : public Subscription {
 Stream::~Stream() = default;
 
 std::unique_ptr<Subscription> Stream::Add(Hint hint) {
+  // Destroyed after the guards: its end locks the mutexes.
+  std::unique_ptr<Watcher> watcher;
   const std::lock_guard thread_guard(thread_mutex_);
-  if (!thread_.joinable() && !server_->TakeStream()) return nullptr;
-  std::uint64_t number = 0;
-  {
-    const std::lock_guard guard(mutex_);
-    number = ++next_number_;
-    watchers_.emplace(number, std::move(hint));
-  }
-  if (!thread_.joinable()) {
+  if (!thread_.joinable() && !Start()) return nullptr;
+  const std::uint64_t number = ++next_number_;
+  watcher = std::make_unique<Watcher>(shared_from_this(), number);
+  const std::lock_guard guard(mutex_);
+  watchers_.emplace(number, std::move(hint));
+  return watcher;
+}
+
+bool Stream::Start() {
+  if (!server_->TakeStream()) return false;
+  try {
     thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  } catch (...) {
+    server_->GiveStream();
+    throw;
   }
-  return std::make_unique<Watcher>(shared_from_this(), number);
+  return true;
 }
 
 void Stream::Remove(std::uint64_t number) {

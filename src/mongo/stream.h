@@ -26,13 +26,17 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Stream& operator=(const Stream&) = delete;
   ~Stream();
 
-  /// Null: no connection can be spared for it.
+  /// Null: no connection can be spared for it. @throws std::system_error if no thread can be
+  /// started
   std::unique_ptr<Subscription> Add(Hint hint);
   /// Gives a hint that is in no event.
   void Tell(std::optional<std::size_t> key_hash);
 
  private:
   class Watcher;
+  /// Starts the thread. False: no connection can be spared for it. @throws std::system_error if no
+  /// thread can be started
+  bool Start();
   void Remove(std::uint64_t number);
   void Run(const std::stop_token& stop);
   /// Until the stream fails or nobody watches.
@@ -43,7 +47,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::mutex mutex_;  ///< Of the watchers. Held while hints are told.
   std::mutex thread_mutex_;
   std::map<std::uint64_t, Hint> watchers_;
-  std::uint64_t next_number_ = 0;
+  std::uint64_t next_number_ = 0;  ///< Guarded by thread_mutex_.
   std::jthread thread_;
 };
 

@@ -154,7 +154,8 @@ string_view OptionsOf(string_view text) {
 void CheckCredentials(string_view text) {
   const std::size_t first = text.find('@');
   if (first == text.npos) return;
-  const std::size_t hosts = std::min(text.find("://"), text.size() - 3) + 3;
+  const std::size_t scheme = text.find("://");
+  const std::size_t hosts = scheme == text.npos ? 0 : scheme + 3;
   if (first != text.rfind('@') || first > text.find('/', hosts)) {
     Refuse(" holds '@' elsewhere than behind the password: write it as %40 and '/' as %2F");
   }
@@ -163,7 +164,8 @@ void CheckCredentials(string_view text) {
 void CheckOptions(string_view text, const MongodbStoreOptions& options) {
   // Then the '?' may well be one in a password.
   if (text.find('@') != text.npos) {
-    Refuse(" holds '@' behind '?': in user, password and options, write '@' as %40 and '?' as %3F");
+    Refuse(
+        " holds '@' behind '?': write '@' as %40 in an option, and '?' as %3F in user or password");
   }
   std::set<std::string> seen;
   while (!text.empty()) {

@@ -312,6 +312,18 @@ TEST_F(MongoFailover, AProgramThatWritesWhileNoMajorityIsThereGetsOverIt) {
   }
 }
 
+TEST_F(MongoFailover, ARepositoryMayBeMadeDuringAStepdown) {
+  const LockManager manager(
+      OpenMongodbStore(database_.uri(), {.server_selection_timeout = kElections}));
+  auto stepdown = std::async(std::launch::async, [&] { set_.StepDown(); });
+  int made = 0;
+  do {
+    EXPECT_NO_THROW(Things(manager, "things" + std::to_string(++made)));
+  } while (stepdown.wait_for(0s) != std::future_status::ready);
+  stepdown.get();
+  EXPECT_NO_THROW(Things(manager, "afterwards"));
+}
+
 TEST_F(MongoFailover, AFrozenPrimaryBoundsEveryCall) {
   constexpr auto kBudget = 500ms;
   // The driver's own bound is five minutes.

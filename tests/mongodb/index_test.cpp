@@ -1,5 +1,6 @@
 /// What the server did for our commands, by its own profiler.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "doclock/date.h"
@@ -109,6 +110,72 @@ TEST_F(IndexUse, OfPurgeIsThatOfHeldLocks) {
   EXPECT_EQ(jobs_.Purge(), 3);
   Profile(0);
   ExpectPlan(*Profiled("find"), "IXSCAN { lockId: 1 }", 4);
+}
+
+class ReplacedIndex : public IndexUse {
+ protected:
+  /// An index of the name and the fields that EnsureIndex gives them, with a filter of its own.
+  void Plant(const char* name, const bson_t& filter) {
+    mongo::Doc spec, command;
+    spec.Add("key", mongo::Doc::Of("code", 1)).Add("name", name).Add("unique", true);
+    mongo::Doc partial;
+    bson_concat(partial.get(), &filter);
+    spec.Add("partialFilterExpression", partial);
+    command.Add("createIndexes", "jobs");
+    command.AddArray("indexes", mongo::Array().Add(spec).doc());
+    documents_.Run(command);
+  }
+  static mongo::Doc Drop(const char* name) {
+    mongo::Doc command = mongo::Doc::Of("dropIndexes", "jobs");
+    command.Add("index", name);
+    return command;
+  }
+  void Insert(int id, const char* code) {
+    mongo::Doc doc = mongo::Doc::Of("_id", id);
+    if (code == nullptr) {
+      doc.AddNull("code");
+    } else {
+      doc.Add("code", code);
+    }
+    documents_.Insert("jobs", doc);
+  }
+};
+
+TEST_F(ReplacedIndex, OfAnEarlierVersionIsMadeAnew) {
+  Plant("doclock_code_unique", *Parse(R"({"code": {"$exists": true}})"));
+  jobs_.EnsureIndex({"code"}, true);
+  Insert(1000, nullptr);
+  Insert(1001, nullptr);  // which the earlier one refused
+  Insert(1002, "x");
+  EXPECT_THROW(jobs_.Insert(1003, {{"code", "x"}}), ConflictException);
+  jobs_.EnsureIndex({"code"}, true);
+}
+
+TEST_F(ReplacedIndex, ThatCannotBeMadeAnewIsNamed) {
+  Plant("doclock_code_unique", *Parse(R"({"code": {"$gt": "y"}})"));
+  Insert(1000, "x");
+  Insert(1001, "x");
+  try {
+    jobs_.EnsureIndex({"code"}, true);
+    ADD_FAILURE();
+  } catch (const ConflictException& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("that of an earlier version was dropped"));
+  }
+}
+
+TEST_F(ReplacedIndex, OfAnotherNameStays) {
+  jobs_.EnsureIndex({"code"}, true);
+  const BsonPtr reply = documents_.Run(mongo::Doc::Of("listIndexes", "jobs"));
+  bson_iter_t iter, filter;
+  bson_t partial;
+  ASSERT_TRUE(
+      bson_iter_init(&iter, reply.get()) &&
+      bson_iter_find_descendant(&iter, "cursor.firstBatch.1.partialFilterExpression", &filter) &&
+      mongo::DocumentAt(filter, partial));
+  documents_.Run(Drop("doclock_code_unique"));
+  Plant("theirs", partial);
+  EXPECT_THROW(jobs_.EnsureIndex({"code"}, true), StoreException);
+  EXPECT_NO_THROW(documents_.Run(Drop("theirs")));
 }
 
 TEST_F(IndexUse, IsNeverNeeded) {

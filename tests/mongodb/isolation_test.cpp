@@ -8,6 +8,7 @@
 #include "doclock/doclock.h"
 #include "mongodb/client.h"
 #include "mongodb/fail_point.h"
+#include "mongodb/monitored_pool.h"
 #include "mongodb/raw_server.h"
 #include "mongodb/user_transaction.h"
 
@@ -220,6 +221,42 @@ TEST_F(Isolation, ErasesAndInsertsHaveTheirOwnOutcomes) {
   EXPECT_EQ(things_.Read("erased").status, OpStatus::kMissing);
   EXPECT_EQ(things_.Read("saved").status, OpStatus::kMissing);
   EXPECT_EQ(things_.Read("newer").version, 1);
+}
+
+/// Between the command and the look that tells its outcomes.
+TEST_F(Isolation, WritesOfADocumentThatIsMadeAnewMeanwhileAreNotToldAsLost) {
+  MonitoredPool pool(WithSocketTimeout(SetUri()), database_.name());
+  Client watched(OpenMongodbStore(pool.get(), database_.name()));
+  for (const WriteKind kind : {WriteKind::kErase, WriteKind::kRelease}) {
+    SCOPED_TRACE(static_cast<int>(kind));
+    const bool erases = kind == WriteKind::kErase;
+    const std::string suffix = erases ? "erased" : "released";
+    const Key key("anew " + suffix), lost_key("lost " + suffix);
+    AcquireOp held = Held(key.ToString());
+    if (!erases) {
+      // Versions that the document made anew does not reach.
+      held.version =
+          things_.Write(WriteKind::kCheckpoint, key, held.grant.lock_id, held.version, Counted(2))
+              .version;
+    }
+    const AcquireOp lost = Held(lost_key.ToString());
+    things_.Intervene(lost_key, Intervention::kSteal);
+    things_.Intervene(lost_key, Intervention::kSteal);
+    Calls calls(watched);
+    const WriteOp& op = calls.Write(kind, key.ToString(), held);
+    calls.Write(kind, lost_key.ToString(), lost);
+    pool.BeforeNext("find", [&] {
+      if (!erases) {
+        EXPECT_EQ(things_.Save(SaveKind::kErase, key).status, OpStatus::kDone);
+      }
+      const Uuid id = NewUuid();
+      const AcquireOp made = things_.Acquire(key, id, Counted(1));
+      EXPECT_TRUE(made.created) << Why(made);
+      if (erases) things_.Write(WriteKind::kCheckpoint, key, id, made.version, Counted(2));
+    });
+    calls.Execute();
+    EXPECT_EQ(op.status, OpStatus::kInDoubt) << Why(op);
+  }
 }
 
 TEST_F(Isolation, ADocumentTooLargeForTheServerIsItsOwnProblem) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <set>
@@ -58,11 +59,11 @@ class OddDocuments : public ::testing::TestWithParam<Base> {
         doc.Add("_id", keys_.back()).Add("n", 1);
         AddBase(doc, GetParam(), *field);
         value(doc, *field);
+        before_.emplace(keys_.back(), Copy(*doc.get()));
         docs.Add(doc);
       }
     }
     documents_.Insert("things", docs);
-    for (const Key& key : keys_) before_.emplace(key, documents_.Find("things", key));
   }
   /// Operations on all documents, in batches. `prepare` fills in each.
   template <class Op, class Prepare>
@@ -95,11 +96,25 @@ class OddDocuments : public ::testing::TestWithParam<Base> {
     return op.status == OpStatus::kFailed && op.detail && op.detail->code == Errc::kMalformed;
   }
   void ExpectUntouched(const std::set<Key>& keys) {
-    for (const Key& key : keys) {
-      const BsonPtr after = documents_.Find("things", key);
-      ASSERT_TRUE(after) << key.ToString();
-      EXPECT_TRUE(bson_equal(after.get(), before_.at(key).get())) << Canonical(*after);
+    mongo::Doc find;
+    find.Add("find", "things").Add("batchSize", 100'000);
+    const BsonPtr reply = documents_.Run(find);
+    bson_iter_t iter, batch;
+    ASSERT_TRUE(bson_iter_init(&iter, reply.get()) &&
+                bson_iter_find_descendant(&iter, "cursor.firstBatch", &batch) &&
+                bson_iter_recurse(&batch, &iter));
+    std::size_t seen = 0;
+    while (bson_iter_next(&iter)) {
+      bson_t doc;
+      bson_iter_t id;
+      Key key;
+      ASSERT_TRUE(mongo::DocumentAt(iter, doc) && mongo::FindField(doc, "_id", id) &&
+                  mongo::ReadKey(id, key));
+      if (!keys.contains(key)) continue;
+      ++seen;
+      EXPECT_TRUE(bson_equal(&doc, before_.at(key).get())) << Canonical(doc);
     }
+    EXPECT_EQ(seen, keys.size());
   }
 
   Documents documents_;
@@ -356,6 +371,33 @@ TEST_F(OddKeys, ManyLocksOfOneIdAreListedOnceEach) {
   EXPECT_TRUE(after.empty());
   EXPECT_EQ(shown.size(), 2U * kOfOneId + kOthers);
   for (const auto& [key, times] : shown) EXPECT_EQ(times, 1) << key.ToString();
+}
+
+/// A page that ends before a key that is not UTF-8 is not the last.
+TEST_F(OddKeys, ThatAreNotUtf8MayBeginAPage) {
+  constexpr int kPage = 1000;
+  const Uuid id = OddId('\2');
+  mongo::Array docs;
+  for (int i = 0; i < kPage; ++i) docs.Add(Held("k" + std::to_string(i), id));
+  docs.Add(Held("\xff", id));
+  mongo::Doc last = mongo::Doc::Of("_id", id);  // of a type that comes after texts
+  last.Add("lockId", id);
+  OddDate(1000)(last, "lockTime");
+  documents_.Insert("things", docs.Add(last));
+  for (const bool unheld : {false, true}) {
+    const std::vector<LockRow> rows = things_.Locks({.unheld = unheld});
+    EXPECT_TRUE(std::any_of(rows.begin(), rows.end(), [&](const LockRow& row) {
+      return row.key == Key(id);
+    })) << rows.size();
+  }
+}
+
+TEST_F(OddKeys, OfNoPageAreRefused) {
+  for (const char* after : {"x", "f", "f{}", "fAAAA", "xBQAAAAA="}) {
+    EXPECT_THROW(store_->ListLocks(things_.collection(), {}, after, conformance::kBudget),
+                 std::invalid_argument)
+        << after;
+  }
 }
 
 }  // namespace

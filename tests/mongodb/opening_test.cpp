@@ -5,6 +5,7 @@
 
 #include "doclock/memory_store.h"
 #include "mongodb/client.h"
+#include "mongodb/fail_point.h"
 #include "mongodb/fake_server.h"
 #include "mongodb/monitored_pool.h"
 
@@ -51,6 +52,33 @@ TEST(MongodbOpening, NamesAServerThatIsTooOld) {
 TEST(MongodbOpening, NamesAServerWithoutTheVariableThatLeasesAreCountedBy) {
   const FakeServer server(ServerOf(17, "6.0.0"));
   EXPECT_THAT(Refusal<StoreException>(server.uri()), HasSubstr("$$NOW"));
+}
+
+constexpr int kNotWritablePrimary = 10107;
+
+/// As a primary does that steps down.
+TEST(MongodbOpening, OfACollectionWaitsForAPrimary) {
+  Database database(SetUri());
+  const auto store = OpenMongodbStore(database.uri(), {.server_selection_timeout = 30s});
+  FailPoint stepdown(database, {.name = "NotPrimary", .error_code = kNotWritablePrimary},
+                     {.times = 3, .commands = {"listIndexes", "aggregate"}});
+  EXPECT_NE(store->Open("things", {}, kTtl), nullptr);
+  EXPECT_EQ(stepdown.End(), 3);
+}
+
+TEST(MongodbOpening, OfACollectionTellsWhyThereIsNoPrimary) {
+  Database database(SetUri());
+  const auto store = OpenMongodbStore(database.uri(), {.server_selection_timeout = 200ms});
+  const FailPoint stepdown(database, {.name = "NotPrimary", .error_code = kNotWritablePrimary},
+                           {.commands = {"listIndexes", "aggregate"}});
+  try {
+    static_cast<void>(store->Open("things", {}, kTtl));
+    ADD_FAILURE();
+  } catch (const StoreException& error) {
+    EXPECT_EQ(error.errc(), Errc::kUnavailable);
+    EXPECT_THAT(error.what(), ::testing::AnyOf(HasSubstr("10107"), HasSubstr("no primary")));
+  }
+  EXPECT_FALSE(store->Find("things"));
 }
 
 class MongodbPool : public ::testing::Test {

@@ -99,6 +99,8 @@ TEST(MongodbUri, MayHoldOneAtSignBetweenPasswordAndHosts) {
     EXPECT_EQ(text.find("Canary"), text.npos) << text;
   }
   EXPECT_EQ(RefusalOf("mongodb://user:a%40b%2Fc@host/shop"), "");
+  EXPECT_NE(RefusalOf("@").find("not valid"), std::string::npos);
+  EXPECT_NE(RefusalOf("mongodb://host/shop?appName=a@b").find("in an option"), std::string::npos);
 }
 
 /// Every way to fail, with a secret in every place where one may stand.
