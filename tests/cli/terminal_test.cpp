@@ -59,14 +59,17 @@ TEST_F(TerminalTest, CtrlZStopsItWhileItWaits) {
   EXPECT_EQ(second.Wait().code, 0);
 }
 
+// The commands below start nothing when they are to stop: a shell that waits in vfork() does not.
+
 TEST_F(TerminalTest, CtrlZStopsItWithItsCommandInAPipeline) {
-  Program run(Run({"--ttl", "1h", "job"}, Staying()), {store});
-  ASSERT_TRUE(IsThere());
+  const std::string stay = "echo $$ > '" + (folder / "here") + "'; exec sleep 1000";
+  Program run(Run({"--ttl", "1h", "job"}, {"sh", "-c", stay}), {store});
+  ASSERT_TRUE(Eventually([&] { return TextOf(folder / "here").ends_with("\n"); }));
   run.Signal(SIGTSTP);
   EXPECT_TRUE(Eventually([&] { return StateOf(run.pid()) == 'T' && StateOf(Stayer()) == 'T'; }));
   run.Signal(SIGCONT);
-  std::ofstream(folder / "go").put('x');
-  EXPECT_EQ(run.Wait().code, 0);
+  run.Signal(SIGTERM);
+  EXPECT_EQ(run.Wait().code, 128 + SIGTERM);
 }
 
 TEST_F(TerminalTest, CtrlZDoesNotStopItWhileItsCommandGoesOn) {
@@ -80,9 +83,8 @@ TEST_F(TerminalTest, CtrlZDoesNotStopItWhileItsCommandGoesOn) {
 }
 
 TEST_F(TerminalTest, CtrlZStopsAllOfTheCommandsGroup) {
-  const std::string child = "(trap '' TSTP; touch '" + (folder / "deaf") + "'; while ! [ -e '" +
-                            (folder / "go") + "' ]; do sleep 0.01; done) & echo $! > '" +
-                            (folder / "here") + "'; wait";
+  const std::string child = "(trap '' TSTP; echo > '" + (folder / "deaf") +
+                            "'; exec sleep 1000) & echo $! > '" + (folder / "here") + "'; wait";
   Program run(Run({"--ttl", "1h", "job"}, {"sh", "-c", child}), {store});
   ASSERT_TRUE(Eventually([&] {
     return std::filesystem::exists(folder / "deaf") && TextOf(folder / "here").ends_with("\n");
@@ -92,14 +94,14 @@ TEST_F(TerminalTest, CtrlZStopsAllOfTheCommandsGroup) {
   EXPECT_TRUE(Eventually([&] { return StateOf(Stayer()) == 'T'; }))
       << "it works on, and its lock is not renewed";
   run.Signal(SIGCONT);
-  std::ofstream(folder / "go").put('x');
-  EXPECT_EQ(run.Wait().code, 0);
+  run.Signal(SIGTERM);
+  EXPECT_EQ(run.Wait().code, 128 + SIGTERM);
 }
 
 TEST_F(TerminalTest, StoppedPastItsLeaseTheCommandDoesNotGoOn) {
-  std::vector<std::string> command = Staying();
-  command.back().insert(0, "trap 'touch \"" + (folder / "went-on") + "\"' CONT; ");
-  Program run(Run({"--ttl", "1s", "job"}, command), {store});
+  const std::string command = "trap 'touch \"" + (folder / "went-on") +
+                              "\"' CONT; sleep 1000 & echo > '" + (folder / "here") + "'; wait";
+  Program run(Run({"--ttl", "1s", "job"}, {"sh", "-c", command}), {store});
   ASSERT_TRUE(IsThere());
   run.Signal(SIGTSTP);
   ASSERT_TRUE(Eventually([&] { return StateOf(run.pid()) == 'T'; }));
