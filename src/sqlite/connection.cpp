@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "sqlite/database_error.h"
+#include "sqlite/file_set.h"
 
 namespace doclock::sqlite {
 namespace {
@@ -50,6 +51,7 @@ Connection::Connection(const std::filesystem::path& file, bool create) {
     throw DatabaseError(code, text);
   }
   sqlite3_extended_result_codes(database_, 1);
+  sqlite3_db_config(database_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   sqlite3_busy_handler(database_, &Connection::OnBusy, this);
   sqlite3_progress_handler(database_, kStepsPerLook, &Connection::OnProgress, this);
 }
@@ -59,6 +61,10 @@ Connection::~Connection() {
   by_text_.clear();
   for_filters_.clear();
   sqlite3_close(database_);
+}
+
+void Connection::Accept() noexcept {
+  sqlite3_db_config(database_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
 }
 
 void Connection::SetDeadline(Deadline busy, Deadline work) noexcept {
@@ -129,12 +135,39 @@ bool Connection::HasMoved() const noexcept {
          moved != 0;
 }
 
+std::int64_t Connection::LogLength() const noexcept {
+  sqlite3_file* file = nullptr;
+  if (sqlite3_file_control(database_, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK) {
+    return 0;
+  }
+  volatile void* index = nullptr;
+  constexpr int kIndexPage = 32768;
+  if (file->pMethods == nullptr || file->pMethods->iVersion < 2 ||
+      file->pMethods->xShmMap(file, 0, kIndexPage, 0, &index) != SQLITE_OK || index == nullptr) {
+    return 0;
+  }
+  // The beginning of the index is part of SQLite's file format (sqlite.org/walformat.html).
+  constexpr std::int64_t kLogHeader = 32, kFrameHeader = 24;
+  const auto* words = static_cast<const volatile std::uint32_t*>(index);
+  const auto* halves = static_cast<const volatile std::uint16_t*>(index);
+  const std::int64_t frames = words[4];
+  const std::int64_t size = halves[7];
+  const std::int64_t page_size = size == 1 ? 65536 : size;
+  return frames == 0 ? 0 : kLogHeader + frames * (kFrameHeader + page_size);
+}
+
 std::unique_ptr<Connection> Connect(const std::filesystem::path& file,
                                     const SqliteStoreOptions& options, bool create) {
   auto connection = std::make_unique<Connection>(file, create);
   const Deadline deadline = DeadlineIn(options.busy_timeout.ms());
   connection->SetDeadline(deadline, Deadline::max());
-  connection->Run(std::string("PRAGMA synchronous=") + NameOf(options.sync));
+  try {
+    // Reads the file for the first time.
+    connection->Run(std::string("PRAGMA synchronous=") + NameOf(options.sync));
+  } catch (const DatabaseError& error) {
+    if (error.is_short_read()) CheckLog(*connection, file);
+    throw;
+  }
   connection->Run("PRAGMA cache_size=-" + std::to_string(kCacheKib));
   connection->Run("PRAGMA wal_autocheckpoint=" + std::to_string(kCheckpointPages));
   if (options.max_pages > 0) {

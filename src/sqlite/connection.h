@@ -21,6 +21,7 @@ namespace doclock::sqlite {
 /// One connection with its prepared statements. Used by one thread at a time.
 class Connection {
  public:
+  /// Closing it leaves the log alone until Accept is called.
   /// @param create make the file if it is missing.
   /// @throws DatabaseError
   Connection(const std::filesystem::path& file, bool create);
@@ -30,6 +31,11 @@ class Connection {
 
   /// Until when the calls from now on wait for other connections, and how long long ones may run.
   void SetDeadline(Deadline busy, Deadline work) noexcept;
+
+  /// These are the right files: the last connection of all that is closed may now bring the log to
+  /// the database and delete it. SQLite would also bring it to a database that took the place of
+  /// another one.
+  void Accept() noexcept;
 
   /// Runs statements that give no rows. @throws DatabaseError
   void Run(const std::string& sql);
@@ -52,6 +58,9 @@ class Connection {
   [[nodiscard]] bool IsReadOnly() const noexcept;
   /// Does the file's name lead to another file than the open one, or to none?
   [[nodiscard]] bool HasMoved() const noexcept;
+  /// How long the log is at least, as its index says: SQLite reads and writes up to there. Only
+  /// for a connection that has read a database with a log.
+  [[nodiscard]] std::int64_t LogLength() const noexcept;
   [[nodiscard]] sqlite3* handle() const noexcept { return database_; }
 
  private:

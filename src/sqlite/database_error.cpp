@@ -23,6 +23,8 @@ Errc DatabaseError::errc() const noexcept {
   }
 }
 
+bool DatabaseError::is_short_read() const noexcept { return code_ == SQLITE_IOERR_SHORT_READ; }
+
 bool DatabaseError::is_about_values() const noexcept {
   return primary_code() == SQLITE_CONSTRAINT || primary_code() == SQLITE_TOOBIG;
 }

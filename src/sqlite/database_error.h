@@ -17,6 +17,8 @@ class DatabaseError : public std::runtime_error {
   [[nodiscard]] int primary_code() const noexcept { return code_ & 0xff; }
   /// What callers can make of it.
   [[nodiscard]] Errc errc() const noexcept;
+  /// Did a file, usually the log, end too early?
+  [[nodiscard]] bool is_short_read() const noexcept;
   /// Is it about this one statement's values, with the transaction unharmed?
   [[nodiscard]] bool is_about_values() const noexcept;
   /// The unique index that refused, or nothing.

@@ -14,9 +14,13 @@ namespace {
 
 }  // namespace
 
-FileSet::FileSet(const std::filesystem::path& database, const Connection& connection) {
+FileSet::Files FileSet::NamesOf(const std::filesystem::path& database) {
   const std::string path = database.string();
-  files_ = {File{path}, File{path + "-wal"}, File{path + "-shm"}};
+  return {File{path}, File{path + "-wal"}, File{path + "-shm"}};
+}
+
+FileSet::FileSet(const std::filesystem::path& database, const Connection& connection)
+    : files_(NamesOf(database)) {
   for (File& file : files_) {
     struct stat status {};
     if (::stat(file.path.c_str(), &status) != 0) Gone(file.path);
@@ -25,7 +29,7 @@ FileSet::FileSet(const std::filesystem::path& database, const Connection& connec
     if (&file == &files_[kIndex]) index_size_ = status.st_size;
   }
   // What was looked at by its name is what SQLite has open.
-  if (connection.HasMoved()) Gone(path);
+  if (connection.HasMoved()) Gone(files_[kDatabase].path);
 }
 
 struct stat FileSet::StatusOf(const File& file) {
@@ -37,14 +41,11 @@ struct stat FileSet::StatusOf(const File& file) {
   return status;
 }
 
-off_t FileSet::Check() const {
+void FileSet::Check() const {
   StatusOf(files_[kDatabase]);
-  const off_t log_size = LogSize();
+  StatusOf(files_[kLog]);
   CheckIndex();
-  return log_size;
 }
-
-off_t FileSet::LogSize() const { return StatusOf(files_[kLog]).st_size; }
 
 void FileSet::CheckIndex() const {
   // Loaded before the look: other threads may see the index grow in between.
@@ -73,13 +74,40 @@ void FileSet::RestoreIndex() const {
   throw BusyError(index.path + " was truncated while it was open, and is being made anew");
 }
 
-std::uint32_t FileSet::tag() const noexcept {
+std::uint32_t FileSet::TagAt(const std::filesystem::path& database) {
+  Files files = NamesOf(database);
+  for (File& file : files) {
+    struct stat status {};
+    if (::stat(file.path.c_str(), &status) != 0) return 0;
+    file.device = status.st_dev;
+    file.inode = status.st_ino;
+  }
+  return TagOf(files);
+}
+
+std::uint32_t FileSet::tag() const noexcept { return TagOf(files_); }
+
+std::uint32_t FileSet::TagOf(const Files& files) noexcept {
   std::uint64_t mixed = 0;
-  for (const File& file : files_) {
+  for (const File& file : files) {
     mixed = (mixed ^ file.device) * 0x9E3779B97F4A7C15U;
     mixed = (mixed ^ file.inode) * 0x9E3779B97F4A7C15U;
   }
   return static_cast<std::uint32_t>(mixed >> 32) | 1;
+}
+
+void CheckLog(const Connection& connection, const std::filesystem::path& database) {
+  const std::string log = database.string() + "-wal";
+  for (;;) {
+    const std::int64_t needed = connection.LogLength();
+    struct stat status {};
+    if (::stat(log.c_str(), &status) != 0) status.st_size = 0;
+    if (status.st_size >= needed) return;
+    // A checkpoint may truncate the log, but before that the index says that nothing is in it.
+    if (connection.LogLength() == needed) {
+      throw RefusedError(log + " was truncated while it was open");
+    }
+  }
 }
 
 }  // namespace doclock::sqlite

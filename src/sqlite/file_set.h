@@ -28,14 +28,13 @@ class FileSet {
   /// @throws DatabaseError, naming the file: kRefused if a name leads to another file by now, or to
   /// none; kUnavailable if the index was truncated. To touch what is missing of that would be a
   /// signal (SIGBUS), so it is made as long as it was, and SQLite fills it from the log.
-  /// @return how long the log is
-  off_t Check() const;
-  /// How long the log is. @throws DatabaseError like Check
-  [[nodiscard]] off_t LogSize() const;
-  [[nodiscard]] const std::string& log_path() const noexcept { return files_[kLog].path; }
+  void Check() const;
+  [[nodiscard]] const std::string& database() const noexcept { return files_[kDatabase].path; }
 
   /// A number that differs for other files, as good as always; never 0.
   [[nodiscard]] std::uint32_t tag() const noexcept;
+  /// The tag of the files that these names lead to now; 0: one of them is missing.
+  [[nodiscard]] static std::uint32_t TagAt(const std::filesystem::path& database);
 
  private:
   struct File {
@@ -43,17 +42,25 @@ class FileSet {
     dev_t device = 0;
     ino_t inode = 0;
   };
+  using Files = std::array<File, 3>;
   enum : std::size_t { kDatabase, kLog, kIndex };
 
+  static Files NamesOf(const std::filesystem::path& database);
+  static std::uint32_t TagOf(const Files& files) noexcept;
   static struct stat StatusOf(const File& file);
   void CheckIndex() const;
   void RaiseIndexSize(off_t size) const noexcept;
   [[noreturn]] void RestoreIndex() const;
 
-  std::array<File, 3> files_;
+  Files files_;
   /// The longest that the index was seen to be: it only grows while it is open.
   mutable std::atomic<off_t> index_size_{0};
   mutable std::mutex restoring_;
 };
+
+/// @throws DatabaseError (kRefused) if the log of a connection that has read it is shorter than its
+/// index says. What is written behind its end would leave a hole, which SQLite would copy to the
+/// database.
+void CheckLog(const Connection& connection, const std::filesystem::path& database);
 
 }  // namespace doclock::sqlite

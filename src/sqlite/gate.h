@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,7 +40,10 @@ inline constexpr std::uint64_t kAnyCollection = ~std::uint64_t{0};
 /// knows nobody's life, and never rings.
 class Gate {
  public:
-  /// Joins the gate of a database that exists.
+  /// Joins the gate of a database, which may be missing by now; null: the database has none yet.
+  /// @throws StoreException
+  static std::unique_ptr<Gate> Join(const std::filesystem::path& database, Deadline deadline);
+  /// Joins the gate of a database that exists, and makes it if need be.
   /// @throws StoreException
   static std::unique_ptr<Gate> Open(const std::filesystem::path& database, Deadline deadline);
 
@@ -55,6 +59,9 @@ class Gate {
   /// Whom Enter waited for in vain, for people.
   [[nodiscard]] virtual std::string Occupant() const = 0;
 
+  /// Do all other stores have those files open that the names lead to now? `files` looks at them
+  /// (FileSet::TagAt).
+  [[nodiscard]] virtual bool OthersHave(const std::function<std::uint32_t()>& files) const = 0;
   /// Says which files this store has open (FileSet::tag; 0: none any more). False, and nothing
   /// said, if another store has others open. Inside the gate, unless 0.
   [[nodiscard]] virtual bool Register(std::uint32_t files) noexcept = 0;

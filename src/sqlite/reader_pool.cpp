@@ -37,6 +37,7 @@ ReaderPool::Loan ReaderPool::Take(Deadline deadline) {
     connection->Run("PRAGMA query_only=1");
     files_.Check();
     if (connection->HasMoved()) throw RefusedError(file_.string() + " was replaced");
+    connection->Accept();
   }
   connection->SetDeadline(deadline, deadline);
   return {*this, std::move(connection)};

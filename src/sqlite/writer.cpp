@@ -72,7 +72,6 @@ class Writer::Turn {
     const Running commit(writer_.connection_->Prepared("COMMIT"));
     commit->Step();
     writer_.around_.owners.Committed();
-    writer_.NoteLogSize();
   }
 
   void Announce(const std::vector<Ring>& rings) noexcept {
@@ -177,28 +176,9 @@ void Writer::Settle(std::span<StoreOp* const> ops, Operations& operations,
   }
 }
 
-/// What is written behind the end of a log that somebody truncated leaves a hole, which SQLite
-/// would copy to the database. A foreign checkpoint truncates it, too, but only when nothing in it
-/// is needed any more: then it has no more frames than there is room for.
 void Writer::CheckFiles() {
-  const off_t size = files_.Check();
-  if (size >= log_size_) return;
-  const std::int64_t page_size = connection_->Ask("PRAGMA page_size");
-  const Running checkpoint(connection_->Prepared("PRAGMA wal_checkpoint"));
-  const std::int64_t frames = checkpoint->Step() ? checkpoint->Integer(1) : 0;
-  constexpr std::int64_t kLogHeader = 32, kFrameHeader = 24;
-  if (frames > 0 && kLogHeader + frames * (kFrameHeader + page_size) > size) {
-    throw RefusedError(files_.log_path() + " was truncated while it was open");
-  }
-  log_size_ = size;
-}
-
-void Writer::NoteLogSize() noexcept {
-  try {
-    log_size_ = files_.LogSize();
-  } catch (const DatabaseError&) {
-    // The next transaction finds out.
-  }
+  files_.Check();
+  CheckLog(*connection_, files_.database());
 }
 
 bool Writer::Overwrite() noexcept {

@@ -49,7 +49,6 @@ class Writer {
   bool TryAll(std::span<StoreOp* const> ops, Turn& turn, const Perform& perform);
   void Settle(std::span<StoreOp* const> ops, Operations& operations, const DatabaseError& error);
   void CheckFiles();
-  void NoteLogSize() noexcept;
   bool Overwrite() noexcept;
   void RollBack() noexcept;
 
@@ -60,7 +59,6 @@ class Writer {
   const Surroundings& around_;
   std::chrono::milliseconds busy_timeout_;
   LeasePlaces places_;
-  off_t log_size_ = 0;  ///< After our last transaction.
 };
 
 }  // namespace doclock::sqlite

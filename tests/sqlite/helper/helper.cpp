@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "doclock/uuid_json.h"
 #include "process/head_count.h"
 #include "sqlite/client.h"
 #include "sqlite/count.h"
@@ -193,14 +194,42 @@ int StandInGate(const Arguments& arguments) {
   return 0;
 }
 
-/// open <database>: tells what happens.
+/// open <database> [existing]: tells what happens.
 int Open(const Arguments& arguments) {
   try {
-    OpenSqliteStore(arguments.at(1), {.busy_timeout = 200ms});
+    OpenSqliteStore(arguments.at(1), {.create = arguments.size() < 3, .busy_timeout = 200ms});
     Tell("open");
   } catch (const StoreException& error) {
-    Tell(error.what());
+    Tell(std::string(error.transient() ? "again: " : "") + error.what());
   }
+  return 0;
+}
+
+/// fill <database> <n>: inserts the documents 0 to n-1, and keeps the store open until told.
+int Fill(const Arguments& arguments) {
+  Client client(arguments.at(1), {.sync = SqliteSync::kOff});
+  for (int i = 0; i < std::stoi(arguments.at(2)); ++i) {
+    if (client.Insert(std::to_string(i)).status != OpStatus::kDone) return 3;
+  }
+  Tell("filled");
+  NextOrder();
+  return 0;
+}
+
+/// reopen <database> <n>: opens and closes so often, with a document made each time.
+int Reopen(const Arguments& arguments) {
+  Tell("ready");
+  NextOrder();
+  for (int i = 0; i < std::stoi(arguments.at(2)); ++i) {
+    try {
+      Client client(arguments.at(1), {.sync = SqliteSync::kOff, .busy_timeout = 1min});
+      const SaveOp op = client.Insert(ToText(NewUuid()));
+      if (op.status != OpStatus::kDone) Tell(op.detail ? op.detail->message : "not done");
+    } catch (const StoreException& error) {
+      Tell(error.what());
+    }
+  }
+  Tell("done");
   return 0;
 }
 
@@ -261,9 +290,10 @@ int Now(const Arguments&) {
 
 int Run(const Arguments& arguments) {
   const std::map<std::string, int (*)(const Arguments&)> commands = {
-      {"hold", Hold},   {"work", Work},   {"cycle", Cycle}, {"gate", StandInGate}, {"open", Open},
-      {"as", As},       {"now", Now},     {"try", Try},     {"count", Count},      {"begin", Begin},
-      {"share", Share}, {"crowd", Crowd}, {"deaf", Deaf},   {"member", Member}};
+      {"hold", Hold},   {"work", Work},     {"cycle", Cycle}, {"gate", StandInGate},
+      {"open", Open},   {"as", As},         {"now", Now},     {"try", Try},
+      {"count", Count}, {"begin", Begin},   {"share", Share}, {"crowd", Crowd},
+      {"deaf", Deaf},   {"member", Member}, {"fill", Fill},   {"reopen", Reopen}};
   return commands.at(arguments.at(0))(arguments);
 }
 

@@ -9,6 +9,9 @@ class OpenGate final : public Gate {
   bool Enter(Deadline) override { return true; }
   void Leave() noexcept override {}
   [[nodiscard]] std::string Occupant() const override { return {}; }
+  [[nodiscard]] bool OthersHave(const std::function<std::uint32_t()>&) const override {
+    return true;
+  }
   [[nodiscard]] bool Register(std::uint32_t) noexcept override { return true; }
   [[nodiscard]] std::int64_t slot() const noexcept override { return 0; }
   [[nodiscard]] Liveness Look(std::int64_t) const noexcept override { return Liveness::kUnknown; }
@@ -26,6 +29,8 @@ class OpenGate final : public Gate {
 };
 
 }  // namespace
+
+std::unique_ptr<Gate> Gate::Join(const std::filesystem::path&, Deadline) { return nullptr; }
 
 std::unique_ptr<Gate> Gate::Open(const std::filesystem::path&, Deadline) {
   return std::make_unique<OpenGate>();

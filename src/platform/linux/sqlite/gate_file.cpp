@@ -62,15 +62,16 @@ void Resemble(int file, const struct stat& database) noexcept {
   if ((own.st_mode & 0666) != mode && ::fchmod(file, mode) != 0) errno = 0;
 }
 
-/// The file, made if need be; -1 and errno.
-int OpenOrMake(const std::filesystem::path& path, const struct stat& database) noexcept {
+/// The file, made if need be, unless the database is missing (null); -1 and errno.
+int OpenOrMake(const std::filesystem::path& path, const struct stat* database) noexcept {
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
   int file = ::open(path.c_str(), kFlags);
+  if (database == nullptr) return file;
   if (file < 0 && errno == ENOENT) {
-    file = ::open(path.c_str(), kFlags | O_CREAT | O_EXCL, database.st_mode & 0666);
+    file = ::open(path.c_str(), kFlags | O_CREAT | O_EXCL, database->st_mode & 0666);
     if (file < 0 && errno == EEXIST) file = ::open(path.c_str(), kFlags);
   }
-  if (file >= 0) Resemble(file, database);
+  if (file >= 0) Resemble(file, *database);
   return file;
 }
 
@@ -79,9 +80,10 @@ int OpenOrMake(const std::filesystem::path& path, const struct stat& database) n
 GateFile::GateFile(const std::filesystem::path& database, Deadline deadline)
     : path_(database.string() + "-doclock") {
   struct stat status {};
-  if (::stat(database.c_str(), &status) != 0) Throw("cannot look at the database", errno);
+  const bool missing = ::stat(database.c_str(), &status) != 0;
+  if (missing && errno != ENOENT) Throw("cannot look at the database", errno);
   try {
-    Open(status);
+    Open(missing ? nullptr : &status);
     Attach(deadline);
     TakeSlot();
   } catch (...) {
@@ -92,7 +94,7 @@ GateFile::GateFile(const std::filesystem::path& database, Deadline deadline)
 
 GateFile::~GateFile() { Close(); }
 
-void GateFile::Open(const struct stat& database) {
+void GateFile::Open(const struct stat* database) {
   const platform::ForkPause pause;
   file_ = OpenOrMake(path_, database);
   if (file_ < 0) Throw("cannot open it", errno);
@@ -162,6 +164,12 @@ bool GateFile::TryAttach() {
     Unmap();
     if (foreign) Throw("it is open in a program with another build of this library", EINVAL);
   }
+  if (IsAnySlotTaken()) {
+    throw StoreException(Errc::kRefused,
+                         "doclock: " + path_.string() +
+                             " was truncated while it was open; the stores that have it open must "
+                             "be closed first");
+  }
   // Whoever was making the page died over it.
   TryLock(file_, F_UNLCK, kAttachByte);
   return false;
@@ -221,6 +229,12 @@ void GateFile::TakeSlot() {
     if (TryLock(file_, F_WRLCK, slot_)) return;
     if (!IsTaken(errno)) Throw("cannot lock it", errno);
   }
+}
+
+bool GateFile::IsAnySlotTaken() const noexcept {
+  struct flock lock = ByteLock(F_WRLCK, kAttachByte + 1);
+  lock.l_len = 0;  // all that follow
+  return ::fcntl(file_, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 bool GateFile::IsFromHere(std::int64_t slot) const noexcept { return slot >> kRandomBits == tag_; }

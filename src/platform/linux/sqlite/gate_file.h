@@ -18,7 +18,7 @@ namespace doclock::sqlite {
 /// of POSIX would be lost as soon as any descriptor of the file is closed.)
 class GateFile {
  public:
-  /// @throws StoreException
+  /// Makes the file if need be, but not beside a database that is missing. @throws StoreException
   GateFile(const std::filesystem::path& database, Deadline deadline);
   GateFile(const GateFile&) = delete;
   GateFile& operator=(const GateFile&) = delete;
@@ -36,7 +36,7 @@ class GateFile {
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
  private:
-  void Open(const struct stat& database);
+  void Open(const struct stat* database);
   void Attach(Deadline deadline);
   [[nodiscard]] bool TryAttach();
   void Make();
@@ -44,6 +44,8 @@ class GateFile {
   void Unmap() noexcept;
   void Replace() noexcept;
   void TakeSlot();
+  /// Slots are taken only while the page is whole.
+  [[nodiscard]] bool IsAnySlotTaken() const noexcept;
   [[noreturn]] void Throw(const char* what, int error) const;
   void Close() noexcept;
 

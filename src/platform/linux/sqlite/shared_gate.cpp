@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <climits>
+#include <filesystem>
+#include <system_error>
 #include <thread>
 
 #include "platform/process.h"
@@ -52,6 +54,18 @@ void SharedGate::StepDown() noexcept {
   if (self_ == nullptr) return;
   self_->files.store(0);
   self_->slot.store(0);
+}
+
+bool SharedGate::OthersHave(const std::function<std::uint32_t()>& files) const {
+  if (!file_.IsWhole()) return true;
+  for (const Attendant& other : file_.page().attendants) {
+    const std::uint32_t theirs = other.files.load();
+    const std::int64_t slot = other.slot.load();
+    if (theirs == 0 || theirs == files()) continue;
+    // A store that closes says so before its files go: it had them open all the while.
+    if (other.files.load() == theirs && Look(slot) == Liveness::kAlive) return false;
+  }
+  return true;
 }
 
 bool SharedGate::Register(std::uint32_t files) noexcept {
@@ -226,6 +240,13 @@ void SharedGate::Sweep() {
   Announce({Ring{kAnyCollection, 0}});
   Leave();
   Wake();
+}
+
+std::unique_ptr<Gate> Gate::Join(const std::filesystem::path& database, Deadline deadline) {
+  std::error_code error;
+  const auto status = std::filesystem::symlink_status(database.string() + "-doclock", error);
+  if (status.type() == std::filesystem::file_type::not_found) return nullptr;
+  return Open(database, deadline);
 }
 
 std::unique_ptr<Gate> Gate::Open(const std::filesystem::path& database, Deadline deadline) {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ class SharedGate final : public Gate {
   void Leave() noexcept override;
   [[nodiscard]] std::string Occupant() const override;
 
+  [[nodiscard]] bool OthersHave(const std::function<std::uint32_t()>& files) const override;
   [[nodiscard]] bool Register(std::uint32_t files) noexcept override;
   [[nodiscard]] std::int64_t slot() const noexcept override { return file_.slot(); }
   [[nodiscard]] Liveness Look(std::int64_t slot) const noexcept override;
