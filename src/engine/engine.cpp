@@ -230,12 +230,16 @@ void Engine::Close() noexcept {
   IgnoringErrors([&] { ResumeAll(); });
   IgnoringErrors([&] { waits_->Close(); });
   IgnoringErrors([&] { searches_->Close(); });
-  IgnoringErrors([&] { keeper_->Close(); });
+  IgnoringErrors([&] { keeper_->StopRenewing(); });
   IgnoringErrors([&] { EndSubscriptions(); });
-  // On one of its own threads there is nothing to wait on: that thread may be needed.
-  if (!runtime_->OnOwnThread() || !owns_runtime_) IgnoringErrors([&] { DrainBackground(until); });
+  // On one of its own threads there is nothing to wait on: that thread may be needed. Then releases
+  // under way have until the other threads have ended.
+  const bool drain = !runtime_->OnOwnThread() || !owns_runtime_;
+  if (drain) IgnoringErrors([&] { DrainBackground(until); });
+  if (drain) IgnoringErrors([&] { keeper_->Close(); });
   // Tasks that are left refer to the engine, which has the runtime.
   IgnoringErrors([&] { runtime_->Stop(std::max(until - Now(), kTimeToEnd)); });
+  if (!drain) IgnoringErrors([&] { keeper_->Close(); });
   const std::scoped_lock lock(mutex_);
   threads_ended_ = true;
   closing_changed_.notify_all();

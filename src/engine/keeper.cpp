@@ -137,7 +137,7 @@ void Keeper::Renew(std::span<LeasePtr> due) {
     round->items.push_back({std::move(lease), std::move(op)});
   }
   const std::scoped_lock lock(mutex_);
-  waiting_.push_back(round);
+  if (!closed_) waiting_.push_back(round);
 }
 
 void Keeper::SendNext() {
@@ -210,19 +210,25 @@ void Keeper::RetryLater(Lease& lease) {
   if (Unqueue(lease)) Queue(lease, due, due < lease.deadline());
 }
 
-void Keeper::Close() {
-  std::vector<LeasePtr> all;
+void Keeper::StopRenewing() { LoseAll(/*writing=*/false); }
+
+void Keeper::Close() { LoseAll(/*writing=*/true); }
+
+void Keeper::LoseAll(bool writing) {
+  std::vector<LeasePtr> lost;
   std::deque<std::shared_ptr<Round>> unsent;
   {
     const std::scoped_lock lock(mutex_);
     closed_ = true;
     unsent.swap(waiting_);
-    while (!queue_.empty()) {
-      all.emplace_back(&*queue_.begin());
-      Unqueue(*all.back());
+    for (auto next = queue_.begin(); next != queue_.end();) {
+      Lease& lease = *next++;
+      if (!writing && lease.phase() == Phase::kWriting) continue;
+      lost.emplace_back(&lease);
+      Unqueue(lease);
     }
   }
-  for (const auto& lease : all) engine_.Lose(*lease);
+  for (const auto& lease : lost) engine_.Lose(*lease);
 }
 
 }  // namespace doclock::detail

@@ -27,7 +27,9 @@ class Keeper : public std::enable_shared_from_this<Keeper> {
   void Remove(Lease& lease) noexcept;
   /// Changes when to look at it next, after its deadline or its wish to be renewed changed.
   void Refresh(Lease& lease);
-  /// Declares every lease lost, and looks after no more.
+  /// Renews no more, and declares every lease lost but those in a write: that may be its release.
+  void StopRenewing();
+  /// Declares every lease lost that is left, and looks after no more.
   void Close();
 
  private:
@@ -47,13 +49,14 @@ class Keeper : public std::enable_shared_from_this<Keeper> {
   void SendNext();
   void OnRenewed(Round& round);
   void RetryLater(Lease& lease);
+  void LoseAll(bool writing);
 
   Engine& engine_;
   std::mutex mutex_;
   Due queue_;
   TimePoint armed_ = TimePoint::max();
   Runtime::TimerId timer_ = 0;
-  bool closed_ = false;
+  bool closed_ = false;                         ///< No lease is added or renewed any more.
   std::deque<std::shared_ptr<Round>> waiting_;  ///< rounds to be sent
   int under_way_ = 0;                           ///< rounds that were sent
 };

@@ -6,6 +6,7 @@
 #include <future>
 #include <thread>
 
+#include "hanging_store.h"
 #include "harness.h"
 
 namespace doclock::detail {
@@ -141,6 +142,70 @@ TEST_F(GrantWhileClosingTest, AHandOverIsGivenBack) {
   EXPECT_FALSE(IsLocked("a"));
 }
 
+/// Counts the ends of locks.
+class EndCounter final : public Observer {
+ public:
+  void OnLost(const LockEvent&) override { ++lost; }
+  void OnReleased(const LockEvent&, std::chrono::nanoseconds) override { ++released; }
+  void OnDiscarded(const LockEvent&, std::chrono::nanoseconds) override { ++released; }
+
+  std::atomic<int> lost = 0, released = 0;
+};
+
+/// The manager is closed while handles are giving their locks back. The parameter: as named locks?
+class GivingBackWhileClosingTest : public EngineTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  explicit GivingBackWhileClosingTest(
+      std::shared_ptr<EndCounter> counter = std::make_shared<EndCounter>())
+      : EngineTest({.observer = counter}), ends(std::move(counter)) {}
+
+  Grant Take(const Key& key) {
+    AcquireSpec spec = Spec(key);
+    spec.named = GetParam();
+    return std::move(Acquire(engine(), std::move(spec), {}).grant);
+  }
+  void CloseManager() {
+    manager.reset();
+    clock->RunPending();
+  }
+
+  const std::shared_ptr<EndCounter> ends;
+};
+
+TEST_P(GivingBackWhileClosingTest, ALockWhoseReleaseIsQueuedIsReleasedAndNotLost) {
+  Grant dropped = Take("a");
+  const auto lost = LeaseLost(dropped.lease);
+  dropped = Grant();
+  CloseManager();
+  EXPECT_FALSE(lost.stop_requested());
+  EXPECT_EQ(ends->lost, 0);
+  EXPECT_EQ(ends->released, 1);
+  EXPECT_FALSE(IsLocked("a"));
+}
+
+TEST_P(GivingBackWhileClosingTest, ALockWhoseReleaseIsNotSentInTimeIsLost) {
+  Grant dropped = Take("a");
+  const auto lost = LeaseLost(dropped.lease);
+  clock->DelayWork(24h);
+  dropped = Grant();
+  CloseManager();
+  EXPECT_TRUE(lost.stop_requested());
+  EXPECT_EQ(ends->lost, 1);
+}
+
+TEST_P(GivingBackWhileClosingTest, ALockThatIsOnlyRenewedIsLostAfterwards) {
+  const Grant held = Take("a");
+  bool renewed = false;
+  RenewAsync(held.lease, 30s, [&](const FailurePtr& failure) { renewed = !failure; });
+  CloseManager();
+  EXPECT_TRUE(renewed);
+  EXPECT_EQ(ends->lost, 1);
+  EXPECT_EQ(ends->released, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Locks, GivingBackWhileClosingTest, ::testing::Bool(),
+                         [](const auto& each) { return each.param ? "Named" : "OfDocuments"; });
+
 /// Closes without waiting for what is under way.
 class ImpatientClosingTest : public EngineTest {
  protected:
@@ -209,6 +274,27 @@ TEST_F(RealClosingTest, WakesAThreadThatWaits) {
   }
   manager->Close();
   EXPECT_EQ(waiting.get().failure->code, Errc::kCancelled);
+}
+
+TEST_F(RealClosingTest, ALockWhoseReleaseIsUnderWayIsReleasedAndNotLost) {
+  const auto hanging = std::make_shared<HangingStore>();
+  const auto ends = std::make_shared<EndCounter>();
+  store = hanging;
+  collection = store->Open("orders", {}, 30s).get();
+  manager.emplace(store, ManagerOptions{.observer = ends, .drain_timeout = 30s});
+  AcquireResult held = Take("a");
+  const auto lost = LeaseLost(held.grant.lease);
+  const EnginePtr kept = manager->engine();
+  hanging->Hang({CallKind::kBatch});
+  held.grant = Grant();
+  ASSERT_TRUE(hanging->AwaitHanging(1));
+  auto closing = std::async(std::launch::async, [&] { manager->Close(); });
+  while (!kept->closed()) std::this_thread::yield();
+  hanging->LetGo();
+  closing.get();
+  EXPECT_FALSE(lost.stop_requested());
+  EXPECT_EQ(ends->lost, 0);
+  EXPECT_EQ(ends->released, 1);
 }
 
 TEST_F(RealClosingTest, WorksFromTheEnginesOwnThread) {
