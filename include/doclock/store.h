@@ -62,8 +62,8 @@ enum class OpStatus : std::uint8_t {
 /// What is worth telling when an operation did not end in kDone.
 struct OpDetail {
   Errc code = Errc::kUnavailable;  ///< With kFailed: which.
-  std::string message;             ///< With kFailed, kInDoubt: why.
-  LockHolder holder;               ///< With kBusy: who, where known.
+  std::string message;  ///< Why: of kFailed, kInDoubt, and of kBusy where only min_hold is.
+  LockHolder holder;    ///< With kBusy: who, where known.
   /// With kBusy: until what was asked for could be had, unless a lease is renewed or released
   /// before. An acquire waits for the lease in its way and for min_hold, so for the longer of the
   /// two; a save waits for the lease only.

@@ -44,6 +44,14 @@ class Category final : public std::error_category {
   }
 };
 
+/// A text that was taken from an exception of the same code ends with the code's own text, which
+/// system_error appends.
+std::string WithoutText(Errc code, std::string what) {
+  const std::string end = ": " + make_error_code(code).message();
+  while (what.ends_with(end)) what.resize(what.size() - end.size());
+  return what;
+}
+
 }  // namespace
 
 const std::error_category& ErrorCategory() noexcept {
@@ -64,7 +72,8 @@ std::string LockHolder::ToString() const {
   return text + ')';
 }
 
-Error::Error(Errc code, const std::string& what) : std::system_error(make_error_code(code), what) {}
+Error::Error(Errc code, const std::string& what)
+    : std::system_error(make_error_code(code), WithoutText(code, what)) {}
 Error::~Error() = default;
 
 LockException::LockException(Errc code, const std::string& what, LockHolder holder,

@@ -38,13 +38,32 @@ FailurePtr MakeFailure(Errc code, std::string message) {
   return failure;
 }
 
+namespace {
+
+bool IsInsert(const StoreOp& op) {
+  return op.kind == OpKind::kSave && static_cast<const SaveOp&>(op).save == SaveKind::kInsert;
+}
+
+/// Does nobody hold it, but min_hold keep everybody out?
+bool IsClosed(const StoreOp& op) {
+  return op.status == OpStatus::kBusy && op.detail && !op.detail->message.empty();
+}
+
+std::string ForAnother(const StoreOp& op) {
+  if (!op.detail->remaining) return {};
+  const auto left = std::chrono::ceil<std::chrono::seconds>(*op.detail->remaining);
+  return " for another " + std::to_string(left.count()) + " s";
+}
+
+}  // namespace
+
 FailurePtr FailureOf(const StoreOp& op) {
   const std::string what = Describe(*op.collection, *op.key);
   auto failure = std::make_unique<Failure>();
   switch (op.status) {
     case OpStatus::kBusy:
       failure->code = Errc::kBusy;
-      failure->message = what + " is locked";
+      failure->message = what + (IsClosed(op) ? " is kept closed" + ForAnother(op) : " is locked");
       break;
     case OpStatus::kMissing:
       failure->code = Errc::kNotFound;
@@ -52,7 +71,8 @@ FailurePtr FailureOf(const StoreOp& op) {
       break;
     case OpStatus::kConflict:
       failure->code = Errc::kConflict;
-      failure->message = what + " was changed by somebody else";
+      failure->message =
+          what + (IsInsert(op) ? " exists already" : " was changed by somebody else");
       break;
     case OpStatus::kLost:
       failure->code = Errc::kLost;
@@ -78,7 +98,7 @@ FailurePtr FailureOf(const StoreOp& op) {
   if (op.status == OpStatus::kConflict && !detail.index.empty()) {
     failure->message = what + " was refused by the unique index '" + detail.index + "'";
   }
-  if (!detail.message.empty()) failure->message += ": " + detail.message;
+  if (!detail.message.empty() && !IsClosed(op)) failure->message += ": " + detail.message;
   return failure;
 }
 

@@ -17,7 +17,11 @@ namespace doclock::memory {
 inline void BusyUntil(StoreOp& op, const Document& document, TimePoint end, TimePoint now) {
   op.detail = std::make_unique<OpDetail>();
   op.status = OpStatus::kBusy;
-  if (HasLiveLock(document, now)) op.detail->holder = HolderOf(document);
+  if (HasLiveLock(document, now)) {
+    op.detail->holder = HolderOf(document);
+  } else if (IsClosed(document, now)) {
+    op.detail->message = "min_hold";
+  }
   op.detail->remaining = Left(end - now);
 }
 

@@ -241,8 +241,7 @@ void Intervene(Server& server, const Collection& collection, const Key& key, Int
   if (!lock) throw NotFoundException("doclock: there is no document " + NameOf(collection, key));
   if (lock->state == StoredLock::State::kMalformed) {
     throw StoreException(Errc::kMalformed,
-                         "doclock: " + NameOf(collection, key) +
-                             ": the lock fields hold what this library does not write");
+                         "doclock: " + NameOf(collection, key) + ": " + MalformedText(*lock));
   }
   Doc command;
   command.Add("update", std::string_view(collection.name()));

@@ -48,6 +48,7 @@ void Busy(StoreOp& op, const StoredLock& lock) {
   }
   // min_hold keeps locks closed, not saves.
   if (op.kind == OpKind::kAcquire) left = std::max(left, lock.closed_left);
+  if (!lock.live() && left.count() > 0) op.detail->message = "min_hold";
   if (left.count() > 0) op.detail->remaining = left;
 }
 
@@ -62,8 +63,13 @@ void Conflict(StoreOp& op, std::int64_t found_version) {
   op.detail->found_version = found_version;
 }
 
-void Malformed(StoreOp& op) {
-  op.Fail(Errc::kMalformed, "the lock fields of the document do not hold what this library writes");
+void Malformed(StoreOp& op, const StoredLock& lock) {
+  op.Fail(Errc::kMalformed, MalformedText(lock));
+}
+
+std::string MalformedText(const StoredLock& lock) {
+  return "the lock fields of the document do not hold what this library writes (" + lock.bad_field +
+         ")";
 }
 
 Operations::Operations(Server& server, std::chrono::milliseconds budget)

@@ -118,7 +118,10 @@ inline const Verdict& Single(const Reply& reply) { return reply.Of(0); }
 void Busy(StoreOp& op, const StoredLock& lock);
 /// Busy, but nobody knows with whom: others were faster each time.
 void BusyWithOthers(StoreOp& op);
-void Malformed(StoreOp& op);
+/// Names the field.
+void Malformed(StoreOp& op, const StoredLock& lock);
+/// For people.
+std::string MalformedText(const StoredLock& lock);
 void Conflict(StoreOp& op, std::int64_t found_version);
 
 }  // namespace doclock::mongo

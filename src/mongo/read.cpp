@@ -9,7 +9,7 @@ namespace {
 void Fill(ReadOp& op, const bson_t& doc, std::int64_t now) {
   const Collection& collection = *op.collection;
   const StoredLock lock = ReadStoredLock(doc, collection, now);
-  if (lock.state == StoredLock::State::kMalformed) return Malformed(op);
+  if (lock.state == StoredLock::State::kMalformed) return Malformed(op, lock);
   op.body = Body::FromJson(ReadBody(doc, collection.fields()));
   op.version = lock.version;
   op.born = lock.born;

@@ -54,7 +54,7 @@ void Operations::JudgeRenewals(std::span<RenewOp* const> ops, OpStatus live) {
         for (auto item = first; item != last; ++item) {
           RenewOp& op = *item->second;
           if (shown.lock.state == StoredLock::State::kMalformed) {
-            Malformed(op);
+            Malformed(op, shown.lock);
           } else {
             op.status = IsHeldBy(op, shown.lock) ? live : OpStatus::kLost;
           }

@@ -32,7 +32,7 @@ bool JudgeShare(AcquireOp& op, const StoredLock& seen) {
   const std::vector<const StoredShare*> live = LiveShares(seen);
   const StoredShare* const one = live.empty() ? nullptr : live.front();
   if (seen.state == StoredLock::State::kMalformed) {
-    Malformed(op);
+    Malformed(op, seen);
   } else if (!seen.shared() && seen.live()) {
     Busy(op, seen);
   } else if (live.size() >= static_cast<std::size_t>(op.grant.max_holders)) {
@@ -44,6 +44,7 @@ bool JudgeShare(AcquireOp& op, const StoredLock& seen) {
     BusyUntil(op, one, std::max(seen.intent->left, seen.closed_left));
   } else if (seen.closed_left.count() > 0) {
     BusyUntil(op, one, seen.closed_left);
+    if (one == nullptr) op.detail->message = "min_hold";
   } else if (seen.LiveShare(op.grant.lock_id) != nullptr) {
     op.Fail(Errc::kRefused, kShareExistsText);
   } else {

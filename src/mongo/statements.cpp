@@ -153,7 +153,7 @@ bool JudgeAcquire(AcquireOp& op, const StoredLock* seen) {
     if (op.insert) return false;
     op.status = OpStatus::kMissing;
   } else if (seen->state == StoredLock::State::kMalformed) {
-    Malformed(op);
+    Malformed(op, *seen);
   } else if (seen->takeable()) {
     return false;
   } else {
@@ -166,7 +166,7 @@ void JudgeWrite(WriteOp& op, const StoredLock* seen) {
   if (seen == nullptr) {
     op.status = OpStatus::kMissing;
   } else if (seen->state == StoredLock::State::kMalformed) {
-    Malformed(op);
+    Malformed(op, *seen);
   } else {
     op.status = OpStatus::kLost;
   }
@@ -174,7 +174,7 @@ void JudgeWrite(WriteOp& op, const StoredLock* seen) {
 
 bool JudgeSave(SaveOp& op, const StoredLock* seen) {
   if (seen != nullptr && seen->state == StoredLock::State::kMalformed) {
-    Malformed(op);
+    Malformed(op, *seen);
   } else if (op.save == SaveKind::kInsert) {
     Conflict(op, seen != nullptr ? seen->version : 0);
   } else if (seen == nullptr) {

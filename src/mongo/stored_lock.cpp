@@ -21,21 +21,21 @@ class Fields {
   std::int64_t Integer(const std::string& name, std::int64_t missing, std::int64_t highest) {
     bson_iter_t iter;
     if (!Get(name, iter)) return missing;
-    if (!BSON_ITER_HOLDS_INT(&iter)) return Bad(missing);
+    if (!BSON_ITER_HOLDS_INT(&iter)) return Bad(name, missing);
     const std::int64_t value = bson_iter_as_int64(&iter);
-    return value < 0 || value > highest ? Bad(missing) : value;
+    return value < 0 || value > highest ? Bad(name, missing) : value;
   }
   Uuid Id(const std::string& name) {
     bson_iter_t iter;
     Uuid id{};
-    if (Get(name, iter) && !ReadUuid(iter, id)) Bad(0);
+    if (Get(name, iter) && !ReadUuid(iter, id)) Bad(name);
     return id;
   }
   /// A date in ms; `missing` when there is none.
   std::int64_t Date(const std::string& name, std::int64_t missing) {
     bson_iter_t iter;
     if (!Get(name, iter)) return missing;
-    if (!BSON_ITER_HOLDS_DATE_TIME(&iter)) return Bad(missing);
+    if (!BSON_ITER_HOLDS_DATE_TIME(&iter)) return Bad(name, missing);
     return bson_iter_date_time(&iter);
   }
   [[nodiscard]] Doc Raw(const std::string& name) const {
@@ -44,16 +44,18 @@ class Fields {
     if (Get(name, iter)) raw.Add(name, *bson_iter_value(&iter));
     return raw;
   }
-  [[nodiscard]] bool good() const noexcept { return good_; }
+  [[nodiscard]] bool good() const noexcept { return bad_.empty(); }
+  /// The first that was not.
+  [[nodiscard]] const std::string& bad() const noexcept { return bad_; }
 
-  std::int64_t Bad(std::int64_t value) noexcept {
-    good_ = false;
+  std::int64_t Bad(const std::string& name, std::int64_t value = 0) {
+    if (bad_.empty()) bad_ = name;
     return value;
   }
 
  private:
   const bson_t& doc_;
-  bool good_ = true;
+  std::string bad_;
 };
 
 /// For people; what somebody else wrote there is nobody.
@@ -108,18 +110,18 @@ bool ReadShare(const bson_t& doc, std::int64_t now, StoredShare& share) {
 void ReadShares(Fields& fields, const std::string& name, std::int64_t now, StoredLock& lock) {
   bson_iter_t readers, reader;
   if (!fields.Get(name, readers)) {
-    if (lock.shared()) fields.Bad(0);
+    if (lock.shared()) fields.Bad(name);
     return;
   }
   if (!BSON_ITER_HOLDS_ARRAY(&readers) || !bson_iter_recurse(&readers, &reader)) {
-    fields.Bad(0);
+    fields.Bad(name);
     return;
   }
   while (bson_iter_next(&reader)) {
     bson_t doc;
     if (!BSON_ITER_HOLDS_DOCUMENT(&reader) || !DocumentAt(reader, doc) ||
         !ReadShare(doc, now, lock.shares.emplace_back())) {
-      fields.Bad(0);
+      fields.Bad(name);
     }
   }
 }
@@ -129,7 +131,7 @@ void ReadIntent(Fields& fields, const std::string& name, std::int64_t now, Store
   if (!fields.Get(name, intent)) return;
   bson_t doc;
   if (!BSON_ITER_HOLDS_DOCUMENT(&intent) || !DocumentAt(intent, doc)) {
-    fields.Bad(0);
+    fields.Bad(name);
     return;
   }
   Fields inner(doc);
@@ -137,7 +139,7 @@ void ReadIntent(Fields& fields, const std::string& name, std::int64_t now, Store
   StoredIntent& read = lock.intent.emplace();
   read.id = inner.Id("id");
   const std::int64_t until = inner.Date("until", INT64_MIN);
-  if (!inner.good() || !inner.Get("id", id) || until == INT64_MIN) fields.Bad(0);
+  if (!inner.good() || !inner.Get("id", id) || until == INT64_MIN) fields.Bad(name);
   if (until != INT64_MIN) read.left = std::chrono::milliseconds(Since(now, until));
 }
 
@@ -172,9 +174,9 @@ StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::
   StoredLock lock;
   bson_iter_t any;
   lock.lock_id = fields.Id(names.id);
-  if (lock.lock_id.is_nil() && fields.Get(names.id, any)) fields.Bad(0);
+  if (lock.lock_id.is_nil() && fields.Get(names.id, any)) fields.Bad(names.id);
   lock.version = fields.Integer(names.version, 0, kHighestVersion);
-  if (fields.IsNull(names.version)) fields.Bad(0);  // $inc refuses it
+  if (fields.IsNull(names.version)) fields.Bad(names.version);  // $inc refuses it
   lock.born = fields.Id(names.born);
   lock.released = fields.Id(names.released);
   const std::int64_t closed = fields.Date(names.closed, INT64_MIN);
@@ -186,7 +188,7 @@ StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::
     const std::int64_t time = fields.Date(names.time, INT64_MIN);
     const std::int64_t ttl =
         fields.Integer(names.ttl, collection.default_ttl().count(), kLongestTtlMs);
-    if (time < kEarliestMs) fields.Bad(0);
+    if (time < kEarliestMs) fields.Bad(names.time);
     lock.remaining = std::chrono::milliseconds(LeaseLeft(now, time, ttl));
     lock.state =
         lock.remaining.count() > 0 ? StoredLock::State::kLive : StoredLock::State::kExpired;
@@ -199,7 +201,10 @@ StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::
   if (const StoredShare* const latest = Latest(lock.shares); latest != nullptr && lock.shared()) {
     lock.holder = latest->holder;
   }
-  if (!fields.good()) lock.state = StoredLock::State::kMalformed;
+  if (!fields.good()) {
+    lock.state = StoredLock::State::kMalformed;
+    lock.bad_field = fields.bad();
+  }
   return lock;
 }
 

@@ -49,8 +49,9 @@ struct StoredLock {
   };
 
   State state = State::kFree;
-  Doc id;          ///< { lockId: as stored }: what a steal has to see again.
-  Uuid lock_id{};  ///< Nil when there is none.
+  std::string bad_field;  ///< Of kMalformed: the field.
+  Doc id;                 ///< { lockId: as stored }: what a steal has to see again.
+  Uuid lock_id{};         ///< Nil when there is none.
   std::int64_t version = 0;
   Uuid born{};
   Uuid released{};

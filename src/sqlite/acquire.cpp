@@ -13,7 +13,7 @@ void Operations::Execute(AcquireOp& op) {
     op.status = OpStatus::kMissing;
     return;
   }
-  if (document->lock.malformed) return Malformed(op);
+  if (document->lock.malformed) return Malformed(op, document->lock.bad_column);
   if (op.grant.mode == LockMode::kShared) return AcquireShare(op, *document);
   const Verdict verdict = Judged(collection, document->lock);
   if (verdict.malformed) return Malformed(op);

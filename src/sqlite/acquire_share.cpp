@@ -77,6 +77,7 @@ bool Operations::HasRoom(AcquireOp& op, const StoredLock& lock, const Verdict& o
   if (own.closed) wait = std::max(wait.value_or(own.closed_left), own.closed_left);
   if (wait) {
     Busy(op, count.owner, *wait);
+    if (own.closed && count.live == 0) op.detail->message = "min_hold";
     return false;
   }
   if (intent) shares.DeleteIntent(lock.doc);

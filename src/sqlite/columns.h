@@ -16,7 +16,7 @@ class Columns {
 
   std::int64_t Integer(int column, std::int64_t lowest, std::int64_t highest) noexcept {
     const std::int64_t value = row_.Integer(column);
-    good_ = good_ && row_.IsInteger(column) && value >= lowest && value <= highest;
+    Check(column, row_.IsInteger(column) && value >= lowest && value <= highest);
     return value;
   }
   std::int64_t Any(int column) noexcept { return Integer(column, INT64_MIN, INT64_MAX); }
@@ -29,14 +29,20 @@ class Columns {
   }
   Uuid Id(int column) noexcept {
     const auto id = row_.Id(column);
-    good_ = good_ && id.has_value();
+    Check(column, id.has_value());
     return id.value_or(Uuid{});
   }
-  [[nodiscard]] bool good() const noexcept { return good_; }
+  [[nodiscard]] bool good() const noexcept { return bad_ < 0; }
+  /// The first that was not; -1: all were.
+  [[nodiscard]] int bad() const noexcept { return bad_; }
 
  private:
+  void Check(int column, bool good) noexcept {
+    if (!good && bad_ < 0) bad_ = column;
+  }
+
   const Statement& row_;
-  bool good_ = true;
+  int bad_ = -1;
 };
 
 }  // namespace doclock::sqlite

@@ -16,7 +16,7 @@ void Operations::RenewShare(RenewOp& op) {
     op.status = OpStatus::kMissing;
     return;
   }
-  if (lock->malformed) return Malformed(op);
+  if (lock->malformed) return Malformed(op, lock->bad_column);
   std::optional<StoredShare> share;
   if (lock->id == kSharedLockId) share = SharesOf(collection).Find(lock->doc, op.lock_id);
   if (share && share->lease.malformed) return Malformed(op);
@@ -93,7 +93,7 @@ void Operations::ReleaseShare(WriteOp& op) {
   if (!document) {
     op.status = OpStatus::kMissing;
   } else if (document->lock.malformed) {
-    Malformed(op);
+    Malformed(op, document->lock.bad_column);
   } else if (HasLiveShare(op, document->lock)) {
     EndShare(op, *document);
   }

@@ -77,6 +77,7 @@ void Operations::Busy(StoreOp& op, const Verdict& verdict) {
   const bool locks = op.kind == OpKind::kAcquire;
   Busy(op, verdict.live ? verdict.owner : 0,
        locks ? std::max(lease_left, verdict.closed_left) : lease_left);
+  if (!verdict.live && verdict.closed) op.detail->message = "min_hold";
 }
 
 void Operations::Busy(StoreOp& op, std::int64_t owner, std::chrono::milliseconds remaining) {
@@ -92,6 +93,14 @@ void Operations::Conflict(StoreOp& op, std::int64_t found_version) {
   op.detail->found_version = found_version;
 }
 
-void Operations::Malformed(StoreOp& op) { op.Fail(Errc::kMalformed, kMalformedText); }
+void Operations::Malformed(StoreOp& op, const char* column) {
+  op.Fail(Errc::kMalformed, MalformedText(column));
+}
+
+std::string MalformedText(const char* column) {
+  std::string text = "the lock columns of the document do not hold what this library writes";
+  if (column) text += std::string(" (") + column + ")";
+  return text;
+}
 
 }  // namespace doclock::sqlite

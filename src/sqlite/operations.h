@@ -152,14 +152,13 @@ class Operations : public Reader {
   void Busy(StoreOp& op, const Verdict& verdict);
   void Busy(StoreOp& op, std::int64_t owner, std::chrono::milliseconds remaining);
   static void Conflict(StoreOp& op, std::int64_t found_version);
-  static void Malformed(StoreOp& op);
+  static void Malformed(StoreOp& op, const char* column = nullptr);
 
   LeasePlaces& places_;
   std::vector<Ring> rings_;
 };
 
-/// Of rows whose lock columns somebody else wrote.
-inline constexpr const char* kMalformedText =
-    "the lock columns of the document do not hold what this library writes";
+/// Of rows whose lock columns somebody else wrote. @param column which, or null
+std::string MalformedText(const char* column);
 
 }  // namespace doclock::sqlite

@@ -41,9 +41,9 @@ void Reader::Execute(ReadOp& op) {
     return;
   }
   const StoredLock& lock = document->lock;
-  if (lock.malformed) return op.Fail(Errc::kMalformed, kMalformedText);
+  if (lock.malformed) return op.Fail(Errc::kMalformed, MalformedText(lock.bad_column));
   const Verdict verdict = Judged(collection, lock);
-  if (verdict.malformed) return op.Fail(Errc::kMalformed, kMalformedText);
+  if (verdict.malformed) return op.Fail(Errc::kMalformed, MalformedText(nullptr));
   op.body = std::move(document->body);
   op.version = lock.version;
   op.born = lock.born;

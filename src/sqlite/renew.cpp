@@ -14,7 +14,7 @@ void Operations::Execute(RenewOp& op) {
     op.status = OpStatus::kMissing;
     return;
   }
-  if (lock->malformed) return Malformed(op);
+  if (lock->malformed) return Malformed(op, lock->bad_column);
   // A renewal never revives; a lock whose process died is nobody's.
   const Verdict verdict = Judged(collection, *lock);
   if (op.lock_id.is_nil() || op.lock_id == kSharedLockId || lock->id != op.lock_id ||

@@ -13,7 +13,7 @@ bool IsExpected(const SaveOp& op, const StoredLock& lock) noexcept {
 void Operations::Execute(SaveOp& op) {
   const SqliteCollection& collection = CollectionOf(op);
   std::optional<StoredLock> lock = Find(collection, *op.key);
-  if (lock && lock->malformed) return Malformed(op);
+  if (lock && lock->malformed) return Malformed(op, lock->bad_column);
   if (op.save == SaveKind::kInsert) {
     if (lock) return Conflict(op, lock->version);
     return Insert(op);

@@ -355,7 +355,8 @@ void SqliteStore::Intervene(Collection& collection, const Key& key, Intervention
       auto lock = operations.Find(ours, key);
       if (!lock) throw NotFoundException("doclock: there is no document " + name);
       if (lock->malformed) {
-        throw StoreException(Errc::kMalformed, "doclock: " + name + ": " + sqlite::kMalformedText);
+        throw StoreException(Errc::kMalformed,
+                             "doclock: " + name + ": " + sqlite::MalformedText(lock->bad_column));
       }
       if (what != Intervention::kSteal && lock->id.is_nil()) {
         throw LockException(Errc::kNotOwner, "doclock: nobody holds the lock of " + name);

@@ -1,14 +1,23 @@
 #include "sqlite/stored_lock.h"
 
 #include <algorithm>
+#include <array>
 
 #include "sqlite/columns.h"
+#include "sqlite/sql.h"
 
 namespace doclock::sqlite {
 namespace {
 
 /// What is left above it will never be used up.
 constexpr std::int64_t kHighestVersion = std::int64_t{1} << 62;
+
+/// Of kStoredColumns.
+constexpr std::array<const char*, kStoredColumnCount> kColumnNames{
+    "id",         "lock_id",       "lock_version", "lock_time",
+    "lock_ttl",   "lock_slot",     "lock_boot",    "lock_closed",
+    "lock_owner", "lock_released", "lock_born",    "lock_id of the lease",
+    "renewed",    "ttl",           "lock_fence"};
 
 void ReadLease(const Statement& row, Columns& columns, StoredLock& lock) {
   lock.has_lease = !row.IsNull(11);
@@ -46,6 +55,7 @@ StoredLock ReadStoredLock(const Statement& row, std::chrono::milliseconds defaul
   ReadLease(row, columns, lock);
   lock.fence = columns.Integer(14, 0, kHighestVersion);
   lock.malformed = !columns.good();
+  if (lock.malformed) lock.bad_column = kColumnNames[static_cast<std::size_t>(columns.bad())];
   return lock;
 }
 

@@ -31,7 +31,8 @@ struct StoredLock {
   bool lease_is_its = false;  ///< ... of this very lock ...
   std::chrono::nanoseconds renewed{};       ///< ... saying this.
   std::chrono::milliseconds renewed_ttl{};  ///< And this.
-  bool malformed = false;  ///< Somebody wrote something else into the lock columns.
+  bool malformed = false;            ///< Somebody wrote something else into the lock columns.
+  const char* bad_column = nullptr;  ///< Into which, if this is known.
 
   /// When the lease ends, unless it is renewed.
   [[nodiscard]] std::chrono::nanoseconds LeaseEnd() const noexcept;

@@ -19,7 +19,7 @@ void Operations::Execute(WriteOp& op) {
   if (!document) {
     op.status = OpStatus::kMissing;
   } else if (document->lock.malformed) {
-    Malformed(op);
+    Malformed(op, document->lock.bad_column);
   } else if (!IsHeldBy(document->lock, op)) {
     op.status = OpStatus::kLost;
   } else {

@@ -22,6 +22,12 @@ TEST(Errors, EveryCodeHasItsOwnText) {
   EXPECT_STREQ(code.category().name(), "doclock");
 }
 
+TEST(Errors, TheTextOfAnErrorThatIsPassedOnEndsOnce) {
+  const DocumentException first("a name is refused");
+  EXPECT_STREQ(DocumentException(std::string("shop/42: ") + first.what()).what(),
+               "shop/42: a name is refused: the document cannot be read or stored");
+}
+
 TEST(LockHolder, PrintsWhatIsKnown) {
   EXPECT_EQ((LockHolder{"jobs", "db1", 77}.ToString()), "jobs (db1:77)");
   EXPECT_EQ((LockHolder{"jobs", "", 0}.ToString()), "jobs");

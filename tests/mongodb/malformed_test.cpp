@@ -145,6 +145,7 @@ class MalformedLock : public ::testing::TestWithParam<Malformed> {
     ASSERT_EQ(op.status, OpStatus::kFailed);
     ASSERT_TRUE(op.detail);
     EXPECT_EQ(op.detail->code, Errc::kMalformed);
+    EXPECT_NE(op.detail->message.find("(lock"), std::string::npos) << "no field is named";
   }
 
   Documents documents_;

@@ -9,7 +9,15 @@
 namespace doclock::sqlite_test {
 namespace {
 
-class SqliteMalformed : public ::testing::TestWithParam<const char*> {};
+class SqliteMalformed : public ::testing::TestWithParam<const char*> {
+ protected:
+  /// The last one that the parameter sets.
+  static std::string SpoiltColumn() {
+    const std::string set = GetParam();
+    const std::string last = set.substr(set.rfind(' ') + 1);
+    return last.substr(0, last.find('='));
+  }
+};
 
 TEST_P(SqliteMalformed, IsNeverFreeAndSaysSo) {
   TempFolder folder;
@@ -29,6 +37,7 @@ TEST_P(SqliteMalformed, IsNeverFreeAndSaysSo) {
   EXPECT_EQ(good.status, OpStatus::kDone) << Why(good);
   ASSERT_EQ(bad.status, OpStatus::kFailed) << Why(bad);
   EXPECT_EQ(bad.detail->code, Errc::kMalformed);
+  EXPECT_NE(bad.detail->message.find("(" + SpoiltColumn() + ")"), std::string::npos) << Why(bad);
 
   const ReadOp read = client.Read("bad");
   ASSERT_EQ(read.status, OpStatus::kFailed);
