@@ -132,6 +132,7 @@ void StartWrite(const std::shared_ptr<HolderWrite>& write, WriteDone done) {
 
 FailurePtr Write(const LeasePtr& lease, WriteKind kind, Body body) {
   if (auto failure = Unusable(*lease)) return failure;
+  const auto background = lease->engine->Background();
   HolderWrite write(BeginWriteOrThrow(lease), lease, kind, std::move(body), false);
   Run(*lease->engine, write.procedure);
   return write.Finish();
@@ -327,6 +328,7 @@ void RenewAsync(const LeasePtr& lease, std::chrono::milliseconds ttl, WriteDone 
 
 FailurePtr Detach(const LeasePtr& lease) {
   if (auto failure = Unusable(*lease)) return failure;
+  const auto background = lease->engine->Background();
   DetachProcedure detach(lease);
   Run(*lease->engine, detach);
   return detach.Finish();

@@ -276,25 +276,41 @@ TEST_F(RealClosingTest, WakesAThreadThatWaits) {
   EXPECT_EQ(waiting.get().failure->code, Errc::kCancelled);
 }
 
-TEST_F(RealClosingTest, ALockWhoseReleaseIsUnderWayIsReleasedAndNotLost) {
-  const auto hanging = std::make_shared<HangingStore>();
-  const auto ends = std::make_shared<EndCounter>();
-  store = hanging;
-  collection = store->Open("orders", {}, 30s).get();
-  manager.emplace(store, ManagerOptions{.observer = ends, .drain_timeout = 30s});
-  AcquireResult held = Take("a");
-  const auto lost = LeaseLost(held.grant.lease);
-  const EnginePtr kept = manager->engine();
-  hanging->Hang({CallKind::kBatch});
-  held.grant = Grant();
-  ASSERT_TRUE(hanging->AwaitHanging(1));
-  auto closing = std::async(std::launch::async, [&] { manager->Close(); });
-  while (!kept->closed()) std::this_thread::yield();
-  hanging->LetGo();
-  closing.get();
-  EXPECT_FALSE(lost.stop_requested());
-  EXPECT_EQ(ends->lost, 0);
-  EXPECT_EQ(ends->released, 1);
+/// Closes the manager while a lock is given back by `give_back`.
+class RealGivingBackTest : public RealClosingTest {
+ protected:
+  void CloseDuring(const std::function<void(Grant&)>& give_back) {
+    const auto hanging = std::make_shared<HangingStore>();
+    const auto ends = std::make_shared<EndCounter>();
+    store = hanging;
+    collection = store->Open("orders", {}, 30s).get();
+    manager.emplace(store, ManagerOptions{.observer = ends, .drain_timeout = 30s});
+    AcquireResult held = Take("a");
+    const auto lost = LeaseLost(held.grant.lease);
+    const EnginePtr kept = manager->engine();
+    hanging->Hang({CallKind::kBatch});
+    auto giving = std::async(std::launch::async, [&] { give_back(held.grant); });
+    ASSERT_TRUE(hanging->AwaitHanging(1));
+    auto closing = std::async(std::launch::async, [&] { manager->Close(); });
+    while (!kept->closed()) std::this_thread::yield();
+    EXPECT_EQ(closing.wait_for(10ms), std::future_status::timeout) << "it waits for the release";
+    hanging->LetGo();
+    closing.get();
+    giving.get();
+    EXPECT_FALSE(lost.stop_requested());
+    EXPECT_EQ(ends->lost, 0);
+    EXPECT_EQ(ends->released, 1);
+  }
+};
+
+TEST_F(RealGivingBackTest, ALockThatWasDroppedIsReleasedAndNotLost) {
+  CloseDuring([](Grant& grant) { grant = Grant(); });
+}
+
+TEST_F(RealGivingBackTest, ALockThatIsBeingReleasedIsNotLost) {
+  CloseDuring([](Grant& grant) {
+    EXPECT_FALSE(Write(grant.lease, WriteKind::kRelease, Body::FromJson({{"n", 1}})));
+  });
 }
 
 TEST_F(RealClosingTest, WorksFromTheEnginesOwnThread) {
