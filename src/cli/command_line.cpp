@@ -106,12 +106,13 @@ void AddKeyType(CLI::App* app, KeyText& key) {
 
 /// Beside every subcommand, before or after its name.
 void AddCommon(CLI::App& app, Arguments& arguments) {
-  AddAnything(
+  CLI::Option* const url = AddAnything(
       &app, "--store", arguments.store.url,
       "URL of the store, as sqlite:PATH or mongodb://HOST/DATABASE (else DOCLOCK_STORE says it)",
       "URL");
   AddAnything(&app, "--store-file", arguments.store.file, "File whose first line is that URL",
-              "FILE");
+              "FILE")
+      ->excludes(url);
   AddCollection(&app, "-c,--collection", arguments.collection, "Where the named locks are kept")
       ->capture_default_str();
   app.add_flag("--json", arguments.json, "Print JSON");
@@ -138,8 +139,8 @@ void AddRun(CLI::App& app, RunOptions& run) {
             kMaxHolders)
       ->excludes(min_hold);
   AddDuration(sub, "--kill-after", run.kill_after.emplace(),
-              "Between TERM and KILL when the lock cannot be renewed (default: 5s, at most ttl/4; "
-              "0: KILL alone)");
+              "Between TERM and KILL when the lock cannot be renewed, at most half of --ttl "
+              "(default: 5s, or ttl/4 if that is less; 0: KILL alone)");
   AddText(sub, "--owner", run.owner, "For people: who holds it (default: the command's name)",
           kMaxOwnerBytes);
   AddText(sub, "--group", run.group, "A group of locks it belongs to", kMaxOwnerBytes);
@@ -269,15 +270,21 @@ bool TakesValue(std::string_view option) {
          option == "--collection";
 }
 
+/// Its name alone, as "-c" of "-cjobs" or "--json" of "--json=no".
+std::string OptionName(std::string_view word) {
+  return std::string(word.substr(0, word.starts_with("--") ? word.find('=') : 2));
+}
+
 /// The first word that is no option; empty: there is none.
-std::string_view CommandOf(char** begin, char** end) {
+/// @throws UsageError if an unknown option comes before it, whose value would pass for it
+std::string_view CommandOf(const CLI::App& app, char** begin, char** end) {
   for (char** word = begin; word < end; ++word) {
     const std::string_view text = *word;
-    if (TakesValue(text)) {
-      ++word;
-    } else if (text.empty() || text[0] != '-') {
-      return text;
+    if (text.empty() || text[0] != '-') return text;
+    if (app.get_option_no_throw(OptionName(text)) == nullptr) {
+      throw UsageError{"there is no option " + QuotedOption(text) + " before the command"};
     }
+    if (TakesValue(text)) ++word;
   }
   return {};
 }
@@ -287,8 +294,8 @@ bool Has(char** begin, char** end, std::string_view word) {
 }
 
 /// @throws UsageError
-void CheckCommand(char** begin, char** end) {
-  const std::string_view command = CommandOf(begin, end);
+void CheckCommand(const CLI::App& app, char** begin, char** end) {
+  const std::string_view command = CommandOf(app, begin, end);
   if (command.data() == nullptr) {
     if (Has(begin, end, "--help") || Has(begin, end, "-h") || Has(begin, end, "--version")) return;
     if (begin != end) {
@@ -346,7 +353,7 @@ void CheckKeys(Arguments& arguments, const CLI::App& sub) {
 }
 
 /// @throws UsageError
-void CheckRun(RunOptions& run, const CLI::App& sub) {
+void CheckRun(RunOptions& run, const CLI::App& sub, bool has_dashes) {
   if (sub.get_option("--kill-after")->empty()) run.kill_after.reset();
   const auto is_part = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
@@ -357,7 +364,8 @@ void CheckRun(RunOptions& run, const CLI::App& sub) {
   if (!is_name) {
     throw UsageError{"run: --fence-env must be the name of a variable: letters, digits and _"};
   }
-  if (run.command.empty()) throw UsageError{kDashesMissing};
+  if (!has_dashes) throw UsageError{kDashesMissing};
+  if (run.command.empty()) throw UsageError{"run: there is no command after --"};
   if (run.kill_after && run.kill_after->count() > run.ttl.count() / 2) {
     throw UsageError{"run: --kill-after must be at most half of --ttl"};
   }
@@ -368,7 +376,7 @@ void Parse(CLI::App& app, Arguments& arguments, int argc, char** argv) {
   char** const end = argv + argc;
   char** const dashes =
       std::find_if(argv, end, [](const char* a) { return !std::strcmp(a, "--"); });
-  CheckCommand(argv + 1, dashes);
+  CheckCommand(app, argv + 1, dashes);
   CheckValues(argv + 1, dashes);
   if (dashes != end) arguments.run.command.assign(dashes + 1, end);
   try {
@@ -381,7 +389,7 @@ void Parse(CLI::App& app, Arguments& arguments, int argc, char** argv) {
   if (arguments.command != "run" && dashes != end) {
     throw UsageError{arguments.command + ": -- is for run only"};
   }
-  if (arguments.command == "run") CheckRun(arguments.run, sub);
+  if (arguments.command == "run") CheckRun(arguments.run, sub, dashes != end);
   CheckKeys(arguments, sub);
   LocksOptions& locks = arguments.locks;
   if (locks.expired || locks.live) locks.filter.expired = locks.expired;

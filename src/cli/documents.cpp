@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -21,6 +22,20 @@ namespace doclock::cli {
 namespace {
 
 using nlohmann::json;
+
+/// No JSON, or not what a document can be made of.
+struct BadJson : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// @throws BadJson
+json ParseJson(const std::string& text) {
+  try {
+    return json::parse(text);
+  } catch (const json::exception& error) {  // a number that is too large is no parse_error
+    throw BadJson(std::string("this is no JSON that can be read: ") + error.what());
+  }
+}
 
 /// The whole of it. @throws std::invalid_argument
 std::string ReadAll(const std::string& file) {
@@ -34,7 +49,7 @@ std::string ReadAll(const std::string& file) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-/// A file in a folder that only this user can look into; both go at the end.
+/// A file in a folder that only this user can look into; both go at the end, unless kept.
 class PrivateFile {
  public:
   explicit PrivateFile(const std::string& text) {
@@ -57,7 +72,18 @@ class PrivateFile {
     if (!kept_) Remove();
   }
   [[nodiscard]] std::filesystem::path path() const { return folder_ / "document.json"; }
-  void Keep() noexcept { kept_ = true; }
+  /// What it holds now, if it can be read.
+  [[nodiscard]] std::optional<std::string> Text() const {
+    std::ifstream stream(path());
+    if (!stream) return std::nullopt;
+    return std::string(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+  }
+  /// Keeps it, and says where it is, if it holds something else than this text.
+  void KeepUnless(const std::string& text) {
+    std::error_code ignored;
+    kept_ = Text() != text && std::filesystem::exists(path(), ignored);
+    if (kept_) Tell("what you wrote is kept in " + path().string());
+  }
 
  private:
   void Remove() noexcept {
@@ -90,6 +116,38 @@ bool EditAgain() {
   return std::getline(std::cin, answer) && (answer.empty() || answer[0] == 'y' || answer[0] == 'Y');
 }
 
+/// Lets a person edit the file until it can be stored, stores it and unlocks. Returns the exit
+/// code; other than kOk: nothing was stored.
+int EditAndStore(const PrivateFile& file, const std::string& before, Locked<json>& document,
+                 const DocumentOptions& options) {
+  for (;;) {
+    if (!RunEditor(options, file.path())) {
+      Tell("the editor failed; nothing was changed");
+      return kBadData;
+    }
+    const std::optional<std::string> after = file.Text();
+    if (!after) throw IoError("TMPDIR: the edited file is gone, or cannot be read");
+    if (after == before) {
+      Tell("nothing was changed");
+      document.Discard();
+      return kOk;
+    }
+    try {
+      *document = ParseJson(*after);
+      document.Release();
+      return kOk;
+    } catch (const BadJson& error) {
+      Tell(error.what());
+    } catch (const DocumentException& error) {
+      Tell(error.what());
+    }
+    if (!EditAgain()) {
+      Tell("nothing was changed");
+      return kBadData;
+    }
+  }
+}
+
 }  // namespace
 
 int Get(const LockManager& manager, const DocumentOptions& options) {
@@ -108,9 +166,9 @@ int Get(const LockManager& manager, const DocumentOptions& options) {
 int Put(const std::function<std::shared_ptr<Store>()>& open, const DocumentOptions& options) {
   json body;
   try {
-    body = json::parse(ReadAll(options.file));
-  } catch (const json::parse_error& error) {
-    Tell(std::string("this is no JSON: ") + error.what());
+    body = ParseJson(ReadAll(options.file));
+  } catch (const BadJson& error) {
+    Tell(error.what());
     return kBadData;
   }
   const LockManager manager(open());
@@ -127,35 +185,15 @@ int Edit(const LockManager& manager, const DocumentOptions& options) {
   auto document = documents.Lock(ParseKey(options.key), {.ttl = options.ttl, .wait = options.wait});
   const std::string before = document->dump(2) + "\n";
   PrivateFile file(before);
-  for (;;) {
-    if (!RunEditor(options, file.path())) {
-      Tell("the editor failed; nothing was changed");
-      return kBadData;
-    }
-    const std::string after = ReadAll(file.path().string());
-    if (after == before) {
-      Tell("nothing was changed");
-      document.Discard();
-      return kOk;
-    }
-    try {
-      *document = json::parse(after);
-      document.Release();
-      return kOk;
-    } catch (const json::parse_error& error) {
-      Tell(std::string("this is no JSON: ") + error.what());
-    } catch (const DocumentException& error) {
-      Tell(error.what());
-    } catch (const Error&) {
-      file.Keep();
-      Tell("what you wrote is kept in " + file.path().string());
-      throw;
-    }
-    if (!EditAgain()) {
-      Tell("nothing was changed");
-      return kBadData;
-    }
+  int code = kOk;
+  try {
+    code = EditAndStore(file, before, document, options);
+  } catch (...) {
+    file.KeepUnless(before);
+    throw;
   }
+  if (code != kOk) file.KeepUnless(before);
+  return code;
 }
 
 }  // namespace doclock::cli

@@ -23,6 +23,11 @@ OpenMode ModeFor(const std::string& command) {
 
 std::shared_ptr<Store> OpenChosen(const Arguments& arguments, const std::string& from_environment) {
   const StoreUrl chosen = UrlOf(arguments.store, from_environment);
+  if (chosen.url.starts_with("memory:")) {
+    throw std::invalid_argument(chosen.source +
+                                ": memory: is for one process only and would lock nothing here; "
+                                "give sqlite:PATH or mongodb://HOST/DATABASE");
+  }
   try {
     return OpenStore(chosen.url, ModeFor(arguments.command));
   } catch (const std::invalid_argument& error) {

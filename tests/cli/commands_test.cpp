@@ -15,6 +15,17 @@ class CommandsTest : public CliTest {
   json Json(const std::vector<std::string>& arguments) {
     return json::parse(Doclock(arguments).out);
   }
+  /// `edit` with an editor that writes this and ends so, without a terminal.
+  Ended Edited(const std::string& text, int code) {
+    const std::string editor = Editor("echo '" + text + "' > \"$1\"; exit " + std::to_string(code));
+    return Doclock({"edit", "--editor", editor, "sagas", "42"});
+  }
+  /// What the message says is kept.
+  static std::string Kept(const std::string& message) {
+    const auto where = message.find("kept in ");
+    if (where == message.npos) return "nothing: " + message;
+    return TextOf(message.substr(where + 8, message.find('\n', where) - where - 8));
+  }
   /// An editor that does this to the file.
   std::string Editor(const std::string& script) {
     const std::string path = folder / "editor";
@@ -90,17 +101,44 @@ TEST_F(CommandsTest, WhatWasWrittenIsKeptWhenTheLockIsLostMeanwhile) {
   const std::string editor =
       Editor("echo '{\"step\":\"mine\"}' > \"$1\"; touch '" + (folder / "here") +
              "'; while ! [ -e '" + (folder / "go") + "' ]; do sleep 0.01; done");
-  Program edit(Command({"edit", "--editor", editor, "sagas", "42"}),
-               {store, "TMPDIR=" + (folder / ".")});
+  Program edit(Command({"edit", "--editor", editor, "sagas", "42"}), {store, temporary});
   ASSERT_TRUE(IsThere());
   EXPECT_EQ(Doclock({"--collection", "sagas", "break", "42"}).code, 0);
   std::ofstream(folder / "go").put('x');
   const Ended ended = edit.Wait();
   EXPECT_EQ(ended.code, 76);
-  const auto where = ended.err.find("kept in ");
-  ASSERT_NE(where, std::string::npos) << ended.err;
-  const auto end = ended.err.find('\n', where);
-  EXPECT_EQ(json::parse(TextOf(ended.err.substr(where + 8, end - where - 8))).at("step"), "mine");
+  EXPECT_EQ(Kept(ended.err), "{\"step\":\"mine\"}\n");
+}
+
+TEST_F(CommandsTest, WhatWasWrittenIsKeptWheneverItIsNotStored) {
+  Doclock({"put", "sagas", "42"}, R"({"step":"new"})");
+  const auto expect_kept = [&](const std::string& text, int editor) {
+    const Ended ended = Edited(text, editor);
+    EXPECT_EQ(ended.code, 65) << text << ended.err;
+    EXPECT_EQ(Kept(ended.err), text + "\n");
+    EXPECT_EQ(Json({"get", "sagas", "42"}).at("step"), "new");
+  };
+  expect_kept("{", 0);
+  expect_kept(R"({"a":1e400,"precious":"x"})", 0);
+  expect_kept(R"({"lockId":1})", 0);
+  expect_kept(R"({"step":"mine"})", 1);
+  const Ended nothing = Edited(R"({"step":"mine"})", 0);
+  EXPECT_EQ(nothing.code, 0);
+  EXPECT_EQ(nothing.err, "");
+  EXPECT_EQ(Doclock({"put", "sagas", "42"}, "{}").code, 0) << "it is unlocked";
+}
+
+TEST_F(CommandsTest, EditLeavesNoFileBehindThatHoldsNothingNew) {
+  Doclock({"put", "sagas", "42"}, R"({"step":"new"})");
+  ASSERT_TRUE(std::filesystem::create_directory(folder / "tmp"));
+  for (const char* script : {"true", "exit 1", "sed -i s/new/paid/ \"$1\""}) {
+    const std::vector<std::string> edit{"edit", "--editor", Editor(script), "sagas", "42"};
+    const Ended ended = Program(Command(edit), {store, "TMPDIR=" + (folder / "tmp")}).Wait();
+    EXPECT_THAT(ended.err, Not(HasSubstr("kept"))) << script;
+    EXPECT_TRUE(std::filesystem::is_empty(folder / "tmp")) << script;
+  }
+  const std::vector<std::string> edit{"edit", "--editor", Editor("rm \"$1\""), "sagas", "42"};
+  EXPECT_EQ(Program(Command(edit), {store, "TMPDIR=" + (folder / "tmp")}).Wait().code, 74);
 }
 
 TEST_F(CommandsTest, StatusShowsHolders) {
@@ -185,7 +223,7 @@ TEST_F(CommandsTest, BreakAndStatusReachKeysOfEachTypeAndLeaveTheBody) {
                           Editor("touch '" + (folder / "here") + "'; while ! [ -e '" +
                                  (folder / "go") + "' ]; do sleep 0.01; done; echo {} > \"$1\""),
                           "sagas", key}),
-                 {store});
+                 {store, temporary});
     ASSERT_TRUE(IsThere());
     const json held = Json({"-c", "sagas", "status", "--json", "--key-type=" + type, key});
     ASSERT_EQ(held.size(), 1U) << type;

@@ -46,6 +46,7 @@ TEST_F(ExitCodeTest, AreThoseOfTheManual) {
       {{"put", "sagas", "42"}, 65, "{"},
       {{"put", "sagas", "42"}, 65, R"({"lockId":1})"},
       {{"put", "sagas", "42"}, 65, "[1]"},
+      {{"put", "sagas", "42"}, 65, R"({"n":1e400})"},
       {{"get", "sagas", "43"}, 66},
       {{"get", "nothere", "42"}, 66},
       {{"edit", "sagas", "43"}, 66},

@@ -20,7 +20,7 @@ class CliTest : public ::testing::Test {
     return arguments;
   }
   Ended Doclock(std::vector<std::string> arguments, const std::string& input = "") {
-    return Program(Command(std::move(arguments)), {store}, input).Wait();
+    return Program(Command(std::move(arguments)), {store, temporary}, input).Wait();
   }
   /// Is the lock held, as another process sees it?
   bool IsHeld(const std::string& name) {
@@ -48,6 +48,8 @@ class CliTest : public ::testing::Test {
 
   Folder folder;
   std::string store = "DOCLOCK_STORE=sqlite:" + (folder / "locks.db");
+  /// What `edit` keeps goes with the folder.
+  std::string temporary = "TMPDIR=" + (folder / ".");
 };
 
 /// Does the process run (or wait to be reaped by somebody else)?

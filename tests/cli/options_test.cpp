@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include "cli/harness.h"
 
@@ -40,10 +42,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{{"stauts"}, "did you mean 'status'?"}, BadLine{{"relaese", "g"}, "'release'"},
         BadLine{{"frobnicate"}, "'frobnicate' is not a command"}, BadLine{{""}, "not a command"},
         BadLine{{"--json"}, "--json"}, BadLine{{"--store"}, "--store"},
-        BadLine{{"--frob", "status"}, "--frob"}, BadLine{{"status", "--frob=secret"}, "--frob"},
+        BadLine{{"--frob", "status"}, "--frob"}, BadLine{{"-V"}, "no option '-V'"},
+        BadLine{{"--stroe", "mysql:x", "status"}, "no option '--stroe'"},
+        BadLine{{"--store", "sqlite:x.db", "--store-file", "f", "status"}, "--store-file"},
+        BadLine{{"--store", "memory:", "run", "job", "--", "true"}, "--store: memory:"},
+        BadLine{{"--store", "memory:", "status"}, "would lock nothing"},
+        BadLine{{"status", "--frob=secret"}, "--frob"},
         BadLine{{"run", "job", "echo", "hi"}, "write -- before the command"},
         BadLine{{"run", "job"}, "write -- before the command"},
-        BadLine{{"run", "job", "--"}, "write -- before the command"},
+        BadLine{{"run", "job", "--"}, "no command after --"},
         BadLine{{"run", "--", "true"}, "NAME"},
         BadLine{{"run", "job", "more", "--", "true"}, "'more'"},
         BadLine{{"status", "--", "x"}, "--"}, BadLine{{"status", "a", "b"}, "'b'"},
@@ -180,6 +187,18 @@ std::vector<Option> EveryOption() {
   add({"purge", "--forget"}, {}, {{"--idle-for", "1h"}});
   add({"break"}, {"job"}, {{"--by", "me"}, {"--key-type", "int"}});
   return all;
+}
+
+TEST_F(CliTest, TheStoreFileMayHaveLineEndsOfWindows) {
+  std::ofstream(folder / "url") << "sqlite:" << (folder / "other.db") << "\r\n";
+  EXPECT_EQ(Doclock({"--store-file", folder / "url", "run", "job", "--", "true"}).code, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder / "other.db"));
+}
+
+TEST_F(CliTest, TimesAreSecondsWithoutAUnitAndMayHaveFractions) {
+  for (const char* time : {"1", "1.5s", "0.02m"}) {
+    EXPECT_EQ(Doclock({"run", "--ttl", time, "job", "--", "true"}).code, 0) << time;
+  }
 }
 
 TEST_F(CliTest, RepeatsNoPasswordThatIsInPlaceOfAFileOrCommand) {

@@ -112,7 +112,7 @@ TEST_F(TerminalTest, StoppedPastItsLeaseTheCommandDoesNotGoOn) {
 }
 
 /// Runs a line of a shell as the foreground of a terminal of its own, and ends it (SIGTERM) once
-/// `enough` was printed. @return what was printed
+/// `enough` was printed. A question is answered with n. @return what was printed
 std::string OnATerminal(const std::string& line, const std::string& variable,
                         const std::string& enough = {}) {
   const int master = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -131,6 +131,9 @@ std::string OnATerminal(const std::string& line, const std::string& variable,
   char text[1000];
   for (ssize_t got = 0; (got = ::read(master, text, sizeof text)) > 0;) {
     printed.append(text, static_cast<std::size_t>(got));
+    if (printed.ends_with("[Y/n] ")) {
+      EXPECT_EQ(::write(master, "n\n", 2), 2);
+    }
     if (!enough.empty() && printed.find(enough) != printed.npos) ::kill(shell, SIGTERM);
   }
   ::waitpid(shell, nullptr, 0);
@@ -161,6 +164,18 @@ TEST_F(TerminalTest, OnlyATerminalIsCleared) {
   piped.Signal(SIGTERM);
   piped.Wait();
   EXPECT_THAT(TextOf(file), Not(HasSubstr("\x1b")));
+}
+
+TEST_F(TerminalTest, WhatWasWrittenIsKeptWhenItIsNotToBeEditedAgain) {
+  ASSERT_EQ(Doclock({"put", "sagas", "42"}, "{}").code, 0);
+  const std::string file = folder / "mine";
+  std::ofstream(file) << R"({"a":1e400,"precious":"x"})";
+  const std::string line = "export TMPDIR='" + (folder / ".") + "'; " + DOCLOCK_CLI +
+                           " edit --editor 'cp " + file + "' sagas 42";
+  const std::string printed = OnATerminal(line, store);
+  const auto where = printed.find("kept in ");
+  ASSERT_NE(where, std::string::npos) << printed;
+  EXPECT_EQ(TextOf(printed.substr(where + 8, printed.find('\r', where) - where - 8)), TextOf(file));
 }
 
 TEST_F(TerminalTest, WhatOthersWroteDoesNotReachTheTerminal) {
