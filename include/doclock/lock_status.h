@@ -54,7 +54,7 @@ struct PurgeOptions {
   /// Delete names that nobody has held for `idle_for` and that hold nothing besides their lock.
   /// **Their fences begin at 1 again.**
   bool forget = false;
-  /// With `forget`: how long; more than zero.
+  /// With `forget`: how long; more than zero. Refused without.
   Duration idle_for = {};
 };
 

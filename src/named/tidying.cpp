@@ -92,6 +92,9 @@ PurgeResult LockProvider::Purge(const PurgeOptions& options) const {
   if (options.forget && options.idle_for <= Duration()) {
     throw std::invalid_argument("PurgeOptions::idle_for must be more than zero with forget");
   }
+  if (!options.forget && options.idle_for != Duration()) {
+    throw std::invalid_argument("PurgeOptions::idle_for is for forget only");
+  }
   PurgeResult result;
   result.expired = detail::PurgeAll(*binding_);
   if (options.forget) result.forgotten = ForgetIdle(*binding_, options.idle_for);

@@ -185,6 +185,7 @@ TEST_P(StatusTest, PurgeForgetsThousandsInBatches) {
 
 TEST_P(StatusTest, PurgeRefusesToForgetWhatIsInUse) {
   EXPECT_THAT(RefusalOf([&] { (void)jobs.Purge({.forget = true}); }), HasSubstr("idle_for"));
+  EXPECT_THAT(RefusalOf([&] { (void)jobs.Purge({.idle_for = 1h}); }), HasSubstr("idle_for"));
 }
 
 TEST_P(StatusTest, AForgottenNameThatIsTakenMeanwhileStays) {
