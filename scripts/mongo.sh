@@ -15,7 +15,7 @@ Usage: scripts/mongo.sh start|stop|status|uri|primary|bounce [--standalone|--aut
             made for it by openssl, which are in tls/ of its folder; with --fresh it stops first what runs there, and throws its data away
   stop      stops them and removes their data
   status    says which of them run
-  uri       prints the URI, without a database
+  uri       prints the URI, without a database; doclock needs one, before the ?: .../shop?replicaSet=doclock
   primary   prints the port of the set's primary, once there is one
   bounce    kills the primary with -9, waits until another member is the primary, and starts the killed one again
   kill      kills the server of a port with -9; its data stays
@@ -132,7 +132,7 @@ runs() {
 launch() { # <port> <mongod> [options...]
   local port=$1 mongod=$2
   shift 2
-  "$mongod" --dbpath "$home/$port" --port "$port" --bind_ip 127.0.0.1 --pidfilepath "$home/$port/mongod.pid" \
+  "$mongod" --dbpath "$home/$port" --port "$port" --bind_ip 127.0.0.1 --nounixsocket --pidfilepath "$home/$port/mongod.pid" \
     --logpath "$home/$port/mongod.log" --logappend --fork --wiredTigerCacheSizeGB 0.25 --oplogSize 64 \
     --setParameter enableTestCommands=1 --setParameter diagnosticDataCollectionEnabled=false \
     --setParameter ttlMonitorEnabled=false "$@" > "$home/$port/start.log" 2>&1 ||
@@ -190,6 +190,7 @@ start() {
   if [[ $kind == set || $kind == auth ]]; then
     scripts/mongo_initiate.py "${ports[@]}"
   fi
+  say "add the name of a database for doclock: mongodb://HOSTS/NAME?..."
   uri
 }
 
