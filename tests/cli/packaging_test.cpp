@@ -77,10 +77,13 @@ TEST_F(PackagingTest, CompletionKnowsValues) {
 TEST_F(PackagingTest, TheManualIsRenderedWithoutAWarning) {
   if (Program({"sh", "-c", "command -v groff"}).Wait().code != 0) GTEST_SKIP() << "no groff here";
   const Ended page =
-      Program({"groff", "-t", "-man", "-Tutf8", "-ww", DOCLOCK_PACKAGING "/doclock.1"}).Wait();
+      Program({"groff", "-t", "-man", "-Tutf8", "-P-cbou", "-ww", DOCLOCK_PACKAGING "/doclock.1"})
+          .Wait();
   EXPECT_EQ(page.code, 0);
   EXPECT_THAT(page.err, IsEmpty());
   EXPECT_THAT(page.out, HasSubstr("named locks and locked documents"));
+  EXPECT_THAT(page.out, HasSubstr("--expired, --live\n"));
+  EXPECT_THAT(page.out, HasSubstr("--watch, --interval TIME\n"));
 }
 
 TEST_F(PackagingTest, TheManualHasEveryCommandAndOption) {
