@@ -445,8 +445,10 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) {
   Shard& shard = ShardOf(waits->hash);
   std::vector<PendingPtr> refused;
   bool ask = released && !lease;
+  bool listed = true;
   {
     const std::scoped_lock lock(shard.mutex);
+    listed = waits->listed;
     if (release.marked_) --(release.shared_ ? waits->shares_releasing : waits->releasing);
     if (next) {
       waits->asking = false;
@@ -476,7 +478,10 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) {
   for (const auto& waiter : refused) {
     waiter->Settle({.failure = BusyFailure(*waiter, Errc::kBusy, nullptr), .grant = {}});
   }
-  if (ask) Pump(waits, true);
+  if (!ask) return;
+  if (listed) return Pump(waits, true);
+  // All who waited here have left meanwhile; those who came later wait elsewhere.
+  OnHint(*release.collection_, release.hash_);
 }
 
 void WaitTable::OnHint(Collection& collection, std::optional<std::size_t> hash) {

@@ -97,5 +97,25 @@ TEST_F(LocalReleaseTest, AWaiterThatCameDuringAReleaseHearsOfIt) {
   EXPECT_TRUE(waiting->granted());
 }
 
+TEST_F(LocalReleaseTest, AWaiterHearsOfAReleaseThatOthersGaveUpWaitingFor) {
+  runtime = clock->runtime();  // the fixture's has ended with its first manager, and has no timers
+  manager.emplace(store, ManagerOptions{.poll_min = 1h, .poll_max = 1h, .runtime = runtime});
+  Grant held = Lock("a");
+  // A share: it is not handed over, so its wait may end during the release.
+  const auto gone = LockLater("a", {.wait = 1s, .mode = LockMode::kShared});
+  std::shared_ptr<Waiting> waiting;
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kWrite || waiting) return;
+    waiting = std::make_shared<Waiting>();
+    clock->Advance(2s);
+    waiting = LockLater("a", {.wait = kForever});
+  });
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->RunPending();
+  EXPECT_EQ(gone->code(), Errc::kTimedOut);
+  ASSERT_TRUE(waiting);
+  EXPECT_TRUE(waiting->granted());
+}
+
 }  // namespace
 }  // namespace doclock::detail
