@@ -28,6 +28,19 @@ FailurePtr NoSearch(const AcquireOp& op) {
   return failure;
 }
 
+bool IsSame(const Filter::Condition& a, const Filter::Condition& b) {
+  return a.op == b.op && a.path == b.path && a.value.type() == b.value.type() && a.value == b.value;
+}
+
+/// Is nothing there for `b` where nothing is for `a`?
+bool WantsTheSame(const AcquireSpec& a, const AcquireSpec& b) {
+  const auto& wanted = a.filter.conditions();
+  const auto& other = b.filter.conditions();
+  return a.mode == b.mode && a.max_holders == b.max_holders &&
+         a.filter.lock_state() == b.filter.lock_state() &&
+         std::equal(wanted.begin(), wanted.end(), other.begin(), other.end(), IsSame);
+}
+
 void AskStore(Engine& engine, const AcquireSpec& spec, AcquireOp& op, Key& key) {
   try {
     engine.store().AcquireNext(spec.filter, op, key, engine.options().call_budget.ms());
@@ -51,14 +64,15 @@ void NextSearches::Start(const PendingPtr& search) {
 
 void NextSearches::Ask(const PendingPtr& search) {
   Collection& collection = *search->spec.collection;
-  if (search->settled()) {
-    Unsubscribe(*search);
-    return OnHint(collection);  // the hint that woke it may be meant for another one
-  }
-  std::uint64_t unheard = 0;
+  std::uint64_t hint = 0;
   {
     const std::scoped_lock lock(mutex_);
-    unheard = sleepers_[&collection].unheard;
+    search->heard = sleepers_[&collection].hints;
+    hint = std::exchange(search->hint, 0);
+  }
+  if (search->settled()) {
+    Unsubscribe(*search);
+    return PassOn(*search, hint, false);
   }
   const AcquireSpec& spec = search->spec;
   const Key unknown;
@@ -67,22 +81,22 @@ void NextSearches::Ask(const PendingPtr& search) {
   op.grant = MakeGrant(spec);
   const TimePoint sent = engine_.Now();
   AskStore(engine_, spec, op, key);
+  if (op.status != OpStatus::kDone) PassOn(*search, hint, op.status == OpStatus::kMissing);
   AcquireResult result;
   switch (op.status) {
     case OpStatus::kDone:
       result.grant.body = op.body;
       result.grant.lease = engine_.Grant(spec, key, op.grant, op.version, op.body, sent);
       if (result.grant.lease) break;
-      return List(search, unheard,
-                  MakeFailure(Errc::kUnavailable, "the store granted a document of '" +
-                                                      spec.collection->name() +
-                                                      "' only after the lease had ended"));
+      return List(search, MakeFailure(Errc::kUnavailable, "the store granted a document of '" +
+                                                              spec.collection->name() +
+                                                              "' only after the lease had ended"));
     case OpStatus::kMissing:
       if (search->fail_fast()) {
         result.failure = NothingFree(*search, Errc::kNotFound);
         break;
       }
-      return List(search, unheard, nullptr);
+      return List(search, nullptr);
     case OpStatus::kInDoubt:
       result.failure =
           MakeFailure(Errc::kInDoubt, "whether a document of '" + spec.collection->name() +
@@ -97,7 +111,7 @@ void NextSearches::Ask(const PendingPtr& search) {
     default:
       result.failure = op.key == &key ? FailureOf(op) : NoSearch(op);
       if (result.failure->code == Errc::kUnavailable && !search->fail_fast()) {
-        return List(search, unheard, std::move(result.failure));
+        return List(search, std::move(result.failure));
       }
   }
   Settle(*search, std::move(result));
@@ -113,7 +127,7 @@ void NextSearches::AskOnWorker(const PendingPtr& search) {
       [self = shared_from_this(), search, engine = search->engine] { self->Ask(search); });
 }
 
-void NextSearches::List(const PendingPtr& search, std::uint64_t unheard, FailurePtr outage) {
+void NextSearches::List(const PendingPtr& search, FailurePtr outage) {
   const TimePoint now = engine_.Now();
   {
     const std::scoped_lock lock(mutex_);
@@ -127,7 +141,7 @@ void NextSearches::List(const PendingPtr& search, std::uint64_t unheard, Failure
   {
     const std::scoped_lock lock(mutex_);
     Sleepers& sleepers = sleepers_[search->spec.collection];
-    again = sleepers.unheard != unheard;
+    again = sleepers.unheard > search->heard;
     if (!again) {
       search->where = sleepers.searches.insert(sleepers.searches.end(), search);
       search->place = PendingAcquire::Place::kQueued;
@@ -146,10 +160,14 @@ void NextSearches::List(const PendingPtr& search, std::uint64_t unheard, Failure
 bool NextSearches::Unlist(PendingAcquire& search) {
   const std::scoped_lock lock(mutex_);
   if (search.place != PendingAcquire::Place::kQueued) return false;
+  TakeOut(sleepers_[search.spec.collection], search);
+  return true;
+}
+
+void NextSearches::TakeOut(Sleepers& sleepers, PendingAcquire& search) {
   search.place = PendingAcquire::Place::kNowhere;
   engine_.runtime().Cancel(std::exchange(search.timer, 0));
-  sleepers_[search.spec.collection].searches.erase(search.where);
-  return true;
+  sleepers.searches.erase(search.where);
 }
 
 void NextSearches::Unsubscribe(PendingAcquire& search) {
@@ -174,19 +192,46 @@ void NextSearches::End(PendingAcquire& search, Errc code) {
 }
 
 void NextSearches::OnHint(Collection& collection) {
-  PendingPtr first;
+  std::uint64_t hint = 0;
   {
     const std::scoped_lock lock(mutex_);
     const auto found = sleepers_.find(&collection);
     if (found == sleepers_.end()) return;
-    if (found->second.searches.empty()) {
-      ++found->second.unheard;
+    hint = ++found->second.hints;
+  }
+  Wake(collection, hint);
+}
+
+void NextSearches::Wake(Collection& collection, std::uint64_t hint) {
+  PendingPtr first;
+  {
+    const std::scoped_lock lock(mutex_);
+    Sleepers& sleepers = sleepers_[&collection];
+    const auto& searches = sleepers.searches;
+    const auto found = std::find_if(searches.begin(), searches.end(),
+                                    [&](const PendingPtr& search) { return search->heard < hint; });
+    if (found == searches.end()) {
+      sleepers.unheard = std::max(sleepers.unheard, hint);
       return;
     }
-    first = found->second.searches.front();
+    first = *found;
+    first->hint = hint;
+    TakeOut(sleepers, *first);
   }
-  // Taken away meanwhile: by its poll, which asks after this hint.
-  if (Unlist(*first)) AskOnWorker(first);
+  AskOnWorker(first);
+}
+
+void NextSearches::PassOn(const PendingAcquire& search, std::uint64_t hint, bool missing) {
+  if (hint == 0) return;
+  if (missing) {
+    const std::scoped_lock lock(mutex_);
+    for (const PendingPtr& other : sleepers_[search.spec.collection].searches) {
+      if (other->heard < search.heard && WantsTheSame(search.spec, other->spec)) {
+        other->heard = search.heard;  // its answer is known
+      }
+    }
+  }
+  Wake(*search.spec.collection, hint);
 }
 
 void NextSearches::Close() {

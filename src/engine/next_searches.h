@@ -14,8 +14,9 @@
 namespace doclock::detail {
 
 /// Who waits for any free document that matches a filter (LockNext). Each search subscribes to
-/// hints, asks the store, sleeps until a hint or a jittered poll, and asks again; a hint wakes one
-/// search. A hint that finds none asleep makes those ask again that are asking. Thread-safe.
+/// hints, asks the store, sleeps until a hint or a jittered poll, and asks again. A hint wakes one
+/// search; if that gets nothing, the hint goes on to the next that slept when it came and wants
+/// something else. One that finds none asleep makes those ask again that are asking. Thread-safe.
 class NextSearches : public std::enable_shared_from_this<NextSearches> {
  public:
   explicit NextSearches(Engine& engine) : engine_(engine) {}
@@ -35,15 +36,22 @@ class NextSearches : public std::enable_shared_from_this<NextSearches> {
  private:
   struct Sleepers {
     std::list<PendingPtr> searches;
-    std::uint64_t unheard = 0;  ///< Hints that found none asleep.
+    std::uint64_t hints = 0;    ///< How many have come.
+    std::uint64_t unheard = 0;  ///< The last one that found none asleep.
   };
 
   void Ask(const PendingPtr& search);
   void Settle(PendingAcquire& search, AcquireResult result);
-  /// `unheard`: the count before the store was asked. `outage`: why the attempt that has just ended
-  /// did not reach the store; null: it did.
-  void List(const PendingPtr& search, std::uint64_t unheard, FailurePtr outage);
+  /// `outage`: why the attempt that has just ended did not reach the store; null: it did.
+  void List(const PendingPtr& search, FailurePtr outage);
   bool Unlist(PendingAcquire& search);
+  /// Wakes the first search that was not asked for since this hint came.
+  void Wake(Collection& collection, std::uint64_t hint);
+  /// Of a search that the hint woke in vain. `missing`: the store has nothing for it, nor for those
+  /// that want the same.
+  void PassOn(const PendingAcquire& search, std::uint64_t hint, bool missing);
+  /// Needs the lock.
+  void TakeOut(Sleepers& sleepers, PendingAcquire& search);
   void Unsubscribe(PendingAcquire& search);
   void AskOnWorker(const PendingPtr& search);
 

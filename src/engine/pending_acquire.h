@@ -39,6 +39,9 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   /// Of a search: why its last attempt did not reach the store. Guarded by NextSearches' mutex.
   FailurePtr outage;
   bool subscribed = false;  ///< A search is known to Hints. Guarded by the searches' mutex.
+  /// Of a search, by number, and guarded like it: the hint that woke it (0: none did), and the last
+  /// one that had come when the store was asked for it.
+  std::uint64_t hint = 0, heard = 0;
   /// It stands in a queue. Its queue then knows the store's last answer and says why a wait ended.
   std::atomic<bool> answered = false;
   /// Of a writer who waits; made by its first attempt (there is one at a time).

@@ -138,6 +138,95 @@ TEST_F(RarePollsTest, AHintThatWokeACancelledSearchWakesTheNextOne) {
   EXPECT_TRUE(second->grant.lease);
 }
 
+/// Searches that want different documents, and no poll in sight.
+class DifferentSearchesTest : public RarePollsTest {
+ protected:
+  struct Search {
+    std::optional<AcquireResult> result;
+    AcquireHandle handle;
+    [[nodiscard]] bool granted() const { return result && result->grant.lease; }
+  };
+  std::shared_ptr<Search> SearchFor(int due, LockOptions options = {.wait = kForever}) {
+    AcquireSpec spec = MakeSpec(engine(), *collection, options, 30s);
+    spec.filter.Equal("due", due);
+    auto search = std::make_shared<Search>();
+    search->handle = AcquireNextAsync(engine(), std::move(spec),
+                                      [search](AcquireResult r) { search->result = std::move(r); });
+    clock->RunPending();
+    return search;
+  }
+};
+
+TEST_F(DifferentSearchesTest, AHintReachesTheSearchThatWantsTheDocument) {
+  Put("a", 2);
+  Grant held = Lock("a");
+  const auto first = SearchFor(1);
+  const auto second = SearchFor(3);
+  const auto third = SearchFor(2);
+  ASSERT_FALSE(ReleaseWith(held, {{"due", 2}}));
+  clock->RunPending();
+  EXPECT_TRUE(third->granted());
+  EXPECT_FALSE(first->result || second->result);
+}
+
+TEST_F(DifferentSearchesTest, AHintOfADocumentThatNoneWantsIsAskedForOncePerWish) {
+  Put("a", 4);
+  Grant held = Lock("a");
+  std::vector<std::shared_ptr<Search>> searches;
+  for (int i = 0; i < 10; ++i) searches.push_back(SearchFor(1));
+  searches.push_back(SearchFor(2));
+  store->Reset();
+  ASSERT_FALSE(ReleaseWith(held, {{"due", 4}}));
+  clock->Advance(5s);
+  EXPECT_EQ(store->Count(OpKind::kAcquire), 2);
+  for (const auto& search : searches) EXPECT_FALSE(search->result);
+}
+
+TEST_F(DifferentSearchesTest, AHintThatWokeASearchWhoseTimeWasOverWakesTheNextOne) {
+  Put("a", 2);
+  Grant held = Lock("a");
+  const auto first = SearchFor(1, {.wait = 5s});
+  const auto second = SearchFor(2);
+  clock->DelayWork(6s);
+  ASSERT_FALSE(ReleaseWith(held, {{"due", 2}}));
+  clock->Advance(20s);
+  EXPECT_TRUE(second->granted());
+  EXPECT_EQ(first->result->failure->code, Errc::kNotFound);
+}
+
+TEST_F(DifferentSearchesTest, AHintThatWokeASearchWhichFailsWakesTheNextOne) {
+  for (const auto kind : {Fault::Kind::kErrorBefore, Fault::Kind::kRefused, Fault::Kind::kThrow}) {
+    const int due = static_cast<int>(kind);
+    Put(due, due);
+    Grant held = Lock(due);
+    const auto first = SearchFor(due);
+    const auto second = SearchFor(due);
+    store->Inject({.kind = kind, .op = OpKind::kAcquire});
+    ASSERT_FALSE(ReleaseWith(held, {{"due", due}}));
+    clock->RunPending();
+    EXPECT_TRUE(second->granted());
+    if (!first->result) CancelAcquire(first->handle);
+    clock->RunPending();
+    EXPECT_FALSE(first->granted());
+  }
+}
+
+TEST_F(DifferentSearchesTest, ASearchThatWasAskingWhenAHintCameIsNotLeftOut) {
+  Put("a", 2);
+  Grant held = Lock("a");
+  const auto first = SearchFor(1);
+  bool freed = false;
+  store->before_reply = [&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kAcquire || freed) return;
+    freed = true;  // behind the second search's look, before it sleeps
+    EXPECT_FALSE(ReleaseWith(held, {{"due", 2}}));
+  };
+  const auto second = SearchFor(2);
+  clock->Advance(5s);
+  EXPECT_TRUE(second->granted());
+  EXPECT_FALSE(first->result);
+}
+
 /// Counts the doubts it is told of.
 struct DoubtCounter : Observer {
   void OnInDoubt(const LockEvent& event) override { keys.push_back(event.key); }
