@@ -26,7 +26,8 @@ Batcher::Batcher(std::shared_ptr<Store> store, Runtime& runtime, std::chrono::mi
       runtime_(runtime),
       budget_(budget),
       traits_(store_->traits()),
-      free_lanes_(traits_.lanes) {}
+      free_lanes_(traits_.lanes),
+      op_lanes_(std::max(1, traits_.lanes - 1)) {}
 
 void Batcher::Run(std::span<StoreOp* const> ops) noexcept {
   const char* why = "the store gave no answer";
@@ -52,11 +53,12 @@ void Batcher::Execute(StoreOp& op) {
   StoreOp* const one[] = {&op};
   if (traits_.immediate) return Run(one);
   std::unique_lock lock(mutex_);
-  if (traits_.inline_callers && free_lanes_ > 0 && Idle()) {
+  if (traits_.inline_callers && free_lanes_ > 0 && op_lanes_ > 0 && Idle()) {
     --free_lanes_;
+    --op_lanes_;
     lock.unlock();
     Run(one);
-    return Lead(PassOn());
+    return Lead(PassOn(true));
   }
   lock.unlock();
   const auto event = runtime_.MakeEvent();
@@ -100,14 +102,14 @@ void Batcher::Enqueue(Pending& pending) {
   {
     const std::scoped_lock lock(mutex_);
     Insert(pending);
-    if (free_lanes_ == 0) return;
+    if (free_lanes_ == 0 || !Ready()) return;
     --free_lanes_;
   }
   try {
     StartWorker();
   } catch (...) {  // out of memory
     const bool withdrawn = Withdraw(pending);
-    Lead(PassOn());  // others have queued meanwhile, and count on this lane
+    Lead(PassOn(false));  // others have queued meanwhile, and count on this lane
     if (withdrawn) throw;
   }
 }
@@ -163,6 +165,7 @@ Batcher::Pendings Batcher::TakeBatch(Pending* first) noexcept {
     batch.front().taken = true;
     return batch;
   }
+  if (!first) --op_lanes_;  // a promoted caller has it
   const std::size_t room = std::min(traits_.max_batch, kMaxBatch);
   while (batch.size() < room && !queue_.empty()) {
     batch.splice(batch.end(), queue_, queue_.begin());
@@ -177,6 +180,7 @@ Batcher::Pendings Batcher::TakeBatch(Pending* first) noexcept {
 void Batcher::Lead(Pendings batch) {
   Pendings executed;
   while (!batch.empty()) {
+    const bool of_ops = batch.front().op != nullptr;
     Run(batch);
     // Callers that wait are woken before the lane is passed on: what they do next then comes into
     // the next batch, which is larger for it (a quarter, with 32 callers). A promoted caller is the
@@ -186,7 +190,7 @@ void Batcher::Lead(Pendings batch) {
                                   if (!pending->promoted) pending->Complete();
                                 });
     executed.splice(executed.end(), batch);
-    batch = PassOn();
+    batch = PassOn(of_ops);
   }
   // Continuations may take as long as they like, and use the lane themselves.
   executed.clear_and_dispose([](Pending* pending) { pending->Complete(); });
@@ -200,9 +204,10 @@ void Batcher::Run(const Pendings& batch) noexcept {
   Run(std::span(ops).first(count));
 }
 
-Batcher::Pendings Batcher::PassOn() {
+Batcher::Pendings Batcher::PassOn(bool of_ops) {
   std::unique_lock lock(mutex_);
-  if (Idle()) {
+  if (of_ops) ++op_lanes_;
+  if (!Ready()) {
     ++free_lanes_;
     return {};
   }
@@ -210,6 +215,7 @@ Batcher::Pendings Batcher::PassOn() {
     Pending& next = queue_.front();
     queue_.pop_front();
     next.taken = next.promoted = true;
+    --op_lanes_;
     next.event->Set();
     return {};
   }
@@ -224,9 +230,9 @@ Batcher::Pendings Batcher::PassOn() {
 
 Batcher::Pendings Batcher::TakeBatchOrFreeLane() noexcept {
   const std::scoped_lock lock(mutex_);
-  Pendings batch = TakeBatch(nullptr);
-  if (batch.empty()) ++free_lanes_;
-  return batch;
+  if (Ready()) return TakeBatch(nullptr);
+  ++free_lanes_;
+  return {};
 }
 
 void Batcher::LeadOnWorker() { Lead(TakeBatchOrFreeLane()); }

@@ -20,8 +20,9 @@ namespace doclock::detail {
 /// its call on its own thread (it leads, for one batch, then leadership passes on); asynchronous
 /// operations are led by workers.
 ///
-/// Renewals go before everything else. Operations on one document take turns with those on others:
-/// the second waits until the first was sent, and then queues at the end.
+/// Renewals go before everything else, and where there are several lanes one is left to them:
+/// operations that hang in the store take the others only. Operations on one document take turns
+/// with those on others: the second waits until the first was sent, and then queues at the end.
 ///
 /// Thread-safe. Whatever a call throws completes every operation in it.
 class Batcher : public std::enable_shared_from_this<Batcher> {
@@ -64,9 +65,9 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// Executes the batch (none if it is empty), hands the lane on and then runs what waits for the
   /// results.
   void Lead(Pendings batch);
-  /// Gives the lane to the next in the queue, or frees it. A batch that is not empty is the
-  /// caller's to execute on this lane: no worker could be started.
-  [[nodiscard]] Pendings PassOn();
+  /// Gives the lane, which had operations or renewals, to what comes next, or frees it. A batch
+  /// that is not empty is the caller's to execute on this lane: no worker could be started.
+  [[nodiscard]] Pendings PassOn(bool of_ops);
   void Enqueue(Pending& pending);
   /// Takes back what has not been sent; false: it is in a batch already.
   bool Withdraw(Pending& pending) noexcept;
@@ -77,7 +78,11 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
 
   // These need the lock.
   [[nodiscard]] bool Idle() const noexcept { return queue_.empty() && renewals_.empty(); }
-  /// Takes the next batch off the queue, after `first` (may be null).
+  /// Is there anything that a free lane may take?
+  [[nodiscard]] bool Ready() const noexcept {
+    return !renewals_.empty() || (!queue_.empty() && op_lanes_ > 0);
+  }
+  /// Takes the next batch off the queue: what is ready, or `first` (unless it is null) and others.
   Pendings TakeBatch(Pending* first) noexcept;
   void Insert(Pending& pending);
   /// Lets the next operation on the document of `pending` into the queue.
@@ -94,6 +99,7 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// document.
   std::unordered_map<std::size_t, Pending*> last_;
   int free_lanes_;
+  int op_lanes_;  ///< How many more lanes operations may take, of those that are free.
 };
 
 }  // namespace doclock::detail

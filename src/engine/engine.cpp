@@ -12,6 +12,9 @@
 namespace doclock::detail {
 namespace {
 
+/// What MakeRuntime takes.
+constexpr int kMostWorkers = 64;
+
 /// How many workers may be in queries and searches.
 int QueriesAtOnce(const StoreTraits& traits) {
   return traits.immediate ? 1 : std::min(traits.lanes, 16);
@@ -19,9 +22,9 @@ int QueriesAtOnce(const StoreTraits& traits) {
 
 std::shared_ptr<Runtime> RuntimeFor(const ManagerOptions& options, const StoreTraits& traits) {
   if (options.runtime) return options.runtime;
-  // One more for subscriptions (they take no time where the store never blocks), and one that is
-  // left to the batcher whatever the others do: it has the renewals.
-  return MakeRuntime(QueriesAtOnce(traits) + (traits.immediate ? 1 : 2));
+  if (traits.immediate) return MakeRuntime(2);
+  // One more for subscriptions. Each lane has one, whatever the others do: so have the renewals.
+  return MakeRuntime(std::min(QueriesAtOnce(traits) + traits.lanes + 1, kMostWorkers));
 }
 
 /// What threads that have nothing left to do may take to end.

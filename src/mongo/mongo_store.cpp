@@ -20,8 +20,8 @@ namespace {
 constexpr const char* kForkedText = "the store belongs to the parent process";
 
 /// Measured on three members on one machine: with fewer lanes eight callers wait for each other's
-/// batches; with more, the batches of a hundred callers get smaller.
-constexpr int kLanes = 8;
+/// batches; with more, the batches of a hundred callers get smaller. One more is for renewals.
+constexpr int kLanes = 9;
 constexpr std::size_t kMaxBatch = 32;
 
 struct OpenCollection {

@@ -36,7 +36,8 @@ class GateStore : public testing::FaultyStore {
       ++inside_;
       EXPECT_LE(inside_, lanes_);
       changed_.notify_all();
-      changed_.wait(lock, [this] { return open_; });
+      const bool passes = renewals_pass_ && ops.front()->kind == OpKind::kRenew;
+      changed_.wait(lock, [&] { return open_ || passes; });
     }
     const std::shared_ptr<void> leave(nullptr, [this](void*) {
       const std::scoped_lock lock(mutex_);
@@ -48,14 +49,19 @@ class GateStore : public testing::FaultyStore {
     const std::scoped_lock lock(mutex_);
     open_ = false;
   }
+  void ShutButForRenewals() {
+    const std::scoped_lock lock(mutex_);
+    open_ = false;
+    renewals_pass_ = true;
+  }
   void OpenUp() {
     const std::scoped_lock lock(mutex_);
     open_ = true;
     changed_.notify_all();
   }
-  void AwaitCall() {
+  void AwaitCall(int calls = 1) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return inside_ > 0; });
+    changed_.wait(lock, [&] { return inside_ >= calls; });
   }
 
   std::vector<std::size_t> batches;
@@ -65,6 +71,7 @@ class GateStore : public testing::FaultyStore {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool open_ = true;
+  bool renewals_pass_ = false;
   int inside_ = 0;
 };
 
@@ -220,6 +227,41 @@ TEST_P(BatchOrderTest, OperationsOnOneDocumentTakeTurnsWithOthers) {
   EXPECT_EQ(calls[3], "hot,");
 }
 
+class SeveralLanesTest : public BatcherTest {};
+
+TEST_P(SeveralLanesTest, OneIsLeftToRenewals) {
+  store->ShutButForRenewals();
+  std::vector<std::jthread> callers;
+  for (int i = 0; i < GetParam(); ++i) {
+    callers.emplace_back([&, i] {
+      const Key key(i);
+      ReadOp op(*collection, key);
+      batcher->Execute(op);
+    });
+  }
+  store->AwaitCall(GetParam() - 1);
+  const Key other("other");
+  ReadOp read(*collection, other);
+  std::latch asked(1);
+  batcher->Submit(read, [&] { asked.count_down(); });
+  for (int i = 0; i < 3; ++i) {  // a lane that renewals leave is not for others either
+    RenewOp renew(*collection, other);
+    std::binary_semaphore renewed(0);
+    batcher->SubmitRenewals({&renew}, [&] { renewed.release(); });
+    const bool in_time = renewed.try_acquire_for(10s);
+    EXPECT_TRUE(in_time);
+    if (in_time) continue;
+    store->OpenUp();
+    renewed.acquire();
+    break;
+  }
+  store->OpenUp();
+  callers.clear();
+  asked.wait();
+  EXPECT_EQ(read.status, OpStatus::kMissing);
+}
+
+INSTANTIATE_TEST_SUITE_P(Lanes, SeveralLanesTest, ::testing::Values(2, 4));
 INSTANTIATE_TEST_SUITE_P(OneLane, BatchOrderTest, ::testing::Values(1));
 INSTANTIATE_TEST_SUITE_P(Lanes, BatcherTest, ::testing::Values(1, 4));
 

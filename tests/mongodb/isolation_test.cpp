@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <list>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -358,6 +359,33 @@ TEST_F(Isolation, ADocumentInALongTransactionCostsNoOtherHolderItsLock) {
       }
     });
   }
+}
+
+TEST_F(Isolation, CallsThatWaitForTransactionsCostNoOtherHolderItsLock) {
+  constexpr int kTouched = 12;  // more than may be asked for at once
+  LockManager manager{OpenMongodbStore(database_.uri())};
+  const LockingRepository<nlohmann::json> repository{manager, "things"};
+  for (int i = 0; i < kTouched; ++i) Free("touched" + std::to_string(i));
+  const auto held = repository.Lock("held", nlohmann::json{{"n", 1}}, {.ttl = 6s, .wait = 10s});
+  std::list<UserTransaction> transactions;
+  for (int i = 0; i < kTouched; ++i) {
+    transactions.emplace_back(SetUri(), database_.name(), "things", "touched" + std::to_string(i));
+  }
+  std::vector<std::jthread> callers;
+  for (int i = 0; i < kTouched; ++i) {
+    callers.emplace_back([&, i](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        try {
+          static_cast<void>(repository.TryLock("touched" + std::to_string(i)));
+        } catch (const Error&) {
+          // The store gave up on a document that a transaction has.
+        }
+      }
+    });
+  }
+  std::this_thread::sleep_for(8s);  // longer than the lease: what is shown is that it lives on
+  EXPECT_FALSE(held.lost().stop_requested());
+  transactions.clear();
 }
 
 TEST_F(Isolation, AServerThatDoesNotAnswerBoundsACallByItsBudget) {
