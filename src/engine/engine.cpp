@@ -120,6 +120,13 @@ void Engine::Lose(Lease& lease) {
   keeper_->Remove(lease);
   events_.Lost(lease);
   runtime_->Notify([keep] { keep->FireLost(); });
+  GiveBackLost(lease);
+}
+
+void Engine::GiveBackLost(Lease& lease) {
+  const TimePoint until = lease.stored_until();
+  if (closed() || until <= std::max(lease.deadline(), Now())) return;
+  ReleaseInBackground(*this, *lease.collection, lease.key, lease.lock_id, lease.mode, until);
 }
 
 void Engine::Freed(Collection& collection, std::size_t hash) {

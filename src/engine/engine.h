@@ -63,6 +63,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   /// The lease is over, or its lock is somebody else's: final.
   void Lose(Lease& lease);
+  /// Gives back the lock of a lost lease that the store may have for longer than its holder knew.
+  void GiveBackLost(Lease& lease);
   /// The store has started the lease anew for `ttl`, by a request sent at `sent`. False: the lock
   /// was lost before the answer came. That is final, so it is given back in the background: others
   /// need not wait until the new lease has ended.

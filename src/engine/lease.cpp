@@ -1,5 +1,6 @@
 #include "engine/lease.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -50,6 +51,14 @@ void Lease::Extend(TimePoint sent, std::chrono::milliseconds ttl) noexcept {
   std::int64_t now = deadline_.load(std::memory_order_relaxed);
   while (now < later && !deadline_.compare_exchange_weak(now, later, std::memory_order_acq_rel)) {
   }
+}
+
+TimePoint Lease::stored_until() const noexcept {
+  return std::max(deadline(), TimePoint(std::chrono::nanoseconds(stored_until_.load())));
+}
+
+void Lease::NoteStoredUntil(TimePoint when) noexcept {
+  stored_until_ = std::max(stored_until_.load(), when.time_since_epoch().count());
 }
 
 bool Lease::BeginWrite() noexcept {

@@ -64,6 +64,10 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   /// A renewal for `ttl` that was sent at `sent` is a fact: the deadline moves, never back.
   void Extend(TimePoint sent, std::chrono::milliseconds ttl) noexcept;
 
+  /// The store may have the lock until then, by a renewal in doubt: not before the deadline.
+  [[nodiscard]] TimePoint stored_until() const noexcept;
+  void NoteStoredUntil(TimePoint when) noexcept;
+
   [[nodiscard]] Phase phase() const noexcept { return phase_.load(std::memory_order_acquire); }
   void set_phase(Phase phase) noexcept { phase_.store(phase, std::memory_order_release); }
   /// Held → Writing. False in any other phase.
@@ -84,6 +88,7 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   friend void intrusive_ptr_release(Lease*) noexcept;
 
   std::atomic<std::int64_t> deadline_;
+  std::atomic<std::int64_t> stored_until_ = 0;  ///< By renewals in doubt; 0: there were none.
   /// Made when somebody asks, or one for all that were lost before. No mutex guards it: one that
   /// another thread holds during a fork stays locked in the child.
   std::atomic<std::stop_source*> lost_source_ = nullptr;

@@ -152,7 +152,7 @@ namespace {
 /// After the release of a dropped handle.
 void AfterAbandon(Lease& lease, const Failure* failure) {
   if (!failure || lease.phase() != Phase::kHeld || lease.lost()) return;
-  // The store is away: go on trying until the lease ends, with nobody waiting on it.
+  // The store is away: go on trying until the lease ends there, with nobody waiting on it.
   Engine& engine = *lease.engine;
   lease.set_phase(Phase::kReleased);
   engine.keeper().Remove(lease);
@@ -163,7 +163,7 @@ void AfterAbandon(Lease& lease, const Failure* failure) {
     engine.events().Discarded(lease, kept);
   }
   ReleaseInBackground(engine, *lease.collection, lease.key, lease.lock_id, lease.mode,
-                      lease.deadline());
+                      lease.stored_until());
 }
 
 }  // namespace
@@ -184,6 +184,13 @@ void Abandon(LeasePtr lease) noexcept {
 
 namespace {
 
+/// After an attempt at a renewal. Once one was in doubt, a later one that fails settles nothing:
+/// the first may have taken effect.
+void KeepDoubt(RenewOp& op, bool& doubted) {
+  doubted = doubted || op.status == OpStatus::kInDoubt;
+  if (doubted && op.status == OpStatus::kFailed) op.status = OpStatus::kInDoubt;
+}
+
 /// Tells the store that the lease alone rules from now on.
 class DetachProcedure final : public Procedure {
  public:
@@ -202,6 +209,7 @@ class DetachProcedure final : public Procedure {
       sent_ = lease_->engine->Now();
       return sent_ < lease_->deadline() ? Step{&op_} : Step{};
     }
+    KeepDoubt(op_, doubted_);
     if (op_.status == OpStatus::kInDoubt && ++retries_ < 5) return {&op_, backoff_.Next()};
     return {};
   }
@@ -246,6 +254,7 @@ class DetachProcedure final : public Procedure {
   TimePoint sent_{};
   Backoff backoff_;
   int retries_ = 0;
+  bool doubted_ = false;
 };
 
 /// Starts the lease anew with another length. The keeper's renewals go on meanwhile; whichever
@@ -263,12 +272,14 @@ class RenewProcedure final : public Procedure {
 
   Step Next() override {
     if (op_.status == OpStatus::kPending) return Send({});
+    KeepDoubt(op_, doubted_);
     if (op_.status == OpStatus::kInDoubt && ++retries_ < 5) return Send(backoff_.Next());
     return {};
   }
 
   FailurePtr Finish() {
     writing_.Done();
+    if (op_.status == OpStatus::kInDoubt) NoteLength();
     lease_->set_phase(Phase::kHeld);
     const std::string what = Describe(*lease_->collection, lease_->key);
     switch (op_.status) {
@@ -282,6 +293,7 @@ class RenewProcedure final : public Procedure {
         lease_->engine->Lose(*lease_);
         return MakeFailure(Errc::kLost, "the lock of " + what + " was lost");
       case OpStatus::kInDoubt:
+        if (lease_->lost()) return MakeFailure(Errc::kLost, "the lock of " + what + " was lost");
         return MakeFailure(Errc::kInDoubt, "whether the lock of " + what +
                                                " was renewed is unknown; it is still held");
       default:
@@ -290,6 +302,12 @@ class RenewProcedure final : public Procedure {
   }
 
  private:
+  /// The new lease may have begun, as late as now.
+  void NoteLength() {
+    Engine& engine = *lease_->engine;
+    lease_->NoteStoredUntil(engine.Now() + op_.ttl);
+    if (lease_->lost()) engine.GiveBackLost(*lease_);
+  }
   Step Send(std::chrono::nanoseconds pause) {
     const TimePoint when = lease_->engine->Now() + pause;
     if (when >= lease_->deadline()) return {};
@@ -304,6 +322,7 @@ class RenewProcedure final : public Procedure {
   TimePoint sent_{};
   Backoff backoff_;
   int retries_ = 0;
+  bool doubted_ = false;
 };
 
 }  // namespace

@@ -540,5 +540,78 @@ TEST_F(DoubtTest, AnOptimisticSaveThatArrivesLateChangesNothing) {
   EXPECT_EQ(Stored("a").version, version);
 }
 
+/// A renewal takes effect, its reply is lost, and every further one fails.
+class DoubtThenFailureTest : public DoubtTest {
+ protected:
+  void InjectFor(Fault::Kind then) {
+    store->Inject({.kind = Fault::Kind::kLostAfter, .op = OpKind::kRenew});
+    store->Inject({.kind = then, .op = OpKind::kRenew, .times = INT_MAX});
+  }
+};
+
+TEST_F(DoubtThenFailureTest, ARenewalIsInDoubt) {
+  for (const auto then : {Fault::Kind::kErrorBefore, Fault::Kind::kRefused}) {
+    Grant held = Lock("a", {.ttl = 10s});
+    InjectFor(then);
+    const FailurePtr failure = Renew(held.lease, 1h);
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->code, Errc::kInDoubt);
+    EXPECT_TRUE(LeaseHeld(*held.lease));
+    store->Heal();
+    EXPECT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  }
+}
+
+TEST_F(DoubtThenFailureTest, ALostLockIsGivenBackHoweverLongItMayLast) {
+  Grant held = Lock("a", {.ttl = 10s});
+  InjectFor(Fault::Kind::kErrorBefore);
+  EXPECT_TRUE(Renew(held.lease, 1h));
+  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite, .times = INT_MAX});
+  clock->Advance(30min);
+  EXPECT_TRUE(LeaseLost(held.lease).stop_requested());
+  EXPECT_EQ(TryLock("a"), Errc::kBusy);
+  store->Heal();
+  clock->Advance(1s);
+  EXPECT_EQ(TryLock("a"), std::nullopt);
+}
+
+TEST_F(DoubtThenFailureTest, ADroppedHandleIsGivenBackHoweverLongItMayLast) {
+  {
+    Grant held = Lock("a", {.ttl = 10s});
+    InjectFor(Fault::Kind::kErrorBefore);
+    EXPECT_TRUE(Renew(held.lease, 1h));
+    store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite, .times = INT_MAX});
+  }
+  clock->Advance(30min);
+  store->Heal();
+  clock->Advance(1s);
+  EXPECT_EQ(TryLock("a"), std::nullopt);
+}
+
+TEST_F(DoubtThenFailureTest, ARenewalWhoseLockWasLostMeanwhileIsGivenBack) {
+  Grant held = Lock("a", {.ttl = 10s, .renew = false});
+  store->Inject({.kind = Fault::Kind::kLostAfter, .op = OpKind::kRenew});
+  HoldUp(OpKind::kRenew, 11s);
+  const FailurePtr failure = Renew(held.lease, 1h);
+  ASSERT_TRUE(failure);
+  clock->Advance(1s);
+  EXPECT_FALSE(LeaseHeld(*held.lease));
+  EXPECT_EQ(TryLock("a"), std::nullopt);
+}
+
+TEST_F(DoubtThenFailureTest, ADetachIsInDoubt) {
+  for (const auto then : {Fault::Kind::kErrorBefore, Fault::Kind::kRefused}) {
+    Grant held = Lock("a", {.ttl = 10s});
+    InjectFor(then);
+    const FailurePtr failure = Detach(held.lease);
+    ASSERT_TRUE(failure);
+    EXPECT_EQ(failure->code, Errc::kInDoubt);
+    EXPECT_FALSE(LeaseHeld(*held.lease));
+    store->Heal();
+    clock->Advance(10s);
+    EXPECT_EQ(TryLock("a"), std::nullopt) << "its lease ended it";
+  }
+}
+
 }  // namespace
 }  // namespace doclock::detail
