@@ -96,7 +96,10 @@ struct StoreOp {
   Collection* collection;                ///< Where; opened by the same store.
   const Key* key;                        ///< Which document.
   std::size_t hash;                      ///< key->Hash().
-  std::unique_ptr<OpDetail> detail;      ///< Result; may stay null.
+  /// Request: sent before, and in doubt since: what shows it to be done may be of then. (A hint for
+  /// stores that look at what they have done.)
+  bool again = false;
+  std::unique_ptr<OpDetail> detail;  ///< Result; may stay null.
 
   /// Sets a failure.
   void Fail(Errc code, std::string message) {
@@ -237,6 +240,7 @@ struct WriteOp : StoreOp {
   WriteKind write = WriteKind::kRelease;  ///< Request.
   Uuid lock_id{};                         ///< Request.
   std::int64_t expected = kAnyVersion;    ///< Request: the version last known.
+  Uuid born{};                            ///< Request: the incarnation; nil: unknown. (A hint.)
   Body body;                              ///< Request: the new body; none: untouched.
   Body base;           ///< Request: the body last known, for stores that send differences.
   bool merge = false;  ///< Request: `body` holds some fields; the rest stays.

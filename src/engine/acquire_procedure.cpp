@@ -61,7 +61,7 @@ Procedure::Step AcquireProcedure::AfterAcquire() {
   if (acquire_.status == OpStatus::kInDoubt) return Confirm({});
   if (acquire_.status == OpStatus::kDone) {
     created = acquire_.created || MadeByUs(acquire_.born);
-    return Granted(acquire_.version, std::move(acquire_.body), sent_);
+    return Granted(acquire_.version, acquire_.born, std::move(acquire_.body), sent_);
   }
   // A missing document after a lost upsert proves nothing: the upsert may still be on its way.
   if (acquire_.status == OpStatus::kMissing && ghosts_ > 0 && spec_.insert) return FinishInDoubt();
@@ -115,7 +115,7 @@ Procedure::Step AcquireProcedure::AfterRead() {
   const Uuid& shown = shared ? kSharedLockId : acquire_.grant.lock_id;
   if (read_.status == OpStatus::kDone && read_.lock_id == shown) {
     created = MadeByUs(read_.born);
-    return Granted(read_.version, std::move(read_.body), confirm_sent_);
+    return Granted(read_.version, read_.born, std::move(read_.body), confirm_sent_);
   }
   if (read_.status == OpStatus::kFailed) {
     const auto pause = backoff_.Next();
@@ -126,11 +126,12 @@ Procedure::Step AcquireProcedure::AfterRead() {
   return TryAgain();
 }
 
-Procedure::Step AcquireProcedure::Granted(std::int64_t version, Body stored, TimePoint sent) {
+Procedure::Step AcquireProcedure::Granted(std::int64_t version, const Uuid& born, Body stored,
+                                          TimePoint sent) {
   body = stored;
   state_ = State::kFinished;
   status_ = OpStatus::kDone;
-  lease = engine_.Grant(spec_, spec_.key, acquire_.grant, version, std::move(stored), sent);
+  lease = engine_.Grant(spec_, spec_.key, acquire_.grant, version, born, std::move(stored), sent);
   if (!lease && engine_.closed()) {
     failure_ = MakeFailure(Errc::kClosed, "the LockManager was closed");
   } else if (!lease) {

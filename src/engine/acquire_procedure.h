@@ -37,7 +37,7 @@ class AcquireProcedure final : public Procedure {
   Step TryAgain();
   /// The attempt's lock may have been granted, or may still be.
   void ReleaseGhost();
-  Step Granted(std::int64_t version, Body stored, TimePoint sent);
+  Step Granted(std::int64_t version, const Uuid& born, Body stored, TimePoint sent);
   Step Finish(const StoreOp& op);
   Step FinishInDoubt();
 

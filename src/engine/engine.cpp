@@ -89,9 +89,9 @@ TimePoint Engine::DeadlineOf(TimePoint sent, std::chrono::milliseconds ttl) cons
 }
 
 LeasePtr Engine::Grant(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
-                       std::int64_t version, Body body, TimePoint sent) {
+                       std::int64_t version, const Uuid& born, Body body, TimePoint sent) {
   LeasePtr lease(new Lease(shared_from_this(), *spec.collection, key, grant, spec.renew, spec.named,
-                           version, std::move(body), sent));
+                           version, born, std::move(body), sent));
   if (Now() < lease->deadline()) {
     keeper_->Add(*lease);
     if (!closed()) return lease;

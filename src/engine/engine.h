@@ -72,7 +72,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// Makes the lease of a granted lock, and looks after it. Null when it is over already, or the
   /// engine is closed: then the lock is given back in the background.
   LeasePtr Grant(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
-                 std::int64_t version, Body body, TimePoint sent);
+                 std::int64_t version, const Uuid& born, Body body, TimePoint sent);
 
   /// Tells the waiters of this process that a lock was given back here and not handed over: the
   /// store may not tell them.

@@ -23,11 +23,13 @@ std::stop_source& LostBefore() {
 }  // namespace
 
 Lease::Lease(EnginePtr owner, Collection& where, Key document, const GrantRequest& grant,
-             bool renew, bool is_named, std::int64_t granted_version, Body stored, TimePoint sent)
+             bool renew, bool is_named, std::int64_t granted_version, const Uuid& incarnation,
+             Body stored, TimePoint sent)
     : engine(std::move(owner)),
       collection(&where),
       key(std::move(document)),
       lock_id(grant.lock_id),
+      born(incarnation),
       fence(granted_version),
       granted(engine->Now()),
       version(granted_version),

@@ -29,13 +29,14 @@ enum class Phase : std::uint8_t {
 class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>> {
  public:
   Lease(EnginePtr engine, Collection& collection, Key key, const GrantRequest& grant, bool renew,
-        bool named, std::int64_t version, Body body, TimePoint sent);
+        bool named, std::int64_t version, const Uuid& born, Body body, TimePoint sent);
   ~Lease();
 
   const EnginePtr engine;
   Collection* const collection;
   const Key key;
   const Uuid lock_id;
+  const Uuid born;  ///< The document's incarnation; nil: unknown.
   const std::int64_t fence;
   const TimePoint granted;  ///< When the grant was known here.
 

@@ -86,7 +86,7 @@ void NextSearches::Ask(const PendingPtr& search) {
   switch (op.status) {
     case OpStatus::kDone:
       result.grant.body = op.body;
-      result.grant.lease = engine_.Grant(spec, key, op.grant, op.version, op.body, sent);
+      result.grant.lease = engine_.Grant(spec, key, op.grant, op.version, op.born, op.body, sent);
       if (result.grant.lease) break;
       return List(search, MakeFailure(Errc::kUnavailable, "the store granted a document of '" +
                                                               spec.collection->name() +

@@ -88,7 +88,7 @@ class HolderWrite {
     LeasePtr next;
     if (procedure.handed_over()) {
       next = engine_.Grant(release_.next()->spec, lease->key, procedure.next(), procedure.version(),
-                           procedure.body(), procedure.sent());
+                           lease->born, procedure.body(), procedure.sent());
     }
     if (!failure) Tell();
     const bool free = lease->phase() != Phase::kHeld;

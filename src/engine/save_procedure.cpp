@@ -34,6 +34,7 @@ Procedure::Step SaveProcedure::Next() {
 
 Procedure::Step SaveProcedure::Send(std::chrono::nanoseconds pause) {
   save_.born = spec_.born;
+  save_.again = doubted_;
   state_ = State::kSave;
   return {&save_, pause};
 }

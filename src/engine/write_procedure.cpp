@@ -22,6 +22,7 @@ WriteProcedure::WriteProcedure(Engine& engine, LeasePtr lease, WriteKind kind, B
     return;
   }
   write_.expected = lease_->version;
+  write_.born = lease_->born;
   write_.body = std::move(body);
   write_.base = lease_->body;
   write_.ttl = lease_->ttl();
@@ -51,6 +52,7 @@ Procedure::Step WriteProcedure::Send(std::chrono::nanoseconds pause) {
   const TimePoint now = engine_.Now() + pause;
   if (lease_->lost() || now >= lease_->deadline()) return doubted_ ? Unknown() : Lost();
   write_.renewed = lease_->renewed();
+  write_.again = doubted_;
   // The first time counts: that request may be the one that takes effect.
   if (state_ == State::kStart) sent_ = now;
   state_ = State::kWrite;

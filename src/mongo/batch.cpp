@@ -47,6 +47,11 @@ bool IsThere(const Verdict& verdict) {
   return verdict.answered() && verdict.is_duplicate() && verdict.duplicate == "_id";
 }
 
+/// Is it the document that the operation knows? One made anew begins its versions anew.
+bool IsSame(const Uuid& born, const StoredLock& lock) {
+  return !born.is_nil() && lock.born == born;
+}
+
 }  // namespace
 
 /// A part of the time that is left, for a command that may turn out to be blocked: the others need
@@ -227,6 +232,8 @@ bool Batch::LookAt(Statements& statements, Reply& reply) {
   return complete;
 }
 
+/// A document tells of its past only as long as it is the same one, and not for ever. So kNotDone
+/// needs a proof, as kDone does: what is done and lost from sight since is no less done.
 Batch::Trace Batch::TraceOf(const Statement& statement) {
   const StoreOp& op = *statement.op;
   if (op.kind == OpKind::kWrite) {
@@ -235,79 +242,59 @@ Batch::Trace Batch::TraceOf(const Statement& statement) {
   if (op.kind == OpKind::kSave) {
     return TraceOf(static_cast<const SaveOp&>(op), statement.born, statement.sight);
   }
-  const Uuid& mine = static_cast<const AcquireOp&>(op).grant.lock_id;
-  const bool done = statement.sight && statement.sight->lock.lock_id == mine;
-  return done ? Trace::kDone : Trace::kNotDone;
+  const auto& acquire = static_cast<const AcquireOp&>(op);
+  // It may have made the document, and others erased it: it must not make it again.
+  if (!statement.sight) return acquire.insert ? Trace::kUnknown : Trace::kNotDone;
+  // A grant that was broken since is as good as none.
+  return statement.sight->lock.lock_id == acquire.grant.lock_id ? Trace::kDone : Trace::kNotDone;
 }
 
 Batch::Trace Batch::TraceOf(const WriteOp& op, const std::optional<Sight>& sight) {
   if (!sight) return Trace::kUnknown;  // erased: by this, or by somebody else
   const StoredLock& lock = sight->lock;
-  if (op.write == WriteKind::kErase) {
-    // Under another lock it may be the same document, or one made anew.
-    return lock.lock_id == op.lock_id ? Trace::kNotDone : Trace::kUnknown;
-  }
+  const bool mine = lock.lock_id == op.lock_id;
+  const bool same = IsSame(op.born, lock);
+  if (op.write == WriteKind::kErase) return mine || same ? Trace::kNotDone : Trace::kUnknown;
+  const bool unmoved = lock.version == op.expected;
   if (op.write == WriteKind::kCheckpoint) {
-    if (lock.lock_id == op.lock_id) {
-      return lock.version == op.expected + 1 ? Trace::kDone : Trace::kNotDone;
-    }
-  } else {
-    if (lock.released == MarkOf(op)) return Trace::kDone;
-    if (op.next != nullptr && lock.lock_id == op.next->lock_id) return Trace::kDone;
-    if (lock.lock_id == op.lock_id) return Trace::kNotDone;
+    if (mine && lock.version == op.expected + 1) return Trace::kDone;
+    // It leaves no mark: its lock may have expired since, and been purged.
+    return unmoved && (mine || same) ? Trace::kNotDone : Trace::kUnknown;
   }
-  // Versions go down only where a document is made anew.
-  if (lock.version < op.expected) return Trace::kUnknown;
-  // The next version is somebody else's; after that one, this write's may have been.
-  return lock.version <= op.expected + 1 ? Trace::kNotDone : Trace::kUnknown;
+  if (lock.released == MarkOf(op)) return Trace::kDone;
+  if (op.next != nullptr && lock.lock_id == op.next->lock_id) return Trace::kDone;
+  if (mine) return Trace::kNotDone;
+  // The next version would bear its mark; after that one it may have been overwritten.
+  return same && lock.version <= op.expected + 1 ? Trace::kNotDone : Trace::kUnknown;
 }
 
 Batch::Trace Batch::TraceOf(const SaveOp& op, const Uuid& born, const std::optional<Sight>& sight) {
-  if (op.save == SaveKind::kInsert) {
-    return sight && sight->lock.born == born ? Trace::kDone : Trace::kNotDone;
-  }
   if (!sight) return Trace::kUnknown;
   const StoredLock& lock = sight->lock;
-  if (op.save == SaveKind::kErase) {
-    return lock.born == op.born ? Trace::kNotDone : Trace::kUnknown;
-  }
+  if (op.save == SaveKind::kInsert) return lock.born == born ? Trace::kDone : Trace::kUnknown;
+  const bool same = IsSame(op.born, lock);
+  if (op.save == SaveKind::kErase) return same ? Trace::kNotDone : Trace::kUnknown;
   if (lock.released == op.write_id) return Trace::kDone;
-  if (lock.born != op.born) return Trace::kUnknown;  // made anew
-  return lock.version <= op.expected + 1 ? Trace::kNotDone : Trace::kUnknown;
-}
-
-/// An erase under a lock whose document stands at a later version, under another lock. Most likely
-/// that lock was there first; or else the document was made anew, and written since.
-bool Batch::HasMovedOn(const Statement& statement) {
-  if (statement.trace != Trace::kUnknown || !statement.sight) return false;
-  if (statement.op->kind != OpKind::kWrite) return false;
-  const WriteOp& op = AsWrite(*statement.op);
-  return op.write == WriteKind::kErase && statement.sight->lock.version > op.expected;
+  return same && lock.version <= op.expected + 1 ? Trace::kNotDone : Trace::kUnknown;
 }
 
 /// The server has counted how many were done: often that tells of those whose documents do not.
-/// A grant that does not show may have been broken since, and be among those counted.
 void Batch::Count(Statements& statements, std::int64_t done) {
-  const auto count = [&](Trace trace) {
-    return std::count_if(statements.begin(), statements.end(),
-                         [&](const Statement& statement) { return statement.trace == trace; });
+  const auto count = [&](const auto& which) {
+    return std::count_if(statements.begin(), statements.end(), which);
   };
-  const std::int64_t known = count(Trace::kDone);
-  if (known + count(Trace::kUnknown) - done ==
-      std::count_if(statements.begin(), statements.end(), HasMovedOn)) {
-    for (Statement& statement : statements) {
-      if (HasMovedOn(statement)) statement.trace = Trace::kNotDone;
-    }
-  }
-  const bool no_more = done == known;
-  const bool all = done == known + count(Trace::kUnknown) &&
-                   std::none_of(statements.begin(), statements.end(), [](const Statement& one) {
-                     return one.op->kind == OpKind::kAcquire && one.trace == Trace::kNotDone;
-                   });
-  if (!no_more && !all) return;
+  const auto surely = count([](const Statement& one) {
+    return one.trace == Trace::kDone && !one.op->again;  // else it may have been done before
+  });
+  const auto at_most = count([](const Statement& one) {
+    return one.trace != Trace::kNotDone || one.op->kind == OpKind::kAcquire;
+  });
   for (Statement& statement : statements) {
-    if (statement.trace == Trace::kUnknown) {
-      statement.trace = no_more ? Trace::kNotDone : Trace::kDone;
+    if (statement.trace != Trace::kUnknown) continue;
+    if (done == surely) {
+      statement.trace = Trace::kNotDone;
+    } else if (done == at_most && statement.op->kind != OpKind::kAcquire) {
+      statement.trace = Trace::kDone;
     }
   }
 }
@@ -425,6 +412,8 @@ bool Batch::SettleNotDone(Statement& statement) {
 }
 
 void Batch::Recover(Verb verb, Statements statements, const Reply& reply) {
+  // A refusal comes before the first statement.
+  if (!reply.ran_out_of_time()) return SendInParts(verb, std::move(statements));
   Reply look;
   if (!LookAt(statements, look)) {
     for (Statement& statement : statements) Operations::Settled(*statement.op, reply);
@@ -437,16 +426,22 @@ void Batch::Recover(Verb verb, Statements statements, const Reply& reply) {
     } else if (statement.trace == Trace::kDone && statement.op->kind == OpKind::kAcquire) {
       unconfirmed.push_back(std::move(statement));
     } else {
-      // It shows, but no majority has confirmed it.
+      // It may have been done; and if that shows, no majority has confirmed it.
       statement.op->Doubt(reply.text);
     }
   }
   Confirm(std::move(unconfirmed));
+  SendInParts(verb, std::move(rest));
+}
+
+/// So that a statement that stops a command stops few others.
+void Batch::SendInParts(Verb verb, Statements statements) {
   const milliseconds limit = Share(16);
-  const std::size_t size = (rest.size() + kParts - 1) / kParts;
-  for (std::size_t i = 0; i < rest.size(); i += size) {
-    const auto first = rest.begin() + static_cast<std::ptrdiff_t>(i);
-    const auto last = rest.begin() + static_cast<std::ptrdiff_t>(std::min(i + size, rest.size()));
+  const std::size_t size = (statements.size() + kParts - 1) / kParts;
+  for (std::size_t i = 0; i < statements.size(); i += size) {
+    const auto first = statements.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto last =
+        statements.begin() + static_cast<std::ptrdiff_t>(std::min(i + size, statements.size()));
     Send(verb, Statements(std::make_move_iterator(first), std::make_move_iterator(last)), limit);
   }
 }

@@ -43,7 +43,6 @@ class Batch {
   static Trace TraceOf(const Statement& statement);
   static Trace TraceOf(const WriteOp& op, const std::optional<Sight>& sight);
   static Trace TraceOf(const SaveOp& op, const Uuid& born, const std::optional<Sight>& sight);
-  static bool HasMovedOn(const Statement& statement);
   static void Count(Statements& statements, std::int64_t done);
   static void SettleDone(Statement& statement, bool created);
   static void SettleAcquire(const Statement& statement, bool created);
@@ -57,9 +56,10 @@ class Batch {
   void JudgeInserts(Statements statements, const Reply& reply);
   /// Settles those that a look is needed for; `done` is how many of them the server has counted.
   void JudgeBySight(Verb verb, Statements statements, std::int64_t done);
-  /// The command as a whole failed: what it has done is in doubt, and what it has not is tried
-  /// again, in smaller commands, so that one statement does not stop the others.
+  /// The command as a whole failed: what it has provably not done is sent again. The rest is in
+  /// doubt, unless a majority confirms it.
   void Recover(Verb verb, Statements statements, const Reply& reply);
+  void SendInParts(Verb verb, Statements statements);
   void Confirm(Statements statements);
   [[nodiscard]] std::chrono::milliseconds Share(int parts) const;
   /// True: it is settled. False: it is worth another attempt.

@@ -12,11 +12,11 @@ constexpr int kMaxTimeExpired = 50;
 
 /// Errors after which a write may be there all the same, or come yet: network, stepping down,
 /// shutting down, time limits, being killed (error codes of the server's error_codes.yml).
-constexpr std::array kDoubtful = {6,    7,     50,    63,    64,    79,    89,    91,   100,
-                                  133,  134,   150,   189,   202,   234,   262,   290,  384,
-                                  9001, 10058, 10107, 11600, 11601, 11602, 13435, 13436};
+constexpr std::array kDoubtful = {
+    6,   7,   24,  50,  63,  64,  79,   89,    91,    100,   133,   134,   150,   189,   202,  234,
+    237, 262, 279, 290, 355, 384, 9001, 10058, 10107, 11600, 11601, 11602, 13435, 13436, 46841};
 /// Errors after which nothing is there, and which pass.
-constexpr std::array kPassing = {112 /* WriteConflict */, 46 /* LockBusy */, 24 /* LockTimeout */,
+constexpr std::array kPassing = {112 /* WriteConflict */, 46 /* LockBusy */,
                                  43 /* CursorNotFound */, 175 /* QueryPlanKilled */};
 
 template <class Codes>

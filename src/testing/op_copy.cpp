@@ -6,6 +6,7 @@ template <class Op>
 Op& OpCopy::Make(const StoreOp& original) {
   auto copy = std::make_shared<Op>(*original.collection, key_);
   Op& made = *copy;
+  made.again = original.again;
   op_ = &made;
   owned_ = std::move(copy);
   return made;
@@ -51,6 +52,7 @@ void OpCopy::CopyRequest(const WriteOp& original) {
   copy.write = original.write;
   copy.lock_id = original.lock_id;
   copy.expected = original.expected;
+  copy.born = original.born;
   copy.body = original.body;
   copy.base = original.base;
   copy.merge = original.merge;

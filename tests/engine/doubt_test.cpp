@@ -517,6 +517,28 @@ TEST_F(DoubtTest, ADroppedGrantWhoseReleaseIsLostEitherWayIsFreeSoon) {
   EXPECT_EQ(Stored("a").version, 4) << "two grants and two releases";
 }
 
+TEST_F(DoubtTest, AStoreIsToldWhatIsSentAgainAndOfWhichDocument) {
+  std::vector<bool> again;
+  std::set<Uuid> born;
+  Grant held = Lock("a");
+  const Uuid made = Stored("a").born;
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    const StoreOp& op = *ops.front();
+    if (op.kind != OpKind::kWrite && op.kind != OpKind::kSave) return;
+    again.push_back(op.again);
+    born.insert(op.kind == OpKind::kWrite ? static_cast<const WriteOp&>(op).born
+                                          : static_cast<const SaveOp&>(op).born);
+  });
+  Strike(Fault::Kind::kLostBefore, OpKind::kWrite);
+  ASSERT_FALSE(Write(held.lease, WriteKind::kCheckpoint, Body::FromJson({{"n", 1}})));
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 2}}));
+  Strike(Fault::Kind::kLostBefore, OpKind::kSave);
+  ASSERT_FALSE(Save(engine(), Replace("a", Stored("a"), 3)).failure);
+  store->OnExecute({});
+  EXPECT_EQ(again, (std::vector<bool>{false, true, false, false, true}));
+  EXPECT_EQ(born, std::set<Uuid>{made});
+}
+
 TEST_F(DoubtTest, ACheckpointThatArrivesLateChangesNothing) {
   Grant held = Lock("a");
   Strike(Fault::Kind::kLate, OpKind::kWrite);

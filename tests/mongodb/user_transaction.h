@@ -9,8 +9,8 @@
 
 namespace doclock::mongo_test {
 
-/// A transaction of somebody else's that has changed one document, and stays open while this
-/// lives.
+/// A transaction of somebody else's that has changed one document, or made it, and stays open while
+/// this lives.
 class UserTransaction {
  public:
   UserTransaction(const std::string& uri, const std::string& database,
@@ -24,6 +24,7 @@ class UserTransaction {
       mongo::Doc statement;
       statement.Add("q", mongo::Doc::Of("_id", std::string_view(key)));
       statement.Add("u", mongo::Doc::Of("$set", mongo::Doc::Of("touched", true)));
+      statement.Add("upsert", true);
       mongo::Doc command;
       command.Add("update", std::string_view(collection));
       command.AddArray("updates", mongo::Array().Add(statement).doc());
