@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "doclock/errors.h"
-#include "document/typed_value.h"
+#include "document/row_filter.h"
 
 namespace doclock::memory {
 namespace {
@@ -19,15 +19,8 @@ int CompareLists(const std::vector<Json>& a, const std::vector<Json>& b, std::si
   return 0;
 }
 
-/// Are two values that compare as equal the same? Arrays and objects have no order among each
-/// other.
-bool IsSame(const Json& a, const Json& b) {
-  const bool compared = !a.is_structured() || detail::KindOf(a) != detail::TypedKind::kNone;
-  return compared || a == b;
-}
-
 bool AreSame(const std::vector<Json>& a, const std::vector<Json>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), IsSame);
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), Repeats);
 }
 
 const Json* EqualValue(const Filter& filter, const std::vector<std::string>& path) {
@@ -51,16 +44,6 @@ void AddBounds(const Filter& filter, const std::vector<std::string>& path, Index
 }
 
 }  // namespace
-
-const Json& TreeOf(const Body& body) {
-  static const Json kNothing = Json::object();
-  if (!body) return kNothing;
-  try {
-    return body.json();
-  } catch (const DocumentException&) {
-    return kNothing;
-  }
-}
 
 bool Indexes::Less::operator()(const EntryPtr& a, const EntryPtr& b) const noexcept {
   const int order = CompareLists(a->values, b->values, a->values.size());

@@ -88,7 +88,4 @@ class Indexes {
   std::vector<std::unique_ptr<Index>> indexes_;
 };
 
-/// The body's tree; an empty object for text that is none, which then simply has no fields.
-const nlohmann::json& TreeOf(const Body& body);
-
 }  // namespace doclock::memory

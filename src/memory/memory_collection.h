@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "doclock/store.h"
+#include "document/watchers.h"
 #include "memory/document_table.h"
 #include "memory/indexes.h"
-#include "memory/watchers.h"
 
 namespace doclock::memory {
 

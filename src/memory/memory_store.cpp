@@ -5,12 +5,11 @@
 #include <utility>
 
 #include "document/collection.h"
-#include "document/op_fault.h"
-#include "memory/interventions.h"
 #include "memory/list_locks.h"
 #include "memory/memory_collection.h"
 #include "memory/operations.h"
 #include "memory/query.h"
+#include "rules/fault.h"
 
 namespace doclock {
 namespace {

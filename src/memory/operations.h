@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "doclock/clock.h"
@@ -23,20 +24,22 @@ class Moment {
   std::optional<TimePoint> now_;
 };
 
-// The operations of store.h, each on one document. They take the shard's mutex themselves.
+// The operations of store.h, each on one document. They take the shard's mutex themselves, and let
+// the lock core (rules/) decide.
 void Execute(AcquireOp& op, Moment& moment);
 void Execute(RenewOp& op, Moment& moment);
 void Execute(WriteOp& op, Moment& moment);
 void Execute(SaveOp& op, Moment& moment);
 void Execute(ReadOp& op, Moment& moment);
 
+/// See Store::Purge.
+std::int64_t Purge(MemoryCollection& collection, std::int64_t limit, TimePoint now);
+/// See Store::Intervene.
+void Intervene(MemoryCollection& collection, const Key& key, Intervention what, TimePoint now);
+
 /// The collection of an operation, which this store opened.
 inline MemoryCollection& CollectionOf(const StoreOp& op) noexcept {
   return static_cast<MemoryCollection&>(*op.collection);
 }
-
-/// Grants a document that is free to `op`, exclusively, and fills in the result. Under the shard's
-/// mutex.
-void GrantExisting(AcquireOp& op, Document& document, TimePoint now);
 
 }  // namespace doclock::memory

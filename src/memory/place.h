@@ -2,6 +2,9 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "memory/memory_collection.h"
 

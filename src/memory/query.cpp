@@ -4,9 +4,11 @@
 #include <limits>
 #include <utility>
 
-#include "document/op_fault.h"
+#include "document/row_filter.h"
 #include "memory/operations.h"
 #include "memory/place.h"
+#include "rules/acquire.h"
+#include "rules/fault.h"
 
 namespace doclock::memory {
 namespace {
@@ -15,42 +17,18 @@ namespace {
 /// enough, those that other workers hold aside.
 constexpr std::size_t kEntriesPerVisit = 32;
 
-bool Matches(const Filter& filter, const Body& body) {
-  return filter.conditions().empty() || filter.Matches(TreeOf(body));
-}
-
-bool StateMatches(const Filter& filter, bool locked) noexcept {
-  switch (filter.lock_state()) {
-    case Filter::LockState::kFree:
-      return !locked;
-    case Filter::LockState::kLocked:
-      return locked;
-    case Filter::LockState::kAny:
-      break;
-  }
-  return true;
-}
-
 QueryRow RowOf(const Document& document, TimePoint now) {
-  return {document.key, document.body, document.version, document.born, HasLiveLock(document, now)};
+  return {document.key, document.body, document.lock.version, document.lock.born,
+          document.lock.IsLive(now)};
 }
 
 std::vector<QueryRow> RowsOf(Shard& shard, const Filter& filter, TimePoint now) {
   std::vector<QueryRow> rows;
   const std::lock_guard guard(shard.mutex);
   shard.documents.ForEach([&](const Document& document) {
-    if (StateMatches(filter, HasLiveLock(document, now))) rows.push_back(RowOf(document, now));
+    if (StateMatches(filter, document.lock.IsLive(now))) rows.push_back(RowOf(document, now));
   });
   return rows;
-}
-
-bool Before(const Filter& filter, const QueryRow& a, const QueryRow& b) {
-  if (!filter.order().empty()) {
-    const int order = CompareValues(ValueAt(TreeOf(a.body), filter.order()),
-                                    ValueAt(TreeOf(b.body), filter.order()));
-    if (order != 0) return filter.descending() ? order > 0 : order < 0;
-  }
-  return a.key < b.key;
 }
 
 std::vector<QueryRow> Scan(MemoryCollection& collection, const Filter& filter, TimePoint now) {
@@ -61,7 +39,7 @@ std::vector<QueryRow> Scan(MemoryCollection& collection, const Filter& filter, T
     }
   }
   std::sort(found.begin(), found.end(),
-            [&](const QueryRow& a, const QueryRow& b) { return Before(filter, a, b); });
+            [&](const QueryRow& a, const QueryRow& b) { return StandsBefore(filter, a, b); });
   return found;
 }
 
@@ -95,12 +73,13 @@ bool TryGrant(AcquireOp& op, const Filter& filter, const Key& candidate, std::si
               TimePoint now) {
   const Place place(CollectionOf(op), candidate, hash);
   Document* document = place.document();
-  if (document == nullptr || HasLiveLock(*document, now) || IsClosed(*document, now)) return false;
+  if (document == nullptr || !document->lock.IsFree(now)) return false;
   if (!Matches(filter, document->body)) return false;
   key = candidate;
   op.key = &key;
   op.hash = hash;
-  GrantExisting(op, *document, now);
+  rules::Acquire(op, document->lock, now);
+  op.body = document->body;
   return true;
 }
 

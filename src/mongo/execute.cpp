@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include "document/op_fault.h"
+#include "rules/fault.h"
 #include "mongo/batch.h"
 #include "mongo/legacy_ids.h"
 #include "mongo/operations.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "document/op_fault.h"
+#include "rules/fault.h"
 #include "mongo/body_codec.h"
 #include "mongo/expressions.h"
 #include "mongo/legacy_ids.h"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "document/op_fault.h"
+#include "rules/fault.h"
 #include "mongo/body_codec.h"
 #include "mongo/lock_filters.h"
 #include "mongo/operations.h"

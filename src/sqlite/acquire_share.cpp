@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "document/op_fault.h"
+#include "rules/fault.h"
 #include "sqlite/operations.h"
 #include "sqlite/unix_time.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "document/op_fault.h"
+#include "rules/fault.h"
 #include "sqlite/database_error.h"
 #include "sqlite/index_names.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "document/collection.h"
-#include "document/op_fault.h"
+#include "rules/fault.h"
 #include "document/rest.h"
 #include "platform/fork_generation.h"
 #include "sqlite/bell_watch.h"

@@ -1,9 +1,9 @@
-#include "memory/watchers.h"
+#include "document/watchers.h"
 
 #include <mutex>
 #include <utility>
 
-namespace doclock::memory {
+namespace doclock {
 
 class Watchers::Watch : public Subscription {
  public:
@@ -34,4 +34,4 @@ void Watchers::Remove(std::list<Hint>::iterator hint) {
   --count_;
 }
 
-}  // namespace doclock::memory
+}  // namespace doclock

@@ -10,7 +10,7 @@
 
 #include "doclock/store.h"
 
-namespace doclock::memory {
+namespace doclock {
 
 /// Who wants to know when locks of one collection become free. Lives as long as the last
 /// subscription, which may outlive the store.
@@ -36,4 +36,4 @@ class Watchers : public std::enable_shared_from_this<Watchers> {
   std::atomic<std::size_t> count_{0};  // so that nobody pays who is not watched
 };
 
-}  // namespace doclock::memory
+}  // namespace doclock

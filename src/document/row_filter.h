@@ -1,0 +1,25 @@
+#pragma once
+
+#include "doclock/filter.h"
+#include "doclock/store.h"
+
+namespace doclock {
+
+// What a Filter means for rows that a store holds in memory.
+
+/// The body's tree; an empty object for text that is none, which then simply has no fields.
+const nlohmann::json& TreeOf(const Body& body);
+
+/// Does the body meet the filter's conditions?
+bool Matches(const Filter& filter, const Body& body);
+
+/// Does a document that is locked, or is not, meet the filter's lock condition?
+bool StateMatches(const Filter& filter, bool locked) noexcept;
+
+/// Does `a` stand before `b` in the filter's order?
+bool StandsBefore(const Filter& filter, const QueryRow& a, const QueryRow& b);
+
+/// Do two values repeat each other under a unique index? Numbers are equal by value.
+bool Repeats(const nlohmann::json& a, const nlohmann::json& b);
+
+}  // namespace doclock

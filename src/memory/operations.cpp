@@ -1,0 +1,182 @@
+#include "memory/operations.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "document/good_text.h"
+#include "document/merged.h"
+#include "document/row_filter.h"
+#include "memory/place.h"
+#include "rules/acquire.h"
+#include "rules/holder.h"
+#include "rules/looking.h"
+#include "rules/save.h"
+#include "rules/tidying.h"
+
+namespace doclock::memory {
+namespace {
+
+void RefusedBy(StoreOp& op, std::string index) {
+  op.detail = std::make_unique<OpDetail>();
+  op.status = OpStatus::kConflict;
+  op.detail->index = std::move(index);
+}
+
+/// Adds a document that has what the operation decided. False: a unique index refuses it.
+bool Add(StoreOp& op, Place& place, rules::LockState lock, const Body& body) {
+  if (!HasGoodText(op, body)) return false;
+  auto document = std::make_unique<Document>(*op.key, op.hash);
+  document->lock = std::move(lock);
+  auto refusal = place.Insert(std::move(document), body);
+  if (refusal) RefusedBy(op, std::move(*refusal));
+  return !refusal;
+}
+
+void Create(AcquireOp& op, Place& place, TimePoint now) {
+  rules::LockState lock;
+  rules::AcquireNew(op, lock, now);
+  if (Add(op, place, std::move(lock), op.insert)) op.body = op.insert;
+}
+
+/// False: a unique index refuses the body, and nothing has changed.
+bool PutBody(StoreOp& op, Place& place, const Body& body, Remains& remains) {
+  if (!HasGoodText(op, body)) return false;
+  auto refusal = place.PutBody(body, remains.body);
+  if (refusal) RefusedBy(op, std::move(*refusal));
+  return !refusal;
+}
+
+bool PutBody(WriteOp& op, Place& place, Remains& remains) {
+  if (!op.body) return true;
+  if (!op.merge) return PutBody(op, place, op.body, remains);
+  try {
+    return PutBody(op, place, Merged(place.document()->body, op.body), remains);
+  } catch (const DocumentException& error) {
+    op.Fail(Errc::kDocument, error.what());
+    return false;
+  }
+}
+
+/// A plain release asks for no time.
+TimePoint TimeOf(const WriteOp& op, Moment& moment) noexcept {
+  const bool needed =
+      op.mode == LockMode::kShared || op.write == WriteKind::kCheckpoint || op.next != nullptr;
+  return needed ? moment.Now() : TimePoint{};
+}
+
+/// True: a lock was freed.
+bool ExecuteLocked(WriteOp& op, Moment& moment, Remains& remains) {
+  Place place(op);
+  if (place.document() == nullptr) {
+    op.status = OpStatus::kMissing;
+    return false;
+  }
+  rules::LockState& lock = place.document()->lock;
+  const TimePoint now = TimeOf(op, moment);
+  if (!rules::MayWrite(op, lock, now) || !PutBody(op, place, remains)) return false;
+  rules::Write(op, lock, now);
+  if (op.write == WriteKind::kErase) remains.document = place.Take();
+  return rules::Frees(op);
+}
+
+/// True: a lock was freed.
+bool ExecuteLocked(SaveOp& op, TimePoint now, Remains& remains) {
+  Place place(op);
+  Document* const document = place.document();
+  if (!rules::MaySave(op, document == nullptr ? nullptr : &document->lock, now)) return false;
+  if (document == nullptr) {
+    rules::LockState lock;
+    lock.born = NewUuid();
+    rules::Save(op, lock);
+    Add(op, place, std::move(lock), op.body);
+    return false;
+  }
+  const bool erases = op.save == SaveKind::kErase;
+  if (!erases && op.body && !PutBody(op, place, op.body, remains)) return false;
+  const bool had_lock = document->lock.HasLockId();
+  rules::Save(op, document->lock);
+  if (erases) remains.document = place.Take();
+  return had_lock;
+}
+
+std::string NameOf(const Collection& collection, const Key& key) {
+  return collection.name() + "/" + key.ToString();
+}
+
+}  // namespace
+
+void Execute(AcquireOp& op, Moment& moment) {
+  const TimePoint now = moment.Now();
+  Place place(op);
+  Document* const document = place.document();
+  if (document != nullptr) {
+    rules::Acquire(op, document->lock, now);
+    if (op.status == OpStatus::kDone) op.body = document->body;
+  } else if (op.insert) {
+    Create(op, place, now);
+  } else {
+    op.status = OpStatus::kMissing;
+  }
+}
+
+void Execute(RenewOp& op, Moment& moment) {
+  const TimePoint now = moment.Now();
+  const Place place(op);
+  if (place.document() == nullptr) {
+    op.status = OpStatus::kMissing;
+  } else {
+    rules::Renew(op, place.document()->lock, now);
+  }
+}
+
+void Execute(WriteOp& op, Moment& moment) {
+  Remains remains;
+  if (ExecuteLocked(op, moment, remains)) CollectionOf(op).watchers().Tell(op.hash);
+}
+
+void Execute(SaveOp& op, Moment& moment) {
+  Remains remains;
+  if (ExecuteLocked(op, moment.Now(), remains)) CollectionOf(op).watchers().Tell(op.hash);
+}
+
+void Execute(ReadOp& op, Moment& moment) {
+  const TimePoint now = moment.Now();
+  const Place place(op);
+  if (place.document() == nullptr) {
+    op.status = OpStatus::kMissing;
+    return;
+  }
+  op.body = place.document()->body;
+  rules::Read(op, place.document()->lock, now);
+}
+
+std::int64_t Purge(MemoryCollection& collection, std::int64_t limit, TimePoint now) {
+  std::int64_t purged = 0;
+  for (Shard& shard : collection.shards()) {
+    const std::lock_guard guard(shard.mutex);
+    shard.documents.ForEach([&](Document& document) {
+      if (purged >= limit || !rules::IsPurgeable(document.lock, now)) return;
+      rules::Purge(document.lock);
+      ++purged;
+    });
+  }
+  return purged;
+}
+
+void Intervene(MemoryCollection& collection, const Key& key, Intervention what, TimePoint now) {
+  const std::size_t hash = key.Hash();
+  {
+    const Place place(collection, key, hash);
+    if (place.document() == nullptr) {
+      throw NotFoundException("doclock: there is no document " + NameOf(collection, key));
+    }
+    if (!rules::Intervene(place.document()->lock, what, NewUuid(), now)) {
+      throw LockException(Errc::kNotOwner,
+                          "doclock: nobody holds the lock of " + NameOf(collection, key));
+    }
+  }
+  if (what != Intervention::kSteal) collection.watchers().Tell(hash);
+}
+
+}  // namespace doclock::memory

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "rules/lock_state.h"
+
+namespace doclock::rules {
+
+// What a holder does with its lock.
+
+/// Does a release hand the lock on, or clear it? Then its mark is this.
+[[nodiscard]] inline const Uuid& MarkOf(const WriteOp& op) noexcept {
+  return op.mark.is_nil() ? op.lock_id : op.mark;
+}
+
+/// Renews the lease: kDone, kLost. A renewal never revives.
+void Renew(RenewOp& op, LockState& state, TimePoint now);
+
+/// May this write be carried out? By lock id and version; never by time, but for a share. False:
+/// the operation is settled (kLost).
+[[nodiscard]] bool MayWrite(WriteOp& op, const LockState& state, TimePoint now);
+
+/// Carries it out, once the body (if there is one) is in place: kDone. An erasure only tells its
+/// version.
+void Write(WriteOp& op, LockState& state, TimePoint now);
+
+/// Does this write, when it was done, free a lock that others may wait for?
+[[nodiscard]] inline bool Frees(const WriteOp& op) noexcept {
+  return op.write != WriteKind::kCheckpoint && op.next == nullptr;
+}
+
+}  // namespace doclock::rules

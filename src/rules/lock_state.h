@@ -1,0 +1,104 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "doclock/clock.h"
+#include "doclock/store.h"
+
+/// The lock core: what is decided about a lock, once, for every store. Values in, values out: no
+/// clock, no I/O, no threads, no randomness. A store loads a LockState, lets a rule decide, and
+/// saves what the rule changed, all in one atomic step of its own.
+namespace doclock::rules {
+
+/// What is left, rounded up: a caller that waits so long finds it over.
+inline std::chrono::milliseconds RoundUp(std::chrono::nanoseconds rest) noexcept {
+  return std::chrono::ceil<std::chrono::milliseconds>(rest);
+}
+
+/// A lease is over `ttl` after its last sign of life.
+struct Lease {
+  TimePoint since{};  ///< Of the grant, the last renewal or the last checkpoint.
+  std::chrono::milliseconds ttl{};
+
+  [[nodiscard]] TimePoint End() const noexcept { return since + ttl; }
+  [[nodiscard]] bool IsLive(TimePoint now) const noexcept { return now - since < ttl; }
+  /// Of a live lease.
+  [[nodiscard]] std::chrono::milliseconds Left(TimePoint now) const noexcept {
+    return RoundUp(ttl - (now - since));
+  }
+  /// Starts anew; never ends sooner than it would have without, so that renewals of different
+  /// lengths may arrive in any order.
+  void Renew(std::chrono::milliseconds length, TimePoint now) noexcept {
+    ttl = std::max(length, Left(now));
+    since = now;
+  }
+  /// Is over now, if it was not before.
+  void Expire(TimePoint now) noexcept {
+    if (IsLive(now)) since = now - ttl;
+  }
+};
+
+/// One holder of a shared lock. Each has a lease of its own.
+struct Share {
+  Uuid id;
+  TimePoint granted;
+  Lease lease;
+  OwnerPtr owner;
+  std::string group;
+  std::int64_t fence = 0;  ///< The document's version at its grant.
+};
+
+/// A writer that waits for shares to end keeps new ones out. A lease too: it lapses by itself.
+struct Intent {
+  Uuid id{};  ///< Nil: none.
+  TimePoint until{};
+
+  [[nodiscard]] bool IsLive(TimePoint now) const noexcept { return !id.is_nil() && now < until; }
+};
+
+/// All that is stored of a document's lock. What a grant and a release touch stands first, to touch
+/// few cache lines.
+///
+/// Invariants: shares are there exactly while `lock_id` is kSharedLockId. Then `lease`, `granted`
+/// and `owner` are those of the share that ends last, so that an exclusive attempt need not look at
+/// the shares.
+struct LockState {
+  Uuid lock_id{};             ///< Nil: not held.
+  std::int64_t version = 0;   ///< Rises with every grant and every write; survives all else.
+  Lease lease;                ///< Of the last grant; a release leaves it.
+  TimePoint granted{};        ///< When the last grant was made.
+  std::int64_t fence = 0;     ///< The version at the last exclusive grant.
+  TimePoint closed_until{};   ///< By min_hold.
+  OwnerPtr owner;             ///< Of the last grant. A release leaves it.
+  std::string group;          ///< Of the last exclusive grant.
+  Uuid born{};                ///< The document's incarnation.
+  Uuid released{};            ///< Mark of the last finished release, save or break.
+  std::vector<Share> shares;  ///< Mostly none.
+  Intent intent;              ///< May outlive the shares.
+
+  [[nodiscard]] bool HasLockId() const noexcept { return !lock_id.is_nil(); }
+  /// Is it held by shares, live or over?
+  [[nodiscard]] bool IsShared() const noexcept { return lock_id == kSharedLockId; }
+  /// Is there a lease that is not over?
+  [[nodiscard]] bool IsLive(TimePoint now) const noexcept {
+    return HasLockId() && lease.IsLive(now);
+  }
+  /// Does min_hold keep every caller out?
+  [[nodiscard]] bool IsClosed(TimePoint now) const noexcept { return now < closed_until; }
+  /// Can an exclusive attempt have it?
+  [[nodiscard]] bool IsFree(TimePoint now) const noexcept { return !IsLive(now) && !IsClosed(now); }
+  /// Is it the exclusive lock of `id`, live or over? A nil id holds nothing.
+  [[nodiscard]] bool IsHeldBy(const Uuid& id) const noexcept {
+    return !id.is_nil() && lock_id == id && !IsShared();
+  }
+  /// The live share of this id, or null.
+  [[nodiscard]] const Share* LiveShare(const Uuid& id, TimePoint now) const noexcept;
+  /// The holder that the last grant named.
+  [[nodiscard]] LockHolder Holder() const { return owner ? *owner : LockHolder{}; }
+};
+
+}  // namespace doclock::rules

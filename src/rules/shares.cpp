@@ -1,0 +1,140 @@
+#include "rules/shares.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "rules/acquire.h"
+#include "rules/fault.h"
+
+namespace doclock::rules {
+namespace {
+
+struct LiveShares {
+  int count = 0;
+  bool all = true;  ///< None of those there are is over.
+  TimePoint first_end = TimePoint::max();
+};
+
+LiveShares Count(const LockState& state, TimePoint now) noexcept {
+  LiveShares live;
+  if (!state.IsShared()) return live;
+  for (const Share& share : state.shares) {
+    if (!share.lease.IsLive(now)) {
+      live.all = false;
+      continue;
+    }
+    ++live.count;
+    live.first_end = std::min(live.first_end, share.lease.End());
+  }
+  return live;
+}
+
+bool EndsBefore(const Share& a, const Share& b) noexcept { return a.lease.End() < b.lease.End(); }
+
+void CoverWith(LockState& state, const Share& share) {
+  state.lease = share.lease;
+  state.granted = share.granted;
+  state.owner = share.owner;
+}
+
+/// Makes the lock's own lease that of the share which ends last. There is one.
+void Cover(LockState& state) {
+  const std::vector<Share>& shares = state.shares;
+  CoverWith(state, *std::max_element(shares.begin(), shares.end(), EndsBefore));
+}
+
+/// The same, when only this share may have come to end later.
+void CoverToo(LockState& state, const Share& share) {
+  if (share.lease.End() >= state.lease.End()) CoverWith(state, share);
+}
+
+Share* FindLive(LockState& state, const Uuid& id, TimePoint now) noexcept {
+  return const_cast<Share*>(std::as_const(state).LiveShare(id, now));
+}
+
+/// Busy until `end`, or until min_hold is over if that is later.
+void BusyUntil(StoreOp& op, const LockState& state, TimePoint end, TimePoint now) {
+  TellBusy(op, state, now);
+  op.detail->remaining = RoundUp(std::max(end, state.closed_until) - now);
+}
+
+/// Is a share to be had beside these? If not, the operation is settled.
+bool MayShare(AcquireOp& op, const LockState& state, const LiveShares& live, TimePoint now) {
+  if (!state.IsShared() && state.IsLive(now)) {
+    TellBusy(op, state, now);
+  } else if (live.count >= op.grant.max_holders) {
+    BusyUntil(op, state, live.first_end, now);
+  } else if (state.intent.IsLive(now)) {
+    BusyUntil(op, state, state.intent.until, now);
+  } else if (state.IsClosed(now)) {
+    BusyUntil(op, state, state.closed_until, now);
+  } else if (state.LiveShare(op.grant.lock_id, now) != nullptr) {
+    op.Fail(Errc::kRefused, kShareExistsText);
+  } else {
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now) {
+  std::vector<Share>& shares = state.shares;
+  shares.push_back({grant.lock_id, now, {now, grant.ttl}, grant.owner, grant.group, state.version});
+  state.lock_id = kSharedLockId;
+  if (grant.min_hold.count() > 0) {
+    state.closed_until = std::max(state.closed_until, now + grant.min_hold);
+  }
+  shares.size() == 1 ? CoverWith(state, shares.back()) : CoverToo(state, shares.back());
+}
+
+void AcquireShare(AcquireOp& op, LockState& state, TimePoint now) {
+  const LiveShares live = Count(state, now);
+  if (!MayShare(op, state, live, now)) return;
+  op.created = false;
+  op.took_over = state.HasLockId() && !state.IsShared();
+  if (!live.all) {
+    std::erase_if(state.shares, [&](const Share& share) { return !share.lease.IsLive(now); });
+  }
+  op.version = ++state.version;
+  GrantShare(state, op.grant, now);
+  op.born = state.born;
+  op.status = OpStatus::kDone;
+}
+
+void LeaveIntent(LockState& state, const GrantRequest& grant, TimePoint now) {
+  if (grant.intent_id.is_nil() || !state.IsShared() || !state.IsLive(now)) return;
+  if (state.intent.IsLive(now) && state.intent.id != grant.intent_id) return;
+  state.intent = {grant.intent_id, now + grant.intent};
+}
+
+void RenewShare(RenewOp& op, LockState& state, TimePoint now) {
+  Share* const share = FindLive(state, op.lock_id, now);
+  if (share == nullptr) {
+    op.status = OpStatus::kLost;
+    return;
+  }
+  share->lease.Renew(op.ttl, now);
+  CoverToo(state, *share);
+  op.status = OpStatus::kDone;
+}
+
+void EndShare(LockState& state, const Uuid& id, const Uuid& mark, TimePoint now) {
+  Share* const share = FindLive(state, id, now);
+  std::vector<Share>& shares = state.shares;
+  const bool covers = share->lease.End() == state.lease.End();
+  std::swap(*share, shares.back());
+  shares.pop_back();
+  if (covers && !shares.empty()) Cover(state);
+  if (!shares.empty() && state.IsLive(now)) return;
+  shares.clear();
+  state.lock_id = Uuid{};
+  state.released = mark;
+}
+
+void ExpireShares(LockState& state, TimePoint now) {
+  for (Share& share : state.shares) share.lease.Expire(now);
+  Cover(state);
+}
+
+}  // namespace doclock::rules

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "rules/lock_state.h"
+
+namespace doclock::rules {
+
+// Shared locks: each share is a lease of its own, and counts while it is live.
+
+/// Acquire for a share.
+void AcquireShare(AcquireOp& op, LockState& state, TimePoint now);
+
+/// Adds a share. The caller has raised the version.
+void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now);
+
+/// After an exclusive attempt was refused: leaves its intent, if shares stand in its way and no
+/// other live intent does.
+void LeaveIntent(LockState& state, const GrantRequest& grant, TimePoint now);
+
+/// Renews one share.
+void RenewShare(RenewOp& op, LockState& state, TimePoint now);
+
+/// Ends one share, which is live. The last live one frees the lock, marked by `mark`.
+void EndShare(LockState& state, const Uuid& id, const Uuid& mark, TimePoint now);
+
+/// Ends the leases of all shares.
+void ExpireShares(LockState& state, TimePoint now);
+
+}  // namespace doclock::rules

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "rules/lock_state.h"
+
+namespace doclock::rules {
+
+// What others than the holder do to a lock.
+
+/// Is there a lock whose lease is over, for a purge to clear?
+[[nodiscard]] inline bool IsPurgeable(const LockState& state, TimePoint now) noexcept {
+  return state.HasLockId() && !state.IsLive(now);
+}
+
+/// Clears a lock that is over, and nothing else: no version rises, and an intent stays.
+void Purge(LockState& state) noexcept;
+
+/// See Intervention. `fresh` is a new id. False: nobody holds the lock, and that matters.
+[[nodiscard]] bool Intervene(LockState& state, Intervention what, const Uuid& fresh, TimePoint now);
+
+}  // namespace doclock::rules

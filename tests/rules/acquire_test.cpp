@@ -1,0 +1,196 @@
+#include "rules/acquire.h"
+
+#include <gtest/gtest.h>
+
+#include "rules/states.h"
+
+namespace doclock::rules::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// An attempt on some document.
+class Attempt {
+ public:
+  explicit Attempt(LockMode mode, int limit = kMaxHolders) : op_(collection_, key_) {
+    op_.grant.lock_id = kFresh;
+    op_.grant.ttl = kTtl;
+    op_.grant.mode = mode;
+    op_.grant.max_holders = limit;
+  }
+  AcquireOp& op() { return op_; }
+  OpStatus On(LockState& state, TimePoint now = kNow) {
+    op_.status = OpStatus::kPending;
+    op_.detail.reset();
+    Acquire(op_, state, now);
+    return op_.status;
+  }
+
+ private:
+  Collection collection_{"orders", {}, kTtl};
+  Key key_{"1"};
+  AcquireOp op_;
+};
+
+/// The table at AcquireOp, said anew: when may this attempt have the lock, if nothing more happens?
+TimePoint GrantedFrom(const LockState& state, LockMode mode, std::size_t limit) {
+  TimePoint from = std::max(kNow, state.closed_until);
+  if (state.lock_id == kHolder) from = std::max(from, state.lease.End());
+  if (state.lock_id != kSharedLockId || mode == LockMode::kExclusive) {
+    for (const Share& share : state.shares) from = std::max(from, share.lease.End());
+  } else {
+    // One place has to be left; so as many of the latest as there are places stay.
+    std::vector<TimePoint> ends;
+    for (const Share& share : state.shares) ends.push_back(share.lease.End());
+    std::sort(ends.begin(), ends.end());
+    if (ends.size() >= limit) from = std::max(from, ends[ends.size() - limit]);
+  }
+  if (mode == LockMode::kShared && !state.intent.id.is_nil()) {
+    from = std::max(from, state.intent.until);
+  }
+  return from;
+}
+
+TEST(AcquireRules, AnExclusiveLockIsGrantedWhenNothingStandsInItsWayAndOnlyThen) {
+  ForEachState([](const LockState& before) {
+    LockState state = before;
+    Attempt attempt(LockMode::kExclusive);
+    const bool free = GrantedFrom(before, LockMode::kExclusive, 1) == kNow;
+    ASSERT_EQ(attempt.On(state), free ? OpStatus::kDone : OpStatus::kBusy) << TextOf(before);
+    if (!free) return;
+    EXPECT_TRUE(state.IsHeldBy(kFresh));
+    EXPECT_EQ(state.lease.End(), kNow + kTtl);
+    EXPECT_EQ(state.fence, kVersion + 1);
+    EXPECT_EQ(attempt.op().took_over, before.HasLockId()) << TextOf(before);
+    EXPECT_TRUE(state.intent.id.is_nil());
+  });
+}
+
+TEST(AcquireRules, AShareIsGrantedWhenThereIsRoomAndOnlyThen) {
+  for (const int limit : {1, 2, 3, 4}) {
+    ForEachState([limit](const LockState& before) {
+      LockState state = before;
+      Attempt attempt(LockMode::kShared, limit);
+      const auto places = static_cast<std::size_t>(limit);
+      const bool room = GrantedFrom(before, LockMode::kShared, places) == kNow;
+      ASSERT_EQ(attempt.On(state), room ? OpStatus::kDone : OpStatus::kBusy) << TextOf(before);
+      if (!room) return;
+      ASSERT_NE(state.LiveShare(kFresh, kNow), nullptr);
+      EXPECT_EQ(state.LiveShare(kFresh, kNow)->fence, kVersion + 1);
+      for (const Share& share : before.shares) {
+        EXPECT_EQ(share.lease.IsLive(kNow), state.LiveShare(share.id, kNow) != nullptr);
+      }
+      EXPECT_LE(state.shares.size(), places);
+      EXPECT_EQ(attempt.op().took_over, before.lock_id == kHolder) << TextOf(before);
+    });
+  }
+}
+
+TEST(AcquireRules, AGrantRaisesTheVersionByOneAndARefusalLeavesTheLockAlone) {
+  for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
+    ForEachState([mode](const LockState& before) {
+      LockState state = before;
+      Attempt attempt(mode, 2);
+      const bool granted = attempt.On(state) == OpStatus::kDone;
+      EXPECT_EQ(state.version, granted ? kVersion + 1 : kVersion);
+      EXPECT_EQ(FaultOfState(state), "") << TextOf(before);
+      EXPECT_EQ(state.released, kMark);
+      if (!granted) {
+        EXPECT_TRUE(Same(before, state)) << TextOf(before);
+      }
+      if (granted) {
+        EXPECT_EQ(attempt.op().version, state.version);
+      }
+    });
+  }
+}
+
+TEST(AcquireRules, BusyTellsWhenTheLockIsToBeHadIfNothingMoreHappens) {
+  for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
+    ForEachState([mode](const LockState& before) {
+      LockState state = before;
+      Attempt attempt(mode, 2);
+      TimePoint now = kNow;
+      // A share that waits for room may find an intent there: it is told of one thing at a time.
+      int looks = 0;
+      while (attempt.On(state, now) == OpStatus::kBusy && ++looks <= 3) {
+        const milliseconds left = attempt.op().detail->remaining.value();
+        ASSERT_GT(left.count(), 0) << TextOf(before);
+        LockState sooner = before;
+        EXPECT_EQ(Attempt(mode, 2).On(sooner, now + left - milliseconds(1)), OpStatus::kBusy)
+            << TextOf(before);
+        now += left;
+      }
+      EXPECT_EQ(attempt.op().status, OpStatus::kDone) << TextOf(before);
+      EXPECT_EQ(now, GrantedFrom(before, mode, 2)) << TextOf(before);
+      if (mode == LockMode::kExclusive) {
+        EXPECT_LE(looks, 1) << TextOf(before);
+      }
+    });
+  }
+}
+
+TEST(AcquireRules, AnIntentIsLeftBehindLiveSharesUnlessAnotherWriterHasOne) {
+  ForEachState([](const LockState& before) {
+    LockState state = before;
+    Attempt attempt(LockMode::kExclusive);
+    attempt.op().grant.intent_id = kWriter;
+    attempt.op().grant.intent = seconds(3);
+    if (attempt.On(state) == OpStatus::kDone) return;
+    const bool others = before.intent.id == kOtherWriter && before.intent.until > kNow;
+    const bool left = before.IsShared() && before.IsLive(kNow) && !others;
+    EXPECT_EQ(state.intent.id, left ? kWriter : before.intent.id) << TextOf(before);
+    EXPECT_EQ(state.intent.until, left ? kNow + seconds(3) : before.intent.until);
+    state.intent = before.intent;
+    EXPECT_TRUE(Same(before, state)) << TextOf(before);
+  });
+}
+
+TEST(AcquireRules, MinHoldIsProlongedAndNeverShortened) {
+  for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
+    for (const seconds hold : {seconds(0), seconds(1), seconds(90)}) {
+      ForEachState([&](const LockState& before) {
+        LockState state = before;
+        Attempt attempt(mode);
+        attempt.op().grant.min_hold = hold;
+        if (attempt.On(state) != OpStatus::kDone) return;
+        const TimePoint asked = hold.count() > 0 ? kNow + hold : TimePoint{};
+        EXPECT_EQ(state.closed_until, std::max(before.closed_until, asked)) << TextOf(before);
+      });
+    }
+  }
+}
+
+TEST(AcquireRules, AnIdThatALiveShareHasIsRefused) {
+  ForEachState([](const LockState& before) {
+    if (before.shares.empty() || GrantedFrom(before, LockMode::kShared, kMaxHolders) != kNow)
+      return;
+    LockState state = before;
+    Attempt attempt(LockMode::kShared);
+    attempt.op().grant.lock_id = kShares[0];
+    const bool live = before.shares.front().lease.IsLive(kNow);
+    EXPECT_EQ(attempt.On(state), live ? OpStatus::kFailed : OpStatus::kDone) << TextOf(before);
+    if (live) {
+      EXPECT_TRUE(Same(before, state));
+    }
+  });
+}
+
+TEST(AcquireRules, ANewDocumentBeginsAtVersionOne) {
+  for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
+    Attempt attempt(mode);
+    LockState state;
+    AcquireNew(attempt.op(), state, kNow);
+    EXPECT_EQ(attempt.op().status, OpStatus::kDone);
+    EXPECT_TRUE(attempt.op().created);
+    EXPECT_EQ(attempt.op().version, 1);
+    EXPECT_EQ(attempt.op().born, kFresh);
+    EXPECT_EQ(state.born, kFresh);
+    EXPECT_TRUE(state.IsLive(kNow));
+    EXPECT_EQ(FaultOfState(state), "");
+  }
+}
+
+}  // namespace
+}  // namespace doclock::rules::testing

@@ -1,0 +1,176 @@
+#include "rules/holder.h"
+
+#include <gtest/gtest.h>
+
+#include "rules/states.h"
+
+namespace doclock::rules::testing {
+namespace {
+
+using std::chrono::seconds;
+
+class HolderRules : public ::testing::Test {
+ protected:
+  Collection collection_{"orders", {}, kTtl};
+  Key key_{"1"};
+};
+
+const Uuid kIds[] = {Uuid{}, kSharedLockId, kHolder, kOther, kShares[0], kShares[1], kShares[2]};
+
+TEST_F(HolderRules, ARenewalIsOfALiveLeaseAndNeverEndsItSooner) {
+  for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
+    for (const Uuid& id : kIds) {
+      for (const seconds ttl : {seconds(1), seconds(30)}) {
+        ForEachState([&](const LockState& before) {
+          LockState state = before;
+          RenewOp op(collection_, key_);
+          op.lock_id = id;
+          op.ttl = ttl;
+          op.mode = mode;
+          Renew(op, state, kNow);
+          Lease lease = before.lease;
+          bool mine = id == kHolder && before.lock_id == kHolder;
+          if (mode == LockMode::kShared) {
+            mine = before.LiveShare(id, kNow) != nullptr;
+            if (mine) lease = before.LiveShare(id, kNow)->lease;
+          }
+          const bool renewed = mine && lease.IsLive(kNow);
+          ASSERT_EQ(op.status, renewed ? OpStatus::kDone : OpStatus::kLost) << TextOf(before);
+          EXPECT_EQ(state.version, kVersion) << "a renewal is no write";
+          EXPECT_EQ(FaultOfState(state), "") << TextOf(before);
+          if (!renewed) {
+            EXPECT_TRUE(Same(before, state)) << TextOf(before);
+            return;
+          }
+          const Lease& now =
+              mode == LockMode::kShared ? state.LiveShare(id, kNow)->lease : state.lease;
+          EXPECT_EQ(now.End(), std::max(lease.End(), kNow + ttl)) << TextOf(before);
+        });
+      }
+    }
+  }
+}
+
+TEST_F(HolderRules, AWriteGoesByIdAndVersionAndNeverByTime) {
+  for (const Uuid& id : kIds) {
+    for (const std::int64_t expected : {kAnyVersion, kVersion, kVersion - 1, kVersion + 1}) {
+      ForEachState([&](const LockState& before) {
+        WriteOp op(collection_, key_);
+        op.lock_id = id;
+        op.expected = expected;
+        const bool mine = id == kHolder && before.lock_id == kHolder &&
+                          (expected == kAnyVersion || expected == kVersion);
+        ASSERT_EQ(MayWrite(op, before, kNow), mine) << TextOf(before);
+        if (!mine) {
+          EXPECT_EQ(op.status, OpStatus::kLost);
+        }
+      });
+    }
+  }
+}
+
+TEST_F(HolderRules, AReleaseClearsTheLockAndLeavesItsMark) {
+  ForEachState([&](const LockState& before) {
+    if (before.lock_id != kHolder) return;
+    for (const Uuid& mark : {Uuid{}, kOther}) {
+      LockState state = before;
+      WriteOp op(collection_, key_);
+      op.lock_id = kHolder;
+      op.mark = mark;
+      Write(op, state, kNow);
+      EXPECT_EQ(op.status, OpStatus::kDone);
+      EXPECT_EQ(op.version, kVersion + 1);
+      EXPECT_EQ(state.version, kVersion + 1);
+      EXPECT_FALSE(state.HasLockId());
+      EXPECT_EQ(state.released, mark.is_nil() ? kHolder : kOther);
+      EXPECT_EQ(state.closed_until, before.closed_until) << "min_hold outlives the release";
+      EXPECT_EQ(state.intent.id, before.intent.id);
+      EXPECT_TRUE(Frees(op));
+    }
+  });
+}
+
+TEST_F(HolderRules, AHandOverIsReleaseAndGrantInOne) {
+  GrantRequest next;
+  next.lock_id = kFresh;
+  next.ttl = seconds(20);
+  for (const seconds hold : {seconds(0), seconds(1), seconds(90)}) {
+    next.min_hold = hold;
+    ForEachState([&](const LockState& before) {
+      if (before.lock_id != kHolder) return;
+      LockState state = before;
+      WriteOp op(collection_, key_);
+      op.lock_id = kHolder;
+      op.next = &next;
+      Write(op, state, kNow);
+      EXPECT_EQ(state.version, kVersion + 1) << "raised once for both";
+      EXPECT_TRUE(state.IsHeldBy(kFresh));
+      EXPECT_EQ(state.lease.End(), kNow + seconds(20));
+      EXPECT_EQ(state.released, kHolder);
+      const TimePoint asked = hold.count() > 0 ? kNow + hold : TimePoint{};
+      EXPECT_EQ(state.closed_until, std::max(before.closed_until, asked)) << TextOf(before);
+      EXPECT_FALSE(Frees(op));
+    });
+  }
+}
+
+TEST_F(HolderRules, ACheckpointStartsTheLeaseAnewAndKeepsTheLock) {
+  ForEachState([&](const LockState& before) {
+    if (before.lock_id != kHolder) return;
+    LockState state = before;
+    WriteOp op(collection_, key_);
+    op.write = WriteKind::kCheckpoint;
+    op.lock_id = kHolder;
+    op.ttl = seconds(2);
+    Write(op, state, kNow);
+    EXPECT_EQ(state.version, kVersion + 1);
+    EXPECT_TRUE(state.IsHeldBy(kHolder));
+    EXPECT_EQ(state.lease.End(), kNow + seconds(2)) << "a checkpoint may shorten the lease";
+    EXPECT_EQ(state.released, kMark);
+    EXPECT_FALSE(Frees(op));
+  });
+}
+
+TEST_F(HolderRules, AShareIsReleasedWhileItIsLiveAndTheLastOneFreesTheLock) {
+  for (const Uuid& id : kShares) {
+    ForEachState([&](const LockState& before) {
+      LockState state = before;
+      WriteOp op(collection_, key_);
+      op.mode = LockMode::kShared;
+      op.lock_id = id;
+      const bool mine = before.LiveShare(id, kNow) != nullptr;
+      ASSERT_EQ(MayWrite(op, before, kNow), mine) << TextOf(before);
+      if (!mine) return;
+      Write(op, state, kNow);
+      EXPECT_EQ(state.version, kVersion) << "nothing was written";
+      EXPECT_EQ(FaultOfState(state), "") << TextOf(before);
+      bool others = false;
+      for (const Share& share : before.shares) {
+        others = others || (share.id != id && share.lease.IsLive(kNow));
+      }
+      EXPECT_EQ(state.IsShared(), others) << TextOf(before);
+      EXPECT_EQ(state.released, others ? kMark : id) << TextOf(before);
+      EXPECT_EQ(state.LiveShare(id, kNow), nullptr);
+      EXPECT_EQ(state.intent.id, before.intent.id);
+    });
+  }
+}
+
+TEST_F(HolderRules, ANoteOfOneThatEndsAShareRaisesTheVersion) {
+  ForEachState([&](const LockState& before) {
+    if (before.LiveShare(kShares[0], kNow) == nullptr) return;
+    LockState state = before;
+    WriteOp op(collection_, key_);
+    op.mode = LockMode::kShared;
+    op.lock_id = kShares[0];
+    op.body = Body::FromJson({{"note", 1}});
+    op.merge = true;
+    ASSERT_TRUE(MayWrite(op, before, kNow));
+    Write(op, state, kNow);
+    EXPECT_EQ(op.version, kVersion + 1);
+    EXPECT_EQ(state.version, kVersion + 1);
+  });
+}
+
+}  // namespace
+}  // namespace doclock::rules::testing

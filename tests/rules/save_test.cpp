@@ -1,0 +1,94 @@
+#include "rules/save.h"
+
+#include <gtest/gtest.h>
+
+#include "rules/states.h"
+
+namespace doclock::rules::testing {
+namespace {
+
+class SaveRules : public ::testing::Test {
+ protected:
+  SaveOp Make(SaveKind kind, std::int64_t expected = kVersion, const Uuid& born = kBorn) {
+    SaveOp op(collection_, key_);
+    op.save = kind;
+    op.expected = expected;
+    op.born = born;
+    op.write_id = kFresh;
+    op.body = Body::FromJson({{"a", 1}});
+    return op;
+  }
+  Collection collection_{"orders", {}, kTtl};
+  Key key_{"1"};
+};
+
+TEST_F(SaveRules, ALiveLockStandsInTheWayAndMinHoldDoesNot) {
+  for (const SaveKind kind : {SaveKind::kReplace, SaveKind::kErase}) {
+    ForEachState([&](const LockState& before) {
+      SaveOp op = Make(kind);
+      const bool live = before.IsLive(kNow);
+      ASSERT_EQ(MaySave(op, &before, kNow), !live) << TextOf(before);
+      if (!live) return;
+      EXPECT_EQ(op.status, OpStatus::kBusy);
+      EXPECT_EQ(op.detail->remaining, RoundUp(before.lease.End() - kNow)) << TextOf(before);
+    });
+  }
+}
+
+TEST_F(SaveRules, VersionAndIncarnationMustBeTheExpectedOnes) {
+  LockState state;
+  state.version = kVersion;
+  state.born = kBorn;
+  for (const std::int64_t expected : {kVersion - 1, kVersion, kVersion + 1}) {
+    for (const Uuid& born : {kBorn, kOther}) {
+      SaveOp op = Make(SaveKind::kReplace, expected, born);
+      const bool same = expected == kVersion && born == kBorn;
+      EXPECT_EQ(MaySave(op, &state, kNow), same);
+      if (same) continue;
+      EXPECT_EQ(op.status, OpStatus::kConflict);
+      EXPECT_EQ(op.detail->found_version, kVersion);
+    }
+  }
+  SaveOp any = Make(SaveKind::kErase, kAnyVersion, Uuid{});
+  EXPECT_TRUE(MaySave(any, &state, kNow)) << "an erasure may ask for no version";
+}
+
+TEST_F(SaveRules, AnInsertMeetsNoDocumentAndTheOthersOne) {
+  const LockState state;
+  SaveOp insert = Make(SaveKind::kInsert);
+  EXPECT_TRUE(MaySave(insert, nullptr, kNow));
+  EXPECT_FALSE(MaySave(insert, &state, kNow));
+  EXPECT_EQ(insert.status, OpStatus::kConflict);
+  SaveOp replace = Make(SaveKind::kReplace);
+  EXPECT_FALSE(MaySave(replace, nullptr, kNow));
+  EXPECT_EQ(replace.status, OpStatus::kMissing);
+}
+
+TEST_F(SaveRules, ASaveClearsALockThatIsOverAndLeavesTheIntent) {
+  ForEachState([&](const LockState& before) {
+    SaveOp op = Make(SaveKind::kReplace);
+    if (!MaySave(op, &before, kNow)) return;
+    LockState state = before;
+    Save(op, state);
+    EXPECT_EQ(op.status, OpStatus::kDone);
+    EXPECT_EQ(op.version, kVersion + 1);
+    EXPECT_EQ(state.version, kVersion + 1);
+    EXPECT_FALSE(state.HasLockId());
+    EXPECT_EQ(state.released, kFresh);
+    EXPECT_EQ(state.intent.id, before.intent.id);
+    EXPECT_EQ(state.closed_until, before.closed_until);
+    EXPECT_EQ(FaultOfState(state), "") << TextOf(before);
+  });
+}
+
+TEST_F(SaveRules, AnInsertBeginsAtVersionOne) {
+  SaveOp op = Make(SaveKind::kInsert);
+  LockState state;
+  state.born = kOther;
+  Save(op, state);
+  EXPECT_EQ(op.version, 1);
+  EXPECT_EQ(op.born, kOther);
+}
+
+}  // namespace
+}  // namespace doclock::rules::testing

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "rules/lock_state.h"
+
+/// All small states of a lock: two holders, up to three shares, two waiting writers; and of each
+/// moment that counts three: over for a second, over just now, over in five seconds.
+namespace doclock::rules::testing {
+
+/// A small number as an id.
+Uuid IdOf(int number);
+
+inline const Uuid kHolder = IdOf(1), kOther = IdOf(2);
+inline const Uuid kShares[] = {IdOf(11), IdOf(12), IdOf(13)};
+inline const Uuid kWriter = IdOf(21), kOtherWriter = IdOf(22);
+inline const Uuid kFresh = IdOf(31);
+inline const Uuid kBorn = IdOf(41), kMark = IdOf(51);
+inline constexpr std::int64_t kVersion = 7;
+inline constexpr std::chrono::milliseconds kTtl = std::chrono::seconds(10);
+/// The present.
+inline constexpr TimePoint kNow{std::chrono::hours(1)};
+
+/// Calls `visit` with each of them.
+void ForEachState(const std::function<void(const LockState&)>& visit);
+
+/// What does not hold of a state that ought to be sound; empty: all holds.
+std::string FaultOfState(const LockState& state);
+
+/// Everything but the version, the lease's bookkeeping and the mark of two states is the same.
+bool Same(const LockState& a, const LockState& b);
+
+/// For messages.
+std::string TextOf(const LockState& state);
+
+}  // namespace doclock::rules::testing
