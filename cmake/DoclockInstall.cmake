@@ -90,6 +90,13 @@ doclock_install_component(
   DESCRIPTION "Document locks over every store that was built"
   REQUIRES ${umbrella_requires})
 
+# The suite that every store has to pass, as sources: whoever tests a store compiles them with their own GoogleTest.
+set(doclock_conformance_dir "${CMAKE_INSTALL_DATADIR}/doclock/conformance")
+if(DOCLOCK_BUILD_TESTING)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/tests/conformance/suite/"
+          DESTINATION "${doclock_conformance_dir}/doclock/conformance")
+endif()
+
 if(DOCLOCK_BUILD_CLI)
   install(TARGETS doclock_cli DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT cli)
   install(FILES "${PROJECT_SOURCE_DIR}/packaging/cli/doclock.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT cli)
@@ -102,6 +109,7 @@ get_property(doclock_components GLOBAL PROPERTY DOCLOCK_COMPONENTS)
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/doclock-config.cmake.in" "${PROJECT_BINARY_DIR}/doclock-config.cmake"
   INSTALL_DESTINATION "${doclock_cmake_dir}"
+  PATH_VARS doclock_conformance_dir
   NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/doclock-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/doclock-config.cmake" "${PROJECT_BINARY_DIR}/doclock-config-version.cmake"

@@ -103,6 +103,13 @@ for kind in static shared; do
   build_consumer find_core "$work/$kind-find_core" -DCMAKE_PREFIX_PATH="$prefix"
   "$work/$kind-find_core/consumer"
 
+  if [[ $kind == static ]]; then
+    step "$kind: a store outside the tree, and the suite that every store has to pass"
+    build_consumer ../../samples/dir_store "$work/dir_store" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug \
+      -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12
+    RC_PARAMS=max_success=5 "$work/dir_store/dir_store_conformance" --gtest_brief=1
+  fi
+
   step "$kind: find_package, mongodb alone"
   build_consumer find_mongodb "$work/$kind-find_mongodb" -DCMAKE_PREFIX_PATH="$prefix"
   "$work/$kind-find_mongodb/consumer"

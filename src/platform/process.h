@@ -13,5 +13,7 @@ DOCLOCK_EXPORT std::string ProgramName();
 DOCLOCK_EXPORT std::string HostName();
 /// This process's id.
 DOCLOCK_EXPORT std::int64_t ProcessId();
+/// Tells one boot of this machine from another; empty where it cannot be found out.
+DOCLOCK_EXPORT std::string BootId();
 
 }  // namespace doclock::platform

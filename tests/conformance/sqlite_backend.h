@@ -1,6 +1,6 @@
 #pragma once
 
-#include "conformance/store_conformance.h"
+#include "conformance/suite/store_conformance.h"
 
 namespace doclock::conformance {
 

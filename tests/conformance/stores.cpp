@@ -1,4 +1,5 @@
-#include "conformance/store_conformance.h"
+#include "conformance/record_backend.h"
+#include "conformance/suite/store_conformance.h"
 #ifdef DOCLOCK_WITH_SQLITE
 #include "conformance/sqlite_backend.h"
 #endif
@@ -20,7 +21,7 @@ Backend MakeMemory() {
 }  // namespace
 
 std::vector<StoreKind> LocalStores() {
-  std::vector<StoreKind> stores{{"Memory", MakeMemory}};
+  std::vector<StoreKind> stores{{"Memory", MakeMemory}, {"Records", MakeRecords}};
 #ifdef DOCLOCK_WITH_SQLITE
   stores.push_back({"Sqlite", MakeSqlite});
 #endif

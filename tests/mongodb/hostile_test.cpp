@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "conformance/store_conformance.h"
+#include "conformance/suite/store_conformance.h"
 #include "doclock/doclock.h"
 #include "doclock/mongodb_store.h"
 #include "mongodb/raw_documents.h"

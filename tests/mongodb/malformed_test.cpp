@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "conformance/store_conformance.h"
+#include "conformance/suite/store_conformance.h"
 #include "doclock/mongodb_store.h"
 #include "mongodb/raw_documents.h"
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "conformance/store_conformance.h"
+#include "conformance/suite/store_conformance.h"
 #include "doclock/mongodb_store.h"
 #include "mongo/lock_fields.h"
 #include "mongodb/odd_values.h"

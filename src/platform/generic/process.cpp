@@ -15,4 +15,6 @@ std::string HostName() {
 
 std::int64_t ProcessId() { return ::getpid(); }
 
+std::string BootId() { return {}; }
+
 }  // namespace doclock::platform

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cerrno>
+#include <fstream>
 
 namespace doclock::platform {
 
@@ -17,5 +18,11 @@ std::string HostName() {
 }
 
 std::int64_t ProcessId() { return ::getpid(); }
+
+std::string BootId() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  return std::getline(file, id) ? id : std::string();
+}
 
 }  // namespace doclock::platform

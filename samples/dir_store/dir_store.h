@@ -1,0 +1,27 @@
+#pragma once
+
+#include <doclock/store/record_store.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+/// Keeps documents as JSON files: one folder per collection, one file per document, one file that
+/// all processes lock in turn. A document of 40 lines is a file that a person can read.
+///
+/// It shows how little a store has to bring when doclock::StoreOver brings the locks.
+class DirStore final : public doclock::RecordStore {
+ public:
+  /// @param clock for tests; null: the machine's.
+  explicit DirStore(std::filesystem::path root,
+                    std::shared_ptr<const doclock::Clock> clock = nullptr);
+
+  std::unique_ptr<Transaction> Begin(const std::string& collection, Access access,
+                                     std::chrono::milliseconds budget) override;
+  void Create(const std::string& collection) override;
+  [[nodiscard]] doclock::TimePoint Now() const noexcept override;
+
+ private:
+  const std::filesystem::path root_;
+  const std::shared_ptr<const doclock::Clock> clock_;
+};

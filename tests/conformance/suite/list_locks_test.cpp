@@ -1,0 +1,192 @@
+#include "store_conformance.h"
+
+namespace doclock::conformance {
+namespace {
+
+/// The locks that a store shows, in the order of their keys.
+std::vector<LockRow> List(Client& client, const LockQuery& query = {}) {
+  std::vector<LockRow> rows = client.Locks(query);
+  std::sort(rows.begin(), rows.end(),
+            [](const LockRow& a, const LockRow& b) { return a.key < b.key; });
+  return rows;
+}
+
+TEST_P(StoreConformance, ListsHeldLocksWithTheirLeases) {
+  const AcquireOp grant = things_.Create("42", Json::object(), {.owner = "me"});
+  things_.Insert("free", {{"n", 1}});
+  clock().Advance(10s);
+  const std::vector<LockRow> rows = List(things_);
+  ASSERT_EQ(rows.size(), 1U);
+  const LockRow& row = rows[0];
+  EXPECT_EQ(row.key, Key("42"));
+  EXPECT_EQ(row.lock_id, grant.grant.lock_id);
+  EXPECT_TRUE(row.live);
+  EXPECT_FALSE(row.has_body);
+  EXPECT_EQ(row.version, grant.version);
+  EXPECT_EQ(row.born, grant.born);
+  EXPECT_EQ(row.holder.name, "me");
+  EXPECT_EQ(row.ttl, kTtl);
+  EXPECT_TRUE(clock().IsLeft(row.left, 20s));
+  EXPECT_GE(row.age, 10s);
+}
+
+TEST_P(StoreConformance, ListsTheFenceOfTheGrantWhateverWasSavedSince) {
+  const AcquireOp named = things_.Create("named");
+  things_.Release("named", named);
+  const std::int64_t again = things_.Acquire("named").version;
+  const AcquireOp grant = things_.Create("saved", {{"n", 1}});
+  const WriteOp save = things_.Write("saved", WriteKind::kCheckpoint, grant.grant.lock_id,
+                                     {.expected = grant.version, .body = MakeBody({{"n", 2}})});
+  const std::vector<LockRow> rows = List(things_);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].fence, again);
+  EXPECT_EQ(rows[1].version, save.version);
+  EXPECT_EQ(rows[1].fence.value_or(grant.version), grant.version);
+}
+
+TEST_P(StoreConformance, ListsTheFenceOfEachShare) {
+  const auto share = [&](Body insert) {
+    return things_.Acquire(
+        "42", {.insert = std::move(insert), .mode = LockMode::kShared, .max_holders = 3});
+  };
+  const AcquireOp first = share(MakeBody(Json::object()));
+  const AcquireOp second = share({});
+  things_.Renew("42", first.grant.lock_id, kTtl, LockMode::kShared);
+  const std::vector<LockRow> rows = things_.Locks();
+  ASSERT_EQ(rows.size(), 2U);
+  for (const LockRow& row : rows) {
+    EXPECT_EQ(row.fence, row.lock_id == first.grant.lock_id ? first.version : second.version);
+  }
+}
+
+TEST_P(StoreConformance, ListsExpiredLocksAsSuch) {
+  things_.Create("42");
+  clock().Advance(kTtl);
+  const std::vector<LockRow> rows = List(things_);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_FALSE(rows[0].live);
+  EXPECT_EQ(rows[0].left, 0ms);
+}
+
+TEST_P(StoreConformance, ListsWhatNobodyHoldsIfAsked) {
+  things_.Insert("body", {{"n", 1}});
+  things_.Release("closed", things_.Create("closed", Json::object(), {.min_hold = 1h}));
+  things_.Release("empty", things_.Create("empty"));
+  clock().Advance(2 * kTtl);
+  const std::vector<LockRow> rows = List(things_, {.unheld = true});
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_TRUE(rows[0].has_body);
+  EXPECT_TRUE(rows[1].closed);
+  EXPECT_FALSE(rows[2].has_body || rows[2].closed || rows[2].live);
+  EXPECT_TRUE(rows[2].lock_id.is_nil());
+  EXPECT_GE(rows[2].age, kTtl);
+}
+
+TEST_P(StoreConformance, ALockHeldForLongIsNotIdleOnceItIsReleased) {
+  const AcquireOp grant = things_.Create("42");
+  for (int i = 0; i < 10; ++i) {
+    clock().Advance(20s);
+    ASSERT_EQ(things_.Renew("42", grant.grant.lock_id).status, OpStatus::kDone);
+  }
+  things_.Release("42", grant);
+  const std::vector<LockRow> rows = List(things_, {.unheld = true});
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_LE(rows[0].age, kTtl);
+}
+
+TEST_P(StoreConformance, ListsOneKey) {
+  things_.Create("a");
+  things_.Create("b");
+  const std::vector<LockRow> rows = List(things_, {.key = Key("b")});
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].key, Key("b"));
+}
+
+TEST_P(StoreConformance, ListsAGroupWhileItsLocksAreHeld) {
+  const auto take = [&](const Key& key, const std::string& group) {
+    AcquireOp op(things_.collection(), key);
+    op.grant = {.lock_id = FreshId(), .ttl = kTtl, .group = group};
+    op.insert = MakeBody(Json::object());
+    StoreOp* const one = &op;
+    store().Execute({&one, 1}, kBudget);
+    EXPECT_EQ(op.status, OpStatus::kDone);
+    return op.grant.lock_id;
+  };
+  const Key a("a"), b("b"), c("c");
+  const Uuid first = take(a, "g");
+  take(b, "h");
+  take(c, "");
+  {
+    const std::vector<LockRow> rows = List(things_, {.group = "g"});
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].key, a);
+    EXPECT_EQ(rows[0].group, "g");
+  }
+  things_.Release(a, first);
+  take(a, "");
+  const std::vector<LockRow> none = List(things_, {.group = "g"});
+  EXPECT_TRUE(none.empty());
+}
+
+TEST_P(StoreConformance, ListsEachLockOnceHoweverManyPagesThereAre) {
+  constexpr std::size_t kLocks = 2500;
+  std::vector<Key> keys;
+  for (std::size_t i = 0; i < kLocks; ++i) {
+    // Of two types: pages follow each other across types too.
+    keys.push_back(i % 2 == 0 ? Key("k" + std::to_string(i)) : Key(static_cast<std::int64_t>(i)));
+  }
+  std::vector<AcquireOp> grants;
+  for (const Key& key : keys) {
+    AcquireOp& op = grants.emplace_back(things_.collection(), key);
+    op.grant = {.lock_id = FreshId(), .ttl = 1h};
+    op.insert = MakeBody(Json::object());
+  }
+  for (std::size_t i = 0; i < kLocks; i += 100) {
+    std::vector<StoreOp*> some;
+    for (std::size_t j = i; j < i + 100; ++j) some.push_back(&grants[j]);
+    store().Execute(some, kBudget);
+  }
+  things_.Release(keys[0], grants[0]);
+  std::sort(keys.begin(), keys.end());
+  for (const bool unheld : {false, true}) {
+    std::vector<Key> shown;
+    for (const LockRow& row : List(things_, {.unheld = unheld})) {
+      shown.push_back(row.key);
+    }
+    EXPECT_EQ(shown.size(), kLocks - (unheld ? 0 : 1));
+    EXPECT_TRUE(std::includes(keys.begin(), keys.end(), shown.begin(), shown.end()));
+    EXPECT_EQ(std::adjacent_find(shown.begin(), shown.end()), shown.end());
+  }
+}
+
+TEST_P(StoreConformance, AReleaseLeavesTheMarkItIsGiven) {
+  const AcquireOp grant = things_.Create("42");
+  const Key key("42");
+  WriteOp release(things_.collection(), key);
+  release.lock_id = grant.grant.lock_id;
+  release.body = MakeBody({{"broken", true}});
+  release.merge = true;
+  release.mark = FreshId();
+  StoreOp* const op = &release;
+  store().Execute({&op, 1}, kBudget);
+  ASSERT_EQ(release.status, OpStatus::kDone);
+  const ReadOp read = things_.Read("42");
+  EXPECT_EQ(read.released, release.mark);
+  EXPECT_TRUE(read.lock_id.is_nil());
+  EXPECT_EQ(read.body.json().at("broken"), true);
+}
+
+TEST_P(StoreConformance, ARenewalNeverEndsALeaseSooner) {
+  const AcquireOp grant = things_.Create("42", Json::object(), {.ttl = 1h});
+  EXPECT_EQ(things_.Renew("42", grant.grant.lock_id, 1s).status, OpStatus::kDone);
+  EXPECT_GT(things_.Read("42").remaining, 1s);
+  EXPECT_EQ(things_.Renew("42", grant.grant.lock_id, 2h).status, OpStatus::kDone);
+  EXPECT_EQ(things_.Renew("42", grant.grant.lock_id, 1s).status, OpStatus::kDone);
+  clock().Advance(90min);
+  EXPECT_TRUE(things_.Read("42").locked);
+  EXPECT_EQ(things_.Renew("42", grant.grant.lock_id, 1s).status, OpStatus::kDone);
+  EXPECT_TRUE(clock().IsLeft(things_.Read("42").remaining, 30min));
+}
+
+}  // namespace
+}  // namespace doclock::conformance
