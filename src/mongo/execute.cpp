@@ -5,10 +5,10 @@
 #include <tuple>
 #include <vector>
 
-#include "rules/fault.h"
 #include "mongo/batch.h"
 #include "mongo/legacy_ids.h"
 #include "mongo/operations.h"
+#include "rules/fault.h"
 
 namespace doclock::mongo {
 namespace {

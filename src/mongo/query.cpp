@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "rules/fault.h"
 #include "mongo/body_codec.h"
 #include "mongo/expressions.h"
 #include "mongo/legacy_ids.h"
@@ -10,6 +9,7 @@
 #include "mongo/operations.h"
 #include "mongo/privileges.h"
 #include "mongo/uuid_bounds.h"
+#include "rules/fault.h"
 
 namespace doclock::mongo {
 namespace {

@@ -1,11 +1,11 @@
 #include <algorithm>
 
-#include "rules/fault.h"
 #include "mongo/body_codec.h"
 #include "mongo/lock_filters.h"
 #include "mongo/operations.h"
 #include "mongo/share_filters.h"
 #include "mongo/statements.h"
+#include "rules/fault.h"
 
 // Taking a share, and giving it back.
 

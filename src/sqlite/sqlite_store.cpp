@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "document/collection.h"
-#include "rules/fault.h"
 #include "document/rest.h"
 #include "platform/fork_generation.h"
+#include "rules/fault.h"
 #include "sqlite/bell_watch.h"
 #include "sqlite/candidates.h"
 #include "sqlite/index_names.h"

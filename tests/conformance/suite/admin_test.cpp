@@ -1,9 +1,9 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "store_conformance.h"
 #include "doclock/errors.h"
 #include "doclock/testing/intervene.h"
+#include "store_conformance.h"
 
 namespace doclock::conformance {
 namespace {

@@ -1,10 +1,10 @@
 #include <array>
 
-#include "store_conformance.h"
 #include "doclock/binary.h"
 #include "doclock/date.h"
 #include "doclock/decimal128.h"
 #include "doclock/uuid_json.h"
+#include "store_conformance.h"
 
 namespace doclock::conformance {
 namespace {
