@@ -15,6 +15,7 @@ TEST_F(OutageTest, AStoreThatDoesNotAnswerAnyMoreIsNotTakenForALock) {
   clock->Advance(5s);
   EXPECT_EQ(waiting->code(), Errc::kUnavailable);
   EXPECT_NE(waiting->result->failure->message.find("gave no answer"), std::string::npos);
+  clock->Advance(2min);  // what was delayed comes to its end
 }
 
 TEST_F(OutageTest, AnAttemptThatHasJustBegunSaysNothingOfTheStore) {
@@ -24,6 +25,7 @@ TEST_F(OutageTest, AnAttemptThatHasJustBegunSaysNothingOfTheStore) {
   clock->DelayWork(1min);
   clock->Advance(1s);
   EXPECT_EQ(waiting->code(), Errc::kTimedOut);
+  clock->Advance(2min);  // what was delayed comes to its end
 }
 
 TEST_F(OutageTest, AWaitBehindALocalHolderIsNoOutage) {
