@@ -2,6 +2,7 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "doclock/store/record_store.h"
@@ -16,16 +17,15 @@ struct Shelf {
   std::map<std::string, Json> settings;
 };
 
-/// Works on a copy, and puts it in place at the end.
+/// Keeps changes aside, and puts them in place at the end.
 class MapTransaction final : public RecordStore::Transaction {
  public:
-  MapTransaction(std::shared_ptr<Shelf> shelf, std::string name,
+  MapTransaction(std::shared_ptr<Shelf> shelf, const std::string& name,
                  std::unique_lock<std::timed_mutex> lock)
       : shelf_(std::move(shelf)),
-        name_(std::move(name)),
         lock_(std::move(lock)),
-        records_(shelf_->records[name_]),
-        settings_(shelf_->settings[name_]) {}
+        records_(shelf_->records[name]),
+        settings_(shelf_->settings[name]) {}
 
   std::optional<Record> Load(const Key& key) override {
     const auto found = records_.find(key);
@@ -36,25 +36,28 @@ class MapTransaction final : public RecordStore::Transaction {
       if (!visit(key, Record(record))) return;
     }
   }
-  void Put(const Key& key, const Record& record) override { records_[key] = record; }
-  void Erase(const Key& key) override { records_.erase(key); }
+  void Put(const Key& key, const Record& record) override { changes_[key] = record; }
+  void Erase(const Key& key) override { changes_[key] = std::nullopt; }
   Json Settings() override { return settings_; }
-  void PutSettings(const Json& settings) override { settings_ = settings; }
+  void PutSettings(const Json& settings) override { new_settings_ = settings; }
   void Commit() override {
-    // As a file would: what cannot be text is refused.
-    for (const auto& [key, record] : records_) {
-      if (record.body) static_cast<void>(record.body.text());
+    for (const auto& [key, record] : changes_) {
+      if (record) {
+        records_[key] = *record;
+      } else {
+        records_.erase(key);
+      }
     }
-    shelf_->records[name_] = records_;
-    shelf_->settings[name_] = settings_;
+    if (new_settings_) settings_ = *new_settings_;
   }
 
  private:
   std::shared_ptr<Shelf> shelf_;
-  const std::string name_;
   std::unique_lock<std::timed_mutex> lock_;
-  std::map<Key, Record> records_;
-  Json settings_;
+  std::map<Key, Record>& records_;
+  Json& settings_;
+  std::map<Key, std::optional<Record>> changes_;
+  std::optional<Json> new_settings_;
 };
 
 class MapRecords final : public RecordStore {
