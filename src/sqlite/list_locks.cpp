@@ -105,6 +105,7 @@ void Reader::AddShareRows(const SqliteCollection& collection, const StoredLock& 
 
 std::chrono::milliseconds Reader::AgeOf(const StoredLock& lock, std::chrono::nanoseconds granted,
                                         std::int64_t wall) const {
+  if (granted.count() == 0) return {};  // never
   const auto now = now_.time_since_epoch();
   if (around_.judge.IsComparable(lock, now)) {
     return std::chrono::floor<std::chrono::milliseconds>(now - granted);
