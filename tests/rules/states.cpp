@@ -55,9 +55,8 @@ std::vector<LockState> Holdings() {
   return all;
 }
 
-template <class Text>
-std::string Left(TimePoint end, const Text& what) {
-  return std::string(what) + std::to_string((end - kNow) / std::chrono::milliseconds(1)) + " ms";
+std::string Left(TimePoint end, const std::string& what) {
+  return what + std::to_string((end - kNow) / std::chrono::milliseconds(1)) + " ms";
 }
 
 }  // namespace
