@@ -35,7 +35,7 @@ class DoclockConan(ConanFile):
     implements = ["auto_shared_fpic"]
     # A C++17 build of this library does not exist, and a C++23 one is not the same: no mixing behind the user's back.
     extension_properties = {"compatibility_cppstd": False}
-    exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*"
+    exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*", "tests/conformance/suite/*"
 
     def set_version(self):
         text = load(self, os.path.join(self.recipe_folder, "CMakeLists.txt"))
@@ -80,7 +80,7 @@ class DoclockConan(ConanFile):
         # Conan writes its own.
         rmdir(self, os.path.join(self.package_folder, "lib", "cmake"))
         rmdir(self, os.path.join(self.package_folder, "lib", "pkgconfig"))
-        rmdir(self, os.path.join(self.package_folder, "share"))
+        rmdir(self, os.path.join(self.package_folder, "share", "doc"))
 
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "doclock")

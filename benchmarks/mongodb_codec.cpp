@@ -6,7 +6,7 @@
 
 #include "compare.h"
 #include "documents.h"
-#include "mongo/body_codec.h"
+#include "mongodb/bson/body_codec.h"
 
 namespace doclock::bench {
 namespace {
@@ -33,18 +33,18 @@ json OrderTree(std::size_t bytes) {
 json TreeOf(std::size_t bytes) { return bytes <= 1024 ? SampleTree(1, bytes) : OrderTree(bytes); }
 
 void Outwards(benchmark::State& state, const json& tree, Target target = {.value = 1.5}) {
-  mongo::Doc doc;
-  mongo::AppendMembers(doc, tree);
+  mongodb::Doc doc;
+  mongodb::AppendMembers(doc, tree);
   doc.Clear();
   const long before = allocations.load();
-  mongo::AppendMembers(doc, tree);
+  mongodb::AppendMembers(doc, tree);
   const long ours = allocations.load() - before;
   Compare(
       state, target, [&] { return Rate([&] { benchmark::DoNotOptimize(json::to_bson(tree)); }); },
       [&] {
         return Rate([&] {
           doc.Clear();
-          mongo::AppendMembers(doc, tree);
+          mongodb::AppendMembers(doc, tree);
           benchmark::DoNotOptimize(doc.get());
         });
       });
@@ -53,15 +53,17 @@ void Outwards(benchmark::State& state, const json& tree, Target target = {.value
 }
 
 void Inwards(benchmark::State& state, const json& tree) {
-  mongo::Doc doc;
-  mongo::AppendMembers(doc, tree);
+  mongodb::Doc doc;
+  mongodb::AppendMembers(doc, tree);
   const std::vector<std::uint8_t> bytes = json::to_bson(tree);
   const LockFieldNames fields;
-  if (mongo::ReadBody(*doc.get(), fields) != json::from_bson(bytes)) std::abort();
+  if (mongodb::ReadBody(*doc.get(), fields) != json::from_bson(bytes)) std::abort();
   Compare(
       state, {.value = 1.5},
       [&] { return Rate([&] { benchmark::DoNotOptimize(json::from_bson(bytes)); }); },
-      [&] { return Rate([&] { benchmark::DoNotOptimize(mongo::ReadBody(*doc.get(), fields)); }); });
+      [&] {
+        return Rate([&] { benchmark::DoNotOptimize(mongodb::ReadBody(*doc.get(), fields)); });
+      });
 }
 
 void BodyToBson(benchmark::State& state, std::size_t bytes) { Outwards(state, TreeOf(bytes)); }

@@ -5,8 +5,8 @@
 
 #include "compare.h"
 #include "documents.h"
-#include "mongo/body_codec.h"
-#include "mongo/statements.h"
+#include "mongodb/bson/body_codec.h"
+#include "mongodb/protocol/statements.h"
 #include "mongodb_raw.h"
 
 namespace doclock::bench {
@@ -37,25 +37,25 @@ class ReadyMade {
  public:
   explicit ReadyMade(std::size_t bytes) {
     const Uuid id = NewUuid();
-    mongo::Doc body;
-    mongo::AppendMembers(body, SampleTree(1, bytes));
-    raw_.Run(RawUpdate("floor", mongo::Doc::Of("_id", 1), mongo::Doc::Of("$set", body), true));
+    mongodb::Doc body;
+    mongodb::AppendMembers(body, SampleTree(1, bytes));
+    raw_.Run(RawUpdate("floor", mongodb::Doc::Of("_id", 1), mongodb::Doc::Of("$set", body), true));
     const Key key(1);
     Collection floor("floor", {}, 30s);
     AcquireOp acquire(floor, key);
     acquire.grant.lock_id = id;
     acquire.grant.ttl = 30s;
     acquire.insert = Body::FromJson(SampleTree(1, bytes));
-    lock_.Add("findAndModify", "floor").Add("query", mongo::AcquireFilter(acquire, nullptr));
-    mongo::AcquireUpdate(acquire, nullptr, id).AddTo(lock_, "update");
+    lock_.Add("findAndModify", "floor").Add("query", mongodb::AcquireFilter(acquire, nullptr));
+    mongodb::AcquireUpdate(acquire, nullptr, id).AddTo(lock_, "update");
     lock_.Add("new", true).Add("upsert", true).Add("maxTimeMS", 10'000);
     lock_.Add("writeConcern", Majority());
-    mongo::Doc held = mongo::Doc::Of("_id", 1);
+    mongodb::Doc held = mongodb::Doc::Of("_id", 1);
     held.Add("lockId", id);
     body.AddNull("lockId");
     body.Add("lockReleased", id);
-    mongo::Doc clear;
-    clear.Add("$set", body).Add("$inc", mongo::Doc::Of("lockVersion", std::int64_t{1}));
+    mongodb::Doc clear;
+    clear.Add("$set", body).Add("$inc", mongodb::Doc::Of("lockVersion", std::int64_t{1}));
     release_ = RawUpdate("floor", held, clear);
     release_.Add("maxTimeMS", 10'000);
   }
@@ -71,7 +71,7 @@ class ReadyMade {
 
  private:
   RawMongo raw_;
-  mongo::Doc lock_, release_;
+  mongodb::Doc lock_, release_;
 };
 
 /// The same through the store, with bodies that change as a whole.
@@ -117,11 +117,11 @@ class ThroughStore {
 double CodecMicroseconds(std::size_t bytes) {
   const nlohmann::json tree = SampleTree(1, bytes);
   const LockFieldNames names;
-  mongo::Doc doc;
+  mongodb::Doc doc;
   return CpuOf([&](int) {
     doc.Clear();
-    mongo::AppendMembers(doc, tree);
-    benchmark::DoNotOptimize(mongo::ReadBody(*doc.get(), names));
+    mongodb::AppendMembers(doc, tree);
+    benchmark::DoNotOptimize(mongodb::ReadBody(*doc.get(), names));
   });
 }
 

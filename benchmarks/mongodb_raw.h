@@ -8,7 +8,7 @@
 
 #include "doclock/doclock.h"
 #include "doclock/mongodb_store.h"
-#include "mongo/bson.h"
+#include "mongodb/bson/bson.h"
 #include "mongodb_server.h"
 
 /// @file
@@ -50,7 +50,7 @@ class RawMongo {
 
   /// `visit` sees the reply.
   template <class Visit>
-  void Run(const mongo::Doc& command, Visit visit) {
+  void Run(const mongodb::Doc& command, Visit visit) {
     bson_t reply;
     bson_error_t error{};
     if (!mongoc_client_command_simple(client_, database_, command.get(), nullptr, &reply, &error)) {
@@ -60,7 +60,7 @@ class RawMongo {
     visit(reply);
     bson_destroy(&reply);
   }
-  void Run(const mongo::Doc& command) {
+  void Run(const mongodb::Doc& command) {
     Run(command, [](const bson_t&) {});
   }
 
@@ -71,16 +71,16 @@ class RawMongo {
   mongoc_client_t* client_ = nullptr;
 };
 
-inline mongo::Doc Majority() { return mongo::Doc::Of("w", "majority"); }
+inline mongodb::Doc Majority() { return mongodb::Doc::Of("w", "majority"); }
 
 /// An update of one document, to a majority.
-inline mongo::Doc RawUpdate(const char* collection, const mongo::Doc& filter,
-                            const mongo::Doc& update, bool upsert = false) {
-  mongo::Doc statement;
+inline mongodb::Doc RawUpdate(const char* collection, const mongodb::Doc& filter,
+                              const mongodb::Doc& update, bool upsert = false) {
+  mongodb::Doc statement;
   statement.Add("q", filter).Add("u", update).Add("upsert", upsert);
-  mongo::Doc command;
+  mongodb::Doc command;
   command.Add("update", collection)
-      .AddArray("updates", mongo::Array().Add(statement).doc())
+      .AddArray("updates", mongodb::Array().Add(statement).doc())
       .Add("writeConcern", Majority());
   return command;
 }
@@ -88,20 +88,21 @@ inline mongo::Doc RawUpdate(const char* collection, const mongo::Doc& filter,
 /// The two updates of a cycle on one document: a small one, as a lock's, and one of 1 KB.
 class RawCycles {
  public:
-  explicit RawCycles(int document) : id_(mongo::Doc::Of("_id", document)) {
-    raw_.Run(RawUpdate("floor", id_, mongo::Doc::Of("$set", Text()), true));
+  explicit RawCycles(int document) : id_(mongodb::Doc::Of("_id", document)) {
+    raw_.Run(RawUpdate("floor", id_, mongodb::Doc::Of("$set", Text()), true));
   }
 
   void Run() {
-    raw_.Run(RawUpdate("floor", id_, mongo::Doc::Of("$set", mongo::Doc::Of("locked", ++count_))));
-    raw_.Run(RawUpdate("floor", id_, mongo::Doc::Of("$set", Text())));
+    raw_.Run(
+        RawUpdate("floor", id_, mongodb::Doc::Of("$set", mongodb::Doc::Of("locked", ++count_))));
+    raw_.Run(RawUpdate("floor", id_, mongodb::Doc::Of("$set", Text())));
   }
 
  private:
-  mongo::Doc Text() { return mongo::Doc::Of("note", std::to_string(++count_) + text_); }
+  mongodb::Doc Text() { return mongodb::Doc::Of("note", std::to_string(++count_) + text_); }
 
   RawMongo raw_;
-  const mongo::Doc id_;
+  const mongodb::Doc id_;
   const std::string text_ = std::string(1000, 'x');
   std::int64_t count_ = 0;
 };
@@ -109,14 +110,14 @@ class RawCycles {
 /// Empties the database, so that no run measures what the last one left.
 inline void DropMongodb() {
   RawMongo raw;
-  raw.Run(mongo::Doc::Of("dropDatabase", 1).Add("writeConcern", Majority()));
+  raw.Run(mongodb::Doc::Of("dropDatabase", 1).Add("writeConcern", Majority()));
 }
 
 /// How many commands of these names the primary has had since it started.
 inline std::int64_t CommandsSoFar(std::initializer_list<std::string> names) {
   RawMongo raw("admin");
   std::int64_t sum = 0;
-  raw.Run(mongo::Doc::Of("serverStatus", 1), [&](const bson_t& reply) {
+  raw.Run(mongodb::Doc::Of("serverStatus", 1), [&](const bson_t& reply) {
     for (const std::string& name : names) {
       bson_iter_t iter;
       bson_iter_t total;

@@ -83,8 +83,8 @@ double RawEvent() {
     RawMongo raw;
     mongoc_collection_t* const orders =
         mongoc_client_get_collection(raw.client(), kMongodbName, "orders");
-    mongo::Doc pipeline;
-    pipeline.AddArray("pipeline", mongo::Doc());
+    mongodb::Doc pipeline;
+    pipeline.AddArray("pipeline", mongodb::Doc());
     mongoc_change_stream_t* const stream = mongoc_collection_watch(orders, pipeline.get(), nullptr);
     const bson_t* event = nullptr;
     mongoc_change_stream_next(stream, &event);  // opens it
@@ -99,8 +99,8 @@ double RawEvent() {
   const double median = Play(
       children.shared(), kReleases, [] {},
       [&] {
-        raw.Run(RawUpdate("orders", mongo::Doc::Of("_id", 1),
-                          mongo::Doc::Of("$set", mongo::Doc::Of("n", ++count)), true));
+        raw.Run(RawUpdate("orders", mongodb::Doc::Of("_id", 1),
+                          mongodb::Doc::Of("$set", mongodb::Doc::Of("n", ++count)), true));
       });
   children.Join();
   return median;
@@ -278,16 +278,16 @@ Turns OurTurns() {
 class HandmadeLock {
  public:
   explicit HandmadeLock(int me) : random_(static_cast<unsigned>(me) + 1) {
-    mongo::Doc taken;
-    taken.Add("$set", mongo::Doc::Of("holder", me));
+    mongodb::Doc taken;
+    taken.Add("$set", mongodb::Doc::Of("holder", me));
     take_.Add("findAndModify", "floor")
-        .Add("query", mongo::Doc::Of("_id", 1).Add("holder", -1))
+        .Add("query", mongodb::Doc::Of("_id", 1).Add("holder", -1))
         .Add("update", taken)
         .Add("writeConcern", Majority());
-    free_ = RawUpdate("floor", mongo::Doc::Of("_id", 1).Add("holder", me),
-                      mongo::Doc::Of("$set", mongo::Doc::Of("holder", -1)));
-    raw_.Run(RawUpdate("floor", mongo::Doc::Of("_id", 1),
-                       mongo::Doc::Of("$setOnInsert", mongo::Doc::Of("holder", -1)), true));
+    free_ = RawUpdate("floor", mongodb::Doc::Of("_id", 1).Add("holder", me),
+                      mongodb::Doc::Of("$set", mongodb::Doc::Of("holder", -1)));
+    raw_.Run(RawUpdate("floor", mongodb::Doc::Of("_id", 1),
+                       mongodb::Doc::Of("$setOnInsert", mongodb::Doc::Of("holder", -1)), true));
   }
 
   void Turn() {
@@ -301,14 +301,14 @@ class HandmadeLock {
     bool taken = false;
     raw_.Run(take_, [&](const bson_t& reply) {
       bson_t value;
-      taken = mongo::FindDocument(reply, "value", value);
+      taken = mongodb::FindDocument(reply, "value", value);
     });
     return taken;
   }
 
   RawMongo raw_;
   Random random_;
-  mongo::Doc take_, free_;
+  mongodb::Doc take_, free_;
 };
 
 Turns HandmadeTurns() {

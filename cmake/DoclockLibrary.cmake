@@ -11,7 +11,8 @@
 #
 #   doclock_sources(<component> [<file>...])
 #
-# adds files, or without files every .cpp of the current folder, to a component.
+# adds files to a component. Without files: every .cpp of the current folder and of the rooms in it, where a room called
+# "linux" or "generic" counts only on that platform.
 
 include(GNUInstallDirs)
 
@@ -114,7 +115,10 @@ endfunction()
 function(doclock_sources component)
   set(files ${ARGN})
   if(NOT files)
-    file(GLOB files CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+    file(GLOB_RECURSE files RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS "*.cpp")
+    set(platforms linux generic)
+    list(REMOVE_ITEM platforms ${DOCLOCK_PLATFORM})
+    list(FILTER files EXCLUDE REGEX "(^|/)${platforms}/")
   endif()
   target_sources(doclock_${component}_objects PRIVATE ${files})
 endfunction()

@@ -14,7 +14,7 @@
 #include "cli/durations.h"
 #include "cli/exit_codes.h"
 #include "cli/messages.h"
-#include "document/utf8.h"
+#include "document/values/utf8.h"
 
 namespace doclock::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
-#include "document/utf8.h"
+#include "document/values/utf8.h"
 
 namespace doclock::cli {
 namespace {

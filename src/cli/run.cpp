@@ -18,7 +18,7 @@
 #include "cli/exit_codes.h"
 #include "cli/messages.h"
 #include "cli/signals.h"
-#include "document/utf8.h"
+#include "document/values/utf8.h"
 
 namespace doclock::cli {
 namespace {

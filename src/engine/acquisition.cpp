@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "engine/acquire_procedure.h"
 #include "engine/check_options.h"
 #include "engine/engine.h"
+#include "engine/procedures/acquire_procedure.h"
 
 namespace doclock::detail {
 namespace {

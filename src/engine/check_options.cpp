@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "document/utf8.h"
+#include "document/values/utf8.h"
 
 namespace doclock::detail {
 namespace {

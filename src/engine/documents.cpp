@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "engine/engine.h"
-#include "engine/procedure.h"
-#include "engine/save_procedure.h"
+#include "engine/procedures/procedure.h"
+#include "engine/procedures/save_procedure.h"
 
 namespace doclock::detail {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/background_release.h"
 #include "engine/check_options.h"
-#include "engine/task_threads.h"
+#include "engine/procedures/background_release.h"
+#include "engine/runtime/task_threads.h"
 #include "platform/fork_generation.h"
 #include "platform/process.h"
 

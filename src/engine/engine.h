@@ -17,11 +17,11 @@
 #include "doclock/store.h"
 #include "engine/batcher.h"
 #include "engine/events.h"
-#include "engine/hints.h"
-#include "engine/keeper.h"
-#include "engine/limited_work.h"
-#include "engine/next_searches.h"
-#include "engine/wait_table.h"
+#include "engine/leases/keeper.h"
+#include "engine/runtime/limited_work.h"
+#include "engine/waiting/hints.h"
+#include "engine/waiting/next_searches.h"
+#include "engine/waiting/wait_table.h"
 
 namespace doclock::detail {
 

@@ -9,7 +9,7 @@
 
 #include "doclock/observer.h"
 #include "doclock/runtime.h"
-#include "engine/lease.h"
+#include "engine/leases/lease.h"
 
 namespace doclock::detail {
 

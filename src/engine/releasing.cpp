@@ -4,9 +4,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "engine/background_release.h"
 #include "engine/engine.h"
-#include "engine/write_procedure.h"
+#include "engine/procedures/background_release.h"
+#include "engine/procedures/write_procedure.h"
 
 namespace doclock::detail {
 namespace {

@@ -1,5 +1,5 @@
 #include "doclock/detail/facade.h"
-#include "engine/pending_acquire.h"
+#include "engine/waiting/pending_acquire.h"
 
 namespace doclock::detail {
 

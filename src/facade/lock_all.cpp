@@ -2,7 +2,7 @@
 
 #include "doclock/detail/facade.h"
 #include "engine/engine.h"
-#include "engine/procedure.h"
+#include "engine/procedures/procedure.h"
 
 namespace doclock::detail {
 namespace {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "document/typed_value.h"
+#include "document/json/typed_value.h"
 
 namespace doclock {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "doclock/errors.h"
-#include "document/row_filter.h"
+#include "document/json/row_filter.h"
 
 namespace doclock::memory {
 namespace {

@@ -1,6 +1,6 @@
 #include "memory/list_locks.h"
 
-#include "document/row_filter.h"
+#include "document/json/row_filter.h"
 #include "memory/place.h"
 #include "rules/looking.h"
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "document/good_text.h"
-#include "document/merged.h"
-#include "document/row_filter.h"
+#include "document/json/merged.h"
+#include "document/json/row_filter.h"
+#include "document/values/good_text.h"
 #include "memory/place.h"
 #include "rules/acquire.h"
 #include "rules/holder.h"

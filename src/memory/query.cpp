@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "document/row_filter.h"
+#include "document/json/row_filter.h"
 #include "memory/operations.h"
 #include "memory/place.h"
 #include "rules/acquire.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "document/utf8.h"
+#include "document/values/utf8.h"
 
 namespace doclock {
 namespace {

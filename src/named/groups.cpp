@@ -4,7 +4,7 @@
 
 #include "doclock/lock_provider.h"
 #include "engine/engine.h"
-#include "engine/procedure.h"
+#include "engine/procedures/procedure.h"
 #include "named/status.h"
 
 namespace doclock {

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "doclock/lock_provider.h"
-#include "document/rest.h"
+#include "document/throttle.h"
 #include "engine/engine.h"
-#include "engine/procedure.h"
+#include "engine/procedures/procedure.h"
 #include "named/status.h"
 
 namespace doclock {

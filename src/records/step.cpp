@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "document/good_text.h"
-#include "document/merged.h"
+#include "document/json/merged.h"
+#include "document/values/good_text.h"
 #include "records/lock_json.h"
 #include "records/unique_indexes.h"
 #include "rules/acquire.h"

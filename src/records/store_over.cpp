@@ -7,7 +7,7 @@
 
 #include "doclock/store/record_store.h"
 #include "document/collection.h"
-#include "document/row_filter.h"
+#include "document/json/row_filter.h"
 #include "document/watchers.h"
 #include "records/step.h"
 #include "records/unique_indexes.h"

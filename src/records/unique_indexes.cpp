@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "doclock/errors.h"
-#include "document/row_filter.h"
+#include "document/json/row_filter.h"
 
 namespace doclock::records {
 namespace {

@@ -7,18 +7,18 @@
 #include <utility>
 
 #include "document/collection.h"
-#include "document/rest.h"
+#include "document/throttle.h"
 #include "platform/fork_generation.h"
 #include "rules/fault.h"
-#include "sqlite/bell_watch.h"
-#include "sqlite/candidates.h"
-#include "sqlite/index_names.h"
-#include "sqlite/indexes.h"
-#include "sqlite/open_file.h"
-#include "sqlite/operations.h"
-#include "sqlite/reader_pool.h"
-#include "sqlite/schema.h"
-#include "sqlite/writer.h"
+#include "sqlite/db/open_file.h"
+#include "sqlite/db/reader_pool.h"
+#include "sqlite/db/writer.h"
+#include "sqlite/operations/operations.h"
+#include "sqlite/processes/bell_watch.h"
+#include "sqlite/query/candidates.h"
+#include "sqlite/schema/index_names.h"
+#include "sqlite/schema/indexes.h"
+#include "sqlite/schema/schema.h"
 
 namespace doclock {
 namespace {
@@ -65,7 +65,7 @@ struct Parts {
   std::shared_ptr<sqlite::Gate> gate;
   std::unique_ptr<const sqlite::FileSet> files;
   std::shared_ptr<const Clock> clock;
-  sqlite::Judge judge;
+  sqlite::LeaseEvaluator judge;
   sqlite::Owners owners;
   sqlite::Surroundings around;
   sqlite::ReaderPool readers;

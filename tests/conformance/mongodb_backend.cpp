@@ -8,8 +8,8 @@
 namespace doclock::conformance {
 namespace {
 
-using mongo::Array;
-using mongo::Doc;
+using mongodb::Array;
+using mongodb::Doc;
 
 struct AgeingDatabase : mongo_test::Database {
   using mongo_test::Database::Database;

@@ -1,4 +1,4 @@
-#include "document/same_json.h"
+#include "document/json/same_json.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "doclock/detail/facade.h"
-#include "engine/procedure.h"
+#include "engine/procedures/procedure.h"
 #include "harness.h"
 
 namespace doclock::detail {

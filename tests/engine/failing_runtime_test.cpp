@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "engine/batcher.h"
-#include "engine/limited_work.h"
+#include "engine/runtime/limited_work.h"
 #include "harness.h"
 
 namespace doclock::detail {

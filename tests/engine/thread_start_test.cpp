@@ -4,7 +4,7 @@
 
 #include "doclock/lock_manager.h"
 #include "doclock/memory_store.h"
-#include "engine/task_threads.h"
+#include "engine/runtime/task_threads.h"
 #include "process/few_threads.h"
 
 #ifdef DOCLOCK_TEST_FEW_THREADS

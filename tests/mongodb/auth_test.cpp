@@ -35,9 +35,9 @@ std::string WithUser(const std::string& uri, const std::string& user, const std:
 
 /// The server's own user, made by whoever comes first: the server lets one in from this machine.
 std::string RootUri() {
-  mongo::Array roles;
+  mongodb::Array roles;
   roles.Add(std::string_view("root"));
-  mongo::Doc command;
+  mongodb::Doc command;
   command.Add("createUser", "root").Add("pwd", kPassword).AddArray("roles", roles.doc());
   try {
     RawServer(AuthUri()).Run("admin", command);
@@ -51,39 +51,39 @@ class MongoAuth : public ::testing::Test {
  protected:
   ~MongoAuth() override {
     try {
-      database_.Run(mongo::Doc::Of("dropAllUsersFromDatabase", 1));
-      database_.Run(mongo::Doc::Of("dropAllRolesFromDatabase", 1));
+      database_.Run(mongodb::Doc::Of("dropAllUsersFromDatabase", 1));
+      database_.Run(mongodb::Doc::Of("dropAllRolesFromDatabase", 1));
     } catch (const std::runtime_error&) {
       // They stay until the server goes.
     }
   }
 
-  [[nodiscard]] mongo::Array Privileges(const Actions& actions) const {
-    mongo::Array names;
+  [[nodiscard]] mongodb::Array Privileges(const Actions& actions) const {
+    mongodb::Array names;
     for (const std::string& action : actions) names.Add(std::string_view(action));
-    mongo::Doc resource, privilege;
+    mongodb::Doc resource, privilege;
     resource.Add("db", database_.name()).Add("collection", "things");
     privilege.Add("resource", resource).AddArray("actions", names.doc());
-    mongo::Array all;
+    mongodb::Array all;
     all.Add(privilege);
     return all;
   }
   /// A user who may do this to the collection, and nothing else. What a store is opened by.
   std::string UserWho(const Actions& actions) {
     const std::string name = "user" + std::to_string(++users_);
-    mongo::Doc role;
+    mongodb::Doc role;
     role.Add("createRole", std::string_view(name));
     role.AddArray("privileges", Privileges(actions).doc());
-    role.AddArray("roles", mongo::Doc());
+    role.AddArray("roles", mongodb::Doc());
     database_.Run(role);
-    mongo::Doc user;
+    mongodb::Doc user;
     user.Add("createUser", std::string_view(name)).Add("pwd", kPassword);
-    user.AddArray("roles", mongo::Array().Add(std::string_view(name)).doc());
+    user.AddArray("roles", mongodb::Array().Add(std::string_view(name)).doc());
     database_.Run(user);
     return WithUser(WithDatabase(AuthUri(), database_.name()), name, kPassword);
   }
   void Grant(const std::string& user, const Actions& actions) {
-    mongo::Doc command;
+    mongodb::Doc command;
     command.Add("grantPrivilegesToRole", std::string_view(user));
     command.AddArray("privileges", Privileges(actions).doc());
     database_.Run(command);
@@ -243,9 +243,9 @@ TEST_F(MongoAuth, AWrongPasswordIsToldAsOne) {
 /// The driver calls both by the same name.
 TEST_F(MongoAuth, AConnectionThatBreaksMeanwhileIsNoWrongPassword) {
   const std::string uri = UserWho(kLeast);
-  mongo::Doc data;
+  mongodb::Doc data;
   data.AddStrings("failCommands", {"saslStart", "saslContinue"}).Add("closeConnection", true);
-  mongo::Doc command;
+  mongodb::Doc command;
   command.Add("configureFailPoint", "failCommand").Add("mode", "alwaysOn").Add("data", data);
   database_.server().Run("admin", command);
   std::optional<Errc> code;
@@ -257,7 +257,7 @@ TEST_F(MongoAuth, AConnectionThatBreaksMeanwhileIsNoWrongPassword) {
     text = error.what();
     EXPECT_TRUE(error.transient());
   }
-  mongo::Doc off;
+  mongodb::Doc off;
   off.Add("configureFailPoint", "failCommand").Add("mode", "off");
   database_.server().Run("admin", off);
   EXPECT_EQ(code, Errc::kUnavailable) << text;

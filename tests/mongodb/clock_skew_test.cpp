@@ -8,7 +8,7 @@
 #include <memory>
 #include <thread>
 
-#include "mongo/clocks.h"
+#include "mongodb/client/clocks.h"
 #include "mongodb/fake_server.h"
 
 namespace doclock::mongo_test {
@@ -26,16 +26,16 @@ std::string HostOf(const Ports& ports, std::size_t member) {
 /// A member whose clock is ahead by so much.
 FakeServer::Answer MemberOf(const Ports& ports, std::size_t self, std::chrono::milliseconds ahead) {
   return [&ports, self, ahead](std::string_view command) {
-    mongo::Doc answer;
+    mongodb::Doc answer;
     answer.Add("ok", 1.0);
     if (command == "aggregate") {
-      mongo::Doc cursor;
-      cursor.AddArray("firstBatch", mongo::Array().doc()).Add("id", std::int64_t{0});
+      mongodb::Doc cursor;
+      cursor.AddArray("firstBatch", mongodb::Array().doc()).Add("id", std::int64_t{0});
       answer.Add("cursor", cursor.Add("ns", "test.things"));
       return answer;
     }
     const bool primary = self == 0;
-    mongo::Array hosts;
+    mongodb::Array hosts;
     hosts.Add(HostOf(ports, 0)).Add(HostOf(ports, 1));
     answer.Add("helloOk", true).Add("ismaster", primary).Add("isWritablePrimary", primary);
     answer.Add("secondary", !primary).Add("setName", "fake").Add("setVersion", 1);
@@ -56,10 +56,10 @@ TEST(MongodbClockSkewOf, AMemberThatIsAwayIsNotForgotten) {
   auto secondary = std::make_unique<FakeServer>(MemberOf(ports, 1, 1h));
   ports[0] = primary.port();
   ports[1] = secondary->port();
-  mongo::Server server("mongodb://" + HostOf(ports, 0) + "," + HostOf(ports, 1) +
-                           "/test?replicaSet=fake&heartbeatFrequencyMS=500",
-                       {});
-  mongo::Clocks clocks(server);
+  mongodb::Server server("mongodb://" + HostOf(ports, 0) + "," + HostOf(ports, 1) +
+                             "/test?replicaSet=fake&heartbeatFrequencyMS=500",
+                         {});
+  mongodb::Clocks clocks(server);
   const auto end = std::chrono::steady_clock::now() + 1min;
   while (!clocks.Measure(2s) && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(10ms);

@@ -9,8 +9,8 @@
 #include "doclock/decimal128.h"
 #include "doclock/errors.h"
 #include "doclock/uuid_json.h"
-#include "document/same_json.h"
-#include "mongo/body_codec.h"
+#include "document/json/same_json.h"
+#include "mongodb/bson/body_codec.h"
 #include "mongodb/random_bson.h"
 #include "mongodb/raw_documents.h"
 
@@ -19,17 +19,17 @@ namespace {
 
 using nlohmann::json;
 
-mongo::Doc Encode(const json& body) {
-  mongo::Doc doc;
-  mongo::AppendMembers(doc, body);
+mongodb::Doc Encode(const json& body) {
+  mongodb::Doc doc;
+  mongodb::AppendMembers(doc, body);
   return doc;
 }
 
-json Decode(const bson_t& doc) { return mongo::ReadBody(doc, LockFieldNames{}); }
+json Decode(const bson_t& doc) { return mongodb::ReadBody(doc, LockFieldNames{}); }
 
 /// The BSON of a body, checked by libbson.
 std::string CanonicalOf(const json& body) {
-  const mongo::Doc doc = Encode(body);
+  const mongodb::Doc doc = Encode(body);
   EXPECT_TRUE(bson_validate(doc.get(), BSON_VALIDATE_NONE, nullptr));
   return Canonical(*doc.get());
 }
@@ -70,7 +70,7 @@ TEST(BodyCodec, KeepsEveryTypeThatBsonHas) {
         R"({"$undefined":true})",
         R"({"$dbPointer":{"$ref":"db.c","$id":{"$oid":"010203040506070809101112"}}})"}) {
     const json body{{"v", json::parse(text)}};
-    const mongo::Doc doc = Encode(body);
+    const mongodb::Doc doc = Encode(body);
     bson_iter_t iter;
     ASSERT_TRUE(bson_iter_init_find(&iter, doc.get(), "v"));
     EXPECT_FALSE(BSON_ITER_HOLDS_DOCUMENT(&iter)) << text;
@@ -86,7 +86,7 @@ TEST(BodyCodec, LeavesObjectsThatOnlyLookTypedAsTheyAre) {
         R"({"$timestamp":{"t":5.0,"i":6}})", R"({"$where":"1"})", R"({"$ref":"a","$id":1})",
         R"({"$uuid":"00000000-0000-0000-0000-000000000000"})", R"({"$binary":"","$type":"00"})"}) {
     const json body{{"v", json::parse(text)}};
-    const mongo::Doc doc = Encode(body);
+    const mongodb::Doc doc = Encode(body);
     bson_iter_t iter;
     ASSERT_TRUE(bson_iter_init_find(&iter, doc.get(), "v"));
     EXPECT_TRUE(BSON_ITER_HOLDS_DOCUMENT(&iter)) << text;
@@ -111,7 +111,7 @@ TEST(BodyCodec, RefusesNamesWithNulAndBinaryJson) {
 }
 
 TEST(BodyCodec, ShowsNoFieldWhoseNameNoBodyMayHave) {
-  mongo::Doc doc;
+  mongodb::Doc doc;
   doc.Add("", 1).Add("a.b", 2).Add("$c", 3).Add("ok", 4).Add("ok", 5).Add("_id", 6);
   doc.Add("lockId", 7).Add("\xff", 8);
   EXPECT_EQ(Decode(*doc.get()), (json{{"ok", 4}}));
@@ -122,27 +122,27 @@ TEST(BodyCodec, AllocatesNothingOnTheWayOut) {
   for (int i = 0; i < 2000; ++i) {
     body["list"].push_back({{"sku", "A-" + std::to_string(i)}, {"qty", i}, {"price", 1.5}});
   }
-  mongo::Doc doc;
-  mongo::AppendMembers(doc, body);
+  mongodb::Doc doc;
+  mongodb::AppendMembers(doc, body);
   const std::uint8_t* const memory = bson_get_data(doc.get());
   const std::uint32_t size = doc.get()->len;
   doc.Clear();
   const std::size_t before = AllocationCount();
-  mongo::AppendMembers(doc, body);
+  mongodb::AppendMembers(doc, body);
   EXPECT_EQ(AllocationCount(), before);
   EXPECT_EQ(bson_get_data(doc.get()), memory);
   EXPECT_EQ(doc.get()->len, size);
 }
 
 TEST(BodyCodec, AppendsToWhatIsThere) {
-  mongo::Doc doc;
+  mongodb::Doc doc;
   doc.Add("first", 1);
-  for (int i = 0; i < 100; ++i) mongo::AppendValue(doc, "n" + std::to_string(i), i);
-  mongo::AppendMembers(doc, {{"z", "last"}});
+  for (int i = 0; i < 100; ++i) mongodb::AppendValue(doc, "n" + std::to_string(i), i);
+  mongodb::AppendMembers(doc, {{"z", "last"}});
   doc.Add("end", true);
   EXPECT_TRUE(bson_validate(doc.get(), BSON_VALIDATE_NONE, nullptr));
   EXPECT_EQ(bson_count_keys(doc.get()), 103U);
-  mongo::Doc moved(std::move(doc));
+  mongodb::Doc moved(std::move(doc));
   EXPECT_EQ(Decode(*moved.get()).at("n99"), 99);
 }
 
@@ -150,9 +150,9 @@ TEST(BodyCodec, AppendsToWhatIsThere) {
 RC_GTEST_PROP(BodyCodec, BringsBackEveryBsonThatJsonCanTell, ()) {
   RandomBson random;
   random.plain_numbers = true;
-  const mongo::Doc doc = random.Members();
+  const mongodb::Doc doc = random.Members();
   const json body = Decode(*doc.get());
-  const mongo::Doc again = Encode(body);
+  const mongodb::Doc again = Encode(body);
   RC_ASSERT(bson_validate(again.get(), BSON_VALIDATE_NONE, nullptr));
   RC_ASSERT(json::parse(Canonical(*doc.get())) == json::parse(Canonical(*again.get())));
   RC_ASSERT(Decode(*again.get()) == body);

@@ -22,25 +22,25 @@ class MongoDoubt : public ::testing::Test {
   /// With an int64 that an int32 could hold, a double without a fraction, and names that no body
   /// may have.
   void Put(const Key& key) {
-    mongo::Doc nested, document;
+    mongodb::Doc nested, document;
     nested.Add("small", std::int64_t{7});
     document.Add("_id", key).Add("n", 1).Add("small", std::int64_t{5}).Add("whole", 2.0);
     document.Add("nested", nested).Add("", 1).Add("a.b", 2).Add("$dollar", 3);
-    mongo::Doc command;
+    mongodb::Doc command;
     command.Add("insert", "things");
-    command.AddArray("documents", mongo::Array().Add(document).doc());
+    command.AddArray("documents", mongodb::Array().Add(document).doc());
     database_.Run(command);
   }
   BsonPtr Get(const Key& key) {
-    mongo::Doc command;
-    command.Add("find", "things").Add("filter", mongo::Doc::Of("_id", key));
+    mongodb::Doc command;
+    command.Add("find", "things").Add("filter", mongodb::Doc::Of("_id", key));
     BsonPtr found{nullptr, &bson_destroy};
     database_.Run(command, [&](const bson_t& reply) {
       bson_iter_t iter, first;
       bson_t document;
       if (bson_iter_init(&iter, &reply) &&
           bson_iter_find_descendant(&iter, "cursor.firstBatch.0", &first) &&
-          mongo::DocumentAt(first, document)) {
+          mongodb::DocumentAt(first, document)) {
         found = mongo_docs_test::Copy(document);
       }
     });

@@ -40,15 +40,15 @@ struct Shop {
   }
 };
 
-mongo::Doc WithId(const Key& key, const mongo::Doc& members) {
-  mongo::Doc doc;
+mongodb::Doc WithId(const Key& key, const mongodb::Doc& members) {
+  mongodb::Doc doc;
   doc.Add("_id", key);
   bson_concat(doc.get(), members.get());
   return doc;
 }
 
 /// Locks, counts, releases; then looks at the bytes.
-void ExpectKept(Shop& shop, const Key& key, const mongo::Doc& members) {
+void ExpectKept(Shop& shop, const Key& key, const mongodb::Doc& members) {
   shop.documents.Insert("things", WithId(key, members));
   const BsonPtr before = shop.documents.Find("things", key);
   ASSERT_TRUE(before);
@@ -76,14 +76,14 @@ void ExpectKept(Shop& shop, const Key& key, const mongo::Doc& members) {
 RC_GTEST_PROP(ExistingDocuments, KeepEveryFieldByteForByte, ()) {
   RandomBson random;
   random.hostile_names = true;
-  const mongo::Doc members = random.Members();
+  const mongodb::Doc members = random.Members();
   ExpectKept(Shop::Instance(), NewUuid(), members);
   RC_ASSERT(!::testing::Test::HasFailure());
 }
 
 TEST(ExistingDocuments, MayHaveKeysOfEveryKind) {
   Shop shop;
-  const mongo::Doc members = mongo::Doc::Of("name", "x");
+  const mongodb::Doc members = mongodb::Doc::Of("name", "x");
   ObjectId oid;
   oid.bytes.fill(200);
   for (const Key& key : {Key(oid), Key(NewUuid()), Key(std::int64_t{1} << 40), Key(7), Key("text"),
@@ -92,7 +92,7 @@ TEST(ExistingDocuments, MayHaveKeysOfEveryKind) {
     EXPECT_FALSE(shop.tallies.TryLock(key)->lost().stop_requested());
   }
   // 7 as an int32, as other drivers write it, is the same key.
-  mongo::Doc narrow;
+  mongodb::Doc narrow;
   narrow.Add("_id", 8).Add("name", "narrow");
   shop.documents.Insert("things", narrow);
   shop.tallies.Lock(8).Release();
@@ -114,29 +114,29 @@ TEST(ExistingDocuments, OfOtherKeysAreNeitherShownNorLocked) {
   EXPECT_THROW(static_cast<void>(shop.tallies.Lock(id)), NotFoundException);
   shop.tallies.Insert(id, Tally{1});
   EXPECT_EQ(shop.tallies.LockNext(Filter{}).key(), Key(id));
-  mongo::Doc filter;
-  filter.Add("lockVersion", mongo::Doc::Of("$exists", true));
+  mongodb::Doc filter;
+  filter.Add("lockVersion", mongodb::Doc::Of("$exists", true));
   EXPECT_TRUE(shop.documents.Find("things", filter));
   EXPECT_EQ(shop.documents.Count("things"), 9);
 }
 
 TEST(ExistingDocuments, KeepWhatIsNestedAsDeepAsAServerStores) {
   Shop shop;
-  mongo::Doc deep = mongo::Doc::Of("leaf", std::int64_t{1});
-  for (int i = 0; i < 90; ++i) deep = mongo::Doc::Of("in", deep);
-  ExpectKept(shop, "deep", mongo::Doc::Of("deep", deep));
+  mongodb::Doc deep = mongodb::Doc::Of("leaf", std::int64_t{1});
+  for (int i = 0; i < 90; ++i) deep = mongodb::Doc::Of("in", deep);
+  ExpectKept(shop, "deep", mongodb::Doc::Of("deep", deep));
 }
 
 TEST(ExistingDocuments, KeepFieldsOfOneNameBoth) {
   Shop shop;
-  mongo::Doc inside;
+  mongodb::Doc inside;
   inside.Add("twice", 1).Add("twice", "again");
-  ExpectKept(shop, "repeated", mongo::Doc::Of("inside", inside));
+  ExpectKept(shop, "repeated", mongodb::Doc::Of("inside", inside));
 }
 
 TEST(ExistingDocuments, KeepFieldsWhoseNamesNoBodyMayHave) {
   Shop shop;
-  mongo::Doc members;
+  mongodb::Doc members;
   members.Add("", 1).Add("a.b", 2).Add("$dollar", 3);
   ExpectKept(shop, "names", members);
 }

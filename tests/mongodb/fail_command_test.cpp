@@ -52,7 +52,7 @@ class FailCommand : public ::testing::TestWithParam<Operation> {
     return database.uri() + "&heartbeatFrequencyMS=500";
   }
   /// The whole document, as the server has it.
-  std::string Stored(const Key& key) { return database_.Stored(mongo::Doc::Of("_id", key)); }
+  std::string Stored(const Key& key) { return database_.Stored(mongodb::Doc::Of("_id", key)); }
   std::int64_t StoredVersion(const Key& key) {
     const ReadOp read = good_.Read(key);
     return read.status == OpStatus::kDone ? read.version : 0;
@@ -107,12 +107,12 @@ class FailCommand : public ::testing::TestWithParam<Operation> {
     return met > 0;
   }
 
-  static mongo::Doc DeleteAll() {
-    mongo::Doc statement;
-    statement.Add("q", mongo::Doc()).Add("limit", 0);
-    mongo::Doc command;
+  static mongodb::Doc DeleteAll() {
+    mongodb::Doc statement;
+    statement.Add("q", mongodb::Doc()).Add("limit", 0);
+    mongodb::Doc command;
     command.Add("delete", "things");
-    command.AddArray("deletes", mongo::Array().Add(statement).doc());
+    command.AddArray("deletes", mongodb::Array().Add(statement).doc());
     return command;
   }
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "mongo/bson.h"
+#include "mongodb/bson/bson.h"
 #include "mongodb/raw_server.h"
 
 namespace doclock::mongo_test {
@@ -33,25 +33,25 @@ class FailPoint {
 
   FailPoint(Database& database, const CommandFault& fault, const Where& where)
       : database_(database) {
-    mongo::Doc data;
+    mongodb::Doc data;
     data.AddStrings("failCommands", where.commands);
     data.Add("namespace", database.name() + "." + where.collection);
     if (fault.error_code != 0) data.Add("errorCode", fault.error_code);
     if (fault.close) data.Add("closeConnection", true);
     if (fault.concern_code != 0) {
-      mongo::Doc error;
+      mongodb::Doc error;
       error.Add("code", fault.concern_code).Add("errmsg", "made by a test");
       data.Add("writeConcernError", error);
     }
     if (fault.block_ms != 0) {
       data.Add("blockConnection", true).Add("blockTimeMS", fault.block_ms);
     }
-    mongo::Doc command;
+    mongodb::Doc command;
     command.Add("configureFailPoint", "failCommand");
     if (where.times) {
-      command.Add("mode", mongo::Doc::Of("times", *where.times));
+      command.Add("mode", mongodb::Doc::Of("times", *where.times));
     } else if (where.skip) {
-      command.Add("mode", mongo::Doc::Of("skip", *where.skip));
+      command.Add("mode", mongodb::Doc::Of("skip", *where.skip));
     } else {
       command.Add("mode", "alwaysOn");
     }
@@ -70,7 +70,7 @@ class FailPoint {
   /// Lets commands through again. Returns how many it met.
   std::int64_t End() {
     over_ = true;
-    mongo::Doc command;
+    mongodb::Doc command;
     command.Add("configureFailPoint", "failCommand").Add("mode", "off");
     std::int64_t after = 0;
     database_.server().Run("admin", command, [&](const bson_t& reply) {

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "mongo/bson.h"
+#include "mongodb/bson/bson.h"
 
 namespace doclock::mongo_test {
 
@@ -23,7 +23,7 @@ namespace doclock::mongo_test {
 /// the test says, by the command's name.
 class FakeServer {
  public:
-  using Answer = std::function<mongo::Doc(std::string_view command)>;
+  using Answer = std::function<mongodb::Doc(std::string_view command)>;
 
   explicit FakeServer(Answer answer) : answer_(std::move(answer)) {
     listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
@@ -79,7 +79,7 @@ class FakeServer {
       // A query: flags, the collection's name, two numbers. A message: flags, the kind of section.
       const std::size_t start = is_query ? 4 + std::strlen(rest.data() + 4) + 1 + 8 : 5;
       // The command's name is the first field's: after the length and the type.
-      const mongo::Doc answer = answer_(rest.data() + start + 5);
+      const mongodb::Doc answer = answer_(rest.data() + start + 5);
       Reply(connection, header[1], is_query, *answer.get());
     }
   }

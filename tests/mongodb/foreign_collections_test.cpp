@@ -27,7 +27,7 @@ class ForeignCollections : public ::testing::Test {
     }
   }
   void Run(const std::string& command) {
-    mongo::Doc doc;
+    mongodb::Doc doc;
     bson_concat(doc.get(), Parse(command).get());
     documents_.Run(doc);
   }

@@ -19,9 +19,9 @@ constexpr int kDocuments = 300;
 class IndexUse : public ::testing::Test {
  protected:
   IndexUse() {
-    mongo::Array jobs;
+    mongodb::Array jobs;
     for (int i = 0; i < kDocuments; ++i) {
-      mongo::Doc doc;
+      mongodb::Doc doc;
       doc.Add("_id", i).Add("status", i % 3 == 0 ? "queued" : "done").Add("n", i);
       bson_append_date_time(doc.get(), "due", -1, 1000 + i);
       jobs.Add(doc);
@@ -30,23 +30,23 @@ class IndexUse : public ::testing::Test {
   }
 
   void Profile(int level) {
-    mongo::Doc command;
+    mongodb::Doc command;
     command.Add("profile", level);
     documents_.Run(command);
   }
   /// What the profiler says of the last command of that name on the jobs.
   BsonPtr Profiled(const std::string& command) {
-    mongo::Doc find;
+    mongodb::Doc find;
     find.Add("find", "system.profile");
-    mongo::Doc filter;
+    mongodb::Doc filter;
     filter.Add("command." + command, "jobs");
-    find.Add("filter", filter).Add("sort", mongo::Doc::Of("ts", -1)).Add("limit", 1);
+    find.Add("filter", filter).Add("sort", mongodb::Doc::Of("ts", -1)).Add("limit", 1);
     const BsonPtr reply = documents_.Run(find);
     bson_iter_t iter, first;
     bson_t doc;
     if (!bson_iter_init(&iter, reply.get()) ||
         !bson_iter_find_descendant(&iter, "cursor.firstBatch.0", &first) ||
-        !mongo::DocumentAt(first, doc)) {
+        !mongodb::DocumentAt(first, doc)) {
       throw std::runtime_error("the profiler saw no " + command);
     }
     return Copy(doc);
@@ -116,22 +116,22 @@ class ReplacedIndex : public IndexUse {
  protected:
   /// An index of the name and the fields that EnsureIndex gives them, with a filter of its own.
   void Plant(const char* name, const bson_t& filter) {
-    mongo::Doc spec, command;
-    spec.Add("key", mongo::Doc::Of("code", 1)).Add("name", name).Add("unique", true);
-    mongo::Doc partial;
+    mongodb::Doc spec, command;
+    spec.Add("key", mongodb::Doc::Of("code", 1)).Add("name", name).Add("unique", true);
+    mongodb::Doc partial;
     bson_concat(partial.get(), &filter);
     spec.Add("partialFilterExpression", partial);
     command.Add("createIndexes", "jobs");
-    command.AddArray("indexes", mongo::Array().Add(spec).doc());
+    command.AddArray("indexes", mongodb::Array().Add(spec).doc());
     documents_.Run(command);
   }
-  static mongo::Doc Drop(const char* name) {
-    mongo::Doc command = mongo::Doc::Of("dropIndexes", "jobs");
+  static mongodb::Doc Drop(const char* name) {
+    mongodb::Doc command = mongodb::Doc::Of("dropIndexes", "jobs");
     command.Add("index", name);
     return command;
   }
   void Insert(int id, const char* code) {
-    mongo::Doc doc = mongo::Doc::Of("_id", id);
+    mongodb::Doc doc = mongodb::Doc::Of("_id", id);
     if (code == nullptr) {
       doc.AddNull("code");
     } else {
@@ -165,13 +165,13 @@ TEST_F(ReplacedIndex, ThatCannotBeMadeAnewIsNamed) {
 
 TEST_F(ReplacedIndex, OfAnotherNameStays) {
   jobs_.EnsureIndex({"code"}, true);
-  const BsonPtr reply = documents_.Run(mongo::Doc::Of("listIndexes", "jobs"));
+  const BsonPtr reply = documents_.Run(mongodb::Doc::Of("listIndexes", "jobs"));
   bson_iter_t iter, filter;
   bson_t partial;
   ASSERT_TRUE(
       bson_iter_init(&iter, reply.get()) &&
       bson_iter_find_descendant(&iter, "cursor.firstBatch.1.partialFilterExpression", &filter) &&
-      mongo::DocumentAt(filter, partial));
+      mongodb::DocumentAt(filter, partial));
   documents_.Run(Drop("doclock_code_unique"));
   Plant("theirs", partial);
   EXPECT_THROW(jobs_.EnsureIndex({"code"}, true), StoreException);

@@ -17,8 +17,8 @@
 namespace doclock::mongo_test {
 namespace {
 
-using mongo::Array;
-using mongo::Doc;
+using mongodb::Array;
+using mongodb::Doc;
 
 /// Whatever happens to one caller's request, its neighbours in the same command do not notice.
 class Isolation : public ::testing::Test {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "doclock/doclock.h"
-#include "mongo/uuid_bounds.h"
+#include "mongodb/bson/uuid_bounds.h"
 #include "mongodb/client.h"
 #include "mongodb/raw_documents.h"
 
@@ -21,8 +21,8 @@ using Things = LockingRepository<nlohmann::json>;
 class LegacyIds : public ::testing::Test {
  protected:
   void Put(const Uuid& id, int n) {
-    mongo::Doc doc;
-    mongo::AddLegacyUuid(doc, "_id", id).Add("n", n);
+    mongodb::Doc doc;
+    mongodb::AddLegacyUuid(doc, "_id", id).Add("n", n);
     documents_.Insert("things", doc);
   }
   /// The text of a refusal.
@@ -129,8 +129,8 @@ TEST_F(LegacyIds, AreNamedWhenThereIsNothingElseToLock) {
 TEST_F(LegacyIds, AreListedAsMalformedWhileSomebodyHoldsThem) {
   const Uuid held = NewUuid();
   Put(NewUuid(), 1);
-  mongo::Doc doc;
-  mongo::AddLegacyUuid(doc, "_id", held).Add("lockId", NewUuid());
+  mongodb::Doc doc;
+  mongodb::AddLegacyUuid(doc, "_id", held).Add("lockId", NewUuid());
   bson_append_date_time(doc.get(), "lockTime", -1, 1);
   documents_.Insert("things", doc);
   const auto mine = things_.Lock("a", nlohmann::json::object());

@@ -10,8 +10,8 @@
 
 #include "conformance/suite/store_conformance.h"
 #include "doclock/mongodb_store.h"
-#include "mongo/lock_fields.h"
 #include "mongodb/odd_values.h"
+#include "mongodb/protocol/lock_fields.h"
 #include "mongodb/raw_documents.h"
 
 namespace doclock::mongo_docs_test {
@@ -25,7 +25,7 @@ constexpr std::size_t kBatch = 100;
 /// What a document's lock is before one of its fields is made odd.
 enum class Base : std::uint8_t { kFree, kExpired, kShared };
 
-void AddBase(mongo::Doc& doc, Base base, const std::string& but) {
+void AddBase(mongodb::Doc& doc, Base base, const std::string& but) {
   if (base == Base::kFree) return;
   const LockFieldNames names;
   const auto add = [&](const std::string& name, const OddValue& value) {
@@ -37,11 +37,11 @@ void AddBase(mongo::Doc& doc, Base base, const std::string& but) {
   add(names.ttl, Odd(1));
   add(names.version, Odd(3));
   if (!shared) return;
-  mongo::Doc share;
+  mongodb::Doc share;
   share.Add("id", FreshId());
   OddDate(1000)(share, "time");
   share.Add("ttl", 1);
-  mongo::Doc shares;
+  mongodb::Doc shares;
   shares.Add("0", share);
   if (names.readers != but) doc.AddArray(names.readers, shares);
 }
@@ -51,10 +51,10 @@ class OddDocuments : public ::testing::TestWithParam<Base> {
   /// Every value in every field, each in a document of its own.
   void Fill() {
     const LockFieldNames names;
-    mongo::Array docs;
-    for (const std::string* field : mongo::LockFields(names)) {
+    mongodb::Array docs;
+    for (const std::string* field : mongodb::LockFields(names)) {
       for (const OddValue& value : OddValues()) {
-        mongo::Doc doc;
+        mongodb::Doc doc;
         keys_.emplace_back(*field + " " + std::to_string(keys_.size()));
         doc.Add("_id", keys_.back()).Add("n", 1);
         AddBase(doc, GetParam(), *field);
@@ -96,7 +96,7 @@ class OddDocuments : public ::testing::TestWithParam<Base> {
     return op.status == OpStatus::kFailed && op.detail && op.detail->code == Errc::kMalformed;
   }
   void ExpectUntouched(const std::set<Key>& keys) {
-    mongo::Doc find;
+    mongodb::Doc find;
     find.Add("find", "things").Add("batchSize", 100'000);
     const BsonPtr reply = documents_.Run(find);
     bson_iter_t iter, batch;
@@ -108,8 +108,8 @@ class OddDocuments : public ::testing::TestWithParam<Base> {
       bson_t doc;
       bson_iter_t id;
       Key key;
-      ASSERT_TRUE(mongo::DocumentAt(iter, doc) && mongo::FindField(doc, "_id", id) &&
-                  mongo::ReadKey(id, key));
+      ASSERT_TRUE(mongodb::DocumentAt(iter, doc) && mongodb::FindField(doc, "_id", id) &&
+                  mongodb::ReadKey(id, key));
       if (!keys.contains(key)) continue;
       ++seen;
       EXPECT_TRUE(bson_equal(&doc, before_.at(key).get())) << Canonical(doc);
@@ -217,7 +217,7 @@ class OddKeys : public ::testing::Test {
   /// Returns how many the server took.
   std::int64_t Fill() {
     for (const OddValue& value : OddValues()) {
-      mongo::Doc doc;
+      mongodb::Doc doc;
       value(doc, "_id");
       doc.Add("n", 1);
       try {
@@ -233,8 +233,8 @@ class OddKeys : public ::testing::Test {
     std::fill(id.begin(), id.end(), static_cast<std::uint8_t>(byte));
     return id;
   }
-  static mongo::Doc Held(const std::string& key, const Uuid& id) {
-    mongo::Doc doc;
+  static mongodb::Doc Held(const std::string& key, const Uuid& id) {
+    mongodb::Doc doc;
     doc.Add("_id", std::string_view(key)).Add("lockId", id);
     OddDate(1000)(doc, "lockTime");
     return doc;
@@ -273,9 +273,9 @@ TEST_F(OddKeys, PoisonNoSearch) {
   static_cast<void>(things_.Locks({.unheld = true}));
   EXPECT_EQ(things_.Purge(), 0);
   // No other document was locked.
-  mongo::Doc locked;
+  mongodb::Doc locked;
   locked.Add("count", "things")
-      .Add("query", mongo::Doc::Of("lockId", mongo::Doc::Of("$exists", true)));
+      .Add("query", mongodb::Doc::Of("lockId", mongodb::Doc::Of("$exists", true)));
   const BsonPtr count = documents_.Run(locked);
   bson_iter_t n;
   ASSERT_TRUE(bson_iter_init_find(&n, count.get(), "n"));
@@ -292,7 +292,7 @@ TEST_F(OddKeys, ThatEqualAKeyAreThatKeyInABatchToo) {
   std::deque<AcquireOp> grants;
   std::vector<StoreOp*> batch;
   for (const auto& [key, value] : odd) {
-    mongo::Doc doc;
+    mongodb::Doc doc;
     value(doc, "_id");
     documents_.Insert("things", doc);
     AcquireOp& op = grants.emplace_back(things_.collection(), key);
@@ -335,7 +335,7 @@ TEST_F(OddKeys, ThatEqualAKeyAreThatKeyInABatchToo) {
 TEST_F(OddKeys, UndefinedIsShownOnceInEveryOrder) {
   for (const auto& value : {OddBy(bson_append_undefined), OddBy(bson_append_null), Odd(1),
                             Odd(std::string("x")), OddBy(bson_append_maxkey)}) {
-    mongo::Doc doc;
+    mongodb::Doc doc;
     doc.Add("_id", FreshId());
     value(doc, "at");
     documents_.Insert("things", doc);
@@ -352,12 +352,12 @@ TEST_F(OddKeys, ManyLocksOfOneIdAreListedOnceEach) {
   constexpr int kOfOneId = 2300, kOthers = 20;
   const Uuid lowest = OddId('\2'), highest = OddId('\3');
   for (const Uuid& id : {lowest, highest}) {
-    mongo::Array docs;
+    mongodb::Array docs;
     for (int i = 0; i < kOfOneId; ++i)
       docs.Add(Held(std::string(1, id.data[0]) + "$" + std::to_string(i), id));
     documents_.Insert("things", docs);
   }
-  mongo::Array docs;
+  mongodb::Array docs;
   for (int i = 0; i < kOthers; ++i) docs.Add(Held("o" + std::to_string(i), FreshId()));
   documents_.Insert("things", docs);
   std::map<Key, int> shown;
@@ -377,10 +377,10 @@ TEST_F(OddKeys, ManyLocksOfOneIdAreListedOnceEach) {
 TEST_F(OddKeys, ThatAreNotUtf8MayBeginAPage) {
   constexpr int kPage = 1000;
   const Uuid id = OddId('\2');
-  mongo::Array docs;
+  mongodb::Array docs;
   for (int i = 0; i < kPage; ++i) docs.Add(Held("k" + std::to_string(i), id));
   docs.Add(Held("\xff", id));
-  mongo::Doc last = mongo::Doc::Of("_id", id);  // of a type that comes after texts
+  mongodb::Doc last = mongodb::Doc::Of("_id", id);  // of a type that comes after texts
   last.Add("lockId", id);
   OddDate(1000)(last, "lockTime");
   documents_.Insert("things", docs.Add(last));

@@ -11,27 +11,27 @@
 #include <vector>
 
 #include "doclock/store.h"
-#include "mongo/bson.h"
+#include "mongodb/bson/bson.h"
 
 namespace doclock::mongo_docs_test {
 
 /// Appends a value under a name.
-using OddValue = std::function<void(mongo::Doc&, std::string_view name)>;
+using OddValue = std::function<void(mongodb::Doc&, std::string_view name)>;
 
 inline OddValue OddBinary(bson_subtype_t subtype, std::string bytes) {
-  return [=](mongo::Doc& doc, std::string_view name) {
+  return [=](mongodb::Doc& doc, std::string_view name) {
     bson_append_binary(doc.get(), name.data(), static_cast<int>(name.size()), subtype,
                        reinterpret_cast<const std::uint8_t*>(bytes.data()),
                        static_cast<std::uint32_t>(bytes.size()));
   };
 }
 inline OddValue OddDate(std::int64_t ms) {
-  return [=](mongo::Doc& doc, std::string_view name) {
+  return [=](mongodb::Doc& doc, std::string_view name) {
     bson_append_date_time(doc.get(), name.data(), static_cast<int>(name.size()), ms);
   };
 }
 inline OddValue OddDecimal(std::string text) {
-  return [=](mongo::Doc& doc, std::string_view name) {
+  return [=](mongodb::Doc& doc, std::string_view name) {
     bson_decimal128_t decimal;
     bson_decimal128_from_string(text.c_str(), &decimal);
     bson_append_decimal128(doc.get(), name.data(), static_cast<int>(name.size()), &decimal);
@@ -39,12 +39,12 @@ inline OddValue OddDecimal(std::string text) {
 }
 template <class T>
 OddValue Odd(T value) {
-  return [=](mongo::Doc& doc, std::string_view name) { doc.Add(name, value); };
+  return [=](mongodb::Doc& doc, std::string_view name) { doc.Add(name, value); };
 }
 /// A function of libbson's that takes what follows the name.
 template <class Append, class... Args>
 OddValue OddBy(Append append, Args... args) {
-  return [=](mongo::Doc& doc, std::string_view name) {
+  return [=](mongodb::Doc& doc, std::string_view name) {
     append(doc.get(), name.data(), static_cast<int>(name.size()), args...);
   };
 }
@@ -52,9 +52,9 @@ OddValue OddBy(Append append, Args... args) {
 /// Values of every type of BSON, the extremes among them.
 inline std::vector<OddValue> OddValues() {
   const std::string uuid(16, '\1');
-  static const mongo::Doc code_scope = mongo::Doc::Of("x", 1);
+  static const mongodb::Doc code_scope = mongodb::Doc::Of("x", 1);
   static bson_oid_t oid{};
-  mongo::Array one_null, one_id, one_date;
+  mongodb::Array one_null, one_id, one_date;
   using Limits = std::numeric_limits<std::int64_t>;
   std::vector<OddValue> values{
       Odd(0),
@@ -105,21 +105,21 @@ inline std::vector<OddValue> OddValues() {
       OddBy(bson_append_code, "return 1"),
       OddBy(bson_append_symbol, "sym", 3),
       OddBy(bson_append_dbpointer, "a.b", &oid),
-      [](mongo::Doc& doc, std::string_view name) {
+      [](mongodb::Doc& doc, std::string_view name) {
         bson_append_regex_w_len(doc.get(), name.data(), static_cast<int>(name.size()), "^a", 2, "");
       },
-      [](mongo::Doc& doc, std::string_view name) {
+      [](mongodb::Doc& doc, std::string_view name) {
         bson_append_code_with_scope(doc.get(), name.data(), static_cast<int>(name.size()), "f",
                                     code_scope.get());
       },
-      [](mongo::Doc& doc, std::string_view name) { doc.Add(name, mongo::Doc()); },
-      [](mongo::Doc& doc, std::string_view name) { doc.Add(name, mongo::Doc::Of("id", 1)); },
-      [](mongo::Doc& doc, std::string_view name) { doc.AddArray(name, mongo::Doc()); }};
+      [](mongodb::Doc& doc, std::string_view name) { doc.Add(name, mongodb::Doc()); },
+      [](mongodb::Doc& doc, std::string_view name) { doc.Add(name, mongodb::Doc::Of("id", 1)); },
+      [](mongodb::Doc& doc, std::string_view name) { doc.AddArray(name, mongodb::Doc()); }};
   // Arrays, which MongoDB's queries look into.
   for (const OddValue& element : {OddBy(bson_append_null), Odd(5), OddDate(1000),
                                   OddBinary(BSON_SUBTYPE_UUID, uuid), Odd(kSharedLockId)}) {
-    values.push_back([element](mongo::Doc& doc, std::string_view name) {
-      mongo::Doc inner;
+    values.push_back([element](mongodb::Doc& doc, std::string_view name) {
+      mongodb::Doc inner;
       element(inner, "0");
       doc.AddArray(name, inner);
     });

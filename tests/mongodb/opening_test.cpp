@@ -12,8 +12,8 @@
 namespace doclock::mongo_test {
 namespace {
 
-using mongo::Array;
-using mongo::Doc;
+using mongodb::Array;
+using mongodb::Doc;
 using ::testing::HasSubstr;
 
 /// What opening a store says, if it does not succeed.

@@ -38,13 +38,13 @@ int PortOf(const std::string& uri) { return std::stoi(uri.substr(uri.find(':', 1
 class MongoOutage : public ::testing::TestWithParam<Cut> {
  protected:
   MongoOutage() {
-    mongo::Doc role, user;
+    mongodb::Doc role, user;
     role.Add("role", "readWrite").Add("db", database_.name());
     user.Add("createUser", "zaphod").Add("pwd", kCanary);
-    user.AddArray("roles", mongo::Array().Add(role).doc());
+    user.AddArray("roles", mongodb::Array().Add(role).doc());
     database_.Run(user);
   }
-  void TearDown() override { database_.Run(mongo::Doc::Of("dropUser", "zaphod")); }
+  void TearDown() override { database_.Run(mongodb::Doc::Of("dropUser", "zaphod")); }
 
   [[nodiscard]] std::string server() const { return "127.0.0.1:" + std::to_string(relay_.port()); }
   [[nodiscard]] std::string ThroughRelay() const {
@@ -119,15 +119,15 @@ INSTANTIATE_TEST_SUITE_P(Cuts, MongoOutage,
 /// A server of the newest kind, whose answers to findAndModify take so long.
 FakeServer::Answer SlowServer(std::chrono::milliseconds delay, std::atomic<int>& looks) {
   return [delay, &looks](std::string_view command) {
-    mongo::Doc answer;
+    mongodb::Doc answer;
     answer.Add("ok", 1.0);
     if (command == "findAndModify") {
       std::this_thread::sleep_for(delay);
       answer.AddNull("value");
     } else if (command == "find" || command == "aggregate") {
       if (command == "find") ++looks;
-      mongo::Doc cursor;
-      cursor.AddArray("firstBatch", mongo::Array().doc()).Add("id", std::int64_t{0});
+      mongodb::Doc cursor;
+      cursor.AddArray("firstBatch", mongodb::Array().doc()).Add("id", std::int64_t{0});
       answer.Add("cursor", cursor.Add("ns", "test.things"));
     } else {
       answer.Add("helloOk", true).Add("ismaster", true).Add("isWritablePrimary", true);

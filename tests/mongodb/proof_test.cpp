@@ -16,7 +16,7 @@
 namespace doclock::mongo_test {
 namespace {
 
-using mongo::Doc;
+using mongodb::Doc;
 
 /// The command runs out of time at a document of this key, which somebody's transaction holds.
 constexpr const char* kBlocked = "blocked";

@@ -63,16 +63,16 @@ class MongoProtocol : public ::testing::Test {
     bson_t* const parsed = bson_new_from_json(reinterpret_cast<const std::uint8_t*>(json.data()),
                                               static_cast<ssize_t>(json.size()), &error);
     ASSERT_NE(parsed, nullptr) << error.message;
-    mongo::Doc document;
+    mongodb::Doc document;
     bson_concat(document.get(), parsed);
     bson_destroy(parsed);
-    mongo::Doc command;
+    mongodb::Doc command;
     command.Add("insert", "things");
-    command.AddArray("documents", mongo::Array().Add(document).doc());
+    command.AddArray("documents", mongodb::Array().Add(document).doc());
     database_.Run(command);
   }
-  std::int64_t Count(const mongo::Doc& query, const char* collection = "things") {
-    mongo::Doc command;
+  std::int64_t Count(const mongodb::Doc& query, const char* collection = "things") {
+    mongodb::Doc command;
     command.Add("count", collection).Add("query", query);
     std::int64_t count = 0;
     database_.Run(command, [&](const bson_t& reply) {
@@ -120,7 +120,7 @@ TEST_F(MongoProtocol, ALeaseWithoutADateIsNeitherLiveNorOver) {
        {"", R"(,"lockTime":5)", R"(,"lockTime":"yesterday")",
         R"(,"lockTime":[{"$date":{"$numberLong":"0"}}])", R"(,"lockTime":null)"}) {
     SCOPED_TRACE(time);
-    database_.Run(mongo::Doc::Of("dropDatabase", 1));
+    database_.Run(mongodb::Doc::Of("dropDatabase", 1));
     Put(std::string(R"({"_id":"a","lockVersion":1,"lockId":)") + kSomeId + time + "}");
     const std::string before = database_.Stored();
     const Key key("a");
@@ -192,21 +192,21 @@ TEST_F(MongoProtocol, AUniqueIndexIsAConflict) {
   const AcquireOp op = client_.Acquire(two, NewUuid(), Counted(1));
   ASSERT_EQ(op.status, OpStatus::kConflict) << Why(op);
   EXPECT_EQ(op.detail->index, "n");
-  EXPECT_EQ(Count(mongo::Doc::Of("_id", two)), 0);
+  EXPECT_EQ(Count(mongodb::Doc::Of("_id", two)), 0);
 }
 
 TEST_F(MongoProtocol, LocksWithoutAStoredImage) {
   const Key key("a");
-  database_.Run(mongo::Doc::Of("profile", 2));
+  database_.Run(mongodb::Doc::Of("profile", 2));
   const Uuid id = NewUuid();
   const AcquireOp held = client_.Acquire(key, id, Counted(1));
   ASSERT_EQ(held.status, OpStatus::kDone);
   ASSERT_EQ(client_.Write(WriteKind::kRelease, key, id).status, OpStatus::kDone);
-  database_.Run(mongo::Doc::Of("profile", 0));
-  mongo::Doc all, with_image;
+  database_.Run(mongodb::Doc::Of("profile", 0));
+  mongodb::Doc all, with_image;
   all.Add("command.findAndModify", "things");
   with_image.Add("command.findAndModify", "things");
-  with_image.Add("command.txnNumber", mongo::Doc::Of("$exists", true));
+  with_image.Add("command.txnNumber", mongodb::Doc::Of("$exists", true));
   EXPECT_GE(Count(all, "system.profile"), 1);
   EXPECT_EQ(Count(with_image, "system.profile"), 0);
 }
@@ -215,14 +215,14 @@ TEST_F(MongoProtocol, LocksWithoutAStoredImage) {
 TEST_F(MongoProtocol, TheLookAtAHolderIsLocal) {
   const Key key("a");
   ASSERT_EQ(client_.Acquire(key, NewUuid(), Counted(1)).status, OpStatus::kDone);
-  database_.Run(mongo::Doc::Of("profile", 2));
+  database_.Run(mongodb::Doc::Of("profile", 2));
   ASSERT_EQ(client_.Acquire(key, NewUuid(), Counted(1)).status, OpStatus::kBusy);
   ASSERT_EQ(client_.Acquire(key, NewUuid()).status, OpStatus::kBusy);
-  database_.Run(mongo::Doc::Of("profile", 0));
-  mongo::Doc all, not_local;
+  database_.Run(mongodb::Doc::Of("profile", 0));
+  mongodb::Doc all, not_local;
   all.Add("command.find", "things");
   not_local.Add("command.find", "things");
-  mongo::Doc level;
+  mongodb::Doc level;
   level.AddStrings("$in", {"majority", "linearizable", "snapshot"});
   not_local.Add("command.readConcern.level", level);
   EXPECT_GE(Count(all, "system.profile"), 2);
@@ -244,14 +244,14 @@ TEST_F(MongoProtocol, LargeBodiesTravelAlone) {
     }
     std::vector<StoreOp*> batch;
     for (SaveOp& op : saves) batch.push_back(&op);
-    database_.Run(mongo::Doc::Of("profile", 2));
+    database_.Run(mongodb::Doc::Of("profile", 2));
     client_.store().Execute(batch, 60s);
-    database_.Run(mongo::Doc::Of("profile", 0));
+    database_.Run(mongodb::Doc::Of("profile", 0));
     for (const SaveOp& op : saves) EXPECT_EQ(op.status, OpStatus::kDone) << Why(op);
   }
-  mongo::Doc inserts, shared;
+  mongodb::Doc inserts, shared;
   inserts.Add("op", "insert").Add("ns", database_.name() + ".things");
-  shared.Add("op", "insert").Add("ninserted", mongo::Doc::Of("$gt", 1));
+  shared.Add("op", "insert").Add("ninserted", mongodb::Doc::Of("$gt", 1));
   EXPECT_EQ(Count(inserts, "system.profile"), 8);
   EXPECT_EQ(Count(shared, "system.profile"), 0);
 }
@@ -331,7 +331,8 @@ TEST_F(MongoProtocol, ARetryAfterDoubtCreatesNothing) {
   const CommandFault closed{.name = "closed connection", .close = true};
   const FailPoint point(database_, closed, {.times = 1, .commands = {"findAndModify", "update"}});
   EXPECT_THROW((void)things.Lock("a", nlohmann::json{{"n", 1}}), InDoubtException);
-  EXPECT_EQ(Count(mongo::Doc()), 0) << "had somebody erased it meanwhile, it would be there again";
+  EXPECT_EQ(Count(mongodb::Doc()), 0)
+      << "had somebody erased it meanwhile, it would be there again";
 }
 
 TEST_F(MongoProtocol, ALockThatComesLateIsGivenBack) {

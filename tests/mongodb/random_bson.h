@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "mongo/bson.h"
+#include "mongodb/bson/bson.h"
 
 namespace doclock::mongo_docs_test {
 
@@ -22,8 +22,8 @@ struct RandomBson {
   /// The top level's names may be what no body may have.
   bool hostile_names = false;
 
-  mongo::Doc Members(int depth = 0) {
-    mongo::Doc doc;
+  mongodb::Doc Members(int depth = 0) {
+    mongodb::Doc doc;
     const int count = *rc::gen::inRange(0, depth == 0 ? 12 : 4);
     std::vector<std::string> used;
     for (int i = 0; i < count; ++i) {
@@ -78,7 +78,7 @@ struct RandomBson {
     return *rc::gen::elementOf(!plain_numbers && *rc::gen::arbitrary<bool>() ? kSmall : kLarge);
   }
 
-  void AddValue(mongo::Doc& doc, const std::string& name, int depth) {
+  void AddValue(mongodb::Doc& doc, const std::string& name, int depth) {
     constexpr int kTypes = 20, kDeepest = 4;
     bson_t* const b = doc.get();
     const char* const key = name.data();
@@ -151,7 +151,7 @@ struct RandomBson {
         bson_append_code(b, key, size, "return 1");
         break;
       case 15:
-        bson_append_code_with_scope(b, key, size, "f", mongo::Doc::Of("x", 1).get());
+        bson_append_code_with_scope(b, key, size, "f", mongodb::Doc::Of("x", 1).get());
         break;
       case 16:
         bson_append_symbol(b, key, size, "sym", 3);
@@ -167,7 +167,7 @@ struct RandomBson {
         break;
       default: {
         if (depth >= kDeepest) break;
-        mongo::Doc values;
+        mongodb::Doc values;
         const int count = *rc::gen::inRange(0, 4);
         for (int i = 0; i < count; ++i) AddValue(values, std::to_string(i), depth + 1);
         doc.AddArray(name, values);
@@ -175,7 +175,7 @@ struct RandomBson {
     }
   }
 
-  static void AddBinary(mongo::Doc& doc, const std::string& name) {
+  static void AddBinary(mongodb::Doc& doc, const std::string& name) {
     const auto bytes =
         *rc::gen::container<std::vector<std::uint8_t>>(rc::gen::arbitrary<std::uint8_t>());
     static const std::vector<int> kSubtypes{0, 1, 2, 3, 4, 5, 128, 255};

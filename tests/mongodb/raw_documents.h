@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "doclock/key.h"
-#include "mongo/bson.h"
+#include "mongodb/bson/bson.h"
 
 namespace doclock::mongo_docs_test {
 
@@ -49,7 +49,7 @@ inline std::vector<RawField> RawFields(const bson_t& doc, const std::vector<std:
   bson_iter_t iter;
   bson_iter_init(&iter, &doc);
   while (bson_iter_next(&iter)) {
-    mongo::Doc one;
+    mongodb::Doc one;
     const std::string name(bson_iter_key(&iter), bson_iter_key_len(&iter));
     bool skip = false;
     for (const std::string& other : without) skip = skip || other == name;
@@ -93,7 +93,7 @@ class Documents {
   Documents& operator=(const Documents&) = delete;
   ~Documents() {
     try {
-      Run(mongo::Doc::Of("dropDatabase", 1));
+      Run(mongodb::Doc::Of("dropDatabase", 1));
     } catch (const std::runtime_error&) {
       // It stays until the server goes.
     }
@@ -105,7 +105,7 @@ class Documents {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   /// A command; its answer. @throws std::runtime_error with the server's words
-  BsonPtr Run(const mongo::Doc& command) {
+  BsonPtr Run(const mongodb::Doc& command) {
     bson_t reply;
     bson_error_t error{};
     const bool done = mongoc_client_command_simple(client_, name_.c_str(), command.get(), nullptr,
@@ -116,14 +116,14 @@ class Documents {
     return answer;
   }
 
-  void Insert(const std::string& collection, const mongo::Doc& doc) {
-    Insert(collection, mongo::Array().Add(doc));
+  void Insert(const std::string& collection, const mongodb::Doc& doc) {
+    Insert(collection, mongodb::Array().Add(doc));
   }
-  void Insert(const std::string& collection, const mongo::Array& docs) {
-    mongo::Doc command;
+  void Insert(const std::string& collection, const mongodb::Array& docs) {
+    mongodb::Doc command;
     command.Add("insert", std::string_view(collection));
     command.AddArray("documents", docs.doc());
-    mongo::Doc concern;
+    mongodb::Doc concern;
     concern.Add("w", "majority");
     command.Add("writeConcern", concern);
     const BsonPtr reply = Run(command);
@@ -133,42 +133,42 @@ class Documents {
     }
   }
   void Insert(const std::string& collection, const std::string& json) {
-    mongo::Doc doc;
+    mongodb::Doc doc;
     bson_concat(doc.get(), Parse(json).get());
     Insert(collection, doc);
   }
 
   /// The one document that meets the filter; null if there is none.
-  BsonPtr Find(const std::string& collection, const mongo::Doc& filter) {
-    mongo::Doc command;
+  BsonPtr Find(const std::string& collection, const mongodb::Doc& filter) {
+    mongodb::Doc command;
     command.Add("find", std::string_view(collection)).Add("filter", filter).Add("limit", 1);
     const BsonPtr reply = Run(command);
     bson_iter_t iter, first;
     bson_t doc;
     if (bson_iter_init(&iter, reply.get()) &&
         bson_iter_find_descendant(&iter, "cursor.firstBatch.0", &first) &&
-        mongo::DocumentAt(first, doc)) {
+        mongodb::DocumentAt(first, doc)) {
       return Copy(doc);
     }
     return {nullptr, &bson_destroy};
   }
   BsonPtr Find(const std::string& collection, const Key& key) {
-    return Find(collection, mongo::Doc::Of("_id", mongo::Equals(key)));
+    return Find(collection, mongodb::Doc::Of("_id", mongodb::Equals(key)));
   }
   std::int64_t Count(const std::string& collection) {
-    const BsonPtr reply = Run(mongo::Doc::Of("count", std::string_view(collection)));
+    const BsonPtr reply = Run(mongodb::Doc::Of("count", std::string_view(collection)));
     bson_iter_t n;
     return bson_iter_init_find(&n, reply.get(), "n") ? bson_iter_as_int64(&n) : 0;
   }
   /// Makes one update (modifiers or a pipeline, as a document) of one document.
   void Update(const std::string& collection, const Key& key, const std::string& json) {
-    mongo::Doc change;
+    mongodb::Doc change;
     bson_concat(change.get(), Parse(json).get());
-    mongo::Doc statement;
-    statement.Add("q", mongo::Doc::Of("_id", mongo::Equals(key))).Add("u", change);
-    mongo::Doc command;
+    mongodb::Doc statement;
+    statement.Add("q", mongodb::Doc::Of("_id", mongodb::Equals(key))).Add("u", change);
+    mongodb::Doc command;
     command.Add("update", std::string_view(collection));
-    command.AddArray("updates", mongo::Array().Add(statement).doc());
+    command.AddArray("updates", mongodb::Array().Add(statement).doc());
     Run(command);
   }
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "mongo/bson.h"
+#include "mongodb/bson/bson.h"
 
 namespace doclock::mongo_test {
 
@@ -34,7 +34,7 @@ class RawServer {
   ~RawServer() { mongoc_client_destroy(client_); }
 
   /// @throws std::runtime_error with the server's words
-  void Run(const std::string& database, const mongo::Doc& command, const Visit& visit = {}) {
+  void Run(const std::string& database, const mongodb::Doc& command, const Visit& visit = {}) {
     bson_t reply;
     bson_error_t error{};
     const bool done = mongoc_client_command_simple(client_, database.c_str(), command.get(),
@@ -90,7 +90,7 @@ class Database {
     name_ = "doclock_test_" + std::to_string(::getpid()) + "_" + std::to_string(++count);
     uri_ = WithDatabase(uri, name_);
     try {
-      Run(mongo::Doc::Of("ping", 1));
+      Run(mongodb::Doc::Of("ping", 1));
     } catch (const std::runtime_error& error) {
       throw std::runtime_error(
           std::string("no MongoDB server to test on (CTest starts them; by hand, start one with "
@@ -102,7 +102,7 @@ class Database {
   Database& operator=(const Database&) = delete;
   ~Database() {
     try {
-      Run(mongo::Doc::Of("dropDatabase", 1));
+      Run(mongodb::Doc::Of("dropDatabase", 1));
     } catch (const std::exception&) {
       // It stays until the server goes.
     }
@@ -113,13 +113,13 @@ class Database {
   [[nodiscard]] const std::string& uri() const noexcept { return uri_; }
   [[nodiscard]] RawServer& server() noexcept { return server_; }
   /// A command on this database.
-  void Run(const mongo::Doc& command, const RawServer::Visit& visit = {}) {
+  void Run(const mongodb::Doc& command, const RawServer::Visit& visit = {}) {
     server_.Run(name_, command, visit);
   }
   /// The documents of a collection that meet the filter, by `_id`, as the server has them.
-  std::string Stored(const mongo::Doc& filter = {}, std::string_view collection = "things") {
-    mongo::Doc command;
-    command.Add("find", collection).Add("filter", filter).Add("sort", mongo::Doc::Of("_id", 1));
+  std::string Stored(const mongodb::Doc& filter = {}, std::string_view collection = "things") {
+    mongodb::Doc command;
+    command.Add("find", collection).Add("filter", filter).Add("sort", mongodb::Doc::Of("_id", 1));
     std::string text;
     Run(command, [&](const bson_t& reply) {
       char* const json = bson_as_canonical_extended_json(&reply, nullptr);

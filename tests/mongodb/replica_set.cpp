@@ -58,11 +58,12 @@ ReplicaSet::~ReplicaSet() {
 ReplicaSet::Role ReplicaSet::RoleOf(int port) {
   Role role = Role::kDead;
   try {
-    RawServer(DirectUri(port, 500)).Run("admin", mongo::Doc::Of("hello", 1), [&](const bson_t& r) {
-      role = Flag(r, "isWritablePrimary") ? Role::kPrimary
-             : Flag(r, "secondary")       ? Role::kSecondary
-                                          : Role::kOther;
-    });
+    RawServer(DirectUri(port, 500))
+        .Run("admin", mongodb::Doc::Of("hello", 1), [&](const bson_t& r) {
+          role = Flag(r, "isWritablePrimary") ? Role::kPrimary
+                 : Flag(r, "secondary")       ? Role::kSecondary
+                                              : Role::kOther;
+        });
   } catch (const std::runtime_error&) {
     // Dead, or stopped.
   }
@@ -99,7 +100,7 @@ int ReplicaSet::StepDown() const {
   const int primary = Primary();
   AwaitThat(
       [&] {
-        mongo::Doc command;
+        mongodb::Doc command;
         command.Add("replSetStepDown", 4).Add("secondaryCatchUpPeriodSecs", 3);
         try {
           RawServer(DirectUri(primary, 5000)).Run("admin", command);

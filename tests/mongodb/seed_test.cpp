@@ -45,7 +45,7 @@ class SeedDocuments : public ::testing::TestWithParam<bson_subtype_t> {
  protected:
   /// As the .NET code has it: locked so long ago.
   void InsertLocked(const Key& key, std::chrono::milliseconds age) {
-    mongo::Doc doc;
+    mongodb::Doc doc;
     doc.Add("_id", key).Add("Value", "before");
     const Uuid id = NewUuid();
     bson_append_binary(doc.get(), "LockId", -1, GetParam(), id.data, 16);
@@ -91,12 +91,12 @@ TEST_P(SeedDocuments, AreTakenOverWhenTheirLeaseIsOver) {
 
 TEST_P(SeedDocuments, OurLocksAreWhatTheyTakeAsLocked) {
   auto held = dummies_.Lock(key_, Dummy{"ours"});
-  mongo::Doc free;  // the .NET code's filter
+  mongodb::Doc free;  // the .NET code's filter
   free.Add("_id", key_).AddNull("LockId");
   EXPECT_FALSE(documents_.Find("dummies", free));
-  mongo::Doc live;
-  live.Add("_id", key_).Add("LockId", mongo::Doc::Of("$type", "binData"));
-  live.Add("LockTime", mongo::Doc::Of("$type", "date"));
+  mongodb::Doc live;
+  live.Add("_id", key_).Add("LockId", mongodb::Doc::Of("$type", "binData"));
+  live.Add("LockTime", mongodb::Doc::Of("$type", "date"));
   EXPECT_TRUE(documents_.Find("dummies", live));
 }
 

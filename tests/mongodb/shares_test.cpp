@@ -19,7 +19,7 @@ namespace {
 class MongoShares : public ::testing::Test {
  protected:
   std::string Field(const std::string& name) {
-    mongo::Doc command;
+    mongodb::Doc command;
     command.Add("find", "things");
     std::string shown;
     database_.Run(command, [&](const bson_t& reply) {
@@ -29,7 +29,7 @@ class MongoShares : public ::testing::Test {
         shown = "missing";
         return;
       }
-      const mongo::Doc doc = mongo::Doc::Of("", *bson_iter_value(&value));
+      const mongodb::Doc doc = mongodb::Doc::Of("", *bson_iter_value(&value));
       char* const json = bson_as_relaxed_extended_json(doc.get(), nullptr);
       shown = json;
       bson_free(json);

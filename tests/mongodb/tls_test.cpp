@@ -85,14 +85,14 @@ TEST(MongodbTls, ACertificateStandsForAUser) {
   const Opened nobody = Opening(x509 + kFiles + "client.pem");
   EXPECT_EQ(nobody.code, Errc::kRefused);
   EXPECT_THAT(nobody.text, HasSubstr("does not accept the credentials"));
-  mongo::Doc role;
+  mongodb::Doc role;
   role.Add("role", "readWrite").Add("db", database.name());
-  mongo::Doc user;
+  mongodb::Doc user;
   user.Add("createUser", "OU=clients,CN=client");
-  user.AddArray("roles", mongo::Array().Add(role).doc());
+  user.AddArray("roles", mongodb::Array().Add(role).doc());
   database.server().Run("$external", user);
   const auto store = OpenMongodbStore(x509 + kFiles + "client.pem");
-  database.server().Run("$external", mongo::Doc::Of("dropUser", "OU=clients,CN=client"));
+  database.server().Run("$external", mongodb::Doc::Of("dropUser", "OU=clients,CN=client"));
   EXPECT_NE(store, nullptr);
 }
 

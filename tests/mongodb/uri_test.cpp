@@ -5,7 +5,7 @@
 #include "doclock/errors.h"
 #include "doclock/mongodb_store.h"
 #include "doclock/open_store.h"
-#include "mongo/uri.h"
+#include "mongodb/client/uri.h"
 #include "mongodb/raw_documents.h"
 
 namespace doclock::mongo_docs_test {
@@ -13,10 +13,10 @@ namespace {
 
 constexpr const char* kCanary = "Canary-7c1f";
 
-mongo::UriPtr ParseWith(const std::string& text, bool insecure = false) {
+mongodb::UriPtr ParseWith(const std::string& text, bool insecure = false) {
   MongodbStoreOptions options;
   options.allow_insecure_tls = insecure;
-  return mongo::ParseUri(text, options);
+  return mongodb::ParseUri(text, options);
 }
 
 /// The text of the refusal; empty if there is none.
@@ -44,7 +44,7 @@ TEST(MongodbUri, MayNameManyHostsSrvAndEveryOptionOfTheDriver) {
 }
 
 TEST(MongodbUri, PassesTlsAndCredentialsToTheDriver) {
-  const mongo::UriPtr uri = ParseWith(
+  const mongodb::UriPtr uri = ParseWith(
       "mongodb://user:p%40ss@host/shop?tls=true&tlsCAFile=/ca.pem&authSource=admin"
       "&authMechanism=SCRAM-SHA-256&appName=orders");
   EXPECT_TRUE(mongoc_uri_get_tls(uri.get()));

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "mongo/bson.h"
+#include "mongodb/bson/bson.h"
 
 namespace doclock::mongo_test {
 
@@ -21,14 +21,14 @@ class UserTransaction {
     bool done =
         session_ != nullptr && mongoc_client_session_start_transaction(session_, nullptr, &error);
     if (done) {
-      mongo::Doc statement;
-      statement.Add("q", mongo::Doc::Of("_id", std::string_view(key)));
-      statement.Add("u", mongo::Doc::Of("$set", mongo::Doc::Of("touched", true)));
+      mongodb::Doc statement;
+      statement.Add("q", mongodb::Doc::Of("_id", std::string_view(key)));
+      statement.Add("u", mongodb::Doc::Of("$set", mongodb::Doc::Of("touched", true)));
       statement.Add("upsert", true);
-      mongo::Doc command;
+      mongodb::Doc command;
       command.Add("update", std::string_view(collection));
-      command.AddArray("updates", mongo::Array().Add(statement).doc());
-      mongo::Doc options;
+      command.AddArray("updates", mongodb::Array().Add(statement).doc());
+      mongodb::Doc options;
       done = mongoc_client_session_append(session_, options.get(), &error) &&
              mongoc_client_command_with_opts(client_, database.c_str(), command.get(), nullptr,
                                              options.get(), nullptr, &error);

@@ -35,13 +35,13 @@ class MongoWaiting : public ::testing::Test {
   };
   Streams StreamsOf(const std::string& collection) {
     const std::string ns = database_.name() + "." + collection;
-    mongo::Doc what;
+    mongodb::Doc what;
     what.Add("allUsers", true).Add("idleCursors", true);
-    mongo::Array stages;
-    stages.Add(mongo::Doc::Of("$currentOp", what));
-    stages.Add(mongo::Doc::Of("$match", mongo::Doc::Of("ns", ns)));
-    mongo::Doc command;
-    command.Add("aggregate", 1).AddArray("pipeline", stages.doc()).Add("cursor", mongo::Doc());
+    mongodb::Array stages;
+    stages.Add(mongodb::Doc::Of("$currentOp", what));
+    stages.Add(mongodb::Doc::Of("$match", mongodb::Doc::Of("ns", ns)));
+    mongodb::Doc command;
+    command.Add("aggregate", 1).AddArray("pipeline", stages.doc()).Add("cursor", mongodb::Doc());
     Streams streams;
     database_.server().Run("admin", command, [&](const bson_t& reply) {
       bson_iter_t iter, batch;
@@ -52,7 +52,7 @@ class MongoWaiting : public ::testing::Test {
       }
       while (bson_iter_next(&iter)) {
         bson_t operation;
-        if (mongo::DocumentAt(iter, operation)) Count(operation, streams);
+        if (mongodb::DocumentAt(iter, operation)) Count(operation, streams);
       }
     });
     return streams;
@@ -155,9 +155,9 @@ TEST_F(MongoWaiting, AStreamThatIsTakenAwayIsReplaced) {
     AwaitStream();
     const std::int64_t cursor = StreamsOf("things").cursor;
     if (fault.name.empty()) {
-      mongo::Doc kill;
+      mongodb::Doc kill;
       kill.Add("killCursors", "things");
-      kill.AddArray("cursors", mongo::Array().Add(cursor).doc());
+      kill.AddArray("cursors", mongodb::Array().Add(cursor).doc());
       database_.Run(kill);
     } else {
       FailPoint point(database_, fault, {.times = 1, .commands = {"getMore"}});
@@ -194,18 +194,18 @@ TEST_F(MongoWaiting, OneOfManyWaitersAsksTheServer) {
   std::vector<std::future<Clock::time_point>> waiters;
   for (int i = 0; i < kWaiters; ++i) waiters.push_back(WaitFor(things, "job"));
   AwaitStream();
-  database_.Run(mongo::Doc::Of("profile", 2));
+  database_.Run(mongodb::Doc::Of("profile", 2));
   std::this_thread::sleep_for(2s);
-  database_.Run(mongo::Doc::Of("profile", 0));
+  database_.Run(mongodb::Doc::Of("profile", 0));
   // Attempts at the lock: findAndModify, or a statement of an update.
-  mongo::Array kinds;
-  mongo::Doc by_command, by_update;
-  by_command.Add("command.findAndModify", mongo::Doc::Of("$exists", true));
+  mongodb::Array kinds;
+  mongodb::Doc by_command, by_update;
+  by_command.Add("command.findAndModify", mongodb::Doc::Of("$exists", true));
   by_update.Add("op", "update");
   kinds.Add(by_command).Add(by_update);
-  mongo::Doc query;
+  mongodb::Doc query;
   query.Add("ns", database_.name() + ".things").AddArray("$or", kinds.doc());
-  mongo::Doc count;
+  mongodb::Doc count;
   count.Add("count", "system.profile").Add("query", query);
   std::int64_t attempts = 0;
   database_.Run(count, [&](const bson_t& reply) {

@@ -72,7 +72,7 @@ class InStep final : public Store {
     inner_->Intervene(collection, key, what);
     // Dates that are moved on must not revive it.
     if (what == Intervention::kExpire) {
-      Age(collection.name(), std::chrono::minutes(1), mongo::Doc::Of("_id", key));
+      Age(collection.name(), std::chrono::minutes(1), mongodb::Doc::Of("_id", key));
     }
   }
 
@@ -92,40 +92,40 @@ class InStep final : public Store {
     moved_ += drift;
   }
   /// Makes all dates of the locks older, of the documents that `which` matches.
-  void Age(const std::string& collection, milliseconds by, const mongo::Doc& which = {}) {
-    mongo::Array statements;
+  void Age(const std::string& collection, milliseconds by, const mongodb::Doc& which = {}) {
+    mongodb::Array statements;
     for (const char* field : {"lockTime", "lockClosed", "lockIntent.until"}) {
-      mongo::Doc filter;
+      mongodb::Doc filter;
       bson_concat(filter.get(), which.get());
-      filter.Add(field, mongo::Doc::Of("$type", "date"));
+      filter.Add(field, mongodb::Doc::Of("$type", "date"));
       statements.Add(Statement(filter, field, Earlier(field, by)));
     }
-    mongo::Doc filter;
+    mongodb::Doc filter;
     bson_concat(filter.get(), which.get());
-    filter.Add("lockReaders", mongo::Doc::Of("$type", "array"));
+    filter.Add("lockReaders", mongodb::Doc::Of("$type", "array"));
     statements.Add(Statement(filter, "lockReaders", EarlierReaders(by)));
-    mongo::Doc command;
+    mongodb::Doc command;
     command.Add("update", std::string_view(collection)).AddArray("updates", statements.doc());
-    command.Add("writeConcern", mongo::Doc::Of("w", 1));
+    command.Add("writeConcern", mongodb::Doc::Of("w", 1));
     database_->Run(command);
   }
-  static mongo::Doc Earlier(const std::string& field, milliseconds by) {
-    mongo::Array difference;
+  static mongodb::Doc Earlier(const std::string& field, milliseconds by) {
+    mongodb::Array difference;
     difference.Add(std::string_view("$" + field)).Add(std::int64_t{by.count()});
-    return mongo::Doc::OfArray("$subtract", difference.doc());
+    return mongodb::Doc::OfArray("$subtract", difference.doc());
   }
-  static mongo::Doc EarlierReaders(milliseconds by) {
-    mongo::Array parts;
-    parts.Add(std::string_view("$$this")).Add(mongo::Doc::Of("time", Earlier("$this.time", by)));
-    mongo::Doc map = mongo::Doc::Of("input", "$lockReaders");
-    map.Add("in", mongo::Doc::OfArray("$mergeObjects", parts.doc()));
-    return mongo::Doc::Of("$map", map);
+  static mongodb::Doc EarlierReaders(milliseconds by) {
+    mongodb::Array parts;
+    parts.Add(std::string_view("$$this")).Add(mongodb::Doc::Of("time", Earlier("$this.time", by)));
+    mongodb::Doc map = mongodb::Doc::Of("input", "$lockReaders");
+    map.Add("in", mongodb::Doc::OfArray("$mergeObjects", parts.doc()));
+    return mongodb::Doc::Of("$map", map);
   }
-  static mongo::Doc Statement(const mongo::Doc& filter, const char* field,
-                              const mongo::Doc& value) {
-    mongo::Array stages;
-    stages.Add(mongo::Doc::Of("$set", mongo::Doc::Of(field, value)));
-    mongo::Doc statement;
+  static mongodb::Doc Statement(const mongodb::Doc& filter, const char* field,
+                                const mongodb::Doc& value) {
+    mongodb::Array stages;
+    stages.Add(mongodb::Doc::Of("$set", mongodb::Doc::Of(field, value)));
+    mongodb::Doc statement;
     statement.Add("q", filter).AddArray("u", stages.doc()).Add("multi", true);
     return statement;
   }

@@ -15,8 +15,8 @@
 
 #include "doclock/locking_repository.h"
 #include "sqlite/client.h"
-#include "sqlite/gate.h"
 #include "sqlite/load.h"
+#include "sqlite/processes/gate.h"
 #include "sqlite/temp_folder.h"
 
 namespace doclock::sqlite_test {

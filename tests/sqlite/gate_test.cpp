@@ -1,6 +1,6 @@
 // The queue before SQLite's write lock, between processes.
 
-#include "sqlite/gate.h"
+#include "sqlite/processes/gate.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

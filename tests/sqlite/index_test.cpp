@@ -8,9 +8,9 @@
 #include <set>
 #include <thread>
 
-#include "sqlite/candidates.h"
 #include "sqlite/client.h"
 #include "sqlite/load.h"
+#include "sqlite/query/candidates.h"
 #include "sqlite/raw_database.h"
 #include "sqlite/temp_folder.h"
 

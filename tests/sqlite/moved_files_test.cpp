@@ -21,11 +21,11 @@
 #include "doclock/memory_store.h"
 #include "sqlite/child.h"
 #include "sqlite/client.h"
-#include "sqlite/connection.h"
-#include "sqlite/database_error.h"
-#include "sqlite/file_set.h"
-#include "sqlite/gate.h"
+#include "sqlite/db/connection.h"
+#include "sqlite/db/database_error.h"
+#include "sqlite/db/file_set.h"
 #include "sqlite/load.h"
+#include "sqlite/processes/gate.h"
 #include "sqlite/raw_database.h"
 #include "sqlite/temp_folder.h"
 
@@ -293,7 +293,7 @@ TEST_F(SqliteMovedFiles, AGateThatIsTruncatedInsideATransactionIsNoSignal) {
   gate->Wake();
   EXPECT_THROW((void)gate->Enter(sqlite::DeadlineIn(10s)), sqlite::DatabaseError);
   EXPECT_THROW((void)other->Enter(sqlite::DeadlineIn(10s)), sqlite::DatabaseError);
-  other->SweepTheDead();
+  other->ReapDeadStores();
   // The thread that held a mutex of the lost page can use another one.
   const fs::path elsewhere = folder_ / "other.db";
   RawDatabase(elsewhere).Run("CREATE TABLE mine(a)");

@@ -20,7 +20,7 @@
 #include "process/head_count.h"
 #include "sqlite/client.h"
 #include "sqlite/count.h"
-#include "sqlite/gate.h"
+#include "sqlite/processes/gate.h"
 #include "sqlite/raw_database.h"
 
 namespace doclock::sqlite_test {

@@ -1,0 +1,150 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "doclock/body.h"
+#include "doclock/detail/engine.h"
+#include "doclock/errors.h"
+#include "document/values/utf8.h"
+
+namespace doclock::detail {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void Refuse(const std::string& what) {
+  throw DocumentException("the body cannot be stored: " + what);
+}
+
+/// A name as it goes into a message: escaped, and not longer than a line.
+std::string Quote(const std::string& name) {
+  constexpr std::size_t kLongest = 64;
+  std::string text = "\"";
+  std::size_t end = std::min(name.size(), kLongest);
+  while (end > 0 && end < name.size() && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80)
+    --end;
+  AppendEscaped(text, std::string_view(name).substr(0, end));
+  return text + (end < name.size() ? "…\"" : "\"");
+}
+
+/// Walks a tree once. `where` is the top-level name being walked, for messages.
+class Checker {
+ public:
+  explicit Checker(const LockFieldNames& fields) : fields_(fields) {}
+
+  void CheckTop(const json& body) {
+    const auto* object = body.get_ptr<const json::object_t*>();
+    if (object == nullptr) Refuse(std::string("it is not a JSON object but ") + body.type_name());
+    for (const auto& [name, value] : *object) {
+      where_ = nullptr;
+      CheckName(name);
+      CheckTopName(name);
+      where_ = &name;
+      CheckValue(value, 2);
+    }
+    CheckSize(body);
+  }
+
+ private:
+  void CheckName(const std::string& name) {
+    if (!IsUtf8(name)) Refuse("a field's name is not valid UTF-8" + Where());
+    if (name.find('\0') != name.npos) Refuse("the name " + Quote(name) + " holds NUL" + Where());
+    text_bytes_ += name.size();
+    ++values_;
+  }
+
+  void CheckTopName(const std::string& name) {
+    if (name.empty()) Refuse("a field's name is empty");
+    if (name.front() == '$') Refuse("the name " + Quote(name) + " begins with '$'");
+    if (name.find('.') != name.npos) Refuse("the name " + Quote(name) + " holds '.'");
+    if (name == "_id") Refuse("the name \"_id\" is the key's");
+    if (IsLockField(name)) Refuse("the name " + Quote(name) + " is a lock field's");
+  }
+
+  bool IsLockField(const std::string& name) const {
+    return name == fields_.id || name == fields_.time || name == fields_.ttl ||
+           name == fields_.version || name == fields_.born || name == fields_.owner ||
+           name == fields_.released || name == fields_.closed || name == fields_.group ||
+           name == fields_.readers || name == fields_.intent;
+  }
+
+  /// `depth` is the value's own if it is an object or an array.
+  void CheckValue(const json& value, int depth) {
+    ++values_;
+    switch (value.type()) {
+      case json::value_t::object:
+        CheckDepth(depth);
+        for (const auto& [name, member] : *value.get_ptr<const json::object_t*>()) {
+          CheckName(name);
+          CheckValue(member, depth + 1);
+        }
+        break;
+      case json::value_t::array:
+        CheckDepth(depth);
+        for (const json& element : *value.get_ptr<const json::array_t*>()) {
+          CheckValue(element, depth + 1);
+        }
+        break;
+      default:
+        CheckScalar(value);
+    }
+  }
+
+  void CheckScalar(const json& value) {
+    switch (value.type()) {
+      case json::value_t::string: {
+        const auto& text = *value.get_ptr<const std::string*>();
+        if (!IsUtf8(text)) Refuse("a string is not valid UTF-8" + Where());
+        text_bytes_ += text.size();
+        break;
+      }
+      case json::value_t::number_float:
+        if (!std::isfinite(*value.get_ptr<const double*>())) {
+          Refuse("a number is NaN or infinite" + Where());
+        }
+        break;
+      case json::value_t::number_unsigned:
+        if (*value.get_ptr<const std::uint64_t*>() > INT64_MAX) {
+          Refuse("a whole number is above 2^63 - 1" + Where());
+        }
+        break;
+      case json::value_t::binary:
+      case json::value_t::discarded:
+        Refuse("a value is binary" + Where());
+      default:
+        break;
+    }
+  }
+
+  void CheckDepth(int depth) const {
+    if (depth > kMaxBodyDepth) {
+      Refuse("it is nested deeper than " + std::to_string(kMaxBodyDepth) + " levels" + Where());
+    }
+  }
+
+  /// Nearly every body is so small that its text must fit, whatever needs escaping in it; only the
+  /// others are printed to be measured.
+  void CheckSize(const json& body) const {
+    constexpr std::size_t kLongestEscape = 6, kLongestNumber = 32;
+    if (text_bytes_ * kLongestEscape + values_ * kLongestNumber <= kMaxBodyBytes) return;
+    const std::size_t bytes = body.dump().size();
+    if (bytes > kMaxBodyBytes) {
+      Refuse("it is " + std::to_string(bytes) + " bytes long, above " +
+             std::to_string(kMaxBodyBytes));
+    }
+  }
+
+  std::string Where() const {
+    return where_ == nullptr ? std::string() : " (in " + Quote(*where_) + ")";
+  }
+
+  const LockFieldNames& fields_;
+  const std::string* where_ = nullptr;
+  std::size_t text_bytes_ = 0;
+  std::size_t values_ = 1;
+};
+
+}  // namespace
+
+void CheckBody(const json& body, const LockFieldNames& fields) { Checker(fields).CheckTop(body); }
+
+}  // namespace doclock::detail

@@ -1,0 +1,104 @@
+#include "document/values/utf8.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace doclock::detail {
+namespace {
+
+constexpr std::uint64_t kHighBits = 0x8080808080808080U;
+
+/// The first byte at or after `at` that is not ASCII, or the end.
+std::size_t SkipAscii(std::string_view text, std::size_t at) noexcept {
+  for (; at + sizeof(std::uint64_t) <= text.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word;
+    std::memcpy(&word, text.data() + at, sizeof word);
+    if ((word & kHighBits) != 0) break;
+  }
+  while (at < text.size() && static_cast<unsigned char>(text[at]) < 0x80) ++at;
+  return at;
+}
+
+/// Length of the well-formed sequence of several bytes at the front of `text`; 0: there is none.
+std::size_t SequenceLength(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned lead = byte(0);
+  const std::size_t length = lead < 0xC2   ? 0
+                             : lead < 0xE0 ? 2
+                             : lead < 0xF0 ? 3
+                             : lead < 0xF5 ? 4
+                                           : 0;
+  if (length == 0 || text.size() < length) return 0;
+  // The second byte is what rules out overlong forms, surrogates and the region above U+10FFFF.
+  const unsigned low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+  const unsigned high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+  if (byte(1) < low || byte(1) > high) return 0;
+  for (std::size_t i = 2; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  return length;
+}
+
+}  // namespace
+
+bool IsUtf8(std::string_view text) noexcept {
+  for (std::size_t at = SkipAscii(text, 0); at < text.size(); at = SkipAscii(text, at)) {
+    const std::size_t length = SequenceLength(text.substr(at));
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
+}
+
+Utf8Character FirstCharacter(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return {1, byte(0)};
+  const std::size_t length = SequenceLength(text);
+  if (length == 0) return {};
+  char32_t code = byte(0) & (0x7FU >> length);
+  for (std::size_t i = 1; i < length; ++i) code = (code << 6) | (byte(i) & 0x3FU);
+  return {length, code};
+}
+
+bool AllTextIsUtf8(const nlohmann::json& tree) noexcept {
+  if (const auto* const text = tree.get_ptr<const std::string*>()) {
+    return IsUtf8(*text);
+  }
+  if (const auto* const values = tree.get_ptr<const nlohmann::json::array_t*>()) {
+    return std::all_of(values->begin(), values->end(),
+                       [](const nlohmann::json& value) { return AllTextIsUtf8(value); });
+  }
+  const auto* const members = tree.get_ptr<const nlohmann::json::object_t*>();
+  return members == nullptr ||
+         std::all_of(members->begin(), members->end(), [](const auto& member) {
+           return IsUtf8(member.first) && AllTextIsUtf8(member.second);
+         });
+}
+
+void AppendHex(std::string& out, unsigned char byte) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  out += "\\x";
+  out += kDigits[byte >> 4];
+  out += kDigits[byte & 15];
+}
+
+void AppendEscaped(std::string& out, std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    // U+0080 to U+009F are control characters too; terminals obey some of them.
+    const bool c1 =
+        byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
+    if (c1) {
+      AppendHex(out, static_cast<unsigned char>(text[++i]));
+    } else if (byte < 0x20 || byte == 0x7F) {
+      AppendHex(out, byte);
+    } else {
+      out += text[i];
+    }
+  }
+}
+
+}  // namespace doclock::detail

@@ -1,0 +1,101 @@
+#include "engine/leases/lease.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "engine/engine.h"
+#include "platform/fork_generation.h"
+
+namespace doclock::detail {
+namespace {
+
+/// Of leases that were lost before anybody asked. Never destroyed.
+std::stop_source& LostBefore() {
+  static std::stop_source* const kStopped = [] {
+    auto* source = new std::stop_source();
+    source->request_stop();
+    return source;
+  }();
+  return *kStopped;
+}
+
+}  // namespace
+
+Lease::Lease(EnginePtr owner, Collection& where, Key document, const GrantRequest& grant,
+             bool renew, bool is_named, std::int64_t granted_version, const Uuid& incarnation,
+             Body stored, TimePoint sent)
+    : engine(std::move(owner)),
+      collection(&where),
+      key(std::move(document)),
+      lock_id(grant.lock_id),
+      born(incarnation),
+      fence(granted_version),
+      granted(engine->Now()),
+      version(granted_version),
+      body(std::move(stored)),
+      deadline_(engine->DeadlineOf(sent, grant.ttl).time_since_epoch().count()),
+      ttl_ms_(static_cast<std::uint32_t>(grant.ttl.count())),
+      min_hold_ms_(static_cast<std::uint32_t>(grant.min_hold.count())),
+      fork_generation_(platform::ForkGeneration()),
+      renews_(renew),
+      named(is_named),
+      mode(grant.mode) {}
+
+Lease::~Lease() {
+  std::stop_source* const source = lost_source_.load(std::memory_order_acquire);
+  if (source != nullptr && source != &LostBefore()) delete source;
+}
+
+void Lease::Extend(TimePoint sent, std::chrono::milliseconds ttl) noexcept {
+  const std::int64_t later = engine->DeadlineOf(sent, ttl).time_since_epoch().count();
+  renewed_.store(true, std::memory_order_relaxed);
+  std::int64_t now = deadline_.load(std::memory_order_relaxed);
+  while (now < later && !deadline_.compare_exchange_weak(now, later, std::memory_order_acq_rel)) {
+  }
+}
+
+TimePoint Lease::stored_until() const noexcept {
+  return std::max(deadline(), TimePoint(std::chrono::nanoseconds(stored_until_.load())));
+}
+
+void Lease::NoteStoredUntil(TimePoint when) noexcept {
+  stored_until_ = std::max(stored_until_.load(), when.time_since_epoch().count());
+}
+
+bool Lease::BeginWrite() noexcept {
+  Phase held = Phase::kHeld;
+  return phase_.compare_exchange_strong(held, Phase::kWriting, std::memory_order_acq_rel);
+}
+
+bool Lease::ours() const noexcept { return fork_generation_ == platform::ForkGeneration(); }
+
+void Lease::FireLost() {
+  std::stop_source* source = nullptr;
+  if (lost_source_.compare_exchange_strong(source, &LostBefore(), std::memory_order_acq_rel))
+    return;
+  source->request_stop();
+}
+
+std::stop_token Lease::LostToken() {
+  std::stop_source* source = lost_source_.load(std::memory_order_acquire);
+  if (source != nullptr) return source->get_token();
+  std::unique_ptr<std::stop_source> fresh;
+  if (!lost()) fresh = std::make_unique<std::stop_source>();
+  std::stop_source* const mine = fresh ? fresh.get() : &LostBefore();
+  if (lost_source_.compare_exchange_strong(source, mine, std::memory_order_acq_rel)) {
+    source = mine;
+    static_cast<void>(fresh.release());
+  }
+  return source->get_token();
+}
+
+void intrusive_ptr_add_ref(Lease* lease) noexcept {
+  lease->references_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void intrusive_ptr_release(Lease* lease) noexcept {
+  if (lease->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete lease;
+}
+
+}  // namespace doclock::detail

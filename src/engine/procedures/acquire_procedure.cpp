@@ -1,0 +1,164 @@
+#include "engine/procedures/acquire_procedure.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/procedures/background_release.h"
+
+namespace doclock::detail {
+namespace {
+
+/// Fresh attempts after one whose outcome stayed unknown.
+constexpr int kMaxGhosts = 3;
+
+/// The intent of a writer who waits should last from one attempt to the next, and keep readers out
+/// no longer than this once the writer gave up or died.
+std::chrono::milliseconds IntentLength(Engine& engine) {
+  return std::clamp<std::chrono::milliseconds>(3 * engine.options().poll_max.ms(),
+                                               std::chrono::seconds(1), std::chrono::seconds(30));
+}
+
+}  // namespace
+
+AcquireProcedure::AcquireProcedure(Engine& engine, const AcquireSpec& spec, TimePoint give_up,
+                                   const Uuid& intent_id)
+    : engine_(engine),
+      spec_(spec),
+      give_up_(give_up),
+      intent_id_(intent_id),
+      acquire_(*spec.collection, spec.key),
+      confirm_(*spec.collection, spec.key, acquire_.hash),
+      read_(*spec.collection, spec.key, acquire_.hash) {}
+
+Procedure::Step AcquireProcedure::Next() {
+  switch (state_) {
+    case State::kStart:
+      return Start();
+    case State::kAcquire:
+      return AfterAcquire();
+    case State::kConfirm:
+      return AfterConfirm();
+    case State::kRead:
+      return AfterRead();
+    case State::kFinished:
+      break;
+  }
+  return {};
+}
+
+Procedure::Step AcquireProcedure::Start() {
+  acquire_.grant = MakeGrant(spec_);
+  acquire_.grant.intent_id = intent_id_;
+  acquire_.grant.intent = IntentLength(engine_);
+  acquire_.insert = ghosts_ == 0 ? spec_.insert : Body();
+  if (acquire_.insert) upsert_id_ = acquire_.grant.lock_id;
+  sent_ = engine_.Now();
+  state_ = State::kAcquire;
+  return {&acquire_};
+}
+
+Procedure::Step AcquireProcedure::AfterAcquire() {
+  if (acquire_.status == OpStatus::kInDoubt) return Confirm({});
+  if (acquire_.status == OpStatus::kDone) {
+    created = acquire_.created || MadeByUs(acquire_.born);
+    return Granted(acquire_.version, acquire_.born, std::move(acquire_.body), sent_);
+  }
+  // A missing document after a lost upsert proves nothing: the upsert may still be on its way.
+  if (acquire_.status == OpStatus::kMissing && ghosts_ > 0 && spec_.insert) return FinishInDoubt();
+  return Finish(acquire_);
+}
+
+Procedure::Step AcquireProcedure::Confirm(std::chrono::nanoseconds pause) {
+  confirm_.lock_id = acquire_.grant.lock_id;
+  confirm_.ttl = spec_.ttl;
+  confirm_.mode = spec_.mode;
+  confirm_sent_ = engine_.Now() + pause;
+  state_ = State::kConfirm;
+  return {&confirm_, pause};
+}
+
+Procedure::Step AcquireProcedure::AfterConfirm() {
+  switch (confirm_.status) {
+    case OpStatus::kDone:
+      state_ = State::kRead;
+      return {&read_};
+    case OpStatus::kLost:
+    case OpStatus::kMissing:
+      return TryAgain();
+    default:
+      break;
+  }
+  const auto pause = backoff_.Next();
+  if (!engine_.closed() && engine_.Now() + pause < give_up_) return Confirm(pause);
+  ReleaseGhost();
+  return FinishInDoubt();
+}
+
+void AcquireProcedure::ReleaseGhost() {
+  // A renewal that confirms it may have made the lease end later than the grant did.
+  ReleaseGhostInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id,
+                           spec_.mode, engine_.Now() + spec_.ttl);
+}
+
+Procedure::Step AcquireProcedure::TryAgain() {
+  ReleaseGhost();
+  if (++ghosts_ > kMaxGhosts || engine_.closed() || engine_.Now() >= give_up_) {
+    return FinishInDoubt();
+  }
+  return Start();
+}
+
+Procedure::Step AcquireProcedure::AfterRead() {
+  // The renewal proved a share; here only the version is of interest, which other shares may have
+  // raised since.
+  const bool shared = spec_.mode == LockMode::kShared;
+  const Uuid& shown = shared ? kSharedLockId : acquire_.grant.lock_id;
+  if (read_.status == OpStatus::kDone && read_.lock_id == shown) {
+    created = MadeByUs(read_.born);
+    return Granted(read_.version, read_.born, std::move(read_.body), confirm_sent_);
+  }
+  if (read_.status == OpStatus::kFailed) {
+    const auto pause = backoff_.Next();
+    if (!engine_.closed() && engine_.Now() + pause < give_up_) return {&read_, pause};
+    ReleaseGhost();
+    return FinishInDoubt();
+  }
+  return TryAgain();
+}
+
+Procedure::Step AcquireProcedure::Granted(std::int64_t version, const Uuid& born, Body stored,
+                                          TimePoint sent) {
+  body = stored;
+  state_ = State::kFinished;
+  status_ = OpStatus::kDone;
+  lease = engine_.Grant(spec_, spec_.key, acquire_.grant, version, born, std::move(stored), sent);
+  if (!lease && engine_.closed()) {
+    failure_ = MakeFailure(Errc::kClosed, "the LockManager was closed");
+  } else if (!lease) {
+    failure_ = MakeFailure(Errc::kUnavailable, "the store granted " +
+                                                   Describe(*spec_.collection, spec_.key) +
+                                                   " only after the lease had ended");
+  }
+  return {};
+}
+
+Procedure::Step AcquireProcedure::Finish(const StoreOp& op) {
+  state_ = State::kFinished;
+  status_ = op.status;
+  failure_ = FailureOf(op);
+  return {};
+}
+
+Procedure::Step AcquireProcedure::FinishInDoubt() {
+  state_ = State::kFinished;
+  status_ = OpStatus::kInDoubt;
+  failure_ = MakeFailure(Errc::kInDoubt, "whether " + Describe(*spec_.collection, spec_.key) +
+                                             " was locked is unknown; a lock that was taken is "
+                                             "given back in the background");
+  engine_.events().InDoubt(*spec_.collection, spec_.key);
+  return {};
+}
+
+FailurePtr AcquireProcedure::TakeFailure() { return std::move(failure_); }
+
+}  // namespace doclock::detail

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "engine/engine.h"
+#include "engine/procedures/procedure.h"
+
+namespace doclock::detail {
+
+/// One attempt to take a lock, doubt settled: a lost reply is neither success nor failure. A grant
+/// in doubt is confirmed by renewing it under its own id (a write: only that is a fact); what
+/// cannot be confirmed is released in the background, and tried again under a fresh id, never
+/// upserting.
+class AcquireProcedure final : public Procedure {
+ public:
+  /// Doubt is pursued until `give_up`. `spec` must outlive the procedure. `intent_id`: see
+  /// GrantRequest.
+  AcquireProcedure(Engine& engine, const AcquireSpec& spec, TimePoint give_up,
+                   const Uuid& intent_id = {});
+
+  Step Next() override;
+
+  /// How it ended: kDone (lease is set, unless `failure` says why not), kBusy, kMissing, …
+  [[nodiscard]] OpStatus status() const noexcept { return status_; }
+  /// What to tell the caller; set unless granted.
+  FailurePtr TakeFailure();
+  LeasePtr lease;
+  Body body;
+  bool created = false;
+
+ private:
+  enum class State : std::uint8_t { kStart, kAcquire, kConfirm, kRead, kFinished };
+
+  Step Start();
+  Step AfterAcquire();
+  Step AfterConfirm();
+  Step AfterRead();
+  Step Confirm(std::chrono::nanoseconds pause);
+  Step TryAgain();
+  /// The attempt's lock may have been granted, or may still be.
+  void ReleaseGhost();
+  Step Granted(std::int64_t version, const Uuid& born, Body stored, TimePoint sent);
+  Step Finish(const StoreOp& op);
+  Step FinishInDoubt();
+
+  /// Did an attempt make the document, heard of or not? See AcquireOp::born.
+  [[nodiscard]] bool MadeByUs(const Uuid& born) const noexcept {
+    return !upsert_id_.is_nil() && born == upsert_id_;
+  }
+
+  Engine& engine_;
+  const AcquireSpec& spec_;
+  const TimePoint give_up_;
+  const Uuid intent_id_;
+  Uuid upsert_id_{};  ///< Of the attempt that may make the document; nil: none may.
+  AcquireOp acquire_;
+  RenewOp confirm_;
+  ReadOp read_;
+  TimePoint sent_{};
+  TimePoint confirm_sent_{};
+  Backoff backoff_;
+  int ghosts_ = 0;  ///< Attempts that may still arrive.
+  State state_ = State::kStart;
+  OpStatus status_ = OpStatus::kPending;
+  FailurePtr failure_;
+};
+
+}  // namespace doclock::detail

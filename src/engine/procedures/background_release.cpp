@@ -1,0 +1,65 @@
+#include "engine/procedures/background_release.h"
+
+#include <memory>
+#include <utility>
+
+#include "engine/procedures/procedure.h"
+
+namespace doclock::detail {
+namespace {
+
+class BackgroundRelease final : public Procedure {
+ public:
+  BackgroundRelease(Engine& engine, Collection& collection, const Key& key, const Uuid& lock_id,
+                    LockMode mode, TimePoint until, bool ghost)
+      : engine_(engine), key_(key), op_(collection, key_), until_(until), ghost_(ghost) {
+    op_.write = WriteKind::kRelease;
+    op_.lock_id = lock_id;
+    op_.mark = NewUuid();
+    op_.mode = mode;
+  }
+
+  Step Next() override {
+    if (!started_) {
+      started_ = true;
+      return {&op_};
+    }
+    if (op_.status == OpStatus::kDone) engine_.Freed(*op_.collection, op_.hash);
+    const bool gone = op_.status == OpStatus::kLost || op_.status == OpStatus::kMissing;
+    if (op_.status == OpStatus::kDone || (gone && !ghost_) || engine_.closed()) return {};
+    if (op_.detail && op_.detail->code == Errc::kForked) return {};  // the parent's matter
+    const auto pause = backoff_.Next();
+    if (engine_.Now() + pause >= until_) return {};
+    return {&op_, pause};
+  }
+
+ private:
+  Engine& engine_;
+  const Key key_;
+  WriteOp op_;
+  const TimePoint until_;
+  const bool ghost_;  ///< The grant may still be on its way.
+  Backoff backoff_;
+  bool started_ = false;
+};
+
+void Start(Engine& engine, std::shared_ptr<BackgroundRelease> release) {
+  const auto keep = engine.shared_from_this();
+  RunAsync(keep, std::move(release), [background = keep->Background()] {});
+}
+
+}  // namespace
+
+void ReleaseInBackground(Engine& engine, Collection& collection, const Key& key,
+                         const Uuid& lock_id, LockMode mode, TimePoint until) {
+  Start(engine, std::make_shared<BackgroundRelease>(engine, collection, key, lock_id, mode, until,
+                                                    /*ghost=*/false));
+}
+
+void ReleaseGhostInBackground(Engine& engine, Collection& collection, const Key& key,
+                              const Uuid& lock_id, LockMode mode, TimePoint until) {
+  Start(engine, std::make_shared<BackgroundRelease>(engine, collection, key, lock_id, mode, until,
+                                                    /*ghost=*/true));
+}
+
+}  // namespace doclock::detail

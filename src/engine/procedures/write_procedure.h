@@ -1,0 +1,67 @@
+#pragma once
+
+#include "engine/engine.h"
+#include "engine/procedures/procedure.h"
+
+namespace doclock::detail {
+
+/// One write under a lease (checkpoint, release, erase), doubt settled. A checkpoint is proved by
+/// its version under the own lock; a release by the mark it leaves (lockReleased) or the next
+/// holder's id; an erase by the document's absence. A higher version alone proves nothing: the lock
+/// may have been broken. An unproved write stays in doubt. A share is proved to be released when it
+/// is not there although its lease is not over.
+///
+/// Moves the lease to its next phase. The caller has moved it to kWriting, and moves it on if it
+/// drops the procedure before its end.
+class WriteProcedure final : public Procedure {
+ public:
+  WriteProcedure(Engine& engine, LeasePtr lease, WriteKind kind, Body body);
+
+  /// With a release: whom to hand the lock to. Null ends it.
+  void HandOver(const GrantRequest& next);
+
+  Step Next() override;
+
+  /// Null: written.
+  FailurePtr TakeFailure() { return std::move(failure_); }
+  /// The next holder's grant is a fact.
+  [[nodiscard]] bool handed_over() const noexcept { return handed_over_; }
+  [[nodiscard]] const GrantRequest& next() const noexcept { return next_; }
+  [[nodiscard]] std::int64_t version() const noexcept { return version_; }
+  [[nodiscard]] const Body& body() const noexcept { return written_; }
+  [[nodiscard]] TimePoint sent() const noexcept { return sent_; }
+
+ private:
+  enum class State : std::uint8_t { kStart, kWrite, kLook, kFinished };
+
+  Step Send(std::chrono::nanoseconds pause);
+  Step AfterWrite();
+  Step AfterShareWrite();
+  Step Look();
+  Step AfterLook();
+  /// The write happened.
+  Step Written(std::int64_t version, bool with_next);
+  Step Refused(FailurePtr failure);
+  Step Lost();
+  Step Unknown();
+  [[nodiscard]] bool IsShare() const noexcept { return lease_->mode == LockMode::kShared; }
+  [[nodiscard]] bool OutOfTime(std::chrono::nanoseconds pause) const;
+  [[nodiscard]] std::string What() const;
+
+  Engine& engine_;
+  const LeasePtr lease_;
+  WriteOp write_;
+  ReadOp read_;
+  GrantRequest next_;
+  Body written_;
+  TimePoint sent_{};
+  TimePoint give_up_;
+  Backoff backoff_;
+  bool doubted_ = false;
+  bool handed_over_ = false;
+  std::int64_t version_ = 0;
+  State state_ = State::kStart;
+  FailurePtr failure_;
+};
+
+}  // namespace doclock::detail

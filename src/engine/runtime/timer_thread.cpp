@@ -1,0 +1,141 @@
+#include "engine/runtime/timer_thread.h"
+
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "platform/boot_timer.h"
+#include "platform/fork_generation.h"
+
+namespace doclock::detail {
+
+namespace {
+
+/// The state whose tasks the present thread runs.
+thread_local const void* state_of_this_thread = nullptr;
+
+}  // namespace
+
+struct TimerThread::State {
+  using Task = std::function<void()>;
+  using Timers = std::multimap<TimePoint, std::pair<std::uint64_t, Task>>;
+
+  std::mutex mutex;
+  platform::BootTimer sleep;
+  std::deque<Task> posted;
+  Timers timers;
+  std::unordered_map<std::uint64_t, Timers::iterator> by_id;
+  std::uint64_t last_id = 0;
+  std::optional<TimePoint> sleeping_until;  ///< Set while asleep; TimePoint::max(): for ever.
+  bool stopped = false;
+
+  /// The next task that may run now. Needs the lock.
+  Task TakeReady() {
+    Task task;
+    if (!posted.empty()) {
+      task = std::move(posted.front());
+      posted.pop_front();
+    } else if (!stopped && !timers.empty() && timers.begin()->first <= BootClock::now()) {
+      const auto first = timers.begin();
+      task = std::move(first->second.second);
+      by_id.erase(first->second.first);
+      timers.erase(first);
+    }
+    return task;
+  }
+
+  void Run() {
+    state_of_this_thread = this;
+    std::unique_lock lock(mutex);
+    for (;;) {
+      if (Task task = TakeReady()) {
+        lock.unlock();
+        task();
+        task = nullptr;
+        lock.lock();
+        continue;
+      }
+      if (stopped) return;
+      const auto next = timers.empty() ? TimePoint::max() : timers.begin()->first;
+      sleeping_until = next;
+      lock.unlock();
+      sleep.SleepUntil(next == TimePoint::max() ? std::nullopt : std::optional(next));
+      lock.lock();
+      sleeping_until.reset();
+    }
+  }
+
+  /// Wakes the thread if it would sleep past `when`. Needs the lock.
+  void WakeFor(TimePoint when) {
+    if (!sleeping_until || *sleeping_until <= when) return;
+    sleeping_until = when;  // once is enough
+    sleep.Wake();
+  }
+};
+
+TimerThread::TimerThread()
+    : state_(std::make_shared<State>()),
+      thread_(std::make_unique<std::thread>([state = state_] { state->Run(); })),
+      fork_generation_(platform::ForkGeneration()) {}
+
+TimerThread::~TimerThread() { Stop(); }
+
+std::uint64_t TimerThread::Schedule(TimePoint when, std::function<void()> task) {
+  if (fork_generation_ != platform::ForkGeneration()) return 0;
+  const std::scoped_lock lock(state_->mutex);
+  if (state_->stopped) return 0;
+  const std::uint64_t id = ++state_->last_id;
+  state_->by_id[id] = state_->timers.emplace(when, std::pair(id, std::move(task)));
+  state_->WakeFor(when);
+  return id;
+}
+
+void TimerThread::Cancel(std::uint64_t id) noexcept {
+  if (fork_generation_ != platform::ForkGeneration()) return;
+  std::function<void()> task;  // destroyed without the lock
+  const std::scoped_lock lock(state_->mutex);
+  const auto found = state_->by_id.find(id);
+  if (found == state_->by_id.end()) return;
+  task = std::move(found->second->second.second);
+  state_->timers.erase(found->second);
+  state_->by_id.erase(found);
+}
+
+void TimerThread::Post(std::function<void()> task) {
+  if (fork_generation_ != platform::ForkGeneration()) return task();
+  std::unique_lock lock(state_->mutex);
+  if (state_->stopped) {
+    lock.unlock();
+    return task();
+  }
+  state_->posted.push_back(std::move(task));
+  state_->WakeFor(TimePoint::min());
+}
+
+bool TimerThread::OnOwnThread() const noexcept { return state_of_this_thread == state_.get(); }
+
+void TimerThread::Stop() {
+  if (fork_generation_ != platform::ForkGeneration()) {
+    static_cast<void>(thread_.release());
+    return;
+  }
+  State::Timers dropped;  // destroyed without the lock
+  {
+    const std::scoped_lock lock(state_->mutex);
+    state_->stopped = true;
+    dropped.swap(state_->timers);
+    state_->by_id.clear();
+    state_->WakeFor(TimePoint::min());
+  }
+  if (!thread_ || !thread_->joinable()) return;
+  if (OnOwnThread()) {
+    thread_->detach();
+  } else {
+    thread_->join();
+  }
+}
+
+}  // namespace doclock::detail

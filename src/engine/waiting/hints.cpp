@@ -1,0 +1,120 @@
+#include "engine/waiting/hints.h"
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace doclock::detail {
+namespace {
+
+/// How long an unused subscription is kept.
+constexpr std::chrono::seconds kLinger{1};
+
+}  // namespace
+
+Hints::Hints(Engine& engine, Listener listener) : engine_(engine), listener_(std::move(listener)) {}
+
+Hints::~Hints() = default;
+
+std::shared_ptr<Hints::Entry> Hints::EntryOf(Collection& collection) {
+  const std::scoped_lock lock(mutex_);
+  auto& entry = entries_[&collection];
+  if (!entry) entry = std::make_shared<Entry>();
+  return entry;
+}
+
+void Hints::Enter(Collection& collection) {
+  const auto entry = EntryOf(collection);
+  {
+    const std::scoped_lock lock(entry->mutex);
+    ++entry->waiters;
+    if (std::exchange(entry->requested, true)) return;
+  }
+  try {
+    Request(collection, entry);
+  } catch (...) {  // out of memory: this waiter polls, and the next one requests it again
+    const std::scoped_lock lock(entry->mutex);
+    entry->requested = false;
+  }
+}
+
+void Hints::Request(Collection& collection, const std::shared_ptr<Entry>& entry) {
+  engine_.queueing().Run(
+      [weak = weak_from_this(), engine = engine_.weak_from_this(), entry, &collection] {
+        const auto alive = engine.lock();
+        if (const auto self = weak.lock(); self && alive) self->Subscribe(collection, *entry);
+      });
+}
+
+void Hints::Subscribe(Collection& collection, Entry& entry) {
+  {
+    const std::scoped_lock lock(entry.subscribing);
+    if (entry.ended || engine_.closed()) return;
+    try {
+      entry.subscription = engine_.store().Watch(
+          collection, [weak = weak_from_this(), &collection](std::optional<std::size_t> hash) {
+            if (const auto self = weak.lock()) self->listener_(collection, hash);
+          });
+      entry.heard = entry.subscription != nullptr;
+    } catch (const std::exception&) {
+      // Hints are a comfort: without them waiters poll.
+    }
+    if (!entry.heard) return;
+  }
+  listener_(collection, std::nullopt);
+}
+
+void Hints::Leave(Collection& collection) {
+  const auto entry = EntryOf(collection);
+  const std::scoped_lock lock(entry->mutex);
+  if (--entry->waiters > 0 || entry->linger) return;
+  entry->linger = true;
+  engine_.runtime().Schedule(engine_.Now() + kLinger,
+                             [weak = weak_from_this(), entry, engine = engine_.weak_from_this()] {
+                               const auto alive = engine.lock();
+                               if (!alive) return;
+                               // Ending a subscription may wait for a hint under way: not on the
+                               // engine's thread.
+                               alive->queueing().Run([weak, entry] {
+                                 if (const auto self = weak.lock()) self->EndIfIdle(entry);
+                               });
+                             });
+}
+
+bool Hints::Heard(Collection& collection) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = entries_.find(&collection);
+  return found != entries_.end() && found->second->heard;
+}
+
+void Hints::EndIfIdle(const std::shared_ptr<Entry>& entry) {
+  std::unique_ptr<Subscription> ended;
+  const std::scoped_lock subscribing(entry->subscribing);
+  {
+    const std::scoped_lock lock(entry->mutex);
+    entry->linger = false;
+    if (entry->waiters > 0) return;
+    entry->requested = false;
+  }
+  // A waiter that comes now requests a new one, which waits for `subscribing`.
+  entry->heard = false;
+  ended = std::move(entry->subscription);
+}
+
+void Hints::Close() {
+  std::map<Collection*, std::shared_ptr<Entry>> entries;
+  {
+    const std::scoped_lock lock(mutex_);
+    entries.swap(entries_);
+  }
+  for (const auto& [collection, entry] : entries) {
+    std::unique_ptr<Subscription> ended;
+    const std::scoped_lock lock(entry->subscribing);
+    entry->ended = true;
+    ended = std::move(entry->subscription);
+  }
+}
+
+}  // namespace doclock::detail

@@ -1,0 +1,248 @@
+#include "engine/waiting/next_searches.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "engine/engine.h"
+#include "engine/procedures/background_release.h"
+#include "engine/procedures/procedure.h"
+#include "engine/runtime/jitter.h"
+
+namespace doclock::detail {
+namespace {
+
+FailurePtr NothingFree(const PendingAcquire& search, Errc code) {
+  const std::string& where = search.spec.collection->name();
+  if (code == Errc::kCancelled) {
+    return MakeFailure(code, "the wait for a document of '" + where + "' was stopped");
+  }
+  return MakeFailure(Errc::kNotFound, "no free document of '" + where + "' matches");
+}
+
+/// Why the store could not look; no document was chosen yet.
+FailurePtr NoSearch(const AcquireOp& op) {
+  auto failure = FailureOf(op);
+  failure->message = "the next document of '" + op.collection->name() + "' could not be looked for";
+  if (op.detail && !op.detail->message.empty()) failure->message += ": " + op.detail->message;
+  return failure;
+}
+
+bool IsSame(const Filter::Condition& a, const Filter::Condition& b) {
+  return a.op == b.op && a.path == b.path && a.value.type() == b.value.type() && a.value == b.value;
+}
+
+/// Is nothing there for `b` where nothing is for `a`?
+bool WantsTheSame(const AcquireSpec& a, const AcquireSpec& b) {
+  const auto& wanted = a.filter.conditions();
+  const auto& other = b.filter.conditions();
+  return a.mode == b.mode && a.max_holders == b.max_holders &&
+         a.filter.lock_state() == b.filter.lock_state() &&
+         std::equal(wanted.begin(), wanted.end(), other.begin(), other.end(), IsSame);
+}
+
+void AskStore(Engine& engine, const AcquireSpec& spec, AcquireOp& op, Key& key) {
+  try {
+    engine.store().AcquireNext(spec.filter, op, key, engine.options().call_budget.ms());
+  } catch (const std::exception& e) {
+    op.Doubt(e.what());
+  }
+  if (op.status == OpStatus::kPending) op.Doubt("the store gave no answer");
+}
+
+}  // namespace
+
+void NextSearches::Start(const PendingPtr& search) {
+  if (!search->fail_fast()) {
+    engine_.hints().Enter(*search->spec.collection);
+    const std::scoped_lock lock(mutex_);
+    search->subscribed = true;
+    ++waiting_;
+  }
+  Ask(search);
+}
+
+void NextSearches::Ask(const PendingPtr& search) {
+  Collection& collection = *search->spec.collection;
+  std::uint64_t hint = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    search->heard = sleepers_[&collection].hints;
+    hint = std::exchange(search->hint, 0);
+  }
+  if (search->settled()) {
+    Unsubscribe(*search);
+    return PassOn(*search, hint, false);
+  }
+  const AcquireSpec& spec = search->spec;
+  const Key unknown;
+  Key key;
+  AcquireOp op(*spec.collection, unknown);
+  op.grant = MakeGrant(spec);
+  const TimePoint sent = engine_.Now();
+  AskStore(engine_, spec, op, key);
+  if (op.status != OpStatus::kDone) PassOn(*search, hint, op.status == OpStatus::kMissing);
+  AcquireResult result;
+  switch (op.status) {
+    case OpStatus::kDone:
+      result.grant.body = op.body;
+      result.grant.lease = engine_.Grant(spec, key, op.grant, op.version, op.born, op.body, sent);
+      if (result.grant.lease) break;
+      return List(search, MakeFailure(Errc::kUnavailable, "the store granted a document of '" +
+                                                              spec.collection->name() +
+                                                              "' only after the lease had ended"));
+    case OpStatus::kMissing:
+      if (search->fail_fast()) {
+        result.failure = NothingFree(*search, Errc::kNotFound);
+        break;
+      }
+      return List(search, nullptr);
+    case OpStatus::kInDoubt:
+      result.failure =
+          MakeFailure(Errc::kInDoubt, "whether a document of '" + spec.collection->name() +
+                                          "' was locked is unknown");
+      engine_.events().InDoubt(*spec.collection, *op.key);
+      // Of an unknown document, the lock ends with its lease.
+      if (op.key == &key) {
+        ReleaseGhostInBackground(engine_, *spec.collection, key, op.grant.lock_id, op.grant.mode,
+                                 sent + spec.ttl);
+      }
+      break;
+    default:
+      result.failure = op.key == &key ? FailureOf(op) : NoSearch(op);
+      if (result.failure->code == Errc::kUnavailable && !search->fail_fast()) {
+        return List(search, std::move(result.failure));
+      }
+  }
+  Settle(*search, std::move(result));
+}
+
+void NextSearches::Settle(PendingAcquire& search, AcquireResult result) {
+  Unsubscribe(search);
+  search.Settle(std::move(result));
+}
+
+void NextSearches::AskOnWorker(const PendingPtr& search) {
+  engine_.queries().Run(
+      [self = shared_from_this(), search, engine = search->engine] { self->Ask(search); });
+}
+
+void NextSearches::List(const PendingPtr& search, FailurePtr outage) {
+  const TimePoint now = engine_.Now();
+  {
+    const std::scoped_lock lock(mutex_);
+    search->outage = std::move(outage);
+    search->answered = true;
+  }
+  if (now >= search->deadline) return End(*search, Errc::kTimedOut);
+  const TimePoint poll = std::min(
+      now + Jitter(engine_.options().poll_min, engine_.options().poll_max), search->deadline);
+  bool again = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    Sleepers& sleepers = sleepers_[search->spec.collection];
+    again = sleepers.unheard > search->heard;
+    if (!again) {
+      search->where = sleepers.searches.insert(sleepers.searches.end(), search);
+      search->place = PendingAcquire::Place::kQueued;
+      search->timer = engine_.runtime().Schedule(
+          poll, [weak = std::weak_ptr(search), table = weak_from_this()] {
+            const auto due = weak.lock();
+            const auto self = table.lock();
+            if (due && self && self->Unlist(*due)) self->AskOnWorker(due);
+          });
+    }
+  }
+  if (engine_.closed()) return End(*search, Errc::kCancelled);
+  if (again) AskOnWorker(search);
+}
+
+bool NextSearches::Unlist(PendingAcquire& search) {
+  const std::scoped_lock lock(mutex_);
+  if (search.place != PendingAcquire::Place::kQueued) return false;
+  TakeOut(sleepers_[search.spec.collection], search);
+  return true;
+}
+
+void NextSearches::TakeOut(Sleepers& sleepers, PendingAcquire& search) {
+  search.place = PendingAcquire::Place::kNowhere;
+  engine_.runtime().Cancel(std::exchange(search.timer, 0));
+  sleepers.searches.erase(search.where);
+}
+
+void NextSearches::Unsubscribe(PendingAcquire& search) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!std::exchange(search.subscribed, false)) return;
+    --waiting_;
+  }
+  engine_.hints().Leave(*search.spec.collection);
+}
+
+void NextSearches::End(PendingAcquire& search, Errc code) {
+  const PendingPtr keep = search.shared_from_this();
+  Unlist(search);
+  FailurePtr failure;
+  if (code == Errc::kTimedOut) {
+    const std::scoped_lock lock(mutex_);
+    failure = std::move(search.outage);
+  }
+  if (!failure) failure = NothingFree(search, code);
+  Settle(search, {.failure = std::move(failure), .grant = {}});
+}
+
+void NextSearches::OnHint(Collection& collection) {
+  std::uint64_t hint = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto found = sleepers_.find(&collection);
+    if (found == sleepers_.end()) return;
+    hint = ++found->second.hints;
+  }
+  Wake(collection, hint);
+}
+
+void NextSearches::Wake(Collection& collection, std::uint64_t hint) {
+  PendingPtr first;
+  {
+    const std::scoped_lock lock(mutex_);
+    Sleepers& sleepers = sleepers_[&collection];
+    const auto& searches = sleepers.searches;
+    const auto found = std::find_if(searches.begin(), searches.end(),
+                                    [&](const PendingPtr& search) { return search->heard < hint; });
+    if (found == searches.end()) {
+      sleepers.unheard = std::max(sleepers.unheard, hint);
+      return;
+    }
+    first = *found;
+    first->hint = hint;
+    TakeOut(sleepers, *first);
+  }
+  AskOnWorker(first);
+}
+
+void NextSearches::PassOn(const PendingAcquire& search, std::uint64_t hint, bool missing) {
+  if (hint == 0) return;
+  if (missing) {
+    const std::scoped_lock lock(mutex_);
+    for (const PendingPtr& other : sleepers_[search.spec.collection].searches) {
+      if (other->heard < search.heard && WantsTheSame(search.spec, other->spec)) {
+        other->heard = search.heard;  // its answer is known
+      }
+    }
+  }
+  Wake(*search.spec.collection, hint);
+}
+
+void NextSearches::Close() {
+  std::list<PendingPtr> all;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [collection, sleepers] : sleepers_) {
+      all.insert(all.end(), sleepers.searches.begin(), sleepers.searches.end());
+    }
+  }
+  for (const auto& search : all) End(*search, Errc::kCancelled);
+}
+
+}  // namespace doclock::detail

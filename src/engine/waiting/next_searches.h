@@ -1,0 +1,64 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "doclock/detail/engine.h"
+#include "doclock/runtime.h"
+#include "engine/waiting/pending_acquire.h"
+
+namespace doclock::detail {
+
+/// Who waits for any free document that matches a filter (LockNext). Each search subscribes to
+/// hints, asks the store, sleeps until a hint or a jittered poll, and asks again. A hint wakes one
+/// search; if that gets nothing, the hint goes on to the next that slept when it came and wants
+/// something else. One that finds none asleep makes those ask again that are asking. Thread-safe.
+class NextSearches : public std::enable_shared_from_this<NextSearches> {
+ public:
+  explicit NextSearches(Engine& engine) : engine_(engine) {}
+
+  /// Begins a search, and asks the store once, on the caller's thread. Settles the search, or lists
+  /// it to be asked again.
+  void Start(const PendingPtr& search);
+  /// Ends a search.
+  void End(PendingAcquire& search, Errc code);
+  /// Is there any that was not granted at once? Cheap.
+  [[nodiscard]] bool waiting() const noexcept { return waiting_ > 0; }
+  /// A lock of this collection may have become free.
+  void OnHint(Collection& collection);
+  /// Ends every search with kCancelled.
+  void Close();
+
+ private:
+  struct Sleepers {
+    std::list<PendingPtr> searches;
+    std::uint64_t hints = 0;    ///< How many have come.
+    std::uint64_t unheard = 0;  ///< The last one that found none asleep.
+  };
+
+  void Ask(const PendingPtr& search);
+  void Settle(PendingAcquire& search, AcquireResult result);
+  /// `outage`: why the attempt that has just ended did not reach the store; null: it did.
+  void List(const PendingPtr& search, FailurePtr outage);
+  bool Unlist(PendingAcquire& search);
+  /// Wakes the first search that was not asked for since this hint came.
+  void Wake(Collection& collection, std::uint64_t hint);
+  /// Of a search that the hint woke in vain. `missing`: the store has nothing for it, nor for those
+  /// that want the same.
+  void PassOn(const PendingAcquire& search, std::uint64_t hint, bool missing);
+  /// Needs the lock.
+  void TakeOut(Sleepers& sleepers, PendingAcquire& search);
+  void Unsubscribe(PendingAcquire& search);
+  void AskOnWorker(const PendingPtr& search);
+
+  Engine& engine_;
+  std::mutex mutex_;
+  std::unordered_map<Collection*, Sleepers> sleepers_;
+  std::atomic<int> waiting_ = 0;
+};
+
+}  // namespace doclock::detail

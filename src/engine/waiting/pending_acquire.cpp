@@ -1,0 +1,82 @@
+#include "engine/waiting/pending_acquire.h"
+
+#include <algorithm>
+#include <string>
+
+#include "engine/engine.h"
+#include "engine/procedures/background_release.h"
+#include "engine/procedures/procedure.h"
+
+namespace doclock::detail {
+namespace {
+
+/// What the first answer of the store may take, however short the wait.
+constexpr std::chrono::seconds kFirstAnswer{1};
+
+TimePoint DeadlineAfter(TimePoint now, Duration wait) {
+  const auto left = TimePoint::max() - now;
+  return wait.ms() >= std::chrono::duration_cast<std::chrono::milliseconds>(left) ? TimePoint::max()
+                                                                                  : now + wait.ms();
+}
+
+}  // namespace
+
+PendingAcquire::PendingAcquire(EnginePtr owner, AcquireSpec wish, Target what,
+                               AcquireDone when_done, TimePoint now)
+    : engine(std::move(owner)),
+      spec(std::move(wish)),
+      target(what),
+      hash(spec.key.Hash()),
+      started(now),
+      deadline(DeadlineAfter(now, spec.wait)),
+      done_(std::move(when_done)) {}
+
+bool PendingAcquire::Settle(AcquireResult result, bool handed_over) {
+  if (settled_.exchange(true, std::memory_order_acq_rel)) {
+    // Granted just before the engine closed. A dropped Grant sends nothing after that.
+    if (const LeasePtr& lease = result.grant.lease; lease && engine->closed()) {
+      ReleaseInBackground(*engine, *lease->collection, lease->key, lease->lock_id, lease->mode,
+                          engine->Now() + lease->ttl());
+    }
+    return false;
+  }
+  if (result.grant.lease) {
+    engine->events().Granted(*result.grant.lease, engine->Now() - started, handed_over);
+  } else if (result.failure &&
+             (result.failure->code == Errc::kBusy || result.failure->code == Errc::kTimedOut ||
+              result.failure->code == Errc::kCancelled)) {
+    engine->events().Busy(*spec.collection, spec.key, result.failure->code, result.failure->holder);
+  }
+  engine->runtime().Cancel(clock_.exchange(0));
+  const AcquireDone done = std::move(done_);
+  done(std::move(result));
+  return true;
+}
+
+void PendingAcquire::StartClock() {
+  if (fail_fast() || deadline == TimePoint::max()) return;
+  clock_ = engine->runtime().Schedule(std::max(deadline, started + kFirstAnswer),
+                                      [weak = weak_from_this()] {
+                                        if (const auto self = weak.lock()) self->TimeIsUp();
+                                      });
+}
+
+void PendingAcquire::TimeIsUp() {
+  if (answered) return End(Errc::kTimedOut);
+  const std::string what = target == Target::kDocument
+                               ? "whether " + Describe(*spec.collection, spec.key) + " is free"
+                               : "for a free document of '" + spec.collection->name() + "'";
+  Settle({.failure = MakeFailure(Errc::kUnavailable,
+                                 "the store was asked " + what + ", and gave no answer in time"),
+          .grant = {}});
+}
+
+void PendingAcquire::End(Errc code) {
+  if (target == Target::kDocument) {
+    engine->waits().End(*this, code);
+  } else {
+    engine->searches().End(*this, code);
+  }
+}
+
+}  // namespace doclock::detail

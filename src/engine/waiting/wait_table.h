@@ -1,0 +1,124 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "doclock/detail/engine.h"
+#include "doclock/runtime.h"
+#include "engine/waiting/pending_acquire.h"
+
+namespace doclock::detail {
+
+/// Who waits for which document in this process: a FIFO per key. One waiter per key asks the store,
+/// the others stand behind it. Holds only keys that have waiters or a release under way, so that an
+/// uncontended lock touches nothing here but one counter. Thread-safe.
+///
+/// Readers stand in the same queue as writers: one who comes while a writer waits stands behind it.
+/// When a share was granted, the next in the queue asks at once. A writer who waits leaves an
+/// intent in the store, so that readers of other processes do not starve it. Shares are not handed
+/// over.
+///
+/// A waiter requests hints, tries again (the lock may have been freed in between), then sleeps
+/// until the first of: a hint, a local release, the end of the holder's lease, a jittered poll, its
+/// deadline, its cancellation.
+class WaitTable : public std::enable_shared_from_this<WaitTable> {
+ public:
+  /// A local release under way, and the waiter it hands the lock to.
+  class Release;
+
+  explicit WaitTable(Engine& engine);
+  ~WaitTable();
+
+  /// May a caller go to the store directly? No if others wait for that key, or a release of it is
+  /// under way here.
+  [[nodiscard]] bool MustQueue(const AcquireSpec& spec, std::size_t hash);
+  /// Puts a waiter at the end of its queue and starts asking. `why`: the failure of an attempt
+  /// already made, if any.
+  void Enqueue(const PendingPtr& waiter, FailurePtr why);
+  /// Ends a wait with `code` (kTimedOut, kCancelled, kClosed).
+  void End(PendingAcquire& waiter, Errc code);
+
+  /// Before a release: claims the next waiter of the key if there is one to hand over to (see
+  /// Release::next). With `mark`, local callers of the key stand behind the release from now on.
+  Release BeginRelease(const Lease& lease, bool mark, bool may_hand_over);
+  /// After it: `lease` is the claimed waiter's (null: not handed over), `released` says whether the
+  /// lock is free now. A Release that is destroyed without this (out of memory) lets the waiters
+  /// ask.
+  void EndRelease(Release& release, LeasePtr lease, bool released);
+
+  /// A hint from the store.
+  void OnHint(Collection& collection, std::optional<std::size_t> hash);
+  /// Ends every wait with kCancelled.
+  void Close();
+
+ private:
+  struct KeyWaits;
+  struct Shard;
+  struct Attempt;
+  using KeyWaitsPtr = std::shared_ptr<KeyWaits>;
+  static constexpr std::size_t kShards = 64;
+
+  Shard& ShardOf(std::size_t hash) noexcept;
+  // These need the shard's lock.
+  KeyWaitsPtr FindKey(Shard& shard, const Collection& collection, const Key& key, std::size_t hash);
+  KeyWaitsPtr FindOrAddKey(Shard& shard, Collection& collection, const Key& key, std::size_t hash);
+  void EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits);
+  void SleepUntil(const KeyWaitsPtr& waits, TimePoint when);
+  void Leave(KeyWaits& waits, PendingAcquire& waiter);
+  /// The first waiter that still wants the lock; null if there is none.
+  PendingPtr Front(KeyWaits& waits);
+  void Claim(KeyWaits& waits, PendingAcquire& waiter);
+  /// Must the front stand behind releases that are under way?
+  [[nodiscard]] static bool MustHold(const KeyWaits& waits, const PendingAcquire& front,
+                                     bool released);
+  /// One that fails fast and has not been told by the store: it goes first. False: there is none.
+  bool BringFailFastForward(KeyWaits& waits);
+  /// What a wait ends with. One whose last attempt did not reach the store ends with that.
+  FailurePtr WhyEnded(const KeyWaits& waits, const PendingAcquire& waiter, Errc code) const;
+  /// Those that fail fast, and are as busy as `busy` if that is not null.
+  std::vector<PendingPtr> TakeFailFast(KeyWaits& waits, const AcquireSpec* busy);
+
+  // These take it.
+  /// Lets the first waiter ask, unless something speaks against it. `released`: a release has
+  /// just ended.
+  void Pump(const KeyWaitsPtr& waits, bool released = false);
+  void StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter);
+  void AfterAttempt(Attempt& attempt);
+  void Granted(Attempt& attempt);
+  [[nodiscard]] TimePoint NextLook(const Failure* why) const;
+
+  Engine& engine_;
+  std::unique_ptr<std::array<Shard, kShards>> shards_;
+};
+
+/// See BeginRelease.
+class WaitTable::Release {
+ public:
+  Release() = default;
+  Release(Release&& other) noexcept { *this = std::move(other); }
+  Release& operator=(Release&& other) noexcept;
+  ~Release();
+  /// Whom to hand over to; null for nobody.
+  [[nodiscard]] const PendingPtr& next() const noexcept { return next_; }
+
+ private:
+  friend class WaitTable;
+  WaitTable* table_ = nullptr;
+  Collection* collection_ = nullptr;
+  std::size_t hash_ = 0;
+  KeyWaitsPtr waits_;  ///< Null where nobody waited when the release began.
+  PendingPtr next_;
+  bool marked_ = false;
+  bool shared_ = false;
+};
+
+}  // namespace doclock::detail

@@ -1,0 +1,280 @@
+#include "mongodb/admin/admin.h"
+
+#include <vector>
+
+#include "document/throttle.h"
+#include "mongodb/operations/operations.h"
+#include "mongodb/protocol/lock_filters.h"
+#include "mongodb/protocol/share_filters.h"
+
+namespace doclock::mongodb {
+namespace {
+
+constexpr std::chrono::seconds kAdminBudget{10};
+/// So many are looked for by one command: without the index of held locks each begins at the
+/// first document.
+constexpr std::int64_t kFoundAtOnce = 10'000;
+/// So many are cleared by one command: others wait for it.
+constexpr std::size_t kClearedAtOnce = 25;
+
+std::string NameOf(const Collection& collection, const Key& key) {
+  return collection.name() + "/" + key.ToString();
+}
+
+/// The _ids of expired locks, as many as one command clears in each array.
+std::vector<Array> Expired(Server& server, const Collection& collection, std::int64_t limit,
+                           std::chrono::milliseconds budget) {
+  Doc command;
+  command.Add("find", std::string_view(collection.name()));
+  // The first condition repeats a part of the second, in words that an index understands.
+  Doc filter;
+  filter.Add(collection.fields().id, Doc::Of("$type", "binData"));
+  filter.Add("$expr", ExpiredExpr(collection));
+  command.Add("filter", filter);
+  command.Add("projection", Doc::Of("_id", 1)).Add("limit", limit).Add("singleBatch", true);
+  command.Add("batchSize", limit);
+  Reply reply;
+  Operations(server, budget).Read(command, reply);
+  Check(reply);
+  std::vector<Array> ids;
+  reply.ForEachInBatch([&](const bson_t& doc) {
+    bson_iter_t id;
+    if (!FindField(doc, "_id", id)) return true;
+    if (ids.empty() || ids.back().size() == kClearedAtOnce) ids.emplace_back();
+    ids.back().Add(*bson_iter_value(&id));
+    return true;
+  });
+  return ids;
+}
+
+std::int64_t Clear(Server& server, const Collection& collection, const Array& ids,
+                   std::chrono::milliseconds budget) {
+  const LockFieldNames& names = collection.fields();
+  Doc filter;
+  filter.Add("_id", Doc::OfArray("$in", ids.doc())).Add("$expr", ExpiredExpr(collection));
+  Doc set;
+  set.AddNull(names.id).AddNull(names.owner);
+  Doc update, statement;
+  update.Add("$set", set).Add("$unset", Doc::Of(names.readers, true));
+  statement.Add("q", filter).Add("u", update).Add("multi", true);
+  Doc command;
+  command.Add("update", std::string_view(collection.name()));
+  command.AddArray("updates", Array().Add(statement).doc());
+  Reply reply;
+  Operations(server, budget).Write(command, reply);
+  Check(Single(reply));
+  return reply.Integer("n");
+}
+
+/// The lease is over now.
+Doc ExpireUpdate(const Collection& collection) {
+  const LockFieldNames& names = collection.fields();
+  Array ttl;
+  ttl.Add(std::string_view("$" + names.ttl)).Add(std::int64_t{collection.default_ttl().count()});
+  Array difference;
+  difference.Add(std::string_view("$$NOW")).Add(Doc::OfArray("$ifNull", ttl.doc()));
+  return Doc::Of("$set", Doc::Of(names.time, Doc::OfArray("$subtract", difference.doc())));
+}
+
+GrantRequest StrangersGrant() {
+  GrantRequest grant;
+  grant.lock_id = NewUuid();
+  grant.ttl = std::chrono::seconds(30);
+  LockHolder stranger;
+  stranger.name = "stranger";
+  grant.owner = std::make_shared<const LockHolder>(std::move(stranger));
+  return grant;
+}
+
+Doc StatementOf(const Collection& collection, const Key& key, Intervention what) {
+  Doc filter;
+  filter.Add("_id", Equals(key));
+  if (what != Intervention::kSteal) {
+    filter.Add(collection.fields().id, Doc::Of("$type", "binData"));
+  }
+  Doc statement;
+  statement.Add("q", filter);
+  Update update(collection);
+  update.RaiseVersion();
+  if (what == Intervention::kExpire) {
+    Array stages;
+    stages.Add(ExpireUpdate(collection));
+    AddShareExpiry(stages, collection);
+    statement.AddArray("u", stages.doc());
+  } else if (what == Intervention::kBreak) {
+    update.Release(NewUuid());
+    update.ForgetShares();
+    update.AddTo(statement, "u");
+  } else {
+    update.Grant(StrangersGrant());
+    update.ForgetShares();
+    update.ForgetIntent();
+    update.AddTo(statement, "u");
+  }
+  return statement;
+}
+
+std::string FieldList(const IndexSpec& index) {
+  std::string list;
+  for (const std::string& field : index.fields) list += (list.empty() ? "" : ",") + field;
+  return list;
+}
+
+/// As in the name of an index, where commas of the fields' own must not look like those between.
+std::string EscapedFieldList(const IndexSpec& index) {
+  std::string list;
+  for (const std::string& field : index.fields) {
+    if (!list.empty()) list += ',';
+    for (const char c : field) {
+      if (c == ',' || c == '\\') list += '\\';
+      list += c;
+    }
+  }
+  return list;
+}
+
+Doc NamedIndex(const Doc& keys, const std::string& name) {
+  Doc spec;
+  spec.Add("key", keys).Add("name", std::string_view(name));
+  return spec;
+}
+
+/// Held locks only: a document that nobody holds costs nothing.
+Doc LockIndex(const Collection& collection) {
+  const std::string& id = collection.fields().id;
+  Doc spec = NamedIndex(Doc::Of(id, 1), "doclock_held");
+  spec.Add("partialFilterExpression", Doc::Of(id, Doc::Of("$type", "binData")));
+  return spec;
+}
+
+/// A document without one of the fields, or with null there, repeats nothing, as in the other
+/// stores. A partial filter knows no negation.
+Doc UniqueIndex(const IndexSpec& index) {
+  const Doc types = TypeOtherThan({BSON_TYPE_NULL, BSON_TYPE_UNDEFINED, BSON_TYPE_DBPOINTER,
+                                   BSON_TYPE_SYMBOL, BSON_TYPE_CODEWSCOPE});
+  Doc keys, complete;
+  for (const std::string& field : index.fields) {
+    keys.Add(field, 1);
+    complete.Add(field, types);
+  }
+  Doc spec = NamedIndex(keys, "doclock_" + EscapedFieldList(index) + "_unique");
+  spec.Add("unique", true).Add("partialFilterExpression", complete);
+  return spec;
+}
+
+/// Ties go by key, upwards: without `_id` in it an index would not spare the sorting.
+Doc SearchIndex(const IndexSpec& index) {
+  Doc keys;
+  for (std::size_t i = 0; i < index.fields.size(); ++i) {
+    const bool last = i + 1 == index.fields.size();
+    keys.Add(index.fields[i], last && index.descending ? -1 : 1);
+  }
+  keys.Add("_id", 1);
+  return NamedIndex(keys,
+                    "doclock_" + EscapedFieldList(index) + (index.descending ? "_down" : "_up"));
+}
+
+/// Of the server's error_codes.yml.
+constexpr int kIndexNotFound = 27, kIndexOptionsConflict = 85, kIndexKeySpecsConflict = 86;
+
+bool IsIndexConflict(const Reply& reply) {
+  return reply.code == kIndexOptionsConflict || reply.code == kIndexKeySpecsConflict;
+}
+
+void CreateIndex(Server& server, const Collection& collection, const Doc& spec, Reply& reply) {
+  Doc command;
+  command.Add("createIndexes", std::string_view(collection.name()));
+  command.AddArray("indexes", Array().Add(spec).doc());
+  Operations(server, kAdminBudget).Write(command, reply);
+}
+
+/// An index of ours with this name: only an earlier version makes another than this one.
+void DropIndex(Server& server, const Collection& collection, const Doc& spec) {
+  bson_iter_t name;
+  if (!FindField(*spec.get(), "name", name)) return;
+  Doc command;
+  command.Add("dropIndexes", std::string_view(collection.name()));
+  command.Add("index", *bson_iter_value(&name));
+  Reply reply;
+  Operations(server, kAdminBudget).Write(command, reply);
+  // Another process replaces it too, or the conflict is with an index of somebody else's.
+  if (reply.code == kIndexNotFound) return;
+  if (!reply.answered()) reply.text += "; an index of an earlier version is to be dropped";
+  Check(reply);
+}
+
+}  // namespace
+
+void Check(const Verdict& reply) {
+  if (reply.answered()) return;
+  const Errc code = reply.outcome == Outcome::kRefused   ? Errc::kRefused
+                    : reply.outcome == Outcome::kNotSent ? Errc::kUnavailable
+                                                         : Errc::kInDoubt;
+  const std::string text = "doclock: MongoDB: " + reply.text;
+  if (code == Errc::kInDoubt) throw InDoubtException(text);
+  throw StoreException(code, text);
+}
+
+std::int64_t Purge(Server& server, const Collection& collection, std::int64_t limit,
+                   std::chrono::milliseconds budget) {
+  const auto end = std::chrono::steady_clock::now() + budget;
+  std::int64_t purged = 0;
+  while (purged < limit && std::chrono::steady_clock::now() < end) {
+    std::int64_t cleared = 0;
+    for (const Array& ids :
+         Expired(server, collection, std::min(limit - purged, kFoundAtOnce), budget)) {
+      cleared += Clear(server, collection, ids, budget);
+      if (std::chrono::steady_clock::now() >= end) break;
+      detail::RestBetweenSteps(end);
+    }
+    if (cleared == 0) break;
+    purged += cleared;
+  }
+  return purged;
+}
+
+void Intervene(Server& server, const Collection& collection, const Key& key, Intervention what) {
+  Operations operations(server, kAdminBudget);
+  Reply look;
+  const std::optional<StoredLock> lock = operations.Look(collection, key, look);
+  Check(look);
+  if (!lock) throw NotFoundException("doclock: there is no document " + NameOf(collection, key));
+  if (lock->state == StoredLock::State::kMalformed) {
+    throw StoreException(Errc::kMalformed,
+                         "doclock: " + NameOf(collection, key) + ": " + MalformedText(*lock));
+  }
+  Doc command;
+  command.Add("update", std::string_view(collection.name()));
+  command.AddArray("updates", Array().Add(StatementOf(collection, key, what)).doc());
+  Reply reply;
+  operations.Write(command, reply);
+  Check(Single(reply));
+  if (reply.Integer("n") == 0) {
+    throw LockException(Errc::kNotOwner,
+                        "doclock: nobody holds the lock of " + NameOf(collection, key));
+  }
+}
+
+void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& index) {
+  const std::string list = FieldList(index);
+  const Doc spec = index.held_locks ? LockIndex(collection)
+                   : index.unique   ? UniqueIndex(index)
+                                    : SearchIndex(index);
+  Reply reply;
+  CreateIndex(server, collection, spec, reply);
+  std::string replaced;
+  if (IsIndexConflict(reply)) {
+    DropIndex(server, collection, spec);
+    replaced = "; that of an earlier version was dropped";
+    CreateIndex(server, collection, spec, reply);
+  }
+  if (reply.is_duplicate()) {
+    throw ConflictException(
+        "doclock: documents already repeat values of the index " + list + replaced, std::nullopt,
+        std::nullopt, list);
+  }
+  if (IsIndexConflict(reply)) reply.text += ": another index has the same fields or name";
+  Check(reply);
+}
+
+}  // namespace doclock::mongodb

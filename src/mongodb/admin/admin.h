@@ -1,0 +1,23 @@
+#pragma once
+
+#include <chrono>
+
+#include "doclock/store.h"
+#include "mongodb/client/server.h"
+
+namespace doclock::mongodb {
+
+/// Throws what the store's verbs throw when a command was not done. @throws StoreException
+void Check(const Verdict& reply);
+
+/// See Store::Purge. @throws StoreException
+std::int64_t Purge(Server& server, const Collection& collection, std::int64_t limit,
+                   std::chrono::milliseconds budget);
+
+/// See Store::Intervene. @throws NotFoundException, LockException, StoreException
+void Intervene(Server& server, const Collection& collection, const Key& key, Intervention what);
+
+/// See Store::EnsureIndex. @throws StoreException, ConflictException
+void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& index);
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,348 @@
+#include "mongodb/admin/list_locks.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "document/values/base64.h"
+#include "mongodb/admin/admin.h"
+#include "mongodb/bson/uuid_bounds.h"
+#include "mongodb/operations/operations.h"
+#include "mongodb/protocol/expressions.h"
+#include "mongodb/protocol/lock_fields.h"
+
+namespace doclock::mongodb {
+namespace {
+
+/// Rows of one page.
+constexpr std::int64_t kRowsPerPage = 1000;
+constexpr const char* kBodyFlag = "doclockHasBody";
+constexpr const char* kServerTime = "doclockNow";
+
+/// Does the document hold anything that is not the lock's? Asked of the server: a body may be
+/// large.
+Doc HasBodyExpr(const LockFieldNames& names) {
+  Doc map;
+  map.Add("input", Doc::Of("$objectToArray", "$$ROOT")).Add("in", "$$this.k");
+  Array known;
+  known.Add(std::string_view("_id"));
+  for (const std::string* field : LockFields(names)) known.Add(std::string_view(*field));
+  Array difference;
+  difference.Add(Doc::Of("$map", map));
+  // The names of fields are values here.
+  difference.Add(Doc::OfArray("$literal", known.doc()));
+  Array greater;
+  greater.Add(Doc::Of("$size", Doc::OfArray("$setDifference", difference.doc()))).Add(0);
+  return Doc::OfArray("$gt", greater.doc());
+}
+
+/// Where a page begins. Held locks follow each other by their ids, which stay the same as long as
+/// the lock is held. Where one id fills a page (shares all show the same), its documents follow
+/// each other by their keys; and so do all documents, if those that nobody holds are shown too.
+struct Place {
+  enum class Kind : char {
+    kFrom = 'f',    ///< value: the first id, or the first key; empty: the very first.
+    kWithin = 'w',  ///< value: an id, and the first key of it (none: the very first).
+    kBehind = 'b',  ///< value: the last id that was shown.
+  };
+  Kind kind = Kind::kFrom;
+  Doc value{};
+};
+
+/// A document's values of these fields, one after the other.
+Doc ValuesOf(const bson_t& doc, std::initializer_list<std::string> fields) {
+  Doc values;
+  for (const std::string& field : fields) {
+    bson_iter_t value;
+    if (FindField(doc, field, value)) values.Add(field, *bson_iter_value(&value));
+  }
+  return values;
+}
+
+/// Kept as text between the calls.
+std::string Remember(const Place& place) {
+  const bson_t& value = *place.value.get();
+  // Not JSON, which has no words for a text that is not UTF-8.
+  return static_cast<char>(place.kind) +
+         detail::EncodeBase64({bson_get_data(&value), std::size_t{value.len}});
+}
+
+std::optional<Place::Kind> KindOf(char letter) {
+  for (const auto kind : {Place::Kind::kFrom, Place::Kind::kWithin, Place::Kind::kBehind}) {
+    if (letter == static_cast<char>(kind)) return kind;
+  }
+  return std::nullopt;
+}
+
+Place PlaceOf(const std::string& text) {
+  Place place;
+  if (text.empty()) return place;
+  const std::optional<Place::Kind> kind = KindOf(text.front());
+  const auto bytes = detail::DecodeBase64(std::string_view(text).substr(1));
+  bson_t value;
+  if (!kind || !bytes || bytes->empty() ||
+      !bson_init_static(&value, bytes->data(), bytes->size())) {
+    throw std::invalid_argument("doclock: no page of locks begins there");
+  }
+  place.kind = *kind;
+  bson_concat(place.value.get(), &value);
+  return place;
+}
+
+/// The value of a place, under another name; nothing if it has none.
+Doc Renamed(const Place& place, const std::string& field, std::string_view name) {
+  Doc renamed;
+  bson_iter_t value;
+  if (FindField(*place.value.get(), field, value)) renamed.Add(name, *bson_iter_value(&value));
+  return renamed;
+}
+
+/// Whatever the pages are: what is asked for.
+Doc WantedFilter(const Collection& collection, const LockQuery& query) {
+  const LockFieldNames& names = collection.fields();
+  Doc filter;
+  if (query.group.empty()) return filter;
+  Array either;
+  either.Add(Doc::Of(names.group, Equals(query.group)));
+  either.Add(Doc::Of(names.readers + ".group", Equals(query.group)));
+  filter.AddArray("$or", either.doc());
+  return filter;
+}
+
+/// Held locks, in the order of their ids. (In an array MongoDB would look at the elements.)
+Doc HeldFilter(const Collection& collection, const LockQuery& query, const Place& place) {
+  const std::string& id = collection.fields().id;
+  Doc held = Doc::Of("$type", "binData");
+  held.Add("$not", Doc::Of("$type", "array"));
+  const bool behind = place.kind == Place::Kind::kBehind;
+  bson_concat(held.get(), Renamed(place, id, behind ? "$gt" : "$gte").get());
+  Doc filter = WantedFilter(collection, query);
+  filter.Add(id, held);
+  return filter;
+}
+
+/// The documents of one lock id, in the order of keys. Unlike $gte, the comparison of expressions
+/// knows no types.
+Doc OneIdFilter(const Collection& collection, const LockQuery& query, const Place& place) {
+  const std::string& id = collection.fields().id;
+  Doc filter = WantedFilter(collection, query);
+  Doc one = Renamed(place, id, "$eq");
+  one.Add("$type", "binData");
+  filter.Add(id, one);
+  const Doc first = Renamed(place, "_id", "$literal");
+  if (!first.empty()) filter.Add("$expr", BinaryOperator("$gte", std::string_view("$_id"), first));
+  return filter;
+}
+
+/// One document, or all that are there, in the order of keys.
+Doc KeysFilter(const Collection& collection, const LockQuery& query) {
+  const std::string& id = collection.fields().id;
+  Doc filter = WantedFilter(collection, query);
+  if (query.key) filter.Add("_id", Equals(*query.key));
+  if (!query.unheld) {
+    filter.Add(id, Doc::OfNull("$ne"));
+  } else if (!query.group.empty()) {
+    filter.Add(id, Doc::Of("$type", "binData"));
+  }
+  return filter;
+}
+
+Doc CommandFor(const Collection& collection, const Doc& filter) {
+  const LockFieldNames& names = collection.fields();
+  Doc fields;
+  for (const std::string* field : LockFields(names)) fields.Add(*field, 1);
+  fields.Add(kServerTime, "$$NOW").Add(kBodyFlag, HasBodyExpr(names));
+  Doc command;
+  command.Add("find", std::string_view(collection.name()));
+  command.Add("filter", filter).Add("projection", fields);
+  // One more than is shown: it tells where the next page begins.
+  command.Add("limit", kRowsPerPage + 1).Add("batchSize", kRowsPerPage + 1);
+  command.Add("singleBatch", true);
+  return command;
+}
+
+/// The length of a lease, where it is one.
+std::optional<std::int64_t> TtlOf(const bson_t& doc, const LockFieldNames& names) {
+  bson_iter_t ttl;
+  if (!FindField(doc, names.ttl, ttl) || !BSON_ITER_HOLDS_INT(&ttl)) return std::nullopt;
+  const std::int64_t length = bson_iter_as_int64(&ttl);
+  if (length < 0 || length > kLongestTtlMs) return std::nullopt;
+  return length;
+}
+
+std::chrono::milliseconds Age(const StoredLock& lock, const bson_t& doc,
+                              const LockFieldNames& names, std::int64_t now) {
+  bson_iter_t time;
+  if (!FindField(doc, names.time, time) || !BSON_ITER_HOLDS_DATE_TIME(&time)) return {};
+  std::int64_t age = Since(bson_iter_date_time(&time), now);
+  // It may have been renewed at that time, and released at any time afterwards.
+  if (lock.lock_id.is_nil()) age -= TtlOf(doc, names).value_or(0);
+  return std::chrono::milliseconds(std::max<std::int64_t>(age, 0));
+}
+
+LockRow RowOf(const bson_t& doc, const StoredLock& lock, std::int64_t now,
+              const Collection& collection) {
+  const LockFieldNames& names = collection.fields();
+  bson_iter_t field;
+  LockRow row;
+  row.has_body = FindField(doc, kBodyFlag, field) && bson_iter_as_bool(&field);
+  row.malformed = lock.state == StoredLock::State::kMalformed;
+  row.live = row.malformed || lock.live();
+  if (row.malformed) return row;
+  row.version = lock.version;
+  row.born = lock.born;
+  row.closed = lock.closed_left.count() > 0;
+  row.ttl = std::chrono::milliseconds(TtlOf(doc, names).value_or(collection.default_ttl().count()));
+  row.age = Age(lock, doc, names, now);
+  if (lock.lock_id.is_nil()) return row;
+  row.lock_id = lock.lock_id;
+  // A holder's saves raise the version too. There are none where there is no body.
+  if (!row.has_body) row.fence = row.version;
+  row.left = lock.remaining;
+  row.holder = lock.holder;
+  if (FindField(doc, names.group, field) && BSON_ITER_HOLDS_UTF8(&field)) {
+    row.group = bson_iter_utf8(&field, nullptr);
+  }
+  return row;
+}
+
+/// A lock that is seen, and not to be had: no key names its document.
+LockRow LegacyRow(const bson_iter_t& id) {
+  Uuid bytes;
+  ReadUuid(id, bytes);
+  LockRow row;
+  row.key = Key(bytes);
+  row.malformed = row.live = true;
+  return row;
+}
+
+/// `row` is what all of them show of the document.
+void AddShareRows(const LockRow& row, const StoredLock& lock, const std::string& group,
+                  std::vector<LockRow>& rows) {
+  for (const StoredShare& share : lock.shares) {
+    if (!group.empty() && share.group != group) continue;
+    LockRow& result = rows.emplace_back(row);
+    result.mode = LockMode::kShared;
+    result.lock_id = share.id;
+    result.fence = share.fence;
+    result.live = share.live();
+    result.left = share.left;
+    result.ttl = share.ttl;
+    result.age = share.age;
+    result.holder = share.holder;
+    result.group = share.group;
+  }
+}
+
+void AddRows(const bson_t& doc, const Collection& collection, const LockQuery& query,
+             std::vector<LockRow>& rows) {
+  bson_iter_t field;
+  Key key;
+  // Documents whose _id no key can name are somebody else's.
+  if (!FindField(doc, "_id", field)) return;
+  if (IsLegacyUuid(field)) return rows.push_back(LegacyRow(field));
+  if (!ReadKey(field, key)) return;
+  const std::int64_t now = FindField(doc, kServerTime, field) ? bson_iter_date_time(&field) : 0;
+  const StoredLock lock = ReadStoredLock(doc, collection, now);
+  LockRow row = RowOf(doc, lock, now, collection);
+  row.key = std::move(key);
+  if (lock.shared() && !row.malformed) {
+    AddShareRows(row, lock, query.group, rows);
+  } else if (query.group.empty() || row.malformed || row.group == query.group) {
+    rows.push_back(std::move(row));
+  }
+}
+
+void Ask(Operations& operations, Doc& command, const std::string& order, Reply& reply) {
+  command.Add("sort", Doc::Of(order, 1));
+  operations.Read(command, reply);
+  Check(reply);
+}
+
+/// What the document that the next page begins with has in these fields; empty: there is no next.
+Doc NextIn(const Reply& reply, std::initializer_list<std::string> fields) {
+  Doc next;
+  std::int64_t seen = 0;
+  reply.ForEachInBatch([&](const bson_t& doc) {
+    if (++seen > kRowsPerPage) next = ValuesOf(doc, fields);
+    return true;
+  });
+  return next;
+}
+
+/// As many documents as one page shows, or until `stop` says that one is not to be shown.
+template <class Stop>
+LockPage PageOf(const Reply& reply, const Collection& collection, const LockQuery& query,
+                const Stop& stop) {
+  LockPage page;
+  std::int64_t seen = 0;
+  reply.ForEachInBatch([&](const bson_t& doc) {
+    if (++seen > kRowsPerPage || stop(doc)) return false;
+    AddRows(doc, collection, query, page.rows);
+    return true;
+  });
+  return page;
+}
+
+LockPage ByKey(Operations& operations, const Collection& collection, const LockQuery& query,
+               const Place& place) {
+  Doc command = CommandFor(collection, KeysFilter(collection, query));
+  // $gte would compare values of one type only; the bounds of an index know no types.
+  command.Add("hint", Doc::Of("_id", 1));
+  if (!place.value.empty()) command.Add("min", place.value);
+  Reply reply;
+  Ask(operations, command, "_id", reply);
+  LockPage page = PageOf(reply, collection, query, [](const bson_t&) { return false; });
+  Doc next = NextIn(reply, {"_id"});
+  if (!next.empty()) page.next = Remember({Place::Kind::kFrom, std::move(next)});
+  return page;
+}
+
+LockPage OfOneId(Operations& operations, const Collection& collection, const LockQuery& query,
+                 const Place& place) {
+  const std::string& id = collection.fields().id;
+  Doc command = CommandFor(collection, OneIdFilter(collection, query, place));
+  Reply reply;
+  Ask(operations, command, "_id", reply);
+  LockPage page = PageOf(reply, collection, query, [](const bson_t&) { return false; });
+  Doc next = NextIn(reply, {id, "_id"});
+  page.next = next.empty() ? Remember({Place::Kind::kBehind, Renamed(place, id, id)})
+                           : Remember({Place::Kind::kWithin, std::move(next)});
+  return page;
+}
+
+LockPage ByLockId(Operations& operations, const Collection& collection, const LockQuery& query,
+                  const Place& place) {
+  const std::string& id = collection.fields().id;
+  Doc command = CommandFor(collection, HeldFilter(collection, query, place));
+  Reply reply;
+  Ask(operations, command, id, reply);
+  Doc next = NextIn(reply, {id});
+  bool any = false;
+  // The page ends before an id of which there is more.
+  LockPage page = PageOf(reply, collection, query, [&](const bson_t& doc) {
+    const bool stop = !next.empty() && bson_equal(ValuesOf(doc, {id}).get(), next.get());
+    any = any || !stop;
+    return stop;
+  });
+  if (next.empty()) return page;
+  if (!any) return OfOneId(operations, collection, query, {Place::Kind::kWithin, std::move(next)});
+  page.next = Remember({Place::Kind::kFrom, std::move(next)});
+  return page;
+}
+
+}  // namespace
+
+LockPage ListLocks(Server& server, const Collection& collection, const LockQuery& query,
+                   const std::string& after, std::chrono::milliseconds budget) {
+  Operations operations(server, budget);
+  const Place place = PlaceOf(after);
+  if (query.unheld || query.key) return ByKey(operations, collection, query, place);
+  if (place.kind == Place::Kind::kWithin) return OfOneId(operations, collection, query, place);
+  return ByLockId(operations, collection, query, place);
+}
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,125 @@
+#include "mongodb/admin/open_check.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <thread>
+
+#include "mongodb/admin/admin.h"
+#include "mongodb/operations/operations.h"
+
+namespace doclock::mongodb {
+namespace {
+
+constexpr std::chrono::seconds kBudget{10};
+/// Between two attempts to read.
+constexpr std::chrono::milliseconds kPause{50};
+/// So many documents are looked at.
+constexpr std::int64_t kSample = 100;
+constexpr int kNamespaceNotFound = 26;
+
+struct System {
+  std::string_view name;
+  std::array<std::string_view, 4> fields;  ///< Which each of its documents has; some may be empty.
+};
+
+constexpr std::array kSystems{
+    System{"DistributedLock.MongoDB", {"lockId", "acquiredAt", "expiresAt", "fencingToken"}},
+    System{"square/mongo-lock", {"resource", "exclusive", "shared"}},
+    System{"com.mongodb.pessimistic", {"ownerId", "ttlMs", "expiresAt"}}};
+
+[[noreturn]] void Refuse(const Collection& collection, const std::string& why) {
+  throw StoreException(Errc::kRefused,
+                       "doclock: MongoDB: the collection " + collection.name() + " " + why);
+}
+
+void RefuseSystem(const Collection& collection, std::string_view system) {
+  Refuse(collection, "holds locks of " + std::string(system) +
+                         ", which would not see those of doclock: give each a collection of its "
+                         "own");
+}
+
+/// Reads what a collection holds. Reads again while no primary answers, as there may be an election
+/// under way, for as long as calls wait for a primary.
+class Reader {
+ public:
+  explicit Reader(Server& server) : server_(server) {}
+
+  void Read(const Doc& question, Reply& reply) const {
+    for (;;) {
+      Doc command;
+      bson_concat(command.get(), question.get());
+      Operations(server_, kBudget).Read(command, reply);
+      const bool again = reply.outcome == Outcome::kNotSent;
+      if (!again || std::chrono::steady_clock::now() + kPause >= give_up_) return;
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+
+ private:
+  Server& server_;
+  const Deadline give_up_ = std::chrono::steady_clock::now() + server_.selection_timeout();
+};
+
+/// False: there is nothing to look at, or no leave to.
+bool Looked(const Reader& reader, const Doc& command, Reply& reply) {
+  reader.Read(command, reply);
+  if (reply.code == kNamespaceNotFound || reply.is_unauthorized()) return false;
+  Check(reply);
+  return true;
+}
+
+void CheckIndexes(const Reader& reader, const Collection& collection) {
+  const Doc command = Doc::Of("listIndexes", std::string_view(collection.name()));
+  Reply reply;
+  if (!Looked(reader, command, reply)) return;
+  reply.ForEachInBatch([&](const bson_t& index) {
+    bson_iter_t name;
+    bson_t collation;
+    if (!FindField(index, "name", name) || !BSON_ITER_HOLDS_UTF8(&name)) return true;
+    const std::string_view text = bson_iter_utf8(&name, nullptr);
+    if (text == "expiresAt_ttl") RefuseSystem(collection, "DistributedLock.MongoDB");
+    if (text == "_id_" && FindDocument(index, "collation", collation)) {
+      Refuse(collection, "has a default collation: keys that differ would be one document");
+    }
+    return true;
+  });
+}
+
+void CheckDocuments(const Reader& reader, const Collection& collection) {
+  Array any, stages;
+  for (const System& system : kSystems) {
+    Doc all;
+    for (const std::string_view field : system.fields) {
+      if (!field.empty()) all.Add(field, Doc::Of("$exists", true));
+    }
+    any.Add(all);
+  }
+  stages.Add(Doc::Of("$limit", kSample)).Add(Doc::Of("$match", Doc::OfArray("$or", any.doc())));
+  stages.Add(Doc::Of("$limit", 1));
+  Doc command = Doc::Of("aggregate", std::string_view(collection.name()));
+  command.AddArray("pipeline", stages.doc()).Add("cursor", Doc());
+  Reply reply;
+  if (!Looked(reader, command, reply)) return;
+  reply.ForEachInBatch([&](const bson_t& doc) {
+    for (const System& system : kSystems) {
+      bson_iter_t field;
+      const bool all =
+          std::all_of(system.fields.begin(), system.fields.end(), [&](std::string_view name) {
+            return name.empty() || FindField(doc, std::string(name), field);
+          });
+      if (all) RefuseSystem(collection, system.name);
+    }
+    return true;
+  });
+}
+
+}  // namespace
+
+void CheckCollection(Server& server, const Collection& collection) {
+  const Reader reader(server);
+  CheckIndexes(reader, collection);
+  CheckDocuments(reader, collection);
+}
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "doclock/options.h"
+#include "mongodb/bson/bson.h"
+
+namespace doclock::mongodb {
+
+// Types that JSON lacks have the names of canonical Extended JSON, and come back as what they were:
+// {"$oid": ...}, {"$date": {"$numberLong": ...}}, {"$numberDecimal": ...}, {"$binary": {...}}, and
+// so on. An object that is not to the letter what reading such a value gives is stored as an
+// object. Whole numbers are int32 where they fit and int64 elsewhere; what lies above is a decimal
+// of 34 digits.
+
+/// Appends one JSON value. @throws DocumentException
+void AppendValue(Doc& doc, std::string_view name, const nlohmann::json& value);
+
+/// Appends the members of a body; allocates nothing but room in the document.
+/// @throws DocumentException
+void AppendMembers(Doc& doc, const nlohmann::json& body);
+
+/// The JSON form of a value. @throws DocumentException if it is nested deeper than any server
+/// stores.
+nlohmann::json ReadValue(const bson_iter_t& value);
+
+/// The body in a stored document: all but `_id`, the lock's fields, and fields whose names no body
+/// may have. Of two fields with one name the first, which is the one that updates change. What is
+/// not shown is not written either, so that it stays.
+/// @throws DocumentException as ReadValue.
+nlohmann::json ReadBody(const bson_t& doc, const LockFieldNames& fields);
+
+}  // namespace doclock::mongodb

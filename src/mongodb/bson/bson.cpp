@@ -1,0 +1,197 @@
+#include "mongodb/bson/bson.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <variant>
+
+#include "doclock/errors.h"
+#include "document/values/utf8.h"
+
+namespace doclock::mongodb {
+namespace {
+
+int Size(std::string_view text) noexcept { return static_cast<int>(text.size()); }
+
+/// libbson refuses a name with NUL and a document above 2 GB.
+void Check(bool appended) {
+  if (!appended) throw DocumentException("the document cannot be put into BSON");
+}
+
+}  // namespace
+
+Doc& Doc::Add(std::string_view name, std::string_view value) {
+  Check(bson_append_utf8(&bson_, name.data(), Size(name), value.data(), Size(value)));
+  return *this;
+}
+
+Doc& Doc::Add(std::string_view name, std::int64_t value) {
+  Check(bson_append_int64(&bson_, name.data(), Size(name), value));
+  return *this;
+}
+
+Doc& Doc::Add(std::string_view name, int value) {
+  Check(bson_append_int32(&bson_, name.data(), Size(name), value));
+  return *this;
+}
+
+Doc& Doc::Add(std::string_view name, bool value) {
+  Check(bson_append_bool(&bson_, name.data(), Size(name), value));
+  return *this;
+}
+
+Doc& Doc::Add(std::string_view name, double value) {
+  Check(bson_append_double(&bson_, name.data(), Size(name), value));
+  return *this;
+}
+
+Doc& Doc::Add(std::string_view name, const Uuid& value) {
+  Check(bson_append_binary(&bson_, name.data(), Size(name), BSON_SUBTYPE_UUID, value.data,
+                           static_cast<std::uint32_t>(value.size())));
+  return *this;
+}
+
+Doc& Doc::Add(std::string_view name, const Key& key) {
+  struct Visitor {
+    Doc& doc;
+    std::string_view name;
+    Doc& operator()(const std::string& text) const { return doc.Add(name, std::string_view(text)); }
+    Doc& operator()(std::int64_t number) const { return doc.Add(name, number); }
+    Doc& operator()(const Uuid& id) const { return doc.Add(name, id); }
+    Doc& operator()(const ObjectId& id) const {
+      bson_oid_t oid;
+      bson_oid_init_from_data(&oid, id.bytes.data());
+      Check(bson_append_oid(&doc.bson_, name.data(), Size(name), &oid));
+      return doc;
+    }
+  };
+  return std::visit(Visitor{*this, name}, key.value());
+}
+
+Doc& Doc::Add(std::string_view name, const Doc& value) {
+  Check(bson_append_document(&bson_, name.data(), Size(name), value.get()));
+  return *this;
+}
+
+Doc& Doc::Add(std::string_view name, const bson_value_t& value) {
+  Check(bson_append_value(&bson_, name.data(), Size(name), &value));
+  return *this;
+}
+
+Doc& Doc::AddNull(std::string_view name) {
+  Check(bson_append_null(&bson_, name.data(), Size(name)));
+  return *this;
+}
+
+Doc& Doc::AddArray(std::string_view name, const Doc& values) {
+  Check(bson_append_array(&bson_, name.data(), Size(name), values.get()));
+  return *this;
+}
+
+Doc& Doc::AddStrings(std::string_view name, std::initializer_list<std::string_view> values) {
+  Array array;
+  for (const std::string_view value : values) array.Add(value);
+  return AddArray(name, array.doc());
+}
+
+std::uint8_t* Doc::Grow(std::size_t bytes) {
+  const std::size_t old_size = bson_.len;
+  const std::size_t size = old_size + bytes;
+  std::uint8_t* const data =
+      size > INT32_MAX ? nullptr : bson_reserve_buffer(&bson_, static_cast<std::uint32_t>(size));
+  Check(data != nullptr);
+  const std::uint32_t length = BSON_UINT32_TO_LE(static_cast<std::uint32_t>(size));
+  std::memcpy(data, &length, sizeof length);
+  data[size - 1] = 0;
+  return data + old_size - 1;
+}
+
+Doc TypeOtherThan(std::initializer_list<bson_type_t> types) {
+  constexpr int kMinKeyCode = -1;  // where libbson says 255
+  static constexpr std::array kAll = {
+      BSON_TYPE_DOUBLE,    BSON_TYPE_UTF8,      BSON_TYPE_DOCUMENT,   BSON_TYPE_ARRAY,
+      BSON_TYPE_BINARY,    BSON_TYPE_UNDEFINED, BSON_TYPE_OID,        BSON_TYPE_BOOL,
+      BSON_TYPE_DATE_TIME, BSON_TYPE_NULL,      BSON_TYPE_REGEX,      BSON_TYPE_DBPOINTER,
+      BSON_TYPE_CODE,      BSON_TYPE_SYMBOL,    BSON_TYPE_CODEWSCOPE, BSON_TYPE_INT32,
+      BSON_TYPE_TIMESTAMP, BSON_TYPE_INT64,     BSON_TYPE_DECIMAL128, BSON_TYPE_MAXKEY,
+      BSON_TYPE_MINKEY};
+  Array codes;
+  for (const bson_type_t type : kAll) {
+    if (std::find(types.begin(), types.end(), type) != types.end()) continue;
+    codes.Add(type == BSON_TYPE_MINKEY ? kMinKeyCode : static_cast<int>(type));
+  }
+  return Doc::OfArray("$type", codes.doc());
+}
+
+bool FindField(const bson_t& doc, const std::string& name, bson_iter_t& found) {
+  return bson_iter_init(&found, &doc) != 0 &&
+         bson_iter_find_w_len(&found, name.data(), static_cast<int>(name.size()));
+}
+
+bool DocumentAt(const bson_iter_t& iter, bson_t& found) {
+  if (!BSON_ITER_HOLDS_DOCUMENT(&iter)) return false;
+  std::uint32_t size = 0;
+  const std::uint8_t* data = nullptr;
+  bson_iter_document(&iter, &size, &data);
+  return bson_init_static(&found, data, size);
+}
+
+bool FindDocument(const bson_t& doc, const char* name, bson_t& found) {
+  bson_iter_t iter;
+  return bson_iter_init_find(&iter, &doc, name) && DocumentAt(iter, found);
+}
+
+std::optional<std::size_t> PlaceIn(const bson_t& row, std::size_t count) {
+  bson_iter_t iter;
+  if (!FindField(row, "place", iter) || !BSON_ITER_HOLDS_INT(&iter)) return std::nullopt;
+  const std::int64_t place = bson_iter_as_int64(&iter);
+  if (place < 0 || static_cast<std::uint64_t>(place) >= count) return std::nullopt;
+  return static_cast<std::size_t>(place);
+}
+
+bool ReadUuid(const bson_iter_t& value, Uuid& id) {
+  if (!BSON_ITER_HOLDS_BINARY(&value)) return false;
+  bson_subtype_t subtype = BSON_SUBTYPE_BINARY;
+  std::uint32_t size = 0;
+  const std::uint8_t* data = nullptr;
+  bson_iter_binary(&value, &subtype, &size, &data);
+  if (size != id.size()) return false;
+  if (subtype != BSON_SUBTYPE_UUID && subtype != BSON_SUBTYPE_UUID_DEPRECATED) return false;
+  std::memcpy(id.data, data, size);
+  return true;
+}
+
+bool ReadKey(const bson_iter_t& value, Key& key) {
+  switch (bson_iter_type(&value)) {
+    case BSON_TYPE_UTF8: {
+      std::uint32_t size = 0;
+      const char* const text = bson_iter_utf8(&value, &size);
+      if (size > kMaxKeyBytes || !detail::IsUtf8({text, size})) return false;
+      key = Key(std::string(text, size));
+      return true;
+    }
+    case BSON_TYPE_INT32:
+    case BSON_TYPE_INT64:
+      key = Key(bson_iter_as_int64(&value));
+      return true;
+    case BSON_TYPE_OID: {
+      ObjectId id;
+      std::memcpy(id.bytes.data(), bson_iter_oid(&value)->bytes, id.bytes.size());
+      key = Key(id);
+      return true;
+    }
+    case BSON_TYPE_BINARY: {
+      // Of the older subtype another document may have the same bytes.
+      bson_subtype_t subtype = BSON_SUBTYPE_BINARY;
+      bson_iter_binary(&value, &subtype, nullptr, nullptr);
+      Uuid id;
+      if (subtype != BSON_SUBTYPE_UUID || !ReadUuid(value, id)) return false;
+      key = Key(id);
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,141 @@
+#pragma once
+
+#include <bson/bson.h>
+
+#include <chrono>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "doclock/key.h"
+#include "doclock/uuid.h"
+
+namespace doclock::mongodb {
+
+/// A BSON document being built. Moves, and is never copied by accident.
+class Doc {
+ public:
+  Doc() { bson_init(&bson_); }
+  Doc(Doc&& other) noexcept : Doc() { bson_steal(&bson_, &other.bson_), bson_init(&other.bson_); }
+  Doc(const Doc&) = delete;
+  Doc& operator=(const Doc&) = delete;
+  Doc& operator=(Doc&& other) noexcept {
+    if (this != &other) {
+      bson_destroy(&bson_);
+      bson_steal(&bson_, &other.bson_);
+      bson_init(&other.bson_);
+    }
+    return *this;
+  }
+  ~Doc() { bson_destroy(&bson_); }
+
+  Doc& Add(std::string_view name, const char* value) { return Add(name, std::string_view(value)); }
+  Doc& Add(std::string_view name, const std::string& value) {
+    return Add(name, std::string_view(value));
+  }
+  Doc& Add(std::string_view name, std::string_view value);
+  Doc& Add(std::string_view name, std::int64_t value);
+  Doc& Add(std::string_view name, int value);
+  Doc& Add(std::string_view name, bool value);
+  Doc& Add(std::string_view name, double value);
+  Doc& Add(std::string_view name, std::chrono::milliseconds value) {
+    return Add(name, std::int64_t{value.count()});
+  }
+  Doc& Add(std::string_view name, const Uuid& value);
+  Doc& Add(std::string_view name, const Key& value);
+  Doc& Add(std::string_view name, const Doc& value);
+  Doc& Add(std::string_view name, const bson_value_t& value);
+  Doc& AddNull(std::string_view name);
+  /// { name: [values] }
+  Doc& AddArray(std::string_view name, const Doc& values);
+  Doc& AddStrings(std::string_view name, std::initializer_list<std::string_view> values);
+
+  /// { name: value }, the commonest of documents.
+  template <class T>
+  static Doc Of(std::string_view name, const T& value) {
+    Doc doc;
+    doc.Add(name, value);
+    return doc;
+  }
+  static Doc OfNull(std::string_view name) {
+    Doc doc;
+    doc.AddNull(name);
+    return doc;
+  }
+  static Doc OfArray(std::string_view name, const Doc& values) {
+    Doc doc;
+    doc.AddArray(name, values);
+    return doc;
+  }
+
+  /// Room for so many bytes of elements, which the caller writes at once. @throws DocumentException
+  std::uint8_t* Grow(std::size_t bytes);
+  /// Empties it and keeps its memory.
+  void Clear() { bson_reinit(&bson_); }
+
+  [[nodiscard]] const bson_t* get() const noexcept { return &bson_; }
+  [[nodiscard]] bson_t* get() noexcept { return &bson_; }
+  [[nodiscard]] bool empty() const noexcept { return bson_empty(&bson_); }
+
+ private:
+  bson_t bson_;
+};
+
+/// A BSON array being built.
+class Array {
+ public:
+  template <class T>
+  Array& Add(const T& value) {
+    doc_.Add(std::to_string(count_++), value);
+    return *this;
+  }
+  [[nodiscard]] const Doc& doc() const noexcept { return doc_; }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+
+ private:
+  Doc doc_;
+  std::size_t count_ = 0;
+};
+
+/// What a query for exactly this value looks like: user values stand behind $eq, where nothing
+/// evaluates them.
+template <class T>
+Doc Equals(const T& value) {
+  return Doc::Of("$eq", value);
+}
+
+/// A condition of a filter: the value is there, and of none of these types. (In an array MongoDB
+/// looks at the elements too.)
+Doc TypeOtherThan(std::initializer_list<bson_type_t> types);
+
+/// How expressions name a field.
+inline std::string FieldPath(const std::string& field) { return "$" + field; }
+
+/// Owns what libbson gave. (A unique_ptr's type would drop bson_t's alignment.)
+class OwnedBson {
+ public:
+  explicit OwnedBson(bson_t* bson) noexcept : bson_(bson) {}
+  OwnedBson(const OwnedBson&) = delete;
+  OwnedBson& operator=(const OwnedBson&) = delete;
+  ~OwnedBson() { bson_destroy(bson_); }
+
+ private:
+  bson_t* bson_;
+};
+
+/// The value at a top-level name; false when there is none.
+bool FindField(const bson_t& doc, const std::string& name, bson_iter_t& found);
+/// The document an iterator stands at; false if it is none.
+bool DocumentAt(const bson_iter_t& iter, bson_t& found);
+/// The document at a top-level name.
+bool FindDocument(const bson_t& doc, const char* name, bson_t& found);
+/// What PlaceAmong (expressions.h) has told as "place"; nothing unless it is below `count`.
+std::optional<std::size_t> PlaceIn(const bson_t& row, std::size_t count);
+/// A binary of 16 bytes, as a UUID of either subtype.
+bool ReadUuid(const bson_iter_t& value, Uuid& id);
+/// A key as this library stores it.
+bool ReadKey(const bson_iter_t& value, Key& key);
+
+}  // namespace doclock::mongodb

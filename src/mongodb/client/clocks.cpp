@@ -1,0 +1,114 @@
+#include "mongodb/client/clocks.h"
+
+#include <algorithm>
+
+#include "doclock/clock.h"
+
+namespace doclock::mongodb {
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// The answer that was fastest says most.
+constexpr int kQuestions = 3;
+/// `localTime` is cut off to milliseconds.
+constexpr nanoseconds kGrain = std::chrono::milliseconds(1);
+/// A thread may be woken so late; and `$$NOW` itself is cut off to milliseconds.
+constexpr nanoseconds kSlack = std::chrono::milliseconds(1) + std::chrono::microseconds(100);
+
+/// The members that the driver knows. It does not list those that it cannot reach, or not yet.
+struct Members {
+  explicit Members(mongoc_client_t* client)
+      : all(mongoc_client_get_server_descriptions(client, &count)) {}
+  Members(const Members&) = delete;
+  Members& operator=(const Members&) = delete;
+  ~Members() { mongoc_server_descriptions_destroy_all(all, count); }
+
+  /// How many there are, as one of them says.
+  [[nodiscard]] std::size_t Expected() const {
+    std::size_t most = 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      const bson_t* const hello = mongoc_server_description_hello_response(all[i]);
+      most = std::max(most, CountIn(*hello, "hosts") + CountIn(*hello, "passives"));
+    }
+    return most;
+  }
+
+  std::size_t count = 0;
+  mongoc_server_description_t** all;
+
+ private:
+  static std::size_t CountIn(const bson_t& hello, const char* list) {
+    bson_iter_t field, item;
+    std::size_t found = 0;
+    if (bson_iter_init_find(&field, &hello, list) && bson_iter_recurse(&field, &item)) {
+      while (bson_iter_next(&item)) ++found;
+    }
+    return found;
+  }
+};
+
+}  // namespace
+
+bool Clocks::Ask(mongoc_client_t* client, std::uint32_t member, Offset& offset) const {
+  nanoseconds fastest = nanoseconds::max();
+  for (int i = 0; i < kQuestions; ++i) {
+    Reply reply;
+    bson_error_t error{};
+    const auto sent = BootClock::now().time_since_epoch();
+    const bool done = mongoc_client_command_simple_with_server_id(
+        client, "admin", Doc::Of("hello", 1).get(), nullptr, member, reply.Fresh(), &error);
+    const auto answered = BootClock::now().time_since_epoch();
+    bson_iter_t time;
+    if (!done || !bson_iter_init_find(&time, &reply.doc(), "localTime") ||
+        !BSON_ITER_HOLDS_DATE_TIME(&time)) {
+      break;
+    }
+    if (answered - sent >= fastest) continue;
+    fastest = answered - sent;
+    // It was read some time between the question and the answer.
+    const nanoseconds local = std::chrono::milliseconds(bson_iter_date_time(&time));
+    offset = {local - answered, local + kGrain - sent};
+  }
+  return fastest != nanoseconds::max();
+}
+
+bool Clocks::Measure(std::chrono::milliseconds budget) {
+  const auto deadline = BootClock::now() + budget;
+  const Session session(server_.main());
+  if (session.client() == nullptr) return false;
+  const Members members(session.client());
+  std::map<std::uint32_t, Offset> found;
+  {
+    const std::lock_guard guard(mutex_);
+    found = offsets_;
+  }
+  bool all = members.count >= members.Expected();
+  for (std::size_t i = 0; i < members.count; ++i) {
+    const std::uint32_t member = mongoc_server_description_id(members.all[i]);
+    Offset offset;
+    if (BootClock::now() < deadline && Ask(session.client(), member, offset)) {
+      found[member] = offset;
+    } else {
+      all = false;
+    }
+  }
+  const std::lock_guard guard(mutex_);
+  offsets_ = std::move(found);
+  return all;
+}
+
+nanoseconds Clocks::skew() const {
+  const std::lock_guard guard(mutex_);
+  nanoseconds most{};
+  for (const auto& [a, mine] : offsets_) {
+    for (const auto& [b, theirs] : offsets_) {
+      if (a != b) most = std::max(most, mine.most - theirs.least);
+    }
+  }
+  return most;
+}
+
+nanoseconds Clocks::margin() const { return skew() + kSlack; }
+
+}  // namespace doclock::mongodb

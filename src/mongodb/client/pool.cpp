@@ -1,0 +1,53 @@
+#include "mongodb/client/pool.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+
+#include "doclock/errors.h"
+
+namespace doclock::mongodb {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// To connect, with all handshakes. Beside connections, those that watch the members use it.
+constexpr milliseconds kShortestConnect{500};
+constexpr milliseconds kLongestConnect{2000};
+
+void Set(mongoc_uri_t* uri, const char* option, milliseconds value) {
+  mongoc_uri_set_option_as_int32(uri, option, static_cast<std::int32_t>(value.count()));
+}
+
+}  // namespace
+
+Pool::Pool(const mongoc_uri_t* given, milliseconds socket_timeout, milliseconds selection_timeout)
+    : socket_timeout_(socket_timeout) {
+  const std::unique_ptr<mongoc_uri_t, decltype(&mongoc_uri_destroy)> uri(mongoc_uri_copy(given),
+                                                                         &mongoc_uri_destroy);
+  const milliseconds connect(mongoc_uri_get_option_as_int32(
+      given, MONGOC_URI_CONNECTTIMEOUTMS, static_cast<std::int32_t>(kLongestConnect.count())));
+  Set(uri.get(), MONGOC_URI_SOCKETTIMEOUTMS, socket_timeout);
+  Set(uri.get(), MONGOC_URI_WAITQUEUETIMEOUTMS, socket_timeout);
+  Set(uri.get(), MONGOC_URI_CONNECTTIMEOUTMS,
+      std::min(connect, std::max(socket_timeout, kShortestConnect)));
+  Set(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, selection_timeout);
+  bson_error_t error;
+  pool_ = mongoc_client_pool_new_with_error(uri.get(), &error);
+  if (pool_ == nullptr && error.domain == MONGOC_ERROR_STREAM) {
+    throw StoreException(Errc::kUnavailable,
+                         "doclock: MongoDB: the hosts of the mongodb+srv: URI cannot be looked up");
+  }
+  if (pool_ == nullptr) {
+    throw std::invalid_argument("doclock: the mongodb: URI's options cannot be used");
+  }
+  mongoc_client_pool_set_error_api(pool_, MONGOC_ERROR_API_VERSION_2);
+  mongoc_client_pool_set_appname(pool_, "doclock");
+}
+
+Pool::~Pool() {
+  if (owned_) mongoc_client_pool_destroy(pool_);
+}
+
+}  // namespace doclock::mongodb

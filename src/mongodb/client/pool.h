@@ -1,0 +1,52 @@
+#pragma once
+
+#include <mongoc/mongoc.h>
+
+#include <chrono>
+
+namespace doclock::mongodb {
+
+/// Connections whose answers are waited for equally long: libmongoc bounds a call by nothing else
+/// than the pool's socketTimeoutMS. Thread-safe.
+class Pool {
+ public:
+  /// Connections to `uri`, with these bounds.
+  /// @throws std::invalid_argument
+  Pool(const mongoc_uri_t* uri, std::chrono::milliseconds socket_timeout,
+       std::chrono::milliseconds selection_timeout);
+  /// Somebody else's, which must outlive this. Bounded by its own URI.
+  explicit Pool(mongoc_client_pool_t* borrowed, std::chrono::milliseconds socket_timeout)
+      : pool_(borrowed), owned_(false), socket_timeout_(socket_timeout) {}
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+  ~Pool();
+
+  [[nodiscard]] mongoc_client_pool_t* get() const noexcept { return pool_; }
+  [[nodiscard]] std::chrono::milliseconds socket_timeout() const noexcept {
+    return socket_timeout_;
+  }
+
+ private:
+  mongoc_client_pool_t* pool_ = nullptr;
+  bool owned_ = true;
+  std::chrono::milliseconds socket_timeout_;
+};
+
+/// One connection in use; none if all stayed in use for too long.
+class Session {
+ public:
+  explicit Session(const Pool& pool)
+      : pool_(pool.get()), client_(mongoc_client_pool_pop(pool.get())) {}
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() {
+    if (client_ != nullptr) mongoc_client_pool_push(pool_, client_);
+  }
+  [[nodiscard]] mongoc_client_t* client() const noexcept { return client_; }
+
+ private:
+  mongoc_client_pool_t* pool_;
+  mongoc_client_t* client_;
+};
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <mongoc/mongoc.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mongodb/bson/bson.h"
+
+namespace doclock::mongodb {
+
+/// How a command, or one statement of it, ended.
+enum class Outcome : std::uint8_t {
+  kAnswered,  ///< The server did it, or found nothing to do.
+  kRefused,   ///< The server will not; nothing was done.
+  kNotSent,   ///< No server was there, nothing was sent; or it failed before any effect.
+  kDoubt,     ///< It may have been done, or be done yet.
+};
+
+/// What a command does, which decides what a lost reply means.
+enum class Effect : std::uint8_t { kReads, kWrites };
+
+/// What the server said of a command or a statement. Texts never hold a URI, a body or a lock id.
+struct Verdict {
+  Outcome outcome = Outcome::kAnswered;
+  int code = 0;      ///< The server's error code.
+  std::string text;  ///< For people.
+  /// With code 11000: the fields of the index, as in IndexSpec; "_id" for the key.
+  std::string duplicate;
+
+  [[nodiscard]] bool answered() const noexcept { return outcome == Outcome::kAnswered; }
+  [[nodiscard]] bool is_duplicate() const noexcept { return code == 11000; }
+  /// The user lacks a privilege.
+  [[nodiscard]] bool is_unauthorized() const noexcept {
+    return outcome == Outcome::kRefused && code == 13;
+  }
+};
+
+/// An answer: of the command as a whole, and of the statements that failed by themselves.
+class Reply : public Verdict {
+ public:
+  Reply() { bson_init(&bson_); }
+  Reply(const Reply&) = delete;
+  Reply& operator=(const Reply&) = delete;
+  ~Reply() { bson_destroy(&bson_); }
+
+  [[nodiscard]] const bson_t& doc() const noexcept { return bson_; }
+  /// Takes what libmongoc gave for a command that it sent, or failed to.
+  void Judge(bool done, const bson_error_t& error, Effect effect);
+  /// Where libmongoc is to put an answer; what was there is gone.
+  bson_t* Fresh() noexcept;
+
+  /// Of one statement: its own error, or else what is to be said of the command.
+  [[nodiscard]] const Verdict& Of(std::size_t statement) const noexcept;
+  [[nodiscard]] bool HasOwnError(std::size_t statement) const noexcept {
+    return &Of(statement) != this;
+  }
+  /// The server itself gave up for want of time (maxTimeMS): what it was doing has ended.
+  [[nodiscard]] bool ran_out_of_time() const noexcept { return ran_out_of_time_; }
+
+  /// An integer at the top level; 0 when there is none.
+  [[nodiscard]] std::int64_t Integer(const char* name) const;
+  /// Is there a document at this name? (findAndModify's "value")
+  bool Document(const char* name, bson_t& found) const { return FindDocument(bson_, name, found); }
+  /// cursor.firstBatch, one by one, until `visit` returns false.
+  template <class Visit>
+  void ForEachInBatch(const Visit& visit) const {
+    bson_iter_t item;
+    if (FirstBatch(item)) ForEach(item, visit);
+  }
+  /// The documents of an array at the top level, one by one.
+  template <class Visit>
+  void ForEachIn(const char* array, const Visit& visit) const {
+    bson_iter_t iter, item;
+    if (bson_iter_init_find(&iter, &bson_, array) && bson_iter_recurse(&iter, &item)) {
+      ForEach(item, visit);
+    }
+  }
+  /// What did not fit into firstBatch waits there; 0: nothing does.
+  [[nodiscard]] std::int64_t cursor_id() const;
+
+ private:
+  struct OwnError : Verdict {
+    std::size_t statement = 0;
+  };
+  template <class Visit>
+  static void ForEach(bson_iter_t& item, const Visit& visit) {
+    bson_t doc;
+    const bson_t& shown = doc;  // std::as_const would drop bson_t's alignment
+    while (bson_iter_next(&item)) {
+      if (DocumentAt(item, doc) && !visit(shown)) return;
+    }
+  }
+  bool FirstBatch(bson_iter_t& item) const;
+  void ReadOwnErrors();
+  void Fail(const bson_error_t& error, Effect effect);
+
+  bson_t bson_;
+  std::vector<OwnError> errors_;
+  bool ran_out_of_time_ = false;
+};
+
+}  // namespace doclock::mongodb

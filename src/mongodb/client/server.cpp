@@ -1,0 +1,300 @@
+#include "mongodb/client/server.h"
+
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "mongodb/client/privileges.h"
+
+namespace doclock::mongodb {
+namespace {
+
+using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+/// $$NOW in findAndModify, and $literal in pipelines as they are used here.
+constexpr int kOldestWireVersion = 13;  // MongoDB 5.0
+
+/// Below it no call gets an answer.
+constexpr milliseconds kShortestBound{20};
+/// Of somebody else's connections.
+constexpr milliseconds kLongestBound{60'000};
+/// libmongoc looks for a primary this long at a time; Server::Run goes on until its own deadline.
+constexpr milliseconds kSelection{200};
+/// libmongoc's own.
+constexpr int kDefaultPoolSize = 100;
+/// A change stream whose server is frozen notices so late.
+constexpr milliseconds kStreamTimeout{5000};
+
+void InitOnce() {
+  static std::once_flag once;
+  // mongoc_cleanup is left alone: the program may use the driver for itself.
+  std::call_once(once, [] { mongoc_init(); });
+}
+
+/// The URI's own bound where it is shorter.
+milliseconds Shorter(const mongoc_uri_t* uri, const char* option, Duration limit) {
+  const std::int32_t given = mongoc_uri_get_option_as_int32(uri, option, 0);
+  return given > 0 ? std::min(milliseconds(given), limit.ms()) : limit.ms();
+}
+
+[[noreturn]] void RefuseToOpen(const std::string& why) {
+  throw StoreException(Errc::kRefused, "doclock: MongoDB: " + why);
+}
+
+/// The driver would look for them again and again, and say nothing of them.
+void CheckFiles(const mongoc_uri_t* uri) {
+  for (const char* option : {"tlsCAFile", "tlsCertificateKeyFile"}) {
+    const char* const path = mongoc_uri_get_option_as_utf8(uri, option, nullptr);
+    if (path != nullptr && !std::ifstream(path)) {
+      RefuseToOpen(std::string("the file of the URI's option ") + option + " cannot be read");
+    }
+  }
+}
+
+/// The URI's servers, for messages.
+std::string ServersOf(const mongoc_uri_t* uri) {
+  if (const char* const name = mongoc_uri_get_srv_hostname(uri)) return name;
+  std::string text;
+  for (const auto* host = mongoc_uri_get_hosts(uri); host != nullptr; host = host->next) {
+    text += (text.empty() ? "" : ", ") + std::string(host->host_and_port);
+  }
+  return text;
+}
+
+/// A server that wants TLS hangs up on those who come without.
+bool MayWantTls(const mongoc_uri_t* uri, const std::string& why) {
+  return !mongoc_uri_get_tls(uri) && (why.find("socket error or timeout") != why.npos ||
+                                      why.find("connection closed") != why.npos);
+}
+
+/// What is asked of somebody else's pool.
+struct PoolTraits {
+  milliseconds bound;   ///< How long a call may wait for an answer.
+  int size;             ///< How many connections it has.
+  std::string servers;  ///< As its URI names them.
+};
+
+PoolTraits TraitsOf(mongoc_client_pool_t* pool) {
+  mongoc_client_t* const client = mongoc_client_pool_pop(pool);
+  if (client == nullptr) {
+    throw StoreException(Errc::kUnavailable,
+                         "doclock: MongoDB: all connections of the pool are in use");
+  }
+  const mongoc_uri_t* const uri = mongoc_client_get_uri(client);
+  const PoolTraits traits{
+      milliseconds(mongoc_uri_get_option_as_int32(uri, MONGOC_URI_SOCKETTIMEOUTMS, 0)),
+      mongoc_uri_get_option_as_int32(uri, MONGOC_URI_MAXPOOLSIZE, kDefaultPoolSize),
+      ServersOf(uri)};
+  mongoc_client_pool_push(pool, client);
+  if (traits.bound.count() > 0 && traits.bound <= kLongestBound) return traits;
+  throw std::invalid_argument(
+      "doclock: the pool's URI must have a socketTimeoutMS of 1 to 60000: without one a call to a "
+      "frozen server lasts for five minutes, and the leases of what it holds end meanwhile");
+}
+
+/// A command begins with its name, and what it is for.
+std::string Unauthorized(const Doc& command, const std::string& database) {
+  bson_iter_t first;
+  if (!bson_iter_init(&first, command.get()) || !bson_iter_next(&first)) return {};
+  const bool named = BSON_ITER_HOLDS_UTF8(&first);
+  return MissingPrivilege(bson_iter_key(&first), database,
+                          named ? bson_iter_utf8(&first, nullptr) : "");
+}
+
+void NotSent(Reply& reply, const char* why) {
+  bson_init(reply.Fresh());
+  reply.outcome = Outcome::kNotSent;
+  reply.text = why;
+}
+
+const std::unique_ptr<mongoc_read_prefs_t, decltype(&mongoc_read_prefs_destroy)>& Primary() {
+  static const std::unique_ptr<mongoc_read_prefs_t, decltype(&mongoc_read_prefs_destroy)> primary(
+      mongoc_read_prefs_new(MONGOC_READ_PRIMARY), &mongoc_read_prefs_destroy);
+  return primary;
+}
+
+}  // namespace
+
+milliseconds Until(Deadline deadline) {
+  const auto left = std::chrono::duration_cast<milliseconds>(deadline - SteadyClock::now());
+  return std::max(left, milliseconds(0));
+}
+
+Server::Server(const std::string& text, const MongodbStoreOptions& options)
+    : uri_(nullptr, &mongoc_uri_destroy) {
+  InitOnce();
+  uri_ = ParseUri(text, options);
+  CheckFiles(uri_.get());
+  database_ = mongoc_uri_get_database(uri_.get());
+  servers_ = ServersOf(uri_.get());
+  const milliseconds socket =
+      Shorter(uri_.get(), MONGOC_URI_SOCKETTIMEOUTMS, options.socket_timeout);
+  selection_timeout_ =
+      Shorter(uri_.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, options.server_selection_timeout);
+  main_ = std::make_unique<Pool>(uri_.get(), socket, std::min(selection_timeout_, kSelection));
+  set_names_.ListenTo(main_->get());
+  Greet();
+  own_streams_ =
+      std::make_unique<Pool>(uri_.get(), std::min(socket, kStreamTimeout), selection_timeout_);
+  streams_ = own_streams_.get();
+}
+
+Server::Server(mongoc_client_pool_t* pool, const std::string& database,
+               const MongodbStoreOptions& options)
+    : database_(database),
+      selection_timeout_(options.server_selection_timeout.ms()),
+      uri_(nullptr, &mongoc_uri_destroy) {
+  if (pool == nullptr) throw std::invalid_argument("doclock: the pool of connections is null");
+  if (database.empty()) throw std::invalid_argument("doclock: the name of the database is empty");
+  const PoolTraits traits = TraitsOf(pool);
+  main_ = std::make_unique<Pool>(pool, traits.bound);
+  streams_ = main_.get();
+  streams_left_ = traits.size / 2;
+  servers_ = traits.servers;
+  Greet();
+}
+
+Server::~Server() {
+  // Those who watch the members for a pool notice its end up to half a second late: all at once.
+  std::vector<std::jthread> closing;
+  const auto close = [&](std::unique_ptr<Pool>& pool) {
+    if (pool) closing.emplace_back([&pool] { pool.reset(); });
+  };
+  close(main_);
+  close(own_streams_);
+  for (auto& [purpose, pool] : pools_) close(pool);
+}
+
+Pool& Server::For(Purpose purpose, milliseconds bound) {
+  const bool roomy = bound >= main_->socket_timeout() * 4 / 5;
+  if (!uri_ || (purpose == Purpose::kCalls && roomy)) return *main_;
+  milliseconds rung = kShortestBound;
+  while (rung * 2 <= bound * 5 / 4 && rung * 2 <= main_->socket_timeout()) rung *= 2;
+  const std::lock_guard guard(mutex_);
+  std::unique_ptr<Pool>& pool = pools_[{purpose, rung}];
+  if (!pool) {
+    pool = std::make_unique<Pool>(uri_.get(), rung, std::min(selection_timeout_, kSelection));
+  }
+  return *pool;
+}
+
+/// False: no primary was found in time.
+bool Server::SendHello(Reply& hello) {
+  const Deadline deadline = SteadyClock::now() + selection_timeout_;
+  do {
+    const Session session(*main_);
+    if (Send(session, Doc::Of("hello", 1), Effect::kReads, hello)) return true;
+    if (!uri_) continue;
+    // What does not get better by itself.
+    if (const std::string why = set_names_.WhyNone(uri_.get()); !why.empty()) RefuseToOpen(why);
+    if (hello.text.find("initialize TLS") != hello.text.npos) {
+      RefuseToOpen(
+          "the files of the URI's TLS options hold no certificate or key that can be used");
+    }
+  } while (SteadyClock::now() < deadline);
+  return false;
+}
+
+void Server::Greet() {
+  Reply hello;
+  if (!SendHello(hello) && uri_ && MayWantTls(uri_.get(), hello.text)) {
+    hello.text += "; a server that wants TLS needs tls=true in the URI";
+  }
+  if (!hello.answered()) {
+    if (hello.outcome == Outcome::kRefused) RefuseToOpen(hello.text);
+    throw StoreException(Errc::kUnavailable, "doclock: MongoDB: " + hello.text);
+  }
+  CheckVersion(hello);
+  bson_iter_t iter;
+  replica_set_ = bson_iter_init_find(&iter, &hello.doc(), "setName") ||
+                 bson_iter_init_find(&iter, &hello.doc(), "msg");  // a mongos says "isdbgrid"
+}
+
+void Server::CheckVersion(const Reply& hello) const {
+  if (hello.Integer("maxWireVersion") >= kOldestWireVersion) return CheckNow();
+  Reply info;
+  Run(*main_, Doc::Of("buildInfo", 1), Effect::kReads, SteadyClock::now() + selection_timeout_,
+      info);
+  bson_iter_t version;
+  const bool known = info.answered() && bson_iter_init_find(&version, &info.doc(), "version") &&
+                     BSON_ITER_HOLDS_UTF8(&version);
+  RefuseToOpen("the server is too old: it is " +
+               (known ? std::string(bson_iter_utf8(&version, nullptr)) : "unnamed") +
+               ", and 5.0 or newer is needed");
+}
+
+/// Servers that speak MongoDB's protocol without being MongoDB may lack its clock.
+void Server::CheckNow() const {
+  Array stages;
+  stages.Add(Doc::Of(
+      "$match",
+      Doc::Of("$expr", Doc::OfArray("$gt", Array().Add(std::string("$$NOW")).Add(false).doc()))));
+  stages.Add(Doc::Of("$limit", 1));
+  Doc command;
+  command.Add("aggregate", "doclock.now").AddArray("pipeline", stages.doc()).Add("cursor", Doc());
+  Reply reply;
+  Run(*main_, command, Effect::kReads, SteadyClock::now() + selection_timeout_, reply);
+  // Unauthorized says nothing of the clock.
+  if (reply.outcome != Outcome::kRefused || reply.is_unauthorized()) return;
+  RefuseToOpen("the server does not know the variable $$NOW, by which leases are counted (code " +
+               std::to_string(reply.code) + ")");
+}
+
+void Server::Run(Pool& pool, const Doc& command, Effect effect, Deadline deadline,
+                 Reply& reply) const {
+  const Deadline patience = std::min(deadline, SteadyClock::now() + selection_timeout_);
+  if (SteadyClock::now() >= deadline) {
+    NotSent(reply, "the time of the call was over");
+    return NameServers(reply);
+  }
+  do {
+    const Session session(pool);
+    if (Send(session, command, effect, reply)) return;
+    // Nothing was sent, as no primary was there.
+  } while (SteadyClock::now() < patience);
+}
+
+/// False: no primary was found.
+bool Server::Send(const Session& session, const Doc& command, Effect effect, Reply& reply) const {
+  if (session.client() == nullptr) {
+    NotSent(reply, "all connections of the pool are in use");
+    NameServers(reply);
+    return true;
+  }
+  bson_t* const answer = reply.Fresh();
+  bson_error_t error{};
+  const bool done = mongoc_client_command_with_opts(
+      session.client(), database_.c_str(), command.get(), Primary().get(), nullptr, answer, &error);
+  reply.Judge(done, error, effect);
+  if (reply.is_unauthorized()) reply.text = Unauthorized(command, database_);
+  NameServers(reply);
+  return done || error.domain != MONGOC_ERROR_SERVER_SELECTION;
+}
+
+void Server::NameServers(Verdict& verdict) const {
+  if (verdict.outcome != Outcome::kNotSent && verdict.outcome != Outcome::kDoubt) return;
+  verdict.text += " (servers: " + servers_ + ")";
+}
+
+bool Server::TakeStream() noexcept {
+  int left = streams_left_.load();
+  while (left > 0) {
+    if (streams_left_.compare_exchange_weak(left, left - 1)) return true;
+  }
+  return false;
+}
+
+void Server::AddWriteConcern(Doc& command, milliseconds budget) {
+  Doc concern;
+  concern.Add("w", "majority").Add("wtimeout", std::max<std::int64_t>(budget.count(), 1));
+  command.Add("writeConcern", concern);
+}
+
+void Server::AddLinearizable(Doc& command) const {
+  command.Add("readConcern", Doc::Of("level", replica_set_ ? "linearizable" : "local"));
+}
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,170 @@
+#include "mongodb/bson/body_codec.h"
+#include "mongodb/operations/operations.h"
+#include "mongodb/protocol/lock_filters.h"
+#include "mongodb/protocol/share_filters.h"
+#include "mongodb/protocol/statements.h"
+
+namespace doclock::mongodb {
+namespace {
+
+enum class Image : std::uint8_t { kBefore, kAfter };
+
+Doc RestOf(const Update& update, bool upsert, Image image = Image::kAfter) {
+  Doc rest;
+  update.AddTo(rest, "update");
+  rest.Add("new", image == Image::kAfter).Add("upsert", upsert);
+  return rest;
+}
+
+bool MadeByThis(const Reply& reply) {
+  bson_t last;
+  bson_iter_t iter;
+  return reply.Document("lastErrorObject", last) &&
+         bson_iter_init_find(&iter, &last, "updatedExisting") && !bson_iter_as_bool(&iter);
+}
+
+}  // namespace
+
+void Operations::Execute(AcquireOp& op) {
+  op.created = op.took_over = false;
+  if (op.grant.mode == LockMode::kShared) return AcquireShare(op);
+  Execute(op, std::nullopt, 0);
+}
+
+void Operations::Execute(AcquireOp& op, std::optional<StoredLock> seen, int attempts) {
+  for (; attempts < kMaxAttempts; ++attempts) {
+    if (!seen) {
+      if (TakeFree(op)) return;
+      Reply reply;
+      seen = Look(*op.collection, *op.key, reply);
+      if (Settled(op, reply)) return;
+      if (JudgeAcquire(op, seen ? &*seen : nullptr)) {
+        if (seen && op.status == OpStatus::kBusy) LeaveIntent(op, *seen);
+        return;
+      }
+    }
+    if (seen && TakeOver(op, *seen)) return;
+    seen.reset();
+  }
+  BusyWithOthers(op);
+}
+
+/// The server gave up: somebody's transaction may hold the document. What it was doing has ended,
+/// so a document that does not show this lock was not taken. True: the operation is settled.
+bool Operations::GaveUp(AcquireOp& op, const Reply& reply) {
+  if (!reply.ran_out_of_time()) return Settled(op, Single(reply));
+  Reply look;
+  const std::optional<StoredLock> seen =
+      Operations(server_, pool_, deadline_ + std::chrono::milliseconds(100))
+          .Look(*op.collection, *op.key, look);
+  if (!look.answered() || (seen && seen->Shows(op.grant))) {
+    op.Doubt(reply.text);
+  } else {
+    op.Fail(Errc::kUnavailable, "the server gave up the call for want of time");
+  }
+  return true;
+}
+
+/// One trip when the document is free or missing. False: it is neither.
+bool Operations::TakeFree(AcquireOp& op) {
+  const bool upsert = CanUpsert(op);
+  if (op.insert && !upsert && !EnsureExists(op)) return true;
+  const Update update = AcquireUpdate(op, nullptr, upsert ? op.grant.lock_id : Uuid{});
+  Reply reply;
+  FindAndModify(*op.collection, AcquireFilter(op, nullptr), RestOf(update, upsert), reply);
+  if (GaveUp(op, reply)) return true;
+  if (reply.is_duplicate()) return false;
+  return Granted(op, reply, upsert && MadeByThis(reply), false);
+}
+
+/// Makes the document, free, for a grant that modifiers cannot say: others may lock, write or erase
+/// it before this operation does. False: the operation is settled.
+bool Operations::EnsureExists(AcquireOp& op) {
+  const Uuid& born = op.grant.lock_id;
+  Update update(*op.collection);
+  update.OnInsert(op.insert, born);
+  Doc statement;
+  statement.Add("q", Doc::Of("_id", Equals(*op.key)));
+  update.AddTo(statement, "u");
+  statement.Add("upsert", true);
+  Doc command;
+  command.Add("update", std::string_view(op.collection->name()));
+  command.AddArray("updates", Array().Add(statement).doc());
+  Reply reply;
+  Write(command, reply);
+  if (Settled(op, Single(reply))) return false;
+  bson_iter_t iter;
+  if (bson_iter_init_find(&iter, &reply.doc(), "upserted")) {
+    op.created = true;
+    op.born = born;
+  }
+  return true;
+}
+
+/// Somebody's lease, or their min_hold, is over. False: others were faster.
+bool Operations::TakeOver(AcquireOp& op, const StoredLock& seen) {
+  const Update update = AcquireUpdate(op, &seen, {});
+  Reply reply;
+  FindAndModify(*op.collection, AcquireFilter(op, &seen), RestOf(update, false), reply);
+  if (GaveUp(op, reply)) return true;
+  return Granted(op, reply, false, seen.state == StoredLock::State::kExpired);
+}
+
+/// `inserted`: the command that granted the lock made the document too. False: nothing matched.
+bool Operations::Granted(AcquireOp& op, const Reply& reply, bool inserted, bool took_over) {
+  bson_t value;
+  if (!reply.Document("value", value)) return false;
+  const StoredLock lock = ReadStoredLock(value, *op.collection, 0);
+  op.created = inserted || (op.created && op.born == lock.born);
+  op.version = lock.version;
+  op.born = lock.born;
+  op.body = inserted ? op.insert : Body::FromJson(ReadBody(value, op.collection->fields()));
+  op.took_over = took_over;
+  op.status = OpStatus::kDone;
+  return true;
+}
+
+bool Operations::AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort, Key& key) {
+  const Collection& collection = *op.collection;
+  Doc free;
+  AddFree(free, collection);
+  AddGoodFields(free, collection);
+  Array either;
+  either.Add(free).Add(Doc::Of("$expr", ExpiredExpr(collection, Shareable::kNo)));
+  Doc query;
+  bson_concat(query.get(), filter.get());
+  Array all;
+  all.Add(Doc::OfArray("$or", either.doc())).Add(Doc::Of("$expr", OpenExpr(collection)));
+  all.Add(Doc::Of("$expr", SoundSharesExpr(collection)));
+  Doc lockable = Doc::OfArray("$and", all.doc());
+  Array both;
+  if (!query.empty()) both.Add(query);
+  both.Add(lockable);
+  Update update(collection);
+  update.Grant(op.grant);
+  update.RaiseVersion();
+  if (op.grant.min_hold.count() == 0) update.ForgetClosed();
+  update.ForgetShares();
+  update.ForgetIntent();
+  // The document as it was says whether a lock was taken over; its body is the same.
+  Doc rest = RestOf(update, false, Image::kBefore);
+  if (!sort.empty()) rest.Add("sort", sort);
+  Reply reply;
+  FindAndModify(collection, Doc::OfArray("$and", both.doc()), rest, reply);
+  if (Settled(op, Single(reply))) return false;
+  bson_t value;
+  bson_iter_t id;
+  if (!reply.Document("value", value) || !FindField(value, "_id", id)) return false;
+  if (!ReadKey(id, key)) {
+    op.Fail(Errc::kMalformed, "a document's _id is none that this library knows");
+    return false;
+  }
+  op.key = &key;
+  op.hash = key.Hash();
+  const StoredLock before = ReadStoredLock(value, collection, 0);
+  if (!Granted(op, reply, false, !before.lock_id.is_nil())) return false;
+  op.version = before.version + 1;
+  return true;
+}
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,479 @@
+#include "mongodb/operations/batch.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "mongodb/bson/body_codec.h"
+#include "mongodb/protocol/statements.h"
+
+namespace doclock::mongodb {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// A command of 24 MB is refused.
+constexpr std::uint32_t kMostBytes = 12u << 20;
+/// More would make a command last longer than its share of the time.
+constexpr std::size_t kMostStatements = 128;
+/// What is larger than this gains nothing by company, and may delay it.
+constexpr std::uint32_t kLarge = 1u << 20;
+/// Statements that failed together are tried again in so many parts.
+constexpr std::size_t kParts = 8;
+
+AcquireOp& AsAcquire(StoreOp& op) { return static_cast<AcquireOp&>(op); }
+WriteOp& AsWrite(StoreOp& op) { return static_cast<WriteOp&>(op); }
+SaveOp& AsSave(StoreOp& op) { return static_cast<SaveOp&>(op); }
+
+Doc DeleteStatement(const Doc& filter) {
+  Doc statement;
+  statement.Add("q", filter).Add("limit", 1);
+  return statement;
+}
+
+Doc UpdateStatement(const Doc& filter, const Update& update, bool upsert = false) {
+  Doc statement;
+  statement.Add("q", filter);
+  update.AddTo(statement, "u");
+  if (upsert) statement.Add("upsert", true);
+  return statement;
+}
+
+/// A duplicate key that says no more than that the document is there.
+bool IsThere(const Verdict& verdict) {
+  return verdict.answered() && verdict.is_duplicate() && verdict.duplicate == "_id";
+}
+
+/// Is it the document that the operation knows? One made anew begins its versions anew.
+bool IsSame(const Uuid& born, const StoredLock& lock) {
+  return !born.is_nil() && lock.born == born;
+}
+
+}  // namespace
+
+/// A part of the time that is left, for a command that may turn out to be blocked: the others need
+/// the rest. Not too little for a command that is only slow.
+milliseconds Batch::Share(int parts) const {
+  const milliseconds left = operations_.left();
+  return std::min(std::max(left / parts, milliseconds(100)), left);
+}
+
+void Batch::Run(std::span<StoreOp* const> ops) {
+  std::array<Statements, 3> by_verb;
+  std::vector<StoreOp*> alone;
+  for (StoreOp* op : ops) {
+    if (NeedsOwnCommand(*op)) {
+      alone.push_back(op);
+      continue;
+    }
+    Statement statement;
+    statement.op = op;
+    if (Build(statement)) {
+      by_verb[static_cast<std::size_t>(VerbOf(*op))].push_back(std::move(statement));
+    }
+  }
+  for (const Verb verb : {Verb::kUpdate, Verb::kDelete, Verb::kInsert}) {
+    SendAll(verb, std::move(by_verb[static_cast<std::size_t>(verb)]));
+  }
+  for (StoreOp* op : alone) operations_.Within(Share(4)).Execute(*op);
+}
+
+Batch::Verb Batch::VerbOf(const StoreOp& op) {
+  if (op.kind == OpKind::kWrite) {
+    const bool erases = static_cast<const WriteOp&>(op).write == WriteKind::kErase;
+    return erases ? Verb::kDelete : Verb::kUpdate;
+  }
+  if (op.kind != OpKind::kSave) return Verb::kUpdate;
+  switch (static_cast<const SaveOp&>(op).save) {
+    case SaveKind::kInsert:
+      return Verb::kInsert;
+    case SaveKind::kErase:
+      return Verb::kDelete;
+    case SaveKind::kReplace:
+      break;
+  }
+  return Verb::kUpdate;
+}
+
+/// What needs more than one statement, or an answer that a statement among others does not get.
+bool Batch::NeedsOwnCommand(const StoreOp& op) {
+  if (op.kind == OpKind::kAcquire) {
+    const auto& acquire = static_cast<const AcquireOp&>(op);
+    return acquire.grant.mode == LockMode::kShared || (acquire.insert && !CanUpsert(acquire));
+  }
+  if (op.kind == OpKind::kWrite) {
+    const auto& write = static_cast<const WriteOp&>(op);
+    const bool shares = write.mode == LockMode::kShared || write.lock_id == kSharedLockId;
+    return shares || write.lock_id.is_nil() || write.expected == kAnyVersion;
+  }
+  if (op.kind != OpKind::kSave) return true;
+  const auto& save = static_cast<const SaveOp&>(op);
+  return save.save != SaveKind::kInsert && save.expected == kAnyVersion;
+}
+
+bool Batch::Build(Statement& statement) {
+  StoreOp& op = *statement.op;
+  try {
+    if (op.kind == OpKind::kAcquire) {
+      AcquireOp& acquire = AsAcquire(op);
+      const StoredLock* const seen = statement.expected ? &*statement.expected : nullptr;
+      const bool upsert = seen == nullptr && CanUpsert(acquire);
+      if (upsert) statement.born = acquire.grant.lock_id;
+      acquire.created = acquire.took_over = false;
+      statement.doc = UpdateStatement(AcquireFilter(acquire, seen),
+                                      AcquireUpdate(acquire, seen, statement.born), upsert);
+      if (!upsert) statement.born = Uuid{};
+    } else if (op.kind == OpKind::kWrite) {
+      const WriteOp& write = AsWrite(op);
+      const Doc filter = HeldFilter(write);
+      statement.doc = write.write == WriteKind::kErase ? DeleteStatement(filter)
+                                                       : UpdateStatement(filter, HeldUpdate(write));
+    } else {
+      const SaveOp& save = AsSave(op);
+      if (save.save == SaveKind::kInsert) {
+        statement.born = NewUuid();
+        statement.doc = NewDocument(save, statement.born);
+      } else {
+        const Doc filter = SaveFilter(save, nullptr);
+        statement.doc = save.save == SaveKind::kErase
+                            ? DeleteStatement(filter)
+                            : UpdateStatement(filter, SaveUpdate(save, nullptr));
+      }
+    }
+    return true;
+  } catch (const DocumentException& error) {
+    op.Fail(Errc::kDocument, error.what());
+    return false;
+  }
+}
+
+/// In commands of no more than kMostBytes and kMostStatements.
+void Batch::SendAll(Verb verb, Statements statements) {
+  Statements some, large;
+  std::uint32_t bytes = 0;
+  for (Statement& statement : statements) {
+    const std::uint32_t size = statement.doc.get()->len;
+    if (size > kLarge) {
+      large.push_back(std::move(statement));
+      continue;
+    }
+    if (bytes + size > kMostBytes || some.size() == kMostStatements) {
+      Send(verb, std::exchange(some, {}), Share(8));
+      bytes = 0;
+    }
+    bytes += size;
+    some.push_back(std::move(statement));
+  }
+  Send(verb, std::move(some), Share(8));
+  for (Statement& statement : large) Alone(statement, Share(4));
+}
+
+void Batch::Alone(Statement& statement, milliseconds limit) {
+  Operations operations = operations_.Within(limit);
+  StoreOp& op = *statement.op;
+  if (op.kind == OpKind::kAcquire && statement.attempts > 0) {
+    operations.Execute(AsAcquire(op), std::move(statement.expected), statement.attempts);
+  } else {
+    operations.Execute(op);
+  }
+}
+
+void Batch::Send(Verb verb, Statements statements, milliseconds limit) {
+  if (statements.empty()) return;
+  if (statements.size() == 1) return Alone(statements.front(), limit);
+  constexpr std::array kNames = {std::pair{"update", "updates"}, std::pair{"delete", "deletes"},
+                                 std::pair{"insert", "documents"}};
+  const auto [name, list] = kNames[static_cast<std::size_t>(verb)];
+  Array docs;
+  for (const Statement& statement : statements) docs.Add(statement.doc);
+  Doc command;
+  command.Add(name, std::string_view(statements.front().op->collection->name()));
+  command.AddArray(list, docs.doc()).Add("ordered", false);
+  Reply reply;
+  operations_.Within(limit).Write(command, reply);
+  if (reply.ran_out_of_time() || reply.outcome == Outcome::kRefused) {
+    return Recover(verb, std::move(statements), reply);
+  }
+  if (reply.answered()) {
+    return verb == Verb::kInsert ? JudgeInserts(std::move(statements), reply)
+                                 : Judge(verb, std::move(statements), reply);
+  }
+  for (std::size_t i = 0; i < statements.size(); ++i) {
+    // A statement's own error is a fact, whatever else is in doubt.
+    StoreOp& op = *statements[i].op;
+    if (!Operations::Settled(op, reply.Of(i))) op.Fail(Errc::kUnavailable, reply.text);
+  }
+}
+
+/// False: nobody knows; `reply` says why.
+bool Batch::LookAt(Statements& statements, Reply& reply) {
+  std::vector<StoreOp*> ops;
+  Array mine;
+  for (Statement& statement : statements) {
+    statement.sight.reset();
+    ops.push_back(statement.op);
+    if (statement.op->kind == OpKind::kAcquire) mine.Add(AsAcquire(*statement.op).grant.lock_id);
+  }
+  const bool complete = operations_.Look(
+      ops, mine,
+      [&](std::size_t place, Operations::Shown&& shown) {
+        StoreOp& op = *ops[place];
+        Sight sight{std::move(shown.lock), {}};
+        if (op.kind == OpKind::kAcquire && sight.lock.lock_id == AsAcquire(op).grant.lock_id) {
+          sight.body = Body::FromJson(ReadBody(shown.doc, op.collection->fields()));
+        }
+        statements[place].sight = std::move(sight);
+      },
+      reply);
+  for (Statement& statement : statements) statement.trace = TraceOf(statement);
+  return complete;
+}
+
+/// A document tells of its past only as long as it is the same one, and not for ever. So kNotDone
+/// needs a proof, as kDone does: what is done and lost from sight since is no less done.
+Batch::Trace Batch::TraceOf(const Statement& statement) {
+  const StoreOp& op = *statement.op;
+  if (op.kind == OpKind::kWrite) {
+    return TraceOf(static_cast<const WriteOp&>(op), statement.sight);
+  }
+  if (op.kind == OpKind::kSave) {
+    return TraceOf(static_cast<const SaveOp&>(op), statement.born, statement.sight);
+  }
+  const auto& acquire = static_cast<const AcquireOp&>(op);
+  // It may have made the document, and others erased it: it must not make it again.
+  if (!statement.sight) return acquire.insert ? Trace::kUnknown : Trace::kNotDone;
+  // A grant that was broken since is as good as none.
+  return statement.sight->lock.lock_id == acquire.grant.lock_id ? Trace::kDone : Trace::kNotDone;
+}
+
+Batch::Trace Batch::TraceOf(const WriteOp& op, const std::optional<Sight>& sight) {
+  if (!sight) return Trace::kUnknown;  // erased: by this, or by somebody else
+  const StoredLock& lock = sight->lock;
+  const bool mine = lock.lock_id == op.lock_id;
+  const bool same = IsSame(op.born, lock);
+  if (op.write == WriteKind::kErase) return mine || same ? Trace::kNotDone : Trace::kUnknown;
+  const bool unmoved = lock.version == op.expected;
+  if (op.write == WriteKind::kCheckpoint) {
+    if (mine && lock.version == op.expected + 1) return Trace::kDone;
+    // It leaves no mark: its lock may have expired since, and been purged.
+    return unmoved && (mine || same) ? Trace::kNotDone : Trace::kUnknown;
+  }
+  if (lock.released == MarkOf(op)) return Trace::kDone;
+  if (op.next != nullptr && lock.lock_id == op.next->lock_id) return Trace::kDone;
+  if (mine) return Trace::kNotDone;
+  // The next version would bear its mark; after that one it may have been overwritten.
+  return same && lock.version <= op.expected + 1 ? Trace::kNotDone : Trace::kUnknown;
+}
+
+Batch::Trace Batch::TraceOf(const SaveOp& op, const Uuid& born, const std::optional<Sight>& sight) {
+  if (!sight) return Trace::kUnknown;
+  const StoredLock& lock = sight->lock;
+  if (op.save == SaveKind::kInsert) return lock.born == born ? Trace::kDone : Trace::kUnknown;
+  const bool same = IsSame(op.born, lock);
+  if (op.save == SaveKind::kErase) return same ? Trace::kNotDone : Trace::kUnknown;
+  if (lock.released == op.write_id) return Trace::kDone;
+  return same && lock.version <= op.expected + 1 ? Trace::kNotDone : Trace::kUnknown;
+}
+
+/// The server has counted how many were done: often that tells of those whose documents do not.
+void Batch::Count(Statements& statements, std::int64_t done) {
+  const auto count = [&](const auto& which) {
+    return std::count_if(statements.begin(), statements.end(), which);
+  };
+  const auto surely = count([](const Statement& one) {
+    return one.trace == Trace::kDone && !one.op->again;  // else it may have been done before
+  });
+  const auto at_most = count([](const Statement& one) {
+    return one.trace != Trace::kNotDone || one.op->kind == OpKind::kAcquire;
+  });
+  for (Statement& statement : statements) {
+    if (statement.trace != Trace::kUnknown) continue;
+    if (done == surely) {
+      statement.trace = Trace::kNotDone;
+    } else if (done == at_most && statement.op->kind != OpKind::kAcquire) {
+      statement.trace = Trace::kDone;
+    }
+  }
+}
+
+void Batch::JudgeInserts(Statements statements, const Reply& reply) {
+  Statements there;
+  for (std::size_t i = 0; i < statements.size(); ++i) {
+    if (Operations::Settled(*statements[i].op, reply.Of(i))) continue;
+    if (IsThere(reply.Of(i))) {
+      there.push_back(std::move(statements[i]));
+    } else {
+      SettleDone(statements[i], true);
+    }
+  }
+  if (!there.empty()) JudgeBySight(Verb::kInsert, std::move(there), 0);
+}
+
+void Batch::Judge(Verb verb, Statements statements, const Reply& reply) {
+  std::vector<bool> made(statements.size(), false);
+  std::int64_t done = reply.Integer("n");
+  reply.ForEachIn("upserted", [&](const bson_t& item) {
+    bson_iter_t index;
+    if (!bson_iter_init_find(&index, &item, "index")) return true;
+    const auto place = static_cast<std::size_t>(bson_iter_as_int64(&index));
+    if (place < made.size()) made[place] = true;
+    return true;
+  });
+  Statements open;
+  for (std::size_t i = 0; i < statements.size(); ++i) {
+    if (made[i]) {
+      SettleDone(statements[i], true);
+      --done;
+    } else if (!Operations::Settled(*statements[i].op, reply.Of(i))) {
+      open.push_back(std::move(statements[i]));
+    }
+  }
+  if (done == static_cast<std::int64_t>(open.size())) {
+    // Only acquires have more to learn.
+    done -= static_cast<std::int64_t>(std::erase_if(open, [](Statement& statement) {
+      if (statement.op->kind == OpKind::kAcquire) return false;
+      SettleDone(statement, false);
+      return true;
+    }));
+  }
+  if (!open.empty()) JudgeBySight(verb, std::move(open), done);
+}
+
+void Batch::JudgeBySight(Verb verb, Statements statements, std::int64_t done) {
+  Reply look;
+  const bool complete = LookAt(statements, look);
+  if (complete) Count(statements, done);
+  Statements again;
+  for (Statement& statement : statements) {
+    if (!complete && done == 0) {
+      statement.op->Fail(Errc::kUnavailable, look.text);
+    } else if (!complete || statement.trace == Trace::kUnknown) {
+      statement.op->Doubt("whether the write was done is not known");
+    } else if (statement.trace == Trace::kDone) {
+      SettleDone(statement, false);
+    } else if (!SettleNotDone(statement)) {
+      again.push_back(std::move(statement));
+    }
+  }
+  SendAll(verb, std::move(again));
+}
+
+void Batch::SettleDone(Statement& statement, bool created) {
+  StoreOp& op = *statement.op;
+  op.status = OpStatus::kDone;
+  if (op.kind == OpKind::kAcquire) return SettleAcquire(statement, created);
+  if (op.kind == OpKind::kWrite) {
+    AsWrite(op).version = AsWrite(op).expected + 1;
+    return;
+  }
+  SaveOp& save = AsSave(op);
+  if (save.save == SaveKind::kInsert) save.born = statement.born;
+  save.version = save.save == SaveKind::kInsert ? 1 : save.expected + 1;
+}
+
+void Batch::SettleAcquire(const Statement& statement, bool created) {
+  AcquireOp& op = AsAcquire(*statement.op);
+  const std::optional<StoredLock>& before = statement.expected;
+  op.created = created;
+  op.took_over = before && before->state == StoredLock::State::kExpired;
+  op.born = created ? statement.born : statement.sight->lock.born;
+  op.version = created ? 1 : statement.sight->lock.version;
+  op.body = created ? op.insert : statement.sight->body;
+}
+
+bool Batch::SettleNotDone(Statement& statement) {
+  StoredLock* const seen = statement.sight ? &statement.sight->lock : nullptr;
+  StoreOp& op = *statement.op;
+  if (op.kind == OpKind::kWrite) {
+    JudgeWrite(AsWrite(op), seen);
+    return true;
+  }
+  if (op.kind == OpKind::kSave) {
+    // An expired lock stands in the way: that takes two commands more.
+    if (!JudgeSave(AsSave(op), seen)) operations_.Within(Share(4)).Execute(op);
+    return true;
+  }
+  if (JudgeAcquire(AsAcquire(op), seen)) {
+    if (seen != nullptr && op.status == OpStatus::kBusy) {
+      operations_.LeaveIntent(AsAcquire(op), *seen);
+    }
+    return true;
+  }
+  if (++statement.attempts == kMaxAttempts) {
+    BusyWithOthers(op);
+    return true;
+  }
+  statement.expected.reset();
+  if (seen != nullptr) statement.expected = std::move(*seen);
+  return !Build(statement);
+}
+
+void Batch::Recover(Verb verb, Statements statements, const Reply& reply) {
+  // A refusal comes before the first statement.
+  if (!reply.ran_out_of_time()) return SendInParts(verb, std::move(statements));
+  Reply look;
+  if (!LookAt(statements, look)) {
+    for (Statement& statement : statements) Operations::Settled(*statement.op, reply);
+    return;
+  }
+  Statements rest, unconfirmed;
+  for (Statement& statement : statements) {
+    if (statement.trace == Trace::kNotDone) {
+      rest.push_back(std::move(statement));
+    } else if (statement.trace == Trace::kDone && statement.op->kind == OpKind::kAcquire) {
+      unconfirmed.push_back(std::move(statement));
+    } else {
+      // It may have been done; and if that shows, no majority has confirmed it.
+      statement.op->Doubt(reply.text);
+    }
+  }
+  Confirm(std::move(unconfirmed));
+  SendInParts(verb, std::move(rest));
+}
+
+/// So that a statement that stops a command stops few others.
+void Batch::SendInParts(Verb verb, Statements statements) {
+  const milliseconds limit = Share(16);
+  const std::size_t size = (statements.size() + kParts - 1) / kParts;
+  for (std::size_t i = 0; i < statements.size(); i += size) {
+    const auto first = statements.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto last =
+        statements.begin() + static_cast<std::ptrdiff_t>(std::min(i + size, statements.size()));
+    Send(verb, Statements(std::make_move_iterator(first), std::make_move_iterator(last)), limit);
+  }
+}
+
+/// Grants that show, but that no majority has acknowledged: a write that changes them again tells.
+void Batch::Confirm(Statements statements) {
+  std::map<milliseconds, std::vector<std::size_t>> by_ttl;
+  for (std::size_t i = 0; i < statements.size(); ++i) {
+    by_ttl[AsAcquire(*statements[i].op).grant.ttl].push_back(i);
+  }
+  for (const auto& [ttl, places] : by_ttl) {
+    std::deque<RenewOp> renewals;
+    std::vector<RenewOp*> ops;
+    for (const std::size_t place : places) {
+      const AcquireOp& acquire = AsAcquire(*statements[place].op);
+      RenewOp& renewal = renewals.emplace_back(*acquire.collection, *acquire.key, acquire.hash);
+      renewal.lock_id = acquire.grant.lock_id;
+      renewal.ttl = ttl;
+      ops.push_back(&renewal);
+    }
+    operations_.Within(Share(4)).Renew(ops);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      Statement& statement = statements[places[i]];
+      if (ops[i]->status == OpStatus::kDone) {
+        const bool created =
+            !statement.born.is_nil() && statement.sight->lock.born == statement.born;
+        SettleDone(statement, created);
+      } else {
+        statement.op->Doubt("whether the lock was granted is not known");
+      }
+    }
+  }
+}
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "mongodb/operations/operations.h"
+
+namespace doclock::mongodb {
+
+/// Executes acquires, writes and saves of one collection, on different documents, in shared
+/// commands: a statement for each, and then one look at what they have done. A statement's own
+/// error is its own.
+class Batch {
+ public:
+  explicit Batch(const Operations& operations) : operations_(operations) {}
+  void Run(std::span<StoreOp* const> ops);
+
+ private:
+  enum class Verb : std::uint8_t { kUpdate, kDelete, kInsert };
+  /// Has a statement been done?
+  enum class Trace : std::uint8_t { kDone, kNotDone, kUnknown };
+  struct Sight {
+    StoredLock lock;
+    Body body;  ///< Of a document whose lock an acquire of this batch has got.
+  };
+  /// A statement, and what became of it.
+  struct Statement {
+    StoreOp* op = nullptr;
+    Doc doc;                             ///< As the command takes it.
+    Uuid born{};                         ///< Of a document that it makes.
+    std::optional<StoredLock> expected;  ///< An acquire's: what the last look has shown.
+    int attempts = 0;
+    std::optional<Sight> sight;
+    Trace trace = Trace::kUnknown;
+  };
+  using Statements = std::vector<Statement>;
+
+  static Verb VerbOf(const StoreOp& op);
+  static bool NeedsOwnCommand(const StoreOp& op);
+  /// False: the operation is settled, for its body cannot be put into BSON.
+  static bool Build(Statement& statement);
+  static Trace TraceOf(const Statement& statement);
+  static Trace TraceOf(const WriteOp& op, const std::optional<Sight>& sight);
+  static Trace TraceOf(const SaveOp& op, const Uuid& born, const std::optional<Sight>& sight);
+  static void Count(Statements& statements, std::int64_t done);
+  static void SettleDone(Statement& statement, bool created);
+  static void SettleAcquire(const Statement& statement, bool created);
+
+  void SendAll(Verb verb, Statements statements);
+  void Send(Verb verb, Statements statements, std::chrono::milliseconds limit);
+  void Alone(Statement& statement, std::chrono::milliseconds limit);
+  bool LookAt(Statements& statements, Reply& reply);
+  /// The command was answered: what do its statements come to?
+  void Judge(Verb verb, Statements statements, const Reply& reply);
+  void JudgeInserts(Statements statements, const Reply& reply);
+  /// Settles those that a look is needed for; `done` is how many of them the server has counted.
+  void JudgeBySight(Verb verb, Statements statements, std::int64_t done);
+  /// The command as a whole failed: what it has provably not done is sent again. The rest is in
+  /// doubt, unless a majority confirms it.
+  void Recover(Verb verb, Statements statements, const Reply& reply);
+  void SendInParts(Verb verb, Statements statements);
+  void Confirm(Statements statements);
+  [[nodiscard]] std::chrono::milliseconds Share(int parts) const;
+  /// True: it is settled. False: it is worth another attempt.
+  bool SettleNotDone(Statement& statement);
+
+  Operations operations_;
+};
+
+}  // namespace doclock::mongodb

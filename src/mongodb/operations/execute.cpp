@@ -1,0 +1,68 @@
+#include "mongodb/operations/execute.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "mongodb/operations/batch.h"
+#include "mongodb/operations/legacy_ids.h"
+#include "mongodb/operations/operations.h"
+#include "rules/fault.h"
+
+namespace doclock::mongodb {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Renewals in one command.
+constexpr std::size_t kMaxRenewals = 1000;
+
+/// Renewals of one length of lease and one mode. They have connections of their own, and no more
+/// time than lets the next renewal come early enough.
+void Renew(Server& server, std::span<RenewOp* const> ops, milliseconds budget) {
+  const milliseconds ttl = ops.front()->ttl;
+  Pool& pool = server.For(Purpose::kRenewals, std::min(ttl / 10, budget));
+  for (std::size_t i = 0; i < ops.size(); i += kMaxRenewals) {
+    const Deadline deadline = std::chrono::steady_clock::now() + std::min(budget, ttl / 6);
+    Operations operations(server, pool, deadline);
+    operations.Renew(ops.subspan(i, std::min(kMaxRenewals, ops.size() - i)));
+  }
+}
+
+}  // namespace
+
+void Execute(Server& server, std::span<StoreOp* const> ops, milliseconds budget) {
+  std::map<std::tuple<Collection*, milliseconds, LockMode>, std::vector<RenewOp*>> renewals;
+  std::map<Collection*, std::vector<ReadOp*>> reads;
+  std::map<Collection*, std::vector<StoreOp*>> others;
+  for (StoreOp* op : ops) {
+    if (const char* const fault = FaultOf(*op)) {
+      op->Fail(Errc::kRefused, fault);
+    } else if (op->kind == OpKind::kRenew) {
+      auto& renewal = static_cast<RenewOp&>(*op);
+      renewals[{op->collection, renewal.ttl, renewal.mode}].push_back(&renewal);
+    } else if (op->kind == OpKind::kRead) {
+      reads[op->collection].push_back(&static_cast<ReadOp&>(*op));
+    } else {
+      others[op->collection].push_back(op);
+    }
+  }
+  for (const auto& [where, some] : renewals) Renew(server, some, budget);
+  if (others.empty() && reads.empty()) return;
+  Operations operations(server, budget);
+  for (const auto& [collection, some] : others) {
+    if (ops.size() == 1) {
+      operations.Execute(*some.front());
+    } else {
+      Batch(operations).Run(some);
+    }
+    RefuseLegacyIds(operations, some);
+  }
+  for (const auto& [collection, some] : reads) {
+    operations.Read(some);
+    RefuseLegacyIds(operations, std::vector<StoreOp*>(some.begin(), some.end()));
+  }
+}
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,255 @@
+#include "mongodb/operations/operations.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "mongodb/protocol/expressions.h"
+#include "mongodb/protocol/lock_fields.h"
+#include "mongodb/protocol/lock_filters.h"
+
+namespace doclock::mongodb {
+namespace {
+
+/// Beside the lock's fields in one command's answer.
+constexpr const char* kNow = "doclockNow";
+/// By so much an answer that does not come may outlast what a call has left.
+constexpr std::chrono::milliseconds kOvertime{1000};
+
+Doc LockProjection(const LockFieldNames& names) {
+  Doc projection;
+  for (const std::string* field : LockFields(names)) projection.Add(*field, 1);
+  projection.Add(kNow, "$$NOW");
+  return projection;
+}
+
+/// Which of `ids` it is, and the whole document where the lock is one of `mine`, else its lock
+/// fields.
+Doc SightProjection(const LockFieldNames& names, const Array& ids, const Array& mine) {
+  Doc fields, is_mine;
+  for (const std::string* field : LockFields(names)) fields.Add(*field, FieldPath(*field));
+  is_mine.Add("0", FieldPath(names.id)).AddArray("1", mine.doc());
+  Array choice;
+  choice.Add(Doc::OfArray("$in", is_mine)).Add(std::string("$$ROOT")).Add(fields);
+  Doc projection;
+  projection.Add("doc", Doc::OfArray("$cond", choice.doc())).Add("now", "$$NOW");
+  projection.Add("place", PlaceAmong(ids));
+  return projection;
+}
+
+}  // namespace
+
+void Busy(StoreOp& op, const StoredLock& lock) {
+  op.status = OpStatus::kBusy;
+  op.detail = std::make_unique<OpDetail>();
+  std::chrono::milliseconds left{};
+  if (lock.live()) {
+    op.detail->holder = lock.holder;
+    left = lock.remaining;
+  }
+  // min_hold keeps locks closed, not saves.
+  if (op.kind == OpKind::kAcquire) left = std::max(left, lock.closed_left);
+  if (!lock.live() && left.count() > 0) op.detail->message = "min_hold";
+  if (left.count() > 0) op.detail->remaining = left;
+}
+
+void BusyWithOthers(StoreOp& op) {
+  op.status = OpStatus::kBusy;
+  op.detail = std::make_unique<OpDetail>();
+}
+
+void Conflict(StoreOp& op, std::int64_t found_version) {
+  op.status = OpStatus::kConflict;
+  op.detail = std::make_unique<OpDetail>();
+  op.detail->found_version = found_version;
+}
+
+void Malformed(StoreOp& op, const StoredLock& lock) {
+  op.Fail(Errc::kMalformed, MalformedText(lock));
+}
+
+std::string MalformedText(const StoredLock& lock) {
+  return "the lock fields of the document do not hold what this library writes (" + lock.bad_field +
+         ")";
+}
+
+Operations::Operations(Server& server, std::chrono::milliseconds budget)
+    : Operations(server, server.For(Purpose::kCalls, budget),
+                 std::chrono::steady_clock::now() + budget) {}
+
+Operations Operations::Within(std::chrono::milliseconds limit) const {
+  Operations part = *this;
+  part.deadline_ = std::min(deadline_, std::chrono::steady_clock::now() + limit);
+  return part;
+}
+
+bool Operations::Settled(StoreOp& op, const Verdict& verdict) {
+  switch (verdict.outcome) {
+    case Outcome::kAnswered:
+      break;
+    case Outcome::kRefused:
+      op.Fail(Errc::kRefused, verdict.text);
+      return true;
+    case Outcome::kNotSent:
+      op.Fail(Errc::kUnavailable, verdict.text);
+      return true;
+    case Outcome::kDoubt:
+      op.Doubt(verdict.text);
+      return true;
+  }
+  if (!verdict.is_duplicate() || verdict.duplicate == "_id") return false;
+  op.status = OpStatus::kConflict;
+  op.detail = std::make_unique<OpDetail>();
+  op.detail->index = verdict.duplicate;
+  return true;
+}
+
+void Operations::Execute(StoreOp& op) {
+  try {
+    switch (op.kind) {
+      case OpKind::kAcquire:
+        return Execute(static_cast<AcquireOp&>(op));
+      case OpKind::kWrite:
+        return Execute(static_cast<WriteOp&>(op));
+      case OpKind::kSave:
+        return Execute(static_cast<SaveOp&>(op));
+      case OpKind::kRead: {
+        ReadOp* const one = &static_cast<ReadOp&>(op);
+        return Read({&one, 1});
+      }
+      case OpKind::kRenew: {
+        RenewOp* const one = &static_cast<RenewOp&>(op);
+        return Renew({&one, 1});
+      }
+    }
+  } catch (const DocumentException& error) {
+    // The body was put into BSON before anything was sent.
+    op.Fail(Errc::kDocument, error.what());
+  }
+}
+
+Pool& Operations::PoolOfNow() const {
+  const std::chrono::milliseconds rest = Until(end_);
+  if (pool_.socket_timeout() <= rest + kOvertime) return pool_;
+  return server_.For(Purpose::kCalls, std::max(rest, kOvertime));
+}
+
+void Operations::Bound(Doc& command, const Pool& pool) const {
+  // A little less than what the connection waits, so that the server's own answer comes first.
+  const std::chrono::milliseconds most = std::min(left(), pool.socket_timeout() * 9 / 10);
+  command.Add("maxTimeMS", std::max<std::int64_t>(most.count(), 1));
+}
+
+void Operations::Write(Doc& command, Reply& reply) {
+  Pool& pool = PoolOfNow();
+  Bound(command, pool);
+  Server::AddWriteConcern(command, left());
+  server_.Run(pool, command, Effect::kWrites, deadline_, reply);
+}
+
+void Operations::Read(Doc& command, Reply& reply) {
+  Pool& pool = PoolOfNow();
+  Bound(command, pool);
+  server_.Run(pool, command, Effect::kReads, deadline_, reply);
+}
+
+void Operations::FindAndModify(const Collection& collection, const Doc& filter, const Doc& rest,
+                               Reply& reply) {
+  Doc command;
+  command.Add("findAndModify", std::string_view(collection.name())).Add("query", filter);
+  bson_concat(command.get(), rest.get());
+  Write(command, reply);
+}
+
+void Operations::UpdateOne(const Collection& collection, const Doc& filter, const Update& update,
+                           Reply& reply) {
+  Doc statement;
+  statement.Add("q", filter);
+  update.AddTo(statement, "u");
+  Array statements;
+  statements.Add(statement);
+  Doc command;
+  command.Add("update", std::string_view(collection.name())).AddArray("updates", statements.doc());
+  Write(command, reply);
+}
+
+void Operations::DeleteOne(const Collection& collection, const Doc& filter, Reply& reply) {
+  Doc statement;
+  statement.Add("q", filter).Add("limit", 1);
+  Array statements;
+  statements.Add(statement);
+  Doc command;
+  command.Add("delete", std::string_view(collection.name())).AddArray("deletes", statements.doc());
+  Write(command, reply);
+}
+
+std::optional<StoredLock> Operations::Look(const Collection& collection, const Key& key,
+                                           Reply& reply) {
+  Doc command;
+  command.Add("find", std::string_view(collection.name()));
+  command.Add("filter", Doc::Of("_id", Equals(key)));
+  command.Add("projection", LockProjection(collection.fields())).Add("limit", 1);
+  command.Add("singleBatch", true);
+  // Local: a majority may still say "free" where a duplicate key says "held".
+  command.Add("readConcern", Doc::Of("level", "local"));
+  Read(command, reply);
+  std::optional<StoredLock> lock;
+  if (!reply.answered()) return lock;
+  reply.ForEachInBatch([&](const bson_t& doc) {
+    bson_iter_t now;
+    if (FindField(doc, kNow, now)) {
+      lock = ReadStoredLock(doc, collection, bson_iter_date_time(&now));
+    }
+    return false;
+  });
+  return lock;
+}
+
+bool Operations::Look(std::span<StoreOp* const> ops, const Array& mine, const Sighted& visit,
+                      Reply& reply) {
+  const Collection& collection = *ops.front()->collection;
+  std::vector<std::size_t> places(ops.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  while (!places.empty()) {
+    Array ids;
+    for (const std::size_t place : places) ids.Add(*ops[place]->key);
+    Doc command;
+    command.Add("find", std::string_view(collection.name()));
+    command.Add("filter", Doc::Of("_id", Doc::OfArray("$in", ids.doc())));
+    command.Add("projection", SightProjection(collection.fields(), ids, mine));
+    command.Add("batchSize", static_cast<std::int64_t>(ids.size()) + 1);
+    command.Add("readConcern", Doc::Of("level", "local"));
+    Read(command, reply);
+    if (!reply.answered()) return false;
+    std::vector<bool> shown(places.size(), false);
+    reply.ForEachInBatch([&](const bson_t& row) {
+      bson_t doc;
+      bson_iter_t now;
+      const std::optional<std::size_t> at = PlaceIn(row, places.size());
+      if (!at || !FindDocument(row, "doc", doc) || !FindField(row, "now", now)) return true;
+      visit(places[*at], {ReadStoredLock(doc, collection, bson_iter_date_time(&now)), doc});
+      shown[*at] = true;
+      return true;
+    });
+    std::vector<std::size_t> rest;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (!shown[i]) rest.push_back(places[i]);
+    }
+    places = std::move(rest);
+    // Documents that did not fit into one answer come with the next.
+    const std::int64_t cursor = reply.cursor_id();
+    if (cursor == 0) return true;
+    if (!Forget(collection, cursor)) return false;
+  }
+  return true;
+}
+
+bool Operations::Forget(const Collection& collection, std::int64_t cursor) {
+  Doc command;
+  command.Add("killCursors", std::string_view(collection.name()));
+  command.AddArray("cursors", Array().Add(cursor).doc());
+  Reply reply;
+  Read(command, reply);
+  return reply.answered();
+}
+
+}  // namespace doclock::mongodb

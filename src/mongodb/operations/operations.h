@@ -1,0 +1,127 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "doclock/store.h"
+#include "mongodb/client/server.h"
+#include "mongodb/protocol/stored_lock.h"
+#include "mongodb/protocol/update.h"
+
+namespace doclock::mongodb {
+
+/// The operations of store.h, as commands to the server: see docs/mongodb.md for the protocol.
+/// Cheap to make: one for each call of the store.
+class Operations {
+ public:
+  /// With this much time.
+  Operations(Server& server, std::chrono::milliseconds budget);
+  Operations(Server& server, Pool& pool, Deadline deadline)
+      : server_(server), pool_(pool), deadline_(deadline), end_(deadline) {}
+
+  /// The same with less time.
+  [[nodiscard]] Operations Within(std::chrono::milliseconds limit) const;
+  [[nodiscard]] std::chrono::milliseconds left() const { return Until(deadline_); }
+
+  /// One operation by itself, in the fewest commands.
+  void Execute(StoreOp& op);
+  void Execute(AcquireOp& op);
+  void Execute(WriteOp& op);
+  void Execute(SaveOp& op);
+  /// An acquire that has got so far: what the last look showed, if that is worth an attempt, and
+  /// after how many attempts.
+  void Execute(AcquireOp& op, std::optional<StoredLock> seen, int attempts);
+  /// Reads, all of one collection, in one command.
+  void Read(std::span<ReadOp* const> ops);
+  /// Renewals, all of one collection, one ttl and one mode, in two commands unless a document is
+  /// blocked.
+  void Renew(std::span<RenewOp* const> ops);
+
+  /// Takes the lock of the first document that meets `filter`, in the order of `sort`, that is free
+  /// or expired. False: there is none, or the operation is settled otherwise.
+  bool AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort, Key& key);
+
+  /// The lock fields of a document; nothing when it is missing, or `reply` says why not.
+  std::optional<StoredLock> Look(const Collection& collection, const Key& key, Reply& reply);
+  /// A document as it is on the primary.
+  struct Shown {
+    StoredLock lock;
+    const bson_t& doc;  ///< Its lock fields; the whole document where the lock is one of `mine`.
+  };
+  /// Shows the documents of several operations of one collection, by their place among `ops`.
+  /// @return whether all that are there were shown; else `reply` says why not.
+  using Sighted = std::function<void(std::size_t place, Shown&& shown)>;
+  bool Look(std::span<StoreOp* const> ops, const Array& mine, const Sighted& visit, Reply& reply);
+
+  /// Leaves a waiting writer's intent, if what a look has shown are shares in its way.
+  void LeaveIntent(const AcquireOp& op, const StoredLock& seen);
+
+  /// An update of one document. Its `n` says whether something matched.
+  void UpdateOne(const Collection& collection, const Doc& filter, const Update& update,
+                 Reply& reply);
+  /// Sends a command that writes, bounded, to a majority.
+  void Write(Doc& command, Reply& reply);
+  /// Sends a command that reads, bounded.
+  void Read(Doc& command, Reply& reply);
+
+  /// The verdict as the operation's outcome, unless the server did what was asked.
+  static bool Settled(StoreOp& op, const Verdict& verdict);
+
+ private:
+  bool TakeFree(AcquireOp& op);
+  bool TakeOver(AcquireOp& op, const StoredLock& seen);
+  bool EnsureExists(AcquireOp& op);
+  bool Granted(AcquireOp& op, const Reply& reply, bool inserted, bool took_over);
+  bool GaveUp(AcquireOp& op, const Reply& reply);
+
+  void AcquireShare(AcquireOp& op);
+  bool TryShare(AcquireOp& op);
+  bool MakeShared(AcquireOp& op);
+  bool GrantedShare(AcquireOp& op, const Reply& reply);
+  void ReleaseShare(WriteOp& op);
+
+  void DeleteOne(const Collection& collection, const Doc& filter, Reply& reply);
+  void WriteKnown(WriteOp& op);
+  void WriteAny(WriteOp& op);
+  void NotMine(WriteOp& op);
+  void Insert(SaveOp& op);
+  bool TryChange(SaveOp& op, const StoredLock* seen);
+  void RenewAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
+  void RenewSharesAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
+  void RenewSharesInParts(std::span<RenewOp* const> ops);
+  void RenewAround(std::span<RenewOp* const> ops);
+  std::optional<std::int64_t> ServerTime();
+  enum class Renewed : std::uint8_t { kYes, kNo };
+  std::vector<RenewOp*> Select(std::span<RenewOp* const> ops, Renewed renewed, std::int64_t since);
+  void JudgeSince(std::span<RenewOp* const> ops, std::int64_t since);
+  void JudgeRenewals(std::span<RenewOp* const> ops, OpStatus live);
+
+  void FindAndModify(const Collection& collection, const Doc& filter, const Doc& rest,
+                     Reply& reply);
+  /// Connections for what is left of the call: its own, unless they wait much longer.
+  [[nodiscard]] Pool& PoolOfNow() const;
+  void Bound(Doc& command, const Pool& pool) const;
+  bool Forget(const Collection& collection, std::int64_t cursor);
+
+  Server& server_;
+  Pool& pool_;
+  Deadline deadline_;
+  Deadline end_;  ///< Of the call; `deadline_` may be that of a part of it.
+};
+
+/// What the server said of a command of a single statement.
+inline const Verdict& Single(const Reply& reply) { return reply.Of(0); }
+
+void Busy(StoreOp& op, const StoredLock& lock);
+/// Busy, but nobody knows with whom: others were faster each time.
+void BusyWithOthers(StoreOp& op);
+/// Names the field.
+void Malformed(StoreOp& op, const StoredLock& lock);
+/// For people.
+std::string MalformedText(const StoredLock& lock);
+void Conflict(StoreOp& op, std::int64_t found_version);
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,85 @@
+#include <algorithm>
+
+#include "mongodb/bson/body_codec.h"
+#include "mongodb/operations/operations.h"
+
+namespace doclock::mongodb {
+namespace {
+
+void Fill(ReadOp& op, const bson_t& doc, std::int64_t now) {
+  const Collection& collection = *op.collection;
+  const StoredLock lock = ReadStoredLock(doc, collection, now);
+  if (lock.state == StoredLock::State::kMalformed) return Malformed(op, lock);
+  op.body = Body::FromJson(ReadBody(doc, collection.fields()));
+  op.version = lock.version;
+  op.born = lock.born;
+  op.lock_id = lock.lock_id;
+  op.released = lock.released;
+  op.locked = lock.live();
+  op.remaining = lock.live() ? lock.remaining : std::chrono::milliseconds(0);
+  op.holder = lock.holder;
+  op.status = OpStatus::kDone;
+}
+
+Doc PipelineFor(std::span<ReadOp* const> ops) {
+  Doc whole;
+  whole.Add("doc", "$$ROOT").Add("now", "$$NOW");
+  Array ids;
+  for (const ReadOp* op : ops) ids.Add(*op->key);
+  const Doc filter = ops.size() == 1 ? Equals(*ops.front()->key) : Doc::OfArray("$in", ids.doc());
+  Array stages;
+  stages.Add(Doc::Of("$match", Doc::Of("_id", filter)));
+  stages.Add(Doc::Of("$replaceWith", whole));
+  return Doc::OfArray("pipeline", stages.doc());
+}
+
+/// The operation that asked for this document; the only one, if it is.
+ReadOp* Asker(std::span<ReadOp* const> ops, const bson_t& doc) {
+  if (ops.size() == 1) return ops.front();
+  bson_iter_t id;
+  Key key;
+  if (!FindField(doc, "_id", id) || !ReadKey(id, key)) return nullptr;
+  const auto found =
+      std::find_if(ops.begin(), ops.end(), [&](const ReadOp* op) { return *op->key == key; });
+  return found == ops.end() ? nullptr : *found;
+}
+
+}  // namespace
+
+/// Linearizable reads are so for each document, however many one command reads: it is answered
+/// only once a majority has confirmed that its server was the primary after it had read.
+void Operations::Read(std::span<ReadOp* const> ops) {
+  const Collection& collection = *ops.front()->collection;
+  Doc command;
+  command.Add("aggregate", std::string_view(collection.name()));
+  bson_concat(command.get(), PipelineFor(ops).get());
+  command.Add("cursor", Doc::Of("batchSize", static_cast<std::int64_t>(ops.size()) + 1));
+  server_.AddLinearizable(command);
+  Reply reply;
+  Read(command, reply);
+  for (ReadOp* op : ops) {
+    if (!Settled(*op, reply)) op->status = OpStatus::kMissing;
+  }
+  if (!reply.answered()) return;
+  bool strangers = false;
+  reply.ForEachInBatch([&](const bson_t& row) {
+    bson_t doc;
+    bson_iter_t now;
+    if (!FindDocument(row, "doc", doc) || !FindField(row, "now", now)) return true;
+    if (ReadOp* const op = Asker(ops, doc)) {
+      Fill(*op, doc, bson_iter_date_time(&now));
+    } else {
+      strangers = true;
+    }
+    return true;
+  });
+  const std::int64_t cursor = reply.cursor_id();
+  if (cursor != 0) Forget(collection, cursor);
+  if (cursor == 0 && !strangers) return;
+  // What did not fit into one answer, or has an _id that only equals the key, is read by itself.
+  for (ReadOp* op : ops) {
+    if (op->status == OpStatus::kMissing && ops.size() > 1) Read({&op, 1});
+  }
+}
+
+}  // namespace doclock::mongodb

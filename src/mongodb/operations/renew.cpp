@@ -1,0 +1,71 @@
+#include <unordered_map>
+
+#include "mongodb/operations/operations.h"
+#include "mongodb/protocol/renewal_command.h"
+
+namespace doclock::mongodb {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+bool IsHeldBy(const RenewOp& op, const StoredLock& lock) {
+  if (op.mode == LockMode::kShared) return lock.LiveShare(op.lock_id) != nullptr;
+  const bool may_hold = !op.lock_id.is_nil() && op.lock_id != kSharedLockId;
+  return may_hold && lock.lock_id == op.lock_id && lock.live();
+}
+
+}  // namespace
+
+void Operations::Renew(std::span<RenewOp* const> ops) {
+  // The other half is for going around a document that is blocked.
+  RenewAtOnce(ops, ops.size() == 1 ? left() : left() / 2);
+}
+
+void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
+  if (ops.front()->mode == LockMode::kShared) return RenewSharesAtOnce(ops, limit);
+  Doc command = RenewalCommand(ops);
+  Reply reply;
+  Within(limit).Write(command, reply);
+  if (reply.ran_out_of_time() && ops.size() > 1) return RenewAround(ops);
+  const Verdict& verdict = Single(reply);
+  const bool all = reply.Integer("n") == static_cast<std::int64_t>(ops.size());
+  for (RenewOp* op : ops) {
+    if (!Settled(*op, verdict) && all) op->status = OpStatus::kDone;
+  }
+  if (verdict.answered() && !all) JudgeRenewals(ops, OpStatus::kDone);
+}
+
+/// Some did not match. Those that are live now have `live` as their outcome: after an update that
+/// was answered they were live then too, and so renewed by it.
+void Operations::JudgeRenewals(std::span<RenewOp* const> ops, OpStatus live) {
+  std::unordered_multimap<Key, RenewOp*> by_document;
+  std::vector<StoreOp*> documents;
+  for (RenewOp* op : ops) {
+    if (!by_document.contains(*op->key)) documents.push_back(op);
+    by_document.emplace(*op->key, op);
+    op->status = OpStatus::kMissing;
+  }
+  Reply reply;
+  const bool complete = Look(
+      documents, Array(),
+      [&](std::size_t place, Shown&& shown) {
+        const auto [first, last] = by_document.equal_range(*documents[place]->key);
+        for (auto item = first; item != last; ++item) {
+          RenewOp& op = *item->second;
+          if (shown.lock.state == StoredLock::State::kMalformed) {
+            Malformed(op, shown.lock);
+          } else {
+            op.status = IsHeldBy(op, shown.lock) ? live : OpStatus::kLost;
+          }
+        }
+      },
+      reply);
+  for (RenewOp* op : ops) {
+    const bool unknown =
+        op->status == OpStatus::kInDoubt || (op->status == OpStatus::kMissing && !complete);
+    if (unknown) op->Doubt("whether the lock was renewed is not known");
+  }
+}
+
+}  // namespace doclock::mongodb

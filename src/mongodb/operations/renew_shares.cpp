@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include "mongodb/operations/operations.h"
+#include "mongodb/protocol/share_filters.h"
+
+namespace doclock::mongodb {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Into so many parts are renewals divided to find the one that is blocked: one part waits in vain
+/// at each level, so few levels are better than few commands.
+constexpr std::size_t kShareParts = 8;
+
+/// The shares of one document, which one statement renews.
+using Sharers = std::vector<RenewOp*>;
+
+std::vector<Sharers> ByDocument(std::span<RenewOp* const> ops) {
+  std::unordered_map<Key, std::size_t> places;
+  std::vector<Sharers> groups;
+  for (RenewOp* op : ops) {
+    const auto [place, fresh] = places.emplace(*op->key, groups.size());
+    if (fresh) groups.emplace_back();
+    groups[place->second].push_back(op);
+  }
+  return groups;
+}
+
+Doc StatementFor(const Sharers& sharers) {
+  const RenewOp& one = *sharers.front();
+  const Collection& collection = *one.collection;
+  Array ids;
+  for (const RenewOp* op : sharers) ids.Add(op->lock_id);
+  Doc filter;
+  filter.Add("_id", Equals(*one.key)).Add(collection.fields().id, Equals(kSharedLockId));
+  // A renewal never revives.
+  filter.Add("$expr", AnyLiveExpr(collection, ids));
+  Array stages;
+  AddShareRenewal(stages, collection, ids, one.ttl);
+  Doc statement;
+  statement.Add("q", filter).AddArray("u", stages.doc());
+  return statement;
+}
+
+}  // namespace
+
+void Operations::RenewSharesAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
+  const std::vector<Sharers> groups = ByDocument(ops);
+  Array statements;
+  for (const Sharers& sharers : groups) statements.Add(StatementFor(sharers));
+  Doc command;
+  command.Add("update", std::string_view(ops.front()->collection->name()));
+  command.AddArray("updates", statements.doc()).Add("ordered", false);
+  Reply reply;
+  Within(limit).Write(command, reply);
+  if (reply.ran_out_of_time() && ops.size() > 1) return RenewSharesInParts(ops);
+  std::vector<RenewOp*> open;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    for (RenewOp* op : groups[i]) {
+      if (!Settled(*op, reply.Of(i))) open.push_back(op);
+    }
+  }
+  if (open.empty()) return;
+  // Of several shares of one document the count does not tell.
+  if (reply.Integer("n") != static_cast<std::int64_t>(open.size())) {
+    return JudgeRenewals(open, OpStatus::kDone);
+  }
+  for (RenewOp* op : open) op->status = OpStatus::kDone;
+}
+
+/// A document that somebody's open transaction has changed stops the whole command. Renewing again
+/// what was renewed already does no harm.
+void Operations::RenewSharesInParts(std::span<RenewOp* const> ops) {
+  const milliseconds limit = std::max(left() / 12, milliseconds(5));
+  const std::size_t size = (ops.size() + kShareParts - 1) / kShareParts;
+  for (std::size_t i = 0; i < ops.size(); i += size) {
+    const auto part = ops.subspan(i, std::min(size, ops.size() - i));
+    if (left().count() > 0) {
+      RenewSharesAtOnce(part, limit);
+    } else {
+      for (RenewOp* op : part) op->Doubt("the renewal found no time");
+    }
+  }
+}
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,59 @@
+#include "mongodb/operations/operations.h"
+#include "mongodb/protocol/statements.h"
+
+namespace doclock::mongodb {
+namespace {
+
+/// An update's or a delete's `n`.
+bool Matched(const Reply& reply) { return reply.Integer("n") > 0; }
+
+}  // namespace
+
+void Operations::Execute(WriteOp& op) {
+  if (op.mode == LockMode::kShared) return ReleaseShare(op);
+  if (op.lock_id.is_nil() || op.lock_id == kSharedLockId) return NotMine(op);
+  if (op.expected == kAnyVersion) return WriteAny(op);
+  WriteKnown(op);
+}
+
+void Operations::WriteKnown(WriteOp& op) {
+  Reply reply;
+  if (op.write == WriteKind::kErase) {
+    DeleteOne(*op.collection, HeldFilter(op), reply);
+  } else {
+    UpdateOne(*op.collection, HeldFilter(op), HeldUpdate(op), reply);
+  }
+  if (Settled(op, Single(reply))) return;
+  if (!Matched(reply)) return NotMine(op);
+  op.version = op.expected + 1;
+  op.status = OpStatus::kDone;
+}
+
+/// A release by value: the version is learned from the answer.
+void Operations::WriteAny(WriteOp& op) {
+  const LockFieldNames& names = op.collection->fields();
+  Doc rest;
+  if (op.write == WriteKind::kErase) {
+    rest.Add("remove", true);
+  } else {
+    HeldUpdate(op).AddTo(rest, "update");
+  }
+  rest.Add("fields", Doc::Of(names.version, 1));
+  Reply reply;
+  FindAndModify(*op.collection, HeldFilter(op), rest, reply);
+  if (Settled(op, Single(reply))) return;
+  bson_t before;
+  if (!reply.Document("value", before)) return NotMine(op);
+  op.version = ReadStoredLock(before, *op.collection, 0).version + 1;
+  op.status = OpStatus::kDone;
+}
+
+/// Nothing matched: is the document there at all?
+void Operations::NotMine(WriteOp& op) {
+  Reply reply;
+  const std::optional<StoredLock> lock = Look(*op.collection, *op.key, reply);
+  if (Settled(op, reply)) return;
+  JudgeWrite(op, lock ? &*lock : nullptr);
+}
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,251 @@
+#include "mongodb/protocol/share_filters.h"
+
+#include <string>
+#include <string_view>
+
+#include "mongodb/protocol/expressions.h"
+#include "mongodb/protocol/lock_filters.h"
+#include "mongodb/protocol/stored_lock.h"
+#include "mongodb/protocol/update.h"
+
+namespace doclock::mongodb {
+namespace {
+
+using std::chrono::milliseconds;
+
+Doc IsShared(const Collection& collection) {
+  return BinaryOperator("$eq", std::string_view(FieldPath(collection.fields().id)), kSharedLockId);
+}
+
+template <class Input>
+Doc Filtered(const Input& input, const Doc& condition) {
+  Doc args;
+  args.Add("input", input).Add("cond", condition);
+  return Doc::Of("$filter", args);
+}
+
+template <class Input>
+Doc Mapped(const Input& input, const Doc& in) {
+  Doc args;
+  args.Add("input", input).Add("in", in);
+  return Doc::Of("$map", args);
+}
+
+Doc GoodReaders(const Collection& collection) {
+  const std::string& readers = collection.fields().readers;
+  const Doc id = IsUuid("$this.id"), time = IsLeaseTime("$this.time");
+  const Doc ttl = NumberUpTo("$this.ttl", kLongestTtlMs);
+  Array all;
+  all.Add(Mapped(FieldPath(readers), And({&id, &time, &ttl})));
+  return Conditional(TypeIn(readers, {"array"}), Doc::OfArray("$allElementsTrue", all.doc()),
+                     false);
+}
+
+/// There are shares, and nothing else where they stand.
+Doc HasShares(const Collection& collection) {
+  const Doc shared = IsShared(collection), good = GoodReaders(collection);
+  const Doc lease = GoodLeaseExpr(collection);
+  return And({&shared, &good, &lease});
+}
+
+Doc GoodIntent(const Collection& collection) {
+  const std::string& intent = collection.fields().intent;
+  const Doc is_object = TypeIn(intent, {"object"}), id = IsUuid(intent + ".id");
+  const Doc until = TypeIn(intent + ".until", {"date"});
+  return And({&is_object, &id, &until});
+}
+
+/// Of a good reader.
+Doc IsLive() { return BinaryOperator("$lt", AgeOf("$this.time"), std::string_view("$$this.ttl")); }
+
+Doc IsOneOf(const Array& ids) {
+  Doc args;
+  args.Add("0", "$$this.id").AddArray("1", ids.doc());
+  return Doc::OfArray("$in", args);
+}
+
+/// Of a good reader.
+Doc LiveOneOf(const Array& ids) {
+  const Doc live = IsLive(), mine = IsOneOf(ids);
+  return And({&mine, &live});
+}
+
+/// What a good reader has left.
+Doc Left() {
+  return BinaryOperator("$subtract", std::string_view("$$this.ttl"),
+                        BinaryOperator("$max", std::int64_t{0}, AgeOf("$this.time")));
+}
+
+/// The live ones; an empty array for a document that nobody shares. Of one whose shares are sound:
+/// to look through a thousand of them costs as much as to filter them.
+Doc LiveReaders(const Collection& collection) {
+  Doc branches;
+  branches.Add("0", IsShared(collection));
+  branches.Add("1", Filtered(FieldPath(collection.fields().readers), IsLive()));
+  branches.AddArray("2", Doc());
+  return Doc::OfArray("$cond", branches);
+}
+
+/// What the latest of the stored readers has left, and `least` at least.
+Doc Cover(const Collection& collection, milliseconds least) {
+  const Doc latest = Doc::Of("$max", Mapped(FieldPath(collection.fields().readers), Left()));
+  return BinaryOperator("$max", std::int64_t{least.count()}, latest);
+}
+
+Doc CountOf(const Doc& readers) { return Doc::Of("$size", readers); }
+
+/// Of a shared lock: no live share has this id. The second look is for those over.
+Doc IsFresh(const Collection& collection, const Uuid& id) {
+  const std::string& readers = collection.fields().readers;
+  Array mine;
+  mine.Add(id);
+  const Doc known = BinaryOperator("$in", id, std::string_view(FieldPath(readers + ".id")));
+  const Doc live = Filtered(FieldPath(readers), LiveOneOf(mine));
+  return Conditional(known, BinaryOperator("$eq", CountOf(live), 0), true);
+}
+
+Doc Lapsed(const Collection& collection) {
+  return BinaryOperator("$lte", std::string_view(FieldPath(collection.fields().intent + ".until")),
+                        std::string_view("$$NOW"));
+}
+
+Doc Stage(const Doc& set) { return Doc::Of("$set", set); }
+
+Doc KeepLive(const Collection& collection, const Doc& readers) {
+  return Stage(Doc::Of(collection.fields().readers, readers));
+}
+
+Doc NextVersion(const std::string& version) {
+  return BinaryOperator(
+      "$add", BinaryOperator("$ifNull", std::string_view(FieldPath(version)), std::int64_t{0}),
+      std::int64_t{1});
+}
+
+Doc ReaderOf(const GrantRequest& grant, const std::string& version) {
+  Doc reader;
+  reader.Add("id", grant.lock_id).Add("time", "$$NOW").Add("ttl", grant.ttl);
+  if (grant.owner) reader.Add("owner", Doc::Of("$literal", OwnerDoc(*grant.owner)));
+  if (!grant.group.empty()) reader.Add("group", Doc::Of("$literal", grant.group));
+  reader.Add("fence", NextVersion(version));
+  return reader;
+}
+
+}  // namespace
+
+Doc SoundSharesExpr(const Collection& collection) {
+  const LockFieldNames& names = collection.fields();
+  const Doc readers = Conditional(IsShared(collection), GoodReaders(collection),
+                                  Or(IsNothing(names.readers), GoodReaders(collection)));
+  const Doc intent = Or(IsNothing(names.intent), GoodIntent(collection));
+  return And({&readers, &intent});
+}
+
+Doc ShareableExpr(const Collection& collection, const GrantRequest& grant) {
+  const LockFieldNames& names = collection.fields();
+  const Doc open = OpenExpr(collection);
+  const Doc few = BinaryOperator("$lt", CountOf(LiveReaders(collection)), grant.max_holders);
+  const Doc fresh = IsFresh(collection, grant.lock_id);
+  const Doc room = Conditional(GoodLeaseExpr(collection), And({&few, &fresh}), false);
+  const Doc free = Or(IsNothing(names.id), ExpiredExpr(collection, Shareable::kNo));
+  const Doc lock = Conditional(IsShared(collection), room, free);
+  const Doc intent =
+      Or(IsNothing(names.intent), Conditional(GoodIntent(collection), Lapsed(collection), false));
+  const Doc conditions = And({&open, &lock, &intent});
+  return Conditional(SoundSharesExpr(collection), conditions, false);
+}
+
+Doc AnyLiveExpr(const Collection& collection, const Array& ids) {
+  const Doc found = Filtered(FieldPath(collection.fields().readers), LiveOneOf(ids));
+  return Conditional(HasShares(collection), BinaryOperator("$gt", CountOf(found), 0), false);
+}
+
+Doc NoOthersIntentExpr(const Collection& collection, const Uuid& intent_id) {
+  const std::string& intent = collection.fields().intent;
+  const Doc mine = BinaryOperator("$eq", std::string_view(FieldPath(intent + ".id")), intent_id);
+  return Or(IsNothing(intent),
+            Conditional(GoodIntent(collection), Or(mine, Lapsed(collection)), false));
+}
+
+void AddShareGrant(Array& stages, const AcquireOp& op) {
+  const Collection& collection = *op.collection;
+  const LockFieldNames& names = collection.fields();
+  const GrantRequest& grant = op.grant;
+  stages.Add(KeepLive(collection, LiveReaders(collection)));
+  Doc both;
+  both.Add("0", FieldPath(names.readers))
+      .AddArray("1", Array().Add(ReaderOf(grant, names.version)).doc());
+  Doc set;
+  set.Add(names.id, kSharedLockId).Add(names.time, "$$NOW");
+  set.Add(names.ttl, Cover(collection, grant.ttl));
+  set.Add(names.version, NextVersion(names.version));
+  set.Add(names.readers, Doc::OfArray("$concatArrays", both));
+  if (grant.owner) {
+    set.Add(names.owner, Doc::Of("$literal", OwnerDoc(*grant.owner)));
+  } else {
+    set.AddNull(names.owner);
+  }
+  if (grant.min_hold.count() > 0) {
+    set.Add(names.closed, BinaryOperator("$add", std::string_view("$$NOW"),
+                                         std::int64_t{grant.min_hold.count()}));
+  }
+  stages.Add(Stage(set));
+  // An intent that is here has lapsed, and so has a min_hold. Each share has a group of its own.
+  stages.Add(Doc::Of("$unset", std::string_view(names.intent)));
+  stages.Add(Doc::Of("$unset", std::string_view(names.group)));
+  if (grant.min_hold.count() == 0) stages.Add(Doc::Of("$unset", std::string_view(names.closed)));
+}
+
+void AddShareRenewal(Array& stages, const Collection& collection, const Array& ids,
+                     milliseconds ttl) {
+  const LockFieldNames& names = collection.fields();
+  Doc lease;
+  lease.Add("time", "$$NOW");
+  lease.Add("ttl", BinaryOperator("$max", std::int64_t{ttl.count()}, Left()));
+  const Doc renewed = BinaryOperator("$mergeObjects", std::string_view("$$this"), lease);
+  Doc set;
+  set.Add(names.readers, Mapped(FieldPath(names.readers),
+                                Conditional(LiveOneOf(ids), renewed, std::string_view("$$this"))));
+  stages.Add(Stage(set));
+  Doc cover;
+  cover.Add(names.time, "$$NOW").Add(names.ttl, Cover(collection, milliseconds(0)));
+  stages.Add(Stage(cover));
+}
+
+void AddShareRelease(Array& stages, const Collection& collection, const Uuid& id,
+                     const Uuid& mark) {
+  const LockFieldNames& names = collection.fields();
+  const Doc other = BinaryOperator("$ne", std::string_view("$$this.id"), id), live = IsLive();
+  stages.Add(KeepLive(collection, Filtered(FieldPath(names.readers), And({&other, &live}))));
+  const Doc last =
+      BinaryOperator("$eq", Doc::Of("$size", std::string_view(FieldPath(names.readers))), 0);
+  const auto unless_last = [&](const std::string& field, const auto& otherwise) {
+    return Conditional(last, FieldPath(field), otherwise);
+  };
+  Doc set;
+  Doc parts;
+  parts.Add("0", last).AddNull("1").Add("2", kSharedLockId);
+  set.Add(names.id, Doc::OfArray("$cond", parts));
+  set.Add(names.time, unless_last(names.time, std::string_view("$$NOW")));
+  set.Add(names.ttl, unless_last(names.ttl, Cover(collection, milliseconds(0))));
+  // Of every share, not only of the last: this is what those who wait for any hear.
+  set.Add(names.released, mark);
+  set.Add(names.readers, Conditional(last, std::string_view("$$REMOVE"), FieldPath(names.readers)));
+  stages.Add(Stage(set));
+}
+
+void AddVersionRaise(Array& stages, const Collection& collection) {
+  const std::string& version = collection.fields().version;
+  stages.Add(Stage(Doc::Of(version, NextVersion(version))));
+}
+
+void AddShareExpiry(Array& stages, const Collection& collection) {
+  const std::string& readers = collection.fields().readers;
+  const Doc ended = Doc::Of("time", BinaryOperator("$subtract", std::string_view("$$NOW"),
+                                                   std::string_view("$$this.ttl")));
+  const Doc expired = Mapped(FieldPath(readers),
+                             BinaryOperator("$mergeObjects", std::string_view("$$this"), ended));
+  const Doc kept = Conditional(IsShared(collection), expired, FieldPath(readers));
+  stages.Add(Stage(Doc::Of(readers, kept)));
+}
+
+}  // namespace doclock::mongodb

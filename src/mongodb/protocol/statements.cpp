@@ -1,0 +1,192 @@
+#include "mongodb/protocol/statements.h"
+
+#include "mongodb/bson/body_codec.h"
+#include "mongodb/operations/operations.h"
+#include "mongodb/protocol/lock_filters.h"
+
+namespace doclock::mongodb {
+namespace {
+
+void AddBorn(Doc& filter, const std::string& name, const Uuid& born) {
+  if (born.is_nil()) {
+    filter.Add(name, Doc::OfNull("$eq"));
+  } else {
+    filter.Add(name, Equals(born));
+  }
+}
+
+void AddVersion(Doc& filter, const std::string& name, std::int64_t version) {
+  // A document that this library has not written has none.
+  if (version == 0) {
+    Array none;
+    none.Add(Doc::Of(name, Doc::Of("$exists", false))).Add(Doc::Of(name, Equals(version)));
+    filter.AddArray("$or", none.doc());
+  } else {
+    filter.Add(name, Equals(version));
+  }
+}
+
+bool IsExpected(const SaveOp& op, const StoredLock& lock) {
+  return op.expected == kAnyVersion || (op.expected == lock.version && op.born == lock.born);
+}
+
+bool IsExpired(const StoredLock& lock) { return lock.state == StoredLock::State::kExpired; }
+
+Shareable ShareableOf(const StoredLock& lock) {
+  return lock.shared() ? Shareable::kYes : Shareable::kNo;
+}
+
+}  // namespace
+
+Doc AcquireFilter(const AcquireOp& op, const StoredLock* seen) {
+  const Collection& collection = *op.collection;
+  Doc filter;
+  filter.Add("_id", Equals(*op.key));
+  AddGoodFields(filter, collection);
+  if (seen == nullptr) {
+    AddFree(filter, collection);
+    AddNeverClosed(filter, collection);
+    AddNotShared(filter, collection);
+    return filter;
+  }
+  if (IsExpired(*seen)) {
+    bson_concat(filter.get(), seen->id.get());
+    filter.Add("$expr", ExpiredExpr(collection, ShareableOf(*seen)));
+  } else {
+    AddFree(filter, collection);
+  }
+  if (seen->closed.empty()) {
+    AddNotClosed(filter, collection);
+  } else {
+    bson_concat(filter.get(), seen->closed.get());
+  }
+  filter.Add(collection.fields().version,
+             seen->version == 0 ? Doc::Of("$not", Doc::Of("$gt", 0)) : Equals(seen->version));
+  return filter;
+}
+
+Update AcquireUpdate(const AcquireOp& op, const StoredLock* seen, const Uuid& born) {
+  Update update(*op.collection);
+  update.Grant(op.grant);
+  update.RaiseVersion();
+  if (seen != nullptr && seen->has_closed) update.ForgetClosed();
+  if (seen != nullptr && seen->has_readers) update.ForgetShares();
+  if (seen != nullptr && seen->has_intent) update.ForgetIntent();
+  if (!born.is_nil()) update.OnInsert(op.insert, born);
+  return update;
+}
+
+bool CanUpsert(const AcquireOp& op) { return op.insert && op.grant.min_hold.count() == 0; }
+
+const Uuid& MarkOf(const WriteOp& op) noexcept { return op.mark.is_nil() ? op.lock_id : op.mark; }
+
+Doc HeldFilter(const WriteOp& op) {
+  const LockFieldNames& names = op.collection->fields();
+  Doc filter;
+  filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(op.lock_id));
+  AddGoodFields(filter, *op.collection);  // 3.0 equals 3
+  if (op.expected != kAnyVersion) filter.Add(names.version, Equals(op.expected));
+  return filter;
+}
+
+Update HeldUpdate(const WriteOp& op) {
+  Update update(*op.collection);
+  update.RaiseVersion();
+  if (op.write == WriteKind::kCheckpoint) {
+    update.RestartLease(op.ttl);
+  } else if (op.next != nullptr) {
+    update.HandOver(MarkOf(op), *op.next);
+  } else {
+    update.Release(MarkOf(op));
+  }
+  if (op.body && op.merge) {
+    update.MergeBody(op.body);
+  } else if (op.body) {
+    update.ReplaceBody(op.body, op.base);
+  }
+  return update;
+}
+
+Doc SaveFilter(const SaveOp& op, const StoredLock* seen) {
+  const Collection& collection = *op.collection;
+  const LockFieldNames& names = collection.fields();
+  Doc filter;
+  filter.Add("_id", Equals(*op.key));
+  AddGoodFields(filter, collection);
+  if (seen != nullptr && IsExpired(*seen)) {
+    bson_concat(filter.get(), seen->id.get());
+    filter.Add("$expr", ExpiredExpr(collection, ShareableOf(*seen)));
+  } else {
+    AddFree(filter, collection);
+    if (seen == nullptr) AddNotShared(filter, collection);
+  }
+  if (op.expected != kAnyVersion) {
+    AddVersion(filter, names.version, op.expected);
+    AddBorn(filter, names.born, op.born);
+  }
+  return filter;
+}
+
+Update SaveUpdate(const SaveOp& op, const StoredLock* seen) {
+  Update update(*op.collection);
+  update.Release(op.write_id);
+  if (seen != nullptr && seen->has_readers) update.ForgetShares();
+  const bool waits = seen != nullptr && seen->intent && seen->intent->left.count() > 0;
+  if (seen != nullptr && seen->has_intent && !waits) update.ForgetIntent();
+  update.RaiseVersion();
+  if (op.body) update.ReplaceBody(op.body, op.base);
+  return update;
+}
+
+Doc NewDocument(const SaveOp& op, const Uuid& born) {
+  const LockFieldNames& names = op.collection->fields();
+  Doc document;
+  document.Add("_id", *op.key);
+  AppendMembers(document, op.body.json());
+  document.AddNull(names.id).Add(names.version, std::int64_t{1}).Add(names.born, born);
+  document.Add(names.released, op.write_id);
+  return document;
+}
+
+bool JudgeAcquire(AcquireOp& op, const StoredLock* seen) {
+  if (seen == nullptr) {
+    if (op.insert) return false;
+    op.status = OpStatus::kMissing;
+  } else if (seen->state == StoredLock::State::kMalformed) {
+    Malformed(op, *seen);
+  } else if (seen->takeable()) {
+    return false;
+  } else {
+    Busy(op, *seen);
+  }
+  return true;
+}
+
+void JudgeWrite(WriteOp& op, const StoredLock* seen) {
+  if (seen == nullptr) {
+    op.status = OpStatus::kMissing;
+  } else if (seen->state == StoredLock::State::kMalformed) {
+    Malformed(op, *seen);
+  } else {
+    op.status = OpStatus::kLost;
+  }
+}
+
+bool JudgeSave(SaveOp& op, const StoredLock* seen) {
+  if (seen != nullptr && seen->state == StoredLock::State::kMalformed) {
+    Malformed(op, *seen);
+  } else if (op.save == SaveKind::kInsert) {
+    Conflict(op, seen != nullptr ? seen->version : 0);
+  } else if (seen == nullptr) {
+    op.status = OpStatus::kMissing;
+  } else if (seen->live()) {
+    Busy(op, *seen);
+  } else if (!IsExpected(op, *seen)) {
+    Conflict(op, seen->version);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "doclock/store.h"
+#include "mongodb/protocol/stored_lock.h"
+#include "mongodb/protocol/update.h"
+
+namespace doclock::mongodb {
+
+// What the operations ask of a document and do to it: the same in a command of their own and as
+// one statement among others.
+
+/// Looks and takes that may follow each other while others are faster.
+inline constexpr int kMaxAttempts = 4;
+
+/// The document that an acquire can take: a free one, or (`seen`) the expired one that a look has
+/// shown.
+Doc AcquireFilter(const AcquireOp& op, const StoredLock* seen);
+/// The grant. `born`: of the document, should it be made by this; nil where it must exist.
+Update AcquireUpdate(const AcquireOp& op, const StoredLock* seen, const Uuid& born);
+/// Can an upsert make the missing document and grant its lock at once?
+bool CanUpsert(const AcquireOp& op);
+
+/// What a release leaves in lockReleased.
+const Uuid& MarkOf(const WriteOp& op) noexcept;
+/// The document under its holder's lock.
+Doc HeldFilter(const WriteOp& op);
+/// What a write under the lock changes; not for kErase.
+Update HeldUpdate(const WriteOp& op);
+
+/// The document that an optimistic save expects: a free one, or (`seen`) the free or expired one
+/// that a look has shown.
+Doc SaveFilter(const SaveOp& op, const StoredLock* seen);
+/// What it changes; for kReplace.
+Update SaveUpdate(const SaveOp& op, const StoredLock* seen);
+/// The document that kInsert makes.
+Doc NewDocument(const SaveOp& op, const Uuid& born);
+
+/// An operation's outcome after its statement matched nothing, from what a look showed. False: it
+/// is worth another attempt.
+bool JudgeAcquire(AcquireOp& op, const StoredLock* seen);
+void JudgeWrite(WriteOp& op, const StoredLock* seen);
+bool JudgeSave(SaveOp& op, const StoredLock* seen);
+
+}  // namespace doclock::mongodb

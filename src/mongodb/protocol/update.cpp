@@ -1,0 +1,151 @@
+#include "mongodb/protocol/update.h"
+
+#include "document/json/same_json.h"
+#include "mongodb/bson/body_codec.h"
+#include "mongodb/protocol/lock_fields.h"
+
+namespace doclock::mongodb {
+namespace {
+
+Doc Sum(const Doc& a, std::int64_t b) {
+  Array both;
+  both.Add(a).Add(b);
+  return Doc::OfArray("$add", both.doc());
+}
+
+}  // namespace
+
+Doc OwnerDoc(const LockHolder& owner) {
+  Doc doc;
+  doc.Add("name", std::string_view(owner.name));
+  doc.Add("host", std::string_view(owner.host));
+  doc.Add("pid", owner.pid);
+  return doc;
+}
+
+void Update::Grant(const GrantRequest& grant) {
+  const LockFieldNames& names = collection_.fields();
+  set_.Add(names.id, grant.lock_id).Add(names.ttl, grant.ttl);
+  if (grant.owner) {
+    set_.Add(names.owner, OwnerDoc(*grant.owner));
+  } else {
+    set_.AddNull(names.owner);
+  }
+  if (grant.group.empty()) {
+    unset_.push_back(names.group);
+  } else {
+    set_.Add(names.group, std::string_view(grant.group));
+  }
+  now_ = true;
+  if (grant.min_hold.count() > 0) closed_in_ = grant.min_hold;
+}
+
+void Update::Release(const Uuid& mark) {
+  set_.AddNull(collection_.fields().id).Add(collection_.fields().released, mark);
+}
+
+void Update::HandOver(const Uuid& mark, const GrantRequest& grant) {
+  set_.Add(collection_.fields().released, mark);
+  Grant(grant);
+}
+
+void Update::RestartLease(std::chrono::milliseconds ttl) {
+  set_.Add(collection_.fields().ttl, ttl);
+  now_ = true;
+}
+
+void Update::ReplaceBody(const Body& body, const Body& base) {
+  if (!base) {
+    replacement_.emplace();
+    AppendMembers(*replacement_, body.json());
+    return;
+  }
+  const nlohmann::json& after = body.json();
+  const nlohmann::json& before = base.json();
+  for (const auto& [name, value] : after.items()) {
+    const auto known = before.find(name);
+    if (known == before.end() || !detail::IsSameJson(*known, value)) {
+      AppendValue(set_, name, value);
+    }
+  }
+  for (const auto& [name, value] : before.items()) {
+    if (!after.contains(name)) unset_.push_back(name);
+  }
+}
+
+void Update::MergeBody(const Body& fields) { AppendMembers(set_, fields.json()); }
+
+void Update::OnInsert(const Body& body, const Uuid& born) {
+  AppendMembers(on_insert_, body.json());
+  on_insert_.Add(collection_.fields().born, born);
+}
+
+void Update::AddTo(Doc& target, std::string_view name) const {
+  if (needs_pipeline()) {
+    target.AddArray(name, Pipeline().doc());
+  } else {
+    target.Add(name, Modifiers());
+  }
+}
+
+Doc Update::Modifiers() const {
+  const LockFieldNames& names = collection_.fields();
+  Doc update;
+  if (!set_.empty()) update.Add("$set", set_);
+  if (!unset_.empty()) {
+    Doc unset;
+    for (const std::string& field : unset_) unset.Add(field, true);
+    update.Add("$unset", unset);
+  }
+  if (now_) update.Add("$currentDate", Doc::Of(names.time, true));
+  if (raise_) update.Add("$inc", Doc::Of(names.version, std::int64_t{1}));
+  if (!on_insert_.empty()) update.Add("$setOnInsert", on_insert_);
+  return update;
+}
+
+Array Update::Pipeline() const {
+  const LockFieldNames& names = collection_.fields();
+  Array stages;
+  if (replacement_) stages.Add(Doc::Of("$replaceWith", Replacement()));
+  Doc set;
+  bson_iter_t iter;
+  bson_iter_init(&iter, set_.get());
+  while (bson_iter_next(&iter)) {
+    set.Add(bson_iter_key(&iter), Doc::Of("$literal", *bson_iter_value(&iter)));
+  }
+  if (now_) set.Add(names.time, "$$NOW");
+  if (closed_in_) {
+    Array sum, either;
+    sum.Add(std::string_view("$$NOW")).Add(std::int64_t{closed_in_->count()});
+    // An earlier grant's, which a hand-over meets, may last longer.
+    either.Add(std::string_view(FieldPath(names.closed))).Add(Doc::OfArray("$add", sum.doc()));
+    set.Add(names.closed, Doc::OfArray("$max", either.doc()));
+  }
+  if (raise_) {
+    Array known;
+    known.Add(std::string_view(FieldPath(names.version))).Add(std::int64_t{0});
+    set.Add(names.version, Sum(Doc::OfArray("$ifNull", known.doc()), 1));
+  }
+  if (!set.empty()) stages.Add(Doc::Of("$set", set));
+  for (const std::string& field : unset_) {
+    if (closed_in_ && field == names.closed) continue;
+    // $unset takes paths; a name with '$' or '.' is none that this library writes.
+    stages.Add(Doc::Of("$unset", std::string_view(field)));
+  }
+  return stages;
+}
+
+/// The document's key and lock as they are, and the new body.
+Doc Update::Replacement() const {
+  const LockFieldNames& names = collection_.fields();
+  Doc kept;
+  kept.Add("_id", "$_id");
+  for (const std::string* field : LockFields(names)) {
+    kept.Add(*field, std::string_view(FieldPath(*field)));
+  }
+  Array parts;
+  parts.Add(kept).Add(Doc::Of("$literal", *replacement_));
+  return Doc::OfArray("$mergeObjects", parts.doc());
+}
+
+}  // namespace doclock::mongodb

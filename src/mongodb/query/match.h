@@ -1,0 +1,24 @@
+#pragma once
+
+#include <vector>
+
+#include "doclock/filter.h"
+#include "mongodb/bson/bson.h"
+
+namespace doclock::mongodb {
+
+/// A Filter's conditions as a query that matches the same documents: where MongoDB would look into
+/// arrays, doclock does not.
+/// @throws std::invalid_argument for a field whose name begins with '$', which MongoDB cannot name.
+Doc MatchOf(const Filter& filter);
+
+/// One query after the other shows the documents in the order of Filter::OrderBy: MongoDB has
+/// another order of types.
+struct Pass {
+  Doc match;  ///< Beside MatchOf.
+  Doc sort;
+};
+/// @throws std::invalid_argument as MatchOf.
+std::vector<Pass> PassesOf(const Filter& filter);
+
+}  // namespace doclock::mongodb

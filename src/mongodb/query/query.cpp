@@ -1,0 +1,171 @@
+#include "mongodb/query/query.h"
+
+#include <algorithm>
+
+#include "mongodb/bson/body_codec.h"
+#include "mongodb/bson/uuid_bounds.h"
+#include "mongodb/client/privileges.h"
+#include "mongodb/operations/legacy_ids.h"
+#include "mongodb/operations/operations.h"
+#include "mongodb/protocol/expressions.h"
+#include "mongodb/query/match.h"
+#include "rules/fault.h"
+
+namespace doclock::mongodb {
+namespace {
+
+Doc Both(const Doc& a, const Doc& b) { return Doc::OfArray("$and", Array().Add(a).Add(b).doc()); }
+
+/// A text that is longer than a key may be.
+Doc IsLongText() {
+  const Doc text = Conditional(TypeIn("_id", {"string"}), std::string_view("$_id"), std::string());
+  return Doc::Of("$expr",
+                 BinaryOperator("$gt", Doc::Of("$strLenBytes", text), std::int64_t{kMaxKeyBytes}));
+}
+
+/// A text that is not UTF-8: no regular expression matches it.
+Doc IsNoUtf8() {
+  Doc id = Doc::Of("$type", "string");
+  id.Add("$not", Doc::Of("$regex", "^"));
+  return Doc::Of("_id", id);
+}
+
+/// Documents whose `_id` no Key can name must not be locked. In words that draw no index: the
+/// order's is the better one.
+Doc KnownKeys() {
+  Array unknown;
+  unknown.Add(Doc::Of("_id", TypeOtherThan({BSON_TYPE_UTF8, BSON_TYPE_INT32, BSON_TYPE_INT64,
+                                            BSON_TYPE_BINARY, BSON_TYPE_OID})));
+  unknown.Add(IsLongText()).Add(IsNoUtf8());
+  unknown.Add(Doc::Of("_id", Doc::Of("$lt", LowestUuid())));
+  unknown.Add(Doc::Of("_id", Doc::Of("$gt", HighestUuid())));
+  return Doc::OfArray("$nor", unknown.doc());
+}
+
+Doc QueryPipeline(const Filter& filter, const Pass& pass) {
+  Doc whole;
+  whole.Add("doc", "$$ROOT").Add("now", "$$NOW");
+  Array stages;
+  stages.Add(Doc::Of("$match", Both(MatchOf(filter), pass.match)));
+  stages.Add(Doc::Of("$sort", pass.sort));
+  stages.Add(Doc::Of("$replaceWith", whole));
+  return Doc::OfArray("pipeline", stages.doc());
+}
+
+[[noreturn]] void RefuseLegacyId(const Collection& collection) {
+  throw StoreException(Errc::kRefused, "doclock: MongoDB: " + LegacyIdText(collection));
+}
+
+bool HasLegacyId(const bson_t& answer) {
+  bson_t doc;
+  bson_iter_t id;
+  return FindDocument(answer, "doc", doc) && FindField(doc, "_id", id) && IsLegacyUuid(id);
+}
+
+/// Nothing for a document whose _id this library does not know.
+std::optional<QueryRow> RowOf(const bson_t& answer, const Collection& collection,
+                              const Filter& filter) {
+  bson_t doc;
+  bson_iter_t now, id;
+  if (!FindDocument(answer, "doc", doc) || !FindField(answer, "now", now)) return std::nullopt;
+  QueryRow row;
+  if (!FindField(doc, "_id", id) || !ReadKey(id, row.key)) return std::nullopt;
+  const StoredLock lock = ReadStoredLock(doc, collection, bson_iter_date_time(&now));
+  // Nobody knows what a malformed lock is; it is not free.
+  row.locked = lock.live() || lock.state == StoredLock::State::kMalformed;
+  if (filter.lock_state() == Filter::LockState::kFree && row.locked) return std::nullopt;
+  if (filter.lock_state() == Filter::LockState::kLocked && !row.locked) return std::nullopt;
+  row.body = Body::FromJson(ReadBody(doc, collection.fields()));
+  row.version = lock.version;
+  row.born = lock.born;
+  return row;
+}
+
+using CursorPtr = std::unique_ptr<mongoc_cursor_t, decltype(&mongoc_cursor_destroy)>;
+
+/// False: no primary was found, and nothing was asked of any; `why` says more.
+bool Succeeded(const Server& server, mongoc_cursor_t* cursor, const std::string& collection,
+               std::string& why) {
+  bson_error_t error;
+  if (!mongoc_cursor_error(cursor, &error)) return true;
+  Reply reply;
+  reply.Judge(false, error, Effect::kReads);
+  server.NameServers(reply);
+  why = reply.text;
+  if (error.domain == MONGOC_ERROR_SERVER_SELECTION) return false;
+  if (reply.is_unauthorized()) {
+    reply.text = MissingPrivilege("aggregate", server.database(), collection);
+  }
+  // A primary that steps down or shuts down refuses nothing for good.
+  throw StoreException(reply.outcome == Outcome::kRefused ? Errc::kRefused : Errc::kUnavailable,
+                       "doclock: MongoDB: a query failed: " + reply.text);
+}
+
+/// False: no primary was found; `why` says more.
+template <class Visit>
+bool Aggregate(const Server& server, mongoc_client_t* client, const std::string& collection,
+               const Doc& pipeline, const Doc& options, const Visit& visit, std::string& why) {
+  const std::unique_ptr<mongoc_collection_t, decltype(&mongoc_collection_destroy)> documents(
+      mongoc_client_get_collection(client, server.database().c_str(), collection.c_str()),
+      &mongoc_collection_destroy);
+  const CursorPtr cursor(mongoc_collection_aggregate(documents.get(), MONGOC_QUERY_NONE,
+                                                     pipeline.get(), options.get(), nullptr),
+                         &mongoc_cursor_destroy);
+  const bson_t* answer = nullptr;
+  while (mongoc_cursor_next(cursor.get(), &answer)) {
+    if (!visit(*answer)) return true;
+  }
+  return Succeeded(server, cursor.get(), collection, why);
+}
+
+}  // namespace
+
+void Query(Server& server, const Collection& collection, const Filter& filter,
+           const std::function<bool(QueryRow&&)>& sink, std::chrono::milliseconds budget) {
+  const Deadline deadline = std::chrono::steady_clock::now() + budget;
+  const Session session(server.For(Purpose::kCalls, budget));
+  if (session.client() == nullptr) {
+    throw StoreException(Errc::kUnavailable, "doclock: MongoDB: all connections are in use");
+  }
+  Doc options;
+  options.Add("maxTimeMS", std::max<std::int64_t>(budget.count(), 1)).Add("allowDiskUse", true);
+  std::int64_t shown = 0;
+  bool enough = false, legacy = false;
+  std::string why;
+  const auto visit = [&](const bson_t& answer) {
+    legacy = legacy || HasLegacyId(answer);
+    std::optional<QueryRow> row = RowOf(answer, collection, filter);
+    enough = row && (!sink(std::move(*row)) || ++shown == filter.limit());
+    return !enough;
+  };
+  for (const Pass& pass : PassesOf(filter)) {
+    const Doc pipeline = QueryPipeline(filter, pass);
+    const std::int64_t before = shown;
+    while (!enough &&
+           !Aggregate(server, session.client(), collection.name(), pipeline, options, visit, why)) {
+      if (shown > before || std::chrono::steady_clock::now() >= deadline) {
+        throw StoreException(Errc::kUnavailable, "doclock: MongoDB: " + why);
+      }
+    }
+  }
+  if (legacy && !enough) RefuseLegacyId(collection);
+}
+
+void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
+                 std::chrono::milliseconds budget) {
+  if (const char* const fault = FaultOfNext(op.grant)) return op.Fail(Errc::kRefused, fault);
+  op.status = OpStatus::kMissing;
+  if (filter.lock_state() == Filter::LockState::kLocked) return;
+  Operations operations(server, budget);
+  const Doc match = MatchOf(filter);
+  for (const Pass& pass : PassesOf(filter)) {
+    const Doc wanted = Both(Both(match, pass.match), KnownKeys());
+    if (operations.AcquireFirst(op, wanted, pass.sort, key)) return;
+    if (op.status != OpStatus::kMissing) return;
+  }
+  if (HasLegacyId(operations, *op.collection, match)) {
+    op.Fail(Errc::kRefused, LegacyIdText(*op.collection));
+  }
+}
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,179 @@
+#include "sqlite/db/connection.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "sqlite/db/database_error.h"
+#include "sqlite/db/file_set.h"
+
+namespace doclock::sqlite {
+namespace {
+
+/// Statements for filters that are kept. They hold no rows, but users may make many filters.
+constexpr std::size_t kMaxKeptTexts = 64;
+/// Virtual machine steps between two looks at the clock.
+constexpr int kStepsPerLook = 20'000;
+/// So much of the file is kept in memory by each connection, in KiB: more than SQLite's own 2 MiB,
+/// since each lock touches pages at random.
+constexpr int kCacheKib = 16 * 1024;
+/// Pages in the write-ahead log before SQLite moves them to the file. Four times its default:
+/// pages written again and again are moved once.
+constexpr int kCheckpointPages = 4000;
+
+std::chrono::microseconds PauseAfter(int tries) {
+  constexpr std::array<int, 6> kPauses = {100, 200, 500, 1000, 2000, 5000};
+  const auto at = std::min<std::size_t>(static_cast<std::size_t>(tries), kPauses.size() - 1);
+  return std::chrono::microseconds(kPauses[at]);
+}
+
+const char* NameOf(SqliteSync sync) {
+  switch (sync) {
+    case SqliteSync::kNormal:
+      return "NORMAL";
+    case SqliteSync::kOff:
+      return "OFF";
+    case SqliteSync::kFull:
+      break;
+  }
+  return "FULL";
+}
+
+}  // namespace
+
+Connection::Connection(const std::filesystem::path& file, bool create) {
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
+  const int code = sqlite3_open_v2(file.c_str(), &database_, flags, nullptr);
+  if (code != SQLITE_OK) {
+    const std::string text = database_ != nullptr ? sqlite3_errmsg(database_) : "out of memory";
+    sqlite3_close(database_);
+    throw DatabaseError(code, text);
+  }
+  sqlite3_extended_result_codes(database_, 1);
+  sqlite3_db_config(database_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  sqlite3_busy_handler(database_, &Connection::OnBusy, this);
+  sqlite3_progress_handler(database_, kStepsPerLook, &Connection::OnProgress, this);
+}
+
+Connection::~Connection() {
+  by_collection_.clear();
+  by_text_.clear();
+  for_filters_.clear();
+  sqlite3_close(database_);
+}
+
+void Connection::Accept() noexcept {
+  sqlite3_db_config(database_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+}
+
+void Connection::SetDeadline(Deadline busy, Deadline work) noexcept {
+  busy_deadline_ = busy;
+  work_deadline_ = work;
+}
+
+int Connection::OnBusy(void* self, int tries) noexcept {
+  const Deadline deadline = static_cast<Connection*>(self)->busy_deadline_;
+  if (std::chrono::steady_clock::now() >= deadline) return 0;
+  std::this_thread::sleep_for(PauseAfter(tries));
+  return 1;
+}
+
+int Connection::OnProgress(void* self) noexcept {
+  return std::chrono::steady_clock::now() >= static_cast<Connection*>(self)->work_deadline_ ? 1 : 0;
+}
+
+void Connection::Run(const std::string& sql) {
+  if (sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
+    throw DatabaseError(sqlite3_extended_errcode(database_), sqlite3_errmsg(database_));
+  }
+}
+
+std::int64_t Connection::Ask(const std::string& sql) {
+  const Running statement(Prepared(sql));
+  return statement->Step() ? statement->Integer(0) : 0;
+}
+
+std::string Connection::AskText(const std::string& sql) {
+  const Running statement(Prepared(sql));
+  return statement->Step() ? std::string(statement->Text(0)) : std::string();
+}
+
+Statement& Connection::Prepared(const TableNames& tables, Sql which) {
+  if (by_collection_.size() <= tables.number()) by_collection_.resize(tables.number() + 1);
+  auto& statements = by_collection_[tables.number()];
+  if (!statements) statements = std::make_unique<CollectionStatements>();
+  auto& statement = (*statements)[static_cast<std::size_t>(which)];
+  if (!statement) statement = std::make_unique<Statement>(database_, TextOf(which, tables));
+  return *statement;
+}
+
+Statement& Connection::PreparedIn(std::unordered_map<std::string, std::unique_ptr<Statement>>& kept,
+                                  const std::string& sql) {
+  const auto found = kept.find(sql);
+  if (found != kept.end()) return *found->second;
+  auto statement = std::make_unique<Statement>(database_, sql);
+  return *kept.emplace(sql, std::move(statement)).first->second;
+}
+
+Statement& Connection::Prepared(const std::string& sql) { return PreparedIn(by_text_, sql); }
+
+Statement& Connection::PreparedForFilter(const std::string& sql) {
+  if (for_filters_.size() >= kMaxKeptTexts) for_filters_.clear();
+  return PreparedIn(for_filters_, sql);
+}
+
+bool Connection::InTransaction() const noexcept { return sqlite3_get_autocommit(database_) == 0; }
+
+std::int64_t Connection::Changes() const noexcept { return sqlite3_changes(database_); }
+
+bool Connection::IsReadOnly() const noexcept { return sqlite3_db_readonly(database_, "main") == 1; }
+
+bool Connection::HasMoved() const noexcept {
+  int moved = 0;
+  return sqlite3_file_control(database_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK ||
+         moved != 0;
+}
+
+std::int64_t Connection::LogLength() const noexcept {
+  sqlite3_file* file = nullptr;
+  if (sqlite3_file_control(database_, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK) {
+    return 0;
+  }
+  volatile void* index = nullptr;
+  constexpr int kIndexPage = 32768;
+  if (file->pMethods == nullptr || file->pMethods->iVersion < 2 ||
+      file->pMethods->xShmMap(file, 0, kIndexPage, 0, &index) != SQLITE_OK || index == nullptr) {
+    return 0;
+  }
+  // The beginning of the index is part of SQLite's file format (sqlite.org/walformat.html).
+  constexpr std::int64_t kLogHeader = 32, kFrameHeader = 24;
+  const auto* words = static_cast<const volatile std::uint32_t*>(index);
+  const auto* halves = static_cast<const volatile std::uint16_t*>(index);
+  const std::int64_t frames = words[4];
+  const std::int64_t size = halves[7];
+  const std::int64_t page_size = size == 1 ? 65536 : size;
+  return frames == 0 ? 0 : kLogHeader + frames * (kFrameHeader + page_size);
+}
+
+std::unique_ptr<Connection> Connect(const std::filesystem::path& file,
+                                    const SqliteStoreOptions& options, bool create) {
+  auto connection = std::make_unique<Connection>(file, create);
+  const Deadline deadline = DeadlineIn(options.busy_timeout.ms());
+  connection->SetDeadline(deadline, Deadline::max());
+  try {
+    // Reads the file for the first time.
+    connection->Run(std::string("PRAGMA synchronous=") + NameOf(options.sync));
+  } catch (const DatabaseError& error) {
+    if (error.is_short_read()) CheckLog(*connection, file);
+    throw;
+  }
+  connection->Run("PRAGMA cache_size=-" + std::to_string(kCacheKib));
+  connection->Run("PRAGMA wal_autocheckpoint=" + std::to_string(kCheckpointPages));
+  if (options.max_pages > 0) {
+    connection->Run("PRAGMA max_page_count=" + std::to_string(options.max_pages));
+  }
+  return connection;
+}
+
+}  // namespace doclock::sqlite

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "doclock/sqlite_store.h"
+#include "sqlite/db/deadline.h"
+#include "sqlite/db/sql.h"
+#include "sqlite/db/statement.h"
+#include "sqlite/schema/table_names.h"
+
+struct sqlite3;
+
+namespace doclock::sqlite {
+
+/// One connection with its prepared statements. Used by one thread at a time.
+class Connection {
+ public:
+  /// Closing it leaves the log alone until Accept is called.
+  /// @param create make the file if it is missing.
+  /// @throws DatabaseError
+  Connection(const std::filesystem::path& file, bool create);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection();
+
+  /// Until when the calls from now on wait for other connections, and how long long ones may run.
+  void SetDeadline(Deadline busy, Deadline work) noexcept;
+
+  /// These are the right files: the last connection of all that is closed may now bring the log to
+  /// the database and delete it. SQLite would also bring it to a database that took the place of
+  /// another one.
+  void Accept() noexcept;
+
+  /// Runs statements that give no rows. @throws DatabaseError
+  void Run(const std::string& sql);
+  /// The first column of the first row as an integer. @throws DatabaseError
+  std::int64_t Ask(const std::string& sql);
+  /// As above, as text.
+  std::string AskText(const std::string& sql);
+
+  /// A statement about one collection's tables, prepared once.
+  Statement& Prepared(const TableNames& tables, Sql which);
+  /// A statement that stands in the library's code, prepared once.
+  Statement& Prepared(const std::string& sql);
+  /// A statement made for a filter. A limited number is kept, so at most one may be in use.
+  Statement& PreparedForFilter(const std::string& sql);
+
+  [[nodiscard]] bool InTransaction() const noexcept;
+  /// Rows the last statement changed.
+  [[nodiscard]] std::int64_t Changes() const noexcept;
+  /// Could the file only be opened for reading?
+  [[nodiscard]] bool IsReadOnly() const noexcept;
+  /// Does the file's name lead to another file than the open one, or to none?
+  [[nodiscard]] bool HasMoved() const noexcept;
+  /// How long the log is at least, as its index says: SQLite reads and writes up to there. Only
+  /// for a connection that has read a database with a log.
+  [[nodiscard]] std::int64_t LogLength() const noexcept;
+  [[nodiscard]] sqlite3* handle() const noexcept { return database_; }
+
+ private:
+  using CollectionStatements = std::array<std::unique_ptr<Statement>, kSqlCount>;
+
+  Statement& PreparedIn(std::unordered_map<std::string, std::unique_ptr<Statement>>& kept,
+                        const std::string& sql);
+  static int OnBusy(void* self, int tries) noexcept;
+  static int OnProgress(void* self) noexcept;
+
+  sqlite3* database_ = nullptr;
+  Deadline busy_deadline_{};
+  Deadline work_deadline_{};
+  std::vector<std::unique_ptr<CollectionStatements>> by_collection_;
+  std::unordered_map<std::string, std::unique_ptr<Statement>> by_text_;
+  std::unordered_map<std::string, std::unique_ptr<Statement>> for_filters_;
+};
+
+/// Opens a connection set up as `options` say, except for what changes the file.
+std::unique_ptr<Connection> Connect(const std::filesystem::path& file,
+                                    const SqliteStoreOptions& options, bool create);
+
+}  // namespace doclock::sqlite

@@ -1,0 +1,48 @@
+#include "sqlite/db/database_error.h"
+
+#include <sqlite3.h>
+
+namespace doclock::sqlite {
+
+DatabaseError::DatabaseError(int code, const std::string& text)
+    : std::runtime_error(text), code_(code) {}
+
+Errc DatabaseError::errc() const noexcept {
+  switch (primary_code()) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_INTERRUPT:
+    case SQLITE_NOMEM:
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PROTOCOL:
+      return Errc::kUnavailable;
+    default:
+      return Errc::kRefused;
+  }
+}
+
+bool DatabaseError::is_short_read() const noexcept { return code_ == SQLITE_IOERR_SHORT_READ; }
+
+bool DatabaseError::is_about_values() const noexcept {
+  return primary_code() == SQLITE_CONSTRAINT || primary_code() == SQLITE_TOOBIG;
+}
+
+std::string DatabaseError::unique_index() const {
+  if (code_ != SQLITE_CONSTRAINT_UNIQUE) return {};
+  // "UNIQUE constraint failed: index 'name'" for indexes on expressions, which ours are; the name
+  // doubles its quotes. Indexes of users on plain columns show their columns.
+  const std::string text = what();
+  const std::string before_name = "index '";
+  const std::size_t start = text.find(before_name);
+  if (start == std::string::npos) return text.substr(text.find(": ") + 2);
+  const std::size_t end = text.rfind('\'');
+  return text.substr(start + before_name.size(), end - start - before_name.size());
+}
+
+DatabaseError BusyError(const std::string& text) { return {SQLITE_BUSY, text}; }
+
+DatabaseError RefusedError(const std::string& text) { return {SQLITE_READONLY_DBMOVED, text}; }
+
+}  // namespace doclock::sqlite

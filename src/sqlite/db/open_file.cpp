@@ -1,0 +1,199 @@
+#include "sqlite/db/open_file.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <string_view>
+#include <system_error>
+#include <thread>
+
+#include "sqlite/schema/schema.h"
+
+namespace doclock::sqlite {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void Refuse(const fs::path& path, const std::string& what) {
+  throw StoreException(Errc::kRefused, "doclock: " + path.string() + " " + what);
+}
+
+fs::path Canonical(const fs::path& file) {
+  if (file.empty()) throw StoreException(Errc::kRefused, "doclock: the database has no path");
+  std::error_code error;
+  fs::path path = fs::weakly_canonical(fs::absolute(file, error), error);
+  if (error) Refuse(file, "cannot be looked at: " + error.message());
+  return path;
+}
+
+void CheckPermission(const fs::path& path) {
+  if (::faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0) {
+    Refuse(path, "cannot be opened: " + std::generic_category().message(errno));
+  }
+  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) Refuse(path, "is read-only");
+}
+
+void CheckExisting(const fs::path& path, fs::file_status status, bool local_only) {
+  if (fs::is_directory(status)) Refuse(path, "is a directory");
+  if (!fs::is_regular_file(status)) Refuse(path, "is not a regular file");
+  CheckPermission(path);
+  std::error_code error;
+  // SQLite names its log after the file: under two names, two logs would ruin it.
+  if (fs::hard_link_count(path, error) > 1 && !error && local_only) {
+    Refuse(path, "has more than one name (hard links), and could be opened under another one");
+  }
+  // The same of a file that is mounted by itself: its log would stand beside each mount.
+  if (local_only && IsMountedAlone(path)) {
+    Refuse(path, "is mounted by itself (a volume of one file); mount its directory instead");
+  }
+}
+
+void CheckPath(const fs::path& path, const SqliteStoreOptions& options) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status)) {
+    CheckExisting(path, status, options.local_only);
+  } else if (status.type() != fs::file_type::not_found) {
+    Refuse(path, "cannot be looked at: " + error.message());
+  } else if (!options.create) {
+    Refuse(path, "does not exist");
+  } else if (!fs::is_directory(path.parent_path(), error)) {
+    Refuse(path, "cannot be made: there is no such directory");
+  }
+  if (options.local_only) CheckFileSystem(path.parent_path());
+}
+
+constexpr const char* kOthersHaveIt =
+    " was moved, deleted or replaced while other stores have it open; put it back as it was, or "
+    "close them first (a database that takes its place must not find the old -wal)";
+
+/// Nothing, if the file is missing.
+std::uintmax_t SizeOf(const fs::path& path) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  return error ? 0 : size;
+}
+
+/// SQLite deletes a log without a database, but the database may come back. (A database that is
+/// being made is there before its log.)
+void CheckLeftLogs(const fs::path& path) {
+  for (const char* suffix : {"-wal", "-journal"}) {
+    const fs::path log = path.string() + suffix;
+    if (SizeOf(log) == 0) continue;
+    std::error_code error;
+    const bool missing = fs::status(path, error).type() == fs::file_type::not_found;
+    // An empty database beside a journal is one whose making was cut short.
+    if (!missing && (suffix != std::string_view("-wal") || SizeOf(path) > 0)) continue;
+    Refuse(path, std::string(missing ? "is missing" : "is empty") + ", but its log " +
+                     log.string() + " is there: put the database back, or move the log away");
+  }
+}
+
+/// Before SQLite touches a file: the log that is there may belong to another database, one that
+/// stores have open.
+void CheckOthers(const Gate& gate, const fs::path& path) {
+  if (gate.OthersHave([&] { return FileSet::TagAt(path); })) return;
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    std::error_code error;
+    const fs::path file = path.string() + suffix;
+    if (!fs::exists(file, error)) throw RefusedError(file.string() + kOthersHaveIt);
+  }
+  throw RefusedError(std::string("the database, its log or its index") + kOthersHaveIt);
+}
+
+void CheckDatabase(Connection& connection, const fs::path& path, bool create) {
+  connection.Ask("SELECT count(*) FROM sqlite_master");
+  if (connection.IsReadOnly()) Refuse(path, "is read-only");
+  if (const auto encoding = connection.AskText("PRAGMA encoding"); encoding != "UTF-8") {
+    Refuse(path, "is encoded in " + encoding + ", not in UTF-8");
+  }
+  // Before anything is made beside the file or changed in it.
+  if (!create && !HasSchema(connection, path.string())) {
+    Refuse(path, "holds no tables of this library");
+  }
+}
+
+std::string JournalMode(Connection& connection, const std::string& pragma, Deadline deadline) {
+  for (;;) {
+    try {
+      return connection.AskText(pragma);
+    } catch (const DatabaseError& error) {
+      // SQLite does not wait by itself for those who still use another mode.
+      const bool busy = error.primary_code() == SQLITE_BUSY;
+      if (!busy || std::chrono::steady_clock::now() >= deadline) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+}
+
+void UseWriteAheadLog(Connection& connection, const fs::path& path, Deadline deadline) {
+  if (JournalMode(connection, "PRAGMA journal_mode", deadline) == "wal") return;
+  const std::string mode = JournalMode(connection, "PRAGMA journal_mode=WAL", deadline);
+  if (mode != "wal")
+    Refuse(path, "does not take a write-ahead log (its journal mode is " + mode + ")");
+}
+
+void EnsureSchema(Connection& connection, const fs::path& path) {
+  if (HasSchema(connection, path.string())) return;
+  connection.Run("BEGIN IMMEDIATE");
+  try {
+    if (!HasSchema(connection, path.string())) CreateSchema(connection);
+    connection.Run("COMMIT");
+  } catch (...) {
+    if (connection.InTransaction()) connection.Run("ROLLBACK");
+    throw;
+  }
+}
+
+/// Stores that are open already use these very files, or two stores would grant the same locks.
+void JoinTheOthers(OpenFile& open) {
+  open.files = std::make_unique<const FileSet>(open.path, *open.connection);
+  if (open.gate->Register(open.files->tag())) return;
+  throw RefusedError(std::string("the database, its log or its index") + kOthersHaveIt);
+}
+
+void Prepare(OpenFile& open, Deadline deadline) {
+  if (!open.gate->Enter(deadline)) throw BusyError(open.gate->Occupant() + " keeps it busy");
+  try {
+    UseWriteAheadLog(*open.connection, open.path, deadline);
+    CheckLog(*open.connection, open.path);
+    EnsureSchema(*open.connection, open.path);
+    JoinTheOthers(open);
+    open.connection->Accept();
+  } catch (...) {
+    open.gate->Leave();
+    throw;
+  }
+  open.gate->Leave();
+}
+
+}  // namespace
+
+StoreException AsStoreException(const DatabaseError& error, const fs::path& file) {
+  return {error.errc(), "doclock: " + file.string() + ": " + error.what()};
+}
+
+OpenFile OpenDatabase(const fs::path& file, const SqliteStoreOptions& options) {
+  const Deadline deadline = DeadlineIn(options.busy_timeout.ms());
+  OpenFile open;
+  open.path = Canonical(file);
+  open.in_use = std::make_unique<SqliteInUse>(open.path);
+  CheckPath(open.path, options);
+  try {
+    open.gate = Gate::Join(open.path, deadline);
+    if (open.gate) CheckOthers(*open.gate, open.path);
+    CheckLeftLogs(open.path);
+    open.connection = Connect(open.path, options, options.create);
+    CheckDatabase(*open.connection, open.path, options.create);
+    if (!open.gate) open.gate = Gate::Open(open.path, deadline);
+    Prepare(open, deadline);
+  } catch (const DatabaseError& error) {
+    throw AsStoreException(error, open.path);
+  }
+  return open;
+}
+
+}  // namespace doclock::sqlite

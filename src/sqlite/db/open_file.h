@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "doclock/errors.h"
+#include "doclock/sqlite_store.h"
+#include "sqlite/db/connection.h"
+#include "sqlite/db/database_error.h"
+#include "sqlite/db/file_set.h"
+#include "sqlite/processes/fork_check.h"
+#include "sqlite/processes/gate.h"
+
+namespace doclock::sqlite {
+
+/// A database file that is ready for use.
+struct OpenFile {
+  std::unique_ptr<SqliteInUse> in_use;  ///< To be destroyed last.
+  std::filesystem::path path;           ///< Without symbolic links: one file, one gate.
+  std::shared_ptr<Gate> gate;
+  std::unique_ptr<Connection> connection;
+  std::unique_ptr<const FileSet> files;
+};
+
+/// Opens the file, or makes it, with the tables that every collection needs.
+/// @throws StoreException naming the path and what is wrong.
+OpenFile OpenDatabase(const std::filesystem::path& file, const SqliteStoreOptions& options);
+
+/// What callers are told.
+StoreException AsStoreException(const DatabaseError& error, const std::filesystem::path& file);
+
+}  // namespace doclock::sqlite

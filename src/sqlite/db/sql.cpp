@@ -1,0 +1,156 @@
+#include "sqlite/db/sql.h"
+
+#include "sqlite/schema/table_names.h"
+
+namespace doclock::sqlite {
+namespace {
+
+constexpr const char* kFree = "lock_id = zeroblob(16)";
+constexpr const char* kSetLock =
+    "lock_id=?2, lock_version=?3, lock_time=?4, lock_ttl=?5, lock_slot=?6, lock_boot=?7, "
+    "lock_closed=?8, lock_owner=?9, lock_released=?10, lock_born=?11, "
+    "lock_wall=coalesce(nullif(?12, 0), lock_wall), lock_fence=?14";
+/// What a renewed lease has left at ?3, in milliseconds.
+constexpr const char* kLeft = "(renewed + ttl*1000000 - ?3 + 999999)/1000000";
+/// A share of this process, in this boot.
+constexpr const char* kLiveHere = "renewed + ttl*1000000 > ?3 AND slot=?4 AND boot=?5";
+constexpr const char* kShareValues =
+    "(doc, share, granted, renewed, ttl, slot, boot, owner, wall, name, fence) "
+    "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,NULLIF(?10,''),?11)";
+constexpr const char* kSelectShares =
+    "SELECT share, granted, renewed, ttl, slot, boot, owner, wall, name, fence FROM ";
+
+std::string Find(const TableNames& tables, const std::string& more_columns,
+                 const std::string& where) {
+  return std::string("SELECT ") + kStoredColumns + more_columns + " FROM " + StoredTables(tables) +
+         " WHERE " + where;
+}
+
+std::string Release(const std::string& documents, const std::string& set_body) {
+  return "UPDATE " + documents + " SET " + set_body +
+         "lock_id=zeroblob(16), lock_version=lock_version+1, lock_released=?2, lock_time=?5, "
+         "lock_wall=?6 "
+         "WHERE key=?1 AND lock_id=?2 AND lock_version=?3 AND typeof(lock_version)='integer'";
+}
+
+/// The columns of a LockRow behind kStoredColumns.
+std::string Listed(const TableNames& tables) {
+  return std::string("SELECT ") + kStoredColumns +
+         ", d.key, d.lock_wall, g.name, d.body IS NOT NULL AND d.body <> '{}' FROM " +
+         StoredTables(tables) + " LEFT JOIN " + tables.quoted_groups() +
+         " g ON g.doc = d.id AND g.lock_id = d.lock_id WHERE ";
+}
+
+std::string Insert(const std::string& documents) {
+  return "INSERT INTO " + documents +
+         "(key, lock_id, lock_version, lock_time, lock_ttl, lock_slot, lock_boot, lock_closed, "
+         "lock_owner, lock_released, lock_born, lock_wall, body, lock_fence) "
+         "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)";
+}
+
+}  // namespace
+
+std::string StoredTables(const TableNames& tables) {
+  // Only held locks have leases; to look for the others would cost as much as a small write.
+  return tables.quoted_documents() + " d LEFT JOIN " + tables.quoted_leases() +
+         " l ON l.doc = CASE WHEN NOT d." + kFree + " THEN d.id END";
+}
+
+std::string TextOf(Sql which, const TableNames& tables) {
+  const std::string& documents = tables.quoted_documents();
+  const std::string& leases = tables.quoted_leases();
+  const std::string& shares = tables.quoted_shares();
+  switch (which) {
+    case Sql::kFind:
+      return Find(tables, "", "d.key = ?1");
+    case Sql::kFindWithBody:
+      return Find(tables, ", d.body", "d.key = ?1");
+    case Sql::kFindById:
+      return Find(tables, "", "d.id = ?1");
+    case Sql::kHeldIds:
+      return "SELECT id FROM " + documents + " WHERE id > ?1 AND NOT " + kFree +
+             " ORDER BY id LIMIT ?2";
+    case Sql::kReleaseKnown:
+      return Release(documents, "body=?4, ");
+    case Sql::kUnlockKnown:
+      return Release(documents, "");
+    case Sql::kPutLock:
+      return "UPDATE " + documents + " SET " + kSetLock + " WHERE id=?1";
+    case Sql::kPutDocument:
+      return "UPDATE " + documents + " SET " + kSetLock + ", body=?13 WHERE id=?1";
+    case Sql::kInsert:
+      return Insert(documents);
+    case Sql::kDelete:
+      return "DELETE FROM " + documents + " WHERE id=?1";
+    case Sql::kRenewLease:
+      return "UPDATE " + leases + " SET renewed=?3, ttl=max(?4, " + kLeft +
+             ") WHERE doc=?1 AND lock_id=?2 AND renewed + ttl*1000000 > ?3 "
+             "AND EXISTS(SELECT 1 FROM " +
+             documents + " WHERE id=?1 AND lock_id=?2)";
+    case Sql::kPutLease:
+      return "INSERT OR REPLACE INTO " + leases +
+             "(doc, lock_id, renewed, ttl) VALUES(?1,?2,?3,?4)";
+    case Sql::kDeleteLease:
+      return "DELETE FROM " + leases + " WHERE doc=?1";
+    case Sql::kDeleteLeaseOf:
+      return "DELETE FROM " + leases + " WHERE doc=(SELECT id FROM " + documents + " WHERE key=?1)";
+    case Sql::kPutGroup:
+      return "INSERT OR REPLACE INTO " + tables.quoted_groups() +
+             "(doc, lock_id, name) VALUES(?1,?2,?3)";
+    case Sql::kDeleteGroup:
+      return "DELETE FROM " + tables.quoted_groups() + " WHERE doc=?1";
+    case Sql::kList:
+      return Listed(tables) + "d.id > ?1 AND NOT d." + kFree + " ORDER BY d.id LIMIT ?2";
+    case Sql::kListAll:
+      return Listed(tables) + "d.id > ?1 ORDER BY d.id LIMIT ?2";
+    case Sql::kListKey:
+      return Listed(tables) + "d.key = ?1";
+    case Sql::kListGroup:
+      return Listed(tables) + "d.id IN (SELECT doc FROM " + tables.quoted_groups() +
+             " WHERE name=?1 UNION SELECT doc FROM " + shares + " WHERE name=?1)";
+    case Sql::kGlance:
+      return "SELECT count(*), EXISTS(SELECT 1 FROM " + tables.quoted_intents() +
+             " WHERE doc=?1) FROM " + shares + " WHERE doc=?1";
+    case Sql::kShares:
+      return kSelectShares + shares + " WHERE doc=?1";
+    case Sql::kFindShare:
+      return kSelectShares + shares + " WHERE doc=?1 AND share=?2";
+    case Sql::kAddShare:
+      return "INSERT OR IGNORE INTO " + shares + kShareValues;
+    case Sql::kPutShare:
+      return "INSERT OR REPLACE INTO " + shares + kShareValues;
+    case Sql::kRenewShare:
+      return "UPDATE " + shares + " SET renewed=?3, ttl=max(?6, " + kLeft +
+             ") WHERE doc=?1 AND share=?2 AND " + kLiveHere + " AND EXISTS(SELECT 1 FROM " +
+             documents + " WHERE id=?1 AND lock_id=?7)";
+    case Sql::kCover:
+      return "INSERT INTO " + leases +
+             "(doc, lock_id, renewed, ttl) VALUES(?1,?2,?3,?4) ON CONFLICT(doc) DO UPDATE SET "
+             "ttl=max(?4, CASE WHEN lock_id=?2 THEN " +
+             kLeft + " ELSE 0 END), lock_id=?2, renewed=?3";
+    case Sql::kExpireShares:
+      return "UPDATE " + shares + " SET ttl=0 WHERE doc=?1";
+    case Sql::kSharedId:
+      return "SELECT id, lock_version FROM " + documents +
+             " WHERE key=?1 AND lock_id=?2 AND typeof(lock_version)='integer'";
+    case Sql::kLeaveShared:
+      return "DELETE FROM " + shares + " WHERE doc=?1 AND share=?2 AND " + kLiveHere +
+             " AND EXISTS(SELECT 1 FROM " + shares + " WHERE doc=?1 AND share<>?2 AND " +
+             kLiveHere + ")";
+    case Sql::kDeleteShare:
+      return "DELETE FROM " + shares + " WHERE doc=?1 AND share=?2";
+    case Sql::kDeleteShares:
+      return "DELETE FROM " + shares + " WHERE doc=?1";
+    case Sql::kFindIntent:
+      return "SELECT intent, renewed, ttl, slot, boot FROM " + tables.quoted_intents() +
+             " WHERE doc=?1";
+    case Sql::kPutIntent:
+      return "INSERT OR REPLACE INTO " + tables.quoted_intents() +
+             "(doc, intent, renewed, ttl, slot, boot) VALUES(?1,?2,?3,?4,?5,?6)";
+    case Sql::kDeleteIntent:
+      return "DELETE FROM " + tables.quoted_intents() + " WHERE doc=?1";
+  }
+  return {};
+}
+
+}  // namespace doclock::sqlite

@@ -1,0 +1,208 @@
+#include "sqlite/db/writer.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+
+namespace doclock::sqlite {
+namespace {
+
+/// A transaction that began so soon waited for nobody, and the files are those of just before.
+constexpr std::chrono::milliseconds kNoWait{1};
+
+/// Results that say what the store would do are void; those that say what it found stay.
+void FailUnlessTold(std::span<StoreOp* const> ops, Errc code, const std::string& text) {
+  for (StoreOp* op : ops) {
+    if (op->status == OpStatus::kDone || op->status == OpStatus::kPending) op->Fail(code, text);
+  }
+}
+
+void Reset(StoreOp& op) {
+  op.status = OpStatus::kPending;
+  op.detail.reset();
+}
+
+}  // namespace
+
+/// Our turn to write, from the first queue to the last: turnstile, gate, and afterwards the bell.
+class Writer::Turn {
+ public:
+  Turn(Writer& writer, Deadline deadline, Deadline work_deadline)
+      : writer_(writer), deadline_(deadline), work_deadline_(work_deadline) {
+    if (!writer.turnstile_.Enter(deadline)) {
+      throw BusyError("other threads keep the database busy");
+    }
+    try {
+      if (!writer.gate_.Enter(deadline)) {
+        throw BusyError(writer.gate_.Occupant() + " keeps the database busy");
+      }
+    } catch (...) {
+      writer.turnstile_.Leave();
+      throw;
+    }
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    writer_.gate_.Leave();
+    writer_.turnstile_.Leave();
+    if (rang_) writer_.gate_.Wake();
+  }
+
+  void Begin() {
+    const Deadline start = std::chrono::steady_clock::now();
+    writer_.connection_->SetDeadline(std::min(start + writer_.busy_timeout_, deadline_),
+                                     work_deadline_);
+    writer_.CheckFiles();
+    {
+      // Those who do not know the gate are waited for here.
+      const Running begin(writer_.connection_->Prepared("BEGIN IMMEDIATE"));
+      begin->Step();
+    }
+    if (std::chrono::steady_clock::now() - start < kNoWait) return;
+    try {
+      writer_.files_.Check();
+    } catch (...) {
+      writer_.RollBack();
+      throw;
+    }
+  }
+
+  void Commit() {
+    const Running commit(writer_.connection_->Prepared("COMMIT"));
+    commit->Step();
+    writer_.around_.owners.Committed();
+  }
+
+  void Announce(const std::vector<Ring>& rings) noexcept {
+    if (rings.empty()) return;
+    writer_.gate_.Announce(rings);
+    rang_ = true;
+  }
+
+ private:
+  Writer& writer_;
+  Deadline deadline_;
+  Deadline work_deadline_;
+  bool rang_ = false;
+};
+
+void Writer::Execute(std::span<StoreOp* const> ops, Deadline deadline) {
+  Execute(ops, deadline,
+          [](Operations& operations, Connection&, StoreOp& op) { operations.Execute(op); });
+}
+
+void Writer::Execute(std::span<StoreOp* const> ops, Deadline deadline, const Perform& perform) {
+  try {
+    Turn turn(*this, deadline, deadline);
+    if (TryAll(ops, turn, perform)) return;
+    // One of them may be too large for what is left of the disk; the others shall not suffer.
+    for (StoreOp* op : ops) ExecuteAlone(*op, turn, perform);
+  } catch (const DatabaseError& error) {
+    FailUnlessTold(ops, error.errc(), error.what());
+  }
+}
+
+void Writer::ExecuteAlone(StoreOp& op, Turn& turn, const Perform& perform) {
+  StoreOp* const alone = &op;
+  Reset(op);
+  try {
+    TryAll({&alone, 1}, turn, perform);
+  } catch (const DatabaseError& error) {
+    op.Fail(error.errc(), error.what());
+  }
+}
+
+bool Writer::TryAll(std::span<StoreOp* const> ops, Turn& turn, const Perform& perform) {
+  turn.Begin();
+  Operations operations(*connection_, around_, places_);
+  try {
+    for (StoreOp* op : ops) perform(operations, *connection_, *op);
+  } catch (const DatabaseError& error) {
+    RollBack();
+    if (ops.size() > 1) return false;
+    FailUnlessTold(ops, error.errc(), error.what());
+    return true;
+  } catch (...) {
+    RollBack();
+    for (StoreOp* op : ops) Reset(*op);
+    throw;
+  }
+  try {
+    turn.Commit();
+  } catch (const DatabaseError& error) {
+    Settle(ops, operations, error);
+  }
+  turn.Announce(operations.rings());
+  return true;
+}
+
+void Writer::Transact(Deadline deadline,
+                      const std::function<void(Operations&, Connection&)>& what) {
+  Turn turn(*this, deadline, Deadline::max());
+  turn.Begin();
+  Operations operations(*connection_, around_, places_);
+  try {
+    what(operations, *connection_);
+    turn.Commit();
+  } catch (...) {
+    RollBack();
+    throw;
+  }
+  turn.Announce(operations.rings());
+}
+
+/// The commit failed, and what it began may be undone or not.
+void Writer::Settle(std::span<StoreOp* const> ops, Operations& operations,
+                    const DatabaseError& error) {
+  RollBack();
+  // What did not find room on the disk is not complete, and SQLite drops it. After other errors
+  // all of it may stand in the log, and come to life should the log be read anew; unless the next
+  // transaction takes its place.
+  const bool gone =
+      error.primary_code() == SQLITE_FULL || error.primary_code() == SQLITE_BUSY || Overwrite();
+  for (StoreOp* op : ops) {
+    if (op->status != OpStatus::kDone) continue;
+    try {
+      if (operations.IsVisible(*op)) continue;
+      if (gone) {
+        op->Fail(error.errc(), error.what());
+      } else {
+        op->Doubt(error.what());
+      }
+    } catch (const DatabaseError&) {
+      op->Doubt(error.what());
+    }
+  }
+}
+
+void Writer::CheckFiles() {
+  files_.Check();
+  CheckLog(*connection_, files_.database());
+}
+
+bool Writer::Overwrite() noexcept {
+  try {
+    // A value that differs: SQLite writes nothing where the bytes stay the same.
+    connection_->Run(
+        "BEGIN IMMEDIATE; INSERT INTO doclock_meta VALUES('settled', 1) "
+        "ON CONFLICT(name) DO UPDATE SET value=value+1; COMMIT");
+    return true;
+  } catch (const std::exception&) {
+    RollBack();
+    return false;
+  }
+}
+
+void Writer::RollBack() noexcept {
+  places_.Clear();
+  around_.owners.RolledBack();
+  if (!connection_->InTransaction()) return;  // SQLite did it
+  try {
+    connection_->Run("ROLLBACK");
+  } catch (const DatabaseError&) {
+    // Then the next BEGIN says so.
+  }
+}
+
+}  // namespace doclock::sqlite

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "doclock/store.h"
+#include "sqlite/db/connection.h"
+#include "sqlite/db/database_error.h"
+#include "sqlite/db/deadline.h"
+#include "sqlite/db/file_set.h"
+#include "sqlite/db/timed_mutex.h"
+#include "sqlite/locks/renewal_row_cache.h"
+#include "sqlite/operations/operations.h"
+#include "sqlite/processes/gate.h"
+
+namespace doclock::sqlite {
+
+/// The one connection that writes. Thread-safe: calls queue up, first in this process, then at the
+/// gate.
+class Writer {
+ public:
+  Writer(std::unique_ptr<Connection> connection, Gate& gate, const Surroundings& surroundings,
+         std::chrono::milliseconds busy_timeout, const FileSet& files)
+      : connection_(std::move(connection)),
+        files_(files),
+        gate_(gate),
+        around_(surroundings),
+        busy_timeout_(busy_timeout) {}
+
+  /// How one operation is done.
+  using Perform = std::function<void(Operations&, Connection&, StoreOp&)>;
+
+  /// Executes operations, all in one transaction. Never throws for their sake.
+  void Execute(std::span<StoreOp* const> ops, Deadline deadline);
+  /// As above, in another way than Operations::Execute does it.
+  void Execute(std::span<StoreOp* const> ops, Deadline deadline, const Perform& perform);
+
+  /// Does something else in one transaction, which may take as long as it takes once it has begun.
+  /// @throws DatabaseError, and what `what` throws.
+  void Transact(Deadline deadline, const std::function<void(Operations&, Connection&)>& what);
+
+ private:
+  class Turn;
+
+  void ExecuteAlone(StoreOp& op, Turn& turn, const Perform& perform);
+  /// False: an operation spoilt the transaction, none was done. @throws DatabaseError if it did not
+  /// even begin.
+  bool TryAll(std::span<StoreOp* const> ops, Turn& turn, const Perform& perform);
+  void Settle(std::span<StoreOp* const> ops, Operations& operations, const DatabaseError& error);
+  void CheckFiles();
+  bool Overwrite() noexcept;
+  void RollBack() noexcept;
+
+  TimedMutex turnstile_;
+  std::unique_ptr<Connection> connection_;
+  const FileSet& files_;
+  Gate& gate_;
+  const Surroundings& around_;
+  std::chrono::milliseconds busy_timeout_;
+  RenewalRowCache places_;
+};
+
+}  // namespace doclock::sqlite

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sqlite/db/connection.h"
+#include "sqlite/locks/stored_lock.h"
+#include "sqlite/schema/table_names.h"
+
+namespace doclock::sqlite {
+
+/// One holder of a shared lock, as stored.
+struct StoredShare {
+  std::int64_t doc = 0;  ///< The row's id of its document.
+  /// Its lease: id, last sign of life, ttl, slot, boot, owner, wall and fence; `doc` is
+  /// ShareNumber.
+  StoredLock lease;
+  std::chrono::nanoseconds granted{};  ///< BootClock.
+  std::string group;                   ///< Empty: none.
+};
+
+/// What tells shares apart in the LeaseEvaluator's memory: ids are random.
+std::int64_t ShareNumber(const Uuid& id) noexcept;
+
+/// What the shares of one document mean together.
+struct ShareCount {
+  int live = 0;
+  std::chrono::milliseconds first_left{};  ///< Of the live one that ends first.
+  std::chrono::milliseconds last_left{};   ///< Of the live one that ends last.
+  std::int64_t owner = 0;                  ///< Of the live one that ends last.
+  std::vector<Uuid> over;                  ///< Ids of those that are not live.
+  bool malformed = false;                  ///< One of them is, and counts as live.
+};
+
+/// What the side tables hold of one document, looked at no closer.
+struct ShareRows {
+  std::int64_t shares = 0;  ///< Live or not.
+  bool intent = false;      ///< There is one, lapsed or not.
+};
+
+/// The side tables of shared locks: the shares, and the intents of writers who wait for them to
+/// end. A document whose lock id is kSharedLockId has shares; what stands here of another one was
+/// left by somebody else and means nothing. An intent may outlive the shares: then lock_slot of
+/// the free document is kIntentSlot, so that those who take an exclusive lock know to end it.
+class Shares {
+ public:
+  Shares(Connection& connection, const TableNames& tables) noexcept
+      : connection_(connection), tables_(tables) {}
+
+  [[nodiscard]] ShareRows Glance(std::int64_t doc);
+  [[nodiscard]] std::vector<StoredShare> Of(std::int64_t doc);
+  /// Until `visit` says false.
+  template <class Visit>
+  void ForEach(std::int64_t doc, Visit visit) {
+    const Running row(connection_.Prepared(tables_, Sql::kShares));
+    row->Bind(1, doc);
+    while (row->Step()) {
+      if (!visit(Read(*row, doc))) return;
+    }
+  }
+  [[nodiscard]] std::optional<StoredShare> Find(std::int64_t doc, const Uuid& id);
+  void Put(const StoredShare& share) { Run(Sql::kPutShare, share); }
+  /// False: there is one of this id, live or not, and it stays.
+  [[nodiscard]] bool Add(const StoredShare& share);
+  void Delete(std::int64_t doc, const Uuid& id);
+  void DeleteAll(std::int64_t doc) { Run(Sql::kDeleteShares, doc); }
+  /// Makes all leases end now.
+  void Expire(std::int64_t doc) { Run(Sql::kExpireShares, doc); }
+  /// Prolongs a share that was renewed before and names this slot and boot, if that is still so.
+  [[nodiscard]] bool Renew(std::int64_t doc, const Uuid& id, std::chrono::nanoseconds now,
+                           std::chrono::milliseconds ttl, std::int64_t slot, std::int64_t boot);
+  /// Deletes a share if it and another one are live, both of this slot and boot.
+  [[nodiscard]] bool Leave(std::int64_t doc, const Uuid& id, std::chrono::nanoseconds now,
+                           std::int64_t slot, std::int64_t boot);
+  /// Lets the document's own lease, which covers all shares, last so long from now at least.
+  void Cover(std::int64_t doc, std::chrono::nanoseconds now, std::chrono::milliseconds ttl);
+
+  /// Of its lease: `doc` is the document.
+  [[nodiscard]] std::optional<StoredLock> Intent(std::int64_t doc);
+  void PutIntent(const StoredLock& intent);
+  void DeleteIntent(std::int64_t doc) { Run(Sql::kDeleteIntent, doc); }
+
+ private:
+  static StoredShare Read(const Statement& row, std::int64_t doc);
+  void Run(Sql which, std::int64_t doc);
+  void Run(Sql which, const StoredShare& share);
+
+  Connection& connection_;
+  const TableNames& tables_;
+};
+
+/// In lock_slot of a document that nobody holds: there may be an intent.
+inline constexpr std::int64_t kIntentSlot = INT64_MAX;
+
+}  // namespace doclock::sqlite

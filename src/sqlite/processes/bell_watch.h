@@ -1,0 +1,53 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "doclock/store.h"
+#include "platform/fork_generation.h"
+#include "sqlite/processes/gate.h"
+#include "sqlite/schema/sqlite_collection.h"
+
+namespace doclock::sqlite {
+
+/// Listens to the bell for a store's subscribers: one thread, while there are any. Thread-safe.
+class BellWatch : public std::enable_shared_from_this<BellWatch> {
+ public:
+  using Hint = std::function<void(std::optional<std::size_t>)>;
+
+  explicit BellWatch(std::shared_ptr<Gate> gate) noexcept : gate_(std::move(gate)) {}
+  ~BellWatch();
+
+  std::unique_ptr<Subscription> Add(const SqliteCollection& collection, Hint hint);
+
+ private:
+  struct Subscriber {
+    std::uint64_t collection;
+    Hint hint;
+  };
+  using Subscribers = std::list<Subscriber>;
+  class Membership;
+
+  void Remove(Subscribers::iterator subscriber) noexcept;
+  void Start();
+  void StopThread() noexcept;
+  void Listen(std::uint32_t position);
+  void Tell(const std::vector<Ring>& rings);
+  void TellAll();
+
+  std::shared_ptr<Gate> gate_;
+  const std::uint32_t generation_ = platform::ForkGeneration();
+  std::mutex lifecycle_mutex_;  ///< Held while the thread is started or joined.
+  std::mutex mutex_;            ///< Held while hints run.
+  Subscribers subscribers_;
+  std::thread thread_;
+  std::atomic<bool> stop_{false};
+};
+
+}  // namespace doclock::sqlite

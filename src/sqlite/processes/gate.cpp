@@ -1,0 +1,13 @@
+#include "sqlite/processes/gate.h"
+
+namespace doclock::sqlite {
+
+std::uint64_t TagOf(const std::string& collection) noexcept {
+  std::uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a: the same in every build
+  for (const char c : collection) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+  }
+  return hash == kAnyCollection ? 0 : hash;
+}
+
+}  // namespace doclock::sqlite

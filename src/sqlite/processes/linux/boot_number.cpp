@@ -1,0 +1,13 @@
+#include <string>
+
+#include "platform/process.h"
+#include "sqlite/processes/gate.h"
+
+namespace doclock::sqlite {
+
+std::int64_t BootNumber() {
+  const std::string id = platform::BootId();
+  return id.empty() ? 0 : static_cast<std::int64_t>(TagOf(id) >> 1) | 1;
+}
+
+}  // namespace doclock::sqlite

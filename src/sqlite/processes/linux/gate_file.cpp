@@ -1,0 +1,248 @@
+#include "sqlite/processes/linux/gate_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <span>
+#include <system_error>
+#include <thread>
+
+#include "doclock/errors.h"
+#include "platform/close_on_fork.h"
+#include "platform/random_bytes.h"
+
+namespace doclock::sqlite {
+namespace {
+
+/// A slot is a tag of the file, so that one from a copied database is not taken for one of here,
+/// and a random number behind it. Together they stay positive as an offset in a file.
+constexpr int kRandomBits = 42;
+constexpr int kTagBits = 20;
+constexpr std::int64_t kRandomMask = (std::int64_t{1} << kRandomBits) - 1;
+/// Below every slot.
+constexpr std::int64_t kAttachByte = std::int64_t{1} << 41;
+
+struct flock ByteLock(short type, std::int64_t byte) noexcept {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = 1;
+  return lock;
+}
+
+/// False when another one is in the way; anything else that is wrong leaves errno and false, too.
+bool TryLock(int file, short type, std::int64_t byte) noexcept {
+  struct flock lock = ByteLock(type, byte);
+  return ::fcntl(file, F_OFD_SETLK, &lock) == 0;
+}
+
+bool IsTaken(int error) noexcept { return error == EAGAIN || error == EACCES || error == EINTR; }
+
+std::uint64_t Random() {
+  std::uint64_t value = 0;
+  platform::RandomBytes(std::as_writable_bytes(std::span(&value, 1)));
+  return value;
+}
+
+/// Gives the file the owner, the group and the mode of the database, as far as we may, for those
+/// who share it: root may all, the file's owner may give it to a group of his. A file of somebody
+/// else's stays as it is.
+void Resemble(int file, const struct stat& database) noexcept {
+  struct stat own {};
+  if (::fstat(file, &own) != 0) return;
+  if (own.st_uid != database.st_uid && ::fchown(file, database.st_uid, -1) != 0) errno = 0;
+  if (own.st_gid != database.st_gid && ::fchown(file, -1, database.st_gid) != 0) errno = 0;
+  const mode_t mode = database.st_mode & 0666;
+  if ((own.st_mode & 0666) != mode && ::fchmod(file, mode) != 0) errno = 0;
+}
+
+/// The file, made if need be, unless the database is missing (null); -1 and errno.
+int OpenOrMake(const std::filesystem::path& path, const struct stat* database) noexcept {
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+  int file = ::open(path.c_str(), kFlags);
+  if (database == nullptr) return file;
+  if (file < 0 && errno == ENOENT) {
+    file = ::open(path.c_str(), kFlags | O_CREAT | O_EXCL, database->st_mode & 0666);
+    if (file < 0 && errno == EEXIST) file = ::open(path.c_str(), kFlags);
+  }
+  if (file >= 0) Resemble(file, *database);
+  return file;
+}
+
+}  // namespace
+
+GateFile::GateFile(const std::filesystem::path& database, Deadline deadline)
+    : path_(database.string() + "-doclock") {
+  struct stat status {};
+  const bool missing = ::stat(database.c_str(), &status) != 0;
+  if (missing && errno != ENOENT) Throw("cannot look at the database", errno);
+  try {
+    Open(missing ? nullptr : &status);
+    Attach(deadline);
+    TakeSlot();
+  } catch (...) {
+    Close();
+    throw;
+  }
+}
+
+GateFile::~GateFile() { Close(); }
+
+void GateFile::Open(const struct stat* database) {
+  const platform::ForkPause pause;
+  file_ = OpenOrMake(path_, database);
+  if (file_ < 0) Throw("cannot open it", errno);
+  platform::CloseOnFork(file_, pause);
+}
+
+void GateFile::Close() noexcept {
+  Unmap();
+  if (file_ < 0) return;
+  const platform::ForkPause pause;
+  platform::KeepOnFork(file_, pause);
+  ::close(file_);
+}
+
+bool GateFile::IsWhole() noexcept {
+  if (!whole_.load()) return false;
+  struct stat status {};
+  if (::fstat(file_, &status) != 0 || status.st_size >= static_cast<off_t>(sizeof(GatePage))) {
+    return true;
+  }
+  Replace();
+  return false;
+}
+
+/// At the same address, where the C library may still have a mutex in its list of held ones. If it
+/// fails, the next call of IsWhole tries again.
+void GateFile::Replace() noexcept {
+  const std::lock_guard guard(replacing_);
+  if (!whole_.load()) return;
+  void* const moved = ::mremap(spare_, sizeof(GatePage), sizeof(GatePage),
+                               MREMAP_MAYMOVE | MREMAP_FIXED, static_cast<void*>(page_));
+  if (moved == MAP_FAILED) return;
+  spare_ = nullptr;
+  whole_.store(false);
+}
+
+void GateFile::Throw(const char* what, int error) const {
+  const bool passing = error == ENOSPC || error == EAGAIN || error == ENOMEM || error == EMFILE;
+  throw StoreException(
+      passing ? Errc::kUnavailable : Errc::kRefused,
+      "doclock: " + path_.string() + ": " + what + ": " + std::generic_category().message(error));
+}
+
+void GateFile::Attach(Deadline deadline) {
+  while (!TryAttach()) {
+    // Somebody is making the page, which takes no time, or was stopped while doing so.
+    if (std::chrono::steady_clock::now() >= deadline) {
+      Throw("another process does not finish opening it", EAGAIN);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+bool GateFile::TryAttach() {
+  if (TryLock(file_, F_WRLCK, kAttachByte)) {
+    Make();
+    if (!TryLock(file_, F_RDLCK, kAttachByte)) Throw("cannot lock it", errno);
+    return true;
+  }
+  if (!IsTaken(errno)) Throw("cannot lock it", errno);
+  if (!TryLock(file_, F_RDLCK, kAttachByte)) return false;
+  struct stat status {};
+  if (::fstat(file_, &status) == 0 && status.st_size >= static_cast<off_t>(sizeof(GatePage))) {
+    Map();
+    if (page_->IsOurs()) return true;
+    const bool foreign = page_->magic.load(std::memory_order_acquire) != 0;
+    Unmap();
+    if (foreign) Throw("it is open in a program with another build of this library", EINVAL);
+  }
+  if (IsAnySlotTaken()) {
+    throw StoreException(Errc::kRefused,
+                         "doclock: " + path_.string() +
+                             " was truncated while it was open; the stores that have it open must "
+                             "be closed first");
+  }
+  // Whoever was making the page died over it.
+  TryLock(file_, F_UNLCK, kAttachByte);
+  return false;
+}
+
+void GateFile::Make() {
+  // Without room on the disk, writing to the mapping would be a signal instead of an error.
+  if (const int error = ::posix_fallocate(file_, 0, sizeof(GatePage)); error != 0) {
+    Throw("cannot make room for it", error);
+  }
+  Map();
+  const std::uint64_t known_id =
+      page_->magic.load(std::memory_order_acquire) == GatePage::kMagic ? page_->gate_id : 0;
+  page_->magic.store(0);
+  std::memset(static_cast<void*>(page_), 0, sizeof(GatePage));
+  new (page_) GatePage;
+  page_->page_size = sizeof(GatePage);
+  page_->mutex_size = sizeof(pthread_mutex_t);
+  page_->gate_id = known_id != 0 ? known_id : Random() | 1;
+  page_->queue.Initialise();
+  page_->main.Initialise();
+  page_->magic.store(GatePage::kMagic, std::memory_order_release);
+}
+
+void GateFile::Map() {
+  const platform::ForkPause pause;
+  void* const memory =
+      ::mmap(nullptr, sizeof(GatePage), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+  if (memory == MAP_FAILED) Throw("cannot map it", errno);
+  // A mapping keeps the open file, and so its locks, as a descriptor does: a forked child gets
+  // none.
+  ::madvise(memory, sizeof(GatePage), MADV_DONTFORK);
+  page_ = static_cast<GatePage*>(memory);
+  // Now, when it may fail: see Replace.
+  void* const spare =
+      ::mmap(nullptr, sizeof(GatePage), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (spare == MAP_FAILED) Throw("cannot map a page", errno);
+  spare_ = spare;
+}
+
+void GateFile::Unmap() noexcept {
+  // What took the place of a truncated page stays: see IsWhole.
+  if (page_ != nullptr && whole_.load()) ::munmap(page_, sizeof(GatePage));
+  if (spare_ != nullptr) ::munmap(spare_, sizeof(GatePage));
+  page_ = nullptr;
+  spare_ = nullptr;
+}
+
+void GateFile::TakeSlot() {
+  struct stat status {};
+  if (::fstat(file_, &status) != 0) Throw("cannot look at it", errno);
+  // The inode, too: a gate copied along with its database is another gate.
+  const std::uint64_t mixed = (page_->gate_id ^ status.st_ino) * 0x9E3779B97F4A7C15U;
+  tag_ = static_cast<std::int64_t>(mixed >> (64 - kTagBits)) | 1;
+  for (;;) {
+    slot_ = (tag_ << kRandomBits) | (static_cast<std::int64_t>(Random() >> 1) & kRandomMask);
+    if (TryLock(file_, F_WRLCK, slot_)) return;
+    if (!IsTaken(errno)) Throw("cannot lock it", errno);
+  }
+}
+
+bool GateFile::IsAnySlotTaken() const noexcept {
+  struct flock lock = ByteLock(F_WRLCK, kAttachByte + 1);
+  lock.l_len = 0;  // all that follow
+  return ::fcntl(file_, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+bool GateFile::IsFromHere(std::int64_t slot) const noexcept { return slot >> kRandomBits == tag_; }
+
+Liveness GateFile::Look(std::int64_t slot) const noexcept {
+  struct flock lock = ByteLock(F_WRLCK, slot);
+  if (::fcntl(file_, F_OFD_GETLK, &lock) != 0) return Liveness::kUnknown;
+  return lock.l_type == F_UNLCK ? Liveness::kDead : Liveness::kAlive;
+}
+
+}  // namespace doclock::sqlite

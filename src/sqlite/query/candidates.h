@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "doclock/filter.h"
+#include "sqlite/db/connection.h"
+#include "sqlite/operations/operations.h"
+#include "sqlite/schema/sqlite_collection.h"
+
+namespace doclock::sqlite {
+
+/// A document that meets a filter's conditions; its lock state is for the caller to judge.
+struct Candidate {
+  Key key;
+  StoredDocument document;
+};
+
+/// Takes candidates until it returns false.
+using CandidateVisitor = std::function<bool(Candidate&&)>;
+
+/// Shows the documents that meet the conditions, in the filter's order. SQLite narrows them down
+/// and sorts; the filter itself decides. To be called inside a transaction, so that all of it is
+/// of one moment.
+void VisitCandidates(Connection& connection, const SqliteCollection& collection,
+                     const Filter& filter, const CandidateVisitor& visit);
+
+/// The SELECT statements behind it, for tests of how SQLite runs them.
+std::vector<std::string> CandidateSql(Connection& connection, const SqliteCollection& collection,
+                                      const Filter& filter);
+
+}  // namespace doclock::sqlite

@@ -1,0 +1,127 @@
+#include "sqlite/query/field_sql.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace doclock::sqlite {
+namespace {
+
+using Op = Filter::Op;
+
+/// SQLite compares names with the body's text as it is, so those that JSON escapes are out of
+/// reach; and a quote would end the name.
+bool IsPlain(const std::string& name) noexcept {
+  return std::none_of(name.begin(), name.end(),
+                      [](unsigned char c) { return c < 0x20 || c == '"' || c == '\\'; });
+}
+
+/// A JSON path as an SQL text.
+std::optional<std::string> PathText(const Path& path) {
+  std::string text = "'$";
+  for (const std::string& name : path) {
+    if (!IsPlain(name)) return std::nullopt;
+    text += ".\"";
+    for (const char c : name) {
+      if (c == '\'') text += '\'';
+      text += c;
+    }
+    text += '"';
+  }
+  return text + "'";
+}
+
+/// Somebody's body that is no JSON is nobody else's problem: it has no fields.
+std::string IfValid(const std::string& expression) {
+  return "CASE WHEN json_valid(body) THEN " + expression + " END";
+}
+
+/// Older versions of SQLite cut texts off at NUL. Instead of NUL two characters U+0001 are read,
+/// and instead of U+0001 itself U+0001 and U+0002: texts that differ still do, and in the same
+/// order. (The value itself is taken twice, because what is extracted then is JSON.)
+std::string WithoutNul(const std::string& path) {
+  return "json_extract(replace(replace(json_extract(body, " + path + ", " + path +
+         "), '\\u0001', '\\u0001\\u0002'), '\\u0000', '\\u0001\\u0001'), '$[0]')";
+}
+
+/// SQLite reads decimal fractions less exactly than we do: a little less, or more, is let through.
+double Below(double value) noexcept { return value - std::fabs(value) * 1e-14; }
+double Above(double value) noexcept { return value + std::fabs(value) * 1e-14; }
+
+Term NumberTerm(const std::string& field, Op op, const nlohmann::json& value) {
+  const double number = value.get<double>();
+  const std::string at_least = field + " >= ? AND " + field + " < ''";
+  switch (op) {
+    case Op::kLess:
+    case Op::kAtMost:
+      return {field + " <= ?", {Above(number)}};
+    case Op::kGreater:
+    case Op::kAtLeast:
+      return {at_least, {Below(number)}};
+    default:
+      break;
+  }
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  if (value.is_number_integer() && std::fabs(number) < kExact) {
+    return {field + " = ?", {value.get<std::int64_t>()}};
+  }
+  return {field + " BETWEEN ? AND ?", {Below(number), Above(number)}};
+}
+
+std::optional<Term> TextTerm(const std::string& field, Op op, const std::string& text) {
+  // Such are not what FieldSql gives for them.
+  if (text.find('\0') != text.npos || text.find('\1') != text.npos ||
+      text.find("\\u000") != text.npos) {
+    return std::nullopt;
+  }
+  switch (op) {
+    case Op::kLess:
+    case Op::kAtMost:
+      return Term{field + " <= ? AND " + field + " >= ''", {text}};
+    case Op::kGreater:
+    case Op::kAtLeast:
+      return Term{field + " >= ?", {text}};
+    default:
+      return Term{field + " = ?", {text}};
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> FieldSql(const Path& path) {
+  const auto text = PathText(path);
+  if (!text) return std::nullopt;
+  return IfValid("CASE WHEN instr(body, '\\u000') THEN " + WithoutNul(*text) +
+                 " ELSE json_extract(body, " + *text + ") END");
+}
+
+std::optional<std::string> KindSql(const Path& path) {
+  const auto text = PathText(path);
+  if (!text) return std::nullopt;
+  return IfValid("json_type(body, " + *text + ") IN ('true', 'false', 'object', 'array')");
+}
+
+std::optional<Term> TermFor(const Filter::Condition& condition) {
+  const auto field = FieldSql(condition.path);
+  if (!field) return std::nullopt;
+  const nlohmann::json& value = condition.value;
+  if (condition.op == Op::kNotEqual) {
+    if (!value.is_null()) return std::nullopt;
+    return Term{*field + " IS NOT NULL", {}};
+  }
+  if (value.is_null()) {
+    return condition.op == Op::kEqual ? Term{*field + " IS NULL", {}} : Term{"0", {}};
+  }
+  if (value.is_boolean()) {
+    // Numbers come through as well. Equal to one value, and not between two, so that an index can
+    // give the order of the fields that follow.
+    if (condition.op == Op::kEqual) return Term{*field + " = ?", {std::int64_t{value.get<bool>()}}};
+    return Term{*field + " BETWEEN 0 AND 1", {}};
+  }
+  if (value.is_number()) return NumberTerm(*field, condition.op, value);
+  // Typed values are JSON text, and not in its order.
+  if (value.is_object()) return Term{*field + " >= '{' AND " + *field + " < '|'", {}};
+  return TextTerm(*field, condition.op, value.get_ref<const std::string&>());
+}
+
+}  // namespace doclock::sqlite

@@ -1,0 +1,53 @@
+#include "sqlite/schema/index_names.h"
+
+namespace doclock::sqlite {
+namespace {
+
+constexpr std::string_view kPlainPrefix = "doclock_i_";
+constexpr std::string_view kUniquePrefix = "doclock_u_";
+
+/// Undoes CaseSafe.
+std::string Original(std::string_view safe) {
+  std::string name;
+  for (std::size_t i = 0; i < safe.size(); ++i) {
+    char c = safe[i];
+    if (c == '^' && i + 1 < safe.size()) {
+      c = safe[++i];
+      if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    }
+    name += c;
+  }
+  return name;
+}
+
+}  // namespace
+
+std::string FieldList(const IndexSpec& spec) {
+  std::string list;
+  for (const std::string& field : spec.fields) {
+    if (!list.empty()) list += ',';
+    list += field;
+  }
+  return list;
+}
+
+std::string IndexName(std::string_view collection, const IndexSpec& spec) {
+  std::string name =
+      std::string(spec.unique ? kUniquePrefix : kPlainPrefix) + CaseSafe(collection) + ":";
+  for (const std::string& field : spec.fields) {
+    if (&field != &spec.fields.front()) name += ',';
+    for (const char c : CaseSafe(field)) {
+      if (c == ',') name += '^';  // the field's own
+      name += c;
+    }
+  }
+  return name;
+}
+
+std::string FieldsOfIndex(const std::string& index_name) {
+  const std::size_t colon = index_name.find(':');
+  if (colon == std::string::npos || !index_name.starts_with(kUniquePrefix)) return index_name;
+  return Original(std::string_view(index_name).substr(colon + 1));
+}
+
+}  // namespace doclock::sqlite

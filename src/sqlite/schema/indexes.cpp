@@ -1,0 +1,56 @@
+#include "sqlite/schema/indexes.h"
+
+#include <stdexcept>
+
+#include "doclock/filter.h"
+#include "sqlite/query/field_sql.h"
+#include "sqlite/schema/index_names.h"
+
+namespace doclock::sqlite {
+namespace {
+
+/// The field's path, by the rules of filters.
+Path PathOf(const std::string& field) { return Filter().OrderBy(field).order(); }
+
+}  // namespace
+
+std::string IndexSql(const SqliteCollection& collection, const IndexSpec& index) {
+  if (index.fields.empty()) throw std::invalid_argument("doclock: an index needs a field");
+  std::string fields, kinds;
+  bool possible = true;
+  for (const std::string& name : index.fields) {
+    const auto field = FieldSql(PathOf(name));
+    possible = possible && field.has_value();
+    fields += field.value_or("") + ", ";
+    if (possible) kinds += ", " + *KindSql(PathOf(name));
+  }
+  if (!possible && !index.unique) return {};
+  if (!possible) {
+    throw StoreException(Errc::kRefused,
+                         "doclock: SQLite cannot index the fields " + FieldList(index));
+  }
+  fields.resize(fields.size() - 2);
+  const std::string name = Quoted(IndexName(collection.name(), index));
+  // The key makes the order of equal values the index's as well. Of unique values, it must not be
+  // part; their kinds keep true and 1 apart.
+  return std::string("CREATE ") + (index.unique ? "UNIQUE " : "") + "INDEX " + name + " ON " +
+         collection.tables().quoted_documents() + "(" + fields + (index.unique ? kinds : ", key") +
+         ")";
+}
+
+bool HasIndex(Connection& connection, const std::string& sql) {
+  const Running find(
+      connection.Prepared("SELECT 1 FROM sqlite_master WHERE type='index' AND sql=?1"));
+  find->Bind(1, std::string_view(sql));
+  return find->Step();
+}
+
+void CreateIndex(Connection& connection, const SqliteCollection& collection, const IndexSpec& index,
+                 const std::string& sql) {
+  if (HasIndex(connection, sql)) return;  // somebody else was faster
+  // By this name an earlier version may have made another one.
+  connection.Run("DROP INDEX IF EXISTS " + Quoted(IndexName(collection.name(), index)));
+  connection.Run(sql);
+}
+
+}  // namespace doclock::sqlite

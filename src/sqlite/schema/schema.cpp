@@ -1,0 +1,148 @@
+#include "sqlite/schema/schema.h"
+
+#include "doclock/errors.h"
+
+namespace doclock::sqlite {
+namespace {
+
+/// Raised by whatever makes older versions of this library misread a file.
+constexpr std::int64_t kSchemaVersion = 1;
+
+bool HasTable(Connection& connection, std::string_view name) {
+  const Running find(
+      connection.Prepared("SELECT 1 FROM sqlite_master WHERE type='table' AND name=?1"));
+  find->Bind(1, name);
+  return find->Step();
+}
+
+bool HasColumn(Connection& connection, const std::string& table, std::string_view name) {
+  const Running find(connection.Prepared("SELECT 1 FROM pragma_table_info(?1) WHERE name=?2"));
+  find->Bind(1, table);
+  find->Bind(2, name);
+  return find->Step();
+}
+
+/// Adds a column of integers, 0 at first, to a table that was made without it.
+void AddColumn(Connection& connection, const std::string& table, const std::string& name) {
+  if (HasColumn(connection, table, name)) return;
+  connection.Run("ALTER TABLE " + Quoted(table) + " ADD COLUMN " + name +
+                 " INTEGER NOT NULL DEFAULT 0");
+}
+
+std::int64_t StoredVersion(Connection& connection) {
+  return connection.Ask("SELECT value FROM doclock_meta WHERE name='schema'");
+}
+
+/// Makes a table's index on its column `name`. A colon, which no collection's name has, keeps it
+/// apart from all tables. Version 0.1 called it "<table>_name", as it would the table of another
+/// collection.
+void CreateNameIndex(Connection& connection, const std::string& table) {
+  connection.Run("DROP INDEX IF EXISTS " + Quoted(table + "_name") +
+                 ";CREATE INDEX IF NOT EXISTS " + Quoted(table + ":name") + " ON " + Quoted(table) +
+                 "(name) WHERE name IS NOT NULL");
+}
+
+/// Takes the name from an index of version 0.1 that is called as this table is to be.
+void FreeName(Connection& connection, const std::string& table) {
+  std::string owner;
+  {
+    const Running find(
+        connection.Prepared("SELECT tbl_name FROM sqlite_master WHERE type='index' AND name=?1"));
+    find->Bind(1, std::string_view(table));
+    if (find->Step()) owner = find->Text(0);
+  }
+  if (!owner.empty()) CreateNameIndex(connection, owner);
+}
+
+void CreateShares(Connection& connection, const TableNames& tables) {
+  FreeName(connection, tables.shares());
+  // Rows count while the document has kSharedLockId. `granted` and `renewed` are times like
+  // lock_time, the rest is as in the document's columns.
+  connection.Run("CREATE TABLE IF NOT EXISTS " + tables.quoted_shares() +
+                 "(doc INTEGER NOT NULL, share BLOB NOT NULL, granted INTEGER NOT NULL,"
+                 " renewed INTEGER NOT NULL, ttl INTEGER NOT NULL, slot INTEGER NOT NULL,"
+                 " boot INTEGER NOT NULL, owner INTEGER NOT NULL, wall INTEGER NOT NULL,"
+                 " name TEXT, fence INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(doc, share))"
+                 " WITHOUT ROWID;"
+                 "CREATE TABLE IF NOT EXISTS " +
+                 tables.quoted_intents() +
+                 "(doc INTEGER PRIMARY KEY, intent BLOB NOT NULL, renewed INTEGER NOT NULL,"
+                 " ttl INTEGER NOT NULL, slot INTEGER NOT NULL, boot INTEGER NOT NULL)");
+  CreateNameIndex(connection, tables.shares());
+}
+
+}  // namespace
+
+bool HasSchema(Connection& connection, const std::string& path) {
+  if (!HasTable(connection, "doclock_meta")) return false;
+  const std::int64_t stored = StoredVersion(connection);
+  if (stored == kSchemaVersion) return HasTable(connection, "doclock_owners");
+  const char* const which = stored > kSchemaVersion ? "a newer" : "an older";
+  throw StoreException(Errc::kRefused, "doclock: " + path + " was made by " + which +
+                                           " version of this library (schema " +
+                                           std::to_string(stored) + ", not " +
+                                           std::to_string(kSchemaVersion) + ")");
+}
+
+void CreateSchema(Connection& connection) {
+  connection.Run(
+      "CREATE TABLE IF NOT EXISTS doclock_meta(name TEXT PRIMARY KEY, value NOT NULL)"
+      " WITHOUT ROWID;"
+      "INSERT OR IGNORE INTO doclock_meta VALUES('schema', " +
+      std::to_string(kSchemaVersion) +
+      ");"
+      // `seen` is the day (Unix time in seconds) a process last named itself so.
+      "CREATE TABLE IF NOT EXISTS doclock_owners(id INTEGER PRIMARY KEY AUTOINCREMENT,"
+      " name TEXT NOT NULL, host TEXT NOT NULL, pid INTEGER NOT NULL, seen INTEGER NOT NULL,"
+      " UNIQUE(name, host, pid))");
+}
+
+bool HasDocuments(Connection& connection, const TableNames& tables) {
+  return HasTable(connection, tables.documents());
+}
+
+bool HasCollection(Connection& connection, const TableNames& tables) {
+  // The groups came later, then the shares, then the fences.
+  return HasDocuments(connection, tables) && HasTable(connection, tables.groups()) &&
+         HasTable(connection, tables.shares()) &&
+         HasColumn(connection, tables.documents(), "lock_fence") &&
+         HasColumn(connection, tables.shares(), "fence");
+}
+
+void CreateCollection(Connection& connection, const TableNames& tables) {
+  // The lock's columns stand before the body and keep their widths, so that taking the lock of a
+  // large document rewrites one page. `key` has no type, so that SQLite converts nothing.
+  // Defaults: whoever fills the table by hand need not know them.
+  FreeName(connection, tables.groups());
+  connection.Run("CREATE TABLE IF NOT EXISTS " + tables.quoted_documents() +
+                 "(id INTEGER PRIMARY KEY, key NOT NULL UNIQUE,"
+                 " lock_id BLOB NOT NULL DEFAULT (zeroblob(16)),"
+                 " lock_version INTEGER NOT NULL DEFAULT 0,"
+                 " lock_time INTEGER NOT NULL DEFAULT 0,"
+                 " lock_ttl INTEGER DEFAULT NULL,"
+                 " lock_slot INTEGER NOT NULL DEFAULT 0,"
+                 " lock_boot INTEGER NOT NULL DEFAULT 0,"
+                 " lock_closed INTEGER NOT NULL DEFAULT 0,"
+                 " lock_owner INTEGER NOT NULL DEFAULT 0,"
+                 " lock_released BLOB NOT NULL DEFAULT (zeroblob(16)),"
+                 " lock_born BLOB NOT NULL DEFAULT (zeroblob(16)),"
+                 " lock_wall INTEGER NOT NULL DEFAULT 0,"
+                 " lock_fence INTEGER NOT NULL DEFAULT 0,"
+                 " body TEXT);"
+                 // Renewals: small rows side by side, where ten thousand cost what two hundred
+                 // pages of documents would.
+                 "CREATE TABLE IF NOT EXISTS " +
+                 tables.quoted_leases() +
+                 "(doc INTEGER PRIMARY KEY, lock_id BLOB NOT NULL, renewed INTEGER NOT NULL,"
+                 " ttl INTEGER NOT NULL);"
+                 // Few locks have a group. A row counts while the document has the lock it names.
+                 "CREATE TABLE IF NOT EXISTS " +
+                 tables.quoted_groups() +
+                 "(doc INTEGER PRIMARY KEY, lock_id BLOB NOT NULL, name TEXT NOT NULL)");
+  CreateNameIndex(connection, tables.groups());
+  CreateShares(connection, tables);
+  AddColumn(connection, tables.documents(), "lock_fence");
+  AddColumn(connection, tables.shares(), "fence");
+}
+
+}  // namespace doclock::sqlite

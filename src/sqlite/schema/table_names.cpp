@@ -1,0 +1,35 @@
+#include "sqlite/schema/table_names.h"
+
+namespace doclock::sqlite {
+
+std::string Quoted(std::string_view name) {
+  std::string quoted = "\"";
+  for (const char c : name) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string CaseSafe(std::string_view name) {
+  std::string safe;
+  for (const char c : name) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (upper || c == '^') safe += '^';
+    safe += upper ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return safe;
+}
+
+TableNames::TableNames(std::string_view collection, std::size_t number)
+    : documents_("doclock_c_" + CaseSafe(collection)),
+      quoted_documents_(Quoted(documents_)),
+      quoted_leases_(Quoted("doclock_l_" + CaseSafe(collection))),
+      groups_("doclock_g_" + CaseSafe(collection)),
+      quoted_groups_(Quoted(groups_)),
+      shares_("doclock_r_" + CaseSafe(collection)),
+      quoted_shares_(Quoted(shares_)),
+      quoted_intents_(Quoted("doclock_i_" + CaseSafe(collection))),
+      number_(number) {}
+
+}  // namespace doclock::sqlite
