@@ -111,7 +111,7 @@ if ! ldconfig -p | grep -q 'libcurl\.so\.4 '; then
   packages+=(libcurl4)
 fi
 if [[ $ci == yes ]]; then
-  packages+=(git clang-16 clang-format-16 clang-tidy-16 libclang-rt-16-dev doxygen)
+  packages+=(git clang-16 clang-format-16 clang-tidy-16 libclang-rt-16-dev doxygen codespell)
 fi
 
 missing=()
