@@ -41,7 +41,7 @@ struct SqliteStoreOptions {
 
 /// Opens a SQLite file as a store for any number of threads and of processes on one machine. The
 /// file may hold the user's own tables: all of ours begin with `doclock_`. Beside
-/// it, besides SQLite's own files, stands `<file>-doclock` on Linux (the gate).
+/// it, besides SQLite's own files, stands `<file>-doclock` on Linux (the coordinator file).
 ///
 /// @throws StoreException naming the path and what is wrong with it (a directory, not a database,
 /// no permission, a newer schema, a network file system, a child forked while a store was open).

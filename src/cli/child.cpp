@@ -45,7 +45,8 @@ std::vector<std::string> PathsOf(const std::string& program) {
   }
 }
 
-/// The open gates of SQLite files: while one is open somewhere, the locks' holder counts as alive.
+/// The open coordinator files of SQLite: while a process has one open, the locks' holder counts as
+/// alive.
 std::vector<int> SignsOfLife() {
   std::vector<int> found;
   std::error_code ignored;

@@ -14,7 +14,7 @@
 #include "sqlite/db/reader_pool.h"
 #include "sqlite/db/writer.h"
 #include "sqlite/operations/operations.h"
-#include "sqlite/processes/bell_watch.h"
+#include "sqlite/processes/notification_listener.h"
 #include "sqlite/query/candidates.h"
 #include "sqlite/schema/index_names.h"
 #include "sqlite/schema/indexes.h"
@@ -40,19 +40,19 @@ struct Parts {
   Parts(sqlite::OpenFile open, const SqliteStoreOptions& options)
       : in_use(std::move(open.in_use)),
         path(open.path),
-        gate(std::move(open.gate)),
+        coordinator(std::move(open.coordinator)),
         files(std::move(open.files)),
         clock(options.clock ? options.clock : SystemClock()),
-        judge(*gate, sqlite::BootNumber()),
-        around{*clock, *gate, judge, owners},
+        judge(*coordinator, sqlite::BootNumber()),
+        around{*clock, *coordinator, judge, owners},
         readers(path, options, *files),
-        writer(std::move(open.connection), *gate, around, options.busy_timeout.ms(), *files),
-        bell(std::make_shared<sqlite::BellWatch>(gate)) {}
+        writer(std::move(open.connection), *coordinator, around, options.busy_timeout.ms(), *files),
+        listener(std::make_shared<sqlite::NotificationListener>(coordinator)) {}
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
   /// The last connection of all deletes the log when it is closed; the next store has another one.
   ~Parts() {
-    static_cast<void>(gate->Register(0));
+    static_cast<void>(coordinator->RegisterFiles(0));
     try {
       files->Check();  // SQLite reads the index once more
     } catch (const DatabaseError&) {
@@ -62,7 +62,7 @@ struct Parts {
 
   std::unique_ptr<sqlite::SqliteInUse> in_use;
   std::filesystem::path path;
-  std::shared_ptr<sqlite::Gate> gate;
+  std::shared_ptr<sqlite::ProcessCoordinator> coordinator;
   std::unique_ptr<const sqlite::FileSet> files;
   std::shared_ptr<const Clock> clock;
   sqlite::LeaseEvaluator judge;
@@ -70,7 +70,7 @@ struct Parts {
   sqlite::Surroundings around;
   sqlite::ReaderPool readers;
   sqlite::Writer writer;
-  std::shared_ptr<sqlite::BellWatch> bell;
+  std::shared_ptr<sqlite::NotificationListener> listener;
 
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<SqliteCollection>> collections;
@@ -331,12 +331,12 @@ std::int64_t SqliteStore::PurgeSome(const SqliteCollection& collection,
 std::unique_ptr<Subscription> SqliteStore::Watch(
     Collection& collection, std::function<void(std::optional<std::size_t>)> hint) {
   CheckProcess();
-  if (!parts_->gate->has_bell()) return nullptr;
-  return parts_->bell->Add(Ours(collection), std::move(hint));
+  if (!parts_->coordinator->has_notifications()) return nullptr;
+  return parts_->listener->Add(Ours(collection), std::move(hint));
 }
 
 bool SqliteStore::OthersMayWait(Collection&) const noexcept {
-  return !IsForked() && parts_->gate->OthersWatch();
+  return !IsForked() && parts_->coordinator->OthersWatch();
 }
 
 LockPage SqliteStore::ListLocks(Collection& collection, const LockQuery& query,
@@ -362,7 +362,7 @@ void SqliteStore::Intervene(Collection& collection, const Key& key, Intervention
         throw LockException(Errc::kNotOwner, "doclock: nobody holds the lock of " + name);
       }
       operations.Intervene(ours, *lock, what);
-      if (what != Intervention::kSteal) operations.RingFor(ours, key.Hash());
+      if (what != Intervention::kSteal) operations.AddNotification(ours, key.Hash());
     });
   });
 }

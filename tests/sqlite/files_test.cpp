@@ -190,7 +190,7 @@ TEST_F(SqliteFiles, AnotherEncodingIsRefused) {
 }
 
 TEST_F(SqliteFiles, NetworkFileSystemsAreRefusedUnlessOneInsists) {
-  DOCLOCK_NEEDS_GATE();
+  DOCLOCK_NEEDS_COORDINATOR();
   // /proc stands for what is not in the list of local file systems.
   std::string text = "none";
   try {
@@ -309,8 +309,8 @@ TEST_F(SqliteFiles, SymbolicLinksLeadToTheSameGate) {
   EXPECT_EQ(alias.Release("1", held).status, OpStatus::kDone);
 }
 
-TEST_F(SqliteFiles, TheGateHasTheDatabasesMode) {
-  DOCLOCK_NEEDS_GATE();
+TEST_F(SqliteFiles, TheCoordinatorFileHasTheDatabasesMode) {
+  DOCLOCK_NEEDS_COORDINATOR();
   RawDatabase(file_).Run("CREATE TABLE mine(a)");
   fs::permissions(file_, fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read |
                              fs::perms::group_write);
@@ -319,8 +319,8 @@ TEST_F(SqliteFiles, TheGateHasTheDatabasesMode) {
             fs::status(fs::path(file_) += "-doclock").permissions());
 }
 
-TEST_F(SqliteFiles, TheMembersOfAGroupShareTheGateWhoeverMakesIt) {
-  DOCLOCK_NEEDS_GATE();
+TEST_F(SqliteFiles, MembersOfAGroupShareTheCoordinatorFile) {
+  DOCLOCK_NEEDS_COORDINATOR();
   if (::geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
   RawDatabase(file_).Run("CREATE TABLE mine(a)");
   constexpr gid_t kTeam = 64002;
@@ -332,13 +332,13 @@ TEST_F(SqliteFiles, TheMembersOfAGroupShareTheGateWhoeverMakesIt) {
     Child member({"member", user, user, std::to_string(kTeam), "open", file_.string()});
     EXPECT_EQ(member.Line(), "open") << user;
   }
-  const fs::path gate = fs::path(file_) += "-doclock";
+  const fs::path coordinator = fs::path(file_) += "-doclock";
   struct stat status {};
-  ASSERT_EQ(::stat(gate.c_str(), &status), 0);
+  ASSERT_EQ(::stat(coordinator.c_str(), &status), 0);
   EXPECT_EQ(status.st_gid, kTeam);
   EXPECT_EQ(status.st_mode & 0777, 0660U);
   // One that an earlier version left for one member alone: its owner mends it.
-  ASSERT_EQ(::chown(gate.c_str(), 64003, 64003), 0);
+  ASSERT_EQ(::chown(coordinator.c_str(), 64003, 64003), 0);
   Child other({"member", "64004", "64004", std::to_string(kTeam), "open", file_.string()});
   EXPECT_NE(other.Line().value_or("").find("-doclock"), std::string::npos);
   Child owner({"member", "64003", "64003", std::to_string(kTeam), "open", file_.string()});

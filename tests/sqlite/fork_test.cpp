@@ -16,7 +16,7 @@
 #include "doclock/locking_repository.h"
 #include "sqlite/client.h"
 #include "sqlite/load.h"
-#include "sqlite/processes/gate.h"
+#include "sqlite/processes/process_coordinator.h"
 #include "sqlite/temp_folder.h"
 
 namespace doclock::sqlite_test {
@@ -47,7 +47,7 @@ bool IsForked(const std::function<void()>& act) {
 class SqliteFork : public ::testing::Test {
  protected:
   using Things = LockingRepository<nlohmann::json>;
-  void SetUp() override { DOCLOCK_NEEDS_GATE(); }
+  void SetUp() override { DOCLOCK_NEEDS_COORDINATOR(); }
 
   TempFolder folder_;
   std::filesystem::path file_ = folder_ / "things.db";
@@ -155,10 +155,11 @@ TEST_F(SqliteFork, AChildThatIsForkedWhileAStoreOpensOrClosesHasNoneOfItsSignsOf
   std::atomic<bool> stop{false};
   std::vector<std::int64_t> slots;
   std::vector<pid_t> children;
-  const auto last = sqlite::Gate::Open(file_, sqlite::DeadlineIn(10s));
+  const auto last = sqlite::ProcessCoordinator::Open(file_, sqlite::DeadlineIn(10s));
   {
     std::jthread opens([&] {
-      while (!stop) slots.push_back(sqlite::Gate::Open(file_, sqlite::DeadlineIn(10s))->slot());
+      while (!stop)
+        slots.push_back(sqlite::ProcessCoordinator::Open(file_, sqlite::DeadlineIn(10s))->slot());
     });
     for (int i = 0; i < 100; ++i) {
       const pid_t child = ::fork();

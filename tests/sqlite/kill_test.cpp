@@ -62,7 +62,7 @@ class Ledger {
 
 class SqliteKill : public ::testing::Test {
  protected:
-  void SetUp() override { DOCLOCK_NEEDS_GATE(); }
+  void SetUp() override { DOCLOCK_NEEDS_COORDINATOR(); }
 
   Child Start() {
     return Child({"work", file_.string(), std::to_string(++seed_), std::to_string(kKeys)});

@@ -43,8 +43,9 @@ class SqliteJudge : public ::testing::Test {
   TempFolder folder_;
   std::filesystem::path file_ = folder_ / "things.db";
   Client client_{file_};
-  std::unique_ptr<sqlite::Gate> gate_ = sqlite::Gate::Open(file_, sqlite::DeadlineIn(10s));
-  LeaseEvaluator judge_{*gate_, kThisBoot};
+  std::unique_ptr<sqlite::ProcessCoordinator> coordinator_ =
+      sqlite::ProcessCoordinator::Open(file_, sqlite::DeadlineIn(10s));
+  LeaseEvaluator judge_{*coordinator_, kThisBoot};
   sqlite::SqliteCollection collection_{"things", {}, 30s, 0};
   const Uuid id_ = NewUuid();
 };

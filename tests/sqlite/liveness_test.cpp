@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 class SqliteLiveness : public ::testing::Test {
  protected:
   void SetUp() override {
-    DOCLOCK_NEEDS_GATE();
+    DOCLOCK_NEEDS_COORDINATOR();
     Client(file_).Insert("1");
   }
   Child Holder(const char* bound = "bound") {
@@ -233,11 +233,11 @@ TEST_F(SqliteLiveness, ACopiedFileChangesNoVerdict) {
   auto holder = std::make_unique<Client>(file_);
   const AcquireOp held = holder->Acquire("1", 1h);
   RawDatabase(file_).Run("VACUUM INTO '" + (folder_ / "copy.db").string() + "'");
-  const fs::path with_gate = folder_ / "gate/things.db";
+  const fs::path with_file = folder_ / "gate/things.db";
   fs::create_directory(folder_ / "gate");
-  fs::copy(folder_ / "copy.db", with_gate);
-  fs::copy(fs::path(file_) += "-doclock", fs::path(with_gate) += "-doclock");
-  for (const fs::path& copy : {folder_ / "copy.db", with_gate}) {
+  fs::copy(folder_ / "copy.db", with_file);
+  fs::copy(fs::path(file_) += "-doclock", fs::path(with_file) += "-doclock");
+  for (const fs::path& copy : {folder_ / "copy.db", with_file}) {
     Client client(copy);
     EXPECT_EQ(client.Acquire("1").status, OpStatus::kBusy) << copy;
     EXPECT_EQ(client.Release("1", held).status, OpStatus::kDone) << copy;

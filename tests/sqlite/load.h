@@ -18,13 +18,14 @@ inline constexpr bool kSanitized = false;
 inline constexpr int Rounds(int rounds) { return kSanitized ? rounds / 8 + 1 : rounds; }
 
 #if defined(DOCLOCK_PLATFORM_IS_linux)
-inline constexpr bool kHasGate = true;
+inline constexpr bool kHasCoordinator = true;
 #else
-inline constexpr bool kHasGate = false;
+inline constexpr bool kHasCoordinator = false;
 #endif
 
 }  // namespace doclock::sqlite_test
 
 /// For tests of what the portable operating system layer does not have.
-#define DOCLOCK_NEEDS_GATE() \
-  if (!doclock::sqlite_test::kHasGate) GTEST_SKIP() << "this platform has no gate"
+#define DOCLOCK_NEEDS_COORDINATOR()           \
+  if (!doclock::sqlite_test::kHasCoordinator) \
+  GTEST_SKIP() << "this platform has no process coordinator"

@@ -25,7 +25,7 @@
 #include "sqlite/db/database_error.h"
 #include "sqlite/db/file_set.h"
 #include "sqlite/load.h"
-#include "sqlite/processes/gate.h"
+#include "sqlite/processes/process_coordinator.h"
 #include "sqlite/raw_database.h"
 #include "sqlite/temp_folder.h"
 
@@ -145,7 +145,7 @@ TEST_F(SqliteMovedFiles, EveryVerbRefusesAndNamesTheFile) {
         const AcquireOp held = client.Create("held");
         act.perform(With(suffix));
         ExpectAllRefused(client, held, With(suffix).string() + " ", "while it was open");
-        if (kHasGate) ExpectNoSecondHolder();
+        if (kHasCoordinator) ExpectNoSecondHolder();
         ExpectAllRefused(client, held, "things.db", "while it was open");
       }
       if (suffix.empty()) continue;
@@ -260,8 +260,8 @@ TEST_F(SqliteMovedFiles, ALogThatAForeignCheckpointTruncatesIsNoneTheWorse) {
   }
 }
 
-TEST_F(SqliteMovedFiles, ATruncatedGateRefusesWritesAndIsNoSignal) {
-  DOCLOCK_NEEDS_GATE();
+TEST_F(SqliteMovedFiles, ATruncatedCoordinatorFileRefusesWritesAndIsNoSignal) {
+  DOCLOCK_NEEDS_COORDINATOR();
   {
     Client client(file_);
     const AcquireOp held = client.Create("held");
@@ -273,59 +273,59 @@ TEST_F(SqliteMovedFiles, ATruncatedGateRefusesWritesAndIsNoSignal) {
       EXPECT_NE(outcome.text.find("things.db-doclock was truncated"), std::string::npos)
           << outcome.text;
     }
-    EXPECT_EQ(client.Read("held").status, OpStatus::kDone) << "reads need no gate";
+    EXPECT_EQ(client.Read("held").status, OpStatus::kDone) << "reads need no coordinator";
     EXPECT_TRUE(client.store().OthersMayWait(client.collection()));
     ExpectNoSecondHolder();
   }
   ExpectWorks();
 }
 
-TEST_F(SqliteMovedFiles, AGateThatIsTruncatedInsideATransactionIsNoSignal) {
-  DOCLOCK_NEEDS_GATE();
+TEST_F(SqliteMovedFiles, ACoordinatorFileThatIsTruncatedInsideATransactionIsNoSignal) {
+  DOCLOCK_NEEDS_COORDINATOR();
   Client client(file_);
   client.Insert("1");
-  const auto gate = sqlite::Gate::Open(file_, sqlite::DeadlineIn(10s));
-  const auto other = sqlite::Gate::Open(file_, sqlite::DeadlineIn(10s));
-  ASSERT_TRUE(gate->Enter(sqlite::DeadlineIn(10s)));
+  const auto coordinator = sqlite::ProcessCoordinator::Open(file_, sqlite::DeadlineIn(10s));
+  const auto other = sqlite::ProcessCoordinator::Open(file_, sqlite::DeadlineIn(10s));
+  ASSERT_TRUE(coordinator->Enter(sqlite::DeadlineIn(10s)));
   fs::resize_file(With("-doclock"), 0);
-  gate->Announce({{1, 1}});
-  gate->Leave();
-  gate->Wake();
-  EXPECT_THROW((void)gate->Enter(sqlite::DeadlineIn(10s)), sqlite::DatabaseError);
+  coordinator->Announce({{1, 1}});
+  coordinator->Leave();
+  coordinator->Wake();
+  EXPECT_THROW((void)coordinator->Enter(sqlite::DeadlineIn(10s)), sqlite::DatabaseError);
   EXPECT_THROW((void)other->Enter(sqlite::DeadlineIn(10s)), sqlite::DatabaseError);
   other->ReapDeadStores();
   // The thread that held a mutex of the lost page can use another one.
   const fs::path elsewhere = folder_ / "other.db";
   RawDatabase(elsewhere).Run("CREATE TABLE mine(a)");
-  const auto whole = sqlite::Gate::Open(elsewhere, sqlite::DeadlineIn(10s));
+  const auto whole = sqlite::ProcessCoordinator::Open(elsewhere, sqlite::DeadlineIn(10s));
   ASSERT_TRUE(whole->Enter(sqlite::DeadlineIn(10s)));
   whole->Leave();
 }
 
-TEST_F(SqliteMovedFiles, AGateThatIsTruncatedWhereNothingMoreCanBeMappedIsNoSignal) {
-  DOCLOCK_NEEDS_GATE();
+TEST_F(SqliteMovedFiles, ACoordinatorFileThatIsTruncatedWhereNothingMoreCanBeMappedIsNoSignal) {
+  DOCLOCK_NEEDS_COORDINATOR();
   if (kSanitized) GTEST_SKIP() << "sanitizers map memory at any time";
   Client client(file_);
-  const auto gate = sqlite::Gate::Open(file_, sqlite::DeadlineIn(10s));
+  const auto coordinator = sqlite::ProcessCoordinator::Open(file_, sqlite::DeadlineIn(10s));
   const fs::path elsewhere = folder_ / "other.db";
   RawDatabase(elsewhere).Run("CREATE TABLE mine(a)");
-  const auto whole = sqlite::Gate::Open(elsewhere, sqlite::DeadlineIn(10s));
-  ASSERT_TRUE(gate->Enter(sqlite::DeadlineIn(10s)));
+  const auto whole = sqlite::ProcessCoordinator::Open(elsewhere, sqlite::DeadlineIn(10s));
+  ASSERT_TRUE(coordinator->Enter(sqlite::DeadlineIn(10s)));
   fs::resize_file(With("-doclock"), 0);
   rlimit limit{};
   ASSERT_EQ(::getrlimit(RLIMIT_AS, &limit), 0);
   const rlimit nothing{0, limit.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_AS, &nothing), 0);
-  gate->Leave();
+  coordinator->Leave();
   ASSERT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
   // The thread still holds a mutex of the lost page.
   ASSERT_TRUE(whole->Enter(sqlite::DeadlineIn(10s)));
   whole->Leave();
-  EXPECT_THROW((void)gate->Enter(sqlite::DeadlineIn(10s)), sqlite::DatabaseError);
+  EXPECT_THROW((void)coordinator->Enter(sqlite::DeadlineIn(10s)), sqlite::DatabaseError);
 }
 
-TEST_F(SqliteMovedFiles, ADeletedGateLeavesLeasesAndSqlitesOwnLock) {
-  DOCLOCK_NEEDS_GATE();
+TEST_F(SqliteMovedFiles, ADeletedCoordinatorFileLeavesLeasesAndSqlitesOwnLock) {
+  DOCLOCK_NEEDS_COORDINATOR();
   Client client(file_);
   const AcquireOp held = client.Create("held");
   fs::remove(With("-doclock"));
@@ -357,7 +357,7 @@ int InOwnMounts(const std::function<int()>& act) {
 }
 
 TEST_F(SqliteMovedFiles, AFileThatIsMountedByItselfIsRefused) {
-  DOCLOCK_NEEDS_GATE();
+  DOCLOCK_NEEDS_COORDINATOR();
   Client(file_).Insert("1");
   const fs::path volume = folder_ / "volume", alone = volume / "alone.db", all = folder_ / "all";
   fs::create_directory(volume);
@@ -381,7 +381,7 @@ TEST_F(SqliteMovedFiles, AFileThatIsMountedByItselfIsRefused) {
 }
 
 TEST_F(SqliteMovedFiles, AFullDiskRefusesNewLocksKeepsOldOnesAndRecovers) {
-  DOCLOCK_NEEDS_GATE();
+  DOCLOCK_NEEDS_COORDINATOR();
   const int status = InOwnMounts([&] {
     if (::mount("none", folder_.path().c_str(), "tmpfs", 0, "size=1m") != 0) return 77;
     Client client(file_);

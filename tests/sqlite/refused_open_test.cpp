@@ -27,7 +27,7 @@ constexpr int kDocuments = 5;
 class SqliteRefusedOpen : public ::testing::Test {
  protected:
   void SetUp() override {
-    DOCLOCK_NEEDS_GATE();
+    DOCLOCK_NEEDS_COORDINATOR();
     fs::create_directory(away_);
   }
 
@@ -150,7 +150,7 @@ TEST_F(SqliteRefusedOpen, ATruncatedLogChangesNothing) {
   }
 }
 
-TEST_F(SqliteRefusedOpen, ATruncatedGateIsSaid) {
+TEST_F(SqliteRefusedOpen, ATruncatedCoordinatorFileIsSaid) {
   Child holder = Holder();
   fs::resize_file(With("-doclock"), 0);
   ExpectRefusedAndUntouched("things.db-doclock was truncated");

@@ -201,7 +201,7 @@ TEST_F(SqliteShares, ManySharesOfFewDocumentsComeInPages) {
 
 class SqliteSharers : public ::testing::Test {
  protected:
-  void SetUp() override { DOCLOCK_NEEDS_GATE(); }
+  void SetUp() override { DOCLOCK_NEEDS_COORDINATOR(); }
   Child Sharer(const char* limit) {
     Child child({"share", file_.string(), "1", "3600000", limit});
     EXPECT_EQ(child.Line(), "held");

@@ -1,4 +1,4 @@
-// The bell: a release in one process wakes those who wait in others.
+// Notifications: a release in one process wakes the waiters of the others.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -57,7 +57,7 @@ class Hints {
 class SqliteWatch : public ::testing::Test {
  protected:
   void SetUp() override {
-    DOCLOCK_NEEDS_GATE();
+    DOCLOCK_NEEDS_COORDINATOR();
     Client(file_).Insert("1");
   }
   TempFolder folder_;

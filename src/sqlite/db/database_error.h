@@ -28,7 +28,7 @@ class DatabaseError : public std::runtime_error {
   int code_;
 };
 
-/// A gate or a file that stays busy for longer than allowed.
+/// The write turn or a file was busy for longer than allowed.
 DatabaseError BusyError(const std::string& text);
 /// A file that is not what it was: kRefused.
 DatabaseError RefusedError(const std::string& text);

@@ -94,8 +94,8 @@ void CheckLeftLogs(const fs::path& path) {
 
 /// Before SQLite touches a file: the log that is there may belong to another database, one that
 /// stores have open.
-void CheckOthers(const Gate& gate, const fs::path& path) {
-  if (gate.OthersHave([&] { return FileSet::TagAt(path); })) return;
+void CheckOthers(const ProcessCoordinator& coordinator, const fs::path& path) {
+  if (coordinator.OthersHave([&] { return FileSet::TagAt(path); })) return;
   for (const char* suffix : {"", "-wal", "-shm"}) {
     std::error_code error;
     const fs::path file = path.string() + suffix;
@@ -151,12 +151,13 @@ void EnsureSchema(Connection& connection, const fs::path& path) {
 /// Stores that are open already use these very files, or two stores would grant the same locks.
 void JoinTheOthers(OpenFile& open) {
   open.files = std::make_unique<const FileSet>(open.path, *open.connection);
-  if (open.gate->Register(open.files->tag())) return;
+  if (open.coordinator->RegisterFiles(open.files->tag())) return;
   throw RefusedError(std::string("the database, its log or its index") + kOthersHaveIt);
 }
 
 void Prepare(OpenFile& open, Deadline deadline) {
-  if (!open.gate->Enter(deadline)) throw BusyError(open.gate->Occupant() + " keeps it busy");
+  if (!open.coordinator->Enter(deadline))
+    throw BusyError(open.coordinator->Occupant() + " keeps it busy");
   try {
     UseWriteAheadLog(*open.connection, open.path, deadline);
     CheckLog(*open.connection, open.path);
@@ -164,10 +165,10 @@ void Prepare(OpenFile& open, Deadline deadline) {
     JoinTheOthers(open);
     open.connection->Accept();
   } catch (...) {
-    open.gate->Leave();
+    open.coordinator->Leave();
     throw;
   }
-  open.gate->Leave();
+  open.coordinator->Leave();
 }
 
 }  // namespace
@@ -183,12 +184,12 @@ OpenFile OpenDatabase(const fs::path& file, const SqliteStoreOptions& options) {
   open.in_use = std::make_unique<SqliteInUse>(open.path);
   CheckPath(open.path, options);
   try {
-    open.gate = Gate::Join(open.path, deadline);
-    if (open.gate) CheckOthers(*open.gate, open.path);
+    open.coordinator = ProcessCoordinator::Join(open.path, deadline);
+    if (open.coordinator) CheckOthers(*open.coordinator, open.path);
     CheckLeftLogs(open.path);
     open.connection = Connect(open.path, options, options.create);
     CheckDatabase(*open.connection, open.path, options.create);
-    if (!open.gate) open.gate = Gate::Open(open.path, deadline);
+    if (!open.coordinator) open.coordinator = ProcessCoordinator::Open(open.path, deadline);
     Prepare(open, deadline);
   } catch (const DatabaseError& error) {
     throw AsStoreException(error, open.path);

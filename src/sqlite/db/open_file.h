@@ -9,15 +9,15 @@
 #include "sqlite/db/database_error.h"
 #include "sqlite/db/file_set.h"
 #include "sqlite/processes/fork_check.h"
-#include "sqlite/processes/gate.h"
+#include "sqlite/processes/process_coordinator.h"
 
 namespace doclock::sqlite {
 
 /// A database file that is ready for use.
 struct OpenFile {
   std::unique_ptr<SqliteInUse> in_use;  ///< To be destroyed last.
-  std::filesystem::path path;           ///< Without symbolic links: one file, one gate.
-  std::shared_ptr<Gate> gate;
+  std::filesystem::path path;           ///< Without symbolic links: one file, one coordinator.
+  std::shared_ptr<ProcessCoordinator> coordinator;
   std::unique_ptr<Connection> connection;
   std::unique_ptr<const FileSet> files;
 };

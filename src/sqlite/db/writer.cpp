@@ -7,7 +7,7 @@
 namespace doclock::sqlite {
 namespace {
 
-/// A transaction that began so soon waited for nobody, and the files are those of just before.
+/// A transaction that began this soon did not wait, and the files are those checked just before.
 constexpr std::chrono::milliseconds kNoWait{1};
 
 /// Results that say what the store would do are void; those that say what it found stay.
@@ -24,7 +24,8 @@ void Reset(StoreOp& op) {
 
 }  // namespace
 
-/// Our turn to write, from the first queue to the last: turnstile, gate, and afterwards the bell.
+/// Our turn to write: the queue of this process's threads, then that of the processes, and a
+/// notification afterwards.
 class Writer::Turn {
  public:
   Turn(Writer& writer, Deadline deadline, Deadline work_deadline)
@@ -33,8 +34,8 @@ class Writer::Turn {
       throw BusyError("other threads keep the database busy");
     }
     try {
-      if (!writer.gate_.Enter(deadline)) {
-        throw BusyError(writer.gate_.Occupant() + " keeps the database busy");
+      if (!writer.coordinator_.Enter(deadline)) {
+        throw BusyError(writer.coordinator_.Occupant() + " keeps the database busy");
       }
     } catch (...) {
       writer.turnstile_.Leave();
@@ -44,9 +45,9 @@ class Writer::Turn {
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
   ~Turn() {
-    writer_.gate_.Leave();
+    writer_.coordinator_.Leave();
     writer_.turnstile_.Leave();
-    if (rang_) writer_.gate_.Wake();
+    if (announced_) writer_.coordinator_.Wake();
   }
 
   void Begin() {
@@ -55,7 +56,7 @@ class Writer::Turn {
                                      work_deadline_);
     writer_.CheckFiles();
     {
-      // Those who do not know the gate are waited for here.
+      // Waits for programs that write without the coordinator.
       const Running begin(writer_.connection_->Prepared("BEGIN IMMEDIATE"));
       begin->Step();
     }
@@ -74,17 +75,17 @@ class Writer::Turn {
     writer_.around_.owners.Committed();
   }
 
-  void Announce(const std::vector<Ring>& rings) noexcept {
-    if (rings.empty()) return;
-    writer_.gate_.Announce(rings);
-    rang_ = true;
+  void Announce(const std::vector<Notification>& notifications) noexcept {
+    if (notifications.empty()) return;
+    writer_.coordinator_.Announce(notifications);
+    announced_ = true;
   }
 
  private:
   Writer& writer_;
   Deadline deadline_;
   Deadline work_deadline_;
-  bool rang_ = false;
+  bool announced_ = false;
 };
 
 void Writer::Execute(std::span<StoreOp* const> ops, Deadline deadline) {
@@ -133,7 +134,7 @@ bool Writer::TryAll(std::span<StoreOp* const> ops, Turn& turn, const Perform& pe
   } catch (const DatabaseError& error) {
     Settle(ops, operations, error);
   }
-  turn.Announce(operations.rings());
+  turn.Announce(operations.notifications());
   return true;
 }
 
@@ -149,7 +150,7 @@ void Writer::Transact(Deadline deadline,
     RollBack();
     throw;
   }
-  turn.Announce(operations.rings());
+  turn.Announce(operations.notifications());
 }
 
 /// The commit failed, and what it began may be undone or not.

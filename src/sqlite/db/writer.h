@@ -12,31 +12,32 @@
 #include "sqlite/db/timed_mutex.h"
 #include "sqlite/locks/renewal_row_cache.h"
 #include "sqlite/operations/operations.h"
-#include "sqlite/processes/gate.h"
+#include "sqlite/processes/process_coordinator.h"
 
 namespace doclock::sqlite {
 
-/// The one connection that writes. Thread-safe: calls queue up, first in this process, then at the
-/// gate.
+/// The one connection that writes. Thread-safe: calls queue, first in this process, then among the
+/// processes.
 class Writer {
  public:
-  Writer(std::unique_ptr<Connection> connection, Gate& gate, const Surroundings& surroundings,
-         std::chrono::milliseconds busy_timeout, const FileSet& files)
+  Writer(std::unique_ptr<Connection> connection, ProcessCoordinator& coordinator,
+         const Surroundings& surroundings, std::chrono::milliseconds busy_timeout,
+         const FileSet& files)
       : connection_(std::move(connection)),
         files_(files),
-        gate_(gate),
+        coordinator_(coordinator),
         around_(surroundings),
         busy_timeout_(busy_timeout) {}
 
-  /// How one operation is done.
+  /// Performs one operation.
   using Perform = std::function<void(Operations&, Connection&, StoreOp&)>;
 
-  /// Executes operations, all in one transaction. Never throws for their sake.
+  /// Executes operations, all in one transaction. A failed operation says so itself.
   void Execute(std::span<StoreOp* const> ops, Deadline deadline);
   /// As above, in another way than Operations::Execute does it.
   void Execute(std::span<StoreOp* const> ops, Deadline deadline, const Perform& perform);
 
-  /// Does something else in one transaction, which may take as long as it takes once it has begun.
+  /// Calls `what` in one transaction, which has no deadline once it has begun.
   /// @throws DatabaseError, and what `what` throws.
   void Transact(Deadline deadline, const std::function<void(Operations&, Connection&)>& what);
 
@@ -55,7 +56,7 @@ class Writer {
   TimedMutex turnstile_;
   std::unique_ptr<Connection> connection_;
   const FileSet& files_;
-  Gate& gate_;
+  ProcessCoordinator& coordinator_;
   const Surroundings& around_;
   std::chrono::milliseconds busy_timeout_;
   RenewalRowCache places_;

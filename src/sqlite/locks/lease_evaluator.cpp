@@ -63,7 +63,7 @@ Verdict LeaseEvaluator::Of(std::uint64_t tag, const StoredLock& lock, TimePoint 
   const nanoseconds shift =
       comparable ? nanoseconds(0) : FirstSeen(tag, lock, now) - lock.LastSign();
   const nanoseconds end = lock.LeaseEnd() + shift;
-  if (has_id && now < end && gate_.Look(lock.slot) != Liveness::kDead) {
+  if (has_id && now < end && coordinator_.Look(lock.slot) != Liveness::kDead) {
     verdict.live = true;
     verdict.lease_left = Left(end - now);
     verdict.owner = lock.owner;

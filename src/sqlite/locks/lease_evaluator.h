@@ -7,7 +7,7 @@
 
 #include "doclock/clock.h"
 #include "sqlite/locks/stored_lock.h"
-#include "sqlite/processes/gate.h"
+#include "sqlite/processes/process_coordinator.h"
 #include "sqlite/schema/sqlite_collection.h"
 
 namespace doclock::sqlite {
@@ -26,7 +26,8 @@ struct Verdict {
 /// Decides whether locks are live. Thread-safe.
 class LeaseEvaluator {
  public:
-  LeaseEvaluator(const Gate& gate, std::int64_t boot) noexcept : gate_(gate), boot_(boot) {}
+  LeaseEvaluator(const ProcessCoordinator& coordinator, std::int64_t boot) noexcept
+      : coordinator_(coordinator), boot_(boot) {}
 
   /// Of a lock that is not malformed, by its own columns.
   Verdict Of(const SqliteCollection& collection, const StoredLock& lock, TimePoint now) {
@@ -86,7 +87,7 @@ class LeaseEvaluator {
                                      std::chrono::nanoseconds now);
   bool HasRoom(std::chrono::nanoseconds now);
 
-  const Gate& gate_;
+  const ProcessCoordinator& coordinator_;
   std::int64_t boot_;
   std::mutex mutex_;
   std::unordered_map<Place, Observation, PlaceHash> observations_;

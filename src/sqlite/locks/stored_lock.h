@@ -19,7 +19,7 @@ struct StoredLock {
   std::int64_t version = 0;
   std::chrono::nanoseconds time{};  ///< BootClock: of the last grant or checkpoint.
   std::chrono::milliseconds ttl{};
-  std::int64_t slot = 0;              ///< See Gate::slot; 0: the lease alone decides.
+  std::int64_t slot = 0;              ///< See ProcessCoordinator::slot; 0: the lease alone decides.
   std::int64_t boot = 0;              ///< What boot the times are of.
   std::chrono::nanoseconds closed{};  ///< BootClock: min_hold keeps everybody out until then.
   std::int64_t owner = 0;             ///< In doclock_owners.

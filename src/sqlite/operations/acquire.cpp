@@ -101,7 +101,7 @@ void Operations::SetGrant(StoredLock& lock, const GrantRequest& grant) {
 }
 
 std::int64_t Operations::SlotFor(bool detached) const noexcept {
-  return detached ? 0 : around_.gate.slot();
+  return detached ? 0 : around_.coordinator.slot();
 }
 
 }  // namespace doclock::sqlite

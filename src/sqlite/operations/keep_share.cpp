@@ -82,7 +82,7 @@ bool Operations::LeaveShared(WriteOp& op) {
     return false;
   }
   op.status = OpStatus::kDone;
-  RingFor(collection, op.hash);
+  AddNotification(collection, op.hash);
   return true;
 }
 
@@ -131,7 +131,7 @@ void Operations::EndShare(WriteOp& op, StoredDocument& document) {
   }
   op.version = lock.version;
   op.status = OpStatus::kDone;
-  RingFor(collection, op.hash);
+  AddNotification(collection, op.hash);
 }
 
 /// Drops shares that are over and that it meets on the way to one that is live.

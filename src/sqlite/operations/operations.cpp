@@ -67,8 +67,8 @@ bool Operations::RunWithBody(StoreOp& op, Statement& statement) {
   }
 }
 
-void Operations::RingFor(const SqliteCollection& collection, std::size_t key_hash) {
-  rings_.push_back({collection.tag(), key_hash});
+void Operations::AddNotification(const SqliteCollection& collection, std::size_t key_hash) {
+  notifications_.push_back({collection.tag(), key_hash});
 }
 
 void Operations::Busy(StoreOp& op, const Verdict& verdict) {

@@ -12,7 +12,7 @@
 #include "sqlite/locks/renewal_row_cache.h"
 #include "sqlite/locks/shares.h"
 #include "sqlite/locks/stored_lock.h"
-#include "sqlite/processes/gate.h"
+#include "sqlite/processes/process_coordinator.h"
 #include "sqlite/schema/sqlite_collection.h"
 
 namespace doclock::sqlite {
@@ -20,7 +20,7 @@ namespace doclock::sqlite {
 /// What outlives a transaction and operations need.
 struct Surroundings {
   const Clock& clock;
-  const Gate& gate;
+  const ProcessCoordinator& coordinator;
   LeaseEvaluator& judge;
   Owners& owners;
 };
@@ -94,10 +94,12 @@ class Operations : public Reader {
   /// Clears a lock that is over, and nothing else.
   void Purge(const SqliteCollection& collection, StoredLock& lock);
   /// Somebody may wait for this.
-  void RingFor(const SqliteCollection& collection, std::size_t key_hash);
+  void AddNotification(const SqliteCollection& collection, std::size_t key_hash);
 
   /// What was freed so far.
-  [[nodiscard]] const std::vector<Ring>& rings() const noexcept { return rings_; }
+  [[nodiscard]] const std::vector<Notification>& notifications() const noexcept {
+    return notifications_;
+  }
   /// Shows whether an operation that was done is there. @throws DatabaseError
   [[nodiscard]] bool IsVisible(const StoreOp& op);
 
@@ -155,7 +157,7 @@ class Operations : public Reader {
   static void Malformed(StoreOp& op, const char* column = nullptr);
 
   RenewalRowCache& places_;
-  std::vector<Ring> rings_;
+  std::vector<Notification> notifications_;
 };
 
 /// Of rows whose lock columns somebody else wrote. @param column which, or null

@@ -64,7 +64,7 @@ void Operations::Change(SaveOp& op, StoredLock& lock) {
   }
   op.version = lock.version;
   op.status = OpStatus::kDone;
-  if (had_lock) RingFor(collection, op.hash);
+  if (had_lock) AddNotification(collection, op.hash);
 }
 
 }  // namespace doclock::sqlite

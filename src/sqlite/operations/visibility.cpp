@@ -25,7 +25,7 @@ bool Shows(const SaveOp& op, const std::optional<StoredLock>& lock) {
 
 }  // namespace
 
-/// Asked inside the gate, right after the commit: nobody who queues at the gate came in between.
+/// Called during the write turn, right after the commit: no other coordinated writer came between.
 bool Operations::IsVisible(const StoreOp& op) {
   const std::optional<StoredLock> lock = Find(CollectionOf(op), *op.key);
   const auto share = [&](const Uuid& id) {

@@ -61,7 +61,7 @@ bool Operations::ReleaseKnown(WriteOp& op) {
   }
   op.version = op.expected + 1;
   op.status = OpStatus::kDone;
-  RingFor(collection, op.hash);
+  AddNotification(collection, op.hash);
   return true;
 }
 
@@ -89,7 +89,8 @@ void Operations::Write(WriteOp& op, StoredDocument& document) {
   places_.Remove(op.lock_id);
   op.version = lock.version;
   op.status = OpStatus::kDone;
-  if (op.write != WriteKind::kCheckpoint && op.next == nullptr) RingFor(collection, op.hash);
+  if (op.write != WriteKind::kCheckpoint && op.next == nullptr)
+    AddNotification(collection, op.hash);
 }
 
 void Operations::Erase(const SqliteCollection& collection, StoredLock& lock) {

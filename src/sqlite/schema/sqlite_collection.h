@@ -4,7 +4,7 @@
 #include <string>
 
 #include "doclock/store.h"
-#include "sqlite/processes/gate.h"
+#include "sqlite/processes/process_coordinator.h"
 #include "sqlite/schema/table_names.h"
 
 namespace doclock::sqlite {
@@ -19,7 +19,7 @@ class SqliteCollection final : public Collection {
         tag_(TagOf(collection)) {}
 
   [[nodiscard]] const TableNames& tables() const noexcept { return tables_; }
-  /// See Ring.
+  /// See Notification.
   [[nodiscard]] std::uint64_t tag() const noexcept { return tag_; }
 
  private:

@@ -20,7 +20,7 @@
 #include "process/head_count.h"
 #include "sqlite/client.h"
 #include "sqlite/count.h"
-#include "sqlite/processes/gate.h"
+#include "sqlite/processes/process_coordinator.h"
 #include "sqlite/raw_database.h"
 
 namespace doclock::sqlite_test {
@@ -183,13 +183,14 @@ int Begin(const Arguments& arguments) {
   return 0;
 }
 
-/// gate <database>: stays inside the gate until told to leave.
-int StandInGate(const Arguments& arguments) {
-  const auto gate = sqlite::Gate::Open(arguments.at(1), sqlite::DeadlineIn(10s));
-  if (!gate->Enter(sqlite::DeadlineIn(10s))) return 3;
+/// turn <database>: keeps the write turn until told to leave.
+int HoldWriteTurn(const Arguments& arguments) {
+  const auto coordinator =
+      sqlite::ProcessCoordinator::Open(arguments.at(1), sqlite::DeadlineIn(10s));
+  if (!coordinator->Enter(sqlite::DeadlineIn(10s))) return 3;
   Tell("inside");
   NextOrder();
-  gate->Leave();
+  coordinator->Leave();
   Tell("left");
   return 0;
 }
@@ -278,7 +279,7 @@ int Deaf(const Arguments& arguments) {
   }
   ::setrlimit(RLIMIT_AS, &limit);
   Tell(told);
-  Tell(watch() ? "watching" : "no bell");
+  Tell(watch() ? "watching" : "no notifications");
   return 0;
 }
 
@@ -290,7 +291,7 @@ int Now(const Arguments&) {
 
 int Run(const Arguments& arguments) {
   const std::map<std::string, int (*)(const Arguments&)> commands = {
-      {"hold", Hold},   {"work", Work},     {"cycle", Cycle}, {"gate", StandInGate},
+      {"hold", Hold},   {"work", Work},     {"cycle", Cycle}, {"turn", HoldWriteTurn},
       {"open", Open},   {"as", As},         {"now", Now},     {"try", Try},
       {"count", Count}, {"begin", Begin},   {"share", Share}, {"crowd", Crowd},
       {"deaf", Deaf},   {"member", Member}, {"fill", Fill},   {"reopen", Reopen}};

@@ -1,7 +1,7 @@
 #include <string>
 
 #include "platform/process.h"
-#include "sqlite/processes/gate.h"
+#include "sqlite/processes/process_coordinator.h"
 
 namespace doclock::sqlite {
 

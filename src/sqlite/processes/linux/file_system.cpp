@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "doclock/errors.h"
-#include "sqlite/processes/gate.h"
+#include "sqlite/processes/process_coordinator.h"
 
 namespace doclock::sqlite {
 namespace {

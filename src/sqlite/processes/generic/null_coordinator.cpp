@@ -1,10 +1,10 @@
-#include "sqlite/processes/gate.h"
+#include "sqlite/processes/process_coordinator.h"
 
 namespace doclock::sqlite {
 namespace {
 
 /// SQLite's own lock is the only queue, and leases are the only sign of life.
-class OpenGate final : public Gate {
+class NullCoordinator final : public ProcessCoordinator {
  public:
   bool Enter(Deadline) override { return true; }
   void Leave() noexcept override {}
@@ -12,28 +12,32 @@ class OpenGate final : public Gate {
   [[nodiscard]] bool OthersHave(const std::function<std::uint32_t()>&) const override {
     return true;
   }
-  [[nodiscard]] bool Register(std::uint32_t) noexcept override { return true; }
+  [[nodiscard]] bool RegisterFiles(std::uint32_t) noexcept override { return true; }
   [[nodiscard]] std::int64_t slot() const noexcept override { return 0; }
   [[nodiscard]] Liveness Look(std::int64_t) const noexcept override { return Liveness::kUnknown; }
-  [[nodiscard]] bool has_bell() const noexcept override { return false; }
-  void Announce(const std::vector<Ring>&) noexcept override {}
+  [[nodiscard]] bool has_notifications() const noexcept override { return false; }
+  void Announce(const std::vector<Notification>&) noexcept override {}
   void Wake() noexcept override {}
   void AddWatchers(int) noexcept override {}
-  /// Nobody can tell.
+  /// Unknown here: yes, to be safe.
   [[nodiscard]] bool OthersWatch() const noexcept override { return true; }
   [[nodiscard]] std::uint32_t Position() const noexcept override { return 0; }
   void Await(std::uint32_t, std::chrono::milliseconds) noexcept override {}
-  bool Read(std::uint32_t&, std::vector<Ring>&) const noexcept override { return false; }
-  void Nudge() noexcept override {}
+  bool Read(std::uint32_t&, std::vector<Notification>&) const noexcept override { return false; }
+  void WakeAll() noexcept override {}
   void ReapDeadStores() noexcept override {}
 };
 
 }  // namespace
 
-std::unique_ptr<Gate> Gate::Join(const std::filesystem::path&, Deadline) { return nullptr; }
+std::unique_ptr<ProcessCoordinator> ProcessCoordinator::Join(const std::filesystem::path&,
+                                                             Deadline) {
+  return nullptr;
+}
 
-std::unique_ptr<Gate> Gate::Open(const std::filesystem::path&, Deadline) {
-  return std::make_unique<OpenGate>();
+std::unique_ptr<ProcessCoordinator> ProcessCoordinator::Open(const std::filesystem::path&,
+                                                             Deadline) {
+  return std::make_unique<NullCoordinator>();
 }
 
 std::int64_t BootNumber() { return 0; }

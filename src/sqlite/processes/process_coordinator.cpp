@@ -1,4 +1,4 @@
-#include "sqlite/processes/gate.h"
+#include "sqlite/processes/process_coordinator.h"
 
 namespace doclock::sqlite {
 

@@ -1,4 +1,4 @@
-#include "sqlite/processes/bell_watch.h"
+#include "sqlite/processes/notification_listener.h"
 
 #include <signal.h>
 
@@ -11,7 +11,7 @@
 namespace doclock::sqlite {
 namespace {
 
-/// How soon the locks of a process that was killed are noticed.
+/// How soon the locks of a killed process are found to be free.
 constexpr std::chrono::milliseconds kSweepInterval{50};
 
 /// Makes signals go to the application's own threads.
@@ -32,39 +32,40 @@ class SignalsBlocked {
 
 }  // namespace
 
-class BellWatch::Membership final : public Subscription {
+class NotificationListener::Membership final : public Subscription {
  public:
-  Membership(std::shared_ptr<BellWatch> watch, Subscribers::iterator subscriber) noexcept
+  Membership(std::shared_ptr<NotificationListener> watch, Subscribers::iterator subscriber) noexcept
       : watch_(std::move(watch)), subscriber_(subscriber) {}
   ~Membership() override { watch_->Remove(subscriber_); }
 
  private:
-  std::shared_ptr<BellWatch> watch_;
+  std::shared_ptr<NotificationListener> watch_;
   Subscribers::iterator subscriber_;
 };
 
-BellWatch::~BellWatch() { StopThread(); }
+NotificationListener::~NotificationListener() { StopThread(); }
 
-std::unique_ptr<Subscription> BellWatch::Add(const SqliteCollection& collection, Hint hint) {
+std::unique_ptr<Subscription> NotificationListener::Add(const SqliteCollection& collection,
+                                                        Hint hint) {
   const std::lock_guard lifecycle(lifecycle_mutex_);
   Subscribers fresh;
   fresh.push_back({collection.tag(), std::move(hint)});
   const auto subscriber = fresh.begin();
-  // First: what fails from here on must not have to take the subscriber back.
+  // The thread first: it may fail, and then there is no subscriber to remove.
   if (!thread_.joinable()) Start();
   auto membership = std::make_unique<Membership>(shared_from_this(), subscriber);
   {
     const std::lock_guard guard(mutex_);
     subscribers_.splice(subscribers_.end(), fresh);
   }
-  gate_->AddWatchers(1);
+  coordinator_->AddWatchers(1);
   return membership;
 }
 
-void BellWatch::Remove(Subscribers::iterator subscriber) noexcept {
+void NotificationListener::Remove(Subscribers::iterator subscriber) noexcept {
   if (platform::ForkGeneration() != generation_) return;  // the thread is the parent's
   const std::lock_guard lifecycle(lifecycle_mutex_);
-  gate_->AddWatchers(-1);
+  coordinator_->AddWatchers(-1);
   bool last = false;
   {
     const std::lock_guard guard(mutex_);
@@ -74,55 +75,55 @@ void BellWatch::Remove(Subscribers::iterator subscriber) noexcept {
   if (last) StopThread();
 }
 
-void BellWatch::Start() {
+void NotificationListener::Start() {
   const SignalsBlocked blocked;
   stop_ = false;
   try {
-    thread_ = std::thread([this, position = gate_->Position()] { Listen(position); });
+    thread_ = std::thread([this, position = coordinator_->Position()] { Listen(position); });
   } catch (const std::system_error& error) {
     throw StoreException(Errc::kUnavailable,
                          std::string("doclock: no thread to listen with: ") + error.what());
   }
 }
 
-void BellWatch::StopThread() noexcept {
+void NotificationListener::StopThread() noexcept {
   if (!thread_.joinable()) return;
   stop_ = true;
-  gate_->Nudge();
+  coordinator_->WakeAll();
   thread_.join();
 }
 
-void BellWatch::Listen(std::uint32_t position) {
+void NotificationListener::Listen(std::uint32_t position) {
   auto next_sweep = std::chrono::steady_clock::now() + kSweepInterval;
-  std::vector<Ring> rings;
+  std::vector<Notification> notifications;
   while (!stop_) {
-    gate_->Await(position, kSweepInterval);
-    rings.clear();
-    if (gate_->Read(position, rings)) {
-      Tell(rings);
+    coordinator_->Await(position, kSweepInterval);
+    notifications.clear();
+    if (coordinator_->Read(position, notifications)) {
+      Tell(notifications);
     } else {
       TellAll();
     }
     if (std::chrono::steady_clock::now() < next_sweep) continue;
-    gate_->ReapDeadStores();
+    coordinator_->ReapDeadStores();
     next_sweep = std::chrono::steady_clock::now() + kSweepInterval;
   }
 }
 
-void BellWatch::Tell(const std::vector<Ring>& rings) {
+void NotificationListener::Tell(const std::vector<Notification>& notifications) {
   const std::lock_guard guard(mutex_);
-  for (const Ring& ring : rings) {
+  for (const Notification& notification : notifications) {
     for (const Subscriber& subscriber : subscribers_) {
-      if (ring.collection == kAnyCollection) {
+      if (notification.collection == kAnyCollection) {
         subscriber.hint(std::nullopt);
-      } else if (ring.collection == subscriber.collection) {
-        subscriber.hint(static_cast<std::size_t>(ring.key));
+      } else if (notification.collection == subscriber.collection) {
+        subscriber.hint(static_cast<std::size_t>(notification.key));
       }
     }
   }
 }
 
-void BellWatch::TellAll() {
+void NotificationListener::TellAll() {
   const std::lock_guard guard(mutex_);
   for (const Subscriber& subscriber : subscribers_) subscriber.hint(std::nullopt);
 }

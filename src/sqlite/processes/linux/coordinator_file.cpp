@@ -1,4 +1,4 @@
-#include "sqlite/processes/linux/gate_file.h"
+#include "sqlite/processes/linux/coordinator_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -19,8 +19,8 @@
 namespace doclock::sqlite {
 namespace {
 
-/// A slot is a tag of the file, so that one from a copied database is not taken for one of here,
-/// and a random number behind it. Together they stay positive as an offset in a file.
+/// A slot is a tag of the file followed by a random number. The tag tells slots of this file from
+/// those of a copied database. Together they are a positive file offset.
 constexpr int kRandomBits = 42;
 constexpr int kTagBits = 20;
 constexpr std::int64_t kRandomMask = (std::int64_t{1} << kRandomBits) - 1;
@@ -36,7 +36,7 @@ struct flock ByteLock(short type, std::int64_t byte) noexcept {
   return lock;
 }
 
-/// False when another one is in the way; anything else that is wrong leaves errno and false, too.
+/// False with errno set, also when another process holds the byte (see IsTaken).
 bool TryLock(int file, short type, std::int64_t byte) noexcept {
   struct flock lock = ByteLock(type, byte);
   return ::fcntl(file, F_OFD_SETLK, &lock) == 0;
@@ -50,9 +50,9 @@ std::uint64_t Random() {
   return value;
 }
 
-/// Gives the file the owner, the group and the mode of the database, as far as we may, for those
-/// who share it: root may all, the file's owner may give it to a group of his. A file of somebody
-/// else's stays as it is.
+/// Gives the file the owner, group and mode of the database, as far as this user may: root may
+/// change all of them, the file's owner may choose among their own groups. Another user's file
+/// stays as it is.
 void Resemble(int file, const struct stat& database) noexcept {
   struct stat own {};
   if (::fstat(file, &own) != 0) return;
@@ -77,7 +77,7 @@ int OpenOrMake(const std::filesystem::path& path, const struct stat* database) n
 
 }  // namespace
 
-GateFile::GateFile(const std::filesystem::path& database, Deadline deadline)
+CoordinatorFile::CoordinatorFile(const std::filesystem::path& database, Deadline deadline)
     : path_(database.string() + "-doclock") {
   struct stat status {};
   const bool missing = ::stat(database.c_str(), &status) != 0;
@@ -92,16 +92,16 @@ GateFile::GateFile(const std::filesystem::path& database, Deadline deadline)
   }
 }
 
-GateFile::~GateFile() { Close(); }
+CoordinatorFile::~CoordinatorFile() { Close(); }
 
-void GateFile::Open(const struct stat* database) {
+void CoordinatorFile::Open(const struct stat* database) {
   const platform::ForkPause pause;
   file_ = OpenOrMake(path_, database);
   if (file_ < 0) Throw("cannot open it", errno);
   platform::CloseOnFork(file_, pause);
 }
 
-void GateFile::Close() noexcept {
+void CoordinatorFile::Close() noexcept {
   Unmap();
   if (file_ < 0) return;
   const platform::ForkPause pause;
@@ -109,10 +109,11 @@ void GateFile::Close() noexcept {
   ::close(file_);
 }
 
-bool GateFile::IsWhole() noexcept {
+bool CoordinatorFile::IsWhole() noexcept {
   if (!whole_.load()) return false;
   struct stat status {};
-  if (::fstat(file_, &status) != 0 || status.st_size >= static_cast<off_t>(sizeof(GatePage))) {
+  if (::fstat(file_, &status) != 0 ||
+      status.st_size >= static_cast<off_t>(sizeof(CoordinatorPage))) {
     return true;
   }
   Replace();
@@ -121,26 +122,26 @@ bool GateFile::IsWhole() noexcept {
 
 /// At the same address, where the C library may still have a mutex in its list of held ones. If it
 /// fails, the next call of IsWhole tries again.
-void GateFile::Replace() noexcept {
+void CoordinatorFile::Replace() noexcept {
   const std::lock_guard guard(replacing_);
   if (!whole_.load()) return;
-  void* const moved = ::mremap(spare_, sizeof(GatePage), sizeof(GatePage),
+  void* const moved = ::mremap(spare_, sizeof(CoordinatorPage), sizeof(CoordinatorPage),
                                MREMAP_MAYMOVE | MREMAP_FIXED, static_cast<void*>(page_));
   if (moved == MAP_FAILED) return;
   spare_ = nullptr;
   whole_.store(false);
 }
 
-void GateFile::Throw(const char* what, int error) const {
+void CoordinatorFile::Throw(const char* what, int error) const {
   const bool passing = error == ENOSPC || error == EAGAIN || error == ENOMEM || error == EMFILE;
   throw StoreException(
       passing ? Errc::kUnavailable : Errc::kRefused,
       "doclock: " + path_.string() + ": " + what + ": " + std::generic_category().message(error));
 }
 
-void GateFile::Attach(Deadline deadline) {
+void CoordinatorFile::Attach(Deadline deadline) {
   while (!TryAttach()) {
-    // Somebody is making the page, which takes no time, or was stopped while doing so.
+    // Another process is making the page, which takes no time, or was stopped while doing so.
     if (std::chrono::steady_clock::now() >= deadline) {
       Throw("another process does not finish opening it", EAGAIN);
     }
@@ -148,7 +149,7 @@ void GateFile::Attach(Deadline deadline) {
   }
 }
 
-bool GateFile::TryAttach() {
+bool CoordinatorFile::TryAttach() {
   if (TryLock(file_, F_WRLCK, kAttachByte)) {
     Make();
     if (!TryLock(file_, F_RDLCK, kAttachByte)) Throw("cannot lock it", errno);
@@ -157,7 +158,8 @@ bool GateFile::TryAttach() {
   if (!IsTaken(errno)) Throw("cannot lock it", errno);
   if (!TryLock(file_, F_RDLCK, kAttachByte)) return false;
   struct stat status {};
-  if (::fstat(file_, &status) == 0 && status.st_size >= static_cast<off_t>(sizeof(GatePage))) {
+  if (::fstat(file_, &status) == 0 &&
+      status.st_size >= static_cast<off_t>(sizeof(CoordinatorPage))) {
     Map();
     if (page_->IsOurs()) return true;
     const bool foreign = page_->magic.load(std::memory_order_acquire) != 0;
@@ -170,59 +172,59 @@ bool GateFile::TryAttach() {
                              " was truncated while it was open; the stores that have it open must "
                              "be closed first");
   }
-  // Whoever was making the page died over it.
+  // The process that was making the page died before it was done.
   TryLock(file_, F_UNLCK, kAttachByte);
   return false;
 }
 
-void GateFile::Make() {
+void CoordinatorFile::Make() {
   // Without room on the disk, writing to the mapping would be a signal instead of an error.
-  if (const int error = ::posix_fallocate(file_, 0, sizeof(GatePage)); error != 0) {
+  if (const int error = ::posix_fallocate(file_, 0, sizeof(CoordinatorPage)); error != 0) {
     Throw("cannot make room for it", error);
   }
   Map();
   const std::uint64_t known_id =
-      page_->magic.load(std::memory_order_acquire) == GatePage::kMagic ? page_->gate_id : 0;
+      page_->magic.load(std::memory_order_acquire) == CoordinatorPage::kMagic ? page_->file_id : 0;
   page_->magic.store(0);
-  std::memset(static_cast<void*>(page_), 0, sizeof(GatePage));
-  new (page_) GatePage;
-  page_->page_size = sizeof(GatePage);
+  std::memset(static_cast<void*>(page_), 0, sizeof(CoordinatorPage));
+  new (page_) CoordinatorPage;
+  page_->page_size = sizeof(CoordinatorPage);
   page_->mutex_size = sizeof(pthread_mutex_t);
-  page_->gate_id = known_id != 0 ? known_id : Random() | 1;
+  page_->file_id = known_id != 0 ? known_id : Random() | 1;
   page_->queue.Initialise();
   page_->main.Initialise();
-  page_->magic.store(GatePage::kMagic, std::memory_order_release);
+  page_->magic.store(CoordinatorPage::kMagic, std::memory_order_release);
 }
 
-void GateFile::Map() {
+void CoordinatorFile::Map() {
   const platform::ForkPause pause;
   void* const memory =
-      ::mmap(nullptr, sizeof(GatePage), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+      ::mmap(nullptr, sizeof(CoordinatorPage), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
   if (memory == MAP_FAILED) Throw("cannot map it", errno);
   // A mapping keeps the open file, and so its locks, as a descriptor does: a forked child gets
   // none.
-  ::madvise(memory, sizeof(GatePage), MADV_DONTFORK);
-  page_ = static_cast<GatePage*>(memory);
+  ::madvise(memory, sizeof(CoordinatorPage), MADV_DONTFORK);
+  page_ = static_cast<CoordinatorPage*>(memory);
   // Now, when it may fail: see Replace.
-  void* const spare =
-      ::mmap(nullptr, sizeof(GatePage), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const spare = ::mmap(nullptr, sizeof(CoordinatorPage), PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (spare == MAP_FAILED) Throw("cannot map a page", errno);
   spare_ = spare;
 }
 
-void GateFile::Unmap() noexcept {
+void CoordinatorFile::Unmap() noexcept {
   // What took the place of a truncated page stays: see IsWhole.
-  if (page_ != nullptr && whole_.load()) ::munmap(page_, sizeof(GatePage));
-  if (spare_ != nullptr) ::munmap(spare_, sizeof(GatePage));
+  if (page_ != nullptr && whole_.load()) ::munmap(page_, sizeof(CoordinatorPage));
+  if (spare_ != nullptr) ::munmap(spare_, sizeof(CoordinatorPage));
   page_ = nullptr;
   spare_ = nullptr;
 }
 
-void GateFile::TakeSlot() {
+void CoordinatorFile::TakeSlot() {
   struct stat status {};
   if (::fstat(file_, &status) != 0) Throw("cannot look at it", errno);
-  // The inode, too: a gate copied along with its database is another gate.
-  const std::uint64_t mixed = (page_->gate_id ^ status.st_ino) * 0x9E3779B97F4A7C15U;
+  // The inode, too: a file copied along with its database is another coordinator file.
+  const std::uint64_t mixed = (page_->file_id ^ status.st_ino) * 0x9E3779B97F4A7C15U;
   tag_ = static_cast<std::int64_t>(mixed >> (64 - kTagBits)) | 1;
   for (;;) {
     slot_ = (tag_ << kRandomBits) | (static_cast<std::int64_t>(Random() >> 1) & kRandomMask);
@@ -231,15 +233,17 @@ void GateFile::TakeSlot() {
   }
 }
 
-bool GateFile::IsAnySlotTaken() const noexcept {
+bool CoordinatorFile::IsAnySlotTaken() const noexcept {
   struct flock lock = ByteLock(F_WRLCK, kAttachByte + 1);
   lock.l_len = 0;  // all that follow
   return ::fcntl(file_, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-bool GateFile::IsFromHere(std::int64_t slot) const noexcept { return slot >> kRandomBits == tag_; }
+bool CoordinatorFile::IsFromHere(std::int64_t slot) const noexcept {
+  return slot >> kRandomBits == tag_;
+}
 
-Liveness GateFile::Look(std::int64_t slot) const noexcept {
+Liveness CoordinatorFile::Look(std::int64_t slot) const noexcept {
   struct flock lock = ByteLock(F_WRLCK, slot);
   if (::fcntl(file_, F_OFD_GETLK, &lock) != 0) return Liveness::kUnknown;
   return lock.l_type == F_UNLCK ? Liveness::kDead : Liveness::kAlive;

@@ -1,4 +1,4 @@
-#include "sqlite/processes/linux/shared_gate.h"
+#include "sqlite/processes/linux/shared_coordinator.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -17,11 +17,11 @@
 namespace doclock::sqlite {
 namespace {
 
-/// See SharedGate. Some ten transactions that wait for the disk.
+/// See SharedCoordinator. Some ten transactions that wait for the disk.
 constexpr std::chrono::milliseconds kSlice{3};
-/// So long a wait for a mutex may last before the page is looked after.
+/// The longest wait for a mutex before the page is checked again.
 constexpr std::chrono::seconds kWaitSlice{1};
-/// A sweep is not urgent.
+/// How long a sweep waits for the write turn; it is not urgent.
 constexpr std::chrono::milliseconds kSweepPatience{20};
 
 std::uint32_t* FutexOf(std::atomic<std::uint32_t>& word) noexcept {
@@ -31,24 +31,24 @@ std::uint32_t* FutexOf(std::atomic<std::uint32_t>& word) noexcept {
 
 }  // namespace
 
-SharedGate::SharedGate(const std::filesystem::path& database, Deadline deadline)
+SharedCoordinator::SharedCoordinator(const std::filesystem::path& database, Deadline deadline)
     : file_(database, deadline), process_(platform::ProcessId()) {
-  ShowUp();
+  Register();
 }
 
-SharedGate::~SharedGate() { StepDown(); }
+SharedCoordinator::~SharedCoordinator() { Unregister(); }
 
-void SharedGate::ShowUp() noexcept {
-  for (Attendant& attendant : file_.page().attendants) {
-    std::int64_t nobody = 0;
-    if (attendant.slot.compare_exchange_strong(nobody, slot())) {
-      self_ = &attendant;
+void SharedCoordinator::Register() noexcept {
+  for (Participant& participant : file_.page().participants) {
+    std::int64_t free = 0;
+    if (participant.slot.compare_exchange_strong(free, slot())) {
+      self_ = &participant;
       return;
     }
   }
 }
 
-void SharedGate::StepDown() noexcept {
+void SharedCoordinator::Unregister() noexcept {
   if (!file_.IsWhole()) return;
   AddWatchers(-watchers_.load());
   if (self_ == nullptr) return;
@@ -56,21 +56,21 @@ void SharedGate::StepDown() noexcept {
   self_->slot.store(0);
 }
 
-bool SharedGate::OthersHave(const std::function<std::uint32_t()>& files) const {
+bool SharedCoordinator::OthersHave(const std::function<std::uint32_t()>& files) const {
   if (!file_.IsWhole()) return true;
-  for (const Attendant& other : file_.page().attendants) {
+  for (const Participant& other : file_.page().participants) {
     const std::uint32_t theirs = other.files.load();
     const std::int64_t slot = other.slot.load();
     if (theirs == 0 || theirs == files()) continue;
-    // A store that closes says so before its files go: it had them open all the while.
+    // A store that closes clears its tag before it closes its files: it had them open meanwhile.
     if (other.files.load() == theirs && Look(slot) == Liveness::kAlive) return false;
   }
   return true;
 }
 
-bool SharedGate::Register(std::uint32_t files) noexcept {
+bool SharedCoordinator::RegisterFiles(std::uint32_t files) noexcept {
   if (!file_.IsWhole()) return true;
-  for (const Attendant& other : file_.page().attendants) {
+  for (const Participant& other : file_.page().participants) {
     if (files == 0) break;
     const std::uint32_t theirs = other.files.load();
     if (theirs == 0 || theirs == files) continue;
@@ -80,31 +80,31 @@ bool SharedGate::Register(std::uint32_t files) noexcept {
   return true;
 }
 
-void SharedGate::CheckWhole() const {
+void SharedCoordinator::CheckWhole() const {
   if (file_.IsWhole()) return;
   throw RefusedError(file_.path().string() + " was truncated while it was open");
 }
 
-bool SharedGate::Enter(Deadline deadline) {
+bool SharedCoordinator::Enter(Deadline deadline) {
   CheckWhole();
   if (!EnterAgain() && !EnterInTurn(deadline)) return false;
   file_.page().occupant.store(process_, std::memory_order_relaxed);
   return true;
 }
 
-bool SharedGate::EnterAgain() noexcept {
+bool SharedCoordinator::EnterAgain() noexcept {
   if (std::chrono::steady_clock::now() >= slice_end_.load(std::memory_order_relaxed)) return false;
-  GatePage& page = file_.page();
+  CoordinatorPage& page = file_.page();
   if (!page.main.TryLock()) return false;
   if (page.turn.load(std::memory_order_relaxed) == turn_.load(std::memory_order_relaxed)) {
     return true;
   }
-  page.main.Unlock();  // somebody else's turn has come
+  page.main.Unlock();  // another process had a turn since ours
   return false;
 }
 
-/// In slices: the C library touches the mutex after a wait, unless its time was up.
-bool SharedGate::Wait(SharedMutex& mutex, Deadline deadline) {
+/// Waits in slices: the C library touches the mutex after a wait, unless the wait timed out.
+bool SharedCoordinator::Wait(SharedMutex& mutex, Deadline deadline) {
   for (;;) {
     const Deadline slice = std::min(deadline, std::chrono::steady_clock::now() + kWaitSlice);
     if (mutex.Lock(slice)) return true;
@@ -114,8 +114,8 @@ bool SharedGate::Wait(SharedMutex& mutex, Deadline deadline) {
   }
 }
 
-bool SharedGate::EnterInTurn(Deadline deadline) {
-  GatePage& page = file_.page();
+bool SharedCoordinator::EnterInTurn(Deadline deadline) {
+  CoordinatorPage& page = file_.page();
   if (!Wait(page.queue, deadline)) return false;
   const bool entered = Wait(page.main, deadline);
   page.queue.Unlock();
@@ -125,46 +125,46 @@ bool SharedGate::EnterInTurn(Deadline deadline) {
   return true;
 }
 
-void SharedGate::Leave() noexcept {
+void SharedCoordinator::Leave() noexcept {
   if (file_.IsWhole()) file_.page().main.Unlock();
 }
 
-std::string SharedGate::Occupant() const {
+std::string SharedCoordinator::Occupant() const {
   if (!file_.IsWhole()) return "another process";
   return "process " + std::to_string(file_.page().occupant.load(std::memory_order_relaxed));
 }
 
-Liveness SharedGate::Look(std::int64_t slot) const noexcept {
+Liveness SharedCoordinator::Look(std::int64_t slot) const noexcept {
   if (slot == file_.slot()) return Liveness::kAlive;
   if (slot == 0 || !file_.IsFromHere(slot)) return Liveness::kUnknown;
   return file_.Look(slot);
 }
 
-void SharedGate::Announce(const std::vector<Ring>& rings) noexcept {
+void SharedCoordinator::Announce(const std::vector<Notification>& notifications) noexcept {
   if (!file_.IsWhole()) return;
-  GatePage& page = file_.page();
+  CoordinatorPage& page = file_.page();
   if (page.watchers.load() <= 0) return;
   std::uint32_t position = page.position.load(std::memory_order_relaxed);
-  for (const Ring& ring : rings) {
-    SharedRing& shared = page.rings[++position % GatePage::kRings];
-    shared.collection.store(ring.collection, std::memory_order_relaxed);
-    shared.key.store(ring.key, std::memory_order_relaxed);
+  for (const Notification& notification : notifications) {
+    SharedNotification& shared = page.notifications[++position % CoordinatorPage::kNotifications];
+    shared.collection.store(notification.collection, std::memory_order_relaxed);
+    shared.key.store(notification.key, std::memory_order_relaxed);
   }
   page.position.store(position);
 }
 
-void SharedGate::Wake() noexcept {
-  if (file_.IsWhole() && file_.page().watchers.load() > 0) Nudge();
+void SharedCoordinator::Wake() noexcept {
+  if (file_.IsWhole() && file_.page().watchers.load() > 0) WakeAll();
 }
 
-void SharedGate::Nudge() noexcept {
+void SharedCoordinator::WakeAll() noexcept {
   ::syscall(SYS_futex, FutexOf(file_.page().position), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 /// A process may die between any two of these steps, and ReapDeadStores then takes away what the
-/// attendant shows: so the sum is never less than what all attendants show. Too much of it only
-/// rings a bell in vain.
-void SharedGate::AddWatchers(int count) noexcept {
+/// participant shows: so the sum is never less than what all participants show. Too large a sum
+/// only causes a spurious wake-up.
+void SharedCoordinator::AddWatchers(int count) noexcept {
   watchers_.fetch_add(count);
   if (!file_.IsWhole()) return;
   std::atomic<std::int32_t>& sum = file_.page().watchers;
@@ -173,17 +173,17 @@ void SharedGate::AddWatchers(int count) noexcept {
   if (count < 0) sum.fetch_add(count);
 }
 
-bool SharedGate::OthersWatch() const noexcept {
+bool SharedCoordinator::OthersWatch() const noexcept {
   if (!file_.IsWhole()) return true;
   return file_.page().watchers.load(std::memory_order_relaxed) >
          watchers_.load(std::memory_order_relaxed);
 }
 
-std::uint32_t SharedGate::Position() const noexcept {
+std::uint32_t SharedCoordinator::Position() const noexcept {
   return file_.IsWhole() ? file_.page().position.load() : 0;
 }
 
-void SharedGate::Await(std::uint32_t position, std::chrono::milliseconds at_most) noexcept {
+void SharedCoordinator::Await(std::uint32_t position, std::chrono::milliseconds at_most) noexcept {
   if (!file_.IsWhole()) {
     std::this_thread::sleep_for(at_most);
     return;
@@ -193,31 +193,33 @@ void SharedGate::Await(std::uint32_t position, std::chrono::milliseconds at_most
   ::syscall(SYS_futex, FutexOf(file_.page().position), FUTEX_WAIT, position, &limit, nullptr, 0);
 }
 
-bool SharedGate::Read(std::uint32_t& position, std::vector<Ring>& rings) const noexcept {
+bool SharedCoordinator::Read(std::uint32_t& position,
+                             std::vector<Notification>& notifications) const noexcept {
   if (!file_.IsWhole()) return false;
-  const GatePage& page = file_.page();
+  const CoordinatorPage& page = file_.page();
   const std::uint32_t start = position;
   position = page.position.load();
   const std::uint32_t count = position - start;
-  if (count > GatePage::kRings) return false;
+  if (count > CoordinatorPage::kNotifications) return false;
   for (std::uint32_t i = 1; i <= count; ++i) {
-    const SharedRing& shared = page.rings[(start + i) % GatePage::kRings];
-    rings.push_back({shared.collection.load(std::memory_order_relaxed),
-                     shared.key.load(std::memory_order_relaxed)});
+    const SharedNotification& shared =
+        page.notifications[(start + i) % CoordinatorPage::kNotifications];
+    notifications.push_back({shared.collection.load(std::memory_order_relaxed),
+                             shared.key.load(std::memory_order_relaxed)});
   }
-  // Written over meanwhile? (Somebody may also be about to: half the rings must be left.)
+  // Overwritten meanwhile? Another process may be about to overwrite more: half must be left.
   std::atomic_thread_fence(std::memory_order_acquire);
-  return page.position.load() - start <= GatePage::kRings / 2;
+  return page.position.load() - start <= CoordinatorPage::kNotifications / 2;
 }
 
-void SharedGate::Remove(Attendant& attendant, std::int64_t slot) noexcept {
-  if (attendant.slot.load() != slot) return;
-  file_.page().watchers.fetch_sub(attendant.watchers.exchange(0));
-  attendant.files.store(0);
-  attendant.slot.store(0);
+void SharedCoordinator::Remove(Participant& participant, std::int64_t slot) noexcept {
+  if (participant.slot.load() != slot) return;
+  file_.page().watchers.fetch_sub(participant.watchers.exchange(0));
+  participant.files.store(0);
+  participant.slot.store(0);
 }
 
-void SharedGate::ReapDeadStores() noexcept {
+void SharedCoordinator::ReapDeadStores() noexcept {
   try {
     Sweep();
   } catch (const DatabaseError&) {
@@ -225,32 +227,34 @@ void SharedGate::ReapDeadStores() noexcept {
   }
 }
 
-void SharedGate::Sweep() {
+void SharedCoordinator::Sweep() {
   CheckWhole();
   bool found = false;
-  for (Attendant& attendant : file_.page().attendants) {
-    const std::int64_t slot = attendant.slot.load(std::memory_order_relaxed);
+  for (Participant& participant : file_.page().participants) {
+    const std::int64_t slot = participant.slot.load(std::memory_order_relaxed);
     if (slot == 0 || Look(slot) != Liveness::kDead) continue;
-    // Without the gate nothing can be announced; then it is found again next time.
+    // Outside the write turn nothing can be announced: the next sweep finds it again.
     if (!found && !Enter(std::chrono::steady_clock::now() + kSweepPatience)) return;
     found = true;
-    Remove(attendant, slot);
+    Remove(participant, slot);
   }
   if (!found) return;
-  Announce({Ring{kAnyCollection, 0}});
+  Announce({Notification{kAnyCollection, 0}});
   Leave();
   Wake();
 }
 
-std::unique_ptr<Gate> Gate::Join(const std::filesystem::path& database, Deadline deadline) {
+std::unique_ptr<ProcessCoordinator> ProcessCoordinator::Join(const std::filesystem::path& database,
+                                                             Deadline deadline) {
   std::error_code error;
   const auto status = std::filesystem::symlink_status(database.string() + "-doclock", error);
   if (status.type() == std::filesystem::file_type::not_found) return nullptr;
   return Open(database, deadline);
 }
 
-std::unique_ptr<Gate> Gate::Open(const std::filesystem::path& database, Deadline deadline) {
-  return std::make_unique<SharedGate>(database, deadline);
+std::unique_ptr<ProcessCoordinator> ProcessCoordinator::Open(const std::filesystem::path& database,
+                                                             Deadline deadline) {
+  return std::make_unique<SharedCoordinator>(database, deadline);
 }
 
 }  // namespace doclock::sqlite

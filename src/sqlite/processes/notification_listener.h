@@ -11,18 +11,20 @@
 
 #include "doclock/store.h"
 #include "platform/fork_generation.h"
-#include "sqlite/processes/gate.h"
+#include "sqlite/processes/process_coordinator.h"
 #include "sqlite/schema/sqlite_collection.h"
 
 namespace doclock::sqlite {
 
-/// Listens to the bell for a store's subscribers: one thread, while there are any. Thread-safe.
-class BellWatch : public std::enable_shared_from_this<BellWatch> {
+/// Delivers notifications of other processes to a store's subscribers, on one thread that runs
+/// while there are subscribers. Thread-safe.
+class NotificationListener : public std::enable_shared_from_this<NotificationListener> {
  public:
   using Hint = std::function<void(std::optional<std::size_t>)>;
 
-  explicit BellWatch(std::shared_ptr<Gate> gate) noexcept : gate_(std::move(gate)) {}
-  ~BellWatch();
+  explicit NotificationListener(std::shared_ptr<ProcessCoordinator> coordinator) noexcept
+      : coordinator_(std::move(coordinator)) {}
+  ~NotificationListener();
 
   std::unique_ptr<Subscription> Add(const SqliteCollection& collection, Hint hint);
 
@@ -38,10 +40,10 @@ class BellWatch : public std::enable_shared_from_this<BellWatch> {
   void Start();
   void StopThread() noexcept;
   void Listen(std::uint32_t position);
-  void Tell(const std::vector<Ring>& rings);
+  void Tell(const std::vector<Notification>& notifications);
   void TellAll();
 
-  std::shared_ptr<Gate> gate_;
+  std::shared_ptr<ProcessCoordinator> coordinator_;
   const std::uint32_t generation_ = platform::ForkGeneration();
   std::mutex lifecycle_mutex_;  ///< Held while the thread is started or joined.
   std::mutex mutex_;            ///< Held while hints run.

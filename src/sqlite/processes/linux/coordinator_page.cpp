@@ -1,4 +1,4 @@
-#include "sqlite/processes/linux/gate_page.h"
+#include "sqlite/processes/linux/coordinator_page.h"
 
 #include <time.h>
 
@@ -63,8 +63,8 @@ bool SharedMutex::Lock(Deadline deadline) noexcept { return Taken(TimedLock(mute
 
 void SharedMutex::Unlock() noexcept { ::pthread_mutex_unlock(&mutex_); }
 
-bool GatePage::IsOurs() const noexcept {
-  return magic.load(std::memory_order_acquire) == kMagic && page_size == sizeof(GatePage) &&
+bool CoordinatorPage::IsOurs() const noexcept {
+  return magic.load(std::memory_order_acquire) == kMagic && page_size == sizeof(CoordinatorPage) &&
          mutex_size == sizeof(pthread_mutex_t);
 }
 

@@ -8,14 +8,14 @@
 #include <cstdint>
 
 #include "sqlite/db/deadline.h"
-#include "sqlite/processes/gate.h"
+#include "sqlite/processes/process_coordinator.h"
 
 namespace doclock::sqlite {
 
 /// A mutex in memory that processes share. When its owner dies, the next one gets it.
 class SharedMutex {
  public:
-  /// Once, by whoever makes the page.
+  /// Called once, by the process that makes the page.
   void Initialise();
   [[nodiscard]] bool TryLock() noexcept;
   /// False when the deadline came first.
@@ -28,42 +28,43 @@ class SharedMutex {
   pthread_mutex_t mutex_;
 };
 
-/// What one open store shows of itself.
-struct Attendant {
+/// What one open store publishes about itself.
+struct Participant {
   std::atomic<std::int64_t> slot;
   std::atomic<std::int32_t> watchers;
   std::atomic<std::uint32_t> files;  ///< FileSet::tag; 0: not known, or closing.
 };
-static_assert(sizeof(Attendant) == 16, "the layout is that of version 0.1");
+static_assert(sizeof(Participant) == 16, "the layout is that of version 0.1");
 
-/// A Ring that is written and read at the same time.
-struct SharedRing {
+/// A Notification that is written and read at the same time.
+struct SharedNotification {
   std::atomic<std::uint64_t> collection;
   std::atomic<std::uint64_t> key;
 };
 
-/// The beginning of the file "<database>-doclock", mapped by each store that has it open. It means
-/// something only while somebody has: whoever comes first makes it anew, so that nothing stale
-/// outlives a crash.
-struct GatePage {
+/// The beginning of the file "<database>-doclock", mapped by each store that has it open. Its
+/// contents are valid only while a store has the file open: the first store to open it initialises
+/// it anew, so that nothing stale outlives a crash.
+struct CoordinatorPage {
   static constexpr std::uint64_t kMagic = 0x31304b434f4c4344;  // "DCLOCK01"
-  static constexpr std::uint32_t kRings = 256;                 // a power of two
-  static constexpr std::uint32_t kAttendants = 256;
+  static constexpr std::uint32_t kNotifications = 256;         // a power of two
+  static constexpr std::uint32_t kParticipants = 256;
 
   std::atomic<std::uint64_t> magic;  ///< Written last.
   std::uint32_t page_size;           ///< These two differ between 32 and 64 bits,
   std::uint32_t mutex_size;          ///< and between C libraries.
-  std::uint64_t gate_id;             ///< Random, made with the file: tells it from others.
+  std::uint64_t file_id;             ///< Random, made with the file: tells it from other files.
 
-  alignas(64) SharedMutex queue;    ///< Held while waiting for `main`: one waits, the others queue.
-  alignas(64) SharedMutex main;     ///< Held while writing.
-  std::atomic<std::uint64_t> turn;  ///< How often `main` was had through the queue.
+  alignas(64) SharedMutex
+      queue;  ///< Held while waiting for `main`: one process waits there, the others here.
+  alignas(64) SharedMutex main;        ///< Held while writing.
+  std::atomic<std::uint64_t> turn;     ///< How often `main` was taken through the queue.
   std::atomic<std::int64_t> occupant;  ///< The process that has `main`.
 
-  alignas(64) std::atomic<std::uint32_t> position;  ///< Rings so far; a futex.
+  alignas(64) std::atomic<std::uint32_t> position;  ///< Notifications so far; a futex.
   std::atomic<std::int32_t> watchers;               ///< Of all stores.
-  alignas(64) std::array<SharedRing, kRings> rings;
-  std::array<Attendant, kAttendants> attendants;
+  alignas(64) std::array<SharedNotification, kNotifications> notifications;
+  std::array<Participant, kParticipants> participants;
 
   /// Was it made by a build like this one?
   [[nodiscard]] bool IsOurs() const noexcept;

@@ -1,6 +1,6 @@
 // The queue before SQLite's write lock, between processes.
 
-#include "sqlite/processes/gate.h"
+#include "sqlite/processes/process_coordinator.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -18,16 +18,16 @@ namespace doclock::sqlite_test {
 namespace {
 
 using sqlite::DeadlineIn;
-using sqlite::Gate;
+using sqlite::ProcessCoordinator;
 
-class SqliteGate : public ::testing::Test {
+class SqliteCoordinator : public ::testing::Test {
  protected:
   void SetUp() override {
-    DOCLOCK_NEEDS_GATE();
+    DOCLOCK_NEEDS_COORDINATOR();
     Client(file_).Insert("1");
   }
   Child Occupant() {
-    Child occupant({"gate", file_.string()});
+    Child occupant({"turn", file_.string()});
     EXPECT_EQ(occupant.Line(), "inside");
     return occupant;
   }
@@ -36,27 +36,27 @@ class SqliteGate : public ::testing::Test {
   std::filesystem::path file_ = folder_ / "things.db";
 };
 
-TEST_F(SqliteGate, LetsOneInAtATime) {
-  const auto gate = Gate::Open(file_, DeadlineIn(1s));
+TEST_F(SqliteCoordinator, LetsOneInAtATime) {
+  const auto coordinator = ProcessCoordinator::Open(file_, DeadlineIn(1s));
   Child occupant = Occupant();
-  EXPECT_FALSE(gate->Enter(DeadlineIn(50ms)));
+  EXPECT_FALSE(coordinator->Enter(DeadlineIn(50ms)));
   occupant.Say("leave");
   EXPECT_EQ(occupant.Line(), "left");
-  ASSERT_TRUE(gate->Enter(DeadlineIn(10s)));
-  gate->Leave();
+  ASSERT_TRUE(coordinator->Enter(DeadlineIn(10s)));
+  coordinator->Leave();
 }
 
-TEST_F(SqliteGate, IsFreeWhenItsOccupantIsKilled) {
-  const auto gate = Gate::Open(file_, DeadlineIn(1s));
+TEST_F(SqliteCoordinator, IsFreeWhenItsOccupantIsKilled) {
+  const auto coordinator = ProcessCoordinator::Open(file_, DeadlineIn(1s));
   for (int i = 0; i < 10; ++i) {
     Child occupant = Occupant();
     occupant.Kill();
-    ASSERT_TRUE(gate->Enter(DeadlineIn(10s)));
-    gate->Leave();
+    ASSERT_TRUE(coordinator->Enter(DeadlineIn(10s)));
+    coordinator->Leave();
   }
 }
 
-TEST_F(SqliteGate, AStoppedOccupantIsAClearPassingError) {
+TEST_F(SqliteCoordinator, AStoppedOccupantIsAClearPassingError) {
   Client client(file_);
   Child occupant = Occupant();
   occupant.Signal(SIGSTOP);
@@ -73,7 +73,7 @@ TEST_F(SqliteGate, AStoppedOccupantIsAClearPassingError) {
   EXPECT_EQ(client.Acquire("1").status, OpStatus::kDone);
 }
 
-TEST_F(SqliteGate, AStateLeftBehindIsMadeAnew) {
+TEST_F(SqliteCoordinator, AStateLeftBehindIsMadeAnew) {
   {
     // Inside, and gone without leaving: as after a crash of the machine.
     Child occupant = Occupant();
@@ -83,18 +83,18 @@ TEST_F(SqliteGate, AStateLeftBehindIsMadeAnew) {
   EXPECT_EQ(client.Acquire("1").status, OpStatus::kDone);
 }
 
-TEST_F(SqliteGate, OpeningIsSafeWhenManyDoItAtOnce) {
+TEST_F(SqliteCoordinator, OpeningIsSafeWhenManyDoItAtOnce) {
   for (int round = 0; round < Rounds(20); ++round) {
     std::atomic<int> inside{0}, most{0};
     std::vector<std::jthread> threads;
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&] {
-        const auto gate = Gate::Open(file_, DeadlineIn(20s));
+        const auto coordinator = ProcessCoordinator::Open(file_, DeadlineIn(20s));
         for (int n = 0; n < 20; ++n) {
-          ASSERT_TRUE(gate->Enter(DeadlineIn(20s)));
+          ASSERT_TRUE(coordinator->Enter(DeadlineIn(20s)));
           most = std::max(most.load(), ++inside);
           --inside;
-          gate->Leave();
+          coordinator->Leave();
         }
       });
     }
@@ -103,24 +103,24 @@ TEST_F(SqliteGate, OpeningIsSafeWhenManyDoItAtOnce) {
   }
 }
 
-TEST_F(SqliteGate, SlotsTellTheLivingFromTheDeadAndFromStrangers) {
+TEST_F(SqliteCoordinator, SlotsTellTheLivingFromTheDeadAndFromStrangers) {
   using sqlite::Liveness;
-  const auto gate = Gate::Open(file_, DeadlineIn(1s));
+  const auto coordinator = ProcessCoordinator::Open(file_, DeadlineIn(1s));
   std::int64_t slot = 0;
   {
-    const auto other = Gate::Open(file_, DeadlineIn(1s));
+    const auto other = ProcessCoordinator::Open(file_, DeadlineIn(1s));
     slot = other->slot();
-    EXPECT_NE(slot, gate->slot());
-    EXPECT_EQ(gate->Look(slot), Liveness::kAlive);
+    EXPECT_NE(slot, coordinator->slot());
+    EXPECT_EQ(coordinator->Look(slot), Liveness::kAlive);
     EXPECT_EQ(other->Look(slot), Liveness::kAlive);
   }
-  EXPECT_EQ(gate->Look(slot), Liveness::kDead);
-  EXPECT_EQ(gate->Look(0), Liveness::kUnknown);
-  EXPECT_EQ(gate->Look(slot ^ (std::int64_t{1} << 50)), Liveness::kUnknown);
+  EXPECT_EQ(coordinator->Look(slot), Liveness::kDead);
+  EXPECT_EQ(coordinator->Look(0), Liveness::kUnknown);
+  EXPECT_EQ(coordinator->Look(slot ^ (std::int64_t{1} << 50)), Liveness::kUnknown);
 }
 
 /// A smoke test; the numbers that matter are those of benchmarks/.
-TEST_F(SqliteGate, NobodyStarves) {
+TEST_F(SqliteCoordinator, NobodyStarves) {
   std::vector<Child> children;
   for (int i = 0; i < 3; ++i) {
     children.emplace_back(std::vector<std::string>{"cycle", file_.string(), std::to_string(i),
