@@ -12,7 +12,7 @@ void MemoryCollection::EnsureIndex(const IndexSpec& spec) {
   if (indexes_.Has(spec)) return;
   std::vector<Document*> documents;
   for (Shard& shard : shards_) {
-    shard.documents.ForEach([&](Document& document) { documents.push_back(&document); });
+    for (const auto& [key, document] : shard.documents) documents.push_back(document.get());
   }
   indexes_.Build(spec, documents);
   indexed_ = true;

@@ -30,8 +30,9 @@ class MemoryCollection : public Collection {
   MemoryCollection(std::string name, LockFieldNames fields, std::chrono::milliseconds default_ttl)
       : Collection(std::move(name), std::move(fields), default_ttl) {}
 
-  [[nodiscard]] Shard& ShardOf(std::uint64_t mixed_hash) noexcept {
-    return shards_[mixed_hash >> 59];  // the upper five bits
+  /// Spread by multiplication: the hash of an integer may be the integer.
+  [[nodiscard]] Shard& ShardOf(std::uint64_t hash) noexcept {
+    return shards_[(hash * 0x9E3779B97F4A7C15U) >> 59];
   }
   [[nodiscard]] std::array<Shard, kShards>& shards() noexcept { return shards_; }
   [[nodiscard]] Watchers& watchers() noexcept { return *watchers_; }

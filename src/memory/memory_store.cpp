@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "document/collection.h"
-#include "memory/list_locks.h"
 #include "memory/memory_collection.h"
 #include "memory/operations.h"
 #include "memory/query.h"

@@ -155,11 +155,12 @@ std::int64_t Purge(MemoryCollection& collection, std::int64_t limit, TimePoint n
   std::int64_t purged = 0;
   for (Shard& shard : collection.shards()) {
     const std::lock_guard guard(shard.mutex);
-    shard.documents.ForEach([&](Document& document) {
-      if (purged >= limit || !rules::IsPurgeable(document.lock, now)) return;
-      rules::Purge(document.lock);
+    for (const auto& [key, document] : shard.documents) {
+      if (purged >= limit) return purged;
+      if (!rules::IsPurgeable(document->lock, now)) continue;
+      rules::Purge(document->lock);
       ++purged;
-    });
+    }
   }
   return purged;
 }
@@ -177,6 +178,30 @@ void Intervene(MemoryCollection& collection, const Key& key, Intervention what, 
     }
   }
   if (what != Intervention::kSteal) collection.watchers().Tell(hash);
+}
+
+LockPage ListLocks(MemoryCollection& collection, const LockQuery& query, const std::string& after,
+                   TimePoint now) {
+  LockPage page;
+  const auto show = [&](const Document& document) {
+    LockRow row;
+    row.key = document.key;
+    row.has_body = !TreeOf(document.body).empty();
+    rules::AddRows(page.rows, row, document.lock, query, now);
+  };
+  if (query.key) {
+    const Place place(collection, *query.key, query.key->Hash());
+    if (place.document() != nullptr) show(*place.document());
+    return page;
+  }
+  const std::size_t number = after.empty() ? 0 : std::stoul(after);
+  Shard& shard = collection.shards().at(number);
+  {
+    const std::lock_guard guard(shard.mutex);
+    for (const auto& [key, document] : shard.documents) show(*document);
+  }
+  if (number + 1 < MemoryCollection::kShards) page.next = std::to_string(number + 1);
+  return page;
 }
 
 }  // namespace doclock::memory

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "doclock/clock.h"
 #include "doclock/store.h"
@@ -36,6 +37,9 @@ void Execute(ReadOp& op, Moment& moment);
 std::int64_t Purge(MemoryCollection& collection, std::int64_t limit, TimePoint now);
 /// See Store::Intervene.
 void Intervene(MemoryCollection& collection, const Key& key, Intervention what, TimePoint now);
+/// See Store::ListLocks. A page is a shard; `after` is its number.
+LockPage ListLocks(MemoryCollection& collection, const LockQuery& query, const std::string& after,
+                   TimePoint now);
 
 /// The collection of an operation, which this store opened.
 inline MemoryCollection& CollectionOf(const StoreOp& op) noexcept {

@@ -22,10 +22,10 @@ class Place {
  public:
   Place(MemoryCollection& collection, const Key& key, std::size_t hash)
       : collection_(collection),
-        mixed_(MixHash(hash)),
-        shard_(collection.ShardOf(mixed_)),
+        hash_(hash),
+        shard_(collection.ShardOf(hash_)),
         guard_(shard_.mutex),
-        document_(shard_.documents.Find(mixed_, key)) {}
+        document_(Find(key)) {}
   explicit Place(const StoreOp& op)
       : Place(static_cast<MemoryCollection&>(*op.collection), *op.key, op.hash) {}
 
@@ -39,24 +39,40 @@ class Place {
 
   /// Adds a document that is not there yet, with its body; otherwise as above.
   std::optional<std::string> Insert(std::unique_ptr<Document> document, const Body& body) {
-    shard_.documents.Reserve();
-    Body none;
-    std::optional<std::string> refusal = PutBodyOf(*document, body, none);
-    if (refusal) return refusal;
-    document_ = document.get();
-    shard_.documents.Insert(mixed_, std::move(document));
-    return std::nullopt;
+    Document& added = *document;
+    const auto at = shard_.documents.emplace(KeyRef{hash_, &added.key}, std::move(document)).first;
+    std::optional<std::string> refusal;
+    try {
+      Body none;
+      refusal = PutBodyOf(added, body, none);
+    } catch (...) {
+      shard_.documents.erase(at);
+      throw;
+    }
+    if (refusal) {
+      shard_.documents.erase(at);
+    } else {
+      document_ = &added;
+    }
+    return refusal;
   }
 
   /// Takes the document out; destroy it when the mutex is free.
   std::unique_ptr<Document> Take() noexcept {
     if (collection_.indexed()) collection_.indexes().Remove(*document_);
-    Document& document = *document_;
+    const auto at = shard_.documents.find(KeyRef{hash_, &document_->key});
+    std::unique_ptr<Document> taken = std::move(at->second);
+    shard_.documents.erase(at);
     document_ = nullptr;
-    return shard_.documents.Take(mixed_, document);
+    return taken;
   }
 
  private:
+  [[nodiscard]] Document* Find(const Key& key) const noexcept {
+    const auto at = shard_.documents.find(KeyRef{hash_, &key});
+    return at == shard_.documents.end() ? nullptr : at->second.get();
+  }
+
   std::optional<std::string> PutBodyOf(Document& document, const Body& body, Body& former) {
     if (collection_.indexed()) {
       std::optional<std::string> refusal = collection_.indexes().Put(document, body);
@@ -68,7 +84,7 @@ class Place {
   }
 
   MemoryCollection& collection_;
-  std::uint64_t mixed_;
+  std::size_t hash_;
   Shard& shard_;
   std::lock_guard<std::mutex> guard_;
   Document* document_;

@@ -25,9 +25,9 @@ QueryRow RowOf(const Document& document, TimePoint now) {
 std::vector<QueryRow> RowsOf(Shard& shard, const Filter& filter, TimePoint now) {
   std::vector<QueryRow> rows;
   const std::lock_guard guard(shard.mutex);
-  shard.documents.ForEach([&](const Document& document) {
-    if (StateMatches(filter, document.lock.IsLive(now))) rows.push_back(RowOf(document, now));
-  });
+  for (const auto& [key, document] : shard.documents) {
+    if (StateMatches(filter, document->lock.IsLive(now))) rows.push_back(RowOf(*document, now));
+  }
   return rows;
 }
 
