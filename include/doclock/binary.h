@@ -17,7 +17,7 @@ namespace doclock {
 struct DOCLOCK_EXPORT Binary {
   /// The bytes.
   std::vector<std::uint8_t> bytes;
-  /// What they are. (2 is an old form of 0: MongoDB puts the length before the bytes.)
+  /// The kind of bytes. (2 is an old form of 0: MongoDB puts the length before the bytes.)
   std::uint8_t subtype = 0;
 
   /// The UUID's bytes with subtype 4.
@@ -25,7 +25,7 @@ struct DOCLOCK_EXPORT Binary {
   /// The UUID in it. @throws std::invalid_argument unless the subtype is 4 and there are 16 bytes.
   [[nodiscard]] Uuid ToUuid() const;
 
-  /// By length, subtype and bytes, as MongoDB does.
+  /// Compares by length, subtype and bytes, as MongoDB does.
   friend DOCLOCK_EXPORT std::strong_ordering operator<=>(const Binary& a, const Binary& b) noexcept;
   /// See operator<=>.
   friend bool operator==(const Binary&, const Binary&) noexcept = default;

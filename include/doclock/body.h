@@ -10,18 +10,19 @@ namespace doclock {
 
 /// The deepest nesting a body may have.
 inline constexpr int kMaxBodyDepth = 100;
-/// The longest body, as JSON text, in bytes (what MongoDB takes, less room for the lock fields).
+/// The longest body, as JSON text, in bytes (MongoDB's limit, less room for the lock fields).
 inline constexpr std::size_t kMaxBodyBytes = 16 * 1024 * 1024 - 16 * 1024;
 
 /// A document's body: an immutable JSON object, shared and never copied on its way through the
 /// library. It remembers the form it came in (text from a store, a tree from the user) and makes
-/// the other one once, when somebody asks. Cheap to copy; safe to use from several threads.
+/// the other form once, when it is first asked for. Cheap to copy; safe to use from several
+/// threads.
 class DOCLOCK_EXPORT Body {
  public:
   /// No body.
   Body() noexcept = default;
 
-  /// Takes a tree. Checks nothing; see CheckBody.
+  /// Takes a tree. Does not check it; see CheckBody.
   static Body FromJson(nlohmann::json tree);
   /// Takes JSON text that a store kept. It is parsed when json() is first called.
   static Body FromText(std::string text);

@@ -7,8 +7,8 @@
 
 namespace doclock {
 
-/// The clock leases are measured with: time since boot, *including* suspend (CLOCK_BOOTTIME on
-/// Linux), so that a laptop or a virtual machine that slept past a lease knows it on waking. It is
+/// The clock that measures leases: time since boot, *including* suspend (CLOCK_BOOTTIME on Linux),
+/// so that a laptop or a virtual machine that slept past a lease knows it when it wakes. It is
 /// never compared with another machine's clock.
 struct DOCLOCK_EXPORT BootClock {
   /// Nanoseconds.
@@ -28,8 +28,8 @@ struct DOCLOCK_EXPORT BootClock {
 /// A moment of the lease clock.
 using TimePoint = BootClock::time_point;
 
-/// Where an embedded store reads the time from. Inject another one in tests
-/// (`doclock::testing::ManualClock`); production code never needs to.
+/// Tells an embedded store the time. Inject another clock in tests
+/// (`doclock::testing::ManualClock`); production code does not need to.
 class DOCLOCK_EXPORT Clock {
  public:
   Clock() = default;
@@ -41,7 +41,7 @@ class DOCLOCK_EXPORT Clock {
   [[nodiscard]] virtual TimePoint Now() const noexcept = 0;
 };
 
-/// The real clock, shared by all who do not inject one.
+/// The real clock, which stores use unless another one is injected.
 DOCLOCK_EXPORT std::shared_ptr<const Clock> SystemClock();
 
 }  // namespace doclock

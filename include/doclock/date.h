@@ -20,7 +20,7 @@ class Date {
 
   /// The beginning of 1970.
   constexpr Date() noexcept = default;
-  /// The same moment. Of a finer clock, what is below a millisecond is cut off towards the past.
+  /// The same moment, rounded down to whole milliseconds.
   template <class Length>
   constexpr Date(
       std::chrono::sys_time<Length> time) noexcept  // NOLINT(google-explicit-constructor)
@@ -36,7 +36,7 @@ class Date {
     return time_;
   }
 
-  /// By time.
+  /// Compares by time.
   friend constexpr auto operator<=>(const Date&, const Date&) noexcept = default;
 
  private:

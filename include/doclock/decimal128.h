@@ -10,8 +10,9 @@
 
 namespace doclock {
 
-/// A decimal number of up to 34 digits (IEEE 754 decimal128), for amounts of money: kept and
-/// compared, not calculated with. 1.0 and 1.00 are equal numbers that keep their own digits.
+/// A decimal number of up to 34 digits (IEEE 754 decimal128), for amounts of money. It can be
+/// stored and compared; there is no arithmetic. 1.0 and 1.00 are equal numbers that keep their own
+/// digits.
 ///
 /// As JSON it is canonical Extended JSON, `{"$numberDecimal": "12.50"}`; the MongoDB store keeps it
 /// as a decimal, the other stores keep that JSON. A Filter compares decimals by value; on MongoDB
@@ -26,13 +27,13 @@ class DOCLOCK_EXPORT Decimal128 {
   /// A whole number.
   explicit Decimal128(std::int64_t number);
 
-  /// The number as MongoDB prints it; Decimal128 makes the same number of it again.
+  /// The number as MongoDB prints it; Decimal128 reads the same number from it.
   [[nodiscard]] const std::string& ToString() const noexcept { return text_; }
 
-  /// By value; NaN is the least, and equals itself.
+  /// Compares by value; NaN is the least, and equals itself.
   friend DOCLOCK_EXPORT std::weak_ordering operator<=>(const Decimal128& a,
                                                        const Decimal128& b) noexcept;
-  /// By value.
+  /// Compares by value.
   friend bool operator==(const Decimal128& a, const Decimal128& b) noexcept {
     return (a <=> b) == 0;
   }

@@ -9,7 +9,7 @@
 
 namespace doclock {
 
-/// A length of time in whole milliseconds that any std::chrono duration converts to.
+/// A length of time in whole milliseconds. Any std::chrono duration converts to it.
 ///
 /// The conversion rounds up and saturates instead of overflowing: `std::chrono::hours::max()` and
 /// infinities become Duration::Max(). (A plain `std::chrono::milliseconds` member would overflow
@@ -26,7 +26,7 @@ class Duration {
       std::chrono::duration<Rep, Period> d) noexcept  // NOLINT(google-explicit-constructor)
       : count_(Saturate(d)) {}
 
-  /// The longest length there is; as a wait it means "for ever".
+  /// The longest length; as a wait it means "forever".
   static constexpr Duration Max() noexcept {
     Duration d;
     d.count_ = std::numeric_limits<std::int64_t>::max();

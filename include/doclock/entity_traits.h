@@ -15,32 +15,32 @@
 
 namespace doclock {
 
-/// What the library does with a T of which it was told nothing: nlohmann::json's own conversions
-/// (`to_json` and `from_json`, the NLOHMANN_DEFINE_TYPE macros, or an `adl_serializer`), and a
-/// public member `id` as the key.
+/// What the library does with a T unless EntityTraits is specialised for it: nlohmann::json's own
+/// conversions (`to_json` and `from_json`, the NLOHMANN_DEFINE_TYPE macros, or an
+/// `adl_serializer`), and a public member `id` as the key.
 ///
-/// A specialisation of EntityTraits derives from this and overrides by name whatever differs:
+/// A specialisation of EntityTraits derives from this and overrides by name what differs:
 ///
 /// - `static nlohmann::json ToJson(const T&)` and `static T FromJson(const nlohmann::json&)`: for
 ///   foreign types, and types that cannot be moved.
 /// - `static auto GetKey(const T&)`: returns a string, an integer, a Uuid or an ObjectId.
 /// - `static constexpr std::string_view kKeyField`: see below.
-/// - `static nlohmann::json KeyToJson(const Key&)`: the key as T's JSON form has it.
+/// - `static nlohmann::json KeyToJson(const Key&)`: the key as it stands in T's JSON form.
 /// - `static constexpr auto kLockFields = &T::member`: where T keeps its LockFields.
-/// - `static void Upgrade(nlohmann::json&)`: makes today's form of an older stored one. It is
-///   called on every body that was read, in T's JSON form, before FromJson.
+/// - `static void Upgrade(nlohmann::json&)`: turns an older stored form into today's. It is called
+///   on every body that was read, in T's JSON form, before FromJson.
 /// - `static LockFieldNames GetLockFieldNames()`: other names for the lock's fields, unless
-///   RepositoryOptions names some.
+///   RepositoryOptions gives some.
 ///
-/// None of them may keep references to what it is given. All must be safe to call from several
-/// threads at once. Asynchronous verbs call Upgrade and FromJson where their handler runs. With
-/// `use_future` that is a thread of the library's, or one that is inside a call of it (Release()
-/// hands its lock to the next one in line): there they must not block.
+/// They must not keep references to their arguments, and must be safe to call from several threads
+/// at once. Asynchronous verbs call Upgrade and FromJson where their handler runs. With
+/// `use_future` that is a thread of the library, or a thread inside a call of the library
+/// (Release() hands its lock to the next waiter): there they must not block.
 template <class T>
 struct DefaultEntityTraits {
-  /// The name of the key in T's JSON form. A document's key is not repeated in its body: this
-  /// field is taken out before storing and put back before reading. Empty: T's JSON form does not
-  /// hold its key. Without a GetKey it is not used.
+  /// The name of the key in T's JSON form. A document's key is not repeated in its body: the
+  /// library takes this field out before storing and puts it back before reading. Empty: T's JSON
+  /// form does not hold its key. Not used without a GetKey.
   static constexpr std::string_view kKeyField = "id";
 
   /// T's JSON form.
@@ -65,8 +65,8 @@ struct DefaultEntityTraits {
   }
 };
 
-/// How T becomes a document, and back; see DefaultEntityTraits. Specialise it in the namespace
-/// doclock where the defaults do not fit.
+/// How T becomes a document, and back; see DefaultEntityTraits. If the defaults do not fit,
+/// specialise it in the namespace doclock.
 template <class T>
 struct EntityTraits : DefaultEntityTraits<T> {};
 
@@ -101,7 +101,7 @@ concept LockCarryingEntity = Entity<T> && requires(T& entity) {
 
 namespace detail {
 
-/// Says in words what T lacks; a constraint would say it in template arguments.
+/// Says in words what T lacks; a constraint would say it with template arguments.
 template <class T>
 struct EntityCheck {
   static_assert(std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>>,
@@ -126,7 +126,7 @@ struct KeyTypeOf<T> {
   using type = std::remove_cvref_t<decltype(EntityTraits<T>::GetKey(std::declval<const T&>()))>;
 };
 
-/// May an A be given where T's keys are Ks? A Key always may.
+/// May a caller pass an A where T's keys are Ks? A Key is always allowed.
 template <class A, class K>
 concept KeyArgument =
     std::same_as<std::remove_cvref_t<A>, Key> ||
@@ -136,8 +136,8 @@ concept KeyArgument =
       (std::convertible_to<K, std::string_view> && std::convertible_to<A, std::string_view>) ||
       std::same_as<std::remove_cvref_t<A>, K>));
 
-/// A key given for a T: what T's keys are converts to it, and a Key. With string keys `Lock(0)` and
-/// `Lock(nullptr)` do not compile, with integer keys `Lock("42")` does not.
+/// A key argument for a T: the type of T's keys converts to it, and a Key does. With string keys
+/// `Lock(0)` and `Lock(nullptr)` do not compile; with integer keys `Lock("42")` does not.
 template <class T>
 class KeyArg {
  public:

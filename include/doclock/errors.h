@@ -12,11 +12,11 @@ namespace doclock {
 
 /// What went wrong, for code that branches. Values are stable.
 enum class Errc {
-  kBusy = 1,       ///< Somebody else holds the lock; nothing was changed.
-  kTimedOut = 2,   ///< `wait` ran out while somebody else held the lock.
+  kBusy = 1,       ///< Another client holds the lock; nothing was changed.
+  kTimedOut = 2,   ///< `wait` ran out while another client held the lock.
   kCancelled = 3,  ///< The wait was stopped by a stop token, Asio cancellation or closing.
   kLost = 4,       ///< The lease ended, or the lock was broken or its document erased.
-  kNotOwner = 5,   ///< A release by value of a lock that is not, or no longer, the entity's.
+  kNotOwner = 5,   ///< The entity to be released by value does not, or no longer, hold the lock.
   kConflict =
       6,  ///< The document is at another version, exists already, or a unique index refused.
   kNotFound = 7,      ///< There is no such document.
@@ -42,7 +42,7 @@ struct std::is_error_code_enum<doclock::Errc> : std::true_type {};
 
 namespace doclock {
 
-/// Who holds a lock, as far as the store knows. For people and logs; never used in decisions.
+/// The holder of a lock, as far as the store knows it. Diagnostic only: no decision uses it.
 struct LockHolder {
   std::string name;      ///< `LockOptions::owner`, or the manager's default.
   std::string host;      ///< Machine name.
@@ -52,11 +52,11 @@ struct LockHolder {
   [[nodiscard]] DOCLOCK_EXPORT std::string ToString() const;
 };
 
-/// Base of everything this library throws at run time. Texts name collection and key; never a
-/// body, a lock id, or a store's URL.
+/// Base of everything this library throws at run time. Texts name the collection and the key, and
+/// never contain a body, a lock id, or a store's URL.
 class DOCLOCK_EXPORT Error : public std::system_error {
  public:
-  /// Code and text.
+  /// Takes the code and the text.
   Error(Errc code, const std::string& what);
   Error(const Error&) = default;
   Error& operator=(const Error&) = default;
@@ -69,14 +69,14 @@ class DOCLOCK_EXPORT Error : public std::system_error {
 /// kNotOwner, kForked). Nothing was written.
 class DOCLOCK_EXPORT LockException : public Error {
  public:
-  /// Code and text, and what the store said of the holder.
+  /// Takes the code, the text, and what the store said about the holder.
   LockException(Errc code, const std::string& what, LockHolder holder = {},
                 std::optional<std::chrono::milliseconds> remaining = std::nullopt);
   ~LockException() override;
-  /// Who holds the lock; empty when unknown.
+  /// The holder; empty when unknown.
   [[nodiscard]] const LockHolder& holder() const noexcept { return holder_; }
-  /// What was left of the holder's lease when the store looked; empty when unknown. The holder
-  /// may renew it.
+  /// The time that was left of the holder's lease when the store looked; empty when unknown. The
+  /// holder may renew it.
   [[nodiscard]] std::optional<std::chrono::milliseconds> remaining() const noexcept {
     return remaining_;
   }
@@ -90,7 +90,7 @@ class DOCLOCK_EXPORT LockException : public Error {
 /// other than the key's refused the write. Nothing was written.
 class DOCLOCK_EXPORT ConflictException : public Error {
  public:
-  /// Text, versions where known, and the index where one refused.
+  /// Takes the text, the versions if they are known, and the index if one refused.
   ConflictException(const std::string& what, std::optional<std::int64_t> expected,
                     std::optional<std::int64_t> found, std::string index = {});
   ~ConflictException() override;
@@ -109,7 +109,7 @@ class DOCLOCK_EXPORT ConflictException : public Error {
 /// There is no such document.
 class DOCLOCK_EXPORT NotFoundException : public Error {
  public:
-  /// Text.
+  /// Takes the text.
   explicit NotFoundException(const std::string& what);
   ~NotFoundException() override;
 };
@@ -119,7 +119,7 @@ class DOCLOCK_EXPORT NotFoundException : public Error {
 /// Lock; after a failed release the lock is still held.
 class DOCLOCK_EXPORT DocumentException : public Error {
  public:
-  /// Text.
+  /// Takes the text.
   explicit DocumentException(const std::string& what);
   ~DocumentException() override;
 };
@@ -127,18 +127,18 @@ class DOCLOCK_EXPORT DocumentException : public Error {
 /// The store failed (kUnavailable, kRefused, kMalformed, kClosed).
 class DOCLOCK_EXPORT StoreException : public Error {
  public:
-  /// Code and text.
+  /// Takes the code and the text.
   StoreException(Errc code, const std::string& what);
   ~StoreException() override;
   /// May the same call succeed later, with nothing else changed?
   [[nodiscard]] bool transient() const noexcept { return errc() == Errc::kUnavailable; }
 };
 
-/// The reply was lost and what happened could not be found out: the write may or may not have
-/// happened. Never treat it as either.
+/// The outcome is unknown: the reply was lost, and the write may or may not have happened. Do not
+/// treat it as either.
 class DOCLOCK_EXPORT InDoubtException : public StoreException {
  public:
-  /// Text.
+  /// Takes the text.
   explicit InDoubtException(const std::string& what);
   ~InDoubtException() override;
 };

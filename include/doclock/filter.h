@@ -10,18 +10,18 @@
 
 namespace doclock {
 
-/// Which documents: conditions on fields of the body (all must hold), an order and a limit.
+/// Selects documents: conditions on fields of the body (all must hold), an order and a limit.
 ///
 /// `Filter{}.Equal("status", "queued").AtMost("due", now).OrderBy("due").Limit(10)`
 ///
 /// A field is a name, or names joined by dots for nested objects. A missing field equals null and
 /// is in no range. Values compare within their type only: numbers by value, strings by code unit,
 /// false before true; a condition on a value of another type does not hold. Date, Binary, ObjectId
-/// and Decimal128 are values too. User values are only ever compared, never evaluated. A value
-/// type; not thread-safe while it is being built.
+/// and Decimal128 are values too. User values are compared, never evaluated. A value type;
+/// not thread-safe while it is being built.
 class DOCLOCK_EXPORT Filter {
  public:
-  /// Comparison of a condition.
+  /// How a condition compares.
   enum class Op : std::uint8_t { kEqual, kNotEqual, kLess, kAtMost, kGreater, kAtLeast };
   /// One condition.
   struct Condition {
@@ -29,7 +29,7 @@ class DOCLOCK_EXPORT Filter {
     Op op = Op::kEqual;             ///< How to compare.
     nlohmann::json value;           ///< With what: null, bool, number, string or typed.
   };
-  /// Whether a live lock matters.
+  /// Which lock states match.
   enum class LockState : std::uint8_t { kAny, kFree, kLocked };
 
   /// Every document.
@@ -55,11 +55,11 @@ class DOCLOCK_EXPORT Filter {
   Filter& OrderBy(std::string_view field) &;
   /// Descending by this field.
   Filter& OrderByDescending(std::string_view field) &;
-  /// At most so many documents; at least 1.
+  /// At most this many documents; at least 1.
   Filter& Limit(std::int64_t count) &;
-  /// Only documents that nobody holds.
+  /// Only documents that are not locked.
   Filter& Free() &;
-  /// Only documents that somebody holds.
+  /// Only documents that are locked.
   Filter& Locked() &;
 
   /// For temporaries.
@@ -99,7 +99,7 @@ class DOCLOCK_EXPORT Filter {
   /// For temporaries.
   Filter&& Locked() && { return std::move(Locked()); }
 
-  /// Does a body meet every condition? (Lock state, order and limit aside.)
+  /// Does a body meet every condition? Ignores lock state, order and limit.
   [[nodiscard]] bool Matches(const nlohmann::json& body) const;
 
   /// The conditions.

@@ -17,8 +17,8 @@ class LockProvider;
 
 namespace detail {
 
-/// What a HeldLock and its asynchronous verbs share: whoever lets go last gives up what is still
-/// held.
+/// The state that a HeldLock and its asynchronous verbs share. The last of them to go releases what
+/// is still held.
 struct DOCLOCK_EXPORT HeldState {
   HeldState(BindingPtr b, LeasePtr l) noexcept : binding(std::move(b)), lease(std::move(l)) {}
   HeldState(const HeldState&) = delete;
@@ -44,11 +44,11 @@ struct HeldKept {
 
 }  // namespace detail
 
-/// A named lock that is held, for as long as held() says so. It renews itself, unless
-/// LockOptions::renew says otherwise.
+/// A named lock that is held, for as long as held() says so. The library renews it in the
+/// background, unless LockOptions::renew is false.
 ///
-/// A handle that is destroyed without Release() gives the lock back: the destructor does no I/O and
-/// never throws, it queues the release, and callers in this process that want the same name stand
+/// A handle that is destroyed without Release() releases the lock: the destructor does no I/O and
+/// never throws. It queues the release, and callers in this process that want the same name queue
 /// behind it.
 ///
 /// Move-only. A default-constructed, moved-from, released or detached handle is empty: held() is
@@ -61,37 +61,38 @@ struct HeldKept {
 /// Verbs throw
 /// - LockException kLost when the lease has ended or the lock was broken; kForked in a child
 ///   process,
-/// - InDoubtException when what happened could not be found out,
-/// - StoreException: kUnavailable and kRefused leave the lock held; kClosed: the LockManager was
-///   closed.
+/// - InDoubtException when the outcome is unknown,
+/// - StoreException: kUnavailable and kRefused leave the lock held; kClosed means that the
+///   LockManager was closed.
 ///
 /// The asynchronous forms take any Boost.Asio completion token of signature
-/// `void(std::exception_ptr)`. There is no cancellation: what was begun is finished.
+/// `void(std::exception_ptr)`. They cannot be cancelled: the library finishes what it began.
 class DOCLOCK_EXPORT HeldLock {
  public:
   /// An empty handle.
   HeldLock() noexcept = default;
   /// Leaves the other one empty.
   HeldLock(HeldLock&&) noexcept = default;
-  /// Gives up what this handle holds, and leaves the other one empty.
+  /// Releases what this handle holds, as the destructor does, and leaves the other one empty.
   HeldLock& operator=(HeldLock&&) noexcept = default;
   HeldLock(const HeldLock&) = delete;
   HeldLock& operator=(const HeldLock&) = delete;
-  /// Gives the lock back if it is still held; see above.
+  /// Releases the lock if it is still held; see above.
   ~HeldLock() = default;
 
   /// The lock's name.
   [[nodiscard]] const std::string& name() const;
-  /// The grant's id, unique to this grant. Whoever knows it can release the lock: keep it secret.
+  /// The grant's id, unique to this grant. Any program that knows it can release the lock: keep it
+  /// secret.
   [[nodiscard]] const Uuid& lock_id() const;
   /// The fencing token: higher than that of any earlier holder of this name. It survives release,
   /// expiry, Break() and Purge(), except for names that a Purge() with `forget` has forgotten.
   [[nodiscard]] std::int64_t fence() const;
-  /// Asked to stop when the lease ends, before it can be anybody else's; not by Release().
-  /// Callbacks registered with it run on the manager's notifier thread and must not throw.
-  /// Thread-safe.
+  /// A token that is asked to stop when the lease ends, before the lock can be granted to another
+  /// client; Release() does not stop it. Callbacks registered with it run on the manager's notifier
+  /// thread and must not throw. Thread-safe.
   [[nodiscard]] std::stop_token lost() const;
-  /// Time until the holder must stop unless the lease is renewed; zero once lost or given up.
+  /// Time until the holder must stop unless the lease is renewed; zero once lost or released.
   /// Thread-safe.
   [[nodiscard]] std::chrono::nanoseconds Remaining() const noexcept;
   /// Is the lock held, as far as this process can know? Thread-safe.
@@ -99,15 +100,15 @@ class DOCLOCK_EXPORT HeldLock {
   /// See held().
   explicit operator bool() const noexcept { return held(); }
 
-  /// Starts the lease anew, now, with this length, which renewals have from then on; zero: the
-  /// length it had. A lease that was longer ends no sooner for it. After InDoubtException the lock
-  /// is still held, until the end it had before.
+  /// Renews the lease from now on with this length, which later renewals use too; zero: the length
+  /// it had. A renewal never shortens a lease. After InDoubtException the lock is still held, until
+  /// the end it had before.
   /// @throws std::invalid_argument unless `ttl` is zero or kMinTtl to kMaxTtl
   void Renew(Duration ttl = {});
-  /// Gives the lock back.
+  /// Releases the lock.
   void Release();
-  /// Renews no more, and gives nothing back when destroyed: the lock is there until its lease ends,
-  /// or until somebody releases its group or breaks it.
+  /// Stops renewing, and makes the handle empty without a release: the lock stays held until its
+  /// lease ends, or until another client releases its group or breaks it.
   void Detach();
 
   /// Renew() with a completion token.
@@ -117,8 +118,8 @@ class DOCLOCK_EXPORT HeldLock {
     return Start(detail::RenewOperation<detail::HeldKept>{Active()->lease, ttl.ms(), {Active()}},
                  std::forward<Token>(token));
   }
-  /// Release() with a completion token. The handle keeps the lock if it fails for a reason that
-  /// leaves it held.
+  /// Release() with a completion token. The handle keeps the lock if the release fails for a reason
+  /// that leaves it held.
   template <detail::TokenFor<void> Token = detail::DefaultToken>
   auto ReleaseAsync(Token&& token = Token()) {
     return Start(
@@ -143,7 +144,7 @@ class DOCLOCK_EXPORT HeldLock {
 
   static void CheckTtl(Duration ttl);
   [[nodiscard]] const detail::HeldState& state() const;
-  /// The state of a handle that has not given up its lock.
+  /// The state of a handle that still has its lock. @throws std::logic_error for another handle
   [[nodiscard]] const detail::HeldStatePtr& Active() const;
 
   template <class Op, class Token>

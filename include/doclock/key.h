@@ -26,7 +26,7 @@ struct ObjectId {
 inline constexpr std::size_t kMaxKeyBytes = 1024;
 
 /// A document's key within its collection: a string, a 64-bit integer, a UUID or an ObjectId.
-/// Keys of different types are different, even when they print alike. A value type.
+/// Keys of different types differ, even if they print alike. A value type.
 class DOCLOCK_EXPORT Key {
  public:
   /// The alternatives, in the order of `index()`.
@@ -55,14 +55,14 @@ class DOCLOCK_EXPORT Key {
   /// The value itself.
   [[nodiscard]] const Value& value() const noexcept { return value_; }
 
-  /// For people: strings as they are (control characters escaped), numbers in decimal, UUID and
-  /// ObjectId in hexadecimal.
+  /// The key as text, diagnostic only: strings as they are (control characters escaped), numbers in
+  /// decimal, UUID and ObjectId in hexadecimal.
   [[nodiscard]] std::string ToString() const;
 
   /// A hash of type and value; the same in every process of one build.
   [[nodiscard]] std::size_t Hash() const noexcept;
 
-  /// Type and value. The order is by type, then by value; it is what "sorted" means in LockAll.
+  /// Compares type and value. The order is by type, then by value; LockAll sorts by it.
   friend bool operator==(const Key&, const Key&) noexcept = default;
   /// See operator==.
   friend auto operator<=>(const Key& a, const Key& b) noexcept { return Compare(a, b); }

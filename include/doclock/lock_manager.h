@@ -12,10 +12,10 @@ namespace detail {
 class Engine;
 }
 
-/// Everything that locks on one store share: worker threads, renewals, waiting callers. Make one
-/// per store and process, early; a LockingRepository keeps a copy.
+/// Manages the locks of one store: worker threads, renewals, waiting callers. Make one per store
+/// and process, early; a LockingRepository keeps a copy.
 ///
-/// A cheap handle: copies share one engine, and the last one to go closes it. Thread-safe.
+/// A cheap handle: copies share one engine, and the last copy to go closes it. Thread-safe.
 class DOCLOCK_EXPORT LockManager {
  public:
   /// Starts the engine. @throws std::invalid_argument naming the bad option, or for a null store.
@@ -31,14 +31,14 @@ class DOCLOCK_EXPORT LockManager {
   ~LockManager();
 
   /// Ends every wait (kCancelled), gives background releases `drain_timeout` to finish, and joins
-  /// the threads. Locks still held are renewed no more and say lost(); their leases end by
-  /// themselves. Later calls fail with kClosed. Idempotent, thread-safe, never throws. A
-  /// second call waits for the first.
+  /// the threads. Locks that are still held are not renewed any more and report lost(); their
+  /// leases run out in the store. Later calls fail with kClosed. Idempotent, thread-safe, never
+  /// throws. A second call waits for the first.
   ///
-  /// Callbacks under way are waited for; a thread that hangs in the store for longer than
-  /// `drain_timeout` is left behind, and keeps the store open until it comes back. Called on one of
-  /// the engine's own threads (a callback) it returns before that thread has ended; called in a
-  /// callback of another manager it waits for callbacks no longer than `drain_timeout`.
+  /// Waits for callbacks under way. A thread that hangs in the store for longer than
+  /// `drain_timeout` is left behind, and keeps the store open until it returns. If one of the
+  /// engine's own threads calls Close (in a callback), Close returns before that thread has ended.
+  /// In a callback of another manager, Close waits for callbacks no longer than `drain_timeout`.
   void Close() noexcept;
 
   /// The store.

@@ -29,8 +29,8 @@ struct LockProviderOptions {
   std::shared_ptr<const LockFieldNames> lock_fields = nullptr;
 };
 
-/// Named locks: for whatever is no document of its own. A named lock is a document with no body;
-/// everything that is said of documents' locks holds for it, and its collection may be opened as a
+/// Named locks: locks for things that are not documents. A named lock is a document without a body.
+/// Everything said about documents' locks holds for it, and its collection may be opened as a
 /// LockingRepository too.
 ///
 /// A cheap handle that keeps its LockManager open. Thread-safe: all verbs are const and may be
@@ -40,12 +40,13 @@ struct LockProviderOptions {
 /// (std::invalid_argument). A name that was never locked is free.
 ///
 /// **Errors** are those of LockingRepository: LockException (kBusy, kTimedOut, kCancelled),
-/// StoreException, InDoubtException (the lock may have been taken; it is given back in the
+/// StoreException, InDoubtException (the lock may have been taken; the library releases it in the
 /// background), std::invalid_argument for bad options. The Try forms return nothing instead of
 /// kBusy and kTimedOut.
 ///
 /// **Asynchronous forms** take any Boost.Asio completion token, `use_future` by default; see
-/// LockingRepository. Per-operation cancellation ends waits, a stop token the blocking ones.
+/// LockingRepository. Per-operation cancellation ends their waits; a stop token ends blocking
+/// waits.
 class DOCLOCK_EXPORT LockProvider {
  public:
   /// Opens the collection.
@@ -64,7 +65,7 @@ class DOCLOCK_EXPORT LockProvider {
   /// Takes a lock.
   [[nodiscard]] HeldLock Acquire(std::string_view name, const LockOptions& options = {},
                                  std::stop_token stop = {}) const;
-  /// Acquire() where busy is a result.
+  /// Acquire() that returns nothing if the lock is busy.
   [[nodiscard]] std::optional<HeldLock> TryAcquire(std::string_view name,
                                                    const LockOptions& options = {},
                                                    std::stop_token stop = {}) const;
@@ -89,8 +90,8 @@ class DOCLOCK_EXPORT LockProvider {
                             std::forward<Token>(token));
   }
 
-  /// Takes the lock, calls `f` (with the HeldLock&, if it wants it), and releases when it returns;
-  /// gives back what it returns. When it throws, the lock is given back and the exception goes on.
+  /// Takes the lock, calls `f` (with the HeldLock& if `f` takes one), releases the lock, and
+  /// returns what `f` returned. If `f` throws, the lock is released and the exception propagates.
   template <class F>
     requires(std::invocable<F, HeldLock&> || std::invocable<F>)
   auto With(std::string_view name, F&& f, const LockOptions& options = {},
@@ -115,7 +116,7 @@ class DOCLOCK_EXPORT LockProvider {
   /// @}
 
   /// @name Mutexes
-  /// For std::scoped_lock and its kin. `options.wait` does not matter: lock() waits until it is
+  /// For std::scoped_lock and the like. `options.wait` is ignored: lock() waits until the lock is
   /// granted.
   /// @{
 
@@ -124,8 +125,8 @@ class DOCLOCK_EXPORT LockProvider {
   /// The lock as a mutex that its thread may lock again.
   [[nodiscard]] RecursiveNamedMutex RecursiveMutex(std::string_view name,
                                                    const LockOptions& options = {}) const;
-  /// The lock as a mutex that many may share. `options.mode` does not matter; `max_holders` is the
-  /// limit of those who share.
+  /// The lock as a mutex that many may share. `options.mode` is ignored; `max_holders` limits the
+  /// number of shares.
   [[nodiscard]] SharedNamedMutex SharedMutex(std::string_view name,
                                              const LockOptions& options = {}) const;
   /// @}
@@ -133,13 +134,13 @@ class DOCLOCK_EXPORT LockProvider {
   /// @name Several locks
   /// @{
 
-  /// Takes all of them or none: in the order of the names, so that two callers cannot wait for each
-  /// other, each name once, with `wait` for all together. The handles are in the order of the
+  /// Takes all locks or none. It takes them in the order of the names, so that two callers cannot
+  /// deadlock, each name once, under one timeout (`wait`). Returns the handles in the order of the
   /// sorted names. The error names the lock that failed.
   [[nodiscard]] std::vector<HeldLock> AcquireAll(const std::vector<std::string>& names,
                                                  const LockOptions& options = {},
                                                  std::stop_token stop = {}) const;
-  /// AcquireAll() where busy is a result.
+  /// AcquireAll() that returns nothing if a lock is busy.
   [[nodiscard]] std::optional<std::vector<HeldLock>> TryAcquireAll(
       const std::vector<std::string>& names, const LockOptions& options = {},
       std::stop_token stop = {}) const;
@@ -163,42 +164,42 @@ class DOCLOCK_EXPORT LockProvider {
   /// @}
 
   /// @name Groups
-  /// Locks that were taken with the same LockOptions::group, by whomever.
+  /// Locks that were taken with the same LockOptions::group, by any client.
   /// @{
 
-  /// Starts the leases of the group's live locks anew, each with this length (zero: its own), and
-  /// returns them. A lease that was longer ends no sooner for it, and expired ones are not revived.
-  /// The handles do not learn of it, and go on renewing theirs.
+  /// Renews the leases of the group's live locks from now on, each with this length (zero: its
+  /// own), and returns the locks. A renewal never shortens a lease, and expired leases are not
+  /// revived. The handles do not learn of it, and go on renewing.
   /// @throws NotFoundException if the group has no live lock; GroupException if some failed
   std::vector<LockStatus> RenewGroup(std::string_view group, Duration ttl = {}) const;
-  /// Releases the group's locks, newest first, and returns those it released; none if there are
-  /// none. Their handles find out at their next renewal.
+  /// Releases the group's locks, newest first, and returns those it released (none if the group has
+  /// no locks). Their handles find out at their next renewal.
   /// @throws GroupException if some failed
   std::vector<LockStatus> ReleaseGroup(std::string_view group) const;
   /// @}
 
-  /// @name Looking and tidying
+  /// @name Inspection and housekeeping
   /// @{
 
-  /// The locks that are held or expired and match, by name.
+  /// The locks, held or expired, that match, ordered by name.
   [[nodiscard]] std::vector<LockStatus> Status(const LockFilter& filter = {}) const;
-  /// Makes the index exist by which Purge and Status find held locks among many names. On MongoDB
-  /// it costs each lock and each release a little; other stores need none. Never needed for
-  /// correctness.
+  /// Creates, unless it exists, the index by which Purge and Status find held locks among many
+  /// names. On MongoDB it costs each lock and each release a little; other stores need none.
+  /// Affects speed only.
   /// @throws StoreException
   void EnsureIndexes() const;
-  /// Clears what expired locks left, in small batches with a rest after each, for the sake of
-  /// others at the store: a thousand to some thousand a second. Never touches a live lock. Names
-  /// keep their fences, unless the options say that those long unused may be forgotten.
+  /// Clears what expired locks left, in small batches with a pause after each so that other clients
+  /// get their turn: one to a few thousand per second. Never touches a live lock. Names keep their
+  /// fences, unless the options allow it to forget names that were long unused.
   /// @throws std::invalid_argument naming the option
   PurgeResult Purge(const PurgeOptions& options = {}) const;
-  /// Ends a lock that somebody else holds. The holder finds out at its next renewal or release
-  /// (kLost). Where the document holds nothing besides its lock, it says from then on who did it,
-  /// to whom, and when (`at`, milliseconds since 1970), in a field `broken`, until it is broken
-  /// again; the body of other documents stays as it is. Returns the lock as it was. Of a shared
-  /// lock all live shares are ended, and one of them is returned and noted.
-  /// @throws NotFoundException if there is no such name, LockException kNotOwner if nobody holds
-  /// it or it changed hands meanwhile
+  /// Ends another client's lock. The holder finds out at its next renewal or release (kLost). If
+  /// the document holds nothing besides its lock, its field `broken` records who broke the lock
+  /// (`by`), who held it, and when (`at`, milliseconds since 1970), until the lock is broken again;
+  /// the body of other documents stays as it is. Returns the lock as it was. If the lock is shared,
+  /// all live shares are ended, and one of them is returned and recorded.
+  /// @throws NotFoundException if there is no such name, LockException kNotOwner if the lock is not
+  /// held or changed hands meanwhile
   LockStatus Break(std::string_view name, std::string_view by = {}) const;
   /// @}
 

@@ -14,47 +14,48 @@
 
 namespace doclock {
 
-/// A lock as Status of LockProvider and of LockingRepository shows it: one for each share of a
-/// shared lock.
+/// A lock as LockProvider::Status and LockingRepository::Status show it. A shared lock has one
+/// entry for each share.
 struct LockStatus {
   Key key;                               ///< The name, as a key.
-  std::string name;                      ///< The name, for people.
-  LockHolder holder;                     ///< Who has, or had, it.
+  std::string name;                      ///< The name; diagnostic only.
+  LockHolder holder;                     ///< The holder, or the last one if expired.
   std::string group;                     ///< LockOptions::group; empty for none.
   LockMode mode = LockMode::kExclusive;  ///< How it is held.
   std::int64_t version = 0;              ///< Of the document.
-  /// What the holder's fence() says; each share has its own. None where the store cannot tell it.
+  /// What the holder's fence() returns; each share has its own. Empty if the store does not know
+  /// it.
   std::optional<std::int64_t> fence;
-  bool expired = false;                           ///< Its lease is over, and nobody took it since.
+  bool expired = false;                           ///< Its lease is over; not granted again since.
   bool malformed = false;                         ///< Its fields are not what this library writes.
   std::chrono::milliseconds ttl{};                ///< Length of its lease.
   std::chrono::milliseconds remaining{};          ///< Of its lease, by the store's clock.
   std::chrono::milliseconds age{};                ///< Since it was granted, by the store's clock.
-  std::chrono::system_clock::time_point granted;  ///< The same by this machine's wall clock.
+  std::chrono::system_clock::time_point granted;  ///< The same as `age`, by this machine's clock.
 };
 
-/// Which locks to show. What is left empty does not matter.
+/// Which locks to show: those that meet all conditions that are set.
 struct LockFilter {
   std::string name = {};         ///< Exactly this name.
   std::optional<Key> key = {};   ///< Exactly this key, of any type; not together with `name`.
-  std::string name_prefix = {};  ///< Names that begin so.
+  std::string name_prefix = {};  ///< Names that begin with this.
   std::string owner = {};        ///< LockHolder::name.
   std::string group = {};        ///< LockOptions::group.
   /// Granted before this moment.
   std::optional<std::chrono::system_clock::time_point> granted_before = {};
   /// Granted after this moment.
   std::optional<std::chrono::system_clock::time_point> granted_after = {};
-  std::optional<Duration> remaining_below = {};     ///< Less is left of the lease; 0 when expired.
-  std::optional<Duration> remaining_at_least = {};  ///< So much or more is left.
+  std::optional<Duration> remaining_below = {};     ///< Less is left of the lease; expired: 0 left.
+  std::optional<Duration> remaining_at_least = {};  ///< This much or more is left.
   std::optional<bool> expired = {};                 ///< Only expired ones, or only live ones.
 };
 
 /// What LockProvider::Purge may do.
 struct PurgeOptions {
-  /// Delete names that nobody has held for `idle_for` and that hold nothing besides their lock.
+  /// Delete names that were not held for `idle_for` and that hold nothing besides their lock.
   /// **Their fences begin at 1 again.**
   bool forget = false;
-  /// With `forget`: how long; more than zero. Refused without.
+  /// How long a name must have been unused; more than zero. Refused without `forget`.
   Duration idle_for = {};
 };
 
@@ -64,8 +65,8 @@ struct PurgeResult {
   std::int64_t forgotten = 0;  ///< Names that were deleted.
 };
 
-/// Some locks of a group could not be renewed or released. What happened to them is not known to be
-/// anything: they may be held, and those in doubt may be renewed or released.
+/// Some locks of a group could not be renewed or released. They may still be held; those in doubt
+/// (kInDoubt) may have been renewed or released.
 class DOCLOCK_EXPORT GroupException : public Error {
  public:
   /// A lock and why it failed.
@@ -73,7 +74,7 @@ class DOCLOCK_EXPORT GroupException : public Error {
     LockStatus lock;  ///< As it was before.
     Errc code;        ///< Why.
   };
-  /// Text, what was done, and what failed (at least one).
+  /// Takes the text, the locks that were done, and those that failed (at least one).
   GroupException(const std::string& what, std::vector<LockStatus> done, std::vector<Failed> failed);
   ~GroupException() override;
   /// The locks that were renewed, or released.

@@ -17,30 +17,30 @@ class LockingRepository;
 /// A locked document: the entity, and the right to write it, for as long as held() says so.
 ///
 /// `Release()` writes the entity and unlocks in one step. A handle that is destroyed without it
-/// unlocks and leaves the stored document as it was: the destructor does no I/O and never throws,
-/// it queues the unlocking, and callers in this process that want the same key stand behind it.
+/// unlocks and leaves the stored document as it was: the destructor does no I/O and never throws.
+/// It queues the release, and callers in this process that want the same key queue behind it.
 ///
 /// Move-only. The entity lives on the heap: references to it stay valid when the handle moves, and
 /// T itself need not be movable. A default-constructed, moved-from or consumed handle is empty:
-/// held() is false, and everything else but moving and destroying throws std::logic_error.
+/// held() is false, and every other member but move and destruction throws std::logic_error.
 ///
 /// Not thread-safe, except for lost(), Remaining() and held(). While an asynchronous verb is under
-/// way, the handle may be moved or destroyed, but the entity must be left alone.
+/// way, you may move or destroy the handle, but must not use the entity.
 ///
 /// Verbs that write throw
 /// - LockException kLost when the lease has ended or the lock was broken: nothing was written, and
 ///   the handle is dead; kForked in a child process,
-/// - InDoubtException when what happened could not be found out; the handle is dead,
+/// - InDoubtException when the outcome is unknown; the handle is dead,
 /// - ConflictException (a unique index), DocumentException (the entity cannot be stored),
 ///   std::invalid_argument (the entity's key was changed), StoreException (kUnavailable, kRefused),
-///   and whatever `to_json` throws: nothing was written and the lock is *still held*; mend the
-///   entity and try again, or Discard(),
+///   and what `to_json` throws: nothing was written and the lock is *still held*; mend the entity
+///   and try again, or Discard(),
 /// - StoreException kClosed when the LockManager was closed; the handle is dead,
-/// - std::logic_error when the lock was given up already by this handle.
+/// - std::logic_error when this handle has already released its lock.
 ///
-/// The asynchronous forms take any Boost.Asio completion token. Errors in the entity itself are
-/// thrown at once, by the call; everything else reaches the token. There is no cancellation: a
-/// write that was begun is finished.
+/// The asynchronous forms take any Boost.Asio completion token. The call throws errors in the
+/// entity; all other errors reach the token. They cannot be cancelled: the library finishes a write
+/// that it began.
 template <class T>
 class Locked {
   static_assert(detail::EntityCheck<T>::value);
@@ -50,7 +50,7 @@ class Locked {
   Locked() noexcept = default;
   /// Leaves the other one empty.
   Locked(Locked&&) noexcept = default;
-  /// Gives up what this handle holds, and leaves the other one empty.
+  /// Unlocks what this handle holds, as the destructor does, and leaves the other one empty.
   Locked& operator=(Locked&&) noexcept = default;
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
@@ -77,10 +77,11 @@ class Locked {
   /// Was the document created by taking this lock?
   [[nodiscard]] bool created() const { return state().created; }
 
-  /// Asked to stop when the lease ends, before it can be anybody else's. Callbacks registered with
-  /// it run on the manager's notifier thread and must not throw. Thread-safe.
+  /// A token that is asked to stop when the lease ends, before the lock can be granted to another
+  /// client. Callbacks registered with it run on the manager's notifier thread and must not throw.
+  /// Thread-safe.
   [[nodiscard]] std::stop_token lost() const { return detail::LeaseLost(state().lease); }
-  /// Time until the holder must stop unless the lease is renewed; zero once lost or given up.
+  /// Time until the holder must stop unless the lease is renewed; zero once lost or released.
   /// Thread-safe.
   [[nodiscard]] std::chrono::nanoseconds Remaining() const {
     return held() ? detail::LeaseRemaining(lease()) : std::chrono::nanoseconds::zero();
@@ -93,7 +94,7 @@ class Locked {
   /// See held().
   explicit operator bool() const noexcept { return held(); }
 
-  /// Stores the entity, starts the lease anew and keeps the lock.
+  /// Stores the entity, renews the lease and keeps the lock.
   void Save() {
     detail::ThrowIf(detail::Write(active().lease, WriteKind::kCheckpoint, state().MakeBody()));
     state_->Saved();
@@ -107,8 +108,8 @@ class Locked {
   void Discard() { End(WriteKind::kRelease); }
   /// Deletes the document and its lock.
   void Erase() { End(WriteKind::kErase); }
-  /// Renews no more, and unlocks no more when destroyed: the lock is there until its lease ends or
-  /// somebody releases it by value, see LockFields. The handle keeps the entity, and its embedded
+  /// Stops renewing; the destructor will not unlock. The lock stays held until its lease ends or a
+  /// program releases it by value, see LockFields. The handle keeps the entity, and its embedded
   /// LockFields stay filled.
   void Detach() {
     detail::ThrowIf(detail::Detach(active().lease));
@@ -122,7 +123,7 @@ class Locked {
                       std::forward<Token>(token));
   }
   /// Release() with a completion token of signature `void(std::exception_ptr)`. The handle keeps
-  /// the lock if it fails for a reason that leaves it held.
+  /// the lock if the release fails for a reason that leaves it held.
   template <detail::TokenFor<void> Token = detail::DefaultToken>
   auto ReleaseAsync(Token&& token = Token()) {
     return WriteAsync(WriteKind::kRelease, active().MakeBody(), EndedFn{state_},
@@ -154,7 +155,7 @@ class Locked {
  private:
   friend class LockingRepository<T>;
 
-  /// Shared with asynchronous verbs under way: whoever lets go last gives up what is still held.
+  /// Shared with asynchronous verbs under way. The last owner to go releases what is still held.
   struct State {
     State(detail::BindingPtr b, detail::Grant& grant)
         : binding(std::move(b)),
@@ -182,9 +183,9 @@ class Locked {
     }
     void Detached() noexcept { ended.store(true, std::memory_order_release); }
 
-    /// Knows nothing of T and owns the lock before T is made, since making T may throw.
+    /// Owns the lock before T is made, since making T may throw.
     struct Guard {
-      detail::LeasePtr lease;  ///< Given back when the guard goes.
+      detail::LeasePtr lease;  ///< Released when the guard goes.
       ~Guard() {
         if (lease) detail::Abandon(std::move(lease));
       }
@@ -212,7 +213,7 @@ class Locked {
     void operator()() const noexcept { state->Detached(); }
   };
 
-  /// @throws DocumentException when T cannot read the body; the lock is given back.
+  /// @throws DocumentException when T cannot read the body; the lock is released.
   Locked(detail::BindingPtr binding, detail::Grant grant)
       : state_(std::make_shared<State>(std::move(binding), grant)) {}
 
@@ -221,7 +222,7 @@ class Locked {
     return *state_;
   }
   [[nodiscard]] const detail::Lease& lease() const { return *state().lease; }
-  /// The state of a handle that has not given up its lock.
+  /// The state of a handle that still has its lock. @throws std::logic_error for another handle
   [[nodiscard]] State& active() const {
     if (!state_ || state_->ended.load(std::memory_order_acquire)) detail::ThrowEmptyHandle();
     return *state_;

@@ -24,31 +24,31 @@ namespace doclock {
 /// A cheap handle that keeps its LockManager open. Thread-safe: all verbs are const and may be
 /// called from any number of threads.
 ///
-/// **Keys.** A key is given as what EntityTraits<T>::GetKey returns, or as a Key. Where T knows its
-/// key, every verb that is given both checks that they agree (std::invalid_argument).
+/// **Keys.** Pass a key as the type that EntityTraits<T>::GetKey returns, or as a Key. Where T
+/// knows its key, every verb that takes both checks that they agree (std::invalid_argument).
 ///
-/// **Entities.** A verb that is given an entity besides the key makes the document from it when it
-/// is missing; a stored body always wins over the given entity. Without one, a missing document is
+/// **Entities.** A verb that takes an entity besides the key creates a missing document from it; a
+/// stored body always wins over the given entity. Without an entity, a missing document is
 /// NotFoundException. Stored fields that T does not know stay as they are.
 ///
 /// **Errors.** Verbs that lock throw
-/// - LockException: kBusy, or kTimedOut after a wait (with what is known of the holder), kCancelled
-///   (stop token, Asio cancellation, Close()); the Try forms return nothing instead of kBusy and
-///   kTimedOut,
-/// - DocumentException when T cannot read the stored body: the lock is given back and the document
+/// - LockException: kBusy, or kTimedOut after a wait (with what is known about the holder),
+///   kCancelled (stop token, Asio cancellation, Close()); the Try forms return nothing instead of
+///   kBusy and kTimedOut,
+/// - DocumentException when T cannot read the stored body: the lock is released and the document
 ///   is unchanged,
 /// - ConflictException when a unique index refuses the new document,
 /// - StoreException (kUnavailable, kRefused, kMalformed, kClosed),
-/// - InDoubtException: the lock may have been taken; it is given back in the background (after
-///   LockNext, where the store never said which document it was, it ends with its lease),
+/// - InDoubtException when the lock may have been taken: the library releases it in the background.
+///   After a LockNext whose store never named the document, the lock ends with its lease,
 /// - std::invalid_argument for bad options, naming the field, before anything is sent.
 ///
-/// **Asynchronous forms** take any Boost.Asio completion token, `use_future` by default. Options
-/// and entities are checked, and entities turned into JSON, before the call returns; errors in them
-/// are thrown by the call, all others reach the token. A handler runs on its associated executor,
-/// or on the manager's notifier thread if it has none; its execution context must outlive the
-/// operation, and a handler on the notifier must not throw. Per-operation cancellation ends waits.
-/// In a coroutine, build an entity in a variable first (GCC 12 miscompiles some temporaries inside
+/// **Asynchronous forms** take any Boost.Asio completion token, `use_future` by default. The call
+/// checks options and entities, and turns entities into JSON, before it returns. It throws errors
+/// in them; all other errors reach the token. A handler runs on its associated executor, or on the
+/// manager's notifier thread if it has none. Its execution context must outlive the operation, and
+/// a handler on the notifier thread must not throw. Per-operation cancellation ends waits. In a
+/// coroutine, build an entity in a variable first (GCC 12 miscompiles some temporaries inside
 /// co_await).
 template <class T>
 class LockingRepository {
@@ -76,13 +76,13 @@ class LockingRepository {
                                std::stop_token stop = {}) const {
     return Acquire(Spec(options, std::move(key).Take()), std::move(stop));
   }
-  /// Locks a document; makes it from the entity when it is missing.
+  /// Locks a document; creates it from the entity if it is missing.
   template <std::same_as<T> E>
   [[nodiscard]] Locked<T> Lock(KeyArg key, const E& entity, const LockOptions& options = {},
                                std::stop_token stop = {}) const {
     return Acquire(Spec(options, std::move(key).Take(), entity), std::move(stop));
   }
-  /// Locks the entity's document; makes it from the entity when it is missing.
+  /// Locks the entity's document; creates it from the entity if it is missing.
   template <std::same_as<T> E>
     requires KeyedEntity<E>
   [[nodiscard]] Locked<T> Lock(const E& entity, const LockOptions& options = {},
@@ -90,19 +90,19 @@ class LockingRepository {
     return Acquire(Spec(options, KeyOf(entity), entity), std::move(stop));
   }
 
-  /// Lock() where busy is a result.
+  /// Lock() that returns nothing if the lock is busy.
   [[nodiscard]] std::optional<Locked<T>> TryLock(KeyArg key, const LockOptions& options = {},
                                                  std::stop_token stop = {}) const {
     return TryAcquire(Spec(options, std::move(key).Take()), std::move(stop));
   }
-  /// Lock() where busy is a result.
+  /// Lock() that returns nothing if the lock is busy.
   template <std::same_as<T> E>
   [[nodiscard]] std::optional<Locked<T>> TryLock(KeyArg key, const E& entity,
                                                  const LockOptions& options = {},
                                                  std::stop_token stop = {}) const {
     return TryAcquire(Spec(options, std::move(key).Take(), entity), std::move(stop));
   }
-  /// Lock() where busy is a result.
+  /// Lock() that returns nothing if the lock is busy.
   template <std::same_as<T> E>
     requires KeyedEntity<E>
   [[nodiscard]] std::optional<Locked<T>> TryLock(const E& entity, const LockOptions& options = {},
@@ -159,13 +159,13 @@ class LockingRepository {
                            std::forward<Token>(token));
   }
 
-  /// Locks, calls `f(T&)`, and stores and unlocks when it returns; gives back what it returns. When
-  /// it throws, the document stays as it was, unlocked, and the exception goes on.
+  /// Locks, calls `f(T&)`, stores the entity, unlocks, and returns what `f` returned. If `f`
+  /// throws, the lock is released, the document stays as it was, and the exception propagates.
   template <std::invocable<T&> F>
   auto With(KeyArg key, F&& f, const LockOptions& options = {}, std::stop_token stop = {}) const {
     return RunWith(Lock(Key(std::move(key).Take()), options, std::move(stop)), std::forward<F>(f));
   }
-  /// As above; makes the document from the entity when it is missing.
+  /// As above; creates the document from the entity if it is missing.
   template <std::same_as<T> E, std::invocable<T&> F>
   auto With(KeyArg key, const E& entity, F&& f, const LockOptions& options = {},
             std::stop_token stop = {}) const {
@@ -179,17 +179,17 @@ class LockingRepository {
 
   /// `handle.Release()`; see Locked for what it throws and when the handle keeps the lock.
   void ReleaseLock(Locked<T>& handle) const { handle.Release(); }
-  /// Consumes the handle: if storing fails for a reason that leaves the lock held, the lock is
-  /// given up as well, and the document stays as it was.
+  /// Consumes the handle. If storing fails for a reason that would leave the lock held, the lock is
+  /// released as well, and the document stays as it was.
   void ReleaseLock(Locked<T>&& handle) const {
     Locked<T> mine = std::move(handle);
     mine.Release();
   }
-  /// Stores T's fields and unlocks, by what the entity carries of its lock (LockFields); no handle
-  /// is needed. Fields of the document that T does not write stay.
-  /// @throws LockException kNotOwner when the entity carries no lock id, or the document is not, or
-  /// no longer, locked by it: nothing was written. An expired lock that nobody took can still be
-  /// released.
+  /// Stores T's fields and unlocks, using the lock that the entity carries in its LockFields; needs
+  /// no handle. Fields of the document that T does not write stay. A lock that has expired can
+  /// still be released if no other client has taken it.
+  /// @throws LockException kNotOwner if the entity carries no lock id, or that id does not, or no
+  /// longer, lock the document: nothing was written.
   template <std::same_as<T> E>
     requires(KeyedEntity<E> && LockCarryingEntity<E>)
   void ReleaseLock(const E& entity) const {
@@ -221,16 +221,16 @@ class LockingRepository {
   /// @name Locking several documents
   /// @{
 
-  /// Locks all of them or none: in the order of the keys, so that two callers cannot wait for each
-  /// other, each key once, with `wait` for all together. The handles are in the order of the
-  /// sorted keys. The error names the key that failed.
+  /// Locks all documents or none. It locks them in the order of the keys, so that two callers
+  /// cannot deadlock, each key once, under one timeout (`wait`). Returns the handles in the order
+  /// of the sorted keys. The error names the key that failed.
   [[nodiscard]] std::vector<Locked<T>> LockAll(std::vector<Key> keys,
                                                const LockOptions& options = {},
                                                std::stop_token stop = {}) const {
     auto op = LockAllOp(options, {});
     return op.Finish(AcquireEach(op.spec, std::move(keys), std::move(stop)));
   }
-  /// LockAll() where busy is a result.
+  /// LockAll() that returns nothing if a lock is busy.
   [[nodiscard]] std::optional<std::vector<Locked<T>>> TryLockAll(std::vector<Key> keys,
                                                                  const LockOptions& options = {},
                                                                  std::stop_token stop = {}) const {
@@ -257,20 +257,20 @@ class LockingRepository {
   }
   /// @}
 
-  /// @name Locking whatever is next
+  /// @name Locking the next document
   /// @{
 
-  /// Locks the first document that matches and is free, in the filter's order; live locks are
-  /// skipped, and two callers never get the same document. Waits up to `options.wait` for one to
-  /// appear or to become free.
-  /// @throws NotFoundException when there is none by then.
+  /// Locks the first free document that matches, in the filter's order. It skips live locks, and
+  /// two callers never get the same document. Waits up to `options.wait` for one to appear or to
+  /// become free.
+  /// @throws NotFoundException if there is none by then.
   [[nodiscard]] Locked<T> LockNext(const Filter& filter, const LockOptions& options = {},
                                    std::stop_token stop = {}) const {
     auto result = AcquireNext(filter, options, std::move(stop));
     detail::ThrowIfNext(result.failure);
     return Wrap()(std::move(result.grant));
   }
-  /// LockNext() where "there is none" is a result.
+  /// LockNext() that returns nothing if there is no such document.
   [[nodiscard]] std::optional<Locked<T>> TryLockNext(const Filter& filter,
                                                      const LockOptions& options = {},
                                                      std::stop_token stop = {}) const {
@@ -297,7 +297,7 @@ class LockingRepository {
   /// @}
 
   /// @name Reading
-  /// Reads wait for no lock, and see everything that was acknowledged before they began.
+  /// Reads do not wait for locks, and see everything that was acknowledged before they began.
   /// @{
 
   /// The document, or nothing. @throws DocumentException, StoreException
@@ -316,9 +316,9 @@ class LockingRepository {
     });
     return found;
   }
-  /// Calls `f(Snapshot<T>&)` for each document that matches, in the filter's order, until it
-  /// returns false (if it returns a bool). It may call the library. Its exceptions end the walk and
-  /// go on.
+  /// Calls `f(Snapshot<T>&)` for each document that matches, in the filter's order, until `f`
+  /// returns false (if it returns a bool). `f` may call the library. An exception of `f` ends the
+  /// walk and propagates.
   template <std::invocable<Snapshot<T>&> F>
   void ForEach(const Filter& filter, F&& f) const {
     detail::Query(binding_->engine, *binding_->collection, filter, [&](QueryRow&& row) {
@@ -351,30 +351,30 @@ class LockingRepository {
   /// @}
 
   /// @name Writing without a lock
-  /// A live lock of anybody refuses these (LockException kBusy). An expired one does not: the write
-  /// clears it, and its holder's right to write is over. Every one may throw StoreException, and
-  /// InDoubtException when it may have happened.
+  /// Any live lock refuses these writes (LockException kBusy). An expired lock does not: the write
+  /// clears it and ends its holder's right to write. Each may throw StoreException, and
+  /// InDoubtException when the write may or may not have happened.
   /// @{
 
-  /// Makes a document; returns its version. @throws ConflictException if it exists.
+  /// Creates a document; returns its version. @throws ConflictException if it exists.
   std::int64_t Insert(KeyArg key, const T& entity) const {
     return Saved(detail::Save(binding_->engine, InsertSpec(std::move(key).Take(), entity)));
   }
-  /// Makes the entity's document; returns its version. @throws ConflictException if it exists.
+  /// Creates the entity's document; returns its version. @throws ConflictException if it exists.
   template <std::same_as<T> E>
     requires KeyedEntity<E>
   std::int64_t Insert(const E& entity) const {
     return Insert(KeyOf(entity), entity);
   }
-  /// Stores the snapshot's entity if the document still is as it was read; the snapshot then has
-  /// the new version, and can be saved again.
-  /// @throws ConflictException if somebody changed it, NotFoundException if somebody erased it.
+  /// Stores the snapshot's entity if the document is unchanged since it was read. The snapshot then
+  /// has the new version and can be saved again.
+  /// @throws ConflictException if the document was changed, NotFoundException if it was erased.
   void Save(Snapshot<T>& snapshot) const {
     auto spec = ReplaceSpec(snapshot);
     Body body = spec.body;
     snapshot.Follow(std::move(body), Saved(detail::Save(binding_->engine, std::move(spec))));
   }
-  /// Save() where "somebody changed it, or holds its lock" is a result: false.
+  /// Save() that returns false if the document was changed or is locked.
   [[nodiscard]] bool TrySave(Snapshot<T>& snapshot) const {
     auto spec = ReplaceSpec(snapshot);
     Body body = spec.body;
@@ -387,18 +387,18 @@ class LockingRepository {
   bool Erase(KeyArg key) const {
     return Erased(detail::Save(binding_->engine, EraseSpec(std::move(key).Take())));
   }
-  /// Deletes a document if it still is as it was read.
-  /// @throws ConflictException if somebody changed it, NotFoundException if it is gone.
+  /// Deletes a document if it is unchanged since it was read.
+  /// @throws ConflictException if the document was changed, NotFoundException if it is gone.
   void Erase(const Snapshot<T>& snapshot) const {
     detail::ThrowIf(detail::Save(binding_->engine, EraseSpec(snapshot)).failure);
   }
-  /// Reads the document, calls `f(T&)`, and stores the result if nobody changed the document
-  /// meanwhile; else begins again. After RepositoryOptions::update_retries attempts, or when it
-  /// meets a lock, it takes the lock, waiting up to `update_wait`.
+  /// Reads the document, calls `f(T&)`, and stores the result. If another client changed the
+  /// document meanwhile, it begins again. After RepositoryOptions::update_retries attempts, or when
+  /// it meets a lock, it takes the lock, waiting up to `update_wait`.
   ///
-  /// So **f may be called several times**, each time with a fresh entity, and must not have effects
-  /// besides. Once the outcome of a write is in doubt it is not called again: InDoubtException. Its
-  /// exceptions end the update, with nothing written.
+  /// So **f may be called several times**, each time with a fresh entity, and must not have other
+  /// effects. Once the outcome of a write is in doubt, `f` is not called again: InDoubtException.
+  /// An exception of `f` ends the update, and nothing is written.
   /// @throws NotFoundException, and what Save and Lock throw.
   template <std::invocable<T&> F>
   void Update(KeyArg key, F&& f, std::stop_token stop = {}) const {
@@ -421,16 +421,16 @@ class LockingRepository {
   auto InsertAsync(const E& entity, Token&& token = Token()) const {
     return InsertAsync(KeyOf(entity), entity, std::forward<Token>(token));
   }
-  /// Save() with a completion token of signature `void(std::exception_ptr)`. The snapshot must stay
-  /// where it is, and be left alone, until then.
+  /// Save() with a completion token of signature `void(std::exception_ptr)`. Do not move, destroy
+  /// or use the snapshot until the operation completes.
   template <detail::TokenFor<void> Token = detail::DefaultToken>
   auto SaveAsync(Snapshot<T>& snapshot, Token&& token = Token()) const {
     auto spec = ReplaceSpec(snapshot);
     FollowFn after{&snapshot, spec.body};
     return SaveSpecAsync(std::move(spec), std::move(after), std::forward<Token>(token));
   }
-  /// TrySave() with a completion token of signature `void(std::exception_ptr, bool)`. The snapshot
-  /// must stay where it is, and be left alone, until then.
+  /// TrySave() with a completion token of signature `void(std::exception_ptr, bool)`. Do not move,
+  /// destroy or use the snapshot until the operation completes.
   template <detail::TokenFor<bool> Token = detail::DefaultToken>
   auto TrySaveAsync(Snapshot<T>& snapshot, Token&& token = Token()) const {
     auto spec = ReplaceSpec(snapshot);
@@ -448,8 +448,8 @@ class LockingRepository {
     return SaveSpecAsync(EraseSpec(snapshot), CheckedFn{}, std::forward<Token>(token));
   }
   /// Update() with a completion token of signature `void(std::exception_ptr)`. `f` is copied or
-  /// moved away, and called where the handler runs (with use_future: on the notifier thread). In a
-  /// coroutine, name it in a variable first.
+  /// moved, and called where the handler runs (with use_future: on the notifier thread). In a
+  /// coroutine, put `f` in a variable first.
   template <std::invocable<T&> F, detail::TokenFor<void> Token = detail::DefaultToken>
   auto UpdateAsync(KeyArg key, F f, Token&& token = Token()) const {
     Key wanted = std::move(key).Take();
@@ -467,33 +467,35 @@ class LockingRepository {
   /// @name Housekeeping
   /// @{
 
-  /// Makes an index over fields (as Filter names them) exist: first those that filters compare for
-  /// equality, then the one they order by. Never needed for correctness, unless it is unique.
+  /// Creates an index over fields (named as in Filter) unless it exists. Name the fields that
+  /// filters compare for equality first, then the one they order by. Only a unique index affects
+  /// correctness; others affect speed.
   /// @throws std::invalid_argument for a bad field; ConflictException or StoreException if stored
-  /// documents break it
+  /// documents violate it
   void EnsureIndex(std::vector<std::string> fields, bool unique = false) const {
     detail::EnsureIndexOf(*binding_, std::move(fields), unique);
   }
-  /// Makes the indexes exist that Purge needs, and those that Find, ForEach and LockNext need for
-  /// filters of these forms (the values do not matter). On MongoDB each costs every write a little;
-  /// stores that need none for locks make none. Never needed for correctness.
+  /// Creates, unless they exist, the indexes that speed up Purge, and those that speed up Find,
+  /// ForEach and LockNext for filters of these forms (the values do not matter). On MongoDB each
+  /// costs every write a little; stores that need no index for locks create none. Affects speed
+  /// only.
   /// @throws StoreException
   void EnsureIndexes(const std::vector<Filter>& searches = {}) const {
     detail::EnsureIndexesOf(*binding_, searches);
   }
-  /// Clears what expired locks left in documents; returns how many. Never touches a live lock, and
-  /// never a version. Not needed for correctness.
+  /// Clears what expired locks left in documents; returns how many it cleared. Never touches a live
+  /// lock or a version. Not needed for correctness.
   std::int64_t Purge() const { return detail::PurgeAll(*binding_); }
-  /// The locks that are held or expired and match, by key.
+  /// The locks, held or expired, that match, ordered by key.
   /// @throws std::invalid_argument for a filter with a name and a key, StoreException
   [[nodiscard]] std::vector<LockStatus> Status(const LockFilter& filter = {}) const {
     return detail::StatusOf(*binding_, filter);
   }
-  /// Ends a lock that somebody else holds. The holder finds out at its next renewal or write
-  /// (kLost). The document's body stays as it is. Returns the lock as it was. `by`: as
+  /// Ends another client's lock. The holder finds out at its next renewal or write (kLost). The
+  /// document's body stays as it is. Returns the lock as it was. `by` is used as by
   /// LockProvider::Break, for documents without a body.
-  /// @throws NotFoundException if there is no such document, LockException kNotOwner if nobody
-  /// holds its lock or it changed hands meanwhile, StoreException, InDoubtException
+  /// @throws NotFoundException if there is no such document, LockException kNotOwner if its lock is
+  /// not held or changed hands meanwhile, StoreException, InDoubtException
   LockStatus Break(KeyArg key, std::string_view by = {}) const {
     return detail::Break(*binding_, std::move(key).Take(), by);
   }

@@ -9,7 +9,7 @@
 
 namespace doclock {
 
-/// How much a line of a log matters.
+/// The level of a log line.
 enum class LogLevel : std::uint8_t {
   kDebug,    ///< Granted, renewed, released, refused because busy or cancelled.
   kInfo,     ///< A wait that ran out of time; changes that were discarded.
@@ -17,27 +17,26 @@ enum class LogLevel : std::uint8_t {
   kError,    ///< A lock was lost; the outcome of a write is in doubt.
 };
 
-/// An Observer that writes what happens to locks as lines of text, for the log that a program has
-/// already:
+/// An Observer that writes what happens to locks as lines of text, for the program's own log:
 ///
 /// ```cpp
 /// auto log = std::make_shared<doclock::LogObserver>(
 ///     [](doclock::LogLevel level, std::string_view line) { spdlog::log(MyLevel(level), line); });
 /// ```
 ///
-/// A line names the collection, the key and where it helps the holder, with control characters
-/// written as `\x0a`, so that a name cannot forge a line. It never has a lock id, a body
-/// or a store's URL.
+/// A line names the collection, the key and, where it helps, the holder. Control characters are
+/// written as `\x0a`, so that a name cannot forge a line. A line never has a lock id, a body or a
+/// store's URL.
 ///
-/// As thread-safe as the sink: one manager calls it from one thread, several from several. What the
-/// sink throws is swallowed.
+/// As thread-safe as the sink: one manager calls it from one thread, several managers from several
+/// threads. Exceptions of the sink are swallowed.
 class DOCLOCK_EXPORT LogObserver : public Observer {
  public:
-  /// Gets one line, without a line break. Valid during the call only.
+  /// Receives one line, without a line break. `line` is valid during the call only.
   using Sink = std::function<void(LogLevel level, std::string_view line)>;
 
   /// @param sink where the lines go
-  /// @param least lines below this level are not even made
+  /// @param least lines below this level are not made
   /// @throws std::invalid_argument if the sink is empty
   explicit LogObserver(Sink sink, LogLevel least = LogLevel::kInfo);
   ~LogObserver() override;
@@ -54,8 +53,7 @@ class DOCLOCK_EXPORT LogObserver : public Observer {
   void OnInDoubt(const LockEvent& event) override;
 
  private:
-  /// Makes the line, if anybody wants it: what happened, to which lock, and what else there is to
-  /// say of it.
+  /// Makes the line, unless its level is below `least`: what happened, to which lock, and the rest.
   template <class Rest>
   void Log(LogLevel level, const char* what, const LockEvent& event, const Rest& rest) const;
 

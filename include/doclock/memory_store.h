@@ -14,8 +14,8 @@ struct MemoryStoreOptions {
   std::shared_ptr<const Clock> clock = nullptr;
 };
 
-/// A store that lives and dies with the process: for tests, and for locks between threads.
-/// Everything the other stores do, it does, by the same rules.
+/// Opens a store in the memory of this process: for tests, and for locks between threads. It does
+/// everything that the other stores do, by the same rules.
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenMemoryStore(MemoryStoreOptions options = {});
 
 }  // namespace doclock

@@ -13,15 +13,15 @@ namespace doclock {
 /// How a MongoDB store works. Checked by OpenMongodbStore: std::invalid_argument names the field.
 struct MongodbStoreOptions {
   /// How long a call waits for the server to answer on its connection (`socketTimeoutMS`, unless
-  /// the URI gives a shorter one): libmongoc can bound a call by nothing else when a server is
-  /// frozen. 10 ms to one minute.
+  /// the URI gives a shorter one). libmongoc has no other bound for a call when a server is frozen.
+  /// 10 ms to one minute.
   Duration socket_timeout = std::chrono::seconds(10);
   /// How long a call waits for a primary (`serverSelectionTimeoutMS`, unless the URI gives one).
   /// 10 ms to one minute.
   Duration server_selection_timeout = std::chrono::seconds(5);
   /// Accepts a URI that turns off checks of the server's certificate (`tlsInsecure`,
-  /// `tlsAllowInvalidCertificates`, `tlsAllowInvalidHostnames`). For tests: whoever stands between
-  /// can then read and write everything, the password included.
+  /// `tlsAllowInvalidCertificates`, `tlsAllowInvalidHostnames`). For tests only: a
+  /// man in the middle can then read and write everything, the password included.
   bool allow_insecure_tls = false;
 };
 
@@ -31,17 +31,17 @@ struct MongodbStoreOptions {
 /// @param uri as MongoDB's drivers take it, with the name of the database in it:
 ///   `mongodb://a,b,c/shop?replicaSet=rs`, `mongodb+srv://...`.
 /// @throws std::invalid_argument if the URI is not one, names no database, or has an option that is
-/// not known, has a bad value or is refused (named). The text never holds another part of the URI.
-/// @throws StoreException if no primary is found in time (kUnavailable: the text names the servers
-/// and the cause), or the server is too old, is of another replica set or refuses us, or a file of
-/// the TLS options cannot be used (kRefused).
+/// unknown, has a bad value or is refused (the text names it, and no other part of the URI).
+/// @throws StoreException kUnavailable if no primary is found in time (the text names the servers
+/// and the cause); kRefused if the server is too old, belongs to another replica set or refuses the
+/// client, or a file of the TLS options cannot be used.
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenMongodbStore(const std::string& uri,
                                                        MongodbStoreOptions options = {});
 
-/// How far the clocks of the servers differ, at most, as a store on MongoDB has measured it: of
-/// any two of those that it has reached. It is measured when the store is opened and every half
-/// minute, and is a part of StoreTraits::clock_margin, by which holders give up early: a new
-/// primary counts leases by its own clock. Thread-safe.
+/// The largest difference between the clocks of any two servers that this store on MongoDB has
+/// reached. The store measures it when it is opened and every half minute. It is a part of
+/// StoreTraits::clock_margin, by which holders give up early, because a new primary counts leases
+/// by its own clock. Thread-safe.
 /// @throws std::invalid_argument for another kind of store.
 DOCLOCK_EXPORT std::chrono::nanoseconds MongodbClockSkew(const Store& store);
 

@@ -21,13 +21,13 @@ class MutexState;
 struct AcquireSpec;
 struct Binding;
 
-/// How long to wait: so long, never less than nothing. Not for users.
+/// The time to wait: `time`, or zero if it is negative. Not for users.
 template <class Rep, class Period>
 Duration WaitOf(const std::chrono::duration<Rep, Period>& time) {
   return std::max(Duration(time), Duration());
 }
 
-/// How long to wait: until then, never less than nothing. Not for users.
+/// The time to wait until `until`, or zero if it has passed. Not for users.
 template <class Clock, class Length>
 Duration WaitOf(const std::chrono::time_point<Clock, Length>& until) {
   // Floating point, because the end of a clock's time may not fit the unit of the difference.
@@ -40,10 +40,10 @@ Duration WaitOf(const std::chrono::time_point<Clock, Length>& until) {
 /// A named lock as a mutex: Lockable and TimedLockable in the sense of the standard, for
 /// std::scoped_lock, std::unique_lock and std::lock. Made by LockProvider::Mutex.
 ///
-/// The lock renews itself while it is held. Like every lease it can be lost all the same: watch
-/// lost(). A thread that ends while it holds one releases it (but for one that the destructor of a
-/// thread_local object locks and leaves locked). The object must outlive its use, like a
-/// std::mutex; destroying a locked one releases it.
+/// The lock is renewed in the background while it is held. Like every lease it can be lost all the
+/// same: watch lost(). A thread that ends while it holds the lock releases it (except a lock that
+/// the destructor of a thread_local object takes and leaves locked). The object must outlive its
+/// use, like a std::mutex; destroying a locked one releases it.
 ///
 /// Thread-safe, like a std::mutex. The thread that locked it unlocks it. lock() and the try forms
 /// throw StoreException and InDoubtException as LockProvider::Acquire does.
@@ -57,21 +57,21 @@ class DOCLOCK_EXPORT NamedMutex {
   /// Waits until it is locked.
   /// @throws std::system_error (resource_deadlock_would_occur) if this thread holds it already
   void lock();
-  /// Locks it if nobody holds it.
+  /// Locks it if it is free; does not wait.
   [[nodiscard]] bool try_lock();
-  /// Waits so long at most.
+  /// Locks it, waiting at most for this time; false if the time ran out.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& time) {
     return TryLock(detail::WaitOf(time));
   }
-  /// Waits until then at most.
+  /// Locks it, waiting at most until then; false if the time ran out.
   template <class Clock, class Length>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Length>& until) {
     return TryLock(detail::WaitOf(until));
   }
-  /// Gives it back. Never throws: what cannot be released now is released in the background, or
-  /// ends with its lease. Does nothing unless this thread locked it last: a thread that lost it
-  /// does not free the lock of the one that took it since.
+  /// Releases it. Never throws: what cannot be released now is released in the background, or ends
+  /// with its lease. Does nothing unless this thread locked it last: a thread that lost the lock
+  /// cannot release it for the thread that took it since.
   void unlock() noexcept;
 
   /// The lock's name.
@@ -91,8 +91,8 @@ class DOCLOCK_EXPORT NamedMutex {
   std::shared_ptr<detail::MutexState> state_;
 };
 
-/// A NamedMutex that the thread which holds it may lock again. It counts, and is released when that
-/// thread has unlocked it as often. Made by LockProvider::RecursiveMutex.
+/// A NamedMutex that the thread which holds it may lock again. It is released when that thread has
+/// unlocked it as often as it locked it. Made by LockProvider::RecursiveMutex.
 ///
 /// unlock() by a thread that does not hold it does nothing.
 class DOCLOCK_EXPORT RecursiveNamedMutex {
@@ -103,21 +103,21 @@ class DOCLOCK_EXPORT RecursiveNamedMutex {
   ~RecursiveNamedMutex();
 
   /// Waits until it is locked.
-  /// @throws LockException kLost if this thread holds it and lost it: unlock it first
+  /// @throws LockException kLost if this thread locked it and lost it since: unlock it first
   void lock();
   /// Locks it if no other thread or process holds it. @throws as lock()
   [[nodiscard]] bool try_lock();
-  /// Waits so long at most.
+  /// Locks it, waiting at most for this time; false if the time ran out.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& time) {
     return TryLock(detail::WaitOf(time));
   }
-  /// Waits until then at most.
+  /// Locks it, waiting at most until then; false if the time ran out.
   template <class Clock, class Length>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Length>& until) {
     return TryLock(detail::WaitOf(until));
   }
-  /// Undoes one lock(); the last one gives it back. Never throws.
+  /// Undoes one lock(); the last unlock() releases it. Never throws.
   void unlock() noexcept;
 
   /// The lock's name.

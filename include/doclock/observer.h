@@ -12,16 +12,16 @@ namespace doclock {
 
 /// One document, as an Observer sees it. Valid during the call only.
 struct LockEvent {
-  std::string_view collection;  ///< Where.
-  const Key& key;               ///< Which; empty for a LockNext() that got no document.
+  std::string_view collection;  ///< The collection's name.
+  const Key& key;               ///< The key; empty for a LockNext() that got no document.
 };
 
-/// Told what happens to locks: for metrics and logs. Override what you need.
+/// Receives what happens to locks, for metrics and logs. Override what you need.
 ///
-/// Calls come one at a time, in order per lock, on the manager's notifier thread: never on a
-/// thread that renews leases, so a slow observer delays other observers' calls and `lost()`
-/// callbacks only. It may call back into the library, but must not destroy the last LockManager.
-/// Exceptions are swallowed. No event carries a lock id, a body or a store's URL.
+/// Calls come one at a time, in order per lock, on the manager's notifier thread. That thread never
+/// renews leases, so a slow observer delays only other observers' calls and `lost()` callbacks. An
+/// observer may call the library, but must not destroy the last LockManager. Its exceptions are
+/// swallowed. No event carries a lock id, a body or a store's URL.
 class DOCLOCK_EXPORT Observer {
  public:
   Observer() = default;
@@ -29,27 +29,27 @@ class DOCLOCK_EXPORT Observer {
   Observer& operator=(const Observer&) = delete;
   virtual ~Observer();
 
-  /// A lock was granted after `waited`. `handed_over`: directly from a holder in this process.
+  /// A lock was granted after `waited`. `handed_over`: a holder in this process handed it over.
   virtual void OnGranted(const LockEvent&, std::chrono::nanoseconds waited, bool handed_over);
   /// A caller was told that the lock is busy, or its wait ended (code: kBusy, kTimedOut,
   /// kCancelled).
   virtual void OnBusy(const LockEvent&, Errc code, const LockHolder& holder);
   /// A lease was renewed.
   virtual void OnRenewed(const LockEvent&);
-  /// A renewal failed; the lease still has `remaining`, and renewing goes on.
+  /// A renewal failed. The lease still has `remaining`, and the library tries again.
   virtual void OnRenewalFailing(const LockEvent&, std::chrono::nanoseconds remaining);
   /// A lease was lost.
   virtual void OnLost(const LockEvent&);
-  /// A lock was released after `held`, or its document erased. Of a named lock: however it was
-  /// given back.
+  /// A lock was released after `held`, or its document erased. A named lock is reported here
+  /// however it was released.
   virtual void OnReleased(const LockEvent&, std::chrono::nanoseconds held);
-  /// A lock was given up after `held`, its changes not written: by Discard(), or by destroying the
-  /// handle. Where the store is away just then, unlocking goes on in the background.
+  /// A lock was released after `held` without writing changes: by Discard(), or by the handle's
+  /// destructor. If the store is unavailable just then, the release goes on in the background.
   virtual void OnDiscarded(const LockEvent&, std::chrono::nanoseconds held);
-  /// So many calls were left out, because this observer was thousands of them behind. OnLost and
+  /// This many calls were left out, because this observer was thousands of calls behind. OnLost and
   /// OnInDoubt are never left out.
   virtual void OnMissed(std::uint64_t calls);
-  /// The outcome of a write could not be found out.
+  /// The outcome of a write is unknown.
   virtual void OnInDoubt(const LockEvent&);
 };
 

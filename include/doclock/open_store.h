@@ -16,19 +16,18 @@ namespace doclock {
 ///   `create=true|false`, `local_only=true|false`, `busy_timeout_ms=N`, `max_pages=N`. A `?`, `%`
 ///   or `#` in the path is written %3F, %25, %23.
 ///
-/// @throws std::invalid_argument for an unknown scheme (naming those there are), an unknown option
-/// or a bad value (naming it). The URL itself, which may hold a password, is never repeated.
+/// @throws std::invalid_argument for an unknown scheme (naming the known ones), an unknown option
+/// or a bad value (naming it). The text never repeats the URL, which may hold a password.
 /// @throws StoreException
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenStore(std::string_view url);
 
-/// May opening a store make what is missing?
+/// May opening a store create what is missing?
 enum class OpenMode : std::uint8_t {
   kAsTheUrlSays,  ///< What OpenStore(url) does.
-  kExisting,      ///< A SQLite store makes neither the file nor tables, whatever `create` says.
+  kExisting,      ///< A SQLite store creates neither the file nor tables, even with `create=true`.
 };
 
-/// As above. @throws NotFoundException later, from Store::Open, for a collection that is missing
-/// (kExisting).
+/// As above. With kExisting, Store::Open throws NotFoundException for a missing collection.
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenStore(std::string_view url, OpenMode mode);
 
 }  // namespace doclock

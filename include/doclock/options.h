@@ -14,31 +14,32 @@ class Runtime;
 
 /// How a LockManager works. Checked at construction: std::invalid_argument names the field.
 struct ManagerOptions {
-  /// For people: who takes locks, unless LockOptions::owner says otherwise. At most 256 bytes.
-  /// Empty: the program's name ("doclock" where the platform layer does not know it).
+  /// The name of the client that takes locks, unless LockOptions::owner gives one; diagnostic only.
+  /// At most 256 bytes. Empty: the program's name ("doclock" where the platform layer does not know
+  /// it).
   std::string owner = {};
-  /// Told what happens; may be null. See Observer for threads.
+  /// Receives the events; may be null. See Observer for threads.
   std::shared_ptr<Observer> observer = nullptr;
-  /// The bound on one call of the store, 10 ms to 10 minutes. When it runs out the call fails
+  /// The timeout of one call of the store, 10 ms to 10 minutes. When it runs out, the call fails
   /// (kUnavailable, or kInDoubt if something was sent).
   Duration call_budget = std::chrono::seconds(10);
-  /// A waiter looks again after a random time between `poll_min` and `poll_max`, whether or not
-  /// the store gave a hint that the lock is free. At least 1 ms; min <= max <= 1 h.
+  /// A waiter polls again after a random time between `poll_min` and `poll_max`, whether or not the
+  /// store gave a hint that the lock is free. At least 1 ms; min <= max <= 1 h.
   Duration poll_min = std::chrono::milliseconds(50);
   /// See poll_min.
   Duration poll_max = std::chrono::milliseconds(150);
-  /// How long closing waits for background releases, at most. Up to one minute.
+  /// The longest time that Close() waits for background releases. Up to one minute.
   Duration drain_timeout = std::chrono::seconds(2);
   /// Hand-overs between waiters of this process in a row before other processes get a chance.
   /// 1 to 1000.
   int max_handovers = 16;
-  /// For tests: where time and threads come from; null means the real ones. Of this manager alone,
-  /// which stops it when it is closed.
+  /// For tests: where time and threads come from; null means the real ones. It belongs to this
+  /// manager alone, which stops it when it is closed.
   std::shared_ptr<Runtime> runtime = nullptr;
 };
 
-/// What the lock's fields are called where they live inside the document (MongoDB). On every
-/// store a body may not use these names at its top level.
+/// The names of the lock's fields, where they live inside the document (MongoDB). On every store a
+/// body may not use these names at its top level.
 /// Each is 1 to 64 characters of [A-Za-z_][A-Za-z0-9_]*, and all differ.
 struct LockFieldNames {
   std::string id = "lockId";              ///< The grant's id, or null.
@@ -46,12 +47,12 @@ struct LockFieldNames {
   std::string ttl = "lockTtl";            ///< Length of the lease, ms.
   std::string version = "lockVersion";    ///< Rises by one with each grant and write.
   std::string born = "lockBorn";          ///< Tells an erased document from its next life.
-  std::string owner = "lockOwner";        ///< Who, for people.
+  std::string owner = "lockOwner";        ///< The holder's name; diagnostic only.
   std::string released = "lockReleased";  ///< The last finished release.
-  std::string closed = "lockClosed";      ///< Until when min_hold keeps the lock closed.
+  std::string closed = "lockClosed";      ///< The end of min_hold.
   std::string group = "lockGroup";        ///< LockOptions::group.
   std::string readers = "lockReaders";    ///< The shares of a shared lock.
-  std::string intent = "lockIntent";      ///< A waiting writer, who keeps new shares out.
+  std::string intent = "lockIntent";      ///< A waiting writer, which keeps new shares out.
   /// Compares names.
   friend bool operator==(const LockFieldNames&, const LockFieldNames&) = default;
 };

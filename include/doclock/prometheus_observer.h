@@ -16,7 +16,7 @@ namespace doclock {
 ///   `doclock_renewals_failing_total`, `doclock_lost_total`, `doclock_released_total`,
 ///   `doclock_discarded_total`, `doclock_in_doubt_total`,
 /// - `doclock_refused_total` with the label `reason`: busy, timed_out, cancelled,
-/// - `doclock_missed_events_total`, without a collection: what is missing in the counts above,
+/// - `doclock_missed_events_total`, without a collection: the events missing in the counts above,
 /// - the histograms `doclock_wait_seconds` (until a grant) and `doclock_hold_seconds` (until a
 ///   release or discard).
 ///
@@ -24,12 +24,12 @@ namespace doclock {
 /// Thread-safe.
 class DOCLOCK_EXPORT PrometheusObserver : public Observer {
  public:
-  /// @param collections those to show from the start; others appear with their first event, with
-  /// all their counters
+  /// @param collections the collections to show from the start; others appear with their first
+  /// event, with all their counters
   explicit PrometheusObserver(const std::vector<std::string>& collections = {});
   ~PrometheusObserver() override;
 
-  /// What was counted so far.
+  /// The counts so far, as text.
   [[nodiscard]] std::string Text() const;
 
   void OnGranted(const LockEvent& event, std::chrono::nanoseconds waited,

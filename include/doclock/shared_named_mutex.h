@@ -20,11 +20,11 @@ class SharedMutexState;
 /// of the standard, for std::shared_lock, std::unique_lock and std::scoped_lock. Made by
 /// LockProvider::SharedMutex.
 ///
-/// What is said of NamedMutex holds for it. Each thread has its own share: unlock_shared() gives
-/// back that of the calling thread, and a thread that ends gives its share back. Nobody can turn a
-/// share into the whole lock or back.
+/// What is said about NamedMutex holds for it. Each thread has its own share: unlock_shared()
+/// releases the share of the calling thread, and a thread that ends releases its share. A share
+/// cannot be upgraded to the exclusive lock, nor the lock downgraded to a share.
 ///
-/// A writer who waits keeps new readers out, in other processes too.
+/// A waiting writer keeps new readers out, in other processes too.
 class DOCLOCK_EXPORT SharedNamedMutex {
  public:
   SharedNamedMutex(const SharedNamedMutex&) = delete;
@@ -32,11 +32,11 @@ class DOCLOCK_EXPORT SharedNamedMutex {
   /// Releases what is locked; does no I/O.
   ~SharedNamedMutex();
 
-  /// Waits until nobody else holds or shares it.
+  /// Locks it exclusively; waits until no other thread or process holds or shares it.
   /// @throws std::system_error (resource_deadlock_would_occur) if this thread has it already,
   /// either way
   void lock();
-  /// Locks it if nobody holds or shares it.
+  /// Locks it exclusively if it is neither held nor shared; does not wait.
   [[nodiscard]] bool try_lock();
   /// Waits so long at most.
   template <class Rep, class Period>
@@ -48,12 +48,13 @@ class DOCLOCK_EXPORT SharedNamedMutex {
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Length>& until) {
     return TryLock(detail::WaitOf(until));
   }
-  /// Gives it back. Never throws; see NamedMutex::unlock.
+  /// Releases it. Never throws; see NamedMutex::unlock.
   void unlock() noexcept;
 
-  /// Waits until this thread shares it. @throws as lock()
+  /// Shares it; waits until it is granted. @throws as lock()
   void lock_shared();
-  /// Shares it if nobody holds it, no writer waits and there is room.
+  /// Shares it if it is not held exclusively, no writer waits and fewer than `max_holders` share
+  /// it; does not wait.
   [[nodiscard]] bool try_lock_shared();
   /// Waits so long at most.
   template <class Rep, class Period>
@@ -65,17 +66,17 @@ class DOCLOCK_EXPORT SharedNamedMutex {
   [[nodiscard]] bool try_lock_shared_until(const std::chrono::time_point<Clock, Length>& until) {
     return TryLockShared(detail::WaitOf(until));
   }
-  /// Gives this thread's share back. Never throws. Does nothing if this thread has none.
+  /// Releases this thread's share. Never throws. Does nothing if this thread has none.
   void unlock_shared() noexcept;
 
   /// The lock's name.
   [[nodiscard]] const std::string& name() const noexcept;
   /// Does this thread hold or share it, as far as this process can know?
   [[nodiscard]] bool held() const noexcept;
-  /// See HeldLock::lost; of this thread's share, or else of the lock.
+  /// As HeldLock::lost, for this thread's share, or else for the exclusive lock.
   /// @throws std::logic_error if it is not locked
   [[nodiscard]] std::stop_token lost() const;
-  /// See HeldLock::fence; of this thread's share, or else of the lock.
+  /// As HeldLock::fence, for this thread's share, or else for the exclusive lock.
   /// @throws std::logic_error if it is not locked
   [[nodiscard]] std::int64_t fence() const;
 

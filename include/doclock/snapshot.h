@@ -11,7 +11,7 @@ template <class T>
 class LockingRepository;
 
 /// A document as it was when it was read, for optimistic writes: `LockingRepository::Save` stores
-/// its entity if nobody changed the document meanwhile.
+/// its entity if the document was not changed meanwhile.
 ///
 /// Move-only; the entity stays where it is when the snapshot moves. Not thread-safe. A
 /// default-constructed or moved-from snapshot is empty; using its entity is undefined.
@@ -20,7 +20,7 @@ class Snapshot {
   static_assert(detail::EntityCheck<T>::value);
 
  public:
-  /// An empty one.
+  /// An empty snapshot.
   Snapshot() noexcept = default;
 
   /// Is there an entity?
@@ -39,7 +39,7 @@ class Snapshot {
   /// The document's version when it was read, or after the last Save of this snapshot; 0 for
   /// documents that were never locked or saved through this library.
   [[nodiscard]] std::int64_t version() const noexcept { return row_.version; }
-  /// Was it locked by somebody when it was read?
+  /// Was it locked when it was read?
   [[nodiscard]] bool locked() const noexcept { return row_.locked; }
 
  private:
@@ -52,7 +52,7 @@ class Snapshot {
     detail::ClearLockFields(*entity_, row_.version);
   }
 
-  /// After a save that the store confirmed.
+  /// Takes over the new state after a save that the store confirmed.
   void Follow(Body body, std::int64_t version) {
     row_.body = std::move(body);
     row_.version = version;

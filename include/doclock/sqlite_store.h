@@ -23,25 +23,27 @@ enum class SqliteSync : std::uint8_t {
 struct SqliteStoreOptions {
   /// Durability.
   SqliteSync sync = SqliteSync::kFull;
-  /// Make what is missing (the default): the file, and the tables of a collection when it is first
-  /// opened. Without it a missing file, or one without this library's tables, is kRefused by
-  /// OpenSqliteStore, and a missing collection a NotFoundException of Store::Open.
+  /// Create what is missing (the default): the file, and the tables of a collection when it is
+  /// first opened. If false, OpenSqliteStore refuses (kRefused) a missing file and a file without
+  /// this library's tables, and Store::Open throws NotFoundException for a missing collection.
   bool create = true;
-  /// Refuse network and shared-folder file systems by name (the default), where SQLite's locks
-  /// cannot be relied on; and files with several names or with a mount of their own.
+  /// Refuse network and shared-folder file systems by name (the default), because SQLite's locks
+  /// are not reliable there; and files with several names or with a mount of their own.
   bool local_only = true;
-  /// How long a call waits for a foreign writer that holds the file, at most. 1 ms to one minute.
+  /// The longest time that a call waits for a foreign writer that holds the file. 1 ms to one
+  /// minute.
   Duration busy_timeout = std::chrono::seconds(5);
-  /// Most pages the database may have (PRAGMA max_page_count), up to 4294967294; 0: SQLite's own
-  /// limit.
+  /// The most pages that the database may have (PRAGMA max_page_count), up to 4294967294; 0:
+  /// SQLite's own limit.
   std::int64_t max_pages = 0;
   /// For tests: where it reads the time from; null means the real clock.
   std::shared_ptr<const Clock> clock = nullptr;
 };
 
 /// Opens a SQLite file as a store for any number of threads and of processes on one machine. The
-/// file may hold the user's own tables: all of ours begin with `doclock_`. Beside
-/// it, besides SQLite's own files, stands `<file>-doclock` on Linux (the coordinator file).
+/// file may hold the user's own tables: the names of all tables of this library begin with
+/// `doclock_`. On Linux the coordinator file `<file>-doclock` stands beside it, next to SQLite's
+/// own files.
 ///
 /// @throws StoreException naming the path and what is wrong with it (a directory, not a database,
 /// no permission, a newer schema, a network file system, a child forked while a store was open).

@@ -11,7 +11,7 @@ using Uuid = boost::uuids::uuid;
 
 /// A fresh random (version 4) UUID whose bits come from the operating system. Thread-safe and
 /// fork-safe: a child process never repeats its parent's ids.
-/// @throws std::system_error when the operating system has no randomness to give.
+/// @throws std::system_error if the operating system fails to give random bytes.
 DOCLOCK_EXPORT Uuid NewUuid();
 
 }  // namespace doclock

@@ -21,7 +21,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr auto kLook = 50ms;
 /// A run this much longer than a lease without any step is stuck.
-constexpr auto kPatience = 30s;
+constexpr auto kTimeout = 30s;
 /// With fewer steps than this the run could be over before a kill is due, so it is due at once.
 constexpr std::size_t kShortRun = 400;
 
@@ -69,7 +69,7 @@ class Supervisor {
       outcome_.fails.emplace_back("no worker is left");
       return true;
     }
-    if (SteadyClock::now() - last_step_ > kPatience + std::chrono::milliseconds(options_.ttl_ms)) {
+    if (SteadyClock::now() - last_step_ > kTimeout + std::chrono::milliseconds(options_.ttl_ms)) {
       outcome_.fails.emplace_back("no step was done for a long time");
       return true;
     }

@@ -7,7 +7,7 @@
 namespace doclock::detail {
 namespace {
 
-/// One after the other, all within one patience. What both forms have in common.
+/// Locks one after the other, all under one timeout. Both forms use it.
 class LockingAll {
  public:
   LockingAll(EnginePtr engine, const AcquireSpec& spec, std::vector<Key> keys)

@@ -25,7 +25,7 @@ using Access = RecordStore::Access;
 using Transaction = RecordStore::Transaction;
 
 /// Of what takes no budget.
-constexpr milliseconds kPatience = std::chrono::seconds(10);
+constexpr milliseconds kTimeout = std::chrono::seconds(10);
 
 class RecordCollection : public Collection {
  public:
@@ -124,7 +124,7 @@ class StoreOfRecords final : public Store {
 
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
     if (index.held_locks) return;
-    const auto transaction = records_->Begin(collection.name(), Access::kWrite, kPatience);
+    const auto transaction = records_->Begin(collection.name(), Access::kWrite, kTimeout);
     records::AddIndex(*transaction, index);
     transaction->Commit();
   }
@@ -169,7 +169,7 @@ class StoreOfRecords final : public Store {
   void Intervene(Collection& collection, const Key& key, Intervention what) override {
     const std::string name = collection.name() + "/" + key.ToString();
     const bool freed =
-        Transact(collection, Access::kWrite, kPatience, [&](Transaction&, Step& step) {
+        Transact(collection, Access::kWrite, kTimeout, [&](Transaction&, Step& step) {
           std::optional<Stored> stored = step.Load(key);
           if (!stored) throw NotFoundException("doclock: there is no document " + name);
           if (stored->malformed) {

@@ -66,9 +66,9 @@ class Relay {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     return address;
   }
-  static bool IsReady(int descriptor, int patience_ms = 0) {
+  static bool IsReady(int descriptor, int timeout_ms = 0) {
     pollfd place{.fd = descriptor, .events = POLLIN, .revents = 0};
-    return ::poll(&place, 1, patience_ms) == 1;
+    return ::poll(&place, 1, timeout_ms) == 1;
   }
   /// False when one end has hung up.
   static bool Move(int from, int to) {

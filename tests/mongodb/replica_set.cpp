@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kPatience = 60s;
+constexpr auto kTimeout = 60s;
 
 std::string DirectUri(int port, int socket_timeout_ms) {
   return "mongodb://127.0.0.1:" + std::to_string(port) +
@@ -27,7 +27,7 @@ std::string DirectUri(int port, int socket_timeout_ms) {
 }
 
 void AwaitThat(const std::function<bool()>& condition, const char* what) {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const auto end = std::chrono::steady_clock::now() + kTimeout;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) throw std::runtime_error(what);
     std::this_thread::sleep_for(20ms);

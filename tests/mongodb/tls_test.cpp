@@ -38,9 +38,9 @@ struct Opened {
   std::optional<Errc> code;
   std::string text;
 };
-Opened Opening(const std::string& uri, Duration patience = 500ms) {
+Opened Opening(const std::string& uri, Duration timeout = 500ms) {
   try {
-    OpenMongodbStore(uri, {.server_selection_timeout = patience});
+    OpenMongodbStore(uri, {.server_selection_timeout = timeout});
   } catch (const StoreException& error) {
     return {error.errc(), error.what()};
   }

@@ -32,7 +32,7 @@ class CountingRuntime final : public Runtime {
   void Notify(Task task) override { inner_->Notify(std::move(task)); }
   std::unique_ptr<Event> MakeEvent() override { return inner_->MakeEvent(); }
   [[nodiscard]] bool OnOwnThread() const noexcept override { return inner_->OnOwnThread(); }
-  void Stop(std::chrono::nanoseconds patience) override { inner_->Stop(patience); }
+  void Stop(std::chrono::nanoseconds timeout) override { inner_->Stop(timeout); }
 
  private:
   const std::shared_ptr<Runtime> inner_;

@@ -379,7 +379,7 @@ TEST_P(ProviderTest, AcquireAllGivesBackTheLastFirst) {
   EXPECT_THAT(released, ::testing::ElementsAre(Key("c"), Key("b"), Key("a")));
 }
 
-TEST_P(ProviderTest, AcquireAllHasOnePatienceForAll) {
+TEST_P(ProviderTest, AcquireAllHasOneTimeoutForAll) {
   const LockProvider others(AnotherManager(), "jobs");
   auto a = others.Acquire("a", {.ttl = 4s, .renew = false});
   auto b = others.Acquire("b", {.ttl = 1h, .renew = false});

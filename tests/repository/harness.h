@@ -53,9 +53,9 @@ class RepositoryTest : public ::testing::TestWithParam<StoreKind> {
   }
   /// Runs the process, so much time at most, until the result is there.
   template <class R>
-  R Get(std::future<R> future, Duration patience = 1min) {
+  R Get(std::future<R> future, Duration timeout = 1min) {
     clock->RunPending();
-    if (future.wait_for(0s) != std::future_status::ready) clock->Advance(patience);
+    if (future.wait_for(0s) != std::future_status::ready) clock->Advance(timeout);
     if (future.wait_for(0s) != std::future_status::ready) throw std::logic_error("no result");
     return future.get();
   }

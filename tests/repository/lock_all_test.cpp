@@ -21,7 +21,7 @@ class EagerRuntime : public Runtime {
   void Notify(Task task) override { inner_->Notify(std::move(task)); }
   std::unique_ptr<Event> MakeEvent() override { return inner_->MakeEvent(); }
   [[nodiscard]] bool OnOwnThread() const noexcept override { return inner_->OnOwnThread(); }
-  void Stop(std::chrono::nanoseconds patience) override { inner_->Stop(patience); }
+  void Stop(std::chrono::nanoseconds timeout) override { inner_->Stop(timeout); }
 
  private:
   std::shared_ptr<Runtime> inner_;
@@ -104,7 +104,7 @@ TEST_P(LockAllTest, AMissingDocumentIsNamed) {
   EXPECT_FALSE(IsLocked("a"));
 }
 
-TEST_P(LockAllTest, ThePatienceIsForAllTogether) {
+TEST_P(LockAllTest, OneTimeoutForAllTogether) {
   LockingRepository<Saga> others(AnotherManager(), "sagas");
   auto a = others.Lock("a", {.ttl = 4s, .renew = false});
   auto b = others.Lock("b", {.ttl = 8s, .renew = false});

@@ -17,16 +17,16 @@
 #include "doclock/detail/facade.h"
 
 /// @file
-/// Between the engine's completions and Boost.Asio's tokens. Not for users.
+/// Connects the engine's completions with Boost.Asio's tokens. Not for users.
 ///
 /// An operation is an object that owns its request:
-/// - `Raw` is what the engine says, `Result` what the caller gets (may be void);
+/// - `Raw` is the engine's result, `Result` the caller's (may be void);
 /// - `void Start(const AsyncContext&, std::function<void(Raw)>) &&` begins it;
 /// - `Result Finish(Raw&&)` runs where the handler runs, and may throw.
 ///
-/// A handler's execution context must outlive the operation; it is kept from running out of work.
-/// It may be destroyed as soon as the handler was called, while the engine still lets go of the
-/// operation: so nothing of the handler's may be left in it by then.
+/// A handler's execution context must outlive the operation, which counts as outstanding work of
+/// it. The context may be destroyed as soon as the handler was called, while the engine still holds
+/// the operation: so the operation must hold nothing of the handler by then.
 
 namespace doclock::detail {
 
@@ -43,7 +43,7 @@ using Signature = typename SignatureOf<R>::type;
 
 using DefaultToken = boost::asio::use_future_t<>;
 
-/// Is this a completion token for an R? (Options and entities must never be taken for one.)
+/// Is this a completion token for an R? Options and entities are none.
 template <class Token, class R>
 concept TokenFor = !std::same_as<std::remove_cvref_t<Token>, LockOptions> &&
                    boost::asio::completion_token_for<std::remove_cvref_t<Token>, Signature<R>>;
@@ -53,7 +53,7 @@ inline constexpr bool kIsUseFuture = false;
 template <class Allocator>
 inline constexpr bool kIsUseFuture<boost::asio::use_future_t<Allocator>> = true;
 
-/// Where handlers run that name no executor.
+/// Runs the handlers that name no executor.
 class NotifierExecutor {
  public:
   explicit NotifierExecutor(EnginePtr engine) noexcept : engine_(std::move(engine)) {}
@@ -79,14 +79,15 @@ void PostTo(const Executor& tracked, F task) {
   if constexpr (std::same_as<Executor, NotifierExecutor>) {
     tracked.execute(std::move(task));
   } else {
-    // The context may be destroyed once run() returned: not while this thread still is in post().
-    // (A work guard would not do: it destroys a copy of the executor after its work.)
+    // The user may destroy the context once run() has returned. This copy keeps run() from
+    // returning while this thread is in post(). (A work guard destroys its copy of the executor too
+    // late.)
     const Executor mine = tracked;
     boost::asio::post(mine, std::move(task));
   }
 }
 
-/// Calls `finish`, and `complete` with what came of it.
+/// Calls `finish`, and `complete` with its result or exception.
 template <class Result, class Finish, class Complete>
 void Settle(const Finish& finish, const Complete& complete) {
   std::exception_ptr error;
@@ -109,7 +110,7 @@ void Settle(const Finish& finish, const Complete& complete) {
   }
 }
 
-/// use_future needs none of Asio's machinery: the engine's completion settles the promise.
+/// use_future does not need Asio's machinery: the engine's completion settles the promise.
 template <class Op>
 std::future<typename Op::Result> StartWithFuture(const EnginePtr& engine, Op op) {
   using Result = typename Op::Result;
@@ -172,7 +173,7 @@ class AsyncState : public std::enable_shared_from_this<AsyncState<Op, Handler>> 
    public:
     explicit Delivery(std::shared_ptr<AsyncState> state) : state_(std::move(state)) {}
     Delivery(Delivery&&) noexcept = default;
-    /// A context that is destroyed drops what it did not run.
+    /// Clears the state if the context was destroyed before it ran this.
     ~Delivery() {
       if (state_) state_->TakeOut();
     }
@@ -182,7 +183,7 @@ class AsyncState : public std::enable_shared_from_this<AsyncState<Op, Handler>> 
     std::shared_ptr<AsyncState> state_;
   };
 
-  /// What must be gone before the handler's context is. The executor goes last.
+  /// What must be destroyed before the handler's context. The executor goes last.
   struct Parts {
     std::optional<Executor> executor;
     std::optional<Handler> handler;
@@ -194,8 +195,8 @@ class AsyncState : public std::enable_shared_from_this<AsyncState<Op, Handler>> 
             std::exchange(raw_, std::nullopt)};
   }
 
-  /// Before the operation starts: it may complete, and clear the slot, while this thread still is
-  /// in Start.
+  /// Called before the operation starts, because the operation may complete, and clear the slot,
+  /// while this thread still is in Start.
   void ConnectSlot(const CancellerPtr& canceller) {
     auto slot = boost::asio::get_associated_cancellation_slot(*handler_);
     if (!slot.is_connected()) return;
@@ -204,7 +205,7 @@ class AsyncState : public std::enable_shared_from_this<AsyncState<Op, Handler>> 
     });
   }
 
-  /// On the handler's executor. The handler may end the world it lives in.
+  /// Runs on the handler's executor. The handler may destroy its own context.
   void Complete() {
     auto slot = boost::asio::get_associated_cancellation_slot(*handler_);
     if (slot.is_connected()) slot.clear();
@@ -230,7 +231,7 @@ struct Initiation {
   }
 };
 
-/// Starts an operation the way the token says.
+/// Starts an operation as the token asks.
 template <class Op, class Token>
 auto Initiate(const EnginePtr& engine, Op op, Token&& token) {
   if constexpr (kIsUseFuture<std::remove_cvref_t<Token>>) {

@@ -21,7 +21,7 @@
 #include "doclock/store.h"
 
 /// @file
-/// The one way from the typed facade (templates) into the compiled engine. Not for users.
+/// The interface between the typed facade (templates) and the compiled engine. Not for users.
 
 namespace doclock::detail {
 
@@ -30,13 +30,13 @@ class Lease;
 class PendingAcquire;
 
 using EnginePtr = std::shared_ptr<Engine>;
-/// One held lock, shared by its handle, the lease keeper and operations under way. (Intrusive:
-/// there may be millions.)
+/// One held lock, shared by its handle, the lease keeper and operations under way. The pointer is
+/// intrusive because there may be millions.
 using LeasePtr = boost::intrusive_ptr<Lease>;
 DOCLOCK_EXPORT void intrusive_ptr_add_ref(Lease*) noexcept;
 DOCLOCK_EXPORT void intrusive_ptr_release(Lease*) noexcept;
 
-/// An error before it is thrown: "busy" is a result for half of the callers.
+/// An error that is not thrown yet: for half of the callers "busy" is a result.
 struct DOCLOCK_EXPORT Failure {
   Errc code = Errc::kUnavailable;
   std::string message;
@@ -55,10 +55,10 @@ inline void ThrowIf(const FailurePtr& failure) {
   if (failure) failure->Throw();
 }
 
-/// A wish for a lock that owns everything it needs.
+/// A request for a lock. It owns everything it needs.
 struct AcquireSpec {
   Collection* collection = nullptr;
-  Key key;        ///< Not for AcquireNext.
+  Key key;        ///< Unused by AcquireNext.
   Filter filter;  ///< For AcquireNext only.
   std::chrono::milliseconds ttl{};
   Duration wait;
@@ -68,16 +68,16 @@ struct AcquireSpec {
   std::string group;
   LockMode mode = LockMode::kExclusive;
   int max_holders = kMaxHolders;
-  bool named = false;  ///< A named lock: nothing is left unwritten when it is given back.
+  bool named = false;  ///< A named lock: its release never discards changes.
   Body insert;
 };
 
-/// Checks the options (std::invalid_argument naming the field) and copies what they point at.
-/// `key` and `insert` are left to the caller.
+/// Checks the options (std::invalid_argument naming the field) and copies what they point at. The
+/// caller sets `key` and `insert`.
 DOCLOCK_EXPORT AcquireSpec MakeSpec(const EnginePtr&, Collection&, const LockOptions&,
                                     Duration repository_ttl);
 
-/// A granted lock. A Grant that is dropped without being moved on gives the lock back.
+/// A granted lock. The destructor of a Grant that still has it releases it.
 struct DOCLOCK_EXPORT Grant {
   LeasePtr lease;
   Body body;
@@ -86,7 +86,7 @@ struct DOCLOCK_EXPORT Grant {
   Grant() = default;
   Grant(Grant&&) noexcept = default;
   Grant& operator=(Grant&& other) noexcept {
-    std::swap(lease, other.lease);  // what was here is given back when `other` goes
+    std::swap(lease, other.lease);  // what was here is released when `other` goes
     std::swap(body, other.body);
     std::swap(created, other.created);
     return *this;
@@ -99,40 +99,40 @@ struct AcquireResult {
   Grant grant;
 };
 
-/// Blocking. Never throws but for std::bad_alloc and misuse.
+/// Blocks. Throws only std::bad_alloc, and std::logic_error for misuse.
 DOCLOCK_EXPORT AcquireResult Acquire(const EnginePtr&, AcquireSpec, std::stop_token);
 DOCLOCK_EXPORT AcquireResult AcquireNext(const EnginePtr&, AcquireSpec, std::stop_token);
 
 /// `done` is called exactly once and never inside the call that started the operation (likewise for
-/// every …Async below): on a thread of the engine, or on any that is inside another call of it, a
-/// release that hands the lock over or a write that took this one along. It must be quick and must
-/// not block or throw.
+/// every …Async below). It is called on a thread of the engine, or on a thread inside another call
+/// of the engine: a release that hands the lock over, or a write that took this one along. It must
+/// be quick and must not block or throw.
 using AcquireDone = std::function<void(AcquireResult)>;
 using AcquireHandle = std::shared_ptr<PendingAcquire>;
 DOCLOCK_EXPORT AcquireHandle AcquireAsync(const EnginePtr&, AcquireSpec, AcquireDone done);
 DOCLOCK_EXPORT AcquireHandle AcquireNextAsync(const EnginePtr&, AcquireSpec, AcquireDone done);
-/// Ends a wait: `done` is called with kCancelled unless it was or is being called anyway. A grant
-/// that comes too late is given back in the background.
+/// Ends a wait: `done` is called with kCancelled, unless it was or is being called anyway. A grant
+/// that comes too late is released in the background.
 DOCLOCK_EXPORT void CancelAcquire(const AcquireHandle&) noexcept;
 
-/// Writes under the lock. Body none: leave it as it is (kRelease then is a discard).
-/// kLost, kForked, kClosed, kInDoubt: the lock is gone. kConflict, kRefused, kDocument,
-/// kUnavailable: it is still held (until the lease ends).
-/// std::logic_error: the lease was released already.
+/// Writes under the lock. Without a body, the stored body stays (kRelease then is a discard).
+/// After kLost, kForked, kClosed and kInDoubt the lock is gone. After kConflict, kRefused,
+/// kDocument and kUnavailable it is still held (until the lease ends).
+/// @throws std::logic_error if the lease was released already
 using WriteDone = std::function<void(FailurePtr)>;
 DOCLOCK_EXPORT FailurePtr Write(const LeasePtr&, WriteKind, Body);
 DOCLOCK_EXPORT void WriteAsync(const LeasePtr&, WriteKind, Body, WriteDone);
 
-/// Makes the lease start anew; from now on it is renewed with this ttl (zero: as before). kLost,
-/// kForked, kClosed: the lock is gone. kUnavailable, kRefused, kInDoubt (nobody knows which of the
-/// two leases holds): it is still held, until the deadline it had. std::logic_error as Write.
+/// Renews the lease; from now on it is renewed with this ttl (zero: as before). After kLost,
+/// kForked and kClosed the lock is gone. After kUnavailable, kRefused and kInDoubt (unknown which
+/// of the two leases holds) it is still held, until the deadline it had. Throws as Write.
 DOCLOCK_EXPORT FailurePtr Renew(const LeasePtr&, std::chrono::milliseconds ttl);
 DOCLOCK_EXPORT void RenewAsync(const LeasePtr&, std::chrono::milliseconds ttl, WriteDone);
 
-/// What a destructor does: queues the discard, does no I/O, never throws. Null is allowed.
+/// What a handle's destructor does: queues the discard, does no I/O, never throws. Null is allowed.
 DOCLOCK_EXPORT void Abandon(LeasePtr) noexcept;
-/// Renews no more; the lock outlives the handle until its lease ends. Blocking: one last renewal
-/// tells the store that the lease alone rules.
+/// Stops renewing; the lock outlives the handle until its lease ends. Blocks: one last renewal
+/// tells the store that the lease alone decides from now on.
 DOCLOCK_EXPORT FailurePtr Detach(const LeasePtr&);
 DOCLOCK_EXPORT void DetachAsync(const LeasePtr&, WriteDone);
 
@@ -142,7 +142,7 @@ DOCLOCK_EXPORT const Uuid& LeaseLockId(const Lease&) noexcept;
 DOCLOCK_EXPORT std::int64_t LeaseFence(const Lease&) noexcept;
 /// lockVersion after the last write.
 DOCLOCK_EXPORT std::int64_t LeaseVersion(const Lease&) noexcept;
-/// Wall time of the grant, for people.
+/// Wall time of the grant; diagnostic only.
 DOCLOCK_EXPORT std::chrono::system_clock::time_point LeaseTime(const Lease&) noexcept;
 /// The stored body as last known.
 DOCLOCK_EXPORT Body LeaseBody(const Lease&);
@@ -152,14 +152,14 @@ DOCLOCK_EXPORT std::chrono::nanoseconds LeaseRemaining(const Lease&) noexcept;
 DOCLOCK_EXPORT bool LeaseHeld(const Lease&) noexcept;
 DOCLOCK_EXPORT std::stop_token LeaseLost(const LeasePtr&);
 
-/// Releases a lock by what an entity carries. nil lock_id: kNotOwner.
+/// Releases a lock with the id that an entity carries. A nil lock_id is kNotOwner.
 struct ValueRelease {
   Collection* collection = nullptr;
   Key key;
   Uuid lock_id{};
   std::int64_t version = kAnyVersion;
   Body fields;
-  Uuid mark{};  ///< See WriteOp; not nil: somebody ends a lock that is not his.
+  Uuid mark{};  ///< See WriteOp; not nil: another client than the holder ends the lock.
   /// What `lock_id` was granted as. A share is released with no version and no fields.
   LockMode mode = LockMode::kExclusive;
 };
@@ -195,11 +195,12 @@ using SaveDone = std::function<void(SaveResult)>;
 DOCLOCK_EXPORT SaveResult Save(const EnginePtr&, SaveSpec);
 DOCLOCK_EXPORT void SaveAsync(const EnginePtr&, SaveSpec, SaveDone);
 
-/// Calls `sink` for each lock, in no particular order. Throws Error.
+/// Calls `sink` for each lock, in no particular order. @throws Error
 DOCLOCK_EXPORT void ListLocks(const EnginePtr&, Collection&, const LockQuery&,
                               const std::function<void(LockRow&&)>& sink);
 
-/// Throws Error. The sink returns false to stop, may throw, and may call the library.
+/// Calls `sink` for each document. The sink returns false to stop, may throw, and may call the
+/// library. @throws Error
 DOCLOCK_EXPORT void Query(const EnginePtr&, Collection&, const Filter&,
                           const std::function<bool(QueryRow&&)>& sink);
 struct QueryResult {

@@ -31,21 +31,22 @@ using BindingPtr = std::shared_ptr<const Binding>;
 DOCLOCK_EXPORT BindingPtr Bind(const LockManager&, const std::string& name, RepositoryOptions,
                                LockFieldNames default_names);
 
-/// MakeSpec for a key, and the body of a missing document (none: it must exist).
+/// MakeSpec for a key, and the body to create a missing document with (none: it must exist).
 DOCLOCK_EXPORT AcquireSpec SpecFor(const Binding&, const LockOptions&, Key key, Body insert = {});
 /// MakeSpec for AcquireNext.
 DOCLOCK_EXPORT AcquireSpec SpecFor(const Binding&, const LockOptions&, Filter filter);
 
-/// For a tree that is about to be copied, which is done by recursion.
+/// Checks the depth of a tree that is about to be copied, because copying is recursive.
 /// @throws DocumentException naming the document, if it is nested too deep
 DOCLOCK_EXPORT void CheckDepth(const Collection&, const Key&, const nlohmann::json& tree);
 /// `tree` as a body, checked. @throws DocumentException naming the document
 DOCLOCK_EXPORT Body Seal(const Collection&, const Key&, nlohmann::json tree);
 /// The tree of a stored body; an empty object for a document that has none (a named lock).
 DOCLOCK_EXPORT const nlohmann::json& TreeOf(const Body&);
-/// Does the stored body have fields that `fresh` has not?
+/// Does the stored body have fields that `fresh` does not have?
 DOCLOCK_EXPORT bool HasOtherNames(const Body& base, const nlohmann::json& fresh);
-/// Which fields of a stored body are T's own: those an upgrade removed, and those T writes.
+/// The names of a stored body's fields that are T's own: those an upgrade removed, and those T
+/// writes.
 DOCLOCK_EXPORT std::vector<std::string> OwnNames(const nlohmann::json& stored,
                                                  const nlohmann::json& upgraded,
                                                  const nlohmann::json& written);
@@ -54,22 +55,22 @@ DOCLOCK_EXPORT std::vector<std::string> OwnNames(const nlohmann::json& stored,
 DOCLOCK_EXPORT nlohmann::json KeyToJson(const Key&);
 /// Puts the key into T's JSON form.
 DOCLOCK_EXPORT void PutKey(nlohmann::json& tree, std::string_view field, nlohmann::json key);
-/// Takes the key out of T's JSON form. @throws std::invalid_argument if it is another one.
+/// Takes the key out of T's JSON form. @throws std::invalid_argument if it is another key.
 DOCLOCK_EXPORT void TakeKey(nlohmann::json& tree, std::string_view field,
                             const nlohmann::json& key);
 /// @throws std::invalid_argument naming both, if they differ.
 DOCLOCK_EXPORT void CheckSameKey(const Key& given, const Key& of_entity);
 
-/// Inside a catch block: throws DocumentException with what was caught (or std::bad_alloc, itself).
+/// Inside a catch block: throws DocumentException with the caught text; rethrows std::bad_alloc.
 [[noreturn]] DOCLOCK_EXPORT void ThrowUnreadable(const Collection&, const Key&);
 [[noreturn]] DOCLOCK_EXPORT void ThrowEmptyHandle();
-/// "Busy" as a result: kBusy or kTimedOut.
+/// Is it kBusy or kTimedOut?
 [[nodiscard]] DOCLOCK_EXPORT bool IsBusy(const FailurePtr&) noexcept;
-/// Nothing free matched: kNotFound too.
+/// Did no free document match: kBusy, kTimedOut or kNotFound?
 [[nodiscard]] DOCLOCK_EXPORT bool IsNothingFree(const FailurePtr&) noexcept;
-/// ThrowIf for LockNext: "nothing free" is NotFoundException, waited for or not.
+/// ThrowIf for LockNext: IsNothingFree becomes NotFoundException, whether it waited or not.
 DOCLOCK_EXPORT void ThrowIfNext(const FailurePtr&);
-/// Somebody else got there first: a live lock, or another version (not a unique index).
+/// Did another client come first: a live lock, or another version (not a unique index)?
 [[nodiscard]] DOCLOCK_EXPORT bool IsOvertaken(const FailurePtr&) noexcept;
 [[nodiscard]] DOCLOCK_EXPORT bool IsMissing(const FailurePtr&) noexcept;
 
@@ -79,10 +80,10 @@ class DOCLOCK_EXPORT Canceller {
   Canceller() = default;
   Canceller(const Canceller&) = delete;
   Canceller& operator=(const Canceller&) = delete;
-  /// Ends the wait it follows, now or when there is one.
+  /// Ends the wait it follows, now or as soon as it follows one.
   void Cancel() noexcept;
-  /// From now on Cancel ends this wait; at once if it was called already. A wait that is over
-  /// takes no other's place.
+  /// From now on Cancel ends this wait; at once if Cancel was called already. A wait that is over
+  /// does not replace the current one.
   void Follow(AcquireHandle);
 
  private:
@@ -91,15 +92,15 @@ class DOCLOCK_EXPORT Canceller {
   bool cancelled_ = false;
 };
 using CancellerPtr = std::shared_ptr<Canceller>;
-/// Runs a task where the user's code of one asynchronous operation runs.
+/// Runs a task where the user's code for one asynchronous operation runs.
 using Poster = std::function<void(std::function<void()>)>;
-/// What an asynchronous operation gets to know of its caller.
+/// What an asynchronous operation knows about its caller.
 struct AsyncContext {
   CancellerPtr canceller;
   Poster post;
 };
 
-/// Locks several documents in the order of `keys` (sorted and unique), with one patience.
+/// Locks several documents in the order of `keys` (sorted and unique), under one timeout.
 struct AcquireAllResult {
   FailurePtr failure;
   std::vector<Grant> grants;
@@ -119,7 +120,7 @@ DOCLOCK_EXPORT void UpdateDocumentAsync(const BindingPtr&, Key, Edit, AsyncConte
 DOCLOCK_EXPORT void EnsureIndexOf(const Binding&, std::vector<std::string> fields, bool unique);
 DOCLOCK_EXPORT void EnsureIndexesOf(const Binding&, const std::vector<Filter>& searches);
 DOCLOCK_EXPORT std::int64_t PurgeAll(const Binding&);
-/// The locks that match, by key.
+/// The locks that match, ordered by key.
 DOCLOCK_EXPORT std::vector<LockStatus> StatusOf(const Binding&, const LockFilter&);
 /// See LockProvider::Break.
 DOCLOCK_EXPORT LockStatus Break(const Binding&, const Key&, std::string_view by);

@@ -11,7 +11,7 @@
 
 namespace doclock::detail {
 
-/// Makes `Result` of an acquire; `Wrap` is what turns a Grant into a handle.
+/// Acquires a lock. `Wrap` turns the Grant into a handle.
 template <class Wrap>
 struct LockOperation {
   using Raw = AcquireResult;
@@ -32,7 +32,7 @@ struct LockOperation {
   }
 };
 
-/// The same where busy is a result.
+/// The same, with nothing as the result if the lock is busy.
 template <class Wrap>
 struct TryLockOperation : LockOperation<Wrap> {
   using Result = std::optional<typename LockOperation<Wrap>::Result>;
@@ -75,7 +75,7 @@ struct TryLockAllOperation : LockAllOperation<Wrap> {
   }
 };
 
-/// A write under a lock. `After` sees to the handle once it succeeded.
+/// A write under a lock. `After` updates the handle once the write succeeded.
 template <class After>
 struct WriteOperation {
   using Raw = FailurePtr;
@@ -173,7 +173,7 @@ struct QueryOperation {
   }
 };
 
-/// A write without a lock. `After` makes the result of what the store said.
+/// A write without a lock. `After` makes the result from the store's reply.
 template <class After>
 struct SaveOperation {
   using Raw = SaveResult;

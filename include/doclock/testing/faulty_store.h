@@ -10,11 +10,11 @@
 
 namespace doclock::testing {
 
-/// Something that goes wrong with one operation. A read whose reply is lost is kFailed
-/// (kUnavailable): it leaves no doubt. Of the next document, kLostAfter tells the key, as stores do
-/// that choose before they write; kLostBefore and kLate do not.
+/// A fault of one operation. A read whose reply is lost is kFailed (kUnavailable), never in doubt.
+/// When the next document is acquired, kLostAfter tells its key, as stores do that choose before
+/// they write; kLostBefore and kLate do not.
 struct Fault {
-  /// How.
+  /// What happens.
   enum class Kind {
     kErrorBefore,  ///< kFailed (kUnavailable), without effect.
     kRefused,      ///< kFailed (kRefused), without effect.
@@ -23,14 +23,14 @@ struct Fault {
     kLate,         ///< kInDoubt now; the effect comes when ReleaseLate() is called.
     kThrow,        ///< Execute throws std::bad_alloc before any effect.
   };
-  Kind kind = Kind::kErrorBefore;           ///< How.
+  Kind kind = Kind::kErrorBefore;           ///< What happens.
   std::optional<OpKind> op = std::nullopt;  ///< Only with operations of this kind; none: any.
   std::optional<Key> key = std::nullopt;    ///< Only with this document; none: any.
-  int skip = 0;                             ///< Let so many matching operations through first.
-  int times = 1;                            ///< Strike so often, then no more. INT_MAX: always.
+  int skip = 0;                             ///< Let this many matching operations through first.
+  int times = 1;                            ///< Strike this often, then no more. INT_MAX: always.
 };
 
-/// A store that goes wrong on request: wraps another one. Thread-safe.
+/// A store that wraps another one and fails on request. Thread-safe.
 class DOCLOCK_EXPORT FaultyStore : public Store {
  public:
   /// Wraps `inner`.
@@ -39,19 +39,20 @@ class DOCLOCK_EXPORT FaultyStore : public Store {
 
   /// Adds a fault. The first one that matches an operation strikes.
   void Inject(Fault fault);
-  /// Forgets all faults that have not struck.
+  /// Removes all faults that have not struck.
   void Heal();
-  /// Lets the operations held back by kLate have their effect now, in order; returns how many.
+  /// Executes the operations held back by kLate now, in order; returns how many.
   int ReleaseLate();
-  /// How many operations of a kind were executed since the last Reset, faulty ones included.
+  /// The number of operations of a kind executed since the last Reset, faulty ones included.
   [[nodiscard]] int Count(OpKind kind) const;
-  /// How many Execute calls since the last Reset.
+  /// The number of Execute calls since the last Reset.
   [[nodiscard]] int Calls() const;
   /// Sets the counters to zero.
   void Reset();
-  /// Runs before each Execute, on its thread (to look, or to move a ManualClock). Empty: nothing.
+  /// Sets a hook that runs before each Execute, on its thread (to inspect the operations, or to
+  /// move a ManualClock). Empty: no hook.
   void OnExecute(std::function<void(std::span<StoreOp* const>)> hook);
-  /// Without hints, waiters poll. Default: the inner store's.
+  /// Drops the inner store's hints, so that waiters poll. Default: they pass.
   void DropHints(bool drop);
 
   StoreTraits traits() const noexcept override;

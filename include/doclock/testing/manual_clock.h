@@ -10,8 +10,8 @@
 
 namespace doclock::testing {
 
-/// A clock that a unit test moves by hand, and a Runtime that runs all of the library on the
-/// test's own thread: hours of leases in milliseconds, no sleep, no race.
+/// A clock that a unit test moves by hand, and a Runtime that runs the whole library on the test's
+/// own thread. Hours of leases take milliseconds, without sleeps and without races.
 ///
 /// ```cpp
 /// auto clock = std::make_shared<doclock::testing::ManualClock>();
@@ -19,9 +19,9 @@ namespace doclock::testing {
 /// doclock::LockManager manager{store, {.runtime = clock->runtime()}};
 /// ```
 ///
-/// Use it from one thread. A blocking call of the library runs whatever is due and moves the time
-/// until it can return; where nothing is left that could end it, it throws std::logic_error
-/// instead of hanging.
+/// Use it from one thread. A blocking call of the library runs what is due and moves the time until
+/// it can return. If nothing is left that could end the call, it throws std::logic_error instead of
+/// hanging.
 class DOCLOCK_EXPORT ManualClock : public Clock {
  public:
   ManualClock();
@@ -30,23 +30,23 @@ class DOCLOCK_EXPORT ManualClock : public Clock {
   /// The present moment.
   [[nodiscard]] TimePoint Now() const noexcept override;
 
-  /// Moves time forward, running what falls due on the way, each at its own moment, and what is
-  /// queued.
+  /// Moves time forward. Runs what is queued, and what falls due on the way, each at its own
+  /// moment.
   void Advance(Duration by);
 
   /// Runs what is queued or due, without moving the time.
   void RunPending();
 
-  /// Moves time forward and runs nothing: the process was paused. What fell due meanwhile runs at
-  /// the next Advance, RunPending or blocking call, late.
+  /// Moves time forward and runs nothing, as if the process was paused. What fell due meanwhile
+  /// runs late: at the next Advance, RunPending or blocking call.
   void Jump(Duration by);
 
-  /// From now on calls of the store that the library makes in the background begin so much later
-  /// (a slow or hanging store). Zero: at once.
+  /// Delays the beginning of every call of the store that the library makes in the background from
+  /// now on, like a slow or hanging store. Zero: no delay.
   void DelayWork(Duration by);
 
-  /// A runtime that goes with this clock. Give each manager its own: stopping one leaves the others
-  /// running, as if they were different processes, and all of them share this clock.
+  /// Makes a runtime that uses this clock. Give each manager its own: stopping one leaves the
+  /// others running, as if they were different processes. All of them share this clock.
   [[nodiscard]] std::shared_ptr<Runtime> runtime() const;
 
  private:

@@ -43,8 +43,8 @@ class RealRuntime final : public Runtime {
   bool OnOwnThread() const noexcept override {
     return engine_.OnOwnThread() || workers_.OnOwnThread() || notifier_.OnOwnThread();
   }
-  void Stop(std::chrono::nanoseconds patience) override {
-    const TimePoint end = Now() + patience;
+  void Stop(std::chrono::nanoseconds timeout) override {
+    const TimePoint end = Now() + timeout;
     const auto left = [&] { return std::max(end - Now(), std::chrono::nanoseconds(0)); };
     engine_.Stop();
     workers_.Stop(left());

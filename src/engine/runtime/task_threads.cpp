@@ -89,7 +89,7 @@ bool TaskThreads::OnOwnThread() const noexcept { return queue_of_this_thread == 
 
 bool OnTaskThread() noexcept { return queue_of_this_thread != nullptr; }
 
-void TaskThreads::Stop(std::optional<std::chrono::nanoseconds> patience) {
+void TaskThreads::Stop(std::optional<std::chrono::nanoseconds> timeout) {
   if (fork_generation_ != platform::ForkGeneration()) {
     static_cast<void>(threads_.release());
     threads_ = std::make_unique<std::vector<std::thread>>();
@@ -101,8 +101,8 @@ void TaskThreads::Stop(std::optional<std::chrono::nanoseconds> patience) {
   if (threads_->empty()) return;
   const bool own = OnOwnThread();
   const auto ended = [&] { return queue_->threads == (own ? 1 : 0); };
-  if (patience) {
-    queue_->ended.wait_for(lock, *patience, ended);
+  if (timeout) {
+    queue_->ended.wait_for(lock, *timeout, ended);
   } else {
     queue_->ended.wait(lock, ended);
   }

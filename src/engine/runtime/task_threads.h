@@ -19,15 +19,16 @@ class TaskThreads {
   TaskThreads& operator=(const TaskThreads&) = delete;
   ~TaskThreads();
 
-  /// Runs a task soon. After Stop too: then one thread at a time is started for what comes. At
-  /// once, on the caller's thread, in a forked child and where no thread can be started.
+  /// Runs a task soon. After Stop, it starts one thread at a time for the tasks that still come. In
+  /// a forked child, and if no thread can be started, it runs the task at once on the caller's
+  /// thread.
   void Post(std::function<void()> task);
   /// Is the caller one of these threads?
   [[nodiscard]] bool OnOwnThread() const noexcept;
-  /// Runs what is queued and ends. Waits for `patience` at most (none: for ever); threads that are
-  /// in a task then are left behind: they end by themselves, after what is queued. So does a
-  /// thread that calls this on itself.
-  void Stop(std::optional<std::chrono::nanoseconds> patience = std::nullopt);
+  /// Runs what is queued and ends the threads. Waits for `timeout` at most (none: forever). Threads
+  /// that are in a task then are left behind, and end by themselves after the queued tasks. So does
+  /// a thread that calls Stop on its own TaskThreads.
+  void Stop(std::optional<std::chrono::nanoseconds> timeout = std::nullopt);
 
  private:
   struct Queue;

@@ -245,7 +245,7 @@ void Server::CheckNow() const {
 
 void Server::Run(Pool& pool, const Doc& command, Effect effect, Deadline deadline,
                  Reply& reply) const {
-  const Deadline patience = std::min(deadline, SteadyClock::now() + selection_timeout_);
+  const Deadline selection_deadline = std::min(deadline, SteadyClock::now() + selection_timeout_);
   if (SteadyClock::now() >= deadline) {
     NotSent(reply, "the time of the call was over");
     return NameServers(reply);
@@ -254,7 +254,7 @@ void Server::Run(Pool& pool, const Doc& command, Effect effect, Deadline deadlin
     const Session session(pool);
     if (Send(session, command, effect, reply)) return;
     // Nothing was sent, as no primary was there.
-  } while (SteadyClock::now() < patience);
+  } while (SteadyClock::now() < selection_deadline);
 }
 
 /// False: no primary was found.

@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kSlice{3};
 /// The longest wait for a mutex before the page is checked again.
 constexpr std::chrono::seconds kWaitSlice{1};
 /// How long a sweep waits for the write turn; it is not urgent.
-constexpr std::chrono::milliseconds kSweepPatience{20};
+constexpr std::chrono::milliseconds kSweepTimeout{20};
 
 std::uint32_t* FutexOf(std::atomic<std::uint32_t>& word) noexcept {
   static_assert(sizeof word == sizeof(std::uint32_t));
@@ -234,7 +234,7 @@ void SharedCoordinator::Sweep() {
     const std::int64_t slot = participant.slot.load(std::memory_order_relaxed);
     if (slot == 0 || Look(slot) != Liveness::kDead) continue;
     // Outside the write turn nothing can be announced: the next sweep finds it again.
-    if (!found && !Enter(std::chrono::steady_clock::now() + kSweepPatience)) return;
+    if (!found && !Enter(std::chrono::steady_clock::now() + kSweepTimeout)) return;
     found = true;
     Remove(participant, slot);
   }
