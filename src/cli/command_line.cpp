@@ -104,11 +104,11 @@ void AddKeyType(CLI::App* app, KeyText& key) {
       ->capture_default_str();
 }
 
-/// Beside every subcommand, before or after its name.
+/// Options that every subcommand takes, before or after its name.
 void AddCommon(CLI::App& app, Arguments& arguments) {
   CLI::Option* const url = AddAnything(
       &app, "--store", arguments.store.url,
-      "URL of the store, as sqlite:PATH or mongodb://HOST/DATABASE (else DOCLOCK_STORE says it)",
+      "URL of the store, as sqlite:PATH or mongodb://HOST/DATABASE (default: $DOCLOCK_STORE)",
       "URL");
   AddAnything(&app, "--store-file", arguments.store.file, "File whose first line is that URL",
               "FILE")
@@ -122,31 +122,33 @@ void AddRun(CLI::App& app, RunOptions& run) {
   CLI::App* const sub = app.add_subcommand(
       "run", "Hold a lock while a command runs:\nrun [OPTIONS] NAME -- COMMAND [ARGUMENTS]");
   sub->footer(
-      "Ends with what the command ends with; or 75 (or --busy-exit) if the lock is busy, 76 if it\n"
-      "was lost, 69 if the store is away, 64 for bad options, 126 or 127 if the command cannot be\n"
-      "executed or is not there, 128+N if signal N ended it.\n\n"
+      "Exits with the command's exit code; or with 75 (or --busy-exit) if the lock is busy, 76 if\n"
+      "the lock was lost, 69 if the store is unavailable, 64 for bad options, 126 or 127 if the\n"
+      "command cannot be executed or does not exist, 128+N if signal N ended it.\n\n"
       "Example: doclock run --wait 5m nightly-backup -- rsync -a /data/ backup:/data/\n"
       "Example: doclock run --shared 4 --wait 1h render -- ./render frame-17");
   AddText(sub, "NAME", run.name, "The lock", kMaxKeyBytes)->required()->type_name("");
-  AddDuration(sub, "--wait", run.wait, "How long to wait if the lock is busy (default: not)");
+  AddDuration(sub, "--wait", run.wait,
+              "How long to wait if the lock is busy (default: do not wait)");
   AddDuration(sub, "--ttl", run.ttl, "Length of the lease, which is renewed (default: 30s)",
               kLease);
   CLI::Option* const min_hold =
       AddDuration(sub, "--min-hold", run.min_hold,
-                  "Keep the lock closed so long, however soon it ends", {Duration(), kMaxTtl});
+                  "Keep others out for this long after the grant, even if the command ends sooner",
+                  {Duration(), kMaxTtl});
   AddNumber(sub, "--shared", run.shared,
-            "Share the lock with others who do, up to N at a time (default: hold it alone)", 1,
+            "Share the lock among up to N holders at a time (default: hold it exclusively)", 1,
             kMaxHolders)
       ->excludes(min_hold);
   AddDuration(sub, "--kill-after", run.kill_after.emplace(),
-              "Between TERM and KILL when the lock cannot be renewed, at most half of --ttl "
+              "Time between TERM and KILL if the lock cannot be renewed, at most half of --ttl "
               "(default: 5s, or ttl/4 if that is less; 0: KILL alone)");
-  AddText(sub, "--owner", run.owner, "For people: who holds it (default: the command's name)",
-          kMaxOwnerBytes);
-  AddText(sub, "--group", run.group, "A group of locks it belongs to", kMaxOwnerBytes);
+  AddText(sub, "--owner", run.owner,
+          "Name of the holder, for display only (default: the command's name)", kMaxOwnerBytes);
+  AddText(sub, "--group", run.group, "Group that the lock belongs to", kMaxOwnerBytes);
   AddAnything(sub, "--fence-env", run.fence_env, "Variable to pass the fence to the command in",
               "VARIABLE");
-  AddNumber(sub, "--busy-exit", run.busy_exit, "What to end with if the lock is busy", 0, 255)
+  AddNumber(sub, "--busy-exit", run.busy_exit, "Exit code if the lock is busy", 0, 255)
       ->type_name("CODE")
       ->capture_default_str();
 }
@@ -160,7 +162,8 @@ CLI::App* AddDocument(CLI::App& app, const char* name, const char* help, Documen
   sub->add_option("KEY", document.key.text, "Its key")->required()->type_name("");
   AddKeyType(sub, document.key);
   if (!writes) return sub;
-  AddDuration(sub, "--wait", document.wait, "How long to wait if it is locked (default: not)");
+  AddDuration(sub, "--wait", document.wait,
+              "How long to wait if it is locked (default: do not wait)");
   AddDuration(sub, "--ttl", document.ttl, "Length of the lease, which is renewed (default: 30s)",
               kLease);
   return sub;
@@ -180,27 +183,27 @@ void AddDocuments(CLI::App& app, DocumentOptions& document) {
 }
 
 void AddStatus(CLI::App& app, LocksOptions& locks) {
-  CLI::App* const sub = app.add_subcommand("status", "Show who holds which lock");
+  CLI::App* const sub = app.add_subcommand("status", "Show the locks and their holders");
   sub->footer(
       "Example: doclock status --watch --prefix reports/\n"
       "Example: doclock -c orders status --key-type int 42");
   sub->add_option("NAME", locks.key.text, "Only this lock")->type_name("");
   AddKeyType(sub, locks.key);
-  AddText(sub, "--prefix", locks.filter.name_prefix, "Only names that begin so", kMaxKeyBytes);
+  AddText(sub, "--prefix", locks.filter.name_prefix, "Only names with this prefix", kMaxKeyBytes);
   AddText(sub, "--owner", locks.filter.owner, "Only locks of this owner", kMaxOwnerBytes);
   AddText(sub, "--group", locks.filter.group, "Only locks of this group", kMaxOwnerBytes);
   CLI::Option* const expired = sub->add_flag("--expired", locks.expired, "Only expired ones");
   sub->add_flag("--live", locks.live, "Only live ones")->excludes(expired);
-  CLI::Option* const watch = sub->add_flag("--watch", locks.watch, "Show them again and again");
+  CLI::Option* const watch = sub->add_flag("--watch", locks.watch, "Repeat until interrupted");
   AddDuration(sub, "--interval", locks.interval, "With --watch: how often (default: 2s)",
               {std::chrono::milliseconds(100), std::chrono::hours(24)})
       ->needs(watch);
 }
 
 void AddGroups(CLI::App& app, LocksOptions& locks) {
-  CLI::App* const renew = app.add_subcommand("renew", "Start the leases of a group's locks anew");
+  CLI::App* const renew = app.add_subcommand("renew", "Renew the leases of a group's locks");
   AddText(renew, "GROUP", locks.group, "The group", kMaxOwnerBytes)->required()->type_name("");
-  AddDuration(renew, "--ttl", locks.ttl, "Their new length (default: what they have)", kLease);
+  AddDuration(renew, "--ttl", locks.ttl, "New length of the leases (default: unchanged)", kLease);
   renew->footer("Example: doclock renew --ttl 10m deployment-17");
   CLI::App* const release = app.add_subcommand("release", "Release a group's locks, newest first");
   AddText(release, "GROUP", locks.group, "The group", kMaxOwnerBytes)->required()->type_name("");
@@ -218,18 +221,19 @@ void AddTidying(CLI::App& app, LocksOptions& locks) {
   forget->needs(idle);
   idle->needs(forget);
   purge->footer("Example: doclock purge --forget --idle-for 30d");
-  CLI::App* const breaking = app.add_subcommand("break", "End a lock that somebody else holds");
+  CLI::App* const breaking = app.add_subcommand("break", "End another holder's lock");
   breaking->add_option("NAME", locks.key.text, "The lock, or the key of a document")
       ->required()
       ->type_name("");
   AddKeyType(breaking, locks.key);
-  AddText(breaking, "--by", locks.by, "For people: who does it", kMaxOwnerBytes);
+  AddText(breaking, "--by", locks.by,
+          "Name of the person or program that breaks the lock, for display only", kMaxOwnerBytes);
   breaking->footer(
       "Example: doclock break --by \"$USER\" nightly-backup\n"
       "Example: doclock -c orders break --key-type int 42");
 }
 
-/// Edits that turn one word into the other: of a letter, or of two neighbours swapped.
+/// The number of edits that turn one word into the other: a changed letter, or two swapped ones.
 std::size_t Distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> row(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) row[i][0] = i;
@@ -262,7 +266,7 @@ std::string AllCommands() {
   throw UsageError{text + "; there are " + AllCommands()};
 }
 
-/// Its name, without a value.
+/// The option's name, without a value.
 std::string QuotedOption(std::string_view word) { return Quoted(word.substr(0, word.find('='))); }
 
 bool TakesValue(std::string_view option) {
@@ -270,7 +274,7 @@ bool TakesValue(std::string_view option) {
          option == "--collection";
 }
 
-/// Its name alone, as "-c" of "-cjobs" or "--json" of "--json=no".
+/// The option's name alone, as "-c" of "-cjobs" or "--json" of "--json=no".
 std::string OptionName(std::string_view word) {
   return std::string(word.substr(0, word.starts_with("--") ? word.find('=') : 2));
 }
@@ -323,7 +327,7 @@ void CheckValues(char** begin, char** end) {
 constexpr const char* kDashesMissing =
     "run: write -- before the command, as in: doclock run NAME -- COMMAND";
 
-/// What was on the line and has no place there.
+/// The error text for words that do not belong on the line.
 std::string ExtraText(const CLI::App& app, char** begin, char** end, bool has_dashes) {
   const std::vector<std::string> extras = app.remaining(true);
   const auto is_extra = [&](std::string_view word) {

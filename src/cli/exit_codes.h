@@ -13,7 +13,7 @@ enum ExitCode : int {
   kStoreAway = 69,  ///< The store could not be reached, or refused; or the outcome is in doubt.
   kInternal = 70,   ///< Anything else.
   kIoError = 74,    ///< The output, or a temporary file, could not be written.
-  kBusy = 75,       ///< Somebody else holds the lock (--busy-exit says otherwise).
+  kBusy = 75,       ///< Another client holds the lock (--busy-exit says otherwise).
   kLost = 76,       ///< The lock was lost while it was needed.
   kNotExecutable = 126,
   kNoCommand = 127,

@@ -162,7 +162,7 @@ int Status(const LockManager& manager, const LocksOptions& options) {
     const bool missing = options.has_key && !options.watch && found.empty();
     if (!missing || options.json) Print(found, options.json);
     if (missing) {
-      Tell("nobody holds '" + options.key.text + "' of '" + options.collection + "'");
+      Tell("'" + options.key.text + "' of '" + options.collection + "' is not locked");
       return kNotFound;
     }
     if (!options.watch || !std::cout) return kOk;

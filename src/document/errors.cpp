@@ -12,9 +12,9 @@ class Category final : public std::error_category {
   static const char* Text(Errc code) noexcept {
     switch (code) {
       case Errc::kBusy:
-        return "locked by somebody else";
+        return "locked by another client";
       case Errc::kTimedOut:
-        return "still locked by somebody else when the wait ran out";
+        return "still locked by another client when the wait ran out";
       case Errc::kCancelled:
         return "the wait was stopped";
       case Errc::kLost:
@@ -44,8 +44,8 @@ class Category final : public std::error_category {
   }
 };
 
-/// A text that was taken from an exception of the same code ends with the code's own text, which
-/// system_error appends.
+/// Removes the code's own text from the end, which system_error appends again. A text that comes
+/// from an exception of the same code ends with it.
 std::string WithoutText(Errc code, std::string what) {
   const std::string end = ": " + make_error_code(code).message();
   while (what.ends_with(end)) what.resize(what.size() - end.size());

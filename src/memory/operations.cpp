@@ -173,8 +173,7 @@ void Intervene(MemoryCollection& collection, const Key& key, Intervention what, 
       throw NotFoundException("doclock: there is no document " + NameOf(collection, key));
     }
     if (!rules::Intervene(place.document()->lock, what, NewUuid(), now)) {
-      throw LockException(Errc::kNotOwner,
-                          "doclock: nobody holds the lock of " + NameOf(collection, key));
+      throw LockException(Errc::kNotOwner, "doclock: not locked: " + NameOf(collection, key));
     }
   }
   if (what != Intervention::kSteal) collection.watchers().Tell(hash);

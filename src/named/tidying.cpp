@@ -119,7 +119,7 @@ LockStatus detail::Break(const Binding& binding, const Key& key, std::string_vie
     return row.lock_id.is_nil() || (row.mode == LockMode::kShared && !row.live);
   });
   if (rows.empty()) {
-    throw LockException(Errc::kNotOwner, "doclock: nobody holds the lock of " + what);
+    throw LockException(Errc::kNotOwner, "doclock: not locked: " + what);
   }
   LockStatus lock = named::StatusOf(rows.front(), std::chrono::system_clock::now());
   LockHolder breaker = *binding.engine->owner();

@@ -177,7 +177,7 @@ class StoreOfRecords final : public Store {
                                                        " is not what this library writes");
           }
           if (!step.Intervene(key, *stored, what)) {
-            throw LockException(Errc::kNotOwner, "doclock: nobody holds the lock of " + name);
+            throw LockException(Errc::kNotOwner, "doclock: not locked: " + name);
           }
         });
     if (freed) Ours(collection).watchers().Tell(key.Hash());

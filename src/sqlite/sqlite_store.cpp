@@ -359,7 +359,7 @@ void SqliteStore::Intervene(Collection& collection, const Key& key, Intervention
                              "doclock: " + name + ": " + sqlite::MalformedText(lock->bad_column));
       }
       if (what != Intervention::kSteal && lock->id.is_nil()) {
-        throw LockException(Errc::kNotOwner, "doclock: nobody holds the lock of " + name);
+        throw LockException(Errc::kNotOwner, "doclock: not locked: " + name);
       }
       operations.Intervene(ours, *lock, what);
       if (what != Intervention::kSteal) operations.AddNotification(ours, key.Hash());

@@ -72,7 +72,7 @@ FailurePtr FailureOf(const StoreOp& op) {
     case OpStatus::kConflict:
       failure->code = Errc::kConflict;
       failure->message =
-          what + (IsInsert(op) ? " exists already" : " was changed by somebody else");
+          what + (IsInsert(op) ? " exists already" : " was changed by another client");
       break;
     case OpStatus::kLost:
       failure->code = Errc::kLost;

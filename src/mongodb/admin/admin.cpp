@@ -250,8 +250,7 @@ void Intervene(Server& server, const Collection& collection, const Key& key, Int
   operations.Write(command, reply);
   Check(Single(reply));
   if (reply.Integer("n") == 0) {
-    throw LockException(Errc::kNotOwner,
-                        "doclock: nobody holds the lock of " + NameOf(collection, key));
+    throw LockException(Errc::kNotOwner, "doclock: not locked: " + NameOf(collection, key));
   }
 }
 
