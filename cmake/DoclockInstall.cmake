@@ -63,22 +63,20 @@ doclock_install_component(
   REQUIRES "nlohmann_json >= 3.11"
   LIBS_PRIVATE -pthread)
 set(umbrella_requires "doclock-core ${same}")
-if(DOCLOCK_WITH_SQLITE)
+# What a consumer of each store has to find: for the package's configuration.
+set(doclock_store_packages "")
+foreach(store IN LISTS doclock_stores)
+  get_property(description GLOBAL PROPERTY DOCLOCK_STORE_${store}_DESCRIPTION)
+  get_property(package GLOBAL PROPERTY DOCLOCK_STORE_${store}_PACKAGE)
+  get_property(pkg_config GLOBAL PROPERTY DOCLOCK_STORE_${store}_PKG_CONFIG)
   doclock_install_component(
-    sqlite
-    DESCRIPTION "Document locks: the SQLite store"
+    ${store}
+    DESCRIPTION "${description}"
     REQUIRES "doclock-core ${same}"
-    REQUIRES_PRIVATE "sqlite3 >= 3.37")
-  list(APPEND umbrella_requires "doclock-sqlite ${same}")
-endif()
-if(DOCLOCK_WITH_MONGODB)
-  doclock_install_component(
-    mongodb
-    DESCRIPTION "Document locks: the MongoDB store"
-    REQUIRES "doclock-core ${same}"
-    REQUIRES_PRIVATE "${doclock_mongoc_pkgconfig}")
-  list(APPEND umbrella_requires "doclock-mongodb ${same}")
-endif()
+    REQUIRES_PRIVATE "${pkg_config}")
+  list(APPEND umbrella_requires "doclock-${store} ${same}")
+  string(APPEND doclock_store_packages "set(doclock_${store}_package ${package})\n")
+endforeach()
 if(DOCLOCK_BUILD_TESTING)
   doclock_install_component(
     testing

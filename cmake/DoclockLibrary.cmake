@@ -9,6 +9,11 @@
 #                                  tests and benchmarks, which look inside, link this one.
 # The component "doclock" is the umbrella, and its library is called plainly "doclock".
 #
+#   doclock_add_headers(<component> <globs>...)
+#
+# adds public headers to a component: those below include/doclock/ that meet the patterns, unless another component has
+# claimed them before.
+#
 #   doclock_sources(<component> [<file>...])
 #
 # adds files to a component. Without files: every .cpp of the current folder and of the rooms in it, where a room called
@@ -24,6 +29,29 @@ function(doclock_library_name component result)
   endif()
 endfunction()
 
+# Sets <result> to the headers that meet the patterns and were not claimed before; now they are.
+function(doclock_claim_headers result)
+  get_property(claimed GLOBAL PROPERTY DOCLOCK_CLAIMED_HEADERS)
+  set(headers)
+  foreach(pattern IN LISTS ARGN)
+    file(GLOB found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/doclock/${pattern}")
+    foreach(header IN LISTS found)
+      if(NOT header IN_LIST claimed)
+        list(APPEND headers "${header}")
+      endif()
+    endforeach()
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY DOCLOCK_CLAIMED_HEADERS ${headers})
+  set(${result} ${headers} PARENT_SCOPE)
+endfunction()
+
+function(doclock_add_headers component)
+  doclock_claim_headers(headers ${ARGN})
+  doclock_library_name(${component} library)
+  target_sources(
+    ${library} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES ${headers})
+endfunction()
+
 function(doclock_add_library component)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;COMPONENTS;PUBLIC;PRIVATE")
   doclock_library_name(${component} library)
@@ -33,15 +61,6 @@ function(doclock_add_library component)
   # A library that has no source yet still has to link.
   set(anchor "${PROJECT_BINARY_DIR}/anchors/${component}.cpp")
   file(CONFIGURE OUTPUT "${anchor}" CONTENT "// Keeps doclock::@component@ from being empty.\n" @ONLY)
-
-  set(headers)
-  foreach(pattern IN LISTS arg_HEADERS)
-    file(GLOB found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/doclock/${pattern}")
-    list(APPEND headers ${found})
-  endforeach()
-  if(component STREQUAL "core")
-    list(FILTER headers EXCLUDE REGEX "/doclock/(open|sqlite|mongodb)[^/]*\\.h$")
-  endif()
 
   add_library(${objects} OBJECT "${anchor}")
   add_library(${library} $<TARGET_OBJECTS:${objects}>)
@@ -59,8 +78,7 @@ function(doclock_add_library component)
                VERSION ${PROJECT_VERSION}
                SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
                VERIFY_INTERFACE_HEADER_SETS ON)
-  target_sources(
-    ${library} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include" FILES ${headers})
+  doclock_add_headers(${component} ${arg_HEADERS})
   doclock_target_defaults(${objects})
   doclock_target_defaults(${library})
   target_include_directories(${objects} PRIVATE "${PROJECT_SOURCE_DIR}/src")

@@ -107,6 +107,7 @@ for kind in static shared; do
     step "$kind: a store outside the tree, and the suite that every store has to pass"
     build_consumer ../../samples/dir_store "$work/dir_store" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug \
       -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12
+    "$work/dir_store/dir_store_url_test" --gtest_brief=1
     RC_PARAMS=max_success=5 "$work/dir_store/dir_store_conformance" --gtest_brief=1
   fi
 

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "doclock/export.h"
 #include "doclock/store.h"
+#include "doclock/store/opener.h"
 
 namespace doclock {
 
@@ -15,19 +16,25 @@ namespace doclock {
 /// - `sqlite:PATH` : OpenSqliteStore. Options after a `?`, joined by `&`: `sync=full|normal|off`,
 ///   `create=true|false`, `local_only=true|false`, `busy_timeout_ms=N`, `max_pages=N`. A `?`, `%`
 ///   or `#` in the path is written %3F, %25, %23.
+/// - `mongodb://HOSTS/DATABASE`, `mongodb+srv://HOST/DATABASE` : OpenMongodbStore.
+/// - any other scheme: what RegisterScheme was told.
 ///
+/// Thread-safe.
 /// @throws std::invalid_argument for an unknown scheme (naming the known ones), an unknown option
 /// or a bad value (naming it). The text never repeats the URL, which may hold a password.
 /// @throws StoreException
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenStore(std::string_view url);
 
-/// May opening a store create what is missing?
-enum class OpenMode : std::uint8_t {
-  kAsTheUrlSays,  ///< What OpenStore(url) does.
-  kExisting,      ///< A SQLite store creates neither the file nor tables, even with `create=true`.
-};
-
 /// As above. With kExisting, Store::Open throws NotFoundException for a missing collection.
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenStore(std::string_view url, OpenMode mode);
+
+/// Makes OpenStore call `opener` for URLs that begin with `scheme` and a colon, until the program
+/// ends. For stores that doclock does not bring. What `opener` throws, OpenStore throws.
+///
+/// Thread-safe; may be called while other threads open stores, and before `main`.
+/// @throws std::invalid_argument if the scheme is not a lower-case letter followed by lower-case
+/// letters, digits, `+`, `-` or `.`; if it has an opener already (a store of doclock's, or one that
+/// was registered); or for an empty `opener`. Then nothing has changed.
+DOCLOCK_EXPORT void RegisterScheme(std::string scheme, StoreOpener opener);
 
 }  // namespace doclock

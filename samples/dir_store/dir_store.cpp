@@ -142,13 +142,20 @@ class DirTransaction final : public doclock::RecordStore::Transaction {
 
 }  // namespace
 
-DirStore::DirStore(fs::path root, std::shared_ptr<const doclock::Clock> clock)
-    : root_(std::move(root)), clock_(clock ? std::move(clock) : doclock::SystemClock()) {}
+DirStore::DirStore(fs::path root, doclock::OpenMode mode,
+                   std::shared_ptr<const doclock::Clock> clock)
+    : root_(std::move(root)),
+      mode_(mode),
+      clock_(clock ? std::move(clock) : doclock::SystemClock()) {}
 
 doclock::TimePoint DirStore::Now() const noexcept { return clock_->Now(); }
 
 void DirStore::Create(const std::string& collection) {
-  fs::create_directories(root_ / collection / "documents");
+  const fs::path documents = root_ / collection / "documents";
+  if (mode_ == doclock::OpenMode::kExisting && !fs::exists(documents)) {
+    throw doclock::NotFoundException("there is no collection " + collection);
+  }
+  fs::create_directories(documents);
 }
 
 std::unique_ptr<doclock::RecordStore::Transaction> DirStore::Begin(

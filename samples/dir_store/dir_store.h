@@ -1,5 +1,6 @@
 #pragma once
 
+#include <doclock/store/opener.h>
 #include <doclock/store/record_store.h>
 
 #include <chrono>
@@ -12,8 +13,10 @@
 /// It shows how little a store has to bring when doclock::StoreOver brings the locks.
 class DirStore final : public doclock::RecordStore {
  public:
+  /// @param mode kExisting: a collection that is missing is a NotFoundException.
   /// @param clock for tests; null: the machine's.
   explicit DirStore(std::filesystem::path root,
+                    doclock::OpenMode mode = doclock::OpenMode::kAsTheUrlSays,
                     std::shared_ptr<const doclock::Clock> clock = nullptr);
 
   std::unique_ptr<Transaction> Begin(const std::string& collection, Access access,
@@ -23,5 +26,6 @@ class DirStore final : public doclock::RecordStore {
 
  private:
   const std::filesystem::path root_;
+  const doclock::OpenMode mode_;
   const std::shared_ptr<const doclock::Clock> clock_;
 };

@@ -1,4 +1,4 @@
-#include "open/sqlite_url.h"
+#include "sqlite/sqlite_url.h"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "doclock/store.h"
+
+namespace doclock {
+
+/// May opening a store create what is missing?
+enum class OpenMode : std::uint8_t {
+  kAsTheUrlSays,  ///< What OpenStore(url) does.
+  kExisting,  ///< A store on files makes neither the files nor what is in them, whatever the URL
+              ///< says. Other stores ignore it.
+};
+
+/// Opens a store by its whole URL, scheme included. Called by several threads at once. Never
+/// returns null.
+/// @throws std::invalid_argument for a bad URL. The text names what is wrong, and never repeats the
+/// URL, which may hold a password. @throws StoreException
+using StoreOpener = std::function<std::shared_ptr<Store>(std::string_view url, OpenMode mode)>;
+
+}  // namespace doclock

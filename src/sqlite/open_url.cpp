@@ -1,0 +1,16 @@
+#include "sqlite/open_url.h"
+
+#include <utility>
+
+#include "sqlite/sqlite_url.h"
+
+namespace doclock {
+
+std::shared_ptr<Store> OpenSqliteUrl(std::string_view url, OpenMode mode) {
+  constexpr std::string_view kScheme = "sqlite:";
+  SqliteUrl parsed = ParseSqliteUrl(url.substr(kScheme.size()));
+  if (mode == OpenMode::kExisting) parsed.options.create = false;
+  return OpenSqliteStore(parsed.file, std::move(parsed.options));
+}
+
+}  // namespace doclock
