@@ -57,7 +57,7 @@ std::vector<int> SignsOfLife() {
   return found;
 }
 
-/// Is there another value for this variable? Of two of one name, programs take the first.
+/// Is there another value for this variable? If there are two, programs take the first.
 bool IsReplaced(std::string_view variable, const std::vector<std::string>& by) {
   const std::string_view name = variable.substr(0, variable.find('='));
   return std::any_of(by.begin(), by.end(), [&](std::string_view other) {
@@ -65,8 +65,8 @@ bool IsReplaced(std::string_view variable, const std::vector<std::string>& by) {
   });
 }
 
-/// May the command have the terminal? In a pipeline (`doclock run ... | less`) it belongs to all of
-/// its programs.
+/// May the command have the terminal? In a pipeline (`doclock run ... | less`) the terminal belongs
+/// to all its programs.
 bool MayHaveTerminal() {
   struct stat output {};
   const bool piped = ::fstat(STDOUT_FILENO, &output) == 0 && S_ISFIFO(output.st_mode);
@@ -92,18 +92,18 @@ Plan PlanOf(const std::vector<std::string>& command, const std::vector<std::stri
   return plan;
 }
 
-/// In the child. Only what is safe after the fork of a program with threads.
+/// Runs in the child. Does only what is safe after the fork of a program with threads.
 [[noreturn]] void Execute(const Plan& plan) {
   ::setpgid(0, 0);
   if (plan.give_terminal) ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != plan.parent) ::_exit(1);  // it ended before that
+  if (::getppid() != plan.parent) ::_exit(1);  // the parent ended before prctl
   for (const int sign : plan.signs_of_life) ::fcntl(sign, F_SETFD, 0);
   ::sigprocmask(SIG_SETMASK, &plan.signal_mask, nullptr);
   int error = ENOENT;
   for (const std::string& path : plan.paths) {
     ::execve(path.c_str(), plan.arguments.data(), plan.environment.data());
-    // As the shell: what is there and cannot be executed is worth more words than what is not.
+    // As the shell does: a file that exists but cannot be executed is the better error to report.
     if (errno != ENOENT && errno != ENOTDIR) error = errno;
   }
   static_cast<void>(::write(plan.report, &error, sizeof error) == 0);
@@ -128,7 +128,7 @@ Child::Child(const std::vector<std::string>& command, const std::vector<std::str
     ::close(report[0]);
     throw CannotExecute{fork_error};
   }
-  ::setpgid(pid_, pid_);  // whoever comes first
+  ::setpgid(pid_, pid_);  // parent and child both do, whichever comes first
   has_terminal_ = plan.give_terminal;
   int error = 0;
   ssize_t got = 0;
@@ -168,7 +168,7 @@ std::optional<int> Child::Reap(const std::function<void()>& resumed) {
     if (who != pid_) continue;
     if (!WIFSTOPPED(status)) {
       ended = status;
-    } else if (has_terminal_ || stop_asked_) {  // else whoever stopped it will let it go on
+    } else if (has_terminal_ || stop_asked_) {  // else the program that stopped it will continue it
       Stopped();
       resumed();
     }
@@ -176,7 +176,7 @@ std::optional<int> Child::Reap(const std::function<void()>& resumed) {
 }
 
 void Child::Stopped() {
-  // Others of its group may have ignored SIGTSTP. Nothing may run on without its lock renewed.
+  // Others of its group may have ignored SIGTSTP. None may run on without renewal of the lock.
   Signal(SIGSTOP);
   if (has_terminal_) ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
   ::raise(SIGSTOP);

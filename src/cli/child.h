@@ -20,7 +20,7 @@ class Child {
  public:
   /// Starts it. `environment` is added to this process's own, in place of what has the same names.
   /// SIGTTOU must be blocked here.
-  /// @param signal_mask what the command is to block
+  /// @param signal_mask the signals that the command shall block
   /// @throws CannotExecute
   Child(const std::vector<std::string>& command, const std::vector<std::string>& environment,
         const sigset_t& signal_mask);
@@ -36,13 +36,14 @@ class Child {
 
   /// Sends a signal to its whole group.
   void Signal(int number) const noexcept;
-  /// Asks its group to stop (SIGTSTP). This process stops with the command (see Reap()), and not
-  /// before: a command that ignores the request works on, and its lock needs renewing.
+  /// Asks its group to stop (SIGTSTP). This process stops only once the command has stopped (see
+  /// Reap()): a command that ignores the request works on, and its lock needs renewal.
   void StopWithIt() noexcept;
   /// Lets its group go on (SIGCONT).
   void GoOn() noexcept;
-  /// Reaps whatever has ended, ours or (as process 1) not. Returns the command's wait status once
-  /// it has ended. A command that has the terminal, or was asked to stop, stops this process too.
+  /// Reaps all children that have ended, also foreign ones (as process 1). Returns the command's
+  /// wait status once it has ended. A command that has the terminal, or was asked to stop, stops
+  /// this process too.
   /// @param resumed called when this process goes on after that; the command is still stopped
   std::optional<int> Reap(const std::function<void()>& resumed);
 

@@ -24,12 +24,12 @@ constexpr std::array<std::string_view, 9> kCommands{"run",   "get",     "put",  
 
 constexpr DurationRange kLease{kMinTtl, kMaxTtl};
 
-/// Something is wrong with the command line: one line, which names the option.
+/// An error in the command line: one line, which names the option.
 struct UsageError {
   std::string text;
 };
 
-/// An option (or, without hyphens, a place on the line) for a text.
+/// Adds an option (or, without hyphens, a positional argument) for a text.
 CLI::Option* AddText(CLI::App* app, const std::string& name, std::string& where,
                      const std::string& help, std::size_t longest) {
   const auto check = [name, longest](std::string& text) -> std::string {
@@ -42,7 +42,7 @@ CLI::Option* AddText(CLI::App* app, const std::string& name, std::string& where,
       ->type_name("TEXT");
 }
 
-/// An option for something whose own reader says what it has to look like.
+/// Adds an option for a value that its own parser checks.
 CLI::Option* AddAnything(CLI::App* app, const std::string& name, std::string& where,
                          const std::string& help, const std::string& type) {
   return AddText(app, name, where, help, SIZE_MAX)->type_name(type);
@@ -280,7 +280,7 @@ std::string OptionName(std::string_view word) {
 }
 
 /// The first word that is no option; empty: there is none.
-/// @throws UsageError if an unknown option comes before it, whose value would pass for it
+/// @throws UsageError if an unknown option comes before it, because its value could be that word
 std::string_view CommandOf(const CLI::App& app, char** begin, char** end) {
   for (char** word = begin; word < end; ++word) {
     const std::string_view text = *word;
@@ -313,7 +313,7 @@ void CheckCommand(const CLI::App& app, char** begin, char** end) {
   }
 }
 
-/// The parser would take the next word for the value that is missing in `--group=`.
+/// Refuses `--group=`, because the parser would take the next word as its value.
 /// @throws UsageError
 void CheckValues(char** begin, char** end) {
   for (char** word = begin; word < end; ++word) {

@@ -10,7 +10,7 @@
 
 namespace doclock::cli {
 
-/// What a command line asks for.
+/// The contents of a command line.
 struct Arguments {
   std::string command;  ///< "run", "get" and so on.
   StoreChoice store;
@@ -21,8 +21,8 @@ struct Arguments {
   LocksOptions locks;
 };
 
-/// Reads the command line. What is wrong with it is told on standard error in one line that names
-/// the option; help and the version are printed. Nothing: `exit_code` says what to end with.
+/// Reads the command line. Reports an error on standard error in one line that names the option;
+/// prints help and the version. If it returns nothing, the program ends with `exit_code`.
 struct CommandLine {
   std::optional<Arguments> arguments;
   int exit_code = 0;

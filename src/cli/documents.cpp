@@ -23,7 +23,7 @@ namespace {
 
 using nlohmann::json;
 
-/// No JSON, or not what a document can be made of.
+/// The text is no JSON, or cannot be a document.
 struct BadJson : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -32,12 +32,12 @@ struct BadJson : std::runtime_error {
 json ParseJson(const std::string& text) {
   try {
     return json::parse(text);
-  } catch (const json::exception& error) {  // a number that is too large is no parse_error
+  } catch (const json::exception& error) {  // a number that is too large is not a parse_error
     throw BadJson(std::string("this is no JSON that can be read: ") + error.what());
   }
 }
 
-/// The whole of it. @throws std::invalid_argument
+/// Reads the whole file. @throws std::invalid_argument
 std::string ReadAll(const std::string& file) {
   if (file == "-") {
     return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
@@ -49,7 +49,7 @@ std::string ReadAll(const std::string& file) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-/// A file in a folder that only this user can look into; both go at the end, unless kept.
+/// A file in a folder that only this user can read; both are deleted at the end, unless kept.
 class PrivateFile {
  public:
   explicit PrivateFile(const std::string& text) {
@@ -72,13 +72,13 @@ class PrivateFile {
     if (!kept_) Remove();
   }
   [[nodiscard]] std::filesystem::path path() const { return folder_ / "document.json"; }
-  /// What it holds now, if it can be read.
+  /// The present contents, if the file can be read.
   [[nodiscard]] std::optional<std::string> Text() const {
     std::ifstream stream(path());
     if (!stream) return std::nullopt;
     return std::string(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
   }
-  /// Keeps it, and says where it is, if it holds something else than this text.
+  /// Keeps the file, and says where it is, unless it holds this text.
   void KeepUnless(const std::string& text) {
     std::error_code ignored;
     kept_ = Text() != text && std::filesystem::exists(path(), ignored);
@@ -95,7 +95,7 @@ class PrivateFile {
   std::filesystem::path folder_;
 };
 
-/// Runs the editor. The shell is asked, as others do, because $EDITOR may hold options.
+/// Runs the editor through the shell, as other programs do, because $EDITOR may hold options.
 bool RunEditor(const DocumentOptions& options, const std::filesystem::path& file) {
   std::string editor = options.editor;
   for (const char* variable : {"VISUAL", "EDITOR"}) {
@@ -116,8 +116,8 @@ bool EditAgain() {
   return std::getline(std::cin, answer) && (answer.empty() || answer[0] == 'y' || answer[0] == 'Y');
 }
 
-/// Lets a person edit the file until it can be stored, stores it and unlocks. Returns the exit
-/// code; other than kOk: nothing was stored.
+/// Lets the user edit the file until it can be stored, stores it and unlocks. Returns the exit
+/// code; unless it is kOk, nothing was stored.
 int EditAndStore(const PrivateFile& file, const std::string& before, Locked<json>& document,
                  const DocumentOptions& options) {
   for (;;) {
@@ -157,7 +157,7 @@ int Get(const LockManager& manager, const DocumentOptions& options) {
     Tell("there is no document '" + options.key.text + "' of '" + options.collection + "'");
     return kNotFound;
   }
-  // What is not UTF-8 was not written by this library.
+  // This library does not write text that is not UTF-8; another program did.
   std::cout << (**found).dump(options.compact ? -1 : 2, ' ', false, json::error_handler_t::replace)
             << '\n';
   return kOk;

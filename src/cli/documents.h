@@ -9,7 +9,7 @@
 
 namespace doclock::cli {
 
-/// What `get`, `put` and `edit` are about.
+/// The options of `get`, `put` and `edit`.
 struct DocumentOptions {
   std::string collection;
   KeyText key;
@@ -20,10 +20,10 @@ struct DocumentOptions {
   bool compact = false;  ///< get: on one line.
 };
 
-/// Prints the document. Returns what the program is to end with, as the others do.
+/// Prints the document. Returns the program's exit code, as the others do.
 int Get(const LockManager& manager, const DocumentOptions& options);
-/// Locks the document (made if it is missing), replaces it and unlocks, in one write.
-/// @param open opens the store; called once there is a body
+/// Locks the document (creating it if it is missing), replaces it and unlocks, in one write.
+/// @param open opens the store; called when the body has been read
 int Put(const std::function<std::shared_ptr<Store>()>& open, const DocumentOptions& options);
 /// Locks the document while it is edited.
 int Edit(const LockManager& manager, const DocumentOptions& options);

@@ -19,7 +19,7 @@ constexpr std::array<std::pair<const char*, std::int64_t>, 6> kUnits{
                               " is not a time: write 500ms, 30s, 5m, 2h, 1d or forever");
 }
 
-/// In the largest unit that tells it all: "100ms", "24h".
+/// The duration in the largest unit that is exact: "100ms", "24h".
 std::string ExactText(Duration time) {
   const std::int64_t ms = time.count();
   if (ms != 0 && ms % 3'600'000 == 0) return std::to_string(ms / 3'600'000) + "h";

@@ -10,7 +10,7 @@ namespace doclock::cli {
 /// @throws std::invalid_argument saying what is allowed
 Duration ParseDuration(const std::string& text);
 
-/// What an option's time may be, both included.
+/// The range of an option's time, both ends included.
 struct DurationRange {
   Duration least = Duration();
   Duration most = kForever;
@@ -19,7 +19,7 @@ struct DurationRange {
 /// ParseDuration within a range. @throws std::invalid_argument saying what is allowed
 Duration ParseDuration(const std::string& text, const DurationRange& range);
 
-/// For people: "2h 5m", "30s", "120ms".
+/// The duration for display: "2h 5m", "30s", "120ms".
 std::string DurationText(std::chrono::milliseconds time);
 
 }  // namespace doclock::cli

@@ -4,11 +4,11 @@
 
 namespace doclock::cli {
 
-/// How the program ends, as far as it is not the command of `run` that says so.
+/// The program's own exit codes; `run` otherwise exits with the code of its command.
 enum ExitCode : int {
   kOk = 0,
   kUsage = 64,      ///< Bad options.
-  kBadData = 65,    ///< No JSON, or not what can be stored.
+  kBadData = 65,    ///< No JSON, or it cannot be stored.
   kNotFound = 66,   ///< No such document, name or group.
   kStoreAway = 69,  ///< The store could not be reached, or refused; or the outcome is in doubt.
   kInternal = 70,   ///< Anything else.

@@ -6,7 +6,7 @@
 
 namespace doclock::cli {
 
-/// A key on the command line: its text, and what it is (--key-type).
+/// A key on the command line: its text and its type (--key-type).
 struct KeyText {
   std::string text;
   std::string type = "string";  ///< string, int, uuid or oid

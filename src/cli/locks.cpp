@@ -57,7 +57,7 @@ json JsonOf(const std::vector<LockStatus>& locks) {
 }
 
 void PrintJson(const json& what) {
-  // Owners come from others, and may not be UTF-8.
+  // Other programs choose their owners, which may not be UTF-8.
   std::cout << what.dump(-1, ' ', false, json::error_handler_t::replace) << std::endl;
 }
 
@@ -108,7 +108,7 @@ void PrintNames(const char* verb, const std::vector<LockStatus>& locks) {
   }
 }
 
-/// What a group's verb has done, and what failed.
+/// What a verb of a group has done, and what failed.
 int TellFailures(const GroupException& error, const char* verb, bool as_json) {
   if (as_json) {
     json failed = json::array();
@@ -132,7 +132,7 @@ void PrintDone(const char* verb, const std::vector<LockStatus>& locks, bool as_j
   }
 }
 
-/// The locks to show. A collection that is missing has none; so has one on MongoDB.
+/// The locks to show. A missing collection has none; on MongoDB it is not an error either.
 std::vector<LockStatus> Found(const LockManager& manager, const LocksOptions& options) {
   LockFilter filter = options.filter;
   if (options.has_key) filter.key = ParseKey(options.key);
@@ -144,7 +144,7 @@ std::vector<LockStatus> Found(const LockManager& manager, const LocksOptions& op
   }
 }
 
-/// Before what is shown next.
+/// Prepares the output for the next table.
 void StartAnew(bool first) {
   if (::isatty(STDOUT_FILENO) == 1) {
     std::cout << "\x1b[H\x1b[2J";

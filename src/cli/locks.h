@@ -7,15 +7,15 @@
 
 namespace doclock::cli {
 
-/// What `status`, `renew`, `release`, `purge` and `break` are about.
+/// The options of `status`, `renew`, `release`, `purge` and `break`.
 struct LocksOptions {
   std::string collection;
   LockFilter filter;     ///< status
   KeyText key;           ///< status, break
-  bool has_key = false;  ///< status: is there one?
+  bool has_key = false;  ///< status: was one given?
   bool expired = false;  ///< status: only those
   bool live = false;     ///< status: only those
-  bool watch = false;    ///< status: again and again
+  bool watch = false;    ///< status: repeat
   Duration interval = std::chrono::seconds(2);
   std::string group;   ///< renew, release
   Duration ttl;        ///< renew
@@ -24,7 +24,7 @@ struct LocksOptions {
   bool json = false;
 };
 
-// Each returns what the program is to end with.
+// Each returns the program's exit code.
 int Status(const LockManager& manager, const LocksOptions& options);
 int Renew(const LockManager& manager, const LocksOptions& options);
 int Release(const LockManager& manager, const LocksOptions& options);

@@ -16,7 +16,7 @@
 namespace doclock::cli {
 namespace {
 
-/// Only what may write makes what is missing: a misspelt name is to be told, not stored.
+/// Only commands that write create what is missing: a misspelt name is an error, not a new lock.
 OpenMode ModeFor(const std::string& command) {
   return command == "run" || command == "put" ? OpenMode::kAsTheUrlSays : OpenMode::kExisting;
 }
@@ -92,7 +92,7 @@ int DispatchAndTell(Arguments& arguments, const std::string& from_environment) {
   }
 }
 
-/// What was printed is worth nothing unless it arrived.
+/// Output that did not arrive is an error.
 int CheckOutput(int code) {
   errno = 0;
   std::cout.flush();
@@ -102,7 +102,7 @@ int CheckOutput(int code) {
   return kIoError;
 }
 
-/// A file of the store's that got the number of a closed standard output would be written into.
+/// If standard output is closed, a file of the store could get its number, and be written into.
 void TakeStandardNumbers() {
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(number, F_GETFD) >= 0) continue;
@@ -111,8 +111,8 @@ void TakeStandardNumbers() {
   }
 }
 
-/// libmongoc tells of its troubles on standard output, which is the command's. What matters of them
-/// comes as an error.
+/// libmongoc writes its log to standard output, which belongs to the command. Problems that matter
+/// are reported as errors.
 void SilenceDriver() {
 #ifdef DOCLOCK_CLI_SILENCES_LIBMONGOC
   mongoc_log_set_handler(nullptr, nullptr);

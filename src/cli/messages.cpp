@@ -9,7 +9,7 @@ namespace doclock::cli {
 namespace {
 
 constexpr std::string_view kProgram = "doclock: ";
-/// In bytes: what it repeats may be of any length.
+/// The longest message, in bytes: a word that it quotes may be of any length.
 constexpr std::size_t kLongestMessage = 1000;
 
 /// Does it move the cursor, start a line, or turn the direction of what follows?

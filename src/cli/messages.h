@@ -9,7 +9,7 @@
 namespace doclock::cli {
 
 /// The text on one line, as a terminal may show it: control characters and bytes that are not UTF-8
-/// are written \x1b. Names and owners come from others, and could hold anything.
+/// are written \x1b. Other programs choose names and owners, which may hold anything.
 std::string Printable(std::string_view text);
 
 /// A word of the command line in quotation marks, cut where it is long. One that may be or hold a
@@ -23,7 +23,7 @@ std::size_t WidthOf(std::string_view printable) noexcept;
 /// into its message is left out.
 void Tell(std::string_view text);
 
-/// Its text, without the name of the error where that only says the same again.
+/// Writes the error's text, without the name of its code if that would only repeat the text.
 void Tell(const Error& error);
 
 }  // namespace doclock::cli

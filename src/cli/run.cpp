@@ -26,7 +26,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-/// Waits for something to happen, so long at most; negative: without end.
+/// Waits for an event, for this long at most; negative: without end.
 void Poll(const Signals& signals, const Wakeup& wakeup, milliseconds timeout) {
   pollfd places[] = {{signals.descriptor(), POLLIN, 0}, {wakeup.descriptor(), POLLIN, 0}};
   const auto bounded = std::min(timeout, milliseconds(std::chrono::hours(1)));
@@ -34,7 +34,7 @@ void Poll(const Signals& signals, const Wakeup& wakeup, milliseconds timeout) {
   wakeup.Clear();
 }
 
-/// The lock, or what to end with instead.
+/// The lock, or the exit code if there is none.
 struct Taken {
   HeldLock lock;
   int exit_code = kOk;
@@ -53,7 +53,7 @@ LockOptions HowToLock(const RunOptions& options) {
   return how;
 }
 
-/// Takes the lock, waiting on another thread, so that signals end the wait.
+/// Takes the lock. Waits on another thread, so that signals can end the wait.
 Taken Take(const LockProvider& locks, const RunOptions& options, Signals& signals) {
   Taken taken;
   std::exception_ptr error;
@@ -97,7 +97,7 @@ Taken Take(const LockProvider& locks, const RunOptions& options, Signals& signal
   return taken;
 }
 
-/// Looks after the command while it runs.
+/// Supervises the command while it runs.
 class Watch {
  public:
   Watch(HeldLock& lock, Child& child, Signals& signals, Duration kill_after)
@@ -113,7 +113,7 @@ class Watch {
     }
   }
 
-  /// Was it ended because the lock was, or was about to be, lost?
+  /// Was the command ended because the lock was lost, or about to be?
   [[nodiscard]] bool ended_it() const noexcept { return termed_; }
 
  private:
@@ -129,12 +129,12 @@ class Watch {
         return child_.Signal(number);
     }
   }
-  /// Lets the command go on. If the lock lapsed meanwhile, it is killed before it could.
+  /// Lets the command go on; kills it instead if its lock has lapsed meanwhile.
   void GoOn() {
     Look();
     child_.GoOn();
   }
-  /// Ends the command in time. Returns how long there is nothing to do.
+  /// Ends the command in time. Returns the time until it has to be called again.
   milliseconds Look() {
     const nanoseconds left = lock_.Remaining();
     if (left <= nanoseconds(0)) {
@@ -163,7 +163,7 @@ class Watch {
   bool killed_ = false;
 };
 
-/// False: it was lost before the command ended, as far as the store knows.
+/// Releases the lock. False: it was lost before the command ended, as far as the store knows.
 bool Release(HeldLock& lock) {
   try {
     lock.Release();

@@ -26,13 +26,13 @@ struct RunOptions {
   std::string owner;
   std::string group;
   std::string fence_env;  ///< Variable that tells the command its fence; empty: none.
-  int shared = 0;         ///< So many may hold it together; 0: only one, exclusively.
+  int shared = 0;         ///< The most holders together; 0: one, exclusively.
   int busy_exit = 75;
 };
 
-/// Holds the lock while the command runs. Returns what the program is to end with.
-/// @param open opens the store; called once signals are looked after
-/// @throws std::invalid_argument for bad options, and whatever the library throws
+/// Holds the lock while the command runs. Returns the program's exit code.
+/// @param open opens the store; called when signals are handled
+/// @throws std::invalid_argument for bad options, and what the library throws
 int RunCommand(const RunOptions& options, const std::function<std::shared_ptr<Store>()>& open);
 
 }  // namespace doclock::cli

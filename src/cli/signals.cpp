@@ -18,7 +18,7 @@ constexpr int kHandled[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,  SIGUSR1, SIGUSR
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-/// Was it started so, as by nohup? Then neither it nor the command is to hear of it.
+/// Was this program started to ignore the signal, as by nohup? Then its command ignores it too.
 bool IsIgnored(int number) {
   struct sigaction action {};
   return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;

@@ -6,9 +6,9 @@
 
 namespace doclock::cli {
 
-/// The signals that `run` looks after, as a descriptor to poll: all but those that this program was
-/// started to ignore, as by nohup. They are blocked from its making
-/// on, in all threads that are made later, and not let through again.
+/// The signals that `run` handles, as a descriptor to poll: all but those that this program was
+/// started to ignore, as by nohup. They are blocked from the construction on, in all threads that
+/// start later, and are not unblocked again.
 class Signals {
  public:
   Signals();
@@ -17,9 +17,9 @@ class Signals {
   ~Signals();
 
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-  /// The next one that has come, if any.
+  /// The next pending signal, if any.
   std::optional<int> Next() noexcept;
-  /// What was blocked before.
+  /// The signals that were blocked before.
   [[nodiscard]] const sigset_t& former_mask() const noexcept { return former_; }
 
  private:
@@ -27,7 +27,7 @@ class Signals {
   int descriptor_ = -1;
 };
 
-/// Would this signal end a program that does not look after it?
+/// Would this signal end a program that does not handle it?
 bool EndsPrograms(int number) noexcept;
 
 /// Wakes a poll() from another thread.

@@ -41,7 +41,7 @@ StoreUrl UrlOf(const StoreChoice& choice, const std::string& from_environment) {
     std::ifstream file(choice.file);
     std::string url;
     const bool read = file && std::getline(file, url);
-    if (url.ends_with('\r')) url.pop_back();  // of a file with the line ends of Windows
+    if (url.ends_with('\r')) url.pop_back();  // the file may have the line ends of Windows
     if (!read || url.empty()) {
       throw std::invalid_argument("--store-file: " + Quoted(choice.file) +
                                   " cannot be read, or its first line is empty");

@@ -7,18 +7,18 @@
 
 namespace doclock::cli {
 
-/// Where the locks are. The URL may hold a password: it is read from a file, or overwritten where
-/// others could see it (`ps`, /proc), and never printed.
+/// The options that name the store. A URL may hold a password: it is read from a file, or
+/// overwritten where other programs could see it (`ps`, /proc), and never printed.
 struct StoreChoice {
   std::string url;   ///< --store
   std::string file;  ///< --store-file
 };
 
 /// Overwrites the value of --store in the program's arguments and that of DOCLOCK_STORE in its
-/// environment, and takes the variable out; returns what it said.
+/// environment, and removes the variable; returns its value.
 std::string HideStoreUrl(int argc, char** argv);
 
-/// A URL, and which option or variable said it.
+/// A URL, and the option or variable that it came from.
 struct StoreUrl {
   std::string url;
   std::string source;

@@ -15,8 +15,8 @@ DOCLOCK_EXPORT void CheckCollectionName(const std::string& name);
 /// @throws std::invalid_argument naming the first field whose name is bad or used twice.
 DOCLOCK_EXPORT void CheckLockFieldNames(const LockFieldNames& fields);
 
-/// For Store::Open of a name that is open already.
-/// @throws std::invalid_argument when it was opened with other field names or another ttl.
+/// Checks a Store::Open of a collection that is open already.
+/// @throws std::invalid_argument if it was opened with other field names or another ttl.
 DOCLOCK_EXPORT void CheckSameCollection(const Collection& open, const LockFieldNames& fields,
                                         std::chrono::milliseconds default_ttl);
 

@@ -12,14 +12,14 @@
 
 namespace doclock {
 
-/// Who wants to know when locks of one collection become free. Lives as long as the last
+/// The subscribers of hints that locks of one collection became free. Lives as long as the last
 /// subscription, which may outlive the store.
 class Watchers : public std::enable_shared_from_this<Watchers> {
  public:
   using Hint = std::function<void(std::optional<std::size_t>)>;
 
   std::unique_ptr<Subscription> Add(Hint hint);
-  /// Tells all. Call it with no lock of the store held.
+  /// Tells all subscribers. Call it without a mutex of the store.
   void Tell(std::size_t hash) {
     if (count_.load(std::memory_order_relaxed) != 0) TellAll(hash);
   }
@@ -33,7 +33,7 @@ class Watchers : public std::enable_shared_from_this<Watchers> {
   std::shared_mutex
       mutex_;  // held while hints run: a subscription ends only when none is under way
   std::list<Hint> hints_;
-  std::atomic<std::size_t> count_{0};  // so that nobody pays who is not watched
+  std::atomic<std::size_t> count_{0};  // so that collections without watchers pay nothing
 };
 
 }  // namespace doclock

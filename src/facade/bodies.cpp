@@ -1,4 +1,4 @@
-/// Between T's JSON form and what is stored of it.
+/// Converts between T's JSON form and the stored body.
 
 #include <algorithm>
 #include <exception>
@@ -12,7 +12,7 @@
 namespace doclock::detail {
 namespace {
 
-/// One level of what was caught, without the body it may quote.
+/// The text of one caught exception, without the body that it may quote.
 std::string TextOfCaught() {
   try {
     throw;

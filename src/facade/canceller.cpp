@@ -16,7 +16,7 @@ void Canceller::Cancel() noexcept {
 void Canceller::Follow(AcquireHandle handle) {
   {
     const std::lock_guard lock(mutex_);
-    // A wait may end before its starter comes to follow it; then there may be a later one already.
+    // A wait may end before its starter follows it; then this may follow a later wait already.
     if (handle->settled()) return;
     if (!cancelled_) {
       handle_ = std::move(handle);

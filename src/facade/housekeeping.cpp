@@ -8,8 +8,8 @@
 namespace doclock::detail {
 namespace {
 
-/// So many locks per call of the store. Each call searches from the beginning, and passes over what
-/// the earlier ones cleared; it clears in smaller steps, none of which holds up others for long.
+/// Locks per call of the store. Each call searches from the beginning, past what earlier calls
+/// cleared. It clears in smaller steps, so that no step delays other calls for long.
 constexpr std::int64_t kPurgeBatch = 10'000;
 
 bool Holds(const std::vector<std::string>& fields, const std::string& field) {
@@ -22,7 +22,8 @@ std::string Joined(const std::vector<std::string>& path) {
   return field;
 }
 
-/// Fields compared for equality, then the order's, or without an order the first one of a range.
+/// The fields compared for equality, then that of the order, or without an order the first one with
+/// a range.
 IndexSpec IndexFor(const Filter& filter) {
   using Op = Filter::Op;
   IndexSpec index;
@@ -75,7 +76,7 @@ std::int64_t PurgeAll(const Binding& binding) {
   std::int64_t total = 0;
   for (;;) {
     const std::int64_t count = OpenStoreOf(binding).Purge(*binding.collection, kPurgeBatch, budget);
-    // Fewer than that may have been all that there was time for.
+    // Fewer may mean that the call ran out of time.
     if (count == 0) return total;
     total += count;
   }

@@ -43,7 +43,7 @@ class LockingAll {
     }
   }
 
-  /// A lease without renewal may have ended while the others were waited for.
+  /// A lease without renewal may have ended during the wait for the others.
   AcquireAllResult Finish() {
     for (const Grant& grant : result_.grants) {
       if (result_.failure || LeaseHeld(*grant.lease)) continue;

@@ -1,4 +1,4 @@
-/// What a failure means to callers for whom it is a result.
+/// Classifies failures for callers that treat some of them as results.
 
 #include "doclock/detail/facade.h"
 

@@ -8,13 +8,13 @@ namespace doclock::detail {
 namespace {
 
 /// What to do after one step of an update.
-enum class Verdict { kDone, kAgain, kLock, kFail };
+enum class NextStep { kDone, kAgain, kLock, kFail };
 
-Verdict AfterSave(const FailurePtr& failure) {
-  if (!failure) return Verdict::kDone;
-  if (failure->code == Errc::kBusy) return Verdict::kLock;
-  // Somebody was faster, or erased the document: reading it again will tell.
-  return IsOvertaken(failure) || IsMissing(failure) ? Verdict::kAgain : Verdict::kFail;
+NextStep AfterSave(const FailurePtr& failure) {
+  if (!failure) return NextStep::kDone;
+  if (failure->code == Errc::kBusy) return NextStep::kLock;
+  // Another client was faster, or erased the document: reading it again will tell.
+  return IsOvertaken(failure) || IsMissing(failure) ? NextStep::kAgain : NextStep::kFail;
 }
 
 SaveSpec ReplaceWith(const Binding& binding, const Key& key, const ReadResult& read, Body body) {
@@ -34,14 +34,14 @@ AcquireSpec LockSpec(const Binding& binding, const Key& key) {
   return SpecFor(binding, options, key);
 }
 
-Verdict TryOptimistically(const Binding& binding, const Key& key, const Edit& edit) {
+NextStep TryOptimistically(const Binding& binding, const Key& key, const Edit& edit) {
   const ReadResult read = Read(binding.engine, *binding.collection, key);
   ThrowIf(read.failure);
-  if (read.locked) return Verdict::kLock;
+  if (read.locked) return NextStep::kLock;
   const SaveResult saved = Save(binding.engine, ReplaceWith(binding, key, read, edit(read.body)));
-  const Verdict verdict = AfterSave(saved.failure);
-  if (verdict == Verdict::kFail) saved.failure->Throw();
-  return verdict;
+  const NextStep next = AfterSave(saved.failure);
+  if (next == NextStep::kFail) saved.failure->Throw();
+  return next;
 }
 
 void UpdateLocked(const Binding& binding, const Key& key, const Edit& edit, std::stop_token stop) {
@@ -83,13 +83,13 @@ class UpdatingAsync : public std::enable_shared_from_this<UpdatingAsync> {
 
   void OnSaved(const FailurePtr& failure) {
     switch (AfterSave(failure)) {
-      case Verdict::kDone:
+      case NextStep::kDone:
         return Complete(nullptr);
-      case Verdict::kAgain:
+      case NextStep::kAgain:
         return Start();
-      case Verdict::kLock:
+      case NextStep::kLock:
         return Lock();
-      case Verdict::kFail:
+      case NextStep::kFail:
         return Fail(*failure);
     }
   }
@@ -149,11 +149,11 @@ class UpdatingAsync : public std::enable_shared_from_this<UpdatingAsync> {
 }  // namespace
 
 void UpdateDocument(const Binding& binding, Key key, const Edit& edit, std::stop_token stop) {
-  Verdict verdict = Verdict::kAgain;
-  for (int i = 0; verdict == Verdict::kAgain && i < binding.options.update_retries; ++i) {
-    verdict = TryOptimistically(binding, key, edit);
+  NextStep next = NextStep::kAgain;
+  for (int i = 0; next == NextStep::kAgain && i < binding.options.update_retries; ++i) {
+    next = TryOptimistically(binding, key, edit);
   }
-  if (verdict != Verdict::kDone) UpdateLocked(binding, key, edit, std::move(stop));
+  if (next != NextStep::kDone) UpdateLocked(binding, key, edit, std::move(stop));
 }
 
 void UpdateDocumentAsync(const BindingPtr& binding, Key key, Edit edit, AsyncContext context,

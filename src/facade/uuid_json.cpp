@@ -16,7 +16,7 @@ bool IsHex(char c) noexcept {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/// 8-4-4-4-12 hexadecimal digits. (The generator takes more forms than that.)
+/// Has it 8-4-4-4-12 hexadecimal digits? (Boost's generator accepts more forms.)
 bool IsUuidText(const std::string& text) noexcept {
   if (text.size() != kUuidLength) return false;
   for (std::size_t i = 0; i < text.size(); ++i) {

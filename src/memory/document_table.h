@@ -8,7 +8,7 @@
 
 namespace doclock::memory {
 
-/// A document's key where it stands, with its hash.
+/// A reference to a document's key, with its hash.
 struct KeyRef {
   std::size_t hash;
   const Key* key;  ///< In the table: the document's own.

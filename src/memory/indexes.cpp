@@ -30,7 +30,7 @@ const Json* EqualValue(const Filter& filter, const std::vector<std::string>& pat
   return nullptr;
 }
 
-/// The conditions bound the last field: no need to look at documents outside.
+/// Bounds the last field by the conditions: documents outside need no look.
 void AddBounds(const Filter& filter, const std::vector<std::string>& path, IndexPlan& plan) {
   using Op = Filter::Op;
   for (const Filter::Condition& condition : filter.conditions()) {
@@ -90,7 +90,7 @@ EntryPtr Indexes::MakeEntry(const Index& index, const Document& document, const 
 
 bool Indexes::Refuses(const Index& index, const IndexEntry& entry) {
   if (!index.unique) return false;
-  // A document that lacks one of the fields is not held to be like another one that does.
+  // Documents that lack one of the fields do not conflict.
   if (std::any_of(entry.values.begin(), entry.values.end(),
                   [](const Json& value) { return value.is_null(); })) {
     return false;
@@ -108,7 +108,7 @@ void Indexes::Build(const IndexSpec& spec, const std::vector<Document*>& documen
   index->fields = spec.fields;
   index->unique = spec.unique;
   for (const std::string& field : spec.fields) {
-    index->paths.push_back(Filter().OrderBy(field).order());  // the same reading of dots
+    index->paths.push_back(Filter().OrderBy(field).order());  // reads dots as Filter does
   }
   std::vector<EntryPtr> entries;
   for (const Document* document : documents) {
@@ -151,7 +151,7 @@ void Indexes::Replace(Entries& all, EntryPtr& former, EntryPtr entry) {
     all.insert(std::move(node));
     return;
   }
-  all.insert(entry);  // may throw; then the former one is still there
+  all.insert(entry);  // if it throws, the former entry is still there
   if (former) all.erase(former);
   former = std::move(entry);
 }
@@ -193,8 +193,8 @@ std::optional<IndexPlan> Indexes::PlanFor(const Filter& filter) const {
   return best;
 }
 
-/// Goes through the entries of a plan in the filter's order: by value up or down, equal values by
-/// key upwards.
+/// Walks the entries of a plan in the filter's order: by value up or down, equal values by key
+/// upwards.
 class Indexes::Walk {
  public:
   Walk(const Index& index, const IndexPlan& plan)
@@ -202,7 +202,7 @@ class Indexes::Walk {
         descending_(plan.descending),
         first_(entries_.lower_bound(Probe{plan.prefix, plan.at_least})),
         last_(entries_.upper_bound(Probe{plan.prefix, plan.at_most, /*after=*/true})) {
-    // Bounds that exclude each other: nothing.
+    // The bounds exclude each other: no entry.
     if (plan.at_least != nullptr && plan.at_most != nullptr &&
         CompareValues(*plan.at_least, *plan.at_most) > 0) {
       last_ = first_;

@@ -15,15 +15,15 @@
 
 namespace doclock::memory {
 
-/// The values one index holds of one document. Shared, so that whoever walks an index may keep
-/// entries after letting go of its mutex.
+/// The values that one index holds of one document. Shared, so that a thread which walks an index
+/// may keep entries after it has released the mutex.
 struct IndexEntry {
   std::vector<nlohmann::json> values;
   Key key;
   std::size_t hash = 0;
 };
 
-/// How one index answers one filter: which entries, in the filter's own order.
+/// How one index answers one filter: the range of its entries, in the filter's order.
 struct IndexPlan {
   std::size_t index = 0;
   std::vector<nlohmann::json> prefix;        ///< The leading fields equal these.
@@ -39,8 +39,8 @@ class Indexes {
   static std::string NameOf(const IndexSpec& spec);
 
   [[nodiscard]] bool Has(const IndexSpec& spec) const;
-  /// Adds an index over these documents, which nobody else may use meanwhile.
-  /// @throws ConflictException if it is to be unique and is not; std::invalid_argument for a bad
+  /// Adds an index over these documents, which no other thread may use meanwhile.
+  /// @throws ConflictException if it must be unique and is not; std::invalid_argument for a bad
   /// field.
   void Build(const IndexSpec& spec, const std::vector<Document*>& documents);
 
@@ -61,7 +61,7 @@ class Indexes {
   struct Probe {
     const std::vector<nlohmann::json>& values;
     const nlohmann::json* next = nullptr;  // one value more
-    bool after = false;                    // behind all entries that begin so, not before them
+    bool after = false;                    // behind all entries with these values, not before them
   };
   struct Less {
     using is_transparent = void;

@@ -16,7 +16,7 @@ namespace {
 using memory::MemoryCollection;
 using memory::Moment;
 
-/// The store: a map of collections. What happens in one stands in the other files of this folder.
+/// The store: a map of collections. The other files of this folder work on one collection.
 class MemoryStore : public Store {
  public:
   explicit MemoryStore(std::shared_ptr<const Clock> clock) : clock_(std::move(clock)) {}

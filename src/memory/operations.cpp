@@ -7,7 +7,7 @@
 #include "document/json/merged.h"
 #include "document/json/row_filter.h"
 #include "document/values/good_text.h"
-#include "memory/place.h"
+#include "memory/locked_slot.h"
 #include "rules/acquire.h"
 #include "rules/holder.h"
 #include "rules/looking.h"
@@ -23,42 +23,42 @@ void RefusedBy(StoreOp& op, std::string index) {
   op.detail->index = std::move(index);
 }
 
-/// Adds a document that has what the operation decided. False: a unique index refuses it.
-bool Add(StoreOp& op, Place& place, rules::LockState lock, const Body& body) {
+/// Adds a document with the decided lock. False: a unique index refuses it.
+bool Add(StoreOp& op, LockedSlot& slot, rules::LockState lock, const Body& body) {
   if (!HasGoodText(op, body)) return false;
   auto document = std::make_unique<Document>(*op.key, op.hash);
   document->lock = std::move(lock);
-  auto refusal = place.Insert(std::move(document), body);
+  auto refusal = slot.Insert(std::move(document), body);
   if (refusal) RefusedBy(op, std::move(*refusal));
   return !refusal;
 }
 
-void Create(AcquireOp& op, Place& place, TimePoint now) {
+void Create(AcquireOp& op, LockedSlot& slot, TimePoint now) {
   rules::LockState lock;
   rules::AcquireNew(op, lock, now);
-  if (Add(op, place, std::move(lock), op.insert)) op.body = op.insert;
+  if (Add(op, slot, std::move(lock), op.insert)) op.body = op.insert;
 }
 
 /// False: a unique index refuses the body, and nothing has changed.
-bool PutBody(StoreOp& op, Place& place, const Body& body, Remains& remains) {
+bool PutBody(StoreOp& op, LockedSlot& slot, const Body& body, Remains& remains) {
   if (!HasGoodText(op, body)) return false;
-  auto refusal = place.PutBody(body, remains.body);
+  auto refusal = slot.PutBody(body, remains.body);
   if (refusal) RefusedBy(op, std::move(*refusal));
   return !refusal;
 }
 
-bool PutBody(WriteOp& op, Place& place, Remains& remains) {
+bool PutBody(WriteOp& op, LockedSlot& slot, Remains& remains) {
   if (!op.body) return true;
-  if (!op.merge) return PutBody(op, place, op.body, remains);
+  if (!op.merge) return PutBody(op, slot, op.body, remains);
   try {
-    return PutBody(op, place, Merged(place.document()->body, op.body), remains);
+    return PutBody(op, slot, Merged(slot.document()->body, op.body), remains);
   } catch (const DocumentException& error) {
     op.Fail(Errc::kDocument, error.what());
     return false;
   }
 }
 
-/// A plain release asks for no time.
+/// A plain release does not read the time.
 TimePoint TimeOf(const WriteOp& op, Moment& moment) noexcept {
   const bool needed =
       op.mode == LockMode::kShared || op.write == WriteKind::kCheckpoint || op.next != nullptr;
@@ -67,36 +67,36 @@ TimePoint TimeOf(const WriteOp& op, Moment& moment) noexcept {
 
 /// True: a lock was freed.
 bool ExecuteLocked(WriteOp& op, Moment& moment, Remains& remains) {
-  Place place(op);
-  if (place.document() == nullptr) {
+  LockedSlot slot(op);
+  if (slot.document() == nullptr) {
     op.status = OpStatus::kMissing;
     return false;
   }
-  rules::LockState& lock = place.document()->lock;
+  rules::LockState& lock = slot.document()->lock;
   const TimePoint now = TimeOf(op, moment);
-  if (!rules::MayWrite(op, lock, now) || !PutBody(op, place, remains)) return false;
+  if (!rules::MayWrite(op, lock, now) || !PutBody(op, slot, remains)) return false;
   rules::Write(op, lock, now);
-  if (op.write == WriteKind::kErase) remains.document = place.Take();
+  if (op.write == WriteKind::kErase) remains.document = slot.Take();
   return rules::Frees(op);
 }
 
 /// True: a lock was freed.
 bool ExecuteLocked(SaveOp& op, TimePoint now, Remains& remains) {
-  Place place(op);
-  Document* const document = place.document();
+  LockedSlot slot(op);
+  Document* const document = slot.document();
   if (!rules::MaySave(op, document == nullptr ? nullptr : &document->lock, now)) return false;
   if (document == nullptr) {
     rules::LockState lock;
     lock.born = NewUuid();
     rules::Save(op, lock);
-    Add(op, place, std::move(lock), op.body);
+    Add(op, slot, std::move(lock), op.body);
     return false;
   }
   const bool erases = op.save == SaveKind::kErase;
-  if (!erases && op.body && !PutBody(op, place, op.body, remains)) return false;
+  if (!erases && op.body && !PutBody(op, slot, op.body, remains)) return false;
   const bool had_lock = document->lock.HasLockId();
   rules::Save(op, document->lock);
-  if (erases) remains.document = place.Take();
+  if (erases) remains.document = slot.Take();
   return had_lock;
 }
 
@@ -108,13 +108,13 @@ std::string NameOf(const Collection& collection, const Key& key) {
 
 void Execute(AcquireOp& op, Moment& moment) {
   const TimePoint now = moment.Now();
-  Place place(op);
-  Document* const document = place.document();
+  LockedSlot slot(op);
+  Document* const document = slot.document();
   if (document != nullptr) {
     rules::Acquire(op, document->lock, now);
     if (op.status == OpStatus::kDone) op.body = document->body;
   } else if (op.insert) {
-    Create(op, place, now);
+    Create(op, slot, now);
   } else {
     op.status = OpStatus::kMissing;
   }
@@ -122,11 +122,11 @@ void Execute(AcquireOp& op, Moment& moment) {
 
 void Execute(RenewOp& op, Moment& moment) {
   const TimePoint now = moment.Now();
-  const Place place(op);
-  if (place.document() == nullptr) {
+  const LockedSlot slot(op);
+  if (slot.document() == nullptr) {
     op.status = OpStatus::kMissing;
   } else {
-    rules::Renew(op, place.document()->lock, now);
+    rules::Renew(op, slot.document()->lock, now);
   }
 }
 
@@ -142,13 +142,13 @@ void Execute(SaveOp& op, Moment& moment) {
 
 void Execute(ReadOp& op, Moment& moment) {
   const TimePoint now = moment.Now();
-  const Place place(op);
-  if (place.document() == nullptr) {
+  const LockedSlot slot(op);
+  if (slot.document() == nullptr) {
     op.status = OpStatus::kMissing;
     return;
   }
-  op.body = place.document()->body;
-  rules::Read(op, place.document()->lock, now);
+  op.body = slot.document()->body;
+  rules::Read(op, slot.document()->lock, now);
 }
 
 std::int64_t Purge(MemoryCollection& collection, std::int64_t limit, TimePoint now) {
@@ -168,11 +168,11 @@ std::int64_t Purge(MemoryCollection& collection, std::int64_t limit, TimePoint n
 void Intervene(MemoryCollection& collection, const Key& key, Intervention what, TimePoint now) {
   const std::size_t hash = key.Hash();
   {
-    const Place place(collection, key, hash);
-    if (place.document() == nullptr) {
+    const LockedSlot slot(collection, key, hash);
+    if (slot.document() == nullptr) {
       throw NotFoundException("doclock: there is no document " + NameOf(collection, key));
     }
-    if (!rules::Intervene(place.document()->lock, what, NewUuid(), now)) {
+    if (!rules::Intervene(slot.document()->lock, what, NewUuid(), now)) {
       throw LockException(Errc::kNotOwner, "doclock: not locked: " + NameOf(collection, key));
     }
   }
@@ -189,8 +189,8 @@ LockPage ListLocks(MemoryCollection& collection, const LockQuery& query, const s
     rules::AddRows(page.rows, row, document.lock, query, now);
   };
   if (query.key) {
-    const Place place(collection, *query.key, query.key->Hash());
-    if (place.document() != nullptr) show(*place.document());
+    const LockedSlot slot(collection, *query.key, query.key->Hash());
+    if (slot.document() != nullptr) show(*slot.document());
     return page;
   }
   const std::size_t number = after.empty() ? 0 : std::stoul(after);

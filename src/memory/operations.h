@@ -10,8 +10,8 @@
 
 namespace doclock::memory {
 
-/// The time of one Execute call: read when first needed, and then the same for the whole batch. A
-/// release needs none.
+/// The time of one Execute call: read when it is first needed, and then the same for the whole
+/// batch. A release does not need it.
 class Moment {
  public:
   explicit Moment(const Clock& clock) noexcept : clock_(clock) {}

@@ -5,16 +5,16 @@
 #include <utility>
 
 #include "document/json/row_filter.h"
+#include "memory/locked_slot.h"
 #include "memory/operations.h"
-#include "memory/place.h"
 #include "rules/acquire.h"
 #include "rules/fault.h"
 
 namespace doclock::memory {
 namespace {
 
-/// So many index entries are looked at per visit to the index: most of the time the first few are
-/// enough, those that other workers hold aside.
+/// Index entries per visit to the index: most of the time the first few are enough, after those
+/// that other workers hold.
 constexpr std::size_t kEntriesPerVisit = 32;
 
 QueryRow RowOf(const Document& document, TimePoint now) {
@@ -43,14 +43,14 @@ std::vector<QueryRow> Scan(MemoryCollection& collection, const Filter& filter, T
   return found;
 }
 
-/// The row of an index entry, if its document is still one of those asked for.
+/// The row of an index entry, if its document still matches.
 std::optional<QueryRow> Fetch(MemoryCollection& collection, const IndexEntry& entry,
                               const Filter& filter, TimePoint now) {
   std::optional<QueryRow> row;
   {
-    const Place place(collection, entry.key, entry.hash);
-    if (place.document() == nullptr) return std::nullopt;
-    row = RowOf(*place.document(), now);
+    const LockedSlot slot(collection, entry.key, entry.hash);
+    if (slot.document() == nullptr) return std::nullopt;
+    row = RowOf(*slot.document(), now);
   }
   if (!StateMatches(filter, row->locked) || !Matches(filter, row->body)) return std::nullopt;
   return row;
@@ -60,7 +60,7 @@ void QueryByIndex(MemoryCollection& collection, const IndexPlan& plan, const Fil
                   const std::function<bool(QueryRow&&)>& sink, TimePoint now) {
   std::int64_t left =
       filter.limit() == 0 ? std::numeric_limits<std::int64_t>::max() : filter.limit();
-  // All at once: in several visits, a document that moves would be seen twice.
+  // In one visit: in several visits, a document that moves could be seen twice.
   constexpr auto kAll = std::numeric_limits<std::size_t>::max();
   for (const EntryPtr& entry : collection.indexes().Next(plan, nullptr, kAll)) {
     std::optional<QueryRow> row = Fetch(collection, *entry, filter, now);
@@ -71,8 +71,8 @@ void QueryByIndex(MemoryCollection& collection, const IndexPlan& plan, const Fil
 /// Grants the document if it is free and still matches. `key` is set before.
 bool TryGrant(AcquireOp& op, const Filter& filter, const Key& candidate, std::size_t hash, Key& key,
               TimePoint now) {
-  const Place place(CollectionOf(op), candidate, hash);
-  Document* document = place.document();
+  const LockedSlot slot(CollectionOf(op), candidate, hash);
+  Document* document = slot.document();
   if (document == nullptr || !document->lock.IsFree(now)) return false;
   if (!Matches(filter, document->body)) return false;
   key = candidate;

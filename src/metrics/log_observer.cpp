@@ -11,7 +11,7 @@
 namespace doclock {
 namespace {
 
-/// On one line, whatever it is, as Key::ToString writes it.
+/// Any text on one line, as Key::ToString writes it.
 std::string Plain(std::string_view text) {
   std::string plain;
   detail::AppendEscaped(plain, text);

@@ -15,7 +15,7 @@ namespace {
 /// Upper bounds, in seconds.
 constexpr std::array kBounds{0.0001, 0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0, 120.0, 600.0};
 
-/// What is counted, in the order of the output.
+/// The counters, in the order of the output.
 enum Counter : std::size_t {
   kGranted,
   kHandedOver,
@@ -51,7 +51,7 @@ constexpr std::array<CounterText, kCounters> kCounterTexts{{
     {"doclock_refused_total", "Callers that did not get a lock.", "cancelled"},
 }};
 
-/// A label's value: collections' names need no escaping, but who knows.
+/// Escapes a label's value. Names of collections need no escaping today.
 std::string Escaped(std::string_view value) {
   std::string escaped;
   for (const char c : value) {
@@ -97,8 +97,8 @@ struct PrometheusObserver::Counts {
     }
   };
 
-  /// What is counted of one collection: all of it from its first event on, so that a rate is known
-  /// from the second look on.
+  /// The counts of one collection. All are shown from its first event on, so that a rate is known
+  /// from the second scrape on.
   struct PerCollection {
     std::array<std::uint64_t, kCounters> counters{};
     Histogram wait, hold;
@@ -108,7 +108,7 @@ struct PrometheusObserver::Counts {
   std::map<std::string, PerCollection, std::less<>> collections;
   std::uint64_t missed = 0;
 
-  /// Under the mutex.
+  /// Call it under the mutex.
   PerCollection& Of(std::string_view collection) {
     const auto found = collections.find(collection);
     return found != collections.end() ? found->second : collections[std::string(collection)];

@@ -17,7 +17,7 @@ GroupException::~GroupException() = default;
 
 namespace {
 
-/// So many renewals per call of the store.
+/// Renewals per call of the store.
 constexpr std::size_t kRenewalsAtOnce = 500;
 
 struct Member {
@@ -41,7 +41,7 @@ std::vector<Member> MembersOf(const detail::Binding& binding, std::string_view g
   return members;
 }
 
-/// What became of the members of a group.
+/// The outcomes for the members of a group.
 class Outcome {
  public:
   void Done(LockStatus lock) { done_.push_back(std::move(lock)); }
@@ -74,7 +74,7 @@ void RenewSome(const detail::Binding& binding, std::span<Member> members, Durati
     op.foreign = true;
     ops.push_back(&op);
   }
-  // Not through the batcher, like all that is about many documents at once.
+  // Not through the batcher, like all operations on many documents at once.
   binding.engine->store().Execute(ops, binding.engine->options().call_budget.ms());
   for (std::size_t i = 0; i < members.size(); ++i) {
     LockStatus& lock = members[i].lock;

@@ -11,7 +11,7 @@
 namespace doclock::detail {
 namespace {
 
-/// The mutexes that one thread holds; gives them back when the thread ends.
+/// The mutexes that one thread holds; releases them when the thread ends.
 class HeldByThread {
  public:
   HeldByThread() = default;
@@ -32,7 +32,7 @@ class HeldByThread {
   }
   void Remove(const MutexState* state) noexcept { held_.erase(state); }
   [[nodiscard]] std::size_t size() const noexcept { return held_.size(); }
-  /// Are the thread's own variables gone already?
+  /// Are the thread_local variables of this thread destroyed already?
   static bool over() noexcept { return over_; }
 
  private:
@@ -42,7 +42,7 @@ class HeldByThread {
   };
   static constexpr std::size_t kMany = 16;
 
-  /// What the thread does not hold any more.
+  /// Forgets mutexes that the thread does not hold any more.
   void Forget() {
     std::erase_if(held_, [](const auto& entry) {
       const auto state = entry.second.state.lock();
@@ -82,13 +82,13 @@ bool MutexState::Acquire(Duration wait) {
     const std::scoped_lock lock(mutex_);
     serial = ++grants_;
   }
-  // May throw: the grant is given back then.
+  // May throw: then the grant is released.
   if (!HeldByThread::over()) OfThisThread().Add(shared_from_this(), serial);
-  // What this thread or another one lost without unlocking it.
+  // A grant that this thread or another one lost without unlocking.
   LeasePtr former;
   {
     const std::scoped_lock lock(mutex_);
-    // Lost already, and another thread has locked it since: that grant stays.
+    // This thread lost it, and another thread has locked it since: that grant stays.
     if (lease_ && LeaseHeld(*lease_) && !LeaseHeld(*result.grant.lease)) return true;
     former = std::exchange(lease_, std::exchange(result.grant.lease, nullptr));
     owner_ = std::this_thread::get_id();
@@ -130,7 +130,7 @@ void MutexState::Release(const LeasePtr& lease) noexcept {
   try {
     if (!Write(lease, WriteKind::kRelease, Body())) return;
   } catch (...) {
-    // Out of memory, or another operation of this lock: the background will do.
+    // Out of memory, or another operation on this lock: it is released in the background.
   }
   Abandon(lease);
 }

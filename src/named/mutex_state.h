@@ -12,7 +12,7 @@
 
 namespace doclock::detail {
 
-/// What a NamedMutex is made of. Thread-safe.
+/// The state of a NamedMutex. Thread-safe.
 class MutexState : public std::enable_shared_from_this<MutexState> {
  public:
   /// Keeps the manager open. `spec` says how to lock.
@@ -20,30 +20,30 @@ class MutexState : public std::enable_shared_from_this<MutexState> {
       : manager_(std::move(manager)), binding_(std::move(binding)), spec_(std::move(spec)) {}
   ~MutexState();
 
-  /// Takes the lock, waiting so long at most; false when it is busy.
+  /// Takes the lock, waiting for `wait` at most; false if it is busy.
   bool Lock(Duration wait);
-  /// As above; a thread that has it locks it once more.
+  /// As above; a thread that holds it locks it once more.
   bool LockAgain(Duration wait);
-  /// Gives it back, if this thread has it.
+  /// Releases it, if this thread holds it.
   void Unlock() noexcept;
   /// Undoes one LockAgain of this thread.
   void UnlockOnce() noexcept;
-  /// The thread that took it as the `serial`th ends: nobody else would give it back.
+  /// Releases grant `serial`, because the thread that took it ends; no other thread would.
   void OnThreadEnd(std::uint64_t serial) noexcept;
 
   [[nodiscard]] const std::string& name() const noexcept;
   [[nodiscard]] bool held() const noexcept;
-  /// Does this thread have it, as far as this process can know?
+  /// Does this thread hold it, as far as this process can know?
   [[nodiscard]] bool held_here() const noexcept;
-  /// Is there nothing to give back?
+  /// Is there nothing to release?
   [[nodiscard]] bool idle() const noexcept { return Current() == nullptr; }
-  /// Is there still to give back what was granted as the `serial`th?
+  /// Is grant `serial` still to be released?
   [[nodiscard]] bool HeldSince(std::uint64_t serial) const noexcept;
   [[nodiscard]] std::stop_token lost() const;
   [[nodiscard]] std::int64_t fence() const;
 
  private:
-  /// Does this thread have it? Under the mutex.
+  /// Does this thread hold it? Call it under the mutex.
   [[nodiscard]] bool Mine() const noexcept {
     return lease_ != nullptr && owner_ == std::this_thread::get_id();
   }
@@ -63,8 +63,8 @@ class MutexState : public std::enable_shared_from_this<MutexState> {
   std::uint64_t grants_ = 0;
 };
 
-/// How many mutexes the calling thread would give back if it ended now, and some that it holds no
-/// more.
+/// How many mutexes the calling thread would release if it ended now, including some that it does
+/// not hold any more.
 std::size_t MutexesOfThisThread() noexcept;
 
 }  // namespace doclock::detail

@@ -5,7 +5,7 @@
 namespace doclock::detail {
 namespace {
 
-/// A thread that holds it one way and asks for it the other way would wait for itself.
+/// A thread that holds it in one mode and asks for the other would deadlock with itself.
 bool RefuseSelf(const std::string& name, Duration wait) {
   if (wait != kForever) return false;
   throw std::system_error(std::make_error_code(std::errc::resource_deadlock_would_occur),
@@ -22,8 +22,8 @@ SharedMutexState::StatePtr SharedMutexState::Mine() const {
 
 SharedMutexState::StatePtr SharedMutexState::MakeMine() {
   const std::scoped_lock lock(mutex_);
-  // Threads that ended with a share have left theirs behind; one that is being locked has more
-  // owners.
+  // Threads that ended with a share left their entries behind. An entry that is being locked has
+  // more than one owner.
   std::erase_if(shares_, [](const auto& entry) {
     return entry.second.use_count() == 1 && entry.second->idle();
   });

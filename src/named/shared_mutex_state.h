@@ -9,8 +9,8 @@
 
 namespace doclock::detail {
 
-/// What a SharedNamedMutex is made of: one mutex for those who want it alone, and one of its own
-/// for each thread that shares it. Thread-safe.
+/// The state of a SharedNamedMutex: one mutex for exclusive use, and one for each thread that
+/// shares it. Thread-safe.
 class SharedMutexState {
  public:
   SharedMutexState(const LockManager& manager, const BindingPtr& binding, AcquireSpec alone,
@@ -27,14 +27,14 @@ class SharedMutexState {
 
   [[nodiscard]] const std::string& name() const noexcept { return alone_->name(); }
   [[nodiscard]] bool held() const noexcept;
-  /// Of this thread's share; or else of whoever has it alone.
+  /// Of this thread's share; or else of the exclusive lock.
   [[nodiscard]] std::stop_token lost() const;
   [[nodiscard]] std::int64_t fence() const;
 
  private:
   using StatePtr = std::shared_ptr<MutexState>;
 
-  /// This thread's; null if it has none.
+  /// This thread's share; null if it has none.
   [[nodiscard]] StatePtr Mine() const;
   StatePtr MakeMine();
   [[nodiscard]] StatePtr Current() const;

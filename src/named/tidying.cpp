@@ -11,10 +11,10 @@
 namespace doclock {
 namespace {
 
-/// So many names per call of the store: none of the calls holds up others for long.
+/// Names per call of the store: few, so that no call delays others for long.
 constexpr std::size_t kForgetAtOnce = 100;
 
-/// Deletes names that were seen unused, those that still are. Returns how many.
+/// Deletes those of the given names that are still unused. Returns how many.
 std::int64_t Forget(const detail::Binding& binding, const std::vector<LockRow>& rows) {
   std::vector<SaveOp> erasures;
   erasures.reserve(rows.size());
@@ -63,7 +63,7 @@ std::int64_t UnixTime() {
       .count();
 }
 
-/// What the document says of who broke its lock.
+/// The note in the document about who broke its lock.
 Body BrokenNote(const LockHolder& breaker, const LockStatus& lock) {
   return Body::FromJson({{"broken",
                           {{"by", breaker.name},
@@ -75,7 +75,7 @@ Body BrokenNote(const LockHolder& breaker, const LockStatus& lock) {
                            {"holderPid", lock.holder.pid}}}});
 }
 
-/// May the document hold the note? A body of somebody's stays as it is.
+/// May the document hold the note? A user's body stays as it is.
 bool MayBeNoted(const detail::Binding& binding, const Key& key, const LockRow& row) {
   if (!row.has_body) return true;
   const detail::ReadResult read = detail::Read(binding.engine, *binding.collection, key);
@@ -114,7 +114,7 @@ LockStatus detail::Break(const Binding& binding, const Key& key, std::string_vie
     throw StoreException(Errc::kMalformed, "doclock: the lock fields of " + what +
                                                " do not hold what this library writes");
   }
-  // A share whose lease is over is nobody's any more.
+  // A share whose lease is over has no holder any more.
   std::erase_if(rows, [](const LockRow& row) {
     return row.lock_id.is_nil() || (row.mode == LockMode::kShared && !row.live);
   });

@@ -7,7 +7,7 @@
 
 namespace doclock::platform {
 
-/// One thread sleeps here until a moment of the BootClock (suspend counts), or until woken.
+/// Lets one thread sleep until a moment of the BootClock (suspend counts), or until it is woken.
 class BootTimer {
  public:
   BootTimer();
@@ -15,9 +15,9 @@ class BootTimer {
   BootTimer& operator=(const BootTimer&) = delete;
   ~BootTimer();
 
-  /// Sleeps until `when` (none: for ever) or until Wake; may return early. One thread at a time.
+  /// Sleeps until `when` (none: forever) or until Wake; may return early. One thread at a time.
   void SleepUntil(std::optional<TimePoint> when);
-  /// Ends the present sleep, or the next one. Thread-safe.
+  /// Ends the current sleep, or the next one. Thread-safe.
   void Wake() noexcept;
 
  private:

@@ -4,8 +4,8 @@
 
 namespace doclock::platform {
 
-/// While one lives, other threads that fork wait: so a file can be opened and named to CloseOnFork
-/// before any child gets a copy. Not recursive, and for short moments.
+/// Delays forks of other threads while it lives, so that a file can be opened and passed to
+/// CloseOnFork before a child gets a copy. Not recursive; hold it for short moments only.
 class DOCLOCK_EXPORT ForkPause {
  public:
   ForkPause();
@@ -15,11 +15,11 @@ class DOCLOCK_EXPORT ForkPause {
 };
 
 /// Makes forked children close this file descriptor at once. A lock on an open file description
-/// lives until the last copy of the descriptor is closed: a child would keep its dead parent's
-/// locks. (Programs started by a child never see it: it is close-on-exec.)
+/// lives until the last copy of the descriptor is closed, so a child would keep its dead parent's
+/// locks. (Programs that a child starts do not get it: it is close-on-exec.)
 DOCLOCK_EXPORT void CloseOnFork(int descriptor, const ForkPause& pause);
 
-/// Forgets the descriptor: to be called before it is closed, or when children shall have it.
+/// Forgets the descriptor. Call this before it is closed, or if children shall keep it.
 DOCLOCK_EXPORT void KeepOnFork(int descriptor, const ForkPause& pause) noexcept;
 
 }  // namespace doclock::platform

@@ -7,13 +7,13 @@
 
 namespace doclock::platform {
 
-/// The program's short name; "doclock" where it cannot be found out.
+/// The program's short name; "doclock" if it is unknown.
 DOCLOCK_EXPORT std::string ProgramName();
-/// This machine's name; empty where it cannot be found out.
+/// This machine's name; empty if it is unknown.
 DOCLOCK_EXPORT std::string HostName();
 /// This process's id.
 DOCLOCK_EXPORT std::int64_t ProcessId();
-/// Tells one boot of this machine from another; empty where it cannot be found out.
+/// Identifies this boot of the machine; empty if it is unknown.
 DOCLOCK_EXPORT std::string BootId();
 
 }  // namespace doclock::platform

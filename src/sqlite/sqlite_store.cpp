@@ -34,8 +34,8 @@ using sqlite::StoredLock;
 
 constexpr const char* kForkedText = "the store belongs to the parent process";
 
-/// Everything a store is made of. A forked child leaves it alone, to the last byte: SQLite's locks
-/// and the thread are its parent's.
+/// The parts of a store. A forked child does not touch them, not even to destroy them: SQLite's
+/// locks and the thread are its parent's.
 struct Parts {
   Parts(sqlite::OpenFile open, const SqliteStoreOptions& options)
       : in_use(std::move(open.in_use)),
@@ -50,13 +50,13 @@ struct Parts {
         listener(std::make_shared<sqlite::NotificationListener>(coordinator)) {}
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
-  /// The last connection of all deletes the log when it is closed; the next store has another one.
+  /// The last connection to close deletes the log; the next store has another one.
   ~Parts() {
     static_cast<void>(coordinator->RegisterFiles(0));
     try {
-      files->Check();  // SQLite reads the index once more
+      files->Check();  // SQLite reads the index once more when it closes
     } catch (const DatabaseError&) {
-      // Nothing that would keep us from closing.
+      // It does not prevent closing.
     }
   }
 
@@ -215,7 +215,7 @@ void SqliteStore::Query(Collection& collection, const Filter& filter,
     std::int64_t shown = 0;
     VisitCandidates(*connection, Ours(collection), filter, [&](Candidate&& found) {
       const StoredLock& lock = found.document.lock;
-      // Nobody knows what a malformed lock is; it is not free.
+      // A malformed lock may be held; it is not free.
       const bool locked = lock.malformed || reader.Judged(Ours(collection), lock).live;
       if (filter.lock_state() == Filter::LockState::kFree && locked) return true;
       if (filter.lock_state() == Filter::LockState::kLocked && !locked) return true;
@@ -290,12 +290,11 @@ std::int64_t SqliteStore::Purge(Collection& collection, std::int64_t limit,
   });
 }
 
-/// Some rows behind `after` whose locks are over, and moves `after` on: to the end when there are
-/// no more.
+/// Some rows after `after` whose locks are over. Advances `after`, to the end if there are no more.
 std::vector<std::int64_t> SqliteStore::Purgeable(const SqliteCollection& collection,
                                                  std::int64_t& after, std::int64_t limit,
                                                  Deadline deadline) {
-  constexpr std::int64_t kAtOnce = 100;  // so long nobody else can write
+  constexpr std::int64_t kAtOnce = 100;  // no other process can write meanwhile
   const auto connection = parts_->readers.Take(deadline);
   sqlite::Reader reader(*connection, parts_->around);
   std::vector<std::int64_t> held, over;

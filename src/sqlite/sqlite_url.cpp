@@ -18,7 +18,7 @@ namespace {
   throw std::invalid_argument("doclock: a sqlite: URL's " + what);
 }
 
-/// A part of the URL as it goes into a message: in ASCII, on one line, and not for ever.
+/// A part of the URL for a message: in ASCII, on one line, and shortened.
 std::string Quote(std::string_view text) {
   constexpr std::size_t kLongest = 64;
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -64,8 +64,7 @@ std::u8string DecodePath(std::string_view text) {
 
 std::filesystem::path ParsePath(std::string_view text) {
   if (text.empty()) Refuse("path is missing: write sqlite:PATH");
-  // In other URLs two slashes begin a host, and what would be opened here is a file beside the root
-  // directory.
+  // In other URLs two slashes begin a host; here they would open a file in the root directory.
   if (text.starts_with("//") && !text.starts_with("///")) {
     Refuse(
         "path begins with \"//\": it is a path, not a host; write sqlite:/absolute or "

@@ -7,14 +7,14 @@
 
 namespace doclock {
 
-/// What a `sqlite:` URL asks for.
+/// The contents of a `sqlite:` URL.
 struct SqliteUrl {
   std::filesystem::path file;
   SqliteStoreOptions options;
 };
 
-/// Reads what follows `sqlite:`. @throws std::invalid_argument naming the option or what is wrong
-/// with the path; the URL is not repeated.
+/// Reads the part after `sqlite:`. @throws std::invalid_argument naming the option or the error in
+/// the path; the text does not repeat the URL.
 SqliteUrl ParseSqliteUrl(std::string_view rest);
 
 }  // namespace doclock

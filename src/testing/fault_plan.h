@@ -9,7 +9,7 @@
 
 namespace doclock::testing {
 
-/// Which operations are to go wrong, and how often each kind was seen. Thread-safe.
+/// The faults to inject, and how often each kind of operation was seen. Thread-safe.
 class FaultPlan {
  public:
   void Inject(Fault fault);
@@ -19,7 +19,7 @@ class FaultPlan {
   [[nodiscard]] int Count(OpKind kind) const;
   [[nodiscard]] int Calls() const;
 
-  /// Counts an operation and says what goes wrong with it. Null key: not known yet.
+  /// Counts an operation and returns its fault. A null key is not known yet.
   std::optional<Fault::Kind> Strike(OpKind kind, const Key* key);
 
  private:

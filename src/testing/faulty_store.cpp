@@ -14,10 +14,10 @@ namespace {
 
 using Milliseconds = std::chrono::milliseconds;
 
-/// For effects that nobody waits for.
+/// For late effects, which no caller waits for.
 constexpr Milliseconds kLateBudget{10'000};
 
-/// Gives the operation the result of a fault. What the store made of it, if anything, stays hidden.
+/// Gives the operation the result of a fault. The store's own result, if any, stays hidden.
 void Settle(StoreOp& op, Fault::Kind kind) {
   switch (kind) {
     case Fault::Kind::kErrorBefore:
@@ -40,7 +40,7 @@ void Settle(StoreOp& op, Fault::Kind kind) {
 
 struct FaultyStore::State {
   using Hook = std::function<void(std::span<StoreOp* const>)>;
-  /// An effect still to come.
+  /// An effect that is still to come.
   using Late = std::function<void(Store&)>;
   /// An operation and what goes wrong with it.
   using Struck = std::vector<std::pair<StoreOp*, Fault::Kind>>;
@@ -60,7 +60,7 @@ struct FaultyStore::State {
     return std::exchange(late, {});
   }
 
-  /// Sorts a batch into what strikes and what passes.
+  /// Splits a batch into operations with a fault and those without.
   Struck StrikeAll(std::span<StoreOp* const> ops, std::vector<StoreOp*>& passing);
   void HoldBack(const StoreOp& op);
   void HoldBack(const Filter& filter, const AcquireOp& op);

@@ -8,8 +8,8 @@
 
 namespace doclock::testing {
 
-/// The request of an operation with all that it points at, to be executed while the original is
-/// told something else, or when it is long gone.
+/// A copy of an operation's request with everything that it points at. It can be executed while the
+/// original gets another result, or after the original is gone.
 class OpCopy {
  public:
   explicit OpCopy(const StoreOp& op);

@@ -6,8 +6,8 @@
 namespace doclock::testing {
 namespace {
 
-/// So many tasks in one wait mean that nothing will ever end it: two locks of one thread that wait
-/// for each other, say, while both are being renewed.
+/// This many tasks in one wait mean that nothing will ever end it: for example, two locks of one
+/// thread that wait for each other, while both are being renewed.
 constexpr std::int64_t kMaxTasksPerWait = 10'000'000;
 
 }  // namespace
@@ -175,7 +175,7 @@ void ManualClock::Scheduler::Run(Task task) {
 }
 
 void ManualClock::Scheduler::MoveTo(TimePoint when) noexcept {
-  // An overdue timer, or a task that moved the time itself, must not take it back.
+  // An overdue timer, or a task that moved the time itself, must not move it back.
   now_.store(std::max(now_.load(), when.time_since_epoch().count()));
 }
 

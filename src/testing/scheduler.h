@@ -25,7 +25,7 @@ class ManualClock::Scheduler {
   using Nanos = std::chrono::nanoseconds;
   using Task = Runtime::Task;
   using TimerId = Runtime::TimerId;
-  /// Whose task it is, so that one runtime can be stopped without the others.
+  /// The owner of a task, so that one runtime can be stopped without the others.
   using OwnerId = std::uint64_t;
 
   [[nodiscard]] TimePoint Now() const noexcept { return TimePoint(Nanos(now_.load())); }
@@ -36,7 +36,7 @@ class ManualClock::Scheduler {
   /// Forgets the owner and all of its tasks without running them.
   void DropOwner(OwnerId owner);
 
-  /// Of a stopped owner, tasks run at once: none is ever lost.
+  /// Tasks of a stopped owner run at once: none is ever lost.
   void Enqueue(OwnerId owner, Task task);
   void EnqueueWork(OwnerId owner, Task task);
   TimerId AddTimer(OwnerId owner, TimePoint when, Task task);

@@ -10,8 +10,7 @@
 namespace doclock {
 namespace {
 
-/// Trees are walked and copied by recursion: of text that nests deeper than any body may, none must
-/// be made.
+/// Trees are walked and copied by recursion, so text that nests too deep must not become a tree.
 bool IsTooDeep(std::string_view text) noexcept {
   if (text.size() <= 2 * static_cast<std::size_t>(kMaxBodyDepth)) return false;
   int depth = 0;
@@ -42,7 +41,7 @@ nlohmann::json Parse(const std::string& text) {
     if (!tree.is_object()) throw DocumentException("the stored body is not a JSON object");
     return tree;
   } catch (const nlohmann::json::parse_error& error) {
-    // Its text quotes the body, ours must not.
+    // Its text quotes the body; ours must not.
     throw DocumentException("the stored body is not JSON (byte " + std::to_string(error.byte) +
                             ")");
   } catch (const nlohmann::json::exception&) {
@@ -58,8 +57,8 @@ std::string Dump(const nlohmann::json& tree) {
   }
 }
 
-/// Makes a form on first use. Two threads may both make it; the first to finish wins, and nobody
-/// waits: a lock would cost every body more than this rare race does.
+/// Makes a form on first use. Two threads may both make it; the first to finish wins, and neither
+/// waits: a mutex would cost every body more than this rare race does.
 template <class T, class Make>
 const T& MakeOnce(std::atomic<const T*>& slot, const Make& make) {
   if (const T* ready = slot.load(std::memory_order_acquire)) return *ready;
@@ -74,7 +73,7 @@ const T& MakeOnce(std::atomic<const T*>& slot, const Make& make) {
 
 }  // namespace
 
-/// The form it came in lives here, the other one on the heap once it was asked for.
+/// Holds the form that the body came in; the other form lives on the heap once it was asked for.
 struct Body::Rep {
   explicit Rep(nlohmann::json t)
       : origin(std::move(t)), tree(std::get_if<nlohmann::json>(&origin)) {}

@@ -121,8 +121,8 @@ class Checker {
     }
   }
 
-  /// Nearly every body is so small that its text must fit, whatever needs escaping in it; only the
-  /// others are printed to be measured.
+  /// Nearly every body is so small that its text fits even if everything needs escaping; only
+  /// larger ones are printed to be measured.
   void CheckSize(const json& body) const {
     constexpr std::size_t kLongestEscape = 6, kLongestNumber = 32;
     if (text_bytes_ * kLongestEscape + values_ * kLongestNumber <= kMaxBodyBytes) return;

@@ -92,7 +92,7 @@ int CompareIntegers(const Integer& a, const Integer& b) noexcept {
   return ThreeWay(a.bits, b.bits);  // two's complement: right for two negatives as well
 }
 
-/// Exact, where a conversion to double would call 2^53 and 2^53 + 1 equal.
+/// Compares exactly; a conversion to double would make 2^53 and 2^53 + 1 equal.
 int CompareMixed(const Integer& a, double b) noexcept {
   if (std::isnan(b)) return 1;
   if (b >= 18446744073709551616.0) return -1;
@@ -135,7 +135,7 @@ bool InRange(const json& field, Filter::Op op, const json& value) noexcept {
   }
 }
 
-/// An object or an array equals no value a condition can have.
+/// An object or an array equals no value of a condition.
 bool Equals(const json& field, const json& value) noexcept {
   return Rank(field) == Rank(value) && CompareValues(field, value) == 0;
 }

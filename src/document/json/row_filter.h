@@ -5,9 +5,9 @@
 
 namespace doclock {
 
-// What a Filter means for rows that a store holds in memory.
+// Applies a Filter to rows that a store holds in memory.
 
-/// The body's tree; an empty object for text that is none, which then simply has no fields.
+/// The body's tree; an empty object, without fields, if the text is not a JSON object.
 const nlohmann::json& TreeOf(const Body& body);
 
 /// Does the body meet the filter's conditions?

@@ -6,10 +6,10 @@
 
 namespace doclock::detail {
 
-/// Are these the same value, to the letter? Unlike operator==, which says that 1 equals 1.0 and 0.0
-/// equals -0.0, and that 2^53 + 1 equals 2^53 as a double: a whole number and a double are two
-/// values, and so are two doubles of different bits. Whether a whole number is kept as signed or
-/// unsigned does not matter. With this it is decided what of a body has changed.
+/// Are these exactly the same value? Decides which fields of a body have changed. For operator==, 1
+/// equals 1.0, 0.0 equals -0.0, and 2^53 + 1 equals 2^53 as a double. Here a whole number and a
+/// double differ, and so do two doubles with different bits. A signed and an unsigned whole number
+/// of the same value are the same.
 DOCLOCK_EXPORT bool IsSameJson(const nlohmann::json& a, const nlohmann::json& b) noexcept;
 
 }  // namespace doclock::detail

@@ -10,8 +10,7 @@ namespace doclock::detail {
 /// Which of people's types a JSON object stands for. The order is that of OrderBy.
 enum class TypedKind : std::uint8_t { kNone, kDate, kBinary, kObjectId, kDecimal };
 
-/// Only what to_json of that type writes counts, to the letter: everything else is an object like
-/// any other.
+/// Only the exact output of to_json of that type counts: everything else is an ordinary object.
 DOCLOCK_EXPORT TypedKind KindOf(const nlohmann::json& value) noexcept;
 
 /// Two values of the same kind, kNone excepted: negative, zero or positive.

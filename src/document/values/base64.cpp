@@ -47,7 +47,7 @@ bool IsBase64(std::string_view text) noexcept {
   for (const char c : digits) {
     if (ValueOfDigit(c) < 0) return false;
   }
-  // The last digit has bits that belong to no byte: they are zero.
+  // The last digit has bits that belong to no byte: they must be zero.
   if (padding == 0) return true;
   return (ValueOfDigit(digits.back()) & (padding == 2 ? 15 : 3)) == 0;
 }

@@ -13,9 +13,9 @@ namespace doclock::detail {
 
 /// With padding, on one line.
 DOCLOCK_EXPORT std::string EncodeBase64(std::span<const std::uint8_t> bytes);
-/// Nothing unless it is what EncodeBase64 writes.
+/// The bytes; nothing unless the text is exactly what EncodeBase64 writes.
 DOCLOCK_EXPORT std::optional<std::vector<std::uint8_t>> DecodeBase64(std::string_view text);
-/// Is it what EncodeBase64 writes?
+/// Is it exactly what EncodeBase64 writes?
 bool IsBase64(std::string_view text) noexcept;
 
 }  // namespace doclock::detail

@@ -20,7 +20,7 @@ bool EqualsIgnoringCase(std::string_view text, std::string_view lower) noexcept 
   });
 }
 
-/// What follows E. Nothing if it is no whole number.
+/// The exponent, which follows E. Nothing if it is no whole number.
 std::optional<int> ParseExponent(std::string_view text) {
   constexpr std::size_t kLongest = 9;  // digits that surely fit
   if (text.starts_with('+')) {
@@ -35,7 +35,7 @@ std::optional<int> ParseExponent(std::string_view text) {
   return value;
 }
 
-/// Zeros may move between digits and exponent where nothing is lost by it.
+/// Moves zeros between digits and exponent, as far as the value stays the same.
 bool FitExponent(DecimalParts& parts) {
   if (parts.digits == "0") {
     parts.exponent = std::clamp(parts.exponent, kMinExponent, kMaxExponent);
@@ -54,7 +54,7 @@ bool FitExponent(DecimalParts& parts) {
          parts.exponent <= kMaxExponent;
 }
 
-/// Digits, a point among them, an exponent.
+/// Reads digits with an optional point, and an optional exponent.
 bool ParseFinite(std::string_view text, DecimalParts& parts) {
   const std::size_t e = std::min(text.find_first_of("eE"), text.size());
   if (e < text.size()) {
@@ -92,7 +92,7 @@ int Sign(const DecimalParts& parts) noexcept {
   return parts.negative ? -1 : 1;
 }
 
-/// Both finite, neither zero; signs aside.
+/// Compares two finite numbers, neither zero, without their signs.
 int CompareMagnitudes(const DecimalParts& a, const DecimalParts& b) {
   if (Magnitude(a) != Magnitude(b)) return Magnitude(a) < Magnitude(b) ? -1 : 1;
   const std::size_t length = std::max(a.digits.size(), b.digits.size());

@@ -15,11 +15,11 @@ struct DecimalParts {
   int exponent = 0;    ///< -6176 to 6111.
 };
 
-/// Nothing for text that is no number, or that decimal128 cannot hold exactly.
+/// Reads a number. Nothing if the text is no number, or decimal128 cannot hold it exactly.
 std::optional<DecimalParts> ParseDecimal(std::string_view text);
-/// As the specification of BSON's Decimal128 prints it.
+/// The number as the specification of BSON's Decimal128 prints it.
 std::string PrintDecimal(const DecimalParts& parts);
-/// By value: negative, zero or positive. NaN is the least, and equals itself.
+/// Compares by value: negative, zero or positive. NaN is the least, and equals itself.
 int CompareDecimals(const DecimalParts& a, const DecimalParts& b);
 
 }  // namespace doclock::detail

@@ -6,7 +6,7 @@
 
 namespace doclock {
 
-/// False: the body holds text that is not valid UTF-8; the operation is settled.
+/// Settles the operation and returns false if the body holds text that is not valid UTF-8.
 inline bool HasGoodText(StoreOp& op, const Body& body) {
   if (detail::AllTextIsUtf8(TreeOf(body))) return true;
   op.Fail(Errc::kDocument, "the body holds a string that is not valid UTF-8");

@@ -11,12 +11,12 @@ namespace doclock::detail {
 
 /// Valid UTF-8 (no overlong forms, no surrogates, nothing above U+10FFFF)? Fast on ASCII.
 [[nodiscard]] DOCLOCK_EXPORT bool IsUtf8(std::string_view text) noexcept;
-/// The same of all names and strings in a tree.
+/// Are all names and strings of the tree valid UTF-8?
 [[nodiscard]] bool AllTextIsUtf8(const nlohmann::json& tree) noexcept;
 
 /// A code point and its length in bytes.
 struct Utf8Character {
-  std::size_t length = 0;  ///< 0: this is not UTF-8.
+  std::size_t length = 0;  ///< 0: not UTF-8.
   char32_t code = 0;
 };
 /// The first character of a text that is not empty.

@@ -10,7 +10,7 @@
 namespace doclock {
 namespace {
 
-/// Random bytes for some ids ahead: a system call per id would cost six times as much.
+/// Random bytes for the next ids: a system call per id would cost six times as much.
 struct Pool {
   static constexpr std::size_t kIds = 32;
   std::array<std::byte, kIds * 16> bytes;

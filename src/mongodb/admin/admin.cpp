@@ -205,7 +205,7 @@ void DropIndex(Server& server, const Collection& collection, const Doc& spec) {
 
 }  // namespace
 
-void Check(const Verdict& reply) {
+void Check(const CommandResult& reply) {
   if (reply.answered()) return;
   const Errc code = reply.outcome == Outcome::kRefused   ? Errc::kRefused
                     : reply.outcome == Outcome::kNotSent ? Errc::kUnavailable

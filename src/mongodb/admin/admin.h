@@ -8,7 +8,7 @@
 namespace doclock::mongodb {
 
 /// Throws what the store's verbs throw when a command was not done. @throws StoreException
-void Check(const Verdict& reply);
+void Check(const CommandResult& reply);
 
 /// See Store::Purge. @throws StoreException
 std::int64_t Purge(Server& server, const Collection& collection, std::int64_t limit,

@@ -39,10 +39,10 @@ Doc HasBodyExpr(const LockFieldNames& names) {
   return Doc::OfArray("$gt", greater.doc());
 }
 
-/// Where a page begins. Held locks follow each other by their ids, which stay the same as long as
-/// the lock is held. Where one id fills a page (shares all show the same), its documents follow
-/// each other by their keys; and so do all documents, if those that nobody holds are shown too.
-struct Place {
+/// Where a page begins. Held locks are ordered by their ids, which stay the same as long as the
+/// lock is held. If one id fills a page (all shared locks show the same), its documents are ordered
+/// by their keys; and so are all documents, if free ones are shown too.
+struct Cursor {
   enum class Kind : char {
     kFrom = 'f',    ///< value: the first id, or the first key; empty: the very first.
     kWithin = 'w',  ///< value: an id, and the first key of it (none: the very first).
@@ -62,45 +62,45 @@ Doc ValuesOf(const bson_t& doc, std::initializer_list<std::string> fields) {
   return values;
 }
 
-/// Kept as text between the calls.
-std::string Remember(const Place& place) {
-  const bson_t& value = *place.value.get();
+/// The cursor as text, which callers keep between the calls.
+std::string Remember(const Cursor& cursor) {
+  const bson_t& value = *cursor.value.get();
   // Not JSON, which has no words for a text that is not UTF-8.
-  return static_cast<char>(place.kind) +
+  return static_cast<char>(cursor.kind) +
          detail::EncodeBase64({bson_get_data(&value), std::size_t{value.len}});
 }
 
-std::optional<Place::Kind> KindOf(char letter) {
-  for (const auto kind : {Place::Kind::kFrom, Place::Kind::kWithin, Place::Kind::kBehind}) {
+std::optional<Cursor::Kind> KindOf(char letter) {
+  for (const auto kind : {Cursor::Kind::kFrom, Cursor::Kind::kWithin, Cursor::Kind::kBehind}) {
     if (letter == static_cast<char>(kind)) return kind;
   }
   return std::nullopt;
 }
 
-Place PlaceOf(const std::string& text) {
-  Place place;
-  if (text.empty()) return place;
-  const std::optional<Place::Kind> kind = KindOf(text.front());
+Cursor CursorOf(const std::string& text) {
+  Cursor cursor;
+  if (text.empty()) return cursor;
+  const std::optional<Cursor::Kind> kind = KindOf(text.front());
   const auto bytes = detail::DecodeBase64(std::string_view(text).substr(1));
   bson_t value;
   if (!kind || !bytes || bytes->empty() ||
       !bson_init_static(&value, bytes->data(), bytes->size())) {
     throw std::invalid_argument("doclock: no page of locks begins there");
   }
-  place.kind = *kind;
-  bson_concat(place.value.get(), &value);
-  return place;
+  cursor.kind = *kind;
+  bson_concat(cursor.value.get(), &value);
+  return cursor;
 }
 
-/// The value of a place, under another name; nothing if it has none.
-Doc Renamed(const Place& place, const std::string& field, std::string_view name) {
+/// The value of a cursor, under another name; nothing if it has none.
+Doc Renamed(const Cursor& cursor, const std::string& field, std::string_view name) {
   Doc renamed;
   bson_iter_t value;
-  if (FindField(*place.value.get(), field, value)) renamed.Add(name, *bson_iter_value(&value));
+  if (FindField(*cursor.value.get(), field, value)) renamed.Add(name, *bson_iter_value(&value));
   return renamed;
 }
 
-/// Whatever the pages are: what is asked for.
+/// The filter for what is asked for, without that for the page.
 Doc WantedFilter(const Collection& collection, const LockQuery& query) {
   const LockFieldNames& names = collection.fields();
   Doc filter;
@@ -113,12 +113,12 @@ Doc WantedFilter(const Collection& collection, const LockQuery& query) {
 }
 
 /// Held locks, in the order of their ids. (In an array MongoDB would look at the elements.)
-Doc HeldFilter(const Collection& collection, const LockQuery& query, const Place& place) {
+Doc HeldFilter(const Collection& collection, const LockQuery& query, const Cursor& cursor) {
   const std::string& id = collection.fields().id;
   Doc held = Doc::Of("$type", "binData");
   held.Add("$not", Doc::Of("$type", "array"));
-  const bool behind = place.kind == Place::Kind::kBehind;
-  bson_concat(held.get(), Renamed(place, id, behind ? "$gt" : "$gte").get());
+  const bool behind = cursor.kind == Cursor::Kind::kBehind;
+  bson_concat(held.get(), Renamed(cursor, id, behind ? "$gt" : "$gte").get());
   Doc filter = WantedFilter(collection, query);
   filter.Add(id, held);
   return filter;
@@ -126,13 +126,13 @@ Doc HeldFilter(const Collection& collection, const LockQuery& query, const Place
 
 /// The documents of one lock id, in the order of keys. Unlike $gte, the comparison of expressions
 /// knows no types.
-Doc OneIdFilter(const Collection& collection, const LockQuery& query, const Place& place) {
+Doc OneIdFilter(const Collection& collection, const LockQuery& query, const Cursor& cursor) {
   const std::string& id = collection.fields().id;
   Doc filter = WantedFilter(collection, query);
-  Doc one = Renamed(place, id, "$eq");
+  Doc one = Renamed(cursor, id, "$eq");
   one.Add("$type", "binData");
   filter.Add(id, one);
-  const Doc first = Renamed(place, "_id", "$literal");
+  const Doc first = Renamed(cursor, "_id", "$literal");
   if (!first.empty()) filter.Add("$expr", BinaryOperator("$gte", std::string_view("$_id"), first));
   return filter;
 }
@@ -288,36 +288,36 @@ LockPage PageOf(const Reply& reply, const Collection& collection, const LockQuer
 }
 
 LockPage ByKey(Operations& operations, const Collection& collection, const LockQuery& query,
-               const Place& place) {
+               const Cursor& cursor) {
   Doc command = CommandFor(collection, KeysFilter(collection, query));
   // $gte would compare values of one type only; the bounds of an index know no types.
   command.Add("hint", Doc::Of("_id", 1));
-  if (!place.value.empty()) command.Add("min", place.value);
+  if (!cursor.value.empty()) command.Add("min", cursor.value);
   Reply reply;
   Ask(operations, command, "_id", reply);
   LockPage page = PageOf(reply, collection, query, [](const bson_t&) { return false; });
   Doc next = NextIn(reply, {"_id"});
-  if (!next.empty()) page.next = Remember({Place::Kind::kFrom, std::move(next)});
+  if (!next.empty()) page.next = Remember({Cursor::Kind::kFrom, std::move(next)});
   return page;
 }
 
 LockPage OfOneId(Operations& operations, const Collection& collection, const LockQuery& query,
-                 const Place& place) {
+                 const Cursor& cursor) {
   const std::string& id = collection.fields().id;
-  Doc command = CommandFor(collection, OneIdFilter(collection, query, place));
+  Doc command = CommandFor(collection, OneIdFilter(collection, query, cursor));
   Reply reply;
   Ask(operations, command, "_id", reply);
   LockPage page = PageOf(reply, collection, query, [](const bson_t&) { return false; });
   Doc next = NextIn(reply, {id, "_id"});
-  page.next = next.empty() ? Remember({Place::Kind::kBehind, Renamed(place, id, id)})
-                           : Remember({Place::Kind::kWithin, std::move(next)});
+  page.next = next.empty() ? Remember({Cursor::Kind::kBehind, Renamed(cursor, id, id)})
+                           : Remember({Cursor::Kind::kWithin, std::move(next)});
   return page;
 }
 
 LockPage ByLockId(Operations& operations, const Collection& collection, const LockQuery& query,
-                  const Place& place) {
+                  const Cursor& cursor) {
   const std::string& id = collection.fields().id;
-  Doc command = CommandFor(collection, HeldFilter(collection, query, place));
+  Doc command = CommandFor(collection, HeldFilter(collection, query, cursor));
   Reply reply;
   Ask(operations, command, id, reply);
   Doc next = NextIn(reply, {id});
@@ -329,8 +329,8 @@ LockPage ByLockId(Operations& operations, const Collection& collection, const Lo
     return stop;
   });
   if (next.empty()) return page;
-  if (!any) return OfOneId(operations, collection, query, {Place::Kind::kWithin, std::move(next)});
-  page.next = Remember({Place::Kind::kFrom, std::move(next)});
+  if (!any) return OfOneId(operations, collection, query, {Cursor::Kind::kWithin, std::move(next)});
+  page.next = Remember({Cursor::Kind::kFrom, std::move(next)});
   return page;
 }
 
@@ -339,10 +339,10 @@ LockPage ByLockId(Operations& operations, const Collection& collection, const Lo
 LockPage ListLocks(Server& server, const Collection& collection, const LockQuery& query,
                    const std::string& after, std::chrono::milliseconds budget) {
   Operations operations(server, budget);
-  const Place place = PlaceOf(after);
-  if (query.unheld || query.key) return ByKey(operations, collection, query, place);
-  if (place.kind == Place::Kind::kWithin) return OfOneId(operations, collection, query, place);
-  return ByLockId(operations, collection, query, place);
+  const Cursor cursor = CursorOf(after);
+  if (query.unheld || query.key) return ByKey(operations, collection, query, cursor);
+  if (cursor.kind == Cursor::Kind::kWithin) return OfOneId(operations, collection, query, cursor);
+  return ByLockId(operations, collection, query, cursor);
 }
 
 }  // namespace doclock::mongodb

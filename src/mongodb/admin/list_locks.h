@@ -8,8 +8,8 @@
 
 namespace doclock::mongodb {
 
-/// See Store::ListLocks. Held locks are found by the index of EnsureIndexes: a document whose lock
-/// id is none at all is shown only when its key is asked for, or what nobody holds too.
+/// See Store::ListLocks. Finds held locks by the index of EnsureIndexes: a document whose lock id
+/// is not an id at all is shown only if its key is asked for, or if free documents are, too.
 LockPage ListLocks(Server& server, const Collection& collection, const LockQuery& query,
                    const std::string& after, std::chrono::milliseconds budget);
 

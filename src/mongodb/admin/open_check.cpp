@@ -12,15 +12,15 @@ namespace doclock::mongodb {
 namespace {
 
 constexpr std::chrono::seconds kBudget{10};
-/// Between two attempts to read.
+/// The pause between two attempts to read.
 constexpr std::chrono::milliseconds kPause{50};
-/// So many documents are looked at.
+/// How many documents are checked.
 constexpr std::int64_t kSample = 100;
 constexpr int kNamespaceNotFound = 26;
 
 struct System {
   std::string_view name;
-  std::array<std::string_view, 4> fields;  ///< Which each of its documents has; some may be empty.
+  std::array<std::string_view, 4> fields;  ///< All its documents have these; some may be empty.
 };
 
 constexpr std::array kSystems{
@@ -39,8 +39,8 @@ void RefuseSystem(const Collection& collection, std::string_view system) {
                          "own");
 }
 
-/// Reads what a collection holds. Reads again while no primary answers, as there may be an election
-/// under way, for as long as calls wait for a primary.
+/// Reads the contents of a collection. Tries again while no primary answers (during an election),
+/// as long as calls wait for a primary.
 class Reader {
  public:
   explicit Reader(Server& server) : server_(server) {}
@@ -61,7 +61,7 @@ class Reader {
   const Deadline give_up_ = std::chrono::steady_clock::now() + server_.selection_timeout();
 };
 
-/// False: there is nothing to look at, or no leave to.
+/// False: there is nothing to check, or the user may not read it.
 bool Looked(const Reader& reader, const Doc& command, Reply& reply) {
   reader.Read(command, reply);
   if (reply.code == kNamespaceNotFound || reply.is_unauthorized()) return false;

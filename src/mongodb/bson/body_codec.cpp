@@ -18,13 +18,14 @@ namespace {
 using nlohmann::json;
 using Object = json::object_t;
 
-/// Above what servers store (180).
+/// More than servers store (180).
 constexpr int kDeepest = 250;
 constexpr std::string_view kInt64Max = "9223372036854775807";
 
 json Read(const bson_iter_t& iter, int depth);
 
-/// What BodyWriter makes of a whole number above int64: all 34 digits, zeros behind the point.
+/// The decimal that BodyWriter makes from a whole number above int64: 34 digits, zeros after the
+/// point.
 bool ReadLargeInteger(std::string_view text, json& value) {
   constexpr std::size_t kDigits = 34;
   if (text.size() != kDigits + 1) return false;
@@ -69,8 +70,8 @@ json ReadDate(const bson_iter_t& iter) {
   return Date(Date::TimePoint(std::chrono::milliseconds(bson_iter_date_time(&iter))));
 }
 
-/// Of two members with one name the first. Names that rise, as this library writes them, cost no
-/// search.
+/// Keeps the first of two members with one name. Ascending names, as this library writes them, need
+/// no search.
 void AddMember(Object& members, std::string_view name, json&& value) {
   if (members.empty() || std::prev(members.end())->first < name) {
     members.emplace_hint(members.end(), name, std::move(value));
@@ -145,7 +146,7 @@ bool IsLockField(std::string_view name, const LockFieldNames& fields) {
                                       [&](const std::string* field) { return name == *field; });
 }
 
-/// CheckBody lets no body have such a name at its top.
+/// CheckBody refuses such a name at the top of a body.
 bool IsForbidden(std::string_view name) {
   return name.empty() || name.front() == '$' || name.find('.') != name.npos ||
          name.find('\0') != name.npos || !detail::IsUtf8(name);

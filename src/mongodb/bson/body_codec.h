@@ -8,16 +8,17 @@
 
 namespace doclock::mongodb {
 
-// Types that JSON lacks have the names of canonical Extended JSON, and come back as what they were:
+// Types that JSON lacks appear as canonical Extended JSON, and are stored with their own type
+// again:
 // {"$oid": ...}, {"$date": {"$numberLong": ...}}, {"$numberDecimal": ...}, {"$binary": {...}}, and
-// so on. An object that is not to the letter what reading such a value gives is stored as an
-// object. Whole numbers are int32 where they fit and int64 elsewhere; what lies above is a decimal
-// of 34 digits.
+// so on. An object that is not exactly what reading such a value gives is stored as an object.
+// Whole numbers are int32 where they fit and int64 elsewhere; larger ones are decimals of 34
+// digits.
 
 /// Appends one JSON value. @throws DocumentException
 void AppendValue(Doc& doc, std::string_view name, const nlohmann::json& value);
 
-/// Appends the members of a body; allocates nothing but room in the document.
+/// Appends the members of a body; allocates only room in the document.
 /// @throws DocumentException
 void AppendMembers(Doc& doc, const nlohmann::json& body);
 
@@ -25,9 +26,9 @@ void AppendMembers(Doc& doc, const nlohmann::json& body);
 /// stores.
 nlohmann::json ReadValue(const bson_iter_t& value);
 
-/// The body in a stored document: all but `_id`, the lock's fields, and fields whose names no body
-/// may have. Of two fields with one name the first, which is the one that updates change. What is
-/// not shown is not written either, so that it stays.
+/// The body in a stored document: all fields but `_id`, the lock's fields, and fields whose names a
+/// body may not have. Of two fields with one name it has the first, which updates change. Fields
+/// that are not shown are not written either, so that they stay.
 /// @throws DocumentException as ReadValue.
 nlohmann::json ReadBody(const bson_t& doc, const LockFieldNames& fields);
 

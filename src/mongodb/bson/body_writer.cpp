@@ -21,11 +21,11 @@ using detail::TypedKind;
 using nlohmann::json;
 using Object = json::object_t;
 
-/// Length in front and zero behind.
+/// The frame: a length before and a zero after.
 constexpr std::size_t kFrame = 5;
 constexpr std::size_t kLargest = std::numeric_limits<std::int32_t>::max();
 constexpr std::size_t kOidBytes = 12, kDecimalBytes = 16;
-/// Decimal places of a whole number above int64: nobody else writes so many.
+/// Decimal places of a whole number above int64: no other program writes so many.
 constexpr std::size_t kDecimalDigits = 34;
 
 [[noreturn]] void Refuse(const char* why) {
@@ -79,7 +79,7 @@ std::size_t BinarySize(const json& content) {
   return 4 + 1 + bytes + (IsOldBinary(TextIn(content, "subType")) ? 4 : 0);
 }
 
-/// Without type and name.
+/// The size without type and name.
 std::size_t ValueSize(const json& value);
 
 std::size_t ArraySize(const json::array_t& values) {
@@ -228,7 +228,7 @@ class Writer {
     return BSON_TYPE_UTF8;
   }
 
-  /// Something with length in front and zero behind.
+  /// Writes a value with a length before and a zero after.
   template <class Fill>
   void Frame(const Fill& fill) {
     std::uint8_t* const begin = at_;

@@ -7,7 +7,7 @@
 
 namespace doclock::mongodb {
 
-// JSON to BSON in two walks: one measures, one writes into memory of exactly that size.
+// Turns JSON into BSON in two walks: one measures, one writes into memory of exactly that size.
 
 /// Bytes of an element. @throws DocumentException for what BSON cannot hold.
 std::size_t ElementSize(std::string_view name, const nlohmann::json& value);

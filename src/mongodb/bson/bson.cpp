@@ -181,7 +181,7 @@ bool ReadKey(const bson_iter_t& value, Key& key) {
       return true;
     }
     case BSON_TYPE_BINARY: {
-      // Of the older subtype another document may have the same bytes.
+      // Another document may have the same bytes with the older subtype.
       bson_subtype_t subtype = BSON_SUBTYPE_BINARY;
       bson_iter_binary(&value, &subtype, nullptr, nullptr);
       Uuid id;

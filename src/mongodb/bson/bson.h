@@ -14,7 +14,7 @@
 
 namespace doclock::mongodb {
 
-/// A BSON document being built. Moves, and is never copied by accident.
+/// A BSON document being built. Move-only, so that it is not copied by accident.
 class Doc {
  public:
   Doc() { bson_init(&bson_); }
@@ -52,7 +52,7 @@ class Doc {
   Doc& AddArray(std::string_view name, const Doc& values);
   Doc& AddStrings(std::string_view name, std::initializer_list<std::string_view> values);
 
-  /// { name: value }, the commonest of documents.
+  /// { name: value }, the most common document.
   template <class T>
   static Doc Of(std::string_view name, const T& value) {
     Doc doc;
@@ -70,7 +70,8 @@ class Doc {
     return doc;
   }
 
-  /// Room for so many bytes of elements, which the caller writes at once. @throws DocumentException
+  /// Room for this many bytes of elements, which the caller writes at once. @throws
+  /// DocumentException
   std::uint8_t* Grow(std::size_t bytes);
   /// Empties it and keeps its memory.
   void Clear() { bson_reinit(&bson_); }
@@ -99,8 +100,8 @@ class Array {
   std::size_t count_ = 0;
 };
 
-/// What a query for exactly this value looks like: user values stand behind $eq, where nothing
-/// evaluates them.
+/// The condition for exactly this value: user values stand behind $eq, where nothing evaluates
+/// them.
 template <class T>
 Doc Equals(const T& value) {
   return Doc::Of("$eq", value);
@@ -110,10 +111,10 @@ Doc Equals(const T& value) {
 /// looks at the elements too.)
 Doc TypeOtherThan(std::initializer_list<bson_type_t> types);
 
-/// How expressions name a field.
+/// A field's name in expressions.
 inline std::string FieldPath(const std::string& field) { return "$" + field; }
 
-/// Owns what libbson gave. (A unique_ptr's type would drop bson_t's alignment.)
+/// Owns what libbson allocated. (A unique_ptr's type would drop bson_t's alignment.)
 class OwnedBson {
  public:
   explicit OwnedBson(bson_t* bson) noexcept : bson_(bson) {}
@@ -125,13 +126,13 @@ class OwnedBson {
   bson_t* bson_;
 };
 
-/// The value at a top-level name; false when there is none.
+/// Finds the value at a top-level name; false if there is none.
 bool FindField(const bson_t& doc, const std::string& name, bson_iter_t& found);
-/// The document an iterator stands at; false if it is none.
+/// Reads the document at an iterator; false if it is none.
 bool DocumentAt(const bson_iter_t& iter, bson_t& found);
 /// The document at a top-level name.
 bool FindDocument(const bson_t& doc, const char* name, bson_t& found);
-/// What PlaceAmong (expressions.h) has told as "place"; nothing unless it is below `count`.
+/// The "place" that PlaceAmong (expressions.h) returned; nothing unless it is below `count`.
 std::optional<std::size_t> PlaceIn(const bson_t& row, std::size_t count);
 /// A binary of 16 bytes, as a UUID of either subtype.
 bool ReadUuid(const bson_iter_t& value, Uuid& id);

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 9> kRareNames{
     "$numberDouble", "$code",   "$symbol",    "$regularExpression", "$timestamp",
     "$minKey",       "$maxKey", "$undefined", "$dbPointer"};
 
-/// Finite doubles are JSON's own, and would come back as such.
+/// Finite doubles are JSON's own type, and would come back as such.
 bool IsRare(const bson_iter_t& value) {
   if (BSON_ITER_HOLDS_DOUBLE(&value)) return !std::isfinite(bson_iter_double(&value));
   return !BSON_ITER_HOLDS_DOCUMENT(&value);
@@ -42,7 +42,7 @@ std::optional<Doc> ParseRare(const json& object) {
   if (parsed == nullptr) return std::nullopt;
   const OwnedBson owner(parsed);
   bson_iter_t iter;
-  // libbson takes older forms too, which would come back as something else.
+  // libbson accepts older forms too, which would come back in another form.
   if (!bson_iter_init_find(&iter, parsed, "v") || !IsRare(iter) ||
       !detail::IsSameJson(ReadRare(iter), object)) {
     return std::nullopt;
@@ -56,7 +56,7 @@ json ReadRare(const bson_iter_t& value) {
   std::size_t size = 0;
   const std::unique_ptr<char, decltype(&bson_free)> text(
       bson_as_canonical_extended_json(wrapped.get(), &size), &bson_free);
-  // libbson and nlohmann differ in what they take for UTF-8.
+  // libbson and nlohmann differ in what they accept as UTF-8.
   const json parsed = text ? json::parse(text.get(), text.get() + size, nullptr, false)
                            : json(json::value_t::discarded);
   return parsed.is_discarded() ? json(nullptr) : parsed.at("v");

@@ -9,7 +9,7 @@ namespace doclock::mongodb {
 // Binaries compare by length, subtype and bytes: what lies between two UUIDs is a UUID, of the
 // subtype of one of them.
 
-/// The lowest of all, and the highest.
+/// The lowest UUID, and the highest.
 Uuid LowestUuid() noexcept;
 Uuid HighestUuid() noexcept;
 

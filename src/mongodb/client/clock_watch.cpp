@@ -7,7 +7,7 @@ namespace doclock::mongodb {
 namespace {
 
 constexpr std::chrono::seconds kMeasurePause{30};
-/// While members are away, or not yet known.
+/// The pause while members are away, or not yet known.
 constexpr std::chrono::seconds kMeasureSoon{1};
 constexpr std::chrono::milliseconds kMeasureBudget{2000};
 constexpr std::chrono::milliseconds kDiscovery{100};

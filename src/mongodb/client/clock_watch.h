@@ -7,7 +7,7 @@
 
 namespace doclock::mongodb {
 
-/// Measures the members' clocks at once, and again every so often on a thread of its own.
+/// Measures the members' clocks at once, and then periodically on a thread of its own.
 class ClockWatch {
  public:
   explicit ClockWatch(std::shared_ptr<Server> server);

@@ -9,11 +9,11 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// The answer that was fastest says most.
+/// The fastest answer is the most exact one.
 constexpr int kQuestions = 3;
 /// `localTime` is cut off to milliseconds.
 constexpr nanoseconds kGrain = std::chrono::milliseconds(1);
-/// A thread may be woken so late; and `$$NOW` itself is cut off to milliseconds.
+/// A thread may be woken this late; and `$$NOW` itself is cut off to milliseconds.
 constexpr nanoseconds kSlack = std::chrono::milliseconds(1) + std::chrono::microseconds(100);
 
 /// The members that the driver knows. It does not list those that it cannot reach, or not yet.
@@ -24,7 +24,7 @@ struct Members {
   Members& operator=(const Members&) = delete;
   ~Members() { mongoc_server_descriptions_destroy_all(all, count); }
 
-  /// How many there are, as one of them says.
+  /// The number of members, as one of them reports it.
   [[nodiscard]] std::size_t Expected() const {
     std::size_t most = 1;
     for (std::size_t i = 0; i < count; ++i) {

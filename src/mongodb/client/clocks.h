@@ -9,27 +9,27 @@
 
 namespace doclock::mongodb {
 
-/// How far the clocks of the members differ, and so what a holder has to give up of its lease: the
-/// next primary counts it by its own clock. Only members' clocks are compared with each other,
-/// never this machine's. Thread-safe.
+/// How far the clocks of the members differ. A holder gives up its lease earlier by that much,
+/// because the next primary counts it by its own clock. Compares only members' clocks with each
+/// other, never this machine's. Thread-safe.
 class Clocks {
  public:
   explicit Clocks(Server& server) : server_(server) {}
   Clocks(const Clocks&) = delete;
   Clocks& operator=(const Clocks&) = delete;
 
-  /// Asks every member that can be reached what time it is. What a member said before stands while
-  /// it is away. Returns within about `budget`, and whether every member has answered.
+  /// Asks every reachable member for its time. The last answer of a member counts while it is away.
+  /// Returns within about `budget`; true if every member has answered.
   bool Measure(std::chrono::milliseconds budget);
 
-  /// The largest difference between two members, at most.
+  /// An upper bound of the largest difference between two members.
   [[nodiscard]] std::chrono::nanoseconds skew() const;
-  /// What StoreTraits::clock_margin has to be.
+  /// The value for StoreTraits::clock_margin.
   [[nodiscard]] std::chrono::nanoseconds margin() const;
 
  private:
   using Nanoseconds = std::chrono::nanoseconds;
-  /// A member's clock less the time since this machine was started, which lies between these.
+  /// Bounds for a member's clock minus the time since this machine was started.
   struct Offset {
     Nanoseconds least{};
     Nanoseconds most{};

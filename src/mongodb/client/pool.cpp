@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// To connect, with all handshakes. Beside connections, those that watch the members use it.
+/// The timeout to connect, with all handshakes. The driver's monitors of the members use it too.
 constexpr milliseconds kShortestConnect{500};
 constexpr milliseconds kLongestConnect{2000};
 

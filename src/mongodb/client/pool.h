@@ -6,15 +6,15 @@
 
 namespace doclock::mongodb {
 
-/// Connections whose answers are waited for equally long: libmongoc bounds a call by nothing else
-/// than the pool's socketTimeoutMS. Thread-safe.
+/// Connections with one timeout for answers: libmongoc bounds a call only by the pool's
+/// socketTimeoutMS. Thread-safe.
 class Pool {
  public:
   /// Connections to `uri`, with these bounds.
   /// @throws std::invalid_argument
   Pool(const mongoc_uri_t* uri, std::chrono::milliseconds socket_timeout,
        std::chrono::milliseconds selection_timeout);
-  /// Somebody else's, which must outlive this. Bounded by its own URI.
+  /// Borrows the program's pool, which must outlive this. Its own URI bounds its calls.
   explicit Pool(mongoc_client_pool_t* borrowed, std::chrono::milliseconds socket_timeout)
       : pool_(borrowed), owned_(false), socket_timeout_(socket_timeout) {}
   Pool(const Pool&) = delete;
@@ -32,7 +32,7 @@ class Pool {
   std::chrono::milliseconds socket_timeout_;
 };
 
-/// One connection in use; none if all stayed in use for too long.
+/// One connection in use; empty if all stayed in use for too long.
 class Session {
  public:
   explicit Session(const Pool& pool)

@@ -5,8 +5,8 @@
 
 namespace doclock::mongodb {
 
-/// For people: what a user who may not run this command has to be granted. (The server's own words
-/// quote the command, and with it the body.)
+/// The privileges that a user needs for this command, as text for messages. (The server's own text
+/// quotes the command, and with it the body.)
 std::string MissingPrivilege(std::string_view command, const std::string& database,
                              std::string_view collection);
 

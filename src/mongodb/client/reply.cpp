@@ -10,12 +10,12 @@ namespace {
 constexpr int kDuplicateKey = 11000;
 constexpr int kMaxTimeExpired = 50;
 
-/// Errors after which a write may be there all the same, or come yet: network, stepping down,
-/// shutting down, time limits, being killed (error codes of the server's error_codes.yml).
+/// Errors after which a write may have happened all the same, or may still happen: network, step
+/// down, shutdown, time limits, kills (codes of the server's error_codes.yml).
 constexpr std::array kDoubtful = {
     6,   7,   24,  50,  63,  64,  79,   89,    91,    100,   133,   134,   150,   189,   202,  234,
     237, 262, 279, 290, 355, 384, 9001, 10058, 10107, 11600, 11601, 11602, 13435, 13436, 46841};
-/// Errors after which nothing is there, and which pass.
+/// Errors after which nothing was written, and which pass.
 constexpr std::array kPassing = {112 /* WriteConflict */, 46 /* LockBusy */,
                                  43 /* CursorNotFound */, 175 /* QueryPlanKilled */};
 
@@ -40,30 +40,30 @@ std::int64_t IntegerAt(const bson_t& doc, const char* name) {
   return bson_iter_init_find(&iter, &doc, name) ? bson_iter_as_int64(&iter) : 0;
 }
 
-/// What an error of the server's means for a write or a read.
-void Classify(const bson_t& error, int code, Effect effect, Verdict& verdict) {
-  verdict.code = code;
+/// Classifies an error of the server, for a write or a read.
+void Classify(const bson_t& error, int code, Effect effect, CommandResult& result) {
+  result.code = code;
   if (Holds(kDoubtful, code)) {
-    verdict.outcome = effect == Effect::kWrites ? Outcome::kDoubt : Outcome::kNotSent;
+    result.outcome = effect == Effect::kWrites ? Outcome::kDoubt : Outcome::kNotSent;
   } else if (Holds(kPassing, code)) {
-    verdict.outcome = Outcome::kNotSent;
+    result.outcome = Outcome::kNotSent;
   } else if (code == kDuplicateKey) {
     bson_t pattern;
-    if (FindDocument(error, "keyPattern", pattern)) verdict.duplicate = FieldList(pattern);
+    if (FindDocument(error, "keyPattern", pattern)) result.duplicate = FieldList(pattern);
   } else {
-    verdict.outcome = Outcome::kRefused;
+    result.outcome = Outcome::kRefused;
   }
 }
 
-/// What the driver says of each member that it could not reach: "[...] [...]". These are about
-/// connecting alone: no user, no command.
+/// The driver's texts about each member that it could not reach: "[...] [...]". They are about
+/// connections only and contain no user and no command.
 std::string CausesIn(std::string_view message) {
   const std::size_t first = message.find('[');
   return first == message.npos ? "" : ": " + std::string(message.substr(first));
 }
 
-/// Nothing of the command itself was sent. The driver calls a connection that breaks meanwhile a
-/// failed authentication too, and only its words tell it from a wrong password.
+/// Nothing of the command itself was sent. The driver also reports a connection that breaks
+/// meanwhile as a failed authentication, and only its text tells it from a wrong password.
 bool BrokeWhileAuthenticating(const bson_error_t& error) {
   return error.domain == MONGOC_ERROR_CLIENT && error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE &&
          std::string_view(error.message).find("socket error or timeout") != std::string_view::npos;
@@ -78,7 +78,7 @@ bool IsOfServer(const bson_error_t& error) {
 
 bson_t* Reply::Fresh() noexcept {
   bson_destroy(&bson_);
-  static_cast<Verdict&>(*this) = Verdict();
+  static_cast<CommandResult&>(*this) = CommandResult();
   errors_.clear();
   ran_out_of_time_ = false;
   return &bson_;
@@ -135,7 +135,7 @@ void Reply::ReadOwnErrors() {
   });
 }
 
-const Verdict& Reply::Of(std::size_t statement) const noexcept {
+const CommandResult& Reply::Of(std::size_t statement) const noexcept {
   for (const OwnError& error : errors_) {
     if (error.statement == statement) return error;
   }

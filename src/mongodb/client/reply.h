@@ -10,22 +10,22 @@
 
 namespace doclock::mongodb {
 
-/// How a command, or one statement of it, ended.
+/// The outcome of a command, or of one statement of it.
 enum class Outcome : std::uint8_t {
   kAnswered,  ///< The server did it, or found nothing to do.
-  kRefused,   ///< The server will not; nothing was done.
-  kNotSent,   ///< No server was there, nothing was sent; or it failed before any effect.
-  kDoubt,     ///< It may have been done, or be done yet.
+  kRefused,   ///< The server refused; nothing was done.
+  kNotSent,   ///< No server was reachable, nothing was sent; or it failed before any effect.
+  kDoubt,     ///< It may have been done, or may still be done.
 };
 
 /// What a command does, which decides what a lost reply means.
 enum class Effect : std::uint8_t { kReads, kWrites };
 
-/// What the server said of a command or a statement. Texts never hold a URI, a body or a lock id.
-struct Verdict {
+/// The server's result of a command or a statement. Texts never hold a URI, a body or a lock id.
+struct CommandResult {
   Outcome outcome = Outcome::kAnswered;
   int code = 0;      ///< The server's error code.
-  std::string text;  ///< For people.
+  std::string text;  ///< Diagnostic only.
   /// With code 11000: the fields of the index, as in IndexSpec; "_id" for the key.
   std::string duplicate;
 
@@ -37,8 +37,9 @@ struct Verdict {
   }
 };
 
-/// An answer: of the command as a whole, and of the statements that failed by themselves.
-class Reply : public Verdict {
+/// An answer: the result of the command as a whole, and of the statements that failed by
+/// themselves.
+class Reply : public CommandResult {
  public:
   Reply() { bson_init(&bson_); }
   Reply(const Reply&) = delete;
@@ -46,17 +47,17 @@ class Reply : public Verdict {
   ~Reply() { bson_destroy(&bson_); }
 
   [[nodiscard]] const bson_t& doc() const noexcept { return bson_; }
-  /// Takes what libmongoc gave for a command that it sent, or failed to.
+  /// Takes what libmongoc returned for a command that it sent, or failed to send.
   void Judge(bool done, const bson_error_t& error, Effect effect);
-  /// Where libmongoc is to put an answer; what was there is gone.
+  /// Clears this, and returns where libmongoc shall put an answer.
   bson_t* Fresh() noexcept;
 
-  /// Of one statement: its own error, or else what is to be said of the command.
-  [[nodiscard]] const Verdict& Of(std::size_t statement) const noexcept;
+  /// The result of one statement: its own error, or else that of the command.
+  [[nodiscard]] const CommandResult& Of(std::size_t statement) const noexcept;
   [[nodiscard]] bool HasOwnError(std::size_t statement) const noexcept {
     return &Of(statement) != this;
   }
-  /// The server itself gave up for want of time (maxTimeMS): what it was doing has ended.
+  /// The server itself gave up because time ran out (maxTimeMS): the command has ended there.
   [[nodiscard]] bool ran_out_of_time() const noexcept { return ran_out_of_time_; }
 
   /// An integer at the top level; 0 when there is none.
@@ -77,11 +78,11 @@ class Reply : public Verdict {
       ForEach(item, visit);
     }
   }
-  /// What did not fit into firstBatch waits there; 0: nothing does.
+  /// The cursor with what did not fit into firstBatch; 0: there is no more.
   [[nodiscard]] std::int64_t cursor_id() const;
 
  private:
-  struct OwnError : Verdict {
+  struct OwnError : CommandResult {
     std::size_t statement = 0;
   };
   template <class Visit>

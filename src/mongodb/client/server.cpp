@@ -17,20 +17,20 @@ using SteadyClock = std::chrono::steady_clock;
 /// $$NOW in findAndModify, and $literal in pipelines as they are used here.
 constexpr int kOldestWireVersion = 13;  // MongoDB 5.0
 
-/// Below it no call gets an answer.
+/// With less time no call gets an answer.
 constexpr milliseconds kShortestBound{20};
-/// Of somebody else's connections.
+/// The longest socketTimeoutMS of a borrowed pool.
 constexpr milliseconds kLongestBound{60'000};
 /// libmongoc looks for a primary this long at a time; Server::Run goes on until its own deadline.
 constexpr milliseconds kSelection{200};
-/// libmongoc's own.
+/// libmongoc's default.
 constexpr int kDefaultPoolSize = 100;
-/// A change stream whose server is frozen notices so late.
+/// How late a change stream notices that its server is frozen.
 constexpr milliseconds kStreamTimeout{5000};
 
 void InitOnce() {
   static std::once_flag once;
-  // mongoc_cleanup is left alone: the program may use the driver for itself.
+  // Never calls mongoc_cleanup: the program may use the driver itself.
   std::call_once(once, [] { mongoc_init(); });
 }
 
@@ -44,7 +44,7 @@ milliseconds Shorter(const mongoc_uri_t* uri, const char* option, Duration limit
   throw StoreException(Errc::kRefused, "doclock: MongoDB: " + why);
 }
 
-/// The driver would look for them again and again, and say nothing of them.
+/// Checks the files of the TLS options: the driver would try them again and again without an error.
 void CheckFiles(const mongoc_uri_t* uri) {
   for (const char* option : {"tlsCAFile", "tlsCertificateKeyFile"}) {
     const char* const path = mongoc_uri_get_option_as_utf8(uri, option, nullptr);
@@ -64,16 +64,16 @@ std::string ServersOf(const mongoc_uri_t* uri) {
   return text;
 }
 
-/// A server that wants TLS hangs up on those who come without.
+/// A server that requires TLS closes connections without it.
 bool MayWantTls(const mongoc_uri_t* uri, const std::string& why) {
   return !mongoc_uri_get_tls(uri) && (why.find("socket error or timeout") != why.npos ||
                                       why.find("connection closed") != why.npos);
 }
 
-/// What is asked of somebody else's pool.
+/// The properties of a borrowed pool.
 struct PoolTraits {
   milliseconds bound;   ///< How long a call may wait for an answer.
-  int size;             ///< How many connections it has.
+  int size;             ///< The number of its connections.
   std::string servers;  ///< As its URI names them.
 };
 
@@ -158,7 +158,7 @@ Server::Server(mongoc_client_pool_t* pool, const std::string& database,
 }
 
 Server::~Server() {
-  // Those who watch the members for a pool notice its end up to half a second late: all at once.
+  // A pool's monitors notice its end up to half a second late: end all pools at once.
   std::vector<std::jthread> closing;
   const auto close = [&](std::unique_ptr<Pool>& pool) {
     if (pool) closing.emplace_back([&pool] { pool.reset(); });
@@ -188,7 +188,7 @@ bool Server::SendHello(Reply& hello) {
     const Session session(*main_);
     if (Send(session, Doc::Of("hello", 1), Effect::kReads, hello)) return true;
     if (!uri_) continue;
-    // What does not get better by itself.
+    // Errors that do not pass by themselves.
     if (const std::string why = set_names_.WhyNone(uri_.get()); !why.empty()) RefuseToOpen(why);
     if (hello.text.find("initialize TLS") != hello.text.npos) {
       RefuseToOpen(
@@ -237,7 +237,7 @@ void Server::CheckNow() const {
   command.Add("aggregate", "doclock.now").AddArray("pipeline", stages.doc()).Add("cursor", Doc());
   Reply reply;
   Run(*main_, command, Effect::kReads, SteadyClock::now() + selection_timeout_, reply);
-  // Unauthorized says nothing of the clock.
+  // Unauthorized says nothing about the clock.
   if (reply.outcome != Outcome::kRefused || reply.is_unauthorized()) return;
   RefuseToOpen("the server does not know the variable $$NOW, by which leases are counted (code " +
                std::to_string(reply.code) + ")");
@@ -274,9 +274,9 @@ bool Server::Send(const Session& session, const Doc& command, Effect effect, Rep
   return done || error.domain != MONGOC_ERROR_SERVER_SELECTION;
 }
 
-void Server::NameServers(Verdict& verdict) const {
-  if (verdict.outcome != Outcome::kNotSent && verdict.outcome != Outcome::kDoubt) return;
-  verdict.text += " (servers: " + servers_ + ")";
+void Server::NameServers(CommandResult& result) const {
+  if (result.outcome != Outcome::kNotSent && result.outcome != Outcome::kDoubt) return;
+  result.text += " (servers: " + servers_ + ")";
 }
 
 bool Server::TakeStream() noexcept {

@@ -21,13 +21,13 @@ namespace doclock::mongodb {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// How long until then, not below zero.
+/// The time until then, not below zero.
 std::chrono::milliseconds Until(Deadline deadline);
 
-/// What connections are used for. Each has its own, so that none waits for the others.
+/// The uses of connections. Each use has connections of its own, so that none waits for the others.
 enum class Purpose : std::uint8_t { kCalls, kRenewals };
 
-/// The server or replica set: sends commands, and says what became of them. Thread-safe.
+/// The server or replica set: sends commands, and returns their outcomes. Thread-safe.
 class Server {
  public:
   /// See OpenMongodbStore.
@@ -45,14 +45,14 @@ class Server {
   [[nodiscard]] Pool& main() noexcept { return *main_; }
   /// Connections for change streams.
   [[nodiscard]] Pool& streams() noexcept { return *streams_; }
-  /// A change stream keeps one of them for itself. False: of somebody else's pool, half are kept
-  /// so already, and the others are needed for calls.
+  /// Reserves a connection for a change stream. False: streams have half of a borrowed pool
+  /// already, and calls need the others.
   [[nodiscard]] bool TakeStream() noexcept;
   void GiveStream() noexcept { streams_left_.fetch_add(1); }
 
-  /// Runs a command on the primary. What writes must not repeat itself: the driver's own retries
-  /// are off. The command must hold its write concern (AddWriteConcern) and its maxTimeMS. Waits
-  /// for a primary until `deadline`, at most; after it, nothing is sent.
+  /// Runs a command on the primary. A write must not be repeated: the driver's own retries are off.
+  /// The command must hold its write concern (AddWriteConcern) and its maxTimeMS. Waits for a
+  /// primary until `deadline`, at most; after it, nothing is sent.
   void Run(Pool& pool, const Doc& command, Effect effect, Deadline deadline, Reply& reply) const;
 
   [[nodiscard]] const std::string& database() const noexcept { return database_; }
@@ -61,8 +61,8 @@ class Server {
     return selection_timeout_;
   }
   [[nodiscard]] bool is_replica_set() const noexcept { return replica_set_; }
-  /// Adds to the text of what did not reach the server, or left doubt, which servers there are.
-  void NameServers(Verdict& verdict) const;
+  /// Adds the servers' names to the text of a command that did not reach them, or left doubt.
+  void NameServers(CommandResult& result) const;
   /// Adds the write concern: a majority, within this time.
   static void AddWriteConcern(Doc& command, std::chrono::milliseconds budget);
   /// The read concern that sees all that was acknowledged.
@@ -78,7 +78,7 @@ class Server {
   std::string database_;
   std::string servers_;  ///< As the URI names them; for messages.
   std::chrono::milliseconds selection_timeout_;
-  UriPtr uri_;          ///< Null with somebody else's pool.
+  UriPtr uri_;          ///< Null with a borrowed pool.
   SetNames set_names_;  ///< With the URI only.
   std::unique_ptr<Pool> main_;
   std::unique_ptr<Pool> own_streams_;

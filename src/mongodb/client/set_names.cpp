@@ -16,7 +16,7 @@ void SetNames::OnAnswer(const mongoc_apm_server_heartbeat_succeeded_t* event) {
       static_cast<SetNames*>(mongoc_apm_server_heartbeat_succeeded_get_context(event));
   const bson_t* const reply = mongoc_apm_server_heartbeat_succeeded_get_reply(event);
   bson_iter_t field;
-  // It waits for its set to be made: that may come.
+  // It waits until its set is initiated, which may still happen.
   if (bson_iter_init_find(&field, reply, "isreplicaset")) return;
   const bool named = bson_iter_init_find(&field, reply, "setName") && BSON_ITER_HOLDS_UTF8(&field);
   const std::lock_guard guard(self->mutex_);

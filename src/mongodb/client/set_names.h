@@ -8,14 +8,15 @@
 
 namespace doclock::mongodb {
 
-/// Which replica sets the servers of a URI belong to, as they say to those who watch them. The
-/// driver drops a member of another set without a word. Thread-safe.
+/// The replica sets that the servers of a URI belong to, as the driver's monitors learn them. The
+/// driver drops a member of another set without an error. Thread-safe.
 class SetNames {
  public:
-  /// Listens for as long as the pool lives, which this must outlive. Before its first use.
+  /// Listens as long as the pool lives, which this must outlive. Call it before the pool's first
+  /// use.
   void ListenTo(mongoc_client_pool_t* pool);
-  /// Why no server of the URI will ever do: all of them answered, and none is of the set that it
-  /// names. Else empty.
+  /// Why no server of the URI can be used: all of them answered, and none belongs to the set that
+  /// the URI names. Empty otherwise.
   [[nodiscard]] std::string WhyNone(const mongoc_uri_t* uri) const;
 
  private:

@@ -5,16 +5,16 @@
 namespace doclock::mongodb {
 namespace {
 
-/// A stream that is waiting notices so late that it is to end.
+/// How late a waiting stream notices that it shall end.
 constexpr std::chrono::milliseconds kAwait{200};
-/// Between a stream that failed and the next.
+/// The pause between a failed stream and the next.
 constexpr std::chrono::milliseconds kPause{500};
 
 using StreamPtr = std::unique_ptr<mongoc_change_stream_t, decltype(&mongoc_change_stream_destroy)>;
 
-/// Locks that become null, shares that are given back, and deletes. A renewal sets no lock id: a
-/// plain null would match it. Who gives back a share of many changes lockReleased alone: not the
-/// lock's id, as a hand-over, nor the version, as a save.
+/// Matches locks that become null, released shares, and deletes. A renewal sets no lock id, and a
+/// plain null would match it. The release of one share of many changes only lockReleased: not the
+/// lock's id, as a hand-over does, nor the version, as a save does.
 Doc StreamPipeline(const LockFieldNames& names) {
   const std::string updated = "updateDescription.updatedFields.";
   Array any;
@@ -139,7 +139,7 @@ void Stream::Follow(const std::stop_token& stop) {
     } else if (mongoc_change_stream_error_document(stream.get(), nullptr, &event)) {
       return;
     }
-    // What happened before the stream stood is in no event.
+    // Releases before the stream was open are in no event.
     if (fresh) Tell(std::nullopt);
     fresh = false;
   }

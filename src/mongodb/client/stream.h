@@ -13,9 +13,9 @@
 
 namespace doclock::mongodb {
 
-/// One change stream of a collection, on a thread of its own while anybody watches: tells of locks
-/// that were released and of documents that were erased. When the stream fails it begins anew, and
-/// says that anything may have happened meanwhile.
+/// One change stream of a collection, on a thread of its own while there are watchers. It reports
+/// locks that were released and documents that were erased. When the stream fails it begins anew,
+/// and reports that anything may have happened meanwhile.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   using Hint = std::function<void(std::optional<std::size_t>)>;
@@ -26,25 +26,25 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Stream& operator=(const Stream&) = delete;
   ~Stream();
 
-  /// Null: no connection can be spared for it. @throws std::system_error if no thread can be
+  /// Null if no connection is left for it. @throws std::system_error if no thread can be
   /// started
   std::unique_ptr<Subscription> Add(Hint hint);
-  /// Gives a hint that is in no event.
+  /// Gives a hint that no event contains.
   void Tell(std::optional<std::size_t> key_hash);
 
  private:
   class Watcher;
-  /// Starts the thread. False: no connection can be spared for it. @throws std::system_error if no
+  /// Starts the thread. False if no connection is left for it. @throws std::system_error if no
   /// thread can be started
   bool Start();
   void Remove(std::uint64_t number);
   void Run(const std::stop_token& stop);
-  /// Until the stream fails or nobody watches.
+  /// Runs until the stream fails or has no watchers.
   void Follow(const std::stop_token& stop);
 
   const std::shared_ptr<Server> server_;
   const Collection& collection_;
-  std::mutex mutex_;  ///< Of the watchers. Held while hints are told.
+  std::mutex mutex_;  ///< Guards the watchers. Held while hints run.
   std::mutex thread_mutex_;
   std::map<std::uint64_t, Hint> watchers_;
   std::uint64_t next_number_ = 0;  ///< Guarded by thread_mutex_.

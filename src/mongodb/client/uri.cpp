@@ -12,7 +12,7 @@ namespace {
 
 using std::string_view;
 
-/// What libmongoc reads, in lower case.
+/// The options that libmongoc knows, in lower case.
 constexpr std::array<string_view, 49> kKnown{"appname",
                                              "authmechanism",
                                              "authmechanismproperties",
@@ -63,7 +63,8 @@ constexpr std::array<string_view, 49> kKnown{"appname",
                                              "wtimeoutms",
                                              "zlibcompressionlevel"};
 
-/// Nobody is checked who answers: any man in the middle gets the password and the documents.
+/// These options turn off the check of the server's identity: any man in the middle gets the
+/// password and the documents.
 constexpr std::array<string_view, 5> kInsecure{
     "tlsinsecure", "tlsallowinvalidcertificates", "tlsallowinvalidhostnames",
     "sslallowinvalidcertificates", "sslallowinvalidhostnames"};
@@ -85,8 +86,8 @@ std::string Lower(string_view text) {
   return lower;
 }
 
-/// A name goes into a message only if it is one: a URI with a stray '?' in its password must not
-/// show what follows.
+/// A message names an option only if its name is plausible: a URI with a stray '?' in its password
+/// must not show the rest of the password.
 bool IsPlainName(string_view name) {
   constexpr std::size_t kLongest = 40;
   return !name.empty() && name.size() <= kLongest &&
@@ -144,13 +145,14 @@ void CheckOption(string_view item, const MongodbStoreOptions& options,
   }
 }
 
-/// What stands behind the '?'. Those of hosts, user and password must be percent-encoded.
+/// The part after the '?'. In hosts, user and password a '?' must be percent-encoded.
 string_view OptionsOf(string_view text) {
   const std::size_t question = text.find('?');
   return question == text.npos ? string_view() : text.substr(question + 1);
 }
 
-/// A '@' that is not encoded would make the driver take the rest of a password for a host's name.
+/// Refuses an '@' that is not encoded: the driver would take the rest of a password for a host
+/// name.
 void CheckCredentials(string_view text) {
   const std::size_t first = text.find('@');
   if (first == text.npos) return;
@@ -162,7 +164,7 @@ void CheckCredentials(string_view text) {
 }
 
 void CheckOptions(string_view text, const MongodbStoreOptions& options) {
-  // Then the '?' may well be one in a password.
+  // The '?' may be part of a password.
   if (text.find('@') != text.npos) {
     Refuse(
         " holds '@' behind '?': write '@' as %40 in an option, and '?' as %3F in user or password");

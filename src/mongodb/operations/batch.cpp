@@ -43,8 +43,8 @@ Doc UpdateStatement(const Doc& filter, const Update& update, bool upsert = false
 }
 
 /// A duplicate key that says no more than that the document is there.
-bool IsThere(const Verdict& verdict) {
-  return verdict.answered() && verdict.is_duplicate() && verdict.duplicate == "_id";
+bool IsThere(const CommandResult& result) {
+  return result.answered() && result.is_duplicate() && result.duplicate == "_id";
 }
 
 /// Is it the document that the operation knows? One made anew begins its versions anew.

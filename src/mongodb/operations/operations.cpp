@@ -82,24 +82,24 @@ Operations Operations::Within(std::chrono::milliseconds limit) const {
   return part;
 }
 
-bool Operations::Settled(StoreOp& op, const Verdict& verdict) {
-  switch (verdict.outcome) {
+bool Operations::Settled(StoreOp& op, const CommandResult& result) {
+  switch (result.outcome) {
     case Outcome::kAnswered:
       break;
     case Outcome::kRefused:
-      op.Fail(Errc::kRefused, verdict.text);
+      op.Fail(Errc::kRefused, result.text);
       return true;
     case Outcome::kNotSent:
-      op.Fail(Errc::kUnavailable, verdict.text);
+      op.Fail(Errc::kUnavailable, result.text);
       return true;
     case Outcome::kDoubt:
-      op.Doubt(verdict.text);
+      op.Doubt(result.text);
       return true;
   }
-  if (!verdict.is_duplicate() || verdict.duplicate == "_id") return false;
+  if (!result.is_duplicate() || result.duplicate == "_id") return false;
   op.status = OpStatus::kConflict;
   op.detail = std::make_unique<OpDetail>();
-  op.detail->index = verdict.duplicate;
+  op.detail->index = result.duplicate;
   return true;
 }
 

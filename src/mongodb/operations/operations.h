@@ -67,8 +67,8 @@ class Operations {
   /// Sends a command that reads, bounded.
   void Read(Doc& command, Reply& reply);
 
-  /// The verdict as the operation's outcome, unless the server did what was asked.
-  static bool Settled(StoreOp& op, const Verdict& verdict);
+  /// Settles the operation with the result, and returns true, unless the server did what was asked.
+  static bool Settled(StoreOp& op, const CommandResult& result);
 
  private:
   bool TakeFree(AcquireOp& op);
@@ -113,7 +113,7 @@ class Operations {
 };
 
 /// What the server said of a command of a single statement.
-inline const Verdict& Single(const Reply& reply) { return reply.Of(0); }
+inline const CommandResult& Single(const Reply& reply) { return reply.Of(0); }
 
 void Busy(StoreOp& op, const StoredLock& lock);
 /// Busy, but nobody knows with whom: others were faster each time.

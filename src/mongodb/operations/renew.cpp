@@ -28,12 +28,12 @@ void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) 
   Reply reply;
   Within(limit).Write(command, reply);
   if (reply.ran_out_of_time() && ops.size() > 1) return RenewAround(ops);
-  const Verdict& verdict = Single(reply);
+  const CommandResult& result = Single(reply);
   const bool all = reply.Integer("n") == static_cast<std::int64_t>(ops.size());
   for (RenewOp* op : ops) {
-    if (!Settled(*op, verdict) && all) op->status = OpStatus::kDone;
+    if (!Settled(*op, result) && all) op->status = OpStatus::kDone;
   }
-  if (verdict.answered() && !all) JudgeRenewals(ops, OpStatus::kDone);
+  if (result.answered() && !all) JudgeRenewals(ops, OpStatus::kDone);
 }
 
 /// Some did not match. Those that are live now have `live` as their outcome: after an update that

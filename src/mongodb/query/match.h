@@ -12,8 +12,8 @@ namespace doclock::mongodb {
 /// @throws std::invalid_argument for a field whose name begins with '$', which MongoDB cannot name.
 Doc MatchOf(const Filter& filter);
 
-/// One query after the other shows the documents in the order of Filter::OrderBy: MongoDB has
-/// another order of types.
+/// Several queries, one after the other, show the documents in the order of Filter::OrderBy,
+/// because MongoDB has another order of types.
 struct Pass {
   Doc match;  ///< Beside MatchOf.
   Doc sort;

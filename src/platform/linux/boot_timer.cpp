@@ -12,9 +12,9 @@
 
 namespace doclock::platform {
 
-/// A timerfd on CLOCK_BOOTTIME: condition variables know only clocks that stop in suspend. An
-/// alarm in the past fires at once, so what the corrected BootClock and the kernel's idea of
-/// boot time differ by (a time namespace) is taken out by setting relative times.
+/// A timerfd on CLOCK_BOOTTIME, because condition variables have only clocks that stop in suspend.
+/// It sets relative times: the corrected BootClock and the kernel's boot time may differ (in a time
+/// namespace), and an alarm in the past fires at once.
 struct BootTimer::State {
   int timer = -1;
   int wake = -1;
@@ -53,7 +53,7 @@ void BootTimer::SleepUntil(std::optional<TimePoint> when) {
 
 void BootTimer::Wake() noexcept {
   const std::uint64_t one = 1;
-  // The only failure is a full counter, and a full counter wakes.
+  // It can fail only if the counter is full, and a full counter wakes too.
   [[maybe_unused]] const auto written = ::write(state_->wake, &one, sizeof one);
 }
 

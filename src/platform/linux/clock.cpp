@@ -24,8 +24,9 @@ std::int64_t ParseShift(const char* text) noexcept {
   return seconds * 1'000'000'000 + std::strtoll(end, nullptr, 10);
 }
 
-/// A time namespace shifts CLOCK_BOOTTIME for those inside it. Processes inside and outside must
-/// agree on lease times, so the shift is taken out. Only calls that are safe in a forked child.
+/// A time namespace shifts CLOCK_BOOTTIME for the processes inside it. Processes inside and outside
+/// must agree on lease times, so this takes the shift out. Makes only calls that are safe in a
+/// forked child.
 std::int64_t NamespaceShift() noexcept {
   const int file = ::open("/proc/self/timens_offsets", O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;

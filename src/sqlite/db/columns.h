@@ -9,7 +9,7 @@
 
 namespace doclock::sqlite {
 
-/// Takes values out of a row and remembers whether one was not what it should be.
+/// Takes values out of a row and remembers whether one had a wrong type or range.
 class Columns {
  public:
   explicit Columns(const Statement& row) noexcept : row_(row) {}
@@ -21,7 +21,7 @@ class Columns {
   }
   std::int64_t Any(int column) noexcept { return Integer(column, INT64_MIN, INT64_MAX); }
   std::chrono::nanoseconds Time(int column) noexcept {
-    // Half the range: times and leases can be added without a look at overflow.
+    // Half the range: times and leases can be added without overflow.
     return std::chrono::nanoseconds(Integer(column, 0, INT64_MAX / 2));
   }
   std::chrono::milliseconds Ttl(int column) noexcept {
@@ -33,7 +33,7 @@ class Columns {
     return id.value_or(Uuid{});
   }
   [[nodiscard]] bool good() const noexcept { return bad_ < 0; }
-  /// The first that was not; -1: all were.
+  /// The first wrong column; -1: none.
   [[nodiscard]] int bad() const noexcept { return bad_; }
 
  private:

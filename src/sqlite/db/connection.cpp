@@ -11,12 +11,12 @@
 namespace doclock::sqlite {
 namespace {
 
-/// Statements for filters that are kept. They hold no rows, but users may make many filters.
+/// How many statements for filters are kept. They hold no rows, but users may make many filters.
 constexpr std::size_t kMaxKeptTexts = 64;
-/// Virtual machine steps between two looks at the clock.
+/// Steps of SQLite's virtual machine between two checks of the clock.
 constexpr int kStepsPerLook = 20'000;
-/// So much of the file is kept in memory by each connection, in KiB: more than SQLite's own 2 MiB,
-/// since each lock touches pages at random.
+/// The page cache of each connection, in KiB: more than SQLite's own 2 MiB, because locks touch
+/// pages at random.
 constexpr int kCacheKib = 16 * 1024;
 /// Pages in the write-ahead log before SQLite moves them to the file. Four times its default:
 /// pages written again and again are moved once.
@@ -162,7 +162,7 @@ std::unique_ptr<Connection> Connect(const std::filesystem::path& file,
   const Deadline deadline = DeadlineIn(options.busy_timeout.ms());
   connection->SetDeadline(deadline, Deadline::max());
   try {
-    // Reads the file for the first time.
+    // The first read of the file.
     connection->Run(std::string("PRAGMA synchronous=") + NameOf(options.sync));
   } catch (const DatabaseError& error) {
     if (error.is_short_read()) CheckLog(*connection, file);

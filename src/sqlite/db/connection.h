@@ -21,23 +21,23 @@ namespace doclock::sqlite {
 /// One connection with its prepared statements. Used by one thread at a time.
 class Connection {
  public:
-  /// Closing it leaves the log alone until Accept is called.
-  /// @param create make the file if it is missing.
+  /// Until Accept is called, closing it leaves the log alone.
+  /// @param create create the file if it is missing.
   /// @throws DatabaseError
   Connection(const std::filesystem::path& file, bool create);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
   ~Connection();
 
-  /// Until when the calls from now on wait for other connections, and how long long ones may run.
+  /// Sets how long the following calls wait for other connections, and how long they may run.
   void SetDeadline(Deadline busy, Deadline work) noexcept;
 
-  /// These are the right files: the last connection of all that is closed may now bring the log to
-  /// the database and delete it. SQLite would also bring it to a database that took the place of
-  /// another one.
+  /// Confirms that these are the right files: from now on the last connection to close may write
+  /// the log into the database and delete it. SQLite would also write it into a database that
+  /// replaced the right one.
   void Accept() noexcept;
 
-  /// Runs statements that give no rows. @throws DatabaseError
+  /// Runs statements that return no rows. @throws DatabaseError
   void Run(const std::string& sql);
   /// The first column of the first row as an integer. @throws DatabaseError
   std::int64_t Ask(const std::string& sql);
@@ -46,20 +46,20 @@ class Connection {
 
   /// A statement about one collection's tables, prepared once.
   Statement& Prepared(const TableNames& tables, Sql which);
-  /// A statement that stands in the library's code, prepared once.
+  /// A statement with a constant text, prepared once.
   Statement& Prepared(const std::string& sql);
-  /// A statement made for a filter. A limited number is kept, so at most one may be in use.
+  /// A statement for a filter. Only a limited number is kept, so at most one may be in use.
   Statement& PreparedForFilter(const std::string& sql);
 
   [[nodiscard]] bool InTransaction() const noexcept;
-  /// Rows the last statement changed.
+  /// The number of rows that the last statement changed.
   [[nodiscard]] std::int64_t Changes() const noexcept;
   /// Could the file only be opened for reading?
   [[nodiscard]] bool IsReadOnly() const noexcept;
   /// Does the file's name lead to another file than the open one, or to none?
   [[nodiscard]] bool HasMoved() const noexcept;
-  /// How long the log is at least, as its index says: SQLite reads and writes up to there. Only
-  /// for a connection that has read a database with a log.
+  /// The least length of the log by its index: SQLite reads and writes up to there. Only for a
+  /// connection that has read a database with a log.
   [[nodiscard]] std::int64_t LogLength() const noexcept;
   [[nodiscard]] sqlite3* handle() const noexcept { return database_; }
 
@@ -79,7 +79,7 @@ class Connection {
   std::unordered_map<std::string, std::unique_ptr<Statement>> for_filters_;
 };
 
-/// Opens a connection set up as `options` say, except for what changes the file.
+/// Opens a connection with the settings of `options`, except those that change the file.
 std::unique_ptr<Connection> Connect(const std::filesystem::path& file,
                                     const SqliteStoreOptions& options, bool create);
 

@@ -31,8 +31,8 @@ bool DatabaseError::is_about_values() const noexcept {
 
 std::string DatabaseError::unique_index() const {
   if (code_ != SQLITE_CONSTRAINT_UNIQUE) return {};
-  // "UNIQUE constraint failed: index 'name'" for indexes on expressions, which ours are; the name
-  // doubles its quotes. Indexes of users on plain columns show their columns.
+  // "UNIQUE constraint failed: index 'name'" for indexes on expressions, as this library's are; the
+  // name doubles its quotes. Indexes of users on plain columns show their columns.
   const std::string text = what();
   const std::string before_name = "index '";
   const std::size_t start = text.find(before_name);

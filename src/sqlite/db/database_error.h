@@ -7,7 +7,7 @@
 
 namespace doclock::sqlite {
 
-/// What SQLite said. Stays inside the store: operations get results, callers a StoreException.
+/// An error of SQLite. Stays inside the store: operations get results, callers a StoreException.
 class DatabaseError : public std::runtime_error {
  public:
   /// @param code SQLite's extended result code.
@@ -15,11 +15,11 @@ class DatabaseError : public std::runtime_error {
 
   /// SQLite's result code without its details: SQLITE_BUSY, SQLITE_FULL ...
   [[nodiscard]] int primary_code() const noexcept { return code_ & 0xff; }
-  /// What callers can make of it.
+  /// The code for callers.
   [[nodiscard]] Errc errc() const noexcept;
-  /// Did a file, usually the log, end too early?
+  /// Was a file, usually the log, too short?
   [[nodiscard]] bool is_short_read() const noexcept;
-  /// Is it about this one statement's values, with the transaction unharmed?
+  /// Is it an error of this one statement's values, with the transaction still valid?
   [[nodiscard]] bool is_about_values() const noexcept;
   /// The unique index that refused, or nothing.
   [[nodiscard]] std::string unique_index() const;
@@ -30,7 +30,7 @@ class DatabaseError : public std::runtime_error {
 
 /// The write turn or a file was busy for longer than allowed.
 DatabaseError BusyError(const std::string& text);
-/// A file that is not what it was: kRefused.
+/// A file was moved, replaced or changed: kRefused.
 DatabaseError RefusedError(const std::string& text);
 
 }  // namespace doclock::sqlite

@@ -4,7 +4,7 @@
 
 namespace doclock::sqlite {
 
-/// Until when one call of the store may take. Callers wait with their own threads, so this is the
+/// The deadline of one call of the store. Callers wait on their own threads, so it uses the
 /// ordinary steady clock and not that of the leases.
 using Deadline = std::chrono::steady_clock::time_point;
 

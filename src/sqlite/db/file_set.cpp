@@ -28,7 +28,7 @@ FileSet::FileSet(const std::filesystem::path& database, const Connection& connec
     file.inode = status.st_ino;
     if (&file == &files_[kIndex]) index_size_ = status.st_size;
   }
-  // What was looked at by its name is what SQLite has open.
+  // The file behind the name is the one that SQLite has open.
   if (connection.HasMoved()) Gone(files_[kDatabase].path);
 }
 
@@ -48,7 +48,7 @@ void FileSet::Check() const {
 }
 
 void FileSet::CheckIndex() const {
-  // Loaded before the look: other threads may see the index grow in between.
+  // Loaded before the file is checked: other threads may see the index grow in between.
   const off_t known = index_size_.load();
   const off_t size = StatusOf(files_[kIndex]).st_size;
   if (size < known) RestoreIndex();
@@ -61,8 +61,8 @@ void FileSet::RaiseIndexSize(off_t size) const noexcept {
   }
 }
 
-/// Looks once more first: what another one restored meanwhile may have grown and be mapped, and
-/// must not be shortened.
+/// Checks again first: another thread may have restored it meanwhile. It may have grown and be
+/// mapped since, and must not be shortened.
 void FileSet::RestoreIndex() const {
   const std::lock_guard guard(restoring_);
   const File& index = files_[kIndex];
@@ -103,7 +103,7 @@ void CheckLog(const Connection& connection, const std::filesystem::path& databas
     struct stat status {};
     if (::stat(log.c_str(), &status) != 0) status.st_size = 0;
     if (status.st_size >= needed) return;
-    // A checkpoint may truncate the log, but before that the index says that nothing is in it.
+    // A checkpoint may truncate the log, but the index says before that that the log is empty.
     if (connection.LogLength() == needed) {
       throw RefusedError(log + " was truncated while it was open");
     }

@@ -15,10 +15,11 @@ namespace doclock::sqlite {
 
 class Connection;
 
-/// The files that an open database consists of: itself, its log and the log's index. Whoever moves,
-/// deletes or replaces one of them parts the stores that have it open from those that open it
-/// later, and both would grant the same locks. So each transaction looks at the names first. (Only
-/// looks: closing another descriptor of one of these files would drop SQLite's locks.) Thread-safe.
+/// The files of an open database: itself, its log and the log's index. If one of them is moved,
+/// deleted or replaced, the stores that have it open and those that open it later use different
+/// files, and both would grant the same locks. So each transaction checks the names first. (By
+/// `stat` alone: closing a descriptor of one of these files would drop SQLite's locks.)
+/// Thread-safe.
 class FileSet {
  public:
   /// The files that `connection` has open; it has read the database before.
@@ -26,12 +27,12 @@ class FileSet {
   FileSet(const std::filesystem::path& database, const Connection& connection);
 
   /// @throws DatabaseError, naming the file: kRefused if a name leads to another file by now, or to
-  /// none; kUnavailable if the index was truncated. To touch what is missing of that would be a
-  /// signal (SIGBUS), so it is made as long as it was, and SQLite fills it from the log.
+  /// none; kUnavailable if the index was truncated. Touching the missing part would raise SIGBUS,
+  /// so this restores the length, and SQLite fills the index from the log.
   void Check() const;
   [[nodiscard]] const std::string& database() const noexcept { return files_[kDatabase].path; }
 
-  /// A number that differs for other files, as good as always; never 0.
+  /// A number that almost certainly differs for other files; never 0.
   [[nodiscard]] std::uint32_t tag() const noexcept;
   /// The tag of the files that these names lead to now; 0: one of them is missing.
   [[nodiscard]] static std::uint32_t TagAt(const std::filesystem::path& database);
@@ -53,13 +54,13 @@ class FileSet {
   [[noreturn]] void RestoreIndex() const;
 
   Files files_;
-  /// The longest that the index was seen to be: it only grows while it is open.
+  /// The greatest length of the index seen so far: it only grows while it is open.
   mutable std::atomic<off_t> index_size_{0};
   mutable std::mutex restoring_;
 };
 
 /// @throws DatabaseError (kRefused) if the log of a connection that has read it is shorter than its
-/// index says. What is written behind its end would leave a hole, which SQLite would copy to the
+/// index says. A write behind its end would leave a hole, which SQLite would copy into the
 /// database.
 void CheckLog(const Connection& connection, const std::filesystem::path& database);
 

@@ -45,7 +45,7 @@ void CheckExisting(const fs::path& path, fs::file_status status, bool local_only
   if (fs::hard_link_count(path, error) > 1 && !error && local_only) {
     Refuse(path, "has more than one name (hard links), and could be opened under another one");
   }
-  // The same of a file that is mounted by itself: its log would stand beside each mount.
+  // The same holds for a file that is mounted by itself: each mount would have a log of its own.
   if (local_only && IsMountedAlone(path)) {
     Refuse(path, "is mounted by itself (a volume of one file); mount its directory instead");
   }
@@ -77,23 +77,23 @@ std::uintmax_t SizeOf(const fs::path& path) {
   return error ? 0 : size;
 }
 
-/// SQLite deletes a log without a database, but the database may come back. (A database that is
-/// being made is there before its log.)
+/// SQLite deletes a log without a database, but the database may come back. (A new database exists
+/// before its log does.)
 void CheckLeftLogs(const fs::path& path) {
   for (const char* suffix : {"-wal", "-journal"}) {
     const fs::path log = path.string() + suffix;
     if (SizeOf(log) == 0) continue;
     std::error_code error;
     const bool missing = fs::status(path, error).type() == fs::file_type::not_found;
-    // An empty database beside a journal is one whose making was cut short.
+    // An empty database beside a journal: its creation was interrupted.
     if (!missing && (suffix != std::string_view("-wal") || SizeOf(path) > 0)) continue;
     Refuse(path, std::string(missing ? "is missing" : "is empty") + ", but its log " +
                      log.string() + " is there: put the database back, or move the log away");
   }
 }
 
-/// Before SQLite touches a file: the log that is there may belong to another database, one that
-/// stores have open.
+/// Called before SQLite touches a file: the existing log may belong to another database, which
+/// other stores have open.
 void CheckOthers(const ProcessCoordinator& coordinator, const fs::path& path) {
   if (coordinator.OthersHave([&] { return FileSet::TagAt(path); })) return;
   for (const char* suffix : {"", "-wal", "-shm"}) {
@@ -110,7 +110,7 @@ void CheckDatabase(Connection& connection, const fs::path& path, bool create) {
   if (const auto encoding = connection.AskText("PRAGMA encoding"); encoding != "UTF-8") {
     Refuse(path, "is encoded in " + encoding + ", not in UTF-8");
   }
-  // Before anything is made beside the file or changed in it.
+  // Before anything is created beside the file or changed in it.
   if (!create && !HasSchema(connection, path.string())) {
     Refuse(path, "holds no tables of this library");
   }
@@ -121,7 +121,7 @@ std::string JournalMode(Connection& connection, const std::string& pragma, Deadl
     try {
       return connection.AskText(pragma);
     } catch (const DatabaseError& error) {
-      // SQLite does not wait by itself for those who still use another mode.
+      // SQLite does not wait by itself for connections that still use another mode.
       const bool busy = error.primary_code() == SQLITE_BUSY;
       if (!busy || std::chrono::steady_clock::now() >= deadline) throw;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -148,7 +148,7 @@ void EnsureSchema(Connection& connection, const fs::path& path) {
   }
 }
 
-/// Stores that are open already use these very files, or two stores would grant the same locks.
+/// All open stores must use these very files, or two stores would grant the same locks.
 void JoinTheOthers(OpenFile& open) {
   open.files = std::make_unique<const FileSet>(open.path, *open.connection);
   if (open.coordinator->RegisterFiles(open.files->tag())) return;

@@ -15,18 +15,18 @@ namespace doclock::sqlite {
 
 /// A database file that is ready for use.
 struct OpenFile {
-  std::unique_ptr<SqliteInUse> in_use;  ///< To be destroyed last.
+  std::unique_ptr<SqliteInUse> in_use;  ///< Destroyed last.
   std::filesystem::path path;           ///< Without symbolic links: one file, one coordinator.
   std::shared_ptr<ProcessCoordinator> coordinator;
   std::unique_ptr<Connection> connection;
   std::unique_ptr<const FileSet> files;
 };
 
-/// Opens the file, or makes it, with the tables that every collection needs.
-/// @throws StoreException naming the path and what is wrong.
+/// Opens the file, or creates it, with the tables that every collection needs.
+/// @throws StoreException naming the path and the problem.
 OpenFile OpenDatabase(const std::filesystem::path& file, const SqliteStoreOptions& options);
 
-/// What callers are told.
+/// The exception for callers.
 StoreException AsStoreException(const DatabaseError& error, const std::filesystem::path& file);
 
 }  // namespace doclock::sqlite

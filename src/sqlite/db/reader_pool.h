@@ -15,7 +15,7 @@ namespace doclock::sqlite {
 /// Connections that only read. They never wait for writers. Thread-safe.
 class ReaderPool {
  public:
-  /// A connection on loan, inside a transaction: all it reads is of one moment.
+  /// A borrowed connection, inside a transaction: all its reads see one moment.
   class Loan {
    public:
     Loan(ReaderPool& pool, std::unique_ptr<Connection> connection);
@@ -37,7 +37,7 @@ class ReaderPool {
   Loan Take(Deadline deadline);
 
  private:
-  /// More than these are closed after use.
+  /// How many idle connections are kept; others are closed after use.
   static constexpr std::size_t kKept = 4;
 
   void GiveBack(std::unique_ptr<Connection> connection) noexcept;

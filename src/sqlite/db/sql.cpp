@@ -10,7 +10,7 @@ constexpr const char* kSetLock =
     "lock_id=?2, lock_version=?3, lock_time=?4, lock_ttl=?5, lock_slot=?6, lock_boot=?7, "
     "lock_closed=?8, lock_owner=?9, lock_released=?10, lock_born=?11, "
     "lock_wall=coalesce(nullif(?12, 0), lock_wall), lock_fence=?14";
-/// What a renewed lease has left at ?3, in milliseconds.
+/// The remaining time of a renewed lease at ?3, in milliseconds.
 constexpr const char* kLeft = "(renewed + ttl*1000000 - ?3 + 999999)/1000000";
 /// A share of this process, in this boot.
 constexpr const char* kLiveHere = "renewed + ttl*1000000 > ?3 AND slot=?4 AND boot=?5";
@@ -51,7 +51,7 @@ std::string Insert(const std::string& documents) {
 }  // namespace
 
 std::string StoredTables(const TableNames& tables) {
-  // Only held locks have leases; to look for the others would cost as much as a small write.
+  // Only held locks have leases; looking for others would cost as much as a small write.
   return tables.quoted_documents() + " d LEFT JOIN " + tables.quoted_leases() +
          " l ON l.doc = CASE WHEN NOT d." + kFree + " THEN d.id END";
 }

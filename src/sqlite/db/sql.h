@@ -53,7 +53,7 @@ inline constexpr const char* kStoredColumns =
     "d.id, d.lock_id, d.lock_version, d.lock_time, d.lock_ttl, d.lock_slot, d.lock_boot, "
     "d.lock_closed, d.lock_owner, d.lock_released, d.lock_born, l.lock_id, l.renewed, l.ttl, "
     "d.lock_fence";
-/// How many those are.
+/// The number of those columns.
 inline constexpr int kStoredColumnCount = 15;
 
 /// "documents d LEFT JOIN leases l ..." for kStoredColumns.

@@ -13,7 +13,7 @@
 namespace doclock::sqlite {
 namespace {
 
-/// The bytes of a Uuid, whatever Boost's version calls them.
+/// The bytes of a Uuid, in all versions of Boost.
 std::span<const std::uint8_t> BytesOf(const Uuid& id) noexcept {
   static_assert(sizeof(Uuid) == 16);
   return {reinterpret_cast<const std::uint8_t*>(&id), sizeof id};

@@ -14,7 +14,7 @@ struct sqlite3_stmt;
 
 namespace doclock::sqlite {
 
-/// One prepared statement. What is bound must live until the statement is reset.
+/// One prepared statement. Bound values must live until the statement is reset.
 class Statement {
  public:
   /// @throws DatabaseError
@@ -41,9 +41,9 @@ class Statement {
   [[nodiscard]] std::int64_t Integer(int column) const noexcept;
   /// Valid until the next Step or Reset.
   [[nodiscard]] std::string_view Text(int column) const noexcept;
-  /// Nothing unless it is a blob of 16 bytes.
+  /// The UUID; nothing unless it is a blob of 16 bytes.
   [[nodiscard]] std::optional<Uuid> Id(int column) const noexcept;
-  /// Nothing unless it is a value that a Key is stored as.
+  /// The key; nothing unless it is a value that stands for a Key.
   [[nodiscard]] std::optional<Key> KeyAt(int column) const;
 
  private:

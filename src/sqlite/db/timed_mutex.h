@@ -7,8 +7,8 @@
 
 namespace doclock::sqlite {
 
-/// Lets one thread in at a time, and gives up at a deadline. (What std::timed_mutex does, in terms
-/// that ThreadSanitizer understands.)
+/// A mutex whose lock gives up at a deadline, like std::timed_mutex, in terms that ThreadSanitizer
+/// understands.
 class TimedMutex {
  public:
   /// False when the deadline came first.

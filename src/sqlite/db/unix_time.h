@@ -5,7 +5,7 @@
 
 namespace doclock::sqlite {
 
-/// The time of day, for people.
+/// The wall time; diagnostic only.
 inline std::int64_t UnixTime() noexcept {
   return std::chrono::duration_cast<std::chrono::seconds>(
              std::chrono::system_clock::now().time_since_epoch())

@@ -10,7 +10,7 @@ namespace {
 /// A transaction that began this soon did not wait, and the files are those checked just before.
 constexpr std::chrono::milliseconds kNoWait{1};
 
-/// Results that say what the store would do are void; those that say what it found stay.
+/// Results that report a change are void after a rollback; those that report what was found stay.
 void FailUnlessTold(std::span<StoreOp* const> ops, Errc code, const std::string& text) {
   for (StoreOp* op : ops) {
     if (op->status == OpStatus::kDone || op->status == OpStatus::kPending) op->Fail(code, text);
@@ -97,7 +97,7 @@ void Writer::Execute(std::span<StoreOp* const> ops, Deadline deadline, const Per
   try {
     Turn turn(*this, deadline, deadline);
     if (TryAll(ops, turn, perform)) return;
-    // One of them may be too large for what is left of the disk; the others shall not suffer.
+    // One of them may be too large for the rest of the disk; the others must not fail with it.
     for (StoreOp* op : ops) ExecuteAlone(*op, turn, perform);
   } catch (const DatabaseError& error) {
     FailUnlessTold(ops, error.errc(), error.what());
@@ -153,13 +153,13 @@ void Writer::Transact(Deadline deadline,
   turn.Announce(operations.notifications());
 }
 
-/// The commit failed, and what it began may be undone or not.
+/// The commit failed; its changes may or may not be undone.
 void Writer::Settle(std::span<StoreOp* const> ops, Operations& operations,
                     const DatabaseError& error) {
   RollBack();
-  // What did not find room on the disk is not complete, and SQLite drops it. After other errors
-  // all of it may stand in the log, and come to life should the log be read anew; unless the next
-  // transaction takes its place.
+  // A transaction that found no room on the disk is incomplete, and SQLite drops it. After other
+  // errors all of it may stand in the log, and take effect if the log is read again, unless the
+  // next transaction overwrites it.
   const bool gone =
       error.primary_code() == SQLITE_FULL || error.primary_code() == SQLITE_BUSY || Overwrite();
   for (StoreOp* op : ops) {
@@ -184,7 +184,7 @@ void Writer::CheckFiles() {
 
 bool Writer::Overwrite() noexcept {
   try {
-    // A value that differs: SQLite writes nothing where the bytes stay the same.
+    // A different value: SQLite writes nothing if the bytes stay the same.
     connection_->Run(
         "BEGIN IMMEDIATE; INSERT INTO doclock_meta VALUES('settled', 1) "
         "ON CONFLICT(name) DO UPDATE SET value=value+1; COMMIT");
@@ -198,11 +198,11 @@ bool Writer::Overwrite() noexcept {
 void Writer::RollBack() noexcept {
   places_.Clear();
   around_.owners.RolledBack();
-  if (!connection_->InTransaction()) return;  // SQLite did it
+  if (!connection_->InTransaction()) return;  // SQLite rolled back by itself
   try {
     connection_->Run("ROLLBACK");
   } catch (const DatabaseError&) {
-    // Then the next BEGIN says so.
+    // Then the next BEGIN reports it.
   }
 }
 

@@ -11,7 +11,7 @@
 namespace doclock::sqlite {
 namespace {
 
-/// In what order Filter::OrderBy sorts values of different types.
+/// The order of types in Filter::OrderBy.
 enum Rank : int { kAnyRank = -1, kNull, kNumber, kText, kBoolean, kRest };
 
 Rank RankOf(const nlohmann::json& value) noexcept {
@@ -22,7 +22,7 @@ Rank RankOf(const nlohmann::json& value) noexcept {
   return kRest;
 }
 
-/// The body's tree; an empty object for text that is none.
+/// The body's tree; an empty object for text that is not a JSON object.
 const nlohmann::json& TreeOf(const Body& body) {
   static const nlohmann::json kNothing = nlohmann::json::object();
   try {
@@ -32,11 +32,12 @@ const nlohmann::json& TreeOf(const Body& body) {
   }
 }
 
-/// One SELECT. Several of them, one after the other, give the filter's order where an index does
-/// the sorting: SQLite's order of values is another one, but the same among values of one rank.
+/// One SELECT. If an index does the sorting, several of them, one after the other, give the
+/// filter's order: SQLite orders values of one rank as the filter does, but orders the ranks
+/// differently.
 struct Pass {
   Rank rank = kAnyRank;  ///< Only documents whose field of the order is of this rank.
-  std::string where;     ///< What SQL can say of that.
+  std::string where;     ///< The SQL condition for that.
   std::string order;
 };
 
@@ -51,11 +52,12 @@ std::string RankCondition(Rank rank, const std::string& field) {
     case kBoolean:
       return field + " BETWEEN 0 AND 1";
     default:
-      return field + " >= '[' AND " + field + " < '|'";  // what JSON text of the rest begins with
+      return field + " >= '[' AND " + field +
+             " < '|'";  // JSON text of the other types begins with these
   }
 }
 
-/// The ranks that can meet a condition on the field of the order; all if there is no condition.
+/// The ranks that can meet the conditions on the field of the order; all if there are none.
 std::vector<Rank> RanksFor(const Filter& filter) {
   for (const Filter::Condition& condition : filter.conditions()) {
     if (condition.path == filter.order() && condition.op != Filter::Op::kNotEqual) {
@@ -113,8 +115,8 @@ std::vector<Pass> PassesInOrder(const Filter& filter, const std::string& field, 
   return passes;
 }
 
-/// Puts documents that are ordered by an object or an array into their order: dates and the like
-/// are text to SQLite. All others go through.
+/// Sorts documents that are ordered by an object or an array, because dates and the like are text
+/// to SQLite. All others pass through.
 class Objects {
  public:
   Objects(const Filter& filter, const CandidateVisitor& visit) : filter_(filter), visit_(visit) {}
@@ -148,7 +150,7 @@ class Objects {
   std::vector<Candidate> kept_;
 };
 
-/// A query on its way.
+/// A running query.
 class Search {
  public:
   Search(Connection& connection, const SqliteCollection& collection, const Filter& filter)

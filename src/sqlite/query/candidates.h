@@ -11,22 +11,21 @@
 
 namespace doclock::sqlite {
 
-/// A document that meets a filter's conditions; its lock state is for the caller to judge.
+/// A document that meets a filter's conditions; the caller checks its lock state.
 struct Candidate {
   Key key;
   StoredDocument document;
 };
 
-/// Takes candidates until it returns false.
+/// Receives candidates until it returns false.
 using CandidateVisitor = std::function<bool(Candidate&&)>;
 
 /// Shows the documents that meet the conditions, in the filter's order. SQLite narrows them down
-/// and sorts; the filter itself decides. To be called inside a transaction, so that all of it is
-/// of one moment.
+/// and sorts; the filter itself decides. Call it inside a transaction, so that it sees one moment.
 void VisitCandidates(Connection& connection, const SqliteCollection& collection,
                      const Filter& filter, const CandidateVisitor& visit);
 
-/// The SELECT statements behind it, for tests of how SQLite runs them.
+/// The SELECT statements of a query, for tests of how SQLite runs them.
 std::vector<std::string> CandidateSql(Connection& connection, const SqliteCollection& collection,
                                       const Filter& filter);
 

@@ -9,8 +9,8 @@ namespace {
 
 using Op = Filter::Op;
 
-/// SQLite compares names with the body's text as it is, so those that JSON escapes are out of
-/// reach; and a quote would end the name.
+/// SQLite compares names with the body's raw text, so it cannot find names that JSON escapes; and a
+/// quote would end the name.
 bool IsPlain(const std::string& name) noexcept {
   return std::none_of(name.begin(), name.end(),
                       [](unsigned char c) { return c < 0x20 || c == '"' || c == '\\'; });
@@ -31,20 +31,21 @@ std::optional<std::string> PathText(const Path& path) {
   return text + "'";
 }
 
-/// Somebody's body that is no JSON is nobody else's problem: it has no fields.
+/// A foreign body that is no JSON must not disturb queries for others: it has no fields.
 std::string IfValid(const std::string& expression) {
   return "CASE WHEN json_valid(body) THEN " + expression + " END";
 }
 
-/// Older versions of SQLite cut texts off at NUL. Instead of NUL two characters U+0001 are read,
-/// and instead of U+0001 itself U+0001 and U+0002: texts that differ still do, and in the same
-/// order. (The value itself is taken twice, because what is extracted then is JSON.)
+/// Older versions of SQLite cut texts off at NUL. So this reads NUL as two characters U+0001, and
+/// U+0001 itself as U+0001 and U+0002: different texts stay different, and in the same order. (It
+/// takes the value twice, because the extracted text is JSON then.)
 std::string WithoutNul(const std::string& path) {
   return "json_extract(replace(replace(json_extract(body, " + path + ", " + path +
          "), '\\u0001', '\\u0001\\u0002'), '\\u0000', '\\u0001\\u0001'), '$[0]')";
 }
 
-/// SQLite reads decimal fractions less exactly than we do: a little less, or more, is let through.
+/// SQLite reads decimal fractions less exactly than this library: let slightly smaller and larger
+/// values through.
 double Below(double value) noexcept { return value - std::fabs(value) * 1e-14; }
 double Above(double value) noexcept { return value + std::fabs(value) * 1e-14; }
 
@@ -69,7 +70,7 @@ Term NumberTerm(const std::string& field, Op op, const nlohmann::json& value) {
 }
 
 std::optional<Term> TextTerm(const std::string& field, Op op, const std::string& text) {
-  // Such are not what FieldSql gives for them.
+  // FieldSql does not give the value itself for these.
   if (text.find('\0') != text.npos || text.find('\1') != text.npos ||
       text.find("\\u000") != text.npos) {
     return std::nullopt;
@@ -113,13 +114,13 @@ std::optional<Term> TermFor(const Filter::Condition& condition) {
     return condition.op == Op::kEqual ? Term{*field + " IS NULL", {}} : Term{"0", {}};
   }
   if (value.is_boolean()) {
-    // Numbers come through as well. Equal to one value, and not between two, so that an index can
-    // give the order of the fields that follow.
+    // Lets numbers through as well. Compares with one value instead of a range, so that an index
+    // can give the order of the following fields.
     if (condition.op == Op::kEqual) return Term{*field + " = ?", {std::int64_t{value.get<bool>()}}};
     return Term{*field + " BETWEEN 0 AND 1", {}};
   }
   if (value.is_number()) return NumberTerm(*field, condition.op, value);
-  // Typed values are JSON text, and not in its order.
+  // Typed values are JSON text here, whose order is not theirs.
   if (value.is_object()) return Term{*field + " >= '{' AND " + *field + " < '|'", {}};
   return TextTerm(*field, condition.op, value.get_ref<const std::string&>());
 }

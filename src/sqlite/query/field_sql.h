@@ -12,15 +12,15 @@ namespace doclock::sqlite {
 /// A field's path through the body.
 using Path = std::vector<std::string>;
 
-/// The SQL that takes a field out of the body: the same text in an index and in a query, or SQLite
-/// would not see that they belong together. Nothing when SQLite's JSON paths cannot name the
-/// field. (Names are part of the text; values are always bound.)
+/// The SQL that takes a field out of the body. An index and a query need the same text, or SQLite
+/// would not use the index. Nothing if SQLite's JSON paths cannot name the field. (Names are part
+/// of the text; values are always bound.)
 std::optional<std::string> FieldSql(const Path& path);
 
-/// SQL that differs between values which FieldSql gives alike: true and 1, [1] and "[1]".
+/// SQL that tells values apart which FieldSql makes equal: true and 1, [1] and "[1]".
 std::optional<std::string> KindSql(const Path& path);
 
-/// Something to bind.
+/// A value to bind.
 using SqlValue = std::variant<std::int64_t, double, std::string>;
 
 /// Part of a WHERE, with ? for its values.
@@ -29,8 +29,8 @@ struct Term {
   std::vector<SqlValue> values;
 };
 
-/// What all documents that meet the condition have in common, and some more may. Nothing when SQL
-/// cannot help.
+/// An SQL condition that every document which meets the filter's condition meets, and maybe others
+/// too. Nothing if SQL cannot help.
 std::optional<Term> TermFor(const Filter::Condition& condition);
 
 }  // namespace doclock::sqlite

@@ -37,7 +37,7 @@ std::string IndexName(std::string_view collection, const IndexSpec& spec) {
   for (const std::string& field : spec.fields) {
     if (&field != &spec.fields.front()) name += ',';
     for (const char c : CaseSafe(field)) {
-      if (c == ',') name += '^';  // the field's own
+      if (c == ',') name += '^';  // a comma of the field's own
       name += c;
     }
   }

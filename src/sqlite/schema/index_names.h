@@ -9,13 +9,13 @@
 
 namespace doclock::sqlite {
 
-/// The fields of an index as people write them: "a,b.c".
+/// The fields of an index as text: "a,b.c".
 std::string FieldList(const IndexSpec& spec);
 
-/// What our index over these fields is called.
+/// The name of this library's index over these fields.
 std::string IndexName(std::string_view collection, const IndexSpec& spec);
 
-/// The field list of an index by its name; of foreign indexes, the name itself.
+/// The field list of an index of this library, from its name; the name itself of a foreign index.
 std::string FieldsOfIndex(const std::string& index_name);
 
 }  // namespace doclock::sqlite

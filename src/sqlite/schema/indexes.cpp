@@ -31,8 +31,8 @@ std::string IndexSql(const SqliteCollection& collection, const IndexSpec& index)
   }
   fields.resize(fields.size() - 2);
   const std::string name = Quoted(IndexName(collection.name(), index));
-  // The key makes the order of equal values the index's as well. Of unique values, it must not be
-  // part; their kinds keep true and 1 apart.
+  // With the key the index also orders equal values. A unique index must not contain it; there the
+  // kinds of values keep true and 1 apart.
   return std::string("CREATE ") + (index.unique ? "UNIQUE " : "") + "INDEX " + name + " ON " +
          collection.tables().quoted_documents() + "(" + fields + (index.unique ? kinds : ", key") +
          ")";
@@ -47,8 +47,8 @@ bool HasIndex(Connection& connection, const std::string& sql) {
 
 void CreateIndex(Connection& connection, const SqliteCollection& collection, const IndexSpec& index,
                  const std::string& sql) {
-  if (HasIndex(connection, sql)) return;  // somebody else was faster
-  // By this name an earlier version may have made another one.
+  if (HasIndex(connection, sql)) return;  // another process was faster
+  // An earlier version may have made another index with this name.
   connection.Run("DROP INDEX IF EXISTS " + Quoted(IndexName(collection.name(), index)));
   connection.Run(sql);
 }

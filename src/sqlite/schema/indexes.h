@@ -13,10 +13,10 @@ namespace doclock::sqlite {
 /// @throws StoreException for a unique index that SQLite cannot have
 std::string IndexSql(const SqliteCollection& collection, const IndexSpec& index);
 
-/// Is the index there that IndexSql gave `sql` for?
+/// Does the index of this IndexSql exist?
 bool HasIndex(Connection& connection, const std::string& sql);
 
-/// Makes it, inside a transaction, in place of one of its name that is another.
+/// Creates it, inside a transaction; replaces a different index of the same name.
 void CreateIndex(Connection& connection, const SqliteCollection& collection, const IndexSpec& index,
                  const std::string& sql);
 

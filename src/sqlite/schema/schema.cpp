@@ -5,7 +5,7 @@
 namespace doclock::sqlite {
 namespace {
 
-/// Raised by whatever makes older versions of this library misread a file.
+/// Raise it with every change that makes older versions of this library misread a file.
 constexpr std::int64_t kSchemaVersion = 1;
 
 bool HasTable(Connection& connection, std::string_view name) {
@@ -42,7 +42,7 @@ void CreateNameIndex(Connection& connection, const std::string& table) {
                  "(name) WHERE name IS NOT NULL");
 }
 
-/// Takes the name from an index of version 0.1 that is called as this table is to be.
+/// Renames an index of version 0.1 that has the name of this table.
 void FreeName(Connection& connection, const std::string& table) {
   std::string owner;
   {
@@ -91,7 +91,7 @@ void CreateSchema(Connection& connection) {
       "INSERT OR IGNORE INTO doclock_meta VALUES('schema', " +
       std::to_string(kSchemaVersion) +
       ");"
-      // `seen` is the day (Unix time in seconds) a process last named itself so.
+      // `seen` is the day (Unix time in seconds) when a process last used this owner.
       "CREATE TABLE IF NOT EXISTS doclock_owners(id INTEGER PRIMARY KEY AUTOINCREMENT,"
       " name TEXT NOT NULL, host TEXT NOT NULL, pid INTEGER NOT NULL, seen INTEGER NOT NULL,"
       " UNIQUE(name, host, pid))");
@@ -102,7 +102,7 @@ bool HasDocuments(Connection& connection, const TableNames& tables) {
 }
 
 bool HasCollection(Connection& connection, const TableNames& tables) {
-  // The groups came later, then the shares, then the fences.
+  // Later versions added the groups, then the shares, then the fences.
   return HasDocuments(connection, tables) && HasTable(connection, tables.groups()) &&
          HasTable(connection, tables.shares()) &&
          HasColumn(connection, tables.documents(), "lock_fence") &&
@@ -112,7 +112,7 @@ bool HasCollection(Connection& connection, const TableNames& tables) {
 void CreateCollection(Connection& connection, const TableNames& tables) {
   // The lock's columns stand before the body and keep their widths, so that taking the lock of a
   // large document rewrites one page. `key` has no type, so that SQLite converts nothing.
-  // Defaults: whoever fills the table by hand need not know them.
+  // The columns have defaults, so that a person can insert rows by hand without them.
   FreeName(connection, tables.groups());
   connection.Run("CREATE TABLE IF NOT EXISTS " + tables.quoted_documents() +
                  "(id INTEGER PRIMARY KEY, key NOT NULL UNIQUE,"

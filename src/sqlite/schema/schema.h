@@ -7,7 +7,8 @@
 
 namespace doclock::sqlite {
 
-/// Is what this version needs in the file? @throws StoreException for a file of another version.
+/// Does the file have what this version needs? @throws StoreException for a file of another
+/// version.
 bool HasSchema(Connection& connection, const std::string& path);
 /// Makes it, inside a transaction.
 void CreateSchema(Connection& connection);

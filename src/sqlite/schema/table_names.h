@@ -6,14 +6,14 @@
 
 namespace doclock::sqlite {
 
-/// A name between double quotes, fit for any statement.
+/// A name between double quotes, for any statement.
 std::string Quoted(std::string_view name);
 
 /// SQLite takes "Orders" and "orders" for the same table; collections differ. Upper-case letters
 /// become "^" and the lower-case one, so that names stay readable.
 std::string CaseSafe(std::string_view name);
 
-/// What the tables of one collection are called.
+/// The names of one collection's tables.
 class TableNames {
  public:
   /// @param number of the collection within its store, from 0.

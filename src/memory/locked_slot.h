@@ -10,24 +10,24 @@
 
 namespace doclock::memory {
 
-/// What a write puts out of use. Declared before the shard is locked, so that it is destroyed
-/// after: a large body takes a while.
+/// What a write discards. Declared before the shard is locked, so that it is destroyed after the
+/// mutex is free: destroying a large body takes a while.
 struct Remains {
   Body body;
   std::unique_ptr<Document> document;
 };
 
-/// One key's place in its collection, with the shard locked: the document, or none.
-class Place {
+/// One key's slot in its collection, with the shard locked: the document, or none.
+class LockedSlot {
  public:
-  Place(MemoryCollection& collection, const Key& key, std::size_t hash)
+  LockedSlot(MemoryCollection& collection, const Key& key, std::size_t hash)
       : collection_(collection),
         hash_(hash),
         shard_(collection.ShardOf(hash_)),
         guard_(shard_.mutex),
         document_(Find(key)) {}
-  explicit Place(const StoreOp& op)
-      : Place(static_cast<MemoryCollection&>(*op.collection), *op.key, op.hash) {}
+  explicit LockedSlot(const StoreOp& op)
+      : LockedSlot(static_cast<MemoryCollection&>(*op.collection), *op.key, op.hash) {}
 
   [[nodiscard]] Document* document() const noexcept { return document_; }
 
@@ -37,7 +37,7 @@ class Place {
     return PutBodyOf(*document_, body, former);
   }
 
-  /// Adds a document that is not there yet, with its body; otherwise as above.
+  /// Adds a document that does not exist yet, with its body; otherwise as above.
   std::optional<std::string> Insert(std::unique_ptr<Document> document, const Body& body) {
     Document& added = *document;
     const auto at = shard_.documents.emplace(KeyRef{hash_, &added.key}, std::move(document)).first;
