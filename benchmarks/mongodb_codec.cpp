@@ -15,7 +15,7 @@ using nlohmann::json;
 
 std::atomic<long> allocations{0};
 
-/// An order with so many lines that it comes to about `bytes` of JSON.
+/// An order with enough lines for about `bytes` of JSON.
 json OrderTree(std::size_t bytes) {
   json tree = SampleTree(1, 1);
   json& lines = tree["lines"];

@@ -124,7 +124,7 @@ BENCHMARK(MongodbCycles)
     ->Iterations(1)
     ->Unit(benchmark::kMillisecond);
 
-/// Eight callers take turns. The floor: lock and release as two majority writes, nobody waiting.
+/// Eight callers take turns. The floor: lock and release as two majority writes, without waiters.
 void MongodbHotDocument(benchmark::State& state) {
   DropMongodb();
   LockManager manager{OpenMongodbStore(MongodbStoreUri())};

@@ -12,7 +12,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kHeld = 10'000;
-constexpr std::size_t kSingly = 300;  ///< so many are renewed one by one
+constexpr std::size_t kSingly = 300;  ///< renewed one by one
 
 /// Locks as a store sees them.
 struct Held {

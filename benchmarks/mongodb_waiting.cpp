@@ -66,7 +66,7 @@ double Play(Board& board, int rounds, Before before, Release release) {
     before();
     ++board.held;
     Until([&] { return board.waiting == i + 1; });
-    // Until it surely waits, and at no fixed point of anybody's rhythm.
+    // Until it surely waits, and at no fixed point of any poller's rhythm.
     std::this_thread::sleep_for(std::chrono::milliseconds(60 + random() % 40));
     board.stamp = NowNs();
     release();

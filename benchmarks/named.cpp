@@ -33,10 +33,10 @@ struct Place {
   virtual ~Place() = default;
   /// Another store over the same data, or the same one where that cannot be.
   virtual std::shared_ptr<Store> Open() = 0;
-  /// Where many locks take long: puts copies of these beside them, until there are so many times as
-  /// many. False: nothing was done.
+  /// Multiplies the existing locks by copies, for stores where many locks take long to create.
+  /// False: nothing was done.
   virtual bool Multiply(int /*times*/) { return false; }
-  /// Commands sent since the last time; negative where nobody can know.
+  /// The commands sent since the last call; negative if unknown.
   virtual long TakeCommands() { return -1; }
 };
 
@@ -145,7 +145,7 @@ BENCHMARK(SharedBesideExclusive)
     ->Iterations(1)
     ->Unit(benchmark::kMillisecond);
 
-/// Leaves so many locks behind that are over. `store` is the caller's last hold on it: SQLite's
+/// Leaves this many expired locks behind. `store` is the caller's last hold on it: SQLite's
 /// holders are dead once it is closed.
 void LeaveExpired(std::shared_ptr<Store> store, int locks) {
   constexpr int kAtOnce = 1000;

@@ -88,7 +88,7 @@ doclock_install_component(
   DESCRIPTION "Document locks over every store that was built"
   REQUIRES ${umbrella_requires})
 
-# The suite that every store has to pass, as sources: whoever tests a store compiles them with their own GoogleTest.
+# The suite that every store has to pass, as sources: a project that tests a store compiles them with its own GoogleTest.
 set(doclock_conformance_dir "${CMAKE_INSTALL_DATADIR}/doclock/conformance")
 if(DOCLOCK_BUILD_TESTING)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/tests/conformance/suite/"

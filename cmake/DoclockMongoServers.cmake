@@ -1,11 +1,11 @@
 # MongoDB servers as CTest fixtures: started once before the first test that needs one, stopped after the last, each build
-# tree with its own folder and ports. When there is no server to be had, starting them is a test that fails, and what
-# needs them is not run.
+# tree with its own folder and ports. If no server can be started, the test that starts them fails, and the tests that
+# need them do not run.
 #
 #   doclock_mongodb_set          a replica set of three
 #   doclock_mongodb_standalone   a server alone
-#   doclock_mongodb_failover     another set, for those who kill its members
-#   doclock_mongodb_auth         a set of one, which lets nobody in without a user
+#   doclock_mongodb_failover     another set, for tests that kill its members
+#   doclock_mongodb_auth         a set of one, which requires authentication
 #   doclock_mongodb_tls          a server alone that takes TLS only, with a CA of its own
 #
 # doclock_mongodb_uris is a list of compile definitions with their URIs, for the tests' programs; doclock_mongodb_tls

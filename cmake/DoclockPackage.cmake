@@ -3,7 +3,7 @@
 
 set(CPACK_PACKAGE_NAME doclock)
 set(CPACK_PACKAGE_VENDOR "doclock")
-# Debian wants a name and an address. Whoever publishes packages says here whom their users are to write to; mail to
+# Debian wants a name and an address. A publisher of packages sets here the address for their users; mail to
 # .invalid goes nowhere.
 set(DOCLOCK_PACKAGE_CONTACT "doclock developers <doclock@packages.invalid>"
     CACHE STRING "Maintainer of the packages, as: Name <address>")

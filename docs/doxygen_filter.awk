@@ -1,5 +1,5 @@
-# Hides copy and move constructors and assignments from Doxygen, unless somebody has documented them: what they do
-# goes without saying, and Doxygen would have it said. An empty line stands in, so that line numbers stay right.
+# Hides copy and move constructors and assignments from Doxygen, unless they are documented: their purpose is obvious,
+# and Doxygen would ask for a comment. An empty line replaces each, so that line numbers stay right.
 /(operator=)?\((const [A-Za-z_:<>]+ ?& ?[a-z_]*|[A-Za-z_:<>]+ ?&& ?[a-z_]*)\)( noexcept)?( = (default|delete))?;[ \t]*$/ &&
   !/return|\/\/\// {
   name = $0

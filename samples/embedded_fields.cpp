@@ -28,8 +28,8 @@ namespace {
 Invoice TakeForSending(const doclock::LockingRepository<Invoice>& invoices, const std::string& id) {
   auto held = invoices.Lock(id);
   Invoice invoice = *held;
-  // From here on the lease is renewed no more, and the handle no longer unlocks when it goes out of
-  // scope. Whoever has the entity has until the end of the lease to finish.
+  // From here on the lease is not renewed, and the handle does not unlock when it goes out of
+  // scope. The code that has the entity must finish before the end of the lease.
   held.Detach();
   return invoice;
 }

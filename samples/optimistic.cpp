@@ -1,5 +1,5 @@
-// Writing without a lock: read a snapshot, change it, and store it if nobody else was faster. Good
-// where conflicts are rare and the work between reading and writing can be repeated.
+// Writing without a lock: read a snapshot, change it, and store it if no other client was faster.
+// Good if conflicts are rare and the work between reading and writing can be repeated.
 
 #include <iostream>
 #include <string>

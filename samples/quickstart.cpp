@@ -35,7 +35,7 @@ int main() {
   other->step = "reserved";
   sagas.ReleaseLockAsync(other).get();
 
-  // Without holding a lock while thinking: read, change, write if nobody was faster, else again.
+  // Without a lock: read, change, write if no other client was faster; otherwise try again.
   sagas.Update("42", [](OrderSaga& order) { ++order.attempts; });
 
   for (const auto& found : sagas.Find(doclock::Filter{}.OrderBy("step"))) {

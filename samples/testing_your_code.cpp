@@ -43,7 +43,7 @@ class Shipping {
     try {
       parcel->Release();
     } catch (const doclock::LockException&) {
-      return Outcome::kLost;  // somebody else has it now; nothing was written
+      return Outcome::kLost;  // another client has it now; nothing was written
     }
     return Outcome::kShipped;
   }

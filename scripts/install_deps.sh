@@ -75,7 +75,7 @@ fi
 
 installed() { [[ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2> /dev/null)" == installed ]]; }
 
-# Whether the Boost in /usr/include is one that doclock can use, whoever put it there.
+# Can doclock use the Boost in /usr/include, from whatever source it is?
 boost_usable() {
   local header=/usr/include/boost/version.hpp version
   [[ -e $header ]] || return 1
@@ -122,7 +122,7 @@ done
 need_boost=no
 if ! boost_usable; then
   need_boost=yes
-  # Two versions of Boost's headers cannot be installed side by side, and the one that is here belongs to somebody.
+  # Two versions of Boost's headers cannot be installed side by side, and another program may need the installed one.
   old=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' 'libboost[0-9]*-dev' 2> /dev/null |
     awk '$1 == "installed" && $2 ~ /^libboost1\.[0-9]+-dev$/ {print $2}' || true)
   if [[ -n $old ]]; then

@@ -10,9 +10,9 @@ Usage: scripts/mongo.sh start|stop|status|uri|primary|bounce [--standalone|--aut
        scripts/mongo.sh kill|revive PORT
 
   start     starts three servers as a replica set (or, with --standalone, one), waits for a primary, prints the URI;
-            with --auth it is a set of one that lets nobody in without a user, and has no users yet: the first is made
-            through the localhost exception; with --tls it is one alone that takes TLS only, with certificates of a CA
-            made for it by openssl, which are in tls/ of its folder; with --fresh it stops first what runs there, and throws its data away
+            with --auth it is a set of one that requires authentication and has no users yet: create the first one
+            through the localhost exception; with --tls it is a single server that takes TLS only, with certificates of a CA
+            that openssl makes for it, in tls/ of its folder; with --fresh it first stops the servers that run there, and deletes their data
   stop      stops them and removes their data
   status    says which of them run
   uri       prints the URI, without a database; doclock needs one, before the ?: .../shop?replicaSet=doclock

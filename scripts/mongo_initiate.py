@@ -57,7 +57,7 @@ def is_true(reply, name):
 
 
 def hello(port):
-    """Nothing when nobody answers."""
+    """Returns None if no server answers."""
     try:
         return run(port, {"hello": 1})
     except OSError:

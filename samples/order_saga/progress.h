@@ -9,7 +9,7 @@ namespace order_saga {
 /// line every second.
 class Progress {
  public:
-  /// For so many sagas.
+  /// For this many sagas.
   explicit Progress(std::size_t total);
 
   void Show(std::size_t done, std::size_t steps, int take_overs) {

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostProblems = 20;
 
-/// A folder of this run's own, removed when this goes, unless somebody may want to look into it.
+/// A folder of this run's own, removed at the end unless it may help to find an error.
 class Folder {
  public:
   Folder() {

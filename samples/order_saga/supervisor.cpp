@@ -215,7 +215,7 @@ class Supervisor {
   std::future<int> half_way_;  ///< The command's exit status.
   std::size_t done_ = 0;
   bool asked_ = false;
-  /// Sagas whose worker was killed or lost the lock, until somebody goes on with them.
+  /// Sagas whose worker was killed or lost the lock, until another worker goes on with them.
   std::map<std::string, Orphan> orphans_;
   SteadyClock::time_point last_step_ = SteadyClock::now();
   SteadyClock::time_point looked_ = SteadyClock::now();

@@ -96,7 +96,7 @@ class Worker {
 
  private:
   void DoNextStep() {
-    // The saga that has waited longest, of those that nobody holds.
+    // The free saga that has waited longest.
     auto saga = sagas_.TryLockNext(
         doclock::Filter{}.Equal("done", false).AtMost("due", NowMs()).OrderBy("due"),
         {.wait = kSearchWait});
@@ -134,9 +134,9 @@ class Worker {
       saga.Release();
       return true;
     } catch (const doclock::LockException&) {
-      return false;  // the lease ended: nothing was written, and somebody else does the step
+      return false;  // the lease ended: nothing was written, and another worker does the step
     } catch (const doclock::InDoubtException&) {
-      return false;  // whoever locks the saga next sees whether the step is in its history
+      return false;  // the next holder sees whether the step is in its history
     }
   }
 

@@ -52,7 +52,7 @@ class CliTest : public ::testing::Test {
   std::string temporary = "TMPDIR=" + (folder / ".");
 };
 
-/// Does the process run (or wait to be reaped by somebody else)?
+/// Does the process run, or wait to be reaped by another process?
 inline bool Exists(pid_t process) {
   const std::string stat = TextOf("/proc/" + std::to_string(process) + "/stat");
   const auto state = stat.rfind(") ");

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using SteadyClock = std::chrono::steady_clock;
 
-/// `doclock run` over a replica set: here a lock ends with its lease, whoever has died.
+/// `doclock run` over a replica set: here the lock of a dead process ends with its lease.
 class MongodbRunTest : public CliTest {
  protected:
   void SetUp() override { store = "DOCLOCK_STORE=" + database_.uri(); }
@@ -70,7 +70,7 @@ TEST_F(MongodbRunTest, KillingItKillsTheCommandAndTheNextStartsWhenTheLeaseEnds)
   EXPECT_TRUE(Eventually([&] { return !Exists(stayer); }));
   const auto begin = SteadyClock::now();
   const auto left = Left("job");
-  ASSERT_GT(left, 0ms) << "nobody tells a server that a process has died";
+  ASSERT_GT(left, 0ms) << "a server does not learn that a process has died";
   const Ended next = Program(Run({"--wait", "1m", "job"}, LookingAtStayer()), {store}).Wait();
   const auto took = SteadyClock::now() - begin;
   EXPECT_EQ(next.code, 0) << next.err;

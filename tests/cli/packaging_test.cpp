@@ -12,7 +12,7 @@ using ::testing::Not;
 /// What is installed beside the command.
 class PackagingTest : public CliTest {
  protected:
-  /// What bash offers for a line whose last word the cursor is on, one on a line.
+  /// The completions that bash offers for a line with the cursor on its last word, one per line.
   static std::string Completed(std::vector<std::string> words) {
     std::vector<std::string> command{
         "bash", "--norc", "-c",
@@ -29,7 +29,7 @@ class PackagingTest : public CliTest {
     EXPECT_EQ(ended.err, "");
     return ended.out;
   }
-  /// The words of a text that begin so.
+  /// The words of a text that begin with `begin`.
   static std::vector<std::string> WordsLike(const std::string& text, const std::string& begin) {
     std::vector<std::string> words;
     std::string word;
@@ -68,7 +68,7 @@ TEST_F(PackagingTest, CompletionOffersEachCommandItsOwnOptionsAndAllOfThem) {
 
 TEST_F(PackagingTest, CompletionKnowsValues) {
   EXPECT_EQ(Completed({"get", "--key-type", "u"}), "uuid\n");
-  EXPECT_EQ(Completed({"--store", ""}), "\n") << "nobody can know";
+  EXPECT_EQ(Completed({"--store", ""}), "\n") << "a URL cannot be completed";
   EXPECT_THAT(Completed({"run", "job", "--", "tru"}), HasSubstr("true\n"));
   EXPECT_THAT(Completed({"--store-file", DOCLOCK_PACKAGING "/doclock."}),
               HasSubstr("/doclock.bash\n"));

@@ -18,7 +18,7 @@
 namespace doclock::cli_test {
 
 /// A cable between a program and a server on this machine, which a test can pull out: then nothing
-/// comes through, and nobody is told.
+/// comes through, and neither side gets an error.
 class Relay {
  public:
   explicit Relay(int server_port) : server_port_(server_port) {
@@ -47,9 +47,9 @@ class Relay {
 
   [[nodiscard]] int port() const noexcept { return port_; }
   void Unplug() noexcept { mode_ = Mode::kUnplugged; }
-  /// Hangs up on everybody, and on those who call from now on.
+  /// Closes all connections, and new ones as soon as they come.
   void Reset() noexcept { mode_ = Mode::kReset; }
-  /// Hangs up on everybody, and takes no more calls.
+  /// Closes all connections, and refuses new ones.
   void Refuse() noexcept { mode_ = Mode::kRefuse; }
 
  private:

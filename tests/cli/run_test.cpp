@@ -200,7 +200,7 @@ TEST_F(RunTest, StoppedPastItsLeaseItKillsTheCommandOnResuming) {
   ASSERT_TRUE(IsThere());
   const pid_t stayer = Stayer();
   run.Signal(SIGSTOP);
-  // The lease ends by the real clock; whoever waits gets the lock then.
+  // The lease ends by the real clock; a waiter gets the lock then.
   EXPECT_EQ(Doclock({"run", "--wait", "20s", "job", "--", "true"}).code, 0);
   run.Signal(SIGCONT);
   const Ended ended = run.Wait();

@@ -9,8 +9,8 @@ namespace doclock::detail {
 namespace {
 
 /// A reply is lost, and before the engine looks another client moves the document: every verb with
-/// every loss and every move. What the caller is told must be what really happened, and no lock may
-/// stay behind that nobody knows of.
+/// every loss and every move. The reported outcome must be the real one, and no orphaned lock may
+/// stay behind.
 
 /// What the store really did for the engine.
 struct Effect {
@@ -275,7 +275,7 @@ void Granted(const World& w, const Told&) {
   const auto mine = std::find_if(grants.begin(), grants.end(), [&](const Effect& grant) {
     return grant.id == LeaseLockId(*w.held.lease);
   });
-  ASSERT_NE(mine, grants.end()) << "granted by nobody";
+  ASSERT_NE(mine, grants.end()) << "no recorded grant has this id";
   if (w.held.lease->mode == LockMode::kShared) {
     EXPECT_GE(LeaseFence(*w.held.lease), mine->version);
   } else {
@@ -423,7 +423,7 @@ void ExpectNoBody(const World& w) {
   }
 }
 
-/// A lock of the engine's is one that somebody here holds and knows.
+/// A lock of this engine in the store must belong to a handle or a waiter of this test.
 void ExpectKnown(const World& w, bool detached) {
   const ReadOp look = w.Look();
   if (!look.locked) return;
@@ -435,8 +435,7 @@ void ExpectKnown(const World& w, bool detached) {
     return lease && lease->lock_id == look.lock_id &&
            (LeaseHeld(*lease) || detached || lease->phase() == Phase::kInDoubt);
   };
-  EXPECT_TRUE(holds(w.held.lease) || (w.next && holds(w.next->grant.lease)))
-      << "a lock that nobody knows of";
+  EXPECT_TRUE(holds(w.held.lease) || (w.next && holds(w.next->grant.lease))) << "an orphaned lock";
 }
 
 void Play(const Case& c) {
@@ -458,11 +457,11 @@ void Play(const Case& c) {
   w.store->ReleaseLate();
   w.store->OnExecute({});
   w.clock->Advance(1s);
-  // Of a search that was not answered nobody knows the document: its lock ends with its lease.
+  // A search without an answer does not know its document: that lock ends with its lease.
   const bool unknown =
       std::string_view(c.verb.name) == "lock next" && c.fault == Fault::Kind::kLate;
   if (!unknown) ExpectKnown(w, detached);
-  // Nobody holds on to what another one has.
+  // No handle counts as held while another client has the lock.
   w.clock->Advance(10s);
   if (w.held.lease && LeaseHeld(*w.held.lease) && w.held.lease->mode == LockMode::kExclusive) {
     EXPECT_EQ(w.Look().lock_id, LeaseLockId(*w.held.lease));

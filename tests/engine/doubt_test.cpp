@@ -257,7 +257,7 @@ TEST_F(DoubtTest, ASaveLostBeforeAnotherOneIsInDoubtNotSuccess) {
   bool other_wrote = false;
   store->OnExecute([&](std::span<StoreOp* const> ops) {
     if (ops.front()->kind != OpKind::kRead || other_wrote) return;
-    other_wrote = true;  // somebody else is faster than the look
+    other_wrote = true;  // another client is faster than the look
     SaveOp other(*collection, *ops.front()->key);
     other.expected = seen.version;
     other.born = seen.born;
@@ -279,8 +279,8 @@ TEST_F(DoubtTest, ASaveLostBeforeAnotherOneIsInDoubtNotSuccess) {
   EXPECT_EQ(Stored("a").body.json()["n"], 99);
 }
 
-/// Somebody locks and writes after the reply was lost and before the look: the mark is still there,
-/// and the version is not the write's own any more.
+/// Another client locks and writes after the lost reply and before the look: the mark is still
+/// there, and the version is not the write's own any more.
 class MovedOnTest : public DoubtTest {
  protected:
   /// At the next look: takes the lock, and stores n = 99 under it.

@@ -3,7 +3,7 @@
 namespace doclock::detail {
 namespace {
 
-/// Somewhere else, somebody always waits.
+/// A store on which another process always waits.
 class ContendedStore : public TestStore {
  public:
   using TestStore::TestStore;

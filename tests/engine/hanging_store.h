@@ -27,7 +27,7 @@ class HangingStore final : public testing::FaultyStore {
     Hang({});
     changed_.notify_all();
   }
-  /// Waits until so many calls hang.
+  /// Waits until this many calls hang.
   bool AwaitHanging(int calls) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return inside_ >= calls; });

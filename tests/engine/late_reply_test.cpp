@@ -16,7 +16,7 @@ class LateReplyTest : public EngineTest {
     EXPECT_FALSE(LeaseHeld(*held.lease));
     EXPECT_TRUE(LeaseLost(held.lease).stop_requested());
     clock->RunPending();
-    EXPECT_FALSE(Stored("a").locked) << "nobody uses the lease that was started anew";
+    EXPECT_FALSE(Stored("a").locked) << "no handle uses the renewed lease";
   }
 };
 

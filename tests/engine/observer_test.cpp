@@ -40,7 +40,7 @@ class ObserverTest : public EngineTest {
   explicit ObserverTest(std::shared_ptr<Mocked> mock = std::make_shared<Mocked>())
       : EngineTest({.observer = mock}), observer(std::move(mock)) {}
 
-  /// A lock nobody is told of.
+  /// Locks through another manager, which has no observer.
   Grant LockElsewhere(const Key& key, LockOptions options = {}) {
     AcquireSpec spec = Spec(key, options);
     return std::move(Acquire(other_.engine(), std::move(spec), {}).grant);

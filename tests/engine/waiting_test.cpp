@@ -206,7 +206,7 @@ TEST_F(WaitingTest, AWaiterPollsWhenHintsAreMissing) {
   store->DropHints(true);
   Grant held = Lock("a");
   auto waiting = LockLater("a", {.wait = kForever});
-  // Released by somebody this engine knows nothing of.
+  // Released by a client that this engine does not know.
   LockManager other{store, {.runtime = clock->runtime()}};
   store->Intervene(*collection, "a", Intervention::kBreak);
   clock->Advance(1100ms);

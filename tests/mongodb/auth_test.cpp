@@ -1,5 +1,5 @@
-// A server that lets nobody in without a user: what a user has to be granted, and what those are
-// told who were not.
+// A server that requires authentication: the privileges that a user needs, and the errors of users
+// without them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,7 +33,8 @@ std::string WithUser(const std::string& uri, const std::string& user, const std:
   return with_user;
 }
 
-/// The server's own user, made by whoever comes first: the server lets one in from this machine.
+/// The server's own user. The first test to need it creates it: the server allows that from
+/// localhost.
 std::string RootUri() {
   mongodb::Array roles;
   roles.Add(std::string_view("root"));
@@ -173,7 +174,7 @@ TEST_F(MongoAuth, IndexesNeedOneMoreWhichIsNamed) {
   things.EnsureIndex({"n"}, true);
 }
 
-/// With it nobody polls so soon: the release itself wakes the waiter.
+/// With the privilege the release itself wakes the waiter, before any poll.
 TEST_F(MongoAuth, WithoutTheRightToStreamWaitingGoesOnByPolling) {
   for (const bool may_stream : {false, true}) {
     SCOPED_TRACE(may_stream);
@@ -230,10 +231,10 @@ TEST_F(MongoAuth, AWrongPasswordIsToldAsOne) {
   };
   std::string bad = good;
   bad.insert(bad.find('@'), "x");
-  const std::string nobody =
+  const std::string unknown =
       WithUser(WithDatabase(AuthUri(), database_.name()), "nobody", kPassword);
   EXPECT_THAT(refusal(bad), HasSubstr("does not accept the credentials"));
-  EXPECT_THAT(refusal(nobody), HasSubstr("does not accept the credentials"));
+  EXPECT_THAT(refusal(unknown), HasSubstr("does not accept the credentials"));
   // No credentials at all: the server answers, and lets nothing be done.
   const Things stranger = Open(WithDatabase(AuthUri(), database_.name()));
   EXPECT_THAT(RefusalOf([&] { static_cast<void>(stranger.Lock("a", Secret(1))); }),

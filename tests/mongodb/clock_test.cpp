@@ -45,7 +45,7 @@ class MongoClock : public ::testing::TestWithParam<int> {
     library_ = FindFakeTime();
     if (!library_) GTEST_SKIP() << "libfaketime is not installed";
   }
-  /// A process whose wall clock is so many seconds off.
+  /// A process whose wall clock is this many seconds off.
   test::Child Start(std::vector<std::string> arguments) {
     const std::string offset = (GetParam() > 0 ? "+" : "") + std::to_string(GetParam());
     return test::Child(

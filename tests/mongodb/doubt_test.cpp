@@ -1,5 +1,5 @@
-// What is written a second time, because nobody knows whether the first time had effect, leaves the
-// same fields alone as the first time: those that JSON cannot tell from others, and those that no
+// A write that is sent again, because the outcome of the first attempt is unknown, leaves the same
+// fields alone as the first attempt: those that JSON cannot tell from others, and those that no
 // body shows.
 
 #include <gtest/gtest.h>

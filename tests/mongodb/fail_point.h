@@ -14,7 +14,7 @@ struct CommandFault {
   int error_code = 0;         ///< Not zero: answered instead of doing the command.
   bool close = false;         ///< The connection is closed instead.
   int concern_code = 0;       ///< Not zero: done, and then this write concern error.
-  std::int64_t block_ms = 0;  ///< Done only so long after it came.
+  std::int64_t block_ms = 0;  ///< Delay before the command is done.
 };
 
 /// The commands that this library sends.
@@ -26,8 +26,8 @@ class FailPoint {
  public:
   struct Where {
     std::string collection = "things";
-    std::optional<int> times = std::nullopt;  ///< So many commands, and no more.
-    std::optional<int> skip = std::nullopt;   ///< Not so many, and all from there on.
+    std::optional<int> times = std::nullopt;  ///< Only this many commands.
+    std::optional<int> skip = std::nullopt;   ///< Not this many, and all after them.
     std::initializer_list<std::string_view> commands = kAllCommands;
   };
 

@@ -76,7 +76,7 @@ class Ledger {
       }
     }
     for (const auto& [entry, times] : found) {
-      ADD_FAILURE() << key << ": nobody knows of " << entry;
+      ADD_FAILURE() << key << ": no client wrote " << entry;
     }
   }
 
@@ -328,7 +328,7 @@ TEST_F(MongoFailover, AFrozenPrimaryBoundsEveryCall) {
   constexpr auto kBudget = 500ms;
   // The driver's own bound is five minutes.
   constexpr auto kBound = 20 * kBudget;
-  // After so long (scripts/mongo_initiate.py) another member may be the primary, and answer.
+  // After this time (scripts/mongo_initiate.py) another member may be the primary, and answer.
   constexpr auto kElection = 1s;
   const auto store = OpenMongodbStore(
       database_.uri(), {.socket_timeout = kBudget, .server_selection_timeout = kBudget});
@@ -415,7 +415,7 @@ TEST_F(StoppedHolder, WritesNothingOnceTheLeaseIsOver) {
   for (const std::string order : {"save", "release"}) {
     test::Child holder = Hold("job", 1s);
     holder.Signal(SIGSTOP);
-    // Nobody renews the lease, so it ends by itself.
+    // The lease is not renewed, so it ends by itself.
     auto lock = things.Lock("job", {.wait = kElections});
     holder.Signal(SIGCONT);
     holder.Say(order);

@@ -85,7 +85,7 @@ class FakeServer {
   }
   static void Reply(int connection, std::int32_t request, bool is_query, const bson_t& answer) {
     std::string body(is_query ? 20 : 5, '\0');
-    if (is_query) body[16] = 1;  // so many documents
+    if (is_query) body[16] = 1;  // the number of documents
     body.append(reinterpret_cast<const char*>(bson_get_data(&answer)), answer.len);
     const std::array<std::int32_t, 4> header{static_cast<std::int32_t>(body.size() + 16), 1,
                                              request, is_query ? 1 : kMessage};

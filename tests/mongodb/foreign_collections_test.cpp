@@ -75,7 +75,7 @@ TEST_F(ForeignCollections, GetNoFieldThatSaysNothing) {
   const BsonPtr made = documents_.Find("things", Key("a"));
   bson_iter_t iter;
   EXPECT_FALSE(bson_iter_init_find(&iter, made.get(), "lockClosed")) << Canonical(*made);
-  // Earlier versions stored it, and it stands in nobody's way.
+  // Earlier versions stored it, and it does no harm.
   documents_.Insert("things", R"({"_id": "b", "lockClosed": null})");
   things.Lock("b").Release();
   const BsonPtr old = documents_.Find("things", Key("b"));

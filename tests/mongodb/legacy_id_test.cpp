@@ -1,5 +1,5 @@
 /// Documents whose _id is a UUID of subtype 3, as drivers wrote them before there was subtype 4.
-/// They cannot be locked, and whoever looks for one is told why.
+/// They cannot be locked, and the error says why.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -109,7 +109,7 @@ TEST_F(LegacyIds, EndASearchThatComesUponThem) {
   EXPECT_THAT(RefusalOf([&] { things_.ForEach(Filter{}, [](const auto&) { return true; }); }),
               HasSubstr("UUID of subtype 3"));
   EXPECT_NE(RefusalOf([&] { static_cast<void>(things_.Find(Filter{})); }), "(none)");
-  // Those that do not meet the filter are nobody's business, nor those behind what was asked for.
+  // Documents that do not meet the filter do no harm, nor do those after the limit.
   EXPECT_EQ(things_.Find(Filter{}.Equal("n", 2)).size(), 1u);
   EXPECT_EQ(things_.Find(Filter{}.Equal("n", 1).Limit(1)).size(), 1u);
 }

@@ -1,5 +1,5 @@
-/// Lock fields that this library does not write: a typed error, never a free document, and nobody
-/// else's problem.
+/// Lock fields that this library does not write: a typed error, never a free document, and no
+/// effect on other documents.
 
 #include <gtest/gtest.h>
 

@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(Cuts, MongoOutage,
                                            Cut{"HangsUp", &Relay::Reset}),
                          [](const auto& tested) { return tested.param.name; });
 
-/// A server of the newest kind, whose answers to findAndModify take so long.
+/// A server of the newest kind, whose answers to findAndModify take this long.
 FakeServer::Answer SlowServer(std::chrono::milliseconds delay, std::atomic<int>& looks) {
   return [delay, &looks](std::string_view command) {
     mongodb::Doc answer;

@@ -18,7 +18,7 @@ namespace {
 
 using mongodb::Doc;
 
-/// The command runs out of time at a document of this key, which somebody's transaction holds.
+/// The key of a document that a foreign transaction holds: the command runs out of time there.
 constexpr const char* kBlocked = "blocked";
 constexpr std::chrono::milliseconds kShort = 8s;
 

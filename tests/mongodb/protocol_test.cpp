@@ -332,7 +332,7 @@ TEST_F(MongoProtocol, ARetryAfterDoubtCreatesNothing) {
   const FailPoint point(database_, closed, {.times = 1, .commands = {"findAndModify", "update"}});
   EXPECT_THROW((void)things.Lock("a", nlohmann::json{{"n", 1}}), InDoubtException);
   EXPECT_EQ(Count(mongodb::Doc()), 0)
-      << "had somebody erased it meanwhile, it would be there again";
+      << "if another client had erased it meanwhile, this would have created it again";
 }
 
 TEST_F(MongoProtocol, ALockThatComesLateIsGivenBack) {

@@ -63,14 +63,14 @@ inline std::string UriOf(const char* variable, const char* otherwise) {
   const char* const uri = std::getenv(variable);
   return uri == nullptr ? otherwise : uri;
 }
-/// The replica set that tests share. It stays as it is: nobody kills or demotes its members.
+/// The replica set that tests share. No test may kill or demote its members.
 inline std::string SetUri() { return UriOf("DOCLOCK_TEST_MONGODB", DOCLOCK_MONGODB_SET_URI); }
 /// A server that is no replica set.
 inline std::string StandaloneUri() {
   return UriOf("DOCLOCK_TEST_MONGODB_STANDALONE", DOCLOCK_MONGODB_STANDALONE_URI);
 }
 
-/// A replica set of one that lets nobody in without a user.
+/// A replica set of one that requires authentication.
 inline std::string AuthUri() {
   return UriOf("DOCLOCK_TEST_MONGODB_AUTH", DOCLOCK_MONGODB_AUTH_URI);
 }

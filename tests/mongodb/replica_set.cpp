@@ -106,7 +106,7 @@ int ReplicaSet::StepDown() const {
           RawServer(DirectUri(primary, 5000)).Run("admin", command);
           return true;
         } catch (const std::runtime_error&) {
-          // Nobody was up to date in time; or it has stepped down, and broke the connection.
+          // No member was up to date in time; or the primary stepped down and broke the connection.
           return RoleOf(primary) != Role::kPrimary;
         }
       },
@@ -118,7 +118,7 @@ pid_t ReplicaSet::PidOf(int port) const {
   pid_t pid = 0;
   std::ifstream(home_ + "/" + std::to_string(port) + "/mongod.pid") >> pid;
   if (pid <= 1) return 0;
-  // The number of one that was killed may be somebody else's by now.
+  // The process id of a killed server may belong to another process by now.
   std::ifstream command("/proc/" + std::to_string(pid) + "/cmdline", std::ios::binary);
   const std::string words{std::istreambuf_iterator<char>(command), {}};
   return words.find(std::to_string(port)) == words.npos ? 0 : pid;

@@ -1,6 +1,6 @@
 /// Documents of the .NET code from which the idea came: LockId and LockTime beside the body, null
-/// or missing when nobody holds it, no lease length and no version. Its lease is a number of its
-/// own.
+/// or missing when it is not locked, without lease length and version. That code has its own
+/// constant for the length of leases.
 
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ namespace {
 
 class SeedDocuments : public ::testing::TestWithParam<bson_subtype_t> {
  protected:
-  /// As the .NET code has it: locked so long ago.
+  /// A document as the .NET code stores it, locked this long ago.
   void InsertLocked(const Key& key, std::chrono::milliseconds age) {
     mongodb::Doc doc;
     doc.Add("_id", key).Add("Value", "before");

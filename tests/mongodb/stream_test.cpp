@@ -26,7 +26,7 @@ TEST(MongoStream, WhoseThreadDoesNotStartKeepsNoConnection) {
   EXPECT_NE(stream, nullptr);
   EXPECT_EQ(store->Watch(*a, hint), nullptr);
   stream = nullptr;
-  // What failed is not among those who still watch.
+  // The failed watch is not among the watchers.
   stream = store->Watch(*a, hint);
   EXPECT_NE(stream, nullptr);
   stream = nullptr;

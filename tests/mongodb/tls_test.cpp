@@ -82,9 +82,9 @@ TEST(MongodbTls, ACertificateStandsForAUser) {
   Database database(kUri);
   const std::string x509 =
       database.uri() + "&authMechanism=MONGODB-X509&authSource=$external&tlsCertificateKeyFile=";
-  const Opened nobody = Opening(x509 + kFiles + "client.pem");
-  EXPECT_EQ(nobody.code, Errc::kRefused);
-  EXPECT_THAT(nobody.text, HasSubstr("does not accept the credentials"));
+  const Opened unknown = Opening(x509 + kFiles + "client.pem");
+  EXPECT_EQ(unknown.code, Errc::kRefused);
+  EXPECT_THAT(unknown.text, HasSubstr("does not accept the credentials"));
   mongodb::Doc role;
   role.Add("role", "readWrite").Add("db", database.name());
   mongodb::Doc user;

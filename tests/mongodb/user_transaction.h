@@ -9,8 +9,8 @@
 
 namespace doclock::mongo_test {
 
-/// A transaction of somebody else's that has changed one document, or made it, and stays open while
-/// this lives.
+/// A transaction of another program that has changed one document, or created it, and stays open
+/// while this lives.
 class UserTransaction {
  public:
   UserTransaction(const std::string& uri, const std::string& database,

@@ -18,7 +18,7 @@ namespace {
 using Things = LockingRepository<nlohmann::json>;
 using Clock = std::chrono::steady_clock;
 
-/// So long that no test sees a poll: only hints wake.
+/// Longer than any test, so that no test sees a poll: only hints wake.
 constexpr auto kNever = 60s;
 
 class MongoWaiting : public ::testing::Test {
@@ -101,7 +101,7 @@ TEST_F(MongoWaiting, ManyWaitersOfAProcessShareOneStreamPerCollection) {
   EXPECT_EQ(StreamsOf("things").count, 1);
   for (auto& lock : held) lock.Release();
   for (auto& waiter : waiters) {
-    ASSERT_EQ(waiter.wait_for(20s), std::future_status::ready) << "a release woke nobody";
+    ASSERT_EQ(waiter.wait_for(20s), std::future_status::ready) << "a release woke no waiter";
   }
 }
 
@@ -163,7 +163,7 @@ TEST_F(MongoWaiting, AStreamThatIsTakenAwayIsReplaced) {
       FailPoint point(database_, fault, {.times = 1, .commands = {"getMore"}});
       // A stream asks for more five times a second, whatever happens.
       std::this_thread::sleep_for(2s);
-      EXPECT_GE(point.End(), 1) << "nobody asked the stream for more";
+      EXPECT_GE(point.End(), 1) << "the stream was not asked for more";
     }
     held.Release();
     EXPECT_EQ(waiter.wait_for(20s), std::future_status::ready) << "the release was not seen";

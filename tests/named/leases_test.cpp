@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 class NamedLeaseTest : public NamedTest {
  protected:
-  /// The next call with operations of that kind takes so long.
+  /// The next call with operations of that kind takes this long.
   void SlowDownOnce(OpKind kind, Duration by) {
     store->OnExecute([this, kind, by, once = std::make_shared<bool>(false)](auto ops) {
       if (ops.front()->kind == kind && !std::exchange(*once, true)) clock->Jump(by);
@@ -76,7 +76,7 @@ TEST_P(NamedLeaseTest, AHolderThatWasPausedDoesNotReviveItsLease) {
   EXPECT_TRUE(lock.lost().stop_requested());
   EXPECT_EQ(CodeOf([&] { lock.Renew(); }), Errc::kLost);
   EXPECT_EQ(CodeOf([&] { lock.Release(); }), Errc::kLost);
-  EXPECT_EQ(store->Calls(), 0) << "nobody took it, and yet nothing was sent";
+  EXPECT_EQ(store->Calls(), 0) << "no other client took it, and yet nothing was sent";
   EXPECT_TRUE(IsFree("a"));
 }
 
@@ -150,7 +150,7 @@ TEST_P(NamedLeaseTest, ABatchOfRenewalsExtendsOnlyWhatIsOnesOwn) {
   EXPECT_EQ(most, 20U) << "all in one call";
   EXPECT_FALSE(IsFree("7")) << "the thief's lock is untouched";
   clock->Advance(1min);
-  EXPECT_TRUE(IsFree("7")) << "and nobody extended it";
+  EXPECT_TRUE(IsFree("7")) << "and no renewal extended it";
   for (const HeldLock& lock : mine) {
     EXPECT_EQ(lock.held(), lock.name() != "7") << lock.name();
     EXPECT_EQ(lock.lost().stop_requested(), lock.name() == "7") << lock.name();

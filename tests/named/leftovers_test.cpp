@@ -41,7 +41,7 @@ class CountingRuntime final : public Runtime {
 
 class LeftoversTest : public NamedTest {
  protected:
-  /// Whoever holds a lock, waits for one or makes mutexes refers to the engine or the collection.
+  /// The remaining references to the engine and the collection. Locks, waits and mutexes hold some.
   [[nodiscard]] std::tuple<long, long> Left() {
     clock->Advance(2min);
     return {counted.engine().use_count(), runtime->timers()};

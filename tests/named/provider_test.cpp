@@ -140,7 +140,7 @@ TEST_P(ProviderTest, AStolenLockIsLostAndItsOldHolderDoesNotExtendItsSuccessors)
   EXPECT_EQ(CodeOf([&] { lock.Renew(); }), Errc::kLost);
   EXPECT_FALSE(IsFree("a")) << "the thief's lock is untouched";
   clock->Advance(26s);
-  EXPECT_TRUE(IsFree("a")) << "nobody extended it";
+  EXPECT_TRUE(IsFree("a")) << "no renewal extended it";
 }
 
 TEST_P(ProviderTest, ReleaseDoesNotFireLostAndCannotBeRepeated) {

@@ -90,7 +90,7 @@ TEST_P(SharedLockTest, AnExpiredWriterKeepsNoReaderOut) {
   auto writer = jobs.Acquire("a", {.ttl = 1s, .renew = false});
   EXPECT_FALSE(OthersCanShare("a"));
   clock->Advance(2s);
-  EXPECT_TRUE(OthersCanShare("a")) << "nobody had to purge it";
+  EXPECT_TRUE(OthersCanShare("a")) << "no purge was needed";
 }
 
 TEST_P(SharedLockTest, ExpiredSharesTakeNoPlaceAndKeepNoWriterOut) {
@@ -103,7 +103,7 @@ TEST_P(SharedLockTest, ExpiredSharesTakeNoPlaceAndKeepNoWriterOut) {
   auto fourth = jobs.Acquire("a", place);
   EXPECT_FALSE(jobs.TryAcquire("a", place));
   clock->Advance(2s);
-  EXPECT_TRUE(IsFree("a")) << "nobody had to purge them";
+  EXPECT_TRUE(IsFree("a")) << "no purge was needed";
 }
 
 TEST_P(SharedLockTest, AWriterWhoWaitsKeepsNewReadersOfOthersOut) {

@@ -23,7 +23,7 @@ class NamedWaitTest : public NamedTest {
     const char* name;
     std::function<void(Duration wait)> call;
   };
-  /// All ways to ask for the lock "a", for so long.
+  /// All ways to wait for the lock "a", for this long.
   std::vector<Form> Forms() {
     return {
         {"Acquire", [&](Duration wait) { (void)jobs.Acquire("a", {.wait = wait}); }},
@@ -70,7 +70,7 @@ class NamedWaitTest : public NamedTest {
     }
     return "";
   }
-  /// The counter of a name, whoever has it.
+  /// The counter of a name, whether it is locked or not.
   std::int64_t FenceOf(const Key& key) {
     ReadOp read(*store->Find("jobs"), key);
     StoreOp* const op = &read;

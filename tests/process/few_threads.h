@@ -37,7 +37,7 @@ extern "C" __attribute__((visibility("default"))) int pthread_create(
 
 namespace doclock::test {
 
-/// Lets so many threads start, and then no more.
+/// Lets this many threads start, and then no more.
 class FewThreads {
  public:
   explicit FewThreads(int threads) { threads_left = threads; }

@@ -160,7 +160,7 @@ TEST_P(ContentTest, WhatCannotBeStoredIsRefusedAndTheLockStaysHeld) {
   EXPECT_EQ(**raw.Find("k"), json({{"better", 2}}));
 }
 
-/// A body whose text is so many bytes long.
+/// A body whose text has this many bytes.
 json BodyOfBytes(std::size_t bytes) {
   const std::size_t wrapping = json{{"text", ""}}.dump().size();
   return {{"text", std::string(bytes - wrapping, 'x')}};
@@ -184,7 +184,7 @@ TEST_P(ContentTest, TheLargestBodySurvivesAndOneByteMoreLeavesTheLockHeld) {
   EXPECT_EQ(**raw.Find("k"), json::object());
 }
 
-/// A body of so many levels.
+/// A body of this many levels.
 std::string NestedText(int levels, bool arrays) {
   std::string text = R"({"in":)";
   for (int i = 2; i < levels; ++i) text += arrays ? "[" : R"({"in":)";

@@ -7,7 +7,7 @@
 namespace doclock {
 namespace {
 
-/// Workers that finish before whoever gave them their task can go on.
+/// A runtime whose workers finish before the caller that gave them a task can go on.
 class EagerRuntime : public Runtime {
  public:
   explicit EagerRuntime(std::shared_ptr<Runtime> inner) : inner_(std::move(inner)) {}
@@ -56,7 +56,7 @@ class LockAllTest : public RepositoryTest {
     EXPECT_EQ(Version("a"), 3) << "locked once, given back once";
     b.Release();
     clock->Advance(5s);
-    EXPECT_FALSE(IsLocked("b")) << "nobody waits for it any more";
+    EXPECT_FALSE(IsLocked("b")) << "no caller waits for it any more";
     EXPECT_TRUE(repository.TryLock("b"));
   }
 };

@@ -63,7 +63,7 @@ TEST_P(LockNextTest, WaitsUntilOneIsFree) {
 class LockNextThreadsTest : public ThreadsTest {};
 DOCLOCK_FOR_ALL_STORES(LockNextThreadsTest);
 
-/// A document that somebody was given, and the moments before and after, which are counted by all.
+/// A document that a worker was granted, and the moments before and after, by one common counter.
 struct Claim {
   std::size_t before = 0, after = 0;
   int due = 0;

@@ -16,8 +16,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-/// A store whose server seems to live by another clock: before each call the dates of all locks are
-/// moved by what the two clocks have drifted apart. Nobody can move the server's own.
+/// A store whose server seems to use another clock. The server's own clock cannot be moved, so
+/// before each call this moves the dates of all locks by the drift between the two clocks.
 class InStep final : public Store {
  public:
   InStep(std::shared_ptr<mongo_test::Database> database, std::shared_ptr<const Clock> clock)

@@ -1,5 +1,4 @@
-// A wait that ends while the store is away says so, and says why; never that somebody holds the
-// lock.
+// A wait that ends while the store is away reports that, with the cause, and never a held lock.
 
 #include <climits>
 
@@ -26,7 +25,7 @@ class OutageTest : public RepositoryTest {
   void Finish(std::future<R> future) {
     static_cast<void>(Get(std::move(future)));
   }
-  /// Every form of waiting for a lock, for so long.
+  /// Every form of waiting for a lock, for this long.
   std::vector<Wait> Waits(Duration wait) {
     const LockOptions options{.wait = wait};
     const auto step = [](Saga& saga) { saga.step = "done"; };

@@ -10,7 +10,9 @@ namespace {
 class StopTest : public RepositoryTest {
  protected:
   void SetUp() override { sagas.Insert(Saga{"42"}); }
-  void TearDown() override { EXPECT_EQ(clock->Now() - begin_, 3s) << "nobody waited for longer"; }
+  void TearDown() override {
+    EXPECT_EQ(clock->Now() - begin_, 3s) << "no caller waited for longer";
+  }
 
   /// The code of what `wait` throws when it is stopped after three seconds.
   std::optional<Errc> Stopped(const std::function<void(std::stop_token)>& wait) {

@@ -16,7 +16,7 @@ class WaitingThreadsTest : public ThreadsTest {
 };
 DOCLOCK_FOR_ALL_STORES(WaitingThreadsTest);
 
-/// How many threads this process has; 0 where nobody can say.
+/// The number of this process's threads; 0 if it is unknown.
 int ThreadCount() {
   DIR* const tasks = ::opendir("/proc/self/task");
   if (tasks == nullptr) return 0;

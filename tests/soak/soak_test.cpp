@@ -63,7 +63,7 @@ int Pick(Random& random, int less_than) {
 /// The highest fence that was granted for one lock so far.
 class Witness {
  public:
-  /// Was the lock granted to nobody later while this grant was held?
+  /// Was the lock granted to no other caller while this grant was held?
   template <class Held>
   void Check(const Held& held) {
     const std::int64_t fence = held.fence();

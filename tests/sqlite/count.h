@@ -22,7 +22,7 @@ inline void Increment(nlohmann::json& counter) {
   counter["count"] = counter["count"].get<int>() + 1;
 }
 
-/// So many times: under the lock ("lock"), optimistically ("save"), or by turns ("mixed").
+/// Counts n times: under the lock ("lock"), optimistically ("save"), or by turns ("mixed").
 inline void CountUp(const Counters& counters, const std::string& key, int times,
                     const std::string& how) {
   for (int i = 0; i < times; ++i) {

@@ -14,9 +14,9 @@ class FaultyFiles {
   FaultyFiles& operator=(const FaultyFiles&) = delete;
   ~FaultyFiles();
 
-  /// The next so many times data of the log are flushed to the disk, that fails.
+  /// This many of the next flushes of the log to the disk fail.
   static std::atomic<int> failing_syncs;
-  /// The next so many writes to the log find the disk full.
+  /// This many of the next writes to the log find the disk full.
   static std::atomic<int> failing_writes;
 };
 

@@ -149,13 +149,13 @@ TEST_F(SqliteFiles, AFileWithTwoNamesIsRefused) {
 }
 
 TEST_F(SqliteFiles, AnotherUsersReadOnlyFileIsRefused) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
   Client(file_).Create("1");
   fs::permissions(folder_.path(), fs::perms::all);
   fs::permissions(file_, fs::perms::owner_read | fs::perms::others_read);
   const auto try_as_nobody = [&] {
-    Child nobody({"as", "65534", "open", file_.string()});
-    return nobody.Line().value_or("nothing");
+    Child other_user({"as", "65534", "open", file_.string()});
+    return other_user.Line().value_or("nothing");
   };
   const std::string read_only = try_as_nobody();
   EXPECT_NE(read_only.find("things.db is read-only"), std::string::npos) << read_only;
@@ -321,7 +321,7 @@ TEST_F(SqliteFiles, TheCoordinatorFileHasTheDatabasesMode) {
 
 TEST_F(SqliteFiles, MembersOfAGroupShareTheCoordinatorFile) {
   DOCLOCK_NEEDS_COORDINATOR();
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become another user";
   RawDatabase(file_).Run("CREATE TABLE mine(a)");
   constexpr gid_t kTeam = 64002;
   ASSERT_EQ(::chown(folder_.path().c_str(), 64001, kTeam), 0);

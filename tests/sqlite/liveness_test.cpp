@@ -150,7 +150,7 @@ class SqliteTimeNamespaces : public SqliteLiveness {
     const std::string line = Shifted({"try", file_.string(), "1"}).Line().value_or("nothing");
     return line.substr(0, line.find(' '));
   }
-  /// How long it takes until somebody gets the lock.
+  /// How long it takes until another client gets the lock.
   static std::chrono::steady_clock::duration TimeUntil(std::chrono::steady_clock::time_point start,
                                                        const std::function<bool()>& granted) {
     while (!granted() && std::chrono::steady_clock::now() - start < 60s) {
@@ -228,7 +228,7 @@ TEST_F(SqliteTimeNamespaces, TheLockOfADeadShiftedHolderIsFree) {
             60s);
 }
 
-/// In the copy nobody can be asked whether the holder lives, so its lease decides.
+/// In a copy the holder's slot says nothing about its process, so its lease decides.
 TEST_F(SqliteLiveness, ACopiedFileChangesNoVerdict) {
   auto holder = std::make_unique<Client>(file_);
   const AcquireOp held = holder->Acquire("1", 1h);

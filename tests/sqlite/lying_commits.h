@@ -11,7 +11,8 @@ class LyingCommits {
   LyingCommits& operator=(const LyingCommits&) = delete;
   ~LyingCommits();
 
-  /// The next so many. Of connections that are open now; their logs are no longer checkpointed.
+  /// Affects the next `count` commits of connections that are open now, whose logs are not
+  /// checkpointed any more.
   void Next(int count);
 };
 

@@ -1,4 +1,4 @@
-// Lock columns that somebody else wrote: a typed error, never free, and nobody else's problem.
+// Lock columns that a foreign program wrote: a typed error, never free, and no effect on others.
 
 #include <gtest/gtest.h>
 

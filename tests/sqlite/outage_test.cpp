@@ -1,4 +1,4 @@
-// A foreign program that does not let go of the file is an outage, and no lock of somebody else's.
+// A foreign program that keeps the file locked is an outage, not a busy lock.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -96,7 +96,7 @@ TEST_F(SqliteShares, WhatIsLeftBehindByAnotherProgramMeansNothing) {
   EXPECT_EQ(Rows("r"), 1);
   RawDatabase(file_).Run("DELETE FROM doclock_r_things");
   const AcquireOp held = client_.Acquire("1");
-  EXPECT_EQ(held.status, OpStatus::kDone) << "nobody shares it";
+  EXPECT_EQ(held.status, OpStatus::kDone) << "it has no shares";
 }
 
 TEST_F(SqliteShares, AnIntentOutlivesTheSharesAndEndsWithAnExclusiveGrant) {
@@ -154,7 +154,7 @@ TEST_F(SqliteShares, NothingIsLeftByWritesThatEndAllShares) {
   }
 }
 
-/// One more share beside it harms nobody: it counts as a live one.
+/// A malformed share beside others does no harm: it counts as live.
 TEST_F(SqliteShares, AMalformedShareIsNeverFreeAndSaysSo) {
   for (const char* spoilt : {"ttl='long'", "renewed=-1", "boot='x'", "share=x'01'"}) {
     const Key key(spoilt);

@@ -119,8 +119,8 @@ int Work(const Arguments& arguments) {
   }
 }
 
-/// cycle <database> <key> <ms>: locks and releases for so long when told to begin. Tells how often
-/// it did, and the longest time one took in microseconds.
+/// cycle <database> <key> <ms>: locks and releases for this long when told to begin. Tells how
+/// often it did, and the longest cycle in microseconds.
 int Cycle(const Arguments& arguments) {
   Client client(arguments.at(1));
   const std::string& key = arguments.at(2);
@@ -160,7 +160,7 @@ int Try(const Arguments& arguments) {
   return 0;
 }
 
-/// count <database> <key> <n> <lock|save|mixed>: adds one to the document's count so many times.
+/// count <database> <key> <n> <lock|save|mixed>: adds one to the document's count n times.
 int Count(const Arguments& arguments) {
   const Counters counters = OpenCounters(arguments.at(1));
   Tell("ready");
