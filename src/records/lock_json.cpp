@@ -14,9 +14,9 @@ using rules::Lease;
 using rules::LockState;
 using rules::Share;
 
-/// What is left above it will never be used up.
+/// The highest stored version; the numbers above it will never be used up.
 constexpr std::int64_t kHighestVersion = std::int64_t{1} << 62;
-/// No clock that counts from a boot comes near; sums of two do not overflow.
+/// No clock that counts from a boot reaches this; the sum of two does not overflow.
 constexpr std::int64_t kLatestTime = std::int64_t{1} << 61;
 constexpr std::int64_t kLongestTtl = std::int64_t{1000} * 3600 * 24 * 365;
 
@@ -39,8 +39,8 @@ Json ToJson(const Share& share) {
   return json;
 }
 
-/// Reads members, each of one type and within its bounds. Throws what nlohmann/json or ToText's
-/// opposite throws, or std::out_of_range.
+/// Reads members, each of one type and within its bounds. Throws what nlohmann/json or the inverse
+/// of ToText throws, or std::out_of_range.
 class Members {
  public:
   explicit Members(const Json& json) : json_(json.get_ref<const Json::object_t&>()) {}
@@ -105,7 +105,7 @@ LockState StateFrom(const Json& json) {
   return lock;
 }
 
-/// Times of another run of the clock say only how long things were to last.
+/// Times of another run of the clock tell only lengths.
 void BeginAnew(LockState& lock, TimePoint now) noexcept {
   const auto closed_for = lock.closed_until - lock.lease.since;
   lock.closed_until = closed_for.count() > 0 ? now + closed_for : TimePoint{};

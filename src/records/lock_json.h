@@ -11,11 +11,11 @@ namespace doclock::records {
 // A lock as a record keeps it: a JSON object. Times are nanoseconds of the record store's clock;
 // lengths are milliseconds.
 
-/// @param run of the clock whose times these are.
+/// @param run the run of the clock that these times belong to.
 nlohmann::json ToJson(const rules::LockState& lock, const std::string& run);
 
-/// None: the object is not what ToJson writes. A lock of another run of the clock has leases that
-/// begin `now`; `moved` says so.
+/// Nothing if the object is not what ToJson writes. The leases of a lock from another run of the
+/// clock begin `now`, and `moved` is set.
 std::optional<rules::LockState> FromJson(const nlohmann::json& json, const std::string& run,
                                          TimePoint now, bool& moved);
 

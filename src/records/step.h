@@ -24,9 +24,9 @@ class Step {
 
   void Execute(StoreOp& op);
   void Execute(AcquireOp& op);
-  /// Of what is stored; the key is op.key.
+  /// Acquires the lock of a stored document; the key is op.key.
   void Acquire(AcquireOp& op, Stored& stored);
-  /// False: nobody holds the lock, and that matters.
+  /// False: the lock is not held, and `what` needs a holder.
   [[nodiscard]] bool Intervene(const Key& key, Stored& stored, Intervention what);
   void Purge(const Key& key, Stored& stored);
 
@@ -48,7 +48,7 @@ class Step {
   void Insert(SaveOp& op);
   void Put(const Key& key, const Stored& stored);
   void Erase(const Key& key);
-  /// Is the body not to be stored (a unique index, bad text)? Then that is the operation's result.
+  /// Is the body refused (a unique index, bad text)? Then the refusal is the operation's result.
   bool IsRefused(StoreOp& op, const Body& body);
 
   RecordStore::Transaction& transaction_;

@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 using Access = RecordStore::Access;
 using Transaction = RecordStore::Transaction;
 
-/// Of what takes no budget.
+/// The timeout of operations without a budget.
 constexpr milliseconds kTimeout = std::chrono::seconds(10);
 
 class RecordCollection : public Collection {
@@ -36,7 +36,7 @@ class RecordCollection : public Collection {
   std::shared_ptr<Watchers> watchers_ = std::make_shared<Watchers>();
 };
 
-/// What is left of a budget.
+/// The rest of a budget.
 class Budget {
  public:
   explicit Budget(milliseconds budget) : end_(std::chrono::steady_clock::now() + budget) {}
@@ -49,7 +49,7 @@ class Budget {
   std::chrono::steady_clock::time_point end_;
 };
 
-/// What a document shows to a filter.
+/// The parts of a document that a filter checks.
 struct Found {
   QueryRow row;
   Stored stored;
@@ -188,7 +188,7 @@ class StoreOfRecords final : public Store {
     return static_cast<RecordCollection&>(collection);
   }
 
-  /// One transaction; true: it freed a lock.
+  /// Runs one transaction; true if it freed a lock.
   template <class F>
   bool Transact(Collection& collection, Access access, milliseconds budget, const F& what) {
     const auto transaction = records_->Begin(collection.name(), access, budget);
@@ -198,7 +198,7 @@ class StoreOfRecords final : public Store {
     return step.freed();
   }
 
-  /// The same for one operation, whose result tells what goes wrong.
+  /// The same for one operation, whose result reports errors.
   template <class F>
   void Settle(StoreOp& op, Access access, const Budget& time, const F& what) {
     try {
@@ -230,7 +230,7 @@ class StoreOfRecords final : public Store {
     std::vector<Found> all;
     transaction.Scan([&](const Key& key, Record&& record) {
       Stored stored = step.Read(std::move(record));
-      // What a malformed lock is cannot be told; it is not free.
+      // A malformed lock may be held; it is not free.
       const bool locked = stored.malformed || stored.lock.IsLive(step.now());
       if (StateMatches(filter, locked) && Matches(filter, stored.body)) {
         QueryRow row{key, stored.body, stored.lock.version, stored.lock.born, locked};

@@ -26,7 +26,7 @@ std::string NameOf(const Json& fields) {
   return name;
 }
 
-/// None: a field is missing or null, so the document repeats nothing.
+/// Nothing if a field is missing or null: the document conflicts with none then.
 std::optional<Values> ValuesOf(const Json& fields, const Body& body) {
   Values values;
   for (const Json& field : fields) {

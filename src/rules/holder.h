@@ -4,7 +4,7 @@
 
 namespace doclock::rules {
 
-// What a holder does with its lock.
+// The operations of a lock's holder.
 
 /// Does a release hand the lock on, or clear it? Then its mark is this.
 [[nodiscard]] inline const Uuid& MarkOf(const WriteOp& op) noexcept {
@@ -14,11 +14,11 @@ namespace doclock::rules {
 /// Renews the lease: kDone, kLost. A renewal never revives.
 void Renew(RenewOp& op, LockState& state, TimePoint now);
 
-/// May this write be carried out? By lock id and version; never by time, but for a share. False:
-/// the operation is settled (kLost).
+/// May this write be carried out? Lock id and version decide; the time decides only for a share.
+/// False: the operation is settled (kLost).
 [[nodiscard]] bool MayWrite(WriteOp& op, const LockState& state, TimePoint now);
 
-/// Carries it out, once the body (if there is one) is in place: kDone. An erasure only tells its
+/// Carries it out, once the body (if there is one) is in place: kDone. An erasure only sets its
 /// version.
 void Write(WriteOp& op, LockState& state, TimePoint now);
 

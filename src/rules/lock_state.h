@@ -9,12 +9,12 @@
 #include "doclock/clock.h"
 #include "doclock/store.h"
 
-/// The lock core: what is decided about a lock, once, for every store. Values in, values out: no
-/// clock, no I/O, no threads, no randomness. A store loads a LockState, lets a rule decide, and
+/// The lock core: the rules of a lock, once for every store. Pure functions: no clock, no I/O, no
+/// threads, no randomness. A store loads a LockState, lets a rule decide, and
 /// saves what the rule changed, all in one atomic step of its own.
 namespace doclock::rules {
 
-/// What is left, rounded up: a caller that waits so long finds it over.
+/// The remaining time, rounded up: a caller that waits this long finds it over.
 inline std::chrono::milliseconds RoundUp(std::chrono::nanoseconds rest) noexcept {
   return std::chrono::ceil<std::chrono::milliseconds>(rest);
 }
@@ -30,13 +30,13 @@ struct Lease {
   [[nodiscard]] std::chrono::milliseconds Left(TimePoint now) const noexcept {
     return RoundUp(ttl - (now - since));
   }
-  /// Starts anew; never ends sooner than it would have without, so that renewals of different
-  /// lengths may arrive in any order.
+  /// Renews the lease; never shortens it, so that renewals of different lengths may arrive in any
+  /// order.
   void Renew(std::chrono::milliseconds length, TimePoint now) noexcept {
     ttl = std::max(length, Left(now));
     since = now;
   }
-  /// Is over now, if it was not before.
+  /// Ends the lease now, unless it is over.
   void Expire(TimePoint now) noexcept {
     if (IsLive(now)) since = now - ttl;
   }
@@ -52,7 +52,7 @@ struct Share {
   std::int64_t fence = 0;  ///< The document's version at its grant.
 };
 
-/// A writer that waits for shares to end keeps new ones out. A lease too: it lapses by itself.
+/// A waiting writer's intent, which keeps new shares out. It is a lease too: it lapses by itself.
 struct Intent {
   Uuid id{};  ///< Nil: none.
   TimePoint until{};
@@ -60,8 +60,8 @@ struct Intent {
   [[nodiscard]] bool IsLive(TimePoint now) const noexcept { return !id.is_nil() && now < until; }
 };
 
-/// All that is stored of a document's lock. What a grant and a release touch stands first, to touch
-/// few cache lines.
+/// Everything that is stored of a document's lock. Fields that a grant and a release touch come
+/// first, to touch few cache lines.
 ///
 /// Invariants: shares are there exactly while `lock_id` is kSharedLockId. Then `lease`, `granted`
 /// and `owner` are those of the share that ends last, so that an exclusive attempt need not look at
@@ -89,7 +89,7 @@ struct LockState {
   }
   /// Does min_hold keep every caller out?
   [[nodiscard]] bool IsClosed(TimePoint now) const noexcept { return now < closed_until; }
-  /// Can an exclusive attempt have it?
+  /// Can an exclusive attempt be granted the lock?
   [[nodiscard]] bool IsFree(TimePoint now) const noexcept { return !IsLive(now) && !IsClosed(now); }
   /// Is it the exclusive lock of `id`, live or over? A nil id holds nothing.
   [[nodiscard]] bool IsHeldBy(const Uuid& id) const noexcept {

@@ -6,13 +6,13 @@
 
 namespace doclock::rules {
 
-// What a lock looks like to those who only look.
+// How a lock appears to reads and lists.
 
-/// Fills in what a look tells of the lock: kDone. The body is the store's matter.
+/// Fills in the lock's part of the result: kDone. The store fills in the body.
 void Read(ReadOp& op, const LockState& state, TimePoint now);
 
-/// Adds the rows of one document that the query asks for. `row` has what the store knows without
-/// its lock: the key, and whether there is a body.
+/// Adds the rows of one document that the query asks for. The store has filled `row` with the key
+/// and whether there is a body.
 void AddRows(std::vector<LockRow>& rows, const LockRow& row, const LockState& state,
              const LockQuery& query, TimePoint now);
 

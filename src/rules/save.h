@@ -6,12 +6,12 @@ namespace doclock::rules {
 
 // Optimistic writes, without a lock.
 
-/// May this save be carried out on what is stored (null: there is no such document)? By version and
-/// incarnation, and no lock may be live. False: the operation is settled.
+/// May this save be carried out on the stored document (null: there is none)? Version and
+/// incarnation must match, and no lock may be live. False: the operation is settled.
 [[nodiscard]] bool MaySave(SaveOp& op, const LockState* state, TimePoint now);
 
-/// Carries it out, once the body is in place: kDone. The lock, which is over, goes with it. An
-/// insert finds `state` empty but for its incarnation; an erasure only tells its version.
+/// Carries it out, once the body is in place: kDone. Clears the expired lock. An insert finds
+/// `state` empty except for its incarnation; an erasure only sets its version.
 void Save(SaveOp& op, LockState& state);
 
 }  // namespace doclock::rules

@@ -14,7 +14,7 @@ namespace doclock::rules {
 /// Clears a lock that is over, and nothing else: no version rises, and an intent stays.
 void Purge(LockState& state) noexcept;
 
-/// See Intervention. `fresh` is a new id. False: nobody holds the lock, and that matters.
+/// See Intervention. `fresh` is a new id. False: the lock is not held, and `what` needs a holder.
 [[nodiscard]] bool Intervene(LockState& state, Intervention what, const Uuid& fresh, TimePoint now);
 
 }  // namespace doclock::rules
