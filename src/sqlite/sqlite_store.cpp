@@ -294,7 +294,7 @@ std::int64_t SqliteStore::Purge(Collection& collection, std::int64_t limit,
 std::vector<std::int64_t> SqliteStore::Purgeable(const SqliteCollection& collection,
                                                  std::int64_t& after, std::int64_t limit,
                                                  Deadline deadline) {
-  constexpr std::int64_t kAtOnce = 100;  // no other process can write meanwhile
+  constexpr std::int64_t kAtOnce = 100;  // few: no other process can write meanwhile
   const auto connection = parts_->readers.Take(deadline);
   sqlite::Reader reader(*connection, parts_->around);
   std::vector<std::int64_t> held, over;

@@ -8,10 +8,10 @@
 
 namespace doclock::mongodb {
 
-// Types that JSON lacks appear as canonical Extended JSON, and are stored with their own type
-// again:
-// {"$oid": ...}, {"$date": {"$numberLong": ...}}, {"$numberDecimal": ...}, {"$binary": {...}}, and
-// so on. An object that is not exactly what reading such a value gives is stored as an object.
+// Types that JSON lacks appear as canonical Extended JSON, {"$oid": ...},
+// {"$date": {"$numberLong": ...}}, {"$numberDecimal": ...}, {"$binary": {...}} and so on, and are
+// stored with their own type again. Only the exact form that a read gives counts: any other object
+// is stored as an object.
 // Whole numbers are int32 where they fit and int64 elsewhere; larger ones are decimals of 34
 // digits.
 

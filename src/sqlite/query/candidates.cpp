@@ -52,8 +52,8 @@ std::string RankCondition(Rank rank, const std::string& field) {
     case kBoolean:
       return field + " BETWEEN 0 AND 1";
     default:
-      return field + " >= '[' AND " + field +
-             " < '|'";  // JSON text of the other types begins with these
+      // JSON text of the other types begins with '[' or '{'.
+      return field + " >= '[' AND " + field + " < '|'";
   }
 }
 
