@@ -189,7 +189,7 @@ TEST_F(CommandsTest, RenewAndReleaseAreAboutGroups) {
   EXPECT_EQ(Doclock({"renew", "g"}).code, 66);
 }
 
-TEST_F(CommandsTest, ALockThatSomebodyElseRenewedIsStillItsHoldersAlone) {
+TEST_F(CommandsTest, ALockThatAnotherClientRenewedIsStillItsHoldersAlone) {
   Program run(Run({"--ttl", "1h", "--group", "g", "job"}, Staying()), {store});
   ASSERT_TRUE(IsThere());
   EXPECT_EQ(Doclock({"renew", "g"}).code, 0);  // by a process that has ended now

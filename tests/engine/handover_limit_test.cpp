@@ -41,13 +41,13 @@ class HandOverLimitTest : public EngineTest {
   }
 };
 
-TEST_F(HandOverLimitTest, AfterSoManyOneReleaseIsForEverybody) {
+TEST_F(HandOverLimitTest, AfterTheLimitOneReleaseIsForAllWaiters) {
   BeContended();
   EXPECT_EQ(RunQueue(8),
             (std::vector<bool>{true, true, true, false, true, true, true, false, false}));
 }
 
-TEST_F(HandOverLimitTest, ThereIsNoneWhereNobodyElseCanWait) {
+TEST_F(HandOverLimitTest, ThereIsNoneWhereNoOtherProcessCanWait) {
   std::vector<bool> all(20, true);
   all.push_back(false);
   EXPECT_EQ(RunQueue(20), all);

@@ -197,7 +197,7 @@ TEST_F(SharedTest, AWriterWhoDoesNotWaitLeavesNoIntent) {
   EXPECT_TRUE(OthersTry(Reader()));
 }
 
-TEST_F(SharedTest, TheShareOfAStoppedProcessBlocksNobodyWhenItsLeaseIsOver) {
+TEST_F(SharedTest, TheShareOfAStoppedProcessDoesNotBlockWhenItsLeaseIsOver) {
   Grant reader = Share({.ttl = 10s, .renew = false});
   const TimePoint start = clock->Now();
   Grant writer = Lock("a", {.wait = 1min});
@@ -398,7 +398,7 @@ TEST_F(SharedTest, AReleaseWhoseRequestWasLostIsSentAgain) {
   EXPECT_EQ(LiveShares(), 1);
 }
 
-TEST_F(SharedTest, AReleaseThatArrivesLateHarmsNobody) {
+TEST_F(SharedTest, AReleaseThatArrivesLateDoesNoHarm) {
   Grant share = Share();
   Strike(Fault::Kind::kLate, OpKind::kWrite);
   EXPECT_FALSE(Release(share));

@@ -236,7 +236,7 @@ TEST_F(WaitingTest, OnlyOneWaiterOfAKeyAsksTheStore) {
   EXPECT_LE(store->Count(OpKind::kAcquire), 60'000 / 50 + 1) << "as many polls as one waiter makes";
 }
 
-TEST_F(WaitingTest, WhoJoinsAQueueAsksNobody) {
+TEST_F(WaitingTest, ACallerThatJoinsAQueueDoesNotAsk) {
   Grant held = Lock("a");
   auto first = LockLater("a", {.wait = kForever});
   clock->RunPending();

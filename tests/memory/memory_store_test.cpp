@@ -110,7 +110,7 @@ TEST_F(MemoryStoreTest, AnIndexNeedsGoodFields) {
   EXPECT_THROW(store_->EnsureIndex(*collection_, {{"a..b"}, false}), std::invalid_argument);
 }
 
-TEST_F(MemoryStoreTest, ABodyThatIsNoJsonHurtsNobodyElse) {
+TEST_F(MemoryStoreTest, ABodyThatIsNoJsonDoesNotAffectOthers) {
   const Key key("bad");
   SaveOp save(*collection_, key);
   save.save = SaveKind::kInsert;

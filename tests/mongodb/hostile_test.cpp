@@ -130,7 +130,7 @@ TEST_F(HostileInput, TextThatIsNotUtf8IsRefused) {
   EXPECT_THROW(held.Release(), DocumentException);
 }
 
-TEST_F(HostileInput, TooLargeABodyIsATypedErrorAndNobodyElsesProblem) {
+TEST_F(HostileInput, TooLargeABodyIsATypedErrorAndDoesNotAffectOthers) {
   // What the facade would have refused: the server does.
   const Key large("large"), small("small");
   SaveOp refused(things_.collection(), large), fine(things_.collection(), small);

@@ -44,7 +44,7 @@ class LegacyIds : public ::testing::Test {
 };
 
 /// .NET and Java wrote a UUID's bytes in orders of their own.
-TEST_F(LegacyIds, AreNamedToWhoeverAsksForTheUuidInWhicheverOrderOfBytes) {
+TEST_F(LegacyIds, AreReportedForTheUuidInAnyOrderOfBytes) {
   const Uuid same = NewUuid(), net = NewUuid(), java = NewUuid();
   Uuid as_net = net, as_java = java;
   std::reverse(as_net.data, as_net.data + 4);
@@ -126,7 +126,7 @@ TEST_F(LegacyIds, AreNamedWhenThereIsNothingElseToLock) {
   EXPECT_FALSE(things_.TryLockNext(Filter{}.Equal("n", 3)));
 }
 
-TEST_F(LegacyIds, AreListedAsMalformedWhileSomebodyHoldsThem) {
+TEST_F(LegacyIds, AreListedAsMalformedWhileTheyAreLocked) {
   const Uuid held = NewUuid();
   Put(NewUuid(), 1);
   mongodb::Doc doc;

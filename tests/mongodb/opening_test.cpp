@@ -92,7 +92,7 @@ TEST_F(MongodbPool, WithoutABoundOnAnswersIsRefusedWithTheReason) {
               HasSubstr("socketTimeoutMS"));
 }
 
-TEST_F(MongodbPool, OfSomebodyElseServesAStore) {
+TEST_F(MongodbPool, ABorrowedOneServesAStore) {
   MonitoredPool pool(WithSocketTimeout(SetUri()), database_.name());
   EXPECT_THAT(Refusal<std::invalid_argument>(pool.get(), ""), HasSubstr("name of the database"));
   Client things(OpenMongodbStore(pool.get(), database_.name()));

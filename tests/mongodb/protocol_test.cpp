@@ -7,7 +7,7 @@
 // a lease without a proper date is never over:
 //     ALeaseWithoutADateIsNeitherLiveNorOver
 // ... and fails none of its neighbours:
-//     AMalformedNeighbourDisturbsNobody
+//     AMalformedNeighbourDoesNotDisturbOthers
 // a version that is a double does not count:
 //     AVersionThatIsADoubleIsMalformed
 // a duplicate _id is busy, also where another index is violated:
@@ -39,7 +39,7 @@
 // a frozen server bounds every call:
 //     MongoFailover.AFrozenPrimaryBoundsEveryCall
 // the stream tells of ids that become null, not of renewals:
-//     ARenewalWakesNobody
+//     ARenewalWakesNoWaiter
 // clang-format on
 
 #include <gtest/gtest.h>
@@ -132,7 +132,7 @@ TEST_F(MongoProtocol, ALeaseWithoutADateIsNeitherLiveNorOver) {
   }
 }
 
-TEST_F(MongoProtocol, AMalformedNeighbourDisturbsNobody) {
+TEST_F(MongoProtocol, AMalformedNeighbourDoesNotDisturbOthers) {
   Put(std::string(R"({"_id":"a","lockVersion":1,"lockTime":"yesterday","lockId":)") + kSomeId +
       "}");
   Put(std::string(R"({"_id":"b","lockVersion":1,"lockTtl":"long","lockTime":5,"lockId":)") +
@@ -353,7 +353,7 @@ TEST_F(MongoProtocol, ALockThatComesLateIsGivenBack) {
   EXPECT_NO_THROW(others.Lock("a", {.wait = 10s}).Discard());
 }
 
-TEST_F(MongoProtocol, ARenewalWakesNobody) {
+TEST_F(MongoProtocol, ARenewalWakesNoWaiter) {
   const Key key("a"), sign("sign");
   const Uuid id = NewUuid();
   const AcquireOp held = client_.Acquire(key, id, Counted(1));

@@ -166,7 +166,7 @@ TEST_P(NamedLeaseTest, EachOfAcquireAllIsLostByItself) {
   EXPECT_FALSE(all[2].lost().stop_requested());
 }
 
-TEST_P(NamedLeaseTest, ALossIsSeenByWhoeverLooksLater) {
+TEST_P(NamedLeaseTest, ALossIsSeenByLaterCallers) {
   std::stop_token later, never;
   {
     auto lost = jobs.Acquire("a", {.ttl = 1s, .renew = false});

@@ -107,7 +107,7 @@ TEST_P(ProviderTest, RenewsItselfAndIsNotLostOverManyLeases) {
   EXPECT_FALSE(IsFree("a"));
 }
 
-TEST_P(ProviderTest, WithoutRenewalItIsLostBeforeItCanBeAnybodyElses) {
+TEST_P(ProviderTest, WithoutRenewalItIsLostBeforeAnotherClientCanGetIt) {
   auto lock = jobs.Acquire("a", {.ttl = 5min, .renew = false});
   const std::stop_token lost = lock.lost();
   bool free_when_lost = true;

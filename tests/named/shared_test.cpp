@@ -38,7 +38,7 @@ class SharedLockTest : public NamedTest {
 };
 DOCLOCK_FOR_ALL_STORES(SharedLockTest);
 
-TEST_P(SharedLockTest, ManyHoldItTogetherAndNobodyAlone) {
+TEST_P(SharedLockTest, ManyHoldItTogetherAndNoneExclusively) {
   HeldLock first = jobs.Acquire("a", {.mode = kShared});
   HeldLock second = jobs.Acquire("a", {.mode = kShared});
   EXPECT_NE(first.lock_id(), second.lock_id());

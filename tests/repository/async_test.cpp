@@ -61,7 +61,7 @@ TEST_P(AsyncTest, Futures) {
   EXPECT_FALSE(detached->held());
 }
 
-TEST_P(AsyncTest, AFutureThatNobodyTakesGivesTheLockBack) {
+TEST_P(AsyncTest, AnUnusedFutureReleasesTheLock) {
   sagas.Insert(Saga{"42"});
   (void)sagas.LockAsync("42");
   clock->RunPending();

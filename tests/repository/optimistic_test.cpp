@@ -49,7 +49,7 @@ TEST_P(OptimisticTest, ForEachStopsOnFalseAndMayCallTheLibrary) {
                std::domain_error);
 }
 
-TEST_P(OptimisticTest, SaveStoresWhatNobodyChanged) {
+TEST_P(OptimisticTest, SaveStoresIfTheDocumentIsUnchanged) {
   Put("42", {{"step", "new"}, {"foreign", 1}});
   auto saga = sagas.Find("42");
   const auto version = saga->version();

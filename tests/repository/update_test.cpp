@@ -25,7 +25,7 @@ TEST_P(UpdateTest, AMissingDocumentIsNotFound) {
   EXPECT_FALSE(called);
 }
 
-TEST_P(UpdateTest, BeginsAgainWhenSomebodyWasFaster) {
+TEST_P(UpdateTest, BeginsAgainWhenAnotherClientWasFaster) {
   sagas.Insert(Saga{"42"});
   int calls = 0;
   sagas.Update("42", [&](Saga& saga) {

@@ -118,7 +118,7 @@ TEST_P(ValueReleaseTest, ByAStrangerIsNotOwner) {
   handle.Release();
 }
 
-TEST_P(ValueReleaseTest, AnExpiredLockThatNobodyTookIsReleased) {
+TEST_P(ValueReleaseTest, AnExpiredLockThatWasNotGrantedAgainIsReleased) {
   auto handle = orders.Lock("1", Order{"1", 10, {}});
   handle.Detach();
   Order order = *handle;

@@ -81,7 +81,7 @@ TEST_F(SqliteFiles, AMissingFileIsMadeOnlyIfThatIsWanted) {
   EXPECT_EQ(Client(file_, {.create = false}).Read("1").status, OpStatus::kDone);
 }
 
-TEST_F(SqliteFiles, AFileOfSomebodyElsesIsLeftAloneUnlessOursMayBeMade) {
+TEST_F(SqliteFiles, AFileOfAnotherUserIsLeftAloneUnlessOursMayBeMade) {
   RawDatabase(file_).Run("CREATE TABLE mine(a)");
   ExpectRefusal(file_, "holds no tables of this library", {.create = false});
   EXPECT_EQ(RawDatabase(file_).Text("PRAGMA journal_mode"), "delete");

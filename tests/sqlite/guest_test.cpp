@@ -61,7 +61,7 @@ TEST_F(SqliteGuest, DocumentsMayBePutInByHand) {
 }
 
 /// Deeper than SQLite itself reads JSON, and than any recursion could follow.
-TEST_F(SqliteGuest, ABodyNestedTooDeepIsRefusedAndNobodyElsesProblem) {
+TEST_F(SqliteGuest, ABodyNestedTooDeepIsRefusedAndDoesNotAffectOthers) {
   constexpr std::size_t kLevels = 100'000;
   const LockingRepository<nlohmann::json> things(LockManager(OpenSqliteStore(file_)), "things");
   things.Insert("good", {{"a", 1}});

@@ -143,7 +143,7 @@ TEST_F(SqliteIndexes, ValuesAreNeverPartOfTheText) {
   EXPECT_EQ(Keys(Filter().Equal("a') OR 1=1 --", "y")), std::vector<std::string>{});
 }
 
-TEST_F(SqliteIndexes, ABrokenBodyIsNobodyElsesProblem) {
+TEST_F(SqliteIndexes, ABrokenBodyDoesNotAffectOthers) {
   client_.Insert("1", R"({"a":1})");
   client_.Insert("2", R"({"a":2})");
   RawDatabase(file_).Run("UPDATE doclock_c_things SET body='{broken' WHERE key='1'");

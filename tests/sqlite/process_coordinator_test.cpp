@@ -120,7 +120,7 @@ TEST_F(SqliteCoordinator, SlotsTellTheLivingFromTheDeadAndFromStrangers) {
 }
 
 /// A smoke test; the numbers that matter are those of benchmarks/.
-TEST_F(SqliteCoordinator, NobodyStarves) {
+TEST_F(SqliteCoordinator, NoProcessStarves) {
   std::vector<Child> children;
   for (int i = 0; i < 3; ++i) {
     children.emplace_back(std::vector<std::string>{"cycle", file_.string(), std::to_string(i),

@@ -242,7 +242,7 @@ TEST_P(StoreConformance, BadNamesOfLockFieldsAreRefused) {
   EXPECT_THROW(store().Open("others", names, kTtl), std::invalid_argument);
 }
 
-TEST_P(StoreConformance, MalformedLockFieldsAreATypedErrorAndNobodyElsesProblem) {
+TEST_P(StoreConformance, MalformedLockFieldsAreATypedErrorAndDoNotAffectOthers) {
   if (!backend().spoil) GTEST_SKIP() << "nobody can reach this store's lock fields";
   things_.Insert("bad", {{"a", 1}});
   things_.Insert("good", {{"a", 1}});

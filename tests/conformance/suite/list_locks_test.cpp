@@ -68,7 +68,7 @@ TEST_P(StoreConformance, ListsExpiredLocksAsSuch) {
   EXPECT_EQ(rows[0].left, 0ms);
 }
 
-TEST_P(StoreConformance, ListsWhatNobodyHoldsIfAsked) {
+TEST_P(StoreConformance, ListsFreeDocumentsIfAsked) {
   things_.Insert("body", {{"n", 1}});
   things_.Release("closed", things_.Create("closed", Json::object(), {.min_hold = 1h}));
   things_.Release("empty", things_.Create("empty"));

@@ -221,7 +221,7 @@ TEST_P(SharedLocks, AnExpiredShareNeitherRenewsNorReleases) {
   EXPECT_FALSE(things_.Read("42").locked);
 }
 
-TEST_P(SharedLocks, MinHoldOfAShareShutsOutEverybody) {
+TEST_P(SharedLocks, MinHoldOfAShareShutsOutAllClients) {
   const AcquireOp share = Share({.ttl = 30s, .min_hold = 60s});
   EXPECT_EQ(share.status, OpStatus::kDone);
   const AcquireOp second = Share();
@@ -627,7 +627,7 @@ TEST_P(SharedLocks, AStealEndsTheIntent) {
 
 // Everything else meets shares.
 
-TEST_P(SharedLocks, NobodySavesWhileItIsShared) {
+TEST_P(SharedLocks, NoSaveSucceedsWhileItIsShared) {
   const AcquireOp share = Share({.owner = "alice"});
   const SaveOp save = things_.Replace("42", share.version, share.born, {{"a", 2}});
   ASSERT_EQ(save.status, OpStatus::kBusy);

@@ -65,14 +65,14 @@ TEST_P(StoreConformance, WritingToAMissingDocumentIsMissing) {
   EXPECT_EQ(things_.Read("42").status, OpStatus::kMissing);
 }
 
-TEST_P(StoreConformance, AnExpiredLockThatNobodyTookMayStillBeReleased) {
+TEST_P(StoreConformance, AnExpiredLockThatWasNotGrantedAgainMayStillBeReleased) {
   const AcquireOp grant = things_.Create("42");
   clock().Advance(2 * kTtl);
   EXPECT_EQ(things_.Release("42", grant, MakeBody({{"a", 1}})).status, OpStatus::kDone);
   EXPECT_EQ(things_.Read("42").body.json(), Json({{"a", 1}}));
 }
 
-TEST_P(StoreConformance, AnExpiredLockThatSomebodyTookIsLost) {
+TEST_P(StoreConformance, AnExpiredLockThatWasGrantedAgainIsLost) {
   const AcquireOp first = things_.Create("42");
   clock().Advance(kTtl);
   const AcquireOp second = things_.Acquire("42");
