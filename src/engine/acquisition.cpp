@@ -21,7 +21,7 @@ FailurePtr NotNow(Engine& engine, const AcquireSpec& spec, Target target,
   return MakeFailure(Errc::kCancelled, "the wait for " + what + " was stopped");
 }
 
-/// May a later attempt end differently, with nothing done by the caller?
+/// May a later attempt end differently without any act of the caller?
 bool WorthWaiting(const AcquireSpec& spec, const Failure& failure) {
   if (spec.wait.count() == 0) return false;
   return failure.code == Errc::kBusy || failure.code == Errc::kUnavailable;
@@ -51,14 +51,14 @@ AcquireResult Granted(AcquireProcedure& procedure) {
   return result;
 }
 
-/// What a blocked caller and the one who settles its wait share: the caller may have to leave
+/// Shared by a blocked caller and the thread that settles its wait: the caller may have to leave
 /// first.
 struct Waited {
   AcquireResult result;
   std::unique_ptr<Runtime::Event> event;
 };
 
-/// Waits on the caller's thread for what `start` sets going.
+/// Waits on the caller's thread for what `start` starts.
 template <class Start>
 AcquireResult Wait(const EnginePtr& engine, AcquireSpec spec, PendingAcquire::Target target,
                    const std::stop_token& stop, TimePoint started, Start start) {
@@ -82,13 +82,13 @@ AcquireResult Wait(const EnginePtr& engine, AcquireSpec spec, PendingAcquire::Ta
   return std::move(waited->result);
 }
 
-/// May the store be asked on the caller's thread? Not where the time to wait could be over before
-/// it answers.
+/// May the store be asked on the caller's thread? Not if the time to wait could be over before it
+/// answers.
 bool MayAskHere(const Engine& engine, const AcquireSpec& spec) {
   return engine.traits().immediate || spec.wait == Duration() || spec.wait == kForever;
 }
 
-/// The first attempt of an asynchronous caller, when nobody stands in the way.
+/// The first attempt of an asynchronous caller, if no other caller waits for the key.
 struct FirstAttempt {
   FirstAttempt(Engine& engine, PendingPtr who)
       : waiter(std::move(who)), procedure(engine, waiter->spec, GiveUp(engine)) {}
@@ -109,7 +109,7 @@ void AfterFirstAttempt(const EnginePtr& engine, FirstAttempt& attempt) {
   }
 }
 
-/// Sets an acquisition going on workers, within its time to wait.
+/// Starts an acquisition on workers, within its time to wait.
 void Start(const EnginePtr& engine, const PendingPtr& waiter) {
   if (!engine->traits().immediate) waiter->StartClock();
   if (engine->waits().MustQueue(waiter->spec, waiter->hash)) {

@@ -16,15 +16,15 @@
 namespace doclock::detail {
 
 /// Group commit: all operations on one document, and renewals, go through here. While every lane is
-/// taken, operations queue; the next call takes one of each document. A lone blocking caller runs
-/// its call on its own thread (it leads, for one batch, then leadership passes on); asynchronous
-/// operations are led by workers.
+/// taken, operations queue; the next call takes one per document. A lone blocking caller runs its
+/// call on its own thread (it leads one batch, then leadership passes on). Workers lead the
+/// operations of asynchronous callers.
 ///
-/// Renewals go before everything else, and where there are several lanes one is left to them:
-/// operations that hang in the store take the others only. Operations on one document take turns
+/// Renewals go before everything else. If there are several lanes, one is reserved for them:
+/// operations that hang in the store take only the others. Operations on one document take turns
 /// with those on others: the second waits until the first was sent, and then queues at the end.
 ///
-/// Thread-safe. Whatever a call throws completes every operation in it.
+/// Thread-safe. An exception of a call completes every operation in it.
 class Batcher : public std::enable_shared_from_this<Batcher> {
  public:
   Batcher(std::shared_ptr<Store> store, Runtime& runtime, std::chrono::milliseconds budget);
@@ -52,9 +52,9 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
     Runtime::Event* event = nullptr;
     Pending* behind = nullptr;  ///< The next operation on the same document.
     bool taken = false;         ///< In a batch, or about to lead one.
-    bool promoted = false;      ///< Woken to lead, not because the result is there.
+    bool promoted = false;      ///< Woken to lead, not for its result.
 
-    /// Tells that the result is there. Deletes what lives on the heap.
+    /// Signals the result. Deletes itself if it lives on the heap.
     void Complete();
   };
   using Pendings = boost::intrusive::list<Pending>;
@@ -62,14 +62,14 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   void Run(std::span<StoreOp* const> ops) noexcept;
   void Run(const Pendings& batch) noexcept;
   void Submit(std::unique_ptr<Pending> pending);
-  /// Executes the batch (none if it is empty), hands the lane on and then runs what waits for the
-  /// results.
+  /// Executes the batch (none if it is empty), passes the lane on, and then runs the continuations
+  /// that wait for the results.
   void Lead(Pendings batch);
-  /// Gives the lane, which had operations or renewals, to what comes next, or frees it. A batch
-  /// that is not empty is the caller's to execute on this lane: no worker could be started.
+  /// Passes the lane, which had operations or renewals, on to the next batch, or frees it. If it
+  /// returns a batch, the caller must execute it on this lane: no worker could be started.
   [[nodiscard]] Pendings PassOn(bool of_ops);
   void Enqueue(Pending& pending);
-  /// Takes back what has not been sent; false: it is in a batch already.
+  /// Withdraws an operation that was not sent; false: it is in a batch already.
   bool Withdraw(Pending& pending) noexcept;
   /// The next batch; frees the lane if there is none.
   Pendings TakeBatchOrFreeLane() noexcept;

@@ -5,7 +5,7 @@
 
 namespace doclock::detail {
 
-/// Each throws std::invalid_argument naming the field.
+/// Each function throws std::invalid_argument naming the field.
 void CheckManagerOptions(const Store* store, const ManagerOptions& options);
 void CheckLockOptions(const LockOptions& options);
 

@@ -1,4 +1,4 @@
-/// What needs no lock held by the caller: reading, saving by version, releasing by value, queries.
+/// Operations that need no held lock: reading, saving by version, releasing by value, queries.
 
 #include <exception>
 #include <utility>
@@ -14,7 +14,7 @@ FailurePtr ClosedFailure(Engine& engine) {
   return engine.closed() ? MakeFailure(Errc::kClosed, "the LockManager is closed") : nullptr;
 }
 
-/// Tells of a failure where asynchronous callers expect it: in the result, not as a throw.
+/// Reports a failure in the result, where asynchronous callers expect it, instead of throwing.
 template <class Result, class Done>
 bool RefusedLater(Engine& engine, Done& done) {
   FailurePtr closed = ClosedFailure(engine);
@@ -51,9 +51,9 @@ class ReadProcedure final : public Procedure {
   ReadOp op_;
 };
 
-/// A release by what an entity carries. Its lease's deadline is unknown here, so doubt can only be
-/// settled by the mark the release leaves. That is its own: the lock id's would also be left by the
-/// handle, or by another copy of the entity, with another body.
+/// A release by value. Its lease's deadline is unknown here, so only the mark of the release can
+/// settle doubt. The mark is its own: the handle, or another copy of the entity, would leave the
+/// lock id as the mark, with another body.
 class ValueReleaseProcedure final : public Procedure {
  public:
   ValueReleaseProcedure(Engine& engine, ValueRelease release)

@@ -13,8 +13,8 @@
 
 namespace doclock::detail {
 
-/// Tells the Observer, on the notifier; costs one test where there is none. What a slow observer
-/// has not heard yet is bounded: beyond that events are left out and counted. Thread-safe.
+/// Calls the Observer, on the notifier; without an observer it costs one test. The queue for a slow
+/// observer is bounded: further events are left out and counted. Thread-safe.
 class Events {
  public:
   Events(std::shared_ptr<Observer> observer, Runtime& runtime)

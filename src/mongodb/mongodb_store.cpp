@@ -29,14 +29,14 @@ struct OpenCollection {
   std::shared_ptr<mongodb::Stream> stream;
 };
 
-/// The store: what it does stands in the other files of this folder.
+/// The store. The other files of this folder do its work.
 class MongodbStore final : public Store {
  public:
   explicit MongodbStore(std::shared_ptr<mongodb::Server> server)
       : server_(std::move(server)), clocks_(std::make_unique<mongodb::ClockWatch>(server_)) {}
   ~MongodbStore() override {
     if (!IsForked()) return;
-    // The connections and the threads are the parent's.
+    // The connections and the threads belong to the parent.
     static_cast<void>(clocks_.release());
     new std::shared_ptr<mongodb::Server>(std::move(server_));
     new std::map<std::string, OpenCollection>(std::move(collections_));

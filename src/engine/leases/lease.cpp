@@ -10,7 +10,7 @@
 namespace doclock::detail {
 namespace {
 
-/// Of leases that were lost before anybody asked. Never destroyed.
+/// The common stop source of leases that were lost before lost() was called. Never destroyed.
 std::stop_source& LostBefore() {
   static std::stop_source* const kStopped = [] {
     auto* source = new std::stop_source();

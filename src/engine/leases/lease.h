@@ -12,7 +12,7 @@
 
 namespace doclock::detail {
 
-/// Where the handle of a lock is in its life. Loss is told apart (`lost()`), because it can happen
+/// The phase in the life of a lock's handle. Loss is separate (`lost()`), because it can happen
 /// while a write is under way.
 enum class Phase : std::uint8_t {
   kHeld,      ///< The handle may write.
@@ -22,10 +22,10 @@ enum class Phase : std::uint8_t {
   kInDoubt,   ///< A release whose outcome is unknown.
 };
 
-/// One held lock: what its handle, the lease keeper and the operations under way share.
+/// One held lock, shared by its handle, the lease keeper and the operations under way.
 ///
-/// `version`, `body` and `renewed` belong to whoever moved the phase to kWriting; the rest is
-/// constant or atomic. Kept small: there may be millions.
+/// `version`, `body` and `renewed` belong to the thread that moved the phase to kWriting; the rest
+/// is constant or atomic. Kept small: there may be millions.
 class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>> {
  public:
   Lease(EnginePtr engine, Collection& collection, Key key, const GrantRequest& grant, bool renew,
@@ -42,7 +42,7 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
 
   std::int64_t version;
   Body body;
-  TimePoint due{};  ///< When the keeper looks next. Guarded by the keeper's mutex.
+  TimePoint due{};  ///< When the keeper checks it next. Guarded by the keeper's mutex.
 
   [[nodiscard]] std::chrono::milliseconds ttl() const noexcept {
     return std::chrono::milliseconds(ttl_ms_.load(std::memory_order_relaxed));
@@ -62,10 +62,10 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   [[nodiscard]] TimePoint deadline() const noexcept {
     return TimePoint(std::chrono::nanoseconds(deadline_.load(std::memory_order_acquire)));
   }
-  /// A renewal for `ttl` that was sent at `sent` is a fact: the deadline moves, never back.
+  /// Records a confirmed renewal for `ttl` that was sent at `sent`: the deadline moves, never back.
   void Extend(TimePoint sent, std::chrono::milliseconds ttl) noexcept;
 
-  /// The store may have the lock until then, by a renewal in doubt: not before the deadline.
+  /// Until when the store may hold the lock, by a renewal in doubt: not before the deadline.
   [[nodiscard]] TimePoint stored_until() const noexcept;
   void NoteStoredUntil(TimePoint when) noexcept;
 
@@ -77,7 +77,7 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   /// Made in this process, not inherited through fork?
   [[nodiscard]] bool ours() const noexcept;
 
-  /// Marks it lost for ever; true the first time. FireLost tells those who listen.
+  /// Marks it lost for good; true the first time. FireLost runs the callbacks.
   bool MarkLost() noexcept { return !lost_.exchange(true, std::memory_order_acq_rel); }
   /// Runs the callbacks of lost(): on the notifier only.
   void FireLost();
@@ -90,8 +90,8 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
 
   std::atomic<std::int64_t> deadline_;
   std::atomic<std::int64_t> stored_until_ = 0;  ///< By renewals in doubt; 0: there were none.
-  /// Made when somebody asks, or one for all that were lost before. No mutex guards it: one that
-  /// another thread holds during a fork stays locked in the child.
+  /// Made when lost() is first called, or the common one if the lease was lost before. No mutex
+  /// guards it: a mutex that another thread holds during a fork stays locked in the child.
   std::atomic<std::stop_source*> lost_source_ = nullptr;
   std::atomic<std::uint32_t> ttl_ms_;
   const std::uint32_t min_hold_ms_;
@@ -109,7 +109,7 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
       false;  ///< What `due` is for: a renewal, or else the deadline. Guarded like it.
 };
 
-/// Orders leases by when the keeper looks at them next.
+/// Orders leases by when the keeper checks them next.
 struct DueOrder {
   bool operator()(const Lease& a, const Lease& b) const noexcept { return a.due < b.due; }
 };

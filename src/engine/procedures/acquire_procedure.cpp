@@ -11,8 +11,8 @@ namespace {
 /// Fresh attempts after one whose outcome stayed unknown.
 constexpr int kMaxGhosts = 3;
 
-/// The intent of a writer who waits should last from one attempt to the next, and keep readers out
-/// no longer than this once the writer gave up or died.
+/// A waiting writer's intent should last from one attempt to the next, and keep readers out no
+/// longer than this after the writer gave up or died.
 std::chrono::milliseconds IntentLength(Engine& engine) {
   return std::clamp<std::chrono::milliseconds>(3 * engine.options().poll_max.ms(),
                                                std::chrono::seconds(1), std::chrono::seconds(30));
@@ -63,7 +63,7 @@ Procedure::Step AcquireProcedure::AfterAcquire() {
     created = acquire_.created || MadeByUs(acquire_.born);
     return Granted(acquire_.version, acquire_.born, std::move(acquire_.body), sent_);
   }
-  // A missing document after a lost upsert proves nothing: the upsert may still be on its way.
+  // A missing document after a lost upsert proves nothing: the upsert may still reach the store.
   if (acquire_.status == OpStatus::kMissing && ghosts_ > 0 && spec_.insert) return FinishInDoubt();
   return Finish(acquire_);
 }

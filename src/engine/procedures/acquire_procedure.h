@@ -5,22 +5,22 @@
 
 namespace doclock::detail {
 
-/// One attempt to take a lock, doubt settled: a lost reply is neither success nor failure. A grant
-/// in doubt is confirmed by renewing it under its own id (a write: only that is a fact); what
-/// cannot be confirmed is released in the background, and tried again under a fresh id, never
-/// upserting.
+/// One attempt to take a lock, with doubt settled: a lost reply is neither success nor failure. It
+/// confirms a grant in doubt by a renewal under its own id (only a write is a proof). A grant that
+/// it cannot confirm is released in the background, and tried again under a fresh id, without
+/// creating the document.
 class AcquireProcedure final : public Procedure {
  public:
-  /// Doubt is pursued until `give_up`. `spec` must outlive the procedure. `intent_id`: see
+  /// Tries to settle doubt until `give_up`. `spec` must outlive the procedure. `intent_id`: see
   /// GrantRequest.
   AcquireProcedure(Engine& engine, const AcquireSpec& spec, TimePoint give_up,
                    const Uuid& intent_id = {});
 
   Step Next() override;
 
-  /// How it ended: kDone (lease is set, unless `failure` says why not), kBusy, kMissing, …
+  /// The outcome: kDone (lease is set, unless `failure` says why not), kBusy, kMissing, …
   [[nodiscard]] OpStatus status() const noexcept { return status_; }
-  /// What to tell the caller; set unless granted.
+  /// The caller's failure; set unless granted.
   FailurePtr TakeFailure();
   LeasePtr lease;
   Body body;
@@ -41,7 +41,7 @@ class AcquireProcedure final : public Procedure {
   Step Finish(const StoreOp& op);
   Step FinishInDoubt();
 
-  /// Did an attempt make the document, heard of or not? See AcquireOp::born.
+  /// Did an attempt create the document, with or without a reply? See AcquireOp::born.
   [[nodiscard]] bool MadeByUs(const Uuid& born) const noexcept {
     return !upsert_id_.is_nil() && born == upsert_id_;
   }
@@ -50,14 +50,14 @@ class AcquireProcedure final : public Procedure {
   const AcquireSpec& spec_;
   const TimePoint give_up_;
   const Uuid intent_id_;
-  Uuid upsert_id_{};  ///< Of the attempt that may make the document; nil: none may.
+  Uuid upsert_id_{};  ///< Id of the attempt that may create the document; nil: none may.
   AcquireOp acquire_;
   RenewOp confirm_;
   ReadOp read_;
   TimePoint sent_{};
   TimePoint confirm_sent_{};
   Backoff backoff_;
-  int ghosts_ = 0;  ///< Attempts that may still arrive.
+  int ghosts_ = 0;  ///< Attempts that may still reach the store.
   State state_ = State::kStart;
   OpStatus status_ = OpStatus::kPending;
   FailurePtr failure_;

@@ -27,7 +27,7 @@ class BackgroundRelease final : public Procedure {
     if (op_.status == OpStatus::kDone) engine_.Freed(*op_.collection, op_.hash);
     const bool gone = op_.status == OpStatus::kLost || op_.status == OpStatus::kMissing;
     if (op_.status == OpStatus::kDone || (gone && !ghost_) || engine_.closed()) return {};
-    if (op_.detail && op_.detail->code == Errc::kForked) return {};  // the parent's matter
+    if (op_.detail && op_.detail->code == Errc::kForked) return {};  // the parent releases it
     const auto pause = backoff_.Next();
     if (engine_.Now() + pause >= until_) return {};
     return {&op_, pause};
@@ -38,7 +38,7 @@ class BackgroundRelease final : public Procedure {
   const Key key_;
   WriteOp op_;
   const TimePoint until_;
-  const bool ghost_;  ///< The grant may still be on its way.
+  const bool ghost_;  ///< The grant may still reach the store.
   Backoff backoff_;
   bool started_ = false;
 };

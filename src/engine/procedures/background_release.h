@@ -4,14 +4,14 @@
 
 namespace doclock::detail {
 
-/// Gives back a lock that was granted and will not be used: tries until it is gone, or until the
-/// lease it belongs to has ended. Body untouched. The mark it leaves is its own, so that no
-/// procedure takes it for the release that it is looking for.
+/// Releases a granted lock that will not be used: tries until the lock is gone, or until its lease
+/// has ended. Leaves the body alone. It leaves a mark of its own, so that no other procedure takes
+/// it for the release that it looks for.
 void ReleaseInBackground(Engine& engine, Collection& collection, const Key& key,
                          const Uuid& lock_id, LockMode mode, TimePoint until);
 
-/// The same for a lock that may still be granted by a request under way: that it is not held proves
-/// nothing before the lease has ended.
+/// The same for a lock that a request under way may still be granted: before the lease has ended,
+/// it proves nothing that the lock is not held.
 void ReleaseGhostInBackground(Engine& engine, Collection& collection, const Key& key,
                               const Uuid& lock_id, LockMode mode, TimePoint until);
 

@@ -44,7 +44,7 @@ bool IsInsert(const StoreOp& op) {
   return op.kind == OpKind::kSave && static_cast<const SaveOp&>(op).save == SaveKind::kInsert;
 }
 
-/// Does nobody hold it, but min_hold keep everybody out?
+/// Is the lock free, but kept closed by min_hold?
 bool IsClosed(const StoreOp& op) {
   return op.status == OpStatus::kBusy && op.detail && !op.detail->message.empty();
 }

@@ -5,7 +5,7 @@
 
 namespace doclock::detail {
 
-/// One optimistic write, doubt settled: the write leaves its own id in the document
+/// One optimistic write, with doubt settled: the write leaves its own id in the document
 /// (lockReleased), and only that id proves it. An insert in doubt is never sent again: it could
 /// bring back a document that was erased meanwhile.
 class SaveProcedure final : public Procedure {

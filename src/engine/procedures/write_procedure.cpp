@@ -48,7 +48,7 @@ Procedure::Step WriteProcedure::Next() {
 }
 
 Procedure::Step WriteProcedure::Send(std::chrono::nanoseconds pause) {
-  // At its deadline a handle sends nothing more: the lock may be somebody else's.
+  // After its deadline a handle sends nothing more: another client may have the lock.
   const TimePoint now = engine_.Now() + pause;
   if (lease_->lost() || now >= lease_->deadline()) return doubted_ ? Unknown() : Lost();
   write_.renewed = lease_->renewed();
@@ -86,13 +86,13 @@ Procedure::Step WriteProcedure::AfterShareWrite() {
     case OpStatus::kLost:
     case OpStatus::kMissing:
       if (!doubted_) return Lost();
-      // Its lease is not over, so it is not there because the first attempt released it (or
-      // somebody broke the lock: nothing was to be written, so that is as good).
+      // Its lease is not over, so it is missing because the first attempt released it. (Or another
+      // client broke the lock: nothing had to be written, so the result is the same.)
       return engine_.Now() < lease_->deadline() ? Written(lease_->version, false) : Unknown();
     default:
       if (!doubted_) return Refused(FailureOf(write_));
   }
-  // Nothing to look at: a share leaves no mark. To release it again does no harm.
+  // A look would not help: a share leaves no mark. A second release does no harm.
   const auto pause = backoff_.Next();
   return OutOfTime(pause) ? Unknown() : Send(pause);
 }
@@ -104,7 +104,7 @@ Procedure::Step WriteProcedure::Look() {
 
 Procedure::Step WriteProcedure::AfterLook() {
   if (read_.status == OpStatus::kMissing) {
-    // Nobody else may erase under a live lock; and an erased document is what was asked for.
+    // No other client may erase under a live lock; and the document is erased, as requested.
     if (write_.write == WriteKind::kErase) return Written(VersionAfter(write_.expected), false);
     return Unknown();
   }
@@ -170,7 +170,7 @@ Procedure::Step WriteProcedure::Unknown() {
   failure_ = MakeFailure(Errc::kInDoubt, "whether " + What() + " was written is unknown");
   lease_->set_phase(Phase::kInDoubt);
   engine_.keeper().Remove(*lease_);
-  if (write_.next) {  // it may have been handed over, to a holder who will never know
+  if (write_.next) {  // it may have been handed over to a waiter that will never know
     ReleaseGhostInBackground(engine_, *lease_->collection, lease_->key, next_.lock_id, next_.mode,
                              engine_.Now() + next_.ttl);
   }

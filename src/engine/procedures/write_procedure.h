@@ -5,11 +5,11 @@
 
 namespace doclock::detail {
 
-/// One write under a lease (checkpoint, release, erase), doubt settled. A checkpoint is proved by
-/// its version under the own lock; a release by the mark it leaves (lockReleased) or the next
-/// holder's id; an erase by the document's absence. A higher version alone proves nothing: the lock
-/// may have been broken. An unproved write stays in doubt. A share is proved to be released when it
-/// is not there although its lease is not over.
+/// One write under a lease (checkpoint, release, erase), with doubt settled. A checkpoint is proved
+/// by its version under its own lock; a release by its mark (lockReleased) or the next holder's id;
+/// an erase by the document's absence. A higher version alone proves nothing: the lock may have
+/// been broken. An unproved write stays in doubt. A share is proved to be released if it is missing
+/// although its lease is not over.
 ///
 /// Moves the lease to its next phase. The caller has moved it to kWriting, and moves it on if it
 /// drops the procedure before its end.
@@ -17,7 +17,7 @@ class WriteProcedure final : public Procedure {
  public:
   WriteProcedure(Engine& engine, LeasePtr lease, WriteKind kind, Body body);
 
-  /// With a release: whom to hand the lock to. Null ends it.
+  /// With a release: the grant to hand the lock to. Null: no hand-over.
   void HandOver(const GrantRequest& next);
 
   Step Next() override;

@@ -9,7 +9,7 @@
 
 namespace doclock::detail {
 
-/// A random time between two, so that those who wait do not look all at once. Thread-safe.
+/// Random times between two bounds, so that waiters do not poll all at once. Thread-safe.
 inline std::chrono::milliseconds Jitter(Duration min, Duration max) {
   static std::atomic<std::uint32_t> seed{0x9e3779b9};
   thread_local std::minstd_rand random(

@@ -39,7 +39,7 @@ void LimitedWork::RunNext() {
     return;
   }
   lock.unlock();
-  StartWorker();  // one task at a time: batches that wait for a worker have their turn
+  StartWorker();  // one task at a time: batches that wait for a worker get their turn
 }
 
 }  // namespace doclock::detail

@@ -9,8 +9,8 @@
 
 namespace doclock::detail {
 
-/// Runs on workers what may block in the store and is not batched: at most `most` at once, begun in
-/// order of arrival, so that workers are left to the batcher, which sends the renewals.
+/// Runs unbatched tasks that may block in the store on workers: at most `most` at once, begun in
+/// order of arrival, so that workers are left for the batcher, which sends the renewals.
 /// Thread-safe.
 class LimitedWork : public std::enable_shared_from_this<LimitedWork> {
  public:

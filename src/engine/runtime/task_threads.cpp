@@ -10,7 +10,7 @@
 namespace doclock::detail {
 namespace {
 
-/// The queue that the present thread runs tasks of.
+/// The queue whose tasks the current thread runs.
 thread_local const void* queue_of_this_thread = nullptr;
 
 }  // namespace
@@ -73,8 +73,8 @@ void TaskThreads::Post(std::function<void()> task) {
     lock.unlock();
     return queue->changed.notify_one();
   }
-  // Stopped: one thread for this task, and for what comes while it runs, so that users' callbacks
-  // neither overlap nor run inside the call that leads to them.
+  // Stopped: one thread runs this task, and those that come meanwhile, so that users' callbacks
+  // neither overlap nor run inside the call that causes them.
   JoinAll();
   try {
     StartThread();

@@ -14,7 +14,7 @@ namespace doclock::detail {
 
 namespace {
 
-/// The state whose tasks the present thread runs.
+/// The state whose tasks the current thread runs.
 thread_local const void* state_of_this_thread = nullptr;
 
 }  // namespace
@@ -29,7 +29,7 @@ struct TimerThread::State {
   Timers timers;
   std::unordered_map<std::uint64_t, Timers::iterator> by_id;
   std::uint64_t last_id = 0;
-  std::optional<TimePoint> sleeping_until;  ///< Set while asleep; TimePoint::max(): for ever.
+  std::optional<TimePoint> sleeping_until;  ///< Set while asleep; TimePoint::max(): without end.
   bool stopped = false;
 
   /// The next task that may run now. Needs the lock.

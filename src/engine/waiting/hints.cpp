@@ -59,7 +59,7 @@ void Hints::Subscribe(Collection& collection, Entry& entry) {
           });
       entry.heard = entry.subscription != nullptr;
     } catch (const std::exception&) {
-      // Hints are a comfort: without them waiters poll.
+      // Hints are optional: without them waiters poll.
     }
     if (!entry.heard) return;
   }

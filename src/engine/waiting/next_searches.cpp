@@ -20,7 +20,7 @@ FailurePtr NothingFree(const PendingAcquire& search, Errc code) {
   return MakeFailure(Errc::kNotFound, "no free document of '" + where + "' matches");
 }
 
-/// Why the store could not look; no document was chosen yet.
+/// Why the store could not search; no document was chosen yet.
 FailurePtr NoSearch(const AcquireOp& op) {
   auto failure = FailureOf(op);
   failure->message = "the next document of '" + op.collection->name() + "' could not be looked for";
@@ -32,7 +32,7 @@ bool IsSame(const Filter::Condition& a, const Filter::Condition& b) {
   return a.op == b.op && a.path == b.path && a.value.type() == b.value.type() && a.value == b.value;
 }
 
-/// Is nothing there for `b` where nothing is for `a`?
+/// Is there nothing for `b` if there is nothing for `a`?
 bool WantsTheSame(const AcquireSpec& a, const AcquireSpec& b) {
   const auto& wanted = a.filter.conditions();
   const auto& other = b.filter.conditions();
@@ -102,7 +102,7 @@ void NextSearches::Ask(const PendingPtr& search) {
           MakeFailure(Errc::kInDoubt, "whether a document of '" + spec.collection->name() +
                                           "' was locked is unknown");
       engine_.events().InDoubt(*spec.collection, *op.key);
-      // Of an unknown document, the lock ends with its lease.
+      // The lock of an unknown document ends with its lease.
       if (op.key == &key) {
         ReleaseGhostInBackground(engine_, *spec.collection, key, op.grant.lock_id, op.grant.mode,
                                  sent + spec.ttl);

@@ -10,7 +10,7 @@
 namespace doclock::detail {
 namespace {
 
-/// What the first answer of the store may take, however short the wait.
+/// How long the first answer of the store may take, even if the wait is shorter.
 constexpr std::chrono::seconds kFirstAnswer{1};
 
 TimePoint DeadlineAfter(TimePoint now, Duration wait) {

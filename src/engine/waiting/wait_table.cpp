@@ -11,9 +11,9 @@
 namespace doclock::detail {
 namespace {
 
-/// How long local waiters stand back after `max_handovers` in a row.
+/// How long local waiters stand back after `max_handovers` hand-overs in a row.
 constexpr std::chrono::milliseconds kStandBack{2};
-/// An attempt without an answer for so long has not reached the store, as far as one can tell.
+/// An attempt without an answer for this long counts as one that did not reach the store.
 constexpr std::chrono::seconds kSilence{2};
 
 /// `by`: " by somebody", or nothing.
@@ -63,11 +63,11 @@ struct WaitTable::KeyWaits {
   Key key;
   std::size_t hash;
   std::list<PendingPtr> queue;
-  int failing_fast = 0;      ///< Of the queue, those that do not wait.
+  int failing_fast = 0;      ///< Callers in the queue that do not wait.
   int releasing = 0;         ///< Marked releases under way: of an exclusive lock,
   int shares_releasing = 0;  ///< and of shares.
   bool asking = false;       ///< An attempt or a hand-over for a claimed waiter is under way.
-  bool again = false;        ///< Something happened meanwhile: ask again at once.
+  bool again = false;        ///< A hint or a release came meanwhile: ask again at once.
   int handovers = 0;         ///< In a row.
   TimePoint not_before{};    ///< Standing back until then.
   Runtime::TimerId timer = 0;
@@ -154,7 +154,7 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
     const std::scoped_lock lock(shard.mutex);
     waits = FindOrAddKey(shard, *waiter->spec.collection, waiter->spec.key, waiter->hash);
     if (why) waits->last = std::move(why);
-    // Whoever is in front has asked already and sleeps until there is a reason to ask again.
+    // The first waiter has asked already and sleeps until there is a reason to ask again.
     ask = waiter->fail_fast() || waits->queue.empty() || waits->timer == 0;
     waiter->where = waits->queue.insert(waits->queue.end(), waiter);
     if (waiter->fail_fast()) ++waits->failing_fast;
@@ -204,7 +204,7 @@ void WaitTable::Claim(KeyWaits& waits, PendingAcquire& waiter) {
 bool WaitTable::MustHold(const KeyWaits& waits, const PendingAcquire& front, bool released) {
   if (waits.releasing > 0) return true;
   if (waits.shares_releasing == 0) return false;
-  // A writer needs all of them to go, and whoever asks but once any of them.
+  // A writer needs all of them to end; a caller that asks only once stops at any of them.
   return !front.shared() || (front.fail_fast() && !released);
 }
 
@@ -251,7 +251,7 @@ void WaitTable::End(PendingAcquire& waiter, Errc code) {
     const auto waits = FindKey(shard, *waiter.spec.collection, waiter.spec.key, waiter.hash);
     failure = waits ? WhyEnded(*waits, waiter, code) : BusyFailure(waiter, code, nullptr);
     if (waits) {
-      Leave(*waits, waiter);  // an attempt for it that is under way gives back what it gets
+      Leave(*waits, waiter);  // an attempt under way for it releases what it gets
       EraseIfIdle(shard, waits);
     }
   }
@@ -436,7 +436,7 @@ WaitTable::Release::~Release() {
 
 void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) {
   if (!release.waits_) {
-    // Whoever came meanwhile may have found it busy.
+    // Callers that came meanwhile may have found it busy.
     if (released && !lease) OnHint(*release.collection_, release.hash_);
     return;
   }
@@ -480,7 +480,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) {
   }
   if (!ask) return;
   if (listed) return Pump(waits, true);
-  // All who waited here have left meanwhile; those who came later wait elsewhere.
+  // All waiters of this entry have left meanwhile; later ones wait in another entry.
   OnHint(*release.collection_, release.hash_);
 }
 

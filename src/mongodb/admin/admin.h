@@ -7,7 +7,7 @@
 
 namespace doclock::mongodb {
 
-/// Throws what the store's verbs throw when a command was not done. @throws StoreException
+/// Throws what the store's functions throw if a command failed. @throws StoreException
 void Check(const CommandResult& reply);
 
 /// See Store::Purge. @throws StoreException

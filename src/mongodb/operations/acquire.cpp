@@ -49,8 +49,8 @@ void Operations::Execute(AcquireOp& op, std::optional<StoredLock> seen, int atte
   BusyWithOthers(op);
 }
 
-/// The server gave up: somebody's transaction may hold the document. What it was doing has ended,
-/// so a document that does not show this lock was not taken. True: the operation is settled.
+/// The server gave up: a foreign transaction may hold the document. The command has ended there, so
+/// the lock was not taken unless the document shows it. True: the operation is settled.
 bool Operations::GaveUp(AcquireOp& op, const Reply& reply) {
   if (!reply.ran_out_of_time()) return Settled(op, Single(reply));
   Reply look;
@@ -65,7 +65,7 @@ bool Operations::GaveUp(AcquireOp& op, const Reply& reply) {
   return true;
 }
 
-/// One trip when the document is free or missing. False: it is neither.
+/// Acquires with one command if the document is free or missing. False: it is neither.
 bool Operations::TakeFree(AcquireOp& op) {
   const bool upsert = CanUpsert(op);
   if (op.insert && !upsert && !EnsureExists(op)) return true;
@@ -77,8 +77,8 @@ bool Operations::TakeFree(AcquireOp& op) {
   return Granted(op, reply, upsert && MadeByThis(reply), false);
 }
 
-/// Makes the document, free, for a grant that modifiers cannot say: others may lock, write or erase
-/// it before this operation does. False: the operation is settled.
+/// Creates the document, free, for a grant that modifiers cannot express: other clients may lock,
+/// write or erase it before this operation does. False: the operation is settled.
 bool Operations::EnsureExists(AcquireOp& op) {
   const Uuid& born = op.grant.lock_id;
   Update update(*op.collection);
@@ -101,7 +101,7 @@ bool Operations::EnsureExists(AcquireOp& op) {
   return true;
 }
 
-/// Somebody's lease, or their min_hold, is over. False: others were faster.
+/// Takes over a lock whose lease, or min_hold, is over. False: another client was faster.
 bool Operations::TakeOver(AcquireOp& op, const StoredLock& seen) {
   const Update update = AcquireUpdate(op, &seen, {});
   Reply reply;

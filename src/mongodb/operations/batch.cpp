@@ -15,13 +15,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A command of 24 MB is refused.
+/// The server refuses a command of 24 MB.
 constexpr std::uint32_t kMostBytes = 12u << 20;
-/// More would make a command last longer than its share of the time.
+/// With more statements a command would last longer than its share of the time.
 constexpr std::size_t kMostStatements = 128;
-/// What is larger than this gains nothing by company, and may delay it.
+/// A larger statement gains nothing in a shared command, and may delay the others.
 constexpr std::uint32_t kLarge = 1u << 20;
-/// Statements that failed together are tried again in so many parts.
+/// Statements that failed together are tried again in this many parts.
 constexpr std::size_t kParts = 8;
 
 AcquireOp& AsAcquire(StoreOp& op) { return static_cast<AcquireOp&>(op); }
@@ -42,20 +42,21 @@ Doc UpdateStatement(const Doc& filter, const Update& update, bool upsert = false
   return statement;
 }
 
-/// A duplicate key that says no more than that the document is there.
+/// Is it a duplicate key that means only that the document exists?
 bool IsThere(const CommandResult& result) {
   return result.answered() && result.is_duplicate() && result.duplicate == "_id";
 }
 
-/// Is it the document that the operation knows? One made anew begins its versions anew.
+/// Is it the document that the operation knows? A new document of this key begins its versions
+/// anew.
 bool IsSame(const Uuid& born, const StoredLock& lock) {
   return !born.is_nil() && lock.born == born;
 }
 
 }  // namespace
 
-/// A part of the time that is left, for a command that may turn out to be blocked: the others need
-/// the rest. Not too little for a command that is only slow.
+/// A part of the remaining time, for a command that may be blocked: the others need the rest.
+/// Enough for a command that is only slow.
 milliseconds Batch::Share(int parts) const {
   const milliseconds left = operations_.left();
   return std::min(std::max(left / parts, milliseconds(100)), left);
@@ -98,7 +99,8 @@ Batch::Verb Batch::VerbOf(const StoreOp& op) {
   return Verb::kUpdate;
 }
 
-/// What needs more than one statement, or an answer that a statement among others does not get.
+/// Operations that need more than one statement, or an answer that a statement among others does
+/// not get.
 bool Batch::NeedsOwnCommand(const StoreOp& op) {
   if (op.kind == OpKind::kAcquire) {
     const auto& acquire = static_cast<const AcquireOp&>(op);
@@ -208,7 +210,7 @@ void Batch::Send(Verb verb, Statements statements, milliseconds limit) {
   }
 }
 
-/// False: nobody knows; `reply` says why.
+/// False: the outcome is unknown; `reply` says why.
 bool Batch::LookAt(Statements& statements, Reply& reply) {
   std::vector<StoreOp*> ops;
   Array mine;
@@ -232,8 +234,8 @@ bool Batch::LookAt(Statements& statements, Reply& reply) {
   return complete;
 }
 
-/// A document tells of its past only as long as it is the same one, and not for ever. So kNotDone
-/// needs a proof, as kDone does: what is done and lost from sight since is no less done.
+/// A document shows its past only while it is the same document, and not forever. So kNotDone needs
+/// a proof, as kDone does: a write may have been done and be hidden by later ones.
 Batch::Trace Batch::TraceOf(const Statement& statement) {
   const StoreOp& op = *statement.op;
   if (op.kind == OpKind::kWrite) {
@@ -243,14 +245,14 @@ Batch::Trace Batch::TraceOf(const Statement& statement) {
     return TraceOf(static_cast<const SaveOp&>(op), statement.born, statement.sight);
   }
   const auto& acquire = static_cast<const AcquireOp&>(op);
-  // It may have made the document, and others erased it: it must not make it again.
+  // It may have created the document, and another client erased it: it must not create it again.
   if (!statement.sight) return acquire.insert ? Trace::kUnknown : Trace::kNotDone;
-  // A grant that was broken since is as good as none.
+  // A grant that was broken since counts as none.
   return statement.sight->lock.lock_id == acquire.grant.lock_id ? Trace::kDone : Trace::kNotDone;
 }
 
 Batch::Trace Batch::TraceOf(const WriteOp& op, const std::optional<Sight>& sight) {
-  if (!sight) return Trace::kUnknown;  // erased: by this, or by somebody else
+  if (!sight) return Trace::kUnknown;  // erased: by this, or by another client
   const StoredLock& lock = sight->lock;
   const bool mine = lock.lock_id == op.lock_id;
   const bool same = IsSame(op.born, lock);
@@ -278,7 +280,7 @@ Batch::Trace Batch::TraceOf(const SaveOp& op, const Uuid& born, const std::optio
   return same && lock.version <= op.expected + 1 ? Trace::kNotDone : Trace::kUnknown;
 }
 
-/// The server has counted how many were done: often that tells of those whose documents do not.
+/// The server has counted how many were done: often that settles those whose documents do not.
 void Batch::Count(Statements& statements, std::int64_t done) {
   const auto count = [&](const auto& which) {
     return std::count_if(statements.begin(), statements.end(), which);
@@ -412,7 +414,7 @@ bool Batch::SettleNotDone(Statement& statement) {
 }
 
 void Batch::Recover(Verb verb, Statements statements, const Reply& reply) {
-  // A refusal comes before the first statement.
+  // The server refuses a command before it runs the first statement.
   if (!reply.ran_out_of_time()) return SendInParts(verb, std::move(statements));
   Reply look;
   if (!LookAt(statements, look)) {
@@ -434,7 +436,7 @@ void Batch::Recover(Verb verb, Statements statements, const Reply& reply) {
   SendInParts(verb, std::move(rest));
 }
 
-/// So that a statement that stops a command stops few others.
+/// Splits the statements, so that one that stops its command stops few others.
 void Batch::SendInParts(Verb verb, Statements statements) {
   const milliseconds limit = Share(16);
   const std::size_t size = (statements.size() + kParts - 1) / kParts;
@@ -446,7 +448,8 @@ void Batch::SendInParts(Verb verb, Statements statements) {
   }
 }
 
-/// Grants that show, but that no majority has acknowledged: a write that changes them again tells.
+/// Confirms grants that the documents show but no majority has acknowledged: renews them, with the
+/// acknowledgement of a majority.
 void Batch::Confirm(Statements statements) {
   std::map<milliseconds, std::vector<std::size_t>> by_ttl;
   for (std::size_t i = 0; i < statements.size(); ++i) {

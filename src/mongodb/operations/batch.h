@@ -9,8 +9,8 @@
 namespace doclock::mongodb {
 
 /// Executes acquires, writes and saves of one collection, on different documents, in shared
-/// commands: a statement for each, and then one look at what they have done. A statement's own
-/// error is its own.
+/// commands: a statement for each, and then one look at their effects. An error of one statement
+/// does not affect the others.
 class Batch {
  public:
   explicit Batch(const Operations& operations) : operations_(operations) {}
@@ -24,12 +24,12 @@ class Batch {
     StoredLock lock;
     Body body;  ///< Of a document whose lock an acquire of this batch has got.
   };
-  /// A statement, and what became of it.
+  /// A statement, and its outcome.
   struct Statement {
     StoreOp* op = nullptr;
     Doc doc;                             ///< As the command takes it.
     Uuid born{};                         ///< Of a document that it makes.
-    std::optional<StoredLock> expected;  ///< An acquire's: what the last look has shown.
+    std::optional<StoredLock> expected;  ///< Of an acquire: what the last look showed.
     int attempts = 0;
     std::optional<Sight> sight;
     Trace trace = Trace::kUnknown;
@@ -51,7 +51,7 @@ class Batch {
   void Send(Verb verb, Statements statements, std::chrono::milliseconds limit);
   void Alone(Statement& statement, std::chrono::milliseconds limit);
   bool LookAt(Statements& statements, Reply& reply);
-  /// The command was answered: what do its statements come to?
+  /// Settles the statements of a command that was answered.
   void Judge(Verb verb, Statements statements, const Reply& reply);
   void JudgeInserts(Statements statements, const Reply& reply);
   /// Settles those that a look is needed for; `done` is how many of them the server has counted.

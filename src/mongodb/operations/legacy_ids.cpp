@@ -26,7 +26,7 @@ struct Missing {
   std::array<Uuid, 3> spellings;
 };
 
-/// What a holder writes and renews is left alone: it had the document once.
+/// Not for writes and renewals of a holder: it had the document before.
 bool MayBeLegacy(const StoreOp& op) {
   return op.status == OpStatus::kMissing && op.kind != OpKind::kWrite &&
          op.kind != OpKind::kRenew && std::holds_alternative<Uuid>(op.key->value());

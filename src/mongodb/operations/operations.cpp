@@ -10,9 +10,9 @@
 namespace doclock::mongodb {
 namespace {
 
-/// Beside the lock's fields in one command's answer.
+/// Names beside the lock's fields in one command's answer.
 constexpr const char* kNow = "doclockNow";
-/// By so much an answer that does not come may outlast what a call has left.
+/// How much longer than the rest of a call a missing answer may take.
 constexpr std::chrono::milliseconds kOvertime{1000};
 
 Doc LockProjection(const LockFieldNames& names) {
@@ -22,8 +22,8 @@ Doc LockProjection(const LockFieldNames& names) {
   return projection;
 }
 
-/// Which of `ids` it is, and the whole document where the lock is one of `mine`, else its lock
-/// fields.
+/// The place of the document among `ids`, and the whole document if its lock is one of `mine`, else
+/// its lock fields.
 Doc SightProjection(const LockFieldNames& names, const Array& ids, const Array& mine) {
   Doc fields, is_mine;
   for (const std::string* field : LockFields(names)) fields.Add(*field, FieldPath(*field));

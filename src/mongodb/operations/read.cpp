@@ -46,8 +46,8 @@ ReadOp* Asker(std::span<ReadOp* const> ops, const bson_t& doc) {
 
 }  // namespace
 
-/// Linearizable reads are so for each document, however many one command reads: it is answered
-/// only once a majority has confirmed that its server was the primary after it had read.
+/// A linearizable read of many documents is linearizable for each: the server answers only once a
+/// majority has confirmed that it was the primary after it had read.
 void Operations::Read(std::span<ReadOp* const> ops) {
   const Collection& collection = *ops.front()->collection;
   Doc command;
@@ -76,7 +76,8 @@ void Operations::Read(std::span<ReadOp* const> ops) {
   const std::int64_t cursor = reply.cursor_id();
   if (cursor != 0) Forget(collection, cursor);
   if (cursor == 0 && !strangers) return;
-  // What did not fit into one answer, or has an _id that only equals the key, is read by itself.
+  // Documents that did not fit into one answer, or whose _id only equals the key, are read one by
+  // one.
   for (ReadOp* op : ops) {
     if (op->status == OpStatus::kMissing && ops.size() > 1) Read({&op, 1});
   }

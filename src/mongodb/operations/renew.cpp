@@ -18,7 +18,7 @@ bool IsHeldBy(const RenewOp& op, const StoredLock& lock) {
 }  // namespace
 
 void Operations::Renew(std::span<RenewOp* const> ops) {
-  // The other half is for going around a document that is blocked.
+  // The other half of the time is for going around a blocked document.
   RenewAtOnce(ops, ops.size() == 1 ? left() : left() / 2);
 }
 
@@ -36,8 +36,8 @@ void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) 
   if (result.answered() && !all) JudgeRenewals(ops, OpStatus::kDone);
 }
 
-/// Some did not match. Those that are live now have `live` as their outcome: after an update that
-/// was answered they were live then too, and so renewed by it.
+/// Some did not match. Gives those that are live now the outcome `live`: after an update that was
+/// answered they were live then too, and so were renewed by it.
 void Operations::JudgeRenewals(std::span<RenewOp* const> ops, OpStatus live) {
   std::unordered_multimap<Key, RenewOp*> by_document;
   std::vector<StoreOp*> documents;

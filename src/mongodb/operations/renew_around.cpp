@@ -12,11 +12,11 @@ namespace doclock::mongodb {
 
 using std::chrono::milliseconds;
 
-/// How long a command may take before the next goes on behind where it stands. A thousand renewals
-/// take 25 ms, or half a second on a machine that has much else to do.
+/// How long a command may take before the next one continues after the document at which it stands.
+/// A thousand renewals take 25 ms, or half a second on a busy machine.
 constexpr milliseconds kShortest{5};
 constexpr milliseconds kLongest{1000};
-/// Beyond the deadline, to say what became of them.
+/// Time beyond the deadline, to find out the outcomes.
 constexpr milliseconds kForTheJudge{250};
 
 namespace {
@@ -41,9 +41,9 @@ std::vector<RenewOp*> AskersOf(std::span<RenewOp* const> ops, const Reply& reply
 
 }  // namespace
 
-/// A document that somebody's open transaction has changed stops the whole command. The server goes
-/// through them in the order of _id, so the first that was not renewed is the one it stands at: it
-/// is left out, and the command goes on behind it.
+/// A document that a foreign open transaction has changed stops the whole command. The server works
+/// in the order of _id, so the first document that was not renewed is the one that blocks: it is
+/// left out, and the next command continues after it.
 void Operations::RenewAround(std::span<RenewOp* const> ops) {
   const milliseconds limit = std::clamp(left() / 6, kShortest, kLongest);
   const std::optional<std::int64_t> since = ServerTime();
@@ -61,7 +61,7 @@ void Operations::RenewAround(std::span<RenewOp* const> ops) {
   JudgeSince(ops, *since);
 }
 
-/// The server's clock, cut to milliseconds; nothing when it does not tell.
+/// The server's clock, cut off to milliseconds; nothing if the server does not tell it.
 std::optional<std::int64_t> Operations::ServerTime() {
   Doc command = Doc::Of("hello", 1);
   Reply reply;
@@ -72,9 +72,9 @@ std::optional<std::int64_t> Operations::ServerTime() {
   return told ? std::optional(bson_iter_date_time(&time)) : std::nullopt;
 }
 
-/// Those whose lease began anew since that time of the server's, or the live ones among the others,
-/// in the order of _id. None when it cannot be known. What was renewed is told only once a majority
-/// has it: the commands that gave up did not wait for that.
+/// The renewals whose lease began anew since that server time, or the live ones among the others,
+/// in the order of _id. Nothing if that is unknown. Reports a renewal only once a majority has it:
+/// the commands that gave up did not wait for that.
 std::vector<RenewOp*> Operations::Select(std::span<RenewOp* const> ops, Renewed renewed,
                                          std::int64_t since) {
   const Collection& collection = *ops.front()->collection;
@@ -95,7 +95,7 @@ std::vector<RenewOp*> Operations::Select(std::span<RenewOp* const> ops, Renewed 
   return reply.answered() ? AskersOf(ops, reply) : std::vector<RenewOp*>();
 }
 
-/// Of commands that gave up: what is known to have been renewed was, the rest may have been.
+/// Settles renewals of commands that gave up: known ones are done, the rest are in doubt.
 void Operations::JudgeSince(std::span<RenewOp* const> ops, std::int64_t since) {
   Operations judge(server_, pool_, deadline_ + kForTheJudge);
   for (RenewOp* op : judge.Select(ops, Renewed::kYes, since)) op->status = OpStatus::kDone;

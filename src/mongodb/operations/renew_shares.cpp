@@ -9,8 +9,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Into so many parts are renewals divided to find the one that is blocked: one part waits in vain
-/// at each level, so few levels are better than few commands.
+/// The number of parts into which renewals are divided to find the blocked one: one part waits in
+/// vain at each level, so few levels are better than few commands.
 constexpr std::size_t kShareParts = 8;
 
 /// The shares of one document, which one statement renews.
@@ -62,15 +62,15 @@ void Operations::RenewSharesAtOnce(std::span<RenewOp* const> ops, milliseconds l
     }
   }
   if (open.empty()) return;
-  // Of several shares of one document the count does not tell.
+  // The count does not tell which of several shares of one document were renewed.
   if (reply.Integer("n") != static_cast<std::int64_t>(open.size())) {
     return JudgeRenewals(open, OpStatus::kDone);
   }
   for (RenewOp* op : open) op->status = OpStatus::kDone;
 }
 
-/// A document that somebody's open transaction has changed stops the whole command. Renewing again
-/// what was renewed already does no harm.
+/// A document that a foreign open transaction has changed stops the whole command. It does no harm
+/// to renew again what was renewed already.
 void Operations::RenewSharesInParts(std::span<RenewOp* const> ops) {
   const milliseconds limit = std::max(left() / 12, milliseconds(5));
   const std::size_t size = (ops.size() + kShareParts - 1) / kShareParts;

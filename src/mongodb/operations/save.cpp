@@ -18,7 +18,7 @@ void Operations::Execute(SaveOp& op) {
     if (Settled(op, reply)) return;
     if (JudgeSave(op, seen ? &*seen : nullptr)) return;
   }
-  // Locks came and went each time.
+  // Other clients locked and released in each attempt.
   BusyWithOthers(op);
 }
 

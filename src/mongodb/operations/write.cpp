@@ -29,7 +29,7 @@ void Operations::WriteKnown(WriteOp& op) {
   op.status = OpStatus::kDone;
 }
 
-/// A release by value: the version is learned from the answer.
+/// A release by value: the answer tells the version.
 void Operations::WriteAny(WriteOp& op) {
   const LockFieldNames& names = op.collection->fields();
   Doc rest;
@@ -48,7 +48,7 @@ void Operations::WriteAny(WriteOp& op) {
   op.status = OpStatus::kDone;
 }
 
-/// Nothing matched: is the document there at all?
+/// Nothing matched: finds out whether the document exists at all.
 void Operations::NotMine(WriteOp& op) {
   Reply reply;
   const std::optional<StoredLock> lock = Look(*op.collection, *op.key, reply);

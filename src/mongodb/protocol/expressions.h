@@ -9,8 +9,8 @@
 
 namespace doclock::mongodb {
 
-// Pieces of aggregation expressions. A `field` is named without the first "$"; so "$this.time" is
-// a field of the variable that $map and $filter call so.
+// Parts of aggregation expressions. A `field` is named without the first "$"; so "$this.time" is a
+// field of the variable "this" of $map and $filter.
 
 template <class A, class B>
 Doc BinaryOperator(const char* op, const A& a, const B& b) {
@@ -19,7 +19,7 @@ Doc BinaryOperator(const char* op, const A& a, const B& b) {
   return Doc::OfArray(op, both.doc());
 }
 
-/// Only the branch that is taken is evaluated: `then` may rely on `condition`.
+/// The server evaluates only the branch that it takes: `then` may rely on `condition`.
 template <class Then, class Otherwise>
 Doc Conditional(const Doc& condition, const Then& then, const Otherwise& otherwise) {
   Array parts;
@@ -41,14 +41,14 @@ Doc IsUuid(const std::string& field);
 Doc IsUuidOrNothing(const std::string& field);
 /// The same as IsUuid, and not nil.
 Doc IsLockId(const std::string& field);
-/// A date of which AgeOf can be told.
+/// A date for which AgeOf is defined.
 Doc IsLeaseTime(const std::string& field);
 
-/// For a projection: which of these values the document's `_id` equals, by the server's rules: 5 is
-/// 5.0 too.
+/// For a projection: the place among these values of the document's `_id`, by the server's rules: 5
+/// equals 5.0.
 Doc PlaceAmong(const Array& ids);
 
-/// How long ago a date was.
+/// The time since a date.
 Doc AgeOf(const std::string& field);
 
 }  // namespace doclock::mongodb

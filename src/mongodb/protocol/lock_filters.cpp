@@ -10,7 +10,7 @@
 namespace doclock::mongodb {
 namespace {
 
-/// The lease's length: the collection's where the document has none.
+/// The lease's length: the collection's if the document has none.
 Doc Ttl(const Collection& collection) {
   Array parts;
   parts.Add(TypeIn(collection.fields().ttl, {"int", "long"}));

@@ -7,38 +7,37 @@
 
 namespace doclock::mongodb {
 
-// Conditions on lock fields, for the filters of commands. Each guards itself against fields that
-// somebody else wrote: nothing malformed counts as free or expired, and nothing makes a command
-// fail.
+// Conditions on lock fields, for the filters of commands. Each guards against fields that a foreign
+// program wrote: nothing malformed counts as free or expired, and nothing makes a command fail.
 
-/// Nobody holds it, and its version can be counted on. No `min_hold` was ever set, or it was taken
-/// away: see AddClosed.
+/// It is not locked, and its version can be incremented. No `min_hold` was ever set, or it was
+/// removed: see AddClosed.
 void AddFree(Doc& filter, const Collection& collection);
-/// There is no such field: for an upsert, which would store the null that a comparison names.
+/// The field is missing: for an upsert, which would store the null of a comparison.
 void AddNeverClosed(Doc& filter, const Collection& collection);
 /// No min_hold is stored.
 void AddNotClosed(Doc& filter, const Collection& collection);
-/// There are neither shares nor an intent, of whatever kind.
+/// There are neither shares nor an intent, valid or not.
 void AddNotShared(Doc& filter, const Collection& collection);
-/// The version is a whole number or missing; what tells of the incarnation and of the last release
-/// is a UUID, null or missing.
+/// The version is a whole number or missing; the incarnation and the mark of the last release are
+/// each a UUID, null or missing.
 void AddGoodFields(Doc& filter, const Collection& collection);
 
 /// May the lock in question be a shared one?
 enum class Shareable : bool { kNo, kYes };
 
-/// An expression, for $expr: a lock is there, and all that ReadStoredLock reads of it but the
-/// shares is what this library writes.
+/// An expression, for $expr: there is a lock, and all its fields that ReadStoredLock reads, except
+/// the shares, are what this library writes.
 Doc GoodLeaseExpr(const Collection& collection);
-/// An expression: a lock is there and its lease is over.
+/// An expression: there is a lock, and its lease is over.
 Doc ExpiredExpr(const Collection& collection, Shareable shareable = Shareable::kYes);
 /// An expression: its lease is not over.
 Doc LiveExpr(const Collection& collection);
-/// The length that a lease has after a renewal now: what is asked for, or what is left, if that is
-/// more (docs/decisions/0009).
+/// The length of a lease after a renewal now: the requested length, or the remaining time if that
+/// is more (docs/decisions/0009).
 Doc RenewedTtlExpr(const Collection& collection, std::chrono::milliseconds ttl);
 
-/// An expression: min_hold does not keep everybody out.
+/// An expression: min_hold is over or absent.
 Doc OpenExpr(const Collection& collection);
 
 }  // namespace doclock::mongodb

@@ -7,7 +7,7 @@
 
 namespace doclock::mongodb {
 
-/// The documents of these renewals, all of one collection, as long as they hold the locks.
+/// A filter for the documents of these renewals, all of one collection, if they hold the locks.
 Doc RenewalFilter(std::span<RenewOp* const> ops);
 
 /// The update that renews all of them, which have one ttl.

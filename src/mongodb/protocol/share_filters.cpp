@@ -41,7 +41,7 @@ Doc GoodReaders(const Collection& collection) {
                      false);
 }
 
-/// There are shares, and nothing else where they stand.
+/// There are shares, and their field holds nothing else.
 Doc HasShares(const Collection& collection) {
   const Doc shared = IsShared(collection), good = GoodReaders(collection);
   const Doc lease = GoodLeaseExpr(collection);
@@ -70,14 +70,14 @@ Doc LiveOneOf(const Array& ids) {
   return And({&mine, &live});
 }
 
-/// What a good reader has left.
+/// The remaining time of a good reader.
 Doc Left() {
   return BinaryOperator("$subtract", std::string_view("$$this.ttl"),
                         BinaryOperator("$max", std::int64_t{0}, AgeOf("$this.time")));
 }
 
-/// The live ones; an empty array for a document that nobody shares. Of one whose shares are sound:
-/// to look through a thousand of them costs as much as to filter them.
+/// The live shares; an empty array for a document without shares. For a document whose shares are
+/// valid: checking a thousand of them costs as much as filtering them.
 Doc LiveReaders(const Collection& collection) {
   Doc branches;
   branches.Add("0", IsShared(collection));
@@ -86,7 +86,7 @@ Doc LiveReaders(const Collection& collection) {
   return Doc::OfArray("$cond", branches);
 }
 
-/// What the latest of the stored readers has left, and `least` at least.
+/// The remaining time of the stored reader that ends last, and at least `least`.
 Doc Cover(const Collection& collection, milliseconds least) {
   const Doc latest = Doc::Of("$max", Mapped(FieldPath(collection.fields().readers), Left()));
   return BinaryOperator("$max", std::int64_t{least.count()}, latest);
@@ -94,7 +94,7 @@ Doc Cover(const Collection& collection, milliseconds least) {
 
 Doc CountOf(const Doc& readers) { return Doc::Of("$size", readers); }
 
-/// Of a shared lock: no live share has this id. The second look is for those over.
+/// Of a shared lock: no live share has this id. The second check is for shares that are over.
 Doc IsFresh(const Collection& collection, const Uuid& id) {
   const std::string& readers = collection.fields().readers;
   Array mine;
@@ -189,7 +189,7 @@ void AddShareGrant(Array& stages, const AcquireOp& op) {
                                          std::int64_t{grant.min_hold.count()}));
   }
   stages.Add(Stage(set));
-  // An intent that is here has lapsed, and so has a min_hold. Each share has a group of its own.
+  // An existing intent has lapsed here, and so has a min_hold. Each share has a group of its own.
   stages.Add(Doc::Of("$unset", std::string_view(names.intent)));
   stages.Add(Doc::Of("$unset", std::string_view(names.group)));
   if (grant.min_hold.count() == 0) stages.Add(Doc::Of("$unset", std::string_view(names.closed)));
@@ -227,7 +227,7 @@ void AddShareRelease(Array& stages, const Collection& collection, const Uuid& id
   set.Add(names.id, Doc::OfArray("$cond", parts));
   set.Add(names.time, unless_last(names.time, std::string_view("$$NOW")));
   set.Add(names.ttl, unless_last(names.ttl, Cover(collection, milliseconds(0))));
-  // Of every share, not only of the last: this is what those who wait for any hear.
+  // For every share, not only for the last: it wakes those who wait for any share to end.
   set.Add(names.released, mark);
   set.Add(names.readers, Conditional(last, std::string_view("$$REMOVE"), FieldPath(names.readers)));
   stages.Add(Stage(set));

@@ -10,25 +10,26 @@ namespace doclock::mongodb {
 // The shares of a document, for commands. While there are shares, lockId is kSharedLockId, the
 // lease that lockTime and lockTtl make covers the latest of them, and lockReaders is an array of
 //   { id: UUID, time: date of the last grant or renewal, ttl: ms, owner: {...}, group: text }.
-// lockIntent is { id: UUID, until: date }. As in lock_filters.h, the expressions guard themselves
-// against what somebody else wrote.
+// lockIntent is { id: UUID, until: date }. As in lock_filters.h, the expressions guard against
+// what a foreign program wrote.
 
-/// An expression: lockReaders and lockIntent are what this library writes, or not there; and there
-/// are shares where lockId says so.
+/// An expression: lockReaders and lockIntent are what this library writes, or missing; and there
+/// are shares if lockId says so.
 Doc SoundSharesExpr(const Collection& collection);
 /// An expression: this share can be granted now.
 Doc ShareableExpr(const Collection& collection, const GrantRequest& grant);
 /// An expression: one of these shares is live.
 Doc AnyLiveExpr(const Collection& collection, const Array& ids);
-/// An expression: nobody but this waiting writer has an intent that has not lapsed.
+/// An expression: no other waiting writer has a live intent.
 Doc NoOthersIntentExpr(const Collection& collection, const Uuid& intent_id);
 
 /// The stages that grant a share.
 void AddShareGrant(Array& stages, const AcquireOp& op);
-/// The stages that prolong these shares, one ttl for all, as far as they are live.
+/// The stages that renew those of these shares that are live, with one ttl for all.
 void AddShareRenewal(Array& stages, const Collection& collection, const Array& ids,
                      std::chrono::milliseconds ttl);
-/// The stages that end a share, and the lock with the last one; `mark` says by whose doing.
+/// The stages that end a share, and the lock with the last one; `mark` is stored as the release's
+/// id.
 void AddShareRelease(Array& stages, const Collection& collection, const Uuid& id, const Uuid& mark);
 /// The stage that raises the version.
 void AddVersionRaise(Array& stages, const Collection& collection);

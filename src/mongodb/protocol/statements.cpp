@@ -16,7 +16,7 @@ void AddBorn(Doc& filter, const std::string& name, const Uuid& born) {
 }
 
 void AddVersion(Doc& filter, const std::string& name, std::int64_t version) {
-  // A document that this library has not written has none.
+  // A document that this library did not write has none.
   if (version == 0) {
     Array none;
     none.Add(Doc::Of(name, Doc::Of("$exists", false))).Add(Doc::Of(name, Equals(version)));

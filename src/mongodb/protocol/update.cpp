@@ -117,7 +117,7 @@ Array Update::Pipeline() const {
   if (closed_in_) {
     Array sum, either;
     sum.Add(std::string_view("$$NOW")).Add(std::int64_t{closed_in_->count()});
-    // An earlier grant's, which a hand-over meets, may last longer.
+    // The min_hold of an earlier grant, which a hand-over meets, may last longer.
     either.Add(std::string_view(FieldPath(names.closed))).Add(Doc::OfArray("$add", sum.doc()));
     set.Add(names.closed, Doc::OfArray("$max", either.doc()));
   }
@@ -129,7 +129,7 @@ Array Update::Pipeline() const {
   if (!set.empty()) stages.Add(Doc::Of("$set", set));
   for (const std::string& field : unset_) {
     if (closed_in_ && field == names.closed) continue;
-    // $unset takes paths; a name with '$' or '.' is none that this library writes.
+    // $unset takes paths; this library writes no names with '$' or '.'.
     stages.Add(Doc::Of("$unset", std::string_view(field)));
   }
   return stages;

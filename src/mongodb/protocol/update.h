@@ -11,40 +11,40 @@
 
 namespace doclock::mongodb {
 
-/// Who holds a lock, as it is stored.
+/// The holder of a lock, as it is stored.
 Doc OwnerDoc(const LockHolder& owner);
 
-/// A change to one document, as modifiers ({$set: ...}) where they can say it, and as a pipeline
-/// where they cannot: a date to come, and a body that takes the place of one nobody knows. Values
-/// stand where nothing evaluates them.
+/// A change to one document, as modifiers ({$set: ...}) if they can express it, and as a pipeline
+/// if not: for a future date, and for a body that replaces an unknown one. The server does not
+/// evaluate the values.
 class Update {
  public:
   explicit Update(const Collection& collection) : collection_(collection) {}
 
   /// The lock passes to `grant`, from now on. Does not raise the version.
   void Grant(const GrantRequest& grant);
-  /// The lock is gone; `mark` says by whose doing.
+  /// Clears the lock; `mark` is stored as the release's id.
   void Release(const Uuid& mark);
   /// The lock of `mark` passes to `grant`.
   void HandOver(const Uuid& mark, const GrantRequest& grant);
-  /// The lease starts anew.
+  /// Renews the lease.
   void RestartLease(std::chrono::milliseconds ttl);
   void RaiseVersion() { raise_ = true; }
-  /// What a stored min_hold that is over leaves behind.
+  /// Removes a stored min_hold that is over.
   void ForgetClosed() { unset_.push_back(collection_.fields().closed); }
 
-  /// Shares that are over.
+  /// Removes shares that are over.
   void ForgetShares() { unset_.push_back(collection_.fields().readers); }
-  /// An intent, for whoever left it has the lock or has lost it to another.
+  /// Removes an intent: its writer has the lock now, or lost it to another.
   void ForgetIntent() { unset_.push_back(collection_.fields().intent); }
 
-  /// The body as it is to be. `base`: as it is, where that is known; then only what differs is
+  /// Writes the new body. `base`: the stored body, if it is known; then only the differences are
   /// sent.
   /// @throws DocumentException
   void ReplaceBody(const Body& body, const Body& base);
   /// Some fields of the body. @throws DocumentException
   void MergeBody(const Body& fields);
-  /// What the document gets if it is made by this update. For modifiers only.
+  /// Fields that the document gets if this update creates it. For modifiers only.
   void OnInsert(const Body& body, const Uuid& born);
 
   /// Puts the update into a command or statement.
