@@ -4,7 +4,7 @@
 
 namespace doclock {
 
-// What makes a request one that no store carries out (see StoreOp); null: nothing.
+// Why no store carries out a request (see StoreOp); null: the request is valid.
 
 inline const char* FaultOf(const GrantRequest& grant) noexcept {
   if (grant.lock_id.is_nil()) return "a lock id must not be nil";
@@ -63,7 +63,7 @@ inline const char* FaultOf(const StoreOp& op) noexcept {
   return nullptr;
 }
 
-/// What a share under an id that has one is told.
+/// The error for a share under an id that already has one.
 inline constexpr const char* kShareExistsText = "a live share has this id already";
 
 }  // namespace doclock

@@ -6,7 +6,7 @@ namespace doclock::rules {
 
 // The operations of a lock's holder.
 
-/// Does a release hand the lock on, or clear it? Then its mark is this.
+/// The mark of a release that hands the lock over, or clears it.
 [[nodiscard]] inline const Uuid& MarkOf(const WriteOp& op) noexcept {
   return op.mark.is_nil() ? op.lock_id : op.mark;
 }

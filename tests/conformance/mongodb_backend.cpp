@@ -14,7 +14,7 @@ using mongodb::Doc;
 struct AgeingDatabase : mongo_test::Database {
   using mongo_test::Database::Database;
 
-  /// Moves the dates of locks into the past: nobody can move the server's clock.
+  /// Moves the dates of locks into the past, because a test cannot move the server's clock.
   void Age(std::chrono::milliseconds by) {
     for (const std::string& collection : server().Collections(name())) {
       Array statements;

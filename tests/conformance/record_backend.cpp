@@ -10,7 +10,7 @@
 namespace doclock::conformance {
 namespace {
 
-/// What all stores over the same records share.
+/// The state that all stores over the same records share.
 struct Shelf {
   std::timed_mutex mutex;
   std::map<std::string, std::map<Key, Record>> records;

@@ -9,16 +9,16 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// Observations that are kept; each costs some 100 bytes. None gives way to another one while it is
-/// of use: with more locks than these, a scan over all would make each wait anew, for ever. What
-/// finds no room is observed as soon as there is some.
+/// The most observations kept; each costs some 100 bytes. None is dropped while it is useful: with
+/// more locks than these, a scan over all locks would make each wait from the start again, forever.
+/// A lock that finds no room is observed as soon as there is some.
 constexpr std::size_t kMaxObservations = 100'000;
-/// So long a lock that is over is known to be, for those who come and take it.
+/// How long an observation of an expired lock is kept, for clients that come and take the lock.
 constexpr std::chrono::minutes kKnownToBeOver{1};
-/// Looking for room means looking at all of them.
+/// How often it may search for room, because each search visits all observations.
 constexpr std::chrono::seconds kTidyingInterval{1};
 
-/// Rounded up: whoever waits so long finds it over.
+/// Rounded up: a caller that waits this long finds it over.
 std::chrono::milliseconds Left(nanoseconds rest) noexcept {
   return std::chrono::ceil<std::chrono::milliseconds>(rest);
 }
@@ -26,7 +26,7 @@ std::chrono::milliseconds Left(nanoseconds rest) noexcept {
 }  // namespace
 
 bool LeaseEvaluator::IsComparable(const StoredLock& lock, nanoseconds now) const noexcept {
-  // A time to come was not read from our clock, whatever the row says.
+  // A time in the future was not read from this boot's clock, even if the row says so.
   return lock.boot == boot_ && lock.LastSign() <= now;
 }
 

@@ -3,11 +3,11 @@
 namespace doclock::sqlite {
 namespace {
 
-/// Owners write that they are still there this often, in seconds ...
+/// Owners renew their row this often, in seconds ...
 constexpr std::int64_t kRefresh = 24 * 3600;
-/// ... and are forgotten when they have not for so long: far more than the longest lease.
+/// ... and are forgotten after this long without: far more than the longest lease.
 constexpr std::int64_t kForgetAfter = 90 * kRefresh;
-/// Names that are remembered. They may be users' own, one per request.
+/// How many names are cached. Users may choose names, perhaps one per request.
 constexpr std::size_t kMaxRemembered = 10'000;
 
 }  // namespace

@@ -9,8 +9,8 @@
 
 namespace doclock::sqlite {
 
-/// Where the rows of locks that this store renewed stand, so that the next renewal need not look
-/// the key up. A hint: the lease's row says by the lock's id whether it is right.
+/// The row ids of locks that this store renewed, so that the next renewal does not look up the key.
+/// It is a hint: the statement checks it by the lock's id in the lease's row.
 class RenewalRowCache {
  public:
   /// `key_hash`: of the document the renewal names, which must be the one the lock was seen on.
@@ -20,7 +20,7 @@ class RenewalRowCache {
     return found->second.doc;
   }
   void Add(const Uuid& lock_id, std::size_t key_hash, std::int64_t doc) {
-    // Locks that are never released here, only forgotten, would pile up.
+    // Locks that are never released here would accumulate.
     if (docs_.size() >= kMax) docs_.clear();
     docs_[lock_id] = {key_hash, doc};
   }

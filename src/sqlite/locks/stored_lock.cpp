@@ -9,7 +9,7 @@
 namespace doclock::sqlite {
 namespace {
 
-/// What is left above it will never be used up.
+/// The highest stored version; the numbers above it will never be used up.
 constexpr std::int64_t kHighestVersion = std::int64_t{1} << 62;
 
 /// Of kStoredColumns.

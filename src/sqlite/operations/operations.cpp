@@ -24,7 +24,7 @@ void Operations::Execute(StoreOp& op) {
         return Execute(static_cast<ReadOp&>(op));
     }
   } catch (const DocumentException& error) {
-    // A body that cannot be dumped, or merged into what is stored. Nothing was written yet.
+    // A body that cannot be dumped, or merged into the stored one. Nothing was written yet.
     op.Fail(Errc::kDocument, error.what());
   }
 }

@@ -3,7 +3,7 @@
 namespace doclock::sqlite {
 namespace {
 
-/// What is no text is no JSON either; whoever parses it gets the error.
+/// A value that is no text is no JSON either; the code that parses it gets the error.
 Body BodyAt(const Statement& row, int column) {
   return Body::FromText(row.IsText(column) ? std::string(row.Text(column)) : std::string());
 }

@@ -1,6 +1,6 @@
 #include "sqlite/operations/operations.h"
 
-// What a commit that failed half-way left behind is found out by looking.
+// Finds out by reading what a commit that failed half-way has stored.
 
 namespace doclock::sqlite {
 namespace {

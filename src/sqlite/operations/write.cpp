@@ -27,7 +27,7 @@ void Operations::Execute(WriteOp& op) {
   }
 }
 
-/// With the body if there is something to merge into it.
+/// Loads the document, with its body if there is something to merge into it.
 std::optional<StoredDocument> Operations::FindToWrite(const WriteOp& op) {
   const SqliteCollection& collection = CollectionOf(op);
   if (op.merge && op.body) return FindWithBody(collection, *op.key);
@@ -35,7 +35,7 @@ std::optional<StoredDocument> Operations::FindToWrite(const WriteOp& op) {
   return std::nullopt;
 }
 
-/// What most releases are: one statement.
+/// The common release: one statement.
 bool Operations::ReleaseKnown(WriteOp& op) {
   if (op.write != WriteKind::kRelease || op.merge || op.next != nullptr ||
       op.expected == kAnyVersion || op.lock_id.is_nil() || op.lock_id == kSharedLockId ||

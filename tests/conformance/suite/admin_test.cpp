@@ -82,7 +82,7 @@ TEST_P(StoreConformance, InterventionsSayWhatIsMissing) {
   for (const auto what : {Intervention::kExpire, Intervention::kBreak}) {
     try {
       things_.Intervene("42", what);
-      ADD_FAILURE() << "nobody holds it";
+      ADD_FAILURE() << "it is not locked";
     } catch (const LockException& error) {
       EXPECT_EQ(error.errc(), Errc::kNotOwner);
     }

@@ -243,7 +243,7 @@ TEST_P(StoreConformance, BadNamesOfLockFieldsAreRefused) {
 }
 
 TEST_P(StoreConformance, MalformedLockFieldsAreATypedErrorAndDoNotAffectOthers) {
-  if (!backend().spoil) GTEST_SKIP() << "nobody can reach this store's lock fields";
+  if (!backend().spoil) GTEST_SKIP() << "a test cannot reach this store's lock fields";
   things_.Insert("bad", {{"a", 1}});
   things_.Insert("good", {{"a", 1}});
   backend().spoil("things", "bad");

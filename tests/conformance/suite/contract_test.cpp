@@ -2,7 +2,7 @@
 
 #include "store_conformance.h"
 
-// Rules of store.h that stores are prone to read differently.
+// Rules of store.h that stores tend to read differently.
 
 namespace doclock::conformance {
 namespace {

@@ -10,7 +10,7 @@
 
 namespace doclock::conformance {
 
-/// What the rules say, in the plainest way: a document is a record, and time is a number of ticks.
+/// The rules in their simplest form: a document is a record, and time is a number of ticks.
 class Model {
  public:
   /// One line per step, like Player::Play: what a store ought to say.
@@ -53,7 +53,7 @@ class Model {
 
   [[nodiscard]] bool Live(const Share& share) const { return now_ < share.until; }
   [[nodiscard]] bool Live(const Document& document) const { return now_ < EndOf(document); }
-  /// Of whoever holds it longest.
+  /// The share that ends last.
   [[nodiscard]] static int EndOf(const Document& document);
   [[nodiscard]] int LiveShares(const Document& document) const;
   [[nodiscard]] int FirstEndOf(const Document& document) const;

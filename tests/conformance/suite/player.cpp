@@ -17,7 +17,7 @@ std::chrono::milliseconds Last(int ticks) { return ticks * kTick; }
 
 std::string TextOf(const StoreOp& op) {
   if (op.status == OpStatus::kBusy) {
-    if (!op.detail || !op.detail->remaining) return "busy for nobody knows how long";
+    if (!op.detail || !op.detail->remaining) return "busy for an unknown time";
     return BusyText(InTicks(*op.detail->remaining));
   }
   if (op.status == OpStatus::kFailed && op.detail->code == Errc::kRefused) return kRefused;

@@ -48,7 +48,7 @@ void ExpectRefused(const StoreOp& op) {
   }
 }
 
-// Who is granted what.
+// Grants.
 
 TEST_P(SharedLocks, AFreeLockIsShared) {
   const AcquireOp share = Share({.owner = "alice"});
@@ -340,7 +340,7 @@ TEST_P(SharedLocks, SharesLeaveTheBodyAlone) {
   EXPECT_EQ(things_.Read("42").body.json(), Json({{"a", 1}}));
 }
 
-// Ids that hold nothing, and what cannot be asked.
+// Ids that hold nothing, and refused requests.
 
 TEST_P(SharedLocks, AnUnknownShareIsLost) {
   const AcquireOp share = Share();
@@ -441,7 +441,7 @@ TEST_P(SharedLocks, TheNextDocumentIsNotTakenByAShare) {
   EXPECT_FALSE(things_.Read("42").locked);
 }
 
-// A writer who waits.
+// Waiting writers.
 
 TEST_P(SharedLocks, AnIntentKeepsNewSharesOut) {
   const AcquireOp reader = Share();
@@ -625,7 +625,7 @@ TEST_P(SharedLocks, AStealEndsTheIntent) {
   EXPECT_EQ(Share().status, OpStatus::kDone);
 }
 
-// Everything else meets shares.
+// Other operations and shares.
 
 TEST_P(SharedLocks, NoSaveSucceedsWhileItIsShared) {
   const AcquireOp share = Share({.owner = "alice"});

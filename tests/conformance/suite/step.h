@@ -54,7 +54,7 @@ struct Step {
   [[nodiscard]] int intent() const { return 1 + number % 8; }
   /// Of a min_hold, in ticks: at times shorter than the lease.
   [[nodiscard]] int min_hold() const { return 1 + number % 7; }
-  /// Of those who share.
+  /// The limit of shares.
   [[nodiscard]] int limit() const { return 1 + number / 10; }
   /// How many ticks pass.
   [[nodiscard]] int pause() const { return number % 4; }

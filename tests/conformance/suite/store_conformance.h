@@ -24,15 +24,15 @@ using testing::ManualClock;
 inline constexpr std::chrono::milliseconds kTtl = 30s;
 inline constexpr std::chrono::milliseconds kBudget = 10s;
 
-/// A store under test with a life of its own: nothing in it, and a clock the test moves.
+/// A store under test: empty, and with a clock that the test moves.
 struct Backend {
   /// Cleans up; destroyed last.
   std::shared_ptr<void> remains;
   std::shared_ptr<ManualClock> clock;
   std::shared_ptr<Store> store;
-  /// Makes so much time pass for the store. Empty: it reads `clock`.
+  /// Makes this much time pass for the store. Empty: it reads `clock`.
   std::function<void(std::chrono::milliseconds)> advance;
-  /// What leases may be shorter by than the test made them: the time of a real server goes on.
+  /// How much shorter leases may be than the test made them, because a real server's time goes on.
   std::chrono::milliseconds slack{};
   /// Opens another store over the same data, as another process would. Empty: it cannot be shared.
   std::function<std::shared_ptr<Store>()> open_another;
@@ -58,7 +58,7 @@ class StoreTime {
                             std::chrono::milliseconds expected) const {
     return found && *found <= expected && *found >= expected - slack_;
   }
-  /// So long before a lease ends it may still be said to be live.
+  /// How long before its end a lease may still be reported as live.
   [[nodiscard]] std::chrono::milliseconds tick() const { return std::max(slack_, 1ms); }
 
  private:
@@ -75,15 +75,15 @@ struct StoreKind {
 
 inline void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.name; }
 
-/// All that were built.
+/// All stores that were built.
 std::vector<StoreKind> AllStores();
-/// Those that need no server.
+/// The stores that need no server.
 std::vector<StoreKind> LocalStores();
 
 /// For INSTANTIATE_TEST_SUITE_P.
 std::string NameOf(const ::testing::TestParamInfo<StoreKind>& kind);
 
-/// An id nobody had before.
+/// A fresh id.
 Uuid FreshId();
 
 /// `{}` is an empty document (to nlohmann it is a null).
@@ -91,7 +91,7 @@ inline Body MakeBody(Json tree) {
   return Body::FromJson(tree.is_null() ? Json::object() : std::move(tree));
 }
 
-/// What an acquire may be given.
+/// The options of an acquire.
 struct AcquireArgs {
   Uuid id = FreshId();
   Body insert = {};
@@ -105,7 +105,7 @@ struct AcquireArgs {
   std::chrono::milliseconds intent = 0ms;
 };
 
-/// What a write under the lock may be given.
+/// The options of a write under the lock.
 struct WriteArgs {
   std::int64_t expected = kAnyVersion;
   Body body = {};
