@@ -168,7 +168,7 @@ class AsyncState : public std::enable_shared_from_this<AsyncState<Op, Handler>> 
   using Executor = Tracked<boost::asio::associated_executor_t<Handler, NotifierExecutor>>;
   using Raw = typename Op::Raw;
 
-  /// What the handler's executor is given.
+  /// The task that the handler's executor runs.
   class Delivery {
    public:
     explicit Delivery(std::shared_ptr<AsyncState> state) : state_(std::move(state)) {}

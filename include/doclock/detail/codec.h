@@ -26,7 +26,7 @@ struct Codec {
   static constexpr bool kMapsKey = KeyedEntity<T> && !Traits::kKeyField.empty();
   static constexpr bool kReadsAsStored = !kMapsKey && !UpgradingEntity<T>;
 
-  /// What is to be stored of T alone: its JSON form without the key. @throws std::invalid_argument
+  /// T's own part of the body: its JSON form without the key. @throws std::invalid_argument
   static nlohmann::json Write(const Collection& collection, const Key& key, const T& entity) {
     if constexpr (std::same_as<T, nlohmann::json>) CheckDepth(collection, key, entity);
     if constexpr (KeyedEntity<T>) CheckSameKey(key, Key(Traits::GetKey(entity)));

@@ -14,7 +14,7 @@ namespace doclock::testing {
 /// When the next document is acquired, kLostAfter tells its key, as stores do that choose before
 /// they write; kLostBefore and kLate do not.
 struct Fault {
-  /// What happens.
+  /// The effect of the fault.
   enum class Kind {
     kErrorBefore,  ///< kFailed (kUnavailable), without effect.
     kRefused,      ///< kFailed (kRefused), without effect.
@@ -23,7 +23,7 @@ struct Fault {
     kLate,         ///< kInDoubt now; the effect comes when ReleaseLate() is called.
     kThrow,        ///< Execute throws std::bad_alloc before any effect.
   };
-  Kind kind = Kind::kErrorBefore;           ///< What happens.
+  Kind kind = Kind::kErrorBefore;           ///< The effect of the fault.
   std::optional<OpKind> op = std::nullopt;  ///< Only with operations of this kind; none: any.
   std::optional<Key> key = std::nullopt;    ///< Only with this document; none: any.
   int skip = 0;                             ///< Let this many matching operations through first.
