@@ -1,4 +1,4 @@
-# What every target of the project is compiled with. Nothing here reaches a consumer: flags are set on doclock's own
+# The compile options of every target of the project. Nothing here reaches a consumer: flags are set on doclock's own
 # targets, except the sanitizers and the compiler launcher, which a developer asks for and which must cover the tree.
 
 if(PROJECT_IS_TOP_LEVEL)

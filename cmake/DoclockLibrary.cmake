@@ -1,4 +1,4 @@
-# How a library of the project is put together.
+# Functions that define a library of the project.
 #
 #   doclock_add_library(<component> [HEADERS <globs>...] [COMPONENTS <others>...] [PUBLIC <libs>...] [PRIVATE <libs>...])
 #

@@ -1,4 +1,4 @@
-# Packages of the command alone, with what it is made of inside: `cpack -G DEB` and `cpack -G TGZ` in the build folder.
+# Packages of the command alone, with its libraries inside: `cpack -G DEB` and `cpack -G TGZ` in the build folder.
 # (Libraries and headers are installed by `cmake --install`.)
 
 set(CPACK_PACKAGE_NAME doclock)

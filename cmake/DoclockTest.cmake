@@ -6,7 +6,7 @@
 #
 # SERVER_TESTS, a filter of GoogleTest, names the cases that need servers: they carry the label mongodb as well, and CTest
 # starts SERVERS (see DoclockMongoServers) before them. Those that SERVER_TESTS_LEFT_OUT names are no CTest tests.
-# With SERIAL they run one after another, for they harm the servers they share.
+# With SERIAL they run one after another, because they kill or freeze the servers that they share.
 
 include(GoogleTest)
 

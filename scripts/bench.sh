@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the benchmarks in release mode, runs them (about ten minutes) and prints one table: ours, the floor
-# measured in the same run, their ratio, and what is to be reached. Those of MongoDB get a replica set of their own for
-# the while (or DOCLOCK_BENCH_MONGODB, a URI without a database). Arguments go to every program:
+# measured in the same run, their ratio, and the target. It starts a replica set for the benchmarks of MongoDB, unless
+# DOCLOCK_BENCH_MONGODB is a URI (without a database). Arguments go to every program:
 #   scripts/bench.sh --benchmark_filter=Memory --benchmark_repetitions=5
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -15,7 +15,7 @@ jobs=${DOCLOCK_JOBS:-$(nproc 2> /dev/null || echo 2)}
 cmake --preset release > /dev/null
 cmake --build --preset release -j "$jobs" --target benchmarks >&2
 
-# The benchmarks on MongoDB are left out where there is no server to be had.
+# Without a server the benchmarks on MongoDB are left out.
 if [[ -z ${DOCLOCK_BENCH_MONGODB:-} ]] && compgen -G "build/release/benchmarks/bench_mongodb_*" > /dev/null; then
   export DOCLOCK_MONGO_HOME=$PWD/build/release/mongo DOCLOCK_MONGO_PORT=${DOCLOCK_MONGO_PORT:-27217}
   if DOCLOCK_BENCH_MONGODB=$(scripts/mongo.sh start --fresh); then

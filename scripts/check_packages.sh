@@ -143,7 +143,7 @@ if [[ $conan == yes ]]; then
       "$work/conan-venv/bin/pip" install --quiet --disable-pip-version-check "conan==$version"
     fi
   fi
-  # A cache of its own: the user's settings and packages are none of our business.
+  # A cache of its own, so that the user's settings and packages have no effect.
   export CONAN_HOME=$work/conan-home
   rm -rf "$CONAN_HOME"
   "$tool" profile detect > /dev/null 2>&1

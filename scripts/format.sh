@@ -9,7 +9,7 @@ case "${1:-}" in
   *) echo "Usage: scripts/format.sh [--check]" >&2; exit 2 ;;
 esac
 
-# Other versions of the formatter format differently, so this one it is.
+# Requires this version, because other versions of the formatter format differently.
 formatter=${CLANG_FORMAT:-clang-format-16}
 command -v "$formatter" > /dev/null || { echo "format.sh: $formatter is not installed" >&2; exit 1; }
 

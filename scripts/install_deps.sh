@@ -28,7 +28,7 @@ done
 say() { echo "install_deps: $*"; }
 die() { echo "install_deps: $*" >&2; exit 1; }
 
-# --- Anything but Debian and its family: look for the things themselves. -------------------------------------------
+# --- Other systems than Debian and its family: look for the files themselves. --------------------------------------
 
 if ! command -v apt-get > /dev/null || ! command -v dpkg-query > /dev/null; then
   missing=()
@@ -67,7 +67,7 @@ if ! command -v apt-get > /dev/null || ! command -v dpkg-query > /dev/null; then
   printf '  %s\n' "${missing[@]}"
   say "Install these with your system's package manager. CMake looks for them under CMAKE_PREFIX_PATH too."
   [[ $check == yes ]] && exit 1
-  # They may well be somewhere else; CMake will tell.
+  # They may be elsewhere; CMake will find out.
   exit 0
 fi
 

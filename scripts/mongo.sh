@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Starts and stops MongoDB servers for tests, demo and benchmarks: a replica set of three members, one server alone, one
-# that asks for users, or one that asks for TLS, on this machine only.
+# Starts and stops MongoDB servers for tests, demo and benchmarks: a replica set of three members, a single server, one
+# that requires authentication, or one that requires TLS, on this machine only.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -76,7 +76,7 @@ find_mongod() {
 unpack_mongod() {
   local target=$cache/mongod-6.0.5
   mkdir -p "$cache"
-  # Another build may be at it.
+  # Another build may be fetching it.
   exec 9> "$cache/lock"
   flock 9
   if [[ ! -x $target ]]; then
@@ -122,7 +122,7 @@ uri() {
 }
 
 pid_of() { cat "$home/$1/mongod.pid" 2> /dev/null || true; }
-# The number of a server that was killed may be another process's by now.
+# The process id of a killed server may belong to another process by now.
 runs() {
   local pid
   pid=$(pid_of "$1")
@@ -167,7 +167,7 @@ options() { # <port>, of every server of this kind
     echo --replSet doclock
   fi
   if [[ $kind == auth ]]; then
-    # Members of a set need it to trust each other, one alone too; it turns authorization on.
+    # Members of a set need it to trust each other, also a single member; it turns authorization on.
     (umask 077 && head -c 96 /dev/urandom | base64 -w 0 > "$home/$1/keyfile")
     echo --keyFile "$home/$1/keyfile"
   fi
@@ -199,7 +199,7 @@ end() { # <signal> <port>
   if runs "$2"; then
     pid=$(pid_of "$2")
     kill "-$1" "$pid" 2> /dev/null || true
-    # One that was stopped by a signal hears of no other.
+    # A server that was stopped by a signal gets no other signal until it continues.
     kill -CONT "$pid" 2> /dev/null || true
     for _ in $(seq 200); do
       kill -0 "$pid" 2> /dev/null || return 0
@@ -212,7 +212,7 @@ end() { # <signal> <port>
 stop() {
   local port
   for port in "${ports[@]}"; do
-    # Its data goes with it: no reason to end it gently.
+    # Its data is deleted with it: no reason to end it gently.
     end KILL "$port"
     rm -rf "${home:?}/$port"
   done
