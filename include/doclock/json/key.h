@@ -1,0 +1,35 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "doclock/export.h"
+#include "doclock/key.h"
+
+/// @file
+/// A Key as JSON, so that one document can name another: text and numbers as they are, an ObjectId
+/// as `{"$oid": ...}` and a UUID as `{"$binary": {...}}` of subtype 04, which MongoDB keeps as
+/// such.
+
+namespace doclock {
+
+/// The form above. The type is kept: KeyFromMember gives an equal key.
+DOCLOCK_EXPORT nlohmann::json KeyToMember(const Key& key);
+/// From that form. @throws std::invalid_argument if it is no key.
+DOCLOCK_EXPORT Key KeyFromMember(const nlohmann::json& in);
+
+}  // namespace doclock
+
+/// @cond
+
+// Not a to_json beside Key: what converts to a Key would get this form, too.
+template <>
+struct nlohmann::adl_serializer<doclock::Key> {
+  static void to_json(nlohmann::json& out, const doclock::Key& key) {
+    out = doclock::KeyToMember(key);
+  }
+  static void from_json(const nlohmann::json& in, doclock::Key& key) {
+    key = doclock::KeyFromMember(in);
+  }
+};
+
+/// @endcond

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <concepts>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+/// @file
+/// std::variant of structs that name themselves, as JSON: the alternative's own members, and one
+/// called "type" with its tag.
+///
+///     struct Card { static constexpr std::string_view kTag = "card"; std::string number; };
+///     struct Cash { static constexpr std::string_view kTag = "cash"; };
+///     using Payment = std::variant<Card, Cash>;   // {"type": "card", "number": "..."}
+///
+/// An alternative must not have a member of that name, and is an object as JSON.
+
+namespace doclock {
+
+/// The member that tells the alternatives of a variant apart.
+inline constexpr const char* kTagField = "type";
+
+/// A struct with a tag: `static constexpr std::string_view kTag`, different in each alternative.
+template <class T>
+concept Tagged = requires {
+  { T::kTag } -> std::convertible_to<std::string_view>;
+};
+
+}  // namespace doclock
+
+namespace doclock::detail {
+
+/// @throws std::invalid_argument if the alternative is no object, or has a "type" of its own.
+template <Tagged T>
+nlohmann::json TaggedJson(const T& alternative) {
+  nlohmann::json tree = alternative;
+  if (tree.is_null()) tree = nlohmann::json::object();
+  if (!tree.is_object() || tree.contains(kTagField)) {
+    throw std::invalid_argument("doclock: the alternative '" + std::string(T::kTag) +
+                                "' of a variant must be an object without a member 'type'");
+  }
+  tree[kTagField] = std::string(T::kTag);
+  return tree;
+}
+
+/// False: the tag is another alternative's.
+template <class Alternative, class Variant>
+bool ReadTagged(const nlohmann::json& in, const std::string& tag, Variant& value) {
+  if (tag != Alternative::kTag) return false;
+  value = in.get<Alternative>();
+  return true;
+}
+
+}  // namespace doclock::detail
+
+/// @cond
+
+template <doclock::Tagged... Alternatives>
+struct nlohmann::adl_serializer<std::variant<Alternatives...>> {
+  static void to_json(nlohmann::json& out, const std::variant<Alternatives...>& value) {
+    out = std::visit([](const auto& one) { return doclock::detail::TaggedJson(one); }, value);
+  }
+  static void from_json(const nlohmann::json& in, std::variant<Alternatives...>& value) {
+    const auto& tag = in.at(doclock::kTagField).get_ref<const std::string&>();
+    if ((doclock::detail::ReadTagged<Alternatives>(in, tag, value) || ...)) return;
+    std::string known;
+    ((known += (known.empty() ? "" : ", ") + std::string(Alternatives::kTag)), ...);
+    throw std::invalid_argument("doclock: a variant's 'type' that is none of " + known);
+  }
+};
+
+/// @endcond
