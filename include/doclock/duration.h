@@ -20,7 +20,9 @@ class Duration {
   /// Zero.
   constexpr Duration() noexcept = default;
 
-  /// Converts, rounding up and saturating. Implicit on purpose: `.wait = 5s` is what users write.
+  /// Converts, saturating. Parts of a millisecond are rounded away from zero: a short length is not
+  /// none, and a negative one stays negative. Implicit on purpose: `.wait = 5s` is what users
+  /// write.
   template <class Rep, class Period>
   constexpr Duration(
       std::chrono::duration<Rep, Period> d) noexcept  // NOLINT(google-explicit-constructor)
@@ -56,7 +58,8 @@ class Duration {
       if (v >= 9.2e18L) return kMax;
       if (v <= -9.2e18L) return kMin;
       const auto whole = static_cast<std::int64_t>(v);
-      return static_cast<long double>(whole) < v ? whole + 1 : whole;
+      if (static_cast<long double>(whole) == v) return whole;
+      return v > 0 ? whole + 1 : whole - 1;
     } else if constexpr (std::is_unsigned_v<Rep>) {
       constexpr auto kNum = static_cast<std::uint64_t>(ToMs::num);
       constexpr auto kDen = static_cast<std::uint64_t>(ToMs::den);
@@ -69,7 +72,8 @@ class Duration {
       if (n > kMax / ToMs::num) return kMax;
       if (n < kMin / ToMs::num) return kMin;
       const std::int64_t scaled = n * ToMs::num;
-      return scaled / ToMs::den + (scaled % ToMs::den > 0 ? 1 : 0);
+      const std::int64_t rest = scaled % ToMs::den;
+      return scaled / ToMs::den + (rest > 0 ? 1 : 0) - (rest < 0 ? 1 : 0);
     }
   }
 

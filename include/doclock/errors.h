@@ -48,7 +48,7 @@ struct LockHolder {
   std::string host;      ///< Machine name.
   std::int64_t pid = 0;  ///< Process id on that machine.
 
-  /// "name (host:pid)", or "unknown".
+  /// "name (host:pid)", or "unknown". Control characters are shown as `\x1b`.
   [[nodiscard]] DOCLOCK_EXPORT std::string ToString() const;
 };
 

@@ -36,7 +36,8 @@ class LockingRepository;
 ///   and what `to_json` throws: nothing was written and the lock is *still held*; mend the entity
 ///   and try again, or Discard(),
 /// - StoreException kClosed when the LockManager was closed; the handle is dead,
-/// - std::logic_error when this handle has already released its lock.
+/// - std::logic_error when this handle has already released its lock, or another verb of it is
+///   under way. The asynchronous forms throw it too.
 ///
 /// The asynchronous forms take any Boost.Asio completion token. The call throws errors in the
 /// entity; all other errors reach the token. They cannot be cancelled: the library finishes a write

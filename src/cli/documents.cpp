@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cli/check_json.h"
 #include "cli/exit_codes.h"
 #include "cli/messages.h"
 #include "doclock/locking_repository.h"
@@ -30,6 +31,8 @@ struct BadJson : std::runtime_error {
 
 /// @throws BadJson
 json ParseJson(const std::string& text) {
+  const std::string loss = LossIn(text);
+  if (!loss.empty()) throw BadJson("this JSON cannot be stored as it stands: " + loss);
   try {
     return json::parse(text);
   } catch (const json::exception& error) {  // a number that is too large is not a parse_error

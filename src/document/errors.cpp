@@ -1,5 +1,7 @@
 #include "doclock/errors.h"
 
+#include "document/values/utf8.h"
+
 namespace doclock {
 namespace {
 
@@ -65,9 +67,11 @@ std::error_code make_error_code(Errc code) noexcept {
 
 std::string LockHolder::ToString() const {
   if (name.empty() && host.empty() && pid == 0) return "unknown";
-  std::string text = name.empty() ? "unknown" : name;
+  std::string text;
+  detail::AppendEscaped(text, name.empty() ? "unknown" : name);
   if (host.empty() && pid == 0) return text;
-  text += " (" + host;
+  text += " (";
+  detail::AppendEscaped(text, host);
   if (pid != 0) text += ':' + std::to_string(pid);
   return text + ')';
 }

@@ -45,6 +45,8 @@ void CheckLockOptions(const LockOptions& options) {
           "0 to 24 hours");
   Require(options.max_holders >= 1 && options.max_holders <= kMaxHolders,
           "LockOptions::max_holders", "1 to 1000");
+  Require(options.mode == LockMode::kExclusive || options.mode == LockMode::kShared,
+          "LockOptions::mode", "kExclusive or kShared");
   Require(options.mode == LockMode::kShared || options.max_holders == kMaxHolders,
           "LockOptions::max_holders", "left alone for an exclusive lock");
   Require(options.mode == LockMode::kExclusive || options.min_hold == Duration(),

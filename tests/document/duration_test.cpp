@@ -21,6 +21,16 @@ TEST(DurationTest, UnsignedLengthsSaturateToo) {
   EXPECT_EQ((Duration(Of<std::uint64_t, std::nano>::max())).count(), 18'446'744'073'710);
 }
 
+TEST(DurationTest, PartsOfAMillisecondAreRoundedAwayFromZero) {
+  EXPECT_EQ(Duration(1ns).count(), 1);
+  EXPECT_EQ(Duration(-1ns).count(), -1);
+  EXPECT_EQ(Duration(-1'000'001ns).count(), -2);
+  EXPECT_EQ(Duration(-2ms).count(), -2);
+  EXPECT_EQ((Duration(Of<double, std::milli>(-0.25))).count(), -1);
+  EXPECT_EQ((Duration(Of<double, std::milli>(0.25))).count(), 1);
+  EXPECT_EQ((Duration(Of<double, std::milli>(3.0))).count(), 3);
+}
+
 TEST(DurationTest, AMomentBeyondAllClocksIsWaitedForForEver) {
   EXPECT_EQ(detail::WaitOf(std::chrono::sys_seconds::max()), kForever);
   EXPECT_EQ(detail::WaitOf(std::chrono::sys_seconds::min()), Duration());

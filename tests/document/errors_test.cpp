@@ -33,6 +33,7 @@ TEST(LockHolder, PrintsWhatIsKnown) {
   EXPECT_EQ((LockHolder{"jobs", "", 0}.ToString()), "jobs");
   EXPECT_EQ((LockHolder{"", "db1", 77}.ToString()), "unknown (db1:77)");
   EXPECT_EQ(LockHolder{}.ToString(), "unknown");
+  EXPECT_EQ((LockHolder{"a\nb\x1b[31m", "h\t", 0}.ToString()), "a\\x0ab\\x1b[31m (h\\x09)");
 }
 
 Failure With(Errc code) {

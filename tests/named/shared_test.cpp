@@ -74,6 +74,8 @@ TEST_P(SharedLockTest, BadOptionsAreRefusedByName) {
         RefusalOf([&] { (void)jobs.Acquire("a", {.mode = kShared, .max_holders = limit}); }),
         ::testing::HasSubstr("LockOptions::max_holders"));
   }
+  EXPECT_THAT(RefusalOf([&] { (void)jobs.Acquire("a", {.mode = static_cast<LockMode>(7)}); }),
+              ::testing::HasSubstr("LockOptions::mode"));
   EXPECT_THAT(RefusalOf([&] { (void)jobs.Acquire("a", {.max_holders = 3}); }),
               ::testing::HasSubstr("LockOptions::max_holders"));
   EXPECT_THAT(RefusalOf([&] { (void)jobs.Acquire("a", {.min_hold = 1s, .mode = kShared}); }),
