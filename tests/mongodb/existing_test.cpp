@@ -106,7 +106,9 @@ TEST(ExistingDocuments, OfOtherKeysAreNeitherShownNorLocked) {
        {R"({"_id": {"$binary": {"base64": "AAEC", "subType": "04"}}})",
         R"({"_id": {"$binary": {"base64": "AAEC", "subType": "00"}}})",
         R"({"_id": {"$date": {"$numberLong": "5"}}})", R"({"_id": {"a": 1}})", R"({"_id": 1.5})",
-        R"({"_id": null})", R"({"_id": true})", R"({"_id": {"$numberDecimal": "1"}})"}) {
+        R"({"_id": null})", R"({"_id": true})", R"({"_id": {"$numberDecimal": "1.5"}})",
+        R"({"_id": {"$numberDecimal": "9223372036854775808"}})",
+        R"({"_id": {"$numberDouble": "9223372036854775808.0"}})"}) {
     shop.documents.Insert("things", std::string(text));
   }
   EXPECT_TRUE(shop.tallies.Find(Filter{}).empty());
@@ -117,7 +119,25 @@ TEST(ExistingDocuments, OfOtherKeysAreNeitherShownNorLocked) {
   mongodb::Doc filter;
   filter.Add("lockVersion", mongodb::Doc::Of("$exists", true));
   EXPECT_TRUE(shop.documents.Find("things", filter));
-  EXPECT_EQ(shop.documents.Count("things"), 9);
+  EXPECT_EQ(shop.documents.Count("things"), 11);
+}
+
+TEST(ExistingDocuments, WhoseKeysTheServerTakesForOneAreShownByIt) {
+  Shop shop;
+  for (const char* text :
+       {R"({"_id": {"$numberDouble": "1.0"}})", R"({"_id": {"$numberDouble": "-0.0"}})",
+        R"({"_id": {"$numberDecimal": "2E+1"}})", R"({"_id": {"$symbol": "sym"}})"}) {
+    shop.documents.Insert("things", std::string(text));
+  }
+  const std::vector<Key> keys{Key(0), Key(1), Key(20), Key("sym")};
+  std::vector<Key> found;
+  for (const auto& row : shop.tallies.Find(Filter{})) found.push_back(row.key());
+  EXPECT_THAT(found, ::testing::UnorderedElementsAreArray(keys));
+  for (const Key& key : keys) {
+    const auto held = shop.tallies.Lock(key);
+    EXPECT_TRUE(held.held()) << key.ToString();
+  }
+  EXPECT_EQ(shop.documents.Count("things"), 4);
 }
 
 TEST(ExistingDocuments, KeepWhatIsNestedAsDeepAsAServerStores) {

@@ -188,6 +188,20 @@ TEST(MalformedVersion, EndsItsHoldersRightToWrite) {
   EXPECT_EQ(things.Release("held", grant.grant.lock_id).status, OpStatus::kFailed);
 }
 
+TEST(MalformedLocks, OfAKnownVersionAreReleasedByTheirHolder) {
+  const Database database;
+  const auto store = OpenMongodbStore(database.uri());
+  const RawDocuments documents(database);
+  Client things{*store, store->Open("things", {}, conformance::kTtl)};
+  for (const char* spoilt : {R"({"$set": {"lockBorn": "x"}})", R"({"$set": {"lockReleased": 5}})",
+                             R"({"$set": {"lockTime": "x"}})"}) {
+    const Key key(spoilt);
+    const AcquireOp grant = things.Create(key, {{"n", 1}});
+    documents.Update("things", spoilt, spoilt);
+    EXPECT_EQ(things.Release(key, grant, MakeBody({{"n", 2}})).status, OpStatus::kDone) << spoilt;
+  }
+}
+
 TEST_P(MalformedLock, IsSkippedByTheNextSearchAndIsNotFree) {
   EXPECT_EQ(things_.AcquireNext(Filter{}.OrderBy("n")).key, Key("aa"));
   EXPECT_EQ(things_.AcquireNext(Filter{}.OrderBy("n")).key, Key("zz"));

@@ -123,6 +123,26 @@ std::optional<DecimalParts> ParseDecimal(std::string_view text) {
   return parts;
 }
 
+std::optional<std::int64_t> WholeNumber(const DecimalParts& parts) {
+  constexpr std::size_t kLongest = 19;  // digits of 2^63
+  if (parts.kind != Kind::kFinite) return std::nullopt;
+  std::string digits = parts.digits;
+  for (int places = parts.exponent; places < 0 && digits != "0"; ++places) {
+    if (digits.back() != '0') return std::nullopt;
+    digits.pop_back();
+  }
+  if (digits != "0" && parts.exponent > 0) {
+    if (digits.size() + static_cast<std::size_t>(parts.exponent) > kLongest) return std::nullopt;
+    digits.append(static_cast<std::size_t>(parts.exponent), '0');
+  }
+  if (parts.negative) digits.insert(0, 1, '-');
+  std::int64_t number = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto read = std::from_chars(digits.data(), end, number);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return number;
+}
+
 std::string PrintDecimal(const DecimalParts& parts) {
   constexpr int kFewestPlaces = -6;
   if (parts.kind == Kind::kNaN) return "NaN";

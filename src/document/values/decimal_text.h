@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@ struct DecimalParts {
 
 /// Reads a number. Nothing if the text is no number, or decimal128 cannot hold it exactly.
 std::optional<DecimalParts> ParseDecimal(std::string_view text);
+/// The number, if it is a whole one of 64 bits.
+std::optional<std::int64_t> WholeNumber(const DecimalParts& parts);
 /// The number as the specification of BSON's Decimal128 prints it.
 std::string PrintDecimal(const DecimalParts& parts);
 /// Compares by value: negative, zero or positive. NaN is the least, and equals itself.

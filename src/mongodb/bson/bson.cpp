@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <variant>
 
 #include "doclock/errors.h"
+#include "document/values/decimal_text.h"
 #include "document/values/utf8.h"
 
 namespace doclock::mongodb {
@@ -161,15 +163,50 @@ bool ReadUuid(const bson_iter_t& value, Uuid& id) {
   return true;
 }
 
+namespace {
+
+bool TextKey(const char* text, std::uint32_t size, Key& key) {
+  if (size > kMaxKeyBytes || !detail::IsUtf8({text, size})) return false;
+  key = Key(std::string(text, size));
+  return true;
+}
+
+bool DoubleKey(double number, Key& key) {
+  constexpr double kEnd = 9223372036854775808.0;  // 2^63
+  if (!(number >= -kEnd && number < kEnd) || number != std::trunc(number)) return false;
+  key = Key(static_cast<std::int64_t>(number));
+  return true;
+}
+
+bool DecimalKey(const bson_iter_t& value, Key& key) {
+  bson_decimal128_t decimal;
+  std::array<char, BSON_DECIMAL128_STRING> text{};
+  if (!bson_iter_decimal128(&value, &decimal)) return false;
+  bson_decimal128_to_string(&decimal, text.data());
+  const auto parts = detail::ParseDecimal(text.data());
+  if (!parts) return false;
+  const std::optional<std::int64_t> number = detail::WholeNumber(*parts);
+  if (number) key = Key(*number);
+  return number.has_value();
+}
+
+}  // namespace
+
 bool ReadKey(const bson_iter_t& value, Key& key) {
+  std::uint32_t size = 0;
   switch (bson_iter_type(&value)) {
     case BSON_TYPE_UTF8: {
-      std::uint32_t size = 0;
       const char* const text = bson_iter_utf8(&value, &size);
-      if (size > kMaxKeyBytes || !detail::IsUtf8({text, size})) return false;
-      key = Key(std::string(text, size));
-      return true;
+      return TextKey(text, size, key);
     }
+    case BSON_TYPE_SYMBOL: {
+      const char* const text = bson_iter_symbol(&value, &size);
+      return TextKey(text, size, key);
+    }
+    case BSON_TYPE_DOUBLE:
+      return DoubleKey(bson_iter_double(&value), key);
+    case BSON_TYPE_DECIMAL128:
+      return DecimalKey(value, key);
     case BSON_TYPE_INT32:
     case BSON_TYPE_INT64:
       key = Key(bson_iter_as_int64(&value));

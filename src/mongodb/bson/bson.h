@@ -136,7 +136,8 @@ bool FindDocument(const bson_t& doc, const char* name, bson_t& found);
 std::optional<std::size_t> PlaceIn(const bson_t& row, std::size_t count);
 /// A binary of 16 bytes, as a UUID of either subtype.
 bool ReadUuid(const bson_iter_t& value, Uuid& id);
-/// A key as this library stores it.
+/// The key that the server takes for this `_id`: to it 5, 5.0 and decimal 5 are one, and so are a
+/// text and a symbol.
 bool ReadKey(const bson_iter_t& value, Key& key);
 
 }  // namespace doclock::mongodb

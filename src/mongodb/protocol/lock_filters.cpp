@@ -68,6 +68,12 @@ void AddNotShared(Doc& filter, const Collection& collection) {
   filter.Add(collection.fields().intent, Doc::Of("$exists", false));
 }
 
+void AddGoodVersion(Doc& filter, const Collection& collection) {
+  Array bad;
+  AddBadVersions(bad, collection.fields().version);
+  filter.AddArray("$nor", bad.doc());
+}
+
 void AddGoodFields(Doc& filter, const Collection& collection) {
   const LockFieldNames& names = collection.fields();
   Array bad;

@@ -19,6 +19,8 @@ void AddNeverClosed(Doc& filter, const Collection& collection);
 void AddNotClosed(Doc& filter, const Collection& collection);
 /// There are neither shares nor an intent, valid or not.
 void AddNotShared(Doc& filter, const Collection& collection);
+/// The version is a whole number or missing.
+void AddGoodVersion(Doc& filter, const Collection& collection);
 /// The version is a whole number or missing; the incarnation and the mark of the last release are
 /// each a UUID, null or missing.
 void AddGoodFields(Doc& filter, const Collection& collection);

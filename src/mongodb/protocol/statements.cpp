@@ -84,7 +84,7 @@ Doc HeldFilter(const WriteOp& op) {
   const LockFieldNames& names = op.collection->fields();
   Doc filter;
   filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(op.lock_id));
-  AddGoodFields(filter, *op.collection);  // 3.0 equals 3
+  AddGoodVersion(filter, *op.collection);  // 3.0 equals 3
   if (op.expected != kAnyVersion) filter.Add(names.version, Equals(op.expected));
   return filter;
 }
