@@ -39,7 +39,7 @@ inline double Median(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-/// What must be reached; `at_most` for times and spreads, where less is better.
+/// The target; `at_most` for times and spreads, where less is better.
 struct Target {
   double value = 0;
   bool at_most = false;

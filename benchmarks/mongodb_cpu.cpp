@@ -1,4 +1,4 @@
-/// What a cycle costs the client: the processor's time of this process, beside the same commands
+/// The client's cost of a cycle: the processor's time of this process, beside the same commands
 /// sent with ready-made BSON.
 
 #include <sys/resource.h>
@@ -113,7 +113,7 @@ class ThroughStore {
   const Body bodies_[2];
 };
 
-/// What the codec takes of a cycle: one body out, one in.
+/// The codec's part of a cycle: one body out, one in.
 double CodecMicroseconds(std::size_t bytes) {
   const nlohmann::json tree = SampleTree(1, bytes);
   const LockFieldNames names;

@@ -189,8 +189,8 @@ std::vector<double> Latencies(const LockProvider& locks, const std::stop_token& 
   return all;
 }
 
-/// What the slowest callers meet while another process's Purge clears what many expired locks left,
-/// beside what they meet without. `locks`: DOCLOCK_BENCH_EXPIRED, 200,000.
+/// The latency of the slowest callers while another process's Purge clears what many expired locks
+/// left, beside what they meet without. `locks`: DOCLOCK_BENCH_EXPIRED, 200,000.
 void ForegroundDuringPurge(benchmark::State& state) {
   const int expired = Setting("DOCLOCK_BENCH_EXPIRED", 200'000);
   const auto place = MakePlace(state);

@@ -55,7 +55,7 @@ class ExactnessCheck : public json::json_sax_t {
     return Refuse(std::string("is not JSON: ") + error.what());
   }
 
-  /// What is wrong; empty if nothing is.
+  /// The error; empty if there is none.
   [[nodiscard]] const std::string& complaint() const { return complaint_; }
 
  private:

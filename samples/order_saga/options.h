@@ -6,7 +6,7 @@
 
 namespace order_saga {
 
-/// What the user asked for.
+/// The options of the program.
 struct Options {
   std::filesystem::path input;
   std::string store;  ///< URL; empty: a SQLite file of this run's own.
@@ -17,7 +17,7 @@ struct Options {
   bool keep = false;
 };
 
-/// What a worker process is told on its command line.
+/// The options of a worker process, on its command line.
 struct WorkerOptions {
   int number = 0;
   std::string store;

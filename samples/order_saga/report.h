@@ -6,7 +6,7 @@
 
 namespace order_saga {
 
-/// What a worker tells the supervisor, a line each.
+/// A report of a worker to the supervisor, one line each.
 enum class Event {
   kHeld,  ///< "I hold a lock, and do nothing until you say so", as it was asked to.
   kStep,  ///< A step was done and its release acknowledged.

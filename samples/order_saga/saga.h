@@ -13,7 +13,7 @@
 
 namespace order_saga {
 
-/// What is done for every order, in this order.
+/// The steps of every order, in this sequence.
 inline constexpr std::array<std::string_view, 4> kSteps = {"reserve", "pay", "ship", "notify"};
 
 /// A step that was done: by whom, under which lock.

@@ -11,7 +11,7 @@
 
 namespace order_saga {
 
-/// Where a run keeps its things.
+/// The files of a run.
 struct Place {
   std::string store;             ///< URL.
   std::string collection;        ///< Fresh: no other run uses it.
@@ -22,7 +22,7 @@ struct Place {
   }
 };
 
-/// What happened, as far as the supervisor saw it.
+/// The events that the supervisor saw.
 struct Outcome {
   double seconds = 0;
   std::size_t steps = 0;           ///< Steps that workers reported as done.

@@ -28,7 +28,7 @@ constexpr auto kStepTime = 1ms;
 /// How long one search for work waits. The filter holds the present time, so not for long.
 constexpr auto kSearchWait = 100ms;
 
-/// What the supervisor says, on the standard input.
+/// Reads the supervisor's commands from standard input.
 class Control {
  public:
   /// Is this worker to stop?

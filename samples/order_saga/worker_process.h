@@ -39,7 +39,7 @@ class WorkerProcess {
   [[nodiscard]] int number() const { return number_; }
   /// Was it ended by kill -9?
   [[nodiscard]] bool killed() const { return killed_; }
-  /// Where reports arrive; -1 once there can be no more.
+  /// The descriptor where reports arrive; -1 if no more can come.
   [[nodiscard]] int reports() const { return reports_.number(); }
 
   /// Sends one of the letters of report.h. A worker that is gone does not hear it.

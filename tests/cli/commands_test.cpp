@@ -20,7 +20,7 @@ class CommandsTest : public CliTest {
     const std::string editor = Editor("echo '" + text + "' > \"$1\"; exit " + std::to_string(code));
     return Doclock({"edit", "--editor", editor, "sagas", "42"});
   }
-  /// What the message says is kept.
+  /// The file that the message names.
   static std::string Kept(const std::string& message) {
     const auto where = message.find("kept in ");
     if (where == message.npos) return "nothing: " + message;

@@ -48,7 +48,7 @@ class CliTest : public ::testing::Test {
 
   Folder folder;
   std::string store = "DOCLOCK_STORE=sqlite:" + (folder / "locks.db");
-  /// What `edit` keeps goes with the folder.
+  /// Files that `edit` keeps are deleted with the folder.
   std::string temporary = "TMPDIR=" + (folder / ".");
 };
 

@@ -27,7 +27,7 @@ class MongodbRunTest : public CliTest {
             "if grep -q '^State:[[:space:]]*[^ZX[:space:]]' " + status +
                 " 2> /dev/null; then echo two at work; else echo alone; fi"};
   }
-  /// What is left of the lease, as another process sees it.
+  /// The rest of the lease, as another process sees it.
   std::chrono::milliseconds Left(const std::string& name) {
     const std::string out = Doclock({"status", "--live", name, "--json"}).out;
     std::smatch found;

@@ -9,7 +9,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-/// What is installed beside the command.
+/// The files that are installed beside the command.
 class PackagingTest : public CliTest {
  protected:
   /// The completions that bash offers for a line with the cursor on its last word, one per line.

@@ -51,7 +51,7 @@ Program::Program(const std::vector<std::string>& command,
   pid_ = ::fork();
   if (pid_ != 0) return;
   ::setsid();
-  // What killed programs of the same process number left there makes libmongoc print a warning.
+  // Files that killed programs of the same process id left there make libmongoc print a warning.
   ::setenv("MONGOC_DISABLE_SHM", "1", 1);
   for (const std::string& variable : environment) ::putenv(const_cast<char*>(variable.c_str()));
   Redirect(folder_ / "in", O_RDONLY, 0);

@@ -9,7 +9,7 @@
 
 namespace doclock::cli_test {
 
-/// What a program ended with, and what it printed.
+/// The exit code of a program, and its output.
 struct Ended {
   int code = -1;  ///< Its exit code, or 128 and the signal's number.
   std::string out, err;

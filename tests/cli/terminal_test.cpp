@@ -17,7 +17,7 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// What the command does to terminals and to signals.
+/// The command's handling of terminals and signals.
 class TerminalTest : public CliTest {
  protected:
   /// Does the program wait for the lock? It looks after signals before it opens the file.

@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// What OpenStore says of a bad URL.
+/// The error of OpenStore for a bad URL.
 std::string Complaint(const std::string& url) {
   try {
     OpenStore(url);
@@ -71,7 +71,7 @@ struct Asked {
   }
 };
 
-/// What RegisterScheme says.
+/// The error of RegisterScheme.
 std::string RefusalOf(const std::string& scheme, const StoreOpener& opener) {
   try {
     RegisterScheme(scheme, opener);

@@ -212,7 +212,7 @@ constexpr Move kMoves[] = {
 
 // ---- The verbs ------------------------------------------------------------------------------
 
-/// What a verb told its caller, and how that is compared with what happened.
+/// The reported outcome of a verb, and its comparison with the real one.
 struct Told {
   FailurePtr failure;
   std::int64_t version = 0;
@@ -415,7 +415,7 @@ void MoveIn(World& w, const Case& c) {
       });
 }
 
-/// Nothing was written, unless to lock, or to give a lock back.
+/// Checks that nothing was written, except to lock or to release.
 void ExpectNoBody(const World& w) {
   for (const Effect& effect : w.recorder->effects) {
     if (!effect.body) continue;

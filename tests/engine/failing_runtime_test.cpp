@@ -1,4 +1,4 @@
-/// What is left behind when no task can be started for want of memory.
+/// The state that is left behind if no task can be started because memory ran out.
 
 #include "failing_runtime.h"
 

@@ -15,7 +15,7 @@ class HandOverLimitTest : public EngineTest {
  protected:
   static constexpr int kLimit = 3;
 
-  /// Which of the writes handed the lock on.
+  /// The writes that handed the lock over.
   std::vector<bool> RunQueue(int length) {
     Grant held = Lock("a");
     std::vector<std::shared_ptr<Waiting>> queue;

@@ -10,7 +10,7 @@
 
 namespace doclock::detail {
 
-/// What a call of a store is for.
+/// The purpose of a call of a store.
 enum class CallKind { kBatch, kRenewal, kQuery, kSearch, kSubscription };
 
 /// A store of one lane in which calls of some kinds hang until they are let go.

@@ -106,7 +106,7 @@ class EngineTest : public ::testing::Test {
 
   ReadResult Stored(const Key& key) { return Read(engine(), *collection, key); }
 
-  /// What the store has, whether the manager is closed or not.
+  /// The stored document, whether the manager is closed or not.
   bool IsLocked(const Key& key) {
     ReadOp look(*collection, key);
     StoreOp* const ops[] = {&look};

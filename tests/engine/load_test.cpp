@@ -1,4 +1,5 @@
-/// What a manager with threads of its own owes its locks and callers while calls of the store hang.
+/// A manager with real threads keeps its locks and serves its callers while calls of the store
+/// hang.
 
 #include <gtest/gtest.h>
 
@@ -167,7 +168,7 @@ TEST_F(LoadTest, ALockWithATimeToWaitIsAnsweredWhenItIsOver) {
   EXPECT_EQ(result.failure->code, Errc::kUnavailable);
   EXPECT_LT(std::chrono::steady_clock::now() - started, kLong);
   store->LetGo();
-  // What the attempt got after all is given back.
+  // The lock that the attempt got later is released.
   EXPECT_TRUE(Eventually([&] {
     const ReadResult read = Read(engine(), *collection, "a");
     return !read.failure && read.version == 2 && !read.locked;

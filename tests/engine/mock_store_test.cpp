@@ -17,7 +17,7 @@ using ::testing::InSequence;
 using ::testing::Return;
 using ::testing::StrictMock;
 
-/// What comes with a call of Execute that holds one operation.
+/// The arguments of a call of Execute with one operation.
 template <class Op, class Act>
 auto Alone(Act act) {
   return [act](std::span<StoreOp* const> ops, std::chrono::milliseconds) {

@@ -1,4 +1,4 @@
-// What a wait ends with while the attempt under way has no answer.
+// The outcome of a wait that ends while the attempt under way has no answer.
 
 #include "harness.h"
 

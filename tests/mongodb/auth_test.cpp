@@ -93,7 +93,7 @@ class MongoAuth : public ::testing::Test {
     LockManager manager(OpenMongodbStore(uri), {.poll_min = poll, .poll_max = poll});
     return {std::move(manager), "things", {.ttl = 30s}};
   }
-  /// What the call says, if the store refuses it; the password and the body are in no text.
+  /// The error of the call, if the store refuses it; no text has the password or the body.
   template <class Call>
   static std::string RefusalOf(const Call& call) {
     ::testing::internal::CaptureStderr();
@@ -216,7 +216,7 @@ TEST_F(MongoAuth, AMissingPrivilegeIsNamed) {
   expect(RefusalOf([&] { no_update.Update("there", AddOne); }), "update", "update");
   const Things no_remove = open_without("remove");
   expect(RefusalOf([&] { no_remove.Erase("there"); }), "delete", "remove");
-  // Nothing was done, and what was not refused goes on.
+  // Nothing was written, and operations that were not refused go on.
   EXPECT_EQ((*no_remove.Find("there"))->at("n"), 1);
   auto held = no_remove.Lock("there");
   expect(RefusalOf([&] { held.Erase(); }), "delete", "remove");

@@ -1,4 +1,4 @@
-// What the members' clocks differ by goes on counting while one of them is away: it may come back
+// The difference of the members' clocks still counts while one of them is away: it may come back
 // as the primary.
 
 #include <gtest/gtest.h>

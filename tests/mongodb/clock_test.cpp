@@ -29,7 +29,7 @@ std::optional<std::string> FindFakeTime() {
   return std::nullopt;
 }
 
-/// What the helper says: a word, a number, and the wall clock it sees.
+/// The helper's output: a word, a number, and the wall clock that it sees.
 struct Said {
   explicit Said(const std::optional<std::string>& line) {
     std::istringstream(line.value_or("nothing")) >> word >> number >> clock;

@@ -151,7 +151,7 @@ TEST_F(CommandCount, ManyAcquiresTakeTwoAndManyReleasesOne) {
   std::deque<AcquireOp> made, taken, busy;
   std::deque<WriteOp> released;
   EXPECT_EQ(crowd.Acquire(made), 32);
-  // What was made needs no look.
+  // A document that the command created needs no look.
   EXPECT_EQ(pool_.Take(), "update 1");
   EXPECT_EQ(crowd.Execute(released,
                           [&](WriteOp& op, std::size_t i) {

@@ -150,7 +150,7 @@ TEST_P(FailCommand, TellsWhatHappenedOrDoubtWhenItsLaterCommandsFail) {
 INSTANTIATE_TEST_SUITE_P(Operations, FailCommand, ::testing::ValuesIn(Operations()),
                          [](const auto& tested) { return tested.param.name; });
 
-/// What a program does with a document, and by how much that makes its count rise.
+/// The action of a program on a document, and by how much it raises the count.
 struct Verb {
   std::string name;
   std::function<void(const LockingRepository<nlohmann::json>&, const std::string& key)> run;

@@ -29,7 +29,7 @@ int Failovers() {
   return number == nullptr ? 30 : std::stoi(number);
 }
 
-/// What the workers were told, to be compared with the documents.
+/// The outcomes reported to the workers, to compare with the documents.
 class Ledger {
  public:
   void Granted(const std::string& key, std::int64_t fence) {
@@ -364,7 +364,7 @@ TEST_F(MongoFailover, AFrozenPrimaryBoundsEveryCall) {
     std::cout << name << ": " << took.count() << " s\n";
     set_.Heal();
   }
-  // What was under way may have come through when the primary went on; nothing else may have.
+  // Only writes under way may have been done when the primary went on.
   const ReadOp read = patient.Read(key);
   ASSERT_EQ(read.status, OpStatus::kDone) << Why(read);
   EXPECT_EQ(read.lock_id, id);

@@ -57,7 +57,7 @@ TEST_F(ForeignCollections, AreKnownByTheirDocuments) {
     EXPECT_THAT(Opened(), AllOf(HasSubstr("things"), HasSubstr(system)));
     Run(R"({"drop": "things"})");
   }
-  // What a document of one's own may well have.
+  // Fields that a user's own document may have.
   documents_.Insert("things", R"({"_id": "a", "expiresAt": 1, "ownerId": "a", "resource": "r"})");
   EXPECT_EQ(Opened(), "opened");
 }
@@ -67,7 +67,7 @@ TEST_F(ForeignCollections, WhoseCollationMakesTwoKeysOneAreRefused) {
   EXPECT_THAT(Opened(), AllOf(HasSubstr("things"), HasSubstr("collation")));
 }
 
-/// What an upsert's filter compares with null would be stored as null.
+/// An upsert would store null in fields that its filter compares with null.
 TEST_F(ForeignCollections, GetNoFieldThatSaysNothing) {
   LockManager manager(store_);
   const LockingRepository<nlohmann::json> things(manager, "things");

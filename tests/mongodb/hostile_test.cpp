@@ -131,7 +131,7 @@ TEST_F(HostileInput, TextThatIsNotUtf8IsRefused) {
 }
 
 TEST_F(HostileInput, TooLargeABodyIsATypedErrorAndDoesNotAffectOthers) {
-  // What the facade would have refused: the server does.
+  // The facade would have refused it; here the server does.
   const Key large("large"), small("small");
   SaveOp refused(things_.collection(), large), fine(things_.collection(), small);
   refused.save = fine.save = SaveKind::kInsert;

@@ -1,4 +1,4 @@
-/// What the server did for our commands, by its own profiler.
+/// The server's work for doclock's commands, by its own profiler.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ class IndexUse : public ::testing::Test {
     command.Add("profile", level);
     documents_.Run(command);
   }
-  /// What the profiler says of the last command of that name on the jobs.
+  /// The profiler's entry for the last command of that name on the jobs.
   BsonPtr Profiled(const std::string& command) {
     mongodb::Doc find;
     find.Add("find", "system.profile");

@@ -65,7 +65,7 @@ TEST_F(LegacyIds, AreReportedForTheUuidInAnyOrderOfBytes) {
       EXPECT_THAT(text, HasSubstr("things"));
     }
   }
-  // What is not there at all is simply not there.
+  // A key without any document is just missing.
   EXPECT_THROW(static_cast<void>(things_.Lock(NewUuid())), NotFoundException);
   EXPECT_FALSE(things_.Find(NewUuid()));
   EXPECT_EQ(documents_.Count("things"), 3);

@@ -66,7 +66,7 @@ class MonitoredPool {
     const std::string name = mongoc_apm_command_started_get_command_name(event);
     if (const std::function<void()> then = self->Count(name)) then();
   }
-  /// What is to be run before a command of this name.
+  /// Sets a function to run before a command of this name.
   std::function<void()> Count(const std::string& name) {
     const std::lock_guard guard(mutex_);
     ++counts_[name];

@@ -22,7 +22,7 @@ using conformance::FreshId;
 
 constexpr std::size_t kBatch = 100;
 
-/// What a document's lock is before one of its fields is made odd.
+/// The state of a document's lock before one of its fields is made odd.
 enum class Base : std::uint8_t { kFree, kExpired, kShared };
 
 void AddBase(mongodb::Doc& doc, Base base, const std::string& but) {
@@ -82,7 +82,7 @@ class OddDocuments : public ::testing::TestWithParam<Base> {
     flush();
     return ops;
   }
-  /// Which documents cannot be read, as reads say.
+  /// The documents that reads report as unreadable.
   std::set<Key> FindMalformed() {
     std::set<Key> malformed;
     for (const ReadOp& op : ExecuteAll<ReadOp>([](ReadOp&) {})) {

@@ -16,7 +16,7 @@ using mongodb::Array;
 using mongodb::Doc;
 using ::testing::HasSubstr;
 
-/// What opening a store says, if it does not succeed.
+/// The error of opening a store, if it fails.
 template <class Exception, class... Args>
 std::string Refusal(Args&&... args) {
   try {
@@ -105,8 +105,8 @@ TEST_F(MongodbPool, ABorrowedOneServesAStore) {
 
 TEST(MongodbClocks, OfMembersOnOneMachineDifferByLittle) {
   Database database(SetUri());
-  // What cannot be measured counts as skew: the time of a question and its answer. On a busy
-  // machine that may be long, but not each time.
+  // The part that cannot be measured counts as skew: the time of a question and its answer. On a
+  // busy machine that may be long, but not each time.
   std::chrono::nanoseconds least = 1h;
   for (int i = 0; i < 20 && least >= 1s; ++i) {
     const auto store = OpenMongodbStore(database.uri());

@@ -1,5 +1,5 @@
-// What was found out about MongoDB the hard way, one test each. Take the rule out, and the test
-// fails: that was tried with each test of this file.
+// Rules about MongoDB that were learnt from failures, one test each. Take the rule out, and the
+// test fails: that was tried with each test of this file.
 //
 // clang-format off
 // a lock id in an array, even [null], is not free:

@@ -100,7 +100,7 @@ class Documents {
     mongoc_client_destroy(client_);
   }
 
-  /// What a store of it is opened by.
+  /// The URI to open a store of it.
   [[nodiscard]] const std::string& uri() const noexcept { return uri_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 

@@ -109,7 +109,7 @@ class Database {
   }
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// What a store of it is opened by.
+  /// The URI to open a store of it.
   [[nodiscard]] const std::string& uri() const noexcept { return uri_; }
   [[nodiscard]] RawServer& server() noexcept { return server_; }
   /// A command on this database.
@@ -124,7 +124,7 @@ class Database {
     Run(command, [&](const bson_t& reply) {
       char* const json = bson_as_canonical_extended_json(&reply, nullptr);
       const std::string_view all(json);
-      // What stands behind it is of the cluster, and changes.
+      // The rest is the cluster time, which changes.
       const auto batch = all.find("firstBatch");
       text = all.substr(batch, all.rfind("\"ok\" :") - batch);
       bson_free(json);

@@ -13,7 +13,7 @@
 
 namespace doclock::mongo_test {
 
-/// What an operation told.
+/// The outcome of an operation.
 struct Told {
   OpStatus status = OpStatus::kPending;
   std::int64_t version = 0;  ///< After a write that was done.

@@ -33,7 +33,7 @@ std::string PortIn(const std::string& uri) {
   return server.substr(server.find(':'));
 }
 
-/// What opening a store says that cannot be opened.
+/// The error of opening a store.
 struct Opened {
   std::optional<Errc> code;
   std::string text;

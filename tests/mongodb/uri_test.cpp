@@ -1,4 +1,4 @@
-/// What a URI may say, and that it is never repeated.
+/// Allowed URIs, and that no text repeats a URI.
 
 #include <gtest/gtest.h>
 

@@ -31,7 +31,7 @@ using testing::StealLock;
 /// One process on one thread and virtual time, over a store that can go wrong.
 class NamedTest : public ::testing::TestWithParam<StoreKind> {
  protected:
-  /// As if another process began.
+  /// A manager as another process would have it.
   LockManager AnotherManager(ManagerOptions options = {}) {
     options.runtime = clock->runtime();
     return LockManager(store, std::move(options));
@@ -96,7 +96,7 @@ class NamedThreadsTest : public ::testing::TestWithParam<StoreKind> {
   LockProvider jobs{manager, "jobs"};
 };
 
-/// What the std::invalid_argument says that `f` throws.
+/// The text of the std::invalid_argument that `f` throws.
 template <class F>
 std::string RefusalOf(F&& f) {
   try {

@@ -1,4 +1,4 @@
-/// What locks, waits and mutexes leave in the process that used them: nothing.
+/// Locks, waits and mutexes leave nothing behind in the process that used them.
 
 #include <barrier>
 #include <boost/asio/bind_cancellation_slot.hpp>

@@ -27,7 +27,7 @@ class LogTest : public NamedTest {
              [this](LogLevel level, std::string_view line) { lines.emplace_back(level, line); },
              least)});
   }
-  /// What was said since the last time.
+  /// The lines since the last call.
   Lines Take() {
     clock->RunPending();
     return std::exchange(lines, {});

@@ -50,7 +50,7 @@ class NamedWaitTest : public NamedTest {
          [&](Duration wait) { (void)jobs.SharedMutex("a").try_lock_shared_for(wait.ms()); }},
     };
   }
-  /// What came of asking, by the clock.
+  /// The outcome of an attempt, and its duration by the clock.
   struct Outcome {
     std::optional<Errc> code;
     std::chrono::nanoseconds took;
@@ -60,7 +60,7 @@ class NamedWaitTest : public NamedTest {
     const auto code = CodeOf([&] { form.call(wait); });
     return {code, clock->Now() - begin};
   }
-  /// What the LockException says that `f` throws.
+  /// The text of the LockException that `f` throws.
   template <class F>
   std::string ErrorOf(F&& f) {
     try {

@@ -1,4 +1,4 @@
-// What a user's program looks like to the linker: locks a document in the store that it is told of,
+// A user's program, as the linker sees it: locks a document in the store that it is told of,
 // and releases it.
 
 #include <doclock/lock_manager.h>

@@ -1,4 +1,4 @@
-// What an application's own unit test does with the installed doclock::testing.
+// A unit test of an application that uses the installed doclock::testing.
 
 #include <doclock/doclock.h>
 #include <doclock/testing/intervene.h>

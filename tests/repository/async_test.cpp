@@ -18,7 +18,7 @@ namespace asio = boost::asio;
 class AsyncTest : public RepositoryTest {};
 DOCLOCK_FOR_ALL_STORES(AsyncTest);
 
-/// What a callback was called with.
+/// The arguments of a callback.
 template <class R>
 struct Outcome {
   int calls = 0;

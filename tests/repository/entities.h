@@ -10,7 +10,7 @@
 
 namespace doclock {
 
-/// What most users have: a plain struct and one macro.
+/// The usual entity: a plain struct and one macro.
 struct Saga {
   std::string id;
   std::string step = {};

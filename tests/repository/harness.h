@@ -32,10 +32,10 @@ using testing::StealLock;
 /// One process on one thread and virtual time, over a store that can go wrong.
 class RepositoryTest : public ::testing::TestWithParam<StoreKind> {
  protected:
-  /// As if another process began.
+  /// A manager as another process would have it.
   LockManager AnotherManager() { return LockManager(store, {.runtime = clock->runtime()}); }
 
-  /// What is stored; an empty optional when there is no document.
+  /// The stored document; empty if there is none.
   template <class K>
   std::optional<json> Stored(const K& key, const std::string& collection = "sagas") {
     auto found = LockingRepository<json>(manager, collection).Find(Key(key));

@@ -14,7 +14,8 @@ namespace {
 class OptionsTest : public RepositoryTest {};
 DOCLOCK_FOR_ALL_STORES(OptionsTest);
 
-/// What is to be refused with std::invalid_argument, and what its text must name.
+/// Options that must be refused with std::invalid_argument, and the name that its text must
+/// contain.
 struct BadOption {
   std::string named;
   std::function<void()> act;

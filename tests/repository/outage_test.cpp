@@ -51,7 +51,7 @@ class OutageTest : public RepositoryTest {
          [=, this] { (void)LockProvider(manager, "jobs").Mutex("m").try_lock_for(wait.ms()); }},
     };
   }
-  /// What a wait ends with, if it is an Error.
+  /// The Error that ends a wait, if there is one.
   static std::pair<std::optional<Errc>, std::string> EndOf(const Wait& wait) {
     try {
       wait.second();

@@ -1,4 +1,4 @@
-/// What compiles, and what must not.
+/// Calls that compile, and calls that must not.
 
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>

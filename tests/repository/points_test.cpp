@@ -94,7 +94,7 @@ class World {
   LockingRepository<Order> rival_orders{rivals_manager_, "orders"};
   LockProvider rival_names{rivals_manager_, "names"};
   Filter filter;
-  // What an operation may begin with.
+  // The initial state of an operation.
   std::optional<Locked<Order>> order;
   std::optional<HeldLock> held;
   std::optional<Snapshot<Order>> snapshot;
@@ -199,7 +199,7 @@ const std::map<std::string, Verb>& Verbs() {
   return kVerbs;
 }
 
-/// What happens at a point. `locked_for`: for so long the lock may be left to its lease.
+/// The event at a point. `locked_for`: how long the lock may be left to its lease.
 struct Strike {
   std::function<void(World&, ManualClock&)> what;
   Duration locked_for;

@@ -66,7 +66,7 @@ class PointsThreadsTest : public ThreadsTest {
   }
 
   enum class How { kEnd, kClose, kDestroy };
-  /// What was granted before a manager closed is free when its lease of `ttl` ends.
+  /// A lock that was granted before a manager closed is free when its lease of `ttl` ends.
   void Play(How how, Duration ttl, int rounds) {
     const LockingRepository<Saga> others(manager, "sagas", {.ttl = ttl});
     const LockProvider other_names(manager, "names", {.ttl = ttl});

@@ -16,7 +16,8 @@ namespace doclock {
 struct StoreKind {
   std::string name;
   std::shared_ptr<Store> (*open)(std::shared_ptr<const Clock> clock);
-  /// What its times may be off by from those that the test made: a real server's go on.
+  /// How much its times may differ from those that the test made, because a real server's time goes
+  /// on.
   std::chrono::milliseconds slack{};
 };
 /// Memory, SQLite, and MongoDB in programs that were given servers

@@ -12,7 +12,7 @@ namespace doclock {
 namespace throwing_test {
 namespace {
 
-/// What a Touchy throws.
+/// The exception of a Touchy.
 struct Sprung : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -68,7 +68,7 @@ struct EntityTraits<throwing_test::Touchy> : DefaultEntityTraits<throwing_test::
 namespace throwing_test {
 namespace {
 
-/// What a verb has to work with.
+/// The objects that a verb works with.
 struct Bench {
   const std::string key;
   const LockingRepository<Touchy>& touchies;

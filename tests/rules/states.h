@@ -26,7 +26,7 @@ inline constexpr TimePoint kNow{std::chrono::hours(1)};
 /// Calls `visit` with each of them.
 void ForEachState(const std::function<void(const LockState&)>& visit);
 
-/// What does not hold of a state that ought to be sound; empty: all holds.
+/// The violated invariant of a state; empty: none is violated.
 std::string FaultOfState(const LockState& state);
 
 /// Everything but the version, the lease's bookkeeping and the mark of two states is the same.

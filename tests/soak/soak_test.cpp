@@ -24,7 +24,7 @@ constexpr int kThreads = 30;
 constexpr int kKeys = 5;
 constexpr Duration kTtl = 2s;
 
-/// What a function of the user's throws.
+/// An exception of a user's function.
 struct Tired : std::runtime_error {
   Tired() : std::runtime_error("tired") {}
 };

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 class SqliteFiles : public ::testing::Test {
  protected:
-  /// What OpenSqliteStore says of the file.
+  /// The error of OpenSqliteStore for the file.
   static std::string Refusal(const fs::path& file, SqliteStoreOptions options = {}) {
     options.busy_timeout = 300ms;
     try {

@@ -103,7 +103,7 @@ TEST_F(SqliteGuest, VacuumMovesNoLock) {
 TEST_F(SqliteGuest, ClosingAStrayDescriptorNeverDropsSqlitesLocks) {
   Client client(file_);
   client.Insert("1");
-  // What the store itself opens and closes while it works ...
+  // The files that the store itself opens and closes while it works ...
   std::unique_ptr<Subscription> watch = client.store().Watch(client.collection(), [](auto) {});
   { Client another(file_); }
   watch.reset();

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kKeys = 6;
 
-/// What processes said they did.
+/// The work that processes reported.
 class Ledger {
  public:
   /// Takes the lines of a process that is dead. Returns the key it held then, if any.

@@ -1,4 +1,4 @@
-// What is known of locks whose times cannot be compared with our clock.
+// Locks whose times cannot be compared with this boot's clock.
 
 #include "sqlite/locks/lease_evaluator.h"
 

@@ -263,7 +263,7 @@ TEST_F(SqliteLiveness, ALockInACopiedFileEndsWithItsLease) {
 class SqliteBoots : public SqliteLiveness {
  protected:
   void Age(const std::string& set) { RawDatabase(file_).Run("UPDATE doclock_c_things SET " + set); }
-  /// What a list tells of the only document.
+  /// The row of the only document in a list.
   static std::chrono::milliseconds AgeOf(Client& client) {
     const LockPage page =
         client.store().ListLocks(client.collection(), {.unheld = true}, "", kBudget);

@@ -34,7 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What one call of a store came to: a status and a text.
+/// The outcome of one call of a store: a status and a text.
 struct Outcome {
   OpStatus status = OpStatus::kPending;
   Errc code = Errc::kBusy;

@@ -42,7 +42,7 @@ class SqliteRefusedOpen : public ::testing::Test {
     EXPECT_GT(fs::file_size(With("-wal")), 0U);
     return holder;
   }
-  /// What a process is told that opens the file.
+  /// The error of a process that opens the file.
   std::string Open(bool create) {
     std::vector<std::string> arguments{"open", file_.string()};
     if (!create) arguments.emplace_back("existing");

@@ -19,7 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// What OpenStore says of a bad URL.
+/// The error of OpenStore for a bad URL.
 std::string ComplaintOf(const std::string& url) {
   try {
     OpenStore(url);

@@ -35,7 +35,7 @@ class FaultyStoreTest : public ::testing::Test {
     AcquireOp op = AcquireOf(key);
     return Execute(op);
   }
-  /// What the wrapped store has.
+  /// The document in the wrapped store.
   bool Exists(const Key& key) {
     ReadOp op(*collection_, key);
     const std::array<StoreOp*, 1> batch{&op};
