@@ -79,7 +79,7 @@ class Supervisor {
       return sagas_.Find(doclock::Filter{}.Equal("done", false).Limit(1)).empty();
     } catch (const doclock::StoreException& error) {
       if (!error.transient()) throw;
-      return false;  // the store is away; the workers wait for it too
+      return false;  // the store is unavailable; the workers wait for it too
     }
   }
 

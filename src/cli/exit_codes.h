@@ -7,14 +7,14 @@ namespace doclock::cli {
 /// The program's own exit codes; `run` otherwise exits with the code of its command.
 enum ExitCode : int {
   kOk = 0,
-  kUsage = 64,      ///< Bad options.
-  kBadData = 65,    ///< No JSON, or it cannot be stored.
-  kNotFound = 66,   ///< No such document, name or group.
-  kStoreAway = 69,  ///< The store could not be reached, or refused; or the outcome is in doubt.
-  kInternal = 70,   ///< Anything else.
-  kIoError = 74,    ///< The output, or a temporary file, could not be written.
-  kBusy = 75,       ///< Another client holds the lock (--busy-exit says otherwise).
-  kLost = 76,       ///< The lock was lost while it was needed.
+  kUsage = 64,        ///< Bad options.
+  kBadData = 65,      ///< No JSON, or it cannot be stored.
+  kNotFound = 66,     ///< No such document, name or group.
+  kUnavailable = 69,  ///< The store could not be reached, or refused; or the outcome is in doubt.
+  kInternal = 70,     ///< Anything else.
+  kIoError = 74,      ///< The output, or a temporary file, could not be written.
+  kBusy = 75,         ///< Another client holds the lock (--busy-exit says otherwise).
+  kLost = 76,         ///< The lock was lost while it was needed.
   kNotExecutable = 126,
   kNoCommand = 127,
   kSignalBase = 128,  ///< Plus the number of the signal that ended the command.

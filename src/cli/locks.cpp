@@ -121,7 +121,7 @@ int TellFailures(const GroupException& error, const char* verb, bool as_json) {
     PrintNames(verb, error.done());
   }
   Tell(error.what());
-  return kStoreAway;
+  return kUnavailable;
 }
 
 void PrintDone(const char* verb, const std::vector<LockStatus>& locks, bool as_json) {

@@ -70,7 +70,7 @@ int ExitCodeOf(const Error& error) {
     case Errc::kConflict:
       return kBadData;
     default:
-      return kStoreAway;
+      return kUnavailable;
   }
 }
 

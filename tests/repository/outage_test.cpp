@@ -1,4 +1,5 @@
-// A wait that ends while the store is away reports that, with the cause, and never a held lock.
+// A wait that ends while the store is unavailable reports that, with the cause, and never a held
+// lock.
 
 #include <climits>
 
