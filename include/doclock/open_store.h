@@ -17,7 +17,7 @@ namespace doclock {
 ///   `create=true|false`, `local_only=true|false`, `busy_timeout_ms=N`, `max_pages=N`. A `?`, `%`
 ///   or `#` in the path is written %3F, %25, %23.
 /// - `mongodb://HOSTS/DATABASE`, `mongodb+srv://HOST/DATABASE` : OpenMongodbStore.
-/// - any other scheme: what RegisterScheme was told.
+/// - any other scheme: the opener that was registered with RegisterScheme.
 ///
 /// Thread-safe.
 /// @throws std::invalid_argument for an unknown scheme (naming the known ones), an unknown option

@@ -9,8 +9,8 @@
 /// Times and durations of std::chrono as JSON.
 ///
 /// A time point of the system clock is a Date: canonical Extended JSON, which MongoDB keeps as a
-/// date and a Filter compares by time. Like every date of MongoDB it has milliseconds: what is
-/// finer is cut off towards the past.
+/// date and a Filter compares by time. Like every date of MongoDB it has milliseconds: it is
+/// rounded down to them.
 ///
 /// A duration is a number: its count, in its own unit. So `std::chrono::minutes(5)` is 5; a member
 /// whose type changes its unit needs EntityTraits::Upgrade.
