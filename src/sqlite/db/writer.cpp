@@ -30,7 +30,7 @@ class Writer::Turn {
  public:
   Turn(Writer& writer, Deadline deadline, Deadline work_deadline)
       : writer_(writer), deadline_(deadline), work_deadline_(work_deadline) {
-    if (!writer.turnstile_.Enter(deadline)) {
+    if (!writer.mutex_.Enter(deadline)) {
       throw BusyError("other threads keep the database busy");
     }
     try {
@@ -38,7 +38,7 @@ class Writer::Turn {
         throw BusyError(writer.coordinator_.Occupant() + " keeps the database busy");
       }
     } catch (...) {
-      writer.turnstile_.Leave();
+      writer.mutex_.Leave();
       throw;
     }
   }
@@ -46,7 +46,7 @@ class Writer::Turn {
   Turn& operator=(const Turn&) = delete;
   ~Turn() {
     writer_.coordinator_.Leave();
-    writer_.turnstile_.Leave();
+    writer_.mutex_.Leave();
     if (announced_) writer_.coordinator_.Wake();
   }
 

@@ -53,7 +53,7 @@ class Writer {
   bool Overwrite() noexcept;
   void RollBack() noexcept;
 
-  TimedMutex turnstile_;
+  TimedMutex mutex_;
   std::unique_ptr<Connection> connection_;
   const FileSet& files_;
   ProcessCoordinator& coordinator_;
