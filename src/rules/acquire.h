@@ -4,7 +4,21 @@
 
 namespace doclock::rules {
 
-// Who is granted a lock. The table stands at AcquireOp (doclock/store.h).
+// Who is granted a lock, as AcquireOp says it (doclock/store/operations.h):
+//
+// | stored                        | exclusive asked          | share asked, limit n       |
+// |-------------------------------|--------------------------|----------------------------|
+// | free                          | granted                  | granted                    |
+// | free, intent of another       | granted                  | busy until the intent ends |
+// | exclusive, live               | busy                     | busy                       |
+// | exclusive, lease over         | taken over               | taken over                 |
+// | fewer than n live shares      | busy, intent left        | granted                    |
+// | the same, intent of a writer  | busy; intent renewed by  | busy until the intent ends |
+// |                               | its owner only           |                            |
+// | n live shares or more         | busy, intent left        | busy until a share ends    |
+// | all shares over               | taken over               | as free                    |
+//
+// min_hold shuts out all of them.
 
 /// Grants the lock of a document that is there, or says why not: kDone, kBusy (and then an intent
 /// may be left: `state` may have changed), kFailed. Fills in the result but for the body. `state`

@@ -33,7 +33,8 @@ class Attempt {
   AcquireOp op_;
 };
 
-/// The table at AcquireOp, said anew: when may this attempt have the lock, if nothing more happens?
+/// The table in rules/acquire.h, said anew: when may this attempt have the lock, if nothing more
+/// happens?
 TimePoint GrantedFrom(const LockState& state, LockMode mode, std::size_t limit) {
   TimePoint from = std::max(kNow, state.closed_until);
   if (state.lock_id == kHolder) from = std::max(from, state.lease.End());

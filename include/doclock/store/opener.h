@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 
 namespace doclock {
 

@@ -12,7 +12,7 @@
 #include "doclock/clock.h"
 #include "doclock/export.h"
 #include "doclock/key.h"
-#include "doclock/store.h"
+#include "doclock/store/store.h"
 
 namespace doclock {
 

@@ -5,7 +5,7 @@
 namespace doclock::conformance {
 namespace {
 
-/// Shared locks: every cell of the table at AcquireOp, and what else may meet shares.
+/// Shared locks: every case that AcquireOp tells apart, and what else may meet shares.
 class SharedLocks : public StoreConformance {
  protected:
   void SetUp() override { things_.Insert("42", {{"a", 1}}); }

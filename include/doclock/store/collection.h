@@ -1,0 +1,33 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "doclock/export.h"
+#include "doclock/lock_options.h"
+#include "doclock/options.h"
+
+namespace doclock {
+
+/// A collection as its store knows it. Made by Store::Open; lives as long as its store.
+class DOCLOCK_EXPORT Collection {
+ public:
+  /// For stores. The name has been checked.
+  Collection(std::string name, LockFieldNames fields, std::chrono::milliseconds default_ttl);
+  Collection(const Collection&) = delete;
+  Collection& operator=(const Collection&) = delete;
+  virtual ~Collection();
+  /// Its name.
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// What the lock's fields are called.
+  [[nodiscard]] const LockFieldNames& fields() const noexcept { return fields_; }
+  /// The lease of stored locks that name none.
+  [[nodiscard]] std::chrono::milliseconds default_ttl() const noexcept { return default_ttl_; }
+
+ private:
+  std::string name_;
+  LockFieldNames fields_;
+  std::chrono::milliseconds default_ttl_;
+};
+
+}  // namespace doclock

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+#include "doclock/body.h"
+#include "doclock/key.h"
+#include "doclock/uuid.h"
+
+namespace doclock {
+
+/// One document of a query.
+struct QueryRow {
+  Key key;                   ///< Which.
+  Body body;                 ///< Its body.
+  std::int64_t version = 0;  ///< Its version.
+  Uuid born{};               ///< Its incarnation.
+  bool locked = false;       ///< A live lock?
+};
+
+}  // namespace doclock
