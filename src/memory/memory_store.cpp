@@ -94,18 +94,7 @@ class MemoryStore : public Store {
 
   static void ExecuteOne(StoreOp& op, Moment& moment) {
     if (const char* const fault = FaultOf(op)) return op.Fail(Errc::kRefused, fault);
-    switch (op.kind) {
-      case OpKind::kAcquire:
-        return memory::Execute(static_cast<AcquireOp&>(op), moment);
-      case OpKind::kRenew:
-        return memory::Execute(static_cast<RenewOp&>(op), moment);
-      case OpKind::kWrite:
-        return memory::Execute(static_cast<WriteOp&>(op), moment);
-      case OpKind::kSave:
-        return memory::Execute(static_cast<SaveOp&>(op), moment);
-      case OpKind::kRead:
-        return memory::Execute(static_cast<ReadOp&>(op), moment);
-    }
+    Visit(op, [&moment](auto& one) { memory::Execute(one, moment); });
   }
 
   std::shared_ptr<const Clock> clock_;

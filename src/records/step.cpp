@@ -61,18 +61,7 @@ bool Step::IsRefused(StoreOp& op, const Body& body) {
 }
 
 void Step::Execute(StoreOp& op) {
-  switch (op.kind) {
-    case OpKind::kAcquire:
-      return Execute(static_cast<AcquireOp&>(op));
-    case OpKind::kRenew:
-      return Execute(static_cast<RenewOp&>(op));
-    case OpKind::kWrite:
-      return Execute(static_cast<WriteOp&>(op));
-    case OpKind::kSave:
-      return Execute(static_cast<SaveOp&>(op));
-    case OpKind::kRead:
-      return Execute(static_cast<ReadOp&>(op));
-  }
+  Visit(op, [this](auto& one) { Execute(one); });
 }
 
 void Step::Execute(AcquireOp& op) {

@@ -47,20 +47,13 @@ inline const char* FaultOf(const SaveOp& op) noexcept {
   return nullptr;
 }
 
+inline const char* FaultOf(const AcquireOp& op) noexcept { return FaultOf(op.grant); }
+inline const char* FaultOf(const RenewOp&) noexcept { return nullptr; }
+inline const char* FaultOf(const ReadOp&) noexcept { return nullptr; }
+
 /// Of any operation.
 inline const char* FaultOf(const StoreOp& op) noexcept {
-  switch (op.kind) {
-    case OpKind::kAcquire:
-      return FaultOf(static_cast<const AcquireOp&>(op).grant);
-    case OpKind::kWrite:
-      return FaultOf(static_cast<const WriteOp&>(op));
-    case OpKind::kSave:
-      return FaultOf(static_cast<const SaveOp&>(op));
-    case OpKind::kRenew:
-    case OpKind::kRead:
-      break;
-  }
-  return nullptr;
+  return Visit(op, [](const auto& one) { return FaultOf(one); });
 }
 
 /// The error for a share under an id that already has one.

@@ -13,23 +13,7 @@ Op& OpCopy::Make(const StoreOp& original) {
 }
 
 OpCopy::OpCopy(const StoreOp& op) : key_(*op.key) {
-  switch (op.kind) {
-    case OpKind::kAcquire:
-      CopyRequest(static_cast<const AcquireOp&>(op));
-      break;
-    case OpKind::kRenew:
-      CopyRequest(static_cast<const RenewOp&>(op));
-      break;
-    case OpKind::kWrite:
-      CopyRequest(static_cast<const WriteOp&>(op));
-      break;
-    case OpKind::kSave:
-      CopyRequest(static_cast<const SaveOp&>(op));
-      break;
-    case OpKind::kRead:
-      Make<ReadOp>(op);
-      break;
-  }
+  Visit(op, [this](const auto& one) { CopyRequest(one); });
 }
 
 void OpCopy::CopyRequest(const AcquireOp& original) {
@@ -64,6 +48,8 @@ void OpCopy::CopyRequest(const WriteOp& original) {
   next_ = *original.next;
   copy.next = &*next_;
 }
+
+void OpCopy::CopyRequest(const ReadOp& original) { Make<ReadOp>(original); }
 
 void OpCopy::CopyRequest(const SaveOp& original) {
   auto& copy = Make<SaveOp>(original);

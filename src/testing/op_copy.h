@@ -26,6 +26,7 @@ class OpCopy {
   void CopyRequest(const RenewOp& original);
   void CopyRequest(const WriteOp& original);
   void CopyRequest(const SaveOp& original);
+  void CopyRequest(const ReadOp& original);
 
   Key key_;
   std::optional<GrantRequest> next_;

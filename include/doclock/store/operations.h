@@ -1,8 +1,10 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "doclock/body.h"
 #include "doclock/errors.h"
@@ -153,5 +155,26 @@ struct ReadOp : StoreOp {
   LockHolder holder;                      ///< Result: of a lock.
   std::chrono::milliseconds remaining{};  ///< Result: of a live lock.
 };
+
+/// Calls `visitor` with an operation as what it is (its StoreOp::kind), and returns what it
+/// returns.
+template <typename Op, typename Visitor>
+  requires std::same_as<std::remove_const_t<Op>, StoreOp>
+decltype(auto) Visit(Op& op, Visitor&& visitor) {
+  constexpr bool kConst = std::is_const_v<Op>;
+  switch (op.kind) {
+    case OpKind::kAcquire:
+      return visitor(static_cast<std::conditional_t<kConst, const AcquireOp, AcquireOp>&>(op));
+    case OpKind::kRenew:
+      return visitor(static_cast<std::conditional_t<kConst, const RenewOp, RenewOp>&>(op));
+    case OpKind::kWrite:
+      return visitor(static_cast<std::conditional_t<kConst, const WriteOp, WriteOp>&>(op));
+    case OpKind::kSave:
+      return visitor(static_cast<std::conditional_t<kConst, const SaveOp, SaveOp>&>(op));
+    case OpKind::kRead:
+      break;
+  }
+  return visitor(static_cast<std::conditional_t<kConst, const ReadOp, ReadOp>&>(op));
+}
 
 }  // namespace doclock

@@ -105,26 +105,21 @@ bool Operations::Settled(StoreOp& op, const CommandResult& result) {
 
 void Operations::Execute(StoreOp& op) {
   try {
-    switch (op.kind) {
-      case OpKind::kAcquire:
-        return Execute(static_cast<AcquireOp&>(op));
-      case OpKind::kWrite:
-        return Execute(static_cast<WriteOp&>(op));
-      case OpKind::kSave:
-        return Execute(static_cast<SaveOp&>(op));
-      case OpKind::kRead: {
-        ReadOp* const one = &static_cast<ReadOp&>(op);
-        return Read({&one, 1});
-      }
-      case OpKind::kRenew: {
-        RenewOp* const one = &static_cast<RenewOp&>(op);
-        return Renew({&one, 1});
-      }
-    }
+    Visit(op, [this](auto& one) { Execute(one); });
   } catch (const DocumentException& error) {
     // The body was put into BSON before anything was sent.
     op.Fail(Errc::kDocument, error.what());
   }
+}
+
+void Operations::Execute(ReadOp& op) {
+  ReadOp* const one = &op;
+  Read({&one, 1});
+}
+
+void Operations::Execute(RenewOp& op) {
+  RenewOp* const one = &op;
+  Renew({&one, 1});
 }
 
 Pool& Operations::PoolOfNow() const {

@@ -31,6 +31,8 @@ class Operations {
   void Execute(AcquireOp& op);
   void Execute(WriteOp& op);
   void Execute(SaveOp& op);
+  void Execute(ReadOp& op);
+  void Execute(RenewOp& op);
   /// An acquire that has got so far: what the last look showed, if that is worth an attempt, and
   /// after how many attempts.
   void Execute(AcquireOp& op, std::optional<StoredLock> seen, int attempts);

@@ -11,18 +11,7 @@ namespace doclock::sqlite {
 void Operations::Execute(StoreOp& op) {
   if (const char* const fault = FaultOf(op)) return op.Fail(Errc::kRefused, fault);
   try {
-    switch (op.kind) {
-      case OpKind::kAcquire:
-        return Execute(static_cast<AcquireOp&>(op));
-      case OpKind::kRenew:
-        return Execute(static_cast<RenewOp&>(op));
-      case OpKind::kWrite:
-        return Execute(static_cast<WriteOp&>(op));
-      case OpKind::kSave:
-        return Execute(static_cast<SaveOp&>(op));
-      case OpKind::kRead:
-        return Execute(static_cast<ReadOp&>(op));
-    }
+    Visit(op, [this](auto& one) { Execute(one); });
   } catch (const DocumentException& error) {
     // A body that cannot be dumped, or merged into the stored one. Nothing was written yet.
     op.Fail(Errc::kDocument, error.what());
