@@ -1,4 +1,7 @@
-#include "doclock/detail/engine.h"
+#include "document/failure.h"
+
+#include <array>
+#include <new>
 
 namespace doclock::detail {
 namespace {
@@ -31,12 +34,60 @@ auto Visit(const Failure& f, const Use& use) {
   return use(StoreException(f.code, f.message));
 }
 
+constexpr std::size_t kCodes = static_cast<std::size_t>(Errc::kForked) + 1;
+using AllFailures = std::array<Failure, kCodes + 1>;
+
+/// One of each code, and NoMemory. Made without an allocation, and never destroyed: threads that
+/// were left behind may have one.
+AllFailures& Lasting() noexcept {
+  alignas(AllFailures) static std::array<std::byte, sizeof(AllFailures)> place;
+  static AllFailures* const all = [] {
+    auto* const made = new (place.data()) AllFailures;
+    for (std::size_t code = 0; code < kCodes; ++code) {
+      (*made)[code].code = static_cast<Errc>(code);
+      (*made)[code].message = "out of memory";  // short enough to stand in the string itself
+    }
+    made->back().no_memory = true;
+    return made;
+  }();
+  return *all;
+}
+
 }  // namespace
 
 void Failure::Throw() const { std::rethrow_exception(AsException()); }
 
-std::exception_ptr Failure::AsException() const {
-  return Visit(*this, [](const auto& exception) { return std::make_exception_ptr(exception); });
+std::exception_ptr Failure::AsException() const noexcept {
+  if (no_memory) return std::make_exception_ptr(std::bad_alloc());
+  const auto make = [](const auto& exception) { return std::make_exception_ptr(exception); };
+  try {
+    return Visit(*this, make);
+  } catch (...) {
+    // Another type would say less than no text does.
+  }
+  try {
+    Failure bare;
+    bare.code = code;
+    return Visit(bare, make);
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+FailurePtr WithoutText(Errc code) noexcept {
+  const auto which = static_cast<std::size_t>(code);
+  return {&Lasting()[which], FailureDeleter(true)};
+}
+
+FailurePtr NoMemory() noexcept { return {&Lasting().back(), FailureDeleter(true)}; }
+
+FailurePtr CopyOf(const Failure& failure) noexcept {
+  if (failure.no_memory) return NoMemory();
+  try {
+    return std::make_unique<Failure>(failure);
+  } catch (const std::bad_alloc&) {
+    return WithoutText(failure.code);
+  }
 }
 
 }  // namespace doclock::detail

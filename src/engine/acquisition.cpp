@@ -1,5 +1,6 @@
 /// The ways to a lock: blocking and asynchronous, for one document and for the next of many.
 
+#include <new>
 #include <utility>
 
 #include "engine/check_options.h"
@@ -15,10 +16,11 @@ FailurePtr NotNow(Engine& engine, const AcquireSpec& spec, Target target,
                   const std::stop_token& stop) {
   if (engine.closed()) return MakeFailure(Errc::kClosed, "the LockManager is closed");
   if (!stop.stop_requested()) return nullptr;
-  const std::string what = target == Target::kDocument
-                               ? Describe(*spec.collection, spec.key)
-                               : "a document of '" + spec.collection->name() + "'";
-  return MakeFailure(Errc::kCancelled, "the wait for " + what + " was stopped");
+  const auto what = [&] {
+    return target == Target::kDocument ? Describe(*spec.collection, spec.key)
+                                       : "a document of '" + spec.collection->name() + "'";
+  };
+  return MakeFailure(Errc::kCancelled, [&] { return "the wait for " + what() + " was stopped"; });
 }
 
 /// May a later attempt end differently without any act of the caller?
@@ -29,7 +31,7 @@ bool WorthWaiting(const AcquireSpec& spec, const Failure& failure) {
 
 TimePoint GiveUp(Engine& engine) { return engine.Now() + engine.options().call_budget.ms(); }
 
-AcquireResult Refused(FailurePtr failure) {
+AcquireResult Refused(FailurePtr failure) noexcept {
   AcquireResult result;
   result.failure = std::move(failure);
   return result;
@@ -43,7 +45,7 @@ AcquireHandle RefuseLater(const PendingPtr& waiter, FailurePtr failure) {
   return waiter;
 }
 
-AcquireResult Granted(AcquireProcedure& procedure) {
+AcquireResult Granted(AcquireProcedure& procedure) noexcept {
   AcquireResult result;
   result.grant.lease = std::move(procedure.lease);
   result.grant.body = std::move(procedure.body);
@@ -96,16 +98,20 @@ struct FirstAttempt {
   AcquireProcedure procedure;
 };
 
-void AfterFirstAttempt(const EnginePtr& engine, FirstAttempt& attempt) {
+void AfterFirstAttempt(const EnginePtr& engine, FirstAttempt& attempt) noexcept {
   if (attempt.procedure.lease) {
     attempt.waiter->Settle(Granted(attempt.procedure));
     return;
   }
   FailurePtr failure = attempt.procedure.TakeFailure();
-  if (WorthWaiting(attempt.waiter->spec, *failure) && !attempt.waiter->settled()) {
-    engine->waits().Enqueue(attempt.waiter, std::move(failure));
-  } else {
+  if (!WorthWaiting(attempt.waiter->spec, *failure) || attempt.waiter->settled()) {
     attempt.waiter->Settle(Refused(std::move(failure)));
+    return;
+  }
+  try {
+    engine->waits().Enqueue(attempt.waiter, std::move(failure));
+  } catch (const std::bad_alloc&) {
+    attempt.waiter->Settle(Refused(NoMemory()));
   }
 }
 
@@ -120,6 +126,17 @@ void Start(const EnginePtr& engine, const PendingPtr& waiter) {
            [engine, attempt, background = engine->Background()] {
              AfterFirstAttempt(engine, *attempt);
            });
+}
+
+/// Where this throws, nobody is told anything else.
+template <class Start>
+void StartOrForget(const PendingPtr& waiter, const Start& start) {
+  try {
+    start();
+  } catch (...) {
+    waiter->Forget();
+    throw;
+  }
 }
 
 void StartSearch(const EnginePtr& engine, const PendingPtr& search) {
@@ -188,7 +205,7 @@ AcquireHandle AcquireAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDon
                                                        std::move(done), engine->Now());
   if (auto closed = NotNow(*engine, waiter->spec, Target::kDocument, {}))
     return RefuseLater(waiter, std::move(closed));
-  Start(engine, waiter);
+  StartOrForget(waiter, [&] { Start(engine, waiter); });
   return waiter;
 }
 
@@ -211,7 +228,7 @@ AcquireHandle AcquireNextAsync(const EnginePtr& engine, AcquireSpec spec, Acquir
                                                        std::move(done), engine->Now());
   if (auto closed = NotNow(*engine, search->spec, Target::kAnyMatch, {}))
     return RefuseLater(search, std::move(closed));
-  StartSearch(engine, search);
+  StartOrForget(search, [&] { StartSearch(engine, search); });
   return search;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <new>
+#include <string>
 #include <utility>
 
 namespace doclock::detail {
@@ -11,12 +13,37 @@ namespace {
 /// The most operations of one batch, whatever the store allows.
 constexpr std::size_t kMaxBatch = 128;
 
-void CompleteUnanswered(StoreOp& op, const char* why) {
-  if (op.status == OpStatus::kPending) op.Doubt(why);
-  // A read changes nothing, so there is nothing to doubt.
-  if (op.kind == OpKind::kRead && op.status == OpStatus::kInDoubt) {
-    op.Fail(Errc::kUnavailable, op.detail ? std::move(op.detail->message) : std::string(why));
+void CompleteUnanswered(StoreOp& op, const char* why) noexcept {
+  try {
+    if (op.status == OpStatus::kPending) op.Doubt(why);
+  } catch (const std::bad_alloc&) {
+    op.status = OpStatus::kInDoubt;  // without a text
   }
+  // A read changes nothing, so there is nothing to doubt.
+  if (op.kind != OpKind::kRead || op.status != OpStatus::kInDoubt) return;
+  op.status = OpStatus::kFailed;
+  if (op.detail) op.detail->code = Errc::kUnavailable;
+}
+
+/// Why there is no answer after `call`.
+template <class Call>
+const char* WhyThrown(const Call& call, std::string& text) noexcept {
+  const char* why = "the store gave no answer";
+  try {
+    call();
+  } catch (const std::exception& e) {
+    why = "the store failed";
+    const char* const what = e.what();
+    try {
+      text = std::string(why) + ": " + what;
+      why = text.c_str();
+    } catch (...) {
+      // Without the reason.
+    }
+  } catch (...) {
+    why = "the store failed";
+  }
+  return why;
 }
 
 }  // namespace
@@ -30,16 +57,8 @@ Batcher::Batcher(std::shared_ptr<Store> store, Runtime& runtime, std::chrono::mi
       op_lanes_(std::max(1, traits_.lanes - 1)) {}
 
 void Batcher::Run(std::span<StoreOp* const> ops) noexcept {
-  const char* why = "the store gave no answer";
   std::string text;
-  try {
-    store_->Execute(ops, budget_);
-  } catch (const std::exception& e) {
-    text = std::string("the store failed: ") + e.what();
-    why = text.c_str();
-  } catch (...) {
-    why = "the store failed";
-  }
+  const char* const why = WhyThrown([&] { store_->Execute(ops, budget_); }, text);
   for (StoreOp* op : ops) CompleteUnanswered(*op, why);
 }
 

@@ -1,6 +1,7 @@
 /// Operations that need no held lock: reading, saving by version, releasing by value, queries.
 
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "engine/engine.h"
@@ -33,7 +34,8 @@ class ReadProcedure final : public Procedure {
     if (op_.status == OpStatus::kPending) return {&op_};
     return {};
   }
-  ReadResult TakeResult() {
+  void Interrupt() noexcept override {}
+  ReadResult TakeResult() noexcept {
     ReadResult result;
     if (op_.status != OpStatus::kDone) {
       result.failure = FailureOf(op_);
@@ -83,6 +85,8 @@ class ValueReleaseProcedure final : public Procedure {
     return AfterLook();
   }
 
+  void Interrupt() noexcept override { Finish(Unknown()); }
+
   FailurePtr TakeFailure() { return std::move(failure_); }
 
  private:
@@ -113,20 +117,22 @@ class ValueReleaseProcedure final : public Procedure {
     return shown == kSharedLockId && !gone;
   }
   FailurePtr NotOwner() const {
-    return MakeFailure(Errc::kNotOwner, "the entity does not hold the lock of " +
-                                            Describe(*release_.collection, release_.key) +
-                                            "; nothing was written");
+    return MakeFailure(Errc::kNotOwner, [&] {
+      return "the entity does not hold the lock of " +
+             Describe(*release_.collection, release_.key) + "; nothing was written";
+    });
   }
   FailurePtr Refusal() const {
     if (write_.status == OpStatus::kLost || write_.status == OpStatus::kMissing) return NotOwner();
     return FailureOf(write_);
   }
-  FailurePtr Unknown() {
+  FailurePtr Unknown() noexcept {
     engine_.events().InDoubt(*release_.collection, release_.key);
-    return MakeFailure(Errc::kInDoubt, "whether " + Describe(*release_.collection, release_.key) +
-                                           " was released is unknown");
+    return MakeFailure(Errc::kInDoubt, [&] {
+      return "whether " + Describe(*release_.collection, release_.key) + " was released is unknown";
+    });
   }
-  Step Finish(FailurePtr failure) {
+  Step Finish(FailurePtr failure) noexcept {
     failure_ = std::move(failure);
     return {};
   }
@@ -257,9 +263,11 @@ void QueryAsync(const EnginePtr& engine, Collection& collection, Filter filter,
         return true;
       });
     } catch (const Error& e) {
-      result.failure = MakeFailure(e.errc(), e.what());
+      result.failure = MakeFailure(e.errc(), [&] { return e.what(); });
+    } catch (const std::bad_alloc&) {
+      result.failure = NoMemory();
     } catch (const std::exception& e) {
-      result.failure = MakeFailure(Errc::kUnavailable, e.what());
+      result.failure = MakeFailure(Errc::kUnavailable, [&] { return e.what(); });
     }
     done(std::move(result));
   });

@@ -1,10 +1,12 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "engine/check_options.h"
 #include "engine/procedures/background_release.h"
+#include "engine/runtime/insist.h"
 #include "engine/runtime/task_threads.h"
 #include "platform/fork_generation.h"
 #include "platform/process.h"
@@ -90,18 +92,26 @@ TimePoint Engine::DeadlineOf(TimePoint sent, std::chrono::milliseconds ttl) cons
 
 LeasePtr Engine::Grant(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
                        std::int64_t version, const Uuid& born, Body body, TimePoint sent) {
-  LeasePtr lease(new Lease(shared_from_this(), *spec.collection, key, grant, spec.renew, spec.named,
-                           version, born, std::move(body), sent));
-  if (Now() < lease->deadline()) {
-    keeper_->Add(*lease);
-    if (!closed()) return lease;
-    keeper_->Remove(*lease);  // nobody would renew it
+  const auto give_back = [&] {
+    ReleaseInBackground(*this, *spec.collection, key, grant.lock_id, grant.mode, Now() + grant.ttl);
+  };
+  try {
+    LeasePtr lease(new Lease(shared_from_this(), *spec.collection, key, grant, spec.renew,
+                             spec.named, version, born, std::move(body), sent));
+    if (Now() < lease->deadline()) {
+      keeper_->Add(*lease);
+      if (!closed()) return lease;
+      keeper_->Remove(*lease);  // nobody would renew it
+    }
+  } catch (...) {
+    give_back();
+    throw;
   }
-  ReleaseInBackground(*this, *spec.collection, key, grant.lock_id, grant.mode, Now() + grant.ttl);
+  give_back();
   return nullptr;
 }
 
-bool Engine::Prolong(Lease& lease, TimePoint sent, std::chrono::milliseconds ttl) {
+bool Engine::Prolong(Lease& lease, TimePoint sent, std::chrono::milliseconds ttl) noexcept {
   if (!lease.lost() && Now() < lease.deadline()) {
     lease.Extend(sent, ttl);
     keeper_->Refresh(lease);
@@ -112,41 +122,44 @@ bool Engine::Prolong(Lease& lease, TimePoint sent, std::chrono::milliseconds ttl
   return false;
 }
 
-void Engine::Lose(Lease& lease) {
+void Engine::Lose(Lease& lease) noexcept {
   const Phase phase = lease.phase();
   if (phase != Phase::kHeld && phase != Phase::kWriting) return;
   if (!lease.MarkLost()) return;
   const LeasePtr keep(&lease);
   keeper_->Remove(lease);
   events_.Lost(lease);
-  runtime_->Notify([keep] { keep->FireLost(); });
+  // Out of memory nobody is told; the lease itself says that it is lost.
+  Insist([&] { runtime_->Notify([keep] { keep->FireLost(); }); });
   GiveBackLost(lease);
 }
 
-void Engine::GiveBackLost(Lease& lease) {
+void Engine::GiveBackLost(Lease& lease) noexcept {
   const TimePoint until = lease.stored_until();
   if (closed() || until <= std::max(lease.deadline(), Now())) return;
   ReleaseInBackground(*this, *lease.collection, lease.key, lease.lock_id, lease.mode, until);
 }
 
-void Engine::Freed(Collection& collection, std::size_t hash) {
+void Engine::Freed(Collection& collection, std::size_t hash) noexcept {
   waits_->OnHint(collection, hash);
   FreedForSearches(collection);
 }
 
-void Engine::FreedForSearches(Collection& collection) {
+void Engine::FreedForSearches(Collection& collection) noexcept {
   if (searches_->waiting() && !hints_->Heard(collection)) searches_->OnHint(collection);
 }
 
 void Engine::Pause(std::chrono::nanoseconds time) {
   const std::shared_ptr<Runtime::Event> over = runtime_->MakeEvent();
-  {
-    const std::scoped_lock lock(mutex_);
-    if (closed()) return;
-    sleeping_callers_.insert(over);
-  }
   const auto timer = runtime_->Schedule(Now() + time, [over] { over->Set(); });
-  if (timer != 0) over->Wait();
+  try {
+    const std::scoped_lock lock(mutex_);
+    if (!closed()) sleeping_callers_.insert(over);
+  } catch (...) {
+    runtime_->Cancel(timer);
+    throw;
+  }
+  if (timer != 0 && !closed()) over->Wait();
   runtime_->Cancel(timer);
   const std::scoped_lock lock(mutex_);
   sleeping_callers_.erase(over);
@@ -222,8 +235,13 @@ void Engine::DrainBackground(TimePoint until) {
 }
 
 void Engine::EndSubscriptions() {
-  // It may take as long as a call of the store.
-  runtime_->Work([self = shared_from_this(), background = Background()] { self->hints_->Close(); });
+  try {
+    // It may take as long as a call of the store.
+    runtime_->Work(
+        [self = shared_from_this(), background = Background()] { self->hints_->Close(); });
+  } catch (const std::bad_alloc&) {
+    hints_->Close();
+  }
 }
 
 void Engine::Close() noexcept {

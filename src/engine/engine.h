@@ -62,22 +62,22 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void Close() noexcept;
 
   /// The lease is over, or its lock is somebody else's: final.
-  void Lose(Lease& lease);
+  void Lose(Lease& lease) noexcept;
   /// Gives back the lock of a lost lease that the store may have for longer than its holder knew.
-  void GiveBackLost(Lease& lease);
+  void GiveBackLost(Lease& lease) noexcept;
   /// The store has started the lease anew for `ttl`, by a request sent at `sent`. False: the lock
   /// was lost before the answer came. That is final, so it is given back in the background: others
   /// need not wait until the new lease has ended.
-  bool Prolong(Lease& lease, TimePoint sent, std::chrono::milliseconds ttl);
+  bool Prolong(Lease& lease, TimePoint sent, std::chrono::milliseconds ttl) noexcept;
   /// Makes the lease of a granted lock, and looks after it. Null when it is over already, or the
-  /// engine is closed: then the lock is given back in the background.
+  /// engine is closed: then the lock is given back in the background. So it is where this throws.
   LeasePtr Grant(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
                  std::int64_t version, const Uuid& born, Body body, TimePoint sent);
 
   /// Tells the waiters of this process that a lock was given back here and not handed over: the
   /// store may not tell them.
-  void Freed(Collection& collection, std::size_t hash);
-  void FreedForSearches(Collection& collection);
+  void Freed(Collection& collection, std::size_t hash) noexcept;
+  void FreedForSearches(Collection& collection) noexcept;
 
   /// Blocks the caller for a while, or until the engine closes.
   void Pause(std::chrono::nanoseconds time);

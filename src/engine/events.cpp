@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "engine/runtime/insist.h"
+
 namespace doclock::detail {
 
 namespace {
@@ -21,27 +23,35 @@ void Shielded(const Call& call) noexcept {
 
 }  // namespace
 
-void Events::Tell(const Collection& collection, const Key& key, What what) {
+template <class What>
+void Events::Tell(const Collection& collection, const Key& key, const What& what) noexcept {
   if (observer_->queued.load(std::memory_order_relaxed) < kMaxQueued) {
-    TellAnyway(collection, key, std::move(what));
+    TellAnyway(collection, key, what);
   } else {
     observer_->missed.fetch_add(1, std::memory_order_relaxed);
   }
 }
 
-void Events::TellAnyway(const Collection& collection, const Key& key, What what) {
+template <class What>
+void Events::TellAnyway(const Collection& collection, const Key& key, const What& what) noexcept {
   observer_->queued.fetch_add(1, std::memory_order_relaxed);
-  runtime_.Notify([listener = observer_, name = collection.name(), key, what = std::move(what)] {
-    listener->queued.fetch_sub(1, std::memory_order_relaxed);
-    Observer& observer = *listener->observer;
-    Shielded([&] { what(observer, LockEvent{name, key}); });
-    if (listener->missed.load(std::memory_order_relaxed) == 0) return;
-    const std::uint64_t missed = listener->missed.exchange(0, std::memory_order_relaxed);
-    Shielded([&] { observer.OnMissed(missed); });
+  const bool told = Insist([&] {
+    runtime_.Notify([listener = observer_, name = collection.name(), key, what] {
+      listener->queued.fetch_sub(1, std::memory_order_relaxed);
+      Observer& observer = *listener->observer;
+      Shielded([&] { what(observer, LockEvent{name, key}); });
+      if (listener->missed.load(std::memory_order_relaxed) == 0) return;
+      const std::uint64_t missed = listener->missed.exchange(0, std::memory_order_relaxed);
+      Shielded([&] { observer.OnMissed(missed); });
+    });
   });
+  if (told) return;
+  observer_->queued.fetch_sub(1, std::memory_order_relaxed);
+  observer_->missed.fetch_add(1, std::memory_order_relaxed);
 }
 
-void Events::Granted(const Lease& lease, std::chrono::nanoseconds waited, bool handed_over) {
+void Events::Granted(const Lease& lease, std::chrono::nanoseconds waited,
+                     bool handed_over) noexcept {
   if (!observer_) return;
   Tell(*lease.collection, lease.key, [waited, handed_over](Observer& o, const LockEvent& e) {
     o.OnGranted(e, waited, handed_over);
@@ -49,41 +59,41 @@ void Events::Granted(const Lease& lease, std::chrono::nanoseconds waited, bool h
 }
 
 void Events::Busy(const Collection& collection, const Key& key, Errc code,
-                  const LockHolder& holder) {
+                  const LockHolder& holder) noexcept {
   if (!observer_) return;
   Tell(collection, key,
        [code, holder](Observer& o, const LockEvent& e) { o.OnBusy(e, code, holder); });
 }
 
-void Events::Renewed(const Lease& lease) {
+void Events::Renewed(const Lease& lease) noexcept {
   if (!observer_) return;
   Tell(*lease.collection, lease.key, [](Observer& o, const LockEvent& e) { o.OnRenewed(e); });
 }
 
-void Events::RenewalFailing(const Lease& lease, std::chrono::nanoseconds remaining) {
+void Events::RenewalFailing(const Lease& lease, std::chrono::nanoseconds remaining) noexcept {
   if (!observer_) return;
   Tell(*lease.collection, lease.key,
        [remaining](Observer& o, const LockEvent& e) { o.OnRenewalFailing(e, remaining); });
 }
 
-void Events::Lost(const Lease& lease) {
+void Events::Lost(const Lease& lease) noexcept {
   if (!observer_) return;
   TellAnyway(*lease.collection, lease.key, [](Observer& o, const LockEvent& e) { o.OnLost(e); });
 }
 
-void Events::Released(const Lease& lease, std::chrono::nanoseconds held) {
+void Events::Released(const Lease& lease, std::chrono::nanoseconds held) noexcept {
   if (!observer_) return;
   Tell(*lease.collection, lease.key,
        [held](Observer& o, const LockEvent& e) { o.OnReleased(e, held); });
 }
 
-void Events::Discarded(const Lease& lease, std::chrono::nanoseconds held) {
+void Events::Discarded(const Lease& lease, std::chrono::nanoseconds held) noexcept {
   if (!observer_) return;
   Tell(*lease.collection, lease.key,
        [held](Observer& o, const LockEvent& e) { o.OnDiscarded(e, held); });
 }
 
-void Events::InDoubt(const Collection& collection, const Key& key) {
+void Events::InDoubt(const Collection& collection, const Key& key) noexcept {
   if (!observer_) return;
   TellAnyway(collection, key, [](Observer& o, const LockEvent& e) { o.OnInDoubt(e); });
 }

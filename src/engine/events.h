@@ -3,7 +3,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <utility>
 
@@ -21,14 +20,14 @@ class Events {
       : observer_(observer ? std::make_shared<Listener>(std::move(observer)) : nullptr),
         runtime_(runtime) {}
 
-  void Granted(const Lease&, std::chrono::nanoseconds waited, bool handed_over);
-  void Busy(const Collection&, const Key&, Errc code, const LockHolder& holder);
-  void Renewed(const Lease&);
-  void RenewalFailing(const Lease&, std::chrono::nanoseconds remaining);
-  void Lost(const Lease&);
-  void Released(const Lease&, std::chrono::nanoseconds held);
-  void Discarded(const Lease&, std::chrono::nanoseconds held);
-  void InDoubt(const Collection&, const Key&);
+  void Granted(const Lease&, std::chrono::nanoseconds waited, bool handed_over) noexcept;
+  void Busy(const Collection&, const Key&, Errc code, const LockHolder& holder) noexcept;
+  void Renewed(const Lease&) noexcept;
+  void RenewalFailing(const Lease&, std::chrono::nanoseconds remaining) noexcept;
+  void Lost(const Lease&) noexcept;
+  void Released(const Lease&, std::chrono::nanoseconds held) noexcept;
+  void Discarded(const Lease&, std::chrono::nanoseconds held) noexcept;
+  void InDoubt(const Collection&, const Key&) noexcept;
 
  private:
   struct Listener {
@@ -37,12 +36,13 @@ class Events {
     std::atomic<std::uint64_t> queued = 0;
     std::atomic<std::uint64_t> missed = 0;
   };
-  using What = std::function<void(Observer&, const LockEvent&)>;
 
-  /// Unless too much is queued.
-  void Tell(const Collection&, const Key&, What what);
-  /// However much is queued: a lost lock and doubt are never left out.
-  void TellAnyway(const Collection&, const Key&, What what);
+  /// `what` gets the observer and the event. Unless too much is queued, or memory runs out.
+  template <class What>
+  void Tell(const Collection&, const Key&, const What& what) noexcept;
+  /// However much is queued: a lost lock and doubt are not left out while there is memory.
+  template <class What>
+  void TellAnyway(const Collection&, const Key&, const What& what) noexcept;
 
   const std::shared_ptr<Listener> observer_;
   Runtime& runtime_;

@@ -1,6 +1,7 @@
 /// What a holder does: checkpoint, release (handing over to the next waiter in the same write),
 /// erase, discard, detach.
 
+#include <new>
 #include <stdexcept>
 #include <utility>
 
@@ -14,8 +15,10 @@ namespace {
 /// Why the handle cannot write; null if it can.
 FailurePtr Unusable(const Lease& lease) {
   const auto what = [&] { return "the lock of " + Describe(*lease.collection, lease.key); };
-  if (!lease.ours()) return MakeFailure(Errc::kForked, what() + " belongs to the parent process");
-  if (lease.lost()) return MakeFailure(Errc::kLost, what() + " was lost; nothing was written");
+  if (!lease.ours())
+    return MakeFailure(Errc::kForked, [&] { return what() + " belongs to the parent process"; });
+  if (lease.lost())
+    return MakeFailure(Errc::kLost, [&] { return what() + " was lost; nothing was written"; });
   if (lease.engine->closed()) return MakeFailure(Errc::kClosed, "the LockManager is closed");
   return nullptr;
 }
@@ -26,7 +29,7 @@ void FailLater(Engine& engine, FailurePtr failure, WriteDone done) {
 }
 
 /// A lease whose handle is writing. Where nothing comes of that (out of memory) it is held as
-/// before, or in doubt once something may have been sent.
+/// before.
 class WritingLease {
  public:
   /// Takes over a write that was begun.
@@ -34,17 +37,20 @@ class WritingLease {
   WritingLease(WritingLease&&) noexcept = default;
   WritingLease& operator=(WritingLease&&) = delete;
   ~WritingLease() {
-    if (!lease_) return;
-    lease_->set_phase(sending_ ? Phase::kInDoubt : Phase::kHeld);
-    if (sending_) lease_->engine->keeper().Remove(*lease_);
+    if (lease_) lease_->set_phase(Phase::kHeld);
   }
-  void Sending() noexcept { sending_ = true; }
   /// The procedure has moved the lease on.
   void Done() noexcept { lease_ = nullptr; }
+  /// Something was sent, and it will not be known what came of it.
+  void Doubt() noexcept {
+    if (!lease_) return;
+    lease_->set_phase(Phase::kInDoubt);
+    lease_->engine->keeper().Remove(*lease_);
+    lease_ = nullptr;
+  }
 
  private:
   LeasePtr lease_;
-  bool sending_ = false;
 };
 
 WritingLease BeginWriteOrThrow(const LeasePtr& lease) {
@@ -77,19 +83,20 @@ class HolderWrite {
     if (const auto& next = release_.next()) {
       procedure.HandOver(MakeGrant(next->spec));
     }
-    writing_.Sending();
+  }
+  HolderWrite(const HolderWrite&) = delete;
+  HolderWrite& operator=(const HolderWrite&) = delete;
+  ~HolderWrite() {
+    if (procedure.begun()) writing_.Doubt();
   }
 
   /// After the procedure has run.
-  FailurePtr Finish() {
+  FailurePtr Finish() noexcept {
     writing_.Done();
     FailurePtr failure = procedure.TakeFailure();
     if (kind == WriteKind::kCheckpoint) return failure;
     LeasePtr next;
-    if (procedure.handed_over()) {
-      next = engine_.Grant(release_.next()->spec, lease->key, procedure.next(), procedure.version(),
-                           lease->born, procedure.body(), procedure.sent());
-    }
+    if (procedure.handed_over()) next = GrantToNext();
     if (!failure) Tell();
     const bool free = lease->phase() != Phase::kHeld;
     const bool kept = next != nullptr;
@@ -102,7 +109,16 @@ class HolderWrite {
   const WriteKind kind;
 
  private:
-  void Tell() {
+  /// Null where memory runs out too: then the lock is given back, and the waiter asks for it.
+  LeasePtr GrantToNext() noexcept {
+    try {
+      return engine_.Grant(release_.next()->spec, lease->key, procedure.next(), procedure.version(),
+                           lease->born, procedure.body(), procedure.sent());
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+  }
+  void Tell() noexcept {
     const auto held = engine_.Now() - lease->granted;
     if (discard_) {
       engine_.events().Discarded(*lease, held);
@@ -150,7 +166,7 @@ void WriteAsync(const LeasePtr& lease, WriteKind kind, Body body, WriteDone done
 namespace {
 
 /// After the release of a dropped handle.
-void AfterAbandon(Lease& lease, const Failure* failure) {
+void AfterAbandon(Lease& lease, const Failure* failure) noexcept {
   if (!failure || lease.phase() != Phase::kHeld || lease.lost()) return;
   // The store is away: go on trying until the lease ends there, with nobody waiting on it.
   Engine& engine = *lease.engine;
@@ -172,13 +188,13 @@ void Abandon(LeasePtr lease) noexcept {
   if (!lease || !lease->ours() || lease->lost() || lease->engine->closed()) return;
   if (!lease->BeginWrite()) return;  // it was released, or another operation is under way
   try {
-    StartWrite(std::make_shared<HolderWrite>(WritingLease(lease), lease, WriteKind::kRelease,
-                                             Body(), true),
-               [lease](FailurePtr failure) { AfterAbandon(*lease, failure.get()); });
+    WritingLease writing(lease);
+    StartWrite(
+        std::make_shared<HolderWrite>(std::move(writing), lease, WriteKind::kRelease, Body(), true),
+        [lease](FailurePtr failure) { AfterAbandon(*lease, failure.get()); });
   } catch (...) {
-    // Out of memory: the lock is free when its lease has ended.
-    lease->set_phase(Phase::kReleased);
-    lease->engine->keeper().Remove(*lease);
+    // Out of memory: the keeper tries again when it next looks at the lease.
+    lease->engine->keeper().Abandoned(*lease);
   }
 }
 
@@ -214,7 +230,9 @@ class DetachProcedure final : public Procedure {
     return {};
   }
 
-  FailurePtr Finish() {
+  void Interrupt() noexcept override { op_.status = OpStatus::kInDoubt; }
+
+  FailurePtr Finish() noexcept {
     writing_.Done();
     switch (op_.status) {
       case OpStatus::kDone:
@@ -239,8 +257,9 @@ class DetachProcedure final : public Procedure {
   FailurePtr Lost() {
     lease_->set_phase(Phase::kHeld);
     lease_->engine->Lose(*lease_);
-    return MakeFailure(Errc::kLost,
-                       "the lock of " + Describe(*lease_->collection, lease_->key) + " was lost");
+    return MakeFailure(Errc::kLost, [&] {
+      return "the lock of " + Describe(*lease_->collection, lease_->key) + " was lost";
+    });
   }
   void LeaveIt(Phase phase) {
     lease_->StopRenewing();
@@ -277,25 +296,29 @@ class RenewProcedure final : public Procedure {
     return {};
   }
 
-  FailurePtr Finish() {
+  void Interrupt() noexcept override { op_.status = OpStatus::kInDoubt; }
+
+  FailurePtr Finish() noexcept {
     writing_.Done();
     if (op_.status == OpStatus::kInDoubt) NoteLength();
     lease_->set_phase(Phase::kHeld);
-    const std::string what = Describe(*lease_->collection, lease_->key);
+    const auto what = [this] { return Describe(*lease_->collection, lease_->key); };
     switch (op_.status) {
       case OpStatus::kDone:
         lease_->set_ttl(op_.ttl);
         if (lease_->engine->Prolong(*lease_, sent_, op_.ttl)) return nullptr;
-        return MakeFailure(Errc::kLost, "the lock of " + what + " was lost");
+        return MakeFailure(Errc::kLost, [&] { return "the lock of " + what() + " was lost"; });
       case OpStatus::kPending:  // never sent: its time was over
       case OpStatus::kLost:
       case OpStatus::kMissing:
         lease_->engine->Lose(*lease_);
-        return MakeFailure(Errc::kLost, "the lock of " + what + " was lost");
+        return MakeFailure(Errc::kLost, [&] { return "the lock of " + what() + " was lost"; });
       case OpStatus::kInDoubt:
-        if (lease_->lost()) return MakeFailure(Errc::kLost, "the lock of " + what + " was lost");
-        return MakeFailure(Errc::kInDoubt, "whether the lock of " + what +
-                                               " was renewed is unknown; it is still held");
+        if (lease_->lost())
+          return MakeFailure(Errc::kLost, [&] { return "the lock of " + what() + " was lost"; });
+        return MakeFailure(Errc::kInDoubt, [&] {
+          return "whether the lock of " + what() + " was renewed is unknown; it is still held";
+        });
       default:
         return FailureOf(op_);
     }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <new>
 
 #include "doclock/detail/facade.h"
 #include "engine/engine.h"
@@ -35,7 +36,12 @@ class LockingAll {
     return spec;
   }
 
-  void Take(AcquireResult result) {
+  void Fail(FailurePtr failure) noexcept {
+    result_.failure = std::move(failure);
+    while (!result_.grants.empty()) result_.grants.pop_back();
+  }
+
+  void Take(AcquireResult result) noexcept {
     if (result.failure) {
       Fail(std::move(result.failure));
     } else {
@@ -44,14 +50,13 @@ class LockingAll {
   }
 
   /// A lease without renewal may have ended during the wait for the others.
-  AcquireAllResult Finish() {
+  AcquireAllResult Finish() noexcept {
     for (const Grant& grant : result_.grants) {
       if (result_.failure || LeaseHeld(*grant.lease)) continue;
-      auto failure = std::make_unique<Failure>();
-      failure->code = Errc::kLost;
-      failure->message = "the lock of " + Describe(*spec_.collection, LeaseKey(*grant.lease)) +
-                         " ended before all others were locked";
-      Fail(std::move(failure));
+      Fail(MakeFailure(Errc::kLost, [&] {
+        return "the lock of " + Describe(*spec_.collection, LeaseKey(*grant.lease)) +
+               " ended before all others were locked";
+      }));
       break;
     }
     return std::move(result_);
@@ -60,11 +65,6 @@ class LockingAll {
   [[nodiscard]] const EnginePtr& engine() const noexcept { return engine_; }
 
  private:
-  void Fail(FailurePtr failure) {
-    result_.failure = std::move(failure);
-    while (!result_.grants.empty()) result_.grants.pop_back();
-  }
-
   const EnginePtr engine_;
   const AcquireSpec spec_;
   const std::vector<Key> keys_;
@@ -84,17 +84,26 @@ class LockingAllAsync : public std::enable_shared_from_this<LockingAllAsync> {
     canceller->Follow(
         AcquireAsync(locking_.engine(), locking_.Next(), [self](AcquireResult result) {
           self->locking_.Take(std::move(result));
-          self->locking_.done() ? self->Complete() : self->Step();
+          self->locking_.done() ? self->Complete() : self->NextStep();
         }));
   }
 
-  void Complete() {
+  void Complete() noexcept {
     const auto done = std::move(done_);
     context_ = {};  // it leads back here
     done(locking_.Finish());
   }
 
  private:
+  void NextStep() noexcept {
+    try {
+      Step();
+    } catch (const std::bad_alloc&) {
+      locking_.Fail(NoMemory());
+      Complete();
+    }
+  }
+
   LockingAll locking_;
   AsyncContext context_;
   std::function<void(AcquireAllResult)> done_;

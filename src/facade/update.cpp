@@ -1,4 +1,5 @@
 #include <exception>
+#include <new>
 #include <optional>
 
 #include "doclock/detail/facade.h"
@@ -67,17 +68,31 @@ class UpdatingAsync : public std::enable_shared_from_this<UpdatingAsync> {
   void Start() {
     if (attempts_++ >= binding_->options.update_retries) return Lock();
     ReadAsync(binding_->engine, *binding_->collection, key_,
-              [self = shared_from_this()](ReadResult read) { self->OnRead(std::move(read)); });
+              [self = shared_from_this()](ReadResult read) {
+                self->Guarded([&] { self->OnRead(std::move(read)); });
+              });
   }
 
  private:
+  /// What comes after the first step must not throw.
+  template <class Step>
+  void Guarded(const Step& step) noexcept {
+    try {
+      step();
+    } catch (const std::bad_alloc&) {
+      Complete(std::current_exception());
+    }
+  }
+
   void OnRead(ReadResult read) {
     if (read.failure) return Fail(*read.failure);
     if (read.locked) return Lock();
     read_ = std::move(read);
     WithEdited(read_.body, [this](Body body) {
       SaveAsync(binding_->engine, ReplaceWith(*binding_, key_, read_, std::move(body)),
-                [self = shared_from_this()](SaveResult saved) { self->OnSaved(saved.failure); });
+                [self = shared_from_this()](SaveResult saved) {
+                  self->Guarded([&] { self->OnSaved(saved.failure); });
+                });
     });
   }
 
@@ -96,9 +111,10 @@ class UpdatingAsync : public std::enable_shared_from_this<UpdatingAsync> {
 
   void Lock() {
     const CancellerPtr canceller = context_.canceller;  // all may be complete before it follows
-    canceller->Follow(AcquireAsync(
-        binding_->engine, LockSpec(*binding_, key_),
-        [self = shared_from_this()](AcquireResult result) { self->OnLocked(std::move(result)); }));
+    canceller->Follow(AcquireAsync(binding_->engine, LockSpec(*binding_, key_),
+                                   [self = shared_from_this()](AcquireResult result) {
+                                     self->Guarded([&] { self->OnLocked(std::move(result)); });
+                                   }));
   }
 
   void OnLocked(AcquireResult result) {
@@ -123,13 +139,13 @@ class UpdatingAsync : public std::enable_shared_from_this<UpdatingAsync> {
       } catch (...) {
         return self->Complete(std::current_exception());
       }
-      next(std::move(body));
+      self->Guarded([&] { next(std::move(body)); });
     });
   }
 
-  void Fail(const Failure& failure) { Complete(failure.AsException()); }
+  void Fail(const Failure& failure) noexcept { Complete(failure.AsException()); }
 
-  void Complete(std::exception_ptr error) {
+  void Complete(std::exception_ptr error) noexcept {
     grant_.reset();
     const auto done = std::move(done_);
     context_ = {};

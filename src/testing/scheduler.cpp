@@ -86,8 +86,13 @@ Runtime::TimerId ManualClock::Scheduler::AddTimer(OwnerId owner, TimePoint when,
 
 Runtime::TimerId ManualClock::Scheduler::AddEntry(TimePoint when, Entry entry) {
   const TimerId id = next_timer_++;
-  timers_.emplace(TimerKey(when, id), std::move(entry));
   timer_times_.emplace(id, when);
+  try {
+    timers_.emplace(TimerKey(when, id), std::move(entry));
+  } catch (...) {
+    timer_times_.erase(id);
+    throw;
+  }
   return id;
 }
 

@@ -37,5 +37,21 @@ TEST_F(FailureTextTest, ALockThatOnlyMinHoldKeepsClosedSaysForHowLong) {
   EXPECT_EQ(BusyText("a"), "document 'a' of 'orders' is kept closed for another 50 s");
 }
 
+TEST_F(FailureTextTest, AWaitForALockThatOnlyMinHoldKeepsClosedSaysSo) {
+  Grant held = Lock("a", {.min_hold = 60s});
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  const auto timed_out = LockLater("a", {.wait = 5s});
+  const auto stopped = LockLater("a", {.wait = kForever});
+  clock->Advance(10s);
+  ASSERT_EQ(timed_out->code(), Errc::kTimedOut);
+  EXPECT_EQ(timed_out->result->failure->message,
+            "document 'a' of 'orders' was still kept closed by min_hold after the time to wait");
+  CancelAcquire(stopped->handle);
+  clock->RunPending();
+  ASSERT_EQ(stopped->code(), Errc::kCancelled);
+  EXPECT_EQ(stopped->result->failure->message,
+            "the wait for document 'a' of 'orders', kept closed by min_hold, was stopped");
+}
+
 }  // namespace
 }  // namespace doclock::detail

@@ -7,10 +7,13 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
 #include <boost/asio/use_future.hpp>
+#include <chrono>
 #include <exception>
 #include <future>
 #include <memory>
+#include <new>
 #include <optional>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -87,6 +90,18 @@ void PostTo(const Executor& tracked, F task) {
   }
 }
 
+/// PostTo until there is memory for it: whoever waits for the task must get it. `make` makes it.
+template <class Executor, class Make>
+void PostSurely(const Executor& tracked, const Make& make) {
+  for (;;) {
+    try {
+      return PostTo(tracked, make());
+    } catch (const std::bad_alloc&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+}
+
 /// Calls `finish`, and `complete` with its result or exception.
 template <class Result, class Finish, class Complete>
 void Settle(const Finish& finish, const Complete& complete) {
@@ -160,7 +175,7 @@ class AsyncState : public std::enable_shared_from_this<AsyncState<Op, Handler>> 
                                }};
     op_.Start(context, [self](typename Op::Raw raw) {
       self->raw_.emplace(std::move(raw));
-      PostTo(*self->executor_, Delivery(self));
+      PostSurely(*self->executor_, [&self] { return Delivery(self); });
     });
   }
 
@@ -171,16 +186,19 @@ class AsyncState : public std::enable_shared_from_this<AsyncState<Op, Handler>> 
   /// The task that the handler's executor runs.
   class Delivery {
    public:
-    explicit Delivery(std::shared_ptr<AsyncState> state) : state_(std::move(state)) {}
+    explicit Delivery(std::shared_ptr<AsyncState> state)
+        : state_(std::move(state)), exceptions_(std::uncaught_exceptions()) {}
     Delivery(Delivery&&) noexcept = default;
-    /// Clears the state if the context was destroyed before it ran this.
+    /// Clears the state if the context was destroyed before it ran this. Not if a post threw: it is
+    /// tried again.
     ~Delivery() {
-      if (state_) state_->TakeOut();
+      if (state_ && std::uncaught_exceptions() <= exceptions_) state_->TakeOut();
     }
     void operator()() { std::exchange(state_, nullptr)->Complete(); }
 
    private:
     std::shared_ptr<AsyncState> state_;
+    int exceptions_;
   };
 
   /// What must be destroyed before the handler's context. The executor goes last.

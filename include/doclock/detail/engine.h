@@ -44,13 +44,26 @@ struct DOCLOCK_EXPORT Failure {
   std::optional<std::chrono::milliseconds> remaining;
   std::optional<std::int64_t> expected, found;
   std::string index;
+  bool kept_closed = false;  ///< With kBusy: nobody holds it, and min_hold is not over.
+  bool no_memory = false;    ///< Memory ran out, and nothing was done: std::bad_alloc.
 
   /// Throws the public exception that belongs to `code`.
   [[noreturn]] void Throw() const;
-  [[nodiscard]] std::exception_ptr AsException() const;
+  [[nodiscard]] std::exception_ptr AsException() const noexcept;
+};
+/// Leaves alone those that were made for when memory runs out.
+struct FailureDeleter {
+  FailureDeleter() noexcept = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): for what std::make_unique makes
+  FailureDeleter(std::default_delete<Failure>) noexcept {}
+  explicit FailureDeleter(bool for_ever) noexcept : lasting(for_ever) {}
+  bool lasting = false;
+  void operator()(const Failure* failure) const noexcept {
+    if (!lasting) delete failure;
+  }
 };
 /// Null means success.
-using FailurePtr = std::unique_ptr<Failure>;
+using FailurePtr = std::unique_ptr<Failure, FailureDeleter>;
 inline void ThrowIf(const FailurePtr& failure) {
   if (failure) failure->Throw();
 }

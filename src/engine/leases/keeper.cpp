@@ -1,10 +1,13 @@
 #include "engine/leases/keeper.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
+#include <vector>
 
 #include "engine/engine.h"
 #include "engine/procedures/background_release.h"
+#include "engine/runtime/insist.h"
 
 namespace doclock::detail {
 namespace {
@@ -13,6 +16,8 @@ namespace {
 constexpr std::size_t kMaxRenewals = 1000;
 /// Of so many lanes of the store one may be taken by renewals.
 constexpr int kLanesPerRound = 4;
+/// How soon it looks again at what it had no memory for.
+constexpr std::chrono::milliseconds kNoMemory{5};
 
 /// Is it still to be renewed when its round is sent? Not behind a Detach or a release, and not at
 /// its deadline: that would only keep others waiting.
@@ -20,6 +25,11 @@ bool IsDue(const Lease& lease, TimePoint now) {
   const Phase phase = lease.phase();
   return (phase == Phase::kHeld || phase == Phase::kWriting) && lease.renews() && !lease.lost() &&
          now < lease.deadline();
+}
+
+/// Between attempts at a renewal that fail.
+std::chrono::nanoseconds Pause(const Lease& lease) noexcept {
+  return std::max<std::chrono::nanoseconds>(lease.ttl() / 12, std::chrono::milliseconds(5));
 }
 
 }  // namespace
@@ -34,20 +44,26 @@ struct Keeper::Round {
   std::vector<Item> items;
 };
 
+/// What a look at the queue has found.
+struct Keeper::Looked {
+  std::vector<LeasePtr> over, renew, abandoned;
+};
+
 Keeper::~Keeper() = default;  // Close has emptied the queue
 
-void Keeper::Queue(Lease& lease, TimePoint due, bool for_renewal) {
+bool Keeper::Queue(Lease& lease, TimePoint due, bool for_renewal) noexcept {
   lease.due = due;
   lease.due_for_renewal = for_renewal;
   intrusive_ptr_add_ref(&lease);  // the queue's own
   queue_.insert(lease);
-  Arm(due);
+  return Arm(due);
 }
 
-void Keeper::QueueHealthy(Lease& lease) {
+bool Keeper::QueueHealthy(Lease& lease) noexcept {
   // The deadline lies about one ttl after the last grant or renewal was sent.
-  const TimePoint due = lease.renews() ? lease.deadline() - lease.ttl() * 2 / 3 : lease.deadline();
-  Queue(lease, due, lease.renews());
+  const bool soon = lease.renews() || lease.abandoned;
+  const TimePoint due = soon ? lease.deadline() - lease.ttl() * 2 / 3 : lease.deadline();
+  return Queue(lease, due, lease.renews());
 }
 
 bool Keeper::Unqueue(Lease& lease) noexcept {
@@ -59,26 +75,24 @@ bool Keeper::Unqueue(Lease& lease) noexcept {
 
 void Keeper::Add(Lease& lease) {
   const std::scoped_lock lock(mutex_);
-  if (closed_) return;
-  try {
-    QueueHealthy(lease);
-  } catch (...) {
-    Unqueue(lease);  // out of memory: no handle gets this lock, so it must not be renewed
-    throw;
-  }
+  if (closed_ || QueueHealthy(lease)) return;
+  Unqueue(lease);  // no handle gets this lock, so it must not be renewed
+  throw std::bad_alloc();
 }
 
-void Keeper::Arm(TimePoint when) {
-  if (when >= armed_) return;
-  const auto former = timer_;
-  timer_ = engine_.runtime().Schedule(when,
-                                      [weak = weak_from_this(), engine = engine_.weak_from_this()] {
-                                        const auto alive = engine.lock();
-                                        if (const auto self = weak.lock(); self && alive)
-                                          self->OnTimer();
-                                      });
-  armed_ = when;
-  engine_.runtime().Cancel(former);
+bool Keeper::Arm(TimePoint when) noexcept {
+  if (when >= armed_) return true;
+  // Without a timer the next lease that is queued sets one; until then the clock alone tells
+  // holders that a lease is over.
+  return Insist([&] {
+    const auto timer = engine_.runtime().Schedule(
+        when, [weak = weak_from_this(), engine = engine_.weak_from_this()] {
+          const auto alive = engine.lock();
+          if (const auto self = weak.lock(); self && alive) self->OnTimer();
+        });
+    engine_.runtime().Cancel(std::exchange(timer_, timer));
+    armed_ = when;
+  });
 }
 
 void Keeper::Remove(Lease& lease) noexcept {
@@ -86,95 +100,132 @@ void Keeper::Remove(Lease& lease) noexcept {
   Unqueue(lease);
 }
 
-void Keeper::Refresh(Lease& lease) {
+void Keeper::Refresh(Lease& lease) noexcept {
   const std::scoped_lock lock(mutex_);
   if (Unqueue(lease)) QueueHealthy(lease);
 }
 
-void Keeper::OnTimer() {
-  std::vector<LeasePtr> renew, over;
+void Keeper::Abandoned(Lease& lease) noexcept {
+  lease.StopRenewing();
+  const std::scoped_lock lock(mutex_);
+  lease.abandoned = true;
+}
+
+void Keeper::TakeDue(Looked& looked, TimePoint now) {
+  while (!queue_.empty()) {
+    Lease& first = *queue_.begin();
+    // A renewal a little early is better than one call more.
+    const auto slack = first.due_for_renewal ? first.ttl() / 12 : std::chrono::milliseconds(0);
+    if (first.due - slack > now) return;
+    const LeasePtr lease(&first);
+    TimePoint next = first.deadline();
+    if (now >= next) {
+      looked.over.push_back(lease);
+      Unqueue(first);
+      continue;
+    }
+    if (first.abandoned) {
+      looked.abandoned.push_back(lease);
+      next = std::min(next, now + Pause(first));
+    } else if (first.due_for_renewal && first.renews()) {
+      // Stays in the queue until the answer comes: a call that hangs must not hide the deadline.
+      looked.renew.push_back(lease);
+    }
+    Unqueue(first);
+    Queue(first, next, false);
+  }
+}
+
+void Keeper::OnTimer() noexcept {
+  Looked looked;
   const TimePoint now = engine_.Now();
   {
     const std::scoped_lock lock(mutex_);
     armed_ = TimePoint::max();
     timer_ = 0;
-    while (!queue_.empty()) {
-      Lease& first = *queue_.begin();
-      // A renewal a little early is better than one call more.
-      const auto slack = first.due_for_renewal ? first.ttl() / 12 : std::chrono::milliseconds(0);
-      if (first.due - slack > now) break;
-      LeasePtr lease(&first);
-      Unqueue(first);
-      if (now >= lease->deadline()) {
-        over.push_back(std::move(lease));
-      } else if (lease->due_for_renewal && lease->renews()) {
-        // Stays in the queue until the answer comes: a call that hangs must not hide the deadline.
-        Queue(*lease, lease->deadline(), false);
-        renew.push_back(std::move(lease));
-      } else {
-        Queue(*lease, lease->deadline(), false);
-      }
+    TimePoint earliest = now;
+    try {
+      TakeDue(looked, now);
+    } catch (const std::bad_alloc&) {
+      earliest += kNoMemory;  // the rest is taken then
     }
-    if (!queue_.empty()) Arm(queue_.begin()->due);
+    if (!queue_.empty()) Arm(std::max(queue_.begin()->due, earliest));
   }
-  for (const auto& lease : over) engine_.Lose(*lease);
-  const std::span<LeasePtr> all(renew);
+  for (const auto& lease : looked.over) engine_.Lose(*lease);
+  for (auto& lease : looked.abandoned) Abandon(std::move(lease));
+  const std::span<LeasePtr> all(looked.renew);
   for (std::size_t i = 0; i < all.size(); i += kMaxRenewals) {
     Renew(all.subspan(i, std::min(kMaxRenewals, all.size() - i)));
   }
   SendNext();
 }
 
-void Keeper::Renew(std::span<LeasePtr> due) {
-  const auto round = std::make_shared<Round>();
-  round->items.reserve(due.size());
+void Keeper::Renew(std::span<LeasePtr> due) noexcept {
+  Rounds one;
+  try {
+    one.push_back(std::make_shared<Round>());
+    one.front()->items.reserve(due.size());
+  } catch (const std::bad_alloc&) {
+    for (const auto& lease : due) RetryLater(*lease);
+    return;
+  }
   for (auto& lease : due) {
     RenewOp op(*lease->collection, lease->key);
     op.lock_id = lease->lock_id;
     op.ttl = lease->ttl();
     op.mode = lease->mode;
     op.foreign = true;  // it may arrive behind a Detach, and must not undo it
-    round->items.push_back({std::move(lease), std::move(op)});
+    one.front()->items.push_back({std::move(lease), std::move(op)});
   }
   const std::scoped_lock lock(mutex_);
-  if (!closed_) waiting_.push_back(round);
+  if (!closed_) waiting_.splice(waiting_.end(), one);
 }
 
-void Keeper::SendNext() {
+void Keeper::SendNext() noexcept {
   const int most = std::max(1, engine_.store().traits().lanes / kLanesPerRound);
   for (;;) {
-    std::shared_ptr<Round> round;
+    Rounds next;
     {
       const std::scoped_lock lock(mutex_);
       if (closed_ || waiting_.empty() || under_way_ >= most) return;
-      round = std::move(waiting_.front());
-      waiting_.pop_front();
+      next.splice(next.end(), waiting_, waiting_.begin());
       ++under_way_;
     }
+    const std::shared_ptr<Round>& round = next.front();
     const TimePoint now = engine_.Now();
     std::erase_if(round->items, [&](const auto& item) { return !IsDue(*item.lease, now); });
     if (round->items.empty()) {
-      const std::scoped_lock lock(mutex_);
-      --under_way_;
+      OnSent();
       continue;
     }
-    std::vector<StoreOp*> ops;
-    ops.reserve(round->items.size());
-    for (auto& item : round->items) ops.push_back(&item.op);
     round->sent = now;
-    engine_.batcher().SubmitRenewals(
-        std::move(ops), [self = shared_from_this(), round, engine = engine_.shared_from_this()] {
-          {
-            const std::scoped_lock lock(self->mutex_);
-            --self->under_way_;
-          }
-          self->SendNext();
-          self->OnRenewed(*round);
-        });
+    try {
+      Send(round);
+    } catch (const std::bad_alloc&) {
+      OnSent();
+      for (const auto& item : round->items) RetryLater(*item.lease);
+    }
   }
 }
 
-void Keeper::OnRenewed(Round& round) {
+void Keeper::Send(const std::shared_ptr<Round>& round) {
+  std::vector<StoreOp*> ops;
+  ops.reserve(round->items.size());
+  for (auto& item : round->items) ops.push_back(&item.op);
+  engine_.batcher().SubmitRenewals(
+      std::move(ops), [self = shared_from_this(), round, engine = engine_.shared_from_this()] {
+        self->OnSent();
+        self->SendNext();
+        self->OnRenewed(*round);
+      });
+}
+
+void Keeper::OnSent() noexcept {
+  const std::scoped_lock lock(mutex_);
+  --under_way_;
+}
+
+void Keeper::OnRenewed(Round& round) noexcept {
   for (auto& [lease, op] : round.items) {
     const Phase phase = lease->phase();
     if (phase != Phase::kHeld && phase != Phase::kWriting) continue;
@@ -200,35 +251,37 @@ void Keeper::OnRenewed(Round& round) {
   }
 }
 
-void Keeper::RetryLater(Lease& lease) {
+void Keeper::RetryLater(Lease& lease) noexcept {
   const TimePoint now = engine_.Now();
   engine_.events().RenewalFailing(lease, lease.deadline() - now);
-  const auto pause =
-      std::max<std::chrono::nanoseconds>(lease.ttl() / 12, std::chrono::milliseconds(5));
-  const TimePoint due = std::min(now + pause, lease.deadline());
+  const TimePoint due = std::min(now + Pause(lease), lease.deadline());
   const std::scoped_lock lock(mutex_);
   if (Unqueue(lease)) Queue(lease, due, due < lease.deadline());
 }
 
-void Keeper::StopRenewing() { LoseAll(/*writing=*/false); }
+void Keeper::StopRenewing() noexcept { LoseAll(/*writing=*/false); }
 
-void Keeper::Close() { LoseAll(/*writing=*/true); }
+void Keeper::Close() noexcept { LoseAll(/*writing=*/true); }
 
-void Keeper::LoseAll(bool writing) {
-  std::vector<LeasePtr> lost;
-  std::deque<std::shared_ptr<Round>> unsent;
+void Keeper::LoseAll(bool writing) noexcept {
+  Rounds unsent;
   {
     const std::scoped_lock lock(mutex_);
     closed_ = true;
     unsent.swap(waiting_);
-    for (auto next = queue_.begin(); next != queue_.end();) {
-      Lease& lease = *next++;
-      if (!writing && lease.phase() == Phase::kWriting) continue;
-      lost.emplace_back(&lease);
-      Unqueue(lease);
-    }
   }
-  for (const auto& lease : lost) engine_.Lose(*lease);
+  while (const LeasePtr lease = TakeOne(writing)) engine_.Lose(*lease);
+}
+
+LeasePtr Keeper::TakeOne(bool writing) noexcept {
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::find_if(queue_.begin(), queue_.end(), [&](const Lease& lease) {
+    return writing || lease.phase() != Phase::kWriting;
+  });
+  if (found == queue_.end()) return nullptr;
+  LeasePtr lease(&*found);
+  Unqueue(*lease);
+  return lease;
 }
 
 }  // namespace doclock::detail

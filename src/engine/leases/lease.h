@@ -106,7 +106,8 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   const bool named;     ///< See AcquireSpec.
   const LockMode mode;  ///< What it was granted as.
   bool due_for_renewal =
-      false;  ///< What `due` is for: a renewal, or else the deadline. Guarded like it.
+      false;               ///< What `due` is for: a renewal, or else the deadline. Guarded like it.
+  bool abandoned = false;  ///< See Keeper::Abandoned. Guarded like `due`.
 };
 
 /// Orders leases by when the keeper checks them next.

@@ -46,6 +46,18 @@ Procedure::Step AcquireProcedure::Next() {
   return {};
 }
 
+void AcquireProcedure::Interrupt() noexcept {
+  if (state_ == State::kFinished) {
+    failure_ = NoMemory();  // what was granted has been given back
+    return;
+  }
+  state_ = State::kFinished;
+  status_ = OpStatus::kInDoubt;
+  ReleaseGhost();
+  failure_ = WithoutText(Errc::kInDoubt);
+  engine_.events().InDoubt(*spec_.collection, spec_.key);
+}
+
 Procedure::Step AcquireProcedure::Start() {
   acquire_.grant = MakeGrant(spec_);
   acquire_.grant.intent_id = intent_id_;
@@ -94,7 +106,7 @@ Procedure::Step AcquireProcedure::AfterConfirm() {
   return FinishInDoubt();
 }
 
-void AcquireProcedure::ReleaseGhost() {
+void AcquireProcedure::ReleaseGhost() noexcept {
   // A renewal that confirms it may have made the lease end later than the grant did.
   ReleaseGhostInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id,
                            spec_.mode, engine_.Now() + spec_.ttl);
@@ -135,9 +147,10 @@ Procedure::Step AcquireProcedure::Granted(std::int64_t version, const Uuid& born
   if (!lease && engine_.closed()) {
     failure_ = MakeFailure(Errc::kClosed, "the LockManager was closed");
   } else if (!lease) {
-    failure_ = MakeFailure(Errc::kUnavailable, "the store granted " +
-                                                   Describe(*spec_.collection, spec_.key) +
-                                                   " only after the lease had ended");
+    failure_ = MakeFailure(Errc::kUnavailable, [&] {
+      return "the store granted " + Describe(*spec_.collection, spec_.key) +
+             " only after the lease had ended";
+    });
   }
   return {};
 }
@@ -152,9 +165,11 @@ Procedure::Step AcquireProcedure::Finish(const StoreOp& op) {
 Procedure::Step AcquireProcedure::FinishInDoubt() {
   state_ = State::kFinished;
   status_ = OpStatus::kInDoubt;
-  failure_ = MakeFailure(Errc::kInDoubt, "whether " + Describe(*spec_.collection, spec_.key) +
-                                             " was locked is unknown; a lock that was taken is "
-                                             "given back in the background");
+  failure_ = MakeFailure(Errc::kInDoubt, [&] {
+    return "whether " + Describe(*spec_.collection, spec_.key) +
+           " was locked is unknown; a lock that was taken is "
+           "given back in the background";
+  });
   engine_.events().InDoubt(*spec_.collection, spec_.key);
   return {};
 }

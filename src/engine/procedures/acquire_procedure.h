@@ -17,6 +17,7 @@ class AcquireProcedure final : public Procedure {
                    const Uuid& intent_id = {});
 
   Step Next() override;
+  void Interrupt() noexcept override;
 
   /// The outcome: kDone (lease is set, unless `failure` says why not), kBusy, kMissing, …
   [[nodiscard]] OpStatus status() const noexcept { return status_; }
@@ -36,7 +37,7 @@ class AcquireProcedure final : public Procedure {
   Step Confirm(std::chrono::nanoseconds pause);
   Step TryAgain();
   /// The attempt's lock may have been granted, or may still be.
-  void ReleaseGhost();
+  void ReleaseGhost() noexcept;
   Step Granted(std::int64_t version, const Uuid& born, Body stored, TimePoint sent);
   Step Finish(const StoreOp& op);
   Step FinishInDoubt();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/procedures/procedure.h"
+#include "engine/runtime/insist.h"
 
 namespace doclock::detail {
 namespace {
@@ -32,6 +33,7 @@ class BackgroundRelease final : public Procedure {
     if (engine_.Now() + pause >= until_) return {};
     return {&op_, pause};
   }
+  void Interrupt() noexcept override {}  // the lock ends with its lease
 
  private:
   Engine& engine_;
@@ -43,23 +45,28 @@ class BackgroundRelease final : public Procedure {
   bool started_ = false;
 };
 
-void Start(Engine& engine, std::shared_ptr<BackgroundRelease> release) {
-  const auto keep = engine.shared_from_this();
-  RunAsync(keep, std::move(release), [background = keep->Background()] {});
+void Start(Engine& engine, Collection& collection, const Key& key, const Uuid& lock_id,
+           LockMode mode, TimePoint until, bool ghost) noexcept {
+  // Out of memory the lock ends with its lease.
+  Insist([&] {
+    const auto keep = engine.shared_from_this();
+    RunAsync(
+        keep,
+        std::make_shared<BackgroundRelease>(engine, collection, key, lock_id, mode, until, ghost),
+        [background = keep->Background()] {});
+  });
 }
 
 }  // namespace
 
 void ReleaseInBackground(Engine& engine, Collection& collection, const Key& key,
-                         const Uuid& lock_id, LockMode mode, TimePoint until) {
-  Start(engine, std::make_shared<BackgroundRelease>(engine, collection, key, lock_id, mode, until,
-                                                    /*ghost=*/false));
+                         const Uuid& lock_id, LockMode mode, TimePoint until) noexcept {
+  Start(engine, collection, key, lock_id, mode, until, /*ghost=*/false);
 }
 
 void ReleaseGhostInBackground(Engine& engine, Collection& collection, const Key& key,
-                              const Uuid& lock_id, LockMode mode, TimePoint until) {
-  Start(engine, std::make_shared<BackgroundRelease>(engine, collection, key, lock_id, mode, until,
-                                                    /*ghost=*/true));
+                              const Uuid& lock_id, LockMode mode, TimePoint until) noexcept {
+  Start(engine, collection, key, lock_id, mode, until, /*ghost=*/true);
 }
 
 }  // namespace doclock::detail

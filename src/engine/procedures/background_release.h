@@ -8,11 +8,11 @@ namespace doclock::detail {
 /// has ended. Leaves the body alone. It leaves a mark of its own, so that no other procedure takes
 /// it for the release that it looks for.
 void ReleaseInBackground(Engine& engine, Collection& collection, const Key& key,
-                         const Uuid& lock_id, LockMode mode, TimePoint until);
+                         const Uuid& lock_id, LockMode mode, TimePoint until) noexcept;
 
 /// The same for a lock that a request under way may still be granted: before the lease has ended,
 /// it proves nothing that the lock is not held.
 void ReleaseGhostInBackground(Engine& engine, Collection& collection, const Key& key,
-                              const Uuid& lock_id, LockMode mode, TimePoint until);
+                              const Uuid& lock_id, LockMode mode, TimePoint until) noexcept;
 
 }  // namespace doclock::detail

@@ -1,41 +1,97 @@
 #include "engine/procedures/procedure.h"
 
+#include <new>
 #include <utility>
 
 #include "engine/engine.h"
 
 namespace doclock::detail {
 
+namespace {
+
+void MakeReady(StoreOp& op) noexcept {
+  op.status = OpStatus::kPending;
+  op.detail.reset();
+}
+
+}  // namespace
+
 void Run(Engine& engine, Procedure& procedure) {
-  for (auto step = procedure.Next(); step.op; step = procedure.Next()) {
-    if (step.pause.count() > 0) engine.Pause(step.pause);
-    step.op->status = OpStatus::kPending;
-    step.op->detail.reset();
-    engine.batcher().Execute(*step.op);
+  try {
+    for (auto step = procedure.Next(); step.op; step = procedure.Next()) {
+      if (step.pause.count() > 0) engine.Pause(step.pause);
+      MakeReady(*step.op);
+      engine.batcher().Execute(*step.op);
+      procedure.begun_ = true;
+    }
+  } catch (const std::bad_alloc&) {
+    if (!procedure.begun_) throw;
+    procedure.Interrupt();
   }
 }
+
+/// One RunAsync.
+class AsyncRun : public std::enable_shared_from_this<AsyncRun> {
+ public:
+  AsyncRun(EnginePtr engine, std::shared_ptr<Procedure> procedure, std::function<void()> done)
+      : engine_(std::move(engine)), procedure_(std::move(procedure)), done_(std::move(done)) {}
+
+  void Start() {
+    if (Advance()) return;
+    Finish();
+  }
+
+ private:
+  /// False: the procedure has finished.
+  bool Advance() {
+    const auto step = procedure_->Next();
+    if (!step.op) return false;
+    MakeReady(*step.op);
+    if (step.pause.count() == 0) {
+      Submit(*step.op);
+    } else {
+      engine_->After(step.pause, [self = shared_from_this(), op = step.op] {
+        self->Guarded([&] {
+          self->Submit(*op);
+          return true;
+        });
+      });
+    }
+    return true;
+  }
+  void Submit(StoreOp& op) {
+    const bool begun = std::exchange(procedure_->begun_, true);  // it may be gone afterwards
+    try {
+      engine_->batcher().Submit(
+          op, [self = shared_from_this()] { self->Guarded([&] { return self->Advance(); }); });
+    } catch (...) {
+      procedure_->begun_ = begun;
+      throw;
+    }
+  }
+  /// What comes after the first operation must not throw.
+  template <class Step>
+  void Guarded(const Step& step) noexcept {
+    try {
+      if (step()) return;
+    } catch (const std::bad_alloc&) {
+      procedure_->Interrupt();
+    }
+    Finish();
+  }
+  void Finish() {
+    const auto done = std::move(done_);
+    done();
+  }
+
+  const EnginePtr engine_;
+  const std::shared_ptr<Procedure> procedure_;
+  std::function<void()> done_;
+};
 
 void RunAsync(const EnginePtr& engine, std::shared_ptr<Procedure> procedure,
               std::function<void()> done) {
-  const auto step = procedure->Next();
-  if (!step.op) return done();
-  step.op->status = OpStatus::kPending;
-  step.op->detail.reset();
-  const auto submit = [engine, procedure, done, op = step.op] {
-    engine->batcher().Submit(*op, [engine, procedure, done] { RunAsync(engine, procedure, done); });
-  };
-  if (step.pause.count() == 0) {
-    submit();
-  } else {
-    engine->After(step.pause, submit);
-  }
-}
-
-FailurePtr MakeFailure(Errc code, std::string message) {
-  auto failure = std::make_unique<Failure>();
-  failure->code = code;
-  failure->message = std::move(message);
-  return failure;
+  std::make_shared<AsyncRun>(engine, std::move(procedure), std::move(done))->Start();
 }
 
 namespace {
@@ -55,51 +111,64 @@ std::string ForAnother(const StoreOp& op) {
   return " for another " + std::to_string(left.count()) + " s";
 }
 
-}  // namespace
-
-FailurePtr FailureOf(const StoreOp& op) {
-  const std::string what = Describe(*op.collection, *op.key);
-  auto failure = std::make_unique<Failure>();
+Errc CodeOf(const StoreOp& op) noexcept {
   switch (op.status) {
     case OpStatus::kBusy:
-      failure->code = Errc::kBusy;
-      failure->message = what + (IsClosed(op) ? " is kept closed" + ForAnother(op) : " is locked");
-      break;
+      return Errc::kBusy;
     case OpStatus::kMissing:
-      failure->code = Errc::kNotFound;
-      failure->message = "there is no " + what;
-      break;
+      return Errc::kNotFound;
     case OpStatus::kConflict:
-      failure->code = Errc::kConflict;
-      failure->message =
-          what + (IsInsert(op) ? " exists already" : " was changed by another client");
-      break;
+      return Errc::kConflict;
     case OpStatus::kLost:
-      failure->code = Errc::kLost;
-      failure->message = "the lock of " + what + " is not held any more";
-      break;
+      return Errc::kLost;
     case OpStatus::kInDoubt:
-      failure->code = Errc::kInDoubt;
-      failure->message = "the outcome of a write to " + what + " is unknown";
-      break;
+      return Errc::kInDoubt;
     default:
-      failure->code = op.detail ? op.detail->code : Errc::kUnavailable;
-      failure->message = what + " could not be used";
+      return op.detail ? op.detail->code : Errc::kUnavailable;
   }
-  if (!op.detail) return failure;
+}
+
+std::string TextOf(const StoreOp& op) {
+  const std::string what = Describe(*op.collection, *op.key);
+  switch (op.status) {
+    case OpStatus::kBusy:
+      return what + (IsClosed(op) ? " is kept closed" + ForAnother(op) : " is locked");
+    case OpStatus::kMissing:
+      return "there is no " + what;
+    case OpStatus::kConflict:
+      return what + (IsInsert(op) ? " exists already" : " was changed by another client");
+    case OpStatus::kLost:
+      return "the lock of " + what + " is not held any more";
+    case OpStatus::kInDoubt:
+      return "the outcome of a write to " + what + " is unknown";
+    default:
+      return what + " could not be used";
+  }
+}
+
+void Fill(Failure& failure, const StoreOp& op) {
+  failure.message = TextOf(op);
+  if (!op.detail) return;
   const OpDetail& detail = *op.detail;
-  failure->holder = detail.holder;
-  failure->remaining = detail.remaining;
-  failure->found = detail.found_version;
-  failure->index = detail.index;
+  failure.kept_closed = IsClosed(op);
+  failure.holder = detail.holder;
+  failure.remaining = detail.remaining;
+  failure.found = detail.found_version;
+  failure.index = detail.index;
   if (op.status == OpStatus::kBusy && !detail.holder.name.empty()) {
-    failure->message += " by " + detail.holder.ToString();
+    failure.message += " by " + detail.holder.ToString();
   }
   if (op.status == OpStatus::kConflict && !detail.index.empty()) {
-    failure->message = what + " was refused by the unique index '" + detail.index + "'";
+    failure.message = Describe(*op.collection, *op.key) + " was refused by the unique index '" +
+                      detail.index + "'";
   }
-  if (!detail.message.empty() && !IsClosed(op)) failure->message += ": " + detail.message;
-  return failure;
+  if (!detail.message.empty() && !IsClosed(op)) failure.message += ": " + detail.message;
+}
+
+}  // namespace
+
+FailurePtr FailureOf(const StoreOp& op) noexcept {
+  return FilledFailure(CodeOf(op), [&](Failure& failure) { Fill(failure, op); });
 }
 
 }  // namespace doclock::detail

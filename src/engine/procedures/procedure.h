@@ -8,6 +8,7 @@
 
 #include "doclock/detail/engine.h"
 #include "doclock/store.h"
+#include "document/failure.h"
 
 namespace doclock::detail {
 
@@ -28,11 +29,23 @@ class Procedure {
 
   /// Called at first, and after each step's operation was executed.
   virtual Step Next() = 0;
+  /// Called in place of Next when memory ran out after the first operation was executed: no more
+  /// of them will be. The operation asked for last may be pending.
+  virtual void Interrupt() noexcept = 0;
+
+  /// Was an operation executed, or is it going to be?
+  [[nodiscard]] bool begun() const noexcept { return begun_; }
+
+ private:
+  friend void Run(Engine&, Procedure&);
+  friend class AsyncRun;
+  bool begun_ = false;
 };
 
-/// Runs it on the caller's thread.
+/// Runs it on the caller's thread. Throws only while it has not begun.
 void Run(Engine& engine, Procedure& procedure);
-/// Runs it on workers; `done` is called once at the end, on one of them.
+/// Runs it on workers; `done` is called once at the end, on one of them. Where this throws, the
+/// procedure has not begun, and `done` is not called. `done` must not throw.
 void RunAsync(const EnginePtr& engine, std::shared_ptr<Procedure> procedure,
               std::function<void()> done);
 
@@ -56,7 +69,6 @@ class Backoff {
 constexpr std::int64_t VersionAfter(std::int64_t expected) noexcept { return expected + 1; }
 
 /// What an operation that did not end well means to the caller.
-FailurePtr FailureOf(const StoreOp& op);
-FailurePtr MakeFailure(Errc code, std::string message);
+FailurePtr FailureOf(const StoreOp& op) noexcept;
 
 }  // namespace doclock::detail

@@ -49,8 +49,9 @@ Procedure::Step SaveProcedure::AfterSave() {
     doubted_ = true;
     return Look({});
   }
-  auto failure = FailureOf(save_);
-  if (failure->code == Errc::kConflict && spec_.expected != kAnyVersion) {
+  FailurePtr failure = FailureOf(save_);
+  const bool may_change = !failure.get_deleter().lasting;
+  if (may_change && failure->code == Errc::kConflict && spec_.expected != kAnyVersion) {
     failure->expected = spec_.expected;
   }
   return Finish(std::move(failure));
@@ -79,16 +80,17 @@ Procedure::Step SaveProcedure::AfterLook() {
   return unmoved && !late ? Send(pause) : Unknown();
 }
 
-Procedure::Step SaveProcedure::Finish(FailurePtr failure) {
+Procedure::Step SaveProcedure::Finish(FailurePtr failure) noexcept {
   state_ = State::kFinished;
   result_.failure = std::move(failure);
   return {};
 }
 
-Procedure::Step SaveProcedure::Unknown() {
+Procedure::Step SaveProcedure::Unknown() noexcept {
   engine_.events().InDoubt(*spec_.collection, spec_.key);
-  return Finish(MakeFailure(Errc::kInDoubt, "whether " + Describe(*spec_.collection, spec_.key) +
-                                                " was written is unknown"));
+  return Finish(MakeFailure(Errc::kInDoubt, [&] {
+    return "whether " + Describe(*spec_.collection, spec_.key) + " was written is unknown";
+  }));
 }
 
 }  // namespace doclock::detail

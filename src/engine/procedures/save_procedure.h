@@ -13,6 +13,7 @@ class SaveProcedure final : public Procedure {
   SaveProcedure(Engine& engine, SaveSpec spec);
 
   Step Next() override;
+  void Interrupt() noexcept override { Unknown(); }
   SaveResult TakeResult() { return std::move(result_); }
 
  private:
@@ -22,8 +23,8 @@ class SaveProcedure final : public Procedure {
   Step AfterSave();
   Step AfterLook();
   Step Look(std::chrono::nanoseconds pause);
-  Step Finish(FailurePtr failure);
-  Step Unknown();
+  Step Finish(FailurePtr failure) noexcept;
+  Step Unknown() noexcept;
 
   Engine& engine_;
   SaveSpec spec_;

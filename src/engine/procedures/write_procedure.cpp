@@ -134,7 +134,7 @@ bool WriteProcedure::OutOfTime(std::chrono::nanoseconds pause) const {
   return engine_.closed() || engine_.Now() + pause >= std::min(give_up_, lease_->deadline());
 }
 
-Procedure::Step WriteProcedure::Written(std::int64_t version, bool with_next) {
+Procedure::Step WriteProcedure::Written(std::int64_t version, bool with_next) noexcept {
   state_ = State::kFinished;
   version_ = version;
   handed_over_ = with_next;
@@ -150,24 +150,26 @@ Procedure::Step WriteProcedure::Written(std::int64_t version, bool with_next) {
   return {};
 }
 
-Procedure::Step WriteProcedure::Refused(FailurePtr failure) {
+Procedure::Step WriteProcedure::Refused(FailurePtr failure) noexcept {
   state_ = State::kFinished;
   failure_ = std::move(failure);
   lease_->set_phase(Phase::kHeld);
   return {};
 }
 
-Procedure::Step WriteProcedure::Lost() {
+Procedure::Step WriteProcedure::Lost() noexcept {
   state_ = State::kFinished;
-  failure_ = MakeFailure(Errc::kLost, "the lock of " + What() + " was lost; nothing was written");
+  failure_ = MakeFailure(
+      Errc::kLost, [&] { return "the lock of " + What() + " was lost; nothing was written"; });
   lease_->set_phase(Phase::kHeld);
   engine_.Lose(*lease_);
   return {};
 }
 
-Procedure::Step WriteProcedure::Unknown() {
+Procedure::Step WriteProcedure::Unknown() noexcept {
   state_ = State::kFinished;
-  failure_ = MakeFailure(Errc::kInDoubt, "whether " + What() + " was written is unknown");
+  failure_ =
+      MakeFailure(Errc::kInDoubt, [&] { return "whether " + What() + " was written is unknown"; });
   lease_->set_phase(Phase::kInDoubt);
   engine_.keeper().Remove(*lease_);
   if (write_.next) {  // it may have been handed over to a waiter that will never know

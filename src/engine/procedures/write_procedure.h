@@ -21,6 +21,7 @@ class WriteProcedure final : public Procedure {
   void HandOver(const GrantRequest& next);
 
   Step Next() override;
+  void Interrupt() noexcept override { Unknown(); }
 
   /// Null: written.
   FailurePtr TakeFailure() { return std::move(failure_); }
@@ -40,10 +41,10 @@ class WriteProcedure final : public Procedure {
   Step Look();
   Step AfterLook();
   /// The write happened.
-  Step Written(std::int64_t version, bool with_next);
-  Step Refused(FailurePtr failure);
-  Step Lost();
-  Step Unknown();
+  Step Written(std::int64_t version, bool with_next) noexcept;
+  Step Refused(FailurePtr failure) noexcept;
+  Step Lost() noexcept;
+  Step Unknown() noexcept;
   [[nodiscard]] bool IsShare() const noexcept { return lease_->mode == LockMode::kShared; }
   [[nodiscard]] bool OutOfTime(std::chrono::nanoseconds pause) const;
   [[nodiscard]] std::string What() const;

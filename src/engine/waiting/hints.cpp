@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/runtime/insist.h"
 
 namespace doclock::detail {
 namespace {
@@ -18,15 +19,21 @@ Hints::Hints(Engine& engine, Listener listener) : engine_(engine), listener_(std
 
 Hints::~Hints() = default;
 
-std::shared_ptr<Hints::Entry> Hints::EntryOf(Collection& collection) {
+std::shared_ptr<Hints::Entry> Hints::EntryOf(Collection& collection) noexcept {
   const std::scoped_lock lock(mutex_);
-  auto& entry = entries_[&collection];
-  if (!entry) entry = std::make_shared<Entry>();
-  return entry;
+  const auto found = entries_.find(&collection);
+  return found == entries_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<Hints::Entry> Hints::EntryFor(Collection& collection) {
+  if (auto entry = EntryOf(collection)) return entry;
+  auto fresh = std::make_shared<Entry>();
+  const std::scoped_lock lock(mutex_);
+  return entries_.try_emplace(&collection, std::move(fresh)).first->second;
 }
 
 void Hints::Enter(Collection& collection) {
-  const auto entry = EntryOf(collection);
+  const auto entry = EntryFor(collection);
   {
     const std::scoped_lock lock(entry->mutex);
     ++entry->waiters;
@@ -66,21 +73,32 @@ void Hints::Subscribe(Collection& collection, Entry& entry) {
   listener_(collection, std::nullopt);
 }
 
-void Hints::Leave(Collection& collection) {
+void Hints::Leave(Collection& collection) noexcept {
   const auto entry = EntryOf(collection);
+  if (!entry) return;
   const std::scoped_lock lock(entry->mutex);
   if (--entry->waiters > 0 || entry->linger) return;
-  entry->linger = true;
-  engine_.runtime().Schedule(engine_.Now() + kLinger,
-                             [weak = weak_from_this(), entry, engine = engine_.weak_from_this()] {
-                               const auto alive = engine.lock();
-                               if (!alive) return;
-                               // Ending a subscription may wait for a hint under way: not on the
-                               // engine's thread.
-                               alive->queueing().Run([weak, entry] {
-                                 if (const auto self = weak.lock()) self->EndIfIdle(entry);
+  // Out of memory the subscription is kept until the next waiter leaves.
+  entry->linger = Insist([&] {
+    engine_.runtime().Schedule(engine_.Now() + kLinger,
+                               [weak = weak_from_this(), entry, engine = engine_.weak_from_this()] {
+                                 const auto alive = engine.lock();
+                                 const auto self = weak.lock();
+                                 if (self && alive) self->EndOnWorker(entry);
                                });
-                             });
+  });
+}
+
+void Hints::EndOnWorker(const std::shared_ptr<Entry>& entry) noexcept {
+  // Ending a subscription may wait for a hint under way: not on the engine's thread.
+  const bool started = Insist([&] {
+    engine_.queueing().Run([weak = weak_from_this(), entry] {
+      if (const auto self = weak.lock()) self->EndIfIdle(entry);
+    });
+  });
+  if (started) return;
+  const std::scoped_lock lock(entry->mutex);
+  entry->linger = false;
 }
 
 bool Hints::Heard(Collection& collection) {

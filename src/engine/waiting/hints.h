@@ -28,7 +28,7 @@ class Hints : public std::enable_shared_from_this<Hints> {
   /// lock that was freed before is not missed.
   void Enter(Collection& collection);
   /// One less.
-  void Leave(Collection& collection);
+  void Leave(Collection& collection) noexcept;
   /// Does the store tell of locks of this collection that become free? False while nobody waits.
   [[nodiscard]] bool Heard(Collection& collection);
   /// Ends all subscriptions.
@@ -49,9 +49,12 @@ class Hints : public std::enable_shared_from_this<Hints> {
     bool linger = false;
   };
 
-  std::shared_ptr<Entry> EntryOf(Collection& collection);
+  /// The entry of a collection that somebody waits in; null after Close.
+  std::shared_ptr<Entry> EntryOf(Collection& collection) noexcept;
+  std::shared_ptr<Entry> EntryFor(Collection& collection);
   void Request(Collection& collection, const std::shared_ptr<Entry>& entry);
   void Subscribe(Collection& collection, Entry& entry);
+  void EndOnWorker(const std::shared_ptr<Entry>& entry) noexcept;
   void EndIfIdle(const std::shared_ptr<Entry>& entry);
 
   Engine& engine_;

@@ -1,7 +1,7 @@
 #include "engine/waiting/next_searches.h"
 
 #include <algorithm>
-#include <exception>
+#include <new>
 #include <utility>
 
 #include "engine/engine.h"
@@ -15,17 +15,22 @@ namespace {
 FailurePtr NothingFree(const PendingAcquire& search, Errc code) {
   const std::string& where = search.spec.collection->name();
   if (code == Errc::kCancelled) {
-    return MakeFailure(code, "the wait for a document of '" + where + "' was stopped");
+    return MakeFailure(code,
+                       [&] { return "the wait for a document of '" + where + "' was stopped"; });
   }
-  return MakeFailure(Errc::kNotFound, "no free document of '" + where + "' matches");
+  return MakeFailure(Errc::kNotFound,
+                     [&] { return "no free document of '" + where + "' matches"; });
 }
 
 /// Why the store could not search; no document was chosen yet.
 FailurePtr NoSearch(const AcquireOp& op) {
-  auto failure = FailureOf(op);
-  failure->message = "the next document of '" + op.collection->name() + "' could not be looked for";
-  if (op.detail && !op.detail->message.empty()) failure->message += ": " + op.detail->message;
-  return failure;
+  FailurePtr failure = FailureOf(op);
+  if (failure.get_deleter().lasting) return failure;
+  return FilledFailure(failure->code, [&](Failure& told) {
+    told = std::move(*failure);
+    told.message = "the next document of '" + op.collection->name() + "' could not be looked for";
+    if (op.detail && !op.detail->message.empty()) told.message += ": " + op.detail->message;
+  });
 }
 
 bool IsSame(const Filter::Condition& a, const Filter::Condition& b) {
@@ -41,28 +46,42 @@ bool WantsTheSame(const AcquireSpec& a, const AcquireSpec& b) {
          std::equal(wanted.begin(), wanted.end(), other.begin(), other.end(), IsSame);
 }
 
-void AskStore(Engine& engine, const AcquireSpec& spec, AcquireOp& op, Key& key) {
+void AskStore(Engine& engine, const AcquireSpec& spec, AcquireOp& op, Key& key) noexcept {
   try {
     engine.store().AcquireNext(spec.filter, op, key, engine.options().call_budget.ms());
-  } catch (const std::exception& e) {
-    op.Doubt(e.what());
+  } catch (...) {
+    op.status = OpStatus::kInDoubt;
   }
-  if (op.status == OpStatus::kPending) op.Doubt("the store gave no answer");
+  if (op.status == OpStatus::kPending) op.status = OpStatus::kInDoubt;
 }
 
 }  // namespace
 
-void NextSearches::Start(const PendingPtr& search) {
-  if (!search->fail_fast()) {
-    engine_.hints().Enter(*search->spec.collection);
-    const std::scoped_lock lock(mutex_);
-    search->subscribed = true;
-    ++waiting_;
+void NextSearches::Start(const PendingPtr& search) noexcept {
+  try {
+    if (!search->fail_fast()) Subscribe(*search);
+  } catch (const std::bad_alloc&) {
+    return Settle(*search, {.failure = NoMemory(), .grant = {}});
   }
   Ask(search);
 }
 
-void NextSearches::Ask(const PendingPtr& search) {
+void NextSearches::Subscribe(PendingAcquire& search) {
+  engine_.hints().Enter(*search.spec.collection);
+  const std::scoped_lock lock(mutex_);
+  search.subscribed = true;
+  ++waiting_;
+}
+
+void NextSearches::Ask(const PendingPtr& search) noexcept {
+  try {
+    TryAsk(search);
+  } catch (const std::bad_alloc&) {
+    Settle(*search, {.failure = NoMemory(), .grant = {}});
+  }
+}
+
+void NextSearches::TryAsk(const PendingPtr& search) {
   Collection& collection = *search->spec.collection;
   std::uint64_t hint = 0;
   {
@@ -88,9 +107,10 @@ void NextSearches::Ask(const PendingPtr& search) {
       result.grant.body = op.body;
       result.grant.lease = engine_.Grant(spec, key, op.grant, op.version, op.born, op.body, sent);
       if (result.grant.lease) break;
-      return List(search, MakeFailure(Errc::kUnavailable, "the store granted a document of '" +
-                                                              spec.collection->name() +
-                                                              "' only after the lease had ended"));
+      return List(search, MakeFailure(Errc::kUnavailable, [&] {
+                    return "the store granted a document of '" + spec.collection->name() +
+                           "' only after the lease had ended";
+                  }));
     case OpStatus::kMissing:
       if (search->fail_fast()) {
         result.failure = NothingFree(*search, Errc::kNotFound);
@@ -98,9 +118,9 @@ void NextSearches::Ask(const PendingPtr& search) {
       }
       return List(search, nullptr);
     case OpStatus::kInDoubt:
-      result.failure =
-          MakeFailure(Errc::kInDoubt, "whether a document of '" + spec.collection->name() +
-                                          "' was locked is unknown");
+      result.failure = MakeFailure(Errc::kInDoubt, [&] {
+        return "whether a document of '" + spec.collection->name() + "' was locked is unknown";
+      });
       engine_.events().InDoubt(*spec.collection, *op.key);
       // The lock of an unknown document ends with its lease.
       if (op.key == &key) {
@@ -117,14 +137,18 @@ void NextSearches::Ask(const PendingPtr& search) {
   Settle(*search, std::move(result));
 }
 
-void NextSearches::Settle(PendingAcquire& search, AcquireResult result) {
+void NextSearches::Settle(PendingAcquire& search, AcquireResult result) noexcept {
   Unsubscribe(search);
   search.Settle(std::move(result));
 }
 
-void NextSearches::AskOnWorker(const PendingPtr& search) {
-  engine_.queries().Run(
-      [self = shared_from_this(), search, engine = search->engine] { self->Ask(search); });
+void NextSearches::AskOnWorker(const PendingPtr& search) noexcept {
+  try {
+    engine_.queries().Run(
+        [self = shared_from_this(), search, engine = search->engine] { self->Ask(search); });
+  } catch (const std::bad_alloc&) {
+    Settle(*search, {.failure = NoMemory(), .grant = {}});
+  }
 }
 
 void NextSearches::List(const PendingPtr& search, FailurePtr outage) {
@@ -143,34 +167,36 @@ void NextSearches::List(const PendingPtr& search, FailurePtr outage) {
     Sleepers& sleepers = sleepers_[search->spec.collection];
     again = sleepers.unheard > search->heard;
     if (!again) {
-      search->where = sleepers.searches.insert(sleepers.searches.end(), search);
-      search->place = PendingAcquire::Place::kQueued;
+      std::list<PendingPtr> place{search};
       search->timer = engine_.runtime().Schedule(
           poll, [weak = std::weak_ptr(search), table = weak_from_this()] {
             const auto due = weak.lock();
             const auto self = table.lock();
             if (due && self && self->Unlist(*due)) self->AskOnWorker(due);
           });
+      search->where = place.begin();
+      search->place = PendingAcquire::Place::kQueued;
+      sleepers.searches.splice(sleepers.searches.end(), place);
     }
   }
   if (engine_.closed()) return End(*search, Errc::kCancelled);
   if (again) AskOnWorker(search);
 }
 
-bool NextSearches::Unlist(PendingAcquire& search) {
+bool NextSearches::Unlist(PendingAcquire& search) noexcept {
   const std::scoped_lock lock(mutex_);
   if (search.place != PendingAcquire::Place::kQueued) return false;
   TakeOut(sleepers_[search.spec.collection], search);
   return true;
 }
 
-void NextSearches::TakeOut(Sleepers& sleepers, PendingAcquire& search) {
+void NextSearches::TakeOut(Sleepers& sleepers, PendingAcquire& search) noexcept {
   search.place = PendingAcquire::Place::kNowhere;
   engine_.runtime().Cancel(std::exchange(search.timer, 0));
   sleepers.searches.erase(search.where);
 }
 
-void NextSearches::Unsubscribe(PendingAcquire& search) {
+void NextSearches::Unsubscribe(PendingAcquire& search) noexcept {
   {
     const std::scoped_lock lock(mutex_);
     if (!std::exchange(search.subscribed, false)) return;
@@ -179,7 +205,7 @@ void NextSearches::Unsubscribe(PendingAcquire& search) {
   engine_.hints().Leave(*search.spec.collection);
 }
 
-void NextSearches::End(PendingAcquire& search, Errc code) {
+void NextSearches::End(PendingAcquire& search, Errc code) noexcept {
   const PendingPtr keep = search.shared_from_this();
   Unlist(search);
   FailurePtr failure;
@@ -191,7 +217,7 @@ void NextSearches::End(PendingAcquire& search, Errc code) {
   Settle(search, {.failure = std::move(failure), .grant = {}});
 }
 
-void NextSearches::OnHint(Collection& collection) {
+void NextSearches::OnHint(Collection& collection) noexcept {
   std::uint64_t hint = 0;
   {
     const std::scoped_lock lock(mutex_);
@@ -202,7 +228,7 @@ void NextSearches::OnHint(Collection& collection) {
   Wake(collection, hint);
 }
 
-void NextSearches::Wake(Collection& collection, std::uint64_t hint) {
+void NextSearches::Wake(Collection& collection, std::uint64_t hint) noexcept {
   PendingPtr first;
   {
     const std::scoped_lock lock(mutex_);
@@ -221,7 +247,7 @@ void NextSearches::Wake(Collection& collection, std::uint64_t hint) {
   AskOnWorker(first);
 }
 
-void NextSearches::PassOn(const PendingAcquire& search, std::uint64_t hint, bool missing) {
+void NextSearches::PassOn(const PendingAcquire& search, std::uint64_t hint, bool missing) noexcept {
   if (hint == 0) return;
   if (missing) {
     const std::scoped_lock lock(mutex_);
@@ -234,15 +260,16 @@ void NextSearches::PassOn(const PendingAcquire& search, std::uint64_t hint, bool
   Wake(*search.spec.collection, hint);
 }
 
-void NextSearches::Close() {
-  std::list<PendingPtr> all;
-  {
-    const std::scoped_lock lock(mutex_);
-    for (const auto& [collection, sleepers] : sleepers_) {
-      all.insert(all.end(), sleepers.searches.begin(), sleepers.searches.end());
-    }
+void NextSearches::Close() noexcept {
+  while (const PendingPtr search = AnySleeper()) End(*search, Errc::kCancelled);
+}
+
+PendingPtr NextSearches::AnySleeper() noexcept {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [collection, sleepers] : sleepers_) {
+    if (!sleepers.searches.empty()) return sleepers.searches.front();
   }
-  for (const auto& search : all) End(*search, Errc::kCancelled);
+  return nullptr;
 }
 
 }  // namespace doclock::detail

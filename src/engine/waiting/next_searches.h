@@ -23,15 +23,15 @@ class NextSearches : public std::enable_shared_from_this<NextSearches> {
 
   /// Begins a search, and asks the store once, on the caller's thread. Settles the search, or lists
   /// it to be asked again.
-  void Start(const PendingPtr& search);
+  void Start(const PendingPtr& search) noexcept;
   /// Ends a search.
-  void End(PendingAcquire& search, Errc code);
+  void End(PendingAcquire& search, Errc code) noexcept;
   /// Is there any that was not granted at once? Cheap.
   [[nodiscard]] bool waiting() const noexcept { return waiting_ > 0; }
   /// A lock of this collection may have become free.
-  void OnHint(Collection& collection);
+  void OnHint(Collection& collection) noexcept;
   /// Ends every search with kCancelled.
-  void Close();
+  void Close() noexcept;
 
  private:
   struct Sleepers {
@@ -40,20 +40,24 @@ class NextSearches : public std::enable_shared_from_this<NextSearches> {
     std::uint64_t unheard = 0;  ///< The last one that found none asleep.
   };
 
-  void Ask(const PendingPtr& search);
-  void Settle(PendingAcquire& search, AcquireResult result);
+  /// Out of memory it settles the search.
+  void Ask(const PendingPtr& search) noexcept;
+  void TryAsk(const PendingPtr& search);
+  void Settle(PendingAcquire& search, AcquireResult result) noexcept;
   /// `outage`: why the attempt that has just ended did not reach the store; null: it did.
   void List(const PendingPtr& search, FailurePtr outage);
-  bool Unlist(PendingAcquire& search);
+  bool Unlist(PendingAcquire& search) noexcept;
   /// Wakes the first search that was not asked for since this hint came.
-  void Wake(Collection& collection, std::uint64_t hint);
+  void Wake(Collection& collection, std::uint64_t hint) noexcept;
   /// Of a search that the hint woke in vain. `missing`: the store has nothing for it, nor for those
   /// that want the same.
-  void PassOn(const PendingAcquire& search, std::uint64_t hint, bool missing);
+  void PassOn(const PendingAcquire& search, std::uint64_t hint, bool missing) noexcept;
   /// Needs the lock.
-  void TakeOut(Sleepers& sleepers, PendingAcquire& search);
-  void Unsubscribe(PendingAcquire& search);
-  void AskOnWorker(const PendingPtr& search);
+  void TakeOut(Sleepers& sleepers, PendingAcquire& search) noexcept;
+  [[nodiscard]] PendingPtr AnySleeper() noexcept;
+  void Subscribe(PendingAcquire& search);
+  void Unsubscribe(PendingAcquire& search) noexcept;
+  void AskOnWorker(const PendingPtr& search) noexcept;
 
   Engine& engine_;
   std::mutex mutex_;

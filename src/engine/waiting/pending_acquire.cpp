@@ -31,7 +31,7 @@ PendingAcquire::PendingAcquire(EnginePtr owner, AcquireSpec wish, Target what,
       deadline(DeadlineAfter(now, spec.wait)),
       done_(std::move(when_done)) {}
 
-bool PendingAcquire::Settle(AcquireResult result, bool handed_over) {
+bool PendingAcquire::Settle(AcquireResult result, bool handed_over) noexcept {
   if (settled_.exchange(true, std::memory_order_acq_rel)) {
     // Granted just before the engine closed. A dropped Grant sends nothing after that.
     if (const LeasePtr& lease = result.grant.lease; lease && engine->closed()) {
@@ -53,6 +53,11 @@ bool PendingAcquire::Settle(AcquireResult result, bool handed_over) {
   return true;
 }
 
+void PendingAcquire::Forget() noexcept {
+  if (settled_.exchange(true, std::memory_order_acq_rel)) return;
+  engine->runtime().Cancel(clock_.exchange(0));
+}
+
 void PendingAcquire::StartClock() {
   if (fail_fast() || deadline == TimePoint::max()) return;
   clock_ = engine->runtime().Schedule(std::max(deadline, started + kFirstAnswer),
@@ -61,17 +66,20 @@ void PendingAcquire::StartClock() {
                                       });
 }
 
-void PendingAcquire::TimeIsUp() {
+void PendingAcquire::TimeIsUp() noexcept {
   if (answered) return End(Errc::kTimedOut);
-  const std::string what = target == Target::kDocument
-                               ? "whether " + Describe(*spec.collection, spec.key) + " is free"
-                               : "for a free document of '" + spec.collection->name() + "'";
-  Settle({.failure = MakeFailure(Errc::kUnavailable,
-                                 "the store was asked " + what + ", and gave no answer in time"),
+  const auto what = [this] {
+    return target == Target::kDocument
+               ? "whether " + Describe(*spec.collection, spec.key) + " is free"
+               : "for a free document of '" + spec.collection->name() + "'";
+  };
+  Settle({.failure = MakeFailure(
+              Errc::kUnavailable,
+              [&] { return "the store was asked " + what() + ", and gave no answer in time"; }),
           .grant = {}});
 }
 
-void PendingAcquire::End(Errc code) {
+void PendingAcquire::End(Errc code) noexcept {
   if (target == Target::kDocument) {
     engine->waits().End(*this, code);
   } else {

@@ -52,7 +52,9 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   [[nodiscard]] bool settled() const noexcept { return settled_.load(std::memory_order_acquire); }
 
   /// False if it was settled before: then `result` is dropped, which gives a grant back.
-  bool Settle(AcquireResult result, bool handed_over = false);
+  bool Settle(AcquireResult result, bool handed_over = false) noexcept;
+  /// The call that started it tells of the failure itself: nobody settles it any more.
+  void Forget() noexcept;
 
   /// Settles it when its time to wait is over, whatever the store is doing then: an attempt that is
   /// under way gives back what it gets. The first answer may take a second in any case. To be
@@ -60,10 +62,10 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   void StartClock();
 
   /// Takes it out of its queue and settles it with `code` (kTimedOut, kCancelled).
-  void End(Errc code);
+  void End(Errc code) noexcept;
 
  private:
-  void TimeIsUp();
+  void TimeIsUp() noexcept;
 
   AcquireDone done_;
   std::atomic<Runtime::TimerId> clock_ = 0;

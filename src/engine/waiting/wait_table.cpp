@@ -1,11 +1,14 @@
 #include "engine/waiting/wait_table.h"
 
 #include <algorithm>
+#include <new>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "engine/engine.h"
 #include "engine/procedures/acquire_procedure.h"
+#include "engine/runtime/insist.h"
 #include "engine/runtime/jitter.h"
 
 namespace doclock::detail {
@@ -16,34 +19,42 @@ constexpr std::chrono::milliseconds kStandBack{2};
 /// An attempt without an answer for this long counts as one that did not reach the store.
 constexpr std::chrono::seconds kSilence{2};
 
-/// `by`: " by somebody", or nothing.
-std::string WhyNot(Errc code, const std::string& what, const std::string& by) {
+/// In the way of a waiter, as far as its last attempt knows: " locked by somebody", for one.
+std::string StateOf(const Failure* last) {
+  if (last && last->kept_closed) return " kept closed by min_hold";
+  if (!last || last->holder.name.empty()) return " locked";
+  return " locked by " + last->holder.ToString();
+}
+
+std::string WhyNot(Errc code, const std::string& what, const Failure* last) {
   switch (code) {
     case Errc::kTimedOut:
-      return what + " was still locked" + by + " after the time to wait";
-    case Errc::kCancelled:
-      return "the wait for " + what + (by.empty() ? "" : ", locked" + by + ",") + " was stopped";
+      return what + " was still" + StateOf(last) + " after the time to wait";
+    case Errc::kCancelled: {
+      const bool known = last && (last->kept_closed || !last->holder.name.empty());
+      return "the wait for " + what + (known ? "," + StateOf(last) + "," : "") + " was stopped";
+    }
     default:
-      return what + " is locked" + by;
+      return what + " is" + StateOf(last);
   }
 }
 
 FailurePtr BusyFailure(const PendingAcquire& waiter, Errc code, const Failure* last) {
-  auto failure = MakeFailure(code, {});
-  std::string by;
-  if (last) {
-    failure->holder = last->holder;
-    failure->remaining = last->remaining;
-    if (!last->holder.name.empty()) by = " by " + last->holder.ToString();
-  }
-  failure->message = WhyNot(code, Describe(*waiter.spec.collection, waiter.spec.key), by);
-  return failure;
+  return FilledFailure(code, [&](Failure& failure) {
+    if (last) {
+      failure.holder = last->holder;
+      failure.remaining = last->remaining;
+      failure.kept_closed = last->kept_closed;
+    }
+    failure.message = WhyNot(code, Describe(*waiter.spec.collection, waiter.spec.key), last);
+  });
 }
 
 FailurePtr NoAnswer(const PendingAcquire& waiter) {
-  return MakeFailure(Errc::kUnavailable,
-                     Describe(*waiter.spec.collection, waiter.spec.key) +
-                         " could not be used: the store gave no answer within the time to wait");
+  return MakeFailure(Errc::kUnavailable, [&] {
+    return Describe(*waiter.spec.collection, waiter.spec.key) +
+           " could not be used: the store gave no answer within the time to wait";
+  });
 }
 
 bool MayPass(const Failure& failure) {
@@ -53,6 +64,16 @@ bool MayPass(const Failure& failure) {
 /// Is `other` busy too, if `spec` is?
 bool IsAsBusy(const AcquireSpec& spec, const AcquireSpec& other) {
   return spec.mode == other.mode && other.max_holders <= spec.max_holders;
+}
+
+void SettleBusy(const std::list<PendingPtr>& waiters) noexcept {
+  for (const auto& waiter : waiters) {
+    waiter->Settle({.failure = BusyFailure(*waiter, Errc::kBusy, nullptr), .grant = {}});
+  }
+}
+
+void SettleUnwakeable(const std::list<PendingPtr>& waiters) noexcept {
+  for (const auto& waiter : waiters) waiter->Settle({.failure = NoMemory(), .grant = {}});
 }
 
 }  // namespace
@@ -123,7 +144,7 @@ WaitTable::KeyWaitsPtr WaitTable::FindOrAddKey(Shard& shard, Collection& collect
   return waits;
 }
 
-void WaitTable::EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) {
+void WaitTable::EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) noexcept {
   if (!waits->queue.empty() || waits->releasing > 0 || waits->shares_releasing > 0 ||
       waits->asking || !waits->listed) {
     return;
@@ -146,34 +167,48 @@ bool WaitTable::MustQueue(const AcquireSpec& spec, std::size_t hash) {
 }
 
 void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
+  Waiters place{waiter};
   if (!waiter->fail_fast()) engine_.hints().Enter(*waiter->spec.collection);
   Shard& shard = ShardOf(waiter->hash);
   KeyWaitsPtr waits;
   bool ask = true;
-  {
+  try {
     const std::scoped_lock lock(shard.mutex);
+    StartTimer(waiter);
     waits = FindOrAddKey(shard, *waiter->spec.collection, waiter->spec.key, waiter->hash);
     if (why) waits->last = std::move(why);
     // The first waiter has asked already and sleeps until there is a reason to ask again.
     ask = waiter->fail_fast() || waits->queue.empty() || waits->timer == 0;
-    waiter->where = waits->queue.insert(waits->queue.end(), waiter);
+    waiter->where = place.begin();
+    waits->queue.splice(waits->queue.end(), place);
     if (waiter->fail_fast()) ++waits->failing_fast;
     waiter->place = PendingAcquire::Place::kQueued;
     waiter->answered = true;
-    if (waiter->deadline != TimePoint::max() && !waiter->fail_fast()) {
-      waiter->timer = engine_.runtime().Schedule(
-          waiter->deadline, [weak = std::weak_ptr(waiter), table = weak_from_this()] {
-            const auto late = weak.lock();
-            const auto self = table.lock();
-            if (late && self) self->End(*late, Errc::kTimedOut);
-          });
-    }
+  } catch (...) {
+    engine_.runtime().Cancel(std::exchange(waiter->timer, 0));
+    if (!waiter->fail_fast()) engine_.hints().Leave(*waiter->spec.collection);
+    throw;
   }
   if (engine_.closed()) return End(*waiter, Errc::kCancelled);
   if (ask) Pump(waits);
 }
 
-void WaitTable::Leave(KeyWaits& waits, PendingAcquire& waiter) {
+void WaitTable::StartTimer(const PendingPtr& waiter) {
+  if (waiter->deadline == TimePoint::max() || waiter->fail_fast()) return;
+  waiter->timer = engine_.runtime().Schedule(
+      waiter->deadline, [weak = std::weak_ptr(waiter), table = weak_from_this()] {
+        const auto late = weak.lock();
+        const auto self = table.lock();
+        if (late && self) self->End(*late, Errc::kTimedOut);
+      });
+}
+
+void WaitTable::Leave(KeyWaits& waits, PendingAcquire& waiter) noexcept {
+  Waiters left;
+  LeaveTo(left, waits, waiter);
+}
+
+void WaitTable::LeaveTo(Waiters& left, KeyWaits& waits, PendingAcquire& waiter) noexcept {
   if (waiter.place == PendingAcquire::Place::kNowhere) return;
   waiter.place = PendingAcquire::Place::kNowhere;
   engine_.runtime().Cancel(std::exchange(waiter.timer, 0));
@@ -182,10 +217,10 @@ void WaitTable::Leave(KeyWaits& waits, PendingAcquire& waiter) {
   } else {
     engine_.hints().Leave(*waits.collection);
   }
-  waits.queue.erase(waiter.where);
+  left.splice(left.end(), waits.queue, waiter.where);
 }
 
-PendingPtr WaitTable::Front(KeyWaits& waits) {
+PendingPtr WaitTable::Front(KeyWaits& waits) noexcept {
   while (!waits.queue.empty()) {
     const PendingPtr front = waits.queue.front();
     if (!front->settled()) return front;
@@ -194,7 +229,7 @@ PendingPtr WaitTable::Front(KeyWaits& waits) {
   return nullptr;
 }
 
-void WaitTable::Claim(KeyWaits& waits, PendingAcquire& waiter) {
+void WaitTable::Claim(KeyWaits& waits, PendingAcquire& waiter) noexcept {
   waits.asking = true;
   waits.again = false;
   waits.asked_when = engine_.Now();
@@ -208,20 +243,20 @@ bool WaitTable::MustHold(const KeyWaits& waits, const PendingAcquire& front, boo
   return !front.shared() || (front.fail_fast() && !released);
 }
 
-std::vector<PendingPtr> WaitTable::TakeFailFast(KeyWaits& waits, const AcquireSpec* busy) {
-  std::vector<PendingPtr> taken;
+WaitTable::Waiters WaitTable::TakeFailFast(KeyWaits& waits, const AcquireSpec* busy) noexcept {
+  Waiters taken;
   if (waits.failing_fast == 0) return taken;  // a hand-over must not walk a long queue
-  for (const PendingPtr& waiter : waits.queue) {
-    const bool waits_here = waiter->place == PendingAcquire::Place::kQueued;
-    if (waiter->fail_fast() && waits_here && (!busy || IsAsBusy(*busy, waiter->spec))) {
-      taken.push_back(waiter);
+  for (auto next = waits.queue.begin(); next != waits.queue.end();) {
+    PendingAcquire& waiter = **next++;
+    const bool waits_here = waiter.place == PendingAcquire::Place::kQueued;
+    if (waiter.fail_fast() && waits_here && (!busy || IsAsBusy(*busy, waiter.spec))) {
+      LeaveTo(taken, waits, waiter);
     }
   }
-  for (const PendingPtr& waiter : taken) Leave(waits, *waiter);
   return taken;
 }
 
-bool WaitTable::BringFailFastForward(KeyWaits& waits) {
+bool WaitTable::BringFailFastForward(KeyWaits& waits) noexcept {
   if (waits.failing_fast == 0) return false;
   const auto first = std::find_if(waits.queue.begin(), waits.queue.end(), [](const PendingPtr& p) {
     return p->fail_fast() && p->place == PendingAcquire::Place::kQueued;
@@ -232,17 +267,17 @@ bool WaitTable::BringFailFastForward(KeyWaits& waits) {
 }
 
 FailurePtr WaitTable::WhyEnded(const KeyWaits& waits, const PendingAcquire& waiter,
-                               Errc code) const {
+                               Errc code) const noexcept {
   const Failure* const last = waits.last.get();
   if (code == Errc::kTimedOut) {
     const bool silent = !last || engine_.Now() - waits.asked_when >= kSilence;
     if (waits.asking && silent) return NoAnswer(waiter);
-    if (last && last->code == Errc::kUnavailable) return std::make_unique<Failure>(*last);
+    if (last && last->code == Errc::kUnavailable) return CopyOf(*last);
   }
   return BusyFailure(waiter, code, last);
 }
 
-void WaitTable::End(PendingAcquire& waiter, Errc code) {
+void WaitTable::End(PendingAcquire& waiter, Errc code) noexcept {
   Shard& shard = ShardOf(waiter.hash);
   FailurePtr failure;
   const PendingPtr keep = waiter.shared_from_this();
@@ -258,24 +293,33 @@ void WaitTable::End(PendingAcquire& waiter, Errc code) {
   waiter.Settle({.failure = std::move(failure), .grant = {}});
 }
 
-void WaitTable::SleepUntil(const KeyWaitsPtr& waits, TimePoint when) {
-  if (waits->timer != 0 && waits->timer_when <= when) return;
-  engine_.runtime().Cancel(waits->timer);
-  waits->timer_when = when;
-  waits->timer =
-      engine_.runtime().Schedule(when, [weak = std::weak_ptr(waits), table = weak_from_this()] {
-        const auto due = weak.lock();
-        const auto self = table.lock();
-        if (!due || !self) return;
-        {
-          const std::scoped_lock lock(self->ShardOf(due->hash).mutex);
-          due->timer = 0;
-        }
-        self->Pump(due);
-      });
+bool WaitTable::SleepUntil(const KeyWaitsPtr& waits, TimePoint when) noexcept {
+  if (waits->timer != 0 && waits->timer_when <= when) return true;
+  return Insist([&] {
+    const auto timer =
+        engine_.runtime().Schedule(when, [weak = std::weak_ptr(waits), table = weak_from_this()] {
+          const auto due = weak.lock();
+          const auto self = table.lock();
+          if (!due || !self) return;
+          {
+            const std::scoped_lock lock(self->ShardOf(due->hash).mutex);
+            due->timer = 0;
+          }
+          self->Pump(due);
+        });
+    engine_.runtime().Cancel(std::exchange(waits->timer, timer));
+    waits->timer_when = when;
+  });
 }
 
-TimePoint WaitTable::NextLook(const Failure* why) const {
+WaitTable::Waiters WaitTable::SleepOrLeave(const KeyWaitsPtr& waits, TimePoint when) noexcept {
+  Waiters left;
+  if (waits->queue.empty() || SleepUntil(waits, when)) return left;
+  while (!waits->queue.empty()) LeaveTo(left, *waits, *waits->queue.front());
+  return left;
+}
+
+TimePoint WaitTable::NextLook(const Failure* why) const noexcept {
   const TimePoint now = engine_.Now();
   const TimePoint next = now + Jitter(engine_.options().poll_min, engine_.options().poll_max);
   // Compared in milliseconds: a lock may be closed for longer than nanoseconds can count.
@@ -284,7 +328,7 @@ TimePoint WaitTable::NextLook(const Failure* why) const {
   return now + *why->remaining + std::chrono::milliseconds(1);
 }
 
-void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) {
+void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) noexcept {
   PendingPtr waiter;
   {
     const std::scoped_lock lock(ShardOf(waits->hash).mutex);
@@ -293,7 +337,7 @@ void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) {
       waits->again = true;
       return;
     }
-    if (engine_.Now() < waits->not_before) return SleepUntil(waits, waits->not_before);
+    if (engine_.Now() < waits->not_before && SleepUntil(waits, waits->not_before)) return;
     waiter = Front(*waits);
     if (!waiter) return EraseIfIdle(ShardOf(waits->hash), waits);
     if (MustHold(*waits, *waiter, released)) return;
@@ -301,15 +345,23 @@ void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) {
   }
   try {
     StartAttempt(waits, waiter);
-  } catch (...) {
-    // Out of memory: the store is asked again later.
+  } catch (const std::bad_alloc&) {
+    Unclaim(waits, *waiter);  // the store is asked again later
+  }
+}
+
+void WaitTable::Unclaim(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexcept {
+  Waiters unwakeable;
+  {
     const std::scoped_lock lock(ShardOf(waits->hash).mutex);
     waits->asking = false;
-    if (waiter->place == PendingAcquire::Place::kClaimed) {
-      waiter->place = PendingAcquire::Place::kQueued;
+    if (waiter.place == PendingAcquire::Place::kClaimed) {
+      waiter.place = PendingAcquire::Place::kQueued;
     }
-    SleepUntil(waits, NextLook(nullptr));
+    unwakeable = SleepOrLeave(waits, NextLook(nullptr));
+    EraseIfIdle(ShardOf(waits->hash), waits);
   }
+  SettleUnwakeable(unwakeable);
 }
 
 void WaitTable::StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter) {
@@ -322,40 +374,40 @@ void WaitTable::StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter)
            [self = shared_from_this(), attempt] { self->AfterAttempt(*attempt); });
 }
 
-void WaitTable::AfterAttempt(Attempt& attempt) {
+void WaitTable::AfterAttempt(Attempt& attempt) noexcept {
   if (attempt.procedure.lease) return Granted(attempt);
   const FailurePtr failure = attempt.procedure.TakeFailure();
   Shard& shard = ShardOf(attempt.waits->hash);
   const bool may_pass = MayPass(*failure);
-  std::vector<PendingPtr> refused;
+  Waiters refused, unwakeable;
   bool ask_again = false;
   {
     const std::scoped_lock lock(shard.mutex);
     KeyWaits& waits = *attempt.waits;
     waits.asking = false;
-    waits.last = std::make_unique<Failure>(*failure);
+    waits.last = CopyOf(*failure);
     if (attempt.waiter->place == PendingAcquire::Place::kClaimed) {
       attempt.waiter->place = PendingAcquire::Place::kQueued;
     }
     if (may_pass) {
       refused = TakeFailFast(waits, &attempt.waiter->spec);
     } else {
-      Leave(waits, *attempt.waiter);
-      refused.push_back(attempt.waiter);
+      LeaveTo(refused, waits, *attempt.waiter);
     }
     ask_again = std::exchange(waits.again, false) || !may_pass || BringFailFastForward(waits);
-    if (!waits.queue.empty() && !ask_again) SleepUntil(attempt.waits, NextLook(failure.get()));
+    if (!ask_again) unwakeable = SleepOrLeave(attempt.waits, NextLook(failure.get()));
     EraseIfIdle(shard, attempt.waits);
   }
+  SettleUnwakeable(unwakeable);
   for (const auto& waiter : refused) {
-    waiter->Settle({.failure = std::make_unique<Failure>(*failure), .grant = {}});
+    waiter->Settle({.failure = CopyOf(*failure), .grant = {}});
   }
   if (ask_again) Pump(attempt.waits, true);
 }
 
-void WaitTable::Granted(Attempt& attempt) {
+void WaitTable::Granted(Attempt& attempt) noexcept {
   Shard& shard = ShardOf(attempt.waits->hash);
-  std::vector<PendingPtr> refused;
+  Waiters refused, unwakeable;
   bool ask_again = false;
   {
     const std::scoped_lock lock(shard.mutex);
@@ -368,7 +420,7 @@ void WaitTable::Granted(Attempt& attempt) {
     ask_again = attempt.waiter->shared();
     const AcquireSpec exclusive;
     refused = TakeFailFast(waits, ask_again ? &exclusive : nullptr);
-    if (!waits.queue.empty()) SleepUntil(attempt.waits, NextLook(nullptr));
+    unwakeable = SleepOrLeave(attempt.waits, NextLook(nullptr));
     EraseIfIdle(shard, attempt.waits);
   }
   AcquireResult result;
@@ -376,9 +428,8 @@ void WaitTable::Granted(Attempt& attempt) {
   result.grant.body = std::move(attempt.procedure.body);
   result.grant.created = attempt.procedure.created;
   attempt.waiter->Settle(std::move(result));
-  for (const auto& waiter : refused) {
-    waiter->Settle({.failure = BusyFailure(*waiter, Errc::kBusy, nullptr), .grant = {}});
-  }
+  SettleBusy(refused);
+  SettleUnwakeable(unwakeable);
   if (ask_again) Pump(attempt.waits, true);
 }
 
@@ -427,14 +478,10 @@ WaitTable::Release& WaitTable::Release::operator=(Release&& other) noexcept {
 
 WaitTable::Release::~Release() {
   if (!waits_) return;
-  try {
-    table_->EndRelease(*this, nullptr, true);
-  } catch (...) {
-    // Out of memory: the waiters poll.
-  }
+  table_->EndRelease(*this, nullptr, true);
 }
 
-void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) {
+void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noexcept {
   if (!release.waits_) {
     // Callers that came meanwhile may have found it busy.
     if (released && !lease) OnHint(*release.collection_, release.hash_);
@@ -443,7 +490,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) {
   const KeyWaitsPtr waits = std::move(release.waits_);
   const PendingPtr next = std::move(release.next_);
   Shard& shard = ShardOf(waits->hash);
-  std::vector<PendingPtr> refused;
+  Waiters refused, unwakeable;
   bool ask = released && !lease;
   bool listed = true;
   {
@@ -459,7 +506,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) {
         waits->last = BusyFailure(*next, Errc::kBusy, nullptr);
         refused = TakeFailFast(*waits, nullptr);
         ask = false;
-        if (!waits->queue.empty()) SleepUntil(waits, NextLook(nullptr));
+        unwakeable = SleepOrLeave(waits, NextLook(nullptr));
       } else if (next->place == PendingAcquire::Place::kClaimed) {
         next->place = PendingAcquire::Place::kQueued;
       }
@@ -475,16 +522,15 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) {
     // The new holder is often put behind this thread on the same processor: let it begin.
     std::this_thread::yield();
   }
-  for (const auto& waiter : refused) {
-    waiter->Settle({.failure = BusyFailure(*waiter, Errc::kBusy, nullptr), .grant = {}});
-  }
+  SettleBusy(refused);
+  SettleUnwakeable(unwakeable);
   if (!ask) return;
   if (listed) return Pump(waits, true);
   // All waiters of this entry have left meanwhile; later ones wait in another entry.
   OnHint(*release.collection_, release.hash_);
 }
 
-void WaitTable::OnHint(Collection& collection, std::optional<std::size_t> hash) {
+void WaitTable::OnHint(Collection& collection, std::optional<std::size_t> hash) noexcept {
   std::vector<KeyWaitsPtr> found;
   const auto collect = [&](Shard& shard) {
     if (shard.count.load(std::memory_order_acquire) == 0) return;
@@ -496,23 +542,30 @@ void WaitTable::OnHint(Collection& collection, std::optional<std::size_t> hash) 
       if (waits->collection == &collection) found.push_back(waits);
     }
   };
-  if (hash) {
-    collect(ShardOf(*hash));
-  } else {
-    std::for_each(shards_->begin(), shards_->end(), collect);
+  try {
+    if (hash) {
+      collect(ShardOf(*hash));
+    } else {
+      std::for_each(shards_->begin(), shards_->end(), collect);
+    }
+  } catch (const std::bad_alloc&) {
+    // Those that were not found poll.
   }
   for (const auto& waits : found) Pump(waits);
 }
 
-void WaitTable::Close() {
-  std::vector<PendingPtr> all;
+void WaitTable::Close() noexcept {
   for (Shard& shard : *shards_) {
-    const std::scoped_lock lock(shard.mutex);
-    for (const auto& [hash, waits] : shard.keys) {
-      all.insert(all.end(), waits->queue.begin(), waits->queue.end());
-    }
+    while (const PendingPtr waiter = AnyOf(shard)) End(*waiter, Errc::kCancelled);
   }
-  for (const auto& waiter : all) End(*waiter, Errc::kCancelled);
+}
+
+PendingPtr WaitTable::AnyOf(Shard& shard) noexcept {
+  const std::scoped_lock lock(shard.mutex);
+  for (const auto& [hash, waits] : shard.keys) {
+    if (!waits->queue.empty()) return waits->queue.front();
+  }
+  return nullptr;
 }
 
 }  // namespace doclock::detail

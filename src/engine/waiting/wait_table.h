@@ -10,7 +10,6 @@
 #include <optional>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "doclock/detail/engine.h"
 #include "doclock/runtime.h"
@@ -42,10 +41,10 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// under way here.
   [[nodiscard]] bool MustQueue(const AcquireSpec& spec, std::size_t hash);
   /// Puts a waiter at the end of its queue and starts asking. `why`: the failure of an attempt
-  /// already made, if any.
+  /// already made, if any. Where it throws, the waiter is in no queue.
   void Enqueue(const PendingPtr& waiter, FailurePtr why);
   /// Ends a wait with `code` (kTimedOut, kCancelled, kClosed).
-  void End(PendingAcquire& waiter, Errc code);
+  void End(PendingAcquire& waiter, Errc code) noexcept;
 
   /// Before a release: claims the next waiter of the key if there is one to hand over to (see
   /// Release::next). With `mark`, local callers of the key stand behind the release from now on.
@@ -53,48 +52,59 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// After it: `lease` is the claimed waiter's (null: not handed over), `released` says whether the
   /// lock is free now. A Release that is destroyed without this (out of memory) lets the waiters
   /// ask.
-  void EndRelease(Release& release, LeasePtr lease, bool released);
+  void EndRelease(Release& release, LeasePtr lease, bool released) noexcept;
 
-  /// A hint from the store.
-  void OnHint(Collection& collection, std::optional<std::size_t> hash);
+  /// A hint from the store. Out of memory it is missed: waiters poll.
+  void OnHint(Collection& collection, std::optional<std::size_t> hash) noexcept;
   /// Ends every wait with kCancelled.
-  void Close();
+  void Close() noexcept;
 
  private:
   struct KeyWaits;
   struct Shard;
   struct Attempt;
   using KeyWaitsPtr = std::shared_ptr<KeyWaits>;
+  using Waiters = std::list<PendingPtr>;
   static constexpr std::size_t kShards = 64;
 
   Shard& ShardOf(std::size_t hash) noexcept;
   // These need the shard's lock.
   KeyWaitsPtr FindKey(Shard& shard, const Collection& collection, const Key& key, std::size_t hash);
   KeyWaitsPtr FindOrAddKey(Shard& shard, Collection& collection, const Key& key, std::size_t hash);
-  void EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits);
-  void SleepUntil(const KeyWaitsPtr& waits, TimePoint when);
-  void Leave(KeyWaits& waits, PendingAcquire& waiter);
+  void EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) noexcept;
+  /// False: there is no memory for a timer, and nothing may wake the waiters.
+  [[nodiscard]] bool SleepUntil(const KeyWaitsPtr& waits, TimePoint when) noexcept;
+  /// The same. Waiters that nothing may wake leave: to be settled by SettleUnwakeable.
+  [[nodiscard]] Waiters SleepOrLeave(const KeyWaitsPtr& waits, TimePoint when) noexcept;
+  void Leave(KeyWaits& waits, PendingAcquire& waiter) noexcept;
+  void LeaveTo(Waiters& left, KeyWaits& waits, PendingAcquire& waiter) noexcept;
   /// The first waiter that still wants the lock; null if there is none.
-  PendingPtr Front(KeyWaits& waits);
-  void Claim(KeyWaits& waits, PendingAcquire& waiter);
+  PendingPtr Front(KeyWaits& waits) noexcept;
+  void Claim(KeyWaits& waits, PendingAcquire& waiter) noexcept;
   /// Must the front stand behind releases that are under way?
   [[nodiscard]] static bool MustHold(const KeyWaits& waits, const PendingAcquire& front,
                                      bool released);
   /// One that fails fast and has not been told by the store: it goes first. False: there is none.
-  bool BringFailFastForward(KeyWaits& waits);
+  bool BringFailFastForward(KeyWaits& waits) noexcept;
   /// What a wait ends with. One whose last attempt did not reach the store ends with that.
-  FailurePtr WhyEnded(const KeyWaits& waits, const PendingAcquire& waiter, Errc code) const;
+  FailurePtr WhyEnded(const KeyWaits& waits, const PendingAcquire& waiter,
+                      Errc code) const noexcept;
   /// Those that fail fast, and are as busy as `busy` if that is not null.
-  std::vector<PendingPtr> TakeFailFast(KeyWaits& waits, const AcquireSpec* busy);
+  Waiters TakeFailFast(KeyWaits& waits, const AcquireSpec* busy) noexcept;
+
+  void StartTimer(const PendingPtr& waiter);
 
   // These take it.
   /// Lets the first waiter ask, unless something speaks against it. `released`: a release has
   /// just ended.
-  void Pump(const KeyWaitsPtr& waits, bool released = false);
+  void Pump(const KeyWaitsPtr& waits, bool released = false) noexcept;
   void StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter);
-  void AfterAttempt(Attempt& attempt);
-  void Granted(Attempt& attempt);
-  [[nodiscard]] TimePoint NextLook(const Failure* why) const;
+  /// No attempt could be started for the claimed waiter.
+  void Unclaim(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexcept;
+  void AfterAttempt(Attempt& attempt) noexcept;
+  void Granted(Attempt& attempt) noexcept;
+  [[nodiscard]] TimePoint NextLook(const Failure* why) const noexcept;
+  [[nodiscard]] PendingPtr AnyOf(Shard& shard) noexcept;
 
   Engine& engine_;
   std::unique_ptr<std::array<Shard, kShards>> shards_;

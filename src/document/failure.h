@@ -1,0 +1,42 @@
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <utility>
+
+#include "doclock/detail/engine.h"
+
+namespace doclock::detail {
+
+// Failures are made where nothing may throw: in answers to asynchronous callers, after the store
+// has acted. Out of memory, what these make says what happened, but not to which document.
+
+/// A failure that tells its code and that memory ran out. Not to be changed.
+FailurePtr WithoutText(Errc code) noexcept;
+/// Memory ran out before anything was done: thrown as std::bad_alloc. Not to be changed.
+FailurePtr NoMemory() noexcept;
+FailurePtr CopyOf(const Failure& failure) noexcept;
+
+/// What `fill` makes of a failure with this code.
+template <std::invocable<Failure&> Fill>
+FailurePtr FilledFailure(Errc code, const Fill& fill) noexcept {
+  try {
+    FailurePtr failure = std::make_unique<Failure>();
+    failure->code = code;
+    fill(*failure);
+    return failure;
+  } catch (...) {
+    return WithoutText(code);
+  }
+}
+
+/// `text` makes the message.
+template <std::invocable Text>
+FailurePtr MakeFailure(Errc code, const Text& text) noexcept {
+  return FilledFailure(code, [&](Failure& failure) { failure.message = text(); });
+}
+inline FailurePtr MakeFailure(Errc code, const char* message) noexcept {
+  return FilledFailure(code, [&](Failure& failure) { failure.message = message; });
+}
+
+}  // namespace doclock::detail

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <chrono>
+#include <new>
+#include <thread>
+
+namespace doclock::detail {
+
+/// Runs what should happen even though memory has run out: it tries for a moment, because other
+/// threads give memory back. False: it gave up. `f` may be called again after it threw.
+template <class F>
+bool Insist(const F& f) noexcept {
+  constexpr int kTries = 10;
+  for (int i = 0; i < kTries; ++i) {
+    try {
+      f();
+      return true;
+    } catch (const std::bad_alloc&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(i));
+    }
+  }
+  return false;
+}
+
+}  // namespace doclock::detail
