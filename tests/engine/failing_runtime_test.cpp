@@ -5,6 +5,8 @@
 #include <chrono>
 #include <new>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "engine/batcher.h"
 #include "engine/runtime/limited_work.h"
@@ -65,6 +67,33 @@ TEST_F(FailingRuntimeTest, WorkThatThrowsOnTheCallersThreadLeavesItsPlaceToOther
   int runs = 0;
   work->Run([&] { ++runs; });
   EXPECT_EQ(runs, 1);
+}
+
+TEST_F(FailingRuntimeTest, WorkThatCouldNotBeStartedAndThrowsLeavesItsPlaceToOthers) {
+  FailToWork();
+  const auto work = std::make_shared<LimitedWork>(*failing, 1);
+  work->Run([] { throw std::runtime_error("from a task"); });
+  std::vector<Runtime::Task> started;
+  failing->on_work = [&](Runtime::Task task) { started.push_back(std::move(task)); };
+  int runs = 0;
+  for (int i = 0; i < 3; ++i) work->Run([&] { ++runs; });
+  for (std::size_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(started.size(), i + 1) << "one at a time";
+    started[i]();
+  }
+  EXPECT_EQ(runs, 3);
+}
+
+TEST_F(FailingRuntimeTest, RenewalsThatCouldNotBeSentAreSentLater) {
+  store->lanes = 1;  // one round at once
+  const Grant held = LockThere("a", {.ttl = 30s});
+  FailToWork();
+  clock->Advance(15s);
+  EXPECT_EQ(store->Count(OpKind::kRenew), 0);
+  failing->on_work = nullptr;
+  clock->Advance(1min);
+  EXPECT_GT(store->Count(OpKind::kRenew), 2);
+  EXPECT_TRUE(LeaseHeld(*held.lease));
 }
 
 TEST_F(FailingRuntimeTest, WhatQueuedBehindALeaderThatCouldNotStartIsExecuted) {

@@ -246,24 +246,27 @@ TEST_F(LoadTest, AfterClosingHandlersNeitherOverlapNorRunInsideTheCall) {
   const EnginePtr kept = engine();
   manager->Close();
   constexpr int kThreads = 6, kEach = 50;
-  std::atomic<int> inside = 0, told = 0;
+  struct Counts {
+    std::atomic<int> inside = 0, told = 0;
+  };
+  const auto counts = std::make_shared<Counts>();  // handlers that come late outlive the test
   std::vector<std::jthread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < kEach; ++i) {
         ReadAsync(kept, *collection, "a",
-                  [&, caller = std::this_thread::get_id()](ReadResult result) {
-                    EXPECT_EQ(inside.fetch_add(1), 0);
+                  [counts, caller = std::this_thread::get_id()](ReadResult result) {
+                    EXPECT_EQ(counts->inside.fetch_add(1), 0);
                     EXPECT_NE(std::this_thread::get_id(), caller);
                     EXPECT_EQ(result.failure->code, Errc::kClosed);
-                    inside.fetch_sub(1);
-                    ++told;
+                    counts->inside.fetch_sub(1);
+                    ++counts->told;
                   });
       }
     });
   }
   threads.clear();
-  EXPECT_TRUE(Eventually([&] { return told == kThreads * kEach; }));
+  EXPECT_TRUE(Eventually([&] { return counts->told == kThreads * kEach; }));
 }
 
 TEST_F(LoadTest, AHandlerThatTriesAgainAfterClosingOverflowsNoStack) {

@@ -14,7 +14,7 @@ void LimitedWork::Run(std::function<void()> task) {
   StartWorker();
 }
 
-void LimitedWork::StartWorker() {
+void LimitedWork::StartWorker() noexcept {
   try {
     runtime_.Work([self = shared_from_this()] { self->RunNext(); });
   } catch (...) {
@@ -22,16 +22,20 @@ void LimitedWork::StartWorker() {
   }
 }
 
-void LimitedWork::RunNext() {
+void LimitedWork::RunNext() noexcept {
   std::unique_lock lock(mutex_);
-  if (waiting_.empty()) {  // the runtime ran the task at once, and it threw
+  if (waiting_.empty()) {  // another worker took it
     --workers_;
     return;
   }
   auto task = std::move(waiting_.front());
   waiting_.pop_front();
   lock.unlock();
-  task();
+  try {
+    task();
+  } catch (...) {
+    // Tasks do not throw. One that does must not keep its place from others.
+  }
   task = nullptr;  // what it captured may come back here when it goes
   lock.lock();
   if (waiting_.empty()) {

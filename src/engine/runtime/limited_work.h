@@ -20,8 +20,8 @@ class LimitedWork : public std::enable_shared_from_this<LimitedWork> {
   void Run(std::function<void()> task);
 
  private:
-  void StartWorker();
-  void RunNext();
+  void StartWorker() noexcept;
+  void RunNext() noexcept;
 
   Runtime& runtime_;
   const int most_;
