@@ -12,13 +12,13 @@ namespace doclock {
 /// May opening a store create what is missing?
 enum class OpenMode : std::uint8_t {
   kAsTheUrlSays,  ///< What OpenStore(url) does.
-  kExisting,  ///< A store on files makes neither the files nor what is in them, whatever the URL
-              ///< says. Other stores ignore it.
+  kExisting,  ///< A store on files creates neither the files nor their contents, even if the URL
+              ///< asks for it. Other stores ignore this.
 };
 
 /// Opens a store by its whole URL, scheme included. Called by several threads at once. Never
 /// returns null.
-/// @throws std::invalid_argument for a bad URL. The text names what is wrong, and never repeats the
+/// @throws std::invalid_argument for a bad URL. The text names the error, and never repeats the
 /// URL, which may hold a password. @throws StoreException
 using StoreOpener = std::function<std::shared_ptr<Store>(std::string_view url, OpenMode mode)>;
 

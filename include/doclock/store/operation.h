@@ -14,11 +14,11 @@
 
 namespace doclock {
 
-/// How an operation ended.
+/// The outcome of an operation.
 enum class OpStatus : std::uint8_t {
   kPending,   ///< Not executed; a store never leaves this.
   kDone,      ///< Granted, renewed, written, found.
-  kBusy,      ///< A live lock of somebody else (detail: holder, remaining).
+  kBusy,      ///< Another client's live lock (detail: holder, remaining).
   kMissing,   ///< No such document.
   kConflict,  ///< Another version, an existing document, or a unique index (detail).
   kLost,      ///< The lock named in the request does not hold the document.
@@ -26,45 +26,45 @@ enum class OpStatus : std::uint8_t {
   kInDoubt,   ///< The write may or may not have happened (detail: message).
 };
 
-/// What is worth telling when an operation did not end in kDone.
+/// Details of an operation that did not end in kDone.
 struct OpDetail {
-  Errc code = Errc::kUnavailable;  ///< With kFailed: which.
-  std::string message;  ///< Why: of kFailed, kInDoubt, and of kBusy where only min_hold is.
-  LockHolder holder;    ///< With kBusy: who, where known.
-  /// With kBusy: until what was asked for could be had, unless a lease is renewed or released
-  /// before. An acquire waits for the lease in its way and for min_hold, so for the longer of the
-  /// two; a save waits for the lease only.
+  Errc code = Errc::kUnavailable;  ///< With kFailed: the code.
+  std::string message;  ///< The cause of kFailed and kInDoubt, and of kBusy by min_hold alone.
+  LockHolder holder;    ///< With kBusy: the holder, if known.
+  /// With kBusy: the time until the operation could be granted, unless a lease is renewed or
+  /// released before. An acquire waits for the lease in its way and for min_hold, so for the longer
+  /// of the two; a save waits for the lease only.
   std::optional<std::chrono::milliseconds> remaining;
   std::optional<std::int64_t> found_version;  ///< With kConflict: the stored version.
   std::string index;                          ///< With kConflict: the index that refused.
 };
 
-/// Which operation a StoreOp is.
+/// The kind of a StoreOp.
 enum class OpKind : std::uint8_t { kAcquire, kRenew, kWrite, kSave, kRead };
 
 /// One operation on one document; the base of the five kinds below. The caller fills in the
 /// request, the store the result. `collection` and `key` must outlive the call.
 ///
-/// Every store refuses the same requests, as kFailed (kRefused), whatever is stored:
+/// Every store refuses these requests, as kFailed (kRefused), whatever the document holds:
 /// - a grant under a nil lock id or under kSharedLockId; a limit that is not 1 to kMaxHolders;
-/// - a share that is asked to write more than a note (see WriteOp::mode);
+/// - a write by a share of more than a note (see WriteOp::mode);
 /// - a hand-over to a share, or under the id of the lock that is released; a `next` with anything
 ///   but a kRelease;
 /// - a kInsert without a body; a kReplace of kAnyVersion.
 /// The engine has checked every body with CheckBody. A store checks again only that all text in it
 /// is valid UTF-8: otherwise the operation is kFailed (kDocument), and nothing is written.
 ///
-/// Lock fields that hold what this library never writes are malformed. Every operation on such a
-/// document is kFailed (kMalformed), and nothing is written; but where the stored id and version
-/// are whole, a holder that knows both can release it, and in some stores save and erase it too.
+/// Lock fields with values that this library never writes are malformed. Every operation on such a
+/// document is kFailed (kMalformed), and nothing is written. But if the stored id and version are
+/// intact, a holder that knows both can release it, and in some stores save and erase it too.
 struct StoreOp {
-  OpKind kind;                           ///< Which derived type this is.
+  OpKind kind;                           ///< The derived type.
   OpStatus status = OpStatus::kPending;  ///< Result.
-  Collection* collection;                ///< Where; opened by the same store.
-  const Key* key;                        ///< Which document.
+  Collection* collection;                ///< The collection; opened by the same store.
+  const Key* key;                        ///< The document's key.
   std::size_t hash;                      ///< key->Hash().
-  /// Request: sent before, and in doubt since: what shows it to be done may be of then. (A hint for
-  /// stores that look at what they have done.)
+  /// Request: it was sent before, and is in doubt since. What shows it to be done may come from the
+  /// earlier attempt. (A hint for stores that look up what they have done.)
   bool again = false;
   std::unique_ptr<OpDetail> detail;  ///< Result; may stay null.
 
@@ -87,7 +87,7 @@ struct StoreOp {
   /// For the derived types.
   StoreOp(OpKind k, Collection& c, const Key& document) noexcept
       : kind(k), collection(&c), key(&document), hash(document.Hash()) {}
-  /// With the key's hash, where it is known already.
+  /// With the key's hash, if it is known already.
   StoreOp(OpKind k, Collection& c, const Key& document, std::size_t key_hash) noexcept
       : kind(k), collection(&c), key(&document), hash(key_hash) {}
   ~StoreOp() = default;

@@ -17,23 +17,24 @@
 namespace doclock {
 
 /// Takes the lock. Each share is a lease of its own, and so is an intent, which a waiting writer
-/// leaves. A lease that is over keeps nobody out: the grant takes over, and drops it.
+/// leaves. A lease that is over keeps no client out: the grant takes over, and drops it.
 /// - An exclusive attempt is granted unless an exclusive lock or a share is live. An intent does
-///   not stop it. Where shares do, it leaves its intent (GrantRequest::intent_id) unless another
+///   not stop it. If shares stop it, it leaves its intent (GrantRequest::intent_id), unless another
 ///   writer's intent is live; the next attempt renews it.
-/// - A share is granted unless an exclusive lock is live, or an intent, or as many shares as its
-///   own max_holders allows.
-/// - min_hold (lockClosed) keeps out both.
+/// - A share is granted unless there is a live exclusive lock, a live intent, or as many live
+/// shares
+///   as its own max_holders allows.
+/// - min_hold (lockClosed) stops both.
 ///
-/// An exclusive grant ends any intent, and so does an erasure. Whatever else ends the shares (a
-/// release, a save, a break, a purge, Intervention::kExpire) leaves it: it lapses by itself.
-/// Every grant, of a share too, raises the version. Shares do not write what they locked: they
-/// may be renewed and released, not checkpointed, erased or handed over. A share that could be
-/// granted is kFailed (kRefused) if a live share of this document has its id already.
+/// An exclusive grant ends any intent, and so does an erasure. Everything else that ends the shares
+/// (a release, a save, a break, a purge, Intervention::kExpire) leaves the intent: it lapses by
+/// itself. Every grant raises the version, also that of a share. Shares do not write what they
+/// locked: they may be renewed and released, but not checkpointed, erased or handed over. A share
+/// that could be granted is kFailed (kRefused) if a live share of this document has its id already.
 ///
-/// Busy tells what is left of the latest share to one who asks exclusively; of the share that ends
-/// first, or (where there is room for one more) of the intent, to one who asks for a share; and
-/// what is left of min_hold if that is longer.
+/// The remaining time of kBusy depends on the attempt. An exclusive attempt gets that of the share
+/// that ends last. A share gets that of the share that ends first, or (if there is room for one
+/// more) of the intent. It is min_hold's if that is longer.
 ///
 /// kDone (granted), kBusy, kMissing (and no `insert`), kConflict (a unique index refused the
 /// insert), kFailed (kMalformed: nothing was granted), kInDoubt.
@@ -44,35 +45,35 @@ struct AcquireOp : StoreOp {
   Body insert;         ///< Request: the body of a missing document; none: it must exist.
 
   std::int64_t version = 0;  ///< Result: lockVersion after the grant; the fence.
-  /// Result: the document's incarnation; `grant.lock_id` of a document that this call made, so that
-  /// a caller whose reply was lost can tell.
+  /// Result: the document's incarnation. It is `grant.lock_id` if this call created the document,
+  /// so that a caller whose reply was lost can tell.
   Uuid born{};
   Body body;               ///< Result: the stored body (`insert` itself when created).
-  bool created = false;    ///< Result: the document was made by this call.
-  bool took_over = false;  ///< Result: an expired or dead holder's lock was taken.
+  bool created = false;    ///< Result: this call created the document.
+  bool took_over = false;  ///< Result: the lock of an expired or dead holder was taken.
 };
 
-/// Make the lease start anew, by the store's clock; never end sooner than it would have without, so
-/// that renewals of different lengths may arrive in any order. kDone, kLost (not held by lock_id,
-/// or expired: a renewal never revives), kMissing, kFailed, kInDoubt.
+/// Renews the lease from now on, by the store's clock. It never shortens the lease, so that
+/// renewals of different lengths may arrive in any order. kDone, kLost (not held by lock_id, or
+/// expired: a renewal never revives), kMissing, kFailed, kInDoubt.
 struct RenewOp : StoreOp {
   /// For one document.
   RenewOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kRenew, c, k) {}
-  /// With the key's hash, where it is known already.
+  /// With the key's hash, if it is known already.
   RenewOp(Collection& c, const Key& k, std::size_t key_hash) noexcept
       : StoreOp(OpKind::kRenew, c, k, key_hash) {}
   Uuid lock_id{};                   ///< Request.
   std::chrono::milliseconds ttl{};  ///< Request.
   bool detached = false;            ///< Request: see GrantRequest.
-  /// Request: whose life the lock hangs on stays as it is. For those who are not the holder, and
-  /// for a holder's renewal that may arrive behind its own Detach.
+  /// Request: the process whose life the lock depends on stays the same. For clients that are not
+  /// the holder, and for a holder's renewal that may arrive after its own Detach.
   bool foreign = false;
   LockMode mode = LockMode::kExclusive;  ///< Request: what `lock_id` was granted as.
 };
 
 /// What a WriteOp does.
 enum class WriteKind : std::uint8_t {
-  kCheckpoint,  ///< Write the body and start the lease anew; keep the lock.
+  kCheckpoint,  ///< Write the body and renew the lease; keep the lock.
   kRelease,     ///< Write the body (if any) and clear the lock.
   kErase,       ///< Delete document and lock.
 };
@@ -80,12 +81,12 @@ enum class WriteKind : std::uint8_t {
 /// Version of a WriteOp that the writer does not know (a release by value).
 inline constexpr std::int64_t kAnyVersion = -1;
 
-/// Write under the lock. Matches on lock_id and version, never on time. kDone, kLost, kMissing,
+/// Writes under the lock. Matches lock_id and version, never the time. kDone, kLost, kMissing,
 /// kConflict (a unique index), kFailed (nothing written, still locked), kInDoubt.
 struct WriteOp : StoreOp {
   /// For one document.
   WriteOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kWrite, c, k) {}
-  /// With the key's hash, where it is known already.
+  /// With the key's hash, if it is known already.
   WriteOp(Collection& c, const Key& k, std::size_t key_hash) noexcept
       : StoreOp(OpKind::kWrite, c, k, key_hash) {}
   WriteKind write = WriteKind::kRelease;  ///< Request.
@@ -99,13 +100,13 @@ struct WriteOp : StoreOp {
   bool renewed = true;  ///< Request: may the lock have been renewed? (a hint for stores)
   const GrantRequest* next = nullptr;  ///< Request: kRelease hands over to this grant, exclusively.
   /// Request: what a kRelease, with `next` or without, leaves in lockReleased; nil: lock_id. For
-  /// those who are not the holder's handle: it must not take their release for its own.
+  /// releases that do not come from the holder's handle, which must not take them for its own.
   Uuid mark{};
-  /// Request: what `lock_id` was granted as. A share knows only kRelease, with no `expected` or
-  /// `next` (else kFailed, kRefused): its entry goes, the other shares stay, the last one frees
-  /// the lock. The version stays as it is, for nothing was written; unless there is a `body` to
-  /// `merge`, the note of somebody who ends another's share. kLost: there is no such share, or its
-  /// lease is over.
+  /// Request: what `lock_id` was granted as. For a share only kRelease is allowed, without
+  /// `expected` or `next` (else kFailed, kRefused). It removes the share's entry and leaves the
+  /// other shares; the last release frees the lock. The version stays the same, because nothing was
+  /// written, unless there is a `body` to `merge`: the note of a client that ends another's share.
+  /// kLost: there is no such share, or its lease is over.
   LockMode mode = LockMode::kExclusive;
 
   std::int64_t version = 0;  ///< Result: after the write.
@@ -118,7 +119,7 @@ enum class SaveKind : std::uint8_t {
   kErase,    ///< Delete; at `expected` of `born` unless that is kAnyVersion.
 };
 
-/// Write without holding the lock. A live lock is kBusy; an expired or dead one is cleared in the
+/// Writes without holding the lock. A live lock is kBusy. An expired or dead lock is cleared in the
 /// same write, which ends its holder's right to write. kDone, kBusy, kMissing, kConflict, kFailed,
 /// kInDoubt.
 struct SaveOp : StoreOp {
@@ -134,11 +135,11 @@ struct SaveOp : StoreOp {
   std::int64_t version = 0;  ///< Result: after the write.
 };
 
-/// Look. kDone, kMissing, kFailed. Sees everything acknowledged before it was sent (linearizable).
+/// Reads. kDone, kMissing, kFailed. Sees everything acknowledged before it was sent (linearizable).
 struct ReadOp : StoreOp {
   /// For one document.
   ReadOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kRead, c, k) {}
-  /// With the key's hash, where it is known already.
+  /// With the key's hash, if it is known already.
   ReadOp(Collection& c, const Key& k, std::size_t key_hash) noexcept
       : StoreOp(OpKind::kRead, c, k, key_hash) {}
 
@@ -146,18 +147,18 @@ struct ReadOp : StoreOp {
   std::int64_t version =
       0;           ///< Result: 0 for documents never locked or saved through this library.
   Uuid born{};     ///< Result.
-  Uuid lock_id{};  ///< Result: nil when nobody holds it (an expired id is still shown);
+  Uuid lock_id{};  ///< Result: nil: not locked (an expired id is still shown);
                    ///< kSharedLockId while it is shared.
-  /// Result: lock or write id of the last finished release, save or break. Of shares, the last one
-  /// leaves its id there; whether the others do is the store's own choice.
+  /// Result: lock or write id of the last finished release, save or break. The release of
+  /// the last share leaves its id there; the store chooses whether those of the others do.
   Uuid released{};
   bool locked = false;                    ///< Result: a live lock?
   LockHolder holder;                      ///< Result: of a lock.
   std::chrono::milliseconds remaining{};  ///< Result: of a live lock.
 };
 
-/// Calls `visitor` with an operation as what it is (its StoreOp::kind), and returns what it
-/// returns.
+/// Calls `visitor` with an operation as its derived type (by StoreOp::kind), and returns what
+/// `visitor` returns.
 template <typename Op, typename Visitor>
   requires std::same_as<std::remove_const_t<Op>, StoreOp>
 decltype(auto) Visit(Op& op, Visitor&& visitor) {

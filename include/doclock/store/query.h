@@ -10,7 +10,7 @@ namespace doclock {
 
 /// One document of a query.
 struct QueryRow {
-  Key key;                   ///< Which.
+  Key key;                   ///< Its key.
   Body body;                 ///< Its body.
   std::int64_t version = 0;  ///< Its version.
   Uuid born{};               ///< Its incarnation.

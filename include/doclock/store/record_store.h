@@ -16,23 +16,23 @@
 
 namespace doclock {
 
-/// All that is stored of one document.
+/// Everything that is stored of one document.
 struct Record {
-  nlohmann::json lock;  ///< Its lock, in a form of this library's own: an object to be kept as is.
+  nlohmann::json lock;  ///< Its lock, in this library's own form: keep the object as it is.
   Body body;            ///< Its body.
 };
 
-/// A database that knows nothing of locks: it keeps records by their keys, and changes several of
-/// them in one atomic step. StoreOver makes a Store of it. What is thrown here is an Error; of
-/// anything else the outcome is in doubt. Thread-safe.
+/// A database that does not know locks: it keeps records by their keys, and changes several of
+/// them in one atomic step. StoreOver makes a Store of it. Its functions throw Error; after any
+/// other exception the outcome is in doubt. Thread-safe.
 class DOCLOCK_EXPORT RecordStore {
  public:
   /// What a transaction may do.
   enum class Access : std::uint8_t { kRead, kWrite };
 
-  /// One atomic step on one collection. It sees all that was committed before it began, and no
-  /// other writing transaction on the collection, of any process, runs beside it. Destroyed without
-  /// Commit, it has changed nothing. Used by one thread.
+  /// One atomic step on one collection. It sees everything that was committed before it began, and
+  /// no other writing transaction on the collection, of any process, runs beside it. If it is
+  /// destroyed without Commit, nothing has changed. Used by one thread.
   class DOCLOCK_EXPORT Transaction {
    public:
     Transaction() = default;
@@ -40,22 +40,22 @@ class DOCLOCK_EXPORT RecordStore {
     Transaction& operator=(const Transaction&) = delete;
     virtual ~Transaction();
 
-    /// The record of a key, if there is one. @throws StoreException (kMalformed when what is stored
-    /// cannot be read)
+    /// The record of a key, if there is one. @throws StoreException (kMalformed if the stored
+    /// record cannot be read)
     virtual std::optional<Record> Load(const Key& key) = 0;
     /// Shows every record to `visit`, in any order, until it returns false. A record that cannot be
     /// read is shown with a lock that is null. `visit` does not use the transaction.
     virtual void Scan(const std::function<bool(const Key&, Record&&)>& visit) = 0;
     /// Adds or replaces a record.
     virtual void Put(const Key& key, const Record& record) = 0;
-    /// Removes a record that is there.
+    /// Removes an existing record.
     virtual void Erase(const Key& key) = 0;
-    /// What PutSettings kept last; null at first.
+    /// The settings that PutSettings stored last; null at first.
     virtual nlohmann::json Settings() = 0;
-    /// Keeps something about the collection as a whole (its unique indexes).
+    /// Stores settings of the collection as a whole (its unique indexes).
     virtual void PutSettings(const nlohmann::json& settings) = 0;
-    /// Makes all changes durable. @throws StoreException: nothing has changed.
-    /// @throws InDoubtException: they may be there or not.
+    /// Makes all changes durable. @throws StoreException if nothing has changed
+    /// @throws InDoubtException if the changes may or may not be stored
     virtual void Commit() = 0;
   };
 
@@ -64,18 +64,18 @@ class DOCLOCK_EXPORT RecordStore {
   RecordStore& operator=(const RecordStore&) = delete;
   virtual ~RecordStore();
 
-  /// Begins a transaction. @throws StoreException (kUnavailable when it cannot begin in time)
+  /// Begins a transaction. @throws StoreException (kUnavailable if it cannot begin in time)
   virtual std::unique_ptr<Transaction> Begin(const std::string& collection, Access access,
                                              std::chrono::milliseconds budget) = 0;
 
-  /// Makes a collection exist. Called once for each that is opened.
+  /// Creates a collection unless it exists. Called once for each that is opened.
   virtual void Create(const std::string& collection) = 0;
 
-  /// The clock by which leases end: the same for all processes that share the records, and it never
-  /// goes back. The default is BootClock, for stores of one machine.
+  /// The time by which leases end. The clock is the same for all processes that share the records,
+  /// and never goes back. The default is BootClock, for stores of one machine.
   [[nodiscard]] virtual TimePoint Now() const noexcept;
 
-  /// Tells one run of the clock from another (the machine was booted again): times of different
+  /// Identifies one run of the clock; a reboot of the machine begins another. Times of different
   /// runs are never compared. A lease of another run begins anew when a write first meets it. The
   /// default goes with BootClock.
   [[nodiscard]] virtual std::string ClockRun() const;
@@ -84,16 +84,16 @@ class DOCLOCK_EXPORT RecordStore {
   [[nodiscard]] virtual bool IsShared() const noexcept;
 };
 
-/// A Store whose locks and documents are records. Every rule of locks comes with it. Each operation
-/// is a transaction of its own, and a search looks at every record: it is for small stores.
-/// Waiters of this process are woken at once, those of others poll.
+/// A Store whose locks and documents are records. It has every rule of locks. Each operation is a
+/// transaction of its own, and a search reads every record: it is for small stores. Waiters of this
+/// process are woken at once; those of other processes poll.
 /// @throws std::invalid_argument for a null pointer.
 DOCLOCK_EXPORT std::shared_ptr<Store> StoreOver(std::shared_ptr<RecordStore> records);
 
-/// A key as text in which its type shows, for file names and columns: "s:order-7", "i:42",
-/// "u:7b2c...", "o:507f...".
+/// A key as text that shows its type, for file names and columns: "s:order-7", "i:42", "u:7b2c...",
+/// "o:507f...".
 DOCLOCK_EXPORT std::string KeyToText(const Key& key);
-/// The key of such a text. @throws std::invalid_argument if it is none.
+/// The key of such a text. @throws std::invalid_argument if it is no such text.
 DOCLOCK_EXPORT Key KeyFromText(const std::string& text);
 
 }  // namespace doclock

@@ -22,16 +22,16 @@
 #include "doclock/store/traits.h"
 
 /// @file
-/// The port between the engine and a database. Users open a store and hand it to a LockManager;
-/// those who add a database implement Store and run the conformance suite against it.
+/// The port between the engine and a database. Users open a store and pass it to a LockManager. To
+/// add a database, implement Store and run the conformance suite against it.
 
 namespace doclock {
 
 /// A database, as the engine sees it: semantic, blocking, thread-safe, batch-first. It knows
-/// nothing of waiting, of threads or of T.
+/// neither waiting, threads nor T.
 ///
-/// Nothing here throws for what happens to an operation: that is its result. Functions other than
-/// Execute throw Error.
+/// Execute does not throw because an operation fails: that is the operation's result. The other
+/// functions throw Error.
 class DOCLOCK_EXPORT Store {
  public:
   Store() = default;
@@ -39,11 +39,11 @@ class DOCLOCK_EXPORT Store {
   Store& operator=(const Store&) = delete;
   virtual ~Store();
 
-  /// What it is like.
+  /// The store's properties.
   [[nodiscard]] virtual StoreTraits traits() const noexcept = 0;
 
-  /// Opens (and on first use makes) a collection. The same name gives the same object; another
-  /// choice of field names or ttl for a name already open is std::invalid_argument.
+  /// Opens a collection, and creates it on first use. The same name gives the same object. Other
+  /// field names or another ttl for a name that is already open are std::invalid_argument.
   /// @throws std::invalid_argument for a bad name: 1 to 64 characters of [A-Za-z0-9_.-], not
   /// starting with '.' or '-'. @throws StoreException
   virtual std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
@@ -53,9 +53,9 @@ class DOCLOCK_EXPORT Store {
   [[nodiscard]] virtual std::shared_ptr<Collection> Find(const std::string& name) const = 0;
 
   /// Executes a batch of operations on different documents, in any order, each with its own
-  /// result. (Renewals of shares may be many of one document: each of another share.) Returns
-  /// within about `budget`. Never throws for an operation's sake; whatever it does throw (out of
-  /// memory) leaves the rest of the batch in doubt.
+  /// result. (A batch may hold many renewals of one document's shares, each of another share.)
+  /// Returns within about `budget`. Never throws because an operation fails. If it throws all the
+  /// same (out of memory), the rest of the batch is in doubt.
   virtual void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) = 0;
 
   /// Shows the documents that match to `sink`, in the filter's order, until it returns false. The
@@ -64,40 +64,42 @@ class DOCLOCK_EXPORT Store {
                      const std::function<bool(QueryRow&&)>& sink,
                      std::chrono::milliseconds budget) = 0;
 
-  /// Takes the lock of the first free document that matches, in the filter's order; exclusively (a
-  /// share is kRefused, as is what StoreOp names). kMissing: none is free. Live locks are skipped.
-  /// `op.key` is ignored on the way in and points at `key` once a document is chosen, which is
-  /// before anything is written, so that a lock in doubt can be given back. A store that cannot
-  /// know before leaves `op.key` alone in doubt: then a lock that was taken ends with its lease.
+  /// Takes the lock of the first free document that matches, in the filter's order, exclusively (a
+  /// share is kRefused, as are the requests that StoreOp names). kMissing: none is free. Live locks
+  /// are skipped. `op.key` is ignored as a request. It points at `key` once a document is chosen,
+  /// which is before anything is written, so that a lock in doubt can be released. A store that
+  /// cannot know the document before it writes leaves `op.key` alone in doubt: a lock that was
+  /// taken then ends with its lease.
   virtual void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
                            std::chrono::milliseconds budget) = 0;
 
-  /// Makes an index exist. Never needed for correctness.
+  /// Creates an index unless it exists. Only a unique index affects correctness.
   virtual void EnsureIndex(Collection& collection, const IndexSpec& index) = 0;
 
-  /// Clears the lock fields of expired locks; never those of a live one, and never the version.
-  /// Returns how many. At most `limit` per call.
+  /// Clears the lock fields of expired locks, at most `limit` per call; never those of a live lock,
+  /// and never the version. Returns how many it cleared.
   virtual std::int64_t Purge(Collection& collection, std::int64_t limit,
                              std::chrono::milliseconds budget) = 0;
 
-  /// Calls `hint` when a lock of this collection may have become free, with its key's hash or
-  /// with nothing when any may have. Hints may be missing, late or needless. Called on a thread of
-  /// the store's; must return soon and may not call the store. Null: this store has no hints.
+  /// Calls `hint` when a lock of this collection may have become free, with its key's hash, or
+  /// with nothing if any lock may have. Hints may be missing, late or spurious. The store calls
+  /// `hint` on a thread of its own; `hint` must return soon and must not call the store. Returns
+  /// null if this store has no hints.
   virtual std::unique_ptr<Subscription> Watch(
       Collection& collection, std::function<void(std::optional<std::size_t>)> hint) = 0;
 
   /// Might another process be waiting for locks of this collection right now? A cheap guess.
   [[nodiscard]] virtual bool OthersMayWait(Collection& collection) const noexcept = 0;
 
-  /// Shows locks, page by page: `after` is empty at first, then what the last page said. A lock
-  /// that is there all the while is shown; one that comes or goes meanwhile may be. A page may be
-  /// empty and yet not the last.
+  /// Returns locks, page by page: `after` is empty at first, then `next` of the last page. A lock
+  /// that exists all the time is shown; one that comes or goes meanwhile may be shown. A page may
+  /// be empty although it is not the last.
   /// @throws StoreException (kRefused from a store that cannot list: the default)
   [[nodiscard]] virtual LockPage ListLocks(Collection& collection, const LockQuery& query,
                                            const std::string& after,
                                            std::chrono::milliseconds budget);
 
-  /// See Intervention. @throws NotFoundException, LockException (kNotOwner: nobody holds it),
+  /// See Intervention. @throws NotFoundException, LockException (kNotOwner: not locked),
   /// StoreException
   virtual void Intervene(Collection& collection, const Key& key, Intervention what) = 0;
 };

@@ -4,7 +4,7 @@
 
 namespace doclock {
 
-/// A subscription. Destroying it ends it; no hint is under way or comes afterwards.
+/// A subscription. Its destructor ends it: no hint runs or comes afterwards.
 class DOCLOCK_EXPORT Subscription {
  public:
   Subscription() = default;

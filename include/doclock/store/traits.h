@@ -5,11 +5,11 @@
 
 namespace doclock {
 
-/// What a store is like. Constant over its life, but for clock_margin.
+/// The properties of a store. Constant over its life, except clock_margin.
 struct StoreTraits {
-  /// How many Execute calls may run at once to any purpose.
+  /// How many concurrent Execute calls are worthwhile.
   int lanes = 1;
-  /// Most operations per Execute; renewals travel in batches of up to 1,000 whatever it says.
+  /// The most operations per Execute. Renewals come in batches of up to 1,000 in any case.
   std::size_t max_batch = 128;
   /// Execute never blocks and takes calls from any number of threads: no batching needed.
   bool immediate = false;
@@ -17,7 +17,7 @@ struct StoreTraits {
   bool inline_callers = true;
   /// Other processes may use the same documents.
   bool shared = true;
-  /// What the clocks involved may differ by during one lease; a holder gives up this much early.
+  /// How much the clocks involved may differ during one lease; a holder gives up this much early.
   std::chrono::nanoseconds clock_margin = std::chrono::milliseconds(1);
 };
 
