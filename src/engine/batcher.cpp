@@ -10,7 +10,7 @@
 namespace doclock::detail {
 namespace {
 
-/// The most operations of one batch, whatever the store allows.
+/// The most operations of one batch, even if the store allows more.
 constexpr std::size_t kMaxBatch = 128;
 
 void CompleteUnanswered(StoreOp& op, const char* why) noexcept {
@@ -19,7 +19,7 @@ void CompleteUnanswered(StoreOp& op, const char* why) noexcept {
   } catch (const std::bad_alloc&) {
     op.status = OpStatus::kInDoubt;  // without a text
   }
-  // A read changes nothing, so there is nothing to doubt.
+  // A read changes nothing, so it is never in doubt.
   if (op.kind != OpKind::kRead || op.status != OpStatus::kInDoubt) return;
   op.status = OpStatus::kFailed;
   if (op.detail) op.detail->code = Errc::kUnavailable;
@@ -88,7 +88,7 @@ void Batcher::Execute(StoreOp& op) {
   try {
     event->Wait();
   } catch (...) {
-    Withdraw(self);  // a virtual runtime found that nothing will ever lead it
+    Withdraw(self);  // a virtual runtime found that no thread will ever lead it
     throw;
   }
   if (!self.promoted) return;
@@ -211,7 +211,7 @@ void Batcher::Lead(Pendings batch) {
     executed.splice(executed.end(), batch);
     batch = PassOn(of_ops);
   }
-  // Continuations may take as long as they like, and use the lane themselves.
+  // Continuations may take long, and may use the lane themselves.
   executed.clear_and_dispose([](Pending* pending) { pending->Complete(); });
 }
 

@@ -14,7 +14,7 @@
 namespace doclock::detail {
 namespace {
 
-/// What MakeRuntime takes.
+/// The most workers that MakeRuntime accepts.
 constexpr int kMostWorkers = 64;
 
 /// How many workers may be in queries and searches.
@@ -29,7 +29,7 @@ std::shared_ptr<Runtime> RuntimeFor(const ManagerOptions& options, const StoreTr
   return MakeRuntime(std::min(QueriesAtOnce(traits) + traits.lanes + 1, kMostWorkers));
 }
 
-/// What threads that have nothing left to do may take to end.
+/// How long idle threads may take to end.
 constexpr std::chrono::nanoseconds kTimeToEnd = std::chrono::milliseconds(250);
 
 /// For the steps of closing: out of memory in one must not keep the others from being taken.
@@ -86,7 +86,7 @@ Engine::~Engine() = default;
 
 TimePoint Engine::DeadlineOf(TimePoint sent, std::chrono::milliseconds ttl) const noexcept {
   const std::chrono::nanoseconds lease = ttl;
-  // Asked each time: a store may find that its members' clocks have moved apart.
+  // Read each time: a store may find that its members' clocks have moved apart.
   return sent + lease - lease / 1000 - store_->traits().clock_margin;
 }
 
@@ -101,7 +101,7 @@ LeasePtr Engine::Grant(const AcquireSpec& spec, const Key& key, const GrantReque
     if (Now() < lease->deadline()) {
       keeper_->Add(*lease);
       if (!closed()) return lease;
-      keeper_->Remove(*lease);  // nobody would renew it
+      keeper_->Remove(*lease);  // its renewals have ended
     }
   } catch (...) {
     give_back();
@@ -245,7 +245,7 @@ void Engine::EndSubscriptions() {
 }
 
 void Engine::Close() noexcept {
-  // In a forked child the threads are missing and their mutexes may be locked for ever.
+  // In a forked child the threads are missing and their mutexes may stay locked forever.
   if (fork_generation_ != platform::ForkGeneration()) return;
   const TimePoint until = Now() + options_.drain_timeout.ms();
   bool already = false;

@@ -25,8 +25,8 @@
 
 namespace doclock::detail {
 
-/// What the handles of one LockManager share: the parts below, and closing them down. Everything
-/// that happens to locks on one store in this process goes through here. Thread-safe.
+/// The state that the copies of one LockManager share: the parts below, and their shutdown. All
+/// lock operations on one store in this process go through here. Thread-safe.
 class Engine : public std::enable_shared_from_this<Engine> {
  public:
   static EnginePtr Make(std::shared_ptr<Store> store, ManagerOptions options);
@@ -48,34 +48,34 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] NextSearches& searches() noexcept { return *searches_; }
   [[nodiscard]] Hints& hints() noexcept { return *hints_; }
   [[nodiscard]] Events& events() noexcept { return events_; }
-  /// Who takes locks when the caller does not say.
+  /// The owner of locks for which the caller names none.
   [[nodiscard]] const OwnerPtr& owner() const noexcept { return owner_; }
 
   [[nodiscard]] TimePoint Now() const noexcept { return runtime_->Now(); }
-  /// The moment a holder must stop whose grant or renewal was sent at `sent`: a tenth of a percent
-  /// for the drift of its clock and the store's margin before the lease can be somebody else's.
+  /// The moment when a holder must stop whose grant or renewal was sent at `sent`: before another
+  /// client can get the lock, by a tenth of a percent for clock drift and by the store's margin.
   [[nodiscard]] TimePoint DeadlineOf(TimePoint sent, std::chrono::milliseconds ttl) const noexcept;
 
   [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
-  /// Ends waits and renewals, waits a bounded time for background work, ends the threads. Whoever
-  /// calls it meanwhile waits for the first.
+  /// Ends waits and renewals, waits a bounded time for background work, ends the threads. A second
+  /// call waits for the first.
   void Close() noexcept;
 
-  /// The lease is over, or its lock is somebody else's: final.
+  /// Declares the lease lost: it is over, or another client has the lock. Final.
   void Lose(Lease& lease) noexcept;
-  /// Gives back the lock of a lost lease that the store may have for longer than its holder knew.
+  /// Releases the lock of a lost lease that the store may hold for longer than the holder knew.
   void GiveBackLost(Lease& lease) noexcept;
-  /// The store has started the lease anew for `ttl`, by a request sent at `sent`. False: the lock
-  /// was lost before the answer came. That is final, so it is given back in the background: others
-  /// need not wait until the new lease has ended.
+  /// Records that the store has renewed the lease for `ttl`, by a request sent at `sent`. False:
+  /// the lock was lost before the answer came. That is final, so the lock is released in the
+  /// background: others need not wait until the new lease has ended.
   bool Prolong(Lease& lease, TimePoint sent, std::chrono::milliseconds ttl) noexcept;
-  /// Makes the lease of a granted lock, and looks after it. Null when it is over already, or the
-  /// engine is closed: then the lock is given back in the background. So it is where this throws.
+  /// Makes the lease of a granted lock, and keeps it renewed. Null if it is over already, or the
+  /// engine is closed: then the lock is released in the background. So it is where this throws.
   LeasePtr Grant(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
                  std::int64_t version, const Uuid& born, Body body, TimePoint sent);
 
-  /// Tells the waiters of this process that a lock was given back here and not handed over: the
-  /// store may not tell them.
+  /// Wakes the waiters of this process after a lock was released here and not handed over: the
+  /// store may not give them a hint.
   void Freed(Collection& collection, std::size_t hash) noexcept;
   void FreedForSearches(Collection& collection) noexcept;
 
@@ -84,8 +84,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// Runs the task after a while, or when the engine closes if that is sooner; it is never dropped.
   void After(std::chrono::nanoseconds time, Runtime::Task task);
 
-  /// Background work that Close waits for: until the last copy of this token is gone. A task that
-  /// captures it ends the work however it ends, also when it never runs.
+  /// A token for background work: Close waits until its last copy is gone. A task that captures it
+  /// ends the work when the task is destroyed, even if it never ran.
   [[nodiscard]] std::shared_ptr<void> Background();
 
  private:
@@ -125,7 +125,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::condition_variable closing_changed_;
 };
 
-/// What to ask the store for, under a fresh id.
+/// The request to the store, under a fresh id.
 GrantRequest MakeGrant(const AcquireSpec& spec);
 
 /// "document 'key' of 'collection'", for error texts.

@@ -9,7 +9,7 @@ namespace doclock::detail {
 
 namespace {
 
-/// Events that wait for the observer, at most: about 3 MB.
+/// The most events that wait for the observer: about 3 MB.
 constexpr std::uint64_t kMaxQueued = 10'000;
 
 template <class Call>
@@ -17,7 +17,7 @@ void Shielded(const Call& call) noexcept {
   try {
     call();
   } catch (...) {
-    // An observer's own trouble is not the lock's.
+    // An error of the observer must not affect the lock.
   }
 }
 

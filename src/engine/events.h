@@ -40,7 +40,7 @@ class Events {
   /// `what` gets the observer and the event. Unless too much is queued, or memory runs out.
   template <class What>
   void Tell(const Collection&, const Key&, const What& what) noexcept;
-  /// However much is queued: a lost lock and doubt are not left out while there is memory.
+  /// Ignores the bound: a lost lock and doubt are not left out while there is memory.
   template <class What>
   void TellAnyway(const Collection&, const Key&, const What& what) noexcept;
 

@@ -1,5 +1,5 @@
-/// What a holder does: checkpoint, release (handing over to the next waiter in the same write),
-/// erase, discard, detach.
+/// A holder's operations: checkpoint, release (with hand-over to the next waiter in the same
+/// write), erase, discard, detach.
 
 #include <new>
 #include <stdexcept>
@@ -60,14 +60,14 @@ WritingLease BeginWriteOrThrow(const LeasePtr& lease) {
                              : "the lock was released already");
 }
 
-/// The lock stays closed that long whatever its holder does: nobody to hand it to before. A share
-/// frees nothing for sure.
+/// min_hold keeps the lock closed until then, so that no waiter can get it before. The release of a
+/// share may free nothing.
 bool MayHandOver(const Lease& lease, WriteKind kind) {
   if (kind != WriteKind::kRelease || lease.mode == LockMode::kShared) return false;
   return lease.min_hold().count() == 0 || lease.engine->Now() >= lease.granted + lease.min_hold();
 }
 
-/// One write of a holder with the hand-over that goes with it.
+/// One write of a holder, with its hand-over.
 class HolderWrite {
  public:
   HolderWrite(WritingLease writing, LeasePtr of, WriteKind what, Body body, bool mark)
@@ -165,10 +165,10 @@ void WriteAsync(const LeasePtr& lease, WriteKind kind, Body body, WriteDone done
 
 namespace {
 
-/// After the release of a dropped handle.
+/// Called after the release of a dropped handle.
 void AfterAbandon(Lease& lease, const Failure* failure) noexcept {
   if (!failure || lease.phase() != Phase::kHeld || lease.lost()) return;
-  // The store is away: go on trying until the lease ends there, with nobody waiting on it.
+  // The store is unavailable: try until the lease ends there; no caller waits for it.
   Engine& engine = *lease.engine;
   lease.set_phase(Phase::kReleased);
   engine.keeper().Remove(lease);
@@ -207,7 +207,7 @@ void KeepDoubt(RenewOp& op, bool& doubted) {
   if (doubted && op.status == OpStatus::kFailed) op.status = OpStatus::kInDoubt;
 }
 
-/// Tells the store that the lease alone rules from now on.
+/// Tells the store that the lease alone decides from now on.
 class DetachProcedure final : public Procedure {
  public:
   explicit DetachProcedure(LeasePtr lease)
@@ -243,7 +243,7 @@ class DetachProcedure final : public Procedure {
         LeaveIt(Phase::kInDoubt);
         lease_->engine->events().InDoubt(*lease_->collection, lease_->key);
         return FailureOf(op_);
-      case OpStatus::kPending:  // never sent: its time was over
+      case OpStatus::kPending:  // never sent: its deadline had passed
       case OpStatus::kLost:
       case OpStatus::kMissing:
         return Lost();
@@ -276,8 +276,8 @@ class DetachProcedure final : public Procedure {
   bool doubted_ = false;
 };
 
-/// Starts the lease anew with another length. The keeper's renewals go on meanwhile; whichever
-/// arrives last, the lease ends no sooner than either says.
+/// Renews the lease with another length. The keeper's renewals go on meanwhile; in whatever order
+/// they arrive, the lease ends no sooner than the later of them.
 class RenewProcedure final : public Procedure {
  public:
   RenewProcedure(LeasePtr lease, std::chrono::milliseconds ttl)
@@ -308,7 +308,7 @@ class RenewProcedure final : public Procedure {
         lease_->set_ttl(op_.ttl);
         if (lease_->engine->Prolong(*lease_, sent_, op_.ttl)) return nullptr;
         return MakeFailure(Errc::kLost, [&] { return "the lock of " + what() + " was lost"; });
-      case OpStatus::kPending:  // never sent: its time was over
+      case OpStatus::kPending:  // never sent: its deadline had passed
       case OpStatus::kLost:
       case OpStatus::kMissing:
         lease_->engine->Lose(*lease_);

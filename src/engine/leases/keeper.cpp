@@ -14,13 +14,13 @@ namespace {
 
 /// Renewals per store call.
 constexpr std::size_t kMaxRenewals = 1000;
-/// Of so many lanes of the store one may be taken by renewals.
+/// Renewals may take one of this many lanes of the store.
 constexpr int kLanesPerRound = 4;
-/// How soon it looks again at what it had no memory for.
+/// How soon it tries again what it had no memory for.
 constexpr std::chrono::milliseconds kNoMemory{5};
 
-/// Is it still to be renewed when its round is sent? Not behind a Detach or a release, and not at
-/// its deadline: that would only keep others waiting.
+/// Must it still be renewed when its round is sent? Not after a Detach or a release, and not at its
+/// deadline: that would only delay others.
 bool IsDue(const Lease& lease, TimePoint now) {
   const Phase phase = lease.phase();
   return (phase == Phase::kHeld || phase == Phase::kWriting) && lease.renews() && !lease.lost() &&
@@ -44,7 +44,7 @@ struct Keeper::Round {
   std::vector<Item> items;
 };
 
-/// What a look at the queue has found.
+/// The leases that are due.
 struct Keeper::Looked {
   std::vector<LeasePtr> over, renew, abandoned;
 };
@@ -114,7 +114,7 @@ void Keeper::Abandoned(Lease& lease) noexcept {
 void Keeper::TakeDue(Looked& looked, TimePoint now) {
   while (!queue_.empty()) {
     Lease& first = *queue_.begin();
-    // A renewal a little early is better than one call more.
+    // A slightly early renewal is better than another call.
     const auto slack = first.due_for_renewal ? first.ttl() / 12 : std::chrono::milliseconds(0);
     if (first.due - slack > now) return;
     const LeasePtr lease(&first);
@@ -128,7 +128,7 @@ void Keeper::TakeDue(Looked& looked, TimePoint now) {
       looked.abandoned.push_back(lease);
       next = std::min(next, now + Pause(first));
     } else if (first.due_for_renewal && first.renews()) {
-      // Stays in the queue until the answer comes: a call that hangs must not hide the deadline.
+      // It stays in the queue until the answer comes: a call that hangs must not hide the deadline.
       looked.renew.push_back(lease);
     }
     Unqueue(first);
@@ -174,7 +174,7 @@ void Keeper::Renew(std::span<LeasePtr> due) noexcept {
     op.lock_id = lease->lock_id;
     op.ttl = lease->ttl();
     op.mode = lease->mode;
-    op.foreign = true;  // it may arrive behind a Detach, and must not undo it
+    op.foreign = true;  // it may arrive after a Detach, and must not undo it
     one.front()->items.push_back({std::move(lease), std::move(op)});
   }
   const std::scoped_lock lock(mutex_);
@@ -239,7 +239,7 @@ void Keeper::OnRenewed(Round& round) noexcept {
         if (lease->phase() == Phase::kHeld) engine_.Lose(*lease);
         break;
       case OpStatus::kInDoubt:
-        if (lease->lost()) {  // it may have been renewed, and nobody uses it
+        if (lease->lost()) {  // it may have been renewed, and no handle uses it
           ReleaseInBackground(engine_, *lease->collection, lease->key, lease->lock_id, lease->mode,
                               engine_.Now() + op.ttl);
           break;

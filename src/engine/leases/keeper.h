@@ -12,26 +12,28 @@
 
 namespace doclock::detail {
 
-/// The lease keeper: one due-queue for every held lock. What is due within a little while is
-/// renewed together, in batches, at a third of the lease; what could not be renewed in time is
-/// declared lost at its deadline. Never a thread per lock. Thread-safe.
+/// The lease keeper: one queue for all held locks, ordered by when they are due. It renews leases
+/// at a third of their length, together with others that are due soon, in batches. It declares a
+/// lease that could not be renewed in time lost at its deadline. It needs no thread per lock.
+/// Thread-safe.
 class Keeper : public std::enable_shared_from_this<Keeper> {
  public:
   explicit Keeper(Engine& engine) : engine_(engine) {}
   ~Keeper();
 
-  /// Starts to look after a lease that was just granted.
+  /// Starts to renew a lease that was just granted.
   void Add(Lease& lease);
-  /// Stops. Does nothing when it does not look after it.
+  /// Stops renewing it. Does nothing if it does not keep this lease.
   void Remove(Lease& lease) noexcept;
-  /// Changes when to look at it next, after its deadline or its wish to be renewed changed.
+  /// Updates when the lease is due, after its deadline or its need for renewal changed.
   void Refresh(Lease& lease) noexcept;
-  /// Its handle is gone, and memory ran out before the lock could be given back: renews it no more,
-  /// and tries again when it next looks at it.
+  /// Its handle is gone, and memory ran out before the lock could be released: stops renewing it,
+  /// and tries to release it again when it is next due.
   void Abandoned(Lease& lease) noexcept;
-  /// Renews no more, and declares every lease lost but those in a write: that may be its release.
+  /// Stops all renewals, and declares every lease lost except those in a write, which may be a
+  /// release.
   void StopRenewing() noexcept;
-  /// Declares every lease lost that is left, and looks after no more.
+  /// Declares every remaining lease lost, and keeps no more.
   void Close() noexcept;
 
  private:
@@ -51,8 +53,8 @@ class Keeper : public std::enable_shared_from_this<Keeper> {
 
   void OnTimer() noexcept;
   void Renew(std::span<LeasePtr> due) noexcept;
-  /// Sends what waits, as long as few enough rounds are under way: so that ten thousand renewals do
-  /// not take every lane from callers, nor each other's time.
+  /// Sends waiting rounds, as long as few enough are under way, so that ten thousand renewals do
+  /// not take all lanes from callers, nor each other's time.
   void SendNext() noexcept;
   void Send(const std::shared_ptr<Round>& round);
   void OnSent() noexcept;

@@ -48,7 +48,7 @@ Procedure::Step AcquireProcedure::Next() {
 
 void AcquireProcedure::Interrupt() noexcept {
   if (state_ == State::kFinished) {
-    failure_ = NoMemory();  // what was granted has been given back
+    failure_ = NoMemory();  // the grant has been released
     return;
   }
   state_ = State::kFinished;

@@ -30,7 +30,7 @@ void Run(Engine& engine, Procedure& procedure) {
   }
 }
 
-/// One RunAsync.
+/// One call of RunAsync.
 class AsyncRun : public std::enable_shared_from_this<AsyncRun> {
  public:
   AsyncRun(EnginePtr engine, std::shared_ptr<Procedure> procedure, std::function<void()> done)
@@ -69,7 +69,7 @@ class AsyncRun : public std::enable_shared_from_this<AsyncRun> {
       throw;
     }
   }
-  /// What comes after the first operation must not throw.
+  /// After the first operation nothing may throw.
   template <class Step>
   void Guarded(const Step& step) noexcept {
     try {

@@ -12,14 +12,14 @@
 
 namespace doclock::detail {
 
-/// Store operations with what follows from their answers (settling doubt, trying again): a small
-/// state machine that knows no threads, so that blocking and asynchronous callers share it.
+/// Several store operations, each chosen by the results of the last (settling doubt, trying again):
+/// a small state machine that knows no threads, so that blocking and asynchronous callers share it.
 class Procedure {
  public:
   /// What to do next.
   struct Step {
     StoreOp* op = nullptr;             ///< Execute this; null: finished.
-    std::chrono::nanoseconds pause{};  ///< Wait so long first.
+    std::chrono::nanoseconds pause{};  ///< Wait this long first.
   };
 
   Procedure() = default;
@@ -27,13 +27,13 @@ class Procedure {
   Procedure& operator=(const Procedure&) = delete;
   virtual ~Procedure() = default;
 
-  /// Called at first, and after each step's operation was executed.
+  /// Returns the next step. Called at first, and after each step's operation was executed.
   virtual Step Next() = 0;
-  /// Called in place of Next when memory ran out after the first operation was executed: no more
-  /// of them will be. The operation asked for last may be pending.
+  /// Called instead of Next if memory ran out after the first operation was executed: no more
+  /// operations will be. The last requested operation may be pending.
   virtual void Interrupt() noexcept = 0;
 
-  /// Was an operation executed, or is it going to be?
+  /// Was an operation executed, or will one be?
   [[nodiscard]] bool begun() const noexcept { return begun_; }
 
  private:
@@ -42,9 +42,9 @@ class Procedure {
   bool begun_ = false;
 };
 
-/// Runs it on the caller's thread. Throws only while it has not begun.
+/// Runs it on the caller's thread. Throws only before its first operation.
 void Run(Engine& engine, Procedure& procedure);
-/// Runs it on workers; `done` is called once at the end, on one of them. Where this throws, the
+/// Runs it on workers; `done` is called once at the end, on one of them. If this throws, the
 /// procedure has not begun, and `done` is not called. `done` must not throw.
 void RunAsync(const EnginePtr& engine, std::shared_ptr<Procedure> procedure,
               std::function<void()> done);
@@ -62,13 +62,13 @@ class Backoff {
   std::chrono::nanoseconds next_ = std::chrono::milliseconds(5);
 };
 
-/// The version that a proven write left, where the store's own answer was lost. A look that comes
-/// later does not tell: others may have locked and written since. `expected`: the version the write
-/// was made at; 0 for an insert. Should a store raise versions by more, this one is too low, and
-/// the next write by it is refused: it never overwrites.
+/// The version that a proven write left, if the store's own reply was lost. A later look does not
+/// tell it: other clients may have locked and written since. `expected`: the version that the write
+/// was made at; 0 for an insert. If a store raises versions by more than one, this version is too
+/// low, and the next write with it is refused: it never overwrites.
 constexpr std::int64_t VersionAfter(std::int64_t expected) noexcept { return expected + 1; }
 
-/// What an operation that did not end well means to the caller.
+/// The caller's failure for an operation that did not end in kDone.
 FailurePtr FailureOf(const StoreOp& op) noexcept;
 
 }  // namespace doclock::detail

@@ -6,8 +6,8 @@
 
 namespace doclock::detail {
 
-/// Runs what should happen even though memory has run out: it tries for a moment, because other
-/// threads give memory back. False: it gave up. `f` may be called again after it threw.
+/// Runs `f` although memory has run out: tries for a moment, because other threads free memory.
+/// False: it gave up. `f` may be called again after it threw.
 template <class F>
 bool Insist(const F& f) noexcept {
   constexpr int kTries = 10;

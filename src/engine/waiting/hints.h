@@ -14,7 +14,7 @@ namespace doclock::detail {
 
 class Engine;
 
-/// Subscribes to a store's hints while somebody waits: one subscription per collection, kept a
+/// Subscribes to a store's hints while there are waiters: one subscription per collection, kept a
 /// moment longer than needed. Thread-safe.
 class Hints : public std::enable_shared_from_this<Hints> {
  public:
@@ -23,13 +23,13 @@ class Hints : public std::enable_shared_from_this<Hints> {
   Hints(Engine& engine, Listener listener);
   ~Hints();
 
-  /// One more waits in this collection. Has a worker subscribe if need be, which may take as long
-  /// as a call of the store. Once it has, the listener hears a hint for the whole collection: a
-  /// lock that was freed before is not missed.
+  /// Adds a waiter in this collection. If needed, a worker subscribes, which may take as long as a
+  /// call of the store. When it has, the listener gets a hint for the whole collection, so that a
+  /// lock which was freed before is not missed.
   void Enter(Collection& collection);
-  /// One less.
+  /// Removes a waiter.
   void Leave(Collection& collection) noexcept;
-  /// Does the store tell of locks of this collection that become free? False while nobody waits.
+  /// Does the store give hints for this collection? False while there are no waiters.
   [[nodiscard]] bool Heard(Collection& collection);
   /// Ends all subscriptions.
   void Close();
@@ -40,16 +40,16 @@ class Hints : public std::enable_shared_from_this<Hints> {
     /// mutex that hints wait for.
     std::mutex subscribing;
     std::unique_ptr<Subscription> subscription;
-    bool ended = false;               ///< By Close: it subscribes never again.
+    bool ended = false;               ///< Set by Close: it never subscribes again.
     std::atomic<bool> heard = false;  ///< The store has hints.
 
-    std::mutex mutex;  ///< Of what follows.
+    std::mutex mutex;  ///< Guards what follows.
     int waiters = 0;
     bool requested = false;  ///< Is subscribed, or will be.
     bool linger = false;
   };
 
-  /// The entry of a collection that somebody waits in; null after Close.
+  /// The entry of a collection with waiters; null after Close.
   std::shared_ptr<Entry> EntryOf(Collection& collection) noexcept;
   std::shared_ptr<Entry> EntryFor(Collection& collection);
   void Request(Collection& collection, const std::shared_ptr<Entry>& entry);

@@ -13,10 +13,11 @@
 
 namespace doclock::detail {
 
-/// Who waits for any free document that matches a filter (LockNext). Each search subscribes to
+/// The searches for any free document that matches a filter (LockNext). Each search subscribes to
 /// hints, asks the store, sleeps until a hint or a jittered poll, and asks again. A hint wakes one
-/// search; if that gets nothing, the hint goes on to the next that slept when it came and wants
-/// something else. One that finds none asleep makes those ask again that are asking. Thread-safe.
+/// search. If that gets nothing, the hint goes on to the next search that slept when it came and
+/// wants something else. A hint that finds no search asleep makes those ask again that are asking.
+/// Thread-safe.
 class NextSearches : public std::enable_shared_from_this<NextSearches> {
  public:
   explicit NextSearches(Engine& engine) : engine_(engine) {}
@@ -26,7 +27,7 @@ class NextSearches : public std::enable_shared_from_this<NextSearches> {
   void Start(const PendingPtr& search) noexcept;
   /// Ends a search.
   void End(PendingAcquire& search, Errc code) noexcept;
-  /// Is there any that was not granted at once? Cheap.
+  /// Is there any search that was not granted at once? Cheap.
   [[nodiscard]] bool waiting() const noexcept { return waiting_ > 0; }
   /// A lock of this collection may have become free.
   void OnHint(Collection& collection) noexcept;
@@ -36,8 +37,8 @@ class NextSearches : public std::enable_shared_from_this<NextSearches> {
  private:
   struct Sleepers {
     std::list<PendingPtr> searches;
-    std::uint64_t hints = 0;    ///< How many have come.
-    std::uint64_t unheard = 0;  ///< The last one that found none asleep.
+    std::uint64_t hints = 0;    ///< How many hints have come.
+    std::uint64_t unheard = 0;  ///< The last hint that found no search asleep.
   };
 
   /// Out of memory it settles the search.
@@ -47,10 +48,10 @@ class NextSearches : public std::enable_shared_from_this<NextSearches> {
   /// `outage`: why the attempt that has just ended did not reach the store; null: it did.
   void List(const PendingPtr& search, FailurePtr outage);
   bool Unlist(PendingAcquire& search) noexcept;
-  /// Wakes the first search that was not asked for since this hint came.
+  /// Wakes the first search that did not ask the store since this hint came.
   void Wake(Collection& collection, std::uint64_t hint) noexcept;
-  /// Of a search that the hint woke in vain. `missing`: the store has nothing for it, nor for those
-  /// that want the same.
+  /// Passes on the hint of a search that it woke in vain. `missing`: the store has nothing for this
+  /// search, nor for those that want the same.
   void PassOn(const PendingAcquire& search, std::uint64_t hint, bool missing) noexcept;
   /// Needs the lock.
   void TakeOut(Sleepers& sleepers, PendingAcquire& search) noexcept;

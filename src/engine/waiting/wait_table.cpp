@@ -19,7 +19,7 @@ constexpr std::chrono::milliseconds kStandBack{2};
 /// An attempt without an answer for this long counts as one that did not reach the store.
 constexpr std::chrono::seconds kSilence{2};
 
-/// In the way of a waiter, as far as its last attempt knows: " locked by somebody", for one.
+/// The obstacle that a waiter's last attempt met, for example " locked by worker (host:1)".
 std::string StateOf(const Failure* last) {
   if (last && last->kept_closed) return " kept closed by min_hold";
   if (!last || last->holder.name.empty()) return " locked";
@@ -549,7 +549,7 @@ void WaitTable::OnHint(Collection& collection, std::optional<std::size_t> hash) 
       std::for_each(shards_->begin(), shards_->end(), collect);
     }
   } catch (const std::bad_alloc&) {
-    // Those that were not found poll.
+    // Waiters that were not found poll.
   }
   for (const auto& waits : found) Pump(waits);
 }

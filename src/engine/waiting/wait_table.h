@@ -17,14 +17,14 @@
 
 namespace doclock::detail {
 
-/// Who waits for which document in this process: a FIFO per key. One waiter per key asks the store,
-/// the others stand behind it. Holds only keys that have waiters or a release under way, so that an
-/// uncontended lock touches nothing here but one counter. Thread-safe.
+/// The waiters of this process for each document: a FIFO per key. The first waiter of a key asks
+/// the store, the others stand behind it. Holds only keys with waiters or a release under way, so
+/// that an uncontended lock touches only one counter here. Thread-safe.
 ///
-/// Readers stand in the same queue as writers: one who comes while a writer waits stands behind it.
-/// When a share was granted, the next in the queue asks at once. A writer who waits leaves an
-/// intent in the store, so that readers of other processes do not starve it. Shares are not handed
-/// over.
+/// Readers stand in the same queue as writers: a reader that comes while a writer waits stands
+/// behind it. When a share is granted, the next in the queue asks at once. A waiting writer leaves
+/// an intent in the store, so that readers of other processes do not starve it. Shares are not
+/// handed over.
 ///
 /// A waiter requests hints, tries again (the lock may have been freed in between), then sleeps
 /// until the first of: a hint, a local release, the end of the holder's lease, a jittered poll, its
@@ -37,7 +37,7 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   explicit WaitTable(Engine& engine);
   ~WaitTable();
 
-  /// May a caller go to the store directly? No if others wait for that key, or a release of it is
+  /// May a caller ask the store directly? No if others wait for that key, or a release of it is
   /// under way here.
   [[nodiscard]] bool MustQueue(const AcquireSpec& spec, std::size_t hash);
   /// Puts a waiter at the end of its queue and starts asking. `why`: the failure of an attempt
@@ -49,9 +49,9 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// Before a release: claims the next waiter of the key if there is one to hand over to (see
   /// Release::next). With `mark`, local callers of the key stand behind the release from now on.
   Release BeginRelease(const Lease& lease, bool mark, bool may_hand_over);
-  /// After it: `lease` is the claimed waiter's (null: not handed over), `released` says whether the
-  /// lock is free now. A Release that is destroyed without this (out of memory) lets the waiters
-  /// ask.
+  /// After a release: `lease` is the claimed waiter's (null: not handed over), `released` says
+  /// whether the lock is free now. A Release that is destroyed without this (out of memory) lets
+  /// the waiters ask.
   void EndRelease(Release& release, LeasePtr lease, bool released) noexcept;
 
   /// A hint from the store. Out of memory it is missed: waiters poll.
@@ -81,22 +81,23 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// The first waiter that still wants the lock; null if there is none.
   PendingPtr Front(KeyWaits& waits) noexcept;
   void Claim(KeyWaits& waits, PendingAcquire& waiter) noexcept;
-  /// Must the front stand behind releases that are under way?
+  /// Must the first waiter stand behind releases that are under way?
   [[nodiscard]] static bool MustHold(const KeyWaits& waits, const PendingAcquire& front,
                                      bool released);
-  /// One that fails fast and has not been told by the store: it goes first. False: there is none.
+  /// Moves a caller that does not wait and has no answer of the store to the front. False: there is
+  /// none.
   bool BringFailFastForward(KeyWaits& waits) noexcept;
-  /// What a wait ends with. One whose last attempt did not reach the store ends with that.
+  /// The failure that ends a wait: the outage, if its last attempt did not reach the store.
   FailurePtr WhyEnded(const KeyWaits& waits, const PendingAcquire& waiter,
                       Errc code) const noexcept;
-  /// Those that fail fast, and are as busy as `busy` if that is not null.
+  /// The callers that do not wait, and are as busy as `busy` if that is not null.
   Waiters TakeFailFast(KeyWaits& waits, const AcquireSpec* busy) noexcept;
 
   void StartTimer(const PendingPtr& waiter);
 
-  // These take it.
-  /// Lets the first waiter ask, unless something speaks against it. `released`: a release has
-  /// just ended.
+  // These lock the shard.
+  /// Lets the first waiter ask, unless an attempt or a release is under way. `released`: a release
+  /// has just ended.
   void Pump(const KeyWaitsPtr& waits, bool released = false) noexcept;
   void StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter);
   /// No attempt could be started for the claimed waiter.
@@ -117,7 +118,7 @@ class WaitTable::Release {
   Release(Release&& other) noexcept { *this = std::move(other); }
   Release& operator=(Release&& other) noexcept;
   ~Release();
-  /// Whom to hand over to; null for nobody.
+  /// The waiter to hand over to; null: none.
   [[nodiscard]] const PendingPtr& next() const noexcept { return next_; }
 
  private:
@@ -125,7 +126,7 @@ class WaitTable::Release {
   WaitTable* table_ = nullptr;
   Collection* collection_ = nullptr;
   std::size_t hash_ = 0;
-  KeyWaitsPtr waits_;  ///< Null where nobody waited when the release began.
+  KeyWaitsPtr waits_;  ///< Null if there were no waiters when the release began.
   PendingPtr next_;
   bool marked_ = false;
   bool shared_ = false;
