@@ -21,9 +21,8 @@ namespace doclock {
 /// - An exclusive attempt is granted unless an exclusive lock or a share is live. An intent does
 ///   not stop it. If shares stop it, it leaves its intent (GrantRequest::intent_id), unless another
 ///   writer's intent is live; the next attempt renews it.
-/// - A share is granted unless there is a live exclusive lock, a live intent, or as many live
-/// shares
-///   as its own max_holders allows.
+/// - A share is granted unless there is a live exclusive lock, a live intent, or no room for one
+///   more live share by its own max_holders.
 /// - min_hold (lockClosed) stops both.
 ///
 /// An exclusive grant ends any intent, and so does an erasure. Everything else that ends the shares

@@ -167,16 +167,16 @@ void NextSearches::List(const PendingPtr& search, FailurePtr outage) {
     Sleepers& sleepers = sleepers_[search->spec.collection];
     again = sleepers.unheard > search->heard;
     if (!again) {
-      std::list<PendingPtr> place{search};
+      std::list<PendingPtr> node{search};
       search->timer = engine_.runtime().Schedule(
           poll, [weak = std::weak_ptr(search), table = weak_from_this()] {
             const auto due = weak.lock();
             const auto self = table.lock();
             if (due && self && self->Unlist(*due)) self->AskOnWorker(due);
           });
-      search->where = place.begin();
-      search->place = PendingAcquire::Place::kQueued;
-      sleepers.searches.splice(sleepers.searches.end(), place);
+      search->where = node.begin();
+      search->queue_state = PendingAcquire::QueueState::kQueued;
+      sleepers.searches.splice(sleepers.searches.end(), node);
     }
   }
   if (engine_.closed()) return End(*search, Errc::kCancelled);
@@ -185,13 +185,13 @@ void NextSearches::List(const PendingPtr& search, FailurePtr outage) {
 
 bool NextSearches::Unlist(PendingAcquire& search) noexcept {
   const std::scoped_lock lock(mutex_);
-  if (search.place != PendingAcquire::Place::kQueued) return false;
+  if (search.queue_state != PendingAcquire::QueueState::kQueued) return false;
   TakeOut(sleepers_[search.spec.collection], search);
   return true;
 }
 
 void NextSearches::TakeOut(Sleepers& sleepers, PendingAcquire& search) noexcept {
-  search.place = PendingAcquire::Place::kNowhere;
+  search.queue_state = PendingAcquire::QueueState::kNotQueued;
   engine_.runtime().Cancel(std::exchange(search.timer, 0));
   sleepers.searches.erase(search.where);
 }

@@ -18,7 +18,7 @@ namespace doclock::detail {
 /// Queued → Claimed (an attempt for it is under way) → gone; guarded by its shard's mutex.
 class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
  public:
-  enum class Place : std::uint8_t { kNowhere, kQueued, kClaimed };
+  enum class QueueState : std::uint8_t { kNotQueued, kQueued, kClaimed };
 
   /// Waits for the document named in the wish, or for any that matches its filter.
   enum class Target : std::uint8_t { kDocument, kAnyMatch };
@@ -32,7 +32,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const std::size_t hash;
   const TimePoint started;
   const TimePoint deadline;  ///< TimePoint::max(): for ever.
-  Place place = Place::kNowhere;
+  QueueState queue_state = QueueState::kNotQueued;
   /// Itself in its queue, unless it is nowhere. Guarded by the shard's mutex.
   std::list<std::shared_ptr<PendingAcquire>>::iterator where{};
   Runtime::TimerId timer = 0;  ///< Guarded by the shard's mutex.

@@ -167,7 +167,7 @@ bool WaitTable::MustQueue(const AcquireSpec& spec, std::size_t hash) {
 }
 
 void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
-  Waiters place{waiter};
+  Waiters node{waiter};
   if (!waiter->fail_fast()) engine_.hints().Enter(*waiter->spec.collection);
   Shard& shard = ShardOf(waiter->hash);
   KeyWaitsPtr waits;
@@ -179,10 +179,10 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
     if (why) waits->last = std::move(why);
     // The first waiter has asked already and sleeps until there is a reason to ask again.
     ask = waiter->fail_fast() || waits->queue.empty() || waits->timer == 0;
-    waiter->where = place.begin();
-    waits->queue.splice(waits->queue.end(), place);
+    waiter->where = node.begin();
+    waits->queue.splice(waits->queue.end(), node);
     if (waiter->fail_fast()) ++waits->failing_fast;
-    waiter->place = PendingAcquire::Place::kQueued;
+    waiter->queue_state = PendingAcquire::QueueState::kQueued;
     waiter->answered = true;
   } catch (...) {
     engine_.runtime().Cancel(std::exchange(waiter->timer, 0));
@@ -209,8 +209,8 @@ void WaitTable::Leave(KeyWaits& waits, PendingAcquire& waiter) noexcept {
 }
 
 void WaitTable::LeaveTo(Waiters& left, KeyWaits& waits, PendingAcquire& waiter) noexcept {
-  if (waiter.place == PendingAcquire::Place::kNowhere) return;
-  waiter.place = PendingAcquire::Place::kNowhere;
+  if (waiter.queue_state == PendingAcquire::QueueState::kNotQueued) return;
+  waiter.queue_state = PendingAcquire::QueueState::kNotQueued;
   engine_.runtime().Cancel(std::exchange(waiter.timer, 0));
   if (waiter.fail_fast()) {
     --waits.failing_fast;
@@ -233,7 +233,7 @@ void WaitTable::Claim(KeyWaits& waits, PendingAcquire& waiter) noexcept {
   waits.asking = true;
   waits.again = false;
   waits.asked_when = engine_.Now();
-  waiter.place = PendingAcquire::Place::kClaimed;
+  waiter.queue_state = PendingAcquire::QueueState::kClaimed;
 }
 
 bool WaitTable::MustHold(const KeyWaits& waits, const PendingAcquire& front, bool released) {
@@ -248,7 +248,7 @@ WaitTable::Waiters WaitTable::TakeFailFast(KeyWaits& waits, const AcquireSpec* b
   if (waits.failing_fast == 0) return taken;  // a hand-over must not walk a long queue
   for (auto next = waits.queue.begin(); next != waits.queue.end();) {
     PendingAcquire& waiter = **next++;
-    const bool waits_here = waiter.place == PendingAcquire::Place::kQueued;
+    const bool waits_here = waiter.queue_state == PendingAcquire::QueueState::kQueued;
     if (waiter.fail_fast() && waits_here && (!busy || IsAsBusy(*busy, waiter.spec))) {
       LeaveTo(taken, waits, waiter);
     }
@@ -259,7 +259,7 @@ WaitTable::Waiters WaitTable::TakeFailFast(KeyWaits& waits, const AcquireSpec* b
 bool WaitTable::BringFailFastForward(KeyWaits& waits) noexcept {
   if (waits.failing_fast == 0) return false;
   const auto first = std::find_if(waits.queue.begin(), waits.queue.end(), [](const PendingPtr& p) {
-    return p->fail_fast() && p->place == PendingAcquire::Place::kQueued;
+    return p->fail_fast() && p->queue_state == PendingAcquire::QueueState::kQueued;
   });
   if (first == waits.queue.end()) return false;
   waits.queue.splice(waits.queue.begin(), waits.queue, first);
@@ -355,8 +355,8 @@ void WaitTable::Unclaim(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexce
   {
     const std::scoped_lock lock(ShardOf(waits->hash).mutex);
     waits->asking = false;
-    if (waiter.place == PendingAcquire::Place::kClaimed) {
-      waiter.place = PendingAcquire::Place::kQueued;
+    if (waiter.queue_state == PendingAcquire::QueueState::kClaimed) {
+      waiter.queue_state = PendingAcquire::QueueState::kQueued;
     }
     unwakeable = SleepOrLeave(waits, NextLook(nullptr));
     EraseIfIdle(ShardOf(waits->hash), waits);
@@ -386,8 +386,8 @@ void WaitTable::AfterAttempt(Attempt& attempt) noexcept {
     KeyWaits& waits = *attempt.waits;
     waits.asking = false;
     waits.last = CopyOf(*failure);
-    if (attempt.waiter->place == PendingAcquire::Place::kClaimed) {
-      attempt.waiter->place = PendingAcquire::Place::kQueued;
+    if (attempt.waiter->queue_state == PendingAcquire::QueueState::kClaimed) {
+      attempt.waiter->queue_state = PendingAcquire::QueueState::kQueued;
     }
     if (may_pass) {
       refused = TakeFailFast(waits, &attempt.waiter->spec);
@@ -507,8 +507,8 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
         refused = TakeFailFast(*waits, nullptr);
         ask = false;
         unwakeable = SleepOrLeave(waits, NextLook(nullptr));
-      } else if (next->place == PendingAcquire::Place::kClaimed) {
-        next->place = PendingAcquire::Place::kQueued;
+      } else if (next->queue_state == PendingAcquire::QueueState::kClaimed) {
+        next->queue_state = PendingAcquire::QueueState::kQueued;
       }
     }
     if (!waits->queue.empty() && !lease) ask = true;
