@@ -52,6 +52,17 @@ struct AgeingDatabase : mongo_test::Database {
     command.AddArray("updates", Array().Add(statement).doc());
     Run(command);
   }
+  /// Of bodies with numbers only.
+  void Plant(const std::string& collection, const Key& key, const Body& body) {
+    Doc document = Doc::Of("_id", key);
+    for (const auto& [name, value] : body.json().items()) {
+      document.Add(name, value.get<std::int64_t>());
+    }
+    Doc command;
+    command.Add("insert", std::string_view(collection));
+    command.AddArray("documents", Array().Add(document).doc());
+    Run(command);
+  }
 };
 
 Backend MakeBackend(const std::string& uri) {
@@ -64,6 +75,9 @@ Backend MakeBackend(const std::string& uri) {
   backend.slack = 2s;
   backend.spoil = [database](const std::string& collection, const Key& key) {
     database->Spoil(collection, key);
+  };
+  backend.plant = [database](const std::string& collection, const Key& key, const Body& body) {
+    database->Plant(collection, key, body);
   };
   backend.remains = database;
   return backend;

@@ -92,7 +92,7 @@ Backend MakeRecords() {
   backend.store = backend.open_another();
   backend.spoil = [shelf](const std::string& collection, const Key& key) {
     const std::lock_guard guard(shelf->mutex);
-    shelf->records.at(collection).at(key).lock["since"] = "yesterday";
+    shelf->records.at(collection).at(key).lock["version"] = "first";
   };
   return backend;
 }

@@ -6,6 +6,9 @@
 
 #include <filesystem>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
 
 #include "doclock/sqlite_store.h"
 #include "sqlite/raw_database.h"
@@ -35,6 +38,36 @@ class TemporaryFolder {
   fs::path path_;
 };
 
+std::string Blob(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string sql = "x'";
+  for (const char c : bytes) {
+    sql += kDigits[static_cast<unsigned char>(c) >> 4];
+    sql += kDigits[static_cast<unsigned char>(c) & 15];
+  }
+  return sql + "'";
+}
+
+/// A key as any program would write it: a text, a number or a blob.
+std::string SqlOf(const Key& key) {
+  struct Literal {
+    std::string operator()(const std::string& text) const {
+      return "CAST(" + Blob(text) + " AS TEXT)";
+    }
+    std::string operator()(std::int64_t number) const {
+      // SQL has no literal for the least one.
+      return "CAST('" + std::to_string(number) + "' AS INTEGER)";
+    }
+    std::string operator()(const Uuid& id) const {
+      return Blob({reinterpret_cast<const char*>(id.data), sizeof id.data});
+    }
+    std::string operator()(const ObjectId& id) const {
+      return Blob({reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()});
+    }
+  };
+  return std::visit(Literal(), key.value());
+}
+
 }  // namespace
 
 Backend MakeSqlite() {
@@ -47,11 +80,15 @@ Backend MakeSqlite() {
     options.clock = clock;
     return OpenSqliteStore(file, options);
   };
-  backend.spoil = [file = folder->path() / "test.db"](const std::string& collection,
-                                                      const Key& key) {
+  const fs::path file = folder->path() / "test.db";
+  backend.spoil = [file](const std::string& collection, const Key& key) {
     sqlite_test::RawDatabase(file).Run("UPDATE \"doclock_c_" + collection +
-                                       "\" SET lock_version='first' WHERE key='" + key.ToString() +
-                                       "'");
+                                       "\" SET lock_version='first' WHERE key=" + SqlOf(key));
+  };
+  backend.plant = [file](const std::string& collection, const Key& key, const Body& body) {
+    sqlite_test::RawDatabase(file).Run("INSERT INTO \"doclock_c_" + collection +
+                                       "\"(key, body) VALUES(" + SqlOf(key) + ", CAST(" +
+                                       Blob(body.text()) + " AS TEXT))");
   };
   backend.store = backend.open_another();
   backend.remains = std::move(folder);

@@ -14,12 +14,13 @@ namespace conformance {
 
 Uuid FreshId() { return NewUuid(); }
 
-void Client::Run(StoreOp& op) {
-  const std::array<StoreOp*, 1> batch{&op};
-  store_.Execute(batch, kBudget);
-  EXPECT_NE(op.status, OpStatus::kPending);
-  if (op.status == OpStatus::kFailed || op.status == OpStatus::kInDoubt) {
-    ASSERT_TRUE(op.detail);
+void Client::Execute(const std::vector<StoreOp*>& ops) {
+  store_.Execute(ops, kBudget);
+  for (const StoreOp* op : ops) {
+    EXPECT_NE(op->status, OpStatus::kPending);
+    if (op->status == OpStatus::kFailed || op->status == OpStatus::kInDoubt) {
+      ASSERT_TRUE(op->detail);
+    }
   }
 }
 

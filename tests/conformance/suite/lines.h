@@ -2,13 +2,18 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "step.h"
 
 namespace doclock::conformance {
 
 // How stores and model say what they did and what there is: in the same words.
+
+using Json = nlohmann::json;
+using Lines = std::vector<std::string>;
 
 // Holders beside the numbers of attempts.
 inline constexpr int kNobody = 0;
@@ -17,8 +22,15 @@ inline constexpr int kShared = -2;
 
 inline constexpr const char* kDone = "done";
 inline constexpr const char* kMissing = "missing";
+inline constexpr const char* kLost = "lost";
 inline constexpr const char* kNotHeld = "not held";
 inline constexpr const char* kRefused = "refused";
+inline constexpr const char* kConflict = "conflict";
+inline constexpr const char* kMalformed = "malformed";
+inline constexpr const char* kThereAlready = "there already";
+
+/// The field that may have a unique index.
+inline constexpr const char* kUniqueField = "tag";
 
 /// What there is.
 struct Picture {
@@ -26,14 +38,38 @@ struct Picture {
   int holder = kNobody;
   int left = 0;               ///< of a live lock's lease, in ticks
   std::map<int, int> shares;  ///< live ones by attempt, and what is left of each
-  int value = 0;
+  Json body = Json::object();
+};
+
+/// A lock that was granted.
+struct Granted {
+  bool created = false;
+  bool took_over = false;
+  std::int64_t version = 0;
+  Json body = Json::object();
+};
+
+/// What lists of locks and queries show of a document.
+struct Listed {
+  int live = 0;  ///< so many live locks
+  bool closed = false;
+  bool has_body = false;
 };
 
 std::string TextOf(const Picture& picture);
-std::string GrantedText(bool created, bool took_over);
-std::string NextText(int key, bool took_over);
+std::string TextOf(const Granted& granted);
+std::string TextOf(const Listed& listed);
+std::string NextText(int key, const Granted& granted);
+std::string RowText(std::int64_t version, bool locked, const Json& body);
+/// A write, and the version after it.
+std::string WrittenText(std::int64_t version);
 /// Somebody else has it for so many ticks.
 std::string BusyText(int ticks);
+/// A unique index refuses it.
+std::string ConflictText(const std::string& index);
 std::string LineOf(const Step& step, const std::string& said, const std::string& seen);
+
+/// One after the other.
+std::string Joined(const Lines& lines);
 
 }  // namespace doclock::conformance

@@ -1,12 +1,10 @@
 #include "model.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace doclock::conformance {
 namespace {
-
-constexpr const char* kLost = "lost";
-constexpr const char* kConflict = "conflict";
 
 bool IsAttempt(Step::Kind kind) {
   switch (kind) {
@@ -18,6 +16,8 @@ bool IsAttempt(Step::Kind kind) {
     case Step::Kind::kHandOver:
     case Step::Kind::kAcquireForLong:
     case Step::Kind::kHandOverForLong:
+    case Step::Kind::kCreateForLong:
+    case Step::Kind::kShareForLong:
       return true;
     default:
       return false;
@@ -26,13 +26,46 @@ bool IsAttempt(Step::Kind kind) {
 
 }  // namespace
 
-std::vector<std::string> Model::Play(const std::vector<Step>& steps) {
-  std::vector<std::string> lines;
-  for (const Step& step : steps) {
-    who_ = attempts_.Of(step);
-    if (IsAttempt(step.kind)) attempt_ = attempts_.Add(step.key);
-    const std::string said = Do(step);
-    lines.push_back(LineOf(step, said, Look(step.key)));
+Model::Part Model::Number(const Step& step) {
+  const int who = attempts_.Of(step);
+  return {step, who, IsAttempt(step.kind) ? attempts_.Add(step.key) : 0};
+}
+
+Lines Model::Play(const Turn& turn, const Lines& found) {
+  std::vector<Part> parts;
+  for (const Step& step : turn) parts.push_back(Number(step));
+  std::vector<std::size_t> order(turn.size());
+  std::iota(order.begin(), order.end(), 0);
+  const Model before = *this;
+  Lines first;
+  do {
+    *this = before;
+    Lines lines = PlayIn(order, parts);
+    if (lines == found) return lines;
+    if (first.empty()) first = std::move(lines);
+    // Without a unique index documents have nothing to do with each other.
+  } while (unique_ && std::next_permutation(order.begin(), order.end()));
+  return first;
+}
+
+Lines Model::PlayIn(const std::vector<std::size_t>& order, const std::vector<Part>& parts) {
+  Lines said(parts.size());
+  for (const std::size_t i : order) {
+    who_ = parts[i].who;
+    attempt_ = parts[i].attempt;
+    said[i] = Do(parts[i].step);
+  }
+  Lines lines;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    lines.push_back(LineOf(parts[i].step, said[i], Look(parts[i].step.key)));
+  }
+  return lines;
+}
+
+Lines Model::PlayAll(const std::vector<Step>& steps) {
+  Lines lines;
+  for (const Turn& turn : TurnsOf(steps)) {
+    for (std::string& line : Play(turn)) lines.push_back(std::move(line));
   }
   return lines;
 }
@@ -45,21 +78,39 @@ std::string Model::Do(const Step& step) {
     case Step::Kind::kCreate:
     case Step::Kind::kWant:
     case Step::Kind::kAcquireForLong:
+    case Step::Kind::kCreateForLong:
       return Acquire(step, document);
+    case Step::Kind::kAcquireAgain:
+    case Step::Kind::kCreateAgain:
+      return who_ == kNobody ? kRefused : Acquire(step, document);
     case Step::Kind::kShare:
     case Step::Kind::kCreateShared:
+    case Step::Kind::kShareForLong:
       return AcquireShare(step, document);
     case Step::Kind::kShareAgain:
       return who_ == kNobody ? kRefused : AcquireShare(step, document);
     case Step::Kind::kAcquireNil:
     case Step::Kind::kInsertNothing:
+    case Step::Kind::kHandOverToItself:
       return kRefused;
+    case Step::Kind::kRenewShares:
+      return RenewShares(step, document);
     case Step::Kind::kNext:
-      return AcquireNext(step);
+      return AcquireNext(step, {});
+    case Step::Kind::kSearchNext:
+      return AcquireNext(step, SearchOf(step));
+    case Step::Kind::kQuery:
+      return Query(SearchOf(step));
     case Step::Kind::kInsert:
       return Insert(step, document);
     case Step::Kind::kPurge:
       return Purge();
+    case Step::Kind::kIndex:
+      return kDone;
+    case Step::Kind::kUniqueIndex:
+      return MakeUnique();
+    case Step::Kind::kPlant:
+      return Plant(step, document);
     case Step::Kind::kAdvance:
       now_ += step.pause();
       return kDone;
@@ -69,17 +120,25 @@ std::string Model::Do(const Step& step) {
 }
 
 std::string Model::DoWith(const Step& step, Document& document) {
+  if (step.kind == Step::Kind::kSpoil) {
+    document.malformed = true;
+    return kDone;
+  }
+  if (document.malformed) return kMalformed;
   switch (step.kind) {
     case Step::Kind::kRenew:
       return Renew(step, document);
     case Step::Kind::kRenewShare:
-      return RenewShare(step, document);
+      return RenewShare(step, who_, document);
     case Step::Kind::kReleaseShare:
     case Step::Kind::kReleaseWithNote:
       return ReleaseShare(step, document);
     case Step::Kind::kReplace:
+    case Step::Kind::kReplacePlain:
     case Step::Kind::kSaveErase:
       return Save(step, document);
+    case Step::Kind::kRead:
+      return Read(document);
     case Step::Kind::kExpire:
       return Expire(document);
     case Step::Kind::kBreak:
@@ -95,6 +154,7 @@ std::string Model::Look(int key) const {
   const auto found = documents_.find(key);
   if (found == documents_.end()) return kMissing;
   const Document& document = found->second;
+  if (document.malformed) return kMalformed;
   Picture picture;
   picture.version = document.version;
   picture.holder = document.holder;
@@ -102,214 +162,29 @@ std::string Model::Look(int key) const {
   for (const Share& share : document.shares) {
     if (Live(share)) picture.shares[share.holder] = share.until - now_;
   }
-  picture.value = document.value;
+  picture.body = document.body;
   return TextOf(picture);
 }
 
-int Model::EndOf(const Document& document) {
-  if (document.holder == kNobody) return 0;
-  if (document.holder != kShared) return document.until;
-  int end = 0;
-  for (const Share& share : document.shares) end = std::max(end, share.until);
-  return end;
+Listed Model::ListedOf(const Document& document) const {
+  Listed listed;
+  listed.live = document.holder == kShared ? LiveShares(document) : Live(document) ? 1 : 0;
+  listed.closed = now_ < document.closed_until;
+  listed.has_body = !document.body.empty();
+  return listed;
 }
 
-int Model::LiveShares(const Document& document) const {
-  const auto live = [this](const Share& share) { return Live(share); };
-  return static_cast<int>(std::count_if(document.shares.begin(), document.shares.end(), live));
-}
-
-int Model::FirstEndOf(const Document& document) const {
-  int end = EndOf(document);
-  for (const Share& share : document.shares) {
-    if (Live(share)) end = std::min(end, share.until);
+Lines Model::LookAtAll(int documents) const {
+  Lines lines;
+  for (int key = 0; key < documents; ++key) {
+    std::string line = std::to_string(key) + ": " + Look(key);
+    const auto found = documents_.find(key);
+    if (found != documents_.end() && !found->second.malformed) {
+      const Document& document = found->second;
+      line += "; " + TextOf(ListedOf(document)) + "; " + Read(document);
+    }
+    lines.push_back(line);
   }
-  return end;
+  return lines;
 }
-
-Model::Share* Model::FindShare(Document& document) const {
-  for (Share& share : document.shares) {
-    if (share.holder == who_ && Live(share)) return &share;
-  }
-  return nullptr;
-}
-
-void Model::Clear(Document& document) {
-  document.holder = kNobody;
-  document.shares.clear();
-}
-
-void Model::Grant(Document& document, int holder, int ttl) const {
-  Clear(document);
-  document.intent = kNobody;
-  document.holder = holder;
-  document.until = now_ + ttl;
-}
-
-void Model::CloseFor(const Step& step, Document& document) const {
-  const bool for_long =
-      step.kind == Step::Kind::kAcquireForLong || step.kind == Step::Kind::kHandOverForLong;
-  if (for_long) document.closed_until = std::max(document.closed_until, now_ + step.min_hold());
-}
-
-void Model::LeaveIntent(const Step& step, Document& document) const {
-  const int writer = step.writer() + 1;
-  if (step.kind != Step::Kind::kWant || document.holder != kShared) return;
-  if (HasIntent(document) && document.intent != writer) return;
-  document.intent = writer;
-  document.intent_until = now_ + step.intent();
-}
-
-std::string Model::Acquire(const Step& step, Document* document) {
-  if (document == nullptr) {
-    if (step.kind != Step::Kind::kCreate) return kMissing;
-    document = &documents_[step.key];
-    document->version = 1;
-    document->value = step.number;
-    Grant(*document, attempt_, step.ttl());
-    return GrantedText(true, false);
-  }
-  if (Live(*document)) LeaveIntent(step, *document);
-  const int end = std::max(EndOf(*document), document->closed_until);
-  if (now_ < end) return BusyUntil(end);
-  const bool took_over = document->holder != kNobody;
-  ++document->version;
-  Grant(*document, attempt_, step.ttl());
-  CloseFor(step, *document);
-  return GrantedText(false, took_over);
-}
-
-std::string Model::AcquireNext(const Step& step) {
-  for (auto& [key, document] : documents_) {
-    if (now_ < std::max(EndOf(document), document.closed_until)) continue;
-    const bool took_over = document.holder != kNobody;
-    ++document.version;
-    Grant(document, attempts_.Add(key), kNextTicks);
-    return NextText(key, took_over);
-  }
-  attempts_.Add(step.key);
-  return kMissing;
-}
-
-std::string Model::AcquireShare(const Step& step, Document* document) {
-  const bool creates = document == nullptr;
-  if (creates) {
-    if (step.kind != Step::Kind::kCreateShared) return kMissing;
-    document = &documents_[step.key];
-    document->value = step.number;
-  }
-  const bool shared = document->holder == kShared;
-  const int end = std::max(EndOfWaitForShare(step, *document), document->closed_until);
-  if (now_ < end) return BusyUntil(end);
-  const bool again = step.kind == Step::Kind::kShareAgain;
-  if (again && FindShare(*document) != nullptr) return kRefused;
-  const bool took_over = !shared && document->holder != kNobody;
-  ++document->version;
-  document->holder = kShared;
-  document->shares.push_back({again ? who_ : attempt_, now_ + step.ttl()});
-  return GrantedText(creates, took_over);
-}
-
-int Model::EndOfWaitForShare(const Step& step, const Document& document) const {
-  if (document.holder != kShared && Live(document)) return document.until;
-  if (LiveShares(document) >= step.limit()) return FirstEndOf(document);
-  return HasIntent(document) ? document.intent_until : now_;
-}
-
-std::string Model::Renew(const Step& step, Document& document) const {
-  if (!Live(document) || document.holder != who_) return kLost;
-  document.until = std::max(document.until, now_ + step.ttl());
-  return kDone;
-}
-
-std::string Model::RenewShare(const Step& step, Document& document) const {
-  Share* const share = FindShare(document);
-  if (share == nullptr) return kLost;
-  share->until = std::max(share->until, now_ + step.ttl());
-  return kDone;
-}
-
-std::string Model::ReleaseShare(const Step& step, Document& document) const {
-  Share* const share = FindShare(document);
-  if (share == nullptr) return kLost;
-  share->until = now_;
-  if (step.kind == Step::Kind::kReleaseWithNote) {
-    ++document.version;
-    document.value = step.number;
-  }
-  if (!Live(document)) Clear(document);
-  return kDone;
-}
-
-std::string Model::Write(const Step& step, Document& document) {
-  const bool version_holds = !step.stale || step.kind == Step::Kind::kReleaseByValue;
-  if (document.holder == kNobody || document.holder != who_ || !version_holds) return kLost;
-  if (step.kind == Step::Kind::kErase) {
-    documents_.erase(step.key);
-    return kDone;
-  }
-  ++document.version;
-  document.value = step.number;
-  if (step.kind == Step::Kind::kCheckpoint) {
-    document.until = now_ + step.ttl();
-  } else if (step.kind == Step::Kind::kHandOver || step.kind == Step::Kind::kHandOverForLong) {
-    Grant(document, attempt_, step.ttl());
-    CloseFor(step, document);
-  } else {
-    Clear(document);
-  }
-  return kDone;
-}
-
-std::string Model::Insert(const Step& step, const Document* document) {
-  if (document != nullptr) return kConflict;
-  documents_[step.key].version = 1;
-  documents_[step.key].value = step.number;
-  return kDone;
-}
-
-std::string Model::Save(const Step& step, Document& document) {
-  if (Live(document)) return BusyUntil(EndOf(document));
-  // A version of 0 less 1 is "any", which only an erase knows; versions here begin at 1.
-  if (step.stale) return kConflict;
-  if (step.kind == Step::Kind::kSaveErase) {
-    documents_.erase(step.key);
-    return kDone;
-  }
-  ++document.version;
-  document.value = step.number;
-  Clear(document);
-  return kDone;
-}
-
-std::string Model::Expire(Document& document) const {
-  if (document.holder == kNobody) return kNotHeld;
-  document.until = std::min(document.until, now_);
-  for (Share& share : document.shares) share.until = std::min(share.until, now_);
-  return kDone;
-}
-
-std::string Model::Break(Document& document) {
-  if (document.holder == kNobody) return kNotHeld;
-  ++document.version;
-  Clear(document);
-  return kDone;
-}
-
-std::string Model::Steal(Document& document) const {
-  ++document.version;
-  Grant(document, kStranger, kStolenTicks);
-  return kDone;
-}
-
-std::string Model::Purge() {
-  int purged = 0;
-  for (auto& [key, document] : documents_) {
-    if (document.holder == kNobody || Live(document)) continue;
-    Clear(document);
-    ++purged;
-  }
-  return std::to_string(purged);
-}
-
 }  // namespace doclock::conformance

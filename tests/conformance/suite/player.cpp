@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <utility>
 
 #include "doclock/errors.h"
 
@@ -13,14 +14,16 @@ int InTicks(std::chrono::milliseconds left) {
   return static_cast<int>((left + kTick - 1ms) / kTick);
 }
 
-std::chrono::milliseconds Last(int ticks) { return ticks * kTick; }
-
 std::string TextOf(const StoreOp& op) {
   if (op.status == OpStatus::kBusy) {
     if (!op.detail || !op.detail->remaining) return "busy for an unknown time";
     return BusyText(InTicks(*op.detail->remaining));
   }
   if (op.status == OpStatus::kFailed && op.detail->code == Errc::kRefused) return kRefused;
+  if (op.status == OpStatus::kFailed && op.detail->code == Errc::kMalformed) return kMalformed;
+  if (op.status == OpStatus::kConflict && op.detail && !op.detail->index.empty()) {
+    return ConflictText(op.detail->index);
+  }
   std::ostringstream text;
   PrintTo(op.status, &text);
   if (op.status == OpStatus::kFailed || op.status == OpStatus::kInDoubt) {
@@ -29,62 +32,85 @@ std::string TextOf(const StoreOp& op) {
   return text.str();
 }
 
-/// The version a write of this step claims to know; never "any", which is below zero.
-std::int64_t Claimed(const Step& step, std::int64_t known) {
-  return step.stale ? std::max<std::int64_t>(known - 1, 0) : known;
-}
-
-WriteKind WriteOf(Step::Kind kind) {
-  if (kind == Step::Kind::kCheckpoint) return WriteKind::kCheckpoint;
-  return kind == Step::Kind::kErase ? WriteKind::kErase : WriteKind::kRelease;
-}
+/// What became of an operation that was done.
+struct Outcome {
+  std::string operator()(const AcquireOp& op) const {
+    return conformance::TextOf(Granted{op.created, op.took_over, op.version, op.body.json()});
+  }
+  std::string operator()(const RenewOp&) const { return kDone; }
+  std::string operator()(const WriteOp& op) const {
+    return op.write == WriteKind::kErase ? kDone : WrittenText(op.version);
+  }
+  std::string operator()(const SaveOp& op) const {
+    return op.save == SaveKind::kErase ? kDone : WrittenText(op.version);
+  }
+  std::string operator()(const ReadOp& op) const {
+    return RowText(op.version, op.locked, op.body.json());
+  }
+};
 
 }  // namespace
 
-std::vector<std::string> Player::Play(const std::vector<Step>& steps) {
+Player::Player(Client client, StoreTime clock, std::vector<Key> keys, Foreigners foreigners)
+    : client_(std::move(client)),
+      clock_(std::move(clock)),
+      keys_(std::move(keys)),
+      foreigners_(std::move(foreigners)) {
   for (int i = 0; i < Step::kWriters; ++i) writers_.push_back(FreshId());
-  std::vector<std::string> lines;
-  for (const Step& step : steps) {
-    const std::string said = Do(step);
-    lines.push_back(LineOf(step, said, Look(step.key)));
+}
+
+Lines Player::Play(const Turn& turn) {
+  const Lines said = IsExecuted(turn.front().kind) ? Execute(turn) : Lines{Do(turn.front())};
+  Lines lines;
+  for (std::size_t i = 0; i < turn.size(); ++i) {
+    lines.push_back(LineOf(turn[i], said[i], Look(turn[i].key)));
   }
   return lines;
 }
 
+Lines Player::PlayAll(const std::vector<Step>& steps) {
+  Lines lines;
+  for (const Turn& turn : TurnsOf(steps)) {
+    for (std::string& line : Play(turn)) lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+Lines Player::Execute(const Turn& turn) {
+  std::vector<std::vector<Call>> calls;
+  for (const Step& step : turn) calls.push_back(CallsOf(step));
+  std::vector<StoreOp*> batch;
+  for (std::vector<Call>& of_step : calls) {
+    for (Call& call : of_step) {
+      batch.push_back(std::visit([](auto& op) -> StoreOp* { return &op; }, call.op));
+    }
+  }
+  client_.Execute(batch);
+  Lines said;
+  std::size_t next = 0;
+  for (const std::vector<Call>& of_step : calls) {
+    Lines results;
+    for (const Call& call : of_step) {
+      const StoreOp& op = *batch[next++];
+      results.push_back(op.status == OpStatus::kDone ? std::visit(Outcome(), call.op) : TextOf(op));
+    }
+    said.push_back(Joined(results));
+  }
+  return said;
+}
+
 std::string Player::Do(const Step& step) {
   switch (step.kind) {
-    case Step::Kind::kAcquire:
-    case Step::Kind::kCreate:
-    case Step::Kind::kWant:
-    case Step::Kind::kShare:
-    case Step::Kind::kCreateShared:
-    case Step::Kind::kAcquireForLong:
-    case Step::Kind::kAcquireNil:
-    case Step::Kind::kShareAgain:
-      return Acquire(step);
     case Step::Kind::kNext:
-      return AcquireNext(step);
-    case Step::Kind::kRenew:
-      return Renew(step, LockMode::kExclusive);
-    case Step::Kind::kRenewShare:
-      return Renew(step, LockMode::kShared);
-    case Step::Kind::kReleaseShare:
-    case Step::Kind::kReleaseWithNote:
-      return ReleaseShare(step);
-    case Step::Kind::kRelease:
-    case Step::Kind::kReleaseByValue:
-    case Step::Kind::kCheckpoint:
-    case Step::Kind::kHandOver:
-    case Step::Kind::kHandOverForLong:
-    case Step::Kind::kErase:
-      return Write(step);
-    case Step::Kind::kInsertNothing:
-      return TextOf(client_.InsertBody(step.key, {}));
-    case Step::Kind::kInsert:
-      return TextOf(client_.Insert(step.key, {{"value", step.number}}));
-    case Step::Kind::kReplace:
-    case Step::Kind::kSaveErase:
-      return Save(step);
+      return AcquireNext(step, {});
+    case Step::Kind::kSearchNext:
+      return AcquireNext(step, SearchOf(step));
+    case Step::Kind::kQuery:
+      return Query(SearchOf(step));
+    case Step::Kind::kIndex:
+      return EnsureIndex({.fields = {"due"}});
+    case Step::Kind::kUniqueIndex:
+      return EnsureIndex({.fields = {kUniqueField}, .unique = true});
     case Step::Kind::kExpire:
       return Intervene(step, Intervention::kExpire);
     case Step::Kind::kBreak:
@@ -93,27 +119,60 @@ std::string Player::Do(const Step& step) {
       return Intervene(step, Intervention::kSteal);
     case Step::Kind::kPurge:
       return std::to_string(client_.Purge());
-    case Step::Kind::kAdvance:
-      clock_.Advance(Last(step.pause()));
+    case Step::Kind::kSpoil:
+      return Spoil(step);
+    case Step::Kind::kPlant:
+      return Plant(step);
+    default:
+      clock_.Advance(step.pause() * kTick);
       return kDone;
   }
-  return {};
 }
 
 std::string Player::Look(int key) {
-  const ReadOp read = client_.Read(key);
+  const ReadOp read = client_.Read(KeyOf(key));
   if (read.status != OpStatus::kDone) return TextOf(read);
   Picture picture;
   picture.version = read.version;
   picture.holder = HolderOf(read.lock_id);
   picture.left = read.locked ? InTicks(read.remaining) : 0;
-  picture.value = read.body.json().at("value");
+  picture.body = read.body.json();
   if (picture.holder == kShared) {
-    for (const LockRow& row : client_.Locks({.key = key})) {
+    for (const LockRow& row : client_.Locks({.key = KeyOf(key)})) {
       if (row.live) picture.shares[HolderOf(row.lock_id)] = InTicks(row.left);
     }
   }
   return conformance::TextOf(picture);
+}
+
+Lines Player::LookAtAll() {
+  std::map<Key, Listed> listed;
+  for (const LockRow& row : client_.Locks({.unheld = true})) {
+    Listed& of_key = listed[row.key];
+    of_key.live += row.live ? 1 : 0;
+    of_key.closed = row.closed;
+    of_key.has_body = row.has_body;
+  }
+  std::map<Key, std::string> found;
+  for (const QueryRow& row : client_.Rows(Filter())) {
+    found[row.key] = RowText(row.version, row.locked, row.body.json());
+  }
+  Lines lines;
+  for (int key = 0; key < static_cast<int>(keys_.size()); ++key) {
+    std::string line = std::to_string(key) + ": " + Look(key);
+    if (spoilt_.count(KeyOf(key)) == 0) {
+      const auto row = listed.find(KeyOf(key));
+      if (row != listed.end()) line += "; " + conformance::TextOf(row->second);
+      const auto document = found.find(KeyOf(key));
+      if (document != found.end()) line += "; " + document->second;
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+int Player::PlaceOf(const Key& key) const {
+  return static_cast<int>(std::find(keys_.begin(), keys_.end(), key) - keys_.begin());
 }
 
 Uuid Player::NewAttempt(const Step& step) {
@@ -121,8 +180,7 @@ Uuid Player::NewAttempt(const Step& step) {
   return ids_.emplace_back(FreshId());
 }
 
-Uuid Player::IdOf(const Step& step) const {
-  const int attempt = attempts_.Of(step);
+Uuid Player::IdOfAttempt(int attempt) const {
   return attempt == 0 ? Uuid{} : ids_[static_cast<std::size_t>(attempt - 1)];
 }
 
@@ -133,88 +191,61 @@ int Player::HolderOf(const Uuid& id) const {
   return found == ids_.end() ? kStranger : static_cast<int>(found - ids_.begin()) + 1;
 }
 
-std::string Player::Acquire(const Step& step) {
-  const bool again = step.kind == Step::Kind::kShareAgain;
-  const bool nil = step.kind == Step::Kind::kAcquireNil;
-  AcquireArgs args{.id = Uuid{}, .ttl = Last(step.ttl())};
-  if (!nil) args.id = again ? IdOf(step) : NewAttempt(step);
-  if (step.kind == Step::Kind::kAcquireForLong) args.min_hold = Last(step.min_hold());
-  const bool shared =
-      again || step.kind == Step::Kind::kShare || step.kind == Step::Kind::kCreateShared;
-  if (shared) {
-    args.mode = LockMode::kShared;
-    args.max_holders = step.limit();
-  }
-  if (step.kind == Step::Kind::kCreate || step.kind == Step::Kind::kCreateShared) {
-    args.insert = MakeBody({{"value", step.number}});
-  }
-  if (step.kind == Step::Kind::kWant) {
-    args.intent_id = writers_[static_cast<std::size_t>(step.writer())];
-    args.intent = Last(step.intent());
-  }
-  const AcquireOp op = client_.Acquire(step.key, args);
-  return op.status == OpStatus::kDone ? GrantedText(op.created, op.took_over) : TextOf(op);
-}
-
-std::string Player::AcquireNext(const Step& step) {
-  const Client::Next next = client_.AcquireNext(Filter());
+std::string Player::AcquireNext(const Step& step, const Search& search) {
+  const Client::Next next = client_.AcquireNext(FilterOf(search));
   const bool done = next.status == OpStatus::kDone;
-  const int key = done ? static_cast<int>(std::get<std::int64_t>(next.key.value())) : step.key;
+  const int key = done ? PlaceOf(next.key) : step.key;
   attempts_.Add(key);
   ids_.push_back(next.id);
-  return done ? NextText(key, next.op.took_over) : TextOf(next.op);
+  if (!done) return TextOf(next.op);
+  return NextText(
+      key, Granted{next.op.created, next.op.took_over, next.op.version, next.op.body.json()});
 }
 
-std::string Player::Renew(const Step& step, LockMode mode) {
-  return TextOf(client_.Renew(step.key, IdOf(step), Last(step.ttl()), mode));
+std::string Player::Query(const Search& search) {
+  Lines rows;
+  for (const QueryRow& row : client_.Rows(FilterOf(search))) {
+    if (spoilt_.count(row.key) != 0) continue;
+    rows.push_back(std::to_string(PlaceOf(row.key)) + " " +
+                   RowText(row.version, row.locked, row.body.json()));
+  }
+  return Joined(rows);
 }
 
-std::string Player::ReleaseShare(const Step& step) {
-  WriteArgs args{.mode = LockMode::kShared};
-  if (step.kind == Step::Kind::kReleaseWithNote) {
-    args.body = MakeBody({{"value", step.number}});
-    args.merge = true;
+std::string Player::EnsureIndex(const IndexSpec& index) {
+  try {
+    client_.EnsureIndex(index);
+    return kDone;
+  } catch (const ConflictException&) {
+    return kConflict;
   }
-  return TextOf(client_.Release(step.key, IdOf(step), args));
-}
-
-std::string Player::Write(const Step& step) {
-  const Uuid id = IdOf(step);
-  GrantRequest next;
-  WriteArgs args;
-  args.expected = Claimed(step, client_.Read(step.key).version);
-  args.body = MakeBody({{"value", step.number}});
-  args.ttl = Last(step.ttl());
-  if (step.kind == Step::Kind::kReleaseByValue) {
-    args.expected = kAnyVersion;
-    args.merge = true;
-  }
-  if (step.kind == Step::Kind::kHandOver || step.kind == Step::Kind::kHandOverForLong) {
-    if (step.kind == Step::Kind::kHandOverForLong) next.min_hold = Last(step.min_hold());
-    next.lock_id = NewAttempt(step);
-    next.ttl = Last(step.ttl());
-    args.next = &next;
-  }
-  return TextOf(client_.Write(step.key, WriteOf(step.kind), id, args));
-}
-
-std::string Player::Save(const Step& step) {
-  const ReadOp read = client_.Read(step.key);
-  const std::int64_t expected = Claimed(step, read.version);
-  if (step.kind == Step::Kind::kSaveErase) {
-    return TextOf(client_.Erase(step.key, expected, read.born));
-  }
-  return TextOf(client_.Replace(step.key, expected, read.born, {{"value", step.number}}));
 }
 
 std::string Player::Intervene(const Step& step, Intervention what) {
   try {
-    client_.Intervene(step.key, what);
+    client_.Intervene(KeyOf(step.key), what);
     return kDone;
   } catch (const Error& error) {
     if (error.errc() == Errc::kNotFound) return kMissing;
+    if (error.errc() == Errc::kMalformed) return kMalformed;
     return error.errc() == Errc::kNotOwner ? kNotHeld : error.what();
   }
+}
+
+std::string Player::Spoil(const Step& step) {
+  const Key& key = KeyOf(step.key);
+  if (client_.Read(key).status == OpStatus::kMissing) return kMissing;
+  foreigners_.spoil(key);
+  spoilt_.insert(key);
+  return kDone;
+}
+
+std::string Player::Plant(const Step& step) {
+  const ReadOp read = client_.Read(KeyOf(step.key));
+  if (read.status == OpStatus::kDone) return kThereAlready;
+  if (read.status != OpStatus::kMissing) return TextOf(read);
+  foreigners_.plant(KeyOf(step.key), MakeBody({{"value", step.number}}));
+  return kDone;
 }
 
 }  // namespace doclock::conformance

@@ -29,8 +29,6 @@ struct Arbitrary<doclock::conformance::Step> {
 namespace doclock::conformance {
 namespace {
 
-using Lines = std::vector<std::string>;
-
 /// Fails a case with the first step that ended differently.
 void CheckSame(const Lines& found, const Lines& expected) {
   RC_ASSERT(found.size() == expected.size());
@@ -78,7 +76,7 @@ class StoreProperties : public StoreConformance {
   /// A collection of its own for each trace is quicker than a store of its own.
   void CheckAgainstModel(const std::vector<Step>& steps) {
     const std::string name = "trace" + std::to_string(++traces_);
-    CheckSame(Player(Open(name), clock()).Play(steps), Model().Play(steps));
+    CheckSame(Player(Open(name), clock()).PlayAll(steps), Model().PlayAll(steps));
   }
 
  private:
@@ -108,7 +106,7 @@ void ExpectTheSameTraces(const std::vector<StoreKind>& kinds) {
     Lines first;
     for (Backend& backend : backends) {
       Client client(*backend.store, backend.store->Open(name, {}, kTtl));
-      auto lines = Player(std::move(client), StoreTime(backend)).Play(steps);
+      auto lines = Player(std::move(client), StoreTime(backend)).PlayAll(steps);
       if (first.empty()) first = lines;
       CheckSame(lines, first);
     }

@@ -1,45 +1,95 @@
 #include "step.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
 namespace doclock::conformance {
+namespace {
+
+constexpr std::size_t kMostInATurn = 4;
+
+bool CanJoin(const Turn& turn, const Step& step) {
+  if (!step.joined || turn.size() == kMostInATurn) return false;
+  if (!IsExecuted(step.kind) || !IsExecuted(turn.front().kind)) return false;
+  return std::none_of(turn.begin(), turn.end(),
+                      [&](const Step& other) { return other.key == step.key; });
+}
+
+}  // namespace
 
 const char* Step::verb() const {
-  static constexpr std::array<const char*, kKinds> kNames{"acquire",
-                                                          "create",
-                                                          "want",
-                                                          "share",
-                                                          "create shared",
-                                                          "renew",
-                                                          "renew share",
-                                                          "release",
-                                                          "release share",
-                                                          "release with note",
-                                                          "release by value",
-                                                          "checkpoint",
-                                                          "hand over",
-                                                          "erase",
-                                                          "insert",
-                                                          "replace",
-                                                          "save-erase",
-                                                          "expire",
-                                                          "break",
-                                                          "steal",
-                                                          "purge",
-                                                          "advance",
-                                                          "acquire for long",
-                                                          "hand over for long",
-                                                          "acquire nil",
-                                                          "share again",
-                                                          "next",
-                                                          "insert nothing"};
+  static constexpr std::array<const char*, kMixedKinds> kNames{"acquire",
+                                                               "create",
+                                                               "want",
+                                                               "share",
+                                                               "create shared",
+                                                               "renew",
+                                                               "renew share",
+                                                               "release",
+                                                               "release share",
+                                                               "release with note",
+                                                               "release by value",
+                                                               "checkpoint",
+                                                               "hand over",
+                                                               "erase",
+                                                               "insert",
+                                                               "replace",
+                                                               "save-erase",
+                                                               "expire",
+                                                               "break",
+                                                               "steal",
+                                                               "purge",
+                                                               "advance",
+                                                               "acquire for long",
+                                                               "hand over for long",
+                                                               "acquire nil",
+                                                               "share again",
+                                                               "next",
+                                                               "insert nothing",
+                                                               "create for long",
+                                                               "share for long",
+                                                               "acquire again",
+                                                               "create again",
+                                                               "hand over to itself",
+                                                               "release plain",
+                                                               "checkpoint plain",
+                                                               "replace plain",
+                                                               "renew shares",
+                                                               "read",
+                                                               "search next",
+                                                               "query",
+                                                               "index",
+                                                               "unique index",
+                                                               "spoil",
+                                                               "plant"};
   return kNames.at(static_cast<std::size_t>(kind));
+}
+
+bool Step::again() const {
+  return kind == Kind::kShareAgain || kind == Kind::kAcquireAgain || kind == Kind::kCreateAgain;
+}
+
+bool Step::creates() const {
+  return kind == Kind::kCreate || kind == Kind::kCreateShared || kind == Kind::kCreateForLong ||
+         kind == Kind::kCreateAgain;
+}
+
+bool Step::shared() const {
+  return kind == Kind::kShare || kind == Kind::kCreateShared || kind == Kind::kShareForLong ||
+         kind == Kind::kShareAgain;
+}
+
+bool Step::for_long() const {
+  return kind == Kind::kAcquireForLong || kind == Kind::kCreateForLong ||
+         kind == Kind::kShareForLong || kind == Kind::kHandOverForLong;
 }
 
 void PrintTo(const Step& step, std::ostream* out) {
   *out << "{" << step.verb() << " key " << step.key << " who " << step.who << " number "
-       << step.number << (step.stale ? " stale}" : "}");
+       << step.number;
+  if (step.shape != 0) *out << " shape " << step.shape;
+  *out << (step.stale ? " stale" : "") << (step.joined ? " joined}" : "}");
 }
 
 int Attempts::Of(const Step& step) const {
@@ -48,6 +98,43 @@ int Attempts::Of(const Step& step) const {
   if (found == of_key_.end()) return 0;
   const std::vector<int>& all = found->second;
   return all[all.size() - 1 - static_cast<std::size_t>(step.who) % all.size()];
+}
+
+std::vector<int> Attempts::Last(int key, int count) const {
+  const auto found = of_key_.find(key);
+  if (found == of_key_.end()) return {};
+  const std::vector<int>& all = found->second;
+  return {all.end() - std::min<std::ptrdiff_t>(count, std::ssize(all)), all.end()};
+}
+
+bool IsExecuted(Step::Kind kind) {
+  using Kind = Step::Kind;
+  switch (kind) {
+    case Kind::kExpire:
+    case Kind::kBreak:
+    case Kind::kSteal:
+    case Kind::kPurge:
+    case Kind::kAdvance:
+    case Kind::kNext:
+    case Kind::kSearchNext:
+    case Kind::kQuery:
+    case Kind::kIndex:
+    case Kind::kUniqueIndex:
+    case Kind::kSpoil:
+    case Kind::kPlant:
+      return false;
+    default:
+      return true;
+  }
+}
+
+std::vector<Turn> TurnsOf(const std::vector<Step>& steps) {
+  std::vector<Turn> turns;
+  for (const Step& step : steps) {
+    if (turns.empty() || !CanJoin(turns.back(), step)) turns.emplace_back();
+    turns.back().push_back(step);
+  }
+  return turns;
 }
 
 }  // namespace doclock::conformance

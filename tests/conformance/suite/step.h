@@ -38,16 +38,44 @@ struct Step {
     kShareAgain,       ///< under the id of an earlier attempt
     kNext,             ///< the first document that is free
     kInsertNothing,    ///< without a body
+    // Those below are in mixed traces only (see Trace).
+    kCreateForLong,
+    kShareForLong,
+    kAcquireAgain,  ///< exclusively, under the id of an earlier attempt
+    kCreateAgain,   ///< the same, and makes the document
+    kHandOverToItself,
+    kReleasePlain,  ///< leaves the body alone
+    kCheckpointPlain,
+    kReplacePlain,
+    kRenewShares,  ///< those of the last few attempts, in one call
+    kRead,
+    kSearchNext,  ///< takes the first one of a search
+    kQuery,
+    kIndex,  ///< has an index made that nobody sees
+    kUniqueIndex,
+    kSpoil,  ///< the fields of the lock
+    kPlant,  ///< makes a document as a program that knows nothing of locks does
   };
   static constexpr int kKinds = static_cast<int>(Kind::kInsertNothing) + 1;
+  static constexpr int kMixedKinds = static_cast<int>(Kind::kPlant) + 1;
 
   Kind kind = Kind::kAcquire;
-  int key = 0;         ///< which document
-  int who = 0;         ///< which attempt to take a lock (see Attempts), or which waiting writer
-  int number = 0;      ///< value of the body; whatever else below is derived from it
-  bool stale = false;  ///< use a version that was right one write ago
+  int key = 0;          ///< which document
+  int who = 0;          ///< which attempt to take a lock (see Attempts), or which waiting writer
+  int number = 0;       ///< value of the body; whatever else below is derived from it
+  bool stale = false;   ///< use a version that was right one write ago
+  int shape = 0;        ///< what the body has besides its value (see ContentOf)
+  bool joined = false;  ///< in one call with the step before, where that is possible (see TurnsOf)
 
   [[nodiscard]] const char* verb() const;
+  /// Under the id of an earlier attempt?
+  [[nodiscard]] bool again() const;
+  /// Does it take a lock, and make the document?
+  [[nodiscard]] bool creates() const;
+  /// Of a share?
+  [[nodiscard]] bool shared() const;
+  /// With a min_hold?
+  [[nodiscard]] bool for_long() const;
   /// Of a lease, in ticks.
   [[nodiscard]] int ttl() const { return 1 + number % 5; }
   /// Of an intent, in ticks.
@@ -74,6 +102,15 @@ inline constexpr int kStolenTicks = 1;
 /// Of a lock of the next document, in ticks.
 inline constexpr int kNextTicks = 1;
 
+/// Steps that are one call of a store: mostly one.
+using Turn = std::vector<Step>;
+
+/// Joins what is to be joined: operations on different documents, in one call of Store::Execute.
+std::vector<Turn> TurnsOf(const std::vector<Step>& steps);
+
+/// Is it one operation of Store::Execute (or several), and not a call of its own kind?
+bool IsExecuted(Step::Kind kind);
+
 void PrintTo(const Step& step, std::ostream* out);
 inline void showValue(const Step& step, std::ostream& out) { PrintTo(step, &out); }
 
@@ -87,6 +124,8 @@ class Attempts {
   /// The one a step speaks of, the latest of its document for 0; 0: there is none. The last of all
   /// `who` means the latest of any document.
   [[nodiscard]] int Of(const Step& step) const;
+  /// The last `count` of a document, or fewer.
+  [[nodiscard]] std::vector<int> Last(int key, int count) const;
 
  private:
   std::map<int, std::vector<int>> of_key_;

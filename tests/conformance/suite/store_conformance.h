@@ -36,9 +36,12 @@ struct Backend {
   std::chrono::milliseconds slack{};
   /// Opens another store over the same data, as another process would. Empty: it cannot be shared.
   std::function<std::shared_ptr<Store>()> open_another;
-  /// Gives a document of a collection lock fields that this library never writes. Empty: nobody
-  /// can.
+  /// Gives a document of a collection lock fields that this library never writes, a version that is
+  /// none among them. Empty: nobody can.
   std::function<void(const std::string& collection, const Key& key)> spoil;
+  /// Makes a document as a program does that knows nothing of locks. Its body is an object of whole
+  /// numbers. Empty: nobody can.
+  std::function<void(const std::string& collection, const Key& key, const Body& body)> plant;
 };
 
 /// The time of a store, as a test moves it.
@@ -115,7 +118,7 @@ struct WriteArgs {
   LockMode mode = LockMode::kExclusive;
 };
 
-/// Short ways to call a store; each executes one operation. `key` of a result is not to be used.
+/// Short ways to call a store; most execute one operation. `key` of a result is not to be used.
 class Client {
  public:
   Client(Store& store, std::shared_ptr<Collection> collection)
@@ -147,6 +150,9 @@ class Client {
     AcquireOp op;
   };
   Next AcquireNext(const Filter& filter);
+  /// Several operations in one call.
+  void Execute(const std::vector<StoreOp*>& ops);
+  void EnsureIndex(const IndexSpec& index) { store_.EnsureIndex(*collection_, index); }
   /// All pages of them.
   std::vector<LockRow> Locks(const LockQuery& query = {});
   void Intervene(const Key& key, Intervention what) { store_.Intervene(*collection_, key, what); }
@@ -156,7 +162,7 @@ class Client {
   Collection& collection() { return *collection_; }
 
  private:
-  void Run(StoreOp& op);
+  void Run(StoreOp& op) { Execute({&op}); }
 
   Store& store_;
   std::shared_ptr<Collection> collection_;
