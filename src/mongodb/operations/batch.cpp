@@ -280,14 +280,29 @@ Batch::Trace Batch::TraceOf(const SaveOp& op, const Uuid& born, const std::optio
   return same && lock.version <= op.expected + 1 ? Trace::kNotDone : Trace::kUnknown;
 }
 
+/// What the document shows to be done by the command, as it seems.
+bool Batch::SeemsDone(const Statement& statement) {
+  return statement.trace == Trace::kDone && !statement.op->again;  // else it may be of before
+}
+
+/// The server has counted fewer than seem to be done: some documents show an earlier write by the
+/// same lock, whose holder names a version that is past, or releases twice.
+void Batch::Disprove(Statements& statements, std::int64_t done) {
+  if (done >= std::count_if(statements.begin(), statements.end(), SeemsDone)) return;
+  for (Statement& statement : statements) {
+    // The mark of a save is its own.
+    if (statement.op->kind == OpKind::kSave || !SeemsDone(statement)) continue;
+    statement.trace = done == 0 ? Trace::kNotDone : Trace::kUnknown;
+  }
+}
+
 /// The server has counted how many were done: often that settles those whose documents do not.
 void Batch::Count(Statements& statements, std::int64_t done) {
+  Disprove(statements, done);
   const auto count = [&](const auto& which) {
     return std::count_if(statements.begin(), statements.end(), which);
   };
-  const auto surely = count([](const Statement& one) {
-    return one.trace == Trace::kDone && !one.op->again;  // else it may have been done before
-  });
+  const auto surely = count(SeemsDone);
   const auto at_most = count([](const Statement& one) {
     return one.trace != Trace::kNotDone || one.op->kind == OpKind::kAcquire;
   });

@@ -43,6 +43,8 @@ class Batch {
   static Trace TraceOf(const Statement& statement);
   static Trace TraceOf(const WriteOp& op, const std::optional<Sight>& sight);
   static Trace TraceOf(const SaveOp& op, const Uuid& born, const std::optional<Sight>& sight);
+  static bool SeemsDone(const Statement& statement);
+  static void Disprove(Statements& statements, std::int64_t done);
   static void Count(Statements& statements, std::int64_t done);
   static void SettleDone(Statement& statement, bool created);
   static void SettleAcquire(const Statement& statement, bool created);

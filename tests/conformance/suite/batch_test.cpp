@@ -87,6 +87,25 @@ TEST_P(StoreConformance, EachOperationOfABatchHasItsOwnResult) {
   EXPECT_EQ(things_.Read("there").body.json(), Json({{"a", 1}}));
 }
 
+TEST_P(StoreConformance, ABatchTakesNoEarlierWriteForItsOwn) {
+  const AcquireOp held = things_.Create("held", {{"a", 1}});
+  const AcquireOp released = things_.Create("released", {{"a", 1}});
+  things_.Release("released", released);
+  Batch batch(things_);
+  batch.Acquire("missing");
+  const Body body = MakeBody({{"a", 2}});
+  WriteOp& stale = batch.Release("held", held.grant.lock_id, held.version - 1, body);
+  stale.write = WriteKind::kCheckpoint;
+  stale.ttl = kTtl;
+  const WriteOp& again = batch.Release("released", released.grant.lock_id, 1, body);
+  batch.Execute(store());
+  EXPECT_EQ(stale.status, OpStatus::kLost);
+  EXPECT_EQ(again.status, OpStatus::kLost);
+  for (const char* key : {"held", "released"}) {
+    EXPECT_EQ(things_.Read(key).body.json(), Json({{"a", 1}})) << key;
+  }
+}
+
 TEST_P(StoreConformance, ABatchMaySpanCollections) {
   Client others = Open("others");
   Batch batch(things_);
