@@ -13,9 +13,8 @@ struct IndexSpec {
   /// objects; arrays without a common element do not. The store chooses whether arrays with a
   /// common element conflict, and whether a path leads into an array: MongoDB compares elements,
   /// the other stores whole arrays. So is it for numbers inside arrays and objects that differ in
-  /// form only (`[1]`, `[1.0]`): SQLite compares their text.
-  /// Whether decimals that differ in their digits only (2.5 and 2.50) repeat each other, and 1 and
-  /// 1.0 inside arrays and objects, is the store's own choice too.
+  /// form only (`[1]`, `[1.0]`), and for decimals that differ in their digits only (2.5 and 2.50):
+  /// SQLite compares their text.
   bool unique = false;
   bool descending = false;  ///< A hint: searches read the last field in descending order.
   /// Create the index that finds held locks, for Purge, instead of one over `fields`. Stores that
