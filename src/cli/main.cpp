@@ -8,6 +8,7 @@
 #include "cli/command_line.h"
 #include "cli/exit_codes.h"
 #include "cli/messages.h"
+#include "cli/store_url.h"
 #include "doclock/open_store.h"
 #ifdef DOCLOCK_CLI_SILENCES_LIBMONGOC
 #include <mongoc/mongoc.h>
@@ -23,11 +24,7 @@ OpenMode ModeFor(const std::string& command) {
 
 std::shared_ptr<Store> OpenChosen(const Arguments& arguments, const std::string& from_environment) {
   const StoreUrl chosen = UrlOf(arguments.store, from_environment);
-  if (chosen.url.starts_with("memory:")) {
-    throw std::invalid_argument(chosen.source +
-                                ": memory: is for one process only and would lock nothing here; "
-                                "give sqlite:PATH or mongodb://HOST/DATABASE");
-  }
+  CheckShared(chosen);
   try {
     return OpenStore(chosen.url, ModeFor(arguments.command));
   } catch (const std::invalid_argument& error) {

@@ -7,11 +7,15 @@
 #include <string_view>
 
 #include "cli/messages.h"
+#include "open/built_in_schemes.h"
 
 namespace doclock::cli {
 namespace {
 
 constexpr const char* kVariable = "DOCLOCK_STORE";
+
+/// memory: is for one process.
+bool IsShared(const BuiltInScheme& store) noexcept { return store.scheme != "memory"; }
 
 void Overwrite(char* text) noexcept { std::memset(text, 'x', std::strlen(text)); }
 
@@ -52,6 +56,22 @@ StoreUrl UrlOf(const StoreChoice& choice, const std::string& from_environment) {
   throw std::invalid_argument(
       "where are the locks? Give --store URL, --store-file FILE or the variable DOCLOCK_STORE, "
       "for example sqlite:/var/lib/jobs/locks.db");
+}
+
+void CheckShared(const StoreUrl& chosen) {
+  const std::string_view scheme = std::string_view(chosen.url).substr(0, chosen.url.find(':'));
+  std::string known;
+  for (const BuiltInScheme& store : BuiltInSchemes()) {
+    if (!IsShared(store)) continue;
+    if (store.scheme == scheme && scheme.size() < chosen.url.size()) return;
+    known += (known.empty() ? "" : ", ") + std::string(store.example);
+  }
+  const bool memory = chosen.url.starts_with("memory:");
+  throw std::invalid_argument(
+      chosen.source +
+      (memory ? ": memory: is for one process only and would lock nothing here; this build takes "
+              : ": the URL's scheme is not known; this build takes ") +
+      known);
 }
 
 }  // namespace doclock::cli

@@ -28,4 +28,8 @@ struct StoreUrl {
 /// @throws std::invalid_argument if there is none, or the file cannot be read
 StoreUrl UrlOf(const StoreChoice& choice, const std::string& from_environment);
 
+/// Is it a store that other processes can share?
+/// @throws std::invalid_argument if not, naming those of this build
+void CheckShared(const StoreUrl& chosen);
+
 }  // namespace doclock::cli

@@ -3,6 +3,7 @@
 #include <span>
 #include <string_view>
 
+#include "doclock/export.h"
 #include "doclock/store/opener.h"
 
 namespace doclock {
@@ -15,6 +16,6 @@ struct BuiltInScheme {
 };
 
 /// Those that the stores' folders named (doclock_open_urls in cmake/DoclockStore.cmake).
-std::span<const BuiltInScheme> BuiltInSchemes() noexcept;
+DOCLOCK_EXPORT std::span<const BuiltInScheme> BuiltInSchemes() noexcept;
 
 }  // namespace doclock

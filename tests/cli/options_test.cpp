@@ -47,6 +47,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{{"--store", "sqlite:x.db", "--store-file", "f", "status"}, "--store-file"},
         BadLine{{"--store", "memory:", "run", "job", "--", "true"}, "--store: memory:"},
         BadLine{{"--store", "memory:", "status"}, "would lock nothing"},
+        BadLine{{"--store", "memory:", "status"}, "takes sqlite:PATH"},
+        BadLine{{"--store", "mysql:x", "status"}, "takes sqlite:PATH"},
         BadLine{{"status", "--frob=secret"}, "--frob"},
         BadLine{{"run", "job", "echo", "hi"}, "write -- before the command"},
         BadLine{{"run", "job"}, "write -- before the command"},
@@ -187,6 +189,12 @@ std::vector<Option> EveryOption() {
   add({"purge", "--forget"}, {}, {{"--idle-for", "1h"}});
   add({"break"}, {"job"}, {{"--by", "me"}, {"--key-type", "int"}});
   return all;
+}
+
+TEST_F(CliTest, OffersNoStoreThatItDoesNotTake) {
+  const Ended unknown = Doclock({"--store", "mysql:x", "status"});
+  EXPECT_THAT(unknown.err, HasSubstr("the URL's scheme is not known"));
+  EXPECT_THAT(unknown.err, Not(HasSubstr("memory:")));
 }
 
 TEST_F(CliTest, TheStoreFileMayHaveLineEndsOfWindows) {
