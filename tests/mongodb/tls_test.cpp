@@ -3,8 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "doclock/doclock.h"
 #include "doclock/mongodb_store.h"
@@ -114,7 +120,8 @@ TEST(MongodbTls, ACertificateThatIsNotTrustedIsTold) {
 
 TEST(MongodbTls, AServerThatWantsItSaysSoToThoseWithout) {
   const std::string server = ServerIn(kUri);
-  ExpectAway("mongodb://" + server + "/Canary?directConnection=true", server, "needs tls=true");
+  ExpectAway("mongodb://" + server + "/Canary?directConnection=true", server,
+             "tls=true in the URI");
 }
 
 TEST(MongodbTls, FilesThatCannotBeUsedAreRefusedAtOnce) {
@@ -133,6 +140,68 @@ TEST(MongodbReach, AServerThatIsNotThereIsNamed) {
              "Failed to resolve");
   ExpectAway("mongodb://user:Canary@127.0.0.1:1,127.0.0.1:2/shop", "127.0.0.1:1, 127.0.0.1:2",
              "Failed to connect");
+}
+
+/// Listens on a port of its own. To who comes it says something, or nothing, and may hang up.
+class Stranger {
+ public:
+  Stranger(std::string says, bool hangs_up) : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const where = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(::bind(listener_, where, size), 0);
+    EXPECT_EQ(::listen(listener_, 16), 0);
+    EXPECT_EQ(::getsockname(listener_, where, &size), 0);
+    server_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    thread_ = std::thread([this, says = std::move(says), hangs_up] {
+      std::vector<int> open;
+      for (int one = 0; (one = ::accept(listener_, nullptr, nullptr)) >= 0;) {
+        char first = 0;
+        static_cast<void>(::recv(one, &first, 1, 0));
+        static_cast<void>(::send(one, says.data(), says.size(), MSG_NOSIGNAL));
+        if (hangs_up) ::shutdown(one, SHUT_RDWR);
+        open.push_back(one);
+      }
+      for (const int one : open) ::close(one);
+    });
+  }
+  Stranger(const Stranger&) = delete;
+  Stranger& operator=(const Stranger&) = delete;
+  ~Stranger() {
+    ::shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    ::close(listener_);
+  }
+  [[nodiscard]] const std::string& server() const noexcept { return server_; }
+
+ private:
+  int listener_;
+  std::string server_;
+  std::thread thread_;
+};
+
+TEST(MongodbReach, OfAStrangerIsSaidWhatIsKnown) {
+  struct Case {
+    std::string says;
+    bool hangs_up;
+    std::string told;
+  };
+  const std::string alert("\x15\x03\x01\x00\x02\x02\x46", 7);
+  for (const Case& one : {Case{"", true, "hung up or said nothing: it may want TLS"},
+                          Case{"", false, "or be no MongoDB"},
+                          Case{"SSH-2.0-OpenSSH_9.2\r\n", true, "speaks another protocol"},
+                          Case{"HTTP/1.1 400 Bad Request\r\n\r\n", true, "another protocol"},
+                          Case{alert, true, "needs tls=true"}}) {
+    SCOPED_TRACE(one.says);
+    const Stranger stranger(one.says, one.hangs_up);
+    ExpectAway("mongodb://user:Canary@" + stranger.server() + "/shop?connectTimeoutMS=100",
+               stranger.server(), one.told);
+    if (one.says.empty()) continue;
+    const Opened opened = Opening("mongodb://" + stranger.server() + "/shop");
+    EXPECT_THAT(opened.text, Not(HasSubstr("may want TLS")));
+  }
 }
 
 TEST(MongodbReach, AnotherSetIsRefusedAtOnce) {

@@ -43,7 +43,8 @@ Pool::Pool(const mongoc_uri_t* given, milliseconds socket_timeout, milliseconds 
     throw std::invalid_argument("doclock: the mongodb: URI's options cannot be used");
   }
   mongoc_client_pool_set_error_api(pool_, MONGOC_ERROR_API_VERSION_2);
-  mongoc_client_pool_set_appname(pool_, "doclock");
+  // The driver takes one, and prints a line about a second.
+  if (mongoc_uri_get_appname(given) == nullptr) mongoc_client_pool_set_appname(pool_, "doclock");
 }
 
 Pool::~Pool() {

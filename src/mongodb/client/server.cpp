@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "mongodb/client/advice.h"
 #include "mongodb/client/privileges.h"
 
 namespace doclock::mongodb {
@@ -62,12 +63,6 @@ std::string ServersOf(const mongoc_uri_t* uri) {
     text += (text.empty() ? "" : ", ") + std::string(host->host_and_port);
   }
   return text;
-}
-
-/// A server that requires TLS closes connections without it.
-bool MayWantTls(const mongoc_uri_t* uri, const std::string& why) {
-  return !mongoc_uri_get_tls(uri) && (why.find("socket error or timeout") != why.npos ||
-                                      why.find("connection closed") != why.npos);
 }
 
 /// The properties of a borrowed pool.
@@ -200,8 +195,8 @@ bool Server::SendHello(Reply& hello) {
 
 void Server::Greet() {
   Reply hello;
-  if (!SendHello(hello) && uri_ && MayWantTls(uri_.get(), hello.text)) {
-    hello.text += "; a server that wants TLS needs tls=true in the URI";
+  if (!SendHello(hello) && uri_ && !mongoc_uri_get_tls(uri_.get())) {
+    hello.text += AdviceOn(hello.text);
   }
   if (!hello.answered()) {
     if (hello.outcome == Outcome::kRefused) RefuseToOpen(hello.text);

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "mongodb/client/uri_places.h"
+
 namespace doclock::mongodb {
 namespace {
 
@@ -177,14 +179,9 @@ void CheckOptions(string_view text, const MongodbStoreOptions& options) {
   }
 }
 
-void CheckDatabase(const mongoc_uri_t* uri) {
-  const char* const database = mongoc_uri_get_database(uri);
-  if (database == nullptr || *database == '\0') {
-    Refuse(" names no database: mongodb://HOST/DATABASE");
-  }
-  if (string_view(database).find_first_of("/\\. \"$*<>:|?") != string_view::npos) {
-    Refuse("'s name of a database holds a character that none may have");
-  }
+void CheckPlaces(string_view text) {
+  if (const std::string wrong = WhatIsWrongWithServers(text); !wrong.empty()) Refuse(wrong);
+  if (const std::string wrong = WhatIsWrongWithDatabase(text); !wrong.empty()) Refuse(wrong);
 }
 
 }  // namespace
@@ -193,6 +190,7 @@ UriPtr ParseUri(const std::string& text, const MongodbStoreOptions& options) {
   if (text.find('\0') != text.npos) Refuse(" holds NUL");
   CheckOptions(OptionsOf(text), options);
   CheckCredentials(text);
+  CheckPlaces(text);
   bson_error_t error;
   // The driver's message may quote a part of the URI.
   UriPtr uri(mongoc_uri_new_with_error(text.c_str(), &error), &mongoc_uri_destroy);
@@ -201,7 +199,6 @@ UriPtr ParseUri(const std::string& text, const MongodbStoreOptions& options) {
         " is not valid: write mongodb://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE?NAME=VALUE with "
         "other characters than letters, digits and -._~ in user and password percent-encoded");
   }
-  CheckDatabase(uri.get());
   return uri;
 }
 
