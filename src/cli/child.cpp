@@ -26,7 +26,7 @@ struct Plan {
   std::vector<int> signs_of_life;
   int report = -1;
   pid_t parent = -1;
-  bool give_terminal = false;
+  const Terminal* terminal = nullptr;  ///< To give to it; null: it gets none yet.
   sigset_t signal_mask{};
 };
 
@@ -65,12 +65,17 @@ bool IsReplaced(std::string_view variable, const std::vector<std::string>& by) {
   });
 }
 
-/// May the command have the terminal? In a pipeline (`doclock run ... | less`) the terminal belongs
-/// to all its programs.
-bool MayHaveTerminal() {
+/// May the command have the terminal before it asks? In a pipeline (`doclock run ... | less`) the
+/// terminal belongs to all its programs.
+bool MayHaveTerminal(const Terminal& terminal) {
   struct stat output {};
   const bool piped = ::fstat(STDOUT_FILENO, &output) == 0 && S_ISFIFO(output.st_mode);
-  return !piped && ::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
+  return !piped && ::isatty(STDIN_FILENO) == 1 && terminal.IsOf(::getpgrp());
+}
+
+/// Was it stopped because it is not the terminal's foreground?
+bool WantsTerminal(int status) {
+  return WSTOPSIG(status) == SIGTTIN || WSTOPSIG(status) == SIGTTOU;
 }
 
 Plan PlanOf(const std::vector<std::string>& command, const std::vector<std::string>& more) {
@@ -88,14 +93,13 @@ Plan PlanOf(const std::vector<std::string>& command, const std::vector<std::stri
   plan.environment.push_back(nullptr);
   plan.signs_of_life = SignsOfLife();
   plan.parent = ::getpid();
-  plan.give_terminal = MayHaveTerminal();
   return plan;
 }
 
 /// Runs in the child. Does only what is safe after the fork of a program with threads.
 [[noreturn]] void Execute(const Plan& plan) {
   ::setpgid(0, 0);
-  if (plan.give_terminal) ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
+  if (plan.terminal != nullptr) plan.terminal->Give(::getpgrp());
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != plan.parent) ::_exit(1);  // the parent ended before prctl
   for (const int sign : plan.signs_of_life) ::fcntl(sign, F_SETFD, 0);
@@ -116,6 +120,7 @@ Child::Child(const std::vector<std::string>& command, const std::vector<std::str
              const sigset_t& signal_mask) {
   Plan plan = PlanOf(command, environment);
   plan.signal_mask = signal_mask;
+  if (MayHaveTerminal(terminal_)) plan.terminal = &terminal_;
   int report[2];
   if (::pipe2(report, O_CLOEXEC) != 0) throw CannotExecute{errno};
   plan.report = report[1];
@@ -129,7 +134,7 @@ Child::Child(const std::vector<std::string>& command, const std::vector<std::str
     throw CannotExecute{fork_error};
   }
   ::setpgid(pid_, pid_);  // parent and child both do, whichever comes first
-  has_terminal_ = plan.give_terminal;
+  foreground_ = plan.terminal != nullptr;
   int error = 0;
   ssize_t got = 0;
   while ((got = ::read(report[0], &error, sizeof error)) < 0 && errno == EINTR) {
@@ -138,14 +143,11 @@ Child::Child(const std::vector<std::string>& command, const std::vector<std::str
   if (got == 0) return;
   ::waitpid(pid_, nullptr, 0);
   pid_ = -1;
-  if (has_terminal_) ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
+  if (foreground_) terminal_.Give(::getpgrp());
   throw CannotExecute{error};
 }
 
-Child::~Child() {
-  // SIGTTOU is blocked.
-  if (has_terminal_) ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
-}
+Child::~Child() { TakeTerminalBack(); }
 
 void Child::Signal(int number) const noexcept { ::kill(-pid_, number); }
 
@@ -168,19 +170,43 @@ std::optional<int> Child::Reap(const std::function<void()>& resumed) {
     if (who != pid_) continue;
     if (!WIFSTOPPED(status)) {
       ended = status;
-    } else if (has_terminal_ || stop_asked_) {  // else the program that stopped it will continue it
+    } else if (!stop_asked_ && WantsTerminal(status) && Lend()) {
+      Signal(SIGCONT);
+    } else if (foreground_ || stop_asked_ || WantsTerminal(status)) {
       Stopped();
       resumed();
-    }
+    }  // else the program that stopped it will continue it
+  }
+}
+
+bool Child::Lend() noexcept {
+  if (terminal_.IsOf(::getpgrp())) terminal_.Give(pid_);
+  foreground_ = foreground_ || terminal_.IsOf(pid_);
+  return terminal_.IsOf(pid_);
+}
+
+bool Child::TakeTerminalBack() noexcept {
+  if (!terminal_.IsOf(pid_)) return false;  // it may be the shell's by now
+  terminal_.Give(::getpgrp());
+  return true;
+}
+
+void Child::ShareTerminal() noexcept {
+  if (TakeTerminalBack()) {
+    ::kill(0, SIGCONT);
+  } else {
+    StopWithIt();
   }
 }
 
 void Child::Stopped() {
   // Others of its group may have ignored SIGTSTP. None may run on without renewal of the lock.
   Signal(SIGSTOP);
-  if (has_terminal_) ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
+  TakeTerminalBack();
+  // The terminal told the command's group only. Here it is blocked, and forgotten with SIGCONT.
+  if (!stop_asked_) ::kill(0, SIGTSTP);
   ::raise(SIGSTOP);
-  if (has_terminal_) ::tcsetpgrp(STDIN_FILENO, pid_);
+  if (foreground_) Lend();
 }
 
 }  // namespace doclock::cli

@@ -74,7 +74,7 @@ Taken Take(const LockProvider& locks, const RunOptions& options, Signals& signal
     while (!done) {
       Poll(signals, wakeup, milliseconds(-1));
       while (const auto number = signals.Next()) {
-        if (*number == SIGTSTP) ::raise(SIGSTOP);
+        if (StopsPrograms(*number)) ::raise(SIGSTOP);
         if (!EndsPrograms(*number)) continue;
         signal = *number;
         stop.request_stop();
@@ -123,6 +123,9 @@ class Watch {
         return;
       case SIGTSTP:  // the terminal's Ctrl-Z, for all of a pipeline
         return child_.StopWithIt();
+      case SIGTTIN:
+      case SIGTTOU:
+        return child_.ShareTerminal();
       case SIGCONT:
         return GoOn();
       default:

@@ -11,8 +11,8 @@
 namespace doclock::cli {
 namespace {
 
-constexpr int kHandled[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,  SIGUSR1, SIGUSR2,
-                            SIGALRM, SIGCONT, SIGTSTP, SIGWINCH, SIGCHLD, SIGTTOU};
+constexpr int kHandled[] = {SIGINT,  SIGTERM, SIGHUP,   SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,
+                            SIGCONT, SIGTSTP, SIGWINCH, SIGCHLD, SIGTTIN, SIGTTOU};
 
 [[noreturn]] void Throw(const char* what) {
   throw std::system_error(errno, std::generic_category(), what);
@@ -37,7 +37,6 @@ Signals::Signals() {
     errno = error;
     Throw("pthread_sigmask");
   }
-  ::sigdelset(&handled, SIGTTOU);
   descriptor_ = ::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
   if (descriptor_ < 0) Throw("signalfd");
 }
@@ -50,8 +49,12 @@ std::optional<int> Signals::Next() noexcept {
   return static_cast<int>(info.ssi_signo);
 }
 
+bool StopsPrograms(int number) noexcept {
+  return number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
+}
+
 bool EndsPrograms(int number) noexcept {
-  return number != SIGCONT && number != SIGTSTP && number != SIGWINCH && number != SIGCHLD;
+  return !StopsPrograms(number) && number != SIGCONT && number != SIGWINCH && number != SIGCHLD;
 }
 
 Wakeup::Wakeup() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {

@@ -27,6 +27,8 @@ class Signals {
   int descriptor_ = -1;
 };
 
+/// Would this signal stop a program that does not handle it?
+bool StopsPrograms(int number) noexcept;
 /// Would this signal end a program that does not handle it?
 bool EndsPrograms(int number) noexcept;
 

@@ -14,6 +14,7 @@ namespace doclock::cli_test {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -150,6 +151,56 @@ TEST_F(TerminalTest, ItsCommandHasTheTerminalButNotThatOfAPipeline) {
   const std::string piped = OnATerminal(DOCLOCK_CLI + look + " | cat", store);
   EXPECT_THAT(piped, HasSubstr("foreign"));
   EXPECT_THAT(piped, Not(HasSubstr("mine")));
+}
+
+/// Jobs of a shell as people use it, with a process group for each. What `ask` asks is answered
+/// with n.
+class JobsTest : public TerminalTest {
+ protected:
+  std::string OfJobs(const std::string& script, const std::string& enough) {
+    std::ofstream(folder / "ask") << "printf '[Y/n] ' >/dev/tty; read -r a </dev/tty; echo $1$a\n";
+    const std::string file = folder / "jobs";
+    std::ofstream(file) << "run='" DOCLOCK_CLI " run job -- sh'; cd '" << (folder / ".") << "'\n"
+                        << script << '\n';
+    return OnATerminal("exec bash -m '" + file + "'", store, enough);
+  }
+};
+
+TEST_F(JobsTest, ACommandInAPipelineGetsTheTerminalAndThenTheOthersHaveIt) {
+  const std::string printed =
+      OfJobs("$run ask got- | sh -c 'cat; . ./ask then-' sh then-; echo over", "over");
+  EXPECT_THAT(printed, AllOf(HasSubstr("got-n"), HasSubstr("then-n")));
+}
+
+TEST_F(JobsTest, OthersOfAPipelineGetTheTerminalThatItsCommandHas) {
+  const std::string printed =
+      OfJobs("$run -c '. ./ask; echo got; exec sleep 1000' sh | sh -c 'read -r a; sh ask then-'",
+             "then-n");
+  EXPECT_THAT(printed, HasSubstr("then-n"));
+}
+
+TEST_F(JobsTest, ACommandInTheBackgroundStopsAllOfItsJobAndReadsInTheForeground) {
+  const std::string printed = OfJobs(
+      "$run ask got- | cat &\nuntil jobs -s | grep -q Stopped; do sleep 0.01; done\n"
+      "echo stopped; fg >/dev/null; echo over",
+      "over");
+  EXPECT_THAT(printed, AllOf(HasSubstr("stopped"), HasSubstr("got-n")));
+}
+
+TEST_F(JobsTest, CtrlZStopsTheCommandAndThoseWhoShareItsPipeline) {
+  const std::string printed = OfJobs(
+      "$run -c '. ./ask; kill -TSTP 0; echo went-on' | cat\n"
+      "jobs -s | grep -q Stopped && echo stopped; fg >/dev/null; echo over",
+      "over");
+  EXPECT_THAT(printed, AllOf(HasSubstr("stopped"), HasSubstr("went-on")));
+}
+
+TEST_F(JobsTest, InTheBackgroundItLeavesTheTerminalToTheShell) {
+  const std::string printed = OfJobs(
+      "$run -c 'kill -STOP $$; exit 0'\njobs -s | grep -q Stopped && echo stopped\n"
+      "bg >/dev/null; wait; sh ask shell-; echo over",
+      "over");
+  EXPECT_THAT(printed, AllOf(HasSubstr("stopped"), HasSubstr("shell-n")));
 }
 
 TEST_F(TerminalTest, OnlyATerminalIsCleared) {
