@@ -125,6 +125,15 @@ TEST_F(ExitCodeTest, ClosedFilesAreNotMistakenForTheStore) {
   EXPECT_EQ(Doclock({"run", "job", "--", "true"}).code, 0) << "the file is whole";
 }
 
+TEST_F(ExitCodeTest, WhatNeitherTheUserNorTheStoreCanHelpIs70) {
+  // All descriptors that it may have are taken, so it cannot look after signals.
+  const Ended ended =
+      Program({"sh", "-c", "exec <&-; ulimit -n 3; exec " DOCLOCK_CLI " run job -- true"}, {store})
+          .Wait();
+  EXPECT_EQ(ended.code, 70);
+  EXPECT_THAT(ended.err, HasSubstr("doclock: signalfd: "));
+}
+
 TEST_F(ExitCodeTest, ATemporaryFolderThatCannotBeUsedIs74) {
   ASSERT_EQ(Doclock({"put", "sagas", "42"}, "{}").code, 0);
   const Ended ended = Program(Command({"edit", "--editor", "true", "sagas", "42"}),
