@@ -52,7 +52,7 @@ struct AgeingDatabase : mongo_test::Database {
     command.AddArray("updates", Array().Add(statement).doc());
     Run(command);
   }
-  /// Of bodies with numbers only.
+  /// For bodies with numbers only.
   void Plant(const std::string& collection, const Key& key, const Body& body) {
     Doc document = Doc::Of("_id", key);
     for (const auto& [name, value] : body.json().items()) {

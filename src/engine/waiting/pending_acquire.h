@@ -13,14 +13,14 @@
 namespace doclock::detail {
 
 /// A caller that waits for a lock, blocked or not. It is settled exactly once: granted, refused,
-/// timed out or cancelled; a grant that comes too late is given back by whoever brings it.
+/// timed out or cancelled. The thread that brings a grant too late releases it.
 ///
 /// Queued → Claimed (an attempt for it is under way) → gone; guarded by its shard's mutex.
 class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
  public:
   enum class QueueState : std::uint8_t { kNotQueued, kQueued, kClaimed };
 
-  /// Waits for the document named in the wish, or for any that matches its filter.
+  /// Waits for the document named in the request, or for any that matches its filter.
   enum class Target : std::uint8_t { kDocument, kAnyMatch };
 
   PendingAcquire(EnginePtr engine, AcquireSpec wish, Target target, AcquireDone when_done,
@@ -31,34 +31,36 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const Target target;
   const std::size_t hash;
   const TimePoint started;
-  const TimePoint deadline;  ///< TimePoint::max(): for ever.
+  const TimePoint deadline;  ///< TimePoint::max(): no deadline.
   QueueState queue_state = QueueState::kNotQueued;
-  /// Itself in its queue, unless it is nowhere. Guarded by the shard's mutex.
+  /// Its position in the queue, unless it is in none. Guarded by the shard's mutex.
   std::list<std::shared_ptr<PendingAcquire>>::iterator where{};
   Runtime::TimerId timer = 0;  ///< Guarded by the shard's mutex.
-  /// Of a search: why its last attempt did not reach the store. Guarded by NextSearches' mutex.
+  /// Of a search: the reason why its last attempt did not reach the store. Guarded by NextSearches'
+  /// mutex.
   FailurePtr outage;
   bool subscribed = false;  ///< A search is known to Hints. Guarded by the searches' mutex.
-  /// Of a search, by number, and guarded like it: the hint that woke it (0: none did), and the last
-  /// one that had come when the store was asked for it.
+  /// Of a search, guarded likewise: the number of the hint that woke it (0: none did), and of the
+  /// last hint that had come when it asked the store.
   std::uint64_t hint = 0, heard = 0;
-  /// It stands in a queue. Its queue then knows the store's last answer and says why a wait ended.
+  /// Set when it stands in a queue. The queue then knows the store's last answer and the reason why
+  /// a wait ended.
   std::atomic<bool> answered = false;
-  /// Of a writer who waits; made by its first attempt (there is one at a time).
+  /// Of a waiting writer; made by its first attempt (there is one at a time).
   Uuid intent_id{};
 
   [[nodiscard]] bool shared() const noexcept { return spec.mode == LockMode::kShared; }
   [[nodiscard]] bool fail_fast() const noexcept { return spec.wait.count() == 0; }
   [[nodiscard]] bool settled() const noexcept { return settled_.load(std::memory_order_acquire); }
 
-  /// False if it was settled before: then `result` is dropped, which gives a grant back.
+  /// False if it was settled before: then `result` is dropped, which releases a grant.
   bool Settle(AcquireResult result, bool handed_over = false) noexcept;
   /// The call that started it tells of the failure itself: nobody settles it any more.
   void Forget() noexcept;
 
-  /// Settles it when its time to wait is over, whatever the store is doing then: an attempt that is
-  /// under way gives back what it gets. The first answer may take a second in any case. To be
-  /// called before anybody else knows of this.
+  /// Settles it when its time to wait is over, even if the store hangs: an attempt under way
+  /// releases what it gets. The first answer may take a second in any case. Call this before
+  /// another thread can see this object.
   void StartClock();
 
   /// Takes it out of its queue and settles it with `code` (kTimedOut, kCancelled).

@@ -13,8 +13,8 @@ constexpr int kFirstShape = 2;  // 0 and 1 are plain
 
 Json DateAt(std::int64_t ms) { return Date(Date::TimePoint(std::chrono::milliseconds(ms))); }
 
-/// Arrays have no element in common with each other, nor with what is no array: whether such values
-/// repeat each other is the store's own choice (IndexSpec::unique).
+/// The arrays have no element in common with each other, nor with other values: the store chooses
+/// whether such values conflict (IndexSpec::unique).
 const std::vector<Tag>& Tags() {
   using namespace std::string_literals;
   static const std::vector<Tag> kTags{{nullptr, 0},

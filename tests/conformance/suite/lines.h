@@ -10,7 +10,7 @@
 
 namespace doclock::conformance {
 
-// How stores and model say what they did and what there is: in the same words.
+// The words in which stores and model report what they did and what is stored.
 
 using Json = nlohmann::json;
 using Lines = std::vector<std::string>;
@@ -32,7 +32,7 @@ inline constexpr const char* kThereAlready = "there already";
 /// The field that may have a unique index.
 inline constexpr const char* kUniqueField = "tag";
 
-/// What there is.
+/// The state of a document.
 struct Picture {
   std::int64_t version = 0;
   int holder = kNobody;
@@ -49,9 +49,9 @@ struct Granted {
   Json body = Json::object();
 };
 
-/// What lists of locks and queries show of a document.
+/// How lists of locks and queries show a document.
 struct Listed {
-  int live = 0;  ///< so many live locks
+  int live = 0;  ///< how many live locks
   bool closed = false;
   bool has_body = false;
 };
@@ -63,7 +63,7 @@ std::string NextText(int key, const Granted& granted);
 std::string RowText(std::int64_t version, bool locked, const Json& body);
 /// A write, and the version after it.
 std::string WrittenText(std::int64_t version);
-/// Somebody else has it for so many ticks.
+/// Another client has it for this many ticks.
 std::string BusyText(int ticks);
 /// A unique index refuses it.
 std::string ConflictText(const std::string& index);

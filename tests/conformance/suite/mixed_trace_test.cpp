@@ -7,7 +7,7 @@
 #include "player.h"
 #include "trace.h"
 
-// Traces of all that stores have to bear at once, against the model.
+// Traces of everything that stores must handle at once, against the model.
 
 namespace doclock::conformance {
 namespace {

@@ -21,7 +21,7 @@ class Model {
   Lines Play(const Turn& turn, const Lines& found = {});
   /// Turn by turn.
   Lines PlayAll(const std::vector<Step>& steps);
-  /// One line per document: what there ought to be.
+  /// One line per document: the expected state.
   [[nodiscard]] Lines LookAtAll(int documents) const;
 
  private:
@@ -40,7 +40,7 @@ class Model {
     bool malformed = false;
     Json body = Json::object();
   };
-  /// A step and whom it speaks of.
+  /// A step and the attempt that it refers to.
   struct Part {
     Step step;
     int who;      ///< what the step's `who` meant when it began

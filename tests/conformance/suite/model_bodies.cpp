@@ -1,4 +1,4 @@
-// What the rules say of bodies: of writes, searches and the unique index.
+// The rules for bodies: writes, searches and the unique index.
 
 #include <algorithm>
 
@@ -107,7 +107,7 @@ std::vector<int> Model::Find(const Search& search) const {
   return found;
 }
 
-/// What a query shows of malformed documents nobody has said.
+/// No rule says how a query shows malformed documents.
 std::string Model::Query(const Search& search) const {
   Lines rows;
   for (const int key : Find(search)) {

@@ -1,4 +1,4 @@
-// What the rules say of locks.
+// The rules for locks.
 
 #include <algorithm>
 

@@ -32,7 +32,7 @@ std::string TextOf(const StoreOp& op) {
   return text.str();
 }
 
-/// What became of an operation that was done.
+/// The result of an operation that was done.
 struct Outcome {
   std::string operator()(const AcquireOp& op) const {
     return conformance::TextOf(Granted{op.created, op.took_over, op.version, op.body.json()});

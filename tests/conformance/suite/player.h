@@ -19,7 +19,7 @@ namespace doclock::conformance {
 /// and must be the same on each store.
 class Player {
  public:
-  /// What foreign programs do to a document of the collection; empty: nobody can.
+  /// What foreign programs do to a document of the collection; empty: a test cannot.
   struct Foreigners {
     std::function<void(const Key&)> spoil;
     std::function<void(const Key&, const Body&)> plant;
@@ -29,11 +29,11 @@ class Player {
   Player(Client client, StoreTime clock) : Player(std::move(client), std::move(clock), {0, 1, 2}) {}
   Player(Client client, StoreTime clock, std::vector<Key> keys, Foreigners foreigners = {});
 
-  /// One line per step: what the store said and what the document looks like now.
+  /// One line per step: the store's result and the document's state after it.
   Lines Play(const Turn& turn);
   /// Turn by turn.
   Lines PlayAll(const std::vector<Step>& steps);
-  /// One line per document: what there is, as reads, lists of locks and queries show it.
+  /// One line per document: its state, as reads, lists of locks and queries show it.
   Lines LookAtAll();
 
  private:

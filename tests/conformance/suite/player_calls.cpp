@@ -1,4 +1,4 @@
-// What the steps of a trace ask of a store.
+// Turns the steps of a trace into calls of a store.
 
 #include <algorithm>
 #include <utility>

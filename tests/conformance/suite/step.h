@@ -51,10 +51,10 @@ struct Step {
     kRead,
     kSearchNext,  ///< takes the first one of a search
     kQuery,
-    kIndex,  ///< has an index made that nobody sees
+    kIndex,  ///< creates an index that no step sees
     kUniqueIndex,
     kSpoil,  ///< the fields of the lock
-    kPlant,  ///< makes a document as a program that knows nothing of locks does
+    kPlant,  ///< creates a document as a program does that does not know locks
   };
   static constexpr int kKinds = static_cast<int>(Kind::kInsertNothing) + 1;
   static constexpr int kMixedKinds = static_cast<int>(Kind::kPlant) + 1;

@@ -36,11 +36,11 @@ struct Backend {
   std::chrono::milliseconds slack{};
   /// Opens another store over the same data, as another process would. Empty: it cannot be shared.
   std::function<std::shared_ptr<Store>()> open_another;
-  /// Gives a document of a collection lock fields that this library never writes, a version that is
-  /// none among them. Empty: nobody can.
+  /// Gives a document of a collection lock fields that this library never writes, among them a
+  /// version that is none. Empty: a test cannot.
   std::function<void(const std::string& collection, const Key& key)> spoil;
-  /// Makes a document as a program does that knows nothing of locks. Its body is an object of whole
-  /// numbers. Empty: nobody can.
+  /// Creates a document as a program does that does not know locks. Its body is an object of whole
+  /// numbers. Empty: a test cannot.
   std::function<void(const std::string& collection, const Key& key, const Body& body)> plant;
 };
 

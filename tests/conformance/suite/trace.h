@@ -12,8 +12,8 @@
 
 namespace doclock::conformance {
 
-/// A trace of all that stores have to bear at once: odd keys and bodies, several operations in one
-/// call, searches, indexes, and what foreign programs do.
+/// A trace of everything that stores must handle at once: odd keys and bodies, several operations
+/// in one call, searches, indexes, and writes of foreign programs.
 struct Trace {
   std::vector<Key> keys;  ///< What the steps' keys mean: different ones, in the store's order.
   std::vector<Step> steps;
