@@ -128,7 +128,7 @@ void Start(const EnginePtr& engine, const PendingPtr& waiter) {
            });
 }
 
-/// Where this throws, nobody is told anything else.
+/// Runs `start`. If it throws, the exception is the only report: the waiter is not settled.
 template <class Start>
 void StartOrForget(const PendingPtr& waiter, const Start& start) {
   try {

@@ -129,7 +129,7 @@ void Engine::Lose(Lease& lease) noexcept {
   const LeasePtr keep(&lease);
   keeper_->Remove(lease);
   events_.Lost(lease);
-  // Out of memory nobody is told; the lease itself says that it is lost.
+  // Out of memory no callback runs; the lease itself says that it is lost.
   Insist([&] { runtime_->Notify([keep] { keep->FireLost(); }); });
   GiveBackLost(lease);
 }

@@ -1,5 +1,5 @@
 /// Memory may run out at any allocation of any verb: the verb tells of it or does what it should,
-/// nobody is left waiting, and no lock stays that nobody has.
+/// no caller waits forever, and no orphaned lock stays behind.
 
 #include <gtest/gtest.h>
 

@@ -22,7 +22,7 @@ void Look(Bench& b) {
 }
 void Increment(Job& job) { ++job.n; }
 
-/// Somebody of this process holds it, and releases it while the verb waits.
+/// Another caller of this process holds it, and releases it while the verb waits.
 void ReleasedHere(Bench& b) {
   b.in_the_way = b.jobs.Lock("a");
   b.Later(1s, [&b] {

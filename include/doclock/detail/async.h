@@ -90,7 +90,8 @@ void PostTo(const Executor& tracked, F task) {
   }
 }
 
-/// PostTo until there is memory for it: whoever waits for the task must get it. `make` makes it.
+/// PostTo until there is memory for it: the caller that waits for the task must get it. `make`
+/// makes it.
 template <class Executor, class Make>
 void PostSurely(const Executor& tracked, const Make& make) {
   for (;;) {

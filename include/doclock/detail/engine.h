@@ -44,7 +44,7 @@ struct DOCLOCK_EXPORT Failure {
   std::optional<std::chrono::milliseconds> remaining;
   std::optional<std::int64_t> expected, found;
   std::string index;
-  bool kept_closed = false;  ///< With kBusy: nobody holds it, and min_hold is not over.
+  bool kept_closed = false;  ///< With kBusy: it is free, but min_hold is not over.
   bool no_memory = false;    ///< Memory ran out, and nothing was done: std::bad_alloc.
 
   /// Throws the public exception that belongs to `code`.

@@ -55,7 +55,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
 
   /// False if it was settled before: then `result` is dropped, which releases a grant.
   bool Settle(AcquireResult result, bool handed_over = false) noexcept;
-  /// The call that started it tells of the failure itself: nobody settles it any more.
+  /// The call that started it reports the failure itself: it must not be settled any more.
   void Forget() noexcept;
 
   /// Settles it when its time to wait is over, even if the store hangs: an attempt under way
