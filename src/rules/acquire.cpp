@@ -42,12 +42,16 @@ void Grant(LockState& state, const GrantRequest& grant, TimePoint now) {
   state.intent = {};
 }
 
+bool MayAcquire(AcquireOp& op, const LockState& state, TimePoint now) {
+  if (op.grant.mode == LockMode::kShared) return MayShare(op, state, now);
+  const bool free = state.IsFree(now);
+  if (!free) TellBusy(op, state, now);
+  return free;
+}
+
 void Acquire(AcquireOp& op, LockState& state, TimePoint now) {
   if (op.grant.mode == LockMode::kShared) return AcquireShare(op, state, now);
-  if (!state.IsFree(now)) {
-    LeaveIntent(state, op.grant, now);
-    return TellBusy(op, state, now);
-  }
+  if (!MayAcquire(op, state, now)) return LeaveIntent(state, op.grant, now);
   op.created = false;
   op.took_over = state.HasLockId();
   op.version = ++state.version;

@@ -20,6 +20,10 @@ namespace doclock::rules {
 //
 // min_hold shuts out all of them.
 
+/// Can this lock be granted now? False: the operation is settled (kBusy, kFailed). An intent is the
+/// caller's matter.
+[[nodiscard]] bool MayAcquire(AcquireOp& op, const LockState& state, TimePoint now);
+
 /// Grants the lock of a document that is there, or says why not: kDone, kBusy (and then an intent
 /// may be left: `state` may have changed), kFailed. Fills in the result but for the body. `state`
 /// has an incarnation.

@@ -15,9 +15,14 @@ void Release(const WriteOp& op, LockState& state, TimePoint now) {
 
 }  // namespace
 
+bool MayRenew(const RenewOp& op, const LockState& state, TimePoint now) noexcept {
+  if (op.mode == LockMode::kShared) return state.LiveShare(op.lock_id, now) != nullptr;
+  return state.IsHeldBy(op.lock_id) && state.IsLive(now);
+}
+
 void Renew(RenewOp& op, LockState& state, TimePoint now) {
   if (op.mode == LockMode::kShared) return RenewShare(op, state, now);
-  if (!state.IsHeldBy(op.lock_id) || !state.IsLive(now)) {
+  if (!MayRenew(op, state, now)) {
     op.status = OpStatus::kLost;
     return;
   }

@@ -11,6 +11,9 @@ namespace doclock::rules {
   return op.mark.is_nil() ? op.lock_id : op.mark;
 }
 
+/// Is there a live lease of this id, in the mode that it was granted in?
+[[nodiscard]] bool MayRenew(const RenewOp& op, const LockState& state, TimePoint now) noexcept;
+
 /// Renews the lease: kDone, kLost. A renewal never revives.
 void Renew(RenewOp& op, LockState& state, TimePoint now);
 

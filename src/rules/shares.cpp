@@ -59,7 +59,7 @@ void BusyUntil(StoreOp& op, const LockState& state, TimePoint end, TimePoint now
 }
 
 /// Is a share to be had beside these? If not, the operation is settled.
-bool MayShare(AcquireOp& op, const LockState& state, const LiveShares& live, TimePoint now) {
+bool MayShareBeside(AcquireOp& op, const LockState& state, const LiveShares& live, TimePoint now) {
   if (!state.IsShared() && state.IsLive(now)) {
     TellBusy(op, state, now);
   } else if (live.count >= op.grant.max_holders) {
@@ -78,6 +78,10 @@ bool MayShare(AcquireOp& op, const LockState& state, const LiveShares& live, Tim
 
 }  // namespace
 
+bool MayShare(AcquireOp& op, const LockState& state, TimePoint now) {
+  return MayShareBeside(op, state, Count(state, now), now);
+}
+
 void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now) {
   std::vector<Share>& shares = state.shares;
   shares.push_back({grant.lock_id, now, {now, grant.ttl}, grant.owner, grant.group, state.version});
@@ -90,7 +94,7 @@ void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now) {
 
 void AcquireShare(AcquireOp& op, LockState& state, TimePoint now) {
   const LiveShares live = Count(state, now);
-  if (!MayShare(op, state, live, now)) return;
+  if (!MayShareBeside(op, state, live, now)) return;
   op.created = false;
   op.took_over = state.HasLockId() && !state.IsShared();
   if (!live.all) {
@@ -102,10 +106,13 @@ void AcquireShare(AcquireOp& op, LockState& state, TimePoint now) {
   op.status = OpStatus::kDone;
 }
 
+bool MayLeaveIntent(const LockState& state, const GrantRequest& grant, TimePoint now) {
+  if (grant.intent_id.is_nil() || !state.IsShared() || !state.IsLive(now)) return false;
+  return !state.intent.IsLive(now) || state.intent.id == grant.intent_id;
+}
+
 void LeaveIntent(LockState& state, const GrantRequest& grant, TimePoint now) {
-  if (grant.intent_id.is_nil() || !state.IsShared() || !state.IsLive(now)) return;
-  if (state.intent.IsLive(now) && state.intent.id != grant.intent_id) return;
-  state.intent = {grant.intent_id, now + grant.intent};
+  if (MayLeaveIntent(state, grant, now)) state.intent = {grant.intent_id, now + grant.intent};
 }
 
 void RenewShare(RenewOp& op, LockState& state, TimePoint now) {

@@ -6,14 +6,19 @@ namespace doclock::rules {
 
 // Shared locks: each share is a lease of its own, and counts while it is live.
 
+/// MayAcquire for a share.
+[[nodiscard]] bool MayShare(AcquireOp& op, const LockState& state, TimePoint now);
+
 /// Acquire for a share.
 void AcquireShare(AcquireOp& op, LockState& state, TimePoint now);
 
 /// Adds a share. The caller has raised the version.
 void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now);
 
-/// After an exclusive attempt was refused: leaves its intent, if shares stand in its way and no
-/// other live intent does.
+/// After an exclusive attempt was refused: do shares stand in its way, and no other live intent?
+[[nodiscard]] bool MayLeaveIntent(const LockState& state, const GrantRequest& grant, TimePoint now);
+
+/// Leaves its intent, if it may.
 void LeaveIntent(LockState& state, const GrantRequest& grant, TimePoint now);
 
 /// Renews one share.

@@ -4,6 +4,7 @@
 
 #include "document/throttle.h"
 #include "mongodb/operations/operations.h"
+#include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/share_filters.h"
 
@@ -66,14 +67,15 @@ std::int64_t Clear(Server& server, const Collection& collection, const Array& id
   return reply.Integer("n");
 }
 
-/// The lease is over now.
+/// The lease is over now, if it was not before.
 Doc ExpireUpdate(const Collection& collection) {
   const LockFieldNames& names = collection.fields();
-  Array ttl;
-  ttl.Add(std::string_view("$" + names.ttl)).Add(std::int64_t{collection.default_ttl().count()});
-  Array difference;
-  difference.Add(std::string_view("$$NOW")).Add(Doc::OfArray("$ifNull", ttl.doc()));
-  return Doc::Of("$set", Doc::Of(names.time, Doc::OfArray("$subtract", difference.doc())));
+  const Doc ttl = BinaryOperator("$ifNull", std::string_view(FieldPath(names.ttl)),
+                                 std::int64_t{collection.default_ttl().count()});
+  const Doc ended = BinaryOperator("$subtract", std::string_view("$$NOW"), ttl);
+  return Doc::Of(
+      "$set",
+      Doc::Of(names.time, BinaryOperator("$min", std::string_view(FieldPath(names.time)), ended)));
 }
 
 GrantRequest StrangersGrant() {
@@ -239,7 +241,7 @@ void Intervene(Server& server, const Collection& collection, const Key& key, Int
   const std::optional<StoredLock> lock = operations.Look(collection, key, look);
   Check(look);
   if (!lock) throw NotFoundException("doclock: there is no document " + NameOf(collection, key));
-  if (lock->state == StoredLock::State::kMalformed) {
+  if (lock->malformed()) {
     throw StoreException(Errc::kMalformed,
                          "doclock: " + NameOf(collection, key) + ": " + MalformedText(*lock));
   }

@@ -13,6 +13,7 @@
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/lock_fields.h"
+#include "rules/looking.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -164,51 +165,6 @@ Doc CommandFor(const Collection& collection, const Doc& filter) {
   return command;
 }
 
-/// The length of a lease, where it is one.
-std::optional<std::int64_t> TtlOf(const bson_t& doc, const LockFieldNames& names) {
-  bson_iter_t ttl;
-  if (!FindField(doc, names.ttl, ttl) || !BSON_ITER_HOLDS_INT(&ttl)) return std::nullopt;
-  const std::int64_t length = bson_iter_as_int64(&ttl);
-  if (length < 0 || length > kLongestTtlMs) return std::nullopt;
-  return length;
-}
-
-std::chrono::milliseconds Age(const StoredLock& lock, const bson_t& doc,
-                              const LockFieldNames& names, std::int64_t now) {
-  bson_iter_t time;
-  if (!FindField(doc, names.time, time) || !BSON_ITER_HOLDS_DATE_TIME(&time)) return {};
-  std::int64_t age = Since(bson_iter_date_time(&time), now);
-  // It may have been renewed at that time, and released at any time afterwards.
-  if (lock.lock_id.is_nil()) age -= TtlOf(doc, names).value_or(0);
-  return std::chrono::milliseconds(std::max<std::int64_t>(age, 0));
-}
-
-LockRow RowOf(const bson_t& doc, const StoredLock& lock, std::int64_t now,
-              const Collection& collection) {
-  const LockFieldNames& names = collection.fields();
-  bson_iter_t field;
-  LockRow row;
-  row.has_body = FindField(doc, kBodyFlag, field) && bson_iter_as_bool(&field);
-  row.malformed = lock.state == StoredLock::State::kMalformed;
-  row.live = row.malformed || lock.live();
-  if (row.malformed) return row;
-  row.version = lock.version;
-  row.born = lock.born;
-  row.closed = lock.closed_left.count() > 0;
-  row.ttl = std::chrono::milliseconds(TtlOf(doc, names).value_or(collection.default_ttl().count()));
-  row.age = Age(lock, doc, names, now);
-  if (lock.lock_id.is_nil()) return row;
-  row.lock_id = lock.lock_id;
-  // A holder's saves raise the version too. There are none where there is no body.
-  if (!row.has_body) row.fence = row.version;
-  row.left = lock.remaining;
-  row.holder = lock.holder;
-  if (FindField(doc, names.group, field) && BSON_ITER_HOLDS_UTF8(&field)) {
-    row.group = bson_iter_utf8(&field, nullptr);
-  }
-  return row;
-}
-
 /// A lock that is seen, and not to be had: no key names its document.
 LockRow LegacyRow(const bson_iter_t& id) {
   Uuid bytes;
@@ -219,41 +175,33 @@ LockRow LegacyRow(const bson_iter_t& id) {
   return row;
 }
 
-/// `row` is what all of them show of the document.
-void AddShareRows(const LockRow& row, const StoredLock& lock, const std::string& group,
-                  std::vector<LockRow>& rows) {
-  for (const StoredShare& share : lock.shares) {
-    if (!group.empty() && share.group != group) continue;
-    LockRow& result = rows.emplace_back(row);
-    result.mode = LockMode::kShared;
-    result.lock_id = share.id;
-    result.fence = share.fence;
-    result.live = share.live();
-    result.left = share.left;
-    result.ttl = share.ttl;
-    result.age = share.age;
-    result.holder = share.holder;
-    result.group = share.group;
-  }
+/// A document that has no field for its fence may tell it all the same: as long as there is no
+/// body, holders do not save.
+void SetFence(LockRow& row) {
+  const bool shared = row.mode == LockMode::kShared;
+  if (shared && row.fence == 0) row.fence.reset();  // written by an older version
+  if (!shared) row.fence = row.has_body ? std::nullopt : std::optional(row.version);
 }
 
 void AddRows(const bson_t& doc, const Collection& collection, const LockQuery& query,
              std::vector<LockRow>& rows) {
   bson_iter_t field;
-  Key key;
+  LockRow row;
   // Documents whose _id no key can name are somebody else's.
   if (!FindField(doc, "_id", field)) return;
   if (IsLegacyUuid(field)) return rows.push_back(LegacyRow(field));
-  if (!ReadKey(field, key)) return;
+  if (!ReadKey(field, row.key)) return;
+  row.has_body = FindField(doc, kBodyFlag, field) && bson_iter_as_bool(&field);
   const std::int64_t now = FindField(doc, kServerTime, field) ? bson_iter_date_time(&field) : 0;
   const StoredLock lock = ReadStoredLock(doc, collection, now);
-  LockRow row = RowOf(doc, lock, now, collection);
-  row.key = std::move(key);
-  if (lock.shared() && !row.malformed) {
-    AddShareRows(row, lock, query.group, rows);
-  } else if (query.group.empty() || row.malformed || row.group == query.group) {
-    rows.push_back(std::move(row));
+  if (lock.malformed()) {
+    row.malformed = row.live = true;
+    return rows.push_back(std::move(row));
   }
+  const std::size_t first = rows.size();
+  rules::AddRows(rows, row, lock, query, kLookedAt);
+  if (!lock.HasLockId()) return;
+  std::for_each(rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end(), SetFence);
 }
 
 void Ask(Operations& operations, Doc& command, const std::string& order, Reply& reply) {

@@ -107,7 +107,7 @@ bool Operations::TakeOver(AcquireOp& op, const StoredLock& seen) {
   Reply reply;
   FindAndModify(*op.collection, AcquireFilter(op, &seen), RestOf(update, false), reply);
   if (GaveUp(op, reply)) return true;
-  return Granted(op, reply, false, seen.state == StoredLock::State::kExpired);
+  return Granted(op, reply, false, seen.HasLockId());
 }
 
 /// `inserted`: the command that granted the lock made the document too. False: nothing matched.
@@ -162,7 +162,7 @@ bool Operations::AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort,
   op.key = &key;
   op.hash = key.Hash();
   const StoredLock before = ReadStoredLock(value, collection, 0);
-  if (!Granted(op, reply, false, !before.lock_id.is_nil())) return false;
+  if (!Granted(op, reply, false, before.HasLockId())) return false;
   op.version = before.version + 1;
   return true;
 }

@@ -9,6 +9,7 @@
 
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/protocol/statements.h"
+#include "rules/holder.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -263,7 +264,7 @@ Batch::Trace Batch::TraceOf(const WriteOp& op, const std::optional<Sight>& sight
     // It leaves no mark: its lock may have expired since, and been purged.
     return unmoved && (mine || same) ? Trace::kNotDone : Trace::kUnknown;
   }
-  if (lock.released == MarkOf(op)) return Trace::kDone;
+  if (lock.released == rules::MarkOf(op)) return Trace::kDone;
   if (op.next != nullptr && lock.lock_id == op.next->lock_id) return Trace::kDone;
   if (mine) return Trace::kNotDone;
   // The next version would bear its mark; after that one it may have been overwritten.
@@ -395,7 +396,7 @@ void Batch::SettleAcquire(const Statement& statement, bool created) {
   AcquireOp& op = AsAcquire(*statement.op);
   const std::optional<StoredLock>& before = statement.expected;
   op.created = created;
-  op.took_over = before && before->state == StoredLock::State::kExpired;
+  op.took_over = before && before->HasLockId();
   op.born = created ? statement.born : statement.sight->lock.born;
   op.version = created ? 1 : statement.sight->lock.version;
   op.body = created ? op.insert : statement.sight->body;

@@ -38,29 +38,9 @@ Doc SightProjection(const LockFieldNames& names, const Array& ids, const Array& 
 
 }  // namespace
 
-void Busy(StoreOp& op, const StoredLock& lock) {
-  op.status = OpStatus::kBusy;
-  op.detail = std::make_unique<OpDetail>();
-  std::chrono::milliseconds left{};
-  if (lock.live()) {
-    op.detail->holder = lock.holder;
-    left = lock.remaining;
-  }
-  // min_hold keeps locks closed, not saves.
-  if (op.kind == OpKind::kAcquire) left = std::max(left, lock.closed_left);
-  if (!lock.live() && left.count() > 0) op.detail->message = "min_hold";
-  if (left.count() > 0) op.detail->remaining = left;
-}
-
 void BusyWithOthers(StoreOp& op) {
   op.status = OpStatus::kBusy;
   op.detail = std::make_unique<OpDetail>();
-}
-
-void Conflict(StoreOp& op, std::int64_t found_version) {
-  op.status = OpStatus::kConflict;
-  op.detail = std::make_unique<OpDetail>();
-  op.detail->found_version = found_version;
 }
 
 void Malformed(StoreOp& op, const StoredLock& lock) {

@@ -58,7 +58,7 @@ class Operations {
   using Sighted = std::function<void(std::size_t place, Shown&& shown)>;
   bool Look(std::span<StoreOp* const> ops, const Array& mine, const Sighted& visit, Reply& reply);
 
-  /// Leaves a waiting writer's intent, if what a look has shown are shares in its way.
+  /// Leaves a waiting writer's intent, if the rules let it after what a look has shown.
   void LeaveIntent(const AcquireOp& op, const StoredLock& seen);
 
   /// An update of one document. Its `n` says whether something matched.
@@ -117,13 +117,11 @@ class Operations {
 /// What the server said of a command of a single statement.
 inline const CommandResult& Single(const Reply& reply) { return reply.Of(0); }
 
-void Busy(StoreOp& op, const StoredLock& lock);
 /// Busy, but nobody knows with whom: others were faster each time.
 void BusyWithOthers(StoreOp& op);
 /// Names the field.
 void Malformed(StoreOp& op, const StoredLock& lock);
 /// For people.
 std::string MalformedText(const StoredLock& lock);
-void Conflict(StoreOp& op, std::int64_t found_version);
 
 }  // namespace doclock::mongodb

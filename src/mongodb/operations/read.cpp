@@ -2,6 +2,7 @@
 
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/operations/operations.h"
+#include "rules/looking.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -9,16 +10,9 @@ namespace {
 void Fill(ReadOp& op, const bson_t& doc, std::int64_t now) {
   const Collection& collection = *op.collection;
   const StoredLock lock = ReadStoredLock(doc, collection, now);
-  if (lock.state == StoredLock::State::kMalformed) return Malformed(op, lock);
+  if (lock.malformed()) return Malformed(op, lock);
   op.body = Body::FromJson(ReadBody(doc, collection.fields()));
-  op.version = lock.version;
-  op.born = lock.born;
-  op.lock_id = lock.lock_id;
-  op.released = lock.released;
-  op.locked = lock.live();
-  op.remaining = lock.live() ? lock.remaining : std::chrono::milliseconds(0);
-  op.holder = lock.holder;
-  op.status = OpStatus::kDone;
+  rules::Read(op, lock, kLookedAt);
 }
 
 Doc PipelineFor(std::span<ReadOp* const> ops) {

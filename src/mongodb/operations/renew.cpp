@@ -2,20 +2,11 @@
 
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/renewal_command.h"
+#include "rules/holder.h"
 
 namespace doclock::mongodb {
 
 using std::chrono::milliseconds;
-
-namespace {
-
-bool IsHeldBy(const RenewOp& op, const StoredLock& lock) {
-  if (op.mode == LockMode::kShared) return lock.LiveShare(op.lock_id) != nullptr;
-  const bool may_hold = !op.lock_id.is_nil() && op.lock_id != kSharedLockId;
-  return may_hold && lock.lock_id == op.lock_id && lock.live();
-}
-
-}  // namespace
 
 void Operations::Renew(std::span<RenewOp* const> ops) {
   // The other half of the time is for going around a blocked document.
@@ -53,10 +44,10 @@ void Operations::JudgeRenewals(std::span<RenewOp* const> ops, OpStatus live) {
         const auto [first, last] = by_document.equal_range(*documents[place]->key);
         for (auto item = first; item != last; ++item) {
           RenewOp& op = *item->second;
-          if (shown.lock.state == StoredLock::State::kMalformed) {
+          if (shown.lock.malformed()) {
             Malformed(op, shown.lock);
           } else {
-            op.status = IsHeldBy(op, shown.lock) ? live : OpStatus::kLost;
+            op.status = rules::MayRenew(op, shown.lock, kLookedAt) ? live : OpStatus::kLost;
           }
         }
       },

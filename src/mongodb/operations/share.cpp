@@ -1,57 +1,15 @@
-#include <algorithm>
-
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/share_filters.h"
 #include "mongodb/protocol/statements.h"
-#include "rules/fault.h"
+#include "rules/holder.h"
+#include "rules/shares.h"
 
 // Taking a share, and giving it back.
 
 namespace doclock::mongodb {
 namespace {
-
-std::vector<const StoredShare*> LiveShares(const StoredLock& lock) {
-  std::vector<const StoredShare*> live;
-  for (const StoredShare& share : lock.shares) {
-    if (lock.shared() && share.live()) live.push_back(&share);
-  }
-  return live;
-}
-
-void BusyUntil(StoreOp& op, const StoredShare* with, std::chrono::milliseconds remaining) {
-  op.status = OpStatus::kBusy;
-  op.detail = std::make_unique<OpDetail>();
-  if (with != nullptr) op.detail->holder = with->holder;
-  op.detail->remaining = remaining;
-}
-
-/// False: it is worth another attempt.
-bool JudgeShare(AcquireOp& op, const StoredLock& seen) {
-  const std::vector<const StoredShare*> live = LiveShares(seen);
-  const StoredShare* const one = live.empty() ? nullptr : live.front();
-  if (seen.state == StoredLock::State::kMalformed) {
-    Malformed(op, seen);
-  } else if (!seen.shared() && seen.live()) {
-    Busy(op, seen);
-  } else if (live.size() >= static_cast<std::size_t>(op.grant.max_holders)) {
-    const auto first = *std::min_element(
-        live.begin(), live.end(),
-        [](const StoredShare* a, const StoredShare* b) { return a->left < b->left; });
-    BusyUntil(op, first, std::max(first->left, seen.closed_left));
-  } else if (seen.intent && seen.intent->left.count() > 0) {
-    BusyUntil(op, one, std::max(seen.intent->left, seen.closed_left));
-  } else if (seen.closed_left.count() > 0) {
-    BusyUntil(op, one, seen.closed_left);
-    if (one == nullptr) op.detail->message = "min_hold";
-  } else if (seen.LiveShare(op.grant.lock_id) != nullptr) {
-    op.Fail(Errc::kRefused, kShareExistsText);
-  } else {
-    return false;
-  }
-  return true;
-}
 
 /// The stage that puts the members of a body beside what is there.
 void AddMembers(Array& stages, const Body& body) {
@@ -77,15 +35,8 @@ void Operations::AcquireShare(AcquireOp& op) {
     if (TryShare(op)) return;
     Reply reply;
     const std::optional<StoredLock> seen = Look(*op.collection, *op.key, reply);
-    if (Settled(op, reply)) return;
-    if (seen) {
-      if (JudgeShare(op, *seen)) return;
-    } else if (!op.insert) {
-      op.status = OpStatus::kMissing;
-      return;
-    } else if (MakeShared(op)) {
-      return;
-    }
+    if (Settled(op, reply) || JudgeAcquire(op, seen ? &*seen : nullptr)) return;
+    if (!seen && MakeShared(op)) return;
   }
   BusyWithOthers(op);
 }
@@ -111,7 +62,7 @@ bool Operations::GrantedShare(AcquireOp& op, const Reply& reply) {
   op.version = before.version + 1;
   op.born = before.born;
   op.body = Body::FromJson(ReadBody(value, op.collection->fields()));
-  op.took_over = !before.lock_id.is_nil() && !before.shared();
+  op.took_over = before.HasLockId() && !before.IsShared();
   op.status = OpStatus::kDone;
   return true;
 }
@@ -143,9 +94,8 @@ bool Operations::MakeShared(AcquireOp& op) {
 /// After a writer was told that shares stand in the way. Whatever becomes of it, that stays true;
 /// and the next attempt leaves the intent anew.
 void Operations::LeaveIntent(const AcquireOp& op, const StoredLock& seen) {
+  if (!rules::MayLeaveIntent(seen, op.grant, kLookedAt)) return;
   const Uuid& id = op.grant.intent_id;
-  if (id.is_nil() || !seen.shared() || !seen.live()) return;
-  if (seen.intent && seen.intent->left.count() > 0 && seen.intent->id != id) return;
   const LockFieldNames& names = op.collection->fields();
   Doc filter;
   filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(kSharedLockId));
@@ -172,7 +122,7 @@ void Operations::ReleaseShare(WriteOp& op) {
   AddGoodFields(filter, collection);
   filter.Add("$expr", AnyLiveExpr(collection, Array().Add(op.lock_id)));
   Array stages;
-  AddShareRelease(stages, collection, op.lock_id, MarkOf(op));
+  AddShareRelease(stages, collection, op.lock_id, rules::MarkOf(op));
   if (op.body) {
     AddMembers(stages, op.body);
     AddVersionRaise(stages, collection);

@@ -240,8 +240,9 @@ void AddVersionRaise(Array& stages, const Collection& collection) {
 
 void AddShareExpiry(Array& stages, const Collection& collection) {
   const std::string& readers = collection.fields().readers;
-  const Doc ended = Doc::Of("time", BinaryOperator("$subtract", std::string_view("$$NOW"),
-                                                   std::string_view("$$this.ttl")));
+  const Doc now =
+      BinaryOperator("$subtract", std::string_view("$$NOW"), std::string_view("$$this.ttl"));
+  const Doc ended = Doc::Of("time", BinaryOperator("$min", std::string_view("$$this.time"), now));
   const Doc expired = Mapped(FieldPath(readers),
                              BinaryOperator("$mergeObjects", std::string_view("$$this"), ended));
   const Doc kept = Conditional(IsShared(collection), expired, FieldPath(readers));

@@ -3,6 +3,9 @@
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/lock_filters.h"
+#include "rules/acquire.h"
+#include "rules/holder.h"
+#include "rules/save.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -26,14 +29,8 @@ void AddVersion(Doc& filter, const std::string& name, std::int64_t version) {
   }
 }
 
-bool IsExpected(const SaveOp& op, const StoredLock& lock) {
-  return op.expected == kAnyVersion || (op.expected == lock.version && op.born == lock.born);
-}
-
-bool IsExpired(const StoredLock& lock) { return lock.state == StoredLock::State::kExpired; }
-
 Shareable ShareableOf(const StoredLock& lock) {
-  return lock.shared() ? Shareable::kYes : Shareable::kNo;
+  return lock.IsShared() ? Shareable::kYes : Shareable::kNo;
 }
 
 }  // namespace
@@ -49,16 +46,16 @@ Doc AcquireFilter(const AcquireOp& op, const StoredLock* seen) {
     AddNotShared(filter, collection);
     return filter;
   }
-  if (IsExpired(*seen)) {
-    bson_concat(filter.get(), seen->id.get());
+  if (seen->HasLockId()) {
+    bson_concat(filter.get(), seen->raw_id.get());
     filter.Add("$expr", ExpiredExpr(collection, ShareableOf(*seen)));
   } else {
     AddFree(filter, collection);
   }
-  if (seen->closed.empty()) {
+  if (seen->raw_closed.empty()) {
     AddNotClosed(filter, collection);
   } else {
-    bson_concat(filter.get(), seen->closed.get());
+    bson_concat(filter.get(), seen->raw_closed.get());
   }
   filter.Add(collection.fields().version,
              seen->version == 0 ? Doc::Of("$not", Doc::Of("$gt", 0)) : Equals(seen->version));
@@ -78,14 +75,12 @@ Update AcquireUpdate(const AcquireOp& op, const StoredLock* seen, const Uuid& bo
 
 bool CanUpsert(const AcquireOp& op) { return op.insert && op.grant.min_hold.count() == 0; }
 
-const Uuid& MarkOf(const WriteOp& op) noexcept { return op.mark.is_nil() ? op.lock_id : op.mark; }
-
 Doc HeldFilter(const WriteOp& op) {
   const LockFieldNames& names = op.collection->fields();
   Doc filter;
   filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(op.lock_id));
   AddGoodVersion(filter, *op.collection);  // 3.0 equals 3
-  if (op.expected != kAnyVersion) filter.Add(names.version, Equals(op.expected));
+  if (op.expected != kAnyVersion) AddVersion(filter, names.version, op.expected);
   return filter;
 }
 
@@ -95,9 +90,9 @@ Update HeldUpdate(const WriteOp& op) {
   if (op.write == WriteKind::kCheckpoint) {
     update.RestartLease(op.ttl);
   } else if (op.next != nullptr) {
-    update.HandOver(MarkOf(op), *op.next);
+    update.HandOver(rules::MarkOf(op), *op.next);
   } else {
-    update.Release(MarkOf(op));
+    update.Release(rules::MarkOf(op));
   }
   if (op.body && op.merge) {
     update.MergeBody(op.body);
@@ -113,8 +108,8 @@ Doc SaveFilter(const SaveOp& op, const StoredLock* seen) {
   Doc filter;
   filter.Add("_id", Equals(*op.key));
   AddGoodFields(filter, collection);
-  if (seen != nullptr && IsExpired(*seen)) {
-    bson_concat(filter.get(), seen->id.get());
+  if (seen != nullptr && seen->HasLockId()) {
+    bson_concat(filter.get(), seen->raw_id.get());
     filter.Add("$expr", ExpiredExpr(collection, ShareableOf(*seen)));
   } else {
     AddFree(filter, collection);
@@ -131,7 +126,7 @@ Update SaveUpdate(const SaveOp& op, const StoredLock* seen) {
   Update update(*op.collection);
   update.Release(op.write_id);
   if (seen != nullptr && seen->has_readers) update.ForgetShares();
-  const bool waits = seen != nullptr && seen->intent && seen->intent->left.count() > 0;
+  const bool waits = seen != nullptr && seen->intent.IsLive(kLookedAt);
   if (seen != nullptr && seen->has_intent && !waits) update.ForgetIntent();
   update.RaiseVersion();
   if (op.body) update.ReplaceBody(op.body, op.base);
@@ -152,12 +147,10 @@ bool JudgeAcquire(AcquireOp& op, const StoredLock* seen) {
   if (seen == nullptr) {
     if (op.insert) return false;
     op.status = OpStatus::kMissing;
-  } else if (seen->state == StoredLock::State::kMalformed) {
+  } else if (seen->malformed()) {
     Malformed(op, *seen);
-  } else if (seen->takeable()) {
-    return false;
   } else {
-    Busy(op, *seen);
+    return !rules::MayAcquire(op, *seen, kLookedAt);
   }
   return true;
 }
@@ -165,7 +158,7 @@ bool JudgeAcquire(AcquireOp& op, const StoredLock* seen) {
 void JudgeWrite(WriteOp& op, const StoredLock* seen) {
   if (seen == nullptr) {
     op.status = OpStatus::kMissing;
-  } else if (seen->state == StoredLock::State::kMalformed) {
+  } else if (seen->malformed()) {
     Malformed(op, *seen);
   } else {
     op.status = OpStatus::kLost;
@@ -173,20 +166,13 @@ void JudgeWrite(WriteOp& op, const StoredLock* seen) {
 }
 
 bool JudgeSave(SaveOp& op, const StoredLock* seen) {
-  if (seen != nullptr && seen->state == StoredLock::State::kMalformed) {
+  if (seen != nullptr && seen->malformed()) {
     Malformed(op, *seen);
-  } else if (op.save == SaveKind::kInsert) {
-    Conflict(op, seen != nullptr ? seen->version : 0);
-  } else if (seen == nullptr) {
-    op.status = OpStatus::kMissing;
-  } else if (seen->live()) {
-    Busy(op, *seen);
-  } else if (!IsExpected(op, *seen)) {
-    Conflict(op, seen->version);
-  } else {
-    return false;
+    return true;
   }
-  return true;
+  const StoredLock gone;
+  if (seen == nullptr && op.save == SaveKind::kInsert) seen = &gone;  // erased since it was met
+  return !rules::MaySave(op, seen, kLookedAt);
 }
 
 }  // namespace doclock::mongodb

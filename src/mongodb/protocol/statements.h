@@ -12,16 +12,14 @@ namespace doclock::mongodb {
 /// Looks and takes that may follow each other while others are faster.
 inline constexpr int kMaxAttempts = 4;
 
-/// The document that an acquire can take: a free one, or (`seen`) the expired one that a look has
-/// shown.
+/// The document that an acquire can take: a free one, or (`seen`) the free or expired one that a
+/// look has shown.
 Doc AcquireFilter(const AcquireOp& op, const StoredLock* seen);
 /// The grant. `born`: of the document, should it be made by this; nil where it must exist.
 Update AcquireUpdate(const AcquireOp& op, const StoredLock* seen, const Uuid& born);
 /// Can an upsert make the missing document and grant its lock at once?
 bool CanUpsert(const AcquireOp& op);
 
-/// What a release leaves in lockReleased.
-const Uuid& MarkOf(const WriteOp& op) noexcept;
 /// The document under its holder's lock.
 Doc HeldFilter(const WriteOp& op);
 /// What a write under the lock changes; not for kErase.

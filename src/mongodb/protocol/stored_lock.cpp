@@ -1,22 +1,27 @@
 #include "mongodb/protocol/stored_lock.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
 
 namespace doclock::mongodb {
 namespace {
 
+using std::chrono::milliseconds;
+
 /// Takes fields out of a document, and remembers whether one was not what it should be.
 class Fields {
  public:
-  explicit Fields(const bson_t& doc) : doc_(doc) {}
+  explicit Fields(const bson_t& doc) : doc_(&doc) {}
 
   /// False when it is missing or null.
   bool Get(const std::string& name, bson_iter_t& iter) const {
-    return FindField(doc_, name, iter) && !BSON_ITER_HOLDS_NULL(&iter);
+    return FindField(*doc_, name, iter) && !BSON_ITER_HOLDS_NULL(&iter);
   }
   [[nodiscard]] bool IsNull(const std::string& name) const {
     bson_iter_t iter;
-    return FindField(doc_, name, iter) && BSON_ITER_HOLDS_NULL(&iter);
+    return FindField(*doc_, name, iter) && BSON_ITER_HOLDS_NULL(&iter);
   }
   std::int64_t Integer(const std::string& name, std::int64_t missing, std::int64_t highest) {
     bson_iter_t iter;
@@ -54,18 +59,18 @@ class Fields {
   }
 
  private:
-  const bson_t& doc_;
+  const bson_t* doc_;
   std::string bad_;
 };
 
-/// For people; what somebody else wrote there is nobody.
-LockHolder ReadHolder(const Fields& fields, const std::string& name) {
-  LockHolder holder;
+/// Diagnostic only; what another program wrote there names no holder.
+OwnerPtr ReadOwner(const Fields& fields, const std::string& name) {
   bson_iter_t owner, part;
   if (!fields.Get(name, owner) || !BSON_ITER_HOLDS_DOCUMENT(&owner) ||
       !bson_iter_recurse(&owner, &part)) {
-    return holder;
+    return nullptr;
   }
+  LockHolder holder;
   while (bson_iter_next(&part)) {
     const std::string_view field(bson_iter_key(&part));
     if (field == "name" && BSON_ITER_HOLDS_UTF8(&part))
@@ -74,56 +79,76 @@ LockHolder ReadHolder(const Fields& fields, const std::string& name) {
       holder.host = bson_iter_utf8(&part, nullptr);
     if (field == "pid" && BSON_ITER_HOLDS_INT(&part)) holder.pid = bson_iter_as_int64(&part);
   }
-  return holder;
+  return std::make_shared<const LockHolder>(std::move(holder));
 }
 
-/// What is left of a lease; in an order that cannot overflow.
-std::int64_t LeaseLeft(std::int64_t now, std::int64_t time, std::int64_t ttl) {
-  if (time > now) return ttl;  // the clock went back, or somebody's did
-  const auto age = static_cast<std::uint64_t>(now) - static_cast<std::uint64_t>(time);
-  return age >= static_cast<std::uint64_t>(ttl) ? 0 : ttl - static_cast<std::int64_t>(age);
+std::string ReadGroup(const Fields& fields, const std::string& name) {
+  bson_iter_t group;
+  const bool told = fields.Get(name, group) && BSON_ITER_HOLDS_UTF8(&group);
+  return told ? bson_iter_utf8(&group, nullptr) : std::string();
+}
+
+/// How long after `date` `now` is; 0 if it is before.
+milliseconds Since(std::int64_t date, std::int64_t now) noexcept {
+  if (date >= now) return {};
+  // Unsigned: the difference may be more than a signed number holds.
+  const auto time = static_cast<std::uint64_t>(now) - static_cast<std::uint64_t>(date);
+  return milliseconds(std::min(time, static_cast<std::uint64_t>(kLongestTimeMs)));
+}
+
+/// A lease that began in the future begins now: the clock went back, or somebody's did.
+rules::Lease LeaseOf(std::int64_t time, std::int64_t ttl, std::int64_t now) noexcept {
+  return {kLookedAt - Since(time, now), milliseconds(ttl)};
+}
+
+/// A date that has passed counts as the present: it is over, and nothing asks since when.
+TimePoint EndOf(std::int64_t date, std::int64_t now) noexcept {
+  return kLookedAt + Since(now, date);
 }
 
 /// False: it is not what this library writes.
-bool ReadShare(const bson_t& doc, std::int64_t now, StoredShare& share) {
+bool ReadShare(const bson_t& doc, std::int64_t now, rules::Share& share) {
   Fields fields(doc);
   share.id = fields.Id("id");
   const std::int64_t time = fields.Date("time", INT64_MIN);
   const std::int64_t ttl = fields.Integer("ttl", -1, kLongestTtlMs);
-  share.holder = ReadHolder(fields, "owner");
-  bson_iter_t group;
-  if (fields.Get("group", group) && BSON_ITER_HOLDS_UTF8(&group)) {
-    share.group = bson_iter_utf8(&group, nullptr);
-  }
-  bson_iter_t fence;
+  share.owner = ReadOwner(fields, "owner");
+  share.group = ReadGroup(fields, "group");
+  bson_iter_t fence, id;
   if (fields.Get("fence", fence) && BSON_ITER_HOLDS_INT(&fence)) {
     share.fence = bson_iter_as_int64(&fence);
   }
-  bson_iter_t id;
   if (!fields.good() || !fields.Get("id", id) || time < kEarliestMs || ttl < 0) return false;
-  share.ttl = std::chrono::milliseconds(ttl);
-  share.left = std::chrono::milliseconds(LeaseLeft(now, time, ttl));
-  share.age = std::chrono::milliseconds(Since(time, now));
+  share.lease = LeaseOf(time, ttl, now);
+  share.granted = share.lease.since;
   return true;
 }
 
+/// There may be some though the lock is not shared: they count for nothing, but have to be sound.
 void ReadShares(Fields& fields, const std::string& name, std::int64_t now, StoredLock& lock) {
   bson_iter_t readers, reader;
   if (!fields.Get(name, readers)) {
-    if (lock.shared()) fields.Bad(name);
+    if (lock.IsShared()) fields.Bad(name);
     return;
   }
   if (!BSON_ITER_HOLDS_ARRAY(&readers) || !bson_iter_recurse(&readers, &reader)) {
     fields.Bad(name);
     return;
   }
+  std::vector<rules::Share> shares;
   while (bson_iter_next(&reader)) {
     bson_t doc;
     if (!BSON_ITER_HOLDS_DOCUMENT(&reader) || !DocumentAt(reader, doc) ||
-        !ReadShare(doc, now, lock.shares.emplace_back())) {
+        !ReadShare(doc, now, shares.emplace_back())) {
       fields.Bad(name);
     }
   }
+  if (!lock.IsShared() || shares.empty()) return;
+  lock.shares = std::move(shares);
+  const auto last = std::max_element(
+      lock.shares.begin(), lock.shares.end(),
+      [](const rules::Share& a, const rules::Share& b) { return a.lease.End() < b.lease.End(); });
+  lock.owner = last->owner;
 }
 
 void ReadIntent(Fields& fields, const std::string& name, std::int64_t now, StoredLock& lock) {
@@ -136,37 +161,29 @@ void ReadIntent(Fields& fields, const std::string& name, std::int64_t now, Store
   }
   Fields inner(doc);
   bson_iter_t id;
-  StoredIntent& read = lock.intent.emplace();
-  read.id = inner.Id("id");
+  lock.intent.id = inner.Id("id");
   const std::int64_t until = inner.Date("until", INT64_MIN);
   if (!inner.good() || !inner.Get("id", id) || until == INT64_MIN) fields.Bad(name);
-  if (until != INT64_MIN) read.left = std::chrono::milliseconds(Since(now, until));
+  lock.intent.until = EndOf(until, now);
 }
 
-/// Of those who share a lock, the one who may do so longest.
-const StoredShare* Latest(const std::vector<StoredShare>& shares) {
-  const auto latest =
-      std::max_element(shares.begin(), shares.end(),
-                       [](const StoredShare& a, const StoredShare& b) { return a.left < b.left; });
-  return latest == shares.end() ? nullptr : &*latest;
+/// Without a holder the last lease is only shown: then a bad one makes nothing malformed.
+void ReadLease(Fields& fields, const Collection& collection, std::int64_t now, StoredLock& lock) {
+  const LockFieldNames& names = collection.fields();
+  bson_iter_t any;
+  if (!lock.HasLockId() && !fields.Get(names.time, any)) return;
+  Fields lease = fields;
+  const std::int64_t time = lease.Date(names.time, INT64_MIN);
+  const std::int64_t ttl =
+      lease.Integer(names.ttl, collection.default_ttl().count(), kLongestTtlMs);
+  if (time < kEarliestMs) lease.Bad(names.time);
+  if (lock.HasLockId()) fields = lease;
+  if (!lease.good()) return;
+  lock.lease = LeaseOf(time, ttl, now);
+  lock.granted = lock.lease.since;
 }
 
 }  // namespace
-
-std::int64_t Since(std::int64_t date, std::int64_t now) noexcept {
-  if (date >= now) return 0;
-  // Unsigned: the difference may be more than a signed number holds.
-  const auto time = static_cast<std::uint64_t>(now) - static_cast<std::uint64_t>(date);
-  return static_cast<std::int64_t>(std::min(time, static_cast<std::uint64_t>(kLongestTimeMs)));
-}
-
-const StoredShare* StoredLock::LiveShare(const Uuid& share) const noexcept {
-  if (!shared()) return nullptr;
-  const auto found = std::find_if(shares.begin(), shares.end(), [&](const StoredShare& one) {
-    return one.id == share && one.live();
-  });
-  return found == shares.end() ? nullptr : &*found;
-}
 
 StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::int64_t now) {
   const LockFieldNames& names = collection.fields();
@@ -174,37 +191,25 @@ StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::
   StoredLock lock;
   bson_iter_t any;
   lock.lock_id = fields.Id(names.id);
-  if (lock.lock_id.is_nil() && fields.Get(names.id, any)) fields.Bad(names.id);
+  if (!lock.HasLockId() && fields.Get(names.id, any)) fields.Bad(names.id);
   lock.version = fields.Integer(names.version, 0, kHighestVersion);
   if (fields.IsNull(names.version)) fields.Bad(names.version);  // $inc refuses it
   lock.born = fields.Id(names.born);
   lock.released = fields.Id(names.released);
-  const std::int64_t closed = fields.Date(names.closed, INT64_MIN);
-  lock.closed_left = std::chrono::milliseconds(Since(now, closed));
-  lock.closed = fields.Raw(names.closed);
-  if (!lock.lock_id.is_nil()) {
-    lock.id = fields.Raw(names.id);
-    lock.holder = ReadHolder(fields, names.owner);
-    const std::int64_t time = fields.Date(names.time, INT64_MIN);
-    const std::int64_t ttl =
-        fields.Integer(names.ttl, collection.default_ttl().count(), kLongestTtlMs);
-    if (time < kEarliestMs) fields.Bad(names.time);
-    lock.remaining = std::chrono::milliseconds(LeaseLeft(now, time, ttl));
-    lock.state =
-        lock.remaining.count() > 0 ? StoredLock::State::kLive : StoredLock::State::kExpired;
+  lock.closed_until = EndOf(fields.Date(names.closed, INT64_MIN), now);
+  ReadLease(fields, collection, now, lock);
+  lock.raw_closed = fields.Raw(names.closed);
+  if (lock.HasLockId()) {
+    lock.raw_id = fields.Raw(names.id);
+    lock.owner = ReadOwner(fields, names.owner);
+    lock.group = ReadGroup(fields, names.group);
   }
   lock.has_closed = FindField(doc, names.closed, any);
   lock.has_readers = FindField(doc, names.readers, any);
   lock.has_intent = FindField(doc, names.intent, any);
-  if (lock.has_readers || lock.shared()) ReadShares(fields, names.readers, now, lock);
+  if (lock.has_readers || lock.IsShared()) ReadShares(fields, names.readers, now, lock);
   if (lock.has_intent) ReadIntent(fields, names.intent, now, lock);
-  if (const StoredShare* const latest = Latest(lock.shares); latest != nullptr && lock.shared()) {
-    lock.holder = latest->holder;
-  }
-  if (!fields.good()) {
-    lock.state = StoredLock::State::kMalformed;
-    lock.bad_field = fields.bad();
-  }
+  lock.bad_field = fields.bad();
   return lock;
 }
 

@@ -72,7 +72,7 @@ std::optional<QueryRow> RowOf(const bson_t& answer, const Collection& collection
   if (!FindField(doc, "_id", id) || !ReadKey(id, row.key)) return std::nullopt;
   const StoredLock lock = ReadStoredLock(doc, collection, bson_iter_date_time(&now));
   // Nobody knows what a malformed lock is; it is not free.
-  row.locked = lock.live() || lock.state == StoredLock::State::kMalformed;
+  row.locked = lock.IsLive(kLookedAt) || lock.malformed();
   if (filter.lock_state() == Filter::LockState::kFree && row.locked) return std::nullopt;
   if (filter.lock_state() == Filter::LockState::kLocked && !row.locked) return std::nullopt;
   row.body = Body::FromJson(ReadBody(doc, collection.fields()));
