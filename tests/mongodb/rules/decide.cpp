@@ -1,0 +1,155 @@
+#include "mongodb/rules/decide.h"
+
+#include "rules/acquire.h"
+#include "rules/fault.h"
+#include "rules/holder.h"
+#include "rules/looking.h"
+#include "rules/save.h"
+
+namespace doclock::mongo_rules_test {
+namespace {
+
+void Put(Record& record, const Body& body, bool merge) {
+  if (!body) return;
+  if (!merge) record.body = nlohmann::json::object();
+  record.body.update(body.json());
+}
+
+void Do(AcquireOp& op, std::optional<Record>& record) {
+  if (record) {
+    rules::Acquire(op, record->lock, kNow);
+  } else if (op.insert) {
+    record.emplace().body = op.insert.json();
+    rules::AcquireNew(op, record->lock, kNow);
+  } else {
+    op.status = OpStatus::kMissing;
+  }
+  if (op.status == OpStatus::kDone) op.body = Body::FromJson(record->body);
+}
+
+void Do(RenewOp& op, std::optional<Record>& record) {
+  record ? rules::Renew(op, record->lock, kNow) : void(op.status = OpStatus::kMissing);
+}
+
+void Do(WriteOp& op, std::optional<Record>& record) {
+  if (!record) {
+    op.status = OpStatus::kMissing;
+  } else if (rules::MayWrite(op, record->lock, kNow)) {
+    Put(*record, op.body, op.merge);
+    rules::Write(op, record->lock, kNow);
+    if (op.write == WriteKind::kErase) record.reset();
+  }
+}
+
+void Do(SaveOp& op, std::optional<Record>& record) {
+  if (!rules::MaySave(op, record ? &record->lock : nullptr, kNow)) return;
+  if (!record) record.emplace().lock.born = NewUuid();
+  Put(*record, op.body, false);
+  rules::Save(op, record->lock);
+  if (op.save == SaveKind::kErase) record.reset();
+}
+
+void Do(ReadOp& op, std::optional<Record>& record) {
+  if (!record) {
+    op.status = OpStatus::kMissing;
+    return;
+  }
+  rules::Read(op, record->lock, kNow);
+  op.body = Body::FromJson(record->body);
+}
+
+std::string Text(const char* name, const Uuid& id) { return std::string(name) + TextOf(id); }
+std::string Text(const char* name, std::int64_t number) { return name + std::to_string(number); }
+std::string Text(const char* name, const Body& body) {
+  return name + (body ? body.json().dump() : "none");
+}
+
+std::string GrantText(const GrantRequest& grant) {
+  std::string text = grant.mode == LockMode::kShared ? Text(" share of ", grant.max_holders) : "";
+  text += Text(" for ", grant.lock_id) + TextOf(grant.ttl);
+  text += ", min_hold" + TextOf(grant.min_hold);
+  return text + Text(", intent ", grant.intent_id) + ", group " + grant.group;
+}
+
+std::string Request(const AcquireOp& op) {
+  return "acquire" + GrantText(op.grant) + Text(", insert ", op.insert);
+}
+std::string Request(const RenewOp& op) {
+  const char* const shared = op.mode == LockMode::kShared ? "renew share " : "renew ";
+  return Text(shared, op.lock_id) + TextOf(op.ttl);
+}
+std::string Request(const WriteOp& op) {
+  std::string text = op.mode == LockMode::kShared ? "share's write " : "write ";
+  text += Text("kind ", static_cast<int>(op.write)) + Text(" by ", op.lock_id);
+  text += Text(" at ", op.expected) + Text(", body ", op.body) + (op.merge ? " merged" : "");
+  text += Text(", base ", op.base) + Text(", mark ", op.mark);
+  return op.next == nullptr ? text : text + ", next" + GrantText(*op.next);
+}
+std::string Request(const SaveOp& op) {
+  return Text("save kind ", static_cast<int>(op.save)) + Text(" at ", op.expected) +
+         Text(" of ", op.born) + Text(", body ", op.body) + Text(", base ", op.base);
+}
+std::string Request(const ReadOp&) { return "read"; }
+
+std::string Result(const AcquireOp& op) {
+  return Text(" version ", op.version) + Text(" born ", op.born) + Text(" body ", op.body) +
+         (op.created ? " created" : "") + (op.took_over ? " taken over" : "");
+}
+std::string Result(const RenewOp&) { return ""; }
+std::string Result(const WriteOp& op) { return Text(" version ", op.version); }
+std::string Result(const SaveOp& op) {
+  // A document that is gone has no version; a store may know the one it had.
+  if (op.save == SaveKind::kErase && op.expected == kAnyVersion) return "";
+  return Text(" version ", op.version) + Text(" born ", op.born);
+}
+std::string Result(const ReadOp& op) {
+  return Text(" body ", op.body) + Text(" version ", op.version) + Text(" born ", op.born) +
+         Text(" lock ", op.lock_id) + Text(" released ", op.released) +
+         (op.locked ? " locked" + TextOf(op.remaining) : "") + " by " + op.holder.name;
+}
+
+std::string Result(const OpDetail& detail, OpStatus status) {
+  std::string text = " holder " + detail.holder.name + " index " + detail.index;
+  if (status == OpStatus::kFailed) text += Text(" code ", static_cast<int>(detail.code));
+  if (status == OpStatus::kBusy || status == OpStatus::kInDoubt) text += " says " + detail.message;
+  if (detail.remaining) text += " for" + TextOf(*detail.remaining);
+  if (detail.found_version) text += Text(" found ", *detail.found_version);
+  return text;
+}
+
+template <class Visit>
+auto With(const StoreOp& op, const Visit& visit) {
+  switch (op.kind) {
+    case OpKind::kAcquire:
+      return visit(static_cast<const AcquireOp&>(op));
+    case OpKind::kRenew:
+      return visit(static_cast<const RenewOp&>(op));
+    case OpKind::kWrite:
+      return visit(static_cast<const WriteOp&>(op));
+    case OpKind::kSave:
+      return visit(static_cast<const SaveOp&>(op));
+    case OpKind::kRead:
+      break;
+  }
+  return visit(static_cast<const ReadOp&>(op));
+}
+
+}  // namespace
+
+void Decide(StoreOp& op, std::optional<Record>& record) {
+  if (const char* const fault = FaultOf(op)) return op.Fail(Errc::kRefused, fault);
+  With(op, [&]<class Op>(const Op& one) { Do(const_cast<Op&>(one), record); });
+}
+
+std::string RequestOf(const StoreOp& op) {
+  return With(op, [](const auto& one) { return Request(one); });
+}
+
+std::string ResultOf(const StoreOp& op) {
+  std::string text = Text("status ", static_cast<int>(op.status));
+  if (op.detail) text += Result(*op.detail, op.status);
+  if (op.status != OpStatus::kDone) return text;
+  return text + With(op, [](const auto& one) { return Result(one); });
+}
+
+}  // namespace doclock::mongo_rules_test
