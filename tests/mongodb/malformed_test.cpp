@@ -189,15 +189,14 @@ TEST(MalformedVersion, EndsItsHoldersRightToWrite) {
 }
 
 TEST(MalformedLocks, OfAKnownVersionAreReleasedByTheirHolder) {
-  const Database database;
-  const auto store = OpenMongodbStore(database.uri());
-  const RawDocuments documents(database);
+  Documents documents;
+  const auto store = OpenMongodbStore(documents.uri());
   Client things{*store, store->Open("things", {}, conformance::kTtl)};
   for (const char* spoilt : {R"({"$set": {"lockBorn": "x"}})", R"({"$set": {"lockReleased": 5}})",
                              R"({"$set": {"lockTime": "x"}})"}) {
     const Key key(spoilt);
     const AcquireOp grant = things.Create(key, {{"n", 1}});
-    documents.Update("things", spoilt, spoilt);
+    documents.Update("things", key, spoilt);
     EXPECT_EQ(things.Release(key, grant, MakeBody({{"n", 2}})).status, OpStatus::kDone) << spoilt;
   }
 }
