@@ -47,9 +47,10 @@ namespace doclock {
 /// checks options and entities, and turns entities into JSON, before it returns. It throws errors
 /// in them; all other errors reach the token. A handler runs on its associated executor, or on the
 /// manager's notifier thread if it has none. Its execution context must outlive the operation, and
-/// a handler on the notifier thread must not throw. Per-operation cancellation ends waits. In a
-/// coroutine, build an entity in a variable first (GCC 12 miscompiles some temporaries inside
-/// co_await).
+/// a handler on the notifier thread must not throw. If an executor throws, the handler is destroyed
+/// without a call (Asio's use_future then reports std::future_errc::broken_promise), and a lock
+/// that it would have got is released. Per-operation cancellation ends waits. In a coroutine, build
+/// an entity in a variable first (GCC 12 miscompiles some temporaries inside co_await).
 template <class T>
 class LockingRepository {
   static_assert(detail::EntityCheck<T>::value);

@@ -1,5 +1,4 @@
 #include <exception>
-#include <new>
 #include <optional>
 
 #include "doclock/detail/facade.h"
@@ -74,12 +73,12 @@ class UpdatingAsync : public std::enable_shared_from_this<UpdatingAsync> {
   }
 
  private:
-  /// What comes after the first step must not throw.
+  /// What comes after the first step must not throw: out of memory, or an executor that throws.
   template <class Step>
   void Guarded(const Step& step) noexcept {
     try {
       step();
-    } catch (const std::bad_alloc&) {
+    } catch (...) {
       Complete(std::current_exception());
     }
   }

@@ -2,7 +2,9 @@
 /// stored is as it was, and nothing stays locked.
 
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/execution/blocking.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
 #include <functional>
 #include <map>
 
@@ -269,6 +271,101 @@ TEST_P(ThrowingTest, AHandlerThrowsOutOfItsExecutorAndItsLockIsGivenBack) {
                   }));
   clock->RunPending();
   EXPECT_THROW(io.run(), Sprung);
+  clock->RunPending();
+  EXPECT_FALSE(IsLocked("42"));
+}
+
+/// An executor that runs some tasks at once, and throws instead of taking any more.
+struct FailingExecutor {
+  std::shared_ptr<int> left;  ///< How many more tasks it runs.
+
+  template <class F>
+  void execute(F task) const {
+    if ((*left)-- <= 0) throw Sprung("executor");
+    std::move(task)();
+  }
+  static constexpr boost::asio::execution::blocking_t query(
+      boost::asio::execution::blocking_t) noexcept {
+    return boost::asio::execution::blocking_t::never;
+  }
+  [[maybe_unused]] friend bool operator==(const FailingExecutor&,
+                                          const FailingExecutor&) noexcept = default;
+};
+
+/// A handler that must not be called, and tells when it is destroyed.
+class Uncalled {
+ public:
+  explicit Uncalled(const std::shared_ptr<int>& alive) : alive_(alive) {}
+  template <class... Results>
+  void operator()(Results&&...) const {
+    ADD_FAILURE() << "called";
+  }
+
+ private:
+  std::shared_ptr<int> alive_;
+};
+
+TEST_P(ThrowingTest, WhatAThrowingExecutorIsGivenIsDestroyedUncalledAndUnlocked) {
+  sagas.Insert(Saga{"42"});
+  const auto alive = std::make_shared<int>();
+  const auto handler = [&](int served = 0) {
+    return boost::asio::bind_executor(FailingExecutor{std::make_shared<int>(served)},
+                                      Uncalled(alive));
+  };
+  const auto expect_gone = [&](const char* what) {
+    clock->RunPending();
+    EXPECT_EQ(alive.use_count(), 1) << what;
+    EXPECT_FALSE(IsLocked("42")) << what;
+  };
+  sagas.LockAsync("42", {}, handler());
+  expect_gone("a lock");
+  {
+    auto held = sagas.Lock("42");
+    sagas.LockAsync("42", {.wait = 1min}, handler());
+    clock->RunPending();
+    held.Release();
+    expect_gone("a lock that is handed over");
+  }
+  {
+    auto held = sagas.Lock("42");
+    held->step = "paid";
+    held.ReleaseAsync(handler());
+    expect_gone("a release");
+    EXPECT_EQ((*Stored("42"))["step"], "paid");
+  }
+  sagas.UpdateAsync(
+      "42", [](Saga& saga) { saga.step = "updated"; }, handler());
+  expect_gone("an update that cannot run its function");
+  EXPECT_EQ((*Stored("42"))["step"], "paid");
+  sagas.UpdateAsync(
+      "42", [](Saga& saga) { saga.step = "updated"; }, handler(1));
+  expect_gone("an update");
+  EXPECT_EQ((*Stored("42"))["step"], "updated");
+  {
+    auto held = sagas.Lock("42");
+    sagas.UpdateAsync(
+        "42", [](Saga&) { ADD_FAILURE() << "called"; }, handler());
+    clock->RunPending();
+    held.Release();
+    clock->Advance(1min);
+    expect_gone("an update under the lock");
+  }
+  sagas.LockNextAsync(Filter{}, {}, handler());
+  expect_gone("a search");
+}
+
+TEST_P(ThrowingTest, AFutureOfAThrowingExecutorIsBroken) {
+  auto lock = sagas.LockAsync("42", Saga{"42"},
+                              boost::asio::bind_executor(FailingExecutor{std::make_shared<int>(0)},
+                                                         boost::asio::use_future));
+  clock->RunPending();
+  ASSERT_EQ(lock.wait_for(0s), std::future_status::ready);
+  try {
+    (void)lock.get();
+    ADD_FAILURE() << "it has a lock";
+  } catch (const std::future_error& error) {
+    EXPECT_EQ(error.code(), std::future_errc::broken_promise);
+  }
   clock->RunPending();
   EXPECT_FALSE(IsLocked("42"));
 }

@@ -91,14 +91,18 @@ void PostTo(const Executor& tracked, F task) {
 }
 
 /// PostTo until there is memory for it: the caller that waits for the task must get it. `make`
-/// makes it.
+/// makes it. False: the executor threw something else, and has not taken the task. This thread is
+/// the library's, so there is no caller to throw to.
 template <class Executor, class Make>
-void PostSurely(const Executor& tracked, const Make& make) {
+bool PostSurely(const Executor& tracked, const Make& make) noexcept {
   for (;;) {
     try {
-      return PostTo(tracked, make());
+      PostTo(tracked, make());
+      return true;
     } catch (const std::bad_alloc&) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    } catch (...) {
+      return false;
     }
   }
 }
@@ -176,7 +180,8 @@ class AsyncState : public std::enable_shared_from_this<AsyncState<Op, Handler>> 
                                }};
     op_.Start(context, [self](typename Op::Raw raw) {
       self->raw_.emplace(std::move(raw));
-      PostSurely(*self->executor_, [&self] { return Delivery(self); });
+      const bool taken = PostSurely(*self->executor_, [&self] { return Delivery(self); });
+      if (!taken) static_cast<void>(self->TakeOut());  // uncalled, as when a context is destroyed
     });
   }
 
@@ -190,8 +195,8 @@ class AsyncState : public std::enable_shared_from_this<AsyncState<Op, Handler>> 
     explicit Delivery(std::shared_ptr<AsyncState> state)
         : state_(std::move(state)), exceptions_(std::uncaught_exceptions()) {}
     Delivery(Delivery&&) noexcept = default;
-    /// Clears the state if the context was destroyed before it ran this. Not if a post threw: it is
-    /// tried again.
+    /// Clears the state if the context was destroyed before it ran this. Not if a post threw: Start
+    /// decides what follows.
     ~Delivery() {
       if (state_ && std::uncaught_exceptions() <= exceptions_) state_->TakeOut();
     }
