@@ -249,6 +249,20 @@ TEST_F(SqliteMovedFiles, ATruncatedLogIsRefusedAndNotWrittenToTheDatabase) {
   EXPECT_EQ(Client(file_).Read("before").status, OpStatus::kDone);
 }
 
+TEST_F(SqliteMovedFiles, EveryVerbNamesTheTruncatedLog) {
+  for (const bool tables_in_log : {false, true}) {
+    SCOPED_TRACE(tables_in_log);
+    const TempFolder folder;
+    file_ = folder / "things.db";
+    if (!tables_in_log) Client(file_).Insert("before");
+    Client client(file_);
+    client.Insert("free");
+    const AcquireOp held = client.Create("held");
+    fs::resize_file(With("-wal"), 0);
+    ExpectAllRefused(client, held, "things.db-wal ", "was truncated while it was open");
+  }
+}
+
 TEST_F(SqliteMovedFiles, ALogThatAForeignCheckpointTruncatesIsNoneTheWorse) {
   Client client(file_);
   const AcquireOp held = client.Create("held");

@@ -39,6 +39,7 @@ ReaderPool::Loan ReaderPool::Take(Deadline deadline) {
     if (connection->HasMoved()) throw RefusedError(file_.string() + " was replaced");
     connection->Accept();
   }
+  CheckLog(*connection, file_);  // SQLite may take a log that is too short for an empty one
   connection->SetDeadline(deadline, deadline);
   return {*this, std::move(connection)};
 }
