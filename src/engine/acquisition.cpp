@@ -141,7 +141,7 @@ void StartOrForget(const PendingPtr& waiter, const Start& start) {
 
 void StartSearch(const EnginePtr& engine, const PendingPtr& search) {
   search->StartClock();
-  engine->queries().Run(
+  engine->searching().Run(
       [engine, search, background = engine->Background()] { engine->searches().Start(search); });
 }
 

@@ -98,6 +98,11 @@ void Batcher::Execute(StoreOp& op) {
   Lead(std::move(batch));
 }
 
+void Batcher::ExecuteApart(StoreOp& op) noexcept {
+  StoreOp* const one[] = {&op};
+  Run(one);
+}
+
 void Batcher::Submit(StoreOp& op, std::function<void()> done) {
   auto pending = std::make_unique<Pending>();
   pending->op = &op;

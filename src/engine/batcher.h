@@ -34,6 +34,10 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// Executes one operation and returns when it has its result.
   void Execute(StoreOp& op);
 
+  /// Executes one operation at once, in a call of its own that takes no lane: for reads of a store
+  /// that reads apart from writes.
+  void ExecuteApart(StoreOp& op) noexcept;
+
   /// Executes one operation later; `done` runs on a worker once it has its result. `op` must live
   /// until then.
   void Submit(StoreOp& op, std::function<void()> done);

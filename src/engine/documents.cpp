@@ -26,31 +26,27 @@ bool RefusedLater(Engine& engine, Done& done) {
   return true;
 }
 
-class ReadProcedure final : public Procedure {
- public:
-  ReadProcedure(Collection& collection, Key key) : key_(std::move(key)), op_(collection, key_) {}
+/// A read that owns its key.
+struct KeyRead {
+  KeyRead(Collection& collection, Key k) : key(std::move(k)), op(collection, key) {}
+  KeyRead(const KeyRead&) = delete;
+  KeyRead& operator=(const KeyRead&) = delete;
 
-  Step Next() override {
-    if (op_.status == OpStatus::kPending) return {&op_};
-    return {};
-  }
-  void Interrupt() noexcept override {}
   ReadResult TakeResult() noexcept {
     ReadResult result;
-    if (op_.status != OpStatus::kDone) {
-      result.failure = FailureOf(op_);
+    if (op.status != OpStatus::kDone) {
+      result.failure = FailureOf(op);
       return result;
     }
-    result.body = std::move(op_.body);
-    result.version = op_.version;
-    result.born = op_.born;
-    result.locked = op_.locked;
+    result.body = std::move(op.body);
+    result.version = op.version;
+    result.born = op.born;
+    result.locked = op.locked;
     return result;
   }
 
- private:
-  const Key key_;
-  ReadOp op_;
+  const Key key;
+  ReadOp op;
 };
 
 /// A release by value. Its lease's deadline is unknown here, so only the mark of the release can
@@ -161,16 +157,25 @@ ReadResult Read(const EnginePtr& engine, Collection& collection, const Key& key)
     result.failure = std::move(closed);
     return result;
   }
-  ReadProcedure read(collection, key);
-  Run(*engine, read);
+  KeyRead read(collection, key);
+  if (engine->traits().reads_apart) {
+    engine->batcher().ExecuteApart(read.op);
+  } else {
+    engine->batcher().Execute(read.op);
+  }
   return read.TakeResult();
 }
 
 void ReadAsync(const EnginePtr& engine, Collection& collection, Key key, ReadDone done) {
   if (RefusedLater<ReadResult>(*engine, done)) return;
-  const auto read = std::make_shared<ReadProcedure>(collection, std::move(key));
-  RunAsync(engine, read, [engine, background = engine->Background(), read, done = std::move(done)] {
+  const auto read = std::make_shared<KeyRead>(collection, std::move(key));
+  auto finish = [engine, background = engine->Background(), read, done = std::move(done)] {
     done(read->TakeResult());
+  };
+  if (!engine->traits().reads_apart) return engine->batcher().Submit(read->op, std::move(finish));
+  engine->key_reads().Run([engine, read, finish = std::move(finish)] {
+    engine->batcher().ExecuteApart(read->op);
+    finish();
   });
 }
 

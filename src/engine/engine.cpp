@@ -17,7 +17,8 @@ namespace {
 /// The most workers that MakeRuntime accepts.
 constexpr int kMostWorkers = 64;
 
-/// How many workers may be in queries and searches.
+/// How many workers may be in queries; and in searches, which share these workers unless the store
+/// reads apart from writes.
 int QueriesAtOnce(const StoreTraits& traits) {
   return traits.immediate ? 1 : std::min(traits.lanes, 16);
 }
@@ -26,7 +27,9 @@ std::shared_ptr<Runtime> RuntimeFor(const ManagerOptions& options, const StoreTr
   if (options.runtime) return options.runtime;
   if (traits.immediate) return MakeRuntime(2);
   // One more for subscriptions. Each lane has one, whatever the others do: so have the renewals.
-  return MakeRuntime(std::min(QueriesAtOnce(traits) + traits.lanes + 1, kMostWorkers));
+  int workers = QueriesAtOnce(traits) + traits.lanes + 1;
+  if (traits.reads_apart) workers += 1 + QueriesAtOnce(traits);  // key reads, searches
+  return MakeRuntime(std::min(workers, kMostWorkers));
 }
 
 /// How long idle threads may take to end.
@@ -79,7 +82,11 @@ Engine::Engine(std::shared_ptr<Store> store, ManagerOptions options)
       owner_(OwnerFor(options_)),
       events_(options_.observer, *runtime_),
       batcher_(std::make_shared<Batcher>(store_, *runtime_, options_.call_budget.ms())),
+      key_reads_(std::make_shared<LimitedWork>(*runtime_, 1)),
       queries_(std::make_shared<LimitedWork>(*runtime_, QueriesAtOnce(traits_))),
+      searching_(traits_.reads_apart
+                     ? std::make_shared<LimitedWork>(*runtime_, QueriesAtOnce(traits_))
+                     : queries_),
       queueing_(std::make_shared<LimitedWork>(*runtime_, 1)) {}
 
 Engine::~Engine() = default;

@@ -39,8 +39,11 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] const StoreTraits& traits() const noexcept { return traits_; }
   [[nodiscard]] Runtime& runtime() noexcept { return *runtime_; }
   [[nodiscard]] Batcher& batcher() noexcept { return *batcher_; }
-  /// For queries and searches.
+  /// For reads of a store that reads apart from writes: no query or search delays them.
+  [[nodiscard]] LimitedWork& key_reads() noexcept { return *key_reads_; }
   [[nodiscard]] LimitedWork& queries() noexcept { return *queries_; }
+  /// For LockNext. It writes, so where reads go apart from writes, no query waits for it.
+  [[nodiscard]] LimitedWork& searching() noexcept { return *searching_; }
   /// For beginning and ending subscriptions to hints: one at a time, in order.
   [[nodiscard]] LimitedWork& queueing() noexcept { return *queueing_; }
   [[nodiscard]] Keeper& keeper() noexcept { return *keeper_; }
@@ -107,7 +110,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   const OwnerPtr owner_;
   Events events_;
   const std::shared_ptr<Batcher> batcher_;
+  const std::shared_ptr<LimitedWork> key_reads_;
   const std::shared_ptr<LimitedWork> queries_;
+  const std::shared_ptr<LimitedWork> searching_;
   const std::shared_ptr<LimitedWork> queueing_;
   std::shared_ptr<Keeper> keeper_;
   std::shared_ptr<WaitTable> waits_;

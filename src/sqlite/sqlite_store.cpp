@@ -86,7 +86,11 @@ class SqliteStore final : public Store {
     if (IsForked()) static_cast<void>(parts_.release());
   }
 
-  [[nodiscard]] StoreTraits traits() const noexcept override { return {}; }
+  [[nodiscard]] StoreTraits traits() const noexcept override {
+    StoreTraits traits;
+    traits.reads_apart = true;
+    return traits;
+  }
 
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
                                    std::chrono::milliseconds default_ttl) override;

@@ -11,12 +11,13 @@
 namespace doclock::detail {
 
 /// The purpose of a call of a store.
-enum class CallKind { kBatch, kRenewal, kQuery, kSearch, kSubscription };
+enum class CallKind { kBatch, kRenewal, kReadAlone, kQuery, kSearch, kSubscription };
 
 /// A store of one lane in which calls of some kinds hang until they are let go.
 class HangingStore final : public testing::FaultyStore {
  public:
-  HangingStore() : FaultyStore(OpenMemoryStore()) {}
+  explicit HangingStore(bool reads_apart = false)
+      : FaultyStore(OpenMemoryStore()), reads_apart_(reads_apart) {}
   ~HangingStore() override { LetGo(); }
 
   void Hang(std::set<CallKind> kinds) {
@@ -34,10 +35,10 @@ class HangingStore final : public testing::FaultyStore {
   }
 
   StoreTraits traits() const noexcept override {
-    return {.lanes = 1, .max_batch = 16, .immediate = false};
+    return {.lanes = 1, .max_batch = 16, .immediate = false, .reads_apart = reads_apart_};
   }
   void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override {
-    Enter(ops.front()->kind == OpKind::kRenew ? CallKind::kRenewal : CallKind::kBatch);
+    Enter(KindOf(ops));
     FaultyStore::Execute(ops, budget);
   }
   void Query(Collection& collection, const Filter& filter,
@@ -58,6 +59,11 @@ class HangingStore final : public testing::FaultyStore {
   }
 
  private:
+  static CallKind KindOf(std::span<StoreOp* const> ops) {
+    if (ops.front()->kind == OpKind::kRenew) return CallKind::kRenewal;
+    const bool read = ops.size() == 1 && ops.front()->kind == OpKind::kRead;
+    return read ? CallKind::kReadAlone : CallKind::kBatch;
+  }
   void Enter(CallKind kind) {
     std::unique_lock lock(mutex_);
     if (!hanging_.contains(kind)) return;
@@ -67,6 +73,7 @@ class HangingStore final : public testing::FaultyStore {
     --inside_;
   }
 
+  const bool reads_apart_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::set<CallKind> hanging_;

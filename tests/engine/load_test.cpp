@@ -190,7 +190,7 @@ TEST_F(LoadTest, ASearchWithATimeToWaitIsAnsweredWhenItIsOver) {
 
 TEST_F(LoadTest, ClosingKeepsToItsTimeWhenTheStoreHangs) {
   const Grant held = Lock("held");
-  store->Hang({CallKind::kQuery, CallKind::kBatch, CallKind::kSubscription});
+  store->Hang({CallKind::kQuery, CallKind::kBatch, CallKind::kReadAlone, CallKind::kSubscription});
   const auto told = std::make_shared<std::promise<Errc>>();
   auto answer = told->get_future();
   QueryAsync(engine(), *collection, {}, [told](QueryResult r) {

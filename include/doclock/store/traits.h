@@ -15,6 +15,9 @@ struct StoreTraits {
   bool immediate = false;
   /// A lone blocking caller may run Execute on its own thread.
   bool inline_callers = true;
+  /// Reads neither wait for writes nor fail with them: each is an Execute call of its own, beside
+  /// those of the lanes. False: reads are batched with writes.
+  bool reads_apart = false;
   /// Other processes may use the same documents.
   bool shared = true;
   /// How much the clocks involved may differ during one lease; a holder gives up this much early.

@@ -144,7 +144,7 @@ void NextSearches::Settle(PendingAcquire& search, AcquireResult result) noexcept
 
 void NextSearches::AskOnWorker(const PendingPtr& search) noexcept {
   try {
-    engine_.queries().Run(
+    engine_.searching().Run(
         [self = shared_from_this(), search, engine = search->engine] { self->Ask(search); });
   } catch (const std::bad_alloc&) {
     Settle(*search, {.failure = NoMemory(), .grant = {}});

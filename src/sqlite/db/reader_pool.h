@@ -38,7 +38,7 @@ class ReaderPool {
 
  private:
   /// How many idle connections are kept; others are closed after use.
-  static constexpr std::size_t kKept = 4;
+  static constexpr std::size_t kKept = 8;
 
   void GiveBack(std::unique_ptr<Connection> connection) noexcept;
 
