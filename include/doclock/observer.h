@@ -46,11 +46,23 @@ class DOCLOCK_EXPORT Observer {
   /// A lock was released after `held` without writing changes: by Discard(), or by the handle's
   /// destructor. If the store is unavailable just then, the release goes on in the background.
   virtual void OnDiscarded(const LockEvent&, std::chrono::nanoseconds held);
-  /// This many calls were left out, because this observer was thousands of calls behind. OnLost and
-  /// OnInDoubt are never left out.
+  /// This many calls were left out, because this observer was thousands of calls behind, or because
+  /// memory ran out. OnLost and OnInDoubt are left out only if memory runs out. So are OnEnded and
+  /// OnWaitEnded, unless the OnGranted or OnWaiting before them was left out: then they are too,
+  /// and are not counted.
   virtual void OnMissed(std::uint64_t calls);
   /// The outcome of a write is unknown.
   virtual void OnInDoubt(const LockEvent&);
+  /// The handle of a granted lock has ended: the lock was released, discarded, erased, detached or
+  /// lost, or a write is in doubt. Called once for each OnGranted, after it, and after the call
+  /// that says what happened. Grants minus ends are the locks that this manager holds.
+  virtual void OnEnded(const LockEvent&);
+  /// A caller began to wait: the lock is busy, or others come first. A caller with `wait` = 0 does
+  /// not wait.
+  virtual void OnWaiting(const LockEvent&);
+  /// A caller waits no longer, whatever it got. Called once for each OnWaiting, after it, and
+  /// before the OnGranted or OnBusy that follows.
+  virtual void OnWaitEnded(const LockEvent&);
 };
 
 }  // namespace doclock

@@ -17,6 +17,8 @@ namespace doclock {
 ///   `doclock_discarded_total`, `doclock_in_doubt_total`,
 /// - `doclock_refused_total` with the label `reason`: busy, timed_out, cancelled,
 /// - `doclock_missed_events_total`, without a collection: the events missing in the counts above,
+/// - the gauges `doclock_held_locks` (granted to a handle that has not ended) and
+///   `doclock_waiting_callers`,
 /// - the histograms `doclock_wait_seconds` (until a grant) and `doclock_hold_seconds` (until a
 ///   release or discard).
 ///
@@ -42,6 +44,9 @@ class DOCLOCK_EXPORT PrometheusObserver : public Observer {
   void OnDiscarded(const LockEvent& event, std::chrono::nanoseconds held) override;
   void OnMissed(std::uint64_t calls) override;
   void OnInDoubt(const LockEvent& event) override;
+  void OnEnded(const LockEvent& event) override;
+  void OnWaiting(const LockEvent& event) override;
+  void OnWaitEnded(const LockEvent& event) override;
 
  private:
   struct Counts;

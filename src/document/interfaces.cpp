@@ -43,4 +43,10 @@ void Observer::OnMissed(std::uint64_t) {}
 
 void Observer::OnInDoubt(const LockEvent&) {}
 
+void Observer::OnEnded(const LockEvent&) {}
+
+void Observer::OnWaiting(const LockEvent&) {}
+
+void Observer::OnWaitEnded(const LockEvent&) {}
+
 }  // namespace doclock

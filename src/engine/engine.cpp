@@ -136,6 +136,7 @@ void Engine::Lose(Lease& lease) noexcept {
   const LeasePtr keep(&lease);
   keeper_->Remove(lease);
   events_.Lost(lease);
+  events_.Ended(lease);
   // Out of memory no callback runs; the lease itself says that it is lost.
   Insist([&] { runtime_->Notify([keep] { keep->FireLost(); }); });
   GiveBackLost(lease);

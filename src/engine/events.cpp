@@ -9,6 +9,9 @@ namespace doclock::detail {
 
 namespace {
 
+constexpr auto kEnded = [](Observer& o, const LockEvent& e) { o.OnEnded(e); };
+constexpr auto kWaitEnded = [](Observer& o, const LockEvent& e) { o.OnWaitEnded(e); };
+
 /// The most events that wait for the observer: about 3 MB.
 constexpr std::uint64_t kMaxQueued = 10'000;
 
@@ -24,16 +27,16 @@ void Shielded(const Call& call) noexcept {
 }  // namespace
 
 template <class What>
-void Events::Tell(const Collection& collection, const Key& key, const What& what) noexcept {
-  if (observer_->queued.load(std::memory_order_relaxed) < kMaxQueued) {
-    TellAnyway(collection, key, what);
-  } else {
+bool Events::Tell(const Collection& collection, const Key& key, const What& what) noexcept {
+  if (observer_->queued.load(std::memory_order_relaxed) >= kMaxQueued) {
     observer_->missed.fetch_add(1, std::memory_order_relaxed);
+    return false;
   }
+  return TellAnyway(collection, key, what);
 }
 
 template <class What>
-void Events::TellAnyway(const Collection& collection, const Key& key, const What& what) noexcept {
+bool Events::TellAnyway(const Collection& collection, const Key& key, const What& what) noexcept {
   observer_->queued.fetch_add(1, std::memory_order_relaxed);
   const bool told = Insist([&] {
     runtime_.Notify([listener = observer_, name = collection.name(), key, what] {
@@ -45,17 +48,19 @@ void Events::TellAnyway(const Collection& collection, const Key& key, const What
       Shielded([&] { observer.OnMissed(missed); });
     });
   });
-  if (told) return;
+  if (told) return true;
   observer_->queued.fetch_sub(1, std::memory_order_relaxed);
   observer_->missed.fetch_add(1, std::memory_order_relaxed);
+  return false;
 }
 
-void Events::Granted(const Lease& lease, std::chrono::nanoseconds waited,
-                     bool handed_over) noexcept {
+void Events::Granted(Lease& lease, std::chrono::nanoseconds waited, bool handed_over) noexcept {
   if (!observer_) return;
-  Tell(*lease.collection, lease.key, [waited, handed_over](Observer& o, const LockEvent& e) {
-    o.OnGranted(e, waited, handed_over);
-  });
+  const bool told =
+      Tell(*lease.collection, lease.key, [waited, handed_over](Observer& o, const LockEvent& e) {
+        o.OnGranted(e, waited, handed_over);
+      });
+  if (told && lease.told.Begin()) TellAnyway(*lease.collection, lease.key, kEnded);
 }
 
 void Events::Busy(const Collection& collection, const Key& key, Errc code,
@@ -96,6 +101,22 @@ void Events::Discarded(const Lease& lease, std::chrono::nanoseconds held) noexce
 void Events::InDoubt(const Collection& collection, const Key& key) noexcept {
   if (!observer_) return;
   TellAnyway(collection, key, [](Observer& o, const LockEvent& e) { o.OnInDoubt(e); });
+}
+
+void Events::Ended(Lease& lease) noexcept {
+  if (!observer_ || !lease.told.End()) return;
+  TellAnyway(*lease.collection, lease.key, kEnded);
+}
+
+void Events::Waiting(ToldPair& pair, const Collection& collection, const Key& key) noexcept {
+  if (!observer_ || !pair.IsNew()) return;
+  const bool told = Tell(collection, key, [](Observer& o, const LockEvent& e) { o.OnWaiting(e); });
+  if (told && pair.Begin()) TellAnyway(collection, key, kWaitEnded);
+}
+
+void Events::WaitEnded(ToldPair& pair, const Collection& collection, const Key& key) noexcept {
+  if (!observer_ || !pair.End()) return;
+  TellAnyway(collection, key, kWaitEnded);
 }
 
 }  // namespace doclock::detail

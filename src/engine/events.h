@@ -20,7 +20,7 @@ class Events {
       : observer_(observer ? std::make_shared<Listener>(std::move(observer)) : nullptr),
         runtime_(runtime) {}
 
-  void Granted(const Lease&, std::chrono::nanoseconds waited, bool handed_over) noexcept;
+  void Granted(Lease&, std::chrono::nanoseconds waited, bool handed_over) noexcept;
   void Busy(const Collection&, const Key&, Errc code, const LockHolder& holder) noexcept;
   void Renewed(const Lease&) noexcept;
   void RenewalFailing(const Lease&, std::chrono::nanoseconds remaining) noexcept;
@@ -28,6 +28,10 @@ class Events {
   void Released(const Lease&, std::chrono::nanoseconds held) noexcept;
   void Discarded(const Lease&, std::chrono::nanoseconds held) noexcept;
   void InDoubt(const Collection&, const Key&) noexcept;
+  /// The handle of a lock has ended. May be called again.
+  void Ended(Lease&) noexcept;
+  void Waiting(ToldPair&, const Collection&, const Key&) noexcept;
+  void WaitEnded(ToldPair&, const Collection&, const Key&) noexcept;
 
  private:
   struct Listener {
@@ -37,12 +41,14 @@ class Events {
     std::atomic<std::uint64_t> missed = 0;
   };
 
-  /// `what` gets the observer and the event. Unless too much is queued, or memory runs out.
+  /// `what` gets the observer and the event. False: the event is left out and counted, because too
+  /// much is queued or memory has run out.
   template <class What>
-  void Tell(const Collection&, const Key&, const What& what) noexcept;
-  /// Ignores the bound: a lost lock and doubt are not left out while there is memory.
+  bool Tell(const Collection&, const Key&, const What& what) noexcept;
+  /// Ignores the bound: while there is memory, a lost lock and doubt are not left out, nor the end
+  /// of what the observer was told to begin. False: memory has run out.
   template <class What>
-  void TellAnyway(const Collection&, const Key&, const What& what) noexcept;
+  bool TellAnyway(const Collection&, const Key&, const What& what) noexcept;
 
   const std::shared_ptr<Listener> observer_;
   Runtime& runtime_;

@@ -46,6 +46,7 @@ class WritingLease {
     if (!lease_) return;
     lease_->set_phase(Phase::kInDoubt);
     lease_->engine->keeper().Remove(*lease_);
+    lease_->engine->events().Ended(*lease_);
     lease_ = nullptr;
   }
 
@@ -94,11 +95,15 @@ class HolderWrite {
   FailurePtr Finish() noexcept {
     writing_.Done();
     FailurePtr failure = procedure.TakeFailure();
-    if (kind == WriteKind::kCheckpoint) return failure;
+    if (kind == WriteKind::kCheckpoint) {
+      if (lease->phase() == Phase::kInDoubt) engine_.events().Ended(*lease);
+      return failure;
+    }
     LeasePtr next;
     if (procedure.handed_over()) next = GrantToNext();
     if (!failure) Tell();
     const bool free = lease->phase() != Phase::kHeld;
+    if (free) engine_.events().Ended(*lease);
     const bool kept = next != nullptr;
     engine_.waits().EndRelease(release_, std::move(next), free);
     if (free && !kept) engine_.FreedForSearches(*lease->collection);
@@ -178,6 +183,7 @@ void AfterAbandon(Lease& lease, const Failure* failure) noexcept {
   } else {
     engine.events().Discarded(lease, kept);
   }
+  engine.events().Ended(lease);
   ReleaseInBackground(engine, *lease.collection, lease.key, lease.lock_id, lease.mode,
                       lease.stored_until());
 }
@@ -238,10 +244,12 @@ class DetachProcedure final : public Procedure {
       case OpStatus::kDone:
         if (!lease_->engine->Prolong(*lease_, sent_, op_.ttl)) return Lost();
         LeaveIt(Phase::kDetached);
+        lease_->engine->events().Ended(*lease_);
         return nullptr;
       case OpStatus::kInDoubt:
         LeaveIt(Phase::kInDoubt);
         lease_->engine->events().InDoubt(*lease_->collection, lease_->key);
+        lease_->engine->events().Ended(*lease_);
         return FailureOf(op_);
       case OpStatus::kPending:  // never sent: its deadline had passed
       case OpStatus::kLost:

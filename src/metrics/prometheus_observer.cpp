@@ -101,6 +101,7 @@ struct PrometheusObserver::Counts {
   /// from the second scrape on.
   struct PerCollection {
     std::array<std::uint64_t, kCounters> counters{};
+    std::int64_t held = 0, waiting = 0;
     Histogram wait, hold;
   };
 
@@ -123,6 +124,12 @@ struct PrometheusObserver::Counts {
     ++counts.counters[counter];
     counts.hold.Add(held);
   }
+  void Move(std::int64_t PerCollection::*gauge, const LockEvent& event, int by) {
+    const std::lock_guard guard(mutex);
+    Of(event.collection).*gauge += by;
+  }
+  void AppendGauge(std::string& text, const char* name, const char* help,
+                   std::int64_t PerCollection::*which) const;
   void AppendHistogram(std::string& text, const char* name, const char* help,
                        Histogram PerCollection::*which) const;
 };
@@ -140,6 +147,7 @@ void PrometheusObserver::OnGranted(const LockEvent& event, std::chrono::nanoseco
   Counts::PerCollection& counts = counts_->Of(event.collection);
   ++counts.counters[kGranted];
   if (handed_over) ++counts.counters[kHandedOver];
+  ++counts.held;
   counts.wait.Add(waited);
 }
 
@@ -172,6 +180,27 @@ void PrometheusObserver::OnMissed(std::uint64_t calls) {
 }
 
 void PrometheusObserver::OnInDoubt(const LockEvent& event) { counts_->Count(kInDoubt, event); }
+
+void PrometheusObserver::OnEnded(const LockEvent& event) {
+  counts_->Move(&Counts::PerCollection::held, event, -1);
+}
+
+void PrometheusObserver::OnWaiting(const LockEvent& event) {
+  counts_->Move(&Counts::PerCollection::waiting, event, 1);
+}
+
+void PrometheusObserver::OnWaitEnded(const LockEvent& event) {
+  counts_->Move(&Counts::PerCollection::waiting, event, -1);
+}
+
+void PrometheusObserver::Counts::AppendGauge(std::string& text, const char* name, const char* help,
+                                             std::int64_t PerCollection::*which) const {
+  AppendHead(text, name, help, "gauge");
+  for (const auto& [collection, counts] : collections) {
+    text += std::string(name) + "{" + LabelsOf(collection) + "} " + std::to_string(counts.*which) +
+            "\n";
+  }
+}
 
 void PrometheusObserver::Counts::AppendHistogram(std::string& text, const char* name,
                                                  const char* help,
@@ -209,6 +238,10 @@ std::string PrometheusObserver::Text() const {
   AppendHead(text, "doclock_missed_events_total",
              "Events that were not counted, because there were too many.", "counter");
   text += "doclock_missed_events_total " + std::to_string(counts_->missed) + "\n";
+  counts_->AppendGauge(text, "doclock_held_locks", "Locks held, by handles that have not ended.",
+                       &Counts::PerCollection::held);
+  counts_->AppendGauge(text, "doclock_waiting_callers", "Callers that wait for a lock.",
+                       &Counts::PerCollection::waiting);
   counts_->AppendHistogram(text, "doclock_wait_seconds", "Time until a grant.",
                            &Counts::PerCollection::wait);
   counts_->AppendHistogram(text, "doclock_hold_seconds", "Time until a release or discard.",

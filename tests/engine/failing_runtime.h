@@ -16,6 +16,7 @@ class FailingRuntime final : public Runtime {
 
   std::function<void(Task)> on_work;
   std::function<TimerId()> on_schedule;
+  std::function<void()> before_notify;
 
   TimePoint Now() const noexcept override { return real_->Now(); }
   TimerId Schedule(TimePoint when, Task task) override {
@@ -27,7 +28,10 @@ class FailingRuntime final : public Runtime {
     if (const auto hook = on_work) return hook(std::move(task));
     real_->Work(std::move(task));
   }
-  void Notify(Task task) override { real_->Notify(std::move(task)); }
+  void Notify(Task task) override {
+    if (before_notify) before_notify();
+    real_->Notify(std::move(task));
+  }
   std::unique_ptr<Event> MakeEvent() override { return real_->MakeEvent(); }
   bool OnOwnThread() const noexcept override { return real_->OnOwnThread(); }
   void Stop(std::chrono::nanoseconds) override {}

@@ -45,6 +45,9 @@ TEST(Prometheus, ShowsAllCountersOfItsCollectionsFromTheStartWithHelp) {
         "doclock_lost_total{collection=\"jobs\"} 0\n",
         "doclock_refused_total{collection=\"jobs\",reason=\"busy\"} 0\n",
         "doclock_refused_total{collection=\"jobs\",reason=\"cancelled\"} 0\n",
+        "# TYPE doclock_held_locks gauge\ndoclock_held_locks{collection=\"jobs\"} 0\n",
+        "# TYPE doclock_waiting_callers gauge\ndoclock_waiting_callers{collection=\"jobs\"} 0\n",
+        "# HELP doclock_held_locks ", "# HELP doclock_waiting_callers ",
         "doclock_hold_seconds_count{collection=\"jobs\"} 0\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
@@ -60,6 +63,32 @@ TEST(Prometheus, CountsTheEventsThatItMissed) {
   metrics.OnMissed(2);
   EXPECT_THAT(metrics.Text(), HasSubstr("# HELP doclock_missed_events_total "));
   EXPECT_THAT(metrics.Text(), HasSubstr("\ndoclock_missed_events_total 7\n"));
+}
+
+TEST_P(PrometheusTest, ShowsHowManyLocksAreHeldAndHowManyCallersWait) {
+  const auto expect = [&](int held, int waiting) {
+    clock->RunPending();
+    const std::string text = metrics->Text();
+    const std::string label = "{collection=\"jobs\"} ";
+    EXPECT_THAT(text, HasSubstr("\ndoclock_held_locks" + label + std::to_string(held) + "\n"));
+    EXPECT_THAT(text,
+                HasSubstr("\ndoclock_waiting_callers" + label + std::to_string(waiting) + "\n"));
+  };
+  auto first = locks.Acquire("a");
+  auto other = locks.Acquire("b");
+  auto waiting = locks.AcquireAsync("a", {.wait = 1h});
+  auto in_vain = locks.AcquireAsync("a", {.wait = 1s});
+  expect(2, 2);
+  clock->Advance(2s);
+  EXPECT_THROW(Get(std::move(in_vain)), LockException);
+  expect(2, 1);
+  first.Release();
+  auto next = Get(std::move(waiting));
+  expect(2, 0);
+  other.Detach();
+  expect(1, 0);
+  next = {};
+  expect(0, 0);
 }
 
 TEST_P(PrometheusTest, MeasuresWaitsAndHolds) {

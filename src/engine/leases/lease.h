@@ -9,6 +9,7 @@
 #include "doclock/clock.h"
 #include "doclock/detail/engine.h"
 #include "doclock/store.h"
+#include "engine/told_pair.h"
 
 namespace doclock::detail {
 
@@ -103,6 +104,7 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   std::atomic<bool> renewed_ = false;
 
  public:
+  ToldPair told;        ///< What the Observer knows of it.
   const bool named;     ///< See AcquireSpec.
   const LockMode mode;  ///< What it was granted as.
   bool due_for_renewal =

@@ -152,6 +152,7 @@ void NextSearches::AskOnWorker(const PendingPtr& search) noexcept {
 }
 
 void NextSearches::List(const PendingPtr& search, FailurePtr outage) {
+  search->BeginWaiting();
   const TimePoint now = engine_.Now();
   {
     const std::scoped_lock lock(mutex_);

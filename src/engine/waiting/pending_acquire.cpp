@@ -40,6 +40,7 @@ bool PendingAcquire::Settle(AcquireResult result, bool handed_over) noexcept {
     }
     return false;
   }
+  engine->events().WaitEnded(told_, *spec.collection, spec.key);
   if (result.grant.lease) {
     engine->events().Granted(*result.grant.lease, engine->Now() - started, handed_over);
   } else if (result.failure &&
@@ -55,7 +56,12 @@ bool PendingAcquire::Settle(AcquireResult result, bool handed_over) noexcept {
 
 void PendingAcquire::Forget() noexcept {
   if (settled_.exchange(true, std::memory_order_acq_rel)) return;
+  engine->events().WaitEnded(told_, *spec.collection, spec.key);
   engine->runtime().Cancel(clock_.exchange(0));
+}
+
+void PendingAcquire::BeginWaiting() noexcept {
+  if (!fail_fast()) engine->events().Waiting(told_, *spec.collection, spec.key);
 }
 
 void PendingAcquire::StartClock() {

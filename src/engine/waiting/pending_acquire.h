@@ -9,6 +9,7 @@
 #include "doclock/clock.h"
 #include "doclock/detail/engine.h"
 #include "doclock/runtime.h"
+#include "engine/told_pair.h"
 
 namespace doclock::detail {
 
@@ -58,6 +59,10 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   /// The call that started it reports the failure itself: it must not be settled any more.
   void Forget() noexcept;
 
+  /// Tells the Observer that the caller waits: the lock is busy, or others come first. It may be
+  /// called again.
+  void BeginWaiting() noexcept;
+
   /// Settles it when its time to wait is over, even if the store hangs: an attempt under way
   /// releases what it gets. The first answer may take a second in any case. Call this before
   /// another thread can see this object.
@@ -72,6 +77,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   AcquireDone done_;
   std::atomic<Runtime::TimerId> clock_ = 0;
   std::atomic<bool> settled_ = false;
+  ToldPair told_;  ///< What the Observer knows of the wait.
 };
 
 using PendingPtr = std::shared_ptr<PendingAcquire>;

@@ -168,6 +168,7 @@ bool WaitTable::MustQueue(const AcquireSpec& spec, std::size_t hash) {
 
 void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
   Waiters node{waiter};
+  waiter->BeginWaiting();
   if (!waiter->fail_fast()) engine_.hints().Enter(*waiter->spec.collection);
   Shard& shard = ShardOf(waiter->hash);
   KeyWaitsPtr waits;
