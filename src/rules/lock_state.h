@@ -49,7 +49,7 @@ struct Share {
   Lease lease;
   OwnerPtr owner;
   std::string group;
-  std::int64_t fence = 0;  ///< The document's version at its grant.
+  std::int64_t fence = 0;  ///< The document's version at its grant; 0: not known.
 };
 
 /// A waiting writer's intent, which keeps new shares out. It is a lease too: it lapses by itself.
@@ -58,6 +58,7 @@ struct Intent {
   TimePoint until{};
 
   [[nodiscard]] bool IsLive(TimePoint now) const noexcept { return !id.is_nil() && now < until; }
+  friend bool operator==(const Intent&, const Intent&) = default;
 };
 
 /// Everything that is stored of a document's lock. Fields that a grant and a release touch come
@@ -71,7 +72,7 @@ struct LockState {
   std::int64_t version = 0;   ///< Rises with every grant and every write; survives all else.
   Lease lease;                ///< Of the last grant; a release leaves it.
   TimePoint granted{};        ///< When the last grant was made.
-  std::int64_t fence = 0;     ///< The version at the last exclusive grant.
+  std::int64_t fence = 0;     ///< The version at the last exclusive grant; 0: not known.
   TimePoint closed_until{};   ///< By min_hold.
   OwnerPtr owner;             ///< Of the last grant. A release leaves it.
   std::string group;          ///< Of the last exclusive grant.

@@ -15,6 +15,10 @@ void SetLease(LockRow& row, const Lease& lease, TimePoint now) {
   if (row.live) row.left = lease.Left(now);
 }
 
+void SetFence(LockRow& row, std::int64_t fence) {
+  if (fence > 0) row.fence = fence;
+}
+
 LockRow UnheldRow(LockRow row, const LockState& state, TimePoint now) {
   row.ttl = state.lease.ttl;
   if (state.granted != TimePoint{}) SetAge(row, state.lease.End(), now);
@@ -23,7 +27,7 @@ LockRow UnheldRow(LockRow row, const LockState& state, TimePoint now) {
 
 LockRow ExclusiveRow(LockRow row, const LockState& state, TimePoint now) {
   row.lock_id = state.lock_id;
-  row.fence = state.fence;
+  SetFence(row, state.fence);
   SetLease(row, state.lease, now);
   SetAge(row, state.granted, now);
   row.holder = state.Holder();
@@ -34,7 +38,7 @@ LockRow ExclusiveRow(LockRow row, const LockState& state, TimePoint now) {
 LockRow ShareRow(LockRow row, const Share& share, TimePoint now) {
   row.mode = LockMode::kShared;
   row.lock_id = share.id;
-  row.fence = share.fence;
+  SetFence(row, share.fence);
   SetLease(row, share.lease, now);
   SetAge(row, share.granted, now);
   if (share.owner) row.holder = *share.owner;

@@ -37,12 +37,6 @@ void CoverWith(LockState& state, const Share& share) {
   state.owner = share.owner;
 }
 
-/// Makes the lock's own lease that of the share which ends last. There is one.
-void Cover(LockState& state) {
-  const std::vector<Share>& shares = state.shares;
-  CoverWith(state, *std::max_element(shares.begin(), shares.end(), EndsBefore));
-}
-
 /// The same, when only this share may have come to end later.
 void CoverToo(LockState& state, const Share& share) {
   if (share.lease.End() >= state.lease.End()) CoverWith(state, share);
@@ -80,6 +74,12 @@ bool MayShareBeside(AcquireOp& op, const LockState& state, const LiveShares& liv
 
 bool MayShare(AcquireOp& op, const LockState& state, TimePoint now) {
   return MayShareBeside(op, state, Count(state, now), now);
+}
+
+void Cover(LockState& state, TimePoint now) {
+  const std::vector<Share>& shares = state.shares;
+  if (shares.empty()) return state.lease.Expire(now);
+  CoverWith(state, *std::max_element(shares.begin(), shares.end(), EndsBefore));
 }
 
 void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now) {
@@ -132,7 +132,7 @@ void EndShare(LockState& state, const Uuid& id, const Uuid& mark, TimePoint now)
   const bool covers = share->lease.End() == state.lease.End();
   std::swap(*share, shares.back());
   shares.pop_back();
-  if (covers && !shares.empty()) Cover(state);
+  if (covers && !shares.empty()) Cover(state, now);
   if (!shares.empty() && state.IsLive(now)) return;
   shares.clear();
   state.lock_id = Uuid{};
@@ -141,7 +141,7 @@ void EndShare(LockState& state, const Uuid& id, const Uuid& mark, TimePoint now)
 
 void ExpireShares(LockState& state, TimePoint now) {
   for (Share& share : state.shares) share.lease.Expire(now);
-  Cover(state);
+  Cover(state, now);
 }
 
 }  // namespace doclock::rules

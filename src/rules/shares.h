@@ -27,6 +27,10 @@ void RenewShare(RenewOp& op, LockState& state, TimePoint now);
 /// Ends one share, which is live. The last live one frees the lock, marked by `mark`.
 void EndShare(LockState& state, const Uuid& id, const Uuid& mark, TimePoint now);
 
+/// Makes the lock's own lease that of the share which ends last, for a store that loaded shares. No
+/// shares (there ought to be some): it is over.
+void Cover(LockState& state, TimePoint now);
+
 /// Ends the leases of all shares.
 void ExpireShares(LockState& state, TimePoint now);
 

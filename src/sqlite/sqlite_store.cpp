@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "document/collection.h"
+#include "document/json/row_filter.h"
 #include "document/throttle.h"
 #include "platform/fork_generation.h"
 #include "rules/fault.h"
@@ -30,7 +31,6 @@ using sqlite::Deadline;
 using sqlite::DeadlineIn;
 using sqlite::Operations;
 using sqlite::SqliteCollection;
-using sqlite::StoredLock;
 
 constexpr const char* kForkedText = "the store belongs to the parent process";
 
@@ -218,13 +218,12 @@ void SqliteStore::Query(Collection& collection, const Filter& filter,
     sqlite::Reader reader(*connection, parts_->around);
     std::int64_t shown = 0;
     VisitCandidates(*connection, Ours(collection), filter, [&](Candidate&& found) {
-      const StoredLock& lock = found.document.lock;
+      const sqlite::LoadedLock lock = reader.Load(Ours(collection), found.document.lock);
       // A malformed lock may be held; it is not free.
-      const bool locked = lock.malformed || reader.Judged(Ours(collection), lock).live;
-      if (filter.lock_state() == Filter::LockState::kFree && locked) return true;
-      if (filter.lock_state() == Filter::LockState::kLocked && !locked) return true;
-      QueryRow row{std::move(found.key), std::move(found.document.body), lock.version, lock.born,
-                   locked};
+      const bool locked = lock.malformed || lock.state.IsLive(reader.now());
+      if (!StateMatches(filter, locked)) return true;
+      QueryRow row{std::move(found.key), std::move(found.document.body), lock.row.version,
+                   lock.row.born, locked};
       return sink(std::move(row)) && ++shown != filter.limit();
     });
   });
@@ -242,8 +241,8 @@ void SqliteStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
     if (filter.lock_state() == Filter::LockState::kLocked) return;
     std::optional<Candidate> chosen;
     VisitCandidates(connection, collection, filter, [&](Candidate&& found) {
-      const StoredLock& lock = found.document.lock;
-      if (lock.malformed || !operations.Judged(collection, lock).free()) return true;
+      const sqlite::LoadedLock lock = operations.Load(collection, found.document.lock);
+      if (lock.malformed || !lock.state.IsFree(operations.now())) return true;
       chosen = std::move(found);
       return false;
     });
@@ -251,7 +250,7 @@ void SqliteStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
     key = std::move(chosen->key);
     op.key = &key;
     op.hash = key.Hash();
-    operations.Grant(op, chosen->document);
+    operations.Acquire(op, chosen->document);
   };
   parts_->writer.Execute({&alone, 1}, DeadlineIn(budget), perform);
 }
@@ -310,8 +309,7 @@ std::vector<std::int64_t> SqliteStore::Purgeable(const SqliteCollection& collect
   }
   after = held.empty() ? INT64_MAX : held.back();
   for (const std::int64_t doc : held) {
-    const auto lock = reader.FindById(collection, doc);
-    if (lock && !lock->malformed && !reader.Judged(collection, *lock).live) over.push_back(doc);
+    if (reader.FindPurgeable(collection, doc)) over.push_back(doc);
   }
   return over;
 }
@@ -321,9 +319,8 @@ std::int64_t SqliteStore::PurgeSome(const SqliteCollection& collection,
   std::int64_t purged = 0;
   parts_->writer.Transact(deadline, [&](Operations& operations, Connection&) {
     for (const std::int64_t doc : docs) {
-      auto lock = operations.FindById(collection, doc);
-      if (!lock || lock->malformed || lock->id.is_nil()) continue;
-      if (operations.Judged(collection, *lock).live) continue;
+      auto lock = operations.FindPurgeable(collection, doc);
+      if (!lock) continue;
       operations.Purge(collection, *lock);
       ++purged;
     }
@@ -361,10 +358,9 @@ void SqliteStore::Intervene(Collection& collection, const Key& key, Intervention
         throw StoreException(Errc::kMalformed,
                              "doclock: " + name + ": " + sqlite::MalformedText(lock->bad_column));
       }
-      if (what != Intervention::kSteal && lock->id.is_nil()) {
+      if (!operations.Intervene(ours, *lock, what)) {
         throw LockException(Errc::kNotOwner, "doclock: not locked: " + name);
       }
-      operations.Intervene(ours, *lock, what);
       if (what != Intervention::kSteal) operations.AddNotification(ours, key.Hash());
     });
   });

@@ -35,7 +35,7 @@ class SqliteJudge : public ::testing::Test {
   std::int64_t Scan(std::int64_t count, std::chrono::seconds time) {
     std::int64_t live = 0;
     for (std::int64_t doc = 1; doc <= count; ++doc) {
-      if (judge_.Of(collection_, Stale(doc), At(time)).live) ++live;
+      if (judge_.LockOf(collection_, Stale(doc), At(time)).IsLive(At(time))) ++live;
     }
     return live;
   }
@@ -59,7 +59,7 @@ TEST_F(SqliteJudge, ScansOverMoreStaleLocksThanItRemembersDoNotKeepThemLiveForEv
   EXPECT_EQ(Scan(all, 300s), 1000);
   std::int64_t late = 0;
   for (std::int64_t doc = kMostRemembered + 1; doc <= all; ++doc) {
-    if (judge_.Of(collection_, Stale(doc), At(331s)).live) ++late;
+    if (judge_.LockOf(collection_, Stale(doc), At(331s)).IsLive(At(331s))) ++late;
   }
   EXPECT_EQ(late, 0);
 }

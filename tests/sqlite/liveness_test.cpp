@@ -338,7 +338,7 @@ TEST_F(SqliteBoots, AfterARebootTheTimeOfDayTellsTheAge) {
   Age("lock_wall = lock_wall - 86400");  // held for a day
   client.Write(WriteKind::kRelease, "1", held.grant.lock_id, {}, saved.version);
   EXPECT_EQ(age(), 24h) << "after a release";
-  client.Acquire("1");
+  client.Acquire("1", 3h);
   clock_->Advance(2h);
   Age("lock_wall = lock_wall - 7200");
   client.store().Intervene(client.collection(), "1", Intervention::kExpire);

@@ -30,7 +30,8 @@ std::string Release(const std::string& documents, const std::string& set_body) {
   return "UPDATE " + documents + " SET " + set_body +
          "lock_id=zeroblob(16), lock_version=lock_version+1, lock_released=?2, lock_time=?5, "
          "lock_wall=?6 "
-         "WHERE key=?1 AND lock_id=?2 AND lock_version=?3 AND typeof(lock_version)='integer'";
+         "WHERE key=?1 AND lock_id=?2 AND lock_version=?3 AND typeof(lock_version)='integer' "
+         "AND lock_boot=?7";
 }
 
 /// The columns of a LockRow behind kStoredColumns.

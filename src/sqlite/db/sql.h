@@ -14,7 +14,7 @@ enum class Sql : std::uint8_t {
   kFindWithBody,   ///< ?1 key -> kStoredColumns, body
   kFindById,       ///< ?1 id -> kStoredColumns
   kHeldIds,        ///< ?1 after id, ?2 limit -> ids of rows with a lock id
-  kReleaseKnown,   ///< ?1 key, ?2 lock id, ?3 version, ?4 body, ?5 now, ?6 UnixTime
+  kReleaseKnown,   ///< ?1 key, ?2 lock id, ?3 version, ?4 body, ?5 now, ?6 UnixTime, ?7 boot
   kUnlockKnown,    ///< as above without the body
   kPutLock,        ///< ?1 id, ?2.. lock columns
   kPutDocument,    ///< ?1 id, ?2.. lock columns, ?13 body

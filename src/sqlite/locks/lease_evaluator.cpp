@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "sqlite/db/unix_time.h"
-
 namespace doclock::sqlite {
 namespace {
 
@@ -18,16 +16,11 @@ constexpr std::chrono::minutes kKnownToBeOver{1};
 /// How often it may search for room, because each search visits all observations.
 constexpr std::chrono::seconds kTidyingInterval{1};
 
-/// Rounded up: a caller that waits this long finds it over.
-std::chrono::milliseconds Left(nanoseconds rest) noexcept {
-  return std::chrono::ceil<std::chrono::milliseconds>(rest);
-}
-
 }  // namespace
 
-bool LeaseEvaluator::IsComparable(const StoredLock& lock, nanoseconds now) const noexcept {
+bool LeaseEvaluator::IsComparable(const StoredLock& lock, TimePoint now) const noexcept {
   // A time in the future was not read from this boot's clock, even if the row says so.
-  return lock.boot == boot_ && lock.LastSign() <= now;
+  return lock.boot == boot_ && lock.LastSign() <= now.time_since_epoch();
 }
 
 nanoseconds LeaseEvaluator::FirstSeen(std::uint64_t tag, const StoredLock& lock, nanoseconds now) {
@@ -52,52 +45,47 @@ bool LeaseEvaluator::HasRoom(nanoseconds now) {
   return observations_.size() < kMaxObservations;
 }
 
-Verdict LeaseEvaluator::Of(std::uint64_t tag, const StoredLock& lock, TimePoint time) {
-  const nanoseconds now = time.time_since_epoch();
-  const bool has_id = !lock.id.is_nil();
-  const bool may_be_closed = lock.closed > lock.time;
-  Verdict verdict;
-  if (!has_id && !may_be_closed) return verdict;
-  // Times that cannot be compared count from when they were first seen.
-  const bool comparable = IsComparable(lock, now);
-  const nanoseconds shift =
-      comparable ? nanoseconds(0) : FirstSeen(tag, lock, now) - lock.LastSign();
-  const nanoseconds end = lock.LeaseEnd() + shift;
-  if (has_id && now < end && coordinator_.Look(lock.slot) != Liveness::kDead) {
-    verdict.live = true;
-    verdict.lease_left = Left(end - now);
-    verdict.owner = lock.owner;
-  }
-  if (may_be_closed && now < lock.closed + shift) {
-    verdict.closed = true;
-    verdict.closed_left = Left(lock.closed + shift - now);
-  }
-  return verdict;
+nanoseconds LeaseEvaluator::ShiftOf(std::uint64_t tag, const StoredLock& lock, TimePoint now) {
+  if (IsComparable(lock, now)) return nanoseconds(0);
+  return FirstSeen(tag, lock, now.time_since_epoch()) - lock.LastSign();
 }
 
-void LeaseEvaluator::Rebase(StoredLock& lock, TimePoint time) const noexcept {
-  const nanoseconds now = time.time_since_epoch();
-  if (!IsComparable(lock, now)) {
-    const nanoseconds closed_for = std::max(lock.closed - lock.LastSign(), nanoseconds(0));
-    lock.closed = closed_for.count() > 0 ? now + closed_for : nanoseconds(0);
-  }
-  lock.boot = boot_;
-  lock.time = now;
-  lock.wall = UnixTime();
+rules::Lease LeaseEvaluator::LeaseOf(const StoredLock& lock, nanoseconds shift,
+                                     TimePoint now) const noexcept {
+  rules::Lease lease{TimePoint(lock.time + shift), lock.ttl};
+  const rules::Lease renewed{TimePoint(lock.renewed + shift), lock.renewed_ttl};
+  if (lock.lease_is_its && renewed.End() >= lease.End()) lease = renewed;
+  if (lease.IsLive(now) && coordinator_.Look(lock.slot) == Liveness::kDead) lease.Expire(now);
+  return lease;
 }
 
-void LeaseEvaluator::RebaseEnded(StoredLock& lock, TimePoint time) const noexcept {
-  const nanoseconds now = time.time_since_epoch();
-  const nanoseconds end = IsComparable(lock, now) ? std::min(lock.LeaseEnd(), now) : now;
-  Rebase(lock, time);
-  lock.time = end;
-  lock.wall -= std::chrono::floor<std::chrono::seconds>(now - end).count();
+rules::LockState LeaseEvaluator::LockOf(const SqliteCollection& collection, const StoredLock& lock,
+                                        TimePoint now) {
+  rules::LockState state;
+  state.lock_id = lock.id;
+  state.version = lock.version;
+  state.fence = lock.fence;
+  state.born = lock.born;
+  state.released = lock.released;
+  const bool closes = lock.closed > lock.time;
+  nanoseconds shift{};
+  if (state.HasLockId() || closes) shift = ShiftOf(collection.tag(), lock, now);
+  state.granted = TimePoint(lock.time + shift);
+  state.lease = {state.granted - lock.ttl, lock.ttl};
+  if (state.HasLockId()) state.lease = LeaseOf(lock, shift, now);
+  if (closes) state.closed_until = TimePoint(lock.closed + shift);
+  return state;
 }
 
-void LeaseEvaluator::EndLease(StoredLock& lock, TimePoint time) const noexcept {
-  const nanoseconds now = time.time_since_epoch();
-  if (!IsComparable(lock, now)) Rebase(lock, time);
-  lock.ttl = std::min(kLongestTtl, std::chrono::floor<std::chrono::milliseconds>(now - lock.time));
+rules::Lease LeaseEvaluator::ShareOf(const SqliteCollection& collection, const StoredLock& share,
+                                     TimePoint now) {
+  return LeaseOf(share, ShiftOf(collection.tag() ^ kSharesTag, share, now), now);
+}
+
+rules::Intent LeaseEvaluator::IntentOf(const SqliteCollection& collection, const StoredLock& intent,
+                                       TimePoint now) {
+  const nanoseconds shift = ShiftOf(collection.tag() ^ kIntentsTag, intent, now);
+  return {intent.id, LeaseOf(intent, shift, now).End()};
 }
 
 }  // namespace doclock::sqlite

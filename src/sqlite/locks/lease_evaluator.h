@@ -6,57 +6,34 @@
 #include <unordered_map>
 
 #include "doclock/clock.h"
+#include "rules/lock_state.h"
 #include "sqlite/locks/stored_lock.h"
 #include "sqlite/processes/process_coordinator.h"
 #include "sqlite/schema/sqlite_collection.h"
 
 namespace doclock::sqlite {
 
-/// What a stored lock means now.
-struct Verdict {
-  bool live = false;                        ///< Somebody holds it.
-  bool closed = false;                      ///< min_hold keeps everybody out.
-  std::chrono::milliseconds lease_left{};   ///< Of a live lock.
-  std::chrono::milliseconds closed_left{};  ///< Of a closed one.
-  std::int64_t owner = 0;                   ///< Of a live lock, in doclock_owners.
-  bool malformed = false;                   ///< A share is; then it is live.
-  [[nodiscard]] bool free() const noexcept { return !live && !closed; }
-};
-
-/// Decides whether locks are live. Thread-safe.
+/// Translates stored locks for the lock core: their times become those of this boot's clock, and
+/// the lease of a dead process is over. It decides nothing. Thread-safe.
 class LeaseEvaluator {
  public:
   LeaseEvaluator(const ProcessCoordinator& coordinator, std::int64_t boot) noexcept
       : coordinator_(coordinator), boot_(boot) {}
 
-  /// Of a lock that is not malformed, by its own columns.
-  Verdict Of(const SqliteCollection& collection, const StoredLock& lock, TimePoint now) {
-    return Of(collection.tag(), lock, now);
-  }
-  /// Of a share, whose `doc` is ShareNumber.
-  Verdict OfShare(const SqliteCollection& collection, const StoredLock& share, TimePoint now) {
-    return Of(collection.tag() ^ kSharesTag, share, now);
-  }
-  /// Of an intent.
-  Verdict OfIntent(const SqliteCollection& collection, const StoredLock& intent, TimePoint now) {
-    return Of(collection.tag() ^ kIntentsTag, intent, now);
-  }
+  /// Of a lock that is not malformed, what its own columns say: without shares, intent, owner and
+  /// group. The lease of an unheld lock ended when the lock was freed.
+  [[nodiscard]] rules::LockState LockOf(const SqliteCollection& collection, const StoredLock& lock,
+                                        TimePoint now);
+  /// The lease of a share, whose `doc` is ShareNumber.
+  [[nodiscard]] rules::Lease ShareOf(const SqliteCollection& collection, const StoredLock& share,
+                                     TimePoint now);
+  [[nodiscard]] rules::Intent IntentOf(const SqliteCollection& collection, const StoredLock& intent,
+                                       TimePoint now);
 
   /// What to store with times of now.
   [[nodiscard]] std::int64_t boot() const noexcept { return boot_; }
-  /// Makes the stored times those of this boot: `now` becomes the last sign of life.
-  void Rebase(StoredLock& lock, TimePoint now) const noexcept;
-
-  /// The same for a lock that is over: its end, as far as known, becomes the stored time.
-  void RebaseEnded(StoredLock& lock, TimePoint now) const noexcept;
-
-  /// Makes `now` the end of the lease, as far as the lock's own row says; the time of the grant
-  /// stays if it can be told.
-  void EndLease(StoredLock& lock, TimePoint now) const noexcept;
-
   /// Were the lock's times read from our clock, in this boot?
-  [[nodiscard]] bool IsComparable(const StoredLock& lock,
-                                  std::chrono::nanoseconds now) const noexcept;
+  [[nodiscard]] bool IsComparable(const StoredLock& lock, TimePoint now) const noexcept;
 
  private:
   /// A lock whose times cannot be compared with our clock, and since when we know it.
@@ -82,7 +59,11 @@ class LeaseEvaluator {
   static constexpr std::uint64_t kSharesTag = 0x5348415245535348U;
   static constexpr std::uint64_t kIntentsTag = 0x494e54454e54494eU;
 
-  Verdict Of(std::uint64_t tag, const StoredLock& lock, TimePoint now);
+  /// The difference between this boot's clock and the lock's times. Times that cannot be compared
+  /// count from when they were first seen.
+  std::chrono::nanoseconds ShiftOf(std::uint64_t tag, const StoredLock& lock, TimePoint now);
+  [[nodiscard]] rules::Lease LeaseOf(const StoredLock& lock, std::chrono::nanoseconds shift,
+                                     TimePoint now) const noexcept;
   std::chrono::nanoseconds FirstSeen(std::uint64_t tag, const StoredLock& lock,
                                      std::chrono::nanoseconds now);
   bool HasRoom(std::chrono::nanoseconds now);

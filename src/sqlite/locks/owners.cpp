@@ -56,8 +56,8 @@ Owners::Entry Owners::Store(Connection& writer, const LockHolder& owner, std::in
   return entry;
 }
 
-LockHolder Owners::Find(Connection& connection, std::int64_t number) {
-  if (number == 0) return {};
+OwnerPtr Owners::Find(Connection& connection, std::int64_t number) {
+  if (number == 0) return nullptr;
   {
     const std::lock_guard guard(mutex_);
     const auto found = holders_.find(number);
@@ -65,14 +65,15 @@ LockHolder Owners::Find(Connection& connection, std::int64_t number) {
   }
   const Running find(connection.Prepared("SELECT name, host, pid FROM doclock_owners WHERE id=?1"));
   find->Bind(1, number);
-  if (!find->Step()) return {};
+  if (!find->Step()) return nullptr;
   LockHolder holder;
   holder.name = find->Text(0);
   holder.host = find->Text(1);
   holder.pid = find->Integer(2);
   const std::lock_guard guard(mutex_);
   if (holders_.size() >= kMaxRemembered) holders_.clear();
-  return holders_.emplace(number, std::move(holder)).first->second;
+  auto owner = std::make_shared<const LockHolder>(std::move(holder));
+  return holders_.emplace(number, std::move(owner)).first->second;
 }
 
 }  // namespace doclock::sqlite

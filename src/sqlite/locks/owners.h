@@ -24,8 +24,8 @@ class Owners {
   /// Nothing it wrote is there.
   void RolledBack() noexcept;
 
-  /// Who has this number; nobody if that is not known. Thread-safe.
-  LockHolder Find(Connection& connection, std::int64_t number);
+  /// Who has this number; null if that is not known. Thread-safe.
+  OwnerPtr Find(Connection& connection, std::int64_t number);
 
  private:
   using Name = std::tuple<std::string, std::string, std::int64_t>;
@@ -43,7 +43,7 @@ class Owners {
   std::optional<Name> fresh_;  ///< Something in numbers_ is not committed yet.
 
   std::mutex mutex_;
-  std::unordered_map<std::int64_t, LockHolder> holders_;
+  std::unordered_map<std::int64_t, OwnerPtr> holders_;
 };
 
 }  // namespace doclock::sqlite

@@ -25,16 +25,6 @@ struct StoredShare {
 /// What tells shares apart in the LeaseEvaluator's memory: ids are random.
 std::int64_t ShareNumber(const Uuid& id) noexcept;
 
-/// What the shares of one document mean together.
-struct ShareCount {
-  int live = 0;
-  std::chrono::milliseconds first_left{};  ///< Of the live one that ends first.
-  std::chrono::milliseconds last_left{};   ///< Of the live one that ends last.
-  std::int64_t owner = 0;                  ///< Of the live one that ends last.
-  std::vector<Uuid> over;                  ///< Ids of those that are not live.
-  bool malformed = false;                  ///< One of them is, and counts as live.
-};
-
 /// What the side tables hold of one document, looked at no closer.
 struct ShareRows {
   std::int64_t shares = 0;  ///< Live or not.

@@ -1,64 +1,46 @@
+#include <algorithm>
+
+#include "rules/tidying.h"
 #include "sqlite/operations/operations.h"
 
 namespace doclock::sqlite {
-namespace {
 
-/// Somebody whom nobody knows.
-GrantRequest StrangersGrant() {
-  LockHolder holder;
-  holder.name = "stranger";
-  GrantRequest grant;
-  grant.lock_id = NewUuid();
-  grant.ttl = std::chrono::seconds(30);
-  grant.owner = std::make_shared<const LockHolder>(std::move(holder));
-  grant.detached = true;
-  return grant;
-}
-
-}  // namespace
-
-void Operations::Intervene(const SqliteCollection& collection, StoredLock& lock,
+bool Operations::Intervene(const SqliteCollection& collection, const StoredLock& row,
                            Intervention what) {
-  places_.Remove(lock.id);
-  const StoredLock before = lock;
-  const bool shared = lock.id == kSharedLockId;
-  switch (what) {
-    case Intervention::kExpire:
-      around_.judge.EndLease(lock, now_);
-      break;
-    case Intervention::kBreak:
-      around_.judge.Rebase(lock, now_);
-      ++lock.version;
-      lock.id = Uuid{};
-      if (shared) lock.slot = kIntentSlot;
-      // A mark of its own: the holder's would tell it that its release was done.
-      lock.released = NewUuid();
-      break;
-    case Intervention::kSteal:
-      ++lock.version;
-      SetGrant(lock, StrangersGrant());
-      break;
-  }
-  Put(collection, lock);
-  DropLease(collection, lock);
+  LoadedLock lock = Load(collection, row);
+  if (!rules::Intervene(lock.state, what, NewUuid(), now_)) return false;
+  places_.Remove(row.id);
   if (what == Intervention::kSteal) {
-    DropShared(collection, before);
-  } else if (shared && what == Intervention::kBreak) {
-    SharesOf(collection).DeleteAll(lock.doc);
-  } else if (shared) {
-    SharesOf(collection).Expire(lock.doc);
+    PutGrant(collection, lock, lock.state.owner, /*detached=*/true);
+    return true;
   }
+  const bool ended = what == Intervention::kExpire;
+  Put(collection, ended ? EndedRow(lock) : RowOf(lock, now_));
+  DropLease(collection, row);
+  if (!ended) {
+    DropShared(collection, row);
+  } else if (lock.state.IsShared()) {
+    SharesOf(collection).Expire(row.doc);
+  }
+  return true;
 }
 
-void Operations::Purge(const SqliteCollection& collection, StoredLock& lock) {
-  const bool shared = lock.id == kSharedLockId;
-  lock.slot = shared ? kIntentSlot : 0;
-  around_.judge.RebaseEnded(lock, now_);
-  lock.id = Uuid{};
-  Put(collection, lock);
-  DropLease(collection, lock);
-  DropGroup(collection, lock.doc);
-  if (shared) SharesOf(collection).DeleteAll(lock.doc);
+/// The lease is over. The time of the grant stays if it can be told.
+StoredLock Operations::EndedRow(const LoadedLock& lock) const {
+  const TimePoint end = lock.state.lease.End();
+  StoredLock row = lock.row;
+  if (!around_.judge.IsComparable(row, now_)) row = RowOf(lock, end);
+  const auto lasted = std::chrono::floor<std::chrono::milliseconds>(end - TimePoint(row.time));
+  row.ttl = std::clamp(lasted, std::chrono::milliseconds(0), kLongestTtl);
+  return row;
+}
+
+void Operations::Purge(const SqliteCollection& collection, LoadedLock& lock) {
+  rules::Purge(lock.state);
+  Put(collection, RowOf(lock, lock.state.lease.End()));
+  DropLease(collection, lock.row);
+  DropShared(collection, lock.row);
+  Drop(collection, Sql::kDeleteGroup, lock.row.doc);
 }
 
 }  // namespace doclock::sqlite

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "rules/looking.h"
 #include "sqlite/db/unix_time.h"
 #include "sqlite/operations/operations.h"
 
@@ -39,12 +40,7 @@ LockPage Reader::List(const SqliteCollection& collection, const LockQuery& query
   std::int64_t seen = 0;
   while (row->Step()) {
     const StoredLock lock = ReadStoredLock(*row, collection.default_ttl());
-    const bool wanted = query.unheld || lock.malformed || !lock.id.is_nil();
-    if (!lock.malformed && lock.id == kSharedLockId) {
-      AddShareRows(collection, lock, RowOf(collection, lock, *row), query.group, page.rows);
-    } else if (wanted && (query.group.empty() || row->Text(kGroup) == query.group)) {
-      page.rows.push_back(RowOf(collection, lock, *row));
-    }
+    AddRows(collection, lock, *row, query, page.rows);
     // Many shares of few documents make a page too.
     const bool full = ++seen == kRowsPerPage || page.rows.size() >= kRowsPerPage;
     if (full && (which == Sql::kList || which == Sql::kListAll)) {
@@ -55,64 +51,49 @@ LockPage Reader::List(const SqliteCollection& collection, const LockQuery& query
   return page;
 }
 
-LockRow Reader::RowOf(const SqliteCollection& collection, const StoredLock& lock, Statement& row) {
-  LockRow result;
-  if (auto key = row.KeyAt(kKey)) result.key = *std::move(key);
-  result.has_body = row.Integer(kHasBody) != 0;
-  result.malformed = lock.malformed;
-  result.live = lock.malformed;
-  if (lock.malformed) return result;
-  const Verdict verdict = Judged(collection, lock);
-  result.version = lock.version;
-  result.born = lock.born;
-  result.closed = verdict.closed;
-  result.ttl = lock.lease_is_its ? lock.renewed_ttl : lock.ttl;
-  result.age = AgeOf(lock, lock.time, row.Integer(kWall));
-  if (lock.id.is_nil()) return result;
-  result.lock_id = lock.id;
-  if (lock.fence > 0) result.fence = lock.fence;
-  result.live = verdict.live;
-  result.left = verdict.lease_left;
-  result.holder = around_.owners.Find(connection_, lock.owner);
-  result.group = row.Text(kGroup);
-  return result;
+void Reader::AddRows(const SqliteCollection& collection, const StoredLock& stored, Statement& row,
+                     const LockQuery& query, std::vector<LockRow>& rows) {
+  LockRow common;
+  if (auto key = row.KeyAt(kKey)) common.key = *std::move(key);
+  common.has_body = row.Integer(kHasBody) != 0;
+  LoadedLock lock = LoadRow(collection, stored);
+  lock.state.group = row.Text(kGroup);
+  if (!lock.malformed) {
+    SetAge(lock, row.Integer(kWall));
+    if (lock.state.HasLockId()) LoadOwner(lock);
+    if (lock.state.IsShared()) LoadSharesToList(collection, lock);
+    rules::AddRows(rows, common, lock.state, query, now_);
+  }
+  if (!lock.malformed || (!query.group.empty() && lock.state.group != query.group)) return;
+  common.malformed = common.live = true;
+  rows.push_back(std::move(common));
 }
 
-/// `row` is what all of them show of the document.
-void Reader::AddShareRows(const SqliteCollection& collection, const StoredLock& lock,
-                          const LockRow& row, const std::string& group,
-                          std::vector<LockRow>& rows) {
-  for (const StoredShare& share : SharesOf(collection).Of(lock.doc)) {
-    if (!group.empty() && share.group != group) continue;
-    LockRow& result = rows.emplace_back(row);
-    const StoredLock& lease = share.lease;
-    result.mode = LockMode::kShared;
-    result.lock_id = lease.id;
-    result.fence.reset();
-    if (lease.fence > 0) result.fence = lease.fence;
-    result.malformed = lease.malformed;
-    result.live = lease.malformed;
-    if (lease.malformed) continue;
-    const Verdict verdict = around_.judge.OfShare(collection, lease, now_);
-    result.live = verdict.live;
-    result.left = verdict.lease_left;
-    result.ttl = lease.ttl;
-    result.age = AgeOf(lease, share.granted, lease.wall);
-    result.holder = around_.owners.Find(connection_, lease.owner);
-    result.group = share.group;
-  }
+/// A grant or a release of before this boot is as old as the time of day says, if it does.
+void Reader::SetAge(LoadedLock& lock, std::int64_t wall) const {
+  rules::LockState& state = lock.state;
+  state.granted = GrantedAt(lock.row, lock.row.time, wall);
+  if (!state.HasLockId()) state.lease.since = state.granted - state.lease.ttl;
 }
 
-std::chrono::milliseconds Reader::AgeOf(const StoredLock& lock, std::chrono::nanoseconds granted,
-                                        std::int64_t wall) const {
-  if (granted.count() == 0) return {};  // never
-  const auto now = now_.time_since_epoch();
-  if (around_.judge.IsComparable(lock, now)) {
-    return std::chrono::floor<std::chrono::milliseconds>(now - granted);
-  }
-  // Granted before this boot: only the time of day says when.
-  if (wall == 0) return {};
-  return std::chrono::seconds(std::max<std::int64_t>(UnixTime() - wall, 0));
+void Reader::LoadSharesToList(const SqliteCollection& collection, LoadedLock& lock) {
+  SharesOf(collection).ForEach(lock.row.doc, [&](const StoredShare& share) {
+    AddShare(collection, lock, share);
+    if (share.lease.malformed) return true;
+    rules::Share& added = lock.state.shares.back();
+    added.granted = GrantedAt(share.lease, share.granted, share.lease.wall);
+    added.owner = around_.owners.Find(connection_, share.lease.owner);
+    return true;
+  });
+}
+
+/// Now, if nothing is known.
+TimePoint Reader::GrantedAt(const StoredLock& lock, std::chrono::nanoseconds granted,
+                            std::int64_t wall) const {
+  if (granted.count() == 0) return now_;
+  if (around_.judge.IsComparable(lock, now_)) return TimePoint(granted);
+  if (wall == 0) return now_;
+  return now_ - std::chrono::seconds(std::max<std::int64_t>(UnixTime() - wall, 0));
 }
 
 }  // namespace doclock::sqlite

@@ -4,6 +4,7 @@
 
 #include "rules/fault.h"
 #include "sqlite/db/database_error.h"
+#include "sqlite/db/unix_time.h"
 #include "sqlite/schema/index_names.h"
 
 namespace doclock::sqlite {
@@ -18,24 +19,50 @@ void Operations::Execute(StoreOp& op) {
   }
 }
 
-void Operations::Put(const SqliteCollection& collection, const StoredLock& lock) {
+StoredLock Operations::RowOf(const LoadedLock& lock, TimePoint since) const {
+  const rules::LockState& state = lock.state;
+  StoredLock row = lock.row;
+  row.id = state.lock_id;
+  row.version = state.version;
+  row.released = state.released;
+  row.born = state.born;
+  row.fence = state.fence;
+  if (row.id.is_nil() && lock.row.id.is_nil()) return row;  // as free as it was
+  row.time = since.time_since_epoch();
+  row.boot = around_.judge.boot();
+  row.wall = UnixTime() - std::chrono::floor<std::chrono::seconds>(now_ - since).count();
+  row.closed = std::max(state.closed_until, TimePoint()).time_since_epoch();
+  if (state.IsLive(now_)) row.ttl = state.lease.Left(now_);
+  if (row.id.is_nil() && lock.row.id == kSharedLockId) row.slot = kIntentSlot;
+  return row;
+}
+
+void Operations::Put(const SqliteCollection& collection, const StoredLock& row) {
   const Running put(connection_.Prepared(collection.tables(), Sql::kPutLock));
-  put->Bind(1, lock.doc);
-  BindLock(*put, lock);
+  put->Bind(1, row.doc);
+  BindLock(*put, row);
   put->Step();
 }
 
-bool Operations::PutDocument(StoreOp& op, const StoredLock& lock, const Body& body) {
+bool Operations::PutDocument(StoreOp& op, const StoredLock& row, const Body& body) {
   const SqliteCollection& collection = CollectionOf(op);
   if (!body) {
-    Put(collection, lock);
+    Put(collection, row);
     return true;
   }
   const Running put(connection_.Prepared(collection.tables(), Sql::kPutDocument));
-  put->Bind(1, lock.doc);
-  BindLock(*put, lock);
+  put->Bind(1, row.doc);
+  BindLock(*put, row);
   put->Bind(13, std::string_view(body.text()));
   return RunWithBody(op, *put);
+}
+
+bool Operations::PutNew(StoreOp& op, const StoredLock& row, const Body& body) {
+  const Running insert(connection_.Prepared(CollectionOf(op).tables(), Sql::kInsert));
+  insert->Bind(1, *op.key);
+  BindLock(*insert, row);
+  insert->Bind(13, std::string_view(body.text()));
+  return RunWithBody(op, *insert);
 }
 
 bool Operations::RunWithBody(StoreOp& op, Statement& statement) {
@@ -60,26 +87,41 @@ void Operations::AddNotification(const SqliteCollection& collection, std::size_t
   notifications_.push_back({collection.tag(), key_hash});
 }
 
-void Operations::Busy(StoreOp& op, const Verdict& verdict) {
-  const auto lease_left = verdict.live ? verdict.lease_left : std::chrono::milliseconds(0);
-  // min_hold keeps locks closed, not saves.
-  const bool locks = op.kind == OpKind::kAcquire;
-  Busy(op, verdict.live ? verdict.owner : 0,
-       locks ? std::max(lease_left, verdict.closed_left) : lease_left);
-  if (!verdict.live && verdict.closed) op.detail->message = "min_hold";
+void Operations::PutGroup(const SqliteCollection& collection, const LoadedLock& lock) {
+  if (lock.state.group.empty()) return;
+  const Running put(connection_.Prepared(collection.tables(), Sql::kPutGroup));
+  put->Bind(1, lock.row.doc);
+  put->Bind(2, lock.state.lock_id);
+  put->Bind(3, lock.state.group);
+  put->Step();
 }
 
-void Operations::Busy(StoreOp& op, std::int64_t owner, std::chrono::milliseconds remaining) {
-  op.status = OpStatus::kBusy;
-  op.detail = std::make_unique<OpDetail>();
-  op.detail->holder = around_.owners.Find(connection_, owner);
-  op.detail->remaining = remaining;
+void Operations::Drop(const SqliteCollection& collection, Sql which, std::int64_t doc) {
+  const Running drop(connection_.Prepared(collection.tables(), which));
+  drop->Bind(1, doc);
+  drop->Step();
 }
 
-void Operations::Conflict(StoreOp& op, std::int64_t found_version) {
-  op.status = OpStatus::kConflict;
-  op.detail = std::make_unique<OpDetail>();
-  op.detail->found_version = found_version;
+void Operations::DropLease(const SqliteCollection& collection, const StoredLock& before) {
+  if (before.has_lease) Drop(collection, Sql::kDeleteLease, before.doc);
+}
+
+void Operations::DropShared(const SqliteCollection& collection, const StoredLock& before) {
+  if (before.id == kSharedLockId) SharesOf(collection).DeleteAll(before.doc);
+}
+
+void Operations::DropIntent(const SqliteCollection& collection, const StoredLock& before) {
+  const bool may_have_one =
+      before.id == kSharedLockId || (before.id.is_nil() && before.slot == kIntentSlot);
+  if (may_have_one) SharesOf(collection).DeleteIntent(before.doc);
+}
+
+void Operations::Erase(const SqliteCollection& collection, const StoredLock& before) {
+  Drop(collection, Sql::kDelete, before.doc);
+  DropLease(collection, before);
+  DropShared(collection, before);
+  DropIntent(collection, before);
+  Drop(collection, Sql::kDeleteGroup, before.doc);
 }
 
 void Operations::Malformed(StoreOp& op, const char* column) {

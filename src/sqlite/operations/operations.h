@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "doclock/store.h"
+#include "rules/lock_state.h"
 #include "sqlite/db/connection.h"
 #include "sqlite/locks/lease_evaluator.h"
 #include "sqlite/locks/owners.h"
@@ -31,6 +32,13 @@ struct StoredDocument {
   Body body;
 };
 
+/// A lock as it is stored, and what that means to the lock core.
+struct LoadedLock {
+  StoredLock row;
+  rules::LockState state;
+  bool malformed = false;  ///< The row or one of the shares is; then `state` tells too little.
+};
+
 /// Looks at one document. On any connection.
 class Reader {
  public:
@@ -42,11 +50,10 @@ class Reader {
   std::optional<StoredLock> Find(const SqliteCollection& collection, const Key& key);
   std::optional<StoredLock> FindById(const SqliteCollection& collection, std::int64_t doc);
   std::optional<StoredDocument> FindWithBody(const SqliteCollection& collection, const Key& key);
-  /// Of a lock that is not malformed. A shared one is live while one of its shares is.
-  Verdict Judged(const SqliteCollection& collection, const StoredLock& lock) {
-    return lock.id == kSharedLockId ? JudgedShared(collection, lock)
-                                    : around_.judge.Of(collection, lock, now_);
-  }
+  /// With all shares; without intent, owner and group.
+  LoadedLock Load(const SqliteCollection& collection, const StoredLock& row);
+  /// A lock for a purge to clear.
+  std::optional<LoadedLock> FindPurgeable(const SqliteCollection& collection, std::int64_t doc);
   /// See Store::ListLocks.
   LockPage List(const SqliteCollection& collection, const LockQuery& query,
                 const std::string& after);
@@ -60,20 +67,30 @@ class Reader {
   Shares SharesOf(const SqliteCollection& collection) noexcept {
     return {connection_, collection.tables()};
   }
-  ShareCount Count(const SqliteCollection& collection, const std::vector<StoredShare>& shares);
+  /// By the lock's own columns: without shares.
+  LoadedLock LoadRow(const SqliteCollection& collection, const StoredLock& row);
+  void LoadShares(const SqliteCollection& collection, LoadedLock& lock);
+  /// One of them.
+  void AddShare(const SqliteCollection& collection, LoadedLock& lock, const StoredShare& share);
+  void LoadIntent(const SqliteCollection& collection, LoadedLock& lock);
+  void LoadOwner(LoadedLock& lock);
 
  private:
-  Verdict JudgedShared(const SqliteCollection& collection, const StoredLock& lock);
-  LockRow RowOf(const SqliteCollection& collection, const StoredLock& lock, Statement& row);
-  void AddShareRows(const SqliteCollection& collection, const StoredLock& lock, const LockRow& row,
-                    const std::string& group, std::vector<LockRow>& rows);
-  std::chrono::milliseconds AgeOf(const StoredLock& lock, std::chrono::nanoseconds granted,
-                                  std::int64_t wall) const;
+  void AddRows(const SqliteCollection& collection, const StoredLock& stored, Statement& row,
+               const LockQuery& query, std::vector<LockRow>& rows);
+  void SetAge(LoadedLock& lock, std::int64_t wall) const;
+  void LoadSharesToList(const SqliteCollection& collection, LoadedLock& lock);
+  [[nodiscard]] TimePoint GrantedAt(const StoredLock& lock, std::chrono::nanoseconds granted,
+                                    std::int64_t wall) const;
 };
 
-/// The operations of store.h inside one write transaction, at one moment. What is found cannot
-/// change before the commit, so they look first and write then. They throw DatabaseError when the
-/// transaction is spoilt, and give a result otherwise.
+/// The operations of store.h inside one write transaction, at one moment: load, let the lock core
+/// (rules/) decide, write what it changed. What is found cannot change before the commit. They
+/// throw DatabaseError when the transaction is spoilt, and give a result otherwise.
+///
+/// Three short cuts load nothing, because most operations are of their kind: ReleaseKnown,
+/// RenewKnown and LeaveShared. Each changes rows only where the rules would do the same, and leaves
+/// everything else to the long way (tests/sqlite/rules_test.cpp).
 class Operations : public Reader {
  public:
   Operations(Connection& connection, const Surroundings& surroundings, RenewalRowCache& places)
@@ -87,12 +104,14 @@ class Operations : public Reader {
   /// Any of these.
   void Execute(StoreOp& op);
 
-  /// Grants a document that is free. The key is op.key.
-  void Grant(AcquireOp& op, StoredDocument& document);
-  /// See Store::Intervene; of a lock that may be intervened with.
-  void Intervene(const SqliteCollection& collection, StoredLock& lock, Intervention what);
-  /// Clears a lock that is over, and nothing else.
-  void Purge(const SqliteCollection& collection, StoredLock& lock);
+  /// Of a document that was found. The key is op.key.
+  void Acquire(AcquireOp& op, StoredDocument& document);
+  /// See Store::Intervene; of a row that is not malformed. False: the lock is not held, and `what`
+  /// needs a holder.
+  [[nodiscard]] bool Intervene(const SqliteCollection& collection, const StoredLock& row,
+                               Intervention what);
+  /// Clears a lock that FindPurgeable gave.
+  void Purge(const SqliteCollection& collection, LoadedLock& lock);
   /// Somebody may wait for this.
   void AddNotification(const SqliteCollection& collection, std::size_t key_hash);
 
@@ -104,56 +123,51 @@ class Operations : public Reader {
   [[nodiscard]] bool IsVisible(const StoreOp& op);
 
  private:
-  /// Writes the lock's columns.
-  void Put(const SqliteCollection& collection, const StoredLock& lock);
-  /// Deletes the renewed lease, if there is one.
-  void DropLease(const SqliteCollection& collection, StoredLock& lock);
   void Create(AcquireOp& op);
-  void AcquireShare(AcquireOp& op, StoredDocument& document);
-  bool HasRoom(AcquireOp& op, const StoredLock& lock, const Verdict& own);
-  /// @param others_left of the lease that covers all shares
-  void GrantShare(AcquireOp& op, StoredDocument& document, std::chrono::milliseconds others_left);
-  bool AddShare(AcquireOp& op, const StoredLock& lock);
-  StoredShare ShareFor(const StoredLock& lock, const GrantRequest& grant);
-  void LeaveIntent(const AcquireOp& op, const StoredLock& lock);
-  void RenewShare(RenewOp& op);
-  bool RenewKnownShare(RenewOp& op);
-  void RenewStoredShare(RenewOp& op, StoredLock& lock, StoredShare& share, const Verdict& verdict);
-  void ReleaseShare(WriteOp& op);
-  bool LeaveShared(WriteOp& op);
-  bool HasLiveShare(WriteOp& op, const StoredLock& lock);
-  void EndShare(WriteOp& op, StoredDocument& document);
-  bool IsSharedByOthers(const SqliteCollection& collection, std::int64_t doc, const Uuid& mine);
-  /// The last share goes: nobody holds the document.
-  void SetFree(const WriteOp& op, StoredLock& lock) const;
-  bool RenewKnown(RenewOp& op);
+  void AcquireShare(AcquireOp& op, StoredDocument& document, bool look);
+  void Decide(AcquireOp& op, LoadedLock& lock);
+  bool RenewKnown(const RenewOp& op);
   bool ReleaseKnown(WriteOp& op);
+  bool LeaveShared(WriteOp& op);
   std::optional<StoredDocument> FindToWrite(const WriteOp& op);
-  void Write(WriteOp& op, StoredDocument& document);
-  void Erase(const SqliteCollection& collection, StoredLock& lock);
-  void Insert(SaveOp& op);
-  void Change(SaveOp& op, StoredLock& lock);
+  void LoadToRelease(const SqliteCollection& collection, LoadedLock& lock, const Uuid& mine);
+  bool Write(WriteOp& op, const LoadedLock& lock, const Body& body);
+  bool LeaveOthers(WriteOp& op, const LoadedLock& lock, const Body& body);
+  bool Save(SaveOp& op, const LoadedLock& lock, bool there);
 
-  /// The version has been raised.
-  void SetGrant(StoredLock& lock, const GrantRequest& grant);
-  void SetSharedGrant(StoredLock& lock, const GrantRequest& grant,
-                      std::chrono::milliseconds others_left);
-  /// Deletes what the side tables hold of a lock, as it was before, that is exclusive now.
-  void DropShared(const SqliteCollection& collection, const StoredLock& before);
-  /// Notes the group of a lock that was just granted, if it has one.
-  void PutGroup(const SqliteCollection& collection, std::int64_t doc, const GrantRequest& grant);
-  void DropGroup(const SqliteCollection& collection, std::int64_t doc);
-  std::int64_t SlotFor(bool detached) const noexcept;
-  void PutLease(const SqliteCollection& collection, const StoredLock& lock,
-                std::chrono::milliseconds ttl);
-  /// Runs a statement that writes a body; false when a unique index or the like refused it, which
-  /// then is the operation's result.
+  // What the rules made of a lock, as a row. `since` is the begin of its lease, or of its being
+  // free.
+  [[nodiscard]] StoredLock RowOf(const LoadedLock& lock, TimePoint since) const;
+  [[nodiscard]] StoredLock GrantedRow(const LoadedLock& lock, const OwnerPtr& owner, bool detached);
+  [[nodiscard]] StoredLock EndedRow(const LoadedLock& lock) const;
+  [[nodiscard]] StoredShare ShareFor(const LoadedLock& lock, const GrantRequest& grant);
+  [[nodiscard]] std::int64_t SlotFor(bool detached) const noexcept;
+
+  void Put(const SqliteCollection& collection, const StoredLock& row);
+  // These write a body. False: a unique index or the like refused it, which is the operation's
+  // result.
+  bool PutDocument(StoreOp& op, const StoredLock& row, const Body& body);
+  bool PutNew(StoreOp& op, const StoredLock& row, const Body& body);
   bool RunWithBody(StoreOp& op, Statement& statement);
-  bool PutDocument(StoreOp& op, const StoredLock& lock, const Body& body);
 
-  void Busy(StoreOp& op, const Verdict& verdict);
-  void Busy(StoreOp& op, std::int64_t owner, std::chrono::milliseconds remaining);
-  static void Conflict(StoreOp& op, std::int64_t found_version);
+  /// The row of a granted lock, and what the side tables hold of it but for shares.
+  void PutGrant(const SqliteCollection& collection, const LoadedLock& lock, const OwnerPtr& owner,
+                bool detached);
+  void PutGroup(const SqliteCollection& collection, const LoadedLock& lock);
+  void PutLease(const RenewOp& op, const LoadedLock& lock);
+  void PutRenewed(const RenewOp& op, const LoadedLock& lock, StoredShare& share);
+  void PutIntent(const AcquireOp& op, std::int64_t doc);
+
+  // What the side tables held of a lock as it was `before`: of any; of one that was shared and is
+  // not any more; of one that is exclusive now, or erased; shares that are over.
+  void DropLease(const SqliteCollection& collection, const StoredLock& before);
+  void DropShared(const SqliteCollection& collection, const StoredLock& before);
+  void DropIntent(const SqliteCollection& collection, const StoredLock& before);
+  void DropOver(const SqliteCollection& collection, std::int64_t doc,
+                const std::vector<rules::Share>& shares);
+  void Drop(const SqliteCollection& collection, Sql which, std::int64_t doc);
+  void Erase(const SqliteCollection& collection, const StoredLock& before);
+
   static void Malformed(StoreOp& op, const char* column = nullptr);
 
   RenewalRowCache& places_;

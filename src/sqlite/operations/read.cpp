@@ -1,3 +1,8 @@
+#include <algorithm>
+
+#include "rules/looking.h"
+#include "rules/shares.h"
+#include "rules/tidying.h"
 #include "sqlite/operations/operations.h"
 
 namespace doclock::sqlite {
@@ -33,6 +38,67 @@ std::optional<StoredDocument> Reader::FindWithBody(const SqliteCollection& colle
                         BodyAt(*row, kStoredColumnCount)};
 }
 
+LoadedLock Reader::LoadRow(const SqliteCollection& collection, const StoredLock& row) {
+  LoadedLock lock{row, {}, row.malformed};
+  if (!row.malformed) lock.state = around_.judge.LockOf(collection, row, now_);
+  return lock;
+}
+
+LoadedLock Reader::Load(const SqliteCollection& collection, const StoredLock& row) {
+  LoadedLock lock = LoadRow(collection, row);
+  if (lock.state.IsShared()) LoadShares(collection, lock);
+  return lock;
+}
+
+void Reader::LoadShares(const SqliteCollection& collection, LoadedLock& lock) {
+  TimePoint last{};
+  SharesOf(collection).ForEach(lock.row.doc, [&](const StoredShare& share) {
+    AddShare(collection, lock, share);
+    if (share.lease.malformed) return true;
+    const TimePoint end = lock.state.shares.back().lease.End();
+    if (end > last) lock.row.owner = share.lease.owner;
+    last = std::max(last, end);
+    return true;
+  });
+  // The row's own lease only covers those of the shares, whose processes may be dead.
+  rules::Cover(lock.state, now_);
+}
+
+void Reader::AddShare(const SqliteCollection& collection, LoadedLock& lock,
+                      const StoredShare& share) {
+  if (share.lease.malformed) {
+    lock.malformed = true;
+    return;
+  }
+  rules::Share& added = lock.state.shares.emplace_back();
+  added.id = share.lease.id;
+  added.lease = around_.judge.ShareOf(collection, share.lease, now_);
+  added.granted = TimePoint(share.granted);
+  added.group = share.group;
+  added.fence = share.lease.fence;
+}
+
+/// Of a malformed one the lock is, to one who asks for a share.
+void Reader::LoadIntent(const SqliteCollection& collection, LoadedLock& lock) {
+  const auto intent = SharesOf(collection).Intent(lock.row.doc);
+  if (!intent) return;
+  lock.malformed = lock.malformed || intent->malformed;
+  if (!intent->malformed) lock.state.intent = around_.judge.IntentOf(collection, *intent, now_);
+}
+
+void Reader::LoadOwner(LoadedLock& lock) {
+  lock.state.owner = around_.owners.Find(connection_, lock.row.owner);
+}
+
+std::optional<LoadedLock> Reader::FindPurgeable(const SqliteCollection& collection,
+                                                std::int64_t doc) {
+  const auto row = FindById(collection, doc);
+  if (!row) return std::nullopt;
+  LoadedLock lock = Load(collection, *row);
+  if (lock.malformed || !rules::IsPurgeable(lock.state, now_)) return std::nullopt;
+  return lock;
+}
+
 void Reader::Execute(ReadOp& op) {
   const SqliteCollection& collection = CollectionOf(op);
   std::optional<StoredDocument> document = FindWithBody(collection, *op.key);
@@ -40,21 +106,11 @@ void Reader::Execute(ReadOp& op) {
     op.status = OpStatus::kMissing;
     return;
   }
-  const StoredLock& lock = document->lock;
-  if (lock.malformed) return op.Fail(Errc::kMalformed, MalformedText(lock.bad_column));
-  const Verdict verdict = Judged(collection, lock);
-  if (verdict.malformed) return op.Fail(Errc::kMalformed, MalformedText(nullptr));
+  LoadedLock lock = Load(collection, document->lock);
+  if (lock.malformed) return op.Fail(Errc::kMalformed, MalformedText(lock.row.bad_column));
+  if (lock.state.HasLockId()) LoadOwner(lock);
   op.body = std::move(document->body);
-  op.version = lock.version;
-  op.born = lock.born;
-  op.lock_id = lock.id;
-  op.released = lock.released;
-  op.locked = verdict.live;
-  op.remaining = verdict.lease_left;
-  if (!lock.id.is_nil()) {
-    op.holder = around_.owners.Find(connection_, verdict.live ? verdict.owner : lock.owner);
-  }
-  op.status = OpStatus::kDone;
+  rules::Read(op, lock.state, now_);
 }
 
 }  // namespace doclock::sqlite

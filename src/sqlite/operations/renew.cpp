@@ -1,77 +1,87 @@
-#include <algorithm>
-
+#include "rules/holder.h"
 #include "sqlite/operations/operations.h"
 
 namespace doclock::sqlite {
 
 void Operations::Execute(RenewOp& op) {
-  if (op.mode == LockMode::kShared) return RenewShare(op);
-  if (!op.detached && RenewKnown(op)) return;
   const SqliteCollection& collection = CollectionOf(op);
-  std::optional<StoredLock> lock = Find(collection, *op.key);
-  if (!lock) {
-    places_.Remove(op.lock_id);
+  if (!op.detached && RenewKnown(op)) {
+    op.status = OpStatus::kDone;
+    return;
+  }
+  places_.Remove(op.lock_id);
+  const std::optional<StoredLock> row = Find(collection, *op.key);
+  if (!row) {
     op.status = OpStatus::kMissing;
     return;
   }
-  if (lock->malformed) return Malformed(op, lock->bad_column);
-  // A renewal never revives; a lock whose process died is nobody's.
-  const Verdict verdict = Judged(collection, *lock);
-  if (op.lock_id.is_nil() || op.lock_id == kSharedLockId || lock->id != op.lock_id ||
-      !verdict.live) {
-    places_.Remove(op.lock_id);
-    op.status = OpStatus::kLost;
-    return;
+  LoadedLock lock = LoadRow(collection, *row);
+  std::optional<StoredShare> share;
+  if (op.mode == LockMode::kShared && lock.state.IsShared()) {
+    share = SharesOf(collection).Find(row->doc, op.lock_id);
+    if (share) AddShare(collection, lock, *share);
   }
-  const auto ttl = std::max(op.ttl, verdict.lease_left);  // never sooner over than without
-  const std::int64_t slot = op.foreign ? lock->slot : SlotFor(op.detached);
-  if (lock->slot == slot && !op.detached && lock->boot == around_.judge.boot()) {
-    PutLease(collection, *lock, ttl);
-    places_.Add(op.lock_id, op.hash, lock->doc);
-  } else {
-    // The row itself says whose life counts; renewals of detached locks are rare.
-    around_.judge.Rebase(*lock, now_);
-    lock->ttl = ttl;
-    lock->slot = slot;
-    Put(collection, *lock);
-    DropLease(collection, *lock);
+  if (lock.malformed) return Malformed(op, row->bad_column);
+  rules::Renew(op, lock.state, now_);
+  if (op.status != OpStatus::kDone) return;
+  if (share) PutRenewed(op, lock, *share);
+  PutLease(op, lock);
+}
+
+/// The row itself says whose life an exclusive lock hangs on, so it is written where that changes;
+/// renewals of detached locks are rare.
+void Operations::PutLease(const RenewOp& op, const LoadedLock& lock) {
+  const SqliteCollection& collection = CollectionOf(op);
+  const bool exclusive = op.mode == LockMode::kExclusive;
+  const std::int64_t slot = exclusive && !op.foreign ? SlotFor(op.detached) : lock.row.slot;
+  if (slot != lock.row.slot || (exclusive && op.detached) ||
+      lock.row.boot != around_.judge.boot()) {
+    StoredLock row = RowOf(lock, now_);
+    row.slot = slot;
+    Put(collection, row);
+    return DropLease(collection, lock.row);
   }
-  op.status = OpStatus::kDone;
+  const Running put(connection_.Prepared(collection.tables(), Sql::kPutLease));
+  put->Bind(1, lock.row.doc);
+  put->Bind(2, lock.row.id);
+  put->Bind(3, now_.time_since_epoch().count());
+  put->Bind(4, std::int64_t{lock.state.lease.Left(now_).count()});
+  put->Step();
+  if (exclusive) places_.Add(op.lock_id, op.hash, lock.row.doc);
+}
+
+void Operations::PutRenewed(const RenewOp& op, const LoadedLock& lock, StoredShare& share) {
+  // Grants of another boot are as old as what is known of them.
+  if (!around_.judge.IsComparable(share.lease, now_)) share.granted = now_.time_since_epoch();
+  share.lease.time = now_.time_since_epoch();
+  share.lease.ttl = lock.state.shares.front().lease.ttl;
+  share.lease.boot = around_.judge.boot();
+  if (!op.foreign) share.lease.slot = SlotFor(op.detached);
+  SharesOf(CollectionOf(op)).Put(share);
+  if (share.lease.slot == SlotFor(false)) places_.Add(op.lock_id, op.hash, lock.row.doc);
 }
 
 /// The lease's row has the lock's id exactly while the lock has it (every write of ours that takes
 /// the lock from an id deletes its lease; what foreign tools do shows in the document), so one
-/// small statement decides.
-bool Operations::RenewKnown(RenewOp& op) {
+/// small statement decides; two for a share, whose own row decides.
+bool Operations::RenewKnown(const RenewOp& op) {
   const auto doc = places_.Find(op.lock_id, op.hash);
   if (!doc) return false;
+  const auto now = now_.time_since_epoch();
+  if (op.mode == LockMode::kShared) {
+    Shares shares = SharesOf(CollectionOf(op));
+    const bool renewed =
+        shares.Renew(*doc, op.lock_id, now, op.ttl, SlotFor(false), around_.judge.boot());
+    if (renewed) shares.Cover(*doc, now, op.ttl);
+    return renewed;
+  }
   const Running renew(connection_.Prepared(CollectionOf(op).tables(), Sql::kRenewLease));
   renew->Bind(1, *doc);
   renew->Bind(2, op.lock_id);
-  renew->Bind(3, now_.time_since_epoch().count());
+  renew->Bind(3, now.count());
   renew->Bind(4, std::int64_t{op.ttl.count()});
   renew->Step();
-  if (connection_.Changes() != 1) return false;
-  op.status = OpStatus::kDone;
-  return true;
-}
-
-void Operations::PutLease(const SqliteCollection& collection, const StoredLock& lock,
-                          std::chrono::milliseconds ttl) {
-  const Running put(connection_.Prepared(collection.tables(), Sql::kPutLease));
-  put->Bind(1, lock.doc);
-  put->Bind(2, lock.id);
-  put->Bind(3, now_.time_since_epoch().count());
-  put->Bind(4, std::int64_t{ttl.count()});
-  put->Step();
-}
-
-void Operations::DropLease(const SqliteCollection& collection, StoredLock& lock) {
-  if (!lock.has_lease) return;
-  const Running drop(connection_.Prepared(collection.tables(), Sql::kDeleteLease));
-  drop->Bind(1, lock.doc);
-  drop->Step();
-  lock.has_lease = lock.lease_is_its = false;
+  return connection_.Changes() == 1;
 }
 
 }  // namespace doclock::sqlite

@@ -1,30 +1,30 @@
 #include "document/json/merged.h"
+#include "rules/holder.h"
+#include "rules/shares.h"
 #include "sqlite/db/unix_time.h"
 #include "sqlite/operations/operations.h"
 
 namespace doclock::sqlite {
-namespace {
-
-bool IsHeldBy(const StoredLock& lock, const WriteOp& op) noexcept {
-  return !op.lock_id.is_nil() && op.lock_id != kSharedLockId && lock.id == op.lock_id &&
-         (op.expected == kAnyVersion || op.expected == lock.version);
-}
-
-}  // namespace
 
 void Operations::Execute(WriteOp& op) {
-  if (op.mode == LockMode::kShared) return ReleaseShare(op);
-  if (ReleaseKnown(op)) return;
-  std::optional<StoredDocument> document = FindToWrite(op);
+  const SqliteCollection& collection = CollectionOf(op);
+  const bool shared = op.mode == LockMode::kShared;
+  if (shared) places_.Remove(op.lock_id);
+  if (shared ? LeaveShared(op) : ReleaseKnown(op)) return;
+  const std::optional<StoredDocument> document = FindToWrite(op);
   if (!document) {
     op.status = OpStatus::kMissing;
-  } else if (document->lock.malformed) {
-    Malformed(op, document->lock.bad_column);
-  } else if (!IsHeldBy(document->lock, op)) {
-    op.status = OpStatus::kLost;
-  } else {
-    Write(op, *document);
+    return;
   }
+  LoadedLock lock = LoadRow(collection, document->lock);
+  if (shared && lock.state.IsShared()) LoadToRelease(collection, lock, op.lock_id);
+  if (lock.malformed) return Malformed(op, lock.row.bad_column);
+  if (!rules::MayWrite(op, lock.state, now_)) return;
+  const Body body = op.merge && op.body ? Merged(document->body, op.body) : op.body;
+  rules::Write(op, lock.state, now_);
+  if (!Write(op, lock, body)) return;
+  places_.Remove(op.lock_id);
+  if (rules::Frees(op)) AddNotification(collection, op.hash);
 }
 
 /// Loads the document, with its body if there is something to merge into it.
@@ -50,6 +50,7 @@ bool Operations::ReleaseKnown(WriteOp& op) {
   release->Bind(3, op.expected);
   release->Bind(5, now_.time_since_epoch().count());
   release->Bind(6, UnixTime());
+  release->Bind(7, around_.judge.boot());
   if (op.body) release->Bind(4, std::string_view(op.body.text()));
   if (!RunWithBody(op, *release)) return true;
   if (connection_.Changes() != 1) return false;
@@ -65,40 +66,73 @@ bool Operations::ReleaseKnown(WriteOp& op) {
   return true;
 }
 
-void Operations::Write(WriteOp& op, StoredDocument& document) {
+/// What most releases of shares are: others of this process stay. Two small statements.
+bool Operations::LeaveShared(WriteOp& op) {
+  if (op.body || !op.mark.is_nil()) return false;
   const SqliteCollection& collection = CollectionOf(op);
-  StoredLock lock = document.lock;
-  ++lock.version;
-  if (op.write == WriteKind::kErase) {
-    Erase(collection, lock);
-  } else if (op.write == WriteKind::kCheckpoint) {
-    around_.judge.Rebase(lock, now_);
-    lock.ttl = op.ttl;
-  } else {
-    around_.judge.Rebase(lock, now_);
-    lock.released = op.mark.is_nil() ? op.lock_id : op.mark;
-    lock.id = Uuid{};
-    if (op.next != nullptr) SetGrant(lock, *op.next);
+  std::int64_t doc = 0;
+  {
+    const Running find(connection_.Prepared(collection.tables(), Sql::kSharedId));
+    find->Bind(1, *op.key);
+    find->Bind(2, kSharedLockId);
+    if (!find->Step()) return false;
+    doc = find->Integer(0);
+    op.version = find->Integer(1);
   }
-  if (op.write != WriteKind::kErase) {
-    const Body body = op.merge && op.body ? Merged(document.body, op.body) : op.body;
-    if (!PutDocument(op, lock, body)) return;
-    if (op.next != nullptr) PutGroup(collection, lock.doc, *op.next);
-    if (op.write == WriteKind::kRelease || lock.has_lease) DropLease(collection, lock);
+  const auto now = now_.time_since_epoch();
+  if (!SharesOf(collection).Leave(doc, op.lock_id, now, SlotFor(false), around_.judge.boot())) {
+    return false;
   }
-  places_.Remove(op.lock_id);
-  op.version = lock.version;
   op.status = OpStatus::kDone;
-  if (op.write != WriteKind::kCheckpoint && op.next == nullptr)
-    AddNotification(collection, op.hash);
+  AddNotification(collection, op.hash);
+  return true;
 }
 
-void Operations::Erase(const SqliteCollection& collection, StoredLock& lock) {
-  const Running erase(connection_.Prepared(collection.tables(), Sql::kDelete));
-  erase->Bind(1, lock.doc);
-  erase->Step();
-  DropLease(collection, lock);
-  DropGroup(collection, lock.doc);
+/// Its own share, and the others up to one that is live: so much decides what is left.
+void Operations::LoadToRelease(const SqliteCollection& collection, LoadedLock& lock,
+                               const Uuid& mine) {
+  std::vector<rules::Share>& shares = lock.state.shares;
+  const auto share = SharesOf(collection).Find(lock.row.doc, mine);
+  if (!share) return;
+  AddShare(collection, lock, *share);
+  SharesOf(collection).ForEach(lock.row.doc, [&](const StoredShare& other) {
+    if (other.lease.id == mine) return true;
+    if (other.lease.malformed) {  // nothing says that it is over
+      shares.emplace_back().lease = {now_, std::chrono::milliseconds(1)};
+    } else {
+      AddShare(collection, lock, other);
+    }
+    return !shares.back().lease.IsLive(now_);
+  });
+  rules::Cover(lock.state, now_);
+}
+
+/// Writes what the rules made of it. False: refused, and that is the operation's result.
+bool Operations::Write(WriteOp& op, const LoadedLock& lock, const Body& body) {
+  const SqliteCollection& collection = CollectionOf(op);
+  if (op.write == WriteKind::kErase) {
+    Erase(collection, lock.row);
+    return true;
+  }
+  if (lock.state.IsShared()) return LeaveOthers(op, lock, body);
+  const StoredLock row =
+      op.next == nullptr ? RowOf(lock, now_) : GrantedRow(lock, op.next->owner, op.next->detached);
+  if (!PutDocument(op, row, body)) return false;
+  DropLease(collection, lock.row);
+  DropShared(collection, lock.row);
+  if (op.next != nullptr) PutGroup(collection, lock);
+  return true;
+}
+
+/// The lock stays as the others have it. Shares that are over go with the one that is released.
+bool Operations::LeaveOthers(WriteOp& op, const LoadedLock& lock, const Body& body) {
+  const SqliteCollection& collection = CollectionOf(op);
+  StoredLock row = lock.row;
+  row.version = lock.state.version;
+  if (body && !PutDocument(op, row, body)) return false;
+  SharesOf(collection).Delete(row.doc, op.lock_id);
+  DropOver(collection, row.doc, lock.state.shares);
+  return true;
 }
 
 }  // namespace doclock::sqlite
