@@ -183,17 +183,17 @@ class Stranger {
 };
 
 TEST(MongodbReach, OfAStrangerIsSaidWhatIsKnown) {
-  struct Case {
+  struct Answer {
     std::string says;
     bool hangs_up;
     std::string told;
   };
   const std::string alert("\x15\x03\x01\x00\x02\x02\x46", 7);
-  for (const Case& one : {Case{"", true, "hung up or said nothing: it may want TLS"},
-                          Case{"", false, "or be no MongoDB"},
-                          Case{"SSH-2.0-OpenSSH_9.2\r\n", true, "speaks another protocol"},
-                          Case{"HTTP/1.1 400 Bad Request\r\n\r\n", true, "another protocol"},
-                          Case{alert, true, "needs tls=true"}}) {
+  for (const Answer& one : {Answer{"", true, "hung up or said nothing: it may want TLS"},
+                          Answer{"", false, "or be no MongoDB"},
+                          Answer{"SSH-2.0-OpenSSH_9.2\r\n", true, "speaks another protocol"},
+                          Answer{"HTTP/1.1 400 Bad Request\r\n\r\n", true, "another protocol"},
+                          Answer{alert, true, "needs tls=true"}}) {
     SCOPED_TRACE(one.says);
     const Stranger stranger(one.says, one.hangs_up);
     ExpectAway("mongodb://user:Canary@" + stranger.server() + "/shop?connectTimeoutMS=100",
