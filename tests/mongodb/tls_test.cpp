@@ -190,10 +190,10 @@ TEST(MongodbReach, OfAStrangerIsSaidWhatIsKnown) {
   };
   const std::string alert("\x15\x03\x01\x00\x02\x02\x46", 7);
   for (const Answer& one : {Answer{"", true, "hung up or said nothing: it may want TLS"},
-                          Answer{"", false, "or be no MongoDB"},
-                          Answer{"SSH-2.0-OpenSSH_9.2\r\n", true, "speaks another protocol"},
-                          Answer{"HTTP/1.1 400 Bad Request\r\n\r\n", true, "another protocol"},
-                          Answer{alert, true, "needs tls=true"}}) {
+                            Answer{"", false, "or be no MongoDB"},
+                            Answer{"SSH-2.0-OpenSSH_9.2\r\n", true, "speaks another protocol"},
+                            Answer{"HTTP/1.1 400 Bad Request\r\n\r\n", true, "another protocol"},
+                            Answer{alert, true, "needs tls=true"}}) {
     SCOPED_TRACE(one.says);
     const Stranger stranger(one.says, one.hangs_up);
     ExpectAway("mongodb://user:Canary@" + stranger.server() + "/shop?connectTimeoutMS=100",
