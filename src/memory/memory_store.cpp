@@ -94,7 +94,12 @@ class MemoryStore : public Store {
 
   static void ExecuteOne(StoreOp& op, Moment& moment) {
     if (const char* const fault = FaultOf(op)) return op.Fail(Errc::kRefused, fault);
-    Visit(op, [&moment](auto& one) { memory::Execute(one, moment); });
+    try {
+      Visit(op, [&moment](auto& one) { memory::Execute(one, moment); });
+    } catch (...) {
+      op.status = OpStatus::kPending;  // out of memory: what was decided may not be stored
+      throw;
+    }
   }
 
   std::shared_ptr<const Clock> clock_;

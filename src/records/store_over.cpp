@@ -209,6 +209,9 @@ class StoreOfRecords final : public Store {
       op.Doubt(error.what());
     } catch (const Error& error) {
       op.Fail(error.errc(), error.what());
+    } catch (...) {
+      op.status = OpStatus::kPending;  // what was decided may not be stored
+      throw;
     }
   }
 

@@ -34,6 +34,25 @@ using sqlite::SqliteCollection;
 
 constexpr const char* kForkedText = "the store belongs to the parent process";
 
+/// Runs when the connections of a store are closed. SQLite deletes the log only if no connection of
+/// any process was left; then no store has the former files open.
+class AfterClosing {
+ public:
+  AfterClosing(sqlite::ProcessCoordinator& coordinator, const sqlite::FileSet& files) noexcept
+      : coordinator_(coordinator), files_(files) {}
+  AfterClosing(const AfterClosing&) = delete;
+  AfterClosing& operator=(const AfterClosing&) = delete;
+  ~AfterClosing() {
+    if (was_whole && files_.LogIsMissing()) coordinator_.ForgetFiles(files_.tag());
+  }
+
+  bool was_whole = false;  ///< Each file was in its place when the store began to close.
+
+ private:
+  sqlite::ProcessCoordinator& coordinator_;
+  const sqlite::FileSet& files_;
+};
+
 /// The parts of a store. A forked child does not touch them, not even to destroy them: SQLite's
 /// locks and the thread are its parent's.
 struct Parts {
@@ -42,6 +61,7 @@ struct Parts {
         path(open.path),
         coordinator(std::move(open.coordinator)),
         files(std::move(open.files)),
+        after_closing(*coordinator, *files),
         clock(options.clock ? options.clock : SystemClock()),
         judge(*coordinator, sqlite::BootNumber()),
         around{*clock, *coordinator, judge, owners},
@@ -55,7 +75,8 @@ struct Parts {
     static_cast<void>(coordinator->RegisterFiles(0));
     try {
       files->Check();  // SQLite reads the index once more when it closes
-    } catch (const DatabaseError&) {
+      after_closing.was_whole = true;
+    } catch (...) {
       // It does not prevent closing.
     }
   }
@@ -64,6 +85,7 @@ struct Parts {
   std::filesystem::path path;
   std::shared_ptr<sqlite::ProcessCoordinator> coordinator;
   std::unique_ptr<const sqlite::FileSet> files;
+  AfterClosing after_closing;  // outlives the connections
   std::shared_ptr<const Clock> clock;
   sqlite::LeaseEvaluator judge;
   sqlite::Owners owners;
@@ -237,16 +259,20 @@ void SqliteStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
   StoreOp* const alone = &op;
   const auto perform = [&](Operations& operations, Connection& connection, StoreOp&) {
     const SqliteCollection& collection = Ours(*op.collection);
-    op.status = OpStatus::kMissing;
-    if (filter.lock_state() == Filter::LockState::kLocked) return;
     std::optional<Candidate> chosen;
-    VisitCandidates(connection, collection, filter, [&](Candidate&& found) {
+    const auto look = [&](Candidate&& found) {
       const sqlite::LoadedLock lock = operations.Load(collection, found.document.lock);
       if (lock.malformed || !lock.state.IsFree(operations.now())) return true;
       chosen = std::move(found);
       return false;
-    });
-    if (!chosen) return;
+    };
+    if (filter.lock_state() != Filter::LockState::kLocked) {
+      VisitCandidates(connection, collection, filter, look);
+    }
+    if (!chosen) {
+      op.status = OpStatus::kMissing;  // only now: a search that breaks off has found nothing out
+      return;
+    }
     key = std::move(chosen->key);
     op.key = &key;
     op.hash = key.Hash();

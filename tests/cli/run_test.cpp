@@ -190,6 +190,9 @@ TEST_F(RunTest, KillingItAloneDoesNotFreeTheLockWhileSomethingOfItsCommandWorks)
   run.Wait();
   EXPECT_TRUE(Exists(worker));
   EXPECT_EQ(Doclock({"run", "job", "--", "true"}).code, 75);
+  // That was the last one to close the database, and SQLite has deleted the log.
+  EXPECT_EQ(Doclock({"run", "job", "--", "true"}).code, 75);
+  EXPECT_EQ(Doclock({"run", "other", "--", "true"}).code, 0);
   std::ofstream(folder / "go").put('x');
   EXPECT_TRUE(Eventually([&] { return !Exists(worker); }));
   EXPECT_EQ(Doclock({"run", "--wait", "20s", "job", "--", "true"}).code, 0);

@@ -103,6 +103,19 @@ TEST(JsonTypes, ATimeIsCutToMilliseconds) {
             std::chrono::system_clock::time_point(1'700'000'000'123ms));
 }
 
+TEST(JsonTypes, ATimeBefore1970IsCutToTheDayBefore) {
+  const std::chrono::sys_time<std::chrono::hours> noon(-12h);
+  EXPECT_EQ(json(noon).get<std::chrono::sys_days>(), std::chrono::sys_days(std::chrono::days(-1)));
+}
+
+TEST(JsonTypes, ADurationThatDoesNotFitIsRefused) {
+  using Narrow = std::chrono::duration<std::int32_t>;
+  EXPECT_EQ(json(-5).get<Narrow>(), Narrow(-5));
+  for (const char* text : {"2.9", "5000000000", "1e300", "18446744073709551615", "\"5\""}) {
+    EXPECT_THROW((void)json::parse(text).get<Narrow>(), std::invalid_argument) << text;
+  }
+}
+
 std::string WhatOf(const std::function<void()>& act) {
   try {
     act();

@@ -268,7 +268,12 @@ TEST_F(OddKeys, PoisonNoSearch) {
     if (next.status != OpStatus::kDone) break;
     EXPECT_TRUE(found.insert(next.key).second) << next.key.ToString();
   }
-  EXPECT_EQ(found, std::set<Key>(known.begin(), known.end()));
+  // A search for the next one passes over those that are a key's equal in another type.
+  std::set<Key> expected(known.begin(), known.end());
+  for (const Key& equal : {Key(3), Key("sym")}) {
+    EXPECT_EQ(expected.erase(equal), 1U) << equal.ToString();
+  }
+  EXPECT_EQ(found, expected);
   static_cast<void>(things_.Locks());
   static_cast<void>(things_.Locks({.unheld = true}));
   EXPECT_EQ(things_.Purge(), 0);

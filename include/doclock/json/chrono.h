@@ -1,7 +1,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
 
 #include "doclock/date.h"
 
@@ -15,6 +19,17 @@
 /// A duration is a number: its count, in its own unit. So `std::chrono::minutes(5)` is 5; a member
 /// whose type changes its unit needs EntityTraits::Upgrade.
 
+namespace doclock::detail {
+
+/// Does the whole number fit the type?
+template <class Count>
+bool Fits(const nlohmann::json& in) {
+  return in.is_number_unsigned() ? std::in_range<Count>(in.get<std::uint64_t>())
+                                 : std::in_range<Count>(in.get<std::int64_t>());
+}
+
+}  // namespace doclock::detail
+
 /// @cond
 
 template <class Length>
@@ -23,7 +38,7 @@ struct nlohmann::adl_serializer<std::chrono::time_point<std::chrono::system_cloc
 
   static void to_json(nlohmann::json& out, const TimePoint& time) { out = doclock::Date(time); }
   static void from_json(const nlohmann::json& in, TimePoint& time) {
-    time = std::chrono::time_point_cast<Length>(in.get<doclock::Date>().time());
+    time = std::chrono::floor<Length>(in.get<doclock::Date>().time());
   }
 };
 
@@ -33,6 +48,11 @@ struct nlohmann::adl_serializer<std::chrono::duration<Count, Unit>> {
     out = length.count();
   }
   static void from_json(const nlohmann::json& in, std::chrono::duration<Count, Unit>& length) {
+    if constexpr (std::is_integral_v<Count>) {
+      if (!in.is_number_integer() || !doclock::detail::Fits<Count>(in)) {
+        throw std::invalid_argument("doclock: a duration that is no whole number of its type");
+      }
+    }
     length = std::chrono::duration<Count, Unit>(in.get<Count>());
   }
 };

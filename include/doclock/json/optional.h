@@ -4,11 +4,10 @@
 #include <optional>
 
 /// @file
-/// std::optional as JSON: the value, or null. nlohmann/json has it itself from 3.12 on.
+/// std::optional as JSON: the value, or null. It stands before nlohmann/json's own form, which is
+/// the same and which only some versions have.
 
 /// @cond
-#if NLOHMANN_JSON_VERSION_MAJOR == 3 && NLOHMANN_JSON_VERSION_MINOR < 12
-
 template <class T>
 struct nlohmann::adl_serializer<std::optional<T>> {
   static void to_json(nlohmann::json& out, const std::optional<T>& value) {
@@ -26,6 +25,4 @@ struct nlohmann::adl_serializer<std::optional<T>> {
     }
   }
 };
-
-#endif
 /// @endcond

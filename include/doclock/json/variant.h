@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <concepts>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -46,6 +48,18 @@ nlohmann::json TaggedJson(const T& alternative) {
   return tree;
 }
 
+/// Is each tag another one?
+template <Tagged... Ts>
+constexpr bool TagsDiffer() {
+  const std::array<std::string_view, sizeof...(Ts)> tags{Ts::kTag...};
+  for (std::size_t i = 0; i < tags.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (tags[i] == tags[j]) return false;
+    }
+  }
+  return true;
+}
+
 /// False: the tag is another alternative's.
 template <class Alternative, class Variant>
 bool ReadTagged(const nlohmann::json& in, const std::string& tag, Variant& value) {
@@ -60,6 +74,9 @@ bool ReadTagged(const nlohmann::json& in, const std::string& tag, Variant& value
 
 template <doclock::Tagged... Alternatives>
 struct nlohmann::adl_serializer<std::variant<Alternatives...>> {
+  static_assert(doclock::detail::TagsDiffer<Alternatives...>(),
+                "doclock: two alternatives of this variant have the same kTag");
+
   static void to_json(nlohmann::json& out, const std::variant<Alternatives...>& value) {
     out = std::visit([](const auto& one) { return doclock::detail::TaggedJson(one); }, value);
   }

@@ -15,18 +15,23 @@ void LimitedWork::Run(std::function<void()> task) {
 }
 
 void LimitedWork::StartWorker() noexcept {
-  try {
-    runtime_.Work([self = shared_from_this()] { self->RunNext(); });
-  } catch (...) {
-    RunNext();  // out of memory: better here than never
-  }
+  do {
+    try {
+      runtime_.Work([self = shared_from_this()] {
+        if (self->RunNext()) self->StartWorker();
+      });
+      return;
+    } catch (...) {
+      // Out of memory: better here than never.
+    }
+  } while (RunNext());
 }
 
-void LimitedWork::RunNext() noexcept {
+bool LimitedWork::RunNext() noexcept {
   std::unique_lock lock(mutex_);
   if (waiting_.empty()) {  // another worker took it
     --workers_;
-    return;
+    return false;
   }
   auto task = std::move(waiting_.front());
   waiting_.pop_front();
@@ -38,12 +43,9 @@ void LimitedWork::RunNext() noexcept {
   }
   task = nullptr;  // what it captured may come back here when it goes
   lock.lock();
-  if (waiting_.empty()) {
-    --workers_;
-    return;
-  }
-  lock.unlock();
-  StartWorker();  // one task at a time: batches that wait for a worker get their turn
+  if (!waiting_.empty()) return true;
+  --workers_;
+  return false;
 }
 
 }  // namespace doclock::detail

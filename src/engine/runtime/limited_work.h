@@ -20,8 +20,10 @@ class LimitedWork : public std::enable_shared_from_this<LimitedWork> {
   void Run(std::function<void()> task);
 
  private:
+  /// One task at a time: batches that wait for a worker get their turn between two.
   void StartWorker() noexcept;
-  void RunNext() noexcept;
+  /// True: another task waits, and the caller's place is kept for it.
+  bool RunNext() noexcept;
 
   Runtime& runtime_;
   const int most_;

@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
+
 #include "sqlite/db/connection.h"
 #include "sqlite/db/database_error.h"
 
@@ -45,6 +47,11 @@ void FileSet::Check() const {
   StatusOf(files_[kDatabase]);
   StatusOf(files_[kLog]);
   CheckIndex();
+}
+
+bool FileSet::LogIsMissing() const noexcept {
+  struct stat status {};
+  return ::stat(files_[kLog].path.c_str(), &status) != 0 && errno == ENOENT;
 }
 
 void FileSet::CheckIndex() const {

@@ -30,6 +30,7 @@ class FileSet {
   /// none; kUnavailable if the index was truncated. Touching the missing part would raise SIGBUS,
   /// so this restores the length, and SQLite fills the index from the log.
   void Check() const;
+  [[nodiscard]] bool LogIsMissing() const noexcept;
   [[nodiscard]] const std::string& database() const noexcept { return files_[kDatabase].path; }
 
   /// A number that almost certainly differs for other files; never 0.

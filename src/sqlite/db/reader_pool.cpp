@@ -17,7 +17,7 @@ ReaderPool::Loan::~Loan() {
       end->Step();
     }
     pool_.GiveBack(std::move(connection_));
-  } catch (const DatabaseError&) {
+  } catch (...) {
     // Closed instead of kept.
   }
 }

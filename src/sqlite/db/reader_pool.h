@@ -31,7 +31,9 @@ class ReaderPool {
   };
 
   ReaderPool(std::filesystem::path file, SqliteStoreOptions options, const FileSet& files)
-      : file_(std::move(file)), options_(std::move(options)), files_(files) {}
+      : file_(std::move(file)), options_(std::move(options)), files_(files) {
+    idle_.reserve(kKept);  // so that giving back needs no memory
+  }
 
   /// @throws DatabaseError
   Loan Take(Deadline deadline);

@@ -133,6 +133,10 @@ bool Writer::TryAll(std::span<StoreOp* const> ops, Turn& turn, const Perform& pe
     turn.Commit();
   } catch (const DatabaseError& error) {
     Settle(ops, operations, error);
+  } catch (...) {
+    RollBack();
+    for (StoreOp* op : ops) Reset(*op);
+    throw;
   }
   turn.Announce(operations.notifications());
   return true;
@@ -201,7 +205,7 @@ void Writer::RollBack() noexcept {
   if (!connection_->InTransaction()) return;  // SQLite rolled back by itself
   try {
     connection_->Run("ROLLBACK");
-  } catch (const DatabaseError&) {
+  } catch (...) {
     // Then the next BEGIN reports it.
   }
 }

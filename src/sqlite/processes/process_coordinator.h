@@ -69,6 +69,9 @@ class ProcessCoordinator {
   /// publishes nothing, if another store has other files open. Called during the write turn,
   /// except with 0.
   [[nodiscard]] virtual bool RegisterFiles(std::uint32_t files) noexcept = 0;
+  /// No store has these files open any more, whatever participants that count as alive published:
+  /// a child of a killed process may keep its sign of life, and has no file open.
+  virtual void ForgetFiles(std::uint32_t files) noexcept = 0;
 
   /// Names this store in the rows of its locks while it is open; 0 if other processes cannot see
   /// whether it is open.

@@ -13,6 +13,7 @@ class NullCoordinator final : public ProcessCoordinator {
     return true;
   }
   [[nodiscard]] bool RegisterFiles(std::uint32_t) noexcept override { return true; }
+  void ForgetFiles(std::uint32_t) noexcept override {}
   [[nodiscard]] std::int64_t slot() const noexcept override { return 0; }
   [[nodiscard]] Liveness Look(std::int64_t) const noexcept override { return Liveness::kUnknown; }
   [[nodiscard]] bool has_notifications() const noexcept override { return false; }

@@ -80,6 +80,14 @@ bool SharedCoordinator::RegisterFiles(std::uint32_t files) noexcept {
   return true;
 }
 
+void SharedCoordinator::ForgetFiles(std::uint32_t files) noexcept {
+  if (!file_.IsWhole()) return;
+  for (Participant& participant : file_.page().participants) {
+    std::uint32_t theirs = files;
+    participant.files.compare_exchange_strong(theirs, 0);
+  }
+}
+
 void SharedCoordinator::CheckWhole() const {
   if (file_.IsWhole()) return;
   throw RefusedError(file_.path().string() + " was truncated while it was open");
