@@ -82,6 +82,7 @@ TEST_F(FailingRuntimeTest, WorkThatCouldNotBeStartedAndThrowsLeavesItsPlaceToOth
     started[i]();
   }
   EXPECT_EQ(runs, 3);
+  failing->on_work = nullptr;
 }
 
 TEST_F(FailingRuntimeTest, RenewalsThatCouldNotBeSentAreSentLater) {
