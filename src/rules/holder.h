@@ -1,5 +1,6 @@
 #pragma once
 
+#include "doclock/export.h"
 #include "rules/lock_state.h"
 
 namespace doclock::rules {
@@ -12,18 +13,19 @@ namespace doclock::rules {
 }
 
 /// Is there a live lease of this id, in the mode that it was granted in?
-[[nodiscard]] bool MayRenew(const RenewOp& op, const LockState& state, TimePoint now) noexcept;
+[[nodiscard]] DOCLOCK_EXPORT bool MayRenew(const RenewOp& op, const LockState& state,
+                                           TimePoint now) noexcept;
 
 /// Renews the lease: kDone, kLost. A renewal never revives.
-void Renew(RenewOp& op, LockState& state, TimePoint now);
+DOCLOCK_EXPORT void Renew(RenewOp& op, LockState& state, TimePoint now);
 
 /// May this write be carried out? Lock id and version decide; the time decides only for a share.
 /// False: the operation is settled (kLost).
-[[nodiscard]] bool MayWrite(WriteOp& op, const LockState& state, TimePoint now);
+[[nodiscard]] DOCLOCK_EXPORT bool MayWrite(WriteOp& op, const LockState& state, TimePoint now);
 
 /// Carries it out, once the body (if there is one) is in place: kDone. An erasure only sets its
 /// version.
-void Write(WriteOp& op, LockState& state, TimePoint now);
+DOCLOCK_EXPORT void Write(WriteOp& op, LockState& state, TimePoint now);
 
 /// Does this write, when it was done, free a lock that others may wait for?
 [[nodiscard]] inline bool Frees(const WriteOp& op) noexcept {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "doclock/clock.h"
+#include "doclock/export.h"
 #include "doclock/store.h"
 
 /// The lock core: the rules of a lock, once for every store. Pure functions: no clock, no I/O, no
@@ -97,7 +98,7 @@ struct LockState {
     return !id.is_nil() && lock_id == id && !IsShared();
   }
   /// The live share of this id, or null.
-  [[nodiscard]] const Share* LiveShare(const Uuid& id, TimePoint now) const noexcept;
+  [[nodiscard]] DOCLOCK_EXPORT const Share* LiveShare(const Uuid& id, TimePoint now) const noexcept;
   /// The holder that the last grant named.
   [[nodiscard]] LockHolder Holder() const { return owner ? *owner : LockHolder{}; }
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "doclock/export.h"
 #include "rules/lock_state.h"
 
 namespace doclock::rules {
@@ -8,10 +9,10 @@ namespace doclock::rules {
 
 /// May this save be carried out on the stored document (null: there is none)? Version and
 /// incarnation must match, and no lock may be live. False: the operation is settled.
-[[nodiscard]] bool MaySave(SaveOp& op, const LockState* state, TimePoint now);
+[[nodiscard]] DOCLOCK_EXPORT bool MaySave(SaveOp& op, const LockState* state, TimePoint now);
 
 /// Carries it out, once the body is in place: kDone. Clears the expired lock. An insert finds
 /// `state` empty except for its incarnation; an erasure only sets its version.
-void Save(SaveOp& op, LockState& state);
+DOCLOCK_EXPORT void Save(SaveOp& op, LockState& state);
 
 }  // namespace doclock::rules

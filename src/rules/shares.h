@@ -1,5 +1,6 @@
 #pragma once
 
+#include "doclock/export.h"
 #include "rules/lock_state.h"
 
 namespace doclock::rules {
@@ -7,31 +8,32 @@ namespace doclock::rules {
 // Shared locks: each share is a lease of its own, and counts while it is live.
 
 /// MayAcquire for a share.
-[[nodiscard]] bool MayShare(AcquireOp& op, const LockState& state, TimePoint now);
+[[nodiscard]] DOCLOCK_EXPORT bool MayShare(AcquireOp& op, const LockState& state, TimePoint now);
 
 /// Acquire for a share.
-void AcquireShare(AcquireOp& op, LockState& state, TimePoint now);
+DOCLOCK_EXPORT void AcquireShare(AcquireOp& op, LockState& state, TimePoint now);
 
 /// Adds a share. The caller has raised the version.
-void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now);
+DOCLOCK_EXPORT void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now);
 
 /// After an exclusive attempt was refused: do shares stand in its way, and no other live intent?
-[[nodiscard]] bool MayLeaveIntent(const LockState& state, const GrantRequest& grant, TimePoint now);
+[[nodiscard]] DOCLOCK_EXPORT bool MayLeaveIntent(const LockState& state, const GrantRequest& grant,
+                                                 TimePoint now);
 
 /// Leaves its intent, if it may.
-void LeaveIntent(LockState& state, const GrantRequest& grant, TimePoint now);
+DOCLOCK_EXPORT void LeaveIntent(LockState& state, const GrantRequest& grant, TimePoint now);
 
 /// Renews one share.
-void RenewShare(RenewOp& op, LockState& state, TimePoint now);
+DOCLOCK_EXPORT void RenewShare(RenewOp& op, LockState& state, TimePoint now);
 
 /// Ends one share, which is live. The last live one frees the lock, marked by `mark`.
-void EndShare(LockState& state, const Uuid& id, const Uuid& mark, TimePoint now);
+DOCLOCK_EXPORT void EndShare(LockState& state, const Uuid& id, const Uuid& mark, TimePoint now);
 
 /// Makes the lock's own lease that of the share which ends last, for a store that loaded shares. No
 /// shares (there ought to be some): it is over.
-void Cover(LockState& state, TimePoint now);
+DOCLOCK_EXPORT void Cover(LockState& state, TimePoint now);
 
 /// Ends the leases of all shares.
-void ExpireShares(LockState& state, TimePoint now);
+DOCLOCK_EXPORT void ExpireShares(LockState& state, TimePoint now);
 
 }  // namespace doclock::rules

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "doclock/export.h"
 #include "rules/lock_state.h"
 
 namespace doclock::rules {
@@ -12,9 +13,10 @@ namespace doclock::rules {
 }
 
 /// Clears a lock that is over, and nothing else: no version rises, and an intent stays.
-void Purge(LockState& state) noexcept;
+DOCLOCK_EXPORT void Purge(LockState& state) noexcept;
 
 /// See Intervention. `fresh` is a new id. False: the lock is not held, and `what` needs a holder.
-[[nodiscard]] bool Intervene(LockState& state, Intervention what, const Uuid& fresh, TimePoint now);
+[[nodiscard]] DOCLOCK_EXPORT bool Intervene(LockState& state, Intervention what, const Uuid& fresh,
+                                            TimePoint now);
 
 }  // namespace doclock::rules

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "doclock/export.h"
+
 namespace doclock::detail {
 
 /// A decimal128 taken apart: the number is (negative ? -1 : 1) · digits · 10^exponent.
@@ -17,9 +19,9 @@ struct DecimalParts {
 };
 
 /// Reads a number. Nothing if the text is no number, or decimal128 cannot hold it exactly.
-std::optional<DecimalParts> ParseDecimal(std::string_view text);
+DOCLOCK_EXPORT std::optional<DecimalParts> ParseDecimal(std::string_view text);
 /// The number, if it is a whole one of 64 bits.
-std::optional<std::int64_t> WholeNumber(const DecimalParts& parts);
+DOCLOCK_EXPORT std::optional<std::int64_t> WholeNumber(const DecimalParts& parts);
 /// The number as the specification of BSON's Decimal128 prints it.
 std::string PrintDecimal(const DecimalParts& parts);
 /// Compares by value: negative, zero or positive. NaN is the least, and equals itself.
