@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
 
 /// @file
 /// Every figure is a ratio to a floor measured in the same run: rounds of both, in turn, because
-/// machines are noisy. scripts/bench.sh prints the counters as one table.
+/// machines are noisy. scripts/bench.sh prints the counters as one table, and scripts/figures.py
+/// keeps the rounds, which are in the label.
 
 namespace doclock::bench {
 
@@ -55,12 +58,30 @@ inline void Report(benchmark::State& state, double floor, double ours, double ra
   state.counters["at_most"] = target.at_most ? 1 : 0;
 }
 
+/// The values as a JSON array.
+inline std::string JsonArray(const std::vector<double>& values) {
+  std::string all;
+  for (const double value : values) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.6g", value);
+    all += (all.empty() ? "" : ",") + std::string(text);
+  }
+  return "[" + all + "]";
+}
+
+/// DOCLOCK_BENCH_ROUNDS limits the rounds of every benchmark, for a quick look.
+inline int Rounds(int wanted) {
+  const char* const text = std::getenv("DOCLOCK_BENCH_ROUNDS");
+  const int limit = text == nullptr ? wanted : std::atoi(text);
+  return std::max(1, std::min(wanted, limit));
+}
+
 /// Measures floor and subject in turn and reports the median of the rounds' ratios.
 inline void Compare(benchmark::State& state, Target target, const std::function<double()>& floor,
                     const std::function<double()>& ours, int rounds = 9) {
   std::vector<double> floors, subjects, ratios;
   for (auto _ : state) {
-    for (int i = 0; i < rounds; ++i) {
+    for (int i = 0; i < Rounds(rounds); ++i) {
       floors.push_back(floor());
       subjects.push_back(ours());
       ratios.push_back(subjects.back() / floors.back());
@@ -69,6 +90,7 @@ inline void Compare(benchmark::State& state, Target target, const std::function<
   Report(state, Median(floors), Median(subjects), Median(ratios), target);
   state.counters["ratio_min"] = *std::min_element(ratios.begin(), ratios.end());
   state.counters["ratio_max"] = *std::max_element(ratios.begin(), ratios.end());
+  state.SetLabel("{\"floor\":" + JsonArray(floors) + ",\"ours\":" + JsonArray(subjects) + "}");
 }
 
 /// Jain's fairness index: 1 when all had the same.

@@ -1,10 +1,16 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 
 #include "doclock/body.h"
+#include "doclock/json_types.h"
+#include "doclock/uuid_json.h"
 
 namespace doclock::bench {
 
@@ -64,5 +70,48 @@ struct Small {
   std::int64_t due = 0;
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Small, step, attempts, due)
+
+/// An entity with each kind of everyday member, and one that says the same with plain ones.
+enum class Stage { kOpen, kShipped };
+BOOST_DESCRIBE_ENUM(Stage, kOpen, kShipped)
+
+struct Card {
+  static constexpr std::string_view kTag = "card";
+  std::string number;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Card, number)
+struct Cash {
+  static constexpr std::string_view kTag = "cash";
+};
+
+struct Everyday {
+  int attempts = 0;
+  Stage stage = Stage::kOpen;
+  std::optional<std::string> note = "fragile";
+  std::chrono::system_clock::time_point due{std::chrono::seconds(1'700'000'000)};
+  std::chrono::minutes patience{5};
+  std::variant<Card, Cash> payment = Card{"4111"};
+  Uuid customer = Uuid{};
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Everyday, attempts, stage, note, due, patience,
+                                                payment, customer)
+
+struct PlainCard {
+  std::string type = "card";
+  std::string number = "4111";
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlainCard, type, number)
+
+struct Plain {
+  int attempts = 0;
+  std::string stage = "kOpen";
+  std::string note = "fragile";
+  std::int64_t due = 1'700'000'000'000;
+  int patience = 5;
+  PlainCard payment;
+  std::string customer = "00000000-0000-0000-0000-000000000000";
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Plain, attempts, stage, note, due, patience,
+                                                payment, customer)
 
 }  // namespace doclock::bench

@@ -1,5 +1,12 @@
 # Install rules: libraries and headers, a CMake package with one component per library, and one pkg-config file each.
 # Everything finds its neighbours relative to itself, so that an installed tree can be moved.
+#
+# The parts that can be installed apart, as packages are (cmake/DoclockPackage.cmake):
+#   library   shared libraries, as programs load them
+#   dev       what compiling against doclock needs: headers, static libraries, links to shared ones, CMake and pkg-config
+#             files, the suite for stores
+#   cli       the command
+#   mongodb_module   the MongoDB store, where it is loaded as a module; with DOCLOCK_MONGODB_MODULE=ALL its library too
 
 include(CMakePackageConfigHelpers)
 
@@ -27,17 +34,22 @@ endforeach()
 function(doclock_install_component component)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESCRIPTION" "REQUIRES;REQUIRES_PRIVATE;LIBS_PRIVATE")
   doclock_library_name(${component} library)
+  set(part library)
+  if(component IN_LIST doclock_modules AND DOCLOCK_MONGODB_MODULE STREQUAL "ALL")
+    set(part ${component}_module)
+  endif()
   install(
     TARGETS ${library}
     EXPORT doclock-${component}-targets
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
-    FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${part} NAMELINK_COMPONENT dev
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev
+    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT library
+    FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
   install(
     EXPORT doclock-${component}-targets
     NAMESPACE doclock::
-    DESTINATION "${doclock_cmake_dir}")
+    DESTINATION "${doclock_cmake_dir}"
+    COMPONENT dev)
 
   set(pc_name "doclock-${component}")
   if(component STREQUAL "doclock")
@@ -53,7 +65,7 @@ function(doclock_install_component component)
     set(pc_cflags " -DDOCLOCK_SHARED")
   endif()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/doclock.pc.in" "${PROJECT_BINARY_DIR}/${pc_name}.pc" @ONLY)
-  install(FILES "${PROJECT_BINARY_DIR}/${pc_name}.pc" DESTINATION "${doclock_pkgconfig_dir}")
+  install(FILES "${PROJECT_BINARY_DIR}/${pc_name}.pc" DESTINATION "${doclock_pkgconfig_dir}" COMPONENT dev)
 endfunction()
 
 set(same "= ${PROJECT_VERSION}")
@@ -74,7 +86,9 @@ foreach(store IN LISTS doclock_stores)
     DESCRIPTION "${description}"
     REQUIRES "doclock-core ${same}"
     REQUIRES_PRIVATE "${pkg_config}")
-  list(APPEND umbrella_requires "doclock-${store} ${same}")
+  if(NOT (store IN_LIST doclock_modules AND DOCLOCK_MONGODB_MODULE STREQUAL "ALL"))
+    list(APPEND umbrella_requires "doclock-${store} ${same}")
+  endif()
   string(APPEND doclock_store_packages "set(doclock_${store}_package ${package})\n")
 endforeach()
 if(DOCLOCK_BUILD_TESTING)
@@ -92,7 +106,7 @@ doclock_install_component(
 set(doclock_conformance_dir "${CMAKE_INSTALL_DATADIR}/doclock/conformance")
 if(DOCLOCK_BUILD_TESTING)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/tests/conformance/suite/"
-          DESTINATION "${doclock_conformance_dir}/doclock/conformance")
+          DESTINATION "${doclock_conformance_dir}/doclock/conformance" COMPONENT dev)
 endif()
 
 if(DOCLOCK_BUILD_CLI)
@@ -100,8 +114,15 @@ if(DOCLOCK_BUILD_CLI)
   install(FILES "${PROJECT_SOURCE_DIR}/packaging/cli/doclock.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT cli)
   install(FILES "${PROJECT_SOURCE_DIR}/packaging/cli/doclock.bash"
           DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME doclock COMPONENT cli)
-  install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}" RENAME copyright COMPONENT cli)
+  install(FILES "${PROJECT_SOURCE_DIR}/packaging/cli/_doclock" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions"
+          COMPONENT cli)
+  install(FILES "${PROJECT_SOURCE_DIR}/packaging/cli/doclock.fish"
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT cli)
 endif()
+
+foreach(module IN LISTS doclock_modules)
+  install(TARGETS doclock_${module}_module LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/doclock" COMPONENT ${module}_module)
+endforeach()
 
 get_property(doclock_components GLOBAL PROPERTY DOCLOCK_COMPONENTS)
 configure_package_config_file(
@@ -111,5 +132,6 @@ configure_package_config_file(
   NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/doclock-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/doclock-config.cmake" "${PROJECT_BINARY_DIR}/doclock-config-version.cmake"
-        DESTINATION "${doclock_cmake_dir}")
+        DESTINATION "${doclock_cmake_dir}" COMPONENT dev)
+# Of no part: each package brings a copy under its own name.
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

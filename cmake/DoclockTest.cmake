@@ -1,7 +1,7 @@
 # doclock_test(<name> [SOURCES <files>...] [LIBS <targets>...] [LABELS <labels>...] [TIMEOUT <seconds>]
 #              [SERVER_TESTS <filter> [SERVER_TESTS_LEFT_OUT <filter>] [SERVERS <fixtures>...] [SERIAL]])
 #
-# A GoogleTest program, each of whose cases is a CTest test. Without SOURCES: every .cpp of the current folder; a
+# A GoogleTest program, each of whose cases is a CTest test. Without SOURCES: every .cpp of the current folder and those in it; a
 # folder that has none makes no program. Everything of doclock, RapidCheck, src/ and tests/ are in reach.
 #
 # SERVER_TESTS, a filter of GoogleTest, names the cases that need servers: they carry the label mongodb as well, and CTest
@@ -33,7 +33,7 @@ endfunction()
 function(doclock_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL" "TIMEOUT;SERVER_TESTS;SERVER_TESTS_LEFT_OUT" "SOURCES;LIBS;LABELS;SERVERS")
   if(NOT arg_SOURCES)
-    file(GLOB arg_SOURCES CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+    file(GLOB_RECURSE arg_SOURCES CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   endif()
   if(NOT arg_SOURCES)
     return()

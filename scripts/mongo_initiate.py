@@ -43,9 +43,9 @@ def receive(connection, size):
     return data
 
 
-def run(port, command):
+def run(port, command, timeout=10):
     """The raw reply: what is looked for in it is looked for as bytes."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=timeout) as connection:
         body = b"\0\0\0\0\0" + document({**command, "$db": "admin"})
         connection.sendall(struct.pack("<iiii", len(body) + 16, 1, 0, 2013) + body)
         (size,) = struct.unpack("<i", receive(connection, 4))
@@ -95,4 +95,5 @@ def main():
     primary_of(ports, all_ready)
 
 
-main()
+if __name__ == "__main__":
+    main()

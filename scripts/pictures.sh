@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the pictures of the documents: docs/pictures/<name>.svg from <name>.dot (Graphviz) or <name>.msc (mscgen).
+# Makes the pictures of the documents: docs/pictures/<name>.svg from <name>.dot (Graphviz), <name>.msc (mscgen) or
+# <name>.timeline (scripts/timeline.py).
 # Each picture ends with the checksum of its source, by which --check finds those that are out of date, without the tools.
 # Usage: scripts/pictures.sh [--check]
 set -euo pipefail
@@ -12,21 +13,18 @@ case "${1:-}" in
   *) echo "Usage: scripts/pictures.sh [--check]" >&2; exit 2 ;;
 esac
 
+need() { command -v "$1" > /dev/null || { echo "pictures: $1 is not installed (packages graphviz, mscgen)" >&2; exit 1; }; }
+
 draw() { # <source> <picture>
   case "$1" in
-    *.dot) dot -Tsvg "$1" -o "$2" ;;
-    *.msc) mscgen -T svg -i "$1" -o "$2" ;;
+    *.dot) need dot; dot -Tsvg "$1" -o "$2" ;;
+    *.msc) need mscgen; mscgen -T svg -i "$1" -o "$2" ;;
+    *.timeline) ../../scripts/timeline.py "$1" "$2" ;;
   esac
 }
 
-if [[ $check == no ]]; then
-  for tool in dot mscgen; do
-    command -v "$tool" > /dev/null || { echo "pictures: $tool is not installed (packages graphviz, mscgen)" >&2; exit 1; }
-  done
-fi
-
 bad=0
-for source in *.dot *.msc; do
+for source in *.dot *.msc *.timeline; do
   picture=${source%.*}.svg
   mark="<!-- made from $source, $(cksum < "$source" | cut -d ' ' -f 1) -->"
   if [[ $check == yes ]]; then

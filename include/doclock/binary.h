@@ -20,9 +20,9 @@ struct DOCLOCK_EXPORT Binary {
   /// The kind of bytes. (2 is an old form of 0: MongoDB puts the length before the bytes.)
   std::uint8_t subtype = 0;
 
-  /// The UUID's bytes with subtype 4.
+  /// Returns the UUID's bytes with subtype 4.
   static Binary FromUuid(const Uuid& id);
-  /// The UUID in it. @throws std::invalid_argument unless the subtype is 4 and there are 16 bytes.
+  /// Returns its UUID. @throws std::invalid_argument unless it is 16 bytes of subtype 4.
   [[nodiscard]] Uuid ToUuid() const;
 
   /// Compares by length, subtype and bytes, as MongoDB does.

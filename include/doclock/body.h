@@ -30,7 +30,7 @@ class DOCLOCK_EXPORT Body {
   /// Is there a body?
   explicit operator bool() const noexcept { return rep_ != nullptr; }
 
-  /// The tree. The reference lives as long as any copy of this body.
+  /// Returns the tree. The reference lives as long as any copy of this body.
   /// @throws DocumentException when the stored text is not a JSON object, or nested too deep.
   /// @throws std::logic_error when there is no body.
   [[nodiscard]] const nlohmann::json& json() const;

@@ -21,7 +21,7 @@ struct DOCLOCK_EXPORT BootClock {
   using time_point = std::chrono::time_point<BootClock>;
   /// Never goes back.
   static constexpr bool is_steady = true;
-  /// The present moment. Thread-safe.
+  /// Returns the present moment. Thread-safe.
   static time_point now() noexcept;
 };
 
@@ -37,11 +37,11 @@ class DOCLOCK_EXPORT Clock {
   Clock& operator=(const Clock&) = delete;
   virtual ~Clock();
 
-  /// The present moment. Must be thread-safe and must never go back.
+  /// Returns the present moment. Must be thread-safe and must never go back.
   [[nodiscard]] virtual TimePoint Now() const noexcept = 0;
 };
 
-/// The real clock, which stores use unless another one is injected.
+/// Returns the real clock, which stores use unless another one is injected.
 DOCLOCK_EXPORT std::shared_ptr<const Clock> SystemClock();
 
 }  // namespace doclock

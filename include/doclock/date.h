@@ -29,9 +29,9 @@ class Date {
   /// This machine's time.
   static Date Now() noexcept { return std::chrono::system_clock::now(); }
 
-  /// The moment.
+  /// Returns the moment.
   [[nodiscard]] constexpr TimePoint time() const noexcept { return time_; }
-  /// The moment.
+  /// Returns the moment.
   constexpr operator TimePoint() const noexcept {  // NOLINT(google-explicit-constructor)
     return time_;
   }

@@ -27,7 +27,7 @@ class DOCLOCK_EXPORT Decimal128 {
   /// A whole number.
   explicit Decimal128(std::int64_t number);
 
-  /// The number as MongoDB prints it; Decimal128 reads the same number from it.
+  /// Returns the number as MongoDB prints it; Decimal128 reads the same number from it.
   [[nodiscard]] const std::string& ToString() const noexcept { return text_; }
 
   /// Compares by value; NaN is the least, and equals itself.

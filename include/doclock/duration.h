@@ -28,7 +28,7 @@ class Duration {
       std::chrono::duration<Rep, Period> d) noexcept  // NOLINT(google-explicit-constructor)
       : count_(Saturate(d)) {}
 
-  /// The longest length; as a wait it means "forever".
+  /// Returns the longest length; as a wait it means "forever".
   static constexpr Duration Max() noexcept {
     Duration d;
     d.count_ = std::numeric_limits<std::int64_t>::max();
@@ -38,7 +38,7 @@ class Duration {
   /// Whole milliseconds.
   [[nodiscard]] constexpr std::int64_t count() const noexcept { return count_; }
 
-  /// The same length as a std::chrono duration. Safe for every value.
+  /// Returns the same length as a std::chrono duration. Safe for every value.
   [[nodiscard]] constexpr std::chrono::milliseconds ms() const noexcept {
     return std::chrono::milliseconds{count_};
   }

@@ -50,14 +50,14 @@ struct DefaultEntityTraits {
     return nlohmann::json(entity);
   }
 
-  /// A T from its JSON form.
+  /// Returns a T from its JSON form.
   static T FromJson(const nlohmann::json& body)
     requires(std::move_constructible<T> && requires { body.template get<T>(); })
   {
     return body.template get<T>();
   }
 
-  /// The entity's key.
+  /// Returns the entity's key.
   static auto GetKey(const T& entity)
     requires requires { Key(entity.id); }
   {

@@ -2,11 +2,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
 
 #include "doclock/export.h"
+#include "doclock/key.h"
 
 namespace doclock {
 
@@ -29,7 +31,7 @@ enum class Errc {
   kForked = 14,       ///< The handle belongs to the parent process.
 };
 
-/// The category of Errc.
+/// Returns the category of Errc.
 DOCLOCK_EXPORT const std::error_category& ErrorCategory() noexcept;
 /// Makes `std::error_code` from Errc (found by ADL).
 DOCLOCK_EXPORT std::error_code make_error_code(Errc code) noexcept;
@@ -61,7 +63,7 @@ class DOCLOCK_EXPORT Error : public std::system_error {
   Error(const Error&) = default;
   Error& operator=(const Error&) = default;
   ~Error() override;
-  /// The code as the enumeration.
+  /// Returns the code as the enumeration.
   [[nodiscard]] Errc errc() const noexcept { return static_cast<Errc>(code().value()); }
 };
 
@@ -73,10 +75,10 @@ class DOCLOCK_EXPORT LockException : public Error {
   LockException(Errc code, const std::string& what, LockHolder holder = {},
                 std::optional<std::chrono::milliseconds> remaining = std::nullopt);
   ~LockException() override;
-  /// The holder; empty when unknown.
+  /// Returns the holder; empty when unknown.
   [[nodiscard]] const LockHolder& holder() const noexcept { return holder_; }
-  /// The time that was left of the holder's lease when the store looked; empty when unknown. The
-  /// holder may renew it.
+  /// Returns the time that was left of the holder's lease when the store looked; empty when
+  /// unknown. The holder may renew it.
   [[nodiscard]] std::optional<std::chrono::milliseconds> remaining() const noexcept {
     return remaining_;
   }
@@ -94,11 +96,11 @@ class DOCLOCK_EXPORT ConflictException : public Error {
   ConflictException(const std::string& what, std::optional<std::int64_t> expected,
                     std::optional<std::int64_t> found, std::string index = {});
   ~ConflictException() override;
-  /// The version the caller had.
+  /// Returns the version the caller had.
   [[nodiscard]] std::optional<std::int64_t> expected() const noexcept { return expected_; }
-  /// The version the store has.
+  /// Returns the version the store has.
   [[nodiscard]] std::optional<std::int64_t> found() const noexcept { return found_; }
-  /// The unique index that refused; empty when the version did.
+  /// Returns the unique index that refused; empty when the version did.
   [[nodiscard]] const std::string& index() const noexcept { return index_; }
 
  private:
@@ -121,7 +123,15 @@ class DOCLOCK_EXPORT DocumentException : public Error {
  public:
   /// Takes the text.
   explicit DocumentException(const std::string& what);
+  /// Takes the text and the key of the stored document that cannot be read.
+  DocumentException(const std::string& what, const Key& key);
   ~DocumentException() override;
+  /// Returns the key of the stored document that T cannot read; null where a body cannot be stored.
+  /// After LockNext() or a query it tells which document to put aside.
+  [[nodiscard]] const Key* key() const noexcept { return key_.get(); }
+
+ private:
+  std::shared_ptr<const Key> key_;  // a copy of an exception must not throw
 };
 
 /// The store failed (kUnavailable, kRefused, kMalformed, kClosed).

@@ -35,19 +35,19 @@ class DOCLOCK_EXPORT Filter {
   /// Every document.
   Filter() = default;
 
-  /// The field equals the value. @throws std::invalid_argument if the field is empty, or the value
-  /// is an array, binary, NaN, or an object other than a Date, Binary, ObjectId or Decimal128 is.
-  /// (Likewise for the other conditions.)
+  /// Adds the condition: the field equals the value. @throws std::invalid_argument if the field is
+  /// empty, or the value is an array, binary, NaN, or an object other than a Date, Binary, ObjectId
+  /// or Decimal128 is. (Likewise for the other conditions.)
   Filter& Equal(std::string_view field, nlohmann::json value) &;
-  /// The field is missing or differs.
+  /// Adds the condition: the field is missing or differs.
   Filter& NotEqual(std::string_view field, nlohmann::json value) &;
-  /// The field is less.
+  /// Adds the condition: the field is less.
   Filter& Less(std::string_view field, nlohmann::json value) &;
-  /// The field is less or equal.
+  /// Adds the condition: the field is less or equal.
   Filter& AtMost(std::string_view field, nlohmann::json value) &;
-  /// The field is greater.
+  /// Adds the condition: the field is greater.
   Filter& Greater(std::string_view field, nlohmann::json value) &;
-  /// The field is greater or equal.
+  /// Adds the condition: the field is greater or equal.
   Filter& AtLeast(std::string_view field, nlohmann::json value) &;
   /// Ascending by this field: missing and null first, then numbers, strings, booleans, dates,
   /// binary data, ObjectIds, decimals (on MongoDB: among the numbers), the rest.
@@ -103,15 +103,15 @@ class DOCLOCK_EXPORT Filter {
   /// Does a body meet every condition? Ignores lock state, order and limit.
   [[nodiscard]] bool Matches(const nlohmann::json& body) const;
 
-  /// The conditions.
+  /// Returns the conditions.
   [[nodiscard]] const std::vector<Condition>& conditions() const noexcept { return conditions_; }
-  /// The field to order by; empty for none.
+  /// Returns the field to order by; empty for none.
   [[nodiscard]] const std::vector<std::string>& order() const noexcept { return order_; }
   /// Descending?
   [[nodiscard]] bool descending() const noexcept { return descending_; }
-  /// The limit; 0 for none.
+  /// Returns the limit; 0 for none.
   [[nodiscard]] std::int64_t limit() const noexcept { return limit_; }
-  /// The lock condition.
+  /// Returns the lock condition.
   [[nodiscard]] LockState lock_state() const noexcept { return lock_state_; }
 
  private:
@@ -125,7 +125,7 @@ class DOCLOCK_EXPORT Filter {
   LockState lock_state_ = LockState::kAny;
 };
 
-/// The value at `path` in `body`; a reference to null when it is missing.
+/// Returns the value at `path` in `body`; a reference to null when it is missing.
 DOCLOCK_EXPORT const nlohmann::json& ValueAt(const nlohmann::json& body,
                                              const std::vector<std::string>& path) noexcept;
 /// Three-way comparison in the order OrderBy uses: negative, zero or positive.

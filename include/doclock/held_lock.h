@@ -80,20 +80,20 @@ class DOCLOCK_EXPORT HeldLock {
   /// Releases the lock if it is still held; see above.
   ~HeldLock() = default;
 
-  /// The lock's name.
+  /// Returns the lock's name.
   [[nodiscard]] const std::string& name() const;
-  /// The grant's id, unique to this grant. Any program that knows it can release the lock: keep it
-  /// secret.
+  /// Returns the grant's id, unique to this grant. Any program that knows it can release the lock:
+  /// keep it secret.
   [[nodiscard]] const Uuid& lock_id() const;
-  /// The fencing token: higher than that of any earlier holder of this name. It survives release,
-  /// expiry, Break() and Purge(), except for names that a Purge() with `forget` has forgotten.
+  /// Returns the fencing token: higher than that of any earlier holder of this name. It survives
+  /// release, expiry, Break() and Purge(), unless a Purge() with `forget` deletes the name.
   [[nodiscard]] std::int64_t fence() const;
-  /// A token that is asked to stop when the lease ends, before the lock can be granted to another
-  /// client; Release() does not stop it. Callbacks registered with it run on the manager's notifier
-  /// thread and must not throw. Thread-safe.
+  /// Returns a token that is asked to stop when the lease ends, before the lock can be granted to
+  /// another client; Release() does not stop it. Callbacks registered with it run on the manager's
+  /// notifier thread and must not throw. Thread-safe.
   [[nodiscard]] std::stop_token lost() const;
-  /// Time until the holder must stop unless the lease is renewed; zero once lost or released.
-  /// Thread-safe.
+  /// Returns the time until the holder must stop unless the lease is renewed; zero once lost or
+  /// released. Thread-safe.
   [[nodiscard]] std::chrono::nanoseconds Remaining() const noexcept;
   /// Is the lock held, as far as this process can know? Thread-safe.
   [[nodiscard]] bool held() const noexcept;

@@ -52,14 +52,14 @@ class DOCLOCK_EXPORT Key {
   /// An ObjectId key.
   Key(const ObjectId& id) : value_(id) {}  // NOLINT(google-explicit-constructor)
 
-  /// The value itself.
+  /// Returns the value itself.
   [[nodiscard]] const Value& value() const noexcept { return value_; }
 
-  /// The key as text, diagnostic only: strings as they are (control characters escaped), numbers in
-  /// decimal, UUID and ObjectId in hexadecimal.
+  /// Returns the key as text, diagnostic only: strings as they are (control characters escaped),
+  /// numbers in decimal, UUID and ObjectId in hexadecimal.
   [[nodiscard]] std::string ToString() const;
 
-  /// A hash of type and value; the same in every process of one build.
+  /// Returns a hash of type and value; the same in every process of one build.
   [[nodiscard]] std::size_t Hash() const noexcept;
 
   /// Compares type and value. The order is by type, then by value; LockAll sorts by it.

@@ -12,7 +12,10 @@ namespace doclock {
 /// with the entity alone. Make it a member, and name that member in `EntityTraits<T>::kLockFields`.
 ///
 /// The library fills it when a lock is granted and after each Save, and empties `id` and `time`
-/// when the lock is released. It is not part of T's JSON form: the store keeps the lock elsewhere.
+/// when the lock is released. It is not part of T's JSON form, because the store keeps the lock
+/// elsewhere: leave it out of the NLOHMANN_DEFINE_TYPE macro. A member that the macro names is
+/// stored in the body like any other (`doclock/json/lock_fields.h` gives it a form, for messages),
+/// with the id of a lock that is over by then.
 struct LockFields {
   /// The grant's id; empty means not locked, and a release by value is refused.
   std::optional<Uuid> id;

@@ -41,7 +41,7 @@ class DOCLOCK_EXPORT LockManager {
   /// In a callback of another manager, Close waits for callbacks no longer than `drain_timeout`.
   void Close() noexcept;
 
-  /// The store.
+  /// Returns the store.
   [[nodiscard]] const std::shared_ptr<Store>& store() const noexcept;
 
   /// For the library's own templates.

@@ -54,9 +54,9 @@ class DOCLOCK_EXPORT LockProvider {
   explicit LockProvider(LockManager manager, const std::string& collection = kDefaultLockCollection,
                         LockProviderOptions options = {});
 
-  /// The collection's name.
+  /// Returns the collection's name.
   [[nodiscard]] const std::string& collection() const noexcept;
-  /// The manager.
+  /// Returns the manager.
   [[nodiscard]] const LockManager& manager() const noexcept { return manager_; }
 
   /// @name One lock
@@ -120,13 +120,13 @@ class DOCLOCK_EXPORT LockProvider {
   /// granted.
   /// @{
 
-  /// The lock as a mutex.
+  /// Returns the lock as a mutex.
   [[nodiscard]] NamedMutex Mutex(std::string_view name, const LockOptions& options = {}) const;
-  /// The lock as a mutex that its thread may lock again.
+  /// Returns the lock as a mutex that its thread may lock again.
   [[nodiscard]] RecursiveNamedMutex RecursiveMutex(std::string_view name,
                                                    const LockOptions& options = {}) const;
-  /// The lock as a mutex that many may share. `options.mode` is ignored; `max_holders` limits the
-  /// number of shares.
+  /// Returns the lock as a mutex that many may share. `options.mode` is ignored; `max_holders`
+  /// limits the number of shares.
   [[nodiscard]] SharedNamedMutex SharedMutex(std::string_view name,
                                              const LockOptions& options = {}) const;
   /// @}
@@ -181,7 +181,7 @@ class DOCLOCK_EXPORT LockProvider {
   /// @name Inspection and housekeeping
   /// @{
 
-  /// The locks, held or expired, that match, ordered by name.
+  /// Returns the locks, held or expired, that match, ordered by name.
   [[nodiscard]] std::vector<LockStatus> Status(const LockFilter& filter = {}) const;
   /// Creates, unless it exists, the index by which Purge and Status find held locks among many
   /// names. On MongoDB it costs each lock and each release a little; other stores need none.

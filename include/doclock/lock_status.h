@@ -26,8 +26,16 @@ struct LockStatus {
   /// What the holder's fence() returns; each share has its own. Empty if the store does not know
   /// it.
   std::optional<std::int64_t> fence;
-  bool expired = false;                           ///< Its lease is over; not granted again since.
-  bool malformed = false;                         ///< Its fields are not what this library writes.
+  /// Only with LockFilter::closed: it has no holder, and min_hold keeps it closed. The fields that
+  /// tell of a holder or a lease are empty then.
+  bool unheld = false;
+  bool closed = false;     ///< LockOptions::min_hold keeps other clients out, even after a release.
+  bool expired = false;    ///< Its lease is over; not granted again since.
+  bool malformed = false;  ///< Its fields are not what this library writes.
+  /// How many waiters stand in the store's queue for it: one of each process. 0 from a store that
+  /// keeps no queue (StoreTraits::queues).
+  int waiting = 0;
+  LockHolder next;                                ///< The first of them.
   std::chrono::milliseconds ttl{};                ///< Length of its lease.
   std::chrono::milliseconds remaining{};          ///< Of its lease, by the store's clock.
   std::chrono::milliseconds age{};                ///< Since it was granted, by the store's clock.
@@ -47,7 +55,10 @@ struct LockFilter {
   std::optional<std::chrono::system_clock::time_point> granted_after = {};
   std::optional<Duration> remaining_below = {};     ///< Less is left of the lease; expired: 0 left.
   std::optional<Duration> remaining_at_least = {};  ///< This much or more is left.
-  std::optional<bool> expired = {};                 ///< Only expired ones, or only live ones.
+  /// Also locks that have no holder and that LockOptions::min_hold keeps closed. Without `name` or
+  /// `key` the store looks at every document then.
+  bool closed = false;
+  std::optional<bool> expired = {};  ///< Only expired ones, or only live ones.
 };
 
 /// What LockProvider::Purge may do.
@@ -77,9 +88,9 @@ class DOCLOCK_EXPORT GroupException : public Error {
   /// Takes the text, the locks that were done, and those that failed (at least one).
   GroupException(const std::string& what, std::vector<LockStatus> done, std::vector<Failed> failed);
   ~GroupException() override;
-  /// The locks that were renewed, or released.
+  /// Returns the locks that were renewed, or released.
   [[nodiscard]] const std::vector<LockStatus>& done() const noexcept { return done_; }
-  /// The locks that failed.
+  /// Returns the locks that failed.
   [[nodiscard]] const std::vector<Failed>& failed() const noexcept { return failed_; }
 
  private:

@@ -58,32 +58,32 @@ class Locked {
   /// Unlocks if the lock is still held; see above.
   ~Locked() = default;
 
-  /// The entity. Changes are stored by Save and Release.
+  /// Returns the entity. Changes are stored by Save and Release.
   [[nodiscard]] T& operator*() { return state().entity; }
-  /// The entity.
+  /// Returns the entity.
   [[nodiscard]] const T& operator*() const { return state().entity; }
-  /// The entity.
+  /// Returns the entity.
   [[nodiscard]] T* operator->() { return &state().entity; }
-  /// The entity.
+  /// Returns the entity.
   [[nodiscard]] const T* operator->() const { return &state().entity; }
 
-  /// The document's key.
+  /// Returns the document's key.
   [[nodiscard]] const Key& key() const { return detail::LeaseKey(lease()); }
-  /// The grant's id, unique to this grant.
+  /// Returns the grant's id, unique to this grant.
   [[nodiscard]] const Uuid& lock_id() const { return detail::LeaseLockId(lease()); }
-  /// The fencing token: higher than that of any earlier holder of this document.
+  /// Returns the fencing token: higher than that of any earlier holder of this document.
   [[nodiscard]] std::int64_t fence() const { return detail::LeaseFence(lease()); }
-  /// The document's version after the last write of this handle.
+  /// Returns the document's version after the last write of this handle.
   [[nodiscard]] std::int64_t version() const { return detail::LeaseVersion(lease()); }
   /// Was the document created by taking this lock?
   [[nodiscard]] bool created() const { return state().created; }
 
-  /// A token that is asked to stop when the lease ends, before the lock can be granted to another
-  /// client. Callbacks registered with it run on the manager's notifier thread and must not throw.
-  /// Thread-safe.
+  /// Returns a token that is asked to stop when the lease ends, before the lock can be granted to
+  /// another client. Callbacks registered with it run on the manager's notifier thread and must not
+  /// throw. Thread-safe.
   [[nodiscard]] std::stop_token lost() const { return detail::LeaseLost(state().lease); }
-  /// Time until the holder must stop unless the lease is renewed; zero once lost or released.
-  /// Thread-safe.
+  /// Returns the time until the holder must stop unless the lease is renewed; zero once lost or
+  /// released. Thread-safe.
   [[nodiscard]] std::chrono::nanoseconds Remaining() const {
     return held() ? detail::LeaseRemaining(lease()) : std::chrono::nanoseconds::zero();
   }

@@ -64,9 +64,9 @@ class LockingRepository {
       : manager_(std::move(manager)),
         binding_(detail::Bind(manager_, name, std::move(options), detail::DefaultNames<T>())) {}
 
-  /// The collection's name.
+  /// Returns the collection's name.
   [[nodiscard]] const std::string& name() const noexcept { return binding_->collection->name(); }
-  /// The manager.
+  /// Returns the manager.
   [[nodiscard]] const LockManager& manager() const noexcept { return manager_; }
 
   /// @name Locking one document
@@ -261,10 +261,12 @@ class LockingRepository {
   /// @name Locking the next document
   /// @{
 
-  /// Locks the first free document that matches, in the filter's order. It skips live locks, and
-  /// two callers never get the same document. Waits up to `options.wait` for one to appear or to
-  /// become free.
-  /// @throws NotFoundException if there is none by then.
+  /// Locks the first free document that matches, in the filter's order. It skips live locks and
+  /// documents whose lock fields are malformed (Status() shows them), and two callers never get the
+  /// same document. Waits up to `options.wait` for one to appear or to become free.
+  /// @throws NotFoundException if there is none by then. @throws DocumentException if T cannot read
+  /// the document: it is released, and stands first again. DocumentException::key() tells which one
+  /// to put aside.
   [[nodiscard]] Locked<T> LockNext(const Filter& filter, const LockOptions& options = {},
                                    std::stop_token stop = {}) const {
     auto result = AcquireNext(filter, options, std::move(stop));
@@ -298,17 +300,19 @@ class LockingRepository {
   /// @}
 
   /// @name Reading
-  /// Reads do not wait for locks, and see everything that was acknowledged before they began.
+  /// Reads do not wait for locks. Those by key see everything that was acknowledged before they
+  /// began. Those by filter see what is stored for good; on MongoDB they may miss the newest of it
+  /// while a primary is deposed (docs/mongodb.md).
   /// @{
 
-  /// The document, or nothing. @throws DocumentException, StoreException
+  /// Returns the document, or nothing. @throws DocumentException, StoreException
   [[nodiscard]] std::optional<Snapshot<T>> Find(KeyArg key) const {
     Key wanted = std::move(key).Take();
     auto result = detail::Read(binding_->engine, *binding_->collection, wanted);
     return detail::ReadOperation<WrapRow>{binding_, std::move(wanted), WrapRow{binding_}}.Finish(
         std::move(result));
   }
-  /// The documents that match, in the filter's order. @throws DocumentException, StoreException
+  /// Returns what matches, in the filter's order. @throws DocumentException, StoreException
   [[nodiscard]] std::vector<Snapshot<T>> Find(const Filter& filter) const {
     std::vector<Snapshot<T>> found;
     detail::Query(binding_->engine, *binding_->collection, filter, [&](QueryRow&& row) {
@@ -487,7 +491,13 @@ class LockingRepository {
   /// Clears what expired locks left in documents; returns how many it cleared. Never touches a live
   /// lock or a version. Not needed for correctness.
   std::int64_t Purge() const { return detail::PurgeAll(*binding_); }
-  /// The locks, held or expired, that match, ordered by key.
+  /// Purge() as LockProvider has it. With PurgeOptions::forget it also deletes documents that hold
+  /// nothing besides their lock and were not locked for `idle_for`.
+  /// @throws std::invalid_argument naming the option, StoreException
+  PurgeResult Purge(const PurgeOptions& options) const {
+    return detail::PurgeOf(*binding_, options);
+  }
+  /// Returns the locks, held or expired, that match, ordered by key.
   /// @throws std::invalid_argument for a filter with a name and a key, StoreException
   [[nodiscard]] std::vector<LockStatus> Status(const LockFilter& filter = {}) const {
     return detail::StatusOf(*binding_, filter);
@@ -499,6 +509,26 @@ class LockingRepository {
   /// not held or changed hands meanwhile, StoreException, InDoubtException
   LockStatus Break(KeyArg key, std::string_view by = {}) const {
     return detail::Break(*binding_, std::move(key).Take(), by);
+  }
+  /// Renews the lease of the lock (or the share) with this id from now on, with this length (zero:
+  /// its own). A renewal never shortens a lease, and does not revive one that has expired. The
+  /// handle does not learn of it, and goes on renewing. Returns the lock. `lock.version` is
+  /// ignored.
+  /// @throws LockException kNotOwner if there is no lock id or it does not lock the document;
+  /// NotFoundException if there is no such document; std::invalid_argument for a ttl that is not
+  /// kMinTtl to kMaxTtl; StoreException; InDoubtException (either lease may hold)
+  LockStatus RenewLock(KeyArg key, const LockFields& lock, Duration ttl = {}) const {
+    return detail::RenewLock(*binding_, std::move(key).Take(), lock, ttl);
+  }
+  /// Releases the lock (or the share) with this id without a handle, and leaves the body as it is.
+  /// Releases also a lock that has expired, if no other client has taken it. Unless `lock.version`
+  /// is 0, an exclusive lock must be at that version. Its handle finds out at its next renewal or
+  /// write (kLost). Returns the lock as it was.
+  /// @throws LockException kNotOwner if there is no lock id, or it does not lock the document at
+  /// that version; NotFoundException if there is no such document; StoreException; InDoubtException
+  /// (the lock may have been released)
+  LockStatus ReleaseLock(KeyArg key, const LockFields& lock) const {
+    return detail::ReleaseLock(*binding_, std::move(key).Take(), lock);
   }
   /// @}
 

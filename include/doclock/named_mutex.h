@@ -21,13 +21,13 @@ class MutexState;
 struct AcquireSpec;
 struct Binding;
 
-/// The time to wait: `time`, or zero if it is negative. Not for users.
+/// Returns the time to wait: `time`, or zero if it is negative. Not for users.
 template <class Rep, class Period>
 Duration WaitOf(const std::chrono::duration<Rep, Period>& time) {
   return std::max(Duration(time), Duration());
 }
 
-/// The time to wait until `until`, or zero if it has passed. Not for users.
+/// Returns the time to wait until `until`, or zero if it has passed. Not for users.
 template <class Clock, class Length>
 Duration WaitOf(const std::chrono::time_point<Clock, Length>& until) {
   // Floating point, because the end of a clock's time may not fit the unit of the difference.
@@ -74,7 +74,7 @@ class DOCLOCK_EXPORT NamedMutex {
   /// cannot release it for the thread that took it since.
   void unlock() noexcept;
 
-  /// The lock's name.
+  /// Returns the lock's name.
   [[nodiscard]] const std::string& name() const noexcept;
   /// Is it held by this object, as far as this process can know?
   [[nodiscard]] bool held() const noexcept;
@@ -120,7 +120,7 @@ class DOCLOCK_EXPORT RecursiveNamedMutex {
   /// Undoes one lock(); the last unlock() releases it. Never throws.
   void unlock() noexcept;
 
-  /// The lock's name.
+  /// Returns the lock's name.
   [[nodiscard]] const std::string& name() const noexcept;
   /// Is it held by this object, as far as this process can know?
   [[nodiscard]] bool held() const noexcept;

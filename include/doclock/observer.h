@@ -18,10 +18,13 @@ struct LockEvent {
 
 /// Receives what happens to locks, for metrics and logs. Override what you need.
 ///
-/// Calls come one at a time, in order per lock, on the manager's notifier thread. That thread never
-/// renews leases, so a slow observer delays only other observers' calls and `lost()` callbacks. An
-/// observer may call the library, but must not destroy the last LockManager. Its exceptions are
-/// swallowed. No event carries a lock id, a body or a store's URL.
+/// Calls come one at a time, in order per lock, on the manager's notifier thread. Of OnLost,
+/// OnReleased and OnDiscarded there is at most one for each OnGranted: a release that comes through
+/// although the lock was lost meanwhile is not reported.
+///
+/// The notifier never renews leases, so a slow observer delays only other observers' calls and
+/// `lost()` callbacks. An observer may call the library, but must not destroy the last LockManager.
+/// Its exceptions are swallowed. No event carries a lock id, a body or a store's URL.
 class DOCLOCK_EXPORT Observer {
  public:
   Observer() = default;
@@ -36,7 +39,8 @@ class DOCLOCK_EXPORT Observer {
   virtual void OnBusy(const LockEvent&, Errc code, const LockHolder& holder);
   /// A lease was renewed.
   virtual void OnRenewed(const LockEvent&);
-  /// A renewal failed. The lease still has `remaining`, and the library tries again.
+  /// A renewal failed. The lease still has `remaining`, which is more than zero, and the library
+  /// tries again.
   virtual void OnRenewalFailing(const LockEvent&, std::chrono::nanoseconds remaining);
   /// A lease was lost.
   virtual void OnLost(const LockEvent&);

@@ -22,7 +22,8 @@ namespace doclock {
 /// Thread-safe.
 /// @throws std::invalid_argument for an unknown scheme (naming the known ones), an unknown option
 /// or a bad value (naming it). The text never repeats the URL, which may hold a password.
-/// @throws StoreException
+/// @throws StoreException; kRefused also if the store is a module (CMake option
+/// DOCLOCK_MONGODB_MODULE) that is not installed or not of this build
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenStore(std::string_view url);
 
 /// As above. With kExisting, Store::Open throws NotFoundException for a missing collection.

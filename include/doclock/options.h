@@ -53,6 +53,9 @@ struct LockFieldNames {
   std::string group = "lockGroup";        ///< LockOptions::group.
   std::string readers = "lockReaders";    ///< The shares of a shared lock.
   std::string intent = "lockIntent";      ///< A waiting writer, which keeps new shares out.
+  std::string fence = "lockFence";        ///< The fence of a holder that has saved.
+  std::string queue = "lockQueue";        ///< The waiters, in the order of their arrival.
+  std::string passed = "lockPassed";      ///< The last grant to a waiter of the queue.
   /// Compares names.
   friend bool operator==(const LockFieldNames&, const LockFieldNames&) = default;
 };

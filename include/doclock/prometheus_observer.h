@@ -31,7 +31,7 @@ class DOCLOCK_EXPORT PrometheusObserver : public Observer {
   explicit PrometheusObserver(const std::vector<std::string>& collections = {});
   ~PrometheusObserver() override;
 
-  /// The counts so far, as text.
+  /// Returns the counts so far, as text.
   [[nodiscard]] std::string Text() const;
 
   void OnGranted(const LockEvent& event, std::chrono::nanoseconds waited,

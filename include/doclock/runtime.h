@@ -16,6 +16,9 @@ namespace doclock {
 /// Code runs in three kinds of places: the *engine* (one thread for timers and waiting; it never
 /// blocks), *workers* (threads that call the store and may block) and the *notifier* (one thread
 /// that runs users' callbacks, so that a slow callback does not delay a lease).
+///
+/// A function that takes a task and throws has not taken it. The library then tries again, runs the
+/// task itself, or reports what the operation has come to.
 class DOCLOCK_EXPORT Runtime {
  public:
   /// A task to run once. Must not throw.
@@ -42,7 +45,7 @@ class DOCLOCK_EXPORT Runtime {
   Runtime& operator=(const Runtime&) = delete;
   virtual ~Runtime();
 
-  /// The present moment. Thread-safe.
+  /// Returns the present moment. Thread-safe.
   [[nodiscard]] virtual TimePoint Now() const noexcept = 0;
 
   /// Runs the task on the engine at `when` or soon after. Thread-safe.

@@ -38,12 +38,12 @@ class DOCLOCK_EXPORT SharedNamedMutex {
   void lock();
   /// Locks it exclusively if it is neither held nor shared; does not wait.
   [[nodiscard]] bool try_lock();
-  /// Waits so long at most.
+  /// Waits at most for this time.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& time) {
     return TryLock(detail::WaitOf(time));
   }
-  /// Waits until then at most.
+  /// Waits at most until then.
   template <class Clock, class Length>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Length>& until) {
     return TryLock(detail::WaitOf(until));
@@ -56,12 +56,12 @@ class DOCLOCK_EXPORT SharedNamedMutex {
   /// Shares it if it is not held exclusively, no writer waits and fewer than `max_holders` share
   /// it; does not wait.
   [[nodiscard]] bool try_lock_shared();
-  /// Waits so long at most.
+  /// Waits at most for this time.
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& time) {
     return TryLockShared(detail::WaitOf(time));
   }
-  /// Waits until then at most.
+  /// Waits at most until then.
   template <class Clock, class Length>
   [[nodiscard]] bool try_lock_shared_until(const std::chrono::time_point<Clock, Length>& until) {
     return TryLockShared(detail::WaitOf(until));
@@ -69,7 +69,7 @@ class DOCLOCK_EXPORT SharedNamedMutex {
   /// Releases this thread's share. Never throws. Does nothing if this thread has none.
   void unlock_shared() noexcept;
 
-  /// The lock's name.
+  /// Returns the lock's name.
   [[nodiscard]] const std::string& name() const noexcept;
   /// Does this thread hold or share it, as far as this process can know?
   [[nodiscard]] bool held() const noexcept;

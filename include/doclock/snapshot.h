@@ -25,19 +25,19 @@ class Snapshot {
 
   /// Is there an entity?
   explicit operator bool() const noexcept { return entity_ != nullptr; }
-  /// The entity.
+  /// Returns the entity.
   [[nodiscard]] T& operator*() noexcept { return *entity_; }
-  /// The entity.
+  /// Returns the entity.
   [[nodiscard]] const T& operator*() const noexcept { return *entity_; }
-  /// The entity.
+  /// Returns the entity.
   [[nodiscard]] T* operator->() noexcept { return entity_.get(); }
-  /// The entity.
+  /// Returns the entity.
   [[nodiscard]] const T* operator->() const noexcept { return entity_.get(); }
 
-  /// The document's key.
+  /// Returns the document's key.
   [[nodiscard]] const Key& key() const noexcept { return row_.key; }
-  /// The document's version when it was read, or after the last Save of this snapshot; 0 for
-  /// documents that were never locked or saved through this library.
+  /// Returns the document's version when it was read, or after the last Save of this snapshot; 0
+  /// for documents that were never locked or saved through this library.
   [[nodiscard]] std::int64_t version() const noexcept { return row_.version; }
   /// Was it locked when it was read?
   [[nodiscard]] bool locked() const noexcept { return row_.locked; }

@@ -27,6 +27,10 @@ struct SqliteStoreOptions {
   /// first opened. If false, OpenSqliteStore refuses (kRefused) a missing file and a file without
   /// this library's tables, and Store::Open throws NotFoundException for a missing collection.
   bool create = true;
+  /// Complete what exists (the default): the coordinator file, the write-ahead log, and tables of a
+  /// collection that an earlier version of doclock did not make. If false, a file or a collection
+  /// that lacks one of these is refused (kRefused).
+  bool complete = true;
   /// Refuse network and shared-folder file systems by name (the default), because SQLite's locks
   /// are not reliable there; and files with several names or with a mount of their own.
   bool local_only = true;
@@ -45,8 +49,10 @@ struct SqliteStoreOptions {
 /// `doclock_`. On Linux the coordinator file `<file>-doclock` stands beside it, next to SQLite's
 /// own files.
 ///
-/// @throws StoreException naming the path and what is wrong with it (a directory, not a database,
-/// no permission, a newer schema, a network file system, a child forked while a store was open).
+/// @throws std::invalid_argument for SQLite's names of databases that are no file (`:memory:`,
+/// `file:...`). @throws StoreException naming the path and what is wrong with it (a directory, not
+/// a database, no permission, a newer schema, a network file system, a child forked while a store
+/// was open).
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenSqliteStore(const std::filesystem::path& file,
                                                       SqliteStoreOptions options = {});
 

@@ -5,6 +5,7 @@
 
 #include "doclock/clock.h"
 #include "doclock/store/collection.h"
+#include "doclock/store/finding.h"
 #include "doclock/store/grant.h"
 #include "doclock/store/index.h"
 #include "doclock/store/locks.h"

@@ -152,7 +152,7 @@ doclock::TimePoint DirStore::Now() const noexcept { return clock_->Now(); }
 
 void DirStore::Create(const std::string& collection) {
   const fs::path documents = root_ / collection / "documents";
-  if (mode_ == doclock::OpenMode::kExisting && !fs::exists(documents)) {
+  if (mode_ != doclock::OpenMode::kAsTheUrlSays && !fs::exists(documents)) {
     throw doclock::NotFoundException("there is no collection " + collection);
   }
   fs::create_directories(documents);

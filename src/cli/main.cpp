@@ -5,52 +5,75 @@
 #include <cstring>
 #include <iostream>
 
-#include "cli/command_line.h"
-#include "cli/exit_codes.h"
-#include "cli/messages.h"
-#include "cli/store_url.h"
-#include "doclock/open_store.h"
-#ifdef DOCLOCK_CLI_SILENCES_LIBMONGOC
-#include <mongoc/mongoc.h>
-#endif
+#include "cli/commands/doctor.h"
+#include "cli/commands/version.h"
+#include "cli/options/command_line.h"
+#include "cli/output/exit_codes.h"
+#include "cli/output/messages.h"
+#include "cli/process/leaving.h"
+#include "cli/store/driver.h"
+#include "cli/store/open_chosen.h"
 
 namespace doclock::cli {
 namespace {
 
 /// Only commands that write create what is missing: a misspelt name is an error, not a new lock.
+/// The doctor leaves no trace.
 OpenMode ModeFor(const std::string& command) {
-  return command == "run" || command == "put" ? OpenMode::kAsTheUrlSays : OpenMode::kExisting;
+  const bool creates = command == "run" || command == "put" || command == "import";
+  if (command == "doctor") return OpenMode::kUnchanged;
+  return creates ? OpenMode::kAsTheUrlSays : OpenMode::kExisting;
 }
 
-std::shared_ptr<Store> OpenChosen(const Arguments& arguments, const std::string& from_environment) {
-  const StoreUrl chosen = UrlOf(arguments.store, from_environment);
-  CheckShared(chosen);
-  try {
-    return OpenStore(chosen.url, ModeFor(arguments.command));
-  } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(chosen.source + ": " + error.what());
-  }
-}
-
-int Dispatch(Arguments& arguments, const std::string& from_environment) {
-  const std::string& command = arguments.command;
-  const auto open = [&] { return OpenChosen(arguments, from_environment); };
-  if (command == "run") {
-    arguments.run.collection = arguments.collection;
-    return RunCommand(arguments.run, open);
-  }
+/// Completes the options of each command with those of all.
+void Share(Arguments& arguments) {
+  arguments.run.collection = arguments.collection;
   arguments.locks.collection = arguments.collection;
+  arguments.events.collection = arguments.collection;
+  arguments.top.collection = arguments.collection;
+  arguments.top.json = arguments.json;
   arguments.locks.json = arguments.json;
+  arguments.events.json = arguments.json;
+  arguments.list.json = arguments.json;
+  arguments.transfer.json = arguments.json;
   arguments.document.compact = arguments.json;
-  if (command == "put") return Put(open, arguments.document);
-  const LockManager manager(open());
+}
+
+/// Runs a command that needs nothing before the store is open.
+int DispatchOpen(const LockManager& manager, const Arguments& arguments) {
+  const std::string& command = arguments.command;
   if (command == "get") return Get(manager, arguments.document);
   if (command == "edit") return Edit(manager, arguments.document);
+  if (command == "delete") return Delete(manager, arguments.document);
+  if (command == "collections") return Collections(manager, arguments.json);
+  if (command == "list") return List(manager, arguments.list);
+  if (command == "export") return Export(manager, arguments.transfer);
   if (command == "status") return Status(manager, arguments.locks);
+  if (command == "events") return Events(manager, arguments.events);
   if (command == "renew") return Renew(manager, arguments.locks);
   if (command == "release") return Release(manager, arguments.locks);
   if (command == "purge") return Purge(manager, arguments.locks);
   return Break(manager, arguments.locks);
+}
+
+int Dispatch(Arguments& arguments, const std::string& from_environment) {
+  const std::string& command = arguments.command;
+  if (command == "--version") return VersionJson();
+  Share(arguments);
+  const StoreUrl chosen = UrlOf(arguments.store, from_environment);
+  PrepareDriver(chosen.url);
+  // By value: a thread that is left behind may still use it.
+  const auto within = [chosen,
+                       mode = ModeFor(command)](std::optional<std::chrono::milliseconds> patience) {
+    return OpenChosen(chosen, mode, patience);
+  };
+  const auto open = [&] { return within(std::nullopt); };
+  if (command == "run") return RunCommand(arguments.run, within);
+  if (command == "put") return Put(open, arguments.document);
+  if (command == "import") return Import(open, arguments.transfer);
+  if (command == "top") return Top(open, arguments.top);
+  if (command == "doctor") return Doctor(open, arguments.collection, arguments.json);
+  return DispatchOpen(LockManager(open()), arguments);
 }
 
 int ExitCodeOf(const Error& error) {
@@ -108,21 +131,12 @@ void TakeStandardNumbers() {
   }
 }
 
-/// libmongoc writes its log to standard output, which belongs to the command. Problems that matter
-/// are reported as errors.
-void SilenceDriver() {
-#ifdef DOCLOCK_CLI_SILENCES_LIBMONGOC
-  mongoc_log_set_handler(nullptr, nullptr);
-#endif
-}
-
 int Main(int argc, char** argv) {
   TakeStandardNumbers();
-  SilenceDriver();
   CommandLine line = ParseCommandLine(argc, argv);
   if (!line.arguments) return CheckOutput(line.exit_code);
   const std::string from_environment = HideStoreUrl(argc, argv);
-  return CheckOutput(DispatchAndTell(*line.arguments, from_environment));
+  return CodeToLeaveWith(CheckOutput(DispatchAndTell(*line.arguments, from_environment)));
 }
 
 }  // namespace

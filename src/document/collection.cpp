@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "doclock/errors.h"
+
 namespace doclock {
 namespace {
 
@@ -26,7 +28,7 @@ bool IsFieldName(std::string_view name) noexcept {
 }
 
 /// The options' member names beside the values, for messages.
-using NamedFields = std::array<std::pair<std::string_view, const std::string*>, 11>;
+using NamedFields = std::array<std::pair<std::string_view, const std::string*>, 14>;
 
 NamedFields AllFields(const LockFieldNames& fields) noexcept {
   return {{{"id", &fields.id},
@@ -39,6 +41,9 @@ NamedFields AllFields(const LockFieldNames& fields) noexcept {
            {"closed", &fields.closed},
            {"readers", &fields.readers},
            {"intent", &fields.intent},
+           {"fence", &fields.fence},
+           {"queue", &fields.queue},
+           {"passed", &fields.passed},
            {"group", &fields.group}}};
 }
 
@@ -78,6 +83,18 @@ void CheckSameCollection(const Collection& open, const LockFieldNames& fields,
   if (open.default_ttl() != default_ttl) {
     throw std::invalid_argument("doclock: collection " + open.name() + " is open with another ttl");
   }
+}
+
+std::string DocumentName(const Collection& collection, const Key& key) {
+  return collection.name() + "/" + key.ToString();
+}
+
+void ThrowNoDocument(const Collection& collection, const Key& key) {
+  throw NotFoundException("doclock: there is no document " + DocumentName(collection, key));
+}
+
+void ThrowNotLocked(const Collection& collection, const Key& key) {
+  throw LockException(Errc::kNotOwner, "doclock: not locked: " + DocumentName(collection, key));
 }
 
 Collection::Collection(std::string name, LockFieldNames fields,

@@ -20,4 +20,12 @@ DOCLOCK_EXPORT void CheckLockFieldNames(const LockFieldNames& fields);
 DOCLOCK_EXPORT void CheckSameCollection(const Collection& open, const LockFieldNames& fields,
                                         std::chrono::milliseconds default_ttl);
 
+/// "collection/key", for messages.
+DOCLOCK_EXPORT std::string DocumentName(const Collection& collection, const Key& key);
+
+/// @throws NotFoundException
+[[noreturn]] DOCLOCK_EXPORT void ThrowNoDocument(const Collection& collection, const Key& key);
+/// @throws LockException (kNotOwner)
+[[noreturn]] DOCLOCK_EXPORT void ThrowNotLocked(const Collection& collection, const Key& key);
+
 }  // namespace doclock

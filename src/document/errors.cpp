@@ -94,6 +94,8 @@ NotFoundException::NotFoundException(const std::string& what) : Error(Errc::kNot
 NotFoundException::~NotFoundException() = default;
 
 DocumentException::DocumentException(const std::string& what) : Error(Errc::kDocument, what) {}
+DocumentException::DocumentException(const std::string& what, const Key& key)
+    : Error(Errc::kDocument, what), key_(std::make_shared<const Key>(key)) {}
 DocumentException::~DocumentException() = default;
 
 StoreException::StoreException(Errc code, const std::string& what) : Error(code, what) {}

@@ -1,6 +1,7 @@
 #include "document/failure.h"
 
 #include <array>
+#include <exception>
 #include <new>
 
 namespace doclock::detail {
@@ -87,6 +88,20 @@ FailurePtr CopyOf(const Failure& failure) noexcept {
     return std::make_unique<Failure>(failure);
   } catch (const std::bad_alloc&) {
     return WithoutText(failure.code);
+  }
+}
+
+FailurePtr FailureOfCaught() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return NoMemory();
+  } catch (const Error& error) {
+    return MakeFailure(error.errc(), [&] { return error.what(); });
+  } catch (const std::exception& error) {
+    return MakeFailure(Errc::kUnavailable, [&] { return error.what(); });
+  } catch (...) {
+    return MakeFailure(Errc::kUnavailable, "an exception of an unknown type");
   }
 }
 

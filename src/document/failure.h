@@ -16,6 +16,9 @@ FailurePtr WithoutText(Errc code) noexcept;
 /// Memory ran out before anything was done: thrown as std::bad_alloc. Not to be changed.
 FailurePtr NoMemory() noexcept;
 FailurePtr CopyOf(const Failure& failure) noexcept;
+/// What the exception that is being handled says: NoMemory() for std::bad_alloc, kUnavailable for
+/// exceptions of others.
+FailurePtr FailureOfCaught() noexcept;
 
 /// What `fill` makes of a failure with this code.
 template <std::invocable<Failure&> Fill>

@@ -21,6 +21,12 @@ LockPage Store::ListLocks(Collection&, const LockQuery&, const std::string&,
   throw StoreException(Errc::kRefused, "doclock: this store cannot list locks");
 }
 
+std::vector<std::string> Store::ListCollections(std::chrono::milliseconds) {
+  throw StoreException(Errc::kRefused, "doclock: this store cannot list its collections");
+}
+
+std::vector<Finding> Store::Examine(Collection*, std::chrono::milliseconds) { return {}; }
+
 Subscription::~Subscription() = default;
 
 Observer::~Observer() = default;

@@ -48,13 +48,14 @@ const char* WhyThrown(const Call& call, std::string& text) noexcept {
 
 }  // namespace
 
-Batcher::Batcher(std::shared_ptr<Store> store, Runtime& runtime, std::chrono::milliseconds budget)
+Batcher::Batcher(std::shared_ptr<Store> store, Runtime& runtime, std::chrono::milliseconds budget,
+                 int lanes)
     : store_(std::move(store)),
       runtime_(runtime),
       budget_(budget),
       traits_(store_->traits()),
-      free_lanes_(traits_.lanes),
-      op_lanes_(std::max(1, traits_.lanes - 1)) {}
+      free_lanes_(lanes > 0 ? lanes : traits_.lanes),
+      op_lanes_(std::max(1, free_lanes_ - 1)) {}
 
 void Batcher::Run(std::span<StoreOp* const> ops) noexcept {
   std::string text;
@@ -128,11 +129,16 @@ void Batcher::Enqueue(Pending& pending) {
     Insert(pending);
     if (free_lanes_ == 0 || !Ready()) return;
     --free_lanes_;
+    ++coming_;
   }
   try {
     StartWorker();
   } catch (...) {  // out of memory
     const bool withdrawn = Withdraw(pending);
+    {
+      const std::scoped_lock lock(mutex_);
+      --coming_;
+    }
     Lead(PassOn(false));  // others have queued meanwhile, and count on this lane
     if (withdrawn) throw;
   }
@@ -191,7 +197,9 @@ Batcher::Pendings Batcher::TakeBatch(Pending* first) noexcept {
   }
   if (!first) --op_lanes_;  // a promoted caller has it
   const std::size_t room = std::min(traits_.max_batch, kMaxBatch);
-  while (batch.size() < room && !queue_.empty()) {
+  // Workers that come take one each: operations side by side end sooner than in one batch.
+  const auto left = static_cast<std::size_t>(std::min(coming_, op_lanes_));
+  while (batch.size() < room && !queue_.empty() && (batch.empty() || queue_.size() > left)) {
     batch.splice(batch.end(), queue_, queue_.begin());
   }
   for (Pending& pending : batch) {
@@ -243,6 +251,7 @@ Batcher::Pendings Batcher::PassOn(bool of_ops) {
     next.event->Set();
     return {};
   }
+  ++coming_;
   lock.unlock();
   try {
     StartWorker();
@@ -254,6 +263,7 @@ Batcher::Pendings Batcher::PassOn(bool of_ops) {
 
 Batcher::Pendings Batcher::TakeBatchOrFreeLane() noexcept {
   const std::scoped_lock lock(mutex_);
+  --coming_;
   if (Ready()) return TakeBatch(nullptr);
   ++free_lanes_;
   return {};

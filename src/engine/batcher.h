@@ -27,7 +27,9 @@ namespace doclock::detail {
 /// Thread-safe. An exception of a call completes every operation in it.
 class Batcher : public std::enable_shared_from_this<Batcher> {
  public:
-  Batcher(std::shared_ptr<Store> store, Runtime& runtime, std::chrono::milliseconds budget);
+  /// `lanes`: how many calls run at once; 0: as many as the store's traits say.
+  Batcher(std::shared_ptr<Store> store, Runtime& runtime, std::chrono::milliseconds budget,
+          int lanes = 0);
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
 
@@ -75,7 +77,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   void Enqueue(Pending& pending);
   /// Withdraws an operation that was not sent; false: it is in a batch already.
   bool Withdraw(Pending& pending) noexcept;
-  /// The next batch; frees the lane if there is none.
+  /// For a worker that has come for a lane, or in place of one that could not be started: the next
+  /// batch. Frees the lane if there is none.
   Pendings TakeBatchOrFreeLane() noexcept;
   void LeadOnWorker();
   void StartWorker();
@@ -103,7 +106,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// document.
   std::unordered_map<std::size_t, Pending*> last_;
   int free_lanes_;
-  int op_lanes_;  ///< How many more lanes operations may take, of those that are free.
+  int coming_ = 0;  ///< Workers that were started for a lane and have taken no batch yet.
+  int op_lanes_;    ///< How many more lanes operations may take, of those that are free.
 };
 
 }  // namespace doclock::detail

@@ -82,7 +82,9 @@ Engine::Engine(std::shared_ptr<Store> store, ManagerOptions options)
       owner_(OwnerFor(options_)),
       events_(options_.observer, *runtime_),
       batcher_(std::make_shared<Batcher>(store_, *runtime_, options_.call_budget.ms())),
-      key_reads_(std::make_shared<LimitedWork>(*runtime_, 1)),
+      reads_(traits_.reads_apart
+                 ? std::make_shared<Batcher>(store_, *runtime_, options_.call_budget.ms(), 1)
+                 : batcher_),
       queries_(std::make_shared<LimitedWork>(*runtime_, QueriesAtOnce(traits_))),
       searching_(traits_.reads_apart
                      ? std::make_shared<LimitedWork>(*runtime_, QueriesAtOnce(traits_))
@@ -98,13 +100,14 @@ TimePoint Engine::DeadlineOf(TimePoint sent, std::chrono::milliseconds ttl) cons
 }
 
 LeasePtr Engine::Grant(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
-                       std::int64_t version, const Uuid& born, Body body, TimePoint sent) {
+                       std::int64_t version, const Uuid& born, Body body, TimePoint sent,
+                       bool passed_on) {
   const auto give_back = [&] {
     ReleaseInBackground(*this, *spec.collection, key, grant.lock_id, grant.mode, Now() + grant.ttl);
   };
   try {
     LeasePtr lease(new Lease(shared_from_this(), *spec.collection, key, grant, spec.renew,
-                             spec.named, version, born, std::move(body), sent));
+                             spec.named, version, born, std::move(body), sent, passed_on));
     if (Now() < lease->deadline()) {
       keeper_->Add(*lease);
       if (!closed()) return lease;
@@ -135,8 +138,7 @@ void Engine::Lose(Lease& lease) noexcept {
   if (!lease.MarkLost()) return;
   const LeasePtr keep(&lease);
   keeper_->Remove(lease);
-  events_.Lost(lease);
-  events_.Ended(lease);
+  events_.Ended(lease, Ending::kLost);
   // Out of memory no callback runs; the lease itself says that it is lost.
   Insist([&] { runtime_->Notify([keep] { keep->FireLost(); }); });
   GiveBackLost(lease);
@@ -160,17 +162,22 @@ void Engine::FreedForSearches(Collection& collection) noexcept {
 void Engine::Pause(std::chrono::nanoseconds time) {
   const std::shared_ptr<Runtime::Event> over = runtime_->MakeEvent();
   const auto timer = runtime_->Schedule(Now() + time, [over] { over->Set(); });
-  try {
-    const std::scoped_lock lock(mutex_);
-    if (!closed()) sleeping_callers_.insert(over);
-  } catch (...) {
+  const auto forget = [&] {
     runtime_->Cancel(timer);
+    const std::scoped_lock lock(mutex_);
+    sleeping_callers_.erase(over);
+  };
+  try {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!closed()) sleeping_callers_.insert(over);
+    }
+    if (timer != 0 && !closed()) over->Wait();
+  } catch (...) {
+    forget();
     throw;
   }
-  if (timer != 0 && !closed()) over->Wait();
-  runtime_->Cancel(timer);
-  const std::scoped_lock lock(mutex_);
-  sleeping_callers_.erase(over);
+  forget();
 }
 
 void Engine::After(std::chrono::nanoseconds time, Runtime::Task task) {
@@ -247,7 +254,7 @@ void Engine::EndSubscriptions() {
     // It may take as long as a call of the store.
     runtime_->Work(
         [self = shared_from_this(), background = Background()] { self->hints_->Close(); });
-  } catch (const std::bad_alloc&) {
+  } catch (...) {
     hints_->Close();
   }
 }

@@ -37,10 +37,13 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] const std::shared_ptr<Store>& shared_store() const noexcept { return store_; }
   [[nodiscard]] const ManagerOptions& options() const noexcept { return options_; }
   [[nodiscard]] const StoreTraits& traits() const noexcept { return traits_; }
+  /// Do waiters stand in a queue of the store, with those of other processes?
+  [[nodiscard]] bool queues() const noexcept { return traits_.queues && traits_.shared; }
   [[nodiscard]] Runtime& runtime() noexcept { return *runtime_; }
   [[nodiscard]] Batcher& batcher() noexcept { return *batcher_; }
-  /// For reads of a store that reads apart from writes: no query or search delays them.
-  [[nodiscard]] LimitedWork& key_reads() noexcept { return *key_reads_; }
+  /// For reads by key of asynchronous callers. If the store reads apart from writes, it has a lane
+  /// of its own, and no other kind of call delays them.
+  [[nodiscard]] Batcher& reads() noexcept { return *reads_; }
   [[nodiscard]] LimitedWork& queries() noexcept { return *queries_; }
   /// For LockNext. It writes, so where reads go apart from writes, no query waits for it.
   [[nodiscard]] LimitedWork& searching() noexcept { return *searching_; }
@@ -74,8 +77,10 @@ class Engine : public std::enable_shared_from_this<Engine> {
   bool Prolong(Lease& lease, TimePoint sent, std::chrono::milliseconds ttl) noexcept;
   /// Makes the lease of a granted lock, and keeps it renewed. Null if it is over already, or the
   /// engine is closed: then the lock is released in the background. So it is where this throws.
+  /// `passed_on`: it was granted from the store's queue, after `sent`.
   LeasePtr Grant(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
-                 std::int64_t version, const Uuid& born, Body body, TimePoint sent);
+                 std::int64_t version, const Uuid& born, Body body, TimePoint sent,
+                 bool passed_on = false);
 
   /// Wakes the waiters of this process after a lock was released here and not handed over: the
   /// store may not give them a hint.
@@ -110,7 +115,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   const OwnerPtr owner_;
   Events events_;
   const std::shared_ptr<Batcher> batcher_;
-  const std::shared_ptr<LimitedWork> key_reads_;
+  const std::shared_ptr<Batcher> reads_;
   const std::shared_ptr<LimitedWork> queries_;
   const std::shared_ptr<LimitedWork> searching_;
   const std::shared_ptr<LimitedWork> queueing_;

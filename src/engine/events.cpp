@@ -9,9 +9,6 @@ namespace doclock::detail {
 
 namespace {
 
-constexpr auto kEnded = [](Observer& o, const LockEvent& e) { o.OnEnded(e); };
-constexpr auto kWaitEnded = [](Observer& o, const LockEvent& e) { o.OnWaitEnded(e); };
-
 /// The most events that wait for the observer: about 3 MB.
 constexpr std::uint64_t kMaxQueued = 10'000;
 
@@ -24,25 +21,59 @@ void Shielded(const Call& call) noexcept {
   }
 }
 
+/// Makes a call that tells what happened to a document.
+template <class What>
+auto Of(const Collection& collection, const Key& key, const What& what) noexcept {
+  return [&] {
+    return [name = collection.name(), key, what](Observer& o) { what(o, LockEvent{name, key}); };
+  };
+}
+
+LockEvent EventOf(const Lease& lease) noexcept { return {lease.collection->name(), lease.key}; }
+
+/// Makes a call in the life of a lease. It does nothing once the observer was called for the end:
+/// another thread may have queued that first.
+template <class What>
+auto During(Lease& lease, const What& what) noexcept {
+  return [&] {
+    return [keep = LeasePtr(&lease), what](Observer& o) {
+      if (!keep->end_was_told) what(o, EventOf(*keep));
+    };
+  };
+}
+
+/// Makes a call for its end.
+template <class What>
+auto AtEnd(Lease& lease, const What& what) noexcept {
+  return [&] {
+    return [keep = LeasePtr(&lease), what](Observer& o) {
+      keep->end_was_told = true;
+      what(o, EventOf(*keep));
+    };
+  };
+}
+
+constexpr auto kWaitEnded = [](Observer& o, const LockEvent& e) { o.OnWaitEnded(e); };
+
 }  // namespace
 
-template <class What>
-bool Events::Tell(const Collection& collection, const Key& key, const What& what) noexcept {
+template <class Make>
+bool Events::Tell(const Make& make) noexcept {
   if (observer_->queued.load(std::memory_order_relaxed) >= kMaxQueued) {
     observer_->missed.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
-  return TellAnyway(collection, key, what);
+  return TellAnyway(make);
 }
 
-template <class What>
-bool Events::TellAnyway(const Collection& collection, const Key& key, const What& what) noexcept {
+template <class Make>
+bool Events::TellAnyway(const Make& make) noexcept {
   observer_->queued.fetch_add(1, std::memory_order_relaxed);
   const bool told = Insist([&] {
-    runtime_.Notify([listener = observer_, name = collection.name(), key, what] {
+    runtime_.Notify([listener = observer_, call = make()] {
       listener->queued.fetch_sub(1, std::memory_order_relaxed);
       Observer& observer = *listener->observer;
-      Shielded([&] { what(observer, LockEvent{name, key}); });
+      Shielded([&] { call(observer); });
       if (listener->missed.load(std::memory_order_relaxed) == 0) return;
       const std::uint64_t missed = listener->missed.exchange(0, std::memory_order_relaxed);
       Shielded([&] { observer.OnMissed(missed); });
@@ -56,67 +87,70 @@ bool Events::TellAnyway(const Collection& collection, const Key& key, const What
 
 void Events::Granted(Lease& lease, std::chrono::nanoseconds waited, bool handed_over) noexcept {
   if (!observer_) return;
-  const bool told =
-      Tell(*lease.collection, lease.key, [waited, handed_over](Observer& o, const LockEvent& e) {
-        o.OnGranted(e, waited, handed_over);
-      });
-  if (told && lease.told.Begin()) TellAnyway(*lease.collection, lease.key, kEnded);
+  const auto what = [waited, handed_over](Observer& o, const LockEvent& e) {
+    o.OnGranted(e, waited, handed_over);
+  };
+  const bool told = Tell(Of(*lease.collection, lease.key, what));
+  // It was lost before its grant was told.
+  if (lease.told.Begin(told) == ToldState::kEnd) TellEnding(lease, Ending::kLost, told);
 }
 
 void Events::Busy(const Collection& collection, const Key& key, Errc code,
                   const LockHolder& holder) noexcept {
   if (!observer_) return;
-  Tell(collection, key,
-       [code, holder](Observer& o, const LockEvent& e) { o.OnBusy(e, code, holder); });
+  Tell([&] {
+    return [name = collection.name(), key, code, holder](Observer& o) {
+      o.OnBusy({name, key}, code, holder);
+    };
+  });
 }
 
-void Events::Renewed(const Lease& lease) noexcept {
+void Events::Renewed(Lease& lease) noexcept {
   if (!observer_) return;
-  Tell(*lease.collection, lease.key, [](Observer& o, const LockEvent& e) { o.OnRenewed(e); });
+  Tell(During(lease, [](Observer& o, const LockEvent& e) { o.OnRenewed(e); }));
 }
 
-void Events::RenewalFailing(const Lease& lease, std::chrono::nanoseconds remaining) noexcept {
+void Events::RenewalFailing(Lease& lease, std::chrono::nanoseconds remaining) noexcept {
   if (!observer_) return;
-  Tell(*lease.collection, lease.key,
-       [remaining](Observer& o, const LockEvent& e) { o.OnRenewalFailing(e, remaining); });
+  Tell(During(lease,
+              [remaining](Observer& o, const LockEvent& e) { o.OnRenewalFailing(e, remaining); }));
 }
 
-void Events::Lost(const Lease& lease) noexcept {
+void Events::Ended(Lease& lease, Ending how) noexcept {
   if (!observer_) return;
-  TellAnyway(*lease.collection, lease.key, [](Observer& o, const LockEvent& e) { o.OnLost(e); });
+  const ToldState before = lease.told.End();
+  if (before == ToldState::kNothing || before == ToldState::kEnd) return;
+  TellEnding(lease, how, before == ToldState::kBeginning);
 }
 
-void Events::Released(const Lease& lease, std::chrono::nanoseconds held) noexcept {
-  if (!observer_) return;
-  Tell(*lease.collection, lease.key,
-       [held](Observer& o, const LockEvent& e) { o.OnReleased(e, held); });
-}
-
-void Events::Discarded(const Lease& lease, std::chrono::nanoseconds held) noexcept {
-  if (!observer_) return;
-  Tell(*lease.collection, lease.key,
-       [held](Observer& o, const LockEvent& e) { o.OnDiscarded(e, held); });
+void Events::TellEnding(Lease& lease, Ending how, bool with_end) noexcept {
+  const auto held = runtime_.Now() - lease.granted;
+  if (how == Ending::kLost) {
+    TellAnyway(AtEnd(lease, [](Observer& o, const LockEvent& e) { o.OnLost(e); }));
+  } else if (how == Ending::kReleased) {
+    Tell(AtEnd(lease, [held](Observer& o, const LockEvent& e) { o.OnReleased(e, held); }));
+  } else if (how == Ending::kDiscarded) {
+    Tell(AtEnd(lease, [held](Observer& o, const LockEvent& e) { o.OnDiscarded(e, held); }));
+  }
+  if (!with_end) return;
+  TellAnyway(AtEnd(lease, [](Observer& o, const LockEvent& e) { o.OnEnded(e); }));
 }
 
 void Events::InDoubt(const Collection& collection, const Key& key) noexcept {
   if (!observer_) return;
-  TellAnyway(collection, key, [](Observer& o, const LockEvent& e) { o.OnInDoubt(e); });
-}
-
-void Events::Ended(Lease& lease) noexcept {
-  if (!observer_ || !lease.told.End()) return;
-  TellAnyway(*lease.collection, lease.key, kEnded);
+  TellAnyway(Of(collection, key, [](Observer& o, const LockEvent& e) { o.OnInDoubt(e); }));
 }
 
 void Events::Waiting(ToldPair& pair, const Collection& collection, const Key& key) noexcept {
   if (!observer_ || !pair.IsNew()) return;
-  const bool told = Tell(collection, key, [](Observer& o, const LockEvent& e) { o.OnWaiting(e); });
-  if (told && pair.Begin()) TellAnyway(collection, key, kWaitEnded);
+  const bool told =
+      Tell(Of(collection, key, [](Observer& o, const LockEvent& e) { o.OnWaiting(e); }));
+  if (told && pair.Begin(true) == ToldState::kEnd) TellAnyway(Of(collection, key, kWaitEnded));
 }
 
 void Events::WaitEnded(ToldPair& pair, const Collection& collection, const Key& key) noexcept {
-  if (!observer_ || !pair.End()) return;
-  TellAnyway(collection, key, kWaitEnded);
+  if (!observer_ || pair.End() != ToldState::kBeginning) return;
+  TellAnyway(Of(collection, key, kWaitEnded));
 }
 
 }  // namespace doclock::detail

@@ -12,6 +12,14 @@
 
 namespace doclock::detail {
 
+/// How the handle of a granted lock has ended, for the Observer.
+enum class Ending : std::uint8_t {
+  kLost,
+  kReleased,   ///< Or its document was erased.
+  kDiscarded,  ///< Released without writing changes.
+  kOther,      ///< Detached, or in doubt.
+};
+
 /// Calls the Observer, on the notifier; without an observer it costs one test. The queue for a slow
 /// observer is bounded: further events are left out and counted. Thread-safe.
 class Events {
@@ -22,14 +30,12 @@ class Events {
 
   void Granted(Lease&, std::chrono::nanoseconds waited, bool handed_over) noexcept;
   void Busy(const Collection&, const Key&, Errc code, const LockHolder& holder) noexcept;
-  void Renewed(const Lease&) noexcept;
-  void RenewalFailing(const Lease&, std::chrono::nanoseconds remaining) noexcept;
-  void Lost(const Lease&) noexcept;
-  void Released(const Lease&, std::chrono::nanoseconds held) noexcept;
-  void Discarded(const Lease&, std::chrono::nanoseconds held) noexcept;
+  void Renewed(Lease&) noexcept;
+  void RenewalFailing(Lease&, std::chrono::nanoseconds remaining) noexcept;
+  /// The handle of a lock has ended. Only the first call for a lease tells anything: what is lost
+  /// is not released afterwards.
+  void Ended(Lease&, Ending how) noexcept;
   void InDoubt(const Collection&, const Key&) noexcept;
-  /// The handle of a lock has ended. May be called again.
-  void Ended(Lease&) noexcept;
   void Waiting(ToldPair&, const Collection&, const Key&) noexcept;
   void WaitEnded(ToldPair&, const Collection&, const Key&) noexcept;
 
@@ -41,14 +47,16 @@ class Events {
     std::atomic<std::uint64_t> missed = 0;
   };
 
-  /// `what` gets the observer and the event. False: the event is left out and counted, because too
+  /// `make` makes what calls the observer. False: the event is left out and counted, because too
   /// much is queued or memory has run out.
-  template <class What>
-  bool Tell(const Collection&, const Key&, const What& what) noexcept;
+  template <class Make>
+  bool Tell(const Make& make) noexcept;
   /// Ignores the bound: while there is memory, a lost lock and doubt are not left out, nor the end
   /// of what the observer was told to begin. False: memory has run out.
-  template <class What>
-  bool TellAnyway(const Collection&, const Key&, const What& what) noexcept;
+  template <class Make>
+  bool TellAnyway(const Make& make) noexcept;
+  /// `with_end`: the observer was told of the grant.
+  void TellEnding(Lease&, Ending how, bool with_end) noexcept;
 
   const std::shared_ptr<Listener> observer_;
   Runtime& runtime_;

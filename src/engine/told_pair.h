@@ -5,23 +5,31 @@
 
 namespace doclock::detail {
 
+/// What was told of a pair of events: a beginning, and its end.
+enum class ToldState : std::uint8_t {
+  kNothing,
+  kBeginning,
+  kLeftOut,  ///< The beginning was to be told, and was left out.
+  kEnd,      ///< The end has come.
+};
+
 /// Pairs the event of a beginning with the event of its end, although two threads may bring them at
-/// the same time: the end is told once, after the beginning, and only if the beginning was told.
-/// Thread-safe.
+/// the same time: the end is told once, and after the beginning. Thread-safe.
 class ToldPair {
  public:
-  [[nodiscard]] bool IsNew() const noexcept { return state_.load() == State::kNew; }
-  /// Call this once the beginning was told. True: the end has come already; the caller tells it.
-  [[nodiscard]] bool Begin() noexcept {
-    State fresh = State::kNew;
-    return !state_.compare_exchange_strong(fresh, State::kBegun);
+  [[nodiscard]] bool IsNew() const noexcept { return state_.load() == ToldState::kNothing; }
+  /// Call this once the beginning was told, or left out. Returns the state before; kEnd: the end
+  /// has come already, and the caller tells it.
+  [[nodiscard]] ToldState Begin(bool told) noexcept {
+    ToldState before = ToldState::kNothing;
+    state_.compare_exchange_strong(before, told ? ToldState::kBeginning : ToldState::kLeftOut);
+    return before;
   }
-  /// Call this when the end has come. True: the caller tells it.
-  [[nodiscard]] bool End() noexcept { return state_.exchange(State::kEnded) == State::kBegun; }
+  /// Call this when the end has come. Returns the state before; kBeginning: the caller tells it.
+  [[nodiscard]] ToldState End() noexcept { return state_.exchange(ToldState::kEnd); }
 
  private:
-  enum class State : std::uint8_t { kNew, kBegun, kEnded };
-  std::atomic<State> state_ = State::kNew;
+  std::atomic<ToldState> state_ = ToldState::kNothing;
 };
 
 }  // namespace doclock::detail

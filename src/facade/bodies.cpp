@@ -6,18 +6,42 @@
 #include <stdexcept>
 
 #include "doclock/detail/facade.h"
+#include "doclock/json/value_error.h"
 #include "doclock/uuid_json.h"
 #include "engine/engine.h"
 
 namespace doclock::detail {
 namespace {
 
+/// Appends the names that lead to the value at this address. False: it is not in the tree.
+bool FindValue(const nlohmann::json& tree, const void* value, std::string& path) {
+  if (&tree == value) return true;
+  if (!tree.is_structured()) return false;
+  for (const auto& item : tree.items()) {
+    const std::size_t length = path.size();
+    path += (path.empty() ? "" : ".") + item.key();
+    if (FindValue(item.value(), value, path)) return true;
+    path.resize(length);
+  }
+  return false;
+}
+
+std::string TextOf(const JsonValueError& error, const nlohmann::json* tree) {
+  std::string path;
+  if (tree == nullptr || !FindValue(*tree, error.value(), path) || path.empty()) {
+    return error.what();
+  }
+  return "the member '" + path + "': " + error.what();
+}
+
 /// The text of one caught exception, without the body that it may quote.
-std::string TextOfCaught() {
+std::string TextOfCaught(const nlohmann::json* tree) {
   try {
     throw;
   } catch (const std::bad_alloc&) {
     throw;
+  } catch (const JsonValueError& error) {
+    return TextOf(error, tree);
   } catch (const Error& error) {
     return error.what();
   } catch (const nlohmann::json::exception& error) {
@@ -105,8 +129,9 @@ void CheckSameKey(const Key& given, const Key& of_entity) {
                               of_entity.ToString() + "'");
 }
 
-void ThrowUnreadable(const Collection& collection, const Key& key) {
-  throw DocumentException(Describe(collection, key) + " cannot be read: " + TextOfCaught());
+void ThrowUnreadable(const Collection& collection, const Key& key, const nlohmann::json* tree) {
+  throw DocumentException(Describe(collection, key) + " cannot be read: " + TextOfCaught(tree),
+                          key);
 }
 
 void ThrowEmptyHandle() {

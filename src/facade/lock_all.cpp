@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <new>
 
 #include "doclock/detail/facade.h"
 #include "engine/engine.h"
@@ -98,8 +97,8 @@ class LockingAllAsync : public std::enable_shared_from_this<LockingAllAsync> {
   void NextStep() noexcept {
     try {
       Step();
-    } catch (const std::bad_alloc&) {
-      locking_.Fail(NoMemory());
+    } catch (...) {
+      locking_.Fail(FailureOfCaught());
       Complete();
     }
   }

@@ -145,6 +145,7 @@ class UpdatingAsync : public std::enable_shared_from_this<UpdatingAsync> {
   void Fail(const Failure& failure) noexcept { Complete(failure.AsException()); }
 
   void Complete(std::exception_ptr error) noexcept {
+    if (!done_) return;  // an executor ran its task, and threw
     grant_.reset();
     const auto done = std::move(done_);
     context_ = {};

@@ -71,13 +71,6 @@ std::string Indexes::NameOf(const IndexSpec& spec) {
   return name;
 }
 
-bool Indexes::Has(const IndexSpec& spec) const {
-  const std::lock_guard guard(mutex_);
-  return std::any_of(indexes_.begin(), indexes_.end(), [&](const auto& index) {
-    return index->fields == spec.fields && index->unique == spec.unique;
-  });
-}
-
 EntryPtr Indexes::MakeEntry(const Index& index, const Document& document, const Body& body) {
   auto entry = std::make_shared<IndexEntry>();
   const Json& tree = TreeOf(body);
@@ -103,6 +96,10 @@ bool Indexes::Refuses(const Index& index, const IndexEntry& entry) {
 }
 
 void Indexes::Build(const IndexSpec& spec, const std::vector<Document*>& documents) {
+  const std::lock_guard guard(mutex_);
+  for (const auto& known : indexes_) {
+    if (known->fields == spec.fields && known->unique == spec.unique) return;
+  }
   auto index = std::make_unique<Index>();
   index->name = NameOf(spec);
   index->fields = spec.fields;
@@ -120,7 +117,6 @@ void Indexes::Build(const IndexSpec& spec, const std::vector<Document*>& documen
     }
     index->entries.insert(entries.back());
   }
-  const std::lock_guard guard(mutex_);
   for (Document* document : documents) document->entries.reserve(indexes_.size() + 1);
   indexes_.push_back(std::move(index));
   for (std::size_t i = 0; i < documents.size(); ++i) {

@@ -38,8 +38,7 @@ class Indexes {
   /// The fields of an index as one name: "a,b".
   static std::string NameOf(const IndexSpec& spec);
 
-  [[nodiscard]] bool Has(const IndexSpec& spec) const;
-  /// Adds an index over these documents, which no other thread may use meanwhile.
+  /// Adds an index over these documents, which no other thread may use meanwhile, unless it exists.
   /// @throws ConflictException if it must be unique and is not; std::invalid_argument for a bad
   /// field.
   void Build(const IndexSpec& spec, const std::vector<Document*>& documents);

@@ -9,7 +9,6 @@ void MemoryCollection::EnsureIndex(const IndexSpec& spec) {
   std::vector<std::unique_lock<std::mutex>> locks;
   locks.reserve(kShards);
   for (Shard& shard : shards_) locks.emplace_back(shard.mutex);
-  if (indexes_.Has(spec)) return;
   std::vector<Document*> documents;
   for (Shard& shard : shards_) {
     for (const auto& [key, document] : shard.documents) documents.push_back(document.get());

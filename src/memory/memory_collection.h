@@ -9,7 +9,7 @@
 
 #include "doclock/store.h"
 #include "document/watchers.h"
-#include "memory/document_table.h"
+#include "memory/document.h"
 #include "memory/indexes.h"
 
 namespace doclock::memory {

@@ -1,13 +1,10 @@
 #include "doclock/memory_store.h"
 
-#include <map>
-#include <mutex>
 #include <utility>
 
-#include "document/collection.h"
+#include "document/open_collections.h"
 #include "memory/memory_collection.h"
 #include "memory/operations.h"
-#include "memory/query.h"
 #include "rules/fault.h"
 
 namespace doclock {
@@ -26,25 +23,19 @@ class MemoryStore : public Store {
     traits.lanes = static_cast<int>(MemoryCollection::kShards);
     traits.immediate = true;
     traits.shared = false;
+    traits.queues = true;
     return traits;
   }
 
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
                                    std::chrono::milliseconds default_ttl) override {
-    const std::lock_guard guard(mutex_);
-    const auto open = collections_.find(name);
-    if (open != collections_.end()) {
-      CheckSameCollection(*open->second, fields, default_ttl);
-      return open->second;
-    }
-    return collections_.emplace(name, std::make_shared<MemoryCollection>(name, fields, default_ttl))
-        .first->second;
+    return collections_.Open(name, fields, default_ttl, [&](std::size_t) {
+      return std::make_shared<MemoryCollection>(name, fields, default_ttl);
+    });
   }
 
   [[nodiscard]] std::shared_ptr<Collection> Find(const std::string& name) const override {
-    const std::lock_guard guard(mutex_);
-    const auto found = collections_.find(name);
-    return found == collections_.end() ? nullptr : found->second;
+    return collections_.Find(name);
   }
 
   void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds) override {
@@ -83,6 +74,10 @@ class MemoryStore : public Store {
     return memory::ListLocks(Ours(collection), query, after, clock_->Now());
   }
 
+  [[nodiscard]] std::vector<std::string> ListCollections(std::chrono::milliseconds) override {
+    return collections_.Names();
+  }
+
   void Intervene(Collection& collection, const Key& key, Intervention what) override {
     memory::Intervene(Ours(collection), key, what, clock_->Now());
   }
@@ -103,8 +98,7 @@ class MemoryStore : public Store {
   }
 
   std::shared_ptr<const Clock> clock_;
-  mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<MemoryCollection>> collections_;
+  OpenCollections<MemoryCollection> collections_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "document/collection.h"
 #include "document/json/merged.h"
 #include "document/json/row_filter.h"
 #include "document/values/good_text.h"
@@ -39,8 +40,16 @@ void Create(AcquireOp& op, LockedSlot& slot, TimePoint now) {
   if (Add(op, slot, std::move(lock), op.insert)) op.body = op.insert;
 }
 
+/// Are they one and the same body, not only equal? False of text that is no JSON object.
+bool IsSame(const Body& a, const Body& b) {
+  const nlohmann::json& tree = TreeOf(a);
+  return &tree == &TreeOf(b) && &tree != &TreeOf(Body());
+}
+
 /// False: a unique index refuses the body, and nothing has changed.
 bool PutBody(StoreOp& op, LockedSlot& slot, const Body& body, Remains& remains) {
+  // What a grant gave out and a release gives back was checked and indexed when it came.
+  if (IsSame(body, slot.document()->body)) return true;
   if (!HasGoodText(op, body)) return false;
   auto refusal = slot.PutBody(body, remains.body);
   if (refusal) RefusedBy(op, std::move(*refusal));
@@ -58,14 +67,18 @@ bool PutBody(WriteOp& op, LockedSlot& slot, Remains& remains) {
   }
 }
 
-/// A plain release does not read the time.
-TimePoint TimeOf(const WriteOp& op, Moment& moment) noexcept {
-  const bool needed =
-      op.mode == LockMode::kShared || op.write == WriteKind::kCheckpoint || op.next != nullptr;
+/// A plain release that nobody waits for does not read the time.
+TimePoint TimeOf(const WriteOp& op, const rules::LockState& lock, Moment& moment) noexcept {
+  const bool needed = op.mode == LockMode::kShared || op.write == WriteKind::kCheckpoint ||
+                      op.next != nullptr || !lock.queue.empty();
   return needed ? moment.Now() : TimePoint{};
 }
 
-/// True: a lock was freed.
+/// Waiters of all processes are here: the one that was granted the lock learns of it by a hint, as
+/// of a lock that is free.
+bool Wakes(const rules::LockState& lock) noexcept { return lock.passed_on.done; }
+
+/// True: a lock was freed, or granted to a waiter.
 bool ExecuteLocked(WriteOp& op, Moment& moment, Remains& remains) {
   LockedSlot slot(op);
   if (slot.document() == nullptr) {
@@ -73,11 +86,15 @@ bool ExecuteLocked(WriteOp& op, Moment& moment, Remains& remains) {
     return false;
   }
   rules::LockState& lock = slot.document()->lock;
-  const TimePoint now = TimeOf(op, moment);
-  if (!rules::MayWrite(op, lock, now) || !PutBody(op, slot, remains)) return false;
+  const TimePoint now = TimeOf(op, lock, moment);
+  if (!rules::MayWrite(op, lock, now)) return false;
+  // So that the rules allocate nothing once the body is in place.
+  if (op.next != nullptr) lock.group.reserve(op.next->group.size());
+  if (!PutBody(op, slot, remains)) return false;
   rules::Write(op, lock, now);
+  const bool told = rules::Frees(op, lock) || Wakes(lock);
   if (op.write == WriteKind::kErase) remains.document = slot.Take();
-  return rules::Frees(op);
+  return told;
 }
 
 /// True: a lock was freed.
@@ -88,36 +105,40 @@ bool ExecuteLocked(SaveOp& op, TimePoint now, Remains& remains) {
   if (document == nullptr) {
     rules::LockState lock;
     lock.born = NewUuid();
-    rules::Save(op, lock);
+    rules::Save(op, lock, now);
     Add(op, slot, std::move(lock), op.body);
     return false;
   }
   const bool erases = op.save == SaveKind::kErase;
   if (!erases && op.body && !PutBody(op, slot, op.body, remains)) return false;
   const bool had_lock = document->lock.HasLockId();
-  rules::Save(op, document->lock);
+  rules::Save(op, document->lock, now);
+  const bool told = had_lock || Wakes(document->lock);
   if (erases) remains.document = slot.Take();
-  return had_lock;
+  return told;
 }
 
-std::string NameOf(const Collection& collection, const Key& key) {
-  return collection.name() + "/" + key.ToString();
-}
-
-}  // namespace
-
-void Execute(AcquireOp& op, Moment& moment) {
-  const TimePoint now = moment.Now();
+/// True: the lock was granted to another waiter.
+bool ExecuteLocked(AcquireOp& op, TimePoint now) {
   LockedSlot slot(op);
   Document* const document = slot.document();
   if (document != nullptr) {
     rules::Acquire(op, document->lock, now);
     if (op.status == OpStatus::kDone) op.body = document->body;
-  } else if (op.insert) {
+    return Wakes(document->lock);
+  }
+  if (op.insert) {
     Create(op, slot, now);
   } else {
     op.status = OpStatus::kMissing;
   }
+  return false;
+}
+
+}  // namespace
+
+void Execute(AcquireOp& op, Moment& moment) {
+  if (ExecuteLocked(op, moment.Now())) CollectionOf(op).watchers().Tell(op.hash);
 }
 
 void Execute(RenewOp& op, Moment& moment) {
@@ -169,11 +190,9 @@ void Intervene(MemoryCollection& collection, const Key& key, Intervention what, 
   const std::size_t hash = key.Hash();
   {
     const LockedSlot slot(collection, key, hash);
-    if (slot.document() == nullptr) {
-      throw NotFoundException("doclock: there is no document " + NameOf(collection, key));
-    }
+    if (slot.document() == nullptr) ThrowNoDocument(collection, key);
     if (!rules::Intervene(slot.document()->lock, what, NewUuid(), now)) {
-      throw LockException(Errc::kNotOwner, "doclock: not locked: " + NameOf(collection, key));
+      ThrowNotLocked(collection, key);
     }
   }
   if (what != Intervention::kSteal) collection.watchers().Tell(hash);

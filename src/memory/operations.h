@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -33,6 +34,12 @@ void Execute(WriteOp& op, Moment& moment);
 void Execute(SaveOp& op, Moment& moment);
 void Execute(ReadOp& op, Moment& moment);
 
+/// See Store::Query.
+void Query(MemoryCollection& collection, const Filter& filter,
+           const std::function<bool(QueryRow&&)>& sink, TimePoint now);
+
+/// See Store::AcquireNext.
+void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, TimePoint now);
 /// See Store::Purge.
 std::int64_t Purge(MemoryCollection& collection, std::int64_t limit, TimePoint now);
 /// See Store::Intervene.

@@ -1,4 +1,4 @@
-#include "memory/query.h"
+#include "memory/operations.h"
 
 #include <algorithm>
 #include <limits>
@@ -6,9 +6,9 @@
 
 #include "document/json/row_filter.h"
 #include "memory/locked_slot.h"
-#include "memory/operations.h"
 #include "rules/acquire.h"
 #include "rules/fault.h"
+#include "rules/queue.h"
 
 namespace doclock::memory {
 namespace {
@@ -74,6 +74,7 @@ bool TryGrant(AcquireOp& op, const Filter& filter, const Key& candidate, std::si
   const LockedSlot slot(CollectionOf(op), candidate, hash);
   Document* document = slot.document();
   if (document == nullptr || !document->lock.IsFree(now)) return false;
+  if (rules::FirstInQueue(document->lock, now) != nullptr) return false;
   if (!Matches(filter, document->body)) return false;
   key = candidate;
   op.key = &key;

@@ -6,6 +6,7 @@
 #include "doclock/mongodb_store.h"
 #include "document/collection.h"
 #include "mongodb/admin/admin.h"
+#include "mongodb/admin/examine.h"
 #include "mongodb/admin/list_locks.h"
 #include "mongodb/admin/open_check.h"
 #include "mongodb/client/clock_watch.h"
@@ -46,6 +47,8 @@ class MongodbStore final : public Store {
     StoreTraits traits;
     traits.lanes = kLanes;
     traits.max_batch = kMaxBatch;
+    // Without change streams a granted waiter would learn of it by its next poll only.
+    traits.queues = server_->is_replica_set();
     traits.clock_margin = clocks_->margin();
     return traits;
   }
@@ -113,6 +116,18 @@ class MongodbStore final : public Store {
                      std::chrono::milliseconds budget) override {
     CheckProcess();
     return mongodb::ListLocks(*server_, collection, query, after, budget);
+  }
+
+  [[nodiscard]] std::vector<std::string> ListCollections(
+      std::chrono::milliseconds budget) override {
+    CheckProcess();
+    return mongodb::ListCollections(*server_, budget);
+  }
+
+  [[nodiscard]] std::vector<Finding> Examine(Collection* collection,
+                                             std::chrono::milliseconds budget) override {
+    CheckProcess();
+    return mongodb::Examine(*server_, collection, clocks_->skew(), budget);
   }
 
   std::unique_ptr<Subscription> Watch(

@@ -18,8 +18,12 @@ LockStatus StatusOf(const LockRow& row, std::chrono::system_clock::time_point no
   lock.mode = row.mode;
   lock.version = row.version;
   lock.fence = row.fence;
-  lock.expired = !row.live;
+  lock.unheld = row.lock_id.is_nil() && !row.malformed;
+  lock.closed = row.closed;
+  lock.expired = !row.live && !lock.unheld;
   lock.malformed = row.malformed;
+  lock.waiting = row.waiting;
+  lock.next = row.next;
   lock.ttl = row.ttl;
   lock.remaining = row.left;
   lock.age = row.age;
@@ -51,10 +55,12 @@ std::vector<LockStatus> detail::StatusOf(const Binding& binding, const LockFilte
   query.key = filter.key;
   if (!filter.name.empty()) query.key = Key(filter.name);
   query.group = filter.group;
+  query.unheld = filter.closed;
   const auto now = std::chrono::system_clock::now();
   std::vector<LockStatus> found;
   ListLocks(binding.engine, *binding.collection, query, [&](LockRow&& row) {
     LockStatus lock = named::StatusOf(row, now);
+    if (lock.unheld && !lock.closed) return;
     if (named::Matches(lock, filter)) found.push_back(std::move(lock));
   });
   std::sort(found.begin(), found.end(), [](const LockStatus& a, const LockStatus& b) {

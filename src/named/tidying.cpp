@@ -88,7 +88,7 @@ bool MayBeNoted(const detail::Binding& binding, const Key& key, const LockRow& r
 
 void LockProvider::EnsureIndexes() const { detail::EnsureIndexesOf(*binding_, {}); }
 
-PurgeResult LockProvider::Purge(const PurgeOptions& options) const {
+PurgeResult detail::PurgeOf(const Binding& binding, const PurgeOptions& options) {
   if (options.forget && options.idle_for <= Duration()) {
     throw std::invalid_argument("PurgeOptions::idle_for must be more than zero with forget");
   }
@@ -96,9 +96,13 @@ PurgeResult LockProvider::Purge(const PurgeOptions& options) const {
     throw std::invalid_argument("PurgeOptions::idle_for is for forget only");
   }
   PurgeResult result;
-  result.expired = detail::PurgeAll(*binding_);
-  if (options.forget) result.forgotten = ForgetIdle(*binding_, options.idle_for);
+  result.expired = PurgeAll(binding);
+  if (options.forget) result.forgotten = ForgetIdle(binding, options.idle_for);
   return result;
+}
+
+PurgeResult LockProvider::Purge(const PurgeOptions& options) const {
+  return detail::PurgeOf(*binding_, options);
 }
 
 LockStatus detail::Break(const Binding& binding, const Key& key, std::string_view by) {

@@ -12,6 +12,7 @@ using Json = nlohmann::json;
 using rules::Intent;
 using rules::Lease;
 using rules::LockState;
+using rules::QueueEntry;
 using rules::Share;
 
 /// The highest stored version; the numbers above it will never be used up.
@@ -39,6 +40,15 @@ Json ToJson(const Share& share) {
   return json;
 }
 
+Json ToJson(const QueueEntry& entry) {
+  Json json{{"id", entry.id}, {"until", Count(entry.until)}, {"ttl", entry.ttl.count()}};
+  if (entry.min_hold.count() > 0) json["hold"] = entry.min_hold.count();
+  if (entry.owner) json["owner"] = ToJson(*entry.owner);
+  if (!entry.group.empty()) json["group"] = entry.group;
+  if (entry.detached) json["detached"] = true;
+  return json;
+}
+
 /// Reads members, each of one type and within its bounds. Throws what nlohmann/json or the inverse
 /// of ToText throws, or std::out_of_range.
 class Members {
@@ -54,6 +64,9 @@ class Members {
     if (number < 0 || number > highest) throw std::out_of_range(name);
     return number;
   }
+  [[nodiscard]] std::chrono::milliseconds Length(const char* name) const {
+    return std::chrono::milliseconds(Number(name, kLongestTtl));
+  }
   [[nodiscard]] TimePoint Time(const char* name) const {
     return TimePoint(TimePoint::duration(Number(name, kLatestTime)));
   }
@@ -61,9 +74,7 @@ class Members {
   [[nodiscard]] std::string Text(const char* name) const {
     return Has(name) ? At(name).get_ref<const std::string&>() : std::string();
   }
-  [[nodiscard]] Lease TheLease() const {
-    return {Time("since"), std::chrono::milliseconds(Number("ttl", kLongestTtl))};
-  }
+  [[nodiscard]] Lease TheLease() const { return {Time("since"), Length("ttl")}; }
   [[nodiscard]] OwnerPtr Owner() const {
     if (!Has("owner")) return nullptr;
     const Members owner(At("owner"));
@@ -79,6 +90,19 @@ Share ShareFrom(const Json& json) {
   const Members members(json);
   return {members.Id("id"), members.Time("granted"), members.TheLease(),
           members.Owner(),  members.Text("group"),   members.Number("fence", kHighestVersion)};
+}
+
+QueueEntry EntryFrom(const Json& json) {
+  const Members members(json);
+  QueueEntry entry;
+  entry.id = members.Id("id");
+  entry.until = members.Time("until");
+  entry.ttl = members.Length("ttl");
+  if (members.Has("hold")) entry.min_hold = members.Length("hold");
+  entry.owner = members.Owner();
+  entry.group = members.Text("group");
+  entry.detached = members.Has("detached");
+  return entry;
 }
 
 LockState StateFrom(const Json& json) {
@@ -101,6 +125,9 @@ LockState StateFrom(const Json& json) {
     const Members intent(members.At("intent"));
     lock.intent = {intent.Id("id"), intent.Time("until")};
   }
+  if (members.Has("queue")) {
+    for (const Json& entry : members.At("queue")) lock.queue.push_back(EntryFrom(entry));
+  }
   if (lock.IsShared() == lock.shares.empty()) throw std::out_of_range("shares");
   return lock;
 }
@@ -112,6 +139,7 @@ void BeginAnew(LockState& lock, TimePoint now) noexcept {
   if (lock.lease.since != TimePoint{}) lock.lease.since = lock.granted = now;
   for (Share& share : lock.shares) share.lease.since = share.granted = now;
   lock.intent = {};
+  lock.queue.clear();  // those waiters are gone, or place themselves anew
 }
 
 }  // namespace
@@ -132,15 +160,15 @@ nlohmann::json ToJson(const LockState& lock, const std::string& run) {
   if (!lock.intent.id.is_nil()) {
     json["intent"] = {{"id", lock.intent.id}, {"until", Count(lock.intent.until)}};
   }
+  for (const QueueEntry& entry : lock.queue) json["queue"].push_back(ToJson(entry));
   return json;
 }
 
-std::optional<LockState> FromJson(const nlohmann::json& json, const std::string& run, TimePoint now,
-                                  bool& moved) {
+std::optional<LockState> FromJson(const nlohmann::json& json, const std::string& run,
+                                  TimePoint now) {
   try {
     LockState lock = StateFrom(json);
-    moved = json.at("run").get_ref<const std::string&>() != run;
-    if (moved) BeginAnew(lock, now);
+    if (json.at("run").get_ref<const std::string&>() != run) BeginAnew(lock, now);
     return lock;
   } catch (const std::exception&) {
     return std::nullopt;

@@ -15,8 +15,8 @@ namespace doclock::records {
 nlohmann::json ToJson(const rules::LockState& lock, const std::string& run);
 
 /// Nothing if the object is not what ToJson writes. The leases of a lock from another run of the
-/// clock begin `now`, and `moved` is set.
+/// clock begin `now`.
 std::optional<rules::LockState> FromJson(const nlohmann::json& json, const std::string& run,
-                                         TimePoint now, bool& moved);
+                                         TimePoint now);
 
 }  // namespace doclock::records

@@ -11,6 +11,10 @@ TimePoint RecordStore::Now() const noexcept { return BootClock::now(); }
 
 std::string RecordStore::ClockRun() const { return platform::BootId(); }
 
+std::chrono::nanoseconds RecordStore::ClockMargin() const noexcept {
+  return StoreTraits{}.clock_margin;
+}
+
 bool RecordStore::IsShared() const noexcept { return true; }
 
 }  // namespace doclock

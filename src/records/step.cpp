@@ -26,8 +26,7 @@ void Missing(StoreOp& op) noexcept { op.status = OpStatus::kMissing; }
 
 Stored Step::Read(Record&& record) const {
   Stored stored;
-  bool moved = false;
-  std::optional<rules::LockState> lock = FromJson(record.lock, run_, now_, moved);
+  std::optional<rules::LockState> lock = FromJson(record.lock, run_, now_);
   stored.malformed = !lock;
   if (lock) stored.lock = *std::move(lock);
   stored.body = std::move(record.body);
@@ -74,7 +73,8 @@ void Step::Acquire(AcquireOp& op, Stored& stored) {
   if (stored.lock.born.is_nil()) stored.lock.born = NewUuid();
   rules::Acquire(op, stored.lock, now_);
   if (op.status == OpStatus::kDone) op.body = stored.body;
-  // A refused attempt may have left an intent, or met a lease that begins anew.
+  freed_ = stored.lock.passed_on.done;
+  // A refused attempt may have left an intent or an entry, or met a lease that begins anew.
   if (op.status != OpStatus::kFailed) Put(*op.key, stored);
 }
 
@@ -106,7 +106,7 @@ void Step::Execute(WriteOp& op) {
   }
   rules::Write(op, stored->lock, now_);
   op.write == WriteKind::kErase ? Erase(*op.key) : Put(*op.key, *stored);
-  freed_ = rules::Frees(op);
+  freed_ = rules::Frees(op, stored->lock) || stored->lock.passed_on.done;
 }
 
 void Step::Execute(SaveOp& op) {
@@ -120,8 +120,9 @@ void Step::Execute(SaveOp& op) {
     stored->lock.born = NewUuid();
   }
   if (op.body) stored->body = op.body;
-  freed_ = stored->lock.HasLockId();
-  rules::Save(op, stored->lock);
+  const bool had_lock = stored->lock.HasLockId();
+  rules::Save(op, stored->lock, now_);
+  freed_ = had_lock || stored->lock.passed_on.done;
   erases ? Erase(*op.key) : Put(*op.key, *stored);
 }
 

@@ -35,7 +35,7 @@ class Step {
 
   /// Is there something to commit?
   [[nodiscard]] bool changed() const noexcept { return changed_; }
-  /// Was a lock freed that others may wait for?
+  /// Was a lock freed that others may wait for, or granted to one of them?
   [[nodiscard]] bool freed() const noexcept { return freed_; }
   [[nodiscard]] TimePoint now() const noexcept { return now_; }
 

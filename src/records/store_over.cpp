@@ -1,18 +1,17 @@
 #include <algorithm>
-#include <map>
-#include <mutex>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "doclock/store/record_store.h"
-#include "document/collection.h"
 #include "document/json/row_filter.h"
+#include "document/open_collections.h"
 #include "document/watchers.h"
 #include "records/step.h"
 #include "records/unique_indexes.h"
 #include "rules/fault.h"
 #include "rules/looking.h"
+#include "rules/queue.h"
 #include "rules/tidying.h"
 
 namespace doclock {
@@ -63,25 +62,23 @@ class StoreOfRecords final : public Store {
   [[nodiscard]] StoreTraits traits() const noexcept override {
     StoreTraits traits;
     traits.shared = records_->IsShared();
+    // Another process would learn of its turn only by polling, and keep all others waiting.
+    traits.queues = !records_->IsShared();
+    traits.clock_margin = records_->ClockMargin();
     return traits;
   }
 
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
                                    milliseconds default_ttl) override {
-    const std::lock_guard guard(mutex_);
-    if (const auto open = collections_.find(name); open != collections_.end()) {
-      CheckSameCollection(*open->second, fields, default_ttl);
-      return open->second;
-    }
-    auto collection = std::make_shared<RecordCollection>(name, fields, default_ttl);
-    records_->Create(name);
-    return collections_.emplace(name, std::move(collection)).first->second;
+    return collections_.Open(name, fields, default_ttl, [&](std::size_t) {
+      auto collection = std::make_shared<RecordCollection>(name, fields, default_ttl);
+      records_->Create(name);
+      return collection;
+    });
   }
 
   [[nodiscard]] std::shared_ptr<Collection> Find(const std::string& name) const override {
-    const std::lock_guard guard(mutex_);
-    const auto found = collections_.find(name);
-    return found == collections_.end() ? nullptr : found->second;
+    return collections_.Find(name);
   }
 
   void Execute(std::span<StoreOp* const> ops, milliseconds budget) override {
@@ -113,7 +110,9 @@ class StoreOfRecords final : public Store {
       op.status = OpStatus::kMissing;
       if (filter.lock_state() == Filter::LockState::kLocked) return;
       for (Found& found : Scan(transaction, step, Filter(filter).Free())) {
-        if (found.stored.malformed || !found.stored.lock.IsFree(step.now())) continue;
+        const rules::LockState& lock = found.stored.lock;
+        if (found.stored.malformed || !lock.IsFree(step.now())) continue;
+        if (rules::FirstInQueue(lock, step.now()) != nullptr) continue;
         key = found.row.key;
         op.key = &key;
         op.hash = key.Hash();
@@ -167,18 +166,16 @@ class StoreOfRecords final : public Store {
   }
 
   void Intervene(Collection& collection, const Key& key, Intervention what) override {
-    const std::string name = collection.name() + "/" + key.ToString();
     const bool freed =
         Transact(collection, Access::kWrite, kTimeout, [&](Transaction&, Step& step) {
           std::optional<Stored> stored = step.Load(key);
-          if (!stored) throw NotFoundException("doclock: there is no document " + name);
+          if (!stored) ThrowNoDocument(collection, key);
           if (stored->malformed) {
-            throw StoreException(Errc::kMalformed, "doclock: the lock of " + name +
+            throw StoreException(Errc::kMalformed, "doclock: the lock of " +
+                                                       DocumentName(collection, key) +
                                                        " is not what this library writes");
           }
-          if (!step.Intervene(key, *stored, what)) {
-            throw LockException(Errc::kNotOwner, "doclock: not locked: " + name);
-          }
+          if (!step.Intervene(key, *stored, what)) ThrowNotLocked(collection, key);
         });
     if (freed) Ours(collection).watchers().Tell(key.Hash());
   }
@@ -248,8 +245,7 @@ class StoreOfRecords final : public Store {
 
   const std::shared_ptr<RecordStore> records_;
   const std::string run_;
-  mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<RecordCollection>> collections_;
+  OpenCollections<RecordCollection> collections_;
 };
 
 }  // namespace

@@ -3,9 +3,21 @@
 #include <algorithm>
 #include <memory>
 
+#include "rules/queue.h"
 #include "rules/shares.h"
 
 namespace doclock::rules {
+
+namespace {
+
+/// Is another waiter's live entry first?
+bool IsBehindOthers(const AcquireOp& op, const LockState& state, TimePoint now) noexcept {
+  if (state.queue.empty()) return false;
+  const QueueEntry* const first = FirstInQueue(state, now);
+  return first != nullptr && first->id != op.grant.lock_id;
+}
+
+}  // namespace
 
 void TellLease(StoreOp& op, const LockState& state, TimePoint now) {
   op.status = OpStatus::kBusy;
@@ -30,6 +42,7 @@ void TellBusy(StoreOp& op, const LockState& state, TimePoint now) {
 
 void Grant(LockState& state, const GrantRequest& grant, TimePoint now) {
   if (state.group != grant.group) state.group = grant.group;  // may throw: before the rest
+  ++state.version;
   state.lock_id = grant.lock_id;
   state.lease = {now, grant.ttl};
   state.granted = now;
@@ -40,33 +53,58 @@ void Grant(LockState& state, const GrantRequest& grant, TimePoint now) {
   }
   state.shares.clear();
   state.intent = {};
+  if (!state.queue.empty()) RemoveEntry(state, grant.lock_id);
+}
+
+bool HoldsAlready(const AcquireOp& op, const LockState& state, TimePoint now) noexcept {
+  return op.grant.mode == LockMode::kExclusive && op.grant.queue_for.count() > 0 &&
+         state.IsHeldBy(op.grant.lock_id) && state.IsLive(now);
 }
 
 bool MayAcquire(AcquireOp& op, const LockState& state, TimePoint now) {
   if (op.grant.mode == LockMode::kShared) return MayShare(op, state, now);
-  const bool free = state.IsFree(now);
-  if (!free) TellBusy(op, state, now);
-  return free;
+  if (HoldsAlready(op, state, now)) return true;
+  if (!state.IsFree(now)) {
+    TellBusy(op, state, now);
+  } else if (IsBehindOthers(op, state, now)) {
+    op.status = OpStatus::kBusy;
+    op.detail = std::make_unique<OpDetail>();
+  } else {
+    return true;
+  }
+  op.queued = false;
+  op.ahead = CountAhead(state, op.grant.lock_id, now);
+  return false;
 }
 
-void Acquire(AcquireOp& op, LockState& state, TimePoint now) {
+void Acquire(AcquireOp& op, LockState& state, TimePoint now, std::int64_t process) {
+  state.passed_on = {};
   if (op.grant.mode == LockMode::kShared) return AcquireShare(op, state, now);
-  if (!MayAcquire(op, state, now)) return LeaveIntent(state, op.grant, now);
+  if (state.IsFree(now) && IsBehindOthers(op, state, now)) {
+    ++state.version;
+    PassOn(state, now);
+  }
+  if (!MayAcquire(op, state, now)) {
+    LeaveIntent(state, op.grant, now);
+    return Enqueue(op, state, now, process);
+  }
   op.created = false;
-  op.took_over = state.HasLockId();
-  op.version = ++state.version;
-  Grant(state, op.grant, now);
+  op.passed_on = HoldsAlready(op, state, now);
+  op.took_over = !op.passed_on && state.HasLockId();
+  if (!op.passed_on) Grant(state, op.grant, now);
+  op.version = state.version;
   op.born = state.born;
   op.status = OpStatus::kDone;
 }
 
 void AcquireNew(AcquireOp& op, LockState& state, TimePoint now) {
   const bool shared = op.grant.mode == LockMode::kShared;
-  op.version = state.version = 1;
-  op.born = state.born = op.grant.lock_id;
   shared ? GrantShare(state, op.grant, now) : Grant(state, op.grant, now);
+  op.version = state.version;
+  op.born = state.born = op.grant.lock_id;
   op.created = true;
   op.took_over = false;
+  op.passed_on = false;
   op.status = OpStatus::kDone;
 }
 

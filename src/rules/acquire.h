@@ -19,23 +19,30 @@ namespace doclock::rules {
 // | n live shares or more         | busy, intent left        | busy until a share ends    |
 // | all shares over               | taken over               | as free                    |
 //
-// min_hold shuts out all of them.
+// min_hold shuts out all of them. An exclusive attempt does not pass the entries of others in the
+// queue (rules/queue.h).
 
-/// Can this lock be granted now? False: the operation is settled (kBusy, kFailed). An intent is the
-/// caller's matter.
+/// Does this attempt's id hold the lock already, from the queue? Then it is granted as it is.
+[[nodiscard]] DOCLOCK_EXPORT bool HoldsAlready(const AcquireOp& op, const LockState& state,
+                                               TimePoint now) noexcept;
+
+/// Can this lock be granted now, or does HoldsAlready hold? False: the operation is settled (kBusy,
+/// kFailed). An intent and the queue's entries are the caller's matter.
 [[nodiscard]] DOCLOCK_EXPORT bool MayAcquire(AcquireOp& op, const LockState& state, TimePoint now);
 
 /// Grants the lock of a document that is there, or says why not: kDone, kBusy (and then an intent
-/// may be left: `state` may have changed), kFailed. Fills in the result but for the body. `state`
-/// has an incarnation.
-DOCLOCK_EXPORT void Acquire(AcquireOp& op, LockState& state, TimePoint now);
+/// or an entry may be left, or the lock be granted to the first of the queue: `state` may have
+/// changed), kFailed. Fills in the result but for the body. `state` has an incarnation. `process`:
+/// for an entry that it leaves.
+DOCLOCK_EXPORT void Acquire(AcquireOp& op, LockState& state, TimePoint now,
+                            std::int64_t process = 0);
 
 /// Grants the lock of a document that this operation makes: `state` is empty. Its incarnation is
 /// the grant's id (see AcquireOp::born). Fills in the result but for the body.
 DOCLOCK_EXPORT void AcquireNew(AcquireOp& op, LockState& state, TimePoint now);
 
-/// The lock passes to `grant`, exclusively. This ends an intent and all shares. The caller has
-/// raised the version: a hand-over does it once for both.
+/// The lock passes to `grant`, exclusively, at the next version. This ends an intent and all
+/// shares, and removes its own entry from the queue. If it throws, nothing has changed.
 DOCLOCK_EXPORT void Grant(LockState& state, const GrantRequest& grant, TimePoint now);
 
 /// A lock is not to be had now: tells of the holder, and of the longer of its lease and min_hold.

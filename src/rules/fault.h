@@ -33,6 +33,10 @@ inline const char* FaultOf(const WriteOp& op) noexcept {
   if (op.next != nullptr) {
     if (const char* const fault = FaultOfHandOver(op)) return fault;
   }
+  if (op.write == WriteKind::kLeave) {
+    const bool plain = !op.body && op.mode == LockMode::kExclusive;
+    return plain ? nullptr : "a waiter leaves the queue of an exclusive lock, without a body";
+  }
   if (op.mode == LockMode::kExclusive) return nullptr;
   const bool plain = op.write == WriteKind::kRelease && (op.merge || !op.body) &&
                      op.next == nullptr && op.expected == kAnyVersion;

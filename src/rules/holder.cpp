@@ -1,16 +1,33 @@
 #include "rules/holder.h"
 
 #include "rules/acquire.h"
+#include "rules/queue.h"
 #include "rules/shares.h"
 
 namespace doclock::rules {
 namespace {
 
-/// The lock is gone; `mark` says by whose doing. An intent stays.
+/// The lock is gone, or the next holder's; `released` says by whose doing. An intent stays, unless
+/// the lock is handed over or passed on.
 void Release(const WriteOp& op, LockState& state, TimePoint now) {
-  state.lock_id = Uuid{};
+  if (op.next != nullptr) {
+    Grant(state, *op.next, now);  // may throw: before the rest
+    RemoveEntry(state, op.next->entry);
+  } else {
+    ++state.version;
+    state.lock_id = Uuid{};
+    PassOn(state, now);
+  }
   state.released = MarkOf(op);
-  if (op.next != nullptr) Grant(state, *op.next, now);
+}
+
+void Leave(const WriteOp& op, LockState& state, TimePoint now) {
+  RemoveEntry(state, op.lock_id);
+  if (state.IsHeldBy(op.lock_id)) Release(op, state, now);
+}
+
+bool MayLeave(const WriteOp& op, const LockState& state) noexcept {
+  return state.IsHeldBy(op.lock_id) || HasEntry(state, op.lock_id);
 }
 
 }  // namespace
@@ -31,26 +48,34 @@ void Renew(RenewOp& op, LockState& state, TimePoint now) {
 }
 
 bool MayWrite(WriteOp& op, const LockState& state, TimePoint now) {
-  const bool mine = op.mode == LockMode::kShared
-                        ? state.LiveShare(op.lock_id, now) != nullptr
-                        : state.IsHeldBy(op.lock_id) &&
-                              (op.expected == kAnyVersion || op.expected == state.version);
+  bool mine = false;
+  if (op.write == WriteKind::kLeave) {
+    mine = MayLeave(op, state);
+  } else if (op.mode == LockMode::kShared) {
+    mine = state.LiveShare(op.lock_id, now) != nullptr;
+  } else {
+    mine =
+        state.IsHeldBy(op.lock_id) && (op.expected == kAnyVersion || op.expected == state.version);
+  }
   if (!mine) op.status = OpStatus::kLost;
   return mine;
 }
 
 void Write(WriteOp& op, LockState& state, TimePoint now) {
-  const bool shared = op.mode == LockMode::kShared;
-  if (!shared || op.body) ++state.version;
-  op.version = state.version;
-  op.status = OpStatus::kDone;
-  if (shared) {
+  state.passed_on = {};
+  if (op.mode == LockMode::kShared) {
+    if (op.body) ++state.version;
     EndShare(state, op.lock_id, MarkOf(op), now);
   } else if (op.write == WriteKind::kRelease) {
     Release(op, state, now);
-  } else if (op.write == WriteKind::kCheckpoint) {
-    state.lease = {now, op.ttl};
+  } else if (op.write == WriteKind::kLeave) {
+    Leave(op, state, now);
+  } else {
+    ++state.version;
+    if (op.write == WriteKind::kCheckpoint) state.lease = {now, op.ttl};
   }
+  op.version = state.version;
+  op.status = OpStatus::kDone;
 }
 
 }  // namespace doclock::rules

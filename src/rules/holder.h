@@ -19,17 +19,21 @@ namespace doclock::rules {
 /// Renews the lease: kDone, kLost. A renewal never revives.
 DOCLOCK_EXPORT void Renew(RenewOp& op, LockState& state, TimePoint now);
 
-/// May this write be carried out? Lock id and version decide; the time decides only for a share.
+/// May this write be carried out? Lock id and version decide; the time decides only for a share. A
+/// kLeave needs the lock or an entry, whatever the version.
 /// False: the operation is settled (kLost).
 [[nodiscard]] DOCLOCK_EXPORT bool MayWrite(WriteOp& op, const LockState& state, TimePoint now);
 
 /// Carries it out, once the body (if there is one) is in place: kDone. An erasure only sets its
-/// version.
+/// version. A release passes the lock on to the first of the queue (LockState::passed_on).
 DOCLOCK_EXPORT void Write(WriteOp& op, LockState& state, TimePoint now);
 
-/// Does this write, when it was done, free a lock that others may wait for?
-[[nodiscard]] inline bool Frees(const WriteOp& op) noexcept {
-  return op.write != WriteKind::kCheckpoint && op.next == nullptr;
+/// Did this write, which has left this state, free a lock that others may wait for? False if it was
+/// passed on to the first of the queue.
+[[nodiscard]] inline bool Frees(const WriteOp& op, const LockState& after) noexcept {
+  if (op.write == WriteKind::kCheckpoint || op.next != nullptr) return false;
+  if (op.write == WriteKind::kLeave) return !after.HasLockId();
+  return !after.passed_on.done;
 }
 
 }  // namespace doclock::rules

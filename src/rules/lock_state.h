@@ -62,12 +62,35 @@ struct Intent {
   friend bool operator==(const Intent&, const Intent&) = default;
 };
 
+/// A waiter's entry in a document's queue. It is a lease too: it lapses by itself.
+struct QueueEntry {
+  Uuid id{};  ///< The lock id that it would be granted under.
+  TimePoint until{};
+  std::chrono::milliseconds ttl{};
+  std::chrono::milliseconds min_hold{};
+  OwnerPtr owner;
+  std::string group;
+  bool detached = false;
+  /// The store instance that the waiter asked, as the store numbers them. The rules only carry it.
+  std::int64_t process = 0;
+
+  [[nodiscard]] bool IsLive(TimePoint now) const noexcept { return now < until; }
+};
+
+/// Tells a store whether the rule that it called last granted the lock to an entry of the queue.
+struct PassedOn {
+  bool done = false;
+  bool detached = false;     ///< Of that entry.
+  std::int64_t process = 0;  ///< Of that entry: the one to wake.
+};
+
 /// Everything that is stored of a document's lock. Fields that a grant and a release touch come
 /// first, to touch few cache lines.
 ///
-/// Invariants: shares are there exactly while `lock_id` is kSharedLockId. Then `lease`, `granted`
-/// and `owner` are those of the share that ends last, so that an exclusive attempt need not look at
-/// the shares.
+/// Invariants: shares are there exactly while `lock_id` is kSharedLockId. Then `owner` is that of
+/// the share that ends last, and `lease` ends no earlier than it, so that an exclusive attempt need
+/// not look at the shares. (The rules make `lease` and `granted` those of that very share. MongoDB
+/// keeps one lease over all of them, which begins anew with each renewal.)
 struct LockState {
   Uuid lock_id{};             ///< Nil: not held.
   std::int64_t version = 0;   ///< Rises with every grant and every write; survives all else.
@@ -81,6 +104,10 @@ struct LockState {
   Uuid released{};            ///< Mark of the last finished release, save or break.
   std::vector<Share> shares;  ///< Mostly none.
   Intent intent;              ///< May outlive the shares.
+  /// In the order of arrival; entries that are over are dropped when a rule meets them. A store
+  /// that sees that a process is dead leaves out its entries. No entry has the id of the lock.
+  std::vector<QueueEntry> queue;
+  PassedOn passed_on;  ///< A rule's result; not stored.
 
   [[nodiscard]] bool HasLockId() const noexcept { return !lock_id.is_nil(); }
   /// Is it held by shares, live or over?

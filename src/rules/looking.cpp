@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "rules/queue.h"
+
 namespace doclock::rules {
 namespace {
 
@@ -13,6 +15,13 @@ void SetLease(LockRow& row, const Lease& lease, TimePoint now) {
   row.ttl = lease.ttl;
   row.live = lease.IsLive(now);
   if (row.live) row.left = lease.Left(now);
+}
+
+void SetQueue(LockRow& row, const LockState& state, TimePoint now) {
+  const QueueEntry* const first = FirstInQueue(state, now);
+  if (first == nullptr) return;
+  row.waiting = CountWaiting(state, now);
+  if (first->owner) row.next = *first->owner;
 }
 
 void SetFence(LockRow& row, std::int64_t fence) {
@@ -69,6 +78,7 @@ void AddRows(std::vector<LockRow>& rows, const LockRow& row, const LockState& st
   common.version = state.version;
   common.born = state.born;
   common.closed = state.IsClosed(now);
+  SetQueue(common, state, now);
   if (!state.HasLockId()) {
     if (query.unheld && query.group.empty()) {
       rows.push_back(UnheldRow(std::move(common), state, now));

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "rules/acquire.h"
+#include "rules/queue.h"
 
 namespace doclock::rules {
 namespace {
@@ -37,12 +38,14 @@ bool MaySave(SaveOp& op, const LockState* state, TimePoint now) {
   return false;
 }
 
-void Save(SaveOp& op, LockState& state) {
+void Save(SaveOp& op, LockState& state, TimePoint now) {
+  state.passed_on = {};
   op.version = ++state.version;
   op.status = OpStatus::kDone;
   if (op.save == SaveKind::kInsert) op.born = state.born;
   state.shares.clear();
   state.lock_id = Uuid{};
+  if (op.save != SaveKind::kErase) PassOn(state, now);
   state.released = op.write_id;
 }
 

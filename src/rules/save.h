@@ -11,8 +11,9 @@ namespace doclock::rules {
 /// incarnation must match, and no lock may be live. False: the operation is settled.
 [[nodiscard]] DOCLOCK_EXPORT bool MaySave(SaveOp& op, const LockState* state, TimePoint now);
 
-/// Carries it out, once the body is in place: kDone. Clears the expired lock. An insert finds
-/// `state` empty except for its incarnation; an erasure only sets its version.
-DOCLOCK_EXPORT void Save(SaveOp& op, LockState& state);
+/// Carries it out, once the body is in place: kDone. Clears the expired lock, and passes it on to
+/// the first of the queue. An insert finds `state` empty except for its incarnation; an erasure
+/// only sets its version.
+DOCLOCK_EXPORT void Save(SaveOp& op, LockState& state, TimePoint now);
 
 }  // namespace doclock::rules

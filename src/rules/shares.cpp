@@ -84,7 +84,9 @@ void Cover(LockState& state, TimePoint now) {
 
 void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now) {
   std::vector<Share>& shares = state.shares;
-  shares.push_back({grant.lock_id, now, {now, grant.ttl}, grant.owner, grant.group, state.version});
+  const std::int64_t version = state.version + 1;
+  shares.push_back({grant.lock_id, now, {now, grant.ttl}, grant.owner, grant.group, version});
+  state.version = version;
   state.lock_id = kSharedLockId;
   if (grant.min_hold.count() > 0) {
     state.closed_until = std::max(state.closed_until, now + grant.min_hold);
@@ -96,12 +98,13 @@ void AcquireShare(AcquireOp& op, LockState& state, TimePoint now) {
   const LiveShares live = Count(state, now);
   if (!MayShareBeside(op, state, live, now)) return;
   op.created = false;
+  op.passed_on = false;
   op.took_over = state.HasLockId() && !state.IsShared();
   if (!live.all) {
     std::erase_if(state.shares, [&](const Share& share) { return !share.lease.IsLive(now); });
   }
-  op.version = ++state.version;
   GrantShare(state, op.grant, now);
+  op.version = state.version;
   op.born = state.born;
   op.status = OpStatus::kDone;
 }

@@ -13,7 +13,7 @@ namespace doclock::rules {
 /// Acquire for a share.
 DOCLOCK_EXPORT void AcquireShare(AcquireOp& op, LockState& state, TimePoint now);
 
-/// Adds a share. The caller has raised the version.
+/// Adds a share, at the next version. If it throws, nothing has changed.
 DOCLOCK_EXPORT void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now);
 
 /// After an exclusive attempt was refused: do shares stand in its way, and no other live intent?

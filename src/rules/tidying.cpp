@@ -38,10 +38,12 @@ void Steal(LockState& state, const Uuid& fresh, TimePoint now) {
 
 void Purge(LockState& state) noexcept {
   Clear(state);
+  state.queue.clear();
   state.owner = nullptr;
 }
 
 bool Intervene(LockState& state, Intervention what, const Uuid& fresh, TimePoint now) {
+  state.passed_on = {};
   if (what != Intervention::kSteal && !state.HasLockId()) return false;
   switch (what) {
     case Intervention::kExpire:
@@ -50,11 +52,11 @@ bool Intervene(LockState& state, Intervention what, const Uuid& fresh, TimePoint
     case Intervention::kBreak:
       ++state.version;
       Clear(state);
+      PassOn(state, now);
       // A mark of its own: the holder's would tell it that its release was done.
       state.released = fresh;
       break;
     case Intervention::kSteal:
-      ++state.version;
       Steal(state, fresh, now);
       break;
   }

@@ -1,19 +1,18 @@
 #include "doclock/sqlite_store.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 #include <stdexcept>
 #include <utility>
 
-#include "document/collection.h"
 #include "document/json/row_filter.h"
+#include "document/open_collections.h"
 #include "document/throttle.h"
 #include "platform/fork_generation.h"
 #include "rules/fault.h"
 #include "sqlite/db/open_file.h"
 #include "sqlite/db/reader_pool.h"
 #include "sqlite/db/writer.h"
+#include "sqlite/operations/examine.h"
 #include "sqlite/operations/operations.h"
 #include "sqlite/processes/notification_listener.h"
 #include "sqlite/query/candidates.h"
@@ -63,8 +62,8 @@ struct Parts {
         files(std::move(open.files)),
         after_closing(*coordinator, *files),
         clock(options.clock ? options.clock : SystemClock()),
-        judge(*coordinator, sqlite::BootNumber()),
-        around{*clock, *coordinator, judge, owners},
+        evaluator(*coordinator, sqlite::BootNumber()),
+        around{*clock, *coordinator, evaluator, owners},
         readers(path, options, *files),
         writer(std::move(open.connection), *coordinator, around, options.busy_timeout.ms(), *files),
         listener(std::make_shared<sqlite::NotificationListener>(coordinator)) {}
@@ -87,15 +86,14 @@ struct Parts {
   std::unique_ptr<const sqlite::FileSet> files;
   AfterClosing after_closing;  // outlives the connections
   std::shared_ptr<const Clock> clock;
-  sqlite::LeaseEvaluator judge;
+  sqlite::LeaseEvaluator evaluator;
   sqlite::Owners owners;
   sqlite::Surroundings around;
   sqlite::ReaderPool readers;
   sqlite::Writer writer;
   std::shared_ptr<sqlite::NotificationListener> listener;
 
-  std::mutex mutex;
-  std::map<std::string, std::shared_ptr<SqliteCollection>> collections;
+  OpenCollections<SqliteCollection> collections;
 };
 
 class SqliteStore final : public Store {
@@ -103,6 +101,7 @@ class SqliteStore final : public Store {
   SqliteStore(sqlite::OpenFile open, const SqliteStoreOptions& options)
       : busy_timeout_(options.busy_timeout.ms()),
         create_(options.create),
+        complete_(options.complete),
         parts_(std::make_unique<Parts>(std::move(open), options)) {}
   ~SqliteStore() override {
     if (IsForked()) static_cast<void>(parts_.release());
@@ -111,6 +110,8 @@ class SqliteStore final : public Store {
   [[nodiscard]] StoreTraits traits() const noexcept override {
     StoreTraits traits;
     traits.reads_apart = true;
+    // Processes that learn of their turn by polling would make all others wait for their polls.
+    traits.queues = parts_->coordinator->has_notifications();
     return traits;
   }
 
@@ -132,6 +133,9 @@ class SqliteStore final : public Store {
   [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
                                    const std::string& after,
                                    std::chrono::milliseconds budget) override;
+  [[nodiscard]] std::vector<std::string> ListCollections(std::chrono::milliseconds budget) override;
+  [[nodiscard]] std::vector<Finding> Examine(Collection* collection,
+                                             std::chrono::milliseconds budget) override;
   void Intervene(Collection& collection, const Key& key, Intervention what) override;
 
  private:
@@ -155,6 +159,9 @@ class SqliteStore final : public Store {
   }
 
   void CreateTables(const SqliteCollection& collection);
+  /// Was the lock passed on to this attempt, as a notification said? Then it is done without a turn
+  /// to write, for which other processes may queue.
+  bool SeesPassedOn(StoreOp& op, Deadline deadline);
   void ExecuteReads(std::span<StoreOp* const> ops, Deadline deadline);
   std::vector<std::int64_t> Purgeable(const SqliteCollection& collection, std::int64_t& after,
                                       std::int64_t limit, Deadline deadline);
@@ -164,21 +171,18 @@ class SqliteStore final : public Store {
   const std::uint32_t generation_ = platform::ForkGeneration();
   const std::chrono::milliseconds busy_timeout_;
   const bool create_;
+  const bool complete_;
   std::unique_ptr<Parts> parts_;
 };
 
 std::shared_ptr<Collection> SqliteStore::Open(const std::string& name, const LockFieldNames& fields,
                                               std::chrono::milliseconds default_ttl) {
   return Naming([&]() -> std::shared_ptr<Collection> {
-    const std::lock_guard guard(parts_->mutex);
-    auto& all = parts_->collections;
-    if (const auto open = all.find(name); open != all.end()) {
-      CheckSameCollection(*open->second, fields, default_ttl);
-      return open->second;
-    }
-    auto collection = std::make_shared<SqliteCollection>(name, fields, default_ttl, all.size());
-    CreateTables(*collection);
-    return all.emplace(name, std::move(collection)).first->second;
+    return parts_->collections.Open(name, fields, default_ttl, [&](std::size_t number) {
+      auto collection = std::make_shared<SqliteCollection>(name, fields, default_ttl, number);
+      CreateTables(*collection);
+      return collection;
+    });
   });
 }
 
@@ -186,23 +190,28 @@ void SqliteStore::CreateTables(const SqliteCollection& collection) {
   const Deadline deadline = DeadlineIn(busy_timeout_);
   {
     const auto reader = parts_->readers.Take(deadline);
-    if (HasCollection(*reader, collection.tables())) return;
+    if (HasCollection(*reader, collection.tables(), parts_->path.string())) return;
     // Side tables that came with a later version may be added: the collection is there.
     if (!create_ && !HasDocuments(*reader, collection.tables())) {
       throw NotFoundException("doclock: " + parts_->path.string() + " has no collection " +
                               collection.name());
     }
+    if (!complete_) {
+      throw StoreException(Errc::kRefused, "doclock: " + parts_->path.string() +
+                                               ": an earlier version of doclock made the "
+                                               "collection " +
+                                               collection.name() +
+                                               "; any other use of this version completes it");
+    }
   }
   parts_->writer.Transact(deadline, [&](Operations&, Connection& connection) {
-    CreateCollection(connection, collection.tables());
+    CreateCollection(connection, collection.tables(), parts_->path.string());
   });
 }
 
 std::shared_ptr<Collection> SqliteStore::Find(const std::string& name) const {
   if (IsForked()) return nullptr;
-  const std::lock_guard guard(parts_->mutex);
-  const auto found = parts_->collections.find(name);
-  return found == parts_->collections.end() ? nullptr : found->second;
+  return parts_->collections.Find(name);
 }
 
 void SqliteStore::Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) {
@@ -215,7 +224,7 @@ void SqliteStore::Execute(std::span<StoreOp* const> ops, std::chrono::millisecon
                                  [](const StoreOp* op) { return op->kind == OpKind::kRead; });
   if (reads) {
     ExecuteReads(ops, deadline);
-  } else {
+  } else if (ops.size() > 1 || !SeesPassedOn(*ops.front(), deadline)) {
     parts_->writer.Execute(ops, deadline);
   }
 }
@@ -229,6 +238,19 @@ void SqliteStore::ExecuteReads(std::span<StoreOp* const> ops, Deadline deadline)
     for (StoreOp* op : ops) {
       if (op->status == OpStatus::kPending) op->Fail(error.errc(), error.what());
     }
+  }
+}
+
+bool SqliteStore::SeesPassedOn(StoreOp& op, Deadline deadline) {
+  if (op.kind != OpKind::kAcquire) return false;
+  const std::uint64_t tag = Ours(*op.collection).tag();
+  if (!parts_->listener->passed_on().Take(tag, op.hash) || FaultOf(op) != nullptr) return false;
+  try {
+    const auto connection = parts_->readers.Take(deadline);
+    sqlite::Reader reader(*connection, parts_->around);
+    return reader.SeesPassedOn(static_cast<AcquireOp&>(op));
+  } catch (const DatabaseError&) {
+    return false;  // the attempt tells
   }
 }
 
@@ -261,8 +283,7 @@ void SqliteStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
     const SqliteCollection& collection = Ours(*op.collection);
     std::optional<Candidate> chosen;
     const auto look = [&](Candidate&& found) {
-      const sqlite::LoadedLock lock = operations.Load(collection, found.document.lock);
-      if (lock.malformed || !lock.state.IsFree(operations.now())) return true;
+      if (!operations.MayTakeNext(collection, found.document.lock)) return true;
       chosen = std::move(found);
       return false;
     };
@@ -373,23 +394,54 @@ LockPage SqliteStore::ListLocks(Collection& collection, const LockQuery& query,
   });
 }
 
+std::vector<std::string> SqliteStore::ListCollections(std::chrono::milliseconds budget) {
+  return Naming([&] {
+    const auto connection = parts_->readers.Take(DeadlineIn(budget));
+    return sqlite::CollectionNames(*connection);
+  });
+}
+
+std::vector<Finding> SqliteStore::Examine(Collection* collection,
+                                          std::chrono::milliseconds budget) {
+  return Naming([&] {
+    const auto connection = parts_->readers.Take(DeadlineIn(budget));
+    sqlite::Reader reader(*connection, parts_->around);
+    std::vector<Finding> findings =
+        sqlite::ExamineFile(*connection, *parts_->coordinator, parts_->path);
+    if (collection != nullptr)
+      findings.push_back(sqlite::ExamineIntents(reader, Ours(*collection)));
+    return findings;
+  });
+}
+
 void SqliteStore::Intervene(Collection& collection, const Key& key, Intervention what) {
   Naming([&] {
     SqliteCollection& ours = Ours(collection);
-    const std::string name = ours.name() + "/" + key.ToString();
     parts_->writer.Transact(DeadlineIn(busy_timeout_), [&](Operations& operations, Connection&) {
       auto lock = operations.Find(ours, key);
-      if (!lock) throw NotFoundException("doclock: there is no document " + name);
+      if (!lock) ThrowNoDocument(ours, key);
       if (lock->malformed) {
-        throw StoreException(Errc::kMalformed,
-                             "doclock: " + name + ": " + sqlite::MalformedText(lock->bad_column));
+        throw StoreException(Errc::kMalformed, "doclock: " + DocumentName(ours, key) + ": " +
+                                                   sqlite::MalformedText(lock->bad_column));
       }
-      if (!operations.Intervene(ours, *lock, what)) {
-        throw LockException(Errc::kNotOwner, "doclock: not locked: " + name);
-      }
-      if (what != Intervention::kSteal) operations.AddNotification(ours, key.Hash());
+      if (!operations.Intervene(ours, key, *lock, what)) ThrowNotLocked(ours, key);
     });
   });
+}
+
+/// SQLite's own names for something else than a file would be files of these names here.
+void CheckName(const std::filesystem::path& file) {
+  const std::string name = file.string();
+  if (name == ":memory:") {
+    throw std::invalid_argument(
+        "doclock: \":memory:\" names no file: a store in memory is OpenMemoryStore(), by its URL "
+        "memory:");
+  }
+  if (name.starts_with("file:")) {
+    throw std::invalid_argument(
+        "doclock: a SQLite store takes a path, not a URI: write it without \"file:\", and a file "
+        "whose name begins so as ./file:");
+  }
 }
 
 void CheckOptions(const SqliteStoreOptions& options) {
@@ -413,7 +465,12 @@ void CheckOptions(const SqliteStoreOptions& options) {
 std::shared_ptr<Store> OpenSqliteStore(const std::filesystem::path& file,
                                        SqliteStoreOptions options) {
   CheckOptions(options);
-  return std::make_shared<SqliteStore>(sqlite::OpenDatabase(file, options), options);
+  CheckName(file);
+  try {
+    return std::make_shared<SqliteStore>(sqlite::OpenDatabase(file, options), options);
+  } catch (const DatabaseError& error) {
+    throw sqlite::AsStoreException(error, file);
+  }
 }
 
 }  // namespace doclock

@@ -208,6 +208,15 @@ LockPage FaultyStore::ListLocks(Collection& collection, const LockQuery& query,
   return state_->inner->ListLocks(collection, query, after, budget);
 }
 
+std::vector<std::string> FaultyStore::ListCollections(std::chrono::milliseconds budget) {
+  return state_->inner->ListCollections(budget);
+}
+
+std::vector<Finding> FaultyStore::Examine(Collection* collection,
+                                          std::chrono::milliseconds budget) {
+  return state_->inner->Examine(collection, budget);
+}
+
 void FaultyStore::Intervene(Collection& collection, const Key& key, Intervention what) {
   state_->inner->Intervene(collection, key, what);
 }

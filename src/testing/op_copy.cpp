@@ -41,6 +41,7 @@ void OpCopy::CopyRequest(const WriteOp& original) {
   copy.base = original.base;
   copy.merge = original.merge;
   copy.ttl = original.ttl;
+  copy.fence = original.fence;
   copy.renewed = original.renewed;
   copy.mark = original.mark;
   copy.mode = original.mode;

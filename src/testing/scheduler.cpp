@@ -6,9 +6,10 @@
 namespace doclock::testing {
 namespace {
 
-/// This many tasks in one wait mean that nothing will ever end it: for example, two locks of one
-/// thread that wait for each other, while both are being renewed.
-constexpr std::int64_t kMaxTasksPerWait = 10'000'000;
+/// A wait lasts this much longer than all that was scheduled when it began. What comes later only
+/// repeats itself: for example, the polls of a waiter and the renewals of the lock that it waits
+/// for, which the waiting thread holds itself. (At 150 ms an hour of polls takes half a second.)
+constexpr std::chrono::hours kRepetition{1};
 
 }  // namespace
 
@@ -129,17 +130,24 @@ void ManualClock::Scheduler::DelayWork(Nanos by) {
 }
 
 void ManualClock::Scheduler::RunUntil(const std::atomic<bool>& open) {
-  for (std::int64_t tasks = 0; !open.load(std::memory_order_acquire); ++tasks) {
-    if (tasks == kMaxTasksPerWait) {
+  const TimePoint hopeless = LatestTimer() + kRepetition;
+  while (!open.load(std::memory_order_acquire)) {
+    if (Now() > hopeless) {
       throw std::logic_error(
-          "doclock::testing::ManualClock: this call waits for something that never comes; ten "
-          "million tasks later it is still waiting");
+          "doclock::testing::ManualClock: this call waits for something that never comes; an hour "
+          "after the last task that was scheduled when it began it is still waiting");
     }
     if (RunOne() || TakeTimer(TimePoint::max())) continue;
     throw std::logic_error(
         "doclock::testing::ManualClock: this call would wait for ever; nothing is queued or "
         "scheduled that could end it");
   }
+}
+
+TimePoint ManualClock::Scheduler::LatestTimer() {
+  const std::lock_guard guard(mutex_);
+  const TimePoint latest = timers_.empty() ? Now() : timers_.rbegin()->first.first;
+  return std::clamp(latest, Now(), TimePoint::max() - kRepetition);
 }
 
 bool ManualClock::Scheduler::InTask() const noexcept {

@@ -68,6 +68,8 @@ class ManualClock::Scheduler {
   /// Moves time to the earliest timer not later than `limit` and queues its task; false if none.
   bool TakeTimer(TimePoint limit);
   void RunDueUpTo(TimePoint limit);
+  /// The moment of the last timer, or now.
+  [[nodiscard]] TimePoint LatestTimer();
   void Run(Task task);
   void MoveTo(TimePoint when) noexcept;
   [[nodiscard]] TimePoint Later(Nanos by) const noexcept;

@@ -74,6 +74,17 @@ TEST_F(CommandsTest, EditWritesBackAndUnlocksInOneStep) {
   EXPECT_EQ(Doclock({"put", "sagas", "42"}, R"({"step":"free"})").code, 0);
 }
 
+TEST_F(CommandsTest, EditFindsItsFileWhateverTheFolderIsCalled) {
+  ASSERT_EQ(Doclock({"put", "sagas", "1"}, R"({"n":1})").code, 0);
+  const std::string odd = folder / "$HOME `x` 'y' \"z\" \\";
+  std::filesystem::create_directory(odd);
+  const Ended ended = Program(Command({"edit", "--editor", "sed -i s/1/2/", "sagas", "1"}),
+                              {store, "TMPDIR=" + odd})
+                          .Wait();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(Doclock({"get", "--json", "sagas", "1"}).out, "{\"n\":2}\n");
+}
+
 TEST_F(CommandsTest, EditHoldsTheLockMeanwhile) {
   Doclock({"put", "sagas", "42"}, R"({"step":"new"})");
   const std::string editor = Editor("touch '" + (folder / "here") + "'; while ! [ -e '" +
@@ -252,7 +263,8 @@ TEST_F(CommandsTest, HelpOfEachCommandHasAnExample) {
   EXPECT_EQ(Doclock({"--version"}).code, 0);
   EXPECT_EQ(Doclock({}).code, 64);
   for (const char* command :
-       {"run", "get", "put", "edit", "status", "renew", "release", "purge", "break"}) {
+       {"run", "get", "put", "edit", "delete", "collections", "list", "export", "import", "status",
+        "events", "top", "renew", "release", "purge", "break", "doctor"}) {
     const Ended help = Doclock({command, "--help"});
     EXPECT_EQ(help.code, 0);
     EXPECT_THAT(help.out, HasSubstr(std::string("Example: ")));

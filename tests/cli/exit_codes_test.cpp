@@ -169,7 +169,13 @@ TEST_F(ExitCodeTest, OnlyWhatWritesMakesAStore) {
                                              {"renew", "g"},
                                              {"release", "g"},
                                              {"purge"},
-                                             {"break", "x"}}) {
+                                             {"break", "x"},
+                                             {"delete", "c", "x"},
+                                             {"collections"},
+                                             {"list", "c"},
+                                             {"export", "c"},
+                                             {"events"},
+                                             {"doctor"}}) {
     const Ended ended = Doclock(words);
     EXPECT_EQ(ended.code, 69) << words[0];
     EXPECT_THAT(ended.err, HasSubstr("locks.db")) << words[0];
@@ -183,11 +189,16 @@ TEST_F(ExitCodeTest, OnlyWhatWritesMakesAStore) {
                                              {"-c", "typo", "renew", "g"},
                                              {"-c", "typo", "release", "g"},
                                              {"-c", "typo", "purge"},
-                                             {"-c", "typo", "break", "x"}}) {
+                                             {"-c", "typo", "break", "x"},
+                                             {"list", "typo"},
+                                             {"export", "typo", folder / "out"},
+                                             {"delete", "typo", "x"},
+                                             {"-c", "typo", "events"}}) {
     const Ended ended = Doclock(words);
     EXPECT_THAT(ended.err, AllOf(HasSubstr("typo"), Not(HasSubstr("no such document"))))
         << words[0];
   }
+  EXPECT_FALSE(Exists("out"));
   sqlite3* file = nullptr;
   ASSERT_EQ(sqlite3_open((folder / "locks.db").c_str(), &file), SQLITE_OK);
   sqlite3_stmt* tables = nullptr;

@@ -1,6 +1,7 @@
 #include <sqlite3.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "cli/harness.h"
 
@@ -53,6 +54,23 @@ TEST_F(RunTest, WaitsForTheLock) {
   Program first(Run({"job"}, Staying()), {store});
   ASSERT_TRUE(IsThere());
   Program second(Run({"--wait", "1m", "job"}, {"true"}), {store});
+  std::ofstream(folder / "go").put('x');
+  EXPECT_EQ(second.Wait().code, 0);
+  EXPECT_EQ(first.Wait().code, 0);
+}
+
+TEST_F(RunTest, StatusShowsWhoWaits) {
+  Program first(Run({"job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  EXPECT_THAT(Doclock({"status"}).out, Not(HasSubstr("wait")));
+  Program second(Run({"--wait", "1m", "--owner", "the second", "job"}, {"true"}), {store});
+  EXPECT_TRUE(Eventually([&] {
+    return Doclock({"status"}).out.find("job: processes that wait: 1, the next: the second (") !=
+           std::string::npos;
+  }));
+  const auto shown = nlohmann::json::parse(Doclock({"status", "--json"}).out);
+  EXPECT_EQ(shown.at(0).at("waiting"), 1);
+  EXPECT_THAT(shown.at(0).at("next").get<std::string>(), HasSubstr("the second ("));
   std::ofstream(folder / "go").put('x');
   EXPECT_EQ(second.Wait().code, 0);
   EXPECT_EQ(first.Wait().code, 0);
@@ -219,6 +237,35 @@ TEST_F(RunTest, ABrokenLockEndsTheCommand) {
   EXPECT_EQ(Doclock({"break", "job"}).code, 0);
   EXPECT_EQ(run.Wait().code, 76);
   EXPECT_FALSE(Exists(stayer));
+}
+
+TEST_F(RunTest, TheMessageOfALostLockTellsHowTheCommandEnded) {
+  for (const auto& [end, told] : std::vector<std::pair<std::string, std::string>>{
+           {"exit 3", "the command ended with exit code 3"},
+           {"kill -9 $$", "signal 9 ended the command"}}) {
+    std::filesystem::remove(folder / "go");
+    std::filesystem::remove(folder / "here");
+    auto staying = Staying();
+    staying.back() += "; " + end;
+    Program run(Run({"--ttl", "1h", "job"}, staying), {store});
+    ASSERT_TRUE(IsThere());
+    ASSERT_EQ(Doclock({"break", "job"}).code, 0);
+    std::ofstream(folder / "go").put('x');
+    const Ended ended = run.Wait();
+    EXPECT_EQ(ended.code, 76);
+    EXPECT_THAT(ended.err, HasSubstr(told));
+  }
+}
+
+TEST_F(RunTest, TheDriverOfAnotherStorePrintsNothing) {
+  // A file of libmongoc's that is in its way, as one that a killed process left.
+  const std::string script =
+      "shm=/dev/shm/mongoc-$$; echo > $shm; unset MONGOC_DISABLE_SHM; exec " +
+      std::string(DOCLOCK_CLI) + " run job -- rm $shm";
+  const Ended ended = Program({"bash", "-c", script}, {store}).Wait();
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.err, "");
+  EXPECT_EQ(ended.out, "");
 }
 
 TEST_F(RunTest, TermComesBeforeTheEndOfALeaseThatCannotBeRenewed) {

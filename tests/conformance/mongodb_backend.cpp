@@ -3,7 +3,7 @@
 #include "conformance/mongodb_backend.h"
 
 #include "doclock/mongodb_store.h"
-#include "mongodb/raw_server.h"
+#include "mongodb/support/raw_server.h"
 
 namespace doclock::conformance {
 namespace {
@@ -22,16 +22,22 @@ struct AgeingDatabase : mongo_test::Database {
         const Doc set = Doc::Of("$set", Doc::Of(field, Aged(std::string("$") + field, by)));
         statements.Add(Statement(Doc::Of(field, Doc::Of("$type", "date")), set));
       }
-      Array both;
-      both.Add(std::string_view("$$this")).Add(Doc::Of("time", Aged("$$this.time", by)));
-      Doc map;
-      map.Add("input", "$lockReaders").Add("in", Doc::OfArray("$mergeObjects", both.doc()));
-      const Doc set = Doc::Of("$set", Doc::Of("lockReaders", Doc::Of("$map", map)));
-      statements.Add(Statement(Doc::Of("lockReaders.time", Doc::Of("$type", "date")), set));
+      statements.Add(AgeEach("lockReaders", "time", by));
+      statements.Add(AgeEach("lockQueue", "until", by));
       Doc command;
       command.Add("update", std::string_view(collection)).AddArray("updates", statements.doc());
       Run(command);
     }
+  }
+  /// Of all elements of an array.
+  static Doc AgeEach(const std::string& array, const std::string& date,
+                     std::chrono::milliseconds by) {
+    Array both;
+    both.Add(std::string_view("$$this")).Add(Doc::Of(date, Aged("$$this." + date, by)));
+    Doc map;
+    map.Add("input", "$" + array).Add("in", Doc::OfArray("$mergeObjects", both.doc()));
+    const Doc set = Doc::Of("$set", Doc::Of(array, Doc::Of("$map", map)));
+    return Statement(Doc::Of(array + "." + date, Doc::Of("$type", "date")), set);
   }
   static Doc Aged(const std::string& date, std::chrono::milliseconds by) {
     Array difference;
@@ -43,10 +49,10 @@ struct AgeingDatabase : mongo_test::Database {
     statement.Add("q", filter).AddArray("u", Array().Add(stage).doc()).Add("multi", true);
     return statement;
   }
-  void Spoil(const std::string& collection, const Key& key) {
+  void Spoil(const std::string& collection, const Key& key, const Doc& fields) {
     Doc statement;
     statement.Add("q", Doc::Of("_id", key));
-    statement.Add("u", Doc::Of("$set", Doc::Of("lockVersion", "first")));
+    statement.Add("u", Doc::Of("$set", fields));
     Doc command;
     command.Add("update", std::string_view(collection));
     command.AddArray("updates", Array().Add(statement).doc());
@@ -74,7 +80,10 @@ Backend MakeBackend(const std::string& uri) {
   backend.advance = [database](std::chrono::milliseconds by) { database->Age(by); };
   backend.slack = 2s;
   backend.spoil = [database](const std::string& collection, const Key& key) {
-    database->Spoil(collection, key);
+    database->Spoil(collection, key, Doc::Of("lockVersion", "first"));
+  };
+  backend.spoil_share = [database](const std::string& collection, const Key& key) {
+    database->Spoil(collection, key, Doc::Of("lockReaders.0.ttl", "long"));
   };
   backend.plant = [database](const std::string& collection, const Key& key, const Body& body) {
     database->Plant(collection, key, body);

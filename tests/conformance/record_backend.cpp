@@ -94,6 +94,10 @@ Backend MakeRecords() {
     const std::lock_guard guard(shelf->mutex);
     shelf->records.at(collection).at(key).lock["version"] = "first";
   };
+  backend.spoil_share = [shelf](const std::string& collection, const Key& key) {
+    const std::lock_guard guard(shelf->mutex);
+    shelf->records.at(collection).at(key).lock.at("shares").at(0)["ttl"] = "long";
+  };
   return backend;
 }
 

@@ -12,7 +12,7 @@ namespace doclock::conformance {
 namespace {
 
 /// A disk that is full: the commit fails with an exception that is no Error.
-class FullDisk final : public RecordStore {
+class FullDisk : public RecordStore {
  public:
   class FullTransaction final : public Transaction {
    public:
@@ -43,6 +43,19 @@ TEST(RecordStores, AnyOtherExceptionLeavesTheOperationInDoubt) {
   StoreOp* const batch[] = {&op};
   EXPECT_THROW(store->Execute(batch, std::chrono::seconds(1)), std::runtime_error);
   EXPECT_EQ(op.status, OpStatus::kPending) << "the engine takes it for one in doubt";
+}
+
+TEST(RecordStores, TheClockMarginOfTheRecordsIsTheStoresOwn) {
+  class JumpyClock final : public FullDisk {
+   public:
+    [[nodiscard]] std::chrono::nanoseconds ClockMargin() const noexcept override {
+      return std::chrono::milliseconds(250);
+    }
+  };
+  EXPECT_EQ(StoreOver(std::make_shared<JumpyClock>())->traits().clock_margin,
+            std::chrono::milliseconds(250));
+  EXPECT_EQ(StoreOver(std::make_shared<FullDisk>())->traits().clock_margin,
+            StoreTraits{}.clock_margin);
 }
 
 }  // namespace

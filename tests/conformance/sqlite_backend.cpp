@@ -11,7 +11,7 @@
 #include <variant>
 
 #include "doclock/sqlite_store.h"
-#include "sqlite/raw_database.h"
+#include "sqlite/support/raw_database.h"
 
 namespace doclock::conformance {
 namespace {
@@ -48,15 +48,16 @@ std::string Blob(std::string_view bytes) {
   return sql + "'";
 }
 
-/// A key as any program would write it: a text, a number or a blob.
+/// A key as any program would write it: a text, a number or a blob. The plus takes the affinity of
+/// CAST away, by which the number 1 would equal the text "01" too.
 std::string SqlOf(const Key& key) {
   struct Literal {
     std::string operator()(const std::string& text) const {
-      return "CAST(" + Blob(text) + " AS TEXT)";
+      return "+CAST(" + Blob(text) + " AS TEXT)";
     }
     std::string operator()(std::int64_t number) const {
       // SQL has no literal for the least one.
-      return "CAST('" + std::to_string(number) + "' AS INTEGER)";
+      return "+CAST('" + std::to_string(number) + "' AS INTEGER)";
     }
     std::string operator()(const Uuid& id) const {
       return Blob({reinterpret_cast<const char*>(id.data), sizeof id.data});
@@ -84,6 +85,13 @@ Backend MakeSqlite() {
   backend.spoil = [file](const std::string& collection, const Key& key) {
     sqlite_test::RawDatabase(file).Run("UPDATE \"doclock_c_" + collection +
                                        "\" SET lock_version='first' WHERE key=" + SqlOf(key));
+  };
+  backend.spoil_share = [file](const std::string& collection, const Key& key) {
+    const std::string shares = "\"doclock_r_" + collection + "\"";
+    sqlite_test::RawDatabase(file).Run("UPDATE " + shares +
+                                       " SET ttl='long' WHERE share=(SELECT min(share) FROM " +
+                                       shares + " WHERE doc=(SELECT id FROM \"doclock_c_" +
+                                       collection + "\" WHERE key=" + SqlOf(key) + "))");
   };
   backend.plant = [file](const std::string& collection, const Key& key, const Body& body) {
     sqlite_test::RawDatabase(file).Run("INSERT INTO \"doclock_c_" + collection +

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <latch>
@@ -13,6 +14,7 @@
 
 #include "doclock/memory_store.h"
 #include "doclock/testing/faulty_store.h"
+#include "engine/runtime/failing_runtime.h"
 
 namespace doclock::detail {
 namespace {
@@ -140,10 +142,30 @@ TEST_P(BatcherTest, AThrowingStoreCompletesEveryOperation) {
   RenewOp renew(*collection, key);
   batcher->Execute(renew);
   EXPECT_EQ(renew.status, OpStatus::kInDoubt);
+  EXPECT_TRUE(renew.detail->message.starts_with("the store failed: ")) << renew.detail->message;
   store->Inject({.kind = testing::Fault::Kind::kThrow, .op = {}, .key = {}});
   ReadOp read(*collection, key);
   batcher->Execute(read);
   EXPECT_EQ(read.status, OpStatus::kFailed);
+}
+
+TEST(BatcherLanes, OperationsRunSideBySideWhileLanesAreFree) {
+  const auto store = std::make_shared<GateStore>(4);
+  const auto runtime = MakeRuntime(4);
+  const auto batcher = std::make_shared<Batcher>(store, *runtime, 10s);
+  Collection* const collection = store->Open("c", {}, 30s).get();
+  // The workers begin together, when all operations have queued.
+  std::latch queued(1), done(3);
+  for (int i = 0; i < 4; ++i) runtime->Work([&] { queued.wait(); });
+  const std::array<Key, 3> keys{Key(1), Key(2), Key(3)};
+  std::vector<std::unique_ptr<ReadOp>> ops;
+  for (const Key& key : keys) {
+    ops.push_back(std::make_unique<ReadOp>(*collection, key));
+    batcher->Submit(*ops.back(), [&] { done.count_down(); });
+  }
+  queued.count_down();
+  done.wait();
+  EXPECT_EQ(store->batches, (std::vector<std::size_t>{1, 1, 1}));
 }
 
 TEST_P(BatcherTest, BlockedAndAsynchronousCallersMix) {
@@ -172,6 +194,28 @@ TEST_P(BatcherTest, BlockedAndAsynchronousCallersMix) {
   }
   threads.clear();
   EXPECT_EQ(done, 2 * kThreads * kEach);
+}
+
+TEST(BatcherLanesTest, TheLaneThatACallerTookItselfIsNotFreeMeanwhile) {
+  const auto store = std::make_shared<GateStore>(1);
+  FailingRuntime runtime(MakeRuntime(1));
+  runtime.on_work = [](const Runtime::Task& task) { task(); };
+  const auto batcher = std::make_shared<Batcher>(store, runtime, 10s);
+  Collection& collection = *store->Open("c", {}, 30s);
+  const Key key("a"), other("b");
+  RenewOp renew(collection, other);
+  for (int i = 0; i < 3; ++i) {
+    ReadOp op(collection, key);
+    bool renewed = false;
+    store->OnExecute([&](std::span<StoreOp* const> ops) {
+      if (ops.front()->kind != OpKind::kRead) return;
+      batcher->SubmitRenewals({&renew}, [&] { renewed = true; });
+      EXPECT_FALSE(renewed) << "the only lane is taken";
+    });
+    batcher->Execute(op);
+    EXPECT_TRUE(renewed);
+  }
+  store->OnExecute({});
 }
 
 /// The order in which a store of one lane is asked.

@@ -14,7 +14,7 @@
 #include "doclock/lock_manager.h"
 #include "doclock/observer.h"
 #include "engine/engine.h"
-#include "engine/hanging_store.h"
+#include "engine/support/hanging_store.h"
 
 namespace doclock::detail {
 namespace {
@@ -190,7 +190,7 @@ TEST_F(LoadTest, ASearchWithATimeToWaitIsAnsweredWhenItIsOver) {
 
 TEST_F(LoadTest, ClosingKeepsToItsTimeWhenTheStoreHangs) {
   const Grant held = Lock("held");
-  store->Hang({CallKind::kQuery, CallKind::kBatch, CallKind::kReadAlone, CallKind::kSubscription});
+  store->Hang({CallKind::kQuery, CallKind::kBatch, CallKind::kReads, CallKind::kSubscription});
   const auto told = std::make_shared<std::promise<Errc>>();
   auto answer = told->get_future();
   QueryAsync(engine(), *collection, {}, [told](QueryResult r) {

@@ -3,7 +3,7 @@
 #include <climits>
 #include <stdexcept>
 
-#include "harness.h"
+#include "engine/support/harness.h"
 
 namespace doclock::detail {
 namespace {

@@ -72,6 +72,18 @@ class MemoryStoreTest : public ::testing::Test {
   std::shared_ptr<Collection> collection_ = store_->Open("things", {}, 30s);
 };
 
+TEST_F(MemoryStoreTest, TextThatIsNoJsonTakesThePlaceOfOther) {
+  const Key key("1");
+  for (const char* const text : {"{", "[", R"({"n":1})"}) {
+    const AcquireOp grant = Acquire(key);
+    ASSERT_EQ(grant.status, OpStatus::kDone);
+    ASSERT_EQ(Release(key, grant, Body::FromText(text)), OpStatus::kDone);
+    ReadOp read(*collection_, key);
+    Execute(read);
+    EXPECT_EQ(read.body.text(), text);
+  }
+}
+
 TEST_F(MemoryStoreTest, WorksByTheRealClockToo) {
   store_ = OpenMemoryStore();
   collection_ = store_->Open("things", {}, 30s);

@@ -16,8 +16,8 @@
 #include "doclock/testing/faulty_store.h"
 #include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
-#include "repository/code_of.h"
-#include "repository/stores.h"
+#include "repository/support/code_of.h"
+#include "repository/support/stores.h"
 
 namespace doclock::named {
 
@@ -78,6 +78,10 @@ class NamedTest : public ::testing::TestWithParam<StoreKind> {
   R Get(std::future<R> future, Duration timeout = 1min) {
     clock->RunPending();
     if (future.wait_for(0s) != std::future_status::ready) clock->Advance(timeout);
+    // The store's own thread may have taken the turn with a hint, and not have asked yet.
+    for (int i = 0; i < 100 && future.wait_for(20ms) != std::future_status::ready; ++i) {
+      clock->RunPending();
+    }
     if (future.wait_for(0s) != std::future_status::ready) throw std::logic_error("no result");
     return future.get();
   }

@@ -200,13 +200,16 @@ TEST_P(NamedLeaseTest, TheLocksOfAProcessThatDoesNoMoreEndWithTheirLeases) {
 
 TEST_P(NamedLeaseTest, EachAttemptHasAnIdOfItsOwn) {
   auto held = others.Acquire("a");
-  std::set<Uuid> ids;
-  int attempts = 0;
+  std::set<Uuid> ids, queued;
+  int attempts = 0, waits = 0;
   store->OnExecute([&](std::span<StoreOp* const> ops) {
     for (const StoreOp* op : ops) {
       if (op->kind != OpKind::kAcquire) continue;
-      ++attempts;
-      ids.insert(static_cast<const AcquireOp*>(op)->grant.lock_id);
+      const GrantRequest& grant = static_cast<const AcquireOp*>(op)->grant;
+      // The store knows a waiter in its queue by the id of all its attempts.
+      const bool in_queue = grant.queue_for.count() > 0;
+      ++(in_queue ? waits : attempts);
+      (in_queue ? queued : ids).insert(grant.lock_id);
     }
   });
   EXPECT_FALSE(jobs.TryAcquire("a"));
@@ -218,8 +221,9 @@ TEST_P(NamedLeaseTest, EachAttemptHasAnIdOfItsOwn) {
   first.Release();
   EXPECT_NE(jobs.Acquire("a").lock_id(), id);
   store->OnExecute({});
-  EXPECT_GT(attempts, 10);
+  EXPECT_GT(attempts, queued.empty() ? 10 : 4);
   EXPECT_EQ(ids.size(), static_cast<std::size_t>(attempts));
+  EXPECT_EQ(queued.size(), waits > 0 ? 1U : 0U);
 }
 
 class NamedLeaseThreadsTest : public NamedThreadsTest {};

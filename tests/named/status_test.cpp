@@ -90,6 +90,23 @@ TEST_P(StatusTest, FiltersByLeaseAndAgeWithBothBoundsTogether) {
               ElementsAre("b"));
 }
 
+TEST_P(StatusTest, ShowsWhatMinHoldKeepsClosedIfAsked) {
+  auto held = jobs.Acquire("held", {.min_hold = 1min});
+  jobs.Acquire("closed", {.min_hold = 1min}).Release();
+  jobs.Acquire("free").Release();
+  EXPECT_THAT(Names(), ElementsAre("held"));
+  EXPECT_THAT(Names({.name = "closed"}), IsEmpty());
+  const auto all = jobs.Status({.closed = true});
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_TRUE(all[0].name == "closed" && all[0].closed && all[0].unheld && !all[0].expired);
+  EXPECT_TRUE(all[1].name == "held" && all[1].closed && !all[1].unheld);
+  EXPECT_THAT(Names({.name = "closed", .closed = true}), ElementsAre("closed"));
+  EXPECT_THAT(Names({.name = "free", .closed = true}), IsEmpty());
+  clock->Advance(2min);
+  EXPECT_THAT(Names({.name = "closed", .closed = true}), IsEmpty());
+  held.Release();
+}
+
 TEST_P(StatusTest, PurgeNeverTouchesALiveLockAndKeepsTheCounter) {
   auto dead = jobs.Acquire("dead", {.ttl = 1s, .renew = false});
   auto live = jobs.Acquire("live", {.ttl = 1min});

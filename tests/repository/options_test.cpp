@@ -2,7 +2,7 @@
 #include <functional>
 
 #include "doclock/open_store.h"
-#include "repository/harness.h"
+#include "repository/support/harness.h"
 
 #if DOCLOCK_WITH_SQLITE
 #include "doclock/sqlite_store.h"
@@ -103,6 +103,7 @@ void AddLockFieldNames(BadOptions& rows, const LockManager& manager) {
       {"owner", &LockFieldNames::owner},
       {"released", &LockFieldNames::released},
       {"closed", &LockFieldNames::closed},
+      {"fence", &LockFieldNames::fence},
   };
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto& [field, member] = members[i];
@@ -228,6 +229,15 @@ TEST_P(OptionsTest, TheLimitsThemselvesAreTaken) {
         LockOptions{.wait = std::chrono::hours::max()}, LockOptions{.wait = kForever},
         LockOptions{.owner = std::string_view(kLongName).substr(1)}}) {
     sagas.Lock("42", good).Release();
+  }
+  for (const ManagerOptions& good :
+       {ManagerOptions{.call_budget = 10ms}, ManagerOptions{.call_budget = 10min},
+        ManagerOptions{.poll_min = 1ms}, ManagerOptions{.poll_min = 1h, .poll_max = 1h},
+        ManagerOptions{.drain_timeout = 0ms}, ManagerOptions{.drain_timeout = 1min},
+        ManagerOptions{.max_handovers = 1}, ManagerOptions{.max_handovers = 1000}}) {
+    ManagerOptions options = good;
+    options.runtime = clock->runtime();
+    EXPECT_NO_THROW(LockManager(store, options));
   }
 }
 

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+
+#include "rules/shares.h"
 #include "rules/states.h"
 
 namespace doclock::rules::testing {
@@ -18,11 +22,14 @@ class Attempt {
     op_.grant.ttl = kTtl;
     op_.grant.mode = mode;
     op_.grant.max_holders = limit;
+    op_.grant.owner = std::make_shared<const LockHolder>();
+    op_.grant.group = "blue";
   }
   AcquireOp& op() { return op_; }
   OpStatus On(LockState& state, TimePoint now = kNow) {
     op_.status = OpStatus::kPending;
     op_.detail.reset();
+    op_.created = op_.took_over = true;
     Acquire(op_, state, now);
     return op_.status;
   }
@@ -64,6 +71,12 @@ TEST(AcquireRules, AnExclusiveLockIsGrantedWhenNothingStandsInItsWayAndOnlyThen)
     EXPECT_EQ(state.lease.End(), kNow + kTtl);
     EXPECT_EQ(state.fence, kVersion + 1);
     EXPECT_EQ(attempt.op().took_over, before.HasLockId()) << TextOf(before);
+    EXPECT_FALSE(attempt.op().created);
+    EXPECT_EQ(attempt.op().born, kBorn);
+    EXPECT_EQ(attempt.op().detail, nullptr) << "nothing is told of who held it";
+    EXPECT_EQ(state.granted, kNow);
+    EXPECT_EQ(state.owner, attempt.op().grant.owner);
+    EXPECT_EQ(state.group, "blue");
     EXPECT_TRUE(state.intent.id.is_nil());
   });
 }
@@ -76,14 +89,52 @@ TEST(AcquireRules, AShareIsGrantedWhenThereIsRoomAndOnlyThen) {
       const auto places = static_cast<std::size_t>(limit);
       const bool room = GrantedFrom(before, LockMode::kShared, places) == kNow;
       ASSERT_EQ(attempt.On(state), room ? OpStatus::kDone : OpStatus::kBusy) << TextOf(before);
+      Attempt question(LockMode::kShared, limit);
+      EXPECT_EQ(MayAcquire(question.op(), before, kNow), room) << TextOf(before);
       if (!room) return;
-      ASSERT_NE(state.LiveShare(kFresh, kNow), nullptr);
-      EXPECT_EQ(state.LiveShare(kFresh, kNow)->fence, kVersion + 1);
-      for (const Share& share : before.shares) {
-        EXPECT_EQ(share.lease.IsLive(kNow), state.LiveShare(share.id, kNow) != nullptr);
+      const Share* const share = state.LiveShare(kFresh, kNow);
+      ASSERT_NE(share, nullptr);
+      EXPECT_TRUE(Same(share->lease, {kNow, kTtl}));
+      EXPECT_EQ(share->granted, kNow);
+      EXPECT_EQ(share->owner, attempt.op().grant.owner);
+      EXPECT_EQ(share->group, "blue");
+      EXPECT_EQ(share->fence, kVersion + 1);
+      std::size_t live = 0;
+      for (const Share& other : before.shares) {
+        EXPECT_EQ(other.lease.IsLive(kNow), state.LiveShare(other.id, kNow) != nullptr);
+        live += other.lease.IsLive(kNow) ? 1 : 0;
       }
+      EXPECT_EQ(state.shares.size(), live + 1) << "those that are over are dropped";
       EXPECT_LE(state.shares.size(), places);
       EXPECT_EQ(attempt.op().took_over, before.lock_id == kHolder) << TextOf(before);
+      EXPECT_FALSE(attempt.op().created);
+      EXPECT_EQ(attempt.op().born, kBorn);
+    });
+  }
+}
+
+TEST(AcquireRules, TheLockEndsWithTheShareThatEndsLast) {
+  for (const seconds ttl : {seconds(1), seconds(5), seconds(20)}) {
+    ForEachState([ttl](const LockState& before) {
+      LockState state = before;
+      Attempt attempt(LockMode::kShared);
+      attempt.op().grant.ttl = ttl;
+      if (attempt.On(state) != OpStatus::kDone) return;
+      EXPECT_EQ(FaultOfState(state), "") << TextOf(before);
+    });
+  }
+}
+
+TEST(AcquireRules, BusyNamesTheHolderOfALiveLockOrMinHold) {
+  for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
+    ForEachState([mode](const LockState& before) {
+      LockState state = before;
+      Attempt attempt(mode, 2);
+      if (attempt.On(state) != OpStatus::kBusy) return;
+      const bool live = before.IsLive(kNow);
+      EXPECT_EQ(attempt.op().detail->holder.name, live ? before.Holder().name : "");
+      const bool closed = before.IsClosed(kNow);
+      EXPECT_EQ(attempt.op().detail->message, !live && closed ? "min_hold" : "") << TextOf(before);
     });
   }
 }
@@ -150,7 +201,7 @@ TEST(AcquireRules, AnIntentIsLeftBehindLiveSharesUnlessAnotherWriterHasOne) {
 
 TEST(AcquireRules, MinHoldIsProlongedAndNeverShortened) {
   for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
-    for (const seconds hold : {seconds(0), seconds(1), seconds(90)}) {
+    for (const milliseconds hold : {milliseconds(0), milliseconds(1), milliseconds(90'000)}) {
       ForEachState([&](const LockState& before) {
         LockState state = before;
         Attempt attempt(mode);
@@ -178,13 +229,23 @@ TEST(AcquireRules, AnIdThatALiveShareHasIsRefused) {
   });
 }
 
+TEST(AcquireRules, ALockOfNoSharesIsOver) {
+  LockState state;
+  state.lock_id = kSharedLockId;
+  state.lease = {kNow, kTtl};
+  Cover(state, kNow);
+  EXPECT_EQ(state.lease.End(), kNow);
+}
+
 TEST(AcquireRules, ANewDocumentBeginsAtVersionOne) {
   for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
     Attempt attempt(mode);
     LockState state;
+    attempt.op().took_over = true;
     AcquireNew(attempt.op(), state, kNow);
     EXPECT_EQ(attempt.op().status, OpStatus::kDone);
     EXPECT_TRUE(attempt.op().created);
+    EXPECT_FALSE(attempt.op().took_over);
     EXPECT_EQ(attempt.op().version, 1);
     EXPECT_EQ(attempt.op().born, kFresh);
     EXPECT_EQ(state.born, kFresh);

@@ -35,6 +35,7 @@ TEST_F(HolderRules, ARenewalIsOfALiveLeaseAndNeverEndsItSooner) {
             if (mine) lease = before.LiveShare(id, kNow)->lease;
           }
           const bool renewed = mine && lease.IsLive(kNow);
+          EXPECT_EQ(MayRenew(op, before, kNow), renewed) << TextOf(before);
           ASSERT_EQ(op.status, renewed ? OpStatus::kDone : OpStatus::kLost) << TextOf(before);
           EXPECT_EQ(state.version, kVersion) << "a renewal is no write";
           EXPECT_EQ(FaultOfState(state), "") << TextOf(before);
@@ -61,9 +62,7 @@ TEST_F(HolderRules, AWriteGoesByIdAndVersionAndNeverByTime) {
         const bool mine = id == kHolder && before.lock_id == kHolder &&
                           (expected == kAnyVersion || expected == kVersion);
         ASSERT_EQ(MayWrite(op, before, kNow), mine) << TextOf(before);
-        if (!mine) {
-          EXPECT_EQ(op.status, OpStatus::kLost);
-        }
+        EXPECT_EQ(op.status, mine ? OpStatus::kPending : OpStatus::kLost);
       });
     }
   }
@@ -85,7 +84,7 @@ TEST_F(HolderRules, AReleaseClearsTheLockAndLeavesItsMark) {
       EXPECT_EQ(state.released, mark.is_nil() ? kHolder : kOther);
       EXPECT_EQ(state.closed_until, before.closed_until) << "min_hold outlives the release";
       EXPECT_EQ(state.intent.id, before.intent.id);
-      EXPECT_TRUE(Frees(op));
+      EXPECT_TRUE(Frees(op, state));
     }
   });
 }
@@ -109,7 +108,7 @@ TEST_F(HolderRules, AHandOverIsReleaseAndGrantInOne) {
       EXPECT_EQ(state.released, kHolder);
       const TimePoint asked = hold.count() > 0 ? kNow + hold : TimePoint{};
       EXPECT_EQ(state.closed_until, std::max(before.closed_until, asked)) << TextOf(before);
-      EXPECT_FALSE(Frees(op));
+      EXPECT_FALSE(Frees(op, state));
     });
   }
 }
@@ -127,7 +126,22 @@ TEST_F(HolderRules, ACheckpointStartsTheLeaseAnewAndKeepsTheLock) {
     EXPECT_TRUE(state.IsHeldBy(kHolder));
     EXPECT_EQ(state.lease.End(), kNow + seconds(2)) << "a checkpoint may shorten the lease";
     EXPECT_EQ(state.released, kMark);
-    EXPECT_FALSE(Frees(op));
+    EXPECT_FALSE(Frees(op, state));
+  });
+}
+
+TEST_F(HolderRules, AnErasureOnlySetsItsVersion) {
+  ForEachState([&](const LockState& before) {
+    if (before.lock_id != kHolder) return;
+    LockState state = before;
+    WriteOp op(collection_, key_);
+    op.write = WriteKind::kErase;
+    op.lock_id = kHolder;
+    Write(op, state, kNow);
+    EXPECT_EQ(op.status, OpStatus::kDone);
+    EXPECT_EQ(op.version, kVersion + 1);
+    state.version = kVersion;
+    EXPECT_TRUE(Same(before, state)) << TextOf(before);
   });
 }
 
@@ -151,6 +165,9 @@ TEST_F(HolderRules, AShareIsReleasedWhileItIsLiveAndTheLastOneFreesTheLock) {
       EXPECT_EQ(state.IsShared(), others) << TextOf(before);
       EXPECT_EQ(state.released, others ? kMark : id) << TextOf(before);
       EXPECT_EQ(state.LiveShare(id, kNow), nullptr);
+      if (before.shares.size() == 1) {
+        EXPECT_TRUE(Same(before.lease, state.lease)) << "from its end on, the document is free";
+      }
       EXPECT_EQ(state.intent.id, before.intent.id);
     });
   }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "rules/states.h"
 
 namespace doclock::rules::testing {
@@ -16,9 +19,76 @@ TEST(LookingRules, ALookTellsOfLiveLocks) {
     EXPECT_EQ(op.status, OpStatus::kDone);
     EXPECT_EQ(op.locked, state.IsLive(kNow));
     EXPECT_EQ(op.lock_id, state.lock_id) << "that of a lease that is over is still shown";
-    EXPECT_EQ(op.remaining.count() > 0, op.locked) << TextOf(state);
+    const TimePoint end = op.locked ? state.lease.End() : kNow;
+    EXPECT_EQ(op.remaining, end - kNow) << TextOf(state);
+    EXPECT_EQ(op.holder.name, state.HasLockId() ? state.Holder().name : "");
     EXPECT_EQ(op.version, kVersion);
+    EXPECT_EQ(op.born, kBorn);
+    EXPECT_EQ(op.released, kMark);
   });
+}
+
+/// Of one share, or of an exclusive lock.
+void ExpectRow(const LockRow& row, const Uuid& id, const Share& holder) {
+  EXPECT_EQ(row.lock_id, id);
+  EXPECT_EQ(row.fence, holder.fence);
+  EXPECT_EQ(row.ttl, kTtl);
+  EXPECT_EQ(row.live, holder.lease.IsLive(kNow));
+  EXPECT_EQ(row.left, std::max(holder.lease.End(), kNow) - kNow);
+  EXPECT_EQ(row.age, kNow - holder.granted);
+  EXPECT_EQ(row.holder.name, holder.owner ? holder.owner->name : "");
+  EXPECT_EQ(row.group, holder.group);
+}
+
+TEST(LookingRules, ARowTellsOfItsHolderAndAnUnheldOneHowLongItIsFree) {
+  ForEachState([](const LockState& state) {
+    LockQuery query;
+    query.unheld = true;
+    std::vector<LockRow> rows;
+    AddRows(rows, LockRow{}, state, query, kNow);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_EQ(rows[i].version, kVersion);
+      EXPECT_EQ(rows[i].born, kBorn);
+      EXPECT_EQ(rows[i].mode, state.IsShared() ? LockMode::kShared : LockMode::kExclusive);
+      if (state.IsShared()) {
+        ExpectRow(rows[i], kShares[i], state.shares[i]);
+      } else if (state.HasLockId()) {
+        ExpectRow(rows[i], kHolder,
+                  {kHolder, state.granted, state.lease, state.owner, state.group, state.fence});
+      } else {
+        EXPECT_EQ(rows[i].ttl, state.lease.ttl);
+        const bool known = state.granted != TimePoint{} && state.lease.End() < kNow;
+        EXPECT_EQ(rows[i].age, known ? kNow - state.lease.End() : std::chrono::milliseconds{});
+        EXPECT_EQ(rows[i].fence, std::nullopt);
+      }
+    }
+  });
+}
+
+TEST(LookingRules, AQueryOfAGroupSeesItsHoldersOnly) {
+  ForEachState([](const LockState& state) {
+    LockQuery query;
+    query.group = "red";
+    query.unheld = true;
+    std::vector<LockRow> rows;
+    AddRows(rows, LockRow{}, state, query, kNow);
+    ASSERT_EQ(rows.size(), state.HasLockId() ? 1 : 0) << TextOf(state);
+    if (!rows.empty()) {
+      EXPECT_EQ(rows.front().group, "red");
+    }
+  });
+}
+
+TEST(LookingRules, AFenceThatIsNotKnownIsNotTold) {
+  LockState state;
+  state.lock_id = kHolder;
+  for (const std::int64_t fence : {0, 1}) {
+    state.fence = fence;
+    std::vector<LockRow> rows;
+    AddRows(rows, LockRow{}, state, LockQuery{}, kNow);
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows.front().fence.has_value(), fence == 1);
+  }
 }
 
 TEST(LookingRules, EachShareHasARowAndAnUnheldDocumentOneOnRequest) {

@@ -31,6 +31,7 @@ TEST_F(SaveRules, ALiveLockStandsInTheWayAndMinHoldDoesNot) {
       if (!live) return;
       EXPECT_EQ(op.status, OpStatus::kBusy);
       EXPECT_EQ(op.detail->remaining, RoundUp(before.lease.End() - kNow)) << TextOf(before);
+      EXPECT_EQ(op.detail->holder.name, before.Holder().name);
     });
   }
 }
@@ -69,7 +70,7 @@ TEST_F(SaveRules, ASaveClearsALockThatIsOverAndLeavesTheIntent) {
     SaveOp op = Make(SaveKind::kReplace);
     if (!MaySave(op, &before, kNow)) return;
     LockState state = before;
-    Save(op, state);
+    Save(op, state, kNow);
     EXPECT_EQ(op.status, OpStatus::kDone);
     EXPECT_EQ(op.version, kVersion + 1);
     EXPECT_EQ(state.version, kVersion + 1);
@@ -85,9 +86,17 @@ TEST_F(SaveRules, AnInsertBeginsAtVersionOne) {
   SaveOp op = Make(SaveKind::kInsert);
   LockState state;
   state.born = kOther;
-  Save(op, state);
+  Save(op, state, kNow);
   EXPECT_EQ(op.version, 1);
   EXPECT_EQ(op.born, kOther);
+}
+
+TEST_F(SaveRules, OnlyAnInsertTellsTheIncarnation) {
+  SaveOp op = Make(SaveKind::kErase, kAnyVersion, Uuid{});
+  LockState state;
+  state.born = kOther;
+  Save(op, state, kNow);
+  EXPECT_TRUE(op.born.is_nil());
 }
 
 }  // namespace

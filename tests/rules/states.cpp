@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
+#include <utility>
 
 namespace doclock::rules::testing {
 namespace {
@@ -10,21 +12,34 @@ using std::chrono::seconds;
 
 constexpr TimePoint kEnds[] = {kNow - seconds(1), kNow, kNow + seconds(5)};
 
+/// The lease was renewed a second after the grant.
+constexpr seconds kRenewed(1);
+
 Lease EndingAt(TimePoint end) { return {end - kTtl, kTtl}; }
+
+OwnerPtr OwnerCalled(const std::string& name) {
+  LockHolder holder;
+  holder.name = name;
+  return std::make_shared<const LockHolder>(std::move(holder));
+}
 
 void SetShares(LockState& state, const std::vector<TimePoint>& ends) {
   state.lock_id = kSharedLockId;
   for (std::size_t i = 0; i < ends.size(); ++i) {
-    state.shares.push_back({kShares[i], ends[i] - kTtl, EndingAt(ends[i]), nullptr, "", kVersion});
+    static const OwnerPtr kOwners[] = {OwnerCalled("first"), nullptr, OwnerCalled("third")};
+    state.shares.push_back({kShares[i], ends[i] - kTtl - kRenewed, EndingAt(ends[i]), kOwners[i],
+                            i == 0 ? "red" : "", kVersion - static_cast<int>(i)});
   }
   const Share& last = *std::max_element(
       state.shares.begin(), state.shares.end(),
       [](const Share& a, const Share& b) { return a.lease.End() < b.lease.End(); });
   state.lease = last.lease;
   state.granted = last.granted;
+  state.owner = last.owner;
 }
 
 std::vector<LockState> Holdings() {
+  static const OwnerPtr kOwner = OwnerCalled("holder");
   LockState fresh;
   fresh.version = kVersion;
   fresh.born = kBorn;
@@ -34,7 +49,10 @@ std::vector<LockState> Holdings() {
     all.push_back(fresh);
     all.back().lock_id = kHolder;
     all.back().lease = EndingAt(end);
-    all.back().granted = end - kTtl;
+    all.back().granted = end - kTtl - kRenewed;
+    all.back().fence = kVersion - 1;
+    all.back().owner = kOwner;
+    all.back().group = "red";
     // Released: the lease is still told of, and counts for nothing.
     all.push_back(all.back());
     all.back().lock_id = Uuid{};
@@ -87,21 +105,70 @@ void ForEachState(const std::function<void(const LockState&)>& visit) {
   }
 }
 
+void ForEachQueuedState(const std::function<void(const LockState&)>& visit) {
+  static const OwnerPtr kOwner = OwnerCalled("waiter");
+  std::vector<std::vector<QueueEntry>> queues = {{}};
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    const std::size_t length = queues[i].size();
+    if (length == std::size(kEntries)) continue;
+    for (const TimePoint end : kEnds) {
+      QueueEntry entry{.id = kEntries[length],
+                       .until = end,
+                       .ttl = seconds(length == 1 ? 2 : 20),
+                       .min_hold = seconds(length == 2 ? 3 : 0),
+                       .owner = kOwner,
+                       .group = length == 0 ? "green" : "",
+                       .detached = length == 1,
+                       .process = static_cast<std::int64_t>(length) + 1};
+      std::vector<QueueEntry> longer = queues[i];
+      longer.push_back(std::move(entry));
+      queues.push_back(std::move(longer));
+    }
+  }
+  ForEachState([&](const LockState& state) {
+    if (!state.intent.id.is_nil()) return;
+    for (const auto& queue : queues) {
+      LockState queued = state;
+      queued.queue = queue;
+      visit(queued);
+    }
+  });
+}
+
 std::string FaultOfState(const LockState& state) {
+  if (std::any_of(state.queue.begin(), state.queue.end(),
+                  [&](const QueueEntry& entry) { return entry.id == state.lock_id; })) {
+    return "the holder waits too";
+  }
   if (state.IsShared() == state.shares.empty()) return "shares without their id, or the reverse";
+  if (!state.IsShared()) return {};
   TimePoint last{};
   for (const Share& share : state.shares) last = std::max(last, share.lease.End());
-  if (state.IsShared() && last != state.lease.End()) return "the lease does not cover the shares";
-  return {};
+  const bool covers =
+      std::any_of(state.shares.begin(), state.shares.end(), [&](const Share& share) {
+        return share.lease.End() == last && Same(share.lease, state.lease) &&
+               share.granted == state.granted && share.owner == state.owner;
+      });
+  return covers ? "" : "the lease is not that of the share which ends last";
 }
+
+bool Same(const Lease& a, const Lease& b) { return a.since == b.since && a.ttl == b.ttl; }
 
 bool Same(const LockState& a, const LockState& b) {
   const auto same_share = [](const Share& x, const Share& y) {
-    return x.id == y.id && x.lease.End() == y.lease.End();
+    return x.id == y.id && x.granted == y.granted && Same(x.lease, y.lease) && x.owner == y.owner &&
+           x.group == y.group && x.fence == y.fence;
   };
-  return a.lock_id == b.lock_id && a.closed_until == b.closed_until && a.born == b.born &&
-         (!a.HasLockId() || a.lease.End() == b.lease.End()) && a.intent.id == b.intent.id &&
-         a.intent.until == b.intent.until &&
+  const auto same_entry = [](const QueueEntry& x, const QueueEntry& y) {
+    return x.id == y.id && x.until == y.until && x.ttl == y.ttl && x.min_hold == y.min_hold &&
+           x.owner == y.owner && x.group == y.group && x.detached == y.detached &&
+           x.process == y.process;
+  };
+  return std::equal(a.queue.begin(), a.queue.end(), b.queue.begin(), b.queue.end(), same_entry) &&
+         a.lock_id == b.lock_id && a.version == b.version && Same(a.lease, b.lease) &&
+         a.granted == b.granted && a.fence == b.fence && a.closed_until == b.closed_until &&
+         a.owner == b.owner && a.group == b.group && a.born == b.born && a.released == b.released &&
+         a.intent == b.intent &&
          std::equal(a.shares.begin(), a.shares.end(), b.shares.begin(), b.shares.end(), same_share);
 }
 
@@ -112,6 +179,7 @@ std::string TextOf(const LockState& state) {
   if (!state.intent.id.is_nil()) {
     text += Left(state.intent.until, state.intent.id == kWriter ? "; writer " : "; other writer ");
   }
+  for (const QueueEntry& entry : state.queue) text += Left(entry.until, "; waiter ");
   return text;
 }
 

@@ -17,6 +17,7 @@ inline const Uuid kHolder = IdOf(1), kOther = IdOf(2);
 inline const Uuid kShares[] = {IdOf(11), IdOf(12), IdOf(13)};
 inline const Uuid kWriter = IdOf(21), kOtherWriter = IdOf(22);
 inline const Uuid kFresh = IdOf(31);
+inline const Uuid kEntries[] = {IdOf(61), IdOf(62), IdOf(63)};
 inline const Uuid kBorn = IdOf(41), kMark = IdOf(51);
 inline constexpr std::int64_t kVersion = 7;
 inline constexpr std::chrono::milliseconds kTtl = std::chrono::seconds(10);
@@ -26,11 +27,16 @@ inline constexpr TimePoint kNow{std::chrono::hours(1)};
 /// Calls `visit` with each of them.
 void ForEachState(const std::function<void(const LockState&)>& visit);
 
+/// The same without intents, and each with every queue of up to three waiters, whose entries are
+/// over or not.
+void ForEachQueuedState(const std::function<void(const LockState&)>& visit);
+
 /// The violated invariant of a state; empty: none is violated.
 std::string FaultOfState(const LockState& state);
 
-/// Everything but the version, the lease's bookkeeping and the mark of two states is the same.
+/// Everything of two states is the same.
 bool Same(const LockState& a, const LockState& b);
+bool Same(const Lease& a, const Lease& b);
 
 /// For messages.
 std::string TextOf(const LockState& state);

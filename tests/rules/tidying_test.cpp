@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "rules/states.h"
 
 namespace doclock::rules::testing {
@@ -14,6 +16,7 @@ TEST(TidyingRules, APurgeClearsWhatIsOverAndNothingElse) {
     LockState state = before;
     Purge(state);
     EXPECT_FALSE(state.HasLockId());
+    EXPECT_EQ(state.owner, nullptr);
     EXPECT_EQ(state.version, kVersion);
     EXPECT_EQ(state.released, kMark);
     EXPECT_EQ(state.intent.id, before.intent.id);
@@ -43,6 +46,7 @@ TEST(TidyingRules, ExpireEndsAllLeasesAndRaisesNothing) {
     EXPECT_FALSE(state.IsLive(kNow)) << TextOf(before);
     EXPECT_EQ(state.lock_id, before.lock_id);
     EXPECT_EQ(state.version, kVersion);
+    EXPECT_EQ(state.lease.End(), std::min(before.lease.End(), kNow));
     for (const Share& share : state.shares) EXPECT_FALSE(share.lease.IsLive(kNow));
   });
 }
@@ -63,7 +67,7 @@ TEST(TidyingRules, AStrangerTakesTheLockWhateverHoldsIt) {
     LockState state = before;
     ASSERT_TRUE(Intervene(state, Intervention::kSteal, kFresh, kNow));
     EXPECT_TRUE(state.IsHeldBy(kFresh));
-    EXPECT_TRUE(state.IsLive(kNow));
+    EXPECT_EQ(state.lease.End(), kNow + std::chrono::seconds(30));
     EXPECT_EQ(state.version, kVersion + 1);
     EXPECT_EQ(state.Holder().name, "stranger");
     EXPECT_TRUE(state.intent.id.is_nil());

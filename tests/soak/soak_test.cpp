@@ -15,7 +15,7 @@
 
 #include "doclock/lock_provider.h"
 #include "doclock/shared_named_mutex.h"
-#include "repository/harness.h"
+#include "repository/support/harness.h"
 
 namespace doclock::soak {
 namespace {

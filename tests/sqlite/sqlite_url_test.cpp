@@ -29,6 +29,13 @@ std::string ComplaintOf(const std::string& url) {
   return "(no complaint)";
 }
 
+TEST(SqliteUrl, IsNotForDatabasesThatAreNoFile) {
+  EXPECT_THAT(ComplaintOf("sqlite::memory:"), HasSubstr("by its URL memory:"));
+  EXPECT_THAT(ComplaintOf("sqlite:%3Amemory:"), HasSubstr("by its URL memory:"));
+  EXPECT_THAT(ComplaintOf("sqlite:file:a.db"), HasSubstr("not a URI"));
+  EXPECT_FALSE(std::filesystem::exists(":memory:"));
+}
+
 TEST(SqliteUrl, MakesNoFileWhereOnlyWhatExistsIsWanted) {
   const std::filesystem::path file =
       std::filesystem::path(::testing::TempDir()) / "doclock-none.db";

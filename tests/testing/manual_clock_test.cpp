@@ -130,6 +130,33 @@ TEST_F(ManualClockTest, AWaitThatNothingCanEndThrows) {
   EXPECT_EQ(notes_, Notes{"in vain"});
 }
 
+/// Tasks that make one another for ever, as the polls of a waiter and the renewals of a lease do.
+struct Repeating {
+  void Run() {
+    runtime->Schedule(runtime->Now() + 100ms, [this] { Run(); });
+  }
+  std::shared_ptr<Runtime> runtime;
+};
+
+TEST_F(ManualClockTest, AWaitThatOnlyRepetitionGoesOnInThrowsSoon) {
+  Repeating polls{runtime_};
+  polls.Run();
+  const auto event = runtime_->MakeEvent();
+  EXPECT_THROW(event->Wait(), std::logic_error);
+  EXPECT_LT(clock_.Now(), start_ + 24h);
+  runtime_.reset();
+  polls.runtime.reset();
+}
+
+TEST_F(ManualClockTest, AWaitLastsAsLongAsWhatIsScheduledHoweverMuchRepeats) {
+  Repeating polls{runtime_};
+  polls.Run();
+  const auto event = runtime_->MakeEvent();
+  runtime_->Schedule(In(3h), [&] { event->Set(); });
+  event->Wait();
+  EXPECT_EQ(clock_.Now(), start_ + 3h);
+}
+
 TEST_F(ManualClockTest, ATaskMayWaitItself) {
   const auto outer = runtime_->MakeEvent();
   runtime_->Post([&] {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
@@ -90,19 +91,19 @@ void PostTo(const Executor& tracked, F task) {
   }
 }
 
-/// PostTo until there is memory for it: the caller that waits for the task must get it. `make`
-/// makes it. False: the executor threw something else, and has not taken the task. This thread is
-/// the library's, so there is no caller to throw to.
-template <class Executor, class Make>
-bool PostSurely(const Executor& tracked, const Make& make) noexcept {
-  for (;;) {
+/// PostTo, although memory has run out for a moment: the caller that waits for the task should get
+/// it. An executor that took the task and threw may run it twice. This thread is the library's, so
+/// there is no caller to throw to.
+template <class Executor, class F>
+void PostSurely(const Executor& tracked, const F& task) noexcept {
+  constexpr int kTries = 10;
+  for (int i = 0; i < kTries; ++i) {
     try {
-      PostTo(tracked, make());
-      return true;
+      return PostTo(tracked, task);
     } catch (const std::bad_alloc&) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      std::this_thread::sleep_for(std::chrono::milliseconds(i));
     } catch (...) {
-      return false;
+      return;
     }
   }
 }
@@ -165,86 +166,72 @@ template <class Op, class Handler>
 class AsyncState : public std::enable_shared_from_this<AsyncState<Op, Handler>> {
  public:
   AsyncState(const EnginePtr& engine, Op op, Handler handler)
-      : op_(std::move(op)),
-        executor_(boost::asio::prefer(
-            boost::asio::get_associated_executor(handler, NotifierExecutor(engine)),
-            boost::asio::execution::outstanding_work.tracked)),
-        handler_(std::move(handler)) {}
+      : op_(std::move(op)), parts_(std::make_shared<Parts>(engine, std::move(handler))) {}
 
   void Start() {
     auto canceller = std::make_shared<Canceller>();
     ConnectSlot(canceller);
     auto self = this->shared_from_this();
     const AsyncContext context{std::move(canceller), [self](std::function<void()> task) {
-                                 PostTo(*self->executor_, std::move(task));
+                                 PostTo(*self->parts_->executor, std::move(task));
                                }};
-    op_.Start(context, [self](typename Op::Raw raw) {
-      self->raw_.emplace(std::move(raw));
-      const bool taken = PostSurely(*self->executor_, [&self] { return Delivery(self); });
-      if (!taken) static_cast<void>(self->TakeOut());  // uncalled, as when a context is destroyed
-    });
+    op_.Start(context, [self](typename Op::Raw raw) { self->Deliver(std::move(raw)); });
   }
 
  private:
   using Executor = Tracked<boost::asio::associated_executor_t<Handler, NotifierExecutor>>;
   using Raw = typename Op::Raw;
 
-  /// The task that the handler's executor runs.
-  class Delivery {
-   public:
-    explicit Delivery(std::shared_ptr<AsyncState> state)
-        : state_(std::move(state)), exceptions_(std::uncaught_exceptions()) {}
-    Delivery(Delivery&&) noexcept = default;
-    /// Clears the state if the context was destroyed before it ran this. Not if a post threw: Start
-    /// decides what follows.
-    ~Delivery() {
-      if (state_ && std::uncaught_exceptions() <= exceptions_) state_->TakeOut();
-    }
-    void operator()() { std::exchange(state_, nullptr)->Complete(); }
-
-   private:
-    std::shared_ptr<AsyncState> state_;
-    int exceptions_;
-  };
-
   /// What must be destroyed before the handler's context. The executor goes last.
   struct Parts {
+    Parts(const EnginePtr& engine, Handler h)
+        : executor(
+              boost::asio::prefer(boost::asio::get_associated_executor(h, NotifierExecutor(engine)),
+                                  boost::asio::execution::outstanding_work.tracked)),
+          handler(std::move(h)) {}
     std::optional<Executor> executor;
     std::optional<Handler> handler;
     std::optional<Raw> raw;
+    std::atomic<bool> called = false;
   };
-
-  Parts TakeOut() noexcept {
-    return {std::exchange(executor_, std::nullopt), std::exchange(handler_, std::nullopt),
-            std::exchange(raw_, std::nullopt)};
-  }
 
   /// Called before the operation starts, because the operation may complete, and clear the slot,
   /// while this thread still is in Start.
   void ConnectSlot(const CancellerPtr& canceller) {
-    auto slot = boost::asio::get_associated_cancellation_slot(*handler_);
+    auto slot = boost::asio::get_associated_cancellation_slot(*parts_->handler);
     if (!slot.is_connected()) return;
     slot.assign([canceller](boost::asio::cancellation_type type) {
       if (type != boost::asio::cancellation_type::none) canceller->Cancel();
     });
   }
 
+  /// Gives the parts away with the task: if the context is destroyed before it runs the task, or
+  /// throws instead of taking it, they are destroyed with it, and the handler is not called.
+  void Deliver(Raw raw) noexcept {
+    const Executor executor = *parts_->executor;  // destroyed last; see PostTo
+    const std::shared_ptr<Parts> parts = std::move(parts_);
+    parts->raw.emplace(std::move(raw));
+    PostSurely(executor, [self = this->shared_from_this(), parts] {
+      if (!parts->called.exchange(true)) self->Complete(*parts);
+    });
+  }
+
   /// Runs on the handler's executor. The handler may destroy its own context.
-  void Complete() {
-    auto slot = boost::asio::get_associated_cancellation_slot(*handler_);
+  void Complete(Parts& parts) {
+    // Taken out, because an executor may keep its task.
+    [[maybe_unused]] const auto executor = std::exchange(parts.executor, std::nullopt);
+    auto handler = std::exchange(parts.handler, std::nullopt);
+    auto raw = std::exchange(parts.raw, std::nullopt);
+    auto slot = boost::asio::get_associated_cancellation_slot(*handler);
     if (slot.is_connected()) slot.clear();
-    Parts parts = TakeOut();
-    Settle<typename Op::Result>(
-        [&] { return op_.Finish(std::move(*parts.raw)); },
-        [&](auto&&... results) {
-          std::move (*parts.handler)(std::forward<decltype(results)>(results)...);
-        });
+    Settle<typename Op::Result>([&] { return op_.Finish(std::move(*raw)); },
+                                [&](auto&&... results) {
+                                  std::move (*handler)(std::forward<decltype(results)>(results)...);
+                                });
   }
 
   Op op_;
-  std::optional<Executor> executor_;
-  std::optional<Handler> handler_;
-  std::optional<Raw> raw_;
+  std::shared_ptr<Parts> parts_;
 };
 
 struct Initiation {

@@ -51,15 +51,17 @@ struct Codec {
 
   /// T from a stored body. @throws DocumentException
   static T Read(const Collection& collection, const Key& key, const Body& body) {
+    nlohmann::json upgraded;
+    const nlohmann::json* tree = nullptr;
     try {
-      if constexpr (kReadsAsStored) {
-        return Traits::FromJson(TreeOf(body));
-      } else {
-        const nlohmann::json tree = Upgraded(key, TreeOf(body));
-        return Traits::FromJson(tree);
+      tree = &TreeOf(body);
+      if constexpr (!kReadsAsStored) {
+        upgraded = Upgraded(key, *tree);
+        tree = &upgraded;
       }
+      return Traits::FromJson(*tree);
     } catch (...) {
-      ThrowUnreadable(collection, key);
+      ThrowUnreadable(collection, key, tree);
     }
   }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "doclock/detail/engine.h"
+#include "doclock/lock_fields.h"
 #include "doclock/lock_manager.h"
 #include "doclock/lock_status.h"
 
@@ -61,8 +62,10 @@ DOCLOCK_EXPORT void TakeKey(nlohmann::json& tree, std::string_view field,
 /// @throws std::invalid_argument naming both, if they differ.
 DOCLOCK_EXPORT void CheckSameKey(const Key& given, const Key& of_entity);
 
-/// Inside a catch block: throws DocumentException with the caught text; rethrows std::bad_alloc.
-[[noreturn]] DOCLOCK_EXPORT void ThrowUnreadable(const Collection&, const Key&);
+/// Inside a catch block: throws DocumentException with the caught text, and the name of the member
+/// of `tree` that a JsonValueError is about; rethrows std::bad_alloc. `tree` may be null.
+[[noreturn]] DOCLOCK_EXPORT void ThrowUnreadable(const Collection&, const Key&,
+                                                 const nlohmann::json* tree);
 [[noreturn]] DOCLOCK_EXPORT void ThrowEmptyHandle();
 /// Is it kBusy or kTimedOut?
 [[nodiscard]] DOCLOCK_EXPORT bool IsBusy(const FailurePtr&) noexcept;
@@ -120,9 +123,15 @@ DOCLOCK_EXPORT void UpdateDocumentAsync(const BindingPtr&, Key, Edit, AsyncConte
 DOCLOCK_EXPORT void EnsureIndexOf(const Binding&, std::vector<std::string> fields, bool unique);
 DOCLOCK_EXPORT void EnsureIndexesOf(const Binding&, const std::vector<Filter>& searches);
 DOCLOCK_EXPORT std::int64_t PurgeAll(const Binding&);
+/// See LockProvider::Purge.
+DOCLOCK_EXPORT PurgeResult PurgeOf(const Binding&, const PurgeOptions&);
 /// The locks that match, ordered by key.
 DOCLOCK_EXPORT std::vector<LockStatus> StatusOf(const Binding&, const LockFilter&);
 /// See LockProvider::Break.
 DOCLOCK_EXPORT LockStatus Break(const Binding&, const Key&, std::string_view by);
+/// See LockingRepository::RenewLock.
+DOCLOCK_EXPORT LockStatus RenewLock(const Binding&, const Key&, const LockFields&, Duration ttl);
+/// See LockingRepository::ReleaseLock.
+DOCLOCK_EXPORT LockStatus ReleaseLock(const Binding&, const Key&, const LockFields&);
 
 }  // namespace doclock::detail

@@ -3,11 +3,11 @@
 #include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
 #include "doclock/date.h"
+#include "doclock/json/value_error.h"
 
 /// @file
 /// Times and durations of std::chrono as JSON.
@@ -50,7 +50,8 @@ struct nlohmann::adl_serializer<std::chrono::duration<Count, Unit>> {
   static void from_json(const nlohmann::json& in, std::chrono::duration<Count, Unit>& length) {
     if constexpr (std::is_integral_v<Count>) {
       if (!in.is_number_integer() || !doclock::detail::Fits<Count>(in)) {
-        throw std::invalid_argument("doclock: a duration that is no whole number of its type");
+        throw doclock::JsonValueError(in,
+                                      "doclock: a duration that is no whole number of its type");
       }
     }
     length = std::chrono::duration<Count, Unit>(in.get<Count>());

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "doclock/json/value_error.h"
+
 /// @file
 /// Enumerations by name: `BOOST_DESCRIBE_ENUM(State, kNew, kPaid)` beside the type, or
 /// `BOOST_DEFINE_ENUM_CLASS(State, kNew, kPaid)` in its place, and the JSON form is "kNew",
@@ -28,9 +30,11 @@ std::string EnumeratorName(E value) {
                               std::to_string(static_cast<long long>(value)));
 }
 
-/// @throws std::invalid_argument if the description has no such name.
+/// @throws JsonValueError if it is no text, or the description has no such name.
 template <class E>
-E EnumeratorOf(const std::string& text) {
+E EnumeratorOf(const nlohmann::json& in) {
+  if (!in.is_string()) throw JsonValueError(in, "doclock: an enumeration that is no text");
+  const auto& text = in.get_ref<const std::string&>();
   const E* found = nullptr;
   std::string known;
   boost::mp11::mp_for_each<Enumerators<E>>([&](auto enumerator) {
@@ -39,7 +43,7 @@ E EnumeratorOf(const std::string& text) {
     known += (known.empty() ? "" : ", ") + std::string(enumerator.name);
   });
   if (found != nullptr) return *found;
-  throw std::invalid_argument("doclock: an enumeration's name that is none of " + known);
+  throw JsonValueError(in, "doclock: an enumeration's name that is none of " + known);
 }
 
 }  // namespace doclock::detail
@@ -53,7 +57,7 @@ struct nlohmann::adl_serializer<E> {
     out = doclock::detail::EnumeratorName(value);
   }
   static void from_json(const nlohmann::json& in, E& value) {
-    value = doclock::detail::EnumeratorOf<E>(in.get_ref<const std::string&>());
+    value = doclock::detail::EnumeratorOf<E>(in);
   }
 };
 

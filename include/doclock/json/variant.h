@@ -7,8 +7,10 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <type_traits>
 #include <variant>
+
+#include "doclock/json/value_error.h"
 
 /// @file
 /// std::variant of structs that name themselves, as JSON: the alternative's own members, and one
@@ -18,7 +20,8 @@
 ///     struct Cash { static constexpr std::string_view kTag = "cash"; };
 ///     using Payment = std::variant<Card, Cash>;   // {"type": "card", "number": "..."}
 ///
-/// An alternative must not have a member of that name, and is an object as JSON.
+/// An alternative must not have a member of that name, and is an object as JSON. One without
+/// members (an empty struct) needs no JSON form of its own.
 
 namespace doclock {
 
@@ -35,10 +38,15 @@ concept Tagged = requires {
 
 namespace doclock::detail {
 
+/// An alternative without members, and without a JSON form of its own.
+template <class T>
+concept Bare = std::is_empty_v<T> && !std::constructible_from<nlohmann::json, const T&>;
+
 /// @throws std::invalid_argument if the alternative is no object, or has a "type" of its own.
 template <Tagged T>
 nlohmann::json TaggedJson(const T& alternative) {
-  nlohmann::json tree = alternative;
+  nlohmann::json tree = nlohmann::json::object();
+  if constexpr (!Bare<T>) tree = alternative;
   if (tree.is_null()) tree = nlohmann::json::object();
   if (!tree.is_object() || tree.contains(kTagField)) {
     throw std::invalid_argument("doclock: the alternative '" + std::string(T::kTag) +
@@ -64,7 +72,11 @@ constexpr bool TagsDiffer() {
 template <class Alternative, class Variant>
 bool ReadTagged(const nlohmann::json& in, const std::string& tag, Variant& value) {
   if (tag != Alternative::kTag) return false;
-  value = in.get<Alternative>();
+  if constexpr (Bare<Alternative>) {
+    value = Alternative{};
+  } else {
+    value = in.get<Alternative>();
+  }
   return true;
 }
 
@@ -81,11 +93,15 @@ struct nlohmann::adl_serializer<std::variant<Alternatives...>> {
     out = std::visit([](const auto& one) { return doclock::detail::TaggedJson(one); }, value);
   }
   static void from_json(const nlohmann::json& in, std::variant<Alternatives...>& value) {
-    const auto& tag = in.at(doclock::kTagField).get_ref<const std::string&>();
+    const auto type = in.is_object() ? in.find(doclock::kTagField) : in.end();
+    if (type == in.end() || !type->is_string()) {
+      throw doclock::JsonValueError(in, "doclock: a variant that is no object with a text 'type'");
+    }
+    const auto& tag = type->template get_ref<const std::string&>();
     if ((doclock::detail::ReadTagged<Alternatives>(in, tag, value) || ...)) return;
     std::string known;
     ((known += (known.empty() ? "" : ", ") + std::string(Alternatives::kTag)), ...);
-    throw std::invalid_argument("doclock: a variant's 'type' that is none of " + known);
+    throw doclock::JsonValueError(*type, "doclock: a variant's 'type' that is none of " + known);
   }
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,13 @@ using OwnerPtr = std::shared_ptr<const LockHolder>;
 /// kLost.
 inline const Uuid kSharedLockId = {{0x64, 0x6f, 0x63, 0x6c, 0x6f, 0x63, 0x4b, 0x00, 0x80, 0x00,
                                     0x73, 0x68, 0x61, 0x72, 0x65, 0x64}};
+
+/// The most entries in a document's queue. A waiter that finds it full leaves none, and polls.
+inline constexpr std::size_t kMaxQueueEntries = 64;
+
+/// The longest lease of a lock that was granted from the queue, until its first renewal or
+/// checkpoint. A waiter that died meanwhile costs the others no more than this.
+inline constexpr std::chrono::milliseconds kProbation = std::chrono::seconds(5);
 
 /// The request for a lock: half of an acquire, and of a hand-over.
 struct GrantRequest {
@@ -40,6 +48,14 @@ struct GrantRequest {
   /// use the same id. Nil: no intent.
   Uuid intent_id{};
   std::chrono::milliseconds intent{};  ///< See intent_id.
+  /// For stores with StoreTraits::queues, with kExclusive; 0: the attempt leaves no entry. An
+  /// AcquireOp that is kBusy leaves an entry under `lock_id` in the document's queue, or refreshes
+  /// it in its place, and the entry counts for this long from now. All attempts of one waiter use
+  /// the same lock_id.
+  std::chrono::milliseconds queue_for{};
+  /// In a hand-over (WriteOp::next) in such a store: the id of the waiter's entry, which the same
+  /// write removes; nil: it has none. The rest of the queue stays as it is.
+  Uuid entry{};
 };
 
 }  // namespace doclock

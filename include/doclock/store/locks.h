@@ -43,6 +43,8 @@ struct LockRow {
   /// from the end of the last lease. A purge leaves it. Zero: it was never held, or nothing is
   /// known.
   std::chrono::milliseconds age{};
+  int waiting = 0;  ///< Live entries of the document's queue (see AcquireOp).
+  LockHolder next;  ///< The owner of the first of them; empty if there is none.
 };
 
 /// Some locks, and the position of the rest.

@@ -35,6 +35,19 @@ namespace doclock {
 /// that ends last. A share gets that of the share that ends first, or (if there is room for one
 /// more) of the intent. It is min_hold's if that is longer.
 ///
+/// In a store with StoreTraits::queues, a waiter's exclusive attempts leave an entry in the queue
+/// of a document that exists (GrantRequest::queue_for). An entry counts until its time is over.
+/// - A client that frees the lock grants it to the first entry in the same write: a kRelease
+///   without `next`, a kLeave, a save that clears a lock that is over, Intervention::kBreak. It
+///   does not while min_hold lasts. The release of a share passes nothing on. An erasure ends the
+///   queue. A purge leaves a lock that others wait for.
+/// - No exclusive attempt passes the entries of others. If the lock is free and another's entry is
+///   first, the attempt grants it the lock, and is kBusy itself. Shares do not look at the queue.
+/// - A lock that was granted from the queue has a lease of at most kProbation until its first
+///   renewal or checkpoint.
+/// - An attempt with `queue_for` whose lock_id holds the lock already is kDone (`passed_on`), and
+///   changes nothing.
+///
 /// kDone (granted), kBusy, kMissing (and no `insert`), kConflict (a unique index refused the
 /// insert), kFailed (kMalformed: nothing was granted), kInDoubt.
 struct AcquireOp : StoreOp {
@@ -50,6 +63,13 @@ struct AcquireOp : StoreOp {
   Body body;               ///< Result: the stored body (`insert` itself when created).
   bool created = false;    ///< Result: this call created the document.
   bool took_over = false;  ///< Result: the lock of an expired or dead holder was taken.
+  /// Result: the lock was granted from the queue, by an earlier operation of another client.
+  bool passed_on = false;
+  /// Result, with kBusy: the entry under `grant.lock_id` stands, and this attempt wrote it. As
+  /// durable as a grant, because a waiter counts its lease from here if it is granted from the
+  /// queue later.
+  bool queued = false;
+  int ahead = 0;  ///< Result, with kBusy: live entries before its own; without one, all.
 };
 
 /// Renews the lease from now on, by the store's clock. It never shortens the lease, so that
@@ -75,6 +95,10 @@ enum class WriteKind : std::uint8_t {
   kCheckpoint,  ///< Write the body and renew the lease; keep the lock.
   kRelease,     ///< Write the body (if any) and clear the lock.
   kErase,       ///< Delete document and lock.
+  /// Give up a lock that may have been granted, or its entry in the queue: remove the entry of
+  /// lock_id, or release the lock if lock_id holds it. kLost if neither. Never with a body, `next`
+  /// or a share. For stores with StoreTraits::queues.
+  kLeave,
 };
 
 /// Version of a WriteOp that the writer does not know (a release by value).
@@ -96,6 +120,9 @@ struct WriteOp : StoreOp {
   Body base;           ///< Request: the body last known, for stores that send differences.
   bool merge = false;  ///< Request: `body` holds some fields; the rest stays.
   std::chrono::milliseconds ttl{};  ///< Request: kCheckpoint's new lease.
+  /// Request: kCheckpoint: the version at this lock's grant, for stores that do not record it with
+  /// the grant; 0: not known. Diagnostic only.
+  std::int64_t fence = 0;
   bool renewed = true;  ///< Request: may the lock have been renewed? (a hint for stores)
   const GrantRequest* next = nullptr;  ///< Request: kRelease hands over to this grant, exclusively.
   /// Request: what a kRelease, with `next` or without, leaves in lockReleased; nil: lock_id. For

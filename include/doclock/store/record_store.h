@@ -18,7 +18,8 @@ namespace doclock {
 
 /// Everything that is stored of one document.
 struct Record {
-  nlohmann::json lock;  ///< Its lock, in this library's own form: keep the object as it is.
+  nlohmann::json lock;  ///< Its lock, in this library's own form: keep the object as it is, for
+                        ///< instance as the text of dump().
   Body body;            ///< Its body.
 };
 
@@ -40,8 +41,8 @@ class DOCLOCK_EXPORT RecordStore {
     Transaction& operator=(const Transaction&) = delete;
     virtual ~Transaction();
 
-    /// The record of a key, if there is one. @throws StoreException (kMalformed if the stored
-    /// record cannot be read)
+    /// Returns the record of a key, if there is one. @throws StoreException (kMalformed if the
+    /// stored record cannot be read)
     virtual std::optional<Record> Load(const Key& key) = 0;
     /// Shows every record to `visit`, in any order, until it returns false. A record that cannot be
     /// read is shown with a lock that is null. `visit` does not use the transaction.
@@ -50,7 +51,7 @@ class DOCLOCK_EXPORT RecordStore {
     virtual void Put(const Key& key, const Record& record) = 0;
     /// Removes an existing record.
     virtual void Erase(const Key& key) = 0;
-    /// The settings that PutSettings stored last; null at first.
+    /// Returns the settings that PutSettings stored last; null at first.
     virtual nlohmann::json Settings() = 0;
     /// Stores settings of the collection as a whole (its unique indexes).
     virtual void PutSettings(const nlohmann::json& settings) = 0;
@@ -64,36 +65,43 @@ class DOCLOCK_EXPORT RecordStore {
   RecordStore& operator=(const RecordStore&) = delete;
   virtual ~RecordStore();
 
-  /// Begins a transaction. @throws StoreException (kUnavailable if it cannot begin in time)
+  /// Begins a transaction. The budget covers everything up to the end of Commit.
+  /// @throws StoreException (kUnavailable if it cannot begin in time)
   virtual std::unique_ptr<Transaction> Begin(const std::string& collection, Access access,
                                              std::chrono::milliseconds budget) = 0;
 
   /// Creates a collection unless it exists. Called once for each that is opened.
   virtual void Create(const std::string& collection) = 0;
 
-  /// The time by which leases end. The clock is the same for all processes that share the records,
-  /// and never goes back. The default is BootClock, for stores of one machine.
+  /// Returns the time by which leases end. The clock is the same for all processes that share the
+  /// records, and never goes back. Called once for each transaction that needs the time, after
+  /// Begin. The default is BootClock, for stores of one machine.
   [[nodiscard]] virtual TimePoint Now() const noexcept;
 
   /// Identifies one run of the clock; a reboot of the machine begins another. Times of different
-  /// runs are never compared. A lease of another run begins anew when a write first meets it. The
+  /// runs are never compared. A lease of another run starts again when a write first meets it. The
   /// default goes with BootClock.
   [[nodiscard]] virtual std::string ClockRun() const;
+
+  /// Returns how much Now() may jump during one lease, as StoreTraits::clock_margin. The default is
+  /// 1 ms.
+  [[nodiscard]] virtual std::chrono::nanoseconds ClockMargin() const noexcept;
 
   /// Do other processes use the records too? The default is yes.
   [[nodiscard]] virtual bool IsShared() const noexcept;
 };
 
-/// A Store whose locks and documents are records. It has every rule of locks. Each operation is a
-/// transaction of its own, and a search reads every record: it is for small stores. Waiters of this
-/// process are woken at once; those of other processes poll.
-/// @throws std::invalid_argument for a null pointer.
+/// Makes a Store whose locks and documents are records. It has every rule of locks. Each operation
+/// is a transaction of its own, and a search reads every record: it is for small stores. Waiters of
+/// this process are woken at once; those of other processes poll. @throws std::invalid_argument for
+/// a null pointer.
 DOCLOCK_EXPORT std::shared_ptr<Store> StoreOver(std::shared_ptr<RecordStore> records);
 
-/// A key as text that shows its type, for file names and columns: "s:order-7", "i:42", "u:7b2c...",
-/// "o:507f...".
+/// Returns a key as text that shows its type, for file names and columns: "s:order-7", "i:42",
+/// "u:7b2c...", "o:507f...". It has up to kMaxKeyBytes + 2 bytes. Those of a string key may be any
+/// characters, a zero byte and a slash too.
 DOCLOCK_EXPORT std::string KeyToText(const Key& key);
-/// The key of such a text. @throws std::invalid_argument if it is no such text.
+/// Returns the key of such a text. @throws std::invalid_argument if it is no such text.
 DOCLOCK_EXPORT Key KeyFromText(const std::string& text);
 
 }  // namespace doclock

@@ -8,12 +8,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "doclock/export.h"
 #include "doclock/filter.h"
 #include "doclock/key.h"
 #include "doclock/options.h"
 #include "doclock/store/collection.h"
+#include "doclock/store/finding.h"
 #include "doclock/store/index.h"
 #include "doclock/store/locks.h"
 #include "doclock/store/operations.h"
@@ -39,7 +41,7 @@ class DOCLOCK_EXPORT Store {
   Store& operator=(const Store&) = delete;
   virtual ~Store();
 
-  /// The store's properties.
+  /// Returns the store's properties.
   [[nodiscard]] virtual StoreTraits traits() const noexcept = 0;
 
   /// Opens a collection, and creates it on first use. The same name gives the same object. Other
@@ -49,13 +51,15 @@ class DOCLOCK_EXPORT Store {
   virtual std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
                                            std::chrono::milliseconds default_ttl) = 0;
 
-  /// An open collection by its name, or null.
+  /// Returns an open collection by its name, or null.
   [[nodiscard]] virtual std::shared_ptr<Collection> Find(const std::string& name) const = 0;
 
   /// Executes a batch of operations on different documents, in any order, each with its own
   /// result. (A batch may hold many renewals of one document's shares, each of another share.)
-  /// Returns within about `budget`. Never throws because an operation fails. If it throws all the
-  /// same (out of memory), the rest of the batch is in doubt.
+  /// Returns within about `budget`: what was not sent by then is kFailed (kUnavailable), what was
+  /// sent and not answered is in doubt. Never throws because an operation fails. If it throws all
+  /// the same (out of memory), what is still kPending is in doubt (a read: kUnavailable). So no
+  /// operation may be kDone that is not stored, and one that was refused keeps its status.
   virtual void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) = 0;
 
   /// Shows the documents that match to `sink`, in the filter's order, until it returns false. The
@@ -66,10 +70,11 @@ class DOCLOCK_EXPORT Store {
 
   /// Takes the lock of the first free document that matches, in the filter's order, exclusively (a
   /// share is kRefused, as are the requests that StoreOp names). kMissing: none is free. Live locks
-  /// are skipped. `op.key` is ignored as a request. It points at `key` once a document is chosen,
-  /// which is before anything is written, so that a lock in doubt can be released. A store that
-  /// cannot know the document before it writes leaves `op.key` alone in doubt: a lock that was
-  /// taken then ends with its lease.
+  /// and malformed ones are skipped, and documents whose queue has a live entry (see AcquireOp).
+  /// `op.key` is ignored as a request. It points at `key` once a document is chosen, which is
+  /// before anything is written, so that a lock in doubt can be released. A store that cannot know
+  /// the document before it writes leaves `op.key` alone in doubt: a lock that was taken then ends
+  /// with its lease.
   virtual void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
                            std::chrono::milliseconds budget) = 0;
 
@@ -98,6 +103,18 @@ class DOCLOCK_EXPORT Store {
   [[nodiscard]] virtual LockPage ListLocks(Collection& collection, const LockQuery& query,
                                            const std::string& after,
                                            std::chrono::milliseconds budget);
+
+  /// Returns the names of the collections that Open can open without creating them, in any order. A
+  /// store on a server also names collections that hold no lock yet.
+  /// @throws StoreException (kRefused from a store that cannot list: the default)
+  [[nodiscard]] virtual std::vector<std::string> ListCollections(std::chrono::milliseconds budget);
+
+  /// Examines the database for an operator, and returns one finding for each thing it looked at. It
+  /// only reads, and takes no document's lock. `collection` is one that this store opened, or null.
+  /// What cannot be read is a finding too. The default looks at nothing.
+  /// @throws StoreException, LockException (kForked)
+  [[nodiscard]] virtual std::vector<Finding> Examine(Collection* collection,
+                                                     std::chrono::milliseconds budget);
 
   /// See Intervention. @throws NotFoundException, LockException (kNotOwner: not locked),
   /// StoreException

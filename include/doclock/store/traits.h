@@ -15,11 +15,18 @@ struct StoreTraits {
   bool immediate = false;
   /// A lone blocking caller may run Execute on its own thread.
   bool inline_callers = true;
-  /// Reads neither wait for writes nor fail with them: each is an Execute call of its own, beside
-  /// those of the lanes. False: reads are batched with writes.
+  /// An Execute call of reads alone neither waits for writes nor fails with them. The engine then
+  /// sends reads by key apart: each one of a blocking caller in a call of its own, on the caller's
+  /// thread, and those of asynchronous callers in one call at a time, which takes along what has
+  /// queued. (The reads that settle doubt still go with the writes.) False: reads are batched with
+  /// writes.
   bool reads_apart = false;
   /// Other processes may use the same documents.
   bool shared = true;
+  /// The store keeps a queue of waiters for each document (see AcquireOp), and gives a hint to the
+  /// process whose waiter was granted a lock from it. The engine leaves entries in a store that has
+  /// this and is `shared`. False: the engine neither leaves entries nor sends a kLeave.
+  bool queues = false;
   /// How much the clocks involved may differ during one lease; a holder gives up this much early.
   std::chrono::nanoseconds clock_margin = std::chrono::milliseconds(1);
 };

@@ -43,9 +43,9 @@ class DOCLOCK_EXPORT FaultyStore : public Store {
   void Heal();
   /// Executes the operations held back by kLate now, in order; returns how many.
   int ReleaseLate();
-  /// The number of operations of a kind executed since the last Reset, faulty ones included.
+  /// Returns how many operations of a kind ran since the last Reset, faulty ones included.
   [[nodiscard]] int Count(OpKind kind) const;
-  /// The number of Execute calls since the last Reset.
+  /// Returns the number of Execute calls since the last Reset.
   [[nodiscard]] int Calls() const;
   /// Sets the counters to zero.
   void Reset();
@@ -73,6 +73,8 @@ class DOCLOCK_EXPORT FaultyStore : public Store {
   bool OthersMayWait(Collection& collection) const noexcept override;
   LockPage ListLocks(Collection& collection, const LockQuery& query, const std::string& after,
                      std::chrono::milliseconds budget) override;
+  std::vector<std::string> ListCollections(std::chrono::milliseconds budget) override;
+  std::vector<Finding> Examine(Collection* collection, std::chrono::milliseconds budget) override;
   void Intervene(Collection& collection, const Key& key, Intervention what) override;
 
  private:

@@ -27,7 +27,7 @@ class DOCLOCK_EXPORT ManualClock : public Clock {
   ManualClock();
   ~ManualClock() override;
 
-  /// The present moment.
+  /// Returns the present moment.
   [[nodiscard]] TimePoint Now() const noexcept override;
 
   /// Moves time forward. Runs what is queued, and what falls due on the way, each at its own

@@ -29,7 +29,7 @@ bool IsDue(const Lease& lease, TimePoint now) {
 
 /// Between attempts at a renewal that fail.
 std::chrono::nanoseconds Pause(const Lease& lease) noexcept {
-  return std::max<std::chrono::nanoseconds>(lease.ttl() / 12, std::chrono::milliseconds(5));
+  return std::max<std::chrono::nanoseconds>(lease.length() / 12, std::chrono::milliseconds(5));
 }
 
 }  // namespace
@@ -59,11 +59,18 @@ bool Keeper::Queue(Lease& lease, TimePoint due, bool for_renewal) noexcept {
   return Arm(due);
 }
 
-bool Keeper::QueueHealthy(Lease& lease) noexcept {
+TimePoint Keeper::DueOf(const Lease& lease) const noexcept {
+  if (lease.on_probation()) {
+    // A short hold needs no renewal. A lease that is not renewed gets its whole length at once.
+    return lease.keeps_renewing() ? lease.deadline() - lease.length() / 2 : engine_.Now();
+  }
   // The deadline lies about one ttl after the last grant or renewal was sent.
   const bool soon = lease.renews() || lease.abandoned;
-  const TimePoint due = soon ? lease.deadline() - lease.ttl() * 2 / 3 : lease.deadline();
-  return Queue(lease, due, lease.renews());
+  return soon ? lease.deadline() - lease.ttl() * 2 / 3 : lease.deadline();
+}
+
+bool Keeper::QueueHealthy(Lease& lease) noexcept {
+  return Queue(lease, DueOf(lease), lease.renews());
 }
 
 bool Keeper::Unqueue(Lease& lease) noexcept {
@@ -115,7 +122,7 @@ void Keeper::TakeDue(Looked& looked, TimePoint now) {
   while (!queue_.empty()) {
     Lease& first = *queue_.begin();
     // A slightly early renewal is better than another call.
-    const auto slack = first.due_for_renewal ? first.ttl() / 12 : std::chrono::milliseconds(0);
+    const auto slack = first.due_for_renewal ? first.length() / 12 : std::chrono::milliseconds(0);
     if (first.due - slack > now) return;
     const LeasePtr lease(&first);
     TimePoint next = first.deadline();
@@ -201,7 +208,7 @@ void Keeper::SendNext() noexcept {
     round->sent = now;
     try {
       Send(round);
-    } catch (const std::bad_alloc&) {
+    } catch (...) {  // out of memory, or a Runtime that throws
       OnSent();
       for (const auto& item : round->items) RetryLater(*item.lease);
     }
@@ -253,10 +260,12 @@ void Keeper::OnRenewed(Round& round) noexcept {
 
 void Keeper::RetryLater(Lease& lease) noexcept {
   const TimePoint now = engine_.Now();
-  engine_.events().RenewalFailing(lease, lease.deadline() - now);
-  const TimePoint due = std::min(now + Pause(lease), lease.deadline());
+  const TimePoint deadline = lease.deadline();
+  if (lease.lost() || now >= deadline) return;  // there is no later: the queue has its deadline
+  engine_.events().RenewalFailing(lease, deadline - now);
+  const TimePoint due = std::min(now + Pause(lease), deadline);
   const std::scoped_lock lock(mutex_);
-  if (Unqueue(lease)) Queue(lease, due, due < lease.deadline());
+  if (Unqueue(lease)) Queue(lease, due, due < deadline);
 }
 
 void Keeper::StopRenewing() noexcept { LoseAll(/*writing=*/false); }

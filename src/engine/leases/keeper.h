@@ -13,9 +13,9 @@
 namespace doclock::detail {
 
 /// The lease keeper: one queue for all held locks, ordered by when they are due. It renews leases
-/// at a third of their length, together with others that are due soon, in batches. It declares a
-/// lease that could not be renewed in time lost at its deadline. It needs no thread per lock.
-/// Thread-safe.
+/// at a third of their length, together with others that are due soon, in batches; and one that was
+/// granted from the store's queue when half of it is over. It declares a lease that could not be
+/// renewed in time lost at its deadline. It needs no thread per lock. Thread-safe.
 class Keeper : public std::enable_shared_from_this<Keeper> {
  public:
   explicit Keeper(Engine& engine) : engine_(engine) {}
@@ -46,6 +46,8 @@ class Keeper : public std::enable_shared_from_this<Keeper> {
   // These need the lock. False: there is no memory for the timer.
   bool Queue(Lease& lease, TimePoint due, bool for_renewal) noexcept;
   bool QueueHealthy(Lease& lease) noexcept;
+  /// When a lease is due of which no renewal has failed.
+  [[nodiscard]] TimePoint DueOf(const Lease& lease) const noexcept;
   bool Arm(TimePoint when) noexcept;
   bool Unqueue(Lease& lease) noexcept;
   /// Moves what is due to `looked`.

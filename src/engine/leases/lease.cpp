@@ -24,7 +24,7 @@ std::stop_source& LostBefore() {
 
 Lease::Lease(EnginePtr owner, Collection& where, Key document, const GrantRequest& grant,
              bool renew, bool is_named, std::int64_t granted_version, const Uuid& incarnation,
-             Body stored, TimePoint sent)
+             Body stored, TimePoint sent, bool passed_on)
     : engine(std::move(owner)),
       collection(&where),
       key(std::move(document)),
@@ -34,11 +34,14 @@ Lease::Lease(EnginePtr owner, Collection& where, Key document, const GrantReques
       granted(engine->Now()),
       version(granted_version),
       body(std::move(stored)),
-      deadline_(engine->DeadlineOf(sent, grant.ttl).time_since_epoch().count()),
+      deadline_(engine->DeadlineOf(sent, passed_on ? ProbationOf(grant.ttl) : grant.ttl)
+                    .time_since_epoch()
+                    .count()),
       ttl_ms_(static_cast<std::uint32_t>(grant.ttl.count())),
       min_hold_ms_(static_cast<std::uint32_t>(grant.min_hold.count())),
       fork_generation_(platform::ForkGeneration()),
       renews_(renew),
+      on_probation_(passed_on),
       named(is_named),
       mode(grant.mode) {}
 
@@ -50,6 +53,7 @@ Lease::~Lease() {
 void Lease::Extend(TimePoint sent, std::chrono::milliseconds ttl) noexcept {
   const std::int64_t later = engine->DeadlineOf(sent, ttl).time_since_epoch().count();
   renewed_.store(true, std::memory_order_relaxed);
+  on_probation_.store(false, std::memory_order_relaxed);
   std::int64_t now = deadline_.load(std::memory_order_relaxed);
   while (now < later && !deadline_.compare_exchange_weak(now, later, std::memory_order_acq_rel)) {
   }
@@ -97,5 +101,30 @@ void intrusive_ptr_add_ref(Lease* lease) noexcept {
 void intrusive_ptr_release(Lease* lease) noexcept {
   if (lease->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete lease;
 }
+
+const Key& LeaseKey(const Lease& lease) noexcept { return lease.key; }
+const Uuid& LeaseLockId(const Lease& lease) noexcept { return lease.lock_id; }
+std::int64_t LeaseFence(const Lease& lease) noexcept { return lease.fence; }
+std::int64_t LeaseVersion(const Lease& lease) noexcept { return lease.version; }
+Body LeaseBody(const Lease& lease) { return lease.body; }
+
+std::chrono::system_clock::time_point LeaseTime(const Lease& lease) noexcept {
+  return std::chrono::system_clock::now() -
+         std::chrono::duration_cast<std::chrono::system_clock::duration>(lease.engine->Now() -
+                                                                         lease.granted);
+}
+
+bool LeaseHeld(const Lease& lease) noexcept {
+  const Phase phase = lease.phase();
+  return (phase == Phase::kHeld || phase == Phase::kWriting) && !lease.lost() && lease.ours() &&
+         !lease.engine->closed() && lease.engine->Now() < lease.deadline();
+}
+
+std::chrono::nanoseconds LeaseRemaining(const Lease& lease) noexcept {
+  if (!LeaseHeld(lease)) return {};
+  return std::max(lease.deadline() - lease.engine->Now(), std::chrono::nanoseconds(0));
+}
+
+std::stop_token LeaseLost(const LeasePtr& lease) { return lease->LostToken(); }
 
 }  // namespace doclock::detail

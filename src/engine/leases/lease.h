@@ -10,6 +10,7 @@
 #include "doclock/detail/engine.h"
 #include "doclock/store.h"
 #include "engine/told_pair.h"
+#include "engine/waiting/queue_times.h"
 
 namespace doclock::detail {
 
@@ -30,7 +31,8 @@ enum class Phase : std::uint8_t {
 class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>> {
  public:
   Lease(EnginePtr engine, Collection& collection, Key key, const GrantRequest& grant, bool renew,
-        bool named, std::int64_t version, const Uuid& born, Body body, TimePoint sent);
+        bool named, std::int64_t version, const Uuid& born, Body body, TimePoint sent,
+        bool passed_on = false);
   ~Lease();
 
   const EnginePtr engine;
@@ -55,8 +57,24 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   [[nodiscard]] std::chrono::milliseconds min_hold() const noexcept {
     return std::chrono::milliseconds(min_hold_ms_);
   }
-  [[nodiscard]] bool renews() const noexcept { return renews_.load(std::memory_order_relaxed); }
-  void StopRenewing() noexcept { renews_.store(false, std::memory_order_relaxed); }
+  /// Was it granted from the store's queue, and not renewed since? Then it is as short as
+  /// kProbation, and counts from a moment before the grant.
+  [[nodiscard]] bool on_probation() const noexcept {
+    return on_probation_.load(std::memory_order_relaxed);
+  }
+  /// How long the lease that the store has now is.
+  [[nodiscard]] std::chrono::milliseconds length() const noexcept {
+    return on_probation() ? ProbationOf(ttl()) : ttl();
+  }
+  /// A lease on probation is renewed once in any case.
+  [[nodiscard]] bool renews() const noexcept { return keeps_renewing() || on_probation(); }
+  [[nodiscard]] bool keeps_renewing() const noexcept {
+    return renews_.load(std::memory_order_relaxed);
+  }
+  void StopRenewing() noexcept {
+    renews_.store(false, std::memory_order_relaxed);
+    on_probation_.store(false, std::memory_order_relaxed);
+  }
   [[nodiscard]] bool renewed() const noexcept { return renewed_.load(std::memory_order_relaxed); }
 
   /// The moment the holder must stop.
@@ -102,14 +120,19 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   std::atomic<bool> lost_ = false;
   std::atomic<bool> renews_;
   std::atomic<bool> renewed_ = false;
+  std::atomic<bool> on_probation_;
 
  public:
-  ToldPair told;        ///< What the Observer knows of it.
-  const bool named;     ///< See AcquireSpec.
-  const LockMode mode;  ///< What it was granted as.
+  ToldPair told;              ///< What the Observer knows of it.
+  bool end_was_told = false;  ///< The Observer was called for the end. Guarded by the notifier.
+  const bool named;           ///< See AcquireSpec.
+  const LockMode mode;        ///< What it was granted as.
   bool due_for_renewal =
       false;               ///< What `due` is for: a renewal, or else the deadline. Guarded like it.
   bool abandoned = false;  ///< See Keeper::Abandoned. Guarded like `due`.
+  /// How many holders of this process in a row, up to this one, were handed the lock. Set before
+  /// the handle has it.
+  std::uint32_t handovers = 0;
 };
 
 /// Orders leases by when the keeper checks them next.

@@ -21,11 +21,12 @@ std::chrono::milliseconds IntentLength(Engine& engine) {
 }  // namespace
 
 AcquireProcedure::AcquireProcedure(Engine& engine, const AcquireSpec& spec, TimePoint give_up,
-                                   const Uuid& intent_id)
+                                   const Uuid& intent_id, QueueTicket* ticket)
     : engine_(engine),
       spec_(spec),
       give_up_(give_up),
       intent_id_(intent_id),
+      ticket_(ticket),
       acquire_(*spec.collection, spec.key),
       confirm_(*spec.collection, spec.key, acquire_.hash),
       read_(*spec.collection, spec.key, acquire_.hash) {}
@@ -48,7 +49,7 @@ Procedure::Step AcquireProcedure::Next() {
 
 void AcquireProcedure::Interrupt() noexcept {
   if (state_ == State::kFinished) {
-    failure_ = NoMemory();  // the grant has been released
+    failure_ = FailureOfCaught();  // the grant has been released
     return;
   }
   state_ = State::kFinished;
@@ -62,18 +63,32 @@ Procedure::Step AcquireProcedure::Start() {
   acquire_.grant = MakeGrant(spec_);
   acquire_.grant.intent_id = intent_id_;
   acquire_.grant.intent = IntentLength(engine_);
+  sent_ = engine_.Now();
+  if (ticket_) Enter();
   acquire_.insert = ghosts_ == 0 ? spec_.insert : Body();
   if (acquire_.insert) upsert_id_ = acquire_.grant.lock_id;
-  sent_ = engine_.Now();
   state_ = State::kAcquire;
   return {&acquire_};
+}
+
+void AcquireProcedure::Enter() noexcept {
+  repeated_ = !ticket_->id.is_nil();
+  if (!repeated_) *ticket_ = {.id = acquire_.grant.lock_id, .since = sent_};
+  acquire_.grant.lock_id = ticket_->id;
+  acquire_.grant.queue_for = EntryLength(spec_.ttl);
 }
 
 Procedure::Step AcquireProcedure::AfterAcquire() {
   if (acquire_.status == OpStatus::kInDoubt) return Confirm({});
   if (acquire_.status == OpStatus::kDone) {
     created = acquire_.created || MadeByUs(acquire_.born);
-    return Granted(acquire_.version, acquire_.born, std::move(acquire_.body), sent_);
+    const bool passed_on = ticket_ && acquire_.passed_on;
+    return Granted(acquire_.version, acquire_.born, std::move(acquire_.body),
+                   passed_on ? ticket_->since : sent_, passed_on);
+  }
+  if (ticket_ && acquire_.status == OpStatus::kBusy) {
+    ticket_->entered = acquire_.queued;
+    if (acquire_.queued) ticket_->since = sent_;
   }
   // A missing document after a lost upsert proves nothing: the upsert may still reach the store.
   if (acquire_.status == OpStatus::kMissing && ghosts_ > 0 && spec_.insert) return FinishInDoubt();
@@ -92,6 +107,8 @@ Procedure::Step AcquireProcedure::Confirm(std::chrono::nanoseconds pause) {
 Procedure::Step AcquireProcedure::AfterConfirm() {
   switch (confirm_.status) {
     case OpStatus::kDone:
+      // An earlier attempt's entry may have been granted this, and the one in doubt may still come.
+      if (repeated_) return TryAgain();
       state_ = State::kRead;
       return {&read_};
     case OpStatus::kLost:
@@ -106,7 +123,18 @@ Procedure::Step AcquireProcedure::AfterConfirm() {
   return FinishInDoubt();
 }
 
+std::optional<int> AcquireProcedure::queued_behind() const noexcept {
+  if (status_ != OpStatus::kBusy || !acquire_.queued) return std::nullopt;
+  return acquire_.ahead;
+}
+
 void AcquireProcedure::ReleaseGhost() noexcept {
+  if (ticket_) {
+    LeaveGhostInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id,
+                           engine_.Now() + spec_.ttl);
+    *ticket_ = {};  // the next attempt has another id
+    return;
+  }
   // A renewal that confirms it may have made the lease end later than the grant did.
   ReleaseGhostInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id,
                            spec_.mode, engine_.Now() + spec_.ttl);
@@ -139,11 +167,13 @@ Procedure::Step AcquireProcedure::AfterRead() {
 }
 
 Procedure::Step AcquireProcedure::Granted(std::int64_t version, const Uuid& born, Body stored,
-                                          TimePoint sent) {
+                                          TimePoint sent, bool passed_on) {
+  if (ticket_) *ticket_ = {};
   body = stored;
   state_ = State::kFinished;
   status_ = OpStatus::kDone;
-  lease = engine_.Grant(spec_, spec_.key, acquire_.grant, version, born, std::move(stored), sent);
+  lease = engine_.Grant(spec_, spec_.key, acquire_.grant, version, born, std::move(stored), sent,
+                        passed_on);
   if (!lease && engine_.closed()) {
     failure_ = MakeFailure(Errc::kClosed, "the LockManager was closed");
   } else if (!lease) {
@@ -175,5 +205,13 @@ Procedure::Step AcquireProcedure::FinishInDoubt() {
 }
 
 FailurePtr AcquireProcedure::TakeFailure() { return std::move(failure_); }
+
+AcquireResult AcquireProcedure::TakeGranted() noexcept {
+  AcquireResult result;
+  result.grant.lease = std::move(lease);
+  result.grant.body = std::move(body);
+  result.grant.created = created;
+  return result;
+}
 
 }  // namespace doclock::detail

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <optional>
+
 #include "engine/engine.h"
 #include "engine/procedures/procedure.h"
+#include "engine/waiting/pending_acquire.h"
 
 namespace doclock::detail {
 
@@ -12,9 +15,10 @@ namespace doclock::detail {
 class AcquireProcedure final : public Procedure {
  public:
   /// Tries to settle doubt until `give_up`. `spec` must outlive the procedure. `intent_id`: see
-  /// GrantRequest.
+  /// GrantRequest. `ticket`: of a waiter that stands in the store's queue; it must outlive the
+  /// procedure too. A grant uses it up.
   AcquireProcedure(Engine& engine, const AcquireSpec& spec, TimePoint give_up,
-                   const Uuid& intent_id = {});
+                   const Uuid& intent_id = {}, QueueTicket* ticket = nullptr);
 
   Step Next() override;
   void Interrupt() noexcept override;
@@ -23,6 +27,10 @@ class AcquireProcedure final : public Procedure {
   [[nodiscard]] OpStatus status() const noexcept { return status_; }
   /// The caller's failure; set unless granted.
   FailurePtr TakeFailure();
+  /// Did the last attempt place the waiter's entry behind others? Nothing: it placed none.
+  [[nodiscard]] std::optional<int> queued_behind() const noexcept;
+  /// What was granted; only if `lease` is set.
+  AcquireResult TakeGranted() noexcept;
   LeasePtr lease;
   Body body;
   bool created = false;
@@ -31,6 +39,8 @@ class AcquireProcedure final : public Procedure {
   enum class State : std::uint8_t { kStart, kAcquire, kConfirm, kRead, kFinished };
 
   Step Start();
+  /// Makes it an attempt of the waiter's ticket.
+  void Enter() noexcept;
   Step AfterAcquire();
   Step AfterConfirm();
   Step AfterRead();
@@ -38,7 +48,8 @@ class AcquireProcedure final : public Procedure {
   Step TryAgain();
   /// The attempt's lock may have been granted, or may still be.
   void ReleaseGhost() noexcept;
-  Step Granted(std::int64_t version, const Uuid& born, Body stored, TimePoint sent);
+  Step Granted(std::int64_t version, const Uuid& born, Body stored, TimePoint sent,
+               bool passed_on = false);
   Step Finish(const StoreOp& op);
   Step FinishInDoubt();
 
@@ -51,7 +62,9 @@ class AcquireProcedure final : public Procedure {
   const AcquireSpec& spec_;
   const TimePoint give_up_;
   const Uuid intent_id_;
-  Uuid upsert_id_{};  ///< Id of the attempt that may create the document; nil: none may.
+  QueueTicket* const ticket_;  ///< Null: it leaves no entry.
+  bool repeated_ = false;      ///< Were there earlier attempts under the ticket's id?
+  Uuid upsert_id_{};           ///< Id of the attempt that may create the document; nil: none may.
   AcquireOp acquire_;
   RenewOp confirm_;
   ReadOp read_;

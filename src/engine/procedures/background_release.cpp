@@ -12,9 +12,9 @@ namespace {
 class BackgroundRelease final : public Procedure {
  public:
   BackgroundRelease(Engine& engine, Collection& collection, const Key& key, const Uuid& lock_id,
-                    LockMode mode, TimePoint until, bool ghost)
+                    WriteKind kind, LockMode mode, TimePoint until, bool ghost)
       : engine_(engine), key_(key), op_(collection, key_), until_(until), ghost_(ghost) {
-    op_.write = WriteKind::kRelease;
+    op_.write = kind;
     op_.lock_id = lock_id;
     op_.mark = NewUuid();
     op_.mode = mode;
@@ -27,7 +27,9 @@ class BackgroundRelease final : public Procedure {
     }
     if (op_.status == OpStatus::kDone) engine_.Freed(*op_.collection, op_.hash);
     const bool gone = op_.status == OpStatus::kLost || op_.status == OpStatus::kMissing;
-    if (op_.status == OpStatus::kDone || (gone && !ghost_) || engine_.closed()) return {};
+    // What a waiter left may be the entry of an earlier attempt: the last one may still come.
+    const bool done = op_.status == OpStatus::kDone && !(ghost_ && op_.write == WriteKind::kLeave);
+    if (done || (gone && !ghost_) || engine_.closed()) return {};
     if (op_.detail && op_.detail->code == Errc::kForked) return {};  // the parent releases it
     const auto pause = backoff_.Next();
     if (engine_.Now() + pause >= until_) return {};
@@ -46,14 +48,14 @@ class BackgroundRelease final : public Procedure {
 };
 
 void Start(Engine& engine, Collection& collection, const Key& key, const Uuid& lock_id,
-           LockMode mode, TimePoint until, bool ghost) noexcept {
+           WriteKind kind, LockMode mode, TimePoint until, bool ghost) noexcept {
   // Out of memory the lock ends with its lease.
   Insist([&] {
     const auto keep = engine.shared_from_this();
-    RunAsync(
-        keep,
-        std::make_shared<BackgroundRelease>(engine, collection, key, lock_id, mode, until, ghost),
-        [background = keep->Background()] {});
+    RunAsync(keep,
+             std::make_shared<BackgroundRelease>(engine, collection, key, lock_id, kind, mode,
+                                                 until, ghost),
+             [background = keep->Background()] {});
   });
 }
 
@@ -61,12 +63,24 @@ void Start(Engine& engine, Collection& collection, const Key& key, const Uuid& l
 
 void ReleaseInBackground(Engine& engine, Collection& collection, const Key& key,
                          const Uuid& lock_id, LockMode mode, TimePoint until) noexcept {
-  Start(engine, collection, key, lock_id, mode, until, /*ghost=*/false);
+  Start(engine, collection, key, lock_id, WriteKind::kRelease, mode, until, /*ghost=*/false);
 }
 
 void ReleaseGhostInBackground(Engine& engine, Collection& collection, const Key& key,
                               const Uuid& lock_id, LockMode mode, TimePoint until) noexcept {
-  Start(engine, collection, key, lock_id, mode, until, /*ghost=*/true);
+  Start(engine, collection, key, lock_id, WriteKind::kRelease, mode, until, /*ghost=*/true);
+}
+
+void LeaveInBackground(Engine& engine, Collection& collection, const Key& key, const Uuid& lock_id,
+                       TimePoint until) noexcept {
+  Start(engine, collection, key, lock_id, WriteKind::kLeave, LockMode::kExclusive, until,
+        /*ghost=*/false);
+}
+
+void LeaveGhostInBackground(Engine& engine, Collection& collection, const Key& key,
+                            const Uuid& lock_id, TimePoint until) noexcept {
+  Start(engine, collection, key, lock_id, WriteKind::kLeave, LockMode::kExclusive, until,
+        /*ghost=*/true);
 }
 
 }  // namespace doclock::detail

@@ -15,4 +15,13 @@ void ReleaseInBackground(Engine& engine, Collection& collection, const Key& key,
 void ReleaseGhostInBackground(Engine& engine, Collection& collection, const Key& key,
                               const Uuid& lock_id, LockMode mode, TimePoint until) noexcept;
 
+/// Removes a waiter's entry from the store's queue, and releases the lock if the waiter was granted
+/// it meanwhile.
+void LeaveInBackground(Engine& engine, Collection& collection, const Key& key, const Uuid& lock_id,
+                       TimePoint until) noexcept;
+
+/// The same for an id that a request under way may still enter, or be granted the lock by.
+void LeaveGhostInBackground(Engine& engine, Collection& collection, const Key& key,
+                            const Uuid& lock_id, TimePoint until) noexcept;
+
 }  // namespace doclock::detail

@@ -1,6 +1,5 @@
 #include "engine/procedures/procedure.h"
 
-#include <new>
 #include <utility>
 
 #include "engine/engine.h"
@@ -24,7 +23,7 @@ void Run(Engine& engine, Procedure& procedure) {
       engine.batcher().Execute(*step.op);
       procedure.begun_ = true;
     }
-  } catch (const std::bad_alloc&) {
+  } catch (...) {
     if (!procedure.begun_) throw;
     procedure.Interrupt();
   }
@@ -74,7 +73,7 @@ class AsyncRun : public std::enable_shared_from_this<AsyncRun> {
   void Guarded(const Step& step) noexcept {
     try {
       if (step()) return;
-    } catch (const std::bad_alloc&) {
+    } catch (...) {
       procedure_->Interrupt();
     }
     Finish();

@@ -29,8 +29,9 @@ class Procedure {
 
   /// Returns the next step. Called at first, and after each step's operation was executed.
   virtual Step Next() = 0;
-  /// Called instead of Next if memory ran out after the first operation was executed: no more
-  /// operations will be. The last requested operation may be pending.
+  /// Called instead of Next in the handler of an exception (out of memory, a user's Runtime that
+  /// throws) after the first operation was executed: no more operations will be. The last requested
+  /// operation may be pending.
   virtual void Interrupt() noexcept = 0;
 
   /// Was an operation executed, or will one be?

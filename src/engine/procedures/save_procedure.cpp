@@ -43,7 +43,7 @@ Procedure::Step SaveProcedure::AfterSave() {
   if (save_.status == OpStatus::kDone) {
     result_.version = save_.version;
     result_.born = save_.born;
-    return Finish(nullptr);
+    return End(nullptr);
   }
   if (save_.status == OpStatus::kInDoubt || doubted_) {
     doubted_ = true;
@@ -54,7 +54,7 @@ Procedure::Step SaveProcedure::AfterSave() {
   if (may_change && failure->code == Errc::kConflict && spec_.expected != kAnyVersion) {
     failure->expected = spec_.expected;
   }
-  return Finish(std::move(failure));
+  return End(std::move(failure));
 }
 
 Procedure::Step SaveProcedure::Look(std::chrono::nanoseconds pause) {
@@ -66,13 +66,13 @@ Procedure::Step SaveProcedure::AfterLook() {
   const auto pause = backoff_.Next();
   const bool late = engine_.closed() || engine_.Now() + pause >= give_up_;
   if (read_.status == OpStatus::kMissing) {
-    return spec_.save == SaveKind::kErase ? Finish(nullptr) : Unknown();
+    return spec_.save == SaveKind::kErase ? End(nullptr) : Unknown();
   }
   if (read_.status != OpStatus::kDone) return late ? Unknown() : Look(pause);
   if (read_.released == save_.write_id) {
     result_.version = VersionAfter(spec_.save == SaveKind::kInsert ? 0 : spec_.expected);
     result_.born = read_.born;
-    return Finish(nullptr);
+    return End(nullptr);
   }
   // Unmoved: the same compare-and-set again is safe, whenever the first one arrives.
   const bool unmoved = spec_.save != SaveKind::kInsert && spec_.expected != kAnyVersion &&
@@ -80,7 +80,7 @@ Procedure::Step SaveProcedure::AfterLook() {
   return unmoved && !late ? Send(pause) : Unknown();
 }
 
-Procedure::Step SaveProcedure::Finish(FailurePtr failure) noexcept {
+Procedure::Step SaveProcedure::End(FailurePtr failure) noexcept {
   state_ = State::kFinished;
   result_.failure = std::move(failure);
   return {};
@@ -88,7 +88,7 @@ Procedure::Step SaveProcedure::Finish(FailurePtr failure) noexcept {
 
 Procedure::Step SaveProcedure::Unknown() noexcept {
   engine_.events().InDoubt(*spec_.collection, spec_.key);
-  return Finish(MakeFailure(Errc::kInDoubt, [&] {
+  return End(MakeFailure(Errc::kInDoubt, [&] {
     return "whether " + Describe(*spec_.collection, spec_.key) + " was written is unknown";
   }));
 }

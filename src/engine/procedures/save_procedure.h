@@ -14,7 +14,7 @@ class SaveProcedure final : public Procedure {
 
   Step Next() override;
   void Interrupt() noexcept override { Unknown(); }
-  SaveResult TakeResult() { return std::move(result_); }
+  SaveResult Finish() { return std::move(result_); }
 
  private:
   enum class State : std::uint8_t { kStart, kSave, kLook, kFinished };
@@ -23,7 +23,7 @@ class SaveProcedure final : public Procedure {
   Step AfterSave();
   Step AfterLook();
   Step Look(std::chrono::nanoseconds pause);
-  Step Finish(FailurePtr failure) noexcept;
+  Step End(FailurePtr failure) noexcept;
   Step Unknown() noexcept;
 
   Engine& engine_;

@@ -7,13 +7,13 @@
 
 namespace doclock::detail {
 
-WriteProcedure::WriteProcedure(Engine& engine, LeasePtr lease, WriteKind kind, Body body)
-    : engine_(engine),
-      lease_(std::move(lease)),
+WriteProcedure::WriteProcedure(LeasePtr lease, WriteKind kind, Body body)
+    : lease_(std::move(lease)),
+      engine_(*lease_->engine),
       write_(*lease_->collection, lease_->key),
       read_(*lease_->collection, lease_->key, write_.hash),
       written_(body ? body : lease_->body),
-      give_up_(engine.Now() + engine.options().call_budget.ms()) {
+      give_up_(engine_.Now() + engine_.options().call_budget.ms()) {
   write_.write = kind;
   write_.lock_id = lease_->lock_id;
   write_.mode = lease_->mode;
@@ -26,6 +26,7 @@ WriteProcedure::WriteProcedure(Engine& engine, LeasePtr lease, WriteKind kind, B
   write_.body = std::move(body);
   write_.base = lease_->body;
   write_.ttl = lease_->ttl();
+  write_.fence = lease_->fence;
 }
 
 void WriteProcedure::HandOver(const GrantRequest& next) {
@@ -109,15 +110,17 @@ Procedure::Step WriteProcedure::AfterLook() {
     return Unknown();
   }
   if (read_.status == OpStatus::kDone) {
-    // Only the holder moves the version, and the next holder does not know of its lock yet: while
-    // the lock is ours or the next holder's, the look shows the version of this write.
+    // The next holder does not know of its lock yet: the look shows the version of this write.
     if (write_.next && read_.lock_id == next_.lock_id) return Written(read_.version, true);
     if (write_.write == WriteKind::kRelease && read_.released == write_.lock_id) {
       return Written(VersionAfter(write_.expected), false);
     }
+    // Under its lock only the holder moves the version. What is further on than this write could
+    // move it was written by another program, and proves nothing.
     const bool mine = read_.lock_id == write_.lock_id;
-    if (write_.write == WriteKind::kCheckpoint && mine && read_.version > write_.expected) {
-      return Written(read_.version, false);
+    const std::int64_t written = VersionAfter(write_.expected);
+    if (write_.write == WriteKind::kCheckpoint && mine && read_.version == written) {
+      return Written(written, false);
     }
     if (mine && read_.version == write_.expected) {  // not yet, or not at all: the same again
       const auto pause = backoff_.Next();

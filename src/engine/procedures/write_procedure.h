@@ -13,9 +13,9 @@ namespace doclock::detail {
 ///
 /// Moves the lease to its next phase. The caller has moved it to kWriting, and moves it on if it
 /// drops the procedure before its end.
-class WriteProcedure final : public Procedure {
+class WriteProcedure : public Procedure {
  public:
-  WriteProcedure(Engine& engine, LeasePtr lease, WriteKind kind, Body body);
+  WriteProcedure(LeasePtr lease, WriteKind kind, Body body);
 
   /// With a release: the grant to hand the lock to. Null: no hand-over.
   void HandOver(const GrantRequest& next);
@@ -49,8 +49,8 @@ class WriteProcedure final : public Procedure {
   [[nodiscard]] bool OutOfTime(std::chrono::nanoseconds pause) const;
   [[nodiscard]] std::string What() const;
 
-  Engine& engine_;
   const LeasePtr lease_;
+  Engine& engine_;
   WriteOp write_;
   ReadOp read_;
   GrantRequest next_;

@@ -1,13 +1,12 @@
 #pragma once
 
 #include <chrono>
-#include <new>
 #include <thread>
 
 namespace doclock::detail {
 
-/// Runs `f` although memory has run out: tries for a moment, because other threads free memory.
-/// False: it gave up. `f` may be called again after it threw.
+/// Runs `f` although memory has run out or a user's Runtime fails: tries for a moment, because
+/// other threads free memory. False: it gave up. `f` may be called again after it threw.
 template <class F>
 bool Insist(const F& f) noexcept {
   constexpr int kTries = 10;
@@ -15,7 +14,7 @@ bool Insist(const F& f) noexcept {
     try {
       f();
       return true;
-    } catch (const std::bad_alloc&) {
+    } catch (...) {
       std::this_thread::sleep_for(std::chrono::milliseconds(i));
     }
   }

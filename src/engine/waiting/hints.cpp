@@ -65,7 +65,7 @@ void Hints::Subscribe(Collection& collection, Entry& entry) {
             if (const auto self = weak.lock()) self->listener_(collection, hash);
           });
       entry.heard = entry.subscription != nullptr;
-    } catch (const std::exception&) {
+    } catch (...) {
       // Hints are optional: without them waiters poll.
     }
     if (!entry.heard) return;

@@ -1,7 +1,6 @@
 #include "engine/waiting/next_searches.h"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 #include "engine/engine.h"
@@ -60,8 +59,8 @@ void AskStore(Engine& engine, const AcquireSpec& spec, AcquireOp& op, Key& key) 
 void NextSearches::Start(const PendingPtr& search) noexcept {
   try {
     if (!search->fail_fast()) Subscribe(*search);
-  } catch (const std::bad_alloc&) {
-    return Settle(*search, {.failure = NoMemory(), .grant = {}});
+  } catch (...) {
+    return Settle(*search, {.failure = FailureOfCaught(), .grant = {}});
   }
   Ask(search);
 }
@@ -76,8 +75,8 @@ void NextSearches::Subscribe(PendingAcquire& search) {
 void NextSearches::Ask(const PendingPtr& search) noexcept {
   try {
     TryAsk(search);
-  } catch (const std::bad_alloc&) {
-    Settle(*search, {.failure = NoMemory(), .grant = {}});
+  } catch (...) {
+    Settle(*search, {.failure = FailureOfCaught(), .grant = {}});
   }
 }
 
@@ -146,8 +145,8 @@ void NextSearches::AskOnWorker(const PendingPtr& search) noexcept {
   try {
     engine_.searching().Run(
         [self = shared_from_this(), search, engine = search->engine] { self->Ask(search); });
-  } catch (const std::bad_alloc&) {
-    Settle(*search, {.failure = NoMemory(), .grant = {}});
+  } catch (...) {
+    Settle(*search, {.failure = FailureOfCaught(), .grant = {}});
   }
 }
 

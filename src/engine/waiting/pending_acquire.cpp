@@ -31,6 +31,10 @@ PendingAcquire::PendingAcquire(EnginePtr owner, AcquireSpec wish, Target what,
       deadline(DeadlineAfter(now, spec.wait)),
       done_(std::move(when_done)) {}
 
+bool PendingAcquire::queues() const noexcept {
+  return engine->queues() && !shared() && !fail_fast();
+}
+
 bool PendingAcquire::Settle(AcquireResult result, bool handed_over) noexcept {
   if (settled_.exchange(true, std::memory_order_acq_rel)) {
     // Granted just before the engine closed. A dropped Grant sends nothing after that.

@@ -13,6 +13,16 @@
 
 namespace doclock::detail {
 
+/// A waiter's place in the store's queue (see AcquireOp). Used by the attempt or hand-over under
+/// way for the waiter; else guarded by the shard's mutex.
+struct QueueTicket {
+  Uuid id{};  ///< The lock id of all its attempts; nil: it has made none.
+  /// A grant from the queue under this id comes no earlier. It is when the last attempt was sent
+  /// that placed the entry, or else the first attempt.
+  TimePoint since{};
+  bool entered = false;  ///< Did an attempt leave an entry?
+};
+
 /// A caller that waits for a lock, blocked or not. It is settled exactly once: granted, refused,
 /// timed out or cancelled. The thread that brings a grant too late releases it.
 ///
@@ -49,9 +59,12 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   std::atomic<bool> answered = false;
   /// Of a waiting writer; made by its first attempt (there is one at a time).
   Uuid intent_id{};
+  QueueTicket ticket;
 
   [[nodiscard]] bool shared() const noexcept { return spec.mode == LockMode::kShared; }
   [[nodiscard]] bool fail_fast() const noexcept { return spec.wait.count() == 0; }
+  /// Does it stand in the store's queue too, when it is the first in its process?
+  [[nodiscard]] bool queues() const noexcept;
   [[nodiscard]] bool settled() const noexcept { return settled_.load(std::memory_order_acquire); }
 
   /// False if it was settled before: then `result` is dropped, which releases a grant.

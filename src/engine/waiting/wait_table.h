@@ -3,8 +3,8 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,7 +13,7 @@
 
 #include "doclock/detail/engine.h"
 #include "doclock/runtime.h"
-#include "engine/waiting/pending_acquire.h"
+#include "engine/waiting/key_waits.h"
 
 namespace doclock::detail {
 
@@ -25,6 +25,9 @@ namespace doclock::detail {
 /// behind it. When a share is granted, the next in the queue asks at once. A waiting writer leaves
 /// an intent in the store, so that readers of other processes do not starve it. Shares are not
 /// handed over.
+///
+/// If the store keeps a queue for all processes, the first waiter of a key stands in it too, with
+/// one entry: it learns of its turn by a hint, and asks again in time to keep its place.
 ///
 /// A waiter requests hints, tries again (the lock may have been freed in between), then sleeps
 /// until the first of: a hint, a local release, the end of the holder's lease, a jittered poll, its
@@ -60,11 +63,12 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   void Close() noexcept;
 
  private:
-  struct KeyWaits;
-  struct Shard;
+  struct Shard {
+    std::mutex mutex;
+    std::atomic<int> count = 0;
+    std::unordered_multimap<std::size_t, KeyWaitsPtr> keys;
+  };
   struct Attempt;
-  using KeyWaitsPtr = std::shared_ptr<KeyWaits>;
-  using Waiters = std::list<PendingPtr>;
   static constexpr std::size_t kShards = 64;
 
   Shard& ShardOf(std::size_t hash) noexcept;
@@ -76,22 +80,6 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   [[nodiscard]] bool SleepUntil(const KeyWaitsPtr& waits, TimePoint when) noexcept;
   /// The same. Waiters that nothing may wake leave: to be settled by SettleUnwakeable.
   [[nodiscard]] Waiters SleepOrLeave(const KeyWaitsPtr& waits, TimePoint when) noexcept;
-  void Leave(KeyWaits& waits, PendingAcquire& waiter) noexcept;
-  void LeaveTo(Waiters& left, KeyWaits& waits, PendingAcquire& waiter) noexcept;
-  /// The first waiter that still wants the lock; null if there is none.
-  PendingPtr Front(KeyWaits& waits) noexcept;
-  void Claim(KeyWaits& waits, PendingAcquire& waiter) noexcept;
-  /// Must the first waiter stand behind releases that are under way?
-  [[nodiscard]] static bool MustHold(const KeyWaits& waits, const PendingAcquire& front,
-                                     bool released);
-  /// Moves a caller that does not wait and has no answer of the store to the front. False: there is
-  /// none.
-  bool BringFailFastForward(KeyWaits& waits) noexcept;
-  /// The failure that ends a wait: the outage, if its last attempt did not reach the store.
-  FailurePtr WhyEnded(const KeyWaits& waits, const PendingAcquire& waiter,
-                      Errc code) const noexcept;
-  /// The callers that do not wait, and are as busy as `busy` if that is not null.
-  Waiters TakeFailFast(KeyWaits& waits, const AcquireSpec* busy) noexcept;
 
   void StartTimer(const PendingPtr& waiter);
 
@@ -105,6 +93,13 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   void AfterAttempt(Attempt& attempt) noexcept;
   void Granted(Attempt& attempt) noexcept;
   [[nodiscard]] TimePoint NextLook(const Failure* why) const noexcept;
+  /// The earlier of `next` and the end of the obstacle.
+  [[nodiscard]] TimePoint NextLook(const Failure* why, TimePoint next) const noexcept;
+  /// For a waiter whose entry stands in the store's queue.
+  [[nodiscard]] TimePoint NextLookInQueue(const Attempt& attempt,
+                                          const Failure* why) const noexcept;
+  /// Removes a waiter's entry from the store's queue in the background. False: it has none.
+  bool LeaveStoreQueue(const PendingAcquire& waiter, const QueueTicket& ticket) noexcept;
   [[nodiscard]] PendingPtr AnyOf(Shard& shard) noexcept;
 
   Engine& engine_;
@@ -130,6 +125,7 @@ class WaitTable::Release {
   PendingPtr next_;
   bool marked_ = false;
   bool shared_ = false;
+  std::uint32_t handovers_ = 0;  ///< In a row, with this one.
 };
 
 }  // namespace doclock::detail

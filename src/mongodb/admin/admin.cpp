@@ -2,24 +2,30 @@
 
 #include <vector>
 
+#include "document/collection.h"
 #include "document/throttle.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/lock_filters.h"
+#include "mongodb/protocol/queue_stages.h"
 #include "mongodb/protocol/share_filters.h"
 
 namespace doclock::mongodb {
 namespace {
 
 constexpr std::chrono::seconds kAdminBudget{10};
+/// More than one answer holds.
+constexpr std::int64_t kMostCollections = 1'000'000;
 /// So many are looked for by one command: without the index of held locks each begins at the
 /// first document.
 constexpr std::int64_t kFoundAtOnce = 10'000;
 /// So many are cleared by one command: others wait for it.
 constexpr std::size_t kClearedAtOnce = 25;
 
-std::string NameOf(const Collection& collection, const Key& key) {
-  return collection.name() + "/" + key.ToString();
+/// The lock is over, and nobody waits for it.
+Doc PurgeableExpr(const Collection& collection) {
+  const Doc expired = ExpiredExpr(collection), alone = NobodyWaitsExpr(collection);
+  return And({&expired, &alone});
 }
 
 /// The _ids of expired locks, as many as one command clears in each array.
@@ -30,7 +36,7 @@ std::vector<Array> Expired(Server& server, const Collection& collection, std::in
   // The first condition repeats a part of the second, in words that an index understands.
   Doc filter;
   filter.Add(collection.fields().id, Doc::Of("$type", "binData"));
-  filter.Add("$expr", ExpiredExpr(collection));
+  filter.Add("$expr", PurgeableExpr(collection));
   command.Add("filter", filter);
   command.Add("projection", Doc::Of("_id", 1)).Add("limit", limit).Add("singleBatch", true);
   command.Add("batchSize", limit);
@@ -52,11 +58,12 @@ std::int64_t Clear(Server& server, const Collection& collection, const Array& id
                    std::chrono::milliseconds budget) {
   const LockFieldNames& names = collection.fields();
   Doc filter;
-  filter.Add("_id", Doc::OfArray("$in", ids.doc())).Add("$expr", ExpiredExpr(collection));
-  Doc set;
+  filter.Add("_id", Doc::OfArray("$in", ids.doc())).Add("$expr", PurgeableExpr(collection));
+  Doc set, unset;
   set.AddNull(names.id).AddNull(names.owner);
+  unset.Add(names.readers, true).Add(names.queue, true);
   Doc update, statement;
-  update.Add("$set", set).Add("$unset", Doc::Of(names.readers, true));
+  update.Add("$set", set).Add("$unset", unset);
   statement.Add("q", filter).Add("u", update).Add("multi", true);
   Doc command;
   command.Add("update", std::string_view(collection.name()));
@@ -104,7 +111,7 @@ Doc StatementOf(const Collection& collection, const Key& key, Intervention what)
     AddShareExpiry(stages, collection);
     statement.AddArray("u", stages.doc());
   } else if (what == Intervention::kBreak) {
-    update.Release(NewUuid());
+    update.PassOn(NewUuid());
     update.ForgetShares();
     update.AddTo(statement, "u");
   } else {
@@ -217,6 +224,25 @@ void Check(const CommandResult& reply) {
   throw StoreException(code, text);
 }
 
+std::vector<std::string> ListCollections(Server& server, std::chrono::milliseconds budget) {
+  Doc command = Doc::Of("listCollections", 1);
+  command.Add("nameOnly", true).Add("authorizedCollections", true);
+  command.Add("filter", Doc::Of("type", "collection"));
+  command.Add("cursor", Doc::Of("batchSize", kMostCollections));
+  Reply reply;
+  Operations(server, budget).Read(command, reply);
+  Check(reply);
+  std::vector<std::string> names;
+  reply.ForEachInBatch([&](const bson_t& doc) {
+    bson_iter_t name;
+    if (!FindField(doc, "name", name) || !BSON_ITER_HOLDS_UTF8(&name)) return true;
+    const std::string text = bson_iter_utf8(&name, nullptr);
+    if (!text.starts_with("system.")) names.push_back(text);
+    return true;
+  });
+  return names;
+}
+
 std::int64_t Purge(Server& server, const Collection& collection, std::int64_t limit,
                    std::chrono::milliseconds budget) {
   const auto end = std::chrono::steady_clock::now() + budget;
@@ -240,10 +266,10 @@ void Intervene(Server& server, const Collection& collection, const Key& key, Int
   Reply look;
   const std::optional<StoredLock> lock = operations.Look(collection, key, look);
   Check(look);
-  if (!lock) throw NotFoundException("doclock: there is no document " + NameOf(collection, key));
+  if (!lock) ThrowNoDocument(collection, key);
   if (lock->malformed()) {
     throw StoreException(Errc::kMalformed,
-                         "doclock: " + NameOf(collection, key) + ": " + MalformedText(*lock));
+                         "doclock: " + DocumentName(collection, key) + ": " + MalformedText(*lock));
   }
   Doc command;
   command.Add("update", std::string_view(collection.name()));
@@ -251,9 +277,7 @@ void Intervene(Server& server, const Collection& collection, const Key& key, Int
   Reply reply;
   operations.Write(command, reply);
   Check(Single(reply));
-  if (reply.Integer("n") == 0) {
-    throw LockException(Errc::kNotOwner, "doclock: not locked: " + NameOf(collection, key));
-  }
+  if (reply.Integer("n") == 0) ThrowNotLocked(collection, key);
 }
 
 void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& index) {

@@ -1,6 +1,5 @@
 #include "mongodb/admin/list_locks.h"
 
-#include <algorithm>
 #include <initializer_list>
 #include <optional>
 #include <stdexcept>
@@ -175,14 +174,6 @@ LockRow LegacyRow(const bson_iter_t& id) {
   return row;
 }
 
-/// A document that has no field for its fence may tell it all the same: as long as there is no
-/// body, holders do not save.
-void SetFence(LockRow& row) {
-  const bool shared = row.mode == LockMode::kShared;
-  if (shared && row.fence == 0) row.fence.reset();  // written by an older version
-  if (!shared) row.fence = row.has_body ? std::nullopt : std::optional(row.version);
-}
-
 void AddRows(const bson_t& doc, const Collection& collection, const LockQuery& query,
              std::vector<LockRow>& rows) {
   bson_iter_t field;
@@ -198,10 +189,7 @@ void AddRows(const bson_t& doc, const Collection& collection, const LockQuery& q
     row.malformed = row.live = true;
     return rows.push_back(std::move(row));
   }
-  const std::size_t first = rows.size();
   rules::AddRows(rows, row, lock, query, kLookedAt);
-  if (!lock.HasLockId()) return;
-  std::for_each(rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end(), SetFence);
 }
 
 void Ask(Operations& operations, Doc& command, const std::string& order, Reply& reply) {

@@ -143,6 +143,18 @@ bool FindDocument(const bson_t& doc, const char* name, bson_t& found) {
   return bson_iter_init_find(&iter, &doc, name) && DocumentAt(iter, found);
 }
 
+std::string TextAt(const bson_t& doc, const char* name) {
+  bson_iter_t field;
+  const bool found = FindField(doc, name, field) && BSON_ITER_HOLDS_UTF8(&field);
+  return found ? bson_iter_utf8(&field, nullptr) : "";
+}
+
+std::size_t CountIn(const bson_t& doc, const char* array) {
+  std::size_t count = 0;
+  ForEachItem(doc, array, [&](const bson_iter_t&) { return ++count > 0; });
+  return count;
+}
+
 std::optional<std::size_t> PlaceIn(const bson_t& row, std::size_t count) {
   bson_iter_t iter;
   if (!FindField(row, "place", iter) || !BSON_ITER_HOLDS_INT(&iter)) return std::nullopt;

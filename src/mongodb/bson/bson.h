@@ -3,6 +3,7 @@
 #include <bson/bson.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -132,6 +133,19 @@ bool FindField(const bson_t& doc, const std::string& name, bson_iter_t& found);
 bool DocumentAt(const bson_iter_t& iter, bson_t& found);
 /// The document at a top-level name.
 bool FindDocument(const bson_t& doc, const char* name, bson_t& found);
+/// The text at a top-level name; empty if there is none.
+std::string TextAt(const bson_t& doc, const char* name);
+/// Shows the items of the array at a top-level name to `visit`, until it returns false.
+template <class Visit>
+void ForEachItem(const bson_t& doc, const char* array, const Visit& visit) {
+  bson_iter_t field, item;
+  const bson_iter_t& shown = item;  // std::as_const would drop bson_iter_t's alignment
+  if (!bson_iter_init_find(&field, &doc, array) || !bson_iter_recurse(&field, &item)) return;
+  while (bson_iter_next(&item) && visit(shown)) {
+  }
+}
+/// The length of the array at a top-level name; 0 if there is none.
+std::size_t CountIn(const bson_t& doc, const char* array);
 /// The "place" that PlaceAmong (expressions.h) returned; nothing unless it is below `count`.
 std::optional<std::size_t> PlaceIn(const bson_t& row, std::size_t count);
 /// A binary of 16 bytes, as a UUID of either subtype.

@@ -36,16 +36,6 @@ struct Members {
 
   std::size_t count = 0;
   mongoc_server_description_t** all;
-
- private:
-  static std::size_t CountIn(const bson_t& hello, const char* list) {
-    bson_iter_t field, item;
-    std::size_t found = 0;
-    if (bson_iter_init_find(&field, &hello, list) && bson_iter_recurse(&field, &item)) {
-      while (bson_iter_next(&item)) ++found;
-    }
-    return found;
-  }
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <bson/bson.h>
+
 #include <string>
 #include <string_view>
 
@@ -9,5 +11,13 @@ namespace doclock::mongodb {
 /// quotes the command, and with it the body.)
 std::string MissingPrivilege(std::string_view command, const std::string& database,
                              std::string_view collection);
+
+/// Which of the actions that locks need a user lacks on a collection: "insert, remove". Empty:
+/// none. `auth`: authInfo of the server's connectionStatus with showPrivileges.
+std::string MissingActions(const bson_t& auth, const std::string& database,
+                           const std::string& collection);
+
+/// Is there a user in such an authInfo? (A server that asks for none has no privileges either.)
+bool HasUser(const bson_t& auth);
 
 }  // namespace doclock::mongodb

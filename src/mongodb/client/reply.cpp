@@ -144,13 +144,6 @@ const CommandResult& Reply::Of(std::size_t statement) const noexcept {
 
 std::int64_t Reply::Integer(const char* name) const { return IntegerAt(bson_, name); }
 
-bool Reply::FirstBatch(bson_iter_t& item) const {
-  bson_t cursor;
-  bson_iter_t batch;
-  return FindDocument(bson_, "cursor", cursor) &&
-         bson_iter_init_find(&batch, &cursor, "firstBatch") && bson_iter_recurse(&batch, &item);
-}
-
 std::int64_t Reply::cursor_id() const {
   bson_t cursor;
   return FindDocument(bson_, "cursor", cursor) ? IntegerAt(cursor, "id") : 0;

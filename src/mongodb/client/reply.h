@@ -67,16 +67,14 @@ class Reply : public CommandResult {
   /// cursor.firstBatch, one by one, until `visit` returns false.
   template <class Visit>
   void ForEachInBatch(const Visit& visit) const {
-    bson_iter_t item;
-    if (FirstBatch(item)) ForEach(item, visit);
+    bson_t cursor;
+    if (!FindDocument(bson_, "cursor", cursor)) return;
+    ForEachItem(cursor, "firstBatch", [&](const bson_iter_t& item) { return Show(item, visit); });
   }
-  /// The documents of an array at the top level, one by one.
+  /// The documents of an array at the top level, one by one, until `visit` returns false.
   template <class Visit>
   void ForEachIn(const char* array, const Visit& visit) const {
-    bson_iter_t iter, item;
-    if (bson_iter_init_find(&iter, &bson_, array) && bson_iter_recurse(&iter, &item)) {
-      ForEach(item, visit);
-    }
+    ForEachItem(bson_, array, [&](const bson_iter_t& item) { return Show(item, visit); });
   }
   /// The cursor with what did not fit into firstBatch; 0: there is no more.
   [[nodiscard]] std::int64_t cursor_id() const;
@@ -85,15 +83,13 @@ class Reply : public CommandResult {
   struct OwnError : CommandResult {
     std::size_t statement = 0;
   };
+  /// False: `visit` has seen enough. What is no document is passed over.
   template <class Visit>
-  static void ForEach(bson_iter_t& item, const Visit& visit) {
+  static bool Show(const bson_iter_t& item, const Visit& visit) {
     bson_t doc;
     const bson_t& shown = doc;  // std::as_const would drop bson_t's alignment
-    while (bson_iter_next(&item)) {
-      if (DocumentAt(item, doc) && !visit(shown)) return;
-    }
+    return !DocumentAt(item, doc) || visit(shown);
   }
-  bool FirstBatch(bson_iter_t& item) const;
   void ReadOwnErrors();
   void Fail(const bson_error_t& error, Effect effect);
 

@@ -13,9 +13,10 @@
 #include "doclock/mongodb_store.h"
 #include "mongodb/bson/bson.h"
 #include "mongodb/client/pool.h"
+#include "mongodb/client/queue_memory.h"
 #include "mongodb/client/reply.h"
-#include "mongodb/client/set_names.h"
-#include "mongodb/client/uri.h"
+#include "mongodb/uri/set_names.h"
+#include "mongodb/uri/uri.h"
 
 namespace doclock::mongodb {
 
@@ -60,6 +61,9 @@ class Server {
   [[nodiscard]] std::chrono::milliseconds selection_timeout() const noexcept {
     return selection_timeout_;
   }
+  /// The id of this store instance: its change streams ask for the grants to it.
+  [[nodiscard]] const Uuid& instance() const noexcept { return instance_; }
+  [[nodiscard]] QueueMemory& queues() noexcept { return queues_; }
   [[nodiscard]] bool is_replica_set() const noexcept { return replica_set_; }
   /// Adds the servers' names to the text of a command that did not reach them, or left doubt.
   void NameServers(CommandResult& result) const;
@@ -85,6 +89,8 @@ class Server {
   Pool* streams_ = nullptr;
   std::atomic<int> streams_left_ = std::numeric_limits<int>::max();
   bool replica_set_ = false;
+  const Uuid instance_ = NewUuid();
+  QueueMemory queues_;
   std::mutex mutex_;
   std::map<std::pair<Purpose, std::chrono::milliseconds>, std::unique_ptr<Pool>> pools_;
 };

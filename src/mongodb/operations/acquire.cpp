@@ -1,6 +1,7 @@
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/lock_filters.h"
+#include "mongodb/protocol/queue_stages.h"
 #include "mongodb/protocol/share_filters.h"
 #include "mongodb/protocol/statements.h"
 
@@ -26,20 +27,43 @@ bool MadeByThis(const Reply& reply) {
 }  // namespace
 
 void Operations::Execute(AcquireOp& op) {
-  op.created = op.took_over = false;
+  op.created = op.took_over = op.passed_on = false;
   if (op.grant.mode == LockMode::kShared) return AcquireShare(op);
+  const bool waits = op.grant.queue_for.count() > 0;
+  if (waits && queues().TakeGrant(op.grant.lock_id) && ReadGrant(op)) return;
+  // Where others waited a moment ago, the lock is not tried first as if it were free.
+  if (queues().Knows(op.hash) && TakeTurn(op)) return;
   Execute(op, std::nullopt, 0);
 }
+
+namespace {
+
+/// Is this attempt to be decided where the queue is? Else the look has said all.
+bool HasTurn(const AcquireOp& op, const StoredLock& seen) {
+  if (seen.malformed()) return false;
+  return op.grant.queue_for.count() > 0 || (seen.has_queue && seen.IsFree(kLookedAt));
+}
+
+}  // namespace
 
 void Operations::Execute(AcquireOp& op, std::optional<StoredLock> seen, int attempts) {
   for (; attempts < kMaxAttempts; ++attempts) {
     if (!seen) {
       if (TakeFree(op)) return;
+      if (op.grant.queue_for.count() > 0 && TakeTurn(op)) return;
       Reply reply;
       seen = Look(*op.collection, *op.key, reply);
       if (Settled(op, reply)) return;
+      if (seen && HasTurn(op, *seen)) {
+        if (TakeTurn(op)) return;
+        seen.reset();
+        continue;
+      }
       if (JudgeAcquire(op, seen ? &*seen : nullptr)) {
-        if (seen && op.status == OpStatus::kBusy) LeaveIntent(op, *seen);
+        if (seen && op.status == OpStatus::kBusy) {
+          if (seen->has_queue) queues().Met(op.hash);
+          LeaveIntent(op, *seen);
+        }
         return;
       }
     }
@@ -136,6 +160,7 @@ bool Operations::AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort,
   Array all;
   all.Add(Doc::OfArray("$or", either.doc())).Add(Doc::Of("$expr", OpenExpr(collection)));
   all.Add(Doc::Of("$expr", SoundSharesExpr(collection)));
+  all.Add(Doc::Of("$expr", NobodyWaitsExpr(collection)));
   Doc lockable = Doc::OfArray("$and", all.doc());
   Array both;
   if (!query.empty()) both.Add(query);
@@ -146,6 +171,7 @@ bool Operations::AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort,
   if (op.grant.min_hold.count() == 0) update.ForgetClosed();
   update.ForgetShares();
   update.ForgetIntent();
+  update.ForgetQueue();
   // The document as it was says whether a lock was taken over; its body is the same.
   Doc rest = RestOf(update, false, Image::kBefore);
   if (!sort.empty()) rest.Add("sort", sort);

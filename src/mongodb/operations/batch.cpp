@@ -48,6 +48,19 @@ bool IsThere(const CommandResult& result) {
   return result.answered() && result.is_duplicate() && result.duplicate == "_id";
 }
 
+/// Does the operation need a command of its own after this look: an attempt that leaves an entry or
+/// meets a queue, or a release that has to pass the lock on?
+bool IsInQueue(const StoreOp& op, const StoredLock* seen) {
+  if (seen == nullptr || seen->malformed()) return false;
+  if (op.kind == OpKind::kAcquire) {
+    const auto& acquire = static_cast<const AcquireOp&>(op);
+    return acquire.grant.queue_for.count() > 0 || (seen->has_queue && seen->IsFree(kLookedAt));
+  }
+  if (op.kind != OpKind::kWrite || !seen->has_queue) return false;
+  const auto& write = static_cast<const WriteOp&>(op);
+  return IsPlainRelease(write) && seen->lock_id == write.lock_id;
+}
+
 /// Is it the document that the operation knows? A new document of this key begins its versions
 /// anew.
 bool IsSame(const Uuid& born, const StoredLock& lock) {
@@ -102,22 +115,26 @@ Batch::Verb Batch::VerbOf(const StoreOp& op) {
 
 /// Operations that need more than one statement, or an answer that a statement among others does
 /// not get.
-bool Batch::NeedsOwnCommand(const StoreOp& op) {
+bool Batch::NeedsOwnCommand(const StoreOp& op) const {
   if (op.kind == OpKind::kAcquire) {
     const auto& acquire = static_cast<const AcquireOp&>(op);
+    // An entry of its id may have been granted the lock: among others that would show as a grant
+    // by this command.
+    if (acquire.grant.queue_for.count() > 0) return true;
     return acquire.grant.mode == LockMode::kShared || (acquire.insert && !CanUpsert(acquire));
   }
   if (op.kind == OpKind::kWrite) {
     const auto& write = static_cast<const WriteOp&>(op);
     const bool shares = write.mode == LockMode::kShared || write.lock_id == kSharedLockId;
-    return shares || write.lock_id.is_nil() || write.expected == kAnyVersion;
+    return shares || write.write == WriteKind::kLeave || write.lock_id.is_nil() ||
+           write.expected == kAnyVersion;
   }
   if (op.kind != OpKind::kSave) return true;
   const auto& save = static_cast<const SaveOp&>(op);
   return save.save != SaveKind::kInsert && save.expected == kAnyVersion;
 }
 
-bool Batch::Build(Statement& statement) {
+bool Batch::Build(Statement& statement) const {
   StoreOp& op = *statement.op;
   try {
     if (op.kind == OpKind::kAcquire) {
@@ -125,15 +142,17 @@ bool Batch::Build(Statement& statement) {
       const StoredLock* const seen = statement.expected ? &*statement.expected : nullptr;
       const bool upsert = seen == nullptr && CanUpsert(acquire);
       if (upsert) statement.born = acquire.grant.lock_id;
-      acquire.created = acquire.took_over = false;
+      acquire.created = acquire.took_over = acquire.passed_on = false;
       statement.doc = UpdateStatement(AcquireFilter(acquire, seen),
                                       AcquireUpdate(acquire, seen, statement.born), upsert);
       if (!upsert) statement.born = Uuid{};
     } else if (op.kind == OpKind::kWrite) {
       const WriteOp& write = AsWrite(op);
-      const Doc filter = HeldFilter(write);
-      statement.doc = write.write == WriteKind::kErase ? DeleteStatement(filter)
-                                                       : UpdateStatement(filter, HeldUpdate(write));
+      const Queue queue = operations_.QueueOf(write);
+      const Doc filter = HeldFilter(write, queue);
+      statement.doc = write.write == WriteKind::kErase
+                          ? DeleteStatement(filter)
+                          : UpdateStatement(filter, HeldUpdate(write, queue));
     } else {
       const SaveOp& save = AsSave(op);
       if (save.save == SaveKind::kInsert) {
@@ -287,13 +306,23 @@ bool Batch::SeemsDone(const Statement& statement) {
 }
 
 /// The server has counted fewer than seem to be done: some documents show an earlier write by the
-/// same lock, whose holder names a version that is past, or releases twice.
+/// same lock, whose holder names a version that is past, or releases twice; or an earlier grant
+/// under an id that is used twice.
 void Batch::Disprove(Statements& statements, std::int64_t done) {
-  if (done >= std::count_if(statements.begin(), statements.end(), SeemsDone)) return;
-  for (Statement& statement : statements) {
-    // The mark of a save is its own.
-    if (statement.op->kind == OpKind::kSave || !SeemsDone(statement)) continue;
-    statement.trace = done == 0 ? Trace::kNotDone : Trace::kUnknown;
+  const auto seeming = [&] {
+    return std::count_if(statements.begin(), statements.end(), SeemsDone);
+  };
+  // Those that repeat themselves are writes: ids of grants are used once, but for a mistake.
+  for (const bool writes : {true, false}) {
+    if (done >= seeming()) return;
+    for (Statement& statement : statements) {
+      if (!SeemsDone(statement)) continue;
+      if (done == 0) {
+        statement.trace = Trace::kNotDone;
+      } else if ((statement.op->kind == OpKind::kWrite) == writes) {
+        statement.trace = Trace::kUnknown;
+      }
+    }
   }
 }
 
@@ -402,9 +431,18 @@ void Batch::SettleAcquire(const Statement& statement, bool created) {
   op.body = created ? op.insert : statement.sight->body;
 }
 
+void Batch::SettleInQueue(StoreOp& op) {
+  operations_.queues().Met(op.hash);
+  operations_.Within(Share(4)).Execute(op);
+}
+
 bool Batch::SettleNotDone(Statement& statement) {
   StoredLock* const seen = statement.sight ? &statement.sight->lock : nullptr;
   StoreOp& op = *statement.op;
+  if (IsInQueue(op, seen)) {
+    SettleInQueue(op);
+    return true;
+  }
   if (op.kind == OpKind::kWrite) {
     JudgeWrite(AsWrite(op), seen);
     return true;

@@ -37,9 +37,9 @@ class Batch {
   using Statements = std::vector<Statement>;
 
   static Verb VerbOf(const StoreOp& op);
-  static bool NeedsOwnCommand(const StoreOp& op);
+  [[nodiscard]] bool NeedsOwnCommand(const StoreOp& op) const;
   /// False: the operation is settled, for its body cannot be put into BSON.
-  static bool Build(Statement& statement);
+  [[nodiscard]] bool Build(Statement& statement) const;
   static Trace TraceOf(const Statement& statement);
   static Trace TraceOf(const WriteOp& op, const std::optional<Sight>& sight);
   static Trace TraceOf(const SaveOp& op, const Uuid& born, const std::optional<Sight>& sight);
@@ -64,6 +64,8 @@ class Batch {
   void SendInParts(Verb verb, Statements statements);
   void Confirm(Statements statements);
   [[nodiscard]] std::chrono::milliseconds Share(int parts) const;
+  /// Of an operation that meets a queue.
+  void SettleInQueue(StoreOp& op);
   /// True: it is settled. False: it is worth another attempt.
   bool SettleNotDone(Statement& statement);
 

@@ -8,6 +8,7 @@
 
 #include "doclock/store.h"
 #include "mongodb/client/server.h"
+#include "mongodb/protocol/statements.h"
 #include "mongodb/protocol/stored_lock.h"
 #include "mongodb/protocol/update.h"
 
@@ -25,6 +26,7 @@ class Operations {
   /// The same with less time.
   [[nodiscard]] Operations Within(std::chrono::milliseconds limit) const;
   [[nodiscard]] std::chrono::milliseconds left() const { return Until(deadline_); }
+  [[nodiscard]] QueueMemory& queues() const noexcept { return server_.queues(); }
 
   /// One operation by itself, in the fewest commands.
   void Execute(StoreOp& op);
@@ -45,6 +47,9 @@ class Operations {
   /// Takes the lock of the first document that meets `filter`, in the order of `sort`, that is free
   /// or expired. False: there is none, or the operation is settled otherwise.
   bool AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort, Key& key);
+
+  /// How a write under the lock is sent first: most documents have no queue.
+  [[nodiscard]] Queue QueueOf(const WriteOp& op) const;
 
   /// The lock fields of a document; nothing when it is missing, or `reply` says why not.
   std::optional<StoredLock> Look(const Collection& collection, const Key& key, Reply& reply);
@@ -79,6 +84,11 @@ class Operations {
   bool Granted(AcquireOp& op, const Reply& reply, bool inserted, bool took_over);
   bool GaveUp(AcquireOp& op, const Reply& reply);
 
+  bool TakeTurn(AcquireOp& op);
+  bool TellTurn(AcquireOp& op, const StoredLock& before, const bson_t& doc);
+  bool ReadGrant(AcquireOp& op);
+  void Leave(WriteOp& op);
+
   void AcquireShare(AcquireOp& op);
   bool TryShare(AcquireOp& op);
   bool MakeShared(AcquireOp& op);
@@ -87,6 +97,7 @@ class Operations {
 
   void DeleteOne(const Collection& collection, const Doc& filter, Reply& reply);
   void WriteKnown(WriteOp& op);
+  bool TryWrite(WriteOp& op, Queue queue);
   void WriteAny(WriteOp& op);
   void NotMine(WriteOp& op);
   void Insert(SaveOp& op);

@@ -51,9 +51,7 @@ void Operations::Read(std::span<ReadOp* const> ops) {
   server_.AddLinearizable(command);
   Reply reply;
   Read(command, reply);
-  for (ReadOp* op : ops) {
-    if (!Settled(*op, reply)) op->status = OpStatus::kMissing;
-  }
+  for (ReadOp* op : ops) Settled(*op, reply);
   if (!reply.answered()) return;
   bool strangers = false;
   reply.ForEachInBatch([&](const bson_t& row) {
@@ -69,11 +67,16 @@ void Operations::Read(std::span<ReadOp* const> ops) {
   });
   const std::int64_t cursor = reply.cursor_id();
   if (cursor != 0) Forget(collection, cursor);
-  if (cursor == 0 && !strangers) return;
   // Documents that did not fit into one answer, or whose _id only equals the key, are read one by
   // one.
+  const bool all = ops.size() == 1 || (cursor == 0 && !strangers);
   for (ReadOp* op : ops) {
-    if (op->status == OpStatus::kMissing && ops.size() > 1) Read({&op, 1});
+    if (op->status != OpStatus::kPending) continue;
+    if (all) {
+      op->status = OpStatus::kMissing;
+    } else {
+      Read({&op, 1});
+    }
   }
 }
 

@@ -35,7 +35,7 @@ void Operations::JudgeRenewals(std::span<RenewOp* const> ops, OpStatus live) {
   for (RenewOp* op : ops) {
     if (!by_document.contains(*op->key)) documents.push_back(op);
     by_document.emplace(*op->key, op);
-    op->status = OpStatus::kMissing;
+    op->status = OpStatus::kPending;
   }
   Reply reply;
   const bool complete = Look(
@@ -53,9 +53,12 @@ void Operations::JudgeRenewals(std::span<RenewOp* const> ops, OpStatus live) {
       },
       reply);
   for (RenewOp* op : ops) {
-    const bool unknown =
-        op->status == OpStatus::kInDoubt || (op->status == OpStatus::kMissing && !complete);
-    if (unknown) op->Doubt("whether the lock was renewed is not known");
+    const bool unseen = op->status == OpStatus::kPending;
+    if (unseen && complete) {
+      op->status = OpStatus::kMissing;
+    } else if (unseen || op->status == OpStatus::kInDoubt) {
+      op->Doubt("whether the lock was renewed is not known");
+    }
   }
 }
 

@@ -12,21 +12,37 @@ bool Matched(const Reply& reply) { return reply.Integer("n") > 0; }
 void Operations::Execute(WriteOp& op) {
   if (op.mode == LockMode::kShared) return ReleaseShare(op);
   if (op.lock_id.is_nil() || op.lock_id == kSharedLockId) return NotMine(op);
+  if (op.write == WriteKind::kLeave) return Leave(op);
   if (op.expected == kAnyVersion) return WriteAny(op);
   WriteKnown(op);
 }
 
+Queue Operations::QueueOf(const WriteOp& op) const {
+  return IsPlainRelease(op) && queues().Knows(op.hash) ? Queue::kFirst : Queue::kNone;
+}
+
 void Operations::WriteKnown(WriteOp& op) {
+  const Queue queue = QueueOf(op);
+  if (TryWrite(op, queue)) return;
+  if (queue == Queue::kFirst || !IsPlainRelease(op)) return NotMine(op);
+  // There may be a queue.
+  if (!TryWrite(op, Queue::kFirst)) return NotMine(op);
+  queues().Met(op.hash);
+}
+
+/// False: nothing matched.
+bool Operations::TryWrite(WriteOp& op, Queue queue) {
   Reply reply;
   if (op.write == WriteKind::kErase) {
-    DeleteOne(*op.collection, HeldFilter(op), reply);
+    DeleteOne(*op.collection, HeldFilter(op, queue), reply);
   } else {
-    UpdateOne(*op.collection, HeldFilter(op), HeldUpdate(op), reply);
+    UpdateOne(*op.collection, HeldFilter(op, queue), HeldUpdate(op, queue), reply);
   }
-  if (Settled(op, Single(reply))) return;
-  if (!Matched(reply)) return NotMine(op);
+  if (Settled(op, Single(reply))) return true;
+  if (!Matched(reply)) return false;
   op.version = op.expected + 1;
   op.status = OpStatus::kDone;
+  return true;
 }
 
 /// A release by value: the answer tells the version.
@@ -36,11 +52,11 @@ void Operations::WriteAny(WriteOp& op) {
   if (op.write == WriteKind::kErase) {
     rest.Add("remove", true);
   } else {
-    HeldUpdate(op).AddTo(rest, "update");
+    HeldUpdate(op, Queue::kFirst).AddTo(rest, "update");
   }
   rest.Add("fields", Doc::Of(names.version, 1));
   Reply reply;
-  FindAndModify(*op.collection, HeldFilter(op), rest, reply);
+  FindAndModify(*op.collection, HeldFilter(op, Queue::kFirst), rest, reply);
   if (Settled(op, Single(reply))) return;
   bson_t before;
   if (!reply.Document("value", before)) return NotMine(op);

@@ -8,9 +8,10 @@
 namespace doclock::mongodb {
 
 /// The names of all fields of the lock. All other fields but the key are the body.
-inline std::array<const std::string*, 11> LockFields(const LockFieldNames& names) noexcept {
-  return {&names.id,       &names.time,   &names.ttl,   &names.version, &names.born,  &names.owner,
-          &names.released, &names.closed, &names.group, &names.readers, &names.intent};
+inline std::array<const std::string*, 14> LockFields(const LockFieldNames& names) noexcept {
+  return {&names.id,     &names.time,     &names.ttl,    &names.version, &names.born,
+          &names.owner,  &names.released, &names.closed, &names.group,   &names.readers,
+          &names.intent, &names.fence,    &names.queue,  &names.passed};
 }
 
 }  // namespace doclock::mongodb

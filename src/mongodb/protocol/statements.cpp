@@ -3,6 +3,7 @@
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/lock_filters.h"
+#include "mongodb/protocol/queue_stages.h"
 #include "rules/acquire.h"
 #include "rules/holder.h"
 #include "rules/save.h"
@@ -44,8 +45,10 @@ Doc AcquireFilter(const AcquireOp& op, const StoredLock* seen) {
     AddFree(filter, collection);
     AddNeverClosed(filter, collection);
     AddNotShared(filter, collection);
+    AddNoQueue(filter, collection);
     return filter;
   }
+  AddNoQueue(filter, collection);
   if (seen->HasLockId()) {
     bson_concat(filter.get(), seen->raw_id.get());
     filter.Add("$expr", ExpiredExpr(collection, ShareableOf(*seen)));
@@ -75,22 +78,30 @@ Update AcquireUpdate(const AcquireOp& op, const StoredLock* seen, const Uuid& bo
 
 bool CanUpsert(const AcquireOp& op) { return op.insert && op.grant.min_hold.count() == 0; }
 
-Doc HeldFilter(const WriteOp& op) {
+bool IsPlainRelease(const WriteOp& op) noexcept {
+  return op.write == WriteKind::kRelease && op.next == nullptr;
+}
+
+Doc HeldFilter(const WriteOp& op, Queue queue) {
   const LockFieldNames& names = op.collection->fields();
   Doc filter;
   filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(op.lock_id));
   AddGoodVersion(filter, *op.collection);  // 3.0 equals 3
   if (op.expected != kAnyVersion) AddVersion(filter, names.version, op.expected);
+  if (queue == Queue::kNone && IsPlainRelease(op)) AddNoQueue(filter, *op.collection);
   return filter;
 }
 
-Update HeldUpdate(const WriteOp& op) {
+Update HeldUpdate(const WriteOp& op, Queue queue) {
   Update update(*op.collection);
   update.RaiseVersion();
   if (op.write == WriteKind::kCheckpoint) {
     update.RestartLease(op.ttl);
+    update.KeepFence(op.lock_id, op.fence);
   } else if (op.next != nullptr) {
     update.HandOver(rules::MarkOf(op), *op.next);
+  } else if (queue == Queue::kFirst) {
+    update.PassOn(rules::MarkOf(op));
   } else {
     update.Release(rules::MarkOf(op));
   }
@@ -113,7 +124,10 @@ Doc SaveFilter(const SaveOp& op, const StoredLock* seen) {
     filter.Add("$expr", ExpiredExpr(collection, ShareableOf(*seen)));
   } else {
     AddFree(filter, collection);
-    if (seen == nullptr) AddNotShared(filter, collection);
+    if (seen == nullptr) {
+      AddNotShared(filter, collection);
+      AddNoQueue(filter, collection);
+    }
   }
   if (op.expected != kAnyVersion) {
     AddVersion(filter, names.version, op.expected);
@@ -124,7 +138,7 @@ Doc SaveFilter(const SaveOp& op, const StoredLock* seen) {
 
 Update SaveUpdate(const SaveOp& op, const StoredLock* seen) {
   Update update(*op.collection);
-  update.Release(op.write_id);
+  seen != nullptr && seen->has_queue ? update.PassOn(op.write_id) : update.Release(op.write_id);
   if (seen != nullptr && seen->has_readers) update.ForgetShares();
   const bool waits = seen != nullptr && seen->intent.IsLive(kLookedAt);
   if (seen != nullptr && seen->has_intent && !waits) update.ForgetIntent();
@@ -160,8 +174,10 @@ void JudgeWrite(WriteOp& op, const StoredLock* seen) {
     op.status = OpStatus::kMissing;
   } else if (seen->malformed()) {
     Malformed(op, *seen);
-  } else {
-    op.status = OpStatus::kLost;
+  } else if (rules::MayWrite(op, *seen, kLookedAt)) {
+    // It did not match, and would now: another program changed the fields in between, or the
+    // server's clock went back.
+    op.Fail(Errc::kUnavailable, "the lock fields changed while the document was written");
   }
 }
 

@@ -20,10 +20,18 @@ Update AcquireUpdate(const AcquireOp& op, const StoredLock* seen, const Uuid& bo
 /// Can an upsert make the missing document and grant its lock at once?
 bool CanUpsert(const AcquireOp& op);
 
+/// How a release treats the queue.
+enum class Queue : std::uint8_t {
+  kNone,   ///< It leaves the queue as it is; a plain release matches only if there is none.
+  kFirst,  ///< It passes the lock on to the first of the queue.
+};
+/// A release that frees the lock, and so has to pass it on if others wait.
+bool IsPlainRelease(const WriteOp& op) noexcept;
+
 /// The document under its holder's lock.
-Doc HeldFilter(const WriteOp& op);
-/// What a write under the lock changes; not for kErase.
-Update HeldUpdate(const WriteOp& op);
+Doc HeldFilter(const WriteOp& op, Queue queue);
+/// What a write under the lock changes; not for kErase and kLeave.
+Update HeldUpdate(const WriteOp& op, Queue queue);
 
 /// The document that an optimistic save expects: a free one, or (`seen`) the free or expired one
 /// that a look has shown.

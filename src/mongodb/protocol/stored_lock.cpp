@@ -1,14 +1,20 @@
 #include "mongodb/protocol/stored_lock.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
+
+#include "mongodb/bson/uuid_bounds.h"
 
 namespace doclock::mongodb {
 namespace {
 
 using std::chrono::milliseconds;
+
+/// Makes the version of a UUID, which is 4 in ours (NewUuid), one that does not exist.
+constexpr std::uint8_t kOtherVersion = 0xf0;
 
 /// Takes fields out of a document, and remembers whether one was not what it should be.
 class Fields {
@@ -34,6 +40,14 @@ class Fields {
     bson_iter_t iter;
     Uuid id{};
     if (Get(name, iter) && !ReadUuid(iter, id)) Bad(name);
+    return id;
+  }
+  /// The id of a holder or a waiting writer. The server takes UUIDs of subtype 3 and 4 for
+  /// different values, and this library writes 4: one of subtype 3 must not equal any of ours.
+  Uuid HolderId(const std::string& name) {
+    Uuid id = Id(name);
+    bson_iter_t iter;
+    if (!id.is_nil() && Get(name, iter) && IsLegacyUuid(iter)) id.data[6] ^= kOtherVersion;
     return id;
   }
   /// A date in ms; `missing` when there is none.
@@ -109,7 +123,7 @@ TimePoint EndOf(std::int64_t date, std::int64_t now) noexcept {
 /// False: it is not what this library writes.
 bool ReadShare(const bson_t& doc, std::int64_t now, rules::Share& share) {
   Fields fields(doc);
-  share.id = fields.Id("id");
+  share.id = fields.HolderId("id");
   const std::int64_t time = fields.Date("time", INT64_MIN);
   const std::int64_t ttl = fields.Integer("ttl", -1, kLongestTtlMs);
   share.owner = ReadOwner(fields, "owner");
@@ -161,10 +175,58 @@ void ReadIntent(Fields& fields, const std::string& name, std::int64_t now, Store
   }
   Fields inner(doc);
   bson_iter_t id;
-  lock.intent.id = inner.Id("id");
+  lock.intent.id = inner.HolderId("id");
   const std::int64_t until = inner.Date("until", INT64_MIN);
   if (!inner.good() || !inner.Get("id", id) || until == INT64_MIN) fields.Bad(name);
   lock.intent.until = EndOf(until, now);
+}
+
+/// False: it is not what this library writes, and counts as an entry that is over.
+bool ReadEntry(const bson_t& doc, std::int64_t now, rules::QueueEntry& entry) {
+  Fields fields(doc);
+  bson_iter_t id;
+  if (!fields.Get("id", id) || IsLegacyUuid(id)) return false;
+  entry.id = fields.Id("id");
+  entry.until = EndOf(fields.Date("until", INT64_MIN), now);
+  entry.ttl = milliseconds(fields.Integer("ttl", -1, kLongestTtlMs));
+  if (!fields.good() || entry.id.is_nil() || entry.id == kSharedLockId || entry.ttl.count() < 0) {
+    return false;
+  }
+  Fields optional(doc);
+  entry.min_hold = milliseconds(optional.Integer("hold", 0, kLongestTtlMs));
+  entry.owner = ReadOwner(optional, "owner");
+  entry.group = ReadGroup(optional, "group");
+  return true;
+}
+
+/// The queue decides nothing about exclusion: whatever stands there is not malformed.
+void ReadQueue(const Fields& fields, const std::string& name, std::int64_t now, StoredLock& lock) {
+  bson_iter_t queue, item;
+  if (!fields.Get(name, queue) || !BSON_ITER_HOLDS_ARRAY(&queue) ||
+      !bson_iter_recurse(&queue, &item)) {
+    return;
+  }
+  while (bson_iter_next(&item)) {
+    bson_t doc;
+    rules::QueueEntry entry;
+    if (BSON_ITER_HOLDS_DOCUMENT(&item) && DocumentAt(item, doc) && ReadEntry(doc, now, entry)) {
+      lock.queue.push_back(std::move(entry));
+    }
+  }
+}
+
+/// The version at the grant of an exclusive lock, 0 if that is not known. A holder's writes raise
+/// the version, so each of them records it. Diagnostic only, as the owner is.
+std::int64_t ReadFence(const Fields& fields, const std::string& name, const StoredLock& lock) {
+  bson_iter_t record;
+  bson_t doc;
+  if (!fields.Get(name, record)) return lock.version;
+  if (!BSON_ITER_HOLDS_DOCUMENT(&record) || !DocumentAt(record, doc)) return 0;
+  Fields inner(doc);
+  const Uuid of = inner.Id("of");
+  const std::int64_t at = inner.Integer("at", 0, lock.version);
+  if (!inner.good() || of.is_nil()) return 0;
+  return of == lock.lock_id ? at : lock.version;
 }
 
 /// Without a holder the last lease is only shown: then a bad one makes nothing malformed.
@@ -190,7 +252,7 @@ StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::
   Fields fields(doc);
   StoredLock lock;
   bson_iter_t any;
-  lock.lock_id = fields.Id(names.id);
+  lock.lock_id = fields.HolderId(names.id);
   if (!lock.HasLockId() && fields.Get(names.id, any)) fields.Bad(names.id);
   lock.version = fields.Integer(names.version, 0, kHighestVersion);
   if (fields.IsNull(names.version)) fields.Bad(names.version);  // $inc refuses it
@@ -208,7 +270,10 @@ StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::
   lock.has_readers = FindField(doc, names.readers, any);
   lock.has_intent = FindField(doc, names.intent, any);
   if (lock.has_readers || lock.IsShared()) ReadShares(fields, names.readers, now, lock);
+  lock.has_queue = FindField(doc, names.queue, any);
+  if (lock.has_queue) ReadQueue(fields, names.queue, now, lock);
   if (lock.has_intent) ReadIntent(fields, names.intent, now, lock);
+  if (lock.HasLockId() && !lock.IsShared()) lock.fence = ReadFence(fields, names.fence, lock);
   lock.bad_field = fields.bad();
   return lock;
 }

@@ -32,6 +32,7 @@ struct StoredLock : rules::LockState {
   bool has_closed = false;   ///< Is there such a field, null or not?
   bool has_readers = false;  ///< Likewise.
   bool has_intent = false;   ///< Likewise.
+  bool has_queue = false;    ///< Likewise.
 
   [[nodiscard]] bool malformed() const noexcept { return !bad_field.empty(); }
   /// Does the document show that this grant holds it?

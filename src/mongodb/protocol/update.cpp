@@ -3,6 +3,7 @@
 #include "document/json/same_json.h"
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/protocol/lock_fields.h"
+#include "mongodb/protocol/queue_stages.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -44,14 +45,24 @@ void Update::Release(const Uuid& mark) {
   set_.AddNull(collection_.fields().id).Add(collection_.fields().released, mark);
 }
 
+void Update::PassOn(const Uuid& mark) {
+  set_.Add(collection_.fields().released, mark);
+  passes_on_ = true;
+}
+
 void Update::HandOver(const Uuid& mark, const GrantRequest& grant) {
   set_.Add(collection_.fields().released, mark);
+  if (!grant.entry.is_nil()) entry_ = grant.entry;
   Grant(grant);
 }
 
 void Update::RestartLease(std::chrono::milliseconds ttl) {
   set_.Add(collection_.fields().ttl, ttl);
   now_ = true;
+}
+
+void Update::KeepFence(const Uuid& lock_id, std::int64_t fence) {
+  set_.Add(collection_.fields().fence, Doc::Of("of", lock_id).Add("at", fence));
 }
 
 void Update::ReplaceBody(const Body& body, const Body& base) {
@@ -132,6 +143,8 @@ Array Update::Pipeline() const {
     // $unset takes paths; this library writes no names with '$' or '.'.
     stages.Add(Doc::Of("$unset", std::string_view(field)));
   }
+  if (entry_) AddEntryRemoval(stages, collection_, *entry_);
+  if (passes_on_) AddPassOn(stages, collection_);
   return stages;
 }
 

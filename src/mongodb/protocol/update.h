@@ -25,16 +25,22 @@ class Update {
   void Grant(const GrantRequest& grant);
   /// Clears the lock; `mark` is stored as the release's id.
   void Release(const Uuid& mark);
-  /// The lock of `mark` passes to `grant`.
+  /// Clears the lock, or grants it to the first of the queue.
+  void PassOn(const Uuid& mark);
+  /// The lock of `mark` passes to `grant`, whose entry of the queue is removed.
   void HandOver(const Uuid& mark, const GrantRequest& grant);
   /// Renews the lease.
   void RestartLease(std::chrono::milliseconds ttl);
   void RaiseVersion() { raise_ = true; }
+  /// Records the version at the grant of this lock, which the version does not show any more.
+  void KeepFence(const Uuid& lock_id, std::int64_t fence);
   /// Removes a stored min_hold that is over.
   void ForgetClosed() { unset_.push_back(collection_.fields().closed); }
 
   /// Removes shares that are over.
   void ForgetShares() { unset_.push_back(collection_.fields().readers); }
+  /// Removes a queue whose entries are over.
+  void ForgetQueue() { unset_.push_back(collection_.fields().queue); }
   /// Removes an intent: its writer has the lock now, or lost it to another.
   void ForgetIntent() { unset_.push_back(collection_.fields().intent); }
 
@@ -51,7 +57,9 @@ class Update {
   void AddTo(Doc& target, std::string_view name) const;
 
  private:
-  [[nodiscard]] bool needs_pipeline() const noexcept { return closed_in_ || replacement_; }
+  [[nodiscard]] bool needs_pipeline() const noexcept {
+    return closed_in_ || replacement_ || passes_on_ || entry_;
+  }
   [[nodiscard]] Doc Modifiers() const;
   [[nodiscard]] Array Pipeline() const;
   [[nodiscard]] Doc Replacement() const;
@@ -61,6 +69,8 @@ class Update {
   std::vector<std::string> unset_;
   bool now_ = false;
   bool raise_ = false;
+  bool passes_on_ = false;
+  std::optional<Uuid> entry_;  ///< To be removed from the queue.
   std::optional<std::chrono::milliseconds> closed_in_;
   std::optional<Doc> replacement_;
   Doc on_insert_;

@@ -4,6 +4,7 @@
 
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/bson/uuid_bounds.h"
+#include "mongodb/client/collection_handle.h"
 #include "mongodb/client/privileges.h"
 #include "mongodb/operations/legacy_ids.h"
 #include "mongodb/operations/operations.h"
@@ -105,9 +106,12 @@ bool Succeeded(const Server& server, mongoc_cursor_t* cursor, const std::string&
 template <class Visit>
 bool Aggregate(const Server& server, mongoc_client_t* client, const std::string& collection,
                const Doc& pipeline, const Doc& options, const Visit& visit, std::string& why) {
-  const std::unique_ptr<mongoc_collection_t, decltype(&mongoc_collection_destroy)> documents(
-      mongoc_client_get_collection(client, server.database().c_str(), collection.c_str()),
-      &mongoc_collection_destroy);
+  // A version that is rolled back may be given out again: a Save of what was found would replace
+  // what it has not seen.
+  const CollectionHandle documents =
+      HandleOf(client, server.database(), collection,
+               server.is_replica_set() ? MONGOC_READ_CONCERN_LEVEL_MAJORITY
+                                       : MONGOC_READ_CONCERN_LEVEL_LOCAL);
   const CursorPtr cursor(mongoc_collection_aggregate(documents.get(), MONGOC_QUERY_NONE,
                                                      pipeline.get(), options.get(), nullptr),
                          &mongoc_cursor_destroy);
@@ -141,9 +145,11 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
   for (const Pass& pass : PassesOf(filter)) {
     const Doc pipeline = QueryPipeline(filter, pass);
     const std::int64_t before = shown;
+    const Deadline give_up =
+        std::min(deadline, std::chrono::steady_clock::now() + server.selection_timeout());
     while (!enough &&
            !Aggregate(server, session.client(), collection.name(), pipeline, options, visit, why)) {
-      if (shown > before || std::chrono::steady_clock::now() >= deadline) {
+      if (shown > before || std::chrono::steady_clock::now() >= give_up) {
         throw StoreException(Errc::kUnavailable, "doclock: MongoDB: " + why);
       }
     }

@@ -1,8 +1,9 @@
 #include "sqlite/db/file_set.h"
 
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 
 #include "sqlite/db/connection.h"
 #include "sqlite/db/database_error.h"
@@ -24,46 +25,44 @@ FileSet::Files FileSet::NamesOf(const std::filesystem::path& database) {
 FileSet::FileSet(const std::filesystem::path& database, const Connection& connection)
     : files_(NamesOf(database)) {
   for (File& file : files_) {
-    struct stat status {};
-    if (::stat(file.path.c_str(), &status) != 0) Gone(file.path);
-    file.device = status.st_dev;
-    file.inode = status.st_ino;
-    if (&file == &files_[kIndex]) index_size_ = status.st_size;
+    const auto identity = platform::IdentityOf(file.path.c_str());
+    if (!identity) Gone(file.path);
+    file.identity = *identity;
   }
+  index_size_ = files_[kIndex].identity.size;
   // The file behind the name is the one that SQLite has open.
   if (connection.HasMoved()) Gone(files_[kDatabase].path);
 }
 
-struct stat FileSet::StatusOf(const File& file) {
-  struct stat status {};
-  if (::stat(file.path.c_str(), &status) != 0 || status.st_ino != file.inode ||
-      status.st_dev != file.device) {
+std::int64_t FileSet::SizeOf(const File& file) {
+  const auto now = platform::IdentityOf(file.path.c_str());
+  if (!now || now->inode != file.identity.inode || now->device != file.identity.device) {
     Gone(file.path);
   }
-  return status;
+  return now->size;
 }
 
-void FileSet::Check() const {
-  StatusOf(files_[kDatabase]);
-  StatusOf(files_[kLog]);
+std::int64_t FileSet::Check() const {
+  SizeOf(files_[kDatabase]);
+  const std::int64_t log = SizeOf(files_[kLog]);
   CheckIndex();
+  return log;
 }
 
 bool FileSet::LogIsMissing() const noexcept {
-  struct stat status {};
-  return ::stat(files_[kLog].path.c_str(), &status) != 0 && errno == ENOENT;
+  return !platform::IdentityOf(files_[kLog].path.c_str()) && errno == ENOENT;
 }
 
 void FileSet::CheckIndex() const {
   // Loaded before the file is checked: other threads may see the index grow in between.
-  const off_t known = index_size_.load();
-  const off_t size = StatusOf(files_[kIndex]).st_size;
+  const std::int64_t known = index_size_.load();
+  const std::int64_t size = SizeOf(files_[kIndex]);
   if (size < known) RestoreIndex();
   if (size > known) RaiseIndexSize(size);
 }
 
-void FileSet::RaiseIndexSize(off_t size) const noexcept {
-  off_t known = index_size_.load();
+void FileSet::RaiseIndexSize(std::int64_t size) const noexcept {
+  std::int64_t known = index_size_.load();
   while (known < size && !index_size_.compare_exchange_weak(known, size)) {
   }
 }
@@ -73,9 +72,9 @@ void FileSet::RaiseIndexSize(off_t size) const noexcept {
 void FileSet::RestoreIndex() const {
   const std::lock_guard guard(restoring_);
   const File& index = files_[kIndex];
-  const off_t known = index_size_.load();
+  const std::int64_t known = index_size_.load();
   // By its name: closing a descriptor would drop SQLite's locks.
-  if (StatusOf(index).st_size < known && ::truncate(index.path.c_str(), known) != 0) {
+  if (SizeOf(index) < known && ::truncate(index.path.c_str(), known) != 0) {
     throw RefusedError(index.path + " was truncated");
   }
   throw BusyError(index.path + " was truncated while it was open, and is being made anew");
@@ -84,10 +83,9 @@ void FileSet::RestoreIndex() const {
 std::uint32_t FileSet::TagAt(const std::filesystem::path& database) {
   Files files = NamesOf(database);
   for (File& file : files) {
-    struct stat status {};
-    if (::stat(file.path.c_str(), &status) != 0) return 0;
-    file.device = status.st_dev;
-    file.inode = status.st_ino;
+    const auto identity = platform::IdentityOf(file.path.c_str());
+    if (!identity) return 0;
+    file.identity = *identity;
   }
   return TagOf(files);
 }
@@ -97,19 +95,20 @@ std::uint32_t FileSet::tag() const noexcept { return TagOf(files_); }
 std::uint32_t FileSet::TagOf(const Files& files) noexcept {
   std::uint64_t mixed = 0;
   for (const File& file : files) {
-    mixed = (mixed ^ file.device) * 0x9E3779B97F4A7C15U;
-    mixed = (mixed ^ file.inode) * 0x9E3779B97F4A7C15U;
+    mixed = (mixed ^ file.identity.device) * 0x9E3779B97F4A7C15U;
+    mixed = (mixed ^ file.identity.inode) * 0x9E3779B97F4A7C15U;
   }
   return static_cast<std::uint32_t>(mixed >> 32) | 1;
 }
 
-void CheckLog(const Connection& connection, const std::filesystem::path& database) {
+void CheckLog(const Connection& connection, const std::filesystem::path& database,
+              std::int64_t length) {
+  std::int64_t needed = connection.LogLength();
+  if (length >= needed) return;
   const std::string log = database.string() + "-wal";
-  for (;;) {
-    const std::int64_t needed = connection.LogLength();
-    struct stat status {};
-    if (::stat(log.c_str(), &status) != 0) status.st_size = 0;
-    if (status.st_size >= needed) return;
+  for (;; needed = connection.LogLength()) {
+    const auto now = platform::IdentityOf(log.c_str());
+    if ((now ? now->size : 0) >= needed) return;
     // A checkpoint may truncate the log, but the index says before that that the log is empty.
     if (connection.LogLength() == needed) {
       throw RefusedError(log + " was truncated while it was open");

@@ -116,6 +116,12 @@ void CheckDatabase(Connection& connection, const fs::path& path, bool create) {
   }
 }
 
+/// Refuses a database that Prepare would change.
+void CheckComplete(Connection& connection, const fs::path& path) {
+  if (connection.AskText("PRAGMA journal_mode") == "wal") return;
+  Refuse(path, "has no write-ahead log yet; any other use of doclock makes it");
+}
+
 std::string JournalMode(Connection& connection, const std::string& pragma, Deadline deadline) {
   for (;;) {
     try {
@@ -187,8 +193,12 @@ OpenFile OpenDatabase(const fs::path& file, const SqliteStoreOptions& options) {
     open.coordinator = ProcessCoordinator::Join(open.path, deadline);
     if (open.coordinator) CheckOthers(*open.coordinator, open.path);
     CheckLeftLogs(open.path);
+    if (!options.complete && !open.coordinator && ProcessCoordinator::HasFile()) {
+      Refuse(open.path, "has no coordinator file -doclock yet; any other use of doclock makes it");
+    }
     open.connection = Connect(open.path, options, options.create);
     CheckDatabase(*open.connection, open.path, options.create);
+    if (!options.complete) CheckComplete(*open.connection, open.path);
     if (!open.coordinator) open.coordinator = ProcessCoordinator::Open(open.path, deadline);
     Prepare(open, deadline);
   } catch (const DatabaseError& error) {

@@ -23,7 +23,7 @@ ReaderPool::Loan::~Loan() {
 }
 
 ReaderPool::Loan ReaderPool::Take(Deadline deadline) {
-  files_.Check();  // before SQLite would make a file that is missing
+  std::int64_t log = files_.Check();  // before SQLite would make a file that is missing
   std::unique_ptr<Connection> connection;
   {
     const std::lock_guard guard(mutex_);
@@ -35,11 +35,11 @@ ReaderPool::Loan ReaderPool::Take(Deadline deadline) {
   if (!connection) {
     connection = Connect(file_, options_, /*create=*/false);
     connection->Run("PRAGMA query_only=1");
-    files_.Check();
+    log = files_.Check();
     if (connection->HasMoved()) throw RefusedError(file_.string() + " was replaced");
     connection->Accept();
   }
-  CheckLog(*connection, file_);  // SQLite may take a log that is too short for an empty one
+  CheckLog(*connection, file_, log);
   connection->SetDeadline(deadline, deadline);
   return {*this, std::move(connection)};
 }

@@ -9,7 +9,7 @@ constexpr const char* kFree = "lock_id = zeroblob(16)";
 constexpr const char* kSetLock =
     "lock_id=?2, lock_version=?3, lock_time=?4, lock_ttl=?5, lock_slot=?6, lock_boot=?7, "
     "lock_closed=?8, lock_owner=?9, lock_released=?10, lock_born=?11, "
-    "lock_wall=coalesce(nullif(?12, 0), lock_wall), lock_fence=?14";
+    "lock_wall=coalesce(nullif(?12, 0), lock_wall), lock_fence=?14, lock_queue=?15";
 /// The remaining time of a renewed lease at ?3, in milliseconds.
 constexpr const char* kLeft = "(renewed + ttl*1000000 - ?3 + 999999)/1000000";
 /// A share of this process, in this boot.
@@ -31,7 +31,7 @@ std::string Release(const std::string& documents, const std::string& set_body) {
          "lock_id=zeroblob(16), lock_version=lock_version+1, lock_released=?2, lock_time=?5, "
          "lock_wall=?6 "
          "WHERE key=?1 AND lock_id=?2 AND lock_version=?3 AND typeof(lock_version)='integer' "
-         "AND lock_boot=?7";
+         "AND lock_boot=?7 AND lock_queue=0";
 }
 
 /// The columns of a LockRow behind kStoredColumns.
@@ -45,8 +45,8 @@ std::string Listed(const TableNames& tables) {
 std::string Insert(const std::string& documents) {
   return "INSERT INTO " + documents +
          "(key, lock_id, lock_version, lock_time, lock_ttl, lock_slot, lock_boot, lock_closed, "
-         "lock_owner, lock_released, lock_born, lock_wall, body, lock_fence) "
-         "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)";
+         "lock_owner, lock_released, lock_born, lock_wall, body, lock_fence, lock_queue) "
+         "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)";
 }
 
 }  // namespace
@@ -111,7 +111,9 @@ std::string TextOf(Sql which, const TableNames& tables) {
              " WHERE name=?1 UNION SELECT doc FROM " + shares + " WHERE name=?1)";
     case Sql::kGlance:
       return "SELECT count(*), EXISTS(SELECT 1 FROM " + tables.quoted_intents() +
-             " WHERE doc=?1) FROM " + shares + " WHERE doc=?1";
+             " WHERE doc=?1), EXISTS(SELECT 1 FROM " + shares + " INDEXED BY " +
+             Quoted(tables.malformed_shares()) + " WHERE doc=?1 AND " + kMalformedShare +
+             ") FROM " + shares + " WHERE doc=?1";
     case Sql::kShares:
       return kSelectShares + shares + " WHERE doc=?1";
     case Sql::kFindShare:
@@ -150,6 +152,20 @@ std::string TextOf(Sql which, const TableNames& tables) {
              "(doc, intent, renewed, ttl, slot, boot) VALUES(?1,?2,?3,?4,?5,?6)";
     case Sql::kDeleteIntent:
       return "DELETE FROM " + tables.quoted_intents() + " WHERE doc=?1";
+    case Sql::kQueue:
+      return "SELECT place, lock_id, renewed, until, boot, slot, detached, ttl, min_hold, owner, "
+             "name FROM " +
+             tables.quoted_queue() + " WHERE doc=?1 ORDER BY place";
+    case Sql::kPutEntry:
+      return "INSERT OR REPLACE INTO " + tables.quoted_queue() +
+             "(doc, place, lock_id, renewed, until, boot, slot, detached, ttl, min_hold, owner, "
+             "name) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,NULLIF(?12,''))";
+    case Sql::kDeleteEntry:
+      return "DELETE FROM " + tables.quoted_queue() + " WHERE doc=?1 AND place=?2";
+    case Sql::kDeleteQueue:
+      return "DELETE FROM " + tables.quoted_queue() + " WHERE doc=?1";
+    case Sql::kMarkQueue:
+      return "UPDATE " + documents + " SET lock_queue=1 WHERE id=?1";
   }
   return {};
 }

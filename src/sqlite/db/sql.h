@@ -30,7 +30,7 @@ enum class Sql : std::uint8_t {
   kListAll,        ///< as above, of all rows
   kListKey,        ///< ?1 key -> kListedColumns
   kListGroup,      ///< ?1 group -> kListedColumns
-  kGlance,         ///< ?1 id -> how many shares, is there an intent?
+  kGlance,         ///< ?1 id -> how many shares, is there an intent, is a share malformed?
   kShares,         ///< ?1 id -> columns of the table of shares but the first
   kFindShare,      ///< ?1 id, ?2 share -> as above
   kAddShare,
@@ -45,16 +45,32 @@ enum class Sql : std::uint8_t {
   kFindIntent,    ///< ?1 id -> columns of the table of intents but the first
   kPutIntent,     ///< ?1.. columns of the table of intents
   kDeleteIntent,  ///< ?1 id
+  kQueue,         ///< ?1 id -> columns of the table of waiters but the first, by place
+  kPutEntry,      ///< ?1.. columns of the table of waiters
+  kDeleteEntry,   ///< ?1 id, ?2 place
+  kDeleteQueue,   ///< ?1 id
+  kMarkQueue,     ///< ?1 id
 };
-inline constexpr std::size_t kSqlCount = static_cast<std::size_t>(Sql::kDeleteIntent) + 1;
+inline constexpr std::size_t kSqlCount = static_cast<std::size_t>(Sql::kMarkQueue) + 1;
 
 /// The columns a StoredLock is read from, for a FROM that calls documents d and leases l.
 inline constexpr const char* kStoredColumns =
     "d.id, d.lock_id, d.lock_version, d.lock_time, d.lock_ttl, d.lock_slot, d.lock_boot, "
     "d.lock_closed, d.lock_owner, d.lock_released, d.lock_born, l.lock_id, l.renewed, l.ttl, "
-    "d.lock_fence";
+    "d.lock_fence, d.lock_queue";
 /// The number of those columns.
-inline constexpr int kStoredColumnCount = 15;
+inline constexpr int kStoredColumnCount = 16;
+
+/// The condition for a share that Shares::Read finds malformed. An index holds those rows: looking
+/// at each column of many shares would cost more than the rest of a grant.
+inline constexpr const char* kMalformedShare =
+    "NOT(typeof(share)='blob' AND length(share)=16 "
+    "AND share<>x'00000000000000000000000000000000' "
+    "AND typeof(granted)='integer' AND granted BETWEEN 0 AND 4611686018427387903 "
+    "AND typeof(renewed)='integer' AND renewed BETWEEN 0 AND 4611686018427387903 "
+    "AND typeof(ttl)='integer' AND ttl BETWEEN 0 AND 31536000000 "
+    "AND typeof(slot)='integer' AND slot>=0 AND typeof(boot)='integer' "
+    "AND typeof(owner)='integer' AND typeof(wall)='integer' AND typeof(fence)='integer')";
 
 /// "documents d LEFT JOIN leases l ..." for kStoredColumns.
 std::string StoredTables(const TableNames& tables);

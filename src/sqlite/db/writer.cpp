@@ -9,20 +9,43 @@ namespace {
 
 /// A transaction that began this soon did not wait, and the files are those checked just before.
 constexpr std::chrono::milliseconds kNoWait{1};
+constexpr const char* kRollback = "ROLLBACK";
 
 /// Results that report a change are void after a rollback; those that report what was found stay.
-void FailUnlessTold(std::span<StoreOp* const> ops, Errc code, const std::string& text) {
+void Void(std::span<StoreOp* const> ops) noexcept {
   for (StoreOp* op : ops) {
-    if (op->status == OpStatus::kDone || op->status == OpStatus::kPending) op->Fail(code, text);
+    if (op->status == OpStatus::kDone) op->status = OpStatus::kPending;
+    if (op->kind == OpKind::kAcquire) static_cast<AcquireOp*>(op)->queued = false;
   }
 }
 
-void Reset(StoreOp& op) {
-  op.status = OpStatus::kPending;
-  op.detail.reset();
+void FailUnlessTold(std::span<StoreOp* const> ops, const DatabaseError& error) {
+  Void(ops);  // first: memory may run out
+  for (StoreOp* op : ops) {
+    if (op->status == OpStatus::kPending) op->Fail(error.errc(), error.what());
+  }
+}
+
+/// For another attempt, after a rollback.
+void Reset(std::span<StoreOp* const> ops) noexcept {
+  for (StoreOp* op : ops) {
+    op->status = OpStatus::kPending;
+    op->detail.reset();
+  }
 }
 
 }  // namespace
+
+Writer::Writer(std::unique_ptr<Connection> connection, ProcessCoordinator& coordinator,
+               const Surroundings& surroundings, std::chrono::milliseconds busy_timeout,
+               const FileSet& files)
+    : connection_(std::move(connection)),
+      files_(files),
+      coordinator_(coordinator),
+      around_(surroundings),
+      busy_timeout_(busy_timeout) {
+  static_cast<void>(connection_->Prepared(kRollback));  // there may be no memory when it is needed
+}
 
 /// Our turn to write: the queue of this process's threads, then that of the processes, and a
 /// notification afterwards.
@@ -47,23 +70,28 @@ class Writer::Turn {
   ~Turn() {
     writer_.coordinator_.Leave();
     writer_.mutex_.Leave();
-    if (announced_) writer_.coordinator_.Wake();
+    writer_.coordinator_.Wake(whom_);
   }
 
   void Begin() {
     const Deadline start = std::chrono::steady_clock::now();
     writer_.connection_->SetDeadline(std::min(start + writer_.busy_timeout_, deadline_),
                                      work_deadline_);
-    writer_.CheckFiles();
-    {
-      // Waits for programs that write without the coordinator.
-      const Running begin(writer_.connection_->Prepared("BEGIN IMMEDIATE"));
-      begin->Step();
-    }
-    if (std::chrono::steady_clock::now() - start < kNoWait) return;
+    // There was no memory to end the last one.
+    if (writer_.connection_->InTransaction()) writer_.RollBack();
+    // Before the index is read: it may have been truncated.
+    const std::int64_t log = writer_.files_.Check();
+    CheckLog(*writer_.connection_, writer_.files_.database(), log);
     try {
+      {
+        // Waits for programs that write without the coordinator.
+        const Running begin(writer_.connection_->Prepared("BEGIN IMMEDIATE"));
+        begin->Step();
+      }
+      if (std::chrono::steady_clock::now() - start < kNoWait) return;
       writer_.files_.Check();
     } catch (...) {
+      // The deadline may interrupt BEGIN when it has begun.
       writer_.RollBack();
       throw;
     }
@@ -76,16 +104,14 @@ class Writer::Turn {
   }
 
   void Announce(const std::vector<Notification>& notifications) noexcept {
-    if (notifications.empty()) return;
-    writer_.coordinator_.Announce(notifications);
-    announced_ = true;
+    if (!notifications.empty()) whom_ |= writer_.coordinator_.Announce(notifications);
   }
 
  private:
   Writer& writer_;
   Deadline deadline_;
   Deadline work_deadline_;
-  bool announced_ = false;
+  std::uint32_t whom_ = 0;  ///< The watchers to wake.
 };
 
 void Writer::Execute(std::span<StoreOp* const> ops, Deadline deadline) {
@@ -100,13 +126,12 @@ void Writer::Execute(std::span<StoreOp* const> ops, Deadline deadline, const Per
     // One of them may be too large for the rest of the disk; the others must not fail with it.
     for (StoreOp* op : ops) ExecuteAlone(*op, turn, perform);
   } catch (const DatabaseError& error) {
-    FailUnlessTold(ops, error.errc(), error.what());
+    FailUnlessTold(ops, error);
   }
 }
 
 void Writer::ExecuteAlone(StoreOp& op, Turn& turn, const Perform& perform) {
   StoreOp* const alone = &op;
-  Reset(op);
   try {
     TryAll({&alone, 1}, turn, perform);
   } catch (const DatabaseError& error) {
@@ -116,17 +141,20 @@ void Writer::ExecuteAlone(StoreOp& op, Turn& turn, const Perform& perform) {
 
 bool Writer::TryAll(std::span<StoreOp* const> ops, Turn& turn, const Perform& perform) {
   turn.Begin();
-  Operations operations(*connection_, around_, places_);
+  Operations operations(*connection_, around_, renewal_rows_);
   try {
     for (StoreOp* op : ops) perform(operations, *connection_, *op);
   } catch (const DatabaseError& error) {
     RollBack();
-    if (ops.size() > 1) return false;
-    FailUnlessTold(ops, error.errc(), error.what());
+    if (ops.size() > 1) {
+      Reset(ops);
+      return false;
+    }
+    FailUnlessTold(ops, error);
     return true;
   } catch (...) {
     RollBack();
-    for (StoreOp* op : ops) Reset(*op);
+    Reset(ops);
     throw;
   }
   try {
@@ -135,7 +163,7 @@ bool Writer::TryAll(std::span<StoreOp* const> ops, Turn& turn, const Perform& pe
     Settle(ops, operations, error);
   } catch (...) {
     RollBack();
-    for (StoreOp* op : ops) Reset(*op);
+    Reset(ops);
     throw;
   }
   turn.Announce(operations.notifications());
@@ -146,7 +174,7 @@ void Writer::Transact(Deadline deadline,
                       const std::function<void(Operations&, Connection&)>& what) {
   Turn turn(*this, deadline, Deadline::max());
   turn.Begin();
-  Operations operations(*connection_, around_, places_);
+  Operations operations(*connection_, around_, renewal_rows_);
   try {
     what(operations, *connection_);
     turn.Commit();
@@ -157,20 +185,25 @@ void Writer::Transact(Deadline deadline,
   turn.Announce(operations.notifications());
 }
 
-/// The commit failed; its changes may or may not be undone.
+/// The commit failed; its changes may or may not be undone. If memory runs out here, what is not
+/// settled yet stays kPending.
 void Writer::Settle(std::span<StoreOp* const> ops, Operations& operations,
                     const DatabaseError& error) {
   RollBack();
+  Void(ops);
+  // If the rollback failed too, this connection would take its own changes for committed ones.
+  const bool looks = !connection_->InTransaction();
   // A transaction that found no room on the disk is incomplete, and SQLite drops it. After other
   // errors all of it may stand in the log, and take effect if the log is read again, unless the
   // next transaction overwrites it.
-  const bool gone =
-      error.primary_code() == SQLITE_FULL || error.primary_code() == SQLITE_BUSY || Overwrite();
+  const bool gone = looks && (error.primary_code() == SQLITE_FULL ||
+                              error.primary_code() == SQLITE_BUSY || Overwrite());
   for (StoreOp* op : ops) {
-    if (op->status != OpStatus::kDone) continue;
+    if (op->status != OpStatus::kPending) continue;
     try {
-      if (operations.IsVisible(*op)) continue;
-      if (gone) {
+      if (looks && operations.IsVisible(*op)) {
+        op->status = OpStatus::kDone;
+      } else if (gone) {
         op->Fail(error.errc(), error.what());
       } else {
         op->Doubt(error.what());
@@ -179,11 +212,6 @@ void Writer::Settle(std::span<StoreOp* const> ops, Operations& operations,
       op->Doubt(error.what());
     }
   }
-}
-
-void Writer::CheckFiles() {
-  files_.Check();
-  CheckLog(*connection_, files_.database());
 }
 
 bool Writer::Overwrite() noexcept {
@@ -200,13 +228,14 @@ bool Writer::Overwrite() noexcept {
 }
 
 void Writer::RollBack() noexcept {
-  places_.Clear();
+  renewal_rows_.Clear();
   around_.owners.RolledBack();
   if (!connection_->InTransaction()) return;  // SQLite rolled back by itself
   try {
-    connection_->Run("ROLLBACK");
+    const Running rollback(connection_->Prepared(kRollback));
+    rollback->Step();
   } catch (...) {
-    // Then the next BEGIN reports it.
+    // The next turn tries again.
   }
 }
 

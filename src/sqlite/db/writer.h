@@ -22,12 +22,7 @@ class Writer {
  public:
   Writer(std::unique_ptr<Connection> connection, ProcessCoordinator& coordinator,
          const Surroundings& surroundings, std::chrono::milliseconds busy_timeout,
-         const FileSet& files)
-      : connection_(std::move(connection)),
-        files_(files),
-        coordinator_(coordinator),
-        around_(surroundings),
-        busy_timeout_(busy_timeout) {}
+         const FileSet& files);
 
   /// Performs one operation.
   using Perform = std::function<void(Operations&, Connection&, StoreOp&)>;
@@ -49,7 +44,6 @@ class Writer {
   /// even begin.
   bool TryAll(std::span<StoreOp* const> ops, Turn& turn, const Perform& perform);
   void Settle(std::span<StoreOp* const> ops, Operations& operations, const DatabaseError& error);
-  void CheckFiles();
   bool Overwrite() noexcept;
   void RollBack() noexcept;
 
@@ -59,7 +53,7 @@ class Writer {
   ProcessCoordinator& coordinator_;
   const Surroundings& around_;
   std::chrono::milliseconds busy_timeout_;
-  RenewalRowCache places_;
+  RenewalRowCache renewal_rows_;
 };
 
 }  // namespace doclock::sqlite

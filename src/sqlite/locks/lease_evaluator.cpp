@@ -27,13 +27,13 @@ nanoseconds LeaseEvaluator::FirstSeen(std::uint64_t tag, const StoredLock& lock,
   const std::lock_guard guard(mutex_);
   const nanoseconds left = std::max(lock.LeaseEnd(), lock.closed) - lock.LastSign();
   const Observation fresh{lock.id, lock.LastSign(), now, now + left + kKnownToBeOver};
-  const Place place{tag, lock.doc};
-  if (const auto at = observations_.find(place); at != observations_.end()) {
+  const Row row{tag, lock.doc};
+  if (const auto at = observations_.find(row); at != observations_.end()) {
     Observation& known = at->second;
     if (known.id != fresh.id || known.last_sign != fresh.last_sign) known = fresh;
     return known.first_seen;
   }
-  if (HasRoom(now)) observations_.emplace(place, fresh);
+  if (HasRoom(now)) observations_.emplace(row, fresh);
   return now;
 }
 
@@ -86,6 +86,11 @@ rules::Intent LeaseEvaluator::IntentOf(const SqliteCollection& collection, const
                                        TimePoint now) {
   const nanoseconds shift = ShiftOf(collection.tag() ^ kIntentsTag, intent, now);
   return {intent.id, LeaseOf(intent, shift, now).End()};
+}
+
+bool LeaseEvaluator::IsGone(const StoredEntry& stored, TimePoint now) const noexcept {
+  if (stored.boot != boot_ || stored.since > now.time_since_epoch()) return true;
+  return stored.entry.IsLive(now) && coordinator_.Look(stored.entry.process) == Liveness::kDead;
 }
 
 }  // namespace doclock::sqlite

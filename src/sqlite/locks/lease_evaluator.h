@@ -7,6 +7,7 @@
 
 #include "doclock/clock.h"
 #include "rules/lock_state.h"
+#include "sqlite/locks/queue.h"
 #include "sqlite/locks/stored_lock.h"
 #include "sqlite/processes/process_coordinator.h"
 #include "sqlite/schema/sqlite_collection.h"
@@ -30,6 +31,9 @@ class LeaseEvaluator {
   [[nodiscard]] rules::Intent IntentOf(const SqliteCollection& collection, const StoredLock& intent,
                                        TimePoint now);
 
+  /// Is the waiter that left this entry gone: is its process dead, or was it in an earlier boot?
+  [[nodiscard]] bool IsGone(const StoredEntry& stored, TimePoint now) const noexcept;
+
   /// What to store with times of now.
   [[nodiscard]] std::int64_t boot() const noexcept { return boot_; }
   /// Were the lock's times read from our clock, in this boot?
@@ -43,15 +47,15 @@ class LeaseEvaluator {
     std::chrono::nanoseconds first_seen;
     std::chrono::nanoseconds useless;  ///< When it may be forgotten, since it is over for long.
   };
-  struct Place {
+  struct Row {
     std::uint64_t collection;
     std::int64_t doc;
-    friend bool operator==(const Place&, const Place&) = default;
+    friend bool operator==(const Row&, const Row&) = default;
   };
-  struct PlaceHash {
-    std::size_t operator()(const Place& place) const noexcept {
-      return static_cast<std::size_t>(
-          place.collection ^ (static_cast<std::uint64_t>(place.doc) * 0x9E3779B97F4A7C15U));
+  struct RowHash {
+    std::size_t operator()(const Row& row) const noexcept {
+      return static_cast<std::size_t>(row.collection ^
+                                      (static_cast<std::uint64_t>(row.doc) * 0x9E3779B97F4A7C15U));
     }
   };
 
@@ -71,7 +75,7 @@ class LeaseEvaluator {
   const ProcessCoordinator& coordinator_;
   std::int64_t boot_;
   std::mutex mutex_;
-  std::unordered_map<Place, Observation, PlaceHash> observations_;
+  std::unordered_map<Row, Observation, RowHash> observations_;
   std::chrono::nanoseconds next_tidying_{};
 };
 

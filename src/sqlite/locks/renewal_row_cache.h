@@ -36,11 +36,11 @@ class RenewalRowCache {
       return bits;
     }
   };
-  struct Place {
+  struct Row {
     std::size_t key_hash = 0;
     std::int64_t doc = 0;
   };
-  std::unordered_map<Uuid, Place, Hash> docs_;
+  std::unordered_map<Uuid, Row, Hash> docs_;
 };
 
 }  // namespace doclock::sqlite

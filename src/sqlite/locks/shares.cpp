@@ -38,7 +38,8 @@ ShareRows Shares::Glance(std::int64_t doc) {
   const Running row(connection_.Prepared(tables_, Sql::kGlance));
   row->Bind(1, doc);
   row->Step();
-  return {.shares = row->Integer(0), .intent = row->Integer(1) != 0};
+  return {
+      .shares = row->Integer(0), .intent = row->Integer(1) != 0, .malformed = row->Integer(2) != 0};
 }
 
 std::vector<StoredShare> Shares::Of(std::int64_t doc) {

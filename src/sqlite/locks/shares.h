@@ -29,6 +29,7 @@ std::int64_t ShareNumber(const Uuid& id) noexcept;
 struct ShareRows {
   std::int64_t shares = 0;  ///< Live or not.
   bool intent = false;      ///< There is one, lapsed or not.
+  bool malformed = false;   ///< One of the shares is.
 };
 
 /// The side tables of shared locks: the shares, and the intents of writers who wait for them to
@@ -84,5 +85,9 @@ class Shares {
 
 /// In lock_slot of a document that nobody holds: there may be an intent.
 inline constexpr std::int64_t kIntentSlot = INT64_MAX;
+
+[[nodiscard]] inline bool MayHaveIntent(const StoredLock& row) noexcept {
+  return row.id == kSharedLockId || (row.id.is_nil() && row.slot == kIntentSlot);
+}
 
 }  // namespace doclock::sqlite

@@ -17,7 +17,7 @@ constexpr std::array<const char*, kStoredColumnCount> kColumnNames{
     "id",         "lock_id",       "lock_version", "lock_time",
     "lock_ttl",   "lock_slot",     "lock_boot",    "lock_closed",
     "lock_owner", "lock_released", "lock_born",    "lock_id of the lease",
-    "renewed",    "ttl",           "lock_fence"};
+    "renewed",    "ttl",           "lock_fence",   "lock_queue"};
 
 void ReadLease(const Statement& row, Columns& columns, StoredLock& lock) {
   lock.has_lease = !row.IsNull(11);
@@ -54,6 +54,8 @@ StoredLock ReadStoredLock(const Statement& row, std::chrono::milliseconds defaul
   lock.born = columns.Id(10);
   ReadLease(row, columns, lock);
   lock.fence = columns.Integer(14, 0, kHighestVersion);
+  // Whatever else stands there: a look at the queue does no harm.
+  lock.queued = row.Integer(15) != 0 || !row.IsInteger(15);
   lock.malformed = !columns.good();
   if (lock.malformed) lock.bad_column = kColumnNames[static_cast<std::size_t>(columns.bad())];
   return lock;
@@ -72,6 +74,7 @@ void BindLock(Statement& statement, const StoredLock& lock) {
   statement.Bind(11, lock.born);
   statement.Bind(12, lock.wall);
   statement.Bind(14, lock.fence);
+  statement.Bind(15, std::int64_t{lock.queued});
 }
 
 }  // namespace doclock::sqlite

@@ -27,7 +27,9 @@ struct StoredLock {
   Uuid born{};
   std::int64_t wall = 0;   ///< Unix time of `time`, diagnostic only. Not read back; 0: unchanged.
   std::int64_t fence = 0;  ///< The version after the grant; 0: not known.
-  bool has_lease = false;  ///< There is a row in the table of renewed leases ...
+  /// There may be waiters in the table of the queue. False: what stands there means nothing.
+  bool queued = false;
+  bool has_lease = false;                   ///< There is a row in the table of renewed leases ...
   bool lease_is_its = false;                ///< ... of this very lock ...
   std::chrono::nanoseconds renewed{};       ///< ... with this time ...
   std::chrono::milliseconds renewed_ttl{};  ///< ... and this length.
@@ -43,7 +45,8 @@ struct StoredLock {
 /// Reads kStoredColumns. @param default_ttl the lease of locks without a length of their own.
 StoredLock ReadStoredLock(const Statement& row, std::chrono::milliseconds default_ttl);
 
-/// Binds the lock columns as ?2 to ?12 and ?14 (?13 is the body). The ids stay bound by reference.
+/// Binds the lock columns as ?2 to ?12, ?14 and ?15 (?13 is the body). The ids stay bound by
+/// reference.
 void BindLock(Statement& statement, const StoredLock& lock);
 
 }  // namespace doclock::sqlite

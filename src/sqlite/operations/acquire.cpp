@@ -20,21 +20,19 @@ void Operations::Acquire(AcquireOp& op, StoredDocument& document) {
   if (!op.grant.intent_id.is_nil() && lock.state.IsShared() && lock.state.IsLive(now_)) {
     LoadIntent(collection, lock);
   }
+  LoadQueue(collection, lock);
   const rules::Intent before = lock.state.intent;
   Decide(op, lock);
-  if (op.status == OpStatus::kDone) {
-    op.body = std::move(document.body);
-    PutGrant(collection, lock, op.grant.owner, op.grant.detached);
-  } else if (lock.state.intent != before) {
-    PutIntent(op, lock.row.doc);
-  }
+  if (op.status != OpStatus::kDone) return PutAfterRefusal(op, lock, before);
+  op.body = std::move(document.body);
+  if (!op.passed_on) PutGrant(collection, lock, op.grant.owner, op.grant.detached);
 }
 
 /// By the rules, once they know who is in the way.
 void Operations::Decide(AcquireOp& op, LoadedLock& lock) {
   if (lock.state.born.is_nil()) lock.state.born = NewUuid();
   if (lock.state.IsLive(now_)) LoadOwner(lock);
-  rules::Acquire(op, lock.state, now_);
+  rules::Acquire(op, lock.state, now_, around_.coordinator.slot());
 }
 
 void Operations::Create(AcquireOp& op) {
@@ -61,6 +59,7 @@ void Operations::PutGrant(const SqliteCollection& collection, const LoadedLock& 
   DropShared(collection, lock.row);
   DropIntent(collection, lock.row);
   PutGroup(collection, lock);
+  PutQueue(collection, lock);
 }
 
 StoredLock Operations::GrantedRow(const LoadedLock& lock, const OwnerPtr& owner, bool detached) {

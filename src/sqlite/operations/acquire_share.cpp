@@ -11,11 +11,12 @@ void Operations::AcquireShare(AcquireOp& op, StoredDocument& document, bool look
   rules::LockState& state = lock.state;
   ShareRows rows;
   if (state.IsShared() || !state.IsLive(now_)) rows = shares.Glance(lock.row.doc);
+  if (state.IsShared() && rows.malformed) return Malformed(op, "the table of shares");
   look = look || rows.intent || rows.shares >= op.grant.max_holders || state.IsClosed(now_);
   if (look) {
     if (state.IsShared()) LoadShares(collection, lock);
     if (rows.intent) LoadIntent(collection, lock);
-    if (lock.malformed) return Malformed(op);
+    if (lock.malformed) return Malformed(op, "the table of shares");
   } else if (state.IsShared() && rows.shares > 0) {
     // Mostly there is room even if all of them are live: one stands for all.
     state.shares.emplace_back().lease = state.lease;
@@ -30,8 +31,11 @@ void Operations::AcquireShare(AcquireOp& op, StoredDocument& document, bool look
   } else if (look) {
     DropOver(collection, lock.row.doc, before);
   }
-  // The same id again: what of, only a closer look shows.
-  if (!shares.Add(ShareFor(lock, op.grant))) return AcquireShare(op, document, /*look=*/true);
+  if (!shares.Add(ShareFor(lock, op.grant))) {
+    // The same id again: what of, only a closer look shows. After that look it is another
+    // program's unique index.
+    return look ? Malformed(op, "the table of shares") : AcquireShare(op, document, /*look=*/true);
+  }
   op.body = std::move(document.body);
   PutGrant(collection, lock, op.grant.owner, op.grant.detached);
 }
@@ -51,7 +55,7 @@ StoredShare Operations::ShareFor(const LoadedLock& lock, const GrantRequest& gra
   share.lease.time = share.granted = now_.time_since_epoch();
   share.lease.ttl = grant.ttl;
   share.lease.slot = SlotFor(grant.detached);
-  share.lease.boot = around_.judge.boot();
+  share.lease.boot = around_.evaluator.boot();
   share.lease.wall = UnixTime();
   share.lease.owner = around_.owners.NumberOf(connection_, grant.owner, share.lease.wall);
   share.group = grant.group;
@@ -65,7 +69,7 @@ void Operations::PutIntent(const AcquireOp& op, std::int64_t doc) {
   intent.time = now_.time_since_epoch();
   intent.ttl = op.grant.intent;
   intent.slot = SlotFor(op.grant.detached);
-  intent.boot = around_.judge.boot();
+  intent.boot = around_.evaluator.boot();
   SharesOf(CollectionOf(op)).PutIntent(intent);
 }
 

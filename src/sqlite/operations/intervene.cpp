@@ -5,23 +5,25 @@
 
 namespace doclock::sqlite {
 
-bool Operations::Intervene(const SqliteCollection& collection, const StoredLock& row,
-                           Intervention what) {
+bool Operations::Intervene(const SqliteCollection& collection, const Key& key,
+                           const StoredLock& row, Intervention what) {
   LoadedLock lock = Load(collection, row);
+  LoadQueue(collection, lock);
   if (!rules::Intervene(lock.state, what, NewUuid(), now_)) return false;
-  places_.Remove(row.id);
+  renewal_rows_.Remove(row.id);
   if (what == Intervention::kSteal) {
     PutGrant(collection, lock, lock.state.owner, /*detached=*/true);
     return true;
   }
-  const bool ended = what == Intervention::kExpire;
-  Put(collection, ended ? EndedRow(lock) : RowOf(lock, now_));
-  DropLease(collection, row);
-  if (!ended) {
-    DropShared(collection, row);
-  } else if (lock.state.IsShared()) {
-    SharesOf(collection).Expire(row.doc);
+  AddNotification(collection, key.Hash(), lock.state);
+  if (what == Intervention::kBreak) {
+    Put(collection, FreedRow(lock, now_));
+    PutFreed(collection, lock);
+    return true;
   }
+  Put(collection, EndedRow(lock));
+  DropLease(collection, row);
+  if (lock.state.IsShared()) SharesOf(collection).Expire(row.doc);
   return true;
 }
 
@@ -29,7 +31,7 @@ bool Operations::Intervene(const SqliteCollection& collection, const StoredLock&
 StoredLock Operations::EndedRow(const LoadedLock& lock) const {
   const TimePoint end = lock.state.lease.End();
   StoredLock row = lock.row;
-  if (!around_.judge.IsComparable(row, now_)) row = RowOf(lock, end);
+  if (!around_.evaluator.IsComparable(row, now_)) row = RowOf(lock, end);
   const auto lasted = std::chrono::floor<std::chrono::milliseconds>(end - TimePoint(row.time));
   row.ttl = std::clamp(lasted, std::chrono::milliseconds(0), kLongestTtl);
   return row;
@@ -40,6 +42,7 @@ void Operations::Purge(const SqliteCollection& collection, LoadedLock& lock) {
   Put(collection, RowOf(lock, lock.state.lease.End()));
   DropLease(collection, lock.row);
   DropShared(collection, lock.row);
+  PutQueue(collection, lock);
   Drop(collection, Sql::kDeleteGroup, lock.row.doc);
 }
 

@@ -61,6 +61,7 @@ void Reader::AddRows(const SqliteCollection& collection, const StoredLock& store
   if (!lock.malformed) {
     SetAge(lock, row.Integer(kWall));
     if (lock.state.HasLockId()) LoadOwner(lock);
+    LoadQueue(collection, lock);
     if (lock.state.IsShared()) LoadSharesToList(collection, lock);
     rules::AddRows(rows, common, lock.state, query, now_);
   }
@@ -91,7 +92,7 @@ void Reader::LoadSharesToList(const SqliteCollection& collection, LoadedLock& lo
 TimePoint Reader::GrantedAt(const StoredLock& lock, std::chrono::nanoseconds granted,
                             std::int64_t wall) const {
   if (granted.count() == 0) return now_;
-  if (around_.judge.IsComparable(lock, now_)) return TimePoint(granted);
+  if (around_.evaluator.IsComparable(lock, now_)) return TimePoint(granted);
   if (wall == 0) return now_;
   return now_ - std::chrono::seconds(std::max<std::int64_t>(UnixTime() - wall, 0));
 }

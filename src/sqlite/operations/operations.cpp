@@ -27,9 +27,10 @@ StoredLock Operations::RowOf(const LoadedLock& lock, TimePoint since) const {
   row.released = state.released;
   row.born = state.born;
   row.fence = state.fence;
+  if (lock.queue_known) row.queued = !state.queue.empty();
   if (row.id.is_nil() && lock.row.id.is_nil()) return row;  // as free as it was
   row.time = since.time_since_epoch();
-  row.boot = around_.judge.boot();
+  row.boot = around_.evaluator.boot();
   row.wall = UnixTime() - std::chrono::floor<std::chrono::seconds>(now_ - since).count();
   row.closed = std::max(state.closed_until, TimePoint()).time_since_epoch();
   if (state.IsLive(now_)) row.ttl = state.lease.Left(now_);
@@ -87,6 +88,12 @@ void Operations::AddNotification(const SqliteCollection& collection, std::size_t
   notifications_.push_back({collection.tag(), key_hash});
 }
 
+void Operations::AddNotification(const SqliteCollection& collection, std::size_t key_hash,
+                                 const rules::LockState& state) {
+  notifications_.push_back(
+      {collection.tag(), key_hash, state.passed_on.done ? state.passed_on.process : 0});
+}
+
 void Operations::PutGroup(const SqliteCollection& collection, const LoadedLock& lock) {
   if (lock.state.group.empty()) return;
   const Running put(connection_.Prepared(collection.tables(), Sql::kPutGroup));
@@ -111,9 +118,7 @@ void Operations::DropShared(const SqliteCollection& collection, const StoredLock
 }
 
 void Operations::DropIntent(const SqliteCollection& collection, const StoredLock& before) {
-  const bool may_have_one =
-      before.id == kSharedLockId || (before.id.is_nil() && before.slot == kIntentSlot);
-  if (may_have_one) SharesOf(collection).DeleteIntent(before.doc);
+  if (MayHaveIntent(before)) SharesOf(collection).DeleteIntent(before.doc);
 }
 
 void Operations::Erase(const SqliteCollection& collection, const StoredLock& before) {
@@ -122,6 +127,7 @@ void Operations::Erase(const SqliteCollection& collection, const StoredLock& bef
   DropShared(collection, before);
   DropIntent(collection, before);
   Drop(collection, Sql::kDeleteGroup, before.doc);
+  if (before.queued) QueueOf(collection).DeleteAll(before.doc);
 }
 
 void Operations::Malformed(StoreOp& op, const char* column) {

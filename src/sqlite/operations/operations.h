@@ -10,6 +10,7 @@
 #include "sqlite/db/connection.h"
 #include "sqlite/locks/lease_evaluator.h"
 #include "sqlite/locks/owners.h"
+#include "sqlite/locks/queue.h"
 #include "sqlite/locks/renewal_row_cache.h"
 #include "sqlite/locks/shares.h"
 #include "sqlite/locks/stored_lock.h"
@@ -22,7 +23,7 @@ namespace doclock::sqlite {
 struct Surroundings {
   const Clock& clock;
   const ProcessCoordinator& coordinator;
-  LeaseEvaluator& judge;
+  LeaseEvaluator& evaluator;
   Owners& owners;
 };
 
@@ -36,7 +37,9 @@ struct StoredDocument {
 struct LoadedLock {
   StoredLock row;
   rules::LockState state;
-  bool malformed = false;  ///< The row or one of the shares is; then `state` tells too little.
+  bool malformed = false;    ///< The row or one of the shares is; then `state` tells too little.
+  bool queue_known = false;  ///< `state` has the queue ...
+  std::vector<StoredEntry> entries = {};  ///< ... and these are all its rows.
 };
 
 /// Looks at one document. On any connection.
@@ -50,13 +53,19 @@ class Reader {
   std::optional<StoredLock> Find(const SqliteCollection& collection, const Key& key);
   std::optional<StoredLock> FindById(const SqliteCollection& collection, std::int64_t doc);
   std::optional<StoredDocument> FindWithBody(const SqliteCollection& collection, const Key& key);
-  /// With all shares; without intent, owner and group.
+  /// With all shares; without intent, queue, owner and group.
   LoadedLock Load(const SqliteCollection& collection, const StoredLock& row);
   /// A lock for a purge to clear.
   std::optional<LoadedLock> FindPurgeable(const SqliteCollection& collection, std::int64_t doc);
+  /// Settles an attempt whose id holds the lock already, from the queue. False: it does not.
+  [[nodiscard]] bool SeesPassedOn(AcquireOp& op);
+  /// Is it free, and does no client wait for it?
+  [[nodiscard]] bool MayTakeNext(const SqliteCollection& collection, const StoredLock& row);
   /// See Store::ListLocks.
   LockPage List(const SqliteCollection& collection, const LockQuery& query,
                 const std::string& after);
+  /// The number of intents that their writers' locks, or time, have ended.
+  [[nodiscard]] std::int64_t CountOldIntents(const SqliteCollection& collection);
   [[nodiscard]] TimePoint now() const noexcept { return now_; }
 
  protected:
@@ -73,6 +82,12 @@ class Reader {
   /// One of them.
   void AddShare(const SqliteCollection& collection, LoadedLock& lock, const StoredShare& share);
   void LoadIntent(const SqliteCollection& collection, LoadedLock& lock);
+  /// Leaves out the entries of waiters that are gone.
+  void LoadQueue(const SqliteCollection& collection, LoadedLock& lock);
+  Queue QueueOf(const SqliteCollection& collection) noexcept {
+    return {connection_, collection.tables()};
+  }
+  void NoteIntent(const SqliteCollection& collection, const LoadedLock& lock);
   void LoadOwner(LoadedLock& lock);
 
  private:
@@ -90,11 +105,12 @@ class Reader {
 ///
 /// Three short cuts load nothing, because most operations are of their kind: ReleaseKnown,
 /// RenewKnown and LeaveShared. Each changes rows only where the rules would do the same, and leaves
-/// everything else to the long way (tests/sqlite/rules_test.cpp).
+/// everything else to the long way (tests/sqlite/rules/rules_test.cpp).
 class Operations : public Reader {
  public:
-  Operations(Connection& connection, const Surroundings& surroundings, RenewalRowCache& places)
-      : Reader(connection, surroundings), places_(places) {}
+  Operations(Connection& connection, const Surroundings& surroundings,
+             RenewalRowCache& renewal_rows)
+      : Reader(connection, surroundings), renewal_rows_(renewal_rows) {}
 
   using Reader::Execute;
   void Execute(AcquireOp& op);
@@ -108,12 +124,15 @@ class Operations : public Reader {
   void Acquire(AcquireOp& op, StoredDocument& document);
   /// See Store::Intervene; of a row that is not malformed. False: the lock is not held, and `what`
   /// needs a holder.
-  [[nodiscard]] bool Intervene(const SqliteCollection& collection, const StoredLock& row,
-                               Intervention what);
+  [[nodiscard]] bool Intervene(const SqliteCollection& collection, const Key& key,
+                               const StoredLock& row, Intervention what);
   /// Clears a lock that FindPurgeable gave.
   void Purge(const SqliteCollection& collection, LoadedLock& lock);
-  /// Somebody may wait for this.
+  /// Another client may wait for this.
   void AddNotification(const SqliteCollection& collection, std::size_t key_hash);
+  /// The lock became free, or was passed on: then only the new holder's process needs to know.
+  void AddNotification(const SqliteCollection& collection, std::size_t key_hash,
+                       const rules::LockState& state);
 
   /// What was freed so far.
   [[nodiscard]] const std::vector<Notification>& notifications() const noexcept {
@@ -139,6 +158,8 @@ class Operations : public Reader {
   // free.
   [[nodiscard]] StoredLock RowOf(const LoadedLock& lock, TimePoint since) const;
   [[nodiscard]] StoredLock GrantedRow(const LoadedLock& lock, const OwnerPtr& owner, bool detached);
+  /// Of a lock that was freed, or passed on.
+  [[nodiscard]] StoredLock FreedRow(const LoadedLock& lock, TimePoint since);
   [[nodiscard]] StoredLock EndedRow(const LoadedLock& lock) const;
   [[nodiscard]] StoredShare ShareFor(const LoadedLock& lock, const GrantRequest& grant);
   [[nodiscard]] std::int64_t SlotFor(bool detached) const noexcept;
@@ -156,6 +177,16 @@ class Operations : public Reader {
   void PutGroup(const SqliteCollection& collection, const LoadedLock& lock);
   void PutLease(const RenewOp& op, const LoadedLock& lock);
   void PutRenewed(const RenewOp& op, const LoadedLock& lock, StoredShare& share);
+  /// What the side tables hold of a lock that was passed on, and of one that was freed.
+  void PutFreed(const SqliteCollection& collection, const LoadedLock& lock);
+  /// Writes the entries that changed. The row says whether there are any.
+  void PutQueue(const SqliteCollection& collection, const LoadedLock& lock);
+  /// Is there an entry of this id?
+  [[nodiscard]] bool HasEntry(const SqliteCollection& collection, const StoredLock& row,
+                              const Uuid& id);
+  void PutEntry(const SqliteCollection& collection, const LoadedLock& lock, std::int64_t place,
+                const rules::QueueEntry& entry);
+  void PutAfterRefusal(const AcquireOp& op, const LoadedLock& lock, const rules::Intent& before);
   void PutIntent(const AcquireOp& op, std::int64_t doc);
 
   // What the side tables held of a lock as it was `before`: of any; of one that was shared and is
@@ -170,7 +201,7 @@ class Operations : public Reader {
 
   static void Malformed(StoreOp& op, const char* column = nullptr);
 
-  RenewalRowCache& places_;
+  RenewalRowCache& renewal_rows_;
   std::vector<Notification> notifications_;
 };
 

@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include "rules/acquire.h"
 #include "rules/looking.h"
+#include "rules/queue.h"
 #include "rules/shares.h"
 #include "rules/tidying.h"
 #include "sqlite/operations/operations.h"
@@ -40,13 +42,14 @@ std::optional<StoredDocument> Reader::FindWithBody(const SqliteCollection& colle
 
 LoadedLock Reader::LoadRow(const SqliteCollection& collection, const StoredLock& row) {
   LoadedLock lock{row, {}, row.malformed};
-  if (!row.malformed) lock.state = around_.judge.LockOf(collection, row, now_);
+  if (!row.malformed) lock.state = around_.evaluator.LockOf(collection, row, now_);
   return lock;
 }
 
 LoadedLock Reader::Load(const SqliteCollection& collection, const StoredLock& row) {
   LoadedLock lock = LoadRow(collection, row);
   if (lock.state.IsShared()) LoadShares(collection, lock);
+  NoteIntent(collection, lock);
   return lock;
 }
 
@@ -72,7 +75,7 @@ void Reader::AddShare(const SqliteCollection& collection, LoadedLock& lock,
   }
   rules::Share& added = lock.state.shares.emplace_back();
   added.id = share.lease.id;
-  added.lease = around_.judge.ShareOf(collection, share.lease, now_);
+  added.lease = around_.evaluator.ShareOf(collection, share.lease, now_);
   added.granted = TimePoint(share.granted);
   added.group = share.group;
   added.fence = share.lease.fence;
@@ -83,7 +86,16 @@ void Reader::LoadIntent(const SqliteCollection& collection, LoadedLock& lock) {
   const auto intent = SharesOf(collection).Intent(lock.row.doc);
   if (!intent) return;
   lock.malformed = lock.malformed || intent->malformed;
-  if (!intent->malformed) lock.state.intent = around_.judge.IntentOf(collection, *intent, now_);
+  if (!intent->malformed) lock.state.intent = around_.evaluator.IntentOf(collection, *intent, now_);
+}
+
+/// An intent of an earlier boot lapses one ttl after this store has first met it, so it has to be
+/// met together with the shares, although only those who ask for a share wait for its end.
+void Reader::NoteIntent(const SqliteCollection& collection, const LoadedLock& lock) {
+  if (!MayHaveIntent(lock.row)) return;
+  const auto intent = SharesOf(collection).Intent(lock.row.doc);
+  if (!intent || intent->malformed) return;
+  static_cast<void>(around_.evaluator.IntentOf(collection, *intent, now_));
 }
 
 void Reader::LoadOwner(LoadedLock& lock) {
@@ -95,8 +107,26 @@ std::optional<LoadedLock> Reader::FindPurgeable(const SqliteCollection& collecti
   const auto row = FindById(collection, doc);
   if (!row) return std::nullopt;
   LoadedLock lock = Load(collection, *row);
+  LoadQueue(collection, lock);
   if (lock.malformed || !rules::IsPurgeable(lock.state, now_)) return std::nullopt;
   return lock;
+}
+
+bool Reader::SeesPassedOn(AcquireOp& op) {
+  std::optional<StoredDocument> document = FindWithBody(CollectionOf(op), *op.key);
+  if (!document || document->lock.malformed || document->lock.born.is_nil()) return false;
+  LoadedLock lock = LoadRow(CollectionOf(op), document->lock);
+  if (!rules::HoldsAlready(op, lock.state, now_)) return false;
+  rules::Acquire(op, lock.state, now_);
+  op.body = std::move(document->body);
+  return true;
+}
+
+bool Reader::MayTakeNext(const SqliteCollection& collection, const StoredLock& row) {
+  LoadedLock lock = Load(collection, row);
+  if (lock.malformed || !lock.state.IsFree(now_)) return false;
+  LoadQueue(collection, lock);
+  return rules::FirstInQueue(lock.state, now_) == nullptr;
 }
 
 void Reader::Execute(ReadOp& op) {

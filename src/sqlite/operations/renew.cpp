@@ -9,7 +9,7 @@ void Operations::Execute(RenewOp& op) {
     op.status = OpStatus::kDone;
     return;
   }
-  places_.Remove(op.lock_id);
+  renewal_rows_.Remove(op.lock_id);
   const std::optional<StoredLock> row = Find(collection, *op.key);
   if (!row) {
     op.status = OpStatus::kMissing;
@@ -35,7 +35,7 @@ void Operations::PutLease(const RenewOp& op, const LoadedLock& lock) {
   const bool exclusive = op.mode == LockMode::kExclusive;
   const std::int64_t slot = exclusive && !op.foreign ? SlotFor(op.detached) : lock.row.slot;
   if (slot != lock.row.slot || (exclusive && op.detached) ||
-      lock.row.boot != around_.judge.boot()) {
+      lock.row.boot != around_.evaluator.boot()) {
     StoredLock row = RowOf(lock, now_);
     row.slot = slot;
     Put(collection, row);
@@ -47,31 +47,32 @@ void Operations::PutLease(const RenewOp& op, const LoadedLock& lock) {
   put->Bind(3, now_.time_since_epoch().count());
   put->Bind(4, std::int64_t{lock.state.lease.Left(now_).count()});
   put->Step();
-  if (exclusive) places_.Add(op.lock_id, op.hash, lock.row.doc);
+  // The lease of another process is over once that process is dead: only a closer look shows it.
+  if (exclusive && slot == SlotFor(false)) renewal_rows_.Add(op.lock_id, op.hash, lock.row.doc);
 }
 
 void Operations::PutRenewed(const RenewOp& op, const LoadedLock& lock, StoredShare& share) {
   // Grants of another boot are as old as what is known of them.
-  if (!around_.judge.IsComparable(share.lease, now_)) share.granted = now_.time_since_epoch();
+  if (!around_.evaluator.IsComparable(share.lease, now_)) share.granted = now_.time_since_epoch();
   share.lease.time = now_.time_since_epoch();
   share.lease.ttl = lock.state.shares.front().lease.ttl;
-  share.lease.boot = around_.judge.boot();
+  share.lease.boot = around_.evaluator.boot();
   if (!op.foreign) share.lease.slot = SlotFor(op.detached);
   SharesOf(CollectionOf(op)).Put(share);
-  if (share.lease.slot == SlotFor(false)) places_.Add(op.lock_id, op.hash, lock.row.doc);
+  if (share.lease.slot == SlotFor(false)) renewal_rows_.Add(op.lock_id, op.hash, lock.row.doc);
 }
 
 /// The lease's row has the lock's id exactly while the lock has it (every write of ours that takes
 /// the lock from an id deletes its lease; what foreign tools do shows in the document), so one
 /// small statement decides; two for a share, whose own row decides.
 bool Operations::RenewKnown(const RenewOp& op) {
-  const auto doc = places_.Find(op.lock_id, op.hash);
+  const auto doc = renewal_rows_.Find(op.lock_id, op.hash);
   if (!doc) return false;
   const auto now = now_.time_since_epoch();
   if (op.mode == LockMode::kShared) {
     Shares shares = SharesOf(CollectionOf(op));
     const bool renewed =
-        shares.Renew(*doc, op.lock_id, now, op.ttl, SlotFor(false), around_.judge.boot());
+        shares.Renew(*doc, op.lock_id, now, op.ttl, SlotFor(false), around_.evaluator.boot());
     if (renewed) shares.Cover(*doc, now, op.ttl);
     return renewed;
   }

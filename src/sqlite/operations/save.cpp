@@ -10,13 +10,14 @@ void Operations::Execute(SaveOp& op) {
   LoadedLock lock;
   if (row) lock = Load(collection, *row);
   if (lock.malformed) return Malformed(op, lock.row.bad_column);
+  if (row) LoadQueue(collection, lock);
   if (lock.state.IsLive(now_)) LoadOwner(lock);
   if (!rules::MaySave(op, row ? &lock.state : nullptr, now_)) return;
   if (!row) lock.state.born = NewUuid();
   const bool had_lock = lock.state.HasLockId();
-  rules::Save(op, lock.state);
+  rules::Save(op, lock.state, now_);
   if (!Save(op, lock, row.has_value())) return;
-  if (had_lock) AddNotification(collection, op.hash);
+  if (had_lock || lock.state.passed_on.done) AddNotification(collection, op.hash, lock.state);
 }
 
 /// Writes what the rules made of it. False: refused, and that is the operation's result.
@@ -26,11 +27,9 @@ bool Operations::Save(SaveOp& op, const LoadedLock& lock, bool there) {
     Erase(collection, lock.row);
     return true;
   }
-  const StoredLock row = RowOf(lock, lock.state.lease.End());
-  if (!there) return PutNew(op, row, op.body);
-  if (!PutDocument(op, row, op.body)) return false;
-  DropLease(collection, lock.row);
-  DropShared(collection, lock.row);
+  if (!there) return PutNew(op, RowOf(lock, lock.state.lease.End()), op.body);
+  if (!PutDocument(op, FreedRow(lock, lock.state.lease.End()), op.body)) return false;
+  PutFreed(collection, lock);
   return true;
 }
 

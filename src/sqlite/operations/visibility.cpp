@@ -5,8 +5,10 @@
 namespace doclock::sqlite {
 namespace {
 
+/// A waiter asks under one id again and again: only the version tells this grant from an earlier
+/// one.
 bool Shows(const AcquireOp& op, const std::optional<StoredLock>& lock) {
-  return lock && lock->id == op.grant.lock_id;
+  return lock && lock->id == op.grant.lock_id && lock->version == op.version;
 }
 
 bool Shows(const RenewOp& op, const std::optional<StoredLock>& lock, TimePoint now) {
@@ -44,6 +46,10 @@ bool Operations::IsVisible(const StoreOp& op) {
   } else if (op.kind == OpKind::kWrite) {
     const auto& write = static_cast<const WriteOp&>(op);
     if (write.mode == LockMode::kShared) return !share(write.lock_id);
+    if (write.write == WriteKind::kLeave) {
+      return !lock ||
+             (lock->id != write.lock_id && !HasEntry(CollectionOf(op), *lock, write.lock_id));
+    }
   }
   switch (op.kind) {
     case OpKind::kAcquire:

@@ -9,7 +9,7 @@ namespace doclock::sqlite {
 void Operations::Execute(WriteOp& op) {
   const SqliteCollection& collection = CollectionOf(op);
   const bool shared = op.mode == LockMode::kShared;
-  if (shared) places_.Remove(op.lock_id);
+  if (shared) renewal_rows_.Remove(op.lock_id);
   if (shared ? LeaveShared(op) : ReleaseKnown(op)) return;
   const std::optional<StoredDocument> document = FindToWrite(op);
   if (!document) {
@@ -19,12 +19,15 @@ void Operations::Execute(WriteOp& op) {
   LoadedLock lock = LoadRow(collection, document->lock);
   if (shared && lock.state.IsShared()) LoadToRelease(collection, lock, op.lock_id);
   if (lock.malformed) return Malformed(op, lock.row.bad_column);
+  if (!shared && op.write != WriteKind::kCheckpoint) LoadQueue(collection, lock);
   if (!rules::MayWrite(op, lock.state, now_)) return;
   const Body body = op.merge && op.body ? Merged(document->body, op.body) : op.body;
   rules::Write(op, lock.state, now_);
   if (!Write(op, lock, body)) return;
-  places_.Remove(op.lock_id);
-  if (rules::Frees(op)) AddNotification(collection, op.hash);
+  renewal_rows_.Remove(op.lock_id);
+  if (lock.state.passed_on.done || rules::Frees(op, lock.state)) {
+    AddNotification(collection, op.hash, lock.state);
+  }
 }
 
 /// Loads the document, with its body if there is something to merge into it.
@@ -50,7 +53,7 @@ bool Operations::ReleaseKnown(WriteOp& op) {
   release->Bind(3, op.expected);
   release->Bind(5, now_.time_since_epoch().count());
   release->Bind(6, UnixTime());
-  release->Bind(7, around_.judge.boot());
+  release->Bind(7, around_.evaluator.boot());
   if (op.body) release->Bind(4, std::string_view(op.body.text()));
   if (!RunWithBody(op, *release)) return true;
   if (connection_.Changes() != 1) return false;
@@ -58,7 +61,7 @@ bool Operations::ReleaseKnown(WriteOp& op) {
     const Running drop(connection_.Prepared(collection.tables(), Sql::kDeleteLeaseOf));
     drop->Bind(1, *op.key);
     drop->Step();
-    places_.Remove(op.lock_id);
+    renewal_rows_.Remove(op.lock_id);
   }
   op.version = op.expected + 1;
   op.status = OpStatus::kDone;
@@ -80,7 +83,7 @@ bool Operations::LeaveShared(WriteOp& op) {
     op.version = find->Integer(1);
   }
   const auto now = now_.time_since_epoch();
-  if (!SharesOf(collection).Leave(doc, op.lock_id, now, SlotFor(false), around_.judge.boot())) {
+  if (!SharesOf(collection).Leave(doc, op.lock_id, now, SlotFor(false), around_.evaluator.boot())) {
     return false;
   }
   op.status = OpStatus::kDone;
@@ -114,12 +117,15 @@ bool Operations::Write(WriteOp& op, const LoadedLock& lock, const Body& body) {
     Erase(collection, lock.row);
     return true;
   }
+  if (op.write == WriteKind::kLeave && op.version == lock.row.version) {
+    PutQueue(collection, lock);  // only an entry was removed
+    return true;
+  }
   if (lock.state.IsShared()) return LeaveOthers(op, lock, body);
-  const StoredLock row =
-      op.next == nullptr ? RowOf(lock, now_) : GrantedRow(lock, op.next->owner, op.next->detached);
+  const StoredLock row = op.next == nullptr ? FreedRow(lock, now_)
+                                            : GrantedRow(lock, op.next->owner, op.next->detached);
   if (!PutDocument(op, row, body)) return false;
-  DropLease(collection, lock.row);
-  DropShared(collection, lock.row);
+  PutFreed(collection, lock);
   if (op.next != nullptr) PutGroup(collection, lock);
   return true;
 }

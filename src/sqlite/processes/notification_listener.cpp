@@ -34,12 +34,13 @@ class SignalsBlocked {
 
 class NotificationListener::Membership final : public Subscription {
  public:
-  Membership(std::shared_ptr<NotificationListener> watch, Subscribers::iterator subscriber) noexcept
-      : watch_(std::move(watch)), subscriber_(subscriber) {}
-  ~Membership() override { watch_->Remove(subscriber_); }
+  Membership(std::shared_ptr<NotificationListener> listener,
+             Subscribers::iterator subscriber) noexcept
+      : listener_(std::move(listener)), subscriber_(subscriber) {}
+  ~Membership() override { listener_->Remove(subscriber_); }
 
  private:
-  std::shared_ptr<NotificationListener> watch_;
+  std::shared_ptr<NotificationListener> listener_;
   Subscribers::iterator subscriber_;
 };
 
@@ -113,14 +114,19 @@ void NotificationListener::Listen(std::uint32_t position) {
 void NotificationListener::Tell(const std::vector<Notification>& notifications) {
   const std::lock_guard guard(mutex_);
   for (const Notification& notification : notifications) {
-    for (const Subscriber& subscriber : subscribers_) {
-      if (notification.collection == kAnyCollection) {
-        subscriber.hint(std::nullopt);
-      } else if (notification.collection == subscriber.collection) {
-        subscriber.hint(static_cast<std::size_t>(notification.key));
-      }
-    }
+    for (const Subscriber& subscriber : subscribers_) Tell(subscriber, notification);
   }
+}
+
+void NotificationListener::Tell(const Subscriber& subscriber, const Notification& notification) {
+  if (notification.collection == kAnyCollection) return subscriber.hint(std::nullopt);
+  const std::uint64_t ours = AddressedTo(coordinator_->slot(), subscriber.collection);
+  if (notification.collection == ours) {
+    passed_on_.Add(subscriber.collection, notification.key);
+  } else if (notification.collection != subscriber.collection) {
+    return;
+  }
+  subscriber.hint(static_cast<std::size_t>(notification.key));
 }
 
 void NotificationListener::TellAll() {

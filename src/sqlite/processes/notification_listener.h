@@ -11,6 +11,7 @@
 
 #include "doclock/store.h"
 #include "platform/fork_generation.h"
+#include "sqlite/processes/passed_on_keys.h"
 #include "sqlite/processes/process_coordinator.h"
 #include "sqlite/schema/sqlite_collection.h"
 
@@ -25,6 +26,8 @@ class NotificationListener : public std::enable_shared_from_this<NotificationLis
   explicit NotificationListener(std::shared_ptr<ProcessCoordinator> coordinator) noexcept
       : coordinator_(std::move(coordinator)) {}
   ~NotificationListener();
+
+  [[nodiscard]] PassedOnKeys& passed_on() noexcept { return passed_on_; }
 
   std::unique_ptr<Subscription> Add(const SqliteCollection& collection, Hint hint);
 
@@ -41,9 +44,11 @@ class NotificationListener : public std::enable_shared_from_this<NotificationLis
   void StopThread() noexcept;
   void Listen(std::uint32_t position);
   void Tell(const std::vector<Notification>& notifications);
+  void Tell(const Subscriber& subscriber, const Notification& notification);
   void TellAll();
 
   std::shared_ptr<ProcessCoordinator> coordinator_;
+  PassedOnKeys passed_on_;
   const std::uint32_t generation_ = platform::ForkGeneration();
   std::mutex lifecycle_mutex_;  ///< Held while the thread is started or joined.
   std::mutex mutex_;            ///< Held while hints run.

@@ -10,4 +10,9 @@ std::uint64_t TagOf(const std::string& collection) noexcept {
   return hash == kAnyCollection ? 0 : hash;
 }
 
+std::uint64_t AddressedTo(std::int64_t slot, std::uint64_t collection) noexcept {
+  if (slot == 0) return collection;
+  return collection ^ (static_cast<std::uint64_t>(slot) * 0x9E3779B97F4A7C15U);
+}
+
 }  // namespace doclock::sqlite

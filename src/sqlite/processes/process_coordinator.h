@@ -25,7 +25,14 @@ enum class Liveness : std::uint8_t {
 struct Notification {
   std::uint64_t collection = 0;  ///< TagOf its name.
   std::uint64_t key = 0;         ///< The key's hash.
+  /// The store that needs to know, because the lock was passed on to it; 0: all of them. Read
+  /// leaves it in `collection`: see AddressedTo.
+  std::int64_t slot = 0;
 };
+
+/// In Notification::collection as it is read: one that is for the store with this slot. Other
+/// stores take it for one of a collection that they do not know.
+std::uint64_t AddressedTo(std::int64_t slot, std::uint64_t collection) noexcept;
 
 /// A collection's name in a Notification.
 std::uint64_t TagOf(const std::string& collection) noexcept;
@@ -50,6 +57,9 @@ class ProcessCoordinator {
   static std::unique_ptr<ProcessCoordinator> Open(const std::filesystem::path& database,
                                                   Deadline deadline);
 
+  /// Does a coordinator have a file on this operating system?
+  [[nodiscard]] static bool HasFile() noexcept;
+
   ProcessCoordinator() = default;
   ProcessCoordinator(const ProcessCoordinator&) = delete;
   ProcessCoordinator& operator=(const ProcessCoordinator&) = delete;
@@ -61,6 +71,13 @@ class ProcessCoordinator {
   virtual void Leave() noexcept = 0;
   /// The process that has the write turn; diagnostic only.
   [[nodiscard]] virtual std::string Occupant() const = 0;
+
+  /// The stores that have the database open, and the number that it has room for; 0 if unknown.
+  struct Crowd {
+    int stores = 0;
+    int room = 0;
+  };
+  [[nodiscard]] virtual Crowd Stores() const noexcept = 0;
 
   /// Do all other stores have the files open that the names lead to now? `files` returns their tag
   /// (FileSet::TagAt).
@@ -80,10 +97,11 @@ class ProcessCoordinator {
 
   /// Can it send notifications at all?
   [[nodiscard]] virtual bool has_notifications() const noexcept = 0;
-  /// Writes notifications for the watchers of all processes. Called during the write turn.
-  virtual void Announce(const std::vector<Notification>& notifications) noexcept = 0;
-  /// Wakes the watchers after Announce, if there are any.
-  virtual void Wake() noexcept = 0;
+  /// Writes notifications for the watchers of all processes. Called during the write turn. Returns
+  /// whom to wake afterwards; 0 if there are no watchers.
+  virtual std::uint32_t Announce(const std::vector<Notification>& notifications) noexcept = 0;
+  /// Wakes the watchers after Announce, if there are any. @param whom what Announce returned
+  virtual void Wake(std::uint32_t whom) noexcept = 0;
   /// Adds `count` (negative: removes) watchers of this store.
   virtual void AddWatchers(int count) noexcept = 0;
   /// Does another store have watchers?

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "doclock/errors.h"
+#include "document/json/row_filter.h"
 #include "sqlite/query/field_sql.h"
 
 namespace doclock::sqlite {
@@ -20,16 +20,6 @@ Rank RankOf(const nlohmann::json& value) noexcept {
   if (value.is_string()) return kText;
   if (value.is_boolean()) return kBoolean;
   return kRest;
-}
-
-/// The body's tree; an empty object for text that is not a JSON object.
-const nlohmann::json& TreeOf(const Body& body) {
-  static const nlohmann::json kNothing = nlohmann::json::object();
-  try {
-    return body.json();
-  } catch (const DocumentException&) {
-    return kNothing;
-  }
 }
 
 /// One SELECT. If an index does the sorting, several of them, one after the other, give the

@@ -6,20 +6,6 @@ namespace {
 constexpr std::string_view kPlainPrefix = "doclock_i_";
 constexpr std::string_view kUniquePrefix = "doclock_u_";
 
-/// Undoes CaseSafe.
-std::string Original(std::string_view safe) {
-  std::string name;
-  for (std::size_t i = 0; i < safe.size(); ++i) {
-    char c = safe[i];
-    if (c == '^' && i + 1 < safe.size()) {
-      c = safe[++i];
-      if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-    }
-    name += c;
-  }
-  return name;
-}
-
 }  // namespace
 
 std::string FieldList(const IndexSpec& spec) {
@@ -47,7 +33,7 @@ std::string IndexName(std::string_view collection, const IndexSpec& spec) {
 std::string FieldsOfIndex(const std::string& index_name) {
   const std::size_t colon = index_name.find(':');
   if (colon == std::string::npos || !index_name.starts_with(kUniquePrefix)) return index_name;
-  return Original(std::string_view(index_name).substr(colon + 1));
+  return OriginalCase(std::string_view(index_name).substr(colon + 1));
 }
 
 }  // namespace doclock::sqlite

@@ -15,6 +15,25 @@ bool HasTable(Connection& connection, std::string_view name) {
   return find->Step();
 }
 
+/// The statement that makes the index of malformed shares, as SQLite keeps it.
+std::string MalformedSharesSql(const TableNames& tables) {
+  return "CREATE INDEX " + Quoted(tables.malformed_shares()) + " ON " + tables.quoted_shares() +
+         "(doc) WHERE " + kMalformedShare;
+}
+
+/// Statements name this index, so its definition counts. @throws StoreException for another one
+bool HasMalformedShares(Connection& connection, const TableNames& tables, const std::string& path) {
+  const std::string& name = tables.malformed_shares();
+  const Running find(
+      connection.Prepared("SELECT sql FROM sqlite_master WHERE type='index' AND name=?1"));
+  find->Bind(1, std::string_view(name));
+  if (!find->Step()) return false;
+  if (find->Text(0) == MalformedSharesSql(tables)) return true;
+  throw StoreException(Errc::kRefused, "doclock: " + path + ": the index " + Quoted(name) +
+                                           " is not what this version of the library makes; drop "
+                                           "it, and the library makes it anew");
+}
+
 bool HasColumn(Connection& connection, const std::string& table, std::string_view name) {
   const Running find(connection.Prepared("SELECT 1 FROM pragma_table_info(?1) WHERE name=?2"));
   find->Bind(1, table);
@@ -71,6 +90,18 @@ void CreateShares(Connection& connection, const TableNames& tables) {
   CreateNameIndex(connection, tables.shares());
 }
 
+void CreateQueue(Connection& connection, const TableNames& tables) {
+  // Rows count while lock_queue of the document is not 0. `renewed` and `until` are times like
+  // lock_time; `slot` names the waiter's store; the rest describes the lock that it waits for.
+  connection.Run("CREATE TABLE IF NOT EXISTS " + tables.quoted_queue() +
+                 "(doc INTEGER NOT NULL, place INTEGER NOT NULL, lock_id BLOB NOT NULL,"
+                 " renewed INTEGER NOT NULL, until INTEGER NOT NULL, boot INTEGER NOT NULL,"
+                 " slot INTEGER NOT NULL, detached INTEGER NOT NULL, ttl INTEGER NOT NULL,"
+                 " min_hold INTEGER NOT NULL, owner INTEGER NOT NULL, name TEXT,"
+                 " PRIMARY KEY(doc, place)) WITHOUT ROWID");
+  AddColumn(connection, tables.documents(), "lock_queue");
+}
+
 }  // namespace
 
 bool HasSchema(Connection& connection, const std::string& path) {
@@ -97,19 +128,33 @@ void CreateSchema(Connection& connection) {
       " UNIQUE(name, host, pid))");
 }
 
+std::int64_t SchemaVersion(Connection& connection) { return StoredVersion(connection); }
+
+std::vector<std::string> CollectionNames(Connection& connection) {
+  std::vector<std::string> names;
+  const Running find(connection.Prepared(
+      "SELECT name FROM sqlite_master WHERE type='table' AND substr(name, 1, ?1)=?2"));
+  find->Bind(1, std::int64_t{kDocumentsPrefix.size()});
+  find->Bind(2, kDocumentsPrefix);
+  while (find->Step()) names.push_back(OriginalCase(find->Text(0).substr(kDocumentsPrefix.size())));
+  return names;
+}
+
 bool HasDocuments(Connection& connection, const TableNames& tables) {
   return HasTable(connection, tables.documents());
 }
 
-bool HasCollection(Connection& connection, const TableNames& tables) {
-  // Later versions added the groups, then the shares, then the fences.
-  return HasDocuments(connection, tables) && HasTable(connection, tables.groups()) &&
-         HasTable(connection, tables.shares()) &&
+bool HasCollection(Connection& connection, const TableNames& tables, const std::string& path) {
+  // Later versions added the groups, then the shares, then the fences, then an index, then the
+  // queue.
+  return HasMalformedShares(connection, tables, path) && HasDocuments(connection, tables) &&
+         HasTable(connection, tables.groups()) && HasTable(connection, tables.shares()) &&
          HasColumn(connection, tables.documents(), "lock_fence") &&
-         HasColumn(connection, tables.shares(), "fence");
+         HasColumn(connection, tables.shares(), "fence") && HasTable(connection, tables.queue()) &&
+         HasColumn(connection, tables.documents(), "lock_queue");
 }
 
-void CreateCollection(Connection& connection, const TableNames& tables) {
+void CreateCollection(Connection& connection, const TableNames& tables, const std::string& path) {
   // The lock's columns stand before the body and keep their widths, so that taking the lock of a
   // large document rewrites one page. `key` has no type, so that SQLite converts nothing.
   // The columns have defaults, so that a person can insert rows by hand without them.
@@ -128,6 +173,7 @@ void CreateCollection(Connection& connection, const TableNames& tables) {
                  " lock_born BLOB NOT NULL DEFAULT (zeroblob(16)),"
                  " lock_wall INTEGER NOT NULL DEFAULT 0,"
                  " lock_fence INTEGER NOT NULL DEFAULT 0,"
+                 " lock_queue INTEGER NOT NULL DEFAULT 0,"
                  " body TEXT);"
                  // Renewals: small rows side by side, where ten thousand cost what two hundred
                  // pages of documents would.
@@ -141,8 +187,10 @@ void CreateCollection(Connection& connection, const TableNames& tables) {
                  "(doc INTEGER PRIMARY KEY, lock_id BLOB NOT NULL, name TEXT NOT NULL)");
   CreateNameIndex(connection, tables.groups());
   CreateShares(connection, tables);
+  CreateQueue(connection, tables);
   AddColumn(connection, tables.documents(), "lock_fence");
   AddColumn(connection, tables.shares(), "fence");
+  if (!HasMalformedShares(connection, tables, path)) connection.Run(MalformedSharesSql(tables));
 }
 
 }  // namespace doclock::sqlite

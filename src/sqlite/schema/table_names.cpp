@@ -21,15 +21,31 @@ std::string CaseSafe(std::string_view name) {
   return safe;
 }
 
+std::string OriginalCase(std::string_view safe) {
+  std::string name;
+  for (std::size_t i = 0; i < safe.size(); ++i) {
+    char c = safe[i];
+    if (c == '^' && i + 1 < safe.size()) {
+      c = safe[++i];
+      if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    }
+    name += c;
+  }
+  return name;
+}
+
 TableNames::TableNames(std::string_view collection, std::size_t number)
-    : documents_("doclock_c_" + CaseSafe(collection)),
+    : documents_(std::string(kDocumentsPrefix) + CaseSafe(collection)),
       quoted_documents_(Quoted(documents_)),
       quoted_leases_(Quoted("doclock_l_" + CaseSafe(collection))),
       groups_("doclock_g_" + CaseSafe(collection)),
       quoted_groups_(Quoted(groups_)),
       shares_("doclock_r_" + CaseSafe(collection)),
       quoted_shares_(Quoted(shares_)),
+      malformed_shares_(shares_ + ":malformed"),
       quoted_intents_(Quoted("doclock_i_" + CaseSafe(collection))),
+      queue_("doclock_q_" + CaseSafe(collection)),
+      quoted_queue_(Quoted(queue_)),
       number_(number) {}
 
 }  // namespace doclock::sqlite

@@ -106,6 +106,17 @@ TEST_P(StoreConformance, ABatchTakesNoEarlierWriteForItsOwn) {
   }
 }
 
+TEST_P(StoreConformance, ABatchTakesNoEarlierGrantForItsOwn) {
+  const AcquireOp held = things_.Create("held");
+  Batch batch(things_);
+  const AcquireOp& missing = batch.Acquire("missing");
+  AcquireOp& again = batch.Acquire("held");
+  again.grant.lock_id = held.grant.lock_id;
+  batch.Execute(store());
+  EXPECT_EQ(missing.status, OpStatus::kMissing);
+  EXPECT_EQ(again.status, OpStatus::kBusy);
+}
+
 TEST_P(StoreConformance, ABatchMaySpanCollections) {
   Client others = Open("others");
   Batch batch(things_);

@@ -30,6 +30,16 @@ TEST_P(StoreConformance, ListsHeldLocksWithTheirLeases) {
   EXPECT_GE(row.age, 10s);
 }
 
+TEST_P(StoreConformance, ListsItsCollectionsOrRefuses) {
+  things_.Insert("42", Json::object());
+  try {
+    const std::vector<std::string> names = store().ListCollections(10s);
+    EXPECT_EQ(std::count(names.begin(), names.end(), things_.collection().name()), 1);
+  } catch (const StoreException& error) {
+    EXPECT_EQ(error.errc(), Errc::kRefused);
+  }
+}
+
 TEST_P(StoreConformance, ListsTheFenceOfTheGrantWhateverWasSavedSince) {
   const AcquireOp named = things_.Create("named");
   things_.Release("named", named);

@@ -59,6 +59,18 @@ TEST_P(NextDocument, MayHaveAnExpiredLock) {
   EXPECT_EQ(things_.Release(first.key, first.id).status, OpStatus::kLost);
 }
 
+TEST_P(NextDocument, IsNotOneWhoseLockIsMalformed) {
+  if (!backend().spoil) GTEST_SKIP() << "a test cannot reach this store's lock fields";
+  Fill();
+  backend().spoil("things", "soon");
+  EXPECT_EQ(things_.AcquireNext(Queued()).key, Key("then"));
+  EXPECT_EQ(things_.AcquireNext(Queued()).key, Key("late"));
+  EXPECT_EQ(things_.AcquireNext(Queued()).status, OpStatus::kMissing);
+  const std::vector<LockRow> rows = things_.Locks({.key = Key("soon"), .unheld = true});
+  ASSERT_EQ(rows.size(), 1U) << "it is found in a list";
+  EXPECT_TRUE(rows.front().malformed);
+}
+
 TEST_P(NextDocument, IsNotOneThatMinHoldKeepsClosed) {
   things_.Release("only", things_.Create("only", {}, {.min_hold = 60s}));
   EXPECT_EQ(things_.AcquireNext(Filter()).status, OpStatus::kMissing);

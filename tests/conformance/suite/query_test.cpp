@@ -93,6 +93,18 @@ TEST_P(StoreConformance, AnIndexChangesNothingButSpeed) {
   EXPECT_EQ(query(Filter().Greater("v", 10).Less("v", 1).OrderBy("v")), Keys{});
 }
 
+TEST_P(StoreConformance, SeveralIndexesChangeNothingButSpeed) {
+  store().EnsureIndex(things_.collection(), {{"other"}});
+  store().EnsureIndex(things_.collection(), {{"v"}});
+  QueryConformance query(things_);
+  const Keys down = {"f-true",   "g-false", "e-more", "d-text",   "c-big",
+                     "b-double", "a-int",   "h-null", "i-missing"};
+  EXPECT_EQ(query(Filter().OrderByDescending("v")), down);
+  EXPECT_EQ(query(Filter().Equal("other", nullptr).OrderByDescending("v")), down);
+  EXPECT_EQ(query(Filter().OrderByDescending("v").Limit(1)), Keys{"f-true"});
+  EXPECT_EQ(query(Filter().OrderByDescending("v").Limit(2)), (Keys{"f-true", "g-false"}));
+}
+
 TEST_P(StoreConformance, ALimitCutsTheOrderedList) {
   QueryConformance query(things_);
   EXPECT_EQ(query(Filter().OrderBy("v").Limit(3)), (Keys{"h-null", "i-missing", "a-int"}));

@@ -94,6 +94,26 @@ TEST_P(SharedLocks, SharesStandBesideEachOther) {
   EXPECT_EQ(LiveShares(), (Ids{first.grant.lock_id, second.grant.lock_id}));
 }
 
+/// Nothing says how long it lasts: it is not free, and no one is told that it is held.
+TEST_P(SharedLocks, AMalformedShareIsATypedErrorForWhoeverWantsTheLock) {
+  if (!backend().spoil_share) GTEST_SKIP() << "a test cannot reach this store's shares";
+  const auto expect_malformed = [](const StoreOp& op) {
+    ASSERT_EQ(op.status, OpStatus::kFailed);
+    EXPECT_EQ(op.detail->code, Errc::kMalformed);
+  };
+  Share();
+  Share();
+  backend().spoil_share("things", "42");
+  expect_malformed(Share());
+  expect_malformed(Share({.max_holders = 1}));
+  expect_malformed(things_.Acquire("42"));
+  expect_malformed(things_.Read("42"));
+  clock().Advance(2 * kTtl);
+  expect_malformed(Share());
+  expect_malformed(things_.Acquire("42"));
+  EXPECT_EQ(things_.Purge(), 0);
+}
+
 TEST_P(SharedLocks, SharesAreCountedAgainstTheLimitOfWhoAsks) {
   Share({.max_holders = 3});
   clock().Advance(5s);

@@ -39,6 +39,9 @@ struct Backend {
   /// Gives a document of a collection lock fields that this library never writes, among them a
   /// version that is none. Empty: a test cannot.
   std::function<void(const std::string& collection, const Key& key)> spoil;
+  /// Gives one of a document's shares, which are there, a length of its lease that is none. Empty:
+  /// a test cannot.
+  std::function<void(const std::string& collection, const Key& key)> spoil_share = {};
   /// Creates a document as a program does that does not know locks. Its body is an object of whole
   /// numbers. Empty: a test cannot.
   std::function<void(const std::string& collection, const Key& key, const Body& body)> plant;
@@ -106,6 +109,7 @@ struct AcquireArgs {
   int max_holders = kMaxHolders;
   Uuid intent_id = {};
   std::chrono::milliseconds intent = 0ms;
+  std::chrono::milliseconds queue_for = 0ms;
 };
 
 /// The options of a write under the lock.

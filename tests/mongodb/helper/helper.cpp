@@ -16,7 +16,7 @@
 
 #include "doclock/locking_repository.h"
 #include "doclock/mongodb_store.h"
-#include "mongodb/client.h"
+#include "mongodb/support/client.h"
 #include "process/head_count.h"
 
 namespace doclock::mongo_test {
@@ -98,26 +98,29 @@ int Try(const Arguments& arguments) {
 }
 
 /// crowd <uri> <key> <limit> <n> <file>: n times takes a share and gives it back, and counts in the
-/// file who has one meanwhile. Tells the most it saw.
+/// file who has one meanwhile; goes on until <limit> were seen at once. Tells the most there ever
+/// were.
 int Crowd(const Arguments& arguments) {
   Client client(OpenMongodbStore(arguments.at(1)));
   const Key key(arguments.at(2));
   test::HeadCount heads(arguments.at(5));
-  int most = 0;
+  const int limit = std::stoi(arguments.at(3)), times = std::stoi(arguments.at(4));
   Tell("ready");
   NextOrder();
-  for (int i = 0; i < std::stoi(arguments.at(4));) {
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  for (int i = 0; i < times || heads.most() < limit;) {
+    if (i >= times && std::chrono::steady_clock::now() > deadline) break;
     const Uuid id = NewUuid();
-    const AcquireOp held = client.Share(key, id, std::stoi(arguments.at(3)), Counted(1));
+    const AcquireOp held = client.Share(key, id, limit, Counted(1));
     if (held.status == OpStatus::kBusy) continue;
     if (held.status != OpStatus::kDone) return 3;
-    most = std::max(most, heads.Enter());
+    heads.Enter();
     std::this_thread::sleep_for(200us);
     heads.Leave();
     if (client.ReleaseShare(key, id).status != OpStatus::kDone) return 4;
     ++i;
   }
-  Tell(std::to_string(most));
+  Tell(std::to_string(heads.most()));
   return 0;
 }
 

@@ -16,6 +16,9 @@ using std::chrono::hours;
 constexpr int kHolders[] = {1, 2}, kShares[] = {11, 12, 13}, kWriters[] = {21, 22};
 constexpr int kNewIds[] = {31, 32}, kBorn[] = {0, 41, 42}, kStoredMarks[] = {0, 51};
 constexpr int kMark = 52, kWriteId = 61;
+constexpr int kWaiters[] = {71, 72, 73};
+/// Of the entries of a full queue.
+constexpr int kCrowd = 101;
 constexpr int kVersions = 4;
 
 class Dice {
@@ -66,12 +69,14 @@ rules::Lease LeaseUntil(Dice& dice, TimePoint end) {
 }
 
 void HoldExclusively(Dice& dice, LockState& lock) {
-  lock.lock_id = dice.IdOf(kHolders);
+  // A waiter may have been granted the lock.
+  lock.lock_id = dice.OneIn(4) ? dice.IdOf(kWaiters) : dice.IdOf(kHolders);
   lock.lease = LeaseUntil(dice, dice.Stored());
   lock.granted = lock.lease.since;
   lock.owner = dice.Owner("holder");
   lock.group = dice.Group();
-  lock.fence = lock.version;
+  // The holder may have saved since.
+  lock.fence = dice.OneIn(2) ? lock.version : dice.Below(static_cast<int>(lock.version) + 1);
 }
 
 void HoldShared(Dice& dice, LockState& lock) {
@@ -101,6 +106,33 @@ void Release(Dice& dice, LockState& lock) {
   if (dice.OneIn(2)) lock.owner = nullptr;
 }
 
+void Enqueue(Dice& dice, LockState& lock, const Uuid& id, TimePoint until) {
+  if (id == lock.lock_id) return;
+  rules::QueueEntry entry;
+  entry.id = id;
+  entry.until = until;
+  entry.ttl = dice.Asked();
+  if (dice.OneIn(4)) entry.min_hold = dice.Asked();
+  entry.owner = dice.Owner("waiter");
+  entry.group = dice.Group();
+  lock.queue.push_back(std::move(entry));
+}
+
+void FillQueue(Dice& dice, LockState& lock) {
+  if (dice.OneIn(15)) {
+    for (int i = 0; i < static_cast<int>(kMaxQueueEntries); ++i) {
+      Enqueue(dice, lock, dice.Id(kCrowd + i), kNow + hours(2));
+    }
+    return;
+  }
+  std::array ids = {kWaiters[0], kWaiters[1], kWaiters[2]};
+  const int count = 1 + dice.Below(3);
+  for (int i = 0; i < count; ++i) {
+    std::swap(ids[i], ids[i + dice.Below(3 - i)]);
+    Enqueue(dice, lock, dice.Id(ids[i]), dice.Stored());
+  }
+}
+
 Record RandomRecord(Dice& dice, int number) {
   Record record;
   LockState& lock = record.lock;
@@ -114,6 +146,7 @@ Record RandomRecord(Dice& dice, int number) {
   if (!lock.HasLockId() || lock.IsShared()) {
     if (dice.OneIn(2)) lock.intent = {dice.IdOf(kWriters), dice.Stored()};
   }
+  if (dice.OneIn(2)) FillQueue(dice, lock);
   if (dice.OneIn(4)) return record;
   record.body["case"] = number;
   record.body["n"] = dice.Below(3);
@@ -188,11 +221,22 @@ class Asking {
       grant.intent_id = dice_.IdOf(kWriters);
       grant.intent = dice_.Asked();
     }
+    if (mode == LockMode::kExclusive && dice_.OneIn(2)) Wait(grant);
     if (dice_.OneIn(50)) grant.lock_id = dice_.OneIn(2) ? Uuid{} : kSharedLockId;
     return grant;
   }
 
+  void Wait(GrantRequest& grant) {
+    grant.queue_for = dice_.Asked();
+    if (dice_.OneIn(3)) return;
+    const Uuid waiter = dice_.IdOf(kWaiters);
+    // Among others the grant that there was would look like this attempt's. The store knows which
+    // documents it has waited for, and this one not.
+    if (of_.alone || waiter != lock().lock_id) grant.lock_id = waiter;
+  }
+
   Uuid HolderId() {
+    if (dice_.OneIn(4)) return dice_.IdOf(kWaiters);
     if (dice_.OneIn(20)) return dice_.OneIn(2) ? Uuid{} : kSharedLockId;
     if (dice_.OneIn(8)) return dice_.IdOf(kShares);
     return dice_.IdOf(kHolders);
@@ -212,7 +256,7 @@ class Asking {
 
   std::unique_ptr<Operation> Write() {
     constexpr WriteKind kKinds[] = {WriteKind::kCheckpoint, WriteKind::kRelease,
-                                    WriteKind::kRelease, WriteKind::kErase};
+                                    WriteKind::kRelease, WriteKind::kErase, WriteKind::kLeave};
     auto made = std::make_unique<One<WriteOp>>(collection_, of_);
     WriteOp& op = made->value;
     op.write = dice_.Of(kKinds);
@@ -223,7 +267,8 @@ class Asking {
     if (stale && !of_.alone) op.expected = kAnyVersion;
     if (dice_.OneIn(2)) op.born = lock().born;
     op.ttl = dice_.Asked();
-    if (op.write != WriteKind::kErase && !dice_.OneIn(3)) {
+    op.fence = lock().fence;
+    if (op.write != WriteKind::kErase && op.write != WriteKind::kLeave && !dice_.OneIn(3)) {
       op.body = AnyBody();
       op.merge = dice_.OneIn(2);
       op.base = Base();
@@ -231,6 +276,8 @@ class Asking {
     if (dice_.OneIn(2)) op.mark = dice_.Id(kMark);
     if (op.write == WriteKind::kRelease && dice_.OneIn(2)) {
       made->next = Grant(LockMode::kExclusive);
+      if (made->next.queue_for.count() > 0) made->next.lock_id = dice_.IdOf(kNewIds);
+      if (dice_.OneIn(2)) made->next.entry = dice_.IdOf(kWaiters);
       op.next = &made->next;
     }
     return made;

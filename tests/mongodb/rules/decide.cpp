@@ -45,7 +45,7 @@ void Do(SaveOp& op, std::optional<Record>& record) {
   if (!rules::MaySave(op, record ? &record->lock : nullptr, kNow)) return;
   if (!record) record.emplace().lock.born = NewUuid();
   Put(*record, op.body, false);
-  rules::Save(op, record->lock);
+  rules::Save(op, record->lock, kNow);
   if (op.save == SaveKind::kErase) record.reset();
 }
 
@@ -67,7 +67,8 @@ std::string Text(const char* name, const Body& body) {
 std::string GrantText(const GrantRequest& grant) {
   std::string text = grant.mode == LockMode::kShared ? Text(" share of ", grant.max_holders) : "";
   text += Text(" for ", grant.lock_id) + TextOf(grant.ttl);
-  text += ", min_hold" + TextOf(grant.min_hold);
+  text += ", min_hold" + TextOf(grant.min_hold) + ", in the queue for" + TextOf(grant.queue_for);
+  text += Text(", entry ", grant.entry);
   return text + Text(", intent ", grant.intent_id) + ", group " + grant.group;
 }
 
@@ -93,7 +94,8 @@ std::string Request(const ReadOp&) { return "read"; }
 
 std::string Result(const AcquireOp& op) {
   return Text(" version ", op.version) + Text(" born ", op.born) + Text(" body ", op.body) +
-         (op.created ? " created" : "") + (op.took_over ? " taken over" : "");
+         (op.created ? " created" : "") + (op.took_over ? " taken over" : "") +
+         (op.passed_on ? " passed on" : "");
 }
 std::string Result(const RenewOp&) { return ""; }
 std::string Result(const WriteOp& op) { return Text(" version ", op.version); }
@@ -148,6 +150,10 @@ std::string RequestOf(const StoreOp& op) {
 std::string ResultOf(const StoreOp& op) {
   std::string text = Text("status ", static_cast<int>(op.status));
   if (op.detail) text += Result(*op.detail, op.status);
+  if (op.status == OpStatus::kBusy && op.kind == OpKind::kAcquire) {
+    const auto& acquire = static_cast<const AcquireOp&>(op);
+    text += Text(acquire.queued ? " queued after " : " behind ", acquire.ahead);
+  }
   if (op.status != OpStatus::kDone) return text;
   return text + With(op, [](const auto& one) { return Result(one); });
 }

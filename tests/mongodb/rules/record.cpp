@@ -62,11 +62,39 @@ class Writer {
     Date(entry, "until", intent.until);
     doc.Add("lockIntent", entry);
   }
+  void Queue(Doc& doc, const LockState& lock) const {
+    Array queue;
+    if (dialect_.remains) queue.Add(std::string("no entry")).Add(Doc::Of("id", IdOf(98, 0)));
+    for (const rules::QueueEntry& waiter : lock.queue) queue.Add(Entry(waiter));
+    if (queue.size() == 0) return Nothing(doc, "lockQueue");
+    doc.AddArray("lockQueue", queue.doc());
+  }
+  void Fence(Doc& doc, const LockState& lock) const {
+    const bool exclusive = lock.HasLockId() && !lock.IsShared();
+    if (exclusive && lock.fence != lock.version) {
+      Doc record = Doc::Of("of", lock.lock_id);
+      Number(record, "at", lock.fence);
+      doc.Add("lockFence", record);
+    } else if (dialect_.remains) {
+      doc.Add("lockFence", Doc::Of("of", IdOf(99, 0)).Add("at", 1));
+    } else {
+      Nothing(doc, "lockFence");
+    }
+  }
   void Nothing(Doc& doc, const char* name) const {
     if (dialect_.nulls) doc.AddNull(name);
   }
 
  private:
+  Doc Entry(const rules::QueueEntry& waiter) const {
+    Doc entry = Doc::Of("id", waiter.id);
+    Date(entry, "until", waiter.until);
+    Number(entry, "ttl", waiter.ttl.count());
+    if (waiter.min_hold.count() > 0) Number(entry, "hold", waiter.min_hold.count());
+    if (waiter.owner) Owner(entry, "owner", waiter.owner);
+    if (!waiter.group.empty()) entry.Add("group", waiter.group);
+    return entry;
+  }
   Doc Entry(const Share& share) const {
     Doc entry = Doc::Of("id", share.id);
     Date(entry, "time", share.lease.since);
@@ -149,11 +177,41 @@ std::vector<Share> SharesIn(const bson_iter_t& array, std::int64_t now) {
   return shares;
 }
 
+std::vector<rules::QueueEntry> QueueIn(const bson_iter_t& array, std::int64_t now) {
+  std::vector<rules::QueueEntry> queue;
+  bson_iter_t item;
+  bson_iter_recurse(&array, &item);
+  while (bson_iter_next(&item)) {
+    bson_t doc;
+    if (!BSON_ITER_HOLDS_DOCUMENT(&item) || !mongodb::DocumentAt(item, doc)) continue;
+    Reader reader(doc, now);
+    rules::QueueEntry& entry = queue.emplace_back();
+    entry.id = reader.Id("id");
+    entry.until = reader.Date("until");
+    entry.ttl = milliseconds(reader.Number("ttl", 0));
+    entry.min_hold = milliseconds(reader.Number("hold", 0));
+    entry.owner = reader.Owner("owner");
+    entry.group = reader.Text("group");
+  }
+  return queue;
+}
+
 std::string OwnerText(const OwnerPtr& owner) { return owner ? owner->name : "-"; }
 
 std::string ShareText(const Share& share) {
   return " [" + TextOf(share.id) + TextOf(share.lease.End() - kNow) + " of " +
          OwnerText(share.owner) + " in " + share.group + " at " + std::to_string(share.fence) + "]";
+}
+
+std::string QueueText(const LockState& lock) {
+  std::string text;
+  for (const rules::QueueEntry& entry : lock.queue) {
+    if (!entry.IsLive(kNow)) continue;
+    text += " (" + TextOf(entry.id) + " until" + TextOf(entry.until - kNow) + " for" +
+            TextOf(entry.ttl) + ", min_hold" + TextOf(entry.min_hold) + " of " +
+            OwnerText(entry.owner) + " in " + entry.group + ")";
+  }
+  return text.empty() ? text : ", queue" + text;
 }
 
 std::string LockText(const LockState& lock) {
@@ -162,7 +220,8 @@ std::string LockText(const LockState& lock) {
   if (!lock.HasLockId()) return " free";
   if (!lock.IsShared()) {
     return " held by " + TextOf(lock.lock_id) + TextOf(lock.lease.since - kNow) + " for" +
-           TextOf(lock.lease.ttl) + " of " + OwnerText(lock.owner) + " in " + lock.group;
+           TextOf(lock.lease.ttl) + " of " + OwnerText(lock.owner) + " in " + lock.group + " at " +
+           std::to_string(lock.fence);
   }
   std::vector<std::string> live;
   for (const Share& share : lock.shares) {
@@ -205,6 +264,8 @@ Doc DocumentOf(const Key& key, const Record& record, const Dialect& dialect, std
   if (!lock.group.empty()) doc.Add("lockGroup", lock.group);
   writer.Shares(doc, lock);
   writer.Intent(doc, lock.intent);
+  writer.Fence(doc, lock);
+  writer.Queue(doc, lock);
   return doc;
 }
 
@@ -227,6 +288,15 @@ Record RecordOf(const bson_t& document, std::int64_t now) {
   if (reader.Has("lockIntent") && mongodb::DocumentAt(reader.at(), intent)) {
     Reader inner(intent, now);
     lock.intent = {inner.Id("id"), inner.Date("until")};
+  }
+  if (reader.Has("lockQueue") && BSON_ITER_HOLDS_ARRAY(&reader.at())) {
+    lock.queue = QueueIn(reader.at(), now);
+  }
+  lock.fence = lock.version;
+  bson_t fence;
+  if (reader.Has("lockFence") && mongodb::DocumentAt(reader.at(), fence)) {
+    Reader inner(fence, now);
+    if (inner.Id("of") == lock.lock_id) lock.fence = inner.Number("at", -1);
   }
   bson_iter_t field;
   bson_iter_init(&field, &document);
@@ -259,7 +329,7 @@ std::string TextOf(const std::optional<Record>& record) {
   if (lock.intent.IsLive(kNow)) {
     text += ", " + TextOf(lock.intent.id) + " waits" + TextOf(lock.intent.until - kNow);
   }
-  return text;
+  return text + QueueText(lock);
 }
 
 }  // namespace doclock::mongo_rules_test

@@ -32,8 +32,9 @@ struct Dialect {
   bool nulls = false;   ///< What there is not is null, where that is allowed, not missing.
   bool narrow = false;  ///< Numbers are int32 where they fit.
   bool no_ttl = false;  ///< The default ttl is not written.
-  bool remains =
-      false;  ///< A lock that is not shared has shares beside it, which count for nothing.
+  /// What counts for nothing is there: shares beside a lock that is not shared, and what is no
+  /// entry in the queue.
+  bool remains = false;
 };
 
 /// The ids of one case have numbers below 100.

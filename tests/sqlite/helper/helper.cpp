@@ -18,10 +18,10 @@
 
 #include "doclock/uuid_json.h"
 #include "process/head_count.h"
-#include "sqlite/client.h"
-#include "sqlite/count.h"
 #include "sqlite/processes/process_coordinator.h"
-#include "sqlite/raw_database.h"
+#include "sqlite/support/client.h"
+#include "sqlite/support/count.h"
+#include "sqlite/support/raw_database.h"
 
 namespace doclock::sqlite_test {
 namespace {
@@ -55,25 +55,27 @@ int Share(const Arguments& arguments) {
 }
 
 /// crowd <database> <key> <limit> <n>: n times takes a share and gives it back, and counts who has
-/// one meanwhile. Tells the most it saw.
+/// one meanwhile; goes on until <limit> were seen at once. Tells the most there ever were.
 int Crowd(const Arguments& arguments) {
   Client client(arguments.at(1), {.sync = SqliteSync::kOff});
   test::HeadCount heads(arguments.at(1) + ".heads");
   const std::string& key = arguments.at(2);
-  int most = 0;
+  const int limit = std::stoi(arguments.at(3)), times = std::stoi(arguments.at(4));
   Tell("ready");
   NextOrder();
-  for (int i = 0; i < std::stoi(arguments.at(4));) {
-    const AcquireOp held = client.Share(key, std::stoi(arguments.at(3)));
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  for (int i = 0; i < times || heads.most() < limit;) {
+    if (i >= times && std::chrono::steady_clock::now() > deadline) break;
+    const AcquireOp held = client.Share(key, limit);
     if (held.status == OpStatus::kBusy) continue;
     if (held.status != OpStatus::kDone) return 3;
-    most = std::max(most, heads.Enter());
+    heads.Enter();
     std::this_thread::sleep_for(200us);
     heads.Leave();
     if (client.ReleaseShare(key, held.grant.lock_id).status != OpStatus::kDone) return 4;
     ++i;
   }
-  Tell(std::to_string(most));
+  Tell(std::to_string(heads.most()));
   return 0;
 }
 
@@ -91,6 +93,22 @@ int Hold(const Arguments& arguments) {
     NextOrder();
     if (client.Release(key, held).status != OpStatus::kDone) return 4;
     Tell("released " + std::to_string(BootClock::now().time_since_epoch().count()));
+    NextOrder();
+  }
+}
+
+/// wait <database> <key>: leaves an entry, and repeats the attempt at each order. Tells each time
+/// what came of it: "queued", "busy", or "granted" and the version.
+int Wait(const Arguments& arguments) {
+  Client client(arguments.at(1), {.sync = SqliteSync::kNormal});
+  const Uuid id = NewUuid();
+  for (;;) {
+    const AcquireOp op = client.Queue(arguments.at(2), id);
+    if (op.status == OpStatus::kDone) {
+      Tell("granted " + std::to_string(op.version));
+    } else {
+      Tell(op.status == OpStatus::kBusy && op.queued ? "queued" : "busy");
+    }
     NextOrder();
   }
 }
@@ -291,10 +309,11 @@ int Now(const Arguments&) {
 
 int Run(const Arguments& arguments) {
   const std::map<std::string, int (*)(const Arguments&)> commands = {
-      {"hold", Hold},   {"work", Work},     {"cycle", Cycle}, {"turn", HoldWriteTurn},
-      {"open", Open},   {"as", As},         {"now", Now},     {"try", Try},
-      {"count", Count}, {"begin", Begin},   {"share", Share}, {"crowd", Crowd},
-      {"deaf", Deaf},   {"member", Member}, {"fill", Fill},   {"reopen", Reopen}};
+      {"hold", Hold},    {"work", Work},   {"cycle", Cycle},   {"turn", HoldWriteTurn},
+      {"open", Open},    {"as", As},       {"now", Now},       {"try", Try},
+      {"count", Count},  {"begin", Begin}, {"share", Share},   {"crowd", Crowd},
+      {"deaf", Deaf},    {"wait", Wait},   {"member", Member}, {"fill", Fill},
+      {"reopen", Reopen}};
   return commands.at(arguments.at(0))(arguments);
 }
 

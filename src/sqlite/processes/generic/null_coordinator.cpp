@@ -9,6 +9,7 @@ class NullCoordinator final : public ProcessCoordinator {
   bool Enter(Deadline) override { return true; }
   void Leave() noexcept override {}
   [[nodiscard]] std::string Occupant() const override { return {}; }
+  [[nodiscard]] Crowd Stores() const noexcept override { return {}; }
   [[nodiscard]] bool OthersHave(const std::function<std::uint32_t()>&) const override {
     return true;
   }
@@ -17,8 +18,8 @@ class NullCoordinator final : public ProcessCoordinator {
   [[nodiscard]] std::int64_t slot() const noexcept override { return 0; }
   [[nodiscard]] Liveness Look(std::int64_t) const noexcept override { return Liveness::kUnknown; }
   [[nodiscard]] bool has_notifications() const noexcept override { return false; }
-  void Announce(const std::vector<Notification>&) noexcept override {}
-  void Wake() noexcept override {}
+  std::uint32_t Announce(const std::vector<Notification>&) noexcept override { return 0; }
+  void Wake(std::uint32_t) noexcept override {}
   void AddWatchers(int) noexcept override {}
   /// Unknown here: yes, to be safe.
   [[nodiscard]] bool OthersWatch() const noexcept override { return true; }
@@ -30,6 +31,8 @@ class NullCoordinator final : public ProcessCoordinator {
 };
 
 }  // namespace
+
+bool ProcessCoordinator::HasFile() noexcept { return false; }
 
 std::unique_ptr<ProcessCoordinator> ProcessCoordinator::Join(const std::filesystem::path&,
                                                              Deadline) {

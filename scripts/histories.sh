@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Records histories of locking processes while things go wrong, and checks them.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+usage() {
+  cat <<'TEXT'
+Usage: scripts/histories.sh [--runs N] [--seconds N] [--store sqlite|mongodb] [--nemesis NAME] [--seed N] [--short]
+                            [--build FOLDER] [--help]
+
+Lets processes lock, write and read, against SQLite files and a replica set of its own, while a nemesis disturbs them; then checks
+that what they were told can be true (tests/histories/checker.py says what that is). It needs no root.
+
+  --runs N        so many histories (one of each kind); they take the kinds in turn
+  --seconds N     how long each is recorded (10)
+  --store NAME    only this store
+  --nemesis NAME  only this one: none, kill, pause (worker processes); with MongoDB also stepdown, kill-primary,
+                  pause-primary, pause-secondaries, fail-command, slow-clock (one client's, by libfaketime), lose-requests,
+                  lose-replies, late-requests, late-replies (by a proxy)
+  --seed N        of the first history; the next one takes the next (1)
+  --short         ten short histories, as .ci/run does
+  --build FOLDER  a build tree that has the worker program (build/test, which is built if need be)
+
+The records of a history that violates a rule stay in build/histories/failures. Check one again:
+tests/histories/checker.py build/histories/failures/NAME/*.jsonl
+The servers take three ports from $DOCLOCK_HISTORIES_PORT (24200) on.
+TEXT
+}
+
+build=
+arguments=()
+while [[ $# -gt 0 ]]; do
+  case "$1" in
+    --runs | --seconds | --store | --nemesis | --seed) arguments+=("$1" "${2:?$1 needs a value}"); shift 2 ;;
+    --short) arguments+=(--short --seconds 7); shift ;;
+    --build) build=${2:?--build needs a folder}; shift 2 ;;
+    -h | --help) usage; exit 0 ;;
+    *) echo "histories.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
+  esac
+done
+
+if [[ -z $build ]]; then
+  build=build/test
+  [[ -e $build/build.ninja ]] || cmake --preset test
+  cmake --build "$build" --target doclock_history_worker
+fi
+exec python3 -B tests/histories/run.py --worker "$PWD/${build#"$PWD/"}/tests/histories/doclock_history_worker" \
+  --port "${DOCLOCK_HISTORIES_PORT:-24200}" "${arguments[@]}"

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Draws a timeline as SVG from a text file: who does what, and when. scripts/pictures.sh calls it for *.timeline.
+
+    title  TEXT                           for screen readers
+    time   FROM TO                        the range of the time axis, in any unit
+    lane   NAME TEXT                      one row, from top to bottom
+    bar    LANE FROM TO STYLE TEXT        STYLE: held, waits, works, paused, lost, lease
+    point  LANE AT TEXT                   a dot with a text below it
+    arrow  AT FROM-LANE TO-LANE TEXT      a message, with its text to the right of it
+    line   AT TEXT                        a moment that concerns all rows
+    note   TEXT                           a line of text below the rows
+
+Usage: timeline.py SOURCE PICTURE
+"""
+import html
+import pathlib
+import sys
+
+WIDTH, LABELS, ROW, TOP, RIGHT = 880, 130, 64, 34, 26
+STYLES = {
+    "held": ("#4a6fa5", "#34517a", "#ffffff"),
+    "works": ("#dfe9f7", "#4a6fa5", "#1d2b3f"),
+    "waits": ("#f3e9c8", "#b58900", "#4a3900"),
+    "paused": ("#e4e4e4", "#8a8a8a", "#333333"),
+    "lost": ("#f6d5d1", "#b03a2e", "#5c1710"),
+    "lease": ("#e7f6e9", "#3c8d40", "#1c4a1f"),
+}
+INK, GREY = "#1d2b3f", "#66707c"
+
+
+def text(x, y, words, anchor="start", colour=INK, size=13):
+    return (f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}" '
+            f'font-size="{size}">{html.escape(words)}</text>')
+
+
+class Timeline:
+    def __init__(self):
+        self.title, self.start, self.end = "", 0.0, 1.0
+        self.lanes, self.names = {}, []
+        self.items, self.notes = [], []
+
+    def read(self, source):
+        for number, raw in enumerate(source.read_text(encoding="utf-8").splitlines(), 1):
+            words = raw.split()
+            if not words or words[0].startswith("#"):
+                continue
+            try:
+                self.add(words[0], words[1:])
+            except (KeyError, ValueError, IndexError) as error:
+                sys.exit(f"{source}:{number}: cannot read this line ({error})")
+
+    def add(self, kind, words):
+        if kind == "title":
+            self.title = " ".join(words)
+        elif kind == "time":
+            self.start, self.end = float(words[0]), float(words[1])
+        elif kind == "lane":
+            self.lanes[words[0]] = len(self.names)
+            self.names.append(" ".join(words[1:]))
+        elif kind == "bar":
+            self.items.append(self.bar(words[0], float(words[1]), float(words[2]), words[3], " ".join(words[4:])))
+        elif kind == "point":
+            self.items.append(self.point(words[0], float(words[1]), " ".join(words[2:])))
+        elif kind == "arrow":
+            self.items.append(self.arrow(float(words[0]), words[1], words[2], " ".join(words[3:])))
+        elif kind == "line":
+            self.items.insert(0, self.line(float(words[0]), " ".join(words[1:])))
+        elif kind == "note":
+            self.notes.append(" ".join(words))
+        else:
+            raise ValueError(f'unknown word "{kind}"')
+
+    def x(self, at):
+        return LABELS + (at - self.start) / (self.end - self.start) * (WIDTH - LABELS - RIGHT)
+
+    def y(self, lane):
+        return TOP + ROW * self.lanes[lane] + ROW / 2 - 6
+
+    def bar(self, lane, start, end, style, words):
+        fill, edge, ink = STYLES[style]
+        x, width, y = self.x(start), self.x(end) - self.x(start), self.y(lane)
+        dash = ' stroke-dasharray="5 3"' if style in ("waits", "paused") else ""
+        return (f'<rect x="{x:.1f}" y="{y - 14:.1f}" width="{width:.1f}" height="28" rx="5" fill="{fill}" '
+                f'stroke="{edge}"{dash}/>' + text(x + width / 2, y + 4.5, words, "middle", ink))
+
+    def point(self, lane, at, words):
+        x, y = self.x(at), self.y(lane)
+        anchor = "start" if x < LABELS + 60 else "end" if x > WIDTH - 90 else "middle"
+        return (f'<circle cx="{x:.1f}" cy="{y + 14:.1f}" r="4.5" fill="#ffffff" stroke="{INK}" stroke-width="2"/>' +
+                text(x, y + 33, words, anchor, INK, 12))
+
+    def arrow(self, at, source, target, words):
+        x, y1, y2 = self.x(at), self.y(source), self.y(target)
+        down = 1 if y2 > y1 else -1
+        tip = y2 - 15 * down
+        return (f'<path d="M{x:.1f} {y1 + 14 * down:.1f}V{tip:.1f}m-4 {-7 * down}l4 {7 * down}l4 {-7 * down}" '
+                f'fill="none" stroke="{INK}" stroke-width="1.6"/>' +
+                text(x + 8, (y1 + tip) / 2 + 12 * down, words, "start", INK, 12))
+
+    def line(self, at, words):
+        x, bottom = self.x(at), TOP + ROW * len(self.names) - 4
+        anchor = "end" if x > WIDTH - 110 else "middle"
+        return (f'<path d="M{x:.1f} {TOP - 8}V{bottom:.1f}" stroke="#b03a2e" stroke-dasharray="4 4"/>' +
+                text(x, TOP - 14, words, anchor, "#b03a2e", 12))
+
+    def svg(self):
+        height = TOP + ROW * len(self.names) + 18 + 19 * len(self.notes)
+        axis = TOP + ROW * len(self.names) + 2
+        out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
+               f'height="{height}" role="img" font-family="Helvetica, Arial, sans-serif">',
+               f"<title>{html.escape(self.title)}</title>",
+               f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#ffffff"/>']
+        for lane, row in self.lanes.items():
+            y = self.y(lane)
+            out.append(text(LABELS - 12, y + 4.5, self.names[row], "end"))
+            out.append(f'<path d="M{LABELS} {y:.1f}H{WIDTH - RIGHT}" stroke="#d8dde4"/>')
+        out.append(f'<path d="M{LABELS} {axis}H{WIDTH - RIGHT}m-7 -4l7 4l-7 4" fill="none" stroke="{GREY}"/>')
+        out.append(text(LABELS - 12, axis + 4, "time", "end", GREY, 12))
+        out += self.items
+        out += [text(LABELS, axis + 22 + 19 * row, note, "start", GREY, 12) for row, note in enumerate(self.notes)]
+        return "\n".join(out + ["</svg>"]) + "\n"
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    timeline = Timeline()
+    timeline.read(pathlib.Path(sys.argv[1]))
+    pathlib.Path(sys.argv[2]).write_text(timeline.svg(), encoding="utf-8")
+
+
+main()

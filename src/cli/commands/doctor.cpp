@@ -1,0 +1,157 @@
+#include "cli/commands/doctor.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <iostream>
+#include <iterator>
+#include <vector>
+
+#include "cli/json/lock_json.h"
+#include "cli/options/durations.h"
+#include "cli/output/exit_codes.h"
+#include "cli/output/messages.h"
+#include "doclock/lock_provider.h"
+
+namespace doclock::cli {
+namespace {
+
+using nlohmann::json;
+using SteadyClock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr std::chrono::seconds kAnswerTime{10};
+/// A slower answer makes short leases risky.
+constexpr milliseconds kSlow{500};
+
+constexpr std::array kLevels{"ok", "warning", "problem"};
+
+const char* LevelOf(const Finding& finding) {
+  return kLevels.at(static_cast<std::size_t>(finding.level));
+}
+
+milliseconds Since(SteadyClock::time_point begin) {
+  return std::chrono::duration_cast<milliseconds>(SteadyClock::now() - begin);
+}
+
+/// A finding whose advice counts only if `level` is not kOk.
+Finding Judged(const char* check, std::string text, FindingLevel level, const char* advice) {
+  return {check, level, std::move(text), level == FindingLevel::kOk ? "" : advice};
+}
+
+std::string Counted(std::size_t count, const char* what) {
+  return std::to_string(count) + " " + what;
+}
+
+/// One examination. What was found stays when a later step fails.
+class Doctoring {
+ public:
+  explicit Doctoring(const std::string& collection) : collection_(collection) {}
+
+  void Examine(const std::function<std::shared_ptr<Store>()>& open) {
+    const LockManager manager(Open(open));
+    Store& store = *manager.store();
+    const auto begin = SteadyClock::now();
+    const std::vector<std::string> names = store.ListCollections(kAnswerTime);
+    const milliseconds took = Since(begin);
+    findings.push_back(Judged("answer", "the store answered in " + DurationText(took),
+                              took > kSlow ? FindingLevel::kWarning : FindingLevel::kOk,
+                              "find out why it is slow, or use a longer --ttl"));
+    const bool there = std::find(names.begin(), names.end(), collection_) != names.end();
+    if (!there) {
+      findings.push_back(
+          {"collection", FindingLevel::kOk,
+           "there is no collection " + collection_ + " yet; the first lock creates it"});
+    }
+    if (there && OpenCollection(manager)) CheckLocks(manager);
+    auto more = store.Examine(store.Find(collection_).get(), kAnswerTime);
+    std::move(more.begin(), more.end(), std::back_inserter(findings));
+  }
+
+  std::vector<Finding> findings;
+
+ private:
+  std::shared_ptr<Store> Open(const std::function<std::shared_ptr<Store>()>& open) {
+    const auto begin = SteadyClock::now();
+    try {
+      auto store = open();
+      findings.push_back(
+          {"open", FindingLevel::kOk, "the store was opened in " + DurationText(Since(begin))});
+      return store;
+    } catch (const Error& error) {
+      findings.push_back({"open", FindingLevel::kProblem, error.what(),
+                          "nothing else can be examined until the store can be opened"});
+      throw;
+    }
+  }
+  /// False: it cannot be opened as it is.
+  bool OpenCollection(const LockManager& manager) {
+    try {
+      const LockProvider locks(manager, collection_);
+      findings.push_back(
+          {"collection", FindingLevel::kOk, "the collection " + collection_ + " is there"});
+      return true;
+    } catch (const StoreException& error) {
+      if (error.errc() != Errc::kRefused) throw;
+      findings.push_back(
+          {"collection", FindingLevel::kWarning, error.what(), "its locks were not examined"});
+      return false;
+    }
+  }
+  void CheckLocks(const LockManager& manager) {
+    std::size_t live = 0, expired = 0, malformed = 0;
+    for (const LockStatus& lock : LockProvider(manager, collection_).Status()) {
+      ++(lock.malformed ? malformed : lock.expired ? expired : live);
+    }
+    findings.push_back({"locks", FindingLevel::kOk, Counted(live, "locks are held")});
+    findings.push_back(Judged("leftovers", Counted(expired, "locks are expired"),
+                              expired > 0 ? FindingLevel::kWarning : FindingLevel::kOk,
+                              "clear what they left: doclock purge"));
+    findings.push_back(Judged("malformed", Counted(malformed, "locks are malformed"),
+                              malformed > 0 ? FindingLevel::kProblem : FindingLevel::kOk,
+                              "another program wrote their fields; mend them by hand (doclock "
+                              "status shows them)"));
+  }
+
+  const std::string& collection_;
+};
+
+void Print(const std::vector<Finding>& findings) {
+  for (const Finding& one : findings) {
+    const std::string level = LevelOf(one);
+    std::cout << level << std::string(9 - level.size(), ' ') << one.check << ": "
+              << Printable(one.text) << '\n';
+    if (!one.advice.empty()) std::cout << "         " << Printable(one.advice) << '\n';
+  }
+}
+
+void PrintAsJson(const std::vector<Finding>& findings) {
+  json all = json::array();
+  for (const Finding& one : findings) {
+    all.push_back({{"check", one.check},
+                   {"level", LevelOf(one)},
+                   {"text", one.text},
+                   {"advice", one.advice}});
+  }
+  PrintJson(all);
+}
+
+}  // namespace
+
+int Doctor(const std::function<std::shared_ptr<Store>()>& open, const std::string& collection,
+           bool as_json) {
+  const auto print = as_json ? &PrintAsJson : &Print;
+  Doctoring doctoring(collection);
+  try {
+    doctoring.Examine(open);
+  } catch (const Error&) {
+    print(doctoring.findings);
+    throw;
+  }
+  print(doctoring.findings);
+  const bool well = std::all_of(doctoring.findings.begin(), doctoring.findings.end(),
+                                [](const Finding& one) { return one.level == FindingLevel::kOk; });
+  return well ? kOk : kMendable;
+}
+
+}  // namespace doclock::cli

@@ -1,0 +1,151 @@
+#include "cli/commands/documents/documents.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "cli/json/json_text.h"
+#include "cli/output/exit_codes.h"
+#include "cli/output/messages.h"
+#include "doclock/locking_repository.h"
+
+namespace doclock::cli {
+namespace {
+
+using nlohmann::json;
+
+/// A file in a folder that only this user can read; both are deleted at the end, unless kept.
+class PrivateFile {
+ public:
+  explicit PrivateFile(const std::string& text) {
+    const char* const variable = std::getenv("TMPDIR");
+    std::string folder = variable != nullptr && *variable != '\0' ? variable : "/tmp";
+    folder += "/doclock-XXXXXX";
+    if (::mkdtemp(folder.data()) == nullptr) {
+      throw IoError("cannot create a folder in TMPDIR: " + std::string(std::strerror(errno)));
+    }
+    folder_ = folder;
+    std::ofstream stream(path());
+    if (!(stream << text << std::flush)) {
+      Remove();
+      throw IoError("cannot write a file in TMPDIR: " + std::string(std::strerror(errno)));
+    }
+  }
+  PrivateFile(const PrivateFile&) = delete;
+  PrivateFile& operator=(const PrivateFile&) = delete;
+  ~PrivateFile() {
+    if (!kept_) Remove();
+  }
+  [[nodiscard]] std::filesystem::path path() const { return folder_ / "document.json"; }
+  /// The present contents, if the file can be read.
+  [[nodiscard]] std::optional<std::string> Text() const {
+    std::ifstream stream(path());
+    if (!stream) return std::nullopt;
+    return std::string(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+  }
+  /// Keeps the file, and says where it is, unless it holds this text.
+  void KeepUnless(const std::string& text) {
+    std::error_code ignored;
+    kept_ = Text() != text && std::filesystem::exists(path(), ignored);
+    if (kept_) Tell("your text is kept in " + path().string());
+  }
+
+ private:
+  void Remove() noexcept {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  bool kept_ = false;
+  std::filesystem::path folder_;
+};
+
+/// As one word for the shell, whatever characters it holds.
+std::string ShellWord(const std::string& text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
+  return word + "'";
+}
+
+/// Runs the editor through the shell, as other programs do, because $EDITOR may hold options.
+bool RunEditor(const DocumentOptions& options, const std::filesystem::path& file) {
+  std::string editor = options.editor;
+  for (const char* variable : {"VISUAL", "EDITOR"}) {
+    const char* const value = std::getenv(variable);
+    if (editor.empty() && value != nullptr) editor = value;
+  }
+  if (editor.empty()) editor = "vi";
+  const std::string command = editor + " " + ShellWord(file.string());
+  const int status = std::system(command.c_str());
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/// Asks on the terminal; without one the answer is no.
+bool EditAgain() {
+  if (::isatty(STDIN_FILENO) != 1) return false;
+  std::cerr << "Edit again? [Y/n] ";
+  std::string answer;
+  return std::getline(std::cin, answer) && (answer.empty() || answer[0] == 'y' || answer[0] == 'Y');
+}
+
+/// Lets the user edit the file until it can be stored, stores it and unlocks. Returns the exit
+/// code; unless it is kOk, nothing was stored.
+int EditAndStore(const PrivateFile& file, const std::string& before, Locked<json>& document,
+                 const DocumentOptions& options) {
+  for (;;) {
+    if (!RunEditor(options, file.path())) {
+      Tell("the editor failed; nothing was changed");
+      return kBadData;
+    }
+    const std::optional<std::string> after = file.Text();
+    if (!after) throw IoError("cannot read the edited file: it is gone, or not readable");
+    if (after == before) {
+      Tell("nothing was changed");
+      document.Discard();
+      return kOk;
+    }
+    try {
+      *document = ParseJson(*after);
+      document.Release();
+      return kOk;
+    } catch (const BadJson& error) {
+      Tell(error.what());
+    } catch (const DocumentException& error) {
+      Tell(error.what());
+    }
+    if (!EditAgain()) {
+      Tell("nothing was changed");
+      return kBadData;
+    }
+  }
+}
+
+}  // namespace
+
+int Edit(const LockManager& manager, const DocumentOptions& options) {
+  const LockingRepository<json> documents(manager, options.collection);
+  auto document = documents.Lock(ParseKey(options.key), {.ttl = options.ttl, .wait = options.wait});
+  const std::string before = document->dump(2) + "\n";
+  PrivateFile file(before);
+  int code = kOk;
+  try {
+    code = EditAndStore(file, before, document, options);
+  } catch (...) {
+    file.KeepUnless(before);
+    throw;
+  }
+  if (code != kOk) file.KeepUnless(before);
+  return code;
+}
+
+}  // namespace doclock::cli

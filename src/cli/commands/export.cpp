@@ -1,0 +1,220 @@
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <set>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "cli/commands/transfer.h"
+#include "cli/json/json_text.h"
+#include "cli/output/exit_codes.h"
+#include "cli/output/messages.h"
+#include "cli/output/progress.h"
+#include "doclock/locking_repository.h"
+
+namespace doclock::cli {
+namespace {
+
+using nlohmann::json;
+
+/// Lines are written together, whole ones only.
+constexpr std::size_t kWrittenAtOnce = 64 * 1024;
+
+[[noreturn]] void ThrowUnwritable(int error) {
+  throw IoError(std::string("the output cannot be written: ") + std::strerror(error));
+}
+
+/// The lines of an earlier, interrupted export.
+struct Earlier {
+  std::set<Key> keys;
+  off_t whole = 0;  ///< Where its last whole line ends.
+};
+
+/// @throws std::invalid_argument if the file holds anything else
+Earlier ReadEarlier(const std::string& file) {
+  Earlier earlier;
+  std::ifstream stream(file);
+  std::string line;
+  while (std::getline(stream, line) && !stream.eof()) {  // the last one may be half a line
+    try {
+      earlier.keys.insert(ParseLine(line).key);
+    } catch (const BadJson& error) {
+      throw std::invalid_argument("--resume: FILE has a line that export did not write: " +
+                                  std::string(error.what()));
+    }
+    earlier.whole += static_cast<off_t>(line.size()) + 1;
+  }
+  return earlier;
+}
+
+/// The file or standard output. Lines stay whole: what was not written is missing as a whole.
+class Lines {
+ public:
+  explicit Lines(const std::string& file) : descriptor_(STDOUT_FILENO) { Open(file, O_EXCL); }
+  /// Goes on behind the whole lines.
+  Lines(const std::string& file, const Earlier& earlier) : descriptor_(STDOUT_FILENO) {
+    Open(file, 0);
+    if (::ftruncate(descriptor_, earlier.whole) != 0) ThrowUnwritable(errno);
+  }
+  Lines(const Lines&) = delete;
+  Lines& operator=(const Lines&) = delete;
+  ~Lines() {
+    if (descriptor_ != STDOUT_FILENO) ::close(descriptor_);
+  }
+
+  void Add(const std::string& line) {
+    buffer_ += line;
+    buffer_ += '\n';
+    if (buffer_.size() >= kWrittenAtOnce) Flush();
+  }
+  void Flush() {
+    while (!buffer_.empty()) {
+      const ssize_t written = ::write(descriptor_, buffer_.data(), buffer_.size());
+      if (written > 0) {
+        buffer_.erase(0, static_cast<std::size_t>(written));  // nothing is written twice
+      } else if (written < 0 && errno == EAGAIN) {
+        AwaitReader();
+      } else if (written == 0 || errno != EINTR) {
+        ThrowUnwritable(errno);
+      }
+    }
+  }
+  /// Writes all, so that a crash of the machine does not lose it.
+  void Finish() {
+    Flush();
+    if (descriptor_ != STDOUT_FILENO && ::fsync(descriptor_) != 0 && errno != EINVAL) {
+      ThrowUnwritable(errno);
+    }
+  }
+
+ private:
+  /// A standard output that is a pipe may be shared with a program that made it non-blocking.
+  void AwaitReader() const noexcept {
+    pollfd place{descriptor_, POLLOUT, 0};
+    ::poll(&place, 1, -1);
+  }
+  void Open(const std::string& file, int flags) {
+    if (file == "-") return;
+    // Documents may be private.
+    descriptor_ = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0600);
+    if (descriptor_ >= 0) return;
+    const int error = errno;
+    descriptor_ = STDOUT_FILENO;
+    if (error == EEXIST) {
+      throw std::invalid_argument(
+          "FILE: " + Quoted(file) +
+          " exists; give --resume to go on with it, or choose another name");
+    }
+    throw IoError("FILE: " + Quoted(file) + " cannot be written: " + std::strerror(error));
+  }
+
+  int descriptor_;
+  std::string buffer_;
+};
+
+/// One export.
+class Exporter {
+ public:
+  Exporter(const LockManager& manager, const TransferOptions& options, std::set<Key> known,
+           Lines& lines)
+      : manager_(manager), options_(options), known_(std::move(known)), lines_(lines) {}
+
+  void Run() {
+    if (options_.lock) return RunLocked();
+    ForEachDocument(manager_, options_, [this](const DocumentLine& document) {
+      Add(document);
+      return Interruption::signal() == 0;
+    });
+  }
+  [[nodiscard]] std::int64_t count() const noexcept { return count_; }
+  [[nodiscard]] std::int64_t busy() const noexcept { return busy_; }
+
+ private:
+  void Add(const DocumentLine& document) {
+    if (known_.contains(document.key)) return;
+    lines_.Add(LineOf(document).dump());
+    progress_.Show(++count_);
+  }
+  void RunLocked() {
+    std::vector<Key> keys;
+    ForEachDocument(manager_, options_, [&](const DocumentLine& document) {
+      if (!known_.contains(document.key)) keys.push_back(document.key);
+      return Interruption::signal() == 0;
+    });
+    const LockingRepository<json> documents(manager_, options_.collection);
+    for (const Key& key : keys) {
+      if (Interruption::signal() != 0) return;
+      AddLocked(documents, key);
+    }
+  }
+  void AddLocked(const LockingRepository<json>& documents, const Key& key) {
+    try {
+      auto locked = documents.TryLock(key, {.ttl = options_.ttl, .wait = options_.wait});
+      if (!locked) {
+        ++busy_;
+        Tell("skipped the document '" + key.ToString() + "': it is locked");
+        return;
+      }
+      const DocumentLine line{key, locked->version(), false, **locked};
+      locked->Discard();
+      Add(line);
+    } catch (const NotFoundException&) {
+      // It was deleted meanwhile.
+    }
+  }
+
+  const LockManager& manager_;
+  const TransferOptions& options_;
+  const std::set<Key> known_;
+  Lines& lines_;
+  Progress progress_{"exported"};
+  std::int64_t count_ = 0, busy_ = 0;
+};
+
+void Report(const TransferOptions& options, std::int64_t count, std::size_t earlier) {
+  if (options.file == "-") return;
+  if (options.json) {
+    std::cout << json{{"exported", count}, {"earlier", earlier}}.dump() << '\n';
+  } else {
+    std::cout << count << " documents exported"
+              << (earlier > 0 ? ", " + std::to_string(earlier) + " were there already" : "")
+              << '\n';
+  }
+}
+
+}  // namespace
+
+int Export(const LockManager& manager, const TransferOptions& options) {
+  const Interruption interruption;
+  Earlier earlier;
+  if (options.resume) earlier = ReadEarlier(options.file);
+  const std::size_t known = earlier.keys.size();
+  // Before the file is made: the collection may be missing.
+  const LockingRepository<json> documents(manager, options.collection);
+  std::unique_ptr<Lines> lines = options.resume ? std::make_unique<Lines>(options.file, earlier)
+                                                : std::make_unique<Lines>(options.file);
+  Exporter exporter(manager, options, std::move(earlier.keys), *lines);
+  try {
+    exporter.Run();
+  } catch (...) {
+    lines->Flush();  // what was read can be kept
+    throw;
+  }
+  lines->Finish();
+  if (const int signal = Interruption::signal(); signal != 0) {
+    Tell("interrupted after " + std::to_string(exporter.count()) + " documents" +
+         (options.file == "-" ? "" : "; give --resume to go on"));
+    return kSignalBase + signal;
+  }
+  Report(options, exporter.count(), known);
+  return exporter.busy() > 0 ? kBusy : kOk;
+}
+
+}  // namespace doclock::cli

@@ -1,0 +1,78 @@
+#include "cli/commands/list.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "cli/output/exit_codes.h"
+#include "cli/output/messages.h"
+
+namespace doclock::cli {
+namespace {
+
+using nlohmann::json;
+
+/// The width of each column but the last, if its contents fit.
+constexpr std::size_t kKeyWidth = 36, kVersionWidth = 7, kLockWidth = 6;
+
+/// The columns of the terminal that the output goes to; 0: it goes elsewhere.
+std::size_t TerminalWidth() {
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
+}
+
+std::string Padded(std::string text, std::size_t width) {
+  const std::size_t is = WidthOf(text);
+  text.append(is < width ? width - is + 2 : 2, ' ');
+  return text;
+}
+
+/// Cuts what is wider than the terminal.
+std::string Cut(std::string line, std::size_t width) {
+  if (width == 0 || WidthOf(line) <= width) return line;
+  std::size_t end = 0;
+  for (std::size_t shown = 0; shown + 3 < width && end < line.size(); ++shown) {
+    do ++end;
+    while (end < line.size() && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80);
+  }
+  return line.substr(0, end) + "...";
+}
+
+std::string Text(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string RowOf(const DocumentLine& document, std::size_t width) {
+  const std::string head = Padded(Printable(TextOf(document.key).text), kKeyWidth) +
+                           Padded(std::to_string(document.version), kVersionWidth) +
+                           Padded(document.locked ? "locked" : "-", kLockWidth);
+  return Cut(head + Printable(Text(document.body)), width);
+}
+
+}  // namespace
+
+int List(const LockManager& manager, const ListOptions& options) {
+  const std::size_t width = TerminalWidth();
+  const bool table = !options.json && !options.keys;
+  if (table) {
+    std::cout << Padded("KEY", kKeyWidth) << Padded("VERSION", kVersionWidth)
+              << Padded("LOCK", kLockWidth) << "BODY\n";
+  }
+  ForEachDocument(manager, options, [&](const DocumentLine& document) {
+    if (options.keys) {
+      const KeyText key = TextOf(document.key);
+      std::cout << (options.json ? Text({{"key", key.text}, {"keyType", key.type}})
+                                 : Printable(key.text));
+    } else {
+      std::cout << (options.json ? Text(LineOf(document)) : RowOf(document, width));
+    }
+    std::cout << '\n';
+    return static_cast<bool>(std::cout);
+  });
+  return kOk;
+}
+
+}  // namespace doclock::cli

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cli/store/search.h"
+#include "doclock/lock_manager.h"
+
+namespace doclock::cli {
+
+/// `doclock export` and `doclock import`.
+struct TransferOptions : SearchOptions {
+  std::string file = "-";  ///< "-": standard output, or input.
+  bool resume = false;     ///< Go on after an interruption.
+  bool lock = false;       ///< export: lock each document while it is read.
+  bool create = false;     ///< import: leave documents alone that exist.
+  Duration wait;
+  Duration ttl = std::chrono::seconds(30);
+  bool json = false;
+};
+
+// Each returns the program's exit code.
+int Export(const LockManager& manager, const TransferOptions& options);
+/// @param open opens the store; called when the file has been checked
+int Import(const std::function<std::shared_ptr<Store>()>& open, const TransferOptions& options);
+
+}  // namespace doclock::cli

@@ -1,0 +1,36 @@
+#include "cli/json/json_text.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "cli/json/check_json.h"
+#include "cli/output/messages.h"
+
+namespace doclock::cli {
+
+using nlohmann::json;
+
+json ParseJson(const std::string& text) {
+  const std::string loss = LossIn(text);
+  if (!loss.empty()) throw BadJson("this JSON cannot be stored: " + loss);
+  try {
+    return json::parse(text);
+  } catch (const json::exception& error) {  // a number that is too large is not a parse_error
+    throw BadJson(std::string("this is not valid JSON: ") + error.what());
+  }
+}
+
+std::string ReadAll(const std::string& file) {
+  if (file == "-") {
+    return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+  }
+  std::ifstream stream(file);
+  if (!stream || std::filesystem::is_directory(file)) {
+    throw std::invalid_argument("FILE: " + Quoted(file) + " cannot be read");
+  }
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace doclock::cli

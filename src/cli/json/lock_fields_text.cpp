@@ -1,0 +1,43 @@
+#include "cli/json/lock_fields_text.h"
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "cli/json/json_text.h"
+#include "doclock/json/lock_fields.h"
+#include "doclock/uuid_json.h"
+
+namespace doclock::cli {
+namespace {
+
+std::string Trimmed(const std::string& text) {
+  constexpr const char* kBlanks = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+LockFields Parse(const std::string& text) {
+  if (text.starts_with('{')) return nlohmann::json::parse(text).get<LockFields>();
+  return {.id = UuidFromText(text), .time = {}, .version = 0};
+}
+
+}  // namespace
+
+LockFields ReadLockFields(const std::string& file) {
+  const std::string text = Trimmed(ReadAll(file));
+  LockFields fields;
+  try {
+    fields = Parse(text);
+  } catch (const std::exception&) {
+    // The error may quote the id, which is a secret.
+  }
+  if (!fields.id) {
+    throw std::invalid_argument(
+        "--lock-file: FILE must hold the id of a lock: a UUID, or JSON as "
+        "{\"id\":\"UUID\",\"time\":null,\"version\":7}");
+  }
+  return fields;
+}
+
+}  // namespace doclock::cli

@@ -1,0 +1,50 @@
+#include "cli/json/lock_json.h"
+
+#include <chrono>
+#include <iostream>
+
+#include "cli/options/keys.h"
+
+namespace doclock::cli {
+
+using nlohmann::json;
+
+const char* ModeOf(const LockStatus& lock) {
+  return lock.mode == LockMode::kShared ? "shared" : "exclusive";
+}
+
+json JsonOf(const LockStatus& lock) {
+  const auto granted =
+      std::chrono::duration_cast<std::chrono::milliseconds>(lock.granted.time_since_epoch());
+  return {{"name", lock.name},
+          {"keyType", TextOf(lock.key).type},
+          {"owner", lock.holder.name},
+          {"host", lock.holder.host},
+          {"pid", lock.holder.pid},
+          {"group", lock.group},
+          {"mode", ModeOf(lock)},
+          {"fence", lock.fence ? json(*lock.fence) : json()},
+          {"version", lock.version},
+          {"held", !lock.unheld},
+          {"closed", lock.closed},
+          {"expired", lock.expired},
+          {"malformed", lock.malformed},
+          {"waiting", lock.waiting},
+          {"next", lock.waiting > 0 ? json(lock.next.ToString()) : json()},
+          {"ttlMs", lock.ttl.count()},
+          {"remainingMs", lock.remaining.count()},
+          {"ageMs", lock.age.count()},
+          {"grantedMs", granted.count()}};
+}
+
+json JsonOf(const std::vector<LockStatus>& locks) {
+  json all = json::array();
+  for (const LockStatus& lock : locks) all.push_back(JsonOf(lock));
+  return all;
+}
+
+void PrintJson(const json& what) {
+  std::cout << what.dump(-1, ' ', false, json::error_handler_t::replace) << std::endl;
+}
+
+}  // namespace doclock::cli

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "doclock/lock_status.h"
+
+namespace doclock::cli {
+
+/// "shared" or "exclusive".
+const char* ModeOf(const LockStatus& lock);
+
+/// A lock as --json shows it. All times are in milliseconds; `grantedMs` is since 1970.
+nlohmann::json JsonOf(const LockStatus& lock);
+nlohmann::json JsonOf(const std::vector<LockStatus>& locks);
+
+/// Prints it on one line. Other programs choose the names of their holders, which may not be UTF-8.
+void PrintJson(const nlohmann::json& what);
+
+}  // namespace doclock::cli

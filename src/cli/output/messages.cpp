@@ -1,0 +1,76 @@
+#include "cli/output/messages.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include "document/values/utf8.h"
+
+namespace doclock::cli {
+namespace {
+
+constexpr std::string_view kProgram = "doclock: ";
+/// The longest message, in bytes: a word that it quotes may be of any length.
+constexpr std::size_t kLongestMessage = 1000;
+
+/// Does it move the cursor, start a line, or turn the direction of what follows?
+bool Controls(char32_t code) noexcept {
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 ||
+         (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
+std::string WithoutProgram(std::string_view text) {
+  std::string plain(text);
+  if (plain.starts_with(kProgram)) plain.erase(0, kProgram.size());
+  const std::string nested = ": " + std::string(kProgram);
+  for (auto at = plain.find(nested); at != plain.npos; at = plain.find(nested)) {
+    plain.erase(at + 2, kProgram.size());
+  }
+  return plain;
+}
+
+}  // namespace
+
+std::string Printable(std::string_view text) {
+  std::string printable;
+  while (!text.empty()) {
+    const detail::Utf8Character first = detail::FirstCharacter(text);
+    const std::string_view bytes = text.substr(0, std::max<std::size_t>(first.length, 1));
+    if (first.length > 0 && !Controls(first.code)) {
+      printable += bytes;
+    } else {
+      for (const char byte : bytes) {
+        detail::AppendHex(printable, static_cast<unsigned char>(byte));
+      }
+    }
+    text.remove_prefix(bytes.size());
+  }
+  return printable;
+}
+
+std::string Quoted(std::string_view word) {
+  constexpr std::size_t kLongest = 40;
+  const bool secret = word.find("://") != word.npos || word.find('@') != word.npos;
+  return "'" + std::string(secret ? "..." : word.substr(0, kLongest)) + "'";
+}
+
+std::size_t WidthOf(std::string_view printable) noexcept {
+  return static_cast<std::size_t>(std::count_if(printable.begin(), printable.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
+}
+
+void Tell(std::string_view text) {
+  std::string line = Printable(WithoutProgram(text).substr(0, kLongestMessage));
+  if (text.size() > kLongestMessage) line += "...";
+  std::cerr << kProgram << line << '\n';
+}
+
+void Tell(const Error& error) {
+  std::string_view text = error.what();
+  const std::string name = ": " + error.code().message();
+  const bool again = error.errc() == Errc::kNotFound || error.errc() == Errc::kBusy;
+  if (again && text.ends_with(name)) text.remove_suffix(name.size());
+  Tell(text);
+}
+
+}  // namespace doclock::cli

@@ -1,0 +1,74 @@
+#include "cli/store/search.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+namespace doclock::cli {
+namespace {
+
+using nlohmann::json;
+
+using Add = Filter& (Filter::*)(std::string_view, json) &;
+/// The longer ones first: "<" begins "<=".
+constexpr std::array<std::pair<std::string_view, Add>, 6> kComparisons{{{"!=", &Filter::NotEqual},
+                                                                        {"<=", &Filter::AtMost},
+                                                                        {">=", &Filter::AtLeast},
+                                                                        {"=", &Filter::Equal},
+                                                                        {"<", &Filter::Less},
+                                                                        {">", &Filter::Greater}}};
+
+/// JSON if it is, as 5, true or "5"; else a text.
+json ValueOf(std::string_view text) {
+  json value = json::parse(text, nullptr, false);
+  return value.is_discarded() ? json(text) : value;
+}
+
+void AddCondition(Filter& filter, const std::string& condition) {
+  const std::size_t at = condition.find_first_of("!<>=");
+  if (at != condition.npos) {
+    const std::string_view rest = std::string_view(condition).substr(at);
+    for (const auto& [sign, add] : kComparisons) {
+      if (!rest.starts_with(sign)) continue;
+      (filter.*add)(std::string_view(condition).substr(0, at), ValueOf(rest.substr(sign.size())));
+      return;
+    }
+  }
+  throw std::invalid_argument("a condition is FIELD=VALUE; != < <= > and >= may replace =");
+}
+
+/// Calls `what`, and names the option in what it throws.
+template <class F>
+void Naming(const char* option, const F& what) {
+  try {
+    what();
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(std::string(option) + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+Filter FilterOf(const SearchOptions& options) {
+  Filter filter;
+  for (const std::string& condition : options.conditions) {
+    Naming("--where", [&] { AddCondition(filter, condition); });
+  }
+  if (!options.order.empty()) {
+    Naming("--order-by", [&] {
+      if (options.descending) {
+        filter.OrderByDescending(options.order);
+      } else {
+        filter.OrderBy(options.order);
+      }
+    });
+  }
+  if (options.limit > 0) filter.Limit(options.limit);
+  if (options.free) filter.Free();
+  if (options.locked) filter.Locked();
+  return filter;
+}
+
+}  // namespace doclock::cli

@@ -1,0 +1,229 @@
+/// The ways to a lock: blocking and asynchronous, for one document and for the next of many.
+
+#include <utility>
+
+#include "engine/check_options.h"
+#include "engine/procedures/acquire_procedure.h"
+#include "engine/verbs/launch.h"
+
+namespace doclock::detail {
+namespace {
+
+using Target = PendingAcquire::Target;
+
+FailurePtr NotNow(Engine& engine, const AcquireSpec& spec, Target target,
+                  const std::stop_token& stop) {
+  if (auto closed = WhyClosed(engine)) return closed;
+  if (!stop.stop_requested()) return nullptr;
+  const auto what = [&] {
+    return target == Target::kDocument ? Describe(*spec.collection, spec.key)
+                                       : "a document of '" + spec.collection->name() + "'";
+  };
+  return MakeFailure(Errc::kCancelled, [&] { return "the wait for " + what() + " was stopped"; });
+}
+
+/// May a later attempt end differently without any act of the caller?
+bool WorthWaiting(const AcquireSpec& spec, const Failure& failure) {
+  if (spec.wait.count() == 0) return false;
+  return failure.code == Errc::kBusy || failure.code == Errc::kUnavailable;
+}
+
+TimePoint GiveUp(Engine& engine) { return engine.Now() + engine.options().call_budget.ms(); }
+
+AcquireHandle EndLater(const PendingPtr& waiter, FailurePtr failure) {
+  waiter->engine->runtime().Notify(
+      [waiter, failure = std::make_shared<FailurePtr>(std::move(failure))] {
+        waiter->Settle(Refused<AcquireResult>(std::move(*failure)));
+      });
+  return waiter;
+}
+
+/// Shared by a blocked caller and the thread that settles its wait: the caller may have to leave
+/// first.
+struct Waited {
+  AcquireResult result;
+  std::unique_ptr<Runtime::Event> event;
+};
+
+/// Waits on the caller's thread for what `start` starts.
+template <class Start>
+AcquireResult Wait(const EnginePtr& engine, AcquireSpec spec, PendingAcquire::Target target,
+                   const std::stop_token& stop, TimePoint started, Start start) {
+  const auto waited = std::make_shared<Waited>();
+  waited->event = engine->runtime().MakeEvent();
+  const auto waiter = std::make_shared<PendingAcquire>(
+      engine, std::move(spec), target,
+      [waited](AcquireResult settled) {
+        waited->result = std::move(settled);
+        waited->event->Set();
+      },
+      started);
+  try {
+    start(waiter);
+    const std::stop_callback on_stop(stop, [&] { waiter->End(Errc::kCancelled); });
+    waited->event->Wait();
+  } catch (...) {
+    waiter->End(Errc::kCancelled);  // nothing is left that could end it, or memory is out
+    throw;
+  }
+  return std::move(waited->result);
+}
+
+/// May the store be asked on the caller's thread? Not if the time to wait could be over before it
+/// answers.
+bool MayAskHere(const Engine& engine, const AcquireSpec& spec) {
+  return engine.traits().immediate || spec.wait == Duration() || spec.wait == kForever;
+}
+
+/// The first attempt of an asynchronous caller, if no other caller waits for the key.
+struct FirstAttempt {
+  FirstAttempt(Engine& engine, PendingPtr who)
+      : waiter(std::move(who)), procedure(engine, waiter->spec, GiveUp(engine)) {}
+  PendingPtr waiter;
+  AcquireProcedure procedure;
+};
+
+void AfterFirstAttempt(const EnginePtr& engine, FirstAttempt& attempt) noexcept {
+  if (attempt.procedure.lease) {
+    attempt.waiter->Settle(attempt.procedure.TakeGranted());
+    return;
+  }
+  FailurePtr failure = attempt.procedure.TakeFailure();
+  if (!WorthWaiting(attempt.waiter->spec, *failure) || attempt.waiter->settled()) {
+    attempt.waiter->Settle(Refused<AcquireResult>(std::move(failure)));
+    return;
+  }
+  try {
+    engine->waits().Enqueue(attempt.waiter, std::move(failure));
+  } catch (...) {
+    attempt.waiter->Settle(Refused<AcquireResult>(FailureOfCaught()));
+  }
+}
+
+/// Starts an acquisition on workers, within its time to wait.
+void Start(const EnginePtr& engine, const PendingPtr& waiter) {
+  if (!engine->traits().immediate) waiter->StartClock();
+  if (engine->waits().MustQueue(waiter->spec, waiter->hash)) {
+    return engine->waits().Enqueue(waiter, nullptr);
+  }
+  const auto attempt = std::make_shared<FirstAttempt>(*engine, waiter);
+  RunAsync(engine, std::shared_ptr<Procedure>(attempt, &attempt->procedure),
+           [engine, attempt, background = engine->Background()] {
+             AfterFirstAttempt(engine, *attempt);
+           });
+}
+
+/// Runs `start`. If it throws, the exception is the only report: the waiter is not settled.
+template <class Start>
+void StartOrForget(const PendingPtr& waiter, const Start& start) {
+  try {
+    start();
+  } catch (...) {
+    waiter->Forget();
+    throw;
+  }
+}
+
+void StartSearch(const EnginePtr& engine, const PendingPtr& search) {
+  search->StartClock();
+  engine->searching().Run(
+      [engine, search, background = engine->Background()] { engine->searches().Start(search); });
+}
+
+}  // namespace
+
+AcquireSpec MakeSpec(const EnginePtr& engine, Collection& collection, const LockOptions& options,
+                     Duration repository_ttl) {
+  CheckLockOptions(options);
+  AcquireSpec spec;
+  spec.collection = &collection;
+  spec.ttl = (options.ttl == kRepositoryTtl ? repository_ttl : options.ttl).ms();
+  spec.wait = options.wait;
+  spec.min_hold = options.min_hold.ms();
+  spec.renew = options.renew;
+  spec.group = options.group;
+  spec.mode = options.mode;
+  spec.max_holders = options.max_holders;
+  spec.owner = engine->owner();
+  if (!options.owner.empty()) {
+    auto owner = std::make_shared<LockHolder>(*engine->owner());
+    owner->name = options.owner;
+    spec.owner = std::move(owner);
+  }
+  return spec;
+}
+
+Grant::~Grant() {
+  if (lease) Abandon(std::move(lease));
+}
+
+AcquireResult Acquire(const EnginePtr& engine, AcquireSpec spec, std::stop_token stop) {
+  if (auto failure = NotNow(*engine, spec, Target::kDocument, stop))
+    return Refused<AcquireResult>(std::move(failure));
+  const TimePoint started = engine->Now();
+  FailurePtr why;
+  if (!MayAskHere(*engine, spec)) {
+    return Wait(engine, std::move(spec), Target::kDocument, stop, started,
+                [&](const PendingPtr& waiter) { Start(engine, waiter); });
+  }
+  if (!engine->waits().MustQueue(spec, spec.key.Hash())) {
+    AcquireProcedure attempt(*engine, spec, GiveUp(*engine));
+    Run(*engine, attempt);
+    if (attempt.lease) {
+      engine->events().Granted(*attempt.lease, engine->Now() - started, false);
+      return attempt.TakeGranted();
+    }
+    why = attempt.TakeFailure();
+    if (!WorthWaiting(spec, *why)) {
+      if (why->code == Errc::kBusy) {
+        engine->events().Busy(*spec.collection, spec.key, Errc::kBusy, why->holder);
+      }
+      return Refused<AcquireResult>(std::move(why));
+    }
+  }
+  return Wait(engine, std::move(spec), Target::kDocument, stop, started,
+              [&](const PendingPtr& waiter) { engine->waits().Enqueue(waiter, std::move(why)); });
+}
+
+AcquireHandle AcquireAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDone done) {
+  const auto waiter = std::make_shared<PendingAcquire>(engine, std::move(spec), Target::kDocument,
+                                                       std::move(done), engine->Now());
+  if (auto closed = NotNow(*engine, waiter->spec, Target::kDocument, {}))
+    return EndLater(waiter, std::move(closed));
+  StartOrForget(waiter, [&] { Start(engine, waiter); });
+  return waiter;
+}
+
+AcquireResult AcquireNext(const EnginePtr& engine, AcquireSpec spec, std::stop_token stop) {
+  if (auto failure = NotNow(*engine, spec, Target::kAnyMatch, stop))
+    return Refused<AcquireResult>(std::move(failure));
+  const bool here = MayAskHere(*engine, spec);
+  return Wait(engine, std::move(spec), Target::kAnyMatch, stop, engine->Now(),
+              [&](const PendingPtr& search) {
+                if (here) {
+                  engine->searches().Start(search);
+                } else {
+                  StartSearch(engine, search);
+                }
+              });
+}
+
+AcquireHandle AcquireNextAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDone done) {
+  const auto search = std::make_shared<PendingAcquire>(engine, std::move(spec), Target::kAnyMatch,
+                                                       std::move(done), engine->Now());
+  if (auto closed = NotNow(*engine, search->spec, Target::kAnyMatch, {}))
+    return EndLater(search, std::move(closed));
+  StartOrForget(search, [&] { StartSearch(engine, search); });
+  return search;
+}
+
+void CancelAcquire(const AcquireHandle& waiter) noexcept {
+  if (!waiter) return;
+  try {
+    waiter->engine->runtime().Post([waiter] { waiter->End(Errc::kCancelled); });
+  } catch (...) {
+    // Out of memory: the wait goes on until its own end.
+  }
+}
+
+}  // namespace doclock::detail

@@ -1,0 +1,119 @@
+/// Releasing a lock by what its entity carries, without a handle.
+
+#include <utility>
+
+#include "engine/verbs/launch.h"
+
+namespace doclock::detail {
+namespace {
+
+/// A release by value. Its lease's deadline is unknown here, so only the mark of the release can
+/// settle doubt. The mark is its own: the handle, or another copy of the entity, would leave the
+/// lock id as the mark, with another body.
+class ValueReleaseProcedure final : public Procedure {
+ public:
+  ValueReleaseProcedure(Engine& engine, ValueRelease release)
+      : engine_(engine),
+        release_(std::move(release)),
+        write_(*release_.collection, release_.key),
+        read_(*release_.collection, release_.key, write_.hash),
+        give_up_(engine.Now() + engine.options().call_budget.ms()) {
+    write_.lock_id = release_.lock_id;
+    write_.mark = release_.mark.is_nil() ? NewUuid() : release_.mark;
+    write_.mode = release_.mode;
+    if (release_.mode == LockMode::kExclusive) write_.expected = release_.version;
+    write_.body = release_.fields;
+    write_.merge = true;
+  }
+
+  Step Next() override {
+    if (release_.lock_id.is_nil()) return End(NotOwner());
+    if (!looking_) {
+      if (write_.status == OpStatus::kPending) return {&write_};
+      if (write_.status == OpStatus::kDone) return End(nullptr);
+      if (write_.status == OpStatus::kInDoubt) doubted_ = true;
+      if (!doubted_) return End(Refusal());
+      looking_ = true;
+      return {&read_};
+    }
+    return AfterLook();
+  }
+
+  void Interrupt() noexcept override { End(Unknown()); }
+
+  FailurePtr Finish() noexcept {
+    engine_.Freed(*release_.collection, write_.hash);
+    return std::move(failure_);
+  }
+
+ private:
+  Step AfterLook() {
+    if (read_.status == OpStatus::kDone && read_.released == write_.mark) {
+      return End(nullptr);
+    }
+    // Still held, and moved on by its holder: at that version it was not released, and never will.
+    if (read_.status == OpStatus::kDone && release_.version != kAnyVersion &&
+        read_.lock_id == release_.lock_id && read_.version != release_.version) {
+      return End(NotOwner());
+    }
+    const auto pause = backoff_.Next();
+    const bool late = engine_.closed() || engine_.Now() + pause >= give_up_;
+    if (late) return End(Unknown());
+    if (read_.status == OpStatus::kDone && MayStillHold(read_.lock_id)) {
+      looking_ = false;  // not yet, or not at all: the same again
+      return {&write_, pause};
+    }
+    if (read_.status == OpStatus::kFailed) return {&read_, pause};
+    return End(Unknown());
+  }
+
+  /// Of a share the document does not show whether it is there; trying again does.
+  [[nodiscard]] bool MayStillHold(const Uuid& shown) const noexcept {
+    if (release_.mode == LockMode::kExclusive) return shown == release_.lock_id;
+    const bool gone = write_.status == OpStatus::kLost || write_.status == OpStatus::kMissing;
+    return shown == kSharedLockId && !gone;
+  }
+  FailurePtr NotOwner() const {
+    return MakeFailure(Errc::kNotOwner, [&] {
+      return "the entity does not hold the lock of " +
+             Describe(*release_.collection, release_.key) + "; nothing was written";
+    });
+  }
+  FailurePtr Refusal() const {
+    if (write_.status == OpStatus::kLost || write_.status == OpStatus::kMissing) return NotOwner();
+    return FailureOf(write_);
+  }
+  FailurePtr Unknown() noexcept {
+    engine_.events().InDoubt(*release_.collection, release_.key);
+    return MakeFailure(Errc::kInDoubt, [&] {
+      return "whether " + Describe(*release_.collection, release_.key) + " was released is unknown";
+    });
+  }
+  Step End(FailurePtr failure) noexcept {
+    failure_ = std::move(failure);
+    return {};
+  }
+
+  Engine& engine_;
+  const ValueRelease release_;
+  WriteOp write_;
+  ReadOp read_;
+  const TimePoint give_up_;
+  Backoff backoff_;
+  bool looking_ = false;
+  bool doubted_ = false;
+  FailurePtr failure_;
+};
+
+}  // namespace
+
+FailurePtr ReleaseByValue(const EnginePtr& engine, ValueRelease release) {
+  return RunHere<ValueReleaseProcedure>(engine, WhyClosed(*engine), *engine, std::move(release));
+}
+
+void ReleaseByValueAsync(const EnginePtr& engine, ValueRelease release, WriteDone done) {
+  RunOnWorkers<ValueReleaseProcedure>(engine, WhyClosed(*engine), std::move(done), *engine,
+                                      std::move(release));
+}
+
+}  // namespace doclock::detail

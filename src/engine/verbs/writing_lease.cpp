@@ -1,0 +1,54 @@
+#include "engine/verbs/writing_lease.h"
+
+#include <stdexcept>
+
+#include "engine/verbs/launch.h"
+
+namespace doclock::detail {
+namespace {
+
+const char* WhyOver(Phase phase) noexcept {
+  switch (phase) {
+    case Phase::kInDoubt:
+      return "the outcome of an earlier operation of this lock is in doubt; its handle can do no "
+             "more";
+    case Phase::kDetached:
+      return "the lock was detached";
+    case Phase::kReleased:
+      return "the lock was released already";
+    default:
+      return "another operation of this lock is under way";
+  }
+}
+
+}  // namespace
+
+FailurePtr Unusable(const Lease& lease) noexcept {
+  const auto what = [&] { return "the lock of " + Describe(*lease.collection, lease.key); };
+  if (!lease.ours())
+    return MakeFailure(Errc::kForked, [&] { return what() + " belongs to the parent process"; });
+  if (lease.lost())
+    return MakeFailure(Errc::kLost, [&] { return what() + " was lost; nothing was written"; });
+  return WhyClosed(*lease.engine);
+}
+
+WritingLease WritingLease::BeginOrThrow(const LeasePtr& lease) {
+  if (lease->BeginWrite()) return WritingLease(lease);
+  throw std::logic_error(WhyOver(lease->phase()));
+}
+
+WritingLease::~WritingLease() {
+  if (lease_) lease_->set_phase(Phase::kHeld);
+}
+
+void WritingLease::Doubt() noexcept {
+  if (!lease_) return;
+  lease_->StopRenewing();
+  lease_->set_phase(Phase::kInDoubt);
+  lease_->engine->keeper().Remove(*lease_);
+  lease_->engine->events().InDoubt(*lease_->collection, lease_->key);
+  lease_->engine->events().Ended(*lease_, Ending::kOther);
+  lease_ = nullptr;
+}
+
+}  // namespace doclock::detail

@@ -1,0 +1,119 @@
+/// Releases of this process, and the waiters that they hand their locks to.
+
+#include <thread>
+#include <utility>
+
+#include "engine/engine.h"
+#include "engine/waiting/wait_table.h"
+
+namespace doclock::detail {
+namespace {
+
+/// How long local waiters stand back after `max_handovers` hand-overs in a row.
+constexpr std::chrono::milliseconds kStandBack{2};
+
+}  // namespace
+
+WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool may_hand_over) {
+  const std::size_t hash = lease.key.Hash();
+  Release release;
+  release.table_ = this;
+  release.collection_ = lease.collection;
+  release.hash_ = hash;
+  Shard& shard = ShardOf(hash);
+  if (!mark && shard.count.load(std::memory_order_acquire) == 0) return release;
+  const std::scoped_lock lock(shard.mutex);
+  release.waits_ = mark ? FindOrAddKey(shard, *lease.collection, lease.key, hash)
+                        : FindKey(shard, *lease.collection, lease.key, hash);
+  if (!release.waits_) return release;
+  KeyWaits& waits = *release.waits_;
+  if (mark) {
+    release.marked_ = true;
+    release.shared_ = lease.mode == LockMode::kShared;
+    ++(release.shared_ ? waits.shares_releasing : waits.releasing);
+  }
+  if (!may_hand_over || waits.asking) return release;
+  const PendingPtr next = waits.Front();
+  if (!next || next->shared()) return release;
+  if (lease.handovers >= static_cast<std::uint32_t>(engine_.options().max_handovers) &&
+      engine_.store().OthersMayWait(*lease.collection)) {
+    // The store's queue has its own order.
+    if (!engine_.queues()) waits.not_before = engine_.Now() + kStandBack;
+    return release;
+  }
+  waits.Claim(*next);
+  release.next_ = next;
+  release.handovers_ = lease.handovers + 1;
+  return release;
+}
+
+WaitTable::Release& WaitTable::Release::operator=(Release&& other) noexcept {
+  std::swap(table_, other.table_);
+  std::swap(collection_, other.collection_);
+  std::swap(hash_, other.hash_);
+  std::swap(waits_, other.waits_);
+  std::swap(next_, other.next_);
+  std::swap(marked_, other.marked_);
+  std::swap(shared_, other.shared_);
+  std::swap(handovers_, other.handovers_);
+  return *this;
+}
+
+WaitTable::Release::~Release() {
+  if (!waits_) return;
+  table_->EndRelease(*this, nullptr, true);
+}
+
+void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noexcept {
+  if (!release.waits_) {
+    // Callers that came meanwhile may have found it busy.
+    if (released && !lease) OnHint(*release.collection_, release.hash_);
+    return;
+  }
+  const KeyWaitsPtr waits = std::move(release.waits_);
+  const PendingPtr next = std::move(release.next_);
+  Shard& shard = ShardOf(waits->hash);
+  Waiters refused, unwakeable;
+  QueueTicket ticket;
+  bool ask = released && !lease;
+  bool listed = true;
+  {
+    const std::scoped_lock lock(shard.mutex);
+    listed = waits->listed;
+    if (release.marked_) --(release.shared_ ? waits->shares_releasing : waits->releasing);
+    if (next) {
+      ask = std::exchange(waits->again, false) || ask;
+      waits->Unclaim(*next);
+      if (lease) {
+        next->ticket = {};  // the hand-over has removed its entry
+      } else {
+        ticket = waits->TakeTicketOfLeaver(*next);
+      }
+    }
+    if (lease) {
+      waits->Grant(*next);
+      lease->handovers = release.handovers_;
+      refused = waits->TakeFailFast(nullptr);
+      unwakeable = SleepOrLeave(waits, NextLook(nullptr));
+    }
+    ask = !lease && (ask || !waits->queue.empty());
+    EraseIfIdle(shard, waits);
+  }
+  if (lease) {
+    AcquireResult result;
+    result.grant.body = lease->body;
+    result.grant.lease = std::move(lease);
+    next->Settle(std::move(result), true);
+    // The new holder is often put behind this thread on the same processor: let it begin.
+    std::this_thread::yield();
+  }
+  if (next) LeaveStoreQueue(*next, ticket);
+  SettleBusy(refused);
+  SettleUnwakeable(unwakeable);
+  if (!ask) return;
+  if (listed) return Pump(waits, true);
+  // All waiters of this entry have left meanwhile; later ones wait in another entry.
+  OnHint(*release.collection_, release.hash_);
+}
+
+}  // namespace doclock::detail

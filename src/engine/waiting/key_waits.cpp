@@ -1,0 +1,161 @@
+#include "engine/waiting/key_waits.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "engine/engine.h"
+#include "engine/procedures/procedure.h"
+
+namespace doclock::detail {
+namespace {
+
+/// An attempt without an answer for this long counts as one that did not reach the store.
+constexpr std::chrono::seconds kSilence{2};
+
+/// The obstacle that a waiter's last attempt met, for example " locked by worker (host:1)".
+std::string StateOf(const Failure* last) {
+  if (last && last->kept_closed) return " kept closed by min_hold";
+  if (!last || last->holder.name.empty()) return " locked";
+  return " locked by " + last->holder.ToString();
+}
+
+std::string WhyNot(Errc code, const std::string& what, const Failure* last) {
+  switch (code) {
+    case Errc::kTimedOut:
+      return what + " was still" + StateOf(last) + " after the time to wait";
+    case Errc::kCancelled: {
+      const bool known = last && (last->kept_closed || !last->holder.name.empty());
+      return "the wait for " + what + (known ? "," + StateOf(last) + "," : "") + " was stopped";
+    }
+    default:
+      return what + " is" + StateOf(last);
+  }
+}
+
+FailurePtr NoAnswer(const PendingAcquire& waiter) {
+  return MakeFailure(Errc::kUnavailable, [&] {
+    return Describe(*waiter.spec.collection, waiter.spec.key) +
+           " could not be used: the store gave no answer within the time to wait";
+  });
+}
+
+/// Is `other` busy too, if `spec` is?
+bool IsAsBusy(const AcquireSpec& spec, const AcquireSpec& other) {
+  return spec.mode == other.mode && other.max_holders <= spec.max_holders;
+}
+
+}  // namespace
+
+FailurePtr BusyFailure(const PendingAcquire& waiter, Errc code, const Failure* last) noexcept {
+  return FilledFailure(code, [&](Failure& failure) {
+    if (last) {
+      failure.holder = last->holder;
+      failure.remaining = last->remaining;
+      failure.kept_closed = last->kept_closed;
+    }
+    failure.message = WhyNot(code, Describe(*waiter.spec.collection, waiter.spec.key), last);
+  });
+}
+
+void KeyWaits::Leave(PendingAcquire& waiter) noexcept {
+  Waiters left;
+  LeaveTo(left, waiter);
+}
+
+void KeyWaits::LeaveTo(Waiters& left, PendingAcquire& waiter) noexcept {
+  if (waiter.queue_state == PendingAcquire::QueueState::kNotQueued) return;
+  waiter.queue_state = PendingAcquire::QueueState::kNotQueued;
+  engine.runtime().Cancel(std::exchange(waiter.timer, 0));
+  if (waiter.fail_fast()) {
+    --failing_fast;
+  } else {
+    engine.hints().Leave(*collection);
+  }
+  left.splice(left.end(), queue, waiter.where);
+}
+
+PendingPtr KeyWaits::Front() noexcept {
+  while (!queue.empty()) {
+    const PendingPtr front = queue.front();
+    if (!front->settled()) return front;
+    Leave(*front);  // it was cancelled on its way here
+  }
+  return nullptr;
+}
+
+void KeyWaits::Claim(PendingAcquire& waiter) noexcept {
+  asking = true;
+  again = false;
+  asked_when = engine.Now();
+  waiter.queue_state = PendingAcquire::QueueState::kClaimed;
+}
+
+void KeyWaits::Unclaim(PendingAcquire& waiter) noexcept {
+  asking = false;
+  if (waiter.queue_state == PendingAcquire::QueueState::kClaimed) {
+    waiter.queue_state = PendingAcquire::QueueState::kQueued;
+  }
+}
+
+void KeyWaits::Grant(PendingAcquire& waiter) noexcept {
+  asking = again = false;
+  last = BusyFailure(waiter, Errc::kBusy, nullptr);
+  Leave(waiter);
+}
+
+QueueTicket KeyWaits::TakeTicketOfLeaver(PendingAcquire& waiter) noexcept {
+  if (waiter.queue_state != PendingAcquire::QueueState::kNotQueued) return {};
+  return std::exchange(waiter.ticket, {});
+}
+
+bool KeyWaits::MustHold(const PendingAcquire& front, bool released) const noexcept {
+  if (releasing > 0) return true;
+  if (shares_releasing == 0) return false;
+  // A writer needs all of them to end; a caller that asks only once stops at any of them.
+  return !front.shared() || (front.fail_fast() && !released);
+}
+
+Waiters KeyWaits::TakeFailFast(const AcquireSpec* busy) noexcept {
+  Waiters taken;
+  if (failing_fast == 0) return taken;  // a hand-over must not walk a long queue
+  for (auto next = queue.begin(); next != queue.end();) {
+    PendingAcquire& waiter = **next++;
+    const bool waits_here = waiter.queue_state == PendingAcquire::QueueState::kQueued;
+    if (waiter.fail_fast() && waits_here && (!busy || IsAsBusy(*busy, waiter.spec))) {
+      LeaveTo(taken, waiter);
+    }
+  }
+  return taken;
+}
+
+bool KeyWaits::BringFailFastForward() noexcept {
+  if (failing_fast == 0) return false;
+  const auto first = std::find_if(queue.begin(), queue.end(), [](const PendingPtr& p) {
+    return p->fail_fast() && p->queue_state == PendingAcquire::QueueState::kQueued;
+  });
+  if (first == queue.end()) return false;
+  queue.splice(queue.begin(), queue, first);
+  return true;
+}
+
+FailurePtr KeyWaits::WhyEnded(const PendingAcquire& waiter, Errc code) const noexcept {
+  if (code == Errc::kTimedOut) {
+    if (last && last->code == Errc::kUnavailable) return CopyOf(*last);  // it names the cause
+    const bool silent = !last || engine.Now() - asked_when >= kSilence;
+    if (asking && silent) return NoAnswer(waiter);
+  }
+  return BusyFailure(waiter, code, last.get());
+}
+
+void SettleBusy(const Waiters& waiters) noexcept {
+  for (const auto& waiter : waiters) {
+    waiter->Settle({.failure = BusyFailure(*waiter, Errc::kBusy, nullptr), .grant = {}});
+  }
+}
+
+void SettleUnwakeable(const Waiters& waiters) noexcept {
+  for (const auto& waiter : waiters) waiter->Settle({.failure = NoMemory(), .grant = {}});
+}
+
+}  // namespace doclock::detail

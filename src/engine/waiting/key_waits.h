@@ -1,0 +1,73 @@
+#pragma once
+
+#include <list>
+#include <memory>
+
+#include "doclock/detail/engine.h"
+#include "doclock/runtime.h"
+#include "engine/waiting/pending_acquire.h"
+
+namespace doclock::detail {
+
+using Waiters = std::list<PendingPtr>;
+
+/// The waiters of one key, first come, first served. Guarded by the mutex of its shard in the
+/// WaitTable. At most one of them is claimed: `asking`.
+struct KeyWaits {
+  KeyWaits(Engine& e, Collection& c, const Key& k, std::size_t key_hash)
+      : engine(e), collection(&c), key(k), hash(key_hash) {}
+
+  Engine& engine;
+  Collection* const collection;
+  const Key key;
+  const std::size_t hash;
+  Waiters queue;
+  int failing_fast = 0;      ///< Callers in the queue that do not wait.
+  int releasing = 0;         ///< Marked releases under way: of an exclusive lock,
+  int shares_releasing = 0;  ///< and of shares.
+  bool asking = false;       ///< An attempt or a hand-over for a claimed waiter is under way.
+  bool again = false;        ///< A hint or a release came meanwhile: ask again at once.
+  TimePoint not_before{};    ///< Standing back until then.
+  Runtime::TimerId timer = 0;
+  TimePoint timer_when{};
+  TimePoint asked_when{};  ///< When the attempt or hand-over under way began.
+  FailurePtr last;         ///< Why the last attempt failed; null: none has ended.
+  bool listed = true;      ///< Still in the shard's map.
+
+  /// Needs neither queue nor entry any more?
+  [[nodiscard]] bool idle() const noexcept {
+    return queue.empty() && releasing == 0 && shares_releasing == 0 && !asking;
+  }
+  void Leave(PendingAcquire& waiter) noexcept;
+  void LeaveTo(Waiters& left, PendingAcquire& waiter) noexcept;
+  /// The first waiter that still wants the lock; null if there is none.
+  PendingPtr Front() noexcept;
+  /// An attempt or a hand-over for this waiter begins.
+  void Claim(PendingAcquire& waiter) noexcept;
+  /// It has ended, and the waiter has not got the lock.
+  void Unclaim(PendingAcquire& waiter) noexcept;
+  /// The lock was granted to this waiter, which leaves.
+  void Grant(PendingAcquire& waiter) noexcept;
+  /// After an attempt or a hand-over for this waiter: its ticket, if it has left the queue
+  /// meanwhile.
+  QueueTicket TakeTicketOfLeaver(PendingAcquire& waiter) noexcept;
+  /// Must the first waiter stand behind releases that are under way?
+  [[nodiscard]] bool MustHold(const PendingAcquire& front, bool released) const noexcept;
+  /// Moves a caller that does not wait and has no answer of the store to the front. False: there is
+  /// none.
+  bool BringFailFastForward() noexcept;
+  /// The callers that do not wait, and are as busy as `busy` if that is not null.
+  Waiters TakeFailFast(const AcquireSpec* busy) noexcept;
+  /// The failure that ends a wait: the outage, if its last attempt did not reach the store.
+  [[nodiscard]] FailurePtr WhyEnded(const PendingAcquire& waiter, Errc code) const noexcept;
+};
+using KeyWaitsPtr = std::shared_ptr<KeyWaits>;
+
+/// The lock is busy. `last`: what is known of its holder.
+FailurePtr BusyFailure(const PendingAcquire& waiter, Errc code, const Failure* last) noexcept;
+
+// Callers that have left the queue: the lock is busy, or nothing may wake them.
+void SettleBusy(const Waiters& waiters) noexcept;
+void SettleUnwakeable(const Waiters& waiters) noexcept;
+
+}  // namespace doclock::detail

@@ -1,0 +1,173 @@
+#include "mongodb/admin/examine.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "document/free_space.h"
+#include "mongodb/client/privileges.h"
+#include "mongodb/operations/operations.h"
+#include "mongodb/protocol/expressions.h"
+#include "mongodb/protocol/share_filters.h"
+
+namespace doclock::mongodb {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// With larger differences the time that locks are shown with misleads.
+constexpr milliseconds kSkewed{1000};
+/// With so many documents a search for held locks without their index takes long.
+constexpr std::int64_t kManyDocuments = 10'000;
+
+/// One examination.
+class Examiner {
+ public:
+  Examiner(Server& server, milliseconds budget) : server_(server), operations_(server, budget) {}
+
+  void LookAtServer() {
+    Reply info;
+    if (Asked("server", Doc::Of("buildInfo", 1), info)) {
+      Ok("server", "MongoDB " + TextAt(info.doc(), "version"));
+    }
+    Reply hello;
+    if (!Asked("topology", Doc::Of("hello", 1), hello)) return;
+    LookAtTopology(hello.doc());
+    LookAtTime(hello.doc());
+  }
+  void LookAtClocks(milliseconds skew) {
+    Judge("clocks", "the servers' clocks differ by " + std::to_string(skew.count()) + " ms at most",
+          skew > kSkewed, "synchronise the servers' clocks, for example by NTP");
+  }
+  void LookAtDisk() {
+    Reply stats;
+    if (!Asked("disk", Doc::Of("dbStats", 1), stats)) return;
+    const double total = NumberAt(stats.doc(), "fsTotalSize");
+    const double used = NumberAt(stats.doc(), "fsUsedSize");
+    if (total <= 0) return Ok("disk", "the server does not say how much room it has");
+    findings.push_back(
+        detail::JudgeFreeSpace(static_cast<std::uint64_t>(std::max(total - used, 0.0))));
+  }
+  void LookAtPrivileges(const std::string& collection) {
+    Doc command = Doc::Of("connectionStatus", 1);
+    command.Add("showPrivileges", true);
+    Reply status;
+    if (!Asked("privileges", std::move(command), status)) return;
+    bson_t auth;
+    if (!status.Document("authInfo", auth)) return;
+    if (!HasUser(auth)) return Ok("privileges", "the server asks for no user");
+    const std::string missing = MissingActions(auth, server_.database(), collection);
+    if (missing.empty()) return Ok("privileges", "the user may do all that locks need");
+    Add(FindingLevel::kProblem, "privileges", "the user lacks " + missing,
+        "grant these actions on the collections of documents and locks");
+  }
+  void LookAtIndexes(const Collection& collection) {
+    Reply list, count;
+    if (!Asked("indexes", Doc::Of("listIndexes", std::string_view(collection.name())), list))
+      return;
+    bool held = false;
+    list.ForEachInBatch([&](const bson_t& index) {
+      held = held || TextAt(index, "name") == "doclock_held";
+      return !held;
+    });
+    if (held) return Ok("indexes", "held locks are found by their index");
+    if (!Asked("indexes", Doc::Of("count", std::string_view(collection.name())), count)) return;
+    Judge("indexes",
+          "there is no index of held locks; documents: " + std::to_string(count.Integer("n")),
+          count.Integer("n") > kManyDocuments,
+          "let a program call EnsureIndexes(): status, purge and top look at every document");
+  }
+  void LookAtIntents(const Collection& collection) {
+    const std::string& intent = collection.fields().intent;
+    Doc match = Doc::Of(intent, Doc::Of("$type", "object"));
+    match.Add("$expr", BinaryOperator("$lt", std::string_view(FieldPath(intent + ".until")),
+                                      std::string_view("$$NOW")));
+    Array stages;
+    stages.Add(Doc::Of("$match", match)).Add(Doc::Of("$count", "n"));
+    Doc command = Doc::Of("aggregate", std::string_view(collection.name()));
+    command.AddArray("pipeline", stages.doc()).Add("cursor", Doc());
+    Reply reply;
+    if (!Asked("intents", std::move(command), reply)) return;
+    double count = 0;
+    reply.ForEachInBatch([&](const bson_t& row) {
+      count = NumberAt(row, "n");
+      return false;
+    });
+    Ok("intents", std::to_string(static_cast<std::int64_t>(count)) +
+                      " waiting writers left an intent that is over, and delays no other client");
+  }
+
+  std::vector<Finding> findings;
+
+ private:
+  void LookAtTopology(const bson_t& hello) {
+    if (TextAt(hello, "msg") == "isdbgrid") return Ok("topology", "a sharded cluster (mongos)");
+    const std::string set = TextAt(hello, "setName");
+    if (!set.empty()) {
+      return Ok("topology",
+                "replica set " + set + ", members that hold data: " +
+                    std::to_string(CountIn(hello, "hosts") + CountIn(hello, "passives")));
+    }
+    Add(FindingLevel::kWarning, "topology", "a single server without a replica set",
+        "use a replica set: without one, waiters are not notified, and nothing takes over when the "
+        "server fails");
+  }
+  /// The age of locks is shown by this machine's clock; leases do not depend on it.
+  void LookAtTime(const bson_t& hello) {
+    bson_iter_t time;
+    if (!FindField(hello, "localTime", time) || !BSON_ITER_HOLDS_DATE_TIME(&time)) return;
+    const auto here = std::chrono::duration_cast<milliseconds>(
+        std::chrono::system_clock::now().time_since_epoch());
+    const std::int64_t apart = std::abs(here.count() - bson_iter_date_time(&time));
+    Judge("time",
+          "the server's clock and this machine's differ by " + std::to_string(apart) + " ms",
+          apart > kSkewed.count(), "synchronise both clocks, for example by NTP");
+  }
+  static double NumberAt(const bson_t& doc, const char* name) {
+    bson_iter_t field;
+    return FindField(doc, name, field) ? bson_iter_as_double(&field) : 0;
+  }
+
+  /// False: the server refused, which is a finding. @throws StoreException for an outage
+  bool Asked(const char* check, Doc command, Reply& reply) {
+    operations_.Read(command, reply);
+    if (reply.answered()) return true;
+    if (reply.outcome != Outcome::kRefused) {
+      throw StoreException(Errc::kUnavailable, "doclock: MongoDB: " + reply.text);
+    }
+    Add(FindingLevel::kWarning, check, "it cannot be examined: " + reply.text,
+        "use a user that may run this command");
+    return false;
+  }
+  void Ok(const char* check, std::string text) {
+    findings.push_back({check, FindingLevel::kOk, std::move(text)});
+  }
+  void Add(FindingLevel level, const char* check, std::string text, const char* advice) {
+    findings.push_back({check, level, std::move(text), advice});
+  }
+  void Judge(const char* check, std::string text, bool bad, const char* advice) {
+    if (!bad) return Ok(check, std::move(text));
+    Add(FindingLevel::kWarning, check, std::move(text), advice);
+  }
+
+  Server& server_;
+  Operations operations_;
+};
+
+}  // namespace
+
+std::vector<Finding> Examine(Server& server, const Collection* collection,
+                             std::chrono::nanoseconds skew, milliseconds budget) {
+  Examiner examiner(server, budget);
+  examiner.LookAtServer();
+  examiner.LookAtClocks(std::chrono::duration_cast<milliseconds>(skew));
+  examiner.LookAtDisk();
+  if (collection != nullptr) {
+    examiner.LookAtPrivileges(collection->name());
+    examiner.LookAtIndexes(*collection);
+    examiner.LookAtIntents(*collection);
+  }
+  return std::move(examiner.findings);
+}
+
+}  // namespace doclock::mongodb

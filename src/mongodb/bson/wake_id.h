@@ -1,0 +1,29 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "mongodb/bson/bson.h"
+
+namespace doclock::mongodb {
+
+/// Names a waiter in a document's queue: the id of its store instance, then its lock id. Each
+/// instance asks its change streams for the wake ids that begin with its own id.
+class WakeId {
+ public:
+  WakeId(const Uuid& instance, const Uuid& lock_id) noexcept;
+  /// Adds it to a document. @throws DocumentException
+  void AddTo(Doc& doc, std::string_view name) const;
+  /// Reads the lock id of a wake id; nothing if the value is none.
+  static std::optional<Uuid> LockIdIn(const bson_iter_t& value);
+  /// A condition of a filter: the wake ids of this instance.
+  static Doc AllOf(const Uuid& instance);
+
+ private:
+  static constexpr std::size_t kSize = 32;
+  std::array<std::uint8_t, kSize> data_{};
+};
+
+}  // namespace doclock::mongodb

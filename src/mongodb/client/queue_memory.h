@@ -1,0 +1,38 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "doclock/uuid.h"
+
+namespace doclock::mongodb {
+
+/// What a store instance remembers of the queues it has met. It chooses the statement that is
+/// likely to match; a wrong guess costs a command, never more. Thread-safe.
+class QueueMemory {
+ public:
+  /// Waiters were met at the document of this hash, or one of this store began to wait there.
+  void Met(std::size_t hash) noexcept;
+  /// Are there waiters at this document, probably?
+  [[nodiscard]] bool Knows(std::size_t hash) const noexcept;
+
+  /// The change stream told that the lock of this id was granted from a queue. @throws
+  /// std::bad_alloc
+  void NoteGrant(const Uuid& lock_id);
+  /// Was that told of this id? Once.
+  bool TakeGrant(const Uuid& lock_id) noexcept;
+
+ private:
+  static constexpr std::size_t kSlots = 1024;
+
+  /// Seconds of the steady clock, plus one; documents with a slot in common are taken for one.
+  std::array<std::atomic<std::uint32_t>, kSlots> met_{};
+  std::mutex mutex_;
+  std::vector<Uuid> grants_;  ///< The latest last.
+};
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,131 @@
+#include "mongodb/bson/body_codec.h"
+#include "mongodb/operations/operations.h"
+#include "mongodb/protocol/lock_filters.h"
+#include "mongodb/protocol/queue_stages.h"
+#include "mongodb/protocol/statements.h"
+#include "rules/acquire.h"
+#include "rules/holder.h"
+
+// The queue of a document's waiters: an attempt that takes its turn, and one that gives it up.
+
+namespace doclock::mongodb {
+namespace {
+
+bool Flag(const bson_t& doc, const char* name) {
+  bson_iter_t flag;
+  return bson_iter_init_find(&flag, &doc, name) && bson_iter_as_bool(&flag);
+}
+
+/// Does the server refuse the document with an entry: by a validator, or for its size?
+bool IsNoRoom(int code) noexcept { return code == 121 || code == 10334; }
+
+void Done(AcquireOp& op, const StoredLock& before, const bson_t& doc) {
+  op.born = before.born;
+  op.body = Body::FromJson(ReadBody(doc, op.collection->fields()));
+  op.status = OpStatus::kDone;
+}
+
+}  // namespace
+
+/// Executes an attempt that may leave an entry, or meets a queue. One command tells the outcome, if
+/// the document is there. False: it is not, or its lock fields are malformed.
+bool Operations::TakeTurn(AcquireOp& op) {
+  const Turn turn(op, server_.instance());
+  Array stages;
+  turn.AddStages(stages);
+  Doc rest;
+  // The document as it was: what the command made of it follows from `granted`.
+  rest.AddArray("update", stages.doc()).Add("new", false).Add("fields", turn.Projection());
+  Reply reply;
+  FindAndModify(*op.collection, turn.Filter(), rest, reply);
+  if (op.grant.queue_for.count() > 0 && IsNoRoom(reply.code)) {
+    op.grant.queue_for = {};  // the waiter polls
+    return false;
+  }
+  if (GaveUp(op, reply)) return true;
+  bson_t value, doc;
+  bson_iter_t now;
+  if (!reply.Document("value", value) || !FindDocument(value, "doc", doc) ||
+      !FindField(value, "now", now)) {
+    return false;
+  }
+  const StoredLock before = ReadStoredLock(doc, *op.collection, bson_iter_date_time(&now));
+  if (before.malformed()) return false;
+  if (Flag(value, "granted")) {
+    op.created = op.created && op.born == before.born;
+    op.took_over = before.HasLockId();
+    op.version = before.version + 1;
+    Done(op, before, doc);
+    return true;
+  }
+  return TellTurn(op, before, doc);
+}
+
+/// The server has granted this attempt nothing: it holds the lock already, or is busy. False: the
+/// rules say otherwise, and another attempt is to be made.
+bool Operations::TellTurn(AcquireOp& op, const StoredLock& before, const bson_t& doc) {
+  if (rules::HoldsAlready(op, before, kLookedAt)) {
+    op.created = op.took_over = false;
+    op.passed_on = true;
+    op.version = before.version;
+    Done(op, before, doc);
+    return true;
+  }
+  rules::LockState after = before;
+  rules::Acquire(op, after, kLookedAt);
+  if (op.status != OpStatus::kBusy) {
+    op.status = OpStatus::kPending;
+    return false;
+  }
+  server_.queues().Met(op.hash);
+  LeaveIntent(op, before);
+  return true;
+}
+
+/// After the change stream has told of the grant: reads the document. A majority shows the grant,
+/// so no later primary can have lost it. False: it does not show it, or not any more.
+bool Operations::ReadGrant(AcquireOp& op) {
+  const LockFieldNames& names = op.collection->fields();
+  Doc filter, projection, command;
+  filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(op.grant.lock_id));
+  projection.Add("doc", "$$ROOT").Add("now", "$$NOW");
+  command.Add("find", std::string_view(op.collection->name())).Add("filter", filter);
+  command.Add("projection", projection).Add("limit", 1).Add("singleBatch", true);
+  command.Add("readConcern", Doc::Of("level", "majority"));
+  Reply reply;
+  Read(command, reply);
+  if (!reply.answered()) return false;
+  reply.ForEachInBatch([&](const bson_t& row) {
+    bson_t doc;
+    bson_iter_t now;
+    if (!FindDocument(row, "doc", doc) || !FindField(row, "now", now)) return false;
+    const StoredLock lock = ReadStoredLock(doc, *op.collection, bson_iter_date_time(&now));
+    if (!lock.malformed() && rules::HoldsAlready(op, lock, kLookedAt)) TellTurn(op, lock, doc);
+    return false;
+  });
+  return op.status == OpStatus::kDone;
+}
+
+void Operations::Leave(WriteOp& op) {
+  const LockFieldNames& names = op.collection->fields();
+  Array either;
+  either.Add(Doc::Of(names.id, Equals(op.lock_id)));
+  either.Add(Doc::Of(names.queue + ".id", Equals(op.lock_id)));
+  Doc filter, rest, fields;
+  filter.Add("_id", Equals(*op.key)).AddArray("$or", either.doc());
+  AddGoodVersion(filter, *op.collection);
+  Array stages;
+  AddLeave(stages, *op.collection, op.lock_id, rules::MarkOf(op));
+  fields.Add(names.version, 1).Add(names.id, 1);
+  rest.AddArray("update", stages.doc()).Add("fields", fields);
+  Reply reply;
+  FindAndModify(*op.collection, filter, rest, reply);
+  if (Settled(op, Single(reply))) return;
+  bson_t value;
+  if (!reply.Document("value", value)) return NotMine(op);
+  const StoredLock before = ReadStoredLock(value, *op.collection, 0);
+  op.version = before.version + (before.lock_id == op.lock_id ? 1 : 0);
+  op.status = OpStatus::kDone;
+}
+
+}  // namespace doclock::mongodb

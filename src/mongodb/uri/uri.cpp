@@ -1,0 +1,218 @@
+#include "mongodb/uri/uri.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <set>
+#include <stdexcept>
+#include <string_view>
+
+#include "mongodb/uri/uri_places.h"
+
+namespace doclock::mongodb {
+namespace {
+
+using std::string_view;
+
+/// The options that libmongoc knows, in lower case.
+constexpr std::array<string_view, 49> kKnown{"appname",
+                                             "authmechanism",
+                                             "authmechanismproperties",
+                                             "authsource",
+                                             "canonicalizehostname",
+                                             "compressors",
+                                             "connecttimeoutms",
+                                             "directconnection",
+                                             "gssapiservicename",
+                                             "heartbeatfrequencyms",
+                                             "journal",
+                                             "loadbalanced",
+                                             "localthresholdms",
+                                             "maxidletimems",
+                                             "maxpoolsize",
+                                             "maxstalenessseconds",
+                                             "minpoolsize",
+                                             "readconcernlevel",
+                                             "readpreference",
+                                             "readpreferencetags",
+                                             "replicaset",
+                                             "retryreads",
+                                             "retrywrites",
+                                             "serverselectiontimeoutms",
+                                             "serverselectiontryonce",
+                                             "socketcheckintervalms",
+                                             "sockettimeoutms",
+                                             "srvmaxhosts",
+                                             "srvservicename",
+                                             "ssl",
+                                             "sslallowinvalidcertificates",
+                                             "sslallowinvalidhostnames",
+                                             "sslcertificateauthorityfile",
+                                             "sslclientcertificatekeyfile",
+                                             "sslclientcertificatekeypassword",
+                                             "tls",
+                                             "tlsallowinvalidcertificates",
+                                             "tlsallowinvalidhostnames",
+                                             "tlscafile",
+                                             "tlscertificatekeyfile",
+                                             "tlscertificatekeyfilepassword",
+                                             "tlsdisablecertificaterevocationcheck",
+                                             "tlsdisableocspendpointcheck",
+                                             "tlsinsecure",
+                                             "w",
+                                             "waitqueuemultiple",
+                                             "waitqueuetimeoutms",
+                                             "wtimeoutms",
+                                             "zlibcompressionlevel"};
+
+/// These options turn off the check of the server's identity: any man in the middle gets the
+/// password and the documents.
+constexpr std::array<string_view, 5> kInsecure{
+    "tlsinsecure", "tlsallowinvalidcertificates", "tlsallowinvalidhostnames",
+    "sslallowinvalidcertificates", "sslallowinvalidhostnames"};
+
+template <class Names>
+bool Holds(const Names& names, string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+[[noreturn]] void Refuse(const std::string& what) {
+  throw std::invalid_argument("doclock: the mongodb: URI" + what);
+}
+
+std::string Lower(string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+/// A message names an option only if its name is plausible: a URI with a stray '?' in its password
+/// must not show the rest of the password.
+bool IsPlainName(string_view name) {
+  constexpr std::size_t kLongest = 40;
+  return !name.empty() && name.size() <= kLongest &&
+         std::all_of(name.begin(), name.end(),
+                     [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
+}
+
+bool IsNumber(string_view text) {
+  std::int32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return !text.empty() && error == std::errc() && end == text.data() + text.size();
+}
+
+void CheckValue(const std::string& shown, const std::string& name, string_view value) {
+  if (value.empty()) Refuse("'s option " + shown + " has no value");
+  if (mongoc_uri_option_is_bool(name.c_str()) && value != "true" && value != "false") {
+    Refuse("'s option " + shown + " must be true or false");
+  }
+  if ((mongoc_uri_option_is_int32(name.c_str()) || mongoc_uri_option_is_int64(name.c_str())) &&
+      !IsNumber(value)) {
+    Refuse("'s option " + shown + " must be a whole number");
+  }
+}
+
+/// libmongoc prints a name that it does not know.
+void CheckCompressors(const std::string& shown, string_view value) {
+  constexpr std::array<string_view, 4> kCompressors{"zlib", "snappy", "zstd", "noop"};
+  for (;;) {
+    const std::size_t end = std::min(value.find(','), value.size());
+    if (!Holds(kCompressors, value.substr(0, end))) {
+      Refuse("'s option " + shown + " must be a list of zlib, snappy, zstd");
+    }
+    if (end == value.size()) return;
+    value.remove_prefix(end + 1);
+  }
+}
+
+/// libmongoc prints a list that it cannot read.
+void CheckPairs(const std::string& shown, string_view value) {
+  for (;;) {
+    const std::size_t end = std::min(value.find(','), value.size());
+    if (value.substr(0, end).find(':') == value.npos) {
+      Refuse("'s option " + shown + " must be a list of NAME:VALUE, with ',' between them");
+    }
+    if (end == value.size()) return;
+    value.remove_prefix(end + 1);
+  }
+}
+
+void CheckOption(string_view item, const MongodbStoreOptions& options,
+                 std::set<std::string>& seen) {
+  const std::size_t equals = std::min(item.find('='), item.size());
+  const std::string shown(item.substr(0, equals));
+  const std::string name = Lower(shown);
+  if (!IsPlainName(name)) Refuse("'s options are not NAME=VALUE, with & between them");
+  if (!Holds(kKnown, name)) {
+    Refuse("'s option " + shown + " is not known");
+  }
+  const string_view value = equals < item.size() ? item.substr(equals + 1) : string_view();
+  CheckValue(shown, name, value);
+  if (name == "compressors") CheckCompressors(shown, value);
+  if (name == "readpreferencetags" || name == "authmechanismproperties") CheckPairs(shown, value);
+  if (!seen.insert(name).second && name != "readpreferencetags") {
+    Refuse("'s option " + shown + " is given twice");
+  }
+  if (Holds(kInsecure, name) && !options.allow_insecure_tls && value == "true") {
+    Refuse("'s option " + shown + " is accepted with MongodbStoreOptions::allow_insecure_tls only");
+  }
+}
+
+/// The part after the '?'. In hosts, user and password a '?' must be percent-encoded.
+string_view OptionsOf(string_view text) {
+  const std::size_t question = text.find('?');
+  return question == text.npos ? string_view() : text.substr(question + 1);
+}
+
+/// Refuses an '@' that is not encoded: the driver would take the rest of a password for a host
+/// name.
+void CheckCredentials(string_view text) {
+  const std::size_t first = text.find('@');
+  if (first == text.npos) return;
+  const std::size_t scheme = text.find("://");
+  const std::size_t hosts = scheme == text.npos ? 0 : scheme + 3;
+  if (first != text.rfind('@') || first > text.find('/', hosts)) {
+    Refuse(" holds '@' elsewhere than behind the password: write it as %40 and '/' as %2F");
+  }
+}
+
+void CheckOptions(string_view text, const MongodbStoreOptions& options) {
+  // The '?' may be part of a password.
+  if (text.find('@') != text.npos) {
+    Refuse(
+        " holds '@' behind '?': write '@' as %40 in an option, and '?' as %3F in user or password");
+  }
+  std::set<std::string> seen;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of("&;"), text.size());
+    CheckOption(text.substr(0, end), options, seen);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+void CheckPlaces(string_view text) {
+  if (const std::string wrong = WhatIsWrongWithServers(text); !wrong.empty()) Refuse(wrong);
+  if (const std::string wrong = WhatIsWrongWithDatabase(text); !wrong.empty()) Refuse(wrong);
+}
+
+}  // namespace
+
+UriPtr ParseUri(const std::string& text, const MongodbStoreOptions& options) {
+  if (text.find('\0') != text.npos) Refuse(" holds NUL");
+  CheckOptions(OptionsOf(text), options);
+  CheckCredentials(text);
+  CheckPlaces(text);
+  bson_error_t error;
+  // The driver's message may quote a part of the URI.
+  UriPtr uri(mongoc_uri_new_with_error(text.c_str(), &error), &mongoc_uri_destroy);
+  if (!uri) {
+    Refuse(
+        " is not valid: write mongodb://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE?NAME=VALUE with "
+        "other characters than letters, digits and -._~ in user and password percent-encoded");
+  }
+  return uri;
+}
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,99 @@
+#include "rules/queue.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace doclock::rules {
+namespace {
+
+auto FindEntry(std::vector<QueueEntry>& queue, const Uuid& id) noexcept {
+  return std::find_if(queue.begin(), queue.end(),
+                      [&](const QueueEntry& entry) { return entry.id == id; });
+}
+
+void DropOver(std::vector<QueueEntry>& queue, TimePoint now) noexcept {
+  std::erase_if(queue, [&](const QueueEntry& entry) { return !entry.IsLive(now); });
+}
+
+QueueEntry EntryOf(const GrantRequest& grant, TimePoint now, std::int64_t process) {
+  return {.id = grant.lock_id,
+          .until = now + grant.queue_for,
+          .ttl = grant.ttl,
+          .min_hold = grant.min_hold,
+          .owner = grant.owner,
+          .group = grant.group,
+          .detached = grant.detached,
+          .process = process};
+}
+
+/// False: the queue is full.
+bool Place(std::vector<QueueEntry>& queue, QueueEntry entry) {
+  const auto mine = FindEntry(queue, entry.id);
+  if (mine != queue.end()) {
+    *mine = std::move(entry);
+  } else if (queue.size() < kMaxQueueEntries) {
+    queue.push_back(std::move(entry));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const QueueEntry* FirstInQueue(const LockState& state, TimePoint now) noexcept {
+  const auto first = std::find_if(state.queue.begin(), state.queue.end(),
+                                  [&](const QueueEntry& entry) { return entry.IsLive(now); });
+  return first == state.queue.end() ? nullptr : &*first;
+}
+
+int CountAhead(const LockState& state, const Uuid& id, TimePoint now) noexcept {
+  int ahead = 0;
+  for (const QueueEntry& entry : state.queue) {
+    if (entry.id == id) break;
+    if (entry.IsLive(now)) ++ahead;
+  }
+  return ahead;
+}
+
+int CountWaiting(const LockState& state, TimePoint now) noexcept {
+  return CountAhead(state, Uuid{}, now);
+}
+
+bool HasEntry(const LockState& state, const Uuid& id) noexcept {
+  return std::any_of(state.queue.begin(), state.queue.end(),
+                     [&](const QueueEntry& entry) { return entry.id == id; });
+}
+
+void PassOn(LockState& state, TimePoint now) noexcept {
+  if (state.queue.empty() || !state.IsFree(now)) return;
+  DropOver(state.queue, now);
+  if (state.queue.empty()) return;
+  QueueEntry& first = state.queue.front();
+  state.lock_id = first.id;
+  state.lease = {now, std::min(first.ttl, kProbation)};
+  state.granted = now;
+  state.fence = state.version;
+  state.owner = std::move(first.owner);
+  state.group = std::move(first.group);
+  if (first.min_hold.count() > 0) {
+    state.closed_until = std::max(state.closed_until, now + first.min_hold);
+  }
+  state.shares.clear();
+  state.intent = {};
+  state.passed_on = {.done = true, .detached = first.detached, .process = first.process};
+  state.queue.erase(state.queue.begin());
+}
+
+void Enqueue(AcquireOp& op, LockState& state, TimePoint now, std::int64_t process) {
+  DropOver(state.queue, now);
+  op.queued = op.grant.queue_for.count() > 0 && Place(state.queue, EntryOf(op.grant, now, process));
+  op.ahead = CountAhead(state, op.grant.lock_id, now);
+}
+
+void RemoveEntry(LockState& state, const Uuid& id) noexcept {
+  const auto mine = FindEntry(state.queue, id);
+  if (mine != state.queue.end()) state.queue.erase(mine);
+}
+
+}  // namespace doclock::rules

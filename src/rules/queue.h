@@ -1,0 +1,38 @@
+#pragma once
+
+#include "doclock/export.h"
+#include "rules/lock_state.h"
+
+namespace doclock::rules {
+
+// The queue of a document's exclusive waiters, of all processes. Who frees the lock grants it to
+// the first live entry, in the same write. Exclusion does not depend on the queue.
+
+/// The first live entry; null: none.
+[[nodiscard]] DOCLOCK_EXPORT const QueueEntry* FirstInQueue(const LockState& state,
+                                                            TimePoint now) noexcept;
+
+/// How many live entries are before the one of this id? All of them if it has none.
+[[nodiscard]] DOCLOCK_EXPORT int CountAhead(const LockState& state, const Uuid& id,
+                                            TimePoint now) noexcept;
+
+/// How many live entries are there?
+[[nodiscard]] DOCLOCK_EXPORT int CountWaiting(const LockState& state, TimePoint now) noexcept;
+
+/// Does this id have an entry, live or over?
+[[nodiscard]] DOCLOCK_EXPORT bool HasEntry(const LockState& state, const Uuid& id) noexcept;
+
+/// Grants a free lock (IsFree) to the first live entry, at the version that the caller has raised,
+/// with a lease of at most kProbation, and sets `passed_on`. Drops the entries before it, which are
+/// over. Does nothing if the lock is not free or there is no live entry.
+DOCLOCK_EXPORT void PassOn(LockState& state, TimePoint now) noexcept;
+
+/// Leaves or refreshes the entry of an exclusive attempt that is kBusy, if it asks for one, and
+/// fills in `queued` and `ahead`. Drops the entries that are over. If it throws, nothing has
+/// changed that counts.
+DOCLOCK_EXPORT void Enqueue(AcquireOp& op, LockState& state, TimePoint now, std::int64_t process);
+
+/// Removes the entry of this id, if there is one.
+DOCLOCK_EXPORT void RemoveEntry(LockState& state, const Uuid& id) noexcept;
+
+}  // namespace doclock::rules

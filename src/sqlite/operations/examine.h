@@ -1,0 +1,19 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "doclock/store.h"
+#include "sqlite/operations/operations.h"
+#include "sqlite/processes/process_coordinator.h"
+
+namespace doclock::sqlite {
+
+/// Looks at the file, its disk and its coordinator: see Store::Examine. @throws DatabaseError
+std::vector<Finding> ExamineFile(Connection& connection, const ProcessCoordinator& coordinator,
+                                 const std::filesystem::path& path);
+
+/// Counts what writers that waited for shares left behind. @throws DatabaseError
+Finding ExamineIntents(Reader& reader, const SqliteCollection& collection);
+
+}  // namespace doclock::sqlite

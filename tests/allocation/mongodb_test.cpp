@@ -1,0 +1,88 @@
+/// Memory runs out while a MongoDB store works: what is told is what is there.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "allocation/told.h"
+#include "mongodb/support/client.h"
+#include "mongodb/support/raw_server.h"
+
+namespace doclock::allocation_test {
+namespace {
+
+/// Longer than what a string holds without an allocation.
+Body LongBody() { return Body::FromText(R"({"text":"a text that is longer than a short one"})"); }
+
+class MongodbAllocation : public ::testing::Test {
+ protected:
+  static void Play(const std::function<bool(const std::string& key, std::int64_t n)>& play) {
+    std::int64_t n = 1;
+    for (bool more = true; more && !HasFailure(); ++n) {
+      SCOPED_TRACE("allocation " + std::to_string(n));
+      more = play("key " + std::to_string(n), n);
+    }
+  }
+
+  mongo_test::Database database_{mongo_test::SetUri()};
+  mongo_test::Client client_{OpenMongodbStore(database_.uri())};
+};
+
+void ExpectNotMissing(const StoreOp& op) {
+  EXPECT_NE(op.status, OpStatus::kMissing);
+  EXPECT_NE(op.status, OpStatus::kLost);
+}
+
+TEST_F(MongodbAllocation, ADocumentThatIsThereIsNotToldAsMissing) {
+  Play([&](const std::string& key, std::int64_t n) {
+    const Key one(key), two(key + "b");
+    client_.Acquire(one, NewUuid(), LongBody());
+    client_.Acquire(two, NewUuid(), LongBody());
+    ReadOp first(client_.collection(), one), second(client_.collection(), two);
+    ReadOp alone(client_.collection(), one);
+    StoreOp* const both[] = {&first, &second};
+    StoreOp* const single[] = {&alone};
+    const bool failed = ExecuteFailing(client_, both, n);
+    ExecuteFailing(client_, single, n);
+    for (const ReadOp* op : {&first, &second, &alone}) ExpectNotMissing(*op);
+    return failed;
+  });
+}
+
+TEST_F(MongodbAllocation, ALockThatIsHeldIsNotToldAsLost) {
+  Play([&](const std::string& key, std::int64_t n) {
+    const Key one(key), two(key + "b");
+    RenewOp first(client_.collection(), one), second(client_.collection(), two);
+    first.ttl = second.ttl = mongo_test::kTtl;
+    first.lock_id = NewUuid();
+    second.lock_id = NewUuid();  // of no lock, so that the store looks at each
+    client_.Acquire(one, first.lock_id, LongBody());
+    StoreOp* const both[] = {&first, &second};
+    const bool failed = ExecuteFailing(client_, both, n);
+    ExpectNotMissing(first);
+    return failed;
+  });
+}
+
+TEST_F(MongodbAllocation, WritesOfOneCallAreToldAsTheyAre) {
+  Play([&](const std::string& key, std::int64_t n) {
+    const Key one(key), two(key + "b");
+    const AcquireOp held = client_.Acquire(two, NewUuid(), LongBody());
+    AcquireOp acquire(client_.collection(), one);
+    acquire.grant.lock_id = NewUuid();
+    acquire.grant.ttl = mongo_test::kTtl;
+    acquire.insert = LongBody();
+    WriteOp release(client_.collection(), two);
+    release.lock_id = held.grant.lock_id;
+    release.expected = held.version;
+    StoreOp* const both[] = {&acquire, &release};
+    const bool failed = ExecuteFailing(client_, both, n);
+    ExpectTold(acquire, client_.Read(one).lock_id == acquire.grant.lock_id);
+    ExpectTold(release, client_.Read(two).released == held.grant.lock_id);
+    return failed;
+  });
+}
+
+}  // namespace
+}  // namespace doclock::allocation_test

@@ -1,0 +1,81 @@
+/// A transaction of SQLite fails, and then memory runs out: what is told is what is there.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "allocation/told.h"
+#include "sqlite/db/faulty_files.h"
+#include "sqlite/support/client.h"
+#include "sqlite/support/temp_folder.h"
+
+namespace doclock::allocation_test {
+namespace {
+
+using namespace std::chrono_literals;
+using sqlite_test::FaultyFiles;
+
+enum class Failing { kNothing, kWrite, kFlush, kEachFlush, kOneThatIsTooLarge };
+
+class SqliteAllocation : public ::testing::TestWithParam<Failing> {
+ protected:
+  SqliteStoreOptions Options() const {
+    SqliteStoreOptions options;
+    if (GetParam() == Failing::kOneThatIsTooLarge) options.max_pages = 60;
+    return options;
+  }
+  Body NewBody() const {
+    const bool large = GetParam() == Failing::kOneThatIsTooLarge;
+    return Body::FromText(R"({"text":")" + std::string(large ? 1'000'000 : 1, 'x') + R"("})");
+  }
+  /// Returns whether an allocation failed.
+  bool Play(std::int64_t n) {
+    const std::string number = std::to_string(n);
+    const Key first("first " + number), second("second " + number), third("third " + number);
+    const AcquireOp held = client_.Create(third, R"({"a":1})");
+    AcquireOp acquire(client_.collection(), first);
+    acquire.grant.lock_id = NewUuid();
+    acquire.grant.ttl = 30s;
+    acquire.insert = Body::FromText("{}");
+    SaveOp insert(client_.collection(), second);
+    insert.save = SaveKind::kInsert;
+    insert.write_id = NewUuid();
+    insert.body = NewBody();
+    WriteOp release(client_.collection(), third);
+    release.lock_id = held.grant.lock_id;
+    release.expected = held.version;
+    release.body = Body::FromText(R"({"a":2})");
+    StoreOp* const all[] = {&acquire, &insert, &release};
+    FaultyFiles::failing_writes = GetParam() == Failing::kWrite ? 1 : 0;
+    FaultyFiles::failing_syncs = GetParam() == Failing::kFlush       ? 1
+                                 : GetParam() == Failing::kEachFlush ? 1000
+                                                                     : 0;
+    const bool failed = ExecuteFailing(client_, all, n);
+    FaultyFiles::failing_writes = FaultyFiles::failing_syncs = 0;
+    ExpectTold(acquire, others_.Read(first).lock_id == acquire.grant.lock_id);
+    ExpectTold(insert, others_.Read(second).status == OpStatus::kDone);
+    ExpectTold(release, others_.Read(third).released == held.grant.lock_id);
+    return failed;
+  }
+
+  FaultyFiles files_;
+  sqlite_test::TempFolder folder_;
+  sqlite_test::Client client_{folder_ / "things.db", Options()};
+  sqlite_test::Client others_{folder_ / "things.db"};
+};
+
+TEST_P(SqliteAllocation, NothingIsToldThatIsNotThere) {
+  ASSERT_FALSE(Play(1'000'000)) << "what is kept from call to call is made";
+  std::int64_t n = 1;
+  for (bool more = true; more && !HasFailure(); ++n) {
+    SCOPED_TRACE("allocation " + std::to_string(n));
+    more = Play(n);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Failing, SqliteAllocation,
+                         ::testing::Values(Failing::kNothing, Failing::kWrite, Failing::kFlush,
+                                           Failing::kEachFlush, Failing::kOneThatIsTooLarge));
+
+}  // namespace
+}  // namespace doclock::allocation_test

@@ -1,0 +1,211 @@
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/harness.h"
+
+namespace doclock::cli_test {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// Documents that leave the store as lines, and come back.
+class TransferTest : public CliTest {
+ protected:
+  /// So many documents {"n": i} with the keys 0, 1, ...
+  static std::string LinesOf(int count) {
+    std::string lines;
+    for (int i = 0; i < count; ++i) {
+      lines += json{{"key", std::to_string(i)}, {"body", {{"n", i}}}}.dump() + "\n";
+    }
+    return lines;
+  }
+  std::string File(const std::string& name, const std::string& text) {
+    std::ofstream(folder / name) << text;
+    return folder / name;
+  }
+  static std::size_t CountOf(const std::string& text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  }
+};
+
+TEST_F(TransferTest, WhatIsExportedIsImportedAgain) {
+  ASSERT_EQ(Doclock({"put", "--key-type", "int", "sagas", "7"}, R"({"n":[1,2.0,{"a":null}]})").code,
+            0);
+  ASSERT_EQ(Doclock({"put", "sagas", "tab\t\"ü"}, "{}").code, 0);
+  const Ended out = Doclock({"export", "sagas", folder / "out"});
+  EXPECT_EQ(out.code, 0) << out.err;
+  EXPECT_EQ(out.out, "2 documents exported\n");
+  const Ended in = Doclock({"import", "copies", folder / "out"});
+  EXPECT_EQ(in.code, 0) << in.err;
+  EXPECT_EQ(in.out, "2 documents imported\n");
+  EXPECT_EQ(Doclock({"get", "--json", "--key-type", "int", "copies", "7"}).out,
+            "{\"n\":[1,2.0,{\"a\":null}]}\n");
+  EXPECT_EQ(Doclock({"export", "sagas"}).out.size(), TextOf(folder / "out").size());
+}
+
+TEST_F(TransferTest, ABadLineIsNamedBeforeAnythingIsWritten) {
+  const std::string good = LinesOf(2);
+  for (const std::string bad :
+       {"{", "[]", R"({"key":"a"})", R"({"body":{}})", R"({"key":"a","keyType":"frob","body":{}})",
+        R"({"key":"x","keyType":"int","body":{}})",
+        R"({"key":"a","body":{"n":18446744073709551616}})"}) {
+    const Ended ended = Doclock({"import", "sagas", File("bad", good + bad + "\n")});
+    EXPECT_EQ(ended.code, 65) << bad;
+    EXPECT_THAT(ended.err, HasSubstr("line 3: ")) << bad;
+    EXPECT_FALSE(std::filesystem::exists(folder / "locks.db")) << bad;
+  }
+  EXPECT_EQ(Doclock({"import", "sagas", "/no/such/file"}).code, 64);
+}
+
+TEST_F(TransferTest, TwoLinesOfOneKeyAreRefused) {
+  const std::string lines = LinesOf(3) + R"({"key":"1","body":{"n":"other"}})";
+  const Ended file = Doclock({"import", "sagas", File("twice", lines)});
+  EXPECT_EQ(file.code, 65);
+  EXPECT_THAT(file.err, HasSubstr("line 4: the key '1' is that of line 2"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "locks.db"));
+  const Ended input = Doclock({"import", "sagas"}, lines);
+  EXPECT_EQ(input.code, 65) << input.out;
+  EXPECT_THAT(input.err, HasSubstr("line 4: the key '1' is that of line 2"));
+}
+
+/// As it is where another program of the terminal has made it so.
+TEST_F(TransferTest, AnOutputThatDoesNotBlockGetsEachLineOnce) {
+  ASSERT_EQ(Doclock({"import", "sagas"}, LinesOf(3000)).code, 0);
+  const Ended ended = Program({"python3", "-c", R"(
+import fcntl, os, struct, subprocess, sys, termios, time
+def waiting():
+  return struct.unpack("i", fcntl.ioctl(read, termios.FIONREAD, b"0000"))[0]
+read, write = os.pipe()
+os.set_blocking(write, False)
+size = fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+program = subprocess.Popen([sys.argv[1], "export", "sagas"], stdout=write)
+os.close(write)
+while waiting() < size and program.poll() is None: time.sleep(0.01)
+time.sleep(0.1)  # it meets the full pipe
+lines = open(read).read().splitlines()
+print(program.wait(), len(lines), len(set(lines)))
+)",
+                               DOCLOCK_CLI},
+                              {store})
+                          .Wait();
+  EXPECT_EQ(ended.out, "0 3000 3000\n") << ended.err;
+}
+
+TEST_F(TransferTest, AnImportWaitsForLocksOrNamesThem) {
+  ASSERT_EQ(Doclock({"put", "sagas", "1"}, R"({"n":"mine"})").code, 0);
+  Program holder(Run({"-c", "sagas", "1"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  const Ended busy = Doclock({"import", "--json", "sagas"}, LinesOf(3));
+  EXPECT_EQ(busy.code, 75);
+  EXPECT_EQ(json::parse(busy.out), (json{{"imported", 2}, {"unchanged", 0}, {"locked", 1}}));
+  EXPECT_THAT(busy.err, HasSubstr("skipped the document '1': it is locked"));
+  Program waiting(Command({"import", "--wait", "20s", "sagas"}), {store}, LinesOf(3));
+  std::ofstream(folder / "go").put('x');
+  EXPECT_EQ(waiting.Wait().code, 0);
+  EXPECT_EQ(Doclock({"get", "--json", "sagas", "1"}).out, "{\"n\":1}\n");
+}
+
+TEST_F(TransferTest, AnImportCanLeaveAloneWhatIsThere) {
+  ASSERT_EQ(Doclock({"put", "sagas", "1"}, R"({"n":"mine"})").code, 0);
+  EXPECT_EQ(json::parse(Doclock({"import", "--json", "--create", "sagas"}, LinesOf(3)).out),
+            (json{{"imported", 2}, {"unchanged", 1}, {"locked", 0}}));
+  EXPECT_EQ(Doclock({"get", "--json", "sagas", "1"}).out, "{\"n\":\"mine\"}\n");
+  EXPECT_EQ(json::parse(Doclock({"import", "--json", "--resume", "sagas"}, LinesOf(3)).out),
+            (json{{"imported", 1}, {"unchanged", 2}, {"locked", 0}}));
+}
+
+TEST_F(TransferTest, AnImportCreatesWhatIsMissingInOneWrite) {
+  const auto versions = [&] {
+    std::vector<std::int64_t> found;
+    std::istringstream lines(Doclock({"list", "--json", "sagas"}).out);
+    for (std::string line; std::getline(lines, line);) {
+      found.push_back(json::parse(line).at("version").get<std::int64_t>());
+    }
+    return found;
+  };
+  ASSERT_EQ(Doclock({"import", "sagas"}, LinesOf(5)).code, 0);
+  EXPECT_THAT(versions(), ::testing::ElementsAre(1, 1, 1, 1, 1));
+  ASSERT_EQ(Doclock({"import", "--resume", "sagas"}, LinesOf(9)).code, 0);
+  EXPECT_THAT(versions(), ::testing::Each(1)) << "what is there is left alone";
+  EXPECT_EQ(versions().size(), 9U);
+}
+
+TEST_F(TransferTest, AnImportThatWasKilledIsResumed) {
+  constexpr int kCount = 3000;
+  const std::string file = File("in", LinesOf(kCount));
+  {
+    Program killed(Command({"import", "sagas", file}), {store});
+    ASSERT_TRUE(Eventually([&] {
+      return CountOf(Doclock({"list", "--keys", "sagas"}).out) > 100;
+    }));
+    killed.Signal(SIGKILL);
+    killed.Wait();
+  }
+  const Ended ended = Doclock({"import", "--resume", "--wait", "20s", "--json", "sagas", file});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const json done = json::parse(ended.out);
+  EXPECT_EQ(done.at("imported").get<int>() + done.at("unchanged").get<int>(), kCount);
+  const Ended all = Doclock({"list", "--json", "--free", "sagas"});
+  EXPECT_EQ(CountOf(all.out), kCount);
+}
+
+TEST_F(TransferTest, AnExportThatWasCutOffIsResumed) {
+  ASSERT_EQ(Doclock({"import", "sagas"}, LinesOf(50)).code, 0);
+  ASSERT_EQ(Doclock({"export", "sagas", folder / "whole"}).code, 0);
+  const std::string whole = TextOf(folder / "whole");
+  const std::string cut = File("cut", whole.substr(0, whole.size() / 2));
+  EXPECT_EQ(Doclock({"export", "sagas", cut}).code, 64) << "the file exists";
+  const Ended resumed = Doclock({"export", "--resume", "sagas", cut});
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_THAT(resumed.out, HasSubstr("were there already"));
+  EXPECT_EQ(CountOf(TextOf(cut)), 50U);
+  EXPECT_EQ(Doclock({"import", "--json", "--resume", "sagas", cut}).out,
+            "{\"imported\":0,\"locked\":0,\"unchanged\":50}\n");
+  const Ended foreign = Doclock({"export", "--resume", "sagas", File("foreign", "hello\n")});
+  EXPECT_EQ(foreign.code, 64);
+  EXPECT_EQ(TextOf(folder / "foreign"), "hello\n");
+  EXPECT_EQ(Doclock({"export", "--resume", "sagas"}).code, 64);
+}
+
+TEST_F(TransferTest, AnExportUnderLocksLeavesOutWhatIsLocked) {
+  ASSERT_EQ(Doclock({"import", "sagas"}, LinesOf(3)).code, 0);
+  Program holder(Run({"-c", "sagas", "1"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  const Ended locked = Doclock({"export", "--lock", "sagas", folder / "out"});
+  EXPECT_EQ(locked.code, 75);
+  EXPECT_THAT(locked.err, HasSubstr("skipped the document '1': it is locked"));
+  std::ofstream(folder / "go").put('x');
+  EXPECT_EQ(holder.Wait().code, 0);
+  EXPECT_EQ(Doclock({"export", "--lock", "--resume", "sagas", folder / "out"}).code, 0);
+  EXPECT_EQ(CountOf(TextOf(folder / "out")), 3U);
+}
+
+TEST_F(TransferTest, AnInterruptedImportSaysSoAndLeavesNothingLocked) {
+  Program import(Command({"import", "sagas", File("in", LinesOf(50'000))}), {store});
+  ASSERT_TRUE(Eventually([&] { return CountOf(Doclock({"list", "--keys", "sagas"}).out) > 10; }));
+  import.Signal(SIGTERM);
+  const Ended ended = import.Wait();
+  EXPECT_EQ(ended.code, 128 + SIGTERM);
+  EXPECT_THAT(ended.err, HasSubstr("--resume"));
+  EXPECT_EQ(Doclock({"list", "--keys", "--locked", "sagas"}).out, "");
+}
+
+TEST_F(TransferTest, OutputThatDoesNotArriveIs74) {
+  ASSERT_EQ(Doclock({"import", "sagas"}, LinesOf(3)).code, 0);
+  for (const std::string words :
+       {"export sagas", "list sagas", "list --json sagas", "list --keys sagas", "collections",
+        "doctor", "--version --json", "export sagas /dev/full"}) {
+    const Ended ended =
+        Program({"sh", "-c", std::string(DOCLOCK_CLI) + " " + words + " > /dev/full"}, {store})
+            .Wait();
+    const bool exists = words == "export sagas /dev/full";  // a file that exists is refused
+    EXPECT_EQ(ended.code, exists ? 64 : 74) << words << ended.err;
+  }
+}
+
+}  // namespace
+}  // namespace doclock::cli_test

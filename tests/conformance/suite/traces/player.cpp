@@ -1,0 +1,243 @@
+#include "player.h"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "doclock/errors.h"
+
+namespace doclock::conformance {
+namespace {
+
+/// Rounded up: what a real server's clock went on meanwhile does not show.
+int InTicks(std::chrono::milliseconds left) {
+  return static_cast<int>((left + kTick - 1ms) / kTick);
+}
+
+std::string TextOf(const StoreOp& op) {
+  if (op.status == OpStatus::kBusy) {
+    if (!op.detail || !op.detail->remaining) return "busy for an unknown time";
+    return BusyText(InTicks(*op.detail->remaining));
+  }
+  if (op.status == OpStatus::kFailed && op.detail->code == Errc::kRefused) return kRefused;
+  if (op.status == OpStatus::kFailed && op.detail->code == Errc::kMalformed) return kMalformed;
+  if (op.status == OpStatus::kConflict && op.detail && !op.detail->index.empty()) {
+    return ConflictText(op.detail->index);
+  }
+  std::ostringstream text;
+  PrintTo(op.status, &text);
+  if (op.status == OpStatus::kFailed || op.status == OpStatus::kInDoubt) {
+    text << " (" << op.detail->message << ")";
+  }
+  return text.str();
+}
+
+/// The result of an operation that was done.
+struct Outcome {
+  std::string operator()(const AcquireOp& op) const {
+    return conformance::TextOf(Granted{op.created, op.took_over, op.version, op.body.json()});
+  }
+  std::string operator()(const RenewOp&) const { return kDone; }
+  std::string operator()(const WriteOp& op) const {
+    return op.write == WriteKind::kErase ? kDone : WrittenText(op.version);
+  }
+  std::string operator()(const SaveOp& op) const {
+    return op.save == SaveKind::kErase ? kDone : WrittenText(op.version);
+  }
+  std::string operator()(const ReadOp& op) const {
+    return RowText(op.version, op.locked, op.body.json());
+  }
+};
+
+}  // namespace
+
+Player::Player(Client client, StoreTime clock, std::vector<Key> keys, Foreigners foreigners)
+    : client_(std::move(client)),
+      clock_(std::move(clock)),
+      keys_(std::move(keys)),
+      foreigners_(std::move(foreigners)) {
+  for (int i = 0; i < Step::kWriters; ++i) writers_.push_back(FreshId());
+}
+
+Lines Player::Play(const Turn& turn) {
+  const Lines said = IsExecuted(turn.front().kind) ? Execute(turn) : Lines{Do(turn.front())};
+  Lines lines;
+  for (std::size_t i = 0; i < turn.size(); ++i) {
+    lines.push_back(LineOf(turn[i], said[i], Look(turn[i].key)));
+  }
+  return lines;
+}
+
+Lines Player::Execute(const Turn& turn) {
+  std::vector<std::vector<Call>> calls;
+  for (const Step& step : turn) calls.push_back(CallsOf(step));
+  std::vector<StoreOp*> batch;
+  for (std::vector<Call>& of_step : calls) {
+    for (Call& call : of_step) {
+      batch.push_back(std::visit([](auto& op) -> StoreOp* { return &op; }, call.op));
+    }
+  }
+  client_.Execute(batch);
+  Lines said;
+  std::size_t next = 0;
+  for (const std::vector<Call>& of_step : calls) {
+    Lines results;
+    for (const Call& call : of_step) {
+      const StoreOp& op = *batch[next++];
+      results.push_back(op.status == OpStatus::kDone ? std::visit(Outcome(), call.op) : TextOf(op));
+    }
+    said.push_back(Joined(results));
+  }
+  return said;
+}
+
+std::string Player::Do(const Step& step) {
+  switch (step.kind) {
+    case Step::Kind::kNext:
+      return AcquireNext(step, {});
+    case Step::Kind::kSearchNext:
+      return AcquireNext(step, SearchOf(step));
+    case Step::Kind::kQuery:
+      return Query(SearchOf(step));
+    case Step::Kind::kIndex:
+      return EnsureIndex({.fields = {"due"}});
+    case Step::Kind::kUniqueIndex:
+      return EnsureIndex({.fields = {kUniqueField}, .unique = true});
+    case Step::Kind::kExpire:
+      return Intervene(step, Intervention::kExpire);
+    case Step::Kind::kBreak:
+      return Intervene(step, Intervention::kBreak);
+    case Step::Kind::kSteal:
+      return Intervene(step, Intervention::kSteal);
+    case Step::Kind::kPurge:
+      return std::to_string(client_.Purge());
+    case Step::Kind::kSpoil:
+      return Spoil(step);
+    case Step::Kind::kPlant:
+      return Plant(step);
+    default:
+      clock_.Advance(step.pause() * kTick);
+      return kDone;
+  }
+}
+
+std::string Player::Look(int key) {
+  const ReadOp read = client_.Read(KeyOf(key));
+  if (read.status != OpStatus::kDone) return TextOf(read);
+  Picture picture;
+  picture.version = read.version;
+  picture.holder = HolderOf(read.lock_id);
+  picture.left = read.locked ? InTicks(read.remaining) : 0;
+  picture.body = read.body.json();
+  if (picture.holder == kShared) {
+    for (const LockRow& row : client_.Locks({.key = KeyOf(key)})) {
+      if (row.live) picture.shares[HolderOf(row.lock_id)] = InTicks(row.left);
+    }
+  }
+  return conformance::TextOf(picture);
+}
+
+Lines Player::LookAtAll() {
+  std::map<Key, Listed> listed;
+  for (const LockRow& row : client_.Locks({.unheld = true})) {
+    Listed& of_key = listed[row.key];
+    of_key.live += row.live ? 1 : 0;
+    of_key.closed = row.closed;
+    of_key.has_body = row.has_body;
+  }
+  std::map<Key, std::string> found;
+  for (const QueryRow& row : client_.Rows(Filter())) {
+    found[row.key] = RowText(row.version, row.locked, row.body.json());
+  }
+  Lines lines;
+  for (int key = 0; key < static_cast<int>(keys_.size()); ++key) {
+    std::string line = std::to_string(key) + ": " + Look(key);
+    if (spoilt_.count(KeyOf(key)) == 0) {
+      const auto row = listed.find(KeyOf(key));
+      if (row != listed.end()) line += "; " + conformance::TextOf(row->second);
+      const auto document = found.find(KeyOf(key));
+      if (document != found.end()) line += "; " + document->second;
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+int Player::PlaceOf(const Key& key) const {
+  return static_cast<int>(std::find(keys_.begin(), keys_.end(), key) - keys_.begin());
+}
+
+Uuid Player::NewAttempt(const Step& step) {
+  attempts_.Add(step.key);
+  return ids_.emplace_back(FreshId());
+}
+
+Uuid Player::IdOfAttempt(int attempt) const {
+  return attempt == 0 ? Uuid{} : ids_[static_cast<std::size_t>(attempt - 1)];
+}
+
+int Player::HolderOf(const Uuid& id) const {
+  if (id.is_nil()) return kNobody;
+  if (id == kSharedLockId) return kShared;
+  const auto found = std::find(ids_.begin(), ids_.end(), id);
+  return found == ids_.end() ? kStranger : static_cast<int>(found - ids_.begin()) + 1;
+}
+
+std::string Player::AcquireNext(const Step& step, const Search& search) {
+  const Client::Next next = client_.AcquireNext(FilterOf(search));
+  const bool done = next.status == OpStatus::kDone;
+  const int key = done ? PlaceOf(next.key) : step.key;
+  attempts_.Add(key);
+  ids_.push_back(next.id);
+  if (!done) return TextOf(next.op);
+  return NextText(
+      key, Granted{next.op.created, next.op.took_over, next.op.version, next.op.body.json()});
+}
+
+std::string Player::Query(const Search& search) {
+  Lines rows;
+  for (const QueryRow& row : client_.Rows(FilterOf(search))) {
+    if (spoilt_.count(row.key) != 0) continue;
+    rows.push_back(std::to_string(PlaceOf(row.key)) + " " +
+                   RowText(row.version, row.locked, row.body.json()));
+  }
+  return Joined(rows);
+}
+
+std::string Player::EnsureIndex(const IndexSpec& index) {
+  try {
+    client_.EnsureIndex(index);
+    return kDone;
+  } catch (const ConflictException&) {
+    return kConflict;
+  }
+}
+
+std::string Player::Intervene(const Step& step, Intervention what) {
+  try {
+    client_.Intervene(KeyOf(step.key), what);
+    return kDone;
+  } catch (const Error& error) {
+    if (error.errc() == Errc::kNotFound) return kMissing;
+    if (error.errc() == Errc::kMalformed) return kMalformed;
+    return error.errc() == Errc::kNotOwner ? kNotHeld : error.what();
+  }
+}
+
+std::string Player::Spoil(const Step& step) {
+  const Key& key = KeyOf(step.key);
+  if (client_.Read(key).status == OpStatus::kMissing) return kMissing;
+  foreigners_.spoil(key);
+  spoilt_.insert(key);
+  return kDone;
+}
+
+std::string Player::Plant(const Step& step) {
+  const ReadOp read = client_.Read(KeyOf(step.key));
+  if (read.status == OpStatus::kDone) return kThereAlready;
+  if (read.status != OpStatus::kMissing) return TextOf(read);
+  foreigners_.plant(KeyOf(step.key), MakeBody({{"value", step.number}}));
+  return kDone;
+}
+
+}  // namespace doclock::conformance

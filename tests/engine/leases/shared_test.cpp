@@ -1,0 +1,427 @@
+#include <atomic>
+#include <climits>
+#include <thread>
+
+#include "engine/support/harness.h"
+
+namespace doclock::detail {
+namespace {
+
+/// Shared locks on one document, "a", by one process and by two.
+class SharedTest : public EngineTest {
+ protected:
+  SharedTest() { other.emplace(store, ManagerOptions{.runtime = clock->runtime()}); }
+
+  /// Options of one who shares.
+  static LockOptions Reader(LockOptions options = {}) {
+    options.mode = LockMode::kShared;
+    return options;
+  }
+  Grant Share(LockOptions options = {}) { return Lock("a", Reader(options)); }
+  std::shared_ptr<Waiting> ShareLater(LockOptions options = {.wait = kForever}) {
+    return LockLater("a", Reader(options));
+  }
+  /// By the other process.
+  std::optional<Grant> OthersTry(LockOptions options) {
+    AcquireSpec spec = Spec("a", options);
+    spec.owner = other->engine()->owner();
+    AcquireResult result = Acquire(other->engine(), std::move(spec), {});
+    if (result.failure) return std::nullopt;
+    return std::move(result.grant);
+  }
+  static FailurePtr Release(Grant& grant) {
+    return Write(grant.lease, WriteKind::kRelease, Body());
+  }
+  void Strike(Fault::Kind kind, OpKind op, int times = 1) {
+    store->Inject({.kind = kind, .op = op, .key = {}, .skip = 0, .times = times});
+  }
+  int LiveShares() {
+    int live = 0;
+    std::string after;
+    do {
+      const LockPage page = store->ListLocks(*collection, {}, after, 1s);
+      for (const LockRow& row : page.rows) live += row.live && row.mode == LockMode::kShared;
+      after = page.next;
+    } while (!after.empty());
+    return live;
+  }
+
+  std::optional<LockManager> other;
+};
+
+TEST_F(SharedTest, SharesStandBesideEachOther) {
+  Grant first = Share();
+  Grant second = Share();
+  EXPECT_GT(LeaseFence(*second.lease), LeaseFence(*first.lease));
+  EXPECT_EQ(LiveShares(), 2);
+  EXPECT_EQ(TryLock("a"), Errc::kBusy);
+  EXPECT_FALSE(Release(first));
+  EXPECT_EQ(TryLock("a"), Errc::kBusy);
+  EXPECT_FALSE(Release(second));
+  EXPECT_EQ(TryLock("a"), std::nullopt);
+}
+
+TEST_F(SharedTest, ARepositorysReleaseByValueCannotEndShares) {
+  Grant share = Share();
+  ValueRelease release;
+  release.collection = collection;
+  release.key = "a";
+  release.lock_id = kSharedLockId;
+  EXPECT_EQ(ReleaseByValue(engine(), std::move(release))->code, Errc::kNotOwner);
+  EXPECT_EQ(LiveShares(), 1);
+}
+
+// Waiting.
+
+TEST_F(SharedTest, AllReadersComeInWhenTheWriterGoes) {
+  Grant writer = Lock("a");
+  std::vector<std::shared_ptr<Waiting>> readers;
+  for (int i = 0; i < 10; ++i) readers.push_back(ShareLater());
+  const TimePoint before = clock->Now();
+  ASSERT_FALSE(Release(writer));
+  clock->RunPending();
+  for (const auto& reader : readers) EXPECT_TRUE(reader->granted());
+  EXPECT_EQ(clock->Now(), before);
+  EXPECT_EQ(LiveShares(), 10);
+}
+
+TEST_F(SharedTest, AReaderWhoComesWhileAWriterWaitsStandsBehindIt) {
+  Grant first = Share();
+  auto writer = LockLater("a", {.wait = kForever});
+  auto late = ShareLater();
+  clock->Advance(5s);
+  EXPECT_FALSE(late->result);
+  ASSERT_FALSE(Release(first));
+  clock->RunPending();
+  ASSERT_TRUE(writer->granted());
+  EXPECT_FALSE(late->result);
+  ASSERT_FALSE(Release(writer->result->grant));
+  clock->RunPending();
+  EXPECT_TRUE(late->granted());
+}
+
+TEST_F(SharedTest, ReadersAndWritersTakeTurnsInTheOrderTheyCame) {
+  Grant first = Lock("a");
+  auto reader = ShareLater();
+  auto beside = ShareLater();
+  auto writer = LockLater("a", {.wait = kForever});
+  auto behind = ShareLater();
+  ASSERT_FALSE(Release(first));
+  clock->RunPending();
+  ASSERT_TRUE(reader->granted() && beside->granted());
+  EXPECT_FALSE(writer->result || behind->result);
+  ASSERT_FALSE(Release(reader->result->grant));
+  clock->RunPending();
+  EXPECT_FALSE(writer->result);
+  ASSERT_FALSE(Release(beside->result->grant));
+  clock->RunPending();
+  ASSERT_TRUE(writer->granted());
+  EXPECT_FALSE(behind->result);
+  ASSERT_FALSE(Release(writer->result->grant));
+  clock->RunPending();
+  EXPECT_TRUE(behind->granted());
+}
+
+TEST_F(SharedTest, AReleaseMakesRoomForTheNextReaderAtOnce) {
+  Grant first = Share({.max_holders = 2});
+  Grant second = Share({.max_holders = 2});
+  auto third = ShareLater({.wait = kForever, .max_holders = 2});
+  auto fourth = ShareLater({.wait = kForever, .max_holders = 2});
+  const TimePoint before = clock->Now();
+  ASSERT_FALSE(Release(second));
+  clock->RunPending();
+  EXPECT_TRUE(third->granted());
+  EXPECT_FALSE(fourth->result);
+  ASSERT_FALSE(Release(first));
+  clock->RunPending();
+  EXPECT_TRUE(fourth->granted());
+  EXPECT_EQ(clock->Now(), before);
+}
+
+TEST_F(SharedTest, AStreamOfReadersDoesNotStarveAWriter) {
+  std::vector<std::shared_ptr<Waiting>> readers;
+  std::shared_ptr<Waiting> writer;
+  for (int i = 0; i < 100 && !(writer && writer->granted()); ++i) {
+    readers.push_back(ShareLater());
+    if (i == 20) writer = LockLater("a", {.wait = kForever});
+    if (i >= 5) readers[static_cast<std::size_t>(i - 5)]->result.reset();  // gives it back
+    clock->Advance(50ms);
+    if (i > 20) {
+      EXPECT_LE(i, 30);
+    }
+  }
+  ASSERT_TRUE(writer && writer->granted());
+  EXPECT_EQ(LiveShares(), 0);
+}
+
+TEST_F(SharedTest, ReadersOfAnotherProcessDoNotStarveAWriter) {
+  std::vector<std::optional<Grant>> readers;
+  std::shared_ptr<Waiting> writer;
+  int refused = 0;
+  for (int i = 0; i < 100 && !(writer && writer->granted()); ++i) {
+    readers.push_back(OthersTry(Reader()));
+    if (i > 20) refused += !readers.back();
+    if (i == 20) writer = LockLater("a", {.wait = kForever});
+    if (i >= 5) readers[static_cast<std::size_t>(i - 5)].reset();
+    clock->Advance(50ms);
+  }
+  ASSERT_TRUE(writer && writer->granted());
+  EXPECT_GT(refused, 0);
+  EXPECT_LE(refused, 10);
+}
+
+TEST_F(SharedTest, AnIntentLastsAsLongAsItsWriterWaits) {
+  Grant reader = Share();
+  auto writer = LockLater("a", {.wait = kForever});
+  for (int i = 0; i < 100; ++i) {
+    clock->Advance(100ms);
+    EXPECT_FALSE(OthersTry(Reader())) << i;
+  }
+  ASSERT_FALSE(Release(reader));
+  clock->RunPending();
+  ASSERT_TRUE(writer->granted());
+  ASSERT_FALSE(Release(writer->result->grant));
+  EXPECT_TRUE(OthersTry(Reader()));
+}
+
+TEST_F(SharedTest, AWriterWhoGivesUpKeepsReadersOutOnlyForAMoment) {
+  Grant reader = Share();
+  EXPECT_EQ(TryLock("a", {.wait = 3s}), Errc::kTimedOut);
+  EXPECT_FALSE(OthersTry(Reader()));
+  EXPECT_TRUE(OthersTry(Reader({.wait = 1s})));
+}
+
+TEST_F(SharedTest, AWriterWhoDoesNotWaitLeavesNoIntent) {
+  Grant reader = Share();
+  EXPECT_EQ(TryLock("a"), Errc::kBusy);
+  EXPECT_TRUE(OthersTry(Reader()));
+}
+
+TEST_F(SharedTest, TheShareOfAStoppedProcessDoesNotBlockWhenItsLeaseIsOver) {
+  Grant reader = Share({.ttl = 10s, .renew = false});
+  const TimePoint start = clock->Now();
+  Grant writer = Lock("a", {.wait = 1min});
+  EXPECT_TRUE(writer.lease);
+  EXPECT_LE(clock->Now() - start, 10s + 10ms);
+  EXPECT_TRUE(LeaseLost(reader.lease).stop_requested());
+}
+
+TEST_F(SharedTest, ADroppedShareIsWaitedForByThoseWhoFailFast) {
+  { Grant dropped = Share({.max_holders = 1}); }
+  EXPECT_EQ(TryLock("a", Reader({.max_holders = 1})), std::nullopt);
+  clock->RunPending();
+  {
+    Grant one = Share();
+    Grant two = Share();
+  }
+  EXPECT_EQ(TryLock("a"), std::nullopt) << "of both";
+}
+
+TEST_F(SharedTest, WhoFailsFastIsToldForItselfAndNotForANeighbour) {
+  Grant kept = Share();
+  clock->DelayWork(1s);
+  { Grant dropped = Share(); }
+  auto alone = LockLater("a");
+  auto semaphore = ShareLater({.max_holders = 1});
+  auto reader = ShareLater({.max_holders = 5});
+  EXPECT_FALSE(alone->result || semaphore->result || reader->result);
+  clock->Advance(10s);
+  EXPECT_EQ(alone->code(), Errc::kBusy);
+  EXPECT_EQ(semaphore->code(), Errc::kBusy);
+  EXPECT_TRUE(reader->granted());
+  clock->DelayWork(Duration());
+}
+
+TEST_F(SharedTest, NeverMoreThanTheLimitAmongFiftyThreads) {
+  LockManager real{OpenMemoryStore({})};
+  Collection& things = *StoreOf(real.engine()).Open("things", {}, 30s);
+  constexpr int kLimit = 3;
+  std::atomic<int> inside = 0, most = 0, done = 0;
+  const auto work = [&] {
+    for (int i = 0; i < 20; ++i) {
+      AcquireSpec spec =
+          MakeSpec(real.engine(), things,
+                   {.wait = 1min, .mode = LockMode::kShared, .max_holders = kLimit}, 30s);
+      spec.key = "a";
+      spec.insert = Body::FromText("{}");
+      AcquireResult result = Acquire(real.engine(), std::move(spec), {});
+      ASSERT_FALSE(result.failure) << result.failure->message;
+      const int now = ++inside;
+      for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+      }
+      std::this_thread::yield();
+      --inside;
+      if (i % 2 == 0) {  // or else it is given back in the background
+        EXPECT_FALSE(Write(result.grant.lease, WriteKind::kRelease, Body()));
+      }
+      ++done;
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 50; ++i) threads.emplace_back(work);
+  threads.clear();
+  EXPECT_EQ(done, 1000);
+  EXPECT_LE(most, kLimit);
+}
+
+// Leases.
+
+TEST_F(SharedTest, AShareIsRenewedForHours) {
+  Grant first = Share({.ttl = 10s});
+  Grant second = Share({.ttl = 60s});
+  clock->Advance(3h);
+  EXPECT_TRUE(LeaseHeld(*first.lease));
+  EXPECT_TRUE(LeaseHeld(*second.lease));
+  EXPECT_EQ(LiveShares(), 2);
+}
+
+TEST_F(SharedTest, AThousandSharesOfOneDocumentAreRenewedInFewCalls) {
+  std::vector<Grant> shares;
+  for (int i = 0; i < kMaxHolders; ++i) shares.push_back(Share({.ttl = 30s}));
+  EXPECT_EQ(TryLock("a", Reader()), Errc::kBusy);
+  store->Reset();
+  clock->Advance(1min);
+  EXPECT_GE(store->Count(OpKind::kRenew), 2 * kMaxHolders);
+  EXPECT_LE(store->Calls(), 8);
+  for (const Grant& share : shares) EXPECT_TRUE(LeaseHeld(*share.lease));
+  EXPECT_EQ(LiveShares(), kMaxHolders);
+}
+
+TEST_F(SharedTest, ABrokenShareLearnsItByItsNextRenewal) {
+  Grant first = Share({.ttl = 30s});
+  Grant second = Share({.ttl = 30s});
+  testing::ExpireLock(*store, "orders", "a");
+  clock->Advance(11s);
+  EXPECT_TRUE(LeaseLost(first.lease).stop_requested());
+  EXPECT_TRUE(LeaseLost(second.lease).stop_requested());
+  EXPECT_EQ(Release(first)->code, Errc::kLost);
+}
+
+TEST_F(SharedTest, AShareThatIsGoneCannotBeReleased) {
+  Grant share = Share();
+  testing::StealLock(*store, "orders", "a");
+  EXPECT_EQ(Release(share)->code, Errc::kLost);
+  EXPECT_TRUE(Stored("a").locked);
+}
+
+TEST_F(SharedTest, AShareMayBeRenewedAndDetached) {
+  Grant share = Share({.ttl = 10s});
+  EXPECT_FALSE(Renew(share.lease, 60s));
+  EXPECT_GT(LeaseRemaining(*share.lease), 50s);
+  EXPECT_FALSE(Detach(share.lease));
+  clock->Advance(59s);
+  EXPECT_EQ(LiveShares(), 1);
+  clock->Advance(1s);
+  EXPECT_EQ(LiveShares(), 0);
+}
+
+TEST_F(SharedTest, AShareWritesNothing) {
+  Grant share = Share();
+  for (const WriteKind kind : {WriteKind::kRelease, WriteKind::kCheckpoint, WriteKind::kErase}) {
+    const Body body = kind == WriteKind::kErase ? Body() : Body::FromJson({{"n", 7}});
+    EXPECT_EQ(Write(share.lease, kind, body)->code, Errc::kRefused);
+    EXPECT_TRUE(LeaseHeld(*share.lease));
+  }
+  EXPECT_EQ(Stored("a").body.json()["n"], 0);
+  EXPECT_FALSE(Release(share));
+}
+
+TEST_F(SharedTest, ClosingGivesDroppedSharesBack) {
+  {
+    Grant first = Share();
+    Grant second = Share();
+  }
+  manager.reset();
+  EXPECT_EQ(LiveShares(), 0);
+}
+
+// Doubt.
+
+TEST_F(SharedTest, AShareWhoseReplyWasLostAfterTheEffectIsGranted) {
+  Grant beside = Share();
+  Strike(Fault::Kind::kLostAfter, OpKind::kAcquire);
+  Grant share = Share();
+  EXPECT_EQ(LiveShares(), 2);
+  EXPECT_GT(LeaseFence(*share.lease), LeaseFence(*beside.lease));
+  clock->Advance(1h);
+  EXPECT_TRUE(LeaseHeld(*share.lease));
+  EXPECT_FALSE(Release(share));
+  EXPECT_EQ(LiveShares(), 1);
+}
+
+TEST_F(SharedTest, AShareWhoseRequestWasLostIsAskedForAgain) {
+  Grant beside = Share();
+  Strike(Fault::Kind::kLostBefore, OpKind::kAcquire);
+  Grant share = Share();
+  EXPECT_EQ(LiveShares(), 2);
+  clock->Advance(1min);
+  EXPECT_EQ(LiveShares(), 2);
+}
+
+TEST_F(SharedTest, AGhostShareThatArrivesLateIsReleasedInTheBackground) {
+  Grant beside = Share();
+  Strike(Fault::Kind::kLate, OpKind::kAcquire);
+  Grant share = Share({.ttl = 30s});
+  ASSERT_EQ(store->ReleaseLate(), 1);
+  EXPECT_EQ(LiveShares(), 3) << "the ghost took a share";
+  clock->Advance(2s);
+  EXPECT_EQ(LiveShares(), 2);
+  EXPECT_TRUE(LeaseHeld(*share.lease));
+}
+
+TEST_F(SharedTest, AShareThatCannotBeConfirmedIsInDoubtAndGivenBack) {
+  Grant beside = Share();
+  Strike(Fault::Kind::kLostAfter, OpKind::kAcquire);
+  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kRenew, .times = INT_MAX});
+  EXPECT_EQ(TryLock("a", Reader()), Errc::kInDoubt);
+  store->Heal();
+  clock->Advance(1s);
+  EXPECT_LE(LiveShares(), 1);
+}
+
+TEST_F(SharedTest, AReleaseWhoseReplyWasLostAfterTheEffectIsDone) {
+  Grant beside = Share();
+  Grant share = Share();
+  Strike(Fault::Kind::kLostAfter, OpKind::kWrite);
+  EXPECT_FALSE(Release(share));
+  EXPECT_EQ(LiveShares(), 1);
+  Strike(Fault::Kind::kLostAfter, OpKind::kWrite);
+  EXPECT_FALSE(Release(beside));
+  EXPECT_EQ(LiveShares(), 0);
+}
+
+TEST_F(SharedTest, AReleaseWhoseRequestWasLostIsSentAgain) {
+  Grant beside = Share();
+  Grant share = Share();
+  Strike(Fault::Kind::kLostBefore, OpKind::kWrite, 2);
+  EXPECT_FALSE(Release(share));
+  EXPECT_EQ(LiveShares(), 1);
+}
+
+TEST_F(SharedTest, AReleaseThatArrivesLateDoesNoHarm) {
+  Grant share = Share();
+  Strike(Fault::Kind::kLate, OpKind::kWrite);
+  EXPECT_FALSE(Release(share));
+  Grant next = Share();
+  ASSERT_EQ(store->ReleaseLate(), 1);
+  EXPECT_EQ(LiveShares(), 1);
+  EXPECT_FALSE(Release(next));
+}
+
+TEST_F(SharedTest, AReleaseWithoutAnswerUntilTheLeaseIsOverIsInDoubt) {
+  Grant share = Share({.ttl = 2s, .renew = false});
+  Strike(Fault::Kind::kLostAfter, OpKind::kWrite);
+  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite, .times = INT_MAX});
+  EXPECT_EQ(Release(share)->code, Errc::kInDoubt);
+  EXPECT_EQ(LiveShares(), 0);
+}
+
+TEST_F(SharedTest, AShareThatWentBeforeItsReleaseWasSentIsLost) {
+  Grant beside = Share();
+  Grant share = Share();
+  testing::ExpireLock(*store, "orders", "a");
+  EXPECT_EQ(Release(share)->code, Errc::kLost);
+}
+
+}  // namespace
+}  // namespace doclock::detail

@@ -1,0 +1,135 @@
+#include <climits>
+
+#include "engine/support/harness.h"
+
+namespace doclock::detail {
+namespace {
+
+/// Replies that arrive after the holder's deadline, though the store did what was asked: what was
+/// lost stays lost, and the lock does not stay behind.
+class LateReplyTest : public EngineTest {
+ protected:
+  /// Of a lease of 3 s.
+  static constexpr auto kTooLong = 2900ms;
+
+  void ExpectLostAndFree(const Grant& held) {
+    EXPECT_FALSE(LeaseHeld(*held.lease));
+    EXPECT_TRUE(LeaseLost(held.lease).stop_requested());
+    clock->RunPending();
+    EXPECT_FALSE(Stored("a").locked) << "no handle uses the renewed lease";
+  }
+};
+
+TEST_F(LateReplyTest, ARenewalRevivesNothingAndLeavesNothingLocked) {
+  Grant held = Lock("a", {.ttl = 3s});
+  HoldUp(OpKind::kRenew, kTooLong);
+  clock->Advance(1s);
+  ExpectLostAndFree(held);
+}
+
+TEST_F(LateReplyTest, ARenewalInDoubtMayHaveArrivedToo) {
+  Grant held = Lock("a", {.ttl = 3s});
+  store->Inject({.kind = Fault::Kind::kLostAfter, .op = OpKind::kRenew, .key = {}});
+  store->before_reply = [&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kRenew) return;
+    store->before_reply = nullptr;
+    clock->Jump(kTooLong);
+    clock->RunPending();  // the deadline is noticed before the reply
+  };
+  clock->Advance(1s);
+  ExpectLostAndFree(held);
+}
+
+TEST_F(LateReplyTest, ARenewalByTheHandleIsLost) {
+  Grant held = Lock("a", {.ttl = 3s});
+  HoldUp(OpKind::kRenew, kTooLong + 1s);
+  const FailurePtr failure = Renew(held.lease, 3s);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code, Errc::kLost);
+  ExpectLostAndFree(held);
+}
+
+TEST_F(LateReplyTest, ACheckpointIsWrittenAndItsLockLost) {
+  Grant held = Lock("a", {.ttl = 3s});
+  HoldUp(OpKind::kWrite, kTooLong + 1s);
+  EXPECT_FALSE(Write(held.lease, WriteKind::kCheckpoint, Body::FromJson({{"n", 1}})));
+  ExpectLostAndFree(held);
+  EXPECT_EQ(Stored("a").body.json()["n"], 1);
+}
+
+/// The first request may be the one that takes effect.
+TEST_F(LateReplyTest, ACheckpointThatWasSentTwiceProlongsTheLeaseFromTheFirstTime) {
+  Grant held = Lock("a", {.ttl = 30s, .renew = false});
+  clock->Advance(5s);
+  const TimePoint sent = clock->Now();
+  store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kWrite, .key = {}});
+  HoldUp(OpKind::kRead, 3s);
+  EXPECT_FALSE(Write(held.lease, WriteKind::kCheckpoint, Body::FromJson({{"n", 1}})));
+  EXPECT_EQ(store->Count(OpKind::kWrite), 2);
+  EXPECT_GT(held.lease->deadline(), sent + 29s);
+  EXPECT_LE(held.lease->deadline(), sent + 30s);
+}
+
+TEST_F(LateReplyTest, ADetachIsLost) {
+  Grant held = Lock("a", {.ttl = 3s});
+  HoldUp(OpKind::kRenew, kTooLong + 1s);
+  const FailurePtr failure = Detach(held.lease);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code, Errc::kLost);
+  ExpectLostAndFree(held);
+}
+
+/// Renewals travel 1,000 together, and here one call at a time.
+class WaitingRoundTest : public EngineTest {
+ protected:
+  static constexpr int kLocks = 1001;
+
+  void LockAll() {
+    store->lanes = 1;
+    for (int i = 0; i < kLocks; ++i) held.push_back(Lock(Key(std::to_string(i)), {.ttl = 3s}));
+    store->Reset();
+  }
+  void AfterTheFirstRound(std::function<void()> then) {
+    store->before_reply = [this, then](std::span<StoreOp* const> ops) {
+      if (ops.front()->kind != OpKind::kRenew) return;
+      ASSERT_EQ(ops.size(), 1000U);
+      store->before_reply = nullptr;
+      then();
+    };
+  }
+
+  std::vector<Grant> held;
+};
+
+TEST_F(WaitingRoundTest, DoesNotRenewWhatWasDetachedMeanwhile) {
+  LockAll();
+  AfterTheFirstRound([this] {
+    for (const Grant& grant : held) ASSERT_FALSE(Detach(grant.lease));
+  });
+  clock->Advance(1s);
+  EXPECT_EQ(store->Count(OpKind::kRenew), 1000 + kLocks) << "a round, and what Detach sent";
+}
+
+TEST_F(WaitingRoundTest, DoesNotRenewAfterTheDeadline) {
+  LockAll();
+  AfterTheFirstRound([this] { clock->Jump(2001ms); });
+  clock->Advance(1s);
+  EXPECT_EQ(store->Count(OpKind::kRenew), 1000);
+}
+
+TEST_F(EngineTest, ARenewalByTheKeeperNeverUndoesADetach) {
+  Grant held = Lock("a", {.ttl = 3s});
+  bool renewed = false;
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kRenew) return;
+    renewed = true;
+    EXPECT_TRUE(static_cast<const RenewOp*>(ops.front())->foreign)
+        << "it may arrive behind a Detach, and whose life the lock hangs on stays as it is";
+  });
+  clock->Advance(1s);
+  store->OnExecute({});
+  EXPECT_TRUE(renewed);
+}
+
+}  // namespace
+}  // namespace doclock::detail

@@ -1,0 +1,70 @@
+/// Tasks and timers of a user's Runtime may come after their manager has gone, or while it closes.
+
+#include <memory>
+#include <vector>
+
+#include "engine/runtime/failing_runtime.h"
+#include "engine/support/harness.h"
+
+namespace doclock::detail {
+namespace {
+
+class OutlivingTest : public EngineTest {
+ protected:
+  AcquireResult LockThere(const Key& key, LockOptions options = {}) {
+    return Acquire(there->engine(), Spec(key, options), {});
+  }
+  /// True once nothing refers to its engine any more.
+  bool EndManager() {
+    const std::weak_ptr<Engine> engine_there = there->engine();
+    there.reset();
+    clock->RunPending();
+    return engine_there.expired();
+  }
+
+  std::shared_ptr<FailingRuntime> failing = std::make_shared<FailingRuntime>(runtime);
+  std::optional<LockManager> there{
+      std::in_place, store,
+      ManagerOptions{
+          .observer = std::make_shared<Observer>(), .drain_timeout = 1s, .runtime = failing}};
+};
+
+TEST_F(OutlivingTest, ATimerOfRenewalsThatGoesOffLaterDoesNothing) {
+  ASSERT_FALSE(LockThere("a").failure);  // and released at once: its timer is left
+  ASSERT_TRUE(EndManager());
+  store->Reset();
+  clock->Advance(1min);
+  EXPECT_EQ(store->Calls(), 0);
+}
+
+TEST_F(OutlivingTest, ASubscriptionThatComesToItsTurnLaterIsNotMade) {
+  std::vector<Runtime::Task> tasks;
+  there->Close();
+  failing->on_work = [&](Runtime::Task task) { tasks.push_back(std::move(task)); };
+  there->engine()->hints().Enter(*collection);  // as by a caller that comes at that moment
+  failing->on_work = nullptr;
+  ASSERT_EQ(tasks.size(), 1U);
+  ASSERT_TRUE(EndManager());
+  tasks.front()();
+}
+
+/// Closes it between the grant and the moment when the waiter gets it.
+TEST_F(OutlivingTest, ALockThatIsHandedOverWhileTheManagerClosesIsGivenBack) {
+  AcquireResult held = LockThere("a");
+  std::optional<AcquireResult> next;
+  AcquireAsync(there->engine(), Spec("a", {.wait = kForever}),
+               [&](AcquireResult result) { next = std::move(result); });
+  clock->RunPending();
+  failing->before_notify = [this] {
+    failing->before_notify = nullptr;
+    there->Close();
+  };
+  EXPECT_FALSE(ReleaseWith(held.grant, {{"n", 1}}));
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->failure->code, Errc::kCancelled);
+  clock->RunPending();
+  EXPECT_FALSE(IsLocked("a"));
+}
+
+}  // namespace
+}  // namespace doclock::detail

@@ -1,0 +1,99 @@
+#include "engine/support/harness.h"
+
+namespace doclock::detail {
+namespace {
+
+/// A store on which another process always waits.
+class ContendedStore : public TestStore {
+ public:
+  using TestStore::TestStore;
+  bool OthersMayWait(Collection&) const noexcept override { return true; }
+};
+
+/// ManagerOptions::max_handovers.
+class HandOverLimitTest : public EngineTest {
+ protected:
+  static constexpr int kLimit = 3;
+
+  /// The writes that handed the lock over.
+  std::vector<bool> RunQueue(int length) {
+    Grant held = Lock("a");
+    std::vector<std::shared_ptr<Waiting>> queue;
+    for (int i = 0; i < length; ++i) queue.push_back(LockLater("a", {.wait = kForever}));
+    std::vector<bool> handed;
+    store->OnExecute([&](std::span<StoreOp* const> ops) {
+      if (ops.front()->kind != OpKind::kWrite) return;
+      handed.push_back(static_cast<const WriteOp&>(*ops.front()).next != nullptr);
+    });
+    EXPECT_FALSE(ReleaseWith(held, {{"n", 0}}));
+    for (const auto& waiting : queue) {
+      clock->Advance(10ms);
+      if (!waiting->granted()) break;
+      EXPECT_FALSE(ReleaseWith(waiting->result->grant, {{"n", 0}}));
+    }
+    store->OnExecute({});
+    return handed;
+  }
+  void BeContended() {
+    store = std::make_shared<ContendedStore>(OpenMemoryStore({.clock = clock}));
+    manager.emplace(store, ManagerOptions{.max_handovers = kLimit, .runtime = clock->runtime()});
+    collection = store->Open("orders", {}, 30s).get();
+  }
+};
+
+TEST_F(HandOverLimitTest, AfterTheLimitOneReleaseIsForAllWaiters) {
+  BeContended();
+  EXPECT_EQ(RunQueue(8),
+            (std::vector<bool>{true, true, true, false, true, true, true, false, false}));
+}
+
+/// Two callers that take turns leave no moment without a holder, and an empty queue with each turn.
+TEST_F(HandOverLimitTest, TakingTurnsCountsThoughNobodyIsLeftInTheQueue) {
+  BeContended();
+  std::vector<bool> handed;
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kWrite) return;
+    handed.push_back(static_cast<const WriteOp&>(*ops.front()).next != nullptr);
+  });
+  Grant held = Lock("a");
+  for (int turn = 0; turn < 5; ++turn) {
+    const auto next = LockLater("a", {.wait = kForever});
+    ASSERT_FALSE(ReleaseWith(held, {{"n", 0}}));
+    clock->Advance(10ms);
+    ASSERT_TRUE(next->granted());
+    held = std::move(next->result->grant);
+  }
+  store->OnExecute({});  // the manager still calls it when it closes
+  EXPECT_EQ(handed, (std::vector<bool>{true, true, true, false, true}));
+}
+
+TEST_F(HandOverLimitTest, ThereIsNoneWhereNoOtherProcessCanWait) {
+  std::vector<bool> all(20, true);
+  all.push_back(false);
+  EXPECT_EQ(RunQueue(20), all);
+}
+
+TEST_F(HandOverLimitTest, AnotherProcessGetsItsTurnThen) {
+  BeContended();
+  LockManager other{store, {.runtime = clock->runtime()}};
+  Grant held = Lock("a");
+  std::optional<AcquireResult> theirs;
+  AcquireSpec spec = Spec("a", {.wait = kForever});
+  AcquireAsync(other.engine(), std::move(spec), [&](AcquireResult r) { theirs = std::move(r); });
+  clock->RunPending();
+  std::vector<std::shared_ptr<Waiting>> queue;
+  for (int i = 0; i <= kLimit; ++i) queue.push_back(LockLater("a", {.wait = kForever}));
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 0}}));
+  for (int i = 0; i < kLimit; ++i) {
+    ASSERT_TRUE(queue[static_cast<std::size_t>(i)]->granted());
+    EXPECT_FALSE(theirs);
+    ASSERT_FALSE(ReleaseWith(queue[static_cast<std::size_t>(i)]->result->grant, {{"n", 0}}));
+  }
+  clock->RunPending();
+  ASSERT_TRUE(theirs);
+  EXPECT_FALSE(theirs->failure);
+  EXPECT_FALSE(queue.back()->result) << "the local waiter stood back";
+}
+
+}  // namespace
+}  // namespace doclock::detail

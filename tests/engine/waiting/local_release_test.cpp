@@ -1,0 +1,122 @@
+/// Waiters of this process hear of local releases whether or not the store has hints.
+
+#include "engine/support/harness.h"
+
+namespace doclock::detail {
+namespace {
+
+/// A store that tells nothing.
+class SilentStore : public TestStore {
+ public:
+  using TestStore::TestStore;
+  std::unique_ptr<Subscription> Watch(Collection&,
+                                      std::function<void(std::optional<std::size_t>)>) override {
+    if (on_watch) on_watch();
+    return nullptr;
+  }
+  std::function<void()> on_watch;
+};
+
+class LocalReleaseTest : public EngineTest {
+ protected:
+  LocalReleaseTest() : EngineTest({.poll_min = 1h, .poll_max = 1h}) {
+    silent = std::make_shared<SilentStore>(OpenMemoryStore({.clock = clock}));
+    store = silent;
+    manager.emplace(store, ManagerOptions{.poll_min = 1h, .poll_max = 1h, .runtime = runtime});
+    collection = store->Open("orders", {}, 30s).get();
+  }
+  AcquireSpec Next(LockOptions options) {
+    AcquireSpec spec = MakeSpec(engine(), *collection, options, 30s);
+    spec.filter.AtMost("n", 100);
+    return spec;
+  }
+  std::shared_ptr<Waiting> NextLater() {
+    auto waiting = std::make_shared<Waiting>();
+    waiting->handle =
+        AcquireNextAsync(engine(), Next({.wait = kForever}),
+                         [waiting](AcquireResult result) { waiting->result = std::move(result); });
+    clock->RunPending();
+    return waiting;
+  }
+
+  std::shared_ptr<SilentStore> silent;
+};
+
+TEST_F(LocalReleaseTest, ASearchHearsOfARelease) {
+  Grant held = Lock("a");
+  const auto waiting = NextLater();
+  EXPECT_FALSE(waiting->result);
+  const TimePoint before = clock->Now();
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->RunPending();
+  EXPECT_TRUE(waiting->granted());
+  EXPECT_EQ(clock->Now(), before);
+}
+
+TEST_F(LocalReleaseTest, ASearchHearsOfADroppedHandle) {
+  std::optional<Grant> held = Lock("a");
+  const auto waiting = NextLater();
+  held.reset();
+  clock->RunPending();
+  EXPECT_TRUE(waiting->granted());
+}
+
+TEST_F(LocalReleaseTest, ASearchHearsOfAReleaseByValue) {
+  const Grant held = Lock("a");
+  const auto waiting = NextLater();
+  ValueRelease release;
+  release.collection = collection;
+  release.key = "a";
+  release.lock_id = LeaseLockId(*held.lease);
+  ASSERT_FALSE(ReleaseByValue(engine(), std::move(release)));
+  clock->RunPending();
+  EXPECT_TRUE(waiting->granted());
+}
+
+TEST_F(LocalReleaseTest, ASearchSubscribesBeforeItAsks) {
+  std::optional<Grant> held = Lock("a");
+  int asked = 0;
+  silent->on_watch = [&] { asked = store->Count(OpKind::kAcquire); };
+  store->Reset();
+  const auto waiting = NextLater();
+  EXPECT_EQ(asked, 0);
+  EXPECT_EQ(store->Count(OpKind::kAcquire), 1);
+}
+
+TEST_F(LocalReleaseTest, AWaiterThatCameDuringAReleaseHearsOfIt) {
+  Grant held = Lock("a");
+  std::shared_ptr<Waiting> waiting;
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kWrite || waiting) return;
+    waiting = std::make_shared<Waiting>();
+    waiting = LockLater("a", {.wait = kForever});  // finds it busy, and waits
+  });
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->RunPending();
+  ASSERT_TRUE(waiting);
+  EXPECT_TRUE(waiting->granted());
+}
+
+TEST_F(LocalReleaseTest, AWaiterHearsOfAReleaseThatOthersGaveUpWaitingFor) {
+  runtime = clock->runtime();  // the fixture's has ended with its first manager, and has no timers
+  manager.emplace(store, ManagerOptions{.poll_min = 1h, .poll_max = 1h, .runtime = runtime});
+  Grant held = Lock("a");
+  // A share: it is not handed over, so its wait may end during the release.
+  const auto gone = LockLater("a", {.wait = 1s, .mode = LockMode::kShared});
+  std::shared_ptr<Waiting> waiting;
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kWrite || waiting) return;
+    waiting = std::make_shared<Waiting>();
+    clock->Advance(2s);
+    waiting = LockLater("a", {.wait = kForever});
+  });
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->RunPending();
+  EXPECT_EQ(gone->code(), Errc::kTimedOut);
+  ASSERT_TRUE(waiting);
+  EXPECT_TRUE(waiting->granted());
+  store->OnExecute({});  // what it captured goes before the store
+}
+
+}  // namespace
+}  // namespace doclock::detail

@@ -1,0 +1,307 @@
+#include "engine/support/harness.h"
+
+namespace doclock::detail {
+namespace {
+
+class NextSearchTest : public EngineTest {
+ protected:
+  using EngineTest::EngineTest;
+
+  void Put(const Key& key, int due) {
+    SaveSpec insert;
+    insert.collection = collection;
+    insert.key = key;
+    insert.save = SaveKind::kInsert;
+    insert.body = Body::FromJson({{"due", due}});
+    ASSERT_FALSE(Save(engine(), std::move(insert)).failure);
+  }
+  AcquireSpec Next(LockOptions options = {}) {
+    AcquireSpec spec = MakeSpec(engine(), *collection, options, 30s);
+    spec.filter.AtMost("due", 100).OrderBy("due");
+    return spec;
+  }
+};
+
+TEST_F(NextSearchTest, TakesTheFirstFreeOneInOrderAndSkipsLiveLocks) {
+  Put("late", 50);
+  Put("early", 10);
+  Put("not yet", 1000);
+  const AcquireResult first = AcquireNext(engine(), Next(), {});
+  const AcquireResult second = AcquireNext(engine(), Next(), {});
+  const AcquireResult third = AcquireNext(engine(), Next(), {});
+  ASSERT_TRUE(first.grant.lease && second.grant.lease);
+  EXPECT_EQ(LeaseKey(*first.grant.lease), Key("early"));
+  EXPECT_EQ(LeaseKey(*second.grant.lease), Key("late"));
+  EXPECT_EQ(third.failure->code, Errc::kNotFound);
+}
+
+TEST_F(NextSearchTest, TakesTheDocumentOfAnExpiredHolder) {
+  Put("a", 1);
+  AcquireResult held = AcquireNext(engine(), Next({.ttl = 10s, .renew = false}), {});
+  EXPECT_TRUE(AcquireNext(engine(), Next(), {}).failure);
+  clock->Advance(10s);
+  EXPECT_TRUE(AcquireNext(engine(), Next(), {}).grant.lease);
+}
+
+TEST_F(NextSearchTest, WaitsUntilADocumentIsThere) {
+  const TimePoint start = clock->Now();
+  runtime->Schedule(start + 3s, [&] { Put("a", 1); });
+  const AcquireResult result = AcquireNext(engine(), Next({.wait = 1min}), {});
+  ASSERT_TRUE(result.grant.lease);
+  EXPECT_LE(clock->Now() - start, 3s + 1s) << "found by the next poll";
+}
+
+TEST_F(NextSearchTest, WaitIsKeptToTheTimeGiven) {
+  const TimePoint start = clock->Now();
+  EXPECT_EQ(AcquireNext(engine(), Next({.wait = 5s}), {}).failure->code, Errc::kNotFound);
+  EXPECT_EQ(clock->Now() - start, 5s);
+}
+
+TEST_F(NextSearchTest, AStopRequestEndsTheWait) {
+  std::stop_source stop;
+  runtime->Schedule(clock->Now() + 3s, [&] { stop.request_stop(); });
+  EXPECT_EQ(AcquireNext(engine(), Next({.wait = kForever}), stop.get_token()).failure->code,
+            Errc::kCancelled);
+}
+
+TEST_F(NextSearchTest, CancellingAnAsynchronousSearchLeavesNoLockBehind) {
+  std::optional<AcquireResult> result;
+  const AcquireHandle handle = AcquireNextAsync(engine(), Next({.wait = kForever}),
+                                                [&](AcquireResult r) { result = std::move(r); });
+  clock->RunPending();
+  EXPECT_FALSE(result);
+  CancelAcquire(handle);
+  clock->RunPending();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->failure->code, Errc::kCancelled);
+  Put("a", 1);
+  clock->Advance(5s);
+  EXPECT_FALSE(Stored("a").locked);
+}
+
+TEST_F(NextSearchTest, ClosingEndsTheWait) {
+  std::optional<AcquireResult> result;
+  AcquireNextAsync(engine(), Next({.wait = kForever}),
+                   [&](AcquireResult r) { result = std::move(r); });
+  clock->RunPending();
+  manager.reset();
+  clock->RunPending();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->failure->code, Errc::kCancelled);
+}
+
+TEST_F(NextSearchTest, CancelledBeforeItRunsAsksNothing) {
+  Put("a", 1);
+  store->Reset();
+  clock->DelayWork(2s);
+  std::optional<AcquireResult> result;
+  const AcquireHandle handle = AcquireNextAsync(engine(), Next({.wait = kForever}),
+                                                [&](AcquireResult r) { result = std::move(r); });
+  CancelAcquire(handle);
+  clock->RunPending();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->failure->code, Errc::kCancelled);
+  clock->Advance(1min);
+  EXPECT_EQ(store->Count(OpKind::kAcquire), 0);
+  clock->DelayWork(Duration{});
+  EXPECT_FALSE(Stored("a").locked);
+}
+
+TEST_F(NextSearchTest, AStoreThatFailsIsToldWithoutADocumentsName) {
+  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kAcquire});
+  const AcquireResult result = AcquireNext(engine(), Next(), {});
+  ASSERT_TRUE(result.failure);
+  EXPECT_TRUE(result.failure->message.starts_with("the next document of 'orders' could not be"))
+      << result.failure->message;
+}
+
+class RarePollsTest : public NextSearchTest {
+ protected:
+  RarePollsTest() : NextSearchTest({.poll_min = 1min, .poll_max = 1min}) {}
+};
+
+TEST_F(RarePollsTest, AHintThatWokeACancelledSearchWakesTheNextOne) {
+  Put("a", 1);
+  Grant held = Lock("a");
+  std::optional<AcquireResult> first, second;
+  const AcquireHandle handle = AcquireNextAsync(engine(), Next({.wait = kForever}),
+                                                [&](AcquireResult r) { first = std::move(r); });
+  AcquireNextAsync(engine(), Next({.wait = kForever}),
+                   [&](AcquireResult r) { second = std::move(r); });
+  clock->RunPending();
+  clock->DelayWork(1s);
+  ASSERT_FALSE(ReleaseWith(held, {{"due", 1}}));
+  CancelAcquire(handle);
+  clock->Advance(5s);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->failure->code, Errc::kCancelled);
+  EXPECT_TRUE(second->grant.lease);
+}
+
+/// Searches that want different documents, and no poll in sight.
+class DifferentSearchesTest : public RarePollsTest {
+ protected:
+  struct Search {
+    std::optional<AcquireResult> result;
+    AcquireHandle handle;
+    [[nodiscard]] bool granted() const { return result && result->grant.lease; }
+  };
+  std::shared_ptr<Search> SearchFor(int due, LockOptions options = {.wait = kForever}) {
+    AcquireSpec spec = MakeSpec(engine(), *collection, options, 30s);
+    spec.filter.Equal("due", due);
+    auto search = std::make_shared<Search>();
+    search->handle = AcquireNextAsync(engine(), std::move(spec),
+                                      [search](AcquireResult r) { search->result = std::move(r); });
+    clock->RunPending();
+    return search;
+  }
+};
+
+TEST_F(DifferentSearchesTest, AHintReachesTheSearchThatWantsTheDocument) {
+  Put("a", 2);
+  Grant held = Lock("a");
+  const auto first = SearchFor(1);
+  const auto second = SearchFor(3);
+  const auto third = SearchFor(2);
+  ASSERT_FALSE(ReleaseWith(held, {{"due", 2}}));
+  clock->RunPending();
+  EXPECT_TRUE(third->granted());
+  EXPECT_FALSE(first->result || second->result);
+}
+
+TEST_F(DifferentSearchesTest, AHintOfADocumentThatNoneWantsIsAskedForOncePerWish) {
+  Put("a", 4);
+  Grant held = Lock("a");
+  std::vector<std::shared_ptr<Search>> searches;
+  for (int i = 0; i < 10; ++i) searches.push_back(SearchFor(1));
+  searches.push_back(SearchFor(2));
+  store->Reset();
+  ASSERT_FALSE(ReleaseWith(held, {{"due", 4}}));
+  clock->Advance(5s);
+  EXPECT_EQ(store->Count(OpKind::kAcquire), 2);
+  for (const auto& search : searches) EXPECT_FALSE(search->result);
+}
+
+TEST_F(DifferentSearchesTest, AHintThatWokeASearchWhoseTimeWasOverWakesTheNextOne) {
+  Put("a", 2);
+  Grant held = Lock("a");
+  const auto first = SearchFor(1, {.wait = 5s});
+  const auto second = SearchFor(2);
+  clock->DelayWork(6s);
+  ASSERT_FALSE(ReleaseWith(held, {{"due", 2}}));
+  clock->Advance(20s);
+  EXPECT_TRUE(second->granted());
+  EXPECT_EQ(first->result->failure->code, Errc::kNotFound);
+}
+
+TEST_F(DifferentSearchesTest, AHintThatWokeASearchWhichFailsWakesTheNextOne) {
+  for (const auto kind : {Fault::Kind::kErrorBefore, Fault::Kind::kRefused, Fault::Kind::kThrow}) {
+    const int due = static_cast<int>(kind);
+    Put(due, due);
+    Grant held = Lock(due);
+    const auto first = SearchFor(due);
+    const auto second = SearchFor(due);
+    store->Inject({.kind = kind, .op = OpKind::kAcquire});
+    ASSERT_FALSE(ReleaseWith(held, {{"due", due}}));
+    clock->RunPending();
+    EXPECT_TRUE(second->granted());
+    if (!first->result) CancelAcquire(first->handle);
+    clock->RunPending();
+    EXPECT_FALSE(first->granted());
+  }
+}
+
+TEST_F(DifferentSearchesTest, ASearchThatWasAskingWhenAHintCameIsNotLeftOut) {
+  Put("a", 2);
+  Grant held = Lock("a");
+  const auto first = SearchFor(1);
+  bool freed = false;
+  store->before_reply = [&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kAcquire || freed) return;
+    freed = true;  // behind the second search's look, before it sleeps
+    EXPECT_FALSE(ReleaseWith(held, {{"due", 2}}));
+  };
+  const auto second = SearchFor(2);
+  clock->Advance(5s);
+  EXPECT_TRUE(second->granted());
+  EXPECT_FALSE(first->result);
+}
+
+/// Counts the doubts it is told of.
+struct DoubtCounter : Observer {
+  void OnInDoubt(const LockEvent& event) override { keys.push_back(event.key); }
+  std::vector<Key> keys;
+};
+
+class NextInDoubtTest : public NextSearchTest {
+ protected:
+  explicit NextInDoubtTest(std::shared_ptr<DoubtCounter> counter = std::make_shared<DoubtCounter>())
+      : NextSearchTest({.observer = counter}), told(std::move(counter)) {
+    Put("a", 1);
+    store->Reset();
+  }
+
+  /// One search that goes wrong.
+  void Doubt(Fault::Kind kind) {
+    store->Inject({.kind = kind, .op = OpKind::kAcquire});
+    const TimePoint start = clock->Now();
+    const AcquireResult result = AcquireNext(engine(), Next({.ttl = 10s, .wait = 1min}), {});
+    ASSERT_TRUE(result.failure);
+    EXPECT_EQ(result.failure->code, Errc::kInDoubt);
+    EXPECT_EQ(clock->Now(), start) << "told at once";
+    EXPECT_EQ(store->Count(OpKind::kAcquire), 1) << "and not asked again";
+    clock->RunPending();
+    EXPECT_EQ(told->keys.size(), 1U);
+  }
+  void ExpectFound() {
+    const AcquireResult found = AcquireNext(engine(), Next(), {});
+    ASSERT_TRUE(found.grant.lease);
+    EXPECT_EQ(found.grant.body.json()["due"], 1);
+  }
+
+  std::shared_ptr<DoubtCounter> told;
+};
+
+TEST_F(NextInDoubtTest, ADocumentKnownToBeTheOneIsGivenBack) {
+  Doubt(Fault::Kind::kLostAfter);
+  EXPECT_EQ(told->keys, std::vector<Key>{"a"});
+  EXPECT_EQ(store->Count(OpKind::kWrite), 1);
+  EXPECT_FALSE(Stored("a").locked);
+  EXPECT_EQ(Stored("a").version, 3) << "inserted, locked once, released once";
+  ExpectFound();
+}
+
+TEST_F(NextInDoubtTest, WhereNothingWasChosenThereIsNothingToGiveBack) {
+  for (const auto kind : {Fault::Kind::kLostBefore, Fault::Kind::kThrow}) {
+    store->Reset();
+    told->keys.clear();
+    Doubt(kind);
+    EXPECT_EQ(told->keys, std::vector<Key>{Key()});
+    clock->Advance(1min);
+    EXPECT_EQ(store->Count(OpKind::kWrite), 0);
+    EXPECT_FALSE(Stored("a").locked);
+    ExpectFound();
+    clock->RunPending();
+  }
+}
+
+TEST_F(NextInDoubtTest, ALockOfAnUnknownDocumentEndsWithItsLease) {
+  Doubt(Fault::Kind::kLate);
+  ASSERT_EQ(store->ReleaseLate(), 1);
+  EXPECT_TRUE(Stored("a").locked);
+  clock->Advance(10s);
+  EXPECT_FALSE(Stored("a").locked);
+  EXPECT_EQ(store->Count(OpKind::kWrite), 0);
+  EXPECT_EQ(Stored("a").version, 2) << "locked once";
+  ExpectFound();
+}
+
+TEST_F(NextInDoubtTest, DoubtHoldsUpNoClosing) {
+  Doubt(Fault::Kind::kLostBefore);
+  const TimePoint start = clock->Now();
+  manager.reset();
+  EXPECT_EQ(clock->Now(), start);
+}
+
+}  // namespace
+}  // namespace doclock::detail

@@ -1,0 +1,209 @@
+/// The queue of a key: who is asked for, who is answered, and when. No poll and no hint of the
+/// store comes to help.
+
+#include "engine/support/harness.h"
+
+namespace doclock::detail {
+namespace {
+
+class QuietQueueTest : public EngineTest {
+ protected:
+  QuietQueueTest() : EngineTest({.poll_min = 1h, .poll_max = 1h}) { store->DropHints(true); }
+
+  /// The next replies to writes, after those to `skip`, are lost, and so are the requests.
+  void LoseWrites(int times, int skip = 0) {
+    store->Inject({.kind = Fault::Kind::kLostBefore,
+                   .op = OpKind::kWrite,
+                   .key = {},
+                   .skip = skip,
+                   .times = times});
+  }
+
+  const LockOptions share{.mode = LockMode::kShared, .max_holders = 2};
+};
+
+TEST_F(QuietQueueTest, AWaiterThatWasHandedTheLockHasLeftTheQueue) {
+  Grant held = Lock("a");
+  const auto next = LockLater("a", {.wait = kForever});
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  ASSERT_TRUE(next->granted());
+  testing::ExpireLock(*store, "orders", "a");
+  const TimePoint before = clock->Now();
+  EXPECT_EQ(TryLock("a", {.wait = 1min}), std::nullopt);
+  EXPECT_EQ(clock->Now(), before);
+}
+
+TEST_F(QuietQueueTest, AHandOverAnswersCallersThatDoNotWait) {
+  Grant held = Lock("a");
+  const auto next = LockLater("a", {.wait = kForever});
+  held = {};  // its release is queued
+  const auto asked = LockLater("a");
+  EXPECT_TRUE(next->granted());
+  EXPECT_EQ(asked->code(), Errc::kBusy);
+}
+
+TEST_F(QuietQueueTest, ACallerThatDoesNotWaitAsksOnceOneOfTheSharesIsReleased) {
+  Grant one = Lock("a", share), two = Lock("a", share);
+  LoseWrites(1, /*skip=*/1);
+  one = {};
+  two = {};
+  const auto asked = LockLater("a", share);
+  EXPECT_TRUE(asked->granted()) << "the other release is tried again later";
+  clock->Advance(1min);
+}
+
+TEST_F(QuietQueueTest, ACallerThatDoesNotWaitStandsBehindTheReleasesOfShares) {
+  Grant one = Lock("a", share), two = Lock("a", share);
+  LoseWrites(2);
+  one = {};
+  two = {};
+  const auto asked = LockLater("a", share);
+  EXPECT_FALSE(asked->result) << "both are still held in the store";
+  clock->Advance(1min);
+  EXPECT_TRUE(asked->granted());
+}
+
+TEST_F(QuietQueueTest, AWriterThatDoesNotWaitStandsBehindTheReleasesOfAllShares) {
+  Grant one = Lock("a", share), two = Lock("a", share);
+  LoseWrites(1, /*skip=*/1);
+  one = {};
+  two = {};
+  const auto asked = LockLater("a");
+  EXPECT_FALSE(asked->result) << "one is still held in the store";
+  clock->Advance(1min);
+  EXPECT_TRUE(asked->granted());
+}
+
+TEST_F(QuietQueueTest, ACallerThatDoesNotWaitIsAnsweredBeforeAWriterThatHasToWait) {
+  LockManager other{store, {.runtime = clock->runtime()}};
+  const AcquireResult theirs = Acquire(other.engine(), Spec("a", share), {});
+  Grant mine = Lock("a", share);
+  const auto writer = LockLater("a", {.wait = kForever});
+  mine = {};  // its release is queued
+  const auto asked = LockLater("a", share);
+  EXPECT_TRUE(asked->result);
+  EXPECT_FALSE(writer->result) << "the other share is still held";
+}
+
+/// As happens if what it was to stand behind ends before it has queued.
+TEST_F(QuietQueueTest, ACallerThatDoesNotWaitAsksAlthoughTheFirstInTheQueueSleeps) {
+  const Grant held = Lock("a");
+  const auto first = LockLater("a", {.wait = kForever});
+  std::optional<AcquireResult> told;
+  const auto asked = std::make_shared<PendingAcquire>(
+      engine(), Spec("a"), PendingAcquire::Target::kDocument,
+      [&told](AcquireResult result) { told = std::move(result); }, clock->Now());
+  engine()->waits().Enqueue(asked, nullptr);
+  clock->RunPending();
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->failure->code, Errc::kBusy);
+  EXPECT_FALSE(first->result);
+}
+
+TEST_F(QuietQueueTest, AWaitWhoseSecondLookHangsEndsWithTheHolderThatTheFirstOneFound) {
+  const Grant held = Lock("a", {.ttl = 1h, .owner = "first"});
+  store->before_reply = [this](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kAcquire) return;
+    store->before_reply = nullptr;
+    clock->DelayWork(10s);
+  };
+  const auto waiting = LockLater("a", {.wait = 1s});
+  clock->Advance(5s);
+  ASSERT_EQ(waiting->code(), Errc::kTimedOut);
+  EXPECT_EQ(waiting->result->failure->holder.name, "first");
+  clock->DelayWork(Duration{});
+  clock->Advance(1min);
+}
+
+TEST_F(QuietQueueTest, AWaiterThatDidNotAskIsToldOfTheHolderThatTheFirstOneFound) {
+  const Grant held = Lock("a", {.ttl = 1h, .owner = "first"});
+  const auto first = LockLater("a", {.wait = kForever});
+  const auto second = LockLater("a", {.wait = 1s});
+  clock->Advance(1s);
+  ASSERT_EQ(second->code(), Errc::kTimedOut);
+  EXPECT_EQ(second->result->failure->holder.name, "first");
+}
+
+TEST_F(QuietQueueTest, ACallerStandsBehindADroppedHandleThatWasHandedTheLock) {
+  Grant held = Lock("a");
+  const auto next = LockLater("a", {.wait = kForever});
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  ASSERT_TRUE(next->granted());
+  next->result->grant = {};  // its release is queued
+  EXPECT_EQ(TryLock("a"), std::nullopt);
+}
+
+TEST_F(QuietQueueTest, ACallerThatStoodBehindARefusedReleaseIsAnswered) {
+  const Grant held = Lock("a");
+  store->Inject({.kind = Fault::Kind::kRefused, .op = OpKind::kWrite});
+  std::optional<Errc> refused;
+  WriteAsync(held.lease, WriteKind::kRelease, Body::FromJson({{"n", 1}}),
+             [&](const FailurePtr& failure) { refused = failure->code; });
+  const auto asked = LockLater("a");
+  EXPECT_EQ(refused, Errc::kRefused);
+  EXPECT_EQ(asked->code(), Errc::kBusy);
+}
+
+TEST_F(QuietQueueTest, DocumentsOfOneKeyInTwoCollectionsHaveAQueueEach) {
+  Collection* const orders = collection;
+  Grant first = Lock("a");
+  const auto first_waiter = LockLater("a", {.wait = kForever});
+  collection = store->Open("invoices", {}, 30s).get();
+  Grant second = Lock("a");
+  const auto second_waiter = LockLater("a", {.wait = kForever});
+  ASSERT_FALSE(ReleaseWith(second, {{"n", 1}}));
+  clock->RunPending();
+  ASSERT_TRUE(second_waiter->granted());
+  EXPECT_EQ(second_waiter->result->grant.lease->collection, collection);
+  EXPECT_FALSE(first_waiter->result);
+  collection = orders;
+}
+
+TEST_F(QuietQueueTest, ACallerThatWaitsForAMomentDoesNotOvertake) {
+  const Grant held = Lock("a", {.ttl = 1h});
+  const auto first = LockLater("a", {.wait = kForever});
+  testing::ExpireLock(*store, "orders", "a");
+  EXPECT_EQ(TryLock("a", {.wait = 1ms}), Errc::kTimedOut);
+}
+
+/// Searches whose calls hang.
+class HangingSearchTest : public QuietQueueTest {
+ protected:
+  std::shared_ptr<Waiting> SearchLater(Duration wait) {
+    auto search = std::make_shared<Waiting>();
+    search->handle =
+        AcquireNextAsync(engine(), Spec({}, {.wait = wait}, false),
+                         [search](AcquireResult result) { search->result = std::move(result); });
+    clock->RunPending();
+    return search;
+  }
+};
+
+TEST_F(HangingSearchTest, IsToldOfItsCancellationAlthoughThereWasAnOutage) {
+  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kAcquire, .key = {}, .times = 1});
+  const auto search = SearchLater(kForever);
+  EXPECT_FALSE(search->result);
+  CancelAcquire(search->handle);
+  clock->RunPending();
+  EXPECT_EQ(search->code(), Errc::kCancelled);
+}
+
+TEST_F(HangingSearchTest, ThatDoesNotWaitGetsTheAnswerWheneverItComes) {
+  clock->DelayWork(3s);
+  const auto search = SearchLater({});
+  clock->Advance(2s);
+  EXPECT_FALSE(search->result);
+  clock->Advance(2s);
+  EXPECT_EQ(search->code(), Errc::kNotFound);
+}
+
+TEST_F(HangingSearchTest, EndsWithItsTimeToWait) {
+  clock->DelayWork(10s);
+  const auto search = SearchLater(2s);
+  clock->Advance(2s);
+  EXPECT_EQ(search->code(), Errc::kUnavailable);
+  clock->Advance(1min);
+}
+
+}  // namespace
+}  // namespace doclock::detail

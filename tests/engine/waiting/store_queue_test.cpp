@@ -1,0 +1,386 @@
+#include <algorithm>
+#include <set>
+
+#include "engine/support/harness.h"
+#include "engine/waiting/queue_times.h"
+
+namespace doclock::detail {
+namespace {
+
+/// A store that other processes use too, and that keeps a queue.
+class SharedStore : public TestStore {
+ public:
+  using TestStore::TestStore;
+  [[nodiscard]] StoreTraits traits() const noexcept override {
+    StoreTraits traits = TestStore::traits();
+    traits.shared = true;
+    return traits;
+  }
+  [[nodiscard]] bool OthersMayWait(Collection&) const noexcept override { return true; }
+};
+
+/// The waiters of two processes stand in one queue, which the store keeps.
+class StoreQueueTest : public EngineTest {
+ protected:
+  StoreQueueTest() {
+    store = std::make_shared<SharedStore>(OpenMemoryStore({.clock = clock}));
+    const ManagerOptions options{.max_handovers = 3, .runtime = clock->runtime()};
+    manager.emplace(store, options);
+    other_.emplace(store, options);
+    collection = store->Open("orders", {}, 30s).get();
+    EXPECT_TRUE(engine()->queues());
+  }
+
+  /// A lock of the other process.
+  Grant LockThere(const Key& key, LockOptions options = {}) {
+    AcquireResult result = Acquire(other_->engine(), Spec(key, options), {});
+    EXPECT_FALSE(result.failure);
+    return std::move(result.grant);
+  }
+  std::shared_ptr<Waiting> LockThereLater(const Key& key, LockOptions options) {
+    auto waiting = std::make_shared<Waiting>();
+    waiting->handle =
+        AcquireAsync(other_->engine(), Spec(key, options),
+                     [waiting](AcquireResult result) { waiting->result = std::move(result); });
+    clock->RunPending();
+    return waiting;
+  }
+  /// An entry of a waiter that will never come.
+  void LeaveEntryOfDead(const Key& key, std::chrono::milliseconds length) {
+    AcquireOp op(*collection, key);
+    op.grant.lock_id = NewUuid();
+    op.grant.ttl = 30s;
+    op.grant.queue_for = length;
+    Execute(op);
+    EXPECT_TRUE(op.queued);
+  }
+  void Execute(StoreOp& op) {
+    StoreOp* const ops[] = {&op};
+    store->Execute(ops, 1s);
+  }
+  int WaitingInStore(const Key& key) {
+    const LockPage page = store->ListLocks(*collection, {.key = key, .unheld = true}, {}, 1s);
+    return page.rows.empty() ? 0 : page.rows.front().waiting;
+  }
+  /// The holder stops before the store lets another client in.
+  void ExpectSafe(const Lease& lease) {
+    const ReadResult stored = Stored(lease.key);
+    EXPECT_TRUE(stored.locked);
+    EXPECT_LT(lease.deadline(), clock->Now() + StoredLeft(lease.key));
+  }
+  std::chrono::milliseconds StoredLeft(const Key& key) {
+    ReadOp look(*collection, key);
+    Execute(look);
+    return look.remaining;
+  }
+  static Lease& LeaseOf(const std::shared_ptr<Waiting>& waiting) {
+    return *waiting->result->grant.lease;
+  }
+
+  std::optional<LockManager> other_;
+};
+
+TEST_F(StoreQueueTest, TheFirstWaiterOfAProcessPlacesItsEntry) {
+  Grant held = LockThere("a");
+  std::set<Uuid> ids;
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kAcquire) return;
+    const GrantRequest& grant = static_cast<const AcquireOp&>(*ops.front()).grant;
+    if (grant.queue_for.count() > 0) ids.insert(grant.lock_id);
+  });
+  const auto first = LockLater("a", {.wait = kForever});
+  const auto second = LockLater("a", {.wait = kForever});
+  clock->Advance(10s);
+  EXPECT_EQ(WaitingInStore("a"), 1) << "one for each process";
+  EXPECT_EQ(ids.size(), 1U) << "all its attempts have the same id";
+  store->OnExecute({});
+}
+
+TEST_F(StoreQueueTest, AReleaseOfAnotherProcessGrantsTheLock) {
+  Grant held = LockThere("a");
+  const auto waiting = LockLater("a", {.wait = kForever});
+  clock->Advance(3s);
+  store->Reset();
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 7}}));
+  EXPECT_EQ(store->Calls(), 1);
+  clock->RunPending();
+  ASSERT_TRUE(waiting->granted());
+  EXPECT_EQ(store->Count(OpKind::kAcquire), 1) << "it asks once, and has it";
+  EXPECT_EQ(waiting->result->grant.body.json()["n"], 7);
+  EXPECT_EQ(LeaseFence(LeaseOf(waiting)), 2);
+  ExpectSafe(LeaseOf(waiting));
+  EXPECT_FALSE(ReleaseWith(waiting->result->grant, {{"n", 8}}));
+  EXPECT_EQ(Stored("a").version, 3);
+}
+
+TEST_F(StoreQueueTest, AShortHoldIsNotRenewedAndALongOneIs) {
+  Grant held = LockThere("a");
+  const auto waiting = LockLater("a", {.wait = kForever});
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->RunPending();
+  ASSERT_TRUE(waiting->granted());
+  store->Reset();
+  clock->Advance(1s);
+  EXPECT_EQ(store->Count(OpKind::kRenew), 0);
+  EXPECT_LE(StoredLeft("a"), 5s) << "on probation";
+  clock->Advance(3s);
+  EXPECT_EQ(store->Count(OpKind::kRenew), 1);
+  EXPECT_GT(StoredLeft("a"), 25s);
+  ExpectSafe(LeaseOf(waiting));
+  clock->Advance(1h);
+  EXPECT_TRUE(LeaseHeld(LeaseOf(waiting)));
+}
+
+TEST_F(StoreQueueTest, ALeaseThatIsNotRenewedGetsItsWholeLengthAtOnce) {
+  Grant held = LockThere("a");
+  const auto waiting = LockLater("a", {.ttl = 20s, .wait = kForever, .renew = false});
+  store->Reset();
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->Advance(1ms);
+  ASSERT_TRUE(waiting->granted());
+  EXPECT_EQ(store->Count(OpKind::kRenew), 1);
+  EXPECT_GT(StoredLeft("a"), 19s);
+  clock->Advance(15s);
+  EXPECT_TRUE(LeaseHeld(LeaseOf(waiting)));
+  EXPECT_EQ(store->Count(OpKind::kRenew), 1) << "once";
+  clock->Advance(6s);
+  EXPECT_FALSE(LeaseHeld(LeaseOf(waiting)));
+}
+
+TEST_F(StoreQueueTest, ACheckpointEndsTheProbation) {
+  Grant held = LockThere("a");
+  const auto waiting = LockLater("a", {.wait = kForever});
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->RunPending();
+  ASSERT_TRUE(waiting->granted());
+  EXPECT_TRUE(LeaseOf(waiting).on_probation());
+  ASSERT_FALSE(
+      Write(waiting->result->grant.lease, WriteKind::kCheckpoint, Body::FromJson({{"n", 2}})));
+  EXPECT_FALSE(LeaseOf(waiting).on_probation());
+  ExpectSafe(LeaseOf(waiting));
+}
+
+/// The grant may be older than the waiter knows: its lease counts from when it last heard that it
+/// still waited.
+TEST_F(StoreQueueTest, AGrantThatNobodyTellsOfIsFoundInTime) {
+  for (const std::chrono::milliseconds ttl : {300ms, 2000ms, 30'000ms}) {
+    store->DropHints(true);
+    Grant held = LockThere("a", {.ttl = 1h});
+    const auto waiting = LockLater("a", {.ttl = Duration(ttl), .wait = kForever});
+    clock->Advance(3s);
+    ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+    clock->Advance(RefreshAfter(ttl));
+    ASSERT_TRUE(waiting->granted()) << ttl.count();
+    ExpectSafe(LeaseOf(waiting));
+    ASSERT_FALSE(ReleaseWith(waiting->result->grant, {{"n", 1}}));
+  }
+}
+
+TEST_F(StoreQueueTest, ALeaseThatIsOverWhenTheGrantIsLearntOfIsGivenBack) {
+  Grant held = LockThere("a", {.ttl = 1h});
+  const auto waiting = LockLater("a", {.ttl = 1s, .wait = kForever});
+  HoldUp(OpKind::kAcquire, 2s);
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->Advance(1s);
+  ASSERT_TRUE(waiting->granted());
+  EXPECT_EQ(LeaseFence(LeaseOf(waiting)), 4) << "passed on, given back, granted anew";
+  ExpectSafe(LeaseOf(waiting));
+}
+
+TEST_F(StoreQueueTest, ADeadWaiterCostsSeconds) {
+  Grant held = LockThere("a");
+  LeaveEntryOfDead("a", 30s);
+  const auto waiting = LockLater("a", {.wait = kForever});
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->Advance(4s);
+  EXPECT_FALSE(waiting->granted());
+  clock->Advance(2s);
+  EXPECT_TRUE(waiting->granted());
+}
+
+TEST_F(StoreQueueTest, WaitersHoldTheirPlaceWithFewRequests) {
+  Grant held = LockThere("a");
+  const auto waiting = LockLater("a", {.wait = kForever});
+  clock->RunPending();
+  store->Reset();
+  clock->Advance(1min);
+  EXPECT_EQ(WaitingInStore("a"), 1);
+  EXPECT_LE(store->Count(OpKind::kAcquire), 66) << "one a second";
+  EXPECT_GE(store->Count(OpKind::kAcquire), 47);
+}
+
+TEST_F(StoreQueueTest, ACallerThatDoesNotWaitLeavesNoEntryAndPassesNobody) {
+  Grant held = Lock("a", {.ttl = 10s, .renew = false});
+  LeaveEntryOfDead("a", 1h);
+  EXPECT_EQ(WaitingInStore("a"), 1);
+  EXPECT_EQ(TryLock("a"), Errc::kBusy);
+  EXPECT_EQ(WaitingInStore("a"), 1);
+  clock->Advance(10s);
+  EXPECT_EQ(TryLock("a"), Errc::kBusy) << "it is another's turn";
+}
+
+TEST_F(StoreQueueTest, AWaiterThatTimesOutLeavesTheQueue) {
+  Grant held = LockThere("a");
+  const auto waiting = LockLater("a", {.wait = 2s});
+  const auto next = LockLater("a", {.wait = kForever});
+  EXPECT_EQ(WaitingInStore("a"), 1);
+  clock->Advance(2s);
+  EXPECT_EQ(waiting->code(), Errc::kTimedOut);
+  EXPECT_EQ(WaitingInStore("a"), 1) << "the next one has a place of its own";
+  CancelAcquire(next->handle);
+  clock->RunPending();
+  EXPECT_EQ(WaitingInStore("a"), 0);
+}
+
+TEST_F(StoreQueueTest, AWaiterThatIsStoppedDuringAnAttemptLeavesTheQueue) {
+  Grant held = LockThere("a");
+  const auto waiting = LockLater("a", {.wait = kForever});
+  clock->Advance(500ms);
+  clock->DelayWork(2s);
+  clock->Advance(1s);  // an attempt is under way
+  CancelAcquire(waiting->handle);
+  clock->RunPending();
+  EXPECT_EQ(waiting->code(), Errc::kCancelled);
+  clock->Advance(10s);
+  clock->DelayWork(Duration{});
+  EXPECT_EQ(WaitingInStore("a"), 0);
+}
+
+TEST_F(StoreQueueTest, AWaiterThatIsStoppedBeforeItLearnsOfItsGrantPassesItOn) {
+  const Key key("a");
+  AcquireOp hold(*collection, key);
+  hold.grant.lock_id = NewUuid();
+  hold.grant.ttl = 1h;
+  hold.insert = Body::FromJson({{"n", 0}});
+  Execute(hold);
+  const auto waiting = LockLater("a", {.wait = kForever});
+  const auto there = LockThereLater("a", {.wait = kForever});
+  EXPECT_EQ(WaitingInStore("a"), 2);
+  store->DropHints(true);
+  WriteOp release(*collection, key);
+  release.lock_id = hold.grant.lock_id;
+  Execute(release);
+  EXPECT_EQ(WaitingInStore("a"), 1);
+  EXPECT_FALSE(waiting->result);
+  CancelAcquire(waiting->handle);
+  clock->Advance(2s);
+  EXPECT_EQ(waiting->code(), Errc::kCancelled);
+  ASSERT_TRUE(there->granted());
+  ExpectSafe(LeaseOf(there));
+}
+
+TEST_F(StoreQueueTest, ClosingLeavesTheQueue) {
+  Grant held = LockThere("a");
+  const auto waiting = LockLater("a", {.wait = kForever});
+  EXPECT_EQ(WaitingInStore("a"), 1);
+  manager->Close();
+  EXPECT_EQ(waiting->code(), Errc::kCancelled);
+  EXPECT_EQ(WaitingInStore("a"), 0);
+}
+
+TEST_F(StoreQueueTest, AHandOverInTheProcessRemovesTheEntry) {
+  Grant held = Lock("a");
+  const auto waiting = LockLater("a", {.wait = kForever});
+  clock->Advance(1s);
+  EXPECT_EQ(WaitingInStore("a"), 1);
+  store->Reset();
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  ASSERT_TRUE(waiting->granted());
+  EXPECT_EQ(store->Calls(), 1);
+  EXPECT_EQ(WaitingInStore("a"), 0);
+  EXPECT_FALSE(LeaseOf(waiting).on_probation());
+  ExpectSafe(LeaseOf(waiting));
+}
+
+TEST_F(StoreQueueTest, AfterTheLimitTheOtherProcessHasItsTurn) {
+  Grant held = Lock("a");
+  const auto there = LockThereLater("a", {.wait = kForever});
+  std::vector<std::shared_ptr<Waiting>> queue;
+  for (int i = 0; i < 6; ++i) queue.push_back(LockLater("a", {.wait = kForever}));
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 0}}));
+  for (std::size_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(queue[i]->granted()) << i;
+    EXPECT_FALSE(there->result);
+    ASSERT_FALSE(ReleaseWith(queue[i]->result->grant, {{"n", 0}}));
+  }
+  clock->RunPending();
+  ASSERT_TRUE(there->granted());
+  EXPECT_FALSE(queue[3]->result);
+  ASSERT_FALSE(ReleaseWith(there->result->grant, {{"n", 0}}));
+  clock->RunPending();
+  EXPECT_TRUE(queue[3]->granted()) << "it had taken its place meanwhile";
+}
+
+TEST_F(StoreQueueTest, AnAttemptInDoubtGivesUpItsPlaceAndTakesAnother) {
+  for (const auto kind : {Fault::Kind::kLostAfter, Fault::Kind::kLostBefore, Fault::Kind::kLate}) {
+    Grant held = LockThere("a");
+    const auto waiting = LockLater("a", {.wait = kForever});
+    store->Inject({.kind = kind, .op = OpKind::kAcquire});
+    clock->Advance(3s);
+    store->ReleaseLate();
+    clock->Advance(3s);
+    EXPECT_FALSE(waiting->result);
+    ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+    clock->Advance(10s);
+    ASSERT_TRUE(waiting->granted());
+    ExpectSafe(LeaseOf(waiting));
+    ASSERT_FALSE(ReleaseWith(waiting->result->grant, {{"n", 1}}));
+    EXPECT_EQ(WaitingInStore("a"), 0);
+  }
+}
+
+/// What the store shows may be the grant of an earlier attempt: the one in doubt may still come.
+TEST_F(StoreQueueTest, AGrantInDoubtIsGivenBackAndTakenAnew) {
+  Grant held = LockThere("a");
+  const auto waiting = LockLater("a", {.wait = kForever});
+  clock->RunPending();
+  store->Inject({.kind = Fault::Kind::kLostAfter, .op = OpKind::kAcquire});
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->Advance(2s);
+  ASSERT_TRUE(waiting->granted());
+  ExpectSafe(LeaseOf(waiting));
+}
+
+TEST_F(StoreQueueTest, AnAttemptThatComesLateKeepsNobodyOut) {
+  for (const bool granted_first : {false, true}) {
+    SCOPED_TRACE(granted_first);
+    Grant held = LockThere("a");
+    const auto waiting = LockLater("a", {.wait = kForever});
+    clock->RunPending();
+    store->Inject({.kind = Fault::Kind::kLate, .op = OpKind::kAcquire});
+    if (!granted_first) clock->Advance(3s);  // it asks again, to keep its place
+    ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+    clock->Advance(3s);
+    ASSERT_TRUE(waiting->granted());
+    ASSERT_FALSE(ReleaseWith(waiting->result->grant, {{"n", 1}}));
+    store->ReleaseLate();
+    clock->Advance(10s);
+    EXPECT_FALSE(Stored("a").locked) << "under an id that no client knows";
+    EXPECT_EQ(WaitingInStore("a"), 0);
+  }
+}
+
+TEST_F(StoreQueueTest, WithoutContentionThereIsNothingMoreToDo) {
+  store->Reset();
+  Grant held = Lock("a", {.wait = kForever});
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->Advance(1min);
+  EXPECT_EQ(store->Calls(), 2);
+}
+
+TEST_F(StoreQueueTest, WritersWaitForSharesInTheQueueToo) {
+  Grant held = LockThere("a", {.mode = LockMode::kShared});
+  const auto waiting = LockLater("a", {.wait = kForever});
+  const auto there = LockThereLater("a", {.wait = kForever});
+  EXPECT_EQ(WaitingInStore("a"), 2);
+  EXPECT_FALSE(Write(held.lease, WriteKind::kRelease, Body()));
+  clock->Advance(2s);
+  ASSERT_TRUE(waiting->granted());
+  EXPECT_FALSE(there->result);
+  EXPECT_FALSE(ReleaseWith(waiting->result->grant, {{"n", 1}}));
+  clock->Advance(1s);
+  EXPECT_TRUE(there->granted());
+}
+
+}  // namespace
+}  // namespace doclock::detail

@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""Checks recorded histories of locks: checker.py [--clocks-lie] FILE...
+
+The files hold JSON Lines, as tests/histories/worker writes them. Prints a line for each violation, and a summary; exits with
+1 if there is a violation.
+
+Checked, for each document:
+  holders    at most one holder at a time, or as many shares as the limit says; not with --clocks-lie, for histories in
+             which a client's clock ran slower than a lease allows
+  fences     a later grant has a higher fence
+  chain      the values that were written form one chain, from the first value to the last that was read; each acknowledged
+             write is on it, and no refused one is; a write in doubt may be
+  late       no holder's write comes after a later holder read the document
+  versions   rise along the chain
+  register   a read or a grant sees every write that was acknowledged before it began, and none that began after it ended
+  end        everything could be locked at the end
+"""
+import argparse
+import collections
+import json
+import sys
+
+FIRST = "first"
+
+
+class Operation:
+    """What was asked for, and what was told of it. Without a reply (a killed process) it is in doubt."""
+
+    def __init__(self, call):
+        self.call = call
+        self.process = call["p"]
+        self.op = call["op"]
+        self.key = call["key"]
+        self.began = call["t"]
+        self.ended = None
+        self.outcome = "doubt"
+        self.reply = {}
+        self.tries = []
+
+    def end(self, line):
+        self.outcome = line["e"]
+        self.ended = line["t"]
+        self.reply = line
+
+    @property
+    def ok(self):
+        return self.outcome == "ok"
+
+
+class Grant:
+    """A lock that was granted: from `since` to `until` it was held for certain."""
+
+    def __init__(self, operation, line):
+        self.operation = operation
+        self.id = line["grant"]
+        self.key = line["key"]
+        self.fence = line["fence"]
+        self.read = line.get("read")
+        self.limit = operation.call.get("limit")
+        self.since = operation.ended
+        self.until = operation.ended
+
+    @property
+    def where(self):
+        # Documents and names are kept apart.
+        return ("name " if "name" in self.operation.op or self.limit else "") + self.key
+
+
+class Write:
+    def __init__(self, operation, previous, value, outcome, version=None, grant=None):
+        self.operation = operation
+        self.previous = previous
+        self.value = value
+        self.outcome = outcome
+        self.version = version
+        self.grant = grant
+
+
+class History:
+    def __init__(self, lines):
+        self.operations = {}
+        self.grants = {}
+        self.finals = []
+        for line in lines:
+            self.add(line)
+        self.writes = [w for operation in self.operations.values() for w in self.writes_of(operation)]
+
+    def add(self, line):
+        event = line["e"]
+        if event == "held":
+            grant = self.grants.get(line["grant"])
+            if grant is not None:
+                grant.until = max(grant.until, line["t"])
+            return
+        name = (line["p"], line["id"])
+        if event == "call":
+            self.operations[name] = Operation(line)
+            return
+        operation = self.operations[name]
+        if event == "try":
+            operation.tries.append(line)
+            return
+        operation.end(line)
+        if not operation.ok:
+            return
+        for part in line.get("grants", [line]):
+            if "grant" in part:
+                self.grants[part["grant"]] = Grant(operation, part)
+        if operation.op.startswith("final"):
+            self.finals.append(operation)
+
+    def writes_of(self, operation):
+        if operation.tries:
+            # Every try but the last was refused, or the function would not have been called again.
+            for one in operation.tries[:-1]:
+                yield Write(operation, one["prev"], one["write"], "fail")
+            last = operation.tries[-1]
+            yield Write(operation, last["prev"], last["write"], operation.outcome)
+        elif "write" in operation.call:
+            grant = self.grants.get(operation.call.get("grant"))
+            yield Write(operation, operation.call["prev"], operation.call["write"], operation.outcome,
+                        operation.reply.get("version"), grant)
+
+
+def read_lines(paths):
+    lines = []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            lines.extend(json.loads(line) for line in file)
+    # By process and time: an answer comes after its call.
+    return sorted(lines, key=lambda line: (line["p"], line["t"], line["e"] != "call"))
+
+
+class Checker:
+    def __init__(self, history, clocks_lie=False):
+        self.history = history
+        self.clocks_lie = clocks_lie
+        self.violations = []
+
+    def complain(self, rule, text):
+        self.violations.append(f"{rule}: {text}")
+
+    def run(self):
+        by_place = collections.defaultdict(list)
+        for grant in self.history.grants.values():
+            by_place[grant.where].append(grant)
+        for where, grants in by_place.items():
+            if not self.clocks_lie:
+                self.check_holders(where, grants)
+            self.check_fences(where, grants)
+        for key in sorted(self.keys()):
+            self.check_document(key)
+        self.check_end()
+        return self.violations
+
+    def keys(self):
+        keys = {write.operation.key for write in self.history.writes}
+        return keys | {grant.key for grant in self.history.grants.values() if grant.read is not None}
+
+    def check_holders(self, where, grants):
+        # Starts before ends at one moment: a holder whose proof is one moment counts at it.
+        events = [(g.since, 0, g) for g in grants if g.until > g.since]
+        events += [(g.until, 1, g) for g in grants if g.until > g.since]
+        holding = []
+        for _, ends, grant in sorted(events, key=lambda event: event[:2]):
+            if ends:
+                holding.remove(grant)
+                continue
+            holding.append(grant)
+            if len(holding) == 1:
+                continue
+            shared = all(other.limit for other in holding)
+            if not shared or len(holding) > min(other.limit for other in holding):
+                names = ", ".join(f"{g.id} (fence {g.fence})" for g in holding)
+                self.complain("holders", f"{where}: held at once by {names}")
+
+    def check_fences(self, where, grants):
+        """Fences rise from each grant to those that were asked for after it was told."""
+        exclusive = collections.Counter(g.fence for g in grants if not g.limit)
+        for fence, times in exclusive.items():
+            if times > 1:
+                self.complain("fences", f"{where}: fence {fence} was granted {times} times")
+        told = sorted(grants, key=lambda g: g.operation.ended)
+        asked = sorted(grants, key=lambda g: g.operation.began)
+        highest, seen = None, 0
+        for grant in asked:
+            while seen < len(told) and told[seen].operation.ended < grant.operation.began:
+                if highest is None or told[seen].fence > highest.fence:
+                    highest = told[seen]
+                seen += 1
+            if highest is None:
+                continue
+            # The fence of a share may be that of one granted just after, if a reply was lost.
+            both_shared = grant.limit and highest.limit
+            if grant.fence < highest.fence or (grant.fence == highest.fence and not both_shared):
+                self.complain("fences", f"{where}: {grant.id} has fence {grant.fence} after {highest.id} had "
+                                        f"{highest.fence}")
+
+    def check_document(self, key):
+        writes = {w.value: w for w in self.history.writes if w.operation.key == key}
+        grants = [g for g in self.history.grants.values() if g.key == key and g.read is not None]
+        chain = self.chain_of(key, writes, grants)
+        if chain is None:
+            return
+        position = {value: i for i, value in enumerate(chain)}
+        for write in writes.values():
+            on_chain = write.value in position
+            if write.outcome == "ok" and not on_chain:
+                self.complain("chain", f"{key}: {write.value} was acknowledged and is lost")
+            if write.outcome == "fail" and on_chain:
+                self.complain("chain", f"{key}: {write.value} was refused and is there")
+        self.check_late(key, chain, writes, grants, position)
+        self.check_versions(key, chain, writes, grants, position)
+        self.check_register(key, writes, grants, position)
+
+    def chain_of(self, key, writes, grants):
+        last = [g for g in grants if g.operation.op == "final"]
+        if not last:
+            return None  # check_end tells
+        value = max(last, key=lambda g: g.operation.ended).read
+        chain, seen = [], set()
+        while value != FIRST:
+            if value in seen or value not in writes:
+                self.complain("chain", f"{key}: no client wrote {value}, or it follows itself")
+                return None
+            seen.add(value)
+            chain.append(value)
+            value = writes[value].previous
+        return [FIRST] + chain[::-1]
+
+    def check_late(self, key, chain, writes, grants, position):
+        # For each place of the chain, the lowest fence of the holders' writes from there to the end.
+        grants = [g for g in grants if g.read in position]
+        lowest, after = None, [None] * (len(chain) + 1)
+        for i in range(len(chain) - 1, -1, -1):
+            grant = writes[chain[i]].grant if chain[i] != FIRST else None
+            if grant is not None and (lowest is None or grant.fence < lowest.fence):
+                lowest = grant
+            after[i] = lowest
+        for grant in grants:
+            late = after[position[grant.read] + 1]
+            if late is not None and late.fence < grant.fence:
+                self.complain("late", f"{key}: {late.id} (fence {late.fence}) wrote after {grant.id} "
+                                      f"(fence {grant.fence}) had read")
+
+    def check_versions(self, key, chain, writes, grants, position):
+        version, value = 0, FIRST
+        for one in chain[1:]:
+            known = writes[one].version
+            if known is None:
+                continue
+            if known <= version:
+                self.complain("versions", f"{key}: {one} has version {known} after {value} had {version}")
+            version, value = known, one
+        for grant in grants:
+            write = writes.get(grant.read)
+            if write is not None and write.version is not None and grant.fence < write.version:
+                self.complain("versions", f"{key}: {grant.id} has fence {grant.fence} and read {grant.read} of version "
+                                          f"{write.version}")
+
+    def check_register(self, key, writes, grants, position):
+        """Along the time, no operation sees less than what was told before it began."""
+        seen = []  # (began, ended, position, is a write, text)
+        for operation in self.history.operations.values():
+            if operation.op == "find" and operation.key == key and operation.ok:
+                value = operation.reply["read"]
+                seen.append((operation.began, operation.ended, value, False, f"a read of process {operation.process}"))
+        for grant in grants:
+            seen.append((grant.operation.began, grant.operation.ended, grant.read, False, f"grant {grant.id}"))
+        for write in writes.values():
+            if write.outcome == "ok":
+                seen.append((write.operation.began, write.operation.ended, write.value, True, f"write {write.value}"))
+        checked = []
+        for began, ended, value, is_write, text in seen:
+            if value is None:
+                checked.append((began, ended, -1, is_write, text))
+                continue
+            if value not in position:
+                if not is_write:
+                    self.complain("register", f"{key}: {text} saw {value}, which is not on the chain")
+                continue
+            if not is_write and value != FIRST and writes[value].operation.began > ended:
+                self.complain("register", f"{key}: {text} saw {value} before it was written")
+            checked.append((began, ended, position[value], is_write, text))
+        told = sorted(checked, key=lambda one: one[1])
+        floor, source, next_told = -1, None, 0
+        for began, _, place, is_write, text in sorted(checked, key=lambda one: one[0]):
+            while next_told < len(told) and told[next_told][1] < began:
+                if told[next_told][2] > floor:
+                    floor, source = told[next_told][2], told[next_told][4]
+                next_told += 1
+            if place < floor or (is_write and place == floor and source is not None):
+                self.complain("register", f"{key}: {text} is at place {place}, and {source} before it at {floor}")
+
+    def check_end(self):
+        asked = [o for o in self.history.operations.values() if o.op.startswith("final")]
+        if not asked:
+            self.complain("end", "no client tried to take the locks at the end")
+        for operation in asked:
+            if not operation.ok:
+                self.complain("end", f"{operation.key} cannot be locked: {operation.reply.get('why', operation.outcome)}")
+
+
+def summary(history):
+    outcomes = collections.Counter(o.outcome for o in history.operations.values())
+    writes = collections.Counter(w.outcome for w in history.writes)
+    return {"operations": len(history.operations), "ok": outcomes["ok"], "fail": outcomes["fail"],
+            "doubt": outcomes["doubt"], "grants": len(history.grants), "written": writes["ok"],
+            "writes refused": writes["fail"], "writes in doubt": writes["doubt"]}
+
+
+def check(lines, clocks_lie=False):
+    """Returns the violations and the numbers of a history."""
+    history = History(lines)
+    return Checker(history, clocks_lie).run(), summary(history)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clocks-lie", action="store_true")
+    parser.add_argument("--expect", metavar="RULE", help="succeed if this rule is violated, and only then")
+    parser.add_argument("files", nargs="+")
+    arguments = parser.parse_args()
+    violations, numbers = check(read_lines(arguments.files), arguments.clocks_lie)
+    for violation in violations[:50]:
+        print(violation)
+    print(", ".join(f"{count} {name}" for name, count in numbers.items()))
+    if arguments.expect:
+        sys.exit(0 if any(v.startswith(arguments.expect + ":") for v in violations) else 1)
+    sys.exit(1 if violations else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,394 @@
+#!/usr/bin/env python3
+"""Shows that the checker can fail: on small histories, on recorded ones with a false line, and on stores that break a promise.
+
+Histories are recorded with --worker PATH, the program doclock_history_worker; without it only the small ones are tried.
+"""
+import argparse
+import copy
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import checker
+
+WORKER = None
+
+
+class Story:
+    """A history by hand: one call after the other, unless times are given."""
+
+    def __init__(self):
+        self.lines, self.time, self.calls = [], 0, 0
+
+    def tick(self):
+        self.time += 10
+        return self.time
+
+    def line(self, **fields):
+        self.lines.append({"t": self.tick(), "w": 0, "p": 1, **fields})
+
+    def call(self, op, key="a", **fields):
+        self.calls += 1
+        self.line(e="call", id=self.calls, op=op, key=key, c=0, **fields)
+        return self.calls
+
+    def lock(self, grant, fence, read, op="lock", key="a", **fields):
+        number = self.call(op, key, **fields)
+        self.line(e="ok", id=number, grant=grant, key=key, fence=fence, **({} if read is None else {"read": read}))
+
+    def held(self, grant):
+        self.line(e="held", grant=grant)
+
+    def write(self, grant, previous, value, version, outcome="ok", op="release"):
+        number = self.call(op, grant=grant, prev=previous, write=value)
+        self.line(e=outcome, id=number, **({"version": version} if outcome == "ok" else {}))
+
+    def find(self, value, version=0):
+        number = self.call("find")
+        self.line(e="ok", id=number, read=value, version=version)
+
+    def end(self, fence, value):
+        self.lock("end", fence, value, op="final")
+
+    def rules(self, **options):
+        violations, _ = checker.check(sorted(self.lines, key=lambda line: line["t"]), **options)
+        return sorted({violation.split(":")[0] for violation in violations})
+
+
+class Small(unittest.TestCase):
+    def setUp(self):
+        self.story = Story()
+
+    def expect(self, *rules, **options):
+        self.assertEqual(self.story.rules(**options), sorted(rules))
+
+    def two_in_turn(self):
+        story = self.story
+        story.lock("g1", 1, "first")
+        story.held("g1")
+        story.write("g1", "first", "x", 2)
+        story.lock("g2", 3, "x")
+        story.held("g2")
+        story.write("g2", "x", "y", 4)
+
+    def test_two_in_turn_are_fine(self):
+        self.two_in_turn()
+        self.story.find("y", 4)
+        self.story.end(5, "y")
+        self.expect()
+
+    def test_a_hand_over_gives_both_one_version(self):
+        story = self.story
+        story.lock("g1", 1, "first")
+        story.write("g1", "first", "x", 2)
+        story.lock("g2", 2, "x")
+        story.end(3, "x")
+        self.expect()
+
+    def test_a_write_in_doubt_may_be_there(self):
+        self.story.lock("g1", 1, "first")
+        self.story.write("g1", "first", "x", 2, "doubt")
+        self.story.end(3, "x")
+        self.expect()
+
+    def test_a_write_in_doubt_may_be_missing(self):
+        self.story.lock("g1", 1, "first")
+        self.story.write("g1", "first", "x", 2, "doubt")
+        self.story.end(3, "first")
+        self.expect()
+
+    def test_a_killed_write_may_be_there(self):
+        self.story.lock("g1", 1, "first")
+        self.story.call("release", grant="g1", prev="first", write="x")
+        self.story.end(3, "x")
+        self.expect()
+
+    def test_two_holders(self):
+        story = self.story
+        story.lock("g1", 1, "first")
+        story.lock("g2", 2, "first")
+        story.held("g1")
+        story.held("g2")
+        story.end(3, "first")
+        self.expect("holders")
+
+    def test_two_holders_while_clocks_lie(self):
+        self.test_two_holders()
+        self.expect(clocks_lie=True)
+
+    def test_a_holder_that_is_not_seen_to_hold_is_none(self):
+        story = self.story
+        story.lock("g1", 1, "first")
+        story.lock("g2", 2, "first")
+        story.held("g2")
+        story.end(3, "first")
+        self.expect()
+
+    def shares(self, count):
+        for i in range(count):
+            self.story.lock(f"s{i}", i + 1, None, op="share", key="n", limit=2)
+        for i in range(count):
+            self.story.held(f"s{i}")
+        self.story.end(1, "first")
+
+    def test_as_many_shares_as_the_limit(self):
+        self.shares(2)
+        self.expect()
+
+    def test_a_share_too_many(self):
+        self.shares(3)
+        self.expect("holders")
+
+    def test_a_share_beside_a_holder(self):
+        story = self.story
+        story.lock("g1", 1, None, op="name", key="n")
+        story.lock("s1", 2, None, op="share", key="n", limit=2)
+        story.held("g1")
+        story.held("s1")
+        story.end(1, "first")
+        self.expect("holders")
+
+    def test_a_fence_that_falls(self):
+        self.story.lock("g1", 5, "first")
+        self.story.lock("g2", 4, "first")
+        self.story.end(6, "first")
+        self.expect("fences")
+
+    def test_a_fence_twice(self):
+        self.story.lock("g1", 5, "first")
+        self.story.lock("g2", 5, "first")
+        self.story.end(6, "first")
+        self.expect("fences")
+
+    def test_a_lost_write(self):
+        self.two_in_turn()
+        self.story.end(5, "x")
+        self.expect("chain")
+
+    def test_a_lost_update(self):
+        story = self.story
+        for number, value in ((1, "x"), (2, "y")):
+            call = story.call("put", prev="first", write=value)
+            story.line(e="ok", id=call, version=number)
+        story.end(5, "y")
+        self.expect("chain")
+
+    def test_a_refused_write_that_is_there(self):
+        self.story.lock("g1", 1, "first")
+        self.story.write("g1", "first", "x", 2, "fail")
+        self.story.end(3, "x")
+        self.expect("chain")
+
+    def test_a_refused_try_of_an_update_that_is_there(self):
+        story = self.story
+        call = story.call("update")
+        story.line(e="try", id=call, prev="first", write="x")
+        story.line(e="try", id=call, prev="x", write="y")
+        story.line(e="ok", id=call)
+        story.end(3, "y")
+        self.expect("chain")
+
+    def test_a_value_of_nobody(self):
+        self.story.end(3, "x")
+        self.expect("chain")
+
+    def test_a_late_write(self):
+        story = self.story
+        story.lock("g1", 1, "first")
+        story.lock("g2", 2, "first")
+        story.write("g1", "first", "x", 3, "doubt")
+        story.end(4, "x")
+        self.expect("late")
+
+    def test_a_version_that_falls(self):
+        story = self.story
+        story.lock("g1", 1, "first")
+        story.write("g1", "first", "x", 9, op="save")
+        story.write("g1", "x", "y", 8)
+        story.end(10, "y")
+        self.expect("versions")
+
+    def test_a_stale_read(self):
+        self.two_in_turn()
+        self.story.find("x")
+        self.story.end(5, "y")
+        self.expect("register")
+
+    def test_a_stale_grant(self):
+        self.two_in_turn()
+        self.story.lock("g3", 5, "x")
+        self.story.end(6, "y")
+        self.expect("late", "register")
+
+    def test_a_read_of_what_was_rolled_back(self):
+        story = self.story
+        story.lock("g1", 1, "first")
+        story.write("g1", "first", "x", 2, "doubt")
+        story.find("x")
+        story.end(3, "first")
+        self.expect("register")
+
+    def test_a_read_that_runs_beside_a_write_sees_either(self):
+        for value in ("first", "x"):
+            self.story = story = Story()
+            story.lock("g1", 1, "first")
+            read = story.call("find")
+            story.write("g1", "first", "x", 2)
+            story.line(e="ok", id=read, read=value, version=1)
+            story.end(3, "x")
+            self.expect()
+
+    def test_a_lock_that_cannot_be_taken_at_the_end(self):
+        self.two_in_turn()
+        call = self.story.call("final")
+        self.story.line(e="fail", id=call, why="timed out")
+        self.expect("end")
+
+    def test_an_end_that_was_not_tried(self):
+        self.two_in_turn()
+        self.expect("end")
+
+
+def record(folder, *options, seconds=2, seed=1):
+    """A history on SQLite."""
+    for number, finish in ((0, "no"), (1, "yes")):
+        subprocess.run([WORKER, "--store", f"sqlite:{folder}/things.db?sync=off", "--out", f"{folder}/{number}.jsonl",
+                        "--process", str(number), "--threads", "8", "--keys", "3", "--seconds", str(seconds), "--ttl", "300",
+                        "--seed", str(seed), "--finish", finish, *(options if finish == "no" else ())], check=True)
+    return checker.read_lines(sorted(pathlib.Path(folder).glob("*.jsonl")))
+
+
+class Recorded(unittest.TestCase):
+    """A true history, and each with one line that is false."""
+
+    @classmethod
+    def setUpClass(cls):
+        if WORKER is None:
+            raise unittest.SkipTest("no --worker")
+        with tempfile.TemporaryDirectory() as folder:
+            cls.lines = record(folder)
+        cls.history = checker.History(cls.lines)
+        cls.random = random.Random(1)
+
+    def find(self, wanted):
+        found = [i for i, line in enumerate(self.lines) if wanted(line)]
+        self.assertTrue(found)
+        return self.random.sample(found, min(10, len(found)))
+
+    def spoil(self, wanted, change, rule):
+        """Every one of some lines, if it is false, is noticed."""
+        for i in self.find(wanted):
+            lines = copy.deepcopy(self.lines)
+            change(lines, i)
+            violations, _ = checker.check(lines)
+            rules = {violation.split(":")[0] for violation in violations}
+            self.assertIn(rule, rules, f"with {self.lines[i]}")
+
+    def operation(self, line):
+        return self.history.operations.get((line["p"], line.get("id")))
+
+    def is_reply(self, line, *ops):
+        operation = self.operation(line)
+        return line["e"] == "ok" and operation is not None and operation.op in ops
+
+    def test_the_true_one_is_fine(self):
+        violations, numbers = checker.check(self.lines)
+        self.assertEqual(violations, [])
+        self.assertGreater(numbers["grants"], 50)
+        self.assertGreater(numbers["written"], 50)
+
+    def test_an_acknowledged_write_told_as_refused(self):
+        self.spoil(lambda line: self.is_reply(line, "release", "save", "put", "update"),
+                   lambda lines, i: lines[i].update(e="fail"), "chain")
+
+    def test_a_write_of_nobody(self):
+        def other_value(lines, i):
+            lines[i]["write"] += "?"
+        self.spoil(lambda line: line["e"] == "call" and "write" in line and self.operation(line).ok, other_value, "chain")
+
+    def test_a_write_over_another_value(self):
+        def other_base(lines, i):
+            lines[i]["prev"] = "first"
+        self.spoil(lambda line: line["e"] == "call" and line.get("prev", "first") != "first" and self.operation(line).ok,
+                   other_base, "chain")
+
+    def test_a_fence_of_an_earlier_grant(self):
+        def fence(lines, i):
+            lines[i]["fence"] = 0
+        later = sorted((g.operation.ended for g in self.history.grants.values()))[20]
+        self.spoil(lambda line: self.is_reply(line, "lock", "name") and line["t"] > later, fence, "fences")
+
+    def test_a_version_that_does_not_rise(self):
+        def version(lines, i):
+            lines[i]["version"] = 0
+        self.spoil(lambda line: self.is_reply(line, "release", "save", "put"), version, "versions")
+
+    def test_a_read_of_the_first_value(self):
+        def stale(lines, i):
+            lines[i]["read"] = "first"
+        middle = self.lines[len(self.lines) // 2]["t"]
+        self.spoil(lambda line: self.is_reply(line, "find") and line["t"] > middle and line["read"] != "first", stale,
+                   "register")
+
+    def test_a_grant_that_read_the_first_value(self):
+        def stale(lines, i):
+            lines[i]["read"] = "first"
+        middle = self.lines[len(self.lines) // 2]["t"]
+        self.spoil(lambda line: self.is_reply(line, "lock") and line["t"] > middle and line["read"] != "first", stale,
+                   "register")
+
+    def test_a_holder_that_goes_on_for_ever(self):
+        end = max(line["t"] for line in self.lines)
+        middle = self.lines[len(self.lines) // 2]["t"]
+
+        def go_on(lines, i):
+            lines.append({**lines[i], "t": end})
+        self.spoil(lambda line: line["e"] == "held" and line["t"] < middle and
+                   self.history.grants[line["grant"]].operation.op == "lock", go_on, "holders")
+
+    def test_an_end_that_fails(self):
+        self.spoil(lambda line: self.is_reply(line, "final", "final name"), lambda lines, i: lines[i].update(e="fail"), "end")
+
+
+class Broken(unittest.TestCase):
+    """Stores that break a promise each, under the worker."""
+
+    def expect(self, how, rule, *options):
+        if WORKER is None:
+            self.skipTest("no --worker")
+        # Some need a coincidence: another seed, and longer.
+        for seed in range(1, 6):
+            with tempfile.TemporaryDirectory() as folder:
+                violations, numbers = checker.check(record(folder, "--broken", how, *options, seconds=1 + seed, seed=seed))
+            if any(violation.startswith(rule + ":") for violation in violations):
+                return
+        self.fail(f"{rule}: nothing was noticed: {numbers}; {violations[:5]}")
+
+    def test_renews_blindly(self):
+        self.expect("renews-blindly", "holders")
+
+    def test_reads_stale(self):
+        self.expect("reads-stale", "register")
+
+    def test_denies_writes(self):
+        self.expect("denies-writes", "chain")
+
+    def test_frees_refused(self):
+        self.expect("frees-refused", "holders")
+
+    def test_one_share_more(self):
+        self.expect("one-share-more", "holders", "--names", "95")
+
+    def test_writes_late(self):
+        self.expect("writes-late", "late")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--worker")
+    known, rest = parser.parse_known_args()
+    WORKER = known.worker
+    unittest.main(argv=[sys.argv[0], *rest])

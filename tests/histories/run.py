@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Records histories of worker processes while something goes wrong, and checks them. scripts/histories.sh starts it."""
+import argparse
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import checker
+import nemeses
+from proxy import Proxy
+from servers import ROOT, Servers
+
+# Ten histories that show most in little time.
+SHORT = [("sqlite", "none"), ("sqlite", "kill"), ("sqlite", "pause"), ("mongodb", "slow-clock"), ("mongodb", "pause"),
+         ("mongodb", "stepdown"), ("mongodb", "pause-primary"), ("mongodb", "fail-command"), ("mongodb", "late-requests"),
+         ("mongodb", "lose-replies")]
+PROCESSES = 3
+# Fewer grants than this show nothing.
+LEAST_GRANTS = 10
+
+
+class Scene:
+    """One history while it is recorded."""
+
+    def __init__(self, arguments, store, nemesis, seed, folder, servers):
+        self.arguments, self.store, self.nemesis, self.seed, self.folder = arguments, store, nemesis, seed, folder
+        self.servers = servers
+        self.random = random.Random(seed)
+        self.seconds = arguments.seconds
+        self.ttl = 0.8 if store == "sqlite" else 2.0
+        self.workers, self.started = [], 0
+        self.proxy = None
+        self.uri = self.open_uri()
+        self.end = None
+
+    def open_uri(self):
+        if self.store == "sqlite":
+            return f"sqlite:{self.folder}/things.db?sync=off"
+        database = f"history_{os.getpid()}_{self.seed}"
+        if self.nemesis.startswith(("lose", "late")):
+            self.proxy = Proxy(self.servers.primary())
+            return f"mongodb://127.0.0.1:{self.proxy.port}/{database}?directConnection=true"
+        return self.servers.uri % database
+
+    def start(self, uri=None, finish=False):
+        number = self.started
+        self.started += 1
+        command = [self.arguments.worker, "--store", uri or self.uri, "--out", str(self.folder / f"{number}.jsonl"),
+                   "--process", str(number), "--seed", str(self.seed), "--ttl", str(int(self.ttl * 1000)),
+                   "--seconds", str(max(1, round(self.end - time.monotonic()))), "--finish", "yes" if finish else "no"]
+        environment = dict(os.environ)
+        if self.nemesis == "slow-clock" and number == 0:
+            environment.update({"LD_PRELOAD": find_faketime(), "FAKETIME": "+0 x0.2"})
+            # By its own clock.
+            command[command.index("--seconds") + 1] = str(max(1, self.seconds // 5))
+        with open(self.folder / f"{number}.log", "wb") as log:
+            return subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+
+    def replace(self, worker):
+        worker.kill()
+        worker.wait()
+        self.workers.remove(worker)
+        self.workers.append(self.start())
+
+    def signal(self, pids, number):
+        for pid in pids:
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+
+    def goes_on(self):
+        return time.monotonic() < self.end
+
+    def sleep(self, seconds):
+        time.sleep(max(0, min(seconds, self.end - time.monotonic())) if seconds < self.seconds else seconds)
+
+    def record(self):
+        self.end = time.monotonic() + self.seconds
+        self.workers = [self.start() for _ in range(PROCESSES)]
+        try:
+            nemeses.OF_STORE[self.store][self.nemesis](self)
+            self.wait()
+            if self.proxy:
+                self.proxy.heal()
+            if self.servers:
+                self.servers.await_healthy()
+            direct = None if self.proxy is None else self.servers.uri % self.uri.split("/")[-1].split("?")[0]
+            last = self.start(direct, finish=True)
+            self.workers.append(last)
+            self.wait()
+        finally:
+            for worker in self.workers:
+                worker.kill()
+                worker.wait()
+            if self.proxy:
+                self.proxy.close()
+
+    def wait(self):
+        for worker in self.workers:
+            if worker.wait(timeout=180) != 0:
+                raise RuntimeError(f"a worker ended with {worker.returncode}; its log is in {self.folder}")
+        self.workers = []
+
+    def check(self):
+        lines = checker.read_lines(sorted(self.folder.glob("*.jsonl")))
+        violations, numbers = checker.check(lines, clocks_lie=self.nemesis == "slow-clock")
+        if numbers["grants"] < LEAST_GRANTS:
+            violations.append(f"history: only {numbers['grants']} grants")
+        return violations, numbers
+
+
+def find_faketime():
+    for folder in ("/usr/lib/x86_64-linux-gnu/faketime", "/usr/lib/aarch64-linux-gnu/faketime", "/usr/lib/faketime",
+                   "/usr/lib64/faketime", "/usr/local/lib/faketime"):
+        path = pathlib.Path(folder) / "libfaketimeMT.so.1"
+        if path.exists():
+            return str(path)
+    sys.exit("histories: slow-clock needs libfaketime")
+
+
+def run_one(arguments, store, nemesis, seed, servers):
+    """True if nothing was violated."""
+    folder = pathlib.Path(arguments.folder) / "records" / f"{store}-{nemesis}-{seed}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    start = time.monotonic()
+    try:
+        scene = Scene(arguments, store, nemesis, seed, folder, servers if store == "mongodb" else None)
+        scene.record()
+        violations, numbers = scene.check()
+    except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+        violations, numbers = [f"history: {error}"], {}
+    text = ", ".join(f"{count} {name}" for name, count in numbers.items())
+    verdict = "ok" if not violations else "VIOLATED"
+    print(f"histories: {store} {nemesis} seed {seed}: {verdict}, {time.monotonic() - start:.0f} s: {text}", flush=True)
+    for violation in violations[:20]:
+        print(f"  {violation}", flush=True)
+    if violations:
+        kept = pathlib.Path(arguments.folder) / "failures" / folder.name
+        shutil.rmtree(kept, ignore_errors=True)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(folder, kept)
+        print(f"  kept in {kept}", flush=True)
+    else:
+        shutil.rmtree(folder)
+    return not violations, numbers
+
+
+def plan(arguments):
+    if arguments.short:
+        return [one for one in SHORT if arguments.store in (None, one[0])]
+    stores = [arguments.store] if arguments.store else ["sqlite", "mongodb"]
+    all_of_them = [(store, name) for store in stores for name in nemeses.OF_STORE[store]
+                   if arguments.nemesis in (None, name)]
+    if not all_of_them:
+        sys.exit(f"histories: there is no such nemesis; there are {', '.join(nemeses.OF_STORE['mongodb'])}")
+    runs = arguments.runs or len(all_of_them)
+    return [all_of_them[i % len(all_of_them)] for i in range(runs)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--worker", required=True)
+    parser.add_argument("--folder", default=str(ROOT / "build" / "histories"))
+    parser.add_argument("--runs", type=int)
+    parser.add_argument("--seconds", type=int, default=10)
+    parser.add_argument("--store", choices=["sqlite", "mongodb"])
+    parser.add_argument("--nemesis")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--port", type=int, default=24200)
+    arguments = parser.parse_args()
+    histories = plan(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    servers, failed, total = None, 0, {}
+    try:
+        if any(store == "mongodb" for store, _ in histories):
+            servers = Servers(pathlib.Path(arguments.folder) / "mongo", arguments.port)
+        for i, (store, nemesis) in enumerate(histories):
+            good, numbers = run_one(arguments, store, nemesis, arguments.seed + i, servers)
+            failed += not good
+            for name, count in numbers.items():
+                total[name] = total.get(name, 0) + count
+    finally:
+        if servers:
+            servers.stop()
+    print(f"histories: {len(histories)} histories, {failed} violated; "
+          + ", ".join(f"{count} {name}" for name, count in total.items()))
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "doclock/store.h"
+
+namespace doclock::histories {
+
+/// A store that breaks one promise, to show that the checker sees it:
+///   renews-blindly    says that a renewal succeeded, and sends none
+///   reads-stale       answers each read with what the first read of that document saw
+///   denies-writes     reports writes as failed that were done
+///   frees-refused     refuses some of a holder's writes, and ends the lock
+///   one-share-more    counts shares up to one more than the limit
+///   writes-late       lets a write of a lock that was lost through, after a while
+/// @throws std::invalid_argument for another name
+std::shared_ptr<Store> Break(std::shared_ptr<Store> store, const std::string& how);
+
+}  // namespace doclock::histories

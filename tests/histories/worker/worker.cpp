@@ -1,0 +1,63 @@
+// A process of a history: locks, works, writes and reads for a while, and records what it asked for
+// and what it was told. See scripts/histories.sh.
+
+#include <iostream>
+#include <thread>
+
+#include "histories/worker/broken_store.h"
+#include "histories/worker/workload.h"
+
+namespace doclock::histories {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The store, which may be away at first.
+std::shared_ptr<Store> Open(const Settings& settings) {
+  for (int tries = 0;; ++tries) {
+    try {
+      auto store = OpenStore(settings.store);
+      return settings.broken.empty() ? store : Break(std::move(store), settings.broken);
+    } catch (const StoreException&) {
+      if (tries == 100) throw;
+      std::this_thread::sleep_for(200ms);
+    }
+  }
+}
+
+Client OpenClient(const std::shared_ptr<Store>& store, const Settings& settings) {
+  for (int tries = 0;; ++tries) {
+    try {
+      return {store, settings};
+    } catch (const StoreException&) {
+      if (tries == 100) throw;
+      std::this_thread::sleep_for(200ms);
+    }
+  }
+}
+
+void Run(const Settings& settings) {
+  Record record(settings.out, settings.process);
+  const std::shared_ptr<Store> store = Open(settings);
+  const std::vector<Client> clients{OpenClient(store, settings), OpenClient(store, settings)};
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(settings.seconds);
+  if (settings.finish) return Workload(settings, record, clients.front(), 0).Finish();
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < settings.threads; ++i) {
+    const Client& client = clients[static_cast<std::size_t>(i) % clients.size()];
+    threads.emplace_back([&, i] { Workload(settings, record, client, i).Run(end); });
+  }
+}
+
+}  // namespace
+}  // namespace doclock::histories
+
+int main(int argc, char** argv) {
+  try {
+    doclock::histories::Run(doclock::histories::ReadSettings(argc, argv));
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << "history worker: " << error.what() << "\n";
+    return 1;
+  }
+}

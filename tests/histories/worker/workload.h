@@ -1,0 +1,300 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "doclock/doclock.h"
+#include "histories/worker/record.h"
+#include "histories/worker/settings.h"
+
+namespace doclock::histories {
+
+using Json = nlohmann::json;
+
+/// As the processes of an application have it. Threads share a few of them.
+struct Client {
+  Client(const std::shared_ptr<Store>& store, const Settings& settings)
+      : manager(store, {.owner = "process " + std::to_string(settings.process),
+                        .call_budget = std::chrono::milliseconds(settings.call_ms)}),
+        things(manager, "things", {.ttl = std::chrono::milliseconds(settings.ttl_ms)}),
+        names(manager, "names", {.ttl = std::chrono::milliseconds(settings.ttl_ms)}) {}
+  LockManager manager;
+  LockingRepository<Json> things;
+  LockProvider names;
+};
+
+/// Of a named lock that is shared.
+inline constexpr int kShares = 3;
+
+/// What one thread does: it takes locks, holds them, writes and reads, and records all of it.
+class Workload {
+ public:
+  Workload(const Settings& settings, Record& record, const Client& client, int thread)
+      : settings_(settings), record_(record), client_(client), thread_(thread) {
+    random_.seed(settings.seed * 1000 + static_cast<unsigned>(settings.process * 100 + thread));
+  }
+
+  void Run(std::chrono::steady_clock::time_point end) {
+    while (std::chrono::steady_clock::now() < end) Step();
+  }
+  void Finish() {
+    for (int i = 0; i < settings_.keys; ++i) TakeLast("final", KeyOf(i));
+    for (int i = 0; i < 2; ++i) TakeLast("final name", NameOf(i));
+  }
+
+ private:
+  int Below(int limit) { return std::uniform_int_distribution(0, limit - 1)(random_); }
+  std::chrono::milliseconds Wait() {
+    return std::chrono::milliseconds(Below(settings_.ttl_ms + 200));
+  }
+  static std::string KeyOf(int number) { return "key" + std::to_string(number); }
+  static std::string NameOf(int number) { return "name" + std::to_string(number); }
+  std::string AnyKey() { return KeyOf(Below(settings_.keys)); }
+  /// Never the same twice, in any process.
+  std::string Fresh() {
+    return std::to_string(settings_.process) + "." + std::to_string(thread_) + "." +
+           std::to_string(++values_);
+  }
+
+  void Step() {
+    if (Below(100) < settings_.names) {
+      return TakeName(Below(3) == 0 ? LockMode::kExclusive : LockMode::kShared);
+    }
+    const int kind = Below(100);
+    if (kind < 45) return LockOne();
+    if (kind < 55) return LockNext();
+    if (kind < 64) return LockTwo();
+    if (kind < 78) return Find();
+    if (kind < 90) return Save();
+    Update();
+  }
+
+  Json Call(const char* op, const std::string& key) const {
+    return {{"op", op}, {"key", key}, {"c", thread_}};
+  }
+  /// Runs what was called and records its end. False: an exception ended it.
+  bool Complete(std::int64_t id, const std::function<Json()>& run) {
+    Json line;
+    try {
+      line = run();
+      line["e"] = "ok";
+    } catch (const InDoubtException&) {
+      line = {{"e", "doubt"}};
+    } catch (const Error& error) {
+      line = {{"e", "fail"}, {"why", error.code().message()}};
+    }
+    const bool done = line["e"] == "ok";
+    line["id"] = id;
+    record_.Write(std::move(line));
+    return done;
+  }
+
+  Json GrantLine(const Locked<Json>& lock) {
+    return {{"grant", grants_.emplace_back(Fresh())},
+            {"key", lock.key().ToString()},
+            {"fence", lock.fence()},
+            {"read", lock->at("v")}};
+  }
+
+  void LockOne() {
+    const std::string key = AnyKey();
+    Locked<Json> lock;
+    const bool asynchronous = Below(4) == 0;
+    const LockOptions options{.wait = Wait()};
+    const std::int64_t id = record_.Call(Call("lock", key));
+    const bool done = Complete(id, [&] {
+      lock = asynchronous ? client_.things.LockAsync(key, first_, options).get()
+                          : client_.things.Lock(key, first_, options);
+      return GrantLine(lock);
+    });
+    if (done) Work(std::move(lock), grants_.back());
+  }
+
+  void LockNext() {
+    Locked<Json> lock;
+    const std::int64_t id = record_.Call(Call("lock", ""));
+    const bool done = Complete(id, [&] {
+      lock = client_.things.LockNext(Filter().Equal("kind", "thing"), {.wait = Wait()});
+      return GrantLine(lock);
+    });
+    if (done) Work(std::move(lock), grants_.back());
+  }
+
+  void LockTwo() {
+    const int first = Below(settings_.keys);
+    std::vector<Locked<Json>> locks;
+    grants_.clear();
+    const std::int64_t id = record_.Call(Call("lock all", ""));
+    const bool done = Complete(id, [&] {
+      locks = client_.things.LockAll({KeyOf(first), KeyOf((first + 1) % settings_.keys)},
+                                     {.wait = Wait()});
+      Json all = Json::array();
+      for (const auto& lock : locks) all.push_back(GrantLine(lock));
+      return Json{{"grants", all}};
+    });
+    if (!done) return;
+    const std::vector<std::string> grants = grants_;
+    for (std::size_t i = 0; i < locks.size(); ++i) Work(std::move(locks[i]), grants[i]);
+  }
+
+  /// Holds a lock for a while, and records the last moments at which it was held for certain.
+  template <class Held>
+  void Hold(const Held& held, const std::string& grant) {
+    const int kind = Below(20);
+    const int longest = kind < 14 ? 15 : (kind < 19 ? 150 : settings_.ttl_ms * 3 / 2);
+    const auto end =
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(Below(longest + 1));
+    std::int64_t told = 0;
+    for (;;) {
+      // Read before: a pause between the two lines must not make the lock seem held later.
+      const std::int64_t now = Record::Now();
+      if (!held.held()) return;
+      const bool last = std::chrono::steady_clock::now() >= end;
+      if (last || now - told > 20'000'000) {
+        record_.WriteAt(now, {{"e", "held"}, {"grant", grant}});
+        told = now;
+      }
+      if (last) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+
+  /// Writes under a lock. False: it was not written.
+  bool WriteHeld(const char* op, Locked<Json>& lock, const std::string& grant,
+                 const std::function<void()>& write) {
+    const std::string before = lock->at("v");
+    const std::string value = Fresh();
+    (*lock)["v"] = value;
+    Json call = Call(op, lock.key().ToString());
+    call.update({{"grant", grant}, {"prev", before}, {"write", value}});
+    const std::int64_t id = record_.Call(std::move(call));
+    const bool done = Complete(id, [&] {
+      write();
+      return Json{{"version", lock.version()}};
+    });
+    if (!done) (*lock)["v"] = before;
+    return done;
+  }
+
+  void Work(Locked<Json> lock, const std::string& grant) {
+    Hold(lock, grant);
+    if (Below(4) == 0) {
+      const bool asynchronous = Below(2) == 0;
+      const auto save = [&] { asynchronous ? lock.SaveAsync().get() : lock.Save(); };
+      const bool saved = WriteHeld("save", lock, grant, save);
+      Hold(lock, grant);  // what is refused leaves it held
+      if (!saved) return;
+    }
+    const int kind = Below(10);
+    if (kind == 0) return;  // the handle gives it back
+    if (kind == 1) {
+      const std::int64_t id = record_.Call(Call("discard", lock.key().ToString()));
+      Complete(id, [&] {
+        lock.Discard();
+        return Json::object();
+      });
+      return;
+    }
+    const bool released = WriteHeld(
+        "release", lock, grant, [&] { kind == 2 ? lock.ReleaseAsync().get() : lock.Release(); });
+    if (!released) Hold(lock, grant);
+  }
+
+  void Find() {
+    const std::string key = AnyKey();
+    const std::int64_t id = record_.Call(Call("find", key));
+    Complete(id, [&] { return FoundLine(client_.things.Find(key)); });
+  }
+  static Json FoundLine(const std::optional<Snapshot<Json>>& found) {
+    if (!found) return {{"read", nullptr}};
+    return {{"read", (*found)->at("v")}, {"version", found->version()}};
+  }
+
+  void Save() {
+    const std::string key = AnyKey();
+    std::optional<Snapshot<Json>> found;
+    const std::int64_t read = record_.Call(Call("find", key));
+    const auto find = [&] {
+      found = client_.things.Find(key);
+      return FoundLine(found);
+    };
+    if (!Complete(read, find) || !found) return;
+    Json call = Call("put", key);
+    const std::string value = Fresh();
+    call.update({{"prev", (**found)["v"]}, {"write", value}});
+    (**found)["v"] = value;
+    const std::int64_t id = record_.Call(std::move(call));
+    Complete(id, [&] {
+      client_.things.Save(*found);
+      return Json{{"version", found->version()}};
+    });
+  }
+
+  void Update() {
+    const std::string key = AnyKey();
+    const std::int64_t id = record_.Call(Call("update", key));
+    Complete(id, [&] {
+      client_.things.Update(key, [&](Json& thing) {
+        const std::string value = Fresh();
+        record_.Write({{"e", "try"}, {"id", id}, {"prev", thing["v"]}, {"write", value}});
+        thing["v"] = value;
+      });
+      return Json::object();
+    });
+  }
+
+  void TakeName(LockMode mode) {
+    const bool shared = mode == LockMode::kShared;
+    const std::string name = NameOf(Below(2));
+    LockOptions options{.wait = Wait(), .mode = mode};
+    if (shared) options.max_holders = kShares;
+    Json call = Call(shared ? "share" : "name", name);
+    if (shared) call["limit"] = kShares;
+    HeldLock lock;
+    const std::string grant = Fresh();
+    const std::int64_t id = record_.Call(std::move(call));
+    const bool done = Complete(id, [&] {
+      lock = client_.names.Acquire(name, options);
+      return Json{{"grant", grant}, {"key", name}, {"fence", lock.fence()}};
+    });
+    if (!done) return;
+    Hold(lock, grant);
+    if (Below(5) == 0) return;  // the handle gives it back
+    const std::int64_t end = record_.Call(Call("release name", name));
+    Complete(end, [&] {
+      lock.Release();
+      return Json::object();
+    });
+  }
+
+  void TakeLast(const char* op, const std::string& key) {
+    const std::int64_t id = record_.Call(Call(op, key));
+    Complete(id, [&]() -> Json {
+      if (std::string_view(op) == "final name") {
+        const HeldLock lock = client_.names.Acquire(key, {.wait = std::chrono::minutes(1)});
+        return {{"grant", Fresh()}, {"key", key}, {"fence", lock.fence()}};
+      }
+      Locked<Json> lock = client_.things.Lock(key, first_, {.wait = std::chrono::minutes(1)});
+      Json line = GrantLine(lock);
+      lock.Discard();
+      return line;
+    });
+  }
+
+  const Json first_ = {{"v", "first"}, {"kind", "thing"}};
+  const Settings& settings_;
+  Record& record_;
+  const Client& client_;
+  const int thread_;
+  std::mt19937 random_;
+  std::int64_t values_ = 0;
+  std::vector<std::string> grants_;  ///< Of the last call that took locks.
+};
+
+}  // namespace doclock::histories

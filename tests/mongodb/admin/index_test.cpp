@@ -1,0 +1,201 @@
+/// The server's work for doclock's commands, by its own profiler.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "doclock/date.h"
+#include "doclock/doclock.h"
+#include "doclock/mongodb_store.h"
+#include "mongodb/support/raw_documents.h"
+
+namespace doclock::mongo_docs_test {
+namespace {
+
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+
+constexpr int kDocuments = 300;
+
+class IndexUse : public ::testing::Test {
+ protected:
+  IndexUse() {
+    mongodb::Array jobs;
+    for (int i = 0; i < kDocuments; ++i) {
+      mongodb::Doc doc;
+      doc.Add("_id", i).Add("status", i % 3 == 0 ? "queued" : "done").Add("n", i);
+      bson_append_date_time(doc.get(), "due", -1, 1000 + i);
+      jobs.Add(doc);
+    }
+    documents_.Insert("jobs", jobs);
+  }
+
+  void Profile(int level) {
+    mongodb::Doc command;
+    command.Add("profile", level);
+    documents_.Run(command);
+  }
+  /// The profiler's entry for the last command of that name on the jobs.
+  BsonPtr Profiled(const std::string& command) {
+    mongodb::Doc find;
+    find.Add("find", "system.profile");
+    mongodb::Doc filter;
+    filter.Add("command." + command, "jobs");
+    find.Add("filter", filter).Add("sort", mongodb::Doc::Of("ts", -1)).Add("limit", 1);
+    const BsonPtr reply = documents_.Run(find);
+    bson_iter_t iter, first;
+    bson_t doc;
+    if (!bson_iter_init(&iter, reply.get()) ||
+        !bson_iter_find_descendant(&iter, "cursor.firstBatch.0", &first) ||
+        !mongodb::DocumentAt(first, doc)) {
+      throw std::runtime_error("the profiler saw no " + command);
+    }
+    return Copy(doc);
+  }
+  static void ExpectPlan(const bson_t& profiled, const std::string& plan, std::int64_t most) {
+    bson_iter_t iter;
+    ASSERT_TRUE(bson_iter_init_find(&iter, &profiled, "planSummary")) << Canonical(profiled);
+    EXPECT_EQ(std::string(bson_iter_utf8(&iter, nullptr)), plan);
+    EXPECT_FALSE(bson_iter_init_find(&iter, &profiled, "hasSortStage")) << Canonical(profiled);
+    ASSERT_TRUE(bson_iter_init_find(&iter, &profiled, "docsExamined"));
+    EXPECT_LE(bson_iter_as_int64(&iter), most);
+  }
+
+  Documents documents_;
+  LockManager manager_{OpenMongodbStore(documents_.uri())};
+  const LockingRepository<Json> jobs_{manager_, "jobs"};
+  const Filter due_ = Filter{}
+                          .Equal("status", "queued")
+                          .AtMost("due", Date(Date::TimePoint(10'000ms)))
+                          .OrderBy("due");
+};
+
+TEST_F(IndexUse, OfLockNextIsWhatEnsureIndexesMakes) {
+  jobs_.EnsureIndexes({due_});
+  jobs_.EnsureIndexes({due_});  // again: nothing happens
+  Profile(2);
+  auto first = jobs_.LockNext(due_);
+  Profile(0);
+  EXPECT_EQ(first.key(), Key(0));
+  ExpectPlan(*Profiled("findAndModify"), "IXSCAN { status: 1, due: 1, _id: 1 }", 1);
+  auto second = jobs_.LockNext(due_);
+  EXPECT_EQ(second.key(), Key(3));
+}
+
+TEST_F(IndexUse, OfLockNextDownwardsIsAnIndexDownwards) {
+  const Filter latest = Filter{}.Greater("n", 5).OrderByDescending("n");
+  jobs_.EnsureIndexes({latest});
+  Profile(2);
+  auto first = jobs_.LockNext(latest);
+  Profile(0);
+  EXPECT_EQ(first.key(), Key(kDocuments - 1));
+  ExpectPlan(*Profiled("findAndModify"), "IXSCAN { n: -1, _id: 1 }", 1);
+}
+
+TEST_F(IndexUse, OfFindIsTheSame) {
+  jobs_.EnsureIndexes({due_});
+  Profile(2);
+  EXPECT_EQ(jobs_.Find(due_).size(), 100U);
+  Profile(0);
+  ExpectPlan(*Profiled("aggregate"), "IXSCAN { status: 1, due: 1, _id: 1 }", 100);
+}
+
+TEST_F(IndexUse, OfPurgeIsThatOfHeldLocks) {
+  jobs_.EnsureIndexes();
+  auto live = jobs_.Lock(1);
+  for (int i = 10; i < 13; ++i) {
+    jobs_.Lock(i).Detach();
+    documents_.Update("jobs", i, R"({"$set": {"lockTime": {"$date": {"$numberLong": "1000"}}}})");
+  }
+  Profile(2);
+  EXPECT_EQ(jobs_.Purge(), 3);
+  Profile(0);
+  ExpectPlan(*Profiled("find"), "IXSCAN { lockId: 1 }", 4);
+}
+
+class ReplacedIndex : public IndexUse {
+ protected:
+  /// An index of the name and the fields that EnsureIndex gives them, with a filter of its own.
+  void Plant(const char* name, const bson_t& filter) {
+    mongodb::Doc spec, command;
+    spec.Add("key", mongodb::Doc::Of("code", 1)).Add("name", name).Add("unique", true);
+    mongodb::Doc partial;
+    bson_concat(partial.get(), &filter);
+    spec.Add("partialFilterExpression", partial);
+    command.Add("createIndexes", "jobs");
+    command.AddArray("indexes", mongodb::Array().Add(spec).doc());
+    documents_.Run(command);
+  }
+  static mongodb::Doc Drop(const char* name) {
+    mongodb::Doc command = mongodb::Doc::Of("dropIndexes", "jobs");
+    command.Add("index", name);
+    return command;
+  }
+  void Insert(int id, const char* code) {
+    mongodb::Doc doc = mongodb::Doc::Of("_id", id);
+    if (code == nullptr) {
+      doc.AddNull("code");
+    } else {
+      doc.Add("code", code);
+    }
+    documents_.Insert("jobs", doc);
+  }
+};
+
+TEST_F(ReplacedIndex, OfAnEarlierVersionIsMadeAnew) {
+  Plant("doclock_code_unique", *Parse(R"({"code": {"$exists": true}})"));
+  jobs_.EnsureIndex({"code"}, true);
+  Insert(1000, nullptr);
+  Insert(1001, nullptr);  // which the earlier one refused
+  Insert(1002, "x");
+  EXPECT_THROW(jobs_.Insert(1003, {{"code", "x"}}), ConflictException);
+  jobs_.EnsureIndex({"code"}, true);
+}
+
+TEST_F(ReplacedIndex, ThatCannotBeMadeAnewIsNamed) {
+  Plant("doclock_code_unique", *Parse(R"({"code": {"$gt": "y"}})"));
+  Insert(1000, "x");
+  Insert(1001, "x");
+  try {
+    jobs_.EnsureIndex({"code"}, true);
+    ADD_FAILURE();
+  } catch (const ConflictException& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("that of an earlier version was dropped"));
+  }
+}
+
+TEST_F(ReplacedIndex, OfAnotherNameStays) {
+  jobs_.EnsureIndex({"code"}, true);
+  const BsonPtr reply = documents_.Run(mongodb::Doc::Of("listIndexes", "jobs"));
+  bson_iter_t iter, filter;
+  bson_t partial;
+  ASSERT_TRUE(
+      bson_iter_init(&iter, reply.get()) &&
+      bson_iter_find_descendant(&iter, "cursor.firstBatch.1.partialFilterExpression", &filter) &&
+      mongodb::DocumentAt(filter, partial));
+  documents_.Run(Drop("doclock_code_unique"));
+  Plant("theirs", partial);
+  EXPECT_THROW(jobs_.EnsureIndex({"code"}, true), StoreException);
+  EXPECT_NO_THROW(documents_.Run(Drop("theirs")));
+}
+
+TEST_F(IndexUse, IsNeverNeeded) {
+  EXPECT_EQ(jobs_.LockNext(due_).key(), Key(0));
+  EXPECT_EQ(jobs_.Find(due_).size(), 100U);
+  EXPECT_EQ(jobs_.Purge(), 0);
+}
+
+TEST_F(IndexUse, OfEveryOtherCommandIsThatOfTheKey) {
+  Profile(2);
+  {
+    auto held = jobs_.Lock(7);
+    (*held)["n"] = 8;
+    held.Save();
+    held.Release();
+  }
+  Profile(0);
+  EXPECT_THROW(Profiled("delete"), std::runtime_error);
+  ExpectPlan(*Profiled("findAndModify"), "IXSCAN { _id: 1 }", 1);
+}
+
+}  // namespace
+}  // namespace doclock::mongo_docs_test

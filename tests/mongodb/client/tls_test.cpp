@@ -1,0 +1,217 @@
+// A server that takes TLS only, with certificates of a throw-away CA; and what is told of servers
+// that cannot be reached: which, and why.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "doclock/doclock.h"
+#include "doclock/mongodb_store.h"
+#include "mongodb/support/raw_server.h"
+#include "process/child.h"
+
+namespace doclock::mongo_test {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Things = LockingRepository<nlohmann::json>;
+
+const std::string kFiles = DOCLOCK_MONGODB_TLS_FILES "/";
+constexpr const char* kUri = DOCLOCK_MONGODB_TLS_URI;
+
+/// "host:port" of a URI of one server without a user.
+std::string ServerIn(const std::string& uri) {
+  const auto start = uri.find("//") + 2;
+  return uri.substr(start, uri.find('/', start) - start);
+}
+std::string PortIn(const std::string& uri) {
+  const std::string server = ServerIn(uri);
+  return server.substr(server.find(':'));
+}
+
+/// The error of opening a store.
+struct Opened {
+  std::optional<Errc> code;
+  std::string text;
+};
+Opened Opening(const std::string& uri, Duration timeout = 500ms) {
+  try {
+    OpenMongodbStore(uri, {.server_selection_timeout = timeout});
+  } catch (const StoreException& error) {
+    return {error.errc(), error.what()};
+  }
+  return {};
+}
+
+void ExpectAway(const std::string& uri, const std::string& server, const std::string& cause) {
+  SCOPED_TRACE(uri);
+  const auto [code, text] = Opening(uri);
+  EXPECT_EQ(code, Errc::kUnavailable);
+  EXPECT_THAT(text, AllOf(HasSubstr(server), HasSubstr(cause), Not(HasSubstr("Canary"))));
+}
+
+/// Long before the time is up.
+void ExpectRefusedAtOnce(const std::string& uri, const std::string& cause) {
+  SCOPED_TRACE(uri);
+  const auto start = std::chrono::steady_clock::now();
+  const auto [code, text] = Opening(uri, 1min);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 30s);
+  EXPECT_EQ(code, Errc::kRefused);
+  EXPECT_THAT(text, AllOf(HasSubstr(cause), Not(HasSubstr("Canary"))));
+}
+
+std::string Tls(const std::string& server, const std::string& ca) {
+  return "mongodb://" + server + "/Canary?directConnection=true&tls=true&tlsCAFile=" + ca;
+}
+
+TEST(MongodbTls, ServesAStore) {
+  const Database database(kUri);
+  LockManager manager(OpenMongodbStore(database.uri()));
+  const Things things(manager, "things");
+  auto lock = things.Lock("a", nlohmann::json{{"n", 1}});
+  lock->at("n") = 2;
+  lock.Release();
+  EXPECT_EQ(things.Find("a").value()->at("n"), 2);
+}
+
+TEST(MongodbTls, ACertificateStandsForAUser) {
+  Database database(kUri);
+  const std::string x509 =
+      database.uri() + "&authMechanism=MONGODB-X509&authSource=$external&tlsCertificateKeyFile=";
+  const Opened unknown = Opening(x509 + kFiles + "client.pem");
+  EXPECT_EQ(unknown.code, Errc::kRefused);
+  EXPECT_THAT(unknown.text, HasSubstr("does not accept the credentials"));
+  mongodb::Doc role;
+  role.Add("role", "readWrite").Add("db", database.name());
+  mongodb::Doc user;
+  user.Add("createUser", "OU=clients,CN=client");
+  user.AddArray("roles", mongodb::Array().Add(role).doc());
+  database.server().Run("$external", user);
+  const auto store = OpenMongodbStore(x509 + kFiles + "client.pem");
+  database.server().Run("$external", mongodb::Doc::Of("dropUser", "OU=clients,CN=client"));
+  EXPECT_NE(store, nullptr);
+}
+
+TEST(MongodbTls, ACertificateThatIsNotTrustedIsTold) {
+  const std::string server = ServerIn(kUri);
+  ExpectAway(Tls(server, kFiles + "stranger.pem"), server, "certificate verify failed");
+  const std::string by_number = "127.0.0.1" + PortIn(kUri);
+  ExpectAway(Tls(by_number, kFiles + "ca.pem"), by_number, "certificate verify failed");
+  const std::string command = "exec openssl s_server -rev -accept 127.0.0.1:0 -key " + kFiles +
+                              "expired.key -cert " + kFiles + "expired.crt 2>&1";
+  test::Child expired({}, {"sh", "-c", command});
+  std::optional<std::string> line = expired.Line();
+  while (line && !line->starts_with("ACCEPT ")) line = expired.Line();
+  ASSERT_TRUE(line) << "openssl is no server";
+  const std::string port = line->substr(line->rfind(':'));
+  ExpectAway(Tls("localhost" + port, kFiles + "ca.pem"), "localhost" + port,
+             "certificate has expired");
+}
+
+TEST(MongodbTls, AServerThatWantsItSaysSoToThoseWithout) {
+  const std::string server = ServerIn(kUri);
+  ExpectAway("mongodb://" + server + "/Canary?directConnection=true", server,
+             "tls=true in the URI");
+}
+
+TEST(MongodbTls, FilesThatCannotBeUsedAreRefusedAtOnce) {
+  const std::string server = ServerIn(kUri);
+  ExpectRefusedAtOnce(Tls(server, "/nowhere/Canary.pem"), "option tlsCAFile cannot be read");
+  ExpectRefusedAtOnce(Tls(server, kFiles + "ca.pem") +
+                          "&tlsCertificateKeyFile=/nowhere/Canary.pem" +
+                          "&tlsCertificateKeyFilePassword=Canary",
+                      "option tlsCertificateKeyFile cannot be read");
+  ExpectRefusedAtOnce(Tls(server, "/dev/null"), "TLS options");
+}
+
+TEST(MongodbReach, AServerThatIsNotThereIsNamed) {
+  ExpectAway("mongodb://user:Canary@127.0.0.1:1/shop", "127.0.0.1:1", "Failed to connect");
+  ExpectAway("mongodb://user:Canary@nowhere.invalid:7/shop", "nowhere.invalid:7",
+             "Failed to resolve");
+  ExpectAway("mongodb://user:Canary@127.0.0.1:1,127.0.0.1:2/shop", "127.0.0.1:1, 127.0.0.1:2",
+             "Failed to connect");
+}
+
+/// Listens on a port of its own. To who comes it says something, or nothing, and may hang up.
+class Stranger {
+ public:
+  Stranger(std::string says, bool hangs_up) : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const where = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(::bind(listener_, where, size), 0);
+    EXPECT_EQ(::listen(listener_, 16), 0);
+    EXPECT_EQ(::getsockname(listener_, where, &size), 0);
+    server_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    thread_ = std::thread([this, says = std::move(says), hangs_up] {
+      std::vector<int> open;
+      for (int one = 0; (one = ::accept(listener_, nullptr, nullptr)) >= 0;) {
+        char first = 0;
+        static_cast<void>(::recv(one, &first, 1, 0));
+        static_cast<void>(::send(one, says.data(), says.size(), MSG_NOSIGNAL));
+        if (hangs_up) ::shutdown(one, SHUT_RDWR);
+        open.push_back(one);
+      }
+      for (const int one : open) ::close(one);
+    });
+  }
+  Stranger(const Stranger&) = delete;
+  Stranger& operator=(const Stranger&) = delete;
+  ~Stranger() {
+    ::shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    ::close(listener_);
+  }
+  [[nodiscard]] const std::string& server() const noexcept { return server_; }
+
+ private:
+  int listener_;
+  std::string server_;
+  std::thread thread_;
+};
+
+TEST(MongodbReach, OfAStrangerIsSaidWhatIsKnown) {
+  struct Answer {
+    std::string says;
+    bool hangs_up;
+    std::string told;
+  };
+  const std::string alert("\x15\x03\x01\x00\x02\x02\x46", 7);
+  for (const Answer& one : {Answer{"", true, "hung up or said nothing: it may want TLS"},
+                            Answer{"", false, "or be no MongoDB"},
+                            Answer{"SSH-2.0-OpenSSH_9.2\r\n", true, "speaks another protocol"},
+                            Answer{"HTTP/1.1 400 Bad Request\r\n\r\n", true, "another protocol"},
+                            Answer{alert, true, "needs tls=true"}}) {
+    SCOPED_TRACE(one.says);
+    const Stranger stranger(one.says, one.hangs_up);
+    ExpectAway("mongodb://user:Canary@" + stranger.server() + "/shop?connectTimeoutMS=100",
+               stranger.server(), one.told);
+    if (one.says.empty()) continue;
+    const Opened opened = Opening("mongodb://" + stranger.server() + "/shop");
+    EXPECT_THAT(opened.text, Not(HasSubstr("may want TLS")));
+  }
+}
+
+TEST(MongodbReach, AnotherSetIsRefusedAtOnce) {
+  std::string uri = WithDatabase(SetUri(), "shop");
+  uri.replace(uri.find("replicaSet=doclock"), 18, "replicaSet=Canary");
+  ExpectRefusedAtOnce(uri, "is in the replica set 'doclock'");
+  std::string alone = WithDatabase(StandaloneUri(), "shop");
+  alone.replace(alone.find("directConnection=true"), 21, "replicaSet=Canary");
+  ExpectRefusedAtOnce(alone, "is in no replica set");
+}
+
+}  // namespace
+}  // namespace doclock::mongo_test

@@ -1,0 +1,348 @@
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <list>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "doclock/doclock.h"
+#include "mongodb/support/calls.h"
+#include "mongodb/support/client.h"
+#include "mongodb/support/fail_point.h"
+#include "mongodb/support/monitored_pool.h"
+#include "mongodb/support/raw_server.h"
+#include "mongodb/support/user_transaction.h"
+
+namespace doclock::mongo_test {
+namespace {
+
+using mongodb::Array;
+using mongodb::Doc;
+
+/// Whatever happens to one caller's request, its neighbours in the same command do not notice.
+class Isolation : public ::testing::Test {
+ protected:
+  AcquireOp Held(const std::string& key) {
+    Calls calls(things_);
+    AcquireOp& op = calls.Acquire(key, Counted(1));
+    calls.Execute();
+    EXPECT_EQ(op.status, OpStatus::kDone) << Why(op);
+    AcquireOp held(things_.collection(), keys_.emplace_back(key));
+    held.grant = op.grant;
+    held.version = op.version;
+    held.born = op.born;
+    return held;
+  }
+  AcquireOp Free(const std::string& key) {
+    AcquireOp held = Held(key);
+    Calls calls(things_);
+    WriteOp& op = calls.Write(WriteKind::kRelease, key, held);
+    calls.Execute();
+    EXPECT_EQ(op.status, OpStatus::kDone) << Why(op);
+    held.version = op.version;
+    return held;
+  }
+  void Set(const std::string& key, const Doc& fields) {
+    Doc statement;
+    statement.Add("q", Doc::Of("_id", std::string_view(key))).Add("u", Doc::Of("$set", fields));
+    Doc command;
+    command.Add("update", "things").AddArray("updates", Array().Add(statement).doc());
+    database_.Run(command);
+  }
+
+  Database database_{SetUri()};
+  Client things_{OpenMongodbStore(database_.uri())};
+  std::deque<Key> keys_;
+};
+
+TEST_F(Isolation, EachAcquireHasItsOwnOutcome) {
+  things_.store().EnsureIndex(things_.collection(), {.fields = {"email"}, .unique = true});
+  Free("free");
+  Held("busy");
+  Held("expired");
+  things_.Intervene("expired", Intervention::kExpire);
+  Free("spoilt");
+  Set("spoilt", Doc::Of("lockVersion", 1.5));
+  Calls seed(things_);
+  seed.Acquire("first", Body::FromJson({{"email", "a@b"}}));
+  seed.Execute();
+
+  Calls calls(things_);
+  const AcquireOp& free = calls.Acquire("free", Counted(9));
+  const AcquireOp& busy = calls.Acquire("busy", Counted(9));
+  const AcquireOp& expired = calls.Acquire("expired", Counted(9));
+  const AcquireOp& spoilt = calls.Acquire("spoilt", Counted(9));
+  const AcquireOp& repeats = calls.Acquire("repeats", Body::FromJson({{"email", "a@b"}}));
+  const AcquireOp& missing = calls.Acquire("missing");
+  const AcquireOp& made = calls.Acquire("made", Counted(7));
+  calls.Execute();
+  EXPECT_EQ(free.status, OpStatus::kDone) << Why(free);
+  EXPECT_EQ(free.version, 3);
+  EXPECT_EQ(free.body.json(), Counted(1).json());
+  EXPECT_FALSE(free.created || free.took_over);
+  EXPECT_EQ(busy.status, OpStatus::kBusy) << Why(busy);
+  ASSERT_TRUE(busy.detail && busy.detail->remaining);
+  EXPECT_EQ(expired.status, OpStatus::kDone) << Why(expired);
+  EXPECT_TRUE(expired.took_over);
+  EXPECT_EQ(spoilt.status, OpStatus::kFailed);
+  EXPECT_EQ(spoilt.detail->code, Errc::kMalformed);
+  EXPECT_EQ(repeats.status, OpStatus::kConflict) << Why(repeats);
+  EXPECT_EQ(repeats.detail->index, "email");
+  EXPECT_EQ(missing.status, OpStatus::kMissing);
+  EXPECT_EQ(made.status, OpStatus::kDone) << Why(made);
+  EXPECT_TRUE(made.created);
+  EXPECT_EQ(made.version, 1);
+}
+
+TEST_F(Isolation, EachWriteHasItsOwnOutcome) {
+  const AcquireOp released = Held("released");
+  const AcquireOp kept = Held("kept");
+  const AcquireOp lost = Held("lost");
+  things_.Intervene("lost", Intervention::kSteal);
+  const AcquireOp stale = Held("stale");
+  things_.Write(WriteKind::kCheckpoint, "stale", stale.grant.lock_id, stale.version, Counted(2));
+  const AcquireOp refused = Held("refused");
+  const AcquireOp saved = Free("saved");
+  AcquireOp conflict = Free("conflict");
+  conflict.version = 7;
+  const AcquireOp locked = Held("locked");
+  const AcquireOp gone = Held("gone");
+  things_.Write(WriteKind::kErase, "gone", gone.grant.lock_id, gone.version);
+  Doc validator;
+  validator.Add("collMod", "things").Add("validator", Doc::Of("n", Doc::Of("$ne", 13)));
+  database_.Run(validator);
+
+  Calls calls(things_);
+  GrantRequest next;
+  next.lock_id = NewUuid();
+  next.ttl = kTtl;
+  const WriteOp& a = calls.Write(WriteKind::kRelease, "released", released, Counted(2));
+  const WriteOp& b = calls.Write(WriteKind::kCheckpoint, "kept", kept, Counted(2));
+  const WriteOp& c = calls.Write(WriteKind::kRelease, "lost", lost, Counted(2));
+  const WriteOp& d = calls.Write(WriteKind::kRelease, "stale", stale, Counted(3));
+  const WriteOp& e = calls.Write(WriteKind::kRelease, "refused", refused, Counted(13));
+  const SaveOp& f = calls.Save(SaveKind::kReplace, "saved", saved, Counted(2));
+  const SaveOp& g = calls.Save(SaveKind::kReplace, "conflict", conflict, Counted(2));
+  const SaveOp& h = calls.Save(SaveKind::kReplace, "locked", locked, Counted(2));
+  const WriteOp& i = calls.Write(WriteKind::kRelease, "gone", gone, Counted(2));
+  calls.Execute();
+  EXPECT_EQ(a.status, OpStatus::kDone) << Why(a);
+  EXPECT_EQ(b.status, OpStatus::kDone) << Why(b);
+  EXPECT_EQ(c.status, OpStatus::kLost) << Why(c);
+  EXPECT_EQ(d.status, OpStatus::kLost) << Why(d);
+  EXPECT_EQ(e.status, OpStatus::kFailed) << Why(e);
+  EXPECT_EQ(e.detail->code, Errc::kRefused);
+  EXPECT_EQ(f.status, OpStatus::kDone) << Why(f);
+  EXPECT_EQ(g.status, OpStatus::kConflict) << Why(g);
+  EXPECT_EQ(h.status, OpStatus::kBusy) << Why(h);
+  EXPECT_EQ(i.status, OpStatus::kMissing) << Why(i);
+  EXPECT_EQ(things_.Read("refused").body.json(), Counted(1).json());
+  EXPECT_EQ(things_.Read("released").body.json(), Counted(2).json());
+}
+
+TEST_F(Isolation, ErasesAndInsertsHaveTheirOwnOutcomes) {
+  const AcquireOp erased = Held("erased");
+  const AcquireOp lost = Held("lost");
+  things_.Intervene("lost", Intervention::kSteal);
+  const AcquireOp saved = Free("saved");
+  const AcquireOp there = Free("there");
+  Calls calls(things_);
+  const WriteOp& a = calls.Write(WriteKind::kErase, "erased", erased);
+  const WriteOp& b = calls.Write(WriteKind::kErase, "lost", lost);
+  const SaveOp& c = calls.Save(SaveKind::kErase, "saved", saved);
+  const SaveOp& d = calls.Save(SaveKind::kInsert, "new", saved, Counted(1));
+  const SaveOp& e = calls.Save(SaveKind::kInsert, "there", there, Counted(1));
+  const SaveOp& f = calls.Save(SaveKind::kInsert, "newer", saved, Counted(1));
+  calls.Execute();
+  EXPECT_EQ(a.status, OpStatus::kDone) << Why(a);
+  EXPECT_EQ(b.status, OpStatus::kLost) << Why(b);
+  EXPECT_EQ(c.status, OpStatus::kDone) << Why(c);
+  EXPECT_EQ(d.status, OpStatus::kDone) << Why(d);
+  EXPECT_EQ(e.status, OpStatus::kConflict) << Why(e);
+  EXPECT_EQ(f.status, OpStatus::kDone) << Why(f);
+  EXPECT_EQ(things_.Read("erased").status, OpStatus::kMissing);
+  EXPECT_EQ(things_.Read("saved").status, OpStatus::kMissing);
+  EXPECT_EQ(things_.Read("newer").version, 1);
+}
+
+/// Between the command and the look that tells its outcomes.
+TEST_F(Isolation, WritesOfADocumentThatIsMadeAnewMeanwhileAreNotToldAsLost) {
+  MonitoredPool pool(WithSocketTimeout(SetUri()), database_.name());
+  Client watched(OpenMongodbStore(pool.get(), database_.name()));
+  for (const WriteKind kind : {WriteKind::kErase, WriteKind::kRelease}) {
+    SCOPED_TRACE(static_cast<int>(kind));
+    const bool erases = kind == WriteKind::kErase;
+    const std::string suffix = erases ? "erased" : "released";
+    const Key key("anew " + suffix), lost_key("lost " + suffix);
+    AcquireOp held = Held(key.ToString());
+    if (!erases) {
+      // Versions that the document made anew does not reach.
+      held.version =
+          things_.Write(WriteKind::kCheckpoint, key, held.grant.lock_id, held.version, Counted(2))
+              .version;
+    }
+    const AcquireOp lost = Held(lost_key.ToString());
+    things_.Intervene(lost_key, Intervention::kSteal);
+    things_.Intervene(lost_key, Intervention::kSteal);
+    Calls calls(watched);
+    const WriteOp& op = calls.Write(kind, key.ToString(), held);
+    calls.Write(kind, lost_key.ToString(), lost);
+    pool.BeforeNext("find", [&] {
+      if (!erases) {
+        EXPECT_EQ(things_.Save(SaveKind::kErase, key).status, OpStatus::kDone);
+      }
+      const Uuid id = NewUuid();
+      const AcquireOp made = things_.Acquire(key, id, Counted(1));
+      EXPECT_TRUE(made.created) << Why(made);
+      if (erases) things_.Write(WriteKind::kCheckpoint, key, id, made.version, Counted(2));
+    });
+    calls.Execute();
+    // The other document proves that its erase was not the one that was counted.
+    EXPECT_EQ(op.status, erases ? OpStatus::kDone : OpStatus::kInDoubt) << Why(op);
+  }
+}
+
+TEST_F(Isolation, ADocumentTooLargeForTheServerIsItsOwnProblem) {
+  Calls calls(things_);
+  const AcquireOp& before = calls.Acquire("before", Counted(1));
+  const AcquireOp& large =
+      calls.Acquire("large", Body::FromJson({{"text", std::string(17u << 20, 'x')}}));
+  const AcquireOp& after = calls.Acquire("after", Counted(1));
+  calls.Execute();
+  EXPECT_EQ(before.status, OpStatus::kDone) << Why(before);
+  EXPECT_EQ(large.status, OpStatus::kFailed) << Why(large);
+  EXPECT_EQ(after.status, OpStatus::kDone) << Why(after);
+}
+
+TEST_F(Isolation, ManyLargeBodiesAreSentInSeveralCommands) {
+  Calls calls(things_);
+  std::vector<const AcquireOp*> all;
+  for (int i = 0; i < 20; ++i) {
+    all.push_back(&calls.Acquire("large" + std::to_string(i),
+                                 Body::FromJson({{"text", std::string(900u << 10, 'x')}})));
+  }
+  calls.Execute(30s);
+  for (const AcquireOp* op : all) EXPECT_EQ(op->status, OpStatus::kDone) << Why(*op);
+}
+
+TEST_F(Isolation, ADocumentInAnOpenTransactionDelaysOnlyItsOwnAcquire) {
+  for (int i = 0; i < 16; ++i) Free("free" + std::to_string(i));
+  UserTransaction transaction(SetUri(), database_.name(), "things", "free7");
+  Calls calls(things_);
+  std::vector<const AcquireOp*> all;
+  for (int i = 0; i < 16; ++i) all.push_back(&calls.Acquire("free" + std::to_string(i)));
+  const auto took = calls.Execute(8s);
+  EXPECT_LT(took, 8s);
+  for (int i = 0; i < 16; ++i) {
+    const AcquireOp& op = *all[static_cast<std::size_t>(i)];
+    EXPECT_EQ(op.status, i == 7 ? OpStatus::kFailed : OpStatus::kDone) << i << " " << Why(op);
+    if (i != 7) {
+      EXPECT_EQ(op.version, 3);
+    }
+  }
+}
+
+TEST_F(Isolation, ADocumentInAnOpenTransactionDelaysOnlyItsOwnRenewal) {
+  constexpr int kLocks = 1000;
+  constexpr std::chrono::milliseconds kLease = 30s;
+  Calls acquires(things_);
+  std::vector<const AcquireOp*> held;
+  for (int i = 0; i < kLocks; ++i) {
+    held.push_back(&acquires.Acquire("held" + std::to_string(i), Counted(i)));
+  }
+  acquires.Execute(30s);
+  UserTransaction transaction(SetUri(), database_.name(), "things", "held500");
+  for (int round = 0; round < 2; ++round) {
+    Calls calls(things_);
+    std::vector<const RenewOp*> renewals;
+    for (int i = 0; i < kLocks; ++i) {
+      const Uuid& id = held[static_cast<std::size_t>(i)]->grant.lock_id;
+      renewals.push_back(&calls.Renew("held" + std::to_string(i), id, kLease));
+    }
+    EXPECT_LT(calls.Execute(10s), kLease / 3) << "the next renewal would come too late";
+    int done = 0;
+    for (const RenewOp* op : renewals) done += op->status == OpStatus::kDone ? 1 : 0;
+    EXPECT_EQ(done, kLocks - 1);
+    EXPECT_EQ(renewals[500]->status, OpStatus::kInDoubt);
+  }
+}
+
+TEST_F(Isolation, ADocumentInALongTransactionCostsNoOtherHolderItsLock) {
+  constexpr int kLocks = 1000;
+  constexpr int kTouched = 500;
+  LockManager manager{OpenMongodbStore(database_.uri())};
+  const LockingRepository<nlohmann::json> repository{manager, "things"};
+  std::vector<std::optional<Locked<nlohmann::json>>> held(kLocks);
+  std::vector<std::jthread> callers;
+  for (int part = 0; part < 20; ++part) {
+    callers.emplace_back([&, part] {
+      for (int i = part; i < kLocks; i += 20) {
+        held[static_cast<std::size_t>(i)].emplace(repository.Lock(
+            "held" + std::to_string(i), nlohmann::json{{"n", i}}, {.ttl = 10s, .wait = 10s}));
+      }
+    });
+  }
+  callers.clear();
+  {
+    const UserTransaction transaction(SetUri(), database_.name(), "things",
+                                      "held" + std::to_string(kTouched));
+    std::this_thread::sleep_for(20s);  // two leases: the transaction's length is what is shown
+  }
+  int lost = 0;
+  for (int i = 0; i < kLocks; ++i) {
+    if (i != kTouched && held[static_cast<std::size_t>(i)]->lost().stop_requested()) ++lost;
+  }
+  EXPECT_EQ(lost, 0);
+  for (int part = 0; part < 20; ++part) {
+    callers.emplace_back([&, part] {
+      for (int i = part; i < kLocks; i += 20) {
+        if (i == kTouched) continue;
+        EXPECT_NO_THROW(held[static_cast<std::size_t>(i)]->Release());
+      }
+    });
+  }
+}
+
+TEST_F(Isolation, CallsThatWaitForTransactionsCostNoOtherHolderItsLock) {
+  constexpr int kTouched = 12;  // more than may be asked for at once
+  LockManager manager{OpenMongodbStore(database_.uri())};
+  const LockingRepository<nlohmann::json> repository{manager, "things"};
+  for (int i = 0; i < kTouched; ++i) Free("touched" + std::to_string(i));
+  const auto held = repository.Lock("held", nlohmann::json{{"n", 1}}, {.ttl = 6s, .wait = 10s});
+  std::list<UserTransaction> transactions;
+  for (int i = 0; i < kTouched; ++i) {
+    transactions.emplace_back(SetUri(), database_.name(), "things", "touched" + std::to_string(i));
+  }
+  std::vector<std::jthread> callers;
+  for (int i = 0; i < kTouched; ++i) {
+    callers.emplace_back([&, i](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        try {
+          static_cast<void>(repository.TryLock("touched" + std::to_string(i)));
+        } catch (const Error&) {
+          // The store gave up on a document that a transaction has.
+        }
+      }
+    });
+  }
+  std::this_thread::sleep_for(8s);  // longer than the lease: what is shown is that it lives on
+  EXPECT_FALSE(held.lost().stop_requested());
+  transactions.clear();
+}
+
+TEST_F(Isolation, AServerThatDoesNotAnswerBoundsACallByItsBudget) {
+  const AcquireOp held = Held("a");
+  Held("b");
+  CommandFault fault;
+  fault.block_ms = 4000;
+  FailPoint block(database_, fault, {.times = 1});
+  Calls calls(things_);
+  const WriteOp& released = calls.Write(WriteKind::kRelease, "a", held);
+  const auto took = calls.Execute(1s);
+  EXPECT_LT(took, 2s);
+  EXPECT_EQ(released.status, OpStatus::kInDoubt) << Why(released);
+}
+
+}  // namespace
+}  // namespace doclock::mongo_test

@@ -1,0 +1,128 @@
+/// Where MongoDB had decided otherwise than src/rules/ (found by rules_test.cpp), one test each.
+
+#include <gtest/gtest.h>
+
+#include "mongodb/support/client.h"
+#include "mongodb/support/raw_documents.h"
+
+namespace doclock::mongo_test {
+namespace {
+
+using mongo_docs_test::Documents;
+
+constexpr const char* kId = R"({"$uuid": "11111111-1111-4111-8111-111111111111"})";
+constexpr const char* kShareId = R"({"$uuid": "22222222-2222-4222-8222-222222222222"})";
+constexpr const char* kOtherShareId = R"({"$uuid": "33333333-3333-4333-8333-333333333333"})";
+constexpr const char* kLongAgo = R"({"$date": "2020-01-01T00:00:00Z"})";
+constexpr const char* kNotSoLongAgo = R"({"$date": "2020-01-02T00:00:00Z"})";
+constexpr std::chrono::hours kYears{24 * 365 * 3};
+
+class MongoDecisions : public ::testing::Test {
+ protected:
+  /// @param lock the fields of a lock, as JSON
+  void Put(const std::string& lock) {
+    documents_.Insert("things", R"({"_id": "a", "n": 1, )" + lock + "}");
+  }
+  static std::string Field(const char* name, const std::string& value) {
+    return "\"" + std::string(name) + "\": " + value;
+  }
+  static std::string Share(const char* id, const char* time, const char* name) {
+    return "{" + Field("id", id) + ", " + Field("time", time) + ", " + Field("ttl", "1000") +
+           R"(, "owner": {"name": ")" + name + R"("}})";
+  }
+  /// Granted to two, one after the other, the longer lease first.
+  void ShareWithTwo() {
+    const std::shared_ptr<const LockHolder> first = Named("first"), second = Named("second");
+    Take(NewUuid(), first, 1h);
+    Take(NewUuid(), second, 1min);
+  }
+  void Take(const Uuid& id, OwnerPtr owner, std::chrono::milliseconds ttl) {
+    AcquireOp op(things_.collection(), key_);
+    op.grant.lock_id = id;
+    op.grant.mode = LockMode::kShared;
+    op.grant.ttl = ttl;
+    op.grant.owner = std::move(owner);
+    op.insert = Counted(1);
+    things_.Execute(op);
+    ASSERT_EQ(op.status, OpStatus::kDone) << Why(op);
+  }
+  static OwnerPtr Named(const char* name) {
+    LockHolder holder;
+    holder.name = name;
+    return std::make_shared<const LockHolder>(std::move(holder));
+  }
+  LockRow Row() {
+    LockQuery query;
+    query.key = key_;
+    query.unheld = true;
+    const LockPage page = things_.store().ListLocks(things_.collection(), query, "", 10s);
+    EXPECT_EQ(page.rows.size(), 1u);
+    return page.rows.empty() ? LockRow() : page.rows.front();
+  }
+
+  Documents documents_;
+  Client things_{OpenMongodbStore(documents_.uri())};
+  const Key key_{"a"};
+};
+
+TEST_F(MongoDecisions, AWriteAtVersionZeroFindsADocumentWithoutAVersion) {
+  Put(Field("lockId", kId) + ", " + Field("lockTime", kLongAgo));
+  const Uuid id = things_.Read(key_).lock_id;
+  const WriteOp release = things_.Write(WriteKind::kRelease, key_, id, 0);
+  ASSERT_EQ(release.status, OpStatus::kDone) << Why(release);
+  EXPECT_EQ(release.version, 1);
+  EXPECT_TRUE(things_.Read(key_).lock_id.is_nil());
+}
+
+TEST_F(MongoDecisions, ALeaseThatIsOverIsNotEndedAnew) {
+  Put(Field("lockId", kId) + ", " + Field("lockTime", kLongAgo));
+  things_.Intervene(key_, Intervention::kExpire);
+  EXPECT_GT(Row().age, kYears);
+}
+
+TEST_F(MongoDecisions, ASharesLeaseThatIsOverIsNotEndedAnew) {
+  Put(R"("lockId": {"$uuid": "646f636c-6f63-4b00-8000-736861726564"}, )" +
+      Field("lockTime", kLongAgo) + R"(, "lockTtl": 1000, "lockReaders": [)" +
+      Share(kShareId, kLongAgo, "first") + "]");
+  things_.Intervene(key_, Intervention::kExpire);
+  EXPECT_GT(Row().age, kYears);
+}
+
+TEST_F(MongoDecisions, ALockWithoutALengthEndedAfterTheDefault) {
+  Put(R"("lockId": null, )" + Field("lockTime", kLongAgo));
+  const auto since =
+      std::chrono::system_clock::now() - std::chrono::sys_days(std::chrono::year{2020} / 1 / 1);
+  EXPECT_LT(Row().age, since - kTtl + 10s);
+}
+
+TEST_F(MongoDecisions, ADocumentThatWasNeverLockedHadNoLease) {
+  Put(R"("lockId": null)");
+  EXPECT_EQ(Row().ttl, 0ms);
+}
+
+TEST_F(MongoDecisions, BusySharesAreThoseOfTheirLatestHolder) {
+  ShareWithTwo();
+  const AcquireOp third = things_.Share(key_, NewUuid(), 2);
+  ASSERT_EQ(third.status, OpStatus::kBusy);
+  EXPECT_EQ(third.detail->holder.name, "first");
+  EXPECT_LE(third.detail->remaining, 1min);
+}
+
+TEST_F(MongoDecisions, AReadOfSharesThatAreOverNamesTheLatest) {
+  Put(R"("lockId": {"$uuid": "646f636c-6f63-4b00-8000-736861726564"}, )" +
+      Field("lockTime", kNotSoLongAgo) + R"(, "lockTtl": 1000, "lockReaders": [)" +
+      Share(kShareId, kLongAgo, "first") + ", " + Share(kOtherShareId, kNotSoLongAgo, "second") +
+      "]");
+  EXPECT_EQ(things_.Read(key_).holder.name, "second");
+}
+
+TEST_F(MongoDecisions, AnIntentDoesNotHideMinHold) {
+  Put(R"("lockId": null, "lockClosed": {"$date": "2100-01-01T00:00:00Z"}, "lockIntent": {)" +
+      Field("id", kId) + R"(, "until": {"$date": "2099-01-01T00:00:00Z"}})");
+  const AcquireOp share = things_.Share(key_, NewUuid());
+  ASSERT_EQ(share.status, OpStatus::kBusy);
+  EXPECT_EQ(share.detail->message, "min_hold");
+}
+
+}  // namespace
+}  // namespace doclock::mongo_test

@@ -1,0 +1,254 @@
+/// Lock fields that this library does not write: a typed error, never a free document, and no
+/// effect on other documents.
+
+#include <gtest/gtest.h>
+
+#include "conformance/suite/store_conformance.h"
+#include "doclock/mongodb_store.h"
+#include "mongodb/support/raw_documents.h"
+
+namespace doclock::mongo_docs_test {
+namespace {
+
+using conformance::Client;
+using conformance::FreshId;
+using conformance::Json;
+using conformance::MakeBody;
+
+struct Malformed {
+  const char* name;
+  const char* fields;  ///< Extended JSON
+};
+
+// An id that is one, and times in the past and to come.
+#define DOCLOCK_ID \
+  R"("lockId": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAQ==", "subType": "04"}})"
+#define DOCLOCK_PAST R"("lockTime": {"$date": {"$numberLong": "1000"}})"
+// A lock that was shared, and a share of it that is over.
+#define DOCLOCK_SHARED                                                                               \
+  R"("lockId": {"$binary": {"base64": "ZG9jbG9jSwCAAHNoYXJlZA==", "subType": "04"}}, )" DOCLOCK_PAST \
+  R"(, "lockTtl": 1, )"
+#define DOCLOCK_READER_ID \
+  R"("id": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAQ==", "subType": "04"}})"
+#define DOCLOCK_READER \
+  "{" DOCLOCK_READER_ID R"(, "time": {"$date": {"$numberLong": "1000"}}, "ttl": 1})"
+
+constexpr Malformed kMalformed[] = {
+    {"IdIsAnInteger", R"("lockId": 5, )" DOCLOCK_PAST},
+    {"IdIsAString", R"("lockId": "me", )" DOCLOCK_PAST},
+    {"IdIsAnEmptyString", R"("lockId": "", )" DOCLOCK_PAST},
+    {"IdIsFalse", R"("lockId": false)"},
+    {"IdIsAnArrayOfNull", R"("lockId": [null])"},
+    {"IdIsAnEmptyArray", R"("lockId": [])"},
+    {"IdIsAnObject", R"("lockId": {"a": 1})"},
+    {"IdIsShortBinary",
+     R"("lockId": {"$binary": {"base64": "AAAA", "subType": "04"}}, )" DOCLOCK_PAST},
+    {"IdIsBinaryOfAnotherKind",
+     R"("lockId": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAQ==", "subType": "00"}}, )" DOCLOCK_PAST},
+    {"TimeIsMissing", DOCLOCK_ID},
+    {"TimeIsNull", DOCLOCK_ID R"(, "lockTime": null)"},
+    {"TimeIsAnInteger", DOCLOCK_ID R"(, "lockTime": 1000)"},
+    {"TimeIsAString", DOCLOCK_ID R"(, "lockTime": "1970-01-01")"},
+    {"TimeIsATimestamp", DOCLOCK_ID R"(, "lockTime": {"$timestamp": {"t": 1, "i": 1}})"},
+    {"TimeIsAnArray", DOCLOCK_ID R"(, "lockTime": [{"$date": {"$numberLong": "1000"}}])"},
+    {"TtlIsAString", DOCLOCK_ID ", " DOCLOCK_PAST R"(, "lockTtl": "30000")"},
+    {"TtlIsADouble", DOCLOCK_ID ", " DOCLOCK_PAST R"(, "lockTtl": 1.5)"},
+    {"TtlIsNegative", DOCLOCK_ID ", " DOCLOCK_PAST R"(, "lockTtl": -1)"},
+    {"TtlIsAnArray", DOCLOCK_ID ", " DOCLOCK_PAST R"(, "lockTtl": [1])"},
+    {"TtlIsTheLargest",
+     DOCLOCK_ID ", " DOCLOCK_PAST R"(, "lockTtl": {"$numberLong": "9223372036854775807"})"},
+    {"VersionIsADouble", R"("lockId": null, "lockVersion": 3.0)"},
+    {"VersionIsAString", R"("lockId": null, "lockVersion": "3")"},
+    {"VersionIsAnArray", R"("lockId": null, "lockVersion": [3])"},
+    {"VersionIsNull", R"("lockId": null, "lockVersion": null)"},
+    {"VersionIsADecimal", R"("lockId": null, "lockVersion": {"$numberDecimal": "3"})"},
+    {"VersionIsNegative", R"("lockId": null, "lockVersion": -1)"},
+    {"VersionIsTheLargest",
+     R"("lockId": null, "lockVersion": {"$numberLong": "9223372036854775807"})"},
+    {"VersionIsADoubleUnderAnExpiredLock",
+     DOCLOCK_ID ", " DOCLOCK_PAST R"(, "lockTtl": 1, "lockVersion": 3.0)"},
+    {"ReadersAreAString", R"("lockId": null, "lockReaders": "me")"},
+    {"ReadersAreADocument", R"("lockId": null, "lockReaders": {"0": 1})"},
+    {"ReadersAreNumbers", DOCLOCK_SHARED R"("lockReaders": [1, 2])"},
+    {"ReadersAreNested", DOCLOCK_SHARED R"("lockReaders": [[)" DOCLOCK_READER "]]"},
+    {"ReadersAreMissing", DOCLOCK_SHARED R"("m": 1)"},
+    {"ReadersAreNull", DOCLOCK_SHARED R"("lockReaders": null)"},
+    {"AReaderIsNull", DOCLOCK_SHARED R"("lockReaders": [)" DOCLOCK_READER ", null]"},
+    {"AReaderIsEmpty", DOCLOCK_SHARED R"("lockReaders": [)" DOCLOCK_READER ", {}]"},
+    {"AReadersIdIsAString", DOCLOCK_SHARED
+     R"("lockReaders": [{"id": "a", "time": {"$date": {"$numberLong": "1000"}}, "ttl": 1}])"},
+    {"AReadersTimeIsAnInteger",
+     DOCLOCK_SHARED R"("lockReaders": [{)" DOCLOCK_READER_ID R"(, "time": 1000, "ttl": 1}])"},
+    {"AReadersTtlIsADouble",
+     DOCLOCK_SHARED R"("lockReaders": [{)" DOCLOCK_READER_ID
+                    R"(, "time": {"$date": {"$numberLong": "1000"}}, "ttl": 1.5}])"},
+    {"AReadersTtlIsMissing", DOCLOCK_SHARED R"("lockReaders": [{)" DOCLOCK_READER_ID
+                                            R"(, "time": {"$date": {"$numberLong": "1000"}}}])"},
+    {"IntentIsAString", R"("lockId": null, "lockIntent": "soon")"},
+    {"IntentIsAnArray", R"("lockId": null, "lockIntent": [{"id": 1}])"},
+    {"IntentIsEmpty", R"("lockId": null, "lockIntent": {})"},
+    {"IntentsEndIsAnInteger",
+     R"("lockId": null, "lockIntent": {)" DOCLOCK_READER_ID R"(, "until": 1000})"},
+    {"IntentsEndIsMissing", R"("lockId": null, "lockIntent": {)" DOCLOCK_READER_ID "}"},
+};
+
+void PrintTo(const Malformed& malformed, std::ostream* out) { *out << malformed.name; }
+
+class MalformedLock : public ::testing::TestWithParam<Malformed> {
+ protected:
+  MalformedLock() {
+    documents_.Insert("things",
+                      std::string(R"({"_id": "bad", "n": 1, )") + GetParam().fields + "}");
+    for (const char* neighbour : {"aa", "zz"}) things_.Insert(neighbour, {{"n", 1}});
+    before_ = documents_.Find("things", "bad");
+  }
+  void ExpectUntouched() {
+    const BsonPtr after = documents_.Find("things", "bad");
+    ASSERT_TRUE(after);
+    EXPECT_TRUE(bson_equal(after.get(), before_.get())) << Canonical(*after);
+  }
+  AcquireOp Share(const Key& key) {
+    AcquireOp op(things_.collection(), key);
+    op.grant.lock_id = FreshId();
+    op.grant.ttl = conformance::kTtl;
+    op.grant.mode = LockMode::kShared;
+    op.insert = MakeBody({{"n", 2}});
+    Execute(op);
+    return op;
+  }
+  RenewOp RenewShare(const Key& key) {
+    RenewOp op(things_.collection(), key);
+    op.lock_id = Reader();
+    op.ttl = conformance::kTtl;
+    op.mode = LockMode::kShared;
+    Execute(op);
+    return op;
+  }
+  WriteOp ReleaseShare(const Key& key) {
+    WriteOp op(things_.collection(), key);
+    op.lock_id = Reader();
+    op.mode = LockMode::kShared;
+    Execute(op);
+    return op;
+  }
+  void Execute(StoreOp& op) {
+    StoreOp* const one[] = {&op};
+    store_->Execute(one, conformance::kBudget);
+  }
+  /// The id of the readers above.
+  static Uuid Reader() {
+    Uuid id{};
+    *(id.end() - 1) = 1;
+    return id;
+  }
+  static void ExpectTyped(const StoreOp& op) {
+    ASSERT_EQ(op.status, OpStatus::kFailed);
+    ASSERT_TRUE(op.detail);
+    EXPECT_EQ(op.detail->code, Errc::kMalformed);
+    EXPECT_NE(op.detail->message.find("(lock"), std::string::npos) << "no field is named";
+  }
+
+  Documents documents_;
+  std::shared_ptr<Store> store_ = OpenMongodbStore(documents_.uri());
+  Client things_{*store_, store_->Open("things", {}, conformance::kTtl)};
+  BsonPtr before_{nullptr, &bson_destroy};
+};
+
+TEST_P(MalformedLock, IsNeverGranted) {
+  ExpectTyped(things_.Acquire("bad"));
+  const Body insert = MakeBody({{"n", 2}});
+  ExpectTyped(things_.Acquire("bad", {.insert = insert}));
+  ExpectTyped(things_.Acquire("bad", {.insert = insert, .min_hold = std::chrono::milliseconds(1)}));
+  ExpectTyped(Share("bad"));
+  ExpectUntouched();
+}
+
+TEST_P(MalformedLock, IsNeverWritten) {
+  ExpectTyped(things_.Renew("bad", FreshId()));
+  ExpectTyped(RenewShare("bad"));
+  ExpectTyped(ReleaseShare("bad"));
+  ExpectTyped(things_.Release("bad", FreshId(), {.expected = 3}));
+  ExpectTyped(things_.Replace("bad", 3, {}, {{"n", 2}}));
+  ExpectTyped(things_.Erase("bad"));
+  ExpectTyped(things_.Read("bad"));
+  EXPECT_EQ(things_.Purge(), 0);
+  ExpectUntouched();
+}
+
+/// A double that equals the version its holder knows is not that version.
+TEST(MalformedVersion, EndsItsHoldersRightToWrite) {
+  Documents documents;
+  const std::shared_ptr<Store> store = OpenMongodbStore(documents.uri());
+  Client things{*store, store->Open("things", {}, conformance::kTtl)};
+  const AcquireOp grant = things.Create("held", {{"n", 1}});
+  documents.Update("things", "held", R"({"$set": {"lockVersion": 1.0}})");
+  const WriteOp release = things.Release("held", grant, MakeBody({{"n", 2}}));
+  ASSERT_EQ(release.status, OpStatus::kFailed);
+  EXPECT_EQ(release.detail->code, Errc::kMalformed);
+  EXPECT_EQ(things.Release("held", grant.grant.lock_id).status, OpStatus::kFailed);
+}
+
+TEST(MalformedLocks, OfAKnownVersionAreReleasedByTheirHolder) {
+  Documents documents;
+  const auto store = OpenMongodbStore(documents.uri());
+  Client things{*store, store->Open("things", {}, conformance::kTtl)};
+  for (const char* spoilt : {R"({"$set": {"lockBorn": "x"}})", R"({"$set": {"lockReleased": 5}})",
+                             R"({"$set": {"lockTime": "x"}})"}) {
+    const Key key(spoilt);
+    const AcquireOp grant = things.Create(key, {{"n", 1}});
+    documents.Update("things", key, spoilt);
+    EXPECT_EQ(things.Release(key, grant, MakeBody({{"n", 2}})).status, OpStatus::kDone) << spoilt;
+  }
+}
+
+TEST_P(MalformedLock, IsSkippedByTheNextSearchAndIsNotFree) {
+  EXPECT_EQ(things_.AcquireNext(Filter{}.OrderBy("n")).key, Key("aa"));
+  EXPECT_EQ(things_.AcquireNext(Filter{}.OrderBy("n")).key, Key("zz"));
+  EXPECT_EQ(things_.AcquireNext(Filter{}.OrderBy("n")).status, OpStatus::kMissing);
+  EXPECT_TRUE(things_.Query(Filter{}.Free()).empty());
+  ExpectUntouched();
+}
+
+TEST_P(MalformedLock, FailsNoNeighbourInTheBatch) {
+  const Key a("aa"), bad("bad"), z("zz");
+  AcquireOp first(things_.collection(), a), spoilt(things_.collection(), bad),
+      last(things_.collection(), z);
+  std::vector<StoreOp*> batch;
+  for (AcquireOp* op : {&first, &spoilt, &last}) {
+    op->grant.lock_id = FreshId();
+    op->grant.ttl = conformance::kTtl;
+    batch.push_back(op);
+  }
+  store_->Execute(batch, conformance::kBudget);
+  EXPECT_EQ(first.status, OpStatus::kDone);
+  EXPECT_EQ(last.status, OpStatus::kDone);
+  ExpectTyped(spoilt);
+
+  RenewOp renewed(things_.collection(), a), refused(things_.collection(), bad),
+      too(things_.collection(), z);
+  renewed.lock_id = first.grant.lock_id;
+  refused.lock_id = spoilt.grant.lock_id;
+  too.lock_id = last.grant.lock_id;
+  batch.clear();
+  for (RenewOp* op : {&renewed, &refused, &too}) {
+    op->ttl = conformance::kTtl;
+    batch.push_back(op);
+  }
+  store_->Execute(batch, conformance::kBudget);
+  EXPECT_EQ(renewed.status, OpStatus::kDone);
+  EXPECT_EQ(too.status, OpStatus::kDone);
+  EXPECT_NE(refused.status, OpStatus::kDone);
+  ExpectUntouched();
+}
+
+INSTANTIATE_TEST_SUITE_P(Fields, MalformedLock, ::testing::ValuesIn(kMalformed),
+                         [](const auto& test) { return test.param.name; });
+
+#undef DOCLOCK_ID
+#undef DOCLOCK_PAST
+#undef DOCLOCK_SHARED
+#undef DOCLOCK_READER_ID
+#undef DOCLOCK_READER
+
+}  // namespace
+}  // namespace doclock::mongo_docs_test

@@ -1,0 +1,197 @@
+// Statements that share a command, and documents that others erase, make anew and move on before
+// the look at what it has done: nothing is told without a proof, and nothing comes back.
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <string>
+#include <thread>
+
+#include "mongodb/support/calls.h"
+#include "mongodb/support/client.h"
+#include "mongodb/support/fail_point.h"
+#include "mongodb/support/raw_server.h"
+#include "mongodb/support/user_transaction.h"
+
+namespace doclock::mongo_test {
+namespace {
+
+using mongodb::Doc;
+
+/// The key of a document that a foreign transaction holds: the command runs out of time there.
+constexpr const char* kBlocked = "blocked";
+constexpr std::chrono::milliseconds kShort = 8s;
+
+bool IsUndecided(const StoreOp& op) { return op.status == OpStatus::kInDoubt; }
+
+class MongoProof : public ::testing::Test {
+ protected:
+  AcquireOp Held(const std::string& name) {
+    const Key& key = keys_.emplace_back(name);
+    const Uuid id = NewUuid();
+    AcquireOp op = things_.Acquire(key, id, Counted(1));
+    EXPECT_EQ(op.status, OpStatus::kDone) << Why(op);
+    return op;
+  }
+  AcquireOp Free(const std::string& name) {
+    AcquireOp op = Held(name);
+    const WriteOp release =
+        things_.Write(WriteKind::kRelease, *op.key, op.grant.lock_id, op.version, Counted(1));
+    EXPECT_EQ(release.status, OpStatus::kDone) << Why(release);
+    op.version = release.version;
+    return op;
+  }
+  std::int64_t CountOf(const Doc& filter) {
+    Doc command;
+    command.Add("count", "things").Add("query", filter);
+    std::int64_t count = 0;
+    database_.Run(command, [&](const bson_t& reply) {
+      bson_iter_t n;
+      if (bson_iter_init_find(&n, &reply, "n")) count = bson_iter_as_int64(&n);
+    });
+    return count;
+  }
+  /// Sends nothing that a fail point for "find" meets.
+  void WaitFor(const Key& key, int n, std::int64_t count) {
+    Doc filter;
+    filter.Add("_id", key).Add("n", n);
+    const auto end = std::chrono::steady_clock::now() + 20s;
+    while (CountOf(filter) != count && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(5ms);
+    }
+    ASSERT_EQ(CountOf(filter), count);
+  }
+  void MakeAnew(const Key& key) {
+    const SaveOp erase = others_.Save(SaveKind::kErase, key);
+    EXPECT_EQ(erase.status, OpStatus::kDone) << Why(erase);
+    Make(key);
+  }
+  Uuid Make(const Key& key) {
+    const SaveOp insert = others_.Save(SaveKind::kInsert, key, 0, {}, Counted(7));
+    EXPECT_EQ(insert.status, OpStatus::kDone) << Why(insert);
+    return insert.born;
+  }
+  void Move(const Key& key, const Uuid& born, std::int64_t from) {
+    const SaveOp save = others_.Save(SaveKind::kReplace, key, from, born, Counted(8));
+    EXPECT_EQ(save.status, OpStatus::kDone) << Why(save);
+  }
+
+  Database database_{SetUri()};
+  std::deque<Key> keys_;
+  Client things_{OpenMongodbStore(database_.uri())};
+  Client others_{OpenMongodbStore(database_.uri())};
+};
+
+TEST_F(MongoProof, AnInsertThatMayHaveBeenDoneIsNotSentAgain) {
+  const AcquireOp any = Free("any");  // makes the collection
+  const UserTransaction transaction(SetUri(), database_.name(), "things", kBlocked);
+  Calls calls(things_);
+  const SaveOp& erased = calls.Save(SaveKind::kInsert, "erased", any, Counted(1));
+  const SaveOp& anew = calls.Save(SaveKind::kInsert, "anew", any, Counted(1));
+  const SaveOp& blocked = calls.Save(SaveKind::kInsert, kBlocked, any, Counted(1));
+  {
+    const std::jthread caller([&] { calls.Execute(kShort); });
+    WaitFor("erased", 1, 1);
+    WaitFor("anew", 1, 1);
+    EXPECT_EQ(others_.Save(SaveKind::kErase, "erased").status, OpStatus::kDone);
+    MakeAnew("anew");
+  }
+  EXPECT_TRUE(IsUndecided(erased)) << Why(erased);
+  EXPECT_TRUE(IsUndecided(anew)) << Why(anew);
+  EXPECT_TRUE(IsUndecided(blocked)) << Why(blocked);
+  EXPECT_EQ(things_.Read("erased").status, OpStatus::kMissing) << "it came back";
+}
+
+TEST_F(MongoProof, AnAcquireThatMayHaveMadeItsDocumentDoesNotMakeItAgain) {
+  Free("any");
+  const UserTransaction transaction(SetUri(), database_.name(), "things", kBlocked);
+  Calls calls(things_);
+  const AcquireOp& erased = calls.Acquire("erased", Counted(1));
+  calls.Acquire(kBlocked, Counted(1));
+  {
+    const std::jthread caller([&] { calls.Execute(kShort); });
+    WaitFor("erased", 1, 1);
+    others_.Intervene("erased", Intervention::kBreak);
+    EXPECT_EQ(others_.Save(SaveKind::kErase, "erased").status, OpStatus::kDone);
+  }
+  EXPECT_TRUE(IsUndecided(erased)) << Why(erased);
+  EXPECT_EQ(things_.Read("erased").status, OpStatus::kMissing) << "it came back";
+}
+
+TEST_F(MongoProof, AWriteIsNotLostBecauseItsDocumentWasMadeAnew) {
+  const AcquireOp lost = Held("lost"), released = Held("released"), saved = Free("saved");
+  things_.Intervene("lost", Intervention::kBreak);
+  AcquireOp conflict = Free("conflict");
+  conflict.version = 7;
+  const AcquireOp stolen = Held("stolen"), erased = Held("erased");
+  things_.Intervene("stolen", Intervention::kSteal);
+
+  Calls calls(things_);
+  const WriteOp& a = calls.Write(WriteKind::kRelease, "lost", lost, Counted(9));
+  const WriteOp& b = calls.Write(WriteKind::kRelease, "released", released, Counted(9));
+  const SaveOp& c = calls.Save(SaveKind::kReplace, "conflict", conflict, Counted(9));
+  const SaveOp& d = calls.Save(SaveKind::kReplace, "saved", saved, Counted(9));
+  const WriteOp& e = calls.Write(WriteKind::kErase, "stolen", stolen);
+  const WriteOp& f = calls.Write(WriteKind::kErase, "erased", erased);
+  FailPoint late(database_, {.name = "late looks", .block_ms = 1500}, {.commands = {"find"}});
+  {
+    const std::jthread caller([&] { calls.Execute(20s); });
+    WaitFor("released", 9, 1);
+    WaitFor("saved", 9, 1);
+    MakeAnew("released");
+    MakeAnew("saved");
+    WaitFor("erased", 1, 0);
+    const Uuid born = Make("erased");
+    Move("erased", born, 1);
+    Move("erased", born, 2);
+  }
+  late.End();
+  EXPECT_EQ(a.status, OpStatus::kLost) << Why(a);
+  EXPECT_EQ(b.status, OpStatus::kDone) << Why(b);
+  EXPECT_EQ(c.status, OpStatus::kConflict) << Why(c);
+  EXPECT_EQ(d.status, OpStatus::kDone) << Why(d);
+  EXPECT_EQ(e.status, OpStatus::kLost) << Why(e);
+  EXPECT_EQ(f.status, OpStatus::kDone) << Why(f);
+}
+
+TEST_F(MongoProof, WhatWasDoneBeforeIsNotCountedWithWhatWasDoneNow) {
+  const AcquireOp before = Free("before"), now = Free("now");
+  Calls first(things_);
+  const SaveOp& done = first.Save(SaveKind::kReplace, "before", before, Counted(9));
+  first.Execute();
+  ASSERT_EQ(done.status, OpStatus::kDone) << Why(done);
+
+  Calls calls(things_);
+  SaveOp& again = calls.Save(SaveKind::kReplace, "before", before, Counted(9));
+  again.write_id = done.write_id;
+  again.again = true;
+  const SaveOp& moved = calls.Save(SaveKind::kReplace, "now", now, Counted(9));
+  FailPoint late(database_, {.name = "late looks", .block_ms = 1500}, {.commands = {"find"}});
+  {
+    const std::jthread caller([&] { calls.Execute(20s); });
+    WaitFor("now", 9, 1);
+    Move("now", now.born, now.version + 1);
+  }
+  late.End();
+  EXPECT_EQ(again.status, OpStatus::kDone) << Why(again);
+  EXPECT_TRUE(moved.status == OpStatus::kDone || IsUndecided(moved)) << Why(moved);
+}
+
+/// A grant's own id proves it, whatever is not known of the others.
+TEST_F(MongoProof, AGrantBesideAReleaseThatIsRepeatedIsNoDoubt) {
+  const AcquireOp free = Free("free"), released = Held("released");
+  const WriteOp release = things_.Write(WriteKind::kRelease, "released", released.grant.lock_id,
+                                        released.version, Counted(2));
+  ASSERT_EQ(release.status, OpStatus::kDone) << Why(release);
+  Calls calls(things_);
+  const AcquireOp& granted = calls.Acquire("free");
+  const WriteOp& again = calls.Write(WriteKind::kRelease, "released", released, Counted(3));
+  calls.Execute();
+  ASSERT_EQ(granted.status, OpStatus::kDone) << Why(granted);
+  EXPECT_EQ(granted.version, free.version + 1);
+  EXPECT_EQ(granted.body.json(), Counted(1).json());
+  EXPECT_EQ(again.status, OpStatus::kLost) << Why(again);
+}
+
+}  // namespace
+}  // namespace doclock::mongo_test

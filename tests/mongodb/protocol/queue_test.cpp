@@ -1,0 +1,291 @@
+// The queue in the document: how many commands a waiter and a release cost, which store instance is
+// told, and what a program does that knows nothing of the queue.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "mongodb/bson/uuid_bounds.h"
+#include "mongodb/support/client.h"
+#include "mongodb/support/monitored_pool.h"
+#include "mongodb/support/raw_documents.h"
+
+namespace doclock::mongo_test {
+namespace {
+
+bool Eventually(const std::function<bool()>& holds) {
+  for (int i = 0; i < 1000 && !holds(); ++i) std::this_thread::sleep_for(10ms);
+  return holds();
+}
+
+class MongoQueue : public ::testing::Test {
+ protected:
+  /// Holds the lock of `key_` in one store; the waiter is to be another's.
+  void SetUp() override {
+    held_ = holder_.Acquire(key_, NewUuid(), Counted(1));
+    ASSERT_EQ(held_.status, OpStatus::kDone) << Why(held_);
+    holder_pool_.Take();
+  }
+  WriteOp Release(const AcquireOp& held) {
+    return holder_.Write(WriteKind::kRelease, key_, held.grant.lock_id, held.version, Counted(2));
+  }
+  AcquireOp Enter(Client& waiter, const Uuid& id) {
+    AcquireOp op = waiter.Wait(key_, id);
+    EXPECT_EQ(op.status, OpStatus::kBusy) << Why(op);
+    EXPECT_TRUE(op.queued);
+    return op;
+  }
+  /// What a program does that was written before there was a queue.
+  void ReleaseAsBefore() {
+    mongodb::Doc set, update, statement, command;
+    set.AddNull("lockId").Add("lockReleased", held_.grant.lock_id);
+    update.Add("$set", set).Add("$inc", mongodb::Doc::Of("lockVersion", std::int64_t{1}));
+    statement.Add("q", mongodb::Doc::Of("_id", key_)).Add("u", update);
+    command.Add("update", "things").AddArray("updates", mongodb::Array().Add(statement).doc());
+    database_.Run(command);
+  }
+  void SetQueue(const std::string& json) {
+    mongodb::Doc set, statement, command;
+    bson_concat(set.get(),
+                mongo_docs_test::Parse(R"({"$set": {"lockQueue": )" + json + "}}").get());
+    statement.Add("q", mongodb::Doc::Of("_id", key_)).Add("u", set);
+    command.Add("update", "things").AddArray("updates", mongodb::Array().Add(statement).doc());
+    database_.Run(command);
+  }
+  bool HasQueue() {
+    return database_.Stored(mongodb::Doc::Of("_id", key_)).find("lockQueue") != std::string::npos;
+  }
+
+  Database database_{SetUri()};
+  MonitoredPool holder_pool_{WithSocketTimeout(SetUri()), database_.name()};
+  MonitoredPool pool_{WithSocketTimeout(SetUri()), database_.name()};
+  Client holder_{OpenMongodbStore(holder_pool_.get(), database_.name())};
+  Client waiter_{OpenMongodbStore(pool_.get(), database_.name())};
+  const Key key_{"a"};
+  AcquireOp held_{holder_.collection(), key_};
+};
+
+TEST_F(MongoQueue, AWaitersAttemptIsOneCommandOnceTheLockIsKnownToBeTaken) {
+  const Uuid id = NewUuid();
+  pool_.Take();
+  const AcquireOp first = Enter(waiter_, id);
+  EXPECT_EQ(first.ahead, 0);
+  EXPECT_TRUE(first.detail->remaining);
+  EXPECT_EQ(pool_.Take(), "findAndModify 2");
+  EXPECT_EQ(Enter(waiter_, NewUuid()).ahead, 1);
+  EXPECT_EQ(pool_.Take(), "findAndModify 1");
+  EXPECT_EQ(Enter(waiter_, id).ahead, 0) << "it keeps its place";
+  EXPECT_EQ(pool_.Take(), "findAndModify 1");
+}
+
+TEST_F(MongoQueue, AReleaseThatMeetsAQueueIsTwoUpdatesAndThenOne) {
+  const Uuid id = NewUuid(), second = NewUuid();
+  Enter(waiter_, id);
+  Enter(waiter_, second);
+  holder_pool_.Take();
+  const WriteOp release = Release(held_);
+  EXPECT_EQ(release.status, OpStatus::kDone) << Why(release);
+  EXPECT_EQ(release.version, held_.version + 1);
+  EXPECT_EQ(holder_pool_.Take(), "update 2");
+  const AcquireOp granted = waiter_.Wait(key_, id);
+  ASSERT_EQ(granted.status, OpStatus::kDone) << Why(granted);
+  EXPECT_TRUE(granted.passed_on);
+  EXPECT_EQ(granted.version, release.version);
+  EXPECT_EQ(granted.body.json(), Counted(2).json());
+  EXPECT_EQ(Release(granted).status, OpStatus::kDone);
+  EXPECT_EQ(holder_pool_.Take(), "update 1") << "the queue is known";
+  EXPECT_EQ(holder_.Read(key_).lock_id, second);
+  EXPECT_FALSE(HasQueue());
+}
+
+/// Without a queue nothing is sent that was not sent before.
+TEST_F(MongoQueue, AWaiterThatFindsTheLockFreeTakesItByOneCommand) {
+  ASSERT_EQ(Release(held_).status, OpStatus::kDone);
+  EXPECT_EQ(holder_pool_.Take(), "update 1");
+  pool_.Take();
+  const AcquireOp taken = waiter_.Wait(key_, NewUuid());
+  EXPECT_EQ(taken.status, OpStatus::kDone) << Why(taken);
+  EXPECT_FALSE(taken.passed_on);
+  EXPECT_EQ(pool_.Take(), "findAndModify 1");
+}
+
+TEST_F(MongoQueue, TheStoreOfTheWaiterIsToldAndReadsTheDocumentByOneFind) {
+  const Uuid id = NewUuid();
+  std::atomic<int> told = 0, others_told = 0;
+  const auto count = [&](std::atomic<int>& hints) {
+    return [&](std::optional<std::size_t> hash) { hints += hash == key_.Hash() ? 1 : 0; };
+  };
+  const auto stream = waiter_.store().Watch(waiter_.collection(), count(told));
+  const auto others = holder_.store().Watch(holder_.collection(), count(others_told));
+  // Both streams are open when they tell of a release.
+  const Key probe("probe");
+  const Uuid probe_id = NewUuid();
+  std::atomic<bool> probed = false, others_probed = false;
+  const auto look = [&](std::atomic<bool>& seen) {
+    return [&](std::optional<std::size_t> hash) {
+      if (hash == probe.Hash()) seen = true;
+    };
+  };
+  {
+    const auto one = waiter_.store().Watch(waiter_.collection(), look(probed));
+    const auto other = holder_.store().Watch(holder_.collection(), look(others_probed));
+    ASSERT_TRUE(Eventually([&] {
+      const AcquireOp op = holder_.Acquire(probe, probe_id, Counted(1));
+      if (op.status == OpStatus::kDone) {
+        holder_.Write(WriteKind::kRelease, probe, probe_id, op.version);
+      }
+      return probed && others_probed;
+    }));
+  }
+  Enter(waiter_, id);
+  EXPECT_EQ(told, 0);
+  ASSERT_EQ(Release(held_).status, OpStatus::kDone);
+  ASSERT_TRUE(Eventually([&] { return told > 0; }));
+  pool_.Take();
+  const AcquireOp granted = waiter_.Wait(key_, id);
+  EXPECT_EQ(granted.status, OpStatus::kDone) << Why(granted);
+  EXPECT_TRUE(granted.passed_on);
+  EXPECT_EQ(granted.body.json(), Counted(2).json());
+  EXPECT_EQ(pool_.Take().substr(0, 6), "find 1") << "beside the streams' getMore";
+  EXPECT_EQ(others_told, 0) << "it was nobody else's turn";
+  // Without a waiter a release tells all.
+  WriteOp last = waiter_.Write(WriteKind::kRelease, key_, id, granted.version, Counted(3));
+  ASSERT_EQ(last.status, OpStatus::kDone);
+  EXPECT_TRUE(Eventually([&] { return others_told > 0; }));
+}
+
+TEST_F(MongoQueue, AQueueThatAnOlderProgramLeavesBehindIsServedByTheNextAttempt) {
+  const Uuid first = NewUuid(), second = NewUuid();
+  Enter(waiter_, first);
+  Enter(waiter_, second);
+  ReleaseAsBefore();
+  const AcquireOp passing = holder_.Acquire(key_, NewUuid());
+  EXPECT_EQ(passing.status, OpStatus::kBusy) << "it passes no waiter";
+  EXPECT_EQ(holder_.Read(key_).lock_id, first);
+  const AcquireOp granted = waiter_.Wait(key_, first);
+  EXPECT_EQ(granted.status, OpStatus::kDone) << Why(granted);
+  EXPECT_TRUE(granted.passed_on);
+}
+
+TEST_F(MongoQueue, AnEntryLapses) {
+  const AcquireOp gone = waiter_.Wait(key_, NewUuid(), 1ms);
+  EXPECT_EQ(gone.status, OpStatus::kBusy);
+  std::this_thread::sleep_for(5ms);
+  ASSERT_EQ(Release(held_).status, OpStatus::kDone);
+  EXPECT_TRUE(holder_.Read(key_).lock_id.is_nil());
+  EXPECT_FALSE(HasQueue());
+}
+
+TEST_F(MongoQueue, WhatIsNoQueueCountsAsNone) {
+  for (const char* const queue :
+       {"null", "7", "[]", R"({"a": 1})", R"([1, null, {"id": 3}, {"until": "never"}])",
+        R"([{"id": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAQ==", "subType": "04"}},
+             "until": {"$date": "2100-01-01T00:00:00Z"}, "ttl": "long"}])"}) {
+    SCOPED_TRACE(queue);
+    SetQueue(queue);
+    const AcquireOp busy = waiter_.Acquire(key_, NewUuid());
+    EXPECT_EQ(busy.status, OpStatus::kBusy) << Why(busy);
+    const WriteOp release = Release(held_);
+    EXPECT_EQ(release.status, OpStatus::kDone) << Why(release);
+    EXPECT_FALSE(HasQueue());
+    SetQueue(queue);
+    held_ = holder_.Acquire(key_, NewUuid());
+    ASSERT_EQ(held_.status, OpStatus::kDone) << Why(held_);
+  }
+}
+
+/// A validator that knows the lock's older fields only must not end waits.
+TEST_F(MongoQueue, AWaiterThatMayLeaveNoEntryPolls) {
+  mongodb::Doc command;
+  command.Add("collMod", "things");
+  command.Add("validator", mongodb::Doc::Of("lockQueue", mongodb::Doc::Of("$exists", false)));
+  database_.Run(command);
+  const Uuid id = NewUuid();
+  for (int i = 0; i < 2; ++i) {
+    const AcquireOp busy = waiter_.Wait(key_, id);
+    EXPECT_EQ(busy.status, OpStatus::kBusy) << Why(busy);
+    EXPECT_FALSE(busy.queued);
+  }
+  EXPECT_EQ(Release(held_).status, OpStatus::kDone);
+  EXPECT_EQ(waiter_.Wait(key_, id).status, OpStatus::kDone);
+}
+
+/// What is told as queued is stored.
+TEST_F(MongoQueue, TheGrantToTheFirstOfAFullQueueMakesRoomForOne) {
+  std::vector<Uuid> ids;
+  for (std::size_t i = 0; i < kMaxQueueEntries; ++i) Enter(waiter_, ids.emplace_back(NewUuid()));
+  const Uuid late = NewUuid();
+  EXPECT_FALSE(waiter_.Wait(key_, late).queued);
+  ReleaseAsBefore();
+  const AcquireOp op = Enter(waiter_, late);
+  EXPECT_EQ(op.ahead, static_cast<int>(kMaxQueueEntries) - 1);
+  EXPECT_EQ(holder_.Read(key_).lock_id, ids.front());
+  EXPECT_EQ(waiter_.Write(WriteKind::kLeave, key_, late).status, OpStatus::kDone);
+}
+
+/// In one command they find out that they are taken, and then each leaves its entry.
+TEST_F(MongoQueue, WaitersOfManyDocumentsWaitInOneCall) {
+  const Key b("b");
+  ASSERT_EQ(holder_.Acquire(b, NewUuid(), Counted(1)).status, OpStatus::kDone);
+  AcquireOp ops[] = {{waiter_.collection(), key_}, {waiter_.collection(), b}};
+  std::vector<StoreOp*> all;
+  for (AcquireOp& op : ops) {
+    op.grant.lock_id = NewUuid();
+    op.grant.ttl = kTtl;
+    op.grant.queue_for = kTtl;
+    all.push_back(&op);
+  }
+  for (int i = 0; i < 2; ++i) {
+    waiter_.store().Execute(all, waiter_.budget());
+    for (const AcquireOp& op : ops) {
+      EXPECT_EQ(op.status, OpStatus::kBusy) << Why(op);
+      EXPECT_TRUE(op.queued);
+      EXPECT_EQ(op.ahead, 0);
+    }
+  }
+  // A release among others passes the lock on too.
+  WriteOp release(holder_.collection(), key_), other(holder_.collection(), b);
+  release.lock_id = held_.grant.lock_id;
+  release.expected = held_.version;
+  other.lock_id = NewUuid();
+  other.expected = 1;
+  StoreOp* const writes[] = {&release, &other};
+  holder_.store().Execute(writes, holder_.budget());
+  EXPECT_EQ(release.status, OpStatus::kDone) << Why(release);
+  EXPECT_EQ(other.status, OpStatus::kLost) << Why(other);
+  waiter_.store().Execute(all, waiter_.budget());
+  EXPECT_EQ(ops[0].status, OpStatus::kDone) << Why(ops[0]);
+  EXPECT_TRUE(ops[0].passed_on);
+  EXPECT_EQ(ops[1].status, OpStatus::kBusy);
+}
+
+/// To the server the steps of a pipeline are expressions; what users name their owners and groups
+/// must not be.
+TEST_F(MongoQueue, NoTextOfAWaiterIsEvaluated) {
+  LockHolder holder;
+  holder.name = "$lockId";
+  holder.host = "$$NOW";
+  AcquireOp op(waiter_.collection(), key_);
+  op.grant.lock_id = NewUuid();
+  op.grant.ttl = kTtl;
+  op.grant.queue_for = kTtl;
+  op.grant.group = "$_id";
+  op.grant.owner = std::make_shared<const LockHolder>(holder);
+  waiter_.Execute(op);
+  ASSERT_EQ(op.status, OpStatus::kBusy) << Why(op);
+  ASSERT_EQ(Release(held_).status, OpStatus::kDone);
+  LockQuery query;
+  query.key = key_;
+  const LockPage page = holder_.store().ListLocks(holder_.collection(), query, "", 10s);
+  ASSERT_EQ(page.rows.size(), 1u);
+  EXPECT_EQ(page.rows[0].lock_id, op.grant.lock_id);
+  EXPECT_EQ(page.rows[0].holder.name, "$lockId");
+  EXPECT_EQ(page.rows[0].holder.host, "$$NOW");
+  EXPECT_EQ(page.rows[0].group, "$_id");
+}
+
+}  // namespace
+}  // namespace doclock::mongo_test

@@ -1,0 +1,197 @@
+#include <map>
+
+#include "repository/support/harness.h"
+
+namespace doclock {
+namespace {
+
+class ReleaseTest : public RepositoryTest {};
+DOCLOCK_FOR_ALL_STORES(ReleaseTest);
+
+TEST_P(ReleaseTest, WritesTheStateAndClearsTheLock) {
+  auto saga = sagas.Lock("42", Saga{"42", "new"});
+  saga->step = "paid";
+  saga.Release();
+  EXPECT_FALSE(saga.held());
+  EXPECT_EQ(saga->step, "paid");
+  EXPECT_EQ(Stored("42"), json({{"step", "paid"}, {"attempts", 0}}));
+  EXPECT_FALSE(IsLocked("42"));
+}
+
+TEST_P(ReleaseTest, IsOneStepOfTheStore) {
+  auto saga = sagas.Lock("42", Saga{"42", "new"});
+  saga->step = "paid";
+  store->Reset();
+  saga.Release();
+  EXPECT_EQ(store->Count(OpKind::kWrite), 1);
+  EXPECT_EQ(store->Calls(), 1);
+}
+
+TEST_P(ReleaseTest, SaveWritesAndKeepsTheLock) {
+  auto saga = sagas.Lock("42", Saga{"42", "new"});
+  saga->step = "half";
+  clock->Advance(5s);
+  saga.Save();
+  EXPECT_TRUE(saga.held());
+  EXPECT_EQ((*Stored("42"))["step"], "half");
+  EXPECT_TRUE(IsLocked("42"));
+  EXPECT_GT(saga.Remaining(), 29s);
+  saga->step = "whole";
+  saga.Release();
+  EXPECT_EQ((*Stored("42"))["step"], "whole");
+}
+
+TEST_P(ReleaseTest, DiscardWritesNothing) {
+  auto saga = sagas.Lock("42", Saga{"42", "new"});
+  saga->step = "paid";
+  saga.Discard();
+  EXPECT_EQ((*Stored("42"))["step"], "new");
+  EXPECT_FALSE(IsLocked("42"));
+}
+
+TEST_P(ReleaseTest, EraseEndsTheDocument) {
+  auto saga = sagas.Lock("42", Saga{"42"});
+  saga.Erase();
+  EXPECT_FALSE(saga.held());
+  EXPECT_FALSE(Stored("42"));
+  EXPECT_TRUE(sagas.Lock("42", Saga{"42"}).created());
+}
+
+TEST_P(ReleaseTest, TwiceIsALogicError) {
+  auto saga = sagas.Lock("42", Saga{"42", "new"});
+  saga.Release();
+  store->Reset();
+  saga->step = "again";
+  EXPECT_THROW(saga.Release(), std::logic_error);
+  EXPECT_THROW(saga.Save(), std::logic_error);
+  EXPECT_THROW(saga.Discard(), std::logic_error);
+  EXPECT_THROW(saga.Erase(), std::logic_error);
+  EXPECT_THROW(saga.Detach(), std::logic_error);
+  EXPECT_EQ(Writes(), 0);
+}
+
+TEST_P(ReleaseTest, OfAnExpiredLeaseIsLostAndWritesNothing) {
+  auto saga = sagas.Lock("42", Saga{"42", "new"}, {.renew = false});
+  saga->step = "late";
+  clock->Jump(1min);
+  store->Reset();
+  EXPECT_EQ(CodeOf([&] { saga.Release(); }), Errc::kLost);
+  EXPECT_EQ(Writes(), 0);
+  EXPECT_FALSE(saga.held());
+  EXPECT_EQ((*Stored("42"))["step"], "new");
+}
+
+TEST_P(ReleaseTest, OfALockThatWasTakenIsLostAndWritesNothing) {
+  auto saga = sagas.Lock("42", Saga{"42", "new"});
+  saga->step = "late";
+  StealLock(*store, "sagas", "42");
+  EXPECT_EQ(CodeOf([&] { saga.Release(); }), Errc::kLost);
+  EXPECT_EQ((*Stored("42"))["step"], "new");
+  EXPECT_TRUE(IsLocked("42"));
+  EXPECT_FALSE(saga.held());
+}
+
+TEST_P(ReleaseTest, ARefusedWriteLeavesTheLockHeld) {
+  auto saga = sagas.Lock("42", Saga{"42", "new"});
+  saga->step = "paid";
+  store->Inject({.kind = Fault::Kind::kRefused, .op = OpKind::kWrite});
+  EXPECT_EQ(CodeOf([&] { saga.Release(); }), Errc::kRefused);
+  EXPECT_TRUE(saga.held());
+  saga.Release();
+  EXPECT_EQ((*Stored("42"))["step"], "paid");
+}
+
+TEST_P(ReleaseTest, AUniqueIndexLeavesTheLockHeldToBeMended) {
+  sagas.EnsureIndex({"step"}, true);
+  sagas.Insert(Saga{"1", "taken"});
+  auto saga = sagas.Lock("2", Saga{"2", "free"});
+  saga->step = "taken";
+  EXPECT_THROW(saga.Release(), ConflictException);
+  EXPECT_TRUE(saga.held());
+  saga->step = "other";
+  saga.Release();
+  EXPECT_EQ((*Stored("2"))["step"], "other");
+}
+
+TEST_P(ReleaseTest, AnEntityThatCannotBeWrittenLeavesTheLockHeld) {
+  LockingRepository<Fragile> repository(manager, "fragile");
+  auto handle = repository.Lock("1", Fragile{"1"});
+  handle->broken = true;
+  EXPECT_THROW(handle.Release(), std::runtime_error);
+  EXPECT_THROW((void)handle.ReleaseAsync(), std::runtime_error);
+  EXPECT_THROW(handle.Save(), std::runtime_error);
+  EXPECT_TRUE(handle.held());
+  EXPECT_TRUE(IsLocked("1", "fragile"));
+  handle->broken = false;
+  handle.Release();
+}
+
+TEST_P(ReleaseTest, AChangedKeyLeavesTheLockHeld) {
+  auto saga = sagas.Lock("42", Saga{"42"});
+  saga->id = "43";
+  EXPECT_THROW(saga.Release(), std::invalid_argument);
+  EXPECT_TRUE(saga.held());
+  EXPECT_FALSE(Stored("43"));
+}
+
+TEST_P(ReleaseTest, ReleaseLockKeepsOrConsumesTheHandle) {
+  auto saga = sagas.Lock("42", Saga{"42", "new"});
+  store->Inject({.kind = Fault::Kind::kRefused, .op = OpKind::kWrite, .times = 2});
+  EXPECT_THROW(sagas.ReleaseLock(saga), StoreException);
+  EXPECT_TRUE(saga.held());
+  EXPECT_THROW(sagas.ReleaseLock(std::move(saga)), StoreException);
+  EXPECT_FALSE(saga.held());  // NOLINT(bugprone-use-after-move)
+  clock->RunPending();
+  EXPECT_FALSE(IsLocked("42"));
+}
+
+TEST_P(ReleaseTest, FieldsThatTNeverKnewStay) {
+  Put("42", {{"step", "new"}, {"attempts", 0}, {"foreign", {{"deep", {1, 2}}}}});
+  auto saga = sagas.Lock("42");
+  saga->step = "half";
+  saga.Save();
+  EXPECT_EQ((*Stored("42"))["foreign"], json({{"deep", {1, 2}}}));
+  saga->step = "paid";
+  saga.Release();
+  EXPECT_EQ(Stored("42"),
+            json({{"step", "paid"}, {"attempts", 0}, {"foreign", {{"deep", {1, 2}}}}}));
+}
+
+TEST_P(ReleaseTest, AFieldThatTNoLongerHasDisappears) {
+  Put("42", {{"note", "text"}, {"foreign", 1}}, "notes");
+  LockingRepository<Note> notes(manager, "notes");
+  auto note = notes.Lock("42");
+  note->note.reset();
+  note.Release();
+  EXPECT_EQ(Stored("42", "notes"), json({{"foreign", 1}}));
+}
+
+TEST_P(ReleaseTest, AFieldAddedBySaveDisappearsLater) {
+  Put("42", {{"foreign", 1}}, "notes");
+  LockingRepository<Note> notes(manager, "notes");
+  auto note = notes.Lock("42");
+  note->note = "text";
+  note.Save();
+  EXPECT_EQ(Stored("42", "notes"), json({{"foreign", 1}, {"note", "text"}}));
+  note->note.reset();
+  note.Release();
+  EXPECT_EQ(Stored("42", "notes"), json({{"foreign", 1}}));
+}
+
+TEST_P(ReleaseTest, AReaderSeesNewStateAndFreedLockTogether) {
+  auto reader = LockingRepository<Saga>(AnotherManager(), "sagas");
+  for (int i = 0; i < 20; ++i) {
+    auto saga = sagas.Lock("42", Saga{"42", "0"});
+    saga->step = std::to_string(i + 1);
+    const auto before = reader.Find("42");
+    EXPECT_TRUE(before->locked());
+    EXPECT_EQ((*before)->step, std::to_string(i));
+    saga.Release();
+    const auto after = reader.Find("42");
+    EXPECT_FALSE(after->locked());
+    EXPECT_EQ((*after)->step, std::to_string(i + 1));
+  }
+}
+
+}  // namespace
+}  // namespace doclock

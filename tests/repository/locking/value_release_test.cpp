@@ -1,0 +1,144 @@
+#include "repository/support/harness.h"
+
+namespace doclock {
+namespace {
+
+class ValueReleaseTest : public RepositoryTest {
+ protected:
+  LockingRepository<Order> orders{manager, "orders"};
+};
+DOCLOCK_FOR_ALL_STORES(ValueReleaseTest);
+
+TEST_P(ValueReleaseTest, TheEntityCarriesItsLock) {
+  auto order = orders.Lock("1", Order{"1", 10, {}});
+  ASSERT_TRUE(order->lock.id);
+  EXPECT_EQ(*order->lock.id, order.lock_id());
+  EXPECT_TRUE(order->lock.time);
+  EXPECT_EQ(order->lock.version, order.fence());
+  order.Save();
+  EXPECT_EQ(order->lock.version, order.version());
+  order.Release();
+  EXPECT_FALSE(order->lock.id);
+  EXPECT_FALSE(order->lock.time);
+  EXPECT_EQ(order->lock.version, Version("1", "orders"));
+}
+
+TEST_P(ValueReleaseTest, LockFieldsAreNotPartOfTheBody) {
+  auto order = orders.Lock("1", Order{"1", 10, {}});
+  EXPECT_EQ(Stored("1", "orders"), json({{"total", 10}}));
+}
+
+TEST_P(ValueReleaseTest, ASnapshotCarriesNoLock) {
+  auto order = orders.Lock("1", Order{"1", 10, {}});
+  const auto found = orders.Find("1");
+  EXPECT_FALSE((*found)->lock.id);
+  EXPECT_EQ((*found)->lock.version, found->version());
+}
+
+TEST_P(ValueReleaseTest, WorksFromACopyOfTheEntity) {
+  auto handle = orders.Lock("1", Order{"1", 10, {}});
+  Order copy = *handle;
+  copy.total = 11;
+  orders.ReleaseLock(copy);
+  EXPECT_FALSE(IsLocked("1", "orders"));
+  EXPECT_EQ(Stored("1", "orders"), json({{"total", 11}}));
+  EXPECT_EQ(CodeOf([&] { handle.Release(); }), Errc::kLost);
+}
+
+TEST_P(ValueReleaseTest, WorksAfterDetach) {
+  Order order;
+  {
+    auto handle = orders.Lock("1", Order{"1", 10, {}});
+    handle.Detach();
+    EXPECT_FALSE(handle.held());
+    order = *handle;
+  }
+  clock->RunPending();
+  EXPECT_TRUE(IsLocked("1", "orders"));
+  order.total = 12;
+  orders.ReleaseLock(order);
+  EXPECT_EQ(Stored("1", "orders"), json({{"total", 12}}));
+  EXPECT_FALSE(IsLocked("1", "orders"));
+}
+
+TEST_P(ValueReleaseTest, WorksFromAnotherProcess) {
+  Order order = [&] {
+    auto handle = orders.Lock("1", Order{"1", 10, {}});
+    handle.Detach();
+    return *handle;
+  }();
+  order.total = 13;
+  LockingRepository<Order> others(AnotherManager(), "orders");
+  Get(others.ReleaseLockAsync(order));
+  EXPECT_EQ(Stored("1", "orders"), json({{"total", 13}}));
+}
+
+TEST_P(ValueReleaseTest, ADetachedLockEndsWithItsLease) {
+  orders.Lock("1", Order{"1", 10, {}}).Detach();
+  EXPECT_FALSE(orders.TryLock("1"));
+  clock->Advance(31s);
+  EXPECT_TRUE(orders.TryLock("1"));
+}
+
+TEST_P(ValueReleaseTest, FieldsThatTNeverKnewStay) {
+  Put("1", {{"total", 1}, {"foreign", true}}, "orders");
+  auto handle = orders.Lock("1");
+  Order order = *handle;
+  order.total = 2;
+  orders.ReleaseLock(order);
+  EXPECT_EQ(Stored("1", "orders"), json({{"total", 2}, {"foreign", true}}));
+}
+
+TEST_P(ValueReleaseTest, ANullLockIdNeverMatches) {
+  orders.Insert(Order{"1", 10, {}});
+  store->Reset();
+  EXPECT_EQ(CodeOf([&] { orders.ReleaseLock(Order{"1", 99, {}}); }), Errc::kNotOwner);
+  EXPECT_EQ(Writes(), 0);
+  EXPECT_EQ(Stored("1", "orders"), json({{"total", 10}}));
+  EXPECT_EQ(CodeOf([&] { Get(orders.ReleaseLockAsync(Order{"1", 99, {}})); }), Errc::kNotOwner);
+}
+
+TEST_P(ValueReleaseTest, TwiceIsNotOwner) {
+  auto handle = orders.Lock("1", Order{"1", 10, {}});
+  Order order = *handle;
+  orders.ReleaseLock(order);
+  order.total = 99;
+  EXPECT_EQ(CodeOf([&] { orders.ReleaseLock(order); }), Errc::kNotOwner);
+  EXPECT_EQ(Stored("1", "orders"), json({{"total", 10}}));
+}
+
+TEST_P(ValueReleaseTest, ByAStrangerIsNotOwner) {
+  auto handle = orders.Lock("1", Order{"1", 10, {}});
+  Order stranger = *handle;
+  stranger.lock.id = NewUuid();
+  stranger.total = 99;
+  EXPECT_EQ(CodeOf([&] { orders.ReleaseLock(stranger); }), Errc::kNotOwner);
+  EXPECT_EQ(Stored("1", "orders"), json({{"total", 10}}));
+  EXPECT_TRUE(handle.held());
+  handle.Release();
+}
+
+TEST_P(ValueReleaseTest, AnExpiredLockThatWasNotGrantedAgainIsReleased) {
+  auto handle = orders.Lock("1", Order{"1", 10, {}});
+  handle.Detach();
+  Order order = *handle;
+  clock->Advance(1h);
+  order.total = 11;
+  orders.ReleaseLock(order);
+  EXPECT_EQ(Stored("1", "orders"), json({{"total", 11}}));
+}
+
+TEST_P(ValueReleaseTest, AnExpiredLockThatWasTakenIsNotOwner) {
+  auto handle = orders.Lock("1", Order{"1", 10, {}});
+  handle.Detach();
+  Order order = *handle;
+  clock->Advance(1h);
+  auto taker = orders.Lock("1");
+  order.total = 99;
+  EXPECT_EQ(CodeOf([&] { orders.ReleaseLock(order); }), Errc::kNotOwner);
+  EXPECT_TRUE(taker.held());
+  EXPECT_EQ(Stored("1", "orders"), json({{"total", 10}}));
+}
+
+}  // namespace
+}  // namespace doclock

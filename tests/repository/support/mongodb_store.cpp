@@ -1,0 +1,158 @@
+#include "repository/support/mongodb_store.h"
+
+#ifdef DOCLOCK_TEST_STORES_ON_MONGODB
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "doclock/mongodb_store.h"
+#include "mongodb/support/raw_server.h"
+
+namespace doclock {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+/// A store whose server seems to use another clock. The server's own clock cannot be moved, so
+/// before each call this moves the dates of all locks by the drift between the two clocks.
+class InStep final : public Store {
+ public:
+  InStep(std::shared_ptr<mongo_test::Database> database, std::shared_ptr<const Clock> clock)
+      : database_(std::move(database)),
+        inner_(OpenMongodbStore(database_->uri())),
+        clock_(std::move(clock)) {}
+
+  [[nodiscard]] StoreTraits traits() const noexcept override { return inner_->traits(); }
+  std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
+                                   milliseconds default_ttl) override {
+    collections_.insert(name);
+    return inner_->Open(name, fields, default_ttl);
+  }
+  [[nodiscard]] std::shared_ptr<Collection> Find(const std::string& name) const override {
+    return inner_->Find(name);
+  }
+  void Execute(std::span<StoreOp* const> ops, milliseconds budget) override {
+    FallIn();
+    inner_->Execute(ops, budget);
+  }
+  void Query(Collection& collection, const Filter& filter,
+             const std::function<bool(QueryRow&&)>& sink, milliseconds budget) override {
+    FallIn();
+    inner_->Query(collection, filter, sink, budget);
+  }
+  void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, milliseconds budget) override {
+    FallIn();
+    inner_->AcquireNext(filter, op, key, budget);
+  }
+  void EnsureIndex(Collection& collection, const IndexSpec& index) override {
+    inner_->EnsureIndex(collection, index);
+  }
+  std::int64_t Purge(Collection& collection, std::int64_t limit, milliseconds budget) override {
+    FallIn();
+    return inner_->Purge(collection, limit, budget);
+  }
+  /// None: a change stream has a thread of its own, and virtual time has but one.
+  std::unique_ptr<Subscription> Watch(Collection&,
+                                      std::function<void(std::optional<std::size_t>)>) override {
+    return nullptr;
+  }
+  [[nodiscard]] bool OthersMayWait(Collection& collection) const noexcept override {
+    return inner_->OthersMayWait(collection);
+  }
+  [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
+                                   const std::string& after, milliseconds budget) override {
+    FallIn();
+    return inner_->ListLocks(collection, query, after, budget);
+  }
+  void Intervene(Collection& collection, const Key& key, Intervention what) override {
+    FallIn();
+    inner_->Intervene(collection, key, what);
+    // Dates that are moved on must not revive it.
+    if (what == Intervention::kExpire) {
+      Age(collection.name(), std::chrono::minutes(1), mongodb::Doc::Of("_id", key));
+    }
+  }
+
+ private:
+  /// The server goes on by itself; so little of it does not matter.
+  static constexpr milliseconds kUnnoticed{20};
+
+  void FallIn() {
+    const TimePoint now = clock_->Now();
+    const nanoseconds real = std::chrono::steady_clock::now() - began_real_;
+    const auto drift =
+        std::chrono::floor<milliseconds>((now - began_) - real - nanoseconds(moved_));
+    if (now == last_ && drift > -kUnnoticed) return;
+    last_ = now;
+    if (drift == milliseconds(0)) return;
+    for (const std::string& collection : collections_) Age(collection, drift);
+    moved_ += drift;
+  }
+  /// Makes all dates of the locks older, of the documents that `which` matches.
+  void Age(const std::string& collection, milliseconds by, const mongodb::Doc& which = {}) {
+    mongodb::Array statements;
+    for (const char* field : {"lockTime", "lockClosed", "lockIntent.until"}) {
+      mongodb::Doc filter;
+      bson_concat(filter.get(), which.get());
+      filter.Add(field, mongodb::Doc::Of("$type", "date"));
+      statements.Add(Statement(filter, field, Earlier(field, by)));
+    }
+    mongodb::Doc filter;
+    bson_concat(filter.get(), which.get());
+    filter.Add("lockReaders", mongodb::Doc::Of("$type", "array"));
+    statements.Add(Statement(filter, "lockReaders", EarlierReaders(by)));
+    mongodb::Doc command;
+    command.Add("update", std::string_view(collection)).AddArray("updates", statements.doc());
+    command.Add("writeConcern", mongodb::Doc::Of("w", 1));
+    database_->Run(command);
+  }
+  static mongodb::Doc Earlier(const std::string& field, milliseconds by) {
+    mongodb::Array difference;
+    difference.Add(std::string_view("$" + field)).Add(std::int64_t{by.count()});
+    return mongodb::Doc::OfArray("$subtract", difference.doc());
+  }
+  static mongodb::Doc EarlierReaders(milliseconds by) {
+    mongodb::Array parts;
+    parts.Add(std::string_view("$$this")).Add(mongodb::Doc::Of("time", Earlier("$this.time", by)));
+    mongodb::Doc map = mongodb::Doc::Of("input", "$lockReaders");
+    map.Add("in", mongodb::Doc::OfArray("$mergeObjects", parts.doc()));
+    return mongodb::Doc::Of("$map", map);
+  }
+  static mongodb::Doc Statement(const mongodb::Doc& filter, const char* field,
+                                const mongodb::Doc& value) {
+    mongodb::Array stages;
+    stages.Add(mongodb::Doc::Of("$set", mongodb::Doc::Of(field, value)));
+    mongodb::Doc statement;
+    statement.Add("q", filter).AddArray("u", stages.doc()).Add("multi", true);
+    return statement;
+  }
+
+  const std::shared_ptr<mongo_test::Database> database_;
+  const std::shared_ptr<Store> inner_;
+  const std::shared_ptr<const Clock> clock_;
+  const TimePoint began_ = clock_->Now();
+  const std::chrono::steady_clock::time_point began_real_ = std::chrono::steady_clock::now();
+  TimePoint last_ = began_;
+  milliseconds moved_{0};
+  std::set<std::string> collections_;
+};
+
+}  // namespace
+
+std::shared_ptr<Store> OpenMongodb(std::shared_ptr<const Clock> clock) {
+  auto database = std::make_shared<mongo_test::Database>(mongo_test::SetUri());
+  if (clock) return std::make_shared<InStep>(std::move(database), std::move(clock));
+  struct Both {
+    std::shared_ptr<mongo_test::Database> database;
+    std::shared_ptr<Store> store;  // goes first
+  };
+  const auto both = std::make_shared<Both>(database, OpenMongodbStore(database->uri()));
+  return {both, both->store.get()};
+}
+
+}  // namespace doclock
+
+#endif

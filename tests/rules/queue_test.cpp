@@ -1,0 +1,446 @@
+#include "rules/queue.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "rules/acquire.h"
+#include "rules/holder.h"
+#include "rules/looking.h"
+#include "rules/save.h"
+#include "rules/states.h"
+#include "rules/tidying.h"
+
+namespace doclock::rules::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::int64_t kProcess = 9;
+
+/// The entries that count, in their order.
+std::vector<QueueEntry> LiveOf(const LockState& state, TimePoint now = kNow) {
+  std::vector<QueueEntry> live;
+  std::copy_if(state.queue.begin(), state.queue.end(), std::back_inserter(live),
+               [&](const QueueEntry& entry) { return now < entry.until; });
+  return live;
+}
+
+/// The same ones wait, in the same order.
+bool SameOrder(const std::vector<QueueEntry>& a, const std::vector<QueueEntry>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const QueueEntry& x, const QueueEntry& y) { return x.id == y.id; });
+}
+
+/// The lock has passed to `first`, who was the first of the queue, and the rest still waits.
+void ExpectPassedOn(const LockState& before, const LockState& state, const QueueEntry& first) {
+  EXPECT_TRUE(state.IsHeldBy(first.id)) << TextOf(before);
+  EXPECT_EQ(state.version, kVersion + 1) << "raised once for both";
+  EXPECT_EQ(state.fence, kVersion + 1);
+  EXPECT_EQ(state.lease.since, kNow);
+  EXPECT_EQ(state.lease.ttl, std::min<milliseconds>(first.ttl, seconds(5)));
+  EXPECT_EQ(state.granted, kNow);
+  EXPECT_EQ(state.owner, first.owner);
+  EXPECT_EQ(state.group, first.group);
+  const TimePoint asked = first.min_hold.count() > 0 ? kNow + first.min_hold : TimePoint{};
+  EXPECT_EQ(state.closed_until, std::max(before.closed_until, asked)) << TextOf(before);
+  EXPECT_TRUE(state.shares.empty());
+  EXPECT_TRUE(state.passed_on.done);
+  EXPECT_EQ(state.passed_on.process, first.process);
+  EXPECT_EQ(state.passed_on.detached, first.detached);
+  std::vector<QueueEntry> rest = LiveOf(before);
+  rest.erase(rest.begin());
+  ASSERT_GE(state.queue.size(), rest.size());
+  EXPECT_TRUE(SameOrder(
+      rest, {state.queue.begin(), state.queue.begin() + static_cast<std::ptrdiff_t>(rest.size())}))
+      << TextOf(before);
+  EXPECT_EQ(FaultOfState(state), "") << TextOf(before);
+}
+
+class QueueRules : public ::testing::Test {
+ protected:
+  AcquireOp Attempt(const Uuid& id, seconds queue_for) {
+    AcquireOp op(collection_, key_);
+    op.grant.lock_id = id;
+    op.grant.ttl = kTtl;
+    op.grant.queue_for = queue_for;
+    op.grant.group = "blue";
+    op.grant.min_hold = seconds(4);
+    op.grant.detached = true;
+    op.grant.owner = owner_;
+    op.passed_on = op.queued = true;
+    op.ahead = -1;
+    return op;
+  }
+  WriteOp Write(WriteKind kind, const Uuid& id) {
+    WriteOp op(collection_, key_);
+    op.write = kind;
+    op.lock_id = id;
+    return op;
+  }
+  Collection collection_{"orders", {}, kTtl};
+  Key key_{"1"};
+  OwnerPtr owner_ = std::make_shared<const LockHolder>();
+};
+
+TEST_F(QueueRules, ARefusedWaiterPlacesItsEntryLast) {
+  ForEachQueuedState([&](const LockState& before) {
+    if (before.IsFree(kNow) && LiveOf(before).empty()) return;
+    LockState state = before;
+    AcquireOp op = Attempt(kFresh, seconds(3));
+    Acquire(op, state, kNow, kProcess);
+    ASSERT_EQ(op.status, OpStatus::kBusy) << TextOf(before);
+    ASSERT_TRUE(op.detail);
+    EXPECT_TRUE(op.queued);
+    const std::vector<QueueEntry> live = LiveOf(before);
+    const std::size_t helped = before.IsFree(kNow) ? 1 : 0;
+    ASSERT_EQ(state.queue.size(), live.size() - helped + 1) << "those that are over are dropped";
+    EXPECT_EQ(op.ahead, static_cast<int>(live.size() - helped));
+    const QueueEntry& mine = state.queue.back();
+    EXPECT_EQ(mine.id, kFresh);
+    EXPECT_EQ(mine.until, kNow + seconds(3));
+    EXPECT_EQ(mine.ttl, kTtl);
+    EXPECT_EQ(mine.min_hold, seconds(4));
+    EXPECT_EQ(mine.owner, owner_);
+    EXPECT_EQ(mine.group, "blue");
+    EXPECT_TRUE(mine.detached);
+    EXPECT_EQ(mine.process, kProcess);
+    EXPECT_EQ(FaultOfState(state), "") << TextOf(before);
+  });
+}
+
+TEST_F(QueueRules, AWaiterThatAsksAgainKeepsItsPlace) {
+  ForEachQueuedState([&](const LockState& before) {
+    for (const Uuid& id : kEntries) {
+      LockState state = before;
+      AcquireOp op = Attempt(id, seconds(3));
+      Acquire(op, state, kNow, kProcess);
+      const std::vector<QueueEntry> live = LiveOf(before);
+      const auto mine = std::find_if(live.begin(), live.end(),
+                                     [&](const QueueEntry& entry) { return entry.id == id; });
+      if (mine == live.end()) continue;
+      const bool first = mine == live.begin();
+      ASSERT_EQ(op.status, first && before.IsFree(kNow) ? OpStatus::kDone : OpStatus::kBusy)
+          << TextOf(before);
+      if (op.status == OpStatus::kDone) {
+        EXPECT_TRUE(state.IsHeldBy(id));
+        EXPECT_FALSE(op.passed_on) << "it took the lock itself";
+        EXPECT_EQ(state.lease.ttl, kTtl) << "so the lease has its whole length";
+        EXPECT_EQ(LiveOf(state).size(), live.size() - 1);
+        continue;
+      }
+      const std::size_t helped = before.IsFree(kNow) ? 1 : 0;
+      EXPECT_TRUE(SameOrder(state.queue, {live.begin() + static_cast<int>(helped), live.end()}))
+          << TextOf(before);
+      EXPECT_EQ(op.ahead, mine - live.begin() - static_cast<int>(helped));
+    }
+  });
+}
+
+TEST_F(QueueRules, AnAttemptHelpsTheFirstAndPassesNobody) {
+  for (const seconds queue_for : {seconds(0), seconds(3)}) {
+    ForEachQueuedState([&](const LockState& before) {
+      if (!before.IsFree(kNow) || LiveOf(before).empty()) return;
+      LockState state = before;
+      AcquireOp op = Attempt(kFresh, queue_for);
+      EXPECT_FALSE(MayAcquire(op, before, kNow)) << TextOf(before);
+      Acquire(op, state, kNow, kProcess);
+      ASSERT_EQ(op.status, OpStatus::kBusy) << TextOf(before);
+      ExpectPassedOn(before, state, LiveOf(before).front());
+      EXPECT_EQ(op.queued, queue_for.count() > 0);
+      EXPECT_EQ(HasEntry(state, kFresh), queue_for.count() > 0);
+      EXPECT_EQ(op.detail->remaining,
+                std::max(state.lease.Left(kNow), RoundUp(state.closed_until - kNow)));
+    });
+  }
+}
+
+TEST_F(QueueRules, AnAttemptThatDoesNotWaitLeavesNoEntry) {
+  ForEachQueuedState([&](const LockState& before) {
+    if (before.IsFree(kNow)) return;
+    LockState state = before;
+    AcquireOp op = Attempt(kFresh, seconds(0));
+    Acquire(op, state, kNow, kProcess);
+    ASSERT_EQ(op.status, OpStatus::kBusy);
+    EXPECT_FALSE(op.queued);
+    EXPECT_EQ(op.ahead, static_cast<int>(LiveOf(before).size())) << "told all the same";
+    state.queue = before.queue;  // but for those that are over
+    EXPECT_TRUE(Same(before, state)) << TextOf(before);
+  });
+}
+
+TEST_F(QueueRules, AFullQueueTakesNoMore) {
+  LockState state;
+  state.version = kVersion;
+  state.lock_id = kHolder;
+  state.lease = {kNow, kTtl};
+  for (int i = 0; i < static_cast<int>(kMaxQueueEntries); ++i) {
+    AcquireOp op = Attempt(IdOf(100 + i), seconds(3));
+    Acquire(op, state, kNow);
+    EXPECT_TRUE(op.queued);
+    EXPECT_EQ(op.ahead, i);
+  }
+  AcquireOp late = Attempt(kFresh, seconds(3));
+  Acquire(late, state, kNow);
+  EXPECT_FALSE(late.queued);
+  EXPECT_EQ(late.ahead, 64);
+  EXPECT_EQ(state.queue.size(), 64U);
+  AcquireOp known = Attempt(IdOf(100 + 63), seconds(3));
+  Acquire(known, state, kNow);
+  EXPECT_TRUE(known.queued) << "one that stands there keeps its place";
+  AcquireOp later = Attempt(kFresh, seconds(3));
+  Acquire(later, state, kNow + seconds(3));
+  EXPECT_TRUE(later.queued) << "the others are over";
+  EXPECT_EQ(state.queue.size(), 1U);
+}
+
+TEST_F(QueueRules, AnAttemptThatHoldsTheLockAlreadyChangesNothing) {
+  for (const seconds queue_for : {seconds(0), seconds(3)}) {
+    ForEachQueuedState([&](const LockState& before) {
+      if (before.lock_id != kHolder || !before.IsLive(kNow)) return;
+      LockState state = before;
+      AcquireOp op = Attempt(kHolder, queue_for);
+      EXPECT_EQ(MayAcquire(op, before, kNow), queue_for.count() > 0);
+      Acquire(op, state, kNow, kProcess);
+      if (queue_for.count() == 0) {
+        EXPECT_EQ(op.status, OpStatus::kBusy) << "it has left no entry to be granted";
+        return;
+      }
+      ASSERT_EQ(op.status, OpStatus::kDone) << TextOf(before);
+      EXPECT_TRUE(op.passed_on);
+      EXPECT_FALSE(op.took_over);
+      EXPECT_EQ(op.version, kVersion);
+      EXPECT_EQ(op.born, kBorn);
+      EXPECT_TRUE(Same(before, state)) << TextOf(before);
+    });
+  }
+}
+
+TEST_F(QueueRules, AReleasePassesTheLockOnToTheFirst) {
+  ForEachQueuedState([&](const LockState& before) {
+    if (before.lock_id != kHolder) return;
+    for (const Uuid& mark : {Uuid{}, kOther}) {
+      LockState state = before;
+      WriteOp op = Write(WriteKind::kRelease, kHolder);
+      op.mark = mark;
+      ASSERT_TRUE(MayWrite(op, state, kNow));
+      rules::Write(op, state, kNow);
+      EXPECT_EQ(op.version, kVersion + 1);
+      EXPECT_EQ(state.released, MarkOf(op)) << "doubt is settled as ever";
+      const std::vector<QueueEntry> live = LiveOf(before);
+      if (live.empty() || before.IsClosed(kNow)) {
+        EXPECT_FALSE(state.HasLockId()) << TextOf(before);
+        EXPECT_FALSE(state.passed_on.done);
+        EXPECT_TRUE(Frees(op, state));
+        EXPECT_TRUE(SameOrder(LiveOf(state), live)) << "they wait for the end of min_hold";
+      } else {
+        ExpectPassedOn(before, state, live.front());
+        EXPECT_FALSE(Frees(op, state));
+      }
+    }
+  });
+}
+
+TEST_F(QueueRules, AHandOverLeavesTheQueueAndRemovesItsOwnEntry) {
+  ForEachQueuedState([&](const LockState& before) {
+    if (before.lock_id != kHolder) return;
+    for (const Uuid& entry : {Uuid{}, kEntries[0], kEntries[1], kEntries[2]}) {
+      LockState state = before;
+      GrantRequest next;
+      next.lock_id = kFresh;
+      next.ttl = kTtl;
+      next.entry = entry;
+      WriteOp op = Write(WriteKind::kRelease, kHolder);
+      op.next = &next;
+      rules::Write(op, state, kNow);
+      EXPECT_TRUE(state.IsHeldBy(kFresh));
+      EXPECT_EQ(state.lease.ttl, kTtl) << "a hand-over is no grant from the queue";
+      EXPECT_FALSE(state.passed_on.done);
+      std::vector<QueueEntry> rest = before.queue;
+      std::erase_if(rest, [&](const QueueEntry& one) { return one.id == entry; });
+      EXPECT_TRUE(SameOrder(state.queue, rest)) << TextOf(before);
+    }
+  });
+}
+
+TEST_F(QueueRules, AShareThatEndsPassesNothingOn) {
+  ForEachQueuedState([&](const LockState& before) {
+    if (before.LiveShare(kShares[0], kNow) == nullptr) return;
+    LockState state = before;
+    WriteOp op = Write(WriteKind::kRelease, kShares[0]);
+    op.mode = LockMode::kShared;
+    rules::Write(op, state, kNow);
+    EXPECT_FALSE(state.passed_on.done);
+    EXPECT_EQ(state.version, kVersion);
+    EXPECT_TRUE(SameOrder(state.queue, before.queue));
+    EXPECT_TRUE(Frees(op, state));
+  });
+}
+
+TEST_F(QueueRules, AWaiterLeavesTheQueueOrGivesUpTheLock) {
+  for (const Uuid& id : {kHolder, kFresh, kEntries[0], kEntries[1], kEntries[2]}) {
+    ForEachQueuedState([&](const LockState& before) {
+      LockState state = before;
+      WriteOp op = Write(WriteKind::kLeave, id);
+      const bool holds = before.lock_id == id;
+      const bool waits = HasEntry(before, id);
+      ASSERT_EQ(MayWrite(op, state, kNow), holds || waits) << TextOf(before);
+      if (!holds && !waits) {
+        EXPECT_EQ(op.status, OpStatus::kLost);
+        return;
+      }
+      rules::Write(op, state, kNow);
+      EXPECT_EQ(op.status, OpStatus::kDone);
+      EXPECT_EQ(op.version, state.version);
+      EXPECT_FALSE(HasEntry(state, id));
+      EXPECT_NE(state.lock_id, id);
+      const std::vector<QueueEntry> live = LiveOf(before);
+      if (holds && !live.empty() && !before.IsClosed(kNow)) {
+        ExpectPassedOn(before, state, live.front());
+        EXPECT_FALSE(Frees(op, state));
+      } else if (holds) {
+        EXPECT_EQ(state.version, kVersion + 1);
+        EXPECT_TRUE(Frees(op, state));
+      } else {
+        EXPECT_EQ(state.queue.size(), before.queue.size() - 1);
+        EXPECT_EQ(Frees(op, state), !before.HasLockId());
+        state.queue = before.queue;
+        EXPECT_TRUE(Same(before, state)) << "and the lock is as it was: " << TextOf(before);
+      }
+    });
+  }
+}
+
+TEST_F(QueueRules, ASaveThatClearsALockPassesItOn) {
+  ForEachQueuedState([&](const LockState& before) {
+    for (const SaveKind kind : {SaveKind::kReplace, SaveKind::kErase}) {
+      SaveOp op(collection_, key_);
+      op.save = kind;
+      op.expected = kVersion;
+      op.born = kBorn;
+      op.write_id = kFresh;
+      if (!MaySave(op, &before, kNow)) continue;
+      LockState state = before;
+      Save(op, state, kNow);
+      EXPECT_EQ(op.version, kVersion + 1);
+      EXPECT_EQ(state.version, kVersion + 1);
+      EXPECT_EQ(state.released, kFresh);
+      const std::vector<QueueEntry> live = LiveOf(before);
+      if (kind == SaveKind::kErase || live.empty() || before.IsClosed(kNow)) {
+        EXPECT_FALSE(state.HasLockId()) << TextOf(before);
+        EXPECT_FALSE(state.passed_on.done);
+      } else {
+        ExpectPassedOn(before, state, live.front());
+      }
+    }
+  });
+}
+
+TEST_F(QueueRules, ABreakPassesTheLockOnAndNoOtherInterventionDoes) {
+  for (const auto what : {Intervention::kExpire, Intervention::kBreak, Intervention::kSteal}) {
+    ForEachQueuedState([&](const LockState& before) {
+      LockState state = before;
+      if (!Intervene(state, what, kFresh, kNow)) return;
+      const std::vector<QueueEntry> live = LiveOf(before);
+      if (what == Intervention::kBreak && !live.empty() && !before.IsClosed(kNow)) {
+        ExpectPassedOn(before, state, live.front());
+        EXPECT_EQ(state.released, kFresh);
+      } else {
+        EXPECT_FALSE(state.passed_on.done);
+        EXPECT_TRUE(SameOrder(LiveOf(state), live)) << TextOf(before);
+      }
+    });
+  }
+}
+
+TEST_F(QueueRules, APurgeLeavesALockThatOthersWaitFor) {
+  ForEachQueuedState([&](const LockState& before) {
+    const bool over = before.HasLockId() && !before.IsLive(kNow);
+    ASSERT_EQ(IsPurgeable(before, kNow), over && LiveOf(before).empty()) << TextOf(before);
+    if (!IsPurgeable(before, kNow)) return;
+    LockState state = before;
+    Purge(state);
+    EXPECT_FALSE(state.HasLockId());
+    EXPECT_TRUE(state.queue.empty());
+  });
+}
+
+TEST_F(QueueRules, SharesDoNotLookAtTheQueue) {
+  ForEachQueuedState([&](const LockState& before) {
+    LockState alone = before;
+    alone.queue.clear();
+    AcquireOp op = Attempt(kFresh, seconds(3));
+    op.grant.mode = LockMode::kShared;
+    AcquireOp without(collection_, key_);
+    without.grant = op.grant;
+    LockState state = before;
+    Acquire(op, state, kNow, kProcess);
+    Acquire(without, alone, kNow, kProcess);
+    EXPECT_EQ(op.status, without.status) << TextOf(before);
+    EXPECT_TRUE(SameOrder(state.queue, before.queue));
+    state.queue.clear();
+    EXPECT_TRUE(Same(state, alone));
+  });
+}
+
+/// Waiters are granted the lock in the order of their entries, whoever acts.
+TEST_F(QueueRules, NoLiveWaiterIsSkipped) {
+  ForEachQueuedState([&](const LockState& before) {
+    const std::vector<QueueEntry> live = LiveOf(before);
+    if (live.empty()) return;
+    const auto check = [&](const LockState& after) {
+      if (after.lock_id == before.lock_id) return;
+      for (std::size_t i = 0; i < live.size(); ++i) {
+        if (after.IsHeldBy(live[i].id)) {
+          EXPECT_EQ(i, 0U) << TextOf(before);
+        }
+      }
+    };
+    for (const Uuid& id : {kFresh, kEntries[0], kEntries[1], kEntries[2]}) {
+      LockState state = before;
+      AcquireOp op = Attempt(id, seconds(3));
+      Acquire(op, state, kNow);
+      check(state);
+      if (state.IsHeldBy(kFresh)) {
+        ADD_FAILURE() << "passed: " << TextOf(before);
+      }
+    }
+  });
+}
+
+TEST_F(QueueRules, ARenewalEndsTheProbation) {
+  LockState state;
+  state.version = kVersion;
+  state.lock_id = kHolder;
+  state.lease = {kNow - seconds(1), kTtl};
+  AcquireOp waiter = Attempt(kFresh, seconds(3));
+  waiter.grant.min_hold = {};
+  Acquire(waiter, state, kNow);
+  WriteOp release = Write(WriteKind::kRelease, kHolder);
+  rules::Write(release, state, kNow);
+  ASSERT_TRUE(state.IsHeldBy(kFresh));
+  EXPECT_EQ(state.lease.End(), kNow + kProbation);
+  RenewOp renew(collection_, key_);
+  renew.lock_id = kFresh;
+  renew.ttl = kTtl;
+  Renew(renew, state, kNow + seconds(1));
+  EXPECT_EQ(state.lease.End(), kNow + seconds(1) + kTtl);
+}
+
+TEST_F(QueueRules, ListsShowWhoWaits) {
+  ForEachQueuedState([&](const LockState& before) {
+    std::vector<LockRow> rows;
+    AddRows(rows, {}, before, {.unheld = true}, kNow);
+    const std::vector<QueueEntry> live = LiveOf(before);
+    for (const LockRow& row : rows) {
+      EXPECT_EQ(row.waiting, static_cast<int>(live.size())) << TextOf(before);
+      EXPECT_EQ(row.next.name, live.empty() ? "" : "waiter");
+    }
+  });
+}
+
+}  // namespace
+}  // namespace doclock::rules::testing

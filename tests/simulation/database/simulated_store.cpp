@@ -1,0 +1,257 @@
+#include "simulation/database/simulated_store.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "simulation/database/op_result.h"
+#include "testing/op_copy.h"
+
+namespace doclock::simulation {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::OpCopy;
+
+constexpr milliseconds kServerBudget{1000};
+
+const char* NameOf(const StoreOp& op) {
+  switch (op.kind) {
+    case OpKind::kAcquire:
+      return "acquire ";
+    case OpKind::kRenew:
+      return "renew ";
+    case OpKind::kWrite:
+      return static_cast<const WriteOp&>(op).write == WriteKind::kCheckpoint ? "checkpoint "
+             : static_cast<const WriteOp&>(op).write == WriteKind::kErase    ? "erase-held "
+             : static_cast<const WriteOp&>(op).write == WriteKind::kLeave    ? "leave "
+                                                                             : "release ";
+    case OpKind::kSave:
+      return static_cast<const SaveOp&>(op).save == SaveKind::kInsert  ? "insert "
+             : static_cast<const SaveOp&>(op).save == SaveKind::kErase ? "erase "
+                                                                       : "save ";
+    case OpKind::kRead:
+      break;
+  }
+  return "read ";
+}
+
+/// May it be executed a second time, after a release or an erasure? The others need a server that
+/// remembers what it has done.
+bool IsGuarded(const StoreOp& op) {
+  if (op.kind == OpKind::kAcquire) return !static_cast<const AcquireOp&>(op).insert;
+  if (op.kind != OpKind::kSave) return true;
+  const auto& save = static_cast<const SaveOp&>(op);
+  return save.save != SaveKind::kInsert && save.expected != kAnyVersion;
+}
+
+/// Only what got no answer is sent again. A save that was refused may go through later: a lock that
+/// lapses leaves the version as it was.
+bool IsRefusedSave(const StoreOp& op) {
+  return op.kind == OpKind::kSave && op.status != OpStatus::kDone;
+}
+
+/// Does a store tell it by a look at the primary, which need not be one any more? An entry that it
+/// placed is a write, and the waiter's lease may count from it.
+bool IsRefusedAcquire(const StoreOp& op) {
+  return op.kind == OpKind::kAcquire && op.status == OpStatus::kBusy &&
+         !static_cast<const AcquireOp&>(op).queued;
+}
+
+void GiveUp(StoreOp& op) {
+  if (op.kind == OpKind::kRead) {
+    op.Fail(Errc::kUnavailable, "the database gave no answer");
+  } else {
+    op.Doubt("the database gave no answer");
+  }
+}
+
+/// One call under way. It may outlive its caller.
+struct Exchange {
+  explicit Exchange(Process& process) : over(process) {}
+  Latch over;
+  bool answered = false;
+};
+
+}  // namespace
+
+StoreTraits SimulatedStore::traits() const noexcept {
+  StoreTraits traits;
+  traits.lanes = 3;
+  traits.queues = true;
+  traits.clock_margin = Database::kClockMargin;
+  return traits;
+}
+
+std::shared_ptr<Collection> SimulatedStore::Open(const std::string& name,
+                                                 const LockFieldNames& fields,
+                                                 milliseconds default_ttl) {
+  auto& collection = collections_[name];
+  if (!collection) {
+    collection = std::make_shared<Collection>(name, fields, default_ttl);
+    static_cast<void>(database_.store().Open(name, fields, default_ttl));
+  }
+  return collection;
+}
+
+std::shared_ptr<Collection> SimulatedStore::Find(const std::string& name) const {
+  const auto found = collections_.find(name);
+  return found == collections_.end() ? nullptr : found->second;
+}
+
+Collection& SimulatedStore::AtDatabase(const Collection& collection) {
+  return *database_.store().Find(collection.name());
+}
+
+bool SimulatedStore::Ask(std::string subject, bool repeatable, std::function<bool(Primary&)> serve,
+                         milliseconds budget) {
+  if (killed_) return false;
+  const auto exchange = std::make_shared<Exchange>(process_);
+  const auto timer =
+      process_.StartTimer(process_.Now() + budget, [exchange] { exchange->over.Open(); });
+  network_.Send(process_, {std::move(subject), repeatable, std::move(serve),
+                           [exchange] {
+                             if (exchange->over.open()) return;
+                             exchange->answered = true;
+                             exchange->over.Open();
+                           },
+                           [exchange] { exchange->over.Open(); }});
+  exchange->over.Wait();
+  process_.StopTimer(timer);
+  return exchange->answered && !killed_;
+}
+
+void SimulatedStore::AskOrThrow(std::string subject, std::function<bool(Primary&)> serve,
+                                milliseconds budget) {
+  if (Ask(std::move(subject), false, std::move(serve), budget)) return;
+  throw StoreException(Errc::kUnavailable, "the database gave no answer");
+}
+
+struct SimulatedStore::Batch {
+  std::deque<OpCopy> ops;
+};
+
+void SimulatedStore::Execute(std::span<StoreOp* const> ops, milliseconds budget) {
+  const auto batch = std::make_shared<Batch>();
+  bool guarded = true;
+  for (StoreOp* op : ops) {
+    batch->ops.emplace_back(*op);
+    batch->ops.back().op().collection = &AtDatabase(*op->collection);
+    guarded = guarded && IsGuarded(*op);
+  }
+  std::string subject = NameOf(*ops.front()) + ops.front()->key->ToString();
+  if (ops.size() > 1) subject += " and " + std::to_string(ops.size() - 1) + " more";
+  const bool answered = Ask(
+      std::move(subject), guarded,
+      [batch, served = false](Primary& primary) mutable {
+        if (!std::exchange(served, true)) {
+          for (OpCopy& op : batch->ops) primary.Execute(op.op());
+          return std::all_of(batch->ops.begin(), batch->ops.end(),
+                             [](OpCopy& op) { return IsRefusedAcquire(op.op()); });
+        }
+        for (OpCopy& op : batch->ops) {
+          if (IsRefusedSave(op.op())) continue;
+          OpCopy again(op.op());
+          primary.Execute(again.op());
+        }
+        return false;
+      },
+      budget);
+  auto copy = batch->ops.begin();
+  for (StoreOp* op : ops) {
+    if (answered) {
+      CopyAnyResult(copy->op(), *op);
+    } else {
+      GiveUp(*op);
+    }
+    ++copy;
+  }
+}
+
+void SimulatedStore::Query(Collection& collection, const Filter& filter,
+                           const std::function<bool(QueryRow&&)>& sink, milliseconds budget) {
+  const auto rows = std::make_shared<std::vector<QueryRow>>();
+  AskOrThrow(
+      "query",
+      [rows, filter, &there = AtDatabase(collection)](Primary& primary) {
+        rows->clear();
+        primary.sure().Query(
+            there, filter,
+            [&](QueryRow&& row) {
+              rows->push_back(std::move(row));
+              return true;
+            },
+            kServerBudget);
+        return true;
+      },
+      budget);
+  for (QueryRow& row : *rows) {
+    if (!sink(std::move(row))) return;
+  }
+}
+
+struct SimulatedStore::Search {
+  explicit Search(const AcquireOp& original) : copy(original) {}
+  OpCopy copy;
+  Key key;
+};
+
+void SimulatedStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
+                                 milliseconds budget) {
+  const auto search = std::make_shared<Search>(op);
+  search->copy.op().collection = &AtDatabase(*op.collection);
+  const bool answered = Ask(
+      "next", false,
+      [search, filter](Primary& primary) {
+        auto& acquire = static_cast<AcquireOp&>(search->copy.op());
+        primary.Note(acquire);
+        primary.store().AcquireNext(filter, acquire, search->key, kServerBudget);
+        return false;
+      },
+      budget);
+  // Without an answer it cannot know which document the database chose.
+  if (!answered) return GiveUp(op);
+  CopyAnyResult(search->copy.op(), op);
+  if (search->key == Key()) return;
+  key = search->key;
+  op.key = &key;
+  op.hash = key.Hash();
+}
+
+std::int64_t SimulatedStore::Purge(Collection& collection, std::int64_t limit,
+                                   milliseconds budget) {
+  const auto cleared = std::make_shared<std::int64_t>();
+  AskOrThrow(
+      "purge",
+      [cleared, limit, &there = AtDatabase(collection)](Primary& primary) {
+        *cleared = primary.Purge(there, limit);
+        return false;
+      },
+      budget);
+  return *cleared;
+}
+
+LockPage SimulatedStore::ListLocks(Collection& collection, const LockQuery& query,
+                                   const std::string&, milliseconds budget) {
+  const auto page = std::make_shared<LockPage>();
+  AskOrThrow(
+      "locks",
+      [page, query, &there = AtDatabase(collection)](Primary& primary) {
+        *page = primary.ListLocks(there, query);
+        return true;
+      },
+      budget);
+  return std::move(*page);
+}
+
+std::unique_ptr<Subscription> SimulatedStore::Watch(
+    Collection& collection, std::function<void(std::optional<std::size_t>)> hint) {
+  return network_.Subscribe(process_, AtDatabase(collection), std::move(hint));
+}
+
+void SimulatedStore::Intervene(Collection&, const Key&, Intervention) {
+  throw StoreException(Errc::kRefused, "the simulation does not intervene");
+}
+
+}  // namespace doclock::simulation

@@ -1,0 +1,443 @@
+// Files that are moved, deleted, replaced, truncated or mounted elsewhere while a store has them
+// open: it says so, nothing is lost that was acknowledged, and no other store grants the same lock.
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "doclock/errors.h"
+#include "doclock/memory_store.h"
+#include "sqlite/db/connection.h"
+#include "sqlite/db/database_error.h"
+#include "sqlite/db/file_set.h"
+#include "sqlite/processes/process_coordinator.h"
+#include "sqlite/support/child.h"
+#include "sqlite/support/client.h"
+#include "sqlite/support/load.h"
+#include "sqlite/support/raw_database.h"
+#include "sqlite/support/temp_folder.h"
+
+namespace doclock::sqlite_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The outcome of one call of a store: a status and a text.
+struct Outcome {
+  OpStatus status = OpStatus::kPending;
+  Errc code = Errc::kBusy;
+  std::string text;
+};
+
+Outcome OutcomeOf(const StoreOp& op) {
+  Outcome outcome{op.status, Errc::kBusy, ""};
+  if (op.detail) outcome.code = op.detail->code, outcome.text = op.detail->message;
+  return outcome;
+}
+
+Outcome OutcomeOf(const std::function<void()>& call) {
+  try {
+    call();
+    return {OpStatus::kDone, Errc::kBusy, ""};
+  } catch (const Error& error) {
+    return {OpStatus::kFailed, error.errc(), error.what()};
+  }
+}
+
+class SqliteMovedFiles : public ::testing::Test {
+ protected:
+  [[nodiscard]] fs::path With(const std::string& suffix) const { return file_.string() + suffix; }
+
+  /// Every verb, on the document "held", which `held` holds.
+  static std::map<std::string, Outcome> AllVerbs(Client& client, const AcquireOp& held) {
+    std::map<std::string, Outcome> all;
+    Store& store = client.store();
+    Collection& things = client.collection();
+    all["acquire"] = OutcomeOf(client.Acquire("free"));
+    all["renew"] = OutcomeOf(client.Renew("held", held.grant.lock_id));
+    all["write"] = OutcomeOf(client.Write(WriteKind::kCheckpoint, "held", held.grant.lock_id,
+                                          Body::FromText(R"({"n":2})"), held.version));
+    all["save"] = OutcomeOf(client.Insert("new"));
+    all["read"] = OutcomeOf(client.Read("free"));
+    Key key;
+    AcquireOp next(things, key);
+    next.grant.lock_id = NewUuid();
+    next.grant.ttl = 30s;
+    store.AcquireNext(Filter(), next, key, kBudget);
+    all["next"] = OutcomeOf(next);
+    all["query"] = OutcomeOf([&] {
+      store.Query(
+          things, Filter(), [](QueryRow&&) { return true; }, kBudget);
+    });
+    all["list"] = OutcomeOf([&] { (void)store.ListLocks(things, {}, "", kBudget); });
+    all["purge"] = OutcomeOf([&] { store.Purge(things, 100, kBudget); });
+    all["index"] = OutcomeOf([&] { store.EnsureIndex(things, {.fields = {"n"}}); });
+    all["break"] = OutcomeOf([&] { store.Intervene(things, "held", Intervention::kBreak); });
+    all["open"] = OutcomeOf([&] { store.Open("others", {}, 30s); });
+    return all;
+  }
+  static void ExpectAllRefused(Client& client, const AcquireOp& held, const std::string& name,
+                               const std::string& because) {
+    for (const auto& [verb, outcome] : AllVerbs(client, held)) {
+      EXPECT_EQ(outcome.status, OpStatus::kFailed) << verb;
+      EXPECT_EQ(outcome.code, Errc::kRefused) << verb << ": " << outcome.text;
+      EXPECT_NE(outcome.text.find(name), std::string::npos) << verb << ": " << outcome.text;
+      EXPECT_NE(outcome.text.find(because), std::string::npos) << verb << ": " << outcome.text;
+    }
+  }
+  /// Another store may say what it likes, but not grant the lock.
+  void ExpectNoSecondHolder() {
+    try {
+      Client second(file_, {.busy_timeout = 200ms});
+      const AcquireOp op = second.Create("held");
+      EXPECT_NE(op.status, OpStatus::kDone);
+    } catch (const StoreException& error) {
+      EXPECT_NE(std::string(error.what()).find("things.db"), std::string::npos) << error.what();
+    }
+  }
+  void ExpectWorks() {
+    Client client(file_);
+    const AcquireOp held = client.Create("works");
+    ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
+    EXPECT_EQ(client.Release("works", held).status, OpStatus::kDone);
+  }
+
+  TempFolder folder_;
+  fs::path file_ = folder_ / "things.db";
+};
+
+struct Act {
+  const char* name;
+  void (*perform)(const fs::path& file);
+};
+
+constexpr Act kActs[] = {
+    {"moved", [](const fs::path& file) { fs::rename(file, file.string() + ".old"); }},
+    {"deleted", [](const fs::path& file) { fs::remove(file); }},
+    {"replaced",
+     [](const fs::path& file) {
+       fs::copy_file(file, file.string() + ".copy");
+       fs::rename(file.string() + ".copy", file);
+     }},
+};
+
+TEST_F(SqliteMovedFiles, EveryVerbRefusesAndNamesTheFile) {
+  for (const Act& act : kActs) {
+    for (const std::string suffix : {"", "-wal", "-shm"}) {
+      SCOPED_TRACE(act.name + suffix);
+      const TempFolder folder;
+      file_ = folder / "things.db";
+      {
+        Client client(file_);
+        client.Insert("free");
+        const AcquireOp held = client.Create("held");
+        act.perform(With(suffix));
+        ExpectAllRefused(client, held, With(suffix).string() + " ", "while it was open");
+        if (kHasCoordinator) ExpectNoSecondHolder();
+        ExpectAllRefused(client, held, "things.db", "while it was open");
+      }
+      if (suffix.empty()) continue;
+      // The database itself is where it was, and what was in the log has come to it.
+      Client again(file_);
+      EXPECT_EQ(again.Read("held").status, OpStatus::kDone);
+      EXPECT_EQ(again.Read("new").status, OpStatus::kMissing);
+      ExpectWorks();
+    }
+  }
+}
+
+TEST_F(SqliteMovedFiles, AReaderThatIsMadeLaterRefusesToo) {
+  Client client(file_);  // has made no reader for documents yet
+  fs::remove(With("-wal"));
+  EXPECT_EQ(OutcomeOf(client.Read("1")).code, Errc::kRefused);
+  EXPECT_FALSE(fs::exists(With("-wal"))) << "it may not be made anew";
+}
+
+TEST_F(SqliteMovedFiles, PutBackItWorksAgain) {
+  Client client(file_);
+  const AcquireOp held = client.Create("held");
+  fs::rename(file_, With(".away"));
+  EXPECT_EQ(OutcomeOf(client.Renew("held", held.grant.lock_id)).code, Errc::kRefused);
+  fs::rename(With(".away"), file_);
+  EXPECT_EQ(client.Renew("held", held.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(client.Release("held", held).status, OpStatus::kDone);
+}
+
+TEST_F(SqliteMovedFiles, StoresThatFollowOneAnotherHaveLogsOfTheirOwn) {
+  for (int i = 0; i < 5; ++i) ExpectWorks();
+  Client stays(file_);
+  for (int i = 0; i < 5; ++i) ExpectWorks();
+  EXPECT_EQ(stays.Create("1").status, OpStatus::kDone);
+}
+
+TEST_F(SqliteMovedFiles, ATruncatedIndexIsMadeAnew) {
+  Client client(file_), other(file_);
+  client.Insert("free");
+  const AcquireOp held = client.Create("held");
+  ASSERT_EQ(other.Read("held").status, OpStatus::kDone);
+  for (int round = 0; round < 3; ++round) {
+    fs::resize_file(With("-shm"), 0);
+    const Outcome outcome = OutcomeOf(round == 0 ? client.Read("held") : other.Read("held"));
+    EXPECT_EQ(outcome.code, Errc::kUnavailable);
+    EXPECT_NE(outcome.text.find("-shm was truncated"), std::string::npos) << outcome.text;
+    EXPECT_TRUE(other.Read("held").locked);
+    EXPECT_EQ(other.Acquire("held").status, OpStatus::kBusy);
+    EXPECT_EQ(client.Renew("held", held.grant.lock_id).status, OpStatus::kDone);
+  }
+  fs::resize_file(With("-shm"), 0);  // closing must survive it, too
+}
+
+TEST_F(SqliteMovedFiles, AnIndexThatGrowsBesideAnotherCheckIsWhole) {
+  constexpr std::uintmax_t kStep = 32768;
+  Client client(file_);
+  client.Insert("1");
+  sqlite::Connection connection(file_, /*create=*/false);
+  (void)connection.Ask("SELECT count(*) FROM sqlite_schema");
+  const sqlite::FileSet files(file_, connection);
+  std::atomic<bool> stop = false;
+  std::atomic<int> errors = 0;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      while (!stop) {
+        try {
+          files.Check();
+        } catch (const sqlite::DatabaseError&) {
+          ++errors;
+        }
+      }
+    });
+  }
+  std::uintmax_t size = fs::file_size(With("-shm"));
+  int shrunk = 0;
+  for (int i = 0; i < Rounds(500); ++i) {
+    fs::resize_file(With("-shm"), size += kStep);
+    std::this_thread::yield();
+    if (fs::file_size(With("-shm")) < size) ++shrunk;
+  }
+  stop = true;
+  threads.clear();
+  EXPECT_EQ(errors, 0);
+  EXPECT_EQ(shrunk, 0);
+}
+
+TEST_F(SqliteMovedFiles, ATruncatedLogIsRefusedAndNotWrittenToTheDatabase) {
+  { Client(file_).Insert("before"); }
+  Client client(file_);
+  const AcquireOp held = client.Create("held");
+  ASSERT_GT(fs::file_size(With("-wal")), 0U);
+  fs::resize_file(With("-wal"), 0);
+  for (int round = 0; round < 2; ++round) {
+    const Outcome outcome = OutcomeOf(client.Renew("held", held.grant.lock_id));
+    EXPECT_EQ(outcome.status, OpStatus::kFailed);
+    EXPECT_TRUE(outcome.code == Errc::kRefused || outcome.code == Errc::kUnavailable);
+  }
+  client = Client(OpenMemoryStore());
+  EXPECT_EQ(RawDatabase(file_).Text("PRAGMA integrity_check"), "ok");
+  EXPECT_EQ(Client(file_).Read("before").status, OpStatus::kDone);
+}
+
+TEST_F(SqliteMovedFiles, EveryVerbNamesTheTruncatedLog) {
+  for (const bool tables_in_log : {false, true}) {
+    SCOPED_TRACE(tables_in_log);
+    const TempFolder folder;
+    file_ = folder / "things.db";
+    if (!tables_in_log) Client(file_).Insert("before");
+    Client client(file_);
+    client.Insert("free");
+    const AcquireOp held = client.Create("held");
+    fs::resize_file(With("-wal"), 0);
+    ExpectAllRefused(client, held, "things.db-wal ", "was truncated while it was open");
+  }
+}
+
+TEST_F(SqliteMovedFiles, ALogThatAForeignCheckpointTruncatesIsNoneTheWorse) {
+  Client client(file_);
+  const AcquireOp held = client.Create("held");
+  for (int round = 0; round < 3; ++round) {
+    RawDatabase(file_).Run("PRAGMA wal_checkpoint(TRUNCATE)");
+    ASSERT_EQ(fs::file_size(With("-wal")), 0U);
+    EXPECT_EQ(client.Renew("held", held.grant.lock_id).status, OpStatus::kDone);
+    EXPECT_EQ(client.Read("held").status, OpStatus::kDone);
+  }
+}
+
+TEST_F(SqliteMovedFiles, ATruncatedCoordinatorFileRefusesWritesAndIsNoSignal) {
+  DOCLOCK_NEEDS_COORDINATOR();
+  {
+    Client client(file_);
+    const AcquireOp held = client.Create("held");
+    const auto watch = client.store().Watch(client.collection(), [](std::optional<std::size_t>) {});
+    fs::resize_file(With("-doclock"), 0);
+    for (int round = 0; round < 2; ++round) {
+      const Outcome outcome = OutcomeOf(client.Renew("held", held.grant.lock_id));
+      EXPECT_EQ(outcome.code, Errc::kRefused);
+      EXPECT_NE(outcome.text.find("things.db-doclock was truncated"), std::string::npos)
+          << outcome.text;
+    }
+    EXPECT_EQ(client.Read("held").status, OpStatus::kDone) << "reads need no coordinator";
+    EXPECT_TRUE(client.store().OthersMayWait(client.collection()));
+    ExpectNoSecondHolder();
+  }
+  ExpectWorks();
+}
+
+TEST_F(SqliteMovedFiles, ACoordinatorFileThatIsTruncatedInsideATransactionIsNoSignal) {
+  DOCLOCK_NEEDS_COORDINATOR();
+  Client client(file_);
+  client.Insert("1");
+  const auto coordinator = sqlite::ProcessCoordinator::Open(file_, sqlite::DeadlineIn(10s));
+  const auto other = sqlite::ProcessCoordinator::Open(file_, sqlite::DeadlineIn(10s));
+  ASSERT_TRUE(coordinator->Enter(sqlite::DeadlineIn(10s)));
+  fs::resize_file(With("-doclock"), 0);
+  EXPECT_EQ(coordinator->Announce({{1, 1}}), 0U);
+  coordinator->Leave();
+  coordinator->Wake(1);
+  EXPECT_THROW((void)coordinator->Enter(sqlite::DeadlineIn(10s)), sqlite::DatabaseError);
+  EXPECT_THROW((void)other->Enter(sqlite::DeadlineIn(10s)), sqlite::DatabaseError);
+  other->ReapDeadStores();
+  // The thread that held a mutex of the lost page can use another one.
+  const fs::path elsewhere = folder_ / "other.db";
+  RawDatabase(elsewhere).Run("CREATE TABLE mine(a)");
+  const auto whole = sqlite::ProcessCoordinator::Open(elsewhere, sqlite::DeadlineIn(10s));
+  ASSERT_TRUE(whole->Enter(sqlite::DeadlineIn(10s)));
+  whole->Leave();
+}
+
+TEST_F(SqliteMovedFiles, ACoordinatorFileThatIsTruncatedWhereNothingMoreCanBeMappedIsNoSignal) {
+  DOCLOCK_NEEDS_COORDINATOR();
+  if (kSanitized) GTEST_SKIP() << "sanitizers map memory at any time";
+  Client client(file_);
+  const auto coordinator = sqlite::ProcessCoordinator::Open(file_, sqlite::DeadlineIn(10s));
+  const fs::path elsewhere = folder_ / "other.db";
+  RawDatabase(elsewhere).Run("CREATE TABLE mine(a)");
+  const auto whole = sqlite::ProcessCoordinator::Open(elsewhere, sqlite::DeadlineIn(10s));
+  ASSERT_TRUE(coordinator->Enter(sqlite::DeadlineIn(10s)));
+  fs::resize_file(With("-doclock"), 0);
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &limit), 0);
+  const rlimit nothing{0, limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &nothing), 0);
+  coordinator->Leave();
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
+  // The thread still holds a mutex of the lost page.
+  ASSERT_TRUE(whole->Enter(sqlite::DeadlineIn(10s)));
+  whole->Leave();
+  EXPECT_THROW((void)coordinator->Enter(sqlite::DeadlineIn(10s)), sqlite::DatabaseError);
+}
+
+TEST_F(SqliteMovedFiles, ADeletedCoordinatorFileLeavesLeasesAndSqlitesOwnLock) {
+  DOCLOCK_NEEDS_COORDINATOR();
+  Client client(file_);
+  const AcquireOp held = client.Create("held");
+  fs::remove(With("-doclock"));
+  Client second(file_);
+  EXPECT_EQ(second.Acquire("held").status, OpStatus::kBusy);
+  EXPECT_EQ(client.Renew("held", held.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(second.Acquire("held").status, OpStatus::kBusy);
+  EXPECT_EQ(client.Release("held", held).status, OpStatus::kDone);
+  EXPECT_EQ(second.Acquire("held").status, OpStatus::kDone);
+}
+
+/// The exit status of what a child does in a mount namespace of its own; 77: it may not have one.
+int InOwnMounts(const std::function<int()>& act) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    if (::unshare(CLONE_NEWNS) != 0) ::_exit(77);
+    if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) ::_exit(77);
+    try {
+      ::_exit(act());
+    } catch (const std::exception& error) {
+      std::cerr << error.what() << "\n";
+      ::_exit(70);
+    }
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(SqliteMovedFiles, AFileThatIsMountedByItselfIsRefused) {
+  DOCLOCK_NEEDS_COORDINATOR();
+  Client(file_).Insert("1");
+  const fs::path volume = folder_ / "volume", alone = volume / "alone.db", all = folder_ / "all";
+  fs::create_directory(volume);
+  fs::create_directory(all);
+  std::ofstream(alone).flush();
+  const int status = InOwnMounts([&] {
+    if (::mount(file_.c_str(), alone.c_str(), nullptr, MS_BIND, nullptr) != 0) return 77;
+    if (::mount(folder_.path().c_str(), all.c_str(), nullptr, MS_BIND, nullptr) != 0) return 77;
+    try {
+      OpenSqliteStore(alone);
+      return 1;
+    } catch (const StoreException& error) {
+      const std::string text = error.what();
+      if (error.errc() != Errc::kRefused) return 2;
+      if (text.find("alone.db is mounted by itself") == std::string::npos) return 3;
+    }
+    return Client(all / "things.db").Read("1").status == OpStatus::kDone ? 0 : 4;
+  });
+  if (status == 77) GTEST_SKIP() << "mounting is not permitted here";
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(SqliteMovedFiles, AFullDiskRefusesNewLocksKeepsOldOnesAndRecovers) {
+  DOCLOCK_NEEDS_COORDINATOR();
+  const int status = InOwnMounts([&] {
+    if (::mount("none", folder_.path().c_str(), "tmpfs", 0, "size=1m") != 0) return 77;
+    Client client(file_);
+    const AcquireOp held = client.Create("held");
+    const fs::path ballast = folder_ / "ballast";
+    std::ofstream(ballast) << std::string(2'000'000, 'x');
+    int refused = 0;
+    for (int i = 0; i < 200; ++i) {
+      const SaveOp op =
+          client.Insert(std::to_string(i), R"({"a":")" + std::string(9000, 'x') + R"("})");
+      if (op.status == OpStatus::kDone) continue;
+      if (op.status != OpStatus::kFailed || op.detail->code != Errc::kUnavailable) return 1;
+      if (client.Read(std::to_string(i)).status != OpStatus::kMissing) return 2;
+      ++refused;
+    }
+    if (refused == 0) return 3;
+    if (client.Read("held").status != OpStatus::kDone) return 4;
+    try {
+      OpenSqliteStore(folder_ / "second.db");
+      return 5;
+    } catch (const StoreException& error) {
+      if (error.errc() != Errc::kUnavailable) return 6;
+      if (std::string(error.what()).find("second.db") == std::string::npos) return 7;
+    }
+    fs::remove(ballast);
+    return client.Release("held", held).status == OpStatus::kDone ? 0 : 8;
+  });
+  if (status == 77) GTEST_SKIP() << "mounting is not permitted here";
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(SqliteMovedFiles, ATruncatedDatabaseIsAnErrorOfEachCall) {
+  Client client(file_);
+  client.Insert("free");
+  const AcquireOp held = client.Create("held");
+  fs::resize_file(file_, 0);
+  for (const auto& [verb, outcome] : AllVerbs(client, held)) {
+    if (outcome.status != OpStatus::kFailed) continue;
+    EXPECT_TRUE(outcome.code == Errc::kRefused || outcome.code == Errc::kUnavailable)
+        << verb << ": " << outcome.text;
+  }
+}
+
+}  // namespace
+}  // namespace doclock::sqlite_test

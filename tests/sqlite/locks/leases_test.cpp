@@ -1,0 +1,205 @@
+// Renewals live in a table of their own: a lease's row has a lock's id exactly while the lock has.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "doclock/testing/manual_clock.h"
+#include "sqlite/support/client.h"
+#include "sqlite/support/load.h"
+#include "sqlite/support/raw_database.h"
+#include "sqlite/support/temp_folder.h"
+
+namespace doclock::sqlite_test {
+namespace {
+
+class SqliteLeases : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::int64_t Rows() {
+    return RawDatabase(folder_ / "things.db").Number("SELECT count(*) FROM doclock_l_things");
+  }
+  SqliteStoreOptions Options() const { return {.sync = SqliteSync::kOff, .clock = clock_}; }
+  AcquireOp Renewed(const Key& key) {
+    AcquireOp held = client_.Create(key, R"({"a":1})");
+    EXPECT_EQ(client_.Renew(key, held.grant.lock_id).status, OpStatus::kDone);
+    EXPECT_EQ(Rows(), 1);
+    return held;
+  }
+
+  TempFolder folder_;
+  std::shared_ptr<testing::ManualClock> clock_ = std::make_shared<testing::ManualClock>();
+  Client client_{folder_ / "things.db", Options()};
+};
+
+TEST_F(SqliteLeases, ARowAppearsWithTheFirstRenewalAndProlongsTheLock) {
+  const AcquireOp held = client_.Create("1");
+  EXPECT_EQ(Rows(), 0);
+  for (int i = 0; i < 5; ++i) {
+    clock_->Advance(20s);
+    EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
+    EXPECT_EQ(client_.Acquire("1").status, OpStatus::kBusy);
+  }
+  EXPECT_EQ(Rows(), 1);
+  EXPECT_EQ(client_.Read("1").remaining, 30s);
+  clock_->Advance(30s);
+  EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kLost)
+      << "a renewal never revives";
+  EXPECT_TRUE(client_.Acquire("1").took_over);
+}
+
+TEST_F(SqliteLeases, EveryWriteThatTakesTheLockAwayDeletesItsLease) {
+  client_.Release("1", Renewed("1"));
+  EXPECT_EQ(Rows(), 0);
+
+  AcquireOp held = Renewed("1");
+  EXPECT_EQ(client_
+                .Write(WriteKind::kRelease, "1", held.grant.lock_id, Body::FromText("{}"),
+                       kAnyVersion, /*merge=*/true)
+                .status,
+            OpStatus::kDone);
+  EXPECT_EQ(Rows(), 0);
+
+  held = Renewed("1");
+  EXPECT_EQ(client_.Write(WriteKind::kErase, "1", held.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(Rows(), 0);
+
+  for (const Intervention what :
+       {Intervention::kExpire, Intervention::kBreak, Intervention::kSteal}) {
+    held = Renewed("2");
+    client_.store().Intervene(client_.collection(), "2", what);
+    EXPECT_EQ(Rows(), 0);
+    EXPECT_EQ(client_.Renew("2", held.grant.lock_id).status, OpStatus::kLost);
+    EXPECT_EQ(Rows(), 0);
+    clock_->Advance(60s);
+  }
+
+  held = Renewed("3");
+  clock_->Advance(60s);
+  const AcquireOp thief = client_.Acquire("3");
+  EXPECT_TRUE(thief.took_over);
+  EXPECT_EQ(Rows(), 0);
+  EXPECT_EQ(client_.Renew("3", held.grant.lock_id).status, OpStatus::kLost);
+
+  held = Renewed("4");
+  clock_->Advance(60s);
+  const Key key("4");
+  SaveOp save(client_.collection(), key);
+  save.expected = held.version;
+  save.born = held.born;
+  save.write_id = NewUuid();
+  save.body = Body::FromText("{}");
+  client_.Execute(save);
+  EXPECT_EQ(save.status, OpStatus::kDone);
+  EXPECT_EQ(Rows(), 0);
+
+  Renewed("5");
+  clock_->Advance(60s);
+  EXPECT_GE(client_.store().Purge(client_.collection(), 100, kBudget), 1);
+  EXPECT_EQ(Rows(), 0);
+}
+
+TEST_F(SqliteLeases, ARowDeletedByHandIsMissedByTheNextRenewal) {
+  const AcquireOp held = Renewed("1");
+  RawDatabase(folder_ / "things.db").Run("DELETE FROM doclock_c_things");
+  EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kMissing);
+  EXPECT_EQ(client_.Create("1").status, OpStatus::kDone);
+  EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kLost);
+}
+
+TEST_F(SqliteLeases, ALockTakenAwayByHandIsMissedByTheNextRenewal) {
+  for (const char* other : {"zeroblob(16)", "randomblob(16)"}) {
+    const AcquireOp held = Renewed("1");
+    RawDatabase(folder_ / "things.db")
+        .Run(std::string("UPDATE doclock_c_things SET lock_id=") + other);
+    EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kLost) << other;
+    clock_->Advance(60s);
+  }
+}
+
+TEST_F(SqliteLeases, ACheckpointStartsTheLeaseAnewWhateverWasRenewed) {
+  const AcquireOp held = client_.Create("1");
+  ASSERT_EQ(client_.Renew("1", held.grant.lock_id, 10min).status, OpStatus::kDone);
+  EXPECT_EQ(client_.Read("1").remaining, 10min);
+  const WriteOp save = client_.Write(WriteKind::kCheckpoint, "1", held.grant.lock_id);
+  EXPECT_EQ(save.status, OpStatus::kDone);
+  EXPECT_EQ(client_.Read("1").remaining, 30s);
+  EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
+}
+
+TEST_F(SqliteLeases, AHandOverLeavesNoLeaseOfTheFormerHolder) {
+  const AcquireOp held = Renewed("1");
+  const Key key("1");
+  GrantRequest next;
+  next.lock_id = NewUuid();
+  next.ttl = 30s;
+  WriteOp release(client_.collection(), key);
+  release.lock_id = held.grant.lock_id;
+  release.expected = held.version;
+  release.next = &next;
+  client_.Execute(release);
+  EXPECT_EQ(release.status, OpStatus::kDone);
+  EXPECT_EQ(Rows(), 0);
+  EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kLost);
+  EXPECT_EQ(client_.Renew("1", next.lock_id).status, OpStatus::kDone);
+}
+
+TEST_F(SqliteLeases, OneFailingOperationLeavesItsNeighboursAlone) {
+  client_.store().EnsureIndex(client_.collection(), {.fields = {"mail"}, .unique = true});
+  client_.Insert("taken", R"({"mail":"a@b"})");
+  const std::vector<Key> keys = {Key("1"), Key("2"), Key("3"), Key("gone")};
+  std::vector<AcquireOp> ops;
+  for (const Key& key : keys) {
+    ops.emplace_back(client_.collection(), key);
+    ops.back().grant.lock_id = NewUuid();
+    ops.back().grant.ttl = 30s;
+  }
+  ops[0].insert = Body::FromText(R"({"mail":"1@b"})");
+  ops[1].insert = Body::FromText(R"({"mail":"a@b"})");
+  ops[2].insert = Body::FromText(R"({"mail":"3@b"})");
+  std::vector<StoreOp*> batch;
+  for (AcquireOp& op : ops) batch.push_back(&op);
+  client_.store().Execute(batch, kBudget);
+  EXPECT_EQ(ops[0].status, OpStatus::kDone);
+  EXPECT_EQ(ops[1].status, OpStatus::kConflict);
+  EXPECT_EQ(ops[1].detail->index, "mail");
+  EXPECT_EQ(ops[2].status, OpStatus::kDone);
+  EXPECT_EQ(ops[3].status, OpStatus::kMissing);
+  EXPECT_EQ(client_.Read("2").status, OpStatus::kMissing);
+}
+
+TEST_F(SqliteLeases, AMergeReplacesOnlyTheFieldsItHas) {
+  const AcquireOp held = client_.Create("1", R"({"a":1,"b":{"c":2},"z":"ä"})");
+  const WriteOp release =
+      client_.Write(WriteKind::kRelease, "1", held.grant.lock_id,
+                    Body::FromText(R"({"a":5,"n":null})"), kAnyVersion, /*merge=*/true);
+  EXPECT_EQ(release.status, OpStatus::kDone);
+  EXPECT_EQ(client_.Read("1").body.json(),
+            nlohmann::json::parse(R"({"a":5,"b":{"c":2},"n":null,"z":"ä"})"));
+}
+
+TEST_F(SqliteLeases, AMergeIntoABrokenBodyFailsAndKeepsTheLock) {
+  const AcquireOp held = client_.Create("1");
+  RawDatabase(folder_ / "things.db").Run("UPDATE doclock_c_things SET body='{broken'");
+  const WriteOp release = client_.Write(WriteKind::kRelease, "1", held.grant.lock_id,
+                                        Body::FromText("{}"), kAnyVersion, /*merge=*/true);
+  ASSERT_EQ(release.status, OpStatus::kFailed);
+  EXPECT_EQ(release.detail->code, Errc::kDocument);
+  EXPECT_EQ(client_.Release("1", held).status, OpStatus::kDone);
+}
+
+/// On which the process's end ends it at once.
+TEST_F(SqliteLeases, ALockThatWasDetachedHangsOnTheProcessThatRenewsIt) {
+  DOCLOCK_NEEDS_COORDINATOR();
+  const auto slot = [this] {
+    return RawDatabase(folder_ / "things.db").Number("SELECT lock_slot FROM doclock_c_things");
+  };
+  const AcquireOp held = client_.Acquire("1", 30s, Body::FromText("{}"), /*detached=*/true);
+  EXPECT_EQ(slot(), 0);
+  EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_NE(slot(), 0);
+  EXPECT_EQ(client_.Renew("1", held.grant.lock_id, 30s, /*detached=*/true).status, OpStatus::kDone);
+  EXPECT_EQ(slot(), 0);
+}
+
+}  // namespace
+}  // namespace doclock::sqlite_test

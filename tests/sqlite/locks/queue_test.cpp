@@ -1,0 +1,300 @@
+// The queue of waiters: its table, and what of it counts. What the rules decide about it is
+// compared with them in tests/sqlite/rules.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+#include "doclock/testing/manual_clock.h"
+#include "sqlite/db/faulty_files.h"
+#include "sqlite/operations/statements.h"
+#include "sqlite/support/client.h"
+#include "sqlite/support/load.h"
+#include "sqlite/support/raw_database.h"
+#include "sqlite/support/temp_folder.h"
+
+namespace doclock::sqlite_test {
+namespace {
+
+using ::testing::ElementsAre;
+
+class SqliteQueue : public ::testing::Test {
+ protected:
+  Client Opened() { return Client(file_, {.sync = SqliteSync::kOff, .clock = clock_}); }
+  std::int64_t Rows() { return RawDatabase(file_).Number("SELECT count(*) FROM doclock_q_things"); }
+  Uuid HolderOf(const Key& key) { return client_.Read(key).lock_id; }
+
+  std::shared_ptr<testing::ManualClock> clock_ = std::make_shared<testing::ManualClock>();
+  TempFolder folder_;
+  std::filesystem::path file_ = folder_ / "things.db";
+  Client client_ = Opened();
+};
+
+TEST_F(SqliteQueue, AReleaseGrantsTheLockToTheFirstInTheSameWrite) {
+  Client other = Opened();
+  const Uuid first = NewUuid(), second = NewUuid();
+  const AcquireOp held = client_.Create("1");
+  EXPECT_TRUE(client_.Queue("1", first, 20s, 1h).queued);
+  const AcquireOp behind = other.Queue("1", second);
+  EXPECT_TRUE(behind.queued);
+  EXPECT_EQ(behind.ahead, 1);
+  const WriteOp release = client_.Release("1", held, Body::FromText(R"({"a":1})"));
+  ASSERT_EQ(release.status, OpStatus::kDone) << Why(release);
+  EXPECT_EQ(release.version, held.version + 1);
+  EXPECT_EQ(HolderOf("1"), first);
+  EXPECT_EQ(client_.Read("1").remaining, kProbation);
+  const AcquireOp granted = client_.Queue("1", first);
+  ASSERT_EQ(granted.status, OpStatus::kDone) << Why(granted);
+  EXPECT_TRUE(granted.passed_on);
+  EXPECT_FALSE(granted.took_over);
+  EXPECT_EQ(granted.version, release.version);
+  EXPECT_EQ(granted.body.text(), R"({"a":1})");
+  EXPECT_EQ(client_.Release("1", granted).status, OpStatus::kDone);
+  EXPECT_EQ(HolderOf("1"), second);
+  EXPECT_EQ(Rows(), 0);
+}
+
+/// The document says whether there is a queue, so that operations without one do not look.
+TEST_F(SqliteQueue, AnEmptiedQueueCostsNothingAnyMore) {
+  const Uuid waiter = NewUuid();
+  client_.Release("1", client_.Create("1"));
+  const AcquireOp held = client_.Acquire("1");
+  client_.Queue("1", waiter);
+  EXPECT_EQ(client_.Leave("1", waiter).status, OpStatus::kDone);
+  EXPECT_EQ(client_.Leave("1", waiter).status, OpStatus::kLost);
+  EXPECT_EQ(client_.Release("1", held).status, OpStatus::kDone);
+  EXPECT_EQ(RawDatabase(file_).Number("SELECT lock_queue FROM doclock_c_things"), 0);
+}
+
+TEST_F(SqliteQueue, AWaiterLeavesItWhileSharesAreHeld) {
+  const AcquireOp share = client_.Share("1");
+  const Uuid waiter = NewUuid();
+  EXPECT_TRUE(client_.Queue("1", waiter).queued);
+  EXPECT_EQ(client_.Leave("1", waiter).status, OpStatus::kDone);
+  EXPECT_EQ(Rows(), 0);
+  EXPECT_EQ(client_.Leave("1", waiter).status, OpStatus::kLost);
+  EXPECT_EQ(client_.ReleaseShare("1", share.grant.lock_id).status, OpStatus::kDone);
+}
+
+TEST_F(SqliteQueue, TheGrantNamesTheWaitersProcess) {
+  DOCLOCK_NEEDS_COORDINATOR();
+  auto waiting = std::make_unique<Client>(Opened());
+  for (const bool detached : {false, true}) {
+    const AcquireOp held = client_.Create("1");
+    ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
+    ASSERT_TRUE(waiting->Queue("1", NewUuid(), 20s, 30s, detached).queued);
+    ASSERT_EQ(client_.Release("1", held).status, OpStatus::kDone);
+    EXPECT_EQ(client_.Acquire("1").status, OpStatus::kBusy);
+    waiting = std::make_unique<Client>(Opened());  // as the death of the process
+    EXPECT_EQ(client_.Acquire("1").status, detached ? OpStatus::kBusy : OpStatus::kDone);
+    clock_->Advance(1h);
+    client_.store().Intervene(client_.collection(), "1", Intervention::kBreak);
+  }
+}
+
+TEST_F(SqliteQueue, TheEntryOfADeadProcessIsDropped) {
+  DOCLOCK_NEEDS_COORDINATOR();
+  const Uuid second = NewUuid();
+  const AcquireOp held = client_.Create("1");
+  {
+    Client dead = Opened();
+    EXPECT_TRUE(dead.Queue("1", NewUuid(), 20s, 30s, /*detached=*/true).queued);
+  }
+  EXPECT_EQ(client_.Queue("1", second).ahead, 0);
+  EXPECT_EQ(Rows(), 1) << "the dead one is dropped when it is met";
+  client_.Release("1", held);
+  EXPECT_EQ(HolderOf("1"), second);
+}
+
+TEST_F(SqliteQueue, AnEntryOfAnEarlierBootIsDropped) {
+  const AcquireOp held = client_.Create("1");
+  client_.Queue("1", NewUuid());
+  client_.Queue("1", NewUuid());
+  RawDatabase(file_).Run(
+      "UPDATE doclock_q_things SET boot=boot+2 WHERE place=(SELECT min(place) FROM "
+      "doclock_q_things); UPDATE doclock_q_things SET renewed=renewed+60000000000,"
+      " until=until+60000000000 WHERE place=(SELECT max(place) FROM doclock_q_things)");
+  client_.Release("1", held);
+  EXPECT_TRUE(HolderOf("1").is_nil());
+  EXPECT_EQ(Rows(), 0);
+}
+
+TEST_F(SqliteQueue, AFullQueueTakesNoMore) {
+  const AcquireOp held = client_.Create("1");
+  for (std::size_t i = 0; i < kMaxQueueEntries; ++i) {
+    ASSERT_TRUE(client_.Queue("1", NewUuid()).queued);
+  }
+  const AcquireOp late = client_.Queue("1", NewUuid());
+  EXPECT_EQ(late.status, OpStatus::kBusy);
+  EXPECT_FALSE(late.queued);
+  EXPECT_EQ(late.ahead, static_cast<int>(kMaxQueueEntries));
+  client_.Release("1", held);
+  EXPECT_TRUE(client_.Queue("1", NewUuid()).queued);
+}
+
+TEST_F(SqliteQueue, MalformedEntriesKeepNobodyOut) {
+  for (const char* spoilt :
+       {"place=-1", "lock_id='x'", "lock_id=zeroblob(16)", "renewed='x'", "until=-1", "until='x'",
+        "boot='x'", "slot=-1", "ttl=-1", "ttl='x'", "min_hold=-1", "owner='x'", "detached='x'"}) {
+    const AcquireOp held = client_.Create("1");
+    ASSERT_EQ(held.status, OpStatus::kDone) << spoilt << Why(held);
+    client_.Queue("1", NewUuid());
+    RawDatabase(file_).Run(std::string("UPDATE doclock_q_things SET ") + spoilt);
+    EXPECT_EQ(client_.Release("1", held).status, OpStatus::kDone) << spoilt;
+    EXPECT_TRUE(HolderOf("1").is_nil()) << spoilt;
+    EXPECT_EQ(Rows(), 0) << spoilt;
+  }
+}
+
+/// SQLite gives the number of a deleted row to a new one.
+TEST_F(SqliteQueue, EntriesOfADocumentThatWasDeletedByHandAreNotThoseOfTheNext) {
+  client_.Create("1");
+  client_.Queue("1", NewUuid());
+  RawDatabase(file_).Run("DELETE FROM doclock_c_things");
+  const AcquireOp held = client_.Create("2");
+  ASSERT_EQ(Rows(), 1);
+  EXPECT_EQ(client_.Queue("2", NewUuid()).ahead, 0);
+  EXPECT_EQ(Rows(), 1);
+}
+
+TEST_F(SqliteQueue, AnErasureEndsIt) {
+  const AcquireOp held = client_.Create("1");
+  client_.Queue("1", NewUuid());
+  EXPECT_EQ(client_.Write(WriteKind::kErase, "1", held.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(Rows(), 0);
+}
+
+TEST_F(SqliteQueue, ASearchLeavesDocumentsToTheirWaiters) {
+  const AcquireOp held = client_.Acquire("1", 1s, Body::FromText("{}"));
+  const Uuid waiter = NewUuid();
+  client_.Queue("1", waiter);
+  clock_->Advance(2s);
+  Key key;
+  AcquireOp next(client_.collection(), key);
+  next.grant.lock_id = NewUuid();
+  next.grant.ttl = 30s;
+  client_.store().AcquireNext(Filter(), next, key, kBudget);
+  EXPECT_EQ(next.status, OpStatus::kMissing) << Why(next);
+  EXPECT_EQ(client_.store().Purge(client_.collection(), 10, kBudget), 0);
+  EXPECT_EQ(client_.Queue("1", waiter).status, OpStatus::kDone);
+}
+
+TEST_F(SqliteQueue, TheListShowsIt) {
+  client_.Create("1");
+  client_.Queue("1", NewUuid());
+  client_.Queue("1", NewUuid());
+  const LockPage page = client_.store().ListLocks(client_.collection(), {}, "", kBudget);
+  ASSERT_EQ(page.rows.size(), 1U);
+  EXPECT_EQ(page.rows.front().waiting, 2);
+}
+
+/// Files made before there was a queue.
+TEST_F(SqliteQueue, IsAddedToAFileThatHasNone) {
+  const AcquireOp held = client_.Create("1");
+  for (const char* missing :
+       {"DROP TABLE doclock_q_things", "ALTER TABLE doclock_c_things DROP COLUMN lock_queue"}) {
+    RawDatabase(file_).Run(missing);
+    EXPECT_THROW(Client(file_, {.create = false, .complete = false}), StoreException);
+    Client later = Opened();
+    EXPECT_EQ(later.Read("1").version, held.version);
+    const Uuid waiter = NewUuid();
+    EXPECT_TRUE(later.Queue("1", waiter).queued);
+    EXPECT_EQ(later.Leave("1", waiter).status, OpStatus::kDone);
+  }
+}
+
+/// What was said of it must not be relied on.
+TEST_F(SqliteQueue, AFailedCommitLeavesNoEntry) {
+  FaultyFiles files;
+  Client client(file_);
+  client.Create("1");
+  const Uuid waiter = NewUuid();
+  FaultyFiles::failing_syncs = 1;
+  const AcquireOp refused = client.Queue("1", waiter);
+  FaultyFiles::failing_syncs = 0;
+  EXPECT_EQ(refused.status, OpStatus::kBusy) << Why(refused);
+  EXPECT_FALSE(refused.queued);
+  EXPECT_EQ(client.Leave("1", waiter).status, OpStatus::kLost);
+  EXPECT_TRUE(client.Queue("1", waiter).queued);
+}
+
+/// Tables: c documents, l leases, q the queue, g groups.
+TEST(SqliteQueueStatements, OfAHandOver) {
+  Statements statements;
+  TempFolder folder;
+  Client client(folder / "things.db", {.sync = SqliteSync::kOff});
+  const AcquireOp held = client.Create("1");
+  const Uuid waiter = NewUuid();
+  static_cast<void>(statements.Take());
+  client.Queue("1", waiter);
+  EXPECT_THAT(statements.Take(), ElementsAre("SELECT c", "DELETE q", "UPDATE c", "INSERT q"));
+  client.Queue("1", waiter, 21s);
+  EXPECT_THAT(statements.Take(), ElementsAre("SELECT c", "SELECT q", "INSERT q"));
+  client.Release("1", held);
+  EXPECT_THAT(statements.Take(),
+              ElementsAre("UPDATE c", "SELECT c", "SELECT q", "UPDATE c", "DELETE q"));
+  client.Queue("1", waiter);
+  EXPECT_THAT(statements.Take(), ElementsAre("SELECT c"));
+}
+
+/// Hints that came to a store.
+class Heard {
+ public:
+  explicit Heard(const Client& client)
+      : watch_(client.store().Watch(client.collection(), [this](std::optional<std::size_t> key) {
+          const std::lock_guard guard(mutex_);
+          keys_.push_back(key.value_or(0));
+          changed_.notify_all();
+        })) {}
+  bool Await(const Key& key) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, 30s, [&] { return Has(key); });
+  }
+  bool HasHeard(const Key& key) {
+    const std::lock_guard guard(mutex_);
+    return Has(key);
+  }
+
+ private:
+  [[nodiscard]] bool Has(const Key& key) const {
+    return std::find(keys_.begin(), keys_.end(), key.Hash()) != keys_.end();
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::size_t> keys_;
+  std::unique_ptr<Subscription> watch_;  // the first to go
+};
+
+TEST_F(SqliteQueue, OnlyTheProcessThatWasGrantedTheLockIsTold) {
+  DOCLOCK_NEEDS_COORDINATOR();
+  Client one = Opened(), two = Opened();
+  Heard by_one(one), by_two(two);
+  const AcquireOp held = client_.Create("1");
+  one.Queue("1", NewUuid());
+  two.Queue("1", NewUuid());
+  client_.Release("1", held);
+  EXPECT_TRUE(by_one.Await("1"));
+  client_.Release("2", client_.Create("2"));
+  EXPECT_TRUE(by_two.Await("2")) << "nobody waits for it: everybody is told";
+  EXPECT_FALSE(by_two.HasHeard("1"));
+}
+
+/// Whoever meets a free lock that is another's tells that one.
+TEST_F(SqliteQueue, AHelperTellsTheProcessThatItHelped) {
+  DOCLOCK_NEEDS_COORDINATOR();
+  Client one = Opened();
+  client_.Acquire("1", 1s, Body::FromText("{}"));
+  const Uuid first = NewUuid();
+  one.Queue("1", first);
+  Heard by_one(one);
+  clock_->Advance(2s);
+  EXPECT_EQ(client_.Acquire("1").status, OpStatus::kBusy);
+  EXPECT_EQ(HolderOf("1"), first);
+  EXPECT_TRUE(by_one.Await("1"));
+}
+
+}  // namespace
+}  // namespace doclock::sqlite_test

@@ -1,0 +1,287 @@
+// How filters become SQL: indexes are used, and never change what is found.
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "sqlite/query/candidates.h"
+#include "sqlite/support/client.h"
+#include "sqlite/support/load.h"
+#include "sqlite/support/raw_database.h"
+#include "sqlite/support/temp_folder.h"
+
+namespace doclock::sqlite_test {
+namespace {
+
+class SqliteIndexes : public ::testing::Test {
+ protected:
+  std::string PlanOf(const Filter& filter) {
+    sqlite::Connection connection(file_, /*create=*/false);
+    connection.SetDeadline(sqlite::Deadline::max(), sqlite::Deadline::max());
+    const sqlite::SqliteCollection collection("things", {}, 30s, 0);
+    std::string plan;
+    for (const std::string& sql : sqlite::CandidateSql(connection, collection, filter)) {
+      plan += RawDatabase(file_).Text("EXPLAIN QUERY PLAN " + sql) + "\n";
+    }
+    return plan;
+  }
+  std::vector<std::string> Keys(const Filter& filter) {
+    std::vector<std::string> keys;
+    client_.store().Query(
+        client_.collection(), filter,
+        [&](QueryRow&& row) {
+          keys.push_back(row.key.ToString());
+          return true;
+        },
+        kBudget);
+    return keys;
+  }
+  /// How often a search shows each key.
+  std::map<std::string, int> Visits(const Filter& filter) {
+    sqlite::Connection connection(file_, /*create=*/false);
+    connection.SetDeadline(sqlite::Deadline::max(), sqlite::Deadline::max());
+    const sqlite::SqliteCollection collection("things", {}, 30s, 0);
+    std::map<std::string, int> visits;
+    sqlite::VisitCandidates(connection, collection, filter, [&](sqlite::Candidate&& found) {
+      ++visits[found.key.ToString()];
+      return true;
+    });
+    return visits;
+  }
+  AcquireOp Next(Client& client, const Filter& filter, Key& key) {
+    AcquireOp op(client.collection(), key);
+    op.grant.lock_id = NewUuid();
+    op.grant.ttl = 30s;
+    client.store().AcquireNext(filter, op, key, kBudget);
+    return op;
+  }
+
+  TempFolder folder_;
+  std::filesystem::path file_ = folder_ / "things.db";
+  Client client_{file_, {.sync = SqliteSync::kOff}};
+};
+
+TEST_F(SqliteIndexes, AreUsedForConditionsAndOrder) {
+  client_.store().EnsureIndex(client_.collection(), {.fields = {"status", "due"}});
+  client_.store().EnsureIndex(client_.collection(), {.fields = {"status", "due"}});
+  const Filter filter = Filter().Equal("status", "queued").AtMost("due", 5).OrderBy("due");
+  const std::string plan = PlanOf(filter);
+  EXPECT_NE(plan.find("USING INDEX doclock_i_things:status,due (<expr>=? AND <expr><?)"),
+            std::string::npos)
+      << plan;
+  EXPECT_EQ(plan.find("TEMP B-TREE"), std::string::npos) << plan;
+}
+
+TEST_F(SqliteIndexes, AreUsedForOrderAfterABoolean) {
+  client_.store().EnsureIndex(client_.collection(), {.fields = {"done", "due"}});
+  const Filter filter = Filter().Equal("done", false).AtMost("due", 5).OrderBy("due");
+  const std::string plan = PlanOf(filter);
+  EXPECT_NE(plan.find("USING INDEX doclock_i_things:done,due (<expr>=? AND <expr><?)"),
+            std::string::npos)
+      << plan;
+  EXPECT_EQ(plan.find("TEMP B-TREE"), std::string::npos) << plan;
+
+  client_.Insert("1", R"({"done":true,"due":1})");
+  client_.Insert("2", R"({"done":false,"due":3})");
+  client_.Insert("3", R"({"done":0,"due":1})");
+  client_.Insert("4", R"({"done":false,"due":2})");
+  EXPECT_EQ(Keys(filter), (std::vector<std::string>{"4", "2"}));
+}
+
+TEST_F(SqliteIndexes, AreUsedForNestedFieldsWithStrangeNames) {
+  client_.store().EnsureIndex(client_.collection(), {.fields = {"it's.a \xE2\x82\xAC.B"}});
+  client_.Insert("1", "{\"it's\":{\"a \xE2\x82\xAC\":{\"B\":7}}}");
+  const Filter filter = Filter().Equal("it's.a \xE2\x82\xAC.B", 7);
+  EXPECT_NE(PlanOf(filter).find("USING INDEX"), std::string::npos) << PlanOf(filter);
+  EXPECT_EQ(Keys(filter), std::vector<std::string>{"1"});
+}
+
+TEST_F(SqliteIndexes, ChangeNothingAboutTheOrderOfValues) {
+  const std::vector<std::string> in_order = {
+      "{}",           R"({"v":null})",   R"({"v":-1.5})",  R"({"v":0})",
+      R"({"v":1})",   R"({"v":1e300})",  R"({"v":""})",    R"({"v":"[1]"})",
+      R"({"v":"a"})", R"({"v":"{}"})",   R"({"v":false})", R"({"v":true})",
+      R"({"v":[1]})", R"({"v":{"a":1}})"};
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < in_order.size(); ++i) {
+    keys.push_back(std::string(1, static_cast<char>('a' + i)));
+    client_.Insert(keys.back(), in_order[i]);
+  }
+  std::vector<std::string> backwards = {"m", "n", "l", "k", "j", "i", "h",
+                                        "g", "f", "e", "d", "c", "a", "b"};
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(Keys(Filter().OrderBy("v")), keys);
+    EXPECT_EQ(Keys(Filter().OrderByDescending("v")), backwards);
+    EXPECT_EQ(Keys(Filter().Equal("v", true)), std::vector<std::string>{"l"});
+    EXPECT_EQ(Keys(Filter().Equal("v", 1)), std::vector<std::string>{"e"});
+    EXPECT_EQ(Keys(Filter().AtLeast("v", "[1]").OrderBy("v")),
+              (std::vector<std::string>{"h", "i", "j"}));
+    client_.store().EnsureIndex(client_.collection(), {.fields = {"v"}});
+  }
+}
+
+TEST_F(SqliteIndexes, FieldsThatSqlCannotNameAreFoundAllTheSame) {
+  client_.Insert("1", R"({"a\"b":2,"c\\d":1})");
+  client_.Insert("2", R"({"a\"b":1,"c\\d":2})");
+  client_.store().EnsureIndex(client_.collection(), {.fields = {"a\"b"}});
+  EXPECT_THROW(
+      client_.store().EnsureIndex(client_.collection(), {.fields = {"a\"b"}, .unique = true}),
+      StoreException);
+  EXPECT_EQ(Keys(Filter().Equal("a\"b", 2)), std::vector<std::string>{"1"});
+  EXPECT_EQ(Keys(Filter().OrderBy("a\"b")), (std::vector<std::string>{"2", "1"}));
+  EXPECT_EQ(Keys(Filter().OrderByDescending("c\\d")), (std::vector<std::string>{"2", "1"}));
+}
+
+TEST_F(SqliteIndexes, ValuesAreNeverPartOfTheText) {
+  client_.Insert("1", R"({"a":"x' OR 1=1 --"})");
+  client_.Insert("2", R"({"a":"y"})");
+  EXPECT_EQ(Keys(Filter().Equal("a", "x' OR 1=1 --")), std::vector<std::string>{"1"});
+  EXPECT_EQ(Keys(Filter().Equal("a') OR 1=1 --", "y")), std::vector<std::string>{});
+}
+
+TEST_F(SqliteIndexes, ABrokenBodyDoesNotAffectOthers) {
+  client_.Insert("1", R"({"a":1})");
+  client_.Insert("2", R"({"a":2})");
+  RawDatabase(file_).Run("UPDATE doclock_c_things SET body='{broken' WHERE key='1'");
+  client_.store().EnsureIndex(client_.collection(), {.fields = {"a"}});
+  EXPECT_EQ(Keys(Filter().Equal("a", 2)), std::vector<std::string>{"2"});
+  EXPECT_EQ(Keys(Filter().OrderBy("a")), (std::vector<std::string>{"1", "2"}));
+}
+
+TEST_F(SqliteIndexes, UniqueOnesTellTrueFromOneAndRefuseRepetitions) {
+  client_.store().EnsureIndex(client_.collection(), {.fields = {"Mail"}, .unique = true});
+  EXPECT_EQ(client_.Insert("1", R"({"Mail":1})").status, OpStatus::kDone);
+  EXPECT_EQ(client_.Insert("2", R"({"Mail":true})").status, OpStatus::kDone);
+  EXPECT_EQ(client_.Insert("3", R"({"Mail":null})").status, OpStatus::kDone);
+  EXPECT_EQ(client_.Insert("4", R"({})").status, OpStatus::kDone);
+  const SaveOp refused = client_.Insert("5", R"({"Mail":1.0})");
+  ASSERT_EQ(refused.status, OpStatus::kConflict);
+  EXPECT_EQ(refused.detail->index, "Mail");
+  client_.Insert("6", R"({"other":1})");
+  client_.Insert("7", R"({"other":1})");
+  try {
+    client_.store().EnsureIndex(client_.collection(), {.fields = {"other"}, .unique = true});
+    FAIL();
+  } catch (const ConflictException& error) {
+    EXPECT_EQ(error.index(), "other");
+  }
+}
+
+TEST_F(SqliteIndexes, ASearchShowsEachDocumentOnceHoweverManyAreLocked) {
+  const std::vector<std::string> values = {"null", "false", "true",  "0",  "1",         "1.0",
+                                           "-7",   R"("")", "\"0\"", "[]", R"({"a":1})"};
+  constexpr int kLocked = 100;
+  for (int i = 0; i < kLocked; ++i) {
+    client_.Create(i, R"({"due":)" + values[static_cast<std::size_t>(i) % values.size()] + "}");
+  }
+  client_.Insert("free", "{}");
+  for (const bool indexed : {false, true}) {
+    if (indexed) client_.store().EnsureIndex(client_.collection(), {.fields = {"due"}});
+    for (const Filter& filter : {Filter().OrderBy("due"), Filter().OrderByDescending("due")}) {
+      const auto visits = Visits(filter);
+      EXPECT_EQ(visits.size(), static_cast<std::size_t>(kLocked + 1));
+      for (const auto& [key, times] : visits) EXPECT_EQ(times, 1) << key;
+    }
+  }
+  Key key;
+  EXPECT_EQ(Next(client_, Filter().OrderBy("due"), key).status, OpStatus::kDone);
+  EXPECT_EQ(key, Key("free"));
+}
+
+TEST_F(SqliteIndexes, WorkersShareAQueueInOrder) {
+  constexpr int kJobs = kSanitized ? 300 : 2000;
+  client_.store().EnsureIndex(client_.collection(), {.fields = {"status", "due"}});
+  for (int i = 0; i < kJobs; ++i) {
+    client_.Insert(i, R"({"status":"queued","due":)" + std::to_string(kJobs - i) + "}");
+  }
+  const Filter filter = Filter().Equal("status", "queued").OrderBy("due");
+  Key first;
+  const AcquireOp held = Next(client_, filter, first);
+  EXPECT_EQ(first, Key(kJobs - 1));
+  client_.Release(first, held);
+  std::mutex mutex;
+  std::multiset<std::string> done;
+  std::vector<std::jthread> workers;
+  for (int w = 0; w < 8; ++w) {
+    workers.emplace_back([&] {
+      for (;;) {
+        Key key;
+        const AcquireOp job = Next(client_, filter, key);
+        if (job.status != OpStatus::kDone) return;
+        {
+          const std::lock_guard guard(mutex);
+          done.insert(key.ToString());
+        }
+        client_.Release(key, job, Body::FromText(R"({"status":"done"})"));
+      }
+    });
+  }
+  workers.clear();
+  EXPECT_EQ(done.size(), static_cast<std::size_t>(kJobs));
+  EXPECT_EQ(std::set<std::string>(done.begin(), done.end()).size(), done.size());
+}
+
+TEST_F(SqliteIndexes, OfOneFieldWithACommaAreNotThoseOfTwo) {
+  const auto ensure = [&](const std::vector<std::string>& fields) {
+    client_.store().EnsureIndex(client_.collection(), {.fields = fields, .unique = true});
+  };
+  ensure({"a,b"});
+  ensure({"a", "b"});
+  EXPECT_EQ(client_.Insert("1", R"({"a":1,"b":2})").status, OpStatus::kDone);
+  EXPECT_EQ(client_.Insert("2", R"({"a":1,"b":3})").status, OpStatus::kDone);
+  const SaveOp refused = client_.Insert("3", R"({"a":1,"b":2})");
+  ASSERT_EQ(refused.status, OpStatus::kConflict);
+  EXPECT_EQ(refused.detail->index, "a,b");
+  EXPECT_EQ(client_.Insert("4", R"({"a,b":1})").status, OpStatus::kDone);
+  EXPECT_EQ(client_.Insert("5", R"({"a,b":1})").status, OpStatus::kConflict);
+}
+
+TEST_F(SqliteIndexes, OfVersion01AreReplacedWhereTheyAreOthers) {
+  // That version called the index over the field "a,b" so.
+  RawDatabase(file_).Run(
+      "CREATE UNIQUE INDEX \"doclock_u_things:a,b\" ON doclock_c_things("
+      "CASE WHEN json_valid(body) THEN json_extract(body, '$.\"a,b\"') END)");
+  const IndexSpec spec{.fields = {"a", "b"}, .unique = true};
+  client_.store().EnsureIndex(client_.collection(), spec);
+  EXPECT_EQ(client_.Insert("1", R"({"a":1,"b":2})").status, OpStatus::kDone);
+  EXPECT_EQ(client_.Insert("2", R"({"a":1,"b":2})").status, OpStatus::kConflict);
+  client_.store().EnsureIndex(client_.collection(), spec);  // changes nothing any more
+  EXPECT_EQ(client_.Insert("2", R"({"a":1,"b":2})").status, OpStatus::kConflict);
+}
+
+TEST_F(SqliteIndexes, TellTextsApartBehindNul) {
+  const auto body = [](const std::string& text) {
+    return nlohmann::json{{"v", text}, {"n", 1}}.dump();
+  };
+  using namespace std::string_literals;
+  const std::vector<std::string> in_order = {
+      "a"s,     "a\0"s,   "a\0\0"s, "a\0\1"s, "a\0\"x"s,   "a\0b"s,     "a\1"s,
+      "a\1\1"s, "a\1\2"s, "a\2"s,   "a\\u0"s, "a\\u0000"s, "a\\u0001"s, "aa"s};
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < in_order.size(); ++i) {
+    keys.push_back(std::string(1, static_cast<char>('a' + i)));
+  }
+  for (std::size_t i = in_order.size(); i-- > 0;) client_.Insert(keys[i], body(in_order[i]));
+  std::vector<std::string> backwards(keys.rbegin(), keys.rend());
+  for (const bool unique : {false, true}) {
+    EXPECT_EQ(Keys(Filter().OrderBy("v")), keys);
+    EXPECT_EQ(Keys(Filter().OrderByDescending("v")), backwards);
+    for (std::size_t i = 0; i < in_order.size(); ++i) {
+      EXPECT_EQ(Keys(Filter().Equal("v", in_order[i])), std::vector<std::string>{keys[i]}) << i;
+      EXPECT_EQ(Keys(Filter().AtLeast("v", in_order[i]).OrderBy("v")),
+                std::vector<std::string>(keys.begin() + static_cast<std::ptrdiff_t>(i), keys.end()))
+          << i;
+    }
+    EXPECT_EQ(Keys(Filter().Equal("n", 1)).size(), keys.size());
+    client_.store().EnsureIndex(client_.collection(), {.fields = {"v"}, .unique = unique});
+  }
+  EXPECT_EQ(client_.Insert("z", body("a\0b"s)).status, OpStatus::kConflict);
+  EXPECT_EQ(client_.Insert("z", body("a\0c"s)).status, OpStatus::kDone);
+}
+
+}  // namespace
+}  // namespace doclock::sqlite_test

@@ -1,0 +1,171 @@
+// Notifications: a release in one process wakes the waiters of the others.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "doclock/locking_repository.h"
+#include "sqlite/support/child.h"
+#include "sqlite/support/client.h"
+#include "sqlite/support/load.h"
+#include "sqlite/support/temp_folder.h"
+
+namespace doclock::sqlite_test {
+namespace {
+
+/// Collects hints.
+class Hints {
+ public:
+  std::function<void(std::optional<std::size_t>)> Sink() {
+    return [this](std::optional<std::size_t> hash) {
+      const std::lock_guard guard(mutex_);
+      last_time_ = BootClock::now();
+      hints_.push_back(hash);
+      changed_.notify_all();
+    };
+  }
+  /// Waits for a hint about this key, or about any.
+  bool Await(const Key& key) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, 30s, [&] {
+      return std::any_of(hints_.begin(), hints_.end(),
+                         [&](const auto& hash) { return !hash || *hash == key.Hash(); });
+    });
+  }
+  void Clear() {
+    const std::lock_guard guard(mutex_);
+    hints_.clear();
+  }
+  TimePoint last_time() {
+    const std::lock_guard guard(mutex_);
+    return last_time_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::optional<std::size_t>> hints_;
+  TimePoint last_time_{};
+};
+
+class SqliteWatch : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    DOCLOCK_NEEDS_COORDINATOR();
+    Client(file_).Insert("1");
+  }
+  TempFolder folder_;
+  std::filesystem::path file_ = folder_ / "things.db";
+  Hints hints_;
+};
+
+TEST_F(SqliteWatch, AReleaseInAnotherProcessIsHintedAt) {
+  Client client(file_, {.sync = SqliteSync::kOff});
+  const auto watch = client.store().Watch(client.collection(), hints_.Sink());
+  Child holder({"hold", file_.string(), "1", "30000", "bound"});
+  std::vector<double> microseconds;
+  for (int i = 0; i < Rounds(100); ++i) {
+    ASSERT_TRUE(holder.Line().value_or("dead").starts_with("held"));
+    hints_.Clear();
+    std::this_thread::sleep_for(1ms);
+    holder.Say("release");
+    const std::string line = holder.Line().value_or("");
+    ASSERT_TRUE(line.starts_with("released ")) << line;
+    ASSERT_TRUE(hints_.Await("1"));
+    const std::chrono::nanoseconds released(std::stoll(line.substr(9)));
+    microseconds.push_back(
+        static_cast<double>((hints_.last_time().time_since_epoch() - released).count()) / 1000);
+    holder.Say("acquire");
+  }
+  std::sort(microseconds.begin(), microseconds.end());
+  std::cout << "hint after the release returned, us: p50 " << microseconds[microseconds.size() / 2]
+            << ", p90 " << microseconds[microseconds.size() * 9 / 10] << "\n";
+}
+
+TEST_F(SqliteWatch, ReleasesOfOnesOwnAreHintedAtToo) {
+  Client client(file_);
+  const auto watch = client.store().Watch(client.collection(), hints_.Sink());
+  client.Release("1", client.Acquire("1"));
+  EXPECT_TRUE(hints_.Await("1"));
+}
+
+TEST_F(SqliteWatch, ADeathIsHintedAt) {
+  Client client(file_);
+  Child holder({"hold", file_.string(), "1", "3600000", "bound"});
+  ASSERT_EQ(holder.Line(), "held 2");
+  const auto watch = client.store().Watch(client.collection(), hints_.Sink());
+  const auto killed = std::chrono::steady_clock::now();
+  holder.Kill();
+  ASSERT_TRUE(hints_.Await("1"));
+  std::cout << "hint after the kill, ms: " << (std::chrono::steady_clock::now() - killed) / 1ms
+            << "\n";
+  EXPECT_EQ(client.Acquire("1").status, OpStatus::kDone);
+}
+
+TEST_F(SqliteWatch, AWaiterIsGrantedTheLockOfTheDeadSoon) {
+  const LockingRepository<nlohmann::json> things(LockManager(OpenSqliteStore(file_)), "things");
+  for (int i = 0; i < 3; ++i) {
+    Child holder({"hold", file_.string(), "1", "3600000", "bound"});
+    ASSERT_TRUE(holder.Line().value_or("dead").starts_with("held"));
+    auto waiter = things.LockAsync("1", {.wait = 1min});
+    EXPECT_EQ(waiter.wait_for(300ms), std::future_status::timeout);
+    const auto killed = std::chrono::steady_clock::now();
+    holder.Kill();
+    auto handle = waiter.get();
+    const auto after = std::chrono::steady_clock::now() - killed;
+    std::cout << "granted after the kill, ms: " << after / 1ms << "\n";
+    EXPECT_LT(after, kSanitized ? 10s : 2s);
+    handle.Release();
+  }
+}
+
+TEST_F(SqliteWatch, OthersAreSeenWhileTheyWatch) {
+  Client one(file_), two(file_);
+  EXPECT_FALSE(one.store().OthersMayWait(one.collection()));
+  auto watch = two.store().Watch(two.collection(), hints_.Sink());
+  EXPECT_TRUE(one.store().OthersMayWait(one.collection()));
+  EXPECT_FALSE(two.store().OthersMayWait(two.collection()));
+  watch.reset();
+  EXPECT_FALSE(one.store().OthersMayWait(one.collection()));
+}
+
+TEST_F(SqliteWatch, NoHintComesAfterTheEndOfASubscription) {
+  Client client(file_);
+  for (int i = 0; i < 20; ++i) {
+    auto alive = std::make_shared<bool>(true);
+    std::weak_ptr<bool> seen = alive;
+    auto watch = client.store().Watch(client.collection(), [alive](auto) { *alive = true; });
+    client.Release("1", client.Acquire("1"));
+    watch.reset();
+    alive.reset();
+    EXPECT_TRUE(seen.expired());
+  }
+}
+
+TEST_F(SqliteWatch, ManyReleasesAtOnceLoseNoneOfTheKeys) {
+  Client client(file_, {.sync = SqliteSync::kOff});
+  const auto watch = client.store().Watch(client.collection(), hints_.Sink());
+  for (int i = 0; i < 600; ++i) {
+    hints_.Clear();
+    client.Release(i, client.Create(i));
+    if (i % 100 == 0) {
+      EXPECT_TRUE(hints_.Await(i)) << i;
+    }
+  }
+}
+
+TEST_F(SqliteWatch, WithoutAThreadIsAnErrorAndNoDeadlock) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers need more memory than a limit leaves";
+  Child child({"deaf", file_.string()});
+  EXPECT_EQ(child.Line(), "unavailable");
+  EXPECT_EQ(child.Line(), "watching");
+}
+
+}  // namespace
+}  // namespace doclock::sqlite_test
