@@ -74,11 +74,8 @@ TimePoint TimeOf(const WriteOp& op, const rules::LockState& lock, Moment& moment
   return needed ? moment.Now() : TimePoint{};
 }
 
-/// Waiters of all processes are here: the one that was granted the lock learns of it by a hint, as
-/// of a lock that is free.
-bool Wakes(const rules::LockState& lock) noexcept { return lock.passed_on.done; }
-
-/// True: a lock was freed, or granted to a waiter.
+/// True: a lock was freed, or granted to a waiter. Waiters of all processes are here: the one that
+/// was granted the lock learns of it by a hint, as of a lock that is free.
 bool ExecuteLocked(WriteOp& op, Moment& moment, Remains& remains) {
   LockedSlot slot(op);
   if (slot.document() == nullptr) {
@@ -92,12 +89,12 @@ bool ExecuteLocked(WriteOp& op, Moment& moment, Remains& remains) {
   if (op.next != nullptr) lock.group.reserve(op.next->group.size());
   if (!PutBody(op, slot, remains)) return false;
   rules::Write(op, lock, now);
-  const bool told = rules::Frees(op, lock) || Wakes(lock);
+  const bool told = rules::ConcernsWaiters(op, lock);
   if (op.write == WriteKind::kErase) remains.document = slot.Take();
   return told;
 }
 
-/// True: a lock was freed.
+/// True: a lock was freed, or granted to a waiter.
 bool ExecuteLocked(SaveOp& op, TimePoint now, Remains& remains) {
   LockedSlot slot(op);
   Document* const document = slot.document();
@@ -111,9 +108,7 @@ bool ExecuteLocked(SaveOp& op, TimePoint now, Remains& remains) {
   }
   const bool erases = op.save == SaveKind::kErase;
   if (!erases && op.body && !PutBody(op, slot, op.body, remains)) return false;
-  const bool had_lock = document->lock.HasLockId();
-  rules::Save(op, document->lock, now);
-  const bool told = had_lock || Wakes(document->lock);
+  const bool told = rules::Save(op, document->lock, now);
   if (erases) remains.document = slot.Take();
   return told;
 }
@@ -125,7 +120,7 @@ bool ExecuteLocked(AcquireOp& op, TimePoint now) {
   if (document != nullptr) {
     rules::Acquire(op, document->lock, now);
     if (op.status == OpStatus::kDone) op.body = document->body;
-    return Wakes(document->lock);
+    return document->lock.passed_on.done;
   }
   if (op.insert) {
     Create(op, slot, now);

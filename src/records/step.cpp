@@ -106,7 +106,7 @@ void Step::Execute(WriteOp& op) {
   }
   rules::Write(op, stored->lock, now_);
   op.write == WriteKind::kErase ? Erase(*op.key) : Put(*op.key, *stored);
-  freed_ = rules::Frees(op, stored->lock) || stored->lock.passed_on.done;
+  freed_ = rules::ConcernsWaiters(op, stored->lock);
 }
 
 void Step::Execute(SaveOp& op) {
@@ -120,9 +120,7 @@ void Step::Execute(SaveOp& op) {
     stored->lock.born = NewUuid();
   }
   if (op.body) stored->body = op.body;
-  const bool had_lock = stored->lock.HasLockId();
-  rules::Save(op, stored->lock, now_);
-  freed_ = had_lock || stored->lock.passed_on.done;
+  freed_ = rules::Save(op, stored->lock, now_);
   erases ? Erase(*op.key) : Put(*op.key, *stored);
 }
 

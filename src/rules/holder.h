@@ -36,4 +36,10 @@ DOCLOCK_EXPORT void Write(WriteOp& op, LockState& state, TimePoint now);
   return !after.passed_on.done;
 }
 
+/// Does this write, which has left this state, concern waiters? It freed the lock, or granted it to
+/// the first of the queue. The store then notifies them.
+[[nodiscard]] inline bool ConcernsWaiters(const WriteOp& op, const LockState& after) noexcept {
+  return after.passed_on.done || Frees(op, after);
+}
+
 }  // namespace doclock::rules

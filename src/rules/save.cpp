@@ -38,7 +38,8 @@ bool MaySave(SaveOp& op, const LockState* state, TimePoint now) {
   return false;
 }
 
-void Save(SaveOp& op, LockState& state, TimePoint now) {
+bool Save(SaveOp& op, LockState& state, TimePoint now) {
+  const bool had_lock = state.HasLockId();
   state.passed_on = {};
   op.version = ++state.version;
   op.status = OpStatus::kDone;
@@ -47,6 +48,7 @@ void Save(SaveOp& op, LockState& state, TimePoint now) {
   state.lock_id = Uuid{};
   if (op.save != SaveKind::kErase) PassOn(state, now);
   state.released = op.write_id;
+  return had_lock || state.passed_on.done;
 }
 
 }  // namespace doclock::rules

@@ -13,7 +13,8 @@ namespace doclock::rules {
 
 /// Carries it out, once the body is in place: kDone. Clears the expired lock, and passes it on to
 /// the first of the queue. An insert finds `state` empty except for its incarnation; an erasure
-/// only sets its version.
-DOCLOCK_EXPORT void Save(SaveOp& op, LockState& state, TimePoint now);
+/// only sets its version. Returns whether this concerns waiters: it cleared a lock, or granted it
+/// to one of them. The store then notifies them.
+DOCLOCK_EXPORT bool Save(SaveOp& op, LockState& state, TimePoint now);
 
 }  // namespace doclock::rules

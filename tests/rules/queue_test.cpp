@@ -314,6 +314,30 @@ TEST_F(QueueRules, AWaiterLeavesTheQueueOrGivesUpTheLock) {
   }
 }
 
+TEST_F(QueueRules, AWriteConcernsWaitersIfItFreesTheLockOrGrantsItToOne) {
+  ForEachQueuedState([&](const LockState& before) {
+    if (before.lock_id != kHolder) return;
+    GrantRequest next;
+    next.lock_id = kFresh;
+    next.ttl = kTtl;
+    const auto concerns_waiters = [&](WriteKind kind, const Uuid& id, const GrantRequest* grant) {
+      LockState state = before;
+      WriteOp op = Write(kind, id);
+      op.next = grant;
+      rules::Write(op, state, kNow);
+      return ConcernsWaiters(op, state);
+    };
+    EXPECT_TRUE(concerns_waiters(WriteKind::kRelease, kHolder, nullptr)) << TextOf(before);
+    EXPECT_TRUE(concerns_waiters(WriteKind::kErase, kHolder, nullptr));
+    EXPECT_TRUE(concerns_waiters(WriteKind::kLeave, kHolder, nullptr)) << TextOf(before);
+    EXPECT_FALSE(concerns_waiters(WriteKind::kCheckpoint, kHolder, nullptr));
+    EXPECT_FALSE(concerns_waiters(WriteKind::kRelease, kHolder, &next)) << "a hand-over";
+    for (const QueueEntry& entry : before.queue) {
+      EXPECT_FALSE(concerns_waiters(WriteKind::kLeave, entry.id, nullptr)) << "it is still held";
+    }
+  });
+}
+
 TEST_F(QueueRules, ASaveThatClearsALockPassesItOn) {
   ForEachQueuedState([&](const LockState& before) {
     for (const SaveKind kind : {SaveKind::kReplace, SaveKind::kErase}) {
@@ -324,7 +348,8 @@ TEST_F(QueueRules, ASaveThatClearsALockPassesItOn) {
       op.write_id = kFresh;
       if (!MaySave(op, &before, kNow)) continue;
       LockState state = before;
-      Save(op, state, kNow);
+      const bool concerns_waiters = Save(op, state, kNow);
+      EXPECT_EQ(concerns_waiters, before.HasLockId() || state.HasLockId()) << TextOf(before);
       EXPECT_EQ(op.version, kVersion + 1);
       EXPECT_EQ(state.version, kVersion + 1);
       EXPECT_EQ(state.released, kFresh);

@@ -14,10 +14,9 @@ void Operations::Execute(SaveOp& op) {
   if (lock.state.IsLive(now_)) LoadOwner(lock);
   if (!rules::MaySave(op, row ? &lock.state : nullptr, now_)) return;
   if (!row) lock.state.born = NewUuid();
-  const bool had_lock = lock.state.HasLockId();
-  rules::Save(op, lock.state, now_);
+  const bool concerns_waiters = rules::Save(op, lock.state, now_);
   if (!Save(op, lock, row.has_value())) return;
-  if (had_lock || lock.state.passed_on.done) AddNotification(collection, op.hash, lock.state);
+  if (concerns_waiters) AddNotification(collection, op.hash, lock.state);
 }
 
 /// Writes what the rules made of it. False: refused, and that is the operation's result.

@@ -25,9 +25,7 @@ void Operations::Execute(WriteOp& op) {
   rules::Write(op, lock.state, now_);
   if (!Write(op, lock, body)) return;
   renewal_rows_.Remove(op.lock_id);
-  if (lock.state.passed_on.done || rules::Frees(op, lock.state)) {
-    AddNotification(collection, op.hash, lock.state);
-  }
+  if (rules::ConcernsWaiters(op, lock.state)) AddNotification(collection, op.hash, lock.state);
 }
 
 /// Loads the document, with its body if there is something to merge into it.
