@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <thread>
 
 namespace doclock::testing {
 namespace {
@@ -10,6 +11,10 @@ namespace {
 /// repeats itself: for example, the polls of a waiter and the renewals of the lock that it waits
 /// for, which the waiting thread holds itself. (At 150 ms an hour of polls takes half a second.)
 constexpr std::chrono::hours kRepetition{1};
+
+/// Real time for which a wait that nothing can end looks whether another thread adds a task: a
+/// store that gives hints on a thread of its own may be about to.
+constexpr std::chrono::milliseconds kGrace{200};
 
 }  // namespace
 
@@ -137,11 +142,21 @@ void ManualClock::Scheduler::RunUntil(const std::atomic<bool>& open) {
           "doclock::testing::ManualClock: this call waits for something that never comes; an hour "
           "after the last task that was scheduled when it began it is still waiting");
     }
-    if (RunOne() || TakeTimer(TimePoint::max())) continue;
+    if (RunOne() || TakeTimer(TimePoint::max()) || AnotherThreadAdds(open)) continue;
     throw std::logic_error(
         "doclock::testing::ManualClock: this call would wait for ever; nothing is queued or "
         "scheduled that could end it");
   }
+}
+
+bool ManualClock::Scheduler::AnotherThreadAdds(const std::atomic<bool>& open) {
+  const auto end = std::chrono::steady_clock::now() + kGrace;
+  while (std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const std::lock_guard guard(mutex_);
+    if (open.load(std::memory_order_acquire) || !queue_.empty() || !timers_.empty()) return true;
+  }
+  return false;
 }
 
 TimePoint ManualClock::Scheduler::LatestTimer() {

@@ -68,6 +68,8 @@ class ManualClock::Scheduler {
   /// Moves time to the earliest timer not later than `limit` and queues its task; false if none.
   bool TakeTimer(TimePoint limit);
   void RunDueUpTo(TimePoint limit);
+  /// Waits a moment of real time for a task or timer of another thread; false if none comes.
+  bool AnotherThreadAdds(const std::atomic<bool>& open);
   /// The moment of the last timer, or now.
   [[nodiscard]] TimePoint LatestTimer();
   void Run(Task task);

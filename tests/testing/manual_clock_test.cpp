@@ -130,6 +130,16 @@ TEST_F(ManualClockTest, AWaitThatNothingCanEndThrows) {
   EXPECT_EQ(notes_, Notes{"in vain"});
 }
 
+TEST_F(ManualClockTest, AWaitSeesWhatAnotherThreadIsAboutToAdd) {
+  const auto event = runtime_->MakeEvent();
+  std::thread listener([&] {
+    std::this_thread::sleep_for(20ms);
+    runtime_->Post([&] { event->Set(); });
+  });
+  EXPECT_NO_THROW(event->Wait());
+  listener.join();
+}
+
 /// Tasks that make one another for ever, as the polls of a waiter and the renewals of a lease do.
 struct Repeating {
   void Run() {
