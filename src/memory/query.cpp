@@ -73,8 +73,7 @@ bool TryGrant(AcquireOp& op, const Filter& filter, const Key& candidate, std::si
               TimePoint now) {
   const LockedSlot slot(CollectionOf(op), candidate, hash);
   Document* document = slot.document();
-  if (document == nullptr || !document->lock.IsFree(now)) return false;
-  if (rules::FirstInQueue(document->lock, now) != nullptr) return false;
+  if (document == nullptr || !rules::MayTakeNext(document->lock, now)) return false;
   if (!Matches(filter, document->body)) return false;
   key = candidate;
   op.key = &key;

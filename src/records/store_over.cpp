@@ -110,9 +110,8 @@ class StoreOfRecords final : public Store {
       op.status = OpStatus::kMissing;
       if (filter.lock_state() == Filter::LockState::kLocked) return;
       for (Found& found : Scan(transaction, step, Filter(filter).Free())) {
-        const rules::LockState& lock = found.stored.lock;
-        if (found.stored.malformed || !lock.IsFree(step.now())) continue;
-        if (rules::FirstInQueue(lock, step.now()) != nullptr) continue;
+        const Stored& stored = found.stored;
+        if (stored.malformed || !rules::MayTakeNext(stored.lock, step.now())) continue;
         key = found.row.key;
         op.key = &key;
         op.hash = key.Hash();

@@ -12,6 +12,11 @@ namespace doclock::rules {
 [[nodiscard]] DOCLOCK_EXPORT const QueueEntry* FirstInQueue(const LockState& state,
                                                             TimePoint now) noexcept;
 
+/// May a search, which leaves no entry, take this lock? It is free, and others do not wait for it.
+[[nodiscard]] inline bool MayTakeNext(const LockState& state, TimePoint now) noexcept {
+  return state.IsFree(now) && FirstInQueue(state, now) == nullptr;
+}
+
 /// How many live entries are before the one of this id? All of them if it has none.
 [[nodiscard]] DOCLOCK_EXPORT int CountAhead(const LockState& state, const Uuid& id,
                                             TimePoint now) noexcept;

@@ -381,6 +381,18 @@ TEST_F(QueueRules, ABreakPassesTheLockOnAndNoOtherInterventionDoes) {
   }
 }
 
+TEST_F(QueueRules, ASearchTakesAFreeLockThatOthersDoNotWaitFor) {
+  ForEachQueuedState([&](const LockState& before) {
+    EXPECT_EQ(MayTakeNext(before, kNow), before.IsFree(kNow) && LiveOf(before).empty())
+        << TextOf(before);
+    if (!MayTakeNext(before, kNow)) return;
+    LockState state = before;
+    AcquireOp op = Attempt(kFresh, seconds(0));
+    Acquire(op, state, kNow, kProcess);
+    EXPECT_EQ(op.status, OpStatus::kDone) << "the attempt agrees: " << TextOf(before);
+  });
+}
+
 TEST_F(QueueRules, APurgeLeavesALockThatOthersWaitFor) {
   ForEachQueuedState([&](const LockState& before) {
     const bool over = before.HasLockId() && !before.IsLive(kNow);

@@ -126,7 +126,7 @@ bool Reader::MayTakeNext(const SqliteCollection& collection, const StoredLock& r
   LoadedLock lock = Load(collection, row);
   if (lock.malformed || !lock.state.IsFree(now_)) return false;
   LoadQueue(collection, lock);
-  return rules::FirstInQueue(lock.state, now_) == nullptr;
+  return rules::MayTakeNext(lock.state, now_);
 }
 
 void Reader::Execute(ReadOp& op) {
