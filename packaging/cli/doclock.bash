@@ -53,7 +53,7 @@ _doclock() {
   case $prev in
     --store-file | --lock-file) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --editor) mapfile -t COMPREPLY < <(compgen -c -- "$cur"); return ;;
-    --sort) mapfile -t COMPREPLY < <(compgen -W "age name holder left rate" -- "$cur"); return ;;
+    --sort) mapfile -t COMPREPLY < <(compgen -W "age name holder left rate wait" -- "$cur"); return ;;
     --key-type) mapfile -t COMPREPLY < <(compgen -W "string int uuid oid" -- "$cur"); return ;;
     --fence-env) mapfile -t COMPREPLY < <(compgen -v -- "$cur"); return ;;
     --collection | -c)

@@ -103,7 +103,7 @@ complete -c doclock -n '__doclock_uses status' -l expired -d 'Only expired locks
 complete -c doclock -n '__doclock_uses status' -l live -d 'Only live locks'
 complete -c doclock -n '__doclock_uses status' -l closed -d 'Also what min-hold keeps closed'
 complete -c doclock -n '__doclock_uses status' -l watch -d 'Repeat until interrupted'
-complete -c doclock -n '__doclock_uses top' -l sort -x -a 'age name holder left rate' -d 'Order'
+complete -c doclock -n '__doclock_uses top' -l sort -x -a 'age name holder left rate wait' -d 'Order'
 complete -c doclock -n '__doclock_uses events' -l follow -d 'Go on until interrupted'
 complete -c doclock -n '__doclock_uses purge' -l forget -d 'Also delete names that were not held for long'
 complete -c doclock -n '__doclock_uses purge' -l idle-for -x -d 'How long a name must not have been held'

@@ -221,9 +221,9 @@ void AddTop(CLI::App& app, TopOptions& top) {
   AddText(sub, "--prefix", top.prefix, "Only names with this prefix", kMaxKeyBytes);
   const auto check = [](std::string& text) -> std::string {
     const bool known = std::find(kTopOrders.begin(), kTopOrders.end(), text) != kTopOrders.end();
-    return known ? "" : "must be age, name, holder, left or rate";
+    return known ? "" : "must be age, name, holder, left, rate or wait";
   };
-  sub->add_option("--sort", top.sort, "Order: age, name, holder, left or rate")
+  sub->add_option("--sort", top.sort, "Order: age, name, holder, left, rate or wait")
       ->check(CLI::Validator(check, "", ""))
       ->type_name("ORDER")
       ->capture_default_str();

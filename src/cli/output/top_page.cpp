@@ -13,9 +13,11 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::size_t kModeWidth = 9, kTimeWidth = 8, kFenceWidth = 8, kRateWidth = 6;
+constexpr std::size_t kWaitWidth = 4, kModeWidth = 9, kTimeWidth = 8, kFenceWidth = 8,
+                      kRateWidth = 6;
 /// The columns besides name and holder, with the blanks behind each.
-constexpr std::size_t kFixedWidth = kModeWidth + 2 * kTimeWidth + kFenceWidth + kRateWidth + 6;
+constexpr std::size_t kFixedWidth =
+    kWaitWidth + kModeWidth + 2 * kTimeWidth + kFenceWidth + kRateWidth + 7;
 constexpr const char* kKeys = "q quit   s sort   / filter   arrows scroll";
 
 /// The text in exactly so many characters.
@@ -38,13 +40,18 @@ std::string LeftText(const LockStatus& lock) {
   return lock.expired ? "expired" : DurationText(lock.remaining);
 }
 
-using Cells = std::array<std::string, 7>;
+/// A store without a queue knows of no waiters, so there is no zero to show.
+std::string WaitText(const LockStatus& lock) {
+  return lock.waiting > 0 ? std::to_string(lock.waiting) : "-";
+}
+
+using Cells = std::array<std::string, 8>;
 
 std::string LineOf(const Cells& cells, std::size_t columns) {
   const std::size_t rest = columns > kFixedWidth ? columns - kFixedWidth : 0;
   const std::size_t name = rest * 3 / 5;
-  const std::array<std::size_t, 7> widths{name,       rest - name, kModeWidth, kTimeWidth,
-                                          kTimeWidth, kFenceWidth, kRateWidth};
+  const std::array<std::size_t, 8> widths{name,       rest - name, kWaitWidth,  kModeWidth,
+                                          kTimeWidth, kTimeWidth,  kFenceWidth, kRateWidth};
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     line += Fitted(cells.at(i), widths.at(i));
@@ -105,6 +112,7 @@ std::vector<const TopPage::Row*> TopPage::Shown() const {
     if (order == "holder") return a->holder < b->holder;
     if (order == "left") return a->lock.remaining < b->lock.remaining;
     if (order == "rate") return a->rate > b->rate;
+    if (order == "wait") return a->lock.waiting > b->lock.waiting;
     return a->lock.key < b->lock.key;
   });
   return shown;
@@ -124,13 +132,13 @@ std::vector<std::string> TopPage::Lines(std::size_t rows, std::size_t columns) {
   constexpr std::size_t kAround = 4;  // title, summary, head and keys
   std::vector<std::string> lines{
       "doclock top: " + collection_, Summary(),
-      LineOf({"NAME", "HOLDER", "MODE", "LEFT", "AGE", "FENCE", "RATE"}, columns)};
+      LineOf({"NAME", "HOLDER", "WAIT", "MODE", "LEFT", "AGE", "FENCE", "RATE"}, columns)};
   const auto shown = Shown();
   const std::size_t room = rows > kAround ? rows - kAround : 0;
   first_ = std::min(first_, shown.size() > room ? shown.size() - room : 0);
   for (std::size_t i = first_; i < std::min(shown.size(), first_ + room); ++i) {
     const LockStatus& lock = shown[i]->lock;
-    lines.push_back(LineOf({Printable(lock.name), shown[i]->holder,
+    lines.push_back(LineOf({Printable(lock.name), shown[i]->holder, WaitText(lock),
                             lock.mode == LockMode::kShared ? "shared" : "exclusive", LeftText(lock),
                             DurationText(lock.age), lock.fence ? std::to_string(*lock.fence) : "?",
                             RateText(shown[i]->rate)},

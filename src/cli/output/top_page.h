@@ -13,8 +13,8 @@
 namespace doclock::cli {
 
 /// What `top` can sort by.
-inline constexpr std::array<std::string_view, 5> kTopOrders{"age", "name", "holder", "left",
-                                                            "rate"};
+inline constexpr std::array<std::string_view, 6> kTopOrders{"age",  "name", "holder",
+                                                            "left", "rate", "wait"};
 
 /// The contents of the screen of `top`: it knows locks and text, but no terminal. Not thread-safe.
 class TopPage {

@@ -5,6 +5,7 @@ namespace doclock::cli_test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -16,6 +17,9 @@ class TopTest : public CliTest {
     if (linked.code != 0) GTEST_SKIP() << "this build has no ncurses";
   }
   std::vector<std::string> Terminal() { return {store, "TERM=xterm-256color"}; }
+  bool StatusShows(const std::string& text) {
+    return Eventually([&] { return Doclock({"status"}).out.find(text) != std::string::npos; });
+  }
   std::vector<std::string> Top() {
     return Command({"top", "--interval", "100ms", "--sort", "name"});
   }
@@ -48,6 +52,28 @@ TEST_F(TopTest, SortsAndFiltersByKeys) {
   EXPECT_TRUE(top.Shows("nightly")) << "the filter is gone";
   top.Type("/qs\rq");
   EXPECT_EQ(top.End(), 0) << "a filter takes q and s as letters";
+}
+
+TEST_F(TopTest, ShowsHowManyWaitAndSortsByThem) {
+  Program idle(Run({"a-idle"}, {"sleep", "1000"}), {store});
+  ASSERT_TRUE(StatusShows("a-idle"));
+  Program held(Run({"job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  Program waiter(Run({"--wait", "1m", "job"}, {"true"}), {store});
+  ASSERT_TRUE(StatusShows("job: processes that wait: 1"));
+  OnScreen top(Command({"top", "--interval", "100ms", "--sort", "wait"}), Terminal());
+  ASSERT_TRUE(top.Shows("q quit"));
+  const std::string& screen = top.printed();
+  EXPECT_THAT(screen, AllOf(HasSubstr("WAIT"), HasSubstr("by wait")));
+  ASSERT_THAT(screen, AllOf(HasSubstr("job"), HasSubstr("a-idle")));
+  const std::size_t first = screen.find("job"), second = screen.find("a-idle");
+  ASSERT_LT(first, second) << "the other one is older, and before it by name";
+  // The terminal library skips blanks by moving the cursor.
+  EXPECT_THAT(screen.substr(first, second - first),
+              ContainsRegex("[ C]1( |\x1b\\[[0-9]*C)+exclusive"));
+  EXPECT_THAT(screen.substr(second), ContainsRegex("[ C]-( |\x1b\\[[0-9]*C)+exclusive"));
+  top.Type("q");
+  EXPECT_EQ(top.End(), 0);
 }
 
 TEST_F(TopTest, LeavesTheTerminalAsItWas) {
