@@ -9,6 +9,7 @@ namespace doclock::cli_test {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -63,6 +64,24 @@ TEST_F(ListTest, ABodyThatCannotBeReadIsNamed) {
     EXPECT_EQ(ended.code, 65);
     EXPECT_THAT(ended.err, HasSubstr("document '1' of 'sagas' cannot be read: "));
   }
+}
+
+TEST_F(ListTest, GoesOnAfterABodyThatCannotBeRead) {
+  for (const char* key : {"1", "2", "3"}) Put(key, R"({"n":1})");
+  sqlite_test::RawDatabase(folder / "locks.db")
+      .Run("UPDATE doclock_c_sagas SET body='{oops' WHERE id=2");
+  const Ended keys = Doclock({"list", "--keys", "sagas"});
+  EXPECT_EQ(keys.code, 65);
+  EXPECT_THAT(Lines(keys.out), ElementsAre("1", "2", "3")) << "the key can be read";
+  EXPECT_THAT(keys.err, HasSubstr("document '2' of 'sagas' cannot be read: "));
+  const Ended lines = Doclock({"list", "--json", "sagas"});
+  EXPECT_EQ(lines.code, 65);
+  EXPECT_THAT(lines.out, AllOf(HasSubstr(R"("key":"1")"), Not(HasSubstr(R"("key":"2")")),
+                               HasSubstr(R"("key":"3")")));
+  EXPECT_THAT(Keys({"--where", "n=1"}), ElementsAre("1", "3"));
+  const Ended exported = Doclock({"export", "sagas"});
+  EXPECT_EQ(exported.code, 65);
+  EXPECT_THAT(exported.out, Not(HasSubstr(R"("key":"3")"))) << "a copy with a gap";
 }
 
 TEST_F(ListTest, LinesOfJsonTellAll) {

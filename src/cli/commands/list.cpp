@@ -52,6 +52,12 @@ std::string RowOf(const DocumentLine& document, std::size_t width) {
   return Cut(head + Printable(Text(document.body)), width);
 }
 
+void PrintKey(const Key& of, bool as_json) {
+  const KeyText key = TextOf(of);
+  std::cout << (as_json ? Text({{"key", key.text}, {"keyType", key.type}}) : Printable(key.text))
+            << '\n';
+}
+
 }  // namespace
 
 int List(const LockManager& manager, const ListOptions& options) {
@@ -61,18 +67,24 @@ int List(const LockManager& manager, const ListOptions& options) {
     std::cout << Padded("KEY", kKeyWidth) << Padded("VERSION", kVersionWidth)
               << Padded("LOCK", kLockWidth) << "BODY\n";
   }
-  ForEachDocument(manager, options, [&](const DocumentLine& document) {
+  const auto print = [&](const DocumentLine& document) {
     if (options.keys) {
-      const KeyText key = TextOf(document.key);
-      std::cout << (options.json ? Text({{"key", key.text}, {"keyType", key.type}})
-                                 : Printable(key.text));
+      PrintKey(document.key, options.json);
     } else {
-      std::cout << (options.json ? Text(LineOf(document)) : RowOf(document, width));
+      std::cout << (options.json ? Text(LineOf(document)) : RowOf(document, width)) << '\n';
     }
-    std::cout << '\n';
     return static_cast<bool>(std::cout);
-  });
-  return kOk;
+  };
+  int code = kOk;
+  // Its key can be read: whoever wants to mend or delete such documents needs all of them.
+  const auto go_on = [&](const DocumentException& error) {
+    code = kBadData;
+    Tell(error);
+    if (options.keys) PrintKey(*error.key(), options.json);
+    return static_cast<bool>(std::cout);
+  };
+  ForEachDocument(manager, options, print, go_on);
+  return code;
 }
 
 }  // namespace doclock::cli

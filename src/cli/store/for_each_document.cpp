@@ -26,13 +26,20 @@ json BodyOf(const QueryRow& row, const std::string& collection) {
 }  // namespace
 
 void ForEachDocument(const LockManager& manager, const SearchOptions& options,
-                     const std::function<bool(const DocumentLine&)>& sink) {
+                     const std::function<bool(const DocumentLine&)>& sink,
+                     const std::function<bool(const DocumentException&)>& unreadable) {
   const LockingRepository<json> documents(manager, options.collection);
   const std::shared_ptr<Collection> collection = manager.store()->Find(documents.name());
   manager.store()->Query(
       *collection, FilterOf(options),
       [&](QueryRow&& row) {
-        json body = BodyOf(row, options.collection);
+        json body;
+        try {
+          body = BodyOf(row, options.collection);
+        } catch (const DocumentException& error) {
+          if (!unreadable) throw;
+          return unreadable(error);
+        }
         return sink({std::move(row.key), row.version, row.locked, std::move(body)});
       },
       kSearchTime);

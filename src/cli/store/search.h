@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/json/document_line.h"
+#include "doclock/errors.h"
 #include "doclock/filter.h"
 #include "doclock/lock_manager.h"
 
@@ -26,8 +27,12 @@ struct SearchOptions {
 Filter FilterOf(const SearchOptions& options);
 
 /// Shows the documents to `sink`, until it returns false, without keeping them in memory. The sink
-/// may not use the store. @throws what the library throws
+/// may not use the store.
+/// @param unreadable is asked to go on after a document whose body cannot be read, as a sink is;
+/// without it the search ends there. The exception has the document's key.
+/// @throws what the library throws
 void ForEachDocument(const LockManager& manager, const SearchOptions& options,
-                     const std::function<bool(const DocumentLine&)>& sink);
+                     const std::function<bool(const DocumentLine&)>& sink,
+                     const std::function<bool(const DocumentException&)>& unreadable = {});
 
 }  // namespace doclock::cli
