@@ -36,16 +36,6 @@ void Operations::Execute(AcquireOp& op) {
   Execute(op, std::nullopt, 0);
 }
 
-namespace {
-
-/// Is this attempt to be decided where the queue is? Else the look has said all.
-bool HasTurn(const AcquireOp& op, const StoredLock& seen) {
-  if (seen.malformed()) return false;
-  return op.grant.queue_for.count() > 0 || (seen.has_queue && seen.IsFree(kLookedAt));
-}
-
-}  // namespace
-
 void Operations::Execute(AcquireOp& op, std::optional<StoredLock> seen, int attempts) {
   for (; attempts < kMaxAttempts; ++attempts) {
     if (!seen) {
@@ -54,7 +44,7 @@ void Operations::Execute(AcquireOp& op, std::optional<StoredLock> seen, int atte
       Reply reply;
       seen = Look(*op.collection, *op.key, reply);
       if (Settled(op, reply)) return;
-      if (seen && HasTurn(op, *seen)) {
+      if (seen && MeetsQueue(op, *seen)) {
         if (TakeTurn(op)) return;
         seen.reset();
         continue;

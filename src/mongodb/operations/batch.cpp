@@ -52,10 +52,7 @@ bool IsThere(const CommandResult& result) {
 /// meets a queue, or a release that has to pass the lock on?
 bool IsInQueue(const StoreOp& op, const StoredLock* seen) {
   if (seen == nullptr || seen->malformed()) return false;
-  if (op.kind == OpKind::kAcquire) {
-    const auto& acquire = static_cast<const AcquireOp&>(op);
-    return acquire.grant.queue_for.count() > 0 || (seen->has_queue && seen->IsFree(kLookedAt));
-  }
+  if (op.kind == OpKind::kAcquire) return MeetsQueue(static_cast<const AcquireOp&>(op), *seen);
   if (op.kind != OpKind::kWrite || !seen->has_queue) return false;
   const auto& write = static_cast<const WriteOp&>(op);
   return IsPlainRelease(write) && seen->lock_id == write.lock_id;

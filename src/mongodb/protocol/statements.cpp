@@ -76,6 +76,11 @@ Update AcquireUpdate(const AcquireOp& op, const StoredLock* seen, const Uuid& bo
   return update;
 }
 
+bool MeetsQueue(const AcquireOp& op, const StoredLock& seen) {
+  if (seen.malformed()) return false;
+  return op.grant.queue_for.count() > 0 || (seen.has_queue && seen.IsFree(kLookedAt));
+}
+
 bool CanUpsert(const AcquireOp& op) { return op.insert && op.grant.min_hold.count() == 0; }
 
 bool IsPlainRelease(const WriteOp& op) noexcept {

@@ -17,6 +17,9 @@ inline constexpr int kMaxAttempts = 4;
 Doc AcquireFilter(const AcquireOp& op, const StoredLock* seen);
 /// The grant. `born`: of the document, should it be made by this; nil where it must exist.
 Update AcquireUpdate(const AcquireOp& op, const StoredLock* seen, const Uuid& born);
+/// After this look, is the attempt to be decided where the queue is: does it leave an entry, or
+/// meet a queue at a free lock? Else the look has said all.
+bool MeetsQueue(const AcquireOp& op, const StoredLock& seen);
 /// Can an upsert make the missing document and grant its lock at once?
 bool CanUpsert(const AcquireOp& op);
 
