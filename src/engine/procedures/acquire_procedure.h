@@ -23,8 +23,6 @@ class AcquireProcedure final : public Procedure {
   Step Next() override;
   void Interrupt() noexcept override;
 
-  /// The outcome: kDone (lease is set, unless `failure` says why not), kBusy, kMissing, …
-  [[nodiscard]] OpStatus status() const noexcept { return status_; }
   /// The caller's failure; set unless granted.
   FailurePtr TakeFailure();
   /// Did the last attempt place the waiter's entry behind others? Nothing: it placed none.
