@@ -9,8 +9,8 @@
 #include "doclock/clock.h"
 #include "doclock/detail/engine.h"
 #include "doclock/store.h"
+#include "engine/leases/probation.h"
 #include "engine/told_pair.h"
-#include "engine/waiting/queue_times.h"
 
 namespace doclock::detail {
 

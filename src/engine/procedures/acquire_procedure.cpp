@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/procedures/background_release.h"
+#include "engine/waiting/queue_times.h"
 
 namespace doclock::detail {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "engine/engine.h"
 #include "engine/procedures/procedure.h"
-#include "engine/waiting/pending_acquire.h"
+#include "engine/waiting/queue_ticket.h"
 
 namespace doclock::detail {
 

@@ -10,18 +10,9 @@
 #include "doclock/detail/engine.h"
 #include "doclock/runtime.h"
 #include "engine/told_pair.h"
+#include "engine/waiting/queue_ticket.h"
 
 namespace doclock::detail {
-
-/// A waiter's place in the store's queue (see AcquireOp). Used by the attempt or hand-over under
-/// way for the waiter; else guarded by the shard's mutex.
-struct QueueTicket {
-  Uuid id{};  ///< The lock id of all its attempts; nil: it has made none.
-  /// A grant from the queue under this id comes no earlier. It is when the last attempt was sent
-  /// that placed the entry, or else the first attempt.
-  TimePoint since{};
-  bool entered = false;  ///< Did an attempt leave an entry?
-};
 
 /// A caller that waits for a lock, blocked or not. It is settled exactly once: granted, refused,
 /// timed out or cancelled. The thread that brings a grant too late releases it.

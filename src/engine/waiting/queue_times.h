@@ -3,14 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
-#include "doclock/store.h"
+#include "engine/leases/probation.h"
 
 namespace doclock::detail {
-
-/// The length of the lease of a lock that was granted from the store's queue, until it is renewed.
-inline std::chrono::milliseconds ProbationOf(std::chrono::milliseconds ttl) noexcept {
-  return std::min(ttl, kProbation);
-}
 
 /// The longest time between two attempts of a waiter in the store's queue. When it learns of a
 /// grant, most of its lease is left: the lease counts from the last attempt that was busy.

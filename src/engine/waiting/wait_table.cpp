@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/leases/probation.h"
 #include "engine/procedures/acquire_procedure.h"
 #include "engine/procedures/background_release.h"
 #include "engine/runtime/insist.h"
