@@ -77,7 +77,7 @@ bool MayAcquire(AcquireOp& op, const LockState& state, TimePoint now) {
   return false;
 }
 
-void Acquire(AcquireOp& op, LockState& state, TimePoint now, std::int64_t process) {
+void Acquire(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instance) {
   state.passed_on = {};
   if (op.grant.mode == LockMode::kShared) return AcquireShare(op, state, now);
   if (state.IsFree(now) && IsBehindOthers(op, state, now)) {
@@ -86,7 +86,7 @@ void Acquire(AcquireOp& op, LockState& state, TimePoint now, std::int64_t proces
   }
   if (!MayAcquire(op, state, now)) {
     LeaveIntent(state, op.grant, now);
-    return Enqueue(op, state, now, process);
+    return Enqueue(op, state, now, instance);
   }
   op.created = false;
   op.passed_on = HoldsAlready(op, state, now);

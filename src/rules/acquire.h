@@ -32,10 +32,10 @@ namespace doclock::rules {
 
 /// Grants the lock of a document that is there, or says why not: kDone, kBusy (and then an intent
 /// or an entry may be left, or the lock be granted to the first of the queue: `state` may have
-/// changed), kFailed. Fills in the result but for the body. `state` has an incarnation. `process`:
+/// changed), kFailed. Fills in the result but for the body. `state` has an incarnation. `instance`:
 /// for an entry that it leaves.
 DOCLOCK_EXPORT void Acquire(AcquireOp& op, LockState& state, TimePoint now,
-                            std::int64_t process = 0);
+                            std::int64_t instance = 0);
 
 /// Grants the lock of a document that this operation makes: `state` is empty. Its incarnation is
 /// the grant's id (see AcquireOp::born). Fills in the result but for the body.

@@ -72,7 +72,7 @@ struct QueueEntry {
   std::string group;
   bool detached = false;
   /// The store instance that the waiter asked, as the store numbers them. The rules only carry it.
-  std::int64_t process = 0;
+  std::int64_t instance = 0;
 
   [[nodiscard]] bool IsLive(TimePoint now) const noexcept { return now < until; }
 };
@@ -80,8 +80,8 @@ struct QueueEntry {
 /// Tells a store whether the rule that it called last granted the lock to an entry of the queue.
 struct PassedOn {
   bool done = false;
-  bool detached = false;     ///< Of that entry.
-  std::int64_t process = 0;  ///< Of that entry: the one to wake.
+  bool detached = false;      ///< Of that entry.
+  std::int64_t instance = 0;  ///< Of that entry: the one to wake.
 };
 
 /// Everything that is stored of a document's lock. Fields that a grant and a release touch come

@@ -15,7 +15,7 @@ void DropOver(std::vector<QueueEntry>& queue, TimePoint now) noexcept {
   std::erase_if(queue, [&](const QueueEntry& entry) { return !entry.IsLive(now); });
 }
 
-QueueEntry EntryOf(const GrantRequest& grant, TimePoint now, std::int64_t process) {
+QueueEntry EntryOf(const GrantRequest& grant, TimePoint now, std::int64_t instance) {
   return {.id = grant.lock_id,
           .until = now + grant.queue_for,
           .ttl = grant.ttl,
@@ -23,7 +23,7 @@ QueueEntry EntryOf(const GrantRequest& grant, TimePoint now, std::int64_t proces
           .owner = grant.owner,
           .group = grant.group,
           .detached = grant.detached,
-          .process = process};
+          .instance = instance};
 }
 
 /// False: the queue is full.
@@ -81,13 +81,14 @@ void PassOn(LockState& state, TimePoint now) noexcept {
   }
   state.shares.clear();
   state.intent = {};
-  state.passed_on = {.done = true, .detached = first.detached, .process = first.process};
+  state.passed_on = {.done = true, .detached = first.detached, .instance = first.instance};
   state.queue.erase(state.queue.begin());
 }
 
-void Enqueue(AcquireOp& op, LockState& state, TimePoint now, std::int64_t process) {
+void Enqueue(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instance) {
   DropOver(state.queue, now);
-  op.queued = op.grant.queue_for.count() > 0 && Place(state.queue, EntryOf(op.grant, now, process));
+  op.queued =
+      op.grant.queue_for.count() > 0 && Place(state.queue, EntryOf(op.grant, now, instance));
   op.ahead = CountAhead(state, op.grant.lock_id, now);
 }
 

@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::int64_t kProcess = 9;
+constexpr std::int64_t kInstance = 9;
 
 /// The entries that count, in their order.
 std::vector<QueueEntry> LiveOf(const LockState& state, TimePoint now = kNow) {
@@ -49,7 +49,7 @@ void ExpectPassedOn(const LockState& before, const LockState& state, const Queue
   EXPECT_EQ(state.closed_until, std::max(before.closed_until, asked)) << TextOf(before);
   EXPECT_TRUE(state.shares.empty());
   EXPECT_TRUE(state.passed_on.done);
-  EXPECT_EQ(state.passed_on.process, first.process);
+  EXPECT_EQ(state.passed_on.instance, first.instance);
   EXPECT_EQ(state.passed_on.detached, first.detached);
   std::vector<QueueEntry> rest = LiveOf(before);
   rest.erase(rest.begin());
@@ -91,7 +91,7 @@ TEST_F(QueueRules, ARefusedWaiterPlacesItsEntryLast) {
     if (before.IsFree(kNow) && LiveOf(before).empty()) return;
     LockState state = before;
     AcquireOp op = Attempt(kFresh, seconds(3));
-    Acquire(op, state, kNow, kProcess);
+    Acquire(op, state, kNow, kInstance);
     ASSERT_EQ(op.status, OpStatus::kBusy) << TextOf(before);
     ASSERT_TRUE(op.detail);
     EXPECT_TRUE(op.queued);
@@ -107,7 +107,7 @@ TEST_F(QueueRules, ARefusedWaiterPlacesItsEntryLast) {
     EXPECT_EQ(mine.owner, owner_);
     EXPECT_EQ(mine.group, "blue");
     EXPECT_TRUE(mine.detached);
-    EXPECT_EQ(mine.process, kProcess);
+    EXPECT_EQ(mine.instance, kInstance);
     EXPECT_EQ(FaultOfState(state), "") << TextOf(before);
   });
 }
@@ -117,7 +117,7 @@ TEST_F(QueueRules, AWaiterThatAsksAgainKeepsItsPlace) {
     for (const Uuid& id : kEntries) {
       LockState state = before;
       AcquireOp op = Attempt(id, seconds(3));
-      Acquire(op, state, kNow, kProcess);
+      Acquire(op, state, kNow, kInstance);
       const std::vector<QueueEntry> live = LiveOf(before);
       const auto mine = std::find_if(live.begin(), live.end(),
                                      [&](const QueueEntry& entry) { return entry.id == id; });
@@ -147,7 +147,7 @@ TEST_F(QueueRules, AnAttemptHelpsTheFirstAndPassesNobody) {
       LockState state = before;
       AcquireOp op = Attempt(kFresh, queue_for);
       EXPECT_FALSE(MayAcquire(op, before, kNow)) << TextOf(before);
-      Acquire(op, state, kNow, kProcess);
+      Acquire(op, state, kNow, kInstance);
       ASSERT_EQ(op.status, OpStatus::kBusy) << TextOf(before);
       ExpectPassedOn(before, state, LiveOf(before).front());
       EXPECT_EQ(op.queued, queue_for.count() > 0);
@@ -163,7 +163,7 @@ TEST_F(QueueRules, AnAttemptThatDoesNotWaitLeavesNoEntry) {
     if (before.IsFree(kNow)) return;
     LockState state = before;
     AcquireOp op = Attempt(kFresh, seconds(0));
-    Acquire(op, state, kNow, kProcess);
+    Acquire(op, state, kNow, kInstance);
     ASSERT_EQ(op.status, OpStatus::kBusy);
     EXPECT_FALSE(op.queued);
     EXPECT_EQ(op.ahead, static_cast<int>(LiveOf(before).size())) << "told all the same";
@@ -204,7 +204,7 @@ TEST_F(QueueRules, AnAttemptThatHoldsTheLockAlreadyChangesNothing) {
       LockState state = before;
       AcquireOp op = Attempt(kHolder, queue_for);
       EXPECT_EQ(MayAcquire(op, before, kNow), queue_for.count() > 0);
-      Acquire(op, state, kNow, kProcess);
+      Acquire(op, state, kNow, kInstance);
       if (queue_for.count() == 0) {
         EXPECT_EQ(op.status, OpStatus::kBusy) << "it has left no entry to be granted";
         return;
@@ -388,7 +388,7 @@ TEST_F(QueueRules, ASearchTakesAFreeLockThatOthersDoNotWaitFor) {
     if (!MayTakeNext(before, kNow)) return;
     LockState state = before;
     AcquireOp op = Attempt(kFresh, seconds(0));
-    Acquire(op, state, kNow, kProcess);
+    Acquire(op, state, kNow, kInstance);
     EXPECT_EQ(op.status, OpStatus::kDone) << "the attempt agrees: " << TextOf(before);
   });
 }
@@ -414,8 +414,8 @@ TEST_F(QueueRules, SharesDoNotLookAtTheQueue) {
     AcquireOp without(collection_, key_);
     without.grant = op.grant;
     LockState state = before;
-    Acquire(op, state, kNow, kProcess);
-    Acquire(without, alone, kNow, kProcess);
+    Acquire(op, state, kNow, kInstance);
+    Acquire(without, alone, kNow, kInstance);
     EXPECT_EQ(op.status, without.status) << TextOf(before);
     EXPECT_TRUE(SameOrder(state.queue, before.queue));
     state.queue.clear();

@@ -119,7 +119,7 @@ void ForEachQueuedState(const std::function<void(const LockState&)>& visit) {
                        .owner = kOwner,
                        .group = length == 0 ? "green" : "",
                        .detached = length == 1,
-                       .process = static_cast<std::int64_t>(length) + 1};
+                       .instance = static_cast<std::int64_t>(length) + 1};
       std::vector<QueueEntry> longer = queues[i];
       longer.push_back(std::move(entry));
       queues.push_back(std::move(longer));
@@ -162,7 +162,7 @@ bool Same(const LockState& a, const LockState& b) {
   const auto same_entry = [](const QueueEntry& x, const QueueEntry& y) {
     return x.id == y.id && x.until == y.until && x.ttl == y.ttl && x.min_hold == y.min_hold &&
            x.owner == y.owner && x.group == y.group && x.detached == y.detached &&
-           x.process == y.process;
+           x.instance == y.instance;
   };
   return std::equal(a.queue.begin(), a.queue.end(), b.queue.begin(), b.queue.end(), same_entry) &&
          a.lock_id == b.lock_id && a.version == b.version && Same(a.lease, b.lease) &&

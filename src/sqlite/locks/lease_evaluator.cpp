@@ -90,7 +90,7 @@ rules::Intent LeaseEvaluator::IntentOf(const SqliteCollection& collection, const
 
 bool LeaseEvaluator::IsGone(const StoredEntry& stored, TimePoint now) const noexcept {
   if (stored.boot != boot_ || stored.since > now.time_since_epoch()) return true;
-  return stored.entry.IsLive(now) && coordinator_.Look(stored.entry.process) == Liveness::kDead;
+  return stored.entry.IsLive(now) && coordinator_.Look(stored.entry.instance) == Liveness::kDead;
 }
 
 }  // namespace doclock::sqlite

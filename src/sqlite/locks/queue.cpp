@@ -14,7 +14,7 @@ StoredEntry Queue::Read(const Statement& row) {
   stored.since = columns.Time(2);
   entry.until = TimePoint(columns.Time(3));
   stored.boot = columns.Any(4);
-  entry.process = columns.Integer(5, 0, INT64_MAX);
+  entry.instance = columns.Integer(5, 0, INT64_MAX);
   entry.detached = columns.Any(6) != 0;
   entry.ttl = columns.Ttl(7);
   entry.min_hold = columns.Ttl(8);
@@ -33,7 +33,7 @@ void Queue::Put(std::int64_t doc, const StoredEntry& stored) {
   put->Bind(4, std::int64_t{stored.since.count()});
   put->Bind(5, std::int64_t{entry.until.time_since_epoch().count()});
   put->Bind(6, stored.boot);
-  put->Bind(7, entry.process);
+  put->Bind(7, entry.instance);
   put->Bind(8, std::int64_t{entry.detached});
   put->Bind(9, std::int64_t{entry.ttl.count()});
   put->Bind(10, std::int64_t{entry.min_hold.count()});

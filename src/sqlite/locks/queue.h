@@ -16,7 +16,7 @@ struct StoredEntry {
   std::chrono::nanoseconds since{};  ///< BootClock: of the last attempt that left or refreshed it.
   std::int64_t boot = 0;             ///< The boot that the times belong to.
   std::int64_t owner = 0;            ///< In doclock_owners.
-  rules::QueueEntry entry;           ///< Without its owner. `process` is the slot of its store.
+  rules::QueueEntry entry;           ///< Without its owner. `instance` is the slot of its store.
   bool malformed = false;            ///< It is not what this library writes.
 };
 

@@ -91,7 +91,7 @@ void Operations::AddNotification(const SqliteCollection& collection, std::size_t
 void Operations::AddNotification(const SqliteCollection& collection, std::size_t key_hash,
                                  const rules::LockState& state) {
   notifications_.push_back(
-      {collection.tag(), key_hash, state.passed_on.done ? state.passed_on.process : 0});
+      {collection.tag(), key_hash, state.passed_on.done ? state.passed_on.instance : 0});
 }
 
 void Operations::PutGroup(const SqliteCollection& collection, const LoadedLock& lock) {

@@ -9,7 +9,7 @@ namespace {
 bool IsSame(const rules::QueueEntry& a, const rules::QueueEntry& b) {
   return a.id == b.id && a.until == b.until && a.ttl == b.ttl && a.min_hold == b.min_hold &&
          a.owner == b.owner && a.group == b.group && a.detached == b.detached &&
-         a.process == b.process;
+         a.instance == b.instance;
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ StoredLock Operations::FreedRow(const LoadedLock& lock, TimePoint since) {
   const rules::PassedOn& passed_on = lock.state.passed_on;
   if (!passed_on.done) return RowOf(lock, since);
   StoredLock row = RowOf(lock, now_);
-  row.slot = passed_on.detached ? 0 : passed_on.process;
+  row.slot = passed_on.detached ? 0 : passed_on.instance;
   row.owner = around_.owners.NumberOf(connection_, lock.state.owner, row.wall);
   return row;
 }
