@@ -71,9 +71,10 @@ class DOCLOCK_EXPORT Error : public std::system_error {
 /// kNotOwner, kForked). Nothing was written.
 class DOCLOCK_EXPORT LockException : public Error {
  public:
-  /// Takes the code, the text, and what the store said about the holder.
+  /// Takes the code, the text, and what the store said about the holder and its queue.
   LockException(Errc code, const std::string& what, LockHolder holder = {},
-                std::optional<std::chrono::milliseconds> remaining = std::nullopt);
+                std::optional<std::chrono::milliseconds> remaining = std::nullopt,
+                std::optional<int> waiting = std::nullopt);
   ~LockException() override;
   /// Returns the holder; empty when unknown.
   [[nodiscard]] const LockHolder& holder() const noexcept { return holder_; }
@@ -82,10 +83,15 @@ class DOCLOCK_EXPORT LockException : public Error {
   [[nodiscard]] std::optional<std::chrono::milliseconds> remaining() const noexcept {
     return remaining_;
   }
+  /// Returns how many waiters stood before this process in the store's queue when the store last
+  /// answered: at most one of each process. Empty when unknown: for shares, for a store that keeps
+  /// no queue (StoreTraits::queues), and if the store was not asked or gave no answer.
+  [[nodiscard]] std::optional<int> waiting() const noexcept { return waiting_; }
 
  private:
   LockHolder holder_;
   std::optional<std::chrono::milliseconds> remaining_;
+  std::optional<int> waiting_;
 };
 
 /// An optimistic write met another version, an insert met an existing document, or a unique index

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "doclock/errors.h"
@@ -14,6 +15,8 @@ namespace doclock {
 struct LockEvent {
   std::string_view collection;  ///< The collection's name.
   const Key& key;               ///< The key; empty for a LockNext() that got no document.
+  /// In OnBusy and OnWaiting: as LockException::waiting() tells it. Empty in other calls.
+  std::optional<int> waiting = {};
 };
 
 /// Receives what happens to locks, for metrics and logs. Override what you need.

@@ -81,8 +81,9 @@ Error::Error(Errc code, const std::string& what)
 Error::~Error() = default;
 
 LockException::LockException(Errc code, const std::string& what, LockHolder holder,
-                             std::optional<std::chrono::milliseconds> remaining)
-    : Error(code, what), holder_(std::move(holder)), remaining_(remaining) {}
+                             std::optional<std::chrono::milliseconds> remaining,
+                             std::optional<int> waiting)
+    : Error(code, what), holder_(std::move(holder)), remaining_(remaining), waiting_(waiting) {}
 LockException::~LockException() = default;
 
 ConflictException::ConflictException(const std::string& what, std::optional<std::int64_t> expected,

@@ -17,7 +17,7 @@ auto Visit(const Failure& f, const Use& use) {
     case Errc::kLost:
     case Errc::kNotOwner:
     case Errc::kForked:
-      return use(LockException(f.code, f.message, f.holder, f.remaining));
+      return use(LockException(f.code, f.message, f.holder, f.remaining, f.waiting));
     case Errc::kConflict:
       return use(ConflictException(f.message, f.expected, f.found, f.index));
     case Errc::kNotFound:

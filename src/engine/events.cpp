@@ -95,12 +95,12 @@ void Events::Granted(Lease& lease, std::chrono::nanoseconds waited, bool handed_
   if (lease.told.Begin(told) == ToldState::kEnd) TellEnding(lease, Ending::kLost, told);
 }
 
-void Events::Busy(const Collection& collection, const Key& key, Errc code,
-                  const LockHolder& holder) noexcept {
+void Events::Busy(const Collection& collection, const Key& key, const Failure& why) noexcept {
   if (!observer_) return;
   Tell([&] {
-    return [name = collection.name(), key, code, holder](Observer& o) {
-      o.OnBusy({name, key}, code, holder);
+    return [name = collection.name(), key, code = why.code, holder = why.holder,
+            waiting = why.waiting](Observer& o) {
+      o.OnBusy({name, key, waiting}, code, holder);
     };
   });
 }
@@ -141,10 +141,13 @@ void Events::InDoubt(const Collection& collection, const Key& key) noexcept {
   TellAnyway(Of(collection, key, [](Observer& o, const LockEvent& e) { o.OnInDoubt(e); }));
 }
 
-void Events::Waiting(ToldPair& pair, const Collection& collection, const Key& key) noexcept {
+void Events::Waiting(ToldPair& pair, const Collection& collection, const Key& key,
+                     std::optional<int> ahead) noexcept {
   if (!observer_ || !pair.IsNew()) return;
-  const bool told =
-      Tell(Of(collection, key, [](Observer& o, const LockEvent& e) { o.OnWaiting(e); }));
+  const auto what = [ahead](Observer& o, const LockEvent& e) {
+    o.OnWaiting({e.collection, e.key, ahead});
+  };
+  const bool told = Tell(Of(collection, key, what));
   if (told && pair.Begin(true) == ToldState::kEnd) TellAnyway(Of(collection, key, kWaitEnded));
 }
 

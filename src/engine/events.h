@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "doclock/observer.h"
@@ -29,14 +30,16 @@ class Events {
         runtime_(runtime) {}
 
   void Granted(Lease&, std::chrono::nanoseconds waited, bool handed_over) noexcept;
-  void Busy(const Collection&, const Key&, Errc code, const LockHolder& holder) noexcept;
+  /// `why` is what the caller was told.
+  void Busy(const Collection&, const Key&, const Failure& why) noexcept;
   void Renewed(Lease&) noexcept;
   void RenewalFailing(Lease&, std::chrono::nanoseconds remaining) noexcept;
   /// The handle of a lock has ended. Only the first call for a lease tells anything: what is lost
   /// is not released afterwards.
   void Ended(Lease&, Ending how) noexcept;
   void InDoubt(const Collection&, const Key&) noexcept;
-  void Waiting(ToldPair&, const Collection&, const Key&) noexcept;
+  /// `ahead`: see LockException::waiting.
+  void Waiting(ToldPair&, const Collection&, const Key&, std::optional<int> ahead) noexcept;
   void WaitEnded(ToldPair&, const Collection&, const Key&) noexcept;
 
  private:

@@ -63,6 +63,7 @@ TEST(Failure, CarriesItsDetails) {
   Failure busy = With(Errc::kBusy);
   busy.holder.name = "jobs";
   busy.remaining = 5s;
+  busy.waiting = 2;
   try {
     busy.Throw();
   } catch (const LockException& error) {
@@ -70,6 +71,7 @@ TEST(Failure, CarriesItsDetails) {
     EXPECT_EQ(error.code(), Errc::kBusy);
     EXPECT_EQ(error.holder().name, "jobs");
     EXPECT_EQ(error.remaining(), 5s);
+    EXPECT_EQ(error.waiting(), 2);
     EXPECT_NE(std::string(error.what()).find("shop/42"), std::string::npos);
   }
   Failure conflict = With(Errc::kConflict);

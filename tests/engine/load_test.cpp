@@ -149,8 +149,10 @@ TEST_F(SlowObserverTest, KeepsNoLockFromBeingRenewed) {
 TEST_F(SlowObserverTest, MissesCallsOnceItIsThousandsBehindAndIsToldHowMany) {
   Grant held = Lock("held");
   constexpr int kCalls = 12'000;
+  Failure busy;
+  busy.code = Errc::kBusy;
   for (int i = 0; i < kCalls; ++i) {
-    engine()->events().Busy(*collection, "held", Errc::kBusy, LockHolder{});
+    engine()->events().Busy(*collection, "held", busy);
   }
   engine()->Lose(*held.lease);
   EXPECT_EQ(observer->missed, 0U);

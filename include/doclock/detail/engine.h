@@ -42,6 +42,7 @@ struct DOCLOCK_EXPORT Failure {
   std::string message;
   LockHolder holder;
   std::optional<std::chrono::milliseconds> remaining;
+  std::optional<int> waiting;  ///< See LockException::waiting.
   std::optional<std::int64_t> expected, found;
   std::string index;
   bool kept_closed = false;  ///< With kBusy: it is free, but min_hold is not over.

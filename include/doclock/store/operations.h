@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 #include "doclock/body.h"
@@ -69,7 +70,8 @@ struct AcquireOp : StoreOp {
   /// durable as a grant, because a waiter counts its lease from here if it is granted from the
   /// queue later.
   bool queued = false;
-  int ahead = 0;  ///< Result, with kBusy: live entries before its own; without one, all.
+  /// Result, with kBusy: live entries before its own; without one, all. Empty: unknown.
+  std::optional<int> ahead;
 };
 
 /// Renews the lease from now on, by the store's clock. It never shortens the lease, so that

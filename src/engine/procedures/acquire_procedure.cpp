@@ -64,6 +64,7 @@ Procedure::Step AcquireProcedure::Start() {
   acquire_.grant = MakeGrant(spec_);
   acquire_.grant.intent_id = intent_id_;
   acquire_.grant.intent = IntentLength(engine_);
+  acquire_.ahead.reset();
   sent_ = engine_.Now();
   if (ticket_) Enter();
   acquire_.insert = ghosts_ == 0 ? spec_.insert : Body();
@@ -93,7 +94,10 @@ Procedure::Step AcquireProcedure::AfterAcquire() {
   }
   // A missing document after a lost upsert proves nothing: the upsert may still reach the store.
   if (acquire_.status == OpStatus::kMissing && ghosts_ > 0 && spec_.insert) return FinishInDoubt();
-  return Finish(acquire_);
+  Finish(acquire_);
+  const bool known = status_ == OpStatus::kBusy && engine_.queues();
+  if (known && !failure_.get_deleter().lasting) failure_->waiting = acquire_.ahead;
+  return {};
 }
 
 Procedure::Step AcquireProcedure::Confirm(std::chrono::nanoseconds pause) {

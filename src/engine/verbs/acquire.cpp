@@ -176,7 +176,7 @@ AcquireResult Acquire(const EnginePtr& engine, AcquireSpec spec, std::stop_token
     why = attempt.TakeFailure();
     if (!WorthWaiting(spec, *why)) {
       if (why->code == Errc::kBusy) {
-        engine->events().Busy(*spec.collection, spec.key, Errc::kBusy, why->holder);
+        engine->events().Busy(*spec.collection, spec.key, *why);
       }
       return Refused<AcquireResult>(std::move(why));
     }

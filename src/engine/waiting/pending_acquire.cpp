@@ -50,7 +50,7 @@ bool PendingAcquire::Settle(AcquireResult result, bool handed_over) noexcept {
   } else if (result.failure &&
              (result.failure->code == Errc::kBusy || result.failure->code == Errc::kTimedOut ||
               result.failure->code == Errc::kCancelled)) {
-    engine->events().Busy(*spec.collection, spec.key, result.failure->code, result.failure->holder);
+    engine->events().Busy(*spec.collection, spec.key, *result.failure);
   }
   engine->runtime().Cancel(clock_.exchange(0));
   const AcquireDone done = std::move(done_);
@@ -64,8 +64,8 @@ void PendingAcquire::Forget() noexcept {
   engine->runtime().Cancel(clock_.exchange(0));
 }
 
-void PendingAcquire::BeginWaiting() noexcept {
-  if (!fail_fast()) engine->events().Waiting(told_, *spec.collection, spec.key);
+void PendingAcquire::BeginWaiting(std::optional<int> ahead) noexcept {
+  if (!fail_fast()) engine->events().Waiting(told_, *spec.collection, spec.key, ahead);
 }
 
 void PendingAcquire::StartClock() {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "doclock/clock.h"
@@ -64,8 +65,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   void Forget() noexcept;
 
   /// Tells the Observer that the caller waits: the lock is busy, or others come first. It may be
-  /// called again.
-  void BeginWaiting() noexcept;
+  /// called again. `ahead`: see LockException::waiting.
+  void BeginWaiting(std::optional<int> ahead = {}) noexcept;
 
   /// Settles it when its time to wait is over, even if the store hangs: an attempt under way
   /// releases what it gets. The first answer may take a second in any case. Call this before

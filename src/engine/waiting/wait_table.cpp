@@ -1,6 +1,7 @@
 #include "engine/waiting/wait_table.h"
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -81,7 +82,7 @@ bool WaitTable::MustQueue(const AcquireSpec& spec, std::size_t hash) {
 
 void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
   Waiters node{waiter};
-  waiter->BeginWaiting();
+  waiter->BeginWaiting(why ? why->waiting : std::nullopt);
   if (!waiter->fail_fast()) engine_.hints().Enter(*waiter->spec.collection);
   Shard& shard = ShardOf(waiter->hash);
   KeyWaitsPtr waits;

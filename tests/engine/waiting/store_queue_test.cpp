@@ -1,11 +1,20 @@
+#include <gmock/gmock.h>
+
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "engine/support/harness.h"
 #include "engine/waiting/queue_times.h"
 
 namespace doclock::detail {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Optional;
 
 /// A store that other processes use too, and that keeps a queue.
 class SharedStore : public TestStore {
@@ -94,6 +103,45 @@ TEST_F(StoreQueueTest, TheFirstWaiterOfAProcessPlacesItsEntry) {
   EXPECT_EQ(WaitingInStore("a"), 1) << "one for each process";
   EXPECT_EQ(ids.size(), 1U) << "all its attempts have the same id";
   store->OnExecute({});
+}
+
+/// Keeps what the manager's callers were told of the store's queue.
+class QueueObserver : public Observer {
+ public:
+  void OnWaiting(const LockEvent& event) override { began.push_back(event.waiting); }
+  void OnBusy(const LockEvent& event, Errc, const LockHolder&) override {
+    refused.push_back(event.waiting);
+  }
+  std::vector<std::optional<int>> began, refused;
+};
+
+TEST_F(StoreQueueTest, ARefusalTellsHowManyWaitBefore) {
+  const auto observer = std::make_shared<QueueObserver>();
+  const LockManager watched(store, {.observer = observer, .runtime = clock->runtime()});
+  const auto refusal = [&](LockOptions options) {
+    store->Reset();
+    return std::move(Acquire(watched.engine(), Spec("a", options), {}).failure);
+  };
+  Grant held = LockThere("a", {.ttl = 1h});
+  EXPECT_EQ(refusal({})->waiting, 0);
+  LeaveEntryOfDead("a", 1h);
+  LeaveEntryOfDead("a", 1h);
+  EXPECT_EQ(refusal({})->waiting, 2);
+  EXPECT_EQ(store->Calls(), 1) << "the refusal itself tells it";
+  const FailurePtr late = refusal({.wait = 5s});
+  ASSERT_EQ(late->code, Errc::kTimedOut);
+  EXPECT_EQ(late->waiting, 2) << "its own entry is not counted";
+  EXPECT_FALSE(refusal({.mode = LockMode::kShared})->waiting) << "shares have no queue";
+  clock->RunPending();
+  EXPECT_THAT(observer->began, ElementsAre(Optional(2)));
+  EXPECT_THAT(observer->refused, ElementsAre(Optional(0), Optional(2), Optional(2), std::nullopt));
+}
+
+TEST_F(EngineTest, ARefusalTellsNothingOfAQueueThatTheStoreDoesNotKeep) {
+  Grant held = Lock("a");
+  const AcquireResult refused = Acquire(engine(), Spec("a", {}), {});
+  ASSERT_TRUE(refused.failure);
+  EXPECT_FALSE(refused.failure->waiting);
 }
 
 TEST_F(StoreQueueTest, AReleaseOfAnotherProcessGrantsTheLock) {

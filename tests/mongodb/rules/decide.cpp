@@ -152,7 +152,7 @@ std::string ResultOf(const StoreOp& op) {
   if (op.detail) text += Result(*op.detail, op.status);
   if (op.status == OpStatus::kBusy && op.kind == OpKind::kAcquire) {
     const auto& acquire = static_cast<const AcquireOp&>(op);
-    text += Text(acquire.queued ? " queued after " : " behind ", acquire.ahead);
+    text += Text(acquire.queued ? " queued after " : " behind ", acquire.ahead.value_or(-1));
   }
   if (op.status != OpStatus::kDone) return text;
   return text + With(op, [](const auto& one) { return Result(one); });

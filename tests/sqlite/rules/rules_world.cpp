@@ -247,7 +247,7 @@ std::string Said(const AcquireOp& op) {
   if (op.status == OpStatus::kDone && op.took_over) text += " took over";
   if (op.status == OpStatus::kDone && op.passed_on) text += " passed on";
   if (op.status == OpStatus::kBusy) {
-    text += (op.queued ? " queued behind " : " behind ") + std::to_string(op.ahead);
+    text += (op.queued ? " queued behind " : " behind ") + std::to_string(op.ahead.value_or(-1));
   }
   return text;
 }
