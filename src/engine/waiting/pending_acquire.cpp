@@ -10,9 +10,6 @@
 namespace doclock::detail {
 namespace {
 
-/// How long the first answer of the store may take, even if the wait is shorter.
-constexpr std::chrono::seconds kFirstAnswer{1};
-
 TimePoint DeadlineAfter(TimePoint now, Duration wait) {
   const auto left = TimePoint::max() - now;
   return wait.ms() >= std::chrono::duration_cast<std::chrono::milliseconds>(left) ? TimePoint::max()

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -14,6 +15,9 @@
 #include "engine/waiting/queue_ticket.h"
 
 namespace doclock::detail {
+
+/// How long the first answer of the store may take, even if the wait is shorter.
+inline constexpr std::chrono::seconds kFirstAnswer{1};
 
 /// A caller that waits for a lock, blocked or not. It is settled exactly once: granted, refused,
 /// timed out or cancelled. The thread that brings a grant too late releases it.

@@ -70,7 +70,14 @@ void WaitTable::EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) noexcept {
   shard.count.fetch_sub(1, std::memory_order_release);
 }
 
+bool WaitTable::EntersAtOnce(const AcquireSpec& spec, std::size_t hash) const noexcept {
+  // A shorter wait could end before the store answers that the lock is free.
+  if (!engine_.queues() || spec.mode == LockMode::kShared || spec.wait < kFirstAnswer) return false;
+  return met_.Knows(hash, engine_.Now());
+}
+
 bool WaitTable::MustQueue(const AcquireSpec& spec, std::size_t hash) {
+  if (EntersAtOnce(spec, hash)) return true;
   Shard& shard = ShardOf(hash);
   if (shard.count.load(std::memory_order_acquire) == 0) return false;
   const std::scoped_lock lock(shard.mutex);
@@ -246,6 +253,7 @@ void WaitTable::AfterAttempt(Attempt& attempt) noexcept {
   const FailurePtr failure = attempt.procedure.TakeFailure();
   Shard& shard = ShardOf(attempt.waits->hash);
   const bool may_pass = MayPass(*failure);
+  if (attempt.procedure.queued_behind()) met_.Met(attempt.waits->hash, engine_.Now());
   Waiters refused, unwakeable;
   bool ask_again = false;
   QueueTicket ticket;

@@ -14,6 +14,7 @@
 #include "doclock/detail/engine.h"
 #include "doclock/runtime.h"
 #include "engine/waiting/key_waits.h"
+#include "engine/waiting/met_queues.h"
 
 namespace doclock::detail {
 
@@ -41,7 +42,8 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   ~WaitTable();
 
   /// May a caller ask the store directly? No if others wait for that key, or a release of it is
-  /// under way here.
+  /// under way here. Nor if it probably has to stand in the store's queue: an attempt of a waiter
+  /// finds out, and takes its place, in one request.
   [[nodiscard]] bool MustQueue(const AcquireSpec& spec, std::size_t hash);
   /// Puts a waiter at the end of its queue and starts asking. `why`: the failure of an attempt
   /// already made, if any. Where it throws, the waiter is in no queue.
@@ -81,6 +83,8 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// The same. Waiters that nothing may wake leave: to be settled by SettleUnwakeable.
   [[nodiscard]] Waiters SleepOrLeave(const KeyWaitsPtr& waits, TimePoint when) noexcept;
 
+  /// Is this caller to stand in the store's queue before it has asked?
+  [[nodiscard]] bool EntersAtOnce(const AcquireSpec& spec, std::size_t hash) const noexcept;
   void StartTimer(const PendingPtr& waiter);
 
   // These lock the shard.
@@ -104,6 +108,7 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
 
   Engine& engine_;
   std::unique_ptr<std::array<Shard, kShards>> shards_;
+  MetQueues met_;
 };
 
 /// See BeginRelease.

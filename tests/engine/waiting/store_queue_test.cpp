@@ -161,6 +161,66 @@ TEST_F(StoreQueueTest, AReleaseOfAnotherProcessGrantsTheLock) {
   EXPECT_EQ(Stored("a").version, 3);
 }
 
+/// Each process waits again as soon as it has released: the entry, the release that passes the lock
+/// on, and the request of the one whose turn it is.
+TEST_F(StoreQueueTest, ACycleBetweenProcessesIsThreeRequestsOnceTheQueueIsKnown) {
+  Grant held = LockThere("a");
+  auto waiting = LockLater("a", {.wait = 1min});
+  for (int i = 0; i < 8; ++i) {
+    store->Reset();
+    ASSERT_FALSE(ReleaseWith(held, {{"n", i}}));
+    clock->RunPending();
+    ASSERT_TRUE(waiting->granted()) << i;
+    held = std::move(waiting->result->grant);
+    waiting = i % 2 == 0 ? LockThereLater("a", {.wait = 1min}) : LockLater("a", {.wait = 1min});
+    EXPECT_EQ(WaitingInStore("a"), 1);
+    EXPECT_EQ(store->Count(OpKind::kWrite), 1) << i;
+    if (i > 0) {  // at first the other process does not know the queue, and requests hints
+      EXPECT_EQ(store->Count(OpKind::kAcquire), 2) << i;
+    }
+    clock->Advance(50ms);
+  }
+}
+
+TEST_F(StoreQueueTest, AFreeLockWhoseQueueIsOverIsTakenByOneRequest) {
+  Grant held = LockThere("a");
+  const auto waiting = LockLater("a", {.wait = 1min});
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->RunPending();
+  ASSERT_TRUE(waiting->granted());
+  ASSERT_FALSE(ReleaseWith(waiting->result->grant, {{"n", 2}}));
+  std::vector<bool> entered;
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kAcquire) return;
+    entered.push_back(static_cast<const AcquireOp&>(*ops.front()).grant.queue_for.count() > 0);
+  });
+  for (const std::chrono::milliseconds pause : {0ms, 3000ms}) {
+    clock->Advance(pause);
+    const auto again = LockLater("a", {.wait = 1min});
+    ASSERT_TRUE(again->granted());
+    EXPECT_FALSE(LeaseOf(again).on_probation());
+    ExpectSafe(LeaseOf(again));
+    ASSERT_FALSE(ReleaseWith(again->result->grant, {{"n", 3}}));
+  }
+  store->OnExecute({});
+  EXPECT_THAT(entered, ElementsAre(true, false)) << "the queue is forgotten";
+  EXPECT_EQ(WaitingInStore("a"), 0);
+}
+
+TEST_F(StoreQueueTest, ACallerWhoseWaitIsShortFindsAFreeLockWhereAQueueWas) {
+  Grant held = LockThere("a");
+  const auto waiting = LockLater("a", {.wait = 1min});
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->RunPending();
+  ASSERT_TRUE(waiting->granted());
+  ASSERT_FALSE(ReleaseWith(waiting->result->grant, {{"n", 2}}));
+  clock->DelayWork(100ms);
+  const auto again = LockLater("a", {.wait = 10ms});
+  clock->Advance(1s);
+  EXPECT_TRUE(again->granted());
+  clock->DelayWork(Duration{});
+}
+
 TEST_F(StoreQueueTest, AShortHoldIsNotRenewedAndALongOneIs) {
   Grant held = LockThere("a");
   const auto waiting = LockLater("a", {.wait = kForever});

@@ -3,11 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <functional>
+#include <future>
+#include <optional>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "doclock/lock_manager.h"
+#include "doclock/lock_provider.h"
 #include "mongodb/bson/uuid_bounds.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/monitored_pool.h"
@@ -285,6 +292,35 @@ TEST_F(MongoQueue, NoTextOfAWaiterIsEvaluated) {
   EXPECT_EQ(page.rows[0].holder.name, "$lockId");
   EXPECT_EQ(page.rows[0].holder.host, "$$NOW");
   EXPECT_EQ(page.rows[0].group, "$_id");
+}
+
+/// Two processes wait again as soon as they have released: one leaves its entry, one releases and
+/// so passes the lock on, and the other reads what it was granted.
+TEST(MongoCycle, OfAHotLockIsThreeCommandsOnceTheQueueIsKnown) {
+  constexpr int kWarm = 6, kCycles = 20;
+  const std::string name = "hot";
+  const Database database(SetUri());
+  MonitoredPool pool(WithSocketTimeout(SetUri()), database.name());
+  const auto provider = [&](mongoc_client_pool_t* of) {
+    return LockProvider(LockManager(OpenMongodbStore(of, database.name())));
+  };
+  MonitoredPool watching(WithSocketTimeout(SetUri()), database.name());
+  const LockProvider watcher = provider(watching.get());
+  std::array<LockProvider, 2> processes{provider(pool.get()), provider(pool.get())};
+  const auto is_waiting = [&] {
+    const auto status = watcher.Status({.name = name});
+    return !status.empty() && status.front().waiting == 1;
+  };
+  std::optional<HeldLock> held = processes[0].Acquire(name);
+  for (int i = 0; i < kWarm + kCycles; ++i) {
+    if (i == kWarm) pool.TakeCountOfRequests();
+    auto next = processes[i % 2 == 0 ? 1 : 0].AcquireAsync(name, {.wait = 1min});
+    ASSERT_TRUE(Eventually(is_waiting));
+    held->Release();
+    held = next.get();
+  }
+  EXPECT_LE(pool.TakeCountOfRequests(), kCycles * 32 / 10);
+  held->Release();
 }
 
 }  // namespace

@@ -58,6 +58,16 @@ class MonitoredPool {
     counts_.clear();
     return sum;
   }
+  /// The number of those that change streams do not send.
+  int TakeCountOfRequests() {
+    const std::lock_guard guard(mutex_);
+    int sum = 0;
+    for (const auto& [name, count] : counts_) {
+      if (name != "getMore" && name != "aggregate" && name != "killCursors") sum += count;
+    }
+    counts_.clear();
+    return sum;
+  }
 
  private:
   static void OnStarted(const mongoc_apm_command_started_t* event) {
