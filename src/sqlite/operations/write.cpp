@@ -120,8 +120,10 @@ bool Operations::Write(WriteOp& op, const LoadedLock& lock, const Body& body) {
     return true;
   }
   if (lock.state.IsShared()) return LeaveOthers(op, lock, body);
-  const StoredLock row = op.next == nullptr ? FreedRow(lock, now_)
-                                            : GrantedRow(lock, op.next->owner, op.next->detached);
+  StoredLock row = op.next == nullptr ? FreedRow(lock, now_)
+                                      : GrantedRow(lock, op.next->owner, op.next->detached);
+  // A lease hangs on the life of the store that extended it last.
+  if (op.write == WriteKind::kCheckpoint && row.slot != 0) row.slot = SlotFor(false);
   if (!PutDocument(op, row, body)) return false;
   PutFreed(collection, lock);
   if (op.next != nullptr) PutGroup(collection, lock);

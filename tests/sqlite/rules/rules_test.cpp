@@ -166,6 +166,13 @@ TEST_F(SqliteRules, EachOperationDoesWhatTheySay) {
   }));
 }
 
+TEST_F(SqliteRules, ACheckpointExtendsTheLeaseOfAStoreThatHasEnded) {
+  RulesWorld world(clock_);
+  const std::vector<RulesStep> steps = {
+      {Kind::kCreate, 1, 8}, {Kind::kReopen}, {Kind::kCheckpoint, 0, 1}};
+  EXPECT_EQ(DifferenceIn(steps, world), "");
+}
+
 /// One ttl after a store has first looked at a lock of an earlier boot, nothing of that boot keeps
 /// anybody out: neither its shares nor the writer who waited for them.
 TEST_F(SqliteRules, AWriterOfAnEarlierBootKeepsNobodyOutForLongerThanTheShares) {
