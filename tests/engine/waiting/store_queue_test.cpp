@@ -468,6 +468,19 @@ TEST_F(StoreQueueTest, AnAttemptThatComesLateKeepsNobodyOut) {
   }
 }
 
+TEST_F(StoreQueueTest, AWriterInTheQueueKeepsNewSharesOut) {
+  Grant reader = LockThere("a", {.mode = LockMode::kShared});
+  const auto writer = LockLater("a", {.wait = kForever});
+  for (int i = 0; i < 200; ++i) {
+    clock->Advance(50ms);
+    const LockOptions share{.mode = LockMode::kShared};
+    ASSERT_TRUE(Acquire(other_->engine(), Spec("a", share), {}).failure) << i;
+  }
+  ASSERT_FALSE(Write(reader.lease, WriteKind::kRelease, Body()));
+  clock->Advance(2s);
+  EXPECT_TRUE(writer->granted());
+}
+
 TEST_F(StoreQueueTest, WithoutContentionThereIsNothingMoreToDo) {
   store->Reset();
   Grant held = Lock("a", {.wait = kForever});
