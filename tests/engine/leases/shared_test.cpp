@@ -188,7 +188,7 @@ TEST_F(SharedTest, AWriterWhoGivesUpKeepsReadersOutOnlyForAMoment) {
   Grant reader = Share();
   EXPECT_EQ(TryLock("a", {.wait = 3s}), Errc::kTimedOut);
   EXPECT_FALSE(OthersTry(Reader()));
-  EXPECT_TRUE(OthersTry(Reader({.wait = 1s})));
+  EXPECT_TRUE(OthersTry(Reader({.wait = 1500ms})));
 }
 
 TEST_F(SharedTest, AWriterWhoDoesNotWaitLeavesNoIntent) {
