@@ -178,8 +178,9 @@ class Copy:
         self.plain = []
         self.sources = {}
         for name in names:
-            # Of the headers only those that hold rules: tests include the others, and would be compiled anew.
-            mutable = name.endswith('.cpp') or name.startswith('src/rules/') and name.endswith('.h')
+            # Of the headers only those that hold rules or are named: tests include the others and would be compiled
+            # anew.
+            mutable = name.endswith('.cpp') or name in areas or name.startswith('src/rules/') and name.endswith('.h')
             if mutable and any(name == area or name.startswith(area + '/') for area in areas):
                 self.sources[name] = Source(name, (ROOT / name).read_text())
             else:
@@ -291,6 +292,18 @@ def read_equivalent():
     return reasons
 
 
+def list_stale():
+    """Lists the lines of the equivalents that no mutant of the sources has. Its exit status: 1 if there are any."""
+    reasons = read_equivalent()
+    copy = Copy({key.partition(':')[0]: None for key in reasons})
+    known = {mutant.name() for mutant in copy.mutants}
+    stale = [key for key in reasons if key not in known]
+    for key in stale:
+        say(f'stale: {key}')
+    say(f'{len(reasons)} explained, {len(stale)} of them are not in the sources')
+    return 1 if stale else 0
+
+
 def judge(mutant, all_suites):
     """The suite that notices it, or None."""
     for suite in all_suites:
@@ -327,7 +340,11 @@ def main():
     parser.add_argument('--jobs', type=int, default=2, help='for the build (default: 2); tests run one at a time')
     parser.add_argument('--again', action='store_true', help='judge only those that survived the last run')
     parser.add_argument('--list', action='store_true', help='only list the mutants')
+    parser.add_argument('--stale', action='store_true',
+                        help='only list the lines of tests/mutants/equivalent.txt that no mutant of the sources has')
     options = parser.parse_args()
+    if options.stale:
+        return list_stale()
     os.nice(10)
 
     quotas = read_quotas(options.areas)
