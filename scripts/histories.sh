@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 usage() {
   cat <<'TEXT'
 Usage: scripts/histories.sh [--runs N] [--seconds N] [--store sqlite|mongodb] [--nemesis NAME] [--seed N] [--short]
-                            [--build FOLDER] [--help]
+                            [--broken NAME] [--build FOLDER] [--help]
 
 Lets processes lock, write and read, against SQLite files and a replica set of its own, while a nemesis disturbs them; then checks
 that what they were told can be true (tests/histories/checker.py says what that is). It needs no root.
@@ -14,11 +14,14 @@ that what they were told can be true (tests/histories/checker.py says what that 
   --runs N        so many histories (one of each kind); they take the kinds in turn
   --seconds N     how long each is recorded (10)
   --store NAME    only this store
-  --nemesis NAME  only this one: none, kill, pause (worker processes); with MongoDB also stepdown, kill-primary,
-                  pause-primary, pause-secondaries, fail-command, slow-clock (one client's, by libfaketime), lose-requests,
+  --nemesis NAME  only this one: none, kill, pause (worker processes), kill-waiters (in the queue of one document); with
+                  MongoDB also stepdown, kill-primary, pause-primary, pause-secondaries, fail-command, slow-clock (one
+                  client's, by libfaketime), clocks-apart, clocks-jump (members', by libfaketime), lose-requests,
                   lose-replies, late-requests, late-replies (by a proxy)
   --seed N        of the first history; the next one takes the next (1)
   --short         ten short histories, as .ci/run does
+  --broken NAME   the workers use a store that breaks a promise (tests/histories/worker/broken_store.h): to see the
+                  checker fail
   --build FOLDER  a build tree that has the worker program (build/test, which is built if need be)
 
 The records of a history that violates a rule stay in build/histories/failures. Check one again:
@@ -31,7 +34,7 @@ build=
 arguments=()
 while [[ $# -gt 0 ]]; do
   case "$1" in
-    --runs | --seconds | --store | --nemesis | --seed) arguments+=("$1" "${2:?$1 needs a value}"); shift 2 ;;
+    --runs | --seconds | --store | --nemesis | --seed | --broken) arguments+=("$1" "${2:?$1 needs a value}"); shift 2 ;;
     --short) arguments+=(--short --seconds 7); shift ;;
     --build) build=${2:?--build needs a folder}; shift 2 ;;
     -h | --help) usage; exit 0 ;;

@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'TEXT'
-Usage: scripts/mongo.sh start|stop|status|uri|primary|bounce [--standalone|--auth|--tls] [--fresh] [--help]
+Usage: scripts/mongo.sh start|stop|status|uri|primary|program|bounce [--standalone|--auth|--tls] [--fresh] [--help]
        scripts/mongo.sh kill|revive PORT
 
   start     starts three servers as a replica set (or, with --standalone, one), waits for a primary, prints the URI;
@@ -17,6 +17,7 @@ Usage: scripts/mongo.sh start|stop|status|uri|primary|bounce [--standalone|--aut
   status    says which of them run
   uri       prints the URI, without a database; doclock needs one, before the ?: .../shop?replicaSet=doclock
   primary   prints the port of the set's primary, once there is one
+  program   prints the path of the server's program
   bounce    kills the primary with -9, waits until another member is the primary, and starts the killed one again
   kill      kills the server of a port with -9; its data stays
   revive    starts the server of a port again, over its data
@@ -255,6 +256,7 @@ case "$command" in
   status) status ;;
   uri) uri ;;
   primary) scripts/mongo_initiate.py --primary "${ports[@]}" ;;
+  program) find_mongod ;;
   bounce) bounce ;;
   kill) needs_port; end KILL "$chosen" ;;
   revive) needs_port; revive ;;

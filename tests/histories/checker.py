@@ -14,6 +14,10 @@ Checked, for each document:
   versions   rise along the chain
   register   a read or a grant sees every write that was acknowledged before it began, and none that began after it ended
   end        everything could be locked at the end
+
+And of the queue, if the history is of the nemesis kill-waiters (its record says how long entries and leases last):
+  stall      while a client waits, the lock is held, or a killed process may still have it by the documented times
+  turns      no later client is granted the lock before one whose entry stands, but by hand-overs inside a process
 """
 import argparse
 import collections
@@ -21,6 +25,11 @@ import json
 import sys
 
 FIRST = "first"
+NANO = 1_000_000_000
+# A change of holders takes less, also on a machine with other work.
+STALL = 3 * NANO
+# ManagerOptions::max_handovers.
+MAX_HANDOVERS = 16
 
 
 class Operation:
@@ -36,6 +45,8 @@ class Operation:
         self.outcome = "doubt"
         self.reply = {}
         self.tries = []
+        self.stands = []  # when attempts were sent after which the entry stood in the queue; and when this was told
+        self.passed_on = False
 
     def end(self, line):
         self.outcome = line["e"]
@@ -81,6 +92,9 @@ class History:
         self.operations = {}
         self.grants = {}
         self.finals = []
+        self.killed = {}
+        self.queue = None
+        self.open = {}  # the last call of each process
         for line in lines:
             self.add(line)
         self.writes = [w for operation in self.operations.values() for w in self.writes_of(operation)]
@@ -92,9 +106,12 @@ class History:
             if grant is not None:
                 grant.until = max(grant.until, line["t"])
             return
+        if event in ("queue", "killed", "stands", "passed on"):
+            self.add_queue(line)
+            return
         name = (line["p"], line["id"])
         if event == "call":
-            self.operations[name] = Operation(line)
+            self.operations[name] = self.open[line["p"]] = Operation(line)
             return
         operation = self.operations[name]
         if event == "try":
@@ -108,6 +125,21 @@ class History:
                 self.grants[part["grant"]] = Grant(operation, part)
         if operation.op.startswith("final"):
             self.finals.append(operation)
+
+    def add_queue(self, line):
+        if line["e"] == "queue":
+            self.queue = line
+            return
+        if line["e"] == "killed":
+            self.killed[line["process"]] = line["t"]
+            return
+        waiting = self.open.get(line["p"])
+        if waiting is None or waiting.ended is not None:
+            return
+        if line["e"] == "stands":
+            waiting.stands.append((line["sent"], line["t"]))
+        else:
+            waiting.passed_on = True
 
     def writes_of(self, operation):
         if operation.tries:
@@ -148,6 +180,8 @@ class Checker:
             if not self.clocks_lie:
                 self.check_holders(where, grants)
             self.check_fences(where, grants)
+        if self.history.queue is not None:
+            self.check_queue()
         for key in sorted(self.keys()):
             self.check_document(key)
         self.check_end()
@@ -195,6 +229,82 @@ class Checker:
             if grant.fence < highest.fence or (grant.fence == highest.fence and not both_shared):
                 self.complain("fences", f"{where}: {grant.id} has fence {grant.fence} after {highest.id} had "
                                         f"{highest.fence}")
+
+    def check_queue(self):
+        locks = [o for o in self.history.operations.values() if o.op in ("lock", "final")]
+        for key in sorted({o.key for o in locks}):
+            mine = [o for o in locks if o.key == key]
+            self.check_stall(key, mine)
+            self.check_turns(key, mine)
+
+    def check_stall(self, key, locks):
+        """The lock is free for a moment only while a client waits for it."""
+        covered = sorted(span for operation in locks for span in self.spans_of(operation))
+        for waiter in locks:
+            end = waiter.ended if waiter.ended is not None else self.history.killed.get(waiter.process)
+            if end is None:
+                continue
+            free_since = waiter.began
+            for start, over in [*covered, (end, end)]:
+                if min(start, end) - free_since > STALL:
+                    seconds = (min(start, end) - free_since) / NANO
+                    self.complain("stall", f"{key}: free for {seconds:.1f} s, while process {waiter.process} waited "
+                                           f"(call {waiter.call['id']})")
+                    break
+                free_since = max(free_since, over)
+
+    def spans_of(self, operation):
+        """When this client may have had the lock, or its entry or lease may have delayed others."""
+        queue, killed = self.history.queue, self.history.killed.get(operation.process)
+        if operation.ended is None:
+            # It was killed while it waited: its entry lapses, and it may have been granted the lock before.
+            if killed is not None:
+                yield killed, killed + (queue["entry"] + queue["probation"]) * 1_000_000
+            return
+        if not operation.ok:
+            return
+        released = self.released_at(operation)
+        if released is not None:
+            yield operation.ended, released
+        elif killed is not None:
+            # No renewal is due while such a client holds the lock.
+            lease = queue["probation"] if operation.passed_on else queue["ttl"]
+            yield operation.ended, killed + lease * 1_000_000
+
+    def released_at(self, lock):
+        ends = [o.ended for o in self.history.operations.values()
+                if o.call.get("grant") == lock.reply["grant"] and o.op == "release" and o.ended is not None]
+        if lock.op == "final":
+            return lock.ended
+        return min(ends, default=None)
+
+    def check_turns(self, key, locks):
+        """By the order of the fences, which is that of the grants."""
+        granted = sorted((o for o in locks if o.ok), key=lambda o: o.reply["fence"])
+        own = {}  # how many grants of its process in a row each is
+        for before, operation in zip([None, *granted], granted):
+            same = before is not None and before.process == operation.process
+            own[operation] = own[before] + 1 if same else 0
+        for place, waiter in enumerate(granted):
+            since = self.stands_since(waiter)
+            if since is None:
+                continue
+            for other in granted[:place]:
+                handed_over = 0 < own[other] <= MAX_HANDOVERS
+                if other.began > since and not handed_over:
+                    self.complain("turns", f"{key}: process {other.process} (fence {other.reply['fence']}) was granted "
+                                           f"the lock before process {waiter.process} ({waiter.reply['fence']}), whose "
+                                           f"entry stood {(other.began - since) / 1e6:.0f} ms before it asked")
+
+    def stands_since(self, waiter):
+        """From when on the entry stood until the grant, for certain: it was refreshed before it could lapse."""
+        entry = self.history.queue["refreshed"] * 1_000_000
+        since, last = None, None
+        for sent, told in waiter.stands:
+            if last is None or told - last > entry:
+                since = told
+            last = sent
+        return since if last is not None and waiter.ended - last <= entry else None
 
     def check_document(self, key):
         writes = {w.value: w for w in self.history.writes if w.operation.key == key}

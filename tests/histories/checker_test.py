@@ -5,6 +5,7 @@ Histories are recorded with --worker PATH, the program doclock_history_worker; w
 """
 import argparse
 import copy
+import json
 import pathlib
 import random
 import subprocess
@@ -252,6 +253,131 @@ class Small(unittest.TestCase):
         self.expect("end")
 
 
+class Queue(unittest.TestCase):
+    """Histories of clients that wait for one lock, some of which are killed. Times are in ms."""
+
+    def setUp(self):
+        self.lines = []
+        self.line(0, -1, e="queue", entry=4000, probation=5000, ttl=30000, refreshed=3000)
+
+    def line(self, time, writer, **fields):
+        self.lines.append({"t": time * 1_000_000, "w": 0, "p": writer, **fields})
+
+    def asks(self, time, process, stands=None):
+        self.line(time, process, e="call", id=time, op="lock", key="a", c=0)
+        for moment in stands or []:
+            self.line(moment, process, e="stands", sent=(moment - 1) * 1_000_000)
+
+    def gets(self, asked, time, process, fence, until=None, passed_on=False):
+        if passed_on:
+            self.line(time - 1, process, e="passed on")
+        self.line(time, process, e="ok", id=asked, key="a", grant=f"g{fence}", fence=fence, read="first")
+        if until is not None:
+            self.line(until - 5, process, e="call", id=asked + 1, op="release", key="a", grant=f"g{fence}",
+                      prev="first", write=f"w{fence}", c=0)
+            self.line(until, process, e="fail", id=asked + 1)
+
+    def killed(self, time, process):
+        self.line(time, -1, e="killed", process=process)
+
+    def expect(self, *rules):
+        last = max(line["t"] for line in self.lines) // 1_000_000
+        self.line(last + 10, 99, e="call", id=1, op="final", key="a", c=0)
+        self.line(last + 20, 99, e="ok", id=1, key="a", grant="end", fence=1000, read="first")
+        violations, _ = checker.check(sorted(self.lines, key=lambda line: (line["p"], line["t"], line["e"] != "call")))
+        self.assertEqual(sorted({violation.split(":")[0] for violation in violations}), sorted(rules), violations)
+
+    def test_one_after_the_other(self):
+        self.asks(0, 1)
+        self.asks(10, 2, stands=[20])
+        self.asks(30, 3, stands=[40])
+        self.gets(0, 5, 1, 1, until=100)
+        self.gets(10, 110, 2, 2, until=200, passed_on=True)
+        self.gets(30, 210, 3, 3, until=300, passed_on=True)
+        self.expect()
+
+    def test_a_free_lock_that_a_waiter_is_not_granted(self):
+        self.asks(0, 1)
+        self.gets(0, 5, 1, 1, until=100)
+        self.asks(50, 2)
+        self.gets(50, 4000, 2, 2, until=4010)
+        self.expect("stall")
+
+    def test_a_dead_waiter_may_delay_the_others(self):
+        self.asks(0, 1)
+        self.gets(0, 5, 1, 1, until=100)
+        self.asks(10, 2, stands=[20])
+        self.asks(50, 3)
+        self.killed(60, 2)
+        self.gets(50, 9000, 3, 2, until=9010)
+        self.expect()
+
+    def test_a_dead_waiter_that_delays_the_others_for_too_long(self):
+        self.asks(0, 1)
+        self.gets(0, 5, 1, 1, until=100)
+        self.asks(10, 2, stands=[20])
+        self.asks(50, 3)
+        self.killed(60, 2)
+        self.gets(50, 13000, 3, 2, until=13010)
+        self.expect("stall")
+
+    def dead_holder(self, free, passed_on):
+        self.asks(0, 1)
+        self.gets(0, 5, 1, 1, passed_on=passed_on)
+        self.asks(10, 2)
+        self.killed(60, 1)
+        self.gets(10, free, 2, 2, until=free + 10)
+
+    def test_a_dead_holder_that_was_granted_the_lock_from_the_queue(self):
+        self.dead_holder(5100, passed_on=True)
+        self.expect()
+
+    def test_a_dead_holder_from_the_queue_whose_lease_is_not_on_probation(self):
+        self.dead_holder(30000, passed_on=True)
+        self.expect("stall")
+
+    def test_a_dead_holder_with_a_whole_lease(self):
+        self.dead_holder(30000, passed_on=False)
+        self.expect()
+
+    def passed(self, stands, granted=200):
+        self.asks(0, 1)
+        self.gets(0, 5, 1, 1, until=100)
+        self.asks(10, 2, stands=stands)
+        self.asks(50, 3)
+        self.gets(50, 110, 3, 2, until=120)
+        self.gets(10, granted, 2, 3, until=granted + 10)
+
+    def test_a_waiter_that_is_passed(self):
+        self.passed(stands=[20])
+        self.expect("turns")
+
+    def test_a_waiter_that_is_passed_before_its_entry_stands(self):
+        self.passed(stands=[60])
+        self.expect()
+
+    def test_a_waiter_that_did_not_refresh_its_entry(self):
+        self.passed(stands=[20], granted=3030)
+        self.expect()
+
+    def handed_over(self, times):
+        self.asks(0, 1)
+        self.asks(1, 2, stands=[2])
+        self.gets(0, 3, 1, 1, until=9)
+        for i in range(times):
+            self.asks(10 * i + 10, 1)
+            self.gets(10 * i + 10, 10 * i + 12, 1, i + 2, until=10 * i + 19)
+        self.gets(1, 10 * times + 20, 2, times + 2, until=10 * times + 25)
+
+    def test_hand_overs_inside_a_process(self):
+        self.handed_over(16)
+        self.expect()
+
+    def test_a_hand_over_too_many(self):
+        self.handed_over(17)
+        self.expect("turns")
+
+
 def record(folder, *options, seconds=2, seed=1):
     """A history on SQLite."""
     for number, finish in ((0, "no"), (1, "yes")):
@@ -259,6 +385,52 @@ def record(folder, *options, seconds=2, seed=1):
                         "--process", str(number), "--threads", "8", "--keys", "3", "--seconds", str(seconds), "--ttl", "300",
                         "--seed", str(seed), "--finish", finish, *(options if finish == "no" else ())], check=True)
     return checker.read_lines(sorted(pathlib.Path(folder).glob("*.jsonl")))
+
+
+def record_queue(folder, *options, seconds, seed):
+    """A history of three processes that wait for one document on SQLite."""
+    with open(f"{folder}/nemesis.jsonl", "w", encoding="utf-8") as file:
+        json.dump({"t": 0, "w": 0, "p": -1, "e": "queue", "entry": 0, "probation": 0, "ttl": 0, "refreshed": 3000},
+                  file)
+
+    def start(number, *more):
+        return subprocess.Popen([WORKER, "--store", f"sqlite:{folder}/things.db?sync=off", "--out",
+                                 f"{folder}/{number}.jsonl", "--process", str(number), "--threads", "1", "--keys", "1",
+                                 "--queue", "yes", "--seconds", str(seconds), "--ttl", "30000", "--seed", str(seed),
+                                 *more])
+    for worker in [start(number, *options) for number in range(3)]:
+        assert worker.wait() == 0
+    assert start(3, "--finish", "yes").wait() == 0
+    return checker.read_lines(sorted(pathlib.Path(folder).glob("*.jsonl")))
+
+
+class RecordedQueue(unittest.TestCase):
+    def setUp(self):
+        if WORKER is None:
+            self.skipTest("no --worker")
+
+    def check(self, *options, seconds=2, seed=1):
+        with tempfile.TemporaryDirectory() as folder:
+            return checker.check(record_queue(folder, *options, seconds=seconds, seed=seed))
+
+    def expect(self, how, rule):
+        # Some need a coincidence.
+        for seed in range(1, 6):
+            violations, numbers = self.check("--broken", how, seed=seed)
+            if any(violation.startswith(rule + ":") for violation in violations):
+                return
+        self.fail(f"{rule}: nothing was noticed: {numbers}; {violations[:5]}")
+
+    def test_the_true_one_is_fine(self):
+        violations, numbers = self.check()
+        self.assertEqual(violations, [])
+        self.assertGreater(numbers["grants"], 20)
+
+    def test_forgets_entries(self):
+        self.expect("forgets-entries", "turns")
+
+    def test_keeps_released(self):
+        self.expect("keeps-released", "stall")
 
 
 class Recorded(unittest.TestCase):

@@ -1,6 +1,9 @@
 """What goes wrong during a history. Each nemesis is a function of the scene (run.py), called once; it works until the scene's
 time is over, and leaves everything healed."""
+import collections
+import json
 import signal
+import time
 
 
 def none(scene):
@@ -12,6 +15,74 @@ def kill(scene):
     while scene.goes_on():
         scene.sleep(scene.random.uniform(0.3, 1.2))
         scene.replace(scene.random.choice(scene.workers))
+
+
+class Tail:
+    """Follows the records of the workers, to know who waits and who holds the lock of kill_waiters."""
+
+    def __init__(self, scene):
+        self.scene, self.offsets = scene, collections.Counter()
+        self.states = {}  # of each process: idle, asking, standing (in the queue), holding, releasing
+        self.passed_on = set()  # processes that were granted their last lock from the queue
+
+    def read(self):
+        for path in self.scene.folder.glob("[0-9]*.jsonl"):
+            with open(path, "rb") as file:
+                file.seek(self.offsets[path])
+                for text in file:
+                    self.offsets[path] += len(text)
+                    self.follow(json.loads(text))
+
+    def follow(self, line):
+        process, event = line["p"], line["e"]
+        if event == "call":
+            self.states[process] = "asking" if line["op"] == "lock" else "releasing"
+            if line["op"] == "lock":
+                self.passed_on.discard(process)
+        elif event == "stands" and self.states.get(process) == "asking":
+            self.states[process] = "standing"
+        elif event == "passed on":
+            self.passed_on.add(process)
+        elif event in ("ok", "fail", "doubt"):
+            self.states[process] = "holding" if "grant" in line else "idle"
+
+    def those(self, state):
+        alive = {int(worker.number) for worker in self.scene.workers}
+        return sorted(p for p, one in self.states.items() if one == state and p in alive)
+
+
+def await_phase(scene, tail, phase):
+    """Which to kill: waiters while another client holds the lock or releases it, or one that was granted the lock."""
+    end = min(scene.end, time.monotonic() + 3)
+    while time.monotonic() < end:
+        tail.read()
+        standing = tail.those("standing")
+        granted = [p for p in tail.those("holding") if p in tail.passed_on]
+        if phase == "standing" and standing and tail.those("holding"):
+            return standing
+        if phase == "at release" and standing and tail.those("releasing"):
+            return standing
+        if phase == "granted" and granted:
+            return granted
+        time.sleep(0.0005)
+    return []
+
+
+def kill_waiters(scene):
+    """Processes in the queue of one document are killed with -9: as they stand there, while the lock is passed on, or
+    once they were granted it. Others take their places."""
+    tail = Tail(scene)
+    while scene.goes_on():
+        scene.sleep(scene.random.uniform(0.3, 1.5))
+        phase = scene.random.choice(["standing", "at release", "at release", "granted"])
+        found = await_phase(scene, tail, phase)
+        if phase == "at release":
+            # The write that passes the lock on takes some milliseconds.
+            time.sleep(scene.random.uniform(0, 0.012))
+        victims = scene.random.sample(found, min(len(found), scene.random.choice([1, 1, 2])))
+        for number in victims:
+            scene.replace(next(worker for worker in scene.workers if worker.number == number))
+            scene.count("killed " + phase)
 
 
 def pause(scene):
@@ -65,6 +136,50 @@ def pause_secondaries(scene):
             scene.sleep(scene.random.choice([0.5, 1.5, 3]))
 
 
+def clocks_apart(scene):
+    """The members' clocks differ by up to 0.6 s from the start on, and primaries step down: holders allow for that."""
+    while scene.goes_on():
+        scene.sleep(scene.random.uniform(1.5, 3))
+        scene.servers.step_down()
+        scene.count("stepdowns")
+
+
+def set_apart(scene):
+    for port in scene.servers.falsify():
+        scene.servers.set_clock(port, scene.random.uniform(-0.3, 0.3))
+    scene.servers.await_clocks()
+
+
+def clocks_jump(scene):
+    """The clocks of one or two members, mostly the primary's, jump ahead and back, or run away in steps: by more than
+    any margin."""
+    while scene.goes_on():
+        scene.sleep(scene.random.uniform(0.3, 1))
+        primary = scene.servers.primary()
+        others = [port for port in scene.servers.ports if port != primary]
+        ports = scene.random.choice([[primary], [primary], [scene.random.choice(others)],
+                                     [primary, scene.random.choice(others)]])
+        offset = scene.random.choice([-6, -1.5, 1.5, 6])
+        steps = scene.random.choice([1, 1, 4])
+        for step in range(steps):
+            for port in ports:
+                scene.servers.set_clock(port, offset * (step + 1) / steps)
+            # A server reads its clock's file once in a second.
+            scene.sleep(1.1)
+        scene.count("jumps")
+        if scene.random.random() < 0.3:
+            scene.servers.step_down()
+        for port in ports:
+            scene.servers.set_clock(port, 0)
+        # The members go by their clocks when they elect a primary: they need some time.
+        scene.sleep(scene.random.uniform(2, 4))
+
+
+def set_alike(scene):
+    scene.servers.falsify()
+    scene.servers.await_clocks()
+
+
 def fail_command(scene):
     """The primary fails commands: it breaks the connection, or reports an error before or after the effect."""
     while scene.goes_on():
@@ -102,9 +217,14 @@ class stopped:  # noqa: N801: used as a statement
         self.scene.signal(self.pids, signal.SIGCONT)
 
 
-CLIENTS = {"none": none, "kill": kill, "pause": pause}
+CLIENTS = {"none": none, "kill": kill, "pause": pause, "kill-waiters": kill_waiters}
 SERVERS = {"stepdown": stepdown, "kill-primary": kill_primary, "pause-primary": pause_primary,
            "pause-secondaries": pause_secondaries, "fail-command": fail_command, "slow-clock": slow_clock,
+           "clocks-apart": clocks_apart, "clocks-jump": clocks_jump,
            "lose-requests": proxied("lose requests"), "lose-replies": proxied("lose replies"),
            "late-requests": proxied("late requests"), "late-replies": proxied("late replies")}
 OF_STORE = {"sqlite": CLIENTS, "mongodb": {**CLIENTS, **SERVERS}}
+# What they do before the workers start.
+BEFORE = {"clocks-apart": set_apart, "clocks-jump": set_alike}
+# A lease may be over too early: two holders are no violation.
+CLOCKS_LIE = {"slow-clock", "clocks-jump"}

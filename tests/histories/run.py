@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Records histories of worker processes while something goes wrong, and checks them. scripts/histories.sh starts it."""
 import argparse
+import collections
+import json
 import os
 import pathlib
 import random
@@ -13,13 +15,17 @@ import time
 import checker
 import nemeses
 from proxy import Proxy
-from servers import ROOT, Servers
+from servers import ROOT, Servers, find_faketime
 
 # Ten histories that show most in little time.
 SHORT = [("sqlite", "none"), ("sqlite", "kill"), ("sqlite", "pause"), ("mongodb", "slow-clock"), ("mongodb", "pause"),
          ("mongodb", "stepdown"), ("mongodb", "pause-primary"), ("mongodb", "fail-command"), ("mongodb", "late-requests"),
          ("mongodb", "lose-replies")]
-PROCESSES = 3
+PROCESSES = {"kill-waiters": 4}
+# What docs/guarantees.md says of a dead waiter, in ms: its entry, and a lease that it was granted meanwhile. SQLite
+# sees that the process is dead. `refreshed`: an entry that was placed so long ago stands for certain.
+QUEUE = {"sqlite": {"entry": 0, "probation": 0, "ttl": 0, "refreshed": 3000},
+         "mongodb": {"entry": 4000, "probation": 5000, "ttl": 30000, "refreshed": 3000}}
 # Fewer grants than this show nothing.
 LEAST_GRANTS = 10
 
@@ -33,6 +39,9 @@ class Scene:
         self.random = random.Random(seed)
         self.seconds = arguments.seconds
         self.ttl = 0.8 if store == "sqlite" else 2.0
+        if nemesis == "kill-waiters":
+            self.ttl = 30
+        self.counts = collections.Counter()
         self.workers, self.started = [], 0
         self.proxy = None
         self.uri = self.open_uri()
@@ -53,17 +62,32 @@ class Scene:
         command = [self.arguments.worker, "--store", uri or self.uri, "--out", str(self.folder / f"{number}.jsonl"),
                    "--process", str(number), "--seed", str(self.seed), "--ttl", str(int(self.ttl * 1000)),
                    "--seconds", str(max(1, round(self.end - time.monotonic()))), "--finish", "yes" if finish else "no"]
+        if self.nemesis == "kill-waiters":
+            command += ["--queue", "yes", "--keys", "1", "--threads", "1"]
+        if self.arguments.broken and not finish:
+            command += ["--broken", self.arguments.broken]
         environment = dict(os.environ)
         if self.nemesis == "slow-clock" and number == 0:
             environment.update({"LD_PRELOAD": find_faketime(), "FAKETIME": "+0 x0.2"})
             # By its own clock.
             command[command.index("--seconds") + 1] = str(max(1, self.seconds // 5))
         with open(self.folder / f"{number}.log", "wb") as log:
-            return subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+            worker = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+        worker.number = number
+        return worker
+
+    def note(self, **line):
+        """Records what the nemesis did, beside the records of the workers."""
+        with open(self.folder / "nemesis.jsonl", "a", encoding="utf-8") as file:
+            file.write(json.dumps({"t": time.monotonic_ns(), "w": int(time.time() * 1000), "p": -1, **line}) + "\n")
+
+    def count(self, name):
+        self.counts[name] += 1
 
     def replace(self, worker):
         worker.kill()
         worker.wait()
+        self.note(e="killed", process=worker.number)
         self.workers.remove(worker)
         self.workers.append(self.start())
 
@@ -81,14 +105,19 @@ class Scene:
         time.sleep(max(0, min(seconds, self.end - time.monotonic())) if seconds < self.seconds else seconds)
 
     def record(self):
+        nemeses.BEFORE.get(self.nemesis, lambda scene: None)(self)
+        if self.nemesis == "kill-waiters":
+            self.note(e="queue", **QUEUE[self.store])
         self.end = time.monotonic() + self.seconds
-        self.workers = [self.start() for _ in range(PROCESSES)]
+        self.workers = [self.start() for _ in range(PROCESSES.get(self.nemesis, 3))]
         try:
             nemeses.OF_STORE[self.store][self.nemesis](self)
             self.wait()
             if self.proxy:
                 self.proxy.heal()
             if self.servers:
+                for port in self.servers.ports if self.servers.false else []:
+                    self.servers.set_clock(port, 0)
                 self.servers.await_healthy()
             direct = None if self.proxy is None else self.servers.uri % self.uri.split("/")[-1].split("?")[0]
             last = self.start(direct, finish=True)
@@ -109,19 +138,11 @@ class Scene:
 
     def check(self):
         lines = checker.read_lines(sorted(self.folder.glob("*.jsonl")))
-        violations, numbers = checker.check(lines, clocks_lie=self.nemesis == "slow-clock")
+        violations, numbers = checker.check(lines, clocks_lie=self.nemesis in nemeses.CLOCKS_LIE)
+        numbers.update(self.counts)
         if numbers["grants"] < LEAST_GRANTS:
             violations.append(f"history: only {numbers['grants']} grants")
         return violations, numbers
-
-
-def find_faketime():
-    for folder in ("/usr/lib/x86_64-linux-gnu/faketime", "/usr/lib/aarch64-linux-gnu/faketime", "/usr/lib/faketime",
-                   "/usr/lib64/faketime", "/usr/local/lib/faketime"):
-        path = pathlib.Path(folder) / "libfaketimeMT.so.1"
-        if path.exists():
-            return str(path)
-    sys.exit("histories: slow-clock needs libfaketime")
 
 
 def run_one(arguments, store, nemesis, seed, servers):
@@ -131,6 +152,8 @@ def run_one(arguments, store, nemesis, seed, servers):
     folder.mkdir(parents=True)
     start = time.monotonic()
     try:
+        if servers and store == "mongodb" and nemesis not in nemeses.BEFORE:
+            servers.heal_clocks()
         scene = Scene(arguments, store, nemesis, seed, folder, servers if store == "mongodb" else None)
         scene.record()
         violations, numbers = scene.check()
@@ -173,6 +196,7 @@ def main():
     parser.add_argument("--store", choices=["sqlite", "mongodb"])
     parser.add_argument("--nemesis")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--broken", help="how the workers' store is broken (worker/broken_store.h)")
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--port", type=int, default=24200)
     arguments = parser.parse_args()

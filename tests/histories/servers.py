@@ -2,6 +2,7 @@
 import os
 import pathlib
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ class Servers:
     def __init__(self, home, port):
         self.home, self.first = pathlib.Path(home), port
         self.ports = [port, port + 1, port + 2]
+        self.false = False  # libfaketime gives the members their clocks
         self.script("start", "--fresh")
 
     @property
@@ -23,9 +25,59 @@ class Servers:
         return f"mongodb://{hosts}/%s?replicaSet=doclock"
 
     def script(self, *arguments):
-        environment = {**os.environ, "DOCLOCK_MONGO_HOME": str(self.home), "DOCLOCK_MONGO_PORT": str(self.first)}
+        environment = {**os.environ, "DOCLOCK_MONGO_HOME": str(self.home), "DOCLOCK_MONGO_PORT": str(self.first),
+                       **self.environment(*arguments)}
         subprocess.run([ROOT / "scripts" / "mongo.sh", *arguments], env=environment, check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def environment(self, command, *arguments):
+        if not self.false or command != "revive":
+            return {}
+        program = subprocess.run([ROOT / "scripts" / "mongo.sh", "program"], check=True, stdout=subprocess.PIPE,
+                                 text=True)
+        # The monotonic clock stays true, as a real machine's does.
+        return {"DOCLOCK_MONGOD": str(pathlib.Path(__file__).parent / "member.sh"),
+                "DOCLOCK_MEMBER_PROGRAM": program.stdout.strip(), "DOCLOCK_MEMBER_PRELOAD": find_faketime(),
+                "FAKETIME_TIMESTAMP_FILE": str(self.clock_of(*arguments)), "FAKETIME_CACHE_DURATION": "1",
+                "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+
+    def clock_of(self, port):
+        return self.home / f"{port}.clock"
+
+    def falsify(self):
+        """Starts the members again, with clocks that set_clock() sets. Returns their ports."""
+        self.false = True
+        self.restart()
+        return self.ports
+
+    def heal_clocks(self):
+        """Starts the members again with true clocks, if they had others."""
+        if self.false:
+            self.false = False
+            self.restart()
+
+    def restart(self):
+        for port in self.ports:
+            self.set_clock(port, 0)
+            self.script("kill", str(port))
+            self.script("revive", str(port))
+            self.await_healthy()
+
+    def set_clock(self, port, seconds):
+        """Takes effect within a second."""
+        new = self.home / f"{port}.clock.new"
+        new.write_text(f"{seconds:+.3f}\n")
+        os.replace(new, self.clock_of(port))
+
+    def await_clocks(self):
+        """Waits until each member shows the clock that it was given."""
+        end = time.monotonic() + 30
+        for port in self.ports:
+            wanted = float(self.clock_of(port).read_text())
+            while abs(clock_offset(port) - wanted) > 0.05:
+                if time.monotonic() > end:
+                    raise RuntimeError(f"the server on port {port} does not show the clock that libfaketime gives it")
+                time.sleep(0.1)
 
     def primary(self, other_than=None):
         end = time.monotonic() + 60
@@ -72,6 +124,28 @@ class Servers:
 
     def stop(self):
         self.script("stop")
+        for port in self.ports:
+            self.clock_of(port).unlink(missing_ok=True)
+
+
+def clock_offset(port):
+    """How many seconds a server's clock is ahead."""
+    before = time.time()
+    reply = hello(port)
+    place = reply.find(b"\x09localTime\0")
+    if place < 0:
+        return float("inf")
+    (milliseconds,) = struct.unpack_from("<q", reply, place + len(b"\x09localTime\0"))
+    return milliseconds / 1000 - (before + time.time()) / 2
+
+
+def find_faketime():
+    for folder in ("/usr/lib/x86_64-linux-gnu/faketime", "/usr/lib/aarch64-linux-gnu/faketime", "/usr/lib/faketime",
+                   "/usr/lib64/faketime", "/usr/local/lib/faketime"):
+        path = pathlib.Path(folder) / "libfaketimeMT.so.1"
+        if path.exists():
+            return str(path)
+    sys.exit("histories: false clocks need libfaketime")
 
 
 def hello(port):

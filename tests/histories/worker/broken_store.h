@@ -14,6 +14,8 @@ namespace doclock::histories {
 ///   frees-refused     refuses some of a holder's writes, and ends the lock
 ///   one-share-more    counts shares up to one more than the limit
 ///   writes-late       lets a write of a lock that was lost through, after a while
+///   forgets-entries   says that a waiter's entry stands in the queue, and keeps none
+///   keeps-released    writes the body of one release, but keeps the lock for four seconds
 /// @throws std::invalid_argument for another name
 std::shared_ptr<Store> Break(std::shared_ptr<Store> store, const std::string& how);
 

@@ -20,6 +20,7 @@ Settings ReadSettings(int argc, char** argv) {
       {"--call", [&](const std::string& value) { settings.call_ms = std::stoi(value); }},
       {"--seed",
        [&](const std::string& value) { settings.seed = static_cast<unsigned>(std::stoul(value)); }},
+      {"--queue", [&](const std::string& value) { settings.queue = value == "yes"; }},
       {"--finish", [&](const std::string& value) { settings.finish = value == "yes"; }}};
   for (int i = 1; i + 1 < argc; i += 2) options.at(argv[i])(argv[i + 1]);
   return settings;

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "histories/worker/broken_store.h"
+#include "histories/worker/queue_watch.h"
 #include "histories/worker/workload.h"
 
 namespace doclock::histories {
@@ -13,11 +14,12 @@ namespace {
 using namespace std::chrono_literals;
 
 /// The store, which may be away at first.
-std::shared_ptr<Store> Open(const Settings& settings) {
+std::shared_ptr<Store> Open(const Settings& settings, Record& record) {
   for (int tries = 0;; ++tries) {
     try {
       auto store = OpenStore(settings.store);
-      return settings.broken.empty() ? store : Break(std::move(store), settings.broken);
+      if (!settings.broken.empty()) store = Break(std::move(store), settings.broken);
+      return settings.queue ? WatchQueue(std::move(store), record) : store;
     } catch (const StoreException&) {
       if (tries == 100) throw;
       std::this_thread::sleep_for(200ms);
@@ -38,7 +40,7 @@ Client OpenClient(const std::shared_ptr<Store>& store, const Settings& settings)
 
 void Run(const Settings& settings) {
   Record record(settings.out, settings.process);
-  const std::shared_ptr<Store> store = Open(settings);
+  const std::shared_ptr<Store> store = Open(settings, record);
   const std::vector<Client> clients{OpenClient(store, settings), OpenClient(store, settings)};
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(settings.seconds);
   if (settings.finish) return Workload(settings, record, clients.front(), 0).Finish();

@@ -63,6 +63,7 @@ class Workload {
   }
 
   void Step() {
+    if (settings_.queue) return TakeTurn();
     if (Below(100) < settings_.names) {
       return TakeName(Below(3) == 0 ? LockMode::kExclusive : LockMode::kShared);
     }
@@ -100,6 +101,22 @@ class Workload {
             {"key", lock.key().ToString()},
             {"fence", lock.fence()},
             {"read", lock->at("v")}};
+  }
+
+  /// Waits as long as it takes, and holds the lock for a moment: no renewal is due meanwhile.
+  void TakeTurn() {
+    Locked<Json> lock;
+    const std::int64_t id = record_.Call(Call("lock", KeyOf(0)));
+    const bool done = Complete(id, [&] {
+      lock = client_.things.Lock(KeyOf(0), first_, {.wait = std::chrono::minutes(1)});
+      return GrantLine(lock);
+    });
+    if (!done) return;
+    const std::string grant = grants_.back();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5 + Below(40)));
+    const std::int64_t now = Record::Now();
+    if (lock.held()) record_.WriteAt(now, {{"e", "held"}, {"grant", grant}});
+    WriteHeld("release", lock, grant, [&] { lock.Release(); });
   }
 
   void LockOne() {
