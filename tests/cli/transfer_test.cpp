@@ -61,6 +61,15 @@ TEST_F(TransferTest, ABadLineIsNamedBeforeAnythingIsWritten) {
   EXPECT_EQ(Doclock({"import", "sagas", "/no/such/file"}).code, 64);
 }
 
+TEST_F(TransferTest, AnInputThatCannotBeReadMakesNoStore) {
+  for (const std::string& input : {folder / "missing", folder / "."}) {
+    const Ended ended = Doclock({"import", "sagas", input});
+    EXPECT_EQ(ended.code, 64) << input;
+    EXPECT_THAT(ended.err, HasSubstr("FILE: '" + input + "' cannot be read")) << input;
+    EXPECT_FALSE(std::filesystem::exists(folder / "locks.db")) << input;
+  }
+}
+
 TEST_F(TransferTest, TwoLinesOfOneKeyAreRefused) {
   const std::string lines = LinesOf(3) + R"({"key":"1","body":{"n":"other"}})";
   const Ended file = Doclock({"import", "sagas", File("twice", lines)});

@@ -144,11 +144,8 @@ class Replacer {
 /// One import by several threads.
 class Importer {
  public:
-  Importer(const Documents& documents, const TransferOptions& options)
-      : documents_(documents),
-        options_(options),
-        replacer_(documents, options),
-        source_(options.file) {}
+  Importer(const Documents& documents, const TransferOptions& options, Source& source)
+      : documents_(documents), options_(options), replacer_(documents, options), source_(source) {}
 
   void Run() {
     {
@@ -206,7 +203,7 @@ class Importer {
   const TransferOptions& options_;
   Replacer replacer_;
   std::mutex mutex_;  ///< Guards what follows.
-  Source source_;
+  Source& source_;
   KeysSoFar keys_;
   Progress progress_{"imported"};
   std::array<std::int64_t, kOutcomes> counts_{};
@@ -230,9 +227,9 @@ void Report(const Importer& importer, bool as_json) {
   std::cout << '\n';
 }
 
-int ImportChecked(const LockManager& manager, const TransferOptions& options) {
+int ImportChecked(const LockManager& manager, const TransferOptions& options, Source& source) {
   const Documents documents(manager, options.collection);
-  Importer importer(documents, options);
+  Importer importer(documents, options, source);
   try {
     importer.Run();
   } catch (...) {
@@ -253,7 +250,9 @@ int Import(const std::function<std::shared_ptr<Store>()>& open, const TransferOp
   const Interruption interruption;
   try {
     CheckLines(options.file);
-    return ImportChecked(LockManager(open()), options);
+    // Before the store: a file that cannot be read must not leave an empty store.
+    Source source(options.file);
+    return ImportChecked(LockManager(open()), options, source);
   } catch (const BadJson& error) {
     Tell(error.what());
     return kBadData;
