@@ -177,7 +177,7 @@ TEST(MongodbUri, ItsNameOfTheProgramIsTheOneThatTheServerSees) {
   command.Add("aggregate", 1).AddArray("pipeline", stages.doc()).Add("cursor", mongodb::Doc());
   bool seen = false;
   server.Run("admin", command, [&](const bson_t& reply) {
-    char* const json = bson_as_json(&reply, nullptr);
+    char* const json = bson_as_relaxed_extended_json(&reply, nullptr);
     seen = std::string(json).find(name) != std::string::npos;
     bson_free(json);
   });
