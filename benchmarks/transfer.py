@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Exports and imports many documents with the command, and prints rates and the peak of memory.
 
-Usage: benchmarks/transfer.py DOCLOCK [--documents 1000000] [--store sqlite:PATH]
+Usage: benchmarks/transfer.py DOCLOCK [--documents 1000000] [--store URL]
 
 Each step is measured alone: an import into an empty store, an export, an import with --resume of what is there already, and an import and an
 export that kill -9 ends in the middle and --resume completes. The result of the last two must be all documents.
