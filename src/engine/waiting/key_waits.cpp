@@ -5,7 +5,10 @@
 #include <utility>
 
 #include "engine/engine.h"
+#include "engine/leases/probation.h"
+#include "engine/procedures/background_release.h"
 #include "engine/procedures/procedure.h"
+#include "engine/waiting/queue_times.h"
 
 namespace doclock::detail {
 namespace {
@@ -156,7 +159,16 @@ void SettleBusy(const Waiters& waiters) noexcept {
 }
 
 void SettleUnwakeable(const Waiters& waiters) noexcept {
-  for (const auto& waiter : waiters) waiter->Settle({.failure = NoMemory(), .grant = {}});
+  for (const auto& waiter : waiters) {
+    waiter->Settle({.failure = NoMemory(), .grant = {}});
+    const AcquireSpec& spec = waiter->spec;
+    const QueueTicket ticket =
+        std::exchange(waiter->ticket, {});  // it has left: no one else has it
+    if (!ticket.entered) continue;
+    Engine& engine = *waiter->engine;
+    LeaveInBackground(engine, *spec.collection, spec.key, ticket.id,
+                      engine.Now() + EntryLength(spec.ttl) + ProbationOf(spec.ttl));
+  }
 }
 
 }  // namespace doclock::detail

@@ -89,16 +89,20 @@ bool WaitTable::MustQueue(const AcquireSpec& spec, std::size_t hash) {
 
 void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
   Waiters node{waiter};
-  waiter->BeginWaiting(why ? why->waiting : std::nullopt);
+  // The lock may be free: then nobody is told of a wait. AfterAttempt tells it, if it is busy.
+  const bool perhaps_free = !why && EntersAtOnce(waiter->spec, waiter->hash);
+  if (!perhaps_free) waiter->BeginWaiting(why ? why->waiting : std::nullopt);
   if (!waiter->fail_fast()) engine_.hints().Enter(*waiter->spec.collection);
   Shard& shard = ShardOf(waiter->hash);
   KeyWaitsPtr waits;
   bool ask = true;
+  bool first = true;
   try {
     const std::scoped_lock lock(shard.mutex);
     StartTimer(waiter);
     waits = FindOrAddKey(shard, *waiter->spec.collection, waiter->spec.key, waiter->hash);
     if (why) waits->last = std::move(why);
+    first = waits->queue.empty() && waits->releasing == 0 && waits->shares_releasing == 0;
     // The first waiter has asked already and sleeps until there is a reason to ask again.
     ask = waiter->fail_fast() || waits->queue.empty() || waits->timer == 0;
     waiter->where = node.begin();
@@ -111,6 +115,7 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
     if (!waiter->fail_fast()) engine_.hints().Leave(*waiter->spec.collection);
     throw;
   }
+  if (perhaps_free && !first) waiter->BeginWaiting();
   if (engine_.closed()) return End(*waiter, Errc::kCancelled);
   if (ask) Pump(waits);
 }
@@ -136,10 +141,11 @@ void WaitTable::End(PendingAcquire& waiter, Errc code) noexcept {
     waits = FindKey(shard, *waiter.spec.collection, waiter.spec.key, waiter.hash);
     failure = waits ? waits->WhyEnded(waiter, code) : BusyFailure(waiter, code, nullptr);
     if (waits) {
-      // An attempt under way for it releases what it gets, and leaves the store's queue.
-      const bool claimed = waiter.queue_state == PendingAcquire::QueueState::kClaimed;
+      // An attempt under way for it releases what it gets, and leaves the store's queue. It may be
+      // under way still when the wait is ended a second time.
+      const bool queued = waiter.queue_state == PendingAcquire::QueueState::kQueued;
       waits->Leave(waiter);
-      if (!claimed) ticket = std::exchange(waiter.ticket, {});
+      if (queued) ticket = std::exchange(waiter.ticket, {});
       EraseIfIdle(shard, waits);
     }
   }
@@ -229,12 +235,15 @@ void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) noexcept {
 
 void WaitTable::Unclaim(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexcept {
   Waiters unwakeable;
+  QueueTicket ticket;
   {
     const std::scoped_lock lock(ShardOf(waits->hash).mutex);
     waits->Unclaim(waiter);
+    ticket = waits->TakeTicketOfLeaver(waiter);
     unwakeable = SleepOrLeave(waits, NextLook(nullptr));
     EraseIfIdle(ShardOf(waits->hash), waits);
   }
+  LeaveStoreQueue(waiter, ticket);
   SettleUnwakeable(unwakeable);
 }
 
@@ -253,6 +262,7 @@ void WaitTable::AfterAttempt(Attempt& attempt) noexcept {
   const FailurePtr failure = attempt.procedure.TakeFailure();
   Shard& shard = ShardOf(attempt.waits->hash);
   const bool may_pass = MayPass(*failure);
+  if (may_pass) attempt.waiter->BeginWaiting(failure->waiting);
   if (attempt.procedure.queued_behind()) met_.Met(attempt.waits->hash, engine_.Now());
   Waiters refused, unwakeable;
   bool ask_again = false;

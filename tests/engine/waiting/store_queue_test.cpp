@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "engine/runtime/failing_runtime.h"
 #include "engine/support/harness.h"
 #include "engine/waiting/queue_times.h"
 
@@ -14,6 +16,7 @@ namespace doclock::detail {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 using ::testing::Optional;
 
 /// A store that other processes use too, and that keeps a queue.
@@ -207,6 +210,28 @@ TEST_F(StoreQueueTest, AFreeLockWhoseQueueIsOverIsTakenByOneRequest) {
   EXPECT_EQ(WaitingInStore("a"), 0);
 }
 
+TEST_F(StoreQueueTest, ACallerThatIsGrantedTheLockAtOnceIsNotToldToWait) {
+  const auto observer = std::make_shared<QueueObserver>();
+  manager.emplace(store, ManagerOptions{.observer = observer, .runtime = clock->runtime()});
+  Grant held = LockThere("a");
+  const auto waiting = LockLater("a", {.wait = 1min});
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->RunPending();
+  ASSERT_TRUE(waiting->granted());
+  ASSERT_FALSE(ReleaseWith(waiting->result->grant, {{"n", 2}}));
+  observer->began.clear();
+  const auto again = LockLater("a", {.wait = 1min});
+  ASSERT_TRUE(again->granted());
+  EXPECT_THAT(observer->began, IsEmpty());
+  const auto behind = LockThereLater("a", {.wait = 1min});
+  ASSERT_FALSE(ReleaseWith(again->result->grant, {{"n", 3}}));
+  clock->RunPending();
+  ASSERT_TRUE(behind->granted());
+  const auto first = LockLater("a", {.wait = 1min});
+  const auto second = LockLater("a", {.wait = 1min});
+  EXPECT_THAT(observer->began, ElementsAre(Optional(0), std::nullopt)) << "the store said it";
+}
+
 TEST_F(StoreQueueTest, ACallerWhoseWaitIsShortFindsAFreeLockWhereAQueueWas) {
   Grant held = LockThere("a");
   const auto waiting = LockLater("a", {.wait = 1min});
@@ -351,6 +376,57 @@ TEST_F(StoreQueueTest, AWaiterThatIsStoppedDuringAnAttemptLeavesTheQueue) {
   EXPECT_EQ(waiting->code(), Errc::kCancelled);
   clock->Advance(10s);
   clock->DelayWork(Duration{});
+  EXPECT_EQ(WaitingInStore("a"), 0);
+}
+
+/// Its stop token and the end of its time may come together.
+TEST_F(StoreQueueTest, AWaiterThatIsStoppedTwiceDuringAnAttemptLeavesTheQueue) {
+  Grant held = LockThere("a");
+  auto waiting = std::make_shared<Waiting>();
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kAcquire) return;
+    if (static_cast<const AcquireOp&>(*ops.front()).grant.queue_for.count() == 0) return;
+    waiting->handle->End(Errc::kCancelled);
+    waiting->handle->End(Errc::kTimedOut);
+  });
+  waiting->handle =
+      AcquireAsync(engine(), Spec("a", {.wait = kForever}),
+                   [waiting](AcquireResult result) { waiting->result = std::move(result); });
+  clock->RunPending();
+  store->OnExecute({});
+  EXPECT_EQ(waiting->code(), Errc::kCancelled);
+  EXPECT_EQ(WaitingInStore("a"), 0);
+}
+
+TEST_F(StoreQueueTest, AWaiterThatNothingCanWakeLeavesTheQueue) {
+  const auto failing = std::make_shared<FailingRuntime>(clock->runtime());
+  manager.emplace(store, ManagerOptions{.runtime = failing});
+  Grant held = LockThere("a");
+  failing->on_schedule = []() -> Runtime::TimerId { throw std::bad_alloc(); };
+  const auto waiting = LockLater("a", {.wait = kForever});
+  failing->on_schedule = nullptr;
+  EXPECT_TRUE(waiting->code());
+  clock->RunPending();
+  EXPECT_EQ(WaitingInStore("a"), 0);
+}
+
+TEST_F(StoreQueueTest, AWaiterThatIsStoppedWhenItsAttemptCannotBeginLeavesTheQueue) {
+  const auto failing = std::make_shared<FailingRuntime>(clock->runtime());
+  manager.emplace(store, ManagerOptions{.runtime = failing});
+  Grant held = LockThere("a");
+  const auto waiting = LockLater("a", {.wait = kForever});
+  ASSERT_EQ(WaitingInStore("a"), 1);
+  bool stopped = false;
+  failing->before_each = [&] {
+    if (stopped || waiting->handle->queue_state != PendingAcquire::QueueState::kClaimed) return;
+    stopped = true;
+    waiting->handle->End(Errc::kCancelled);
+    throw std::bad_alloc();
+  };
+  clock->Advance(1400ms);
+  failing->before_each = nullptr;
+  ASSERT_TRUE(stopped);
+  EXPECT_EQ(waiting->code(), Errc::kCancelled);
   EXPECT_EQ(WaitingInStore("a"), 0);
 }
 
