@@ -1,9 +1,8 @@
 /// The client's cost of a cycle: the processor's time of this process, beside the same commands
 /// sent with ready-made BSON.
 
-#include <sys/resource.h>
-
 #include "compare.h"
+#include "cpu_time.h"
 #include "documents.h"
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/protocol/statements.h"
@@ -13,15 +12,6 @@ namespace doclock::bench {
 namespace {
 
 constexpr int kCycles = 300;
-
-double CpuMicroseconds() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto micro = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_usec);
-  };
-  return micro(usage.ru_utime) + micro(usage.ru_stime);
-}
 
 /// Of one cycle, in microseconds of the processor.
 template <class Cycle>

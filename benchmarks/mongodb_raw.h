@@ -131,4 +131,20 @@ inline std::int64_t CommandsSoFar(std::initializer_list<std::string> names) {
   return sum;
 }
 
+/// The processor's time that the primary has used since it started, in microseconds.
+inline double PrimaryMicroseconds() {
+  RawMongo raw("admin");
+  double sum = 0;
+  raw.Run(mongodb::Doc::Of("serverStatus", 1), [&](const bson_t& reply) {
+    for (const char* const mode : {"extra_info.user_time_us", "extra_info.system_time_us"}) {
+      bson_iter_t iter;
+      bson_iter_t time;
+      if (bson_iter_init(&iter, &reply) && bson_iter_find_descendant(&iter, mode, &time)) {
+        sum += static_cast<double>(bson_iter_as_int64(&time));
+      }
+    }
+  });
+  return sum;
+}
+
 }  // namespace doclock::bench
