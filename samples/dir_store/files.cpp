@@ -61,7 +61,10 @@ FileLock::FileLock(const fs::path& file, std::chrono::milliseconds budget)
   }
 }
 
-FileLock::~FileLock() { ::close(file_); }
+FileLock::~FileLock() {
+  ::flock(file_, LOCK_UN);  // a child that was forked meanwhile has the file open too
+  ::close(file_);
+}
 
 std::optional<std::string> ReadFile(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
