@@ -28,6 +28,8 @@ SEARCHES = {
     "who holds a lock": "holders",
     "paused process": "deadline",
     "conanfile": "adding-doclock",
+    "without a database": "unit-tests",
+    "break a lock": "holders",
 }
 CONTRAST = 4.5  # WCAG AA
 WIDE, NARROW = 1280, 360  # px
