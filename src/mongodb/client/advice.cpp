@@ -35,6 +35,10 @@ Greeted WhatCame(std::string_view text) {
       return After(wanted);
     }
   }
+  // libmongoc 2.x refuses a length that cannot be one, and does not tell it.
+  if (text.find("invalid reply from server: message length") != text.npos) {
+    return Greeted::kOtherProtocol;
+  }
   return text.find("connection closed") == text.npos ? Greeted::kUnknown : Greeted::kNothing;
 }
 
