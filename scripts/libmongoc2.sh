@@ -97,6 +97,6 @@ if [[ $tests == yes ]]; then
   result=0
   # libmongoc 1.x keeps counters in /dev/shm/mongoc-PID, and warns of those that a killed process left. 2.x may not.
   MONGOC_DISABLE_SHM=1 ctest --test-dir "$build" -L mongodb --output-on-failure "$@" || result=$?
-  say "doclock $(sed -n 's/^project(doclock.* VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt) with libmongoc $known: ctest ended with $result"
+  say "doclock $(sed -n 's/^  VERSION \([0-9.]*\)$/\1/p' CMakeLists.txt) with libmongoc $known: ctest ended with $result"
   exit "$result"
 fi
