@@ -121,7 +121,12 @@ TEST_F(QueueRules, AWaiterThatAsksAgainKeepsItsPlace) {
       const std::vector<QueueEntry> live = LiveOf(before);
       const auto mine = std::find_if(live.begin(), live.end(),
                                      [&](const QueueEntry& entry) { return entry.id == id; });
-      if (mine == live.end()) continue;
+      const std::size_t helped = !live.empty() && before.IsFree(kNow) ? 1 : 0;
+      if (mine == live.end()) {
+        if (op.status != OpStatus::kBusy) continue;
+        EXPECT_EQ(op.ahead, static_cast<int>(live.size() - helped)) << "its old place is over";
+        continue;
+      }
       const bool first = mine == live.begin();
       ASSERT_EQ(op.status, first && before.IsFree(kNow) ? OpStatus::kDone : OpStatus::kBusy)
           << TextOf(before);
@@ -132,7 +137,6 @@ TEST_F(QueueRules, AWaiterThatAsksAgainKeepsItsPlace) {
         EXPECT_EQ(LiveOf(state).size(), live.size() - 1);
         continue;
       }
-      const std::size_t helped = before.IsFree(kNow) ? 1 : 0;
       EXPECT_TRUE(SameOrder(state.queue, {live.begin() + static_cast<int>(helped), live.end()}))
           << TextOf(before);
       EXPECT_EQ(op.ahead, mine - live.begin() - static_cast<int>(helped));
@@ -170,6 +174,33 @@ TEST_F(QueueRules, AnAttemptThatDoesNotWaitLeavesNoEntry) {
     state.queue = before.queue;  // but for those that are over
     EXPECT_TRUE(Same(before, state)) << TextOf(before);
   });
+}
+
+TEST_F(QueueRules, AMillisecondCounts) {
+  LockState state;
+  state.lock_id = kHolder;
+  state.lease = {kNow, kTtl};
+  AcquireOp op = Attempt(kFresh, seconds(0));
+  op.grant.queue_for = op.grant.min_hold = milliseconds(1);
+  Acquire(op, state, kNow, kInstance);
+  ASSERT_TRUE(op.queued);
+  state.lock_id = {};
+  PassOn(state, kNow);
+  ASSERT_TRUE(state.IsHeldBy(kFresh));
+  EXPECT_EQ(state.closed_until, kNow + milliseconds(1));
+}
+
+/// It would keep shares out after the writer has had the lock.
+TEST_F(QueueRules, AGrantToTheFirstEndsTheIntentOfAWriter) {
+  LockState state;
+  state.intent = {kWriter, kNow + seconds(1)};
+  QueueEntry& entry = state.queue.emplace_back();
+  entry.id = kFresh;
+  entry.until = kNow + seconds(1);
+  entry.ttl = kTtl;
+  PassOn(state, kNow);
+  ASSERT_TRUE(state.IsHeldBy(kFresh));
+  EXPECT_EQ(state.intent, Intent{});
 }
 
 TEST_F(QueueRules, AFullQueueTakesNoMore) {
