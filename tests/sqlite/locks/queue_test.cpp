@@ -87,6 +87,8 @@ TEST_F(SqliteQueue, TheGrantNamesTheWaitersProcess) {
     ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
     ASSERT_TRUE(waiting->Queue("1", NewUuid(), 20s, 30s, detached).queued);
     ASSERT_EQ(client_.Release("1", held).status, OpStatus::kDone);
+    const auto slot = RawDatabase(file_).Number("SELECT lock_slot FROM doclock_c_things");
+    EXPECT_EQ(slot == 0, detached) << "of a store: the lock ends with it";
     EXPECT_EQ(client_.Acquire("1").status, OpStatus::kBusy);
     waiting = std::make_unique<Client>(Opened());  // as the death of the process
     EXPECT_EQ(client_.Acquire("1").status, detached ? OpStatus::kBusy : OpStatus::kDone);
@@ -147,6 +149,53 @@ TEST_F(SqliteQueue, MalformedEntriesKeepNobodyOut) {
     EXPECT_TRUE(HolderOf("1").is_nil()) << spoilt;
     EXPECT_EQ(Rows(), 0) << spoilt;
   }
+}
+
+/// It would keep shares out after the writer has had the lock.
+TEST_F(SqliteQueue, AGrantToTheFirstEndsTheIntentOfAWriter) {
+  const Uuid waiter = NewUuid();
+  const AcquireOp share = client_.Share("1");
+  EXPECT_EQ(client_.Want("1", NewUuid()).status, OpStatus::kBusy);
+  EXPECT_TRUE(client_.Queue("1", waiter).queued);
+  EXPECT_EQ(RawDatabase(file_).Number("SELECT count(*) FROM doclock_i_things"), 1);
+  EXPECT_EQ(client_.ReleaseShare("1", share.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(client_.Acquire("1").status, OpStatus::kBusy);
+  ASSERT_EQ(HolderOf("1"), waiter);
+  EXPECT_EQ(RawDatabase(file_).Number("SELECT count(*) FROM doclock_i_things"), 0);
+}
+
+/// There is no place behind it.
+TEST_F(SqliteQueue, AnEntryAtTheVeryLastPlaceKeepsNobodyOut) {
+  const Uuid second = NewUuid();
+  const AcquireOp held = client_.Create("1");
+  client_.Queue("1", NewUuid());
+  RawDatabase(file_).Run("UPDATE doclock_q_things SET place=9223372036854775807");
+  const AcquireOp behind = client_.Queue("1", second);
+  EXPECT_TRUE(behind.queued);
+  EXPECT_EQ(behind.ahead, 0);
+  EXPECT_EQ(client_.Release("1", held).status, OpStatus::kDone);
+  EXPECT_EQ(HolderOf("1"), second);
+}
+
+/// Two attempts may come at the same time of the clock.
+TEST_F(SqliteQueue, AWaiterThatAsksForMoreAtOnceIsGrantedIt) {
+  const Uuid waiter = NewUuid();
+  client_.Create("1");
+  AcquireOp op(client_.collection(), "1");
+  op.grant.lock_id = waiter;
+  op.grant.queue_for = op.grant.ttl = 20s;
+  const auto stored = [&](const std::string& condition) {
+    client_.Execute(op);
+    EXPECT_TRUE(op.queued) << Why(op);
+    return RawDatabase(file_).Number("SELECT count(*) FROM doclock_q_things WHERE " + condition);
+  };
+  EXPECT_EQ(stored("ttl=20000 AND min_hold=0 AND name IS NULL"), 1);
+  op.grant.ttl = 10s;
+  EXPECT_EQ(stored("ttl=10000"), 1);
+  op.grant.min_hold = 1s;
+  EXPECT_EQ(stored("min_hold=1000"), 1);
+  op.grant.group = "blue";
+  EXPECT_EQ(stored("name='blue'"), 1);
 }
 
 /// SQLite gives the number of a deleted row to a new one.
@@ -219,6 +268,19 @@ TEST_F(SqliteQueue, AFailedCommitLeavesNoEntry) {
   EXPECT_FALSE(refused.queued);
   EXPECT_EQ(client.Leave("1", waiter).status, OpStatus::kLost);
   EXPECT_TRUE(client.Queue("1", waiter).queued);
+}
+
+TEST_F(SqliteQueue, AWaiterWhoseLeavingWasNotCommittedHasNotLeft) {
+  FaultyFiles files;
+  Client client(file_);
+  client.Create("1");
+  const Uuid waiter = NewUuid();
+  client.Queue("1", waiter);
+  FaultyFiles::failing_syncs = 1;
+  const WriteOp refused = client.Leave("1", waiter);
+  FaultyFiles::failing_syncs = 0;
+  EXPECT_NE(refused.status, OpStatus::kDone);
+  EXPECT_EQ(client.Leave("1", waiter).status, OpStatus::kDone);
 }
 
 /// Tables: c documents, l leases, q the queue, g groups.
