@@ -1,3 +1,5 @@
+#include <string>
+
 #include "engine/support/harness.h"
 
 namespace doclock::detail {
@@ -37,6 +39,23 @@ TEST_F(FailureTextTest, ALockThatOnlyMinHoldKeepsClosedSaysForHowLong) {
   EXPECT_EQ(BusyText("a"), "document 'a' of 'orders' is kept closed for another 50 s");
 }
 
+TEST_F(FailureTextTest, AWaitThatEndsNamesTheHolder) {
+  const Grant held = Lock("a", {.ttl = 1h, .owner = "worker"});
+  const auto timed_out = LockLater("a", {.wait = 5s});
+  const auto stopped = LockLater("a", {.wait = kForever});
+  clock->Advance(10s);
+  ASSERT_EQ(timed_out->code(), Errc::kTimedOut);
+  const std::string holder = timed_out->result->failure->holder.ToString();
+  EXPECT_TRUE(holder.starts_with("worker (")) << holder;
+  EXPECT_EQ(timed_out->result->failure->message,
+            "document 'a' of 'orders' was still locked by " + holder + " after the time to wait");
+  CancelAcquire(stopped->handle);
+  clock->RunPending();
+  ASSERT_EQ(stopped->code(), Errc::kCancelled);
+  EXPECT_EQ(stopped->result->failure->message,
+            "the wait for document 'a' of 'orders', locked by " + holder + ", was stopped");
+}
+
 TEST_F(FailureTextTest, AWaitForALockThatOnlyMinHoldKeepsClosedSaysSo) {
   Grant held = Lock("a", {.min_hold = 60s});
   ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
@@ -46,6 +65,7 @@ TEST_F(FailureTextTest, AWaitForALockThatOnlyMinHoldKeepsClosedSaysSo) {
   ASSERT_EQ(timed_out->code(), Errc::kTimedOut);
   EXPECT_EQ(timed_out->result->failure->message,
             "document 'a' of 'orders' was still kept closed by min_hold after the time to wait");
+  EXPECT_TRUE(timed_out->result->failure->kept_closed);
   CancelAcquire(stopped->handle);
   clock->RunPending();
   ASSERT_EQ(stopped->code(), Errc::kCancelled);

@@ -179,6 +179,7 @@ TEST_F(StartedWorkersTest, AWorkerThatFindsNothingToDoGivesItsLaneBack) {
     int answers = 0;
     batcher->Submit(first, [&] { ++answers; });
     batcher->Submit(second, [&] { ++answers; });
+    ASSERT_EQ(started.size(), 2u) << "a lane is missing, round " << i;
     RunStarted();
     ASSERT_EQ(answers, 2) << i;
   }

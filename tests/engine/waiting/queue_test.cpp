@@ -1,6 +1,14 @@
 /// The queue of a key: who is asked for, who is answered, and when. No poll and no hint of the
 /// store comes to help.
 
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "engine/support/harness.h"
 
 namespace doclock::detail {
@@ -18,6 +26,13 @@ class QuietQueueTest : public EngineTest {
                    .skip = skip,
                    .times = times});
   }
+  /// No attempt reaches the store any more.
+  void BeAway() {
+    store->Inject({.kind = Fault::Kind::kErrorBefore,
+                   .op = OpKind::kAcquire,
+                   .key = {},
+                   .times = std::numeric_limits<int>::max()});
+  }
 
   const LockOptions share{.mode = LockMode::kShared, .max_holders = 2};
 };
@@ -31,6 +46,50 @@ TEST_F(QuietQueueTest, AWaiterThatWasHandedTheLockHasLeftTheQueue) {
   const TimePoint before = clock->Now();
   EXPECT_EQ(TryLock("a", {.wait = 1min}), std::nullopt);
   EXPECT_EQ(clock->Now(), before);
+}
+
+/// Its attempt would be a second grant for the same caller.
+TEST_F(QuietQueueTest, AHintDuringAHandOverLetsTheNextHolderNotAsk) {
+  Grant held = Lock("a");
+  const auto next = LockLater("a", {.wait = kForever});
+  store->Reset();
+  store->before_reply = [this](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kWrite) return;
+    store->before_reply = nullptr;
+    engine()->waits().OnHint(*collection, Key("a").Hash());
+  };
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->RunPending();
+  EXPECT_TRUE(next->granted());
+  EXPECT_EQ(store->Count(OpKind::kAcquire), 0);
+}
+
+/// Keys share the parts of the table.
+TEST_F(QuietQueueTest, AReleaseWithoutWaitersLeavesThoseOfOtherKeysAlone) {
+  Grant held = Lock("a");
+  std::vector<Grant> others;
+  std::vector<std::shared_ptr<Waiting>> waiters;
+  for (int i = 0; i < 400; ++i) {
+    const Key key(std::to_string(i));
+    others.push_back(Lock(key));
+    waiters.push_back(LockLater(key, {.wait = kForever}));
+  }
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->RunPending();
+  for (const auto& waiter : waiters) EXPECT_FALSE(waiter->result);
+  EXPECT_EQ(TryLock("a"), std::nullopt);
+}
+
+/// The holder that the first attempt found has released meanwhile.
+TEST_F(QuietQueueTest, AWaiterIsNotToldOfAHolderFromBeforeAHandOver) {
+  Grant held = Lock("a", {.owner = "first"});
+  const auto next = LockLater("a", {.wait = kForever, .owner = "second"});
+  const auto late = LockLater("a", {.wait = 1s});
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  ASSERT_TRUE(next->granted());
+  clock->Advance(1s);
+  ASSERT_EQ(late->code(), Errc::kTimedOut);
+  EXPECT_NE(late->result->failure->holder.name, "first");
 }
 
 TEST_F(QuietQueueTest, AHandOverAnswersCallersThatDoNotWait) {
@@ -85,6 +144,22 @@ TEST_F(QuietQueueTest, ACallerThatDoesNotWaitIsAnsweredBeforeAWriterThatHasToWai
   EXPECT_FALSE(writer->result) << "the other share is still held";
 }
 
+TEST_F(QuietQueueTest, ACallerThatDoesNotWaitAndAllowsMoreHoldersAsksItself) {
+  const LockOptions third{.mode = LockMode::kShared, .max_holders = 3};
+  LockManager other{store, {.runtime = clock->runtime()}};
+  const AcquireResult one = Acquire(other.engine(), Spec("a", share), {});
+  const AcquireResult two = Acquire(other.engine(), Spec("a", share), {});
+  Grant mine = Lock("a", third);
+  mine = {};  // its release is queued
+  std::optional<AcquireResult> first;
+  AcquireAsync(engine(), Spec("a", share),
+               [&first](AcquireResult result) { first = std::move(result); });
+  const auto asked = LockLater("a", third);
+  ASSERT_TRUE(first && first->failure) << "two hold it";
+  EXPECT_EQ(first->failure->code, Errc::kBusy);
+  EXPECT_TRUE(asked->granted());
+}
+
 /// As happens if what it was to stand behind ends before it has queued.
 TEST_F(QuietQueueTest, ACallerThatDoesNotWaitAsksAlthoughTheFirstInTheQueueSleeps) {
   const Grant held = Lock("a");
@@ -122,6 +197,24 @@ TEST_F(QuietQueueTest, AWaiterThatDidNotAskIsToldOfTheHolderThatTheFirstOneFound
   clock->Advance(1s);
   ASSERT_EQ(second->code(), Errc::kTimedOut);
   EXPECT_EQ(second->result->failure->holder.name, "first");
+}
+
+TEST_F(QuietQueueTest, AWaiterWhoseTimeIsUpIsToldWhatIsLeftOfTheLease) {
+  const Grant held = Lock("a", {.ttl = 1h});
+  const auto waiting = LockLater("a", {.wait = 1s});
+  clock->Advance(1s);
+  ASSERT_EQ(waiting->code(), Errc::kTimedOut);
+  ASSERT_TRUE(waiting->result->failure->remaining);
+  EXPECT_GT(*waiting->result->failure->remaining, 59min);
+}
+
+TEST_F(QuietQueueTest, AWaiterIsToldOfItsCancellationAlthoughThereIsAnOutage) {
+  BeAway();
+  const auto waiting = LockLater("a", {.wait = kForever});
+  EXPECT_FALSE(waiting->result);
+  CancelAcquire(waiting->handle);
+  clock->RunPending();
+  EXPECT_EQ(waiting->code(), Errc::kCancelled);
 }
 
 TEST_F(QuietQueueTest, ACallerStandsBehindADroppedHandleThatWasHandedTheLock) {
@@ -179,13 +272,22 @@ class HangingSearchTest : public QuietQueueTest {
   }
 };
 
-TEST_F(HangingSearchTest, IsToldOfItsCancellationAlthoughThereWasAnOutage) {
-  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kAcquire, .key = {}, .times = 1});
+TEST_F(HangingSearchTest, IsToldOfItsCancellationAlthoughThereIsAnOutage) {
+  BeAway();
   const auto search = SearchLater(kForever);
   EXPECT_FALSE(search->result);
   CancelAcquire(search->handle);
   clock->RunPending();
   EXPECT_EQ(search->code(), Errc::kCancelled);
+}
+
+/// Without the outage it would be told that nothing is free.
+TEST_F(HangingSearchTest, IsToldOfTheOutageThatLastsUntilItsTimeIsUp) {
+  BeAway();
+  const auto search = SearchLater(1min);
+  EXPECT_FALSE(search->result);
+  clock->Advance(2min);
+  EXPECT_EQ(search->code(), Errc::kUnavailable);
 }
 
 TEST_F(HangingSearchTest, ThatDoesNotWaitGetsTheAnswerWheneverItComes) {

@@ -476,6 +476,18 @@ TEST_F(StoreQueueTest, AHandOverInTheProcessRemovesTheEntry) {
   ExpectSafe(LeaseOf(waiting));
 }
 
+TEST_F(StoreQueueTest, AWaiterThatARefusedHandOverWasForKeepsItsPlace) {
+  Grant held = Lock("a");
+  const auto waiting = LockLater("a", {.wait = kForever});
+  clock->Advance(1s);
+  EXPECT_EQ(WaitingInStore("a"), 1);
+  store->Inject({.kind = Fault::Kind::kRefused, .op = OpKind::kWrite});
+  ASSERT_TRUE(ReleaseWith(held, {{"n", 1}}));
+  clock->RunPending();
+  EXPECT_FALSE(waiting->result);
+  EXPECT_EQ(WaitingInStore("a"), 1) << "it does not stand there twice";
+}
+
 TEST_F(StoreQueueTest, AfterTheLimitTheOtherProcessHasItsTurn) {
   Grant held = Lock("a");
   const auto there = LockThereLater("a", {.wait = kForever});
