@@ -269,6 +269,32 @@ TEST_F(MongoQueue, WaitersOfManyDocumentsWaitInOneCall) {
   EXPECT_EQ(ops[1].status, OpStatus::kBusy);
 }
 
+/// In a shared command the grant by its entry could not be told from one by this command, and both
+/// attempts would be in doubt.
+TEST_F(MongoQueue, AWaiterWhoseEntryWasGrantedTheLockIsToldSoBesideAnAttemptAtAFreeLock) {
+  const Key b("b");
+  const AcquireOp made = holder_.Acquire(b, NewUuid(), Counted(1));
+  ASSERT_EQ(made.status, OpStatus::kDone) << Why(made);
+  const WriteOp freed =
+      holder_.Write(WriteKind::kRelease, b, made.grant.lock_id, made.version, Counted(1));
+  ASSERT_EQ(freed.status, OpStatus::kDone) << Why(freed);
+  const Uuid id = NewUuid();
+  Enter(waiter_, id);
+  ASSERT_EQ(Release(held_).status, OpStatus::kDone);
+  AcquireOp ops[] = {{waiter_.collection(), key_}, {waiter_.collection(), b}};
+  StoreOp* const all[] = {&ops[0], &ops[1]};
+  for (AcquireOp& op : ops) {
+    op.grant.lock_id = NewUuid();
+    op.grant.ttl = kTtl;
+  }
+  ops[0].grant.lock_id = id;
+  ops[0].grant.queue_for = kTtl;
+  waiter_.store().Execute(all, waiter_.budget());
+  for (const AcquireOp& op : ops) EXPECT_EQ(op.status, OpStatus::kDone) << Why(op);
+  EXPECT_TRUE(ops[0].passed_on);
+  EXPECT_FALSE(ops[1].passed_on);
+}
+
 /// To the server the steps of a pipeline are expressions; what users name their owners and groups
 /// must not be.
 TEST_F(MongoQueue, NoTextOfAWaiterIsEvaluated) {
