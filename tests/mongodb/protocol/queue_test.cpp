@@ -108,6 +108,21 @@ TEST_F(MongoQueue, AReleaseThatMeetsAQueueIsTwoUpdatesAndThenOne) {
   EXPECT_FALSE(HasQueue());
 }
 
+/// It may not know yet that it was granted the lock.
+TEST_F(MongoQueue, AWaiterThatLeavesAfterItsGrantPassesTheLockOn) {
+  const Uuid first = NewUuid(), second = NewUuid();
+  Enter(waiter_, first);
+  Enter(waiter_, second);
+  const WriteOp release = Release(held_);
+  ASSERT_EQ(holder_.Read(key_).lock_id, first);
+  const WriteOp left = waiter_.Write(WriteKind::kLeave, key_, first);
+  EXPECT_EQ(left.status, OpStatus::kDone) << Why(left);
+  EXPECT_EQ(left.version, release.version + 1);
+  const ReadOp stored = holder_.Read(key_);
+  EXPECT_EQ(stored.lock_id, second);
+  EXPECT_EQ(stored.version, left.version);
+}
+
 /// Without a queue nothing is sent that was not sent before.
 TEST_F(MongoQueue, AWaiterThatFindsTheLockFreeTakesItByOneCommand) {
   ASSERT_EQ(Release(held_).status, OpStatus::kDone);
