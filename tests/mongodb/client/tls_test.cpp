@@ -44,7 +44,8 @@ struct Opened {
   std::optional<Errc> code;
   std::string text;
 };
-Opened Opening(const std::string& uri, Duration timeout = 500ms) {
+/// The driver tries again every 0.5 s; on a busy machine the first tries may tell nothing.
+Opened Opening(const std::string& uri, Duration timeout = 2000ms) {
   try {
     OpenMongodbStore(uri, {.server_selection_timeout = timeout});
   } catch (const StoreException& error) {
