@@ -54,6 +54,8 @@ namespace doclock {
 struct AcquireOp : StoreOp {
   /// For one document.
   AcquireOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kAcquire, c, k) {}
+  /// It keeps the address of the key.
+  AcquireOp(Collection&, Key&&) = delete;
   GrantRequest grant;  ///< Request.
   Body insert;         ///< Request: the body of a missing document; none: it must exist.
 
@@ -80,6 +82,8 @@ struct AcquireOp : StoreOp {
 struct RenewOp : StoreOp {
   /// For one document.
   RenewOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kRenew, c, k) {}
+  /// It keeps the address of the key.
+  RenewOp(Collection&, Key&&) = delete;
   /// With the key's hash, if it is known already.
   RenewOp(Collection& c, const Key& k, std::size_t key_hash) noexcept
       : StoreOp(OpKind::kRenew, c, k, key_hash) {}
@@ -111,6 +115,8 @@ inline constexpr std::int64_t kAnyVersion = -1;
 struct WriteOp : StoreOp {
   /// For one document.
   WriteOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kWrite, c, k) {}
+  /// It keeps the address of the key.
+  WriteOp(Collection&, Key&&) = delete;
   /// With the key's hash, if it is known already.
   WriteOp(Collection& c, const Key& k, std::size_t key_hash) noexcept
       : StoreOp(OpKind::kWrite, c, k, key_hash) {}
@@ -153,6 +159,8 @@ enum class SaveKind : std::uint8_t {
 struct SaveOp : StoreOp {
   /// For one document.
   SaveOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kSave, c, k) {}
+  /// It keeps the address of the key.
+  SaveOp(Collection&, Key&&) = delete;
   SaveKind save = SaveKind::kReplace;   ///< Request.
   std::int64_t expected = kAnyVersion;  ///< Request.
   Uuid born{};                          ///< Request for kReplace and kErase; result of kInsert.
@@ -167,6 +175,8 @@ struct SaveOp : StoreOp {
 struct ReadOp : StoreOp {
   /// For one document.
   ReadOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kRead, c, k) {}
+  /// It keeps the address of the key.
+  ReadOp(Collection&, Key&&) = delete;
   /// With the key's hash, if it is known already.
   ReadOp(Collection& c, const Key& k, std::size_t key_hash) noexcept
       : StoreOp(OpKind::kRead, c, k, key_hash) {}

@@ -180,8 +180,9 @@ TEST_F(SqliteQueue, AnEntryAtTheVeryLastPlaceKeepsNobodyOut) {
 /// Two attempts may come at the same time of the clock.
 TEST_F(SqliteQueue, AWaiterThatAsksForMoreAtOnceIsGrantedIt) {
   const Uuid waiter = NewUuid();
+  const Key key("1");
   client_.Create("1");
-  AcquireOp op(client_.collection(), "1");
+  AcquireOp op(client_.collection(), key);
   op.grant.lock_id = waiter;
   op.grant.queue_for = op.grant.ttl = 20s;
   const auto stored = [&](const std::string& condition) {
