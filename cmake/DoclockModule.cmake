@@ -40,11 +40,14 @@ macro(doclock_settle_modules)
   set(doclock_modules ${doclock_modules} PARENT_SCOPE)
 endmacro()
 
-# What a module and its host must have in common, as text: the version, and all headers, since a Store is passed as it is.
+# What a module and its host must have in common, as text: the version, and a hash of the compiler, its flags (which can
+# change how a class is laid out) and all headers, since a Store is passed as it is.
 function(doclock_module_build result)
   file(GLOB_RECURSE headers "${PROJECT_SOURCE_DIR}/include/*.h" "${PROJECT_SOURCE_DIR}/src/*.h")
   list(SORT headers)
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
   set(hashes "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${Boost_VERSION} ${nlohmann_json_VERSION}")
+  string(APPEND hashes " ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}")
   foreach(header IN LISTS headers)
     file(SHA256 "${header}" hash)
     string(APPEND hashes " ${hash}")
