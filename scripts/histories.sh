@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 usage() {
   cat <<'TEXT'
 Usage: scripts/histories.sh [--runs N] [--seconds N] [--store sqlite|mongodb] [--nemesis NAME] [--seed N] [--short]
-                            [--broken NAME] [--build FOLDER] [--help]
+                            [--namespaces] [--broken NAME] [--build FOLDER] [--help]
 
 Lets processes lock, write and read, against SQLite files and a replica set of its own, while a nemesis disturbs them; then checks
 that what they were told can be true (tests/histories/checker.py says what that is). It needs no root.
@@ -20,6 +20,8 @@ that what they were told can be true (tests/histories/checker.py says what that 
                   lose-replies, late-requests, late-replies (by a proxy)
   --seed N        of the first history; the next one takes the next (1)
   --short         ten short histories, as .ci/run does
+  --namespaces    partitions between the members of the replica set, each in a network namespace of its own; the nemeses are
+                  partition-members and one-way-members. It needs user namespaces (unshare -Urn), ip and nsenter
   --broken NAME   the workers use a store that breaks a promise (tests/histories/worker/broken_store.h): to see the
                   checker fail
   --build FOLDER  a build tree that has the worker program (build/test, which is built if need be)
@@ -32,10 +34,12 @@ TEXT
 
 build=
 arguments=()
+enter=()
 while [[ $# -gt 0 ]]; do
   case "$1" in
     --runs | --seconds | --store | --nemesis | --seed | --broken) arguments+=("$1" "${2:?$1 needs a value}"); shift 2 ;;
     --short) arguments+=(--short --seconds 7); shift ;;
+    --namespaces) arguments+=(--namespaces); enter=(unshare --user --map-root-user --net); shift ;;
     --build) build=${2:?--build needs a folder}; shift 2 ;;
     -h | --help) usage; exit 0 ;;
     *) echo "histories.sh: unknown option '$1'" >&2; usage >&2; exit 2 ;;
@@ -47,5 +51,11 @@ if [[ -z $build ]]; then
   [[ -e $build/build.ninja ]] || cmake --preset test
   cmake --build "$build" --target doclock_history_worker
 fi
-exec python3 -B tests/histories/run.py --worker "$PWD/${build#"$PWD/"}/tests/histories/doclock_history_worker" \
+if [[ ${#enter[@]} -gt 0 ]]; then
+  for program in unshare nsenter ip; do
+    command -v "$program" > /dev/null || { echo "histories.sh: --namespaces needs $program" >&2; exit 2; }
+  done
+  "${enter[@]}" true || { echo "histories.sh: --namespaces needs user namespaces, and this machine permits none" >&2; exit 2; }
+fi
+exec "${enter[@]}" python3 -B tests/histories/run.py --worker "$PWD/${build#"$PWD/"}/tests/histories/doclock_history_worker" \
   --port "${DOCLOCK_HISTORIES_PORT:-24200}" "${arguments[@]}"

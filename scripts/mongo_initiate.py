@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Makes a replica set of servers that run on this machine, and waits until it has a primary.
 
-usage: mongo_initiate.py [--primary] PORT...
+usage: mongo_initiate.py [--primary] [HOST:]PORT...
 
-With --primary it makes nothing, waits for a primary, and prints its port.
+With --primary it makes nothing, waits for a primary, and prints its port. HOST is 127.0.0.1 unless another one is named.
 
 It speaks just enough of MongoDB's wire protocol (OP_MSG) and of BSON for two commands, so that tests need no other
 client.
@@ -43,9 +43,10 @@ def receive(connection, size):
     return data
 
 
-def run(port, command, timeout=10):
-    """The raw reply: what is looked for in it is looked for as bytes."""
-    with socket.create_connection(("127.0.0.1", port), timeout=timeout) as connection:
+def run(server, command, timeout=10):
+    """The raw reply: what is looked for in it is looked for as bytes. `server` is HOST:PORT."""
+    host, port = server.split(":")
+    with socket.create_connection((host, int(port)), timeout=timeout) as connection:
         body = b"\0\0\0\0\0" + document({**command, "$db": "admin"})
         connection.sendall(struct.pack("<iiii", len(body) + 16, 1, 0, 2013) + body)
         (size,) = struct.unpack("<i", receive(connection, 4))
@@ -56,22 +57,22 @@ def is_true(reply, name):
     return b"\x08" + name.encode() + b"\0\1" in reply
 
 
-def hello(port):
-    """Returns None if no server answers."""
+def hello(server):
+    """Returns nothing if no server answers."""
     try:
-        return run(port, {"hello": 1})
+        return run(server, {"hello": 1})
     except OSError:
         return b""
 
 
-def primary_of(ports, ready=lambda replies: True):
-    """The port of the primary, once there is one and the replies are `ready`."""
+def primary_of(servers, ready=lambda replies: True):
+    """The primary, once there is one and the replies are `ready`."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
-        replies = {port: hello(port) for port in ports}
-        for port, reply in replies.items():
+        replies = {server: hello(server) for server in servers}
+        for server, reply in replies.items():
             if is_true(reply, "isWritablePrimary") and ready(replies.values()):
-                return port
+                return server
         time.sleep(0.1)
     sys.exit("mongo_initiate: no primary within a minute")
 
@@ -83,16 +84,16 @@ def all_ready(replies):
 def main():
     arguments = sys.argv[1:]
     ask = arguments[:1] == ["--primary"]
-    ports = [int(p) for p in arguments[ask:]]
-    if not ports:
+    servers = [text if ":" in text else f"127.0.0.1:{text}" for text in arguments[ask:]]
+    if not servers:
         sys.exit(__doc__)
     if ask:
-        print(primary_of(ports))
+        print(primary_of(servers).split(":")[1])
         return
-    members = [{"_id": i, "host": f"127.0.0.1:{port}"} for i, port in enumerate(ports)]
+    members = [{"_id": i, "host": server} for i, server in enumerate(servers)]
     settings = {"electionTimeoutMillis": 1000, "heartbeatIntervalMillis": 200}
-    run(ports[0], {"replSetInitiate": {"_id": "doclock", "members": members, "settings": settings}})
-    primary_of(ports, all_ready)
+    run(servers[0], {"replSetInitiate": {"_id": "doclock", "members": members, "settings": settings}})
+    primary_of(servers, all_ready)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ import json
 import signal
 import time
 
+from network import CLIENTS, both_ways
+
 
 def none(scene):
     scene.sleep(scene.seconds)
@@ -136,6 +138,46 @@ def pause_secondaries(scene):
             scene.sleep(scene.random.choice([0.5, 1.5, 3]))
 
 
+def partition_members(scene):
+    """One member, mostly the primary, and the two others do not hear each other. The clients hear all members, or those of
+    one side."""
+    while scene.goes_on():
+        scene.sleep(scene.random.uniform(0.5, 1.5))
+        alone, others = choose_member(scene)
+        side = scene.random.choice(["all", "one", "two"])
+        unheard = {"all": [], "one": others, "two": [alone]}[side]
+        cut(scene, f"cuts, clients with {side}", alone,
+            both_ways([alone], others) + both_ways([CLIENTS], unheard))
+
+
+def one_way_members(scene):
+    """What one member, mostly the primary, sends to the others is lost, or what they send to it."""
+    while scene.goes_on():
+        scene.sleep(scene.random.uniform(0.5, 1.5))
+        alone, others = choose_member(scene)
+        to, from_others = [(alone, other) for other in others], [(other, alone) for other in others]
+        name, pairs = scene.random.choice([("from the one", to), ("to the one", from_others)])
+        cut(scene, "cuts " + name, alone, pairs)
+
+
+def choose_member(scene):
+    """One member, and the others."""
+    primary = scene.servers.primary()
+    one = scene.random.choice([primary, primary, *(p for p in scene.servers.ports if p != primary)])
+    return one, [port for port in scene.servers.ports if port != one]
+
+
+def cut(scene, name, alone, pairs):
+    """Cuts a member off until another one is the primary, or for some seconds, and waits until all hear each other."""
+    was_primary = scene.servers.primary() == alone
+    with scene.servers.network.dropped(pairs):
+        scene.count(name)
+        if was_primary and scene.servers.find_primary(other_than=alone, within=6):
+            scene.count("primaries lost")
+        scene.sleep(scene.random.uniform(0.3, 2.5))
+    scene.servers.await_healthy()
+
+
 def clocks_apart(scene):
     """The members' clocks differ by up to 0.6 s from the start on, and primaries step down: holders allow for that."""
     while scene.goes_on():
@@ -217,13 +259,17 @@ class stopped:  # noqa: N801: used as a statement
         self.scene.signal(self.pids, signal.SIGCONT)
 
 
-CLIENTS = {"none": none, "kill": kill, "pause": pause, "kill-waiters": kill_waiters}
-SERVERS = {"stepdown": stepdown, "kill-primary": kill_primary, "pause-primary": pause_primary,
-           "pause-secondaries": pause_secondaries, "fail-command": fail_command, "slow-clock": slow_clock,
-           "clocks-apart": clocks_apart, "clocks-jump": clocks_jump,
-           "lose-requests": proxied("lose requests"), "lose-replies": proxied("lose replies"),
-           "late-requests": proxied("late requests"), "late-replies": proxied("late replies")}
-OF_STORE = {"sqlite": CLIENTS, "mongodb": {**CLIENTS, **SERVERS}}
+OF_CLIENTS = {"none": none, "kill": kill, "pause": pause, "kill-waiters": kill_waiters}
+OF_SERVERS = {"stepdown": stepdown, "kill-primary": kill_primary, "pause-primary": pause_primary,
+              "pause-secondaries": pause_secondaries, "fail-command": fail_command, "slow-clock": slow_clock,
+              "clocks-apart": clocks_apart, "clocks-jump": clocks_jump,
+              "lose-requests": proxied("lose requests"), "lose-replies": proxied("lose replies"),
+              "late-requests": proxied("late requests"), "late-replies": proxied("late replies")}
+OF_STORE = {"sqlite": OF_CLIENTS, "mongodb": {**OF_CLIENTS, **OF_SERVERS}}
+# Those that need network namespaces.
+NETWORK = {"partition-members": partition_members, "one-way-members": one_way_members}
+# What must have happened, or the history shows nothing.
+NEEDED = dict.fromkeys(NETWORK, "primaries lost")
 # What they do before the workers start.
 BEFORE = {"clocks-apart": set_apart, "clocks-jump": set_alike}
 # A lease may be over too early: two holders are no violation.

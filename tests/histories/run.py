@@ -14,6 +14,7 @@ import time
 
 import checker
 import nemeses
+from network import CLIENTS
 from proxy import Proxy
 from servers import ROOT, Servers, find_faketime
 
@@ -71,6 +72,8 @@ class Scene:
             environment.update({"LD_PRELOAD": find_faketime(), "FAKETIME": "+0 x0.2"})
             # By its own clock.
             command[command.index("--seconds") + 1] = str(max(1, self.seconds // 5))
+        if self.servers and self.servers.network:
+            command = self.servers.network.enter(CLIENTS) + command
         with open(self.folder / f"{number}.log", "wb") as log:
             worker = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
         worker.number = number
@@ -111,7 +114,7 @@ class Scene:
         self.end = time.monotonic() + self.seconds
         self.workers = [self.start() for _ in range(PROCESSES.get(self.nemesis, 3))]
         try:
-            nemeses.OF_STORE[self.store][self.nemesis](self)
+            {**nemeses.OF_STORE[self.store], **nemeses.NETWORK}[self.nemesis](self)
             self.wait()
             if self.proxy:
                 self.proxy.heal()
@@ -142,6 +145,9 @@ class Scene:
         numbers.update(self.counts)
         if numbers["grants"] < LEAST_GRANTS:
             violations.append(f"history: only {numbers['grants']} grants")
+        needed = nemeses.NEEDED.get(self.nemesis)
+        if needed and not self.counts[needed]:
+            violations.append(f"history: no {needed}")
         return violations, numbers
 
 
@@ -176,6 +182,11 @@ def run_one(arguments, store, nemesis, seed, servers):
 
 
 def plan(arguments):
+    if arguments.namespaces:
+        names = [name for name in nemeses.NETWORK if arguments.nemesis in (None, name)]
+        if not names:
+            sys.exit(f"histories: with --namespaces the nemeses are {', '.join(nemeses.NETWORK)}")
+        return [("mongodb", names[i % len(names)]) for i in range(arguments.runs or len(names))]
     if arguments.short:
         return [one for one in SHORT if arguments.store in (None, one[0])]
     stores = [arguments.store] if arguments.store else ["sqlite", "mongodb"]
@@ -198,6 +209,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--broken", help="how the workers' store is broken (worker/broken_store.h)")
     parser.add_argument("--short", action="store_true")
+    parser.add_argument("--namespaces", action="store_true")
     parser.add_argument("--port", type=int, default=24200)
     arguments = parser.parse_args()
     histories = plan(arguments)
@@ -205,7 +217,7 @@ def main():
     servers, failed, total = None, 0, {}
     try:
         if any(store == "mongodb" for store, _ in histories):
-            servers = Servers(pathlib.Path(arguments.folder) / "mongo", arguments.port)
+            servers = Servers(pathlib.Path(arguments.folder) / "mongo", arguments.port, arguments.namespaces)
         for i, (store, nemesis) in enumerate(histories):
             good, numbers = run_one(arguments, store, nemesis, arguments.seed + i, servers)
             failed += not good

@@ -1,6 +1,7 @@
 """The replica set of a history, which scripts/mongo.sh starts and mongo_initiate.py talks to."""
 import os
 import pathlib
+import shutil
 import signal
 import struct
 import subprocess
@@ -10,36 +11,56 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 import mongo_initiate as wire  # noqa: E402
+from network import Network  # noqa: E402
 
 
 class Servers:
-    def __init__(self, home, port):
+    def __init__(self, home, port, namespaces=False):
         self.home, self.first = pathlib.Path(home), port
         self.ports = [port, port + 1, port + 2]
         self.false = False  # libfaketime gives the members their clocks
+        self.network = Network(self.ports) if namespaces else None
+        self.hosts = {p: self.network.address(p) if namespaces else "127.0.0.1" for p in self.ports}
+        if namespaces:
+            self.link_namespaces()
         self.script("start", "--fresh")
 
     @property
     def uri(self):
-        hosts = ",".join(f"127.0.0.1:{port}" for port in self.ports)
+        hosts = ",".join(self.at(port) for port in self.ports)
         return f"mongodb://{hosts}/%s?replicaSet=doclock"
+
+    def at(self, port):
+        return f"{self.hosts[port]}:{port}"
+
+    def link_namespaces(self):
+        """member.sh finds the namespace of a member by its port."""
+        self.namespaces = self.home / "namespaces"
+        shutil.rmtree(self.namespaces, ignore_errors=True)
+        self.namespaces.mkdir(parents=True)
+        for port in self.ports:
+            (self.namespaces / str(port)).symlink_to(self.network.namespace(port))
 
     def script(self, *arguments):
         environment = {**os.environ, "DOCLOCK_MONGO_HOME": str(self.home), "DOCLOCK_MONGO_PORT": str(self.first),
-                       **self.environment(*arguments)}
+                       "DOCLOCK_MONGO_HOSTS": " ".join(self.hosts.values()), **self.environment(*arguments)}
         subprocess.run([ROOT / "scripts" / "mongo.sh", *arguments], env=environment, check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def environment(self, command, *arguments):
-        if not self.false or command != "revive":
+        member = {}
+        if self.false and command == "revive":
+            # The monotonic clock stays true, as a real machine's does.
+            member = {"DOCLOCK_MEMBER_PRELOAD": find_faketime(), "FAKETIME_TIMESTAMP_FILE": str(self.clock_of(*arguments)),
+                      "FAKETIME_CACHE_DURATION": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+        elif self.network and command in ("start", "revive"):
+            member = {"DOCLOCK_MEMBER_NETWORKS": str(self.namespaces)}
+        if not member:
             return {}
         program = subprocess.run([ROOT / "scripts" / "mongo.sh", "program"], check=True, stdout=subprocess.PIPE,
                                  text=True)
-        # The monotonic clock stays true, as a real machine's does.
         return {"DOCLOCK_MONGOD": str(pathlib.Path(__file__).parent / "member.sh"),
-                "DOCLOCK_MEMBER_PROGRAM": program.stdout.strip(), "DOCLOCK_MEMBER_PRELOAD": find_faketime(),
-                "FAKETIME_TIMESTAMP_FILE": str(self.clock_of(*arguments)), "FAKETIME_CACHE_DURATION": "1",
-                "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+                "DOCLOCK_MEMBER_PROGRAM": program.stdout.strip(), **member}
 
     def clock_of(self, port):
         return self.home / f"{port}.clock"
@@ -74,24 +95,31 @@ class Servers:
         end = time.monotonic() + 30
         for port in self.ports:
             wanted = float(self.clock_of(port).read_text())
-            while abs(clock_offset(port) - wanted) > 0.05:
+            while abs(clock_offset(self.at(port)) - wanted) > 0.05:
                 if time.monotonic() > end:
                     raise RuntimeError(f"the server on port {port} does not show the clock that libfaketime gives it")
                 time.sleep(0.1)
 
-    def primary(self, other_than=None):
-        end = time.monotonic() + 60
+    def find_primary(self, other_than=None, within=60):
+        """The port of a primary, or None."""
+        end = time.monotonic() + within
         while time.monotonic() < end:
             for port in self.ports:
-                if port != other_than and wire.is_true(hello(port), "isWritablePrimary"):
+                if port != other_than and wire.is_true(hello(self.at(port)), "isWritablePrimary"):
                     return port
             time.sleep(0.05)
-        raise RuntimeError("there is no primary")
+        return None
+
+    def primary(self, other_than=None):
+        port = self.find_primary(other_than)
+        if port is None:
+            raise RuntimeError("there is no primary")
+        return port
 
     def await_healthy(self):
         end = time.monotonic() + 60
         while time.monotonic() < end:
-            replies = [hello(port) for port in self.ports]
+            replies = [hello(self.at(port)) for port in self.ports]
             if sum(wire.is_true(reply, "isWritablePrimary") for reply in replies) == 1 and wire.all_ready(replies):
                 return
             time.sleep(0.1)
@@ -100,7 +128,7 @@ class Servers:
     def step_down(self):
         port = self.primary()
         try:
-            wire.run(port, {"replSetStepDown": 4, "secondaryCatchUpPeriodSecs": 3})
+            wire.run(self.at(port), {"replSetStepDown": 4, "secondaryCatchUpPeriodSecs": 3})
         except OSError:
             pass  # it broke the connection
         self.primary()
@@ -108,7 +136,7 @@ class Servers:
     def fail(self, commands, failure, times):
         mode = {"times": times} if commands else "off"
         try:
-            wire.run(self.primary(), {"configureFailPoint": "failCommand", "mode": mode,
+            wire.run(self.at(self.primary()), {"configureFailPoint": "failCommand", "mode": mode,
                                       "data": {"failCommands": commands, **failure}})
         except OSError:
             pass  # the next time
@@ -126,12 +154,14 @@ class Servers:
         self.script("stop")
         for port in self.ports:
             self.clock_of(port).unlink(missing_ok=True)
+        if self.network:
+            self.network.close()
 
 
-def clock_offset(port):
+def clock_offset(server):
     """How many seconds a server's clock is ahead."""
     before = time.time()
-    reply = hello(port)
+    reply = hello(server)
     place = reply.find(b"\x09localTime\0")
     if place < 0:
         return float("inf")
@@ -148,8 +178,8 @@ def find_faketime():
     sys.exit("histories: false clocks need libfaketime")
 
 
-def hello(port):
+def hello(server):
     try:
-        return wire.run(port, {"hello": 1}, timeout=0.5)
+        return wire.run(server, {"hello": 1}, timeout=0.5)
     except OSError:
         return b""
