@@ -19,7 +19,7 @@ that what they were told can be true (tests/histories/checker.py says what that 
                   client's, by libfaketime), clocks-apart, clocks-jump (members', by libfaketime), lose-requests,
                   lose-replies, late-requests, late-replies (by a proxy)
   --seed N        of the first history; the next one takes the next (1)
-  --short         ten short histories, as .ci/run does
+  --short         short histories, as .ci/run does
   --namespaces    partitions between the members of the replica set, each in a network namespace of its own; the nemeses are
                   partition-members and one-way-members. It needs user namespaces (unshare -Urn), ip and nsenter
   --broken NAME   the workers use a store that breaks a promise (tests/histories/worker/broken_store.h): to see the

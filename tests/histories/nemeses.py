@@ -146,7 +146,7 @@ def partition_members(scene):
         alone, others = choose_member(scene)
         side = scene.random.choice(["all", "one", "two"])
         unheard = {"all": [], "one": others, "two": [alone]}[side]
-        cut(scene, f"cuts, clients with {side}", alone,
+        cut(scene, f"cuts with clients at {side}", alone,
             both_ways([alone], others) + both_ways([CLIENTS], unheard))
 
 
@@ -161,9 +161,10 @@ def one_way_members(scene):
 
 
 def choose_member(scene):
-    """One member, and the others."""
-    primary = scene.servers.primary()
-    one = scene.random.choice([primary, primary, *(p for p in scene.servers.ports if p != primary)])
+    """One member, and the others. First it is the primary."""
+    one = primary = scene.servers.primary()
+    if scene.counts["primaries lost"] and scene.random.random() < 0.5:
+        one = scene.random.choice([port for port in scene.servers.ports if port != primary])
     return one, [port for port in scene.servers.ports if port != one]
 
 

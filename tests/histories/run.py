@@ -16,12 +16,12 @@ import checker
 import nemeses
 from network import CLIENTS
 from proxy import Proxy
-from servers import ROOT, Servers, find_faketime
+from servers import ROOT, Servers, faketime_files, find_faketime, remove_files_of_the_dead
 
-# Ten histories that show most in little time.
-SHORT = [("sqlite", "none"), ("sqlite", "kill"), ("sqlite", "pause"), ("mongodb", "slow-clock"), ("mongodb", "pause"),
-         ("mongodb", "stepdown"), ("mongodb", "pause-primary"), ("mongodb", "fail-command"), ("mongodb", "late-requests"),
-         ("mongodb", "lose-replies")]
+# Histories that show most in little time.
+SHORT = [("sqlite", "none"), ("sqlite", "kill"), ("sqlite", "pause"), ("sqlite", "kill-waiters"),
+         ("mongodb", "slow-clock"), ("mongodb", "pause"), ("mongodb", "stepdown"), ("mongodb", "pause-primary"),
+         ("mongodb", "fail-command"), ("mongodb", "late-requests"), ("mongodb", "lose-replies")]
 PROCESSES = {"kill-waiters": 4}
 # What docs/guarantees.md says of a dead waiter, in ms: its entry, and a lease that it was granted meanwhile. SQLite
 # sees that the process is dead. `refreshed`: an entry that was placed so long ago stands for certain.
@@ -214,7 +214,7 @@ def main():
     arguments = parser.parse_args()
     histories = plan(arguments)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    servers, failed, total = None, 0, {}
+    servers, failed, total, before = None, 0, {}, faketime_files()
     try:
         if any(store == "mongodb" for store, _ in histories):
             servers = Servers(pathlib.Path(arguments.folder) / "mongo", arguments.port, arguments.namespaces)
@@ -226,6 +226,7 @@ def main():
     finally:
         if servers:
             servers.stop()
+        remove_files_of_the_dead(faketime_files() - before)
     print(f"histories: {len(histories)} histories, {failed} violated; "
           + ", ".join(f"{count} {name}" for name, count in total.items()))
     sys.exit(1 if failed else 0)

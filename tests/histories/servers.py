@@ -178,6 +178,19 @@ def find_faketime():
     sys.exit("histories: false clocks need libfaketime")
 
 
+def faketime_files():
+    """libfaketime leaves them behind when its process is killed."""
+    folder = pathlib.Path("/dev/shm")
+    return {*folder.glob("faketime_shm_*"), *folder.glob("sem.faketime_sem_*")}
+
+
+def remove_files_of_the_dead(files):
+    """Files whose names end with a process id."""
+    for file in files:
+        if not pathlib.Path("/proc", file.name.split("_")[-1]).exists():
+            file.unlink(missing_ok=True)
+
+
 def hello(server):
     try:
         return wire.run(server, {"hello": 1}, timeout=0.5)
