@@ -126,7 +126,7 @@ for kind in static shared; do
 
   step "$kind: build and install"
   cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=$config -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 \
-    -DBUILD_SHARED_LIBS=$shared -DDOCLOCK_WARNINGS_AS_ERRORS=ON \
+    -DCMAKE_CXX_FLAGS_DEBUG= -DBUILD_SHARED_LIBS=$shared -DDOCLOCK_WARNINGS_AS_ERRORS=ON \
     -DDOCLOCK_WITH_MONGODB=ON -DDOCLOCK_BUILD_TESTS=OFF -DDOCLOCK_BUILD_SAMPLES=OFF -DCMAKE_INSTALL_LIBDIR=lib > "$build.log" 2>&1 ||
     { cat "$build.log"; exit 1; }
   cmake --build "$build" -j "$jobs"
