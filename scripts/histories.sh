@@ -21,7 +21,8 @@ that what they were told can be true (tests/histories/checker.py says what that 
   --seed N        of the first history; the next one takes the next (1)
   --short         short histories, as .ci/run does
   --namespaces    partitions between the members of the replica set, each in a network namespace of its own; the nemeses are
-                  partition-members and one-way-members. It needs user namespaces (unshare -Urn), ip and nsenter
+                  partition-members and one-way-members. It needs user namespaces (unshare -Urn), ip and nsenter,
+                  and ends with 77 where it cannot have them
   --broken NAME   the workers use a store that breaks a promise (tests/histories/worker/broken_store.h): to see the
                   checker fail
   --build FOLDER  a build tree that has the worker program (build/test, which is built if need be)
@@ -46,16 +47,18 @@ while [[ $# -gt 0 ]]; do
   esac
 done
 
+if [[ ${#enter[@]} -gt 0 ]]; then
+  for program in unshare nsenter ip; do
+    command -v "$program" > /dev/null || { echo "histories.sh: --namespaces needs $program" >&2; exit 77; }
+  done
+  "${enter[@]}" ip link add type veth 2> /dev/null ||
+    { echo "histories.sh: --namespaces needs user and network namespaces, and this machine permits none" >&2; exit 77; }
+fi
+
 if [[ -z $build ]]; then
   build=build/test
   [[ -e $build/build.ninja ]] || cmake --preset test
   cmake --build "$build" --target doclock_history_worker
-fi
-if [[ ${#enter[@]} -gt 0 ]]; then
-  for program in unshare nsenter ip; do
-    command -v "$program" > /dev/null || { echo "histories.sh: --namespaces needs $program" >&2; exit 2; }
-  done
-  "${enter[@]}" true || { echo "histories.sh: --namespaces needs user namespaces, and this machine permits none" >&2; exit 2; }
 fi
 exec "${enter[@]}" python3 -B tests/histories/run.py --worker "$PWD/${build#"$PWD/"}/tests/histories/doclock_history_worker" \
   --port "${DOCLOCK_HISTORIES_PORT:-24200}" "${arguments[@]}"
