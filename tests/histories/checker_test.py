@@ -6,6 +6,7 @@ Histories are recorded with --worker PATH, the program doclock_history_worker; w
 import argparse
 import copy
 import json
+import os
 import pathlib
 import random
 import subprocess
@@ -556,6 +557,24 @@ class Broken(unittest.TestCase):
 
     def test_writes_late(self):
         self.expect("writes-late", "late")
+
+
+class WithoutNamespaces(unittest.TestCase):
+    """Where the kernel permits none, scripts/histories.sh says so, and ends unlike it does for a wrong option."""
+
+    def test_says_so(self):
+        script = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts" / "histories.sh"
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("unshare", "nsenter", "ip"):
+                program = pathlib.Path(folder, name)
+                program.write_text("#!/bin/sh\necho refused >&2\nexit 1\n")
+                program.chmod(0o755)
+            environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+            # The folder has no worker: nothing is to be built or run.
+            ended = subprocess.run([script, "--namespaces", "--build", folder], env=environment, text=True,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.assertEqual(ended.returncode, 77)
+        self.assertEqual(len(ended.stderr.splitlines()), 1, ended.stderr)
 
 
 if __name__ == "__main__":
