@@ -60,5 +60,7 @@ if [[ -z $build ]]; then
   [[ -e $build/build.ninja ]] || cmake --preset test
   cmake --build "$build" --target doclock_history_worker
 fi
+# libmongoc keeps counters in /dev/shm/mongoc-PID, and a killed process leaves the file.
+export MONGOC_DISABLE_SHM=1
 exec "${enter[@]}" python3 -B tests/histories/run.py --worker "$PWD/${build#"$PWD/"}/tests/histories/doclock_history_worker" \
   --port "${DOCLOCK_HISTORIES_PORT:-24200}" "${arguments[@]}"
