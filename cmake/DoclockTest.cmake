@@ -1,12 +1,12 @@
 # doclock_test(<name> [SOURCES <files>...] [LIBS <targets>...] [LABELS <labels>...] [TIMEOUT <seconds>]
-#              [SERVER_TESTS <filter> [SERVER_TESTS_LEFT_OUT <filter>] [SERVERS <fixtures>...] [SERIAL]])
+#              [SERVER_TESTS <filter> [SERVER_TESTS_LEFT_OUT <filter>] [SERIAL_TESTS <filter>] [SERVERS <fixtures>...]])
 #
 # A GoogleTest program, each of whose cases is a CTest test. Without SOURCES: every .cpp of the current folder and those in it; a
 # folder that has none makes no program. Everything of doclock, RapidCheck, src/ and tests/ are in reach.
 #
 # SERVER_TESTS, a filter of GoogleTest, names the cases that need servers: they carry the label mongodb as well, and CTest
 # starts SERVERS (see DoclockMongoServers) before them. Those that SERVER_TESTS_LEFT_OUT names are no CTest tests.
-# With SERIAL they run one after another, because they kill or freeze the servers that they share.
+# Those of them that SERIAL_TESTS names run one after another, because they disturb the servers that they share.
 
 include(GoogleTest)
 
@@ -31,7 +31,7 @@ function(doclock_discover name list filter timeout labels)
 endfunction()
 
 function(doclock_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL" "TIMEOUT;SERVER_TESTS;SERVER_TESTS_LEFT_OUT" "SOURCES;LIBS;LABELS;SERVERS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;SERVER_TESTS;SERVER_TESTS_LEFT_OUT;SERIAL_TESTS" "SOURCES;LIBS;LABELS;SERVERS")
   if(NOT arg_SOURCES)
     file(GLOB_RECURSE arg_SOURCES CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   endif()
@@ -55,14 +55,15 @@ function(doclock_test name)
   list(JOIN arg_SERVERS "|" servers)
   # A server that waits for disks plays a twentieth of the random traces in the time of the others.
   set(properties FIXTURES_REQUIRED "${servers}" ENVIRONMENT RC_PARAMS=max_success=5)
-  if(arg_SERIAL)
-    list(APPEND properties RESOURCE_LOCK ${name})
+  set(labels "${arg_LABELS};mongodb")
+  set(left_out "${arg_SERVER_TESTS_LEFT_OUT}")
+  if(arg_SERIAL_TESTS)
+    # They come first: the others run beside them.
+    doclock_discover(
+      ${name} ${name}_serial "${arg_SERIAL_TESTS}-${left_out}" ${arg_TIMEOUT} "${labels}" ${properties} RESOURCE_LOCK ${name} COST 1000)
+    string(APPEND left_out ":${arg_SERIAL_TESTS}")
   endif()
-  doclock_discover(
-    ${name}
-    ${name}_server
-    "${arg_SERVER_TESTS}-${arg_SERVER_TESTS_LEFT_OUT}"
-    ${arg_TIMEOUT}
-    "${arg_LABELS};mongodb"
-    ${properties})
+  if(NOT arg_SERIAL_TESTS STREQUAL arg_SERVER_TESTS)
+    doclock_discover(${name} ${name}_server "${arg_SERVER_TESTS}-${left_out}" ${arg_TIMEOUT} "${labels}" ${properties})
+  endif()
 endfunction()

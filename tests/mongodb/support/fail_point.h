@@ -1,6 +1,11 @@
 #pragma once
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "mongodb/bson/bson.h"
@@ -20,6 +25,28 @@ struct CommandFault {
 /// The commands that this library sends.
 inline const std::initializer_list<std::string_view> kAllCommands = {
     "find", "findAndModify", "update", "delete", "insert", "aggregate", "getMore", "createIndexes"};
+
+/// The right to set the fail point "failCommand", which the server has only once for all clients.
+class FailPointTurn {
+ public:
+  /// @throws std::logic_error if a test of another process has a fail point now
+  FailPointTurn()
+      : file_(::open(DOCLOCK_MONGODB_FAIL_POINT_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    if (file_ < 0) throw std::runtime_error("cannot open " DOCLOCK_MONGODB_FAIL_POINT_FILE);
+    if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
+      ::close(file_);
+      throw std::logic_error(
+          "another test has a fail point: this test or the other one is missing in SERIAL_TESTS of "
+          "tests/mongodb/CMakeLists.txt");
+    }
+  }
+  FailPointTurn(const FailPointTurn&) = delete;
+  FailPointTurn& operator=(const FailPointTurn&) = delete;
+  ~FailPointTurn() { ::close(file_); }
+
+ private:
+  int file_;
+};
 
 /// Makes commands on one collection fail, on the server that is the primary now, while it lives.
 class FailPoint {
@@ -81,6 +108,7 @@ class FailPoint {
   }
 
  private:
+  FailPointTurn turn_;
   Database& database_;
   std::int64_t before_ = 0;
   bool over_ = false;
