@@ -247,15 +247,21 @@ TEST_F(MongodbOutageTest, AWaitEndsInTimeIfTheServerIsSilent) {
 TEST_F(MongodbOutageTest, AWaitThatMeetsAnOutageNamesItsCause) {
   Program holder(Run({"job"}, Staying()), {store});
   ASSERT_TRUE(IsThere());
-  Program waiting(Run({"--wait", "4s", "job"}, {"true"}), {Through(relay_)});
-  ASSERT_TRUE(Eventually([&] { return relay_.connections() > 0; }));
-  std::this_thread::sleep_for(500ms);  // it waits now
-  relay_.Refuse();
-  const auto begin = SteadyClock::now();
-  const Ended ended = waiting.Wait();
-  EXPECT_LT(SteadyClock::now() - begin, 6s);
-  EXPECT_EQ(ended.code, 69) << ended.err;
-  EXPECT_THAT(ended.err, HasSubstr("127.0.0.1:" + std::to_string(relay_.port())));
+  // The server is named once an attempt has failed, which takes longer on a busy machine.
+  for (const auto wait : {4s, 16s}) {
+    Relay relay(PortOf(alone_.uri()));
+    Program waiting(Run({"--wait", std::to_string(wait.count()) + "s", "job"}, {"true"}),
+                    {Through(relay)});
+    ASSERT_TRUE(Eventually([&] { return relay.connections() > 0; }));
+    std::this_thread::sleep_for(500ms);  // it waits now
+    relay.Refuse();
+    const auto begin = SteadyClock::now();
+    const Ended ended = waiting.Wait();
+    EXPECT_LT(SteadyClock::now() - begin, wait + 2s);
+    EXPECT_EQ(ended.code, 69) << ended.err;
+    if (ended.err.find("127.0.0.1:" + std::to_string(relay.port())) != std::string::npos) return;
+  }
+  ADD_FAILURE() << "the server is not named";
 }
 
 TEST_F(MongodbOutageTest, ASignalEndsItAlsoWhileItLooksForTheServer) {
