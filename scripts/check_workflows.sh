@@ -30,7 +30,7 @@ import sys
 
 import yaml
 
-stages = set(re.findall(r"^stage (\w+) ", pathlib.Path(".ci/run").read_text(), re.MULTILINE))
+stages = set(re.findall(r"^(?:stage|beside) (\w+) ", pathlib.Path(".ci/run").read_text(), re.MULTILINE))
 for path in sorted(pathlib.Path(".github").rglob("*.yml")):
     document = yaml.safe_load(path.read_text(encoding="utf-8"))
     for job in (document.get("jobs") or {}).values():
