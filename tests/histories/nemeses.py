@@ -143,6 +143,8 @@ def partition_members(scene):
     one side."""
     while scene.goes_on():
         scene.sleep(scene.random.uniform(0.5, 1.5))
+        if not scene.goes_on():
+            break
         alone, others = choose_member(scene)
         side = scene.random.choice(["all", "one", "two"])
         unheard = {"all": [], "one": others, "two": [alone]}[side]
@@ -154,6 +156,8 @@ def one_way_members(scene):
     """What one member, mostly the primary, sends to the others is lost, or what they send to it."""
     while scene.goes_on():
         scene.sleep(scene.random.uniform(0.5, 1.5))
+        if not scene.goes_on():
+            break
         alone, others = choose_member(scene)
         to, from_others = [(alone, other) for other in others], [(other, alone) for other in others]
         name, pairs = scene.random.choice([("from the one", to), ("to the one", from_others)])

@@ -14,9 +14,15 @@ class Network:
         self.places = [*members, CLIENTS]
         self.holders = {}
         ip("link", "set", "lo", "up")
-        pathlib.Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
+        self.set("ip_forward", 1)
+        # With it a route that drops one direction would drop the other too.
+        self.set("conf/all/rp_filter", 0)
+        self.set("conf/default/rp_filter", 0)
         for place in self.places:
             self.add(place)
+
+    def set(self, name, value):
+        (pathlib.Path("/proc/sys/net/ipv4") / name).write_text(str(value))
 
     def add(self, place):
         # It lives as long as this process, which holds its input open.
