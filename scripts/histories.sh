@@ -53,12 +53,10 @@ if [[ ${#enter[@]} -gt 0 ]]; then
   done
   "${enter[@]}" ip link add type veth 2> /dev/null ||
     { echo "histories.sh: --namespaces needs user and network namespaces, and this machine permits none" >&2; exit 77; }
-fi
-
-if [[ ${#enter[@]} -gt 0 ]]; then
   # A server that is not there yet is fetched while there is a network.
   scripts/mongo.sh program > /dev/null
 fi
+
 if [[ -z $build ]]; then
   build=build/test
   [[ -e $build/build.ninja ]] || cmake --preset test
