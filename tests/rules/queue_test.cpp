@@ -510,5 +510,33 @@ TEST_F(QueueRules, ListsShowWhoWaits) {
   });
 }
 
+/// Two writers that always wait pass the lock to each other. So it is never free. A reader, who
+/// asks after each hand-over, has its turn after those who were there before it.
+TEST_F(QueueRules, DISABLED_AReaderIsPassedByNoMoreWritersThanWereBeforeIt) {
+  LockState state;
+  state.born = kBorn;
+  AcquireOp first = Attempt(kHolder, seconds(3));
+  first.grant.min_hold = {};
+  Acquire(first, state, kNow, kInstance);
+  ASSERT_EQ(first.status, OpStatus::kDone);
+  Uuid waiter = kOther;
+  int passed = 0;
+  for (; passed < 10; ++passed) {
+    AcquireOp writer = Attempt(waiter, seconds(3));
+    writer.grant.min_hold = {};
+    Acquire(writer, state, kNow, kInstance);
+    AcquireOp reader = Attempt(kFresh, seconds(3));
+    reader.grant.min_hold = {};
+    reader.grant.mode = LockMode::kShared;
+    reader.grant.max_holders = 2;
+    Acquire(reader, state, kNow, kInstance + 1);
+    if (reader.status == OpStatus::kDone || state.LiveShare(kFresh, kNow) != nullptr) break;
+    waiter = state.lock_id;
+    WriteOp release = Write(WriteKind::kRelease, waiter);
+    rules::Write(release, state, kNow);
+  }
+  EXPECT_LE(passed, 2);
+}
+
 }  // namespace
 }  // namespace doclock::rules::testing
