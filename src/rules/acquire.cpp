@@ -17,6 +17,39 @@ bool IsBehindOthers(const AcquireOp& op, const LockState& state, TimePoint now) 
   return first != nullptr && first->id != op.grant.lock_id;
 }
 
+/// The lock is free, but it is the turn of another's entry. A share takes its turn itself: if it
+/// does not come, the lock is to be had when its entry is over.
+void TellFirst(StoreOp& op, const LockState& state, TimePoint now) {
+  op.status = OpStatus::kBusy;
+  op.detail = std::make_unique<OpDetail>();
+  if (MayPassOn(state, now)) return;
+  op.detail->remaining = RoundUp(FirstInQueue(state, now)->until - now);
+}
+
+/// A lock that its last holder did not pass on goes to the first of the queue.
+void HelpFirst(const AcquireOp& op, LockState& state, TimePoint now) {
+  if (!IsBehindOthers(op, state, now) || !MayPassOn(state, now)) return;
+  ++state.version;
+  PassOn(state, now);
+}
+
+/// The lock, or a share of it, is the attempt's. Nothing changes. A share has the fence of its own
+/// grant: others may have been granted since.
+void TellHeld(AcquireOp& op, const LockState& state, TimePoint now) {
+  const Share* const share = state.LiveShare(op.grant.lock_id, now);
+  op.version = share != nullptr && share->fence > 0 ? share->fence : state.version;
+  op.passed_on = true;
+  op.took_over = false;
+}
+
+void GrantTo(AcquireOp& op, LockState& state, TimePoint now) {
+  const bool shared = op.grant.mode == LockMode::kShared;
+  op.passed_on = false;
+  op.took_over = state.HasLockId() && !(shared && state.IsShared());
+  shared ? GrantShare(state, op.grant, now) : Grant(state, op.grant, now);
+  op.version = state.version;
+}
+
 }  // namespace
 
 void TellLease(StoreOp& op, const LockState& state, TimePoint now) {
@@ -57,18 +90,19 @@ void Grant(LockState& state, const GrantRequest& grant, TimePoint now) {
 }
 
 bool HoldsAlready(const AcquireOp& op, const LockState& state, TimePoint now) noexcept {
-  return op.grant.mode == LockMode::kExclusive && op.grant.queue_for.count() > 0 &&
-         state.IsHeldBy(op.grant.lock_id) && state.IsLive(now);
+  if (op.grant.queue_for.count() == 0) return false;
+  if (op.grant.mode == LockMode::kShared) return state.LiveShare(op.grant.lock_id, now) != nullptr;
+  return state.IsHeldBy(op.grant.lock_id) && state.IsLive(now);
 }
 
 bool MayAcquire(AcquireOp& op, const LockState& state, TimePoint now) {
-  if (op.grant.mode == LockMode::kShared) return MayShare(op, state, now);
   if (HoldsAlready(op, state, now)) return true;
-  if (!state.IsFree(now)) {
+  if (op.grant.mode == LockMode::kShared) {
+    if (MayShare(op, state, now)) return true;
+  } else if (!state.IsFree(now)) {
     TellBusy(op, state, now);
   } else if (IsBehindOthers(op, state, now)) {
-    op.status = OpStatus::kBusy;
-    op.detail = std::make_unique<OpDetail>();
+    TellFirst(op, state, now);
   } else {
     return true;
   }
@@ -79,20 +113,14 @@ bool MayAcquire(AcquireOp& op, const LockState& state, TimePoint now) {
 
 void Acquire(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instance) {
   state.passed_on = {};
-  if (op.grant.mode == LockMode::kShared) return AcquireShare(op, state, now);
-  if (state.IsFree(now) && IsBehindOthers(op, state, now)) {
-    ++state.version;
-    PassOn(state, now);
-  }
+  HelpFirst(op, state, now);
   if (!MayAcquire(op, state, now)) {
+    if (op.status != OpStatus::kBusy) return;
     LeaveIntent(state, op.grant, now);
     return Enqueue(op, state, now, instance);
   }
   op.created = false;
-  op.passed_on = HoldsAlready(op, state, now);
-  op.took_over = !op.passed_on && state.HasLockId();
-  if (!op.passed_on) Grant(state, op.grant, now);
-  op.version = state.version;
+  HoldsAlready(op, state, now) ? TellHeld(op, state, now) : GrantTo(op, state, now);
   op.born = state.born;
   op.status = OpStatus::kDone;
 }

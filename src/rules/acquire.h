@@ -19,10 +19,13 @@ namespace doclock::rules {
 // | n live shares or more         | busy, intent left        | busy until a share ends    |
 // | all shares over               | taken over               | as free                    |
 //
-// min_hold shuts out all of them. An exclusive attempt does not pass the entries of others in the
-// queue (rules/queue.h).
+// min_hold shuts out all of them. Neither do they pass the entries of others in the queue
+// (rules/queue.h): an exclusive attempt passes none, and a share no exclusive one. A share passes
+// shared ones only if its limit has room for these too. A share that waits in the queue does not
+// look at an intent, because the queue says who is before whom.
 
-/// Does this attempt's id hold the lock already, from the queue? Then it is granted as it is.
+/// Does this attempt's id hold the lock already, from the queue, or a share by an earlier attempt?
+/// Then it is granted as it is.
 [[nodiscard]] DOCLOCK_EXPORT bool HoldsAlready(const AcquireOp& op, const LockState& state,
                                                TimePoint now) noexcept;
 

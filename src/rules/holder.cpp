@@ -23,11 +23,13 @@ void Release(const WriteOp& op, LockState& state, TimePoint now) {
 
 void Leave(const WriteOp& op, LockState& state, TimePoint now) {
   RemoveEntry(state, op.lock_id);
-  if (state.IsHeldBy(op.lock_id)) Release(op, state, now);
+  if (state.IsHeldBy(op.lock_id)) return Release(op, state, now);
+  if (state.LiveShare(op.lock_id, now) != nullptr) EndShare(op, state, now);
 }
 
-bool MayLeave(const WriteOp& op, const LockState& state) noexcept {
-  return state.IsHeldBy(op.lock_id) || HasEntry(state, op.lock_id);
+bool MayLeave(const WriteOp& op, const LockState& state, TimePoint now) noexcept {
+  return state.IsHeldBy(op.lock_id) || HasEntry(state, op.lock_id) ||
+         state.LiveShare(op.lock_id, now) != nullptr;
 }
 
 }  // namespace
@@ -50,7 +52,7 @@ void Renew(RenewOp& op, LockState& state, TimePoint now) {
 bool MayWrite(WriteOp& op, const LockState& state, TimePoint now) {
   bool mine = false;
   if (op.write == WriteKind::kLeave) {
-    mine = MayLeave(op, state);
+    mine = MayLeave(op, state, now);
   } else if (op.mode == LockMode::kShared) {
     mine = state.LiveShare(op.lock_id, now) != nullptr;
   } else {
@@ -64,8 +66,7 @@ bool MayWrite(WriteOp& op, const LockState& state, TimePoint now) {
 void Write(WriteOp& op, LockState& state, TimePoint now) {
   state.passed_on = {};
   if (op.mode == LockMode::kShared) {
-    if (op.body) ++state.version;
-    EndShare(state, op.lock_id, MarkOf(op), now);
+    EndShare(op, state, now);
   } else if (op.write == WriteKind::kRelease) {
     Release(op, state, now);
   } else if (op.write == WriteKind::kLeave) {

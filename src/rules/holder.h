@@ -20,19 +20,21 @@ namespace doclock::rules {
 DOCLOCK_EXPORT void Renew(RenewOp& op, LockState& state, TimePoint now);
 
 /// May this write be carried out? Lock id and version decide; the time decides only for a share. A
-/// kLeave needs the lock or an entry, whatever the version.
+/// kLeave needs the lock, a live share or an entry, whatever the version.
 /// False: the operation is settled (kLost).
 [[nodiscard]] DOCLOCK_EXPORT bool MayWrite(WriteOp& op, const LockState& state, TimePoint now);
 
 /// Carries it out, once the body (if there is one) is in place: kDone. An erasure only sets its
-/// version. A release passes the lock on to the first of the queue (LockState::passed_on).
+/// version. A release passes the lock on to the first of the queue (LockState::passed_on), and so
+/// does that of the last live share.
 DOCLOCK_EXPORT void Write(WriteOp& op, LockState& state, TimePoint now);
 
 /// Did this write, which has left this state, free a lock that others may wait for? False if it was
-/// passed on to the first of the queue.
+/// passed on to the first of the queue. True of a waiter that leaves while shares are held: others
+/// may no longer be behind it, and share too.
 [[nodiscard]] inline bool Frees(const WriteOp& op, const LockState& after) noexcept {
   if (op.write == WriteKind::kCheckpoint || op.next != nullptr) return false;
-  if (op.write == WriteKind::kLeave) return !after.HasLockId();
+  if (op.write == WriteKind::kLeave) return !after.HasLockId() || after.IsShared();
   return !after.passed_on.done;
 }
 

@@ -71,6 +71,8 @@ struct QueueEntry {
   OwnerPtr owner;
   std::string group;
   bool detached = false;
+  LockMode mode = LockMode::kExclusive;
+  int max_holders = kMaxHolders;  ///< Of a share.
   /// The store instance that the waiter asked, as the store numbers them. The rules only carry it.
   std::int64_t instance = 0;
 
@@ -105,7 +107,8 @@ struct LockState {
   std::vector<Share> shares;  ///< Mostly none.
   Intent intent;              ///< May outlive the shares.
   /// In the order of arrival; entries that are over are dropped when a rule meets them. A store
-  /// that sees that a process is dead leaves out its entries. No entry has the id of the lock.
+  /// that sees that a process is dead leaves out its entries. No entry has the id of the lock or of
+  /// a live share.
   std::vector<QueueEntry> queue;
   PassedOn passed_on;  ///< A rule's result; not stored.
 

@@ -23,6 +23,8 @@ QueueEntry EntryOf(const GrantRequest& grant, TimePoint now, std::int64_t instan
           .owner = grant.owner,
           .group = grant.group,
           .detached = grant.detached,
+          .mode = grant.mode,
+          .max_holders = grant.max_holders,
           .instance = instance};
 }
 
@@ -65,10 +67,34 @@ bool HasEntry(const LockState& state, const Uuid& id) noexcept {
                      [&](const QueueEntry& entry) { return entry.id == id; });
 }
 
+BeforeShare FindBefore(const LockState& state, const Uuid& id, TimePoint now) noexcept {
+  BeforeShare before;
+  for (const QueueEntry& entry : state.queue) {
+    if (!entry.IsLive(now)) continue;
+    if (entry.id == id) {
+      before.waits = true;
+      break;
+    }
+    if (entry.mode == LockMode::kShared) {
+      ++before.shares;
+      before.first_share_ends = std::min(before.first_share_ends, entry.until);
+    } else {
+      before.writers = true;
+      before.last_writer_ends = std::max(before.last_writer_ends, entry.until);
+    }
+  }
+  return before;
+}
+
+bool MayPassOn(const LockState& state, TimePoint now) noexcept {
+  if (state.queue.empty() || !state.IsFree(now)) return false;
+  const QueueEntry* const first = FirstInQueue(state, now);
+  return first != nullptr && first->mode == LockMode::kExclusive;
+}
+
 void PassOn(LockState& state, TimePoint now) noexcept {
-  if (state.queue.empty() || !state.IsFree(now)) return;
+  if (!MayPassOn(state, now)) return;
   DropOver(state.queue, now);
-  if (state.queue.empty()) return;
   QueueEntry& first = state.queue.front();
   state.lock_id = first.id;
   state.lease = {now, std::min(first.ttl, kProbation)};

@@ -5,8 +5,9 @@
 
 namespace doclock::rules {
 
-// The queue of a document's exclusive waiters, of all processes. Who frees the lock grants it to
-// the first live entry, in the same write. Exclusion does not depend on the queue.
+// The queue of a document's waiters, of all processes. Who frees the lock grants it to the first
+// live entry, in the same write, if that entry is exclusive. A shared one takes the free lock by
+// its next attempt, and nobody passes it meanwhile. Exclusion does not depend on the queue.
 
 /// The first live entry; null: none.
 [[nodiscard]] DOCLOCK_EXPORT const QueueEntry* FirstInQueue(const LockState& state,
@@ -27,12 +28,28 @@ namespace doclock::rules {
 /// Does this id have an entry, live or over?
 [[nodiscard]] DOCLOCK_EXPORT bool HasEntry(const LockState& state, const Uuid& id) noexcept;
 
-/// Grants a free lock (IsFree) to the first live entry, at the version that the caller has raised,
-/// with a lease of at most kProbation, and sets `passed_on`. Drops the entries before it, which are
-/// over. Does nothing if the lock is not free or there is no live entry.
+/// The live entries that a share may not pass.
+struct BeforeShare {
+  int shares = 0;
+  TimePoint first_share_ends = TimePoint::max();
+  bool writers = false;
+  TimePoint last_writer_ends{};  ///< If there are writers.
+  bool waits = false;            ///< The share has a live entry itself.
+};
+
+/// The live entries before that of this id. All of them if it has no live one.
+[[nodiscard]] DOCLOCK_EXPORT BeforeShare FindBefore(const LockState& state, const Uuid& id,
+                                                    TimePoint now) noexcept;
+
+/// Would PassOn grant the lock? It is free, and the first live entry is exclusive.
+[[nodiscard]] DOCLOCK_EXPORT bool MayPassOn(const LockState& state, TimePoint now) noexcept;
+
+/// Grants a free lock (IsFree) to the first live entry if it is exclusive (MayPassOn), at the
+/// version that the caller has raised, with a lease of at most kProbation, and sets `passed_on`.
+/// Drops the entries before it, which are over. Otherwise the lock stays as it is.
 DOCLOCK_EXPORT void PassOn(LockState& state, TimePoint now) noexcept;
 
-/// Leaves or refreshes the entry of an exclusive attempt that is kBusy, if it asks for one, and
+/// Leaves or refreshes the entry of an attempt that is kBusy, if it asks for one, and
 /// fills in `queued` and `ahead`. Drops the entries that are over. If it throws, nothing has
 /// changed that counts.
 DOCLOCK_EXPORT void Enqueue(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instance);

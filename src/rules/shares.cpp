@@ -5,13 +5,14 @@
 
 #include "rules/acquire.h"
 #include "rules/fault.h"
+#include "rules/holder.h"
+#include "rules/queue.h"
 
 namespace doclock::rules {
 namespace {
 
 struct LiveShares {
   int count = 0;
-  bool all = true;  ///< None of those there are is over.
   TimePoint first_end = TimePoint::max();
 };
 
@@ -19,10 +20,7 @@ LiveShares Count(const LockState& state, TimePoint now) noexcept {
   LiveShares live;
   if (!state.IsShared()) return live;
   for (const Share& share : state.shares) {
-    if (!share.lease.IsLive(now)) {
-      live.all = false;
-      continue;
-    }
+    if (!share.lease.IsLive(now)) continue;
     ++live.count;
     live.first_end = std::min(live.first_end, share.lease.End());
   }
@@ -52,13 +50,18 @@ void BusyUntil(StoreOp& op, const LockState& state, TimePoint end, TimePoint now
   op.detail->remaining = RoundUp(std::max(end, state.closed_until) - now);
 }
 
-/// Is a share to be had beside these? If not, the operation is settled.
-bool MayShareBeside(AcquireOp& op, const LockState& state, const LiveShares& live, TimePoint now) {
+}  // namespace
+
+bool MayShare(AcquireOp& op, const LockState& state, TimePoint now) {
+  const LiveShares live = Count(state, now);
+  const BeforeShare before = FindBefore(state, op.grant.lock_id, now);
   if (!state.IsShared() && state.IsLive(now)) {
     TellBusy(op, state, now);
-  } else if (live.count >= op.grant.max_holders) {
-    BusyUntil(op, state, live.first_end, now);
-  } else if (state.intent.IsLive(now)) {
+  } else if (live.count + before.shares >= op.grant.max_holders) {
+    BusyUntil(op, state, std::min(live.first_end, before.first_share_ends), now);
+  } else if (before.writers) {
+    BusyUntil(op, state, before.last_writer_ends, now);
+  } else if (state.intent.IsLive(now) && !before.waits) {
     BusyUntil(op, state, state.intent.until, now);
   } else if (state.IsClosed(now)) {
     BusyUntil(op, state, state.closed_until, now);
@@ -70,12 +73,6 @@ bool MayShareBeside(AcquireOp& op, const LockState& state, const LiveShares& liv
   return false;
 }
 
-}  // namespace
-
-bool MayShare(AcquireOp& op, const LockState& state, TimePoint now) {
-  return MayShareBeside(op, state, Count(state, now), now);
-}
-
 void Cover(LockState& state, TimePoint now) {
   const std::vector<Share>& shares = state.shares;
   if (shares.empty()) return state.lease.Expire(now);
@@ -85,6 +82,7 @@ void Cover(LockState& state, TimePoint now) {
 void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now) {
   std::vector<Share>& shares = state.shares;
   const std::int64_t version = state.version + 1;
+  std::erase_if(shares, [&](const Share& share) { return !share.lease.IsLive(now); });
   shares.push_back({grant.lock_id, now, {now, grant.ttl}, grant.owner, grant.group, version});
   state.version = version;
   state.lock_id = kSharedLockId;
@@ -92,21 +90,7 @@ void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now) {
     state.closed_until = std::max(state.closed_until, now + grant.min_hold);
   }
   shares.size() == 1 ? CoverWith(state, shares.back()) : CoverToo(state, shares.back());
-}
-
-void AcquireShare(AcquireOp& op, LockState& state, TimePoint now) {
-  const LiveShares live = Count(state, now);
-  if (!MayShareBeside(op, state, live, now)) return;
-  op.created = false;
-  op.passed_on = false;
-  op.took_over = state.HasLockId() && !state.IsShared();
-  if (!live.all) {
-    std::erase_if(state.shares, [&](const Share& share) { return !share.lease.IsLive(now); });
-  }
-  GrantShare(state, op.grant, now);
-  op.version = state.version;
-  op.born = state.born;
-  op.status = OpStatus::kDone;
+  if (!state.queue.empty()) RemoveEntry(state, grant.lock_id);
 }
 
 bool MayLeaveIntent(const LockState& state, const GrantRequest& grant, TimePoint now) {
@@ -129,8 +113,9 @@ void RenewShare(RenewOp& op, LockState& state, TimePoint now) {
   op.status = OpStatus::kDone;
 }
 
-void EndShare(LockState& state, const Uuid& id, const Uuid& mark, TimePoint now) {
-  Share* const share = FindLive(state, id, now);
+void EndShare(const WriteOp& op, LockState& state, TimePoint now) {
+  if (op.body) ++state.version;
+  Share* const share = FindLive(state, op.lock_id, now);
   std::vector<Share>& shares = state.shares;
   const bool covers = share->lease.End() == state.lease.End();
   std::swap(*share, shares.back());
@@ -139,7 +124,10 @@ void EndShare(LockState& state, const Uuid& id, const Uuid& mark, TimePoint now)
   if (!shares.empty() && state.IsLive(now)) return;
   shares.clear();
   state.lock_id = Uuid{};
-  state.released = mark;
+  // The next holder's fence is higher than that of every share.
+  if (!op.body && MayPassOn(state, now)) ++state.version;
+  PassOn(state, now);
+  state.released = MarkOf(op);
 }
 
 void ExpireShares(LockState& state, TimePoint now) {

@@ -10,10 +10,8 @@ namespace doclock::rules {
 /// MayAcquire for a share.
 [[nodiscard]] DOCLOCK_EXPORT bool MayShare(AcquireOp& op, const LockState& state, TimePoint now);
 
-/// Acquire for a share.
-DOCLOCK_EXPORT void AcquireShare(AcquireOp& op, LockState& state, TimePoint now);
-
-/// Adds a share, at the next version. If it throws, nothing has changed.
+/// Adds a share, at the next version, and drops those that are over. This removes its own entry
+/// from the queue. If it throws, nothing has changed.
 DOCLOCK_EXPORT void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now);
 
 /// After an exclusive attempt was refused: do shares stand in its way, and no other live intent?
@@ -26,8 +24,10 @@ DOCLOCK_EXPORT void LeaveIntent(LockState& state, const GrantRequest& grant, Tim
 /// Renews one share.
 DOCLOCK_EXPORT void RenewShare(RenewOp& op, LockState& state, TimePoint now);
 
-/// Ends one share, which is live. The last live one frees the lock, marked by `mark`.
-DOCLOCK_EXPORT void EndShare(LockState& state, const Uuid& id, const Uuid& mark, TimePoint now);
+/// Ends the live share op.lock_id, whose note (a body) is in place. The last live one frees the
+/// lock, marked by MarkOf, and passes it on to the first of the queue (PassOn). The version rises
+/// once if there is a note or the lock was passed on.
+DOCLOCK_EXPORT void EndShare(const WriteOp& op, LockState& state, TimePoint now);
 
 /// Makes the lock's own lease that of the share which ends last, for a store that loaded shares. No
 /// shares (there ought to be some): it is over.

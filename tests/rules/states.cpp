@@ -5,12 +5,21 @@
 #include <memory>
 #include <utility>
 
+#include "rules/queue.h"
+
 namespace doclock::rules::testing {
 namespace {
 
 using std::chrono::seconds;
 
 constexpr TimePoint kEnds[] = {kNow - seconds(1), kNow, kNow + seconds(5)};
+
+/// Of the entries in a queue. A share that was over before was over just now too.
+constexpr std::pair<TimePoint, LockMode> kWaits[] = {{kNow - seconds(1), LockMode::kExclusive},
+                                                     {kNow, LockMode::kExclusive},
+                                                     {kNow, LockMode::kShared},
+                                                     {kNow + seconds(5), LockMode::kExclusive},
+                                                     {kNow + seconds(5), LockMode::kShared}};
 
 /// The lease was renewed a second after the grant.
 constexpr seconds kRenewed(1);
@@ -111,7 +120,7 @@ void ForEachQueuedState(const std::function<void(const LockState&)>& visit) {
   for (std::size_t i = 0; i < queues.size(); ++i) {
     const std::size_t length = queues[i].size();
     if (length == std::size(kEntries)) continue;
-    for (const TimePoint end : kEnds) {
+    for (const auto& [end, mode] : kWaits) {
       QueueEntry entry{.id = kEntries[length],
                        .until = end,
                        .ttl = seconds(length == 1 ? 2 : 20),
@@ -119,6 +128,8 @@ void ForEachQueuedState(const std::function<void(const LockState&)>& visit) {
                        .owner = kOwner,
                        .group = length == 0 ? "green" : "",
                        .detached = length == 1,
+                       .mode = mode,
+                       .max_holders = 2,
                        .instance = static_cast<std::int64_t>(length) + 1};
       std::vector<QueueEntry> longer = queues[i];
       longer.push_back(std::move(entry));
@@ -139,6 +150,9 @@ std::string FaultOfState(const LockState& state) {
   if (std::any_of(state.queue.begin(), state.queue.end(),
                   [&](const QueueEntry& entry) { return entry.id == state.lock_id; })) {
     return "the holder waits too";
+  }
+  for (const Share& share : state.shares) {
+    if (share.lease.IsLive(kNow) && HasEntry(state, share.id)) return "a share's holder waits too";
   }
   if (state.IsShared() == state.shares.empty()) return "shares without their id, or the reverse";
   if (!state.IsShared()) return {};
@@ -162,7 +176,7 @@ bool Same(const LockState& a, const LockState& b) {
   const auto same_entry = [](const QueueEntry& x, const QueueEntry& y) {
     return x.id == y.id && x.until == y.until && x.ttl == y.ttl && x.min_hold == y.min_hold &&
            x.owner == y.owner && x.group == y.group && x.detached == y.detached &&
-           x.instance == y.instance;
+           x.mode == y.mode && x.max_holders == y.max_holders && x.instance == y.instance;
   };
   return std::equal(a.queue.begin(), a.queue.end(), b.queue.begin(), b.queue.end(), same_entry) &&
          a.lock_id == b.lock_id && a.version == b.version && Same(a.lease, b.lease) &&
@@ -179,7 +193,9 @@ std::string TextOf(const LockState& state) {
   if (!state.intent.id.is_nil()) {
     text += Left(state.intent.until, state.intent.id == kWriter ? "; writer " : "; other writer ");
   }
-  for (const QueueEntry& entry : state.queue) text += Left(entry.until, "; waiter ");
+  for (const QueueEntry& entry : state.queue) {
+    text += Left(entry.until, entry.mode == LockMode::kShared ? "; sharer " : "; waiter ");
+  }
   return text;
 }
 

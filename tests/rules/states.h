@@ -27,8 +27,8 @@ inline constexpr TimePoint kNow{std::chrono::hours(1)};
 /// Calls `visit` with each of them.
 void ForEachState(const std::function<void(const LockState&)>& visit);
 
-/// The same without intents, and each with every queue of up to three waiters, whose entries are
-/// over or not.
+/// The same without intents, and each with every queue of up to three waiters, exclusive and
+/// shared, whose entries are over or not.
 void ForEachQueuedState(const std::function<void(const LockState&)>& visit);
 
 /// The violated invariant of a state; empty: none is violated.

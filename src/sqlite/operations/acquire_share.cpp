@@ -23,7 +23,12 @@ void Operations::AcquireShare(AcquireOp& op, StoredDocument& document, bool look
   }
   const std::vector<rules::Share> before = state.shares;
   Decide(op, lock);
+  op.queued = false;  // shares do not look at the table of the queue, nor write to it
   if (op.status != OpStatus::kDone) return;
+  if (op.passed_on) {
+    op.body = std::move(document.body);
+    return;
+  }
   if (rows.intent) shares.DeleteIntent(lock.row.doc);  // it has lapsed
   if (lock.row.id != kSharedLockId && rows.shares > 0) {
     // What programs that do not know of shares left behind.
