@@ -121,6 +121,7 @@ void ForEachQueuedState(const std::function<void(const LockState&)>& visit) {
     const std::size_t length = queues[i].size();
     if (length == std::size(kEntries)) continue;
     for (const auto& [end, mode] : kWaits) {
+      if (length == 2 && end <= kNow) continue;  // as if it were not there
       QueueEntry entry{.id = kEntries[length],
                        .until = end,
                        .ttl = seconds(length == 1 ? 2 : 20),

@@ -55,7 +55,7 @@ FailurePtr BusyFailure(const PendingAcquire& waiter, Errc code, const Failure* l
     if (last) {
       failure.holder = last->holder;
       failure.remaining = last->remaining;
-      if (!waiter.shared()) failure.waiting = last->waiting;
+      failure.waiting = last->waiting;
       failure.kept_closed = last->kept_closed;
     }
     failure.message = WhyNot(code, Describe(*waiter.spec.collection, waiter.spec.key), last);

@@ -29,7 +29,7 @@ PendingAcquire::PendingAcquire(EnginePtr owner, AcquireSpec wish, Target what,
       done_(std::move(when_done)) {}
 
 bool PendingAcquire::queues() const noexcept {
-  return engine->queues() && !shared() && !fail_fast();
+  return engine->queues() && !fail_fast();
 }
 
 bool PendingAcquire::Settle(AcquireResult result, bool handed_over) noexcept {

@@ -154,12 +154,12 @@ std::string TextOf(Sql which, const TableNames& tables) {
       return "DELETE FROM " + tables.quoted_intents() + " WHERE doc=?1";
     case Sql::kQueue:
       return "SELECT place, lock_id, renewed, until, boot, slot, detached, ttl, min_hold, owner, "
-             "name FROM " +
+             "name, max_holders FROM " +
              tables.quoted_queue() + " WHERE doc=?1 ORDER BY place";
     case Sql::kPutEntry:
       return "INSERT OR REPLACE INTO " + tables.quoted_queue() +
              "(doc, place, lock_id, renewed, until, boot, slot, detached, ttl, min_hold, owner, "
-             "name) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,NULLIF(?12,''))";
+             "name, max_holders) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,NULLIF(?12,''),?13)";
     case Sql::kDeleteEntry:
       return "DELETE FROM " + tables.quoted_queue() + " WHERE doc=?1 AND place=?2";
     case Sql::kDeleteQueue:

@@ -20,6 +20,11 @@ StoredEntry Queue::Read(const Statement& row) {
   entry.min_hold = columns.Ttl(8);
   stored.owner = columns.Any(9);
   entry.group = row.Text(10);
+  const auto limit = static_cast<int>(columns.Integer(11, 0, kMaxHolders));
+  if (limit > 0) {
+    entry.mode = LockMode::kShared;
+    entry.max_holders = limit;
+  }
   stored.malformed = !columns.good() || entry.id.is_nil() || entry.id == kSharedLockId;
   return stored;
 }
@@ -39,6 +44,7 @@ void Queue::Put(std::int64_t doc, const StoredEntry& stored) {
   put->Bind(10, std::int64_t{entry.min_hold.count()});
   put->Bind(11, stored.owner);
   put->Bind(12, entry.group);
+  put->Bind(13, std::int64_t{entry.mode == LockMode::kShared ? entry.max_holders : 0});
   put->Step();
 }
 

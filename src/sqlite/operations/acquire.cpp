@@ -55,11 +55,11 @@ void Operations::PutGrant(const SqliteCollection& collection, const LoadedLock& 
                           const OwnerPtr& owner, bool detached) {
   Put(collection, GrantedRow(lock, owner, detached));
   DropLease(collection, lock.row);
+  PutQueue(collection, lock);
   if (lock.state.IsShared()) return;
   DropShared(collection, lock.row);
   DropIntent(collection, lock.row);
   PutGroup(collection, lock);
-  PutQueue(collection, lock);
 }
 
 StoredLock Operations::GrantedRow(const LoadedLock& lock, const OwnerPtr& owner, bool detached) {

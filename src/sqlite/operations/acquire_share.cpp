@@ -12,7 +12,8 @@ void Operations::AcquireShare(AcquireOp& op, StoredDocument& document, bool look
   ShareRows rows;
   if (state.IsShared() || !state.IsLive(now_)) rows = shares.Glance(lock.row.doc);
   if (state.IsShared() && rows.malformed) return Malformed(op, "the table of shares");
-  look = look || rows.intent || rows.shares >= op.grant.max_holders || state.IsClosed(now_);
+  look = look || rows.intent || rows.shares >= op.grant.max_holders || state.IsClosed(now_) ||
+         lock.row.queued;
   if (look) {
     if (state.IsShared()) LoadShares(collection, lock);
     if (rows.intent) LoadIntent(collection, lock);
@@ -21,10 +22,11 @@ void Operations::AcquireShare(AcquireOp& op, StoredDocument& document, bool look
     // Mostly there is room even if all of them are live: one stands for all.
     state.shares.emplace_back().lease = state.lease;
   }
+  LoadQueue(collection, lock);
   const std::vector<rules::Share> before = state.shares;
+  const rules::Intent intent = state.intent;
   Decide(op, lock);
-  op.queued = false;  // shares do not look at the table of the queue, nor write to it
-  if (op.status != OpStatus::kDone) return;
+  if (op.status != OpStatus::kDone) return PutAfterRefusal(op, lock, intent);
   if (op.passed_on) {
     op.body = std::move(document.body);
     return;

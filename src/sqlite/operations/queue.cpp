@@ -9,7 +9,7 @@ namespace {
 bool IsSame(const rules::QueueEntry& a, const rules::QueueEntry& b) {
   return a.id == b.id && a.until == b.until && a.ttl == b.ttl && a.min_hold == b.min_hold &&
          a.owner == b.owner && a.group == b.group && a.detached == b.detached &&
-         a.instance == b.instance;
+         a.mode == b.mode && a.max_holders == b.max_holders && a.instance == b.instance;
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ bool Operations::IsVisible(const StoreOp& op) {
     if (write.mode == LockMode::kShared) return !share(write.lock_id);
     if (write.write == WriteKind::kLeave) {
       return !lock ||
-             (lock->id != write.lock_id && !HasEntry(CollectionOf(op), *lock, write.lock_id));
+             (lock->id != write.lock_id && !HasEntry(CollectionOf(op), *lock, write.lock_id) &&
+              !share(write.lock_id));
     }
   }
   switch (op.kind) {

@@ -17,9 +17,10 @@ void Operations::Execute(WriteOp& op) {
     return;
   }
   LoadedLock lock = LoadRow(collection, document->lock);
-  if (shared && lock.state.IsShared()) LoadToRelease(collection, lock, op.lock_id);
+  const bool leaves = op.write == WriteKind::kLeave;
+  if ((shared || leaves) && lock.state.IsShared()) LoadToRelease(collection, lock, op.lock_id);
   if (lock.malformed) return Malformed(op, lock.row.bad_column);
-  if (!shared && op.write != WriteKind::kCheckpoint) LoadQueue(collection, lock);
+  if (op.write != WriteKind::kCheckpoint) LoadQueue(collection, lock);
   if (!rules::MayWrite(op, lock.state, now_)) return;
   const Body body = op.merge && op.body ? Merged(document->body, op.body) : op.body;
   rules::Write(op, lock.state, now_);
@@ -115,9 +116,9 @@ bool Operations::Write(WriteOp& op, const LoadedLock& lock, const Body& body) {
     Erase(collection, lock.row);
     return true;
   }
-  if (op.write == WriteKind::kLeave && op.version == lock.row.version) {
-    PutQueue(collection, lock);  // only an entry was removed
-    return true;
+  if (op.write == WriteKind::kLeave && lock.state.lock_id == lock.row.id) {
+    PutQueue(collection, lock);
+    if (!lock.state.IsShared()) return true;  // only an entry was removed
   }
   if (lock.state.IsShared()) return LeaveOthers(op, lock, body);
   StoredLock row = op.next == nullptr ? FreedRow(lock, now_)

@@ -93,12 +93,15 @@ void CreateShares(Connection& connection, const TableNames& tables) {
 void CreateQueue(Connection& connection, const TableNames& tables) {
   // Rows count while lock_queue of the document is not 0. `renewed` and `until` are times like
   // lock_time; `slot` names the waiter's store; the rest describes the lock that it waits for.
+  // `max_holders` is that of a share, and 0 of an exclusive lock.
   connection.Run("CREATE TABLE IF NOT EXISTS " + tables.quoted_queue() +
                  "(doc INTEGER NOT NULL, place INTEGER NOT NULL, lock_id BLOB NOT NULL,"
                  " renewed INTEGER NOT NULL, until INTEGER NOT NULL, boot INTEGER NOT NULL,"
                  " slot INTEGER NOT NULL, detached INTEGER NOT NULL, ttl INTEGER NOT NULL,"
                  " min_hold INTEGER NOT NULL, owner INTEGER NOT NULL, name TEXT,"
+                 " max_holders INTEGER NOT NULL DEFAULT 0,"
                  " PRIMARY KEY(doc, place)) WITHOUT ROWID");
+  AddColumn(connection, tables.queue(), "max_holders");
   AddColumn(connection, tables.documents(), "lock_queue");
 }
 
@@ -151,6 +154,7 @@ bool HasCollection(Connection& connection, const TableNames& tables, const std::
          HasTable(connection, tables.groups()) && HasTable(connection, tables.shares()) &&
          HasColumn(connection, tables.documents(), "lock_fence") &&
          HasColumn(connection, tables.shares(), "fence") && HasTable(connection, tables.queue()) &&
+         HasColumn(connection, tables.queue(), "max_holders") &&
          HasColumn(connection, tables.documents(), "lock_queue");
 }
 

@@ -59,7 +59,7 @@ TEST_F(SqliteQueue, AReleaseGrantsTheLockToTheFirstInTheSameWrite) {
 
 /// The writers of two stores pass the lock to each other. So it is never free. A reader, who asks
 /// after each hand-over, has its turn after those who were there before it.
-TEST_F(SqliteQueue, DISABLED_AReaderIsPassedByNoMoreWritersThanWereBeforeIt) {
+TEST_F(SqliteQueue, AReaderIsPassedByNoMoreWritersThanWereBeforeIt) {
   Client other = Opened(), reading = Opened();
   Uuid holder = client_.Create("1").grant.lock_id;
   const Uuid reader = NewUuid();

@@ -134,6 +134,7 @@ AcquireOp RulesCase::Acquire(const RulesStep& step, Collection& collection) cons
   if (step.kind == Kind::kShare || step.kind == Kind::kShareAgain) {
     op.grant.mode = LockMode::kShared;
     op.grant.max_holders = 1 + step.number / 16;
+    if (step.Bit(0)) op.grant.queue_for = 9s;
   }
   if (step.kind == Kind::kQueue || step.kind == Kind::kQueueAgain) {
     op.grant.queue_for = step.Bit(4) ? 3s : 15s;
@@ -237,6 +238,7 @@ std::string RulesCase::TextOf(const OptionalState& state, TimePoint now) const {
     text << " waits " << NameOf(entry.id) << " until " << At(entry.until) << " for "
          << entry.ttl.count() << " min " << entry.min_hold.count() << entry.group
          << (entry.detached ? " detached" : "") << " by " << (entry.owner ? entry.owner->name : "");
+    if (entry.mode == LockMode::kShared) text << " as one of " << entry.max_holders;
   }
   return text.str();
 }
