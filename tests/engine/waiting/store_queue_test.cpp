@@ -134,10 +134,11 @@ TEST_F(StoreQueueTest, ARefusalTellsHowManyWaitBefore) {
   const FailurePtr late = refusal({.wait = 5s});
   ASSERT_EQ(late->code, Errc::kTimedOut);
   EXPECT_EQ(late->waiting, 2) << "its own entry is not counted";
-  EXPECT_FALSE(refusal({.mode = LockMode::kShared})->waiting) << "shares have no queue";
+  clock->RunPending();  // it leaves the queue
+  EXPECT_EQ(refusal({.mode = LockMode::kShared})->waiting, 2);
   clock->RunPending();
   EXPECT_THAT(observer->began, ElementsAre(Optional(2)));
-  EXPECT_THAT(observer->refused, ElementsAre(Optional(0), Optional(2), Optional(2), std::nullopt));
+  EXPECT_THAT(observer->refused, ElementsAre(Optional(0), Optional(2), Optional(2), Optional(2)));
 }
 
 TEST_F(EngineTest, ARefusalTellsNothingOfAQueueThatTheStoreDoesNotKeep) {
@@ -567,6 +568,66 @@ TEST_F(StoreQueueTest, AWriterInTheQueueKeepsNewSharesOut) {
   ASSERT_FALSE(Write(reader.lease, WriteKind::kRelease, Body()));
   clock->Advance(2s);
   EXPECT_TRUE(writer->granted());
+}
+
+TEST_F(StoreQueueTest, AReaderHasItsTurnAmongTheWritersOfAnotherProcess) {
+  Grant held = LockThere("a");
+  std::vector<std::shared_ptr<Waiting>> writers;
+  for (int i = 0; i < 6; ++i) writers.push_back(LockThereLater("a", {.wait = kForever}));
+  const auto reader = LockLater("a", {.wait = kForever, .mode = LockMode::kShared});
+  EXPECT_EQ(WaitingInStore("a"), 2) << "one for each process";
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 0}}));
+  for (std::size_t i = 0; i < 3; ++i) {
+    ASSERT_TRUE(writers[i]->granted()) << i;
+    EXPECT_FALSE(reader->result);
+    ASSERT_FALSE(ReleaseWith(writers[i]->result->grant, {{"n", 0}}));
+  }
+  clock->RunPending();
+  ASSERT_TRUE(reader->granted());
+  EXPECT_FALSE(LeaseOf(reader).on_probation());
+  EXPECT_FALSE(writers[3]->result);
+  ASSERT_FALSE(Write(reader->result->grant.lease, WriteKind::kRelease, Body()));
+  clock->RunPending();
+  EXPECT_TRUE(writers[3]->granted());
+}
+
+TEST_F(StoreQueueTest, ReadersOfTwoProcessesThatWaitForAWriterShareAfterIt) {
+  Grant held = LockThere("a");
+  const LockOptions share{.wait = kForever, .mode = LockMode::kShared};
+  const auto first = LockLater("a", share), second = LockLater("a", share);
+  const auto there = LockThereLater("a", share);
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->RunPending();
+  EXPECT_TRUE(first->granted());
+  EXPECT_TRUE(second->granted());
+  EXPECT_TRUE(there->granted());
+}
+
+TEST_F(StoreQueueTest, AReaderThatTimesOutLeavesTheQueue) {
+  Grant held = LockThere("a");
+  const auto reader = LockLater("a", {.wait = 2s, .mode = LockMode::kShared});
+  EXPECT_EQ(WaitingInStore("a"), 1);
+  clock->Advance(2s);
+  EXPECT_EQ(reader->code(), Errc::kTimedOut);
+  EXPECT_EQ(WaitingInStore("a"), 0);
+}
+
+TEST_F(StoreQueueTest, AShareInDoubtIsGivenBackAndTakenAnew) {
+  for (const auto kind : {Fault::Kind::kLostAfter, Fault::Kind::kLostBefore, Fault::Kind::kLate}) {
+    Grant held = LockThere("a");
+    const auto reader = LockLater("a", {.wait = kForever, .mode = LockMode::kShared});
+    clock->RunPending();
+    store->Inject({.kind = kind, .op = OpKind::kAcquire});
+    ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+    clock->Advance(10s);
+    ASSERT_TRUE(reader->granted());
+    ExpectSafe(LeaseOf(reader));
+    ASSERT_FALSE(Write(reader->result->grant.lease, WriteKind::kRelease, Body()));
+    store->ReleaseLate();
+    clock->Advance(10s);
+    EXPECT_FALSE(Stored("a").locked) << "no share is left behind";
+    EXPECT_EQ(WaitingInStore("a"), 0);
+  }
 }
 
 TEST_F(StoreQueueTest, WithoutContentionThereIsNothingMoreToDo) {

@@ -33,6 +33,7 @@ enum class Breakage : std::uint8_t {
   kHandsOverForEver,      ///< A process never stands back.
   kReordersQueues,        ///< Two waiters of a queue change places.
   kSkipsWaiters,          ///< The second of a queue is granted the lock in place of the first.
+  kLetsSharesPass,        ///< A share is granted although a writer waits before it.
   kGrantsToNobody,        ///< A release grants the lock under an id of its own.
 };
 
@@ -70,6 +71,8 @@ inline constexpr std::array kBreakages = {
                   "other processes get their turn"},
     NamedBreakage{Breakage::kReordersQueues, "ReordersQueues", "a waiter keeps its place"},
     NamedBreakage{Breakage::kSkipsWaiters, "SkipsWaiters",
+                  "no waiter is skipped while its entry is live"},
+    NamedBreakage{Breakage::kLetsSharesPass, "LetsSharesPass",
                   "no waiter is skipped while its entry is live"},
     NamedBreakage{Breakage::kGrantsToNobody, "GrantsToNobody",
                   "no grant without an entry or an attempt"},

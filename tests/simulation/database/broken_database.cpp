@@ -176,6 +176,25 @@ void Database::SkipWaiter(Change& change) {
   std::swap(lock["id"], lock["queue"][0]["id"]);
 }
 
+/// The share that came last, behind a writer, is granted beside those that are held.
+void Database::LetShareIn(Change& change) {
+  if (!change.after || !change.after->lock.contains("shares")) return;
+  auto& lock = change.after->lock;
+  if (!lock.contains("queue") || lock["queue"].size() < 2) return;
+  auto& queue = lock["queue"];
+  if (queue.front().contains("share") || !queue.back().contains("share")) return;
+  const auto now = change.at.time_since_epoch().count();
+  const auto ttl = queue.back()["ttl"];
+  lock["shares"].push_back({{"id", queue.back()["id"]},
+                            {"granted", now},
+                            {"fence", lock["version"]},
+                            {"since", now},
+                            {"ttl", ttl}});
+  lock["since"] = now;
+  lock["ttl"] = std::max(lock["ttl"], ttl);
+  queue.erase(queue.size() - 1);
+}
+
 std::int64_t Database::Purge(Collection& collection, std::int64_t limit) {
   if (breakage_ == Breakage::kPurgesLiveLocks) {
     for (const LockRow& row : store_->ListLocks(collection, {}, {}, kBudget).rows) {

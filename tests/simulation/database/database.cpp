@@ -41,6 +41,7 @@ void Database::Commit(std::vector<Change> changes) {
     }
     if (breakage_ == Breakage::kReordersQueues) SwapWaiters(change);
     if (breakage_ == Breakage::kSkipsWaiters) SkipWaiter(change);
+    if (breakage_ == Breakage::kLetsSharesPass) LetShareIn(change);
     member_->Put(change, change.after);
     if (breakage_ != Breakage::kNone && change.before) {
       former_[{change.collection, change.key}] = {world_.now(), change.before->body};

@@ -74,6 +74,7 @@ class Database final : public Primary {
   bool GrantToNobody(WriteOp& op);
   static void SwapWaiters(Change& change);
   static void SkipWaiter(Change& change);
+  static void LetShareIn(Change& change);
   void RetakeLost(RenewOp& op);
   void WriteAnyway(WriteOp& op);
   void SaveAnyway(SaveOp& op);

@@ -11,6 +11,7 @@ namespace {
 struct QueuedWaiter {
   Uuid id;
   bool live = false;
+  bool shared = false;
 };
 
 Uuid IdOf(const Record& record) {
@@ -25,7 +26,7 @@ std::vector<QueuedWaiter> QueueOf(const Record& record, TimePoint now) {
   if (stored == record.lock.end()) return queue;
   for (const auto& entry : *stored) {
     const TimePoint until{TimePoint::duration(entry.at("until").get<std::int64_t>())};
-    queue.push_back({entry.at("id").get<Uuid>(), now < until});
+    queue.push_back({entry.at("id").get<Uuid>(), now < until, entry.contains("share")});
   }
   return queue;
 }
@@ -33,6 +34,26 @@ std::vector<QueuedWaiter> QueueOf(const Record& record, TimePoint now) {
 auto Find(const std::vector<QueuedWaiter>& queue, const Uuid& id) {
   return std::find_if(queue.begin(), queue.end(),
                       [&](const QueuedWaiter& waiter) { return waiter.id == id; });
+}
+
+std::set<Uuid> SharesOf(const Record& record) {
+  std::set<Uuid> ids;
+  const auto stored = record.lock.find("shares");
+  if (stored == record.lock.end()) return ids;
+  for (const auto& share : *stored) ids.insert(share.at("id").get<Uuid>());
+  return ids;
+}
+
+/// Whom a change granted the lock, or a share of it.
+std::set<Uuid> GrantedBy(const Change& change) {
+  std::set<Uuid> granted;
+  const std::set<Uuid> before = SharesOf(*change.before);
+  for (const Uuid& id : SharesOf(*change.after)) {
+    if (!before.contains(id)) granted.insert(id);
+  }
+  const Uuid id = IdOf(*change.after);
+  if (!id.is_nil() && id != kSharedLockId && id != IdOf(*change.before)) granted.insert(id);
+  return granted;
 }
 
 /// Do those who waited before and still wait stand in the same order, and new ones behind them?
@@ -65,27 +86,32 @@ std::optional<StoreQueues::Fault> StoreQueues::FaultOf(const Change& change) con
   const std::string what = change.collection + "/" + change.key.ToString();
   const auto before = QueueOf(*change.before, change.at);
   const auto after = QueueOf(*change.after, change.at);
-  const Uuid id = IdOf(*change.after);
-  const bool granted = !id.is_nil() && id != kSharedLockId && id != IdOf(*change.before);
-  const auto place = Find(before, id);
+  const std::set<Uuid> granted = GrantedBy(change);
   if (!KeepsOrder(before, after)) return Fault{"a waiter keeps its place", what};
   for (const QueuedWaiter& waiter : after) {
     if (!asked_.contains(waiter.id)) {
       return Fault{"no grant without an entry or an attempt", "nobody placed an entry of " + what};
     }
   }
-  if (granted && !asked_.contains(id)) {
-    return Fault{"no grant without an entry or an attempt", "nobody asked for " + what};
-  }
-  for (auto waiter = before.begin(); waiter != before.end(); ++waiter) {
-    if (!waiter->live || waiter->id == id) continue;
-    if (Find(after, waiter->id) == after.end() && !left_.contains(waiter->id)) {
+  for (const QueuedWaiter& waiter : before) {
+    const bool waits = Find(after, waiter.id) != after.end() || granted.contains(waiter.id);
+    if (waiter.live && !waits && !left_.contains(waiter.id)) {
       return Fault{"no waiter is dropped while its entry is live", what};
     }
-    // A hand-over leaves its mark, and is no grant from the queue.
-    const bool handed_over = place == before.end() && !IdOf(*change.before).is_nil() &&
-                             change.after->lock.at("released").get<Uuid>() == IdOf(*change.before);
-    if (granted && !handed_over && waiter < place) {
+  }
+  // A hand-over leaves its mark, and is no grant from the queue.
+  const bool marked = !IdOf(*change.before).is_nil() &&
+                      change.after->lock.at("released").get<Uuid>() == IdOf(*change.before);
+  const bool shared = IdOf(*change.after) == kSharedLockId;
+  for (const Uuid& id : granted) {
+    if (!asked_.contains(id)) {
+      return Fault{"no grant without an entry or an attempt", "nobody asked for " + what};
+    }
+    const auto place = Find(before, id);
+    if (marked && !shared && place == before.end()) continue;
+    if (std::any_of(before.begin(), place, [&](const QueuedWaiter& waiter) {
+          return waiter.live && !(shared && waiter.shared);
+        })) {
       return Fault{"no waiter is skipped while its entry is live", what};
     }
   }
