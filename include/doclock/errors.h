@@ -84,8 +84,8 @@ class DOCLOCK_EXPORT LockException : public Error {
     return remaining_;
   }
   /// Returns how many waiters stood before this process in the store's queue when the store last
-  /// answered: at most one of each process. Empty when unknown: for shares, for a store that keeps
-  /// no queue (StoreTraits::queues), and if the store was not asked or gave no answer.
+  /// answered: at most one of each process. Empty when unknown: for a store that keeps no queue
+  /// (StoreTraits::queues), and if the store was not asked or gave no answer.
   [[nodiscard]] std::optional<int> waiting() const noexcept { return waiting_; }
 
  private:

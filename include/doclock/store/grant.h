@@ -48,7 +48,7 @@ struct GrantRequest {
   /// use the same id. Nil: no intent.
   Uuid intent_id{};
   std::chrono::milliseconds intent{};  ///< See intent_id.
-  /// For stores with StoreTraits::queues, with kExclusive; 0: the attempt leaves no entry. An
+  /// For stores with StoreTraits::queues; 0: the attempt leaves no entry. An
   /// AcquireOp that is kBusy leaves an entry under `lock_id` in the document's queue, or refreshes
   /// it in its place, and the entry counts for this long from now. All attempts of one waiter use
   /// the same lock_id.

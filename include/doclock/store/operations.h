@@ -33,21 +33,26 @@ namespace doclock {
 /// that could be granted is kFailed (kRefused) if a live share of this document has its id already.
 ///
 /// The remaining time of kBusy depends on the attempt. An exclusive attempt gets that of the share
-/// that ends last. A share gets that of the share that ends first, or (if there is room for one
-/// more) of the intent. It is min_hold's if that is longer.
+/// that ends last, or (if the lock is free) of the entry of the share that is first in the queue. A
+/// share gets that of the share that ends first, or (if there is room for one more) of the entries
+/// of the exclusive waiters before it, or of the intent. It is min_hold's if that is longer.
 ///
-/// In a store with StoreTraits::queues, a waiter's exclusive attempts leave an entry in the queue
-/// of a document that exists (GrantRequest::queue_for). An entry counts until its time is over.
-/// - A client that frees the lock grants it to the first entry in the same write: a kRelease
-///   without `next`, a kLeave, a save that clears a lock that is over, Intervention::kBreak. It
-///   does not while min_hold lasts. The release of a share passes nothing on. An erasure ends the
-///   queue. A purge leaves a lock that others wait for.
-/// - No exclusive attempt passes the entries of others. If the lock is free and another's entry is
-///   first, the attempt grants it the lock, and is kBusy itself. Shares do not look at the queue.
+/// In a store with StoreTraits::queues, a waiter's attempts leave an entry in the queue of a
+/// document that exists (GrantRequest::queue_for). An entry counts until its time is over.
+/// - A client that frees the lock grants it in the same write, if the first entry is exclusive: a
+///   kRelease without `next` (of the last live share too, which raises the version then), a kLeave,
+///   a save that clears a lock that is over, Intervention::kBreak. It does not while min_hold
+///   lasts. An erasure ends the queue. A purge leaves a lock that others wait for.
+/// - Before a shared entry the lock becomes free: the waiters behind it are kBusy until it has made
+///   its next attempt, or its entry is over.
+/// - No exclusive attempt passes the entries of others. If the lock is free and another's exclusive
+///   entry is first, the attempt grants it the lock, and is kBusy itself.
+/// - No share passes an exclusive entry, nor takes the room of the shared entries before it. A
+///   share with a live entry does not look at the intent.
 /// - A lock that was granted from the queue has a lease of at most kProbation until its first
 ///   renewal or checkpoint.
-/// - An attempt with `queue_for` whose lock_id holds the lock already is kDone (`passed_on`), and
-///   changes nothing.
+/// - An attempt with `queue_for` whose lock_id holds the lock, or a share of it, already is kDone
+///   (`passed_on`), and changes nothing.
 ///
 /// kDone (granted), kBusy, kMissing (and no `insert`), kConflict (a unique index refused the
 /// insert), kFailed (kMalformed: nothing was granted), kInDoubt.
@@ -102,8 +107,9 @@ enum class WriteKind : std::uint8_t {
   kRelease,     ///< Write the body (if any) and clear the lock.
   kErase,       ///< Delete document and lock.
   /// Give up a lock that may have been granted, or its entry in the queue: remove the entry of
-  /// lock_id, or release the lock if lock_id holds it. kLost if neither. Never with a body, `next`
-  /// or a share. For stores with StoreTraits::queues.
+  /// lock_id, or release the lock or the live share that lock_id holds. kLost if there is none of
+  /// them. Never with a body or `next`; `mode` is kExclusive, whatever there is to give up. For
+  /// stores with StoreTraits::queues.
   kLeave,
 };
 

@@ -28,9 +28,7 @@ PendingAcquire::PendingAcquire(EnginePtr owner, AcquireSpec wish, Target what,
       deadline(DeadlineAfter(now, spec.wait)),
       done_(std::move(when_done)) {}
 
-bool PendingAcquire::queues() const noexcept {
-  return engine->queues() && !fail_fast();
-}
+bool PendingAcquire::queues() const noexcept { return engine->queues() && !fail_fast(); }
 
 bool PendingAcquire::Settle(AcquireResult result, bool handed_over) noexcept {
   if (settled_.exchange(true, std::memory_order_acq_rel)) {

@@ -8,8 +8,8 @@ namespace {
 
 bool IsSame(const rules::QueueEntry& a, const rules::QueueEntry& b) {
   return a.id == b.id && a.until == b.until && a.ttl == b.ttl && a.min_hold == b.min_hold &&
-         a.owner == b.owner && a.group == b.group && a.detached == b.detached &&
-         a.mode == b.mode && a.max_holders == b.max_holders && a.instance == b.instance;
+         a.owner == b.owner && a.group == b.group && a.detached == b.detached && a.mode == b.mode &&
+         a.max_holders == b.max_holders && a.instance == b.instance;
 }
 
 }  // namespace

@@ -47,9 +47,8 @@ bool Operations::IsVisible(const StoreOp& op) {
     const auto& write = static_cast<const WriteOp&>(op);
     if (write.mode == LockMode::kShared) return !share(write.lock_id);
     if (write.write == WriteKind::kLeave) {
-      return !lock ||
-             (lock->id != write.lock_id && !HasEntry(CollectionOf(op), *lock, write.lock_id) &&
-              !share(write.lock_id));
+      return !lock || (lock->id != write.lock_id &&
+                       !HasEntry(CollectionOf(op), *lock, write.lock_id) && !share(write.lock_id));
     }
   }
   switch (op.kind) {

@@ -15,10 +15,8 @@ class WaitingShares : public StoreConformance {
   /// @param place 0: the attempt does not wait
   AcquireOp Share(const Uuid& id, std::chrono::milliseconds place = kEntryLength,
                   int limit = kMaxHolders) {
-    return things_.Acquire("42", {.id = id,
-                                  .mode = LockMode::kShared,
-                                  .max_holders = limit,
-                                  .queue_for = place});
+    return things_.Acquire(
+        "42", {.id = id, .mode = LockMode::kShared, .max_holders = limit, .queue_for = place});
   }
   AcquireOp Lock(const Uuid& id, std::chrono::milliseconds place = kEntryLength) {
     return things_.Acquire("42", {.id = id, .queue_for = place});
