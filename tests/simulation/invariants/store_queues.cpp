@@ -10,7 +10,6 @@ namespace {
 
 struct QueuedWaiter {
   Uuid id;
-  bool live = false;
   bool shared = false;
 };
 
@@ -19,14 +18,14 @@ Uuid IdOf(const Record& record) {
   return id == record.lock.end() ? Uuid{} : id->get<Uuid>();
 }
 
-/// Who waits for a document, when it is `now`.
+/// Who waits for a document, when it is `now`. A waiter whose entry is over comes as a new one.
 std::vector<QueuedWaiter> QueueOf(const Record& record, TimePoint now) {
   std::vector<QueuedWaiter> queue;
   const auto stored = record.lock.find("queue");
   if (stored == record.lock.end()) return queue;
   for (const auto& entry : *stored) {
     const TimePoint until{TimePoint::duration(entry.at("until").get<std::int64_t>())};
-    queue.push_back({entry.at("id").get<Uuid>(), now < until, entry.contains("share")});
+    if (now < until) queue.push_back({entry.at("id").get<Uuid>(), entry.contains("share")});
   }
   return queue;
 }
@@ -95,7 +94,7 @@ std::optional<StoreQueues::Fault> StoreQueues::FaultOf(const Change& change) con
   }
   for (const QueuedWaiter& waiter : before) {
     const bool waits = Find(after, waiter.id) != after.end() || granted.contains(waiter.id);
-    if (waiter.live && !waits && !left_.contains(waiter.id)) {
+    if (!waits && !left_.contains(waiter.id)) {
       return Fault{"no waiter is dropped while its entry is live", what};
     }
   }
@@ -109,9 +108,8 @@ std::optional<StoreQueues::Fault> StoreQueues::FaultOf(const Change& change) con
     }
     const auto place = Find(before, id);
     if (marked && !shared && place == before.end()) continue;
-    if (std::any_of(before.begin(), place, [&](const QueuedWaiter& waiter) {
-          return waiter.live && !(shared && waiter.shared);
-        })) {
+    if (std::any_of(before.begin(), place,
+                    [&](const QueuedWaiter& waiter) { return !(shared && waiter.shared); })) {
       return Fault{"no waiter is skipped while its entry is live", what};
     }
   }
