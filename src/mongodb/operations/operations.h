@@ -85,6 +85,8 @@ class Operations {
   bool GaveUp(AcquireOp& op, const Reply& reply);
 
   bool TakeTurn(AcquireOp& op);
+  template <class AnyTurn>
+  bool TakeTurn(AcquireOp& op, const AnyTurn& turn);
   bool TellTurn(AcquireOp& op, const StoredLock& before, const bson_t& doc);
   bool ReadGrant(AcquireOp& op);
   void Leave(WriteOp& op);
@@ -94,6 +96,7 @@ class Operations {
   bool MakeShared(AcquireOp& op);
   bool GrantedShare(AcquireOp& op, const Reply& reply);
   void ReleaseShare(WriteOp& op);
+  bool TryReleaseShare(WriteOp& op, Queue queue);
 
   void DeleteOne(const Collection& collection, const Doc& filter, Reply& reply);
   void WriteKnown(WriteOp& op);

@@ -2,7 +2,10 @@
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/queue_stages.h"
+#include "mongodb/protocol/share_turn.h"
+#include "mongodb/protocol/sound_lock.h"
 #include "mongodb/protocol/statements.h"
+#include "mongodb/protocol/turn.h"
 #include "rules/acquire.h"
 #include "rules/holder.h"
 
@@ -30,14 +33,21 @@ void Done(AcquireOp& op, const StoredLock& before, const bson_t& doc) {
 /// Executes an attempt that may leave an entry, or meets a queue. One command tells the outcome, if
 /// the document is there. False: it is not, or its lock fields are malformed.
 bool Operations::TakeTurn(AcquireOp& op) {
-  const Turn turn(op, server_.instance());
+  if (op.grant.mode == LockMode::kShared) return TakeTurn(op, ShareTurn(op, server_.instance()));
+  return TakeTurn(op, Turn(op, server_.instance()));
+}
+
+template <class AnyTurn>
+bool Operations::TakeTurn(AcquireOp& op, const AnyTurn& turn) {
+  const Collection& collection = *op.collection;
   Array stages;
   turn.AddStages(stages);
   Doc rest;
   // The document as it was: what the command made of it follows from `granted`.
-  rest.AddArray("update", stages.doc()).Add("new", false).Add("fields", turn.Projection());
+  rest.AddArray("update", stages.doc()).Add("new", false);
+  rest.Add("fields", TurnProjection(collection, turn.Granted(), turn.Holds()));
   Reply reply;
-  FindAndModify(*op.collection, turn.Filter(), rest, reply);
+  FindAndModify(collection, SoundLockFilter(op), rest, reply);
   if (op.grant.queue_for.count() > 0 && IsNoRoom(reply.code)) {
     op.grant.queue_for = {};  // the waiter polls
     return false;
@@ -49,30 +59,27 @@ bool Operations::TakeTurn(AcquireOp& op) {
       !FindField(value, "now", now)) {
     return false;
   }
-  const StoredLock before = ReadStoredLock(doc, *op.collection, bson_iter_date_time(&now));
+  const StoredLock before = ReadStoredLock(doc, collection, bson_iter_date_time(&now));
   if (before.malformed()) return false;
-  if (Flag(value, "granted")) {
-    op.created = op.created && op.born == before.born;
-    op.took_over = before.HasLockId();
-    op.version = before.version + 1;
-    Done(op, before, doc);
-    return true;
-  }
-  return TellTurn(op, before, doc);
+  if (!Flag(value, "granted")) return TellTurn(op, before, doc);
+  const bool shared = op.grant.mode == LockMode::kShared;
+  op.created = op.created && op.born == before.born;
+  op.took_over = before.HasLockId() && !(shared && before.IsShared());
+  op.version = before.version + 1;
+  Done(op, before, doc);
+  return true;
 }
 
 /// The server has granted this attempt nothing: it holds the lock already, or is busy. False: the
 /// rules say otherwise, and another attempt is to be made.
 bool Operations::TellTurn(AcquireOp& op, const StoredLock& before, const bson_t& doc) {
-  if (rules::HoldsAlready(op, before, kLookedAt)) {
-    op.created = op.took_over = false;
-    op.passed_on = true;
-    op.version = before.version;
+  const bool holds = rules::HoldsAlready(op, before, kLookedAt);
+  rules::LockState after = before;
+  rules::Acquire(op, after, kLookedAt);
+  if (holds) {
     Done(op, before, doc);
     return true;
   }
-  rules::LockState after = before;
-  rules::Acquire(op, after, kLookedAt);
   if (op.status != OpStatus::kBusy) {
     op.status = OpStatus::kPending;
     return false;
@@ -106,6 +113,7 @@ bool Operations::ReadGrant(AcquireOp& op) {
   return op.status == OpStatus::kDone;
 }
 
+/// Gives up the entry, the lock or the share of an id: it has one of them at most.
 void Operations::Leave(WriteOp& op) {
   const LockFieldNames& names = op.collection->fields();
   Array either;
@@ -122,7 +130,7 @@ void Operations::Leave(WriteOp& op) {
   FindAndModify(*op.collection, filter, rest, reply);
   if (Settled(op, Single(reply))) return;
   bson_t value;
-  if (!reply.Document("value", value)) return NotMine(op);
+  if (!reply.Document("value", value)) return ReleaseShare(op);
   const StoredLock before = ReadStoredLock(value, *op.collection, 0);
   op.version = before.version + (before.lock_id == op.lock_id ? 1 : 0);
   op.status = OpStatus::kDone;

@@ -1,6 +1,7 @@
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/lock_filters.h"
+#include "mongodb/protocol/queue_stages.h"
 #include "mongodb/protocol/share_filters.h"
 #include "mongodb/protocol/statements.h"
 #include "rules/holder.h"
@@ -31,22 +32,33 @@ Doc RestOf(const Array& stages, bool made) {
 }  // namespace
 
 void Operations::AcquireShare(AcquireOp& op) {
+  // A caller that waits was refused already, and where others waited a moment ago, they may still.
+  const bool waits = op.grant.queue_for.count() > 0;
+  if ((waits || queues().Knows(op.hash)) && TakeTurn(op)) return;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     if (TryShare(op)) return;
     Reply reply;
     const std::optional<StoredLock> seen = Look(*op.collection, *op.key, reply);
-    if (Settled(op, reply) || JudgeAcquire(op, seen ? &*seen : nullptr)) return;
+    if (Settled(op, reply)) return;
+    if (seen && seen->has_queue && !seen->malformed()) {
+      queues().Met(op.hash);
+      if (TakeTurn(op)) return;
+      continue;
+    }
+    if (JudgeAcquire(op, seen ? &*seen : nullptr)) return;
     if (!seen && MakeShared(op)) return;
   }
   BusyWithOthers(op);
 }
 
-/// One command for a document that is there. False: there is none, or it cannot be shared now.
+/// One command for a document that is there. False: there is none, or it cannot be shared now, or
+/// there is a queue.
 bool Operations::TryShare(AcquireOp& op) {
   const Collection& collection = *op.collection;
   Doc filter;
   filter.Add("_id", Equals(*op.key));
   AddGoodFields(filter, collection);
+  AddNoQueue(filter, collection);
   filter.Add("$expr", ShareableExpr(collection, op.grant));
   Array stages;
   AddShareGrant(stages, op);
@@ -115,11 +127,20 @@ void Operations::LeaveIntent(const AcquireOp& op, const StoredLock& seen) {
 }
 
 void Operations::ReleaseShare(WriteOp& op) {
+  const Queue queue = queues().Knows(op.hash) ? Queue::kFirst : Queue::kNone;
+  if (TryReleaseShare(op, queue)) return;
+  if (queue == Queue::kFirst || !TryReleaseShare(op, Queue::kFirst)) return NotMine(op);
+  queues().Met(op.hash);
+}
+
+/// False: nothing matched.
+bool Operations::TryReleaseShare(WriteOp& op, Queue queue) {
   const Collection& collection = *op.collection;
   const LockFieldNames& names = collection.fields();
   Doc filter, rest;
   filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(kSharedLockId));
   AddGoodFields(filter, collection);
+  if (queue == Queue::kNone) AddNoQueue(filter, collection);
   filter.Add("$expr", AnyLiveExpr(collection, Array().Add(op.lock_id)));
   Array stages;
   AddShareRelease(stages, collection, op.lock_id, rules::MarkOf(op));
@@ -127,14 +148,19 @@ void Operations::ReleaseShare(WriteOp& op) {
     AddMembers(stages, op.body);
     AddVersionRaise(stages, collection);
   }
-  rest.AddArray("update", stages.doc()).Add("fields", Doc::Of(names.version, 1));
+  if (queue == Queue::kFirst) {
+    AddPassOnOfLastShare(stages, collection, op.body ? Raise::kNo : Raise::kYes);
+  }
+  rest.AddArray("update", stages.doc()).Add("new", true);
+  rest.Add("fields", Doc::Of(names.version, 1));
   Reply reply;
   FindAndModify(collection, filter, rest, reply);
-  if (Settled(op, Single(reply))) return;
-  bson_t found;
-  if (!reply.Document("value", found)) return NotMine(op);
-  op.version = ReadStoredLock(found, collection, 0).version + (op.body ? 1 : 0);
+  if (Settled(op, Single(reply))) return true;
+  bson_t after;
+  if (!reply.Document("value", after)) return false;
+  op.version = ReadStoredLock(after, collection, 0).version;
   op.status = OpStatus::kDone;
+  return true;
 }
 
 }  // namespace doclock::mongodb

@@ -11,6 +11,8 @@ Doc And(std::initializer_list<const Doc*> conditions) {
   return Doc::OfArray("$and", all.doc());
 }
 
+Doc Not(const Doc& condition) { return Doc::OfArray("$not", Array().Add(condition).doc()); }
+
 Doc TypeIn(const std::string& field, std::initializer_list<std::string_view> types) {
   Array names;
   for (const std::string_view type : types) names.Add(type);
@@ -60,6 +62,12 @@ Doc PlaceAmong(const Array& ids) {
   Doc args;
   args.Add("0", Doc::OfArray("$literal", ids.doc())).Add("1", "$_id");
   return Doc::OfArray("$indexOfArray", args);
+}
+
+Doc NextVersion(const std::string& version) {
+  Array known;
+  known.Add(std::string_view(FieldPath(version))).Add(std::int64_t{0});
+  return BinaryOperator("$add", Doc::OfArray("$ifNull", known.doc()), std::int64_t{1});
 }
 
 Doc AgeOf(const std::string& field) {

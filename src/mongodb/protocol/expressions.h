@@ -28,7 +28,16 @@ Doc Conditional(const Doc& condition, const Then& then, const Otherwise& otherwi
 }
 
 Doc And(std::initializer_list<const Doc*> conditions);
+Doc Not(const Doc& condition);
 inline Doc Or(const Doc& a, const Doc& b) { return BinaryOperator("$or", a, b); }
+
+/// { $filter: { input, cond } }
+template <class Input>
+Doc Filtered(const Input& input, const Doc& condition) {
+  Doc args;
+  args.Add("input", input).Add("cond", condition);
+  return Doc::Of("$filter", args);
+}
 
 Doc TypeIn(const std::string& field, std::initializer_list<std::string_view> types);
 /// Missing or null.
@@ -47,6 +56,9 @@ Doc IsLeaseTime(const std::string& field);
 /// For a projection: the place among these values of the document's `_id`, by the server's rules: 5
 /// equals 5.0.
 Doc PlaceAmong(const Array& ids);
+
+/// One more than the version in this field, which may be missing.
+Doc NextVersion(const std::string& version);
 
 /// The time since a date.
 Doc AgeOf(const std::string& field);

@@ -5,6 +5,7 @@
 
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/lock_filters.h"
+#include "mongodb/protocol/set_where.h"
 #include "mongodb/protocol/stored_lock.h"
 #include "mongodb/protocol/update.h"
 
@@ -12,17 +13,6 @@ namespace doclock::mongodb {
 namespace {
 
 using std::chrono::milliseconds;
-
-Doc IsShared(const Collection& collection) {
-  return BinaryOperator("$eq", std::string_view(FieldPath(collection.fields().id)), kSharedLockId);
-}
-
-template <class Input>
-Doc Filtered(const Input& input, const Doc& condition) {
-  Doc args;
-  args.Add("input", input).Add("cond", condition);
-  return Doc::Of("$filter", args);
-}
 
 template <class Input>
 Doc Mapped(const Input& input, const Doc& in) {
@@ -43,7 +33,7 @@ Doc GoodReaders(const Collection& collection) {
 
 /// There are shares, and their field holds nothing else.
 Doc HasShares(const Collection& collection) {
-  const Doc shared = IsShared(collection), good = GoodReaders(collection);
+  const Doc shared = IsSharedExpr(collection), good = GoodReaders(collection);
   const Doc lease = GoodLeaseExpr(collection);
   return And({&shared, &good, &lease});
 }
@@ -80,7 +70,7 @@ Doc Left() {
 /// valid: checking a thousand of them costs as much as filtering them.
 Doc LiveReaders(const Collection& collection) {
   Doc branches;
-  branches.Add("0", IsShared(collection));
+  branches.Add("0", IsSharedExpr(collection));
   branches.Add("1", Filtered(FieldPath(collection.fields().readers), IsLive()));
   branches.AddArray("2", Doc());
   return Doc::OfArray("$cond", branches);
@@ -109,16 +99,8 @@ Doc Lapsed(const Collection& collection) {
                         std::string_view("$$NOW"));
 }
 
-Doc Stage(const Doc& set) { return Doc::Of("$set", set); }
-
 Doc KeepLive(const Collection& collection, const Doc& readers) {
-  return Stage(Doc::Of(collection.fields().readers, readers));
-}
-
-Doc NextVersion(const std::string& version) {
-  return BinaryOperator(
-      "$add", BinaryOperator("$ifNull", std::string_view(FieldPath(version)), std::int64_t{0}),
-      std::int64_t{1});
+  return SetStage(Doc::Of(collection.fields().readers, readers));
 }
 
 Doc ReaderOf(const GrantRequest& grant, const std::string& version) {
@@ -132,9 +114,24 @@ Doc ReaderOf(const GrantRequest& grant, const std::string& version) {
 
 }  // namespace
 
+Doc IsSharedExpr(const Collection& collection) {
+  return BinaryOperator("$eq", std::string_view(FieldPath(collection.fields().id)), kSharedLockId);
+}
+
+Doc RoomExpr(const Collection& collection, const GrantRequest& grant, const Doc& before) {
+  const Doc all = BinaryOperator("$add", CountOf(LiveReaders(collection)), before);
+  const Doc few = BinaryOperator("$lt", all, grant.max_holders);
+  const Doc fresh = IsFresh(collection, grant.lock_id);
+  return And({&few, &fresh});
+}
+
+Doc NoIntentExpr(const Collection& collection) {
+  return Or(IsNothing(collection.fields().intent), Lapsed(collection));
+}
+
 Doc SoundSharesExpr(const Collection& collection) {
   const LockFieldNames& names = collection.fields();
-  const Doc readers = Conditional(IsShared(collection), GoodReaders(collection),
+  const Doc readers = Conditional(IsSharedExpr(collection), GoodReaders(collection),
                                   Or(IsNothing(names.readers), GoodReaders(collection)));
   const Doc intent = Or(IsNothing(names.intent), GoodIntent(collection));
   return And({&readers, &intent});
@@ -147,7 +144,7 @@ Doc ShareableExpr(const Collection& collection, const GrantRequest& grant) {
   const Doc fresh = IsFresh(collection, grant.lock_id);
   const Doc room = Conditional(GoodLeaseExpr(collection), And({&few, &fresh}), false);
   const Doc free = Or(IsNothing(names.id), ExpiredExpr(collection, Shareable::kNo));
-  const Doc lock = Conditional(IsShared(collection), room, free);
+  const Doc lock = Conditional(IsSharedExpr(collection), room, free);
   const Doc intent =
       Or(IsNothing(names.intent), Conditional(GoodIntent(collection), Lapsed(collection), false));
   const Doc conditions = And({&open, &lock, &intent});
@@ -166,33 +163,33 @@ Doc NoOthersIntentExpr(const Collection& collection, const Uuid& intent_id) {
             Conditional(GoodIntent(collection), Or(mine, Lapsed(collection)), false));
 }
 
-void AddShareGrant(Array& stages, const AcquireOp& op) {
+void AddShareGrant(Array& stages, const AcquireOp& op, const std::string& flag) {
   const Collection& collection = *op.collection;
   const LockFieldNames& names = collection.fields();
   const GrantRequest& grant = op.grant;
-  stages.Add(KeepLive(collection, LiveReaders(collection)));
-  Doc both;
+  const SetWhere where(flag);
+  Doc live, both, set;
+  where.Set(live, names.readers, LiveReaders(collection));
+  stages.Add(SetStage(live));
   both.Add("0", FieldPath(names.readers))
       .AddArray("1", Array().Add(ReaderOf(grant, names.version)).doc());
-  Doc set;
-  set.Add(names.id, kSharedLockId).Add(names.time, "$$NOW");
-  set.Add(names.ttl, Cover(collection, grant.ttl));
-  set.Add(names.version, NextVersion(names.version));
-  set.Add(names.readers, Doc::OfArray("$concatArrays", both));
-  if (grant.owner) {
-    set.Add(names.owner, Doc::Of("$literal", OwnerDoc(*grant.owner)));
-  } else {
-    set.AddNull(names.owner);
-  }
-  if (grant.min_hold.count() > 0) {
-    set.Add(names.closed, BinaryOperator("$add", std::string_view("$$NOW"),
-                                         std::int64_t{grant.min_hold.count()}));
-  }
-  stages.Add(Stage(set));
-  // An existing intent has lapsed here, and so has a min_hold. Each share has a group of its own.
-  stages.Add(Doc::Of("$unset", std::string_view(names.intent)));
-  stages.Add(Doc::Of("$unset", std::string_view(names.group)));
-  if (grant.min_hold.count() == 0) stages.Add(Doc::Of("$unset", std::string_view(names.closed)));
+  where.Set(set, names.id, kSharedLockId);
+  where.Set(set, names.time, std::string_view("$$NOW"));
+  where.Set(set, names.ttl, Cover(collection, grant.ttl));
+  where.Set(set, names.version, NextVersion(names.version));
+  where.Set(set, names.readers, Doc::OfArray("$concatArrays", both));
+  where.Set(set, names.owner,
+            grant.owner ? Doc::Of("$literal", OwnerDoc(*grant.owner)) : Doc::OfNull("$literal"));
+  // An existing intent has lapsed here, or counts for nothing, and a min_hold is over. Each share
+  // has a group of its own.
+  const std::string_view none = "$$REMOVE";
+  where.Set(set, names.intent, none);
+  where.Set(set, names.group, none);
+  const Doc closed = BinaryOperator("$add", std::string_view("$$NOW"),
+                                    std::int64_t{grant.min_hold.count()});
+  grant.min_hold.count() > 0 ? where.Set(set, names.closed, closed)
+                             : where.Set(set, names.closed, none);
+  stages.Add(SetStage(set));
 }
 
 void AddShareRenewal(Array& stages, const Collection& collection, const Array& ids,
@@ -205,10 +202,10 @@ void AddShareRenewal(Array& stages, const Collection& collection, const Array& i
   Doc set;
   set.Add(names.readers, Mapped(FieldPath(names.readers),
                                 Conditional(LiveOneOf(ids), renewed, std::string_view("$$this"))));
-  stages.Add(Stage(set));
+  stages.Add(SetStage(set));
   Doc cover;
   cover.Add(names.time, "$$NOW").Add(names.ttl, Cover(collection, milliseconds(0)));
-  stages.Add(Stage(cover));
+  stages.Add(SetStage(cover));
 }
 
 void AddShareRelease(Array& stages, const Collection& collection, const Uuid& id,
@@ -230,12 +227,12 @@ void AddShareRelease(Array& stages, const Collection& collection, const Uuid& id
   // For every share, not only for the last: it wakes those who wait for any share to end.
   set.Add(names.released, mark);
   set.Add(names.readers, Conditional(last, std::string_view("$$REMOVE"), FieldPath(names.readers)));
-  stages.Add(Stage(set));
+  stages.Add(SetStage(set));
 }
 
 void AddVersionRaise(Array& stages, const Collection& collection) {
   const std::string& version = collection.fields().version;
-  stages.Add(Stage(Doc::Of(version, NextVersion(version))));
+  stages.Add(SetStage(Doc::Of(version, NextVersion(version))));
 }
 
 void AddShareExpiry(Array& stages, const Collection& collection) {
@@ -245,8 +242,8 @@ void AddShareExpiry(Array& stages, const Collection& collection) {
   const Doc ended = Doc::Of("time", BinaryOperator("$min", std::string_view("$$this.time"), now));
   const Doc expired = Mapped(FieldPath(readers),
                              BinaryOperator("$mergeObjects", std::string_view("$$this"), ended));
-  const Doc kept = Conditional(IsShared(collection), expired, FieldPath(readers));
-  stages.Add(Stage(Doc::Of(readers, kept)));
+  const Doc kept = Conditional(IsSharedExpr(collection), expired, FieldPath(readers));
+  stages.Add(SetStage(Doc::Of(readers, kept)));
 }
 
 }  // namespace doclock::mongodb

@@ -18,13 +18,20 @@ namespace doclock::mongodb {
 Doc SoundSharesExpr(const Collection& collection);
 /// An expression: this share can be granted now.
 Doc ShareableExpr(const Collection& collection, const GrantRequest& grant);
+// Expressions of a document with sound shares. It is shared; there is room for a share beside the
+// live ones and so many that come before it, and none of them has its id; no intent is live.
+Doc IsSharedExpr(const Collection& collection);
+Doc RoomExpr(const Collection& collection, const GrantRequest& grant, const Doc& before);
+Doc NoIntentExpr(const Collection& collection);
+
 /// An expression: one of these shares is live.
 Doc AnyLiveExpr(const Collection& collection, const Array& ids);
 /// An expression: no other waiting writer has a live intent.
 Doc NoOthersIntentExpr(const Collection& collection, const Uuid& intent_id);
 
-/// The stages that grant a share.
-void AddShareGrant(Array& stages, const AcquireOp& op);
+/// The stages that grant a share. @param flag the path of a field that says whether to do it; empty:
+/// always
+void AddShareGrant(Array& stages, const AcquireOp& op, const std::string& flag = {});
 /// The stages that renew those of these shares that are live, with one ttl for all.
 void AddShareRenewal(Array& stages, const Collection& collection, const Array& ids,
                      std::chrono::milliseconds ttl);

@@ -189,8 +189,13 @@ bool ReadEntry(const bson_t& doc, std::int64_t now, rules::QueueEntry& entry) {
   entry.id = fields.Id("id");
   entry.until = EndOf(fields.Date("until", INT64_MIN), now);
   entry.ttl = milliseconds(fields.Integer("ttl", -1, kLongestTtlMs));
+  const auto limit = static_cast<int>(fields.Integer("share", -1, kMaxHolders));
   if (!fields.good() || entry.id.is_nil() || entry.id == kSharedLockId || entry.ttl.count() < 0) {
     return false;
+  }
+  if (limit >= 0) {
+    entry.mode = LockMode::kShared;
+    entry.max_holders = limit;
   }
   Fields optional(doc);
   entry.min_hold = milliseconds(optional.Integer("hold", 0, kLongestTtlMs));

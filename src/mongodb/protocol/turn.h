@@ -1,0 +1,34 @@
+#pragma once
+
+#include "doclock/store.h"
+#include "mongodb/bson/bson.h"
+
+namespace doclock::mongodb {
+
+/// The turn of an exclusive attempt where a queue is known or asked for. Its stages grant a free
+/// lock to the first of the queue, which may be the attempt itself, and leave the attempt's entry.
+/// They are for a document that SoundLockFilter finds.
+class Turn {
+ public:
+  /// @param instance of the store
+  Turn(const AcquireOp& op, const Uuid& instance) : op_(op), instance_(instance) {}
+
+  void AddStages(Array& stages) const;
+  /// An expression of the document as it was: is the attempt granted the lock?
+  [[nodiscard]] Doc Granted() const;
+  /// The same: does it hold the lock already, live or over?
+  [[nodiscard]] Doc Holds() const;
+
+ private:
+  [[nodiscard]] Doc QueueWithEntry() const;
+  [[nodiscard]] bool waits() const noexcept { return op_.grant.queue_for.count() > 0; }
+
+  const AcquireOp& op_;
+  const Uuid& instance_;
+};
+
+/// A projection of the document as a turn has met it: { granted: bool, now: date, doc: {...} }.
+/// `doc` has the body if the attempt is granted the lock, or holds it already.
+Doc TurnProjection(const Collection& collection, const Doc& granted, const Doc& holds);
+
+}  // namespace doclock::mongodb
