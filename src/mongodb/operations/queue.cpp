@@ -70,8 +70,8 @@ bool Operations::TakeTurn(AcquireOp& op, const AnyTurn& turn) {
   return true;
 }
 
-/// The server has granted this attempt nothing: it holds the lock already, or is busy. False: the
-/// rules say otherwise, and another attempt is to be made.
+/// The server has granted this attempt nothing: it holds the lock already, is busy, or is refused.
+/// False: the rules say otherwise, and another attempt is to be made.
 bool Operations::TellTurn(AcquireOp& op, const StoredLock& before, const bson_t& doc) {
   const bool holds = rules::HoldsAlready(op, before, kLookedAt);
   rules::LockState after = before;
@@ -80,12 +80,12 @@ bool Operations::TellTurn(AcquireOp& op, const StoredLock& before, const bson_t&
     Done(op, before, doc);
     return true;
   }
-  if (op.status != OpStatus::kBusy) {
+  if (op.status == OpStatus::kDone) {
     op.status = OpStatus::kPending;
     return false;
   }
   server_.queues().Met(op.hash);
-  LeaveIntent(op, before);
+  if (op.status == OpStatus::kBusy) LeaveIntent(op, before);
   return true;
 }
 

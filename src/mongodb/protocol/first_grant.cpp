@@ -56,9 +56,8 @@ void FirstGrant::AddGrantOf(Array& stages, const Doc& id, Raise raise, const Uui
 void FirstGrant::AddTidying(Array& stages) const {
   Doc empty;
   empty.Add("0", queue_).AddArray("1", Doc());
-  stages.Add(SetStage(Doc::Of(
-      names_.queue,
-      Conditional(Doc::OfArray("$eq", empty), std::string_view("$$REMOVE"), queue_))));
+  stages.Add(SetStage(Doc::Of(names_.queue, Conditional(Doc::OfArray("$eq", empty),
+                                                        std::string_view("$$REMOVE"), queue_))));
 }
 
 Doc FirstGrant::IsOwn(const Uuid& own) const {

@@ -36,9 +36,7 @@ Doc FilteredQueue(const Collection& collection, const Doc& condition) {
   return Filtered(Doc::OfArray("$cond", input), condition);
 }
 
-Doc IsKnown(const Uuid& id) {
-  return BinaryOperator("$in", id, std::string_view("$$others.id"));
-}
+Doc IsKnown(const Uuid& id) { return BinaryOperator("$in", id, std::string_view("$$others.id")); }
 
 }  // namespace
 

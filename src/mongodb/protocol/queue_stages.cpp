@@ -25,8 +25,7 @@ void AddEntryRemoval(Array& stages, const Collection& collection, const Uuid& id
 
 void AddPassOn(Array& stages, const Collection& collection) {
   const FirstGrant grant(collection);
-  grant.AddDecision(stages,
-                    FirstGrant::Decision(LiveEntries(collection), OpenExpr(collection)));
+  grant.AddDecision(stages, FirstGrant::Decision(LiveEntries(collection), OpenExpr(collection)));
   grant.AddGrant(stages, nullptr, Raise::kNo);
   grant.AddTidying(stages);
 }
@@ -49,8 +48,8 @@ void AddLeave(Array& stages, const Collection& collection, const Uuid& id, const
   stages.Add(SetStage(set));
   const FirstGrant grant(collection);
   const Doc open = OpenExpr(collection);
-  grant.AddDecision(
-      stages, FirstGrant::Decision(LiveEntriesBut(collection, id), And({&held, &open})));
+  grant.AddDecision(stages,
+                    FirstGrant::Decision(LiveEntriesBut(collection, id), And({&held, &open})));
   Doc otherwise;
   otherwise.Add("0", held).AddNull("1").Add("2", FieldPath(names.id));
   grant.AddGrant(stages, Doc::OfArray("$cond", otherwise), Raise::kNo);

@@ -180,13 +180,16 @@ void AddShareGrant(Array& stages, const AcquireOp& op, const std::string& flag) 
   where.Set(set, names.readers, Doc::OfArray("$concatArrays", both));
   where.Set(set, names.owner,
             grant.owner ? Doc::Of("$literal", OwnerDoc(*grant.owner)) : Doc::OfNull("$literal"));
-  // An existing intent has lapsed here, or counts for nothing, and a min_hold is over. Each share
-  // has a group of its own.
   const std::string_view none = "$$REMOVE";
-  where.Set(set, names.intent, none);
-  where.Set(set, names.group, none);
-  const Doc closed = BinaryOperator("$add", std::string_view("$$NOW"),
-                                    std::int64_t{grant.min_hold.count()});
+  where.Set(set, names.group, none);  // each share has its own
+  // An intent has lapsed, unless the share waited in the queue. A min_hold is over.
+  if (flag.empty()) {
+    set.Add(names.intent, none);
+  } else {
+    where.Set(set, names.intent, Conditional(Lapsed(collection), none, FieldPath(names.intent)));
+  }
+  const Doc closed =
+      BinaryOperator("$add", std::string_view("$$NOW"), std::int64_t{grant.min_hold.count()});
   grant.min_hold.count() > 0 ? where.Set(set, names.closed, closed)
                              : where.Set(set, names.closed, none);
   stages.Add(SetStage(set));

@@ -29,8 +29,8 @@ Doc AnyLiveExpr(const Collection& collection, const Array& ids);
 /// An expression: no other waiting writer has a live intent.
 Doc NoOthersIntentExpr(const Collection& collection, const Uuid& intent_id);
 
-/// The stages that grant a share. @param flag the path of a field that says whether to do it; empty:
-/// always
+/// The stages that grant a share. @param flag the path of a field that says whether to do it;
+/// empty: always
 void AddShareGrant(Array& stages, const AcquireOp& op, const std::string& flag = {});
 /// The stages that renew those of these shares that are live, with one ttl for all.
 void AddShareRenewal(Array& stages, const Collection& collection, const Array& ids,

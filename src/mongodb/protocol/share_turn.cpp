@@ -70,8 +70,8 @@ void ShareTurn::AddStages(Array& stages) const {
   const LockFieldNames& names = collection.fields();
   const FirstGrant grant(collection);
   const Doc others_turn = Not(IsMine()), free = IsFree(collection);
-  const Doc decision = FirstGrant::Decision(QueueAfter(), And({&others_turn, &free}),
-                                            Doc::Of("share", "$$mine"));
+  const Doc decision =
+      FirstGrant::Decision(QueueAfter(), And({&others_turn, &free}), Doc::Of("share", "$$mine"));
   const Doc in = Let(Doc::Of("mine", IsItsTurn(collection, op_.grant)), decision);
   grant.AddDecision(stages, WithPlace(collection, op_.grant.lock_id, in));
   AddShareGrant(stages, op_, FieldPath(names.queue) + ".share");

@@ -115,6 +115,10 @@ void Enqueue(Dice& dice, LockState& lock, const Uuid& id, TimePoint until) {
   if (dice.OneIn(4)) entry.min_hold = dice.Asked();
   entry.owner = dice.Owner("waiter");
   entry.group = dice.Group();
+  if (dice.OneIn(3)) {
+    entry.mode = LockMode::kShared;
+    entry.max_holders = dice.OneIn(3) ? kMaxHolders : 1 + dice.Below(4);
+  }
   lock.queue.push_back(std::move(entry));
 }
 
@@ -221,7 +225,7 @@ class Asking {
       grant.intent_id = dice_.IdOf(kWriters);
       grant.intent = dice_.Asked();
     }
-    if (mode == LockMode::kExclusive && dice_.OneIn(2)) Wait(grant);
+    if (dice_.OneIn(2)) Wait(grant);
     if (dice_.OneIn(50)) grant.lock_id = dice_.OneIn(2) ? Uuid{} : kSharedLockId;
     return grant;
   }
@@ -260,7 +264,7 @@ class Asking {
     auto made = std::make_unique<One<WriteOp>>(collection_, of_);
     WriteOp& op = made->value;
     op.write = dice_.Of(kKinds);
-    op.lock_id = HolderId();
+    op.lock_id = op.write == WriteKind::kLeave && dice_.OneIn(3) ? dice_.IdOf(kShares) : HolderId();
     op.expected = Expected();
     // Among others a checkpoint at the version before would be taken for the one that made this.
     const bool stale = op.lock_id == lock().lock_id && op.expected == lock().version - 1;

@@ -93,6 +93,7 @@ class Writer {
     if (waiter.min_hold.count() > 0) Number(entry, "hold", waiter.min_hold.count());
     if (waiter.owner) Owner(entry, "owner", waiter.owner);
     if (!waiter.group.empty()) entry.Add("group", waiter.group);
+    if (waiter.mode == LockMode::kShared) Number(entry, "share", waiter.max_holders);
     return entry;
   }
   Doc Entry(const Share& share) const {
@@ -192,6 +193,9 @@ std::vector<rules::QueueEntry> QueueIn(const bson_iter_t& array, std::int64_t no
     entry.min_hold = milliseconds(reader.Number("hold", 0));
     entry.owner = reader.Owner("owner");
     entry.group = reader.Text("group");
+    if (!reader.Has("share")) continue;
+    entry.mode = LockMode::kShared;
+    entry.max_holders = static_cast<int>(reader.Number("share", 0));
   }
   return queue;
 }
@@ -209,7 +213,9 @@ std::string QueueText(const LockState& lock) {
     if (!entry.IsLive(kNow)) continue;
     text += " (" + TextOf(entry.id) + " until" + TextOf(entry.until - kNow) + " for" +
             TextOf(entry.ttl) + ", min_hold" + TextOf(entry.min_hold) + " of " +
-            OwnerText(entry.owner) + " in " + entry.group + ")";
+            OwnerText(entry.owner) + " in " + entry.group;
+    if (entry.mode == LockMode::kShared) text += " as one of " + std::to_string(entry.max_holders);
+    text += ")";
   }
   return text.empty() ? text : ", queue" + text;
 }
