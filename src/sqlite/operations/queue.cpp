@@ -18,7 +18,8 @@ void Reader::LoadQueue(const SqliteCollection& collection, LoadedLock& lock) {
   lock.queue_known = true;
   if (!lock.row.queued) return;
   QueueOf(collection).ForEach(lock.row.doc, [&](StoredEntry&& stored) {
-    const bool holds = stored.entry.id == lock.row.id && lock.state.IsLive(now_);
+    const bool holds = stored.entry.id == lock.row.id && lock.state.IsLive(now_) &&
+                       stored.entry.mode == LockMode::kExclusive;
     const bool counts = !stored.malformed && !holds && !around_.evaluator.IsGone(stored, now_);
     if (counts) {
       stored.entry.owner = around_.owners.Find(connection_, stored.owner);

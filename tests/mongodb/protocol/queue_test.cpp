@@ -39,6 +39,13 @@ class MongoQueue : public ::testing::Test {
   WriteOp Release(const AcquireOp& held) {
     return holder_.Write(WriteKind::kRelease, key_, held.grant.lock_id, held.version, Counted(2));
   }
+  WriteOp ReleaseShare(const Uuid& id) {
+    WriteOp op(holder_.collection(), key_);
+    op.lock_id = id;
+    op.mode = LockMode::kShared;
+    holder_.Execute(op);
+    return op;
+  }
   AcquireOp Enter(Client& waiter, const Uuid& id) {
     AcquireOp op = waiter.Wait(key_, id);
     EXPECT_EQ(op.status, OpStatus::kBusy) << Why(op);
@@ -121,6 +128,50 @@ TEST_F(MongoQueue, AWaiterThatLeavesAfterItsGrantPassesTheLockOn) {
   const ReadOp stored = holder_.Read(key_);
   EXPECT_EQ(stored.lock_id, second);
   EXPECT_EQ(stored.version, left.version);
+}
+
+TEST_F(MongoQueue, AShareThatWaitsTakesOneCommandForEachAttempt) {
+  const Uuid id = NewUuid();
+  const auto attempt = [&] { return waiter_.Share(key_, id, kMaxHolders, {}, kTtl, kTtl); };
+  pool_.Take();
+  const AcquireOp entered = attempt();
+  EXPECT_TRUE(entered.queued) << Why(entered);
+  EXPECT_EQ(pool_.Take(), "findAndModify 1");
+  ASSERT_EQ(Release(held_).status, OpStatus::kDone);
+  ASSERT_EQ(attempt().status, OpStatus::kDone);
+  EXPECT_EQ(pool_.Take(), "findAndModify 1");
+  EXPECT_FALSE(HasQueue());
+}
+
+TEST_F(MongoQueue, TheLastShareThatMeetsAQueueIsReleasedByTwoCommandsAndThenByOne) {
+  ASSERT_EQ(Release(held_).status, OpStatus::kDone);
+  for (const char* const commands : {"findAndModify 2", "findAndModify 1"}) {
+    const Uuid share = NewUuid(), writer = NewUuid();
+    const AcquireOp shared = holder_.Share(key_, share);
+    ASSERT_EQ(shared.status, OpStatus::kDone) << Why(shared);
+    Enter(waiter_, writer);
+    holder_pool_.Take();
+    const WriteOp release = ReleaseShare(share);
+    ASSERT_EQ(release.status, OpStatus::kDone) << Why(release);
+    EXPECT_EQ(release.version, shared.version + 1) << "raised with the grant";
+    EXPECT_EQ(holder_pool_.Take(), commands);
+    const AcquireOp granted = waiter_.Wait(key_, writer);
+    EXPECT_TRUE(granted.passed_on) << Why(granted);
+    EXPECT_EQ(granted.version, release.version);
+    EXPECT_EQ(holder_.Write(WriteKind::kRelease, key_, writer, granted.version).status,
+              OpStatus::kDone);
+  }
+}
+
+/// Whatever a foreign program wrote in place of a share's limit.
+TEST_F(MongoQueue, AnEntryOfAShareThatIsNotSoundCountsForNothing) {
+  for (const char* const limit : {"-1", "1001", "\"2\"", "{}", "2.5"}) {
+    const auto time = R"("until": {"$date": {"$numberLong": "32503680000000"}}, "ttl": 1000)";
+    const auto id = R"("id": {"$binary": {"base64": "AAAAAAAAQACAAAAAAAAAAQ==", "subType": "04"}})";
+    SetQueue(std::string("[{") + id + "," + time + R"(, "share": )" + limit + "}]");
+    const AcquireOp op = waiter_.Wait(key_, NewUuid());
+    EXPECT_EQ(op.ahead, 0) << limit;
+  }
 }
 
 /// Without a queue nothing is sent that was not sent before.

@@ -43,8 +43,9 @@ class Client : public test::StoreClient {
     return op;
   }
   AcquireOp Share(const Key& key, const Uuid& id, int max_holders = kMaxHolders, Body insert = {},
-                  std::chrono::milliseconds ttl = kTtl) {
+                  std::chrono::milliseconds ttl = kTtl, std::chrono::milliseconds queue_for = {}) {
     AcquireOp op(collection(), key);
+    op.grant.queue_for = queue_for;
     op.grant.lock_id = id;
     op.grant.ttl = ttl;
     op.grant.mode = LockMode::kShared;
