@@ -51,8 +51,8 @@ class DOCLOCK_EXPORT Filter {
   Filter& AtLeast(std::string_view field, nlohmann::json value) &;
   /// Ascending by this field: missing and null first, then numbers, strings, booleans, dates,
   /// binary data, ObjectIds, decimals (on MongoDB: among the numbers), the rest.
-  /// Ties go by key; which kind of key comes first, numbers or texts, is the store's own choice.
-  /// May be called once per filter.
+  /// Ties go by key. Which kind of key comes first is the store's own choice; SQLite sorts UUIDs
+  /// and ObjectIds together, by their bytes. May be called once per filter.
   Filter& OrderBy(std::string_view field) &;
   /// Descending by this field.
   Filter& OrderByDescending(std::string_view field) &;

@@ -68,19 +68,11 @@ bool HasIndexOn(Connection& connection, const SqliteCollection& collection,
   return find->Step();
 }
 
-/// Keys sort by type, then by value. SQLite does that by itself, but begins with the integers.
-std::string KeyOrder(Connection& connection, const SqliteCollection& collection) {
-  const std::string any = "EXISTS(SELECT 1 FROM " + collection.tables().quoted_documents() + " ";
-  const std::int64_t types =
-      connection.Ask("SELECT " + any + "WHERE key < '') + " + any +
-                     "WHERE key >= '' AND key < x'') + " + any + "WHERE key >= x'')");
-  if (types <= 1) return "d.key";
-  return "CASE typeof(d.key) WHEN 'text' THEN 0 WHEN 'integer' THEN 1 ELSE 2 END, "
-         "length(d.key)=12 AND typeof(d.key)='blob', d.key";
-}
+/// SQLite's own order, in which every index is: integers, texts, then UUIDs and ObjectIds together
+/// by their bytes.
+constexpr const char* kKeyOrder = "d.key";
 
-std::vector<Pass> PassesInOrder(const Filter& filter, const std::string& field, bool indexed,
-                                const std::string& key_order) {
+std::vector<Pass> PassesInOrder(const Filter& filter, const std::string& field, bool indexed) {
   const std::string direction = filter.descending() ? " DESC, " : ", ";
   std::vector<Pass> passes;
   if (!indexed) {
@@ -94,13 +86,13 @@ std::vector<Pass> PassesInOrder(const Filter& filter, const std::string& field, 
     }
     ranks += " END";
     const std::string value = "CASE WHEN " + ranks + " < 4 THEN " + field + " END";
-    passes.push_back({kAnyRank, "", ranks + direction + value + direction + key_order});
+    passes.push_back({kAnyRank, "", ranks + direction + value + direction + kKeyOrder});
     return passes;
   }
   for (const Rank rank : RanksFor(filter)) {
     const bool tied = rank == kNull || rank == kRest;
     passes.push_back(
-        {rank, RankCondition(rank, field), tied ? key_order : field + direction + key_order});
+        {rank, RankCondition(rank, field), tied ? kKeyOrder : field + direction + kKeyOrder});
   }
   return passes;
 }
@@ -170,14 +162,13 @@ class Search {
 
  private:
   void MakePasses() {
-    const std::string key_order = KeyOrder(connection_, collection_);
     if (filter_.order().empty()) {
-      passes_.push_back({kAnyRank, "", key_order});
+      passes_.push_back({kAnyRank, "", kKeyOrder});
     } else if (const auto field = FieldSql(filter_.order())) {
       const bool indexed = HasIndexOn(connection_, collection_, *field);
-      passes_ = PassesInOrder(filter_, *field, indexed, key_order);
+      passes_ = PassesInOrder(filter_, *field, indexed);
     } else {
-      passes_.push_back({kAnyRank, "", key_order});
+      passes_.push_back({kAnyRank, "", kKeyOrder});
       sorts_itself_ = true;
     }
   }

@@ -124,6 +124,26 @@ TEST_F(SqliteIndexes, ChangeNothingAboutTheOrderOfValues) {
   }
 }
 
+/// Which keys a collection holds besides changes nothing, and no keys cost the index its use.
+TEST_F(SqliteIndexes, KeysOfSeveralKindsHaveOneOrder) {
+  client_.store().EnsureIndex(client_.collection(), {.fields = {"due"}});
+  std::vector<std::string> keys;
+  for (const Key& key : std::vector<Key>{Uuid{{1}}, ObjectId{{2}}, Uuid{{3}}, ObjectId{{4}}}) {
+    client_.Insert(key, R"({"due":7})");
+    keys.push_back(key.ToString());
+  }
+  EXPECT_EQ(Keys({}), keys);
+  EXPECT_EQ(Keys(Filter().OrderBy("due")), keys);
+  client_.Insert("text", R"({"due":7})");
+  client_.Insert(5, R"({"due":7})");
+  keys.insert(keys.begin(), {"5", "text"});
+  EXPECT_EQ(Keys({}), keys);
+  EXPECT_EQ(Keys(Filter().OrderBy("due")), keys);
+  for (const Filter& filter : {Filter(), Filter().AtMost("due", 9).OrderBy("due")}) {
+    EXPECT_EQ(PlanOf(filter).find("TEMP B-TREE"), std::string::npos) << PlanOf(filter);
+  }
+}
+
 TEST_F(SqliteIndexes, FieldsThatSqlCannotNameAreFoundAllTheSame) {
   client_.Insert("1", R"({"a\"b":2,"c\\d":1})");
   client_.Insert("2", R"({"a\"b":1,"c\\d":2})");

@@ -1,5 +1,6 @@
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,12 @@ class MixedTraces : public StoreConformance {
  protected:
   Surroundings Around() {
     Surroundings around{.spoil = backend().spoil != nullptr, .plant = backend().plant != nullptr};
-    for (const Key& key : std::vector<Key>{"", 0, Uuid{}, ObjectId{}}) things_.Insert(key, {});
-    for (const Key& key : things_.Query(Filter())) {
-      around.kinds_of_keys.push_back(key.value().index());
-    }
+    const Key low(Uuid{}), middle(ObjectId{{1}}), high(Uuid{{2}});
+    for (const Key& key : std::vector<Key>{"", 0, low, middle, high}) things_.Insert(key, {});
+    const std::vector<Key> keys = things_.Query(Filter());
+    for (const Key& key : keys) around.kinds_of_keys.push_back(key.value().index());
+    const std::vector<Key> together{low, middle, high};
+    around.bytes_together = std::ranges::search(keys, together).begin() != keys.end();
     return around;
   }
   void CheckAgainstModel(const Trace& trace) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <utility>
+#include <variant>
 
 #include "content.h"
 
@@ -62,11 +63,23 @@ const std::vector<Key>& OddKeys() {
   return kKeys;
 }
 
-void Sort(std::vector<Key>& keys, const std::vector<std::size_t>& kinds) {
+/// Of a UUID or an ObjectId; of other keys nothing.
+std::vector<std::uint8_t> BytesOf(const Key& key) {
+  const auto bytes = [](const auto& of) { return std::vector<std::uint8_t>(of.begin(), of.end()); };
+  if (const auto* uuid = std::get_if<Uuid>(&key.value())) return bytes(*uuid);
+  if (const auto* id = std::get_if<ObjectId>(&key.value())) return bytes(id->bytes);
+  return {};
+}
+
+void Sort(std::vector<Key>& keys, const Surroundings& surroundings) {
+  const std::vector<std::size_t>& kinds = surroundings.kinds_of_keys;
   const auto place = [&](const Key& key) {
     return std::find(kinds.begin(), kinds.end(), key.value().index());
   };
   std::sort(keys.begin(), keys.end(), [&](const Key& a, const Key& b) {
+    const auto bytes_a = BytesOf(a), bytes_b = BytesOf(b);
+    const bool together = surroundings.bytes_together && !bytes_a.empty() && !bytes_b.empty();
+    if (together) return bytes_a < bytes_b;
     return place(a) != place(b) ? place(a) < place(b) : a < b;
   });
 }
@@ -160,9 +173,8 @@ rc::Gen<Trace> MixedTraces(const Surroundings& surroundings) {
                    Pick);
   // The size of a case bounds its ranges too: small ones would have few kinds of steps.
   const auto traces = rc::gen::apply(
-      [kinds_of_keys = surroundings.kinds_of_keys](std::vector<Key> picked,
-                                                   std::vector<Step> played) {
-        Sort(picked, kinds_of_keys);
+      [surroundings](std::vector<Key> picked, std::vector<Step> played) {
+        Sort(picked, surroundings);
         return Trace{std::move(picked), std::move(played)};
       },
       keys, steps);

@@ -28,6 +28,8 @@ struct Surroundings {
   /// The kinds of keys (Key::value().index()), as they come in queries without an order: numbers
   /// before texts, or behind them.
   std::vector<std::size_t> kinds_of_keys = {};
+  /// Are UUIDs and ObjectIds sorted together, by their bytes?
+  bool bytes_together = false;
 };
 
 rc::Gen<Trace> MixedTraces(const Surroundings& surroundings);
