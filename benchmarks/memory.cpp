@@ -81,7 +81,7 @@ struct Ours {
     batcher->Execute(acquire);
     // Another thread holds this very document: with two threads about one cycle in a million.
     if (acquire.status == OpStatus::kBusy) return;
-    WriteOp release(*collection, key, acquire.hash);
+    WriteOp release(*collection, {key, acquire.hash});
     release.lock_id = acquire.grant.lock_id;
     release.expected = acquire.version;
     release.body = std::move(acquire.body);

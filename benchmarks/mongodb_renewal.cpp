@@ -35,7 +35,8 @@ struct Held {
     store.Execute(ops, 30s);
     for (auto& acquire : acquires) {
       if (acquire.status != OpStatus::kDone) std::abort();
-      RenewOp& renewal = renewals.emplace_back(*collection, keys[renewals.size()], acquire.hash);
+      RenewOp& renewal =
+          renewals.emplace_back(*collection, OpKey(keys[renewals.size()], acquire.hash));
       renewal.lock_id = acquire.grant.lock_id;
       renewal.ttl = acquire.grant.ttl;
     }

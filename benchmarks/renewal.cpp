@@ -51,7 +51,7 @@ struct Held {
       store.Execute(ops, 10s);
       for (auto& acquire : acquires) {
         if (acquire.status != OpStatus::kDone) std::abort();
-        RenewOp renew(*collection, keys[renewals.size()], acquire.hash);
+        RenewOp renew(*collection, {keys[renewals.size()], acquire.hash});
         renew.lock_id = acquire.grant.lock_id;
         renew.ttl = acquire.grant.ttl;
         renewals.push_back(std::move(renew));

@@ -115,7 +115,7 @@ inline void StoreCycle(Store& store, Collection& collection, const Key& key, con
   StoreOp* one[] = {&acquire};
   store.Execute(one, std::chrono::seconds(10));
   if (acquire.status != OpStatus::kDone) std::abort();
-  WriteOp release(collection, key, acquire.hash);
+  WriteOp release(collection, {key, acquire.hash});
   release.lock_id = acquire.grant.lock_id;
   release.expected = acquire.version;
   release.body = body;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -17,6 +18,21 @@ std::string KindOf(const RenewOp&) { return "renew"; }
 std::string KindOf(const WriteOp&) { return "write"; }
 std::string KindOf(const SaveOp&) { return "save"; }
 std::string KindOf(const ReadOp&) { return "read"; }
+
+// An operation keeps the address of its key, which must not be that of a temporary.
+template <typename Op>
+constexpr bool kRefusesTemporaries = std::is_constructible_v<Op, Collection&, Key&> &&
+                                     std::is_constructible_v<Op, Collection&, const Key&> &&
+                                     !std::is_constructible_v<Op, Collection&, Key> &&
+                                     !std::is_constructible_v<Op, Collection&, const Key> &&
+                                     !std::is_constructible_v<Op, Collection&, const char*> &&
+                                     !std::is_constructible_v<Op, Collection&, Key, std::size_t>;
+static_assert(kRefusesTemporaries<AcquireOp> && kRefusesTemporaries<RenewOp> &&
+              kRefusesTemporaries<WriteOp> && kRefusesTemporaries<SaveOp> &&
+              kRefusesTemporaries<ReadOp>);
+static_assert(std::is_constructible_v<OpKey, const Key&, std::size_t> &&
+              !std::is_constructible_v<OpKey, Key, std::size_t> &&
+              !std::is_constructible_v<OpKey, const Key, std::size_t>);
 
 class Visiting : public ::testing::Test {
  protected:

@@ -64,7 +64,7 @@ class NamedTest : public ::testing::TestWithParam<StoreKind> {
     ops.clear();
     for (const AcquireOp& op : acquires) {
       ASSERT_EQ(op.status, OpStatus::kDone);
-      WriteOp& back = releases.emplace_back(collection, *op.key, op.hash);
+      WriteOp& back = releases.emplace_back(collection, OpKey(*op.key, op.hash));
       back.lock_id = op.grant.lock_id;
       back.expected = op.version;
       ops.push_back(&back);

@@ -42,6 +42,21 @@ struct OpDetail {
 /// The kind of a StoreOp.
 enum class OpKind : std::uint8_t { kAcquire, kRenew, kWrite, kSave, kRead };
 
+/// The key of an operation, which keeps its address: no temporary.
+struct OpKey {
+  /// Of a key that outlives the operation.
+  OpKey(const Key& k) noexcept : OpKey(k, k.Hash()) {}  // NOLINT(google-explicit-constructor)
+  /// With its hash, if that is known already.
+  OpKey(const Key& k, std::size_t key_hash) noexcept : key(&k), hash(key_hash) {}
+  /// The temporary would be gone before the operation runs.
+  OpKey(const Key&&) = delete;
+  /// As above.
+  OpKey(const Key&&, std::size_t) = delete;
+
+  const Key* key;    ///< The key.
+  std::size_t hash;  ///< key->Hash().
+};
+
 /// One operation on one document; the base of the five kinds below. The caller fills in the
 /// request, the store the result. `collection` and `key` must outlive the call.
 ///
@@ -85,11 +100,8 @@ struct StoreOp {
 
  protected:
   /// For the derived types.
-  StoreOp(OpKind k, Collection& c, const Key& document) noexcept
-      : kind(k), collection(&c), key(&document), hash(document.Hash()) {}
-  /// With the key's hash, if it is known already.
-  StoreOp(OpKind k, Collection& c, const Key& document, std::size_t key_hash) noexcept
-      : kind(k), collection(&c), key(&document), hash(key_hash) {}
+  StoreOp(OpKind k, Collection& c, OpKey document) noexcept
+      : kind(k), collection(&c), key(document.key), hash(document.hash) {}
   ~StoreOp() = default;
   StoreOp(StoreOp&&) = default;
   StoreOp& operator=(StoreOp&&) = default;

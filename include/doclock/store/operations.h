@@ -2,14 +2,12 @@
 
 #include <chrono>
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
 
 #include "doclock/body.h"
 #include "doclock/errors.h"
-#include "doclock/key.h"
 #include "doclock/lock_options.h"
 #include "doclock/store/grant.h"
 #include "doclock/store/operation.h"
@@ -58,9 +56,7 @@ namespace doclock {
 /// insert), kFailed (kMalformed: nothing was granted), kInDoubt.
 struct AcquireOp : StoreOp {
   /// For one document.
-  AcquireOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kAcquire, c, k) {}
-  /// It keeps the address of the key.
-  AcquireOp(Collection&, Key&&) = delete;
+  AcquireOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kAcquire, c, k) {}
   GrantRequest grant;  ///< Request.
   Body insert;         ///< Request: the body of a missing document; none: it must exist.
 
@@ -86,12 +82,7 @@ struct AcquireOp : StoreOp {
 /// expired: a renewal never revives), kMissing, kFailed, kInDoubt.
 struct RenewOp : StoreOp {
   /// For one document.
-  RenewOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kRenew, c, k) {}
-  /// It keeps the address of the key.
-  RenewOp(Collection&, Key&&) = delete;
-  /// With the key's hash, if it is known already.
-  RenewOp(Collection& c, const Key& k, std::size_t key_hash) noexcept
-      : StoreOp(OpKind::kRenew, c, k, key_hash) {}
+  RenewOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kRenew, c, k) {}
   Uuid lock_id{};                   ///< Request.
   std::chrono::milliseconds ttl{};  ///< Request.
   bool detached = false;            ///< Request: see GrantRequest.
@@ -120,12 +111,7 @@ inline constexpr std::int64_t kAnyVersion = -1;
 /// kConflict (a unique index), kFailed (nothing written, still locked), kInDoubt.
 struct WriteOp : StoreOp {
   /// For one document.
-  WriteOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kWrite, c, k) {}
-  /// It keeps the address of the key.
-  WriteOp(Collection&, Key&&) = delete;
-  /// With the key's hash, if it is known already.
-  WriteOp(Collection& c, const Key& k, std::size_t key_hash) noexcept
-      : StoreOp(OpKind::kWrite, c, k, key_hash) {}
+  WriteOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kWrite, c, k) {}
   WriteKind write = WriteKind::kRelease;  ///< Request.
   Uuid lock_id{};                         ///< Request.
   std::int64_t expected = kAnyVersion;    ///< Request: the version last known.
@@ -164,9 +150,7 @@ enum class SaveKind : std::uint8_t {
 /// kInDoubt.
 struct SaveOp : StoreOp {
   /// For one document.
-  SaveOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kSave, c, k) {}
-  /// It keeps the address of the key.
-  SaveOp(Collection&, Key&&) = delete;
+  SaveOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kSave, c, k) {}
   SaveKind save = SaveKind::kReplace;   ///< Request.
   std::int64_t expected = kAnyVersion;  ///< Request.
   Uuid born{};                          ///< Request for kReplace and kErase; result of kInsert.
@@ -180,12 +164,7 @@ struct SaveOp : StoreOp {
 /// Reads. kDone, kMissing, kFailed. Sees everything acknowledged before it was sent (linearizable).
 struct ReadOp : StoreOp {
   /// For one document.
-  ReadOp(Collection& c, const Key& k) noexcept : StoreOp(OpKind::kRead, c, k) {}
-  /// It keeps the address of the key.
-  ReadOp(Collection&, Key&&) = delete;
-  /// With the key's hash, if it is known already.
-  ReadOp(Collection& c, const Key& k, std::size_t key_hash) noexcept
-      : StoreOp(OpKind::kRead, c, k, key_hash) {}
+  ReadOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kRead, c, k) {}
 
   Body body;  ///< Result.
   std::int64_t version =

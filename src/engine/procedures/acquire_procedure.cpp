@@ -32,8 +32,8 @@ AcquireProcedure::AcquireProcedure(Engine& engine, const AcquireSpec& spec, Time
       intent_id_(intent_id),
       ticket_(ticket),
       acquire_(*spec.collection, spec.key),
-      confirm_(*spec.collection, spec.key, acquire_.hash),
-      read_(*spec.collection, spec.key, acquire_.hash) {}
+      confirm_(*spec.collection, {spec.key, acquire_.hash}),
+      read_(*spec.collection, {spec.key, acquire_.hash}) {}
 
 Procedure::Step AcquireProcedure::Next() {
   switch (state_) {

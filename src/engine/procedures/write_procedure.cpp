@@ -11,7 +11,7 @@ WriteProcedure::WriteProcedure(LeasePtr lease, WriteKind kind, Body body)
     : lease_(std::move(lease)),
       engine_(*lease_->engine),
       write_(*lease_->collection, lease_->key),
-      read_(*lease_->collection, lease_->key, write_.hash),
+      read_(*lease_->collection, {lease_->key, write_.hash}),
       written_(body ? body : lease_->body),
       give_up_(engine_.Now() + engine_.options().call_budget.ms()) {
   write_.write = kind;

@@ -16,7 +16,7 @@ class ValueReleaseProcedure final : public Procedure {
       : engine_(engine),
         release_(std::move(release)),
         write_(*release_.collection, release_.key),
-        read_(*release_.collection, release_.key, write_.hash),
+        read_(*release_.collection, {release_.key, write_.hash}),
         give_up_(engine.Now() + engine.options().call_budget.ms()) {
     write_.lock_id = release_.lock_id;
     write_.mark = release_.mark.is_nil() ? NewUuid() : release_.mark;

@@ -511,7 +511,8 @@ void Batch::Confirm(Statements statements) {
     std::vector<RenewOp*> ops;
     for (const std::size_t place : places) {
       const AcquireOp& acquire = AsAcquire(*statements[place].op);
-      RenewOp& renewal = renewals.emplace_back(*acquire.collection, *acquire.key, acquire.hash);
+      const OpKey key(*acquire.key, acquire.hash);
+      RenewOp& renewal = renewals.emplace_back(*acquire.collection, key);
       renewal.lock_id = acquire.grant.lock_id;
       renewal.ttl = ttl;
       ops.push_back(&renewal);
