@@ -1,7 +1,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <iostream>
 
@@ -10,6 +9,7 @@
 #include "cli/options/command_line.h"
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"
+#include "cli/output/standard_output.h"
 #include "cli/process/leaving.h"
 #include "cli/store/driver.h"
 #include "cli/store/open_chosen.h"
@@ -113,12 +113,12 @@ int DispatchAndTell(Arguments& arguments, const std::string& from_environment) {
 }
 
 /// Output that did not arrive is an error.
-int CheckOutput(int code) {
-  errno = 0;
+int CheckOutput(int code, const StandardOutput& output) {
   std::cout.flush();
   if (std::cout || code != kOk) return code;
+  const int error = output.error();
   Tell(std::string("the output cannot be written") +
-       (errno != 0 ? std::string(": ") + std::strerror(errno) : ""));
+       (error != 0 ? std::string(": ") + std::strerror(error) : ""));
   return kIoError;
 }
 
@@ -133,10 +133,11 @@ void TakeStandardNumbers() {
 
 int Main(int argc, char** argv) {
   TakeStandardNumbers();
+  const StandardOutput output;
   CommandLine line = ParseCommandLine(argc, argv);
-  if (!line.arguments) return CheckOutput(line.exit_code);
+  if (!line.arguments) return CheckOutput(line.exit_code, output);
   const std::string from_environment = HideStoreUrl(argc, argv);
-  return CodeToLeaveWith(CheckOutput(DispatchAndTell(*line.arguments, from_environment)));
+  return CodeToLeaveWith(CheckOutput(DispatchAndTell(*line.arguments, from_environment), output));
 }
 
 }  // namespace

@@ -1,4 +1,7 @@
+#include <sqlite3.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -59,6 +62,25 @@ TEST_F(TransferTest, ABadLineIsNamedBeforeAnythingIsWritten) {
     EXPECT_FALSE(std::filesystem::exists(folder / "locks.db")) << bad;
   }
   EXPECT_EQ(Doclock({"import", "sagas", "/no/such/file"}).code, 64);
+}
+
+TEST_F(TransferTest, WhereALineIsNoJsonIsTold) {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {R"({"key":"a","body":tru})", "'}' was not expected, at column 22"},
+      {R"({"key":"ü","body":x})", "'x' was not expected, at column 19"},
+      {R"({"key":"a","body":{"n")", "it ends too early, at column 23"},
+      {R"({"key":"a","body":ü})", "a character was not expected, at column 19"},
+      {"{\"key\":\"\xFF\"}", "it is not in UTF-8, at column 9"},
+      {R"({"key":"a","body":{"n":1e999}})", "a number is too large, at column 28"}};
+  for (const auto& [line, why] : cases) {
+    const Ended ended = Doclock({"import", "sagas"}, line + "\n");
+    EXPECT_EQ(ended.code, 65) << line;
+    EXPECT_EQ(ended.err, "doclock: line 1: this is not valid JSON: " + why + "\n") << line;
+  }
+  EXPECT_EQ(Doclock({"put", "sagas", "1"}, "{\n \"n\":}\n").err,
+            "doclock: this is not valid JSON: '}' was not expected, at line 2, column 6\n");
+  EXPECT_THAT(Doclock({"put", "sagas", "1"}, "").err,
+              HasSubstr("it ends too early, at column 1\n"));
 }
 
 TEST_F(TransferTest, AnInputThatCannotBeReadMakesNoStore) {
@@ -180,6 +202,27 @@ TEST_F(TransferTest, AnExportThatWasCutOffIsResumed) {
   EXPECT_EQ(Doclock({"export", "--resume", "sagas"}).code, 64);
 }
 
+TEST_F(TransferTest, AnExportThatFailsLeavesNoEmptyFile) {
+  ASSERT_EQ(Doclock({"import", "sagas"}, LinesOf(2)).code, 0);
+  sqlite3* file = nullptr;
+  ASSERT_EQ(sqlite3_open((folder / "locks.db").c_str(), &file), SQLITE_OK);
+  const auto spoil = [&](const std::string& key) {
+    const std::string sql = "UPDATE doclock_c_sagas SET body='{broken' WHERE key='" + key + "'";
+    EXPECT_EQ(sqlite3_exec(file, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+  };
+  spoil("1");
+  EXPECT_EQ(Doclock({"export", "sagas", folder / "some"}).code, 65);
+  EXPECT_EQ(CountOf(TextOf(folder / "some")), 1U) << "what was read is kept";
+  spoil("0");
+  EXPECT_EQ(Doclock({"export", "sagas", folder / "none"}).code, 65);
+  EXPECT_FALSE(std::filesystem::exists(folder / "none"));
+  ASSERT_EQ(sqlite3_exec(file, "DELETE FROM doclock_c_sagas", nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(file);
+  EXPECT_EQ(Doclock({"export", "sagas", folder / "empty"}).code, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder / "empty")) << "it is what was exported";
+}
+
 TEST_F(TransferTest, AnExportUnderLocksLeavesOutWhatIsLocked) {
   ASSERT_EQ(Doclock({"import", "sagas"}, LinesOf(3)).code, 0);
   Program holder(Run({"-c", "sagas", "1"}, Staying()), {store});
@@ -213,6 +256,8 @@ TEST_F(TransferTest, OutputThatDoesNotArriveIs74) {
             .Wait();
     const bool exists = words == "export sagas /dev/full";  // a file that exists is refused
     EXPECT_EQ(ended.code, exists ? 64 : 74) << words << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr(exists ? "exists" : "written: No space left on device"))
+        << words;
   }
 }
 

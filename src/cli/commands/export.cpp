@@ -57,7 +57,9 @@ Earlier ReadEarlier(const std::string& file) {
 /// The file or standard output. Lines stay whole: what was not written is missing as a whole.
 class Lines {
  public:
-  explicit Lines(const std::string& file) : descriptor_(STDOUT_FILENO) { Open(file, O_EXCL); }
+  explicit Lines(const std::string& file) : descriptor_(STDOUT_FILENO), fresh_(file) {
+    Open(file, O_EXCL);
+  }
   /// Goes on behind the whole lines.
   Lines(const std::string& file, const Earlier& earlier) : descriptor_(STDOUT_FILENO) {
     Open(file, 0);
@@ -65,8 +67,13 @@ class Lines {
   }
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
+  /// A new file into which nothing was written is removed.
   ~Lines() {
-    if (descriptor_ != STDOUT_FILENO) ::close(descriptor_);
+    if (descriptor_ == STDOUT_FILENO) return;
+    struct stat found {};
+    const bool empty = ::fstat(descriptor_, &found) == 0 && found.st_size == 0;
+    if (empty && !finished_ && !fresh_.empty()) ::unlink(fresh_.c_str());
+    ::close(descriptor_);
   }
 
   void Add(const std::string& line) {
@@ -92,6 +99,7 @@ class Lines {
     if (descriptor_ != STDOUT_FILENO && ::fsync(descriptor_) != 0 && errno != EINVAL) {
       ThrowUnwritable(errno);
     }
+    finished_ = true;
   }
 
  private:
@@ -116,6 +124,8 @@ class Lines {
   }
 
   int descriptor_;
+  const std::string fresh_;  ///< The name of a file that was made here.
+  bool finished_ = false;
   std::string buffer_;
 };
 

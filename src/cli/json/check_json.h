@@ -4,8 +4,9 @@
 
 namespace doclock::cli {
 
-/// Why a text that is JSON would not be stored as it stands: a whole number beyond 64 bits, which
-/// would be rounded, or two members of one name, of which one would vanish. Empty: nothing does.
-std::string LossIn(const std::string& text);
+/// Why a text cannot be stored as it stands; empty: it can. It may be no JSON, with the place where
+/// it ceases to be. Of JSON a whole number beyond 64 bits would be rounded, and of two members of
+/// one name one would vanish.
+std::string FaultIn(const std::string& text);
 
 }  // namespace doclock::cli

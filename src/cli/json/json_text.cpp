@@ -13,13 +13,9 @@ namespace doclock::cli {
 using nlohmann::json;
 
 json ParseJson(const std::string& text) {
-  const std::string loss = LossIn(text);
-  if (!loss.empty()) throw BadJson("this JSON cannot be stored: " + loss);
-  try {
-    return json::parse(text);
-  } catch (const json::exception& error) {  // a number that is too large is not a parse_error
-    throw BadJson(std::string("this is not valid JSON: ") + error.what());
-  }
+  const std::string fault = FaultIn(text);
+  if (!fault.empty()) throw BadJson(fault);
+  return json::parse(text);
 }
 
 std::string ReadAll(const std::string& file) {

@@ -11,7 +11,7 @@ struct BadJson : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// @throws BadJson also for JSON that would not be stored as it stands (see LossIn)
+/// @throws BadJson also for JSON that would not be stored as it stands (see FaultIn)
 nlohmann::json ParseJson(const std::string& text);
 
 /// Reads a whole file; "-" is standard input. @throws std::invalid_argument
