@@ -1,8 +1,10 @@
-# doclock_test(<name> [SOURCES <files>...] [LIBS <targets>...] [LABELS <labels>...] [TIMEOUT <seconds>]
+# doclock_test(<name> [SOURCES <files>...] [LIBS <targets>...] [LABELS <labels>...] [TIMEOUT <seconds>] [LONG_TESTS <regex>]
 #              [SERVER_TESTS <filter> [SERVER_TESTS_LEFT_OUT <filter>] [SERIAL_TESTS <filter>] [SERVERS <fixtures>...]])
 #
 # A GoogleTest program, each of whose cases is a CTest test. Without SOURCES: every .cpp of the current folder and those in it; a
 # folder that has none makes no program. Everything of doclock, RapidCheck, src/ and tests/ are in reach.
+#
+# LONG_TESTS names the cases that take many seconds. CTest starts them before the others, so that none is left alone at the end.
 #
 # SERVER_TESTS, a filter of GoogleTest, names the cases that need servers: they carry the label mongodb as well, and CTest
 # starts SERVERS (see DoclockMongoServers) before them. Those that SERVER_TESTS_LEFT_OUT names are no CTest tests.
@@ -10,8 +12,8 @@
 
 include(GoogleTest)
 
-# Makes CTest tests of the cases of <name> that meet the filter. <list> is a name for them.
-function(doclock_discover name list filter timeout labels)
+# Makes CTest tests of the cases of <name> that meet the filter. <list> is a name for them. <long> is as LONG_TESTS.
+function(doclock_discover name list filter timeout labels long)
   gtest_discover_tests(
     ${name}
     TEST_FILTER "${filter}"
@@ -27,11 +29,16 @@ function(doclock_discover name list filter timeout labels)
     string(APPEND properties " ${property} [[${value}]]")
   endwhile()
   file(WRITE "${file}" "if(${list})\n  set_tests_properties(\${${list}} PROPERTIES ${properties})\nendif()\n")
+  if(long)
+    file(
+      APPEND "${file}"
+      "list(FILTER ${list} INCLUDE REGEX [[${long}]])\nif(${list})\n  set_tests_properties(\${${list}} PROPERTIES COST 100)\nendif()\n")
+  endif()
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${file}")
 endfunction()
 
 function(doclock_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;SERVER_TESTS;SERVER_TESTS_LEFT_OUT;SERIAL_TESTS" "SOURCES;LIBS;LABELS;SERVERS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;LONG_TESTS;SERVER_TESTS;SERVER_TESTS_LEFT_OUT;SERIAL_TESTS" "SOURCES;LIBS;LABELS;SERVERS")
   if(NOT arg_SOURCES)
     file(GLOB_RECURSE arg_SOURCES CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   endif()
@@ -46,11 +53,11 @@ function(doclock_test name)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${name} PRIVATE doclock_internal GTest::gmock_main rapidcheck rapidcheck_gtest ${arg_LIBS})
   if(NOT arg_SERVER_TESTS)
-    doclock_discover(${name} ${name}_all "*" ${arg_TIMEOUT} "${arg_LABELS}")
+    doclock_discover(${name} ${name}_all "*" ${arg_TIMEOUT} "${arg_LABELS}" "${arg_LONG_TESTS}")
     return()
   endif()
   if(NOT arg_SERVER_TESTS STREQUAL "*")
-    doclock_discover(${name} ${name}_local "-${arg_SERVER_TESTS}" ${arg_TIMEOUT} "${arg_LABELS}")
+    doclock_discover(${name} ${name}_local "-${arg_SERVER_TESTS}" ${arg_TIMEOUT} "${arg_LABELS}" "${arg_LONG_TESTS}")
   endif()
   list(JOIN arg_SERVERS "|" servers)
   # A server that waits for disks plays a twentieth of the random traces in the time of the others.
@@ -60,10 +67,10 @@ function(doclock_test name)
   if(arg_SERIAL_TESTS)
     # They come first: the others run beside them.
     doclock_discover(
-      ${name} ${name}_serial "${arg_SERIAL_TESTS}-${left_out}" ${arg_TIMEOUT} "${labels}" ${properties} RESOURCE_LOCK ${name} COST 1000)
+      ${name} ${name}_serial "${arg_SERIAL_TESTS}-${left_out}" ${arg_TIMEOUT} "${labels}" "" ${properties} RESOURCE_LOCK ${name} COST 1000)
     string(APPEND left_out ":${arg_SERIAL_TESTS}")
   endif()
   if(NOT arg_SERIAL_TESTS STREQUAL arg_SERVER_TESTS)
-    doclock_discover(${name} ${name}_server "${arg_SERVER_TESTS}-${left_out}" ${arg_TIMEOUT} "${labels}" ${properties})
+    doclock_discover(${name} ${name}_server "${arg_SERVER_TESTS}-${left_out}" ${arg_TIMEOUT} "${labels}" "${arg_LONG_TESTS}" ${properties})
   endif()
 endfunction()
