@@ -51,7 +51,8 @@ if [[ ${#enter[@]} -gt 0 ]]; then
   for program in unshare nsenter ip; do
     command -v "$program" > /dev/null || { echo "histories.sh: --namespaces needs $program" >&2; exit 77; }
   done
-  "${enter[@]}" ip link add type veth 2> /dev/null ||
+  "${enter[@]}" sh -c 'ip link add type veth && ip rule add iif lo blackhole && echo 1 > /proc/sys/net/ipv4/ip_forward &&
+    unshare --net true' 2> /dev/null ||
     { echo "histories.sh: --namespaces needs user and network namespaces, and this machine permits none" >&2; exit 77; }
   # A server that is not there yet is fetched while there is a network.
   scripts/mongo.sh program > /dev/null

@@ -106,6 +106,8 @@ class History:
             if grant is not None:
                 grant.until = max(grant.until, line["t"])
             return
+        if event in ("cut", "primary lost", "cut ends"):
+            return  # for people
         if event in ("queue", "killed", "stands", "passed on"):
             self.add_queue(line)
             return

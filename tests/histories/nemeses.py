@@ -177,9 +177,12 @@ def cut(scene, name, alone, pairs):
     was_primary = scene.servers.primary() == alone
     with scene.servers.network.dropped(pairs):
         scene.count(name)
+        scene.note(e="cut", what=name, member=alone, primary=was_primary)
         if was_primary and scene.servers.find_primary(other_than=alone, within=6):
             scene.count("primaries lost")
+            scene.note(e="primary lost", member=alone)
         scene.sleep(scene.random.uniform(0.3, 2.5))
+    scene.note(e="cut ends", member=alone)
     scene.servers.await_healthy()
 
 

@@ -61,14 +61,12 @@ class Network:
     @contextlib.contextmanager
     def dropped(self, pairs):
         """Drops what the first of each pair sends to the second, for the length of a block."""
-        rules = [["iif", self.device(one), "to", self.address(other), "blackhole"] for one, other in pairs]
-        for rule in rules:
-            ip("rule", "add", "priority", "10", *rule)
-        try:
+        with contextlib.ExitStack() as restored:
+            for one, other in pairs:
+                rule = ["priority", "10", "iif", self.device(one), "to", self.address(other), "blackhole"]
+                ip("rule", "add", *rule)
+                restored.callback(ip, "rule", "delete", *rule)
             yield
-        finally:
-            for rule in rules:
-                ip("rule", "delete", "priority", "10", *rule)
 
     def close(self):
         for holder in self.holders.values():

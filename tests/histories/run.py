@@ -182,20 +182,16 @@ def run_one(arguments, store, nemesis, seed, servers):
 
 
 def plan(arguments):
-    if arguments.namespaces:
-        names = [name for name in nemeses.NETWORK if arguments.nemesis in (None, name)]
-        if not names:
-            sys.exit(f"histories: with --namespaces the nemeses are {', '.join(nemeses.NETWORK)}")
-        return [("mongodb", names[i % len(names)]) for i in range(arguments.runs or len(names))]
-    if arguments.short:
+    if arguments.short and not arguments.namespaces:
         return [one for one in SHORT if arguments.store in (None, one[0])]
-    stores = [arguments.store] if arguments.store else ["sqlite", "mongodb"]
-    all_of_them = [(store, name) for store in stores for name in nemeses.OF_STORE[store]
-                   if arguments.nemesis in (None, name)]
-    if not all_of_them:
-        sys.exit(f"histories: there is no such nemesis; there are {', '.join(nemeses.OF_STORE['mongodb'])}")
-    runs = arguments.runs or len(all_of_them)
-    return [all_of_them[i % len(all_of_them)] for i in range(runs)]
+    of_store = {"mongodb": nemeses.NETWORK} if arguments.namespaces else nemeses.OF_STORE
+    kinds = [(store, name) for store, names in of_store.items() for name in names
+             if arguments.store in (None, store) and arguments.nemesis in (None, name)]
+    if not kinds:
+        with_or_without = "with" if arguments.namespaces else "without"
+        known = "; ".join(f"{store}: {', '.join(names)}" for store, names in of_store.items())
+        sys.exit(f"histories: {with_or_without} --namespaces there is no such nemesis; there are {known}")
+    return [kinds[i % len(kinds)] for i in range(arguments.runs or len(kinds))]
 
 
 def main():
@@ -218,6 +214,7 @@ def main():
     try:
         if any(store == "mongodb" for store, _ in histories):
             servers = Servers(pathlib.Path(arguments.folder) / "mongo", arguments.port, arguments.namespaces)
+            servers.start()
         for i, (store, nemesis) in enumerate(histories):
             good, numbers = run_one(arguments, store, nemesis, arguments.seed + i, servers)
             failed += not good

@@ -23,6 +23,9 @@ class Servers:
         self.hosts = {p: self.network.address(p) if namespaces else "127.0.0.1" for p in self.ports}
         if namespaces:
             self.link_namespaces()
+
+    def start(self):
+        """If it fails, some of them may run: stop() stops them."""
         self.script("start", "--fresh")
 
     @property
