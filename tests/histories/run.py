@@ -209,7 +209,8 @@ def main():
     parser.add_argument("--port", type=int, default=24200)
     arguments = parser.parse_args()
     histories = plan(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for number in signal.SIGINT, signal.SIGTERM:
+        signal.signal(number, lambda given, _: sys.exit(128 + given))
     servers, failed, total, before = None, 0, {}, faketime_files()
     try:
         if any(store == "mongodb" for store, _ in histories):
