@@ -180,6 +180,7 @@ TEST_F(QueueRules, AnAttemptHelpsTheFirstAndPassesNobody) {
       LockState state = before;
       AcquireOp op = Attempt(kFresh, queue_for);
       EXPECT_FALSE(MayAcquire(op, before, kNow)) << TextOf(before);
+      EXPECT_FALSE(op.detail->remaining) << "it is granted the lock at once";
       Acquire(op, state, kNow, kInstance);
       ASSERT_EQ(op.status, OpStatus::kBusy) << TextOf(before);
       ExpectPassedOn(before, state, LiveOf(before).front());
@@ -628,6 +629,30 @@ TEST_F(QueueRules, AShareIsToldWhenTheWritersBeforeItAreOver) {
   AcquireOp later = Share(kFresh, seconds(5), 2);
   Acquire(later, state, kNow + seconds(3), kInstance);
   EXPECT_EQ(later.status, OpStatus::kDone);
+}
+
+TEST_F(QueueRules, AShareIsToldWhenTheFirstOfThoseThatTakeItsRoomIsOver) {
+  const auto reader = [](const Uuid& id, seconds left) {
+    QueueEntry entry = WriterEntry(id, kNow + left);
+    entry.mode = LockMode::kShared;
+    return entry;
+  };
+  LockState state;
+  state.queue = {reader(kEntries[0], seconds(2)), reader(kEntries[1], seconds(4))};
+  AcquireOp op = Share(kFresh, seconds(5), 2);
+  Acquire(op, state, kNow, kInstance);
+  ASSERT_EQ(op.status, OpStatus::kBusy);
+  EXPECT_EQ(op.detail->remaining, seconds(2));
+  AcquireOp held = Share(kHolder, seconds(0), kMaxHolders);
+  held.grant.min_hold = {};
+  LockState shared;
+  Acquire(held, shared, kNow, kInstance);
+  shared.queue = {reader(kEntries[0], seconds(1))};
+  ASSERT_GT(shared.lease.Left(kNow), seconds(1));
+  AcquireOp behind = Share(kFresh, seconds(5), 2);
+  Acquire(behind, shared, kNow, kInstance);
+  ASSERT_EQ(behind.status, OpStatus::kBusy);
+  EXPECT_EQ(behind.detail->remaining, seconds(1)) << "the entry, not the share that is held";
 }
 
 /// Waiters are granted the lock in the order of their entries, whoever acts.
