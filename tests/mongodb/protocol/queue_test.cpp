@@ -169,8 +169,12 @@ TEST_F(MongoQueue, AnEntryOfAShareThatIsNotSoundCountsForNothing) {
     const auto time = R"("until": {"$date": {"$numberLong": "32503680000000"}}, "ttl": 1000)";
     const auto id = R"("id": {"$binary": {"base64": "AAAAAAAAQACAAAAAAAAAAQ==", "subType": "04"}})";
     SetQueue(std::string("[{") + id + "," + time + R"(, "share": )" + limit + "}]");
-    const AcquireOp op = waiter_.Wait(key_, NewUuid());
+    const AcquireOp op = Enter(waiter_, NewUuid());
     EXPECT_EQ(op.ahead, 0) << limit;
+    ASSERT_EQ(Release(held_).status, OpStatus::kDone) << limit;
+    ASSERT_EQ(holder_.Read(key_).lock_id, op.grant.lock_id) << limit;
+    held_.grant.lock_id = op.grant.lock_id;
+    ++held_.version;
   }
 }
 

@@ -219,7 +219,8 @@ class Asking {
     grant.group = dice_.Group();
     if (dice_.OneIn(4)) grant.min_hold = dice_.Asked();
     if (mode == LockMode::kShared) {
-      if (dice_.OneIn(4)) grant.lock_id = dice_.IdOf(kShares);
+      if (dice_.OneIn(4))
+        grant.lock_id = dice_.OneIn(4) ? dice_.IdOf(kWaiters) : dice_.IdOf(kShares);
       grant.max_holders = dice_.OneIn(3) ? kMaxHolders : dice_.Below(5);
     } else if (dice_.OneIn(2)) {
       grant.intent_id = dice_.IdOf(kWriters);
