@@ -41,8 +41,8 @@ namespace doclock {
 ///   kRelease without `next` (of the last live share too, which raises the version then), a kLeave,
 ///   a save that clears a lock that is over, Intervention::kBreak. It does not while min_hold
 ///   lasts. An erasure ends the queue. A purge leaves a lock that others wait for.
-/// - Before a shared entry the lock becomes free: the waiters behind it are kBusy until it has made
-///   its next attempt, or its entry is over.
+/// - Before a shared entry the lock becomes free: exclusive attempts are kBusy until the share has
+///   made its next attempt, or its entry is over.
 /// - No exclusive attempt passes the entries of others. If the lock is free and another's exclusive
 ///   entry is first, the attempt grants it the lock, and is kBusy itself.
 /// - No share passes an exclusive entry, nor takes the room of the shared entries before it. A
