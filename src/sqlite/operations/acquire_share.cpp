@@ -31,7 +31,8 @@ void Operations::AcquireShare(AcquireOp& op, StoredDocument& document, bool look
     op.body = std::move(document.body);
     return;
   }
-  if (rows.intent) shares.DeleteIntent(lock.row.doc);  // it has lapsed
+  // A share that stands in the queue passes a live intent, which stays.
+  if (rows.intent && !state.intent.IsLive(now_)) shares.DeleteIntent(lock.row.doc);
   if (lock.row.id != kSharedLockId && rows.shares > 0) {
     // What programs that do not know of shares left behind.
     shares.DeleteAll(lock.row.doc);

@@ -198,6 +198,15 @@ TEST_F(SqliteRules, AStoreCountsTheTimesOfAnEarlierBootFromItsOwnFirstLook) {
   EXPECT_EQ(DifferenceIn(steps, world), "");
 }
 
+TEST_F(SqliteRules, AShareFromTheQueueLeavesTheIntentThatItPasses) {
+  RulesWorld world(clock_);
+  const std::vector<RulesStep> steps = {{Kind::kShare, 0, 8},      {Kind::kAcquire, 0, 0},
+                                        {Kind::kShare, 0, 0},      {Kind::kAcquire, 0, 0},
+                                        {Kind::kWant, 0, 0},       {Kind::kShareAgain, 2, 15},
+                                        {Kind::kShareAgain, 2, 16}};
+  EXPECT_EQ(DifferenceIn(steps, world), "");
+}
+
 /// What a mark or an unknown row keeps from the short cuts is done the long way.
 TEST_F(SqliteRules, ShortCutsLeaveWhatTheLongWayLeaves) {
   RulesWorld quick(clock_), slow(clock_);
