@@ -22,7 +22,7 @@ SEARCHES = {
     "fence": "fence",
     "exit code": "command",
     "Redisson": "comparison",
-    "max_holders": "operations",
+    "max_holders": "options",
     "conan": "index",
     "work queue": "work-queue",
     "who holds a lock": "holders",

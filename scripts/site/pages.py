@@ -23,6 +23,7 @@ import api
 ROOT_PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md",
               "SECURITY.md": "security.md", "CODE_OF_CONDUCT.md": "conduct.md"}
 LINK = re.compile(r"(!?\[(?:[^\[\]`]|`[^`]*`|\[[^\]]*\])*\])\(([^()\s]+)\)")
+BOOST = "---\nsearch:\n  boost: 2\n---\n\n"
 PIECE = re.compile(r"^<!-- site: ([\w-]+) -->$", re.MULTILINE)
 SNIPPET = re.compile(r"^[ \t]*<!-- (?:snippet|run): .*-->\n", re.MULTILINE)
 CODE = {".cpp": "cpp", ".h": "cpp", ".txt": "cmake", ".sh": "sh"}
@@ -82,11 +83,13 @@ class Site:
     def document(self, name):
         text = (self.root / name).read_text(encoding="utf-8")
         page = self.where[name]
-        text = PIECE.sub(lambda match: self.piece(match[1], name, page), text)
+        text, pieces = PIECE.subn(lambda match: self.piece(match[1], name, page), text)
         parts = re.split(r"(^[ \t]*```.*?^[ \t]*```[ \t]*$)", text, flags=re.MULTILINE | re.DOTALL)
         for i in range(0, len(parts), 2):
             parts[i] = SNIPPET.sub("", LINK.sub(lambda match: self.relink(match, name, page), parts[i]))
-        self.write(page, "".join(parts))
+        text = "".join(parts)
+        # A page of names comes before the pages that only mention one: without this they are equal in a search.
+        self.write(page, BOOST + text if pieces else text)
 
     def relink(self, match, name, page):
         words, target = match[1], match[2]
