@@ -180,7 +180,7 @@ void MongodbReleaseSeen(benchmark::State& state) {
 }
 BENCHMARK(MongodbReleaseSeen)->Iterations(1)->Unit(benchmark::kMillisecond);
 
-/// Until Lock returns there, which takes one more majority write.
+/// Until Lock returns there, for which the event brings the document.
 void MongodbReleaseTaken(benchmark::State& state) { Compare(state, {}, RawEvent, WaiterTakes, 3); }
 BENCHMARK(MongodbReleaseTaken)->Iterations(1)->Unit(benchmark::kMillisecond);
 

@@ -38,4 +38,13 @@ Doc WakeId::AllOf(const Uuid& instance) {
   return range;
 }
 
+Doc WakeId::IsOf(const Uuid& instance, const std::string& field) {
+  Doc from, to;
+  WakeId(instance, LowestUuid()).AddTo(from.Add("0", FieldPath(field)), "1");
+  WakeId(instance, HighestUuid()).AddTo(to.Add("0", FieldPath(field)), "1");
+  Array both;
+  both.Add(Doc::OfArray("$gte", from)).Add(Doc::OfArray("$lte", to));
+  return Doc::OfArray("$and", both.doc());
+}
+
 }  // namespace doclock::mongodb

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "mongodb/bson/bson.h"
@@ -20,6 +21,8 @@ class WakeId {
   static std::optional<Uuid> LockIdIn(const bson_iter_t& value);
   /// A condition of a filter: the wake ids of this instance.
   static Doc AllOf(const Uuid& instance);
+  /// The same as an expression, of a field.
+  static Doc IsOf(const Uuid& instance, const std::string& field);
 
  private:
   static constexpr std::size_t kSize = 32;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace doclock::mongodb {
 namespace {
@@ -12,6 +13,8 @@ using std::chrono::seconds;
 constexpr seconds kRecent{2};
 /// More grants than one process waits for; the oldest are forgotten.
 constexpr std::size_t kMostGrants = 1024;
+/// How many of them are kept with their documents.
+constexpr std::size_t kMostDocuments = 64;
 
 std::uint32_t Now() noexcept {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -29,18 +32,21 @@ bool QueueMemory::Knows(std::size_t hash) const noexcept {
   return met != 0 && Now() - met <= static_cast<std::uint32_t>(kRecent.count());
 }
 
-void QueueMemory::NoteGrant(const Uuid& lock_id) {
+void QueueMemory::NoteGrant(ToldGrant grant) {
   const std::lock_guard guard(mutex_);
   if (grants_.size() == kMostGrants) grants_.erase(grants_.begin());
-  grants_.push_back(lock_id);
+  grants_.push_back(std::move(grant));
+  if (grants_.size() > kMostDocuments) grants_[grants_.size() - 1 - kMostDocuments].document = {};
 }
 
-bool QueueMemory::TakeGrant(const Uuid& lock_id) noexcept {
+std::optional<ToldGrant> QueueMemory::TakeGrant(const Uuid& lock_id) noexcept {
   const std::lock_guard guard(mutex_);
-  const auto found = std::find(grants_.begin(), grants_.end(), lock_id);
-  if (found == grants_.end()) return false;
+  const auto found = std::find_if(grants_.begin(), grants_.end(),
+                                  [&](const ToldGrant& grant) { return grant.lock_id == lock_id; });
+  if (found == grants_.end()) return std::nullopt;
+  std::optional<ToldGrant> grant(std::move(*found));
   grants_.erase(found);
-  return true;
+  return grant;
 }
 
 }  // namespace doclock::mongodb

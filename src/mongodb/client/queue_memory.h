@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "doclock/uuid.h"
+#include "mongodb/protocol/lock_events.h"
 
 namespace doclock::mongodb {
 
@@ -20,11 +22,10 @@ class QueueMemory {
   /// Are there waiters at this document, probably?
   [[nodiscard]] bool Knows(std::size_t hash) const noexcept;
 
-  /// The change stream told that the lock of this id was granted from a queue. @throws
-  /// std::bad_alloc
-  void NoteGrant(const Uuid& lock_id);
-  /// Was that told of this id? Once.
-  bool TakeGrant(const Uuid& lock_id) noexcept;
+  /// @throws std::bad_alloc
+  void NoteGrant(ToldGrant grant);
+  /// What was told of the grant under this id, once; nothing if nothing was.
+  std::optional<ToldGrant> TakeGrant(const Uuid& lock_id) noexcept;
 
  private:
   static constexpr std::size_t kSlots = 1024;
@@ -32,7 +33,7 @@ class QueueMemory {
   /// Seconds of the steady clock, plus one; documents with a slot in common are taken for one.
   std::array<std::atomic<std::uint32_t>, kSlots> met_{};
   std::mutex mutex_;
-  std::vector<Uuid> grants_;  ///< The latest last.
+  std::vector<ToldGrant> grants_;  ///< The latest last.
 };
 
 }  // namespace doclock::mongodb

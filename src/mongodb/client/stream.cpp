@@ -1,9 +1,10 @@
 #include "mongodb/client/stream.h"
 
 #include <condition_variable>
+#include <utility>
 
-#include "mongodb/bson/wake_id.h"
 #include "mongodb/client/collection_handle.h"
+#include "mongodb/protocol/lock_events.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -13,65 +14,14 @@ constexpr std::chrono::milliseconds kAwait{200};
 /// The pause between a failed stream and the next.
 constexpr std::chrono::milliseconds kPause{500};
 
+Doc StreamOptions() {
+  Doc options;
+  options.Add("maxAwaitTimeMS", std::int64_t{kAwait.count()});
+  options.Add("fullDocument", "updateLookup");
+  return options;
+}
+
 using StreamPtr = std::unique_ptr<mongoc_change_stream_t, decltype(&mongoc_change_stream_destroy)>;
-
-/// The server logs a change as a replacement where that is shorter, which says no more than the
-/// document after it.
-Doc ReplacementMatch(const LockFieldNames& names, const Uuid& instance) {
-  const std::string after = "fullDocument.";
-  Array any;
-  any.Add(Doc::OfNull(after + names.id)).Add(Doc::Of(after + names.id, Equals(kSharedLockId)));
-  any.Add(Doc::Of(after + names.passed, WakeId::AllOf(instance)));
-  Doc match = Doc::Of("operationType", "replace");
-  match.AddArray("$or", any.doc());
-  return match;
-}
-
-/// Matches locks that become null, grants from a queue to this instance, released shares, and
-/// deletes. A renewal sets no lock id, and a plain null would match it. The release of one share of
-/// many changes only lockReleased: not the lock's id, as a hand-over does, nor the version, as a
-/// save does.
-Doc StreamPipeline(const LockFieldNames& names, const Uuid& instance) {
-  const std::string updated = "updateDescription.updatedFields.";
-  Array any;
-  any.Add(Doc::Of(updated + names.id, Doc::Of("$type", "null")));
-  any.Add(Doc::Of(updated + names.passed, WakeId::AllOf(instance)));
-  Doc share;
-  share.Add(updated + names.released, Doc::Of("$exists", true));
-  share.Add(updated + names.id, Doc::Of("$exists", false));
-  share.Add(updated + names.version, Doc::Of("$exists", false));
-  any.Add(share).Add(ReplacementMatch(names, instance));
-  Doc other;
-  other.AddStrings("$in", {"delete", "insert"});
-  any.Add(Doc::Of("operationType", other));
-  Doc project;
-  project.Add("documentKey", 1);
-  project.Add(updated + names.passed, 1).Add("fullDocument." + names.passed, 1);
-  Array stages;
-  stages.Add(Doc::Of("$match", Doc::OfArray("$or", any.doc()))).Add(Doc::Of("$project", project));
-  return Doc::OfArray("pipeline", stages.doc());
-}
-
-/// The id of the lock that was granted from a queue; nothing if the event tells of none.
-std::optional<Uuid> GrantIn(const bson_t& event, const LockFieldNames& names) {
-  bson_t update, fields;
-  bson_iter_t passed;
-  const bool updated = FindDocument(event, "updateDescription", update) &&
-                       FindDocument(update, "updatedFields", fields);
-  if (!updated && !FindDocument(event, "fullDocument", fields)) return std::nullopt;
-  return FindField(fields, names.passed, passed) ? WakeId::LockIdIn(passed) : std::nullopt;
-}
-
-std::optional<std::size_t> HashOf(const bson_t& event) {
-  bson_t key;
-  bson_iter_t id;
-  Key known;
-  if (!FindDocument(event, "documentKey", key) || !FindField(key, "_id", id) ||
-      !ReadKey(id, known)) {
-    return std::nullopt;
-  }
-  return known.Hash();
-}
 
 }  // namespace
 
@@ -152,22 +102,20 @@ void Stream::Follow(const std::stop_token& stop) {
   const CollectionHandle documents =
       HandleOf(session.client(), server_->database(), collection_.name(),
                MONGOC_READ_CONCERN_LEVEL_MAJORITY);
-  Doc options;
-  options.Add("maxAwaitTimeMS", std::int64_t{kAwait.count()});
   const StreamPtr stream(
       mongoc_collection_watch(documents.get(),
-                              StreamPipeline(collection_.fields(), server_->instance()).get(),
-                              options.get()),
+                              LockEvents(collection_.fields(), server_->instance()).get(),
+                              StreamOptions().get()),
       &mongoc_change_stream_destroy);
   bool fresh = true;
   while (!stop.stop_requested()) {
     const bson_t* event = nullptr;
     if (mongoc_change_stream_next(stream.get(), &event)) {
       // First: the waiter that is told looks for it.
-      if (const auto grant = GrantIn(*event, collection_.fields())) {
-        server_->queues().NoteGrant(*grant);
+      if (auto grant = GrantIn(*event, collection_.fields())) {
+        server_->queues().NoteGrant(std::move(*grant));
       }
-      Tell(HashOf(*event));
+      Tell(KeyHashIn(*event));
     } else if (mongoc_change_stream_error_document(stream.get(), nullptr, &event)) {
       return;
     }

@@ -30,7 +30,7 @@ void Operations::Execute(AcquireOp& op) {
   op.created = op.took_over = op.passed_on = false;
   if (op.grant.mode == LockMode::kShared) return AcquireShare(op);
   const bool waits = op.grant.queue_for.count() > 0;
-  if (waits && queues().TakeGrant(op.grant.lock_id) && ReadGrant(op)) return;
+  if (waits && TakeGrant(op)) return;
   // Where others waited a moment ago, the lock is not tried first as if it were free.
   if (queues().Knows(op.hash) && TakeTurn(op)) return;
   Execute(op, std::nullopt, 0);

@@ -88,7 +88,9 @@ class Operations {
   template <class AnyTurn>
   bool TakeTurn(AcquireOp& op, const AnyTurn& turn);
   bool TellTurn(AcquireOp& op, const StoredLock& before, const bson_t& doc);
+  bool TakeGrant(AcquireOp& op);
   bool ReadGrant(AcquireOp& op);
+  bool TellGrant(AcquireOp& op, const bson_t& doc, std::int64_t now);
   void Leave(WriteOp& op);
 
   void AcquireShare(AcquireOp& op);

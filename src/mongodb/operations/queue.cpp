@@ -89,8 +89,20 @@ bool Operations::TellTurn(AcquireOp& op, const StoredLock& before, const bson_t&
   return true;
 }
 
-/// After the change stream has told of the grant: reads the document. A majority shows the grant,
-/// so no later primary can have lost it. False: it does not show it, or not any more.
+/// Is it granted the lock, as the change stream has told? A majority shows the grant, so no later
+/// primary can have lost it.
+bool Operations::TakeGrant(AcquireOp& op) {
+  const std::optional<ToldGrant> told = queues().TakeGrant(op.grant.lock_id);
+  if (!told) return false;
+  bson_iter_t granted;
+  // The lease counts from the waiter's last request, which was sent before the grant: here the time
+  // of the grant does for the present.
+  return (FindField(*told->document.get(), op.collection->fields().time, granted) &&
+          TellGrant(op, *told->document.get(), bson_iter_date_time(&granted))) ||
+         ReadGrant(op);
+}
+
+/// Reads the document of a grant. False: it does not show the grant, or not any more.
 bool Operations::ReadGrant(AcquireOp& op) {
   const LockFieldNames& names = op.collection->fields();
   Doc filter, projection, command;
@@ -105,12 +117,18 @@ bool Operations::ReadGrant(AcquireOp& op) {
   reply.ForEachInBatch([&](const bson_t& row) {
     bson_t doc;
     bson_iter_t now;
-    if (!FindDocument(row, "doc", doc) || !FindField(row, "now", now)) return false;
-    const StoredLock lock = ReadStoredLock(doc, *op.collection, bson_iter_date_time(&now));
-    if (!lock.malformed() && rules::HoldsAlready(op, lock, kLookedAt)) TellTurn(op, lock, doc);
+    if (FindDocument(row, "doc", doc) && FindField(row, "now", now)) {
+      TellGrant(op, doc, bson_iter_date_time(&now));
+    }
     return false;
   });
   return op.status == OpStatus::kDone;
+}
+
+/// False: the document does not show the grant.
+bool Operations::TellGrant(AcquireOp& op, const bson_t& doc, std::int64_t now) {
+  const StoredLock lock = ReadStoredLock(doc, *op.collection, now);
+  return !lock.malformed() && rules::HoldsAlready(op, lock, kLookedAt) && TellTurn(op, lock, doc);
 }
 
 /// Gives up the entry, the lock or the share of an id: it has one of them at most.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace doclock::mongodb {
@@ -18,13 +19,20 @@ TEST(QueueMemory, AQueueIsKnownOnceItWasMet) {
   EXPECT_FALSE(memory.Knows(8)) << "another document";
 }
 
-TEST(QueueMemory, AGrantIsTakenOnce) {
+ToldGrant GrantOf(const Uuid& lock_id) {
+  return {.lock_id = lock_id, .document = Doc::Of("lockId", lock_id)};
+}
+
+TEST(QueueMemory, AGrantIsTakenOnceWithItsDocument) {
   QueueMemory memory;
   const Uuid one = NewUuid(), two = NewUuid();
-  memory.NoteGrant(one);
-  memory.NoteGrant(two);
+  memory.NoteGrant(GrantOf(one));
+  memory.NoteGrant(GrantOf(two));
   EXPECT_FALSE(memory.TakeGrant(NewUuid()));
-  EXPECT_TRUE(memory.TakeGrant(one));
+  const std::optional<ToldGrant> taken = memory.TakeGrant(one);
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->lock_id, one);
+  EXPECT_TRUE(bson_equal(taken->document.get(), Doc::Of("lockId", one).get()));
   EXPECT_FALSE(memory.TakeGrant(one));
   EXPECT_TRUE(memory.TakeGrant(two));
 }
@@ -34,10 +42,20 @@ TEST(QueueMemory, TheOldestOfManyGrantsIsForgotten) {
   constexpr std::size_t kMost = 1024;
   QueueMemory memory;
   std::vector<Uuid> ids;
-  for (std::size_t i = 0; i <= kMost; ++i) memory.NoteGrant(ids.emplace_back(NewUuid()));
+  for (std::size_t i = 0; i <= kMost; ++i) memory.NoteGrant(GrantOf(ids.emplace_back(NewUuid())));
   EXPECT_FALSE(memory.TakeGrant(ids[0]));
   EXPECT_TRUE(memory.TakeGrant(ids[1]));
   EXPECT_TRUE(memory.TakeGrant(ids[kMost]));
+}
+
+TEST(QueueMemory, TheLatestGrantsKeepTheirDocuments) {
+  constexpr std::size_t kMost = 64;
+  QueueMemory memory;
+  std::vector<Uuid> ids;
+  for (std::size_t i = 0; i <= kMost; ++i) memory.NoteGrant(GrantOf(ids.emplace_back(NewUuid())));
+  EXPECT_TRUE(memory.TakeGrant(ids[0])->document.empty());
+  EXPECT_FALSE(memory.TakeGrant(ids[1])->document.empty());
+  EXPECT_FALSE(memory.TakeGrant(ids[kMost])->document.empty());
 }
 
 }  // namespace

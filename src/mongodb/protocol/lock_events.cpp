@@ -1,0 +1,104 @@
+#include "mongodb/protocol/lock_events.h"
+
+#include <string>
+#include <string_view>
+
+#include "mongodb/bson/wake_id.h"
+#include "mongodb/protocol/expressions.h"
+
+namespace doclock::mongodb {
+namespace {
+
+/// A grant's event carries the document up to this size; the waiter reads a larger one.
+constexpr std::int64_t kMostBytes = 16 * 1024;
+
+constexpr const char* kUpdated = "updateDescription.updatedFields.";
+constexpr const char* kAfter = "fullDocument.";
+
+/// A first filter, of the fields that the oplog has: the server looks up a document for
+/// what passes it, and for nothing else.
+///
+/// Of updates it matches locks that become null, grants from a queue to this instance, and released
+/// shares. A renewal sets no lock id, and a plain null would match it. The release of one share of
+/// many changes only lockReleased: not the lock's id, as a hand-over does, nor the version, as a
+/// save does.
+Doc MatchInOplog(const LockFieldNames& names, const Uuid& instance) {
+  const std::string updated = kUpdated;
+  Array any;
+  any.Add(Doc::Of(updated + names.id, Doc::Of("$type", "null")));
+  any.Add(Doc::Of(updated + names.passed, WakeId::AllOf(instance)));
+  Doc share;
+  share.Add(updated + names.released, Doc::Of("$exists", true));
+  share.Add(updated + names.id, Doc::Of("$exists", false));
+  share.Add(updated + names.version, Doc::Of("$exists", false));
+  Doc other;
+  other.AddStrings("$in", {"delete", "insert", "replace"});
+  any.Add(share).Add(Doc::Of("operationType", other));
+  return Doc::OfArray("$or", any.doc());
+}
+
+/// The server logs an update as a replacement where that is shorter, which says no more than the
+/// document after it.
+Doc MatchReplaced(const LockFieldNames& names, const Uuid& instance) {
+  const std::string after = kAfter;
+  Array any;
+  any.Add(Doc::Of("operationType", Doc::Of("$ne", "replace")));
+  any.Add(Doc::OfNull(after + names.id)).Add(Doc::Of(after + names.id, Equals(kSharedLockId)));
+  any.Add(Doc::Of(after + names.passed, WakeId::AllOf(instance)));
+  return Doc::OfArray("$or", any.doc());
+}
+
+/// The whole document where it is small and the lock was passed to this instance, now or before.
+Doc DocumentAfter(const LockFieldNames& names, const Uuid& instance) {
+  const Doc passed = WakeId::IsOf(instance, kAfter + names.passed);
+  const Doc small = BinaryOperator("$lte", Doc::Of("$bsonSize", "$fullDocument"), kMostBytes);
+  return Conditional(And({&passed, &small}), std::string_view("$fullDocument"),
+                     Doc::Of(names.passed, FieldPath(kAfter + names.passed)));
+}
+
+}  // namespace
+
+Doc LockEvents(const LockFieldNames& names, const Uuid& instance) {
+  Doc project;
+  project.Add("documentKey", 1).Add(kUpdated + names.passed, 1);
+  project.Add("fullDocument", DocumentAfter(names, instance));
+  Array stages;
+  stages.Add(Doc::Of("$match", MatchInOplog(names, instance)));
+  stages.Add(Doc::Of("$match", MatchReplaced(names, instance)));
+  stages.Add(Doc::Of("$project", project));
+  return Doc::OfArray("pipeline", stages.doc());
+}
+
+std::optional<ToldGrant> GrantIn(const bson_t& event, const LockFieldNames& names) {
+  bson_t update, fields, document;
+  bson_iter_t passed;
+  const bool has_document = FindDocument(event, "fullDocument", document);
+  const bool updated = FindDocument(event, "updateDescription", update) &&
+                       FindDocument(update, "updatedFields", fields);
+  if (!updated && !has_document) return std::nullopt;
+  if (!FindField(updated ? fields : document, names.passed, passed)) return std::nullopt;
+  const std::optional<Uuid> lock_id = WakeId::LockIdIn(passed);
+  if (!lock_id) return std::nullopt;
+  ToldGrant grant{.lock_id = *lock_id, .document = {}};
+  bson_iter_t holder;
+  Uuid id;
+  // Looked up later than the grant was made, it may show what came after.
+  if (has_document && FindField(document, names.id, holder) && ReadUuid(holder, id) &&
+      id == *lock_id) {
+    bson_concat(grant.document.get(), &document);
+  }
+  return grant;
+}
+
+std::optional<std::size_t> KeyHashIn(const bson_t& event) {
+  bson_t key;
+  bson_iter_t id;
+  Key known;
+  if (!FindDocument(event, "documentKey", key) || !FindField(key, "_id", id) ||
+      !ReadKey(id, known)) {
+    return std::nullopt;
+  }
+  return known.Hash();
+}
+
+}  // namespace doclock::mongodb
