@@ -78,13 +78,16 @@ class DOCLOCK_EXPORT LockException : public Error {
   ~LockException() override;
   /// Returns the holder; empty when unknown.
   [[nodiscard]] const LockHolder& holder() const noexcept { return holder_; }
-  /// Returns the time that was left of the holder's lease when the store looked; empty when
-  /// unknown. The holder may renew it.
+  /// Returns how long the lock stays busy at most if no client renews or releases anything; empty
+  /// when unknown. For an exclusive lock it is what was left of the holder's lease when the store
+  /// looked. For a share it is what was left of the share that ends first, or of the entries of the
+  /// writers that wait before it. It is min_hold's if that is longer.
   [[nodiscard]] std::optional<std::chrono::milliseconds> remaining() const noexcept {
     return remaining_;
   }
-  /// Returns how many waiters stood before this process in the store's queue when the store last
-  /// answered: at most one of each process. Empty when unknown: for a store that keeps no queue
+  /// Returns how many entries stood before this caller in the store's queue when the store last
+  /// answered: at most one of each process, and 64 in all. That of another caller of this process
+  /// counts, if this caller has `wait` 0. Empty when unknown: for a store that keeps no queue
   /// (StoreTraits::queues), and if the store was not asked or gave no answer.
   [[nodiscard]] std::optional<int> waiting() const noexcept { return waiting_; }
 

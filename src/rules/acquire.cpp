@@ -116,8 +116,8 @@ void Acquire(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instan
   HelpFirst(op, state, now);
   if (!MayAcquire(op, state, now)) {
     if (op.status != OpStatus::kBusy) return;
-    LeaveIntent(state, op.grant, now);
-    return Enqueue(op, state, now, instance);
+    Enqueue(op, state, now, instance);
+    return LeaveIntent(state, op, now);
   }
   op.created = false;
   HoldsAlready(op, state, now) ? TellHeld(op, state, now) : GrantTo(op, state, now);

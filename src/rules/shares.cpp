@@ -93,13 +93,15 @@ void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now) {
   if (!state.queue.empty()) RemoveEntry(state, grant.lock_id);
 }
 
-bool MayLeaveIntent(const LockState& state, const GrantRequest& grant, TimePoint now) {
-  if (grant.intent_id.is_nil() || !state.IsShared() || !state.IsLive(now)) return false;
-  return !state.intent.IsLive(now) || state.intent.id == grant.intent_id;
+bool MayLeaveIntent(const LockState& state, const AcquireOp& op, TimePoint now) {
+  const Uuid& id = op.grant.intent_id;
+  if (op.queued || id.is_nil() || !state.IsShared() || !state.IsLive(now)) return false;
+  return !state.intent.IsLive(now) || state.intent.id == id;
 }
 
-void LeaveIntent(LockState& state, const GrantRequest& grant, TimePoint now) {
-  if (MayLeaveIntent(state, grant, now)) state.intent = {grant.intent_id, now + grant.intent};
+void LeaveIntent(LockState& state, const AcquireOp& op, TimePoint now) {
+  if (!MayLeaveIntent(state, op, now)) return;
+  state.intent = {op.grant.intent_id, now + op.grant.intent};
 }
 
 void RenewShare(RenewOp& op, LockState& state, TimePoint now) {

@@ -15,11 +15,12 @@ namespace doclock::rules {
 DOCLOCK_EXPORT void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now);
 
 /// After an exclusive attempt was refused: do shares stand in its way, and no other live intent?
-[[nodiscard]] DOCLOCK_EXPORT bool MayLeaveIntent(const LockState& state, const GrantRequest& grant,
+/// Not if it has an entry in the queue, which keeps new shares out and goes when the waiter leaves.
+[[nodiscard]] DOCLOCK_EXPORT bool MayLeaveIntent(const LockState& state, const AcquireOp& op,
                                                  TimePoint now);
 
 /// Leaves its intent, if it may.
-DOCLOCK_EXPORT void LeaveIntent(LockState& state, const GrantRequest& grant, TimePoint now);
+DOCLOCK_EXPORT void LeaveIntent(LockState& state, const AcquireOp& op, TimePoint now);
 
 /// Renews one share.
 DOCLOCK_EXPORT void RenewShare(RenewOp& op, LockState& state, TimePoint now);

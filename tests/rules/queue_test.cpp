@@ -253,6 +253,26 @@ TEST_F(QueueRules, AGrantToTheFirstEndsTheIntentOfAWriter) {
   EXPECT_EQ(state.intent, Intent{});
 }
 
+/// Its entry keeps new shares out, and goes with it.
+TEST_F(QueueRules, AWriterLeavesAnIntentOnlyIfItHasNoEntry) {
+  for (const std::size_t entries : {std::size_t{0}, kMaxQueueEntries}) {
+    LockState state;
+    AcquireOp share = Share(kHolder, seconds(0), 2);
+    share.grant.min_hold = {};
+    Acquire(share, state, kNow, kInstance);
+    for (std::size_t i = 0; i < entries; ++i) {
+      state.queue.push_back(WriterEntry(IdOf(100 + static_cast<int>(i)), kNow + seconds(3)));
+    }
+    AcquireOp op = Attempt(kFresh, seconds(3));
+    op.grant.intent_id = kWriter;
+    op.grant.intent = seconds(3);
+    Acquire(op, state, kNow, kInstance);
+    ASSERT_EQ(op.status, OpStatus::kBusy);
+    EXPECT_EQ(op.queued, entries == 0);
+    EXPECT_EQ(state.intent.id, entries == 0 ? Uuid{} : kWriter);
+  }
+}
+
 TEST_F(QueueRules, AFullQueueTakesNoMore) {
   LockState state;
   state.version = kVersion;

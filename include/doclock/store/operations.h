@@ -18,8 +18,8 @@ namespace doclock {
 /// Takes the lock. Each share is a lease of its own, and so is an intent, which a waiting writer
 /// leaves. A lease that is over keeps no client out: the grant takes over, and drops it.
 /// - An exclusive attempt is granted unless an exclusive lock or a share is live. An intent does
-///   not stop it. If shares stop it, it leaves its intent (GrantRequest::intent_id), unless another
-///   writer's intent is live; the next attempt renews it.
+///   not stop it. If shares stop it and it leaves no entry in the queue, it leaves its intent
+///   (GrantRequest::intent_id), unless another writer's intent is live; the next attempt renews it.
 /// - A share is granted unless there is a live exclusive lock, a live intent, or no room for one
 ///   more live share by its own max_holders.
 /// - min_hold (lockClosed) stops both.

@@ -13,13 +13,10 @@ namespace {
 constexpr int kMaxGhosts = 3;
 
 /// A waiting writer's intent should last from one attempt to the next, and keep readers out no
-/// longer than this after the writer gave up or died. `queued`: it asks as seldom as it refreshes
-/// its entry in the store's queue.
-std::chrono::milliseconds IntentLength(Engine& engine, const AcquireSpec& spec, bool queued) {
-  const std::chrono::milliseconds polls = 3 * engine.options().poll_max.ms();
-  return std::clamp<std::chrono::milliseconds>(
-      queued ? std::max(polls, EntryLength(spec.ttl)) : polls, std::chrono::seconds(1),
-      std::chrono::seconds(30));
+/// longer than this after the writer gave up or died.
+std::chrono::milliseconds IntentLength(Engine& engine) {
+  return std::clamp<std::chrono::milliseconds>(3 * engine.options().poll_max.ms(),
+                                               std::chrono::seconds(1), std::chrono::seconds(30));
 }
 
 }  // namespace
@@ -66,7 +63,7 @@ void AcquireProcedure::Interrupt() noexcept {
 Procedure::Step AcquireProcedure::Start() {
   acquire_.grant = MakeGrant(spec_);
   acquire_.grant.intent_id = intent_id_;
-  acquire_.grant.intent = IntentLength(engine_, spec_, ticket_ != nullptr);
+  acquire_.grant.intent = IntentLength(engine_);
   acquire_.ahead.reset();
   sent_ = engine_.Now();
   if (ticket_) Enter();

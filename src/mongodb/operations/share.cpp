@@ -106,7 +106,7 @@ bool Operations::MakeShared(AcquireOp& op) {
 /// After a writer was told that shares stand in the way. Whatever becomes of it, that stays true;
 /// and the next attempt leaves the intent anew.
 void Operations::LeaveIntent(const AcquireOp& op, const StoredLock& seen) {
-  if (!rules::MayLeaveIntent(seen, op.grant, kLookedAt)) return;
+  if (!rules::MayLeaveIntent(seen, op, kLookedAt)) return;
   const Uuid& id = op.grant.intent_id;
   const LockFieldNames& names = op.collection->fields();
   Doc filter;
