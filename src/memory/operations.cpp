@@ -70,7 +70,7 @@ bool PutBody(WriteOp& op, LockedSlot& slot, Remains& remains) {
 /// A plain release that nobody waits for does not read the time.
 TimePoint TimeOf(const WriteOp& op, const rules::LockState& lock, Moment& moment) noexcept {
   const bool needed = op.mode == LockMode::kShared || op.write == WriteKind::kCheckpoint ||
-                      op.next != nullptr || !lock.queue.empty();
+                      op.write == WriteKind::kLeave || op.next != nullptr || !lock.queue.empty();
   return needed ? moment.Now() : TimePoint{};
 }
 

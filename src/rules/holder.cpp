@@ -24,7 +24,10 @@ void Release(const WriteOp& op, LockState& state, TimePoint now) {
 void Leave(const WriteOp& op, LockState& state, TimePoint now) {
   RemoveEntry(state, op.lock_id);
   if (state.IsHeldBy(op.lock_id)) return Release(op, state, now);
-  if (state.LiveShare(op.lock_id, now) != nullptr) EndShare(op, state, now);
+  if (state.LiveShare(op.lock_id, now) != nullptr) return EndShare(op, state, now);
+  // The lock was free for a share that was first, and has not come.
+  if (MayPassOn(state, now)) ++state.version;
+  PassOn(state, now);
 }
 
 bool MayLeave(const WriteOp& op, const LockState& state, TimePoint now) noexcept {

@@ -62,6 +62,10 @@ struct Intent {
   friend bool operator==(const Intent&, const Intent&) = default;
 };
 
+/// No store is asked for an entry this long. One that ends later was written by a wrong clock, or
+/// by another program: it counts as one that is over, so that it keeps nobody out for years.
+inline constexpr std::chrono::milliseconds kLongestEntry = std::chrono::hours(8);
+
 /// A waiter's entry in a document's queue. It is a lease too: it lapses by itself.
 struct QueueEntry {
   Uuid id{};  ///< The lock id that it would be granted under.
@@ -76,7 +80,9 @@ struct QueueEntry {
   /// The store instance that the waiter asked, as the store numbers them. The rules only carry it.
   std::int64_t instance = 0;
 
-  [[nodiscard]] bool IsLive(TimePoint now) const noexcept { return now < until; }
+  [[nodiscard]] bool IsLive(TimePoint now) const noexcept {
+    return now < until && until - now <= kLongestEntry;
+  }
 };
 
 /// Tells a store whether the rule that it called last granted the lock to an entry of the queue.

@@ -11,8 +11,8 @@ auto FindEntry(std::vector<QueueEntry>& queue, const Uuid& id) noexcept {
                       [&](const QueueEntry& entry) { return entry.id == id; });
 }
 
-void DropOver(std::vector<QueueEntry>& queue, TimePoint now) noexcept {
-  std::erase_if(queue, [&](const QueueEntry& entry) { return !entry.IsLive(now); });
+void DropOver(LockState& state, TimePoint now) noexcept {
+  std::erase_if(state.queue, [&](const QueueEntry& entry) { return !entry.IsLive(now); });
 }
 
 QueueEntry EntryOf(const GrantRequest& grant, TimePoint now, std::int64_t instance) {
@@ -93,8 +93,8 @@ bool MayPassOn(const LockState& state, TimePoint now) noexcept {
 }
 
 void PassOn(LockState& state, TimePoint now) noexcept {
+  if (!state.queue.empty()) DropOver(state, now);
   if (!MayPassOn(state, now)) return;
-  DropOver(state.queue, now);
   QueueEntry& first = state.queue.front();
   state.lock_id = first.id;
   state.lease = {now, std::min(first.ttl, kProbation)};
@@ -112,7 +112,7 @@ void PassOn(LockState& state, TimePoint now) noexcept {
 }
 
 void Enqueue(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instance) {
-  DropOver(state.queue, now);
+  DropOver(state, now);
   op.queued =
       op.grant.queue_for.count() > 0 && Place(state.queue, EntryOf(op.grant, now, instance));
   op.ahead = CountAhead(state, op.grant.lock_id, now);

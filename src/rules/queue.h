@@ -46,7 +46,7 @@ struct BeforeShare {
 
 /// Grants a free lock (IsFree) to the first live entry if it is exclusive (MayPassOn), at the
 /// version that the caller has raised, with a lease of at most kProbation, and sets `passed_on`.
-/// Drops the entries before it, which are over. Otherwise the lock stays as it is.
+/// Otherwise the lock stays as it is. Drops the entries that are over.
 DOCLOCK_EXPORT void PassOn(LockState& state, TimePoint now) noexcept;
 
 /// Leaves or refreshes the entry of an attempt that is kBusy, if it asks for one, and

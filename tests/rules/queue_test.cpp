@@ -253,6 +253,48 @@ TEST_F(QueueRules, AGrantToTheFirstEndsTheIntentOfAWriter) {
   EXPECT_EQ(state.intent, Intent{});
 }
 
+/// A clock that was wrong, or another program, wrote it.
+TEST_F(QueueRules, AnEntryThatEndsTooLateCountsForNothing) {
+  for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
+    for (const bool too_late : {false, true}) {
+      LockState state;
+      QueueEntry entry = WriterEntry(kEntries[0], kNow + kLongestEntry);
+      if (too_late) entry.until += milliseconds(1);
+      entry.ttl = kTtl;
+      entry.mode = mode;
+      state.queue.push_back(entry);
+      AcquireOp op = Attempt(kFresh, seconds(0));
+      Acquire(op, state, kNow, kInstance);
+      EXPECT_EQ(op.status, too_late ? OpStatus::kDone : OpStatus::kBusy);
+    }
+  }
+  QueueEntry entry = WriterEntry(kEntries[0], TimePoint::max());
+  EXPECT_FALSE(entry.IsLive(kNow));
+}
+
+/// The lock was freed for the share, which does not come.
+TEST_F(QueueRules, AShareThatLeavesAFreeLockPassesItOn) {
+  LockState state;
+  state.version = kVersion;
+  state.queue = {WriterEntry(kEntries[0], kNow + seconds(1)),
+                 WriterEntry(kEntries[1], kNow + seconds(1))};
+  state.queue.front().mode = LockMode::kShared;
+  WriteOp op = Write(WriteKind::kLeave, kEntries[0]);
+  rules::Write(op, state, kNow);
+  EXPECT_TRUE(state.IsHeldBy(kEntries[1]));
+  EXPECT_EQ(op.version, kVersion + 1);
+}
+
+TEST_F(QueueRules, AReleaseDropsTheEntriesThatAreOver) {
+  LockState state;
+  state.lock_id = kHolder;
+  state.lease = {kNow, kTtl};
+  state.queue = {WriterEntry(kEntries[0], kNow)};
+  WriteOp op = Write(WriteKind::kRelease, kHolder);
+  rules::Write(op, state, kNow);
+  EXPECT_TRUE(state.queue.empty());
+}
+
 /// Its entry keeps new shares out, and goes with it.
 TEST_F(QueueRules, AWriterLeavesAnIntentOnlyIfItHasNoEntry) {
   for (const std::size_t entries : {std::size_t{0}, kMaxQueueEntries}) {
@@ -422,15 +464,20 @@ TEST_F(QueueRules, AWaiterLeavesTheQueueOrGivesUpTheLock) {
       EXPECT_EQ(op.version, state.version);
       EXPECT_FALSE(HasEntry(state, id));
       EXPECT_NE(state.lock_id, id);
-      const std::vector<QueueEntry> live = LiveOf(before);
+      LockState left = before;
+      RemoveEntry(left, id);
+      const std::vector<QueueEntry> live = LiveOf(left);
+      const bool exclusive = !live.empty() && live.front().mode == LockMode::kExclusive;
       if (holds && PassesOn(before, live)) {
-        ExpectPassedOn(before, state, live.front());
+        ExpectPassedOn(left, state, live.front());
         EXPECT_FALSE(Frees(op, state));
       } else if (holds) {
         EXPECT_EQ(state.version, kVersion + 1);
         EXPECT_TRUE(Frees(op, state));
+      } else if (before.IsFree(kNow) && exclusive) {
+        ExpectPassedOn(left, state, live.front());
       } else {
-        EXPECT_EQ(state.queue.size(), before.queue.size() - 1);
+        EXPECT_EQ(state.queue.size(), live.size());
         EXPECT_EQ(Frees(op, state), !before.HasLockId() || before.IsShared())
             << "others may share now that it has left";
         state.queue = before.queue;
@@ -458,6 +505,7 @@ TEST_F(QueueRules, AWriteConcernsWaitersIfItFreesTheLockOrGrantsItToOne) {
     EXPECT_TRUE(concerns_waiters(WriteKind::kLeave, kHolder, nullptr)) << TextOf(before);
     EXPECT_FALSE(concerns_waiters(WriteKind::kCheckpoint, kHolder, nullptr));
     EXPECT_FALSE(concerns_waiters(WriteKind::kRelease, kHolder, &next)) << "a hand-over";
+    if (before.IsFree(kNow)) return;
     for (const QueueEntry& entry : before.queue) {
       EXPECT_FALSE(concerns_waiters(WriteKind::kLeave, entry.id, nullptr)) << "it is still held";
     }

@@ -19,8 +19,15 @@ bool Flag(const bson_t& doc, const char* name) {
   return bson_iter_init_find(&flag, &doc, name) && bson_iter_as_bool(&flag);
 }
 
-/// Does the server refuse the document with an entry: by a validator, or for its size?
-bool IsNoRoom(int code) noexcept { return code == 121 || code == 10334; }
+// The server's codes for a document that is too large: of the update, and of what it sends on.
+constexpr int kDocumentTooLarge = 17419, kBsonObjectTooLarge = 10334;
+constexpr int kDocumentValidationFailure = 121;
+
+/// Does the server refuse the document with an entry?
+bool IsNoRoom(int code) noexcept {
+  return code == kDocumentValidationFailure || code == kDocumentTooLarge ||
+         code == kBsonObjectTooLarge;
+}
 
 void Done(AcquireOp& op, const StoredLock& before, const bson_t& doc) {
   op.born = before.born;
@@ -94,12 +101,15 @@ bool Operations::TellTurn(AcquireOp& op, const StoredLock& before, const bson_t&
 bool Operations::TakeGrant(AcquireOp& op) {
   const std::optional<ToldGrant> told = queues().TakeGrant(op.grant.lock_id);
   if (!told) return false;
+  const bson_t& document = *told->document.get();
   bson_iter_t granted;
-  // The lease counts from the waiter's last request, which was sent before the grant: here the time
-  // of the grant does for the present.
-  return (FindField(*told->document.get(), op.collection->fields().time, granted) &&
-          TellGrant(op, *told->document.get(), bson_iter_date_time(&granted))) ||
-         ReadGrant(op);
+  // The event does not tell the server's time. The time of the grant stands in for it: the engine
+  // checks the deadline.
+  if (FindField(document, op.collection->fields().time, granted) &&
+      TellGrant(op, document, bson_iter_date_time(&granted))) {
+    return true;
+  }
+  return ReadGrant(op);
 }
 
 /// Reads the document of a grant. False: it does not show the grant, or not any more.
@@ -142,15 +152,14 @@ void Operations::Leave(WriteOp& op) {
   AddGoodVersion(filter, *op.collection);
   Array stages;
   AddLeave(stages, *op.collection, op.lock_id, rules::MarkOf(op));
-  fields.Add(names.version, 1).Add(names.id, 1);
-  rest.AddArray("update", stages.doc()).Add("fields", fields);
+  fields.Add(names.version, 1);
+  rest.AddArray("update", stages.doc()).Add("new", true).Add("fields", fields);
   Reply reply;
   FindAndModify(*op.collection, filter, rest, reply);
   if (Settled(op, Single(reply))) return;
   bson_t value;
   if (!reply.Document("value", value)) return ReleaseShare(op);
-  const StoredLock before = ReadStoredLock(value, *op.collection, 0);
-  op.version = before.version + (before.lock_id == op.lock_id ? 1 : 0);
+  op.version = ReadStoredLock(value, *op.collection, 0).version;
   op.status = OpStatus::kDone;
 }
 

@@ -30,6 +30,8 @@ class FirstGrant {
   /// @param more what else is put there
   static Doc Decision(const Doc& queue, const Doc& may, const Doc& more = {});
   void AddDecision(Array& stages, const Doc& decision) const;
+  /// An expression, after the decision: is the first granted the lock?
+  [[nodiscard]] Doc Go() const { return where_go_.Flag(); }
 
   /// @param otherwise the lock's id if nothing is granted: an expression, or nullptr for null
   /// @param own the entry of the attempt itself, which is granted its whole lease

@@ -48,11 +48,12 @@ Doc MatchReplaced(const LockFieldNames& names, const Uuid& instance) {
   return Doc::OfArray("$or", any.doc());
 }
 
-/// The whole document where it is small and the lock was passed to this instance, now or before.
+/// The whole document where it is small and locked, and was last passed to this instance.
 Doc DocumentAfter(const LockFieldNames& names, const Uuid& instance) {
   const Doc passed = WakeId::IsOf(instance, kAfter + names.passed);
+  const Doc locked = Not(IsNothing(kAfter + names.id));
   const Doc small = BinaryOperator("$lte", Doc::Of("$bsonSize", "$fullDocument"), kMostBytes);
-  return Conditional(And({&passed, &small}), std::string_view("$fullDocument"),
+  return Conditional(And({&passed, &locked, &small}), std::string_view("$fullDocument"),
                      Doc::Of(names.passed, FieldPath(kAfter + names.passed)));
 }
 

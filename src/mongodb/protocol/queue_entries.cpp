@@ -24,9 +24,12 @@ Doc IsLiveEntry() {
   const Doc date = TypeIn("$this.until", {"date"});
   const Doc live =
       BinaryOperator("$gt", std::string_view("$$this.until"), std::string_view("$$NOW"));
+  const Doc longest =
+      BinaryOperator("$add", std::string_view("$$NOW"), std::int64_t{rules::kLongestEntry.count()});
+  const Doc near = BinaryOperator("$lte", std::string_view("$$this.until"), longest);
   const Doc ttl = NumberUpTo("$this.ttl", kLongestTtlMs);
   const Doc share = Or(IsNothing("$this.share"), NumberUpTo("$this.share", kMaxHolders));
-  return And({&low, &high, &own, &date, &live, &ttl, &share});
+  return And({&low, &high, &own, &date, &live, &near, &ttl, &share});
 }
 
 Doc FilteredQueue(const Collection& collection, const Doc& condition) {

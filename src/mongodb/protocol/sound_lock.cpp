@@ -11,15 +11,19 @@ namespace doclock::mongodb {
 
 Doc SoundLockFilter(const AcquireOp& op) {
   const Collection& collection = *op.collection;
-  const LockFieldNames& names = collection.fields();
   Doc filter;
   filter.Add("_id", Equals(*op.key));
   AddGoodFields(filter, collection);
+  filter.Add("$expr", SoundLockExpr(collection));
+  return filter;
+}
+
+Doc SoundLockExpr(const Collection& collection) {
+  const LockFieldNames& names = collection.fields();
   const Doc lease = Or(IsNothing(names.id), GoodLeaseExpr(collection));
   const Doc closed = TypeIn(names.closed, {"missing", "null", "date"});
   const Doc shares = SoundSharesExpr(collection);
-  filter.Add("$expr", And({&lease, &closed, &shares}));
-  return filter;
+  return And({&lease, &closed, &shares});
 }
 
 Doc IsOver(const Collection& collection) {

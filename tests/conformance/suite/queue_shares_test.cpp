@@ -105,6 +105,25 @@ TEST_P(WaitingShares, AShareDoesNotPassAWriterThatWaits) {
   EXPECT_EQ(Share(cid_).status, OpStatus::kDone);
 }
 
+TEST_P(WaitingShares, AShareThatLeavesAFreeLockPassesItOn) {
+  const AcquireOp held = things_.Create("42");
+  ExpectQueued(Share(ann_), 0);
+  ExpectQueued(Lock(bob_), 1);
+  ASSERT_EQ(things_.Release("42", held).status, OpStatus::kDone);
+  const WriteOp left = things_.Write("42", WriteKind::kLeave, ann_);
+  EXPECT_EQ(left.status, OpStatus::kDone);
+  EXPECT_EQ(left.version, held.version + 2);
+  const ReadOp read = things_.Read("42");
+  EXPECT_EQ(read.lock_id, bob_);
+  EXPECT_EQ(read.version, left.version);
+}
+
+TEST_P(WaitingShares, AShareThatIsOverIsNotLeft) {
+  things_.Create("42", {}, {.id = ann_, .ttl = 2s, .mode = LockMode::kShared});
+  clock().Advance(2s);
+  EXPECT_EQ(things_.Write("42", WriteKind::kLeave, ann_).status, OpStatus::kLost);
+}
+
 TEST_P(WaitingShares, AWriterThatLeavesLetsNewSharesInAtOnce) {
   things_.Create("42", {}, {.id = ann_, .mode = LockMode::kShared});
   const AcquireOp writer = things_.Acquire(

@@ -108,8 +108,11 @@ std::optional<StoreQueues::Fault> StoreQueues::FaultOf(const Change& change) con
     }
     const auto place = Find(before, id);
     if (marked && !shared && place == before.end()) continue;
-    if (std::any_of(before.begin(), place,
-                    [&](const QueuedWaiter& waiter) { return !(shared && waiter.shared); })) {
+    const auto skipped = [&](const QueuedWaiter& waiter) {
+      const bool leaves = left_.contains(waiter.id) && Find(after, waiter.id) == after.end();
+      return !leaves && !(shared && waiter.shared);
+    };
+    if (std::any_of(before.begin(), place, skipped)) {
       return Fault{"no waiter is skipped while its entry is live", what};
     }
   }

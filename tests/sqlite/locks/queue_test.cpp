@@ -96,6 +96,17 @@ TEST_F(SqliteQueue, AnEmptiedQueueCostsNothingAnyMore) {
   EXPECT_EQ(RawDatabase(file_).Number("SELECT lock_queue FROM doclock_c_things"), 0);
 }
 
+/// Its waiter died: nobody removes the entry.
+TEST_F(SqliteQueue, ALapsedQueueCostsNothingAfterTheNextRelease) {
+  client_.Release("1", client_.Create("1"));
+  const AcquireOp held = client_.Acquire("1");
+  EXPECT_TRUE(client_.Queue("1", NewUuid(), 2s).queued);
+  clock_->Advance(2s);
+  EXPECT_EQ(client_.Release("1", held).status, OpStatus::kDone);
+  EXPECT_EQ(RawDatabase(file_).Number("SELECT lock_queue FROM doclock_c_things"), 0);
+  EXPECT_EQ(Rows(), 0);
+}
+
 TEST_F(SqliteQueue, AWaiterLeavesItWhileSharesAreHeld) {
   const AcquireOp share = client_.Share("1");
   const Uuid waiter = NewUuid();
