@@ -78,6 +78,30 @@ class LoadTest : public ::testing::Test {
   Collection* collection = nullptr;
 };
 
+/// The store has a second for its first answer, and a release of this process counts for one.
+TEST_F(LoadTest, AShortWaitBehindAReleaseThatTakesLongerIsNoOutage) {
+  std::optional<Grant> held = Lock("a");
+  store->Hang({CallKind::kBatch});
+  held.reset();  // released in the background
+  ASSERT_TRUE(store->AwaitHanging(1));
+  auto waiting = std::async(std::launch::async,
+                            [&] { return Acquire(engine(), Spec("a", {.wait = 5ms}), {}); });
+  EXPECT_EQ(waiting.wait_for(100ms), std::future_status::timeout);
+  store->LetGo();
+  const AcquireResult result = waiting.get();
+  EXPECT_FALSE(result.failure) << result.failure->message;
+}
+
+TEST_F(LoadTest, AShortWaitBehindAReleaseThatHangsEnds) {
+  std::optional<Grant> held = Lock("a");
+  store->Hang({CallKind::kBatch});
+  held.reset();
+  ASSERT_TRUE(store->AwaitHanging(1));
+  const AcquireResult result = Acquire(engine(), Spec("a", {.wait = 5ms}), {});
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->code, Errc::kUnavailable) << result.failure->message;
+}
+
 TEST_F(LoadTest, QueriesThatHangKeepNoLockFromBeingRenewed) {
   const Grant held = Lock("held", {.ttl = 6s});
   store->Hang({CallKind::kQuery});

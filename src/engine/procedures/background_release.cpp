@@ -13,7 +13,12 @@ class BackgroundRelease final : public Procedure {
  public:
   BackgroundRelease(Engine& engine, Collection& collection, const Key& key, const Uuid& lock_id,
                     WriteKind kind, LockMode mode, TimePoint until, bool ghost)
-      : engine_(engine), key_(key), op_(collection, key_), until_(until), ghost_(ghost) {
+      : engine_(engine),
+        key_(key),
+        op_(collection, key_),
+        until_(until),
+        last_arrival_(engine.Now() + engine.options().call_budget.ms()),
+        ghost_(ghost) {
     op_.write = kind;
     op_.lock_id = lock_id;
     op_.mark = NewUuid();
@@ -26,10 +31,7 @@ class BackgroundRelease final : public Procedure {
       return {&op_};
     }
     if (op_.status == OpStatus::kDone) engine_.Freed(*op_.collection, op_.hash);
-    const bool gone = op_.status == OpStatus::kLost || op_.status == OpStatus::kMissing;
-    // What a waiter left may be the entry of an earlier attempt: the last one may still come.
-    const bool done = op_.status == OpStatus::kDone && !(ghost_ && op_.write == WriteKind::kLeave);
-    if (done || (gone && !ghost_) || engine_.closed()) return {};
+    if (IsSettled() || engine_.closed()) return {};
     if (op_.detail && op_.detail->code == Errc::kForked) return {};  // the parent releases it
     const auto pause = backoff_.Next();
     if (engine_.Now() + pause >= until_) return {};
@@ -38,10 +40,21 @@ class BackgroundRelease final : public Procedure {
   void Interrupt() noexcept override {}  // the lock ends with its lease
 
  private:
+  [[nodiscard]] bool IsSettled() const noexcept {
+    const bool done = op_.status == OpStatus::kDone;
+    if (!done && op_.status != OpStatus::kLost && op_.status != OpStatus::kMissing) return false;
+    if (!ghost_ || engine_.Now() >= last_arrival_) return true;
+    // What a waiter left may be the entry of an earlier attempt: the last one may still come.
+    return done && op_.write != WriteKind::kLeave;
+  }
+
   Engine& engine_;
   const Key key_;
   WriteOp op_;
   const TimePoint until_;
+  /// A grant that the store has not seen by then does not come any more. If it does, its lease ends
+  /// by itself.
+  const TimePoint last_arrival_;
   const bool ghost_;  ///< The grant may still reach the store.
   Backoff backoff_;
   bool started_ = false;

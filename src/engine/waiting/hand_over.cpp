@@ -73,7 +73,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
   const KeyWaitsPtr waits = std::move(release.waits_);
   const PendingPtr next = std::move(release.next_);
   Shard& shard = ShardOf(waits->hash);
-  Waiters refused, unwakeable;
+  Waiters refused, overdue, unwakeable;
   QueueTicket ticket;
   bool ask = released && !lease;
   bool listed = true;
@@ -94,6 +94,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
       waits->Grant(*next);
       lease->handovers = release.handovers_;
       refused = waits->TakeFailFast(nullptr);
+      overdue = waits->TakeOverdue();
       unwakeable = SleepOrLeave(waits, NextLook(nullptr));
     }
     ask = !lease && (ask || !waits->queue.empty());
@@ -109,6 +110,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
   }
   if (next) LeaveStoreQueue(*next, ticket);
   SettleBusy(refused);
+  SettleOverdue(overdue, nullptr);
   SettleUnwakeable(unwakeable);
   if (!ask) return;
   if (listed) return Pump(waits, true);

@@ -146,10 +146,30 @@ bool KeyWaits::BringFailFastForward() noexcept {
 FailurePtr KeyWaits::WhyEnded(const PendingAcquire& waiter, Errc code) const noexcept {
   if (code == Errc::kTimedOut) {
     if (last && last->code == Errc::kUnavailable) return CopyOf(*last);  // it names the cause
-    const bool silent = !last || engine.Now() - asked_when >= kSilence;
-    if (asking && silent) return NoAnswer(waiter);
+    const bool silent = asking && engine.Now() - asked_when >= kSilence;
+    if (silent || AwaitsFirstAnswer()) return NoAnswer(waiter);
   }
   return BusyFailure(waiter, code, last.get());
+}
+
+Waiters KeyWaits::TakeOverdue() noexcept {
+  Waiters taken;
+  if (!std::exchange(overdue, false)) return taken;
+  const TimePoint now = engine.Now();
+  for (auto next = queue.begin(); next != queue.end();) {
+    PendingAcquire& waiter = **next++;
+    const bool waits_here = waiter.queue_state == PendingAcquire::QueueState::kQueued;
+    if (waits_here && !waiter.fail_fast() && waiter.deadline <= now) LeaveTo(taken, waiter);
+  }
+  return taken;
+}
+
+void SettleOverdue(const Waiters& waiters, const Failure* why) noexcept {
+  for (const auto& waiter : waiters) {
+    const bool outage = why != nullptr && why->code == Errc::kUnavailable;
+    waiter->Settle({.failure = outage ? CopyOf(*why) : BusyFailure(*waiter, Errc::kTimedOut, why),
+                    .grant = {}});
+  }
 }
 
 void SettleBusy(const Waiters& waiters) noexcept {

@@ -27,6 +27,7 @@ struct KeyWaits {
   int shares_releasing = 0;  ///< and of shares.
   bool asking = false;       ///< An attempt or a hand-over for a claimed waiter is under way.
   bool again = false;        ///< A hint or a release came meanwhile: ask again at once.
+  bool overdue = false;      ///< The time of some is over, and they wait for the first answer.
   TimePoint not_before{};    ///< Standing back until then.
   Runtime::TimerId timer = 0;
   TimePoint timer_when{};
@@ -58,6 +59,12 @@ struct KeyWaits {
   bool BringFailFastForward() noexcept;
   /// The callers that do not wait, and are as busy as `busy` if that is not null.
   Waiters TakeFailFast(const AcquireSpec* busy) noexcept;
+  /// Is the store, or a release of this process, about to give the first answer for this key?
+  [[nodiscard]] bool AwaitsFirstAnswer() const noexcept {
+    return !last && (asking || releasing > 0 || shares_releasing > 0);
+  }
+  /// The waiters whose time is over, once there is an answer.
+  Waiters TakeOverdue() noexcept;
   /// The failure that ends a wait: the outage, if its last attempt did not reach the store.
   [[nodiscard]] FailurePtr WhyEnded(const PendingAcquire& waiter, Errc code) const noexcept;
 };
@@ -68,6 +75,8 @@ FailurePtr BusyFailure(const PendingAcquire& waiter, Errc code, const Failure* l
 
 // Callers that have left the queue: the lock is busy, or nothing may wake them.
 void SettleBusy(const Waiters& waiters) noexcept;
+/// `why`: the answer that they waited for; null: another caller was granted the lock.
+void SettleOverdue(const Waiters& waiters, const Failure* why) noexcept;
 void SettleUnwakeable(const Waiters& waiters) noexcept;
 
 }  // namespace doclock::detail

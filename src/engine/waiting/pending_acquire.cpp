@@ -10,6 +10,11 @@
 namespace doclock::detail {
 namespace {
 
+/// An entry is worth its writes if the caller waits for more answers of the store than these. A
+/// shorter wait mostly ends before its turn: then the lock is granted to a waiter that has gone,
+/// and others wait for it.
+constexpr int kQueueingCost = 4;
+
 TimePoint DeadlineAfter(TimePoint now, Duration wait) {
   const auto left = TimePoint::max() - now;
   return wait.ms() >= std::chrono::duration_cast<std::chrono::milliseconds>(left) ? TimePoint::max()
@@ -28,7 +33,11 @@ PendingAcquire::PendingAcquire(EnginePtr owner, AcquireSpec wish, Target what,
       deadline(DeadlineAfter(now, spec.wait)),
       done_(std::move(when_done)) {}
 
-bool PendingAcquire::queues() const noexcept { return engine->queues() && !fail_fast(); }
+bool PendingAcquire::queues() const noexcept {
+  // In milliseconds: a wait may be longer than nanoseconds can count.
+  const auto cost = std::chrono::floor<std::chrono::milliseconds>(kQueueingCost * first_answer);
+  return engine->queues() && !fail_fast() && spec.wait.ms() > cost;
+}
 
 bool PendingAcquire::Settle(AcquireResult result, bool handed_over) noexcept {
   if (settled_.exchange(true, std::memory_order_acq_rel)) {

@@ -53,6 +53,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   /// Set when it stands in a queue. The queue then knows the store's last answer and the reason why
   /// a wait ended.
   std::atomic<bool> answered = false;
+  /// How long the store took to refuse its attempt before it stood in a queue; 0: there was none.
+  std::chrono::nanoseconds first_answer{};
   /// Of a waiting writer; made by its first attempt (there is one at a time).
   Uuid intent_id{};
   QueueTicket ticket;

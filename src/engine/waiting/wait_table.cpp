@@ -91,6 +91,7 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
   Waiters node{waiter};
   // The lock may be free: then nobody is told of a wait. AfterAttempt tells it, if it is busy.
   const bool perhaps_free = !why && EntersAtOnce(waiter->spec, waiter->hash);
+  if (why) waiter->first_answer = engine_.Now() - waiter->started;
   if (!perhaps_free) waiter->BeginWaiting(why ? why->waiting : std::nullopt);
   if (!waiter->fail_fast()) engine_.hints().Enter(*waiter->spec.collection);
   Shard& shard = ShardOf(waiter->hash);
@@ -126,8 +127,21 @@ void WaitTable::StartTimer(const PendingPtr& waiter) {
       waiter->deadline, [weak = std::weak_ptr(waiter), table = weak_from_this()] {
         const auto late = weak.lock();
         const auto self = table.lock();
-        if (late && self) self->End(*late, Errc::kTimedOut);
+        if (late && self) self->TimeIsUp(*late);
       });
+}
+
+void WaitTable::TimeIsUp(PendingAcquire& waiter) noexcept {
+  if (!engine_.traits().immediate && engine_.Now() < waiter.started + kFirstAnswer) {
+    const std::scoped_lock lock(ShardOf(waiter.hash).mutex);
+    const auto waits =
+        FindKey(ShardOf(waiter.hash), *waiter.spec.collection, waiter.spec.key, waiter.hash);
+    if (waits && waits->AwaitsFirstAnswer()) {
+      waits->overdue = true;
+      return;
+    }
+  }
+  End(waiter, Errc::kTimedOut);
 }
 
 void WaitTable::End(PendingAcquire& waiter, Errc code) noexcept {
@@ -199,8 +213,9 @@ TimePoint WaitTable::NextLookInQueue(const Attempt& attempt, const Failure* why)
   // The store gives a hint to the one whose turn it is. Without hints it polls as ever.
   const bool heard = engine_.hints().Heard(*attempt.waits->collection);
   const TimePoint next = heard ? latest : std::min(latest, NextLook(nullptr));
-  // The first in the queue is the one to take over a lock that is over.
-  return NextLook(attempt.procedure.queued_behind() == 0 ? why : nullptr, next);
+  // The first in the queue is the one to take over a lock that is over. The second takes over from
+  // a first that died: `why` tells when that entry is over.
+  return NextLook(attempt.procedure.queued_behind().value_or(2) <= 1 ? why : nullptr, next);
 }
 
 TimePoint WaitTable::NextLook(const Failure* why, TimePoint next) const noexcept {
@@ -264,7 +279,7 @@ void WaitTable::AfterAttempt(Attempt& attempt) noexcept {
   const bool may_pass = MayPass(*failure);
   if (may_pass) attempt.waiter->BeginWaiting(failure->waiting);
   if (attempt.procedure.queued_behind()) met_.Met(attempt.waits->hash, engine_.Now());
-  Waiters refused, unwakeable;
+  Waiters refused, overdue, unwakeable;
   bool ask_again = false;
   QueueTicket ticket;
   {
@@ -277,6 +292,7 @@ void WaitTable::AfterAttempt(Attempt& attempt) noexcept {
     } else {
       waits.LeaveTo(refused, *attempt.waiter);
     }
+    overdue = waits.TakeOverdue();
     ticket = waits.TakeTicketOfLeaver(*attempt.waiter);
     ask_again = std::exchange(waits.again, false) || !may_pass || ticket.entered ||
                 waits.BringFailFastForward();
@@ -292,17 +308,19 @@ void WaitTable::AfterAttempt(Attempt& attempt) noexcept {
   for (const auto& waiter : refused) {
     waiter->Settle({.failure = CopyOf(*failure), .grant = {}});
   }
+  SettleOverdue(overdue, failure.get());
   if (ask_again) Pump(attempt.waits, true);
 }
 
 void WaitTable::Granted(Attempt& attempt) noexcept {
   Shard& shard = ShardOf(attempt.waits->hash);
-  Waiters refused, unwakeable;
+  Waiters refused, overdue, unwakeable;
   bool ask_again = false;
   {
     const std::scoped_lock lock(shard.mutex);
     KeyWaits& waits = *attempt.waits;
     waits.Grant(*attempt.waiter);
+    overdue = waits.TakeOverdue();
     // Beside a share there may be room for the next in the queue.
     ask_again = attempt.waiter->shared();
     const AcquireSpec exclusive;
@@ -312,6 +330,7 @@ void WaitTable::Granted(Attempt& attempt) noexcept {
   }
   attempt.waiter->Settle(attempt.procedure.TakeGranted());
   SettleBusy(refused);
+  SettleOverdue(overdue, nullptr);
   SettleUnwakeable(unwakeable);
   if (ask_again) Pump(attempt.waits, true);
 }

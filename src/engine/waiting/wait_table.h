@@ -86,6 +86,9 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// Is this caller to stand in the store's queue before it has asked?
   [[nodiscard]] bool EntersAtOnce(const AcquireSpec& spec, std::size_t hash) const noexcept;
   void StartTimer(const PendingPtr& waiter);
+  /// Ends a wait whose time is over. If the store has not answered yet, it may: then the answer
+  /// ends the wait, or PendingAcquire::StartClock.
+  void TimeIsUp(PendingAcquire& waiter) noexcept;
 
   // These lock the shard.
   /// Lets the first waiter ask, unless an attempt or a release is under way. `released`: a release

@@ -58,9 +58,11 @@ class StoreQueueTest : public EngineTest {
     return waiting;
   }
   /// An entry of a waiter that will never come.
-  void LeaveEntryOfDead(const Key& key, std::chrono::milliseconds length) {
+  void LeaveEntryOfDead(const Key& key, std::chrono::milliseconds length,
+                        LockMode mode = LockMode::kExclusive) {
     AcquireOp op(*collection, key);
     op.grant.lock_id = NewUuid();
+    op.grant.mode = mode;
     op.grant.ttl = 30s;
     op.grant.queue_for = length;
     Execute(op);
@@ -332,6 +334,32 @@ TEST_F(StoreQueueTest, ADeadWaiterCostsSeconds) {
   EXPECT_TRUE(waiting->granted());
 }
 
+/// The lock is free, but only the dead share may take it until its entry is over.
+TEST_F(StoreQueueTest, TheSecondTakesTheLockAsSoonAsADeadFirstIsOver) {
+  Grant held = LockThere("a");
+  LeaveEntryOfDead("a", 3500ms, LockMode::kShared);
+  const auto waiting = LockLater("a", {.wait = kForever});
+  clock->Advance(500ms);
+  ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
+  clock->Advance(2990ms);
+  EXPECT_FALSE(waiting->granted());
+  clock->Advance(20ms);
+  EXPECT_TRUE(waiting->granted());
+}
+
+/// Otherwise the lock is granted to waiters that have gone, one after the other.
+TEST_F(StoreQueueTest, AWaitThatMayEndBeforeItsTurnLeavesNoEntry) {
+  for (const auto& [wait, queues] : {std::pair<Duration, bool>{120ms, false},
+                                     {121ms, true},
+                                     {kForever, true},
+                                     {Duration(), false}}) {
+    PendingAcquire waiter(engine(), Spec("a", {.wait = wait}), PendingAcquire::Target::kDocument,
+                          {}, clock->Now());
+    waiter.first_answer = 30ms;
+    EXPECT_EQ(waiter.queues(), queues);
+  }
+}
+
 TEST_F(StoreQueueTest, WaitersHoldTheirPlaceWithFewRequests) {
   Grant held = LockThere("a");
   const auto waiting = LockLater("a", {.wait = kForever});
@@ -524,6 +552,21 @@ TEST_F(StoreQueueTest, AnAttemptInDoubtGivesUpItsPlaceAndTakesAnother) {
     ASSERT_FALSE(ReleaseWith(waiting->result->grant, {{"n", 1}}));
     EXPECT_EQ(WaitingInStore("a"), 0);
   }
+}
+
+/// However long its lease would be.
+TEST_F(StoreQueueTest, AnAttemptInDoubtIsGivenUpNoLongerThanItMayTake) {
+  Grant held = LockThere("a", {.ttl = 12h});
+  const auto waiting = LockLater("a", {.ttl = 12h, .wait = kForever});
+  store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kAcquire});
+  clock->Advance(3s);
+  store->Reset();
+  clock->Advance(4s);
+  EXPECT_GT(store->Count(OpKind::kWrite), 0) << "it may still come";
+  clock->Advance(8s);
+  store->Reset();
+  clock->Advance(1min);
+  EXPECT_EQ(store->Count(OpKind::kWrite), 0);
 }
 
 /// What the store shows may be the grant of an earlier attempt: the one in doubt may still come.
