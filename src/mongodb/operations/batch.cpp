@@ -49,11 +49,11 @@ bool IsThere(const CommandResult& result) {
 }
 
 /// Does the operation need a command of its own after this look: an attempt that leaves an entry or
-/// meets a queue, or a release that has to pass the lock on?
+/// meets a queue, or a release that did not match and would now? It met a queue, which may be gone.
 bool IsInQueue(const StoreOp& op, const StoredLock* seen) {
   if (seen == nullptr || seen->malformed()) return false;
   if (op.kind == OpKind::kAcquire) return MeetsQueue(static_cast<const AcquireOp&>(op), *seen);
-  if (op.kind != OpKind::kWrite || !seen->has_queue) return false;
+  if (op.kind != OpKind::kWrite) return false;
   const auto& write = static_cast<const WriteOp&>(op);
   return IsPlainRelease(write) && seen->lock_id == write.lock_id;
 }

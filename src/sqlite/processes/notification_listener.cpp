@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <new>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -122,7 +123,11 @@ void NotificationListener::Tell(const Subscriber& subscriber, const Notification
   if (notification.collection == kAnyCollection) return subscriber.hint(std::nullopt);
   const std::uint64_t ours = AddressedTo(coordinator_->slot(), subscriber.collection);
   if (notification.collection == ours) {
-    passed_on_.Add(subscriber.collection, notification.key);
+    try {
+      passed_on_.Add(subscriber.collection, notification.key);
+    } catch (const std::bad_alloc&) {
+      // The attempt takes the write turn, as if it did not know.
+    }
   } else if (notification.collection != subscriber.collection) {
     return;
   }

@@ -110,7 +110,8 @@ class ProcessCoordinator {
   [[nodiscard]] virtual std::uint32_t Position() const noexcept = 0;
   /// Waits until Position differs from `position`; may return early.
   virtual void Await(std::uint32_t position, std::chrono::milliseconds at_most) noexcept = 0;
-  /// Appends what was announced since `position` and advances it; false when some of it is lost.
+  /// Appends what was announced since `position` and advances it; false when some of it is lost, or
+  /// memory is out.
   virtual bool Read(std::uint32_t& position,
                     std::vector<Notification>& notifications) const noexcept = 0;
   /// Wakes every thread in Await, in all processes; one that is about to wait may miss it.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <climits>
 #include <filesystem>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -240,6 +241,11 @@ bool SharedCoordinator::Read(std::uint32_t& position,
   position = page.position.load();
   const std::uint32_t count = position - start;
   if (count > CoordinatorPage::kNotifications) return false;
+  try {
+    notifications.reserve(notifications.size() + count);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
   for (std::uint32_t i = 1; i <= count; ++i) {
     const SharedNotification& shared =
         page.notifications[(start + i) % CoordinatorPage::kNotifications];
