@@ -370,6 +370,27 @@ TEST_F(MongoQueue, WaitersOfManyDocumentsWaitInOneCall) {
   EXPECT_EQ(ops[1].status, OpStatus::kBusy);
 }
 
+/// The last waiter leaves between the release that met its entry, and the look that follows.
+TEST_F(MongoQueue, AReleaseAmongOthersMayMeetAQueueThatIsGoneThen) {
+  const Key b("b");
+  const AcquireOp other = holder_.Acquire(b, NewUuid(), Counted(1));
+  ASSERT_EQ(other.status, OpStatus::kDone) << Why(other);
+  const Uuid id = NewUuid();
+  Enter(waiter_, id);
+  WriteOp ops[] = {{holder_.collection(), key_}, {holder_.collection(), b}};
+  ops[0].lock_id = held_.grant.lock_id;
+  ops[0].expected = held_.version;
+  ops[1].lock_id = other.grant.lock_id;
+  ops[1].expected = other.version;
+  OpStatus left = OpStatus::kPending;
+  holder_pool_.BeforeNext("find",
+                          [&] { left = waiter_.Write(WriteKind::kLeave, key_, id).status; });
+  StoreOp* const all[] = {&ops[0], &ops[1]};
+  holder_.store().Execute(all, holder_.budget());
+  EXPECT_EQ(left, OpStatus::kDone);
+  for (const WriteOp& op : ops) EXPECT_EQ(op.status, OpStatus::kDone) << Why(op);
+}
+
 /// In a shared command the grant by its entry could not be told from one by this command, and both
 /// attempts would be in doubt.
 TEST_F(MongoQueue, AWaiterWhoseEntryWasGrantedTheLockIsToldSoBesideAnAttemptAtAFreeLock) {
