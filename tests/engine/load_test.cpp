@@ -86,7 +86,7 @@ TEST_F(LoadTest, AShortWaitBehindAReleaseThatTakesLongerIsNoOutage) {
   ASSERT_TRUE(store->AwaitHanging(1));
   auto waiting = std::async(std::launch::async,
                             [&] { return Acquire(engine(), Spec("a", {.wait = 5ms}), {}); });
-  EXPECT_EQ(waiting.wait_for(100ms), std::future_status::timeout);
+  EXPECT_EQ(waiting.wait_for(30ms), std::future_status::timeout);
   store->LetGo();
   const AcquireResult result = waiting.get();
   EXPECT_FALSE(result.failure) << result.failure->message;

@@ -34,7 +34,8 @@ class BackgroundRelease final : public Procedure {
     if (IsSettled() || engine_.closed()) return {};
     if (op_.detail && op_.detail->code == Errc::kForked) return {};  // the parent releases it
     const auto pause = backoff_.Next();
-    if (engine_.Now() + pause >= until_) return {};
+    sent_ = engine_.Now() + pause;
+    if (sent_ >= until_) return {};
     return {&op_, pause};
   }
   void Interrupt() noexcept override {}  // the lock ends with its lease
@@ -43,7 +44,7 @@ class BackgroundRelease final : public Procedure {
   [[nodiscard]] bool IsSettled() const noexcept {
     const bool done = op_.status == OpStatus::kDone;
     if (!done && op_.status != OpStatus::kLost && op_.status != OpStatus::kMissing) return false;
-    if (!ghost_ || engine_.Now() >= last_arrival_) return true;
+    if (!ghost_ || sent_ >= last_arrival_) return true;
     // What a waiter left may be the entry of an earlier attempt: the last one may still come.
     return done && op_.write != WriteKind::kLeave;
   }
@@ -52,9 +53,10 @@ class BackgroundRelease final : public Procedure {
   const Key key_;
   WriteOp op_;
   const TimePoint until_;
-  /// A grant that the store has not seen by then does not come any more. If it does, its lease ends
-  /// by itself.
+  /// The grant's call has ended by then. What is sent later finds what it left; a grant that comes
+  /// later still ends with its lease.
   const TimePoint last_arrival_;
+  TimePoint sent_{};  ///< When the request under way was to be sent. The first counts as early.
   const bool ghost_;  ///< The grant may still reach the store.
   Backoff backoff_;
   bool started_ = false;

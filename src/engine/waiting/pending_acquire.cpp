@@ -36,7 +36,7 @@ PendingAcquire::PendingAcquire(EnginePtr owner, AcquireSpec wish, Target what,
 bool PendingAcquire::queues() const noexcept {
   // In milliseconds: a wait may be longer than nanoseconds can count.
   const auto cost = std::chrono::floor<std::chrono::milliseconds>(kQueueingCost * first_answer);
-  return engine->queues() && !fail_fast() && spec.wait.ms() > cost;
+  return engine->queues() && !fail_fast() && spec.wait.ms() > cost && engine->Now() < deadline;
 }
 
 bool PendingAcquire::Settle(AcquireResult result, bool handed_over) noexcept {

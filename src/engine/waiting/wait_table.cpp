@@ -91,7 +91,10 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
   Waiters node{waiter};
   // The lock may be free: then nobody is told of a wait. AfterAttempt tells it, if it is busy.
   const bool perhaps_free = !why && EntersAtOnce(waiter->spec, waiter->hash);
-  if (why) waiter->first_answer = engine_.Now() - waiter->started;
+  if (why && why->code == Errc::kBusy) {
+    waiter->first_answer =
+        std::min<std::chrono::nanoseconds>(engine_.Now() - waiter->started, kFirstAnswer);
+  }
   if (!perhaps_free) waiter->BeginWaiting(why ? why->waiting : std::nullopt);
   if (!waiter->fail_fast()) engine_.hints().Enter(*waiter->spec.collection);
   Shard& shard = ShardOf(waiter->hash);
@@ -292,7 +295,7 @@ void WaitTable::AfterAttempt(Attempt& attempt) noexcept {
     } else {
       waits.LeaveTo(refused, *attempt.waiter);
     }
-    overdue = waits.TakeOverdue();
+    if (may_pass) overdue = waits.TakeOverdue();
     ticket = waits.TakeTicketOfLeaver(*attempt.waiter);
     ask_again = std::exchange(waits.again, false) || !may_pass || ticket.entered ||
                 waits.BringFailFastForward();
@@ -320,7 +323,8 @@ void WaitTable::Granted(Attempt& attempt) noexcept {
     const std::scoped_lock lock(shard.mutex);
     KeyWaits& waits = *attempt.waits;
     waits.Grant(*attempt.waiter);
-    overdue = waits.TakeOverdue();
+    // Beside a share others may have room: their own attempt tells.
+    if (!attempt.waiter->shared()) overdue = waits.TakeOverdue();
     // Beside a share there may be room for the next in the queue.
     ask_again = attempt.waiter->shared();
     const AcquireSpec exclusive;

@@ -90,7 +90,8 @@ class Operations {
   bool TellTurn(AcquireOp& op, const StoredLock& before, const bson_t& doc);
   bool TakeGrant(AcquireOp& op);
   bool ReadGrant(AcquireOp& op);
-  bool TellGrant(AcquireOp& op, const bson_t& doc, std::int64_t now);
+  bool TellLatest(AcquireOp& op, const ToldGrant& told);
+  bool TellGrant(AcquireOp& op, const StoredLock& lock, const bson_t& doc);
   void Leave(WriteOp& op);
 
   void AcquireShare(AcquireOp& op);

@@ -92,6 +92,7 @@ bool Operations::TellTurn(AcquireOp& op, const StoredLock& before, const bson_t&
     return false;
   }
   server_.queues().Met(op.hash);
+  if (op.queued) server_.queues().NoteEntry({op.grant.lock_id, before.born, before.version});
   if (op.status == OpStatus::kBusy) LeaveIntent(op, before);
   return true;
 }
@@ -100,16 +101,21 @@ bool Operations::TellTurn(AcquireOp& op, const StoredLock& before, const bson_t&
 /// primary can have lost it.
 bool Operations::TakeGrant(AcquireOp& op) {
   const std::optional<ToldGrant> told = queues().TakeGrant(op.grant.lock_id);
-  if (!told) return false;
-  const bson_t& document = *told->document.get();
+  return told && (TellLatest(op, *told) || ReadGrant(op));
+}
+
+/// Does the event tell of a grant after the last attempt, from which the waiter counts its lease?
+/// An event may be late, and its grant over: then the server decides.
+bool Operations::TellLatest(AcquireOp& op, const ToldGrant& told) {
+  const auto met = queues().LastMet(op.grant.lock_id);
+  const bson_t& document = *told.document.get();
   bson_iter_t granted;
-  // The event does not tell the server's time. The time of the grant stands in for it: the engine
+  if (!met || !FindField(document, op.collection->fields().time, granted)) return false;
+  // The event does not tell the server's time. That of the grant stands in for it: the engine
   // checks the deadline.
-  if (FindField(document, op.collection->fields().time, granted) &&
-      TellGrant(op, document, bson_iter_date_time(&granted))) {
-    return true;
-  }
-  return ReadGrant(op);
+  const StoredLock lock = ReadStoredLock(document, *op.collection, bson_iter_date_time(&granted));
+  if (lock.version <= met->version || lock.born != met->born) return false;
+  return TellGrant(op, lock, document);
 }
 
 /// Reads the document of a grant. False: it does not show the grant, or not any more.
@@ -128,7 +134,7 @@ bool Operations::ReadGrant(AcquireOp& op) {
     bson_t doc;
     bson_iter_t now;
     if (FindDocument(row, "doc", doc) && FindField(row, "now", now)) {
-      TellGrant(op, doc, bson_iter_date_time(&now));
+      TellGrant(op, ReadStoredLock(doc, *op.collection, bson_iter_date_time(&now)), doc);
     }
     return false;
   });
@@ -136,8 +142,7 @@ bool Operations::ReadGrant(AcquireOp& op) {
 }
 
 /// False: the document does not show the grant.
-bool Operations::TellGrant(AcquireOp& op, const bson_t& doc, std::int64_t now) {
-  const StoredLock lock = ReadStoredLock(doc, *op.collection, now);
+bool Operations::TellGrant(AcquireOp& op, const StoredLock& lock, const bson_t& doc) {
   return !lock.malformed() && rules::HoldsAlready(op, lock, kLookedAt) && TellTurn(op, lock, doc);
 }
 

@@ -116,7 +116,8 @@ bool Operations::Write(WriteOp& op, const LoadedLock& lock, const Body& body) {
     Erase(collection, lock.row);
     return true;
   }
-  if (op.write == WriteKind::kLeave && lock.state.lock_id == lock.row.id) {
+  const bool passed_on = lock.state.passed_on.done;
+  if (op.write == WriteKind::kLeave && !passed_on && lock.state.lock_id == lock.row.id) {
     PutQueue(collection, lock);
     if (!lock.state.IsShared()) return true;  // only an entry was removed
   }

@@ -118,6 +118,25 @@ TEST_P(WaitingShares, AShareThatLeavesAFreeLockPassesItOn) {
   EXPECT_EQ(read.version, left.version);
 }
 
+/// The document shows the waiter's id still: it was granted the lock before, and let it lapse.
+TEST_P(WaitingShares, AShareThatLeavesPassesTheLockOnToAWaiterThatLetItLapse) {
+  const AcquireOp held = things_.Create("42");
+  ExpectQueued(Lock(bob_), 0);
+  ExpectQueued(Share(ann_), 1);
+  ASSERT_EQ(things_.Release("42", held).status, OpStatus::kDone);
+  clock().Advance(kProbation + 1s);
+  ExpectQueued(Lock(bob_), 1);
+  const WriteOp left = things_.Write("42", WriteKind::kLeave, ann_);
+  EXPECT_EQ(left.status, OpStatus::kDone);
+  const ReadOp read = things_.Read("42");
+  EXPECT_TRUE(read.locked);
+  EXPECT_EQ(read.lock_id, bob_);
+  EXPECT_EQ(read.version, left.version);
+  const AcquireOp granted = Lock(bob_);
+  EXPECT_EQ(granted.status, OpStatus::kDone);
+  EXPECT_EQ(granted.version, left.version);
+}
+
 TEST_P(WaitingShares, AShareThatIsOverIsNotLeft) {
   things_.Create("42", {}, {.id = ann_, .ttl = 2s, .mode = LockMode::kShared});
   clock().Advance(2s);

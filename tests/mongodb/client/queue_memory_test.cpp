@@ -58,5 +58,18 @@ TEST(QueueMemory, TheLatestGrantsKeepTheirDocuments) {
   EXPECT_FALSE(memory.TakeGrant(ids[kMost])->document.empty());
 }
 
+TEST(QueueMemory, KnowsWhatAWaiterMetLast) {
+  QueueMemory memory;
+  const Uuid id = NewUuid(), born = NewUuid();
+  EXPECT_FALSE(memory.LastMet(id));
+  memory.NoteEntry({id, born, 7});
+  memory.NoteEntry({NewUuid(), born, 9});
+  memory.NoteEntry({id, born, 8});
+  const auto met = memory.LastMet(id);
+  ASSERT_TRUE(met);
+  EXPECT_EQ(met->born, born);
+  EXPECT_EQ(met->version, 8);
+}
+
 }  // namespace
 }  // namespace doclock::mongodb

@@ -253,6 +253,37 @@ TEST_F(MongoQueueStreams, TellTheStoreOfTheWaiterWithTheDocument) {
   EXPECT_TRUE(Eventually([&] { return others_told_ > 0; }));
 }
 
+/// The waiter has placed its entry anew, and its lease would count from there.
+TEST_F(MongoQueueStreams, TellNothingOfAGrantThatIsOver) {
+  const Uuid id = NewUuid();
+  Enter(waiter_, id);
+  // The stream has read the event of the grant, and stands at the one before.
+  const std::array<Key, 2> probes = {"early", "late"};
+  std::array<std::promise<void>, 2> goes;
+  std::array<std::atomic<bool>, 2> stands = {false, false};
+  const auto slow = waiter_.store().Watch(waiter_.collection(), [&](auto hash) {
+    for (std::size_t i = 0; i < probes.size(); ++i) {
+      if (hash == probes[i].Hash() && !stands[i].exchange(true)) goes[i].get_future().wait();
+    }
+  });
+  holder_.Acquire(probes[0], NewUuid(), Counted(1));
+  ASSERT_TRUE(Eventually([&] { return stands[0].load(); }));
+  holder_.Acquire(probes[1], NewUuid(), Counted(1));
+  ASSERT_EQ(Release(held_).status, OpStatus::kDone);
+  ASSERT_EQ(holder_.Read(key_).lock_id, id);
+  goes[0].set_value();
+  ASSERT_TRUE(Eventually([&] { return stands[1].load(); }));
+  // Meanwhile another client takes the lock over.
+  holder_.Intervene(key_, Intervention::kExpire);
+  const AcquireOp taken = holder_.Wait(key_, NewUuid());
+  ASSERT_EQ(taken.status, OpStatus::kDone) << Why(taken);
+  Enter(waiter_, id);
+  const int before = told_;
+  goes[1].set_value();
+  ASSERT_TRUE(Eventually([&] { return told_ > before; }));
+  EXPECT_EQ(waiter_.Wait(key_, id).status, OpStatus::kBusy);
+}
+
 TEST_F(MongoQueueStreams, LeaveALargeDocumentToOneFind) {
   const Uuid id = NewUuid();
   Enter(waiter_, id);
