@@ -57,7 +57,7 @@ class DOCLOCK_EXPORT NamedMutex {
   /// Waits until it is locked.
   /// @throws std::system_error (resource_deadlock_would_occur) if this thread holds it already
   void lock();
-  /// Locks it if it is free and no other process waits for it; does not wait.
+  /// Locks it if it is free and no other caller waits for it; does not wait.
   [[nodiscard]] bool try_lock();
   /// Locks it, waiting at most for this time; false if the time ran out.
   template <class Rep, class Period>
