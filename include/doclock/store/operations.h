@@ -40,7 +40,8 @@ namespace doclock {
 /// - A client that frees the lock grants it in the same write, if the first entry is exclusive: a
 ///   kRelease without `next` (of the last live share too, which raises the version then), a kLeave,
 ///   a save that clears a lock that is over, Intervention::kBreak. A kLeave of an entry does so
-///   too, if the lock is free, and raises the version then. It does not while min_hold lasts. An erasure ends the queue. A purge leaves a lock that others wait for.
+///   too, if the lock is free, and raises the version then. None of them does while min_hold lasts.
+///   An erasure ends the queue. A purge leaves a lock that others wait for.
 /// - Before a shared entry the lock becomes free: exclusive attempts are kBusy until the share has
 ///   made its next attempt, or its entry is over.
 /// - No exclusive attempt passes the entries of others. If the lock is free and another's exclusive
