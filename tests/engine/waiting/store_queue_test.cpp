@@ -357,6 +357,10 @@ TEST_F(StoreQueueTest, AWaitThatMayEndBeforeItsTurnLeavesNoEntry) {
                           {}, clock->Now());
     waiter.first_answer = 30ms;
     EXPECT_EQ(waiter.queues(), queues);
+    clock->Advance(1s);
+    EXPECT_EQ(waiter.queues(), wait == kForever) << "its time is over";
+    waiter.ticket.entered = true;
+    EXPECT_EQ(waiter.queues(), wait.count() > 0) << "it keeps the entry that it has";
   }
 }
 
