@@ -92,7 +92,9 @@ bool Operations::TellTurn(AcquireOp& op, const StoredLock& before, const bson_t&
     return false;
   }
   server_.queues().Met(op.hash);
-  if (op.queued) server_.queues().NoteEntry({op.grant.lock_id, before.born, before.version});
+  if (op.queued && op.grant.mode == LockMode::kExclusive) {
+    server_.queues().NoteEntry({op.grant.lock_id, before.born, before.version});
+  }
   if (op.status == OpStatus::kBusy) LeaveIntent(op, before);
   return true;
 }
@@ -114,7 +116,8 @@ bool Operations::TellLatest(AcquireOp& op, const ToldGrant& told) {
   // The event does not tell the server's time. That of the grant stands in for it: the engine
   // checks the deadline.
   const StoredLock lock = ReadStoredLock(document, *op.collection, bson_iter_date_time(&granted));
-  if (lock.version <= met->version || lock.born != met->born) return false;
+  // A document that another program made has no incarnation: it may be a new one.
+  if (lock.version <= met->version || lock.born != met->born || lock.born.is_nil()) return false;
   return TellGrant(op, lock, document);
 }
 

@@ -263,7 +263,7 @@ TEST_F(MongoQueueStreams, TellNothingOfAGrantThatIsOver) {
   std::array<std::atomic<bool>, 2> stands = {false, false};
   const auto slow = waiter_.store().Watch(waiter_.collection(), [&](auto hash) {
     for (std::size_t i = 0; i < probes.size(); ++i) {
-      if (hash == probes[i].Hash() && !stands[i].exchange(true)) goes[i].get_future().wait();
+      if (hash == probes[i].Hash() && !stands[i].exchange(true)) goes[i].get_future().wait_for(30s);
     }
   });
   holder_.Acquire(probes[0], NewUuid(), Counted(1));
@@ -282,6 +282,22 @@ TEST_F(MongoQueueStreams, TellNothingOfAGrantThatIsOver) {
   goes[1].set_value();
   ASSERT_TRUE(Eventually([&] { return told_ > before; }));
   EXPECT_EQ(waiter_.Wait(key_, id).status, OpStatus::kBusy);
+}
+
+/// Another program made it, and may make it anew.
+TEST_F(MongoQueueStreams, LeaveADocumentWithoutAnIncarnationToOneFind) {
+  mongodb::Doc unset, statement, command;
+  unset.Add("$unset", mongodb::Doc::Of("lockBorn", ""));
+  statement.Add("q", mongodb::Doc::Of("_id", key_)).Add("u", unset);
+  command.Add("update", "things").AddArray("updates", mongodb::Array().Add(statement).doc());
+  database_.Run(command);
+  const Uuid id = NewUuid();
+  Enter(waiter_, id);
+  PassOn(Counted(2));
+  pool_.Take();
+  const AcquireOp granted = waiter_.Wait(key_, id);
+  EXPECT_EQ(granted.status, OpStatus::kDone) << Why(granted);
+  EXPECT_EQ(pool_.Take().substr(0, 6), "find 1") << "beside the streams' getMore";
 }
 
 TEST_F(MongoQueueStreams, LeaveALargeDocumentToOneFind) {
