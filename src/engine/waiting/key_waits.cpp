@@ -48,6 +48,18 @@ bool IsAsBusy(const AcquireSpec& spec, const AcquireSpec& other) {
   return spec.mode == other.mode && other.max_holders <= spec.max_holders;
 }
 
+/// Takes those out of the queue for which no attempt is under way, and which meet the condition.
+template <class Condition>
+Waiters TakeQueued(KeyWaits& waits, const Condition& condition) noexcept {
+  Waiters taken;
+  for (auto next = waits.queue.begin(); next != waits.queue.end();) {
+    PendingAcquire& waiter = **next++;
+    const bool waits_here = waiter.queue_state == PendingAcquire::QueueState::kQueued;
+    if (waits_here && condition(waiter)) waits.LeaveTo(taken, waiter);
+  }
+  return taken;
+}
+
 }  // namespace
 
 FailurePtr BusyFailure(const PendingAcquire& waiter, Errc code, const Failure* last) noexcept {
@@ -121,16 +133,10 @@ bool KeyWaits::MustHold(const PendingAcquire& front, bool released) const noexce
 }
 
 Waiters KeyWaits::TakeFailFast(const AcquireSpec* busy) noexcept {
-  Waiters taken;
-  if (failing_fast == 0) return taken;  // a hand-over must not walk a long queue
-  for (auto next = queue.begin(); next != queue.end();) {
-    PendingAcquire& waiter = **next++;
-    const bool waits_here = waiter.queue_state == PendingAcquire::QueueState::kQueued;
-    if (waiter.fail_fast() && waits_here && (!busy || IsAsBusy(*busy, waiter.spec))) {
-      LeaveTo(taken, waiter);
-    }
-  }
-  return taken;
+  if (failing_fast == 0) return {};  // a hand-over must not walk a long queue
+  return TakeQueued(*this, [&](const PendingAcquire& waiter) {
+    return waiter.fail_fast() && (!busy || IsAsBusy(*busy, waiter.spec));
+  });
 }
 
 bool KeyWaits::BringFailFastForward() noexcept {
@@ -153,15 +159,10 @@ FailurePtr KeyWaits::WhyEnded(const PendingAcquire& waiter, Errc code) const noe
 }
 
 Waiters KeyWaits::TakeOverdue() noexcept {
-  Waiters taken;
-  if (!std::exchange(overdue, false)) return taken;
-  const TimePoint now = engine.Now();
-  for (auto next = queue.begin(); next != queue.end();) {
-    PendingAcquire& waiter = **next++;
-    const bool waits_here = waiter.queue_state == PendingAcquire::QueueState::kQueued;
-    if (waits_here && !waiter.fail_fast() && waiter.deadline <= now) LeaveTo(taken, waiter);
-  }
-  return taken;
+  if (!std::exchange(overdue, false)) return {};
+  return TakeQueued(*this, [now = engine.Now()](const PendingAcquire& waiter) {
+    return !waiter.fail_fast() && waiter.deadline <= now;
+  });
 }
 
 void SettleOverdue(const Waiters& waiters, const Failure* why) noexcept {
