@@ -40,6 +40,9 @@ class DOCLOCK_EXPORT Body {
   /// @throws std::logic_error when there is no body.
   [[nodiscard]] const std::string& text() const;
 
+  /// Returns about how long the text is, in bytes, without making it; 0 without a body.
+  [[nodiscard]] std::size_t size_hint() const noexcept;
+
  private:
   struct Rep;
   explicit Body(std::shared_ptr<Rep> rep) noexcept : rep_(std::move(rep)) {}

@@ -2,13 +2,22 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "doclock/export.h"
+#include "doclock/key.h"
 
 namespace doclock {
+
+class Filter;
+namespace detail {
+/// Takes `field` for the key's name, and where keys are UUIDs, texts compared with it for UUIDs.
+/// @throws std::invalid_argument if such a text is none
+DOCLOCK_EXPORT Filter WithKeyField(Filter filter, std::string_view field, bool uuid_keys);
+}  // namespace detail
 
 /// Selects documents: conditions on fields of the body (all must hold), an order and a limit.
 ///
@@ -17,8 +26,14 @@ namespace doclock {
 /// A field is a name, or names joined by dots for nested objects. A missing field equals null and
 /// is in no range. Values compare within their type only: numbers by value, strings by code unit,
 /// false before true; a condition on a value of another type does not hold. Date, Binary, ObjectId
-/// and Decimal128 are values too. User values are compared, never evaluated. A value type;
-/// not thread-safe while it is being built.
+/// and Decimal128 are values too. Other objects and arrays equal no value. User values are
+/// compared, never evaluated.
+///
+/// The field `_id` (kKeyField) is the document's key: a text, a number, an ObjectId, or for a UUID
+/// `Binary::FromUuid`. No body has a member of this name. Where T knows its key,
+/// LockingRepository<T> takes `EntityTraits<T>::kKeyField` (`id`) for it too.
+///
+/// A value type; not thread-safe while it is being built.
 class DOCLOCK_EXPORT Filter {
  public:
   /// How a condition compares.
@@ -31,6 +46,14 @@ class DOCLOCK_EXPORT Filter {
   };
   /// Which lock states match.
   enum class LockState : std::uint8_t { kAny, kFree, kLocked };
+  /// A place between two documents of the filter's order.
+  struct Position {
+    Key key;               ///< Of the document before it.
+    nlohmann::json value;  ///< What that document had in the field of the order; null without one.
+  };
+
+  /// The name of the key in conditions and orders.
+  static constexpr std::string_view kKeyField = "_id";
 
   /// Every document.
   Filter() = default;
@@ -50,12 +73,16 @@ class DOCLOCK_EXPORT Filter {
   /// Adds the condition: the field is greater or equal.
   Filter& AtLeast(std::string_view field, nlohmann::json value) &;
   /// Ascending by this field: missing and null first, then numbers, strings, booleans, dates,
-  /// binary data, ObjectIds, decimals (on MongoDB: among the numbers), the rest.
-  /// Ties go by key. Which kind of key comes first is the store's own choice; SQLite sorts UUIDs
-  /// and ObjectIds together, by their bytes. May be called once per filter.
+  /// binary data, ObjectIds, decimals (on MongoDB: among the numbers), the rest (objects, arrays,
+  /// symbols and other rare types). Ties go by key, upwards. Without an order documents come by
+  /// key. Which kind of key comes first is the store's own choice; SQLite sorts UUIDs and ObjectIds
+  /// together, by their bytes. May be called once per filter.
   Filter& OrderBy(std::string_view field) &;
-  /// Descending by this field.
+  /// Descending by this field; ties by key, upwards.
   Filter& OrderByDescending(std::string_view field) &;
+  /// Only what comes behind the document with this key, which need not exist any more, in the
+  /// filter's order. With an order by a field also give the value that the document had there.
+  Filter& After(Key key, nlohmann::json value = nullptr) &;
   /// At most this many documents; at least 1.
   Filter& Limit(std::int64_t count) &;
   /// Only documents that are not locked.
@@ -94,37 +121,56 @@ class DOCLOCK_EXPORT Filter {
     return std::move(OrderByDescending(field));
   }
   /// For temporaries.
+  Filter&& After(Key key, nlohmann::json value = nullptr) && {
+    return std::move(After(std::move(key), std::move(value)));
+  }
+  /// For temporaries.
   Filter&& Limit(std::int64_t count) && { return std::move(Limit(count)); }
   /// For temporaries.
   Filter&& Free() && { return std::move(Free()); }
   /// For temporaries.
   Filter&& Locked() && { return std::move(Locked()); }
 
-  /// Does a body meet every condition? Ignores lock state, order and limit.
-  [[nodiscard]] bool Matches(const nlohmann::json& body) const;
+  /// Does a body meet every condition but those on the key? Ignores lock state, order, position and
+  /// limit.
+  [[nodiscard]] bool Matches(const nlohmann::json& body) const { return Meets(nullptr, body); }
+  /// Do a key and its body meet every condition?
+  [[nodiscard]] bool Matches(const Key& key, const nlohmann::json& body) const {
+    return Meets(&key, body);
+  }
 
   /// Returns the conditions.
   [[nodiscard]] const std::vector<Condition>& conditions() const noexcept { return conditions_; }
-  /// Returns the field to order by; empty for none.
+  /// Returns the field to order by; empty: the key.
   [[nodiscard]] const std::vector<std::string>& order() const noexcept { return order_; }
   /// Descending?
   [[nodiscard]] bool descending() const noexcept { return descending_; }
+  /// Returns the place behind which documents match; empty: all do.
+  [[nodiscard]] const std::optional<Position>& after() const noexcept { return after_; }
   /// Returns the limit; 0 for none.
   [[nodiscard]] std::int64_t limit() const noexcept { return limit_; }
   /// Returns the lock condition.
   [[nodiscard]] LockState lock_state() const noexcept { return lock_state_; }
 
  private:
+  friend Filter detail::WithKeyField(Filter filter, std::string_view field, bool uuid_keys);
   Filter& Add(std::string_view field, Op op, nlohmann::json value);
   Filter& SetOrder(std::string_view field, bool descending);
+  [[nodiscard]] bool Meets(const Key* key, const nlohmann::json& body) const;
 
   std::vector<Condition> conditions_;
   std::vector<std::string> order_;
+  bool ordered_ = false;
   bool descending_ = false;
+  std::optional<Position> after_;
   std::int64_t limit_ = 0;
   LockState lock_state_ = LockState::kAny;
 };
 
+/// Is the path that of the key?
+DOCLOCK_EXPORT bool IsKeyPath(const std::vector<std::string>& path) noexcept;
+/// Returns a key as a filter compares it.
+DOCLOCK_EXPORT nlohmann::json ValueOf(const Key& key);
 /// Returns the value at `path` in `body`; a reference to null when it is missing.
 DOCLOCK_EXPORT const nlohmann::json& ValueAt(const nlohmann::json& body,
                                              const std::vector<std::string>& path) noexcept;

@@ -312,21 +312,30 @@ class LockingRepository {
     return detail::ReadOperation<WrapRow>{binding_, std::move(wanted), WrapRow{binding_}}.Finish(
         std::move(result));
   }
-  /// Returns what matches, in the filter's order. @throws DocumentException, StoreException
+  /// Returns what matches, in the filter's order. It is read as by ForEach, and all kept in memory.
+  /// @throws DocumentException, StoreException
   [[nodiscard]] std::vector<Snapshot<T>> Find(const Filter& filter) const {
     std::vector<Snapshot<T>> found;
-    detail::Query(binding_->engine, *binding_->collection, filter, [&](QueryRow&& row) {
+    detail::Query(binding_->engine, *binding_->collection, Stored(filter), [&](QueryRow&& row) {
       found.push_back(WrapRow{binding_}(std::move(row)));
       return true;
     });
     return found;
   }
   /// Calls `f(Snapshot<T>&)` for each document that matches, in the filter's order, until `f`
-  /// returns false (if it returns a bool). `f` may call the library. An exception of `f` ends the
-  /// walk and propagates.
+  /// returns false (if it returns a bool). An exception of `f` ends the walk and propagates.
+  ///
+  /// Documents are read page by page, each page in a call of its own. While `f` runs, no
+  /// transaction, cursor or connection is open: `f` may call the library, write to the same
+  /// documents, and take its time. So the walk sees no single moment. A document that is there all
+  /// the time, and whose field of the order does not change, is shown once. In the order of keys no
+  /// document is shown twice.
+  /// @throws StoreException when a page cannot be read. Go on behind the last document that `f` was
+  /// given, with Filter::After.
+  /// @throws DocumentException
   template <std::invocable<Snapshot<T>&> F>
   void ForEach(const Filter& filter, F&& f) const {
-    detail::Query(binding_->engine, *binding_->collection, filter, [&](QueryRow&& row) {
+    detail::Query(binding_->engine, *binding_->collection, Stored(filter), [&](QueryRow&& row) {
       Snapshot<T> snapshot = WrapRow{binding_}(std::move(row));
       if constexpr (std::convertible_to<std::invoke_result_t<F&, Snapshot<T>&>, bool>) {
         return static_cast<bool>(std::invoke(f, snapshot));
@@ -349,9 +358,10 @@ class LockingRepository {
   /// std::vector<Snapshot<T>>)`.
   template <detail::TokenFor<std::vector<Snapshot<T>>> Token = detail::DefaultToken>
   auto FindAsync(const Filter& filter, Token&& token = Token()) const {
-    return detail::Initiate(binding_->engine,
-                            detail::QueryOperation<WrapRow>{binding_, filter, WrapRow{binding_}},
-                            std::forward<Token>(token));
+    return detail::Initiate(
+        binding_->engine,
+        detail::QueryOperation<WrapRow>{binding_, Stored(filter), WrapRow{binding_}},
+        std::forward<Token>(token));
   }
   /// @}
 
@@ -478,7 +488,7 @@ class LockingRepository {
   /// @throws std::invalid_argument for a bad field; ConflictException or StoreException if stored
   /// documents violate it
   void EnsureIndex(std::vector<std::string> fields, bool unique = false) const {
-    detail::EnsureIndexOf(*binding_, std::move(fields), unique);
+    detail::EnsureIndexOf(*binding_, detail::Codec<T>::StoredFields(std::move(fields)), unique);
   }
   /// Creates, unless they exist, the indexes that speed up Purge, and those that speed up Find,
   /// ForEach and LockNext for filters of these forms (the values do not matter). On MongoDB each
@@ -486,7 +496,9 @@ class LockingRepository {
   /// only.
   /// @throws StoreException
   void EnsureIndexes(const std::vector<Filter>& searches = {}) const {
-    detail::EnsureIndexesOf(*binding_, searches);
+    std::vector<Filter> stored;
+    for (const Filter& search : searches) stored.push_back(Stored(search));
+    detail::EnsureIndexesOf(*binding_, stored);
   }
   /// Clears what expired locks left in documents; returns how many it cleared. Never touches a live
   /// lock or a version. Not needed for correctness.
@@ -569,6 +581,7 @@ class LockingRepository {
   };
 
   static Key KeyOf(const T& entity) { return Key(EntityTraits<T>::GetKey(entity)); }
+  static Filter Stored(const Filter& filter) { return detail::Codec<T>::StoredFilter(filter); }
   [[nodiscard]] WrapGrant Wrap() const { return WrapGrant{binding_}; }
 
   [[nodiscard]] detail::AcquireSpec Spec(const LockOptions& options, Key key) const {
@@ -606,12 +619,12 @@ class LockingRepository {
 
   detail::AcquireResult AcquireNext(const Filter& filter, const LockOptions& options,
                                     std::stop_token stop) const {
-    return detail::AcquireNext(binding_->engine, detail::SpecFor(*binding_, options, filter),
-                               std::move(stop));
+    return detail::AcquireNext(
+        binding_->engine, detail::SpecFor(*binding_, options, Stored(filter)), std::move(stop));
   }
   [[nodiscard]] detail::LockOperation<WrapGrant> NextOp(const Filter& filter,
                                                         const LockOptions& options) const {
-    return {binding_, detail::SpecFor(*binding_, options, filter), Wrap(), true};
+    return {binding_, detail::SpecFor(*binding_, options, Stored(filter)), Wrap(), true};
   }
 
   [[nodiscard]] detail::LockAllOperation<WrapGrant> LockAllOp(const LockOptions& options,

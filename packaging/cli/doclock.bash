@@ -39,7 +39,7 @@ _doclock() {
       return
     fi
     case ${COMP_WORDS[i - 1]} in
-      --store | --store-file | --lock-file | -c | --collection | --key-type | --wait | --ttl | --where | --order-by | --limit | --if-version | \
+      --store | --store-file | --lock-file | -c | --collection | --key-type | --wait | --ttl | --where | --order-by | --after | --limit | --if-version | \
         --editor | --owner | --group | --prefix | --sort | --interval | --by | --min-hold | --shared | --kill-after | --fence-env | \
         --busy-exit | --idle-for) continue ;;
     esac
@@ -62,9 +62,9 @@ _doclock() {
       return
       ;;
     --store | --wait | --ttl | --min-hold | --shared | --kill-after | --busy-exit | --owner | --group | \
-      --prefix | --interval | --idle-for | --by | --where | --order-by | --limit | --if-version) return ;;
+      --prefix | --interval | --idle-for | --by | --where | --order-by | --after | --limit | --if-version) return ;;
   esac
-  local search="--where --order-by --descending --limit --free --locked"
+  local search="--where --order-by --descending --after --key-type --limit --free --locked"
   case $command in
     "") options="--version $options" ;;
     run) options+=" --wait --ttl --min-hold --shared --kill-after --owner --group --fence-env --busy-exit" ;;

@@ -13,6 +13,7 @@
 #include "cli/process/leaving.h"
 #include "cli/store/driver.h"
 #include "cli/store/open_chosen.h"
+#include "cli/store/search.h"
 
 namespace doclock::cli {
 namespace {
@@ -103,6 +104,9 @@ int DispatchAndTell(Arguments& arguments, const std::string& from_environment) {
   } catch (const Error& error) {
     Tell(error);
     return ExitCodeOf(error);
+  } catch (const Unfinished& error) {
+    Tell(error.what());
+    return kUnfinished;
   } catch (const IoError& error) {
     Tell(error.what());
     return kIoError;

@@ -29,6 +29,7 @@ IndexSpec IndexFor(const Filter& filter) {
   IndexSpec index;
   std::string range;
   for (const Filter::Condition& condition : filter.conditions()) {
+    if (IsKeyPath(condition.path)) continue;  // every index ends with the key
     const std::string field = Joined(condition.path);
     if (condition.op == Op::kEqual && !Holds(index.fields, field)) {
       index.fields.push_back(field);
@@ -66,9 +67,9 @@ void EnsureIndexesOf(const Binding& binding, const std::vector<Filter>& searches
 
 void EnsureIndexOf(const Binding& binding, std::vector<std::string> fields, bool unique) {
   if (fields.empty()) throw std::invalid_argument("EnsureIndex: no fields");
-  for (const std::string& field : fields) (void)Filter{}.OrderBy(field);  // refuses bad names
-  OpenStoreOf(binding).EnsureIndex(*binding.collection,
-                                   IndexSpec{.fields = std::move(fields), .unique = unique});
+  const IndexSpec index{.fields = std::move(fields), .unique = unique};
+  static_cast<void>(WithoutKey(index));  // refuses bad names
+  OpenStoreOf(binding).EnsureIndex(*binding.collection, index);
 }
 
 std::int64_t PurgeAll(const Binding& binding) {

@@ -173,7 +173,7 @@ std::optional<IndexPlan> Indexes::PlanWith(const Index& index, const Filter& fil
     plan.prefix.push_back(*value);
   }
   // All fields are fixed, so the entries come by key: that is the order of a filter without one.
-  if (!filter.order().empty()) return std::nullopt;
+  if (!filter.order().empty() || filter.descending()) return std::nullopt;
   return plan;
 }
 
@@ -185,6 +185,13 @@ std::optional<IndexPlan> Indexes::PlanFor(const Filter& filter) const {
     if (!plan || (best && best->prefix.size() >= plan->prefix.size())) continue;
     best = std::move(plan);
     best->index = i;
+  }
+  if (best && filter.after()) {
+    auto after = std::make_shared<IndexEntry>();
+    after->values = best->prefix;
+    if (!filter.order().empty()) after->values.push_back(filter.after()->value);
+    after->key = filter.after()->key;
+    best->after = std::move(after);
   }
   return best;
 }
@@ -208,6 +215,13 @@ class Indexes::Walk {
   }
 
   void SkipTo(const EntryPtr& position) {
+    const Less less;
+    const bool is_before = first_ != entries_.end() && less(position, *first_);
+    const bool is_behind = last_ != entries_.end() && !less(position, *last_);
+    if (is_before || is_behind) {
+      if (is_before == descending_) current_ = last_;
+      return;  // else it stands at the beginning
+    }
     current_ = entries_.upper_bound(position);
     if (descending_) LeaveGroup(*position);
   }

@@ -30,6 +30,7 @@ struct IndexPlan {
   const nlohmann::json* at_least = nullptr;  ///< Of the last field; points into the filter.
   const nlohmann::json* at_most = nullptr;   ///< As above.
   bool descending = false;
+  EntryPtr after;  ///< Only entries behind this one; null: all.
 };
 
 /// The indexes of one collection. Thread-safe; taken after a shard's mutex, never before one.

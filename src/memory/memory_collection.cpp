@@ -1,11 +1,10 @@
 #include "memory/memory_collection.h"
 
 #include <mutex>
-#include <stdexcept>
 
 namespace doclock::memory {
-void MemoryCollection::EnsureIndex(const IndexSpec& spec) {
-  if (spec.fields.empty()) throw std::invalid_argument("doclock: an index needs fields");
+void MemoryCollection::EnsureIndex(const IndexSpec& index) {
+  const IndexSpec spec = WithoutKey(index);
   std::vector<std::unique_lock<std::mutex>> locks;
   locks.reserve(kShards);
   for (Shard& shard : shards_) locks.emplace_back(shard.mutex);

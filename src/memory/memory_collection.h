@@ -41,7 +41,7 @@ class MemoryCollection : public Collection {
   [[nodiscard]] bool indexed() const noexcept { return indexed_; }
 
   /// See Store::EnsureIndex.
-  void EnsureIndex(const IndexSpec& spec);
+  void EnsureIndex(const IndexSpec& index);
 
  private:
   std::array<Shard, kShards> shards_;

@@ -1,7 +1,5 @@
 #include "memory/operations.h"
 
-#include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "document/json/row_filter.h"
@@ -22,25 +20,34 @@ QueryRow RowOf(const Document& document, TimePoint now) {
           document.lock.IsLive(now)};
 }
 
-std::vector<QueryRow> RowsOf(Shard& shard, const Filter& filter, TimePoint now) {
+/// Documents that one scan finds; they share their bodies with the store.
+constexpr std::size_t kRowsPerScan = 16'384;
+
+/// A shard's documents, which the caller looks at when the mutex is free.
+std::vector<QueryRow> RowsOf(Shard& shard, TimePoint now) {
   std::vector<QueryRow> rows;
   const std::lock_guard guard(shard.mutex);
-  for (const auto& [key, document] : shard.documents) {
-    if (StateMatches(filter, document->lock.IsLive(now))) rows.push_back(RowOf(*document, now));
-  }
+  rows.reserve(shard.documents.size());
+  for (const auto& [key, document] : shard.documents) rows.push_back(RowOf(*document, now));
   return rows;
 }
 
-std::vector<QueryRow> Scan(MemoryCollection& collection, const Filter& filter, TimePoint now) {
-  std::vector<QueryRow> found;
-  for (Shard& shard : collection.shards()) {
-    for (QueryRow& row : RowsOf(shard, filter, now)) {
-      if (Matches(filter, row.body)) found.push_back(std::move(row));
-    }
+void ScanInto(MemoryCollection& collection, const Filter& filter, FirstRows& rows, TimePoint now) {
+  if (const auto key = EqualKey(filter)) {
+    const LockedSlot slot(collection, *key, key->Hash());
+    if (slot.document() != nullptr) rows.Show(RowOf(*slot.document(), now));
+    return;
   }
-  std::sort(found.begin(), found.end(),
-            [&](const QueryRow& a, const QueryRow& b) { return StandsBefore(filter, a, b); });
-  return found;
+  for (Shard& shard : collection.shards()) {
+    for (QueryRow& row : RowsOf(shard, now)) rows.Show(std::move(row));
+  }
+}
+
+void Scan(MemoryCollection& collection, const Filter& filter, TimePoint now,
+          const std::function<bool(QueryRow&&)>& sink) {
+  VisitInOrder(
+      filter, kRowsPerScan, [&](FirstRows& rows) { ScanInto(collection, filter, rows, now); },
+      sink);
 }
 
 /// The row of an index entry, if its document still matches.
@@ -52,20 +59,33 @@ std::optional<QueryRow> Fetch(MemoryCollection& collection, const IndexEntry& en
     if (slot.document() == nullptr) return std::nullopt;
     row = RowOf(*slot.document(), now);
   }
-  if (!StateMatches(filter, row->locked) || !Matches(filter, row->body)) return std::nullopt;
+  if (!StateMatches(filter, row->locked) || !Matches(filter, row->key, row->body)) {
+    return std::nullopt;
+  }
   return row;
+}
+
+/// Shows the entries of a plan to `visit` until it returns false.
+template <class Visit>
+void VisitEntries(const Indexes& indexes, const IndexPlan& plan, const Visit& visit) {
+  EntryPtr position = plan.after;
+  for (;;) {
+    const std::vector<EntryPtr> entries = indexes.Next(plan, position, kEntriesPerVisit);
+    for (const EntryPtr& entry : entries) {
+      if (!visit(*entry)) return;
+    }
+    if (entries.size() < kEntriesPerVisit) return;
+    position = entries.back();
+  }
 }
 
 void QueryByIndex(MemoryCollection& collection, const IndexPlan& plan, const Filter& filter,
                   const std::function<bool(QueryRow&&)>& sink, TimePoint now) {
-  std::int64_t left =
-      filter.limit() == 0 ? std::numeric_limits<std::int64_t>::max() : filter.limit();
-  // In one visit: in several visits, a document that moves could be seen twice.
-  constexpr auto kAll = std::numeric_limits<std::size_t>::max();
-  for (const EntryPtr& entry : collection.indexes().Next(plan, nullptr, kAll)) {
-    std::optional<QueryRow> row = Fetch(collection, *entry, filter, now);
-    if (row && (!sink(std::move(*row)) || --left == 0)) return;
-  }
+  std::int64_t shown = 0;
+  VisitEntries(collection.indexes(), plan, [&](const IndexEntry& entry) {
+    std::optional<QueryRow> row = Fetch(collection, entry, filter, now);
+    return !row || (sink(std::move(*row)) && ++shown != filter.limit());
+  });
 }
 
 /// Grants the document if it is free and still matches. `key` is set before.
@@ -74,7 +94,7 @@ bool TryGrant(AcquireOp& op, const Filter& filter, const Key& candidate, std::si
   const LockedSlot slot(CollectionOf(op), candidate, hash);
   Document* document = slot.document();
   if (document == nullptr || !rules::MayTakeNext(document->lock, now)) return false;
-  if (!Matches(filter, document->body)) return false;
+  if (!Matches(filter, candidate, document->body)) return false;
   key = candidate;
   op.key = &key;
   op.hash = hash;
@@ -85,24 +105,14 @@ bool TryGrant(AcquireOp& op, const Filter& filter, const Key& candidate, std::si
 
 void NextByIndex(AcquireOp& op, const IndexPlan& plan, const Filter& filter, Key& key,
                  TimePoint now) {
-  const Indexes& indexes = CollectionOf(op).indexes();
-  EntryPtr position;
-  for (;;) {
-    const std::vector<EntryPtr> entries = indexes.Next(plan, position, kEntriesPerVisit);
-    for (const EntryPtr& entry : entries) {
-      if (TryGrant(op, filter, entry->key, entry->hash, key, now)) return;
-    }
-    if (entries.size() < kEntriesPerVisit) return;
-    position = entries.back();
-  }
+  VisitEntries(CollectionOf(op).indexes(), plan, [&](const IndexEntry& entry) {
+    return !TryGrant(op, filter, entry.key, entry.hash, key, now);
+  });
 }
 
 void NextByScan(AcquireOp& op, const Filter& filter, Key& key, TimePoint now) {
-  Filter free = filter;
-  free.Free();
-  for (const QueryRow& row : Scan(CollectionOf(op), free, now)) {
-    if (TryGrant(op, filter, row.key, row.key.Hash(), key, now)) return;
-  }
+  Scan(CollectionOf(op), Filter(filter).Free(), now,
+       [&](QueryRow&& row) { return !TryGrant(op, filter, row.key, row.key.Hash(), key, now); });
 }
 
 }  // namespace
@@ -112,10 +122,7 @@ void Query(MemoryCollection& collection, const Filter& filter,
   if (const auto plan = collection.indexes().PlanFor(filter)) {
     return QueryByIndex(collection, *plan, filter, sink, now);
   }
-  std::int64_t shown = 0;
-  for (QueryRow& row : Scan(collection, filter, now)) {
-    if (!sink(std::move(row)) || ++shown == filter.limit()) return;
-  }
+  Scan(collection, filter, now, sink);
 }
 
 void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, TimePoint now) {

@@ -48,11 +48,10 @@ class Budget {
   std::chrono::steady_clock::time_point end_;
 };
 
-/// The parts of a document that a filter checks.
-struct Found {
-  QueryRow row;
-  Stored stored;
-};
+/// How many documents of a query one transaction finds; and one that searches for a free one.
+constexpr std::size_t kRowsPerScan = 16'384, kRowsPerSearch = 100;
+/// How many locks one transaction clears.
+constexpr std::int64_t kPurgedAtOnce = 1000;
 
 class StoreOfRecords final : public Store {
  public:
@@ -95,13 +94,13 @@ class StoreOfRecords final : public Store {
 
   void Query(Collection& collection, const Filter& filter,
              const std::function<bool(QueryRow&&)>& sink, milliseconds budget) override {
-    std::vector<Found> rows;
-    Transact(collection, Access::kRead, budget,
-             [&](Transaction& transaction, Step& step) { rows = Scan(transaction, step, filter); });
-    std::int64_t shown = 0;
-    for (Found& found : rows) {
-      if (!sink(std::move(found.row)) || ++shown == filter.limit()) return;
-    }
+    const Budget time(budget);
+    const auto scan = [&](FirstRows& rows) {
+      Transact(collection, Access::kRead, time.Left(), [&](Transaction& transaction, Step& step) {
+        Scan(transaction, step, filter, rows);
+      });
+    };
+    VisitInOrder(filter, kRowsPerScan, scan, sink);
   }
 
   void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, milliseconds budget) override {
@@ -109,14 +108,21 @@ class StoreOfRecords final : public Store {
     Settle(op, Access::kWrite, Budget(budget), [&](Transaction& transaction, Step& step) {
       op.status = OpStatus::kMissing;
       if (filter.lock_state() == Filter::LockState::kLocked) return;
-      for (Found& found : Scan(transaction, step, Filter(filter).Free())) {
-        const Stored& stored = found.stored;
-        if (stored.malformed || !rules::MayTakeNext(stored.lock, step.now())) continue;
-        key = found.row.key;
+      const Filter free = Filter(filter).Free();
+      const auto take = [&](QueryRow&& row) {
+        std::optional<Stored> stored = step.Load(row.key);
+        if (!stored || stored->malformed || !rules::MayTakeNext(stored->lock, step.now())) {
+          return true;
+        }
+        key = row.key;
         op.key = &key;
         op.hash = key.Hash();
-        return step.Acquire(op, found.stored);
-      }
+        step.Acquire(op, *stored);
+        return false;
+      };
+      VisitInOrder(
+          free, kRowsPerSearch, [&](FirstRows& rows) { Scan(transaction, step, filter, rows); },
+          take);
     });
   }
 
@@ -130,13 +136,16 @@ class StoreOfRecords final : public Store {
   std::int64_t Purge(Collection& collection, std::int64_t limit, milliseconds budget) override {
     std::int64_t purged = 0;
     Transact(collection, Access::kWrite, budget, [&](Transaction& transaction, Step& step) {
-      for (Found& found : Scan(transaction, step, Filter())) {
-        const bool over =
-            !found.stored.malformed && rules::IsPurgeable(found.stored.lock, step.now());
-        if (purged == limit || !over) continue;
-        step.Purge(found.row.key, found.stored);
-        ++purged;
-      }
+      std::vector<std::pair<Key, Stored>> over;
+      transaction.Scan([&](const Key& key, Record&& record) {
+        Stored stored = step.Read(std::move(record));
+        if (!stored.malformed && rules::IsPurgeable(stored.lock, step.now())) {
+          over.emplace_back(key, std::move(stored));
+        }
+        return static_cast<std::int64_t>(over.size()) < std::min(limit, kPurgedAtOnce);
+      });
+      for (auto& [key, stored] : over) step.Purge(key, stored);
+      purged = static_cast<std::int64_t>(over.size());
     });
     return purged;
   }
@@ -224,22 +233,20 @@ class StoreOfRecords final : public Store {
     }
   }
 
-  /// The records that meet the filter, in its order.
-  static std::vector<Found> Scan(Transaction& transaction, const Step& step, const Filter& filter) {
-    std::vector<Found> all;
-    transaction.Scan([&](const Key& key, Record&& record) {
-      Stored stored = step.Read(std::move(record));
+  static void Scan(Transaction& transaction, Step& step, const Filter& filter, FirstRows& rows) {
+    const auto show = [&](const Key& key, const Stored& stored) {
       // A malformed lock may be held; it is not free.
       const bool locked = stored.malformed || stored.lock.IsLive(step.now());
-      if (StateMatches(filter, locked) && Matches(filter, stored.body)) {
-        QueryRow row{key, stored.body, stored.lock.version, stored.lock.born, locked};
-        all.push_back({std::move(row), std::move(stored)});
-      }
+      rows.Show({key, stored.body, stored.lock.version, stored.lock.born, locked});
+    };
+    if (const auto key = EqualKey(filter)) {
+      if (const auto stored = step.Load(*key)) show(*key, *stored);
+      return;
+    }
+    transaction.Scan([&](const Key& key, Record&& record) {
+      show(key, step.Read(std::move(record)));
       return true;
     });
-    std::sort(all.begin(), all.end(),
-              [&](const Found& a, const Found& b) { return StandsBefore(filter, a.row, b.row); });
-    return all;
   }
 
   const std::shared_ptr<RecordStore> records_;

@@ -84,9 +84,7 @@ std::optional<std::string> RefusingIndex(RecordStore::Transaction& transaction, 
 }
 
 void AddIndex(RecordStore::Transaction& transaction, const IndexSpec& spec) {
-  if (spec.fields.empty()) throw std::invalid_argument("doclock: an index needs fields");
-  for (const std::string& field : spec.fields) Filter().OrderBy(field);  // checks the name
-  if (!spec.unique) return;
+  if (!WithoutKey(spec).unique) return;
   Json unique = UniqueOf(transaction);
   const Json fields = spec.fields;
   if (std::find(unique.begin(), unique.end(), fields) != unique.end()) return;

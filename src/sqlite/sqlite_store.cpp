@@ -302,8 +302,9 @@ void SqliteStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
   parts_->writer.Execute({&alone, 1}, DeadlineIn(budget), perform);
 }
 
-void SqliteStore::EnsureIndex(Collection& collection, const IndexSpec& index) {
-  if (index.held_locks) return;
+void SqliteStore::EnsureIndex(Collection& collection, const IndexSpec& spec) {
+  if (spec.held_locks) return;
+  const IndexSpec index = WithoutKey(spec);
   Naming([&] {
     const Deadline deadline = DeadlineIn(busy_timeout_);
     const std::string sql = sqlite::IndexSql(Ours(collection), index);

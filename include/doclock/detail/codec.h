@@ -1,5 +1,10 @@
 #pragma once
 
+#include <algorithm>
+#include <concepts>
+#include <string>
+#include <vector>
+
 #include "doclock/detail/facade.h"
 #include "doclock/entity_traits.h"
 
@@ -63,6 +68,24 @@ struct Codec {
     } catch (...) {
       ThrowUnreadable(collection, key, tree);
     }
+  }
+
+  /// The filter as a store takes it: T's name for the key stands for the key.
+  static Filter StoredFilter(const Filter& filter) {
+    if constexpr (kMapsKey) {
+      return WithKeyField(filter, Traits::kKeyField,
+                          std::same_as<typename KeyTypeOf<T>::type, Uuid>);
+    } else {
+      return filter;
+    }
+  }
+  /// The names of fields in the same way.
+  static std::vector<std::string> StoredFields(std::vector<std::string> fields) {
+    if constexpr (kMapsKey) {
+      std::replace(fields.begin(), fields.end(), std::string(Traits::kKeyField),
+                   std::string(Filter::kKeyField));
+    }
+    return fields;
   }
 
  private:

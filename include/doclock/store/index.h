@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "doclock/export.h"
+
 namespace doclock {
 
 /// The index that Store::EnsureIndex creates; fields are named as in Filter.
@@ -21,5 +23,11 @@ struct IndexSpec {
   /// need none do nothing.
   bool held_locks = false;
 };
+
+/// Returns the same index without the key. Every index of a store ends with the key, and no two
+/// documents have the same, so an index over fields and the key is one over the fields that is not
+/// unique; without a field it is the index of the keys, which stores have anyway or make.
+/// @throws std::invalid_argument for no fields, a bad one, and a key that is not the last field
+DOCLOCK_EXPORT IndexSpec WithoutKey(const IndexSpec& index);
 
 }  // namespace doclock

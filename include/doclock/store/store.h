@@ -62,8 +62,11 @@ class DOCLOCK_EXPORT Store {
   /// operation may be kDone that is not stored, and one that was refused keeps its status.
   virtual void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) = 0;
 
-  /// Shows the documents that match to `sink`, in the filter's order, until it returns false. The
-  /// sink may not call the store.
+  /// Shows the documents that match to `sink`, in the filter's order and behind its position
+  /// (Filter::after), until it returns false or the limit is reached. The engine asks for one page
+  /// after the other, so a position is found without reading all that is before it where an index
+  /// gives the order. What is kept in memory does not grow with the collection. The sink may not
+  /// call the store.
   virtual void Query(Collection& collection, const Filter& filter,
                      const std::function<bool(QueryRow&&)>& sink,
                      std::chrono::milliseconds budget) = 0;
@@ -78,7 +81,8 @@ class DOCLOCK_EXPORT Store {
   virtual void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
                            std::chrono::milliseconds budget) = 0;
 
-  /// Creates an index unless it exists. Only a unique index affects correctness.
+  /// Creates an index unless it exists. Only a unique index affects correctness. A spec may name
+  /// the key as its last field, see WithoutKey. @throws std::invalid_argument, ConflictException
   virtual void EnsureIndex(Collection& collection, const IndexSpec& index) = 0;
 
   /// Clears the lock fields of expired locks, at most `limit` per call; never those of a live lock,

@@ -137,9 +137,14 @@ class Exporter {
       : manager_(manager), options_(options), known_(std::move(known)), lines_(lines) {}
 
   void Run() {
-    if (options_.lock) return RunLocked();
-    ForEachDocument(manager_, options_, [this](const DocumentLine& document) {
-      Add(document);
+    const LockingRepository<json> documents(manager_, options_.collection);
+    ForEachDocument(manager_, options_, [&](const DocumentLine& document) {
+      if (known_.contains(document.key)) return Interruption::signal() == 0;
+      if (options_.lock) {
+        AddLocked(documents, document.key);
+      } else {
+        Add(document);
+      }
       return Interruption::signal() == 0;
     });
   }
@@ -148,21 +153,8 @@ class Exporter {
 
  private:
   void Add(const DocumentLine& document) {
-    if (known_.contains(document.key)) return;
     lines_.Add(LineOf(document).dump());
     progress_.Show(++count_);
-  }
-  void RunLocked() {
-    std::vector<Key> keys;
-    ForEachDocument(manager_, options_, [&](const DocumentLine& document) {
-      if (!known_.contains(document.key)) keys.push_back(document.key);
-      return Interruption::signal() == 0;
-    });
-    const LockingRepository<json> documents(manager_, options_.collection);
-    for (const Key& key : keys) {
-      if (Interruption::signal() != 0) return;
-      AddLocked(documents, key);
-    }
   }
   void AddLocked(const LockingRepository<json>& documents, const Key& key) {
     try {

@@ -136,6 +136,9 @@ void AddSearch(CLI::App* sub, SearchOptions& search) {
   AddAnything(sub, "--order-by", search.order, "Field to order by", "FIELD");
   sub->add_flag("--descending", search.descending, "With --order-by: highest value first")
       ->needs(sub->get_option("--order-by"));
+  sub->add_option("--after", search.after, "Only documents behind this key, in the order of keys")
+      ->type_name("KEY");
+  AddKeyType(sub, search.key_type);
   AddNumber(sub, "--limit", search.limit, "The largest number of documents", 1, kHighest);
   CLI::Option* const free =
       sub->add_flag("--free", search.free, "Only documents that are not locked");

@@ -72,18 +72,25 @@ CLI::Option* AddCollection(CLI::App* app, const std::string& name, std::string& 
       ->type_name("NAME");
 }
 
-void AddKeyType(CLI::App* app, KeyText& key) {
+template <class Text>
+CLI::Option* AddKeyTypeOption(CLI::App* app, Text& type) {
   const auto check = [](std::string& text) -> std::string {
     const bool good = text == "string" || text == "int" || text == "uuid" || text == "oid";
     return good ? "" : "must be string, int, uuid or oid";
   };
-  app->add_option("--key-type", key.type,
-                  "Type of the key: string, int (as 42), uuid (as "
-                  "6f1c36ce-06a8-4f3d-8b57-0b38dfc7a6ac) or oid (24 hexadecimal digits)")
+  return app
+      ->add_option("--key-type", type,
+                   "Type of the key: string, int (as 42), uuid (as "
+                   "6f1c36ce-06a8-4f3d-8b57-0b38dfc7a6ac) or oid (24 hexadecimal digits)")
       ->check(CLI::Validator(check, "", ""))
-      ->type_name("TYPE")
-      ->capture_default_str();
+      ->type_name("TYPE");
 }
+
+void AddKeyType(CLI::App* app, KeyText& key) {
+  AddKeyTypeOption(app, key.type)->capture_default_str();
+}
+
+void AddKeyType(CLI::App* app, std::optional<std::string>& type) { AddKeyTypeOption(app, type); }
 
 CLI::Option* AddTtl(CLI::App* app, Duration& where, const std::string& help) {
   return AddDuration(app, "--ttl", where, help, {kMinTtl, kMaxTtl});

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cli/options/durations.h"
@@ -30,6 +31,8 @@ CLI::Option* AddCollection(CLI::App* app, const std::string& name, std::string& 
                            const std::string& help);
 /// Adds --key-type.
 void AddKeyType(CLI::App* app, KeyText& key);
+/// The same, where the type may be left open.
+void AddKeyType(CLI::App* app, std::optional<std::string>& type);
 /// Adds --ttl: the length of a lease.
 CLI::Option* AddTtl(CLI::App* app, Duration& where, const std::string& help);
 

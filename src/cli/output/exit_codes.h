@@ -17,6 +17,7 @@ enum ExitCode : int {
   kBusy = 75,          ///< Another client holds the lock (--busy-exit says otherwise).
   kLost = 76,          ///< The lock was lost while it was needed.
   kMendable = 78,      ///< `doctor` found something to mend.
+  kUnfinished = 79,    ///< The store failed after some of the output was written.
   kNotExecutable = 126,
   kNoCommand = 127,
   kSignalBase = 128,  ///< Plus the number of the signal that ended the command.

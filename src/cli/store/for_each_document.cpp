@@ -1,17 +1,17 @@
-#include <chrono>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/store/search.h"
-#include "doclock/locking_repository.h"
+#include "doclock/detail/codec.h"
 
 namespace doclock::cli {
 namespace {
 
 using nlohmann::json;
 
-/// A slow reader of the output, as a pager, must not end the search.
-constexpr std::chrono::hours kSearchTime{24};
+// LockingRepository reads each body, and this shows also keys of those that cannot be read. So it
+// goes to the layer below.
 
 json BodyOf(const QueryRow& row, const std::string& collection) {
   try {
@@ -23,26 +23,66 @@ json BodyOf(const QueryRow& row, const std::string& collection) {
   }
 }
 
+/// The member that most programs keep the key in. Its name is not stored.
+constexpr const char* kMember = "id";
+
+bool Names(const Filter& filter, const std::vector<std::string>& path) {
+  return filter.order() == path ||
+         std::any_of(filter.conditions().begin(), filter.conditions().end(),
+                     [&](const Filter::Condition& condition) { return condition.path == path; });
+}
+
+bool IsEmpty(const detail::Binding& binding, const Filter& filter) {
+  bool empty = true;
+  detail::Query(binding.engine, *binding.collection, Filter(filter).Limit(1),
+                [&](QueryRow&&) { return empty = false; });
+  return empty;
+}
+
+Filter FilterFor(const detail::Binding& binding, const SearchOptions& options) {
+  Filter filter = FilterOf(options);
+  const bool is_key =
+      Names(filter, {kMember}) && IsEmpty(binding, Filter().NotEqual(kMember, nullptr));
+  if (is_key) filter = FilterOf(options, kMember);
+  if (filter.after() && !filter.order().empty()) {
+    throw std::invalid_argument(
+        "--after needs the order of keys, which is that without --order-by");
+  }
+  return filter;
+}
+
+std::string HowToGoOn(const Filter& filter, const std::optional<Key>& last) {
+  if (!filter.order().empty()) return "the output is not complete";
+  const KeyText key = TextOf(*last);
+  return "the output is not complete: go on with --after '" + key.text + "'" +
+         (key.type == KeyText{}.type ? "" : " --key-type " + key.type);
+}
+
 }  // namespace
 
 void ForEachDocument(const LockManager& manager, const SearchOptions& options,
                      const std::function<bool(const DocumentLine&)>& sink,
                      const std::function<bool(const DocumentException&)>& unreadable) {
-  const LockingRepository<json> documents(manager, options.collection);
-  const std::shared_ptr<Collection> collection = manager.store()->Find(documents.name());
-  manager.store()->Query(
-      *collection, FilterOf(options),
-      [&](QueryRow&& row) {
-        json body;
-        try {
-          body = BodyOf(row, options.collection);
-        } catch (const DocumentException& error) {
-          if (!unreadable) throw;
-          return unreadable(error);
-        }
-        return sink({std::move(row.key), row.version, row.locked, std::move(body)});
-      },
-      kSearchTime);
+  const auto binding = detail::Bind(manager, options.collection, {}, {});
+  const Filter filter = FilterFor(*binding, options);
+  std::optional<Key> last;
+  const auto show = [&](QueryRow&& row) {
+    json body;
+    last = row.key;
+    try {
+      body = BodyOf(row, options.collection);
+    } catch (const DocumentException& error) {
+      if (!unreadable) throw;
+      return unreadable(error);
+    }
+    return sink({std::move(row.key), row.version, row.locked, std::move(body)});
+  };
+  try {
+    detail::Query(binding->engine, *binding->collection, filter, show);
+  } catch (const StoreException& error) {
+    if (!last) throw;
+    throw Unfinished(std::string(error.what()) + "; " + HowToGoOn(filter, last));
+  }
 }
 
 }  // namespace doclock::cli

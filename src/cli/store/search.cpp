@@ -26,13 +26,23 @@ json ValueOf(std::string_view text) {
   return value.is_discarded() ? json(text) : value;
 }
 
-void AddCondition(Filter& filter, const std::string& condition) {
+Key KeyOf(const SearchOptions& options, std::string_view text) {
+  return ParseKey({std::string(text), options.key_type.value_or(KeyText{}.type)});
+}
+
+void AddCondition(Filter& filter, const SearchOptions& options, std::string_view key_name,
+                  const std::string& condition) {
   const std::size_t at = condition.find_first_of("!<>=");
   if (at != condition.npos) {
     const std::string_view rest = std::string_view(condition).substr(at);
     for (const auto& [sign, add] : kComparisons) {
       if (!rest.starts_with(sign)) continue;
-      (filter.*add)(std::string_view(condition).substr(0, at), ValueOf(rest.substr(sign.size())));
+      const std::string_view field = std::string_view(condition).substr(0, at);
+      const std::string_view value = rest.substr(sign.size());
+      const bool is_key = field == Filter::kKeyField || field == key_name;
+      const bool has_type = is_key && options.key_type;
+      (filter.*add)(is_key ? Filter::kKeyField : field,
+                    has_type ? doclock::ValueOf(KeyOf(options, value)) : ValueOf(value));
       return;
     }
   }
@@ -51,20 +61,18 @@ void Naming(const char* option, const F& what) {
 
 }  // namespace
 
-Filter FilterOf(const SearchOptions& options) {
+Filter FilterOf(const SearchOptions& options, std::string_view key_name) {
   Filter filter;
   for (const std::string& condition : options.conditions) {
-    Naming("--where", [&] { AddCondition(filter, condition); });
+    Naming("--where", [&] { AddCondition(filter, options, key_name, condition); });
   }
   if (!options.order.empty()) {
     Naming("--order-by", [&] {
-      if (options.descending) {
-        filter.OrderByDescending(options.order);
-      } else {
-        filter.OrderBy(options.order);
-      }
+      const std::string_view field = options.order == key_name ? Filter::kKeyField : options.order;
+      options.descending ? filter.OrderByDescending(field) : filter.OrderBy(field);
     });
   }
+  if (options.after) Naming("--after", [&] { filter.After(KeyOf(options, *options.after)); });
   if (options.limit > 0) filter.Limit(options.limit);
   if (options.free) filter.Free();
   if (options.locked) filter.Locked();

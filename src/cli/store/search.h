@@ -2,7 +2,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/json/document_line.h"
@@ -18,19 +21,27 @@ struct SearchOptions {
   std::vector<std::string> conditions;  ///< --where
   std::string order;                    ///< --order-by
   bool descending = false;
-  std::int64_t limit = 0;  ///< 0: none.
-  bool free = false;       ///< Only documents that are not locked.
-  bool locked = false;     ///< Only documents that are.
+  std::optional<std::string> after;     ///< --after: a key
+  std::optional<std::string> key_type;  ///< --key-type
+  std::int64_t limit = 0;               ///< 0: none.
+  bool free = false;                    ///< Only documents that are not locked.
+  bool locked = false;                  ///< Only documents that are.
 };
 
+/// @param key_name another name that conditions and the order have for the key
 /// @throws std::invalid_argument naming the option
-Filter FilterOf(const SearchOptions& options);
+Filter FilterOf(const SearchOptions& options, std::string_view key_name = Filter::kKeyField);
 
-/// Shows the documents to `sink`, until it returns false, without keeping them in memory. The sink
-/// may not use the store.
+/// The store failed after some documents had been shown. The text tells how to go on.
+struct Unfinished : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Shows the documents to `sink`, page by page, until it returns false. The sink may use the store,
+/// and take its time. The field `id` is the key if no document has a member of this name.
 /// @param unreadable is asked to go on after a document whose body cannot be read, as a sink is;
 /// without it the search ends there. The exception has the document's key.
-/// @throws what the library throws
+/// @throws Unfinished, and what the library throws
 void ForEachDocument(const LockManager& manager, const SearchOptions& options,
                      const std::function<bool(const DocumentLine&)>& sink,
                      const std::function<bool(const DocumentException&)>& unreadable = {});

@@ -57,6 +57,18 @@ std::string Dump(const nlohmann::json& tree) {
   }
 }
 
+std::size_t SizeOf(const nlohmann::json& value) noexcept {
+  constexpr std::size_t kSyntax = 8;  // a number, or quotes and comma
+  if (const auto* text = value.get_ptr<const std::string*>()) return text->size() + kSyntax;
+  std::size_t size = kSyntax;
+  if (const auto* object = value.get_ptr<const nlohmann::json::object_t*>()) {
+    for (const auto& [name, member] : *object) size += name.size() + SizeOf(member);
+  } else if (const auto* array = value.get_ptr<const nlohmann::json::array_t*>()) {
+    for (const auto& element : *array) size += SizeOf(element);
+  }
+  return size;
+}
+
 /// Makes a form on first use. Two threads may both make it; the first to finish wins, and neither
 /// waits: a mutex would cost every body more than this rare race does.
 template <class T, class Make>
@@ -106,6 +118,12 @@ const nlohmann::json& Body::json() const {
 const std::string& Body::text() const {
   if (!rep_) throw std::logic_error("doclock::Body::text: there is no body");
   return MakeOnce(rep_->text, [this] { return Dump(*rep_->tree.load(std::memory_order_relaxed)); });
+}
+
+std::size_t Body::size_hint() const noexcept {
+  if (!rep_) return 0;
+  if (const std::string* text = rep_->text.load(std::memory_order_acquire)) return text->size();
+  return SizeOf(*rep_->tree.load(std::memory_order_relaxed));
 }
 
 }  // namespace doclock

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "doclock/binary.h"
+#include "doclock/uuid_json.h"
 #include "document/json/typed_value.h"
 #include "document/values/utf8.h"
 
@@ -179,14 +181,21 @@ Filter& Filter::AtLeast(std::string_view field, json value) & {
 }
 
 Filter& Filter::SetOrder(std::string_view field, bool descending) {
-  if (!order_.empty()) throw std::logic_error("doclock::Filter: an order was given already");
+  if (ordered_) throw std::logic_error("doclock::Filter: an order was given already");
   order_ = SplitPath(field);
+  if (IsKeyPath(order_)) order_.clear();
+  ordered_ = true;
   descending_ = descending;
   return *this;
 }
 
 Filter& Filter::OrderBy(std::string_view field) & { return SetOrder(field, false); }
 Filter& Filter::OrderByDescending(std::string_view field) & { return SetOrder(field, true); }
+
+Filter& Filter::After(Key key, json value) & {
+  after_ = Position{std::move(key), std::move(value)};
+  return *this;
+}
 
 Filter& Filter::Limit(std::int64_t count) & {
   if (count < 1) throw std::invalid_argument("doclock::Filter: the limit is below 1");
@@ -204,11 +213,45 @@ Filter& Filter::Locked() & {
   return *this;
 }
 
-bool Filter::Matches(const json& body) const {
+bool Filter::Meets(const Key* key, const json& body) const {
   for (const Condition& condition : conditions_) {
-    if (!Holds(ValueAt(body, condition.path), condition)) return false;
+    if (!IsKeyPath(condition.path)) {
+      if (!Holds(ValueAt(body, condition.path), condition)) return false;
+    } else if (key != nullptr && !Holds(ValueOf(*key), condition)) {
+      return false;
+    }
   }
   return true;
+}
+
+Filter detail::WithKeyField(Filter filter, std::string_view field, bool uuid_keys) {
+  const auto is_key = [field](const std::vector<std::string>& path) {
+    return IsKeyPath(path) || (path.size() == 1 && path.front() == field);
+  };
+  if (is_key(filter.order_)) filter.order_.clear();
+  for (Filter::Condition& condition : filter.conditions_) {
+    if (!is_key(condition.path)) continue;
+    condition.path = {std::string(Filter::kKeyField)};
+    if (!uuid_keys || !condition.value.is_string()) continue;
+    try {
+      condition.value = Binary::FromUuid(UuidFromText(condition.value.get<std::string>()));
+    } catch (const std::invalid_argument&) {
+      throw std::invalid_argument("doclock::Filter: the keys are UUIDs, and the value for \"" +
+                                  std::string(field) + "\" is another text");
+    }
+  }
+  return filter;
+}
+
+bool IsKeyPath(const std::vector<std::string>& path) noexcept {
+  return path.size() == 1 && path.front() == Filter::kKeyField;
+}
+
+json ValueOf(const Key& key) {
+  if (const auto* text = std::get_if<std::string>(&key.value())) return *text;
+  if (const auto* number = std::get_if<std::int64_t>(&key.value())) return *number;
+  if (const auto* id = std::get_if<ObjectId>(&key.value())) return ToExtendedJson(*id);
+  return Binary::FromUuid(std::get<Uuid>(key.value()));
 }
 
 const json& ValueAt(const json& body, const std::vector<std::string>& path) noexcept {

@@ -1,6 +1,11 @@
 #include "document/json/row_filter.h"
 
+#include <algorithm>
+#include <stdexcept>
+
+#include "doclock/binary.h"
 #include "doclock/errors.h"
+#include "doclock/uuid_json.h"
 #include "document/json/typed_value.h"
 
 namespace doclock {
@@ -17,8 +22,8 @@ const Json& TreeOf(const Body& body) {
   }
 }
 
-bool Matches(const Filter& filter, const Body& body) {
-  return filter.conditions().empty() || filter.Matches(TreeOf(body));
+bool Matches(const Filter& filter, const Key& key, const Body& body) {
+  return filter.conditions().empty() || filter.Matches(key, TreeOf(body));
 }
 
 bool StateMatches(const Filter& filter, bool locked) noexcept {
@@ -33,13 +38,93 @@ bool StateMatches(const Filter& filter, bool locked) noexcept {
   return true;
 }
 
-bool StandsBefore(const Filter& filter, const QueryRow& a, const QueryRow& b) {
-  if (!filter.order().empty()) {
-    const int order = CompareValues(ValueAt(TreeOf(a.body), filter.order()),
-                                    ValueAt(TreeOf(b.body), filter.order()));
-    if (order != 0) return filter.descending() ? order > 0 : order < 0;
+std::optional<Key> KeyFrom(const Json& value) {
+  if (const auto* text = value.get_ptr<const std::string*>()) {
+    return text->size() <= kMaxKeyBytes ? std::optional<Key>(*text) : std::nullopt;
   }
-  return a.key < b.key;
+  if (const auto* number = value.get_ptr<const Json::number_unsigned_t*>()) {
+    return *number <= INT64_MAX ? std::optional<Key>(*number) : std::nullopt;
+  }
+  if (const auto* number = value.get_ptr<const Json::number_integer_t*>()) return Key(*number);
+  const detail::TypedKind kind = detail::KindOf(value);
+  if (kind == detail::TypedKind::kObjectId) return ObjectIdFromJson(value);
+  if (kind != detail::TypedKind::kBinary) return std::nullopt;
+  const auto binary = value.get<Binary>();
+  const bool is_uuid = binary.subtype == 4 && binary.bytes.size() == sizeof(Uuid);
+  return is_uuid ? std::optional<Key>(binary.ToUuid()) : std::nullopt;
+}
+
+std::optional<Key> EqualKey(const Filter& filter) {
+  for (const Filter::Condition& condition : filter.conditions()) {
+    if (condition.op != Filter::Op::kEqual || !IsKeyPath(condition.path)) continue;
+    if (auto key = KeyFrom(condition.value)) return key;
+  }
+  return std::nullopt;
+}
+
+Filter::Position PositionOf(const Filter& filter, const Key& key, const Body& body) {
+  if (filter.order().empty()) return {key, nullptr};
+  return {key, ValueAt(TreeOf(body), filter.order())};
+}
+
+int CompareInOrder(const Filter& filter, const Json& a, const Json& b) noexcept {
+  return filter.descending() ? CompareValues(b, a) : CompareValues(a, b);
+}
+
+bool FirstRows::IsBefore(const Filter::Position& a, const Filter::Position& b) const noexcept {
+  if (filter_.order().empty()) return filter_.descending() ? b.key < a.key : a.key < b.key;
+  const int order = CompareInOrder(filter_, a.value, b.value);
+  return order != 0 ? order < 0 : a.key < b.key;
+}
+
+bool FirstRows::Fits(const Filter::Position& position) {
+  if (after_ && !IsBefore(*after_, position)) return false;
+  const bool full = left_out_ || kept_.size() == most_;
+  if (!full || IsBefore(position, kept_.front().position)) return true;
+  left_out_ = true;
+  return false;
+}
+
+void FirstRows::Show(QueryRow row) {
+  if (!StateMatches(filter_, row.locked)) return;
+  const bool by_key = filter_.order().empty();
+  if (by_key && !Fits({row.key, nullptr})) return;  // spares reading the body
+  if (!Matches(filter_, row.key, row.body)) return;
+  Filter::Position position = PositionOf(filter_, row.key, row.body);
+  if (!by_key && !Fits(position)) return;
+  const std::size_t bytes = row.body ? row.body.size_hint() : 0;
+  bytes_ += bytes;
+  kept_.push_back({std::move(position), bytes, std::move(row)});
+  std::push_heap(kept_.begin(), kept_.end(), Order());
+  while (kept_.size() > most_ || (bytes_ > kPageBytes && kept_.size() > 1)) {
+    std::pop_heap(kept_.begin(), kept_.end(), Order());
+    bytes_ -= kept_.back().bytes;
+    kept_.pop_back();
+    left_out_ = true;
+  }
+}
+
+bool FirstRows::Pass(const std::function<bool(QueryRow&&)>& sink) {
+  std::sort_heap(kept_.begin(), kept_.end(), Order());
+  if (left_out_) rest_ = kept_.back().position;
+  return std::all_of(kept_.begin(), kept_.end(),
+                     [&](Kept& kept) { return sink(std::move(kept.row)); });
+}
+
+IndexSpec WithoutKey(const IndexSpec& index) {
+  if (index.fields.empty()) throw std::invalid_argument("doclock: an index needs a field");
+  IndexSpec plain = index;
+  for (const std::string& field : index.fields) {
+    Filter().OrderBy(field);  // refuses bad names
+    if (field != Filter::kKeyField) continue;
+    if (&field != &index.fields.back()) {
+      throw std::invalid_argument(
+          "doclock: in an index the key can only be the last field: name the others before it");
+    }
+    plain.fields.pop_back();
+    plain.unique = false;
+  }
+  return plain;
 }
 
 bool Repeats(const Json& a, const Json& b) {

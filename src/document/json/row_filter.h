@@ -1,5 +1,9 @@
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <vector>
+
 #include "doclock/export.h"
 #include "doclock/filter.h"
 #include "doclock/store.h"
@@ -11,14 +15,80 @@ namespace doclock {
 /// The body's tree; an empty object, without fields, if the text is not a JSON object.
 DOCLOCK_EXPORT const nlohmann::json& TreeOf(const Body& body);
 
-/// Does the body meet the filter's conditions?
-DOCLOCK_EXPORT bool Matches(const Filter& filter, const Body& body);
+/// Does the document meet the filter's conditions?
+DOCLOCK_EXPORT bool Matches(const Filter& filter, const Key& key, const Body& body);
 
 /// Does a document that is locked, or is not, meet the filter's lock condition?
 DOCLOCK_EXPORT bool StateMatches(const Filter& filter, bool locked) noexcept;
 
-/// Does `a` stand before `b` in the filter's order?
-DOCLOCK_EXPORT bool StandsBefore(const Filter& filter, const QueryRow& a, const QueryRow& b);
+/// The key that a filter compares as this value; nothing if no key is.
+DOCLOCK_EXPORT std::optional<Key> KeyFrom(const nlohmann::json& value);
+
+/// The only key that can meet the filter's conditions; nothing if they name none.
+DOCLOCK_EXPORT std::optional<Key> EqualKey(const Filter& filter);
+
+/// Where the document stands in the filter's order.
+DOCLOCK_EXPORT Filter::Position PositionOf(const Filter& filter, const Key& key, const Body& body);
+
+/// Three-way comparison of values of the field of the order: negative if `a` comes first.
+DOCLOCK_EXPORT int CompareInOrder(const Filter& filter, const nlohmann::json& a,
+                                  const nlohmann::json& b) noexcept;
+
+/// The memory for one page of bodies, about, as text. A page has one document at least.
+inline constexpr std::size_t kPageBytes = 4 * 1024 * 1024;
+
+/// Of the documents that are shown to it, in any order, those that match and come first in the
+/// filter's order behind `after`: at most `most`, and kPageBytes. Keys stand in the order of Key.
+class DOCLOCK_EXPORT FirstRows {
+ public:
+  FirstRows(const Filter& filter, std::optional<Filter::Position> after, std::size_t most)
+      : filter_(filter), after_(std::move(after)), most_(most) {}
+  /// Looks at a document.
+  void Show(QueryRow row);
+  /// Passes what was kept to `sink`, in order, until it returns false. Returns whether it did not.
+  bool Pass(const std::function<bool(QueryRow&&)>& sink);
+  /// After Pass: behind which document there may be more; nothing if there are no more.
+  [[nodiscard]] const std::optional<Filter::Position>& rest() const noexcept { return rest_; }
+
+ private:
+  struct Kept {
+    Filter::Position position;
+    std::size_t bytes;
+    QueryRow row;
+  };
+  [[nodiscard]] bool IsBefore(const Filter::Position& a, const Filter::Position& b) const noexcept;
+  [[nodiscard]] bool Fits(const Filter::Position& position);
+  [[nodiscard]] auto Order() const noexcept {
+    return [this](const Kept& a, const Kept& b) { return IsBefore(a.position, b.position); };
+  }
+
+  const Filter& filter_;
+  const std::optional<Filter::Position> after_;
+  const std::size_t most_;
+  std::vector<Kept> kept_;  // a heap, with the last one in front
+  std::size_t bytes_ = 0;
+  bool left_out_ = false;
+  std::optional<Filter::Position> rest_;
+};
+
+/// Shows the documents that match to `sink`, in the filter's order, until it returns false or the
+/// limit is reached, in the memory of a page. `scan` shows all documents to a FirstRows; it is
+/// called once for `most` of them.
+template <class Scan>
+void VisitInOrder(const Filter& filter, std::size_t most, const Scan& scan,
+                  const std::function<bool(QueryRow&&)>& sink) {
+  std::optional<Filter::Position> after = filter.after();
+  std::int64_t shown = 0;
+  const auto count = [&](QueryRow&& row) {
+    return sink(std::move(row)) && ++shown != filter.limit();
+  };
+  do {
+    FirstRows rows(filter, std::move(after), most);
+    scan(rows);
+    if (!rows.Pass(count)) return;
+    after = rows.rest();
+  } while (after);
+}
 
 /// Do two values repeat each other under a unique index? Numbers are equal by value.
 bool Repeats(const nlohmann::json& a, const nlohmann::json& b);

@@ -1,8 +1,12 @@
 /// Operations that need no lock: reading, saving by version, queries, lists.
 
+#include <algorithm>
+#include <iterator>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "document/json/row_filter.h"
 #include "engine/procedures/save_procedure.h"
 #include "engine/verbs/launch.h"
 
@@ -32,18 +36,78 @@ struct KeyRead {
   ReadOp op;
 };
 
-/// All rows of a query. A store's sink may not call the store, so the callers' sinks run
-/// afterwards.
-std::vector<QueryRow> RowsOf(Engine& engine, Collection& collection, const Filter& filter) {
-  if (auto closed = WhyClosed(engine)) closed->Throw();
+/// How many documents the first page of a walk has at most, and the later ones, which double.
+constexpr std::int64_t kFirstPage = 1000, kLongestPage = 16'000;
+
+/// A walk over the documents that match a filter, page by page. Between two pages nothing is open:
+/// no transaction, no cursor, no connection. Each page has a call's budget.
+class Walk {
+ public:
+  Walk(Engine& engine, Collection& collection, Filter filter)
+      : engine_(engine), collection_(collection), filter_(std::move(filter)) {
+    if (filter_.limit() > 0) left_ = filter_.limit();
+  }
+
+  [[nodiscard]] bool AtEnd() const noexcept { return at_end_; }
+
+  std::vector<QueryRow> NextPage() {
+    std::vector<QueryRow> rows;
+    try {
+      rows = Read();
+    } catch (const StoreException& error) {
+      if (!filter_.after()) throw;
+      throw StoreException(error.errc(), std::string(error.what()) +
+                                             "; the walk ended behind the document '" +
+                                             filter_.after()->key.ToString() + "'");
+    }
+    left_ -= static_cast<std::int64_t>(rows.size());
+    most_ = std::min(2 * most_, kLongestPage);
+    at_end_ = at_end_ || left_ == 0;
+    if (!at_end_) {
+      const QueryRow& last = rows.back();
+      Filter::Position position = PositionOf(filter_, last.key, last.body);
+      filter_.After(std::move(position.key), std::move(position.value));
+    }
+    return rows;
+  }
+
+ private:
+  std::vector<QueryRow> Read() {
+    if (auto closed = WhyClosed(engine_)) closed->Throw();
+    const std::int64_t most = std::min(most_, left_);
+    std::vector<QueryRow> rows;
+    std::size_t bytes = 0;
+    const auto take = [&](QueryRow&& row) {
+      bytes += row.body.size_hint();
+      if (bytes > kPageBytes && !rows.empty()) {
+        at_end_ = false;  // this document begins the next page
+        return false;
+      }
+      rows.push_back(std::move(row));
+      at_end_ = std::ssize(rows) < most;
+      return true;
+    };
+    at_end_ = true;
+    engine_.store().Query(collection_, Filter(filter_).Limit(most), take,
+                          engine_.options().call_budget.ms());
+    return rows;
+  }
+
+  Engine& engine_;
+  Collection& collection_;
+  Filter filter_;
+  std::int64_t left_ = INT64_MAX;
+  std::int64_t most_ = kFirstPage;
+  bool at_end_ = false;
+};
+
+/// All rows of a query.
+std::vector<QueryRow> RowsOf(Engine& engine, Collection& collection, Filter filter) {
   std::vector<QueryRow> rows;
-  engine.store().Query(
-      collection, filter,
-      [&rows](QueryRow&& row) {
-        rows.push_back(std::move(row));
-        return true;
-      },
-      engine.options().call_budget.ms());
+  for (Walk walk(engine, collection, std::move(filter)); !walk.AtEnd();) {
+    std::vector<QueryRow> page = walk.NextPage();
+    std::move(page.begin(), page.end(), std::back_inserter(rows));
+  }
   return rows;
 }
 
@@ -94,8 +158,10 @@ void ListLocks(const EnginePtr& engine, Collection& collection, const LockQuery&
 
 void Query(const EnginePtr& engine, Collection& collection, const Filter& filter,
            const std::function<bool(QueryRow&&)>& sink) {
-  for (QueryRow& row : RowsOf(*engine, collection, filter)) {
-    if (!sink(std::move(row))) return;
+  for (Walk walk(*engine, collection, filter); !walk.AtEnd();) {
+    for (QueryRow& row : walk.NextPage()) {
+      if (!sink(std::move(row))) return;
+    }
   }
 }
 

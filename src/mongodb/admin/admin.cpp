@@ -280,7 +280,9 @@ void Intervene(Server& server, const Collection& collection, const Key& key, Int
   if (reply.Integer("n") == 0) ThrowNotLocked(collection, key);
 }
 
-void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& index) {
+void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& wanted) {
+  const IndexSpec index = wanted.held_locks ? wanted : WithoutKey(wanted);
+  if (!index.held_locks && index.fields.empty()) return;  // every collection has that of `_id`
   const std::string list = FieldList(index);
   const Doc spec = index.held_locks ? LockIndex(collection)
                    : index.unique   ? UniqueIndex(index)

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string_view>
 
@@ -79,6 +81,14 @@ Doc NotNullMatch(const std::vector<std::string>& path) {
   return Doc::OfArray("$and", all.doc());
 }
 
+/// A symbol is no text, although the server compares them.
+bool IsText(const Filter::Condition& condition) {
+  return condition.value.is_string() && !IsKeyPath(condition.path);
+}
+Doc IsSymbol(const std::vector<std::string>& path) {
+  return Doc::Of(Joined(path), Doc::Of("$type", "symbol"));
+}
+
 Doc ConditionMatch(const Filter::Condition& condition) {
   if (condition.value.is_null()) {
     if (condition.op == Op::kEqual) return NullMatch(condition.path);
@@ -89,11 +99,15 @@ Doc ConditionMatch(const Filter::Condition& condition) {
     Array any;
     any.Add(compared);
     AddArrays(any, condition.path, true);
+    if (IsText(condition)) any.Add(IsSymbol(condition.path));
     return Doc::OfArray("$or", any.doc());
   }
   Array all;
   all.Add(compared);
   AddNoArrays(all, condition.path, true);
+  if (IsText(condition)) {
+    all.Add(Doc::OfArray("$nor", Array().Add(IsSymbol(condition.path)).doc()));
+  }
   return Doc::OfArray("$and", all.doc());
 }
 
@@ -149,15 +163,114 @@ bool MayHave(const Filter& filter, Rank rank) {
   return true;
 }
 
+bool IsTied(Rank rank) { return rank == kNull || rank == kRest; }
+
 Doc SortOf(const Filter& filter, Rank rank) {
   Doc sort;
-  const bool tied = rank == kNull || rank == kRest;
-  if (!tied) sort.Add(Joined(filter.order()), filter.descending() ? -1 : 1);
+  if (!IsTied(rank)) sort.Add(Joined(filter.order()), filter.descending() ? -1 : 1);
   sort.Add("_id", 1);
   return sort;
 }
 
+/// Which kinds of `_id` are keys, in MongoDB's order.
+constexpr std::array<std::array<std::string_view, 2>, 4> kKeyTypes{
+    {{"number", "number"}, {"string", "symbol"}, {"binData", "binData"}, {"objectId", "objectId"}}};
+
+std::size_t PlaceOf(const Key& key) {
+  static constexpr std::array<std::size_t, 4> kPlaces{1, 0, 2, 3};  // by Key::Value
+  return kPlaces.at(key.value().index());
+}
+
+/// The documents behind a key: a comparison finds its own kind only, so the others follow, each in
+/// a range of the index.
+std::vector<Doc> BehindKey(const Key& key, bool descending) {
+  std::vector<Doc> matches;
+  matches.push_back(Doc::Of("_id", Doc::Of(descending ? "$lt" : "$gt", key)));
+  const std::size_t place = PlaceOf(key);
+  for (std::size_t i = 1; i < kKeyTypes.size(); ++i) {
+    const std::size_t other = descending ? place - i : place + i;
+    if (other >= kKeyTypes.size()) break;
+    Doc types;
+    types.AddStrings("$type", {kKeyTypes.at(other)[0], kKeyTypes.at(other)[1]});
+    matches.push_back(Doc::Of("_id", types));
+  }
+  return matches;
+}
+
+void AddBehindKey(const Doc& match, const Filter& filter, bool descending,
+                  std::vector<Pass>& passes) {
+  for (const Doc& behind : BehindKey(filter.after()->key, descending)) {
+    passes.push_back({Both(match, behind), Doc::Of("_id", descending ? -1 : 1)});
+  }
+}
+
+/// The rank of a value that a document had.
+Rank StoredRankOf(const bson_iter_t& value) {
+  switch (bson_iter_type(&value)) {
+    case BSON_TYPE_NULL:
+      return kNull;
+    case BSON_TYPE_DOUBLE:
+    case BSON_TYPE_INT32:
+    case BSON_TYPE_INT64:
+    case BSON_TYPE_DECIMAL128:
+    case BSON_TYPE_UTF8:
+      return kNumberOrText;
+    case BSON_TYPE_BOOL:
+    case BSON_TYPE_DATE_TIME:
+      return kBoolOrDate;
+    case BSON_TYPE_BINARY:
+    case BSON_TYPE_OID:
+      return kBinaryOrObjectId;
+    default:
+      return kRest;
+  }
+}
+
+bool IsNan(const nlohmann::json& value) {
+  if (value.is_number_float()) return std::isnan(value.get<double>());
+  return detail::KindOf(value) == detail::TypedKind::kDecimal &&
+         value.at("$numberDecimal") == "NaN";
+}
+
+/// Values that come behind the position's, in order: a comparison finds its own type only, and no
+/// number is less or greater than NaN, the least of them.
+std::vector<Doc> BehindValue(const Filter& filter, Rank rank, const bson_iter_t& value) {
+  const bson_type_t type = bson_iter_type(&value);
+  const bool is_second =
+      type == BSON_TYPE_UTF8 || type == BSON_TYPE_DATE_TIME || type == BSON_TYPE_OID;
+  const bool is_number = rank == kNumberOrText && !is_second;
+  const bool at_nan = is_number && IsNan(filter.after()->value);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  std::vector<Doc> conditions;
+  if (at_nan && !filter.descending()) {
+    conditions.push_back(Doc::Of("$gte", -std::numeric_limits<double>::infinity()));
+  } else if (!at_nan) {
+    conditions.push_back(Doc::Of(filter.descending() ? "$lt" : "$gt",
+                                 *bson_iter_value(const_cast<bson_iter_t*>(&value))));
+    if (is_number && filter.descending()) conditions.push_back(Doc::Of("$eq", nan));
+  }
+  if (is_second == filter.descending()) {
+    conditions.push_back(Doc::Of("$type", kTypes.at(rank).at(filter.descending() ? 0 : 1)));
+  }
+  return conditions;
+}
+
+/// What is left of the rank in which the position is.
+void AddBehind(const Filter& filter, Rank rank, const bson_iter_t& value,
+               std::vector<Pass>& passes) {
+  const Doc match = RankMatch(filter.order(), rank);
+  if (IsTied(rank)) return AddBehindKey(match, filter, false, passes);
+  Doc equal;
+  equal.Add("$eq", *bson_iter_value(const_cast<bson_iter_t*>(&value)));
+  AddBehindKey(Both(match, Doc::Of(Joined(filter.order()), equal)), filter, false, passes);
+  for (const Doc& behind : BehindValue(filter, rank, value)) {
+    passes.push_back({Both(match, Doc::Of(Joined(filter.order()), behind)), SortOf(filter, rank)});
+  }
+}
+
 }  // namespace
+
+Doc Both(const Doc& a, const Doc& b) { return Doc::OfArray("$and", Array().Add(a).Add(b).doc()); }
 
 Doc MatchOf(const Filter& filter) {
   Array all;
@@ -168,13 +281,27 @@ Doc MatchOf(const Filter& filter) {
 std::vector<Pass> PassesOf(const Filter& filter) {
   std::vector<Pass> passes;
   if (filter.order().empty()) {
-    passes.push_back({Doc(), Doc::Of("_id", 1)});
+    if (filter.after()) {
+      AddBehindKey(Doc(), filter, filter.descending(), passes);
+    } else {
+      passes.push_back({Doc(), Doc::Of("_id", filter.descending() ? -1 : 1)});
+    }
     return passes;
   }
   std::vector<Rank> ranks{kNull, kNumberOrText, kBoolOrDate, kBinaryOrObjectId, kRest};
   if (filter.descending()) std::reverse(ranks.begin(), ranks.end());
+  Doc position;
+  bson_iter_t value;
+  if (filter.after()) {
+    AppendValue(position, "value", filter.after()->value);
+    FindField(*position.get(), "value", value);
+    ranks.erase(ranks.begin(), std::find(ranks.begin(), ranks.end(), StoredRankOf(value)));
+  }
   for (const Rank rank : ranks) {
-    if (MayHave(filter, rank)) {
+    if (!MayHave(filter, rank)) continue;
+    if (filter.after() && rank == ranks.front()) {
+      AddBehind(filter, rank, value, passes);
+    } else {
       passes.push_back({RankMatch(filter.order(), rank), SortOf(filter, rank)});
     }
   }

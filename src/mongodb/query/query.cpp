@@ -15,8 +15,6 @@
 namespace doclock::mongodb {
 namespace {
 
-Doc Both(const Doc& a, const Doc& b) { return Doc::OfArray("$and", Array().Add(a).Add(b).doc()); }
-
 /// A text that is longer than a key may be.
 Doc IsLongText() {
   const Doc text = Conditional(TypeIn("_id", {"string"}), std::string_view("$_id"), std::string());

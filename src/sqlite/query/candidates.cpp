@@ -1,63 +1,19 @@
 #include "sqlite/query/candidates.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "document/json/row_filter.h"
 #include "sqlite/query/field_sql.h"
+#include "sqlite/query/passes.h"
 
 namespace doclock::sqlite {
 namespace {
-
-/// The order of types in Filter::OrderBy.
-enum Rank : int { kAnyRank = -1, kNull, kNumber, kText, kBoolean, kRest };
-
-Rank RankOf(const nlohmann::json& value) noexcept {
-  if (value.is_null()) return kNull;
-  if (value.is_number()) return kNumber;
-  if (value.is_string()) return kText;
-  if (value.is_boolean()) return kBoolean;
-  return kRest;
-}
-
-/// One SELECT. If an index does the sorting, several of them, one after the other, give the
-/// filter's order: SQLite orders values of one rank as the filter does, but orders the ranks
-/// differently.
-struct Pass {
-  Rank rank = kAnyRank;  ///< Only documents whose field of the order is of this rank.
-  std::string where;     ///< The SQL condition for that.
-  std::string order;
-};
-
-std::string RankCondition(Rank rank, const std::string& field) {
-  switch (rank) {
-    case kNull:
-      return field + " IS NULL";
-    case kNumber:
-      return field + " < ''";
-    case kText:
-      return field + " >= ''";
-    case kBoolean:
-      return field + " BETWEEN 0 AND 1";
-    default:
-      // JSON text of the other types begins with '[' or '{'.
-      return field + " >= '[' AND " + field + " < '|'";
-  }
-}
-
-/// The ranks that can meet the conditions on the field of the order; all if there are none.
-std::vector<Rank> RanksFor(const Filter& filter) {
-  for (const Filter::Condition& condition : filter.conditions()) {
-    if (condition.path == filter.order() && condition.op != Filter::Op::kNotEqual) {
-      return {RankOf(condition.value)};
-    }
-  }
-  std::vector<Rank> all = {kNull, kNumber, kText, kBoolean, kRest};
-  if (filter.descending()) std::reverse(all.begin(), all.end());
-  return all;
-}
 
 bool HasIndexOn(Connection& connection, const SqliteCollection& collection,
                 const std::string& field) {
@@ -68,109 +24,173 @@ bool HasIndexOn(Connection& connection, const SqliteCollection& collection,
   return find->Step();
 }
 
-/// SQLite's own order, in which every index is: integers, texts, then UUIDs and ObjectIds together
-/// by their bytes.
-constexpr const char* kKeyOrder = "d.key";
-
-std::vector<Pass> PassesInOrder(const Filter& filter, const std::string& field, bool indexed) {
-  const std::string direction = filter.descending() ? " DESC, " : ", ";
-  std::vector<Pass> passes;
-  if (!indexed) {
-    // One scan that sorts exactly, with the rank as its first key.
-    std::string ranks = "CASE";
-    for (const Rank rank : {kNull, kBoolean, kNumber, kRest, kText}) {
-      std::string is = RankCondition(rank, field);
-      if (rank == kBoolean) is += " AND " + *KindSql(filter.order());
-      if (rank == kRest) is += " AND " + *KindSql(filter.order());
-      ranks += " WHEN " + is + " THEN " + std::to_string(rank);
+/// SQLite's order of keys.
+bool StandsBefore(const Key& a, const Key& b) noexcept {
+  static constexpr std::array kPlaces{1, 0, 2, 2};  // text, integer, UUID, ObjectId
+  const int first = kPlaces.at(a.value().index()), second = kPlaces.at(b.value().index());
+  if (first != second) return first < second;
+  if (a.value().index() == b.value().index()) return a < b;
+  const auto bytes = [](const Key& key) {
+    std::vector<std::uint8_t> all;
+    if (const auto* uuid = std::get_if<Uuid>(&key.value())) all.assign(uuid->begin(), uuid->end());
+    if (const auto* id = std::get_if<ObjectId>(&key.value())) {
+      all.assign(id->bytes.begin(), id->bytes.end());
     }
-    ranks += " END";
-    const std::string value = "CASE WHEN " + ranks + " < 4 THEN " + field + " END";
-    passes.push_back({kAnyRank, "", ranks + direction + value + direction + kKeyOrder});
-    return passes;
-  }
-  for (const Rank rank : RanksFor(filter)) {
-    const bool tied = rank == kNull || rank == kRest;
-    passes.push_back(
-        {rank, RankCondition(rank, field), tied ? kKeyOrder : field + direction + kKeyOrder});
-  }
-  return passes;
+    return all;
+  };
+  return bytes(a) < bytes(b);
 }
 
-/// Sorts documents that are ordered by an object or an array, because dates and the like are text
-/// to SQLite. All others pass through.
-class Objects {
- public:
-  Objects(const Filter& filter, const CandidateVisitor& visit) : filter_(filter), visit_(visit) {}
-
-  bool Take(Candidate&& candidate) {
-    if (filter_.order().empty()) return visit_(std::move(candidate));
-    if (RankOf(ValueOf(candidate)) == kRest) {
-      kept_.push_back(std::move(candidate));
-      return true;
-    }
-    return Flush() && visit_(std::move(candidate));
+/// Sorts documents whose order is not SQLite's, in the memory of a page: keeps those that come
+/// first behind a position.
+class FirstCandidates {
+  static constexpr std::size_t kMost = 16'000;
+  struct Kept {
+    Filter::Position position;
+    std::size_t bytes;
+    Candidate candidate;
+  };
+  [[nodiscard]] bool IsBefore(const Filter::Position& a, const Filter::Position& b) const {
+    const int order = CompareInOrder(filter_, a.value, b.value);
+    return order != 0 ? order < 0 : StandsBefore(a.key, b.key);
+  }
+  [[nodiscard]] auto Order() const noexcept {
+    return [this](const Kept& a, const Kept& b) { return IsBefore(a.position, b.position); };
   }
 
-  bool Flush() {
-    std::stable_sort(kept_.begin(), kept_.end(), [&](const Candidate& a, const Candidate& b) {
-      const int order = CompareValues(ValueOf(a), ValueOf(b));
-      return filter_.descending() ? order > 0 : order < 0;
-    });
-    std::vector<Candidate> sorted = std::exchange(kept_, {});
+ public:
+  FirstCandidates(const Filter& filter, std::optional<Filter::Position> after)
+      : filter_(filter), after_(std::move(after)) {}
+
+  void Show(Candidate&& candidate) {
+    Filter::Position position = PositionOf(filter_, candidate.key, candidate.document.body);
+    if (after_ && !IsBefore(*after_, position)) return;
+    if (left_out_ && !IsBefore(position, kept_.front().position)) return;
+    const std::size_t bytes = candidate.document.body.size_hint();
+    bytes_ += bytes;
+    kept_.push_back({std::move(position), bytes, std::move(candidate)});
+    std::push_heap(kept_.begin(), kept_.end(), Order());
+    while (kept_.size() > kMost || (bytes_ > kPageBytes && kept_.size() > 1)) {
+      std::pop_heap(kept_.begin(), kept_.end(), Order());
+      bytes_ -= kept_.back().bytes;
+      kept_.pop_back();
+      left_out_ = true;
+    }
+  }
+
+  /// Passes them on, in order. False: `visit` returned false.
+  bool Pass(const CandidateVisitor& visit) {
+    std::sort_heap(kept_.begin(), kept_.end(), Order());
+    if (left_out_) after_ = kept_.back().position;
+    std::vector<Kept> sorted = std::exchange(kept_, {});
     return std::all_of(sorted.begin(), sorted.end(),
-                       [&](Candidate& candidate) { return visit_(std::move(candidate)); });
+                       [&](Kept& kept) { return visit(std::move(kept.candidate)); });
+  }
+
+  /// Are there more than those kept?
+  [[nodiscard]] bool left_out() const noexcept { return left_out_; }
+  /// After Pass: begins again behind the last one.
+  void GoOn() {
+    left_out_ = false;
+    bytes_ = 0;
   }
 
  private:
-  [[nodiscard]] const nlohmann::json& ValueOf(const Candidate& candidate) const {
-    return ValueAt(TreeOf(candidate.document.body), filter_.order());
-  }
-
   const Filter& filter_;
-  const CandidateVisitor& visit_;
-  std::vector<Candidate> kept_;
+  std::optional<Filter::Position> after_;
+  std::vector<Kept> kept_;  // a heap, with the last one in front
+  std::size_t bytes_ = 0;
+  bool left_out_ = false;
 };
 
 /// A running query.
 class Search {
  public:
   Search(Connection& connection, const SqliteCollection& collection, const Filter& filter)
-      : connection_(connection), collection_(collection), filter_(filter) {
-    MakePasses();
+      : connection_(connection),
+        collection_(collection),
+        filter_(filter),
+        field_(filter.order().empty() ? std::nullopt : FieldSql(filter.order())),
+        indexed_(field_ && HasIndexOn(connection, collection, *field_)) {
     for (const Filter::Condition& condition : filter.conditions()) {
       if (auto term = TermFor(condition)) terms_.push_back(std::move(*term));
     }
   }
 
   void Run(const CandidateVisitor& visit) {
-    if (sorts_itself_) return RunSorted(visit);
-    Objects objects(filter_, visit);
-    for (const Pass& pass : passes_) {
-      const bool more =
-          RunPass(pass, [&](Candidate&& candidate) { return objects.Take(std::move(candidate)); });
-      if (!more) return;
+    if (filter_.order().empty()) {
+      RunPass(PassByKey(filter_), visit);
+    } else if (!field_) {
+      RunSorted(PassByKey(filter_), filter_.after(), visit);
+    } else if (indexed_) {
+      RunIndexed(visit);
+    } else {
+      RunSorting(visit);
     }
-    objects.Flush();
   }
 
   [[nodiscard]] std::vector<std::string> Texts() const {
+    if (!field_) return {TextOf(PassByKey(filter_))};
+    if (!indexed_) return {TextOf(SortingPass(filter_, *field_, true))};
     std::vector<std::string> texts;
-    for (const Pass& pass : passes_) texts.push_back(TextOf(pass));
+    for (const Pass& pass : IndexedPasses(filter_, *field_)) texts.push_back(TextOf(pass));
     return texts;
   }
 
  private:
-  void MakePasses() {
-    if (filter_.order().empty()) {
-      passes_.push_back({kAnyRank, "", kKeyOrder});
-    } else if (const auto field = FieldSql(filter_.order())) {
-      const bool indexed = HasIndexOn(connection_, collection_, *field);
-      passes_ = PassesInOrder(filter_, *field, indexed);
-    } else {
-      passes_.push_back({kAnyRank, "", kKeyOrder});
-      sorts_itself_ = true;
+  void RunIndexed(const CandidateVisitor& visit) {
+    for (const Pass& pass : IndexedPasses(filter_, *field_)) {
+      const bool more =
+          pass.rank == kRest ? RunSorted(pass, PositionInRest(), visit) : RunPass(pass, visit);
+      if (!more) return;
     }
+  }
+
+  /// One scan, which meets documents of kRest last; first, if the order is descending.
+  void RunSorting(const CandidateVisitor& visit) {
+    FirstCandidates rest(filter_, PositionInRest());
+    bool broke_off = false;
+    const auto take = [&](Candidate&& candidate) {
+      if (RankOf(ValueAt(TreeOf(candidate.document.body), filter_.order())) == kRest) {
+        rest.Show(std::move(candidate));
+        return true;
+      }
+      broke_off = rest.left_out();  // only one scan may be open
+      return !broke_off && rest.Pass(visit) && visit(std::move(candidate));
+    };
+    const bool more = RunPass(SortingPass(filter_, *field_, true), take);
+    if (!more && !broke_off) return;
+    if (!PassAll(PassOfRest(*field_), rest, visit) || !broke_off) return;
+    RunPass(SortingPass(filter_, *field_, false), visit);
+  }
+
+  bool RunSorted(const Pass& pass, std::optional<Filter::Position> after,
+                 const CandidateVisitor& visit) {
+    FirstCandidates found(filter_, std::move(after));
+    ShowAll(pass, found);
+    return PassAll(pass, found, visit);
+  }
+
+  /// Passes on what was found, and what was left out.
+  bool PassAll(const Pass& pass, FirstCandidates& found, const CandidateVisitor& visit) {
+    for (;;) {
+      if (!found.Pass(visit)) return false;
+      if (!found.left_out()) return true;
+      found.GoOn();
+      ShowAll(pass, found);
+    }
+  }
+
+  void ShowAll(const Pass& pass, FirstCandidates& found) {
+    RunPass(pass, [&](Candidate&& candidate) {
+      found.Show(std::move(candidate));
+      return true;
+    });
+  }
+
+  [[nodiscard]] std::optional<Filter::Position> PositionInRest() const {
+    const bool is_rest = filter_.after() && RankOf(filter_.after()->value) == kRest;
+    return is_rest ? filter_.after() : std::nullopt;
   }
 
   [[nodiscard]] std::string TextOf(const Pass& pass) const {
@@ -184,23 +204,24 @@ class Search {
     return text + " ORDER BY " + pass.order;
   }
 
-  void BindTerms(Statement& statement) const {
+  void BindAll(Statement& statement, const Pass& pass) const {
     int index = 0;
-    for (const Term& term : terms_) {
-      for (const SqlValue& value : term.values) {
+    const auto bind = [&](const std::vector<SqlValue>& values) {
+      for (const SqlValue& value : values) {
         ++index;
         std::visit([&](const auto& v) { statement.Bind(index, v); }, value);
       }
-    }
+    };
+    for (const Term& term : terms_) bind(term.values);
+    bind(pass.values);
   }
 
   bool RunPass(const Pass& pass, const CandidateVisitor& visit) {
     const Running row(connection_.PreparedForFilter(TextOf(pass)));
-    BindTerms(*row);
+    BindAll(*row, pass);
     while (row->Step()) {
       std::optional<Candidate> candidate = ReadRow(*row);
-      if (candidate && Meets(candidate->document.body, pass.rank) &&
-          !visit(std::move(*candidate))) {
+      if (candidate && Meets(*candidate, pass.rank) && !visit(std::move(*candidate))) {
         return false;
       }
     }
@@ -217,38 +238,19 @@ class Search {
                                                      Body::FromText(std::move(text))}};
   }
 
-  [[nodiscard]] bool Meets(const Body& body, Rank rank) const {
+  [[nodiscard]] bool Meets(const Candidate& candidate, Rank rank) const {
     if (filter_.conditions().empty() && rank == kAnyRank) return true;
-    const nlohmann::json& tree = TreeOf(body);
+    const nlohmann::json& tree = TreeOf(candidate.document.body);
     if (rank != kAnyRank && RankOf(ValueAt(tree, filter_.order())) != rank) return false;
-    return filter_.Matches(tree);
-  }
-
-  /// For a field that SQL cannot name.
-  void RunSorted(const CandidateVisitor& visit) {
-    std::vector<Candidate> all;
-    RunPass(passes_.front(), [&](Candidate&& candidate) {
-      all.push_back(std::move(candidate));
-      return true;
-    });
-    const auto value = [&](const Candidate& candidate) -> const nlohmann::json& {
-      return ValueAt(TreeOf(candidate.document.body), filter_.order());
-    };
-    std::stable_sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
-      const int order = CompareValues(value(a), value(b));
-      return filter_.descending() ? order > 0 : order < 0;
-    });
-    for (Candidate& candidate : all) {
-      if (!visit(std::move(candidate))) return;
-    }
+    return filter_.Matches(candidate.key, tree);
   }
 
   Connection& connection_;
   const SqliteCollection& collection_;
   const Filter& filter_;
-  std::vector<Pass> passes_;
+  const std::optional<std::string> field_;  ///< Of the order; none: SQL cannot name it.
+  const bool indexed_;
   std::vector<Term> terms_;
-  bool sorts_itself_ = false;
 };
 
 }  // namespace

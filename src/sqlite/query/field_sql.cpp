@@ -1,8 +1,11 @@
 #include "sqlite/query/field_sql.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "document/json/row_filter.h"
 
 namespace doclock::sqlite {
 namespace {
@@ -87,6 +90,15 @@ std::optional<Term> TextTerm(const std::string& field, Op op, const std::string&
   }
 }
 
+/// Keys of one kind are ordered as a filter orders them; no comparison mixes kinds.
+std::optional<Term> KeyTerm(const Filter::Condition& condition) {
+  static constexpr std::array kOperators{"=", "<>", "<", "<=", ">", ">="};
+  const auto key = KeyFrom(condition.value);
+  if (!key || condition.op == Op::kNotEqual) return std::nullopt;
+  return Term{std::string("d.key ") + kOperators.at(static_cast<std::size_t>(condition.op)) + " ?",
+              {*key}};
+}
+
 }  // namespace
 
 std::optional<std::string> FieldSql(const Path& path) {
@@ -103,6 +115,7 @@ std::optional<std::string> KindSql(const Path& path) {
 }
 
 std::optional<Term> TermFor(const Filter::Condition& condition) {
+  if (IsKeyPath(condition.path)) return KeyTerm(condition);
   const auto field = FieldSql(condition.path);
   if (!field) return std::nullopt;
   const nlohmann::json& value = condition.value;

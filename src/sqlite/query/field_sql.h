@@ -21,7 +21,7 @@ std::optional<std::string> FieldSql(const Path& path);
 std::optional<std::string> KindSql(const Path& path);
 
 /// A value to bind.
-using SqlValue = std::variant<std::int64_t, double, std::string>;
+using SqlValue = std::variant<std::int64_t, double, std::string, Key>;
 
 /// Part of a WHERE, with ? for its values.
 struct Term {

@@ -15,7 +15,7 @@ Path PathOf(const std::string& field) { return Filter().OrderBy(field).order(); 
 }  // namespace
 
 std::string IndexSql(const SqliteCollection& collection, const IndexSpec& index) {
-  if (index.fields.empty()) throw std::invalid_argument("doclock: an index needs a field");
+  if (index.fields.empty()) return {};  // SQLite has that of the keys
   std::string fields, kinds;
   bool possible = true;
   for (const std::string& name : index.fields) {

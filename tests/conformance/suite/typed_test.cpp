@@ -1,22 +1,13 @@
 #include <array>
 
 #include "doclock/binary.h"
-#include "doclock/date.h"
 #include "doclock/decimal128.h"
 #include "doclock/uuid_json.h"
 #include "store_conformance.h"
+#include "typed_values.h"
 
 namespace doclock::conformance {
 namespace {
-
-Date At(std::int64_t ms) { return Date(Date::TimePoint(std::chrono::milliseconds(ms))); }
-
-ObjectId Oid(std::uint8_t last) {
-  ObjectId id;
-  id.bytes.fill(7);
-  id.bytes.back() = last;
-  return id;
-}
 
 TEST_P(StoreConformance, PeoplesTypesComeBackAsTheyWere) {
   const Json tree{{"date", At(1'700'000'000'123)},

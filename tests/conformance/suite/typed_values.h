@@ -1,0 +1,20 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "doclock/date.h"
+#include "doclock/key.h"
+
+namespace doclock::conformance {
+
+inline Date At(std::int64_t ms) { return Date(Date::TimePoint(std::chrono::milliseconds(ms))); }
+
+inline ObjectId Oid(std::uint8_t last) {
+  ObjectId id;
+  id.bytes.fill(7);
+  id.bytes.back() = last;
+  return id;
+}
+
+}  // namespace doclock::conformance
