@@ -19,6 +19,10 @@ constexpr std::array kNeeds{
     Need{"delete", "remove"},
     Need{"find", "find"},
     Need{"aggregate", "find"},
+    Need{"count", "find"},
+    Need{"listCollections", "listCollections"},
+    Need{"listIndexes", "listIndexes"},
+    Need{"dbStats", "dbStats"},
     Need{"createIndexes", "createIndex"},
     Need{"dropIndexes", "dropIndex"},
 };

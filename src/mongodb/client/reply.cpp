@@ -10,18 +10,102 @@ namespace {
 constexpr int kDuplicateKey = 11000;
 constexpr int kMaxTimeExpired = 50;
 
-/// Errors after which a write may have happened all the same, or may still happen: network, step
-/// down, shutdown, time limits, kills (codes of the server's error_codes.yml).
-constexpr std::array kDoubtful = {
-    6,   7,   24,  50,  63,  64,  79,   89,    91,    100,   133,   134,   150,   189,   202,  234,
-    237, 262, 279, 290, 355, 384, 9001, 10058, 10107, 11600, 11601, 11602, 13435, 13436, 46841};
-/// Errors after which nothing was written, and which pass.
-constexpr std::array kPassing = {112 /* WriteConflict */, 46 /* LockBusy */,
-                                 43 /* CursorNotFound */, 175 /* QueryPlanKilled */};
+/// What an error of the server proves about a write.
+enum class Proof : std::uint8_t {
+  kNone,        ///< It may have happened, or may still happen.
+  kNotPrimary,  ///< The server had looked whether it is the primary, which it does before it
+                ///< writes.
+  kPassing,     ///< Nothing was written, and the reason passes.
+  kRefused,     ///< Nothing was written: the server does not do this.
+};
 
-template <class Codes>
-bool Holds(const Codes& codes, int code) {
-  return std::find(codes.begin(), codes.end(), code) != codes.end();
+struct Code {
+  int code;
+  Proof proof;
+  std::string_view name = {};  ///< Its codeName, which the errors of single statements lack.
+  std::string_view why = {};   ///< For those that mean a limit or a setting.
+};
+
+constexpr std::string_view kTooLarge = "a document, with the fields of the lock, may have 16 MiB";
+
+/// The codes of the server's error_codes.yml that are not simply kRefused.
+constexpr std::array kCodes = {
+    // Interruptions may come after the effect, while the server waits for a majority or the disk.
+    Code{kMaxTimeExpired, Proof::kNone, "MaxTimeMSExpired"},
+    Code{262, Proof::kNone, "ExceededTimeLimit"},
+    Code{202, Proof::kNone, "NetworkInterfaceExceededTimeLimit"},
+    Code{24, Proof::kNone, "LockTimeout"},
+    Code{290, Proof::kNone, "TransactionExceededLifetimeLimitSeconds"},
+    Code{237, Proof::kNone, "CursorKilled"}, Code{279, Proof::kNone, "ClientDisconnect"},
+    Code{355, Proof::kNone, "InterruptedDueToStorageChange"},
+    Code{11601, Proof::kNone, "Interrupted"}, Code{46841, Proof::kNone, "ClientMarkedKilled"},
+    // So may the end of a primary: it lets go of the locks first, and then ends what runs.
+    Code{91, Proof::kNone, "ShutdownInProgress"}, Code{189, Proof::kNone, "PrimarySteppedDown"},
+    Code{11600, Proof::kNone, "InterruptedAtShutdown"},
+    Code{11602, Proof::kNone, "InterruptedDueToReplStateChange"},
+    // A mongos lost the answer of a shard, or may have sent the command to more than one.
+    Code{6, Proof::kNone, "HostUnreachable"}, Code{7, Proof::kNone, "HostNotFound"},
+    Code{89, Proof::kNone, "NetworkTimeout"}, Code{9001, Proof::kNone, "SocketException"},
+    Code{384, Proof::kNone, "ConnectionError"}, Code{63, Proof::kNone, "StaleShardVersion"},
+    Code{133, Proof::kNone, "FailedToSatisfyReadPreference"},
+    Code{134, Proof::kNone, "ReadConcernMajorityNotAvailableYet"},
+    Code{150, Proof::kNone, "StaleEpoch"}, Code{234, Proof::kNone, "RetryChangeStream"},
+    // Written, and not acknowledged by a majority.
+    Code{64, Proof::kNone, "WriteConcernFailed"}, Code{79, Proof::kNone, "UnknownReplWriteConcern"},
+    Code{100, Proof::kNone, "UnsatisfiableWriteConcern"},
+
+    Code{10058, Proof::kNotPrimary, "LegacyNotPrimary"},
+    Code{10107, Proof::kNotPrimary, "NotWritablePrimary"},
+    Code{13435, Proof::kNotPrimary, "NotPrimaryNoSecondaryOk"},
+    Code{13436, Proof::kNotPrimary, "NotPrimaryOrSecondary"},
+
+    Code{43, Proof::kPassing, "CursorNotFound"}, Code{46, Proof::kPassing, "LockBusy"},
+    Code{112, Proof::kPassing, "WriteConflict"}, Code{175, Proof::kPassing, "QueryPlanKilled"},
+    Code{371, Proof::kPassing, "UserWritesBlocked", "an administrator has blocked writes"},
+    Code{14031, Proof::kPassing, "OutOfDiskSpace", "the server's disk is full"},
+
+    Code{61, Proof::kRefused, "ShardKeyNotFound", "a sharded collection must be sharded by _id"},
+    Code{67, Proof::kRefused, "CannotCreateIndex",
+         "a collection has at most 64 indexes, and an index at most 32 fields"},
+    Code{73, Proof::kRefused, "InvalidNamespace",
+         "the name of a database has at most 63 bytes, and with that of the collection 255"},
+    Code{121, Proof::kRefused, "DocumentValidationFailure"},
+    Code{166, Proof::kRefused, "CommandNotSupportedOnView", "it is no plain collection"},
+    Code{10334, Proof::kRefused, "BSONObjectTooLarge", kTooLarge},
+    Code{17280, Proof::kRefused, "KeyTooLong"},
+    Code{17419, Proof::kRefused, {}, kTooLarge},  // of an update; it has no name
+};
+
+Code Known(int code) {
+  const auto* const known =
+      std::find_if(kCodes.begin(), kCodes.end(), [&](const Code& one) { return one.code == code; });
+  return known == kCodes.end() ? Code{code, Proof::kRefused} : *known;
+}
+
+bool IsNotPrimary(int code) { return Known(code).proof == Proof::kNotPrimary; }
+
+/// The name of an error and what it means. Never the server's own text, which holds data.
+std::string Describe(const bson_t& error, int code) {
+  const Code known = Known(code);
+  std::string name = TextAt(error, "codeName");
+  if (name.empty()) name = known.name;
+  // "Location17419" is how the server calls what has no name.
+  const bool named = !name.empty() && !name.starts_with("Location");
+  std::string text =
+      named ? name + " (error " + std::to_string(code) + ")" : "error " + std::to_string(code);
+  if (!known.why.empty()) text += ": " + std::string(known.why);
+  return text;
+}
+
+/// The server itself proves that the command has written nothing.
+bool HasNoWritesLabel(const bson_t& reply) {
+  bool has = false;
+  ForEachItem(reply, "errorLabels", [&](const bson_iter_t& item) {
+    has = BSON_ITER_HOLDS_UTF8(&item) &&
+          std::string_view(bson_iter_utf8(&item, nullptr)) == "NoWritesPerformed";
+    return !has;
+  });
+  return has;
 }
 
 /// "a,b" from {"a": 1, "b": 1}.
@@ -40,19 +124,20 @@ std::int64_t IntegerAt(const bson_t& doc, const char* name) {
   return bson_iter_init_find(&iter, &doc, name) ? bson_iter_as_int64(&iter) : 0;
 }
 
+Outcome OutcomeOf(Proof proof, Effect effect) {
+  if (proof == Proof::kRefused) return Outcome::kRefused;
+  return proof == Proof::kNone && effect == Effect::kWrites ? Outcome::kDoubt : Outcome::kNotSent;
+}
+
 /// Classifies an error of the server, for a write or a read.
 void Classify(const bson_t& error, int code, Effect effect, CommandResult& result) {
   result.code = code;
-  if (Holds(kDoubtful, code)) {
-    result.outcome = effect == Effect::kWrites ? Outcome::kDoubt : Outcome::kNotSent;
-  } else if (Holds(kPassing, code)) {
-    result.outcome = Outcome::kNotSent;
-  } else if (code == kDuplicateKey) {
+  if (code == kDuplicateKey) {
     bson_t pattern;
     if (FindDocument(error, "keyPattern", pattern)) result.duplicate = FieldList(pattern);
-  } else {
-    result.outcome = Outcome::kRefused;
+    return;
   }
+  result.outcome = OutcomeOf(Known(code).proof, effect);
 }
 
 /// The driver's texts about each member that it could not reach: "[...] [...]". They are about
@@ -80,7 +165,7 @@ bson_t* Reply::Fresh() noexcept {
   bson_destroy(&bson_);
   static_cast<CommandResult&>(*this) = CommandResult();
   errors_.clear();
-  ran_out_of_time_ = false;
+  ran_out_of_time_ = met_no_primary_ = false;
   return &bson_;
 }
 
@@ -99,9 +184,11 @@ void Reply::Judge(bool done, const bson_error_t& error, Effect effect) {
 void Reply::Fail(const bson_error_t& error, Effect effect) {
   const bool writes = effect == Effect::kWrites;
   if (IsOfServer(error)) {
-    text = "the server answered with error " + std::to_string(error.code);
     Classify(bson_, static_cast<int>(error.code), effect, *this);
+    text = "the server answered " + Describe(bson_, code);
+    if (outcome == Outcome::kDoubt && HasNoWritesLabel(bson_)) outcome = Outcome::kNotSent;
     ran_out_of_time_ = code == kMaxTimeExpired;
+    met_no_primary_ = IsNotPrimary(code);
     return;
   }
   code = static_cast<int>(error.code);
@@ -117,7 +204,7 @@ void Reply::Fail(const bson_error_t& error, Effect effect) {
     text = "the server does not accept the credentials";
   } else if (error.domain == MONGOC_ERROR_BSON) {
     outcome = Outcome::kRefused;
-    text = "the document is too large or cannot be sent";
+    text = "the command cannot be sent: " + std::string(kTooLarge);
   } else {
     outcome = writes ? Outcome::kDoubt : Outcome::kNotSent;
     text = "the connection failed or gave no answer in time";
@@ -129,10 +216,14 @@ void Reply::ReadOwnErrors() {
     OwnError own;
     own.statement = static_cast<std::size_t>(IntegerAt(error, "index"));
     Classify(error, static_cast<int>(IntegerAt(error, "code")), Effect::kWrites, own);
-    own.text = "the server refuses the write (code " + std::to_string(own.code) + ")";
+    own.text = "the server refuses the write: " + Describe(error, own.code);
     errors_.push_back(std::move(own));
     return true;
   });
+  // What matched nothing may be tried again, too.
+  met_no_primary_ = !errors_.empty() && Integer("n") == 0 &&
+                    std::all_of(errors_.begin(), errors_.end(),
+                                [](const OwnError& own) { return IsNotPrimary(own.code); });
 }
 
 const CommandResult& Reply::Of(std::size_t statement) const noexcept {

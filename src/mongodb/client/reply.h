@@ -31,6 +31,10 @@ struct CommandResult {
 
   [[nodiscard]] bool answered() const noexcept { return outcome == Outcome::kAnswered; }
   [[nodiscard]] bool is_duplicate() const noexcept { return code == 11000; }
+  /// The collection's validator refuses the document.
+  [[nodiscard]] bool is_invalid() const noexcept { return code == 121; }
+  /// The document would be too large: of an update, and of what it sends on.
+  [[nodiscard]] bool is_too_large() const noexcept { return code == 17419 || code == 10334; }
   /// The user lacks a privilege.
   [[nodiscard]] bool is_unauthorized() const noexcept {
     return outcome == Outcome::kRefused && code == 13;
@@ -59,6 +63,8 @@ class Reply : public CommandResult {
   }
   /// The server itself gave up because time ran out (maxTimeMS): the command has ended there.
   [[nodiscard]] bool ran_out_of_time() const noexcept { return ran_out_of_time_; }
+  /// The server is not the primary, and has written nothing.
+  [[nodiscard]] bool met_no_primary() const noexcept { return met_no_primary_; }
 
   /// An integer at the top level; 0 when there is none.
   [[nodiscard]] std::int64_t Integer(const char* name) const;
@@ -96,6 +102,7 @@ class Reply : public CommandResult {
   bson_t bson_;
   std::vector<OwnError> errors_;
   bool ran_out_of_time_ = false;
+  bool met_no_primary_ = false;
 };
 
 }  // namespace doclock::mongodb

@@ -24,6 +24,9 @@ constexpr milliseconds kShortestBound{20};
 constexpr milliseconds kLongestBound{60'000};
 /// libmongoc looks for a primary this long at a time; Server::Run goes on until its own deadline.
 constexpr milliseconds kSelection{200};
+/// The pause before a member that is not the primary is asked again, unless the driver finds
+/// another.
+constexpr milliseconds kRolePause{20};
 /// libmongoc's default.
 constexpr int kDefaultPoolSize = 100;
 /// How late a change stream notices that its server is frozen.
@@ -33,6 +36,14 @@ void InitOnce() {
   static std::once_flag once;
   // Never calls mongoc_cleanup: the program may use the driver itself.
   std::call_once(once, [] { mongoc_init(); });
+}
+
+void CheckDatabase(const std::string& name) {
+  constexpr std::size_t kLongest = 63;
+  constexpr const char* kRefused = "/\\. \"$";
+  if (!name.empty() && name.size() <= kLongest && name.find_first_of(kRefused) == name.npos) return;
+  throw std::invalid_argument(
+      "doclock: the name of the database must have 1 to 63 bytes, and none of /\\. \"$");
 }
 
 /// The URI's own bound where it is shorter.
@@ -65,11 +76,20 @@ std::string ServersOf(const mongoc_uri_t* uri) {
   return text;
 }
 
+/// Does the driver use the one server of the URI, whatever its role is?
+bool IsDirect(const mongoc_uri_t* uri) {
+  const auto* const hosts = mongoc_uri_get_hosts(uri);
+  const bool one = hosts != nullptr && hosts->next == nullptr;
+  return mongoc_uri_get_option_as_bool(uri, MONGOC_URI_DIRECTCONNECTION,
+                                       one && mongoc_uri_get_replica_set(uri) == nullptr);
+}
+
 /// The properties of a borrowed pool.
 struct PoolTraits {
   milliseconds bound;   ///< How long a call may wait for an answer.
   int size;             ///< The number of its connections.
   std::string servers;  ///< As its URI names them.
+  bool direct;          ///< See IsDirect.
 };
 
 PoolTraits TraitsOf(mongoc_client_pool_t* pool) {
@@ -81,8 +101,8 @@ PoolTraits TraitsOf(mongoc_client_pool_t* pool) {
   const mongoc_uri_t* const uri = mongoc_client_get_uri(client);
   const PoolTraits traits{
       milliseconds(mongoc_uri_get_option_as_int32(uri, MONGOC_URI_SOCKETTIMEOUTMS, 0)),
-      mongoc_uri_get_option_as_int32(uri, MONGOC_URI_MAXPOOLSIZE, kDefaultPoolSize),
-      ServersOf(uri)};
+      mongoc_uri_get_option_as_int32(uri, MONGOC_URI_MAXPOOLSIZE, kDefaultPoolSize), ServersOf(uri),
+      IsDirect(uri)};
   mongoc_client_pool_push(pool, client);
   if (traits.bound.count() > 0 && traits.bound <= kLongestBound) return traits;
   throw std::invalid_argument(
@@ -124,7 +144,9 @@ Server::Server(const std::string& text, const MongodbStoreOptions& options)
   uri_ = ParseUri(text, options);
   CheckFiles(uri_.get());
   database_ = mongoc_uri_get_database(uri_.get());
+  CheckDatabase(database_);
   servers_ = ServersOf(uri_.get());
+  direct_ = IsDirect(uri_.get());
   const milliseconds socket =
       Shorter(uri_.get(), MONGOC_URI_SOCKETTIMEOUTMS, options.socket_timeout);
   selection_timeout_ =
@@ -143,12 +165,13 @@ Server::Server(mongoc_client_pool_t* pool, const std::string& database,
       selection_timeout_(options.server_selection_timeout.ms()),
       uri_(nullptr, &mongoc_uri_destroy) {
   if (pool == nullptr) throw std::invalid_argument("doclock: the pool of connections is null");
-  if (database.empty()) throw std::invalid_argument("doclock: the name of the database is empty");
+  CheckDatabase(database);
   const PoolTraits traits = TraitsOf(pool);
   main_ = std::make_unique<Pool>(pool, traits.bound);
   streams_ = main_.get();
   streams_left_ = traits.size / 2;
   servers_ = traits.servers;
+  direct_ = traits.direct;
   Greet();
 }
 
@@ -234,8 +257,8 @@ void Server::CheckNow() const {
   Run(*main_, command, Effect::kReads, SteadyClock::now() + selection_timeout_, reply);
   // Unauthorized says nothing about the clock.
   if (reply.outcome != Outcome::kRefused || reply.is_unauthorized()) return;
-  RefuseToOpen("the server does not know the variable $$NOW, by which leases are counted (code " +
-               std::to_string(reply.code) + ")");
+  RefuseToOpen("the server does not know the variable $$NOW, by which leases are counted: " +
+               reply.text);
 }
 
 void Server::Run(Pool& pool, const Doc& command, Effect effect, Deadline deadline,
@@ -248,11 +271,12 @@ void Server::Run(Pool& pool, const Doc& command, Effect effect, Deadline deadlin
   do {
     const Session session(pool);
     if (Send(session, command, effect, reply)) return;
-    // Nothing was sent, as no primary was there.
+    // Nothing was done, as no primary was there.
+    if (reply.met_no_primary()) std::this_thread::sleep_for(std::min(kRolePause, Until(deadline)));
   } while (SteadyClock::now() < selection_deadline);
 }
 
-/// False: no primary was found.
+/// False: no primary was found, or it is none any more.
 bool Server::Send(const Session& session, const Doc& command, Effect effect, Reply& reply) const {
   if (session.client() == nullptr) {
     NotSent(reply, "all connections of the pool are in use");
@@ -265,7 +289,13 @@ bool Server::Send(const Session& session, const Doc& command, Effect effect, Rep
       session.client(), database_.c_str(), command.get(), Primary().get(), nullptr, answer, &error);
   reply.Judge(done, error, effect);
   if (reply.is_unauthorized()) reply.text = Unauthorized(command, database_);
+  if (direct_ && reply.met_no_primary()) {
+    reply.text +=
+        "; the URI connects to this member alone: name the replica set (replicaSet=...) "
+        "in place of directConnection=true";
+  }
   NameServers(reply);
+  if (reply.met_no_primary()) return direct_;
   return done || error.domain != MONGOC_ERROR_SERVER_SELECTION;
 }
 

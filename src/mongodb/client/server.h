@@ -52,8 +52,9 @@ class Server {
   void GiveStream() noexcept { streams_left_.fetch_add(1); }
 
   /// Runs a command on the primary. A write must not be repeated: the driver's own retries are off.
-  /// The command must hold its write concern (AddWriteConcern) and its maxTimeMS. Waits for a
-  /// primary until `deadline`, at most; after it, nothing is sent.
+  /// Only a server that is not the primary is asked again: it has written nothing. The command must
+  /// hold its write concern (AddWriteConcern) and its maxTimeMS. Waits for a primary until
+  /// `deadline`, at most; after it, nothing is sent.
   void Run(Pool& pool, const Doc& command, Effect effect, Deadline deadline, Reply& reply) const;
 
   [[nodiscard]] const std::string& database() const noexcept { return database_; }
@@ -81,6 +82,7 @@ class Server {
 
   std::string database_;
   std::string servers_;  ///< As the URI names them; for messages.
+  bool direct_ = false;  ///< The URI connects to one server, whatever its role is.
   std::chrono::milliseconds selection_timeout_;
   UriPtr uri_;          ///< Null with a borrowed pool.
   SetNames set_names_;  ///< With the URI only.

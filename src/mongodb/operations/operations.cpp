@@ -36,6 +36,18 @@ Doc SightProjection(const LockFieldNames& names, const Array& ids, const Array& 
   return projection;
 }
 
+/// What the validator of the collection has to allow.
+std::string AllowedBy(const StoreOp& op) {
+  std::string text;
+  for (const std::string* field : LockFields(op.collection->fields())) {
+    text += (text.empty() ? ": the validator of the collection refuses the document; it must allow "
+                            "the fields of the lock: "
+                          : ", ") +
+            *field;
+  }
+  return text;
+}
+
 }  // namespace
 
 void BusyWithOthers(StoreOp& op) {
@@ -67,7 +79,7 @@ bool Operations::Settled(StoreOp& op, const CommandResult& result) {
     case Outcome::kAnswered:
       break;
     case Outcome::kRefused:
-      op.Fail(Errc::kRefused, result.text);
+      op.Fail(Errc::kRefused, result.is_invalid() ? result.text + AllowedBy(op) : result.text);
       return true;
     case Outcome::kNotSent:
       op.Fail(Errc::kUnavailable, result.text);

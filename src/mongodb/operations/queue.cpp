@@ -19,16 +19,6 @@ bool Flag(const bson_t& doc, const char* name) {
   return bson_iter_init_find(&flag, &doc, name) && bson_iter_as_bool(&flag);
 }
 
-// The server's codes for a document that is too large: of the update, and of what it sends on.
-constexpr int kDocumentTooLarge = 17419, kBsonObjectTooLarge = 10334;
-constexpr int kDocumentValidationFailure = 121;
-
-/// Does the server refuse the document with an entry?
-bool IsNoRoom(int code) noexcept {
-  return code == kDocumentValidationFailure || code == kDocumentTooLarge ||
-         code == kBsonObjectTooLarge;
-}
-
 void Done(AcquireOp& op, const StoredLock& before, const bson_t& doc) {
   op.born = before.born;
   op.body = Body::FromJson(ReadBody(doc, op.collection->fields()));
@@ -55,8 +45,8 @@ bool Operations::TakeTurn(AcquireOp& op, const AnyTurn& turn) {
   rest.Add("fields", TurnProjection(collection, turn.Granted(), turn.Holds()));
   Reply reply;
   FindAndModify(collection, SoundLockFilter(op), rest, reply);
-  if (op.grant.queue_for.count() > 0 && IsNoRoom(reply.code)) {
-    op.grant.queue_for = {};  // the waiter polls
+  if (op.grant.queue_for.count() > 0 && (reply.is_invalid() || reply.is_too_large())) {
+    op.grant.queue_for = {};  // there is no room for an entry: the waiter polls
     return false;
   }
   if (GaveUp(op, reply)) return true;

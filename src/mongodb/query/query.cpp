@@ -86,8 +86,10 @@ using CursorPtr = std::unique_ptr<mongoc_cursor_t, decltype(&mongoc_cursor_destr
 bool Succeeded(const Server& server, mongoc_cursor_t* cursor, const std::string& collection,
                std::string& why) {
   bson_error_t error;
-  if (!mongoc_cursor_error(cursor, &error)) return true;
+  const bson_t* answer = nullptr;
+  if (!mongoc_cursor_error_document(cursor, &error, &answer)) return true;
   Reply reply;
+  if (answer != nullptr) bson_copy_to(answer, reply.Fresh());
   reply.Judge(false, error, Effect::kReads);
   server.NameServers(reply);
   why = reply.text;

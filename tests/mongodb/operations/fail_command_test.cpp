@@ -41,7 +41,7 @@ std::vector<CommandFault> Faults() {
 /// Errors after which the server has surely done nothing.
 bool IsDefinite(const CommandFault& fault) {
   return fault.error_code == 112 || fault.error_code == 13 || fault.error_code == 43 ||
-         fault.error_code == 175;
+         fault.error_code == 175 || fault.error_code == 10107;
 }
 
 class FailCommand : public ::testing::TestWithParam<Operation> {
