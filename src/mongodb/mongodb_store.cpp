@@ -53,7 +53,7 @@ class MongodbStore final : public Store {
     return traits;
   }
 
-  [[nodiscard]] std::chrono::nanoseconds clock_skew() const { return clocks_->skew(); }
+  [[nodiscard]] std::chrono::nanoseconds clock_skew() const { return clocks_->skew().most; }
 
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
                                    std::chrono::milliseconds default_ttl) override {
@@ -85,7 +85,7 @@ class MongodbStore final : public Store {
       for (StoreOp* op : ops) op->Fail(Errc::kForked, kForkedText);
       return;
     }
-    mongodb::Execute(*server_, ops, budget);
+    mongodb::Execute(*server_, *clocks_, ops, budget);
   }
 
   void Query(Collection& collection, const Filter& filter,
@@ -98,6 +98,7 @@ class MongodbStore final : public Store {
   void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
                    std::chrono::milliseconds budget) override {
     if (IsForked()) return op.Fail(Errc::kForked, kForkedText);
+    if (mongodb::IsTooShort(op, *clocks_)) return;
     mongodb::AcquireNext(*server_, filter, op, key, budget);
   }
 

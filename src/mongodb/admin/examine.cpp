@@ -35,9 +35,9 @@ class Examiner {
     LookAtTopology(hello.doc());
     LookAtTime(hello.doc());
   }
-  void LookAtClocks(milliseconds skew) {
-    Judge("clocks", "the servers' clocks differ by " + std::to_string(skew.count()) + " ms at most",
-          skew > kSkewed, "synchronise the servers' clocks, for example by NTP");
+  void LookAtClocks(const ClockSkew& skew) {
+    Judge("clocks", skew.Text(), skew.most > kSkewed,
+          "synchronise the servers' clocks, for example by NTP");
   }
   void LookAtDisk() {
     Reply stats;
@@ -156,11 +156,11 @@ class Examiner {
 
 }  // namespace
 
-std::vector<Finding> Examine(Server& server, const Collection* collection,
-                             std::chrono::nanoseconds skew, milliseconds budget) {
+std::vector<Finding> Examine(Server& server, const Collection* collection, const ClockSkew& skew,
+                             milliseconds budget) {
   Examiner examiner(server, budget);
   examiner.LookAtServer();
-  examiner.LookAtClocks(std::chrono::duration_cast<milliseconds>(skew));
+  examiner.LookAtClocks(skew);
   examiner.LookAtDisk();
   if (collection != nullptr) {
     examiner.LookAtPrivileges(collection->name());

@@ -15,7 +15,7 @@ class ClockWatch {
   ClockWatch& operator=(const ClockWatch&) = delete;
   ~ClockWatch();
 
-  [[nodiscard]] std::chrono::nanoseconds skew() const { return clocks_.skew(); }
+  [[nodiscard]] ClockSkew skew() const { return clocks_.skew(); }
   [[nodiscard]] std::chrono::nanoseconds margin() const { return clocks_.margin(); }
 
  private:

@@ -24,12 +24,12 @@ struct Members {
   Members& operator=(const Members&) = delete;
   ~Members() { mongoc_server_descriptions_destroy_all(all, count); }
 
-  /// The number of members, as one of them reports it.
+  /// The number of members that may become the primary, as one of them reports it.
   [[nodiscard]] std::size_t Expected() const {
     std::size_t most = 1;
     for (std::size_t i = 0; i < count; ++i) {
       const bson_t* const hello = mongoc_server_description_hello_response(all[i]);
-      most = std::max(most, CountIn(*hello, "hosts") + CountIn(*hello, "passives"));
+      most = std::max(most, CountIn(*hello, "hosts"));
     }
     return most;
   }
@@ -38,7 +38,31 @@ struct Members {
   mongoc_server_description_t** all;
 };
 
+/// A member with priority 0 (as all that are hidden or delayed have) and an arbiter cannot.
+bool MayBecomePrimary(const mongoc_server_description_t* member) {
+  const bson_t* const hello = mongoc_server_description_hello_response(member);
+  bson_iter_t field;
+  for (const char* never : {"passive", "hidden", "arbiterOnly"}) {
+    if (bson_iter_init_find(&field, hello, never) && bson_iter_as_bool(&field)) return false;
+  }
+  return true;
+}
+
+/// Does the driver still know a server by this id? It drops those that the primary does not name.
+bool IsMember(mongoc_client_t* client, std::uint32_t id) {
+  mongoc_server_description_t* const member = mongoc_client_get_server_description(client, id);
+  if (member != nullptr) mongoc_server_description_destroy(member);
+  return member != nullptr;
+}
+
 }  // namespace
+
+std::string ClockSkew::Text() const {
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(most).count();
+  std::string text = "the servers' clocks differ by " + std::to_string(ms) + " ms at most";
+  if (!ahead.empty()) text += " (" + ahead + " is ahead of " + behind + ")";
+  return text;
+}
 
 bool Clocks::Ask(mongoc_client_t* client, std::uint32_t member, Offset& offset) const {
   nanoseconds fastest = nanoseconds::max();
@@ -58,7 +82,8 @@ bool Clocks::Ask(mongoc_client_t* client, std::uint32_t member, Offset& offset) 
     fastest = answered - sent;
     // It was read some time between the question and the answer.
     const nanoseconds local = std::chrono::milliseconds(bson_iter_date_time(&time));
-    offset = {local - answered, local + kGrain - sent};
+    offset.least = local - answered;
+    offset.most = local + kGrain - sent;
   }
   return fastest != nanoseconds::max();
 }
@@ -73,32 +98,44 @@ bool Clocks::Measure(std::chrono::milliseconds budget) {
     const std::lock_guard guard(mutex_);
     found = offsets_;
   }
-  bool all = members.count >= members.Expected();
+  std::erase_if(found, [&](const auto& one) { return !IsMember(session.client(), one.first); });
+  std::size_t answers = 0;
+  bool all = true;
   for (std::size_t i = 0; i < members.count; ++i) {
     const std::uint32_t member = mongoc_server_description_id(members.all[i]);
     Offset offset;
-    if (BootClock::now() < deadline && Ask(session.client(), member, offset)) {
-      found[member] = offset;
+    if (!MayBecomePrimary(members.all[i])) {
+      found.erase(member);
+    } else if (BootClock::now() < deadline && Ask(session.client(), member, offset)) {
+      offset.member = mongoc_server_description_host(members.all[i])->host_and_port;
+      found[member] = std::move(offset);
+      ++answers;
     } else {
       all = false;
     }
   }
+  all = all && answers >= members.Expected();
+  ClockSkew largest;
+  for (const auto& [a, ahead] : found) {
+    for (const auto& [b, behind] : found) {
+      const nanoseconds apart = ahead.most - behind.least;
+      if (a != b && apart > largest.most) largest = {apart, ahead.member, behind.member};
+    }
+  }
   const std::lock_guard guard(mutex_);
   offsets_ = std::move(found);
+  skew_ = std::move(largest);
   return all;
 }
 
-nanoseconds Clocks::skew() const {
+ClockSkew Clocks::skew() const {
   const std::lock_guard guard(mutex_);
-  nanoseconds most{};
-  for (const auto& [a, mine] : offsets_) {
-    for (const auto& [b, theirs] : offsets_) {
-      if (a != b) most = std::max(most, mine.most - theirs.least);
-    }
-  }
-  return most;
+  return skew_;
 }
 
-nanoseconds Clocks::margin() const { return skew() + kSlack; }
+nanoseconds Clocks::margin() const {
+  const std::lock_guard guard(mutex_);
+  return skew_.most + kSlack;
+}
 
 }  // namespace doclock::mongodb

@@ -4,26 +4,36 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <string>
 
 #include "mongodb/client/server.h"
 
 namespace doclock::mongodb {
 
+/// The largest difference between the clocks of two members, by the host and port of each.
+struct ClockSkew {
+  std::chrono::nanoseconds most{};  ///< An upper bound.
+  std::string ahead, behind;        ///< Empty where only one member counts.
+
+  /// For messages: by how much which clocks differ.
+  [[nodiscard]] std::string Text() const;
+};
+
 /// How far the clocks of the members differ. A holder gives up its lease earlier by that much,
-/// because the next primary counts it by its own clock. Compares only members' clocks with each
-/// other, never this machine's. Thread-safe.
+/// because the next primary counts it by its own clock. So only members that may become the primary
+/// count. Compares only members' clocks with each other, never this machine's. Thread-safe.
 class Clocks {
  public:
   explicit Clocks(Server& server) : server_(server) {}
   Clocks(const Clocks&) = delete;
   Clocks& operator=(const Clocks&) = delete;
 
-  /// Asks every reachable member for its time. The last answer of a member counts while it is away.
-  /// Returns within about `budget`; true if every member has answered.
+  /// Asks every reachable member for its time. The last answer of a member counts while it is away,
+  /// until it is no member any more or cannot become the primary.
+  /// Returns within about `budget`; true if every member that counts has answered.
   bool Measure(std::chrono::milliseconds budget);
 
-  /// An upper bound of the largest difference between two members.
-  [[nodiscard]] std::chrono::nanoseconds skew() const;
+  [[nodiscard]] ClockSkew skew() const;
   /// The value for StoreTraits::clock_margin.
   [[nodiscard]] std::chrono::nanoseconds margin() const;
 
@@ -33,12 +43,14 @@ class Clocks {
   struct Offset {
     Nanoseconds least{};
     Nanoseconds most{};
+    std::string member{};  ///< Host and port.
   };
   bool Ask(mongoc_client_t* client, std::uint32_t member, Offset& offset) const;
 
   Server& server_;
   mutable std::mutex mutex_;
-  std::map<std::uint32_t, Offset> offsets_;
+  std::map<std::uint32_t, Offset> offsets_;  ///< By the driver's ids.
+  ClockSkew skew_;
 };
 
 }  // namespace doclock::mongodb

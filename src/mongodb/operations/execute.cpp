@@ -32,13 +32,27 @@ void Renew(Server& server, std::span<RenewOp* const> ops, milliseconds budget) {
 
 }  // namespace
 
-void Execute(Server& server, std::span<StoreOp* const> ops, milliseconds budget) {
+bool IsTooShort(StoreOp& op, const ClockWatch& clocks) {
+  if (op.kind != OpKind::kAcquire) return false;
+  const milliseconds ttl = static_cast<const AcquireOp&>(op).grant.ttl;
+  if (clocks.margin() < ttl) return false;
+  op.Fail(Errc::kUnavailable,
+          clocks.skew().Text() + ", and a holder gives up its lease that much early: one of " +
+              std::to_string(ttl.count()) +
+              " ms would be over at once; synchronise the servers' clocks, for example by NTP");
+  return true;
+}
+
+void Execute(Server& server, const ClockWatch& clocks, std::span<StoreOp* const> ops,
+             milliseconds budget) {
   std::map<std::tuple<Collection*, milliseconds, LockMode>, std::vector<RenewOp*>> renewals;
   std::map<Collection*, std::vector<ReadOp*>> reads;
   std::map<Collection*, std::vector<StoreOp*>> others;
   for (StoreOp* op : ops) {
     if (const char* const fault = FaultOf(*op)) {
       op->Fail(Errc::kRefused, fault);
+    } else if (IsTooShort(*op, clocks)) {
+      continue;
     } else if (op->kind == OpKind::kRenew) {
       auto& renewal = static_cast<RenewOp&>(*op);
       renewals[{op->collection, renewal.ttl, renewal.mode}].push_back(&renewal);
