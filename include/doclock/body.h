@@ -10,8 +10,9 @@ namespace doclock {
 
 /// The deepest nesting a body may have.
 inline constexpr int kMaxBodyDepth = 100;
-/// The longest body, as JSON text, in bytes (MongoDB's limit, less room for the lock fields).
-inline constexpr std::size_t kMaxBodyBytes = 16 * 1024 * 1024 - 16 * 1024;
+/// The longest body in bytes, as JSON text and as BSON, on every store: MongoDB's limit, less room
+/// for the fields of the lock and its queue, so that a document that can be locked can be saved.
+inline constexpr std::size_t kMaxBodyBytes = 16 * 1024 * 1024 - 64 * 1024;
 
 /// A document's body: an immutable JSON object, shared and never copied on its way through the
 /// library. It remembers the form it came in (text from a store, a tree from the user) and makes

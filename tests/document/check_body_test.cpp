@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -81,13 +82,24 @@ TEST(CheckBody, RefusesDepth) {
 }
 
 TEST(CheckBody, MeasuresTheTextExactly) {
-  json body = {{"x", std::string(kMaxBodyBytes - 8, 'x')}};
+  // Escaped, so that the text is longer than the BSON.
+  json body = {{"x", std::string((kMaxBodyBytes - 8) / 2, '"')}};
   ASSERT_EQ(body.dump().size(), kMaxBodyBytes);
   EXPECT_EQ(Refusal(body), "");
   body["x"].get_ref<std::string&>() += 'x';
-  EXPECT_NE(Refusal(body), "");
-  body["x"] = std::string(kMaxBodyBytes / 2, '"');
-  EXPECT_NE(Refusal(body), "");
+  EXPECT_THAT(Refusal(body), ::testing::HasSubstr(std::to_string(kMaxBodyBytes)));
+}
+
+/// Else MongoDB would take the document and refuse the next write of its holder.
+TEST(CheckBody, MeasuresTheBsonExactly) {
+  json body = {{"list", json::array()}, {"x", ""}};
+  auto& list = body["list"].get_ref<json::array_t&>();
+  list.resize(1'200'000, 1);
+  body["x"] = std::string(kMaxBodyBytes - json::to_bson(body).size(), 'x');
+  ASSERT_EQ(json::to_bson(body).size(), kMaxBodyBytes);
+  EXPECT_EQ(Refusal(body), "");
+  body["x"].get_ref<std::string&>() += 'x';
+  EXPECT_THAT(Refusal(body), ::testing::HasSubstr("as BSON"));
 }
 
 TEST(CheckBody, DoesNotRepeatLongNamesInFull) {

@@ -122,16 +122,20 @@ class Checker {
     }
   }
 
-  /// Nearly every body is so small that its text fits even if everything needs escaping; only
-  /// larger ones are printed to be measured.
+  /// Nearly every body is so small that it fits even if everything needs escaping; only larger ones
+  /// are printed to be measured. (BSON has up to 17 bytes beside a text, and the name of each
+  /// element of an array.)
   void CheckSize(const json& body) const {
     constexpr std::size_t kLongestEscape = 6, kLongestNumber = 32;
     if (text_bytes_ * kLongestEscape + values_ * kLongestNumber <= kMaxBodyBytes) return;
-    const std::size_t bytes = body.dump().size();
-    if (bytes > kMaxBodyBytes) {
-      Refuse("it is " + std::to_string(bytes) + " bytes long, above " +
-             std::to_string(kMaxBodyBytes));
-    }
+    CheckSize(body.dump().size(), "");
+    CheckSize(json::to_bson(body).size(), " as BSON, in which MongoDB keeps it");
+  }
+
+  static void CheckSize(std::size_t bytes, const char* form) {
+    if (bytes <= kMaxBodyBytes) return;
+    Refuse("it is " + std::to_string(bytes) + " bytes long" + form + ", above " +
+           std::to_string(kMaxBodyBytes));
   }
 
   std::string Where() const {

@@ -160,9 +160,9 @@ TEST_P(ContentTest, WhatCannotBeStoredIsRefusedAndTheLockStaysHeld) {
   EXPECT_EQ(**raw.Find("k"), json({{"better", 2}}));
 }
 
-/// A body whose text has this many bytes.
+/// A body that has this many bytes as BSON, which is longer than its text.
 json BodyOfBytes(std::size_t bytes) {
-  const std::size_t wrapping = json{{"text", ""}}.dump().size();
+  const std::size_t wrapping = json::to_bson({{"text", ""}}).size();
   return {{"text", std::string(bytes - wrapping, 'x')}};
 }
 
