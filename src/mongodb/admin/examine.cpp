@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "document/free_space.h"
+#include "mongodb/admin/collection_rules.h"
 #include "mongodb/client/privileges.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/expressions.h"
@@ -61,15 +62,28 @@ class Examiner {
     Add(FindingLevel::kProblem, "privileges", "the user lacks " + missing,
         "grant these actions on the collections of documents and locks");
   }
+  void LookAtOptions(const Collection& collection) {
+    Reply reply;
+    if (!Asked("collection", OptionsOf(collection.name()), reply)) return;
+    std::vector<Finding> found;
+    reply.ForEachInBatch([&](const bson_t& listed) {
+      JudgeOptions(listed, collection.fields(), found);
+      return true;
+    });
+    AddAll(collection, std::move(found));
+  }
   void LookAtIndexes(const Collection& collection) {
     Reply list, count;
     if (!Asked("indexes", Doc::Of("listIndexes", std::string_view(collection.name())), list))
       return;
     bool held = false;
+    std::vector<Finding> found;
     list.ForEachInBatch([&](const bson_t& index) {
       held = held || TextAt(index, "name") == "doclock_held";
-      return !held;
+      JudgeIndex(index, collection.fields(), found);
+      return true;
     });
+    AddAll(collection, std::move(found));
     if (held) return Ok("indexes", "held locks are found by their index");
     if (!Asked("indexes", Doc::Of("count", std::string_view(collection.name())), count)) return;
     Judge("indexes",
@@ -103,6 +117,12 @@ class Examiner {
   void LookAtTopology(const bson_t& hello) {
     if (TextAt(hello, "msg") == "isdbgrid") return Ok("topology", "a sharded cluster (mongos)");
     const std::string set = TextAt(hello, "setName");
+    bson_iter_t primary;
+    if (FindField(hello, "isWritablePrimary", primary) && !bson_iter_as_bool(&primary)) {
+      return Add(FindingLevel::kProblem, "topology", "the server is not the primary of " + set,
+                 "name the replica set in the URI (replicaSet=...) in place of "
+                 "directConnection=true");
+    }
     if (!set.empty()) {
       return Ok("topology",
                 "replica set " + set + ", members that hold data: " +
@@ -139,6 +159,13 @@ class Examiner {
         "use a user that may run this command");
     return false;
   }
+  /// Gives each text its subject.
+  void AddAll(const Collection& collection, std::vector<Finding> found) {
+    for (Finding& one : found) {
+      one.text = "the collection " + collection.name() + " " + one.text;
+      findings.push_back(std::move(one));
+    }
+  }
   void Ok(const char* check, std::string text) {
     findings.push_back({check, FindingLevel::kOk, std::move(text)});
   }
@@ -164,6 +191,7 @@ std::vector<Finding> Examine(Server& server, const Collection* collection, const
   examiner.LookAtDisk();
   if (collection != nullptr) {
     examiner.LookAtPrivileges(collection->name());
+    examiner.LookAtOptions(*collection);
     examiner.LookAtIndexes(*collection);
     examiner.LookAtIntents(*collection);
   }

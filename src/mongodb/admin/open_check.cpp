@@ -4,8 +4,10 @@
 #include <array>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "mongodb/admin/admin.h"
+#include "mongodb/admin/collection_rules.h"
 #include "mongodb/operations/operations.h"
 
 namespace doclock::mongodb {
@@ -69,21 +71,49 @@ bool Looked(const Reader& reader, const Doc& command, Reply& reply) {
   return true;
 }
 
+/// Refuses the collection for the first of what speaks against it.
+void CheckFindings(const Collection& collection, const std::vector<Finding>& found) {
+  for (const Finding& one : found) {
+    if (one.level == FindingLevel::kProblem) Refuse(collection, one.text + "; " + one.advice);
+  }
+}
+
+/// The server's own names, and the database that is not replicated.
+void CheckNames(const Server& server, const Collection& collection) {
+  if (server.database() == "local") {
+    Refuse(collection,
+           "would be in the database local, which a replica set does not replicate: its "
+           "locks would be free after a failover; name another database in the URI");
+  }
+  if (collection.name().starts_with("system.")) {
+    Refuse(collection, "is one of the server's own, by its name");
+  }
+}
+
+void CheckOptions(const Reader& reader, const Collection& collection) {
+  Reply reply;
+  if (!Looked(reader, OptionsOf(collection.name()), reply)) return;
+  std::vector<Finding> found;
+  reply.ForEachInBatch([&](const bson_t& listed) {
+    JudgeOptions(listed, collection.fields(), found);
+    return true;
+  });
+  CheckFindings(collection, found);
+}
+
 void CheckIndexes(const Reader& reader, const Collection& collection) {
   const Doc command = Doc::Of("listIndexes", std::string_view(collection.name()));
   Reply reply;
   if (!Looked(reader, command, reply)) return;
+  std::vector<Finding> found;
   reply.ForEachInBatch([&](const bson_t& index) {
-    bson_iter_t name;
-    bson_t collation;
-    if (!FindField(index, "name", name) || !BSON_ITER_HOLDS_UTF8(&name)) return true;
-    const std::string_view text = bson_iter_utf8(&name, nullptr);
-    if (text == "expiresAt_ttl") RefuseSystem(collection, "DistributedLock.MongoDB");
-    if (text == "_id_" && FindDocument(index, "collation", collation)) {
-      Refuse(collection, "has a default collation: keys that differ would be one document");
+    if (TextAt(index, "name") == "expiresAt_ttl") {
+      RefuseSystem(collection, "DistributedLock.MongoDB");
     }
+    JudgeIndex(index, collection.fields(), found);
     return true;
   });
+  CheckFindings(collection, found);
 }
 
 void CheckDocuments(const Reader& reader, const Collection& collection) {
@@ -117,7 +147,9 @@ void CheckDocuments(const Reader& reader, const Collection& collection) {
 }  // namespace
 
 void CheckCollection(Server& server, const Collection& collection) {
+  CheckNames(server, collection);
   const Reader reader(server);
+  CheckOptions(reader, collection);
   CheckIndexes(reader, collection);
   CheckDocuments(reader, collection);
 }

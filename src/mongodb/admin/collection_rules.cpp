@@ -1,0 +1,170 @@
+#include "mongodb/admin/collection_rules.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "mongodb/protocol/lock_fields.h"
+
+namespace doclock::mongodb {
+namespace {
+
+constexpr const char* kAnotherOne = "use another collection for documents that are locked";
+
+bool IsTrue(const bson_t& doc, const char* name) {
+  bson_iter_t field;
+  return bson_iter_init_find(&field, &doc, name) && bson_iter_as_bool(&field);
+}
+
+bool Has(const bson_t& doc, const char* name) {
+  bson_iter_t field;
+  return bson_iter_init_find(&field, &doc, name);
+}
+
+/// Does a path as "lockQueue.until" lead into a field of the lock?
+bool IsOfLock(std::string_view path, const LockFieldNames& names) {
+  const std::string_view top = path.substr(0, path.find('.'));
+  const auto fields = LockFields(names);
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](const auto* field) { return *field == top; });
+}
+
+void Problem(std::vector<Finding>& found, std::string text, std::string advice = kAnotherOne) {
+  found.push_back({"collection", FindingLevel::kProblem, std::move(text), std::move(advice)});
+}
+
+/// The fields of documents with locks that a schema does not allow: "_id, lockId".
+std::string NotAllowed(const bson_t& schema, const LockFieldNames& names) {
+  bson_iter_t additional;
+  const bool closed = bson_iter_init_find(&additional, &schema, "additionalProperties") &&
+                      BSON_ITER_HOLDS_BOOL(&additional) && !bson_iter_bool(&additional);
+  // Patterns are the server's to match; its refusal names the fields, too.
+  if (!closed || Has(schema, "patternProperties")) return {};
+  bson_t allowed;
+  const bool any = FindDocument(schema, "properties", allowed);
+  std::string missing;
+  const auto look = [&](const std::string& field) {
+    if (any && Has(allowed, field.c_str())) return;
+    missing += (missing.empty() ? "" : ", ") + field;
+  };
+  look("_id");
+  for (const std::string* field : LockFields(names)) look(*field);
+  return missing;
+}
+
+/// Shows the documents of an array to `judge`, all of which a document has to meet.
+template <class Judge>
+void JudgeAll(const bson_t& parent, const char* array, const Judge& judge) {
+  ForEachItem(parent, array, [&](const bson_iter_t& item) {
+    bson_t part;
+    if (DocumentAt(item, part)) judge(part);
+    return true;
+  });
+}
+
+void JudgeSchema(const bson_t& schema, const LockFieldNames& names, std::vector<Finding>& found) {
+  const std::string missing = NotAllowed(schema, names);
+  if (!missing.empty()) {
+    Problem(found,
+            "has a validator whose additionalProperties: false refuses the fields of the lock",
+            "add to its properties: " + missing);
+  }
+  JudgeAll(schema, "allOf", [&](const bson_t& part) { JudgeSchema(part, names, found); });
+}
+
+void JudgeValidator(const bson_t& validator, const LockFieldNames& names,
+                    std::vector<Finding>& found) {
+  bson_t schema;
+  if (FindDocument(validator, "$jsonSchema", schema)) JudgeSchema(schema, names, found);
+  JudgeAll(validator, "$and", [&](const bson_t& part) { JudgeValidator(part, names, found); });
+}
+
+/// "locale en, strength 2".
+std::string CollationText(const bson_t& collation) {
+  bson_iter_t strength;
+  std::string text = "locale " + TextAt(collation, "locale");
+  if (bson_iter_init_find(&strength, &collation, "strength")) {
+    text += ", strength " + std::to_string(bson_iter_as_int64(&strength));
+  }
+  return text;
+}
+
+void JudgeCollation(const bson_t& with, std::vector<Finding>& found) {
+  bson_t collation;
+  if (!FindDocument(with, "collation", collation)) return;
+  Problem(found, "has a default collation (" + CollationText(collation) +
+                     "): keys that differ would be one document");
+}
+
+}  // namespace
+
+Doc OptionsOf(const std::string& collection) {
+  Doc command = Doc::Of("listCollections", 1);
+  command.Add("filter", Doc::Of("name", std::string_view(collection)));
+  return command;
+}
+
+void JudgeOptions(const bson_t& listed, const LockFieldNames& fields, std::vector<Finding>& found) {
+  const std::string type = TextAt(listed, "type");
+  if (type == "view") return Problem(found, "is a view: it holds no documents of its own");
+  if (type == "timeseries") {
+    return Problem(found, "is a time series: the server lets no one change its documents singly");
+  }
+  bson_t options, part;
+  if (!FindDocument(listed, "options", options)) return;
+  if (IsTrue(options, "capped")) {
+    Problem(found, "is capped: the server deletes the oldest documents, and their locks with them");
+  }
+  if (Has(options, "expireAfterSeconds")) {
+    Problem(found,
+            "has expireAfterSeconds: the server deletes documents by their age, and their "
+            "locks with them");
+  }
+  JudgeCollation(options, found);
+  if (FindDocument(options, "encryptedFields", part)) {
+    ForEachItem(part, "fields", [&](const bson_iter_t& item) {
+      bson_t field;
+      const std::string path = DocumentAt(item, field) ? TextAt(field, "path") : "";
+      if (!path.empty() && (path == "_id" || IsOfLock(path, fields))) {
+        Problem(found, "encrypts " + path + ", which the server has to read");
+      }
+      return true;
+    });
+  }
+  // "warn" and "off" let the documents pass.
+  const bool strict =
+      TextAt(options, "validationAction") != "warn" && TextAt(options, "validationLevel") != "off";
+  if (strict && FindDocument(options, "validator", part)) JudgeValidator(part, fields, found);
+}
+
+void JudgeIndex(const bson_t& index, const LockFieldNames& fields, std::vector<Finding>& found) {
+  const std::string name = TextAt(index, "name");
+  bson_t keys;
+  bson_iter_t key;
+  if (name == "_id_") JudgeCollation(index, found);
+  if (!FindDocument(index, "key", keys) || !bson_iter_init(&key, &keys)) return;
+  const bool unique = IsTrue(index, "unique") || IsTrue(index, "prepareUnique");
+  // With the key among its fields no two documents repeat the others.
+  const bool repeats = unique && !Has(keys, "_id");
+  while (bson_iter_next(&key)) {
+    const std::string path = bson_iter_key(&key);
+    const bool of_lock = IsOfLock(path, fields);
+    if (of_lock && repeats) {
+      Problem(found,
+              "has the unique index " + name + " over " + path +
+                  ", a field of the lock, which may be equal in many documents",
+              "drop this index");
+    }
+    if (!Has(index, "expireAfterSeconds")) continue;
+    const std::string ttl = "has the TTL index " + name + " over " + path;
+    if (of_lock) {
+      Problem(found, ttl + ": the server would delete documents, and their fences with them",
+              "drop this index; Purge() clears what expired locks left");
+    } else {
+      found.push_back({"collection", FindingLevel::kWarning,
+                       ttl + ": a document that the server deletes takes its lock with it",
+                       "let the time of deletion lie behind the end of every lock"});
+    }
+  }
+}
+
+}  // namespace doclock::mongodb
