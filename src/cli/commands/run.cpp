@@ -76,7 +76,7 @@ bool IsBounded(const RunOptions& options) {
 /// outage is known when its time is up.
 std::optional<milliseconds> Patience(const RunOptions& options) {
   if (!IsBounded(options)) return std::nullopt;
-  return std::max<milliseconds>(options.wait.ms(), kFirstAnswer) * 4 / 5;
+  return std::max<milliseconds>(options.wait.ms(), kFirstAnswer) / 5 * 4;  // no overflow
 }
 
 void Work(Attempt& attempt, const RunOptions& options, const OpenWithin& open) {
@@ -195,7 +195,9 @@ class Watch {
       case SIGCONT:
         return GoOn();
       default:
-        return child_.Signal(number);
+        child_.Signal(number);
+        // What is stopped ends only once it goes on.
+        if (AsksToEnd(number)) GoOn();
     }
   }
   /// Lets the command go on; kills it instead if its lock has lapsed meanwhile.

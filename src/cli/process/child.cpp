@@ -17,10 +17,13 @@
 namespace doclock::cli {
 namespace {
 
+constexpr const char* kShell = "/bin/sh";
+
 /// What the child needs after the fork, made before it: it may not allocate.
 struct Plan {
   std::vector<std::string> paths;  ///< To try, in this order.
   std::vector<char*> arguments;
+  std::vector<char*> shell_arguments;  ///< The second one is the path.
   std::vector<std::string> variables;
   std::vector<char*> environment;
   std::vector<int> signs_of_life;
@@ -85,6 +88,9 @@ Plan PlanOf(const std::vector<std::string>& command, const std::vector<std::stri
     plan.arguments.push_back(const_cast<char*>(argument.c_str()));
   }
   plan.arguments.push_back(nullptr);
+  plan.shell_arguments = {const_cast<char*>(kShell), nullptr};
+  plan.shell_arguments.insert(plan.shell_arguments.end(), plan.arguments.begin() + 1,
+                              plan.arguments.end());
   plan.variables = more;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     if (!IsReplaced(*variable, plan.variables)) plan.environment.push_back(*variable);
@@ -97,7 +103,7 @@ Plan PlanOf(const std::vector<std::string>& command, const std::vector<std::stri
 }
 
 /// Runs in the child. Does only what is safe after the fork of a program with threads.
-[[noreturn]] void Execute(const Plan& plan) {
+[[noreturn]] void Execute(Plan& plan) {
   ::setpgid(0, 0);
   if (plan.terminal != nullptr) plan.terminal->Give(::getpgrp());
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -105,8 +111,13 @@ Plan PlanOf(const std::vector<std::string>& command, const std::vector<std::stri
   for (const int sign : plan.signs_of_life) ::fcntl(sign, F_SETFD, 0);
   ::sigprocmask(SIG_SETMASK, &plan.signal_mask, nullptr);
   int error = ENOENT;
-  for (const std::string& path : plan.paths) {
+  for (std::string& path : plan.paths) {
     ::execve(path.c_str(), plan.arguments.data(), plan.environment.data());
+    if (errno == ENOEXEC) {  // a script without #!, which execvp() and the shells run so
+      plan.shell_arguments[1] = path.data();
+      ::execve(kShell, plan.shell_arguments.data(), plan.environment.data());
+      errno = ENOEXEC;
+    }
     // As the shell does: a file that exists but cannot be executed is the better error to report.
     if (errno != ENOENT && errno != ENOTDIR) error = errno;
   }

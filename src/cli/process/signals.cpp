@@ -57,6 +57,10 @@ bool EndsPrograms(int number) noexcept {
   return !StopsPrograms(number) && number != SIGCONT && number != SIGWINCH && number != SIGCHLD;
 }
 
+bool AsksToEnd(int number) noexcept {
+  return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
+}
+
 Wakeup::Wakeup() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (descriptor_ < 0) Throw("eventfd");
 }

@@ -32,6 +32,9 @@ bool StopsPrograms(int number) noexcept;
 /// Would this signal end a program that does not handle it?
 bool EndsPrograms(int number) noexcept;
 
+/// Does it ask a program to end? Others that end programs have a meaning of the program's own.
+bool AsksToEnd(int number) noexcept;
+
 /// Wakes a poll() from another thread.
 class Wakeup {
  public:
