@@ -88,6 +88,8 @@ class SagaReader {
     ExactnessCheck check;
     json::sax_parse(text, &check);
     if (!check.complaint().empty()) throw InputError(check.complaint());
+    // The parser takes NUL for the end of the text.
+    if (text.find('\0') != text.npos) throw InputError("holds a NUL byte");
     Saga saga;
     saga.id = "line " + std::to_string(line);
     saga.payload = json::parse(text);

@@ -51,8 +51,10 @@ TEST(Body, CopiesShareTheForms) {
 }
 
 TEST(Body, NamesUnreadableTextWithoutQuotingIt) {
-  for (const char* text :
-       {"", "{secret", "[1]", "null", "7", "{\"a\":1e999}", "{\"a\":\"\xff\"}"}) {
+  using namespace std::string_literals;
+  for (const std::string& text :
+       {""s, "{secret"s, "[1]"s, "null"s, "7"s, "{\"a\":1e999}"s, "{\"a\":\"\xff\"}"s,
+        "{\"a\":1}\0"s, "{\"a\":1}\0{secret"s, "{\"a\":\"\0\"}"s}) {
     const Body body = Body::FromText(text);
     for (int again = 0; again < 2; ++again) {
       try {

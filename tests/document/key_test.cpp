@@ -34,7 +34,8 @@ TEST(Key, KeysOfDifferentTypesDiffer) {
 TEST(Key, PrintsForPeople) {
   EXPECT_EQ(Key("order/42").ToString(), "order/42");
   EXPECT_EQ(Key("Größe 😀").ToString(), "Größe 😀");
-  EXPECT_EQ(Key(std::string("a\nb\0\x7f\xc2\x85", 7)).ToString(), "a\\x0ab\\x00\\x7f\\x85");
+  EXPECT_EQ(Key(std::string("a\nb\0\x7f\xc2\x85", 7)).ToString(), "a\\x0ab\\x00\\x7f\\xc2\\x85");
+  EXPECT_EQ(Key("a\xe2\x80\xae-\xef\xbb\xbf").ToString(), "a\\xe2\\x80\\xae-\\xef\\xbb\\xbf");
   EXPECT_EQ(Key(-7).ToString(), "-7");
   EXPECT_EQ(Key(kUuid).ToString(), "0b8f2f0e-4a5c-4a43-9a0f-0a8d3c1b2e4f");
   EXPECT_EQ(Key(ObjectId{{0xab, 1}}).ToString(), "ab0100000000000000000000");

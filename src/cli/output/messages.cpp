@@ -12,12 +12,6 @@ constexpr std::string_view kProgram = "doclock: ";
 /// The longest message, in bytes: a word that it quotes may be of any length.
 constexpr std::size_t kLongestMessage = 1000;
 
-/// Does it move the cursor, start a line, or turn the direction of what follows?
-bool Controls(char32_t code) noexcept {
-  return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 ||
-         (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-}
-
 std::string WithoutProgram(std::string_view text) {
   std::string plain(text);
   if (plain.starts_with(kProgram)) plain.erase(0, kProgram.size());
@@ -32,18 +26,7 @@ std::string WithoutProgram(std::string_view text) {
 
 std::string Printable(std::string_view text) {
   std::string printable;
-  while (!text.empty()) {
-    const detail::Utf8Character first = detail::FirstCharacter(text);
-    const std::string_view bytes = text.substr(0, std::max<std::size_t>(first.length, 1));
-    if (first.length > 0 && !Controls(first.code)) {
-      printable += bytes;
-    } else {
-      for (const char byte : bytes) {
-        detail::AppendHex(printable, static_cast<unsigned char>(byte));
-      }
-    }
-    text.remove_prefix(bytes.size());
-  }
+  detail::AppendEscaped(printable, text);
   return printable;
 }
 

@@ -32,6 +32,10 @@ bool IsTooDeep(std::string_view text) noexcept {
 }
 
 nlohmann::json Parse(const std::string& text) {
+  // The parser takes NUL for the end of the text.
+  if (const std::size_t nul = text.find('\0'); nul != text.npos) {
+    throw DocumentException("the stored body is not JSON (byte " + std::to_string(nul + 1) + ")");
+  }
   if (IsTooDeep(text)) {
     throw DocumentException("the stored body is nested deeper than " +
                             std::to_string(kMaxBodyDepth) + " levels");

@@ -78,26 +78,38 @@ bool AllTextIsUtf8(const nlohmann::json& tree) noexcept {
          });
 }
 
-void AppendHex(std::string& out, unsigned char byte) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  out += "\\x";
-  out += kDigits[byte >> 4];
-  out += kDigits[byte & 15];
+bool IsControl(char32_t code) noexcept {
+  struct Range {
+    char32_t first, last;
+  };
+  constexpr std::array kRanges{
+      Range{0x00, 0x1f},       // C0
+      Range{0x7f, 0x9f},       // DEL, C1
+      Range{0x61c, 0x61c},     // Arabic letter mark
+      Range{0x200b, 0x200b},   // zero width space
+      Range{0x200e, 0x200f},   // direction marks
+      Range{0x2028, 0x202e},   // line and paragraph separators, embeddings and overrides
+      Range{0x2060, 0x206f},   // word joiner, invisible operators, isolates
+      Range{0xfeff, 0xfeff},   // byte order mark
+      Range{0xfff9, 0xfffb}};  // annotations
+  return std::any_of(kRanges.begin(), kRanges.end(),
+                     [&](const Range& range) { return code >= range.first && code <= range.last; });
 }
 
 void AppendEscaped(std::string& out, std::string_view text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    // U+0080 to U+009F are control characters too; terminals obey some of them.
-    const bool c1 =
-        byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-    if (c1) {
-      AppendHex(out, static_cast<unsigned char>(text[++i]));
-    } else if (byte < 0x20 || byte == 0x7F) {
-      AppendHex(out, byte);
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  while (!text.empty()) {
+    const Utf8Character first = FirstCharacter(text);
+    const std::string_view bytes = text.substr(0, std::max<std::size_t>(first.length, 1));
+    if (first.length > 0 && !IsControl(first.code)) {
+      out += bytes;
     } else {
-      out += text[i];
+      for (const char c : bytes) {
+        const auto byte = static_cast<unsigned char>(c);
+        out += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+      }
     }
+    text.remove_prefix(bytes.size());
   }
 }
 

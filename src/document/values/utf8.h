@@ -22,9 +22,11 @@ struct Utf8Character {
 /// The first character of a text that is not empty.
 [[nodiscard]] DOCLOCK_EXPORT Utf8Character FirstCharacter(std::string_view text) noexcept;
 
-/// Appends the byte as `\x1b`.
-DOCLOCK_EXPORT void AppendHex(std::string& out, unsigned char byte);
-/// Appends `text`, which is valid UTF-8, with its control characters made visible.
-void AppendEscaped(std::string& out, std::string_view text);
+/// Could a terminal that shows this character move its cursor, start a line, turn the direction of
+/// what follows, or show nothing at all?
+[[nodiscard]] DOCLOCK_EXPORT bool IsControl(char32_t code) noexcept;
+
+/// Appends `text`. Control characters and bytes that are not UTF-8 are written `\x1b`.
+DOCLOCK_EXPORT void AppendEscaped(std::string& out, std::string_view text);
 
 }  // namespace doclock::detail
