@@ -39,7 +39,7 @@ _doclock() {
       return
     fi
     case ${COMP_WORDS[i - 1]} in
-      --store | --store-file | --lock-file | -c | --collection | --key-type | --wait | --ttl | --where | --order-by | --after | --limit | --if-version | \
+      --store | --store-file | --lock-file | -c | --collection | --key | --key-type | --wait | --ttl | --where | --order-by | --after | --limit | --if-version | \
         --editor | --owner | --group | --prefix | --sort | --interval | --by | --min-hold | --shared | --kill-after | --fence-env | \
         --busy-exit | --idle-for) continue ;;
     esac
@@ -62,7 +62,7 @@ _doclock() {
       return
       ;;
     --store | --wait | --ttl | --min-hold | --shared | --kill-after | --busy-exit | --owner | --group | \
-      --prefix | --interval | --idle-for | --by | --where | --order-by | --after | --limit | --if-version) return ;;
+      --prefix | --interval | --idle-for | --by | --key | --where | --order-by | --after | --limit | --if-version) return ;;
   esac
   local search="--where --order-by --descending --after --key-type --limit --free --locked"
   case $command in
@@ -74,7 +74,7 @@ _doclock() {
     delete) options+=" --key-type --wait --ttl --if-version" ;;
     list) options+=" $search --keys" ;;
     export) options+=" $search --lock --wait --ttl --resume" ;;
-    import) options+=" --wait --ttl --resume --create" ;;
+    import) options+=" --wait --ttl --resume --create --key --key-type" ;;
     status) options+=" --key-type --prefix --owner --group --expired --live --closed --watch --interval" ;;
     events) options+=" --follow --prefix --interval" ;;
     top) options+=" --prefix --sort --interval" ;;

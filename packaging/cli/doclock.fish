@@ -15,7 +15,7 @@ end
 # The command's arguments before the cursor, without options and their values.
 function __doclock_arguments
     set -l words (commandline -opc)
-    set -l valued --store --store-file --lock-file -c --collection --key-type --wait --ttl --where --order-by --after --limit --if-version \
+    set -l valued --store --store-file --lock-file -c --collection --key --key-type --wait --ttl --where --order-by --after --limit --if-version \
         --editor --owner --group --prefix --sort --interval --by --min-hold --shared --kill-after --fence-env --busy-exit --idle-for
     set -l skip no
     for word in $words[2..-1]
@@ -73,7 +73,7 @@ complete -c doclock -s c -l collection -x -a '(__doclock_ask collections)' -d 'C
 complete -c doclock -l json -d 'Print JSON'
 complete -c doclock -l help -d 'Print help'
 complete -c doclock -n '__doclock_at 0' -l version -d 'Print the version'
-complete -c doclock -n '__doclock_uses get put edit delete list export status break renew release' -l key-type -x -a 'string int uuid oid' -d 'Type of the key'
+complete -c doclock -n '__doclock_uses get put edit delete list export import status break renew release' -l key-type -x -a 'string int uuid oid' -d 'Type of the key'
 complete -c doclock -n '__doclock_uses run put edit delete export import' -l wait -x -d 'How long to wait for a lock'
 complete -c doclock -n '__doclock_uses run put edit delete export import renew' -l ttl -x -d 'Length of the lease'
 complete -c doclock -n '__doclock_uses renew release' -l lock-file -r -F -d 'File with the id of one lock'
@@ -97,6 +97,7 @@ complete -c doclock -n '__doclock_uses list export' -l free -d 'Only documents t
 complete -c doclock -n '__doclock_uses list export' -l locked -d 'Only documents that are locked'
 complete -c doclock -n '__doclock_uses list' -l keys -d 'Keys alone'
 complete -c doclock -n '__doclock_uses export' -l lock -d 'Lock each document while it is read'
+complete -c doclock -n '__doclock_uses import' -l key -x -d 'Member that is the key of a plain document'
 complete -c doclock -n '__doclock_uses export import' -l resume -d 'Go on after an interruption'
 complete -c doclock -n '__doclock_uses status events top' -l prefix -x -d 'Names with this prefix'
 complete -c doclock -n '__doclock_uses status events top' -l interval -x -d 'How often'

@@ -121,7 +121,7 @@ TEST_F(ExitCodeTest, AClosedPipeEndsItAsItEndsOthers) {
 
 TEST_F(ExitCodeTest, ClosedFilesAreNotMistakenForTheStore) {
   EXPECT_EQ(InShell("run job -- true", "<&- >&- 2>&-").code, 0);
-  EXPECT_EQ(InShell("put sagas 42", "<&-").code, 65);
+  EXPECT_EQ(InShell("put sagas 42", "<&-").code, 64);
   EXPECT_EQ(InShell("status", "<&- >&- 2>&-").code, 74);
   EXPECT_EQ(Doclock({"run", "job", "--", "true"}).code, 0) << "the file is whole";
 }

@@ -198,7 +198,7 @@ std::vector<Option> EveryOption() {
   add({"put"}, {"sagas", "1"}, {{"--if-version", "1"}});
   add({"delete"}, {"sagas", "1"}, {{"--key-type", "int"}, {"--wait", "1s"}, {"--ttl", "1s"}});
   add({"list"}, {"sagas"}, {{"--order-by", "n"}, {"--limit", "2"}});
-  add({"import"}, {"sagas", "/dev/null"}, {{"--wait", "1s"}, {"--ttl", "1s"}});
+  add({"import"}, {"sagas", "/dev/null"}, {{"--wait", "1s"}, {"--ttl", "1s"}, {"--key", "id"}});
   add({"events"}, {}, {{"--prefix", "a"}});
   add({"edit", "--editor", "true"}, {"sagas", "1"}, {{"--wait", "1s"}, {"--key-type", "int"}});
   add({"edit"}, {"sagas", "1"}, {{"--editor", "true"}});

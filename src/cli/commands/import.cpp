@@ -1,17 +1,19 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <mutex>
-#include <stdexcept>
+#include <stop_token>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cli/commands/transfer.h"
+#include "cli/json/input.h"
 #include "cli/json/json_text.h"
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"
@@ -28,42 +30,44 @@ using Documents = LockingRepository<json>;
 constexpr int kThreads = 32;
 /// So many documents that are locked are named; the rest is counted.
 constexpr int kNamed = 10;
+constexpr std::chrono::milliseconds kLookForSignals{50};
 
-bool IsBlank(const std::string& line) { return line.find_first_not_of(" \t\r") == line.npos; }
+/// A document, and the line that it stands on.
+struct NumberedLine {
+  std::int64_t number = 0;
+  DocumentLine document;
+};
 
-/// The lines of the file or of standard input, in order. Not thread-safe.
+/// The documents of the file or of standard input, in order. Not thread-safe.
 class Source {
  public:
-  explicit Source(const std::string& file) : stream_(file == "-" ? std::cin : file_) {
-    if (file == "-") return;
-    file_.open(file);
-    if (!file_ || std::filesystem::is_directory(file)) {
-      throw std::invalid_argument("FILE: " + Quoted(file) + " cannot be read");
-    }
-  }
-  /// False: there are no more.
-  bool Next(std::string& line) {
+  explicit Source(const TransferOptions& options) : input_(options.file), key_(options.key) {}
+
+  /// Reads the text of the next document and its line. False: there are no more.
+  bool Next(std::string& text, std::int64_t& number) {
     do {
+      if (!input_.Line(text)) return false;
       ++number_;
-      if (!std::getline(stream_, line)) return false;
-    } while (IsBlank(line));
+    } while (IsBlank(text));
+    number = number_;
     return true;
   }
+  /// Thread-safe. @throws BadJson
+  [[nodiscard]] DocumentLine Parse(const std::string& text, std::int64_t number) const {
+    try {
+      return key_.text.empty() ? ParseLine(text) : ParsePlainLine(text, key_);
+    } catch (const BadJson& error) {
+      throw BadJson("line " + std::to_string(number) + ": " + error.what());
+    }
+  }
+  /// The last line that was read.
   [[nodiscard]] std::int64_t number() const noexcept { return number_; }
 
  private:
-  std::ifstream file_;
-  std::istream& stream_;
+  Input input_;
+  const KeyText& key_;
   std::int64_t number_ = 0;
 };
-
-DocumentLine ParseNumbered(const std::string& line, std::int64_t number) {
-  try {
-    return ParseLine(line);
-  } catch (const BadJson& error) {
-    throw BadJson("line " + std::to_string(number) + ": " + error.what());
-  }
-}
 
 /// The keys of the lines so far. Which of two lines with one key is written last would be chance.
 class KeysSoFar {
@@ -83,12 +87,13 @@ class KeysSoFar {
 
 /// Reads every line before the first is written, so that a bad one leaves nothing half imported.
 /// Standard input cannot be read twice. @throws BadJson
-void CheckLines(const std::string& file) {
-  if (file == "-" || !std::filesystem::is_regular_file(file)) return;
-  Source source(file);
+void CheckLines(const TransferOptions& options) {
+  if (options.file == "-" || !std::filesystem::is_regular_file(options.file)) return;
+  Source source(options);
   KeysSoFar keys;
-  for (std::string line; source.Next(line);) {
-    keys.Add(ParseNumbered(line, source.number()).key, source.number());
+  std::int64_t number = 0;
+  for (std::string text; source.Next(text, number);) {
+    keys.Add(source.Parse(text, number).key, number);
   }
 }
 
@@ -112,7 +117,7 @@ class Replacer {
   Replacer(const Documents& documents, const TransferOptions& options)
       : documents_(documents), options_(options) {}
 
-  Outcome Replace(const DocumentLine& line) {
+  Outcome Replace(const DocumentLine& line, std::stop_token stop) {
     if (missing_.load(std::memory_order_relaxed)) {
       if (Create(documents_, line) == Outcome::kImported) return Outcome::kImported;
       missing_.store(false, std::memory_order_relaxed);
@@ -124,8 +129,8 @@ class Replacer {
       missing_.store(!found, std::memory_order_relaxed);
       if (!found && Create(documents_, line) == Outcome::kImported) return Outcome::kImported;
     }
-    auto locked =
-        documents_.TryLock(line.key, line.body, {.ttl = options_.ttl, .wait = options_.wait});
+    auto locked = documents_.TryLock(line.key, line.body,
+                                     {.ttl = options_.ttl, .wait = options_.wait}, std::move(stop));
     if (!locked) return Outcome::kBusy;
     if (locked->created()) missing_.store(true, std::memory_order_relaxed);
     **locked = line.body;
@@ -151,42 +156,66 @@ class Importer {
     {
       std::vector<std::jthread> threads;
       for (int i = 0; i < kThreads; ++i) threads.emplace_back([this] { Work(); });
+      StopAtASignal();
     }
     if (error_) std::rethrow_exception(error_);
   }
   [[nodiscard]] std::int64_t count(Outcome outcome) const {
     return counts_.at(static_cast<std::size_t>(outcome));
   }
+  /// Those that have an outcome.
+  [[nodiscard]] std::int64_t all() const noexcept { return all_; }
+  /// The line that the import ended at. Those before it were imported, or are counted as locked.
+  [[nodiscard]] std::int64_t ended_at() const noexcept {
+    return failed_at_ > 0 ? failed_at_ : source_.number();
+  }
 
  private:
   void Work() {
+    NumberedLine line;
     try {
-      for (DocumentLine line; Take(line);) Finish(line, ImportOne(line));
+      while (Take(line)) Finish(line.document, ImportOne(line.document));
     } catch (...) {
       const std::lock_guard guard(mutex_);
-      if (!error_) error_ = std::current_exception();
+      if (!error_) {
+        error_ = std::current_exception();
+        failed_at_ = line.number;
+      }
       over_ = true;
+    }
+    const std::lock_guard guard(mutex_);
+    ++ended_;
+    all_ended_.notify_one();
+  }
+  /// Ends the waits for locks once a signal came. Returns when all threads have ended.
+  void StopAtASignal() {
+    std::unique_lock lock(mutex_);
+    while (!all_ended_.wait_for(lock, kLookForSignals, [this] { return ended_ == kThreads; })) {
+      if (Interruption::signal() == 0) continue;
+      lock.unlock();  // a wait that ends calls back
+      stop_.request_stop();
+      lock.lock();
     }
   }
   /// False: there are no more, or the import ends early.
-  bool Take(DocumentLine& line) {
+  bool Take(NumberedLine& line) {
     std::string text;
-    std::int64_t number = 0;
     {
       const std::lock_guard guard(mutex_);
-      if (over_ || Interruption::signal() != 0 || !source_.Next(text)) return false;
-      number = source_.number();
+      if (over_ || Interruption::signal() != 0 || !source_.Next(text, line.number)) return false;
     }
-    line = ParseNumbered(text, number);
+    line.document = source_.Parse(text, line.number);
     const std::lock_guard guard(mutex_);
-    keys_.Add(line.key, number);
+    keys_.Add(line.document.key, line.number);
     return true;
   }
   Outcome ImportOne(const DocumentLine& line) {
     try {
-      return options_.create ? Create(documents_, line) : replacer_.Replace(line);
+      return options_.create ? Create(documents_, line)
+                             : replacer_.Replace(line, stop_.get_token());
     } catch (const LockException& error) {
-      if (error.errc() != Errc::kBusy) throw;
+      // Cancelled: a signal ended the wait for the lock.
+      if (error.errc() != Errc::kBusy && error.errc() != Errc::kCancelled) throw;
       return Outcome::kBusy;
     }
   }
@@ -209,7 +238,11 @@ class Importer {
   std::array<std::int64_t, kOutcomes> counts_{};
   std::int64_t all_ = 0;
   std::exception_ptr error_;
+  std::int64_t failed_at_ = 0;
   bool over_ = false;
+  int ended_ = 0;  ///< Threads.
+  std::condition_variable all_ended_;
+  std::stop_source stop_;
 };
 
 void Report(const Importer& importer, bool as_json) {
@@ -227,6 +260,12 @@ void Report(const Importer& importer, bool as_json) {
   std::cout << '\n';
 }
 
+/// How far it came, and how to go on.
+void TellEnd(const char* how, const Importer& importer, const TransferOptions& options) {
+  Tell(std::string(how) + " at line " + std::to_string(importer.ended_at()) + "; to go on " +
+       (options.create ? "repeat it with --create" : "give --resume"));
+}
+
 int ImportChecked(const LockManager& manager, const TransferOptions& options, Source& source) {
   const Documents documents(manager, options.collection);
   Importer importer(documents, options, source);
@@ -234,11 +273,12 @@ int ImportChecked(const LockManager& manager, const TransferOptions& options, So
     importer.Run();
   } catch (...) {
     Report(importer, options.json);
+    if (importer.all() > 0) TellEnd("the import ended", importer, options);
     throw;
   }
   Report(importer, options.json);
   if (const int signal = Interruption::signal(); signal != 0) {
-    Tell("interrupted; give --resume to go on");
+    TellEnd("interrupted", importer, options);
     return kSignalBase + signal;
   }
   return importer.count(Outcome::kBusy) > 0 ? kBusy : kOk;
@@ -249,9 +289,13 @@ int ImportChecked(const LockManager& manager, const TransferOptions& options, So
 int Import(const std::function<std::shared_ptr<Store>()>& open, const TransferOptions& options) {
   const Interruption interruption;
   try {
-    CheckLines(options.file);
+    CheckLines(options);
     // Before the store: a file that cannot be read must not leave an empty store.
-    Source source(options.file);
+    Source source(options);
+    if (const int signal = Interruption::signal(); signal != 0) {
+      Tell("interrupted; nothing was imported");
+      return kSignalBase + signal;
+    }
     return ImportChecked(LockManager(open()), options, source);
   } catch (const BadJson& error) {
     Tell(error.what());

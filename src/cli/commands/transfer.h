@@ -16,6 +16,7 @@ struct TransferOptions : SearchOptions {
   bool resume = false;     ///< Go on after an interruption.
   bool lock = false;       ///< export: lock each document while it is read.
   bool create = false;     ///< import: leave documents alone that exist.
+  KeyText key;  ///< import: the member with the key; its name is empty: what export wrote.
   Duration wait;
   Duration ttl = std::chrono::seconds(30);
   bool json = false;

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "document/values/utf8.h"
+
 namespace doclock::cli {
 namespace {
 
@@ -28,9 +30,10 @@ std::string WhyNoJson(std::string_view text, std::size_t read, const json::excep
   constexpr int kNumberOverflow = 406;
   if (error.id == kNumberOverflow) return "a number is too large";
   if (read > text.size()) return "it ends too early";
-  const bool no_utf8 = std::string_view(error.what()).find("UTF-8") != std::string_view::npos;
-  if (no_utf8) return "it is not in UTF-8";
   const char last = text[read - 1];
+  const bool ascii = static_cast<unsigned char>(last) < 0x80;
+  const bool no_utf8 = std::string_view(error.what()).find("UTF-8") != std::string_view::npos;
+  if (no_utf8 || (!ascii && !detail::IsUtf8(text))) return "it is not in UTF-8";
   const bool shown = last >= ' ' && last <= '~';
   return (shown ? std::string("'") + last + "'" : "a character") + " was not expected";
 }
@@ -86,7 +89,10 @@ class FaultSearch final : public nlohmann::json_sax<json> {
 std::string FaultIn(const std::string& text) {
   FaultSearch search(text);
   json::sax_parse(text, &search);
-  return search.fault;
+  // The parser takes NUL for the end of the text.
+  const std::size_t nul = text.find('\0');
+  if (!search.fault.empty() || nul == text.npos) return search.fault;
+  return "this is not valid JSON: a NUL byte was not expected, at " + PlaceIn(text, nul);
 }
 
 }  // namespace doclock::cli

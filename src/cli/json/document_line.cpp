@@ -4,32 +4,57 @@
 #include <utility>
 
 #include "cli/json/json_text.h"
+#include "doclock/json/key.h"
 
 namespace doclock::cli {
 namespace {
 
 using nlohmann::json;
 
-/// A member that is a text, or a number where `of_number` allows it, as text.
+/// A member that is a text or a whole number, as text.
 std::string TextAt(const json& line, const char* name) {
-  const auto found = line.find(name);
-  if (found == line.end()) throw BadJson(std::string("there is no member \"") + name + "\"");
-  if (found->is_string()) return found->get<std::string>();
-  if (found->is_number_integer()) return found->dump();
+  const json& member = line.at(name);
+  if (member.is_string()) return member.get<std::string>();
+  if (member.is_number_integer()) return member.dump();
   throw BadJson(std::string("the member \"") + name + "\" must be a string");
 }
 
-Key KeyAt(const json& line) {
-  KeyText key;
-  key.text = TextAt(line, "key");
-  const bool number = line.at("key").is_number();
-  if (line.contains("keyType")) key.type = TextAt(line, "keyType");
-  if (number && !line.contains("keyType")) key.type = "int";
+Key KeyOf(const KeyText& key) {
   try {
     return ParseKey(key);
   } catch (const std::invalid_argument& error) {
     throw BadJson(error.what());
   }
+}
+
+Key KeyAt(const json& line) {
+  if (!line.contains("key")) {
+    throw BadJson("there is no member \"key\"; for plain documents name their key with --key");
+  }
+  KeyText key;
+  key.text = TextAt(line, "key");
+  const bool number = line.at("key").is_number();
+  if (line.contains("keyType")) key.type = TextAt(line, "keyType");
+  if (number && !line.contains("keyType")) key.type = "int";
+  return KeyOf(key);
+}
+
+/// A member that is a key in one of the forms that KeyToMember writes, or a text of this type.
+Key KeyOfMember(const json& value, const KeyText& member) {
+  if (value.is_string()) return KeyOf({value.get<std::string>(), member.type});
+  try {
+    return KeyFromMember(value);
+  } catch (const std::exception&) {
+    throw BadJson("the member \"" + member.text +
+                  "\" is no key: a text, a whole number, {\"$oid\":...} or {\"$binary\":...} of "
+                  "subtype 04");
+  }
+}
+
+json ParseObject(const std::string& text) {
+  json line = ParseJson(text);
+  if (!line.is_object()) throw BadJson("the line is not a JSON object");
+  return line;
 }
 
 }  // namespace
@@ -44,15 +69,28 @@ json LineOf(const DocumentLine& document) {
 }
 
 DocumentLine ParseLine(const std::string& text) {
-  json line = ParseJson(text);
-  if (!line.is_object()) throw BadJson("the line is not a JSON object");
+  json line = ParseObject(text);
   DocumentLine document;
   document.key = KeyAt(line);
   const auto body = line.find("body");
   if (body == line.end() || !body->is_object()) {
     throw BadJson("the member \"body\" must be an object");
   }
+  CheckStorable(*body);
   document.body = std::move(*body);
+  return document;
+}
+
+DocumentLine ParsePlainLine(const std::string& text, const KeyText& member) {
+  DocumentLine document;
+  document.body = ParseObject(text);
+  const auto key = document.body.find(member.text);
+  if (key == document.body.end()) {
+    throw BadJson("there is no member \"" + member.text + "\", which --key names");
+  }
+  document.key = KeyOfMember(*key, member);
+  document.body.erase(key);
+  CheckStorable(document.body);
   return document;
 }
 

@@ -21,7 +21,12 @@ struct DocumentLine {
 nlohmann::json LineOf(const DocumentLine& document);
 
 /// Reads key and body. `keyType` may be missing for a string; other members are ignored.
-/// @throws BadJson
+/// @throws BadJson, also if the body cannot be stored
 DocumentLine ParseLine(const std::string& text);
+
+/// Reads a document that holds its key as a member, which is not part of the body.
+/// @param member its name, and the type of a key that is a text there
+/// @throws BadJson, also if the body cannot be stored
+DocumentLine ParsePlainLine(const std::string& text, const KeyText& member);
 
 }  // namespace doclock::cli

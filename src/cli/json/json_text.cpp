@@ -1,16 +1,31 @@
 #include "cli/json/json_text.h"
 
-#include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <iterator>
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
 
 #include "cli/json/check_json.h"
-#include "cli/output/messages.h"
+#include "doclock/detail/engine.h"
+#include "doclock/errors.h"
+#include "doclock/options.h"
+#include "document/values/utf8.h"
 
 namespace doclock::cli {
 
 using nlohmann::json;
+
+namespace {
+
+/// Below it are only characters that `dump` escapes, and the blanks that it makes itself.
+constexpr unsigned char kFirstThatMayControl = 0x7f;
+
+void AppendUnicodeEscape(std::string& out, char32_t code) {
+  char text[8];
+  std::snprintf(text, sizeof text, "\\u%04x", static_cast<unsigned>(code));
+  out += text;
+}
+
+}  // namespace
 
 json ParseJson(const std::string& text) {
   const std::string fault = FaultIn(text);
@@ -18,15 +33,39 @@ json ParseJson(const std::string& text) {
   return json::parse(text);
 }
 
-std::string ReadAll(const std::string& file) {
-  if (file == "-") {
-    return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+void CheckStorable(const json& body) {
+  try {
+    detail::CheckBody(body, LockFieldNames());
+  } catch (const DocumentException& error) {
+    throw BadJson(error.what());
   }
-  std::ifstream stream(file);
-  if (!stream || std::filesystem::is_directory(file)) {
-    throw std::invalid_argument("FILE: " + Quoted(file) + " cannot be read");
+}
+
+std::string WithoutControls(std::string dumped) {
+  const auto may_control = [](char c) {
+    return static_cast<unsigned char>(c) >= kFirstThatMayControl;
+  };
+  if (std::none_of(dumped.begin(), dumped.end(), may_control)) return dumped;
+  std::string text;
+  text.reserve(dumped.size());
+  for (std::string_view rest = dumped; !rest.empty();) {
+    const auto plain = std::find_if(rest.begin(), rest.end(), may_control) - rest.begin();
+    text += rest.substr(0, static_cast<std::size_t>(plain));
+    rest.remove_prefix(static_cast<std::size_t>(plain));
+    if (rest.empty()) break;
+    const detail::Utf8Character first = detail::FirstCharacter(rest);
+    if (detail::IsControl(first.code)) {
+      AppendUnicodeEscape(text, first.code);
+    } else {
+      text += rest.substr(0, first.length);
+    }
+    rest.remove_prefix(first.length);
   }
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  return text;
+}
+
+std::string JsonText(const json& what, int indent) {
+  return WithoutControls(what.dump(indent, ' ', false, json::error_handler_t::replace));
 }
 
 }  // namespace doclock::cli

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "cli/json/input.h"
 #include "cli/json/json_text.h"
 #include "doclock/json/lock_fields.h"
 #include "doclock/uuid_json.h"
@@ -18,26 +19,27 @@ std::string Trimmed(const std::string& text) {
 }
 
 LockFields Parse(const std::string& text) {
-  if (text.starts_with('{')) return nlohmann::json::parse(text).get<LockFields>();
-  return {.id = UuidFromText(text), .time = {}, .version = 0};
+  if (text.starts_with('{')) return ParseJson(text).get<LockFields>();
+  LockFields fields;
+  fields.id = UuidFromText(text);
+  return fields;
 }
 
 }  // namespace
 
 LockFields ReadLockFields(const std::string& file) {
-  const std::string text = Trimmed(ReadAll(file));
-  LockFields fields;
+  const std::string text = Trimmed(Input(file, "--lock-file").Rest());
   try {
-    fields = Parse(text);
+    // Not assigned to a variable from outside: GCC 12 drops the value that it had before the call,
+    // although it stays if the call throws.
+    const LockFields fields = Parse(text);
+    if (fields.id) return fields;
   } catch (const std::exception&) {
     // The error may quote the id, which is a secret.
   }
-  if (!fields.id) {
-    throw std::invalid_argument(
-        "--lock-file: FILE must hold the id of a lock: a UUID, or JSON as "
-        "{\"id\":\"UUID\",\"time\":null,\"version\":7}");
-  }
-  return fields;
+  throw std::invalid_argument(
+      "--lock-file: FILE must hold the id of a lock: a UUID, or JSON as "
+      "{\"id\":\"UUID\",\"time\":null,\"version\":7}");
 }
 
 }  // namespace doclock::cli

@@ -176,12 +176,19 @@ void AddTransfers(CLI::App& app, TransferOptions& transfer) {
       ->type_name("");
   AddAnything(into, "FILE", transfer.file, "File that export wrote; - is standard input", "")
       ->capture_default_str();
+  CLI::Option* const key =
+      AddAnything(into, "--key", transfer.key.text,
+                  "The lines are plain documents, and this member of each is its key", "FIELD");
+  AddKeyType(into, transfer.key);
+  into->get_option("--key-type")->needs(key);
   AddWaiting(into, transfer.wait, transfer.ttl);
   CLI::Option* const resume =
       into->add_flag("--resume", transfer.resume,
                      "Skip documents that the store holds already as they are in FILE");
   into->add_flag("--create", transfer.create, "Skip documents that exist")->excludes(resume);
-  into->footer("Example: doclock import --wait 10s order_sagas sagas.jsonl");
+  into->footer(
+      "Example: doclock import --wait 10s order_sagas sagas.jsonl\n"
+      "Example: doclock import --key id orders documents.jsonl");
 }
 
 void AddStatus(CLI::App& app, LocksOptions& locks) {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/json/json_text.h"
+
 namespace doclock::cli {
 namespace {
 
@@ -21,9 +23,14 @@ constexpr std::array<std::pair<std::string_view, Add>, 6> kComparisons{{{"!=", &
                                                                         {">", &Filter::Greater}}};
 
 /// JSON if it is, as 5, true or "5"; else a text.
-json ValueOf(std::string_view text) {
-  json value = json::parse(text, nullptr, false);
-  return value.is_discarded() ? json(text) : value;
+/// @throws std::invalid_argument for JSON that would not be compared as it stands
+json ValueOf(const std::string& text) {
+  if (!json::accept(text)) return text;
+  try {
+    return ParseJson(text);
+  } catch (const BadJson& error) {
+    throw std::invalid_argument(error.what());
+  }
 }
 
 Key KeyOf(const SearchOptions& options, std::string_view text) {
@@ -38,7 +45,7 @@ void AddCondition(Filter& filter, const SearchOptions& options, std::string_view
     for (const auto& [sign, add] : kComparisons) {
       if (!rest.starts_with(sign)) continue;
       const std::string_view field = std::string_view(condition).substr(0, at);
-      const std::string_view value = rest.substr(sign.size());
+      const std::string value(rest.substr(sign.size()));
       const bool is_key = field == Filter::kKeyField || field == key_name;
       const bool has_type = is_key && options.key_type;
       (filter.*add)(is_key ? Filter::kKeyField : field,

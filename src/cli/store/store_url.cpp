@@ -1,11 +1,13 @@
 #include "cli/store/store_url.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
 #include <string_view>
 
+#include "cli/json/input.h"
 #include "cli/output/messages.h"
 #include "open/built_in_schemes.h"
 
@@ -13,6 +15,11 @@ namespace doclock::cli {
 namespace {
 
 constexpr const char* kVariable = "DOCLOCK_STORE";
+
+bool IsAsciiControl(char c) noexcept {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x20 || byte == 0x7f;
+}
 
 void Overwrite(char* text) noexcept { std::memset(text, 'x', std::strlen(text)); }
 
@@ -44,7 +51,12 @@ StoreUrl UrlOf(const StoreChoice& choice, const std::string& from_environment) {
     std::ifstream file(choice.file);
     std::string url;
     const bool read = file && std::getline(file, url);
+    RemoveByteOrderMark(url);
     if (url.ends_with('\r')) url.pop_back();  // the file may have the line ends of Windows
+    if (std::any_of(url.begin(), url.end(), IsAsciiControl)) {
+      throw std::invalid_argument("--store-file: the first line of " + Quoted(choice.file) +
+                                  " holds control characters; it must be text in UTF-8");
+    }
     if (!read || url.empty()) {
       throw std::invalid_argument("--store-file: " + Quoted(choice.file) +
                                   " cannot be read, or its first line is empty");

@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "cli/json/input.h"
 #include "cli/json/json_text.h"
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"
@@ -29,16 +29,17 @@ class PrivateFile {
  public:
   explicit PrivateFile(const std::string& text) {
     const char* const variable = std::getenv("TMPDIR");
-    std::string folder = variable != nullptr && *variable != '\0' ? variable : "/tmp";
-    folder += "/doclock-XXXXXX";
+    const std::string parent = variable != nullptr && *variable != '\0' ? variable : "/tmp";
+    std::string folder = parent + "/doclock-XXXXXX";
     if (::mkdtemp(folder.data()) == nullptr) {
-      throw IoError("cannot create a folder in TMPDIR: " + std::string(std::strerror(errno)));
+      throw IoError("cannot create a folder in " + parent + " (TMPDIR): " + std::strerror(errno));
     }
     folder_ = folder;
     std::ofstream stream(path());
     if (!(stream << text << std::flush)) {
+      const std::string why = std::strerror(errno);
       Remove();
-      throw IoError("cannot write a file in TMPDIR: " + std::string(std::strerror(errno)));
+      throw IoError("cannot write " + path().string() + " (TMPDIR): " + why);
     }
   }
   PrivateFile(const PrivateFile&) = delete;
@@ -49,18 +50,33 @@ class PrivateFile {
   [[nodiscard]] std::filesystem::path path() const { return folder_ / "document.json"; }
   /// The present contents, if the file can be read.
   [[nodiscard]] std::optional<std::string> Text() const {
-    std::ifstream stream(path());
-    if (!stream) return std::nullopt;
-    return std::string(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
-  }
-  /// Keeps the file, and says where it is, unless it holds this text.
-  void KeepUnless(const std::string& text) {
     std::error_code ignored;
-    kept_ = Text() != text && std::filesystem::exists(path(), ignored);
-    if (kept_) Tell("your text is kept in " + path().string());
+    if (!std::filesystem::is_regular_file(path(), ignored)) return std::nullopt;
+    try {
+      return Input(path()).Rest();
+    } catch (const std::invalid_argument&) {
+      return std::nullopt;
+    }
+  }
+  /// Keeps the folder, and says where it is, unless it holds nothing besides this text.
+  void KeepUnless(const std::string& text) {
+    kept_ = HoldsMoreThan(text);
+    std::error_code ignored;
+    const bool there = std::filesystem::exists(path(), ignored);
+    if (kept_) Tell("your text is kept in " + (there ? path() : folder_).string());
   }
 
  private:
+  /// An editor that failed may have left the text in another file.
+  [[nodiscard]] bool HoldsMoreThan(const std::string& before) const {
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
+      if (entry.path() != path()) return true;
+      const std::optional<std::string> text = Text();
+      if (!text || (*text != before && !IsBlank(*text))) return true;
+    }
+    return false;
+  }
   void Remove() noexcept {
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
@@ -78,7 +94,8 @@ std::string ShellWord(const std::string& text) {
 }
 
 /// Runs the editor through the shell, as other programs do, because $EDITOR may hold options.
-bool RunEditor(const DocumentOptions& options, const std::filesystem::path& file) {
+/// Returns what went wrong; empty: nothing.
+std::string RunEditor(const DocumentOptions& options, const std::filesystem::path& file) {
   std::string editor = options.editor;
   for (const char* variable : {"VISUAL", "EDITOR"}) {
     const char* const value = std::getenv(variable);
@@ -87,7 +104,11 @@ bool RunEditor(const DocumentOptions& options, const std::filesystem::path& file
   if (editor.empty()) editor = "vi";
   const std::string command = editor + " " + ShellWord(file.string());
   const int status = std::system(command.c_str());
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (status == -1) return "cannot start the editor: " + std::string(std::strerror(errno));
+  if (WIFSIGNALED(status))
+    return "signal " + std::to_string(WTERMSIG(status)) + " ended the editor";
+  const int code = WEXITSTATUS(status);
+  return code == 0 ? "" : "the editor ended with exit code " + std::to_string(code);
 }
 
 /// Asks on the terminal; without one the answer is no.
@@ -103,12 +124,18 @@ bool EditAgain() {
 int EditAndStore(const PrivateFile& file, const std::string& before, Locked<json>& document,
                  const DocumentOptions& options) {
   for (;;) {
-    if (!RunEditor(options, file.path())) {
-      Tell("the editor failed; nothing was changed");
+    if (const std::string failed = RunEditor(options, file.path()); !failed.empty()) {
+      Tell(failed + "; nothing was changed");
       return kBadData;
     }
     const std::optional<std::string> after = file.Text();
-    if (!after) throw IoError("cannot read the edited file: it is gone, or not readable");
+    if (!after) {
+      throw IoError("cannot read the edited file: it is gone, is no file, or cannot be opened");
+    }
+    if (IsBlank(*after)) {
+      Tell("the edited file is empty; nothing was changed");
+      return kBadData;
+    }
     if (after == before) {
       Tell("nothing was changed");
       document.Discard();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cli/commands/documents/documents.h"
+#include "cli/json/input.h"
 #include "cli/json/json_text.h"
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"
@@ -73,7 +74,8 @@ void TellUnreadable(const DocumentOptions& options, const std::string& what_happ
 int Put(const std::function<std::shared_ptr<Store>()>& open, const DocumentOptions& options) {
   json body;
   try {
-    body = ParseJson(ReadAll(options.file));
+    body = ParseJson(Input(options.file).Rest());
+    CheckStorable(body);
   } catch (const BadJson& error) {
     Tell(error.what());
     return kBadData;

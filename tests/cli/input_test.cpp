@@ -1,0 +1,103 @@
+#include <fstream>
+
+#include "cli/harness.h"
+
+namespace doclock::cli_test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string kMark = "\xef\xbb\xbf";
+
+/// What the command reads from files and from standard input.
+class InputTest : public CliTest {
+ protected:
+  std::string File(const std::string& name, const std::string& text) {
+    std::ofstream(folder / name) << text;
+    return folder / name;
+  }
+};
+
+TEST_F(InputTest, NothingIsDroppedBehindANul) {
+  ASSERT_EQ(Doclock({"put", "sagas", "1"}, "{}").code, 0);
+  const std::string good = R"({"key":"2","body":{}})";
+  const std::string nul(1, '\0');
+  const Ended put = Doclock({"put", "sagas", "1"}, R"({"a":1})" + nul + R"({"b":2})");
+  EXPECT_EQ(put.code, 65);
+  EXPECT_THAT(put.err, HasSubstr("a NUL byte was not expected, at column 8\n"));
+  const Ended import =
+      Doclock({"import", "sagas", File("lines", good + nul + R"({"key":"3","body":{}})")});
+  EXPECT_EQ(import.code, 65);
+  EXPECT_THAT(import.err, HasSubstr("line 1: this is not valid JSON: a NUL byte"));
+  const Ended edit =
+      Doclock({"edit", "--editor", "cp '" + File("edited", R"({"a":2})" + nul + "more") + "'",
+               "sagas", "1"});
+  EXPECT_EQ(edit.code, 65);
+  EXPECT_THAT(edit.err, HasSubstr("a NUL byte"));
+  EXPECT_EQ(Doclock({"list", "--keys", "sagas"}).out, "1\n");
+  EXPECT_EQ(Doclock({"get", "--json", "sagas", "1"}).out, "{}\n");
+}
+
+TEST_F(InputTest, ALockFileHoldsAnIdOrIsRefused) {
+  ASSERT_EQ(Doclock({"run", "job", "--", "true"}).code, 0);
+  const std::string id = "6f1c36ce-06a8-4f3d-8b57-0b38dfc7a6ac";
+  const std::string nul(1, '\0');
+  for (const std::string& bad :
+       {std::string(), std::string("garbage"), std::string("[]"), std::string("5"),
+        std::string(R"({"id":"x"})"), std::string(R"({"id":null,"time":null,"version":1})"),
+        R"({"id":")" + id + R"(","time":null,"version":1})" + nul + "x", id + "x", id + nul,
+        id + "\n" + id, kMark}) {
+    for (const char* verb : {"release", "renew"}) {
+      const Ended ended = Doclock({verb, "--lock-file", File("id", bad), "job"});
+      EXPECT_EQ(ended.code, 64) << bad << ended.err;
+      EXPECT_THAT(ended.err, HasSubstr("--lock-file: FILE must hold the id of a lock"));
+      EXPECT_THAT(ended.err, Not(HasSubstr(id)));
+    }
+  }
+  EXPECT_EQ(Doclock({"release", "--lock-file", File("id", kMark + id + "\r\n"), "job"}).code, 66);
+  EXPECT_EQ(Doclock({"release", "--lock-file", "-", "job"}, id).code, 66);
+  EXPECT_EQ(Doclock({"release", "--lock-file", folder / "none", "job"}).code, 64);
+}
+
+TEST_F(InputTest, AByteOrderMarkIsLeftOut) {
+  EXPECT_EQ(Doclock({"put", "sagas", "1"}, kMark + R"({"n":1})").code, 0);
+  EXPECT_EQ(Doclock({"import", "sagas"}, kMark + R"({"key":"2","body":{"n":2}})" + "\r\n").code, 0);
+  EXPECT_EQ(Doclock({"import", "sagas"}, kMark + "\n").out, "0 documents imported\n");
+  EXPECT_EQ(Doclock({"--store-file", File("url", kMark + "sqlite:" + (folder / "other.db")), "run",
+                     "job", "--", "true"})
+                .code,
+            0);
+  EXPECT_TRUE(std::filesystem::exists(folder / "other.db"));
+}
+
+TEST_F(InputTest, WhatIsNotInUtf8IsToldSo) {
+  const std::string nul(1, '\0');
+  const std::string utf16 = "\xff\xfe{" + nul + "}" + nul;
+  EXPECT_THAT(Doclock({"put", "sagas", "1"}, utf16).err, HasSubstr("it is not in UTF-8"));
+  const Ended url = Doclock({"--store-file", File("url", utf16), "run", "job", "--", "true"});
+  EXPECT_EQ(url.code, 64);
+  EXPECT_THAT(url.err, HasSubstr("--store-file: the first line of"));
+  EXPECT_THAT(url.err, HasSubstr("must be text in UTF-8"));
+  const Ended cut = Doclock({"--store-file", File("url", "sqlite:" + (folder / "x.db") + nul + "y"),
+                             "run", "job", "--", "true"});
+  EXPECT_EQ(cut.code, 64);
+  EXPECT_FALSE(std::filesystem::exists(folder / "x.db"));
+}
+
+TEST_F(InputTest, InputThatCannotBeReadIsNotTakenForItsEnd) {
+  for (const std::string words : {"put sagas 1", "import sagas", "release --lock-file - job"}) {
+    for (const std::string& from : {std::string("<&-"), "< '" + (folder / ".") + "'"}) {
+      const Ended ended =
+          Program({"sh", "-c", std::string(DOCLOCK_CLI) + " " + words + " " + from}, {store})
+              .Wait();
+      EXPECT_NE(ended.code, 0) << words << from;
+      if (words[0] == 'r') continue;  // there is no such file of SQLite
+      EXPECT_EQ(ended.code, 64) << words << from << ended.err;
+      EXPECT_THAT(ended.err, HasSubstr("FILE: standard input cannot be read: ")) << words << from;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace doclock::cli_test
