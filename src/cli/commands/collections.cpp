@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands/list.h"
+#include "cli/json/lock_json.h"
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"
 
@@ -18,7 +18,7 @@ int Collections(const LockManager& manager, bool as_json) {
   std::vector<std::string> names = manager.store()->ListCollections(kListTime);
   std::sort(names.begin(), names.end());
   if (as_json) {
-    std::cout << nlohmann::json(names).dump() << '\n';
+    PrintJson(names);
     return kOk;
   }
   for (const std::string& name : names) std::cout << Printable(name) << '\n';

@@ -153,7 +153,7 @@ class Exporter {
 
  private:
   void Add(const DocumentLine& document) {
-    lines_.Add(LineOf(document).dump());
+    lines_.Add(WithoutControls(LineOf(document).dump()));
     progress_.Show(++count_);
   }
   void AddLocked(const LockingRepository<json>& documents, const Key& key) {

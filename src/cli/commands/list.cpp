@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <iostream>
 
+#include "cli/json/json_text.h"
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"
 
 namespace doclock::cli {
 namespace {
-
-using nlohmann::json;
 
 /// The width of each column but the last, if its contents fit.
 constexpr std::size_t kKeyWidth = 36, kVersionWidth = 7, kLockWidth = 6;
@@ -41,20 +40,17 @@ std::string Cut(std::string line, std::size_t width) {
   return line.substr(0, end) + "...";
 }
 
-std::string Text(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 std::string RowOf(const DocumentLine& document, std::size_t width) {
   const std::string head = Padded(Printable(TextOf(document.key).text), kKeyWidth) +
                            Padded(std::to_string(document.version), kVersionWidth) +
                            Padded(document.locked ? "locked" : "-", kLockWidth);
-  return Cut(head + Printable(Text(document.body)), width);
+  return Cut(head + Printable(JsonText(document.body)), width);
 }
 
 void PrintKey(const Key& of, bool as_json) {
   const KeyText key = TextOf(of);
-  std::cout << (as_json ? Text({{"key", key.text}, {"keyType", key.type}}) : Printable(key.text))
+  std::cout << (as_json ? JsonText({{"key", key.text}, {"keyType", key.type}})
+                        : Printable(key.text))
             << '\n';
 }
 
@@ -71,7 +67,7 @@ int List(const LockManager& manager, const ListOptions& options) {
     if (options.keys) {
       PrintKey(document.key, options.json);
     } else {
-      std::cout << (options.json ? Text(LineOf(document)) : RowOf(document, width)) << '\n';
+      std::cout << (options.json ? JsonText(LineOf(document)) : RowOf(document, width)) << '\n';
     }
     return static_cast<bool>(std::cout);
   };

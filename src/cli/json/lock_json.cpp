@@ -3,6 +3,7 @@
 #include <chrono>
 #include <iostream>
 
+#include "cli/json/json_text.h"
 #include "cli/options/keys.h"
 
 namespace doclock::cli {
@@ -16,8 +17,9 @@ const char* ModeOf(const LockStatus& lock) {
 json JsonOf(const LockStatus& lock) {
   const auto granted =
       std::chrono::duration_cast<std::chrono::milliseconds>(lock.granted.time_since_epoch());
-  return {{"name", lock.name},
-          {"keyType", TextOf(lock.key).type},
+  const KeyText key = TextOf(lock.key);  // the name is escaped
+  return {{"name", key.text},
+          {"keyType", key.type},
           {"owner", lock.holder.name},
           {"host", lock.holder.host},
           {"pid", lock.holder.pid},
@@ -43,8 +45,6 @@ json JsonOf(const std::vector<LockStatus>& locks) {
   return all;
 }
 
-void PrintJson(const json& what) {
-  std::cout << what.dump(-1, ' ', false, json::error_handler_t::replace) << std::endl;
-}
+void PrintJson(const json& what) { std::cout << JsonText(what) << std::endl; }
 
 }  // namespace doclock::cli

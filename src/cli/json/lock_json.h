@@ -14,7 +14,7 @@ const char* ModeOf(const LockStatus& lock);
 nlohmann::json JsonOf(const LockStatus& lock);
 nlohmann::json JsonOf(const std::vector<LockStatus>& locks);
 
-/// Prints it on one line. Other programs choose the names of their holders, which may not be UTF-8.
+/// Prints it on one line, as JsonText writes it.
 void PrintJson(const nlohmann::json& what);
 
 }  // namespace doclock::cli

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "cli/json/document_line.h"
+#include "cli/json/json_text.h"
 #include "cli/output/exit_codes.h"
 #include "doclock/locking_repository.h"
 
@@ -16,9 +17,7 @@ int Get(const LockManager& manager, const DocumentOptions& options) {
   if (!found) return TellMissing(options);
   const json shown =
       options.full ? LineOf({found->key(), found->version(), found->locked(), **found}) : **found;
-  // This library does not write text that is not UTF-8; another program did.
-  std::cout << shown.dump(options.compact ? -1 : 2, ' ', false, json::error_handler_t::replace)
-            << '\n';
+  std::cout << JsonText(shown, options.compact ? -1 : 2) << '\n';
   return kOk;
 }
 
