@@ -1,7 +1,7 @@
 #include "doclock/log_observer.h"
 
 #include <array>
-#include <cstdio>
+#include <charconv>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -20,8 +20,9 @@ std::string Plain(std::string_view text) {
 
 std::string TimeText(std::chrono::nanoseconds time) {
   std::array<char, 40> text{};
-  std::snprintf(text.data(), text.size(), "%.3f s", std::chrono::duration<double>(time).count());
-  return text.data();
+  const double seconds = std::chrono::duration<double>(time).count();
+  const auto end = std::to_chars(text.begin(), text.end(), seconds, std::chars_format::fixed, 3);
+  return std::string(text.data(), end.ptr) + " s";
 }
 
 std::string Nothing() { return {}; }

@@ -1,8 +1,8 @@
 #include "doclock/prometheus_observer.h"
 
 #include <array>
+#include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -65,10 +65,11 @@ std::string Escaped(std::string_view value) {
   return escaped;
 }
 
+/// Whatever the decimal point of the host's locale is.
 std::string NumberText(double value) {
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.9g", value);
-  return text.data();
+  const auto end = std::to_chars(text.begin(), text.end(), value, std::chars_format::general, 9);
+  return {text.data(), end.ptr};
 }
 
 std::string LabelsOf(std::string_view collection) {

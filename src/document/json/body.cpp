@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "doclock/errors.h"
+#include "platform/plain_numbers.h"
 
 namespace doclock {
 namespace {
@@ -40,6 +41,7 @@ nlohmann::json Parse(const std::string& text) {
     throw DocumentException("the stored body is nested deeper than " +
                             std::to_string(kMaxBodyDepth) + " levels");
   }
+  const platform::PlainNumbers plain;
   try {
     nlohmann::json tree = nlohmann::json::parse(text);
     if (!tree.is_object()) throw DocumentException("the stored body is not a JSON object");
@@ -54,6 +56,7 @@ nlohmann::json Parse(const std::string& text) {
 }
 
 std::string Dump(const nlohmann::json& tree) {
+  const platform::PlainNumbers plain;
   try {
     return tree.dump();
   } catch (const nlohmann::json::exception&) {

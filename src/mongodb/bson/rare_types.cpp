@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "document/json/same_json.h"
+#include "platform/plain_numbers.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -36,6 +37,7 @@ std::optional<Doc> ParseRare(const json& object) {
   json wrapped = json::object();
   wrapped["v"] = object;
   const std::string text = wrapped.dump();
+  const platform::PlainNumbers plain;
   bson_error_t error;
   bson_t* const parsed = bson_new_from_json(reinterpret_cast<const std::uint8_t*>(text.data()),
                                             static_cast<ssize_t>(text.size()), &error);
@@ -54,6 +56,7 @@ json ReadRare(const bson_iter_t& value) {
   Doc wrapped;
   wrapped.Add("v", *bson_iter_value(const_cast<bson_iter_t*>(&value)));
   std::size_t size = 0;
+  const platform::PlainNumbers plain;
   const std::unique_ptr<char, decltype(&bson_free)> text(
       bson_as_canonical_extended_json(wrapped.get(), &size), &bson_free);
   // libbson and nlohmann differ in what they accept as UTF-8.

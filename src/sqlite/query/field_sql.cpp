@@ -47,6 +47,13 @@ std::string WithoutNul(const std::string& path) {
          "), '\\u0001', '\\u0001\\u0002'), '\\u0000', '\\u0001\\u0001'), '$[0]')";
 }
 
+/// Some builds of SQLite 3.37 to 3.40 read a fraction in a body with the decimal point of the
+/// program's locale, so that a unique index would take 12.25 and 12.75 for one value. A cast never
+/// does, and stops at the comma behind the number. (With two paths the number comes as its text.)
+std::string Fraction(const std::string& path) {
+  return "CAST(substr(json_extract(body, " + path + ", " + path + "), 2) AS REAL)";
+}
+
 /// SQLite reads decimal fractions less exactly than this library: let slightly smaller and larger
 /// values through.
 double Below(double value) noexcept { return value - std::fabs(value) * 1e-14; }
@@ -104,7 +111,8 @@ std::optional<Term> KeyTerm(const Filter::Condition& condition) {
 std::optional<std::string> FieldSql(const Path& path) {
   const auto text = PathText(path);
   if (!text) return std::nullopt;
-  return IfValid("CASE WHEN instr(body, '\\u000') THEN " + WithoutNul(*text) +
+  return IfValid("CASE WHEN json_type(body, " + *text + ") = 'real' THEN " + Fraction(*text) +
+                 " WHEN instr(body, '\\u000') THEN " + WithoutNul(*text) +
                  " ELSE json_extract(body, " + *text + ") END");
 }
 
