@@ -2,6 +2,7 @@
 # Makes the pictures of the documents: docs/pictures/<name>.svg from <name>.dot (Graphviz), <name>.msc (mscgen) or
 # <name>.timeline (scripts/timeline.py).
 # Each picture ends with the checksum of its source, by which --check finds those that are out of date, without the tools.
+# It also finds text that leaves its picture, in docs/figures/ too (scripts/check_pictures.py).
 # Usage: scripts/pictures.sh [--check]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../docs/pictures"
@@ -38,4 +39,7 @@ for source in *.dot *.msc *.timeline; do
     echo "pictures: docs/pictures/$picture"
   fi
 done
+if [[ $check == yes ]]; then
+  ../../scripts/check_pictures.py *.svg ../figures/*.svg || bad=1
+fi
 exit $bad

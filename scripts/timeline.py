@@ -8,13 +8,15 @@
     point  LANE AT TEXT                   a dot with a text below it
     arrow  AT FROM-LANE TO-LANE TEXT      a message, with its text to the right of it
     line   AT TEXT                        a moment that concerns all rows
-    note   TEXT                           a line of text below the rows
+    note   TEXT                           text below the rows, broken into lines where it has to be
 
 Usage: timeline.py SOURCE PICTURE
 """
 import html
 import pathlib
 import sys
+
+from check_pictures import width
 
 WIDTH, LABELS, ROW, TOP, RIGHT = 880, 130, 64, 34, 26
 STYLES = {
@@ -66,7 +68,7 @@ class Timeline:
         elif kind == "line":
             self.items.insert(0, self.line(float(words[0]), " ".join(words[1:])))
         elif kind == "note":
-            self.notes.append(" ".join(words))
+            self.note(words)
         else:
             raise ValueError(f'unknown word "{kind}"')
 
@@ -78,10 +80,10 @@ class Timeline:
 
     def bar(self, lane, start, end, style, words):
         fill, edge, ink = STYLES[style]
-        x, width, y = self.x(start), self.x(end) - self.x(start), self.y(lane)
+        x, length, y = self.x(start), self.x(end) - self.x(start), self.y(lane)
         dash = ' stroke-dasharray="5 3"' if style in ("waits", "paused") else ""
-        return (f'<rect x="{x:.1f}" y="{y - 14:.1f}" width="{width:.1f}" height="28" rx="5" fill="{fill}" '
-                f'stroke="{edge}"{dash}/>' + text(x + width / 2, y + 4.5, words, "middle", ink))
+        return (f'<rect x="{x:.1f}" y="{y - 14:.1f}" width="{length:.1f}" height="28" rx="5" fill="{fill}" '
+                f'stroke="{edge}"{dash}/>' + text(x + length / 2, y + 4.5, words, "middle", ink))
 
     def point(self, lane, at, words):
         x, y = self.x(at), self.y(lane)
@@ -102,6 +104,15 @@ class Timeline:
         anchor = "end" if x > WIDTH - 110 else "middle"
         return (f'<path d="M{x:.1f} {TOP - 8}V{bottom:.1f}" stroke="#b03a2e" stroke-dasharray="4 4"/>' +
                 text(x, TOP - 14, words, anchor, "#b03a2e", 12))
+
+    def note(self, words):
+        line = []
+        for word in words:
+            if line and width(" ".join([*line, word]), 12) > WIDTH - LABELS - RIGHT:
+                self.notes.append(" ".join(line))
+                line = []
+            line.append(word)
+        self.notes.append(" ".join(line))
 
     def svg(self):
         height = TOP + ROW * len(self.names) + 18 + 19 * len(self.notes)
