@@ -20,7 +20,8 @@ every block that is not a program.
 
 Usage: extract_snippets.py --root DIR --out DIR FILE.md...
 
-It writes one .cpp for each block, and snippets.cmake, which lists them.
+It writes one .cpp for each block, and snippets.cmake, which lists them. A file is named after its document and the
+block's name or number, as docs_how_to_outbox_outbox.cpp: tests include those of blocks with a name.
 """
 
 import argparse
@@ -190,7 +191,7 @@ def main():
                     fail(block.document, block.line, f'there is a snippet "{block.name}" already')
                 named[block.name] = block
             stem = re.sub(r"[^a-z0-9]+", "_", path.resolve().relative_to(root).with_suffix("").as_posix().lower())
-            target = arguments.out / f"{stem}_{count:02}.cpp"
+            target = arguments.out / f"{stem}_{block.name or f'{count:02}'}.cpp"
             write_if_changed(target, render(root, block, named))
             runs = block.kind == "run"
             made["run" if runs else "compile"].append(target.resolve().as_posix())
