@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs Doxygen over the public headers; what is undocumented or wrongly documented is an error. So are a picture or
-# a table of figures that is not made from its source, and a misspelt word anywhere (codespell).
+# Runs Doxygen over the public headers; what is undocumented or wrongly documented is an error. So are a picture, a table
+# of figures or a part of docs/reference/ that is not made from its source, and a misspelt word anywhere (codespell).
 # The reference is left in build/docs/html.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -13,4 +13,5 @@ command -v doxygen > /dev/null || { echo "check_docs: doxygen is not installed" 
 version=$(sed -n 's/^ *VERSION \([0-9.]*\)$/\1/p' CMakeLists.txt | head -1)
 mkdir -p build/docs
 DOCLOCK_VERSION=$version doxygen docs/Doxyfile
+scripts/reference.py --check
 echo "check_docs: every public entity is documented; see build/docs/html/index.html"

@@ -42,7 +42,7 @@ if [[ $deps == yes ]]; then
     "$venv/bin/pip" install --quiet --disable-pip-version-check mkdocs-material playwright
   fi
 fi
-for tool in doxygen mandoc "$venv/bin/mkdocs"; do
+for tool in doxygen "$venv/bin/mkdocs"; do
   command -v "$tool" > /dev/null || { echo "docs: $tool is missing; run scripts/docs.sh without --no-deps" >&2; exit 1; }
 done
 

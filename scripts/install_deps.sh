@@ -10,7 +10,7 @@ Installs the compiler, tools and libraries that building and testing doclock nee
 On Debian and Ubuntu it uses apt (as root, or with sudo). Elsewhere it names what is missing.
 
   --ci      also what the continuous integration uses: clang 16, its formatter and tidy, Doxygen, spin, zsh, fish, dpkg-dev
-  --docs    only what the site of the documents needs (scripts/docs.sh): Doxygen, mandoc, Chromium
+  --docs    only what the site of the documents needs (scripts/docs.sh): Doxygen, Chromium
   --check   only report; exit status 1 when something is missing
 TEXT
 }
@@ -48,7 +48,6 @@ if ! command -v apt-get > /dev/null || ! command -v dpkg-query > /dev/null; then
     need_tool python3 "Python 3, with venv"
     need_tool doxygen "Doxygen"
     need_tool spin "spin"
-    need_tool mandoc "mandoc"
     need_tool chromium "Chromium (scripts/docs.sh --no-browser does without)"
   else
     need_tool c++ "a C++20 compiler (GCC 12, clang 16, or newer)"
@@ -124,7 +123,7 @@ if ! ldconfig -p | grep -q 'libcurl\.so\.4 '; then
   packages+=(libcurl4)
 fi
 if [[ $docs == yes ]]; then
-  packages=(python3 python3-venv doxygen mandoc)
+  packages=(python3 python3-venv doxygen)
   browsers=(chromium-headless-shell chromium)
   if ! { installed "${browsers[0]}" || installed "${browsers[1]}"; }; then
     available "${browsers[0]}" && packages+=("${browsers[0]}") || packages+=("${browsers[1]}")

@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 """Gathers the pages of the site in one folder, and writes the configuration that MkDocs reads.
 
-The pages are README.md, docs/, CONTRIBUTING.md, CHANGELOG.md and others of the root, the samples' sources, and what is
-made from other sources: the reference of the API (Doxygen's XML), the manual of the command, and tables of options,
-errors and metrics. A comment `<!-- site: NAME -->` in a document is replaced by such a piece; on its own the document
-says where the source is. Links between files of the repository become links between pages; a link to a file that is
-no page is an error.
+The pages are README.md, docs/, CONTRIBUTING.md, CHANGELOG.md and others of the root, the samples' sources, and the
+reference of the API (Doxygen's XML). Links between files of the repository become links between pages; a link to a file
+that is no page is an error.
 
 Usage: pages.py ROOT XML OUT      (OUT gets mkdocs.yml and pages/)
 """
@@ -24,7 +22,6 @@ ROOT_PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CH
               "SECURITY.md": "security.md", "CODE_OF_CONDUCT.md": "conduct.md"}
 LINK = re.compile(r"(!?\[(?:[^\[\]`]|`[^`]*`|\[[^\]]*\])*\])\(([^()\s]+)\)")
 BOOST = "---\nsearch:\n  boost: 2\n---\n\n"
-PIECE = re.compile(r"^<!-- site: ([\w-]+) -->$", re.MULTILINE)
 SNIPPET = re.compile(r"^[ \t]*<!-- (?:snippet|run): .*-->\n", re.MULTILINE)
 CODE = {".cpp": "cpp", ".h": "cpp", ".txt": "cmake", ".sh": "sh"}
 
@@ -83,13 +80,12 @@ class Site:
     def document(self, name):
         text = (self.root / name).read_text(encoding="utf-8")
         page = self.where[name]
-        text, pieces = PIECE.subn(lambda match: self.piece(match[1], name, page), text)
         parts = re.split(r"(^[ \t]*```.*?^[ \t]*```[ \t]*$)", text, flags=re.MULTILINE | re.DOTALL)
         for i in range(0, len(parts), 2):
             parts[i] = SNIPPET.sub("", LINK.sub(lambda match: self.relink(match, name, page), parts[i]))
         text = "".join(parts)
         # A page of names comes before the pages that only mention one: without this they are equal in a search.
-        self.write(page, BOOST + text if pieces else text)
+        self.write(page, BOOST + text if "\n<!-- made: " in text else text)
 
     def relink(self, match, name, page):
         words, target = match[1], match[2]
@@ -97,8 +93,6 @@ class Site:
             return match[0]
         path, _, anchor = target.partition("#")
         source = os.path.normpath(os.path.join(os.path.dirname(name), path))
-        if page.startswith("reference/") and path.endswith(".md") and source not in self.where:
-            return match[0]  # made by a piece: MkDocs checks it
         if source not in self.where:
             self.mistakes.append(f"{name}: {target} is no page of the site")
             return words
@@ -130,35 +124,6 @@ class Site:
             title = (self.root / name).read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
             rows.append(f"- [{title}]({pathlib.Path(name).name})")
         self.write("decisions/index.md", "# Decisions\n\nWhy things are as they are:\n\n" + "\n".join(rows) + "\n")
-
-    # --- Pieces -----------------------------------------------------------------------------------------------------
-
-    def piece(self, kind, name, page):
-        if kind in ("options", "errors"):
-            return getattr(self.reference, kind)(page)
-        if kind == "manual":
-            manual = subprocess.run(["mandoc", "-T", "html", "-O", "fragment", "packaging/cli/doclock.1"], cwd=self.root,
-                                    check=True, capture_output=True, text=True).stdout
-            # Below the page's own title; without empty lines, which would end the block of HTML.
-            manual = re.sub(r"<(/?)h([1-4])\b", lambda m: f"<{m[1]}h{int(m[2]) + 1}", manual)
-            return '<div class="manual">\n' + re.sub(r"\n\s*\n+", "\n", manual) + "</div>"
-        if kind == "metrics":
-            return self.metrics()
-        self.mistakes.append(f'{name}: there is no piece "{kind}"')
-        return ""
-
-    def metrics(self):
-        source = (self.root / "src/metrics/prometheus_observer.cpp").read_text(encoding="utf-8")
-        found = {}
-        for metric, text in re.findall(r'"(doclock_\w+)",\s*"([^"]+)"', source):
-            found.setdefault(metric, text)
-        if len(found) < 10:
-            self.mistakes.append("the metrics were not found in src/metrics/prometheus_observer.cpp")
-        rows = ["| metric | kind | what it counts |", "|---|---|---|"]
-        for metric, text in found.items():
-            kind = "counter" if metric.endswith("_total") else "histogram" if metric.endswith("_seconds") else "gauge"
-            rows.append(f"| `{metric}` | {kind} | {text} |")
-        return "\n".join(rows)
 
     # --- MkDocs -----------------------------------------------------------------------------------------------------
 
