@@ -35,10 +35,12 @@ struct LockStatus {
   /// How many waiters stand in the store's queue for it: one of each process. 0 from a store that
   /// keeps no queue (StoreTraits::queues).
   int waiting = 0;
-  LockHolder next;                                ///< The first of them.
-  std::chrono::milliseconds ttl{};                ///< Length of its lease.
-  std::chrono::milliseconds remaining{};          ///< Of its lease, by the store's clock.
-  std::chrono::milliseconds age{};                ///< Since it was granted, by the store's clock.
+  LockHolder next;                        ///< The first of them.
+  std::chrono::milliseconds ttl{};        ///< Length of its lease.
+  std::chrono::milliseconds remaining{};  ///< Of its lease, by the store's clock.
+  /// Since the grant or the holder's last Save, by the store's clock; on MongoDB since the last
+  /// renewal, if that is later.
+  std::chrono::milliseconds age{};
   std::chrono::system_clock::time_point granted;  ///< The same as `age`, by this machine's clock.
 };
 

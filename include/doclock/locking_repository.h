@@ -366,8 +366,9 @@ class LockingRepository {
   /// @}
 
   /// @name Writing without a lock
-  /// Any live lock refuses these writes (LockException kBusy). An expired lock does not: the write
-  /// clears it and ends its holder's right to write. Each may throw StoreException, and
+  /// A live lock refuses Save and Erase (LockException kBusy), and Update waits for it. An expired
+  /// lock does not: the write clears it and ends its holder's right to write. Insert meets no lock:
+  /// a document that exists is a ConflictException. Each may throw StoreException, and
   /// InDoubtException when the write may or may not have happened.
   /// @{
 
