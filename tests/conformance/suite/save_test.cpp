@@ -70,6 +70,7 @@ TEST_P(StoreConformance, ASaveNeverSlipsUnderALiveLock) {
   EXPECT_TRUE(clock().IsLeft(save.detail->remaining, kTtl));
   EXPECT_EQ(things_.Erase("42").status, OpStatus::kBusy);
   EXPECT_EQ(things_.Erase("42", grant.version, grant.born).status, OpStatus::kBusy);
+  EXPECT_EQ(things_.Insert("42", {{"a", 2}}).status, OpStatus::kConflict);  // it meets no lock
   EXPECT_EQ(things_.Read("42").body.json(), Json({{"a", 1}}));
 }
 
