@@ -22,12 +22,14 @@ std::chrono::milliseconds IntentLength(Engine& engine) {
 }  // namespace
 
 AcquireProcedure::AcquireProcedure(Engine& engine, const AcquireSpec& spec, TimePoint give_up,
-                                   const Uuid& intent_id, QueueTicket* ticket)
+                                   const Uuid& intent_id, const Uuid& upsert_id,
+                                   QueueTicket* ticket)
     : engine_(engine),
       spec_(spec),
       give_up_(give_up),
       intent_id_(intent_id),
       ticket_(ticket),
+      upsert_id_(upsert_id),
       acquire_(*spec.collection, spec.key),
       confirm_(*spec.collection, {spec.key, acquire_.hash}),
       read_(*spec.collection, {spec.key, acquire_.hash}) {}
@@ -67,7 +69,7 @@ Procedure::Step AcquireProcedure::Start() {
   acquire_.ahead.reset();
   sent_ = engine_.Now();
   if (ticket_) Enter();
-  acquire_.insert = ghosts_ == 0 ? spec_.insert : Body();
+  acquire_.insert = upsert_id_.is_nil() ? spec_.insert : Body();
   if (acquire_.insert) upsert_id_ = acquire_.grant.lock_id;
   state_ = State::kAcquire;
   return {&acquire_};
@@ -82,6 +84,7 @@ void AcquireProcedure::Enter() noexcept {
 
 Procedure::Step AcquireProcedure::AfterAcquire() {
   if (acquire_.status == OpStatus::kInDoubt) return Confirm({});
+  if (acquire_.insert && !acquire_.created) upsert_id_ = {};  // the reply says so
   if (acquire_.status == OpStatus::kDone) {
     created = acquire_.created || MadeByUs(acquire_.born);
     const bool passed_on = ticket_ && acquire_.passed_on;
@@ -92,8 +95,9 @@ Procedure::Step AcquireProcedure::AfterAcquire() {
     ticket_->entered = acquire_.queued;
     if (acquire_.queued) ticket_->since = sent_;
   }
-  // A missing document after a lost upsert proves nothing: the upsert may still reach the store.
-  if (acquire_.status == OpStatus::kMissing && ghosts_ > 0 && spec_.insert) return FinishInDoubt();
+  // A missing document after a lost upsert proves nothing: the upsert may still reach the store. If
+  // it had a reply that came too late, another client has erased the document.
+  if (acquire_.status == OpStatus::kMissing && !upsert_id_.is_nil()) return FinishInDoubt();
   Finish(acquire_);
   const bool known = status_ == OpStatus::kBusy && engine_.queues();
   if (known && !failure_.get_deleter().lasting) failure_->waiting = acquire_.ahead;

@@ -10,15 +10,16 @@ namespace doclock::detail {
 
 /// One attempt to take a lock, with doubt settled: a lost reply is neither success nor failure. It
 /// confirms a grant in doubt by a renewal under its own id (only a write is a proof). A grant that
-/// it cannot confirm is released in the background, and tried again under a fresh id, without
-/// creating the document.
+/// it cannot confirm is released in the background, and tried again under a fresh id. A wait
+/// creates the document once at most.
 class AcquireProcedure final : public Procedure {
  public:
   /// Tries to settle doubt until `give_up`. `spec` must outlive the procedure. `intent_id`: see
-  /// GrantRequest. `ticket`: of a waiter that stands in the store's queue; it must outlive the
-  /// procedure too. A grant uses it up.
+  /// GrantRequest. `upsert_id`: of an earlier attempt. `ticket`: of a waiter that stands in the
+  /// store's queue; it must outlive the procedure too. A grant uses it up.
   AcquireProcedure(Engine& engine, const AcquireSpec& spec, TimePoint give_up,
-                   const Uuid& intent_id = {}, QueueTicket* ticket = nullptr);
+                   const Uuid& intent_id = {}, const Uuid& upsert_id = {},
+                   QueueTicket* ticket = nullptr);
 
   Step Next() override;
   void Interrupt() noexcept override;
@@ -27,6 +28,9 @@ class AcquireProcedure final : public Procedure {
   FailurePtr TakeFailure();
   /// Did the last attempt place the waiter's entry behind others? Nothing: it placed none.
   [[nodiscard]] std::optional<int> queued_behind() const noexcept;
+  /// The id of the attempt that created the document, or may have. Later attempts of the same wait
+  /// do not create it again: another client may have erased it. Nil: none.
+  [[nodiscard]] const Uuid& upsert_id() const noexcept { return upsert_id_; }
   /// What was granted; only if `lease` is set.
   AcquireResult TakeGranted() noexcept;
   LeasePtr lease;
@@ -62,7 +66,7 @@ class AcquireProcedure final : public Procedure {
   const Uuid intent_id_;
   QueueTicket* const ticket_;  ///< Null: it leaves no entry.
   bool repeated_ = false;      ///< Were there earlier attempts under the ticket's id?
-  Uuid upsert_id_{};           ///< Id of the attempt that may create the document; nil: none may.
+  Uuid upsert_id_;
   AcquireOp acquire_;
   RenewOp confirm_;
   ReadOp read_;

@@ -93,6 +93,7 @@ void AfterFirstAttempt(const EnginePtr& engine, FirstAttempt& attempt) noexcept 
     attempt.waiter->Settle(Refused<AcquireResult>(std::move(failure)));
     return;
   }
+  attempt.waiter->upsert_id = attempt.procedure.upsert_id();
   try {
     engine->waits().Enqueue(attempt.waiter, std::move(failure));
   } catch (...) {
@@ -162,6 +163,7 @@ AcquireResult Acquire(const EnginePtr& engine, AcquireSpec spec, std::stop_token
     return Refused<AcquireResult>(std::move(failure));
   const TimePoint started = engine->Now();
   FailurePtr why;
+  Uuid upsert_id{};
   if (!MayAskHere(*engine, spec)) {
     return Wait(engine, std::move(spec), Target::kDocument, stop, started,
                 [&](const PendingPtr& waiter) { Start(engine, waiter); });
@@ -174,6 +176,7 @@ AcquireResult Acquire(const EnginePtr& engine, AcquireSpec spec, std::stop_token
       return attempt.TakeGranted();
     }
     why = attempt.TakeFailure();
+    upsert_id = attempt.upsert_id();
     if (!WorthWaiting(spec, *why)) {
       if (why->code == Errc::kBusy) {
         engine->events().Busy(*spec.collection, spec.key, *why);
@@ -182,7 +185,10 @@ AcquireResult Acquire(const EnginePtr& engine, AcquireSpec spec, std::stop_token
     }
   }
   return Wait(engine, std::move(spec), Target::kDocument, stop, started,
-              [&](const PendingPtr& waiter) { engine->waits().Enqueue(waiter, std::move(why)); });
+              [&](const PendingPtr& waiter) {
+                waiter->upsert_id = upsert_id;
+                engine->waits().Enqueue(waiter, std::move(why));
+              });
 }
 
 AcquireHandle AcquireAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDone done) {

@@ -57,6 +57,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   std::chrono::nanoseconds first_answer{};
   /// Of a waiting writer; made by its first attempt (there is one at a time).
   Uuid intent_id{};
+  /// See AcquireProcedure. Used by the attempt under way for it; else guarded by the shard's mutex.
+  Uuid upsert_id{};
   QueueTicket ticket;
 
   [[nodiscard]] bool shared() const noexcept { return spec.mode == LockMode::kShared; }

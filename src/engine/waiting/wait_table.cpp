@@ -27,7 +27,7 @@ struct WaitTable::Attempt {
   Attempt(Engine& engine, KeyWaitsPtr of, PendingPtr who, TimePoint give_up)
       : waits(std::move(of)),
         waiter(std::move(who)),
-        procedure(engine, waiter->spec, give_up, waiter->intent_id,
+        procedure(engine, waiter->spec, give_up, waiter->intent_id, waiter->upsert_id,
                   waiter->queues() ? &waiter->ticket : nullptr) {}
   KeyWaitsPtr waits;
   PendingPtr waiter;
@@ -288,6 +288,7 @@ void WaitTable::AfterAttempt(Attempt& attempt) noexcept {
   {
     const std::scoped_lock lock(shard.mutex);
     KeyWaits& waits = *attempt.waits;
+    attempt.waiter->upsert_id = attempt.procedure.upsert_id();
     waits.Unclaim(*attempt.waiter);
     waits.last = CopyOf(*failure);
     if (may_pass) {

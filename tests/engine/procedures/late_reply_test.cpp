@@ -79,6 +79,94 @@ TEST_F(LateReplyTest, ADetachIsLost) {
   ExpectLostAndFree(held);
 }
 
+/// A grant that made the document is told after its lease, and another client may have erased it by
+/// then.
+class LateCreationTest : public EngineTest {
+ protected:
+  /// The next grant is told too late, once `meanwhile` has happened.
+  void DelayTheGrant(std::function<void()> meanwhile) {
+    store->before_reply = [this, meanwhile](std::span<StoreOp* const> ops) {
+      if (ops.front()->kind != OpKind::kAcquire || ops.front()->status != OpStatus::kDone) return;
+      store->before_reply = nullptr;
+      clock->Jump(4s);
+      meanwhile();
+    };
+  }
+  void EraseByAnother() {
+    SaveOp erase(*collection, key);
+    erase.save = SaveKind::kErase;
+    erase.write_id = NewUuid();
+    StoreOp* const one[] = {&erase};
+    store->Execute(one, 1s);
+    EXPECT_EQ(erase.status, OpStatus::kDone);
+  }
+  void ExpectInDoubtAndErased(const std::optional<Errc>& code) {
+    EXPECT_EQ(code, Errc::kInDoubt);
+    EXPECT_EQ(Stored(key).failure->code, Errc::kNotFound);
+  }
+
+  const Key key = "a";
+  const LockOptions options{.ttl = 3s, .wait = 1h};
+};
+
+TEST_F(LateCreationTest, IsNotRepeated) {
+  DelayTheGrant([this] { EraseByAnother(); });
+  ExpectInDoubtAndErased(TryLock(key, options));
+  DelayTheGrant([this] { EraseByAnother(); });
+  ExpectInDoubtAndErased(LockLater(key, options)->code());
+}
+
+TEST_F(LateCreationTest, IsNotRepeatedByOneThatWaits) {
+  Grant held = Lock(key);
+  const auto waiting = LockLater(key, options);
+  DelayTheGrant([this] { EraseByAnother(); });
+  ASSERT_FALSE(Write(held.lease, WriteKind::kErase, Body()));
+  clock->Advance(1min);
+  ExpectInDoubtAndErased(waiting->code());
+}
+
+TEST_F(LateCreationTest, IsNotRepeatedAfterAWaitForItsNextHolder) {
+  Grant next;
+  DelayTheGrant([&] { next = Lock(key, {.ttl = 1h}); });
+  const auto waiting = LockLater(key, options);
+  ASSERT_FALSE(waiting->result);
+  ASSERT_FALSE(Write(next.lease, WriteKind::kErase, Body()));
+  clock->Advance(1min);
+  ExpectInDoubtAndErased(waiting->code());
+}
+
+TEST_F(LateCreationTest, IsNotRepeatedWhenItsReplyWasLost) {
+  Grant next;
+  store->Inject({.kind = Fault::Kind::kLostAfter, .op = OpKind::kAcquire, .key = {}});
+  HoldUp(OpKind::kAcquire, 4s);
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kRenew) return;
+    store->OnExecute({});
+    next = Lock(key, {.ttl = 1h});
+  });
+  const auto waiting = LockLater(key, options);
+  ASSERT_TRUE(next.lease);
+  ASSERT_FALSE(waiting->result);
+  ASSERT_FALSE(Write(next.lease, WriteKind::kErase, Body()));
+  clock->Advance(1min);
+  ExpectInDoubtAndErased(waiting->code());
+}
+
+TEST_F(LateCreationTest, IsFollowedByAGrantThatTellsOfIt) {
+  DelayTheGrant([] {});
+  const Grant held = Lock(key, options);
+  EXPECT_TRUE(held.created);
+  EXPECT_EQ(Stored(key).version, 3) << "two grants, and the release of the first";
+}
+
+TEST_F(LateCreationTest, MayFollowALateGrantOfWhatWasThere) {
+  Grant made = Lock(key);
+  ASSERT_FALSE(ReleaseWith(made, {{"n", 1}}));
+  DelayTheGrant([this] { EraseByAnother(); });
+  const Grant held = Lock(key, options);
+  EXPECT_TRUE(held.created) << "this call had not created it before";
+}
+
 /// Renewals travel 1,000 together, and here one call at a time.
 class WaitingRoundTest : public EngineTest {
  protected:
