@@ -75,12 +75,9 @@ const StoreModule& LoadStoreModule(std::string_view store) {
   static std::mutex mutex;
   static std::map<std::string, const StoreModule*, std::less<>> loaded;
   const std::lock_guard lock(mutex);
-  auto found = loaded.find(store);
-  if (found == loaded.end()) {
-    const StoreModule& module = Load(std::string(store));
-    found = loaded.emplace(store, &module).first;
-  }
-  return *found->second;
+  const auto found = loaded.find(store);
+  if (found != loaded.end()) return *found->second;
+  return *loaded.emplace(store, &Load(std::string(store))).first->second;
 }
 
 }  // namespace doclock
