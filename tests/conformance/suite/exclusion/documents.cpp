@@ -1,0 +1,107 @@
+#include <functional>
+#include <map>
+#include <string>
+
+#include "checks.h"
+#include "race.h"
+
+// What one of several clients may do.
+
+namespace doclock::conformance {
+namespace {
+
+constexpr int kRounds = 50;
+
+/// A thread of its own for each client: `once` is tried by all of them at the same time, and true
+/// for one of them, round by round. `afterwards` follows each round, on one thread.
+using Try = std::function<bool(Client& client, std::size_t place, int round)>;
+using Look = std::function<void(Client& client, int round)>;
+
+void EachRound(Race& race, const char* what, const Try& once, const Look& afterwards = {}) {
+  std::vector<std::atomic<int>> times(kRounds);
+  race.Run([&](Client& client, std::size_t place) {
+    for (int round = 0; round < kRounds; ++round) {
+      if (!race.Meet()) return;
+      if (once(client, place, round)) ++times[static_cast<std::size_t>(round)];
+      if (!race.Meet()) return;
+      if (place != 0) continue;
+      race.ExpectEqual(what, times[static_cast<std::size_t>(round)], 1);
+      if (afterwards) afterwards(client, round);
+    }
+  });
+}
+
+/// True if it is done; otherwise it has to be `refused`.
+bool IsDone(Race& race, const char* what, const StoreOp& op, OpStatus refused) {
+  if (op.status == OpStatus::kDone) return true;
+  race.Expect(what, op, refused);
+  return false;
+}
+
+}  // namespace
+
+std::string CreateOnce(std::vector<Client>& clients) {
+  Race race(clients);
+  EachRound(race, "clients that were granted a new document",
+            [&](Client& client, std::size_t, int round) {
+              const AcquireOp op = client.Acquire(round, {.insert = MakeBody({{"round", round}})});
+              if (!IsDone(race, "an attempt", op, OpStatus::kBusy)) return false;
+              if (!op.created) race.Break("a document was created, and by none of its clients");
+              return true;
+            });
+  return race.fault();
+}
+
+std::string InsertAndEraseOnce(std::vector<Client>& clients) {
+  Race race(clients);
+  std::vector<Uuid> born(kRounds);
+  EachRound(
+      race, "clients that inserted a document",
+      [&](Client& client, std::size_t place, int round) {
+        return IsDone(race, "an insert", client.Insert(round, {{"by", place}}),
+                      OpStatus::kConflict);
+      },
+      [&](Client& client, int round) {
+        born[static_cast<std::size_t>(round)] = client.Read(round).born;
+      });
+  EachRound(race, "clients that erased a document", [&](Client& client, std::size_t, int round) {
+    return IsDone(race, "an erasure", client.Erase(round, 1, born[static_cast<std::size_t>(round)]),
+                  OpStatus::kMissing);
+  });
+  return race.fault();
+}
+
+std::string InsertUniqueValuesOnce(std::vector<Client>& clients) {
+  Race race(clients);
+  clients.front().EnsureIndex({{"round"}, true});
+  EachRound(race, "documents with one value of a unique index",
+            [&](Client& client, std::size_t place, int round) {
+              const Key key(std::to_string(round) + "/" + std::to_string(place));
+              return IsDone(race, "an insert", client.Insert(key, {{"round", round}}),
+                            OpStatus::kConflict);
+            });
+  return race.fault();
+}
+
+std::string TakeEachOnce(std::vector<Client>& clients) {
+  Race race(clients);
+  for (int n = 0; n < kRounds; ++n) clients.front().Insert(n, {{"n", n}});
+  std::mutex mutex;
+  std::map<Key, int> taken;
+  const auto take_all = [&](Client& client) {
+    while (!race.broken()) {
+      const Client::Next next = client.AcquireNext(Filter().OrderBy("n"));
+      if (!IsDone(race, "an attempt at the next document", next.op, OpStatus::kMissing)) return;
+      const std::lock_guard guard(mutex);
+      race.ExpectEqual("clients that took one document", ++taken[next.key], 1);
+    }
+  };
+  race.Run([&](Client& client, std::size_t) { take_all(client); });
+  take_all(clients.front());  // a document that others were about to take may have been passed over
+  if (!race.broken()) {
+    race.ExpectEqual("documents that were taken", static_cast<std::int64_t>(taken.size()), kRounds);
+  }
+  return race.fault();
+}
+
+}  // namespace doclock::conformance
