@@ -128,12 +128,17 @@ std::string OnATerminal(const std::string& line, const std::string& variable,
     ::execlp("sh", "sh", "-c", line.c_str(), nullptr);
     ::_exit(125);
   }
+  const std::string question = "[Y/n] ";
   std::string printed;
+  std::size_t answered = 0;
   char text[1000];
   for (ssize_t got = 0; (got = ::read(master, text, sizeof text)) > 0;) {
     printed.append(text, static_cast<std::size_t>(got));
-    if (printed.ends_with("[Y/n] ")) {
+    // More may have been printed behind it meanwhile.
+    for (auto at = printed.find(question, answered); at != printed.npos;
+         at = printed.find(question, answered)) {
       EXPECT_EQ(::write(master, "n\n", 2), 2);
+      answered = at + question.size();
     }
     if (!enough.empty() && printed.find(enough) != printed.npos) ::kill(shell, SIGTERM);
   }
