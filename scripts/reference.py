@@ -69,9 +69,11 @@ def main():
         if made == text:
             continue
         stale = True
-        print(f"reference: {page.relative_to(ROOT)} {'is not made from its source; run scripts/reference.py' if check else ''}")
-        if not check:
+        if check:
+            print(f"reference: {page.relative_to(ROOT)} is not made from its source; run scripts/reference.py", file=sys.stderr)
+        else:
             page.write_text(made, encoding="utf-8")
+            print(f"reference: {page.relative_to(ROOT)}")
     sys.exit(check and stale)
 
 
