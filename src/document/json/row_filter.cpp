@@ -1,6 +1,5 @@
 #include "document/json/row_filter.h"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "doclock/binary.h"
@@ -71,19 +70,10 @@ int CompareInOrder(const Filter& filter, const Json& a, const Json& b) noexcept 
   return filter.descending() ? CompareValues(b, a) : CompareValues(a, b);
 }
 
-bool FirstRows::IsBefore(const Filter::Position& a, const Filter::Position& b) const noexcept {
-  if (filter_.order().empty()) return filter_.descending() ? b.key < a.key : a.key < b.key;
-  const int order = CompareInOrder(filter_, a.value, b.value);
-  return order != 0 ? order < 0 : a.key < b.key;
-}
-
-bool FirstRows::Fits(const Filter::Position& position) {
-  if (after_ && !IsBefore(*after_, position)) return false;
-  const bool full = left_out_ || kept_.size() == most_;
-  if (!full || IsBefore(position, kept_.front().position)) return true;
-  left_out_ = true;
-  return false;
-}
+FirstRows::FirstRows(const Filter& filter, std::optional<Filter::Position> after, std::size_t most)
+    : FirstInOrder(filter, std::move(after), most,
+                   [](const Key& a, const Key& b) noexcept { return a < b; }),
+      filter_(filter) {}
 
 void FirstRows::Show(QueryRow row) {
   if (!StateMatches(filter_, row.locked)) return;
@@ -92,23 +82,8 @@ void FirstRows::Show(QueryRow row) {
   if (!Matches(filter_, row.key, row.body)) return;
   Filter::Position position = PositionOf(filter_, row.key, row.body);
   if (!by_key && !Fits(position)) return;
-  const std::size_t bytes = row.body ? row.body.size_hint() : 0;
-  bytes_ += bytes;
-  kept_.push_back({std::move(position), bytes, std::move(row)});
-  std::push_heap(kept_.begin(), kept_.end(), Order());
-  while (kept_.size() > most_ || (bytes_ > kPageBytes && kept_.size() > 1)) {
-    std::pop_heap(kept_.begin(), kept_.end(), Order());
-    bytes_ -= kept_.back().bytes;
-    kept_.pop_back();
-    left_out_ = true;
-  }
-}
-
-bool FirstRows::Pass(const std::function<bool(QueryRow&&)>& sink) {
-  std::sort_heap(kept_.begin(), kept_.end(), Order());
-  if (left_out_) rest_ = kept_.back().position;
-  return std::all_of(kept_.begin(), kept_.end(),
-                     [&](Kept& kept) { return sink(std::move(kept.row)); });
+  const Body body = row.body;
+  Keep(std::move(position), body, std::move(row));
 }
 
 IndexSpec WithoutKey(const IndexSpec& index) {

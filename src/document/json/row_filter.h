@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -37,16 +38,51 @@ DOCLOCK_EXPORT int CompareInOrder(const Filter& filter, const nlohmann::json& a,
 /// The memory for one page of bodies, about, as text. A page has one document at least.
 inline constexpr std::size_t kPageBytes = 4 * 1024 * 1024;
 
-/// Of the documents that are shown to it, in any order, those that match and come first in the
-/// filter's order behind `after`: at most `most`, and kPageBytes. Keys stand in the order of Key.
-class DOCLOCK_EXPORT FirstRows {
+/// Keeps those documents that come first in the filter's order behind `after`: at most `most`, and
+/// kPageBytes.
+/// @tparam T what is kept of a document
+template <class T>
+class FirstInOrder {
  public:
-  FirstRows(const Filter& filter, std::optional<Filter::Position> after, std::size_t most)
-      : filter_(filter), after_(std::move(after)), most_(most) {}
-  /// Looks at a document.
-  void Show(QueryRow row);
-  /// Passes what was kept to `sink`, in order, until it returns false. Returns whether it did not.
-  bool Pass(const std::function<bool(QueryRow&&)>& sink);
+  using KeyOrder = bool (*)(const Key&, const Key&) noexcept;
+
+  /// @param is_before the store's order of keys
+  FirstInOrder(const Filter& filter, std::optional<Filter::Position> after, std::size_t most,
+               KeyOrder is_before)
+      : filter_(filter), after_(std::move(after)), most_(most), is_before_(is_before) {}
+
+  /// Is a document with this position to be kept?
+  [[nodiscard]] bool Fits(const Filter::Position& position) {
+    if (after_ && !IsBefore(*after_, position)) return false;
+    const bool full = left_out_ || kept_.size() == most_;
+    if (!full || IsBefore(position, kept_.front().position)) return true;
+    left_out_ = true;
+    return false;
+  }
+
+  /// Keeps one that fits.
+  void Keep(Filter::Position position, const Body& body, T what) {
+    const std::size_t bytes = body.size_hint();
+    bytes_ += bytes;
+    kept_.push_back({std::move(position), bytes, std::move(what)});
+    std::push_heap(kept_.begin(), kept_.end(), Order());
+    while (kept_.size() > most_ || (bytes_ > kPageBytes && kept_.size() > 1)) {
+      std::pop_heap(kept_.begin(), kept_.end(), Order());
+      bytes_ -= kept_.back().bytes;
+      kept_.pop_back();
+      left_out_ = true;
+    }
+  }
+
+  /// Passes what was kept to `visit`, in order, until it returns false. Returns whether it did not.
+  template <class Visit>
+  bool Pass(const Visit& visit) {
+    std::sort_heap(kept_.begin(), kept_.end(), Order());
+    if (left_out_) rest_ = kept_.back().position;
+    return std::all_of(kept_.begin(), kept_.end(),
+                       [&](Kept& kept) { return visit(std::move(kept.what)); });
+  }
+
   /// After Pass: behind which document there may be more; nothing if there are no more.
   [[nodiscard]] const std::optional<Filter::Position>& rest() const noexcept { return rest_; }
 
@@ -54,21 +90,42 @@ class DOCLOCK_EXPORT FirstRows {
   struct Kept {
     Filter::Position position;
     std::size_t bytes;
-    QueryRow row;
+    T what;
   };
-  [[nodiscard]] bool IsBefore(const Filter::Position& a, const Filter::Position& b) const noexcept;
-  [[nodiscard]] bool Fits(const Filter::Position& position);
-  [[nodiscard]] auto Order() const noexcept {
-    return [this](const Kept& a, const Kept& b) { return IsBefore(a.position, b.position); };
+  struct IsEarlier {
+    const FirstInOrder& of;
+    bool operator()(const Kept& a, const Kept& b) const {
+      return of.IsBefore(a.position, b.position);
+    }
+  };
+  [[nodiscard]] IsEarlier Order() const noexcept { return {*this}; }
+  [[nodiscard]] bool IsBefore(const Filter::Position& a, const Filter::Position& b) const noexcept {
+    if (filter_.order().empty()) {
+      return filter_.descending() ? is_before_(b.key, a.key) : is_before_(a.key, b.key);
+    }
+    const int order = CompareInOrder(filter_, a.value, b.value);
+    return order != 0 ? order < 0 : is_before_(a.key, b.key);
   }
 
   const Filter& filter_;
   const std::optional<Filter::Position> after_;
   const std::size_t most_;
+  const KeyOrder is_before_;
   std::vector<Kept> kept_;  // a heap, with the last one in front
   std::size_t bytes_ = 0;
   bool left_out_ = false;
   std::optional<Filter::Position> rest_;
+};
+
+/// The first rows, in the order of Key, of the documents that are shown to it in any order.
+class DOCLOCK_EXPORT FirstRows : public FirstInOrder<QueryRow> {
+ public:
+  FirstRows(const Filter& filter, std::optional<Filter::Position> after, std::size_t most);
+  /// Looks at a document, which may not match.
+  void Show(QueryRow row);
+
+ private:
+  const Filter& filter_;
 };
 
 /// Shows the documents that match to `sink`, in the filter's order, until it returns false or the

@@ -41,156 +41,56 @@ bool StandsBefore(const Key& a, const Key& b) noexcept {
   return bytes(a) < bytes(b);
 }
 
-/// Sorts documents whose order is not SQLite's, in the memory of a page: keeps those that come
-/// first behind a position.
-class FirstCandidates {
-  static constexpr std::size_t kMost = 16'000;
-  struct Kept {
-    Filter::Position position;
-    std::size_t bytes;
-    Candidate candidate;
-  };
-  [[nodiscard]] bool IsBefore(const Filter::Position& a, const Filter::Position& b) const {
-    const int order = CompareInOrder(filter_, a.value, b.value);
-    return order != 0 ? order < 0 : StandsBefore(a.key, b.key);
-  }
-  [[nodiscard]] auto Order() const noexcept {
-    return [this](const Kept& a, const Kept& b) { return IsBefore(a.position, b.position); };
-  }
-
- public:
-  FirstCandidates(const Filter& filter, std::optional<Filter::Position> after)
-      : filter_(filter), after_(std::move(after)) {}
-
-  void Show(Candidate&& candidate) {
-    Filter::Position position = PositionOf(filter_, candidate.key, candidate.document.body);
-    if (after_ && !IsBefore(*after_, position)) return;
-    if (left_out_ && !IsBefore(position, kept_.front().position)) return;
-    const std::size_t bytes = candidate.document.body.size_hint();
-    bytes_ += bytes;
-    kept_.push_back({std::move(position), bytes, std::move(candidate)});
-    std::push_heap(kept_.begin(), kept_.end(), Order());
-    while (kept_.size() > kMost || (bytes_ > kPageBytes && kept_.size() > 1)) {
-      std::pop_heap(kept_.begin(), kept_.end(), Order());
-      bytes_ -= kept_.back().bytes;
-      kept_.pop_back();
-      left_out_ = true;
-    }
-  }
-
-  /// Passes them on, in order. False: `visit` returned false.
-  bool Pass(const CandidateVisitor& visit) {
-    std::sort_heap(kept_.begin(), kept_.end(), Order());
-    if (left_out_) after_ = kept_.back().position;
-    std::vector<Kept> sorted = std::exchange(kept_, {});
-    return std::all_of(sorted.begin(), sorted.end(),
-                       [&](Kept& kept) { return visit(std::move(kept.candidate)); });
-  }
-
-  /// Are there more than those kept?
-  [[nodiscard]] bool left_out() const noexcept { return left_out_; }
-  /// After Pass: begins again behind the last one.
-  void GoOn() {
-    left_out_ = false;
-    bytes_ = 0;
-  }
-
- private:
-  const Filter& filter_;
-  std::optional<Filter::Position> after_;
-  std::vector<Kept> kept_;  // a heap, with the last one in front
-  std::size_t bytes_ = 0;
-  bool left_out_ = false;
-};
+/// How many candidates are kept of a scan that SQLite does not sort.
+constexpr std::size_t kSortedAtOnce = 16'000;
 
 /// A running query.
 class Search {
  public:
   Search(Connection& connection, const SqliteCollection& collection, const Filter& filter)
-      : connection_(connection),
-        collection_(collection),
-        filter_(filter),
-        field_(filter.order().empty() ? std::nullopt : FieldSql(filter.order())),
-        indexed_(field_ && HasIndexOn(connection, collection, *field_)) {
+      : connection_(connection), collection_(collection), filter_(filter), passes_(MakePasses()) {
     for (const Filter::Condition& condition : filter.conditions()) {
       if (auto term = TermFor(condition)) terms_.push_back(std::move(*term));
     }
   }
 
   void Run(const CandidateVisitor& visit) {
-    if (filter_.order().empty()) {
-      RunPass(PassByKey(filter_), visit);
-    } else if (!field_) {
-      RunSorted(PassByKey(filter_), filter_.after(), visit);
-    } else if (indexed_) {
-      RunIndexed(visit);
-    } else {
-      RunSorting(visit);
-    }
-  }
-
-  [[nodiscard]] std::vector<std::string> Texts() const {
-    if (!field_) return {TextOf(PassByKey(filter_))};
-    if (!indexed_) return {TextOf(SortingPass(filter_, *field_, true))};
-    std::vector<std::string> texts;
-    for (const Pass& pass : IndexedPasses(filter_, *field_)) texts.push_back(TextOf(pass));
-    return texts;
-  }
-
- private:
-  void RunIndexed(const CandidateVisitor& visit) {
-    for (const Pass& pass : IndexedPasses(filter_, *field_)) {
-      const bool more =
-          pass.rank == kRest ? RunSorted(pass, PositionInRest(), visit) : RunPass(pass, visit);
+    for (const Pass& pass : passes_) {
+      const bool more = pass.order.empty() ? RunSorted(pass, visit) : RunPass(pass, visit);
       if (!more) return;
     }
   }
 
-  /// One scan, which meets documents of kRest last; first, if the order is descending.
-  void RunSorting(const CandidateVisitor& visit) {
-    FirstCandidates rest(filter_, PositionInRest());
-    bool broke_off = false;
-    const auto take = [&](Candidate&& candidate) {
-      if (RankOf(ValueAt(TreeOf(candidate.document.body), filter_.order())) == kRest) {
-        rest.Show(std::move(candidate));
+  [[nodiscard]] std::vector<std::string> Texts() const {
+    std::vector<std::string> texts;
+    for (const Pass& pass : passes_) texts.push_back(TextOf(pass));
+    return texts;
+  }
+
+ private:
+  [[nodiscard]] std::vector<Pass> MakePasses() const {
+    if (filter_.order().empty()) return {PassByKey(filter_)};
+    const auto field = FieldSql(filter_.order());
+    if (!field || !HasIndexOn(connection_, collection_, *field)) return {Pass()};
+    return IndexedPasses(filter_, *field);
+  }
+
+  bool RunSorted(const Pass& pass, const CandidateVisitor& visit) {
+    std::optional<Filter::Position> after = filter_.after();
+    const bool is_before = after && pass.rank != kAnyRank && RankOf(after->value) != pass.rank;
+    if (is_before) after.reset();
+    do {
+      FirstInOrder<Candidate> found(filter_, std::move(after), kSortedAtOnce, StandsBefore);
+      RunPass(pass, [&](Candidate&& candidate) {
+        const Body body = candidate.document.body;
+        Filter::Position position = PositionOf(filter_, candidate.key, body);
+        if (found.Fits(position)) found.Keep(std::move(position), body, std::move(candidate));
         return true;
-      }
-      broke_off = rest.left_out();  // only one scan may be open
-      return !broke_off && rest.Pass(visit) && visit(std::move(candidate));
-    };
-    const bool more = RunPass(SortingPass(filter_, *field_, true), take);
-    if (!more && !broke_off) return;
-    if (!PassAll(PassOfRest(*field_), rest, visit) || !broke_off) return;
-    RunPass(SortingPass(filter_, *field_, false), visit);
-  }
-
-  bool RunSorted(const Pass& pass, std::optional<Filter::Position> after,
-                 const CandidateVisitor& visit) {
-    FirstCandidates found(filter_, std::move(after));
-    ShowAll(pass, found);
-    return PassAll(pass, found, visit);
-  }
-
-  /// Passes on what was found, and what was left out.
-  bool PassAll(const Pass& pass, FirstCandidates& found, const CandidateVisitor& visit) {
-    for (;;) {
+      });
       if (!found.Pass(visit)) return false;
-      if (!found.left_out()) return true;
-      found.GoOn();
-      ShowAll(pass, found);
-    }
-  }
-
-  void ShowAll(const Pass& pass, FirstCandidates& found) {
-    RunPass(pass, [&](Candidate&& candidate) {
-      found.Show(std::move(candidate));
-      return true;
-    });
-  }
-
-  [[nodiscard]] std::optional<Filter::Position> PositionInRest() const {
-    const bool is_rest = filter_.after() && RankOf(filter_.after()->value) == kRest;
-    return is_rest ? filter_.after() : std::nullopt;
+      after = found.rest();
+    } while (after);
+    return true;
   }
 
   [[nodiscard]] std::string TextOf(const Pass& pass) const {
@@ -201,7 +101,7 @@ class Search {
     }
     for (const Term& term : terms_) text += " AND " + term.sql;
     if (!pass.where.empty()) text += " AND " + pass.where;
-    return text + " ORDER BY " + pass.order;
+    return pass.order.empty() ? text : text + " ORDER BY " + pass.order;
   }
 
   void BindAll(Statement& statement, const Pass& pass) const {
@@ -248,8 +148,7 @@ class Search {
   Connection& connection_;
   const SqliteCollection& collection_;
   const Filter& filter_;
-  const std::optional<std::string> field_;  ///< Of the order; none: SQL cannot name it.
-  const bool indexed_;
+  const std::vector<Pass> passes_;
   std::vector<Term> terms_;
 };
 

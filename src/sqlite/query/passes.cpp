@@ -70,17 +70,6 @@ void AddPassesBehind(const Filter& filter, const std::string& field, const Pass&
   passes.push_back(std::move(others));
 }
 
-/// The rank of a document as a number, in the order of OrderBy.
-std::string RankSql(const Filter& filter, const std::string& field) {
-  std::string ranks = "CASE";
-  for (const Rank rank : {kNull, kBoolean, kNumber, kRest, kText}) {
-    std::string is = RankCondition(rank, field);
-    if (rank == kBoolean || rank == kRest) is += " AND " + *KindSql(filter.order());
-    ranks += " WHEN " + is + " THEN " + std::to_string(rank);
-  }
-  return ranks + " END";
-}
-
 }  // namespace
 
 Rank RankOf(const nlohmann::json& value) noexcept {
@@ -93,18 +82,12 @@ Rank RankOf(const nlohmann::json& value) noexcept {
 
 Pass PassByKey(const Filter& filter) {
   Pass pass;
-  pass.order = kKeyOrder;
-  if (!filter.order().empty()) return pass;
-  pass.order += Direction(filter);
+  pass.order = std::string(kKeyOrder) + Direction(filter);
   if (filter.after()) {
     pass.where = std::string("d.key") + Behind(filter) + "?";
     pass.values = {filter.after()->key};
   }
   return pass;
-}
-
-Pass PassOfRest(const std::string& field) {
-  return {kRest, RankCondition(kRest, field), kKeyOrder, {}};
 }
 
 std::vector<Pass> IndexedPasses(const Filter& filter, const std::string& field) {
@@ -113,7 +96,7 @@ std::vector<Pass> IndexedPasses(const Filter& filter, const std::string& field) 
   for (const Rank rank : RanksFor(filter)) {
     if (first != kAnyRank && (filter.descending() ? rank > first : rank < first)) continue;
     if (rank == kRest) {
-      passes.push_back(PassOfRest(field));
+      passes.push_back({kRest, RankCondition(kRest, field), "", {}});
       continue;
     }
     const std::string by_value = field + Direction(filter) + ", " + kKeyOrder;
@@ -129,30 +112,6 @@ std::vector<Pass> IndexedPasses(const Filter& filter, const std::string& field) 
     }
   }
   return passes;
-}
-
-Pass SortingPass(const Filter& filter, const std::string& field, bool with_rest) {
-  const std::string ranks = RankSql(filter, field);
-  const std::string value = "CASE WHEN " + ranks + " < 4 THEN " + field + " END";
-  Pass pass;
-  pass.order = ranks + Direction(filter) + ", " + value + Direction(filter) + ", " + kKeyOrder;
-  if (!with_rest) pass.where = ranks + " < 4";
-  if (!filter.after()) return pass;
-  const Rank first = RankOf(filter.after()->value);
-  const std::string number = std::to_string(first);
-  if (!with_rest) pass.where += " AND ";
-  pass.where += "(" + ranks + Behind(filter) + number + " OR (" + ranks + " = " + number;
-  if (first == kNull) {
-    pass.where += " AND d.key > ?";
-    pass.values = {filter.after()->key};
-  } else if (first != kRest) {
-    const std::string position = OfPosition(field);
-    pass.where += " AND (" + field + Behind(filter) + position + " OR (" + field + " = " +
-                  position + " AND d.key > ?))";
-    pass.values = {PositionBody(filter), PositionBody(filter), filter.after()->key};
-  }
-  pass.where += "))";
-  return pass;
 }
 
 }  // namespace doclock::sqlite

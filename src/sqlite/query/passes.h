@@ -20,23 +20,16 @@ Rank RankOf(const nlohmann::json& value) noexcept;
 struct Pass {
   Rank rank = kAnyRank;          ///< Only documents whose field of the order is of this rank.
   std::string where;             ///< The SQL condition for that.
-  std::string order;             ///< ORDER BY
+  std::string order;             ///< ORDER BY; empty: SQLite cannot sort them as the filter does.
   std::vector<SqlValue> values;  ///< For the ? in `where`.
 };
 
-/// All documents by their keys, in SQLite's own order, in which every index is: integers, texts,
-/// then UUIDs and ObjectIds together by their bytes. Behind the filter's position if it has no
-/// other order.
+/// Documents in the order of keys and behind the filter's position. SQLite's own order, in which
+/// every index is, has integers, texts, then UUIDs and ObjectIds together by their bytes.
 Pass PassByKey(const Filter& filter);
 
-/// Several passes, each over a part of an index.
+/// Documents in the order of a field that an index has, behind the filter's position: several
+/// passes, each over a part of the index.
 std::vector<Pass> IndexedPasses(const Filter& filter, const std::string& field);
-
-/// Documents of `kRest` by their keys, wherever they stand in the filter's order.
-Pass PassOfRest(const std::string& field);
-
-/// One scan that sorts all but kRest, with the rank as its first key.
-/// @param with_rest also shows documents of kRest, by their keys
-Pass SortingPass(const Filter& filter, const std::string& field, bool with_rest);
 
 }  // namespace doclock::sqlite

@@ -185,7 +185,7 @@ TEST_P(Walks, GoPageByPageWhileTheCallbackWrites) {
 
 TEST_P(Walks, OverLargeDocumentsShowAll) {
   const std::string text(1'500'000, 'x');
-  for (int i = 0; i < 8; ++i) things_.Insert(i, {{"v", 7 - i}, {"text", text}, {"d", At(i)}});
+  for (int i = 0; i < 4; ++i) things_.Insert(i, {{"v", 3 - i}, {"text", text}});
   const LockManager manager(backend().store);
   const LockingRepository<Json> things(manager, "things");
   const auto walk = [&](const Filter& filter) {
@@ -193,11 +193,8 @@ TEST_P(Walks, OverLargeDocumentsShowAll) {
     things.ForEach(filter, [&](Snapshot<Json>& snapshot) { keys.push_back(snapshot.key()); });
     return keys;
   };
-  const Keys up{0, 1, 2, 3, 4, 5, 6, 7}, down{7, 6, 5, 4, 3, 2, 1, 0};
-  EXPECT_EQ(walk(Filter()), up);
-  EXPECT_EQ(walk(Filter().OrderBy("v")), down);
-  EXPECT_EQ(walk(Filter().OrderBy("d")), up);
-  EXPECT_EQ(walk(Filter().OrderByDescending("d").Limit(7)), (Keys{7, 6, 5, 4, 3, 2, 1}));
+  EXPECT_EQ(walk(Filter()), (Keys{0, 1, 2, 3}));
+  EXPECT_EQ(walk(Filter().OrderBy("v").Limit(3)), (Keys{3, 2, 1}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, Walks, ::testing::ValuesIn(AllStores()), NameOf);
