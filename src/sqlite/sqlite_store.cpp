@@ -60,6 +60,7 @@ struct Parts {
         path(open.path),
         coordinator(std::move(open.coordinator)),
         files(std::move(open.files)),
+        open_lock(std::move(open.open_lock)),
         after_closing(*coordinator, *files),
         clock(options.clock ? options.clock : SystemClock()),
         evaluator(*coordinator, sqlite::BootNumber()),
@@ -72,6 +73,7 @@ struct Parts {
   /// The last connection to close deletes the log; the next store has another one.
   ~Parts() {
     static_cast<void>(coordinator->RegisterFiles(0));
+    open_lock->Release();
     try {
       files->Check();  // SQLite reads the index once more when it closes
       after_closing.was_whole = true;
@@ -84,7 +86,8 @@ struct Parts {
   std::filesystem::path path;
   std::shared_ptr<sqlite::ProcessCoordinator> coordinator;
   std::unique_ptr<const sqlite::FileSet> files;
-  AfterClosing after_closing;  // outlives the connections
+  std::unique_ptr<sqlite::OpenLock> open_lock;  // outlives the connections
+  AfterClosing after_closing;                   // outlives the connections
   std::shared_ptr<const Clock> clock;
   sqlite::LeaseEvaluator evaluator;
   sqlite::Owners owners;

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <system_error>
 
+#include "platform/standard_numbers.h"
+
 namespace doclock::platform {
 
 /// A timerfd on CLOCK_BOOTTIME, because condition variables have only clocks that stop in suspend.
@@ -21,6 +23,7 @@ struct BootTimer::State {
 };
 
 BootTimer::BootTimer() : state_(std::make_unique<State>()) {
+  const StandardNumbersTaken taken;
   state_->timer = ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
   state_->wake = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (state_->timer < 0 || state_->wake < 0) {

@@ -3,8 +3,11 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <cstring>
 #include <thread>
 
+#include "platform/plain_numbers.h"
+#include "platform/standard_numbers.h"
 #include "sqlite/db/database_error.h"
 #include "sqlite/db/file_set.h"
 
@@ -40,15 +43,38 @@ const char* NameOf(SqliteSync sync) {
   return "FULL";
 }
 
+/// The program's default, unless that is one of SQLite's own which do not lock as the default of
+/// other processes does ("unix-none", "unix-dotfile" ...).
+const char* FileSystemToUse() noexcept {
+  const sqlite3_vfs* const chosen = sqlite3_vfs_find(nullptr);
+  return chosen != nullptr && std::strncmp(chosen->zName, "unix-", 5) == 0 ? "unix" : nullptr;
+}
+
 }  // namespace
 
+void CheckThreads() {
+  sqlite3* probe = nullptr;
+  const int code =
+      sqlite3_open_v2(":memory:", &probe, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, "unix");
+  const bool guarded = code != SQLITE_OK || sqlite3_db_mutex(probe) != nullptr;
+  sqlite3_close(probe);
+  if (guarded) return;
+  throw DatabaseError(SQLITE_MISUSE,
+                      "SQLite is configured for a single thread in this process "
+                      "(SQLITE_CONFIG_SINGLETHREAD); the store uses several: configure it for more "
+                      "(SQLITE_CONFIG_MULTITHREAD), or leave its default");
+}
+
 Connection::Connection(const std::filesystem::path& file, bool create) {
-  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
-  const int code = sqlite3_open_v2(file.c_str(), &database_, flags, nullptr);
+  // With a cache of its own, whatever the program's other connections share.
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE |
+                    (create ? SQLITE_OPEN_CREATE : 0);
+  const int code = sqlite3_open_v2(file.c_str(), &database_, flags, FileSystemToUse());
   if (code != SQLITE_OK) {
-    const std::string text = database_ != nullptr ? sqlite3_errmsg(database_) : "out of memory";
+    const DatabaseError error =
+        database_ != nullptr ? LastError(database_) : DatabaseError(code, "out of memory");
     sqlite3_close(database_);
-    throw DatabaseError(code, text);
+    throw error;
   }
   sqlite3_extended_result_codes(database_, 1);
   sqlite3_db_config(database_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
@@ -84,8 +110,9 @@ int Connection::OnProgress(void* self) noexcept {
 }
 
 void Connection::Run(const std::string& sql) {
+  const platform::PlainNumbers plain;
   if (sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
-    throw DatabaseError(sqlite3_extended_errcode(database_), sqlite3_errmsg(database_));
+    throw LastError(database_);
   }
 }
 
@@ -158,6 +185,8 @@ std::int64_t Connection::LogLength() const noexcept {
 
 std::unique_ptr<Connection> Connect(const std::filesystem::path& file,
                                     const SqliteStoreOptions& options, bool create) {
+  // For the database, and for its log and index, which SQLite opens when it first reads.
+  const platform::StandardNumbersTaken taken;
   auto connection = std::make_unique<Connection>(file, create);
   const Deadline deadline = DeadlineIn(options.busy_timeout.ms());
   connection->SetDeadline(deadline, Deadline::max());

@@ -79,6 +79,9 @@ class Connection {
   std::unordered_map<std::string, std::unique_ptr<Statement>> for_filters_;
 };
 
+/// @throws DatabaseError if the program has configured SQLite for a single thread.
+void CheckThreads();
+
 /// Opens a connection with the settings of `options`, except those that change the file.
 std::unique_ptr<Connection> Connect(const std::filesystem::path& file,
                                     const SqliteStoreOptions& options, bool create);

@@ -2,7 +2,16 @@
 
 #include <sqlite3.h>
 
+#include <cerrno>
+#include <system_error>
+
 namespace doclock::sqlite {
+
+std::string ReasonOf(int error) {
+  std::string reason = ": " + std::generic_category().message(error);
+  if (error == EMFILE) reason += " (the process has reached its limit, RLIMIT_NOFILE)";
+  return reason;
+}
 
 DatabaseError::DatabaseError(int code, const std::string& text)
     : std::runtime_error(text), code_(code) {}
@@ -39,6 +48,20 @@ std::string DatabaseError::unique_index() const {
   if (start == std::string::npos) return text.substr(text.find(": ") + 2);
   const std::size_t end = text.rfind('\'');
   return text.substr(start + before_name.size(), end - start - before_name.size());
+}
+
+DatabaseError LastError(sqlite3* database) {
+  const int code = sqlite3_extended_errcode(database), primary = code & 0xff;
+  std::string text = sqlite3_errmsg(database);
+  // SQLite names the call that failed, but not why.
+  const int error = sqlite3_system_errno(database);
+  if (error != 0 && (primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR))
+    text += ReasonOf(error);
+  return {code, text};
+}
+
+DatabaseError SystemError(const std::string& text, int error) {
+  return {SQLITE_CANTOPEN, text + ReasonOf(error)};
 }
 
 DatabaseError BusyError(const std::string& text) { return {SQLITE_BUSY, text}; }

@@ -5,6 +5,8 @@
 
 #include "doclock/errors.h"
 
+struct sqlite3;
+
 namespace doclock::sqlite {
 
 /// An error of SQLite. Stays inside the store: operations get results, callers a StoreException.
@@ -28,6 +30,12 @@ class DatabaseError : public std::runtime_error {
   int code_;
 };
 
+/// The last error of this connection.
+DatabaseError LastError(sqlite3* database);
+/// ": " and what this errno means.
+std::string ReasonOf(int error);
+/// A call of the operating system failed with this errno: kUnavailable.
+DatabaseError SystemError(const std::string& text, int error);
 /// The write turn or a file was busy for longer than allowed.
 DatabaseError BusyError(const std::string& text);
 /// A file was moved, replaced or changed: kRefused.

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <thread>
 
+#include "platform/standard_numbers.h"
 #include "sqlite/schema/schema.h"
 
 namespace doclock::sqlite {
@@ -169,6 +170,7 @@ void Prepare(OpenFile& open, Deadline deadline) {
     CheckLog(*open.connection, open.path);
     EnsureSchema(*open.connection, open.path);
     JoinTheOthers(open);
+    open.open_lock = std::make_unique<OpenLock>(open.path);
     open.connection->Accept();
   } catch (...) {
     open.coordinator->Leave();
@@ -185,11 +187,13 @@ StoreException AsStoreException(const DatabaseError& error, const fs::path& file
 
 OpenFile OpenDatabase(const fs::path& file, const SqliteStoreOptions& options) {
   const Deadline deadline = DeadlineIn(options.busy_timeout.ms());
+  const platform::StandardNumbersTaken taken;
   OpenFile open;
   open.path = Canonical(file);
   open.in_use = std::make_unique<SqliteInUse>(open.path);
   CheckPath(open.path, options);
   try {
+    CheckThreads();
     open.coordinator = ProcessCoordinator::Join(open.path, deadline);
     if (open.coordinator) CheckOthers(*open.coordinator, open.path);
     CheckLeftLogs(open.path);

@@ -9,6 +9,7 @@
 #include "sqlite/db/database_error.h"
 #include "sqlite/db/file_set.h"
 #include "sqlite/processes/fork_check.h"
+#include "sqlite/processes/open_lock.h"
 #include "sqlite/processes/process_coordinator.h"
 
 namespace doclock::sqlite {
@@ -18,6 +19,7 @@ struct OpenFile {
   std::unique_ptr<SqliteInUse> in_use;  ///< Destroyed last.
   std::filesystem::path path;           ///< Without symbolic links: one file, one coordinator.
   std::shared_ptr<ProcessCoordinator> coordinator;
+  std::unique_ptr<OpenLock> open_lock;
   std::unique_ptr<Connection> connection;
   std::unique_ptr<const FileSet> files;
 };

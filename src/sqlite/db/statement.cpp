@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "doclock/errors.h"
+#include "platform/plain_numbers.h"
 #include "sqlite/db/database_error.h"
 
 namespace doclock::sqlite {
@@ -25,16 +26,13 @@ Statement::Statement(sqlite3* database, std::string_view sql) {
   const int code = sqlite3_prepare_v3(database, sql.data(), static_cast<int>(sql.size()),
                                       SQLITE_PREPARE_PERSISTENT, &statement_, nullptr);
   if (code != SQLITE_OK) {
-    throw DatabaseError(sqlite3_extended_errcode(database), sqlite3_errmsg(database));
+    throw LastError(database);
   }
 }
 
 Statement::~Statement() { sqlite3_finalize(statement_); }
 
-void Statement::Throw() const {
-  sqlite3* const database = sqlite3_db_handle(statement_);
-  throw DatabaseError(sqlite3_extended_errcode(database), sqlite3_errmsg(database));
-}
+void Statement::Throw() const { throw LastError(sqlite3_db_handle(statement_)); }
 
 void Statement::Check(int code) const {
   if (code != SQLITE_OK) Throw();
@@ -76,6 +74,7 @@ void Statement::BindBlob(int index, std::span<const std::uint8_t> bytes) {
 }
 
 bool Statement::Step() {
+  const platform::PlainNumbers plain;  // for json_extract, and the values of indexes
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW) return true;
   if (code != SQLITE_DONE) Throw();

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "platform/standard_numbers.h"
+
 namespace doclock::sqlite {
 namespace {
 
@@ -140,6 +142,7 @@ void Writer::ExecuteAlone(StoreOp& op, Turn& turn, const Perform& perform) {
 }
 
 bool Writer::TryAll(std::span<StoreOp* const> ops, Turn& turn, const Perform& perform) {
+  const platform::StandardNumbersTaken taken;  // SQLite opens folders and temporary files
   turn.Begin();
   Operations operations(*connection_, around_, renewal_rows_);
   try {
@@ -173,6 +176,7 @@ bool Writer::TryAll(std::span<StoreOp* const> ops, Turn& turn, const Perform& pe
 void Writer::Transact(Deadline deadline,
                       const std::function<void(Operations&, Connection&)>& what) {
   Turn turn(*this, deadline, Deadline::max());
+  const platform::StandardNumbersTaken taken;
   turn.Begin();
   Operations operations(*connection_, around_, renewal_rows_);
   try {

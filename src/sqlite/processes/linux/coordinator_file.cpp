@@ -15,6 +15,8 @@
 #include "doclock/errors.h"
 #include "platform/close_on_fork.h"
 #include "platform/random_bytes.h"
+#include "platform/standard_numbers.h"
+#include "sqlite/db/database_error.h"
 
 namespace doclock::sqlite {
 namespace {
@@ -96,6 +98,7 @@ CoordinatorFile::~CoordinatorFile() { Close(); }
 
 void CoordinatorFile::Open(const struct stat* database) {
   const platform::ForkPause pause;
+  const platform::StandardNumbersTaken taken;
   file_ = OpenOrMake(path_, database);
   if (file_ < 0) Throw("cannot open it", errno);
   platform::CloseOnFork(file_, pause);
@@ -132,9 +135,8 @@ void CoordinatorFile::Replace() noexcept {
 
 void CoordinatorFile::Throw(const char* what, int error) const {
   const bool passing = error == ENOSPC || error == EAGAIN || error == ENOMEM || error == EMFILE;
-  throw StoreException(
-      passing ? Errc::kUnavailable : Errc::kRefused,
-      "doclock: " + path_.string() + ": " + what + ": " + std::generic_category().message(error));
+  throw StoreException(passing ? Errc::kUnavailable : Errc::kRefused,
+                       "doclock: " + path_.string() + ": " + what + ReasonOf(error));
 }
 
 void CoordinatorFile::Attach(Deadline deadline) {
