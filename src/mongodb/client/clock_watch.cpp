@@ -3,6 +3,8 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "platform/signals_blocked.h"
+
 namespace doclock::mongodb {
 namespace {
 
@@ -17,6 +19,7 @@ constexpr std::chrono::milliseconds kDiscovery{100};
 ClockWatch::ClockWatch(std::shared_ptr<Server> server)
     : server_(std::move(server)), clocks_(*server_) {
   const bool complete = Discover();
+  const platform::SignalsBlocked blocked;
   thread_ = std::jthread([this, complete](const std::stop_token& stop) { Run(stop, complete); });
 }
 

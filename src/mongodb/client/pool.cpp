@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "doclock/errors.h"
+#include "platform/signals_blocked.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -45,6 +46,9 @@ Pool::Pool(const mongoc_uri_t* given, milliseconds socket_timeout, milliseconds 
   mongoc_client_pool_set_error_api(pool_, MONGOC_ERROR_API_VERSION_2);
   // The driver takes one, and prints a line about a second.
   if (mongoc_uri_get_appname(given) == nullptr) mongoc_client_pool_set_appname(pool_, "doclock");
+  // The first use starts the driver's monitors, which take a signal for a failure of the network.
+  const platform::SignalsBlocked blocked;
+  mongoc_client_pool_push(pool_, mongoc_client_pool_pop(pool_));
 }
 
 Pool::~Pool() {

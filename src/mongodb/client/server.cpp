@@ -8,6 +8,7 @@
 
 #include "mongodb/client/advice.h"
 #include "mongodb/client/privileges.h"
+#include "platform/standard_numbers.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -32,10 +33,12 @@ constexpr int kDefaultPoolSize = 100;
 /// How late a change stream notices that its server is frozen.
 constexpr milliseconds kStreamTimeout{5000};
 
-void InitOnce() {
+void InitDriver() {
   static std::once_flag once;
   // Never calls mongoc_cleanup: the program may use the driver itself.
   std::call_once(once, [] { mongoc_init(); });
+  // The driver opens sockets at any time, on threads of its own: these numbers stay taken.
+  platform::StandardNumbersTaken::ForGood();
 }
 
 void CheckDatabase(const std::string& name) {
@@ -140,7 +143,7 @@ milliseconds Until(Deadline deadline) {
 
 Server::Server(const std::string& text, const MongodbStoreOptions& options)
     : uri_(nullptr, &mongoc_uri_destroy) {
-  InitOnce();
+  InitDriver();
   uri_ = ParseUri(text, options);
   CheckFiles(uri_.get());
   database_ = mongoc_uri_get_database(uri_.get());

@@ -5,6 +5,7 @@
 
 #include "mongodb/client/collection_handle.h"
 #include "mongodb/protocol/lock_events.h"
+#include "platform/signals_blocked.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -55,6 +56,7 @@ std::unique_ptr<Subscription> Stream::Add(Hint hint) {
 bool Stream::Start() {
   if (!server_->TakeStream()) return false;
   try {
+    const platform::SignalsBlocked blocked;
     thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
   } catch (...) {
     server_->GiveStream();

@@ -1,35 +1,18 @@
 #include "sqlite/processes/notification_listener.h"
 
-#include <signal.h>
-
 #include <new>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "doclock/errors.h"
+#include "platform/signals_blocked.h"
 
 namespace doclock::sqlite {
 namespace {
 
 /// How soon the locks of a killed process are found to be free.
 constexpr std::chrono::milliseconds kSweepInterval{50};
-
-/// Makes signals go to the application's own threads.
-class SignalsBlocked {
- public:
-  SignalsBlocked() noexcept {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &former_);
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &former_, nullptr); }
-
- private:
-  sigset_t former_;
-};
 
 }  // namespace
 
@@ -78,7 +61,7 @@ void NotificationListener::Remove(Subscribers::iterator subscriber) noexcept {
 }
 
 void NotificationListener::Start() {
-  const SignalsBlocked blocked;
+  const platform::SignalsBlocked blocked;
   stop_ = false;
   try {
     thread_ = std::thread([this, position = coordinator_->Position()] { Listen(position); });

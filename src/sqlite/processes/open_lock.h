@@ -26,7 +26,7 @@ class OpenLock {
  private:
   enum : std::size_t { kDatabase, kIndex };
 
-  std::array<int, 2> files_{-1, -1};
+  [[maybe_unused]] std::array<int, 2> files_{-1, -1};
 };
 
 }  // namespace doclock::sqlite
