@@ -59,6 +59,7 @@ if ! command -v apt-get > /dev/null || ! command -v dpkg-query > /dev/null; then
     need_header nlohmann/json.hpp "nlohmann_json 3.11 or newer"
     need_header sqlite3.h "SQLite 3.37 or newer"
     need_header libmongoc-1.0/mongoc/mongoc.h "libmongoc 1.23 or newer (for doclock::mongodb)"
+    need_tool localedef "localedef, with the sources of locales"
     need_header gmock/gmock.h "GoogleTest with GoogleMock"
     need_header benchmark/benchmark.h "Google Benchmark"
     need_header rapidcheck.h "RapidCheck (https://github.com/emil-e/rapidcheck), with its CMake package"
@@ -118,6 +119,8 @@ packages=(g++ cmake ninja-build ccache pkg-config python3 nlohmann-json3-dev lib
   libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev libcli11-dev libncurses-dev)
 # For the tests on MongoDB: Python's venv to fetch a server (scripts/mongo.sh), false clocks, and certificates.
 packages+=(python3-venv libfaketime openssl)
+# For the tests of what a host program sets: the sources of locales.
+packages+=(locales)
 # The server that is fetched needs this one; newer releases have it in a package of another name.
 if ! ldconfig -p | grep -q 'libcurl\.so\.4 '; then
   packages+=(libcurl4)

@@ -1,0 +1,109 @@
+// A program with settings of its own that uses a store.
+//
+//   guest settings                       tells the names of all settings, and which are SQLite's
+//   guest one-thread                     opens a SQLite store where SQLite is for one thread only
+//   guest session <setting> <when> <url> sets it before or after the stores are opened ("before",
+//                                        "after"), and tells what came of the session
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "doclock/open_store.h"
+#include "host/guest/session.h"
+#include "host/guest/settings.h"
+
+#ifdef DOCLOCK_WITH_SQLITE
+#include <sqlite3.h>
+#endif
+
+namespace doclock::host_test {
+namespace {
+
+/// A copy of standard output, far from what the settings do to it.
+int output = -1;
+
+void Tell(const std::string& text) {
+  const std::string_view all = text;
+  for (std::size_t at = 0; at < all.size();) {
+    const auto written = ::write(output, all.data() + at, all.size() - at);
+    if (written > 0) at += static_cast<std::size_t>(written);
+    if (written < 0 && errno != EINTR) _exit(3);
+  }
+}
+
+#ifdef DOCLOCK_PLATFORM_IS_linux
+constexpr bool kHasGuard = true;
+#else
+constexpr bool kHasGuard = false;
+#endif
+
+/// The descriptors that this program began with.
+std::set<int> own;
+
+/// Tells of descriptors that the stores must not have: 0 to 2, if the setting closed them, and such
+/// that a program would inherit. (The driver of MongoDB opens sockets at any time, so its store
+/// takes the numbers 0 to 2 for /dev/null; SQLite does so itself on the portable layer.)
+void Inspect(bool closed, bool may_be_nothing) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int number = std::stoi(entry.path().filename().string());
+    const int flags = ::fcntl(number, F_GETFD);
+    std::error_code error;
+    const std::string target = std::filesystem::read_symlink(entry.path(), error).string();
+    if (flags < 0 || target.ends_with("/fd")) continue;  // the folder that is read here
+    if (own.count(number) == 0 && (flags & FD_CLOEXEC) == 0) Tell("inherited: " + target + "\n");
+    if (closed && number < 3 && !(may_be_nothing && target == "/dev/null")) {
+      Tell(std::to_string(number) + " is " + target + "\n");
+    }
+  }
+}
+
+int Run(const std::vector<std::string>& arguments) {
+  if (arguments.at(0) == "settings") {
+    for (const auto& [name, setting] : Settings()) {
+      Tell(name + (setting.is_of_sqlite ? "\tsqlite\n" : "\n"));
+    }
+    return 0;
+  }
+#ifdef DOCLOCK_WITH_SQLITE
+  if (arguments.at(0) == "one-thread") {
+    sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+    OpenStore("sqlite:goods.db");
+    return 0;
+  }
+#endif
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    own.insert(std::stoi(entry.path().filename().string()));
+  }
+  const Setting& setting = Settings().at(arguments.at(1));
+  const bool before = arguments.at(2) == "before";
+  if (before) setting.apply();
+  const std::string& url = arguments.at(3);
+  const bool closes = arguments.at(1) == "closed standard descriptors";
+  Tell(Session(
+      url,
+      [&] {
+        if (!before) setting.apply();
+      },
+      [&] { Inspect(closes, !kHasGuard || url.starts_with("mongodb:")); }));
+  return 0;
+}
+
+}  // namespace
+}  // namespace doclock::host_test
+
+int main(int argc, char** argv) {
+  using doclock::host_test::Tell;
+  doclock::host_test::output = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 100);
+  try {
+    return doclock::host_test::Run({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    Tell(std::string("failed: ") + error.what() + "\n");
+    return 1;
+  }
+}

@@ -1,0 +1,122 @@
+// What a program sets for its whole process changes nothing of what its stores do.
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "process/child.h"
+
+#ifdef DOCLOCK_WITH_MONGODB
+#include "mongodb/support/raw_server.h"
+#endif
+
+namespace doclock::host_test {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+/// A folder that goes with the object.
+struct Folder {
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "doclock-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    path = name;
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  std::filesystem::path path;
+};
+
+/// The guest, in this folder, with the locales of the tests.
+Lines Guest(const std::filesystem::path& folder, const Lines& arguments) {
+  test::Child guest(arguments, {"env", "-C", folder.string(), "LOCPATH=" DOCLOCK_TEST_LOCALES});
+  return guest.Rest();
+}
+
+struct Case {
+  std::string store;  ///< The URL of memory: or a SQLite file; a server is "Set" or "Standalone".
+  std::string setting;
+};
+
+void PrintTo(const Case& one, std::ostream* out) { *out << one.store << ", " << one.setting; }
+
+/// Runs sessions over one store, one after the other.
+class Host : public ::testing::TestWithParam<Case> {
+ protected:
+  Host() : url_(GetParam().store) {
+#ifdef DOCLOCK_WITH_MONGODB
+    if (url_ == "Set") database_.emplace(mongo_test::SetUri());
+    if (url_ == "Standalone") database_.emplace(mongo_test::StandaloneUri());
+    if (database_) url_ = database_->uri();
+#endif
+  }
+  Lines Session(const std::string& setting, const std::string& when) {
+    return Guest(folder_.path, {"session", setting, when, url_});
+  }
+
+ private:
+  Folder folder_;
+  std::string url_;
+#ifdef DOCLOCK_WITH_MONGODB
+  std::optional<mongo_test::Database> database_;
+#endif
+};
+
+TEST_P(Host, ChangesNothing) {
+  const Lines expected = Session("nothing", "before");
+  ASSERT_GT(expected.size(), 30U) << ::testing::PrintToString(expected);
+  EXPECT_EQ(Session(GetParam().setting, "before"), expected);
+  EXPECT_EQ(Session(GetParam().setting, "after"), expected);
+}
+
+#ifdef DOCLOCK_WITH_SQLITE
+TEST(HostOfSqlite, MayNotUseItForOneThreadOnly) {
+  const Folder folder;
+  const Lines lines = Guest(folder.path, {"one-thread"});
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_NE(lines.front().find("SQLITE_CONFIG_SINGLETHREAD"), std::string::npos) << lines.front();
+  EXPECT_FALSE(std::filesystem::exists(folder.path / "goods.db"));
+}
+#endif
+
+std::vector<Case> Cases(const Lines& stores) {
+  std::vector<Case> cases;
+  for (const std::string& line : Guest(std::filesystem::temp_directory_path(), {"settings"})) {
+    const std::string setting = line.substr(0, line.find('\t'));
+    const bool of_sqlite = setting != line;
+    for (const std::string& store : stores) {
+      if (!of_sqlite || store.starts_with("sqlite:")) cases.push_back({store, setting});
+    }
+  }
+  return cases;
+}
+
+std::string NameOf(const ::testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.store.substr(0, info.param.store.find(':')) + "_";
+  for (const char c : info.param.setting) {
+    if (c != '\'') name += c == ' ' ? '_' : c;
+  }
+  return name;
+}
+
+#ifdef DOCLOCK_WITH_SQLITE
+const Lines kLocal = {"memory:", "sqlite:goods.db"};
+#else
+const Lines kLocal = {"memory:"};
+#endif
+INSTANTIATE_TEST_SUITE_P(Local, Host, ::testing::ValuesIn(Cases(kLocal)), &NameOf);
+#ifdef DOCLOCK_WITH_MONGODB
+INSTANTIATE_TEST_SUITE_P(Mongodb, Host, ::testing::ValuesIn(Cases({"Set", "Standalone"})), &NameOf);
+#endif
+
+}  // namespace
+}  // namespace doclock::host_test
