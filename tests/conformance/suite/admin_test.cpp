@@ -105,7 +105,7 @@ class Hints {
   /// True as soon as one has come. The bound is for stores that are broken.
   bool Wait() {
     std::unique_lock guard(mutex_);
-    return changed_.wait_for(guard, 10s, [this] { return count_ > 0; });
+    return changed_.wait_for(guard, 5min, [this] { return count_ > 0; });
   }
 
  private:

@@ -22,7 +22,7 @@ using Json = nlohmann::json;
 using testing::ManualClock;
 
 inline constexpr std::chrono::milliseconds kTtl = 30s;
-inline constexpr std::chrono::milliseconds kBudget = 10s;
+inline constexpr std::chrono::milliseconds kBudget = 2min;
 
 /// A store under test: empty, and with a clock that the test moves.
 struct Backend {
@@ -164,6 +164,7 @@ class Client {
     return store_.Purge(*collection_, limit, kBudget);
   }
   Collection& collection() { return *collection_; }
+  [[nodiscard]] StoreTraits traits() const { return store_.traits(); }
 
  private:
   void Run(StoreOp& op) { Execute({&op}); }

@@ -10,7 +10,7 @@
 namespace doclock::conformance {
 namespace {
 
-constexpr int kRounds = 50;
+constexpr int kDocuments = 50;
 
 /// A thread of its own for each client: `once` is tried by all of them at the same time, and true
 /// for one of them, round by round. `afterwards` follows each round, on one thread.
@@ -18,9 +18,9 @@ using Try = std::function<bool(Client& client, std::size_t place, int round)>;
 using Look = std::function<void(Client& client, int round)>;
 
 void EachRound(Race& race, const char* what, const Try& once, const Look& afterwards = {}) {
-  std::vector<std::atomic<int>> times(kRounds);
+  std::vector<std::atomic<int>> times(static_cast<std::size_t>(race.rounds()));
   race.Run([&](Client& client, std::size_t place) {
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < race.rounds(); ++round) {
       if (!race.Meet()) return;
       if (once(client, place, round)) ++times[static_cast<std::size_t>(round)];
       if (!race.Meet()) return;
@@ -54,7 +54,7 @@ std::string CreateOnce(std::vector<Client>& clients) {
 
 std::string InsertAndEraseOnce(std::vector<Client>& clients) {
   Race race(clients);
-  std::vector<Uuid> born(kRounds);
+  std::vector<Uuid> born(static_cast<std::size_t>(race.rounds()));
   EachRound(
       race, "clients that inserted a document",
       [&](Client& client, std::size_t place, int round) {
@@ -85,7 +85,7 @@ std::string InsertUniqueValuesOnce(std::vector<Client>& clients) {
 
 std::string TakeEachOnce(std::vector<Client>& clients) {
   Race race(clients);
-  for (int n = 0; n < kRounds; ++n) clients.front().Insert(n, {{"n", n}});
+  for (int n = 0; n < kDocuments; ++n) clients.front().Insert(n, {{"n", n}});
   std::mutex mutex;
   std::map<Key, int> taken;
   const auto take_all = [&](Client& client) {
@@ -99,7 +99,8 @@ std::string TakeEachOnce(std::vector<Client>& clients) {
   race.Run([&](Client& client, std::size_t) { take_all(client); });
   take_all(clients.front());  // a document that others were about to take may have been passed over
   if (!race.broken()) {
-    race.ExpectEqual("documents that were taken", static_cast<std::int64_t>(taken.size()), kRounds);
+    race.ExpectEqual("documents that were taken", static_cast<std::int64_t>(taken.size()),
+                     kDocuments);
   }
   return race.fault();
 }

@@ -28,7 +28,8 @@ void Race::Run(const std::function<void(Client&, std::size_t)>& work) {
 
 bool Race::Next() noexcept {
   const int turn = turns_++;
-  return !broken() && (turn < kLeastTurns || (met_ < kMeetings && turn < kMostTurns));
+  return !broken() &&
+         (turn < kLeastTurns * times_ || (met_ < kMeetings * times_ && turn < kMostTurns * times_));
 }
 
 void Race::Met() {
