@@ -1,6 +1,7 @@
 /// Many threads over all verbs for a while, with a store that goes wrong, managers that close and
 /// functions that throw. At no time has a lock two holders, and no increment is lost.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -167,9 +168,15 @@ class SoakTest : public ::testing::TestWithParam<StoreKind> {
   }
 
   void OneVerb(Random& random);
+  /// Is there time left, or a counter that was never raised?
+  [[nodiscard]] bool GoesOn() const {
+    return std::chrono::steady_clock::now() < end_ ||
+           std::any_of(ledgers_.begin(), ledgers_.end(),
+                       [](const Ledger& ledger) { return ledger.done == 0; });
+  }
   void Work(int seed) {
     Random random(static_cast<unsigned>(seed));
-    while (std::chrono::steady_clock::now() < end_) {
+    while (GoesOn()) {
       try {
         OneVerb(random);
       } catch (const Error&) {
@@ -184,7 +191,7 @@ class SoakTest : public ::testing::TestWithParam<StoreKind> {
     constexpr std::array kKinds = {Fault::Kind::kErrorBefore, Fault::Kind::kRefused,
                                    Fault::Kind::kLostBefore, Fault::Kind::kLostAfter,
                                    Fault::Kind::kThrow};
-    for (int i = 1; std::chrono::steady_clock::now() < end_; ++i) {
+    for (int i = 1; GoesOn(); ++i) {
       std::this_thread::sleep_for(5ms);
       store->Inject({.kind = kKinds[static_cast<std::size_t>(Pick(random, kKinds.size()))],
                      .skip = Pick(random, 10)});
@@ -326,7 +333,6 @@ TEST_P(SoakTest, OneHolderAndNoLostIncrement) {
     const auto counter = last_->counters.Lock(std::to_string(i), {.wait = 1min});
     EXPECT_GE(counter->n, ledger.done);
     EXPECT_LE(counter->n, ledger.done + ledger.unknown);
-    EXPECT_GT(ledger.done, 0);
     EXPECT_TRUE(last_->names.TryAcquire(std::to_string(i), {.wait = 1min}));
   }
   EXPECT_TRUE(last_->mutex.try_lock_for(1min));
