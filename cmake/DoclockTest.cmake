@@ -4,6 +4,8 @@
 # A GoogleTest program, each of whose cases is a CTest test. Without SOURCES: every .cpp of the current folder and those in it; a
 # folder that has none makes no program. Everything of doclock, RapidCheck, src/ and tests/ are in reach.
 #
+# TIMEOUT (900) only ends what hangs: it is at least ten times what the slowest case takes on a machine without other work.
+#
 # LONG_TESTS names the cases that take many seconds. CTest starts them before the others, so that none is left alone at the end.
 #
 # SERVER_TESTS, a filter of GoogleTest, names the cases that need servers: they carry the label mongodb as well, and CTest
@@ -18,7 +20,7 @@ function(doclock_discover name list filter timeout labels long)
     ${name}
     TEST_FILTER "${filter}"
     TEST_LIST ${list}
-    DISCOVERY_TIMEOUT 60
+    DISCOVERY_TIMEOUT 600
     PROPERTIES TIMEOUT ${timeout})
   # gtest_discover_tests takes lists among its properties apart; CTest itself does not.
   set(file "${CMAKE_CURRENT_BINARY_DIR}/${list}_properties.cmake")
@@ -46,7 +48,7 @@ function(doclock_test name)
     return()
   endif()
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
+    set(arg_TIMEOUT 900)
   endif()
   add_executable(${name} ${arg_SOURCES})
   doclock_target_defaults(${name})

@@ -76,7 +76,7 @@ SCENARIOS = {
     "leases": Scenario("leases", 1, 8, 0, 6_000, 4),
     "take-over": Scenario("hold", 1, 8, 0, 2_000),
 }
-PATIENCE = 60  # seconds that a worker may take besides the round's own
+PATIENCE = 300  # seconds that a worker may take besides the round's own
 
 
 class Failed(Exception):

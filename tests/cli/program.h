@@ -62,7 +62,7 @@ void ShortPause();
 /// Asks again until it is so, for a minute at most.
 template <class F>
 bool Eventually(F&& is_so) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(5);
   while (!is_so()) {
     if (std::chrono::steady_clock::now() > end) return false;
     ShortPause();

@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Generous: the machine may have much else to do.
-constexpr auto kLong = 30s;
+constexpr auto kLong = 5min;
 
 template <class Condition>
 bool Eventually(Condition condition) {

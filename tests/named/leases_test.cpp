@@ -235,7 +235,7 @@ TEST_P(NamedLeaseThreadsTest, LostIsToldOnAThreadOfTheManager) {
   const std::stop_callback tell(lock.lost(), [&] { told.set_value(std::this_thread::get_id()); });
   (void)LockProvider(LockManager(store), "jobs").Break("a");
   auto teller = told.get_future();
-  ASSERT_EQ(teller.wait_for(30s), std::future_status::ready);
+  ASSERT_EQ(teller.wait_for(5min), std::future_status::ready);
   EXPECT_NE(teller.get(), std::this_thread::get_id());
 }
 
@@ -260,7 +260,7 @@ TEST_P(NamedLeaseThreadsTest, AskingForItRunsNoCallback) {
   (void)lock.lost();
   observer->go_on.release();
   auto teller = told.get_future();
-  ASSERT_EQ(teller.wait_for(30s), std::future_status::ready);
+  ASSERT_EQ(teller.wait_for(5min), std::future_status::ready);
   EXPECT_NE(teller.get(), std::this_thread::get_id());
 }
 

@@ -33,7 +33,7 @@ class HangingStore final : public testing::FaultyStore {
   /// Waits until this many calls hang.
   bool AwaitHanging(int calls) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return inside_ >= calls; });
+    return changed_.wait_for(lock, std::chrono::minutes(5), [&] { return inside_ >= calls; });
   }
 
   std::atomic<int> read_calls = 0;

@@ -96,7 +96,7 @@ TEST_F(MongoFence, OfAnEarlierLockIsNotThatOfTheNext) {
 TEST_F(MongoFence, IsThatOfTheNextHolderAfterAHandOver) {
   auto first = things_.Lock("a");
   first.Save();
-  auto waits = things_.LockAsync("a", LockOptions{.wait = 20s});
+  auto waits = things_.LockAsync("a", LockOptions{.wait = 5min});
   first.Release();
   auto second = waits.get();
   EXPECT_EQ(Shown(), second.fence());

@@ -137,7 +137,7 @@ TEST_F(MongoAuth, TheLeastPrivilegesAreEnoughForEverythingButIndexes) {
   things.Save(*snapshot);
   EXPECT_EQ(things.LockNext(Filter{}.OrderBy("n")).key(), Key("a"));
   {
-    auto both = things.LockAll({"a", "b"}, {.wait = 10s});
+    auto both = things.LockAll({"a", "b"}, {.wait = 5min});
     EXPECT_EQ(both.size(), 2u);
     both[1].Erase();
   }
@@ -145,7 +145,7 @@ TEST_F(MongoAuth, TheLeastPrivilegesAreEnoughForEverythingButIndexes) {
   const auto store = OpenMongodbStore(uri);
   const auto collection = store->Open("things", {}, 30s);
   const Key a("a");
-  const auto again = things.Lock("a", {.wait = 10s});
+  const auto again = things.Lock("a", {.wait = 5min});
   EXPECT_EQ(store->ListLocks(*collection, {}, {}, 10s).rows.size(), 1u);
   store->Intervene(*collection, a, Intervention::kExpire);
   EXPECT_EQ(things.Purge(), 1);
@@ -181,13 +181,13 @@ TEST_F(MongoAuth, WithoutTheRightToStreamWaitingGoesOnByPolling) {
     Actions actions = kLeast;
     if (may_stream) actions.emplace_back("changeStream");
     const std::string uri = UserWho(actions);
-    const Things mine = Open(uri, may_stream ? 60s : 50ms), theirs = Open(uri);
-    auto held = theirs.Lock("job", nlohmann::json::object(), {.wait = 10s});
+    const Things mine = Open(uri, may_stream ? 1h : 50ms), theirs = Open(uri);
+    auto held = theirs.Lock("job", nlohmann::json::object(), {.wait = 5min});
     auto waiter =
-        std::async(std::launch::async, [&] { mine.Lock("job", {.wait = 40s}).Release(); });
+        std::async(std::launch::async, [&] { mine.Lock("job", {.wait = 10min}).Release(); });
     EXPECT_EQ(waiter.wait_for(300ms), std::future_status::timeout);
     held.Release();
-    ASSERT_EQ(waiter.wait_for(20s), std::future_status::ready);
+    ASSERT_EQ(waiter.wait_for(5min), std::future_status::ready);
     EXPECT_NO_THROW(waiter.get());
   }
 }

@@ -340,9 +340,9 @@ TEST_F(MongoProtocol, ALockThatComesLateIsGivenBack) {
   const LockingRepository<nlohmann::json> things(
       LockManager(OpenMongodbStore(database_.uri(), {.socket_timeout = 200ms}),
                   {.call_budget = 300ms}),
-      "things", {.ttl = 30s});
+      "things", {.ttl = 1h});
   const LockingRepository<nlohmann::json> others(LockManager(OpenMongodbStore(database_.uri())),
-                                                 "things", {.ttl = 30s});
+                                                 "things", {.ttl = 1h});
   const CommandFault late{.name = "late", .block_ms = 1500};
   FailPoint point(database_, late, {.commands = {"findAndModify", "update"}});
   EXPECT_THROW((void)things.Lock("a"), InDoubtException);
@@ -350,7 +350,7 @@ TEST_F(MongoProtocol, ALockThatComesLateIsGivenBack) {
   // The ghosts have come by then, or will: this takes one of their locks for granted, and their
   // lease is far longer than this wait.
   std::this_thread::sleep_for(2s);
-  EXPECT_NO_THROW(others.Lock("a", {.wait = 10s}).Discard());
+  EXPECT_NO_THROW(others.Lock("a", {.wait = 5min}).Discard());
 }
 
 TEST_F(MongoProtocol, ARenewalWakesNoWaiter) {

@@ -96,11 +96,11 @@ class Hints {
   /// The stream stands.
   bool AwaitReady() {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, 30s, [&] { return ready_; });
+    return changed_.wait_for(lock, 5min, [&] { return ready_; });
   }
   bool Await(int hints) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, 30s, [&] { return hints_ >= hints; });
+    return changed_.wait_for(lock, 5min, [&] { return hints_ >= hints; });
   }
   int count() {
     const std::lock_guard guard(mutex_);

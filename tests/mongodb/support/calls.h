@@ -47,7 +47,7 @@ class Calls {
     op.ttl = ttl;
     return Added(op);
   }
-  std::chrono::nanoseconds Execute(std::chrono::milliseconds budget = 10s) {
+  std::chrono::nanoseconds Execute(std::chrono::milliseconds budget = 1min) {
     const auto start = std::chrono::steady_clock::now();
     client_.store().Execute(ops_, budget);
     return std::chrono::steady_clock::now() - start;

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kTimeout = 60s;
+constexpr auto kTimeout = 5min;
 
 std::string DirectUri(int port, int socket_timeout_ms) {
   return "mongodb://127.0.0.1:" + std::to_string(port) +

@@ -352,7 +352,7 @@ class Heard {
         })) {}
   bool Await(const Key& key) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, 30s, [&] { return Has(key); });
+    return changed_.wait_for(lock, 5min, [&] { return Has(key); });
   }
   bool HasHeard(const Key& key) {
     const std::lock_guard guard(mutex_);
