@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 
@@ -63,8 +64,13 @@ class DOCLOCK_EXPORT Error : public std::system_error {
   Error(const Error&) = default;
   Error& operator=(const Error&) = default;
   ~Error() override;
+  /// Returns the text alone. (std::system_error would repeat what the code means.)
+  [[nodiscard]] const char* what() const noexcept override { return text_.what(); }
   /// Returns the code as the enumeration.
   [[nodiscard]] Errc errc() const noexcept { return static_cast<Errc>(code().value()); }
+
+ private:
+  std::runtime_error text_;  ///< A string that copies without an exception.
 };
 
 /// A lock was not granted (kBusy, kTimedOut, kCancelled), or is not held any more (kLost,

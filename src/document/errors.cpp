@@ -14,9 +14,9 @@ class Category final : public std::error_category {
   static const char* Text(Errc code) noexcept {
     switch (code) {
       case Errc::kBusy:
-        return "locked by another client";
+        return "the lock is busy";
       case Errc::kTimedOut:
-        return "still locked by another client when the wait ran out";
+        return "the lock was still busy when the wait ran out";
       case Errc::kCancelled:
         return "the wait was stopped";
       case Errc::kLost:
@@ -46,12 +46,9 @@ class Category final : public std::error_category {
   }
 };
 
-/// Removes the code's own text from the end, which system_error appends again. A text that comes
-/// from an exception of the same code ends with it.
-std::string WithoutText(Errc code, std::string what) {
-  const std::string end = ": " + make_error_code(code).message();
-  while (what.ends_with(end)) what.resize(what.size() - end.size());
-  return what;
+/// What the code means, for a failure without a text: memory ran out.
+std::string TextOr(Errc code, const std::string& what) {
+  return what.empty() ? make_error_code(code).message() : what;
 }
 
 }  // namespace
@@ -77,7 +74,7 @@ std::string LockHolder::ToString() const {
 }
 
 Error::Error(Errc code, const std::string& what)
-    : std::system_error(make_error_code(code), WithoutText(code, what)) {}
+    : std::system_error(make_error_code(code)), text_(TextOr(code, what)) {}
 Error::~Error() = default;
 
 LockException::LockException(Errc code, const std::string& what, LockHolder holder,

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/engine.h"
+#include "platform/process.h"
 
 namespace doclock::detail {
 
@@ -155,7 +156,7 @@ void Fill(Failure& failure, const StoreOp& op) {
   failure.found = detail.found_version;
   failure.index = detail.index;
   if (op.status == OpStatus::kBusy && !detail.holder.name.empty()) {
-    failure.message += " by " + detail.holder.ToString();
+    failure.message += " by " + HolderText(detail.holder);
   }
   if (op.status == OpStatus::kConflict && !detail.index.empty()) {
     failure.message = Describe(*op.collection, *op.key) + " was refused by the unique index '" +
@@ -165,6 +166,11 @@ void Fill(Failure& failure, const StoreOp& op) {
 }
 
 }  // namespace
+
+std::string HolderText(const LockHolder& holder) {
+  const bool mine = holder.pid == platform::ProcessId() && holder.host == platform::HostName();
+  return holder.ToString() + (mine ? ", by its host and pid this process" : "");
+}
 
 FailurePtr FailureOf(const StoreOp& op) noexcept {
   return FilledFailure(CodeOf(op), [&](Failure& failure) { Fill(failure, op); });

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "doclock/detail/engine.h"
 #include "doclock/store.h"
@@ -42,6 +43,9 @@ class Procedure {
   friend class AsyncRun;
   bool begun_ = false;
 };
+
+/// "name (host:pid)", and whether it is this process: then the caller may wait for itself.
+std::string HolderText(const LockHolder& holder);
 
 /// Runs it on the caller's thread. Throws only before its first operation.
 void Run(Engine& engine, Procedure& procedure);

@@ -20,7 +20,7 @@ constexpr std::chrono::seconds kSilence{2};
 std::string StateOf(const Failure* last) {
   if (last && last->kept_closed) return " kept closed by min_hold";
   if (!last || last->holder.name.empty()) return " locked";
-  return " locked by " + last->holder.ToString();
+  return " locked by " + HolderText(last->holder);
 }
 
 std::string WhyNot(Errc code, const std::string& what, const Failure* last) {

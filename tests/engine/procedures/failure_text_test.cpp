@@ -45,8 +45,9 @@ TEST_F(FailureTextTest, AWaitThatEndsNamesTheHolder) {
   const auto stopped = LockLater("a", {.wait = kForever});
   clock->Advance(10s);
   ASSERT_EQ(timed_out->code(), Errc::kTimedOut);
-  const std::string holder = timed_out->result->failure->holder.ToString();
-  EXPECT_TRUE(holder.starts_with("worker (")) << holder;
+  const std::string name = timed_out->result->failure->holder.ToString();
+  EXPECT_TRUE(name.starts_with("worker (")) << name;
+  const std::string holder = name + ", by its host and pid this process";
   EXPECT_EQ(timed_out->result->failure->message,
             "document 'a' of 'orders' was still locked by " + holder + " after the time to wait");
   CancelAcquire(stopped->handle);
