@@ -4,7 +4,9 @@
 #include <compare>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
+#include "doclock/detail/floor_to.h"
 #include "doclock/export.h"
 
 namespace doclock {
@@ -20,14 +22,15 @@ class Date {
 
   /// The beginning of 1970.
   constexpr Date() noexcept = default;
-  /// The same moment, rounded down to whole milliseconds.
+  /// The same moment, rounded down to whole milliseconds. A moment beyond them, like
+  /// `std::chrono::sys_seconds::max()`, becomes the last or the first one: a comparison with any
+  /// date gives what it would give without that limit. @throws std::invalid_argument for a NaN
   template <class Length>
-  constexpr Date(
-      std::chrono::sys_time<Length> time) noexcept  // NOLINT(google-explicit-constructor)
-      : time_(std::chrono::floor<std::chrono::milliseconds>(time)) {}
+  constexpr Date(std::chrono::sys_time<Length> time)  // NOLINT(google-explicit-constructor)
+      : time_(Saturated(time.time_since_epoch())) {}
 
   /// This machine's time.
-  static Date Now() noexcept { return std::chrono::system_clock::now(); }
+  static Date Now() { return std::chrono::system_clock::now(); }
 
   /// Returns the moment.
   [[nodiscard]] constexpr TimePoint time() const noexcept { return time_; }
@@ -40,6 +43,14 @@ class Date {
   friend constexpr auto operator<=>(const Date&, const Date&) noexcept = default;
 
  private:
+  template <class Length>
+  static constexpr TimePoint Saturated(const Length& length) {
+    if (!(length == length)) throw std::invalid_argument("doclock: a date that is not a number");
+    const auto whole = detail::FloorTo<std::chrono::milliseconds>(length);
+    if (whole) return TimePoint(*whole);
+    return length > Length::zero() ? TimePoint::max() : TimePoint::min();
+  }
+
   TimePoint time_{};
 };
 

@@ -22,6 +22,8 @@ DOCLOCK_EXPORT std::string ToText(const ObjectId& id);
 DOCLOCK_EXPORT Uuid UuidFromText(const std::string& text);
 /// @throws std::invalid_argument if it is not 24 hexadecimal digits.
 DOCLOCK_EXPORT ObjectId ObjectIdFromText(const std::string& text);
+/// From text. @throws std::invalid_argument if it is not a UUID.
+DOCLOCK_EXPORT Uuid UuidFromJson(const nlohmann::json& value);
 /// Canonical Extended JSON.
 DOCLOCK_EXPORT nlohmann::json ToExtendedJson(const ObjectId& id);
 /// From canonical Extended JSON or text. @throws std::invalid_argument if it is neither.
@@ -39,7 +41,7 @@ struct nlohmann::adl_serializer<doclock::Uuid> {
   static void to_json(nlohmann::json& out, const doclock::Uuid& id) { out = doclock::ToText(id); }
   /// Reads the text. @throws std::invalid_argument if it is not a UUID.
   static void from_json(const nlohmann::json& in, doclock::Uuid& id) {
-    id = doclock::UuidFromText(in.get_ref<const std::string&>());
+    id = doclock::UuidFromJson(in);
   }
 };
 

@@ -1,57 +1,14 @@
 /// Converts between T's JSON form and the stored body.
 
 #include <algorithm>
-#include <exception>
-#include <new>
 #include <stdexcept>
 
 #include "doclock/detail/facade.h"
-#include "doclock/json/value_error.h"
 #include "doclock/uuid_json.h"
 #include "engine/engine.h"
 
 namespace doclock::detail {
 namespace {
-
-/// Appends the names that lead to the value at this address. False: it is not in the tree.
-bool FindValue(const nlohmann::json& tree, const void* value, std::string& path) {
-  if (&tree == value) return true;
-  if (!tree.is_structured()) return false;
-  for (const auto& item : tree.items()) {
-    const std::size_t length = path.size();
-    path += (path.empty() ? "" : ".") + item.key();
-    if (FindValue(item.value(), value, path)) return true;
-    path.resize(length);
-  }
-  return false;
-}
-
-std::string TextOf(const JsonValueError& error, const nlohmann::json* tree) {
-  std::string path;
-  if (tree == nullptr || !FindValue(*tree, error.value(), path) || path.empty()) {
-    return error.what();
-  }
-  return "the member '" + path + "': " + error.what();
-}
-
-/// The text of one caught exception, without the body that it may quote.
-std::string TextOfCaught(const nlohmann::json* tree) {
-  try {
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const JsonValueError& error) {
-    return TextOf(error, tree);
-  } catch (const Error& error) {
-    return error.what();
-  } catch (const nlohmann::json::exception& error) {
-    return error.what();
-  } catch (const std::exception& error) {
-    return error.what();
-  } catch (...) {
-    return "an exception of an unknown type";
-  }
-}
 
 bool IsDeeperThan(int levels, const nlohmann::json& tree) {
   if (!tree.is_structured()) return false;
@@ -83,23 +40,6 @@ const nlohmann::json& TreeOf(const Body& body) {
   return body ? body.json() : kNone;
 }
 
-bool HasOtherNames(const Body& base, const nlohmann::json& fresh) {
-  if (!base || !fresh.is_object()) return false;
-  const auto& stored = *base.json().get_ptr<const nlohmann::json::object_t*>();
-  const auto& now = *fresh.get_ptr<const nlohmann::json::object_t*>();
-  return !std::includes(now.begin(), now.end(), stored.begin(), stored.end(),
-                        [](const auto& a, const auto& b) { return a.first < b.first; });
-}
-
-std::vector<std::string> OwnNames(const nlohmann::json& stored, const nlohmann::json& upgraded,
-                                  const nlohmann::json& written) {
-  std::vector<std::string> names;
-  for (const auto& item : stored.items()) {
-    if (!upgraded.contains(item.key()) || written.contains(item.key())) names.push_back(item.key());
-  }
-  return names;
-}
-
 nlohmann::json KeyToJson(const Key& key) {
   if (const auto* text = std::get_if<std::string>(&key.value())) return *text;
   if (const auto* number = std::get_if<std::int64_t>(&key.value())) return *number;
@@ -129,13 +69,12 @@ void CheckSameKey(const Key& given, const Key& of_entity) {
                               of_entity.ToString() + "'");
 }
 
-void ThrowUnreadable(const Collection& collection, const Key& key, const nlohmann::json* tree) {
-  throw DocumentException(Describe(collection, key) + " cannot be read: " + TextOfCaught(tree),
-                          key);
-}
-
 void ThrowEmptyHandle() {
   throw std::logic_error("doclock: the handle is empty, or gave up its lock already");
+}
+
+void ThrowMovedFrom(const char* type) {
+  throw std::logic_error(std::string("doclock: this ") + type + " was moved from");
 }
 
 }  // namespace doclock::detail

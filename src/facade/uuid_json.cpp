@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "document/json/typed_value.h"
+#include "document/values/refusing.h"
 
 namespace doclock {
 namespace {
@@ -57,10 +58,18 @@ nlohmann::json ToExtendedJson(const ObjectId& id) {
   return value;
 }
 
+Uuid UuidFromJson(const nlohmann::json& value) {
+  if (!value.is_string()) throw JsonValueError(value, "doclock: a UUID that is no text");
+  return detail::Refusing(value, [&] { return UuidFromText(value.get_ref<const std::string&>()); });
+}
+
 ObjectId ObjectIdFromJson(const nlohmann::json& value) {
-  if (value.is_string()) return ObjectIdFromText(value.get_ref<const std::string&>());
+  if (value.is_string()) {
+    return detail::Refusing(value,
+                            [&] { return ObjectIdFromText(value.get_ref<const std::string&>()); });
+  }
   if (detail::KindOf(value) != detail::TypedKind::kObjectId) {
-    throw std::invalid_argument("doclock: the JSON value is not an ObjectId");
+    throw JsonValueError(value, "doclock: the JSON value is not an ObjectId");
   }
   return ObjectIdFromText(value.at("$oid").get_ref<const std::string&>());
 }

@@ -4,12 +4,14 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "doclock/detail/floor_to.h"
 #include "doclock/lock_provider.h"
 
 namespace doclock {
 namespace named {
 
 LockStatus StatusOf(const LockRow& row, std::chrono::system_clock::time_point now) {
+  using TimePoint = std::chrono::system_clock::time_point;
   LockStatus lock;
   lock.key = row.key;
   lock.name = row.key.ToString();
@@ -27,7 +29,11 @@ LockStatus StatusOf(const LockRow& row, std::chrono::system_clock::time_point no
   lock.ttl = row.ttl;
   lock.remaining = row.left;
   lock.age = row.age;
-  lock.granted = now - row.age;
+  const auto granted = detail::FloorTo<std::chrono::system_clock::duration>(
+      std::chrono::floor<std::chrono::milliseconds>(now).time_since_epoch() - row.age);
+  lock.granted = granted               ? TimePoint(*granted)
+                 : row.age.count() > 0 ? TimePoint::min()
+                                       : TimePoint::max();
   return lock;
 }
 
@@ -70,7 +76,7 @@ std::vector<LockStatus> detail::StatusOf(const Binding& binding, const LockFilte
 }
 
 std::vector<LockStatus> LockProvider::Status(const LockFilter& filter) const {
-  return detail::StatusOf(*binding_, filter);
+  return detail::StatusOf(*bound(), filter);
 }
 
 }  // namespace doclock

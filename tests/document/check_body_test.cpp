@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
 #include <limits>
 
@@ -110,35 +109,54 @@ TEST(CheckBody, DoesNotRepeatLongNamesInFull) {
   EXPECT_NO_THROW((void)json(refusal).dump());
 }
 
-TEST(MergeBody, WithoutBaseIsFresh) {
-  EXPECT_EQ(MergeBody(Body{}, {"a"}, {{"b", 1}}), json({{"b", 1}}));
+/// `stored` is in today's form.
+json MergedOver(const json& stored, const json& written, json fresh) {
+  return MergeBody({stored, stored, written}, std::move(fresh));
 }
 
 TEST(MergeBody, DropsOwnFieldsAndKeepsForeignOnes) {
-  const Body base = Body::FromJson({{"mine", 1}, {"gone", 2}, {"foreign", {1, 2}}});
-  EXPECT_EQ(MergeBody(base, {"gone", "mine"}, {{"mine", 3}, {"new", 4}}),
-            json({{"mine", 3}, {"new", 4}, {"foreign", {1, 2}}}));
-  EXPECT_EQ(MergeBody(base, {"mine", "gone"}, {{"mine", 3}}),
-            json({{"mine", 3}, {"foreign", {1, 2}}}));
+  const json stored = {{"mine", 1}, {"foreign", 2}, {"gone", 0}};
+  EXPECT_EQ(MergedOver(stored, {{"gone", 0}, {"mine", 1}}, {{"mine", 3}, {"new", 4}}),
+            json({{"mine", 3}, {"foreign", 2}, {"new", 4}}));
 }
 
 TEST(MergeBody, FreshWinsOverAForeignFieldOfTheSameName) {
-  const Body base = Body::FromJson({{"x", 1}});
-  EXPECT_EQ(MergeBody(base, {}, {{"x", 2}}), json({{"x", 2}}));
+  EXPECT_EQ(MergedOver({{"x", 1}}, json::object(), {{"x", 2}}), json({{"x", 2}}));
 }
 
-RC_GTEST_PROP(MergeBody, IsBaseMinusOwnPlusFresh, ()) {
-  const auto base = *rc::gen::arbitrary<std::map<std::string, int>>();
-  const auto fresh = *rc::gen::arbitrary<std::map<std::string, int>>();
-  const auto own = *rc::gen::arbitrary<std::vector<std::string>>();
-  json expected = json(base).is_object() ? json(base) : json::object();
-  for (const auto& name : own) expected.erase(name);
-  for (const auto& [name, value] : fresh) expected[name] = value;
-  json fresh_body = json::object();
-  fresh_body.update(json(fresh));
-  json base_body = json::object();
-  base_body.update(json(base));
-  RC_ASSERT(MergeBody(Body::FromJson(base_body), own, fresh_body) == expected);
+TEST(MergeBody, KeepsForeignFieldsOfAnObjectThatStaysOne) {
+  const json stored = {{"a", {{"mine", 1}, {"foreign", 2}, {"gone", 3}}}, {"t", {{"x", 1}}}};
+  const json written = {{"a", {{"mine", 1}, {"gone", 3}}}, {"t", json::object()}};
+  EXPECT_EQ(MergedOver(stored, written, {{"a", {{"mine", 9}}}, {"t", "text"}}),
+            json({{"a", {{"mine", 9}, {"foreign", 2}}}, {"t", "text"}}));
+}
+
+TEST(MergeBody, ADateIsAValueAndNoObject) {
+  const json date = {{"$date", {{"$numberLong", "1"}}}}, id = {{"$oid", std::string(24, 'a')}};
+  EXPECT_EQ(MergedOver({{"a", date}}, json::object(), {{"a", id}}), json({{"a", id}}));
+  EXPECT_FALSE(HoldsMore({{"a", date}}, {{"a", id}}));
+}
+
+TEST(MergeBody, AnArrayStaysUnlessItWasChanged) {
+  const json stored = {{"v", {{{"mine", 1}, {"foreign", 2}}}}}, written = {{"v", {{{"mine", 1}}}}};
+  EXPECT_EQ(MergedOver(stored, written, written), stored);
+  const json changed = {{"v", {{{"mine", 1}}, {{"mine", 2}}}}};
+  EXPECT_EQ(MergedOver(stored, written, changed), changed);
+}
+
+TEST(MergeBody, WhatAnUpgradeRemovedIsGone) {
+  const json stored = {{"a", {{"old", 1}, {"foreign", 2}}}};
+  const json upgraded = {{"a", {{"today", 1}, {"foreign", 2}}}};
+  const json written = {{"a", {{"today", 1}}}};
+  EXPECT_EQ(MergeBody({stored, upgraded, written}, written),
+            json({{"a", {{"today", 1}, {"foreign", 2}}}}));
+}
+
+TEST(HoldsMore, LooksForMembersAtAnyDepth) {
+  EXPECT_FALSE(HoldsMore({{"a", {{"b", 1}}}, {"v", {1, 2}}}, {{"a", {{"b", 2}}}, {"v", {3}}}));
+  EXPECT_TRUE(HoldsMore({{"a", {{"b", 1}, {"c", 1}}}}, {{"a", {{"b", 1}}}}));
+  EXPECT_TRUE(HoldsMore({{"a", 1}}, json::object()));
+  EXPECT_TRUE(HoldsMore({{"v", {{{"c", 1}}}}}, {{"v", json::array({json::object()})}}));
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ struct Codec {
   static Body Over(const Collection& collection, const Key& key, const Body& base,
                    const T& entity) {
     nlohmann::json tree = Write(collection, key, entity);
-    if (HasOtherNames(base, tree)) tree = MergeBody(base, Own(key, base), std::move(tree));
+    if (HoldsMore(TreeOf(base), tree)) tree = Merged(key, TreeOf(base), std::move(tree));
     return Seal(collection, key, std::move(tree));
   }
 
@@ -66,7 +66,8 @@ struct Codec {
       }
       return Traits::FromJson(*tree);
     } catch (...) {
-      ThrowUnreadable(collection, key, tree);
+      ThrowUnreadable(collection, key, tree,
+                      [](const nlohmann::json& changed) { (void)Traits::FromJson(changed); });
     }
   }
 
@@ -92,6 +93,9 @@ struct Codec {
   static nlohmann::json KeyAsJson(const Key& key) {
     if constexpr (requires { Traits::KeyToJson(key); }) {
       return Traits::KeyToJson(key);
+    } else if constexpr (std::same_as<typename KeyTypeOf<T>::type, Key> &&
+                         std::constructible_from<nlohmann::json, const Key&>) {
+      return nlohmann::json(key);  // the one form of a Key, as T writes it
     } else {
       return KeyToJson(key);
     }
@@ -107,12 +111,12 @@ struct Codec {
     return tree;
   }
 
-  /// The names T had when it was read. Worked out only now, because nearly every release finds no
-  /// field in the document that T does not write.
-  static std::vector<std::string> Own(const Key& key, const Body& base) {
-    const nlohmann::json tree = Upgraded(key, TreeOf(base));
-    const T then = Traits::FromJson(tree);
-    return OwnNames(TreeOf(base), tree, Traits::ToJson(then));
+  /// MergeBody, with what T made of the stored body. Worked out only now, because nearly every
+  /// release finds no field in the document that T does not write.
+  static nlohmann::json Merged(const Key& key, const nlohmann::json& stored, nlohmann::json fresh) {
+    const nlohmann::json upgraded = Upgraded(key, stored);
+    const T then = Traits::FromJson(upgraded);
+    return MergeBody({stored, upgraded, Traits::ToJson(then)}, std::move(fresh));
   }
 };
 

@@ -234,9 +234,17 @@ DOCLOCK_EXPORT Store& StoreOf(const EnginePtr&) noexcept;
 /// or infinity, binary values, invalid UTF-8 anywhere, names with NUL, depth, size. @throws
 /// DocumentException
 DOCLOCK_EXPORT void CheckBody(const nlohmann::json& body, const LockFieldNames& fields);
-/// `base` with the fields in `own` removed and those of `fresh` put in: what T no longer has
-/// disappears, what it never knew stays. Without base: fresh.
-DOCLOCK_EXPORT nlohmann::json MergeBody(const Body& base, const std::vector<std::string>& own,
-                                        nlohmann::json fresh);
+/// Does the stored value have members that `fresh` lacks, at any depth?
+DOCLOCK_EXPORT bool HoldsMore(const nlohmann::json& stored, const nlohmann::json& fresh);
+/// A body as T met it.
+struct MetBody {
+  const nlohmann::json& stored;    ///< What the store has.
+  const nlohmann::json& upgraded;  ///< The same in T's form of today.
+  const nlohmann::json& written;   ///< What T wrote of it, unchanged.
+};
+/// `fresh`, and those stored members that T never knew: neither wrote nor upgraded away. Holds for
+/// objects in objects, too, as long as an object stays an object. An array that T did not change
+/// stays as it is stored; of one that T changed nothing stays.
+DOCLOCK_EXPORT nlohmann::json MergeBody(const MetBody& base, nlohmann::json fresh);
 
 }  // namespace doclock::detail

@@ -44,14 +44,6 @@ DOCLOCK_EXPORT void CheckDepth(const Collection&, const Key&, const nlohmann::js
 DOCLOCK_EXPORT Body Seal(const Collection&, const Key&, nlohmann::json tree);
 /// The tree of a stored body; an empty object for a document that has none (a named lock).
 DOCLOCK_EXPORT const nlohmann::json& TreeOf(const Body&);
-/// Does the stored body have fields that `fresh` does not have?
-DOCLOCK_EXPORT bool HasOtherNames(const Body& base, const nlohmann::json& fresh);
-/// The names of a stored body's fields that are T's own: those an upgrade removed, and those T
-/// writes.
-DOCLOCK_EXPORT std::vector<std::string> OwnNames(const nlohmann::json& stored,
-                                                 const nlohmann::json& upgraded,
-                                                 const nlohmann::json& written);
-
 /// The key as JSON: text or a number.
 DOCLOCK_EXPORT nlohmann::json KeyToJson(const Key&);
 /// Puts the key into T's JSON form.
@@ -62,11 +54,15 @@ DOCLOCK_EXPORT void TakeKey(nlohmann::json& tree, std::string_view field,
 /// @throws std::invalid_argument naming both, if they differ.
 DOCLOCK_EXPORT void CheckSameKey(const Key& given, const Key& of_entity);
 
+/// Makes a T of a tree, and drops it.
+using Reading = std::function<void(const nlohmann::json& tree)>;
 /// Inside a catch block: throws DocumentException with the caught text, and the name of the member
-/// of `tree` that a JsonValueError is about; rethrows std::bad_alloc. `tree` may be null.
+/// of `tree` that could not be read, if `read` tells; rethrows std::bad_alloc. `tree` may be null.
 [[noreturn]] DOCLOCK_EXPORT void ThrowUnreadable(const Collection&, const Key&,
-                                                 const nlohmann::json* tree);
+                                                 const nlohmann::json* tree, const Reading& read);
 [[noreturn]] DOCLOCK_EXPORT void ThrowEmptyHandle();
+/// @throws std::logic_error
+[[noreturn]] DOCLOCK_EXPORT void ThrowMovedFrom(const char* type);
 /// Is it kBusy or kTimedOut?
 [[nodiscard]] DOCLOCK_EXPORT bool IsBusy(const FailurePtr&) noexcept;
 /// Did no free document match: kBusy, kTimedOut or kNotFound?

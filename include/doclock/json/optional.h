@@ -12,7 +12,8 @@ template <class T>
 struct nlohmann::adl_serializer<std::optional<T>> {
   static void to_json(nlohmann::json& out, const std::optional<T>& value) {
     if (value) {
-      out = *value;
+      // Not out = *value: in nlohmann/json before 3.11.3 its temporary leaks if to_json throws.
+      nlohmann::adl_serializer<T>::to_json(out, *value);
     } else {
       out = nullptr;
     }

@@ -46,7 +46,8 @@ concept Bare = std::is_empty_v<T> && !std::constructible_from<nlohmann::json, co
 template <Tagged T>
 nlohmann::json TaggedJson(const T& alternative) {
   nlohmann::json tree = nlohmann::json::object();
-  if constexpr (!Bare<T>) tree = alternative;
+  // Not tree = alternative: in nlohmann/json before 3.11.3 its temporary leaks if to_json throws.
+  if constexpr (!Bare<T>) nlohmann::adl_serializer<T>::to_json(tree, alternative);
   if (tree.is_null()) tree = nlohmann::json::object();
   if (!tree.is_object() || tree.contains(kTagField)) {
     throw std::invalid_argument("doclock: the alternative '" + std::string(T::kTag) +

@@ -7,9 +7,11 @@
 #include "doclock/binary.h"
 #include "doclock/date.h"
 #include "doclock/decimal128.h"
+#include "doclock/json/value_error.h"
 #include "document/json/typed_value.h"
 #include "document/values/base64.h"
 #include "document/values/decimal_text.h"
+#include "document/values/refusing.h"
 
 namespace doclock {
 namespace {
@@ -22,8 +24,8 @@ constexpr int kHexadecimal = 16;
 
 void CheckKind(const json& value, TypedKind kind, const char* what) {
   if (detail::KindOf(value) != kind) {
-    throw std::invalid_argument(std::string("doclock: the JSON value is not ") + what +
-                                " in canonical Extended JSON");
+    throw JsonValueError(value, std::string("doclock: the JSON value is not ") + what +
+                                    " in canonical Extended JSON");
   }
 }
 
@@ -103,7 +105,7 @@ void to_json(json& out, const Decimal128& number) {
 
 void from_json(const json& in, Decimal128& number) {
   if (in.is_number_integer()) {
-    number = Decimal128(in.dump());
+    number = detail::Refusing(in, [&] { return Decimal128(in.dump()); });
     return;
   }
   CheckKind(in, TypedKind::kDecimal, "a decimal number");

@@ -5,13 +5,16 @@
 
 #include "doclock/binary.h"
 #include "doclock/date.h"
+#include "doclock/json/chrono.h"
 #include "doclock/json/key.h"
 #include "doclock/json/lock_fields.h"
 #include "doclock/uuid_json.h"
+#include "document/values/refusing.h"
 
 namespace doclock {
 namespace {
 
+using detail::Refusing;
 using nlohmann::json;
 
 template <class... F>
@@ -32,12 +35,14 @@ json KeyToMember(const Key& key) {
 }
 
 Key KeyFromMember(const json& in) {
-  if (in.is_string()) return in.get_ref<const std::string&>();
-  if (in.is_number_unsigned()) return in.get<std::uint64_t>();
-  if (in.is_number_integer()) return in.get<std::int64_t>();
+  if (in.is_string()) return Refusing(in, [&] { return Key(in.get_ref<const std::string&>()); });
+  if (in.is_number_integer() && detail::Fits<std::int64_t>(in)) return in.get<std::int64_t>();
   if (in.is_object() && in.contains("$oid")) return ObjectIdFromJson(in);
-  if (in.is_object() && in.contains("$binary")) return in.get<Binary>().ToUuid();
-  throw std::invalid_argument(
+  if (in.is_object() && in.contains("$binary")) {
+    return Refusing(in, [&] { return in.get<Binary>().ToUuid(); });
+  }
+  throw JsonValueError(
+      in,
       "doclock: the JSON value is no key (text, a whole number, $oid, or $binary of subtype 04)");
 }
 
@@ -50,10 +55,16 @@ void to_json(json& out, const LockFields& fields) {
 void from_json(const json& in, LockFields& fields) {
   LockFields read;
   if (const json& id = in.at("id"); !id.is_null()) {
-    read.id = UuidFromText(id.get_ref<const std::string&>());
+    read.id = UuidFromJson(id);
   }
-  if (const json& time = in.at("time"); !time.is_null()) read.time = time.get<Date>().time();
-  in.at("version").get_to(read.version);
+  if (const json& time = in.at("time"); !time.is_null()) {
+    read.time = detail::TimeOf<std::chrono::system_clock::time_point>(time);
+  }
+  const json& version = in.at("version");
+  if (!version.is_number_integer() || !detail::Fits<std::int64_t>(version) || version < 0) {
+    throw JsonValueError(version, "doclock: a version that is no whole number of 0 to 2^63 - 1");
+  }
+  version.get_to(read.version);
   fields = read;
 }
 
