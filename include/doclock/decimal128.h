@@ -26,6 +26,11 @@ class DOCLOCK_EXPORT Decimal128 {
   explicit Decimal128(std::string_view text);
   /// A whole number.
   explicit Decimal128(std::int64_t number);
+  // A move is a copy: a number that was moved from is still one.
+  /// Copies.
+  Decimal128(const Decimal128&) = default;
+  /// Copies.
+  Decimal128& operator=(const Decimal128&) = default;
 
   /// Returns the number as MongoDB prints it; Decimal128 reads the same number from it.
   [[nodiscard]] const std::string& ToString() const noexcept { return text_; }

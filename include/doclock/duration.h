@@ -27,6 +27,14 @@ class Duration {
   constexpr Duration(
       std::chrono::duration<Rep, Period> d) noexcept  // NOLINT(google-explicit-constructor)
       : count_(Saturate(d)) {}
+  /// Does not compile: a plain number has no unit.
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  constexpr Duration(Number) noexcept {  // NOLINT(google-explicit-constructor)
+    static_assert(!std::is_arithmetic_v<Number>,
+                  "doclock: a plain number is no length of time. Give it a unit, as in "
+                  "std::chrono::seconds(5) or 5s.");
+  }
 
   /// Returns the longest length; as a wait it means "forever".
   static constexpr Duration Max() noexcept {

@@ -47,7 +47,14 @@ struct DefaultEntityTraits {
   static nlohmann::json ToJson(const T& entity)
     requires std::constructible_from<nlohmann::json, const T&>
   {
-    return nlohmann::json(entity);
+    // Not json(entity): in nlohmann/json before 3.11.3 that leaks if to_json throws.
+    nlohmann::json tree;
+    if constexpr (std::same_as<T, nlohmann::json>) {
+      tree = entity;
+    } else {
+      nlohmann::adl_serializer<T>::to_json(tree, entity);
+    }
+    return tree;
   }
 
   /// Returns a T from its JSON form.
@@ -137,7 +144,8 @@ concept KeyArgument =
       std::same_as<std::remove_cvref_t<A>, K>));
 
 /// A key argument for a T: the type of T's keys converts to it, and a Key does. With string keys
-/// `Lock(0)` and `Lock(nullptr)` do not compile; with integer keys `Lock("42")` does not.
+/// `Lock(0)` and `Lock(nullptr)` do not compile; with integer keys `Lock("42")` does not. The error
+/// is a sentence.
 template <class T>
 class KeyArg {
  public:
@@ -146,6 +154,18 @@ class KeyArg {
     requires KeyArgument<A, typename KeyTypeOf<T>::type>
   KeyArg(A&& key)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
       : key_(Convert(std::forward<A>(key))) {}
+  /// Says what is wrong with any other argument.
+  template <class A>
+    requires(!KeyArgument<A, typename KeyTypeOf<T>::type> &&
+             !std::same_as<std::remove_cvref_t<A>, KeyArg>)
+  KeyArg(A&&) {  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
+    static_assert(!std::same_as<std::remove_cvref_t<A>, T>,
+                  "doclock: this verb takes the key before the entity: With(key, entity, f)");
+    static_assert(std::same_as<std::remove_cvref_t<A>, T>,
+                  "doclock: this argument is no key of this entity's. Pass what "
+                  "EntityTraits<T>::GetKey returns (text for a text key, an integer for an integer "
+                  "key), or make a doclock::Key of it.");
+  }
 
   /// Gives the key away.
   [[nodiscard]] Key Take() && { return std::move(key_); }

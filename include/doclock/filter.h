@@ -131,6 +131,26 @@ class DOCLOCK_EXPORT Filter {
   /// For temporaries.
   Filter&& Locked() && { return std::move(Locked()); }
 
+  // A character would be compared as a number, which no text equals.
+  /// Deleted: pass a text or a number.
+  template <Character C>
+  Filter& Equal(std::string_view field, C value) = delete;
+  /// Deleted: pass a text or a number.
+  template <Character C>
+  Filter& NotEqual(std::string_view field, C value) = delete;
+  /// Deleted: pass a text or a number.
+  template <Character C>
+  Filter& Less(std::string_view field, C value) = delete;
+  /// Deleted: pass a text or a number.
+  template <Character C>
+  Filter& AtMost(std::string_view field, C value) = delete;
+  /// Deleted: pass a text or a number.
+  template <Character C>
+  Filter& Greater(std::string_view field, C value) = delete;
+  /// Deleted: pass a text or a number.
+  template <Character C>
+  Filter& AtLeast(std::string_view field, C value) = delete;
+
   /// Does a body meet every condition but those on the key? Ignores lock state, order, position and
   /// limit.
   [[nodiscard]] bool Matches(const nlohmann::json& body) const { return Meets(nullptr, body); }

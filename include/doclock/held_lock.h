@@ -143,6 +143,10 @@ class DOCLOCK_EXPORT HeldLock {
   }
 
   static void CheckTtl(Duration ttl);
+  /// Was it released, detached or moved from?
+  [[nodiscard]] bool gave_up() const noexcept {
+    return !state_ || state_->ended.load(std::memory_order_acquire);
+  }
   [[nodiscard]] const detail::HeldState& state() const;
   /// The state of a handle that still has its lock. @throws std::logic_error for another handle
   [[nodiscard]] const detail::HeldStatePtr& Active() const;

@@ -22,6 +22,11 @@ struct ObjectId {
   friend auto operator<=>(const ObjectId&, const ObjectId&) noexcept = default;
 };
 
+/// Is it a type of characters, which is neither a text nor a number?
+template <class C>
+concept Character = std::same_as<C, char> || std::same_as<C, wchar_t> || std::same_as<C, char8_t> ||
+                    std::same_as<C, char16_t> || std::same_as<C, char32_t>;
+
 /// The longest string key, in bytes.
 inline constexpr std::size_t kMaxKeyBytes = 1024;
 
@@ -43,9 +48,10 @@ class DOCLOCK_EXPORT Key {
   Key(const char* text) : Key(std::string(text)) {}  // NOLINT(google-explicit-constructor)
   /// Deleted: `Lock(nullptr)` and `Lock(0)` on a string key are mistakes.
   Key(std::nullptr_t) = delete;
-  /// An integer key. Any integer type but bool and characters.
+  /// An integer key. Any integer type but bool and characters (`signed char` and `unsigned char`
+  /// are small integers).
   template <std::integral I>
-    requires(!std::same_as<I, bool> && !std::same_as<I, char> && sizeof(I) <= sizeof(std::int64_t))
+    requires(!std::same_as<I, bool> && !Character<I> && sizeof(I) <= sizeof(std::int64_t))
   Key(I number) : value_(CheckedInt(number)) {}  // NOLINT(google-explicit-constructor)
   /// A UUID key.
   Key(const Uuid& id) : value_(id) {}  // NOLINT(google-explicit-constructor)

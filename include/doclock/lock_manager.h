@@ -25,7 +25,10 @@ class DOCLOCK_EXPORT LockManager {
   LockManager(const LockManager&);
   /// Another handle on the same engine.
   LockManager& operator=(const LockManager&);
+  /// Leaves the other one without an engine: its Close() does nothing, all else throws
+  /// std::logic_error.
   LockManager(LockManager&&) noexcept;
+  /// As above.
   LockManager& operator=(LockManager&&) noexcept;
   /// Closes the engine if this is the last handle; see Close.
   ~LockManager();
@@ -42,10 +45,10 @@ class DOCLOCK_EXPORT LockManager {
   void Close() noexcept;
 
   /// Returns the store.
-  [[nodiscard]] const std::shared_ptr<Store>& store() const noexcept;
+  [[nodiscard]] const std::shared_ptr<Store>& store() const;
 
   /// For the library's own templates.
-  [[nodiscard]] const std::shared_ptr<detail::Engine>& engine() const noexcept;
+  [[nodiscard]] const std::shared_ptr<detail::Engine>& engine() const;
 
  private:
   class Owner;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <boost/asio/use_awaitable.hpp>
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "doclock/detail/callable.h"
 #include "doclock/held_lock.h"
 #include "doclock/lock_manager.h"
 #include "doclock/lock_status.h"
@@ -34,7 +37,7 @@ struct LockProviderOptions {
 /// LockingRepository too.
 ///
 /// A cheap handle that keeps its LockManager open. Thread-safe: all verbs are const and may be
-/// called from any number of threads.
+/// called from any number of threads. One that was moved from throws std::logic_error.
 ///
 /// **Names** are UTF-8, 1 to kMaxKeyBytes bytes, case-sensitive and taken as they are
 /// (std::invalid_argument). A name that was never locked is free.
@@ -55,7 +58,7 @@ class DOCLOCK_EXPORT LockProvider {
                         LockProviderOptions options = {});
 
   /// Returns the collection's name.
-  [[nodiscard]] const std::string& collection() const noexcept;
+  [[nodiscard]] const std::string& collection() const;
   /// Returns the manager.
   [[nodiscard]] const LockManager& manager() const noexcept { return manager_; }
 
@@ -65,15 +68,19 @@ class DOCLOCK_EXPORT LockProvider {
   /// Takes a lock.
   [[nodiscard]] HeldLock Acquire(std::string_view name, const LockOptions& options = {},
                                  std::stop_token stop = {}) const;
+  /// Not a call: says where the stop token belongs.
+  HeldLock Acquire(std::string_view, detail::MisplacedStop) const;
   /// Acquire() that returns nothing if the lock is busy.
   [[nodiscard]] std::optional<HeldLock> TryAcquire(std::string_view name,
                                                    const LockOptions& options = {},
                                                    std::stop_token stop = {}) const;
+  /// Not a call: says where the stop token belongs.
+  std::optional<HeldLock> TryAcquire(std::string_view, detail::MisplacedStop) const;
   /// Acquire() with a completion token of signature `void(std::exception_ptr, HeldLock)`.
   template <detail::TokenFor<HeldLock> Token = detail::DefaultToken>
   auto AcquireAsync(std::string_view name, const LockOptions& options = {},
                     Token&& token = Token()) const {
-    return detail::Initiate(binding_->engine, LockOp(name, options), std::forward<Token>(token));
+    return detail::Initiate(bound()->engine, LockOp(name, options), std::forward<Token>(token));
   }
   /// As above, with default options.
   template <detail::TokenFor<HeldLock> Token>
@@ -85,33 +92,40 @@ class DOCLOCK_EXPORT LockProvider {
   template <detail::TokenFor<std::optional<HeldLock>> Token = detail::DefaultToken>
   auto TryAcquireAsync(std::string_view name, const LockOptions& options = {},
                        Token&& token = Token()) const {
-    return detail::Initiate(binding_->engine,
+    return detail::Initiate(bound()->engine,
                             detail::TryLockOperation<WrapGrant>{LockOp(name, options)},
                             std::forward<Token>(token));
   }
 
   /// Takes the lock, calls `f` (with the HeldLock& if `f` takes one), releases the lock, and
   /// returns what `f` returned. If `f` throws, the lock is released and the exception propagates.
+  /// An `f` that gave the lock up itself (Release, Detach, a move) keeps what it did. A coroutine,
+  /// or an `f` that returns a future, does not compile.
   template <class F>
-    requires(std::invocable<F, HeldLock&> || std::invocable<F>)
   auto With(std::string_view name, F&& f, const LockOptions& options = {},
             std::stop_token stop = {}) const {
+    static_assert(detail::FinishedCheck<ResultOf<F>>::value);
     HeldLock lock = Acquire(name, options, std::move(stop));
-    const auto call = [&]() -> decltype(auto) {
-      if constexpr (std::invocable<F, HeldLock&>) {
-        return std::invoke(std::forward<F>(f), lock);
-      } else {
-        return std::invoke(std::forward<F>(f));
-      }
-    };
-    if constexpr (std::is_void_v<decltype(call())>) {
-      call();
-      lock.Release();
+    if constexpr (std::is_void_v<ResultOf<F>>) {
+      Call(std::forward<F>(f), lock);
+      if (!lock.gave_up()) lock.Release();
     } else {
-      decltype(auto) result = call();
-      lock.Release();
+      decltype(auto) result = Call(std::forward<F>(f), lock);
+      if (!lock.gave_up()) lock.Release();
       return std::decay_t<decltype(result)>(std::forward<decltype(result)>(result));
     }
+  }
+  /// Not a call: says where the stop token belongs.
+  template <class F>
+  void With(std::string_view, F&&, detail::MisplacedStop) const;
+  /// With() for a coroutine: `f` returns a boost::asio::awaitable, and so does this. The call
+  /// checks options and the name; the lock is taken when the result is awaited. Per-operation
+  /// cancellation ends the wait. In a coroutine, put `f` in a variable first; it is copied or
+  /// moved.
+  template <class F>
+  auto WithAsync(std::string_view name, F f, const LockOptions& options = {}) const {
+    static_assert(detail::CoroutineCheck<ResultOf<F&>>::value);
+    return RunWithAsync<ResultOf<F&>>(*this, LockOp(name, options), std::move(f));
   }
   /// @}
 
@@ -140,24 +154,28 @@ class DOCLOCK_EXPORT LockProvider {
   [[nodiscard]] std::vector<HeldLock> AcquireAll(const std::vector<std::string>& names,
                                                  const LockOptions& options = {},
                                                  std::stop_token stop = {}) const;
+  /// Not a call: says where the stop token belongs.
+  std::vector<HeldLock> AcquireAll(const std::vector<std::string>&, detail::MisplacedStop) const;
   /// AcquireAll() that returns nothing if a lock is busy.
   [[nodiscard]] std::optional<std::vector<HeldLock>> TryAcquireAll(
       const std::vector<std::string>& names, const LockOptions& options = {},
       std::stop_token stop = {}) const;
+  /// Not a call: says where the stop token belongs.
+  std::optional<std::vector<HeldLock>> TryAcquireAll(const std::vector<std::string>&,
+                                                     detail::MisplacedStop) const;
   /// AcquireAll() with a completion token of signature
   /// `void(std::exception_ptr, std::vector<HeldLock>)`.
   template <detail::TokenFor<std::vector<HeldLock>> Token = detail::DefaultToken>
   auto AcquireAllAsync(const std::vector<std::string>& names, const LockOptions& options = {},
                        Token&& token = Token()) const {
-    return detail::Initiate(binding_->engine, LockAllOp(names, options),
-                            std::forward<Token>(token));
+    return detail::Initiate(bound()->engine, LockAllOp(names, options), std::forward<Token>(token));
   }
   /// TryAcquireAll() with a completion token of signature
   /// `void(std::exception_ptr, std::optional<std::vector<HeldLock>>)`.
   template <detail::TokenFor<std::optional<std::vector<HeldLock>>> Token = detail::DefaultToken>
   auto TryAcquireAllAsync(const std::vector<std::string>& names, const LockOptions& options = {},
                           Token&& token = Token()) const {
-    return detail::Initiate(binding_->engine,
+    return detail::Initiate(bound()->engine,
                             detail::TryLockAllOperation<WrapGrant>{LockAllOp(names, options)},
                             std::forward<Token>(token));
   }
@@ -204,15 +222,48 @@ class DOCLOCK_EXPORT LockProvider {
   /// @}
 
  private:
+  template <class F>
+  static constexpr bool kTakesLock = std::invocable<F, HeldLock&>;
+  template <class F>
+  using ResultOf = typename std::conditional_t<kTakesLock<F>, detail::Result<F, HeldLock&>,
+                                               detail::Result<F>>::type;
+
+  template <class F>
+  static decltype(auto) Call(F&& f, HeldLock& lock) {
+    static_assert(kTakesLock<F> || std::invocable<F>,
+                  "doclock: f takes nothing, or the lock as HeldLock&: [] { ... } or "
+                  "[](HeldLock& lock) { ... }");
+    if constexpr (kTakesLock<F>) {
+      return std::invoke(std::forward<F>(f), lock);
+    } else if constexpr (std::invocable<F>) {
+      return std::invoke(std::forward<F>(f));
+    }
+  }
+
   struct WrapGrant {
     detail::BindingPtr binding;
     HeldLock operator()(detail::Grant grant) const { return HeldLock(binding, std::move(grant)); }
   };
 
+  [[nodiscard]] const detail::BindingPtr& bound() const;
+  template <class Result, class F>
+  static Result RunWithAsync(LockProvider self, detail::LockOperation<WrapGrant> op, F f) {
+    using Token = boost::asio::use_awaitable_t<typename Result::executor_type>;
+    HeldLock lock = co_await detail::Initiate(self.bound()->engine, std::move(op), Token());
+    if constexpr (std::is_void_v<typename Result::value_type>) {
+      co_await Call(f, lock);
+      if (!lock.gave_up()) co_await lock.ReleaseAsync(Token());
+    } else {
+      auto result = co_await Call(f, lock);
+      if (!lock.gave_up()) co_await lock.ReleaseAsync(Token());
+      co_return result;
+    }
+  }
+
   [[nodiscard]] detail::AcquireSpec SpecOf(std::string_view name, const LockOptions& options) const;
   [[nodiscard]] detail::LockOperation<WrapGrant> LockOp(std::string_view name,
                                                         const LockOptions& options) const {
-    return {binding_, SpecOf(name, options), WrapGrant{binding_}};
+    return {bound(), SpecOf(name, options), WrapGrant{bound()}};
   }
   [[nodiscard]] detail::LockAllOperation<WrapGrant> LockAllOp(const std::vector<std::string>& names,
                                                               const LockOptions& options) const;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/asio/use_awaitable.hpp>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "doclock/detail/callable.h"
 #include "doclock/lock_manager.h"
 #include "doclock/lock_status.h"
 #include "doclock/locked.h"
@@ -22,14 +24,16 @@ namespace doclock {
 /// The documents of one collection, as Ts: locks them, reads them, writes them.
 ///
 /// A cheap handle that keeps its LockManager open. Thread-safe: all verbs are const and may be
-/// called from any number of threads.
+/// called from any number of threads. One that was moved from throws std::logic_error.
 ///
 /// **Keys.** Pass a key as the type that EntityTraits<T>::GetKey returns, or as a Key. Where T
 /// knows its key, every verb that takes both checks that they agree (std::invalid_argument).
 ///
 /// **Entities.** A verb that takes an entity besides the key creates a missing document from it; a
 /// stored body always wins over the given entity. Without an entity, a missing document is
-/// NotFoundException. Stored fields that T does not know stay as they are.
+/// NotFoundException. Stored fields that T does not know stay as they are, in nested objects too,
+/// as long as an object stays one. An array that T did not change stays as it is stored; one that T
+/// changed is replaced.
 ///
 /// **Errors.** Verbs that lock throw
 /// - LockException: kBusy, or kTimedOut after a wait (with what is known about the holder),
@@ -65,7 +69,7 @@ class LockingRepository {
         binding_(detail::Bind(manager_, name, std::move(options), detail::DefaultNames<T>())) {}
 
   /// Returns the collection's name.
-  [[nodiscard]] const std::string& name() const noexcept { return binding_->collection->name(); }
+  [[nodiscard]] const std::string& name() const { return bound()->collection->name(); }
   /// Returns the manager.
   [[nodiscard]] const LockManager& manager() const noexcept { return manager_; }
 
@@ -77,6 +81,8 @@ class LockingRepository {
                                std::stop_token stop = {}) const {
     return Acquire(Spec(options, std::move(key).Take()), std::move(stop));
   }
+  /// Not a call: says where the stop token belongs.
+  Locked<T> Lock(KeyArg, detail::MisplacedStop) const;
   /// Locks a document; creates it from the entity if it is missing.
   template <std::same_as<T> E>
   [[nodiscard]] Locked<T> Lock(KeyArg key, const E& entity, const LockOptions& options = {},
@@ -96,6 +102,8 @@ class LockingRepository {
                                                  std::stop_token stop = {}) const {
     return TryAcquire(Spec(options, std::move(key).Take()), std::move(stop));
   }
+  /// Not a call: says where the stop token belongs.
+  std::optional<Locked<T>> TryLock(KeyArg, detail::MisplacedStop) const;
   /// Lock() that returns nothing if the lock is busy.
   template <std::same_as<T> E>
   [[nodiscard]] std::optional<Locked<T>> TryLock(KeyArg key, const E& entity,
@@ -162,16 +170,39 @@ class LockingRepository {
 
   /// Locks, calls `f(T&)`, stores the entity, unlocks, and returns what `f` returned. If `f`
   /// throws, the lock is released, the document stays as it was, and the exception propagates.
-  template <std::invocable<T&> F>
+  ///
+  /// An `f` that cannot change the entity, or whose work is not done when it returns, does not
+  /// compile: one that takes the entity by value or as const, returns a new T, or is a coroutine. A
+  /// parameter that the type of `f` hides cannot be checked (a by-value lambda in a
+  /// `std::function<void(T&)>`).
+  template <class F>
   auto With(KeyArg key, F&& f, const LockOptions& options = {}, std::stop_token stop = {}) const {
+    static_assert(kFitsWith<F>);
     return RunWith(Lock(Key(std::move(key).Take()), options, std::move(stop)), std::forward<F>(f));
   }
+  /// Not a call: says where the stop token belongs.
+  template <class F>
+  void With(KeyArg, F&&, detail::MisplacedStop) const;
   /// As above; creates the document from the entity if it is missing.
-  template <std::same_as<T> E, std::invocable<T&> F>
+  template <std::same_as<T> E, class F>
   auto With(KeyArg key, const E& entity, F&& f, const LockOptions& options = {},
             std::stop_token stop = {}) const {
+    static_assert(kFitsWith<F>);
     return RunWith(Lock(Key(std::move(key).Take()), entity, options, std::move(stop)),
                    std::forward<F>(f));
+  }
+  /// With() for a coroutine: `f(T&)` returns a boost::asio::awaitable, and so does this. The call
+  /// checks options and keys; the lock is taken when the result is awaited. Per-operation
+  /// cancellation ends the wait. In a coroutine, put `f` in a variable first; it is copied or
+  /// moved.
+  template <class F>
+  auto WithAsync(KeyArg key, F f, const LockOptions& options = {}) const {
+    return StartWith(Spec(options, std::move(key).Take()), std::move(f));
+  }
+  /// As above; creates the document from the entity if it is missing.
+  template <std::same_as<T> E, class F>
+  auto WithAsync(KeyArg key, const E& entity, F f, const LockOptions& options = {}) const {
+    return StartWith(Spec(options, std::move(key).Take(), entity), std::move(f));
   }
   /// @}
 
@@ -187,14 +218,15 @@ class LockingRepository {
     mine.Release();
   }
   /// Stores T's fields and unlocks, using the lock that the entity carries in its LockFields; needs
-  /// no handle. Fields of the document that T does not write stay. A lock that has expired can
-  /// still be released if no other client has taken it.
+  /// no handle. Fields of the document that T does not write stay, at the top level: it does not
+  /// read what is stored, so a member of T's that is an object is replaced. A lock that has expired
+  /// can still be released if no other client has taken it.
   /// @throws LockException kNotOwner if the entity carries no lock id, or that id does not, or no
   /// longer, lock the document: nothing was written.
   template <std::same_as<T> E>
     requires(KeyedEntity<E> && LockCarryingEntity<E>)
   void ReleaseLock(const E& entity) const {
-    detail::ThrowIf(detail::ReleaseByValue(binding_->engine, ReleaseOf(entity)));
+    detail::ThrowIf(detail::ReleaseByValue(bound()->engine, ReleaseOf(entity)));
   }
   /// ReleaseLock() with a completion token of signature `void(std::exception_ptr)`.
   template <detail::TokenFor<void> Token = detail::DefaultToken>
@@ -213,8 +245,8 @@ class LockingRepository {
   template <std::same_as<T> E, detail::TokenFor<void> Token = detail::DefaultToken>
     requires(KeyedEntity<E> && LockCarryingEntity<E>)
   auto ReleaseLockAsync(const E& entity, Token&& token = Token()) const {
-    return detail::Initiate(binding_->engine,
-                            detail::ValueReleaseOperation{binding_->engine, ReleaseOf(entity)},
+    return detail::Initiate(bound()->engine,
+                            detail::ValueReleaseOperation{bound()->engine, ReleaseOf(entity)},
                             std::forward<Token>(token));
   }
   /// @}
@@ -231,6 +263,8 @@ class LockingRepository {
     auto op = LockAllOp(options, {});
     return op.Finish(AcquireEach(op.spec, std::move(keys), std::move(stop)));
   }
+  /// Not a call: says where the stop token belongs.
+  std::vector<Locked<T>> LockAll(const std::vector<Key>&, detail::MisplacedStop) const;
   /// LockAll() that returns nothing if a lock is busy.
   [[nodiscard]] std::optional<std::vector<Locked<T>>> TryLockAll(std::vector<Key> keys,
                                                                  const LockOptions& options = {},
@@ -238,12 +272,15 @@ class LockingRepository {
     detail::TryLockAllOperation<WrapGrant> op{LockAllOp(options, {})};
     return op.Finish(AcquireEach(op.spec, std::move(keys), std::move(stop)));
   }
+  /// Not a call: says where the stop token belongs.
+  std::optional<std::vector<Locked<T>>> TryLockAll(const std::vector<Key>&,
+                                                   detail::MisplacedStop) const;
   /// LockAll() with a completion token of signature
   /// `void(std::exception_ptr, std::vector<Locked<T>>)`.
   template <detail::TokenFor<std::vector<Locked<T>>> Token = detail::DefaultToken>
   auto LockAllAsync(std::vector<Key> keys, const LockOptions& options = {},
                     Token&& token = Token()) const {
-    return detail::Initiate(binding_->engine, LockAllOp(options, std::move(keys)),
+    return detail::Initiate(bound()->engine, LockAllOp(options, std::move(keys)),
                             std::forward<Token>(token));
   }
   /// TryLockAll() with a completion token of signature
@@ -252,7 +289,7 @@ class LockingRepository {
   auto TryLockAllAsync(std::vector<Key> keys, const LockOptions& options = {},
                        Token&& token = Token()) const {
     return detail::Initiate(
-        binding_->engine,
+        bound()->engine,
         detail::TryLockAllOperation<WrapGrant>{LockAllOp(options, std::move(keys))},
         std::forward<Token>(token));
   }
@@ -273,6 +310,8 @@ class LockingRepository {
     detail::ThrowIfNext(result.failure);
     return Wrap()(std::move(result.grant));
   }
+  /// Not a call: says where the stop token belongs.
+  Locked<T> LockNext(const Filter&, detail::MisplacedStop) const;
   /// LockNext() that returns nothing if there is no such document.
   [[nodiscard]] std::optional<Locked<T>> TryLockNext(const Filter& filter,
                                                      const LockOptions& options = {},
@@ -282,18 +321,20 @@ class LockingRepository {
     detail::ThrowIf(result.failure);
     return Wrap()(std::move(result.grant));
   }
+  /// Not a call: says where the stop token belongs.
+  std::optional<Locked<T>> TryLockNext(const Filter&, detail::MisplacedStop) const;
   /// LockNext() with a completion token of signature `void(std::exception_ptr, Locked<T>)`.
   template <detail::TokenFor<Locked<T>> Token = detail::DefaultToken>
   auto LockNextAsync(const Filter& filter, const LockOptions& options = {},
                      Token&& token = Token()) const {
-    return detail::Initiate(binding_->engine, NextOp(filter, options), std::forward<Token>(token));
+    return detail::Initiate(bound()->engine, NextOp(filter, options), std::forward<Token>(token));
   }
   /// TryLockNext() with a completion token of signature
   /// `void(std::exception_ptr, std::optional<Locked<T>>)`.
   template <detail::TokenFor<std::optional<Locked<T>>> Token = detail::DefaultToken>
   auto TryLockNextAsync(const Filter& filter, const LockOptions& options = {},
                         Token&& token = Token()) const {
-    return detail::Initiate(binding_->engine,
+    return detail::Initiate(bound()->engine,
                             detail::TryLockOperation<WrapGrant>{NextOp(filter, options)},
                             std::forward<Token>(token));
   }
@@ -308,22 +349,22 @@ class LockingRepository {
   /// Returns the document, or nothing. @throws DocumentException, StoreException
   [[nodiscard]] std::optional<Snapshot<T>> Find(KeyArg key) const {
     Key wanted = std::move(key).Take();
-    auto result = detail::Read(binding_->engine, *binding_->collection, wanted);
-    return detail::ReadOperation<WrapRow>{binding_, std::move(wanted), WrapRow{binding_}}.Finish(
+    auto result = detail::Read(bound()->engine, *bound()->collection, wanted);
+    return detail::ReadOperation<WrapRow>{bound(), std::move(wanted), WrapRow{bound()}}.Finish(
         std::move(result));
   }
   /// Returns what matches, in the filter's order. It is read as by ForEach, and all kept in memory.
   /// @throws DocumentException, StoreException
   [[nodiscard]] std::vector<Snapshot<T>> Find(const Filter& filter) const {
     std::vector<Snapshot<T>> found;
-    detail::Query(binding_->engine, *binding_->collection, Stored(filter), [&](QueryRow&& row) {
-      found.push_back(WrapRow{binding_}(std::move(row)));
+    detail::Query(bound()->engine, *bound()->collection, Stored(filter), [&](QueryRow&& row) {
+      found.push_back(WrapRow{bound()}(std::move(row)));
       return true;
     });
     return found;
   }
   /// Calls `f(Snapshot<T>&)` for each document that matches, in the filter's order, until `f`
-  /// returns false (if it returns a bool). An exception of `f` ends the walk and propagates.
+  /// returns false. `f` returns a bool or nothing. An exception of `f` ends the walk and propagates.
   ///
   /// Documents are read page by page, each page in a call of its own. While `f` runs, no
   /// transaction, cursor or connection is open: `f` may call the library, write to the same
@@ -333,15 +374,20 @@ class LockingRepository {
   /// @throws StoreException when a page cannot be read. Go on behind the last document that `f` was
   /// given, with Filter::After.
   /// @throws DocumentException
-  template <std::invocable<Snapshot<T>&> F>
+  template <class F>
   void ForEach(const Filter& filter, F&& f) const {
-    detail::Query(binding_->engine, *binding_->collection, Stored(filter), [&](QueryRow&& row) {
-      Snapshot<T> snapshot = WrapRow{binding_}(std::move(row));
-      if constexpr (std::convertible_to<std::invoke_result_t<F&, Snapshot<T>&>, bool>) {
-        return static_cast<bool>(std::invoke(f, snapshot));
-      } else {
+    static_assert(std::invocable<F&, Snapshot<T>&>,
+                  "doclock: f cannot be called with a Snapshot. Write it as [](Snapshot<T>& "
+                  "snapshot) { ... }; the entity is *snapshot.");
+    using Result = detail::ResultOf<F&, Snapshot<T>&>;
+    static_assert(detail::WalkCheck<Result>::value);
+    detail::Query(bound()->engine, *bound()->collection, Stored(filter), [&](QueryRow&& row) -> bool {
+      Snapshot<T> snapshot = WrapRow{bound()}(std::move(row));
+      if constexpr (std::is_void_v<Result>) {
         std::invoke(f, snapshot);
         return true;
+      } else {
+        return std::invoke(f, snapshot);
       }
     });
   }
@@ -350,8 +396,8 @@ class LockingRepository {
   template <detail::TokenFor<std::optional<Snapshot<T>>> Token = detail::DefaultToken>
   auto FindAsync(KeyArg key, Token&& token = Token()) const {
     return detail::Initiate(
-        binding_->engine,
-        detail::ReadOperation<WrapRow>{binding_, std::move(key).Take(), WrapRow{binding_}},
+        bound()->engine,
+        detail::ReadOperation<WrapRow>{bound(), std::move(key).Take(), WrapRow{bound()}},
         std::forward<Token>(token));
   }
   /// Find() with a completion token of signature `void(std::exception_ptr,
@@ -359,8 +405,8 @@ class LockingRepository {
   template <detail::TokenFor<std::vector<Snapshot<T>>> Token = detail::DefaultToken>
   auto FindAsync(const Filter& filter, Token&& token = Token()) const {
     return detail::Initiate(
-        binding_->engine,
-        detail::QueryOperation<WrapRow>{binding_, Stored(filter), WrapRow{binding_}},
+        bound()->engine,
+        detail::QueryOperation<WrapRow>{bound(), Stored(filter), WrapRow{bound()}},
         std::forward<Token>(token));
   }
   /// @}
@@ -374,7 +420,7 @@ class LockingRepository {
 
   /// Creates a document; returns its version. @throws ConflictException if it exists.
   std::int64_t Insert(KeyArg key, const T& entity) const {
-    return Saved(detail::Save(binding_->engine, InsertSpec(std::move(key).Take(), entity)));
+    return Saved(detail::Save(bound()->engine, InsertSpec(std::move(key).Take(), entity)));
   }
   /// Creates the entity's document; returns its version. @throws ConflictException if it exists.
   template <std::same_as<T> E>
@@ -388,25 +434,25 @@ class LockingRepository {
   void Save(Snapshot<T>& snapshot) const {
     auto spec = ReplaceSpec(snapshot);
     Body body = spec.body;
-    snapshot.Follow(std::move(body), Saved(detail::Save(binding_->engine, std::move(spec))));
+    snapshot.Follow(std::move(body), Saved(detail::Save(bound()->engine, std::move(spec))));
   }
   /// Save() that returns false if the document was changed or is locked.
   [[nodiscard]] bool TrySave(Snapshot<T>& snapshot) const {
     auto spec = ReplaceSpec(snapshot);
     Body body = spec.body;
-    const auto result = detail::Save(binding_->engine, std::move(spec));
+    const auto result = detail::Save(bound()->engine, std::move(spec));
     if (detail::IsOvertaken(result.failure)) return false;
     snapshot.Follow(std::move(body), Saved(result));
     return true;
   }
   /// Deletes a document, whatever its version; returns whether there was one.
   bool Erase(KeyArg key) const {
-    return Erased(detail::Save(binding_->engine, EraseSpec(std::move(key).Take())));
+    return Erased(detail::Save(bound()->engine, EraseSpec(std::move(key).Take())));
   }
   /// Deletes a document if it is unchanged since it was read.
   /// @throws ConflictException if the document was changed, NotFoundException if it is gone.
   void Erase(const Snapshot<T>& snapshot) const {
-    detail::ThrowIf(detail::Save(binding_->engine, EraseSpec(snapshot)).failure);
+    detail::ThrowIf(detail::Save(bound()->engine, EraseSpec(snapshot)).failure);
   }
   /// Reads the document, calls `f(T&)`, and stores the result. If another client changed the
   /// document meanwhile, it begins again. After RepositoryOptions::update_retries attempts, or when
@@ -414,15 +460,17 @@ class LockingRepository {
   ///
   /// So **f may be called several times**, each time with a fresh entity, and must not have other
   /// effects. Once the outcome of a write is in doubt, `f` is not called again: InDoubtException.
-  /// An exception of `f` ends the update, and nothing is written.
+  /// An exception of `f` ends the update, and nothing is written. Its result is ignored. What With
+  /// says about an `f` that does not compile holds here.
   /// @throws NotFoundException, and what Save and Lock throw.
-  template <std::invocable<T&> F>
+  template <class F>
   void Update(KeyArg key, F&& f, std::stop_token stop = {}) const {
+    static_assert(kFitsUpdate<F&>);
     Key wanted = std::move(key).Take();
     const detail::Edit edit = [&, key_copy = wanted](const Body& base) {
-      return Edited(*binding_->collection, key_copy, base, f);
+      return Edited(*bound()->collection, key_copy, base, f);
     };
-    detail::UpdateDocument(*binding_, std::move(wanted), edit, std::move(stop));
+    detail::UpdateDocument(*bound(), std::move(wanted), edit, std::move(stop));
   }
 
   /// Insert() with a completion token of signature `void(std::exception_ptr, std::int64_t)`.
@@ -466,16 +514,17 @@ class LockingRepository {
   /// Update() with a completion token of signature `void(std::exception_ptr)`. `f` is copied or
   /// moved, and called where the handler runs (with use_future: on the notifier thread). In a
   /// coroutine, put `f` in a variable first.
-  template <std::invocable<T&> F, detail::TokenFor<void> Token = detail::DefaultToken>
+  template <class F, detail::TokenFor<void> Token = detail::DefaultToken>
   auto UpdateAsync(KeyArg key, F f, Token&& token = Token()) const {
+    static_assert(kFitsUpdate<F&>);
     Key wanted = std::move(key).Take();
     auto shared = std::make_shared<F>(std::move(f));
     detail::Edit edit = [shared, key_copy = wanted,
-                         collection = binding_->collection](const Body& base) {
+                         collection = bound()->collection](const Body& base) {
       return Edited(*collection, key_copy, base, *shared);
     };
-    return detail::Initiate(binding_->engine,
-                            detail::UpdateOperation{binding_, std::move(wanted), std::move(edit)},
+    return detail::Initiate(bound()->engine,
+                            detail::UpdateOperation{bound(), std::move(wanted), std::move(edit)},
                             std::forward<Token>(token));
   }
   /// @}
@@ -489,7 +538,7 @@ class LockingRepository {
   /// @throws std::invalid_argument for a bad field; ConflictException or StoreException if stored
   /// documents violate it
   void EnsureIndex(std::vector<std::string> fields, bool unique = false) const {
-    detail::EnsureIndexOf(*binding_, detail::Codec<T>::StoredFields(std::move(fields)), unique);
+    detail::EnsureIndexOf(*bound(), detail::Codec<T>::StoredFields(std::move(fields)), unique);
   }
   /// Creates, unless they exist, the indexes that speed up Purge, and those that speed up Find,
   /// ForEach and LockNext for filters of these forms (the values do not matter). On MongoDB each
@@ -499,21 +548,21 @@ class LockingRepository {
   void EnsureIndexes(const std::vector<Filter>& searches = {}) const {
     std::vector<Filter> stored;
     for (const Filter& search : searches) stored.push_back(Stored(search));
-    detail::EnsureIndexesOf(*binding_, stored);
+    detail::EnsureIndexesOf(*bound(), stored);
   }
   /// Clears what expired locks left in documents; returns how many it cleared. Never touches a live
   /// lock or a version. Not needed for correctness.
-  std::int64_t Purge() const { return detail::PurgeAll(*binding_); }
+  std::int64_t Purge() const { return detail::PurgeAll(*bound()); }
   /// Purge() as LockProvider has it. With PurgeOptions::forget it also deletes documents that hold
   /// nothing besides their lock and were not locked for `idle_for`.
   /// @throws std::invalid_argument naming the option, StoreException
   PurgeResult Purge(const PurgeOptions& options) const {
-    return detail::PurgeOf(*binding_, options);
+    return detail::PurgeOf(*bound(), options);
   }
   /// Returns the locks, held or expired, that match, ordered by key.
   /// @throws std::invalid_argument for a filter with a name and a key, StoreException
   [[nodiscard]] std::vector<LockStatus> Status(const LockFilter& filter = {}) const {
-    return detail::StatusOf(*binding_, filter);
+    return detail::StatusOf(*bound(), filter);
   }
   /// Ends another client's lock. The holder finds out at its next renewal or write (kLost). The
   /// document's body stays as it is. Returns the lock as it was. `by` is used as by
@@ -521,7 +570,7 @@ class LockingRepository {
   /// @throws NotFoundException if there is no such document, LockException kNotOwner if its lock is
   /// not held or changed hands meanwhile, StoreException, InDoubtException
   LockStatus Break(KeyArg key, std::string_view by = {}) const {
-    return detail::Break(*binding_, std::move(key).Take(), by);
+    return detail::Break(*bound(), std::move(key).Take(), by);
   }
   /// Renews the lease of the lock (or the share) with this id from now on, with this length (zero:
   /// its own). A renewal never shortens a lease, and does not revive one that has expired. The
@@ -531,7 +580,7 @@ class LockingRepository {
   /// NotFoundException if there is no such document; std::invalid_argument for a ttl that is not
   /// kMinTtl to kMaxTtl; StoreException; InDoubtException (either lease may hold)
   LockStatus RenewLock(KeyArg key, const LockFields& lock, Duration ttl = {}) const {
-    return detail::RenewLock(*binding_, std::move(key).Take(), lock, ttl);
+    return detail::RenewLock(*bound(), std::move(key).Take(), lock, ttl);
   }
   /// Releases the lock (or the share) with this id without a handle, and leaves the body as it is.
   /// Releases also a lock that has expired, if no other client has taken it. Unless `lock.version`
@@ -541,7 +590,7 @@ class LockingRepository {
   /// that version; NotFoundException if there is no such document; StoreException; InDoubtException
   /// (the lock may have been released)
   LockStatus ReleaseLock(KeyArg key, const LockFields& lock) const {
-    return detail::ReleaseLock(*binding_, std::move(key).Take(), lock);
+    return detail::ReleaseLock(*bound(), std::move(key).Take(), lock);
   }
   /// @}
 
@@ -581,65 +630,98 @@ class LockingRepository {
     }
   };
 
+  [[nodiscard]] const Binding& bound() const {
+    if (!binding_) detail::ThrowMovedFrom("LockingRepository");
+    return binding_;
+  }
   static Key KeyOf(const T& entity) { return Key(EntityTraits<T>::GetKey(entity)); }
   static Filter Stored(const Filter& filter) { return detail::Codec<T>::StoredFilter(filter); }
-  [[nodiscard]] WrapGrant Wrap() const { return WrapGrant{binding_}; }
+  [[nodiscard]] WrapGrant Wrap() const { return WrapGrant{bound()}; }
 
   [[nodiscard]] detail::AcquireSpec Spec(const LockOptions& options, Key key) const {
-    return detail::SpecFor(*binding_, options, std::move(key));
+    return detail::SpecFor(*bound(), options, std::move(key));
   }
   [[nodiscard]] detail::AcquireSpec Spec(const LockOptions& options, Key key,
                                          const T& entity) const {
-    Body fresh = detail::Codec<T>::Fresh(*binding_->collection, key, entity);
-    return detail::SpecFor(*binding_, options, std::move(key), std::move(fresh));
+    Body fresh = detail::Codec<T>::Fresh(*bound()->collection, key, entity);
+    return detail::SpecFor(*bound(), options, std::move(key), std::move(fresh));
   }
 
   Locked<T> Acquire(detail::AcquireSpec spec, std::stop_token stop) const {
-    auto result = detail::Acquire(binding_->engine, std::move(spec), std::move(stop));
+    auto result = detail::Acquire(bound()->engine, std::move(spec), std::move(stop));
     detail::ThrowIf(result.failure);
     return Wrap()(std::move(result.grant));
   }
   std::optional<Locked<T>> TryAcquire(detail::AcquireSpec spec, std::stop_token stop) const {
-    auto result = detail::Acquire(binding_->engine, std::move(spec), std::move(stop));
+    auto result = detail::Acquire(bound()->engine, std::move(spec), std::move(stop));
     if (detail::IsBusy(result.failure)) return std::nullopt;
     detail::ThrowIf(result.failure);
     return Wrap()(std::move(result.grant));
   }
   template <class Token>
   auto AcquireAsync(detail::AcquireSpec spec, Token&& token) const {
-    return detail::Initiate(binding_->engine,
-                            detail::LockOperation<WrapGrant>{binding_, std::move(spec), Wrap()},
+    return detail::Initiate(bound()->engine,
+                            detail::LockOperation<WrapGrant>{bound(), std::move(spec), Wrap()},
                             std::forward<Token>(token));
   }
   template <class Token>
   auto TryAcquireAsync(detail::AcquireSpec spec, Token&& token) const {
-    return detail::Initiate(
-        binding_->engine, detail::TryLockOperation<WrapGrant>{{binding_, std::move(spec), Wrap()}},
-        std::forward<Token>(token));
+    return detail::Initiate(bound()->engine,
+                            detail::TryLockOperation<WrapGrant>{{bound(), std::move(spec), Wrap()}},
+                            std::forward<Token>(token));
   }
 
   detail::AcquireResult AcquireNext(const Filter& filter, const LockOptions& options,
                                     std::stop_token stop) const {
     return detail::AcquireNext(
-        binding_->engine, detail::SpecFor(*binding_, options, Stored(filter)), std::move(stop));
+        bound()->engine, detail::SpecFor(*bound(), options, Stored(filter)), std::move(stop));
   }
   [[nodiscard]] detail::LockOperation<WrapGrant> NextOp(const Filter& filter,
                                                         const LockOptions& options) const {
-    return {binding_, detail::SpecFor(*binding_, options, Stored(filter)), Wrap(), true};
+    return {bound(), detail::SpecFor(*bound(), options, Stored(filter)), Wrap(), true};
   }
 
   [[nodiscard]] detail::LockAllOperation<WrapGrant> LockAllOp(const LockOptions& options,
                                                               std::vector<Key> keys) const {
-    return {binding_, Spec(options, Key()), std::move(keys), Wrap()};
+    return {bound(), Spec(options, Key()), std::move(keys), Wrap()};
   }
   detail::AcquireAllResult AcquireEach(const detail::AcquireSpec& spec, std::vector<Key> keys,
                                        std::stop_token stop) const {
-    return detail::AcquireAll(binding_->engine, spec, std::move(keys), std::move(stop));
+    return detail::AcquireAll(bound()->engine, spec, std::move(keys), std::move(stop));
+  }
+
+  template <class F>
+  static constexpr bool kFitsWith =
+      detail::EditCheck<F, T>::value && detail::FinishedCheck<detail::ResultOf<F, T&>>::value &&
+      detail::InPlaceCheck<detail::ResultOf<F, T&>, T, true>::value;
+  template <class F>
+  static constexpr bool kFitsUpdate =
+      detail::EditCheck<F, T>::value && detail::FinishedCheck<detail::ResultOf<F, T&>>::value &&
+      detail::InPlaceCheck<detail::ResultOf<F, T&>, T, false>::value;
+
+  template <class F>
+  auto StartWith(detail::AcquireSpec spec, F f) const {
+    using Result = detail::ResultOf<F&, T&>;
+    static_assert(detail::EditCheck<F&, T>::value && detail::CoroutineCheck<Result>::value);
+    return RunWithAsync<Result>(*this, std::move(spec), std::move(f));
+  }
+  template <class Result, class F>
+  static Result RunWithAsync(LockingRepository self, detail::AcquireSpec spec, F f) {
+    using Token = boost::asio::use_awaitable_t<typename Result::executor_type>;
+    Locked<T> handle = co_await self.AcquireAsync(std::move(spec), Token());
+    if constexpr (std::is_void_v<typename Result::value_type>) {
+      co_await std::invoke(f, *handle);
+      co_await handle.ReleaseAsync(Token());
+    } else {
+      auto result = co_await std::invoke(f, *handle);
+      co_await handle.ReleaseAsync(Token());
+      co_return result;
+    }
   }
 
   template <class F>
   static auto RunWith(Locked<T> handle, F&& f) {
-    if constexpr (std::is_void_v<std::invoke_result_t<F, T&>>) {
+    if constexpr (std::is_void_v<detail::ResultOf<F, T&>>) {
       std::invoke(std::forward<F>(f), *handle);
       handle.Release();
     } else {
@@ -660,22 +742,22 @@ class LockingRepository {
   [[nodiscard]] detail::ValueRelease ReleaseOf(const E& entity) const {
     const LockFields& fields = entity.*(EntityTraits<E>::kLockFields);
     Key key = KeyOf(entity);
-    Body body = detail::Codec<T>::Fresh(*binding_->collection, key, entity);
-    return {binding_->collection.get(), std::move(key), fields.id.value_or(Uuid{}), fields.version,
+    Body body = detail::Codec<T>::Fresh(*bound()->collection, key, entity);
+    return {bound()->collection.get(), std::move(key), fields.id.value_or(Uuid{}), fields.version,
             std::move(body)};
   }
 
   [[nodiscard]] detail::SaveSpec InsertSpec(Key key, const T& entity) const {
     detail::SaveSpec spec;
-    spec.collection = binding_->collection.get();
+    spec.collection = bound()->collection.get();
     spec.save = SaveKind::kInsert;
-    spec.body = detail::Codec<T>::Fresh(*binding_->collection, key, entity);
+    spec.body = detail::Codec<T>::Fresh(*bound()->collection, key, entity);
     spec.key = std::move(key);
     return spec;
   }
   [[nodiscard]] detail::SaveSpec EraseSpec(Key key) const {
     detail::SaveSpec spec;
-    spec.collection = binding_->collection.get();
+    spec.collection = bound()->collection.get();
     spec.save = SaveKind::kErase;
     spec.key = std::move(key);
     return spec;
@@ -691,14 +773,14 @@ class LockingRepository {
     detail::SaveSpec spec = EraseSpec(snapshot);
     spec.save = SaveKind::kReplace;
     spec.base = snapshot.row_.body;
-    spec.body = detail::Codec<T>::Over(*binding_->collection, snapshot.key(), spec.base, *snapshot);
+    spec.body = detail::Codec<T>::Over(*bound()->collection, snapshot.key(), spec.base, *snapshot);
     return spec;
   }
   template <class After, class Token>
   auto SaveSpecAsync(detail::SaveSpec spec, After after, Token&& token) const {
     return detail::Initiate(
-        binding_->engine,
-        detail::SaveOperation<After>{binding_->engine, std::move(spec), std::move(after)},
+        bound()->engine,
+        detail::SaveOperation<After>{bound()->engine, std::move(spec), std::move(after)},
         std::forward<Token>(token));
   }
 

@@ -14,7 +14,8 @@ class LockingRepository;
 /// its entity if the document was not changed meanwhile.
 ///
 /// Move-only; the entity stays where it is when the snapshot moves. Not thread-safe. A
-/// default-constructed or moved-from snapshot is empty; using its entity is undefined.
+/// default-constructed or moved-from snapshot is empty: all but the conversion to bool and moves
+/// throw std::logic_error.
 template <class T>
 class Snapshot {
   static_assert(detail::EntityCheck<T>::value);
@@ -26,21 +27,21 @@ class Snapshot {
   /// Is there an entity?
   explicit operator bool() const noexcept { return entity_ != nullptr; }
   /// Returns the entity.
-  [[nodiscard]] T& operator*() noexcept { return *entity_; }
+  [[nodiscard]] T& operator*() { return *entity(); }
   /// Returns the entity.
-  [[nodiscard]] const T& operator*() const noexcept { return *entity_; }
+  [[nodiscard]] const T& operator*() const { return *entity(); }
   /// Returns the entity.
-  [[nodiscard]] T* operator->() noexcept { return entity_.get(); }
+  [[nodiscard]] T* operator->() { return entity(); }
   /// Returns the entity.
-  [[nodiscard]] const T* operator->() const noexcept { return entity_.get(); }
+  [[nodiscard]] const T* operator->() const { return entity(); }
 
   /// Returns the document's key.
-  [[nodiscard]] const Key& key() const noexcept { return row_.key; }
+  [[nodiscard]] const Key& key() const { return row().key; }
   /// Returns the document's version when it was read, or after the last Save of this snapshot; 0
   /// for documents that were never locked or saved through this library.
-  [[nodiscard]] std::int64_t version() const noexcept { return row_.version; }
+  [[nodiscard]] std::int64_t version() const { return row().version; }
   /// Was it locked when it was read?
-  [[nodiscard]] bool locked() const noexcept { return row_.locked; }
+  [[nodiscard]] bool locked() const { return row().locked; }
 
  private:
   friend class LockingRepository<T>;
@@ -58,6 +59,15 @@ class Snapshot {
     row_.version = version;
     row_.locked = false;
     detail::ClearLockFields(*entity_, version);
+  }
+
+  [[nodiscard]] T* entity() const {
+    if (!entity_) detail::ThrowEmptyHandle();
+    return entity_.get();
+  }
+  [[nodiscard]] const QueryRow& row() const {
+    (void)entity();
+    return row_;
   }
 
   QueryRow row_;

@@ -1,5 +1,6 @@
 #include "doclock/lock_manager.h"
 
+#include <stdexcept>
 #include <utility>
 
 #include "engine/engine.h"
@@ -29,13 +30,14 @@ LockManager::LockManager(LockManager&&) noexcept = default;
 LockManager& LockManager::operator=(LockManager&&) noexcept = default;
 LockManager::~LockManager() = default;
 
-void LockManager::Close() noexcept { owner_->engine()->Close(); }
-
-const std::shared_ptr<Store>& LockManager::store() const noexcept {
-  return owner_->engine()->shared_store();
+void LockManager::Close() noexcept {
+  if (owner_) owner_->engine()->Close();
 }
 
-const std::shared_ptr<detail::Engine>& LockManager::engine() const noexcept {
+const std::shared_ptr<Store>& LockManager::store() const { return engine()->shared_store(); }
+
+const std::shared_ptr<detail::Engine>& LockManager::engine() const {
+  if (!owner_) throw std::logic_error("doclock: this LockManager was moved from");
   return owner_->engine();
 }
 

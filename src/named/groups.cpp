@@ -94,11 +94,11 @@ std::vector<LockStatus> LockProvider::RenewGroup(std::string_view group, Duratio
   if (ttl != Duration() && (ttl < kMinTtl || ttl > kMaxTtl)) {
     throw std::invalid_argument("LockProvider::RenewGroup: ttl must be 100 ms to 24 hours");
   }
-  auto members = MembersOf(*binding_, group);
+  auto members = MembersOf(*bound(), group);
   Outcome outcome;
   const std::span<Member> all(members);
   for (std::size_t i = 0; i < all.size(); i += kRenewalsAtOnce) {
-    RenewSome(*binding_, all.subspan(i, std::min(kRenewalsAtOnce, all.size() - i)), ttl, outcome);
+    RenewSome(*bound(), all.subspan(i, std::min(kRenewalsAtOnce, all.size() - i)), ttl, outcome);
   }
   auto renewed = outcome.Finish(group, "renewed");
   if (renewed.empty()) {
@@ -109,13 +109,13 @@ std::vector<LockStatus> LockProvider::RenewGroup(std::string_view group, Duratio
 
 std::vector<LockStatus> LockProvider::ReleaseGroup(std::string_view group) const {
   Outcome outcome;
-  for (Member& member : MembersOf(*binding_, group)) {
+  for (Member& member : MembersOf(*bound(), group)) {
     detail::ValueRelease release;
-    release.collection = binding_->collection.get();
+    release.collection = bound()->collection.get();
     release.key = member.lock.key;
     release.lock_id = member.lock_id;
     release.mode = member.lock.mode;
-    const auto failure = detail::ReleaseByValue(binding_->engine, std::move(release));
+    const auto failure = detail::ReleaseByValue(bound()->engine, std::move(release));
     if (!failure) {
       outcome.Done(std::move(member.lock));
     } else if (failure->code != Errc::kNotOwner) {

@@ -41,40 +41,42 @@ LockProvider::LockProvider(LockManager manager, const std::string& collection,
   binding_ = detail::Bind(manager_, collection, std::move(for_documents), LockFieldNames{});
 }
 
-const std::string& LockProvider::collection() const noexcept {
-  return binding_->collection->name();
+const detail::BindingPtr& LockProvider::bound() const {
+  if (!binding_) detail::ThrowMovedFrom("LockProvider");
+  return binding_;
 }
 
+const std::string& LockProvider::collection() const { return bound()->collection->name(); }
+
 detail::AcquireSpec LockProvider::SpecOf(std::string_view name, const LockOptions& options) const {
-  detail::AcquireSpec spec = NamedSpec(*binding_, options);
+  detail::AcquireSpec spec = NamedSpec(*bound(), options);
   spec.key = KeyOf(name);
   return spec;
 }
 
 HeldLock LockProvider::Acquire(std::string_view name, const LockOptions& options,
                                std::stop_token stop) const {
-  auto result = detail::Acquire(binding_->engine, SpecOf(name, options), std::move(stop));
+  auto result = detail::Acquire(bound()->engine, SpecOf(name, options), std::move(stop));
   detail::ThrowIf(result.failure);
-  return {binding_, std::move(result.grant)};
+  return {bound(), std::move(result.grant)};
 }
 
 std::optional<HeldLock> LockProvider::TryAcquire(std::string_view name, const LockOptions& options,
                                                  std::stop_token stop) const {
-  auto result = detail::Acquire(binding_->engine, SpecOf(name, options), std::move(stop));
+  auto result = detail::Acquire(bound()->engine, SpecOf(name, options), std::move(stop));
   if (detail::IsBusy(result.failure)) return std::nullopt;
   detail::ThrowIf(result.failure);
-  return HeldLock(binding_, std::move(result.grant));
+  return HeldLock(bound(), std::move(result.grant));
 }
 
 NamedMutex LockProvider::Mutex(std::string_view name, const LockOptions& options) const {
-  return NamedMutex(
-      std::make_shared<detail::MutexState>(manager_, binding_, SpecOf(name, options)));
+  return NamedMutex(std::make_shared<detail::MutexState>(manager_, bound(), SpecOf(name, options)));
 }
 
 RecursiveNamedMutex LockProvider::RecursiveMutex(std::string_view name,
                                                  const LockOptions& options) const {
   return RecursiveNamedMutex(
-      std::make_shared<detail::MutexState>(manager_, binding_, SpecOf(name, options)));
+      std::make_shared<detail::MutexState>(manager_, bound(), SpecOf(name, options)));
 }
 
 SharedNamedMutex LockProvider::SharedMutex(std::string_view name,
@@ -85,7 +87,7 @@ SharedNamedMutex LockProvider::SharedMutex(std::string_view name,
   LockOptions shared = options;
   shared.mode = LockMode::kShared;
   return SharedNamedMutex(std::make_shared<detail::SharedMutexState>(
-      manager_, binding_, SpecOf(name, alone), SpecOf(name, shared)));
+      manager_, bound(), SpecOf(name, alone), SpecOf(name, shared)));
 }
 
 detail::LockAllOperation<LockProvider::WrapGrant> LockProvider::LockAllOp(
@@ -93,12 +95,12 @@ detail::LockAllOperation<LockProvider::WrapGrant> LockProvider::LockAllOp(
   std::vector<Key> keys;
   keys.reserve(names.size());
   for (const std::string& name : names) keys.push_back(KeyOf(name));
-  return {binding_, NamedSpec(*binding_, options), std::move(keys), WrapGrant{binding_}};
+  return {bound(), NamedSpec(*bound(), options), std::move(keys), WrapGrant{bound()}};
 }
 
 detail::AcquireAllResult LockProvider::AcquireEach(detail::LockAllOperation<WrapGrant>& op,
                                                    std::stop_token stop) const {
-  return detail::AcquireAll(binding_->engine, op.spec, std::move(op.keys), std::move(stop));
+  return detail::AcquireAll(bound()->engine, op.spec, std::move(op.keys), std::move(stop));
 }
 
 std::vector<HeldLock> LockProvider::AcquireAll(const std::vector<std::string>& names,

@@ -86,7 +86,7 @@ bool MayBeNoted(const detail::Binding& binding, const Key& key, const LockRow& r
 
 }  // namespace
 
-void LockProvider::EnsureIndexes() const { detail::EnsureIndexesOf(*binding_, {}); }
+void LockProvider::EnsureIndexes() const { detail::EnsureIndexesOf(*bound(), {}); }
 
 PurgeResult detail::PurgeOf(const Binding& binding, const PurgeOptions& options) {
   if (options.forget && options.idle_for <= Duration()) {
@@ -102,7 +102,7 @@ PurgeResult detail::PurgeOf(const Binding& binding, const PurgeOptions& options)
 }
 
 PurgeResult LockProvider::Purge(const PurgeOptions& options) const {
-  return detail::PurgeOf(*binding_, options);
+  return detail::PurgeOf(*bound(), options);
 }
 
 LockStatus detail::Break(const Binding& binding, const Key& key, std::string_view by) {
@@ -151,7 +151,7 @@ LockStatus detail::Break(const Binding& binding, const Key& key, std::string_vie
 }
 
 LockStatus LockProvider::Break(std::string_view name, std::string_view by) const {
-  return detail::Break(*binding_, Key(name), by);
+  return detail::Break(*bound(), Key(name), by);
 }
 
 }  // namespace doclock

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <concepts>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+
+/// @file
+/// Says in words why a verb cannot use a callable. Not for users.
+
+namespace doclock::detail {
+
+/// Does a value of this type stand for work that may not be done yet: a coroutine or a future?
+template <class R>
+concept Unfinished = requires(R& r) { r.await_ready(); } || requires(R& r) {
+  r.wait();
+  r.get();
+} || requires(R&& r) { std::forward<R>(r).operator co_await(); } || requires(R&& r) {
+  operator co_await(std::forward<R>(r));
+} || requires { typename R::promise_type; };
+
+/// Does F have a call operator for exactly this parameter? Deduction alone tells whether a template
+/// fits: its body is not instantiated.
+template <class F, class R, class Parameter>
+concept CallOperatorFor = requires { static_cast<R (F::*)(Parameter)>(&F::operator()); } ||
+                          requires { static_cast<R (F::*)(Parameter) const>(&F::operator()); };
+
+/// Can F, called with a T&, change the T? Tells a parameter `T&`, `auto&` or `auto&&` from `T`,
+/// `const T&` and `auto`. Where the parameter cannot be seen (std::bind, overloads of a base), an F
+/// that takes an rvalue as well does not need the entity itself.
+template <class F, class T, class R>
+constexpr bool CanChange() {
+  if constexpr (std::is_member_object_pointer_v<F>) {
+    return false;
+  } else if constexpr (std::is_member_function_pointer_v<F>) {
+    return !std::invocable<F, const T&>;
+  } else if constexpr (CallOperatorFor<F, R, T>) {
+    return false;
+  } else if constexpr (CallOperatorFor<F, R, T&> && !std::is_bind_expression_v<F>) {
+    return true;
+  } else {
+    return !std::invocable<F&, T>;
+  }
+}
+
+/// What F returns when it is called with A; void if it cannot be called.
+template <class F, class... A>
+using Result = std::conditional_t<std::invocable<F, A...>, std::invoke_result<F, A...>,
+                                  std::type_identity<void>>;
+template <class F, class... A>
+using ResultOf = typename Result<F, A...>::type;
+
+// These are always true. The first error of one that does not hold is a sentence.
+
+/// Can F change the entity that it is given?
+template <class F, class T>
+struct EditCheck {
+  static_assert(std::invocable<F, T&>,
+                "doclock: f cannot be called with the entity. It takes the entity by reference and "
+                "nothing else: [](T& entity) { ... }");
+  static_assert(
+      !std::invocable<F, T&> ||
+          CanChange<std::unwrap_reference_t<std::remove_cvref_t<F>>, T, ResultOf<F, T&>>(),
+      "doclock: f takes the entity by value or as const, so it cannot change what is "
+      "stored. Take the entity by reference: [](T& entity) { ... } or [](auto& entity) "
+      "{ ... }. To read only, use Find.");
+  static constexpr bool value = true;
+};
+
+/// Is the work of an f with this result done when it returns?
+template <class Result>
+struct FinishedCheck {
+  static_assert(!Unfinished<std::remove_cvref_t<Result>>,
+                "doclock: f is a coroutine or returns a future, so its work would go on without "
+                "the lock. Give a coroutine to WithAsync; any other f returns when its work is "
+                "done.");
+  static constexpr bool value = true;
+};
+
+/// Does f change its T in place? (A part of a JSON document is a JSON value, too.)
+template <class Result, class T, bool kResultUsed>
+struct InPlaceCheck {
+  static_assert(!std::same_as<std::remove_cv_t<Result>, T> ||
+                    (kResultUsed && std::same_as<T, nlohmann::json>),
+                "doclock: f returns a new entity, which is not stored. Change the entity that f is "
+                "given, and return nothing. (For a copy of what With stored, let f return it by "
+                "reference.)");
+  static constexpr bool value = true;
+};
+
+/// Is it a coroutine's result that WithAsync can wait for?
+template <class Result>
+inline constexpr bool kIsAwaitable = false;
+template <class V, class Executor>
+inline constexpr bool kIsAwaitable<boost::asio::awaitable<V, Executor>> = true;
+template <class Result>
+struct CoroutineCheck {
+  static_assert(kIsAwaitable<Result>,
+                "doclock: f is no coroutine. WithAsync takes one that returns "
+                "boost::asio::awaitable; With takes any other function.");
+  static constexpr bool value = true;
+};
+
+/// Is the result of ForEach's f nothing, or exactly a bool?
+template <class Result>
+struct WalkCheck {
+  static_assert(std::is_void_v<Result> || std::same_as<std::remove_cvref_t<Result>, bool>,
+                "doclock: f returns neither void nor bool. Let it return false to end the walk, "
+                "true to go on, or nothing.");
+  static constexpr bool value = true;
+};
+
+/// Takes a stop token that was passed in place of the options.
+struct MisplacedStop {
+  /// Always an error, in words.
+  template <std::same_as<std::stop_token> Stop>
+  MisplacedStop(const Stop&) {  // NOLINT(google-explicit-constructor)
+    static_assert(!std::same_as<Stop, std::stop_token>,
+                  "doclock: the stop token comes after the options. Pass {} for the default "
+                  "options: Lock(key, {}, token)");
+  }
+};
+
+}  // namespace doclock::detail
