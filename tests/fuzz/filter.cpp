@@ -155,14 +155,13 @@ void AddRule(Input& input, std::string_view line) {
     if (kind == "#") {
       input.filter.Limit(line.empty() ? 1 : line.front() - '0');
     } else if (kind == "^" || kind == "v") {
-      if (!input.filter.order().empty()) return;
       kind == "^" ? input.filter.OrderBy(line) : input.filter.OrderByDescending(line);
     } else if (std::string_view("=!<[>]").find(kind) != std::string_view::npos) {
       const std::string field = TakeWord(line);
       AddCondition(input.filter, kind.front(), field, line);
     }
-  } catch (const std::invalid_argument&) {
-    // Such a condition cannot be asked for.
+  } catch (const std::logic_error&) {
+    // Such a condition cannot be asked for, nor a second order.
   }
 }
 
@@ -185,7 +184,7 @@ std::string Print(const std::vector<std::int64_t>& keys) {
 void CheckMatches(const Input& input, const std::vector<std::int64_t>& found) {
   std::size_t matching = 0;
   for (std::size_t i = 0; i < input.bodies.size(); ++i) {
-    const bool matches = input.filter.Matches(input.bodies[i].json());
+    const bool matches = input.filter.Matches(static_cast<std::int64_t>(i), input.bodies[i].json());
     const bool shown = std::count(found.begin(), found.end(), static_cast<std::int64_t>(i)) == 1;
     matching += matches ? 1 : 0;
     Require(!shown || matches, "a document that is shown meets the conditions");
