@@ -65,8 +65,8 @@ void ExpectAway(const std::string& uri, const std::string& server, const std::st
 void ExpectRefusedAtOnce(const std::string& uri, const std::string& cause) {
   SCOPED_TRACE(uri);
   const auto start = std::chrono::steady_clock::now();
-  const auto [code, text] = Opening(uri, 10min);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 5min);
+  const auto [code, text] = Opening(uri, 1min);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 1min);
   EXPECT_EQ(code, Errc::kRefused);
   EXPECT_THAT(text, AllOf(HasSubstr(cause), Not(HasSubstr("Canary"))));
 }
