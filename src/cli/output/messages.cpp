@@ -36,6 +36,12 @@ std::string Quoted(std::string_view word) {
   return "'" + std::string(secret ? "..." : word.substr(0, kLongest)) + "'";
 }
 
+std::string ShellWord(std::string_view text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
+  return word + "'";
+}
+
 std::size_t WidthOf(std::string_view printable) noexcept {
   return static_cast<std::size_t>(std::count_if(printable.begin(), printable.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;

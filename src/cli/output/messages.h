@@ -16,6 +16,9 @@ std::string Printable(std::string_view text);
 /// URL, and with it a password, is not repeated: '...'.
 std::string Quoted(std::string_view word);
 
+/// The text as one word for the shell, whatever characters it holds.
+std::string ShellWord(std::string_view text);
+
 /// Columns that a printable text takes: its characters.
 std::size_t WidthOf(std::string_view printable) noexcept;
 

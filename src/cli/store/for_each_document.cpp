@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cli/output/messages.h"
 #include "cli/store/search.h"
 #include "doclock/detail/codec.h"
 
@@ -54,7 +55,7 @@ Filter FilterFor(const detail::Binding& binding, const SearchOptions& options) {
 std::string HowToGoOn(const Filter& filter, const std::optional<Key>& last) {
   if (!filter.order().empty()) return "the output is not complete";
   const KeyText key = TextOf(*last);
-  return "the output is not complete: go on with --after '" + key.text + "'" +
+  return "the output is not complete: go on with --after " + ShellWord(key.text) +
          (key.type == KeyText{}.type ? "" : " --key-type " + key.type);
 }
 
@@ -68,7 +69,6 @@ void ForEachDocument(const LockManager& manager, const SearchOptions& options,
   std::optional<Key> last;
   const auto show = [&](QueryRow&& row) {
     json body;
-    last = row.key;
     try {
       body = BodyOf(row, options.collection);
     } catch (const DocumentException& error) {
@@ -77,8 +77,14 @@ void ForEachDocument(const LockManager& manager, const SearchOptions& options,
     }
     return sink({std::move(row.key), row.version, row.locked, std::move(body)});
   };
+  const auto show_and_remember = [&](QueryRow&& row) {
+    Key key = row.key;
+    const bool more = show(std::move(row));
+    last = std::move(key);
+    return more;
+  };
   try {
-    detail::Query(binding->engine, *binding->collection, filter, show);
+    detail::Query(binding->engine, *binding->collection, filter, show_and_remember);
   } catch (const StoreException& error) {
     if (!last) throw;
     throw Unfinished(std::string(error.what()) + "; " + HowToGoOn(filter, last));

@@ -41,7 +41,9 @@ struct Unfinished : std::runtime_error {
 /// and take its time. The field `id` is the key if no document has a member of this name.
 /// @param unreadable is asked to go on after a document whose body cannot be read, as a sink is;
 /// without it the search ends there. The exception has the document's key.
-/// @throws Unfinished, and what the library throws
+/// @throws Unfinished if the store fails, also in the sink, after documents were shown: the text
+/// names the last one that was shown to its end
+/// @throws what the library throws
 void ForEachDocument(const LockManager& manager, const SearchOptions& options,
                      const std::function<bool(const DocumentLine&)>& sink,
                      const std::function<bool(const DocumentException&)>& unreadable = {});

@@ -70,8 +70,9 @@ class PrivateFile {
   /// An editor that failed may have left the text in another file.
   [[nodiscard]] bool HoldsMoreThan(const std::string& before) const {
     std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
-      if (entry.path() != path()) return true;
+    std::filesystem::directory_iterator entry(folder_, ignored);
+    for (; entry != std::filesystem::directory_iterator(); entry.increment(ignored)) {
+      if (entry->path() != path()) return true;
       const std::optional<std::string> text = Text();
       if (!text || (*text != before && !IsBlank(*text))) return true;
     }
@@ -85,13 +86,6 @@ class PrivateFile {
   bool kept_ = false;
   std::filesystem::path folder_;
 };
-
-/// As one word for the shell, whatever characters it holds.
-std::string ShellWord(const std::string& text) {
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
-  return word + "'";
-}
 
 /// Runs the editor through the shell, as other programs do, because $EDITOR may hold options.
 /// Returns what went wrong; empty: nothing.
