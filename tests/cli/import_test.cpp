@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/harness.h"
+#include "doclock/doclock.h"
 
 namespace doclock::cli_test {
 namespace {
@@ -49,6 +50,22 @@ TEST_F(ImportTest, StandardInputIsImportedUpToTheBadLine) {
   EXPECT_THAT(ended.err, HasSubstr("line 3: the body cannot be stored: "));
   EXPECT_THAT(Doclock({"import", "--create", "sagas"}, lines).err,
               HasSubstr("to go on repeat it with --create\n"));
+}
+
+TEST_F(ImportTest, EndsAtTheFirstLineThatTheStoreRefuses) {
+  ASSERT_EQ(Doclock({"put", "sagas", "0"}, R"({"n":0})").code, 0);
+  LockingRepository<json>(LockManager(OpenStore("sqlite:" + (folder / "locks.db"))), "sagas")
+      .EnsureIndex({"n"}, true);
+  std::string lines;
+  for (int i = 1; i <= 40; ++i) {
+    lines += Line(std::to_string(i), R"({"n":)" + std::to_string(i < 10 ? i : 0) + "}");
+  }
+  for (int round = 0; round < 10; ++round) {
+    const Ended ended = Doclock({"import", "--resume", "sagas", File(lines)});
+    EXPECT_NE(ended.code, 0);
+    EXPECT_THAT(ended.err, HasSubstr("the import ended at line 10; to go on give --resume\n"));
+    EXPECT_THAT(ended.err, HasSubstr("document '10' "));
+  }
 }
 
 TEST_F(ImportTest, PlainDocumentsNameTheirKey) {

@@ -165,7 +165,8 @@ class Importer {
   }
   /// Those that have an outcome.
   [[nodiscard]] std::int64_t all() const noexcept { return all_; }
-  /// The line that the import ended at. Those before it were imported, or are counted as locked.
+  /// The line that the import ended at: the first of those that failed. Those before it were
+  /// imported, or are counted as locked.
   [[nodiscard]] std::int64_t ended_at() const noexcept {
     return failed_at_ > 0 ? failed_at_ : source_.number();
   }
@@ -177,7 +178,8 @@ class Importer {
       while (Take(line)) Finish(line.document, ImportOne(line.document));
     } catch (...) {
       const std::lock_guard guard(mutex_);
-      if (!error_) {
+      // Another line may have failed first; this one was taken before it.
+      if (!error_ || line.number < failed_at_) {
         error_ = std::current_exception();
         failed_at_ = line.number;
       }
@@ -202,6 +204,7 @@ class Importer {
     std::string text;
     {
       const std::lock_guard guard(mutex_);
+      line.number = source_.number() + 1;  // if it cannot be read
       if (over_ || Interruption::signal() != 0 || !source_.Next(text, line.number)) return false;
     }
     line.document = source_.Parse(text, line.number);
