@@ -19,7 +19,12 @@ namespace {
 /// Below it are only characters that `dump` escapes, and the blanks that it makes itself.
 constexpr unsigned char kFirstThatMayControl = 0x7f;
 
+/// Characters above U+FFFF are two units in JSON: a surrogate pair.
 void AppendUnicodeEscape(std::string& out, char32_t code) {
+  if (code > 0xffff) {
+    AppendUnicodeEscape(out, 0xd7c0 + (code >> 10));
+    code = 0xdc00 + (code & 0x3ff);
+  }
   char text[8];
   std::snprintf(text, sizeof text, "\\u%04x", static_cast<unsigned>(code));
   out += text;

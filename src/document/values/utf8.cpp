@@ -82,16 +82,27 @@ bool IsControl(char32_t code) noexcept {
   struct Range {
     char32_t first, last;
   };
+  // Cc, Bidi_Control, and all of Default_Ignorable_Code_Point of Unicode.
   constexpr std::array kRanges{
-      Range{0x00, 0x1f},       // C0
-      Range{0x7f, 0x9f},       // DEL, C1
-      Range{0x61c, 0x61c},     // Arabic letter mark
-      Range{0x200b, 0x200b},   // zero width space
-      Range{0x200e, 0x200f},   // direction marks
-      Range{0x2028, 0x202e},   // line and paragraph separators, embeddings and overrides
-      Range{0x2060, 0x206f},   // word joiner, invisible operators, isolates
-      Range{0xfeff, 0xfeff},   // byte order mark
-      Range{0xfff9, 0xfffb}};  // annotations
+      Range{0x00, 0x1f},         // C0
+      Range{0x7f, 0x9f},         // DEL, C1
+      Range{0xad, 0xad},         // soft hyphen
+      Range{0x34f, 0x34f},       // combining grapheme joiner
+      Range{0x61c, 0x61c},       // Arabic letter mark
+      Range{0x115f, 0x1160},     // Hangul fillers
+      Range{0x17b4, 0x17b5},     // Khmer inherent vowels
+      Range{0x180b, 0x180f},     // Mongolian separators
+      Range{0x200b, 0x200f},     // zero width space and joiners, direction marks
+      Range{0x2028, 0x202e},     // line and paragraph separators, embeddings and overrides
+      Range{0x2060, 0x206f},     // word joiner, invisible operators, isolates
+      Range{0x3164, 0x3164},     // Hangul filler
+      Range{0xfe00, 0xfe0f},     // variation selectors
+      Range{0xfeff, 0xfeff},     // byte order mark
+      Range{0xffa0, 0xffa0},     // halfwidth Hangul filler
+      Range{0xfff0, 0xfffb},     // unassigned, annotations
+      Range{0x1bca0, 0x1bca3},   // shorthand format controls
+      Range{0x1d173, 0x1d17a},   // musical format controls
+      Range{0xe0000, 0xe0fff}};  // tags, variation selectors
   return std::any_of(kRanges.begin(), kRanges.end(),
                      [&](const Range& range) { return code >= range.first && code <= range.last; });
 }

@@ -13,10 +13,17 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 /// Characters that a terminal obeys, or that hide or turn others.
-const std::vector<std::string> kControls{
-    "\x01",         "\x1b",         "\x7f",         "\xc2\x80",     "\xc2\x9b",     "\xd8\x9c",
-    "\xe2\x80\x8b", "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xa8", "\xe2\x80\xaa", "\xe2\x80\xae",
-    "\xe2\x81\xa0", "\xe2\x81\xa6", "\xe2\x81\xa9", "\xef\xbb\xbf", "\xef\xbf\xb9"};
+const std::vector<std::string> kControls{"\x01",         "\x1b",
+                                         "\x7f",         "\xc2\x80",
+                                         "\xc2\x9b",     "\xd8\x9c",
+                                         "\xe2\x80\x8b", "\xe2\x80\x8e",
+                                         "\xe2\x80\x8f", "\xe2\x80\xa8",
+                                         "\xe2\x80\xaa", "\xe2\x80\xae",
+                                         "\xe2\x81\xa0", "\xe2\x81\xa6",
+                                         "\xe2\x81\xa9", "\xef\xbb\xbf",
+                                         "\xef\xbf\xb9", "\xc2\xad",
+                                         "\xe2\x80\x8d", "\xe3\x85\xa4",
+                                         "\xef\xb8\x8f", "\xf3\xa0\x81\x81"};
 
 std::string AllControls() {
   std::string all;
