@@ -86,16 +86,53 @@ TEST_F(InputTest, WhatIsNotInUtf8IsToldSo) {
 }
 
 TEST_F(InputTest, InputThatCannotBeReadIsNotTakenForItsEnd) {
-  for (const std::string words : {"put sagas 1", "import sagas", "release --lock-file - job"}) {
+  ASSERT_EQ(Doclock({"run", "job", "--", "true"}).code, 0);  // makes the store
+  for (const auto& [words, option] : std::vector<std::pair<std::string, std::string>>{
+           {"put sagas 1", "FILE"},
+           {"import sagas", "FILE"},
+           {"release --lock-file - job", "--lock-file"},
+           {"renew --lock-file - job", "--lock-file"}}) {
     for (const std::string& from : {std::string("<&-"), "< '" + (folder / ".") + "'"}) {
       const Ended ended =
           Program({"sh", "-c", std::string(DOCLOCK_CLI) + " " + words + " " + from}, {store})
               .Wait();
-      EXPECT_NE(ended.code, 0) << words << from;
-      if (words[0] == 'r') continue;  // there is no such file of SQLite
       EXPECT_EQ(ended.code, 64) << words << from << ended.err;
-      EXPECT_THAT(ended.err, HasSubstr("FILE: standard input cannot be read: ")) << words << from;
+      EXPECT_THAT(ended.err, HasSubstr(option + ": standard input cannot be read: "))
+          << words << from;
     }
+  }
+}
+
+TEST_F(InputTest, AFailedWaitForInputEndsIt) {
+  const Ended ended = Program({"python3", "-c", R"(
+import resource, subprocess, sys, time
+program = subprocess.Popen([sys.argv[1], "import", "sagas"], stdin=subprocess.PIPE)
+program.stdin.write(b'{"key":"1","body":{}}\n')
+program.stdin.flush()
+while subprocess.run([sys.argv[1], "get", "sagas", "1"], capture_output=True).returncode != 0:
+  time.sleep(0.01)
+# Then poll() refuses to wait for a descriptor.
+resource.prlimit(program.pid, resource.RLIMIT_NOFILE, (0, 0))
+print(program.wait())
+)",
+                               DOCLOCK_CLI},
+                              {store})
+                          .Wait();
+  EXPECT_EQ(ended.out, "1 documents imported\n64\n");
+  EXPECT_THAT(ended.err, HasSubstr("FILE: standard input cannot be read: "));
+  EXPECT_THAT(ended.err, HasSubstr("the import ended at line 2; "));
+}
+
+TEST_F(InputTest, AStoreFileThatCannotBeReadSaysWhy) {
+  for (const auto& [file, why] : std::vector<std::pair<std::string, std::string>>{
+           {folder / "none", "cannot be read: No such file or directory"},
+           {folder / ".", "cannot be read: Is a directory"},
+           {File("empty", ""), "is empty; it must be a URL"},
+           {File("blank", "\r\nsqlite:x.db\n"), "is empty; it must be a URL"}}) {
+    const Ended ended = Doclock({"--store-file", file, "status"});
+    EXPECT_EQ(ended.code, 64) << file << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr("--store-file: ")) << file;
+    EXPECT_THAT(ended.err, HasSubstr(why)) << file;
   }
 }
 

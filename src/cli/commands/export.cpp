@@ -104,9 +104,9 @@ class Lines {
 
  private:
   /// A standard output that is a pipe may be shared with a program that made it non-blocking.
-  void AwaitReader() const noexcept {
+  void AwaitReader() const {
     pollfd place{descriptor_, POLLOUT, 0};
-    ::poll(&place, 1, -1);
+    if (::poll(&place, 1, -1) < 0 && errno != EINTR) ThrowUnwritable(errno);
   }
   void Open(const std::string& file, int flags) {
     if (file == "-") return;

@@ -5,6 +5,7 @@
 
 #include "cli/json/json_text.h"
 #include "doclock/json/key.h"
+#include "doclock/json/value_error.h"
 
 namespace doclock::cli {
 namespace {
@@ -44,7 +45,7 @@ Key KeyOfMember(const json& value, const KeyText& member) {
   if (value.is_string()) return KeyOf({value.get<std::string>(), member.type});
   try {
     return KeyFromMember(value);
-  } catch (const std::exception&) {
+  } catch (const JsonValueError&) {
     throw BadJson("the member \"" + member.text +
                   "\" is no key: a text, a whole number, {\"$oid\":...} or {\"$binary\":...} of "
                   "subtype 04");

@@ -43,16 +43,19 @@ void Input::ThrowUnreadable(int error) const {
 
 bool Input::Fill() {
   buffer_.resize(kReadAtOnce);
-  at_ = 0;
+  at_ = buffer_.size();  // if reading fails, nothing is left: another thread may ask again
   ssize_t got = 0;
   while (Interruption::signal() == 0) {
     pollfd place{descriptor_, POLLIN, 0};
-    if (::poll(&place, 1, kLookForSignalsMs) <= 0) continue;
+    const int ready = ::poll(&place, 1, kLookForSignalsMs);
+    if (ready < 0 && errno != EINTR) ThrowUnreadable(errno);
+    if (ready <= 0) continue;
     got = ::read(descriptor_, buffer_.data(), buffer_.size());
     if (got >= 0) break;
     if (errno != EINTR && errno != EAGAIN) ThrowUnreadable(errno);
   }
   buffer_.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  at_ = 0;
   return got > 0;
 }
 

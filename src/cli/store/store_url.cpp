@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <stdexcept>
 #include <string_view>
 
@@ -48,18 +47,18 @@ std::string HideStoreUrl(int argc, char** argv) {
 StoreUrl UrlOf(const StoreChoice& choice, const std::string& from_environment) {
   if (!choice.url.empty()) return {choice.url, "--store"};
   if (!choice.file.empty()) {
-    std::ifstream file(choice.file);
+    // "-" is a file here: standard input belongs to the command.
+    Input file(choice.file == "-" ? "./-" : choice.file, "--store-file");
     std::string url;
-    const bool read = file && std::getline(file, url);
-    RemoveByteOrderMark(url);
+    file.Line(url);
     if (url.ends_with('\r')) url.pop_back();  // the file may have the line ends of Windows
     if (std::any_of(url.begin(), url.end(), IsAsciiControl)) {
       throw std::invalid_argument("--store-file: the first line of " + Quoted(choice.file) +
                                   " holds control characters; it must be text in UTF-8");
     }
-    if (!read || url.empty()) {
-      throw std::invalid_argument("--store-file: " + Quoted(choice.file) +
-                                  " cannot be read, or its first line is empty");
+    if (url.empty()) {
+      throw std::invalid_argument("--store-file: the first line of " + Quoted(choice.file) +
+                                  " is empty; it must be a URL");
     }
     return {url, "--store-file"};
   }
