@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "doclock/detail/engine.h"
 
@@ -99,6 +101,23 @@ TEST(CheckBody, MeasuresTheBsonExactly) {
   EXPECT_EQ(Refusal(body), "");
   body["x"].get_ref<std::string&>() += 'x';
   EXPECT_THAT(Refusal(body), ::testing::HasSubstr("as BSON"));
+}
+
+/// As JSON they are about as long as is allowed, and as BSON half of that.
+TEST(CheckBody, MeasuresTypedValuesAsBsonKeepsThem) {
+  const std::vector<json> values = {
+      {{"$date", {{"$numberLong", "1700000000000"}}}},
+      {{"$oid", std::string(24, 'a')}},
+      {{"$numberDecimal", "123456789012345678901234.5"}},
+      {{"$binary", {{"base64", std::string(40, 'A')}, {"subType", "00"}}}},
+      {{"$binary", {{"base64", "AAAA"}, {"subType", "02"}}}}};
+  for (const json& value : values) {
+    json body = {{"list", json::array()}};
+    body["list"].get_ref<json::array_t&>().resize(kMaxBodyBytes / (value.dump().size() + 1) - 1,
+                                                  value);
+    ASSERT_LE(body.dump().size(), kMaxBodyBytes);
+    EXPECT_EQ(Refusal(body), "") << value;
+  }
 }
 
 TEST(CheckBody, DoesNotRepeatLongNamesInFull) {

@@ -4,6 +4,7 @@
 #include "doclock/body.h"
 #include "doclock/detail/engine.h"
 #include "doclock/errors.h"
+#include "document/json/bson_size.h"
 #include "document/values/utf8.h"
 
 namespace doclock::detail {
@@ -129,7 +130,7 @@ class Checker {
     constexpr std::size_t kLongestEscape = 6, kLongestNumber = 32;
     if (text_bytes_ * kLongestEscape + values_ * kLongestNumber <= kMaxBodyBytes) return;
     CheckSize(body.dump().size(), "");
-    CheckSize(json::to_bson(body).size(), " as BSON, in which MongoDB keeps it");
+    CheckSize(BsonBytes(body), " as BSON, in which MongoDB keeps it");
   }
 
   static void CheckSize(std::size_t bytes, const char* form) {
