@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -17,6 +18,8 @@ namespace detail {
 /// Takes `field` for the key's name, and where keys are UUIDs, texts compared with it for UUIDs.
 /// @throws std::invalid_argument if such a text is none
 DOCLOCK_EXPORT Filter WithKeyField(Filter filter, std::string_view field, bool uuid_keys);
+/// Is the path that of the key?
+DOCLOCK_EXPORT bool IsKeyPath(const std::vector<std::string>& path) noexcept;
 }  // namespace detail
 
 /// Selects documents: conditions on fields of the body (all must hold), an order and a limit.
@@ -151,6 +154,11 @@ class DOCLOCK_EXPORT Filter {
   template <Character C>
   Filter& AtLeast(std::string_view field, C value) = delete;
 
+  /// Deleted: a count is a whole number.
+  template <class N>
+    requires(std::floating_point<N> || std::same_as<N, bool> || Character<N>)
+  Filter& Limit(N count) = delete;
+
   /// Does a body meet every condition but those on the key? Ignores lock state, order, position and
   /// limit.
   [[nodiscard]] bool Matches(const nlohmann::json& body) const { return Meets(nullptr, body); }
@@ -187,10 +195,6 @@ class DOCLOCK_EXPORT Filter {
   LockState lock_state_ = LockState::kAny;
 };
 
-/// Is the path that of the key?
-DOCLOCK_EXPORT bool IsKeyPath(const std::vector<std::string>& path) noexcept;
-/// Returns a key as a filter compares it.
-DOCLOCK_EXPORT nlohmann::json ValueOf(const Key& key);
 /// Returns the value at `path` in `body`; a reference to null when it is missing.
 DOCLOCK_EXPORT const nlohmann::json& ValueAt(const nlohmann::json& body,
                                              const std::vector<std::string>& path) noexcept;

@@ -20,9 +20,6 @@ QueryRow RowOf(const Document& document, TimePoint now) {
           document.lock.IsLive(now)};
 }
 
-/// Documents that one scan finds; they share their bodies with the store.
-constexpr std::size_t kRowsPerScan = 16'384;
-
 /// A shard's documents, which the caller looks at when the mutex is free.
 std::vector<QueryRow> RowsOf(Shard& shard, TimePoint now) {
   std::vector<QueryRow> rows;
@@ -46,8 +43,7 @@ void ScanInto(MemoryCollection& collection, const Filter& filter, FirstRows& row
 void Scan(MemoryCollection& collection, const Filter& filter, TimePoint now,
           const std::function<bool(QueryRow&&)>& sink) {
   VisitInOrder(
-      filter, kRowsPerScan, [&](FirstRows& rows) { ScanInto(collection, filter, rows, now); },
-      sink);
+      filter, kPageRows, [&](FirstRows& rows) { ScanInto(collection, filter, rows, now); }, sink);
 }
 
 /// The row of an index entry, if its document still matches.

@@ -49,7 +49,7 @@ class Budget {
 };
 
 /// How many documents of a query one transaction finds; and one that searches for a free one.
-constexpr std::size_t kRowsPerScan = 16'384, kRowsPerSearch = 100;
+constexpr std::size_t kRowsPerSearch = 100;
 /// How many locks one transaction clears.
 constexpr std::int64_t kPurgedAtOnce = 1000;
 
@@ -100,7 +100,7 @@ class StoreOfRecords final : public Store {
         Scan(transaction, step, filter, rows);
       });
     };
-    VisitInOrder(filter, kRowsPerScan, scan, sink);
+    VisitInOrder(filter, kPageRows, scan, sink);
   }
 
   void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, milliseconds budget) override {

@@ -12,6 +12,15 @@ namespace {
 
 using nlohmann::json;
 
+template <class N>
+constexpr bool kIsCount = requires(Filter filter, N count) {
+  filter.Limit(count);
+  Filter().Limit(count);
+};
+static_assert(kIsCount<int> && kIsCount<unsigned> && kIsCount<std::int64_t> &&
+              kIsCount<std::size_t>);
+static_assert(!kIsCount<double> && !kIsCount<float> && !kIsCount<bool> && !kIsCount<char>);
+
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(Filter, WithoutConditionsMatchesEverything) { EXPECT_TRUE(Filter{}.Matches(json::object())); }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/json/json_text.h"
+#include "doclock/json/key.h"
 
 namespace doclock::cli {
 namespace {
@@ -49,7 +50,7 @@ void AddCondition(Filter& filter, const SearchOptions& options, std::string_view
       const bool is_key = field == Filter::kKeyField || field == key_name;
       const bool has_type = is_key && options.key_type;
       (filter.*add)(is_key ? Filter::kKeyField : field,
-                    has_type ? doclock::ValueOf(KeyOf(options, value)) : ValueOf(value));
+                    has_type ? KeyToMember(KeyOf(options, value)) : ValueOf(value));
       return;
     }
   }

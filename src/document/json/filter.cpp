@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "doclock/binary.h"
+#include "doclock/json/key.h"
 #include "doclock/uuid_json.h"
 #include "document/json/typed_value.h"
 #include "document/values/utf8.h"
@@ -183,7 +184,7 @@ Filter& Filter::AtLeast(std::string_view field, json value) & {
 Filter& Filter::SetOrder(std::string_view field, bool descending) {
   if (ordered_) throw std::logic_error("doclock::Filter: an order was given already");
   order_ = SplitPath(field);
-  if (IsKeyPath(order_)) order_.clear();
+  if (detail::IsKeyPath(order_)) order_.clear();
   ordered_ = true;
   descending_ = descending;
   return *this;
@@ -215,9 +216,9 @@ Filter& Filter::Locked() & {
 
 bool Filter::Meets(const Key* key, const json& body) const {
   for (const Condition& condition : conditions_) {
-    if (!IsKeyPath(condition.path)) {
+    if (!detail::IsKeyPath(condition.path)) {
       if (!Holds(ValueAt(body, condition.path), condition)) return false;
-    } else if (key != nullptr && !Holds(ValueOf(*key), condition)) {
+    } else if (key != nullptr && !Holds(KeyToMember(*key), condition)) {
       return false;
     }
   }
@@ -243,15 +244,8 @@ Filter detail::WithKeyField(Filter filter, std::string_view field, bool uuid_key
   return filter;
 }
 
-bool IsKeyPath(const std::vector<std::string>& path) noexcept {
+bool detail::IsKeyPath(const std::vector<std::string>& path) noexcept {
   return path.size() == 1 && path.front() == Filter::kKeyField;
-}
-
-json ValueOf(const Key& key) {
-  if (const auto* text = std::get_if<std::string>(&key.value())) return *text;
-  if (const auto* number = std::get_if<std::int64_t>(&key.value())) return *number;
-  if (const auto* id = std::get_if<ObjectId>(&key.value())) return ToExtendedJson(*id);
-  return Binary::FromUuid(std::get<Uuid>(key.value()));
 }
 
 const json& ValueAt(const json& body, const std::vector<std::string>& path) noexcept {

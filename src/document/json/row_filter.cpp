@@ -2,9 +2,9 @@
 
 #include <stdexcept>
 
-#include "doclock/binary.h"
 #include "doclock/errors.h"
-#include "doclock/uuid_json.h"
+#include "doclock/json/key.h"
+#include "doclock/json/value_error.h"
 #include "document/json/typed_value.h"
 
 namespace doclock {
@@ -38,24 +38,16 @@ bool StateMatches(const Filter& filter, bool locked) noexcept {
 }
 
 std::optional<Key> KeyFrom(const Json& value) {
-  if (const auto* text = value.get_ptr<const std::string*>()) {
-    return text->size() <= kMaxKeyBytes ? std::optional<Key>(*text) : std::nullopt;
+  try {
+    return KeyFromMember(value);
+  } catch (const JsonValueError&) {
+    return std::nullopt;
   }
-  if (const auto* number = value.get_ptr<const Json::number_unsigned_t*>()) {
-    return *number <= INT64_MAX ? std::optional<Key>(*number) : std::nullopt;
-  }
-  if (const auto* number = value.get_ptr<const Json::number_integer_t*>()) return Key(*number);
-  const detail::TypedKind kind = detail::KindOf(value);
-  if (kind == detail::TypedKind::kObjectId) return ObjectIdFromJson(value);
-  if (kind != detail::TypedKind::kBinary) return std::nullopt;
-  const auto binary = value.get<Binary>();
-  const bool is_uuid = binary.subtype == 4 && binary.bytes.size() == sizeof(Uuid);
-  return is_uuid ? std::optional<Key>(binary.ToUuid()) : std::nullopt;
 }
 
 std::optional<Key> EqualKey(const Filter& filter) {
   for (const Filter::Condition& condition : filter.conditions()) {
-    if (condition.op != Filter::Op::kEqual || !IsKeyPath(condition.path)) continue;
+    if (condition.op != Filter::Op::kEqual || !detail::IsKeyPath(condition.path)) continue;
     if (auto key = KeyFrom(condition.value)) return key;
   }
   return std::nullopt;
@@ -72,18 +64,17 @@ int CompareInOrder(const Filter& filter, const Json& a, const Json& b) noexcept 
 
 FirstRows::FirstRows(const Filter& filter, std::optional<Filter::Position> after, std::size_t most)
     : FirstInOrder(filter, std::move(after), most,
-                   [](const Key& a, const Key& b) noexcept { return a < b; }),
-      filter_(filter) {}
+                   [](const Key& a, const Key& b) noexcept { return a < b; }) {}
 
 void FirstRows::Show(QueryRow row) {
-  if (!StateMatches(filter_, row.locked)) return;
-  const bool by_key = filter_.order().empty();
-  if (by_key && !Fits({row.key, nullptr})) return;  // spares reading the body
-  if (!Matches(filter_, row.key, row.body)) return;
-  Filter::Position position = PositionOf(filter_, row.key, row.body);
-  if (!by_key && !Fits(position)) return;
-  const Body body = row.body;
-  Keep(std::move(position), body, std::move(row));
+  if (!StateMatches(filter(), row.locked)) return;
+  const bool by_key = filter().order().empty();
+  if (by_key && !Admits({row.key, nullptr})) return;  // spares reading the body
+  if (!Matches(filter(), row.key, row.body)) return;
+  Filter::Position position = PositionOf(filter(), row.key, row.body);
+  if (!by_key && !Admits(position)) return;
+  const std::size_t bytes = row.body.size_hint();
+  Keep(std::move(position), bytes, std::move(row));
 }
 
 IndexSpec WithoutKey(const IndexSpec& index) {

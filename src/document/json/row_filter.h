@@ -38,6 +38,9 @@ DOCLOCK_EXPORT int CompareInOrder(const Filter& filter, const nlohmann::json& a,
 /// The memory for one page of bodies, about, as text. A page has one document at least.
 inline constexpr std::size_t kPageBytes = 4 * 1024 * 1024;
 
+/// The most documents that one page, or one scan that sorts, holds.
+inline constexpr std::size_t kPageRows = 16'000;
+
 /// Keeps those documents that come first in the filter's order behind `after`: at most `most`, and
 /// kPageBytes.
 /// @tparam T what is kept of a document
@@ -51,8 +54,9 @@ class FirstInOrder {
                KeyOrder is_before)
       : filter_(filter), after_(std::move(after)), most_(most), is_before_(is_before) {}
 
-  /// Is a document with this position to be kept?
-  [[nodiscard]] bool Fits(const Filter::Position& position) {
+  /// Is a document with this position to be kept? If not for lack of room, Pass finds out that
+  /// there are more.
+  [[nodiscard]] bool Admits(const Filter::Position& position) {
     if (after_ && !IsBefore(*after_, position)) return false;
     const bool full = left_out_ || kept_.size() == most_;
     if (!full || IsBefore(position, kept_.front().position)) return true;
@@ -60,9 +64,8 @@ class FirstInOrder {
     return false;
   }
 
-  /// Keeps one that fits.
-  void Keep(Filter::Position position, const Body& body, T what) {
-    const std::size_t bytes = body.size_hint();
+  /// Keeps one that was admitted. `bytes` is the size of its body.
+  void Keep(Filter::Position position, std::size_t bytes, T what) {
     bytes_ += bytes;
     kept_.push_back({std::move(position), bytes, std::move(what)});
     std::push_heap(kept_.begin(), kept_.end(), Order());
@@ -85,6 +88,9 @@ class FirstInOrder {
 
   /// After Pass: behind which document there may be more; nothing if there are no more.
   [[nodiscard]] const std::optional<Filter::Position>& rest() const noexcept { return rest_; }
+
+ protected:
+  [[nodiscard]] const Filter& filter() const noexcept { return filter_; }
 
  private:
   struct Kept {
@@ -123,17 +129,15 @@ class DOCLOCK_EXPORT FirstRows : public FirstInOrder<QueryRow> {
   FirstRows(const Filter& filter, std::optional<Filter::Position> after, std::size_t most);
   /// Looks at a document, which may not match.
   void Show(QueryRow row);
-
- private:
-  const Filter& filter_;
 };
 
 /// Shows the documents that match to `sink`, in the filter's order, until it returns false or the
 /// limit is reached, in the memory of a page. `scan` shows all documents to a FirstRows; it is
-/// called once for `most` of them.
+/// called once for `most` of them, and no more are kept than the limit.
 template <class Scan>
 void VisitInOrder(const Filter& filter, std::size_t most, const Scan& scan,
                   const std::function<bool(QueryRow&&)>& sink) {
+  if (filter.limit() > 0) most = std::min(most, static_cast<std::size_t>(filter.limit()));
   std::optional<Filter::Position> after = filter.after();
   std::int64_t shown = 0;
   const auto count = [&](QueryRow&& row) {

@@ -37,7 +37,7 @@ struct KeyRead {
 };
 
 /// How many documents the first page of a walk has at most, and the later ones, which double.
-constexpr std::int64_t kFirstPage = 1000, kLongestPage = 16'000;
+constexpr std::int64_t kFirstPage = 1000, kLongestPage = kPageRows;
 
 /// A walk over the documents that match a filter, page by page. Between two pages nothing is open:
 /// no transaction, no cursor, no connection. Each page has a call's budget.

@@ -83,7 +83,7 @@ Doc NotNullMatch(const std::vector<std::string>& path) {
 
 /// A symbol is no text, although the server compares them.
 bool IsText(const Filter::Condition& condition) {
-  return condition.value.is_string() && !IsKeyPath(condition.path);
+  return condition.value.is_string() && !detail::IsKeyPath(condition.path);
 }
 Doc IsSymbol(const std::vector<std::string>& path) {
   return Doc::Of(Joined(path), Doc::Of("$type", "symbol"));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -24,25 +25,22 @@ bool HasIndexOn(Connection& connection, const SqliteCollection& collection,
   return find->Step();
 }
 
+/// The bytes of a UUID or an ObjectId.
+std::span<const std::uint8_t> BytesOf(const Key& key) noexcept {
+  if (const auto* uuid = std::get_if<Uuid>(&key.value())) return {uuid->begin(), uuid->end()};
+  if (const auto* id = std::get_if<ObjectId>(&key.value())) return id->bytes;
+  return {};
+}
+
 /// SQLite's order of keys.
 bool StandsBefore(const Key& a, const Key& b) noexcept {
   static constexpr std::array kPlaces{1, 0, 2, 2};  // text, integer, UUID, ObjectId
   const int first = kPlaces.at(a.value().index()), second = kPlaces.at(b.value().index());
   if (first != second) return first < second;
   if (a.value().index() == b.value().index()) return a < b;
-  const auto bytes = [](const Key& key) {
-    std::vector<std::uint8_t> all;
-    if (const auto* uuid = std::get_if<Uuid>(&key.value())) all.assign(uuid->begin(), uuid->end());
-    if (const auto* id = std::get_if<ObjectId>(&key.value())) {
-      all.assign(id->bytes.begin(), id->bytes.end());
-    }
-    return all;
-  };
-  return bytes(a) < bytes(b);
+  const auto x = BytesOf(a), y = BytesOf(b);
+  return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
 }
-
-/// How many candidates are kept of a scan that SQLite does not sort.
-constexpr std::size_t kSortedAtOnce = 16'000;
 
 /// A running query.
 class Search {
@@ -75,16 +73,24 @@ class Search {
     return IndexedPasses(filter_, *field);
   }
 
+  /// A search for any lock state shows every candidate, and so needs no more than its limit. Of
+  /// those of one state it is unknown how many candidates have it.
+  [[nodiscard]] std::size_t MostAtOnce() const noexcept {
+    if (filter_.limit() == 0 || filter_.lock_state() != Filter::LockState::kAny) return kPageRows;
+    return std::min(kPageRows, static_cast<std::size_t>(filter_.limit()));
+  }
+
   bool RunSorted(const Pass& pass, const CandidateVisitor& visit) {
     std::optional<Filter::Position> after = filter_.after();
     const bool is_before = after && pass.rank != kAnyRank && RankOf(after->value) != pass.rank;
     if (is_before) after.reset();
     do {
-      FirstInOrder<Candidate> found(filter_, std::move(after), kSortedAtOnce, StandsBefore);
+      FirstInOrder<Candidate> found(filter_, std::move(after), MostAtOnce(), StandsBefore);
       RunPass(pass, [&](Candidate&& candidate) {
-        const Body body = candidate.document.body;
+        const Body& body = candidate.document.body;
         Filter::Position position = PositionOf(filter_, candidate.key, body);
-        if (found.Fits(position)) found.Keep(std::move(position), body, std::move(candidate));
+        const std::size_t bytes = body.size_hint();
+        if (found.Admits(position)) found.Keep(std::move(position), bytes, std::move(candidate));
         return true;
       });
       if (!found.Pass(visit)) return false;

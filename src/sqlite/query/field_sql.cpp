@@ -123,7 +123,7 @@ std::optional<std::string> KindSql(const Path& path) {
 }
 
 std::optional<Term> TermFor(const Filter::Condition& condition) {
-  if (IsKeyPath(condition.path)) return KeyTerm(condition);
+  if (detail::IsKeyPath(condition.path)) return KeyTerm(condition);
   const auto field = FieldSql(condition.path);
   if (!field) return std::nullopt;
   const nlohmann::json& value = condition.value;
