@@ -2,6 +2,7 @@
 
 #include <boost/asio/use_awaitable.hpp>
 #include <concepts>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,6 +24,31 @@ namespace doclock {
 
 /// Where named locks are kept unless a LockProvider says otherwise.
 inline constexpr const char* kDefaultLockCollection = "doclock_locks";
+
+namespace detail {
+
+/// A name as an argument: anything that converts to std::string_view, except a null pointer.
+class NameArg {
+ public:
+  /// Converts.
+  template <class A>
+    requires(std::convertible_to<A, std::string_view> &&
+             !std::same_as<std::remove_cvref_t<A>, std::nullptr_t>)
+  NameArg(A&& name)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
+      : text_(std::forward<A>(name)) {}
+  /// Deleted: a null pointer, which 0 is too, names nothing.
+  NameArg(std::nullptr_t) = delete;
+
+  /// Returns the name, which lives as long as what was passed.
+  operator std::string_view() const noexcept {  // NOLINT(google-explicit-constructor)
+    return text_;
+  }
+
+ private:
+  std::string_view text_;
+};
+
+}  // namespace detail
 
 /// How a LockProvider works. Checked at construction: std::invalid_argument names the field.
 struct LockProviderOptions {
@@ -60,37 +86,37 @@ class DOCLOCK_EXPORT LockProvider {
   /// Returns the collection's name.
   [[nodiscard]] const std::string& collection() const;
   /// Returns the manager.
-  [[nodiscard]] const LockManager& manager() const noexcept { return manager_; }
+  [[nodiscard]] const LockManager& manager() const;
 
   /// @name One lock
   /// @{
 
   /// Takes a lock.
-  [[nodiscard]] HeldLock Acquire(std::string_view name, const LockOptions& options = {},
+  [[nodiscard]] HeldLock Acquire(detail::NameArg name, const LockOptions& options = {},
                                  std::stop_token stop = {}) const;
   /// Not a call: says where the stop token belongs.
-  HeldLock Acquire(std::string_view, detail::MisplacedStop) const;
+  HeldLock Acquire(detail::NameArg, detail::MisplacedStop) const;
   /// Acquire() that returns nothing if the lock is busy.
-  [[nodiscard]] std::optional<HeldLock> TryAcquire(std::string_view name,
+  [[nodiscard]] std::optional<HeldLock> TryAcquire(detail::NameArg name,
                                                    const LockOptions& options = {},
                                                    std::stop_token stop = {}) const;
   /// Not a call: says where the stop token belongs.
-  std::optional<HeldLock> TryAcquire(std::string_view, detail::MisplacedStop) const;
+  std::optional<HeldLock> TryAcquire(detail::NameArg, detail::MisplacedStop) const;
   /// Acquire() with a completion token of signature `void(std::exception_ptr, HeldLock)`.
   template <detail::TokenFor<HeldLock> Token = detail::DefaultToken>
-  auto AcquireAsync(std::string_view name, const LockOptions& options = {},
+  auto AcquireAsync(detail::NameArg name, const LockOptions& options = {},
                     Token&& token = Token()) const {
     return detail::Initiate(bound()->engine, LockOp(name, options), std::forward<Token>(token));
   }
   /// As above, with default options.
   template <detail::TokenFor<HeldLock> Token>
-  auto AcquireAsync(std::string_view name, Token&& token) const {
+  auto AcquireAsync(detail::NameArg name, Token&& token) const {
     return AcquireAsync(name, LockOptions{}, std::forward<Token>(token));
   }
   /// TryAcquire() with a completion token of signature
   /// `void(std::exception_ptr, std::optional<HeldLock>)`.
   template <detail::TokenFor<std::optional<HeldLock>> Token = detail::DefaultToken>
-  auto TryAcquireAsync(std::string_view name, const LockOptions& options = {},
+  auto TryAcquireAsync(detail::NameArg name, const LockOptions& options = {},
                        Token&& token = Token()) const {
     return detail::Initiate(bound()->engine,
                             detail::TryLockOperation<WrapGrant>{LockOp(name, options)},
@@ -102,7 +128,7 @@ class DOCLOCK_EXPORT LockProvider {
   /// An `f` that gave the lock up itself (Release, Detach, a move) keeps what it did. A coroutine,
   /// or an `f` that returns a future, does not compile.
   template <class F>
-  auto With(std::string_view name, F&& f, const LockOptions& options = {},
+  auto With(detail::NameArg name, F&& f, const LockOptions& options = {},
             std::stop_token stop = {}) const {
     static_assert(detail::FinishedCheck<ResultOf<F>>::value);
     HeldLock lock = Acquire(name, options, std::move(stop));
@@ -117,13 +143,13 @@ class DOCLOCK_EXPORT LockProvider {
   }
   /// Not a call: says where the stop token belongs.
   template <class F>
-  void With(std::string_view, F&&, detail::MisplacedStop) const;
+  void With(detail::NameArg, F&&, detail::MisplacedStop) const;
   /// With() for a coroutine: `f` returns a boost::asio::awaitable, and so does this. The call
   /// checks options and the name; the lock is taken when the result is awaited. Per-operation
   /// cancellation ends the wait. In a coroutine, put `f` in a variable first; it is copied or
   /// moved.
   template <class F>
-  auto WithAsync(std::string_view name, F f, const LockOptions& options = {}) const {
+  auto WithAsync(detail::NameArg name, F f, const LockOptions& options = {}) const {
     static_assert(detail::CoroutineCheck<ResultOf<F&>>::value);
     return RunWithAsync<ResultOf<F&>>(*this, LockOp(name, options), std::move(f));
   }
@@ -135,13 +161,13 @@ class DOCLOCK_EXPORT LockProvider {
   /// @{
 
   /// Returns the lock as a mutex.
-  [[nodiscard]] NamedMutex Mutex(std::string_view name, const LockOptions& options = {}) const;
+  [[nodiscard]] NamedMutex Mutex(detail::NameArg name, const LockOptions& options = {}) const;
   /// Returns the lock as a mutex that its thread may lock again.
-  [[nodiscard]] RecursiveNamedMutex RecursiveMutex(std::string_view name,
+  [[nodiscard]] RecursiveNamedMutex RecursiveMutex(detail::NameArg name,
                                                    const LockOptions& options = {}) const;
   /// Returns the lock as a mutex that many may share. `options.mode` is ignored; `max_holders`
   /// limits the number of shares.
-  [[nodiscard]] SharedNamedMutex SharedMutex(std::string_view name,
+  [[nodiscard]] SharedNamedMutex SharedMutex(detail::NameArg name,
                                              const LockOptions& options = {}) const;
   /// @}
 
@@ -189,11 +215,11 @@ class DOCLOCK_EXPORT LockProvider {
   /// own), and returns the locks. A renewal never shortens a lease, and expired leases are not
   /// revived. The handles do not learn of it, and go on renewing.
   /// @throws NotFoundException if the group has no live lock; GroupException if some failed
-  std::vector<LockStatus> RenewGroup(std::string_view group, Duration ttl = {}) const;
+  std::vector<LockStatus> RenewGroup(detail::NameArg group, Duration ttl = {}) const;
   /// Releases the group's locks, newest first, and returns those it released (none if the group has
   /// no locks). Their handles find out at their next renewal.
   /// @throws GroupException if some failed
-  std::vector<LockStatus> ReleaseGroup(std::string_view group) const;
+  std::vector<LockStatus> ReleaseGroup(detail::NameArg group) const;
   /// @}
 
   /// @name Inspection and housekeeping
@@ -218,7 +244,7 @@ class DOCLOCK_EXPORT LockProvider {
   /// all live shares are ended, and one of them is returned and recorded.
   /// @throws NotFoundException if there is no such name, LockException kNotOwner if the lock is not
   /// held or changed hands meanwhile
-  LockStatus Break(std::string_view name, std::string_view by = {}) const;
+  LockStatus Break(detail::NameArg name, std::string_view by = {}) const;
   /// @}
 
  private:

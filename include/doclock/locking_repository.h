@@ -71,7 +71,10 @@ class LockingRepository {
   /// Returns the collection's name.
   [[nodiscard]] const std::string& name() const { return bound()->collection->name(); }
   /// Returns the manager.
-  [[nodiscard]] const LockManager& manager() const noexcept { return manager_; }
+  [[nodiscard]] const LockManager& manager() const {
+    static_cast<void>(bound());
+    return manager_;
+  }
 
   /// @name Locking one document
   /// @{
@@ -364,7 +367,8 @@ class LockingRepository {
     return found;
   }
   /// Calls `f(Snapshot<T>&)` for each document that matches, in the filter's order, until `f`
-  /// returns false. `f` returns a bool or nothing. An exception of `f` ends the walk and propagates.
+  /// returns false. `f` returns a bool or nothing. An exception of `f` ends the walk and
+  /// propagates.
   ///
   /// Documents are read page by page, each page in a call of its own. While `f` runs, no
   /// transaction, cursor or connection is open: `f` may call the library, write to the same
@@ -381,15 +385,16 @@ class LockingRepository {
                   "snapshot) { ... }; the entity is *snapshot.");
     using Result = detail::ResultOf<F&, Snapshot<T>&>;
     static_assert(detail::WalkCheck<Result>::value);
-    detail::Query(bound()->engine, *bound()->collection, Stored(filter), [&](QueryRow&& row) -> bool {
-      Snapshot<T> snapshot = WrapRow{bound()}(std::move(row));
-      if constexpr (std::is_void_v<Result>) {
-        std::invoke(f, snapshot);
-        return true;
-      } else {
-        return std::invoke(f, snapshot);
-      }
-    });
+    detail::Query(bound()->engine, *bound()->collection, Stored(filter),
+                  [&](QueryRow&& row) -> bool {
+                    Snapshot<T> snapshot = WrapRow{bound()}(std::move(row));
+                    if constexpr (std::is_void_v<Result>) {
+                      std::invoke(f, snapshot);
+                      return true;
+                    } else {
+                      return std::invoke(f, snapshot);
+                    }
+                  });
   }
   /// Find() with a completion token of signature
   /// `void(std::exception_ptr, std::optional<Snapshot<T>>)`.
@@ -405,8 +410,7 @@ class LockingRepository {
   template <detail::TokenFor<std::vector<Snapshot<T>>> Token = detail::DefaultToken>
   auto FindAsync(const Filter& filter, Token&& token = Token()) const {
     return detail::Initiate(
-        bound()->engine,
-        detail::QueryOperation<WrapRow>{bound(), Stored(filter), WrapRow{bound()}},
+        bound()->engine, detail::QueryOperation<WrapRow>{bound(), Stored(filter), WrapRow{bound()}},
         std::forward<Token>(token));
   }
   /// @}
@@ -673,8 +677,8 @@ class LockingRepository {
 
   detail::AcquireResult AcquireNext(const Filter& filter, const LockOptions& options,
                                     std::stop_token stop) const {
-    return detail::AcquireNext(
-        bound()->engine, detail::SpecFor(*bound(), options, Stored(filter)), std::move(stop));
+    return detail::AcquireNext(bound()->engine, detail::SpecFor(*bound(), options, Stored(filter)),
+                               std::move(stop));
   }
   [[nodiscard]] detail::LockOperation<WrapGrant> NextOp(const Filter& filter,
                                                         const LockOptions& options) const {

@@ -1,8 +1,8 @@
 #include "doclock/lock_manager.h"
 
-#include <stdexcept>
 #include <utility>
 
+#include "doclock/detail/facade.h"
 #include "engine/engine.h"
 
 namespace doclock {
@@ -37,7 +37,7 @@ void LockManager::Close() noexcept {
 const std::shared_ptr<Store>& LockManager::store() const { return engine()->shared_store(); }
 
 const std::shared_ptr<detail::Engine>& LockManager::engine() const {
-  if (!owner_) throw std::logic_error("doclock: this LockManager was moved from");
+  if (!owner_) detail::ThrowMovedFrom("LockManager");
   return owner_->engine();
 }
 

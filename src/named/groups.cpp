@@ -90,7 +90,7 @@ void RenewSome(const detail::Binding& binding, std::span<Member> members, Durati
 
 }  // namespace
 
-std::vector<LockStatus> LockProvider::RenewGroup(std::string_view group, Duration ttl) const {
+std::vector<LockStatus> LockProvider::RenewGroup(detail::NameArg group, Duration ttl) const {
   if (ttl != Duration() && (ttl < kMinTtl || ttl > kMaxTtl)) {
     throw std::invalid_argument("LockProvider::RenewGroup: ttl must be 100 ms to 24 hours");
   }
@@ -107,7 +107,7 @@ std::vector<LockStatus> LockProvider::RenewGroup(std::string_view group, Duratio
   return renewed;
 }
 
-std::vector<LockStatus> LockProvider::ReleaseGroup(std::string_view group) const {
+std::vector<LockStatus> LockProvider::ReleaseGroup(detail::NameArg group) const {
   Outcome outcome;
   for (Member& member : MembersOf(*bound(), group)) {
     detail::ValueRelease release;

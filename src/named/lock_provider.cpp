@@ -46,6 +46,11 @@ const detail::BindingPtr& LockProvider::bound() const {
   return binding_;
 }
 
+const LockManager& LockProvider::manager() const {
+  static_cast<void>(bound());
+  return manager_;
+}
+
 const std::string& LockProvider::collection() const { return bound()->collection->name(); }
 
 detail::AcquireSpec LockProvider::SpecOf(std::string_view name, const LockOptions& options) const {
@@ -54,14 +59,14 @@ detail::AcquireSpec LockProvider::SpecOf(std::string_view name, const LockOption
   return spec;
 }
 
-HeldLock LockProvider::Acquire(std::string_view name, const LockOptions& options,
+HeldLock LockProvider::Acquire(detail::NameArg name, const LockOptions& options,
                                std::stop_token stop) const {
   auto result = detail::Acquire(bound()->engine, SpecOf(name, options), std::move(stop));
   detail::ThrowIf(result.failure);
   return {bound(), std::move(result.grant)};
 }
 
-std::optional<HeldLock> LockProvider::TryAcquire(std::string_view name, const LockOptions& options,
+std::optional<HeldLock> LockProvider::TryAcquire(detail::NameArg name, const LockOptions& options,
                                                  std::stop_token stop) const {
   auto result = detail::Acquire(bound()->engine, SpecOf(name, options), std::move(stop));
   if (detail::IsBusy(result.failure)) return std::nullopt;
@@ -69,18 +74,17 @@ std::optional<HeldLock> LockProvider::TryAcquire(std::string_view name, const Lo
   return HeldLock(bound(), std::move(result.grant));
 }
 
-NamedMutex LockProvider::Mutex(std::string_view name, const LockOptions& options) const {
+NamedMutex LockProvider::Mutex(detail::NameArg name, const LockOptions& options) const {
   return NamedMutex(std::make_shared<detail::MutexState>(manager_, bound(), SpecOf(name, options)));
 }
 
-RecursiveNamedMutex LockProvider::RecursiveMutex(std::string_view name,
+RecursiveNamedMutex LockProvider::RecursiveMutex(detail::NameArg name,
                                                  const LockOptions& options) const {
   return RecursiveNamedMutex(
       std::make_shared<detail::MutexState>(manager_, bound(), SpecOf(name, options)));
 }
 
-SharedNamedMutex LockProvider::SharedMutex(std::string_view name,
-                                           const LockOptions& options) const {
+SharedNamedMutex LockProvider::SharedMutex(detail::NameArg name, const LockOptions& options) const {
   LockOptions alone = options;
   alone.mode = LockMode::kExclusive;
   alone.max_holders = kMaxHolders;

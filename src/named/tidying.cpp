@@ -150,8 +150,8 @@ LockStatus detail::Break(const Binding& binding, const Key& key, std::string_vie
   return lock;
 }
 
-LockStatus LockProvider::Break(std::string_view name, std::string_view by) const {
-  return detail::Break(*bound(), Key(name), by);
+LockStatus LockProvider::Break(detail::NameArg name, std::string_view by) const {
+  return detail::Break(*bound(), Key(std::string_view(name)), by);
 }
 
 }  // namespace doclock

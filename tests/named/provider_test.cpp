@@ -15,6 +15,33 @@ namespace {
 
 using ::testing::HasSubstr;
 
+template <class Name>
+constexpr bool kNames = requires(const LockProvider& jobs, Name name) {
+  jobs.Acquire(name);
+  jobs.TryAcquire(name);
+  jobs.AcquireAsync(name);
+  jobs.TryAcquireAsync(name);
+  jobs.With(name, [] {});
+  jobs.Mutex(name);
+  jobs.RecursiveMutex(name);
+  jobs.SharedMutex(name);
+  jobs.Break(name);
+  jobs.RenewGroup(name);
+  jobs.ReleaseGroup(name);
+};
+static_assert(kNames<const char*> && kNames<std::string> && kNames<std::string_view>);
+template <class Name>
+constexpr bool kIsName = std::is_convertible_v<Name, detail::NameArg>;
+static_assert(kIsName<const char (&)[2]> && kIsName<const std::string&>);
+static_assert(!kIsName<std::nullptr_t> && !kIsName<int> && !kIsName<Key>);
+template <class Provider>
+constexpr bool kTakesZero = requires(const Provider& jobs) { jobs.Acquire(0); } ||
+                            requires(const Provider& jobs) { jobs.Acquire(nullptr); } ||
+                            requires(const Provider& jobs) { jobs.TryAcquire(nullptr); } ||
+                            requires(const Provider& jobs) { jobs.Mutex(0); } ||
+                            requires(const Provider& jobs) { jobs.With(nullptr, [] {}); };
+static_assert(!kTakesZero<LockProvider>);
+
 class ProviderTest : public NamedTest {};
 DOCLOCK_FOR_ALL_STORES(ProviderTest);
 

@@ -21,6 +21,7 @@ TEST_P(MovedFromTest, ARepository) {
   EXPECT_THROW(from.Update("1", [](Saga&) {}), std::logic_error);
   EXPECT_THROW((void)from.Purge(), std::logic_error);
   EXPECT_THROW((void)from.name(), std::logic_error);
+  EXPECT_THROW((void)from.manager(), std::logic_error);
 }
 
 TEST_P(MovedFromTest, ALockProvider) {
@@ -35,6 +36,7 @@ TEST_P(MovedFromTest, ALockProvider) {
   EXPECT_THROW((void)from.Break("x"), std::logic_error);
   EXPECT_THROW(from.EnsureIndexes(), std::logic_error);
   EXPECT_THROW((void)from.collection(), std::logic_error);
+  EXPECT_THROW((void)from.manager(), std::logic_error);
 }
 
 TEST_P(MovedFromTest, ALockManager) {
