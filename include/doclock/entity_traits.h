@@ -36,6 +36,9 @@ namespace doclock {
 /// at once. Asynchronous verbs call Upgrade and FromJson where their handler runs. With
 /// `use_future` that is a thread of the library, or a thread inside a call of the library
 /// (Release() hands its lock to the next waiter): there they must not block.
+///
+/// FromJson and Upgrade must have no other effects. To name the member of a document that cannot be
+/// read, FromJson is called again, up to 200 times, with changed values in the member's place.
 template <class T>
 struct DefaultEntityTraits {
   /// The name of the key in T's JSON form. A document's key is not repeated in its body: the
@@ -154,7 +157,8 @@ class KeyArg {
     requires KeyArgument<A, typename KeyTypeOf<T>::type>
   KeyArg(A&& key)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
       : key_(Convert(std::forward<A>(key))) {}
-  /// Says what is wrong with any other argument.
+  /// Says what is wrong with any other argument. Traits therefore say that everything converts, on
+  /// purpose: the compiler's error is a sentence, not a list of candidates.
   template <class A>
     requires(!KeyArgument<A, typename KeyTypeOf<T>::type> &&
              !std::same_as<std::remove_cvref_t<A>, KeyArg>)

@@ -1,10 +1,11 @@
 /// Names the member of a document that could not be read.
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <new>
-#include <optional>
 #include <string>
+#include <utility>
 
 #include "doclock/detail/facade.h"
 #include "doclock/json/value_error.h"
@@ -66,7 +67,7 @@ class Search {
       return path_;
     }
     // Each attempt reads the whole tree.
-    constexpr std::size_t kMostValues = 1'000'000, kMostReads = 1'000;
+    constexpr std::size_t kMostValues = 1'000'000, kMostReads = 200;
     std::size_t values = 0;
     Visit(tree_, [&](const json&) { return ++values == kMostValues; });
     reads_left_ = std::min(kMostReads, kMostValues / values);

@@ -98,7 +98,7 @@ class MongodbStore final : public Store {
   void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
                    std::chrono::milliseconds budget) override {
     if (IsForked()) return op.Fail(Errc::kForked, kForkedText);
-    if (mongodb::IsTooShort(op, *clocks_)) return;
+    if (mongodb::FailIfTooShort(op, *clocks_)) return;
     mongodb::AcquireNext(*server_, filter, op, key, budget);
   }
 

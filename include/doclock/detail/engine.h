@@ -234,7 +234,8 @@ DOCLOCK_EXPORT Store& StoreOf(const EnginePtr&) noexcept;
 /// or infinity, binary values, invalid UTF-8 anywhere, names with NUL, depth, size. @throws
 /// DocumentException
 DOCLOCK_EXPORT void CheckBody(const nlohmann::json& body, const LockFieldNames& fields);
-/// Does the stored value have members that `fresh` lacks, at any depth?
+/// May the stored value have members that `fresh` lacks, at any depth? Elements of arrays are not
+/// matched: an array that holds objects, and that `fresh` changes, may.
 DOCLOCK_EXPORT bool HoldsMore(const nlohmann::json& stored, const nlohmann::json& fresh);
 /// A body as T met it.
 struct MetBody {

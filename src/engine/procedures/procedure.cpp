@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "engine/engine.h"
-#include "platform/process.h"
+#include "engine/holder_text.h"
 
 namespace doclock::detail {
 
@@ -166,11 +166,6 @@ void Fill(Failure& failure, const StoreOp& op) {
 }
 
 }  // namespace
-
-std::string HolderText(const LockHolder& holder) {
-  const bool mine = holder.pid == platform::ProcessId() && holder.host == platform::HostName();
-  return holder.ToString() + (mine ? ", by its host and pid this process" : "");
-}
 
 FailurePtr FailureOf(const StoreOp& op) noexcept {
   return FilledFailure(CodeOf(op), [&](Failure& failure) { Fill(failure, op); });

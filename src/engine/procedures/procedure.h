@@ -44,9 +44,6 @@ class Procedure {
   bool begun_ = false;
 };
 
-/// "name (host:pid)", and whether it is this process: then the caller may wait for itself.
-std::string HolderText(const LockHolder& holder);
-
 /// Runs it on the caller's thread. Throws only before its first operation.
 void Run(Engine& engine, Procedure& procedure);
 /// Runs it on workers; `done` is called once at the end, on one of them. If this throws, the

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/engine.h"
+#include "engine/holder_text.h"
 #include "engine/leases/probation.h"
 #include "engine/procedures/background_release.h"
 #include "engine/procedures/procedure.h"

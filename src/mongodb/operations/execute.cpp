@@ -32,7 +32,7 @@ void Renew(Server& server, std::span<RenewOp* const> ops, milliseconds budget) {
 
 }  // namespace
 
-bool IsTooShort(StoreOp& op, const ClockWatch& clocks) {
+bool FailIfTooShort(StoreOp& op, const ClockWatch& clocks) {
   if (op.kind != OpKind::kAcquire) return false;
   const milliseconds ttl = static_cast<const AcquireOp&>(op).grant.ttl;
   if (clocks.margin() < ttl) return false;
@@ -51,7 +51,7 @@ void Execute(Server& server, const ClockWatch& clocks, std::span<StoreOp* const>
   for (StoreOp* op : ops) {
     if (const char* const fault = FaultOf(*op)) {
       op->Fail(Errc::kRefused, fault);
-    } else if (IsTooShort(*op, clocks)) {
+    } else if (FailIfTooShort(*op, clocks)) {
       continue;
     } else if (op->kind == OpKind::kRenew) {
       auto& renewal = static_cast<RenewOp&>(*op);

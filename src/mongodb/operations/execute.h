@@ -9,9 +9,9 @@
 
 namespace doclock::mongodb {
 
-/// Settles an acquire whose lease would be over at once, since holders give up early by the
-/// difference of the members' clocks. False: it is none.
-bool IsTooShort(StoreOp& op, const ClockWatch& clocks);
+/// Fails an acquire whose lease would be over at once, since holders give up early by the
+/// difference of the members' clocks. Returns whether it did.
+bool FailIfTooShort(StoreOp& op, const ClockWatch& clocks);
 
 /// See Store::Execute.
 void Execute(Server& server, const ClockWatch& clocks, std::span<StoreOp* const> ops,

@@ -47,7 +47,7 @@ TEST_F(FailureTextTest, AWaitThatEndsNamesTheHolder) {
   ASSERT_EQ(timed_out->code(), Errc::kTimedOut);
   const std::string name = timed_out->result->failure->holder.ToString();
   EXPECT_TRUE(name.starts_with("worker (")) << name;
-  const std::string holder = name + ", by its host and pid this process";
+  const std::string holder = name + ", which is this process by its host and pid";
   EXPECT_EQ(timed_out->result->failure->message,
             "document 'a' of 'orders' was still locked by " + holder + " after the time to wait");
   CancelAcquire(stopped->handle);
