@@ -1,7 +1,6 @@
 // What a program sets for its whole process changes nothing of what its stores do.
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "process/child.h"
+#include "sqlite/support/temp_folder.h"
 
 #ifdef DOCLOCK_WITH_MONGODB
 #include "mongodb/support/raw_server.h"
@@ -19,22 +19,6 @@ namespace doclock::host_test {
 namespace {
 
 using Lines = std::vector<std::string>;
-
-/// A folder that goes with the object.
-struct Folder {
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "doclock-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path = name;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  std::filesystem::path path;
-};
 
 /// The guest, in this folder, with the locales of the tests.
 Lines Guest(const std::filesystem::path& folder, const Lines& arguments) {
@@ -60,11 +44,11 @@ class Host : public ::testing::TestWithParam<Case> {
 #endif
   }
   Lines Session(const std::string& setting, const std::string& when) {
-    return Guest(folder_.path, {"session", setting, when, url_});
+    return Guest(folder_.path(), {"session", setting, when, url_});
   }
 
  private:
-  Folder folder_;
+  sqlite_test::TempFolder folder_;
   std::string url_;
 #ifdef DOCLOCK_WITH_MONGODB
   std::optional<mongo_test::Database> database_;
@@ -80,11 +64,11 @@ TEST_P(Host, ChangesNothing) {
 
 #ifdef DOCLOCK_WITH_SQLITE
 TEST(HostOfSqlite, MayNotUseItForOneThreadOnly) {
-  const Folder folder;
-  const Lines lines = Guest(folder.path, {"one-thread"});
+  const sqlite_test::TempFolder folder;
+  const Lines lines = Guest(folder.path(), {"one-thread"});
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_NE(lines.front().find("SQLITE_CONFIG_SINGLETHREAD"), std::string::npos) << lines.front();
-  EXPECT_FALSE(std::filesystem::exists(folder.path / "goods.db"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "goods.db"));
 }
 #endif
 

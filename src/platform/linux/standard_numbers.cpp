@@ -1,6 +1,7 @@
 #include "platform/standard_numbers.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,18 +11,26 @@
 #include <mutex>
 #include <new>
 #include <type_traits>
+#include <utility>
 
 #include "platform/fork_generation.h"
 
 namespace doclock::platform {
 namespace {
 
+/// Is this number still what Add opened? The program may have closed it, and opened a file of its
+/// own: no such file is a device that can neither be read nor written (O_PATH).
+bool IsPlaceholder(int number) noexcept {
+  struct stat file {};
+  return ::fcntl(number, F_GETFD) == FD_CLOEXEC && (::fcntl(number, F_GETFL) & O_PATH) != 0 &&
+         ::fstat(number, &file) == 0 && S_ISCHR(file.st_mode);
+}
+
 /// What all threads have taken together.
 struct Taken {
   std::mutex mutex;
   int users = 0;
-  std::array<int, 3> numbers{};
-  std::size_t count = 0;
+  std::array<bool, 3> numbers{};
   const std::uint32_t generation = ForkGeneration();
 
   /// Those that are closed now, again each time: the program may have closed more.
@@ -29,17 +38,23 @@ struct Taken {
     const std::lock_guard guard(mutex);
     ++users;
     for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-      if (::fcntl(number, F_GETFD) >= 0 || count == numbers.size()) continue;
-      const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-      if (nothing >= 0) numbers[count++] = nothing;
+      if (::fcntl(number, F_GETFD) >= 0) continue;
+      // With O_PATH the program's reads and writes fail as on a closed descriptor.
+      const int nothing = ::open("/dev/null", O_PATH | O_CLOEXEC);
+      if (nothing < 0) continue;
+      if (nothing <= STDERR_FILENO) {
+        numbers[static_cast<std::size_t>(nothing)] = true;
+      } else {
+        ::close(nothing);  // the program itself has opened this number meanwhile
+      }
     }
   }
   void Remove() noexcept {
     const std::lock_guard guard(mutex);
     if (--users > 0) return;
-    while (count > 0) {
-      // The program may have opened it anew meanwhile, as dup2 and freopen do.
-      if (const int one = numbers[--count]; ::fcntl(one, F_GETFD) == FD_CLOEXEC) ::close(one);
+    for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+      bool& taken = numbers[static_cast<std::size_t>(number)];
+      if (std::exchange(taken, false) && IsPlaceholder(number)) ::close(number);
     }
   }
 };
