@@ -10,16 +10,6 @@ namespace {
 
 constexpr const char* kAnotherOne = "use another collection for documents that are locked";
 
-bool IsTrue(const bson_t& doc, const char* name) {
-  bson_iter_t field;
-  return bson_iter_init_find(&field, &doc, name) && bson_iter_as_bool(&field);
-}
-
-bool Has(const bson_t& doc, const char* name) {
-  bson_iter_t field;
-  return bson_iter_init_find(&field, &doc, name);
-}
-
 /// Does a path as "lockQueue.until" lead into a field of the lock?
 bool IsOfLock(std::string_view path, const LockFieldNames& names) {
   const std::string_view top = path.substr(0, path.find('.'));
@@ -38,13 +28,13 @@ std::string NotAllowed(const bson_t& schema, const LockFieldNames& names) {
   const bool closed = bson_iter_init_find(&additional, &schema, "additionalProperties") &&
                       BSON_ITER_HOLDS_BOOL(&additional) && !bson_iter_bool(&additional);
   // Patterns are the server's to match; its refusal names the fields, too.
-  if (!closed || Has(schema, "patternProperties")) return {};
+  if (!closed || bson_has_field(&schema, "patternProperties")) return {};
   bson_t allowed;
   const bool any = FindDocument(schema, "properties", allowed);
   std::string missing;
   const auto look = [&](const std::string& field) {
-    if (any && Has(allowed, field.c_str())) return;
-    missing += (missing.empty() ? "" : ", ") + field;
+    if (any && bson_has_field(&allowed, field.c_str())) return;
+    AddName(missing, field);
   };
   look("_id");
   for (const std::string* field : LockFields(names)) look(*field);
@@ -95,15 +85,7 @@ void JudgeCollation(const bson_t& with, std::vector<Finding>& found) {
                      "): keys that differ would be one document");
 }
 
-}  // namespace
-
-Doc OptionsOf(const std::string& collection) {
-  Doc command = Doc::Of("listCollections", 1);
-  command.Add("filter", Doc::Of("name", std::string_view(collection)));
-  return command;
-}
-
-void JudgeOptions(const bson_t& listed, const LockFieldNames& fields, std::vector<Finding>& found) {
+void JudgeListed(const bson_t& listed, const LockFieldNames& fields, std::vector<Finding>& found) {
   const std::string type = TextAt(listed, "type");
   if (type == "view") return Problem(found, "is a view: it holds no documents of its own");
   if (type == "timeseries") {
@@ -111,10 +93,10 @@ void JudgeOptions(const bson_t& listed, const LockFieldNames& fields, std::vecto
   }
   bson_t options, part;
   if (!FindDocument(listed, "options", options)) return;
-  if (IsTrue(options, "capped")) {
+  if (FlagAt(options, "capped")) {
     Problem(found, "is capped: the server deletes the oldest documents, and their locks with them");
   }
-  if (Has(options, "expireAfterSeconds")) {
+  if (bson_has_field(&options, "expireAfterSeconds")) {
     Problem(found,
             "has expireAfterSeconds: the server deletes documents by their age, and their "
             "locks with them");
@@ -142,9 +124,9 @@ void JudgeIndex(const bson_t& index, const LockFieldNames& fields, std::vector<F
   bson_iter_t key;
   if (name == "_id_") JudgeCollation(index, found);
   if (!FindDocument(index, "key", keys) || !bson_iter_init(&key, &keys)) return;
-  const bool unique = IsTrue(index, "unique") || IsTrue(index, "prepareUnique");
+  const bool unique = FlagAt(index, "unique") || FlagAt(index, "prepareUnique");
   // With the key among its fields no two documents repeat the others.
-  const bool repeats = unique && !Has(keys, "_id");
+  const bool repeats = unique && !bson_has_field(&keys, "_id");
   while (bson_iter_next(&key)) {
     const std::string path = bson_iter_key(&key);
     const bool of_lock = IsOfLock(path, fields);
@@ -154,7 +136,7 @@ void JudgeIndex(const bson_t& index, const LockFieldNames& fields, std::vector<F
                   ", a field of the lock, which may be equal in many documents",
               "drop this index");
     }
-    if (!Has(index, "expireAfterSeconds")) continue;
+    if (!bson_has_field(&index, "expireAfterSeconds")) continue;
     const std::string ttl = "has the TTL index " + name + " over " + path;
     if (of_lock) {
       Problem(found, ttl + ": the server would delete documents, and their fences with them",
@@ -165,6 +147,41 @@ void JudgeIndex(const bson_t& index, const LockFieldNames& fields, std::vector<F
                        "let the time of deletion lie behind the end of every lock"});
     }
   }
+}
+
+}  // namespace
+
+Doc OptionsOf(const std::string& collection) {
+  Doc command = Doc::Of("listCollections", 1);
+  command.Add("filter", Doc::Of("name", std::string_view(collection)));
+  return command;
+}
+
+std::vector<Finding> JudgeOptions(const Reply& options, const LockFieldNames& fields) {
+  std::vector<Finding> found;
+  options.ForEachInBatch([&](const bson_t& listed) {
+    JudgeListed(listed, fields, found);
+    return true;
+  });
+  return found;
+}
+
+std::vector<Finding> JudgeIndexes(const Reply& list, const LockFieldNames& fields) {
+  std::vector<Finding> found;
+  list.ForEachInBatch([&](const bson_t& index) {
+    JudgeIndex(index, fields, found);
+    return true;
+  });
+  return found;
+}
+
+bool HasIndex(const Reply& list, std::string_view name) {
+  bool has = false;
+  list.ForEachInBatch([&](const bson_t& index) {
+    has = TextAt(index, "name") == name;
+    return !has;
+  });
+  return has;
 }
 
 }  // namespace doclock::mongodb

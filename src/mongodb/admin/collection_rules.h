@@ -1,25 +1,28 @@
 #pragma once
 
-#include <bson/bson.h>
-
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "doclock/options.h"
 #include "doclock/store/finding.h"
 #include "mongodb/bson/bson.h"
+#include "mongodb/client/reply.h"
 
 namespace doclock::mongodb {
 
 /// The question whose answer holds the options of a collection.
 Doc OptionsOf(const std::string& collection);
 
-/// Adds what the server tells of a collection (a row of OptionsOf) and speaks against locks in it.
+/// What the server tells of a collection (its answer to OptionsOf) and speaks against locks in it.
 /// kProblem: locks could not keep their promises; Open refuses the collection. kWarning: an
 /// operator should know. The texts begin with a verb, for the collection as their subject.
-void JudgeOptions(const bson_t& listed, const LockFieldNames& fields, std::vector<Finding>& found);
+std::vector<Finding> JudgeOptions(const Reply& options, const LockFieldNames& fields);
 
-/// The same for one of its indexes (a row of listIndexes).
-void JudgeIndex(const bson_t& index, const LockFieldNames& fields, std::vector<Finding>& found);
+/// The same for its indexes (the answer to listIndexes).
+std::vector<Finding> JudgeIndexes(const Reply& list, const LockFieldNames& fields);
+
+/// Does the answer to listIndexes hold an index of this name?
+bool HasIndex(const Reply& list, std::string_view name);
 
 }  // namespace doclock::mongodb

@@ -65,26 +65,14 @@ class Examiner {
   void LookAtOptions(const Collection& collection) {
     Reply reply;
     if (!Asked("collection", OptionsOf(collection.name()), reply)) return;
-    std::vector<Finding> found;
-    reply.ForEachInBatch([&](const bson_t& listed) {
-      JudgeOptions(listed, collection.fields(), found);
-      return true;
-    });
-    AddAll(collection, std::move(found));
+    AddAll(collection, JudgeOptions(reply, collection.fields()));
   }
   void LookAtIndexes(const Collection& collection) {
     Reply list, count;
     if (!Asked("indexes", Doc::Of("listIndexes", std::string_view(collection.name())), list))
       return;
-    bool held = false;
-    std::vector<Finding> found;
-    list.ForEachInBatch([&](const bson_t& index) {
-      held = held || TextAt(index, "name") == "doclock_held";
-      JudgeIndex(index, collection.fields(), found);
-      return true;
-    });
-    AddAll(collection, std::move(found));
-    if (held) return Ok("indexes", "held locks are found by their index");
+    AddAll(collection, JudgeIndexes(list, collection.fields()));
+    if (HasIndex(list, "doclock_held")) return Ok("indexes", "held locks are found by their index");
     if (!Asked("indexes", Doc::Of("count", std::string_view(collection.name())), count)) return;
     Judge("indexes",
           "there is no index of held locks; documents: " + std::to_string(count.Integer("n")),

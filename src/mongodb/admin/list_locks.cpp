@@ -182,7 +182,7 @@ void AddRows(const bson_t& doc, const Collection& collection, const LockQuery& q
   if (!FindField(doc, "_id", field)) return;
   if (IsLegacyUuid(field)) return rows.push_back(LegacyRow(field));
   if (!ReadKey(field, row.key)) return;
-  row.has_body = FindField(doc, kBodyFlag, field) && bson_iter_as_bool(&field);
+  row.has_body = FlagAt(doc, kBodyFlag);
   const std::int64_t now = FindField(doc, kServerTime, field) ? bson_iter_date_time(&field) : 0;
   const StoredLock lock = ReadStoredLock(doc, collection, now);
   if (lock.malformed()) {

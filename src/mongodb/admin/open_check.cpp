@@ -18,7 +18,6 @@ constexpr std::chrono::seconds kBudget{10};
 constexpr std::chrono::milliseconds kPause{50};
 /// How many documents are checked.
 constexpr std::int64_t kSample = 100;
-constexpr int kNamespaceNotFound = 26;
 
 struct System {
   std::string_view name;
@@ -93,27 +92,15 @@ void CheckNames(const Server& server, const Collection& collection) {
 void CheckOptions(const Reader& reader, const Collection& collection) {
   Reply reply;
   if (!Looked(reader, OptionsOf(collection.name()), reply)) return;
-  std::vector<Finding> found;
-  reply.ForEachInBatch([&](const bson_t& listed) {
-    JudgeOptions(listed, collection.fields(), found);
-    return true;
-  });
-  CheckFindings(collection, found);
+  CheckFindings(collection, JudgeOptions(reply, collection.fields()));
 }
 
 void CheckIndexes(const Reader& reader, const Collection& collection) {
   const Doc command = Doc::Of("listIndexes", std::string_view(collection.name()));
   Reply reply;
   if (!Looked(reader, command, reply)) return;
-  std::vector<Finding> found;
-  reply.ForEachInBatch([&](const bson_t& index) {
-    if (TextAt(index, "name") == "expiresAt_ttl") {
-      RefuseSystem(collection, "DistributedLock.MongoDB");
-    }
-    JudgeIndex(index, collection.fields(), found);
-    return true;
-  });
-  CheckFindings(collection, found);
+  if (HasIndex(reply, "expiresAt_ttl")) RefuseSystem(collection, "DistributedLock.MongoDB");
+  CheckFindings(collection, JudgeIndexes(reply, collection.fields()));
 }
 
 void CheckDocuments(const Reader& reader, const Collection& collection) {

@@ -149,6 +149,11 @@ std::string TextAt(const bson_t& doc, const char* name) {
   return found ? bson_iter_utf8(&field, nullptr) : "";
 }
 
+bool FlagAt(const bson_t& doc, const char* name) {
+  bson_iter_t field;
+  return FindField(doc, name, field) && bson_iter_as_bool(&field);
+}
+
 std::size_t CountIn(const bson_t& doc, const char* array) {
   std::size_t count = 0;
   ForEachItem(doc, array, [&](const bson_iter_t&) { return ++count > 0; });

@@ -135,6 +135,8 @@ bool DocumentAt(const bson_iter_t& iter, bson_t& found);
 bool FindDocument(const bson_t& doc, const char* name, bson_t& found);
 /// The text at a top-level name; empty if there is none.
 std::string TextAt(const bson_t& doc, const char* name);
+/// Is the value at a top-level name true, as the server takes it? False if there is none.
+bool FlagAt(const bson_t& doc, const char* name);
 /// Shows the items of the array at a top-level name to `visit`, until it returns false.
 template <class Visit>
 void ForEachItem(const bson_t& doc, const char* array, const Visit& visit) {

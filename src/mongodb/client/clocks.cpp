@@ -40,12 +40,8 @@ struct Members {
 
 /// A member with priority 0 (as all that are hidden or delayed have) and an arbiter cannot.
 bool MayBecomePrimary(const mongoc_server_description_t* member) {
-  const bson_t* const hello = mongoc_server_description_hello_response(member);
-  bson_iter_t field;
-  for (const char* never : {"passive", "hidden", "arbiterOnly"}) {
-    if (bson_iter_init_find(&field, hello, never) && bson_iter_as_bool(&field)) return false;
-  }
-  return true;
+  const bson_t& hello = *mongoc_server_description_hello_response(member);
+  return !FlagAt(hello, "passive") && !FlagAt(hello, "hidden") && !FlagAt(hello, "arbiterOnly");
 }
 
 /// Does the driver still know a server by this id? It drops those that the primary does not name.

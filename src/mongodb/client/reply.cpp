@@ -7,7 +7,6 @@
 namespace doclock::mongodb {
 namespace {
 
-constexpr int kDuplicateKey = 11000;
 constexpr int kMaxTimeExpired = 50;
 
 /// What an error of the server proves about a write.
@@ -36,22 +35,30 @@ constexpr std::array kCodes = {
     Code{202, Proof::kNone, "NetworkInterfaceExceededTimeLimit"},
     Code{24, Proof::kNone, "LockTimeout"},
     Code{290, Proof::kNone, "TransactionExceededLifetimeLimitSeconds"},
-    Code{237, Proof::kNone, "CursorKilled"}, Code{279, Proof::kNone, "ClientDisconnect"},
+    Code{237, Proof::kNone, "CursorKilled"},
+    Code{279, Proof::kNone, "ClientDisconnect"},
     Code{355, Proof::kNone, "InterruptedDueToStorageChange"},
-    Code{11601, Proof::kNone, "Interrupted"}, Code{46841, Proof::kNone, "ClientMarkedKilled"},
+    Code{11601, Proof::kNone, "Interrupted"},
+    Code{46841, Proof::kNone, "ClientMarkedKilled"},
     // So may the end of a primary: it lets go of the locks first, and then ends what runs.
-    Code{91, Proof::kNone, "ShutdownInProgress"}, Code{189, Proof::kNone, "PrimarySteppedDown"},
+    Code{91, Proof::kNone, "ShutdownInProgress"},
+    Code{189, Proof::kNone, "PrimarySteppedDown"},
     Code{11600, Proof::kNone, "InterruptedAtShutdown"},
     Code{11602, Proof::kNone, "InterruptedDueToReplStateChange"},
     // A mongos lost the answer of a shard, or may have sent the command to more than one.
-    Code{6, Proof::kNone, "HostUnreachable"}, Code{7, Proof::kNone, "HostNotFound"},
-    Code{89, Proof::kNone, "NetworkTimeout"}, Code{9001, Proof::kNone, "SocketException"},
-    Code{384, Proof::kNone, "ConnectionError"}, Code{63, Proof::kNone, "StaleShardVersion"},
+    Code{6, Proof::kNone, "HostUnreachable"},
+    Code{7, Proof::kNone, "HostNotFound"},
+    Code{89, Proof::kNone, "NetworkTimeout"},
+    Code{9001, Proof::kNone, "SocketException"},
+    Code{384, Proof::kNone, "ConnectionError"},
+    Code{63, Proof::kNone, "StaleShardVersion"},
     Code{133, Proof::kNone, "FailedToSatisfyReadPreference"},
     Code{134, Proof::kNone, "ReadConcernMajorityNotAvailableYet"},
-    Code{150, Proof::kNone, "StaleEpoch"}, Code{234, Proof::kNone, "RetryChangeStream"},
+    Code{150, Proof::kNone, "StaleEpoch"},
+    Code{234, Proof::kNone, "RetryChangeStream"},
     // Written, and not acknowledged by a majority.
-    Code{64, Proof::kNone, "WriteConcernFailed"}, Code{79, Proof::kNone, "UnknownReplWriteConcern"},
+    Code{64, Proof::kNone, "WriteConcernFailed"},
+    Code{79, Proof::kNone, "UnknownReplWriteConcern"},
     Code{100, Proof::kNone, "UnsatisfiableWriteConcern"},
 
     Code{10058, Proof::kNotPrimary, "LegacyNotPrimary"},
@@ -59,8 +66,10 @@ constexpr std::array kCodes = {
     Code{13435, Proof::kNotPrimary, "NotPrimaryNoSecondaryOk"},
     Code{13436, Proof::kNotPrimary, "NotPrimaryOrSecondary"},
 
-    Code{43, Proof::kPassing, "CursorNotFound"}, Code{46, Proof::kPassing, "LockBusy"},
-    Code{112, Proof::kPassing, "WriteConflict"}, Code{175, Proof::kPassing, "QueryPlanKilled"},
+    Code{43, Proof::kPassing, "CursorNotFound"},
+    Code{46, Proof::kPassing, "LockBusy"},
+    Code{112, Proof::kPassing, "WriteConflict"},
+    Code{175, Proof::kPassing, "QueryPlanKilled"},
     Code{371, Proof::kPassing, "UserWritesBlocked", "an administrator has blocked writes"},
     Code{14031, Proof::kPassing, "OutOfDiskSpace", "the server's disk is full"},
 
@@ -69,11 +78,11 @@ constexpr std::array kCodes = {
          "a collection has at most 64 indexes, and an index at most 32 fields"},
     Code{73, Proof::kRefused, "InvalidNamespace",
          "the name of a database has at most 63 bytes, and with that of the collection 255"},
-    Code{121, Proof::kRefused, "DocumentValidationFailure"},
+    Code{kDocumentValidationFailure, Proof::kRefused, "DocumentValidationFailure"},
     Code{166, Proof::kRefused, "CommandNotSupportedOnView", "it is no plain collection"},
-    Code{10334, Proof::kRefused, "BSONObjectTooLarge", kTooLarge},
+    Code{kBsonObjectTooLarge, Proof::kRefused, "BSONObjectTooLarge", kTooLarge},
     Code{17280, Proof::kRefused, "KeyTooLong"},
-    Code{17419, Proof::kRefused, {}, kTooLarge},  // of an update; it has no name
+    Code{kUpdateTooLarge, Proof::kRefused, {}, kTooLarge},
 };
 
 Code Known(int code) {

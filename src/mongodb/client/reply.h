@@ -10,6 +10,12 @@
 
 namespace doclock::mongodb {
 
+/// Codes of the server's error_codes.yml that are told apart.
+inline constexpr int kUnauthorized = 13, kNamespaceNotFound = 26, kDocumentValidationFailure = 121,
+                     kBsonObjectTooLarge = 10334, kDuplicateKey = 11000;
+/// The document would be too large, of an update; it has no name.
+inline constexpr int kUpdateTooLarge = 17419;
+
 /// The outcome of a command, or of one statement of it.
 enum class Outcome : std::uint8_t {
   kAnswered,  ///< The server did it, or found nothing to do.
@@ -26,18 +32,20 @@ struct CommandResult {
   Outcome outcome = Outcome::kAnswered;
   int code = 0;      ///< The server's error code.
   std::string text;  ///< Diagnostic only.
-  /// With code 11000: the fields of the index, as in IndexSpec; "_id" for the key.
+  /// With kDuplicateKey: the fields of the index, as in IndexSpec; "_id" for the key.
   std::string duplicate;
 
   [[nodiscard]] bool answered() const noexcept { return outcome == Outcome::kAnswered; }
-  [[nodiscard]] bool is_duplicate() const noexcept { return code == 11000; }
+  [[nodiscard]] bool is_duplicate() const noexcept { return code == kDuplicateKey; }
   /// The collection's validator refuses the document.
-  [[nodiscard]] bool is_invalid() const noexcept { return code == 121; }
+  [[nodiscard]] bool is_invalid() const noexcept { return code == kDocumentValidationFailure; }
   /// The document would be too large: of an update, and of what it sends on.
-  [[nodiscard]] bool is_too_large() const noexcept { return code == 17419 || code == 10334; }
+  [[nodiscard]] bool is_too_large() const noexcept {
+    return code == kUpdateTooLarge || code == kBsonObjectTooLarge;
+  }
   /// The user lacks a privilege.
   [[nodiscard]] bool is_unauthorized() const noexcept {
-    return outcome == Outcome::kRefused && code == 13;
+    return outcome == Outcome::kRefused && code == kUnauthorized;
   }
 };
 

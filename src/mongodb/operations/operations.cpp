@@ -38,14 +38,11 @@ Doc SightProjection(const LockFieldNames& names, const Array& ids, const Array& 
 
 /// What the validator of the collection has to allow.
 std::string AllowedBy(const StoreOp& op) {
-  std::string text;
-  for (const std::string* field : LockFields(op.collection->fields())) {
-    text += (text.empty() ? ": the validator of the collection refuses the document; it must allow "
-                            "the fields of the lock: "
-                          : ", ") +
-            *field;
-  }
-  return text;
+  std::string fields;
+  for (const std::string* field : LockFields(op.collection->fields())) AddName(fields, *field);
+  return ": the validator of the collection refuses the document; it must allow the fields of the "
+         "lock: " +
+         fields;
 }
 
 }  // namespace

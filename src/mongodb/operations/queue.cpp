@@ -14,11 +14,6 @@
 namespace doclock::mongodb {
 namespace {
 
-bool Flag(const bson_t& doc, const char* name) {
-  bson_iter_t flag;
-  return bson_iter_init_find(&flag, &doc, name) && bson_iter_as_bool(&flag);
-}
-
 void Done(AcquireOp& op, const StoredLock& before, const bson_t& doc) {
   op.born = before.born;
   op.body = Body::FromJson(ReadBody(doc, op.collection->fields()));
@@ -58,7 +53,7 @@ bool Operations::TakeTurn(AcquireOp& op, const AnyTurn& turn) {
   }
   const StoredLock before = ReadStoredLock(doc, collection, bson_iter_date_time(&now));
   if (before.malformed()) return false;
-  if (!Flag(value, "granted")) return TellTurn(op, before, doc);
+  if (!FlagAt(value, "granted")) return TellTurn(op, before, doc);
   const bool shared = op.grant.mode == LockMode::kShared;
   op.created = op.created && op.born == before.born;
   op.took_over = before.HasLockId() && !(shared && before.IsShared());

@@ -14,4 +14,9 @@ inline std::array<const std::string*, 14> LockFields(const LockFieldNames& names
           &names.intent, &names.fence,    &names.queue,  &names.passed};
 }
 
+/// Adds a name to a list for messages: "_id, lockId".
+inline void AddName(std::string& list, const std::string& name) {
+  list += (list.empty() ? "" : ", ") + name;
+}
+
 }  // namespace doclock::mongodb
