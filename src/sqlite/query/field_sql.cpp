@@ -48,8 +48,10 @@ std::string WithoutNul(const std::string& path) {
 }
 
 /// Some builds of SQLite 3.37 to 3.40 read a fraction in a body with the decimal point of the
-/// program's locale, so that a unique index would take 12.25 and 12.75 for one value. A cast never
+/// thread's locale, so that a unique index would take 12.25 and 12.75 for one value. A cast never
 /// does, and stops at the comma behind the number. (With two paths the number comes as its text.)
+/// This store's own connections run in the locale C; but other programs may write to its tables,
+/// and their connections evaluate the indexes' expressions, too.
 std::string Fraction(const std::string& path) {
   return "CAST(substr(json_extract(body, " + path + ", " + path + "), 2) AS REAL)";
 }
