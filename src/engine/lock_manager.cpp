@@ -2,10 +2,13 @@
 
 #include <utility>
 
-#include "doclock/detail/facade.h"
 #include "engine/engine.h"
 
 namespace doclock {
+
+void detail::ThrowMovedFrom(const char* type) {
+  throw std::logic_error(std::string("doclock: this ") + type + " was moved from");
+}
 
 /// Closes the engine when the last LockManager goes; handles of locks keep its memory only.
 class LockManager::Owner {

@@ -73,8 +73,4 @@ void ThrowEmptyHandle() {
   throw std::logic_error("doclock: the handle is empty, or gave up its lock already");
 }
 
-void ThrowMovedFrom(const char* type) {
-  throw std::logic_error(std::string("doclock: this ") + type + " was moved from");
-}
-
 }  // namespace doclock::detail

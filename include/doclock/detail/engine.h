@@ -224,6 +224,9 @@ struct QueryResult {
 DOCLOCK_EXPORT void QueryAsync(const EnginePtr&, Collection&, Filter,
                                std::function<void(QueryResult)> done);
 
+/// @throws std::logic_error
+[[noreturn]] DOCLOCK_EXPORT void ThrowMovedFrom(const char* type);
+
 /// Runs a task where users' callbacks run (for handlers that name no executor).
 DOCLOCK_EXPORT void RunOnNotifier(const EnginePtr&, std::function<void()> task);
 /// The store, for EnsureIndex, Purge and Open.

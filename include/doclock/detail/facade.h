@@ -61,8 +61,6 @@ using Reading = std::function<void(const nlohmann::json& tree)>;
 [[noreturn]] DOCLOCK_EXPORT void ThrowUnreadable(const Collection&, const Key&,
                                                  const nlohmann::json* tree, const Reading& read);
 [[noreturn]] DOCLOCK_EXPORT void ThrowEmptyHandle();
-/// @throws std::logic_error
-[[noreturn]] DOCLOCK_EXPORT void ThrowMovedFrom(const char* type);
 /// Is it kBusy or kTimedOut?
 [[nodiscard]] DOCLOCK_EXPORT bool IsBusy(const FailurePtr&) noexcept;
 /// Did no free document match: kBusy, kTimedOut or kNotFound?
