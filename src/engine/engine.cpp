@@ -313,4 +313,15 @@ std::string Describe(const Collection& collection, const Key& key) {
   return "document '" + key.ToString() + "' of '" + collection.name() + "'";
 }
 
+std::string GrantedTooLate(Engine& engine, const std::string& what) {
+  std::string text = "the store granted " + what + " only after the lease had ended";
+  const auto margin =
+      std::chrono::ceil<std::chrono::milliseconds>(engine.store().traits().clock_margin);
+  // No lease is so short that a smaller margin ends it.
+  if (margin < kMinTtl.ms() / 2) return text;
+  return text + ": a holder gives up its lease " + std::to_string(margin.count()) +
+         " ms early, because the clocks of the store's servers differ by up to that much; "
+         "synchronise them, for example by NTP (the check 'clocks' of `doclock doctor` names them)";
+}
+
 }  // namespace doclock::detail

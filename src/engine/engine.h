@@ -141,4 +141,8 @@ GrantRequest MakeGrant(const AcquireSpec& spec);
 /// "document 'key' of 'collection'", for error texts.
 std::string Describe(const Collection& collection, const Key& key);
 
+/// For error texts: `what` was granted too late, and by how much the store's clocks may differ if
+/// that can be the reason.
+std::string GrantedTooLate(Engine& engine, const std::string& what);
+
 }  // namespace doclock::detail

@@ -187,8 +187,7 @@ Procedure::Step AcquireProcedure::Granted(std::int64_t version, const Uuid& born
     failure_ = MakeFailure(Errc::kClosed, "the LockManager was closed");
   } else if (!lease) {
     failure_ = MakeFailure(Errc::kUnavailable, [&] {
-      return "the store granted " + Describe(*spec_.collection, spec_.key) +
-             " only after the lease had ended";
+      return GrantedTooLate(engine_, Describe(*spec_.collection, spec_.key));
     });
   }
   return {};

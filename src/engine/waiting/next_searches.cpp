@@ -107,8 +107,8 @@ void NextSearches::TryAsk(const PendingPtr& search) {
       result.grant.lease = engine_.Grant(spec, key, op.grant, op.version, op.born, op.body, sent);
       if (result.grant.lease) break;
       return List(search, MakeFailure(Errc::kUnavailable, [&] {
-                    return "the store granted a document of '" + spec.collection->name() +
-                           "' only after the lease had ended";
+                    return GrantedTooLate(engine_,
+                                          "a document of '" + spec.collection->name() + "'");
                   }));
     case OpStatus::kMissing:
       if (search->fail_fast()) {
