@@ -17,6 +17,8 @@ namespace {
 using mongodb::Array;
 using mongodb::Doc;
 using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -192,11 +194,9 @@ TEST(MongodbRefusal, OfASecondaryThatTheUriConnectsToIsToldAtOnce) {
     }
   }
   const auto store = OpenMongodbStore(uri);
-  for (const Finding& one : store->Examine(nullptr, 10s)) {
-    if (one.check == "topology") {
-      EXPECT_EQ(one.level, FindingLevel::kProblem);
-    }
-  }
+  EXPECT_THAT(store->Examine(nullptr, 10s),
+              Contains(AllOf(Field(&Finding::check, "topology"),
+                             Field(&Finding::level, FindingLevel::kProblem))));
 }
 
 }  // namespace

@@ -335,7 +335,7 @@ TEST_F(Isolation, AServerThatDoesNotAnswerBoundsACallByItsBudget) {
   const AcquireOp held = Held("a");
   Held("b");
   CommandFault fault;
-  fault.block_ms = 4000;
+  fault.block_ms = 20'000;
   FailPoint block(database_, fault, {.times = 1});
   Calls calls(things_);
   const WriteOp& released = calls.Write(WriteKind::kRelease, "a", held);
