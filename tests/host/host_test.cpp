@@ -70,6 +70,11 @@ TEST(HostOfSqlite, MayNotUseItForOneThreadOnly) {
   EXPECT_NE(lines.front().find("SQLITE_CONFIG_SINGLETHREAD"), std::string::npos) << lines.front();
   EXPECT_FALSE(std::filesystem::exists(folder / "goods.db"));
 }
+
+TEST(HostOfSqlite, OfAnotherLocaleThatWritesByItselfKeepsTheIndexesRight) {
+  const sqlite_test::TempFolder folder;
+  EXPECT_EQ(Guest(folder.path(), {"foreign"}), Lines{"b"});
+}
 #endif
 
 std::vector<Case> Cases(const Lines& stores) {

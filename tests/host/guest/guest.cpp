@@ -2,6 +2,9 @@
 //
 //   guest settings                       tells the names of all settings, and which are SQLite's
 //   guest one-thread                     opens a SQLite store where SQLite is for one thread only
+//   guest foreign                        writes to a SQLite file in the locale de_DE, as a program
+//                                        does that knows nothing of this library, and tells what
+//                                        a store finds then
 //   guest session <setting> <when> <url> sets it before or after the stores are opened ("before",
 //                                        "after"), and tells what came of the session
 
@@ -20,6 +23,11 @@
 
 #ifdef DOCLOCK_WITH_SQLITE
 #include <sqlite3.h>
+
+#include <nlohmann/json.hpp>
+
+#include "doclock/doclock.h"
+#include "sqlite/support/raw_database.h"
 #endif
 
 namespace doclock::host_test {
@@ -63,6 +71,22 @@ void Inspect(bool closed, bool may_be_nothing) {
   }
 }
 
+#ifdef DOCLOCK_WITH_SQLITE
+void WriteAsForeigner() {
+  const LockManager manager(OpenStore("sqlite:goods.db"));
+  const LockingRepository<nlohmann::json> goods(manager, "goods");
+  goods.EnsureIndex({"price"}, true);
+  goods.Insert("a", {{"price", 12.25}});
+  goods.Insert("b", {{"price", 13.5}});
+  Settings().at("a decimal comma").apply();
+  sqlite_test::RawDatabase("goods.db")
+      .Run("UPDATE doclock_c_goods SET body = '{\"price\":12.75}' WHERE key = 'b'");
+  for (const auto& found : goods.Find(Filter().Equal("price", 12.75))) {
+    Tell(found.key().ToString() + "\n");
+  }
+}
+#endif
+
 int Run(const std::vector<std::string>& arguments) {
   if (arguments.at(0) == "settings") {
     for (const auto& [name, setting] : Settings()) {
@@ -74,6 +98,10 @@ int Run(const std::vector<std::string>& arguments) {
   if (arguments.at(0) == "one-thread") {
     sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
     OpenStore("sqlite:goods.db");
+    return 0;
+  }
+  if (arguments.at(0) == "foreign") {
+    WriteAsForeigner();
     return 0;
   }
 #endif
