@@ -40,6 +40,21 @@ TEST_F(LateReplyTest, ARenewalInDoubtMayHaveArrivedToo) {
   ExpectLostAndFree(held);
 }
 
+TEST_F(LateReplyTest, AGrantNamesTheClocksIfTheirDifferenceMayBeTheReason) {
+  HoldUp(OpKind::kAcquire, 4s);
+  const AcquireResult late = Acquire(engine(), Spec("a", {.ttl = 3s}), {});
+  ASSERT_TRUE(late.failure);
+  EXPECT_TRUE(late.failure->message.ends_with("only after the lease had ended"))
+      << late.failure->message;
+  store->clock_margin = 2500ms;
+  HoldUp(OpKind::kAcquire, 1s);
+  const AcquireResult skewed = Acquire(engine(), Spec("b", {.ttl = 3s}), {});
+  ASSERT_TRUE(skewed.failure);
+  EXPECT_EQ(skewed.failure->code, Errc::kUnavailable);
+  EXPECT_NE(skewed.failure->message.find("2500 ms early"), std::string::npos)
+      << skewed.failure->message;
+}
+
 TEST_F(LateReplyTest, ARenewalByTheHandleIsLost) {
   Grant held = Lock("a", {.ttl = 3s});
   HoldUp(OpKind::kRenew, kTooLong + 1s);

@@ -33,7 +33,8 @@ class TestStore : public FaultyStore {
 
   /// Runs when operations have had their effect, before their reply arrives.
   std::function<void(std::span<StoreOp* const>)> before_reply;
-  int lanes = 0;  ///< Not 0: of the store's traits.
+  int lanes = 0;                            ///< Not 0: of the store's traits.
+  std::chrono::nanoseconds clock_margin{};  ///< Not 0: of the store's traits.
 
   void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override {
     FaultyStore::Execute(ops, budget);
@@ -48,6 +49,7 @@ class TestStore : public FaultyStore {
   [[nodiscard]] StoreTraits traits() const noexcept override {
     StoreTraits traits = FaultyStore::traits();
     if (lanes != 0) traits.lanes = lanes;
+    if (clock_margin != 0ns) traits.clock_margin = clock_margin;
     return traits;
   }
 };
