@@ -15,6 +15,7 @@
 #include "doclock/observer.h"
 #include "engine/engine.h"
 #include "engine/support/hanging_store.h"
+#include "process/eventually.h"
 
 namespace doclock::detail {
 namespace {
@@ -24,15 +25,7 @@ using namespace std::chrono_literals;
 /// Generous: the machine may have much else to do.
 constexpr auto kLong = 5min;
 
-template <class Condition>
-bool Eventually(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + kLong;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(2ms);
-  }
-  return true;
-}
+using test::Eventually;
 
 class LoadTest : public ::testing::Test {
  protected:
