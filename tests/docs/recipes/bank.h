@@ -13,16 +13,15 @@ struct Bank {
 
   void Open() const {
     for (const char* id : {"a", "b"}) accounts.Insert(Account{id, 100});
-    transfers.Insert(Transfer{"t", "a", "b", 10});
   }
+  /// Moves 10 from `a` to `b`.
+  void MoveTen() const { Move(transfers, accounts, {"t", "a", "b", 10}); }
   /// Moves 1 from `a` to `b` and back. Either forgets the id of "t", if that is finished.
   void MoveOthers(int number) const {
     const std::string there = "there" + std::to_string(number);
     const std::string back = "back" + std::to_string(number);
-    transfers.Insert(Transfer{there, "a", "b", 1});
-    transfers.Insert(Transfer{back, "b", "a", 1});
-    Move(transfers, accounts, there);
-    Move(transfers, accounts, back);
+    Move(transfers, accounts, {there, "a", "b", 1});
+    Move(transfers, accounts, {back, "b", "a", 1});
   }
   [[nodiscard]] std::int64_t Balance(const char* account) const {
     return accounts.Find(account).value()->balance;

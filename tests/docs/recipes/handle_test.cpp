@@ -43,6 +43,30 @@ TEST_P(HandleRecipe, WhatMayHaveBeenForgottenIsADeadLetterAndNeverCounts) {
   EXPECT_EQ(sagas.Find("42").value()->seen.size(), 2U);
 }
 
+TEST_P(HandleRecipe, MisuseIsADeadLetterAndAMissingThreadIsTriedAgain) {
+  const auto twice = [&] {
+    auto saga = sagas.Lock(OrderSaga{"42", "new"});
+    saga.Release();
+    saga.Release();
+  };
+  EXPECT_EQ(Judge(twice), Verdict::kDeadLetter);
+  EXPECT_EQ(Judge([&] { (void)sagas.Lock(""); }), Verdict::kDeadLetter);
+  const auto no_thread = [] {
+    throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+  };
+  EXPECT_EQ(Judge(no_thread), Verdict::kRetry);
+  EXPECT_EQ(Judge([] { throw std::bad_alloc(); }), Verdict::kRetry);
+}
+
+TEST_P(HandleRecipe, ErrorsOfDoclockKeepTheirVerdictsAlthoughTheyAreSystemErrors) {
+  EXPECT_EQ(Judge([&] { (void)sagas.Lock("missing"); }), Verdict::kDeadLetter);
+  const auto held = sagas.Lock(OrderSaga{"42", "new"});
+  EXPECT_EQ(Judge([&] { (void)sagas.Lock("42"); }), Verdict::kRetry);
+  EXPECT_EQ(Judge([&] { sagas.Insert(OrderSaga{"42", "new"}); }), Verdict::kRetry);
+  manager.Close();
+  EXPECT_EQ(Judge([&] { (void)sagas.Lock("42"); }), Verdict::kRetry);
+}
+
 DOCLOCK_FOR_ALL_STORES(HandleRecipe);
 
 }  // namespace

@@ -17,7 +17,7 @@ using doclock::test::Child;
 void Deliver(const Bank& bank, const Child& stopped) {
   for (;;) {
     try {
-      return Move(bank.transfers, bank.accounts, "t");
+      return bank.MoveTen();
     } catch (const doclock::LockException& e) {
       ASSERT_EQ(e.errc(), doclock::Errc::kTimedOut) << e.what();
     } catch (const doclock::StoreException& e) {

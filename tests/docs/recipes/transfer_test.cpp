@@ -17,7 +17,7 @@ class TransferRecipe : public ::testing::TestWithParam<doclock::StoreKind> {
          {std::pair{"transfers", "t"}, std::pair{"accounts", "a"}, std::pair{"accounts", "b"}}) {
       try {
         doclock::testing::ExpireLock(store, collection, doclock::Key(key));
-      } catch (const doclock::LockException&) {  // it holds no lock there yet
+      } catch (const doclock::Error&) {  // it holds no lock there yet
       }
     }
   }
@@ -39,18 +39,18 @@ TEST_P(TransferRecipe, AWorkerThatIsPausedBeforeAnyOfItsCallsMovesNothingTwice) 
     const Bank worker(doclock::test::PausedAt(store, call, [&] {
       paused = true;
       EndLeases(*store);
-      Move(other.transfers, other.accounts, "t");
+      other.MoveTen();
       ExpectMovedOnce(other);  // as it stays if the first worker is dead
       other.MoveOthers(1);
     }));
     try {
-      Move(worker.transfers, worker.accounts, "t");
+      worker.MoveTen();
     } catch (const doclock::LockException& e) {
       EXPECT_EQ(e.errc(), doclock::Errc::kLost) << e.what();
     }
     ExpectMovedOnce(other);
     other.MoveOthers(2);
-    Move(other.transfers, other.accounts, "t");  // the message is delivered again
+    other.MoveTen();  // the message is delivered again
     ExpectMovedOnce(other);
     calls = call;
   }
@@ -71,12 +71,46 @@ TEST_P(TransferRecipe, AnAccountForgetsFinishedTransfersAndNoOthers) {
 TEST_P(TransferRecipe, WhatTheAccountDoesNotHaveIsRefusedOnceAndForAll) {
   const Bank bank(GetParam().open(nullptr));
   bank.Open();
-  bank.transfers.Insert(Transfer{"much", "a", "b", 101});
-  Move(bank.transfers, bank.accounts, "much");
+  const Transfer much{"much", "a", "b", 101};
+  Move(bank.transfers, bank.accounts, much);
   bank.accounts.Update("a", [](Account& a) { a.balance = 1000; });
-  Move(bank.transfers, bank.accounts, "much");
+  Move(bank.transfers, bank.accounts, much);
   EXPECT_EQ(bank.transfers.Find("much").value()->state, "refused");
   EXPECT_EQ(bank.Balance("a"), 1000);
+}
+
+TEST_P(TransferRecipe, AMessageThatMakesNoSenseIsRefusedAndMovesNothing) {
+  const Bank bank(GetParam().open(nullptr));
+  bank.Open();
+  for (const Transfer& bad : {Transfer{"same", "a", "a", 10}, Transfer{"none", "a", "b", 0},
+                              Transfer{"negative", "a", "b", -10}}) {
+    SCOPED_TRACE(bad.id);
+    EXPECT_EQ(Handle(bank.transfers, bank.accounts, bad), Verdict::kAck);
+    EXPECT_EQ(bank.transfers.Find(bad.id).value()->state, "refused");
+    EXPECT_EQ(bank.Balance("a"), 100);
+    EXPECT_EQ(bank.Balance("b"), 100);
+  }
+}
+
+TEST_P(TransferRecipe, AMessageCreatesItsTransferAndEachDeliveryIsAcknowledged) {
+  const Bank bank(GetParam().open(nullptr));
+  bank.Open();
+  const Transfer message{"t", "a", "b", 10, "moved"};  // the sender has no say in the state
+  for (int delivery = 0; delivery < 3; ++delivery) {
+    EXPECT_EQ(Handle(bank.transfers, bank.accounts, message), Verdict::kAck);
+    ExpectMovedOnce(bank);
+  }
+}
+
+TEST_P(TransferRecipe, ATransferToNoAccountIsADeadLetterUntilTheAccountIsOpened) {
+  const Bank bank(GetParam().open(nullptr));
+  bank.Open();
+  const Transfer message{"t", "a", "c", 10};
+  EXPECT_EQ(Handle(bank.transfers, bank.accounts, message), Verdict::kDeadLetter);
+  EXPECT_EQ(bank.Balance("a"), 100);
+  bank.accounts.Insert(Account{"c"});
+  EXPECT_EQ(Handle(bank.transfers, bank.accounts, message), Verdict::kAck);
+  EXPECT_EQ(bank.Balance("c"), 10);
 }
 
 DOCLOCK_FOR_ALL_STORES(TransferRecipe);

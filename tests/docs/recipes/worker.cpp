@@ -22,7 +22,7 @@ int main(int, char** argv) {
           }),
       300ms);
   try {
-    Move(bank.transfers, bank.accounts, "t");
+    bank.MoveTen();
     std::cout << "moved" << std::endl;
   } catch (const doclock::Error& e) {
     std::cout << e.what() << std::endl;
