@@ -15,8 +15,9 @@ struct OrderSaga {
   bool pending = false;                  // is the outbox to be sent,
   std::int64_t due = 0;                  // when, in seconds since 1970,
   int attempts = 0;                      // and how often was that tried?
+  bool parked = false;                   // was that given up?
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(OrderSaga, id, step, shipped, seen, forgotten,
-                                                outbox, pending, due, attempts)
+                                                outbox, pending, due, attempts, parked)
 
 using Sagas = doclock::LockingRepository<OrderSaga>;

@@ -28,6 +28,15 @@ class OutboxRecipe : public ::testing::TestWithParam<doclock::StoreKind> {
     };
   }
 
+  /// What `doclock list --where parked=true` shows.
+  [[nodiscard]] std::vector<std::string> Parked() const {
+    std::vector<std::string> ids;
+    for (const auto& saga : sagas.Find(doclock::Filter{}.Equal("parked", true))) {
+      ids.push_back(saga->id);
+    }
+    return ids;
+  }
+
   std::shared_ptr<doclock::Store> store = GetParam().open(nullptr);
   doclock::LockManager manager{store};
   Sagas sagas{manager, "sagas"};
@@ -57,7 +66,26 @@ TEST_P(OutboxRecipe, ItIsParkedAfterTenAttemptsAndNotLost) {
   }
   EXPECT_EQ(tries["invoice:1"], kMostAttempts);
   EXPECT_FALSE(sagas.Find("1").value()->pending);
+  EXPECT_THAT(Parked(), ::testing::ElementsAre("1"));
   EXPECT_THAT(sagas.Find("1").value()->outbox, ::testing::ElementsAre("invoice:1"));
+}
+
+TEST_P(OutboxRecipe, WhatTheLastAttemptSendsIsNotParked) {
+  sagas.Update("1", [](OrderSaga& saga) { saga.attempts = kMostAttempts - 1; });
+  bad.clear();
+  SendWhatIsDue(sagas, Sender(), 1000);
+  EXPECT_EQ(sagas.Find("1").value()->attempts, kMostAttempts);
+  EXPECT_THAT(Parked(), ::testing::IsEmpty());
+}
+
+TEST_P(OutboxRecipe, AMessageThatKillsItsSenderAtTheLastAttemptIsParked) {
+  sagas.Update("1", [](OrderSaga& saga) { saga.attempts = kMostAttempts - 1; });
+  struct Dead {};
+  const auto dies = [](const std::string& message) {
+    if (message == "invoice:1") throw Dead();
+  };
+  EXPECT_THROW(SendWhatIsDue(sagas, dies, 1000), Dead);
+  EXPECT_THAT(Parked(), ::testing::ElementsAre("1"));
 }
 
 TEST_P(OutboxRecipe, AMessageThatKillsItsSenderIsDelayedToo) {
