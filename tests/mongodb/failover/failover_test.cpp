@@ -346,8 +346,7 @@ TEST_F(MongoFailover, ASearchShowsNothingThatMayBeRolledBack) {
 }
 
 TEST_F(MongoFailover, ARepositoryMayBeMadeDuringAStepdown) {
-  const LockManager manager(
-      OpenMongodbStore(database_.uri(), {.server_selection_timeout = 1min}));
+  const LockManager manager(OpenMongodbStore(database_.uri(), {.server_selection_timeout = 1min}));
   auto stepdown = std::async(std::launch::async, [&] { set_.StepDown(); });
   int made = 0;
   do {
