@@ -7,6 +7,8 @@
 #include <ratio>
 #include <type_traits>
 
+#include "doclock/detail/floor_to.h"
+
 namespace doclock {
 
 /// A length of time in whole milliseconds. Any std::chrono duration converts to it.
@@ -21,8 +23,9 @@ class Duration {
   constexpr Duration() noexcept = default;
 
   /// Converts, saturating. Parts of a millisecond are rounded away from zero: a short length is not
-  /// none, and a negative one stays negative. Implicit on purpose: `.wait = 5s` is what users
-  /// write.
+  /// none, and a negative one stays negative. A floating-point length within its type's precision
+  /// of a whole millisecond is that millisecond: `0.1s` is 100 ms. Implicit on purpose: `.wait =
+  /// 5s` is what users write.
   template <class Rep, class Period>
   constexpr Duration(
       std::chrono::duration<Rep, Period> d) noexcept  // NOLINT(google-explicit-constructor)
@@ -61,31 +64,11 @@ class Duration {
   template <class Rep, class Period>
   static constexpr std::int64_t Saturate(std::chrono::duration<Rep, Period> d) noexcept {
     constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
-    constexpr auto kMin = std::numeric_limits<std::int64_t>::min();
-    using ToMs = std::ratio_divide<Period, std::milli>;
-    if constexpr (std::is_floating_point_v<Rep>) {
-      const long double v = static_cast<long double>(d.count()) * ToMs::num / ToMs::den;
-      if (!(v == v)) return -1;
-      if (v >= 9.2e18L) return kMax;
-      if (v <= -9.2e18L) return kMin;
-      const auto whole = static_cast<std::int64_t>(v);
-      if (static_cast<long double>(whole) == v) return whole;
-      return v > 0 ? whole + 1 : whole - 1;
-    } else if constexpr (std::is_unsigned_v<Rep>) {
-      constexpr auto kNum = static_cast<std::uint64_t>(ToMs::num);
-      constexpr auto kDen = static_cast<std::uint64_t>(ToMs::den);
-      const auto n = static_cast<std::uint64_t>(d.count());
-      if (n > std::numeric_limits<std::uint64_t>::max() / kNum) return kMax;
-      const std::uint64_t whole = n * kNum / kDen + (n * kNum % kDen > 0 ? 1 : 0);
-      return whole > static_cast<std::uint64_t>(kMax) ? kMax : static_cast<std::int64_t>(whole);
-    } else {
-      const auto n = static_cast<std::int64_t>(d.count());
-      if (n > kMax / ToMs::num) return kMax;
-      if (n < kMin / ToMs::num) return kMin;
-      const std::int64_t scaled = n * ToMs::num;
-      const std::int64_t rest = scaled % ToMs::den;
-      return scaled / ToMs::den + (rest > 0 ? 1 : 0) - (rest < 0 ? 1 : 0);
-    }
+    if (!(d == d)) return -1;
+    const auto floored = detail::FloorIn<std::milli>(d);
+    if (!floored) return d > d.zero() ? kMax : std::numeric_limits<std::int64_t>::min();
+    const bool up = floored->rest && d > d.zero() && floored->whole < kMax;
+    return floored->whole + (up ? 1 : 0);
   }
 
   std::int64_t count_ = 0;

@@ -91,6 +91,26 @@ TEST(Dates, RoundDownAndNeverOverflow) {
                std::invalid_argument);
 }
 
+TEST(Dates, DecimalFractionsAreMeantAsWritten) {
+  using Time = std::chrono::sys_time<std::chrono::duration<double>>;
+  for (const std::int64_t ms : {1L, 2L, 1001L, 4350L, 1'700'000'000'123L, -1L, -1001L}) {
+    const Time time(Time::duration(static_cast<double>(ms) / 1000));
+    EXPECT_EQ(Date(time).time().time_since_epoch().count(), ms);
+    EXPECT_EQ(json(time).get<Time>(), time);
+  }
+}
+
+TEST(Dates, KnowTimesOfMoreThan64Bits) {
+  __extension__ using Int128 = __int128;
+  using Nanoseconds = std::chrono::duration<Int128, std::nano>;
+  using Time = std::chrono::sys_time<Nanoseconds>;
+  EXPECT_EQ(Date(Time(Nanoseconds(-1))).time().time_since_epoch().count(), -1);
+  EXPECT_EQ(Date(Time::max()).time(), Date::TimePoint::max());
+  EXPECT_EQ(Date(Time::min()).time(), Date::TimePoint::min());
+  const Time year9999(Nanoseconds(static_cast<Int128>(kYear9999) * 1'000'000));
+  EXPECT_TRUE(json(Date(year9999)).get<Time>() == year9999);
+}
+
 TEST(LockFieldsJson, RefusesNumbersThatItCannotHold) {
   const json good = {{"id", nullptr}, {"time", nullptr}, {"version", 7}};
   EXPECT_EQ(good.get<LockFields>().version, 7);
