@@ -130,6 +130,7 @@ class DOCLOCK_EXPORT LockProvider {
   template <class F>
   auto With(detail::NameArg name, F&& f, const LockOptions& options = {},
             std::stop_token stop = {}) const {
+    static_assert(CanCall<F>());
     static_assert(detail::FinishedCheck<ResultOf<F>>::value);
     HeldLock lock = Acquire(name, options, std::move(stop));
     if constexpr (std::is_void_v<ResultOf<F>>) {
@@ -150,6 +151,7 @@ class DOCLOCK_EXPORT LockProvider {
   /// moved.
   template <class F>
   auto WithAsync(detail::NameArg name, F f, const LockOptions& options = {}) const {
+    static_assert(CanCall<F&>());
     static_assert(detail::CoroutineCheck<ResultOf<F&>>::value);
     return RunWithAsync<ResultOf<F&>>(*this, LockOp(name, options), std::move(f));
   }
@@ -254,11 +256,19 @@ class DOCLOCK_EXPORT LockProvider {
   using ResultOf = typename std::conditional_t<kTakesLock<F>, detail::Result<F, HeldLock&>,
                                                detail::Result<F>>::type;
 
+  /// True, or an error in words.
+  template <class F>
+  static consteval bool CanCall() {
+    if constexpr (!kTakesLock<F> && !std::invocable<F>) {
+      static_assert(detail::MarkedCheck<F, HeldLock&>::value && detail::MarkedCheck<F>::value);
+      static_assert(detail::CallableSomehow<F, HeldLock&> || detail::CallableSomehow<F>,
+                    "doclock: f takes nothing, or the lock as HeldLock&: [] { ... } or "
+                    "[](HeldLock& lock) { ... }");
+    }
+    return true;
+  }
   template <class F>
   static decltype(auto) Call(F&& f, HeldLock& lock) {
-    static_assert(kTakesLock<F> || std::invocable<F>,
-                  "doclock: f takes nothing, or the lock as HeldLock&: [] { ... } or "
-                  "[](HeldLock& lock) { ... }");
     if constexpr (kTakesLock<F>) {
       return std::invoke(std::forward<F>(f), lock);
     } else if constexpr (std::invocable<F>) {

@@ -197,7 +197,8 @@ class LockingRepository {
   /// With() for a coroutine: `f(T&)` returns a boost::asio::awaitable, and so does this. The call
   /// checks options and keys; the lock is taken when the result is awaited. Per-operation
   /// cancellation ends the wait. In a coroutine, put `f` in a variable first; it is copied or
-  /// moved.
+  /// moved, and called as an lvalue. What With says about an `f` that does not compile holds here,
+  /// for the value that is awaited.
   template <class F>
   auto WithAsync(KeyArg key, F f, const LockOptions& options = {}) const {
     return StartWith(Spec(options, std::move(key).Take()), std::move(f));
@@ -380,7 +381,8 @@ class LockingRepository {
   /// @throws DocumentException
   template <class F>
   void ForEach(const Filter& filter, F&& f) const {
-    static_assert(std::invocable<F&, Snapshot<T>&>,
+    static_assert(detail::MarkedCheck<F&, Snapshot<T>&>::value);
+    static_assert(detail::CallableSomehow<F&, Snapshot<T>&>,
                   "doclock: f cannot be called with a Snapshot. Write it as [](Snapshot<T>& "
                   "snapshot) { ... }; the entity is *snapshot.");
     using Result = detail::ResultOf<F&, Snapshot<T>&>;
@@ -464,8 +466,10 @@ class LockingRepository {
   ///
   /// So **f may be called several times**, each time with a fresh entity, and must not have other
   /// effects. Once the outcome of a write is in doubt, `f` is not called again: InDoubtException.
-  /// An exception of `f` ends the update, and nothing is written. Its result is ignored. What With
-  /// says about an `f` that does not compile holds here.
+  /// An exception of `f` ends the update, and nothing is written. `f` returns nothing: a number, a
+  /// pointer or a reference that it returns is ignored (false does not end the update), and an
+  /// object does not compile, because it would be lost. What With says about an `f` that does not
+  /// compile holds here.
   /// @throws NotFoundException, and what Save and Lock throw.
   template <class F>
   void Update(KeyArg key, F&& f, std::stop_token stop = {}) const {
@@ -697,16 +701,18 @@ class LockingRepository {
   template <class F>
   static constexpr bool kFitsWith =
       detail::EditCheck<F, T>::value && detail::FinishedCheck<detail::ResultOf<F, T&>>::value &&
-      detail::InPlaceCheck<detail::ResultOf<F, T&>, T, true>::value;
+      detail::InPlaceCheck<detail::ResultOf<F, T&>, T>::value;
   template <class F>
   static constexpr bool kFitsUpdate =
       detail::EditCheck<F, T>::value && detail::FinishedCheck<detail::ResultOf<F, T&>>::value &&
-      detail::InPlaceCheck<detail::ResultOf<F, T&>, T, false>::value;
+      detail::NothingLostCheck<detail::ResultOf<F, T&>>::value;
 
   template <class F>
   auto StartWith(detail::AcquireSpec spec, F f) const {
     using Result = detail::ResultOf<F&, T&>;
-    static_assert(detail::EditCheck<F&, T>::value && detail::CoroutineCheck<Result>::value);
+    using Check = detail::CoroutineCheck<Result>;
+    static_assert(detail::EditCheck<F&, T>::value && Check::value &&
+                  detail::InPlaceCheck<typename Check::Value, T>::value);
     return RunWithAsync<Result>(*this, std::move(spec), std::move(f));
   }
   template <class Result, class F>

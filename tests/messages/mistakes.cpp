@@ -5,6 +5,7 @@
 #include <doclock/doclock.h>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/deferred.hpp>
 #include <future>
 
 struct Order {
@@ -13,8 +14,21 @@ struct Order {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Order, id, n)
 
+using boost::asio::awaitable;
+struct Bump {
+  void operator()(Order& o) && { ++o.n; }
+};
+struct Once {
+  awaitable<void> operator()() && { co_return; }
+};
+struct Show {
+  void operator()(doclock::Snapshot<Order>&) && {}
+};
+struct Step {
+  void operator()(Order& o) & { ++o.n; }
+};
+
 int main() {
-  using boost::asio::awaitable;
   using doclock::Filter;
   doclock::LockManager manager{doclock::OpenMemoryStore()};
   const doclock::LockingRepository<Order> orders{manager, "orders"};
@@ -30,14 +44,36 @@ int main() {
   locks.With("1", []() -> awaitable<int> { co_return 1; });                // f is a coroutine
   orders.With("1", [](Order&) { return std::async([] { return 1L; }); });  // f is a coroutine
   orders.ForEach({}, [](auto&) -> std::future<bool> { return {}; });       // neither void nor bool
-  orders.Update("1", [](Order& o) { return Order{o}; });                   // returns a new entity
-  orders.With("1", [](Order& o) { return Order{o}; });                     // returns a new entity
-  orders.With("1", [](int) {});                                // cannot be called with the entity
-  orders.Update("1", [] {});                                   // cannot be called with the entity
-  locks.With("1", [](int) {});                                 // f takes nothing, or the lock
-  orders.ForEach({}, [](Order&) {});                           // cannot be called with a Snapshot
-  orders.ForEach({}, [](auto&) { return 1; });                 // neither void nor bool
-  orders.ForEach({}, [](auto&) { return std::true_type(); });  // neither void nor bool
+  orders.Update("1", [](Order& o) { return Order{o}; });                   // returns an object
+  orders.Update("1", [](Order& o) { return std::optional(o); });           // returns an object
+  orders.UpdateAsync("1", [](Order& o) { return [&o] { ++o.n; }; });       // returns an object
+  orders.Update(
+      "1", [](Order&) -> std::shared_ptr<std::future<void>> { return {}; });  // returns an object
+  orders.Update("1", [&](Order&) {
+    return orders.FindAsync("2", boost::asio::deferred);
+  });                                                                        // returns an object
+  orders.WithAsync("1", [](Order& o) -> awaitable<Order> { co_return o; });  // returns a new entity
+  orders.WithAsync("1", [](Order&) -> awaitable<std::future<int>> {
+    co_return std::future<int>();
+  });  // f is a coroutine
+  locks.WithAsync("1", []() -> awaitable<std::future<char>> {
+    co_return std::future<char>();
+  });                            // f is a coroutine
+  orders.Update("1", Bump());    // the call operator of f is marked
+  orders.ForEach({}, Show());    // the call operator of f is marked
+  locks.WithAsync("1", Once());  // the call operator of f is marked
+  locks.WithAsync("1", [](int) -> awaitable<void> { co_return; });  // f takes nothing, or the lock
+  orders.With("1", Step());  // the call operator of f is marked
+  const auto mutating = [n = 1](Order& o) mutable { o.n += n; };
+  orders.With("1", mutating);                                   // the call operator of f is marked
+  orders.Update("1", std::ref(mutating));                       // the call operator of f is marked
+  orders.With("1", [](Order& o) -> const Order { return o; });  // returns a new entity
+  orders.With("1", [](int) {});                                 // cannot be called with the entity
+  orders.Update("1", [] {});                                    // cannot be called with the entity
+  locks.With("1", [](int) {});                                  // f takes nothing, or the lock
+  orders.ForEach({}, [](Order&) {});                            // cannot be called with a Snapshot
+  orders.ForEach({}, [](auto&) { return 1; });                  // neither void nor bool
+  orders.ForEach({}, [](auto&) { return std::true_type(); });   // neither void nor bool
   orders.ForEach({}, [](auto&) { return std::optional<bool>(); });  // neither void nor bool
   orders.ForEach({}, [](auto& s) { return &s; });                   // neither void nor bool
   orders.WithAsync("1", good);                                      // f is no coroutine

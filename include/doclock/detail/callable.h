@@ -25,26 +25,47 @@ concept Unfinished = requires(R& r) { r.await_ready(); } || requires(R& r) {
 /// Does F have a call operator for exactly this parameter? Deduction alone tells whether a template
 /// fits: its body is not instantiated.
 template <class F, class R, class Parameter>
-concept CallOperatorFor = requires { static_cast<R (F::*)(Parameter)>(&F::operator()); } ||
-                          requires { static_cast<R (F::*)(Parameter) const>(&F::operator()); };
+concept CallOperatorFor = requires { static_cast<R (F::*)(Parameter)>(&F::operator()); };
+template <class F, class R, class Parameter>
+concept ConstCallOperatorFor = requires { static_cast<R (F::*)(Parameter) const>(&F::operator()); };
 
-/// Can F, called with a T&, change the T? Tells a parameter `T&`, `auto&` or `auto&&` from `T`,
-/// `const T&` and `auto`. Where the parameter cannot be seen (std::bind, overloads of a base), an F
-/// that takes an rvalue as well does not need the entity itself.
+/// What is called when an F is called: what a std::reference_wrapper refers to, or the F itself.
+template <class F>
+struct Called
+    : std::conditional<std::is_reference_v<std::unwrap_reference_t<std::remove_cvref_t<F>>>,
+                       std::unwrap_reference_t<std::remove_cvref_t<F>>, F> {};
+
+/// Can an F (const, or a reference), called with a T&, change the T? Tells a parameter `T&`,
+/// `auto&` or `auto&&` from `T`, `const T&` and `auto`. Where the parameter cannot be seen
+/// (std::bind, overloads of a base), an F that takes an rvalue as well does not need the entity
+/// itself.
 template <class F, class T, class R>
 constexpr bool CanChange() {
-  if constexpr (std::is_member_object_pointer_v<F>) {
+  using Object = std::remove_cvref_t<F>;
+  constexpr bool kConst = std::is_const_v<std::remove_reference_t<F>>;
+  if constexpr (std::is_member_object_pointer_v<Object>) {
     return false;
-  } else if constexpr (std::is_member_function_pointer_v<F>) {
+  } else if constexpr (std::is_member_function_pointer_v<Object>) {
     return !std::invocable<F, const T&>;
-  } else if constexpr (CallOperatorFor<F, R, T>) {
+  } else if constexpr (std::is_bind_expression_v<Object>) {
+    return !std::invocable<F, T>;
+  } else if constexpr (!kConst && CallOperatorFor<Object, R, T>) {
     return false;
-  } else if constexpr (CallOperatorFor<F, R, T&> && !std::is_bind_expression_v<F>) {
+  } else if constexpr (!kConst && CallOperatorFor<Object, R, T&>) {
+    return true;
+  } else if constexpr (ConstCallOperatorFor<Object, R, T>) {
+    return false;
+  } else if constexpr (ConstCallOperatorFor<Object, R, T&>) {
     return true;
   } else {
-    return !std::invocable<F&, T>;
+    return !std::invocable<F, T>;
   }
 }
+
+/// Can what is called be called with A, if it is an lvalue or an rvalue, and not const?
+template <class F, class... A>
+concept CallableSomehow = std::invocable<std::remove_cvref_t<typename Called<F>::type>, A...> ||
+                          std::invocable<std::remove_cvref_t<typename Called<F>::type>&, A...>;
 
 /// What F returns when it is called with A; void if it cannot be called.
 template <class F, class... A>
@@ -55,18 +76,29 @@ using ResultOf = typename Result<F, A...>::type;
 
 // These are always true. The first error of one that does not hold is a sentence.
 
+/// Is f called as what its call operator is marked for?
+template <class F, class... A>
+struct MarkedCheck {
+  static_assert(
+      std::invocable<F, A...> || !CallableSomehow<F, A...>,
+      "doclock: the call operator of f is marked & or &&, or is not const, and f is not "
+      "called as that. (With calls it as it is given, the other verbs as an lvalue.) Mark "
+      "the operator const, without & and &&, or give an f that fits.");
+  static constexpr bool value = true;
+};
+
 /// Can F change the entity that it is given?
 template <class F, class T>
 struct EditCheck {
-  static_assert(std::invocable<F, T&>,
+  using Callee = typename Called<F>::type;
+  static_assert(CallableSomehow<F, T&>,
                 "doclock: f cannot be called with the entity. It takes the entity by reference and "
                 "nothing else: [](T& entity) { ... }");
-  static_assert(
-      !std::invocable<F, T&> ||
-          CanChange<std::unwrap_reference_t<std::remove_cvref_t<F>>, T, ResultOf<F, T&>>(),
-      "doclock: f takes the entity by value or as const, so it cannot change what is "
-      "stored. Take the entity by reference: [](T& entity) { ... } or [](auto& entity) "
-      "{ ... }. To read only, use Find.");
+  static_assert(MarkedCheck<F, T&>::value);
+  static_assert(!std::invocable<F, T&> || CanChange<Callee, T, ResultOf<F, T&>>(),
+                "doclock: f takes the entity by value or as const, so it cannot change what is "
+                "stored. Take the entity by reference: [](T& entity) { ... } or [](auto& entity) "
+                "{ ... }. To read only, use Find.");
   static constexpr bool value = true;
 };
 
@@ -81,27 +113,37 @@ struct FinishedCheck {
 };
 
 /// Does f change its T in place? (A part of a JSON document is a JSON value, too.)
-template <class Result, class T, bool kResultUsed>
+template <class Result, class T>
 struct InPlaceCheck {
-  static_assert(!std::same_as<std::remove_cv_t<Result>, T> ||
-                    (kResultUsed && std::same_as<T, nlohmann::json>),
+  static_assert(!std::same_as<std::remove_cv_t<Result>, T> || std::same_as<T, nlohmann::json>,
                 "doclock: f returns a new entity, which is not stored. Change the entity that f is "
-                "given, and return nothing. (For a copy of what With stored, let f return it by "
-                "reference.)");
+                "given, and return nothing. (For a copy of what is stored, let f return it by "
+                "reference, and a coroutine assign it to a variable outside.)");
   static constexpr bool value = true;
 };
 
-/// Is it a coroutine's result that WithAsync can wait for?
+/// Does Update lose nothing with this result: no entity, no operation that was not started?
 template <class Result>
-inline constexpr bool kIsAwaitable = false;
-template <class V, class Executor>
-inline constexpr bool kIsAwaitable<boost::asio::awaitable<V, Executor>> = true;
+struct NothingLostCheck {
+  static_assert(!std::is_class_v<Result> || Unfinished<Result>,
+                "doclock: f returns an object, which Update would throw away. Change the entity "
+                "that f is given, and return nothing. With returns what f returns.");
+  static constexpr bool value = true;
+};
+
+/// Is it a coroutine's result that WithAsync can wait for, and is the work done then?
 template <class Result>
 struct CoroutineCheck {
-  static_assert(kIsAwaitable<Result>,
+  static_assert(!std::same_as<Result, Result>,
                 "doclock: f is no coroutine. WithAsync takes one that returns "
                 "boost::asio::awaitable; With takes any other function.");
+  using Value = void;
   static constexpr bool value = true;
+};
+template <class V, class Executor>
+struct CoroutineCheck<boost::asio::awaitable<V, Executor>> {
+  using Value = V;
+  static constexpr bool value = FinishedCheck<V>::value;
 };
 
 /// Is the result of ForEach's f nothing, or exactly a bool?

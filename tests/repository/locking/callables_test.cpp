@@ -13,8 +13,8 @@ namespace {
 namespace asio = boost::asio;
 
 template <class F>
-constexpr bool kEdits = detail::CanChange<std::unwrap_reference_t<std::remove_cvref_t<F>>, Saga,
-                                          detail::ResultOf<F, Saga&>>();
+constexpr bool kEdits =
+    detail::CanChange<typename detail::Called<F>::type, Saga, detail::ResultOf<F, Saga&>>();
 template <auto f>
 constexpr bool kEditsBy = kEdits<decltype(f)>;
 
@@ -65,6 +65,31 @@ struct DefaultsByValue {
 };
 static_assert(kEdits<Overloads> && kEdits<Defaults> && !kEdits<DefaultsByValue>);
 static_assert(detail::CanChange<void (*)(Saga&), Stepping, void>());
+
+// What std::ref and std::cref refer to, and callables that are const: what is called counts.
+struct ConstByValue {
+  void operator()(Saga&) {}
+  void operator()(Saga) const {}
+};
+template <class F>
+constexpr bool kRefEdits = kEdits<std::reference_wrapper<F>> && kEdits<F&>;
+constexpr auto kForwarding = [](auto&& s) { ++s.attempts; };
+constexpr auto kByAuto = [](auto s) { ++s.attempts; };
+using Forwarding = std::remove_const_t<decltype(kForwarding)>;
+static_assert(kRefEdits<Forwarding> && kRefEdits<const Forwarding>);
+static_assert(kEdits<const std::reference_wrapper<Forwarding>&>);
+static_assert(!kEdits<std::reference_wrapper<decltype(kByAuto)>>);
+static_assert(kRefEdits<Overloads> && !kEdits<std::reference_wrapper<const Overloads>>);
+static_assert(!kEdits<const Overloads&>);
+static_assert(kRefEdits<ConstByValue> && !kEdits<const ConstByValue&>);
+static_assert(kRefEdits<const Defaults> && !kEdits<std::reference_wrapper<DefaultsByValue>>);
+static_assert(kRefEdits<Bound<decltype(&Take)>> && !kEdits<Bound<decltype(&ByValue)>&>);
+static_assert(!kEdits<std::reference_wrapper<decltype(&Saga::attempts)>>);
+template <auto f>
+constexpr bool kStepsBy =
+    detail::CanChange<typename detail::Called<std::reference_wrapper<decltype(f)>>::type, Stepping,
+                      detail::ResultOf<decltype(f), Stepping&>>();
+static_assert(kStepsBy<&Stepping::Step> && !kStepsBy<&Stepping::IsDone>);
 static_assert(kEditsBy<[](std::reference_wrapper<Saga>) {}>);
 
 // Results that stand for work that goes on.
@@ -104,6 +129,28 @@ TEST_P(CallablesTest, WithGivesBackACopyOfWhatItStored) {
   EXPECT_EQ(stored.attempts, 1);
   LockingRepository<json> raw{manager, "sagas"};
   EXPECT_EQ(raw.With("1", [](json& saga) { return saga.at("attempts"); }), 1);
+}
+
+TEST_P(CallablesTest, AreCalledByReferenceToo) {
+  sagas.Insert(Saga{"1"});
+  auto forwarding = [](auto&& saga) { ++saga.attempts; };
+  Overloads overloads;
+  for (const bool with : {true, false}) {
+    const auto run = [&](auto f) { with ? sagas.With("1", f) : sagas.Update("1", f); };
+    run(std::ref(forwarding));
+    run(std::cref(forwarding));
+    run(std::ref(overloads));
+    sagas.UpdateAsync("1", std::ref(forwarding)).get();
+  }
+  EXPECT_EQ(sagas.Find("1").value()->attempts, 6);
+}
+
+TEST_P(CallablesTest, UpdateIgnoresNumbersAndReferences) {
+  sagas.Insert(Saga{"1"});
+  sagas.Update("1", [](Saga& saga) { return ++saga.attempts > 5; });
+  sagas.Update("1", [](Saga& saga) { return ++saga.attempts; });
+  sagas.Update("1", [](Saga& saga) -> Saga& { return ++saga.attempts, saga; });
+  EXPECT_EQ(sagas.Find("1").value()->attempts, 3);
 }
 
 TEST_P(CallablesTest, ACoroutineRunsUnderTheLock) {
