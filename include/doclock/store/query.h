@@ -15,6 +15,7 @@ struct QueryRow {
   std::int64_t version = 0;  ///< Its version.
   Uuid born{};               ///< Its incarnation.
   bool locked = false;       ///< A live lock?
+  int left_out = 0;          ///< Stored members that no body can have; they stay.
 };
 
 }  // namespace doclock

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <set>
@@ -39,6 +40,9 @@ struct Earlier {
 
 /// @throws std::invalid_argument if the file holds anything else
 Earlier ReadEarlier(const std::string& file) {
+  if (std::filesystem::exists(file) && !std::filesystem::is_regular_file(file)) {
+    throw std::invalid_argument("--resume: FILE is no regular file");
+  }
   Earlier earlier;
   std::ifstream stream(file);
   std::string line;
@@ -140,6 +144,7 @@ class Exporter {
     const LockingRepository<json> documents(manager_, options_.collection);
     ForEachDocument(manager_, options_, [&](const DocumentLine& document) {
       if (known_.contains(document.key)) return Interruption::signal() == 0;
+      NoteLeftOut(document);
       if (options_.lock) {
         AddLocked(documents, document.key);
       } else {
@@ -148,10 +153,22 @@ class Exporter {
       return Interruption::signal() == 0;
     });
   }
+  /// Names what the output lacks although it is stored.
+  void TellLeftOut() const {
+    if (incomplete_ == 0) return;
+    Tell("members whose names are empty, begin with '$' or hold '.' are not in the output: " +
+         std::to_string(left_out_) + " in " + std::to_string(incomplete_) +
+         " documents, the first of which is '" + first_incomplete_ + "'");
+  }
   [[nodiscard]] std::int64_t count() const noexcept { return count_; }
   [[nodiscard]] std::int64_t busy() const noexcept { return busy_; }
 
  private:
+  void NoteLeftOut(const DocumentLine& document) {
+    if (document.left_out == 0) return;
+    if (incomplete_++ == 0) first_incomplete_ = document.key.ToString();
+    left_out_ += document.left_out;
+  }
   void Add(const DocumentLine& document) {
     lines_.Add(WithoutControls(LineOf(document).dump()));
     progress_.Show(++count_);
@@ -178,6 +195,8 @@ class Exporter {
   Lines& lines_;
   Progress progress_{"exported"};
   std::int64_t count_ = 0, busy_ = 0;
+  std::int64_t left_out_ = 0, incomplete_ = 0;  ///< Members; documents that have some.
+  std::string first_incomplete_;
 };
 
 void Report(const TransferOptions& options, std::int64_t count, std::size_t earlier) {
@@ -207,9 +226,11 @@ int Export(const LockManager& manager, const TransferOptions& options) {
     exporter.Run();
   } catch (...) {
     lines->Flush();  // what was read can be kept
+    exporter.TellLeftOut();
     throw;
   }
   lines->Finish();
+  exporter.TellLeftOut();
   if (const int signal = Interruption::signal(); signal != 0) {
     Tell("interrupted after " + std::to_string(exporter.count()) + " documents" +
          (options.file == "-" ? "" : "; give --resume to go on"));

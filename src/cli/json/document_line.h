@@ -15,6 +15,7 @@ struct DocumentLine {
   std::int64_t version = 0;
   bool locked = false;
   nlohmann::json body;
+  int left_out = 0;  ///< Members that are stored, and that no body can have.
 };
 
 /// {"body":...,"key":...,"keyType":...,"locked":...,"version":...}

@@ -75,7 +75,7 @@ void ForEachDocument(const LockManager& manager, const SearchOptions& options,
       if (!unreadable) throw;
       return unreadable(error);
     }
-    return sink({std::move(row.key), row.version, row.locked, std::move(body)});
+    return sink({std::move(row.key), row.version, row.locked, std::move(body), row.left_out});
   };
   const auto show_and_remember = [&](QueryRow&& row) {
     Key key = row.key;

@@ -168,14 +168,19 @@ void AppendMembers(Doc& doc, const json& body) {
 
 json ReadValue(const bson_iter_t& iter) { return Read(iter, 1); }
 
-json ReadBody(const bson_t& doc, const LockFieldNames& fields) {
+json ReadBody(const bson_t& doc, const LockFieldNames& fields, int* left_out) {
   json body = json::object();
   bson_iter_t iter;
   if (!bson_iter_init(&iter, &doc)) return body;
   auto& members = *body.get_ptr<Object*>();
   while (bson_iter_next(&iter)) {
     const std::string_view name = NameAt(iter);
-    if (!IsLockField(name, fields) && !IsForbidden(name)) AddMember(members, name, Read(iter, 1));
+    if (IsLockField(name, fields)) continue;
+    if (!IsForbidden(name)) {
+      AddMember(members, name, Read(iter, 1));
+    } else if (left_out != nullptr) {
+      ++*left_out;
+    }
   }
   return body;
 }

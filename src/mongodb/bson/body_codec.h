@@ -29,7 +29,8 @@ nlohmann::json ReadValue(const bson_iter_t& value);
 /// The body in a stored document: all fields but `_id`, the lock's fields, and fields whose names a
 /// body may not have. Of two fields with one name it has the first, which updates change. Fields
 /// that are not shown are not written either, so that they stay.
+/// @param left_out unless null, how many fields were left out for their names
 /// @throws DocumentException as ReadValue.
-nlohmann::json ReadBody(const bson_t& doc, const LockFieldNames& fields);
+nlohmann::json ReadBody(const bson_t& doc, const LockFieldNames& fields, int* left_out = nullptr);
 
 }  // namespace doclock::mongodb

@@ -74,7 +74,7 @@ std::optional<QueryRow> RowOf(const bson_t& answer, const Collection& collection
   row.locked = lock.IsLive(kLookedAt) || lock.malformed();
   if (filter.lock_state() == Filter::LockState::kFree && row.locked) return std::nullopt;
   if (filter.lock_state() == Filter::LockState::kLocked && !row.locked) return std::nullopt;
-  row.body = Body::FromJson(ReadBody(doc, collection.fields()));
+  row.body = Body::FromJson(ReadBody(doc, collection.fields(), &row.left_out));
   row.version = lock.version;
   row.born = lock.born;
   return row;

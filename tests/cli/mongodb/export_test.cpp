@@ -1,0 +1,45 @@
+#ifdef DOCLOCK_WITH_MONGODB
+
+#include "cli/harness.h"
+#include "mongodb/support/raw_server.h"
+
+namespace doclock::cli_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// `doclock export` of documents that another program wrote.
+class MongodbExportTest : public CliTest {
+ protected:
+  void SetUp() override { store = "DOCLOCK_STORE=" + database_.uri(); }
+  void Insert(const mongodb::Doc& document) {
+    mongodb::Doc command;
+    command.Add("insert", "things").AddArray("documents", mongodb::Array().Add(document).doc());
+    database_.Run(command);
+  }
+
+  mongo_test::Database database_{mongo_test::SetUri()};
+};
+
+TEST_F(MongodbExportTest, SaysWhichMembersNoBodyCanHave) {
+  mongodb::Doc plain = mongodb::Doc::Of("_id", "a");
+  plain.Add("n", 1);
+  Insert(plain);
+  EXPECT_EQ(Doclock({"export", "things"}).err, "");
+  mongodb::Doc odd = mongodb::Doc::Of("_id", "b");
+  odd.Add("n", 1).Add("x.y", 2).Add("", 3);
+  Insert(odd);
+  mongodb::Doc other = mongodb::Doc::Of("_id", "c");
+  Insert(other.Add("x.y", 2));
+  const Ended ended = Doclock({"export", "things"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_THAT(ended.out, HasSubstr(R"({"body":{"n":1},"key":"b")"));
+  EXPECT_EQ(ended.err,
+            "doclock: members whose names are empty, begin with '$' or hold '.' are not in the "
+            "output: 3 in 2 documents, the first of which is 'b'\n");
+}
+
+}  // namespace
+}  // namespace doclock::cli_test
+
+#endif
