@@ -63,6 +63,7 @@ TEST_F(EditTest, WhatIsNoFileAnyMoreChangesNothing) {
     const Ended ended = Edit(script);
     EXPECT_EQ(ended.code, 74) << script;
     EXPECT_THAT(ended.err, HasSubstr("cannot read the edited file")) << script;
+    EXPECT_THAT(ended.err, Not(HasSubstr("your text is kept"))) << script;
   }
   EXPECT_EQ(Stored(), "{\"n\":1}\n");
   EXPECT_EQ(Doclock({"put", "sagas", "1"}, "{}").code, 0) << "it is unlocked";

@@ -39,6 +39,21 @@ TEST_F(InputTest, NothingIsDroppedBehindANul) {
   EXPECT_EQ(Doclock({"get", "--json", "sagas", "1"}).out, "{}\n");
 }
 
+TEST_F(InputTest, ATextWithoutAnEndIsRefused) {
+  ASSERT_EQ(Doclock({"put", "sagas", "1"}, "{}").code, 0);
+  for (const char* endless : {"/dev/zero", "/dev/full"}) {
+    const Ended put = Doclock({"put", "sagas", "1", endless});
+    EXPECT_EQ(put.code, 65);
+    EXPECT_THAT(put.err, HasSubstr("the text is longer than"));
+    const Ended import = Doclock({"import", "sagas", endless});
+    EXPECT_EQ(import.code, 65);
+    EXPECT_THAT(import.err, HasSubstr("line 1: the text is longer than"));
+    const Ended export_ = Doclock({"export", "--resume", "sagas", endless});
+    EXPECT_EQ(export_.code, 64);
+    EXPECT_THAT(export_.err, HasSubstr("--resume: FILE is no regular file"));
+  }
+}
+
 TEST_F(InputTest, ALockFileHoldsAnIdOrIsRefused) {
   ASSERT_EQ(Doclock({"run", "job", "--", "true"}).code, 0);
   const std::string id = "6f1c36ce-06a8-4f3d-8b57-0b38dfc7a6ac";

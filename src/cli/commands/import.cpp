@@ -46,7 +46,7 @@ class Source {
   /// Reads the text of the next document and its line. False: there are no more.
   bool Next(std::string& text, std::int64_t& number) {
     do {
-      if (!input_.Line(text)) return false;
+      if (!ReadLine(text)) return false;
       ++number_;
     } while (IsBlank(text));
     number = number_;
@@ -57,13 +57,24 @@ class Source {
     try {
       return key_.text.empty() ? ParseLine(text) : ParsePlainLine(text, key_);
     } catch (const BadJson& error) {
-      throw BadJson("line " + std::to_string(number) + ": " + error.what());
+      ThrowAt(number, error);
     }
   }
   /// The last line that was read.
   [[nodiscard]] std::int64_t number() const noexcept { return number_; }
 
  private:
+  [[noreturn]] static void ThrowAt(std::int64_t number, const BadJson& error) {
+    throw BadJson("line " + std::to_string(number) + ": " + error.what());
+  }
+  bool ReadLine(std::string& text) {
+    try {
+      return input_.Line(text);
+    } catch (const BadJson& error) {
+      ThrowAt(number_ + 1, error);
+    }
+  }
+
   Input input_;
   const KeyText& key_;
   std::int64_t number_ = 0;

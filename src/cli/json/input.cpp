@@ -11,8 +11,10 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/json/json_text.h"
 #include "cli/output/messages.h"
 #include "cli/output/progress.h"
+#include "doclock/body.h"
 
 namespace doclock::cli {
 namespace {
@@ -20,6 +22,14 @@ namespace {
 constexpr std::size_t kReadAtOnce = 64 * 1024;
 /// The signal may have come to another thread, which does not end the wait for input.
 constexpr int kLookForSignalsMs = 100;
+/// A text has six bytes at most (\u0001) for one of the body. Key, names and blanks come on top.
+constexpr std::size_t kLongest = 6 * kMaxBodyBytes + 64 * 1024;
+
+void CheckLength(const std::string& text) {
+  if (text.size() <= kLongest) return;
+  throw BadJson("the text is longer than " + std::to_string(kLongest) +
+                " bytes, and a document has at most " + std::to_string(kMaxBodyBytes));
+}
 
 }  // namespace
 
@@ -64,6 +74,7 @@ bool Input::Line(std::string& line) {
   for (;;) {
     const std::size_t end = buffer_.find('\n', at_);
     line.append(buffer_, at_, end - at_);
+    CheckLength(line);
     const bool whole = end != std::string::npos;
     at_ = whole ? end + 1 : buffer_.size();
     if (whole || !Fill()) {
@@ -75,7 +86,10 @@ bool Input::Line(std::string& line) {
 
 std::string Input::Rest() {
   std::string text = buffer_.substr(at_);
-  while (Fill()) text += buffer_;
+  while (Fill()) {
+    text += buffer_;
+    CheckLength(text);
+  }
   if (!std::exchange(started_, true)) RemoveByteOrderMark(text);
   return text;
 }

@@ -16,7 +16,8 @@ class Input {
   ~Input();
 
   /// Reads a line, without its end. False: there are no more.
-  /// @throws std::invalid_argument if it cannot be read
+  /// @throws std::invalid_argument if it cannot be read; BadJson if it is longer than the text of
+  /// any document
   bool Line(std::string& line);
   /// Reads all that is left. Throws as Line() does.
   std::string Rest();

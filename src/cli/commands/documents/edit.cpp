@@ -48,7 +48,7 @@ class PrivateFile {
     if (!kept_) Remove();
   }
   [[nodiscard]] std::filesystem::path path() const { return folder_ / "document.json"; }
-  /// The present contents, if the file can be read.
+  /// The present contents, if the file can be read and may be a document.
   [[nodiscard]] std::optional<std::string> Text() const {
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(path(), ignored)) return std::nullopt;
@@ -56,14 +56,20 @@ class PrivateFile {
       return Input(path()).Rest();
     } catch (const std::invalid_argument&) {
       return std::nullopt;
+    } catch (const BadJson&) {
+      return std::nullopt;
     }
   }
   /// Keeps the folder, and says where it is, unless it holds nothing besides this text.
   void KeepUnless(const std::string& text) {
     kept_ = HoldsMoreThan(text);
+    if (!kept_) return;
     std::error_code ignored;
-    const bool there = std::filesystem::exists(path(), ignored);
-    if (kept_) Tell("your text is kept in " + (there ? path() : folder_).string());
+    const bool there = std::filesystem::exists(std::filesystem::symlink_status(path(), ignored));
+    const bool regular = std::filesystem::is_regular_file(path(), ignored);
+    // An editor that removed it may have left the text in another file.
+    Tell((there && !regular ? "what the editor left is kept in " : "your text is kept in ") +
+         (regular ? path() : folder_).string());
   }
 
  private:
@@ -124,7 +130,8 @@ int EditAndStore(const PrivateFile& file, const std::string& before, Locked<json
     }
     const std::optional<std::string> after = file.Text();
     if (!after) {
-      throw IoError("cannot read the edited file: it is gone, is no file, or cannot be opened");
+      throw IoError(
+          "cannot read the edited file: it is gone, is no file, is too long, or cannot be opened");
     }
     if (IsBlank(*after)) {
       Tell("the edited file is empty; nothing was changed");
