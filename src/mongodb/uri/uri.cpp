@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -97,10 +98,16 @@ bool IsPlainName(string_view name) {
                      [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
 }
 
-bool IsNumber(string_view text) {
+/// What is wrong with a number; empty: nothing.
+std::string WhatIsWrongWithNumber(string_view text) {
   std::int32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return !text.empty() && error == std::errc() && end == text.data() + text.size();
+  if (end != text.data() + text.size() || error == std::errc::invalid_argument) {
+    return " must be a whole number";
+  }
+  if (error == std::errc()) return {};
+  constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
+  return " must be a whole number of at most " + std::to_string(kMost);
 }
 
 void CheckValue(const std::string& shown, const std::string& name, string_view value) {
@@ -108,9 +115,9 @@ void CheckValue(const std::string& shown, const std::string& name, string_view v
   if (mongoc_uri_option_is_bool(name.c_str()) && value != "true" && value != "false") {
     Refuse("'s option " + shown + " must be true or false");
   }
-  if ((mongoc_uri_option_is_int32(name.c_str()) || mongoc_uri_option_is_int64(name.c_str())) &&
-      !IsNumber(value)) {
-    Refuse("'s option " + shown + " must be a whole number");
+  if (mongoc_uri_option_is_int32(name.c_str()) || mongoc_uri_option_is_int64(name.c_str())) {
+    const std::string wrong = WhatIsWrongWithNumber(value);
+    if (!wrong.empty()) Refuse("'s option " + shown + wrong);
   }
 }
 
@@ -199,19 +206,61 @@ void CheckPlaces(string_view text) {
 
 }  // namespace
 
+namespace {
+
+/// The driver's words for what it refuses, of those that quote no value of the URI, and what
+/// doclock says instead.
+struct Reason {
+  string_view driver;  ///< In lower case.
+  const char* ours;
+};
+constexpr std::array kReasons{
+    Reason{"\"heartbeatfrequencyms\" of", "'s option heartbeatFrequencyMS must be at least 500"},
+    Reason{"\"zlibcompressionlevel\" of",
+           "'s option zlibCompressionLevel must be a number from -1 to 9"},
+    Reason{"invalid readpreferences",
+           "'s options maxStalenessSeconds and readPreferenceTags need a readPreference other than "
+           "primary"},
+    Reason{"unsupported readpreference value",
+           "'s option readPreference must be primary, primaryPreferred, secondary, "
+           "secondaryPreferred or nearest"},
+    Reason{"\"loadbalanced\" enabled",
+           "'s option loadBalanced allows one host only, and neither replicaSet nor "
+           "directConnection"},
+    Reason{"multiple seeds", "'s option directConnection allows one host only"},
+    Reason{"unsupported w value", "'s option w must be a number from 0 on, majority or a tag"},
+    Reason{"requires username", "'s option authMechanism needs a user"},
+};
+
+/// Never quotes the driver's message, which may quote a part of the URI.
+[[noreturn]] void RefuseAs(const std::string& message, string_view options) {
+  const std::string said = Lower(message);
+  const auto reason = std::find_if(kReasons.begin(), kReasons.end(), [&](const Reason& known) {
+    return said.find(known.driver) != said.npos;
+  });
+  if (reason != kReasons.end()) Refuse(reason->ours);
+  constexpr std::size_t kShortest = 4;  // "w" is in many words
+  const std::string given = Lower(options);
+  for (const string_view name : kKnown) {
+    if (name.size() < kShortest || said.find(name) == said.npos) continue;
+    if (given.find(std::string(name) + '=') == given.npos) continue;
+    Refuse(" is refused by the driver for its option " + std::string(name));
+  }
+  Refuse(
+      " is not valid: write mongodb://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE?NAME=VALUE with "
+      "other characters than letters, digits and -._~ in user and password percent-encoded");
+}
+
+}  // namespace
+
 UriPtr ParseUri(const std::string& text, const MongodbStoreOptions& options) {
   if (text.find('\0') != text.npos) Refuse(" holds NUL");
   CheckOptions(OptionsOf(text), options);
   CheckCredentials(text);
   CheckPlaces(text);
   bson_error_t error;
-  // The driver's message may quote a part of the URI.
   UriPtr uri(mongoc_uri_new_with_error(text.c_str(), &error), &mongoc_uri_destroy);
-  if (!uri) {
-    Refuse(
-        " is not valid: write mongodb://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE?NAME=VALUE with "
-        "other characters than letters, digits and -._~ in user and password percent-encoded");
-  }
+  if (!uri) RefuseAs(error.message, OptionsOf(text));
   return uri;
 }
 

@@ -95,6 +95,27 @@ TEST(MongodbUri, NamesTheOptionThatIsBad) {
   }
 }
 
+TEST(MongodbUri, SaysWhatTheDriverRefuses) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"host/shop?heartbeatFrequencyMS=1", "heartbeatFrequencyMS must be at least 500"},
+      {"host/shop?maxStalenessSeconds=90", "maxStalenessSeconds and readPreferenceTags need"},
+      {"a,b/shop?loadBalanced=true", "loadBalanced allows one host only"},
+      {"a/shop?loadBalanced=true&replicaSet=rs0", "loadBalanced allows"},
+      {"a,b/shop?directConnection=true", "directConnection allows one host only"},
+      {"host/shop?socketTimeoutMS=99999999999", "whole number of at most 2147483647"},
+      {"host/shop?zlibCompressionLevel=99", "zlibCompressionLevel must be"},
+      {"host/shop?readPreference=Canary-7c1f", "readPreference must be"},
+      {"host/shop?w=-5", "option w must be"},
+      {"host/shop?authMechanism=PLAIN", "authMechanism needs a user"},
+      {"host/shop?srvMaxHosts=1", "its option srvmaxhosts"},
+      {"host/shop?appName=%ZZCanary-7c1f", "its option appname"}};
+  for (const auto& [uri, reason] : cases) {
+    const std::string text = RefusalOf(std::string("mongodb://") + uri);
+    EXPECT_NE(text.find(reason), text.npos) << uri << ": " << text;
+    EXPECT_EQ(text.find(kCanary), text.npos) << text;
+  }
+}
+
 TEST(MongodbUri, RefusesWhatTurnsOffCertificatesUnlessTheOptionIsSet) {
   for (const char* option :
        {"tlsInsecure", "tlsAllowInvalidCertificates", "TLSALLOWINVALIDHOSTNAMES",
