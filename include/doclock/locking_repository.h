@@ -543,8 +543,8 @@ class LockingRepository {
   /// Creates an index over fields (named as in Filter) unless it exists. Name the fields that
   /// filters compare for equality first, then the one they order by. Only a unique index affects
   /// correctness; others affect speed.
-  /// @throws std::invalid_argument for a bad field; ConflictException or StoreException if stored
-  /// documents violate it
+  /// @throws std::invalid_argument for a bad field, one that is named twice, or more than 31
+  /// besides the key; ConflictException or StoreException if stored documents violate it
   void EnsureIndex(std::vector<std::string> fields, bool unique = false) const {
     detail::EnsureIndexOf(*bound(), detail::Codec<T>::StoredFields(std::move(fields)), unique);
   }

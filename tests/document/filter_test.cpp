@@ -1,4 +1,5 @@
 #include "doclock/filter.h"
+#include "doclock/body.h"
 
 #include <gtest/gtest.h>
 
@@ -133,6 +134,14 @@ TEST(CompareValues, OrdersTypesAndValues) {
   EXPECT_EQ(CompareValues(json::array(), json::object()), 0);
   EXPECT_EQ(CompareValues(-0.0, 0), 0);
   EXPECT_EQ(CompareValues(1U, 1), 0);
+}
+
+TEST(Filter, RefusesAPathDeeperThanAnyBody) {
+  std::string path = "a";
+  for (int i = 1; i < kMaxBodyDepth; ++i) path += ".a";
+  EXPECT_NO_THROW(Filter().Equal(path, 1).OrderBy(path));
+  EXPECT_THROW(Filter().Equal(path + ".a", 1), std::invalid_argument);
+  EXPECT_THROW(Filter().OrderBy(path + ".a"), std::invalid_argument);
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ struct IndexSpec {
 /// Returns the same index without the key. Every index of a store ends with the key, and no two
 /// documents have the same, so an index over fields and the key is one over the fields that is not
 /// unique; without a field it is the index of the keys, which stores have anyway or make.
-/// @throws std::invalid_argument for no fields, a bad one, and a key that is not the last field
+/// @throws std::invalid_argument for no fields, a bad one, one that is named twice, more than 31
+/// besides the key, and a key that is not the last field
 DOCLOCK_EXPORT IndexSpec WithoutKey(const IndexSpec& index);
 
 }  // namespace doclock

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "doclock/binary.h"
+#include "doclock/body.h"
 #include "doclock/json/key.h"
 #include "doclock/uuid_json.h"
 #include "document/json/typed_value.h"
@@ -27,6 +28,11 @@ std::vector<std::string> SplitPath(std::string_view field) {
     if (begin == end)
       throw std::invalid_argument("doclock::Filter: the field has an empty name between dots");
     path.emplace_back(field.substr(begin, end - begin));
+    if (path.size() > static_cast<std::size_t>(kMaxBodyDepth)) {
+      throw std::invalid_argument("doclock::Filter: the field has more than " +
+                                  std::to_string(kMaxBodyDepth) +
+                                  " names, and no body has as many levels");
+    }
     if (end == field.size()) return path;
     begin = end + 1;
     if (begin == field.size())

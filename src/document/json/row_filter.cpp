@@ -1,6 +1,8 @@
 #include "document/json/row_filter.h"
 
+#include <set>
 #include <stdexcept>
+#include <string_view>
 
 #include "doclock/errors.h"
 #include "doclock/json/key.h"
@@ -79,9 +81,18 @@ void FirstRows::Show(QueryRow row) {
 
 IndexSpec WithoutKey(const IndexSpec& index) {
   if (index.fields.empty()) throw std::invalid_argument("doclock: an index needs a field");
+  constexpr std::size_t kMostFields = 31;  // MongoDB has 32, and the key is one of them
+  if (index.fields.size() > kMostFields + (index.fields.back() == Filter::kKeyField ? 1 : 0)) {
+    throw std::invalid_argument("doclock: an index has at most " + std::to_string(kMostFields) +
+                                " fields besides the key");
+  }
   IndexSpec plain = index;
+  std::set<std::string_view> names;
   for (const std::string& field : index.fields) {
     Filter().OrderBy(field);  // refuses bad names
+    if (!names.insert(field).second) {
+      throw std::invalid_argument("doclock: an index names the field '" + field + "' twice");
+    }
     if (field != Filter::kKeyField) continue;
     if (&field != &index.fields.back()) {
       throw std::invalid_argument(

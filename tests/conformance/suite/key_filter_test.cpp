@@ -83,6 +83,19 @@ TEST_P(StoreConformance, AnIndexMayEndWithTheKey) {
   EXPECT_THROW(things_.EnsureIndex({{}}), std::invalid_argument);
 }
 
+TEST_P(StoreConformance, AnIndexNamesEachFieldOnceAndNotTooMany) {
+  IndexSpec index{.fields = {"a", "a"}};
+  EXPECT_THROW(store().EnsureIndex(things_.collection(), index), std::invalid_argument);
+  index.fields.clear();
+  while (index.fields.size() < 31)
+    index.fields.push_back("f" + std::to_string(index.fields.size()));
+  store().EnsureIndex(things_.collection(), index);
+  index.fields.emplace_back("_id");
+  store().EnsureIndex(things_.collection(), index);
+  index.fields.back() = "f31";
+  EXPECT_THROW(store().EnsureIndex(things_.collection(), index), std::invalid_argument);
+}
+
 TEST_P(StoreConformance, ARepositoryKnowsTheKeyByItsMember) {
   const LockManager manager(backend().store);
   const LockingRepository<TextKeyed> orders(manager, "things");
