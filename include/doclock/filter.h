@@ -16,10 +16,47 @@ namespace doclock {
 class Filter;
 namespace detail {
 /// Takes `field` for the key's name, and where keys are UUIDs, texts compared with it for UUIDs.
-/// @throws std::invalid_argument if such a text is none
+/// @throws std::invalid_argument if such a text is none, or After() lacks the value that the order
+/// needs
 DOCLOCK_EXPORT Filter WithKeyField(Filter filter, std::string_view field, bool uuid_keys);
 /// Is the path that of the key?
 DOCLOCK_EXPORT bool IsKeyPath(const std::vector<std::string>& path) noexcept;
+
+/// A value to compare with: what has a JSON form in this file of source, or a Key. The error for
+/// anything else is a sentence.
+class DOCLOCK_EXPORT FilterValue {
+ public:
+  /// Null.
+  FilterValue() = default;
+  /// A key, as KeyToMember writes it.
+  FilterValue(const Key& key);  // NOLINT(google-explicit-constructor)
+  /// Lists of values, as nlohmann::json takes them.
+  FilterValue(nlohmann::json::initializer_list_t list)  // NOLINT(google-explicit-constructor)
+      : value_(list) {}
+  /// Converts.
+  template <class V>
+    requires(std::constructible_from<nlohmann::json, const V&> && !Character<V>)
+  FilterValue(const V& value)  // NOLINT(google-explicit-constructor)
+      : value_(value) {}
+  /// Says what is wrong with any other value.
+  template <class V>
+    requires(!std::constructible_from<nlohmann::json, const V&> || Character<V>)
+  FilterValue(const V&) {  // NOLINT(google-explicit-constructor)
+    static_assert(!Character<V>,
+                  "doclock: a character is neither a text nor a number, so no field equals it. "
+                  "Pass a text, as \"a\", or a number.");
+    static_assert(Character<V>,
+                  "doclock: the value has no JSON form. Include doclock/json_types.h for times and "
+                  "durations, Uuid, ObjectId, std::optional and the like, or give the type a "
+                  "to_json function.");
+  }
+
+  /// Gives the value away.
+  [[nodiscard]] nlohmann::json Take() && { return std::move(value_); }
+
+ private:
+  nlohmann::json value_;
+};
 }  // namespace detail
 
 /// Selects documents: conditions on fields of the body (all must hold), an order and a limit.
@@ -30,7 +67,8 @@ DOCLOCK_EXPORT bool IsKeyPath(const std::vector<std::string>& path) noexcept;
 /// is in no range. Values compare within their type only: numbers by value, strings by code unit,
 /// false before true; a condition on a value of another type does not hold. Date, Binary, ObjectId
 /// and Decimal128 are values too. Other objects and arrays equal no value. User values are
-/// compared, never evaluated.
+/// compared, never evaluated. Pass a Key, or any type that has a JSON form: with
+/// doclock/json_types.h also times, a Uuid or an ObjectId.
 ///
 /// The field `_id` (kKeyField) is the document's key: a text, a number, an ObjectId, or for a UUID
 /// `Binary::FromUuid`. No body has a member of this name. Where T knows its key,
@@ -64,17 +102,17 @@ class DOCLOCK_EXPORT Filter {
   /// Adds the condition: the field equals the value. @throws std::invalid_argument if the field is
   /// empty, or the value is an array, binary, NaN, or an object other than a Date, Binary, ObjectId
   /// or Decimal128 is. (Likewise for the other conditions.)
-  Filter& Equal(std::string_view field, nlohmann::json value) &;
+  Filter& Equal(std::string_view field, detail::FilterValue value) &;
   /// Adds the condition: the field is missing or differs.
-  Filter& NotEqual(std::string_view field, nlohmann::json value) &;
+  Filter& NotEqual(std::string_view field, detail::FilterValue value) &;
   /// Adds the condition: the field is less.
-  Filter& Less(std::string_view field, nlohmann::json value) &;
+  Filter& Less(std::string_view field, detail::FilterValue value) &;
   /// Adds the condition: the field is less or equal.
-  Filter& AtMost(std::string_view field, nlohmann::json value) &;
+  Filter& AtMost(std::string_view field, detail::FilterValue value) &;
   /// Adds the condition: the field is greater.
-  Filter& Greater(std::string_view field, nlohmann::json value) &;
+  Filter& Greater(std::string_view field, detail::FilterValue value) &;
   /// Adds the condition: the field is greater or equal.
-  Filter& AtLeast(std::string_view field, nlohmann::json value) &;
+  Filter& AtLeast(std::string_view field, detail::FilterValue value) &;
   /// Ascending by this field: missing and null first, then numbers, strings, booleans, dates,
   /// binary data, ObjectIds, decimals (on MongoDB: among the numbers), the rest (objects, arrays,
   /// symbols and other rare types). Ties go by key, upwards. Without an order documents come by
@@ -83,9 +121,13 @@ class DOCLOCK_EXPORT Filter {
   Filter& OrderBy(std::string_view field) &;
   /// Descending by this field; ties by key, upwards.
   Filter& OrderByDescending(std::string_view field) &;
+  /// Only what comes behind the document with this key, which need not exist any more, in the order
+  /// of keys. With an order by a field the verbs that use the filter throw std::invalid_argument.
+  Filter& After(Key key) &;
   /// Only what comes behind the document with this key, which need not exist any more, in the
-  /// filter's order. With an order by a field also give the value that the document had there.
-  Filter& After(Key key, nlohmann::json value = nullptr) &;
+  /// filter's order. `value` is what the document had in the field of the order; null if it was
+  /// missing.
+  Filter& After(Key key, detail::FilterValue value) &;
   /// At most this many documents; at least 1.
   Filter& Limit(std::int64_t count) &;
   /// Only documents that are not locked.
@@ -94,27 +136,27 @@ class DOCLOCK_EXPORT Filter {
   Filter& Locked() &;
 
   /// For temporaries.
-  Filter&& Equal(std::string_view field, nlohmann::json value) && {
+  Filter&& Equal(std::string_view field, detail::FilterValue value) && {
     return std::move(Equal(field, std::move(value)));
   }
   /// For temporaries.
-  Filter&& NotEqual(std::string_view field, nlohmann::json value) && {
+  Filter&& NotEqual(std::string_view field, detail::FilterValue value) && {
     return std::move(NotEqual(field, std::move(value)));
   }
   /// For temporaries.
-  Filter&& Less(std::string_view field, nlohmann::json value) && {
+  Filter&& Less(std::string_view field, detail::FilterValue value) && {
     return std::move(Less(field, std::move(value)));
   }
   /// For temporaries.
-  Filter&& AtMost(std::string_view field, nlohmann::json value) && {
+  Filter&& AtMost(std::string_view field, detail::FilterValue value) && {
     return std::move(AtMost(field, std::move(value)));
   }
   /// For temporaries.
-  Filter&& Greater(std::string_view field, nlohmann::json value) && {
+  Filter&& Greater(std::string_view field, detail::FilterValue value) && {
     return std::move(Greater(field, std::move(value)));
   }
   /// For temporaries.
-  Filter&& AtLeast(std::string_view field, nlohmann::json value) && {
+  Filter&& AtLeast(std::string_view field, detail::FilterValue value) && {
     return std::move(AtLeast(field, std::move(value)));
   }
   /// For temporaries.
@@ -124,7 +166,9 @@ class DOCLOCK_EXPORT Filter {
     return std::move(OrderByDescending(field));
   }
   /// For temporaries.
-  Filter&& After(Key key, nlohmann::json value = nullptr) && {
+  Filter&& After(Key key) && { return std::move(After(std::move(key))); }
+  /// For temporaries.
+  Filter&& After(Key key, detail::FilterValue value) && {
     return std::move(After(std::move(key), std::move(value)));
   }
   /// For temporaries.
@@ -133,26 +177,6 @@ class DOCLOCK_EXPORT Filter {
   Filter&& Free() && { return std::move(Free()); }
   /// For temporaries.
   Filter&& Locked() && { return std::move(Locked()); }
-
-  // A character would be compared as a number, which no text equals.
-  /// Deleted: pass a text or a number.
-  template <Character C>
-  Filter& Equal(std::string_view field, C value) = delete;
-  /// Deleted: pass a text or a number.
-  template <Character C>
-  Filter& NotEqual(std::string_view field, C value) = delete;
-  /// Deleted: pass a text or a number.
-  template <Character C>
-  Filter& Less(std::string_view field, C value) = delete;
-  /// Deleted: pass a text or a number.
-  template <Character C>
-  Filter& AtMost(std::string_view field, C value) = delete;
-  /// Deleted: pass a text or a number.
-  template <Character C>
-  Filter& Greater(std::string_view field, C value) = delete;
-  /// Deleted: pass a text or a number.
-  template <Character C>
-  Filter& AtLeast(std::string_view field, C value) = delete;
 
   /// Deleted: a count is a whole number.
   template <class N>
@@ -191,6 +215,7 @@ class DOCLOCK_EXPORT Filter {
   bool ordered_ = false;
   bool descending_ = false;
   std::optional<Position> after_;
+  bool after_key_alone_ = false;
   std::int64_t limit_ = 0;
   LockState lock_state_ = LockState::kAny;
 };

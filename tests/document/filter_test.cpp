@@ -8,6 +8,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "doclock/json/key.h"
+
 namespace doclock {
 namespace {
 
@@ -42,6 +44,21 @@ TEST(Filter, EqualComparesWithinOneType) {
   EXPECT_FALSE(Filter{}.Equal("b", 1).Matches(body));
   EXPECT_FALSE(Filter{}.Equal("n", true).Matches(body));
   EXPECT_FALSE(Filter{}.Equal("o", nullptr).Matches(body));
+}
+
+TEST(Filter, TakesAKeyAsAValue) {
+  const ObjectId id{{1, 2, 3}};
+  const Uuid uuid{4, 5, 6};
+  for (const Key& key : {Key("x"), Key(5), Key(id), Key(uuid)}) {
+    EXPECT_TRUE(Filter{}.Equal("k", key).Matches({{"k", key}})) << key.ToString();
+    EXPECT_TRUE(Filter{}.AtMost("_id", key).Matches(key, {})) << key.ToString();
+    EXPECT_FALSE(Filter{}.NotEqual("_id", key).Matches(key, {})) << key.ToString();
+  }
+  EXPECT_EQ(Filter().After("x", Key(id)).after()->value, json(Key(id)));
+  EXPECT_TRUE(Filter{}.Equal("k", {}).Matches({{"k", nullptr}}));
+  EXPECT_TRUE(Filter{}
+                  .Equal("k", {{"$date", {{"$numberLong", "5"}}}})
+                  .Matches({{"k", {{"$date", {{"$numberLong", "5"}}}}}}));
 }
 
 TEST(Filter, NotEqualIsTheOppositeOfEqual) {

@@ -72,12 +72,13 @@ struct Codec {
   }
 
   /// The filter as a store takes it: T's name for the key stands for the key.
+  /// @throws std::invalid_argument as WithKeyField does
   static Filter StoredFilter(const Filter& filter) {
     if constexpr (kMapsKey) {
       return WithKeyField(filter, Traits::kKeyField,
                           std::same_as<typename KeyTypeOf<T>::type, Uuid>);
     } else {
-      return filter;
+      return WithKeyField(filter, Filter::kKeyField, false);
     }
   }
   /// The names of fields in the same way.
@@ -95,7 +96,8 @@ struct Codec {
       return Traits::KeyToJson(key);
     } else if constexpr (std::same_as<typename KeyTypeOf<T>::type, Key> &&
                          std::constructible_from<nlohmann::json, const Key&>) {
-      return nlohmann::json(key);  // the one form of a Key, as T writes it
+      const typename KeyTypeOf<T>::type& same = key;  // depends on T: only then is it looked up now
+      return nlohmann::json(same);                    // the one form of a Key, as T writes it
     } else {
       return KeyToJson(key);
     }

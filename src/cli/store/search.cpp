@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-using Add = Filter& (Filter::*)(std::string_view, json) &;
+using Add = Filter& (Filter::*)(std::string_view, detail::FilterValue) &;
 /// The longer ones first: "<" begins "<=".
 constexpr std::array<std::pair<std::string_view, Add>, 6> kComparisons{{{"!=", &Filter::NotEqual},
                                                                         {"<=", &Filter::AtMost},

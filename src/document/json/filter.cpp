@@ -46,7 +46,7 @@ void CheckValue(std::string_view field, const json& value) {
                                 "\" is " + what);
   };
   if (value.is_structured() && detail::KindOf(value) == detail::TypedKind::kNone) {
-    refuse("an object or an array");
+    refuse("an object or an array (as a Uuid is without doclock/json_types.h)");
   }
   if (value.is_binary() || value.is_discarded()) refuse("binary");
   if (value.is_number_float() && std::isnan(value.get<double>())) refuse("not a number");
@@ -162,29 +162,31 @@ bool Holds(const json& field, const Filter::Condition& condition) noexcept {
 
 }  // namespace
 
+detail::FilterValue::FilterValue(const Key& key) : value_(KeyToMember(key)) {}
+
 Filter& Filter::Add(std::string_view field, Op op, json value) {
   CheckValue(field, value);
   conditions_.push_back(Condition{SplitPath(field), op, std::move(value)});
   return *this;
 }
 
-Filter& Filter::Equal(std::string_view field, json value) & {
-  return Add(field, Op::kEqual, std::move(value));
+Filter& Filter::Equal(std::string_view field, detail::FilterValue value) & {
+  return Add(field, Op::kEqual, std::move(value).Take());
 }
-Filter& Filter::NotEqual(std::string_view field, json value) & {
-  return Add(field, Op::kNotEqual, std::move(value));
+Filter& Filter::NotEqual(std::string_view field, detail::FilterValue value) & {
+  return Add(field, Op::kNotEqual, std::move(value).Take());
 }
-Filter& Filter::Less(std::string_view field, json value) & {
-  return Add(field, Op::kLess, std::move(value));
+Filter& Filter::Less(std::string_view field, detail::FilterValue value) & {
+  return Add(field, Op::kLess, std::move(value).Take());
 }
-Filter& Filter::AtMost(std::string_view field, json value) & {
-  return Add(field, Op::kAtMost, std::move(value));
+Filter& Filter::AtMost(std::string_view field, detail::FilterValue value) & {
+  return Add(field, Op::kAtMost, std::move(value).Take());
 }
-Filter& Filter::Greater(std::string_view field, json value) & {
-  return Add(field, Op::kGreater, std::move(value));
+Filter& Filter::Greater(std::string_view field, detail::FilterValue value) & {
+  return Add(field, Op::kGreater, std::move(value).Take());
 }
-Filter& Filter::AtLeast(std::string_view field, json value) & {
-  return Add(field, Op::kAtLeast, std::move(value));
+Filter& Filter::AtLeast(std::string_view field, detail::FilterValue value) & {
+  return Add(field, Op::kAtLeast, std::move(value).Take());
 }
 
 Filter& Filter::SetOrder(std::string_view field, bool descending) {
@@ -199,8 +201,15 @@ Filter& Filter::SetOrder(std::string_view field, bool descending) {
 Filter& Filter::OrderBy(std::string_view field) & { return SetOrder(field, false); }
 Filter& Filter::OrderByDescending(std::string_view field) & { return SetOrder(field, true); }
 
-Filter& Filter::After(Key key, json value) & {
-  after_ = Position{std::move(key), std::move(value)};
+Filter& Filter::After(Key key) & {
+  after_ = Position{std::move(key), nullptr};
+  after_key_alone_ = true;
+  return *this;
+}
+
+Filter& Filter::After(Key key, detail::FilterValue value) & {
+  after_ = Position{std::move(key), std::move(value).Take()};
+  after_key_alone_ = false;
   return *this;
 }
 
@@ -236,6 +245,11 @@ Filter detail::WithKeyField(Filter filter, std::string_view field, bool uuid_key
     return IsKeyPath(path) || (path.size() == 1 && path.front() == field);
   };
   if (is_key(filter.order_)) filter.order_.clear();
+  if (filter.after_key_alone_ && !filter.order_.empty()) {
+    throw std::invalid_argument(
+        "doclock::Filter: with an order by a field, After also needs the value that the document "
+        "had there: After(key, value), with null if it was missing");
+  }
   for (Filter::Condition& condition : filter.conditions_) {
     if (!is_key(condition.path)) continue;
     condition.path = {std::string(Filter::kKeyField)};

@@ -152,6 +152,31 @@ TEST_P(Walks, APageBeginsBehindADocumentThatIsGone) {
   EXPECT_EQ(things_.Query(Filter().OrderByDescending("v").After(3, 1)), (Keys{0, 1}));
 }
 
+TEST_P(Walks, APositionInAnOrderByAFieldNeedsItsValue) {
+  for (int i = 0; i < 4; ++i) things_.Insert(i, i < 2 ? Json::object() : Json{{"v", i}});
+  const LockManager manager(backend().store);
+  const LockingRepository<Json> things(manager, "things");
+  const auto keys = [&](const Filter& filter) {
+    Keys found;
+    for (const auto& one : things.Find(filter)) found.push_back(one.key());
+    return found;
+  };
+  const auto refused = [](const auto& use) { EXPECT_THROW(use(), std::invalid_argument); };
+  for (const Filter& filter :
+       {Filter().OrderBy("v").After(1), Filter().After(1).OrderByDescending("v")}) {
+    refused([&] { (void)things.Find(filter); });
+    refused([&] { (void)things.FindAsync(filter); });
+    refused([&] { things.ForEach(filter, [](auto&) {}); });
+    refused([&] { (void)things.TryLockNext(filter); });
+    refused([&] { (void)things.LockNextAsync(filter); });
+  }
+  EXPECT_EQ(keys(Filter().After(1)), (Keys{2, 3}));
+  EXPECT_EQ(keys(Filter().OrderBy("_id").After(1)), (Keys{2, 3}));
+  EXPECT_EQ(keys(Filter().OrderBy("v").After(0, nullptr)), (Keys{1, 2, 3}));
+  EXPECT_EQ(keys(Filter().OrderByDescending("v").After(0, nullptr)), Keys{1});
+  EXPECT_EQ(keys(Filter().OrderBy("v").After(0).After(2, 2)), Keys{3});
+}
+
 TEST_P(Walks, GoPageByPageWhileTheCallbackWrites) {
   const char* const wanted = std::getenv("DOCLOCK_WALK_DOCUMENTS");
   const int count = wanted != nullptr ? std::atoi(wanted) : 10'000;
