@@ -126,6 +126,16 @@ struct EntityCheck {
   static constexpr bool value = true;
 };
 
+/// Says in words what a T lacks whose key only the caller can know.
+template <class T>
+struct KnownKeyCheck {
+  static_assert(KeyedEntity<T>,
+                "doclock: this type does not tell its key. Pass the key before the entity; or give "
+                "the type a public member id (a text, an integer, a Uuid or an ObjectId), or "
+                "specialise doclock::EntityTraits<T> with GetKey.");
+  static constexpr bool value = true;
+};
+
 template <class T>
 struct KeyTypeOf {
   using type = Key;
@@ -163,8 +173,11 @@ class KeyArg {
     requires(!KeyArgument<A, typename KeyTypeOf<T>::type> &&
              !std::same_as<std::remove_cvref_t<A>, KeyArg>)
   KeyArg(A&&) {  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
-    static_assert(!std::same_as<std::remove_cvref_t<A>, T>,
+    static_assert(!std::same_as<std::remove_cvref_t<A>, T> || !KeyedEntity<T>,
                   "doclock: this verb takes the key before the entity: With(key, entity, f)");
+    if constexpr (std::same_as<std::remove_cvref_t<A>, T> && !KeyedEntity<T>) {
+      static_assert(KnownKeyCheck<T>::value);
+    }
     static_assert(std::same_as<std::remove_cvref_t<A>, T>,
                   "doclock: this argument is no key of this entity's. Pass what "
                   "EntityTraits<T>::GetKey returns (text for a text key, an integer for an integer "

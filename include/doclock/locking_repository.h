@@ -84,8 +84,15 @@ class LockingRepository {
                                std::stop_token stop = {}) const {
     return Acquire(Spec(options, std::move(key).Take()), std::move(stop));
   }
-  /// Not a call: says where the stop token belongs.
+  /// Not a call: says where the options and the stop token belong.
   Locked<T> Lock(KeyArg, detail::MisplacedStop) const;
+  /// Not a call: says where the options and the stop token belong.
+  template <std::same_as<T> E>
+  Locked<T> Lock(KeyArg, const E&, detail::MisplacedStop) const;
+  /// Not a call: says where the options and the stop token belong.
+  template <std::same_as<T> E>
+    requires KeyedEntity<E>
+  Locked<T> Lock(const E&, detail::MisplacedStop) const;
   /// Locks a document; creates it from the entity if it is missing.
   template <std::same_as<T> E>
   [[nodiscard]] Locked<T> Lock(KeyArg key, const E& entity, const LockOptions& options = {},
@@ -105,8 +112,15 @@ class LockingRepository {
                                                  std::stop_token stop = {}) const {
     return TryAcquire(Spec(options, std::move(key).Take()), std::move(stop));
   }
-  /// Not a call: says where the stop token belongs.
+  /// Not a call: says where the options and the stop token belong.
   std::optional<Locked<T>> TryLock(KeyArg, detail::MisplacedStop) const;
+  /// Not a call: says where the options and the stop token belong.
+  template <std::same_as<T> E>
+  std::optional<Locked<T>> TryLock(KeyArg, const E&, detail::MisplacedStop) const;
+  /// Not a call: says where the options and the stop token belong.
+  template <std::same_as<T> E>
+    requires KeyedEntity<E>
+  std::optional<Locked<T>> TryLock(const E&, detail::MisplacedStop) const;
   /// Lock() that returns nothing if the lock is busy.
   template <std::same_as<T> E>
   [[nodiscard]] std::optional<Locked<T>> TryLock(KeyArg key, const E& entity,
@@ -156,6 +170,8 @@ class LockingRepository {
   auto LockAsync(const E& entity, Token&& token) const {
     return AcquireAsync(Spec({}, KeyOf(entity), entity), std::forward<Token>(token));
   }
+  /// Not a call: says where the options and the stop token belong.
+  void LockAsync(KeyArg, detail::MisplacedStop) const;
   /// TryLock() with a completion token of signature
   /// `void(std::exception_ptr, std::optional<Locked<T>>)`.
   template <detail::TokenFor<std::optional<Locked<T>>> Token = detail::DefaultToken>
@@ -170,6 +186,8 @@ class LockingRepository {
     return TryAcquireAsync(Spec(options, std::move(key).Take(), entity),
                            std::forward<Token>(token));
   }
+  /// Not a call: says where the options and the stop token belong.
+  void TryLockAsync(KeyArg, detail::MisplacedStop) const;
 
   /// Locks, calls `f(T&)`, stores the entity, unlocks, and returns what `f` returned. If `f`
   /// throws, the lock is released, the document stays as it was, and the exception propagates.
@@ -183,9 +201,12 @@ class LockingRepository {
     static_assert(kFitsWith<F>);
     return RunWith(Lock(Key(std::move(key).Take()), options, std::move(stop)), std::forward<F>(f));
   }
-  /// Not a call: says where the stop token belongs.
+  /// Not a call: says where the options and the stop token belong.
   template <class F>
   void With(KeyArg, F&&, detail::MisplacedStop) const;
+  /// Not a call: says where the options and the stop token belong.
+  template <std::same_as<T> E, class F>
+  void With(KeyArg, const E&, F&&, detail::MisplacedStop) const;
   /// As above; creates the document from the entity if it is missing.
   template <std::same_as<T> E, class F>
   auto With(KeyArg key, const E& entity, F&& f, const LockOptions& options = {},
@@ -208,6 +229,9 @@ class LockingRepository {
   auto WithAsync(KeyArg key, const E& entity, F f, const LockOptions& options = {}) const {
     return StartWith(Spec(options, std::move(key).Take(), entity), std::move(f));
   }
+  /// Not a call: says where the options and the stop token belong.
+  template <class F>
+  void WithAsync(KeyArg, F, detail::MisplacedStop) const;
   /// @}
 
   /// @name Releasing
@@ -267,7 +291,7 @@ class LockingRepository {
     auto op = LockAllOp(options, {});
     return op.Finish(AcquireEach(op.spec, std::move(keys), std::move(stop)));
   }
-  /// Not a call: says where the stop token belongs.
+  /// Not a call: says where the options and the stop token belong.
   std::vector<Locked<T>> LockAll(const std::vector<Key>&, detail::MisplacedStop) const;
   /// LockAll() that returns nothing if a lock is busy.
   [[nodiscard]] std::optional<std::vector<Locked<T>>> TryLockAll(std::vector<Key> keys,
@@ -276,7 +300,7 @@ class LockingRepository {
     detail::TryLockAllOperation<WrapGrant> op{LockAllOp(options, {})};
     return op.Finish(AcquireEach(op.spec, std::move(keys), std::move(stop)));
   }
-  /// Not a call: says where the stop token belongs.
+  /// Not a call: says where the options and the stop token belong.
   std::optional<std::vector<Locked<T>>> TryLockAll(const std::vector<Key>&,
                                                    detail::MisplacedStop) const;
   /// LockAll() with a completion token of signature
@@ -297,6 +321,10 @@ class LockingRepository {
         detail::TryLockAllOperation<WrapGrant>{LockAllOp(options, std::move(keys))},
         std::forward<Token>(token));
   }
+  /// Not a call: says where the options and the stop token belong.
+  void LockAllAsync(const std::vector<Key>&, detail::MisplacedStop) const;
+  /// Not a call: says where the options and the stop token belong.
+  void TryLockAllAsync(const std::vector<Key>&, detail::MisplacedStop) const;
   /// @}
 
   /// @name Locking the next document
@@ -314,7 +342,7 @@ class LockingRepository {
     detail::ThrowIfNext(result.failure);
     return Wrap()(std::move(result.grant));
   }
-  /// Not a call: says where the stop token belongs.
+  /// Not a call: says where the options and the stop token belong.
   Locked<T> LockNext(const Filter&, detail::MisplacedStop) const;
   /// LockNext() that returns nothing if there is no such document.
   [[nodiscard]] std::optional<Locked<T>> TryLockNext(const Filter& filter,
@@ -325,7 +353,7 @@ class LockingRepository {
     detail::ThrowIf(result.failure);
     return Wrap()(std::move(result.grant));
   }
-  /// Not a call: says where the stop token belongs.
+  /// Not a call: says where the options and the stop token belong.
   std::optional<Locked<T>> TryLockNext(const Filter&, detail::MisplacedStop) const;
   /// LockNext() with a completion token of signature `void(std::exception_ptr, Locked<T>)`.
   template <detail::TokenFor<Locked<T>> Token = detail::DefaultToken>
@@ -342,6 +370,10 @@ class LockingRepository {
                             detail::TryLockOperation<WrapGrant>{NextOp(filter, options)},
                             std::forward<Token>(token));
   }
+  /// Not a call: says where the options and the stop token belong.
+  void LockNextAsync(const Filter&, detail::MisplacedStop) const;
+  /// Not a call: says where the options and the stop token belong.
+  void TryLockNextAsync(const Filter&, detail::MisplacedStop) const;
   /// @}
 
   /// @name Reading
@@ -430,7 +462,6 @@ class LockingRepository {
   }
   /// Creates the entity's document; returns its version. @throws ConflictException if it exists.
   template <std::same_as<T> E>
-    requires KeyedEntity<E>
   std::int64_t Insert(const E& entity) const {
     return Insert(KeyOf(entity), entity);
   }
@@ -489,7 +520,6 @@ class LockingRepository {
   }
   /// As above, for an entity that knows its key.
   template <std::same_as<T> E, detail::TokenFor<std::int64_t> Token = detail::DefaultToken>
-    requires KeyedEntity<E>
   auto InsertAsync(const E& entity, Token&& token = Token()) const {
     return InsertAsync(KeyOf(entity), entity, std::forward<Token>(token));
   }
@@ -642,7 +672,14 @@ class LockingRepository {
     if (!binding_) detail::ThrowMovedFrom("LockingRepository");
     return binding_;
   }
-  static Key KeyOf(const T& entity) { return Key(EntityTraits<T>::GetKey(entity)); }
+  static Key KeyOf(const T& entity) {
+    static_assert(detail::KnownKeyCheck<T>::value);
+    if constexpr (KeyedEntity<T>) {
+      return Key(EntityTraits<T>::GetKey(entity));
+    } else {
+      return {};
+    }
+  }
   static Filter Stored(const Filter& filter) { return detail::Codec<T>::StoredFilter(filter); }
   [[nodiscard]] WrapGrant Wrap() const { return WrapGrant{bound()}; }
 

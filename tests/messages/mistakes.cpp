@@ -6,6 +6,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/deferred.hpp>
+#include <chrono>
 #include <future>
 
 struct Order {
@@ -28,7 +29,19 @@ struct Step {
   void operator()(Order& o) & { ++o.n; }
 };
 
+/// Types whose key only the caller can know; a number is no key.
+template <int kIndex>
+struct Keyless {
+  double id = 0;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Keyless, id)
+};
+template <int kIndex>
+doclock::LockingRepository<Keyless<kIndex>> Of(const doclock::LockManager& manager) {
+  return {manager, "keyless"};
+}
+
 int main() {
+  using namespace std::chrono_literals;
   using doclock::Filter;
   doclock::LockManager manager{doclock::OpenMemoryStore()};
   const doclock::LockingRepository<Order> orders{manager, "orders"};
@@ -81,9 +94,35 @@ int main() {
   (void)orders.TryLock(nullptr);                                    // is no key of this entity's
   (void)orders.Find('a');                                           // is no key of this entity's
   (void)orders.Erase(u8"a");                                        // is no key of this entity's
-  orders.With(Order{"42"}, good);         // takes the key before the entity
-  (void)orders.Lock("1", {.wait = 5});    // a plain number is no length
-  (void)orders.Lock("1", {.wait = 0.5});  // a plain number is no length
-  (void)orders.Lock("1", stop);           // comes after the options
+  orders.With(Order{"42"}, good);                           // takes the key before the entity
+  (void)orders.Lock("1", {.wait = 5});                      // a plain number is no length
+  (void)orders.Lock("1", {.wait = 0.5});                    // a plain number is no length
+  (void)orders.Lock("1", stop);                             // comes after the options
+  (void)orders.Lock("1", 5s);                               // an option has a name
+  (void)orders.TryLock("1", Order{"1"}, 5ms);               // an option has a name
+  (void)orders.Lock(Order{"1"}, doclock::kForever);         // an option has a name
+  (void)orders.LockNext(Filter{}, 5U);                      // an option has a name
+  orders.With("1", good, 5min);                             // an option has a name
+  orders.With("1", Order{"1"}, good, 0.5);                  // an option has a name
+  (void)orders.LockAll({"1", "2"}, 5h);                     // an option has a name
+  orders.LockAsync("1", std::chrono::duration<double>(1));  // an option has a name
+  orders.TryLockNextAsync(Filter{}, std::chrono::duration<short>(1));  // an option has a name
+  orders.WithAsync("1", good, 5L);                                     // an option has a name
+  orders.LockAllAsync({"1"}, true);                                    // an option has a name
+  (void)locks.Acquire("1", doclock::LockMode::kShared);                // an option has a name
+  locks.With(
+      "1", [] {}, 5000ULL);                                   // an option has a name
+  (void)locks.TryAcquireAll({"1"}, 5us);                      // an option has a name
+  Of<1>(manager).Insert(Keyless<1>());                        // does not tell its key
+  Of<2>(manager).InsertAsync(Keyless<2>());                   // does not tell its key
+  (void)Of<3>(manager).Lock(Keyless<3>());                    // does not tell its key
+  (void)Of<4>(manager).TryLock(Keyless<4>(), {.wait = 5s});   // does not tell its key
+  Of<5>(manager).LockAsync(Keyless<5>());                     // does not tell its key
+  Of<6>(manager).With(Keyless<6>(), [](auto&) {});            // does not tell its key
+  Filter{}.AtLeast("due", std::chrono::system_clock::now());  // has no JSON form
+  Filter{}.Equal("id", doclock::ObjectId());                  // has no JSON form
+  Filter().After("1", std::chrono::seconds(1));               // has no JSON form
+  Filter().NotEqual("grade", 'a');                            // a character is neither
+  Filter().Less("grade", u8'a');                              // a character is neither
   return 0;
 }

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <chrono>
 #include <concepts>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <stop_token>
 #include <type_traits>
 #include <utility>
+
+#include "doclock/lock_options.h"
 
 /// @file
 /// Says in words why a verb cannot use a callable. Not for users.
@@ -155,14 +158,33 @@ struct WalkCheck {
   static constexpr bool value = true;
 };
 
-/// Takes a stop token that was passed in place of the options.
+/// Is it a type of the members of LockOptions, or of what converts to them?
+template <class V>
+inline constexpr bool kIsOption = std::is_arithmetic_v<V>;
+template <>
+inline constexpr bool kIsOption<Duration> = true;
+template <>
+inline constexpr bool kIsOption<LockMode> = true;
+template <class Rep, class Period>
+inline constexpr bool kIsOption<std::chrono::duration<Rep, Period>> = true;
+
+/// Takes what was passed in place of the options: a stop token, or an option without its name.
 struct MisplacedStop {
   /// Always an error, in words.
   template <std::same_as<std::stop_token> Stop>
   MisplacedStop(const Stop&) {  // NOLINT(google-explicit-constructor)
     static_assert(!std::same_as<Stop, std::stop_token>,
                   "doclock: the stop token comes after the options. Pass {} for the default "
-                  "options: Lock(key, {}, token)");
+                  "options: Lock(key, {}, token). Asynchronous verbs take no stop token, but end "
+                  "with the completion token's cancellation.");
+  }
+  /// Always an error, in words.
+  template <class V>
+    requires kIsOption<V>
+  MisplacedStop(const V&) {  // NOLINT(google-explicit-constructor)
+    static_assert(!kIsOption<V>,
+                  "doclock: an option has a name. Pass the options in braces: Lock(key, {.wait = "
+                  "5s})");
   }
 };
 
