@@ -92,6 +92,20 @@ TEST_F(DoctorTest, FindsALockThatExpired) {
   EXPECT_EQ(Doclock({"doctor"}).code, 0);
 }
 
+TEST_F(DoctorTest, NamesTheCollectionInWhatItAdvises) {
+  {
+    Program killed(Run({"-c", "accounts", "--ttl", "300ms", "job"}, Staying()), {store});
+    ASSERT_TRUE(IsThere());
+    killed.Signal(SIGKILL);
+    killed.Wait();
+  }
+  ASSERT_TRUE(Eventually([&] { return Doclock({"doctor", "-c", "accounts"}).code == 78; }));
+  EXPECT_THAT(Doclock({"doctor", "-c", "accounts"}).out,
+              HasSubstr("doclock purge -c 'accounts'\n"));
+  EXPECT_EQ(Doclock({"purge", "-c", "accounts"}).code, 0);
+  EXPECT_EQ(Doclock({"doctor", "-c", "accounts"}).code, 0);
+}
+
 TEST_F(DoctorTest, FindsAMalformedLock) {
   ASSERT_EQ(Doclock({"run", "job", "--", "true"}).code, 0);
   Sql("UPDATE doclock_c_doclock_locks SET lock_id = 'x'");

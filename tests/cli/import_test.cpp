@@ -46,10 +46,11 @@ TEST_F(ImportTest, StandardInputIsImportedUpToTheBadLine) {
   const Ended ended = Doclock({"import", "sagas"}, lines);
   EXPECT_EQ(ended.code, 65);
   EXPECT_EQ(ended.out, "2 documents imported\n");
-  EXPECT_THAT(ended.err, HasSubstr("the import ended at line 3; to go on give --resume\n"));
+  EXPECT_THAT(ended.err,
+              HasSubstr("the import ended at line 3; to go on mend line 3, then give --resume\n"));
   EXPECT_THAT(ended.err, HasSubstr("line 3: the body cannot be stored: "));
   EXPECT_THAT(Doclock({"import", "--create", "sagas"}, lines).err,
-              HasSubstr("to go on repeat it with --create\n"));
+              HasSubstr("to go on mend line 3, then repeat it with --create\n"));
 }
 
 TEST_F(ImportTest, EndsAtTheFirstLineThatTheStoreRefuses) {
@@ -92,7 +93,7 @@ TEST_F(ImportTest, PlainDocumentsNameTheirKey) {
 
 TEST_F(ImportTest, APlainDocumentWithoutAKeyIsRefused) {
   for (const auto& [line, why] : std::vector<std::pair<std::string, std::string>>{
-           {R"({"n":1})", "there is no member \"id\", which --key names"},
+           {R"({"n":1})", "there is no member \"id\", which --key names (a name at the top"},
            {R"({"id":1.5})", "the member \"id\" is no key"},
            {R"({"id":null})", "the member \"id\" is no key"},
            {R"({"id":{"$binary":"x"}})", "the member \"id\" is no key"},

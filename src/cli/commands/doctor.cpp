@@ -35,8 +35,9 @@ milliseconds Since(SteadyClock::time_point begin) {
 }
 
 /// A finding whose advice counts only if `level` is not kOk.
-Finding Judged(const char* check, std::string text, FindingLevel level, const char* advice) {
-  return {check, level, std::move(text), level == FindingLevel::kOk ? "" : advice};
+Finding Judged(const char* check, std::string text, FindingLevel level, std::string advice) {
+  if (level == FindingLevel::kOk) advice.clear();
+  return {check, level, std::move(text), std::move(advice)};
 }
 
 std::string Counted(std::size_t count, const char* what) {
@@ -106,11 +107,17 @@ class Doctoring {
     findings.push_back({"locks", FindingLevel::kOk, Counted(live, "locks are held")});
     findings.push_back(Judged("leftovers", Counted(expired, "locks are expired"),
                               expired > 0 ? FindingLevel::kWarning : FindingLevel::kOk,
-                              "clear what they left: doclock purge"));
+                              "clear what they left: " + CommandFor("purge")));
     findings.push_back(Judged("malformed", Counted(malformed, "locks are malformed"),
                               malformed > 0 ? FindingLevel::kProblem : FindingLevel::kOk,
-                              "another program wrote their fields; mend them by hand (doclock "
-                              "status shows them)"));
+                              "another program wrote their fields; mend them by hand (" +
+                                  CommandFor("status") + " shows them)"));
+  }
+
+  /// A command for this collection, as it is typed.
+  [[nodiscard]] std::string CommandFor(const std::string& verb) const {
+    const bool is_default = collection_ == kDefaultLockCollection;
+    return "doclock " + verb + (is_default ? "" : " -c " + ShellWord(collection_));
   }
 
   const std::string& collection_;

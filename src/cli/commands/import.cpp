@@ -275,9 +275,11 @@ void Report(const Importer& importer, bool as_json) {
 }
 
 /// How far it came, and how to go on.
-void TellEnd(const char* how, const Importer& importer, const TransferOptions& options) {
+/// @param first what has to be done before
+void TellEnd(const char* how, const Importer& importer, const TransferOptions& options,
+             const std::string& first = "") {
   Tell(std::string(how) + " at line " + std::to_string(importer.ended_at()) + "; to go on " +
-       (options.create ? "repeat it with --create" : "give --resume"));
+       first + (options.create ? "repeat it with --create" : "give --resume"));
 }
 
 int ImportChecked(const LockManager& manager, const TransferOptions& options, Source& source) {
@@ -285,6 +287,11 @@ int ImportChecked(const LockManager& manager, const TransferOptions& options, So
   Importer importer(documents, options, source);
   try {
     importer.Run();
+  } catch (const BadJson&) {
+    Report(importer, options.json);
+    TellEnd("the import ended", importer, options,
+            "mend line " + std::to_string(importer.ended_at()) + ", then ");
+    throw;
   } catch (...) {
     Report(importer, options.json);
     if (importer.all() > 0) TellEnd("the import ended", importer, options);

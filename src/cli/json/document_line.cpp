@@ -87,7 +87,8 @@ DocumentLine ParsePlainLine(const std::string& text, const KeyText& member) {
   document.body = ParseObject(text);
   const auto key = document.body.find(member.text);
   if (key == document.body.end()) {
-    throw BadJson("there is no member \"" + member.text + "\", which --key names");
+    throw BadJson("there is no member \"" + member.text +
+                  "\", which --key names (a name at the top level, not a path)");
   }
   document.key = KeyOfMember(*key, member);
   document.body.erase(key);

@@ -178,7 +178,9 @@ void AddTransfers(CLI::App& app, TransferOptions& transfer) {
       ->capture_default_str();
   CLI::Option* const key =
       AddAnything(into, "--key", transfer.key.text,
-                  "The lines are plain documents, and this member of each is its key", "FIELD");
+                  "The lines are plain documents, and this member of each is its key; a name, not "
+                  "a path",
+                  "FIELD");
   AddKeyType(into, transfer.key);
   into->get_option("--key-type")->needs(key);
   AddWaiting(into, transfer.wait, transfer.ttl);
@@ -283,7 +285,9 @@ void AddTidying(CLI::App& app, LocksOptions& locks) {
                                         {std::chrono::milliseconds(1), kForever});
   forget->needs(idle);
   idle->needs(forget);
-  purge->footer("Example: doclock purge --forget --idle-for 30d");
+  purge->footer(
+      "Example: doclock purge --forget --idle-for 30d\n"
+      "Example: doclock purge -c orders");
   CLI::App* const breaking = app.add_subcommand("break", "End another client's lock");
   breaking->add_option("NAME", locks.key.text, "Name of the lock, or key of a document")
       ->required()
@@ -298,7 +302,8 @@ void AddTidying(CLI::App& app, LocksOptions& locks) {
       ->footer(
           "Exits with 0 if all is well, 78 if there is something to mend, 69 if the store is "
           "down.\n\n"
-          "Example: doclock doctor");
+          "Example: doclock doctor\n"
+          "Example: doclock doctor -c orders");
 }
 
 }  // namespace
