@@ -2,7 +2,6 @@
 
 #include <doclock/errors.h>
 
-#include <map>
 #include <utility>
 
 #include "files.h"
@@ -18,15 +17,18 @@ constexpr const char* kDigits = "0123456789abcdef";
 /// File names may have 255 bytes; a key in hexadecimal 2,052. So it is cut into folders.
 constexpr std::size_t kPiece = 200;
 constexpr const char* kEnding = ".json";
+constexpr const char* kDocuments = "documents";
+constexpr const char* kSettings = "settings.json";
 
-fs::path PathOf(const Key& key) {
+/// The file of a record, below the root.
+fs::path PathOf(const std::string& collection, const Key& key) {
   std::string hex;
   for (const char c : doclock::KeyToText(key)) {
     const auto byte = static_cast<unsigned char>(c);
     hex += kDigits[byte >> 4];
     hex += kDigits[byte & 15];
   }
-  fs::path path;
+  fs::path path = fs::path(collection) / kDocuments;
   for (; hex.size() > kPiece; hex.erase(0, kPiece)) path /= hex.substr(0, kPiece);
   return path / (hex + kEnding);
 }
@@ -61,29 +63,31 @@ Record FromJson(Json json) {
 /// journal first, which the next transaction plays again if this process dies half-way.
 class DirTransaction final : public doclock::RecordStore::Transaction {
  public:
-  DirTransaction(fs::path folder, std::chrono::milliseconds budget)
-      : folder_(std::move(folder)), lock_(folder_ / "lock", budget) {
+  DirTransaction(fs::path root, std::chrono::milliseconds budget)
+      : root_(std::move(root)), lock_(root_ / "lock", budget) {
     if (const auto journal = ReadFile(Journal())) Play(Json::parse(*journal));
   }
 
-  std::optional<Record> Load(const Key& key) override {
-    const std::optional<std::string> text = ReadFile(Documents() / PathOf(key));
+  std::optional<Record> Load(const std::string& collection, const Key& key) override {
+    const fs::path file = root_ / PathOf(collection, key);
+    const std::optional<std::string> text = ReadFile(file);
     if (!text) return std::nullopt;
     try {
       return FromJson(Json::parse(*text));
     } catch (const Json::exception&) {
-      throw doclock::StoreException(doclock::Errc::kMalformed,
-                                    (Documents() / PathOf(key)).string() + " is no record");
+      throw doclock::StoreException(doclock::Errc::kMalformed, file.string() + " is no record");
     }
   }
 
-  void Scan(const std::function<bool(const Key&, Record&&)>& visit) override {
-    for (const auto& entry : fs::recursive_directory_iterator(Documents())) {
+  void Scan(const std::string& collection,
+            const std::function<bool(const Key&, Record&&)>& visit) override {
+    const fs::path documents = root_ / collection / kDocuments;
+    for (const auto& entry : fs::recursive_directory_iterator(documents)) {
       if (entry.path().extension() != kEnding) continue;
-      const Key key = KeyAt(fs::relative(entry.path(), Documents()));
+      const Key key = KeyAt(fs::relative(entry.path(), documents));
       Record record;
       try {
-        if (auto loaded = Load(key)) record = *std::move(loaded);
+        if (auto loaded = Load(collection, key)) record = *std::move(loaded);
       } catch (const doclock::StoreException& error) {
         if (error.errc() != doclock::Errc::kMalformed) throw;
       }
@@ -91,40 +95,39 @@ class DirTransaction final : public doclock::RecordStore::Transaction {
     }
   }
 
-  void Put(const Key& key, const Record& record) override { Change(PathOf(key), ToJson(record)); }
-  void Erase(const Key& key) override { Change(PathOf(key), Json()); }
+  void Put(const std::string& collection, const Key& key, const Record& record) override {
+    changes_[PathOf(collection, key).string()] = ToJson(record);
+  }
+  void Erase(const std::string& collection, const Key& key) override {
+    changes_[PathOf(collection, key).string()] = nullptr;
+  }
 
-  Json Settings() override {
-    const std::optional<std::string> text = ReadFile(folder_ / "settings.json");
+  Json Settings(const std::string& collection) override {
+    const std::optional<std::string> text = ReadFile(root_ / collection / kSettings);
     return text ? Json::parse(*text) : Json();
   }
-  void PutSettings(const Json& settings) override {
-    changes_[(fs::path("..") / "settings.json").string()] = settings;
+  void PutSettings(const std::string& collection, const Json& settings) override {
+    changes_[(fs::path(collection) / kSettings).string()] = settings;
   }
 
   void Commit() override {
-    Json changes = Json::object();
-    for (auto& [file, content] : changes_) changes[file] = std::move(content);
     // Throws what cannot be written as text, before anything is.
-    const std::string text = changes.dump();
-    if (changes.size() < 2) return Play(changes);
+    const std::string text = changes_.dump();
+    if (changes_.size() < 2) return Play(changes_);
     ReplaceFile(Journal(), text);
     try {
-      Play(changes);
+      Play(changes_);
     } catch (const std::exception& error) {  // the next transaction plays the journal
       throw doclock::InDoubtException(error.what());
     }
   }
 
  private:
-  [[nodiscard]] fs::path Journal() const { return folder_ / "journal.json"; }
-  [[nodiscard]] fs::path Documents() const { return folder_ / "documents"; }
-
-  void Change(const fs::path& file, Json content) { changes_[file.string()] = std::move(content); }
+  [[nodiscard]] fs::path Journal() const { return root_ / "journal.json"; }
 
   void Play(const Json& changes) {
     for (const auto& [file, content] : changes.items()) {
-      const fs::path path = (Documents() / file).lexically_normal();
+      const fs::path path = root_ / file;
       if (content.is_null()) {
         RemoveFile(path);
       } else {
@@ -135,9 +138,9 @@ class DirTransaction final : public doclock::RecordStore::Transaction {
     if (fs::exists(Journal())) RemoveFile(Journal());
   }
 
-  const fs::path folder_;
+  const fs::path root_;
   const FileLock lock_;
-  std::map<std::string, Json> changes_;
+  Json changes_ = Json::object();  ///< What becomes of each file; null: it goes.
 };
 
 }  // namespace
@@ -151,7 +154,7 @@ DirStore::DirStore(fs::path root, doclock::OpenMode mode,
 doclock::TimePoint DirStore::Now() const noexcept { return clock_->Now(); }
 
 void DirStore::Create(const std::string& collection) {
-  const fs::path documents = root_ / collection / "documents";
+  const fs::path documents = root_ / collection / kDocuments;
   if (mode_ != doclock::OpenMode::kAsTheUrlSays && !fs::exists(documents)) {
     throw doclock::NotFoundException("there is no collection " + collection);
   }
@@ -159,6 +162,6 @@ void DirStore::Create(const std::string& collection) {
 }
 
 std::unique_ptr<doclock::RecordStore::Transaction> DirStore::Begin(
-    const std::string& collection, Access, std::chrono::milliseconds budget) {
-  return std::make_unique<DirTransaction>(root_ / collection, budget);
+    Access, std::chrono::milliseconds budget) {
+  return std::make_unique<DirTransaction>(root_, budget);
 }

@@ -19,8 +19,7 @@ class DirStore final : public doclock::RecordStore {
                     doclock::OpenMode mode = doclock::OpenMode::kAsTheUrlSays,
                     std::shared_ptr<const doclock::Clock> clock = nullptr);
 
-  std::unique_ptr<Transaction> Begin(const std::string& collection, Access access,
-                                     std::chrono::milliseconds budget) override;
+  std::unique_ptr<Transaction> Begin(Access access, std::chrono::milliseconds budget) override;
   void Create(const std::string& collection) override;
   [[nodiscard]] doclock::TimePoint Now() const noexcept override;
 

@@ -169,11 +169,11 @@ nlohmann::json ToJson(const LockState& lock, const std::string& run) {
   return json;
 }
 
-std::optional<LockState> FromJson(const nlohmann::json& json, const std::string& run,
-                                  TimePoint now) {
+std::optional<StoredLock> FromJson(const nlohmann::json& json, const std::string& run,
+                                   TimePoint now) {
   try {
-    LockState lock = StateFrom(json);
-    if (json.at("run").get_ref<const std::string&>() != run) BeginAnew(lock, now);
+    StoredLock lock{StateFrom(json), json.at("run").get_ref<const std::string&>() != run};
+    if (lock.begun_anew) BeginAnew(lock.state, now);
     return lock;
   } catch (const std::exception&) {
     return std::nullopt;

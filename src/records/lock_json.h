@@ -14,9 +14,15 @@ namespace doclock::records {
 /// @param run the run of the clock that these times belong to.
 nlohmann::json ToJson(const rules::LockState& lock, const std::string& run);
 
-/// Nothing if the object is not what ToJson writes. The leases of a lock from another run of the
-/// clock begin `now`.
-std::optional<rules::LockState> FromJson(const nlohmann::json& json, const std::string& run,
-                                         TimePoint now);
+/// A lock that was read.
+struct StoredLock {
+  rules::LockState state;
+  /// Its times are of another run of the clock: `state` has leases that begin now.
+  bool begun_anew = false;
+};
+
+/// Nothing if the object is not what ToJson writes.
+std::optional<StoredLock> FromJson(const nlohmann::json& json, const std::string& run,
+                                   TimePoint now);
 
 }  // namespace doclock::records

@@ -41,25 +41,15 @@ bool AreRepeated(const Values& a, const Values& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), Repeats);
 }
 
-Json UniqueOf(RecordStore::Transaction& transaction) {
-  const Json settings = transaction.Settings();
+Json UniqueOf(RecordStore::Transaction& transaction, const std::string& collection) {
+  const Json settings = transaction.Settings(collection);
   return settings.is_object() && settings.contains(kUnique) ? settings.at(kUnique) : Json::array();
 }
 
-bool IsRepeated(RecordStore::Transaction& transaction, const Json& fields, const Key& key,
-                const Values& values) {
-  bool repeated = false;
-  transaction.Scan([&](const Key& other, Record&& record) {
-    const auto others = other == key ? std::nullopt : ValuesOf(fields, record.body);
-    repeated = others && AreRepeated(values, *others);
-    return !repeated;
-  });
-  return repeated;
-}
-
-void CheckAll(RecordStore::Transaction& transaction, const Json& fields) {
+void CheckAll(RecordStore::Transaction& transaction, const std::string& collection,
+              const Json& fields) {
   std::vector<Values> all;
-  transaction.Scan([&](const Key&, Record&& record) {
+  transaction.Scan(collection, [&](const Key&, Record&& record) {
     if (auto values = ValuesOf(fields, record.body)) all.push_back(*std::move(values));
     return true;
   });
@@ -74,23 +64,51 @@ void CheckAll(RecordStore::Transaction& transaction, const Json& fields) {
 
 }  // namespace
 
-std::optional<std::string> RefusingIndex(RecordStore::Transaction& transaction, const Key& key,
-                                         const Body& body) {
-  for (const Json& fields : UniqueOf(transaction)) {
-    const std::optional<Values> values = ValuesOf(fields, body);
-    if (values && IsRepeated(transaction, fields, key, *values)) return NameOf(fields);
+std::optional<std::string> UniqueCheck::Refusing(const std::string& collection, const Key& key,
+                                                 const Body& body) {
+  for (const Json& fields : UniqueOf(transaction_, collection)) {
+    if (IsRepeated(collection, fields, key, body)) return NameOf(fields);
   }
   return std::nullopt;
 }
 
-void AddIndex(RecordStore::Transaction& transaction, const IndexSpec& spec) {
-  if (!WithoutKey(spec).unique) return;
-  Json unique = UniqueOf(transaction);
+void UniqueCheck::Accept(const std::string& collection, const Key& key, const Body& body) {
+  accepted_.push_back({collection, key, body});
+}
+
+bool UniqueCheck::IsRepeated(const std::string& collection, const Json& fields, const Key& key,
+                             const Body& body) {
+  const std::optional<Values> values = ValuesOf(fields, body);
+  if (!values) return false;
+  const auto repeats = [&](const Body& other) {
+    const std::optional<Values> others = ValuesOf(fields, other);
+    return others && AreRepeated(*values, *others);
+  };
+  const auto is_accepted = [&](const Key& other) {
+    return std::any_of(accepted_.begin(), accepted_.end(), [&](const Accepted& accepted) {
+      return accepted.collection == collection && accepted.key == other;
+    });
+  };
+  bool repeated = std::any_of(accepted_.begin(), accepted_.end(), [&](const Accepted& accepted) {
+    return accepted.collection == collection && repeats(accepted.body);
+  });
+  transaction_.Scan(collection, [&](const Key& other, Record&& record) {
+    repeated = repeated || (other != key && !is_accepted(other) && repeats(record.body));
+    return !repeated;
+  });
+  return repeated;
+}
+
+bool AddIndex(RecordStore::Transaction& transaction, const std::string& collection,
+              const IndexSpec& spec) {
+  if (!WithoutKey(spec).unique) return false;
+  Json unique = UniqueOf(transaction, collection);
   const Json fields = spec.fields;
-  if (std::find(unique.begin(), unique.end(), fields) != unique.end()) return;
-  CheckAll(transaction, fields);
+  if (std::find(unique.begin(), unique.end(), fields) != unique.end()) return false;
+  CheckAll(transaction, collection, fields);
   unique.push_back(fields);
-  transaction.PutSettings({{kUnique, unique}});
+  transaction.PutSettings(collection, {{kUnique, unique}});
+  return true;
 }
 
 }  // namespace doclock::records

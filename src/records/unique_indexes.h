@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "doclock/store/record_store.h"
 
@@ -10,12 +11,34 @@ namespace doclock::records {
 // The unique indexes of a collection. They are kept as its settings, and every check scans the
 // records.
 
-/// The unique index that refuses this body for this key, because another record has the same
-/// values.
-std::optional<std::string> RefusingIndex(RecordStore::Transaction& transaction, const Key& key,
-                                         const Body& body);
+/// Checks the bodies that one transaction is about to store.
+class UniqueCheck {
+ public:
+  explicit UniqueCheck(RecordStore::Transaction& transaction) : transaction_(transaction) {}
 
-/// Creates an index unless it exists. @throws ConflictException if it must be unique and is not.
-void AddIndex(RecordStore::Transaction& transaction, const IndexSpec& spec);
+  /// The unique index that refuses this body for this key, because another record has the same
+  /// values, or will have them when the transaction is committed.
+  std::optional<std::string> Refusing(const std::string& collection, const Key& key,
+                                      const Body& body);
+  /// The record will have this body; none: it is erased.
+  void Accept(const std::string& collection, const Key& key, const Body& body);
+
+ private:
+  struct Accepted {
+    std::string collection;
+    Key key;
+    Body body;
+  };
+  bool IsRepeated(const std::string& collection, const nlohmann::json& fields, const Key& key,
+                  const Body& body);
+
+  RecordStore::Transaction& transaction_;
+  std::vector<Accepted> accepted_;
+};
+
+/// Adds a unique index to the collection's settings. False: it has this one.
+/// @throws ConflictException if the records repeat values of it
+bool AddIndex(RecordStore::Transaction& transaction, const std::string& collection,
+              const IndexSpec& spec);
 
 }  // namespace doclock::records

@@ -41,6 +41,7 @@ struct Lease {
   void Expire(TimePoint now) noexcept {
     if (IsLive(now)) since = now - ttl;
   }
+  friend bool operator==(const Lease&, const Lease&) = default;
 };
 
 /// One holder of a shared lock. Each has a lease of its own.
@@ -51,6 +52,8 @@ struct Share {
   OwnerPtr owner;
   std::string group;
   std::int64_t fence = 0;  ///< The document's version at its grant; 0: not known.
+
+  friend bool operator==(const Share&, const Share&) = default;
 };
 
 /// A waiting writer's intent, which keeps new shares out. It is a lease too: it lapses by itself.
@@ -83,6 +86,7 @@ struct QueueEntry {
   [[nodiscard]] bool IsLive(TimePoint now) const noexcept {
     return now < until && until - now <= kLongestEntry;
   }
+  friend bool operator==(const QueueEntry&, const QueueEntry&) = default;
 };
 
 /// Tells a store whether the rule that it called last granted the lock to an entry of the queue.
@@ -90,6 +94,8 @@ struct PassedOn {
   bool done = false;
   bool detached = false;      ///< Of that entry.
   std::int64_t instance = 0;  ///< Of that entry: the one to wake.
+
+  friend bool operator==(const PassedOn&, const PassedOn&) = default;
 };
 
 /// Everything that is stored of a document's lock. Fields that a grant and a release touch come
@@ -137,6 +143,8 @@ struct LockState {
   [[nodiscard]] DOCLOCK_EXPORT const Share* LiveShare(const Uuid& id, TimePoint now) const noexcept;
   /// The holder that the last grant named.
   [[nodiscard]] LockHolder Holder() const { return owner ? *owner : LockHolder{}; }
+  /// Owners count as equal only if they are one and the same object.
+  friend bool operator==(const LockState&, const LockState&) = default;
 };
 
 }  // namespace doclock::rules

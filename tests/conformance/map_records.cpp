@@ -3,6 +3,7 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace doclock::conformance {
 namespace {
@@ -18,68 +19,77 @@ Turn TakeTurn(std::timed_mutex& mutex, std::chrono::milliseconds budget) {
 /// Keeps changes aside, and puts them in place at the end.
 class MapTransaction final : public RecordStore::Transaction {
  public:
-  MapTransaction(std::shared_ptr<Shelf> shelf, const std::string& name, Excludes excludes,
-                 std::chrono::milliseconds budget, Turn turn)
-      : shelf_(std::move(shelf)),
-        name_(name),
-        excludes_(excludes),
-        budget_(budget),
-        turn_(std::move(turn)) {}
+  MapTransaction(std::shared_ptr<Shelf> shelf, Excludes excludes, std::chrono::milliseconds budget,
+                 Turn turn)
+      : shelf_(std::move(shelf)), excludes_(excludes), budget_(budget), turn_(std::move(turn)) {}
 
-  std::optional<Record> Load(const Key& key) override {
-    std::optional<Record> found = Find(key);
+  std::optional<Record> Load(const std::string& collection, const Key& key) override {
+    std::optional<Record> found = Find(collection, key);
     if (excludes_ == Excludes::kOfFoundRows && found) {
       if (!turn_) turn_ = TakeTurn(shelf_->turn, budget_);
-      return Find(key);
+      return Find(collection, key);
     }
     return found;
   }
-  void Scan(const std::function<bool(const Key&, Record&&)>& visit) override {
+  void Scan(const std::string& collection,
+            const std::function<bool(const Key&, Record&&)>& visit) override {
     std::map<Key, Record> records = [&] {
       const std::lock_guard guard(shelf_->mutex);
-      return shelf_->records[name_];
+      return shelf_->records[collection];
     }();
     for (auto& [key, record] : records) {
       if (!visit(key, std::move(record))) return;
     }
   }
-  void Put(const Key& key, const Record& record) override { changes_[key] = record; }
-  void Erase(const Key& key) override { changes_[key] = std::nullopt; }
-  Json Settings() override {
-    const std::lock_guard guard(shelf_->mutex);
-    return shelf_->settings[name_];
+  void Put(const std::string& collection, const Key& key, const Record& record) override {
+    changes_.push_back({collection, key, record});
   }
-  void PutSettings(const Json& settings) override { new_settings_ = settings; }
+  void Erase(const std::string& collection, const Key& key) override {
+    changes_.push_back({collection, key, std::nullopt});
+  }
+  Json Settings(const std::string& collection) override {
+    const std::lock_guard guard(shelf_->mutex);
+    return shelf_->settings[collection];
+  }
+  void PutSettings(const std::string& collection, const Json& settings) override {
+    settings_[collection] = settings;
+  }
   void Commit() override {
     const bool alone =
         excludes_ == Excludes::kAll || (excludes_ == Excludes::kOfFoundRows && turn_);
     if (!alone) shelf_->rendezvous.Wait();
     const std::lock_guard guard(shelf_->mutex);
-    for (const auto& [key, record] : changes_) {
-      if (record) {
-        shelf_->records[name_][key] = *record;
+    for (const Change& change : changes_) {
+      std::map<Key, Record>& records = shelf_->records[change.collection];
+      if (change.record) {
+        records[change.key] = *change.record;
       } else {
-        shelf_->records[name_].erase(key);
+        records.erase(change.key);
       }
     }
-    if (new_settings_) shelf_->settings[name_] = *new_settings_;
+    for (const auto& [collection, settings] : settings_) shelf_->settings[collection] = settings;
   }
 
  private:
-  std::optional<Record> Find(const Key& key) {
+  struct Change {
+    std::string collection;
+    Key key;
+    std::optional<Record> record;  ///< None: it goes.
+  };
+
+  std::optional<Record> Find(const std::string& collection, const Key& key) {
     const std::lock_guard guard(shelf_->mutex);
-    const std::map<Key, Record>& records = shelf_->records[name_];
+    const std::map<Key, Record>& records = shelf_->records[collection];
     const auto found = records.find(key);
     return found == records.end() ? std::nullopt : std::optional(found->second);
   }
 
   std::shared_ptr<Shelf> shelf_;
-  const std::string name_;
   const Excludes excludes_;
   const std::chrono::milliseconds budget_;
   Turn turn_;
-  std::map<Key, std::optional<Record>> changes_;
-  std::optional<Json> new_settings_;
+  std::vector<Change> changes_;
+  std::map<std::string, Json> settings_;
 };
 
 class MapRecords final : public RecordStore {
@@ -88,12 +98,11 @@ class MapRecords final : public RecordStore {
              bool shared)
       : shelf_(std::move(shelf)), clock_(std::move(clock)), excludes_(excludes), shared_(shared) {}
 
-  std::unique_ptr<Transaction> Begin(const std::string& collection, Access,
-                                     std::chrono::milliseconds budget) override {
+  std::unique_ptr<Transaction> Begin(Access, std::chrono::milliseconds budget) override {
     Turn turn;
     if (excludes_ == Excludes::kAll) turn = TakeTurn(shelf_->turn, budget);
     if (excludes_ == Excludes::kOfOneStore) turn = TakeTurn(own_turn_, budget);
-    return std::make_unique<MapTransaction>(shelf_, collection, excludes_, budget, std::move(turn));
+    return std::make_unique<MapTransaction>(shelf_, excludes_, budget, std::move(turn));
   }
   void Create(const std::string&) override {}
   [[nodiscard]] TimePoint Now() const noexcept override { return clock_->Now(); }

@@ -16,17 +16,16 @@ class FullDisk : public RecordStore {
  public:
   class FullTransaction final : public Transaction {
    public:
-    std::optional<Record> Load(const Key&) override { return std::nullopt; }
-    void Scan(const std::function<bool(const Key&, Record&&)>&) override {}
-    void Put(const Key&, const Record&) override {}
-    void Erase(const Key&) override {}
-    nlohmann::json Settings() override { return nullptr; }
-    void PutSettings(const nlohmann::json&) override {}
+    std::optional<Record> Load(const std::string&, const Key&) override { return std::nullopt; }
+    void Scan(const std::string&, const std::function<bool(const Key&, Record&&)>&) override {}
+    void Put(const std::string&, const Key&, const Record&) override {}
+    void Erase(const std::string&, const Key&) override {}
+    nlohmann::json Settings(const std::string&) override { return nullptr; }
+    void PutSettings(const std::string&, const nlohmann::json&) override {}
     void Commit() override { throw std::runtime_error("no space"); }
   };
 
-  std::unique_ptr<Transaction> Begin(const std::string&, Access,
-                                     std::chrono::milliseconds) override {
+  std::unique_ptr<Transaction> Begin(Access, std::chrono::milliseconds) override {
     return std::make_unique<FullTransaction>();
   }
   void Create(const std::string&) override {}

@@ -23,17 +23,17 @@ struct Record {
   Body body;            ///< Its body.
 };
 
-/// A database that does not know locks: it keeps records by their keys, and changes several of
-/// them in one atomic step. StoreOver makes a Store of it. Its functions throw Error; after any
+/// A database that does not know locks: it keeps records by collection and key, and changes several
+/// of them in one atomic step. StoreOver makes a Store of it. Its functions throw Error; after any
 /// other exception the outcome is in doubt. Thread-safe.
 class DOCLOCK_EXPORT RecordStore {
  public:
   /// What a transaction may do.
   enum class Access : std::uint8_t { kRead, kWrite };
 
-  /// One atomic step on one collection. It sees everything that was committed before it began, and
-  /// no other writing transaction on the collection, of any process, runs beside it. If it is
-  /// destroyed without Commit, nothing has changed. Used by one thread.
+  /// One atomic step. It sees everything that was committed before it began, and no other writing
+  /// transaction, of any process, runs beside it. Loads and scans need not see its own changes. If
+  /// it is destroyed without Commit, nothing has changed. Used by one thread.
   class DOCLOCK_EXPORT Transaction {
    public:
     Transaction() = default;
@@ -43,20 +43,22 @@ class DOCLOCK_EXPORT RecordStore {
 
     /// Returns the record of a key, if there is one. @throws StoreException (kMalformed if the
     /// stored record cannot be read)
-    virtual std::optional<Record> Load(const Key& key) = 0;
-    /// Shows every record to `visit`, in any order, until it returns false. A record that cannot be
-    /// read is shown with a lock that is null. `visit` does not use the transaction.
-    virtual void Scan(const std::function<bool(const Key&, Record&&)>& visit) = 0;
-    /// Adds or replaces a record.
-    virtual void Put(const Key& key, const Record& record) = 0;
+    virtual std::optional<Record> Load(const std::string& collection, const Key& key) = 0;
+    /// Shows every record of a collection to `visit`, in any order, until it returns false. A
+    /// record that cannot be read is shown with a lock that is null. `visit` does not use the
+    /// transaction.
+    virtual void Scan(const std::string& collection,
+                      const std::function<bool(const Key&, Record&&)>& visit) = 0;
+    /// Adds or replaces a record. Each is put or erased once.
+    virtual void Put(const std::string& collection, const Key& key, const Record& record) = 0;
     /// Removes an existing record.
-    virtual void Erase(const Key& key) = 0;
+    virtual void Erase(const std::string& collection, const Key& key) = 0;
     /// Returns the settings that PutSettings stored last; null at first.
-    virtual nlohmann::json Settings() = 0;
+    virtual nlohmann::json Settings(const std::string& collection) = 0;
     /// Stores settings of the collection as a whole (its unique indexes).
-    virtual void PutSettings(const nlohmann::json& settings) = 0;
-    /// Makes all changes durable. @throws StoreException if nothing has changed
-    /// @throws InDoubtException if the changes may or may not be stored
+    virtual void PutSettings(const std::string& collection, const nlohmann::json& settings) = 0;
+    /// Makes all changes durable. Not called if there are none. @throws StoreException if nothing
+    /// has changed @throws InDoubtException if the changes may or may not be stored
     virtual void Commit() = 0;
   };
 
@@ -67,8 +69,7 @@ class DOCLOCK_EXPORT RecordStore {
 
   /// Begins a transaction. The budget covers everything up to the end of Commit.
   /// @throws StoreException (kUnavailable if it cannot begin in time)
-  virtual std::unique_ptr<Transaction> Begin(const std::string& collection, Access access,
-                                             std::chrono::milliseconds budget) = 0;
+  virtual std::unique_ptr<Transaction> Begin(Access access, std::chrono::milliseconds budget) = 0;
 
   /// Creates a collection unless it exists. Called once for each that is opened.
   virtual void Create(const std::string& collection) = 0;
@@ -91,10 +92,10 @@ class DOCLOCK_EXPORT RecordStore {
   [[nodiscard]] virtual bool IsShared() const noexcept;
 };
 
-/// Makes a Store whose locks and documents are records. It has every rule of locks. Each operation
-/// is a transaction of its own, and a search reads every record: it is for small stores. Waiters of
-/// this process are woken at once; those of other processes poll. @throws std::invalid_argument for
-/// a null pointer.
+/// Makes a Store whose locks and documents are records. It has every rule of locks. A batch of
+/// operations is one transaction, and a search reads every record: it is for small stores. Waiters
+/// of this process are woken at once; those of other processes poll. @throws std::invalid_argument
+/// for a null pointer.
 DOCLOCK_EXPORT std::shared_ptr<Store> StoreOver(std::shared_ptr<RecordStore> records);
 
 /// Returns a key as text that shows its type, for file names and columns: "s:order-7", "i:42",

@@ -39,7 +39,7 @@ class Member final : public RecordStore {
   }
   void Put(const Change& change, const std::optional<Record>& record);
 
-  std::unique_ptr<RecordStore::Transaction> Begin(const std::string& collection, Access access,
+  std::unique_ptr<RecordStore::Transaction> Begin(Access access,
                                                   std::chrono::milliseconds budget) override;
   void Create(const std::string&) override {}
   [[nodiscard]] TimePoint Now() const noexcept override { return clock_(); }

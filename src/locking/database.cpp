@@ -1,0 +1,8 @@
+#include "locking/database.h"
+
+namespace doclock::locking {
+
+Unit::~Unit() = default;
+Database::~Database() = default;
+
+}  // namespace doclock::locking

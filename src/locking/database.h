@@ -1,0 +1,153 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "doclock/body.h"
+#include "doclock/clock.h"
+#include "doclock/export.h"
+#include "doclock/filter.h"
+#include "doclock/key.h"
+#include "doclock/store/collection.h"
+#include "doclock/store/index.h"
+#include "doclock/store/locks.h"
+#include "doclock/store/operation.h"
+#include "doclock/store/query.h"
+#include "doclock/store/subscription.h"
+#include "doclock/store/traits.h"
+#include "rules/lock_state.h"
+
+/// @file
+/// The port below the rules: what the program in src/locking needs of a database. It loads
+/// documents, decides by src/rules, and commits what it decided, in one atomic step.
+
+namespace doclock::locking {
+
+/// What is stored of one document.
+struct Entry {
+  rules::LockState lock;
+  Body body;
+};
+
+/// Whom a change concerns besides the client that made it. A database tells them once the change is
+/// committed, and never of one that may not be stored.
+enum class Notice : std::uint8_t {
+  kNobody,
+  /// The lock became free, or was granted to the first of its queue (LockState::passed_on).
+  kWaiters,
+};
+
+/// A document that one unit looks at, and what becomes of it. A unit has each document once.
+struct Change {
+  Change(Collection& c, OpKey k) noexcept : collection(&c), key(k.key), hash(k.hash) {}
+  /// Of the document that an operation names.
+  explicit Change(const StoreOp& op) noexcept
+      : collection(op.collection), key(op.key), hash(op.hash) {}
+
+  Collection* collection;
+  const Key* key;
+  std::size_t hash;
+
+  /// Loaded: the document as it stands; null: there is none, or it is malformed. It stays where it
+  /// is until the unit is committed or destroyed.
+  const Entry* was = nullptr;
+  /// Loaded: there is a document, and its lock is not what this library writes.
+  bool malformed = false;
+  /// Loaded: `was` is not what is stored (the leases of another run of the clock begin anew). The
+  /// first write that meets it has to store it, whatever it decides.
+  bool restated = false;
+
+  /// Decided: the document from now on; nothing: it stays as it is.
+  std::optional<Entry> now = std::nullopt;
+  bool erased = false;                         ///< Decided: the document goes.
+  Notice notice = Notice::kNobody;             ///< Decided.
+  OpStatus outcome = OpStatus::kPending;       ///< Committed: kDone, kConflict, kFailed, kInDoubt.
+  std::unique_ptr<OpDetail> detail = nullptr;  ///< Committed; of all but kDone.
+
+  [[nodiscard]] bool IsDecided() const noexcept { return erased || now.has_value(); }
+  /// The entry to change: a copy of the loaded one at first, or an empty one.
+  Entry& Edit() {
+    if (!now) now = was != nullptr ? *was : Entry();
+    return *now;
+  }
+};
+
+/// A document that a scan of locks shows.
+struct Candidate {
+  Key key;
+  Entry entry;
+  bool malformed = false;  ///< Its lock is not what this library writes; then `entry` has no lock.
+};
+
+/// When a unit has to be through. On the ordinary steady clock, not that of the leases.
+using Deadline = std::chrono::steady_clock::time_point;
+
+/// The text of kMalformed where a database has none that says more.
+inline constexpr const char* kMalformedText =
+    "the lock of the document is not what this library writes";
+
+/// What a unit is for.
+enum class Access : std::uint8_t { kRead, kWrite };
+
+/// One atomic step on any number of documents. It sees everything that was committed before it
+/// began. What Load showed of a document stays so until Commit: the database keeps other writers
+/// away, or Commit notices them. If a unit is destroyed without Commit, nothing has changed. Used
+/// by one thread. Its functions throw Error; after InDoubtException the changes may be stored,
+/// after any other Error none of them is.
+class DOCLOCK_EXPORT Unit {
+ public:
+  Unit() = default;
+  Unit(const Unit&) = delete;
+  Unit& operator=(const Unit&) = delete;
+  virtual ~Unit();
+
+  /// The time by which leases end. Asked after Load, and the same for the whole unit.
+  virtual TimePoint Now() = 0;
+  /// What the entries of this store's waiters carry (rules::QueueEntry::instance).
+  [[nodiscard]] virtual std::int64_t instance() const noexcept { return 0; }
+  /// Fills in the documents' loaded parts. A further call is for further documents.
+  virtual void Load(std::span<Change> documents) = 0;
+  /// Shows the documents of a collection that meet the filter, in its order, until `visit` returns
+  /// false or the filter's limit is reached. `visit` does not use the unit. Elsewhere the documents
+  /// may have changed when they are loaded.
+  virtual void Scan(Collection& collection, const Filter& filter,
+                    const std::function<bool(QueryRow&&)>& visit) = 0;
+  /// Shows the documents, in any order, that may have a lock, or all if `query` asks for those that
+  /// have none too, until `visit` returns false.
+  virtual void ScanLocks(Collection& collection, const LockQuery& query,
+                         const std::function<bool(Candidate&&)>& visit) = 0;
+  /// Stores the decided changes, and settles each: one that a unique index refuses is kConflict,
+  /// and leaves the others alone. Then tells those whom they concern. Not called if nothing is
+  /// decided.
+  virtual void Commit(std::span<Change> changes) = 0;
+};
+
+/// A database, as src/locking needs it. Thread-safe. Its functions throw Error.
+class DOCLOCK_EXPORT Database {
+ public:
+  Database() = default;
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+  virtual ~Database();
+
+  /// Its properties. `queues` says whether waiters of other processes are told of their turn.
+  [[nodiscard]] virtual StoreTraits traits() const noexcept = 0;
+  /// Opens a collection, and creates it on first use. Called once for each name.
+  virtual std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
+                                           std::chrono::milliseconds default_ttl) = 0;
+  /// @throws Error if the unit cannot begin by the deadline, which covers its Commit too.
+  virtual std::unique_ptr<Unit> Begin(Access access, Deadline deadline) = 0;
+  /// See Store.
+  virtual std::unique_ptr<Subscription> Watch(
+      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) = 0;
+  /// See Store.
+  virtual void EnsureIndex(Collection& collection, const IndexSpec& index) = 0;
+};
+
+}  // namespace doclock::locking

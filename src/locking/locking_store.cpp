@@ -1,0 +1,82 @@
+#include "locking/locking_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "document/open_collections.h"
+#include "locking/execute.h"
+#include "locking/scans.h"
+
+namespace doclock::locking {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// The timeout of operations without a budget.
+constexpr milliseconds kTimeout = std::chrono::seconds(10);
+
+Deadline In(milliseconds budget) {
+  constexpr milliseconds kLongest = std::chrono::hours(24);
+  return std::chrono::steady_clock::now() + std::min(budget, kLongest);
+}
+
+class LockingStore final : public Store {
+ public:
+  explicit LockingStore(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+
+  [[nodiscard]] StoreTraits traits() const noexcept override { return database_->traits(); }
+
+  std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
+                                   milliseconds default_ttl) override {
+    return collections_.Open(name, fields, default_ttl, [&](std::size_t) {
+      return database_->Open(name, fields, default_ttl);
+    });
+  }
+  [[nodiscard]] std::shared_ptr<Collection> Find(const std::string& name) const override {
+    return collections_.Find(name);
+  }
+
+  void Execute(std::span<StoreOp* const> ops, milliseconds budget) override {
+    locking::Execute(*database_, ops, In(budget));
+  }
+  void Query(Collection& collection, const Filter& filter,
+             const std::function<bool(QueryRow&&)>& sink, milliseconds budget) override {
+    locking::Query(*database_, collection, filter, sink, In(budget));
+  }
+  void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, milliseconds budget) override {
+    locking::AcquireNext(*database_, filter, op, key, In(budget));
+  }
+  std::int64_t Purge(Collection& collection, std::int64_t limit, milliseconds budget) override {
+    return locking::Purge(*database_, collection, limit, In(budget));
+  }
+  [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
+                                   const std::string& after, milliseconds budget) override {
+    return locking::ListLocks(*database_, collection, query, after, In(budget));
+  }
+  void Intervene(Collection& collection, const Key& key, Intervention what) override {
+    locking::Intervene(*database_, collection, key, what, In(kTimeout));
+  }
+
+  void EnsureIndex(Collection& collection, const IndexSpec& index) override {
+    database_->EnsureIndex(collection, index);
+  }
+  std::unique_ptr<Subscription> Watch(
+      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
+    return database_->Watch(collection, std::move(hint));
+  }
+  [[nodiscard]] bool OthersMayWait(Collection&) const noexcept override {
+    return database_->traits().shared;
+  }
+
+ private:
+  const std::unique_ptr<Database> database_;
+  OpenCollections<Collection> collections_;
+};
+
+}  // namespace
+
+std::shared_ptr<Store> StoreOn(std::unique_ptr<Database> database) {
+  return std::make_shared<LockingStore>(std::move(database));
+}
+
+}  // namespace doclock::locking

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "doclock/store.h"
+#include "locking/database.h"
+
+namespace doclock::locking {
+
+// What looks at many documents, and what acts on one for an operator. See Store.
+
+void Query(Database& database, Collection& collection, const Filter& filter,
+           const std::function<bool(QueryRow&&)>& sink, Deadline deadline);
+void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& key,
+                 Deadline deadline);
+std::int64_t Purge(Database& database, Collection& collection, std::int64_t limit,
+                   Deadline deadline);
+LockPage ListLocks(Database& database, Collection& collection, const LockQuery& query,
+                   const std::string& after, Deadline deadline);
+void Intervene(Database& database, Collection& collection, const Key& key, Intervention what,
+               Deadline deadline);
+
+}  // namespace doclock::locking

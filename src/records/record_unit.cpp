@@ -1,0 +1,111 @@
+#include "records/record_unit.h"
+
+#include <optional>
+#include <utility>
+
+#include "document/json/row_filter.h"
+#include "document/watchers.h"
+#include "records/lock_json.h"
+#include "records/record_collection.h"
+#include "records/unique_indexes.h"
+
+namespace doclock::records {
+namespace {
+
+using locking::Candidate;
+using locking::Change;
+using locking::Entry;
+
+/// Puts one change into the transaction. False: an index refuses it, which is its outcome.
+bool Put(RecordStore::Transaction& transaction, UniqueCheck& check, const std::string& run,
+         Change& change) {
+  const std::string& name = change.collection->name();
+  if (change.erased) {
+    transaction.Erase(name, *change.key);
+    check.Accept(name, *change.key, Body());
+    return true;
+  }
+  const Body& body = change.now->body;
+  const bool known = change.was != nullptr && &TreeOf(change.was->body) == &TreeOf(body);
+  if (auto index = known ? std::nullopt : check.Refusing(name, *change.key, body)) {
+    change.outcome = OpStatus::kConflict;
+    change.detail = std::make_unique<OpDetail>();
+    change.detail->index = *std::move(index);
+    return false;
+  }
+  transaction.Put(name, *change.key, {records::ToJson(change.now->lock, run), body});
+  check.Accept(name, *change.key, body);
+  return true;
+}
+
+}  // namespace
+
+void RecordUnit::Load(std::span<Change> documents) {
+  for (Change& document : documents) {
+    std::optional<Record> record = transaction_->Load(document.collection->name(), *document.key);
+    if (!record) continue;
+    std::optional<StoredLock> lock = FromJson(record->lock, run_, now_);
+    document.malformed = !lock;
+    if (!lock) continue;
+    document.restated = lock->begun_anew;
+    entries_.push_back(
+        std::make_unique<const Entry>(Entry{std::move(lock->state), std::move(record->body)}));
+    document.was = entries_.back().get();
+  }
+}
+
+void RecordUnit::Commit(std::span<Change> changes) {
+  UniqueCheck check(*transaction_);
+  std::vector<Change*> put;
+  for (Change& change : changes) {
+    if (change.IsDecided() && Put(*transaction_, check, run_, change)) put.push_back(&change);
+  }
+  if (put.empty()) return;
+  transaction_->Commit();
+  for (Change* const change : put) {
+    change->outcome = OpStatus::kDone;
+    if (change->notice == locking::Notice::kNobody) continue;
+    static_cast<RecordCollection&>(*change->collection).watchers().Tell(change->hash);
+  }
+}
+
+Candidate RecordUnit::Read(const Key& key, Record&& record) const {
+  std::optional<StoredLock> lock = FromJson(record.lock, run_, now_);
+  Candidate candidate{key, {}, !lock};
+  if (lock) candidate.entry.lock = std::move(lock->state);
+  candidate.entry.body = std::move(record.body);
+  return candidate;
+}
+
+void RecordUnit::Scan(Collection& collection, const Filter& filter,
+                      const std::function<bool(QueryRow&&)>& visit) {
+  const auto show = [&](FirstRows& rows, const Key& key, Record&& record) {
+    Candidate found = Read(key, std::move(record));
+    const rules::LockState& lock = found.entry.lock;
+    // A malformed lock may be held; it is not free.
+    const bool locked = found.malformed || lock.IsLive(now_);
+    rows.Show({key, std::move(found.entry.body), lock.version, lock.born, locked});
+  };
+  const auto scan = [&](FirstRows& rows) {
+    if (const auto key = EqualKey(filter)) {
+      if (auto record = transaction_->Load(collection.name(), *key)) {
+        show(rows, *key, *std::move(record));
+      }
+      return;
+    }
+    transaction_->Scan(collection.name(), [&](const Key& key, Record&& record) {
+      show(rows, key, std::move(record));
+      return true;
+    });
+  };
+  VisitInOrder(filter, kPageRows, scan, visit);
+}
+
+void RecordUnit::ScanLocks(Collection& collection, const LockQuery& query,
+                           const std::function<bool(Candidate&&)>& visit) {
+  transaction_->Scan(collection.name(), [&](const Key& key, Record&& record) {
+    return (query.key && *query.key != key) || visit(Read(key, std::move(record)));
+  });
+}
+
+}  // namespace doclock::records

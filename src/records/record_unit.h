@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "doclock/store/record_store.h"
+#include "locking/database.h"
+
+namespace doclock::records {
+
+/// One unit over records: one transaction.
+class RecordUnit final : public locking::Unit {
+ public:
+  RecordUnit(std::unique_ptr<RecordStore::Transaction> transaction, std::string run, TimePoint now)
+      : transaction_(std::move(transaction)), run_(std::move(run)), now_(now) {}
+
+  TimePoint Now() override { return now_; }
+  void Load(std::span<locking::Change> documents) override;
+  void Scan(Collection& collection, const Filter& filter,
+            const std::function<bool(QueryRow&&)>& visit) override;
+  void ScanLocks(Collection& collection, const LockQuery& query,
+                 const std::function<bool(locking::Candidate&&)>& visit) override;
+  void Commit(std::span<locking::Change> changes) override;
+
+ private:
+  [[nodiscard]] locking::Candidate Read(const Key& key, Record&& record) const;
+
+  const std::unique_ptr<RecordStore::Transaction> transaction_;
+  const std::string run_;
+  const TimePoint now_;
+  std::vector<std::unique_ptr<const locking::Entry>> entries_;
+};
+
+}  // namespace doclock::records
