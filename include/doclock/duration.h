@@ -63,12 +63,15 @@ class Duration {
  private:
   template <class Rep, class Period>
   static constexpr std::int64_t Saturate(std::chrono::duration<Rep, Period> d) noexcept {
-    constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
     if (!(d == d)) return -1;
     const auto floored = detail::FloorIn<std::milli>(d);
-    if (!floored) return d > d.zero() ? kMax : std::numeric_limits<std::int64_t>::min();
-    const bool up = floored->rest && d > d.zero() && floored->whole < kMax;
-    return floored->whole + (up ? 1 : 0);
+    if (floored) {
+      const auto rounded = floored->whole + (floored->rest && d > d.zero() ? 1 : 0);
+      const auto narrow = static_cast<std::int64_t>(rounded);
+      if (narrow == rounded) return narrow;
+    }
+    using Limits = std::numeric_limits<std::int64_t>;
+    return d > d.zero() ? Limits::max() : Limits::min();
   }
 
   std::int64_t count_ = 0;

@@ -17,17 +17,11 @@ __extension__ using Int128 = __int128;
 
 /// A length in whole units, rounded down.
 struct Floored {
-  std::int64_t whole = 0;
+  Int128 whole = 0;
   bool rest = false;  ///< Is the length longer than that?
 };
 
-/// Nothing if 64 bits cannot hold the whole units.
-constexpr std::optional<Floored> Fitting(Int128 whole, bool rest) noexcept {
-  const auto narrow = static_cast<std::int64_t>(whole);
-  return narrow == whole ? std::optional(Floored{narrow, rest}) : std::nullopt;
-}
-
-/// Rounds down; nothing if 64 bits cannot hold the result. A value that differs from a whole number
+/// Rounds down; nothing if that is far beyond 64 bits. A value that differs from a whole number
 /// by no more than the precision of Count is that number: so 1.001 s, which is stored as a little
 /// less, has 1,001 ms.
 template <class Count>
@@ -38,10 +32,10 @@ constexpr std::optional<Floored> Floor(long double exact) noexcept {
   const long double off = exact - static_cast<long double>(nearest);
   const long double precision = exact * std::numeric_limits<Count>::epsilon();
   const bool rest = off * off > precision * precision;
-  return Fitting(nearest - (rest && off < 0 ? 1 : 0), rest);
+  return Floored{nearest - (rest && off < 0 ? 1 : 0), rest};
 }
 
-/// `length` in whole units of Period, rounded down; nothing if 64 bits cannot hold that.
+/// `length` in whole units of Period, rounded down; nothing if that is far beyond 64 bits.
 template <class Period, class Count, class Unit>
 constexpr std::optional<Floored> FloorIn(
     const std::chrono::duration<Count, Unit>& length) noexcept {
@@ -64,7 +58,7 @@ constexpr std::optional<Floored> FloorIn(
     }
     const Int128 rest = static_cast<Int128>(count % kDen + (down ? kDen : 0)) * Ratio::num;
     const Int128 scaled = static_cast<Int128>(whole) * Ratio::num + rest / Ratio::den;
-    return Fitting(scaled, rest % Ratio::den != 0);
+    return Floored{scaled, rest % Ratio::den != 0};
   }
 }
 
@@ -80,7 +74,7 @@ constexpr std::optional<To> FloorTo(const std::chrono::duration<Count, Unit>& le
     if (!floored) return std::nullopt;
     const auto count = static_cast<Rep>(floored->whole);
     const bool fits =
-        static_cast<std::int64_t>(count) == floored->whole && (count < 0) == (floored->whole < 0);
+        static_cast<Int128>(count) == floored->whole && (count < 0) == (floored->whole < 0);
     return fits ? std::optional<To>(To(count)) : std::nullopt;
   }
 }
