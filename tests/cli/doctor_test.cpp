@@ -48,7 +48,9 @@ TEST_F(DoctorTest, LooksAtEverythingAndLeavesNoTrace) {
         "topology", "schema: version 1", "coordinator: 1", "disk", "intents: 0"}) {
     EXPECT_THAT(well.out, HasSubstr(std::string("ok       ") + check));
   }
-  EXPECT_EQ(Doclock({"-c", "typo", "doctor"}).code, 0);
+  const Ended missing = Doclock({"-c", "typo", "doctor"});
+  EXPECT_EQ(missing.code, 78);
+  EXPECT_THAT(missing.out, HasSubstr("check its name: doclock collections"));
   EXPECT_EQ(Doclock({"collections"}).out, "doclock_locks\n");
   EXPECT_EQ(Files(), before);
 }

@@ -60,9 +60,11 @@ class Doctoring {
                               "find out why it is slow, or use a longer --ttl"));
     const bool there = std::find(names.begin(), names.end(), collection_) != names.end();
     if (!there) {
-      findings.push_back(
-          {"collection", FindingLevel::kOk,
-           "there is no collection " + collection_ + " yet; the first lock creates it"});
+      // A name that was given may be mistyped.
+      findings.push_back(Judged(
+          "collection", "there is no collection " + collection_ + " yet; the first lock creates it",
+          IsDefault() ? FindingLevel::kOk : FindingLevel::kWarning,
+          "check its name: doclock collections shows those that are there"));
     }
     if (there && OpenCollection(manager)) CheckLocks(manager);
     auto more = store.Examine(store.Find(collection_).get(), kAnswerTime);
@@ -114,10 +116,10 @@ class Doctoring {
                                   CommandFor("status") + " shows them)"));
   }
 
+  [[nodiscard]] bool IsDefault() const { return collection_ == kDefaultLockCollection; }
   /// A command for this collection, as it is typed.
   [[nodiscard]] std::string CommandFor(const std::string& verb) const {
-    const bool is_default = collection_ == kDefaultLockCollection;
-    return "doclock " + verb + (is_default ? "" : " -c " + ShellWord(collection_));
+    return "doclock " + verb + (IsDefault() ? "" : " -c " + ShellWord(collection_));
   }
 
   const std::string& collection_;
