@@ -94,13 +94,13 @@ class DOCLOCK_EXPORT LockProvider {
   /// Takes a lock.
   [[nodiscard]] HeldLock Acquire(detail::NameArg name, const LockOptions& options = {},
                                  std::stop_token stop = {}) const;
-  /// Not a call: says where the stop token belongs.
+  /// Not a call: says where the options and the stop token belong.
   HeldLock Acquire(detail::NameArg, detail::MisplacedStop) const;
   /// Acquire() that returns nothing if the lock is busy.
   [[nodiscard]] std::optional<HeldLock> TryAcquire(detail::NameArg name,
                                                    const LockOptions& options = {},
                                                    std::stop_token stop = {}) const;
-  /// Not a call: says where the stop token belongs.
+  /// Not a call: says where the options and the stop token belong.
   std::optional<HeldLock> TryAcquire(detail::NameArg, detail::MisplacedStop) const;
   /// Acquire() with a completion token of signature `void(std::exception_ptr, HeldLock)`.
   template <detail::TokenFor<HeldLock> Token = detail::DefaultToken>
@@ -122,6 +122,10 @@ class DOCLOCK_EXPORT LockProvider {
                             detail::TryLockOperation<WrapGrant>{LockOp(name, options)},
                             std::forward<Token>(token));
   }
+  /// Not a call: says where the options and the stop token belong.
+  void AcquireAsync(detail::NameArg, detail::MisplacedStop) const;
+  /// Not a call: says where the options and the stop token belong.
+  void TryAcquireAsync(detail::NameArg, detail::MisplacedStop) const;
 
   /// Takes the lock, calls `f` (with the HeldLock& if `f` takes one), releases the lock, and
   /// returns what `f` returned. If `f` throws, the lock is released and the exception propagates.
@@ -142,7 +146,7 @@ class DOCLOCK_EXPORT LockProvider {
       return std::decay_t<decltype(result)>(std::forward<decltype(result)>(result));
     }
   }
-  /// Not a call: says where the stop token belongs.
+  /// Not a call: says where the options and the stop token belong.
   template <class F>
   void With(detail::NameArg, F&&, detail::MisplacedStop) const;
   /// With() for a coroutine: `f` returns a boost::asio::awaitable, and so does this. The call
@@ -155,6 +159,9 @@ class DOCLOCK_EXPORT LockProvider {
     static_assert(detail::CoroutineCheck<ResultOf<F&>>::value);
     return RunWithAsync<ResultOf<F&>>(*this, LockOp(name, options), std::move(f));
   }
+  /// Not a call: says where the options and the stop token belong.
+  template <class F>
+  void WithAsync(detail::NameArg, F, detail::MisplacedStop) const;
   /// @}
 
   /// @name Mutexes
@@ -182,13 +189,13 @@ class DOCLOCK_EXPORT LockProvider {
   [[nodiscard]] std::vector<HeldLock> AcquireAll(const std::vector<std::string>& names,
                                                  const LockOptions& options = {},
                                                  std::stop_token stop = {}) const;
-  /// Not a call: says where the stop token belongs.
+  /// Not a call: says where the options and the stop token belong.
   std::vector<HeldLock> AcquireAll(const std::vector<std::string>&, detail::MisplacedStop) const;
   /// AcquireAll() that returns nothing if a lock is busy.
   [[nodiscard]] std::optional<std::vector<HeldLock>> TryAcquireAll(
       const std::vector<std::string>& names, const LockOptions& options = {},
       std::stop_token stop = {}) const;
-  /// Not a call: says where the stop token belongs.
+  /// Not a call: says where the options and the stop token belong.
   std::optional<std::vector<HeldLock>> TryAcquireAll(const std::vector<std::string>&,
                                                      detail::MisplacedStop) const;
   /// AcquireAll() with a completion token of signature
@@ -207,6 +214,10 @@ class DOCLOCK_EXPORT LockProvider {
                             detail::TryLockAllOperation<WrapGrant>{LockAllOp(names, options)},
                             std::forward<Token>(token));
   }
+  /// Not a call: says where the options and the stop token belong.
+  void AcquireAllAsync(const std::vector<std::string>&, detail::MisplacedStop) const;
+  /// Not a call: says where the options and the stop token belong.
+  void TryAcquireAllAsync(const std::vector<std::string>&, detail::MisplacedStop) const;
   /// @}
 
   /// @name Groups

@@ -111,18 +111,20 @@ int main() {
   orders.LockAllAsync({"1"}, true);                                    // an option has a name
   (void)locks.Acquire("1", doclock::LockMode::kShared);                // an option has a name
   locks.With(
-      "1", [] {}, 5000ULL);                                   // an option has a name
-  (void)locks.TryAcquireAll({"1"}, 5us);                      // an option has a name
-  Of<1>(manager).Insert(Keyless<1>());                        // does not tell its key
-  Of<2>(manager).InsertAsync(Keyless<2>());                   // does not tell its key
-  (void)Of<3>(manager).Lock(Keyless<3>());                    // does not tell its key
-  (void)Of<4>(manager).TryLock(Keyless<4>(), {.wait = 5s});   // does not tell its key
-  Of<5>(manager).LockAsync(Keyless<5>());                     // does not tell its key
-  Of<6>(manager).With(Keyless<6>(), [](auto&) {});            // does not tell its key
-  Filter{}.AtLeast("due", std::chrono::system_clock::now());  // has no JSON form
-  Filter{}.Equal("id", doclock::ObjectId());                  // has no JSON form
-  Filter().After("1", std::chrono::seconds(1));               // has no JSON form
-  Filter().NotEqual("grade", 'a');                            // a character is neither
-  Filter().Less("grade", u8'a');                              // a character is neither
+      "1", [] {}, 5000ULL);                                          // an option has a name
+  locks.AcquireAsync("1", 5ns);                                      // an option has a name
+  locks.TryAcquireAllAsync({"1"}, std::chrono::duration<float>(1));  // an option has a name
+  (void)locks.TryAcquireAll({"1"}, 5us);                             // an option has a name
+  Of<1>(manager).Insert(Keyless<1>());                               // does not tell its key
+  Of<2>(manager).InsertAsync(Keyless<2>());                          // does not tell its key
+  (void)Of<3>(manager).Lock(Keyless<3>());                           // does not tell its key
+  (void)Of<4>(manager).TryLock(Keyless<4>(), {.wait = 5s});          // does not tell its key
+  Of<5>(manager).LockAsync(Keyless<5>());                            // does not tell its key
+  Of<6>(manager).With(Keyless<6>(), [](auto&) {});                   // does not tell its key
+  Filter{}.AtLeast("due", std::chrono::system_clock::now());         // has no JSON form
+  Filter{}.Equal("id", doclock::ObjectId());                         // has no JSON form
+  Filter().After("1", std::chrono::seconds(1));                      // has no JSON form
+  Filter().NotEqual("grade", 'a');                                   // a character is neither
+  Filter().Less("grade", u8'a');                                     // a character is neither
   return 0;
 }
