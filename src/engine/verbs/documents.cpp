@@ -1,11 +1,14 @@
 /// Operations that need no lock: reading, saving by version, queries, lists.
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "doclock/json/key.h"
 #include "document/json/row_filter.h"
 #include "engine/procedures/save_procedure.h"
 #include "engine/verbs/launch.h"
@@ -39,66 +42,112 @@ struct KeyRead {
 /// How many documents the first page of a walk has at most, and the later ones, which double.
 constexpr std::int64_t kFirstPage = 1000, kLongestPage = kPageRows;
 
+/// How many bytes of bodies one query shows at most if the walk remembers what a page has no room
+/// for. Without an index each query costs a look at the whole collection.
+constexpr std::size_t kFoundBytes = 16 * kPageBytes;
+
 /// A walk over the documents that match a filter, page by page. Between two pages nothing is open:
 /// no transaction, no cursor, no connection. Each page has a call's budget.
 class Walk {
  public:
   Walk(Engine& engine, Collection& collection, Filter filter)
-      : engine_(engine), collection_(collection), filter_(std::move(filter)) {
+      : engine_(engine),
+        collection_(collection),
+        filter_(std::move(filter)),
+        remembers_(!filter_.order().empty() && engine.traits().reads_apart) {
     if (filter_.limit() > 0) left_ = filter_.limit();
+    if (filter_.after()) last_shown_ = filter_.after()->key;
   }
 
-  [[nodiscard]] bool AtEnd() const noexcept { return at_end_; }
+  [[nodiscard]] bool AtEnd() const noexcept { return left_ == 0 || (all_found_ && found_.empty()); }
 
   std::vector<QueryRow> NextPage() {
+    if (auto closed = WhyClosed(engine_)) closed->Throw();
     std::vector<QueryRow> rows;
     try {
-      rows = Read();
+      rows = found_.empty() ? Search() : ReadFound();
     } catch (const StoreException& error) {
-      if (!filter_.after()) throw;
+      if (!last_shown_) throw;
       throw StoreException(error.errc(), std::string(error.what()) +
                                              "; the walk ended behind the document '" +
-                                             filter_.after()->key.ToString() + "'");
+                                             last_shown_->ToString() + "'");
     }
     left_ -= static_cast<std::int64_t>(rows.size());
+    if (!rows.empty()) last_shown_ = rows.back().key;
+    return rows;
+  }
+
+ private:
+  /// Asks for what comes behind the last query.
+  std::vector<QueryRow> Search() {
+    const std::int64_t most = std::min(most_, left_);
+    std::vector<QueryRow> rows;
+    std::size_t bytes = 0;
+    QueryRow last;
+    const auto take = [&](QueryRow&& row) {
+      bytes += row.body.size_hint();
+      const bool fits = bytes <= kPageBytes || rows.empty();
+      if (!fits && (!remembers_ || bytes > kFoundBytes)) {
+        all_found_ = false;  // this document begins the next page
+        return false;
+      }
+      last = row;
+      if (fits) {
+        rows.push_back(std::move(row));
+      } else {
+        found_.push_back(std::move(row.key));
+      }
+      all_found_ = std::ssize(rows) + std::ssize(found_) < most;
+      return true;
+    };
+    all_found_ = true;
+    engine_.store().Query(collection_, Filter(filter_).Limit(most), take,
+                          engine_.options().call_budget.ms());
     most_ = std::min(2 * most_, kLongestPage);
-    at_end_ = at_end_ || left_ == 0;
-    if (!at_end_) {
-      const QueryRow& last = rows.back();
+    if (!all_found_) {
       Filter::Position position = PositionOf(filter_, last.key, last.body);
       filter_.After(std::move(position.key), std::move(position.value));
     }
     return rows;
   }
 
- private:
-  std::vector<QueryRow> Read() {
-    if (auto closed = WhyClosed(engine_)) closed->Throw();
-    const std::int64_t most = std::min(most_, left_);
+  /// Reads a page of the documents that a query has found. One that is gone, or does not match any
+  /// more, is left out.
+  std::vector<QueryRow> ReadFound() {
     std::vector<QueryRow> rows;
     std::size_t bytes = 0;
-    const auto take = [&](QueryRow&& row) {
-      bytes += row.body.size_hint();
-      if (bytes > kPageBytes && !rows.empty()) {
-        at_end_ = false;  // this document begins the next page
-        return false;
-      }
-      rows.push_back(std::move(row));
-      at_end_ = std::ssize(rows) < most;
-      return true;
-    };
-    at_end_ = true;
-    engine_.store().Query(collection_, Filter(filter_).Limit(most), take,
-                          engine_.options().call_budget.ms());
+    for (; !found_.empty(); found_.pop_front()) {
+      std::optional<QueryRow> row = ReadRow(found_.front());
+      if (!row) continue;
+      bytes += row->body.size_hint();
+      if (bytes > kPageBytes && !rows.empty()) break;
+      rows.push_back(std::move(*row));
+    }
     return rows;
+  }
+
+  std::optional<QueryRow> ReadRow(const Key& key) {
+    std::optional<QueryRow> found;
+    const auto take = [&](QueryRow&& row) {
+      if (StateMatches(filter_, row.locked) && Matches(filter_, key, row.body)) {
+        found = std::move(row);
+      }
+      return false;
+    };
+    const Filter by_key = Filter().Equal(Filter::kKeyField, KeyToMember(key)).Limit(1);
+    engine_.store().Query(collection_, by_key, take, engine_.options().call_budget.ms());
+    return found;
   }
 
   Engine& engine_;
   Collection& collection_;
   Filter filter_;
+  const bool remembers_;  ///< A read by key costs little, and a search in this order may cost much.
+  std::deque<Key> found_;  ///< In order, behind what was shown; all before filter_.after().
+  std::optional<Key> last_shown_;
   std::int64_t left_ = INT64_MAX;
   std::int64_t most_ = kFirstPage;
-  bool at_end_ = false;
+  bool all_found_ = false;
 };
 
 /// All rows of a query.

@@ -33,6 +33,9 @@ struct StoredDocument {
   Body body;
 };
 
+std::optional<StoredDocument> FindDocument(Connection& connection,
+                                           const SqliteCollection& collection, const Key& key);
+
 /// A lock as it is stored, and what that means to the lock core.
 struct LoadedLock {
   StoredLock row;

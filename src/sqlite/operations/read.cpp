@@ -33,7 +33,12 @@ std::optional<StoredLock> Reader::FindById(const SqliteCollection& collection, s
 
 std::optional<StoredDocument> Reader::FindWithBody(const SqliteCollection& collection,
                                                    const Key& key) {
-  const Running row(connection_.Prepared(collection.tables(), Sql::kFindWithBody));
+  return FindDocument(connection_, collection, key);
+}
+
+std::optional<StoredDocument> FindDocument(Connection& connection,
+                                           const SqliteCollection& collection, const Key& key) {
+  const Running row(connection.Prepared(collection.tables(), Sql::kFindWithBody));
   row->Bind(1, key);
   if (!row->Step()) return std::nullopt;
   return StoredDocument{ReadStoredLock(*row, collection.default_ttl()),

@@ -3,6 +3,7 @@
 #include "doclock/binary.h"
 #include "doclock/decimal128.h"
 #include "doclock/locking_repository.h"
+#include "doclock/testing/faulty_store.h"
 #include "doclock/uuid_json.h"
 #include "store_conformance.h"
 #include "typed_values.h"
@@ -220,6 +221,54 @@ TEST_P(Walks, OverLargeDocumentsShowAll) {
   };
   EXPECT_EQ(walk(Filter()), (Keys{0, 1, 2, 3}));
   EXPECT_EQ(walk(Filter().OrderBy("v").Limit(3)), (Keys{3, 2, 1}));
+}
+
+TEST_P(Walks, InAnOrderKnowsLargeDocumentsThatChangeMeanwhile) {
+  const std::string text(1'500'000, 'x');
+  for (int i = 0; i < 8; ++i) things_.Insert(i, {{"v", i / 2}, {"text", text}});
+  const LockManager manager(backend().store);
+  const LockingRepository<Json> things(manager, "things");
+  for (const bool indexed : {false, true}) {
+    if (indexed) store().EnsureIndex(things_.collection(), {{"v"}});
+    Keys keys;
+    things.ForEach(Filter().NotEqual("v", nullptr).OrderByDescending("v"),
+                   [&](Snapshot<Json>& snapshot) {
+                     if (keys.empty()) {
+                       things.With(Key(3), [](Json& body) { body["n"] = 1; });
+                       things.With(Key(1), [](Json& body) { body["v"] = nullptr; });
+                       things.Erase(Key(4));
+                     }
+                     keys.push_back(snapshot.key());
+                   });
+    EXPECT_EQ(keys, (Keys{6, 7, 5, 2, 3, 0})) << indexed;
+    things.With(Key(1), [](Json& body) { body["v"] = 0; });
+    things.Insert(Key(4), Json{{"v", 2}, {"text", text}});
+  }
+}
+
+/// Each search in the order of a field may look at the whole collection.
+class CountingSearches : public testing::FaultyStore {
+ public:
+  using FaultyStore::FaultyStore;
+  void Query(Collection& collection, const Filter& filter,
+             const std::function<bool(QueryRow&&)>& sink,
+             std::chrono::milliseconds budget) override {
+    if (!filter.order().empty()) ++searches;
+    FaultyStore::Query(collection, filter, sink, budget);
+  }
+  int searches = 0;
+};
+
+TEST_P(Walks, InAnOrderFindManyLargeDocumentsAtOnce) {
+  const std::string text(1'500'000, 'x');
+  for (int i = 0; i < 8; ++i) things_.Insert(i, {{"v", i}, {"text", text}});
+  const auto counting = std::make_shared<CountingSearches>(backend().store);
+  const LockManager manager(counting);
+  const LockingRepository<Json> things(manager, "things");
+  int seen = 0;
+  things.ForEach(Filter().OrderBy("v"), [&](Snapshot<Json>&) { ++seen; });
+  EXPECT_EQ(seen, 8);
+  EXPECT_EQ(counting->searches, store().traits().reads_apart ? 1 : 4) << "a page has room for two";
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, Walks, ::testing::ValuesIn(AllStores()), NameOf);
