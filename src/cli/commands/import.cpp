@@ -289,8 +289,10 @@ int ImportChecked(const LockManager& manager, const TransferOptions& options, So
     importer.Run();
   } catch (const BadJson&) {
     Report(importer, options.json);
-    TellEnd("the import ended", importer, options,
-            "mend line " + std::to_string(importer.ended_at()) + ", then ");
+    if (importer.all() > 0) {
+      TellEnd("the import ended", importer, options,
+              "mend line " + std::to_string(importer.ended_at()) + ", then ");
+    }
     throw;
   } catch (...) {
     Report(importer, options.json);
