@@ -216,7 +216,10 @@ class Importer {
     {
       const std::lock_guard guard(mutex_);
       line.number = source_.number() + 1;  // if it cannot be read
-      if (over_ || Interruption::signal() != 0 || !source_.Next(text, line.number)) return false;
+      if (over_ || Interruption::signal() != 0) return false;
+      over_ = true;  // also if it throws: the other threads read no further
+      if (!source_.Next(text, line.number)) return false;
+      over_ = false;
     }
     line.document = source_.Parse(text, line.number);
     const std::lock_guard guard(mutex_);
