@@ -72,7 +72,8 @@ TEST_P(RecordsWithoutALockOfMissingOnes, AreNoticed) {
 INSTANTIATE_TEST_SUITE_P(All, RecordsWithoutALockOfMissingOnes,
                          ::testing::ValuesIn(ChecksBut({"CountUnderTheLock", "CountInTheQueue",
                                                         "CountInBatches", "ShareBesideHolders",
-                                                        "CountByVersion", "CountBesideTheLock"})),
+                                                        "CountByVersion", "CountBesideTheLock",
+                                                        "TakeEachOnce"})),
                          NameOfCheck);
 
 /// Each kind of store, broken from outside.
