@@ -28,19 +28,22 @@ class DOCLOCK_EXPORT FilterValue {
  public:
   /// Null.
   FilterValue() = default;
-  /// A key, as KeyToMember writes it.
+  /// A key, as KeyToMember writes it. (Its JSON form, which a file of source may specialise later,
+  /// is not looked at.)
   FilterValue(const Key& key);  // NOLINT(google-explicit-constructor)
   /// Lists of values, as nlohmann::json takes them.
   FilterValue(nlohmann::json::initializer_list_t list)  // NOLINT(google-explicit-constructor)
       : value_(list) {}
   /// Converts.
   template <class V>
-    requires(std::constructible_from<nlohmann::json, const V&> && !Character<V>)
+    requires(!std::same_as<V, Key>) &&
+            (std::constructible_from<nlohmann::json, const V&> && !Character<V>)
   FilterValue(const V& value)  // NOLINT(google-explicit-constructor)
       : value_(value) {}
   /// Says what is wrong with any other value.
   template <class V>
-    requires(!std::constructible_from<nlohmann::json, const V&> || Character<V>)
+    requires(!std::same_as<V, Key>) &&
+            (!std::constructible_from<nlohmann::json, const V&> || Character<V>)
   FilterValue(const V&) {  // NOLINT(google-explicit-constructor)
     static_assert(!Character<V>,
                   "doclock: a character is neither a text nor a number, so no field equals it. "

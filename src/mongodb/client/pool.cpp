@@ -23,7 +23,8 @@ void Set(mongoc_uri_t* uri, const char* option, milliseconds value) {
 
 }  // namespace
 
-Pool::Pool(const mongoc_uri_t* given, milliseconds socket_timeout, milliseconds selection_timeout)
+Pool::Pool(const mongoc_uri_t* given, milliseconds socket_timeout, milliseconds selection_timeout,
+           SetNames* listener)
     : socket_timeout_(socket_timeout) {
   const std::unique_ptr<mongoc_uri_t, decltype(&mongoc_uri_destroy)> uri(mongoc_uri_copy(given),
                                                                          &mongoc_uri_destroy);
@@ -46,6 +47,7 @@ Pool::Pool(const mongoc_uri_t* given, milliseconds socket_timeout, milliseconds 
   mongoc_client_pool_set_error_api(pool_, MONGOC_ERROR_API_VERSION_2);
   // The driver takes one, and prints a line about a second.
   if (mongoc_uri_get_appname(given) == nullptr) mongoc_client_pool_set_appname(pool_, "doclock");
+  if (listener != nullptr) listener->ListenTo(pool_);
   // The first use starts the driver's monitors, which take a signal for a failure of the network.
   const platform::SignalsBlocked blocked;
   mongoc_client_pool_push(pool_, mongoc_client_pool_pop(pool_));

@@ -4,16 +4,19 @@
 
 #include <chrono>
 
+#include "mongodb/uri/set_names.h"
+
 namespace doclock::mongodb {
 
 /// Connections with one timeout for answers: libmongoc bounds a call only by the pool's
 /// socketTimeoutMS. Thread-safe.
 class Pool {
  public:
-  /// Connections to `uri`, with these bounds.
+  /// Connections to `uri`, with these bounds. `listener` hears the first answer of each server; it
+  /// must outlive this.
   /// @throws std::invalid_argument
   Pool(const mongoc_uri_t* uri, std::chrono::milliseconds socket_timeout,
-       std::chrono::milliseconds selection_timeout);
+       std::chrono::milliseconds selection_timeout, SetNames* listener = nullptr);
   /// Borrows the program's pool, which must outlive this. Its own URI bounds its calls.
   explicit Pool(mongoc_client_pool_t* borrowed, std::chrono::milliseconds socket_timeout)
       : pool_(borrowed), owned_(false), socket_timeout_(socket_timeout) {}

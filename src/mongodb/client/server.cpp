@@ -154,8 +154,8 @@ Server::Server(const std::string& text, const MongodbStoreOptions& options)
       Shorter(uri_.get(), MONGOC_URI_SOCKETTIMEOUTMS, options.socket_timeout);
   selection_timeout_ =
       Shorter(uri_.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, options.server_selection_timeout);
-  main_ = std::make_unique<Pool>(uri_.get(), socket, std::min(selection_timeout_, kSelection));
-  set_names_.ListenTo(main_->get());
+  main_ = std::make_unique<Pool>(uri_.get(), socket, std::min(selection_timeout_, kSelection),
+                                 &set_names_);
   Greet();
   own_streams_ =
       std::make_unique<Pool>(uri_.get(), std::min(socket, kStreamTimeout), selection_timeout_);
