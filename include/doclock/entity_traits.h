@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "doclock/detail/to_json.h"
 #include "doclock/key.h"
 #include "doclock/lock_fields.h"
 #include "doclock/options.h"
@@ -50,14 +51,11 @@ struct DefaultEntityTraits {
   static nlohmann::json ToJson(const T& entity)
     requires std::constructible_from<nlohmann::json, const T&>
   {
-    // Not json(entity): in nlohmann/json before 3.11.3 that leaks if to_json throws.
-    nlohmann::json tree;
     if constexpr (std::same_as<T, nlohmann::json>) {
-      tree = entity;
+      return entity;
     } else {
-      nlohmann::adl_serializer<T>::to_json(tree, entity);
+      return detail::ToJson(entity);
     }
-    return tree;
   }
 
   /// Returns a T from its JSON form.

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "doclock/detail/to_json.h"
 #include "doclock/json/value_error.h"
 
 /// @file
@@ -45,9 +46,8 @@ concept Bare = std::is_empty_v<T> && !std::constructible_from<nlohmann::json, co
 /// @throws std::invalid_argument if the alternative is no object, or has a "type" of its own.
 template <Tagged T>
 nlohmann::json TaggedJson(const T& alternative) {
-  nlohmann::json tree = nlohmann::json::object();
-  // Not tree = alternative: in nlohmann/json before 3.11.3 its temporary leaks if to_json throws.
-  if constexpr (!Bare<T>) nlohmann::adl_serializer<T>::to_json(tree, alternative);
+  nlohmann::json tree;
+  if constexpr (!Bare<T>) tree = ToJson(alternative);
   if (tree.is_null()) tree = nlohmann::json::object();
   if (!tree.is_object() || tree.contains(kTagField)) {
     throw std::invalid_argument("doclock: the alternative '" + std::string(T::kTag) +

@@ -11,6 +11,7 @@
 #include "cli/json/document_line.h"
 #include "doclock/errors.h"
 #include "doclock/filter.h"
+#include "doclock/json/key.h"
 #include "doclock/lock_manager.h"
 
 namespace doclock::cli {
