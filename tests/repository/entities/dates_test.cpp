@@ -48,7 +48,11 @@ TEST_P(DatesTest, ADateThatTheMemberCannotHoldIsRefusedByName) {
   }
   EXPECT_EQ(Stored("1"), stored);
   Put("2", {{"until", DateOf(std::numeric_limits<std::int64_t>::max())}});
-  EXPECT_THROW((void)(LockingRepository<Day>{manager, "sagas"}.Find("2")), DocumentException);
+  const LockingRepository<Day> days{manager, "sagas"};
+  EXPECT_THROW((void)days.Find("2"), DocumentException);
+  const Day day{"3", decltype(Day::until)(std::chrono::duration<int, std::ratio<86400>>(20'000))};
+  days.Insert(day);
+  EXPECT_EQ(days.Find("3").value()->until, day.until);
   EXPECT_THROW((void)contracts.Find("2"), DocumentException);
 }
 
