@@ -55,6 +55,7 @@ class UnreadableMemberTest : public RepositoryTest {
  protected:
   template <class T>
   std::string ErrorOf(const json& body) {
+    EXPECT_TRUE(json(T()).is_object());
     LockingRepository<json> raw(manager, "sagas");
     raw.Erase("1");
     raw.Insert("1", body);

@@ -32,8 +32,8 @@ static_assert(!kEditsBy<[](auto s) { ++s.attempts; }> &&
 static_assert(!kEditsBy<[](const auto& s) { return s.attempts; }>);
 
 // Functions, members, and what wraps them.
-void ByValue(Saga) {}
-void ByConst(const Saga&) {}
+[[maybe_unused]] void ByValue(Saga) {}
+[[maybe_unused]] void ByConst(const Saga&) {}
 struct Stepping : Saga {
   void Step() {}
   [[nodiscard]] bool IsDone() const { return false; }
