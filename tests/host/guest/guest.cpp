@@ -56,7 +56,8 @@ std::set<int> own;
 
 /// Tells of descriptors that the stores must not have: 0 to 2, if the setting closed them, and such
 /// that a program would inherit. (The driver of MongoDB opens sockets at any time, so its store
-/// takes the numbers 0 to 2 for /dev/null; SQLite does so itself on the portable layer.)
+/// takes the numbers 0 to 2 for /dev/null when it is opened; those that are closed later, sockets
+/// get. SQLite takes them itself on the portable layer.)
 void Inspect(bool closed, bool may_be_nothing) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     const int number = std::stoi(entry.path().filename().string());
@@ -112,13 +113,14 @@ int Run(const std::vector<std::string>& arguments) {
   const bool before = arguments.at(2) == "before";
   if (before) setting.apply();
   const std::string& url = arguments.at(3);
-  const bool closes = arguments.at(1) == "closed standard descriptors";
+  const bool is_mongodb = url.starts_with("mongodb:");
+  const bool closes = arguments.at(1) == "closed standard descriptors" && (before || !is_mongodb);
   Tell(Session(
       url,
       [&] {
         if (!before) setting.apply();
       },
-      [&] { Inspect(closes, !kHasGuard || url.starts_with("mongodb:")); }));
+      [&] { Inspect(closes, !kHasGuard || is_mongodb); }));
   return 0;
 }
 

@@ -72,8 +72,8 @@ bool IsInUse(int leftover, const std::vector<int>& leftovers) {
   if (error || ::fstat(leftover, &file) != 0) return true;
   for (; all != std::filesystem::directory_iterator(); all.increment(error)) {
     const int number = std::atoi(all->path().filename().c_str());
-    struct stat other {};
-    if (::fstat(number, &other) != 0 || !IsSameFile(file, other)) continue;
+    struct stat other {};  // by its name: the number may be another thread's, which may close it
+    if (::stat(all->path().c_str(), &other) != 0 || !IsSameFile(file, other)) continue;
     if (std::find(leftovers.begin(), leftovers.end(), number) == leftovers.end()) return true;
   }
   return static_cast<bool>(error);
