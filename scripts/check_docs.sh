@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Runs Doxygen over the public headers; what is undocumented or wrongly documented is an error. So are a picture, a table
-# of figures or a part of docs/reference/ that is not made from its source, and a misspelt word anywhere (codespell).
+# of figures or a part of docs/reference/ that is not made from its source, a misspelt word anywhere (codespell), and an
+# include between two folders of src/ that scripts/rooms.txt does not allow.
 # The reference is left in build/docs/html.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+scripts/check_rooms.py
 scripts/pictures.sh --check
 scripts/figures/figures.py --check
 command -v codespell > /dev/null || { echo "check_docs: codespell is not installed" >&2; exit 1; }

@@ -7,7 +7,7 @@
 #include "document/collection.h"
 #include "document/json/merged.h"
 #include "document/json/row_filter.h"
-#include "document/values/good_text.h"
+#include "document/json/good_text.h"
 #include "memory/locked_slot.h"
 #include "rules/acquire.h"
 #include "rules/holder.h"

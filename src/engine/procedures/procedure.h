@@ -9,7 +9,7 @@
 
 #include "doclock/detail/engine.h"
 #include "doclock/store.h"
-#include "document/failure.h"
+#include "engine/failure.h"
 
 namespace doclock::detail {
 

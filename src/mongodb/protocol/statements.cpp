@@ -1,7 +1,6 @@
 #include "mongodb/protocol/statements.h"
 
 #include "mongodb/bson/body_codec.h"
-#include "mongodb/operations/operations.h"
 #include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/queue_stages.h"
 #include "rules/acquire.h"

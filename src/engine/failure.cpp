@@ -1,4 +1,4 @@
-#include "document/failure.h"
+#include "engine/failure.h"
 
 #include <array>
 #include <exception>
