@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "doclock/errors.h"
+#include "document/json/good_text.h"
 #include "document/json/merged.h"
 #include "document/json/row_filter.h"
-#include "document/json/good_text.h"
 #include "rules/acquire.h"
 #include "rules/fault.h"
 #include "rules/holder.h"

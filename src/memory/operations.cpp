@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "document/collection.h"
+#include "document/json/good_text.h"
 #include "document/json/merged.h"
 #include "document/json/row_filter.h"
-#include "document/json/good_text.h"
 #include "memory/locked_slot.h"
 #include "rules/acquire.h"
 #include "rules/holder.h"
