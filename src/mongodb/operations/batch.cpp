@@ -264,8 +264,10 @@ Batch::Trace Batch::TraceOf(const Statement& statement) {
   const auto& acquire = static_cast<const AcquireOp&>(op);
   // It may have created the document, and another client erased it: it must not create it again.
   if (!statement.sight) return acquire.insert ? Trace::kUnknown : Trace::kNotDone;
-  // A grant that was broken since counts as none.
-  return statement.sight->lock.lock_id == acquire.grant.lock_id ? Trace::kDone : Trace::kNotDone;
+  // A grant that was broken since counts as none, and so does one that is over.
+  const StoredLock& lock = statement.sight->lock;
+  const bool holds = lock.lock_id == acquire.grant.lock_id && lock.IsLive(kLookedAt);
+  return holds ? Trace::kDone : Trace::kNotDone;
 }
 
 Batch::Trace Batch::TraceOf(const WriteOp& op, const std::optional<Sight>& sight) {
@@ -304,22 +306,11 @@ bool Batch::SeemsDone(const Statement& statement) {
 
 /// The server has counted fewer than seem to be done: some documents show an earlier write by the
 /// same lock, whose holder names a version that is past, or releases twice; or an earlier grant
-/// under an id that is used twice.
+/// under an id that is used twice. None of them shows whether it is one of those.
 void Batch::Disprove(Statements& statements, std::int64_t done) {
-  const auto seeming = [&] {
-    return std::count_if(statements.begin(), statements.end(), SeemsDone);
-  };
-  // Those that repeat themselves are writes: ids of grants are used once, but for a mistake.
-  for (const bool writes : {true, false}) {
-    if (done >= seeming()) return;
-    for (Statement& statement : statements) {
-      if (!SeemsDone(statement)) continue;
-      if (done == 0) {
-        statement.trace = Trace::kNotDone;
-      } else if ((statement.op->kind == OpKind::kWrite) == writes) {
-        statement.trace = Trace::kUnknown;
-      }
-    }
+  if (done >= std::count_if(statements.begin(), statements.end(), SeemsDone)) return;
+  for (Statement& statement : statements) {
+    if (SeemsDone(statement)) statement.trace = done == 0 ? Trace::kNotDone : Trace::kUnknown;
   }
 }
 
