@@ -8,7 +8,6 @@
 #include "doclock/errors.h"
 #include "doclock/uuid_json.h"
 #include "document/values/utf8.h"
-#include "mongodb/bson/body_writer.h"
 #include "mongodb/bson/rare_types.h"
 #include "mongodb/protocol/lock_fields.h"
 
@@ -24,7 +23,7 @@ constexpr std::string_view kInt64Max = "9223372036854775807";
 
 json Read(const bson_iter_t& iter, int depth);
 
-/// The decimal that BodyWriter makes from a whole number above int64: 34 digits, zeros after the
+/// The decimal that AppendValue makes from a whole number above int64: 34 digits, zeros after the
 /// point.
 bool ReadLargeInteger(std::string_view text, json& value) {
   constexpr std::size_t kDigits = 34;
@@ -153,18 +152,6 @@ bool IsForbidden(std::string_view name) {
 }
 
 }  // namespace
-
-void AppendValue(Doc& doc, std::string_view name, const json& value) {
-  const std::size_t size = ElementSize(name, value);
-  WriteElement(doc.Grow(size), name, value);
-}
-
-void AppendMembers(Doc& doc, const json& body) {
-  const auto* const members = body.get_ptr<const Object*>();
-  if (members == nullptr) throw DocumentException("the body is not a JSON object");
-  const std::size_t size = MembersSize(*members);
-  WriteMembers(doc.Grow(size), *members);
-}
 
 json ReadValue(const bson_iter_t& iter) { return Read(iter, 1); }
 

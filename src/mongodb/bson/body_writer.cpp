@@ -1,5 +1,3 @@
-#include "mongodb/bson/body_writer.h"
-
 #include <bson/bson.h>
 
 #include <bit>
@@ -9,9 +7,11 @@
 #include <string>
 
 #include "doclock/errors.h"
+#include "document/json/bson_size.h"
 #include "document/json/typed_value.h"
 #include "document/values/base64.h"
 #include "document/values/utf8.h"
+#include "mongodb/bson/body_codec.h"
 #include "mongodb/bson/rare_types.h"
 
 namespace doclock::mongodb {
@@ -21,10 +21,7 @@ using detail::TypedKind;
 using nlohmann::json;
 using Object = json::object_t;
 
-/// The frame: a length before and a zero after.
-constexpr std::size_t kFrame = 5;
-constexpr std::size_t kLargest = std::numeric_limits<std::int32_t>::max();
-constexpr std::size_t kOidBytes = 12, kDecimalBytes = 16;
+constexpr std::size_t kOidBytes = 12;
 /// Decimal places of a whole number above int64: no other program writes so many.
 constexpr std::size_t kDecimalDigits = 34;
 
@@ -66,79 +63,8 @@ const json& ContentOf(const json& object) {
   return object.get_ptr<const Object*>()->begin()->second;
 }
 
-std::size_t Base64Bytes(const std::string& text) noexcept {
-  const std::size_t padding = text.ends_with("==") ? 2 : (text.ends_with('=') ? 1 : 0);
-  return text.size() / 4 * 3 - padding;
-}
-
 /// Subtype 2 has a length of its own.
 bool IsOldBinary(const std::string& subtype) noexcept { return subtype == "02"; }
-
-std::size_t BinarySize(const json& content) {
-  const std::size_t bytes = Base64Bytes(TextIn(content, "base64"));
-  return 4 + 1 + bytes + (IsOldBinary(TextIn(content, "subType")) ? 4 : 0);
-}
-
-/// The size without type and name.
-std::size_t ValueSize(const json& value);
-
-std::size_t ArraySize(const json::array_t& values) {
-  std::size_t size = kFrame;
-  std::uint32_t index = 0;
-  for (const json& value : values) size += ElementSize(IndexName(index++).text(), value);
-  return size;
-}
-
-std::size_t ObjectSize(const json& value) {
-  const Object& object = *value.get_ptr<const Object*>();
-  switch (detail::KindOf(value)) {
-    case TypedKind::kDate:
-      return sizeof(std::int64_t);
-    case TypedKind::kBinary:
-      return BinarySize(ContentOf(value));
-    case TypedKind::kObjectId:
-      return kOidBytes;
-    case TypedKind::kDecimal:
-      return kDecimalBytes;
-    case TypedKind::kNone:
-      break;
-  }
-  if (MayBeRare(object)) {
-    if (const auto rare = ParseRare(value)) {
-      return rare->get()->len - kFrame - sizeof("v") - 1;
-    }
-  }
-  return kFrame + MembersSize(object);
-}
-
-std::size_t ValueSize(const json& value) {
-  switch (value.type()) {
-    case json::value_t::null:
-      return 0;
-    case json::value_t::boolean:
-      return 1;
-    case json::value_t::number_integer:
-      return FitsInt32(*value.get_ptr<const std::int64_t*>()) ? 4 : 8;
-    case json::value_t::number_unsigned: {
-      const std::uint64_t number = *value.get_ptr<const std::uint64_t*>();
-      if (!FitsInt64(number)) return kDecimalBytes;
-      return FitsInt32(static_cast<std::int64_t>(number)) ? 4 : 8;
-    }
-    case json::value_t::number_float:
-      return sizeof(double);
-    case json::value_t::string: {
-      const std::string& text = *value.get_ptr<const std::string*>();
-      if (!detail::IsUtf8(text)) Refuse("a string is not valid UTF-8");
-      return 4 + text.size() + 1;
-    }
-    case json::value_t::array:
-      return ArraySize(*value.get_ptr<const json::array_t*>());
-    case json::value_t::object:
-      return ObjectSize(value);
-    default:
-      Refuse("it holds binary data");
-  }
-}
 
 /// Writes bytes one after the other.
 class Writer {
@@ -146,6 +72,8 @@ class Writer {
   explicit Writer(std::uint8_t* at) noexcept : at_(at) {}
 
   void Element(std::string_view name, const json& value) {
+    if (name.find('\0') != name.npos) Refuse("a field's name holds NUL");
+    if (!detail::IsUtf8(name)) Refuse("a field's name is not valid UTF-8");
     std::uint8_t* const type = at_++;
     Bytes(name.data(), name.size());
     *at_++ = 0;
@@ -194,8 +122,10 @@ class Writer {
         return Text(*value.get_ptr<const std::string*>());
       case json::value_t::array:
         return Array(*value.get_ptr<const json::array_t*>());
-      default:
+      case json::value_t::object:
         return ObjectOrTyped(value);
+      default:
+        Refuse("it holds binary data");
     }
   }
 
@@ -222,7 +152,8 @@ class Writer {
     return BSON_TYPE_DECIMAL128;
   }
 
-  std::uint8_t Text(const std::string& text) noexcept {
+  std::uint8_t Text(const std::string& text) {
+    if (!detail::IsUtf8(text)) Refuse("a string is not valid UTF-8");
     Put32(static_cast<std::uint32_t>(text.size() + 1));
     Bytes(text.c_str(), text.size() + 1);
     return BSON_TYPE_UTF8;
@@ -296,7 +227,7 @@ class Writer {
 
   std::uint8_t Rare(const Doc& wrapped) noexcept {
     const std::uint8_t* const element = bson_get_data(wrapped.get()) + sizeof(std::uint32_t);
-    Bytes(element + 1 + sizeof("v"), wrapped.get()->len - kFrame - 1 - sizeof("v"));
+    Bytes(element + 1 + sizeof("v"), wrapped.get()->len - detail::kBsonFrame - 1 - sizeof("v"));
     return element[0];
   }
 
@@ -305,31 +236,18 @@ class Writer {
 
 }  // namespace
 
-std::size_t ElementSize(std::string_view name, const json& value) {
-  if (name.find('\0') != name.npos) Refuse("a field's name holds NUL");
-  if (!detail::IsUtf8(name)) Refuse("a field's name is not valid UTF-8");
-  const std::size_t size = 1 + name.size() + 1 + ValueSize(value);
-  if (size > kLargest) Refuse("it is too large");
-  return size;
-}
-
-std::size_t MembersSize(const Object& members) {
-  std::size_t size = 0;
-  for (const auto& [name, value] : members) size += ElementSize(name, value);
-  if (size > kLargest - kFrame) Refuse("it is too large");
-  return size;
-}
-
-std::uint8_t* WriteElement(std::uint8_t* at, std::string_view name, const json& value) {
-  Writer writer(at);
+void AppendValue(Doc& doc, std::string_view name, const json& value) {
+  Writer writer(doc.Grow(detail::BsonBytes(name, value)));
   writer.Element(name, value);
-  return writer.at();
+  doc.Trim(writer.at());
 }
 
-std::uint8_t* WriteMembers(std::uint8_t* at, const Object& members) {
-  Writer writer(at);
-  writer.Members(members);
-  return writer.at();
+void AppendMembers(Doc& doc, const json& body) {
+  const auto* const members = body.get_ptr<const Object*>();
+  if (members == nullptr) throw DocumentException("the body is not a JSON object");
+  Writer writer(doc.Grow(detail::BsonBytes(body) - detail::kBsonFrame));
+  writer.Members(*members);
+  doc.Trim(writer.at());
 }
 
 }  // namespace doclock::mongodb

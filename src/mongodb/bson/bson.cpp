@@ -102,10 +102,15 @@ std::uint8_t* Doc::Grow(std::size_t bytes) {
   std::uint8_t* const data =
       size > INT32_MAX ? nullptr : bson_reserve_buffer(&bson_, static_cast<std::uint32_t>(size));
   Check(data != nullptr);
-  const std::uint32_t length = BSON_UINT32_TO_LE(static_cast<std::uint32_t>(size));
-  std::memcpy(data, &length, sizeof length);
-  data[size - 1] = 0;
   return data + old_size - 1;
+}
+
+void Doc::Trim(std::uint8_t* end) {
+  *end = 0;
+  auto* const data = const_cast<std::uint8_t*>(bson_get_data(&bson_));
+  bson_.len = static_cast<std::uint32_t>(end + 1 - data);
+  const std::uint32_t length = BSON_UINT32_TO_LE(bson_.len);
+  std::memcpy(data, &length, sizeof length);
 }
 
 Doc TypeOtherThan(std::initializer_list<bson_type_t> types) {
