@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "doclock/body.h"
 #include "doclock/clock.h"
@@ -55,7 +56,7 @@ struct Change {
   std::size_t hash;
 
   /// Loaded: the document as it stands; null: there is none, or it is malformed. It stays where it
-  /// is until the unit is committed or destroyed.
+  /// is until the unit commits, loads again, scans or is destroyed.
   const Entry* was = nullptr;
   /// Loaded: there is a document, and its lock is not what this library writes.
   bool malformed = false;
@@ -81,8 +82,10 @@ struct Change {
 /// A document that a scan of locks shows.
 struct Candidate {
   Key key;
-  Entry entry;
-  bool malformed = false;  ///< Its lock is not what this library writes; then `entry` has no lock.
+  rules::LockState lock;
+  bool has_body = false;  ///< Does it hold anything besides its lock?
+  bool malformed =
+      false;  ///< Its lock is not what this library writes; of `lock` the group counts.
 };
 
 /// When a unit has to be through. On the ordinary steady clock, not that of the leases.
@@ -111,7 +114,9 @@ class DOCLOCK_EXPORT Unit {
   virtual TimePoint Now() = 0;
   /// What the entries of this store's waiters carry (rules::QueueEntry::instance).
   [[nodiscard]] virtual std::int64_t instance() const noexcept { return 0; }
-  /// Fills in the documents' loaded parts. A further call is for further documents.
+  /// Fills in the documents' loaded parts. What an earlier call loaded is given up by a further
+  /// one, and by a scan: it may change from then on. So nothing is decided yet when they are
+  /// called.
   virtual void Load(std::span<Change> documents) = 0;
   /// Shows the documents of a collection that meet the filter, in its order, until `visit` returns
   /// false or the filter's limit is reached. `visit` does not use the unit. Elsewhere the documents
@@ -119,9 +124,11 @@ class DOCLOCK_EXPORT Unit {
   virtual void Scan(Collection& collection, const Filter& filter,
                     const std::function<bool(QueryRow&&)>& visit) = 0;
   /// Shows the documents, in any order, that may have a lock, or all if `query` asks for those that
-  /// have none too, until `visit` returns false.
-  virtual void ScanLocks(Collection& collection, const LockQuery& query,
-                         const std::function<bool(Candidate&&)>& visit) = 0;
+  /// have none too, until `visit` returns false, or about a page is shown. Returns what to pass as
+  /// `after` to see more; empty: there are no more, or it does not show them in pages.
+  virtual std::string ScanLocks(Collection& collection, const LockQuery& query,
+                                const std::string& after,
+                                const std::function<bool(Candidate&&)>& visit) = 0;
   /// Stores the decided changes, and settles each: one that a unique index refuses is kConflict,
   /// and leaves the others alone. Then tells those whom they concern. Not called if nothing is
   /// decided.
@@ -148,6 +155,10 @@ class DOCLOCK_EXPORT Database {
       Collection& collection, std::function<void(std::optional<std::size_t>)> hint) = 0;
   /// See Store.
   virtual void EnsureIndex(Collection& collection, const IndexSpec& index) = 0;
+  /// See Store. Nothing: it cannot list them.
+  [[nodiscard]] virtual std::optional<std::vector<std::string>> ListCollections(Deadline) {
+    return std::nullopt;
+  }
 };
 
 }  // namespace doclock::locking

@@ -18,12 +18,10 @@ namespace {
 /// Are they one and the same body, not only equal?
 bool IsSame(const Body& a, const Body& b) { return a && b && &TreeOf(a) == &TreeOf(b); }
 
-/// Puts a body into the entry. False: it cannot be stored, which is the operation's result.
-bool PutBody(StoreOp& op, Entry& entry, const Body& body) {
+/// Can the body be stored in place of the one of `was`? False: that is the operation's result.
+bool MayStore(StoreOp& op, const Entry* was, const Body& body) {
   // What a grant gave out and a release gives back was checked when it came.
-  if (!IsSame(body, entry.body) && !HasGoodText(op, body)) return false;
-  entry.body = body;
-  return true;
+  return (was != nullptr && IsSame(body, was->body)) || HasGoodText(op, body);
 }
 
 /// A plain release that nobody waits for does not read the time.
@@ -38,11 +36,10 @@ void Tell(Change& document, bool concerns_waiters) noexcept {
 }
 
 void Create(AcquireOp& op, Change& document, Unit& unit) {
-  Entry entry;
-  if (!PutBody(op, entry, op.insert)) return;
-  op.body = op.insert;
+  if (!MayStore(op, nullptr, op.insert)) return;
+  Entry& entry = document.Edit();
+  entry.body = op.body = op.insert;
   rules::AcquireNew(op, entry.lock, unit.Now());
-  document.now = std::move(entry);
 }
 
 void Decide(AcquireOp& op, Change& document, Unit& unit) {
@@ -67,26 +64,30 @@ void Decide(RenewOp& op, Change& document, Unit& unit) {
 }
 
 void Decide(WriteOp& op, Change& document, Unit& unit) {
-  const TimePoint now = TimeFor(op, document.was->lock, unit);
-  if (!rules::MayWrite(op, document.was->lock, now)) return;
-  Entry entry = *document.was;
-  if (op.body && !PutBody(op, entry, op.merge ? Merged(entry.body, op.body) : op.body)) return;
+  const Entry& was = *document.was;
+  const TimePoint now = TimeFor(op, was.lock, unit);
+  if (!rules::MayWrite(op, was.lock, now)) return;
+  Body body = !op.body ? was.body : op.merge ? Merged(was.body, op.body) : op.body;
+  if (op.body && !MayStore(op, &was, body)) return;
+  Entry& entry = document.Edit();
+  entry.body = std::move(body);
   rules::Write(op, entry.lock, now);
   Tell(document, rules::ConcernsWaiters(op, entry.lock));
   document.erased = op.write == WriteKind::kErase;
-  document.now = std::move(entry);
 }
 
 void Decide(SaveOp& op, Change& document, Unit& unit) {
   const TimePoint now = unit.Now();
   const Entry* const was = document.was;
   if (!rules::MaySave(op, was == nullptr ? nullptr : &was->lock, now)) return;
-  Entry entry = was == nullptr ? Entry() : *was;
+  const bool erases = op.save == SaveKind::kErase;
+  const bool has_body = !erases && op.body;
+  if (has_body && !MayStore(op, was, op.body)) return;
+  Entry& entry = document.Edit();
   if (was == nullptr) entry.lock.born = NewUuid();
-  document.erased = op.save == SaveKind::kErase;
-  if (!document.erased && op.body && !PutBody(op, entry, op.body)) return;
+  if (has_body) entry.body = op.body;
   Tell(document, rules::Save(op, entry.lock, now));
-  document.now = std::move(entry);
+  document.erased = erases;
 }
 
 void Decide(ReadOp& op, Change& document, Unit& unit) {
@@ -102,7 +103,7 @@ bool MayBeMissing(const StoreOp& op) noexcept {
 }  // namespace
 
 void DecideAcquire(AcquireOp& op, Change& document, Unit& unit) {
-  Entry entry = *document.was;
+  Entry& entry = document.Edit();
   if (entry.lock.born.is_nil()) entry.lock.born = NewUuid();
   rules::Acquire(op, entry.lock, unit.Now(), unit.instance());
   Tell(document, entry.lock.passed_on.done);
@@ -110,7 +111,7 @@ void DecideAcquire(AcquireOp& op, Change& document, Unit& unit) {
   // A refused attempt that left nothing writes nothing.
   const bool changed =
       op.status == OpStatus::kDone ? !op.passed_on : entry.lock != document.was->lock;
-  if (changed || document.restated) document.now = std::move(entry);
+  if (!changed && !document.restated) document.now.reset();
 }
 
 void Decide(StoreOp& op, Change& document, Unit& unit) {

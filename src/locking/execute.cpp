@@ -37,6 +37,29 @@ void Guarded(const Run& run, const ForEachOpen& for_each_open) {
   }
 }
 
+/// Has the operation no result, or one that may not be stored?
+bool IsOpen(const StoreOp& op, const Change& change) noexcept {
+  return op.status == OpStatus::kPending || change.IsDecided();
+}
+
+/// As a Batch of one, without its lists.
+void ExecuteOne(Database& database, StoreOp& op, Deadline deadline) {
+  if (const char* const fault = FaultOf(op)) return op.Fail(Errc::kRefused, fault);
+  Change change(op);  // what it discards goes after the unit, which keeps others waiting
+  const auto run = [&] {
+    const bool reads = op.kind == OpKind::kRead;
+    const auto unit = database.Begin(reads ? Access::kRead : Access::kWrite, deadline);
+    unit->Load({&change, 1});
+    Decide(op, change, *unit);
+    if (!change.IsDecided()) return;
+    unit->Commit({&change, 1});
+    Settle(op, change);
+  };
+  Guarded(run, [&](const auto& settle) {
+    if (IsOpen(op, change)) settle(op);
+  });
+}
+
 /// Operations, and the documents that they name.
 class Batch {
  public:
@@ -78,8 +101,7 @@ class Batch {
   template <class F>
   void ForEachOpen(const F& settle) {
     for (std::size_t i = 0; i < ops_.size(); ++i) {
-      const bool open = ops_[i]->status == OpStatus::kPending || changes_[of_[i]].IsDecided();
-      if (open) settle(*ops_[i]);
+      if (IsOpen(*ops_[i], changes_[of_[i]])) settle(*ops_[i]);
     }
   }
 
@@ -99,6 +121,10 @@ class Batch {
 }  // namespace
 
 void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadline) {
+  if (ops.size() == 1 || database.traits().immediate) {
+    for (StoreOp* const op : ops) ExecuteOne(database, *op, deadline);
+    return;
+  }
   Batch batch(ops);
   if (batch.empty()) return;
   Guarded([&] { batch.Run(*database.Begin(batch.access(), deadline)); },

@@ -9,8 +9,8 @@
 
 namespace doclock::locking {
 
-/// See Store::Execute: all operations in one unit. One document occurs once among them, but for
-/// renewals, which are decided one after the other.
+/// See Store::Execute: all operations in one unit, or each in its own if the database is immediate.
+/// One document occurs once among them, but for renewals, which are decided one after the other.
 void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadline);
 
 /// Executes one operation whose document `decide` finds: it returns the change that it decided; or

@@ -15,14 +15,10 @@ using std::chrono::milliseconds;
 /// The timeout of operations without a budget.
 constexpr milliseconds kTimeout = std::chrono::seconds(10);
 
-Deadline In(milliseconds budget) {
-  constexpr milliseconds kLongest = std::chrono::hours(24);
-  return std::chrono::steady_clock::now() + std::min(budget, kLongest);
-}
-
 class LockingStore final : public Store {
  public:
-  explicit LockingStore(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+  explicit LockingStore(std::unique_ptr<Database> database)
+      : database_(std::move(database)), immediate_(database_->traits().immediate) {}
 
   [[nodiscard]] StoreTraits traits() const noexcept override { return database_->traits(); }
 
@@ -53,6 +49,10 @@ class LockingStore final : public Store {
                                    const std::string& after, milliseconds budget) override {
     return locking::ListLocks(*database_, collection, query, after, In(budget));
   }
+  [[nodiscard]] std::vector<std::string> ListCollections(milliseconds budget) override {
+    auto names = database_->ListCollections(In(budget));
+    return names ? *std::move(names) : Store::ListCollections(budget);
+  }
   void Intervene(Collection& collection, const Key& key, Intervention what) override {
     locking::Intervene(*database_, collection, key, what, In(kTimeout));
   }
@@ -69,7 +69,15 @@ class LockingStore final : public Store {
   }
 
  private:
+  /// What never blocks has no use for a deadline, nor for the time that reading a clock takes.
+  [[nodiscard]] Deadline In(milliseconds budget) const {
+    if (immediate_) return Deadline::max();
+    constexpr milliseconds kLongest = std::chrono::hours(24);
+    return std::chrono::steady_clock::now() + std::min(budget, kLongest);
+  }
+
   const std::unique_ptr<Database> database_;
+  const bool immediate_;
   OpenCollections<Collection> collections_;
 };
 
