@@ -7,21 +7,20 @@
 #include <vector>
 
 #include "doclock/key.h"
-#include "rules/lock_state.h"
+#include "locking/database.h"
 
 namespace doclock::memory {
 
 struct IndexEntry;
 using EntryPtr = std::shared_ptr<const IndexEntry>;
 
-/// A stored document.
-struct Document {
-  Document(Key k, std::size_t key_hash) : key(std::move(k)), hash(key_hash) {}
+/// A stored document. A unit shows it as the entry that it is (Change::was).
+struct Document : locking::Entry {
+  Document(Key k, std::size_t key_hash, Entry&& entry)
+      : Entry(std::move(entry)), key(std::move(k)), hash(key_hash) {}
 
   Key key;
-  std::size_t hash;  ///< key.Hash()
-  rules::LockState lock;
-  Body body;
+  std::size_t hash;               ///< key.Hash()
   std::vector<EntryPtr> entries;  ///< one in each index of the collection
 };
 

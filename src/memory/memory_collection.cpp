@@ -1,8 +1,47 @@
 #include "memory/memory_collection.h"
 
-#include <mutex>
+#include <vector>
+
+#include "document/json/row_filter.h"
 
 namespace doclock::memory {
+
+std::optional<std::string> MemoryCollection::Insert(const Key& key, std::size_t hash,
+                                                    locking::Entry&& entry) {
+  auto made = std::make_unique<Document>(key, hash, std::move(entry));
+  Document& document = *made;
+  DocumentTable& documents = ShardOf(hash).documents;
+  const auto at = documents.emplace(KeyRef{hash, &document.key}, std::move(made)).first;
+  if (!indexed_) return std::nullopt;
+  std::optional<std::string> refusal;
+  try {
+    refusal = indexes_.Put(document, document.body);
+  } catch (...) {
+    documents.erase(at);
+    throw;
+  }
+  if (refusal) documents.erase(at);
+  return refusal;
+}
+
+std::optional<std::string> MemoryCollection::Replace(Document& document, locking::Entry& entry) {
+  if (indexed_ && &TreeOf(entry.body) != &TreeOf(document.body)) {
+    if (auto refusal = indexes_.Put(document, entry.body)) return refusal;
+  }
+  std::swap(document.body, entry.body);
+  document.lock = std::move(entry.lock);
+  return std::nullopt;
+}
+
+std::unique_ptr<Document> MemoryCollection::Take(Document& document) noexcept {
+  if (indexed_) indexes_.Remove(document);
+  DocumentTable& documents = ShardOf(document.hash).documents;
+  const auto at = documents.find(KeyRef{document.hash, &document.key});
+  std::unique_ptr<Document> taken = std::move(at->second);
+  documents.erase(at);
+  return taken;
+}
+
 void MemoryCollection::EnsureIndex(const IndexSpec& index) {
   const IndexSpec spec = WithoutKey(index);
   std::vector<std::unique_lock<std::mutex>> locks;

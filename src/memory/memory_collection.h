@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <vector>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "doclock/store.h"
 #include "document/watchers.h"
@@ -17,10 +19,17 @@ namespace doclock::memory {
 /// Some of a collection's documents, and the mutex that guards them. On cache lines of its own.
 struct alignas(64) Shard {
   std::mutex mutex;
+  Shard* locked_before = nullptr;  ///< See MemoryUnit::Lock.
   DocumentTable documents;
+
+  /// Null: there is none.
+  [[nodiscard]] Document* Find(const Key& key, std::size_t hash) const noexcept {
+    const auto at = documents.find(KeyRef{hash, &key});
+    return at == documents.end() ? nullptr : at->second.get();
+  }
 };
 
-/// A collection of documents in memory.
+/// A collection of documents in memory. What touches a document needs the lock of its shard.
 class MemoryCollection : public Collection {
  public:
   /// All are locked at once to build an index; ThreadSanitizer follows at most 64 locks of a
@@ -36,11 +45,18 @@ class MemoryCollection : public Collection {
   }
   [[nodiscard]] std::array<Shard, kShards>& shards() noexcept { return shards_; }
   [[nodiscard]] Watchers& watchers() noexcept { return *watchers_; }
-  [[nodiscard]] Indexes& indexes() noexcept { return indexes_; }
-  /// Are there indexes to maintain? Read it under a shard's mutex.
-  [[nodiscard]] bool indexed() const noexcept { return indexed_; }
+  [[nodiscard]] const Indexes& indexes() const noexcept { return indexes_; }
 
-  /// See Store::EnsureIndex.
+  /// Adds a document that is not there. Returns the unique index that refuses it; then nothing has
+  /// changed.
+  std::optional<std::string> Insert(const Key& key, std::size_t hash, locking::Entry&& entry);
+  /// Gives the document another entry. `entry` gets the former body, which may take a while to
+  /// destroy. Otherwise as above.
+  std::optional<std::string> Replace(Document& document, locking::Entry& entry);
+  /// Takes the document out.
+  std::unique_ptr<Document> Take(Document& document) noexcept;
+
+  /// See Store::EnsureIndex. Locks the shards itself.
   void EnsureIndex(const IndexSpec& index);
 
  private:

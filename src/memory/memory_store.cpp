@@ -2,21 +2,24 @@
 
 #include <utility>
 
-#include "document/open_collections.h"
+#include "locking/locking_store.h"
 #include "memory/memory_collection.h"
-#include "memory/operations.h"
-#include "rules/fault.h"
+#include "memory/memory_unit.h"
 
 namespace doclock {
 namespace {
 
 using memory::MemoryCollection;
-using memory::Moment;
+using memory::MemoryUnit;
 
-/// The store: a map of collections. The other files of this folder work on one collection.
-class MemoryStore : public Store {
+MemoryCollection& Ours(Collection& collection) noexcept {
+  return static_cast<MemoryCollection&>(collection);
+}
+
+/// Documents in memory, as a database of locks.
+class MemoryDatabase final : public locking::Database {
  public:
-  explicit MemoryStore(std::shared_ptr<const Clock> clock) : clock_(std::move(clock)) {}
+  explicit MemoryDatabase(std::shared_ptr<const Clock> clock) : clock_(std::move(clock)) {}
 
   [[nodiscard]] StoreTraits traits() const noexcept override {
     StoreTraits traits;
@@ -29,37 +32,14 @@ class MemoryStore : public Store {
 
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
                                    std::chrono::milliseconds default_ttl) override {
-    return collections_.Open(name, fields, default_ttl, [&](std::size_t) {
-      return std::make_shared<MemoryCollection>(name, fields, default_ttl);
-    });
+    auto collection = std::make_shared<MemoryCollection>(name, fields, default_ttl);
+    const std::lock_guard guard(mutex_);
+    names_.push_back(name);
+    return collection;
   }
 
-  [[nodiscard]] std::shared_ptr<Collection> Find(const std::string& name) const override {
-    return collections_.Find(name);
-  }
-
-  void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds) override {
-    Moment moment(*clock_);
-    for (StoreOp* op : ops) ExecuteOne(*op, moment);
-  }
-
-  void Query(Collection& collection, const Filter& filter,
-             const std::function<bool(QueryRow&&)>& sink, std::chrono::milliseconds) override {
-    memory::Query(Ours(collection), filter, sink, clock_->Now());
-  }
-
-  void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
-                   std::chrono::milliseconds) override {
-    memory::AcquireNext(filter, op, key, clock_->Now());
-  }
-
-  void EnsureIndex(Collection& collection, const IndexSpec& index) override {
-    if (!index.held_locks) Ours(collection).EnsureIndex(index);
-  }
-
-  std::int64_t Purge(Collection& collection, std::int64_t limit,
-                     std::chrono::milliseconds) override {
-    return memory::Purge(Ours(collection), limit, clock_->Now());
+  std::unique_ptr<locking::Unit> Begin(locking::Access, locking::Deadline) override {
+    return std::make_unique<MemoryUnit>(*clock_);
   }
 
   std::unique_ptr<Subscription> Watch(
@@ -67,45 +47,27 @@ class MemoryStore : public Store {
     return Ours(collection).watchers().Add(std::move(hint));
   }
 
-  [[nodiscard]] bool OthersMayWait(Collection&) const noexcept override { return false; }
-
-  [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
-                                   const std::string& after, std::chrono::milliseconds) override {
-    return memory::ListLocks(Ours(collection), query, after, clock_->Now());
+  void EnsureIndex(Collection& collection, const IndexSpec& index) override {
+    if (!index.held_locks) Ours(collection).EnsureIndex(index);
   }
 
-  [[nodiscard]] std::vector<std::string> ListCollections(std::chrono::milliseconds) override {
-    return collections_.Names();
-  }
-
-  void Intervene(Collection& collection, const Key& key, Intervention what) override {
-    memory::Intervene(Ours(collection), key, what, clock_->Now());
+  [[nodiscard]] std::optional<std::vector<std::string>> ListCollections(
+      locking::Deadline) override {
+    const std::lock_guard guard(mutex_);
+    return names_;
   }
 
  private:
-  static MemoryCollection& Ours(Collection& collection) noexcept {
-    return static_cast<MemoryCollection&>(collection);
-  }
-
-  static void ExecuteOne(StoreOp& op, Moment& moment) {
-    if (const char* const fault = FaultOf(op)) return op.Fail(Errc::kRefused, fault);
-    try {
-      Visit(op, [&moment](auto& one) { memory::Execute(one, moment); });
-    } catch (...) {
-      op.status = OpStatus::kPending;  // out of memory: what was decided may not be stored
-      throw;
-    }
-  }
-
-  std::shared_ptr<const Clock> clock_;
-  OpenCollections<MemoryCollection> collections_;
+  const std::shared_ptr<const Clock> clock_;
+  std::mutex mutex_;
+  std::vector<std::string> names_;  ///< Of the collections.
 };
 
 }  // namespace
 
 std::shared_ptr<Store> OpenMemoryStore(MemoryStoreOptions options) {
   if (!options.clock) options.clock = SystemClock();
-  return std::make_shared<MemoryStore>(std::move(options.clock));
+  return locking::StoreOn(std::make_unique<MemoryDatabase>(std::move(options.clock)));
 }
 
 }  // namespace doclock

@@ -1,12 +1,8 @@
-#include "memory/operations.h"
-
 #include <utility>
+#include <vector>
 
 #include "document/json/row_filter.h"
-#include "memory/locked_slot.h"
-#include "rules/acquire.h"
-#include "rules/fault.h"
-#include "rules/queue.h"
+#include "memory/memory_unit.h"
 
 namespace doclock::memory {
 namespace {
@@ -15,120 +11,72 @@ namespace {
 /// that other workers hold.
 constexpr std::size_t kEntriesPerVisit = 32;
 
-QueryRow RowOf(const Document& document, TimePoint now) {
+}  // namespace
+
+QueryRow MemoryUnit::RowOf(const Document& document) {
   return {document.key, document.body, document.lock.version, document.lock.born,
-          document.lock.IsLive(now)};
+          document.lock.IsLive(Now())};
 }
 
-/// A shard's documents, which the caller looks at when the mutex is free.
-std::vector<QueryRow> RowsOf(Shard& shard, TimePoint now) {
-  std::vector<QueryRow> rows;
-  const std::lock_guard guard(shard.mutex);
-  rows.reserve(shard.documents.size());
-  for (const auto& [key, document] : shard.documents) rows.push_back(RowOf(*document, now));
-  return rows;
-}
-
-void ScanInto(MemoryCollection& collection, const Filter& filter, FirstRows& rows, TimePoint now) {
-  if (const auto key = EqualKey(filter)) {
-    const LockedSlot slot(collection, *key, key->Hash());
-    if (slot.document() != nullptr) rows.Show(RowOf(*slot.document(), now));
-    return;
-  }
-  for (Shard& shard : collection.shards()) {
-    for (QueryRow& row : RowsOf(shard, now)) rows.Show(std::move(row));
-  }
-}
-
-void Scan(MemoryCollection& collection, const Filter& filter, TimePoint now,
-          const std::function<bool(QueryRow&&)>& sink) {
-  VisitInOrder(
-      filter, kPageRows, [&](FirstRows& rows) { ScanInto(collection, filter, rows, now); }, sink);
-}
-
-/// The row of an index entry, if its document still matches.
-std::optional<QueryRow> Fetch(MemoryCollection& collection, const IndexEntry& entry,
-                              const Filter& filter, TimePoint now) {
+std::optional<QueryRow> MemoryUnit::Fetch(MemoryCollection& collection, const Key& key,
+                                          std::size_t hash, const Filter& filter) {
   std::optional<QueryRow> row;
   {
-    const LockedSlot slot(collection, entry.key, entry.hash);
-    if (slot.document() == nullptr) return std::nullopt;
-    row = RowOf(*slot.document(), now);
+    Shard& shard = collection.ShardOf(hash);
+    const std::lock_guard guard(shard.mutex);
+    const Document* const document = shard.Find(key, hash);
+    if (document == nullptr) return std::nullopt;
+    row = RowOf(*document);
   }
-  if (!StateMatches(filter, row->locked) || !Matches(filter, row->key, row->body)) {
-    return std::nullopt;
-  }
-  return row;
+  const bool matches = StateMatches(filter, row->locked) && Matches(filter, row->key, row->body);
+  return matches ? std::move(row) : std::nullopt;
 }
 
-/// Shows the entries of a plan to `visit` until it returns false.
-template <class Visit>
-void VisitEntries(const Indexes& indexes, const IndexPlan& plan, const Visit& visit) {
+void MemoryUnit::ScanIndex(MemoryCollection& collection, const IndexPlan& plan,
+                           const Filter& filter, const std::function<bool(QueryRow&&)>& visit) {
+  std::int64_t shown = 0;
   EntryPtr position = plan.after;
   for (;;) {
-    const std::vector<EntryPtr> entries = indexes.Next(plan, position, kEntriesPerVisit);
+    const auto entries = collection.indexes().Next(plan, position, kEntriesPerVisit);
     for (const EntryPtr& entry : entries) {
-      if (!visit(*entry)) return;
+      std::optional<QueryRow> row = Fetch(collection, entry->key, entry->hash, filter);
+      if (row && !(visit(std::move(*row)) && ++shown != filter.limit())) return;
     }
     if (entries.size() < kEntriesPerVisit) return;
     position = entries.back();
   }
 }
 
-void QueryByIndex(MemoryCollection& collection, const IndexPlan& plan, const Filter& filter,
-                  const std::function<bool(QueryRow&&)>& sink, TimePoint now) {
-  std::int64_t shown = 0;
-  VisitEntries(collection.indexes(), plan, [&](const IndexEntry& entry) {
-    std::optional<QueryRow> row = Fetch(collection, entry, filter, now);
-    return !row || (sink(std::move(*row)) && ++shown != filter.limit());
-  });
+void MemoryUnit::ScanShards(MemoryCollection& collection, const Filter& filter,
+                            const std::function<bool(QueryRow&&)>& visit) {
+  // The rows of a shard, which are looked at when its mutex is free.
+  const auto rows_of = [&](Shard& shard) {
+    std::vector<QueryRow> rows;
+    const std::lock_guard guard(shard.mutex);
+    rows.reserve(shard.documents.size());
+    for (const auto& [key, document] : shard.documents) rows.push_back(RowOf(*document));
+    return rows;
+  };
+  const auto scan = [&](FirstRows& rows) {
+    if (const auto key = EqualKey(filter)) {
+      if (auto row = Fetch(collection, *key, key->Hash(), filter)) rows.Show(*std::move(row));
+      return;
+    }
+    for (Shard& shard : collection.shards()) {
+      for (QueryRow& row : rows_of(shard)) rows.Show(std::move(row));
+    }
+  };
+  VisitInOrder(filter, kPageRows, scan, visit);
 }
 
-/// Grants the document if it is free and still matches. `key` is set before.
-bool TryGrant(AcquireOp& op, const Filter& filter, const Key& candidate, std::size_t hash, Key& key,
-              TimePoint now) {
-  const LockedSlot slot(CollectionOf(op), candidate, hash);
-  Document* document = slot.document();
-  if (document == nullptr || !rules::MayTakeNext(document->lock, now)) return false;
-  if (!Matches(filter, candidate, document->body)) return false;
-  key = candidate;
-  op.key = &key;
-  op.hash = hash;
-  rules::Acquire(op, document->lock, now);
-  op.body = document->body;
-  return true;
-}
-
-void NextByIndex(AcquireOp& op, const IndexPlan& plan, const Filter& filter, Key& key,
-                 TimePoint now) {
-  VisitEntries(CollectionOf(op).indexes(), plan, [&](const IndexEntry& entry) {
-    return !TryGrant(op, filter, entry.key, entry.hash, key, now);
-  });
-}
-
-void NextByScan(AcquireOp& op, const Filter& filter, Key& key, TimePoint now) {
-  Scan(CollectionOf(op), Filter(filter).Free(), now,
-       [&](QueryRow&& row) { return !TryGrant(op, filter, row.key, row.key.Hash(), key, now); });
-}
-
-}  // namespace
-
-void Query(MemoryCollection& collection, const Filter& filter,
-           const std::function<bool(QueryRow&&)>& sink, TimePoint now) {
-  if (const auto plan = collection.indexes().PlanFor(filter)) {
-    return QueryByIndex(collection, *plan, filter, sink, now);
-  }
-  Scan(collection, filter, now, sink);
-}
-
-void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, TimePoint now) {
-  if (const char* const fault = FaultOfNext(op.grant)) return op.Fail(Errc::kRefused, fault);
-  op.status = OpStatus::kMissing;
-  if (filter.lock_state() == Filter::LockState::kLocked) return;
-  if (const auto plan = CollectionOf(op).indexes().PlanFor(filter)) {
-    NextByIndex(op, *plan, filter, key, now);
+void MemoryUnit::Scan(Collection& collection, const Filter& filter,
+                      const std::function<bool(QueryRow&&)>& visit) {
+  auto& ours = static_cast<MemoryCollection&>(collection);
+  Unlock();
+  if (const auto plan = ours.indexes().PlanFor(filter)) {
+    ScanIndex(ours, *plan, filter, visit);
   } else {
-    NextByScan(op, filter, key, now);
+    ScanShards(ours, filter, visit);
   }
 }
 

@@ -1,0 +1,110 @@
+#include "memory/memory_unit.h"
+
+#include <set>
+#include <utility>
+
+#include "document/json/row_filter.h"
+
+namespace doclock::memory {
+namespace {
+
+using locking::Candidate;
+using locking::Change;
+
+MemoryCollection& CollectionOf(const Change& change) noexcept {
+  return static_cast<MemoryCollection&>(*change.collection);
+}
+
+/// Of a document that is there. The unit showed it as constant, and has its shard locked.
+Document& DocumentOf(const Change& change) noexcept {
+  return const_cast<Document&>(static_cast<const Document&>(*change.was));
+}
+
+/// What the change discards stays in it, to be destroyed when the shard is free: a large body takes
+/// a while.
+void Store(Change& change) {
+  MemoryCollection& collection = CollectionOf(change);
+  std::optional<std::string> refusal;
+  if (change.erased) {
+    *change.now = std::move(*collection.Take(DocumentOf(change)));
+  } else if (change.was != nullptr) {
+    refusal = collection.Replace(DocumentOf(change), *change.now);
+  } else {
+    refusal = collection.Insert(*change.key, change.hash, std::move(*change.now));
+  }
+  change.outcome = refusal ? OpStatus::kConflict : OpStatus::kDone;
+  if (!refusal) return;
+  change.detail = std::make_unique<OpDetail>();
+  change.detail->index = *std::move(refusal);
+}
+
+}  // namespace
+
+void MemoryUnit::Lock(Shard& shard) {
+  shard.mutex.lock();
+  shard.locked_before = std::exchange(locked_, &shard);
+}
+
+void MemoryUnit::Unlock() noexcept {
+  while (locked_ != nullptr) std::exchange(locked_, locked_->locked_before)->mutex.unlock();
+}
+
+/// In the order of their addresses, so that units cannot wait for each other in a circle.
+void MemoryUnit::LockShardsOf(std::span<const Change> documents) {
+  const auto shard_of = [](const Change& document) {
+    return &CollectionOf(document).ShardOf(document.hash);
+  };
+  if (documents.size() == 1) return Lock(*shard_of(documents.front()));
+  std::set<Shard*> shards;
+  for (const Change& document : documents) shards.insert(shard_of(document));
+  for (Shard* const shard : shards) Lock(*shard);
+}
+
+void MemoryUnit::Load(std::span<Change> documents) {
+  Unlock();
+  LockShardsOf(documents);
+  for (Change& document : documents) {
+    const Shard& shard = CollectionOf(document).ShardOf(document.hash);
+    document.was = shard.Find(*document.key, document.hash);
+  }
+}
+
+void MemoryUnit::Commit(std::span<Change> changes) {
+  for (Change& change : changes) {
+    if (change.IsDecided()) Store(change);
+  }
+  Unlock();
+  for (const Change& change : changes) {
+    const bool told =
+        change.outcome == OpStatus::kDone && change.notice == locking::Notice::kWaiters;
+    if (told) CollectionOf(change).watchers().Tell(change.hash);
+  }
+}
+
+std::string MemoryUnit::ScanLocks(Collection& collection, const LockQuery& query,
+                                  const std::string& after,
+                                  const std::function<bool(Candidate&&)>& visit) {
+  Unlock();
+  auto& ours = static_cast<MemoryCollection&>(collection);
+  const auto show = [&](const Document& document) {
+    const bool asked_for = query.unheld || document.lock.HasLockId();
+    return !asked_for || visit({document.key, document.lock, !TreeOf(document.body).empty()});
+  };
+  if (query.key) {
+    const std::size_t hash = query.key->Hash();
+    Shard& shard = ours.ShardOf(hash);
+    const std::lock_guard guard(shard.mutex);
+    if (const Document* const document = shard.Find(*query.key, hash)) show(*document);
+    return {};
+  }
+  // A page is a shard, and its number the position.
+  const std::size_t number = after.empty() ? 0 : std::stoul(after);
+  Shard& shard = ours.shards().at(number);
+  const std::lock_guard guard(shard.mutex);
+  for (const auto& [key, document] : shard.documents) {
+    if (!show(*document)) break;
+  }
+  return number + 1 < MemoryCollection::kShards ? std::to_string(number + 1) : std::string();
+}
+
+}  // namespace doclock::memory

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "doclock/clock.h"
+#include "locking/database.h"
+#include "memory/memory_collection.h"
+
+namespace doclock::memory {
+
+/// One unit over documents in memory: it keeps the shards locked whose documents it has loaded.
+class MemoryUnit final : public locking::Unit {
+ public:
+  explicit MemoryUnit(const Clock& clock) noexcept : clock_(clock) {}
+  ~MemoryUnit() override { Unlock(); }
+
+  TimePoint Now() override {
+    if (!now_) now_ = clock_.Now();
+    return *now_;
+  }
+  void Load(std::span<locking::Change> documents) override;
+  void Scan(Collection& collection, const Filter& filter,
+            const std::function<bool(QueryRow&&)>& visit) override;
+  std::string ScanLocks(Collection& collection, const LockQuery& query, const std::string& after,
+                        const std::function<bool(locking::Candidate&&)>& visit) override;
+  void Commit(std::span<locking::Change> changes) override;
+
+ private:
+  void Lock(Shard& shard);
+  void LockShardsOf(std::span<const locking::Change> documents);
+  void Unlock() noexcept;
+
+  /// The row of a document, if it matches.
+  std::optional<QueryRow> Fetch(MemoryCollection& collection, const Key& key, std::size_t hash,
+                                const Filter& filter);
+  void ScanIndex(MemoryCollection& collection, const IndexPlan& plan, const Filter& filter,
+                 const std::function<bool(QueryRow&&)>& visit);
+  void ScanShards(MemoryCollection& collection, const Filter& filter,
+                  const std::function<bool(QueryRow&&)>& visit);
+  [[nodiscard]] QueryRow RowOf(const Document& document);
+
+  const Clock& clock_;
+  std::optional<TimePoint> now_;
+  Shard* locked_ = nullptr;  ///< The last one; each knows the one before.
+};
+
+}  // namespace doclock::memory
