@@ -8,7 +8,6 @@
 
 #include "document/values/base64.h"
 #include "mongodb/admin/admin.h"
-#include "mongodb/bson/uuid_bounds.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/lock_fields.h"
@@ -164,23 +163,12 @@ Doc CommandFor(const Collection& collection, const Doc& filter) {
   return command;
 }
 
-/// A lock that is seen, and not to be had: no key names its document.
-LockRow LegacyRow(const bson_iter_t& id) {
-  Uuid bytes;
-  ReadUuid(id, bytes);
-  LockRow row;
-  row.key = Key(bytes);
-  row.malformed = row.live = true;
-  return row;
-}
-
 void AddRows(const bson_t& doc, const Collection& collection, const LockQuery& query,
              std::vector<LockRow>& rows) {
   bson_iter_t field;
   LockRow row;
   // Documents whose _id no key can name are somebody else's.
   if (!FindField(doc, "_id", field)) return;
-  if (IsLegacyUuid(field)) return rows.push_back(LegacyRow(field));
   if (!ReadKey(field, row.key)) return;
   row.has_body = FlagAt(doc, kBodyFlag);
   const std::int64_t now = FindField(doc, kServerTime, field) ? bson_iter_date_time(&field) : 0;

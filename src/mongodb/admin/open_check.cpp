@@ -8,6 +8,7 @@
 
 #include "mongodb/admin/admin.h"
 #include "mongodb/admin/collection_rules.h"
+#include "mongodb/bson/uuid_bounds.h"
 #include "mongodb/operations/operations.h"
 
 namespace doclock::mongodb {
@@ -131,6 +132,22 @@ void CheckDocuments(const Reader& reader, const Collection& collection) {
   });
 }
 
+/// Each driver had its own order of bytes for these, so no Key names them.
+void CheckIds(const Reader& reader, const Collection& collection) {
+  Doc bounds, command;
+  AddLegacyUuid(bounds, "$gte", LowestUuid());
+  AddLegacyUuid(bounds, "$lte", HighestUuid());
+  command.Add("find", std::string_view(collection.name())).Add("filter", Doc::Of("_id", bounds));
+  command.Add("projection", Doc::Of("_id", 1)).Add("limit", 1).Add("singleBatch", true);
+  Reply reply;
+  if (!Looked(reader, command, reply)) return;
+  reply.ForEachInBatch([&](const bson_t&) -> bool {
+    Refuse(collection,
+           "has a document whose _id is a UUID of subtype 3 (legacy): insert it anew under one of "
+           "subtype 4, as keys are");
+  });
+}
+
 }  // namespace
 
 void CheckCollection(Server& server, const Collection& collection) {
@@ -139,6 +156,7 @@ void CheckCollection(Server& server, const Collection& collection) {
   CheckOptions(reader, collection);
   CheckIndexes(reader, collection);
   CheckDocuments(reader, collection);
+  CheckIds(reader, collection);
 }
 
 }  // namespace doclock::mongodb

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "mongodb/operations/batch.h"
-#include "mongodb/operations/legacy_ids.h"
 #include "mongodb/operations/operations.h"
 #include "rules/fault.h"
 
@@ -71,12 +70,8 @@ void Execute(Server& server, const ClockWatch& clocks, std::span<StoreOp* const>
     } else {
       Batch(operations).Run(some);
     }
-    RefuseLegacyIds(operations, some);
   }
-  for (const auto& [collection, some] : reads) {
-    operations.Read(some);
-    RefuseLegacyIds(operations, std::vector<StoreOp*>(some.begin(), some.end()));
-  }
+  for (const auto& [collection, some] : reads) operations.Read(some);
 }
 
 }  // namespace doclock::mongodb

@@ -6,7 +6,6 @@
 #include "mongodb/bson/uuid_bounds.h"
 #include "mongodb/client/collection_handle.h"
 #include "mongodb/client/privileges.h"
-#include "mongodb/operations/legacy_ids.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/query/match.h"
@@ -49,16 +48,6 @@ Doc QueryPipeline(const Filter& filter, const Pass& pass) {
   stages.Add(Doc::Of("$sort", pass.sort));
   stages.Add(Doc::Of("$replaceWith", whole));
   return Doc::OfArray("pipeline", stages.doc());
-}
-
-[[noreturn]] void RefuseLegacyId(const Collection& collection) {
-  throw StoreException(Errc::kRefused, "doclock: MongoDB: " + LegacyIdText(collection));
-}
-
-bool HasLegacyId(const bson_t& answer) {
-  bson_t doc;
-  bson_iter_t id;
-  return FindDocument(answer, "doc", doc) && FindField(doc, "_id", id) && IsLegacyUuid(id);
 }
 
 /// Nothing for a document whose _id this library does not know.
@@ -134,10 +123,9 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
   Doc options;
   options.Add("maxTimeMS", std::max<std::int64_t>(budget.count(), 1)).Add("allowDiskUse", true);
   std::int64_t shown = 0;
-  bool enough = false, legacy = false;
+  bool enough = false;
   std::string why;
   const auto visit = [&](const bson_t& answer) {
-    legacy = legacy || HasLegacyId(answer);
     std::optional<QueryRow> row = RowOf(answer, collection, filter);
     enough = row && (!sink(std::move(*row)) || ++shown == filter.limit());
     return !enough;
@@ -154,7 +142,6 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
       }
     }
   }
-  if (legacy && !enough) RefuseLegacyId(collection);
 }
 
 void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
@@ -168,9 +155,6 @@ void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
     const Doc wanted = Both(Both(match, pass.match), KnownKeys());
     if (operations.AcquireFirst(op, wanted, pass.sort, key)) return;
     if (op.status != OpStatus::kMissing) return;
-  }
-  if (HasLegacyId(operations, *op.collection, match)) {
-    op.Fail(Errc::kRefused, LegacyIdText(*op.collection));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "doclock/doclock.h"
 #include "doclock/mongodb_store.h"
+#include "mongodb/bson/uuid_bounds.h"
 #include "mongodb/support/raw_documents.h"
 
 namespace doclock::mongo_docs_test {
@@ -65,6 +66,19 @@ TEST_F(ForeignCollections, AreKnownByTheirDocuments) {
 TEST_F(ForeignCollections, WhoseCollationMakesTwoKeysOneAreRefused) {
   Run(R"({"create": "things", "collation": {"locale": "en", "strength": 2}})");
   EXPECT_THAT(Opened(), AllOf(HasSubstr("things"), HasSubstr("collation")));
+}
+
+/// Drivers wrote them before there was subtype 4, each in its own order of bytes.
+TEST_F(ForeignCollections, WithAnIdThatNoKeyNamesAreRefused) {
+  mongodb::Doc old;
+  mongodb::AddLegacyUuid(old, "_id", NewUuid());
+  documents_.Insert("things", mongodb::Doc::Of("_id", NewUuid()));
+  documents_.Insert("things", old);
+  EXPECT_THAT(Opened(), AllOf(HasSubstr("things"), HasSubstr("UUID of subtype 3")));
+  Run(R"({"delete": "things", "deletes": [{"q": {"_id": {"$lt": {"$binary": {
+          "base64": "AAAAAAAAAAAAAAAAAAAAAA==", "subType": "04"}}}}, "limit": 0}]})");
+  EXPECT_EQ(documents_.Count("things"), 1);
+  EXPECT_EQ(Opened(), "opened");
 }
 
 /// An upsert would store null in fields that its filter compares with null.
