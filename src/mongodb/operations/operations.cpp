@@ -52,15 +52,6 @@ void BusyWithOthers(StoreOp& op) {
   op.detail = std::make_unique<OpDetail>();
 }
 
-void Malformed(StoreOp& op, const StoredLock& lock) {
-  op.Fail(Errc::kMalformed, MalformedText(lock));
-}
-
-std::string MalformedText(const StoredLock& lock) {
-  return "the lock fields of the document do not hold what this library writes (" + lock.bad_field +
-         ")";
-}
-
 Operations::Operations(Server& server, std::chrono::milliseconds budget)
     : Operations(server, server.For(Purpose::kCalls, budget),
                  std::chrono::steady_clock::now() + budget) {}

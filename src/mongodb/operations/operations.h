@@ -134,11 +134,7 @@ class Operations {
 /// What the server said of a command of a single statement.
 inline const CommandResult& Single(const Reply& reply) { return reply.Of(0); }
 
-/// Busy, but nobody knows with whom: others were faster each time.
+/// Busy; the holder is unknown: others were faster each time.
 void BusyWithOthers(StoreOp& op);
-/// Names the field.
-void Malformed(StoreOp& op, const StoredLock& lock);
-/// For people.
-std::string MalformedText(const StoredLock& lock);
 
 }  // namespace doclock::mongodb

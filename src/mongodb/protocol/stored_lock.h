@@ -45,4 +45,9 @@ struct StoredLock : rules::LockState {
 /// @param now the server's clock ($$NOW), in ms, from the same command as the document.
 StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::int64_t now);
 
+/// Settles the operation as one on a malformed lock, and names the field.
+void Malformed(StoreOp& op, const StoredLock& lock);
+/// Diagnostic only.
+std::string MalformedText(const StoredLock& lock);
+
 }  // namespace doclock::mongodb
