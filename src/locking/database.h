@@ -59,6 +59,7 @@ struct Change {
   const Entry* was = nullptr;
   /// Loaded: there is a document, and its lock is not what this library writes.
   bool malformed = false;
+  const char* bad_part = nullptr;  ///< Loaded, of a malformed one: which part is, if known.
   /// Loaded: `was` is not what is stored (the leases of another run of the clock begin anew). The
   /// first write that meets it has to store it, whatever it decides.
   bool restated = false;
@@ -81,16 +82,21 @@ struct Change {
 /// A document that a scan of locks shows.
 struct Candidate {
   Key key;
-  Entry entry;
-  bool malformed = false;  ///< Its lock is not what this library writes; then `entry` has no lock.
+  rules::LockState lock;
+  bool has_body = false;  ///< Does it hold anything besides its lock?
+  bool malformed =
+      false;  ///< Its lock is not what this library writes; of `lock` the group counts.
 };
 
 /// When a unit has to be through. On the ordinary steady clock, not that of the leases.
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// The text of kMalformed where a database has none that says more.
-inline constexpr const char* kMalformedText =
-    "the lock of the document is not what this library writes";
+/// The text of kMalformed.
+[[nodiscard]] inline std::string MalformedText(const Change& document) {
+  std::string text = "the lock of the document is not what this library writes";
+  if (document.bad_part != nullptr) text += std::string(" (") + document.bad_part + ")";
+  return text;
+}
 
 /// What a unit is for.
 enum class Access : std::uint8_t { kRead, kWrite };
@@ -119,9 +125,11 @@ class DOCLOCK_EXPORT Unit {
   virtual void Scan(Collection& collection, const Filter& filter,
                     const std::function<bool(QueryRow&&)>& visit) = 0;
   /// Shows the documents, in any order, that may have a lock, or all if `query` asks for those that
-  /// have none too, until `visit` returns false.
-  virtual void ScanLocks(Collection& collection, const LockQuery& query,
-                         const std::function<bool(Candidate&&)>& visit) = 0;
+  /// have none too, until `visit` returns false, or about a page is shown. Returns what to pass as
+  /// `after` to see more; empty: there are no more, or it does not show them in pages.
+  virtual std::string ScanLocks(Collection& collection, const LockQuery& query,
+                                const std::string& after,
+                                const std::function<bool(Candidate&&)>& visit) = 0;
   /// Stores the decided changes, and settles each: one that a unique index refuses is kConflict,
   /// and leaves the others alone. Then tells those whom they concern. Not called if nothing is
   /// decided.

@@ -41,7 +41,7 @@ void Create(AcquireOp& op, Change& document, Unit& unit) {
   Entry entry;
   if (!PutBody(op, entry, op.insert)) return;
   op.body = op.insert;
-  rules::AcquireNew(op, entry.lock, unit.Now());
+  rules::AcquireNew(op, entry.lock, unit.Now(), unit.instance());
   document.now = std::move(entry);
 }
 
@@ -63,7 +63,7 @@ void Decide(RenewOp& op, Change& document, Unit& unit) {
     op.status = OpStatus::kLost;
     return;
   }
-  rules::Renew(op, document.Edit().lock, now);
+  rules::Renew(op, document.Edit().lock, now, unit.instance());
 }
 
 void Decide(WriteOp& op, Change& document, Unit& unit) {
@@ -71,7 +71,7 @@ void Decide(WriteOp& op, Change& document, Unit& unit) {
   if (!rules::MayWrite(op, document.was->lock, now)) return;
   Entry entry = *document.was;
   if (op.body && !PutBody(op, entry, op.merge ? Merged(entry.body, op.body) : op.body)) return;
-  rules::Write(op, entry.lock, now);
+  rules::Write(op, entry.lock, now, unit.instance());
   Tell(document, rules::ConcernsWaiters(op, entry.lock));
   document.erased = op.write == WriteKind::kErase;
   document.now = std::move(entry);
@@ -115,7 +115,7 @@ void DecideAcquire(AcquireOp& op, Change& document, Unit& unit) {
 
 void Decide(StoreOp& op, Change& document, Unit& unit) {
   if (document.malformed) {
-    op.Fail(Errc::kMalformed, kMalformedText);
+    op.Fail(Errc::kMalformed, MalformedText(document));
   } else if (document.was == nullptr && !MayBeMissing(op)) {
     op.status = OpStatus::kMissing;
   } else {

@@ -1,13 +1,16 @@
 #include "locking/scans.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "doclock/errors.h"
 #include "document/collection.h"
 #include "document/json/row_filter.h"
+#include "document/throttle.h"
 #include "locking/decide.h"
 #include "locking/execute.h"
 #include "rules/fault.h"
@@ -20,8 +23,10 @@ namespace {
 
 /// How many free documents a search looks at before it reads on.
 constexpr std::int64_t kAtOnce = 100;
-/// How many locks one unit clears.
-constexpr std::int64_t kPurgedAtOnce = 1000;
+/// How many locks a purge looks for before it clears them.
+constexpr std::int64_t kFoundAtOnce = 1000;
+/// How many of them one unit clears. Few: other writers may wait for it.
+constexpr std::size_t kPurgedAtOnce = 100;
 
 /// Loads the documents that a search found, until it may take one: decides that.
 std::optional<Change> TakeFirst(Unit& unit, const Filter& filter, AcquireOp& op, Key& key,
@@ -43,18 +48,52 @@ std::optional<Change> TakeFirst(Unit& unit, const Filter& filter, AcquireOp& op,
 }
 
 std::optional<Change> TakeNext(Unit& unit, const Filter& filter, AcquireOp& op, Key& key) {
-  Filter page = Filter(filter).Free().Limit(kAtOnce);
-  for (;;) {
+  Filter page = Filter(filter).Free();
+  // Mostly it may take the first one.
+  for (std::int64_t limit = 1;; limit = kAtOnce) {
+    page.Limit(limit);
     std::vector<QueryRow> found;
     unit.Scan(*op.collection, page, [&](QueryRow&& row) {
       found.push_back(std::move(row));
       return true;
     });
     if (auto change = TakeFirst(unit, filter, op, key, found)) return change;
-    if (found.size() < static_cast<std::size_t>(kAtOnce)) return std::nullopt;
+    if (found.size() < static_cast<std::size_t>(limit)) return std::nullopt;
     auto [last, value] = PositionOf(filter, found.back().key, found.back().body);
     page.After(std::move(last), std::move(value));
   }
+}
+
+/// Keys of some documents behind `after` whose locks are over. Advances `after`; empty: there are
+/// no more. A page at a time, without keeping writers away.
+std::vector<Key> FindOver(Database& database, Collection& collection, std::int64_t limit,
+                          std::string& after, Deadline deadline) {
+  const auto unit = database.Begin(Access::kRead, deadline);
+  std::vector<Key> keys;
+  after = unit->ScanLocks(collection, {}, after, [&](Candidate&& candidate) {
+    if (!candidate.malformed && rules::IsPurgeable(candidate.lock, unit->Now())) {
+      keys.push_back(std::move(candidate.key));
+    }
+    return static_cast<std::int64_t>(keys.size()) < std::min(limit, kFoundAtOnce);
+  });
+  return keys;
+}
+
+std::int64_t PurgeSome(Database& database, Collection& collection, std::span<const Key> keys,
+                       Deadline deadline) {
+  const auto unit = database.Begin(Access::kWrite, deadline);
+  std::vector<Change> changes;
+  for (const Key& key : keys) changes.emplace_back(collection, key);
+  unit->Load(changes);
+  bool decided = false;
+  for (Change& change : changes) {
+    const bool over = change.was != nullptr && rules::IsPurgeable(change.was->lock, unit->Now());
+    if (over) rules::Purge(change.Edit().lock);
+    decided = decided || over;
+  }
+  if (decided) unit->Commit(changes);
+  return std::count_if(changes.begin(), changes.end(),
+                       [](const Change& change) { return change.outcome == OpStatus::kDone; });
 }
 
 /// The outcome of the only change of a unit. @throws StoreException, InDoubtException
@@ -84,39 +123,32 @@ void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& k
 
 std::int64_t Purge(Database& database, Collection& collection, std::int64_t limit,
                    Deadline deadline) {
-  const auto unit = database.Begin(Access::kWrite, deadline);
-  std::vector<Key> keys;
-  unit->ScanLocks(collection, {}, [&](Candidate&& candidate) {
-    if (!candidate.malformed && rules::IsPurgeable(candidate.entry.lock, unit->Now())) {
-      keys.push_back(std::move(candidate.key));
+  std::int64_t purged = 0;
+  std::string after;
+  do {
+    const std::vector<Key> over = FindOver(database, collection, limit - purged, after, deadline);
+    for (std::span<const Key> rest = over; !rest.empty();) {
+      const auto some = rest.first(std::min(rest.size(), kPurgedAtOnce));
+      purged += PurgeSome(database, collection, some, deadline);
+      rest = rest.subspan(some.size());
+      if (!rest.empty() || !after.empty()) detail::RestBetweenSteps(deadline);
     }
-    return static_cast<std::int64_t>(keys.size()) < std::min(limit, kPurgedAtOnce);
-  });
-  std::vector<Change> changes;
-  for (const Key& key : keys) changes.emplace_back(collection, key);
-  if (changes.empty()) return 0;
-  unit->Load(changes);
-  for (Change& change : changes) {
-    const bool over = change.was != nullptr && rules::IsPurgeable(change.was->lock, unit->Now());
-    if (over) rules::Purge(change.Edit().lock);
-  }
-  unit->Commit(changes);
-  return std::count_if(changes.begin(), changes.end(),
-                       [](const Change& change) { return change.outcome == OpStatus::kDone; });
+  } while (!after.empty() && purged < limit && std::chrono::steady_clock::now() < deadline);
+  return purged;
 }
 
 LockPage ListLocks(Database& database, Collection& collection, const LockQuery& query,
-                   const std::string&, Deadline deadline) {
+                   const std::string& after, Deadline deadline) {
   const auto unit = database.Begin(Access::kRead, deadline);
   LockPage page;
-  unit->ScanLocks(collection, query, [&](Candidate&& candidate) {
+  page.next = unit->ScanLocks(collection, query, after, [&](Candidate&& candidate) {
     LockRow row;
     row.key = std::move(candidate.key);
-    row.has_body = !TreeOf(candidate.entry.body).empty();
+    row.has_body = candidate.has_body;
     row.malformed = row.live = candidate.malformed;
     if (!candidate.malformed) {
-      rules::AddRows(page.rows, row, candidate.entry.lock, query, unit->Now());
-    } else if (query.group.empty()) {
+      rules::AddRows(page.rows, row, candidate.lock, query, unit->Now());
+    } else if (query.group.empty() || candidate.lock.group == query.group) {
       page.rows.push_back(std::move(row));
     }
     return true;
@@ -130,8 +162,8 @@ void Intervene(Database& database, Collection& collection, const Key& key, Inter
   Change change(collection, key);
   unit->Load({&change, 1});
   if (change.malformed) {
-    throw StoreException(Errc::kMalformed,
-                         "doclock: " + DocumentName(collection, key) + ": " + kMalformedText);
+    throw StoreException(Errc::kMalformed, "doclock: " + DocumentName(collection, key) + ": " +
+                                               MalformedText(change));
   }
   if (change.was == nullptr) ThrowNoDocument(collection, key);
   if (!rules::Intervene(change.Edit().lock, what, NewUuid(), unit->Now())) {

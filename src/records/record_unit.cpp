@@ -69,22 +69,14 @@ void RecordUnit::Commit(std::span<Change> changes) {
   }
 }
 
-Candidate RecordUnit::Read(const Key& key, Record&& record) const {
-  std::optional<StoredLock> lock = FromJson(record.lock, run_, now_);
-  Candidate candidate{key, {}, !lock};
-  if (lock) candidate.entry.lock = std::move(lock->state);
-  candidate.entry.body = std::move(record.body);
-  return candidate;
-}
-
 void RecordUnit::Scan(Collection& collection, const Filter& filter,
                       const std::function<bool(QueryRow&&)>& visit) {
   const auto show = [&](FirstRows& rows, const Key& key, Record&& record) {
-    Candidate found = Read(key, std::move(record));
-    const rules::LockState& lock = found.entry.lock;
+    std::optional<StoredLock> stored = FromJson(record.lock, run_, now_);
+    const rules::LockState lock = stored ? std::move(stored->state) : rules::LockState();
     // A malformed lock may be held; it is not free.
-    const bool locked = found.malformed || lock.IsLive(now_);
-    rows.Show({key, std::move(found.entry.body), lock.version, lock.born, locked});
+    const bool locked = !stored || lock.IsLive(now_);
+    rows.Show({key, std::move(record.body), lock.version, lock.born, locked});
   };
   const auto scan = [&](FirstRows& rows) {
     if (const auto key = EqualKey(filter)) {
@@ -101,11 +93,17 @@ void RecordUnit::Scan(Collection& collection, const Filter& filter,
   VisitInOrder(filter, kPageRows, scan, visit);
 }
 
-void RecordUnit::ScanLocks(Collection& collection, const LockQuery& query,
-                           const std::function<bool(Candidate&&)>& visit) {
+std::string RecordUnit::ScanLocks(Collection& collection, const LockQuery& query,
+                                  const std::string&,
+                                  const std::function<bool(Candidate&&)>& visit) {
   transaction_->Scan(collection.name(), [&](const Key& key, Record&& record) {
-    return (query.key && *query.key != key) || visit(Read(key, std::move(record)));
+    if (query.key && *query.key != key) return true;
+    std::optional<StoredLock> lock = FromJson(record.lock, run_, now_);
+    Candidate candidate{key, {}, !TreeOf(record.body).empty(), !lock};
+    if (lock) candidate.lock = std::move(lock->state);
+    return visit(std::move(candidate));
   });
+  return {};
 }
 
 }  // namespace doclock::records

@@ -19,13 +19,11 @@ class RecordUnit final : public locking::Unit {
   void Load(std::span<locking::Change> documents) override;
   void Scan(Collection& collection, const Filter& filter,
             const std::function<bool(QueryRow&&)>& visit) override;
-  void ScanLocks(Collection& collection, const LockQuery& query,
-                 const std::function<bool(locking::Candidate&&)>& visit) override;
+  std::string ScanLocks(Collection& collection, const LockQuery& query, const std::string& after,
+                        const std::function<bool(locking::Candidate&&)>& visit) override;
   void Commit(std::span<locking::Change> changes) override;
 
  private:
-  [[nodiscard]] locking::Candidate Read(const Key& key, Record&& record) const;
-
   const std::unique_ptr<RecordStore::Transaction> transaction_;
   const std::string run_;
   const TimePoint now_;
