@@ -66,11 +66,6 @@ std::string TextOf(Sql which, const TableNames& tables) {
       return Find(tables, "", "d.key = ?1");
     case Sql::kFindWithBody:
       return Find(tables, ", d.body", "d.key = ?1");
-    case Sql::kFindById:
-      return Find(tables, "", "d.id = ?1");
-    case Sql::kHeldIds:
-      return "SELECT id FROM " + documents + " WHERE id > ?1 AND NOT " + kFree +
-             " ORDER BY id LIMIT ?2";
     case Sql::kReleaseKnown:
       return Release(documents, "body=?4, ");
     case Sql::kUnlockKnown:
@@ -101,14 +96,14 @@ std::string TextOf(Sql which, const TableNames& tables) {
     case Sql::kDeleteGroup:
       return "DELETE FROM " + tables.quoted_groups() + " WHERE doc=?1";
     case Sql::kList:
-      return Listed(tables) + "d.id > ?1 AND NOT d." + kFree + " ORDER BY d.id LIMIT ?2";
+      return Listed(tables) + "d.id > ?1 AND NOT d." + kFree + " ORDER BY d.id";
     case Sql::kListAll:
-      return Listed(tables) + "d.id > ?1 ORDER BY d.id LIMIT ?2";
+      return Listed(tables) + "d.id > ?1 ORDER BY d.id";
     case Sql::kListKey:
-      return Listed(tables) + "d.key = ?1";
+      return Listed(tables) + "d.id > ?1 AND d.key = ?2";
     case Sql::kListGroup:
-      return Listed(tables) + "d.id IN (SELECT doc FROM " + tables.quoted_groups() +
-             " WHERE name=?1 UNION SELECT doc FROM " + shares + " WHERE name=?1)";
+      return Listed(tables) + "d.id > ?1 AND d.id IN (SELECT doc FROM " + tables.quoted_groups() +
+             " WHERE name=?2 UNION SELECT doc FROM " + shares + " WHERE name=?2) ORDER BY d.id";
     case Sql::kGlance:
       return "SELECT count(*), EXISTS(SELECT 1 FROM " + tables.quoted_intents() +
              " WHERE doc=?1), EXISTS(SELECT 1 FROM " + shares + " INDEXED BY " +

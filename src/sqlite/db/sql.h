@@ -12,8 +12,6 @@ class TableNames;
 enum class Sql : std::uint8_t {
   kFind,           ///< ?1 key -> kStoredColumns
   kFindWithBody,   ///< ?1 key -> kStoredColumns, body
-  kFindById,       ///< ?1 id -> kStoredColumns
-  kHeldIds,        ///< ?1 after id, ?2 limit -> ids of rows with a lock id
   kReleaseKnown,   ///< ?1 key, ?2 lock id, ?3 version, ?4 body, ?5 now, ?6 UnixTime, ?7 boot
   kUnlockKnown,    ///< as above without the body
   kPutLock,        ///< ?1 id, ?2.. lock columns
@@ -26,10 +24,10 @@ enum class Sql : std::uint8_t {
   kDeleteLeaseOf,  ///< ?1 key
   kPutGroup,       ///< ?1 id, ?2 lock id, ?3 group
   kDeleteGroup,    ///< ?1 id
-  kList,           ///< ?1 after id, ?2 limit -> kListedColumns of rows with a lock id
+  kList,           ///< ?1 after id -> kListedColumns of rows with a lock id, by id
   kListAll,        ///< as above, of all rows
-  kListKey,        ///< ?1 key -> kListedColumns
-  kListGroup,      ///< ?1 group -> kListedColumns
+  kListKey,        ///< ?1 after id, ?2 key -> kListedColumns
+  kListGroup,      ///< ?1 after id, ?2 group -> kListedColumns
   kGlance,         ///< ?1 id -> how many shares, is there an intent, is a share malformed?
   kShares,         ///< ?1 id -> columns of the table of shares but the first
   kFindShare,      ///< ?1 id, ?2 share -> as above

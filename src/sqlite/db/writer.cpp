@@ -49,104 +49,87 @@ Writer::Writer(std::unique_ptr<Connection> connection, ProcessCoordinator& coord
   static_cast<void>(connection_->Prepared(kRollback));  // there may be no memory when it is needed
 }
 
-/// Our turn to write: the queue of this process's threads, then that of the processes, and a
-/// notification afterwards.
-class Writer::Turn {
- public:
-  Turn(Writer& writer, Deadline deadline, Deadline work_deadline)
-      : writer_(writer), deadline_(deadline), work_deadline_(work_deadline) {
-    if (!writer.mutex_.Enter(deadline)) {
-      throw BusyError("other threads keep the database busy");
+Writer::Turn::Turn(Writer& writer, Deadline deadline, Deadline work_deadline)
+    : writer_(writer), deadline_(deadline), work_deadline_(work_deadline) {
+  if (!writer.mutex_.Enter(deadline)) {
+    throw BusyError("other threads keep the database busy");
+  }
+  try {
+    if (!writer.coordinator_.Enter(deadline)) {
+      throw BusyError(writer.coordinator_.Occupant() + " keeps the database busy");
     }
-    try {
-      if (!writer.coordinator_.Enter(deadline)) {
-        throw BusyError(writer.coordinator_.Occupant() + " keeps the database busy");
-      }
-    } catch (...) {
-      writer.mutex_.Leave();
-      throw;
-    }
+  } catch (...) {
+    writer.mutex_.Leave();
+    throw;
   }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  ~Turn() {
-    writer_.coordinator_.Leave();
-    writer_.mutex_.Leave();
-    writer_.coordinator_.Wake(whom_);
-  }
-
-  void Begin() {
-    const Deadline start = std::chrono::steady_clock::now();
-    writer_.connection_->SetDeadline(std::min(start + writer_.busy_timeout_, deadline_),
-                                     work_deadline_);
-    // There was no memory to end the last one.
-    if (writer_.connection_->InTransaction()) writer_.RollBack();
-    // Before the index is read: it may have been truncated.
-    const std::int64_t log = writer_.files_.Check();
-    CheckLog(*writer_.connection_, writer_.files_.database(), log);
-    try {
-      {
-        // Waits for programs that write without the coordinator.
-        const Running begin(writer_.connection_->Prepared("BEGIN IMMEDIATE"));
-        begin->Step();
-      }
-      if (std::chrono::steady_clock::now() - start < kNoWait) return;
-      writer_.files_.Check();
-    } catch (...) {
-      // The deadline may interrupt BEGIN when it has begun.
-      writer_.RollBack();
-      throw;
-    }
-  }
-
-  void Commit() {
-    const Running commit(writer_.connection_->Prepared("COMMIT"));
-    commit->Step();
-    writer_.around_.owners.Committed();
-  }
-
-  void Announce(const std::vector<Notification>& notifications) noexcept {
-    if (!notifications.empty()) whom_ |= writer_.coordinator_.Announce(notifications);
-  }
-
- private:
-  Writer& writer_;
-  Deadline deadline_;
-  Deadline work_deadline_;
-  std::uint32_t whom_ = 0;  ///< The watchers to wake.
-};
-
-void Writer::Execute(std::span<StoreOp* const> ops, Deadline deadline) {
-  Execute(ops, deadline,
-          [](Operations& operations, Connection&, StoreOp& op) { operations.Execute(op); });
 }
 
-void Writer::Execute(std::span<StoreOp* const> ops, Deadline deadline, const Perform& perform) {
+Writer::Turn::~Turn() {
+  writer_.coordinator_.Leave();
+  writer_.mutex_.Leave();
+  writer_.coordinator_.Wake(whom_);
+}
+
+void Writer::Turn::Begin() {
+  const Deadline start = std::chrono::steady_clock::now();
+  writer_.connection_->SetDeadline(std::min(start + writer_.busy_timeout_, deadline_),
+                                   work_deadline_);
+  // There was no memory to end the last one.
+  if (writer_.connection_->InTransaction()) writer_.RollBack();
+  // Before the index is read: it may have been truncated.
+  const std::int64_t log = writer_.files_.Check();
+  CheckLog(*writer_.connection_, writer_.files_.database(), log);
+  try {
+    {
+      // Waits for programs that write without the coordinator.
+      const Running begin(writer_.connection_->Prepared("BEGIN IMMEDIATE"));
+      begin->Step();
+    }
+    if (std::chrono::steady_clock::now() - start < kNoWait) return;
+    writer_.files_.Check();
+  } catch (...) {
+    // The deadline may interrupt BEGIN when it has begun.
+    writer_.RollBack();
+    throw;
+  }
+}
+
+void Writer::Turn::Commit() {
+  const Running commit(writer_.connection_->Prepared("COMMIT"));
+  commit->Step();
+  writer_.around_.owners.Committed();
+}
+
+void Writer::Turn::Announce(const std::vector<Notification>& notifications) noexcept {
+  if (!notifications.empty()) whom_ |= writer_.coordinator_.Announce(notifications);
+}
+
+void Writer::Execute(std::span<StoreOp* const> ops, Deadline deadline) {
   try {
     Turn turn(*this, deadline, deadline);
-    if (TryAll(ops, turn, perform)) return;
+    if (TryAll(ops, turn)) return;
     // One of them may be too large for the rest of the disk; the others must not fail with it.
-    for (StoreOp* op : ops) ExecuteAlone(*op, turn, perform);
+    for (StoreOp* op : ops) ExecuteAlone(*op, turn);
   } catch (const DatabaseError& error) {
     FailUnlessTold(ops, error);
   }
 }
 
-void Writer::ExecuteAlone(StoreOp& op, Turn& turn, const Perform& perform) {
+void Writer::ExecuteAlone(StoreOp& op, Turn& turn) {
   StoreOp* const alone = &op;
   try {
-    TryAll({&alone, 1}, turn, perform);
+    TryAll({&alone, 1}, turn);
   } catch (const DatabaseError& error) {
     op.Fail(error.errc(), error.what());
   }
 }
 
-bool Writer::TryAll(std::span<StoreOp* const> ops, Turn& turn, const Perform& perform) {
+bool Writer::TryAll(std::span<StoreOp* const> ops, Turn& turn) {
   const platform::StandardNumbersTaken taken;  // SQLite opens folders and temporary files
   turn.Begin();
   Operations operations(*connection_, around_, renewal_rows_);
   try {
-    for (StoreOp* op : ops) perform(operations, *connection_, *op);
+    for (StoreOp* op : ops) operations.Execute(*op);
   } catch (const DatabaseError& error) {
     RollBack();
     if (ops.size() > 1) {
@@ -173,20 +156,17 @@ bool Writer::TryAll(std::span<StoreOp* const> ops, Turn& turn, const Perform& pe
   return true;
 }
 
-void Writer::Transact(Deadline deadline,
-                      const std::function<void(Operations&, Connection&)>& what) {
+void Writer::Transact(Deadline deadline, const std::function<void(Connection&)>& what) {
   Turn turn(*this, deadline, Deadline::max());
   const platform::StandardNumbersTaken taken;
   turn.Begin();
-  Operations operations(*connection_, around_, renewal_rows_);
   try {
-    what(operations, *connection_);
+    what(*connection_);
     turn.Commit();
   } catch (...) {
     RollBack();
     throw;
   }
-  turn.Announce(operations.notifications());
 }
 
 /// The commit failed; its changes may or may not be undone. If memory runs out here, what is not
@@ -200,8 +180,7 @@ void Writer::Settle(std::span<StoreOp* const> ops, Operations& operations,
   // A transaction that found no room on the disk is incomplete, and SQLite drops it. After other
   // errors all of it may stand in the log, and take effect if the log is read again, unless the
   // next transaction overwrites it.
-  const bool gone = looks && (error.primary_code() == SQLITE_FULL ||
-                              error.primary_code() == SQLITE_BUSY || Overwrite());
+  const bool gone = looks && (error.is_without_effect() || Overwrite());
   for (StoreOp* op : ops) {
     if (op->status != OpStatus::kPending) continue;
     try {
@@ -227,6 +206,16 @@ bool Writer::Overwrite() noexcept {
     return true;
   } catch (const std::exception&) {
     RollBack();
+    return false;
+  }
+}
+
+bool Writer::End() noexcept {
+  try {
+    const Running end(connection_->Prepared("COMMIT"));
+    end->Step();
+    return true;
+  } catch (const std::exception&) {
     return false;
   }
 }

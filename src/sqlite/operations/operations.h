@@ -9,6 +9,7 @@
 #include "rules/lock_state.h"
 #include "sqlite/db/connection.h"
 #include "sqlite/locks/lease_evaluator.h"
+#include "sqlite/locks/lock_reader.h"
 #include "sqlite/locks/owners.h"
 #include "sqlite/locks/queue.h"
 #include "sqlite/locks/renewal_row_cache.h"
@@ -18,14 +19,6 @@
 #include "sqlite/schema/sqlite_collection.h"
 
 namespace doclock::sqlite {
-
-/// What outlives a transaction and operations need.
-struct Surroundings {
-  const Clock& clock;
-  const ProcessCoordinator& coordinator;
-  LeaseEvaluator& evaluator;
-  Owners& owners;
-};
 
 /// A row and its body.
 struct StoredDocument {
@@ -54,19 +47,11 @@ class Reader {
   void Execute(ReadOp& op);
 
   std::optional<StoredLock> Find(const SqliteCollection& collection, const Key& key);
-  std::optional<StoredLock> FindById(const SqliteCollection& collection, std::int64_t doc);
   std::optional<StoredDocument> FindWithBody(const SqliteCollection& collection, const Key& key);
   /// With all shares; without intent, queue, owner and group.
   LoadedLock Load(const SqliteCollection& collection, const StoredLock& row);
-  /// A lock for a purge to clear.
-  std::optional<LoadedLock> FindPurgeable(const SqliteCollection& collection, std::int64_t doc);
   /// Settles an attempt whose id holds the lock already, from the queue. False: it does not.
   [[nodiscard]] bool SeesPassedOn(AcquireOp& op);
-  /// Is it free, and does no client wait for it?
-  [[nodiscard]] bool MayTakeNext(const SqliteCollection& collection, const StoredLock& row);
-  /// See Store::ListLocks.
-  LockPage List(const SqliteCollection& collection, const LockQuery& query,
-                const std::string& after);
   /// The number of intents that their writers' locks, or time, have ended.
   [[nodiscard]] std::int64_t CountOldIntents(const SqliteCollection& collection);
   [[nodiscard]] TimePoint now() const noexcept { return now_; }
@@ -92,14 +77,6 @@ class Reader {
   }
   void NoteIntent(const SqliteCollection& collection, const LoadedLock& lock);
   void LoadOwner(LoadedLock& lock);
-
- private:
-  void AddRows(const SqliteCollection& collection, const StoredLock& stored, Statement& row,
-               const LockQuery& query, std::vector<LockRow>& rows);
-  void SetAge(LoadedLock& lock, std::int64_t wall) const;
-  void LoadSharesToList(const SqliteCollection& collection, LoadedLock& lock);
-  [[nodiscard]] TimePoint GrantedAt(const StoredLock& lock, std::chrono::nanoseconds granted,
-                                    std::int64_t wall) const;
 };
 
 /// The operations of store.h inside one write transaction, at one moment: load, let the lock core
@@ -125,12 +102,6 @@ class Operations : public Reader {
 
   /// Of a document that was found. The key is op.key.
   void Acquire(AcquireOp& op, StoredDocument& document);
-  /// See Store::Intervene; of a row that is not malformed. False: the lock is not held, and `what`
-  /// needs a holder.
-  [[nodiscard]] bool Intervene(const SqliteCollection& collection, const Key& key,
-                               const StoredLock& row, Intervention what);
-  /// Clears a lock that FindPurgeable gave.
-  void Purge(const SqliteCollection& collection, LoadedLock& lock);
   /// Another client may wait for this.
   void AddNotification(const SqliteCollection& collection, std::size_t key_hash);
   /// The lock became free, or was passed on: then only the new holder's process needs to know.
@@ -163,7 +134,6 @@ class Operations : public Reader {
   [[nodiscard]] StoredLock GrantedRow(const LoadedLock& lock, const OwnerPtr& owner, bool detached);
   /// Of a lock that was freed, or passed on.
   [[nodiscard]] StoredLock FreedRow(const LoadedLock& lock, TimePoint since);
-  [[nodiscard]] StoredLock EndedRow(const LoadedLock& lock) const;
   [[nodiscard]] StoredShare ShareFor(const LoadedLock& lock, const GrantRequest& grant);
   [[nodiscard]] std::int64_t SlotFor(bool detached) const noexcept;
 

@@ -24,13 +24,6 @@ std::optional<StoredLock> Reader::Find(const SqliteCollection& collection, const
   return ReadStoredLock(*row, collection.default_ttl());
 }
 
-std::optional<StoredLock> Reader::FindById(const SqliteCollection& collection, std::int64_t doc) {
-  const Running row(connection_.Prepared(collection.tables(), Sql::kFindById));
-  row->Bind(1, doc);
-  if (!row->Step()) return std::nullopt;
-  return ReadStoredLock(*row, collection.default_ttl());
-}
-
 std::optional<StoredDocument> Reader::FindWithBody(const SqliteCollection& collection,
                                                    const Key& key) {
   return FindDocument(connection_, collection, key);
@@ -107,16 +100,6 @@ void Reader::LoadOwner(LoadedLock& lock) {
   lock.state.owner = around_.owners.Find(connection_, lock.row.owner);
 }
 
-std::optional<LoadedLock> Reader::FindPurgeable(const SqliteCollection& collection,
-                                                std::int64_t doc) {
-  const auto row = FindById(collection, doc);
-  if (!row) return std::nullopt;
-  LoadedLock lock = Load(collection, *row);
-  LoadQueue(collection, lock);
-  if (lock.malformed || !rules::IsPurgeable(lock.state, now_)) return std::nullopt;
-  return lock;
-}
-
 bool Reader::SeesPassedOn(AcquireOp& op) {
   std::optional<StoredDocument> document = FindWithBody(CollectionOf(op), *op.key);
   if (!document || document->lock.malformed || document->lock.born.is_nil()) return false;
@@ -125,13 +108,6 @@ bool Reader::SeesPassedOn(AcquireOp& op) {
   rules::Acquire(op, lock.state, now_);
   op.body = std::move(document->body);
   return true;
-}
-
-bool Reader::MayTakeNext(const SqliteCollection& collection, const StoredLock& row) {
-  LoadedLock lock = Load(collection, row);
-  if (lock.malformed || !lock.state.IsFree(now_)) return false;
-  LoadQueue(collection, lock);
-  return rules::MayTakeNext(lock.state, now_);
 }
 
 void Reader::Execute(ReadOp& op) {
