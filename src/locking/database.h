@@ -117,6 +117,10 @@ class DOCLOCK_EXPORT Unit {
   virtual TimePoint Now() = 0;
   /// What the entries of this store's waiters carry (rules::QueueEntry::instance).
   [[nodiscard]] virtual std::int64_t instance() const noexcept { return 0; }
+  /// Carries out an operation before anything is loaded, if that is one small step which does what
+  /// the rules would do; Commit stores it, and tells waiters. False: it is left pending, and
+  /// nothing has changed.
+  virtual bool Try(StoreOp&) { return false; }
   /// Fills in the documents' loaded parts. A further call is for further documents.
   virtual void Load(std::span<Change> documents) = 0;
   /// Shows the documents of a collection that meet the filter, in its order, until `visit` returns
@@ -132,8 +136,11 @@ class DOCLOCK_EXPORT Unit {
                                 const std::function<bool(Candidate&&)>& visit) = 0;
   /// Stores the decided changes, and settles each: one that a unique index refuses is kConflict,
   /// and leaves the others alone. Then tells those whom they concern. Not called if nothing is
-  /// decided.
+  /// decided, and Try has done nothing.
   virtual void Commit(std::span<Change> changes) = 0;
+  /// After an Error, before which Commit stored nothing: may one operation of several have caused
+  /// it? Then each of them is tried in a unit of its own.
+  [[nodiscard]] virtual bool IsSpoilt() const noexcept { return false; }
 };
 
 /// A database, as src/locking needs it. Thread-safe. Its functions throw Error.

@@ -5,14 +5,15 @@
 #include <utility>
 
 #include "document/open_collections.h"
+#include "locking/execute.h"
 #include "locking/scans.h"
 #include "platform/fork_generation.h"
+#include "rules/acquire.h"
 #include "rules/fault.h"
 #include "sqlite/db/open_file.h"
 #include "sqlite/db/reader_pool.h"
 #include "sqlite/db/writer.h"
 #include "sqlite/operations/examine.h"
-#include "sqlite/operations/operations.h"
 #include "sqlite/operations/unit.h"
 #include "sqlite/processes/notification_listener.h"
 #include "sqlite/schema/index_names.h"
@@ -63,7 +64,7 @@ struct Parts {
         evaluator(*coordinator, sqlite::BootNumber()),
         around{*clock, *coordinator, evaluator, owners},
         readers(path, options, *files),
-        writer(std::move(open.connection), *coordinator, around, options.busy_timeout.ms(), *files),
+        writer(std::move(open.connection), *coordinator, owners, options.busy_timeout.ms(), *files),
         listener(std::make_shared<sqlite::NotificationListener>(coordinator)) {}
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
@@ -285,7 +286,6 @@ class SqliteStore final : public Store {
   /// Was the lock passed on to this attempt, as a notification said? Then it is done without a turn
   /// to write, for which other processes may queue.
   bool SeesPassedOn(StoreOp& op, Deadline deadline);
-  void ExecuteReads(std::span<StoreOp* const> ops, Deadline deadline);
 
   const std::uint32_t generation_ = platform::ForkGeneration();
   const std::chrono::milliseconds busy_timeout_;
@@ -299,35 +299,27 @@ void SqliteStore::Execute(std::span<StoreOp* const> ops, std::chrono::millisecon
     return;
   }
   const Deadline deadline = DeadlineIn(budget);
-  const bool reads = std::all_of(ops.begin(), ops.end(),
-                                 [](const StoreOp* op) { return op->kind == OpKind::kRead; });
-  if (reads) {
-    ExecuteReads(ops, deadline);
-  } else if (ops.size() > 1 || !SeesPassedOn(*ops.front(), deadline)) {
-    parts_->writer.Execute(ops, deadline);
-  }
-}
-
-void SqliteStore::ExecuteReads(std::span<StoreOp* const> ops, Deadline deadline) {
-  try {
-    const auto connection = parts_->readers.Take(deadline);
-    sqlite::Reader reader(*connection, parts_->around);
-    for (StoreOp* op : ops) reader.Execute(static_cast<ReadOp&>(*op));
-  } catch (const DatabaseError& error) {
-    for (StoreOp* op : ops) {
-      if (op->status == OpStatus::kPending) op->Fail(error.errc(), error.what());
-    }
+  if (ops.size() != 1 || !SeesPassedOn(*ops.front(), deadline)) {
+    locking::Execute(database_, ops, deadline);
   }
 }
 
 bool SqliteStore::SeesPassedOn(StoreOp& op, Deadline deadline) {
-  if (op.kind != OpKind::kAcquire) return false;
-  const std::uint64_t tag = sqlite::CollectionOf(op).tag();
-  if (!parts_->listener->passed_on().Take(tag, op.hash) || FaultOf(op) != nullptr) return false;
+  if (op.kind != OpKind::kAcquire || FaultOf(op) != nullptr) return false;
+  const SqliteCollection& collection = sqlite::CollectionOf(op);
+  if (!parts_->listener->passed_on().Take(collection.tag(), op.hash)) return false;
   try {
     const auto connection = parts_->readers.Take(deadline);
-    sqlite::Reader reader(*connection, parts_->around);
-    return reader.SeesPassedOn(static_cast<AcquireOp&>(op));
+    sqlite::LockReader reader(*connection, parts_->around);
+    const auto document = reader.Find(collection, *op.key);
+    auto& acquire = static_cast<AcquireOp&>(op);
+    if (document == nullptr || document->malformed || document->lock.born.is_nil() ||
+        !rules::HoldsAlready(acquire, document->lock, reader.now())) {
+      return false;
+    }
+    rules::Acquire(acquire, document->lock, reader.now());
+    acquire.body = document->body;
+    return true;
   } catch (const DatabaseError&) {
     return false;  // the attempt tells
   }
@@ -337,12 +329,12 @@ std::vector<Finding> SqliteStore::Examine(Collection* collection,
                                           std::chrono::milliseconds budget) {
   return Naming([&] {
     const auto connection = parts_->readers.Take(DeadlineIn(budget));
-    sqlite::Reader reader(*connection, parts_->around);
     std::vector<Finding> findings =
         sqlite::ExamineFile(*connection, *parts_->coordinator, parts_->path);
-    if (collection != nullptr)
-      findings.push_back(
-          sqlite::ExamineIntents(reader, static_cast<SqliteCollection&>(*collection)));
+    if (collection != nullptr) {
+      findings.push_back(sqlite::ExamineIntents(*connection, parts_->around,
+                                                static_cast<SqliteCollection&>(*collection)));
+    }
     return findings;
   });
 }

@@ -62,8 +62,6 @@ std::string TextOf(Sql which, const TableNames& tables) {
   const std::string& leases = tables.quoted_leases();
   const std::string& shares = tables.quoted_shares();
   switch (which) {
-    case Sql::kFind:
-      return Find(tables, "", "d.key = ?1");
     case Sql::kFindWithBody:
       return Find(tables, ", d.body", "d.key = ?1");
     case Sql::kReleaseKnown:
@@ -111,8 +109,6 @@ std::string TextOf(Sql which, const TableNames& tables) {
              ") FROM " + shares + " WHERE doc=?1";
     case Sql::kShares:
       return kSelectShares + shares + " WHERE doc=?1";
-    case Sql::kFindShare:
-      return kSelectShares + shares + " WHERE doc=?1 AND share=?2";
     case Sql::kAddShare:
       return "INSERT OR IGNORE INTO " + shares + kShareValues;
     case Sql::kPutShare:
@@ -126,8 +122,6 @@ std::string TextOf(Sql which, const TableNames& tables) {
              "(doc, lock_id, renewed, ttl) VALUES(?1,?2,?3,?4) ON CONFLICT(doc) DO UPDATE SET "
              "ttl=max(?4, CASE WHEN lock_id=?2 THEN " +
              kLeft + " ELSE 0 END), lock_id=?2, renewed=?3";
-    case Sql::kExpireShares:
-      return "UPDATE " + shares + " SET ttl=0 WHERE doc=?1";
     case Sql::kSharedId:
       return "SELECT id, lock_version FROM " + documents +
              " WHERE key=?1 AND lock_id=?2 AND typeof(lock_version)='integer'";
@@ -159,8 +153,6 @@ std::string TextOf(Sql which, const TableNames& tables) {
       return "DELETE FROM " + tables.quoted_queue() + " WHERE doc=?1 AND place=?2";
     case Sql::kDeleteQueue:
       return "DELETE FROM " + tables.quoted_queue() + " WHERE doc=?1";
-    case Sql::kMarkQueue:
-      return "UPDATE " + documents + " SET lock_queue=1 WHERE id=?1";
   }
   return {};
 }

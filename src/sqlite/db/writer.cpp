@@ -13,38 +13,14 @@ namespace {
 constexpr std::chrono::milliseconds kNoWait{1};
 constexpr const char* kRollback = "ROLLBACK";
 
-/// Results that report a change are void after a rollback; those that report what was found stay.
-void Void(std::span<StoreOp* const> ops) noexcept {
-  for (StoreOp* op : ops) {
-    if (op->status == OpStatus::kDone) op->status = OpStatus::kPending;
-    if (op->kind == OpKind::kAcquire) static_cast<AcquireOp*>(op)->queued = false;
-  }
-}
-
-void FailUnlessTold(std::span<StoreOp* const> ops, const DatabaseError& error) {
-  Void(ops);  // first: memory may run out
-  for (StoreOp* op : ops) {
-    if (op->status == OpStatus::kPending) op->Fail(error.errc(), error.what());
-  }
-}
-
-/// For another attempt, after a rollback.
-void Reset(std::span<StoreOp* const> ops) noexcept {
-  for (StoreOp* op : ops) {
-    op->status = OpStatus::kPending;
-    op->detail.reset();
-  }
-}
-
 }  // namespace
 
 Writer::Writer(std::unique_ptr<Connection> connection, ProcessCoordinator& coordinator,
-               const Surroundings& surroundings, std::chrono::milliseconds busy_timeout,
-               const FileSet& files)
+               Owners& owners, std::chrono::milliseconds busy_timeout, const FileSet& files)
     : connection_(std::move(connection)),
       files_(files),
       coordinator_(coordinator),
-      around_(surroundings),
+      owners_(owners),
       busy_timeout_(busy_timeout) {
   static_cast<void>(connection_->Prepared(kRollback));  // there may be no memory when it is needed
 }
@@ -97,63 +73,11 @@ void Writer::Turn::Begin() {
 void Writer::Turn::Commit() {
   const Running commit(writer_.connection_->Prepared("COMMIT"));
   commit->Step();
-  writer_.around_.owners.Committed();
+  writer_.owners_.Committed();
 }
 
 void Writer::Turn::Announce(const std::vector<Notification>& notifications) noexcept {
   if (!notifications.empty()) whom_ |= writer_.coordinator_.Announce(notifications);
-}
-
-void Writer::Execute(std::span<StoreOp* const> ops, Deadline deadline) {
-  try {
-    Turn turn(*this, deadline, deadline);
-    if (TryAll(ops, turn)) return;
-    // One of them may be too large for the rest of the disk; the others must not fail with it.
-    for (StoreOp* op : ops) ExecuteAlone(*op, turn);
-  } catch (const DatabaseError& error) {
-    FailUnlessTold(ops, error);
-  }
-}
-
-void Writer::ExecuteAlone(StoreOp& op, Turn& turn) {
-  StoreOp* const alone = &op;
-  try {
-    TryAll({&alone, 1}, turn);
-  } catch (const DatabaseError& error) {
-    op.Fail(error.errc(), error.what());
-  }
-}
-
-bool Writer::TryAll(std::span<StoreOp* const> ops, Turn& turn) {
-  const platform::StandardNumbersTaken taken;  // SQLite opens folders and temporary files
-  turn.Begin();
-  Operations operations(*connection_, around_, renewal_rows_);
-  try {
-    for (StoreOp* op : ops) operations.Execute(*op);
-  } catch (const DatabaseError& error) {
-    RollBack();
-    if (ops.size() > 1) {
-      Reset(ops);
-      return false;
-    }
-    FailUnlessTold(ops, error);
-    return true;
-  } catch (...) {
-    RollBack();
-    Reset(ops);
-    throw;
-  }
-  try {
-    turn.Commit();
-  } catch (const DatabaseError& error) {
-    Settle(ops, operations, error);
-  } catch (...) {
-    RollBack();
-    Reset(ops);
-    throw;
-  }
-  turn.Announce(operations.notifications());
-  return true;
 }
 
 void Writer::Transact(Deadline deadline, const std::function<void(Connection&)>& what) {
@@ -166,34 +90,6 @@ void Writer::Transact(Deadline deadline, const std::function<void(Connection&)>&
   } catch (...) {
     RollBack();
     throw;
-  }
-}
-
-/// The commit failed; its changes may or may not be undone. If memory runs out here, what is not
-/// settled yet stays kPending.
-void Writer::Settle(std::span<StoreOp* const> ops, Operations& operations,
-                    const DatabaseError& error) {
-  RollBack();
-  Void(ops);
-  // If the rollback failed too, this connection would take its own changes for committed ones.
-  const bool looks = !connection_->InTransaction();
-  // A transaction that found no room on the disk is incomplete, and SQLite drops it. After other
-  // errors all of it may stand in the log, and take effect if the log is read again, unless the
-  // next transaction overwrites it.
-  const bool gone = looks && (error.is_without_effect() || Overwrite());
-  for (StoreOp* op : ops) {
-    if (op->status != OpStatus::kPending) continue;
-    try {
-      if (looks && operations.IsVisible(*op)) {
-        op->status = OpStatus::kDone;
-      } else if (gone) {
-        op->Fail(error.errc(), error.what());
-      } else {
-        op->Doubt(error.what());
-      }
-    } catch (const DatabaseError&) {
-      op->Doubt(error.what());
-    }
   }
 }
 
@@ -222,7 +118,7 @@ bool Writer::End() noexcept {
 
 void Writer::RollBack() noexcept {
   renewal_rows_.Clear();
-  around_.owners.RolledBack();
+  owners_.RolledBack();
   if (!connection_->InTransaction()) return;  // SQLite rolled back by itself
   try {
     const Running rollback(connection_->Prepared(kRollback));

@@ -2,16 +2,15 @@
 
 #include <functional>
 #include <memory>
-#include <span>
+#include <vector>
 
-#include "doclock/store.h"
 #include "sqlite/db/connection.h"
 #include "sqlite/db/database_error.h"
 #include "sqlite/db/deadline.h"
 #include "sqlite/db/file_set.h"
 #include "sqlite/db/timed_mutex.h"
+#include "sqlite/locks/owners.h"
 #include "sqlite/locks/renewal_row_cache.h"
-#include "sqlite/operations/operations.h"
 #include "sqlite/processes/process_coordinator.h"
 
 namespace doclock::sqlite {
@@ -20,12 +19,8 @@ namespace doclock::sqlite {
 /// processes.
 class Writer {
  public:
-  Writer(std::unique_ptr<Connection> connection, ProcessCoordinator& coordinator,
-         const Surroundings& surroundings, std::chrono::milliseconds busy_timeout,
-         const FileSet& files);
-
-  /// Executes operations, all in one transaction. A failed operation says so itself.
-  void Execute(std::span<StoreOp* const> ops, Deadline deadline);
+  Writer(std::unique_ptr<Connection> connection, ProcessCoordinator& coordinator, Owners& owners,
+         std::chrono::milliseconds busy_timeout, const FileSet& files);
 
   /// Calls `what` in one transaction, which has no deadline once it has begun.
   /// @throws DatabaseError, and what `what` throws.
@@ -63,17 +58,11 @@ class Writer {
   [[nodiscard]] bool Overwrite() noexcept;
 
  private:
-  void ExecuteAlone(StoreOp& op, Turn& turn);
-  /// False: an operation spoilt the transaction, none was done. @throws DatabaseError if it did not
-  /// even begin.
-  bool TryAll(std::span<StoreOp* const> ops, Turn& turn);
-  void Settle(std::span<StoreOp* const> ops, Operations& operations, const DatabaseError& error);
-
   TimedMutex mutex_;
   std::unique_ptr<Connection> connection_;
   const FileSet& files_;
   ProcessCoordinator& coordinator_;
-  const Surroundings& around_;
+  Owners& owners_;
   std::chrono::milliseconds busy_timeout_;
   RenewalRowCache renewal_rows_;
 };

@@ -7,6 +7,7 @@
 
 #include "rules/shares.h"
 #include "sqlite/db/unix_time.h"
+#include "sqlite/locks/stored_document.h"
 
 namespace doclock::sqlite {
 namespace {
@@ -15,7 +16,6 @@ namespace {
 constexpr std::size_t kRowsPerPage = 1000;
 
 // Behind kStoredColumns.
-constexpr int kBody = kStoredColumnCount;
 constexpr int kKey = kStoredColumnCount, kWall = kKey + 1, kGroup = kKey + 2, kHasBody = kKey + 3;
 
 std::int64_t PositionOf(const std::string& after) {
@@ -34,16 +34,11 @@ Sql StatementFor(const LockQuery& query) noexcept {
 
 std::unique_ptr<LoadedDocument> LockReader::Find(const SqliteCollection& collection,
                                                  const Key& key) {
+  std::optional<StoredDocument> stored = FindDocument(connection_, collection, key);
+  if (!stored) return nullptr;
   auto document = std::make_unique<LoadedDocument>();
-  {
-    const Running row(connection_.Prepared(collection.tables(), Sql::kFindWithBody));
-    row->Bind(1, key);
-    if (!row->Step()) return nullptr;
-    document->row = ReadStoredLock(*row, collection.default_ttl());
-    // A value that is no text is no JSON either; the code that parses it gets the error.
-    document->body =
-        Body::FromText(row->IsText(kBody) ? std::string(row->Text(kBody)) : std::string());
-  }
+  document->row = stored->lock;
+  document->body = std::move(stored->body);
   Load(collection, *document);
   return document;
 }

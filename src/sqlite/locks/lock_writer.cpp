@@ -99,7 +99,9 @@ void LockWriter::Erase(const SqliteCollection& collection, const LoadedDocument&
 bool LockWriter::IsRenewal(const Step& step) const noexcept {
   const rules::LockState &was = step.was.lock, &now = step.now;
   if (!now.HasLockId() || now.lock_id != was.lock_id || now.version != was.version) return false;
-  if (now.lease == was.lease || now.lease.since != now_ || !now.IsLive(now_)) return false;
+  if (now.lease.since != now_ || !now.IsLive(now_)) return false;
+  // At the moment of the grant a renewal changes nothing.
+  if (now.lease == was.lease && now != was) return false;
   if (!around_.evaluator.IsComparable(step.was.row, now_)) return false;
   return now.IsShared() || (now.lease.instance != 0 && now.lease.instance == step.was.row.slot);
 }
@@ -228,10 +230,13 @@ void LockWriter::PutShares(const Change& change, const Step& step) {
     shares.DeleteAll(doc);  // of a row that another program deleted
     return shares.Put(RowOf(step, step.now.shares.front(), nullptr));
   }
+  const bool released = step.now.shares.size() < step.was.shares.size();
   for (std::size_t i = 0; i < step.was.shares.size(); ++i) {
     const rules::Share& before = step.was.lock.shares[i];
     const rules::Share* const share = FindIn(step.now.shares, i, before.id);
-    if (share == nullptr) {
+    // Those that are over go with one that is released.
+    const bool swept = released && share != nullptr && !share->lease.IsLive(now_);
+    if (share == nullptr || swept) {
       shares.Delete(doc, before.id);
       renewal_rows_.Remove(before.id);
     } else if (*share != before) {

@@ -15,17 +15,16 @@ namespace doclock::sqlite {
 class LockWriter {
  public:
   LockWriter(Connection& connection, const Surroundings& around, RenewalRowCache& renewal_rows,
-             TimePoint now) noexcept
-      : connection_(connection), around_(around), renewal_rows_(renewal_rows), now_(now) {}
+             TimePoint now, std::vector<Notification>& notifications) noexcept
+      : connection_(connection),
+        around_(around),
+        renewal_rows_(renewal_rows),
+        now_(now),
+        notifications_(notifications) {}
 
   /// False: an index or the like refused it, which is the change's outcome; no row has changed.
   /// @throws DatabaseError if the transaction is spoilt
   [[nodiscard]] bool Put(locking::Change& change);
-
-  /// Whom the changes so far concern.
-  [[nodiscard]] const std::vector<Notification>& notifications() const noexcept {
-    return notifications_;
-  }
 
  private:
   /// A lock from what it was to what it is.
@@ -66,7 +65,7 @@ class LockWriter {
   const Surroundings& around_;
   RenewalRowCache& renewal_rows_;
   const TimePoint now_;
-  std::vector<Notification> notifications_;
+  std::vector<Notification>& notifications_;  ///< Whom the changes concern.
 };
 
 }  // namespace doclock::sqlite

@@ -7,6 +7,7 @@
 #include "document/json/row_filter.h"
 #include "sqlite/db/database_error.h"
 #include "sqlite/locks/lock_writer.h"
+#include "sqlite/operations/short_cuts.h"
 #include "sqlite/query/candidates.h"
 
 namespace doclock::sqlite {
@@ -22,6 +23,15 @@ bool IsSame(const rules::Share& a, const rules::Share& b) noexcept {
   return a.id == b.id && a.lease.End() == b.lease.End();
 }
 
+/// Are the live ones of these among those?
+bool HasLiveOf(const std::vector<rules::Share>& those, const std::vector<rules::Share>& these,
+               TimePoint now) {
+  return std::all_of(these.begin(), these.end(), [&](const rules::Share& share) {
+    const auto is_it = [&](const rules::Share& each) { return IsSame(each, share); };
+    return !share.lease.IsLive(now) || std::any_of(those.begin(), those.end(), is_it);
+  });
+}
+
 /// Does what is stored show what was decided?
 bool Shows(const rules::LockState& stored, const rules::LockState& decided, TimePoint now) {
   const auto is_same = [](const auto& a, const auto& b) { return IsSame(a, b); };
@@ -31,8 +41,8 @@ bool Shows(const rules::LockState& stored, const rules::LockState& decided, Time
          (!decided.IsLive(now) || stored.lease.End() == decided.lease.End()) &&
          std::equal(stored.queue.begin(), stored.queue.end(), decided.queue.begin(),
                     decided.queue.end(), is_same) &&
-         std::is_permutation(stored.shares.begin(), stored.shares.end(), decided.shares.begin(),
-                             decided.shares.end(), is_same);
+         HasLiveOf(stored.shares, decided.shares, now) &&
+         HasLiveOf(decided.shares, stored.shares, now);
 }
 
 const SqliteCollection& Ours(const Collection& collection) noexcept {
@@ -83,48 +93,65 @@ WriteUnit::~WriteUnit() {
   if (changed_ || !writer_.End()) writer_.RollBack();
 }
 
+bool WriteUnit::Try(StoreOp& op) {
+  const bool had_changed = std::exchange(changed_, true);
+  ShortCuts short_cuts(*connection_, around_, writer_.renewal_rows(), Now(), notifications_);
+  const bool done = short_cuts.Try(op);
+  changed_ = had_changed || done;
+  if (done) tried_ = &op;
+  return done;
+}
+
 void WriteUnit::Commit(std::span<Change> changes) {
-  LockWriter writer(*connection_, around_, writer_.renewal_rows(), Now());
   changed_ = true;
+  LockWriter writer(*connection_, around_, writer_.renewal_rows(), Now(), notifications_);
   std::vector<Change*> put;
   for (Change& change : changes) {
     if (change.IsDecided() && writer.Put(change)) put.push_back(&change);
   }
+  over_ = true;
   try {
     turn_.Commit();
   } catch (const DatabaseError& error) {
     writer_.RollBack();
-    over_ = true;
-    if (!put.empty()) Settle(*put.front(), error);
+    Settle(error, put.empty() ? nullptr : put.front());
+  } catch (...) {
+    writer_.RollBack();
+    throw;
   }
-  over_ = true;
-  turn_.Announce(writer.notifications());
+  turn_.Announce(notifications_);
   for (Change* const change : put) change->outcome = OpStatus::kDone;
 }
 
-/// Called during the write turn, right after the commit: no other coordinated writer came between.
-void WriteUnit::Settle(const Change& change, const DatabaseError& error) {
-  Connection& connection = *connection_;
+void WriteUnit::Settle(const DatabaseError& error, const Change* change) {
   // If the rollback failed too, this connection would take its own changes for committed ones.
-  const bool looks = !connection.InTransaction();
+  const bool looks = !connection_->InTransaction();
   // A transaction that found no room on the disk is incomplete, and SQLite drops it. After other
   // errors all of it may stand in the log, and take effect if the log is read again, unless the
   // next transaction overwrites it.
   const bool gone = looks && (error.is_without_effect() || writer_.Overwrite());
   try {
-    if (looks) {
-      const auto document =
-          LockReader(connection, around_).Find(Ours(*change.collection), *change.key);
-      const bool there =
-          change.erased ? document == nullptr
-                        : document != nullptr && Shows(document->lock, change.now->lock, Now());
-      if (there) return;
-    }
+    if (looks && IsStored(change)) return;
   } catch (const DatabaseError&) {
     throw InDoubtException(error.what());
   }
   if (!gone) throw InDoubtException(error.what());
   throw DatabaseError(error);
+}
+
+/// Called during the write turn: no other coordinated writer came between. One change tells of all.
+bool WriteUnit::IsStored(const Change* change) {
+  LockReader reader(*connection_, around_);
+  const auto find = [&](const Collection& collection, const Key& key) {
+    return reader.Find(Ours(collection), key);
+  };
+  if (change == nullptr) {
+    if (tried_ == nullptr) return true;
+    return ShortCuts::Shows(find(*tried_->collection, *tried_->key).get(), *tried_, Now());
+  }
+  const auto document = find(*change->collection, *change->key);
+  if (change->erased) return document == nullptr;
+  return document != nullptr && Shows(document->lock, change->now->lock, Now());
 }
 
 }  // namespace doclock::sqlite

@@ -63,17 +63,22 @@ class WriteUnit final : public Unit {
   /// @throws DatabaseError
   WriteUnit(Writer& writer, const Surroundings& around, Deadline deadline);
   ~WriteUnit() override;
+  bool Try(StoreOp& op) override;
+  [[nodiscard]] bool IsSpoilt() const noexcept override { return !over_; }
   void Commit(std::span<locking::Change> changes) override;
 
  private:
-  /// After a COMMIT that failed: is the change there all the same? @throws what Commit throws
-  void Settle(const locking::Change& change, const DatabaseError& error);
+  /// After a COMMIT that failed: is all of it there, all the same? @throws what Commit throws
+  void Settle(const DatabaseError& error, const locking::Change* change);
+  [[nodiscard]] bool IsStored(const locking::Change* change);
 
   const platform::StandardNumbersTaken taken_;  // SQLite opens folders and temporary files
   Writer& writer_;
   Writer::Turn turn_;
-  bool changed_ = false;  ///< There may be something to roll back.
-  bool over_ = false;
+  bool changed_ = false;            ///< There may be something to roll back.
+  bool over_ = false;               ///< COMMIT was tried.
+  const StoreOp* tried_ = nullptr;  ///< One that Try has done.
+  std::vector<Notification> notifications_;
 };
 
 }  // namespace doclock::sqlite
