@@ -12,6 +12,7 @@
 
 #include "doclock/body.h"
 #include "doclock/clock.h"
+#include "doclock/errors.h"
 #include "doclock/export.h"
 #include "doclock/filter.h"
 #include "doclock/key.h"
@@ -60,6 +61,10 @@ struct Change {
   const Entry* was = nullptr;
   /// Loaded: there is a document, and its lock is not what this library writes.
   bool malformed = false;
+  const char* bad_part = nullptr;  ///< Loaded, of a malformed one: which part is, if known.
+  /// Loaded, one of several: another client's transaction holds it, and the unit does not wait. The
+  /// program leaves it to a unit of its own, which does.
+  bool blocked = false;
   /// Loaded: `was` is not what is stored (the leases of another run of the clock begin anew). The
   /// first write that meets it has to store it, whatever it decides.
   bool restated = false;
@@ -91,18 +96,29 @@ struct Candidate {
 /// When a unit has to be through. On the ordinary steady clock, not that of the leases.
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// The text of kMalformed where a database has none that says more.
-inline constexpr const char* kMalformedText =
-    "the lock of the document is not what this library writes";
+/// The text of kMalformed.
+[[nodiscard]] inline std::string MalformedText(const Change& document) {
+  std::string text = "the lock of the document is not what this library writes";
+  if (document.bad_part != nullptr) text += std::string(" (") + document.bad_part + ")";
+  return text;
+}
 
 /// What a unit is for.
 enum class Access : std::uint8_t { kRead, kWrite };
 
+/// Another client was quicker, in a way that only the database noticed: nothing is stored. The
+/// program runs the unit again, several documents then each in a unit of its own.
+class DOCLOCK_EXPORT Raced : public StoreException {
+ public:
+  Raced() : StoreException(Errc::kUnavailable, "doclock: other clients were always quicker") {}
+  ~Raced() override;
+};
+
 /// One atomic step on any number of documents. It sees everything that was committed before it
 /// began. What Load showed of a document stays so until Commit: the database keeps other writers
-/// away, or Commit notices them. If a unit is destroyed without Commit, nothing has changed. Used
-/// by one thread. Its functions throw Error; after InDoubtException the changes may be stored,
-/// after any other Error none of them is.
+/// away, or Commit notices them (Raced). If a unit is destroyed without Commit, nothing has
+/// changed. Used by one thread. Its functions throw Error; after InDoubtException the changes may
+/// be stored, after any other Error none of them is.
 class DOCLOCK_EXPORT Unit {
  public:
   Unit() = default;
@@ -114,6 +130,10 @@ class DOCLOCK_EXPORT Unit {
   virtual TimePoint Now() = 0;
   /// What the entries of this store's waiters carry (rules::QueueEntry::instance).
   [[nodiscard]] virtual std::int64_t instance() const noexcept { return 0; }
+  /// Carries out an operation before anything is loaded, if that is one small step which does what
+  /// the rules would do; Commit stores it, and tells waiters. False: it is left pending, and
+  /// nothing has changed.
+  virtual bool Try(StoreOp&) { return false; }
   /// Fills in the documents' loaded parts. What an earlier call loaded is given up by a further
   /// one, and by a scan: it may change from then on. So nothing is decided yet when they are
   /// called.
@@ -131,8 +151,11 @@ class DOCLOCK_EXPORT Unit {
                                 const std::function<bool(Candidate&&)>& visit) = 0;
   /// Stores the decided changes, and settles each: one that a unique index refuses is kConflict,
   /// and leaves the others alone. Then tells those whom they concern. Not called if nothing is
-  /// decided.
+  /// decided, and Try has done nothing.
   virtual void Commit(std::span<Change> changes) = 0;
+  /// After an Error, before which Commit stored nothing: may one operation of several have caused
+  /// it? Then each of them is tried in a unit of its own.
+  [[nodiscard]] virtual bool IsSpoilt() const noexcept { return false; }
 };
 
 /// A database, as src/locking needs it. Thread-safe. Its functions throw Error.

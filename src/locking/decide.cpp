@@ -39,7 +39,7 @@ void Create(AcquireOp& op, Change& document, Unit& unit) {
   if (!MayStore(op, nullptr, op.insert)) return;
   Entry& entry = document.Edit();
   entry.body = op.body = op.insert;
-  rules::AcquireNew(op, entry.lock, unit.Now());
+  rules::AcquireNew(op, entry.lock, unit.Now(), unit.instance());
 }
 
 void Decide(AcquireOp& op, Change& document, Unit& unit) {
@@ -60,7 +60,7 @@ void Decide(RenewOp& op, Change& document, Unit& unit) {
     op.status = OpStatus::kLost;
     return;
   }
-  rules::Renew(op, document.Edit().lock, now);
+  rules::Renew(op, document.Edit().lock, now, unit.instance());
 }
 
 void Decide(WriteOp& op, Change& document, Unit& unit) {
@@ -71,7 +71,7 @@ void Decide(WriteOp& op, Change& document, Unit& unit) {
   if (op.body && !MayStore(op, &was, body)) return;
   Entry& entry = document.Edit();
   entry.body = std::move(body);
-  rules::Write(op, entry.lock, now);
+  rules::Write(op, entry.lock, now, unit.instance());
   Tell(document, rules::ConcernsWaiters(op, entry.lock));
   document.erased = op.write == WriteKind::kErase;
 }
@@ -116,7 +116,7 @@ void DecideAcquire(AcquireOp& op, Change& document, Unit& unit) {
 
 void Decide(StoreOp& op, Change& document, Unit& unit) {
   if (document.malformed) {
-    op.Fail(Errc::kMalformed, kMalformedText);
+    op.Fail(Errc::kMalformed, MalformedText(document));
   } else if (document.was == nullptr && !MayBeMissing(op)) {
     op.status = OpStatus::kMissing;
   } else {

@@ -1,22 +1,46 @@
 #include "locking/execute.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
+#include <iterator>
 #include <memory>
-#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "doclock/errors.h"
 #include "locking/decide.h"
+#include "locking/races.h"
 #include "rules/fault.h"
 
 namespace doclock::locking {
 namespace {
 
+/// Its result is not what was decided: no entry of a queue was stored either.
+void Void(StoreOp& op) noexcept {
+  if (op.kind == OpKind::kAcquire) static_cast<AcquireOp&>(op).queued = false;
+}
+
+/// Forgets what was decided in a unit that stored nothing.
+void Reset(StoreOp& op) noexcept {
+  Void(op);
+  op.status = OpStatus::kPending;
+  op.detail.reset();
+}
+
+/// What was decided may not be stored. One that is busy still is.
+void Reopen(StoreOp& op) noexcept {
+  Void(op);
+  if (op.status != OpStatus::kBusy) op.status = OpStatus::kPending;
+}
+
 /// Gives an operation the outcome of its change.
 void Settle(StoreOp& op, const Change& change) {
   if (!change.IsDecided() || change.outcome == OpStatus::kDone) return;
+  Void(op);
+  if (op.status == OpStatus::kBusy) return;
   op.status = change.outcome;
   op.detail = std::make_unique<OpDetail>(*change.detail);
 }
@@ -37,75 +61,126 @@ void Guarded(const Run& run, const ForEachOpen& for_each_open) {
   }
 }
 
-/// Has the operation no result, or one that may not be stored?
-bool IsOpen(const StoreOp& op, const Change& change) noexcept {
-  return op.status == OpStatus::kPending || change.IsDecided();
-}
+/// One operation, in a unit of its own.
+class Lone {
+ public:
+  explicit Lone(StoreOp& op) noexcept : op_(op), change_(op) {}
 
-/// As a Batch of one, without its lists.
-void ExecuteOne(Database& database, StoreOp& op, Deadline deadline) {
-  if (const char* const fault = FaultOf(op)) return op.Fail(Errc::kRefused, fault);
-  Change change(op);  // what it discards goes after the unit, which keeps others waiting
-  const auto run = [&] {
-    const bool reads = op.kind == OpKind::kRead;
-    const auto unit = database.Begin(reads ? Access::kRead : Access::kWrite, deadline);
-    unit->Load({&change, 1});
-    Decide(op, change, *unit);
-    if (!change.IsDecided()) return;
-    unit->Commit({&change, 1});
-    Settle(op, change);
-  };
-  Guarded(run, [&](const auto& settle) {
-    if (IsOpen(op, change)) settle(op);
-  });
-}
+  void Run(Database& database, Deadline deadline) {
+    const Access access = op_.kind == OpKind::kRead ? Access::kRead : Access::kWrite;
+    RunUntilUnraced(deadline, [&](bool again) {
+      if (again) {
+        Reset(op_);
+        change_ = Change(op_);
+      }
+      tried_ = false;
+      RunIn(*database.Begin(access, deadline));
+    });
+  }
 
-/// Operations, and the documents that they name.
+  template <class F>
+  void IfOpen(const F& settle) {
+    if (tried_ || change_.IsDecided()) Reopen(op_);
+    if (op_.status == OpStatus::kPending) settle(op_);
+  }
+
+ private:
+  void RunIn(Unit& unit) {
+    tried_ = unit.Try(op_);
+    if (tried_) return unit.Commit({});
+    unit.Load({&change_, 1});
+    Decide(op_, change_, unit);
+    if (!change_.IsDecided()) return;
+    unit.Commit({&change_, 1});
+    Settle(op_, change_);
+  }
+
+  StoreOp& op_;
+  Change change_;  // what it discards goes after the unit, which keeps others waiting
+  bool tried_ = false;
+};
+
+/// Operations in one unit, and the documents that they name.
 class Batch {
  public:
-  explicit Batch(std::span<StoreOp* const> ops) {
-    for (StoreOp* const op : ops) {
-      if (const char* const fault = FaultOf(*op)) {
-        op->Fail(Errc::kRefused, fault);
-      } else {
-        ops_.push_back(op);
-      }
-    }
+  explicit Batch(std::vector<StoreOp*> ops) : ops_(std::move(ops)) {
     // One order for all clients: units that lock what they load cannot wait for each other.
     std::stable_sort(ops_.begin(), ops_.end(), StandsBefore);
     changes_.reserve(ops_.size());
-    for (const StoreOp* const op : ops_) {
-      if (changes_.empty() || !IsOf(*op, changes_.back())) changes_.emplace_back(*op);
-      of_.push_back(changes_.size() - 1);
-    }
+    of_.reserve(ops_.size());
   }
 
-  [[nodiscard]] bool empty() const noexcept { return ops_.empty(); }
+  /// Returns the operations that need a unit of their own.
+  std::vector<StoreOp*> Run(Database& database, Deadline deadline) {
+    bool all_alone = false;
+    const auto run = [&] {
+      const auto unit = database.Begin(access(), deadline);
+      try {
+        RunIn(*unit);
+      } catch (const Raced&) {
+        all_alone = true;
+      } catch (const Error&) {
+        all_alone = unit->IsSpoilt();
+        if (!all_alone) throw;
+      }
+    };
+    Guarded(run, [&](const auto& settle) { ForEachOpen(settle); });
+    return all_alone ? ops_ : Blocked();
+  }
+
+ private:
+  static constexpr std::size_t kTried = SIZE_MAX;
+
   [[nodiscard]] Access access() const noexcept {
     const bool reads = std::all_of(ops_.begin(), ops_.end(),
                                    [](const StoreOp* op) { return op->kind == OpKind::kRead; });
     return reads ? Access::kRead : Access::kWrite;
   }
 
-  void Run(Unit& unit) {
-    unit.Load(changes_);
-    for (std::size_t i = 0; i < ops_.size(); ++i) Decide(*ops_[i], changes_[of_[i]], unit);
-    const bool decided = std::any_of(changes_.begin(), changes_.end(),
-                                     [](const Change& change) { return change.IsDecided(); });
+  void RunIn(Unit& unit) {
+    bool decided = false;
+    for (StoreOp* const op : ops_) {
+      const bool done = unit.Try(*op);
+      decided = decided || done;
+      if (!done && (changes_.empty() || !IsOf(*op, changes_.back()))) changes_.emplace_back(*op);
+      of_.push_back(done ? kTried : changes_.size() - 1);
+    }
+    if (!changes_.empty()) unit.Load(changes_);
+    ForEachChange([&](StoreOp& op, Change& change) {
+      if (!change.blocked) Decide(op, change, unit);
+    });
+    for (const Change& change : changes_) decided = decided || change.IsDecided();
     if (!decided) return;
     unit.Commit(changes_);
-    for (std::size_t i = 0; i < ops_.size(); ++i) Settle(*ops_[i], changes_[of_[i]]);
+    ForEachChange([](StoreOp& op, const Change& change) { Settle(op, change); });
   }
 
-  /// Calls `settle` with the operations that have no result, or one that may not be stored.
+  /// Calls `settle` with the operations that have no result, or one that may not be stored. If that
+  /// throws, because memory runs out, none of them has a result that is not true.
   template <class F>
   void ForEachOpen(const F& settle) {
-    for (std::size_t i = 0; i < ops_.size(); ++i) {
-      if (IsOpen(*ops_[i], changes_[of_[i]])) settle(*ops_[i]);
+    for (std::size_t i = 0; i < of_.size(); ++i) {
+      if (of_[i] == kTried || changes_[of_[i]].IsDecided()) Reopen(*ops_[i]);
+    }
+    for (StoreOp* const op : ops_) {
+      if (op->status == OpStatus::kPending) settle(*op);
     }
   }
 
- private:
+  [[nodiscard]] std::vector<StoreOp*> Blocked() const {
+    std::vector<StoreOp*> blocked;
+    for (std::size_t i = 0; i < of_.size(); ++i) {
+      if (of_[i] != kTried && changes_[of_[i]].blocked) blocked.push_back(ops_[i]);
+    }
+    return blocked;
+  }
+
+  template <class F>
+  void ForEachChange(const F& use) {
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      if (of_[i] != kTried) use(*ops_[i], changes_[of_[i]]);
+    }
+  }
   static bool StandsBefore(const StoreOp* a, const StoreOp* b) {
     if (a->collection != b->collection) return a->collection->name() < b->collection->name();
     return *a->key < *b->key;
@@ -113,35 +188,58 @@ class Batch {
   static bool IsOf(const StoreOp& op, const Change& change) {
     return op.collection == change.collection && *op.key == *change.key;
   }
+
   std::vector<StoreOp*> ops_;
   std::vector<Change> changes_;
-  std::vector<std::size_t> of_;  ///< The change of each operation.
+  std::vector<std::size_t> of_;  ///< The change of each operation, or kTried.
 };
+
+/// Settles it and returns true, if no type prevents what it asks for.
+bool IsFaulty(StoreOp& op) {
+  const char* const fault = FaultOf(op);
+  if (fault != nullptr) op.Fail(Errc::kRefused, fault);
+  return fault != nullptr;
+}
+
+void ExecuteOne(Database& database, StoreOp& op, Deadline deadline) {
+  Lone lone(op);
+  Guarded([&] { lone.Run(database, deadline); }, [&](const auto& settle) { lone.IfOpen(settle); });
+}
 
 }  // namespace
 
 void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadline) {
   if (ops.size() == 1 || database.traits().immediate) {
-    for (StoreOp* const op : ops) ExecuteOne(database, *op, deadline);
+    for (StoreOp* const op : ops) {
+      if (!IsFaulty(*op)) ExecuteOne(database, *op, deadline);
+    }
     return;
   }
-  Batch batch(ops);
-  if (batch.empty()) return;
-  Guarded([&] { batch.Run(*database.Begin(batch.access(), deadline)); },
-          [&](const auto& settle) { batch.ForEachOpen(settle); });
+  std::vector<StoreOp*> sound;
+  std::copy_if(ops.begin(), ops.end(), std::back_inserter(sound),
+               [](StoreOp* op) { return !IsFaulty(*op); });
+  if (sound.empty()) return;
+  for (StoreOp* const op : Batch(std::move(sound)).Run(database, deadline)) {
+    Reset(*op);
+    ExecuteOne(database, *op, deadline);
+  }
 }
 
 void ExecuteAlone(Database& database, StoreOp& op, Deadline deadline,
                   const std::function<std::optional<Change>(Unit&)>& decide) {
-  Guarded(
-      [&] {
-        const auto unit = database.Begin(Access::kWrite, deadline);
-        std::optional<Change> change = decide(*unit);
-        if (!change || !change->IsDecided()) return;
-        unit->Commit({&*change, 1});
-        Settle(op, *change);
-      },
-      [&](const auto& settle) { settle(op); });
+  const auto run = [&](bool again) {
+    if (again) Reset(op);
+    const auto unit = database.Begin(Access::kWrite, deadline);
+    std::optional<Change> change = decide(*unit);
+    if (!change || !change->IsDecided()) return;
+    unit->Commit({&*change, 1});
+    Settle(op, *change);
+  };
+  Guarded([&] { RunUntilUnraced(deadline, run); },
+          [&](const auto& settle) {
+            Void(op);
+            settle(op);
+          });
 }
 
 }  // namespace doclock::locking

@@ -13,6 +13,7 @@
 #include "document/throttle.h"
 #include "locking/decide.h"
 #include "locking/execute.h"
+#include "locking/races.h"
 #include "rules/fault.h"
 #include "rules/looking.h"
 #include "rules/queue.h"
@@ -76,22 +77,21 @@ std::vector<Key> FindOver(Database& database, Collection& collection, std::int64
     }
     return static_cast<std::int64_t>(keys.size()) < std::min(limit, kFoundAtOnce);
   });
+  std::sort(keys.begin(), keys.end());  // the order in which all clients load
   return keys;
 }
 
-std::int64_t PurgeSome(Database& database, Collection& collection, std::span<const Key> keys,
-                       Deadline deadline) {
-  const auto unit = database.Begin(Access::kWrite, deadline);
+std::int64_t PurgeSome(Unit& unit, Collection& collection, std::span<const Key> keys) {
   std::vector<Change> changes;
   for (const Key& key : keys) changes.emplace_back(collection, key);
-  unit->Load(changes);
+  unit.Load(changes);
   bool decided = false;
   for (Change& change : changes) {
-    const bool over = change.was != nullptr && rules::IsPurgeable(change.was->lock, unit->Now());
+    const bool over = change.was != nullptr && rules::IsPurgeable(change.was->lock, unit.Now());
     if (over) rules::Purge(change.Edit().lock);
     decided = decided || over;
   }
-  if (decided) unit->Commit(changes);
+  if (decided) unit.Commit(changes);
   return std::count_if(changes.begin(), changes.end(),
                        [](const Change& change) { return change.outcome == OpStatus::kDone; });
 }
@@ -101,6 +101,22 @@ void ThrowUnlessDone(const Change& change) {
   if (change.outcome == OpStatus::kDone) return;
   if (change.outcome == OpStatus::kInDoubt) throw InDoubtException(change.detail->message);
   throw StoreException(change.detail->code, change.detail->message);
+}
+
+void InterveneIn(Unit& unit, Collection& collection, const Key& key, Intervention what) {
+  Change change(collection, key);
+  unit.Load({&change, 1});
+  if (change.malformed) {
+    throw StoreException(Errc::kMalformed, "doclock: " + DocumentName(collection, key) + ": " +
+                                               MalformedText(change));
+  }
+  if (change.was == nullptr) ThrowNoDocument(collection, key);
+  if (!rules::Intervene(change.Edit().lock, what, NewUuid(), unit.Now())) {
+    ThrowNotLocked(collection, key);
+  }
+  if (what != Intervention::kSteal) change.notice = Notice::kWaiters;
+  unit.Commit({&change, 1});
+  ThrowUnlessDone(change);
 }
 
 }  // namespace
@@ -129,7 +145,9 @@ std::int64_t Purge(Database& database, Collection& collection, std::int64_t limi
     const std::vector<Key> over = FindOver(database, collection, limit - purged, after, deadline);
     for (std::span<const Key> rest = over; !rest.empty();) {
       const auto some = rest.first(std::min(rest.size(), kPurgedAtOnce));
-      purged += PurgeSome(database, collection, some, deadline);
+      RunUntilUnraced(deadline, [&](bool) {
+        purged += PurgeSome(*database.Begin(Access::kWrite, deadline), collection, some);
+      });
       rest = rest.subspan(some.size());
       const bool more = !rest.empty() || !after.empty();
       if (more && !database.traits().immediate) detail::RestBetweenSteps(deadline);
@@ -159,20 +177,9 @@ LockPage ListLocks(Database& database, Collection& collection, const LockQuery& 
 
 void Intervene(Database& database, Collection& collection, const Key& key, Intervention what,
                Deadline deadline) {
-  const auto unit = database.Begin(Access::kWrite, deadline);
-  Change change(collection, key);
-  unit->Load({&change, 1});
-  if (change.malformed) {
-    throw StoreException(Errc::kMalformed,
-                         "doclock: " + DocumentName(collection, key) + ": " + kMalformedText);
-  }
-  if (change.was == nullptr) ThrowNoDocument(collection, key);
-  if (!rules::Intervene(change.Edit().lock, what, NewUuid(), unit->Now())) {
-    ThrowNotLocked(collection, key);
-  }
-  if (what != Intervention::kSteal) change.notice = Notice::kWaiters;
-  unit->Commit({&change, 1});
-  ThrowUnlessDone(change);
+  RunUntilUnraced(deadline, [&](bool) {
+    InterveneIn(*database.Begin(Access::kWrite, deadline), collection, key, what);
+  });
 }
 
 }  // namespace doclock::locking

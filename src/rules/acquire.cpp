@@ -42,11 +42,11 @@ void TellHeld(AcquireOp& op, const LockState& state, TimePoint now) {
   op.took_over = false;
 }
 
-void GrantTo(AcquireOp& op, LockState& state, TimePoint now) {
+void GrantTo(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instance) {
   const bool shared = op.grant.mode == LockMode::kShared;
   op.passed_on = false;
   op.took_over = state.HasLockId() && !(shared && state.IsShared());
-  shared ? GrantShare(state, op.grant, now) : Grant(state, op.grant, now);
+  shared ? GrantShare(state, op.grant, now, instance) : Grant(state, op.grant, now, instance);
   op.version = state.version;
 }
 
@@ -73,11 +73,11 @@ void TellBusy(StoreOp& op, const LockState& state, TimePoint now) {
       std::max(remaining.value_or(std::chrono::milliseconds(0)), RoundUp(state.closed_until - now));
 }
 
-void Grant(LockState& state, const GrantRequest& grant, TimePoint now) {
+void Grant(LockState& state, const GrantRequest& grant, TimePoint now, std::int64_t instance) {
   if (state.group != grant.group) state.group = grant.group;  // may throw: before the rest
   ++state.version;
   state.lock_id = grant.lock_id;
-  state.lease = {now, grant.ttl};
+  state.lease = LeaseOf(grant, now, instance);
   state.granted = now;
   state.fence = state.version;
   if (state.owner != grant.owner) state.owner = grant.owner;
@@ -117,17 +117,17 @@ void Acquire(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instan
   if (!MayAcquire(op, state, now)) {
     if (op.status != OpStatus::kBusy) return;
     Enqueue(op, state, now, instance);
-    return LeaveIntent(state, op, now);
+    return LeaveIntent(state, op, now, instance);
   }
   op.created = false;
-  HoldsAlready(op, state, now) ? TellHeld(op, state, now) : GrantTo(op, state, now);
+  HoldsAlready(op, state, now) ? TellHeld(op, state, now) : GrantTo(op, state, now, instance);
   op.born = state.born;
   op.status = OpStatus::kDone;
 }
 
-void AcquireNew(AcquireOp& op, LockState& state, TimePoint now) {
+void AcquireNew(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instance) {
   const bool shared = op.grant.mode == LockMode::kShared;
-  shared ? GrantShare(state, op.grant, now) : Grant(state, op.grant, now);
+  shared ? GrantShare(state, op.grant, now, instance) : Grant(state, op.grant, now, instance);
   op.version = state.version;
   op.born = state.born = op.grant.lock_id;
   op.created = true;

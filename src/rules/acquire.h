@@ -36,17 +36,25 @@ namespace doclock::rules {
 /// Grants the lock of a document that is there, or says why not: kDone, kBusy (and then an intent
 /// or an entry may be left, or the lock be granted to the first of the queue: `state` may have
 /// changed), kFailed. Fills in the result but for the body. `state` has an incarnation. `instance`:
-/// for an entry that it leaves.
+/// the store instance that was asked.
 DOCLOCK_EXPORT void Acquire(AcquireOp& op, LockState& state, TimePoint now,
                             std::int64_t instance = 0);
 
 /// Grants the lock of a document that this operation makes: `state` is empty. Its incarnation is
 /// the grant's id (see AcquireOp::born). Fills in the result but for the body.
-DOCLOCK_EXPORT void AcquireNew(AcquireOp& op, LockState& state, TimePoint now);
+DOCLOCK_EXPORT void AcquireNew(AcquireOp& op, LockState& state, TimePoint now,
+                               std::int64_t instance = 0);
 
 /// The lock passes to `grant`, exclusively, at the next version. This ends an intent and all
 /// shares, and removes its own entry from the queue. If it throws, nothing has changed.
-DOCLOCK_EXPORT void Grant(LockState& state, const GrantRequest& grant, TimePoint now);
+DOCLOCK_EXPORT void Grant(LockState& state, const GrantRequest& grant, TimePoint now,
+                          std::int64_t instance = 0);
+
+/// The lease of a grant: it ends with `instance` too, unless it is detached.
+[[nodiscard]] inline Lease LeaseOf(const GrantRequest& grant, TimePoint now,
+                                   std::int64_t instance) noexcept {
+  return {now, grant.ttl, grant.detached ? 0 : instance};
+}
 
 /// A lock is not to be had now: tells of the holder, and of the longer of its lease and min_hold.
 DOCLOCK_EXPORT void TellBusy(StoreOp& op, const LockState& state, TimePoint now);

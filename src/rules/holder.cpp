@@ -9,9 +9,9 @@ namespace {
 
 /// The lock is gone, or the next holder's; `released` says by whose doing. An intent stays, unless
 /// the lock is handed over or passed on.
-void Release(const WriteOp& op, LockState& state, TimePoint now) {
+void Release(const WriteOp& op, LockState& state, TimePoint now, std::int64_t instance) {
   if (op.next != nullptr) {
-    Grant(state, *op.next, now);  // may throw: before the rest
+    Grant(state, *op.next, now, instance);  // may throw: before the rest
     RemoveEntry(state, op.next->entry);
   } else {
     ++state.version;
@@ -23,7 +23,7 @@ void Release(const WriteOp& op, LockState& state, TimePoint now) {
 
 void Leave(const WriteOp& op, LockState& state, TimePoint now) {
   RemoveEntry(state, op.lock_id);
-  if (state.IsHeldBy(op.lock_id)) return Release(op, state, now);
+  if (state.IsHeldBy(op.lock_id)) return Release(op, state, now, 0);
   if (state.LiveShare(op.lock_id, now) != nullptr) return EndShare(op, state, now);
   // The lock was free for a share that was first, and has not come.
   if (MayPassOn(state, now)) ++state.version;
@@ -42,13 +42,13 @@ bool MayRenew(const RenewOp& op, const LockState& state, TimePoint now) noexcept
   return state.IsHeldBy(op.lock_id) && state.IsLive(now);
 }
 
-void Renew(RenewOp& op, LockState& state, TimePoint now) {
-  if (op.mode == LockMode::kShared) return RenewShare(op, state, now);
+void Renew(RenewOp& op, LockState& state, TimePoint now, std::int64_t instance) {
+  if (op.mode == LockMode::kShared) return RenewShare(op, state, now, instance);
   if (!MayRenew(op, state, now)) {
     op.status = OpStatus::kLost;
     return;
   }
-  state.lease.Renew(op.ttl, now);
+  RenewLease(op, state.lease, now, instance);
   op.status = OpStatus::kDone;
 }
 
@@ -66,17 +66,19 @@ bool MayWrite(WriteOp& op, const LockState& state, TimePoint now) {
   return mine;
 }
 
-void Write(WriteOp& op, LockState& state, TimePoint now) {
+void Write(WriteOp& op, LockState& state, TimePoint now, std::int64_t instance) {
   state.passed_on = {};
   if (op.mode == LockMode::kShared) {
     EndShare(op, state, now);
   } else if (op.write == WriteKind::kRelease) {
-    Release(op, state, now);
+    Release(op, state, now, instance);
   } else if (op.write == WriteKind::kLeave) {
     Leave(op, state, now);
   } else {
     ++state.version;
-    if (op.write == WriteKind::kCheckpoint) state.lease = {now, op.ttl};
+    if (op.write == WriteKind::kCheckpoint) {
+      state.lease = {now, op.ttl, state.lease.instance == 0 ? 0 : instance};
+    }
   }
   op.version = state.version;
   op.status = OpStatus::kDone;

@@ -17,7 +17,14 @@ namespace doclock::rules {
                                            TimePoint now) noexcept;
 
 /// Renews the lease: kDone, kLost. A renewal never revives.
-DOCLOCK_EXPORT void Renew(RenewOp& op, LockState& state, TimePoint now);
+DOCLOCK_EXPORT void Renew(RenewOp& op, LockState& state, TimePoint now, std::int64_t instance = 0);
+
+/// A lease ends with the store instance that renewed it, unless that was for another's lock.
+inline void RenewLease(const RenewOp& op, Lease& lease, TimePoint now,
+                       std::int64_t instance) noexcept {
+  lease.Renew(op.ttl, now);
+  if (!op.foreign) lease.instance = op.detached ? 0 : instance;
+}
 
 /// May this write be carried out? Lock id and version decide; the time decides only for a share. A
 /// kLeave needs the lock, a live share or an entry, whatever the version.
@@ -27,7 +34,7 @@ DOCLOCK_EXPORT void Renew(RenewOp& op, LockState& state, TimePoint now);
 /// Carries it out, once the body (if there is one) is in place: kDone. An erasure only sets its
 /// version. A release passes the lock on to the first of the queue (LockState::passed_on), and so
 /// does that of the last live share.
-DOCLOCK_EXPORT void Write(WriteOp& op, LockState& state, TimePoint now);
+DOCLOCK_EXPORT void Write(WriteOp& op, LockState& state, TimePoint now, std::int64_t instance = 0);
 
 /// Did this write, which has left this state, free a lock that others may wait for? False if it was
 /// passed on to the first of the queue. True of a waiter that leaves while shares are held: others

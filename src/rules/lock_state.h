@@ -24,6 +24,8 @@ inline std::chrono::milliseconds RoundUp(std::chrono::nanoseconds rest) noexcept
 struct Lease {
   TimePoint since{};  ///< Of the grant, the last renewal or the last checkpoint.
   std::chrono::milliseconds ttl{};
+  /// The store instance that it ends with, as the store numbers them; 0: it does not depend on one.
+  std::int64_t instance = 0;
 
   [[nodiscard]] TimePoint End() const noexcept { return since + ttl; }
   [[nodiscard]] bool IsLive(TimePoint now) const noexcept { return now - since < ttl; }
@@ -60,6 +62,7 @@ struct Share {
 struct Intent {
   Uuid id{};  ///< Nil: none.
   TimePoint until{};
+  std::int64_t instance = 0;  ///< As that of a lease.
 
   [[nodiscard]] bool IsLive(TimePoint now) const noexcept { return !id.is_nil() && now < until; }
   friend bool operator==(const Intent&, const Intent&) = default;

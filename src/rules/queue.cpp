@@ -97,7 +97,7 @@ void PassOn(LockState& state, TimePoint now) noexcept {
   if (!MayPassOn(state, now)) return;
   QueueEntry& first = state.queue.front();
   state.lock_id = first.id;
-  state.lease = {now, std::min(first.ttl, kProbation)};
+  state.lease = {now, std::min(first.ttl, kProbation), first.detached ? 0 : first.instance};
   state.granted = now;
   state.fence = state.version;
   state.owner = std::move(first.owner);

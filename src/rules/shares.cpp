@@ -79,11 +79,12 @@ void Cover(LockState& state, TimePoint now) {
   CoverWith(state, *std::max_element(shares.begin(), shares.end(), EndsBefore));
 }
 
-void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now) {
+void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now, std::int64_t instance) {
   std::vector<Share>& shares = state.shares;
   const std::int64_t version = state.version + 1;
   std::erase_if(shares, [&](const Share& share) { return !share.lease.IsLive(now); });
-  shares.push_back({grant.lock_id, now, {now, grant.ttl}, grant.owner, grant.group, version});
+  shares.push_back(
+      {grant.lock_id, now, LeaseOf(grant, now, instance), grant.owner, grant.group, version});
   state.version = version;
   state.lock_id = kSharedLockId;
   if (grant.min_hold.count() > 0) {
@@ -99,18 +100,18 @@ bool MayLeaveIntent(const LockState& state, const AcquireOp& op, TimePoint now) 
   return !state.intent.IsLive(now) || state.intent.id == id;
 }
 
-void LeaveIntent(LockState& state, const AcquireOp& op, TimePoint now) {
+void LeaveIntent(LockState& state, const AcquireOp& op, TimePoint now, std::int64_t instance) {
   if (!MayLeaveIntent(state, op, now)) return;
-  state.intent = {op.grant.intent_id, now + op.grant.intent};
+  state.intent = {op.grant.intent_id, now + op.grant.intent, op.grant.detached ? 0 : instance};
 }
 
-void RenewShare(RenewOp& op, LockState& state, TimePoint now) {
+void RenewShare(RenewOp& op, LockState& state, TimePoint now, std::int64_t instance) {
   Share* const share = FindLive(state, op.lock_id, now);
   if (share == nullptr) {
     op.status = OpStatus::kLost;
     return;
   }
-  share->lease.Renew(op.ttl, now);
+  RenewLease(op, share->lease, now, instance);
   CoverToo(state, *share);
   op.status = OpStatus::kDone;
 }

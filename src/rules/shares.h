@@ -12,7 +12,8 @@ namespace doclock::rules {
 
 /// Adds a share, at the next version, and drops those that are over. This removes its own entry
 /// from the queue. If it throws, nothing has changed.
-DOCLOCK_EXPORT void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now);
+DOCLOCK_EXPORT void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now,
+                               std::int64_t instance = 0);
 
 /// After an exclusive attempt was refused: do shares stand in its way, and no other live intent?
 /// Not if it has an entry in the queue, which keeps new shares out and goes when the waiter leaves.
@@ -20,10 +21,12 @@ DOCLOCK_EXPORT void GrantShare(LockState& state, const GrantRequest& grant, Time
                                                  TimePoint now);
 
 /// Leaves its intent, if it may.
-DOCLOCK_EXPORT void LeaveIntent(LockState& state, const AcquireOp& op, TimePoint now);
+DOCLOCK_EXPORT void LeaveIntent(LockState& state, const AcquireOp& op, TimePoint now,
+                                std::int64_t instance = 0);
 
 /// Renews one share.
-DOCLOCK_EXPORT void RenewShare(RenewOp& op, LockState& state, TimePoint now);
+DOCLOCK_EXPORT void RenewShare(RenewOp& op, LockState& state, TimePoint now,
+                               std::int64_t instance = 0);
 
 /// Ends the live share op.lock_id, whose note (a body) is in place. The last live one frees the
 /// lock, marked by MarkOf, and passes it on to the first of the queue (PassOn). The version rises

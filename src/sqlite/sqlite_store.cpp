@@ -4,18 +4,18 @@
 #include <stdexcept>
 #include <utility>
 
-#include "document/json/row_filter.h"
 #include "document/open_collections.h"
-#include "document/throttle.h"
+#include "locking/execute.h"
+#include "locking/scans.h"
 #include "platform/fork_generation.h"
+#include "rules/acquire.h"
 #include "rules/fault.h"
 #include "sqlite/db/open_file.h"
 #include "sqlite/db/reader_pool.h"
 #include "sqlite/db/writer.h"
 #include "sqlite/operations/examine.h"
-#include "sqlite/operations/operations.h"
+#include "sqlite/operations/unit.h"
 #include "sqlite/processes/notification_listener.h"
-#include "sqlite/query/candidates.h"
 #include "sqlite/schema/index_names.h"
 #include "sqlite/schema/indexes.h"
 #include "sqlite/schema/schema.h"
@@ -23,12 +23,10 @@
 namespace doclock {
 namespace {
 
-using sqlite::Candidate;
 using sqlite::Connection;
 using sqlite::DatabaseError;
 using sqlite::Deadline;
 using sqlite::DeadlineIn;
-using sqlite::Operations;
 using sqlite::SqliteCollection;
 
 constexpr const char* kForkedText = "the store belongs to the parent process";
@@ -66,7 +64,7 @@ struct Parts {
         evaluator(*coordinator, sqlite::BootNumber()),
         around{*clock, *coordinator, evaluator, owners},
         readers(path, options, *files),
-        writer(std::move(open.connection), *coordinator, around, options.busy_timeout.ms(), *files),
+        writer(std::move(open.connection), *coordinator, owners, options.busy_timeout.ms(), *files),
         listener(std::make_shared<sqlite::NotificationListener>(coordinator)) {}
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
@@ -99,52 +97,104 @@ struct Parts {
   OpenCollections<SqliteCollection> collections;
 };
 
-class SqliteStore final : public Store {
+/// A file as a database of locks. Its functions throw DatabaseError.
+class SqliteDatabase final : public locking::Database {
  public:
-  SqliteStore(sqlite::OpenFile open, const SqliteStoreOptions& options)
-      : busy_timeout_(options.busy_timeout.ms()),
+  SqliteDatabase(Parts& parts, const SqliteStoreOptions& options)
+      : parts_(parts),
+        busy_timeout_(options.busy_timeout.ms()),
         create_(options.create),
-        complete_(options.complete),
-        parts_(std::make_unique<Parts>(std::move(open), options)) {}
-  ~SqliteStore() override {
-    if (IsForked()) static_cast<void>(parts_.release());
-  }
+        complete_(options.complete) {}
 
   [[nodiscard]] StoreTraits traits() const noexcept override {
     StoreTraits traits;
     traits.reads_apart = true;
     // Processes that learn of their turn by polling would make all others wait for their polls.
-    traits.queues = parts_->coordinator->has_notifications();
+    traits.queues = parts_.coordinator->has_notifications();
     return traits;
   }
 
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
-                                   std::chrono::milliseconds default_ttl) override;
-  [[nodiscard]] std::shared_ptr<Collection> Find(const std::string& name) const override;
-  void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override;
-  void Query(Collection& collection, const Filter& filter,
-             const std::function<bool(QueryRow&&)>& sink,
-             std::chrono::milliseconds budget) override;
-  void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
-                   std::chrono::milliseconds budget) override;
-  void EnsureIndex(Collection& collection, const IndexSpec& index) override;
-  std::int64_t Purge(Collection& collection, std::int64_t limit,
-                     std::chrono::milliseconds budget) override;
+                                   std::chrono::milliseconds default_ttl) override {
+    return parts_.collections.Open(name, fields, default_ttl, [&](std::size_t number) {
+      auto collection = std::make_shared<SqliteCollection>(name, fields, default_ttl, number);
+      CreateTables(*collection);
+      return collection;
+    });
+  }
+
+  std::unique_ptr<locking::Unit> Begin(locking::Access access, Deadline deadline) override {
+    if (access == locking::Access::kRead) {
+      return std::make_unique<sqlite::ReadUnit>(parts_.readers, parts_.around, deadline);
+    }
+    return std::make_unique<sqlite::WriteUnit>(parts_.writer, parts_.around, deadline);
+  }
+
   std::unique_ptr<Subscription> Watch(
-      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override;
-  [[nodiscard]] bool OthersMayWait(Collection& collection) const noexcept override;
-  [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
-                                   const std::string& after,
-                                   std::chrono::milliseconds budget) override;
-  [[nodiscard]] std::vector<std::string> ListCollections(std::chrono::milliseconds budget) override;
-  [[nodiscard]] std::vector<Finding> Examine(Collection* collection,
-                                             std::chrono::milliseconds budget) override;
-  void Intervene(Collection& collection, const Key& key, Intervention what) override;
+      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
+    if (!parts_.coordinator->has_notifications()) return nullptr;
+    return parts_.listener->Add(static_cast<SqliteCollection&>(collection), std::move(hint));
+  }
+
+  void EnsureIndex(Collection& collection, const IndexSpec& index) override;
 
  private:
-  static SqliteCollection& Ours(Collection& collection) noexcept {
-    return static_cast<SqliteCollection&>(collection);
+  void CreateTables(const SqliteCollection& collection);
+
+  Parts& parts_;
+  const std::chrono::milliseconds busy_timeout_;
+  const bool create_;
+  const bool complete_;
+};
+
+void SqliteDatabase::CreateTables(const SqliteCollection& collection) {
+  const Deadline deadline = DeadlineIn(busy_timeout_);
+  {
+    const auto reader = parts_.readers.Take(deadline);
+    if (HasCollection(*reader, collection.tables(), parts_.path.string())) return;
+    // Side tables that came with a later version may be added: the collection is there.
+    if (!create_ && !HasDocuments(*reader, collection.tables())) {
+      throw NotFoundException("doclock: " + parts_.path.string() + " has no collection " +
+                              collection.name());
+    }
+    if (!complete_) {
+      throw StoreException(Errc::kRefused, "doclock: " + parts_.path.string() +
+                                               ": an earlier version of doclock made the "
+                                               "collection " +
+                                               collection.name() +
+                                               "; any other use of this version completes it");
+    }
   }
+  parts_.writer.Transact(deadline, [&](Connection& connection) {
+    CreateCollection(connection, collection.tables(), parts_.path.string());
+  });
+}
+
+void SqliteDatabase::EnsureIndex(Collection& collection, const IndexSpec& spec) {
+  if (spec.held_locks) return;
+  const auto& ours = static_cast<SqliteCollection&>(collection);
+  const IndexSpec index = WithoutKey(spec);
+  const Deadline deadline = DeadlineIn(busy_timeout_);
+  const std::string sql = sqlite::IndexSql(ours, index);
+  if (sql.empty()) return;
+  {
+    const auto reader = parts_.readers.Take(deadline);
+    if (sqlite::HasIndex(*reader, sql)) return;
+  }
+  try {
+    parts_.writer.Transact(deadline, [&](Connection& connection) {
+      sqlite::CreateIndex(connection, ours, index, sql);
+    });
+  } catch (const DatabaseError& error) {
+    if (!error.is_about_values()) throw;
+    const std::string fields = sqlite::FieldList(index);
+    throw ConflictException("doclock: documents already repeat values of the index " + fields,
+                            std::nullopt, std::nullopt, fields);
+  }
+}
+
+/// The store on that database. It says of SQLite's errors which file they are about.
+class SqliteStore final : public Store {
   [[nodiscard]] bool IsForked() const noexcept { return platform::ForkGeneration() != generation_; }
   void CheckProcess() const {
     if (IsForked()) throw LockException(Errc::kForked, std::string("doclock: ") + kForkedText);
@@ -158,64 +208,90 @@ class SqliteStore final : public Store {
       return what();
     } catch (const DatabaseError& error) {
       throw sqlite::AsStoreException(error, parts_->path);
+    } catch (const InDoubtException& error) {
+      throw InDoubtException("doclock: " + parts_->path.string() + ": " + error.what());
     }
   }
 
-  void CreateTables(const SqliteCollection& collection);
+ public:
+  SqliteStore(sqlite::OpenFile open, const SqliteStoreOptions& options)
+      : busy_timeout_(options.busy_timeout.ms()),
+        parts_(std::make_unique<Parts>(std::move(open), options)),
+        database_(*parts_, options) {}
+  ~SqliteStore() override {
+    if (IsForked()) static_cast<void>(parts_.release());
+  }
+
+  [[nodiscard]] StoreTraits traits() const noexcept override { return database_.traits(); }
+
+  std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
+                                   std::chrono::milliseconds default_ttl) override {
+    return Naming([&] { return database_.Open(name, fields, default_ttl); });
+  }
+  [[nodiscard]] std::shared_ptr<Collection> Find(const std::string& name) const override {
+    if (IsForked()) return nullptr;
+    return parts_->collections.Find(name);
+  }
+
+  void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override;
+
+  void Query(Collection& collection, const Filter& filter,
+             const std::function<bool(QueryRow&&)>& sink,
+             std::chrono::milliseconds budget) override {
+    Naming([&] { locking::Query(database_, collection, filter, sink, DeadlineIn(budget)); });
+  }
+  void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
+                   std::chrono::milliseconds budget) override {
+    // As of any operation: what throws is taken for one that may have happened.
+    if (IsForked()) return op.Fail(Errc::kForked, kForkedText);
+    locking::AcquireNext(database_, filter, op, key, DeadlineIn(budget));
+  }
+  std::int64_t Purge(Collection& collection, std::int64_t limit,
+                     std::chrono::milliseconds budget) override {
+    return Naming([&] { return locking::Purge(database_, collection, limit, DeadlineIn(budget)); });
+  }
+  [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
+                                   const std::string& after,
+                                   std::chrono::milliseconds budget) override {
+    return Naming([&] {
+      return locking::ListLocks(database_, collection, query, after, DeadlineIn(budget));
+    });
+  }
+  void Intervene(Collection& collection, const Key& key, Intervention what) override {
+    Naming(
+        [&] { locking::Intervene(database_, collection, key, what, DeadlineIn(busy_timeout_)); });
+  }
+  void EnsureIndex(Collection& collection, const IndexSpec& index) override {
+    Naming([&] { database_.EnsureIndex(collection, index); });
+  }
+  std::unique_ptr<Subscription> Watch(
+      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
+    CheckProcess();
+    return database_.Watch(collection, std::move(hint));
+  }
+  [[nodiscard]] bool OthersMayWait(Collection&) const noexcept override {
+    return !IsForked() && parts_->coordinator->OthersWatch();
+  }
+  [[nodiscard]] std::vector<std::string> ListCollections(
+      std::chrono::milliseconds budget) override {
+    return Naming([&] {
+      const auto connection = parts_->readers.Take(DeadlineIn(budget));
+      return sqlite::CollectionNames(*connection);
+    });
+  }
+  [[nodiscard]] std::vector<Finding> Examine(Collection* collection,
+                                             std::chrono::milliseconds budget) override;
+
+ private:
   /// Was the lock passed on to this attempt, as a notification said? Then it is done without a turn
   /// to write, for which other processes may queue.
   bool SeesPassedOn(StoreOp& op, Deadline deadline);
-  void ExecuteReads(std::span<StoreOp* const> ops, Deadline deadline);
-  std::vector<std::int64_t> Purgeable(const SqliteCollection& collection, std::int64_t& after,
-                                      std::int64_t limit, Deadline deadline);
-  std::int64_t PurgeSome(const SqliteCollection& collection, const std::vector<std::int64_t>& docs,
-                         Deadline deadline);
 
   const std::uint32_t generation_ = platform::ForkGeneration();
   const std::chrono::milliseconds busy_timeout_;
-  const bool create_;
-  const bool complete_;
   std::unique_ptr<Parts> parts_;
+  SqliteDatabase database_;
 };
-
-std::shared_ptr<Collection> SqliteStore::Open(const std::string& name, const LockFieldNames& fields,
-                                              std::chrono::milliseconds default_ttl) {
-  return Naming([&]() -> std::shared_ptr<Collection> {
-    return parts_->collections.Open(name, fields, default_ttl, [&](std::size_t number) {
-      auto collection = std::make_shared<SqliteCollection>(name, fields, default_ttl, number);
-      CreateTables(*collection);
-      return collection;
-    });
-  });
-}
-
-void SqliteStore::CreateTables(const SqliteCollection& collection) {
-  const Deadline deadline = DeadlineIn(busy_timeout_);
-  {
-    const auto reader = parts_->readers.Take(deadline);
-    if (HasCollection(*reader, collection.tables(), parts_->path.string())) return;
-    // Side tables that came with a later version may be added: the collection is there.
-    if (!create_ && !HasDocuments(*reader, collection.tables())) {
-      throw NotFoundException("doclock: " + parts_->path.string() + " has no collection " +
-                              collection.name());
-    }
-    if (!complete_) {
-      throw StoreException(Errc::kRefused, "doclock: " + parts_->path.string() +
-                                               ": an earlier version of doclock made the "
-                                               "collection " +
-                                               collection.name() +
-                                               "; any other use of this version completes it");
-    }
-  }
-  parts_->writer.Transact(deadline, [&](Operations&, Connection& connection) {
-    CreateCollection(connection, collection.tables(), parts_->path.string());
-  });
-}
-
-std::shared_ptr<Collection> SqliteStore::Find(const std::string& name) const {
-  if (IsForked()) return nullptr;
-  return parts_->collections.Find(name);
-}
 
 void SqliteStore::Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) {
   if (IsForked()) {
@@ -223,213 +299,43 @@ void SqliteStore::Execute(std::span<StoreOp* const> ops, std::chrono::millisecon
     return;
   }
   const Deadline deadline = DeadlineIn(budget);
-  const bool reads = std::all_of(ops.begin(), ops.end(),
-                                 [](const StoreOp* op) { return op->kind == OpKind::kRead; });
-  if (reads) {
-    ExecuteReads(ops, deadline);
-  } else if (ops.size() > 1 || !SeesPassedOn(*ops.front(), deadline)) {
-    parts_->writer.Execute(ops, deadline);
-  }
-}
-
-void SqliteStore::ExecuteReads(std::span<StoreOp* const> ops, Deadline deadline) {
-  try {
-    const auto connection = parts_->readers.Take(deadline);
-    sqlite::Reader reader(*connection, parts_->around);
-    for (StoreOp* op : ops) reader.Execute(static_cast<ReadOp&>(*op));
-  } catch (const DatabaseError& error) {
-    for (StoreOp* op : ops) {
-      if (op->status == OpStatus::kPending) op->Fail(error.errc(), error.what());
-    }
+  if (ops.size() != 1 || !SeesPassedOn(*ops.front(), deadline)) {
+    locking::Execute(database_, ops, deadline);
   }
 }
 
 bool SqliteStore::SeesPassedOn(StoreOp& op, Deadline deadline) {
-  if (op.kind != OpKind::kAcquire) return false;
-  const std::uint64_t tag = Ours(*op.collection).tag();
-  if (!parts_->listener->passed_on().Take(tag, op.hash) || FaultOf(op) != nullptr) return false;
+  if (op.kind != OpKind::kAcquire || FaultOf(op) != nullptr) return false;
+  const SqliteCollection& collection = sqlite::CollectionOf(op);
+  if (!parts_->listener->passed_on().Take(collection.tag(), op.hash)) return false;
   try {
     const auto connection = parts_->readers.Take(deadline);
-    sqlite::Reader reader(*connection, parts_->around);
-    return reader.SeesPassedOn(static_cast<AcquireOp&>(op));
+    sqlite::LockReader reader(*connection, parts_->around);
+    const auto document = reader.Find(collection, *op.key);
+    auto& acquire = static_cast<AcquireOp&>(op);
+    if (document == nullptr || document->malformed || document->lock.born.is_nil() ||
+        !rules::HoldsAlready(acquire, document->lock, reader.now())) {
+      return false;
+    }
+    rules::Acquire(acquire, document->lock, reader.now());
+    acquire.body = document->body;
+    return true;
   } catch (const DatabaseError&) {
     return false;  // the attempt tells
   }
-}
-
-void SqliteStore::Query(Collection& collection, const Filter& filter,
-                        const std::function<bool(QueryRow&&)>& sink,
-                        std::chrono::milliseconds budget) {
-  Naming([&] {
-    const auto connection = parts_->readers.Take(DeadlineIn(budget));
-    sqlite::Reader reader(*connection, parts_->around);
-    std::int64_t shown = 0;
-    VisitCandidates(*connection, Ours(collection), filter, [&](Candidate&& found) {
-      const sqlite::LoadedLock lock = reader.Load(Ours(collection), found.document.lock);
-      // A malformed lock may be held; it is not free.
-      const bool locked = lock.malformed || lock.state.IsLive(reader.now());
-      if (!StateMatches(filter, locked)) return true;
-      QueryRow row{std::move(found.key), std::move(found.document.body), lock.row.version,
-                   lock.row.born, locked};
-      return sink(std::move(row)) && ++shown != filter.limit();
-    });
-  });
-}
-
-void SqliteStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
-                              std::chrono::milliseconds budget) {
-  // As of any operation: what throws is taken for one that may have happened.
-  if (IsForked()) return op.Fail(Errc::kForked, kForkedText);
-  if (const char* const fault = FaultOfNext(op.grant)) return op.Fail(Errc::kRefused, fault);
-  StoreOp* const alone = &op;
-  const auto perform = [&](Operations& operations, Connection& connection, StoreOp&) {
-    const SqliteCollection& collection = Ours(*op.collection);
-    std::optional<Candidate> chosen;
-    const auto look = [&](Candidate&& found) {
-      if (!operations.MayTakeNext(collection, found.document.lock)) return true;
-      chosen = std::move(found);
-      return false;
-    };
-    if (filter.lock_state() != Filter::LockState::kLocked) {
-      VisitCandidates(connection, collection, filter, look);
-    }
-    if (!chosen) {
-      op.status = OpStatus::kMissing;  // only now: a search that breaks off has found nothing out
-      return;
-    }
-    key = std::move(chosen->key);
-    op.key = &key;
-    op.hash = key.Hash();
-    operations.Acquire(op, chosen->document);
-  };
-  parts_->writer.Execute({&alone, 1}, DeadlineIn(budget), perform);
-}
-
-void SqliteStore::EnsureIndex(Collection& collection, const IndexSpec& spec) {
-  if (spec.held_locks) return;
-  const IndexSpec index = WithoutKey(spec);
-  Naming([&] {
-    const Deadline deadline = DeadlineIn(busy_timeout_);
-    const std::string sql = sqlite::IndexSql(Ours(collection), index);
-    if (sql.empty()) return;
-    {
-      const auto reader = parts_->readers.Take(deadline);
-      if (sqlite::HasIndex(*reader, sql)) return;
-    }
-    try {
-      parts_->writer.Transact(deadline, [&](Operations&, Connection& connection) {
-        sqlite::CreateIndex(connection, Ours(collection), index, sql);
-      });
-    } catch (const DatabaseError& error) {
-      if (!error.is_about_values()) throw;
-      const std::string fields = sqlite::FieldList(index);
-      throw ConflictException("doclock: documents already repeat values of the index " + fields,
-                              std::nullopt, std::nullopt, fields);
-    }
-  });
-}
-
-std::int64_t SqliteStore::Purge(Collection& collection, std::int64_t limit,
-                                std::chrono::milliseconds budget) {
-  return Naming([&] {
-    const Deadline deadline = DeadlineIn(budget);
-    std::int64_t purged = 0, after = INT64_MIN;
-    while (purged < limit && std::chrono::steady_clock::now() < deadline) {
-      const auto docs = Purgeable(Ours(collection), after, limit - purged, deadline);
-      if (!docs.empty()) purged += PurgeSome(Ours(collection), docs, deadline);
-      if (after == INT64_MAX) break;
-      if (!docs.empty()) detail::RestBetweenSteps(deadline);
-    }
-    return purged;
-  });
-}
-
-/// Some rows after `after` whose locks are over. Advances `after`, to the end if there are no more.
-std::vector<std::int64_t> SqliteStore::Purgeable(const SqliteCollection& collection,
-                                                 std::int64_t& after, std::int64_t limit,
-                                                 Deadline deadline) {
-  constexpr std::int64_t kAtOnce = 100;  // few: no other process can write meanwhile
-  const auto connection = parts_->readers.Take(deadline);
-  sqlite::Reader reader(*connection, parts_->around);
-  std::vector<std::int64_t> held, over;
-  {
-    const sqlite::Running find(connection->Prepared(collection.tables(), sqlite::Sql::kHeldIds));
-    find->Bind(1, after);
-    find->Bind(2, std::min(limit, kAtOnce));
-    while (find->Step()) held.push_back(find->Integer(0));
-  }
-  after = held.empty() ? INT64_MAX : held.back();
-  for (const std::int64_t doc : held) {
-    if (reader.FindPurgeable(collection, doc)) over.push_back(doc);
-  }
-  return over;
-}
-
-std::int64_t SqliteStore::PurgeSome(const SqliteCollection& collection,
-                                    const std::vector<std::int64_t>& docs, Deadline deadline) {
-  std::int64_t purged = 0;
-  parts_->writer.Transact(deadline, [&](Operations& operations, Connection&) {
-    for (const std::int64_t doc : docs) {
-      auto lock = operations.FindPurgeable(collection, doc);
-      if (!lock) continue;
-      operations.Purge(collection, *lock);
-      ++purged;
-    }
-  });
-  return purged;
-}
-
-std::unique_ptr<Subscription> SqliteStore::Watch(
-    Collection& collection, std::function<void(std::optional<std::size_t>)> hint) {
-  CheckProcess();
-  if (!parts_->coordinator->has_notifications()) return nullptr;
-  return parts_->listener->Add(Ours(collection), std::move(hint));
-}
-
-bool SqliteStore::OthersMayWait(Collection&) const noexcept {
-  return !IsForked() && parts_->coordinator->OthersWatch();
-}
-
-LockPage SqliteStore::ListLocks(Collection& collection, const LockQuery& query,
-                                const std::string& after, std::chrono::milliseconds budget) {
-  return Naming([&] {
-    const auto connection = parts_->readers.Take(DeadlineIn(budget));
-    return sqlite::Reader(*connection, parts_->around).List(Ours(collection), query, after);
-  });
-}
-
-std::vector<std::string> SqliteStore::ListCollections(std::chrono::milliseconds budget) {
-  return Naming([&] {
-    const auto connection = parts_->readers.Take(DeadlineIn(budget));
-    return sqlite::CollectionNames(*connection);
-  });
 }
 
 std::vector<Finding> SqliteStore::Examine(Collection* collection,
                                           std::chrono::milliseconds budget) {
   return Naming([&] {
     const auto connection = parts_->readers.Take(DeadlineIn(budget));
-    sqlite::Reader reader(*connection, parts_->around);
     std::vector<Finding> findings =
         sqlite::ExamineFile(*connection, *parts_->coordinator, parts_->path);
-    if (collection != nullptr)
-      findings.push_back(sqlite::ExamineIntents(reader, Ours(*collection)));
+    if (collection != nullptr) {
+      findings.push_back(sqlite::ExamineIntents(*connection, parts_->around,
+                                                static_cast<SqliteCollection&>(*collection)));
+    }
     return findings;
-  });
-}
-
-void SqliteStore::Intervene(Collection& collection, const Key& key, Intervention what) {
-  Naming([&] {
-    SqliteCollection& ours = Ours(collection);
-    parts_->writer.Transact(DeadlineIn(busy_timeout_), [&](Operations& operations, Connection&) {
-      auto lock = operations.Find(ours, key);
-      if (!lock) ThrowNoDocument(ours, key);
-      if (lock->malformed) {
-        throw StoreException(Errc::kMalformed, "doclock: " + DocumentName(ours, key) + ": " +
-                                                   sqlite::MalformedText(lock->bad_column));
-      }
-      if (!operations.Intervene(ours, key, *lock, what)) ThrowNotLocked(ours, key);
-    });
   });
 }
 

@@ -152,6 +152,8 @@ Statement& Connection::PreparedForFilter(const std::string& sql) {
 
 bool Connection::InTransaction() const noexcept { return sqlite3_get_autocommit(database_) == 0; }
 
+std::int64_t Connection::LastRowId() const noexcept { return sqlite3_last_insert_rowid(database_); }
+
 std::int64_t Connection::Changes() const noexcept { return sqlite3_changes(database_); }
 
 bool Connection::IsReadOnly() const noexcept { return sqlite3_db_readonly(database_, "main") == 1; }

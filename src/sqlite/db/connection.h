@@ -54,6 +54,8 @@ class Connection {
   [[nodiscard]] bool InTransaction() const noexcept;
   /// The number of rows that the last statement changed.
   [[nodiscard]] std::int64_t Changes() const noexcept;
+  /// The id of the row that the last INSERT made.
+  [[nodiscard]] std::int64_t LastRowId() const noexcept;
   /// Could the file only be opened for reading?
   [[nodiscard]] bool IsReadOnly() const noexcept;
   /// Does the file's name lead to another file than the open one, or to none?

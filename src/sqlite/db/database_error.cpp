@@ -13,11 +13,10 @@ std::string ReasonOf(int error) {
   return reason;
 }
 
-DatabaseError::DatabaseError(int code, const std::string& text)
-    : std::runtime_error(text), code_(code) {}
+namespace {
 
-Errc DatabaseError::errc() const noexcept {
-  switch (primary_code()) {
+Errc ErrcOf(int code) noexcept {
+  switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_INTERRUPT:
@@ -30,6 +29,15 @@ Errc DatabaseError::errc() const noexcept {
     default:
       return Errc::kRefused;
   }
+}
+
+}  // namespace
+
+DatabaseError::DatabaseError(int code, const std::string& text)
+    : StoreException(ErrcOf(code), text), code_(code) {}
+
+bool DatabaseError::is_without_effect() const noexcept {
+  return primary_code() == SQLITE_FULL || primary_code() == SQLITE_BUSY;
 }
 
 bool DatabaseError::is_short_read() const noexcept { return code_ == SQLITE_IOERR_SHORT_READ; }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <stdexcept>
 #include <string>
 
 #include "doclock/errors.h"
@@ -10,17 +9,17 @@ struct sqlite3;
 namespace doclock::sqlite {
 
 /// An error of SQLite. Stays inside the store: operations get results, callers a StoreException.
-class DatabaseError : public std::runtime_error {
+class DatabaseError : public StoreException {
  public:
   /// @param code SQLite's extended result code.
   DatabaseError(int code, const std::string& text);
 
   /// SQLite's result code without its details: SQLITE_BUSY, SQLITE_FULL ...
   [[nodiscard]] int primary_code() const noexcept { return code_ & 0xff; }
-  /// The code for callers.
-  [[nodiscard]] Errc errc() const noexcept;
   /// Was a file, usually the log, too short?
   [[nodiscard]] bool is_short_read() const noexcept;
+  /// Of a COMMIT: did it certainly leave nothing behind?
+  [[nodiscard]] bool is_without_effect() const noexcept;
   /// Is it an error of this one statement's values, with the transaction still valid?
   [[nodiscard]] bool is_about_values() const noexcept;
   /// The unique index that refused, or nothing.

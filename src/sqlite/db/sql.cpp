@@ -62,15 +62,8 @@ std::string TextOf(Sql which, const TableNames& tables) {
   const std::string& leases = tables.quoted_leases();
   const std::string& shares = tables.quoted_shares();
   switch (which) {
-    case Sql::kFind:
-      return Find(tables, "", "d.key = ?1");
     case Sql::kFindWithBody:
       return Find(tables, ", d.body", "d.key = ?1");
-    case Sql::kFindById:
-      return Find(tables, "", "d.id = ?1");
-    case Sql::kHeldIds:
-      return "SELECT id FROM " + documents + " WHERE id > ?1 AND NOT " + kFree +
-             " ORDER BY id LIMIT ?2";
     case Sql::kReleaseKnown:
       return Release(documents, "body=?4, ");
     case Sql::kUnlockKnown:
@@ -101,14 +94,14 @@ std::string TextOf(Sql which, const TableNames& tables) {
     case Sql::kDeleteGroup:
       return "DELETE FROM " + tables.quoted_groups() + " WHERE doc=?1";
     case Sql::kList:
-      return Listed(tables) + "d.id > ?1 AND NOT d." + kFree + " ORDER BY d.id LIMIT ?2";
+      return Listed(tables) + "d.id > ?1 AND NOT d." + kFree + " ORDER BY d.id";
     case Sql::kListAll:
-      return Listed(tables) + "d.id > ?1 ORDER BY d.id LIMIT ?2";
+      return Listed(tables) + "d.id > ?1 ORDER BY d.id";
     case Sql::kListKey:
-      return Listed(tables) + "d.key = ?1";
+      return Listed(tables) + "d.id > ?1 AND d.key = ?2";
     case Sql::kListGroup:
-      return Listed(tables) + "d.id IN (SELECT doc FROM " + tables.quoted_groups() +
-             " WHERE name=?1 UNION SELECT doc FROM " + shares + " WHERE name=?1)";
+      return Listed(tables) + "d.id > ?1 AND d.id IN (SELECT doc FROM " + tables.quoted_groups() +
+             " WHERE name=?2 UNION SELECT doc FROM " + shares + " WHERE name=?2) ORDER BY d.id";
     case Sql::kGlance:
       return "SELECT count(*), EXISTS(SELECT 1 FROM " + tables.quoted_intents() +
              " WHERE doc=?1), EXISTS(SELECT 1 FROM " + shares + " INDEXED BY " +
@@ -116,8 +109,6 @@ std::string TextOf(Sql which, const TableNames& tables) {
              ") FROM " + shares + " WHERE doc=?1";
     case Sql::kShares:
       return kSelectShares + shares + " WHERE doc=?1";
-    case Sql::kFindShare:
-      return kSelectShares + shares + " WHERE doc=?1 AND share=?2";
     case Sql::kAddShare:
       return "INSERT OR IGNORE INTO " + shares + kShareValues;
     case Sql::kPutShare:
@@ -131,8 +122,6 @@ std::string TextOf(Sql which, const TableNames& tables) {
              "(doc, lock_id, renewed, ttl) VALUES(?1,?2,?3,?4) ON CONFLICT(doc) DO UPDATE SET "
              "ttl=max(?4, CASE WHEN lock_id=?2 THEN " +
              kLeft + " ELSE 0 END), lock_id=?2, renewed=?3";
-    case Sql::kExpireShares:
-      return "UPDATE " + shares + " SET ttl=0 WHERE doc=?1";
     case Sql::kSharedId:
       return "SELECT id, lock_version FROM " + documents +
              " WHERE key=?1 AND lock_id=?2 AND typeof(lock_version)='integer'";
@@ -164,8 +153,6 @@ std::string TextOf(Sql which, const TableNames& tables) {
       return "DELETE FROM " + tables.quoted_queue() + " WHERE doc=?1 AND place=?2";
     case Sql::kDeleteQueue:
       return "DELETE FROM " + tables.quoted_queue() + " WHERE doc=?1";
-    case Sql::kMarkQueue:
-      return "UPDATE " + documents + " SET lock_queue=1 WHERE id=?1";
   }
   return {};
 }

@@ -10,10 +10,7 @@ class TableNames;
 
 /// The statements about one collection.
 enum class Sql : std::uint8_t {
-  kFind,           ///< ?1 key -> kStoredColumns
   kFindWithBody,   ///< ?1 key -> kStoredColumns, body
-  kFindById,       ///< ?1 id -> kStoredColumns
-  kHeldIds,        ///< ?1 after id, ?2 limit -> ids of rows with a lock id
   kReleaseKnown,   ///< ?1 key, ?2 lock id, ?3 version, ?4 body, ?5 now, ?6 UnixTime, ?7 boot
   kUnlockKnown,    ///< as above without the body
   kPutLock,        ///< ?1 id, ?2.. lock columns
@@ -26,18 +23,16 @@ enum class Sql : std::uint8_t {
   kDeleteLeaseOf,  ///< ?1 key
   kPutGroup,       ///< ?1 id, ?2 lock id, ?3 group
   kDeleteGroup,    ///< ?1 id
-  kList,           ///< ?1 after id, ?2 limit -> kListedColumns of rows with a lock id
+  kList,           ///< ?1 after id -> kListedColumns of rows with a lock id, by id
   kListAll,        ///< as above, of all rows
-  kListKey,        ///< ?1 key -> kListedColumns
-  kListGroup,      ///< ?1 group -> kListedColumns
+  kListKey,        ///< ?1 after id, ?2 key -> kListedColumns
+  kListGroup,      ///< ?1 after id, ?2 group -> kListedColumns
   kGlance,         ///< ?1 id -> how many shares, is there an intent, is a share malformed?
   kShares,         ///< ?1 id -> columns of the table of shares but the first
-  kFindShare,      ///< ?1 id, ?2 share -> as above
   kAddShare,
   kPutShare,      ///< ?1.. columns of the table of shares
   kRenewShare,    ///< ?1 id, ?2 share, ?3 now, ?4 slot, ?5 boot, ?6 ttl, ?7 kSharedLockId
   kCover,         ///< ?1 id, ?2 kSharedLockId, ?3 now, ?4 ttl
-  kExpireShares,  ///< ?1 id
   kSharedId,      ///< ?1 key, ?2 kSharedLockId -> id, version
   kLeaveShared,   ///< ?1 id, ?2 share, ?3 now, ?4 slot, ?5 boot
   kDeleteShare,   ///< ?1 id, ?2 share
@@ -49,9 +44,8 @@ enum class Sql : std::uint8_t {
   kPutEntry,      ///< ?1.. columns of the table of waiters
   kDeleteEntry,   ///< ?1 id, ?2 place
   kDeleteQueue,   ///< ?1 id
-  kMarkQueue,     ///< ?1 id
 };
-inline constexpr std::size_t kSqlCount = static_cast<std::size_t>(Sql::kMarkQueue) + 1;
+inline constexpr std::size_t kSqlCount = static_cast<std::size_t>(Sql::kDeleteQueue) + 1;
 
 /// The columns a StoredLock is read from, for a FROM that calls documents d and leases l.
 inline constexpr const char* kStoredColumns =

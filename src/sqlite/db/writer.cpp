@@ -13,208 +13,83 @@ namespace {
 constexpr std::chrono::milliseconds kNoWait{1};
 constexpr const char* kRollback = "ROLLBACK";
 
-/// Results that report a change are void after a rollback; those that report what was found stay.
-void Void(std::span<StoreOp* const> ops) noexcept {
-  for (StoreOp* op : ops) {
-    if (op->status == OpStatus::kDone) op->status = OpStatus::kPending;
-    if (op->kind == OpKind::kAcquire) static_cast<AcquireOp*>(op)->queued = false;
-  }
-}
-
-void FailUnlessTold(std::span<StoreOp* const> ops, const DatabaseError& error) {
-  Void(ops);  // first: memory may run out
-  for (StoreOp* op : ops) {
-    if (op->status == OpStatus::kPending) op->Fail(error.errc(), error.what());
-  }
-}
-
-/// For another attempt, after a rollback.
-void Reset(std::span<StoreOp* const> ops) noexcept {
-  for (StoreOp* op : ops) {
-    op->status = OpStatus::kPending;
-    op->detail.reset();
-  }
-}
-
 }  // namespace
 
 Writer::Writer(std::unique_ptr<Connection> connection, ProcessCoordinator& coordinator,
-               const Surroundings& surroundings, std::chrono::milliseconds busy_timeout,
-               const FileSet& files)
+               Owners& owners, std::chrono::milliseconds busy_timeout, const FileSet& files)
     : connection_(std::move(connection)),
       files_(files),
       coordinator_(coordinator),
-      around_(surroundings),
+      owners_(owners),
       busy_timeout_(busy_timeout) {
   static_cast<void>(connection_->Prepared(kRollback));  // there may be no memory when it is needed
 }
 
-/// Our turn to write: the queue of this process's threads, then that of the processes, and a
-/// notification afterwards.
-class Writer::Turn {
- public:
-  Turn(Writer& writer, Deadline deadline, Deadline work_deadline)
-      : writer_(writer), deadline_(deadline), work_deadline_(work_deadline) {
-    if (!writer.mutex_.Enter(deadline)) {
-      throw BusyError("other threads keep the database busy");
-    }
-    try {
-      if (!writer.coordinator_.Enter(deadline)) {
-        throw BusyError(writer.coordinator_.Occupant() + " keeps the database busy");
-      }
-    } catch (...) {
-      writer.mutex_.Leave();
-      throw;
-    }
+Writer::Turn::Turn(Writer& writer, Deadline deadline, Deadline work_deadline)
+    : writer_(writer), deadline_(deadline), work_deadline_(work_deadline) {
+  if (!writer.mutex_.Enter(deadline)) {
+    throw BusyError("other threads keep the database busy");
   }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  ~Turn() {
-    writer_.coordinator_.Leave();
-    writer_.mutex_.Leave();
-    writer_.coordinator_.Wake(whom_);
-  }
-
-  void Begin() {
-    const Deadline start = std::chrono::steady_clock::now();
-    writer_.connection_->SetDeadline(std::min(start + writer_.busy_timeout_, deadline_),
-                                     work_deadline_);
-    // There was no memory to end the last one.
-    if (writer_.connection_->InTransaction()) writer_.RollBack();
-    // Before the index is read: it may have been truncated.
-    const std::int64_t log = writer_.files_.Check();
-    CheckLog(*writer_.connection_, writer_.files_.database(), log);
-    try {
-      {
-        // Waits for programs that write without the coordinator.
-        const Running begin(writer_.connection_->Prepared("BEGIN IMMEDIATE"));
-        begin->Step();
-      }
-      if (std::chrono::steady_clock::now() - start < kNoWait) return;
-      writer_.files_.Check();
-    } catch (...) {
-      // The deadline may interrupt BEGIN when it has begun.
-      writer_.RollBack();
-      throw;
-    }
-  }
-
-  void Commit() {
-    const Running commit(writer_.connection_->Prepared("COMMIT"));
-    commit->Step();
-    writer_.around_.owners.Committed();
-  }
-
-  void Announce(const std::vector<Notification>& notifications) noexcept {
-    if (!notifications.empty()) whom_ |= writer_.coordinator_.Announce(notifications);
-  }
-
- private:
-  Writer& writer_;
-  Deadline deadline_;
-  Deadline work_deadline_;
-  std::uint32_t whom_ = 0;  ///< The watchers to wake.
-};
-
-void Writer::Execute(std::span<StoreOp* const> ops, Deadline deadline) {
-  Execute(ops, deadline,
-          [](Operations& operations, Connection&, StoreOp& op) { operations.Execute(op); });
-}
-
-void Writer::Execute(std::span<StoreOp* const> ops, Deadline deadline, const Perform& perform) {
   try {
-    Turn turn(*this, deadline, deadline);
-    if (TryAll(ops, turn, perform)) return;
-    // One of them may be too large for the rest of the disk; the others must not fail with it.
-    for (StoreOp* op : ops) ExecuteAlone(*op, turn, perform);
-  } catch (const DatabaseError& error) {
-    FailUnlessTold(ops, error);
-  }
-}
-
-void Writer::ExecuteAlone(StoreOp& op, Turn& turn, const Perform& perform) {
-  StoreOp* const alone = &op;
-  try {
-    TryAll({&alone, 1}, turn, perform);
-  } catch (const DatabaseError& error) {
-    op.Fail(error.errc(), error.what());
-  }
-}
-
-bool Writer::TryAll(std::span<StoreOp* const> ops, Turn& turn, const Perform& perform) {
-  const platform::StandardNumbersTaken taken;  // SQLite opens folders and temporary files
-  turn.Begin();
-  Operations operations(*connection_, around_, renewal_rows_);
-  try {
-    for (StoreOp* op : ops) perform(operations, *connection_, *op);
-  } catch (const DatabaseError& error) {
-    RollBack();
-    if (ops.size() > 1) {
-      Reset(ops);
-      return false;
+    if (!writer.coordinator_.Enter(deadline)) {
+      throw BusyError(writer.coordinator_.Occupant() + " keeps the database busy");
     }
-    FailUnlessTold(ops, error);
-    return true;
   } catch (...) {
-    RollBack();
-    Reset(ops);
+    writer.mutex_.Leave();
     throw;
   }
-  try {
-    turn.Commit();
-  } catch (const DatabaseError& error) {
-    Settle(ops, operations, error);
-  } catch (...) {
-    RollBack();
-    Reset(ops);
-    throw;
-  }
-  turn.Announce(operations.notifications());
-  return true;
 }
 
-void Writer::Transact(Deadline deadline,
-                      const std::function<void(Operations&, Connection&)>& what) {
+Writer::Turn::~Turn() {
+  writer_.coordinator_.Leave();
+  writer_.mutex_.Leave();
+  writer_.coordinator_.Wake(whom_);
+}
+
+void Writer::Turn::Begin() {
+  const Deadline start = std::chrono::steady_clock::now();
+  writer_.connection_->SetDeadline(std::min(start + writer_.busy_timeout_, deadline_),
+                                   work_deadline_);
+  // There was no memory to end the last one.
+  if (writer_.connection_->InTransaction()) writer_.RollBack();
+  // Before the index is read: it may have been truncated.
+  const std::int64_t log = writer_.files_.Check();
+  CheckLog(*writer_.connection_, writer_.files_.database(), log);
+  try {
+    {
+      // Waits for programs that write without the coordinator.
+      const Running begin(writer_.connection_->Prepared("BEGIN IMMEDIATE"));
+      begin->Step();
+    }
+    if (std::chrono::steady_clock::now() - start < kNoWait) return;
+    writer_.files_.Check();
+  } catch (...) {
+    // The deadline may interrupt BEGIN when it has begun.
+    writer_.RollBack();
+    throw;
+  }
+}
+
+void Writer::Turn::Commit() {
+  const Running commit(writer_.connection_->Prepared("COMMIT"));
+  commit->Step();
+  writer_.owners_.Committed();
+}
+
+void Writer::Turn::Announce(const std::vector<Notification>& notifications) noexcept {
+  if (!notifications.empty()) whom_ |= writer_.coordinator_.Announce(notifications);
+}
+
+void Writer::Transact(Deadline deadline, const std::function<void(Connection&)>& what) {
   Turn turn(*this, deadline, Deadline::max());
   const platform::StandardNumbersTaken taken;
   turn.Begin();
-  Operations operations(*connection_, around_, renewal_rows_);
   try {
-    what(operations, *connection_);
+    what(*connection_);
     turn.Commit();
   } catch (...) {
     RollBack();
     throw;
-  }
-  turn.Announce(operations.notifications());
-}
-
-/// The commit failed; its changes may or may not be undone. If memory runs out here, what is not
-/// settled yet stays kPending.
-void Writer::Settle(std::span<StoreOp* const> ops, Operations& operations,
-                    const DatabaseError& error) {
-  RollBack();
-  Void(ops);
-  // If the rollback failed too, this connection would take its own changes for committed ones.
-  const bool looks = !connection_->InTransaction();
-  // A transaction that found no room on the disk is incomplete, and SQLite drops it. After other
-  // errors all of it may stand in the log, and take effect if the log is read again, unless the
-  // next transaction overwrites it.
-  const bool gone = looks && (error.primary_code() == SQLITE_FULL ||
-                              error.primary_code() == SQLITE_BUSY || Overwrite());
-  for (StoreOp* op : ops) {
-    if (op->status != OpStatus::kPending) continue;
-    try {
-      if (looks && operations.IsVisible(*op)) {
-        op->status = OpStatus::kDone;
-      } else if (gone) {
-        op->Fail(error.errc(), error.what());
-      } else {
-        op->Doubt(error.what());
-      }
-    } catch (const DatabaseError&) {
-      op->Doubt(error.what());
-    }
   }
 }
 
@@ -231,9 +106,19 @@ bool Writer::Overwrite() noexcept {
   }
 }
 
+bool Writer::End() noexcept {
+  try {
+    const Running end(connection_->Prepared("COMMIT"));
+    end->Step();
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 void Writer::RollBack() noexcept {
   renewal_rows_.Clear();
-  around_.owners.RolledBack();
+  owners_.RolledBack();
   if (!connection_->InTransaction()) return;  // SQLite rolled back by itself
   try {
     const Running rollback(connection_->Prepared(kRollback));

@@ -2,16 +2,15 @@
 
 #include <functional>
 #include <memory>
-#include <span>
+#include <vector>
 
-#include "doclock/store.h"
 #include "sqlite/db/connection.h"
 #include "sqlite/db/database_error.h"
 #include "sqlite/db/deadline.h"
 #include "sqlite/db/file_set.h"
 #include "sqlite/db/timed_mutex.h"
+#include "sqlite/locks/owners.h"
 #include "sqlite/locks/renewal_row_cache.h"
-#include "sqlite/operations/operations.h"
 #include "sqlite/processes/process_coordinator.h"
 
 namespace doclock::sqlite {
@@ -20,38 +19,50 @@ namespace doclock::sqlite {
 /// processes.
 class Writer {
  public:
-  Writer(std::unique_ptr<Connection> connection, ProcessCoordinator& coordinator,
-         const Surroundings& surroundings, std::chrono::milliseconds busy_timeout,
-         const FileSet& files);
-
-  /// Performs one operation.
-  using Perform = std::function<void(Operations&, Connection&, StoreOp&)>;
-
-  /// Executes operations, all in one transaction. A failed operation says so itself.
-  void Execute(std::span<StoreOp* const> ops, Deadline deadline);
-  /// As above, in another way than Operations::Execute does it.
-  void Execute(std::span<StoreOp* const> ops, Deadline deadline, const Perform& perform);
+  Writer(std::unique_ptr<Connection> connection, ProcessCoordinator& coordinator, Owners& owners,
+         std::chrono::milliseconds busy_timeout, const FileSet& files);
 
   /// Calls `what` in one transaction, which has no deadline once it has begun.
   /// @throws DatabaseError, and what `what` throws.
-  void Transact(Deadline deadline, const std::function<void(Operations&, Connection&)>& what);
+  void Transact(Deadline deadline, const std::function<void(Connection&)>& what);
+
+  /// Our turn to write: the queue of this process's threads, then that of the processes, and
+  /// notifications afterwards.
+  class Turn {
+   public:
+    /// @throws DatabaseError at `deadline`. @param work_deadline of what follows.
+    Turn(Writer& writer, Deadline deadline, Deadline work_deadline);
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn();
+
+    void Begin();
+    void Commit();
+    void Announce(const std::vector<Notification>& notifications) noexcept;
+
+   private:
+    Writer& writer_;
+    Deadline deadline_;
+    Deadline work_deadline_;
+    std::uint32_t whom_ = 0;  ///< The watchers to wake.
+  };
+
+  // During a turn.
+
+  [[nodiscard]] Connection& connection() noexcept { return *connection_; }
+  [[nodiscard]] RenewalRowCache& renewal_rows() noexcept { return renewal_rows_; }
+  /// Ends a transaction that changed nothing. False: it could not.
+  [[nodiscard]] bool End() noexcept;
+  void RollBack() noexcept;
+  /// After a COMMIT that failed and was rolled back: makes sure that it will not take effect.
+  [[nodiscard]] bool Overwrite() noexcept;
 
  private:
-  class Turn;
-
-  void ExecuteAlone(StoreOp& op, Turn& turn, const Perform& perform);
-  /// False: an operation spoilt the transaction, none was done. @throws DatabaseError if it did not
-  /// even begin.
-  bool TryAll(std::span<StoreOp* const> ops, Turn& turn, const Perform& perform);
-  void Settle(std::span<StoreOp* const> ops, Operations& operations, const DatabaseError& error);
-  bool Overwrite() noexcept;
-  void RollBack() noexcept;
-
   TimedMutex mutex_;
   std::unique_ptr<Connection> connection_;
   const FileSet& files_;
   ProcessCoordinator& coordinator_;
-  const Surroundings& around_;
+  Owners& owners_;
   std::chrono::milliseconds busy_timeout_;
   RenewalRowCache renewal_rows_;
 };

@@ -52,8 +52,8 @@ nanoseconds LeaseEvaluator::ShiftOf(std::uint64_t tag, const StoredLock& lock, T
 
 rules::Lease LeaseEvaluator::LeaseOf(const StoredLock& lock, nanoseconds shift,
                                      TimePoint now) const noexcept {
-  rules::Lease lease{TimePoint(lock.time + shift), lock.ttl};
-  const rules::Lease renewed{TimePoint(lock.renewed + shift), lock.renewed_ttl};
+  rules::Lease lease{TimePoint(lock.time + shift), lock.ttl, lock.slot};
+  const rules::Lease renewed{TimePoint(lock.renewed + shift), lock.renewed_ttl, lock.slot};
   if (lock.lease_is_its && renewed.End() >= lease.End()) lease = renewed;
   if (lease.IsLive(now) && coordinator_.Look(lock.slot) == Liveness::kDead) lease.Expire(now);
   return lease;
@@ -85,7 +85,7 @@ rules::Lease LeaseEvaluator::ShareOf(const SqliteCollection& collection, const S
 rules::Intent LeaseEvaluator::IntentOf(const SqliteCollection& collection, const StoredLock& intent,
                                        TimePoint now) {
   const nanoseconds shift = ShiftOf(collection.tag() ^ kIntentsTag, intent, now);
-  return {intent.id, LeaseOf(intent, shift, now).End()};
+  return {intent.id, LeaseOf(intent, shift, now).End(), intent.slot};
 }
 
 bool LeaseEvaluator::IsGone(const StoredEntry& stored, TimePoint now) const noexcept {

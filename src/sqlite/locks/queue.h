@@ -37,8 +37,6 @@ class Queue {
   void Put(std::int64_t doc, const StoredEntry& stored);
   void Delete(std::int64_t doc, std::int64_t place);
   void DeleteAll(std::int64_t doc) { Run(Sql::kDeleteQueue, doc); }
-  /// Makes the rows of a document count.
-  void Mark(std::int64_t doc) { Run(Sql::kMarkQueue, doc); }
 
  private:
   static StoredEntry Read(const Statement& row);

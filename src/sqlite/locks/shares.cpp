@@ -44,19 +44,10 @@ ShareRows Shares::Glance(std::int64_t doc) {
 
 std::vector<StoredShare> Shares::Of(std::int64_t doc) {
   std::vector<StoredShare> shares;
-  ForEach(doc, [&](StoredShare&& share) {
-    shares.push_back(std::move(share));
-    return true;
-  });
-  return shares;
-}
-
-std::optional<StoredShare> Shares::Find(std::int64_t doc, const Uuid& id) {
-  const Running row(connection_.Prepared(tables_, Sql::kFindShare));
+  const Running row(connection_.Prepared(tables_, Sql::kShares));
   row->Bind(1, doc);
-  row->Bind(2, id);
-  if (!row->Step()) return std::nullopt;
-  return Read(*row, doc);
+  while (row->Step()) shares.push_back(Read(*row, doc));
+  return shares;
 }
 
 bool Shares::Add(const StoredShare& share) {

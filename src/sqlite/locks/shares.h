@@ -43,23 +43,11 @@ class Shares {
 
   [[nodiscard]] ShareRows Glance(std::int64_t doc);
   [[nodiscard]] std::vector<StoredShare> Of(std::int64_t doc);
-  /// Until `visit` says false.
-  template <class Visit>
-  void ForEach(std::int64_t doc, Visit visit) {
-    const Running row(connection_.Prepared(tables_, Sql::kShares));
-    row->Bind(1, doc);
-    while (row->Step()) {
-      if (!visit(Read(*row, doc))) return;
-    }
-  }
-  [[nodiscard]] std::optional<StoredShare> Find(std::int64_t doc, const Uuid& id);
   void Put(const StoredShare& share) { Run(Sql::kPutShare, share); }
   /// False: there is one of this id, live or not, and it stays.
   [[nodiscard]] bool Add(const StoredShare& share);
   void Delete(std::int64_t doc, const Uuid& id);
   void DeleteAll(std::int64_t doc) { Run(Sql::kDeleteShares, doc); }
-  /// Makes all leases end now.
-  void Expire(std::int64_t doc) { Run(Sql::kExpireShares, doc); }
   /// Prolongs a share that was renewed before and names this slot and boot, if that is still so.
   [[nodiscard]] bool Renew(std::int64_t doc, const Uuid& id, std::chrono::nanoseconds now,
                            std::chrono::milliseconds ttl, std::int64_t slot, std::int64_t boot);

@@ -40,6 +40,8 @@ struct StoredLock {
   [[nodiscard]] std::chrono::nanoseconds LeaseEnd() const noexcept;
   /// The later of grant, checkpoint and renewal.
   [[nodiscard]] std::chrono::nanoseconds LastSign() const noexcept;
+
+  friend bool operator==(const StoredLock&, const StoredLock&) = default;
 };
 
 /// Reads kStoredColumns. @param default_ttl the lease of locks without a length of their own.

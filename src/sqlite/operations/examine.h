@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "doclock/store.h"
-#include "sqlite/operations/operations.h"
+#include "sqlite/locks/lock_reader.h"
 #include "sqlite/processes/process_coordinator.h"
 
 namespace doclock::sqlite {
@@ -14,6 +14,7 @@ std::vector<Finding> ExamineFile(Connection& connection, const ProcessCoordinato
                                  const std::filesystem::path& path);
 
 /// Counts what writers that waited for shares left behind. @throws DatabaseError
-Finding ExamineIntents(Reader& reader, const SqliteCollection& collection);
+Finding ExamineIntents(Connection& connection, const Surroundings& around,
+                       const SqliteCollection& collection);
 
 }  // namespace doclock::sqlite

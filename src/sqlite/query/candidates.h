@@ -6,7 +6,7 @@
 
 #include "doclock/filter.h"
 #include "sqlite/db/connection.h"
-#include "sqlite/operations/operations.h"
+#include "sqlite/locks/stored_document.h"
 #include "sqlite/schema/sqlite_collection.h"
 
 namespace doclock::sqlite {

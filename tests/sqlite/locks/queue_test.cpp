@@ -331,7 +331,7 @@ TEST(SqliteQueueStatements, OfAHandOver) {
   const Uuid waiter = NewUuid();
   static_cast<void>(statements.Take());
   client.Queue("1", waiter);
-  EXPECT_THAT(statements.Take(), ElementsAre("SELECT c", "DELETE q", "UPDATE c", "INSERT q"));
+  EXPECT_THAT(statements.Take(), ElementsAre("SELECT c", "UPDATE c", "DELETE q", "INSERT q"));
   client.Queue("1", waiter, 21s);
   EXPECT_THAT(statements.Take(), ElementsAre("SELECT c", "SELECT q", "INSERT q"));
   client.Release("1", held);

@@ -12,26 +12,6 @@ namespace {
 
 using Kind = RulesStep::Kind;
 
-/// Looks at what operations look at only if they have to.
-class Looker : public sqlite::Reader {
- public:
-  using sqlite::Reader::Reader;
-
-  OptionalState Look(const sqlite::SqliteCollection& collection, const Key& key) {
-    const auto row = Find(collection, key);
-    if (!row) return std::nullopt;
-    sqlite::LoadedLock lock = Load(collection, *row);
-    LoadIntent(collection, lock);
-    LoadQueue(collection, lock);
-    LoadOwner(lock);
-    for (rules::Share& share : lock.state.shares) {
-      const auto stored = SharesOf(collection).Find(row->doc, share.id);
-      if (stored) share.owner = around_.owners.Find(connection_, stored->lease.owner);
-    }
-    return lock.state;
-  }
-};
-
 OwnerPtr Somebody(int number) {
   LockHolder holder;
   holder.name = "holder " + std::to_string(number % 2);
@@ -62,6 +42,7 @@ RulesWorld::RulesWorld(std::shared_ptr<testing::ManualClock> clock) : clock_(std
   connection_->SetDeadline(sqlite::Deadline::max(), sqlite::Deadline::max());
   coordinator_ = sqlite::ProcessCoordinator::Open(file_, sqlite::DeadlineIn(10s));
   for (auto& evaluator : evaluators_) evaluator = NewEvaluator();
+  for (const char* key : {"one", "two"}) client(0).Insert(key, R"({"same":1})");
 }
 
 std::unique_ptr<sqlite::LeaseEvaluator> RulesWorld::NewEvaluator() const {
@@ -92,8 +73,9 @@ void RulesWorld::Reboot() {
 void RulesWorld::ForgetRenewedRows() {
   for (const auto& client : clients_) {
     // A transaction that is rolled back.
-    EXPECT_THROW(client->store().Intervene(client->collection(), "none", Intervention::kBreak),
-                 NotFoundException);
+    EXPECT_THROW(
+        client->store().EnsureIndex(client->collection(), {.fields = {"same"}, .unique = true}),
+        ConflictException);
   }
 }
 
@@ -104,8 +86,8 @@ OptionalState RulesWorld::Look(const Key& key, int which) {
     static_cast<void>(client(i).Read(key));
     const sqlite::Surroundings around{*clock_, *coordinator_,
                                       *evaluators_[static_cast<std::size_t>(i)], owners_};
-    OptionalState state = Looker(*connection_, around).Look(collection_, key);
-    if (i == which) seen = std::move(state);
+    const auto document = sqlite::LockReader(*connection_, around).Find(collection_, key);
+    if (i == which && document) seen = document->lock;
   }
   return seen;
 }

@@ -9,7 +9,7 @@
 
 #include "doclock/testing/manual_clock.h"
 #include "rules/lock_state.h"
-#include "sqlite/operations/operations.h"
+#include "sqlite/locks/lock_reader.h"
 #include "sqlite/support/client.h"
 #include "sqlite/support/temp_folder.h"
 

@@ -1,0 +1,340 @@
+#include "sqlite/locks/lock_writer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "sqlite/db/database_error.h"
+#include "sqlite/db/unix_time.h"
+#include "sqlite/schema/index_names.h"
+
+namespace doclock::sqlite {
+namespace {
+
+using locking::Change;
+using std::chrono::milliseconds;
+
+void Refuse(Change& change, OpStatus outcome, Errc code, std::string text) {
+  change.outcome = outcome;
+  change.detail = std::make_unique<OpDetail>();
+  change.detail->code = code;
+  change.detail->message = std::move(text);
+}
+
+/// Was the lock granted, or taken over, or handed over?
+bool IsGrant(const rules::LockState& was, const rules::LockState& now) noexcept {
+  return now.HasLockId() && (now.lock_id != was.lock_id || now.granted != was.granted ||
+                             now.owner != was.owner || now.shares.size() > was.shares.size());
+}
+
+/// Rows mostly stand in the same order as before, so that this rarely has to search.
+template <class T, class Id>
+const T* FindIn(const std::vector<T>& all, std::size_t likely, const Uuid& id, const Id& id_of) {
+  if (likely < all.size() && id_of(all[likely]) == id) return &all[likely];
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const T& each) { return id_of(each) == id; });
+  return found == all.end() ? nullptr : &*found;
+}
+const StoredShare* FindIn(const std::vector<StoredShare>& all, std::size_t likely, const Uuid& id) {
+  return FindIn(all, likely, id, [](const StoredShare& share) { return share.lease.id; });
+}
+const rules::Share* FindIn(const std::vector<rules::Share>& all, std::size_t likely,
+                           const Uuid& id) {
+  return FindIn(all, likely, id, [](const rules::Share& share) { return share.id; });
+}
+
+/// The begin and the length of a lease, to be stored. One that was cut short counts from its grant,
+/// if that is known. No stored time is before the boot.
+std::pair<TimePoint, milliseconds> Stored(const rules::Lease& lease, TimePoint granted,
+                                          TimePoint now) {
+  const bool from_grant = !lease.IsLive(now) && granted <= lease.End();
+  const TimePoint since = std::max(from_grant ? granted : lease.since, TimePoint());
+  return {since, std::clamp(std::chrono::floor<milliseconds>(lease.End() - since), milliseconds(0),
+                            kLongestTtl)};
+}
+
+}  // namespace
+
+bool LockWriter::Put(Change& change) {
+  static const LoadedDocument kNone{};
+  const auto& collection = static_cast<const SqliteCollection&>(*change.collection);
+  const LoadedDocument& was =
+      change.was != nullptr ? static_cast<const LoadedDocument&>(*change.was) : kNone;
+  const rules::LockState& now = change.now ? change.now->lock : was.lock;
+  if (change.erased) {
+    Erase(collection, was);
+  } else {
+    Step step{collection, was, now, was.row};
+    step.renewed = IsRenewal(step);
+    if (!step.renewed) SetRow(step);
+    if (!AddShares(change, step) || !PutDocument(change, step)) return false;
+    PutLease(change, step);
+    PutShares(change, step);
+    PutIntent(step);
+    PutGroup(step);
+    PutQueue(step);
+  }
+  if (change.notice == locking::Notice::kWaiters) {
+    notifications_.push_back(
+        {collection.tag(), change.hash, now.passed_on.done ? now.passed_on.instance : 0});
+  }
+  return true;
+}
+
+void LockWriter::Erase(const SqliteCollection& collection, const LoadedDocument& was) {
+  const std::int64_t doc = was.row.doc;
+  renewal_rows_.Remove(was.row.id);
+  Drop(collection, Sql::kDelete, doc);
+  if (was.row.has_lease) Drop(collection, Sql::kDeleteLease, doc);
+  if (was.row.id == kSharedLockId) SharesOf(collection).DeleteAll(doc);
+  if (was.has_intent) SharesOf(collection).DeleteIntent(doc);
+  Drop(collection, Sql::kDeleteGroup, doc);
+  if (was.row.queued) QueueOf(collection).DeleteAll(doc);
+}
+
+/// The row itself says whose life an exclusive lock hangs on, so it is written where that changes;
+/// renewals of detached locks are rare.
+bool LockWriter::IsRenewal(const Step& step) const noexcept {
+  const rules::LockState &was = step.was.lock, &now = step.now;
+  if (!now.HasLockId() || now.lock_id != was.lock_id || now.version != was.version) return false;
+  if (now.lease.since != now_ || !now.IsLive(now_)) return false;
+  // At the moment of the grant a renewal changes nothing.
+  if (now.lease == was.lease && now != was) return false;
+  if (!around_.evaluator.IsComparable(step.was.row, now_)) return false;
+  return now.IsShared() || (now.lease.instance != 0 && now.lease.instance == step.was.row.slot);
+}
+
+/// Does the row say of the lease what it has to say? That of shares only has to cover them.
+bool LockWriter::HasSameLease(const Step& step) const noexcept {
+  const rules::LockState &was = step.was.lock, &now = step.now;
+  if (now.lock_id != was.lock_id || now.closed_until != was.closed_until) return false;
+  if (now.IsShared() && now.IsLive(now_)) {
+    return around_.evaluator.IsComparable(step.was.row, now_) &&
+           now.lease.End() <= TimePoint(step.was.row.LeaseEnd());
+  }
+  return now.lease == was.lease && now.granted == was.granted && now.owner == was.owner;
+}
+
+void LockWriter::SetRow(Step& step) {
+  const rules::LockState& now = step.now;
+  step.row.id = now.lock_id;
+  step.row.version = now.version;
+  step.row.released = now.released;
+  step.row.born = now.born;
+  step.row.fence = now.fence;
+  step.row.queued = !now.queue.empty();
+  const bool stays_free = !now.HasLockId() && step.was.row.id.is_nil();
+  if (!stays_free && !HasSameLease(step)) SetLease(step);
+}
+
+void LockWriter::SetLease(Step& step) {
+  const rules::LockState &was = step.was.lock, &now = step.now;
+  StoredLock& row = step.row;
+  step.has_new_lease = true;
+  TimePoint since;
+  if (now.HasLockId()) {
+    std::tie(since, row.ttl) = Stored(now.lease, now.granted, now_);
+    row.slot = now.IsShared() ? 0 : now.lease.instance;  // the shares have their own
+    if (IsGrant(was, now)) row.owner = around_.owners.NumberOf(connection_, now.owner, UnixTime());
+  } else {
+    // It has been free for as long as nobody held it.
+    since = was.IsLive(now_) ? now_ : std::max(was.lease.End(), TimePoint());
+    if (was.IsShared()) row.slot = kIntentSlot;
+  }
+  row.time = since.time_since_epoch();
+  row.boot = around_.evaluator.boot();
+  row.wall = UnixTime() - std::chrono::floor<std::chrono::seconds>(now_ - since).count();
+  row.closed = std::max(now.closed_until, TimePoint()).time_since_epoch();
+}
+
+/// The document's own row.
+bool LockWriter::PutDocument(Change& change, Step& step) {
+  const Body& body = change.now->body;
+  const bool is_new = change.was == nullptr;
+  // The loaded body has a text, and the new one needs one.
+  const bool has_body = body && (is_new || &body.text() != &step.was.body.text());
+  if (!is_new && !has_body && step.row == step.was.row) return true;
+  const Sql which = is_new ? Sql::kInsert : has_body ? Sql::kPutDocument : Sql::kPutLock;
+  const Running put(connection_.Prepared(step.collection.tables(), which));
+  is_new ? put->Bind(1, *change.key) : put->Bind(1, step.row.doc);
+  BindLock(*put, step.row);
+  if (which != Sql::kPutLock) put->Bind(13, std::string_view(body.text()));
+  if (!RunWithBody(change, *put)) return false;
+  if (is_new) step.row.doc = connection_.LastRowId();
+  return true;
+}
+
+bool LockWriter::RunWithBody(Change& change, Statement& statement) {
+  try {
+    statement.Step();
+    return true;
+  } catch (const DatabaseError& error) {
+    if (!error.is_about_values()) throw;
+    const std::string index = error.unique_index();
+    if (index.empty()) {
+      Refuse(change, OpStatus::kFailed, Errc::kRefused, error.what());
+    } else {
+      Refuse(change, OpStatus::kConflict, Errc::kConflict, {});
+      change.detail->index = FieldsOfIndex(index);
+    }
+    return false;
+  }
+}
+
+void LockWriter::PutLease(const Change& change, const Step& step) {
+  if (step.has_new_lease) {
+    if (step.was.row.has_lease) Drop(step.collection, Sql::kDeleteLease, step.row.doc);
+    if (!step.was.row.id.is_nil()) renewal_rows_.Remove(step.was.row.id);
+  }
+  if (!step.renewed) return;
+  const Running put(connection_.Prepared(step.collection.tables(), Sql::kPutLease));
+  put->Bind(1, step.row.doc);
+  put->Bind(2, step.row.id);
+  put->Bind(3, now_.time_since_epoch().count());
+  put->Bind(4, std::int64_t{step.now.lease.Left(now_).count()});
+  put->Step();
+  // The lease of another process is over once that process is dead: only a closer look shows it.
+  if (!step.now.IsShared() && step.row.slot == around_.coordinator.slot()) {
+    renewal_rows_.Add(step.row.id, change.hash, step.row.doc);
+  }
+}
+
+/// Comes before the other rows: another program's unique index may refuse a share.
+bool LockWriter::AddShares(Change& change, const Step& step) {
+  if (!step.now.IsShared() || change.was == nullptr) return true;
+  Shares shares = SharesOf(step.collection);
+  // What programs that do not know of shares left behind.
+  if (!step.was.lock.IsShared()) shares.DeleteAll(step.row.doc);
+  for (std::size_t i = 0; i < step.now.shares.size(); ++i) {
+    const rules::Share& share = step.now.shares[i];
+    if (FindIn(step.was.shares, i, share.id) != nullptr) continue;
+    if (shares.Add(RowOf(step, share, nullptr))) continue;
+    change.bad_part = "the table of shares";
+    Refuse(change, OpStatus::kFailed, Errc::kMalformed, locking::MalformedText(change));
+    return false;
+  }
+  return true;
+}
+
+/// All others.
+void LockWriter::PutShares(const Change& change, const Step& step) {
+  Shares shares = SharesOf(step.collection);
+  const std::int64_t doc = step.row.doc;
+  if (!step.now.IsShared()) {
+    if (step.was.lock.IsShared()) shares.DeleteAll(doc);
+    return;
+  }
+  if (change.was == nullptr) {
+    shares.DeleteAll(doc);  // of a row that another program deleted
+    return shares.Put(RowOf(step, step.now.shares.front(), nullptr));
+  }
+  const bool released = step.now.shares.size() < step.was.shares.size();
+  for (std::size_t i = 0; i < step.was.shares.size(); ++i) {
+    const rules::Share& before = step.was.lock.shares[i];
+    const rules::Share* const share = FindIn(step.now.shares, i, before.id);
+    // Those that are over go with one that is released.
+    const bool swept = released && share != nullptr && !share->lease.IsLive(now_);
+    if (share == nullptr || swept) {
+      shares.Delete(doc, before.id);
+      renewal_rows_.Remove(before.id);
+    } else if (*share != before) {
+      shares.Put(RowOf(step, *share, &step.was.shares[i]));
+      const bool renewed = share->lease.since == now_ && share->granted == before.granted &&
+                           share->lease.instance == around_.coordinator.slot();
+      if (renewed) renewal_rows_.Add(share->id, change.hash, doc);
+    }
+  }
+}
+
+StoredShare LockWriter::RowOf(const Step& step, const rules::Share& share, const StoredShare* was) {
+  StoredShare row;
+  if (was != nullptr) row = *was;
+  row.doc = step.row.doc;
+  row.lease.id = share.id;
+  // Grants of another boot are as old as what is known of them.
+  const bool known = was == nullptr || around_.evaluator.IsComparable(was->lease, now_);
+  const TimePoint granted = known ? share.granted : now_;
+  row.granted = granted.time_since_epoch();
+  TimePoint since;
+  std::tie(since, row.lease.ttl) = Stored(share.lease, granted, now_);
+  row.lease.time = since.time_since_epoch();
+  row.lease.slot = share.lease.instance;
+  row.lease.boot = around_.evaluator.boot();
+  row.lease.fence = share.fence;
+  row.group = share.group;
+  if (was != nullptr && share.granted == TimePoint(was->granted)) return row;
+  row.lease.wall = UnixTime();
+  row.lease.owner = around_.owners.NumberOf(connection_, share.owner, row.lease.wall);
+  return row;
+}
+
+/// One that is over goes with the next grant.
+void LockWriter::PutIntent(const Step& step) {
+  const rules::Intent& intent = step.now.intent;
+  const bool ended = intent.id.is_nil() && !step.was.lock.intent.id.is_nil();
+  if (step.was.has_intent && !intent.IsLive(now_) && (ended || IsGrant(step.was.lock, step.now))) {
+    SharesOf(step.collection).DeleteIntent(step.row.doc);
+  } else if (!intent.id.is_nil() && intent != step.was.lock.intent) {
+    StoredLock row;
+    row.doc = step.row.doc;
+    row.id = intent.id;
+    row.time = now_.time_since_epoch();
+    row.ttl = rules::RoundUp(intent.until - now_);
+    row.slot = intent.instance;
+    row.boot = around_.evaluator.boot();
+    SharesOf(step.collection).PutIntent(row);
+  }
+}
+
+/// A row of an exclusive lock with a group; it means nothing beside another lock id.
+void LockWriter::PutGroup(const Step& step) {
+  const rules::LockState &was = step.was.lock, &now = step.now;
+  const bool purged = !now.HasLockId() && was.HasLockId() && !was.IsLive(now_);
+  if (purged) return Drop(step.collection, Sql::kDeleteGroup, step.row.doc);
+  if (now.group.empty() || now.IsShared() || !IsGrant(was, now)) return;
+  const Running put(connection_.Prepared(step.collection.tables(), Sql::kPutGroup));
+  put->Bind(1, step.row.doc);
+  put->Bind(2, now.lock_id);
+  put->Bind(3, now.group);
+  put->Step();
+}
+
+/// The rules remove entries, change them in place, and add them at the end.
+void LockWriter::PutQueue(const Step& step) {
+  Queue queue = QueueOf(step.collection);
+  const std::int64_t doc = step.row.doc;
+  auto entry = step.now.queue.begin();
+  const auto end = step.now.queue.end();
+  if (!step.was.row.queued && entry != end) queue.DeleteAll(doc);  // of a row that was deleted
+  std::int64_t last = 0;
+  for (const StoredEntry& before : step.was.entries) {
+    if (!before.malformed) last = before.place;
+    if (entry == end || entry->id != before.entry.id) {
+      queue.Delete(doc, before.place);
+      continue;
+    }
+    if (*entry != before.entry) PutEntry(step, before.place, *entry);
+    ++entry;
+  }
+  for (; entry != end; ++entry) PutEntry(step, ++last, *entry);
+}
+
+void LockWriter::PutEntry(const Step& step, std::int64_t place, const rules::QueueEntry& entry) {
+  StoredEntry stored;
+  stored.place = place;
+  stored.since = now_.time_since_epoch();
+  stored.boot = around_.evaluator.boot();
+  stored.owner = around_.owners.NumberOf(connection_, entry.owner, UnixTime());
+  stored.entry = entry;
+  QueueOf(step.collection).Put(step.row.doc, stored);
+}
+
+void LockWriter::Drop(const SqliteCollection& collection, Sql which, std::int64_t doc) {
+  const Running drop(connection_.Prepared(collection.tables(), which));
+  drop->Bind(1, doc);
+  drop->Step();
+}
+
+}  // namespace doclock::sqlite

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "locking/database.h"
+#include "platform/standard_numbers.h"
+#include "sqlite/db/deadline.h"
+#include "sqlite/db/reader_pool.h"
+#include "sqlite/db/writer.h"
+#include "sqlite/locks/lock_reader.h"
+
+namespace doclock::sqlite {
+
+/// A transaction as locking::Unit wants it. Its functions throw DatabaseError, and Commit
+/// InDoubtException.
+class Unit : public locking::Unit {
+ public:
+  TimePoint Now() override { return reader_->now(); }
+  [[nodiscard]] std::int64_t instance() const noexcept override {
+    return around_.coordinator.slot();
+  }
+  void Load(std::span<locking::Change> documents) override;
+  void Scan(Collection& collection, const Filter& filter,
+            const std::function<bool(QueryRow&&)>& visit) override;
+  std::string ScanLocks(Collection& collection, const LockQuery& query, const std::string& after,
+                        const std::function<bool(locking::Candidate&&)>& visit) override;
+
+ protected:
+  explicit Unit(const Surroundings& around) noexcept : around_(around) {}
+  /// The transaction has begun.
+  void Begun(Connection& connection) {
+    connection_ = &connection;
+    reader_.emplace(connection, around_);
+  }
+
+  const Surroundings& around_;
+  Connection* connection_ = nullptr;
+  std::optional<LockReader> reader_;
+
+ private:
+  std::vector<std::unique_ptr<const LoadedDocument>> loaded_;
+};
+
+/// Sees one moment, and keeps no writer away.
+class ReadUnit final : public Unit {
+ public:
+  /// @throws DatabaseError
+  ReadUnit(ReaderPool& pool, const Surroundings& around, Deadline deadline)
+      : Unit(around), loan_(pool.Take(deadline)) {
+    Begun(*loan_);
+  }
+  void Commit(std::span<locking::Change>) override {}
+
+ private:
+  const ReaderPool::Loan loan_;
+};
+
+/// Has the turn to write.
+class WriteUnit final : public Unit {
+ public:
+  /// @throws DatabaseError
+  WriteUnit(Writer& writer, const Surroundings& around, Deadline deadline);
+  ~WriteUnit() override;
+  bool Try(StoreOp& op) override;
+  [[nodiscard]] bool IsSpoilt() const noexcept override { return !over_; }
+  void Commit(std::span<locking::Change> changes) override;
+
+ private:
+  /// After a COMMIT that failed: is all of it there, all the same? @throws what Commit throws
+  void Settle(const DatabaseError& error, const locking::Change* change);
+  [[nodiscard]] bool IsStored(const locking::Change* change);
+
+  const platform::StandardNumbersTaken taken_;  // SQLite opens folders and temporary files
+  Writer& writer_;
+  Writer::Turn turn_;
+  bool changed_ = false;            ///< There may be something to roll back.
+  bool over_ = false;               ///< COMMIT was tried.
+  const StoreOp* tried_ = nullptr;  ///< One that Try has done.
+  std::vector<Notification> notifications_;
+};
+
+}  // namespace doclock::sqlite
