@@ -2,6 +2,7 @@
 
 namespace doclock::locking {
 
+Raced::~Raced() = default;
 Unit::~Unit() = default;
 Database::~Database() = default;
 

@@ -11,6 +11,7 @@
 
 #include "doclock/body.h"
 #include "doclock/clock.h"
+#include "doclock/errors.h"
 #include "doclock/export.h"
 #include "doclock/filter.h"
 #include "doclock/key.h"
@@ -59,6 +60,9 @@ struct Change {
   const Entry* was = nullptr;
   /// Loaded: there is a document, and its lock is not what this library writes.
   bool malformed = false;
+  /// Loaded, one of several: another client's transaction holds it, and the unit does not wait. The
+  /// program leaves it to a unit of its own, which does.
+  bool blocked = false;
   /// Loaded: `was` is not what is stored (the leases of another run of the clock begin anew). The
   /// first write that meets it has to store it, whatever it decides.
   bool restated = false;
@@ -95,11 +99,19 @@ inline constexpr const char* kMalformedText =
 /// What a unit is for.
 enum class Access : std::uint8_t { kRead, kWrite };
 
+/// Another client was quicker, in a way that only the database noticed: nothing is stored. The
+/// program runs the unit again, several documents then each in a unit of its own.
+class DOCLOCK_EXPORT Raced : public StoreException {
+ public:
+  Raced() : StoreException(Errc::kUnavailable, "doclock: other clients were always quicker") {}
+  ~Raced() override;
+};
+
 /// One atomic step on any number of documents. It sees everything that was committed before it
 /// began. What Load showed of a document stays so until Commit: the database keeps other writers
-/// away, or Commit notices them. If a unit is destroyed without Commit, nothing has changed. Used
-/// by one thread. Its functions throw Error; after InDoubtException the changes may be stored,
-/// after any other Error none of them is.
+/// away, or Commit notices them (Raced). If a unit is destroyed without Commit, nothing has
+/// changed. Used by one thread. Its functions throw Error; after InDoubtException the changes may
+/// be stored, after any other Error none of them is.
 class DOCLOCK_EXPORT Unit {
  public:
   Unit() = default;

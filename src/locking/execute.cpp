@@ -5,10 +5,12 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "doclock/errors.h"
 #include "locking/decide.h"
+#include "locking/races.h"
 #include "rules/fault.h"
 
 namespace doclock::locking {
@@ -19,6 +21,11 @@ void Settle(StoreOp& op, const Change& change) {
   if (!change.IsDecided() || change.outcome == OpStatus::kDone) return;
   op.status = change.outcome;
   op.detail = std::make_unique<OpDetail>(*change.detail);
+}
+
+void ResetResult(StoreOp& op) noexcept {
+  op.status = OpStatus::kPending;
+  op.detail.reset();
 }
 
 /// Runs a unit. If it fails, so do the operations that `for_each_open` shows.
@@ -64,9 +71,50 @@ class Batch {
     return reads ? Access::kRead : Access::kWrite;
   }
 
-  void Run(Unit& unit) {
+  /// Leaves what has to wait for other clients, or met them, to Apart.
+  void Run(Database& database, Deadline deadline) {
+    const auto run = [&](bool again) {
+      if (again) Reset();
+      RunIn(*database.Begin(access(), deadline));
+    };
+    if (changes_.size() == 1) return RunUntilUnraced(deadline, run);
+    try {
+      run(false);
+    } catch (const Raced&) {
+      Reset();
+      for (Change& change : changes_) change.blocked = true;
+    }
+  }
+
+  /// The operations of each document that is blocked.
+  [[nodiscard]] std::vector<std::vector<StoreOp*>> Apart() const {
+    std::vector<std::vector<StoreOp*>> apart;
+    const Change* last = nullptr;
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      const Change& change = changes_[of_[i]];
+      if (!change.blocked) continue;
+      if (&change != std::exchange(last, &change)) apart.emplace_back();
+      apart.back().push_back(ops_[i]);
+    }
+    return apart;
+  }
+
+  /// Calls `settle` with the operations that have no result, or one that may not be stored.
+  template <class F>
+  void ForEachOpen(const F& settle) {
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      const Change& change = changes_[of_[i]];
+      const bool open = ops_[i]->status == OpStatus::kPending || change.IsDecided();
+      if (open && !change.blocked) settle(*ops_[i]);
+    }
+  }
+
+ private:
+  void RunIn(Unit& unit) {
     unit.Load(changes_);
-    for (std::size_t i = 0; i < ops_.size(); ++i) Decide(*ops_[i], changes_[of_[i]], unit);
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      if (!changes_[of_[i]].blocked) Decide(*ops_[i], changes_[of_[i]], unit);
+    }
     const bool decided = std::any_of(changes_.begin(), changes_.end(),
                                      [](const Change& change) { return change.IsDecided(); });
     if (!decided) return;
@@ -74,16 +122,14 @@ class Batch {
     for (std::size_t i = 0; i < ops_.size(); ++i) Settle(*ops_[i], changes_[of_[i]]);
   }
 
-  /// Calls `settle` with the operations that have no result, or one that may not be stored.
-  template <class F>
-  void ForEachOpen(const F& settle) {
+  /// Forgets what a unit that raced has decided.
+  void Reset() {
     for (std::size_t i = 0; i < ops_.size(); ++i) {
-      const bool open = ops_[i]->status == OpStatus::kPending || changes_[of_[i]].IsDecided();
-      if (open) settle(*ops_[i]);
+      changes_[of_[i]] = Change(*ops_[i]);
+      ResetResult(*ops_[i]);
     }
   }
 
- private:
   static bool StandsBefore(const StoreOp* a, const StoreOp* b) {
     if (a->collection != b->collection) return a->collection->name() < b->collection->name();
     return *a->key < *b->key;
@@ -101,19 +147,25 @@ class Batch {
 void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadline) {
   Batch batch(ops);
   if (batch.empty()) return;
-  Guarded([&] { batch.Run(*database.Begin(batch.access(), deadline)); },
+  Guarded([&] { batch.Run(database, deadline); },
           [&](const auto& settle) { batch.ForEachOpen(settle); });
+  for (const std::vector<StoreOp*>& ops_of_one : batch.Apart()) {
+    Execute(database, ops_of_one, deadline);
+  }
 }
 
 void ExecuteAlone(Database& database, StoreOp& op, Deadline deadline,
                   const std::function<std::optional<Change>(Unit&)>& decide) {
   Guarded(
       [&] {
-        const auto unit = database.Begin(Access::kWrite, deadline);
-        std::optional<Change> change = decide(*unit);
-        if (!change || !change->IsDecided()) return;
-        unit->Commit({&*change, 1});
-        Settle(op, *change);
+        RunUntilUnraced(deadline, [&](bool again) {
+          if (again) ResetResult(op);
+          const auto unit = database.Begin(Access::kWrite, deadline);
+          std::optional<Change> change = decide(*unit);
+          if (!change || !change->IsDecided()) return;
+          unit->Commit({&*change, 1});
+          Settle(op, *change);
+        });
       },
       [&](const auto& settle) { settle(op); });
 }

@@ -10,6 +10,7 @@
 #include "document/json/row_filter.h"
 #include "locking/decide.h"
 #include "locking/execute.h"
+#include "locking/races.h"
 #include "rules/fault.h"
 #include "rules/looking.h"
 #include "rules/queue.h"
@@ -64,6 +65,48 @@ void ThrowUnlessDone(const Change& change) {
   throw StoreException(change.detail->code, change.detail->message);
 }
 
+std::int64_t PurgeSome(Unit& unit, Collection& collection, std::int64_t limit) {
+  std::vector<Key> keys;
+  unit.ScanLocks(collection, {}, [&](Candidate&& candidate) {
+    if (!candidate.malformed && rules::IsPurgeable(candidate.entry.lock, unit.Now())) {
+      keys.push_back(std::move(candidate.key));
+    }
+    return static_cast<std::int64_t>(keys.size()) < std::min(limit, kPurgedAtOnce);
+  });
+  std::sort(keys.begin(), keys.end());  // the order in which all clients load
+  std::vector<Change> changes;
+  for (const Key& key : keys) changes.emplace_back(collection, key);
+  if (changes.empty()) return 0;
+  unit.Load(changes);
+  for (Change& change : changes) {
+    const bool over = change.was != nullptr && rules::IsPurgeable(change.was->lock, unit.Now());
+    if (over) rules::Purge(change.Edit().lock);
+  }
+  if (std::none_of(changes.begin(), changes.end(),
+                   [](const Change& change) { return change.IsDecided(); })) {
+    return 0;
+  }
+  unit.Commit(changes);
+  return std::count_if(changes.begin(), changes.end(),
+                       [](const Change& change) { return change.outcome == OpStatus::kDone; });
+}
+
+void InterveneIn(Unit& unit, Collection& collection, const Key& key, Intervention what) {
+  Change change(collection, key);
+  unit.Load({&change, 1});
+  if (change.malformed) {
+    throw StoreException(Errc::kMalformed,
+                         "doclock: " + DocumentName(collection, key) + ": " + kMalformedText);
+  }
+  if (change.was == nullptr) ThrowNoDocument(collection, key);
+  if (!rules::Intervene(change.Edit().lock, what, NewUuid(), unit.Now())) {
+    ThrowNotLocked(collection, key);
+  }
+  if (what != Intervention::kSteal) change.notice = Notice::kWaiters;
+  unit.Commit({&change, 1});
+  ThrowUnlessDone(change);
+}
+
 }  // namespace
 
 void Query(Database& database, Collection& collection, const Filter& filter,
@@ -84,25 +127,11 @@ void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& k
 
 std::int64_t Purge(Database& database, Collection& collection, std::int64_t limit,
                    Deadline deadline) {
-  const auto unit = database.Begin(Access::kWrite, deadline);
-  std::vector<Key> keys;
-  unit->ScanLocks(collection, {}, [&](Candidate&& candidate) {
-    if (!candidate.malformed && rules::IsPurgeable(candidate.entry.lock, unit->Now())) {
-      keys.push_back(std::move(candidate.key));
-    }
-    return static_cast<std::int64_t>(keys.size()) < std::min(limit, kPurgedAtOnce);
+  std::int64_t purged = 0;
+  RunUntilUnraced(deadline, [&](bool) {
+    purged = PurgeSome(*database.Begin(Access::kWrite, deadline), collection, limit);
   });
-  std::vector<Change> changes;
-  for (const Key& key : keys) changes.emplace_back(collection, key);
-  if (changes.empty()) return 0;
-  unit->Load(changes);
-  for (Change& change : changes) {
-    const bool over = change.was != nullptr && rules::IsPurgeable(change.was->lock, unit->Now());
-    if (over) rules::Purge(change.Edit().lock);
-  }
-  unit->Commit(changes);
-  return std::count_if(changes.begin(), changes.end(),
-                       [](const Change& change) { return change.outcome == OpStatus::kDone; });
+  return purged;
 }
 
 LockPage ListLocks(Database& database, Collection& collection, const LockQuery& query,
@@ -126,20 +155,9 @@ LockPage ListLocks(Database& database, Collection& collection, const LockQuery& 
 
 void Intervene(Database& database, Collection& collection, const Key& key, Intervention what,
                Deadline deadline) {
-  const auto unit = database.Begin(Access::kWrite, deadline);
-  Change change(collection, key);
-  unit->Load({&change, 1});
-  if (change.malformed) {
-    throw StoreException(Errc::kMalformed,
-                         "doclock: " + DocumentName(collection, key) + ": " + kMalformedText);
-  }
-  if (change.was == nullptr) ThrowNoDocument(collection, key);
-  if (!rules::Intervene(change.Edit().lock, what, NewUuid(), unit->Now())) {
-    ThrowNotLocked(collection, key);
-  }
-  if (what != Intervention::kSteal) change.notice = Notice::kWaiters;
-  unit->Commit({&change, 1});
-  ThrowUnlessDone(change);
+  RunUntilUnraced(deadline, [&](bool) {
+    InterveneIn(*database.Begin(Access::kWrite, deadline), collection, key, what);
+  });
 }
 
 }  // namespace doclock::locking
