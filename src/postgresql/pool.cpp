@@ -6,19 +6,22 @@ namespace doclock::postgresql {
 namespace {
 
 /// Servers have 100 as a rule, and take about 10 MB for each.
-constexpr int kMostLent = 8;
+constexpr int kMostLent = 12;
 
 /// The settings of the session. What a role or a database says otherwise would break: units that
 /// wait for a row go on with what they find then; an acknowledged lock is on the disk; and a client
-/// that is gone, or stopped, does not keep documents.
+/// that is stopped does not keep documents.
 const Statement kSession{
     "SELECT set_config('default_transaction_isolation', 'read committed', false),"
     " set_config('default_transaction_read_only', 'off', false),"
     " set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit')"
     "  IN ('off', 'local') THEN 'on' ELSE current_setting('synchronous_commit') END, false),"
-    " set_config('client_connection_check_interval', '500ms', false),"
     " set_config('idle_in_transaction_session_timeout', '30s', false),"
     " set_config('statement_timeout', '0', false)"};
+
+/// A statement that waits for a row ends with its client, where the server can see that.
+const Statement kCheckClient{
+    "SELECT set_config('client_connection_check_interval', '500ms', false)"};
 
 }  // namespace
 
@@ -26,6 +29,8 @@ std::unique_ptr<Connection> Pool::Connect(Deadline deadline) const {
   auto connection = std::make_unique<Connection>(url_, deadline);
   connection->Send(kSession);
   connection->Run(deadline);
+  connection->Send(kCheckClient);
+  connection->RunUnheard();
   return connection;
 }
 
