@@ -1,5 +1,6 @@
 # doclock_test(<name> [SOURCES <files>...] [LIBS <targets>...] [LABELS <labels>...] [TIMEOUT <seconds>] [LONG_TESTS <regex>]
-#              [SERVER_TESTS <filter> [SERVER_TESTS_LEFT_OUT <filter>] [SERIAL_TESTS <filter>] [SERVERS <fixtures>...]])
+#              [SERVER_TESTS <filter> [SERVER_TESTS_LEFT_OUT <filter>] [SERIAL_TESTS <filter>] [SERVERS <fixtures>...]
+#              [SERVER_LABELS <labels>...]])
 #
 # A GoogleTest program, each of whose cases is a CTest test. Without SOURCES: every .cpp of the current folder and those in it; a
 # folder that has none makes no program. Everything of doclock, RapidCheck, src/ and tests/ are in reach.
@@ -8,8 +9,8 @@
 #
 # LONG_TESTS names the cases that take many seconds. CTest starts them before the others, so that none is left alone at the end.
 #
-# SERVER_TESTS, a filter of GoogleTest, names the cases that need servers: they carry the label mongodb as well, and CTest
-# starts SERVERS (see DoclockMongoServers) before them. Those that SERVER_TESTS_LEFT_OUT names are no CTest tests.
+# SERVER_TESTS, a filter of GoogleTest, names the cases that need servers: they carry SERVER_LABELS (mongodb) as well, and
+# CTest starts SERVERS (see DoclockMongoServers, DoclockPostgresqlServer) before them. Those that SERVER_TESTS_LEFT_OUT names are no CTest tests.
 # Those of them that SERIAL_TESTS names run one after another, because they disturb the servers that they share.
 
 include(GoogleTest)
@@ -40,7 +41,7 @@ function(doclock_discover name list filter timeout labels long)
 endfunction()
 
 function(doclock_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;LONG_TESTS;SERVER_TESTS;SERVER_TESTS_LEFT_OUT;SERIAL_TESTS" "SOURCES;LIBS;LABELS;SERVERS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;LONG_TESTS;SERVER_TESTS;SERVER_TESTS_LEFT_OUT;SERIAL_TESTS" "SOURCES;LIBS;LABELS;SERVERS;SERVER_LABELS")
   if(NOT arg_SOURCES)
     file(GLOB_RECURSE arg_SOURCES CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   endif()
@@ -64,7 +65,10 @@ function(doclock_test name)
   list(JOIN arg_SERVERS "|" servers)
   # A server that waits for disks plays a twentieth of the random traces in the time of the others.
   set(properties FIXTURES_REQUIRED "${servers}" ENVIRONMENT RC_PARAMS=max_success=5)
-  set(labels "${arg_LABELS};mongodb")
+  if(NOT arg_SERVER_LABELS)
+    set(arg_SERVER_LABELS mongodb)
+  endif()
+  set(labels "${arg_LABELS};${arg_SERVER_LABELS}")
   set(left_out "${arg_SERVER_TESTS_LEFT_OUT}")
   if(arg_SERIAL_TESTS)
     # They come first: the others run beside them.

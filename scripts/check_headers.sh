@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-if grep -rnE '#[[:space:]]*include[[:space:]]*[<"]((mongoc|bson)[/.]|(libmongoc|libbson)|sqlite3)' include; then
+if grep -rnE '#[[:space:]]*include[[:space:]]*[<"]((mongoc|bson)[/.]|(libmongoc|libbson)|sqlite3|libpq)' include; then
   echo "check_headers: a public header includes a database's header" >&2
   exit 1
 fi

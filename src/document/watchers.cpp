@@ -23,7 +23,7 @@ std::unique_ptr<Subscription> Watchers::Add(Hint hint) {
   return std::make_unique<Watch>(shared_from_this(), hints_.begin());
 }
 
-void Watchers::TellAll(std::size_t hash) {
+void Watchers::TellAll(std::optional<std::size_t> hash) {
   const std::shared_lock guard(mutex_);
   for (const Hint& hint : hints_) hint(hash);
 }

@@ -19,15 +19,16 @@ class Watchers : public std::enable_shared_from_this<Watchers> {
   using Hint = std::function<void(std::optional<std::size_t>)>;
 
   std::unique_ptr<Subscription> Add(Hint hint);
-  /// Tells all subscribers. Call it without a mutex of the store.
-  void Tell(std::size_t hash) {
+  /// Tells all subscribers; without a hash, that any lock may have become free. Call it without a
+  /// mutex of the store.
+  void Tell(std::optional<std::size_t> hash) {
     if (count_.load(std::memory_order_relaxed) != 0) TellAll(hash);
   }
 
  private:
   class Watch;
 
-  void TellAll(std::size_t hash);
+  void TellAll(std::optional<std::size_t> hash);
   void Remove(std::list<Hint>::iterator hint);
 
   std::shared_mutex

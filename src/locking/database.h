@@ -140,7 +140,8 @@ class DOCLOCK_EXPORT Unit {
   virtual void Load(std::span<Change> documents) = 0;
   /// Shows the documents of a collection that meet the filter, in its order, until `visit` returns
   /// false or the filter's limit is reached. `visit` does not use the unit. Elsewhere the documents
-  /// may have changed when they are loaded.
+  /// may have changed when they are loaded. In a unit that writes, a body may lack members that the
+  /// filter does not name.
   virtual void Scan(Collection& collection, const Filter& filter,
                     const std::function<bool(QueryRow&&)>& visit) = 0;
   /// Shows the documents, in any order, that may have a lock, or all if `query` asks for those that

@@ -46,6 +46,7 @@ Json ToJson(const QueueEntry& entry) {
   if (entry.owner) json["owner"] = ToJson(*entry.owner);
   if (!entry.group.empty()) json["group"] = entry.group;
   if (entry.detached) json["detached"] = true;
+  if (entry.instance != 0) json["instance"] = entry.instance;
   if (entry.mode == LockMode::kShared) json["share"] = entry.max_holders;
   return json;
 }
@@ -103,6 +104,7 @@ QueueEntry EntryFrom(const Json& json) {
   entry.owner = members.Owner();
   entry.group = members.Text("group");
   entry.detached = members.Has("detached");
+  if (members.Has("instance")) entry.instance = members.Number("instance", INT64_MAX);
   if (members.Has("share")) {
     entry.mode = LockMode::kShared;
     entry.max_holders = static_cast<int>(members.Number("share", kMaxHolders));

@@ -6,6 +6,9 @@
 #ifdef DOCLOCK_WITH_MONGODB
 #include "conformance/mongodb_backend.h"
 #endif
+#ifdef DOCLOCK_WITH_POSTGRESQL
+#include "conformance/postgresql_backend.h"
+#endif
 #include "doclock/memory_store.h"
 
 namespace doclock::conformance {
@@ -33,6 +36,9 @@ std::vector<StoreKind> AllStores() {
 #ifdef DOCLOCK_WITH_MONGODB
   stores.push_back({"Mongodb", MakeMongodb});
   stores.push_back({"MongodbStandalone", MakeMongodbStandalone});
+#endif
+#ifdef DOCLOCK_WITH_POSTGRESQL
+  stores.push_back({"Postgresql", MakePostgresql});
 #endif
   return stores;
 }

@@ -127,9 +127,9 @@ TEST_P(StoreConformance, BodiesMayBeAsLargeAsAnyBodyMayBe) {
   ASSERT_EQ(things_.Insert("42", one).status, OpStatus::kDone);
   const AcquireOp grant = things_.Acquire("42");
   ASSERT_EQ(grant.status, OpStatus::kDone);
-  EXPECT_TRUE(grant.body.text() == MakeBody(one).text());  // as text: parsing it takes long
+  EXPECT_TRUE(grant.body.json() == one);  // a store may keep it with other spaces
   ASSERT_EQ(things_.Release("42", grant, MakeBody(two)).status, OpStatus::kDone);
-  EXPECT_TRUE(things_.Read("42").body.text() == MakeBody(two).text());
+  EXPECT_TRUE(things_.Read("42").body.json() == two);
 }
 
 TEST_P(StoreConformance, KeysThatPrintAlikeAreDifferentDocuments) {

@@ -1,0 +1,244 @@
+#include "postgresql/connection.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "platform/fork_generation.h"
+
+namespace doclock::postgresql {
+namespace {
+
+int MillisecondsUntil(Deadline deadline) {
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  return static_cast<int>(std::clamp<long long>(left.count(), 0, 1'000'000));
+}
+
+std::string_view FieldOf(const Result& result, int field) {
+  const char* const text = PQresultErrorField(result.get(), field);
+  return text == nullptr ? std::string_view() : text;
+}
+
+/// A statement's values as libpq takes them.
+struct Arrays {
+  explicit Arrays(const Parameters& parameters) {
+    for (const auto& value : parameters.values()) {
+      data.push_back(value ? value->data() : nullptr);
+      lengths.push_back(value ? static_cast<int>(value->size()) : 0);
+    }
+    formats.resize(data.size(), 1);
+  }
+  [[nodiscard]] int size() const noexcept { return static_cast<int>(data.size()); }
+
+  std::vector<const char*> data;
+  std::vector<int> lengths, formats;
+};
+
+}  // namespace
+
+Connection::Connection(const Url& url, Deadline deadline)
+    : generation_(platform::ForkGeneration()) {
+  try {
+    Connect(url, deadline);
+  } catch (...) {
+    PQfinish(connection_);
+    throw;
+  }
+}
+
+Connection::~Connection() {
+  // PQfinish would end the session, which is the parent's.
+  if (generation_ == platform::ForkGeneration()) PQfinish(connection_);
+}
+
+void Connection::Connect(const Url& url, Deadline deadline) {
+  // Of two values of one name the later one counts, those of the URL among them.
+  const std::array names{"sslmode",
+                         "dbname",
+                         "client_encoding",
+                         "fallback_application_name",
+                         "target_session_attrs",
+                         static_cast<const char*>(nullptr)};
+  const std::array values{
+      url.verifies ? "verify-full" : "", url.text.c_str(), "UTF8", "doclock", "read-write",
+      static_cast<const char*>(nullptr)};
+  connection_ = PQconnectStartParams(names.data(), values.data(), 1);
+  if (connection_ == nullptr) throw std::bad_alloc();
+  if (PQstatus(connection_) == CONNECTION_BAD) Lose("the connection cannot be made");
+  for (auto state = PGRES_POLLING_WRITING; state != PGRES_POLLING_OK;) {
+    if (state == PGRES_POLLING_FAILED) Lose("the connection was refused, or cannot be made");
+    WaitFor(state == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline);
+    state = PQconnectPoll(connection_);
+  }
+  if (PQsetnonblocking(connection_, 1) != 0) Lose("the connection broke");
+  Check(PQenterPipelineMode(connection_));
+  const auto hear = [](void* self, const PGresult* notice) {
+    const char* const severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+    if (severity != nullptr && std::string_view(severity) == "WARNING") {
+      static_cast<Connection*>(self)->warned_ = true;
+    }
+  };
+  PQsetNoticeReceiver(connection_, hear, this);
+}
+
+void Connection::Lose(const std::string& text, bool nothing_done) {
+  lost_ = true;
+  Loss loss;
+  loss.text = text;
+  loss.nothing_done = nothing_done;
+  throw loss;
+}
+
+std::size_t Connection::Send(const Statement& statement, const Parameters& parameters) {
+  const auto [prepared, is_new] = prepared_.try_emplace(&statement);
+  if (is_new) {
+    prepared->second = "doclock" + std::to_string(++names_);
+    const char* const sql = statement.sql.c_str();
+    Check(PQsendPrepare(connection_, prepared->second.c_str(), sql, 0, nullptr));
+    sent_.push_back({Sent::Kind::kPrepare, &statement});
+  }
+  const Arrays values(parameters);
+  Check(PQsendQueryPrepared(connection_, prepared->second.c_str(), values.size(),
+                            values.data.data(), values.lengths.data(), values.formats.data(), 1));
+  sent_.push_back({Sent::Kind::kStatement});
+  return queued_++;
+}
+
+std::size_t Connection::SendOnce(const std::string& sql, const Parameters& parameters) {
+  const Arrays values(parameters);
+  Check(PQsendQueryParams(connection_, sql.c_str(), values.size(), nullptr, values.data.data(),
+                          values.lengths.data(), values.formats.data(), 1));
+  sent_.push_back({Sent::Kind::kStatement});
+  return queued_++;
+}
+
+void Connection::Sync() {
+  Check(PQpipelineSync(connection_));
+  sent_.push_back({Sent::Kind::kSync});
+  queued_ = 0;
+}
+
+bool Connection::Flush() {
+  const int left = PQflush(connection_);
+  if (left < 0) Lose("the connection broke");
+  return left == 0;
+}
+
+std::vector<Result> Connection::Run(Deadline deadline) {
+  warned_ = false;
+  Sync();
+  while (!Flush()) {
+    // The server may have to be heard before it hears more.
+    WaitFor(POLLIN | POLLOUT, deadline);
+    Check(PQconsumeInput(connection_));
+  }
+  std::vector<Result> results;
+  std::vector<Refusal> refusals;
+  while (!sent_.empty()) {
+    Hear(sent_.front(), Next(deadline), results, refusals);
+    const bool unheard = sent_.front().kind == Sent::Kind::kSync && sent_.size() > 1;
+    sent_.pop_front();
+    if (!unheard) continue;
+    results.clear();
+    refusals.clear();
+    warned_ = false;
+  }
+  if (!refusals.empty()) throw refusals.front();
+  return results;
+}
+
+void Connection::RunUnheard() noexcept {
+  try {
+    Sync();
+    // A socket that takes no more ends the session, and the transaction with it.
+    if (!Flush()) lost_ = true;
+  } catch (const std::exception&) {
+    lost_ = true;
+  }
+}
+
+void Connection::WaitFor(short events, Deadline deadline) {
+  for (;;) {
+    pollfd wait{PQsocket(connection_), events, 0};
+    const int ready = ::poll(&wait, 1, MillisecondsUntil(deadline));
+    if (ready > 0) return;
+    if (ready == 0) Lose("the server did not answer in time");
+    if (errno != EINTR) Lose("the connection broke");
+  }
+}
+
+Result Connection::Next(Deadline deadline) {
+  // A null stands behind the answer to each statement.
+  for (int nulls = 0; nulls < 2; ++nulls) {
+    while (PQisBusy(connection_) != 0) {
+      WaitFor(POLLIN, deadline);
+      Check(PQconsumeInput(connection_));
+    }
+    if (PGresult* const result = PQgetResult(connection_)) return Result(result);
+  }
+  Lose("the connection broke");
+}
+
+void Connection::Hear(const Sent& sent, Result result, std::vector<Result>& results,
+                      std::vector<Refusal>& refusals) {
+  switch (PQresultStatus(result.get())) {
+    case PGRES_COMMAND_OK:
+    case PGRES_TUPLES_OK:
+      if (sent.kind == Sent::Kind::kStatement) results.push_back(std::move(result));
+      return;
+    case PGRES_PIPELINE_SYNC:
+      if (sent.kind != Sent::Kind::kSync) Lose("the connection broke");
+      return;
+    case PGRES_PIPELINE_ABORTED:
+      break;
+    default: {
+      const std::string_view state = FieldOf(result, PG_DIAG_SQLSTATE);
+      // Others end the session. (25P03: it was idle in a transaction for too long.)
+      if (FieldOf(result, PG_DIAG_SEVERITY_NONLOCALIZED) != "ERROR") {
+        Lose(state.empty() ? "the connection broke"
+                           : "the server ended the session (SQLSTATE " + std::string(state) + ")",
+             state == "25P03");
+      }
+      Refusal refusal;
+      refusal.state = state;
+      refusal.constraint = FieldOf(result, PG_DIAG_CONSTRAINT_NAME);
+      refusals.push_back(std::move(refusal));
+    }
+  }
+  if (sent.kind == Sent::Kind::kPrepare) prepared_.erase(sent.statement);
+}
+
+bool Connection::IsIdle() noexcept {
+  if (lost_) return false;
+  try {
+    // The answers that were left have mostly come. The second call meets the end behind a last
+    // word.
+    if (PQconsumeInput(connection_) != 1 || PQconsumeInput(connection_) != 1) return false;
+    std::vector<Result> ignored;
+    std::vector<Refusal> refusals;
+    while (!sent_.empty() && PQisBusy(connection_) == 0) {
+      Hear(sent_.front(), Next(Deadline{}), ignored, refusals);
+      sent_.pop_front();
+    }
+    return PQstatus(connection_) == CONNECTION_OK;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+std::vector<Connection::Notification> Connection::TakeNotifications() {
+  Check(PQconsumeInput(connection_));
+  std::vector<Notification> all;
+  while (PGnotify* const one = PQnotifies(connection_)) {
+    all.push_back({one->relname, one->extra});
+    PQfreemem(one);
+  }
+  return all;
+}
+
+}  // namespace doclock::postgresql

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "locking/database.h"
+#include "postgresql/failure.h"
+#include "postgresql/parameters.h"
+#include "postgresql/result.h"
+#include "postgresql/url.h"
+
+namespace doclock::postgresql {
+
+using locking::Deadline;
+
+/// The text of a statement, which stays where it is: a connection prepares it once.
+struct Statement {
+  std::string sql;
+};
+
+/// A connection to the server, in pipeline mode: statements are sent together, and answered
+/// together. No call takes longer than its deadline, and none cancels what was sent. Used by one
+/// thread at a time. Throws Refusal and Loss.
+class Connection {
+ public:
+  /// @throws Loss
+  Connection(const Url& url, Deadline deadline);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  /// In a forked child it leaves the parent's session alone.
+  ~Connection();
+
+  /// Queues a statement, and returns which of Run's results will be its.
+  std::size_t Send(const Statement& statement, const Parameters& parameters = {});
+  /// Of a statement that is sent once: it is not kept prepared.
+  std::size_t SendOnce(const std::string& sql, const Parameters& parameters = {});
+  /// Sends what was queued, and waits for all answers. The statements behind one that is refused
+  /// are not executed. @throws Refusal of the first one
+  std::vector<Result> Run(Deadline deadline);
+  /// Sends what was queued, and leaves the answers, good or bad, to the next Run.
+  void RunUnheard() noexcept;
+
+  /// Has the server nothing more to say, so that the session can be used again? Does not wait.
+  [[nodiscard]] bool IsIdle() noexcept;
+  [[nodiscard]] bool is_lost() const noexcept { return lost_; }
+  /// Did the server warn since the last Run began? (After a commit: of what it did not do.)
+  [[nodiscard]] bool warned() const noexcept { return warned_; }
+
+  [[nodiscard]] int socket() const noexcept { return PQsocket(connection_); }
+  /// The channel and the payload of a notification that has come.
+  struct Notification {
+    std::string channel;
+    std::string payload;
+  };
+  /// Those that have come. Does not wait.
+  std::vector<Notification> TakeNotifications();
+
+ private:
+  /// What was sent, and is not answered yet.
+  struct Sent {
+    enum class Kind : std::uint8_t { kPrepare, kStatement, kSync } kind;
+    const Statement* statement = nullptr;
+  };
+
+  void Connect(const Url& url, Deadline deadline);
+  [[noreturn]] void Lose(const std::string& text, bool nothing_done = false);
+  void Check(int good) {
+    if (good != 1) Lose("the connection broke");
+  }
+  void Sync();
+  /// False: it would have to wait.
+  bool Flush();
+  void WaitFor(short events, Deadline deadline);
+  Result Next(Deadline deadline);
+  /// Looks at one answer. @throws Loss
+  void Hear(const Sent& sent, Result result, std::vector<Result>& results,
+            std::vector<Refusal>& refusals);
+
+  PGconn* connection_ = nullptr;
+  const std::uint32_t generation_;
+  bool lost_ = false;
+  bool warned_ = false;
+  std::size_t queued_ = 0;  ///< Statements since the last Sync.
+  std::deque<Sent> sent_;
+  std::unordered_map<const Statement*, std::string> prepared_;
+  std::size_t names_ = 0;
+};
+
+}  // namespace doclock::postgresql

@@ -1,0 +1,33 @@
+#include "postgresql/failure.h"
+
+#include "locking/database.h"
+
+namespace doclock::postgresql {
+namespace {
+
+[[noreturn]] void Throw(const Refusal& refusal) {
+  if (refusal.IsRace()) throw locking::Raced();
+  if (refusal.state == "55P03") {
+    throw StoreException(Errc::kUnavailable,
+                         "doclock: another client's transaction keeps the document");
+  }
+  // A connection, a resource, an operator, or the system: it may pass.
+  const std::string kind = refusal.state.substr(0, 2);
+  const bool passes = kind == "08" || kind == "53" || kind == "57" || kind == "58";
+  throw StoreException(passes ? Errc::kUnavailable : Errc::kRefused,
+                       "doclock: PostgreSQL refused a statement (SQLSTATE " + refusal.state + ")");
+}
+
+}  // namespace
+
+void ThrowNothingStored() {
+  try {
+    throw;
+  } catch (const Refusal& refusal) {
+    Throw(refusal);
+  } catch (const Loss& loss) {
+    throw StoreException(Errc::kUnavailable, "doclock: PostgreSQL: " + loss.text);
+  }
+}
+
+}  // namespace doclock::postgresql

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "doclock/errors.h"
+
+namespace doclock::postgresql {
+
+/// The server refused a statement: the transaction has failed, and the connection is good. The
+/// server's own text is left out, because it may quote values.
+struct Refusal : std::exception {
+  std::string state;       ///< SQLSTATE.
+  std::string constraint;  ///< The constraint or index that refused, if one did.
+
+  /// Did another client's transaction come first? (A failed serialization, a deadlock.)
+  [[nodiscard]] bool IsRace() const noexcept { return state == "40001" || state == "40P01"; }
+  [[nodiscard]] bool IsRepeatedValue() const noexcept { return state == "23505"; }
+};
+
+/// There is no answer, or the connection is at its end. What was sent may have been done, or may be
+/// done yet.
+struct Loss : std::exception {
+  std::string text;
+  bool nothing_done = false;  ///< The server said that it had ended the session before.
+};
+
+/// Throws what the exception that is being handled, a Refusal or a Loss, means to a caller if
+/// nothing was stored. @throws locking::Raced, StoreException
+[[noreturn]] void ThrowNothingStored();
+
+/// Runs what stores nothing.
+template <class Run>
+decltype(auto) WithoutDoubt(const Run& run) {
+  try {
+    return run();
+  } catch (const Refusal&) {
+    ThrowNothingStored();
+  } catch (const Loss&) {
+    ThrowNothingStored();
+  }
+}
+
+}  // namespace doclock::postgresql

@@ -1,0 +1,117 @@
+#include "postgresql/listener.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "postgresql/hint.h"
+#include "postgresql/texts.h"
+
+namespace doclock::postgresql {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kTimeout = 10s;
+/// Between attempts to connect.
+constexpr int kPauseMs = 1000;
+/// A connection that is silent for so long is asked.
+constexpr int kSilenceMs = 30'000;
+
+Deadline Soon() { return std::chrono::steady_clock::now() + kTimeout; }
+
+}  // namespace
+
+Listener::Listener(const Pool& pool, std::int64_t instance) : pool_(pool), instance_(instance) {
+  if (::pipe(wake_) != 0) {
+    throw std::system_error(errno, std::generic_category(), "doclock: no pipe");
+  }
+  for (const int end : wake_) {
+    ::fcntl(end, F_SETFL, O_NONBLOCK);
+    ::fcntl(end, F_SETFD, FD_CLOEXEC);
+  }
+  thread_ = std::thread([this] { Run(); });
+}
+
+Listener::~Listener() {
+  stop_ = true;
+  Wake();
+  thread_.join();
+  for (const int end : wake_) ::close(end);
+}
+
+void Listener::Add(std::shared_ptr<PostgresqlCollection> collection) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (std::find(collections_.begin(), collections_.end(), collection) != collections_.end()) {
+      return;
+    }
+    collections_.push_back(std::move(collection));
+  }
+  Wake();
+}
+
+void Listener::Wake() const noexcept {
+  // A pipe that is full wakes as well.
+  static_cast<void>(!::write(wake_[1], "", 1));
+}
+
+void Listener::Run() {
+  while (!stop_) {
+    try {
+      Listen();
+    } catch (const std::exception&) {
+      // The server is away, or memory is short.
+      if (!stop_) Wait(-1, kPauseMs);
+    }
+  }
+}
+
+void Listener::Listen() {
+  const std::unique_ptr<Connection> connection = pool_.Connect(Soon());
+  std::size_t heard = 0;
+  for (bool silent = false; !stop_; silent = !Wait(connection->socket(), kSilenceMs)) {
+    ListenToNew(*connection, heard, silent);
+    for (const auto& notification : connection->TakeNotifications()) Hear(notification);
+  }
+}
+
+void Listener::ListenToNew(Connection& connection, std::size_t& heard, bool ask) {
+  const auto all = Collections();
+  if (heard == all.size() && !ask) return;
+  for (std::size_t i = heard; i < all.size(); ++i) {
+    connection.SendOnce("LISTEN " + QuotedName(all[i]->table_name()));
+  }
+  connection.Run(Soon());
+  // What came before was not heard.
+  for (; heard < all.size(); ++heard) all[heard]->watchers().Tell(std::nullopt);
+}
+
+bool Listener::Wait(int socket, int milliseconds) const {
+  std::array<pollfd, 2> waits{pollfd{wake_[0], POLLIN, 0}, pollfd{socket, POLLIN, 0}};
+  const bool woken = ::poll(waits.data(), waits.size(), milliseconds) != 0;
+  std::array<char, 64> ignored;
+  while (::read(wake_[0], ignored.data(), ignored.size()) > 0) continue;
+  return woken;
+}
+
+void Listener::Hear(const Connection::Notification& notification) {
+  const auto hint = Hint::FromText(notification.payload);
+  if (!hint || (hint->instance != 0 && hint->instance != instance_)) return;
+  for (const auto& collection : Collections()) {
+    if (collection->table_name() == notification.channel) collection->watchers().Tell(hint->hash);
+  }
+}
+
+std::vector<std::shared_ptr<PostgresqlCollection>> Listener::Collections() {
+  const std::lock_guard guard(mutex_);
+  return collections_;
+}
+
+}  // namespace doclock::postgresql

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "postgresql/pool.h"
+#include "postgresql/postgresql_collection.h"
+
+namespace doclock::postgresql {
+
+/// Hears the hints of other stores, on a thread and a connection of its own.
+class Listener {
+ public:
+  /// @param instance of this store: hints for others are passed over. `pool` outlives this.
+  Listener(const Pool& pool, std::int64_t instance);
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+  ~Listener();
+
+  /// Hears those of this collection too, from soon on. Thread-safe.
+  void Add(std::shared_ptr<PostgresqlCollection> collection);
+
+ private:
+  void Run();
+  /// Until the connection is lost, or this ends.
+  void Listen();
+  /// Listens to collections that were added behind the first `heard`; asks the server whether it is
+  /// there, if `ask`.
+  void ListenToNew(Connection& connection, std::size_t& heard, bool ask);
+  /// Waits for the connection, or for Wake; for the latter alone if there is no connection. False:
+  /// nothing came.
+  bool Wait(int socket, int milliseconds) const;
+  void Wake() const noexcept;
+  void Hear(const Connection::Notification& notification);
+  std::vector<std::shared_ptr<PostgresqlCollection>> Collections();
+
+  const Pool& pool_;
+  const std::int64_t instance_;
+  std::atomic<bool> stop_ = false;
+  int wake_[2] = {-1, -1};  ///< A pipe.
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<PostgresqlCollection>> collections_;
+  std::thread thread_;
+};
+
+}  // namespace doclock::postgresql

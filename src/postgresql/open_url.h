@@ -1,0 +1,14 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "doclock/export.h"
+#include "doclock/store/opener.h"
+
+namespace doclock {
+
+/// Opens `postgresql://...` and `postgres://...`; see StoreOpener.
+DOCLOCK_EXPORT std::shared_ptr<Store> OpenPostgresqlUrl(std::string_view url, OpenMode mode);
+
+}  // namespace doclock

@@ -1,0 +1,86 @@
+#include "postgresql/pool.h"
+
+#include <utility>
+
+namespace doclock::postgresql {
+namespace {
+
+/// Servers have 100 as a rule, and take about 10 MB for each.
+constexpr int kMostLent = 12;
+
+/// The settings of the session. What a role or a database says otherwise would break: units that
+/// wait for a row go on with what they find then; an acknowledged lock is on the disk; and a client
+/// that is stopped does not keep documents.
+const Statement kSession{
+    "SELECT set_config('default_transaction_isolation', 'read committed', false),"
+    " set_config('default_transaction_read_only', 'off', false),"
+    " set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit')"
+    "  IN ('off', 'local') THEN 'on' ELSE current_setting('synchronous_commit') END, false),"
+    " set_config('idle_in_transaction_session_timeout', '30s', false),"
+    " set_config('statement_timeout', '0', false)"};
+
+/// A statement that waits for a row ends with its client, where the server can see that.
+const Statement kCheckClient{
+    "SELECT set_config('client_connection_check_interval', '500ms', false)"};
+
+}  // namespace
+
+std::unique_ptr<Connection> Pool::Connect(Deadline deadline) const {
+  auto connection = std::make_unique<Connection>(url_, deadline);
+  connection->Send(kSession);
+  connection->Run(deadline);
+  connection->Send(kCheckClient);
+  connection->RunUnheard();
+  return connection;
+}
+
+Pool::Lent Pool::Take(Deadline deadline) {
+  {
+    std::unique_lock guard(mutex_);
+    if (!given_back_.wait_until(guard, deadline, [&] { return lent_ < kMostLent; })) {
+      Loss loss;
+      loss.text = "all connections stayed in use for too long";
+      throw loss;
+    }
+    ++lent_;
+  }
+  Lent lent(nullptr, Give(this));
+  try {
+    auto connection = TakeIdle();
+    if (!connection) connection = Connect(deadline);
+    lent.reset(connection.release());
+  } catch (...) {
+    TakeBack(nullptr);
+    throw;
+  }
+  return lent;
+}
+
+std::unique_ptr<Connection> Pool::TakeIdle() {
+  for (;;) {
+    std::unique_ptr<Connection> connection;
+    {
+      const std::lock_guard guard(mutex_);
+      if (idle_.empty()) return nullptr;
+      connection = std::move(idle_.back());
+      idle_.pop_back();
+    }
+    if (connection->IsIdle()) return connection;
+  }
+}
+
+void Pool::TakeBack(Connection* connection) noexcept {
+  std::unique_ptr<Connection> owned(connection);
+  {
+    const std::lock_guard guard(mutex_);
+    --lent_;
+    // Without memory for it, it is closed.
+    try {
+      if (owned && !owned->is_lost()) idle_.push_back(std::move(owned));
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  given_back_.notify_one();
+}
+
+}  // namespace doclock::postgresql

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "postgresql/connection.h"
+
+namespace doclock::postgresql {
+
+/// The connections of one store. Thread-safe. The pool outlives those that it gave out.
+class Pool {
+ public:
+  explicit Pool(Url url) : url_(std::move(url)) {}
+
+  /// Gives a connection back when it is destroyed.
+  class Give {
+   public:
+    explicit Give(Pool* pool = nullptr) noexcept : pool_(pool) {}
+    void operator()(Connection* connection) const noexcept { pool_->TakeBack(connection); }
+
+   private:
+    Pool* pool_;
+  };
+  using Lent = std::unique_ptr<Connection, Give>;
+
+  /// An idle connection, or a new one, or the next that is given back if as many are in use as are
+  /// good for the server. @throws Loss, Refusal
+  Lent Take(Deadline deadline);
+  /// One of its own, which the pool does not count. @throws Loss, Refusal
+  [[nodiscard]] std::unique_ptr<Connection> Connect(Deadline deadline) const;
+
+ private:
+  void TakeBack(Connection* connection) noexcept;
+  std::unique_ptr<Connection> TakeIdle();
+
+  const Url url_;
+  std::mutex mutex_;
+  std::condition_variable given_back_;
+  int lent_ = 0;
+  std::vector<std::unique_ptr<Connection>> idle_;
+};
+
+}  // namespace doclock::postgresql

@@ -1,0 +1,102 @@
+#include "postgresql/postgresql_collection.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "postgresql/rows.h"
+#include "postgresql/texts.h"
+
+namespace doclock::postgresql {
+namespace {
+
+constexpr std::size_t kLongestName = 50;
+
+std::string TableName(const std::string& name) {
+  const bool fits = name.size() <= kLongestName;
+  return "doclock_c_" + (fits ? name : name.substr(0, 37) + '~' + HashText(name));
+}
+
+constexpr const char* kWhereKey = " WHERE key_kind = $1 AND key_number = $2 AND key_text = $3";
+
+/// "$4, $5, ..."
+std::string Places(int first, int count) {
+  std::string places;
+  for (int i = first; i < first + count; ++i) {
+    places += (places.empty() ? "$" : ", $") + std::to_string(i);
+  }
+  return places;
+}
+
+std::string Select(const std::string& table, const char* lock) {
+  return "SELECT " + std::string(kReadColumns).append(kWholeBody) + " FROM " + table + kWhereKey +
+         lock;
+}
+
+std::string Update(const std::string& table, const std::string& columns, int count) {
+  return "UPDATE " + table + " SET (" + columns + ") = ROW(" + Places(4, count) + ")" + kWhereKey;
+}
+
+}  // namespace
+
+std::string HashText(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  std::string digits;
+  for (int shift = 60; digits.size() < 12; shift -= 4) {
+    digits += "0123456789abcdef"[hash >> shift & 15];
+  }
+  return digits;
+}
+
+PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldNames& fields,
+                                           std::chrono::milliseconds default_ttl,
+                                           const std::string& schema)
+    : PostgresqlCollection(name, fields, default_ttl, TableName(name),
+                           QuotedName(schema) + "." + QuotedName(TableName(name))) {}
+
+PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldNames& fields,
+                                           std::chrono::milliseconds default_ttl,
+                                           std::string table_name, std::string table)
+    : Collection(std::move(name), fields, default_ttl),
+      read{Select(table, "")},
+      lock{Select(table, " FOR NO KEY UPDATE")},
+      lock_free{Select(table, " FOR NO KEY UPDATE SKIP LOCKED")},
+      exists{"SELECT 1 FROM " + table + kWhereKey},
+      insert{"INSERT INTO " + table + "(" + std::string(kKeyColumns) + ", " +
+             std::string(kLockColumns) + ", body, body_text) VALUES(" +
+             Places(1, 3 + kLockColumnCount + 2) + ")"},
+      update{Update(table, std::string(kLockColumns) + ", body, body_text", kLockColumnCount + 2)},
+      update_lock{Update(table, std::string(kLockColumns), kLockColumnCount)},
+      erase{"DELETE FROM " + table + kWhereKey},
+      table_name_(std::move(table_name)),
+      table_(std::move(table)) {}
+
+// What a lock changes stands before the body, and in no index: an update then logs little, and
+// touches no index.
+std::string PostgresqlCollection::Definition() const {
+  return "CREATE TABLE IF NOT EXISTS " + table_ + R"((
+  lock_version int8 NOT NULL DEFAULT 0,
+  lock_ttl int8,
+  lock_time timestamptz,
+  lock_since timestamptz,
+  lock_closed timestamptz,
+  lock_fence int8,
+  lock_id uuid,
+  lock_released uuid,
+  lock_born uuid,
+  key_kind int2 NOT NULL DEFAULT 0,
+  key_number int8 NOT NULL DEFAULT 0,
+  key_text text COLLATE "C" NOT NULL DEFAULT '',
+  lock_owner jsonb,
+  lock_group text,
+  lock_intent jsonb,
+  lock_shares jsonb,
+  lock_queue jsonb,
+  body_text text,
+  body jsonb NOT NULL,
+  CONSTRAINT )" +
+         QuotedName(key_constraint()) + R"( PRIMARY KEY (key_kind, key_number, key_text)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0))";
+}
+
+}  // namespace doclock::postgresql

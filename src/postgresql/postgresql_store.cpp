@@ -1,0 +1,135 @@
+#include "doclock/postgresql_store.h"
+
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "document/collection.h"
+#include "locking/locking_store.h"
+#include "platform/fork_generation.h"
+#include "postgresql/listener.h"
+#include "postgresql/pool.h"
+#include "postgresql/schema.h"
+#include "postgresql/unit.h"
+
+namespace doclock {
+namespace {
+
+using namespace std::chrono_literals;
+using postgresql::Listener;
+using postgresql::Pool;
+using postgresql::PostgresqlCollection;
+using postgresql::WithoutDoubt;
+using std::chrono::milliseconds;
+
+constexpr auto kOpenTimeout = 10s;
+/// An index over a large table takes long.
+constexpr auto kIndexTimeout = 1h;
+/// Measured on two cores with a slow disk: with two, eight callers wait for each other's commits.
+constexpr int kLanes = 4;
+
+locking::Deadline In(std::chrono::seconds timeout) {
+  return std::chrono::steady_clock::now() + timeout;
+}
+
+/// A number above zero that no other store has.
+std::int64_t NewInstance() {
+  const Uuid id = NewUuid();
+  std::int64_t number = 0;
+  std::memcpy(&number, id.data, sizeof number);
+  return number & INT64_MAX;
+}
+
+class PostgresqlDatabase final : public locking::Database {
+ public:
+  explicit PostgresqlDatabase(postgresql::Url url) : pool_(std::make_unique<Pool>(std::move(url))) {
+    schema_ = WithoutDoubt([&] {
+      const auto deadline = In(kOpenTimeout);
+      return postgresql::FindSchema(*pool_->Take(deadline), deadline);
+    });
+  }
+  ~PostgresqlDatabase() override {
+    if (!IsForked()) return;
+    // The connections and the thread belong to the parent.
+    static_cast<void>(listener_.release());
+    static_cast<void>(pool_.release());
+  }
+
+  [[nodiscard]] StoreTraits traits() const noexcept override {
+    StoreTraits traits;
+    traits.lanes = kLanes;
+    traits.reads_apart = true;
+    traits.queues = true;
+    return traits;
+  }
+
+  std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
+                                   milliseconds default_ttl) override {
+    CheckProcess();
+    auto collection = std::make_shared<PostgresqlCollection>(name, fields, default_ttl, schema_);
+    WithoutDoubt([&] {
+      const auto deadline = In(kOpenTimeout);
+      postgresql::CreateTable(*pool_->Take(deadline), schema_, *collection, deadline);
+    });
+    const std::lock_guard guard(mutex_);
+    collections_.push_back(collection);
+    return collection;
+  }
+
+  std::unique_ptr<locking::Unit> Begin(locking::Access access,
+                                       locking::Deadline deadline) override {
+    CheckProcess();
+    return WithoutDoubt([&] {
+      return std::make_unique<postgresql::PostgresqlUnit>(*pool_, access, deadline, instance_);
+    });
+  }
+
+  std::unique_ptr<Subscription> Watch(
+      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
+    CheckProcess();
+    auto subscription =
+        static_cast<PostgresqlCollection&>(collection).watchers().Add(std::move(hint));
+    const std::lock_guard guard(mutex_);
+    if (!listener_) listener_ = std::make_unique<Listener>(*pool_, instance_);
+    for (const auto& one : collections_) {
+      if (one.get() == &collection) listener_->Add(one);
+    }
+    return subscription;
+  }
+
+  void EnsureIndex(Collection& collection, const IndexSpec& index) override {
+    CheckProcess();
+    if (index.held_locks) return;
+    const IndexSpec spec = WithoutKey(index);
+    if (!spec.unique) return;  // searches use none yet
+    WithoutDoubt([&] {
+      const auto deadline = In(kIndexTimeout);
+      postgresql::CreateUniqueIndex(*pool_->Take(deadline),
+                                    static_cast<PostgresqlCollection&>(collection), spec, deadline);
+    });
+  }
+
+ private:
+  [[nodiscard]] bool IsForked() const noexcept { return platform::ForkGeneration() != generation_; }
+  void CheckProcess() const {
+    if (IsForked()) {
+      throw LockException(Errc::kForked, "doclock: the store belongs to the parent process");
+    }
+  }
+
+  const std::uint32_t generation_ = platform::ForkGeneration();
+  const std::int64_t instance_ = NewInstance();
+  std::unique_ptr<Pool> pool_;
+  std::string schema_;
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<PostgresqlCollection>> collections_;
+  std::unique_ptr<Listener> listener_;
+};
+
+}  // namespace
+
+std::shared_ptr<Store> OpenPostgresqlStore(const std::string& url) {
+  return locking::StoreOn(std::make_unique<PostgresqlDatabase>(postgresql::ParseUrl(url)));
+}
+
+}  // namespace doclock

@@ -1,0 +1,106 @@
+#include "postgresql/rows.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "doclock/uuid_json.h"
+#include "postgresql/texts.h"
+#include "records/lock_json.h"
+
+namespace doclock::postgresql {
+namespace {
+
+using Json = nlohmann::json;
+
+/// The only run of a server's clock.
+const std::string kRun;
+
+/// Behind the key's columns.
+enum Column : int {
+  kVersion = 3,
+  kId,
+  kTime,
+  kTtl,
+  kSince,
+  kClosed,
+  kFence,
+  kOwner,
+  kGroup,
+  kBorn,
+  kReleased,
+  kShares,
+  kIntent,
+  kQueue,
+  kBody
+};
+
+/// The lock as records::FromJson reads it, which finds what is malformed.
+Json LockJson(const Result& result, int row) {
+  const auto time = [&](int column) {
+    return TimeAt(result, row, column).time_since_epoch().count();
+  };
+  Json json{{"version", result.Number(row, kVersion)},
+            {"born", result.Id(row, kBorn)},
+            {"released", result.Id(row, kReleased)},
+            {"since", time(kTime)},
+            {"ttl", result.Number(row, kTtl)},
+            {"granted", time(kSince)},
+            {"closed", time(kClosed)},
+            {"fence", result.Number(row, kFence)},
+            {"run", kRun}};
+  if (!result.IsNull(row, kId)) json["id"] = result.Id(row, kId);
+  if (!result.IsNull(row, kGroup)) json["group"] = Unescaped(result.Text(row, kGroup));
+  for (const auto& [column, name] : {std::pair{kOwner, "owner"}, std::pair{kShares, "shares"},
+                                     std::pair{kIntent, "intent"}, std::pair{kQueue, "queue"}}) {
+    if (!result.IsNull(row, column)) json[name] = Json::parse(result.Jsonb(row, column));
+  }
+  return json;
+}
+
+void AddPart(Parameters& parameters, const Json& lock, const char* name) {
+  const auto part = lock.find(name);
+  if (part == lock.end()) {
+    parameters.Null();
+  } else {
+    parameters.Jsonb(ToStored(part->dump()).json);
+  }
+}
+
+}  // namespace
+
+TimePoint TimeAt(const Result& result, int row, int column) {
+  constexpr std::int64_t kBounds = std::int64_t{1} << 51;  // in microseconds: 71 years
+  const std::int64_t time = result.Number(row, column);
+  // Beyond, and for infinity: a time that no lock has.
+  if (time < -kBounds || time > kBounds) return TimePoint(std::chrono::nanoseconds(-1));
+  return TimePoint(std::chrono::microseconds(time));
+}
+
+FoundRow ReadRow(const Result& result, int row) {
+  FoundRow found{KeyFrom(result, row, 0), {}, false};
+  found.entry.body = Body::FromText(std::string(result.Text(row, kBody)));
+  auto lock = records::FromJson(LockJson(result, row), kRun, {});
+  found.malformed = !lock;
+  if (lock) found.entry.lock = std::move(lock->state);
+  return found;
+}
+
+void AddLock(Parameters& parameters, const rules::LockState& lock) {
+  const Json json = records::ToJson(lock, kRun);
+  parameters.Int8(lock.version).Id(lock.lock_id).Time(lock.lease.since);
+  parameters.Int8(lock.lease.ttl.count()).Time(lock.granted).Time(lock.closed_until);
+  parameters.Int8(lock.fence);
+  AddPart(parameters, json, "owner");
+  lock.group.empty() ? parameters.Null() : parameters.Text(Escaped(lock.group));
+  parameters.Id(lock.born).Id(lock.released);
+  for (const char* const part : {"shares", "intent", "queue"}) AddPart(parameters, json, part);
+}
+
+void AddBody(Parameters& parameters, const Body& body) {
+  const StoredBody stored = ToStored(body.text());
+  parameters.Jsonb(stored.json);
+  stored.is_changed ? parameters.Text(body.text()) : parameters.Null();
+}
+
+}  // namespace doclock::postgresql

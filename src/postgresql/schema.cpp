@@ -1,0 +1,134 @@
+#include "postgresql/schema.h"
+
+#include <nlohmann/json.hpp>
+
+#include "doclock/errors.h"
+#include "postgresql/rows.h"
+#include "postgresql/search.h"
+#include "postgresql/texts.h"
+
+namespace doclock::postgresql {
+namespace {
+
+/// Of the tables that this version makes and understands.
+constexpr const char* kSchemaNumber = "1";
+constexpr int kOldestServer = 140000;
+
+/// Sends a transaction that one client after the other runs: CREATE ... IF NOT EXISTS of several at
+/// once may fail.
+void SendBegin(Connection& connection) {
+  connection.SendOnce("BEGIN");
+  connection.SendOnce("SELECT pg_advisory_xact_lock(hashtext('doclock'))");
+}
+
+void RunAndCommit(Connection& connection, Deadline deadline) {
+  connection.SendOnce("COMMIT");
+  try {
+    connection.Run(deadline);
+  } catch (const Refusal&) {
+    connection.SendOnce("ROLLBACK");
+    connection.RunUnheard();
+    throw;
+  }
+}
+
+[[noreturn]] void Refuse(const std::string& what) {
+  throw StoreException(Errc::kRefused, "doclock: PostgreSQL: " + what);
+}
+
+std::string Meta(const std::string& schema) { return QuotedName(schema) + ".doclock_meta"; }
+
+/// Does the table have the columns of a collection?
+void CheckTable(Connection& connection, const PostgresqlCollection& collection, Deadline deadline) {
+  connection.SendOnce("SELECT " + std::string(kReadColumns).append(kWholeBody) + " FROM " +
+                      collection.table() + " LIMIT 0");
+  try {
+    connection.Run(deadline);
+  } catch (const Refusal& refusal) {
+    if (refusal.state != "42703") throw;
+    Refuse("the table " + collection.table() + " is not one of this library");
+  }
+}
+
+bool Exists(Connection& connection, const std::string& table, Deadline deadline) {
+  Parameters name;
+  name.Text(table);
+  connection.SendOnce("SELECT to_regclass($1)", name);
+  return !connection.Run(deadline).back().IsNull(0, 0);
+}
+
+/// The value that stays under a name: this one, or the one before it.
+std::string Keep(Connection& connection, const std::string& schema, const std::string& name,
+                 const std::string& value, Deadline deadline) {
+  Parameters both;
+  both.Text(name).Text(value);
+  const std::string meta = Meta(schema);
+  connection.SendOnce("INSERT INTO " + meta + " VALUES($1, $2) ON CONFLICT (name) DO NOTHING",
+                      both);
+  connection.SendOnce("SELECT value FROM " + meta + " WHERE name = $1", Parameters().Text(name));
+  return std::string(connection.Run(deadline).back().Text(0, 0));
+}
+
+std::string Joined(const std::vector<std::string>& fields) {
+  std::string joined;
+  for (const std::string& field : fields) joined += (joined.empty() ? "" : ",") + field;
+  return joined;
+}
+
+}  // namespace
+
+std::string FindSchema(Connection& connection, Deadline deadline) {
+  connection.SendOnce("SELECT current_schema(), current_setting('server_version_num')::int");
+  const Result found = std::move(connection.Run(deadline).back());
+  if (found.Number(0, 1) < kOldestServer) Refuse("the server is older than version 14");
+  if (found.IsNull(0, 0)) Refuse("the search path names no schema that exists");
+  return std::string(found.Text(0, 0));
+}
+
+void CreateTable(Connection& connection, const std::string& schema,
+                 const PostgresqlCollection& collection, Deadline deadline) {
+  if (!Exists(connection, collection.table(), deadline)) {
+    SendBegin(connection);
+    connection.SendOnce("CREATE TABLE IF NOT EXISTS " + Meta(schema) +
+                        "(name text PRIMARY KEY, value text NOT NULL)");
+    connection.SendOnce(collection.Definition());
+    RunAndCommit(connection, deadline);
+  }
+  CheckTable(connection, collection, deadline);
+  if (Keep(connection, schema, "schema", kSchemaNumber, deadline) != kSchemaNumber) {
+    Refuse("the tables are of another version of this library");
+  }
+  // The names of two long collections may end with the same hash.
+  const std::string of = "collection of " + collection.table_name();
+  if (Keep(connection, schema, of, collection.name(), deadline) != collection.name()) {
+    Refuse("the table " + collection.table() + " is that of another collection");
+  }
+}
+
+void CreateUniqueIndex(Connection& connection, const PostgresqlCollection& collection,
+                       const IndexSpec& index, Deadline deadline) {
+  std::string columns;
+  for (const std::string& field : index.fields) {
+    // Neither a missing value nor a null repeats another one.
+    columns += (columns.empty() ? "" : ", ") +
+               ("NULLIF(" + PathIntoBody(Filter().OrderBy(field).order()) + ", 'null')");
+  }
+  const std::string fields = nlohmann::json(index.fields).dump();
+  const std::string name = "doclock_u_" + HashText(collection.table_name() + fields);
+  SendBegin(connection);
+  connection.SendOnce("CREATE UNIQUE INDEX IF NOT EXISTS " + QuotedName(name) + " ON " +
+                      collection.table() + "(" + columns + ")");
+  const std::string schema = collection.table().substr(0, collection.table().rfind(".\"") + 1);
+  connection.SendOnce("COMMENT ON INDEX " + schema + QuotedName(name) + " IS " +
+                      QuotedText(Joined(index.fields)));
+  try {
+    RunAndCommit(connection, deadline);
+  } catch (const Refusal& refusal) {
+    if (!refusal.IsRepeatedValue()) throw;
+    throw ConflictException(
+        "doclock: documents already repeat values of the index " + Joined(index.fields),
+        std::nullopt, std::nullopt, Joined(index.fields));
+  }
+}
+
+}  // namespace doclock::postgresql

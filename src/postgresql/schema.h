@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "doclock/store/index.h"
+#include "postgresql/connection.h"
+#include "postgresql/postgresql_collection.h"
+
+namespace doclock::postgresql {
+
+// What is created in the database. Throws Refusal, Loss and Error.
+
+/// Checks the server, and returns the schema that the tables are in: the first of the search path.
+std::string FindSchema(Connection& connection, Deadline deadline);
+
+/// Creates the collection's table unless it is there, and checks it.
+void CreateTable(Connection& connection, const std::string& schema,
+                 const PostgresqlCollection& collection, Deadline deadline);
+
+/// Creates a unique index unless it is there. @throws ConflictException
+void CreateUniqueIndex(Connection& connection, const PostgresqlCollection& collection,
+                       const IndexSpec& index, Deadline deadline);
+
+}  // namespace doclock::postgresql

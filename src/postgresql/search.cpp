@@ -1,0 +1,106 @@
+#include "postgresql/search.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "document/json/row_filter.h"
+#include "postgresql/texts.h"
+
+namespace doclock::postgresql {
+namespace {
+
+using Json = nlohmann::json;
+
+/// A lock that is over, or none. The server's clock goes on while it searches: later all the more.
+constexpr const char* kFree =
+    " AND (lock_id IS NULL OR lock_time IS NULL OR lock_ttl IS NULL"
+    " OR lock_time + least(lock_ttl, 31536000000) * interval '1 ms' <= clock_timestamp())";
+/// What is malformed counts as locked.
+constexpr const char* kLocked = " AND (lock_id IS NOT NULL OR lock_version < 0)";
+
+std::string Place(const Parameters& parameters) {
+  return "$" + std::to_string(parameters.values().size());
+}
+
+std::string LastThree(const Parameters& parameters) {
+  const std::size_t last = parameters.values().size();
+  return "($" + std::to_string(last - 2) + ", $" + std::to_string(last - 1) + ", $" +
+         std::to_string(last) + ")";
+}
+
+void AddKeyTo(Where& where, const Key& key) {
+  AddKey(where.parameters, key);
+  where.sql += " AND (key_kind, key_number, key_text) = " + LastThree(where.parameters);
+}
+
+/// Is the value equal to the same bodies here and there? Large doubles have more digits than are
+/// written.
+bool ComparesAlike(const Json& value) {
+  constexpr double kExact = 9007199254740992;
+  return value.is_boolean() || value.is_string() || value.is_number_integer() ||
+         (value.is_number_float() && std::abs(value.get<double>()) < kExact);
+}
+
+void AddTo(Where& where, const Filter::Condition& condition) {
+  if (condition.op != Filter::Op::kEqual || detail::IsKeyPath(condition.path)) return;
+  const std::string at = PathIntoBody(condition.path);
+  if (condition.value.is_null()) {
+    where.sql += " AND coalesce(" + at + ", 'null') = 'null'";
+  } else if (ComparesAlike(condition.value)) {
+    where.parameters.Jsonb(ToStored(condition.value.dump()).json);
+    where.sql += " AND " + at + " = " + Place(where.parameters);
+  }
+}
+
+}  // namespace
+
+std::string PageOf(Where& where, const std::optional<Key>& after, bool descending,
+                   std::int64_t rows) {
+  std::string sql = " WHERE " + where.sql;
+  if (after) {
+    AddKey(where.parameters, *after);
+    sql += " AND (key_kind, key_number, key_text) " + std::string(descending ? "<" : ">") + " " +
+           LastThree(where.parameters);
+  }
+  const char* const direction = descending ? " DESC" : "";
+  return sql + " ORDER BY key_kind" + direction + ", key_number" + direction + ", key_text" +
+         direction + " LIMIT " + std::to_string(rows);
+}
+
+std::string MembersFor(const Filter& filter) {
+  std::set<std::string> names{filter.order().front()};
+  for (const Filter::Condition& condition : filter.conditions()) {
+    if (!detail::IsKeyPath(condition.path)) names.insert(condition.path.front());
+  }
+  std::string members;
+  for (const std::string& name : names) {
+    members += (members.empty() ? "" : ", ") + QuotedText(name) + ", body -> " + QuotedText(name);
+  }
+  return "CASE WHEN body_text IS NULL THEN jsonb_build_object(" + members +
+         ")::text ELSE body_text END";
+}
+
+std::string PathIntoBody(const std::vector<std::string>& path) {
+  std::string sql = "body";
+  for (const std::string& name : path) sql += " -> " + QuotedText(name);
+  return "(" + sql + ")";
+}
+
+Where WhereOf(const Filter& filter) {
+  Where where;
+  if (const auto key = EqualKey(filter)) AddKeyTo(where, *key);
+  for (const Filter::Condition& condition : filter.conditions()) AddTo(where, condition);
+  if (filter.lock_state() == Filter::LockState::kFree) where.sql += kFree;
+  if (filter.lock_state() == Filter::LockState::kLocked) where.sql += kLocked;
+  return where;
+}
+
+Where WhereOf(const LockQuery& query) {
+  Where where;
+  if (query.key) AddKeyTo(where, *query.key);
+  if (!query.unheld) where.sql += kLocked;
+  return where;
+}
+
+}  // namespace doclock::postgresql

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "doclock/filter.h"
+#include "doclock/store/locks.h"
+#include "postgresql/parameters.h"
+
+namespace doclock::postgresql {
+
+/// A condition on rows, and its values.
+struct Where {
+  std::string sql = "true";
+  Parameters parameters;
+};
+
+/// A condition that all documents meet that the filter selects. Others may meet it too.
+Where WhereOf(const Filter& filter);
+/// The same of the locks that a query asks for.
+Where WhereOf(const LockQuery& query);
+
+/// An expression: the text of a body that has those members only that the filter looks at.
+std::string MembersFor(const Filter& filter);
+
+/// The end of a statement: the first rows that meet `where`, in the order of keys, behind `after`,
+/// whose key it adds to the values.
+std::string PageOf(Where& where, const std::optional<Key>& after, bool descending,
+                   std::int64_t rows);
+
+/// A path into a body; it does not lead into arrays. SQL NULL if nothing is there.
+std::string PathIntoBody(const std::vector<std::string>& path);
+
+}  // namespace doclock::postgresql

@@ -1,0 +1,342 @@
+#include "postgresql/unit.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "document/json/row_filter.h"
+#include "postgresql/hint.h"
+#include "postgresql/rows.h"
+#include "postgresql/texts.h"
+
+namespace doclock::postgresql {
+namespace {
+
+using locking::Candidate;
+using locking::Change;
+
+const Statement kBegin{"BEGIN"};
+const char* const kBeginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+const Statement kCommit{"COMMIT"};
+const Statement kRollback{"ROLLBACK"};
+const Statement kClock{"SELECT clock_timestamp()"};
+const Statement kLockTimeout{"SELECT set_config('lock_timeout', $1, true)"};
+const Statement kNotify{"SELECT pg_notify($1, $2)"};
+/// The comment that EnsureIndex gave it, or its own name.
+const Statement kIndexFields{
+    "SELECT coalesce((SELECT obj_description(c.oid, 'pg_class') FROM pg_index i"
+    " JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = $2::text::regclass"
+    " AND c.relname = $1::text), $1)"};
+
+PostgresqlCollection& Ours(Collection& collection) {
+  return static_cast<PostgresqlCollection&>(collection);
+}
+
+Parameters KeyOf(const Change& change) {
+  Parameters parameters;
+  AddKey(parameters, *change.key);
+  return parameters;
+}
+
+/// In place of the server, which answers before the deadline.
+std::string LockTimeout(Deadline deadline) {
+  const auto left =
+      std::chrono::floor<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  return std::to_string(std::max<std::int64_t>(left.count() - left.count() / 8, 1)) + "ms";
+}
+
+/// May a client of another store wait for the document?
+bool ConcernsOthers(const Change& change) {
+  const auto has_waiters = [](const rules::LockState& lock) {
+    return !lock.queue.empty() || !lock.intent.id.is_nil();
+  };
+  return (change.was != nullptr && has_waiters(change.was->lock)) || has_waiters(change.now->lock);
+}
+
+/// The same body, not only an equal one?
+bool KeepsBody(const Change& change) {
+  return change.was != nullptr && &change.was->body.text() == &change.now->body.text();
+}
+
+}  // namespace
+
+PostgresqlUnit::PostgresqlUnit(Pool& pool, locking::Access access, Deadline deadline,
+                               std::int64_t instance)
+    : access_(access), deadline_(deadline), instance_(instance), connection_(pool.Take(deadline)) {}
+
+PostgresqlUnit::~PostgresqlUnit() {
+  if (!has_begun_ || connection_->is_lost()) return;
+  try {
+    connection_->Send(kRollback);
+  } catch (const std::exception&) {  // then it is lost
+  }
+  connection_->RunUnheard();
+}
+
+void PostgresqlUnit::Begin() {
+  has_looked_ = true;
+  if (access_ == locking::Access::kRead || std::exchange(has_begun_, true)) return;
+  connection_->Send(kBegin);
+  connection_->Send(kLockTimeout, Parameters().Text(LockTimeout(deadline_)));
+}
+
+TimePoint PostgresqlUnit::Now() {
+  if (!now_) {
+    WithoutDoubt([&] {
+      Begin();
+      connection_->Send(kClock);
+      now_ = TimeAt(Run().back(), 0, 0);
+    });
+  }
+  return *now_;
+}
+
+void PostgresqlUnit::Load(std::span<Change> documents) {
+  WithoutDoubt([&] {
+    const bool reads = access_ == locking::Access::kRead;
+    const bool waits = !has_looked_ && documents.size() == 1;
+    Begin();
+    std::size_t first = 0;
+    for (const Change& document : documents) {
+      const PostgresqlCollection& collection = Ours(*document.collection);
+      const Statement& statement = reads   ? collection.read
+                                   : waits ? collection.lock
+                                           : collection.lock_free;
+      const std::size_t place = connection_->Send(statement, KeyOf(document));
+      if (&document == &documents.front()) first = place;
+    }
+    // Behind the locks: while a statement waits for one, the clock goes on.
+    if (!now_) connection_->Send(kClock);
+    const std::vector<Result> results = Run();
+    if (!now_) now_ = TimeAt(results.back(), 0, 0);
+    for (std::size_t i = 0; i < documents.size(); ++i) {
+      const Result& result = results[first + i];
+      if (result.size() == 1) Keep(documents[i], ReadRow(result, 0));
+    }
+    if (!reads && documents.size() > 1) MarkBlocked(documents);
+  });
+}
+
+void PostgresqlUnit::Keep(Change& document, FoundRow&& found) {
+  document.malformed = found.malformed;
+  if (found.malformed) return;
+  entries_.push_back(std::make_unique<const locking::Entry>(std::move(found.entry)));
+  document.was = entries_.back().get();
+}
+
+void PostgresqlUnit::MarkBlocked(std::span<Change> documents) {
+  std::vector<Change*> missing;
+  for (Change& document : documents) {
+    if (document.was != nullptr || document.malformed) continue;
+    connection_->Send(Ours(*document.collection).exists, KeyOf(document));
+    missing.push_back(&document);
+  }
+  if (missing.empty()) return;
+  const std::vector<Result> results = Run();
+  for (std::size_t i = 0; i < missing.size(); ++i) missing[i]->blocked = results[i].size() == 1;
+}
+
+void PostgresqlUnit::Send(const Change& change) {
+  const PostgresqlCollection& collection = Ours(*change.collection);
+  Parameters parameters = KeyOf(change);
+  if (change.erased) {
+    connection_->Send(collection.erase, parameters);
+    return;
+  }
+  AddLock(parameters, change.now->lock);
+  const bool keeps_body = KeepsBody(change);
+  if (!keeps_body) AddBody(parameters, change.now->body);
+  connection_->Send(change.was == nullptr ? collection.insert
+                    : keeps_body          ? collection.update_lock
+                                          : collection.update,
+                    parameters);
+}
+
+void PostgresqlUnit::Commit(std::span<Change> changes) {
+  try {
+    CommitAll(changes);
+  } catch (const Refusal& refusal) {
+    return Refuse(refusal, changes);
+  } catch (const Loss& loss) {
+    if (loss.nothing_done) ThrowNothingStored();
+    throw InDoubtException("doclock: PostgreSQL: " + loss.text);
+  }
+  for (Change& change : changes) {
+    if (change.IsDecided()) change.outcome = OpStatus::kDone;
+  }
+  Tell(changes);
+}
+
+void PostgresqlUnit::CommitAll(std::span<Change> changes) {
+  for (const Change& change : changes) {
+    if (change.IsDecided()) Send(change);
+  }
+  connection_->Send(kCommit);
+  const std::vector<Result> results = Run();
+  has_begun_ = false;
+  // A commit that did not wait for a standby, because someone cancelled that, ends with a warning.
+  if (connection_->warned()) throw InDoubtException("doclock: PostgreSQL warned of the commit");
+  if (results.back().tag() != "COMMIT") {
+    throw StoreException(Errc::kUnavailable, "doclock: PostgreSQL rolled the transaction back");
+  }
+}
+
+void PostgresqlUnit::Refuse(const Refusal& refusal, std::span<Change> changes) {
+  // Which of several was refused, they show one by one.
+  if (changes.size() > 1) throw locking::Raced();
+  if (!refusal.IsRepeatedValue()) ThrowNothingStored();
+  // Who inserted the key first is what the next look shows.
+  Change& change = changes.front();
+  const PostgresqlCollection& collection = Ours(*change.collection);
+  if (refusal.constraint == collection.key_constraint()) throw locking::Raced();
+  change.outcome = OpStatus::kConflict;
+  change.detail = std::make_unique<OpDetail>();
+  change.detail->index = WithoutDoubt([&] { return NameOfIndex(collection, refusal.constraint); });
+}
+
+std::string PostgresqlUnit::NameOfIndex(const PostgresqlCollection& collection,
+                                        const std::string& constraint) {
+  has_begun_ = false;
+  connection_->Send(kRollback);
+  Parameters parameters;
+  parameters.Text(constraint).Text(collection.table());
+  connection_->Send(kIndexFields, parameters);
+  return std::string(Run().back().Text(0, 0));
+}
+
+void PostgresqlUnit::Tell(std::span<const Change> changes) noexcept {
+  try {
+    bool others = false;
+    for (const Change& change : changes) {
+      if (change.outcome == OpStatus::kDone && change.notice != locking::Notice::kNobody) {
+        others = Tell(change) || others;
+      }
+    }
+    // A NOTIFY inside of a transaction would keep the commits of all clients apart.
+    if (others) connection_->RunUnheard();
+  } catch (const std::exception&) {  // a hint may be missing
+  }
+}
+
+bool PostgresqlUnit::Tell(const Change& change) {
+  const rules::PassedOn& passed_on = change.now->lock.passed_on;
+  PostgresqlCollection& collection = Ours(*change.collection);
+  const bool ours = passed_on.done && passed_on.instance == instance_;
+  if (ours || !passed_on.done) collection.watchers().Tell(change.hash);
+  if (ours || !ConcernsOthers(change)) return false;
+  const Hint hint{change.hash, passed_on.done ? passed_on.instance : 0};
+  Parameters parameters;
+  parameters.Text(collection.table_name()).Text(hint.ToText());
+  connection_->Send(kNotify, parameters);
+  return true;
+}
+
+void PostgresqlUnit::ForEachRow(const PostgresqlCollection& collection, std::string_view body,
+                                const Where& where, std::optional<Key> after, bool descending,
+                                const std::function<bool(FoundRow&&)>& visit) {
+  constexpr std::int64_t kMostRows = 500;
+  for (std::int64_t rows = 16;;) {
+    Where page = where;
+    const std::string behind = PageOf(page, after, descending, rows);
+    Begin();
+    connection_->SendOnce(
+        "SELECT " + std::string(kReadColumns).append(body) + " FROM " + collection.table() + behind,
+        page.parameters);
+    const std::vector<Result> results = Run();
+    const Result& result = results.back();
+    std::size_t bytes = 0;
+    for (int row = 0; row < result.size(); ++row) {
+      FoundRow found = ReadRow(result, row);
+      bytes += found.entry.body.size_hint();
+      after = found.key;
+      if (!visit(std::move(found))) return;
+    }
+    if (result.size() < rows) return;
+    rows = bytes > kPageBytes       ? std::max<std::int64_t>(rows / 4, 1)
+           : bytes < kPageBytes / 4 ? std::min(rows * 2, kMostRows)
+                                    : rows;
+  }
+}
+
+QueryRow PostgresqlUnit::RowOf(FoundRow&& found) {
+  const rules::LockState& lock = found.entry.lock;
+  // A malformed lock may be held; it is not free.
+  const bool locked = found.malformed || lock.IsLive(Now());
+  return {std::move(found.key), std::move(found.entry.body), lock.version, lock.born, locked};
+}
+
+void PostgresqlUnit::Scan(Collection& collection, const Filter& filter,
+                          const std::function<bool(QueryRow&&)>& visit) {
+  WithoutDoubt([&] {
+    if (!filter.order().empty()) return ScanInOrder(Ours(collection), filter, visit);
+    Now();
+    std::int64_t shown = 0;
+    const auto after = filter.after() ? std::optional(filter.after()->key) : std::nullopt;
+    const auto show = [&](FoundRow&& found) {
+      QueryRow row = RowOf(std::move(found));
+      if (!StateMatches(filter, row.locked) || !Matches(filter, row.key, row.body)) return true;
+      return visit(std::move(row)) && ++shown != filter.limit();
+    };
+    ForEachRow(Ours(collection), kWholeBody, WhereOf(filter), after, filter.descending(), show);
+  });
+}
+
+void PostgresqlUnit::ScanInOrder(const PostgresqlCollection& collection, const Filter& filter,
+                                 const std::function<bool(QueryRow&&)>& visit) {
+  constexpr std::size_t kAtOnce = 8;  // bodies may be large
+  const bool reads = access_ == locking::Access::kRead;
+  // The bodies are read later, as they were.
+  if (reads && !std::exchange(has_begun_, true)) connection_->SendOnce(kBeginSnapshot);
+  Now();
+  const Where where = WhereOf(filter);
+  const std::string members = MembersFor(filter);
+  const auto scan = [&](FirstRows& rows) {
+    ForEachRow(collection, members, where, std::nullopt, false, [&](FoundRow&& found) {
+      rows.Show(RowOf(std::move(found)));
+      return true;
+    });
+  };
+  if (!reads) return VisitInOrder(filter, kPageRows, scan, visit);
+  std::vector<QueryRow> found;
+  bool goes_on = true;
+  const auto collect = [&](QueryRow&& row) {
+    found.push_back(std::move(row));
+    if (found.size() == kAtOnce) goes_on = ShowWhole(collection, found, visit);
+    return goes_on;
+  };
+  VisitInOrder(filter, kPageRows, scan, collect);
+  if (goes_on) ShowWhole(collection, found, visit);
+}
+
+bool PostgresqlUnit::ShowWhole(const PostgresqlCollection& collection, std::vector<QueryRow>& rows,
+                               const std::function<bool(QueryRow&&)>& visit) {
+  if (rows.empty()) return true;
+  for (const QueryRow& row : rows) {
+    Parameters parameters;
+    AddKey(parameters, row.key);
+    connection_->Send(collection.read, parameters);
+  }
+  const std::vector<Result> results = Run();
+  std::vector<QueryRow> whole = std::exchange(rows, {});
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    whole[i].body = ReadRow(results[i], 0).entry.body;
+    if (!visit(std::move(whole[i]))) return false;
+  }
+  return true;
+}
+
+std::string PostgresqlUnit::ScanLocks(Collection& collection, const LockQuery& query,
+                                      const std::string&,
+                                      const std::function<bool(Candidate&&)>& visit) {
+  Now();
+  WithoutDoubt([&] {
+    ForEachRow(Ours(collection), kWholeBody, WhereOf(query), std::nullopt, false,
+               [&](FoundRow&& found) {
+                 const bool has_body = !TreeOf(found.entry.body).empty();
+                 return visit({std::move(found.key), std::move(found.entry.lock), has_body,
+                               found.malformed});
+               });
+  });
+  return {};
+}
+
+}  // namespace doclock::postgresql

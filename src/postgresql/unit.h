@@ -1,0 +1,75 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "locking/database.h"
+#include "postgresql/pool.h"
+#include "postgresql/postgresql_collection.h"
+#include "postgresql/rows.h"
+#include "postgresql/search.h"
+
+namespace doclock::postgresql {
+
+/// One unit: a transaction on one connection, which locks what it loads. One that reads is a
+/// statement after the other.
+class PostgresqlUnit final : public locking::Unit {
+ public:
+  /// @throws Loss, Refusal
+  PostgresqlUnit(Pool& pool, locking::Access access, Deadline deadline, std::int64_t instance);
+  /// Ends a transaction that was not committed, without waiting for it.
+  ~PostgresqlUnit() override;
+
+  TimePoint Now() override;
+  [[nodiscard]] std::int64_t instance() const noexcept override { return instance_; }
+  void Load(std::span<locking::Change> documents) override;
+  void Scan(Collection& collection, const Filter& filter,
+            const std::function<bool(QueryRow&&)>& visit) override;
+  std::string ScanLocks(Collection& collection, const LockQuery& query, const std::string& after,
+                        const std::function<bool(locking::Candidate&&)>& visit) override;
+  void Commit(std::span<locking::Change> changes) override;
+
+ private:
+  /// Begins the transaction with the next statements, unless it has begun.
+  void Begin();
+  std::vector<Result> Run() { return connection_->Run(deadline_); }
+  void Keep(locking::Change& document, FoundRow&& found);
+  /// Of documents that were not found: are they there, and another transaction keeps them?
+  void MarkBlocked(std::span<locking::Change> documents);
+  void Send(const locking::Change& change);
+  /// Sends all changes and the commit. @throws Refusal, InDoubtException
+  void CommitAll(std::span<locking::Change> changes);
+  /// Settles the only change of a unit, or throws what all of them mean.
+  void Refuse(const Refusal& refusal, std::span<locking::Change> changes);
+  std::string NameOfIndex(const PostgresqlCollection& collection, const std::string& constraint);
+  /// Tells those whom the committed changes concern.
+  void Tell(std::span<const locking::Change> changes) noexcept;
+  /// Queues what tells other stores. False: they need not be told.
+  bool Tell(const locking::Change& change);
+  /// Shows the rows that `where` selects, in the order of keys, in the memory of a page, until
+  /// `visit` returns false. @param body the expression of its text
+  void ForEachRow(const PostgresqlCollection& collection, std::string_view body, const Where& where,
+                  std::optional<Key> after, bool descending,
+                  const std::function<bool(FoundRow&&)>& visit);
+
+  QueryRow RowOf(FoundRow&& found);
+  /// In the order of a field. It sorts without the bodies.
+  void ScanInOrder(const PostgresqlCollection& collection, const Filter& filter,
+                   const std::function<bool(QueryRow&&)>& visit);
+  /// Shows rows with their bodies, and clears `rows`. False: `visit` did not want more.
+  bool ShowWhole(const PostgresqlCollection& collection, std::vector<QueryRow>& rows,
+                 const std::function<bool(QueryRow&&)>& visit);
+
+  const locking::Access access_;
+  const Deadline deadline_;
+  const std::int64_t instance_;
+  const Pool::Lent connection_;
+  bool has_begun_ = false;   ///< A transaction is open.
+  bool has_looked_ = false;  ///< Something was loaded or searched.
+  std::optional<TimePoint> now_;
+  std::vector<std::unique_ptr<const locking::Entry>> entries_;
+};
+
+}  // namespace doclock::postgresql

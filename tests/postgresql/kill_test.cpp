@@ -1,0 +1,132 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "doclock/postgresql_store.h"
+#include "postgresql/support/raw_server.h"
+
+namespace doclock::postgresql_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::milliseconds kShortTtl = 500ms;
+constexpr std::chrono::milliseconds kCallBudget = 5s;
+constexpr int kDocuments = 4;
+
+/// A document that counts the releases that were acknowledged.
+struct Counter {
+  Key key;
+  std::atomic<int> acknowledged = 0;
+  std::atomic<int> in_doubt = 0;
+};
+
+/// Threads that count up documents under the lock, over two stores, whatever happens to the server.
+class Counting {
+ public:
+  explicit Counting(const std::string& url)
+      : stores_{OpenPostgresqlStore(url), OpenPostgresqlStore(url)} {
+    for (int i = 0; i < kDocuments; ++i) counters_[i].key = Key(i);
+    for (int i = 0; i < 8; ++i) {
+      threads_.emplace_back([this, i](const std::stop_token& stop) {
+        Store& store = *stores_[static_cast<std::size_t>(i % 2)];
+        const auto things = store.Open("things", {}, kShortTtl);
+        for (int turn = i; !stop.stop_requested(); ++turn) {
+          CountUp(store, *things, counters_[turn % kDocuments]);
+        }
+      });
+    }
+  }
+
+  /// Waits until so many more releases were acknowledged.
+  void Await(int more) {
+    const int wanted = acknowledged_ + more;
+    while (acknowledged_ < wanted) std::this_thread::sleep_for(1ms);
+  }
+
+  /// Ends the threads, and compares what they were told with what is stored.
+  void ExpectNothingLost() {
+    for (std::jthread& thread : threads_) thread.request_stop();
+    threads_.clear();
+    const auto things = stores_[0]->Open("things", {}, kShortTtl);
+    for (Counter& counter : counters_) {
+      ReadOp read(*things, counter.key);
+      Execute(*stores_[0], read);
+      ASSERT_EQ(read.status, OpStatus::kDone);
+      const int count = read.body.json().at("count");
+      EXPECT_GE(count, counter.acknowledged);
+      EXPECT_LE(count, counter.acknowledged + counter.in_doubt);
+    }
+  }
+
+ private:
+  static void Execute(Store& store, StoreOp& op) {
+    StoreOp* one = &op;
+    store.Execute({&one, 1}, kCallBudget);
+  }
+  void CountUp(Store& store, Collection& things, Counter& counter) {
+    AcquireOp take(things, counter.key);
+    take.grant.lock_id = NewUuid();
+    take.grant.ttl = kShortTtl;
+    take.insert = Body::FromJson({{"count", 0}});
+    Execute(store, take);
+    if (take.status != OpStatus::kDone) return std::this_thread::yield();
+    WriteOp release(things, counter.key);
+    release.lock_id = take.grant.lock_id;
+    release.expected = take.version;
+    release.body = Body::FromJson({{"count", take.body.json().at("count").get<int>() + 1}});
+    Execute(store, release);
+    if (release.status == OpStatus::kInDoubt) ++counter.in_doubt;
+    if (release.status != OpStatus::kDone) return;
+    ++counter.acknowledged;
+    ++acknowledged_;
+  }
+
+  std::shared_ptr<Store> stores_[2];
+  Counter counters_[kDocuments];
+  std::atomic<int> acknowledged_ = 0;
+  std::vector<std::jthread> threads_;
+};
+
+TEST(PostgresqlKill, ABackendThatEndsLosesNothing) {
+  Schema schema;
+  Counting counting(schema.url() + "&application_name=counting");  // others use the server too
+  for (int round = 0; round < 20; ++round) {
+    counting.Await(20);
+    // Half of them, at whatever they are.
+    schema.raw().Run(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid % 2 = " +
+        std::to_string(round % 2) + " AND application_name = 'counting'");
+  }
+  counting.ExpectNothingLost();
+}
+
+TEST(PostgresqlKill, AServerThatIsKilledLosesNothingThatWasAcknowledged) {
+  const auto run = [](const std::string& command) {
+    const std::string environment =
+        "DOCLOCK_POSTGRESQL_HOME=" DOCLOCK_POSTGRESQL_FAILOVER_HOME
+        " DOCLOCK_POSTGRESQL_PORT=" DOCLOCK_POSTGRESQL_FAILOVER_PORT " ";
+    ASSERT_EQ(std::system((environment + DOCLOCK_POSTGRESQL_SCRIPT " " + command).c_str()), 0);
+  };
+  const std::string url =
+      std::string(DOCLOCK_POSTGRESQL_FAILOVER_URL) + "?options=-csearch_path%3Dkilled";
+  RawServer(DOCLOCK_POSTGRESQL_FAILOVER_URL).Run("CREATE SCHEMA killed");
+  Counting counting(url);
+  for (int round = 0; round < 3; ++round) {
+    counting.Await(100);
+    run("kill");
+    run("revive");
+  }
+  counting.Await(100);
+  counting.ExpectNothingLost();
+}
+
+}  // namespace
+}  // namespace doclock::postgresql_test

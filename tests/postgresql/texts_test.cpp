@@ -1,0 +1,82 @@
+#include "postgresql/texts.h"
+
+#include <gtest/gtest.h>
+
+#include <rapidcheck/gtest.h>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+
+#include "postgresql/hint.h"
+#include "postgresql/url.h"
+
+namespace doclock::postgresql {
+namespace {
+
+RC_GTEST_PROP(PostgresqlTexts, ComeBackAndKeepTheirOrder,
+              (const std::string& a, const std::string& b)) {
+  RC_ASSERT(Unescaped(Escaped(a)) == a);
+  RC_ASSERT((Escaped(a) < Escaped(b)) == (a < b));
+  RC_ASSERT(Escaped(a).find('\0') == std::string::npos);
+}
+
+TEST(PostgresqlTexts, OfTwoCharactersKeepTheirOrder) {
+  const std::string ends[] = {{'\0'}, {'\1'}, {'\2'}, {'\1', '\0'}, {'\0', '\1'}, {'\1', '\1'}, {}};
+  for (const std::string& a : ends) {
+    for (const std::string& b : ends) EXPECT_EQ(Escaped(a) < Escaped(b), a < b);
+  }
+}
+
+TEST(PostgresqlBodies, AreKeptAsTheyAreIfTheyCanBe) {
+  const std::string text = R"({"a":[1,-2,2.0,-0.5,1e-07,"\u0002\\u0000é\"1e5"],"b":{"c":null}})";
+  const StoredBody stored = ToStored(text);
+  EXPECT_EQ(stored.json, text);
+  EXPECT_FALSE(stored.is_changed);
+}
+
+TEST(PostgresqlBodies, KeepTheKindsOfTheirNumbers) {
+  EXPECT_EQ(ToStored(R"([1e+15,-1.5e3,1.25E+1])").json, "[1000000000000000.0,-1500.0,1.25E+1]");
+  EXPECT_FALSE(ToStored("[1e+15]").is_changed);
+}
+
+TEST(PostgresqlBodies, AreKeptTwiceIfTheyCannotBe) {
+  const StoredBody zero = ToStored("[-0.0,-0]");
+  EXPECT_EQ(zero.json, "[0.0,0]");
+  EXPECT_TRUE(zero.is_changed);
+  const StoredBody nul = ToStored(R"({"\u0000\u0001":"\\\u0000"})");
+  EXPECT_EQ(nul.json, R"({"\u0001\u0001\u0001\u0002":"\\\u0001\u0001"})");
+  EXPECT_TRUE(nul.is_changed);
+}
+
+TEST(PostgresqlHint, ComesBack) {
+  const auto hint = Hint::FromText(Hint{UINT64_MAX, INT64_MAX}.ToText());
+  ASSERT_TRUE(hint);
+  EXPECT_EQ(hint->hash, UINT64_MAX);
+  EXPECT_EQ(hint->instance, INT64_MAX);
+  for (const char* const text : {"", "1", "1 ", " 1", "a 1", "1 a", "1 1 ", "-1 1"}) {
+    EXPECT_FALSE(Hint::FromText(text)) << text;
+  }
+}
+
+TEST(PostgresqlUrl, VerifiesOtherMachines) {
+  EXPECT_FALSE(ParseUrl("postgresql:///orders").verifies);
+  EXPECT_FALSE(ParseUrl("postgres://127.0.0.1:5433,localhost/orders").verifies);
+  EXPECT_TRUE(ParseUrl("postgresql://localhost,db.example/orders").verifies);
+  EXPECT_TRUE(ParseUrl("postgresql://localhost/orders?hostaddr=10.0.0.1").verifies);
+  EXPECT_FALSE(ParseUrl("postgresql://db.example/orders?sslmode=require").verifies);
+}
+
+TEST(PostgresqlUrl, ThatIsBadIsNotRepeated) {
+  for (const char* const url : {"postgresql://me:secret@[host/orders", "host=db password=secret",
+                                "postgresql://db/orders?secret=1"}) {
+    try {
+      ParseUrl(url);
+      ADD_FAILURE() << url;
+    } catch (const std::invalid_argument& error) {
+      EXPECT_EQ(std::string(error.what()).find("secret"), std::string::npos);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace doclock::postgresql
