@@ -73,7 +73,7 @@ void Batcher::Execute(StoreOp& op) {
   StoreOp* const one[] = {&op};
   if (traits_.immediate) return Run(one);
   std::unique_lock lock(mutex_);
-  if (traits_.inline_callers && free_lanes_ > 0 && op_lanes_ > 0 && Idle()) {
+  if (free_lanes_ > 0 && op_lanes_ > 0 && Idle()) {
     --free_lanes_;
     --op_lanes_;
     lock.unlock();
@@ -243,7 +243,7 @@ Batcher::Pendings Batcher::PassOn(bool of_ops) {
     ++free_lanes_;
     return {};
   }
-  if (renewals_.empty() && queue_.front().event && traits_.inline_callers) {
+  if (renewals_.empty() && queue_.front().event) {
     Pending& next = queue_.front();
     queue_.pop_front();
     next.taken = next.promoted = true;

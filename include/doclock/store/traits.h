@@ -13,8 +13,6 @@ struct StoreTraits {
   std::size_t max_batch = 128;
   /// Execute never blocks and takes calls from any number of threads: no batching needed.
   bool immediate = false;
-  /// A lone blocking caller may run Execute on its own thread.
-  bool inline_callers = true;
   /// An Execute call of reads alone neither waits for writes nor fails with them. The engine then
   /// sends reads by key apart: each one of a blocking caller in a call of its own, on the caller's
   /// thread, and those of asynchronous callers in one call at a time, which takes along what has
