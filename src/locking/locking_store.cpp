@@ -12,9 +12,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// The timeout of operations without a budget.
-constexpr milliseconds kTimeout = std::chrono::seconds(10);
-
 Deadline In(milliseconds budget) {
   constexpr milliseconds kLongest = std::chrono::hours(24);
   return std::chrono::steady_clock::now() + std::min(budget, kLongest);
@@ -52,9 +49,6 @@ class LockingStore final : public Store {
   [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
                                    const std::string& after, milliseconds budget) override {
     return locking::ListLocks(*database_, collection, query, after, In(budget));
-  }
-  void Intervene(Collection& collection, const Key& key, Intervention what) override {
-    locking::Intervene(*database_, collection, key, what, In(kTimeout));
   }
 
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {

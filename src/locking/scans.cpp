@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "doclock/errors.h"
-#include "document/collection.h"
 #include "document/json/row_filter.h"
 #include "locking/decide.h"
 #include "locking/execute.h"
@@ -55,13 +53,6 @@ std::optional<Change> TakeNext(Unit& unit, const Filter& filter, AcquireOp& op, 
     auto [last, value] = PositionOf(filter, found.back().key, found.back().body);
     page.After(std::move(last), std::move(value));
   }
-}
-
-/// The outcome of the only change of a unit. @throws StoreException, InDoubtException
-void ThrowUnlessDone(const Change& change) {
-  if (change.outcome == OpStatus::kDone) return;
-  if (change.outcome == OpStatus::kInDoubt) throw InDoubtException(change.detail->message);
-  throw StoreException(change.detail->code, change.detail->message);
 }
 
 }  // namespace
@@ -122,24 +113,6 @@ LockPage ListLocks(Database& database, Collection& collection, const LockQuery& 
     return true;
   });
   return page;
-}
-
-void Intervene(Database& database, Collection& collection, const Key& key, Intervention what,
-               Deadline deadline) {
-  const auto unit = database.Begin(Access::kWrite, deadline);
-  Change change(collection, key);
-  unit->Load({&change, 1});
-  if (change.malformed) {
-    throw StoreException(Errc::kMalformed,
-                         "doclock: " + DocumentName(collection, key) + ": " + kMalformedText);
-  }
-  if (change.was == nullptr) ThrowNoDocument(collection, key);
-  if (!rules::Intervene(change.Edit().lock, what, NewUuid(), unit->Now())) {
-    ThrowNotLocked(collection, key);
-  }
-  if (what != Intervention::kSteal) change.notice = Notice::kWaiters;
-  unit->Commit({&change, 1});
-  ThrowUnlessDone(change);
 }
 
 }  // namespace doclock::locking

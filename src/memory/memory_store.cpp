@@ -78,10 +78,6 @@ class MemoryStore : public Store {
     return collections_.Names();
   }
 
-  void Intervene(Collection& collection, const Key& key, Intervention what) override {
-    memory::Intervene(Ours(collection), key, what, clock_->Now());
-  }
-
  private:
   static MemoryCollection& Ours(Collection& collection) noexcept {
     return static_cast<MemoryCollection&>(collection);

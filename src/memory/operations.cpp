@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "document/collection.h"
 #include "document/json/merged.h"
 #include "document/json/row_filter.h"
 #include "document/values/good_text.h"
@@ -179,18 +178,6 @@ std::int64_t Purge(MemoryCollection& collection, std::int64_t limit, TimePoint n
     }
   }
   return purged;
-}
-
-void Intervene(MemoryCollection& collection, const Key& key, Intervention what, TimePoint now) {
-  const std::size_t hash = key.Hash();
-  {
-    const LockedSlot slot(collection, key, hash);
-    if (slot.document() == nullptr) ThrowNoDocument(collection, key);
-    if (!rules::Intervene(slot.document()->lock, what, NewUuid(), now)) {
-      ThrowNotLocked(collection, key);
-    }
-  }
-  if (what != Intervention::kSteal) collection.watchers().Tell(hash);
 }
 
 LockPage ListLocks(MemoryCollection& collection, const LockQuery& query, const std::string& after,

@@ -42,8 +42,6 @@ void Query(MemoryCollection& collection, const Filter& filter,
 void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, TimePoint now);
 /// See Store::Purge.
 std::int64_t Purge(MemoryCollection& collection, std::int64_t limit, TimePoint now);
-/// See Store::Intervene.
-void Intervene(MemoryCollection& collection, const Key& key, Intervention what, TimePoint now);
 /// See Store::ListLocks. A page is a shard; `after` is its number.
 LockPage ListLocks(MemoryCollection& collection, const LockQuery& query, const std::string& after,
                    TimePoint now);

@@ -139,7 +139,6 @@ class SqliteStore final : public Store {
   [[nodiscard]] std::vector<std::string> ListCollections(std::chrono::milliseconds budget) override;
   [[nodiscard]] std::vector<Finding> Examine(Collection* collection,
                                              std::chrono::milliseconds budget) override;
-  void Intervene(Collection& collection, const Key& key, Intervention what) override;
 
  private:
   static SqliteCollection& Ours(Collection& collection) noexcept {
@@ -415,21 +414,6 @@ std::vector<Finding> SqliteStore::Examine(Collection* collection,
     if (collection != nullptr)
       findings.push_back(sqlite::ExamineIntents(reader, Ours(*collection)));
     return findings;
-  });
-}
-
-void SqliteStore::Intervene(Collection& collection, const Key& key, Intervention what) {
-  Naming([&] {
-    SqliteCollection& ours = Ours(collection);
-    parts_->writer.Transact(DeadlineIn(busy_timeout_), [&](Operations& operations, Connection&) {
-      auto lock = operations.Find(ours, key);
-      if (!lock) ThrowNoDocument(ours, key);
-      if (lock->malformed) {
-        throw StoreException(Errc::kMalformed, "doclock: " + DocumentName(ours, key) + ": " +
-                                                   sqlite::MalformedText(lock->bad_column));
-      }
-      if (!operations.Intervene(ours, key, *lock, what)) ThrowNotLocked(ours, key);
-    });
   });
 }
 

@@ -2,13 +2,11 @@
 
 #include <vector>
 
-#include "document/collection.h"
 #include "document/throttle.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/queue_stages.h"
-#include "mongodb/protocol/share_filters.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -72,55 +70,6 @@ std::int64_t Clear(Server& server, const Collection& collection, const Array& id
   Operations(server, budget).Write(command, reply);
   Check(Single(reply));
   return reply.Integer("n");
-}
-
-/// The lease is over now, if it was not before.
-Doc ExpireUpdate(const Collection& collection) {
-  const LockFieldNames& names = collection.fields();
-  const Doc ttl = BinaryOperator("$ifNull", std::string_view(FieldPath(names.ttl)),
-                                 std::int64_t{collection.default_ttl().count()});
-  const Doc ended = BinaryOperator("$subtract", std::string_view("$$NOW"), ttl);
-  return Doc::Of(
-      "$set",
-      Doc::Of(names.time, BinaryOperator("$min", std::string_view(FieldPath(names.time)), ended)));
-}
-
-GrantRequest StrangersGrant() {
-  GrantRequest grant;
-  grant.lock_id = NewUuid();
-  grant.ttl = std::chrono::seconds(30);
-  LockHolder stranger;
-  stranger.name = "stranger";
-  grant.owner = std::make_shared<const LockHolder>(std::move(stranger));
-  return grant;
-}
-
-Doc StatementOf(const Collection& collection, const Key& key, Intervention what) {
-  Doc filter;
-  filter.Add("_id", Equals(key));
-  if (what != Intervention::kSteal) {
-    filter.Add(collection.fields().id, Doc::Of("$type", "binData"));
-  }
-  Doc statement;
-  statement.Add("q", filter);
-  Update update(collection);
-  update.RaiseVersion();
-  if (what == Intervention::kExpire) {
-    Array stages;
-    stages.Add(ExpireUpdate(collection));
-    AddShareExpiry(stages, collection);
-    statement.AddArray("u", stages.doc());
-  } else if (what == Intervention::kBreak) {
-    update.PassOn(NewUuid());
-    update.ForgetShares();
-    update.AddTo(statement, "u");
-  } else {
-    update.Grant(StrangersGrant());
-    update.ForgetShares();
-    update.ForgetIntent();
-    update.AddTo(statement, "u");
-  }
-  return statement;
 }
 
 std::string FieldList(const IndexSpec& index) {
@@ -259,25 +208,6 @@ std::int64_t Purge(Server& server, const Collection& collection, std::int64_t li
     purged += cleared;
   }
   return purged;
-}
-
-void Intervene(Server& server, const Collection& collection, const Key& key, Intervention what) {
-  Operations operations(server, kAdminBudget);
-  Reply look;
-  const std::optional<StoredLock> lock = operations.Look(collection, key, look);
-  Check(look);
-  if (!lock) ThrowNoDocument(collection, key);
-  if (lock->malformed()) {
-    throw StoreException(Errc::kMalformed,
-                         "doclock: " + DocumentName(collection, key) + ": " + MalformedText(*lock));
-  }
-  Doc command;
-  command.Add("update", std::string_view(collection.name()));
-  command.AddArray("updates", Array().Add(StatementOf(collection, key, what)).doc());
-  Reply reply;
-  operations.Write(command, reply);
-  Check(Single(reply));
-  if (reply.Integer("n") == 0) ThrowNotLocked(collection, key);
 }
 
 void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& wanted) {

@@ -131,8 +131,6 @@ std::string TextOf(Sql which, const TableNames& tables) {
              "(doc, lock_id, renewed, ttl) VALUES(?1,?2,?3,?4) ON CONFLICT(doc) DO UPDATE SET "
              "ttl=max(?4, CASE WHEN lock_id=?2 THEN " +
              kLeft + " ELSE 0 END), lock_id=?2, renewed=?3";
-    case Sql::kExpireShares:
-      return "UPDATE " + shares + " SET ttl=0 WHERE doc=?1";
     case Sql::kSharedId:
       return "SELECT id, lock_version FROM " + documents +
              " WHERE key=?1 AND lock_id=?2 AND typeof(lock_version)='integer'";

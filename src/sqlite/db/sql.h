@@ -37,7 +37,6 @@ enum class Sql : std::uint8_t {
   kPutShare,      ///< ?1.. columns of the table of shares
   kRenewShare,    ///< ?1 id, ?2 share, ?3 now, ?4 slot, ?5 boot, ?6 ttl, ?7 kSharedLockId
   kCover,         ///< ?1 id, ?2 kSharedLockId, ?3 now, ?4 ttl
-  kExpireShares,  ///< ?1 id
   kSharedId,      ///< ?1 key, ?2 kSharedLockId -> id, version
   kLeaveShared,   ///< ?1 id, ?2 share, ?3 now, ?4 slot, ?5 boot
   kDeleteShare,   ///< ?1 id, ?2 share

@@ -58,8 +58,6 @@ class Shares {
   [[nodiscard]] bool Add(const StoredShare& share);
   void Delete(std::int64_t doc, const Uuid& id);
   void DeleteAll(std::int64_t doc) { Run(Sql::kDeleteShares, doc); }
-  /// Makes all leases end now.
-  void Expire(std::int64_t doc) { Run(Sql::kExpireShares, doc); }
   /// Prolongs a share that was renewed before and names this slot and boot, if that is still so.
   [[nodiscard]] bool Renew(std::int64_t doc, const Uuid& id, std::chrono::nanoseconds now,
                            std::chrono::milliseconds ttl, std::int64_t slot, std::int64_t boot);

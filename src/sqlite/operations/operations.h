@@ -125,10 +125,6 @@ class Operations : public Reader {
 
   /// Of a document that was found. The key is op.key.
   void Acquire(AcquireOp& op, StoredDocument& document);
-  /// See Store::Intervene; of a row that is not malformed. False: the lock is not held, and `what`
-  /// needs a holder.
-  [[nodiscard]] bool Intervene(const SqliteCollection& collection, const Key& key,
-                               const StoredLock& row, Intervention what);
   /// Clears a lock that FindPurgeable gave.
   void Purge(const SqliteCollection& collection, LoadedLock& lock);
   /// Another client may wait for this.
@@ -163,7 +159,6 @@ class Operations : public Reader {
   [[nodiscard]] StoredLock GrantedRow(const LoadedLock& lock, const OwnerPtr& owner, bool detached);
   /// Of a lock that was freed, or passed on.
   [[nodiscard]] StoredLock FreedRow(const LoadedLock& lock, TimePoint since);
-  [[nodiscard]] StoredLock EndedRow(const LoadedLock& lock) const;
   [[nodiscard]] StoredShare ShareFor(const LoadedLock& lock, const GrantRequest& grant);
   [[nodiscard]] std::int64_t SlotFor(bool detached) const noexcept;
 

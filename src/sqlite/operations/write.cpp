@@ -124,8 +124,11 @@ bool Operations::Write(WriteOp& op, const LoadedLock& lock, const Body& body) {
   if (lock.state.IsShared()) return LeaveOthers(op, lock, body);
   StoredLock row = op.next == nullptr ? FreedRow(lock, now_)
                                       : GrantedRow(lock, op.next->owner, op.next->detached);
-  // A lease hangs on the life of the store that extended it last.
-  if (op.write == WriteKind::kCheckpoint && row.slot != 0) row.slot = SlotFor(false);
+  if (op.write == WriteKind::kCheckpoint) {
+    row.ttl = op.ttl;  // also if that is over at once
+    // A lease hangs on the life of the store that extended it last.
+    if (row.slot != 0) row.slot = SlotFor(false);
+  }
   if (!PutDocument(op, row, body)) return false;
   PutFreed(collection, lock);
   if (op.next != nullptr) PutGroup(collection, lock);

@@ -111,7 +111,7 @@ TEST_F(MongoProof, AnAcquireThatMayHaveMadeItsDocumentDoesNotMakeItAgain) {
   {
     const std::jthread caller([&] { calls.Execute(kShort); });
     WaitFor("erased", 1, 1);
-    others_.Intervene("erased", Intervention::kBreak);
+    others_.Break("erased");
     EXPECT_EQ(others_.Save(SaveKind::kErase, "erased").status, OpStatus::kDone);
   }
   EXPECT_TRUE(IsUndecided(erased)) << Why(erased);
@@ -120,11 +120,11 @@ TEST_F(MongoProof, AnAcquireThatMayHaveMadeItsDocumentDoesNotMakeItAgain) {
 
 TEST_F(MongoProof, AWriteIsNotLostBecauseItsDocumentWasMadeAnew) {
   const AcquireOp lost = Held("lost"), released = Held("released"), saved = Free("saved");
-  things_.Intervene("lost", Intervention::kBreak);
+  things_.Break("lost");
   AcquireOp conflict = Free("conflict");
   conflict.version = 7;
   const AcquireOp stolen = Held("stolen"), erased = Held("erased");
-  things_.Intervene("stolen", Intervention::kSteal);
+  things_.Steal("stolen");
 
   Calls calls(things_);
   const WriteOp& a = calls.Write(WriteKind::kRelease, "lost", lost, Counted(9));

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
 #include "sqlite/db/faulty_files.h"
 #include "sqlite/operations/statements.h"
@@ -131,7 +132,7 @@ TEST_F(SqliteQueue, TheGrantNamesTheWaitersProcess) {
     waiting = std::make_unique<Client>(Opened());  // as the death of the process
     EXPECT_EQ(client_.Acquire("1").status, detached ? OpStatus::kBusy : OpStatus::kDone);
     clock_->Advance(1h);
-    client_.store().Intervene(client_.collection(), "1", Intervention::kBreak);
+    testing::BreakLock(client_.store(), "things", "1");
   }
 }
 

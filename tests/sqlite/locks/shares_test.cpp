@@ -8,6 +8,7 @@
 #include <list>
 #include <mutex>
 
+#include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
 #include "sqlite/support/child.h"
 #include "sqlite/support/client.h"
@@ -160,10 +161,10 @@ TEST_F(SqliteShares, NothingIsLeftByWritesThatEndAllShares) {
   EXPECT_EQ(client_.store().Purge(client_.collection(), 10, kBudget), 1);
   EXPECT_EQ(Rows("r"), 0);
 
-  for (const Intervention what : {Intervention::kBreak, Intervention::kSteal}) {
+  for (const auto act : {testing::BreakLock, testing::StealLock}) {
     const AcquireOp share = client_.Share("1");
     ASSERT_EQ(share.status, OpStatus::kDone) << Why(share);
-    client_.store().Intervene(client_.collection(), "1", what);
+    act(client_.store(), "things", "1");
     EXPECT_EQ(Rows("r"), 0);
     EXPECT_EQ(client_.ReleaseShare("1", share.grant.lock_id).status, OpStatus::kLost);
   }

@@ -62,6 +62,14 @@ RulesWorld::RulesWorld(std::shared_ptr<testing::ManualClock> clock) : clock_(std
   connection_->SetDeadline(sqlite::Deadline::max(), sqlite::Deadline::max());
   coordinator_ = sqlite::ProcessCoordinator::Open(file_, sqlite::DeadlineIn(10s));
   for (auto& evaluator : evaluators_) evaluator = NewEvaluator();
+  const auto twins = client(0).store().Open("twins", {}, 30s);
+  for (const Key& key : {Key("a"), Key("b")}) {
+    SaveOp op(*twins, key);
+    op.save = SaveKind::kInsert;
+    op.write_id = NewUuid();
+    op.body = Body::FromText(R"({"n":1})");
+    client(0).Execute(op);
+  }
 }
 
 std::unique_ptr<sqlite::LeaseEvaluator> RulesWorld::NewEvaluator() const {
@@ -92,8 +100,9 @@ void RulesWorld::Reboot() {
 void RulesWorld::ForgetRenewedRows() {
   for (const auto& client : clients_) {
     // A transaction that is rolled back.
-    EXPECT_THROW(client->store().Intervene(client->collection(), "none", Intervention::kBreak),
-                 NotFoundException);
+    const auto twins = client->store().Open("twins", {}, 30s);
+    EXPECT_THROW(client->store().EnsureIndex(*twins, {.fields = {"n"}, .unique = true}),
+                 ConflictException);
   }
 }
 
