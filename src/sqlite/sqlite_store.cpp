@@ -104,7 +104,6 @@ class SqliteStore final : public Store {
   SqliteStore(sqlite::OpenFile open, const SqliteStoreOptions& options)
       : busy_timeout_(options.busy_timeout.ms()),
         create_(options.create),
-        complete_(options.complete),
         parts_(std::make_unique<Parts>(std::move(open), options)) {}
   ~SqliteStore() override {
     if (IsForked()) static_cast<void>(parts_.release());
@@ -173,7 +172,6 @@ class SqliteStore final : public Store {
   const std::uint32_t generation_ = platform::ForkGeneration();
   const std::chrono::milliseconds busy_timeout_;
   const bool create_;
-  const bool complete_;
   std::unique_ptr<Parts> parts_;
 };
 
@@ -192,22 +190,14 @@ void SqliteStore::CreateTables(const SqliteCollection& collection) {
   const Deadline deadline = DeadlineIn(busy_timeout_);
   {
     const auto reader = parts_->readers.Take(deadline);
-    if (HasCollection(*reader, collection.tables(), parts_->path.string())) return;
-    // Side tables that came with a later version may be added: the collection is there.
-    if (!create_ && !HasDocuments(*reader, collection.tables())) {
-      throw NotFoundException("doclock: " + parts_->path.string() + " has no collection " +
-                              collection.name());
-    }
-    if (!complete_) {
-      throw StoreException(Errc::kRefused, "doclock: " + parts_->path.string() +
-                                               ": an earlier version of doclock made the "
-                                               "collection " +
-                                               collection.name() +
-                                               "; any other use of this version completes it");
-    }
+    if (HasCollection(*reader, collection.tables())) return;
+  }
+  if (!create_) {
+    throw NotFoundException("doclock: " + parts_->path.string() + " has no collection " +
+                            collection.name());
   }
   parts_->writer.Transact(deadline, [&](Operations&, Connection& connection) {
-    CreateCollection(connection, collection.tables(), parts_->path.string());
+    CreateCollection(connection, collection.tables());
   });
 }
 
@@ -317,7 +307,7 @@ void SqliteStore::EnsureIndex(Collection& collection, const IndexSpec& spec) {
     }
     try {
       parts_->writer.Transact(deadline, [&](Operations&, Connection& connection) {
-        sqlite::CreateIndex(connection, Ours(collection), index, sql);
+        sqlite::CreateIndex(connection, sql);
       });
     } catch (const DatabaseError& error) {
       if (!error.is_about_values()) throw;

@@ -280,21 +280,6 @@ TEST_F(SqliteQueue, TheListShowsIt) {
   EXPECT_EQ(page.rows.front().waiting, 2);
 }
 
-/// Files made before there was a queue.
-TEST_F(SqliteQueue, IsAddedToAFileThatHasNone) {
-  const AcquireOp held = client_.Create("1");
-  for (const char* missing :
-       {"DROP TABLE doclock_q_things", "ALTER TABLE doclock_c_things DROP COLUMN lock_queue"}) {
-    RawDatabase(file_).Run(missing);
-    EXPECT_THROW(Client(file_, {.create = false, .complete = false}), StoreException);
-    Client later = Opened();
-    EXPECT_EQ(later.Read("1").version, held.version);
-    const Uuid waiter = NewUuid();
-    EXPECT_TRUE(later.Queue("1", waiter).queued);
-    EXPECT_EQ(later.Leave("1", waiter).status, OpStatus::kDone);
-  }
-}
-
 /// What was said of it must not be relied on.
 TEST_F(SqliteQueue, AFailedCommitLeavesNoEntry) {
   FaultyFiles files;
