@@ -133,7 +133,7 @@ Doc SearchIndex(const IndexSpec& index) {
 }
 
 /// Of the server's error_codes.yml.
-constexpr int kIndexNotFound = 27, kIndexOptionsConflict = 85, kIndexKeySpecsConflict = 86;
+constexpr int kIndexOptionsConflict = 85, kIndexKeySpecsConflict = 86;
 
 bool IsIndexConflict(const Reply& reply) {
   return reply.code == kIndexOptionsConflict || reply.code == kIndexKeySpecsConflict;
@@ -144,21 +144,6 @@ void CreateIndex(Server& server, const Collection& collection, const Doc& spec, 
   command.Add("createIndexes", std::string_view(collection.name()));
   command.AddArray("indexes", Array().Add(spec).doc());
   Operations(server, kAdminBudget).Write(command, reply);
-}
-
-/// An index of ours with this name: only an earlier version makes another than this one.
-void DropIndex(Server& server, const Collection& collection, const Doc& spec) {
-  bson_iter_t name;
-  if (!FindField(*spec.get(), "name", name)) return;
-  Doc command;
-  command.Add("dropIndexes", std::string_view(collection.name()));
-  command.Add("index", *bson_iter_value(&name));
-  Reply reply;
-  Operations(server, kAdminBudget).Write(command, reply);
-  // Another process replaces it too, or the conflict is with an index of somebody else's.
-  if (reply.code == kIndexNotFound) return;
-  if (!reply.answered()) reply.text += "; an index of an earlier version is to be dropped";
-  Check(reply);
 }
 
 }  // namespace
@@ -219,16 +204,9 @@ void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& 
                                     : SearchIndex(index);
   Reply reply;
   CreateIndex(server, collection, spec, reply);
-  std::string replaced;
-  if (IsIndexConflict(reply)) {
-    DropIndex(server, collection, spec);
-    replaced = "; that of an earlier version was dropped";
-    CreateIndex(server, collection, spec, reply);
-  }
   if (reply.is_duplicate()) {
-    throw ConflictException(
-        "doclock: documents already repeat values of the index " + list + replaced, std::nullopt,
-        std::nullopt, list);
+    throw ConflictException("doclock: documents already repeat values of the index " + list,
+                            std::nullopt, std::nullopt, list);
   }
   if (IsIndexConflict(reply)) reply.text += ": another index has the same fields or name";
   Check(reply);
