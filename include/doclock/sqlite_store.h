@@ -27,9 +27,8 @@ struct SqliteStoreOptions {
   /// first opened. If false, OpenSqliteStore refuses (kRefused) a missing file and a file without
   /// this library's tables, and Store::Open throws NotFoundException for a missing collection.
   bool create = true;
-  /// Complete what exists (the default): the coordinator file, the write-ahead log, and tables of a
-  /// collection that an earlier version of doclock did not make. If false, a file or a collection
-  /// that lacks one of these is refused (kRefused).
+  /// Complete what exists (the default): the coordinator file and the write-ahead log. If false, a
+  /// file that lacks one of these is refused (kRefused).
   bool complete = true;
   /// Refuse network and shared-folder file systems by name (the default), because SQLite's locks
   /// are not reliable there; and files with several names or with a mount of their own.

@@ -89,14 +89,6 @@ std::string DocumentName(const Collection& collection, const Key& key) {
   return collection.name() + "/" + key.ToString();
 }
 
-void ThrowNoDocument(const Collection& collection, const Key& key) {
-  throw NotFoundException("doclock: there is no document " + DocumentName(collection, key));
-}
-
-void ThrowNotLocked(const Collection& collection, const Key& key) {
-  throw LockException(Errc::kNotOwner, "doclock: not locked: " + DocumentName(collection, key));
-}
-
 Collection::Collection(std::string name, LockFieldNames fields,
                        std::chrono::milliseconds default_ttl)
     : name_(std::move(name)), fields_(std::move(fields)), default_ttl_(default_ttl) {

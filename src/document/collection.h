@@ -23,9 +23,4 @@ DOCLOCK_EXPORT void CheckSameCollection(const Collection& open, const LockFieldN
 /// "collection/key", for messages.
 DOCLOCK_EXPORT std::string DocumentName(const Collection& collection, const Key& key);
 
-/// @throws NotFoundException
-[[noreturn]] DOCLOCK_EXPORT void ThrowNoDocument(const Collection& collection, const Key& key);
-/// @throws LockException (kNotOwner)
-[[noreturn]] DOCLOCK_EXPORT void ThrowNotLocked(const Collection& collection, const Key& key);
-
 }  // namespace doclock

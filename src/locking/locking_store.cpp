@@ -12,8 +12,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// The timeout of operations without a budget.
-constexpr milliseconds kTimeout = std::chrono::seconds(10);
 
 class LockingStore final : public Store {
  public:
@@ -52,9 +50,6 @@ class LockingStore final : public Store {
   [[nodiscard]] std::vector<std::string> ListCollections(milliseconds budget) override {
     auto names = database_->ListCollections(In(budget));
     return names ? *std::move(names) : Store::ListCollections(budget);
-  }
-  void Intervene(Collection& collection, const Key& key, Intervention what) override {
-    locking::Intervene(*database_, collection, key, what, In(kTimeout));
   }
 
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {

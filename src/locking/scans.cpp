@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "doclock/errors.h"
-#include "document/collection.h"
 #include "document/json/row_filter.h"
 #include "document/throttle.h"
 #include "locking/decide.h"
@@ -96,29 +94,6 @@ std::int64_t PurgeSome(Unit& unit, Collection& collection, std::span<const Key> 
                        [](const Change& change) { return change.outcome == OpStatus::kDone; });
 }
 
-/// The outcome of the only change of a unit. @throws StoreException, InDoubtException
-void ThrowUnlessDone(const Change& change) {
-  if (change.outcome == OpStatus::kDone) return;
-  if (change.outcome == OpStatus::kInDoubt) throw InDoubtException(change.detail->message);
-  throw StoreException(change.detail->code, change.detail->message);
-}
-
-void InterveneIn(Unit& unit, Collection& collection, const Key& key, Intervention what) {
-  Change change(collection, key);
-  unit.Load({&change, 1});
-  if (change.malformed) {
-    throw StoreException(Errc::kMalformed, "doclock: " + DocumentName(collection, key) + ": " +
-                                               MalformedText(change));
-  }
-  if (change.was == nullptr) ThrowNoDocument(collection, key);
-  if (!rules::Intervene(change.Edit().lock, what, NewUuid(), unit.Now())) {
-    ThrowNotLocked(collection, key);
-  }
-  if (what != Intervention::kSteal) change.notice = Notice::kWaiters;
-  unit.Commit({&change, 1});
-  ThrowUnlessDone(change);
-}
-
 }  // namespace
 
 void Query(Database& database, Collection& collection, const Filter& filter,
@@ -173,13 +148,6 @@ LockPage ListLocks(Database& database, Collection& collection, const LockQuery& 
     return true;
   });
   return page;
-}
-
-void Intervene(Database& database, Collection& collection, const Key& key, Intervention what,
-               Deadline deadline) {
-  RunUntilUnraced(deadline, [&](bool) {
-    InterveneIn(*database.Begin(Access::kWrite, deadline), collection, key, what);
-  });
 }
 
 }  // namespace doclock::locking

@@ -19,7 +19,5 @@ std::int64_t Purge(Database& database, Collection& collection, std::int64_t limi
                    Deadline deadline);
 LockPage ListLocks(Database& database, Collection& collection, const LockQuery& query,
                    const std::string& after, Deadline deadline);
-void Intervene(Database& database, Collection& collection, const Key& key, Intervention what,
-               Deadline deadline);
 
 }  // namespace doclock::locking

@@ -140,13 +140,6 @@ class MongodbStore final : public Store {
 
   [[nodiscard]] bool OthersMayWait(Collection&) const noexcept override { return true; }
 
-  void Intervene(Collection& collection, const Key& key, Intervention what) override {
-    CheckProcess();
-    mongodb::Intervene(*server_, collection, key, what);
-    // An expiry looks like a renewal to a change stream.
-    StreamOf(collection)->Tell(key.Hash());
-  }
-
  private:
   [[nodiscard]] bool IsForked() const noexcept { return platform::ForkGeneration() != generation_; }
   std::shared_ptr<mongodb::Stream> StreamOf(const Collection& collection) {

@@ -133,9 +133,4 @@ void EndShare(const WriteOp& op, LockState& state, TimePoint now) {
   state.released = MarkOf(op);
 }
 
-void ExpireShares(LockState& state, TimePoint now) {
-  for (Share& share : state.shares) share.lease.Expire(now);
-  Cover(state, now);
-}
-
 }  // namespace doclock::rules

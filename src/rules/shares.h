@@ -37,7 +37,4 @@ DOCLOCK_EXPORT void EndShare(const WriteOp& op, LockState& state, TimePoint now)
 /// shares (there ought to be some): it is over.
 DOCLOCK_EXPORT void Cover(LockState& state, TimePoint now);
 
-/// Ends the leases of all shares.
-DOCLOCK_EXPORT void ExpireShares(LockState& state, TimePoint now);
-
 }  // namespace doclock::rules

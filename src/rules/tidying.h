@@ -17,8 +17,4 @@ namespace doclock::rules {
 /// Clears a lock that is over, and a queue that is over: no version rises, and an intent stays.
 DOCLOCK_EXPORT void Purge(LockState& state) noexcept;
 
-/// See Intervention. `fresh` is a new id. False: the lock is not held, and `what` needs a holder.
-[[nodiscard]] DOCLOCK_EXPORT bool Intervene(LockState& state, Intervention what, const Uuid& fresh,
-                                            TimePoint now);
-
 }  // namespace doclock::rules

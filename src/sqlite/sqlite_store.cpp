@@ -104,7 +104,7 @@ class SqliteDatabase final : public locking::Database {
       : parts_(parts),
         busy_timeout_(options.busy_timeout.ms()),
         create_(options.create),
-        complete_(options.complete) {}
+        create_(options.create) {}
 
   [[nodiscard]] StoreTraits traits() const noexcept override {
     StoreTraits traits;
@@ -144,29 +144,20 @@ class SqliteDatabase final : public locking::Database {
   Parts& parts_;
   const std::chrono::milliseconds busy_timeout_;
   const bool create_;
-  const bool complete_;
 };
 
 void SqliteDatabase::CreateTables(const SqliteCollection& collection) {
   const Deadline deadline = DeadlineIn(busy_timeout_);
   {
     const auto reader = parts_.readers.Take(deadline);
-    if (HasCollection(*reader, collection.tables(), parts_.path.string())) return;
-    // Side tables that came with a later version may be added: the collection is there.
-    if (!create_ && !HasDocuments(*reader, collection.tables())) {
-      throw NotFoundException("doclock: " + parts_.path.string() + " has no collection " +
-                              collection.name());
-    }
-    if (!complete_) {
-      throw StoreException(Errc::kRefused, "doclock: " + parts_.path.string() +
-                                               ": an earlier version of doclock made the "
-                                               "collection " +
-                                               collection.name() +
-                                               "; any other use of this version completes it");
-    }
+    if (HasCollection(*reader, collection.tables())) return;
+  }
+  if (!create_) {
+    throw NotFoundException("doclock: " + parts_.path.string() + " has no collection " +
+                            collection.name());
   }
   parts_.writer.Transact(deadline, [&](Connection& connection) {
-    CreateCollection(connection, collection.tables(), parts_.path.string());
+    CreateCollection(connection, collection.tables());
   });
 }
 
@@ -183,7 +174,7 @@ void SqliteDatabase::EnsureIndex(Collection& collection, const IndexSpec& spec) 
   }
   try {
     parts_.writer.Transact(deadline, [&](Connection& connection) {
-      sqlite::CreateIndex(connection, ours, index, sql);
+      sqlite::CreateIndex(connection, sql);
     });
   } catch (const DatabaseError& error) {
     if (!error.is_about_values()) throw;
@@ -256,10 +247,6 @@ class SqliteStore final : public Store {
     return Naming([&] {
       return locking::ListLocks(database_, collection, query, after, DeadlineIn(budget));
     });
-  }
-  void Intervene(Collection& collection, const Key& key, Intervention what) override {
-    Naming(
-        [&] { locking::Intervene(database_, collection, key, what, DeadlineIn(busy_timeout_)); });
   }
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
     Naming([&] { database_.EnsureIndex(collection, index); });

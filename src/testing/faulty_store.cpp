@@ -217,8 +217,4 @@ std::vector<Finding> FaultyStore::Examine(Collection* collection,
   return state_->inner->Examine(collection, budget);
 }
 
-void FaultyStore::Intervene(Collection& collection, const Key& key, Intervention what) {
-  state_->inner->Intervene(collection, key, what);
-}
-
 }  // namespace doclock::testing

@@ -111,14 +111,5 @@ TEST(AllocationInRules, AHandOverIsAllOrNothing) {
   Play(held, [&](LockState& state) { rules::Write(op, state, kNow); });
 }
 
-TEST(AllocationInRules, AStolenLockIsAllOrNothing) {
-  LockState held = Held(LockMode::kExclusive);
-  held.group = kGroup;  // to be cleared, which allocates nothing: only what is first does
-  LockState state = held;
-  ASSERT_TRUE(rules::Intervene(state, Intervention::kSteal, NewUuid(), kNow));
-  EXPECT_EQ(state.version, held.version + 1);
-  EXPECT_EQ(state.fence, state.version);
-}
-
 }  // namespace
 }  // namespace doclock::allocation_test

@@ -69,16 +69,6 @@ TEST_F(DoctorTest, MakesNoCoordinatorFileAndChangesNoJournal) {
   EXPECT_FALSE(Files().contains("locks.db-wal"));
 }
 
-TEST_F(DoctorTest, LeavesACollectionOfAnEarlierVersionAsItIs) {
-  ASSERT_EQ(Doclock({"run", "job", "--", "true"}).code, 0);
-  Sql("DROP TABLE doclock_g_doclock_locks");
-  EXPECT_EQ(Doclock({"doctor"}).code, 78);
-  EXPECT_EQ(Found("collection").at("level"), "warning");
-  EXPECT_EQ(Found("locks"), json()) << "it opens nothing";
-  ASSERT_EQ(Doclock({"status"}).code, 0);
-  EXPECT_EQ(Doclock({"doctor"}).code, 0) << "status completed it";
-}
-
 TEST_F(DoctorTest, FindsALockThatExpired) {
   EXPECT_EQ(Doclock({"--store", "sqlite:/no/such/file.db", "doctor"}).code, 69);
   {

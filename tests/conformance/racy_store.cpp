@@ -5,6 +5,7 @@
 
 #include "conformance/map_records.h"
 #include "doclock/testing/faulty_store.h"
+#include "doclock/testing/intervene.h"
 
 namespace doclock::conformance {
 namespace {
@@ -57,7 +58,7 @@ class RacyStore final : public testing::FaultyStore {
   }
   void Break(const StoreOp& op) {
     try {
-      Intervene(*op.collection, *op.key, Intervention::kBreak);
+      testing::BreakLock(*this, op.collection->name(), *op.key);
     } catch (const Error&) {
       // It is not locked, or not there any more.
     }

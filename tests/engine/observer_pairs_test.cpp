@@ -76,7 +76,7 @@ class HandleEndsTest : public ObserverPairsTest, public ::testing::WithParamInte
       EXPECT_FALSE(Detach(held.lease));
     }
     if (way == "close") manager->Close();
-    if (way == "break") store->Intervene(*collection, "a", Intervention::kBreak);
+    if (way == "break") testing::BreakLock(*store, "orders", "a");
     if (way == "refused") {
       Strike(Fault::Kind::kRefused, OpKind::kWrite, 1);
       EXPECT_EQ(Discard(held)->code, Errc::kRefused);

@@ -163,7 +163,7 @@ TEST_F(ObserverTest, IsToldWhatIsLeftWhenARenewalFails) {
 
 TEST_F(ObserverTest, IsToldOnceOfALoss) {
   Grant broken = LockQuietly("a", {.ttl = 9s});
-  store->Intervene(*collection, "a", Intervention::kBreak);
+  testing::BreakLock(*store, "orders", "a");
   EXPECT_CALL(*observer, OnLost(Of("a")));
   clock->Advance(1min);
   EXPECT_EQ(ReleaseWith(broken, {{"n", 1}})->code, Errc::kLost);

@@ -208,8 +208,6 @@ class Bench {
       }
     });
     tolerate([&] { store.Purge(things, 100, kBudget); });
-    tolerate([&] { store.Intervene(things, "1", Intervention::kExpire); });
-    tolerate([&] { store.Intervene(things, "1", Intervention::kBreak); });
   }
 
   sqlite_test::TempFolder folder_;

@@ -153,7 +153,7 @@ TEST_F(Races, OfAPurgeAndOfABreakAreRunAgain) {
   EXPECT_EQ(things_.Purge(), 1);
   things_.Acquire(a_);
   shelf_.races = 2;
-  things_.Intervene(a_, Intervention::kBreak);
+  things_.Break(a_);
   EXPECT_TRUE(things_.Read(a_).lock_id.is_nil());
 }
 

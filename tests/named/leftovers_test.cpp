@@ -65,7 +65,7 @@ class LeftoversTest : public NamedTest {
     StealLock(*store, "jobs", "a");
     clock->Advance(2s);
     EXPECT_FALSE(lost.held());
-    store->Intervene(*store->Find("jobs"), Key("a"), Intervention::kBreak);
+    BreakLock(*store, "jobs", "a");
   }
   void WaitInVain() {
     auto held = others.Acquire("a");

@@ -538,23 +538,6 @@ TEST_F(QueueRules, ASaveThatClearsALockPassesItOn) {
   });
 }
 
-TEST_F(QueueRules, ABreakPassesTheLockOnAndNoOtherInterventionDoes) {
-  for (const auto what : {Intervention::kExpire, Intervention::kBreak, Intervention::kSteal}) {
-    ForEachQueuedState([&](const LockState& before) {
-      LockState state = before;
-      if (!Intervene(state, what, kFresh, kNow)) return;
-      const std::vector<QueueEntry> live = LiveOf(before);
-      if (what == Intervention::kBreak && PassesOn(before, live)) {
-        ExpectPassedOn(before, state, live.front());
-        EXPECT_EQ(state.released, kFresh);
-      } else {
-        EXPECT_FALSE(state.passed_on.done);
-        EXPECT_TRUE(SameOrder(LiveOf(state), live)) << TextOf(before);
-      }
-    });
-  }
-}
-
 TEST_F(QueueRules, ASearchTakesAFreeLockThatOthersDoNotWaitFor) {
   ForEachQueuedState([&](const LockState& before) {
     EXPECT_EQ(MayTakeNext(before, kNow), before.IsFree(kNow) && LiveOf(before).empty())

@@ -53,11 +53,4 @@ struct LockPage {
   std::string next;           ///< Pass it as `after`; empty: there are no more.
 };
 
-/// An act on a lock by a client that does not hold it, for administration and tests.
-enum class Intervention : std::uint8_t {
-  kExpire,  ///< Ends the lease now, and those of all shares.
-  kBreak,   ///< Clears the lock and all its shares; marked in lockReleased, version + 1.
-  kSteal,   ///< Grants it to another client now, with a lease of 30 s.
-};
-
 }  // namespace doclock

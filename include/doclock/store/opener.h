@@ -14,8 +14,8 @@ enum class OpenMode : std::uint8_t {
   kAsTheUrlSays,  ///< What OpenStore(url) does.
   kExisting,   ///< A store on files creates neither the files nor their contents, even if the URL
                ///< asks for it. Other stores ignore this.
-  kUnchanged,  ///< As kExisting. Nor is anything completed, as what an earlier version of doclock
-               ///< left out: it is refused. To look at a store without leaving a trace.
+  kUnchanged,  ///< As kExisting. Nor is anything completed: what is not complete is refused. To
+               ///< look at a store without leaving a trace.
 };
 
 /// Opens a store by its whole URL, scheme included. Called by several threads at once. Never

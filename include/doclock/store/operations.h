@@ -25,10 +25,10 @@ namespace doclock {
 /// - min_hold (lockClosed) stops both.
 ///
 /// An exclusive grant ends any intent, and so does an erasure. Everything else that ends the shares
-/// (a release, a save, a break, a purge, Intervention::kExpire) leaves the intent: it lapses by
-/// itself. Every grant raises the version, also that of a share. Shares do not write what they
-/// locked: they may be renewed and released, but not checkpointed, erased or handed over. A share
-/// that could be granted is kFailed (kRefused) if a live share of this document has its id already.
+/// (a release, a save, a purge) leaves the intent: it lapses by itself. Every grant raises the
+/// version, also that of a share. Shares do not write what they locked: they may be renewed and
+/// released, but not checkpointed, erased or handed over. A share that could be granted is kFailed
+/// (kRefused) if a live share of this document has its id already.
 ///
 /// The remaining time of kBusy depends on the attempt. An exclusive attempt gets that of the share
 /// that ends last, or (if the lock is free) of the entry of the share that is first in the queue. A
@@ -39,9 +39,9 @@ namespace doclock {
 /// document that exists (GrantRequest::queue_for). An entry counts until its time is over.
 /// - A client that frees the lock grants it in the same write, if the first entry is exclusive: a
 ///   kRelease without `next` (of the last live share too, which raises the version then), a kLeave,
-///   a save that clears a lock that is over, Intervention::kBreak. A kLeave of an entry does so
-///   too, if the lock is free, and raises the version then. None of them does while min_hold lasts.
-///   An erasure ends the queue. A purge leaves a lock that others wait for.
+///   a save that clears a lock that is over. A kLeave of an entry does so too, if the lock is free,
+///   and raises the version then. None of them does while min_hold lasts. An erasure ends the
+///   queue. A purge leaves a lock that others wait for.
 /// - Before a shared entry the lock becomes free: exclusive attempts are kBusy until the share has
 ///   made its next attempt, or its entry is over.
 /// - No exclusive attempt passes the entries of others. If the lock is free and another's exclusive

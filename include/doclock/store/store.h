@@ -119,10 +119,6 @@ class DOCLOCK_EXPORT Store {
   /// @throws StoreException, LockException (kForked)
   [[nodiscard]] virtual std::vector<Finding> Examine(Collection* collection,
                                                      std::chrono::milliseconds budget);
-
-  /// See Intervention. @throws NotFoundException, LockException (kNotOwner: not locked),
-  /// StoreException
-  virtual void Intervene(Collection& collection, const Key& key, Intervention what) = 0;
 };
 
 }  // namespace doclock

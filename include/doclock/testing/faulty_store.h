@@ -75,7 +75,6 @@ class DOCLOCK_EXPORT FaultyStore : public Store {
                      std::chrono::milliseconds budget) override;
   std::vector<std::string> ListCollections(std::chrono::milliseconds budget) override;
   std::vector<Finding> Examine(Collection* collection, std::chrono::milliseconds budget) override;
-  void Intervene(Collection& collection, const Key& key, Intervention what) override;
 
  private:
   struct State;

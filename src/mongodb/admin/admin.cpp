@@ -2,13 +2,11 @@
 
 #include <vector>
 
-#include "document/collection.h"
 #include "document/throttle.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/queue_stages.h"
-#include "mongodb/protocol/share_filters.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -74,55 +72,6 @@ std::int64_t Clear(Server& server, const Collection& collection, const Array& id
   return reply.Integer("n");
 }
 
-/// The lease is over now, if it was not before.
-Doc ExpireUpdate(const Collection& collection) {
-  const LockFieldNames& names = collection.fields();
-  const Doc ttl = BinaryOperator("$ifNull", std::string_view(FieldPath(names.ttl)),
-                                 std::int64_t{collection.default_ttl().count()});
-  const Doc ended = BinaryOperator("$subtract", std::string_view("$$NOW"), ttl);
-  return Doc::Of(
-      "$set",
-      Doc::Of(names.time, BinaryOperator("$min", std::string_view(FieldPath(names.time)), ended)));
-}
-
-GrantRequest StrangersGrant() {
-  GrantRequest grant;
-  grant.lock_id = NewUuid();
-  grant.ttl = std::chrono::seconds(30);
-  LockHolder stranger;
-  stranger.name = "stranger";
-  grant.owner = std::make_shared<const LockHolder>(std::move(stranger));
-  return grant;
-}
-
-Doc StatementOf(const Collection& collection, const Key& key, Intervention what) {
-  Doc filter;
-  filter.Add("_id", Equals(key));
-  if (what != Intervention::kSteal) {
-    filter.Add(collection.fields().id, Doc::Of("$type", "binData"));
-  }
-  Doc statement;
-  statement.Add("q", filter);
-  Update update(collection);
-  update.RaiseVersion();
-  if (what == Intervention::kExpire) {
-    Array stages;
-    stages.Add(ExpireUpdate(collection));
-    AddShareExpiry(stages, collection);
-    statement.AddArray("u", stages.doc());
-  } else if (what == Intervention::kBreak) {
-    update.PassOn(NewUuid());
-    update.ForgetShares();
-    update.AddTo(statement, "u");
-  } else {
-    update.Grant(StrangersGrant());
-    update.ForgetShares();
-    update.ForgetIntent();
-    update.AddTo(statement, "u");
-  }
-  return statement;
-}
-
 std::string FieldList(const IndexSpec& index) {
   std::string list;
   for (const std::string& field : index.fields) list += (list.empty() ? "" : ",") + field;
@@ -184,7 +133,7 @@ Doc SearchIndex(const IndexSpec& index) {
 }
 
 /// Of the server's error_codes.yml.
-constexpr int kIndexNotFound = 27, kIndexOptionsConflict = 85, kIndexKeySpecsConflict = 86;
+constexpr int kIndexOptionsConflict = 85, kIndexKeySpecsConflict = 86;
 
 bool IsIndexConflict(const Reply& reply) {
   return reply.code == kIndexOptionsConflict || reply.code == kIndexKeySpecsConflict;
@@ -195,21 +144,6 @@ void CreateIndex(Server& server, const Collection& collection, const Doc& spec, 
   command.Add("createIndexes", std::string_view(collection.name()));
   command.AddArray("indexes", Array().Add(spec).doc());
   Operations(server, kAdminBudget).Write(command, reply);
-}
-
-/// An index of ours with this name: only an earlier version makes another than this one.
-void DropIndex(Server& server, const Collection& collection, const Doc& spec) {
-  bson_iter_t name;
-  if (!FindField(*spec.get(), "name", name)) return;
-  Doc command;
-  command.Add("dropIndexes", std::string_view(collection.name()));
-  command.Add("index", *bson_iter_value(&name));
-  Reply reply;
-  Operations(server, kAdminBudget).Write(command, reply);
-  // Another process replaces it too, or the conflict is with an index of somebody else's.
-  if (reply.code == kIndexNotFound) return;
-  if (!reply.answered()) reply.text += "; an index of an earlier version is to be dropped";
-  Check(reply);
 }
 
 }  // namespace
@@ -261,25 +195,6 @@ std::int64_t Purge(Server& server, const Collection& collection, std::int64_t li
   return purged;
 }
 
-void Intervene(Server& server, const Collection& collection, const Key& key, Intervention what) {
-  Operations operations(server, kAdminBudget);
-  Reply look;
-  const std::optional<StoredLock> lock = operations.Look(collection, key, look);
-  Check(look);
-  if (!lock) ThrowNoDocument(collection, key);
-  if (lock->malformed()) {
-    throw StoreException(Errc::kMalformed,
-                         "doclock: " + DocumentName(collection, key) + ": " + MalformedText(*lock));
-  }
-  Doc command;
-  command.Add("update", std::string_view(collection.name()));
-  command.AddArray("updates", Array().Add(StatementOf(collection, key, what)).doc());
-  Reply reply;
-  operations.Write(command, reply);
-  Check(Single(reply));
-  if (reply.Integer("n") == 0) ThrowNotLocked(collection, key);
-}
-
 void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& wanted) {
   const IndexSpec index = wanted.held_locks ? wanted : WithoutKey(wanted);
   if (!index.held_locks && index.fields.empty()) return;  // every collection has that of `_id`
@@ -289,16 +204,9 @@ void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& 
                                     : SearchIndex(index);
   Reply reply;
   CreateIndex(server, collection, spec, reply);
-  std::string replaced;
-  if (IsIndexConflict(reply)) {
-    DropIndex(server, collection, spec);
-    replaced = "; that of an earlier version was dropped";
-    CreateIndex(server, collection, spec, reply);
-  }
   if (reply.is_duplicate()) {
-    throw ConflictException(
-        "doclock: documents already repeat values of the index " + list + replaced, std::nullopt,
-        std::nullopt, list);
+    throw ConflictException("doclock: documents already repeat values of the index " + list,
+                            std::nullopt, std::nullopt, list);
   }
   if (IsIndexConflict(reply)) reply.text += ": another index has the same fields or name";
   Check(reply);

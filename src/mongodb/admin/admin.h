@@ -19,9 +19,6 @@ std::vector<std::string> ListCollections(Server& server, std::chrono::millisecon
 std::int64_t Purge(Server& server, const Collection& collection, std::int64_t limit,
                    std::chrono::milliseconds budget);
 
-/// See Store::Intervene. @throws NotFoundException, LockException, StoreException
-void Intervene(Server& server, const Collection& collection, const Key& key, Intervention what);
-
 /// See Store::EnsureIndex. @throws StoreException, ConflictException
 void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& index);
 

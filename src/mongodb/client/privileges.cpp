@@ -24,7 +24,6 @@ constexpr std::array kNeeds{
     Need{"listIndexes", "listIndexes"},
     Need{"dbStats", "dbStats"},
     Need{"createIndexes", "createIndex"},
-    Need{"dropIndexes", "dropIndex"},
 };
 
 /// What locks and documents need. Indexes are an operator's.

@@ -238,15 +238,4 @@ void AddVersionRaise(Array& stages, const Collection& collection) {
   stages.Add(SetStage(Doc::Of(version, NextVersion(version))));
 }
 
-void AddShareExpiry(Array& stages, const Collection& collection) {
-  const std::string& readers = collection.fields().readers;
-  const Doc now =
-      BinaryOperator("$subtract", std::string_view("$$NOW"), std::string_view("$$this.ttl"));
-  const Doc ended = Doc::Of("time", BinaryOperator("$min", std::string_view("$$this.time"), now));
-  const Doc expired = Mapped(FieldPath(readers),
-                             BinaryOperator("$mergeObjects", std::string_view("$$this"), ended));
-  const Doc kept = Conditional(IsSharedExpr(collection), expired, FieldPath(readers));
-  stages.Add(SetStage(Doc::Of(readers, kept)));
-}
-
 }  // namespace doclock::mongodb

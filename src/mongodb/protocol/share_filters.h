@@ -40,7 +40,5 @@ void AddShareRenewal(Array& stages, const Collection& collection, const Array& i
 void AddShareRelease(Array& stages, const Collection& collection, const Uuid& id, const Uuid& mark);
 /// The stage that raises the version.
 void AddVersionRaise(Array& stages, const Collection& collection);
-/// The stage that makes all shares end now.
-void AddShareExpiry(Array& stages, const Collection& collection);
 
 }  // namespace doclock::mongodb

@@ -45,11 +45,8 @@ bool HasIndex(Connection& connection, const std::string& sql) {
   return find->Step();
 }
 
-void CreateIndex(Connection& connection, const SqliteCollection& collection, const IndexSpec& index,
-                 const std::string& sql) {
+void CreateIndex(Connection& connection, const std::string& sql) {
   if (HasIndex(connection, sql)) return;  // another process was faster
-  // An earlier version may have made another index with this name.
-  connection.Run("DROP INDEX IF EXISTS " + Quoted(IndexName(collection.name(), index)));
   connection.Run(sql);
 }
 

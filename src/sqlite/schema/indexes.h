@@ -16,8 +16,7 @@ std::string IndexSql(const SqliteCollection& collection, const IndexSpec& index)
 /// Does the index of this IndexSql exist?
 bool HasIndex(Connection& connection, const std::string& sql);
 
-/// Creates it, inside a transaction; replaces a different index of the same name.
-void CreateIndex(Connection& connection, const SqliteCollection& collection, const IndexSpec& index,
-                 const std::string& sql);
+/// Creates it unless it exists, inside a transaction.
+void CreateIndex(Connection& connection, const std::string& sql);
 
 }  // namespace doclock::sqlite

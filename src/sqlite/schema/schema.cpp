@@ -5,7 +5,7 @@
 namespace doclock::sqlite {
 namespace {
 
-/// Raise it with every change that makes older versions of this library misread a file.
+/// Raise it with every change of the tables: a file of another number is refused.
 constexpr std::int64_t kSchemaVersion = 1;
 
 bool HasTable(Connection& connection, std::string_view name) {
@@ -15,94 +15,46 @@ bool HasTable(Connection& connection, std::string_view name) {
   return find->Step();
 }
 
-/// The statement that makes the index of malformed shares, as SQLite keeps it.
-std::string MalformedSharesSql(const TableNames& tables) {
-  return "CREATE INDEX " + Quoted(tables.malformed_shares()) + " ON " + tables.quoted_shares() +
-         "(doc) WHERE " + kMalformedShare;
-}
-
-/// Statements name this index, so its definition counts. @throws StoreException for another one
-bool HasMalformedShares(Connection& connection, const TableNames& tables, const std::string& path) {
-  const std::string& name = tables.malformed_shares();
-  const Running find(
-      connection.Prepared("SELECT sql FROM sqlite_master WHERE type='index' AND name=?1"));
-  find->Bind(1, std::string_view(name));
-  if (!find->Step()) return false;
-  if (find->Text(0) == MalformedSharesSql(tables)) return true;
-  throw StoreException(Errc::kRefused, "doclock: " + path + ": the index " + Quoted(name) +
-                                           " is not what this version of the library makes; drop "
-                                           "it, and the library makes it anew");
-}
-
-bool HasColumn(Connection& connection, const std::string& table, std::string_view name) {
-  const Running find(connection.Prepared("SELECT 1 FROM pragma_table_info(?1) WHERE name=?2"));
-  find->Bind(1, table);
-  find->Bind(2, name);
-  return find->Step();
-}
-
-/// Adds a column of integers, 0 at first, to a table that was made without it.
-void AddColumn(Connection& connection, const std::string& table, const std::string& name) {
-  if (HasColumn(connection, table, name)) return;
-  connection.Run("ALTER TABLE " + Quoted(table) + " ADD COLUMN " + name +
-                 " INTEGER NOT NULL DEFAULT 0");
-}
-
 std::int64_t StoredVersion(Connection& connection) {
   return connection.Ask("SELECT value FROM doclock_meta WHERE name='schema'");
 }
 
 /// Makes a table's index on its column `name`. A colon, which no collection's name has, keeps it
-/// apart from all tables. Version 0.1 called it "<table>_name", as it would the table of another
-/// collection.
+/// apart from all tables.
 void CreateNameIndex(Connection& connection, const std::string& table) {
-  connection.Run("DROP INDEX IF EXISTS " + Quoted(table + "_name") +
-                 ";CREATE INDEX IF NOT EXISTS " + Quoted(table + ":name") + " ON " + Quoted(table) +
+  connection.Run("CREATE INDEX " + Quoted(table + ":name") + " ON " + Quoted(table) +
                  "(name) WHERE name IS NOT NULL");
 }
 
-/// Renames an index of version 0.1 that has the name of this table.
-void FreeName(Connection& connection, const std::string& table) {
-  std::string owner;
-  {
-    const Running find(
-        connection.Prepared("SELECT tbl_name FROM sqlite_master WHERE type='index' AND name=?1"));
-    find->Bind(1, std::string_view(table));
-    if (find->Step()) owner = find->Text(0);
-  }
-  if (!owner.empty()) CreateNameIndex(connection, owner);
-}
-
 void CreateShares(Connection& connection, const TableNames& tables) {
-  FreeName(connection, tables.shares());
   // Rows count while the document has kSharedLockId. `granted` and `renewed` are times like
   // lock_time, the rest is as in the document's columns.
-  connection.Run("CREATE TABLE IF NOT EXISTS " + tables.quoted_shares() +
+  connection.Run("CREATE TABLE " + tables.quoted_shares() +
                  "(doc INTEGER NOT NULL, share BLOB NOT NULL, granted INTEGER NOT NULL,"
                  " renewed INTEGER NOT NULL, ttl INTEGER NOT NULL, slot INTEGER NOT NULL,"
                  " boot INTEGER NOT NULL, owner INTEGER NOT NULL, wall INTEGER NOT NULL,"
                  " name TEXT, fence INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(doc, share))"
                  " WITHOUT ROWID;"
-                 "CREATE TABLE IF NOT EXISTS " +
+                 "CREATE TABLE " +
                  tables.quoted_intents() +
                  "(doc INTEGER PRIMARY KEY, intent BLOB NOT NULL, renewed INTEGER NOT NULL,"
                  " ttl INTEGER NOT NULL, slot INTEGER NOT NULL, boot INTEGER NOT NULL)");
   CreateNameIndex(connection, tables.shares());
+  connection.Run("CREATE INDEX " + Quoted(tables.malformed_shares()) + " ON " +
+                 tables.quoted_shares() + "(doc) WHERE " + kMalformedShare);
 }
 
 void CreateQueue(Connection& connection, const TableNames& tables) {
   // Rows count while lock_queue of the document is not 0. `renewed` and `until` are times like
   // lock_time; `slot` names the waiter's store; the rest describes the lock that it waits for.
   // `max_holders` is that of a share, and 0 of an exclusive lock.
-  connection.Run("CREATE TABLE IF NOT EXISTS " + tables.quoted_queue() +
+  connection.Run("CREATE TABLE " + tables.quoted_queue() +
                  "(doc INTEGER NOT NULL, place INTEGER NOT NULL, lock_id BLOB NOT NULL,"
                  " renewed INTEGER NOT NULL, until INTEGER NOT NULL, boot INTEGER NOT NULL,"
                  " slot INTEGER NOT NULL, detached INTEGER NOT NULL, ttl INTEGER NOT NULL,"
                  " min_hold INTEGER NOT NULL, owner INTEGER NOT NULL, name TEXT,"
                  " max_holders INTEGER NOT NULL DEFAULT 0,"
                  " PRIMARY KEY(doc, place)) WITHOUT ROWID");
-  AddColumn(connection, tables.queue(), "max_holders");
-  AddColumn(connection, tables.documents(), "lock_queue");
 }
 
 }  // namespace
@@ -110,7 +62,7 @@ void CreateQueue(Connection& connection, const TableNames& tables) {
 bool HasSchema(Connection& connection, const std::string& path) {
   if (!HasTable(connection, "doclock_meta")) return false;
   const std::int64_t stored = StoredVersion(connection);
-  if (stored == kSchemaVersion) return HasTable(connection, "doclock_owners");
+  if (stored == kSchemaVersion) return true;
   const char* const which = stored > kSchemaVersion ? "a newer" : "an older";
   throw StoreException(Errc::kRefused, "doclock: " + path + " was made by " + which +
                                            " version of this library (schema " +
@@ -120,13 +72,13 @@ bool HasSchema(Connection& connection, const std::string& path) {
 
 void CreateSchema(Connection& connection) {
   connection.Run(
-      "CREATE TABLE IF NOT EXISTS doclock_meta(name TEXT PRIMARY KEY, value NOT NULL)"
+      "CREATE TABLE doclock_meta(name TEXT PRIMARY KEY, value NOT NULL)"
       " WITHOUT ROWID;"
-      "INSERT OR IGNORE INTO doclock_meta VALUES('schema', " +
+      "INSERT INTO doclock_meta VALUES('schema', " +
       std::to_string(kSchemaVersion) +
       ");"
       // `seen` is the day (Unix time in seconds) when a process last used this owner.
-      "CREATE TABLE IF NOT EXISTS doclock_owners(id INTEGER PRIMARY KEY AUTOINCREMENT,"
+      "CREATE TABLE doclock_owners(id INTEGER PRIMARY KEY AUTOINCREMENT,"
       " name TEXT NOT NULL, host TEXT NOT NULL, pid INTEGER NOT NULL, seen INTEGER NOT NULL,"
       " UNIQUE(name, host, pid))");
 }
@@ -143,27 +95,16 @@ std::vector<std::string> CollectionNames(Connection& connection) {
   return names;
 }
 
-bool HasDocuments(Connection& connection, const TableNames& tables) {
+bool HasCollection(Connection& connection, const TableNames& tables) {
   return HasTable(connection, tables.documents());
 }
 
-bool HasCollection(Connection& connection, const TableNames& tables, const std::string& path) {
-  // Later versions added the groups, then the shares, then the fences, then an index, then the
-  // queue.
-  return HasMalformedShares(connection, tables, path) && HasDocuments(connection, tables) &&
-         HasTable(connection, tables.groups()) && HasTable(connection, tables.shares()) &&
-         HasColumn(connection, tables.documents(), "lock_fence") &&
-         HasColumn(connection, tables.shares(), "fence") && HasTable(connection, tables.queue()) &&
-         HasColumn(connection, tables.queue(), "max_holders") &&
-         HasColumn(connection, tables.documents(), "lock_queue");
-}
-
-void CreateCollection(Connection& connection, const TableNames& tables, const std::string& path) {
+void CreateCollection(Connection& connection, const TableNames& tables) {
+  if (HasCollection(connection, tables)) return;  // another process was faster
   // The lock's columns stand before the body and keep their widths, so that taking the lock of a
   // large document rewrites one page. `key` has no type, so that SQLite converts nothing.
   // The columns have defaults, so that a person can insert rows by hand without them.
-  FreeName(connection, tables.groups());
-  connection.Run("CREATE TABLE IF NOT EXISTS " + tables.quoted_documents() +
+  connection.Run("CREATE TABLE " + tables.quoted_documents() +
                  "(id INTEGER PRIMARY KEY, key NOT NULL UNIQUE,"
                  " lock_id BLOB NOT NULL DEFAULT (zeroblob(16)),"
                  " lock_version INTEGER NOT NULL DEFAULT 0,"
@@ -181,20 +122,17 @@ void CreateCollection(Connection& connection, const TableNames& tables, const st
                  " body TEXT);"
                  // Renewals: small rows side by side, where ten thousand cost what two hundred
                  // pages of documents would.
-                 "CREATE TABLE IF NOT EXISTS " +
+                 "CREATE TABLE " +
                  tables.quoted_leases() +
                  "(doc INTEGER PRIMARY KEY, lock_id BLOB NOT NULL, renewed INTEGER NOT NULL,"
                  " ttl INTEGER NOT NULL);"
                  // Few locks have a group. A row counts while the document has the lock it names.
-                 "CREATE TABLE IF NOT EXISTS " +
+                 "CREATE TABLE " +
                  tables.quoted_groups() +
                  "(doc INTEGER PRIMARY KEY, lock_id BLOB NOT NULL, name TEXT NOT NULL)");
   CreateNameIndex(connection, tables.groups());
   CreateShares(connection, tables);
   CreateQueue(connection, tables);
-  AddColumn(connection, tables.documents(), "lock_fence");
-  AddColumn(connection, tables.shares(), "fence");
-  if (!HasMalformedShares(connection, tables, path)) connection.Run(MalformedSharesSql(tables));
 }
 
 }  // namespace doclock::sqlite

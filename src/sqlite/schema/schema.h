@@ -19,12 +19,9 @@ std::int64_t SchemaVersion(Connection& connection);
 
 /// The names of the file's collections.
 std::vector<std::string> CollectionNames(Connection& connection);
-/// Is the collection's table of documents there?
-bool HasDocuments(Connection& connection, const TableNames& tables);
-/// Are all of the collection's tables there? @param path for messages
-/// @throws StoreException for an index that has another definition than this version's
-bool HasCollection(Connection& connection, const TableNames& tables, const std::string& path);
-/// Makes them, inside a transaction. Throws as HasCollection.
-void CreateCollection(Connection& connection, const TableNames& tables, const std::string& path);
+/// Is the collection there?
+bool HasCollection(Connection& connection, const TableNames& tables);
+/// Makes its tables unless it is there, inside a transaction.
+void CreateCollection(Connection& connection, const TableNames& tables);
 
 }  // namespace doclock::sqlite

@@ -104,7 +104,7 @@ TEST_P(StoreConformance, TheVersionSurvivesExpiryAndBreak) {
   clock().Advance(kTtl);
   EXPECT_EQ(things_.Read("42").version, 1);
   EXPECT_EQ(things_.Acquire("42").version, 2);
-  things_.Intervene("42", Intervention::kBreak);
+  things_.Break("42");
   EXPECT_EQ(things_.Read("42").version, 3);
   EXPECT_EQ(things_.Acquire("42").version, 4);
 }

@@ -44,7 +44,7 @@ TEST_P(StoreConformance, ExpireLockEndsALeaseUntaken) {
   testing::ExpireLock(store(), "things", "42");
   const ReadOp read = things_.Read("42");
   EXPECT_FALSE(read.locked);
-  EXPECT_EQ(read.version, grant.version);
+  EXPECT_EQ(read.lock_id, grant.grant.lock_id);
   EXPECT_EQ(things_.Renew("42", grant.grant.lock_id).status, OpStatus::kLost);
   EXPECT_TRUE(things_.Acquire("42").took_over);
 }
@@ -62,32 +62,32 @@ TEST_P(StoreConformance, StealLockGivesTheLockToAStranger) {
 
 TEST_P(StoreConformance, AFreeLockCanBeStolen) {
   things_.Insert("42", {});
-  things_.Intervene("42", Intervention::kSteal);
+  things_.Steal("42");
   EXPECT_TRUE(things_.Read("42").locked);
 }
 
 TEST_P(StoreConformance, ABreakClearsTheLockAndRaisesTheVersion) {
   const AcquireOp grant = things_.Create("42");
-  things_.Intervene("42", Intervention::kBreak);
+  things_.Break("42");
   EXPECT_EQ(things_.Read("42").version, grant.version + 1);
   EXPECT_EQ(things_.Release("42", grant).status, OpStatus::kLost);
   EXPECT_EQ(things_.Acquire("42").status, OpStatus::kDone);
 }
 
-TEST_P(StoreConformance, InterventionsSayWhatIsMissing) {
-  for (const auto what : {Intervention::kExpire, Intervention::kBreak, Intervention::kSteal}) {
-    EXPECT_THROW(things_.Intervene("42", what), NotFoundException);
+TEST_P(StoreConformance, TheTestingKitSaysWhatIsMissing) {
+  for (const auto act : {testing::ExpireLock, testing::BreakLock, testing::StealLock}) {
+    EXPECT_THROW(act(store(), "things", "42"), NotFoundException);
+    EXPECT_THROW(act(store(), "nothing", "42"), NotFoundException);
   }
   things_.Insert("42", {});
-  for (const auto what : {Intervention::kExpire, Intervention::kBreak}) {
+  for (const auto act : {testing::ExpireLock, testing::BreakLock}) {
     try {
-      things_.Intervene("42", what);
+      act(store(), "things", "42");
       ADD_FAILURE() << "it is not locked";
     } catch (const LockException& error) {
       EXPECT_EQ(error.errc(), Errc::kNotOwner);
     }
   }
-  EXPECT_THROW(testing::StealLock(store(), "nothing", "42"), NotFoundException);
 }
 
 /// Counts hints, which may come on a thread of the store's.
@@ -139,17 +139,6 @@ TEST_P(HintConformance, ComeWithAnErase) {
   const AcquireOp grant = things_.Create("42");
   hints_.Clear();
   things_.Write("42", WriteKind::kErase, grant.grant.lock_id);
-  EXPECT_TRUE(hints_.Wait());
-}
-
-TEST_P(HintConformance, ComeWithInterventions) {
-  things_.Create("42");
-  hints_.Clear();
-  things_.Intervene("42", Intervention::kExpire);
-  EXPECT_TRUE(hints_.Wait());
-  things_.Acquire("42");
-  hints_.Clear();
-  things_.Intervene("42", Intervention::kBreak);
   EXPECT_TRUE(hints_.Wait());
 }
 

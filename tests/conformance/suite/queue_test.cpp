@@ -267,7 +267,7 @@ TEST_P(WaitingQueue, ASaveThatClearsALockPassesItOn) {
 TEST_P(WaitingQueue, ABreakPassesTheLockOn) {
   const AcquireOp grant = things_.Create("42");
   Place(ann_, 0);
-  things_.Intervene("42", Intervention::kBreak);
+  things_.Break("42");
   EXPECT_EQ(things_.Release("42", grant).status, OpStatus::kLost);
   ExpectPassedOn(ann_, 2);
 }

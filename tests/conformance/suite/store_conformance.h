@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "doclock/store.h"
+#include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
 
 namespace doclock::conformance {
@@ -159,7 +160,9 @@ class Client {
   void EnsureIndex(const IndexSpec& index) { store_.EnsureIndex(*collection_, index); }
   /// All pages of them.
   std::vector<LockRow> Locks(const LockQuery& query = {});
-  void Intervene(const Key& key, Intervention what) { store_.Intervene(*collection_, key, what); }
+  void Expire(const Key& key) { testing::ExpireLock(store_, collection_->name(), key); }
+  void Break(const Key& key) { testing::BreakLock(store_, collection_->name(), key); }
+  void Steal(const Key& key) { testing::StealLock(store_, collection_->name(), key); }
   std::int64_t Purge(std::int64_t limit = 1000) {
     return store_.Purge(*collection_, limit, kBudget);
   }

@@ -168,7 +168,7 @@ TEST_P(StoreConformance, AHandOverIsOneWrite) {
 
 TEST_P(StoreConformance, AHandOverOfALostLockGrantsNothing) {
   const AcquireOp first = things_.Create("42");
-  things_.Intervene("42", Intervention::kSteal);
+  things_.Steal("42");
   GrantRequest next;
   next.lock_id = FreshId();
   next.ttl = kTtl;
@@ -179,7 +179,7 @@ TEST_P(StoreConformance, AHandOverOfALostLockGrantsNothing) {
 
 TEST_P(StoreConformance, ABreakIsNotTakenForTheHoldersRelease) {
   const AcquireOp grant = things_.Create("42");
-  things_.Intervene("42", Intervention::kBreak);
+  things_.Break("42");
   const ReadOp read = things_.Read("42");
   EXPECT_TRUE(read.lock_id.is_nil());
   EXPECT_FALSE(read.released.is_nil());

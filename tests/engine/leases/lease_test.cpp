@@ -190,7 +190,7 @@ TEST_F(LeaseTest, APausedHolderDoesNotReviveItsLease) {
 
 TEST_F(LeaseTest, TheHolderOfABrokenLockLearnsByItsNextRenewal) {
   Grant held = Lock("a", {.ttl = 9s});
-  store->Intervene(*collection, "a", Intervention::kBreak);
+  testing::BreakLock(*store, "orders", "a");
   clock->Advance(3500ms);
   ExpectDead(held);
   EXPECT_EQ(Stored("a").body.json()["n"], 0);

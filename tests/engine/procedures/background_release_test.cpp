@@ -97,7 +97,7 @@ TEST_F(UnansweredTest, ADocumentThatAnEarlierAttemptMadeWasCreated) {
   store->OnExecute([&](std::span<StoreOp* const> ops) {
     if (ops.front()->kind != OpKind::kAcquire || ++attempts != 2) return;
     EXPECT_EQ(store->ReleaseLate(), 1);
-    store->Intervene(*collection, "a", Intervention::kBreak);
+    testing::BreakLock(*store, "orders", "a");
   });
   const Grant held = Lock("a");
   store->OnExecute({});
@@ -130,7 +130,7 @@ TEST_F(UnansweredTest, AReleaseByValueOfALockThatWasBrokenMeanwhileIsInDoubtAtOn
   Strike(Fault::Kind::kLostBefore, OpKind::kWrite);
   store->OnExecute([this](std::span<StoreOp* const> ops) {
     if (ops.front()->kind != OpKind::kRead) return;
-    store->Intervene(*collection, "a", Intervention::kBreak);
+    testing::BreakLock(*store, "orders", "a");
   });
   ValueRelease release;
   release.collection = collection;

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "doclock/detail/facade.h"
+#include "doclock/testing/intervene.h"
 #include "engine/procedures/procedure.h"
 #include "engine/support/harness.h"
 
@@ -130,9 +131,9 @@ struct Rival {
   const World& world;
   Uuid lock = NewUuid();
 
-  void Force(Intervention what) const {
+  void Force(decltype(testing::BreakLock)& act) const {
     try {
-      world.memory->Intervene(*world.collection, world.key, what);
+      act(*world.memory, world.collection->name(), world.key);
     } catch (const Error&) {  // nothing to break
     }
   }
@@ -170,9 +171,9 @@ struct Move {
 
 constexpr Move kForces[] = {
     {"", [](const Rival&) {}},
-    {"break, ", [](const Rival& r) { r.Force(Intervention::kBreak); }},
-    {"expire, ", [](const Rival& r) { r.Force(Intervention::kExpire); }},
-    {"steal, ", [](const Rival& r) { r.Force(Intervention::kSteal); }},
+    {"break, ", [](const Rival& r) { r.Force(testing::BreakLock); }},
+    {"expire, ", [](const Rival& r) { r.Force(testing::ExpireLock); }},
+    {"steal, ", [](const Rival& r) { r.Force(testing::StealLock); }},
 };
 
 constexpr Move kMoves[] = {

@@ -75,7 +75,7 @@ TEST_F(DoubtTest, AHandleInDoubtSaysThatItIsInDoubt) {
 TEST_F(DoubtTest, AShareThatIsGoneIsLostUnlessItsOwnReleaseMayHaveEndedIt) {
   Make("a");
   Grant broken = Lock("a", {.mode = LockMode::kShared});
-  store->Intervene(*collection, "a", Intervention::kBreak);
+  testing::BreakLock(*store, "orders", "a");
   const FailurePtr failure = Write(broken.lease, WriteKind::kRelease, Body());
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->code, Errc::kLost);
@@ -477,7 +477,7 @@ TEST_F(DoubtTest, AReleaseInDoubtWhoseLockIsBrokenMeanwhileIsNotCalledDone) {
     store->OnExecute([&](std::span<StoreOp* const> ops) {
       if (ops.front()->kind != OpKind::kRead || broken) return;
       broken = true;
-      store->Intervene(*collection, "a", Intervention::kBreak);
+      testing::BreakLock(*store, "orders", "a");
     });
     const auto failure =
         Write(held.lease, kind, kind == WriteKind::kErase ? Body() : Body::FromJson({{"n", 7}}));

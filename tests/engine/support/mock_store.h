@@ -32,8 +32,6 @@ class MockStore : public Store {
               (Collection & collection, std::function<void(std::optional<std::size_t>)> hint),
               (override));
   MOCK_METHOD(bool, OthersMayWait, (Collection & collection), (const, noexcept, override));
-  MOCK_METHOD(void, Intervene, (Collection & collection, const Key& key, Intervention what),
-              (override));
 };
 
 }  // namespace doclock::detail

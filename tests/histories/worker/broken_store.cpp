@@ -50,7 +50,7 @@ class FreesRefused final : public PassingStore {
   using PassingStore::PassingStore;
   void ExecuteOne(WriteOp& op, Budget budget) override {
     if (!op.body || ++count_ % 5 != 0) return Pass(op, budget);
-    Intervene(*op.collection, *op.key, Intervention::kBreak);
+    Free(op, budget);
     op.Fail(Errc::kRefused, "refused");
   }
 
@@ -70,7 +70,7 @@ class WritesLate final : public PassingStore {
   using PassingStore::PassingStore;
   void ExecuteOne(WriteOp& op, Budget budget) override {
     if (op.write == WriteKind::kRelease && op.body && ++count_ % 10 == 0) {
-      Intervene(*op.collection, *op.key, Intervention::kExpire);
+      Free(op, budget);
       std::this_thread::sleep_for(300ms);
     }
     Pass(op, budget);

@@ -52,9 +52,6 @@ class PassingStore : public Store {
   bool OthersMayWait(Collection& collection) const noexcept override {
     return inner_->OthersMayWait(collection);
   }
-  void Intervene(Collection& collection, const Key& key, Intervention what) override {
-    inner_->Intervene(collection, key, what);
-  }
 
  protected:
   using Budget = std::chrono::milliseconds;
@@ -67,6 +64,13 @@ class PassingStore : public Store {
   void Pass(StoreOp& op, Budget budget) {
     StoreOp* const one[] = {&op};
     inner_->Execute(one, budget);
+  }
+  /// Releases the lock that `op` is about, as another client might.
+  void Free(const WriteOp& op, Budget budget) {
+    WriteOp release(*op.collection, {*op.key, op.hash});
+    release.lock_id = op.lock_id;
+    release.mark = NewUuid();
+    Pass(release, budget);
   }
 
  private:

@@ -166,12 +166,6 @@ TEST_P(OddDocuments, ThatAreMalformedAreRefusedOneByOne) {
   for (const Key& key : malformed) {
     EXPECT_TRUE(IsMalformed(things_.Acquire(key))) << key.ToString();
     EXPECT_TRUE(IsMalformed(things_.Acquire(key, {.mode = LockMode::kShared}))) << key.ToString();
-    try {
-      things_.Intervene(key, Intervention::kBreak);
-      ADD_FAILURE() << key.ToString();
-    } catch (const StoreException& error) {
-      EXPECT_EQ(error.errc(), Errc::kMalformed) << key.ToString();
-    }
   }
   ExpectUntouched(malformed);
 }

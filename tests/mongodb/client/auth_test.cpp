@@ -9,6 +9,7 @@
 
 #include "doclock/doclock.h"
 #include "doclock/mongodb_store.h"
+#include "doclock/testing/intervene.h"
 #include "mongodb/support/raw_server.h"
 
 namespace doclock::mongo_test {
@@ -147,7 +148,7 @@ TEST_F(MongoAuth, TheLeastPrivilegesAreEnoughForEverythingButIndexes) {
   const Key a("a");
   const auto again = things.Lock("a", {.wait = 5min});
   EXPECT_EQ(store->ListLocks(*collection, {}, {}, 10s).rows.size(), 1u);
-  store->Intervene(*collection, a, Intervention::kExpire);
+  testing::ExpireLock(*store, "things", a);
   EXPECT_EQ(things.Purge(), 1);
   EXPECT_GT(things.Lock("a").fence(), again.fence());
 }

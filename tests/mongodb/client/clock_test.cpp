@@ -68,7 +68,7 @@ TEST_P(MongoClock, AClientThatIsOffTakesWhatIsExpired) {
   Client client(OpenMongodbStore(database_.uri()));
   const Key key("job");
   ASSERT_EQ(client.Acquire(key, NewUuid(), Counted(1)).status, OpStatus::kDone);
-  client.Intervene(key, Intervention::kExpire);
+  client.Expire(key);
   test::Child other = Start({"try", database_.uri(), "job"});
   const Said said(other.Line());
   ExpectOff(said);

@@ -466,7 +466,7 @@ TEST_F(StoppedHolder, WritesNothingThoughItThinksThatItsLeaseGoesOn) {
   for (const std::string order : {"save", "release"}) {
     test::Child holder = Hold("job", kLong);
     holder.Signal(SIGSTOP);
-    client.Intervene(key, Intervention::kExpire);
+    client.Expire(key);
     auto lock = things.Lock("job", {.wait = kElections});
     holder.Signal(SIGCONT);
     holder.Say(order);

@@ -38,7 +38,7 @@ TEST_F(CommandCount, AFreeDocumentIsLockedByOne) {
   pool_.Take();
   EXPECT_EQ(things_.Acquire(key_, NewUuid(), Counted(2)).status, OpStatus::kDone);
   EXPECT_EQ(pool_.Take(), "findAndModify 1");
-  things_.Intervene(key_, Intervention::kBreak);
+  things_.Break(key_);
   pool_.Take();
   EXPECT_EQ(things_.Acquire(key_, NewUuid()).status, OpStatus::kDone);
   EXPECT_EQ(pool_.Take(), "findAndModify 1");
@@ -54,7 +54,7 @@ TEST_F(CommandCount, ABusyLockIsToldByTwo) {
 
 TEST_F(CommandCount, AnExpiredLockIsTakenByThree) {
   things_.Acquire(key_, NewUuid(), Counted(1));
-  things_.Intervene(key_, Intervention::kExpire);
+  things_.Expire(key_);
   pool_.Take();
   const AcquireOp taken = things_.Acquire(key_, NewUuid(), Counted(1));
   EXPECT_EQ(taken.status, OpStatus::kDone) << Why(taken);
@@ -82,7 +82,7 @@ TEST_F(CommandCount, WritesUnderTheLockTakeOneEach) {
 TEST_F(CommandCount, SharesTakeOneEachAndTheirReleasesToo) {
   const Uuid first = NewUuid(), second = NewUuid();
   const Key there("there");
-  things_.Intervene(there, Intervention::kBreak);
+  things_.Break(there);
   pool_.Take();
   EXPECT_EQ(things_.Share(there, first, 2).status, OpStatus::kDone);
   EXPECT_EQ(pool_.Take(), "findAndModify 1") << "free";
@@ -191,7 +191,7 @@ TEST_F(CommandCount, AThousandSharesOfManyDocumentsAreRenewedByOne) {
   ASSERT_EQ(crowd.Acquire(held), 1'000);
   std::deque<Uuid> ids;
   for (const AcquireOp& op : held) {
-    things_.Intervene(*op.key, Intervention::kBreak);
+    things_.Break(*op.key);
     ASSERT_EQ(things_.Share(*op.key, ids.emplace_back(NewUuid()), kMaxHolders, {}, 5min).status,
               OpStatus::kDone);
   }

@@ -61,7 +61,7 @@ TEST_F(Isolation, EachAcquireHasItsOwnOutcome) {
   Free("free");
   Held("busy");
   Held("expired");
-  things_.Intervene("expired", Intervention::kExpire);
+  things_.Expire("expired");
   Free("spoilt");
   Set("spoilt", Doc::Of("lockVersion", 1.5));
   Calls seed(things_);
@@ -99,7 +99,7 @@ TEST_F(Isolation, EachWriteHasItsOwnOutcome) {
   const AcquireOp released = Held("released");
   const AcquireOp kept = Held("kept");
   const AcquireOp lost = Held("lost");
-  things_.Intervene("lost", Intervention::kSteal);
+  things_.Steal("lost");
   const AcquireOp stale = Held("stale");
   things_.Write(WriteKind::kCheckpoint, "stale", stale.grant.lock_id, stale.version, Counted(2));
   const AcquireOp refused = Held("refused");
@@ -144,7 +144,7 @@ TEST_F(Isolation, EachWriteHasItsOwnOutcome) {
 TEST_F(Isolation, ErasesAndInsertsHaveTheirOwnOutcomes) {
   const AcquireOp erased = Held("erased");
   const AcquireOp lost = Held("lost");
-  things_.Intervene("lost", Intervention::kSteal);
+  things_.Steal("lost");
   const AcquireOp saved = Free("saved");
   const AcquireOp there = Free("there");
   Calls calls(things_);
@@ -183,8 +183,8 @@ TEST_F(Isolation, WritesOfADocumentThatIsMadeAnewMeanwhileAreNotToldAsLost) {
               .version;
     }
     const AcquireOp lost = Held(lost_key.ToString());
-    things_.Intervene(lost_key, Intervention::kSteal);
-    things_.Intervene(lost_key, Intervention::kSteal);
+    things_.Steal(lost_key);
+    things_.Steal(lost_key);
     Calls calls(watched);
     const WriteOp& op = calls.Write(kind, key.ToString(), held);
     calls.Write(kind, lost_key.ToString(), lost);

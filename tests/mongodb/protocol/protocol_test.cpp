@@ -141,7 +141,7 @@ TEST_F(MongoProtocol, AMalformedNeighbourDoesNotDisturbOthers) {
   const Uuid id = NewUuid(), other = NewUuid();
   ASSERT_EQ(client_.Acquire(keys[2], id, Counted(1)).status, OpStatus::kDone);
   ASSERT_EQ(client_.Acquire(keys[3], other, Counted(1)).status, OpStatus::kDone);
-  client_.Intervene(keys[3], Intervention::kExpire);
+  client_.Expire(keys[3]);
 
   std::vector<RenewOp> renewals;
   for (const Key& key : keys) {
@@ -276,7 +276,7 @@ TEST_F(MongoProtocol, ARenewalRevivesNothing) {
   const Key key("a");
   const Uuid id = NewUuid();
   ASSERT_EQ(client_.Acquire(key, id, Counted(1)).status, OpStatus::kDone);
-  client_.Intervene(key, Intervention::kExpire);
+  client_.Expire(key);
   const std::string before = database_.Stored();
   const RenewOp renewal = client_.Renew(key, id);
   EXPECT_EQ(renewal.status, OpStatus::kLost) << Why(renewal);
@@ -312,7 +312,7 @@ TEST_F(MongoProtocol, ASaveOverAnExpiredLockEndsItsHoldersRight) {
   const Uuid id = NewUuid();
   const AcquireOp held = client_.Acquire(key, id, Counted(1));
   ASSERT_EQ(held.status, OpStatus::kDone);
-  client_.Intervene(key, Intervention::kExpire);
+  client_.Expire(key);
   const ReadOp read = client_.Read(key);
   const SaveOp save = client_.Save(SaveKind::kReplace, key, read.version, read.born, Counted(2));
   ASSERT_EQ(save.status, OpStatus::kDone) << Why(save);

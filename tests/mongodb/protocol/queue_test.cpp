@@ -275,7 +275,7 @@ TEST_F(MongoQueueStreams, TellNothingOfAGrantThatIsOver) {
   goes[0].set_value();
   ASSERT_TRUE(Eventually([&] { return stands[1].load(); }));
   // Meanwhile another client takes the lock over.
-  holder_.Intervene(key_, Intervention::kExpire);
+  holder_.Expire(key_);
   const AcquireOp taken = holder_.Wait(key_, NewUuid());
   ASSERT_EQ(taken.status, OpStatus::kDone) << Why(taken);
   Enter(waiter_, id);

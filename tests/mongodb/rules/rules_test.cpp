@@ -219,35 +219,6 @@ TEST_F(MongoRules, DecideTheNextFree) {
   });
 }
 
-TEST_F(MongoRules, DecideInterventions) {
-  ForEachBatch(5, [&](const Cases& cases) {
-    const auto what = [](const Case& one) { return static_cast<Intervention>(one.seed % 3); };
-    std::vector<std::string> told;
-    for (const Case& one : cases) {
-      try {
-        store_->Intervene(*things_, one.key, what(one));
-        told.push_back("done");
-      } catch (const NotFoundException&) {
-        told.push_back("missing");
-      } catch (const LockException&) {
-        told.push_back("not held");
-      }
-    }
-    const auto stored = Stored();
-    for (std::size_t i = 0; i < cases.size(); ++i) {
-      std::optional<Record> decided = cases[i].before;
-      std::string expected = "missing";
-      if (decided) {
-        const bool done = rules::Intervene(decided->lock, what(cases[i]), NewUuid(), kNow);
-        expected = done ? "done" : "not held";
-      }
-      SCOPED_TRACE(static_cast<int>(what(cases[i])));
-      EXPECT_EQ(told[i], expected) << Told(cases[i]);
-      Compare(cases[i], Of(cases[i], stored), decided);
-    }
-  });
-}
-
 TEST_F(MongoRules, DecideWhatAPurgeClears) {
   ForEachBatch(5, [&](const Cases& cases) {
     const std::int64_t purged = store_->Purge(*things_, 1'000'000, 10s);

@@ -8,6 +8,7 @@
 #include "clients/store_client.h"
 #include "doclock/mongodb_store.h"
 #include "doclock/store.h"
+#include "doclock/testing/intervene.h"
 
 namespace doclock::mongo_test {
 
@@ -78,7 +79,9 @@ class Client : public test::StoreClient {
     Execute(op);
     return op;
   }
-  void Intervene(const Key& key, Intervention what) { store().Intervene(collection(), key, what); }
+  void Expire(const Key& key) { testing::ExpireLock(store(), collection().name(), key); }
+  void Break(const Key& key) { testing::BreakLock(store(), collection().name(), key); }
+  void Steal(const Key& key) { testing::StealLock(store(), collection().name(), key); }
 };
 
 inline Body Counted(int n) { return Body::FromJson({{"n", n}}); }

@@ -78,7 +78,7 @@ struct Scene {
   }
   void Expired() {
     Held();
-    good.Intervene(key, Intervention::kExpire);
+    good.Expire(key);
     const ReadOp read = good.Read(key);
     ASSERT_EQ(read.status, OpStatus::kDone) << Why(read);
     version = read.version;
@@ -129,8 +129,6 @@ inline std::vector<Operation> Operations() {
       {"LeaveTheLock", waited,
        [](Scene& s) { return Told(s.faulty.Write(WriteKind::kLeave, s.key, s.id)); }},
       {"ReleaseToAWaiter", waited, write(WriteKind::kRelease)},
-      {"BreakForAWaiter", waited,
-       [](Scene& s) { return Tell([&] { s.faulty.Intervene(s.key, Intervention::kBreak); }); }},
       {"AcquireWithMinHold", exists,
        [](Scene& s) { return Told(s.faulty.Acquire(s.key, s.id, Counted(1), 10s)); },
        OpStatus::kDone, true, true},
@@ -213,8 +211,6 @@ inline std::vector<Operation> Operations() {
            if (purged != 1) throw StoreException(Errc::kMalformed, "not purged");
          });
        }},
-      {"Break", held,
-       [](Scene& s) { return Tell([&] { s.faulty.Intervene(s.key, Intervention::kBreak); }); }},
   };
 }
 

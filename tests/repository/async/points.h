@@ -117,9 +117,6 @@ class PointStore : public Store {
                                    std::chrono::milliseconds budget) override {
     return inner_->ListLocks(collection, query, after, budget);
   }
-  void Intervene(Collection& collection, const Key& key, Intervention what) override {
-    inner_->Intervene(collection, key, what);
-  }
 
  private:
   const std::shared_ptr<Store> inner_;

@@ -67,14 +67,6 @@ class InStep final : public Store {
     FallIn();
     return inner_->ListLocks(collection, query, after, budget);
   }
-  void Intervene(Collection& collection, const Key& key, Intervention what) override {
-    FallIn();
-    inner_->Intervene(collection, key, what);
-    // Dates that are moved on must not revive it.
-    if (what == Intervention::kExpire) {
-      Age(collection.name(), std::chrono::minutes(1), mongodb::Doc::Of("_id", key));
-    }
-  }
 
  private:
   /// The server goes on by itself; so little of it does not matter.

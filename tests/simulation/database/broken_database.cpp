@@ -1,5 +1,6 @@
 /// What Database does when a test breaks it.
 
+#include "doclock/testing/intervene.h"
 #include "simulation/database/database.h"
 
 namespace doclock::simulation {
@@ -97,7 +98,7 @@ void Database::RetakeLost(RenewOp& op) {
   ReadOp look(*op.collection, *op.key);
   StoreOp* const looking[] = {&look};
   store_->Execute(looking, kBudget);
-  if (look.locked) store_->Intervene(*op.collection, *op.key, Intervention::kExpire);
+  if (look.locked) testing::ExpireLock(*store_, op.collection->name(), *op.key);
   AcquireOp retake(*op.collection, *op.key);
   retake.grant.lock_id = op.lock_id;
   retake.grant.ttl = op.ttl;
@@ -198,7 +199,8 @@ void Database::LetShareIn(Change& change) {
 std::int64_t Database::Purge(Collection& collection, std::int64_t limit) {
   if (breakage_ == Breakage::kPurgesLiveLocks) {
     for (const LockRow& row : store_->ListLocks(collection, {}, {}, kBudget).rows) {
-      store_->Intervene(collection, row.key, Intervention::kExpire);
+      const bool held = row.mode == LockMode::kExclusive;
+      if (held) testing::ExpireLock(*store_, collection.name(), row.key);
     }
   }
   return Primary::Purge(collection, limit);

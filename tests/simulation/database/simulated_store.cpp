@@ -250,8 +250,4 @@ std::unique_ptr<Subscription> SimulatedStore::Watch(
   return network_.Subscribe(process_, AtDatabase(collection), std::move(hint));
 }
 
-void SimulatedStore::Intervene(Collection&, const Key&, Intervention) {
-  throw StoreException(Errc::kRefused, "the simulation does not intervene");
-}
-
 }  // namespace doclock::simulation

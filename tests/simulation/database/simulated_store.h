@@ -38,7 +38,6 @@ class SimulatedStore : public Store {
   [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
                                    const std::string& after,
                                    std::chrono::milliseconds budget) override;
-  void Intervene(Collection& collection, const Key& key, Intervention what) override;
 
  private:
   struct Batch;

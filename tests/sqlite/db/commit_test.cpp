@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "doclock/testing/intervene.h"
 #include "sqlite/db/faulty_files.h"
 #include "sqlite/db/lying_commits.h"
 #include "sqlite/support/client.h"
@@ -107,7 +108,7 @@ TEST_F(SqliteCommit, AnEarlierGrantOfAWaiterIsNotTakenForTheOneThatFailed) {
   client.Insert("1");
   const Uuid id = NewUuid();
   ASSERT_EQ(client.Queue("1", id).status, OpStatus::kDone);
-  client.store().Intervene(client.collection(), "1", Intervention::kExpire);
+  testing::ExpireLock(client.store(), "things", "1");
   FaultyFiles::failing_writes = 1;
   const AcquireOp again = client.Queue("1", id);
   EXPECT_EQ(again.status, OpStatus::kFailed) << Why(again);

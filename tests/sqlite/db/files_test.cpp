@@ -135,22 +135,6 @@ TEST_F(SqliteFiles, CollectionsMayBeCalledAsTheIndexesOfOthersWere) {
   }
 }
 
-TEST_F(SqliteFiles, AFileOfVersion01TakesACollectionCalledAsAnIndexOfAnother) {
-  Client(file_).Create("1");
-  // That version called the indexes so.
-  RawDatabase(file_).Run(
-      "DROP INDEX \"doclock_g_things:name\"; DROP INDEX \"doclock_r_things:name\";"
-      "CREATE INDEX doclock_g_things_name ON doclock_g_things(name);"
-      "CREATE INDEX doclock_r_things_name ON doclock_r_things(name) WHERE name IS NOT NULL");
-  const auto store = OpenSqliteStore(file_);
-  Client other(store, "things_name");
-  EXPECT_EQ(other.Create("1").status, OpStatus::kDone);
-  EXPECT_EQ(Client(store).Read("1").status, OpStatus::kDone);
-  EXPECT_EQ(RawDatabase(file_).Number("SELECT count(*) FROM sqlite_master WHERE type='index' AND "
-                                      "tbl_name='doclock_g_things' AND name LIKE '%:name'"),
-            1);
-}
-
 TEST_F(SqliteFiles, AMissingDirectoryIsNamed) {
   ExpectRefusal(folder_ / "no/such/things.db", "no such directory");
 }
@@ -357,7 +341,7 @@ TEST_F(SqliteFiles, MembersOfAGroupShareTheCoordinatorFile) {
   ASSERT_EQ(::stat(coordinator.c_str(), &status), 0);
   EXPECT_EQ(status.st_gid, kTeam);
   EXPECT_EQ(status.st_mode & 0777, 0660U);
-  // One that an earlier version left for one member alone: its owner mends it.
+  // One that is for one member alone: its owner mends it.
   ASSERT_EQ(::chown(coordinator.c_str(), 64003, 64003), 0);
   Child other({"member", "64004", "64004", std::to_string(kTeam), "open", file_.string()});
   EXPECT_NE(other.Line().value_or("").find("-doclock"), std::string::npos);

@@ -84,7 +84,6 @@ class SqliteMovedFiles : public ::testing::Test {
     all["list"] = OutcomeOf([&] { (void)store.ListLocks(things, {}, "", kBudget); });
     all["purge"] = OutcomeOf([&] { store.Purge(things, 100, kBudget); });
     all["index"] = OutcomeOf([&] { store.EnsureIndex(things, {.fields = {"n"}}); });
-    all["break"] = OutcomeOf([&] { store.Intervene(things, "held", Intervention::kBreak); });
     all["open"] = OutcomeOf([&] { store.Open("others", {}, 30s); });
     return all;
   }

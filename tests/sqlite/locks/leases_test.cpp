@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
 #include "sqlite/support/client.h"
 #include "sqlite/support/load.h"
@@ -63,10 +64,9 @@ TEST_F(SqliteLeases, EveryWriteThatTakesTheLockAwayDeletesItsLease) {
   EXPECT_EQ(client_.Write(WriteKind::kErase, "1", held.grant.lock_id).status, OpStatus::kDone);
   EXPECT_EQ(Rows(), 0);
 
-  for (const Intervention what :
-       {Intervention::kExpire, Intervention::kBreak, Intervention::kSteal}) {
+  for (const auto act : {testing::BreakLock, testing::StealLock}) {
     held = Renewed("2");
-    client_.store().Intervene(client_.collection(), "2", what);
+    act(client_.store(), "things", "2");
     EXPECT_EQ(Rows(), 0);
     EXPECT_EQ(client_.Renew("2", held.grant.lock_id).status, OpStatus::kLost);
     EXPECT_EQ(Rows(), 0);

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
 #include "sqlite/db/faulty_files.h"
 #include "sqlite/operations/statements.h"
@@ -131,7 +132,7 @@ TEST_F(SqliteQueue, TheGrantNamesTheWaitersProcess) {
     waiting = std::make_unique<Client>(Opened());  // as the death of the process
     EXPECT_EQ(client_.Acquire("1").status, detached ? OpStatus::kBusy : OpStatus::kDone);
     clock_->Advance(1h);
-    client_.store().Intervene(client_.collection(), "1", Intervention::kBreak);
+    testing::BreakLock(client_.store(), "things", "1");
   }
 }
 
@@ -277,21 +278,6 @@ TEST_F(SqliteQueue, TheListShowsIt) {
   const LockPage page = client_.store().ListLocks(client_.collection(), {}, "", kBudget);
   ASSERT_EQ(page.rows.size(), 1U);
   EXPECT_EQ(page.rows.front().waiting, 2);
-}
-
-/// Files made before there was a queue.
-TEST_F(SqliteQueue, IsAddedToAFileThatHasNone) {
-  const AcquireOp held = client_.Create("1");
-  for (const char* missing :
-       {"DROP TABLE doclock_q_things", "ALTER TABLE doclock_c_things DROP COLUMN lock_queue"}) {
-    RawDatabase(file_).Run(missing);
-    EXPECT_THROW(Client(file_, {.create = false, .complete = false}), StoreException);
-    Client later = Opened();
-    EXPECT_EQ(later.Read("1").version, held.version);
-    const Uuid waiter = NewUuid();
-    EXPECT_TRUE(later.Queue("1", waiter).queued);
-    EXPECT_EQ(later.Leave("1", waiter).status, OpStatus::kDone);
-  }
 }
 
 /// What was said of it must not be relied on.

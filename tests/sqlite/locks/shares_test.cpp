@@ -8,6 +8,7 @@
 #include <list>
 #include <mutex>
 
+#include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
 #include "sqlite/support/child.h"
 #include "sqlite/support/client.h"
@@ -160,10 +161,10 @@ TEST_F(SqliteShares, NothingIsLeftByWritesThatEndAllShares) {
   EXPECT_EQ(client_.store().Purge(client_.collection(), 10, kBudget), 1);
   EXPECT_EQ(Rows("r"), 0);
 
-  for (const Intervention what : {Intervention::kBreak, Intervention::kSteal}) {
+  for (const auto act : {testing::BreakLock, testing::StealLock}) {
     const AcquireOp share = client_.Share("1");
     ASSERT_EQ(share.status, OpStatus::kDone) << Why(share);
-    client_.store().Intervene(client_.collection(), "1", what);
+    act(client_.store(), "things", "1");
     EXPECT_EQ(Rows("r"), 0);
     EXPECT_EQ(client_.ReleaseShare("1", share.grant.lock_id).status, OpStatus::kLost);
   }
@@ -239,40 +240,6 @@ TEST_F(SqliteShares, AMalformedShareIsNeverFreeAndSaysSo) {
   EXPECT_EQ(rows.size(), all.size());
   for (const LockRow& row : rows) EXPECT_TRUE(row.malformed && row.live);
   EXPECT_EQ(client_.Share("good").status, OpStatus::kDone);
-}
-
-/// Files made before there were shares.
-TEST_F(SqliteShares, TablesAreAddedToAFileThatHasNone) {
-  client_.Insert("1");
-  RawDatabase(file_).Run("DROP TABLE doclock_r_things; DROP TABLE doclock_i_things");
-  Client later(file_);
-  EXPECT_EQ(later.Share("1").status, OpStatus::kDone);
-  RawDatabase(file_).Run("DROP INDEX \"doclock_r_things:malformed\"");
-  Client last(file_);
-  EXPECT_EQ(last.Share("1").status, OpStatus::kDone);
-}
-
-/// Statements name the index: with another definition each of them would fail, or fail to tell.
-TEST_F(SqliteShares, AnIndexOfAnotherDefinitionIsRefusedAtOpening) {
-  client_.Insert("1");
-  const std::string name = "\"doclock_r_things:malformed\"";
-  for (const std::string& definition : {"INDEX " + name + " ON doclock_r_things(doc)",
-                                        "INDEX " + name + " ON doclock_r_things(doc) WHERE ttl<0",
-                                        "UNIQUE INDEX " + name + " ON doclock_r_things(doc)",
-                                        "INDEX " + name + " ON doclock_c_things(key)"}) {
-    RawDatabase(file_).Run("DROP INDEX " + name + "; CREATE " + definition);
-    try {
-      const Client later(file_);
-      FAIL() << definition;
-    } catch (const StoreException& error) {
-      EXPECT_EQ(error.errc(), Errc::kRefused) << error.what();
-      EXPECT_NE(std::string(error.what()).find("doclock_r_things:malformed"), std::string::npos);
-      EXPECT_NE(std::string(error.what()).find("things.db"), std::string::npos) << error.what();
-    }
-  }
-  RawDatabase(file_).Run("DROP INDEX " + name);
-  Client mended(file_);
-  EXPECT_EQ(mended.Share("1").status, OpStatus::kDone);
 }
 
 TEST_F(SqliteShares, AUniqueIndexOfAnotherProgramIsTold) {

@@ -260,19 +260,6 @@ TEST_F(SqliteIndexes, OfOneFieldWithACommaAreNotThoseOfTwo) {
   EXPECT_EQ(client_.Insert("5", R"({"a,b":1})").status, OpStatus::kConflict);
 }
 
-TEST_F(SqliteIndexes, OfVersion01AreReplacedWhereTheyAreOthers) {
-  // That version called the index over the field "a,b" so.
-  RawDatabase(file_).Run(
-      "CREATE UNIQUE INDEX \"doclock_u_things:a,b\" ON doclock_c_things("
-      "CASE WHEN json_valid(body) THEN json_extract(body, '$.\"a,b\"') END)");
-  const IndexSpec spec{.fields = {"a", "b"}, .unique = true};
-  client_.store().EnsureIndex(client_.collection(), spec);
-  EXPECT_EQ(client_.Insert("1", R"({"a":1,"b":2})").status, OpStatus::kDone);
-  EXPECT_EQ(client_.Insert("2", R"({"a":1,"b":2})").status, OpStatus::kConflict);
-  client_.store().EnsureIndex(client_.collection(), spec);  // changes nothing any more
-  EXPECT_EQ(client_.Insert("2", R"({"a":1,"b":2})").status, OpStatus::kConflict);
-}
-
 TEST_F(SqliteIndexes, TellTextsApartBehindNul) {
   const auto body = [](const std::string& text) {
     return nlohmann::json{{"v", text}, {"n", 1}}.dump();

@@ -43,25 +43,6 @@ void Decide(SaveOp& op, OptionalState& state, TimePoint now) {
   if (op.save == SaveKind::kErase) state.reset();
 }
 
-Intervention InterventionOf(Kind kind) {
-  if (kind == Kind::kExpire) return Intervention::kExpire;
-  return kind == Kind::kBreak ? Intervention::kBreak : Intervention::kSteal;
-}
-
-std::string Intervene(Client& client, const Key& key, Intervention what) {
-  try {
-    client.store().Intervene(client.collection(), key, what);
-    return "done";
-  } catch (const Error& error) {
-    return error.errc() == Errc::kNotFound ? "missing" : "not held";
-  }
-}
-
-std::string Intervene(OptionalState& state, Intervention what, TimePoint now) {
-  if (!state) return "missing";
-  return rules::Intervene(*state, what, NewUuid(), now) ? "done" : "not held";
-}
-
 /// More of what makes a lock than of what ends it.
 std::vector<RulesStep> RandomSteps() {
   const auto kind = rc::gen::oneOf(
@@ -88,13 +69,11 @@ class SqliteRules : public ::testing::Test {
   static std::string Play(const RulesStep& step, RulesCase& each, Client& client,
                           const OptionalState& known) {
     std::string said;
-    if (step.kind < Kind::kExpire) {
+    if (step.kind < Kind::kPurge) {
       each.Make(step, client.collection(), known, [&](auto& op) {
         client.Execute(op);
         said = Said(op);
       });
-    } else if (step.kind <= Kind::kSteal) {
-      said = Intervene(client, each.key(), InterventionOf(step.kind));
     } else if (step.kind == Kind::kPurge) {
       client.store().Purge(client.collection(), 1'000'000, kBudget);
     }
@@ -105,15 +84,13 @@ class SqliteRules : public ::testing::Test {
                       OptionalState& state) const {
     const TimePoint now = clock_->Now();
     std::string said;
-    if (step.kind < Kind::kExpire) {
+    if (step.kind < Kind::kPurge) {
       const OptionalState known = state;
       each.Make(step, client.collection(), known, [&](auto& op) {
         const char* const fault = FaultOf(op);
         fault != nullptr ? op.Fail(Errc::kRefused, fault) : Decide(op, state, now);
         said = Said(op);
       });
-    } else if (step.kind <= Kind::kSteal) {
-      said = Intervene(state, InterventionOf(step.kind), now);
     } else if (step.kind == Kind::kPurge && state && rules::IsPurgeable(*state, now)) {
       rules::Purge(*state);
     }

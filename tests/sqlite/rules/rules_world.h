@@ -76,9 +76,6 @@ struct RulesStep {
     kInsert,
     kReplace,
     kSaveErase,
-    kExpire,
-    kBreak,
-    kSteal,
     kPurge,
     kAdvance,
     kReopen,
@@ -106,7 +103,7 @@ class RulesCase {
   [[nodiscard]] const Key& key() const noexcept { return key_; }
   /// Call it once for each step, before Make.
   void Begin(const RulesStep& step);
-  /// Makes the operation of a step that is one (anything before kExpire), the same at each call.
+  /// Makes the operation of a step that is one (anything before kPurge), the same at each call.
   /// @param state of the document, whose version and incarnation the operation knows
   template <class Use>
   void Make(const RulesStep& step, Collection& collection, const OptionalState& state,

@@ -34,7 +34,7 @@ struct Participant {
   std::atomic<std::int32_t> watchers;
   std::atomic<std::uint32_t> files;  ///< FileSet::tag; 0: not known, or closing.
 };
-static_assert(sizeof(Participant) == 16, "the layout is that of version 0.1");
+static_assert(sizeof(Participant) == 16, "all processes share the layout");
 
 /// A Notification that is written and read at the same time.
 struct SharedNotification {

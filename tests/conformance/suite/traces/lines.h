@@ -23,7 +23,6 @@ inline constexpr int kShared = -2;
 inline constexpr const char* kDone = "done";
 inline constexpr const char* kMissing = "missing";
 inline constexpr const char* kLost = "lost";
-inline constexpr const char* kNotHeld = "not held";
 inline constexpr const char* kRefused = "refused";
 inline constexpr const char* kConflict = "conflict";
 inline constexpr const char* kMalformed = "malformed";

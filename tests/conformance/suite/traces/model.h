@@ -69,9 +69,6 @@ class Model {
   [[nodiscard]] std::string Query(const Search& search) const;
   std::string MakeUnique();
   std::string Plant(const Step& step, const Document* document);
-  std::string Expire(Document& document) const;
-  static std::string Break(Document& document);
-  std::string Steal(Document& document) const;
   std::string Purge();
 
   [[nodiscard]] bool Live(const Share& share) const { return now_ < share.until; }

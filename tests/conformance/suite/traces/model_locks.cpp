@@ -139,26 +139,6 @@ std::string Model::RenewShares(const Step& step, Document* document) const {
   }
   return Joined(said);
 }
-std::string Model::Expire(Document& document) const {
-  if (document.holder == kNobody) return kNotHeld;
-  document.until = std::min(document.until, now_);
-  for (Share& share : document.shares) share.until = std::min(share.until, now_);
-  return kDone;
-}
-
-std::string Model::Break(Document& document) {
-  if (document.holder == kNobody) return kNotHeld;
-  ++document.version;
-  Clear(document);
-  return kDone;
-}
-
-std::string Model::Steal(Document& document) const {
-  ++document.version;
-  Grant(document, kStranger, kStolenTicks);
-  return kDone;
-}
-
 std::string Model::Purge() {
   int purged = 0;
   for (auto& [key, document] : documents_) {

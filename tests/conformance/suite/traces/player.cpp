@@ -103,12 +103,6 @@ std::string Player::Do(const Step& step) {
       return EnsureIndex({.fields = {"due"}});
     case Step::Kind::kUniqueIndex:
       return EnsureIndex({.fields = {kUniqueField}, .unique = true});
-    case Step::Kind::kExpire:
-      return Intervene(step, Intervention::kExpire);
-    case Step::Kind::kBreak:
-      return Intervene(step, Intervention::kBreak);
-    case Step::Kind::kSteal:
-      return Intervene(step, Intervention::kSteal);
     case Step::Kind::kPurge:
       return std::to_string(client_.Purge());
     case Step::Kind::kSpoil:
@@ -210,17 +204,6 @@ std::string Player::EnsureIndex(const IndexSpec& index) {
     return kDone;
   } catch (const ConflictException&) {
     return kConflict;
-  }
-}
-
-std::string Player::Intervene(const Step& step, Intervention what) {
-  try {
-    client_.Intervene(KeyOf(step.key), what);
-    return kDone;
-  } catch (const Error& error) {
-    if (error.errc() == Errc::kNotFound) return kMissing;
-    if (error.errc() == Errc::kMalformed) return kMalformed;
-    return error.errc() == Errc::kNotOwner ? kNotHeld : error.what();
   }
 }
 

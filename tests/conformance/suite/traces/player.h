@@ -55,7 +55,6 @@ class Player {
   std::string AcquireNext(const Step& step, const Search& search);
   std::string Query(const Search& search);
   std::string EnsureIndex(const IndexSpec& index);
-  std::string Intervene(const Step& step, Intervention what);
   std::string Spoil(const Step& step);
   std::string Plant(const Step& step);
 
