@@ -103,7 +103,6 @@ class SqliteDatabase final : public locking::Database {
   SqliteDatabase(Parts& parts, const SqliteStoreOptions& options)
       : parts_(parts),
         busy_timeout_(options.busy_timeout.ms()),
-        create_(options.create),
         create_(options.create) {}
 
   [[nodiscard]] StoreTraits traits() const noexcept override {
