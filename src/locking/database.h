@@ -89,8 +89,8 @@ struct Candidate {
   Key key;
   rules::LockState lock;
   bool has_body = false;  ///< Does it hold anything besides its lock?
-  bool malformed =
-      false;  ///< Its lock is not what this library writes; of `lock` the group counts.
+  /// Its lock is not what this library writes; of `lock` the group counts.
+  bool malformed = false;
 };
 
 /// When a unit has to be through. On the ordinary steady clock, not that of the leases.

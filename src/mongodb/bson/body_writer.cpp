@@ -245,7 +245,10 @@ void AppendValue(Doc& doc, std::string_view name, const json& value) {
 void AppendMembers(Doc& doc, const json& body) {
   const auto* const members = body.get_ptr<const Object*>();
   if (members == nullptr) throw DocumentException("the body is not a JSON object");
-  Writer writer(doc.Grow(detail::BsonBytes(body) - detail::kBsonFrame));
+  // Not the size of the body as a value: it may look like one of another type, `{"$oid": ...}`.
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : *members) bytes += detail::BsonBytes(name, value);
+  Writer writer(doc.Grow(bytes));
   writer.Members(*members);
   doc.Trim(writer.at());
 }

@@ -9,6 +9,7 @@
 #include "doclock/decimal128.h"
 #include "doclock/errors.h"
 #include "doclock/uuid_json.h"
+#include "document/json/bson_size.h"
 #include "document/json/same_json.h"
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/support/random_bson.h"
@@ -32,6 +33,36 @@ std::string CanonicalOf(const json& body) {
   const mongodb::Doc doc = Encode(body);
   EXPECT_TRUE(bson_validate(doc.get(), BSON_VALIDATE_NONE, nullptr));
   return Canonical(*doc.get());
+}
+
+/// Bodies are measured where there is no libbson.
+TEST(BodyCodec, WritesAsManyBytesAsBodiesAreMeasuredWith) {
+  const json body{{"null", nullptr},
+                  {"yes", true},
+                  {"numbers", {0, -1, INT32_MAX, INT32_MIN, INT64_C(1) << 31, INT64_MIN, 1.5}},
+                  {"unsigned", 7U},
+                  {"text", "\xC3\xA4"},
+                  {"list", json::array_t(101, json::object())},
+                  {"", {{"deep", json::array({json::array()})}}},
+                  {"date", Date(std::chrono::sys_time<std::chrono::milliseconds>{})},
+                  {"id", {{"$oid", std::string(24, 'a')}}},
+                  {"decimal", {{"$numberDecimal", "1.50"}}},
+                  {"bytes", {{"$binary", {{"base64", "AAECAw=="}, {"subType", "00"}}}}},
+                  {"old", {{"$binary", {{"base64", "AAECAw=="}, {"subType", "02"}}}}},
+                  {"nearly", {{"$date", 1}}}};
+  EXPECT_EQ(detail::BsonBytes(body), Encode(body).get()->len);
+  const json rare{{"at", {{"$timestamp", {{"t", 1}, {"i", 2}}}}}};
+  EXPECT_GE(detail::BsonBytes(rare), Encode(rare).get()->len);
+}
+
+/// The facade refuses such bodies; a program may call the store itself.
+TEST(BodyCodec, WritesTheMembersOfABodyThatLooksLikeAValueOfAType) {
+  // As bytes it takes three quarters of the room.
+  const std::string text(80'000, 'A');
+  const json body{{"$binary", {{"base64", text}, {"subType", "00"}}}};
+  const auto doc = Encode(body);
+  EXPECT_EQ(doc.get()->len, detail::kBsonFrame + detail::BsonBytes("$binary", body.at("$binary")));
+  EXPECT_TRUE(bson_validate(doc.get(), BSON_VALIDATE_NONE, nullptr));
 }
 
 TEST(BodyCodec, WritesWhatLibbsonReadsAsTheSame) {
