@@ -9,7 +9,8 @@ Usage: scripts/install_deps.sh [--ci | --docs] [--check] [--help]
 Installs the compiler, tools and libraries that building and testing doclock needs, where they are missing.
 On Debian and Ubuntu it uses apt (as root, or with sudo). Elsewhere it names what is missing.
 
-  --ci      also what the continuous integration uses: clang 16, its formatter and tidy, Doxygen, spin, zsh, fish, dpkg-dev
+  --ci      also what the continuous integration uses: clang 16, its formatter and tidy, Doxygen, spin, zsh, fish, dpkg-dev,
+            PostgreSQL
   --docs    only what the site of the documents needs (scripts/docs.sh): Doxygen, Chromium
   --check   only report; exit status 1 when something is missing
 TEXT
@@ -71,6 +72,8 @@ if ! command -v apt-get > /dev/null || ! command -v dpkg-query > /dev/null; then
     need_tool clang-format-16 "clang-format 16"
     need_tool doxygen "Doxygen"
     need_tool spin "spin"
+    need_tool pg_config "libpq 14 or newer"
+    need_tool postgres "a PostgreSQL server"
   fi
   if [[ ${#missing[@]} -eq 0 ]]; then
     say "everything is there"
@@ -134,6 +137,7 @@ if [[ $docs == yes ]]; then
 fi
 if [[ $ci == yes ]]; then
   packages+=(git clang-16 clang-format-16 clang-tidy-16 libclang-rt-16-dev doxygen codespell spin zsh fish dpkg-dev file)
+  packages+=(libpq-dev postgresql)
 fi
 
 missing=()

@@ -197,7 +197,7 @@ TEST(MongodbReach, OfAStrangerIsSaidWhatIsKnown) {
                             Answer{alert, true, "needs tls=true"}}) {
     SCOPED_TRACE(one.says);
     const Stranger stranger(one.says, one.hangs_up);
-    ExpectAway("mongodb://user:Canary@" + stranger.server() + "/shop?connectTimeoutMS=100",
+    ExpectAway("mongodb://user:Canary@" + stranger.server() + "/shop?connectTimeoutMS=1000",
                stranger.server(), one.told);
     if (one.says.empty()) continue;
     const Opened opened = Opening("mongodb://" + stranger.server() + "/shop");
