@@ -248,7 +248,7 @@ TEST_F(MongodbOutageTest, AWaitThatMeetsAnOutageNamesItsCause) {
   Program holder(Run({"job"}, Staying()), {store});
   ASSERT_TRUE(IsThere());
   // The server is named once an attempt has failed, which takes longer on a busy machine.
-  for (const auto wait : {4s, 16s}) {
+  for (const auto wait : {4s, 16s, 64s}) {
     Relay relay(PortOf(alone_.uri()));
     Program waiting(Run({"--wait", std::to_string(wait.count()) + "s", "job"}, {"true"}),
                     {Through(relay)});
