@@ -10,6 +10,7 @@
 #include <map>
 
 #include "doclock/errors.h"
+#include "doclock/testing/intervene.h"
 #include "fuzz/support/fuzz.h"
 #include "sqlite/schema/table_names.h"
 #include "sqlite/support/client.h"
@@ -208,6 +209,8 @@ class Bench {
       }
     });
     tolerate([&] { store.Purge(things, 100, kBudget); });
+    tolerate([&] { testing::ExpireLock(store, "things", "1"); });
+    tolerate([&] { testing::BreakLock(store, "things", "1"); });
   }
 
   sqlite_test::TempFolder folder_;

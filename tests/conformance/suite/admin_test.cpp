@@ -142,6 +142,13 @@ TEST_P(HintConformance, ComeWithAnErase) {
   EXPECT_TRUE(hints_.Wait());
 }
 
+TEST_P(HintConformance, ComeWithABreak) {
+  things_.Create("42");
+  hints_.Clear();
+  things_.Break("42");
+  EXPECT_TRUE(hints_.Wait());
+}
+
 TEST_P(HintConformance, NameTheKeyOrNothing) {
   const AcquireOp grant = things_.Create("42");
   subscription_.reset();

@@ -166,6 +166,12 @@ TEST_P(OddDocuments, ThatAreMalformedAreRefusedOneByOne) {
   for (const Key& key : malformed) {
     EXPECT_TRUE(IsMalformed(things_.Acquire(key))) << key.ToString();
     EXPECT_TRUE(IsMalformed(things_.Acquire(key, {.mode = LockMode::kShared}))) << key.ToString();
+    try {
+      things_.Break(key);
+      ADD_FAILURE() << key.ToString();
+    } catch (const StoreException& error) {
+      EXPECT_EQ(error.errc(), Errc::kMalformed) << key.ToString();
+    }
   }
   ExpectUntouched(malformed);
 }

@@ -74,6 +74,20 @@ TEST_F(MongoDecisions, AWriteAtVersionZeroFindsADocumentWithoutAVersion) {
   EXPECT_TRUE(things_.Read(key_).lock_id.is_nil());
 }
 
+TEST_F(MongoDecisions, ALeaseThatIsOverIsNotEndedAnew) {
+  Put(Field("lockId", kId) + ", " + Field("lockTime", kLongAgo));
+  things_.Expire(key_);
+  EXPECT_GT(Row().age, kYears);
+}
+
+TEST_F(MongoDecisions, ASharesLeaseThatIsOverIsNotEndedAnew) {
+  Put(R"("lockId": {"$uuid": "646f636c-6f63-4b00-8000-736861726564"}, )" +
+      Field("lockTime", kLongAgo) + R"(, "lockTtl": 1000, "lockReaders": [)" +
+      Share(kShareId, kLongAgo, "first") + "]");
+  things_.Expire(key_);
+  EXPECT_GT(Row().age, kYears);
+}
+
 TEST_F(MongoDecisions, ALockWithoutALengthEndedAfterTheDefault) {
   Put(R"("lockId": null, )" + Field("lockTime", kLongAgo));
   const auto since =

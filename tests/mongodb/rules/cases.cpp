@@ -204,6 +204,35 @@ class Asking {
     return made;
   }
 
+  std::unique_ptr<Operation> Intervention() {
+    auto made = std::make_unique<One<WriteOp>>(collection_, of_);
+    WriteOp& op = made->value;
+    op.mark = dice_.Id(kMark);
+    if (lock().IsShared()) {
+      op.mode = LockMode::kShared;
+      op.lock_id = dice_.IdOf(kShares);
+      return made;
+    }
+    op.lock_id = lock().lock_id;
+    switch (dice_.Below(3)) {
+      case 0:
+        op.write = WriteKind::kCheckpoint;
+        op.expected = lock().version;
+        op.fence = lock().fence;
+        break;
+      case 1:
+        made->next.lock_id = dice_.Id(kNewIds[0]);
+        made->next.ttl = dice_.Asked();
+        made->next.owner = dice_.Owner("stranger");
+        made->next.detached = true;
+        op.next = &made->next;
+        break;
+      default:
+        break;
+    }
+    return made;
+  }
+
  private:
   const LockState& lock() const {
     static const LockState kNone;
@@ -344,6 +373,10 @@ Case::Case(std::uint64_t number)
 
 std::unique_ptr<Operation> OperationOf(const Case& one, Collection& collection) {
   return Asking(one, collection).Any();
+}
+
+std::unique_ptr<Operation> InterventionOf(const Case& one, Collection& collection) {
+  return Asking(one, collection).Intervention();
 }
 
 std::unique_ptr<Operation> AcquireOf(const Case& one, Collection& collection) {

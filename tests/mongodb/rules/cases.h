@@ -30,6 +30,9 @@ struct Operation {
 
 /// The operation of a case; the same each time.
 std::unique_ptr<Operation> OperationOf(const Case& one, Collection& collection);
+/// What an operator does to the lock, or to a share, that another holds: ends its lease, breaks it,
+/// or steals it.
+std::unique_ptr<Operation> InterventionOf(const Case& one, Collection& collection);
 /// One that takes the lock exclusively, if it can be had now.
 std::unique_ptr<Operation> AcquireOf(const Case& one, Collection& collection);
 

@@ -39,6 +39,19 @@ std::uint64_t Number(const char* variable, std::uint64_t otherwise) {
 
 using Cases = std::vector<Case>;
 
+/// Among others a statement's outcome is told by the document: not of one that is gone, or whose
+/// incarnation the caller does not know.
+bool MayBeInDoubt(const StoreOp& op) {
+  if (op.status != OpStatus::kInDoubt) return false;
+  if (op.kind == OpKind::kWrite) {
+    const auto& write = static_cast<const WriteOp&>(op);
+    return write.write == WriteKind::kErase || write.born.is_nil();
+  }
+  if (op.kind != OpKind::kSave) return false;
+  const auto& save = static_cast<const SaveOp&>(op);
+  return save.save == SaveKind::kErase || save.born.is_nil();
+}
+
 class MongoRules : public ::testing::Test {
  protected:
   /// Calls `play` with fresh documents until there were enough of them. `share`: of all cases.
@@ -98,6 +111,39 @@ class MongoRules : public ::testing::Test {
     return "DOCLOCK_RULES_SEED=" + std::to_string(one.seed) + " before: " + TextOf(one.before);
   }
 
+  /// Both of the store's ways: several operations in one command, and each in its own.
+  template <class Make>
+  void ExpectDecided(const Cases& cases, const Make& make) {
+    std::vector<std::unique_ptr<Operation>> operations;
+    std::vector<StoreOp*> ops;
+    for (const Case& one : cases) {
+      operations.push_back(make(one, *things_));
+      ops.push_back(&operations.back()->op());
+    }
+    std::vector<StoreOp*> together;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      if (cases[i].alone) {
+        store_->Execute({&ops[i], 1}, 10s);
+      } else {
+        together.push_back(ops[i]);
+      }
+    }
+    store_->Execute(together, 10s);
+    const auto stored = Stored();
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      const auto expected = make(cases[i], *things_);
+      std::optional<Record> decided = cases[i].before;
+      mongo_rules_test::Decide(expected->op(), decided);
+      SCOPED_TRACE(RequestOf(*ops[i]) + (cases[i].alone ? "" : " (among others)"));
+      if (!cases[i].alone && MayBeInDoubt(*ops[i])) {
+        if (TextOf(Of(cases[i], stored)) == TextOf(cases[i].before)) decided = cases[i].before;
+      } else {
+        EXPECT_EQ(ResultOf(*ops[i]), ResultOf(expected->op())) << Told(cases[i]);
+      }
+      Compare(cases[i], Of(cases[i], stored), decided);
+    }
+  }
+
   Database database_{StandaloneUri()};
   std::shared_ptr<Store> store_ = OpenMongodbStore(database_.uri());
   std::shared_ptr<Collection> things_ = store_->Open("things", {}, mongo_rules_test::kDefaultTtl);
@@ -128,51 +174,13 @@ class MongoRules : public ::testing::Test {
   std::int64_t server_now_ = 0;
 };
 
-/// Among others a statement's outcome is told by the document: not of one that is gone, or whose
-/// incarnation the caller does not know.
-bool MayBeInDoubt(const StoreOp& op) {
-  if (op.status != OpStatus::kInDoubt) return false;
-  if (op.kind == OpKind::kWrite) {
-    const auto& write = static_cast<const WriteOp&>(op);
-    return write.write == WriteKind::kErase || write.born.is_nil();
-  }
-  if (op.kind != OpKind::kSave) return false;
-  const auto& save = static_cast<const SaveOp&>(op);
-  return save.save == SaveKind::kErase || save.born.is_nil();
+TEST_F(MongoRules, DecideOperations) {
+  ForEachBatch(1, [&](const Cases& cases) { ExpectDecided(cases, mongo_rules_test::OperationOf); });
 }
 
-/// Both of the store's ways: several operations in one command, and each in its own.
-TEST_F(MongoRules, DecideOperations) {
-  ForEachBatch(1, [&](const Cases& cases) {
-    std::vector<std::unique_ptr<Operation>> operations;
-    std::vector<StoreOp*> ops;
-    for (const Case& one : cases) {
-      operations.push_back(OperationOf(one, *things_));
-      ops.push_back(&operations.back()->op());
-    }
-    std::vector<StoreOp*> together;
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-      if (cases[i].alone) {
-        store_->Execute({&ops[i], 1}, 10s);
-      } else {
-        together.push_back(ops[i]);
-      }
-    }
-    store_->Execute(together, 10s);
-    const auto stored = Stored();
-    for (std::size_t i = 0; i < cases.size(); ++i) {
-      const auto expected = OperationOf(cases[i], *things_);
-      std::optional<Record> decided = cases[i].before;
-      mongo_rules_test::Decide(expected->op(), decided);
-      SCOPED_TRACE(RequestOf(*ops[i]) + (cases[i].alone ? "" : " (among others)"));
-      if (!cases[i].alone && MayBeInDoubt(*ops[i])) {
-        if (TextOf(Of(cases[i], stored)) == TextOf(cases[i].before)) decided = cases[i].before;
-      } else {
-        EXPECT_EQ(ResultOf(*ops[i]), ResultOf(expected->op())) << Told(cases[i]);
-      }
-      Compare(cases[i], Of(cases[i], stored), decided);
-    }
-  });
+TEST_F(MongoRules, DecideInterventions) {
+  ForEachBatch(5,
+               [&](const Cases& cases) { ExpectDecided(cases, mongo_rules_test::InterventionOf); });
 }
 
 /// A search leaves no entry, and has an id of its own.

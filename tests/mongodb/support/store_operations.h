@@ -129,6 +129,7 @@ inline std::vector<Operation> Operations() {
       {"LeaveTheLock", waited,
        [](Scene& s) { return Told(s.faulty.Write(WriteKind::kLeave, s.key, s.id)); }},
       {"ReleaseToAWaiter", waited, write(WriteKind::kRelease)},
+      {"BreakForAWaiter", waited, [](Scene& s) { return Tell([&] { s.faulty.Break(s.key); }); }},
       {"AcquireWithMinHold", exists,
        [](Scene& s) { return Told(s.faulty.Acquire(s.key, s.id, Counted(1), 10s)); },
        OpStatus::kDone, true, true},
@@ -211,6 +212,7 @@ inline std::vector<Operation> Operations() {
            if (purged != 1) throw StoreException(Errc::kMalformed, "not purged");
          });
        }},
+      {"Break", held, [](Scene& s) { return Tell([&] { s.faulty.Break(s.key); }); }},
   };
 }
 

@@ -37,6 +37,12 @@ class InStep final : public Store {
   void Execute(std::span<StoreOp* const> ops, milliseconds budget) override {
     FallIn();
     inner_->Execute(ops, budget);
+    for (const StoreOp* const op : ops) {
+      // Dates that are moved on must not revive it.
+      if (EndsLease(*op)) {
+        Age(op->collection->name(), std::chrono::minutes(1), mongodb::Doc::Of("_id", *op->key));
+      }
+    }
   }
   void Query(Collection& collection, const Filter& filter,
              const std::function<bool(QueryRow&&)>& sink, milliseconds budget) override {
@@ -71,6 +77,13 @@ class InStep final : public Store {
  private:
   /// The server goes on by itself; so little of it does not matter.
   static constexpr milliseconds kUnnoticed{20};
+
+  /// As testing::ExpireLock does.
+  static bool EndsLease(const StoreOp& op) {
+    if (op.kind != OpKind::kWrite || op.status != OpStatus::kDone) return false;
+    const auto& write = static_cast<const WriteOp&>(op);
+    return write.write == WriteKind::kCheckpoint && write.ttl == milliseconds(0);
+  }
 
   void FallIn() {
     const TimePoint now = clock_->Now();

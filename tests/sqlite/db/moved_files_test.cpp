@@ -19,6 +19,7 @@
 
 #include "doclock/errors.h"
 #include "doclock/memory_store.h"
+#include "doclock/testing/intervene.h"
 #include "sqlite/db/connection.h"
 #include "sqlite/db/database_error.h"
 #include "sqlite/db/file_set.h"
@@ -84,6 +85,7 @@ class SqliteMovedFiles : public ::testing::Test {
     all["list"] = OutcomeOf([&] { (void)store.ListLocks(things, {}, "", kBudget); });
     all["purge"] = OutcomeOf([&] { store.Purge(things, 100, kBudget); });
     all["index"] = OutcomeOf([&] { store.EnsureIndex(things, {.fields = {"n"}}); });
+    all["break"] = OutcomeOf([&] { testing::BreakLock(store, "things", "held"); });
     all["open"] = OutcomeOf([&] { store.Open("others", {}, 30s); });
     return all;
   }

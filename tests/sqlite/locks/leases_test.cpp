@@ -64,7 +64,7 @@ TEST_F(SqliteLeases, EveryWriteThatTakesTheLockAwayDeletesItsLease) {
   EXPECT_EQ(client_.Write(WriteKind::kErase, "1", held.grant.lock_id).status, OpStatus::kDone);
   EXPECT_EQ(Rows(), 0);
 
-  for (const auto act : {testing::BreakLock, testing::StealLock}) {
+  for (const auto act : {testing::ExpireLock, testing::BreakLock, testing::StealLock}) {
     held = Renewed("2");
     act(client_.store(), "things", "2");
     EXPECT_EQ(Rows(), 0);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "doclock/testing/intervene.h"
 #include "sqlite/support/client.h"
 #include "sqlite/support/raw_database.h"
 #include "sqlite/support/temp_folder.h"
@@ -62,6 +63,7 @@ TEST_P(SqliteMalformed, IsNeverFreeAndSaysSo) {
       kBudget);
   EXPECT_EQ(free, 0);
   EXPECT_EQ(client.store().Purge(client.collection(), 100, kBudget), 0);
+  EXPECT_THROW(testing::BreakLock(client.store(), "things", "bad"), StoreException);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -93,7 +93,8 @@ OptionalState RulesWorld::Look(const Key& key, int which) {
 }
 
 void RulesCase::Begin(const RulesStep& step) {
-  const bool attempt = step.kind < Kind::kShareAgain || step.kind == Kind::kHandOver;
+  const bool attempt =
+      step.kind < Kind::kShareAgain || step.kind == Kind::kHandOver || step.kind == Kind::kSteal;
   if (attempt) ids_.push_back(NewUuid());
   write_id_ = NewUuid();
 }
@@ -167,6 +168,33 @@ WriteOp RulesCase::Write(const RulesStep& step, Collection& collection,
     next_.detached = step.Bit(1);
     if (step.Bit(2)) next_.group = "group";
     if (step.Bit(3)) next_.entry = IdOf(step);
+    op.next = &next_;
+  }
+  return op;
+}
+
+WriteOp RulesCase::Intervene(const RulesStep& step, Collection& collection,
+                             const OptionalState& state) {
+  WriteOp op(collection, key_);
+  op.mark = write_id_;  // the holder does not take it for its own release
+  if (!state) return op;
+  if (state->IsShared()) {
+    op.mode = LockMode::kShared;
+    op.lock_id = IdOf(step);
+    return op;
+  }
+  op.lock_id = state->lock_id;
+  if (step.kind == Kind::kExpire) {
+    op.write = WriteKind::kCheckpoint;
+    op.expected = state->version;
+    op.fence = state->fence;
+  }
+  if (step.kind == Kind::kSteal) {
+    next_ = {};
+    next_.lock_id = ids_.back();
+    next_.ttl = step.ttl();
+    next_.owner = Somebody(step.number);
+    next_.detached = true;
     op.next = &next_;
   }
   return op;

@@ -73,6 +73,9 @@ struct RulesStep {
     kHandOver,
     kLeave,
     kErase,
+    kExpire,  ///< what an operator does to a lock, or to a share, that another holds
+    kBreak,
+    kSteal,
     kInsert,
     kReplace,
     kSaveErase,
@@ -118,6 +121,9 @@ class RulesCase {
     } else if (step.kind <= Kind::kErase) {
       WriteOp op = Write(step, collection, state);
       use(op);
+    } else if (step.kind <= Kind::kSteal) {
+      WriteOp op = Intervene(step, collection, state);
+      use(op);
     } else {
       SaveOp op = Save(step, collection, state);
       use(op);
@@ -132,6 +138,8 @@ class RulesCase {
   [[nodiscard]] RenewOp Renew(const RulesStep& step, Collection& collection) const;
   [[nodiscard]] WriteOp Write(const RulesStep& step, Collection& collection,
                               const OptionalState& state);
+  [[nodiscard]] WriteOp Intervene(const RulesStep& step, Collection& collection,
+                                  const OptionalState& state);
   [[nodiscard]] SaveOp Save(const RulesStep& step, Collection& collection,
                             const OptionalState& state) const;
   [[nodiscard]] Uuid IdOf(const RulesStep& step) const;

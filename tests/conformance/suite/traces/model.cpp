@@ -141,6 +141,12 @@ std::string Model::DoWith(const Step& step, Document& document) {
       return Save(step, document);
     case Step::Kind::kRead:
       return Read(document);
+    case Step::Kind::kExpire:
+      return Expire(document);
+    case Step::Kind::kBreak:
+      return Break(document);
+    case Step::Kind::kSteal:
+      return Steal(document);
     default:
       return Write(step, document);
   }

@@ -69,6 +69,9 @@ class Model {
   [[nodiscard]] std::string Query(const Search& search) const;
   std::string MakeUnique();
   std::string Plant(const Step& step, const Document* document);
+  std::string Expire(Document& document) const;
+  std::string Break(Document& document) const;
+  std::string Steal(Document& document) const;
   std::string Purge();
 
   [[nodiscard]] bool Live(const Share& share) const { return now_ < share.until; }
@@ -82,6 +85,8 @@ class Model {
   }
   /// Of an attempt; null: it has none that is live.
   [[nodiscard]] Share* FindShare(Document& document, int holder) const;
+  /// Of all shares that are live.
+  void ReleaseShares(Document& document) const;
   [[nodiscard]] std::string BusyUntil(int end) const { return BusyText(end - now_); }
   void Grant(Document& document, int holder, int ttl) const;
   void CloseFor(const Step& step, Document& document) const;

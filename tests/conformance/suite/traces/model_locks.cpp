@@ -139,6 +139,42 @@ std::string Model::RenewShares(const Step& step, Document* document) const {
   }
   return Joined(said);
 }
+void Model::ReleaseShares(Document& document) const {
+  if (Live(document)) Clear(document);
+}
+
+std::string Model::Expire(Document& document) const {
+  if (document.holder == kNobody) return kNotHeld;
+  if (document.holder == kShared) {
+    ReleaseShares(document);
+  } else if (Live(document)) {
+    ++document.version;
+    document.until = now_;
+  }
+  return kDone;
+}
+
+std::string Model::Break(Document& document) const {
+  if (document.holder == kNobody) return kNotHeld;
+  if (document.holder == kShared) {
+    ReleaseShares(document);
+  } else {
+    ++document.version;
+    Clear(document);
+  }
+  return kDone;
+}
+
+std::string Model::Steal(Document& document) const {
+  if (document.holder == kShared) ReleaseShares(document);
+  // A hand-over does not look at min_hold.
+  const bool handed_over = document.holder != kNobody && document.holder != kShared;
+  if (!handed_over && now_ < document.closed_until) return kClosed;
+  ++document.version;
+  Grant(document, kStranger, kStolenTicks);
+  return kDone;
+}
+
 std::string Model::Purge() {
   int purged = 0;
   for (auto& [key, document] : documents_) {

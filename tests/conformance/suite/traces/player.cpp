@@ -103,6 +103,10 @@ std::string Player::Do(const Step& step) {
       return EnsureIndex({.fields = {"due"}});
     case Step::Kind::kUniqueIndex:
       return EnsureIndex({.fields = {kUniqueField}, .unique = true});
+    case Step::Kind::kExpire:
+    case Step::Kind::kBreak:
+    case Step::Kind::kSteal:
+      return Intervene(step);
     case Step::Kind::kPurge:
       return std::to_string(client_.Purge());
     case Step::Kind::kSpoil:
@@ -204,6 +208,29 @@ std::string Player::EnsureIndex(const IndexSpec& index) {
     return kDone;
   } catch (const ConflictException&) {
     return kConflict;
+  }
+}
+
+std::string Player::Intervene(const Step& step) {
+  const Key& key = KeyOf(step.key);
+  try {
+    if (step.kind == Step::Kind::kExpire) client_.Expire(key);
+    if (step.kind == Step::Kind::kBreak) client_.Break(key);
+    if (step.kind == Step::Kind::kSteal) client_.Steal(key);
+    return kDone;
+  } catch (const Error& error) {
+    switch (error.errc()) {
+      case Errc::kNotFound:
+        return kMissing;
+      case Errc::kMalformed:
+        return kMalformed;
+      case Errc::kNotOwner:
+        return kNotHeld;
+      case Errc::kBusy:
+        return kClosed;
+      default:
+        return error.what();
+    }
   }
 }
 

@@ -55,6 +55,7 @@ class Player {
   std::string AcquireNext(const Step& step, const Search& search);
   std::string Query(const Search& search);
   std::string EnsureIndex(const IndexSpec& index);
+  std::string Intervene(const Step& step);
   std::string Spoil(const Step& step);
   std::string Plant(const Step& step);
 

@@ -36,6 +36,9 @@ const char* Step::verb() const {
                                                                "insert",
                                                                "replace",
                                                                "save-erase",
+                                                               "expire",
+                                                               "break",
+                                                               "steal",
                                                                "purge",
                                                                "advance",
                                                                "acquire for long",
@@ -107,6 +110,9 @@ std::vector<int> Attempts::Last(int key, int count) const {
 bool IsExecuted(Step::Kind kind) {
   using Kind = Step::Kind;
   switch (kind) {
+    case Kind::kExpire:
+    case Kind::kBreak:
+    case Kind::kSteal:
     case Kind::kPurge:
     case Kind::kAdvance:
     case Kind::kNext:

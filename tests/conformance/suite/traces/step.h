@@ -27,6 +27,9 @@ struct Step {
     kInsert,
     kReplace,
     kSaveErase,
+    kExpire,  ///< what the testing kit does to a lock: see testing/intervene.h
+    kBreak,
+    kSteal,
     kPurge,
     kAdvance,
     kAcquireForLong,   ///< with a min_hold
@@ -94,6 +97,8 @@ struct Step {
 /// Traces count time in these. A real server's clock goes on while a trace is played, by less: on a
 /// busy machine a long one takes more than ten seconds.
 inline constexpr std::chrono::seconds kTick{30};
+/// Of a lock that was stolen, in ticks.
+inline constexpr int kStolenTicks = 1;
 /// Of a lock of the next document, in ticks.
 inline constexpr int kNextTicks = 1;
 
