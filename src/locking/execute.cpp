@@ -110,7 +110,7 @@ class Batch {
     of_.reserve(ops_.size());
   }
 
-  /// Returns the operations that need a unit of their own.
+  /// Returns the operations that need a unit of their own. They have no result.
   std::vector<StoreOp*> Run(Database& database, Deadline deadline) {
     bool all_alone = false;
     const auto run = [&] {
@@ -125,7 +125,9 @@ class Batch {
       }
     };
     Guarded(run, [&](const auto& settle) { ForEachOpen(settle); });
-    return all_alone ? ops_ : Blocked();
+    if (!all_alone) return Blocked();
+    for (StoreOp* const op : ops_) Reset(*op);
+    return std::move(ops_);
   }
 
  private:
@@ -220,7 +222,6 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
                [](StoreOp* op) { return !IsFaulty(*op); });
   if (sound.empty()) return;
   for (StoreOp* const op : Batch(std::move(sound)).Run(database, deadline)) {
-    Reset(*op);
     ExecuteOne(database, *op, deadline);
   }
 }

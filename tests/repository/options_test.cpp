@@ -180,7 +180,7 @@ void AddUrls(BadOptions& rows) {
   std::vector<std::pair<std::string, std::string>> bad = {
       {"scheme", ""},
       {"scheme", "memory"},
-      {"scheme", "postgres://host/db"},
+      {"scheme", "redis://host/db"},
       {"memory:", "memory:path"},
       {"memory:", "memory:?sync=off"},
   };
