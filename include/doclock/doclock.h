@@ -21,4 +21,5 @@
 #include "doclock/open_store.h"
 #include "doclock/options.h"
 #include "doclock/snapshot.h"
+#include "doclock/transaction.h"
 #include "doclock/uuid.h"

@@ -14,6 +14,7 @@
 namespace doclock {
 
 class LockProvider;
+class Transaction;
 
 namespace detail {
 
@@ -136,6 +137,7 @@ class DOCLOCK_EXPORT HeldLock {
 
  private:
   friend class LockProvider;
+  friend class Transaction;
 
   HeldLock(detail::BindingPtr binding, detail::Grant grant)
       : state_(std::make_shared<detail::HeldState>(std::move(binding), grant.lease)) {

@@ -13,6 +13,7 @@ namespace doclock {
 
 template <class T>
 class LockingRepository;
+class Transaction;
 
 /// A locked document: the entity, and the right to write it, for as long as held() says so.
 ///
@@ -155,6 +156,7 @@ class Locked {
 
  private:
   friend class LockingRepository<T>;
+  friend class Transaction;
 
   /// Shared with asynchronous verbs under way. The last owner to go releases what is still held.
   struct State {

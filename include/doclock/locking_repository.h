@@ -21,6 +21,8 @@
 
 namespace doclock {
 
+class Transaction;
+
 /// The documents of one collection, as Ts: locks them, reads them, writes them.
 ///
 /// A cheap handle that keeps its LockManager open. Thread-safe: all verbs are const and may be
@@ -633,6 +635,8 @@ class LockingRepository {
   /// @}
 
  private:
+  friend class Transaction;
+
   struct WrapGrant {
     Binding binding;
     Locked<T> operator()(detail::Grant grant) const { return Locked<T>(binding, std::move(grant)); }

@@ -9,6 +9,7 @@ namespace doclock {
 
 template <class T>
 class LockingRepository;
+class Transaction;
 
 /// A document as it was when it was read, for optimistic writes: `LockingRepository::Save` stores
 /// its entity if the document was not changed meanwhile.
@@ -45,6 +46,7 @@ class Snapshot {
 
  private:
   friend class LockingRepository<T>;
+  friend class Transaction;
 
   /// @throws DocumentException when T cannot read the body.
   Snapshot(const Collection& collection, QueryRow&& row)

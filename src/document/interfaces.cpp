@@ -16,6 +16,12 @@ Runtime::Event::~Event() = default;
 
 Store::~Store() = default;
 
+void Store::Commit(CommitOp& commit, std::chrono::milliseconds) {
+  for (StoreOp* const op : commit.ops) {
+    op->Fail(Errc::kRefused, "this store has no transactions");
+  }
+}
+
 LockPage Store::ListLocks(Collection&, const LockQuery&, const std::string&,
                           std::chrono::milliseconds) {
   throw StoreException(Errc::kRefused, "doclock: this store cannot list locks");

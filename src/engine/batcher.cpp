@@ -104,6 +104,21 @@ void Batcher::ExecuteApart(StoreOp& op) noexcept {
   Run(one);
 }
 
+void Batcher::Commit(CommitOp& commit) noexcept {
+  bool answered = false;
+  std::string text;
+  const auto call = [&] {
+    store_->Commit(commit, budget_);
+    answered = true;
+  };
+  const char* const why = WhyThrown(call, text);
+  if (answered) return;
+  for (StoreOp* const op : commit.ops) {
+    op->status = OpStatus::kPending;
+    CompleteUnanswered(*op, why);
+  }
+}
+
 void Batcher::Submit(StoreOp& op, std::function<void()> done) {
   auto pending = std::make_unique<Pending>();
   pending->op = &op;

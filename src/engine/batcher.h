@@ -40,6 +40,9 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// that reads apart from writes.
   void ExecuteApart(StoreOp& op) noexcept;
 
+  /// Stores several documents together, in a call of its own that takes no lane.
+  void Commit(CommitOp& commit) noexcept;
+
   /// Executes one operation later; `done` runs on a worker once it has its result. `op` must live
   /// until then.
   void Submit(StoreOp& op, std::function<void()> done);

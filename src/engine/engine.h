@@ -45,7 +45,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// of its own, and no other kind of call delays them.
   [[nodiscard]] Batcher& reads() noexcept { return *reads_; }
   [[nodiscard]] LimitedWork& queries() noexcept { return *queries_; }
-  /// For LockNext. It writes, so where reads go apart from writes, no query waits for it.
+  /// For LockNext and transactions. They write, so where reads go apart from writes, no query waits
+  /// for them.
   [[nodiscard]] LimitedWork& searching() noexcept { return *searching_; }
   /// For beginning and ending subscriptions to hints: one at a time, in order.
   [[nodiscard]] LimitedWork& queueing() noexcept { return *queueing_; }

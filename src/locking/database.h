@@ -104,7 +104,11 @@ using Deadline = std::chrono::steady_clock::time_point;
 }
 
 /// What a unit is for.
-enum class Access : std::uint8_t { kRead, kWrite };
+enum class Access : std::uint8_t {
+  kRead,
+  kWrite,     ///< Each change is stored or refused by itself.
+  kWriteAll,  ///< All changes are stored, or none. Only with StoreTraits::transactions.
+};
 
 /// Another client was quicker, in a way that only the database noticed: nothing is stored. The
 /// program runs the unit again, several documents then each in a unit of its own.
@@ -136,7 +140,8 @@ class DOCLOCK_EXPORT Unit {
   virtual bool Try(StoreOp&) { return false; }
   /// Fills in the documents' loaded parts. What an earlier call loaded is given up by a further
   /// one, and by a scan: it may change from then on. So nothing is decided yet when they are
-  /// called.
+  /// called. With kWriteAll it waits for documents that other clients keep, in this order, which is
+  /// the same for all clients.
   virtual void Load(std::span<Change> documents) = 0;
   /// Shows the documents of a collection that meet the filter, in its order, until `visit` returns
   /// false or the filter's limit is reached. `visit` does not use the unit. Elsewhere the documents
@@ -152,8 +157,12 @@ class DOCLOCK_EXPORT Unit {
                                 const std::function<bool(Candidate&&)>& visit) = 0;
   /// Stores the decided changes, and settles each: one that a unique index refuses is kConflict,
   /// and leaves the others alone. Then tells those whom they concern. Not called if nothing is
-  /// decided, and Try has done nothing.
+  /// decided, and Try has done nothing. With kWriteAll all changes are decided, and are made in
+  /// this order; if one is refused, nothing is stored, and only that one has an outcome.
   virtual void Commit(std::span<Change> changes) = 0;
+  /// With kWriteAll: the handle that StoreTraits::native names, for work in the same transaction.
+  /// It is called behind Load.
+  [[nodiscard]] virtual void* Native() { return nullptr; }
   /// After an Error, before which Commit stored nothing: may one operation of several have caused
   /// it? Then each of them is tried in a unit of its own.
   [[nodiscard]] virtual bool IsSpoilt() const noexcept { return false; }

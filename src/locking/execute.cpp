@@ -12,6 +12,7 @@
 
 #include "doclock/errors.h"
 #include "locking/decide.h"
+#include "locking/order.h"
 #include "locking/races.h"
 #include "rules/fault.h"
 
@@ -104,7 +105,6 @@ class Lone {
 class Batch {
  public:
   explicit Batch(std::vector<StoreOp*> ops) : ops_(std::move(ops)) {
-    // One order for all clients: units that lock what they load cannot wait for each other.
     std::stable_sort(ops_.begin(), ops_.end(), StandsBefore);
     changes_.reserve(ops_.size());
     of_.reserve(ops_.size());
@@ -182,10 +182,6 @@ class Batch {
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       if (of_[i] != kTried) use(*ops_[i], changes_[of_[i]]);
     }
-  }
-  static bool StandsBefore(const StoreOp* a, const StoreOp* b) {
-    if (a->collection != b->collection) return a->collection->name() < b->collection->name();
-    return *a->key < *b->key;
   }
   static bool IsOf(const StoreOp& op, const Change& change) {
     return op.collection == change.collection && *op.key == *change.key;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "document/open_collections.h"
+#include "locking/commit_all.h"
 #include "locking/execute.h"
 #include "locking/scans.h"
 
@@ -11,7 +12,6 @@ namespace doclock::locking {
 namespace {
 
 using std::chrono::milliseconds;
-
 
 class LockingStore final : public Store {
  public:
@@ -32,6 +32,9 @@ class LockingStore final : public Store {
 
   void Execute(std::span<StoreOp* const> ops, milliseconds budget) override {
     locking::Execute(*database_, ops, In(budget));
+  }
+  void Commit(CommitOp& commit, milliseconds budget) override {
+    locking::CommitAll(*database_, commit, In(budget));
   }
   void Query(Collection& collection, const Filter& filter,
              const std::function<bool(QueryRow&&)>& sink, milliseconds budget) override {

@@ -125,31 +125,52 @@ void Indexes::Build(const IndexSpec& spec, const std::vector<Document*>& documen
 }
 
 std::optional<std::string> Indexes::Put(Document& document, const Body& body) {
-  const std::lock_guard guard(mutex_);
-  std::vector<EntryPtr> entries;
-  entries.reserve(indexes_.size());
-  for (const auto& index : indexes_) {
-    entries.push_back(MakeEntry(*index, document, body));
-    if (Refuses(*index, *entries.back())) return index->name;
-  }
-  document.entries.resize(indexes_.size());
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    Replace(indexes_[i]->entries, document.entries[i], std::move(entries[i]));
+  Changes changes(*this);
+  std::optional<std::string> refusal = changes.Put(document, body);
+  if (!refusal) changes.Keep();
+  return refusal;
+}
+
+std::optional<std::string> Indexes::Changes::Put(Document& document, const Body& body) {
+  document.entries.resize(indexes_.indexes_.size());
+  for (std::size_t i = 0; i < document.entries.size(); ++i) {
+    Index& index = *indexes_.indexes_[i];
+    EntryPtr entry = MakeEntry(index, document, body);
+    const EntryPtr& former = document.entries[i];
+    if (former && AreSame(former->values, entry->values)) continue;
+    if (Refuses(index, *entry)) return index.name;
+    Step& step = Take(document, i);
+    step.entry = std::move(entry);
+    index.entries.insert(step.entry);
+    step.inserted = true;
   }
   return std::nullopt;
 }
 
-void Indexes::Replace(Entries& all, EntryPtr& former, EntryPtr entry) {
-  if (former && CompareLists(former->values, entry->values, entry->values.size()) == 0) {
-    if (AreSame(former->values, entry->values)) return;
-    auto node = all.extract(former);
-    node.value() = former = std::move(entry);
-    all.insert(std::move(node));
-    return;
+void Indexes::Changes::Remove(Document& document) {
+  for (std::size_t i = 0; i < document.entries.size(); ++i) Take(document, i);
+}
+
+Indexes::Changes::Step& Indexes::Changes::Take(Document& document, std::size_t index) {
+  steps_.push_back({&document, index, {}, nullptr});
+  Step& step = steps_.back();
+  const EntryPtr& former = document.entries[index];
+  if (former) step.former = indexes_.indexes_[index]->entries.extract(former);
+  return step;
+}
+
+void Indexes::Changes::Keep() noexcept {
+  for (Step& step : steps_) step.document->entries[step.index] = std::move(step.entry);
+  steps_.clear();
+}
+
+Indexes::Changes::~Changes() {
+  for (; !steps_.empty(); steps_.pop_back()) {
+    Step& step = steps_.back();
+    Entries& all = indexes_.indexes_[step.index]->entries;
+    if (step.inserted) all.erase(step.entry);
+    if (step.former) all.insert(std::move(step.former));
   }
-  all.insert(entry);  // if it throws, the former entry is still there
-  if (former) all.erase(former);
-  former = std::move(entry);
 }
 
 void Indexes::Remove(Document& document) noexcept {

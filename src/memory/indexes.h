@@ -50,6 +50,9 @@ class Indexes {
   /// The document is about to be erased.
   void Remove(Document& document) noexcept;
 
+  /// Changes of the entries of several documents; see below.
+  class Changes;
+
   /// The index that gives the filter's documents in its order, if there is one.
   [[nodiscard]] std::optional<IndexPlan> PlanFor(const Filter& filter) const;
   /// Up to `count` entries of the plan behind `position` (null: from the first one).
@@ -81,11 +84,44 @@ class Indexes {
 
   static EntryPtr MakeEntry(const Index& index, const Document& document, const Body& body);
   static bool Refuses(const Index& index, const IndexEntry& entry);
-  static void Replace(Entries& all, EntryPtr& former, EntryPtr entry);
   static std::optional<IndexPlan> PlanWith(const Index& index, const Filter& filter);
 
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Index>> indexes_;
+};
+
+/// What several documents are about to be, in this order: a value that one gives up may be taken by
+/// the next. Keeps other threads from the indexes. Taken back when it is destroyed, without an
+/// allocation, unless Keep was called.
+class Indexes::Changes {
+ public:
+  explicit Changes(Indexes& indexes) : indexes_(indexes), guard_(indexes.mutex_) {}
+  Changes(const Changes&) = delete;
+  Changes& operator=(const Changes&) = delete;
+  ~Changes();
+
+  /// The document, which is not among those before, is about to have this body. Returns the unique
+  /// index that refuses it; then all has to be taken back.
+  std::optional<std::string> Put(Document& document, const Body& body);
+  /// The document is about to be erased.
+  void Remove(Document& document);
+  void Keep() noexcept;
+
+ private:
+  /// One entry of a document.
+  struct Step {
+    Document* document;
+    std::size_t index;
+    Entries::node_type former;
+    EntryPtr entry;  ///< Its new one; null: none.
+    bool inserted = false;
+  };
+  /// Takes the document's entry out of one index.
+  Step& Take(Document& document, std::size_t index);
+
+  Indexes& indexes_;
+  const std::lock_guard<std::mutex> guard_;
+  std::vector<Step> steps_;
 };
 
 }  // namespace doclock::memory

@@ -6,21 +6,25 @@
 
 namespace doclock::memory {
 
-std::optional<std::string> MemoryCollection::Insert(const Key& key, std::size_t hash,
-                                                    locking::Entry&& entry) {
+Document& MemoryCollection::Add(const Key& key, std::size_t hash, locking::Entry&& entry) {
   auto made = std::make_unique<Document>(key, hash, std::move(entry));
   Document& document = *made;
-  DocumentTable& documents = ShardOf(hash).documents;
-  const auto at = documents.emplace(KeyRef{hash, &document.key}, std::move(made)).first;
+  ShardOf(hash).documents.emplace(KeyRef{hash, &document.key}, std::move(made));
+  return document;
+}
+
+std::optional<std::string> MemoryCollection::Insert(const Key& key, std::size_t hash,
+                                                    locking::Entry&& entry) {
+  Document& document = Add(key, hash, std::move(entry));
   if (!indexed_) return std::nullopt;
   std::optional<std::string> refusal;
   try {
     refusal = indexes_.Put(document, document.body);
   } catch (...) {
-    documents.erase(at);
+    Remove(document);
     throw;
   }
-  if (refusal) documents.erase(at);
+  if (refusal) Remove(document);
   return refusal;
 }
 
@@ -35,6 +39,10 @@ std::optional<std::string> MemoryCollection::Replace(Document& document, locking
 
 std::unique_ptr<Document> MemoryCollection::Take(Document& document) noexcept {
   if (indexed_) indexes_.Remove(document);
+  return Remove(document);
+}
+
+std::unique_ptr<Document> MemoryCollection::Remove(Document& document) noexcept {
   DocumentTable& documents = ShardOf(document.hash).documents;
   const auto at = documents.find(KeyRef{document.hash, &document.key});
   std::unique_ptr<Document> taken = std::move(at->second);

@@ -56,6 +56,15 @@ class MemoryCollection : public Collection {
   /// Takes the document out.
   std::unique_ptr<Document> Take(Document& document) noexcept;
 
+  // The same in steps, for several documents that are stored together.
+
+  /// Null: there is no index. Stays so while a shard is locked.
+  [[nodiscard]] Indexes* changing_indexes() noexcept { return indexed_ ? &indexes_ : nullptr; }
+  /// Adds a document that is not there; it is in no index.
+  Document& Add(const Key& key, std::size_t hash, locking::Entry&& entry);
+  /// Takes out a document that is in no index any more.
+  std::unique_ptr<Document> Remove(Document& document) noexcept;
+
   /// See Store::EnsureIndex. Locks the shards itself.
   void EnsureIndex(const IndexSpec& index);
 
@@ -65,5 +74,14 @@ class MemoryCollection : public Collection {
   Indexes indexes_;
   bool indexed_ = false;  // written with all shards locked
 };
+
+inline MemoryCollection& CollectionOf(const locking::Change& change) noexcept {
+  return static_cast<MemoryCollection&>(*change.collection);
+}
+
+/// Of a document that is there. The unit showed it as constant, and has its shard locked.
+inline Document& DocumentOf(const locking::Change& change) noexcept {
+  return const_cast<Document&>(static_cast<const Document&>(*change.was));
+}
 
 }  // namespace doclock::memory

@@ -27,6 +27,7 @@ class MemoryDatabase final : public locking::Database {
     traits.immediate = true;
     traits.shared = false;
     traits.queues = true;
+    traits.transactions = true;
     return traits;
   }
 
@@ -38,8 +39,8 @@ class MemoryDatabase final : public locking::Database {
     return collection;
   }
 
-  std::unique_ptr<locking::Unit> Begin(locking::Access, locking::Deadline) override {
-    return std::make_unique<MemoryUnit>(*clock_);
+  std::unique_ptr<locking::Unit> Begin(locking::Access access, locking::Deadline) override {
+    return std::make_unique<MemoryUnit>(*clock_, access);
   }
 
   std::unique_ptr<Subscription> Watch(

@@ -4,21 +4,13 @@
 #include <utility>
 
 #include "document/json/row_filter.h"
+#include "memory/store_all.h"
 
 namespace doclock::memory {
 namespace {
 
 using locking::Candidate;
 using locking::Change;
-
-MemoryCollection& CollectionOf(const Change& change) noexcept {
-  return static_cast<MemoryCollection&>(*change.collection);
-}
-
-/// Of a document that is there. The unit showed it as constant, and has its shard locked.
-Document& DocumentOf(const Change& change) noexcept {
-  return const_cast<Document&>(static_cast<const Document&>(*change.was));
-}
 
 /// What the change discards stays in it, to be destroyed when the shard is free: a large body takes
 /// a while.
@@ -32,10 +24,8 @@ void Store(Change& change) {
   } else {
     refusal = collection.Insert(*change.key, change.hash, std::move(*change.now));
   }
-  change.outcome = refusal ? OpStatus::kConflict : OpStatus::kDone;
-  if (!refusal) return;
-  change.detail = std::make_unique<OpDetail>();
-  change.detail->index = *std::move(refusal);
+  if (refusal) return Refuse(change, *std::move(refusal));
+  change.outcome = OpStatus::kDone;
 }
 
 }  // namespace
@@ -70,8 +60,12 @@ void MemoryUnit::Load(std::span<Change> documents) {
 }
 
 void MemoryUnit::Commit(std::span<Change> changes) {
-  for (Change& change : changes) {
-    if (change.IsDecided()) Store(change);
+  if (all_) {
+    StoreAll(changes);
+  } else {
+    for (Change& change : changes) {
+      if (change.IsDecided()) Store(change);
+    }
   }
   Unlock();
   for (const Change& change : changes) {

@@ -14,7 +14,8 @@ namespace doclock::memory {
 /// One unit over documents in memory: it keeps the shards locked whose documents it has loaded.
 class MemoryUnit final : public locking::Unit {
  public:
-  explicit MemoryUnit(const Clock& clock) noexcept : clock_(clock) {}
+  MemoryUnit(const Clock& clock, locking::Access access) noexcept
+      : clock_(clock), all_(access == locking::Access::kWriteAll) {}
   ~MemoryUnit() override { Unlock(); }
 
   TimePoint Now() override {
@@ -43,6 +44,7 @@ class MemoryUnit final : public locking::Unit {
   [[nodiscard]] QueryRow RowOf(const Document& document);
 
   const Clock& clock_;
+  const bool all_;
   std::optional<TimePoint> now_;
   Shard* locked_ = nullptr;  ///< The last one; each knows the one before.
 };

@@ -207,6 +207,7 @@ void Connection::Hear(const Sent& sent, Result result, std::vector<Result>& resu
       Refusal refusal;
       refusal.state = state;
       refusal.constraint = FieldOf(result, PG_DIAG_CONSTRAINT_NAME);
+      refusal.place = results.size();  // all before it have one
       refusals.push_back(std::move(refusal));
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <exception>
 #include <string>
 
@@ -12,6 +13,7 @@ namespace doclock::postgresql {
 struct Refusal : std::exception {
   std::string state;       ///< SQLSTATE.
   std::string constraint;  ///< The constraint or index that refused, if one did.
+  std::size_t place = 0;   ///< Of the statement, as Connection::Send told it.
 
   /// Did another client's transaction come first? (A failed serialization, a deadlock.)
   [[nodiscard]] bool IsRace() const noexcept { return state == "40001" || state == "40P01"; }

@@ -60,6 +60,7 @@ class PostgresqlDatabase final : public locking::Database {
     traits.lanes = kLanes;
     traits.reads_apart = true;
     traits.queues = true;
+    traits.transactions = true;
     return traits;
   }
 

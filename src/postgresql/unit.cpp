@@ -93,7 +93,8 @@ TimePoint PostgresqlUnit::Now() {
 void PostgresqlUnit::Load(std::span<Change> documents) {
   WithoutDoubt([&] {
     const bool reads = access_ == locking::Access::kRead;
-    const bool waits = !has_looked_ && documents.size() == 1;
+    const bool all = access_ == locking::Access::kWriteAll;
+    const bool waits = all || (!has_looked_ && documents.size() == 1);
     Begin();
     std::size_t first = 0;
     for (const Change& document : documents) {
@@ -112,7 +113,7 @@ void PostgresqlUnit::Load(std::span<Change> documents) {
       const Result& result = results[first + i];
       if (result.size() == 1) Keep(documents[i], ReadRow(result, 0));
     }
-    if (!reads && documents.size() > 1) MarkBlocked(documents);
+    if (!reads && !all && documents.size() > 1) MarkBlocked(documents);
   });
 }
 
@@ -181,11 +182,13 @@ void PostgresqlUnit::CommitAll(std::span<Change> changes) {
 }
 
 void PostgresqlUnit::Refuse(const Refusal& refusal, std::span<Change> changes) {
+  const bool all = access_ == locking::Access::kWriteAll;
   // Which of several was refused, they show one by one.
-  if (changes.size() > 1) throw locking::Raced();
-  if (!refusal.IsRepeatedValue()) ThrowNothingStored();
+  if (changes.size() > 1 && !all) throw locking::Raced();
+  const std::size_t place = all ? refusal.place : 0;
+  if (!refusal.IsRepeatedValue() || place >= changes.size()) ThrowNothingStored();
   // Who inserted the key first is what the next look shows.
-  Change& change = changes.front();
+  Change& change = changes[place];
   const PostgresqlCollection& collection = Ours(*change.collection);
   if (refusal.constraint == collection.key_constraint()) throw locking::Raced();
   change.outcome = OpStatus::kConflict;
@@ -329,12 +332,12 @@ std::string PostgresqlUnit::ScanLocks(Collection& collection, const LockQuery& q
                                       const std::function<bool(Candidate&&)>& visit) {
   Now();
   WithoutDoubt([&] {
-    ForEachRow(Ours(collection), kWholeBody, WhereOf(query), std::nullopt, false,
-               [&](FoundRow&& found) {
-                 const bool has_body = !TreeOf(found.entry.body).empty();
-                 return visit({std::move(found.key), std::move(found.entry.lock), has_body,
-                               found.malformed});
-               });
+    ForEachRow(
+        Ours(collection), kWholeBody, WhereOf(query), std::nullopt, false, [&](FoundRow&& found) {
+          const bool has_body = !TreeOf(found.entry.body).empty();
+          return visit(
+              {std::move(found.key), std::move(found.entry.lock), has_body, found.malformed});
+        });
   });
   return {};
 }

@@ -58,7 +58,12 @@ void RecordUnit::Commit(std::span<Change> changes) {
   UniqueCheck check(*transaction_);
   std::vector<Change*> put;
   for (Change& change : changes) {
-    if (change.IsDecided() && Put(*transaction_, check, run_, change)) put.push_back(&change);
+    if (!change.IsDecided()) continue;
+    if (Put(*transaction_, check, run_, change)) {
+      put.push_back(&change);
+    } else if (all_) {
+      return;
+    }
   }
   if (put.empty()) return;
   transaction_->Commit();

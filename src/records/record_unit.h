@@ -12,8 +12,10 @@ namespace doclock::records {
 /// One unit over records: one transaction.
 class RecordUnit final : public locking::Unit {
  public:
-  RecordUnit(std::unique_ptr<RecordStore::Transaction> transaction, std::string run, TimePoint now)
-      : transaction_(std::move(transaction)), run_(std::move(run)), now_(now) {}
+  /// @param all all changes are stored, or none
+  RecordUnit(std::unique_ptr<RecordStore::Transaction> transaction, std::string run, TimePoint now,
+             bool all)
+      : transaction_(std::move(transaction)), run_(std::move(run)), now_(now), all_(all) {}
 
   TimePoint Now() override { return now_; }
   void Load(std::span<locking::Change> documents) override;
@@ -27,6 +29,7 @@ class RecordUnit final : public locking::Unit {
   const std::unique_ptr<RecordStore::Transaction> transaction_;
   const std::string run_;
   const TimePoint now_;
+  const bool all_;
   std::vector<std::unique_ptr<const locking::Entry>> entries_;
 };
 

@@ -29,6 +29,7 @@ class RecordDatabase final : public locking::Database {
     // Another process would learn of its turn only by polling, and keep all others waiting.
     traits.queues = !records_->IsShared();
     traits.clock_margin = records_->ClockMargin();
+    traits.transactions = true;
     return traits;
   }
 
@@ -46,7 +47,9 @@ class RecordDatabase final : public locking::Database {
     auto transaction =
         records_->Begin(reads ? RecordStore::Access::kRead : RecordStore::Access::kWrite,
                         std::max(left, milliseconds(0)));
-    return std::make_unique<records::RecordUnit>(std::move(transaction), run_, records_->Now());
+    const bool all = access == locking::Access::kWriteAll;
+    return std::make_unique<records::RecordUnit>(std::move(transaction), run_, records_->Now(),
+                                                 all);
   }
 
   std::unique_ptr<Subscription> Watch(

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "document/open_collections.h"
+#include "locking/commit_all.h"
 #include "locking/execute.h"
 #include "locking/scans.h"
 #include "platform/fork_generation.h"
@@ -101,15 +102,15 @@ struct Parts {
 class SqliteDatabase final : public locking::Database {
  public:
   SqliteDatabase(Parts& parts, const SqliteStoreOptions& options)
-      : parts_(parts),
-        busy_timeout_(options.busy_timeout.ms()),
-        create_(options.create) {}
+      : parts_(parts), busy_timeout_(options.busy_timeout.ms()), create_(options.create) {}
 
   [[nodiscard]] StoreTraits traits() const noexcept override {
     StoreTraits traits;
     traits.reads_apart = true;
     // Processes that learn of their turn by polling would make all others wait for their polls.
     traits.queues = parts_.coordinator->has_notifications();
+    traits.transactions = true;
+    traits.native = NativeHandle::kSqlite;
     return traits;
   }
 
@@ -126,7 +127,8 @@ class SqliteDatabase final : public locking::Database {
     if (access == locking::Access::kRead) {
       return std::make_unique<sqlite::ReadUnit>(parts_.readers, parts_.around, deadline);
     }
-    return std::make_unique<sqlite::WriteUnit>(parts_.writer, parts_.around, deadline);
+    const bool all = access == locking::Access::kWriteAll;
+    return std::make_unique<sqlite::WriteUnit>(parts_.writer, parts_.around, deadline, all);
   }
 
   std::unique_ptr<Subscription> Watch(
@@ -155,9 +157,8 @@ void SqliteDatabase::CreateTables(const SqliteCollection& collection) {
     throw NotFoundException("doclock: " + parts_.path.string() + " has no collection " +
                             collection.name());
   }
-  parts_.writer.Transact(deadline, [&](Connection& connection) {
-    CreateCollection(connection, collection.tables());
-  });
+  parts_.writer.Transact(
+      deadline, [&](Connection& connection) { CreateCollection(connection, collection.tables()); });
 }
 
 void SqliteDatabase::EnsureIndex(Collection& collection, const IndexSpec& spec) {
@@ -172,9 +173,8 @@ void SqliteDatabase::EnsureIndex(Collection& collection, const IndexSpec& spec) 
     if (sqlite::HasIndex(*reader, sql)) return;
   }
   try {
-    parts_.writer.Transact(deadline, [&](Connection& connection) {
-      sqlite::CreateIndex(connection, sql);
-    });
+    parts_.writer.Transact(deadline,
+                           [&](Connection& connection) { sqlite::CreateIndex(connection, sql); });
   } catch (const DatabaseError& error) {
     if (!error.is_about_values()) throw;
     const std::string fields = sqlite::FieldList(index);
@@ -224,6 +224,10 @@ class SqliteStore final : public Store {
   }
 
   void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override;
+  void Commit(CommitOp& commit, std::chrono::milliseconds budget) override {
+    if (!IsForked()) return locking::CommitAll(database_, commit, DeadlineIn(budget));
+    for (StoreOp* const op : commit.ops) op->Fail(Errc::kForked, kForkedText);
+  }
 
   void Query(Collection& collection, const Filter& filter,
              const std::function<bool(QueryRow&&)>& sink,

@@ -63,6 +63,7 @@ struct FaultyStore::State {
   /// Splits a batch into operations with a fault and those without.
   Struck StrikeAll(std::span<StoreOp* const> ops, std::vector<StoreOp*>& passing);
   void HoldBack(const StoreOp& op);
+  void HoldBack(const CommitOp& commit);
   void HoldBack(const Filter& filter, const AcquireOp& op);
 
   std::shared_ptr<Store> inner;
@@ -94,6 +95,12 @@ void FaultyStore::State::HoldBack(const StoreOp& op) {
   AddLate([copy = std::make_shared<OpCopy>(op)](Store& store) {
     const std::array<StoreOp*, 1> batch{&copy->op()};
     store.Execute(batch, kLateBudget);
+  });
+}
+
+void FaultyStore::State::HoldBack(const CommitOp& commit) {
+  AddLate([copy = std::make_shared<CommitCopy>(commit)](Store& store) {
+    store.Commit(copy->commit(), kLateBudget);
   });
 }
 
@@ -161,6 +168,22 @@ void FaultyStore::Execute(std::span<StoreOp* const> ops, Milliseconds budget) {
   }
   if (!passing.empty()) state_->inner->Execute(passing, budget);
   for (const auto& [op, kind] : struck) Settle(*op, kind);
+}
+
+void FaultyStore::Commit(CommitOp& commit, Milliseconds budget) {
+  state_->plan.CountCall();
+  if (const State::Hook hook = state_->CurrentHook()) hook(commit.ops);
+  std::vector<StoreOp*> passing;
+  const State::Struck struck = state_->StrikeAll(commit.ops, passing);
+  if (struck.empty()) return state_->inner->Commit(commit, budget);
+  const auto [op, kind] = struck.front();
+  if (kind == Fault::Kind::kErrorBefore || kind == Fault::Kind::kRefused) return Settle(*op, kind);
+  if (kind == Fault::Kind::kLate) state_->HoldBack(commit);
+  if (kind == Fault::Kind::kLostAfter) {
+    CommitCopy unheard(commit);
+    state_->inner->Commit(unheard.commit(), budget);
+  }
+  for (StoreOp* const each : commit.ops) Settle(*each, kind);
 }
 
 void FaultyStore::Query(Collection& collection, const Filter& filter,

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "doclock/store.h"
 
@@ -32,6 +33,28 @@ class OpCopy {
   std::optional<GrantRequest> next_;
   std::shared_ptr<void> owned_;
   StoreOp* op_ = nullptr;
+};
+
+/// The same of operations that are stored together.
+class CommitCopy {
+ public:
+  explicit CommitCopy(const CommitOp& commit) {
+    for (const StoreOp* const op : commit.ops) {
+      copies_.push_back(std::make_unique<OpCopy>(*op));
+      ops_.push_back(&copies_.back()->op());
+    }
+    commit_.ops = ops_;
+    commit_.join = commit.join;
+  }
+  CommitCopy(const CommitCopy&) = delete;
+  CommitCopy& operator=(const CommitCopy&) = delete;
+
+  [[nodiscard]] CommitOp& commit() noexcept { return commit_; }
+
+ private:
+  std::vector<std::unique_ptr<OpCopy>> copies_;
+  std::vector<StoreOp*> ops_;
+  CommitOp commit_;
 };
 
 }  // namespace doclock::testing

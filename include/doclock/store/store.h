@@ -15,6 +15,7 @@
 #include "doclock/key.h"
 #include "doclock/options.h"
 #include "doclock/store/collection.h"
+#include "doclock/store/commit_op.h"
 #include "doclock/store/finding.h"
 #include "doclock/store/index.h"
 #include "doclock/store/locks.h"
@@ -61,6 +62,11 @@ class DOCLOCK_EXPORT Store {
   /// the same (out of memory), what is still kPending is in doubt (a read: kUnavailable). So no
   /// operation may be kDone that is not stored, and one that was refused keeps its status.
   virtual void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) = 0;
+
+  /// Stores several documents together, or none of them; see CommitOp. Returns within about
+  /// `budget`, and never throws because an operation fails. If it throws all the same (out of
+  /// memory), the outcome is in doubt. The default refuses: StoreTraits::transactions is false.
+  virtual void Commit(CommitOp& commit, std::chrono::milliseconds budget);
 
   /// Shows the documents that match to `sink`, in the filter's order and behind its position
   /// (Filter::after), until it returns false or the limit is reached. The engine asks for one page

@@ -2,8 +2,15 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 namespace doclock {
+
+/// What a store gives to CommitOp::join.
+enum class NativeHandle : std::uint8_t {
+  kNone,    ///< Nothing: it takes no such work.
+  kSqlite,  ///< A `sqlite3*`.
+};
 
 /// The properties of a store. Constant over its life, except clock_margin.
 struct StoreTraits {
@@ -25,6 +32,10 @@ struct StoreTraits {
   /// process whose waiter was granted a lock from it. The engine leaves entries in a store that has
   /// this and is `shared`. False: the engine neither leaves entries nor sends a kLeave.
   bool queues = false;
+  /// Store::Commit stores several documents together. False: it refuses.
+  bool transactions = false;
+  /// What Store::Commit gives to CommitOp::join.
+  NativeHandle native = NativeHandle::kNone;
   /// How much the clocks involved may differ during one lease; a holder gives up this much early.
   std::chrono::nanoseconds clock_margin = std::chrono::milliseconds(1);
 };

@@ -49,8 +49,8 @@ class DOCLOCK_EXPORT FaultyStore : public Store {
   [[nodiscard]] int Calls() const;
   /// Sets the counters to zero.
   void Reset();
-  /// Sets a hook that runs before each Execute, on its thread (to inspect the operations, or to
-  /// move a ManualClock). Empty: no hook.
+  /// Sets a hook that runs before each Execute and Commit, on its thread (to inspect the
+  /// operations, or to move a ManualClock). Empty: no hook.
   void OnExecute(std::function<void(std::span<StoreOp* const>)> hook);
   /// Drops the inner store's hints, so that waiters poll. Default: they pass.
   void DropHints(bool drop);
@@ -60,6 +60,8 @@ class DOCLOCK_EXPORT FaultyStore : public Store {
                                    std::chrono::milliseconds default_ttl) override;
   std::shared_ptr<Collection> Find(const std::string& name) const override;
   void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override;
+  /// The first operation that a fault strikes decides for all of them.
+  void Commit(CommitOp& commit, std::chrono::milliseconds budget) override;
   void Query(Collection& collection, const Filter& filter,
              const std::function<bool(QueryRow&&)>& sink,
              std::chrono::milliseconds budget) override;

@@ -14,14 +14,20 @@ void MakeReady(StoreOp& op) noexcept {
   op.detail.reset();
 }
 
+void MakeReady(const Procedure::Step& step) noexcept {
+  if (step.op != nullptr) return MakeReady(*step.op);
+  for (StoreOp* const op : step.commit->ops) MakeReady(*op);
+}
+
 }  // namespace
 
 void Run(Engine& engine, Procedure& procedure) {
   try {
-    for (auto step = procedure.Next(); step.op; step = procedure.Next()) {
+    for (auto step = procedure.Next(); !step.IsEnd(); step = procedure.Next()) {
       if (step.pause.count() > 0) engine.Pause(step.pause);
-      MakeReady(*step.op);
-      engine.batcher().Execute(*step.op);
+      MakeReady(step);
+      step.op != nullptr ? engine.batcher().Execute(*step.op)
+                         : engine.batcher().Commit(*step.commit);
       procedure.begun_ = true;
     }
   } catch (...) {
@@ -45,25 +51,29 @@ class AsyncRun : public std::enable_shared_from_this<AsyncRun> {
   /// False: the procedure has finished.
   bool Advance() {
     const auto step = procedure_->Next();
-    if (!step.op) return false;
-    MakeReady(*step.op);
+    if (step.IsEnd()) return false;
+    MakeReady(step);
     if (step.pause.count() == 0) {
-      Submit(*step.op);
+      Submit(step);
     } else {
-      engine_->After(step.pause, [self = shared_from_this(), op = step.op] {
+      engine_->After(step.pause, [self = shared_from_this(), step] {
         self->Guarded([&] {
-          self->Submit(*op);
+          self->Submit(step);
           return true;
         });
       });
     }
     return true;
   }
-  void Submit(StoreOp& op) {
+  void Submit(const Procedure::Step& step) {
     const bool begun = std::exchange(procedure_->begun_, true);  // it may be gone afterwards
+    auto advance = [self = shared_from_this()] { self->Guarded([&] { return self->Advance(); }); };
     try {
-      engine_->batcher().Submit(
-          op, [self = shared_from_this()] { self->Guarded([&] { return self->Advance(); }); });
+      if (step.op != nullptr) return engine_->batcher().Submit(*step.op, std::move(advance));
+      engine_->searching().Run([engine = engine_, commit = step.commit, advance] {
+        engine->batcher().Commit(*commit);
+        advance();
+      });
     } catch (...) {
       procedure_->begun_ = begun;
       throw;

@@ -19,8 +19,11 @@ class Procedure {
  public:
   /// What to do next.
   struct Step {
-    StoreOp* op = nullptr;             ///< Execute this; null: finished.
+    StoreOp* op = nullptr;             ///< Execute this.
     std::chrono::nanoseconds pause{};  ///< Wait this long first.
+    CommitOp* commit = nullptr;        ///< Or these, all or none.
+
+    [[nodiscard]] bool IsEnd() const noexcept { return op == nullptr && commit == nullptr; }
   };
 
   Procedure() = default;

@@ -2,21 +2,36 @@
 
 #include <utility>
 
+#include "engine/procedures/trace.h"
+
 namespace doclock::detail {
+
+SaveOp MakeSave(const SaveSpec& spec) {
+  SaveOp save(*spec.collection, spec.key);
+  save.save = spec.save;
+  save.expected = spec.expected;
+  save.born = spec.born;
+  save.write_id = NewUuid();
+  save.body = spec.body;
+  save.base = spec.base;
+  return save;
+}
+
+FailurePtr RefusalOf(const SaveOp& save) noexcept {
+  FailurePtr failure = FailureOf(save);
+  const bool may_change = !failure.get_deleter().lasting;
+  if (may_change && failure->code == Errc::kConflict && save.expected != kAnyVersion) {
+    failure->expected = save.expected;
+  }
+  return failure;
+}
 
 SaveProcedure::SaveProcedure(Engine& engine, SaveSpec spec)
     : engine_(engine),
       spec_(std::move(spec)),
-      save_(*spec_.collection, spec_.key),
+      save_(MakeSave(spec_)),
       read_(*spec_.collection, spec_.key),
-      give_up_(engine.Now() + engine.options().call_budget.ms()) {
-  save_.save = spec_.save;
-  save_.expected = spec_.expected;
-  save_.born = spec_.born;
-  save_.write_id = NewUuid();
-  save_.body = spec_.body;
-  save_.base = spec_.base;
-}
+      give_up_(engine.Now() + engine.options().call_budget.ms()) {}
 
 Procedure::Step SaveProcedure::Next() {
   switch (state_) {
@@ -49,12 +64,7 @@ Procedure::Step SaveProcedure::AfterSave() {
     doubted_ = true;
     return Look({});
   }
-  FailurePtr failure = FailureOf(save_);
-  const bool may_change = !failure.get_deleter().lasting;
-  if (may_change && failure->code == Errc::kConflict && spec_.expected != kAnyVersion) {
-    failure->expected = spec_.expected;
-  }
-  return End(std::move(failure));
+  return End(RefusalOf(save_));
 }
 
 Procedure::Step SaveProcedure::Look(std::chrono::nanoseconds pause) {
@@ -69,15 +79,13 @@ Procedure::Step SaveProcedure::AfterLook() {
     return spec_.save == SaveKind::kErase ? End(nullptr) : Unknown();
   }
   if (read_.status != OpStatus::kDone) return late ? Unknown() : Look(pause);
-  if (read_.released == save_.write_id) {
+  const Trace trace = TraceOf(save_, read_);
+  if (trace == Trace::kWritten) {
     result_.version = VersionAfter(spec_.save == SaveKind::kInsert ? 0 : spec_.expected);
     result_.born = read_.born;
     return End(nullptr);
   }
-  // Unmoved: the same compare-and-set again is safe, whenever the first one arrives.
-  const bool unmoved = spec_.save != SaveKind::kInsert && spec_.expected != kAnyVersion &&
-                       read_.version == spec_.expected && read_.born == spec_.born;
-  return unmoved && !late ? Send(pause) : Unknown();
+  return trace == Trace::kUnmoved && !late ? Send(pause) : Unknown();
 }
 
 Procedure::Step SaveProcedure::End(FailurePtr failure) noexcept {

@@ -5,9 +5,12 @@
 
 namespace doclock::detail {
 
-/// One optimistic write, with doubt settled: the write leaves its own id in the document
-/// (lockReleased), and only that id proves it. An insert in doubt is never sent again: it could
-/// bring back a document that was erased meanwhile.
+/// What is sent, under a fresh id. The specification must outlive it.
+SaveOp MakeSave(const SaveSpec& spec);
+/// The failure of one that the store refused.
+FailurePtr RefusalOf(const SaveOp& save) noexcept;
+
+/// One optimistic write, with doubt settled (see TraceOf).
 class SaveProcedure final : public Procedure {
  public:
   SaveProcedure(Engine& engine, SaveSpec spec);

@@ -1,38 +1,53 @@
-/// Releasing a lock by what its entity carries, without a handle.
+#include "engine/verbs/release_by_value.h"
 
 #include <utility>
 
 #include "engine/verbs/launch.h"
 
 namespace doclock::detail {
+
+WriteOp MakeWrite(const ValueRelease& release) {
+  WriteOp write(*release.collection, release.key);
+  write.lock_id = release.lock_id;
+  write.mark = release.mark.is_nil() ? NewUuid() : release.mark;
+  write.mode = release.mode;
+  if (release.mode == LockMode::kExclusive) write.expected = release.version;
+  write.body = release.fields;
+  write.merge = true;
+  return write;
+}
+
+FailurePtr NotOwner(const ValueRelease& release) noexcept {
+  return MakeFailure(Errc::kNotOwner, [&] {
+    return "the entity does not hold the lock of " + Describe(*release.collection, release.key) +
+           "; nothing was written";
+  });
+}
+
+FailurePtr RefusalOf(const ValueRelease& release, const WriteOp& write) noexcept {
+  const bool gone = write.status == OpStatus::kLost || write.status == OpStatus::kMissing;
+  return gone ? NotOwner(release) : FailureOf(write);
+}
+
 namespace {
 
-/// A release by value. Its lease's deadline is unknown here, so only the mark of the release can
-/// settle doubt. The mark is its own: the handle, or another copy of the entity, would leave the
-/// lock id as the mark, with another body.
+/// A release by value, with doubt settled.
 class ValueReleaseProcedure final : public Procedure {
  public:
   ValueReleaseProcedure(Engine& engine, ValueRelease release)
       : engine_(engine),
         release_(std::move(release)),
-        write_(*release_.collection, release_.key),
+        write_(MakeWrite(release_)),
         read_(*release_.collection, {release_.key, write_.hash}),
-        give_up_(engine.Now() + engine.options().call_budget.ms()) {
-    write_.lock_id = release_.lock_id;
-    write_.mark = release_.mark.is_nil() ? NewUuid() : release_.mark;
-    write_.mode = release_.mode;
-    if (release_.mode == LockMode::kExclusive) write_.expected = release_.version;
-    write_.body = release_.fields;
-    write_.merge = true;
-  }
+        give_up_(engine.Now() + engine.options().call_budget.ms()) {}
 
   Step Next() override {
-    if (release_.lock_id.is_nil()) return End(NotOwner());
+    if (release_.lock_id.is_nil()) return End(NotOwner(release_));
     if (!looking_) {
       if (write_.status == OpStatus::kPending) return {&write_};
       if (write_.status == OpStatus::kDone) return End(nullptr);
       if (write_.status == OpStatus::kInDoubt) doubted_ = true;
-      if (!doubted_) return End(Refusal());
+      if (!doubted_) return End(RefusalOf(release_, write_));
       looking_ = true;
       return {&read_};
     }
@@ -54,7 +69,7 @@ class ValueReleaseProcedure final : public Procedure {
     // Still held, and moved on by its holder: at that version it was not released, and never will.
     if (read_.status == OpStatus::kDone && release_.version != kAnyVersion &&
         read_.lock_id == release_.lock_id && read_.version != release_.version) {
-      return End(NotOwner());
+      return End(NotOwner(release_));
     }
     const auto pause = backoff_.Next();
     const bool late = engine_.closed() || engine_.Now() + pause >= give_up_;
@@ -72,16 +87,6 @@ class ValueReleaseProcedure final : public Procedure {
     if (release_.mode == LockMode::kExclusive) return shown == release_.lock_id;
     const bool gone = write_.status == OpStatus::kLost || write_.status == OpStatus::kMissing;
     return shown == kSharedLockId && !gone;
-  }
-  FailurePtr NotOwner() const {
-    return MakeFailure(Errc::kNotOwner, [&] {
-      return "the entity does not hold the lock of " +
-             Describe(*release_.collection, release_.key) + "; nothing was written";
-    });
-  }
-  FailurePtr Refusal() const {
-    if (write_.status == OpStatus::kLost || write_.status == OpStatus::kMissing) return NotOwner();
-    return FailureOf(write_);
   }
   FailurePtr Unknown() noexcept {
     engine_.events().InDoubt(*release_.collection, release_.key);

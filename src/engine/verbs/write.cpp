@@ -5,85 +5,29 @@
 
 #include "engine/procedures/background_release.h"
 #include "engine/procedures/write_procedure.h"
+#include "engine/verbs/holder_write.h"
 #include "engine/verbs/launch.h"
-#include "engine/verbs/writing_lease.h"
 
 namespace doclock::detail {
 namespace {
 
-/// min_hold keeps the lock closed until then, so that no waiter can get it before. The release of a
-/// share may free nothing.
-bool MayHandOver(const Lease& lease, WriteKind kind) {
-  if (kind != WriteKind::kRelease || lease.mode == LockMode::kShared) return false;
-  return lease.min_hold().count() == 0 || lease.engine->Now() >= lease.granted + lease.min_hold();
-}
-
-Ending EndingOf(const Lease& lease, WriteKind kind, const Body& body) noexcept {
-  const bool discards = kind == WriteKind::kRelease && !body && !lease.named;
-  return discards ? Ending::kDiscarded : Ending::kReleased;
-}
-
-/// Under an id of its own, so that a look proves the hand-over.
-GrantRequest GrantTo(const PendingAcquire& next) {
-  GrantRequest grant = MakeGrant(next.spec);
-  if (next.ticket.entered) grant.entry = next.ticket.id;
-  return grant;
-}
-
-/// One write of a holder, with its hand-over.
-class HolderWrite final : public WriteProcedure {
+/// One write of a holder, alone.
+class LoneWrite final : HolderWrite, public WriteProcedure {
  public:
   /// `mark`: see WaitTable::BeginRelease.
-  HolderWrite(WritingLease writing, WriteKind kind, const Body& body, bool mark)
-      : WriteProcedure(writing.lease(), kind, body),
-        kind_(kind),
-        lease_(writing.lease()),
-        engine_(*lease_->engine),
-        ending_(EndingOf(*lease_, kind, body)),
-        background_(engine_.Background()),
-        writing_(std::move(writing)) {
-    if (kind == WriteKind::kCheckpoint) return;
-    release_ = engine_.waits().BeginRelease(*lease_, mark, MayHandOver(*lease_, kind));
-    if (const auto& next = release_.next()) HandOver(GrantTo(*next));
-  }
-  HolderWrite(const LeasePtr& lease, WriteKind kind, const Body& body, bool mark)
-      : HolderWrite(WritingLease::BeginOrThrow(lease), kind, body, mark) {}
-  ~HolderWrite() override {
-    if (begun()) writing_.Doubt();
+  LoneWrite(WritingLease writing, WriteKind kind, const Body& body, bool mark)
+      : HolderWrite(std::move(writing), kind, body, mark), WriteProcedure(held()) {}
+  LoneWrite(const LeasePtr& lease, WriteKind kind, const Body& body, bool mark)
+      : LoneWrite(WritingLease::BeginOrThrow(lease), kind, body, mark) {}
+  ~LoneWrite() override {
+    if (begun()) Doubt();
   }
 
   FailurePtr Finish() noexcept {
-    writing_.Done();
     FailurePtr failure = TakeFailure();
-    const bool over = lease_->phase() != Phase::kHeld;
-    LeasePtr next;
-    if (handed_over()) next = GrantToNext();
-    if (over) engine_.events().Ended(*lease_, failure ? Ending::kOther : ending_);
-    if (kind_ == WriteKind::kCheckpoint) return failure;
-    const bool kept = next != nullptr;
-    engine_.waits().EndRelease(release_, std::move(next), over);
-    if (over && !kept) engine_.FreedForSearches(*lease_->collection);
+    HolderWrite::Finish(failure != nullptr);
     return failure;
   }
-
- private:
-  /// Null where memory runs out too: then the lock is given back, and the waiter asks for it.
-  LeasePtr GrantToNext() noexcept {
-    try {
-      return engine_.Grant(release_.next()->spec, lease_->key, next(), version(), lease_->born,
-                           this->body(), sent());
-    } catch (...) {
-      return nullptr;
-    }
-  }
-
-  const WriteKind kind_;
-  const LeasePtr lease_;
-  Engine& engine_;
-  const Ending ending_;
-  const std::shared_ptr<void> background_;
-  WritingLease writing_;
-  WaitTable::Release release_;
 };
 
 /// Called after the release of a dropped handle.
@@ -101,19 +45,19 @@ void AfterAbandon(Lease& lease, const Failure* failure) noexcept {
 }  // namespace
 
 FailurePtr Write(const LeasePtr& lease, WriteKind kind, Body body) {
-  return RunHere<HolderWrite>(lease->engine, Unusable(*lease), lease, kind, body, false);
+  return RunHere<LoneWrite>(lease->engine, Unusable(*lease), lease, kind, body, false);
 }
 
 void WriteAsync(const LeasePtr& lease, WriteKind kind, Body body, WriteDone done) {
-  RunOnWorkers<HolderWrite>(lease->engine, Unusable(*lease), std::move(done), lease, kind, body,
-                            true);
+  RunOnWorkers<LoneWrite>(lease->engine, Unusable(*lease), std::move(done), lease, kind, body,
+                          true);
 }
 
 void Abandon(LeasePtr lease) noexcept {
   if (!lease || !lease->ours() || lease->lost() || lease->engine->closed()) return;
   if (!lease->BeginWrite()) return;  // it was released, or another operation is under way
   try {
-    RunOnWorkers<HolderWrite>(
+    RunOnWorkers<LoneWrite>(
         lease->engine, nullptr,
         [lease](const FailurePtr& failure) { AfterAbandon(*lease, failure.get()); },
         WritingLease(lease), WriteKind::kRelease, Body(), true);

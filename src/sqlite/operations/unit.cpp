@@ -82,8 +82,8 @@ std::string Unit::ScanLocks(Collection& collection, const LockQuery& query,
   return reader_->ScanLocks(Ours(collection), query, after, visit);
 }
 
-WriteUnit::WriteUnit(Writer& writer, const Surroundings& around, Deadline deadline)
-    : Unit(around), writer_(writer), turn_(writer, deadline, deadline) {
+WriteUnit::WriteUnit(Writer& writer, const Surroundings& around, Deadline deadline, bool all)
+    : Unit(around), writer_(writer), turn_(writer, deadline, deadline), all_(all) {
   turn_.Begin();
   Begun(writer.connection());
 }
@@ -107,7 +107,12 @@ void WriteUnit::Commit(std::span<Change> changes) {
   LockWriter writer(*connection_, around_, writer_.renewal_rows(), Now(), notifications_);
   std::vector<Change*> put;
   for (Change& change : changes) {
-    if (change.IsDecided() && writer.Put(change)) put.push_back(&change);
+    if (!change.IsDecided()) continue;
+    if (writer.Put(change)) {
+      put.push_back(&change);
+    } else if (all_) {
+      return;  // its destructor rolls back
+    }
   }
   over_ = true;
   try {

@@ -61,10 +61,15 @@ class ReadUnit final : public Unit {
 class WriteUnit final : public Unit {
  public:
   /// @throws DatabaseError
-  WriteUnit(Writer& writer, const Surroundings& around, Deadline deadline);
+  /// @param all all changes are stored, or none
+  WriteUnit(Writer& writer, const Surroundings& around, Deadline deadline, bool all);
   ~WriteUnit() override;
   bool Try(StoreOp& op) override;
   [[nodiscard]] bool IsSpoilt() const noexcept override { return !over_; }
+  [[nodiscard]] void* Native() override {
+    changed_ = true;
+    return connection_->handle();
+  }
   void Commit(std::span<locking::Change> changes) override;
 
  private:
@@ -75,6 +80,7 @@ class WriteUnit final : public Unit {
   const platform::StandardNumbersTaken taken_;  // SQLite opens folders and temporary files
   Writer& writer_;
   Writer::Turn turn_;
+  const bool all_;
   bool changed_ = false;            ///< There may be something to roll back.
   bool over_ = false;               ///< COMMIT was tried.
   const StoreOp* tried_ = nullptr;  ///< One that Try has done.

@@ -29,6 +29,9 @@ class PassingStore : public Store {
       Visit(*op, [&](auto& one) { ExecuteOne(one, budget); });
     }
   }
+  void Commit(CommitOp& commit, std::chrono::milliseconds budget) override {
+    inner_->Commit(commit, budget);
+  }
   void Query(Collection& collection, const Filter& filter,
              const std::function<bool(QueryRow&&)>& sink,
              std::chrono::milliseconds budget) override {

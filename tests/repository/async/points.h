@@ -84,6 +84,11 @@ class PointStore : public Store {
     inner_->Execute(ops, budget);
     points_->Pass();
   }
+  void Commit(CommitOp& commit, std::chrono::milliseconds budget) override {
+    points_->Pass();
+    inner_->Commit(commit, budget);
+    points_->Pass();
+  }
   void Query(Collection& collection, const Filter& filter,
              const std::function<bool(QueryRow&&)>& sink,
              std::chrono::milliseconds budget) override {

@@ -44,6 +44,10 @@ class InStep final : public Store {
       }
     }
   }
+  void Commit(CommitOp& commit, milliseconds budget) override {
+    FallIn();
+    inner_->Commit(commit, budget);
+  }
   void Query(Collection& collection, const Filter& filter,
              const std::function<bool(QueryRow&&)>& sink, milliseconds budget) override {
     FallIn();

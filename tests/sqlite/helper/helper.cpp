@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "doclock/transaction.h"
 #include "doclock/uuid_json.h"
 #include "process/head_count.h"
 #include "sqlite/processes/process_coordinator.h"
@@ -52,6 +53,22 @@ int Share(const Arguments& arguments) {
   Tell("released");
   NextOrder();
   return 0;
+}
+
+/// transfer <database>: moves an amount from one account to the other, and inserts a message, in
+/// one transaction, until it is killed.
+int Transfer(const Arguments& arguments) {
+  using nlohmann::json;
+  LockManager manager(OpenSqliteStore(arguments.at(1), {.sync = SqliteSync::kOff}));
+  const LockingRepository<json> accounts(manager, "accounts"), outbox(manager, "outbox");
+  Tell("ready");
+  for (;;) {
+    auto both = accounts.LockAll({"a", "b"}, {.wait = kForever});
+    json &from = *both[0], &to = *both[1];
+    from["amount"] = from["amount"].get<int>() - 1;
+    to["amount"] = to["amount"].get<int>() + 1;
+    Transaction(manager).Release(both).Insert(outbox, NewUuid(), json::object()).Commit();
+  }
 }
 
 /// crowd <database> <key> <limit> <n>: n times takes a share and gives it back, and counts who has
@@ -309,11 +326,15 @@ int Now(const Arguments&) {
 
 int Run(const Arguments& arguments) {
   const std::map<std::string, int (*)(const Arguments&)> commands = {
-      {"hold", Hold},    {"work", Work},   {"cycle", Cycle},   {"turn", HoldWriteTurn},
-      {"open", Open},    {"as", As},       {"now", Now},       {"try", Try},
-      {"count", Count},  {"begin", Begin}, {"share", Share},   {"crowd", Crowd},
-      {"deaf", Deaf},    {"wait", Wait},   {"member", Member}, {"fill", Fill},
-      {"reopen", Reopen}};
+      {"hold", Hold},     {"work", Work},
+      {"cycle", Cycle},   {"turn", HoldWriteTurn},
+      {"open", Open},     {"as", As},
+      {"now", Now},       {"try", Try},
+      {"count", Count},   {"begin", Begin},
+      {"share", Share},   {"crowd", Crowd},
+      {"deaf", Deaf},     {"wait", Wait},
+      {"member", Member}, {"fill", Fill},
+      {"reopen", Reopen}, {"transfer", Transfer}};
   return commands.at(arguments.at(0))(arguments);
 }
 

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "doclock/detail/commit.h"
+#include "doclock/detail/facade.h"
+
+/// @file
+/// The part of Transaction that does not depend on T. Not for users.
+
+namespace doclock::detail {
+
+/// What a Transaction has taken note of; shared with a CommitAsync under way.
+class DOCLOCK_EXPORT TransactionState {
+ public:
+  /// Makes what is to be written of a document, at Commit; may throw.
+  using Make = std::function<CommitPartSpec()>;
+  /// Updates the handle or the snapshot after success; must not throw.
+  using Done = std::function<void(std::int64_t version)>;
+
+  explicit TransactionState(EnginePtr engine);
+
+  [[nodiscard]] const EnginePtr& engine() const noexcept { return engine_; }
+  void Add(const Binding&, const Key&, Make, Done);
+  void Join(NativeHandle, std::function<void(void*)>);
+
+  /// @throws what a Make throws
+  [[nodiscard]] CommitSpec MakeSpec() const;
+  void Commit();
+  void CommitAsync(CommitSpec, CommitDone);
+  /// Takes the result of a CommitAsync over. @throws what it says
+  void Settle(const CommitResult&);
+
+ private:
+  enum class Phase : std::uint8_t { kOpen, kCommitting, kCommitted };
+  struct Part {
+    Make make;
+    Done done;
+  };
+
+  void CheckOpen() const;
+  void Begin();
+
+  const EnginePtr engine_;
+  std::set<std::pair<const Collection*, Key>> documents_;
+  std::vector<Part> parts_;
+  std::function<void(void*)> join_;
+  Phase phase_ = Phase::kOpen;
+};
+using TransactionStatePtr = std::shared_ptr<TransactionState>;
+
+/// The asynchronous form; see async.h.
+struct CommitOperation {
+  using Raw = CommitResult;
+  using Result = void;
+  TransactionStatePtr state;
+  CommitSpec spec;
+
+  void Start(const AsyncContext&, CommitDone done) {
+    state->CommitAsync(std::move(spec), std::move(done));
+  }
+  void Finish(Raw&& raw) { state->Settle(raw); }
+};
+
+}  // namespace doclock::detail

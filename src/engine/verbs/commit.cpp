@@ -1,0 +1,176 @@
+/// Writes of several documents that are stored together, or not at all.
+
+#include "doclock/detail/commit.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "engine/verbs/commit_part.h"
+#include "engine/verbs/launch.h"
+#include "engine/verbs/writing_lease.h"
+
+namespace doclock::detail {
+namespace {
+
+/// One transaction, with doubt settled: all documents were written, or none, so what a look at one
+/// of them proves holds for all.
+class CommitProcedure final : public Procedure {
+ public:
+  /// `mark`: see WaitTable::BeginRelease.
+  CommitProcedure(Engine& engine, CommitSpec&& spec, bool mark)
+      : engine_(engine), give_up_(engine.Now() + engine.options().call_budget.ms()) {
+    for (CommitPartSpec& part : spec.parts) {
+      parts_.push_back(CommitPart::Make(engine, std::move(part), mark));
+      ops_.push_back(&parts_.back()->op());
+    }
+    result_.versions.reserve(parts_.size());
+    commit_.ops = ops_;
+    commit_.join = std::move(spec.join);
+  }
+  ~CommitProcedure() override {
+    if (!begun() || state_ == State::kFinished) return;
+    for (const auto& part : parts_) part->Drop();
+  }
+
+  Step Next() override {
+    switch (state_) {
+      case State::kStart:
+        return Send({});
+      case State::kSent:
+        return AfterCommit();
+      case State::kLook:
+        return AfterLook();
+      case State::kFinished:
+        break;
+    }
+    return {};
+  }
+  void Interrupt() noexcept override { Unknown(); }
+
+  CommitResult Finish() noexcept {
+    const bool failed = result_.failure || result_.thrown;
+    for (const auto& part : parts_) part->Finish(failed);
+    return std::move(result_);
+  }
+
+ private:
+  enum class State : std::uint8_t { kStart, kSent, kLook, kFinished };
+
+  Step Send(std::chrono::nanoseconds pause) {
+    const TimePoint now = engine_.Now() + pause;
+    for (const auto& part : parts_) {
+      if (!part->MayBeSent(now)) return doubted_ ? Unknown() : Refused(part.get());
+    }
+    for (const auto& part : parts_) part->Prepare(now, doubted_);
+    state_ = State::kSent;
+    return {nullptr, pause, &commit_};
+  }
+
+  Step AfterCommit() {
+    const auto is = [](OpStatus status) {
+      return [status](const auto& part) { return part->op().status == status; };
+    };
+    if (std::all_of(parts_.begin(), parts_.end(), is(OpStatus::kDone))) return Written();
+    if (!doubted_ && commit_.thrown) {
+      result_.thrown = commit_.thrown;
+      return Refused(nullptr);
+    }
+    const auto refused = std::find_if_not(parts_.begin(), parts_.end(), is(OpStatus::kPending));
+    const bool answered = refused != parts_.end() && !is(OpStatus::kInDoubt)(*refused);
+    // After doubt a refusal may be the trace of the first attempt: look.
+    if (answered && !doubted_) return Refused(refused->get());
+    doubted_ = true;
+    looked_at_ = 0;
+    return Look({});
+  }
+
+  Step Look(std::chrono::nanoseconds pause) {
+    const StoreOp& op = parts_[looked_at_]->op();
+    look_.emplace(*op.collection, OpKey(*op.key, op.hash));
+    state_ = State::kLook;
+    return {&*look_, pause};
+  }
+
+  Step AfterLook() {
+    const bool seen = look_->status == OpStatus::kDone || look_->status == OpStatus::kMissing;
+    const Trace trace = seen ? parts_[looked_at_]->TraceIn(*look_) : Trace::kUnmoved;
+    if (trace == Trace::kWritten) return Written();
+    if (trace == Trace::kUnknown) {
+      return ++looked_at_ < parts_.size() ? Look({}) : Unknown();
+    }
+    const auto pause = backoff_.Next();
+    if (engine_.closed() || engine_.Now() + pause >= give_up_) return Unknown();
+    return seen ? Send(pause) : Look(pause);
+  }
+
+  Step Written() noexcept {
+    state_ = State::kFinished;
+    for (const auto& part : parts_) result_.versions.push_back(part->Written());
+    return {};
+  }
+
+  /// @param why the part that is why nothing was written; null: none of them
+  Step Refused(CommitPart* why) noexcept {
+    state_ = State::kFinished;
+    for (const auto& part : parts_) {
+      if (part.get() != why) part->NotWritten();
+    }
+    if (why != nullptr) result_.failure = why->Refused();
+    return {};
+  }
+
+  Step Unknown() noexcept {
+    state_ = State::kFinished;
+    result_.failure = MakeFailure(Errc::kInDoubt, [&] {
+      const StoreOp& op = *ops_.front();
+      std::string text = "whether " + Describe(*op.collection, *op.key);
+      if (ops_.size() > 1) text += " and " + std::to_string(ops_.size() - 1) + " more";
+      return text + " were written is unknown";
+    });
+    for (const auto& part : parts_) part->Unknown();
+    return {};
+  }
+
+  Engine& engine_;
+  const TimePoint give_up_;
+  std::vector<std::unique_ptr<CommitPart>> parts_;
+  std::vector<StoreOp*> ops_;
+  CommitOp commit_;
+  std::optional<ReadOp> look_;
+  std::size_t looked_at_ = 0;
+  Backoff backoff_;
+  bool doubted_ = false;
+  State state_ = State::kStart;
+  CommitResult result_;
+};
+
+/// Why no document may be written; null if all may.
+FailurePtr WhyUnusable(Engine& engine, const CommitSpec& spec) noexcept {
+  for (const CommitPartSpec& part : spec.parts) {
+    const auto* const held = std::get_if<HolderSpec>(&part);
+    if (held == nullptr) continue;
+    if (FailurePtr failure = Unusable(*held->lease)) return failure;
+  }
+  return WhyClosed(engine);
+}
+
+}  // namespace
+
+CommitResult Commit(const EnginePtr& engine, CommitSpec spec) {
+  if (spec.parts.empty()) return {};
+  return RunHere<CommitProcedure>(engine, WhyUnusable(*engine, spec), *engine, std::move(spec),
+                                  false);
+}
+
+void CommitAsync(const EnginePtr& engine, CommitSpec spec, CommitDone done) {
+  if (spec.parts.empty()) return RefuseLater<CommitResult>(*engine, nullptr, std::move(done));
+  RunOnWorkers<CommitProcedure>(engine, WhyUnusable(*engine, spec), std::move(done), *engine,
+                                std::move(spec), true);
+}
+
+}  // namespace doclock::detail

@@ -1,0 +1,173 @@
+#include "doclock/transaction.h"
+
+#include <stdexcept>
+#include <string>
+
+#include "engine/engine.h"
+
+namespace doclock {
+namespace detail {
+namespace {
+
+[[noreturn]] void Reject(const Collection& collection, const Key& key, const char* why) {
+  throw std::invalid_argument("doclock: " + Describe(collection, key) + " " + why);
+}
+
+std::size_t BytesOf(const CommitPartSpec& part) {
+  const auto body = [](const auto& spec) -> const Body& {
+    if constexpr (requires { spec.fields; }) {
+      return spec.fields;
+    } else {
+      return spec.body;
+    }
+  };
+  return std::visit([&](const auto& spec) { return body(spec).size_hint(); }, part);
+}
+
+}  // namespace
+
+TransactionState::TransactionState(EnginePtr engine) : engine_(std::move(engine)) {
+  if (engine_->traits().transactions) return;
+  throw StoreException(Errc::kRefused, "doclock: this store has no transactions");
+}
+
+void TransactionState::CheckOpen() const {
+  if (phase_ == Phase::kOpen) return;
+  throw std::logic_error(phase_ == Phase::kCommitted
+                             ? "doclock: the transaction was committed already"
+                             : "doclock: a commit of the transaction is under way");
+}
+
+void TransactionState::Add(const Binding& binding, const Key& key, Make make, Done done) {
+  CheckOpen();
+  const Collection& collection = *binding.collection;
+  if (binding.engine != engine_) {
+    Reject(collection, key, "is of another LockManager than the transaction");
+  }
+  if (parts_.size() == kMaxTransactionDocuments) {
+    Reject(collection, key, "is one too many for a transaction, which writes up to 1,000");
+  }
+  if (parts_.size() == parts_.capacity()) parts_.reserve(2 * parts_.size() + 1);
+  if (!documents_.emplace(&collection, key).second) {
+    Reject(collection, key, "is in the transaction already");
+  }
+  parts_.push_back({std::move(make), std::move(done)});
+}
+
+void TransactionState::Join(NativeHandle native, std::function<void(void*)> join) {
+  CheckOpen();
+  if (native == NativeHandle::kNone || engine_->traits().native != native) {
+    throw std::invalid_argument("doclock: the transaction's store takes no such work");
+  }
+  if (join_) throw std::logic_error("doclock: the transaction has joined work already");
+  join_ = std::move(join);
+}
+
+CommitSpec TransactionState::MakeSpec() const {
+  CheckOpen();
+  if (join_ && parts_.empty()) {
+    throw std::logic_error("doclock: a transaction with joined work needs a document");
+  }
+  CommitSpec spec;
+  spec.join = join_;
+  spec.parts.reserve(parts_.size());
+  std::size_t bytes = 0;
+  for (const Part& part : parts_) {
+    spec.parts.push_back(part.make());
+    bytes += BytesOf(spec.parts.back());
+  }
+  if (bytes > kMaxTransactionBytes) {
+    throw StoreException(Errc::kRefused,
+                         "doclock: a transaction writes up to 32 MiB of bodies, not " +
+                             std::to_string(bytes >> 20) + " MiB");
+  }
+  return spec;
+}
+
+void TransactionState::Begin() {
+  CheckOpen();
+  phase_ = Phase::kCommitting;
+}
+
+void TransactionState::Commit() {
+  CommitSpec spec = MakeSpec();
+  CommitResult result;
+  Begin();
+  try {
+    result = detail::Commit(engine_, std::move(spec));
+  } catch (...) {
+    phase_ = Phase::kOpen;
+    throw;
+  }
+  Settle(result);
+}
+
+void TransactionState::CommitAsync(CommitSpec spec, CommitDone done) {
+  Begin();
+  try {
+    detail::CommitAsync(engine_, std::move(spec), std::move(done));
+  } catch (...) {
+    phase_ = Phase::kOpen;
+    throw;
+  }
+}
+
+void TransactionState::Settle(const CommitResult& result) {
+  phase_ = Phase::kOpen;
+  if (result.thrown) std::rethrow_exception(result.thrown);
+  ThrowIf(result.failure);
+  phase_ = Phase::kCommitted;
+  for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].done(result.versions[i]);
+  parts_.clear();
+  join_ = nullptr;
+}
+
+}  // namespace detail
+
+Transaction::Transaction(LockManager manager)
+    : manager_(std::move(manager)),
+      state_(std::make_shared<detail::TransactionState>(manager_.engine())) {}
+
+Transaction::Transaction(Transaction&&) noexcept = default;
+Transaction& Transaction::operator=(Transaction&&) noexcept = default;
+Transaction::~Transaction() = default;
+
+const detail::TransactionStatePtr& Transaction::state() const {
+  if (!state_) detail::ThrowMovedFrom("Transaction");
+  return state_;
+}
+
+Transaction& Transaction::Add(const detail::Binding& binding, const Key& key,
+                              detail::TransactionState::Make make,
+                              detail::TransactionState::Done done) {
+  state()->Add(binding, key, std::move(make), std::move(done));
+  return *this;
+}
+
+Transaction& Transaction::Enlist(HeldLock& lock, WriteKind kind) {
+  const detail::HeldStatePtr held = lock.Active();
+  if (held->lease->mode == LockMode::kShared) {
+    detail::Reject(*held->binding->collection, held->lease->key,
+                   "is shared: a transaction takes exclusive locks");
+  }
+  const auto make = [held, kind]() -> detail::CommitPartSpec {
+    if (held->ended.load(std::memory_order_acquire)) detail::ThrowEmptyHandle();
+    return detail::HolderSpec{held->lease, kind, Body()};
+  };
+  const auto done = [held, kind](std::int64_t) {
+    if (kind == WriteKind::kRelease) detail::HeldEnded{held}();
+  };
+  return Add(*held->binding, held->lease->key, make, done);
+}
+
+Transaction& Transaction::Keep(HeldLock& lock) { return Enlist(lock, WriteKind::kCheckpoint); }
+Transaction& Transaction::Release(HeldLock& lock) { return Enlist(lock, WriteKind::kRelease); }
+
+Transaction& Transaction::JoinNative(NativeHandle native, std::function<void(void*)> join) {
+  state()->Join(native, std::move(join));
+  return *this;
+}
+
+void Transaction::Commit() { state()->Commit(); }
+
+}  // namespace doclock

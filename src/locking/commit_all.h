@@ -1,0 +1,11 @@
+#pragma once
+
+#include "doclock/store.h"
+#include "locking/database.h"
+
+namespace doclock::locking {
+
+/// See Store::Commit: all operations in one unit. A database without transactions refuses.
+void CommitAll(Database& database, CommitOp& commit, Deadline deadline);
+
+}  // namespace doclock::locking

@@ -1,0 +1,332 @@
+#include <atomic>
+#include <deque>
+#include <set>
+#include <thread>
+
+#include "store_conformance.h"
+
+namespace doclock::conformance {
+namespace {
+
+/// Writes that are stored together.
+class Together {
+ public:
+  explicit Together(Store& store) : store_(store) {}
+
+  WriteOp& Write(Client& client, WriteKind kind, const AcquireOp& grant, const Key& key,
+                 Body body = {}) {
+    WriteOp& op = writes_.emplace_back(client.collection(), keys_.emplace_back(key));
+    op.write = kind;
+    op.lock_id = grant.grant.lock_id;
+    op.expected = grant.version;
+    op.ttl = kTtl;
+    op.body = std::move(body);
+    return Added(op);
+  }
+  SaveOp& Insert(Client& client, const Key& key, Json tree) {
+    return Save(client, SaveKind::kInsert, key, kAnyVersion, {}, MakeBody(std::move(tree)));
+  }
+  SaveOp& Replace(Client& client, const Key& key, std::int64_t version, const Uuid& born,
+                  Json tree) {
+    return Save(client, SaveKind::kReplace, key, version, born, MakeBody(std::move(tree)));
+  }
+  SaveOp& Erase(Client& client, const Key& key, std::int64_t version, const Uuid& born) {
+    return Save(client, SaveKind::kErase, key, version, born, {});
+  }
+  void Add(StoreOp& op) { ops_.push_back(&op); }
+
+  /// Were all stored?
+  bool Commit() {
+    CommitOp commit;
+    commit.ops = ops_;
+    store_.Commit(commit, kBudget);
+    return std::all_of(ops_.begin(), ops_.end(),
+                       [](const StoreOp* op) { return op->status == OpStatus::kDone; });
+  }
+  /// Is this the only one that has a result?
+  [[nodiscard]] bool IsAlone(const StoreOp& refused) const {
+    return std::all_of(ops_.begin(), ops_.end(), [&](const StoreOp* op) {
+      return (op == &refused) == (op->status != OpStatus::kPending);
+    });
+  }
+
+ private:
+  SaveOp& Save(Client& client, SaveKind kind, const Key& key, std::int64_t version,
+               const Uuid& born, Body body) {
+    SaveOp& op = saves_.emplace_back(client.collection(), keys_.emplace_back(key));
+    op.save = kind;
+    op.write_id = FreshId();
+    op.expected = version;
+    op.born = born;
+    op.body = std::move(body);
+    return Added(op);
+  }
+  template <class Op>
+  Op& Added(Op& op) {
+    ops_.push_back(&op);
+    return op;
+  }
+
+  Store& store_;
+  std::deque<Key> keys_;
+  std::deque<WriteOp> writes_;
+  std::deque<SaveOp> saves_;
+  std::vector<StoreOp*> ops_;
+};
+
+class Commits : public StoreConformance {
+ protected:
+  void SetUp() override {
+    if (!things_.traits().transactions) GTEST_SKIP() << "this store has no transactions";
+  }
+
+  /// All that is stored of a document.
+  Json Stored(Client& client, const Key& key) {
+    const ReadOp read = client.Read(key);
+    if (read.status == OpStatus::kMissing) return nullptr;
+    return {{"body", read.body.json()},
+            {"version", read.version},
+            {"lock", Key(read.lock_id).ToString()},
+            {"released", Key(read.released).ToString()}};
+  }
+
+  Client others_ = Open("others");
+};
+
+TEST_P(Commits, AllWritesAreStored) {
+  const AcquireOp released = things_.Create("released"), kept = things_.Create("kept"),
+                  erased = others_.Create("erased");
+  const SaveOp replaced = others_.Insert("replaced", {{"n", 1}}),
+               deleted = things_.Insert("deleted", {{"n", 1}});
+  Together all(store());
+  const WriteOp& release =
+      all.Write(things_, WriteKind::kRelease, released, "released", MakeBody({{"n", 2}}));
+  const WriteOp& keep =
+      all.Write(things_, WriteKind::kCheckpoint, kept, "kept", MakeBody({{"n", 2}}));
+  const WriteOp& erase = all.Write(others_, WriteKind::kErase, erased, "erased");
+  const SaveOp& insert = all.Insert(things_, "inserted", {{"n", 2}});
+  const SaveOp& replace = all.Replace(others_, "replaced", 1, replaced.born, {{"n", 2}});
+  all.Erase(things_, "deleted", 1, deleted.born);
+  ASSERT_TRUE(all.Commit());
+  EXPECT_EQ(release.version, released.version + 1);
+  EXPECT_EQ(keep.version, kept.version + 1);
+  EXPECT_EQ(erase.version, erased.version + 1);
+  EXPECT_EQ(insert.version, 1);
+  EXPECT_EQ(replace.version, 2);
+
+  const ReadOp now_free = things_.Read("released");
+  EXPECT_FALSE(now_free.locked);
+  EXPECT_EQ(now_free.released, released.grant.lock_id);
+  EXPECT_EQ(now_free.version, release.version);
+  const ReadOp now_kept = things_.Read("kept");
+  EXPECT_EQ(now_kept.lock_id, kept.grant.lock_id);
+  EXPECT_TRUE(now_kept.locked);
+  for (const ReadOp& read : {things_.Read("released"), things_.Read("kept"),
+                             things_.Read("inserted"), others_.Read("replaced")}) {
+    EXPECT_EQ(read.body.json(), Json({{"n", 2}}));
+  }
+  EXPECT_EQ(others_.Read("erased").status, OpStatus::kMissing);
+  EXPECT_EQ(things_.Read("deleted").status, OpStatus::kMissing);
+}
+
+TEST_P(Commits, OneOfManyIsOne) {
+  Together all(store());
+  for (int i = 0; i < 100; ++i) all.Insert(i % 2 == 0 ? things_ : others_, i, {{"n", i}});
+  ASSERT_TRUE(all.Commit());
+  EXPECT_EQ(things_.Query(Filter()).size(), 50U);
+  EXPECT_EQ(others_.Query(Filter()).size(), 50U);
+}
+
+/// Whatever one is refused for, and wherever it stands, nothing of the others is stored.
+TEST_P(Commits, OneThatIsRefusedIsNamedAndNothingIsStored) {
+  store().EnsureIndex(things_.collection(), {{"email"}, true});
+  const AcquireOp a = things_.Create("a", {{"email", "a"}}), c = others_.Create("c");
+  const SaveOp b = things_.Insert("b", {{"email", "b"}});
+  const AcquireOp locked = things_.Create("locked");
+  things_.Insert("taken", {{"email", "taken"}});
+  AcquireOp not_mine = things_.Create("not mine");
+  not_mine.grant.lock_id = FreshId();
+  using AddRefused = std::function<StoreOp&(Together&)>;
+  const std::vector<std::pair<OpStatus, AddRefused>> reasons{
+      {OpStatus::kLost,
+       [&](Together& all) -> StoreOp& {
+         return all.Write(things_, WriteKind::kRelease, not_mine, "not mine");
+       }},
+      {OpStatus::kMissing,
+       [&](Together& all) -> StoreOp& {
+         return all.Write(things_, WriteKind::kErase, not_mine, "missing");
+       }},
+      {OpStatus::kConflict,
+       [&](Together& all) -> StoreOp& {
+         return all.Insert(things_, "taken", {{"n", 1}});
+       }},
+      {OpStatus::kConflict,
+       [&](Together& all) -> StoreOp& {
+         return all.Replace(things_, "taken", 7, FreshId(), {{"n", 1}});
+       }},
+      {OpStatus::kBusy,
+       [&](Together& all) -> StoreOp& {
+         return all.Erase(things_, "locked", locked.version, locked.born);
+       }},
+      {OpStatus::kConflict,
+       [&](Together& all) -> StoreOp& {
+         return all.Insert(things_, "new", {{"email", "taken"}});
+       }},
+  };
+  const auto stored = [&] {
+    Json all;
+    for (const char* key : {"a", "b", "locked", "taken", "not mine", "new"}) {
+      all[key] = Stored(things_, key);
+    }
+    all["c"] = Stored(others_, "c");
+    all["by email"] = things_.Query(Filter().OrderBy("email")).size();
+    return all;
+  };
+  const Json before = stored();
+  for (const auto& [status, add] : reasons) {
+    for (int place = 0; place < 4; ++place) {
+      Together all(store());
+      StoreOp* refused = nullptr;
+      const auto add_at = [&](int at) {
+        if (at == place) refused = &add(all);
+      };
+      add_at(0);
+      all.Write(things_, WriteKind::kRelease, a, "a", MakeBody({{"email", "z"}}));
+      add_at(1);
+      all.Erase(things_, "b", 1, b.born);
+      add_at(2);
+      all.Write(others_, WriteKind::kErase, c, "c");
+      add_at(3);
+      EXPECT_FALSE(all.Commit());
+      EXPECT_EQ(refused->status, status) << place;
+      EXPECT_TRUE(all.IsAlone(*refused)) << place;
+      ASSERT_EQ(stored(), before) << place;
+    }
+  }
+  Together all(store());
+  all.Write(things_, WriteKind::kRelease, a, "a", MakeBody({{"email", "z"}}));
+  all.Erase(things_, "b", 1, b.born);
+  EXPECT_TRUE(all.Commit()) << "all is still held";
+}
+
+TEST_P(Commits, AUniqueValueIsGivenUpBeforeItIsTaken) {
+  store().EnsureIndex(things_.collection(), {{"email"}, true});
+  const SaveOp x = things_.Insert("x", {{"email", "one"}}), y = things_.Insert("y", {});
+  Together wrong(store());
+  const SaveOp& early = wrong.Replace(things_, "y", 1, y.born, {{"email", "one"}});
+  wrong.Replace(things_, "x", 1, x.born, {{"email", "two"}});
+  EXPECT_FALSE(wrong.Commit());
+  EXPECT_EQ(early.status, OpStatus::kConflict);
+  EXPECT_TRUE(wrong.IsAlone(early));
+  EXPECT_EQ(early.detail->index, "email");
+
+  Together right(store());
+  right.Replace(things_, "x", 1, x.born, {{"email", "two"}});
+  right.Replace(things_, "y", 1, y.born, {{"email", "one"}});
+  EXPECT_TRUE(right.Commit());
+  EXPECT_EQ(things_.Insert("z", {{"email", "one"}}).status, OpStatus::kConflict);
+  EXPECT_EQ(things_.Insert("z", {{"email", "two"}}).status, OpStatus::kConflict);
+  EXPECT_EQ(things_.Insert("z", {{"email", "three"}}).status, OpStatus::kDone);
+}
+
+TEST_P(Commits, OnlyWritesOfDifferentDocumentsGoTogether) {
+  const AcquireOp a = things_.Create("a");
+  const Key b = "b";
+  ReadOp read(things_.collection(), b);
+  WriteOp share(things_.collection(), b), leave(things_.collection(), b);
+  share.mode = LockMode::kShared;
+  leave.write = WriteKind::kLeave;
+  for (StoreOp* const op : std::vector<StoreOp*>{&read, &share, &leave}) {
+    Together all(store());
+    all.Write(things_, WriteKind::kRelease, a, "a");
+    all.Add(*op);
+    EXPECT_FALSE(all.Commit());
+    ASSERT_EQ(op->status, OpStatus::kFailed);
+    EXPECT_EQ(op->detail->code, Errc::kRefused);
+    EXPECT_TRUE(all.IsAlone(*op));
+  }
+  Together twice(store());
+  twice.Write(things_, WriteKind::kCheckpoint, a, "a");
+  twice.Insert(others_, "a", {});
+  twice.Write(things_, WriteKind::kRelease, a, "a");
+  EXPECT_FALSE(twice.Commit());
+  EXPECT_EQ(things_.Read("a").lock_id, a.grant.lock_id);
+  EXPECT_EQ(things_.Read("a").version, a.version);
+  EXPECT_EQ(others_.Read("a").status, OpStatus::kMissing);
+}
+
+TEST_P(Commits, HandTheirLocksOver) {
+  const AcquireOp a = things_.Create("a"), b = things_.Create("b");
+  const GrantRequest next{.lock_id = FreshId(), .ttl = kTtl};
+  Together all(store());
+  all.Write(things_, WriteKind::kRelease, a, "a").next = &next;
+  all.Write(things_, WriteKind::kRelease, b, "b");
+  ASSERT_TRUE(all.Commit());
+  EXPECT_EQ(things_.Read("a").lock_id, next.lock_id);
+  EXPECT_EQ(things_.Read("a").version, a.version + 1);
+  EXPECT_FALSE(things_.Read("b").locked);
+}
+
+TEST_P(Commits, GrantTheirLocksToTheirQueues) {
+  if (!things_.traits().queues) GTEST_SKIP() << "this store has no queue";
+  const AcquireOp a = things_.Create("a"), b = things_.Create("b");
+  const Uuid waiter = FreshId();
+  EXPECT_TRUE(things_.Acquire("a", {.id = waiter, .queue_for = 10s}).queued);
+  Together all(store());
+  all.Write(things_, WriteKind::kRelease, b, "b");
+  all.Write(things_, WriteKind::kRelease, a, "a");
+  ASSERT_TRUE(all.Commit());
+  EXPECT_EQ(things_.Read("a").lock_id, waiter);
+}
+
+/// Clients that move amounts between the same documents, in any order of them.
+TEST_P(Commits, OfManyClientsLoseNothingAndWaitForEachOtherInNoCircle) {
+  constexpr int kAccounts = 4, kTransfers = 15, kClients = 4;
+  for (int i = 0; i < kAccounts; ++i) things_.Insert(i, {{"amount", 100}});
+  const std::shared_ptr<Store> another =
+      backend().open_another ? backend().open_another() : backend().store;
+  std::atomic<int> most_tries = 100'000;
+  const auto transfer = [&](int number) {
+    Store& mine = number % 2 == 0 ? store() : *another;
+    Client client = Open(mine, "things");
+    for (int done = 0; done < kTransfers && --most_tries > 0;) {
+      const int from = (number + done) % kAccounts, to = (from + 1 + number % 2) % kAccounts;
+      const Key from_key = from, to_key = to;
+      const ReadOp a = client.Read(from_key), b = client.Read(to_key);
+      Together all(mine);
+      all.Replace(client, from_key, a.version, a.born,
+                  {{"amount", a.body.json().at("amount").get<int>() - 1}});
+      all.Replace(client, to_key, b.version, b.born,
+                  {{"amount", b.body.json().at("amount").get<int>() + 1}});
+      if (all.Commit()) ++done;
+    }
+  };
+  std::vector<std::thread> clients;
+  for (int i = 0; i < kClients; ++i) clients.emplace_back(transfer, i);
+  for (std::thread& client : clients) client.join();
+  EXPECT_GT(most_tries, 0);
+  int sum = 0;
+  std::int64_t versions = 0;
+  for (int i = 0; i < kAccounts; ++i) {
+    const ReadOp read = things_.Read(i);
+    sum += read.body.json().at("amount").get<int>();
+    versions += read.version;
+  }
+  EXPECT_EQ(sum, 100 * kAccounts);
+  EXPECT_EQ(versions, kAccounts + 2 * kTransfers * kClients);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, Commits, ::testing::ValuesIn(AllStores()), NameOf);
+
+TEST_P(StoreConformance, ACommitIsRefusedWhereThereAreNoTransactions) {
+  if (things_.traits().transactions) GTEST_SKIP() << "this store has transactions";
+  Together all(store());
+  const SaveOp& insert = all.Insert(things_, "a", {});
+  EXPECT_FALSE(all.Commit());
+  ASSERT_EQ(insert.status, OpStatus::kFailed);
+  EXPECT_EQ(insert.detail->code, Errc::kRefused);
+  EXPECT_EQ(things_.Read("a").status, OpStatus::kMissing);
+}
+
+}  // namespace
+}  // namespace doclock::conformance

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <exception>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "locking/database.h"
+
+namespace doclock::locking {
+
+/// What a database holds, and whom it meets.
+struct Shelf {
+  std::map<Key, Entry> entries;
+  int races = 0;                   ///< So many commits race from now on.
+  std::set<Key> held;              ///< Another client's transaction keeps these.
+  std::vector<std::size_t> units;  ///< How many documents each unit has loaded.
+  std::vector<Key> loaded;         ///< By the last unit, in its order.
+  std::exception_ptr failure;      ///< Commits fail so.
+};
+
+class ShelfUnit final : public Unit {
+ public:
+  explicit ShelfUnit(Shelf& shelf) : shelf_(shelf) {}
+
+  TimePoint Now() override { return TimePoint(std::chrono::hours(1)); }
+  void Load(std::span<Change> documents) override {
+    shelf_.units.push_back(documents.size());
+    shelf_.loaded.clear();
+    for (const Change& document : documents) shelf_.loaded.push_back(*document.key);
+    for (Change& document : documents) {
+      const bool is_held = shelf_.held.contains(*document.key);
+      if (is_held && documents.size() == 1) {
+        throw StoreException(Errc::kUnavailable, "it stayed held");
+      }
+      document.blocked = is_held;
+      const auto entry = shelf_.entries.find(*document.key);
+      if (!is_held && entry != shelf_.entries.end()) document.was = &entry->second;
+    }
+  }
+  void Scan(Collection&, const Filter&, const std::function<bool(QueryRow&&)>& visit) override {
+    for (const auto& [key, entry] : shelf_.entries) {
+      if (!visit({key, entry.body, entry.lock.version, entry.lock.born, false})) return;
+    }
+  }
+  std::string ScanLocks(Collection&, const LockQuery&, const std::string&,
+                        const std::function<bool(Candidate&&)>& visit) override {
+    for (const auto& [key, entry] : shelf_.entries) {
+      if (!visit({key, entry.lock, true})) break;
+    }
+    return {};
+  }
+  void* Native() override { return &shelf_; }
+  void Commit(std::span<Change> changes) override {
+    if (shelf_.races > 0) {
+      --shelf_.races;
+      throw Raced();
+    }
+    if (shelf_.failure) std::rethrow_exception(shelf_.failure);
+    for (Change& change : changes) {
+      if (!change.IsDecided()) continue;
+      change.outcome = OpStatus::kDone;
+      change.erased ? void(shelf_.entries.erase(*change.key))
+                    : void(shelf_.entries.insert_or_assign(*change.key, *change.now));
+    }
+  }
+
+ private:
+  Shelf& shelf_;
+};
+
+class ShelfDatabase final : public Database {
+ public:
+  explicit ShelfDatabase(Shelf& shelf) : shelf_(shelf) {}
+
+  [[nodiscard]] StoreTraits traits() const noexcept override {
+    StoreTraits traits;
+    traits.transactions = true;
+    return traits;
+  }
+  std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
+                                   std::chrono::milliseconds default_ttl) override {
+    return std::make_shared<Collection>(name, fields, default_ttl);
+  }
+  std::unique_ptr<Unit> Begin(Access, Deadline) override {
+    return std::make_unique<ShelfUnit>(shelf_);
+  }
+  std::unique_ptr<Subscription> Watch(Collection&,
+                                      std::function<void(std::optional<std::size_t>)>) override {
+    return nullptr;
+  }
+  void EnsureIndex(Collection&, const IndexSpec&) override {}
+
+ private:
+  Shelf& shelf_;
+};
+
+}  // namespace doclock::locking

@@ -1,0 +1,515 @@
+#include <gmock/gmock.h>
+
+#include <climits>
+#include <thread>
+
+#include "repository/support/harness.h"
+
+namespace doclock {
+namespace {
+
+using ::testing::HasSubstr;
+
+class TransactionTest : public RepositoryTest {
+ protected:
+  void SetUp() override {
+    if (!store->traits().transactions) GTEST_SKIP() << "this store has no transactions";
+    for (int number = 1; number <= 4; ++number) accounts.Insert(Account(number, 100));
+    sagas.Insert(Saga{"42"});
+  }
+
+  int Balance(std::int64_t number) { return accounts.Find(number).value()->balance(); }
+  bool IsAccountLocked(std::int64_t number) { return IsLocked(number, "accounts"); }
+  /// The text of what Commit throws.
+  static std::string TextOf(Transaction& transaction) {
+    try {
+      transaction.Commit();
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  }
+
+  const LockingRepository<Account> accounts{manager, "accounts"};
+  const LockingRepository<Order> orders{manager, "orders"};
+  LockProvider names{manager, "names"};
+};
+
+TEST_P(TransactionTest, WritesAllOfSeveralCollections) {
+  auto saga = sagas.Lock("42");
+  auto from = accounts.Lock(1), to = accounts.Lock(2), closed = accounts.Lock(3);
+  auto seen = accounts.Find(4).value();
+  const LockingRepository<json> outbox(manager, "outbox");
+  Transaction transaction(manager);
+  transaction.Save(saga).Release(from).Release(to).Erase(closed).Save(accounts, seen);
+  transaction.Insert(outbox, "message", json({{"text", "moved"}}))
+      .Insert(orders, Order{"7", 30, {}});
+  saga->step = "moved";
+  from->Deposit(-30);
+  to->Deposit(30);
+  seen->Deposit(1);
+  EXPECT_EQ(Balance(1), 100) << "nothing is written before Commit";
+  transaction.Commit();
+  EXPECT_EQ(Balance(1), 70);
+  EXPECT_EQ(Balance(2), 130);
+  EXPECT_EQ(Balance(4), 101);
+  EXPECT_FALSE(accounts.Find(3));
+  EXPECT_EQ(Stored("message", "outbox").value(), json({{"text", "moved"}}));
+  EXPECT_EQ(orders.Find("7").value()->total, 30);
+  EXPECT_EQ(Stored("42")->at("step"), "moved");
+  EXPECT_FALSE(from.held());
+  EXPECT_FALSE(closed.held());
+  EXPECT_FALSE(IsAccountLocked(1));
+  EXPECT_TRUE(saga.held()) << "it was saved";
+  EXPECT_EQ(seen.version(), 2);
+  accounts.Save(seen);
+  saga.Release();
+  EXPECT_THROW(from.Release(), std::logic_error);
+}
+
+TEST_P(TransactionTest, IsOneCallOfTheStore) {
+  auto from = accounts.Lock(1), to = accounts.Lock(2);
+  store->Reset();
+  Transaction(manager).Release(from).Release(to).Commit();
+  EXPECT_EQ(store->Calls(), 1);
+}
+
+TEST_P(TransactionTest, ThatIsDestroyedHasDoneNothing) {
+  auto from = accounts.Lock(1), to = accounts.Lock(2);
+  from->Deposit(-30);
+  {
+    Transaction transaction(manager);
+    transaction.Release(from).Erase(to);
+  }
+  EXPECT_TRUE(from.held());
+  EXPECT_TRUE(to.held());
+  EXPECT_EQ(Balance(1), 100);
+}
+
+TEST_P(TransactionTest, WithoutDocumentsDoesNothing) {
+  store->Reset();
+  Transaction transaction(manager);
+  transaction.Commit();
+  EXPECT_THROW(transaction.Commit(), std::logic_error);
+  Transaction later(manager);
+  Get(later.CommitAsync());
+  EXPECT_EQ(store->Calls(), 0);
+}
+
+TEST_P(TransactionTest, AHandleMayBeMovedOrDestroyedBeforeItIsWritten) {
+  Transaction transaction(manager);
+  {
+    auto from = accounts.Lock(1);
+    from->Deposit(-30);
+    transaction.Release(from);
+    const Locked<Account> moved = std::move(from);
+  }
+  clock->RunPending();
+  EXPECT_TRUE(IsAccountLocked(1));
+  auto to = accounts.Lock(2);
+  to->Deposit(30);
+  transaction.Release(std::move(to));
+  EXPECT_FALSE(to.held());  // NOLINT(bugprone-use-after-move)
+  transaction.Commit();
+  EXPECT_EQ(Balance(1), 70);
+  EXPECT_EQ(Balance(2), 130);
+  EXPECT_FALSE(IsAccountLocked(2));
+}
+
+TEST_P(TransactionTest, TakesWhatLockAllReturned) {
+  auto all = accounts.LockAll({1, 2, 3});
+  for (auto& account : all) account->Deposit(1);
+  Transaction(manager).Release(all).Commit();
+  EXPECT_EQ(Balance(3), 101);
+  EXPECT_FALSE(IsAccountLocked(3));
+}
+
+TEST_P(TransactionTest, ThatIsRefusedNamesTheDocumentAndLeavesAllHeld) {
+  auto from = accounts.Lock(1), to = accounts.Lock(2);
+  auto seen = accounts.Find(4).value();
+  Transaction transaction(manager);
+  transaction.Release(from).Release(to).Save(accounts, seen);
+  from->Deposit(-30);
+  to->Deposit(30);
+  accounts.Update(4, [](Account& account) { account.Deposit(5); });
+  EXPECT_THROW(transaction.Commit(), ConflictException);
+  const std::string text = TextOf(transaction);
+  EXPECT_THAT(text, HasSubstr("document '4' of 'accounts'"));
+  EXPECT_TRUE(from.held());
+  EXPECT_TRUE(to.held());
+  EXPECT_EQ(Balance(1), 100);
+  EXPECT_EQ(Balance(2), 100);
+
+  Transaction another(manager);
+  another.Release(from).Release(to);
+  another.Commit();
+  EXPECT_EQ(Balance(1), 70);
+}
+
+TEST_P(TransactionTest, MayBeCommittedAgainOnceItIsMended) {
+  const LockingRepository<Fragile> fragile(manager, "fragile");
+  fragile.Insert(Fragile{"f"});
+  auto broken = fragile.Lock("f");
+  auto from = accounts.Lock(1);
+  broken->broken = true;
+  from->Deposit(-1);
+  Transaction transaction(manager);
+  transaction.Release(from).Release(broken);
+  store->Reset();
+  EXPECT_THROW(transaction.Commit(), std::runtime_error);
+  EXPECT_THROW(transaction.CommitAsync(), std::runtime_error);
+  EXPECT_EQ(store->Calls(), 0);
+  broken->broken = false;
+  transaction.Commit();
+  EXPECT_EQ(Balance(1), 99);
+}
+
+TEST_P(TransactionTest, ALockThatIsLostRefusesAllAndOnlyThatOneIsDead) {
+  auto from = accounts.Lock(1), to = accounts.Lock(2);
+  from->Deposit(-30);
+  to->Deposit(30);
+  testing::BreakLock(*store, "accounts", 2);
+  Transaction transaction(manager);
+  transaction.Release(from).Release(to);
+  EXPECT_EQ(CodeOf([&] { transaction.Commit(); }), Errc::kLost);
+  EXPECT_TRUE(from.held());
+  EXPECT_FALSE(to.held());
+  EXPECT_TRUE(to.lost().stop_requested());
+  EXPECT_EQ(Balance(1), 100);
+  store->Reset();
+  EXPECT_THAT(TextOf(transaction), HasSubstr("document '2' of 'accounts'"));
+  EXPECT_EQ(store->Calls(), 0) << "it is known";
+  from.Release();
+}
+
+TEST_P(TransactionTest, ALeaseThatIsOverSendsNothing) {
+  auto from = accounts.Lock(1, {.ttl = 1h}), to = accounts.Lock(2, {.ttl = 1s, .renew = false});
+  clock->Jump(2s);
+  Transaction transaction(manager);
+  transaction.Release(from).Release(to);
+  store->Reset();
+  EXPECT_EQ(CodeOf([&] { transaction.Commit(); }), Errc::kLost);
+  EXPECT_EQ(store->Calls(), 0);
+  EXPECT_TRUE(from.held());
+}
+
+TEST_P(TransactionTest, WhatIsNotOneOfItsDocumentsIsRefusedAtOnce) {
+  auto from = accounts.Lock(1);
+  LockManager other = AnotherManager();
+  const LockingRepository<Account> of_other(other, "accounts");
+  auto foreign = of_other.Lock(2);
+  Transaction transaction(manager);
+  EXPECT_THROW(transaction.Release(foreign), std::invalid_argument);
+  EXPECT_THROW(transaction.Insert(of_other, Account(9, 1)), std::invalid_argument);
+  transaction.Release(from);
+  EXPECT_THROW(transaction.Erase(from), std::invalid_argument);
+  EXPECT_THROW(transaction.Insert(accounts, Account(1, 1)), std::invalid_argument);
+  Locked<Account> empty;
+  EXPECT_THROW(transaction.Release(empty), std::logic_error);
+  try {
+    transaction.Release(foreign);
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("document '2' of 'accounts' is of another LockManager"));
+  }
+  transaction.Commit();
+  EXPECT_THROW(transaction.Release(from), std::logic_error);
+  Transaction moved = std::move(transaction);
+  EXPECT_THROW(transaction.Commit(), std::logic_error);  // NOLINT(bugprone-use-after-move)
+}
+
+TEST_P(TransactionTest, IsNotLargerThanItMayBe) {
+  Transaction many(manager);
+  const LockingRepository<json> others(manager, "others");
+  for (std::size_t i = 0; i < kMaxTransactionDocuments; ++i) {
+    many.Insert(others, static_cast<std::int64_t>(i), json::object());
+  }
+  EXPECT_THROW(many.Insert(others, 5'000, json::object()), std::invalid_argument);
+  many.Commit();
+  EXPECT_EQ(others.Find(Filter()).size(), kMaxTransactionDocuments);
+
+  Transaction large(manager);
+  for (int i = 0; i < 5; ++i) {
+    large.Insert(others, "large" + std::to_string(i), json({{"x", std::string(8'000'000, 'x')}}));
+  }
+  EXPECT_EQ(CodeOf([&] { large.Commit(); }), Errc::kRefused);
+  EXPECT_FALSE(others.Find("large0"));
+}
+
+TEST_P(TransactionTest, AHandleThatWasUsedMeanwhileIsAMistake) {
+  auto from = accounts.Lock(1), to = accounts.Lock(2);
+  Transaction transaction(manager);
+  transaction.Release(from).Release(to);
+  to.Release();
+  EXPECT_THROW(transaction.Commit(), std::logic_error);
+  EXPECT_TRUE(from.held());
+  from.Release();
+}
+
+TEST_P(TransactionTest, KeepsAndReleasesNamedLocks) {
+  auto kept = names.Acquire("kept"), released = names.Acquire("released"),
+       broken = names.Acquire("broken");
+  auto from = accounts.Lock(1);
+  from->Deposit(1);
+  Transaction transaction(manager);
+  transaction.Keep(kept).Release(released).Release(from);
+  transaction.Commit();
+  EXPECT_TRUE(kept.held());
+  EXPECT_FALSE(released.held());
+  EXPECT_FALSE(names.TryAcquire("kept"));
+  EXPECT_TRUE(names.TryAcquire("released"));
+  kept.Release();
+
+  from = accounts.Lock(1);
+  testing::BreakLock(*store, "names", "broken");
+  Transaction guarded(manager);
+  guarded.Release(from).Keep(broken);
+  from->Deposit(1);
+  EXPECT_EQ(CodeOf([&] { guarded.Commit(); }), Errc::kLost);
+  EXPECT_EQ(Balance(1), 101);
+}
+
+TEST_P(TransactionTest, SharesAreRefusedByName) {
+  auto share = names.Acquire("shared", {.mode = LockMode::kShared});
+  Transaction transaction(manager);
+  EXPECT_THROW(transaction.Keep(share), std::invalid_argument);
+  EXPECT_THROW(transaction.Release(share), std::invalid_argument);
+}
+
+TEST_P(TransactionTest, ReleasesByValue) {
+  orders.Insert(Order{"7", 1, {}});
+  auto held = orders.Lock("7");
+  Order carried = *held;
+  held.Detach();
+  auto from = accounts.Lock(1);
+  carried.total = 2;
+  Transaction(manager).ReleaseLock(orders, carried).Release(from).Commit();
+  EXPECT_EQ(orders.Find("7").value()->total, 2);
+  EXPECT_FALSE(IsLocked("7", "orders"));
+
+  auto again = accounts.Lock(1);
+  Transaction twice(manager);
+  twice.Release(again).ReleaseLock(orders, carried);
+  EXPECT_EQ(CodeOf([&] { twice.Commit(); }), Errc::kNotOwner);
+  EXPECT_TRUE(again.held());
+}
+
+TEST_P(TransactionTest, ErasesAndInsertsWithoutALock) {
+  const auto seen = accounts.Find(1).value();
+  Transaction transaction(manager);
+  transaction.Erase(accounts, seen).Insert(accounts, Account(1'000, 7));
+  transaction.Commit();
+  EXPECT_FALSE(accounts.Find(1));
+  EXPECT_EQ(Balance(1'000), 7);
+
+  const auto held_by_others = accounts.Find(2).value();
+  auto holder = accounts.Lock(2);
+  Transaction busy(manager);
+  busy.Insert(accounts, Account(1'001, 7)).Erase(accounts, held_by_others);
+  EXPECT_EQ(CodeOf([&] { busy.Commit(); }), Errc::kBusy);
+  EXPECT_FALSE(accounts.Find(1'001));
+}
+
+TEST_P(TransactionTest, HandsItsLocksToThoseWhoWait) {
+  auto from = accounts.Lock(1), to = accounts.Lock(2);
+  auto first = accounts.LockAsync(1, {.wait = 1min}),
+       second = accounts.LockAsync(2, {.wait = 1min});
+  clock->RunPending();
+  from->Deposit(-1);
+  Transaction(manager).Release(from).Release(to).Commit();
+  auto next = Get(std::move(first));
+  EXPECT_EQ(next->balance(), 99);
+  EXPECT_TRUE(Get(std::move(second)).held());
+}
+
+TEST_P(TransactionTest, ThatIsRefusedHandsNothingOver) {
+  auto from = accounts.Lock(1), to = accounts.Lock(2);
+  auto waiting = accounts.LockAsync(1, {.wait = 1h});
+  clock->RunPending();
+  testing::BreakLock(*store, "accounts", 2);
+  Transaction transaction(manager);
+  transaction.Release(from).Release(to);
+  EXPECT_EQ(CodeOf([&] { transaction.Commit(); }), Errc::kLost);
+  EXPECT_NE(waiting.wait_for(0s), std::future_status::ready);
+  from.Release();
+  EXPECT_TRUE(Get(std::move(waiting)).held());
+}
+
+TEST_P(TransactionTest, IsCommittedAsynchronously) {
+  auto from = accounts.Lock(1);
+  std::future<void> done;
+  {
+    Transaction transaction(manager);
+    auto to = accounts.Lock(2);
+    from->Deposit(-30);
+    to->Deposit(30);
+    transaction.Release(from).Release(to);
+    done = transaction.CommitAsync();
+    EXPECT_THROW(transaction.Commit(), std::logic_error);
+  }
+  Get(std::move(done));
+  EXPECT_EQ(Balance(1), 70);
+  EXPECT_EQ(Balance(2), 130);
+  EXPECT_FALSE(from.held());
+
+  auto again = accounts.Lock(1);
+  Transaction refused(manager);
+  refused.Release(again).Insert(accounts, Account(2, 1));
+  EXPECT_THROW(Get(refused.CommitAsync()), ConflictException);
+  EXPECT_TRUE(again.held());
+}
+
+/// Counts what it is told.
+class CountingObserver : public Observer {
+ public:
+  void OnReleased(const LockEvent&, std::chrono::nanoseconds) override { ++released; }
+  void OnLost(const LockEvent&) override { ++lost; }
+  void OnInDoubt(const LockEvent&) override { ++in_doubt; }
+  int released = 0, lost = 0, in_doubt = 0;
+};
+
+TEST_P(TransactionTest, TheObserverIsToldWhatSingleVerbsTell) {
+  const auto observer = std::make_shared<CountingObserver>();
+  LockManager watched(store, {.observer = observer, .runtime = clock->runtime()});
+  const LockingRepository<Account> repository(watched, "accounts");
+  auto all = repository.LockAll({1, 2, 3});
+  Transaction(watched).Release(all[0]).Erase(all[1]).Save(all[2]).Commit();
+  clock->RunPending();
+  EXPECT_EQ(observer->released, 2);
+
+  auto again = repository.Lock(1);
+  testing::BreakLock(*store, "accounts", 3);
+  Transaction refused(watched);
+  refused.Release(again).Release(all[2]);
+  EXPECT_EQ(CodeOf([&] { refused.Commit(); }), Errc::kLost);
+  clock->RunPending();
+  EXPECT_EQ(observer->released, 2);
+  EXPECT_EQ(observer->lost, 1);
+  EXPECT_EQ(observer->in_doubt, 0);
+}
+
+TEST_P(TransactionTest, AfterCloseNothingIsWritten) {
+  auto from = accounts.Lock(1);
+  Transaction transaction(manager);
+  transaction.Release(from);
+  manager.Close();
+  EXPECT_NE(CodeOf([&] { transaction.Commit(); }), std::nullopt);
+}
+
+/// What the store says is lost on the way, before or after the effect.
+TEST_P(TransactionTest, DoubtIsSettledByALook) {
+  const LockingRepository<json> outbox(manager, "outbox");
+  int number = 0;
+  for (const auto kind : {Fault::Kind::kLostBefore, Fault::Kind::kLostAfter, Fault::Kind::kThrow}) {
+    for (const int struck : {1, 2}) {
+      auto from = accounts.Lock(1), to = accounts.Lock(2);
+      auto seen = accounts.Find(3).value();
+      from->Deposit(-1);
+      to->Deposit(1);
+      seen->Deposit(1);
+      const int before = Balance(1), third = Balance(3);
+      Transaction transaction(manager);
+      transaction.Insert(outbox, ++number, json::object());
+      transaction.Release(from).Save(to).Save(accounts, seen);
+      store->Inject({.kind = kind, .op = {}, .key = Key(std::int64_t{struck})});
+      transaction.Commit();
+      EXPECT_EQ(Balance(1), before - 1);
+      EXPECT_EQ(Balance(3), third + 1);
+      EXPECT_TRUE(outbox.Find(number));
+      EXPECT_FALSE(from.held());
+      EXPECT_TRUE(to.held());
+      accounts.Save(seen);
+      to.Release();
+    }
+  }
+}
+
+TEST_P(TransactionTest, ARequestThatComesLateIsNotWrittenTwice) {
+  auto from = accounts.Lock(1), to = accounts.Lock(2);
+  from->Deposit(-1);
+  to->Deposit(1);
+  store->Inject({.kind = Fault::Kind::kLate, .op = OpKind::kWrite});
+  Transaction(manager).Release(from).Release(to).Commit();
+  EXPECT_EQ(store->ReleaseLate(), 1);
+  EXPECT_EQ(Balance(1), 99);
+  EXPECT_EQ(Balance(2), 101);
+  EXPECT_EQ(Version(1, "accounts"), 3);
+}
+
+TEST_P(TransactionTest, InsertsAloneInDoubtAreNotSentAgain) {
+  Transaction transaction(manager);
+  transaction.Insert(accounts, Account(8, 1)).Insert(accounts, Account(9, 1));
+  store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kSave});
+  EXPECT_THAT(TextOf(transaction), HasSubstr("document '8' of 'accounts' and 1 more"));
+  EXPECT_FALSE(accounts.Find(8));
+
+  Transaction written(manager);
+  written.Insert(accounts, Account(8, 1)).Insert(accounts, Account(9, 1));
+  store->Inject({.kind = Fault::Kind::kLostAfter, .op = OpKind::kSave});
+  written.Commit();
+  EXPECT_EQ(Balance(9), 1);
+}
+
+TEST_P(TransactionTest, ThatStaysInDoubtLeavesNoHandleHeld) {
+  auto from = accounts.Lock(1), to = accounts.Lock(2);
+  Transaction transaction(manager);
+  transaction.Release(from).Release(to);
+  store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kWrite, .times = INT_MAX});
+  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kRead, .times = INT_MAX});
+  EXPECT_EQ(CodeOf([&] { transaction.Commit(); }), Errc::kInDoubt);
+  store->Heal();
+  EXPECT_FALSE(from.held());
+  EXPECT_FALSE(to.held());
+}
+
+TEST_P(TransactionTest, AStoreThatIsAwayLeavesAllHeld) {
+  auto from = accounts.Lock(1), to = accounts.Lock(2);
+  Transaction transaction(manager);
+  transaction.Release(from).Release(to);
+  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite});
+  EXPECT_EQ(CodeOf([&] { transaction.Commit(); }), Errc::kUnavailable);
+  EXPECT_TRUE(from.held());
+  EXPECT_TRUE(to.held());
+  transaction.Commit();
+}
+
+DOCLOCK_FOR_ALL_STORES(TransactionTest);
+
+class NoTransactionsTest : public RepositoryTest {};
+
+TEST_P(NoTransactionsTest, AStoreWithoutThemRefusesAtOnce) {
+  if (store->traits().transactions) GTEST_SKIP() << "this store has transactions";
+  EXPECT_EQ(CodeOf([&] { Transaction transaction(manager); }), Errc::kRefused);
+}
+
+DOCLOCK_FOR_ALL_STORES(NoTransactionsTest);
+
+class TransactionThreadsTest : public ThreadsTest {};
+
+/// Threads move amounts between the same accounts, crosswise.
+TEST_P(TransactionThreadsTest, OfManyThreadsKeepTheSum) {
+  if (!store->traits().transactions) GTEST_SKIP() << "this store has no transactions";
+  constexpr int kThreads = 4, kTransfers = 25, kAccounts = 5;
+  const LockingRepository<Account> accounts(manager, "accounts");
+  for (int i = 0; i < kAccounts; ++i) accounts.Insert(Account(i, 100));
+  const auto work = [&](int number) {
+    for (int done = 0; done < kTransfers; ++done) {
+      const int from = (number + done) % kAccounts, to = (from + 1 + number) % kAccounts;
+      if (from == to) continue;
+      auto both = accounts.LockAll({from, to}, {.wait = kForever});
+      both[0]->Deposit(-1);
+      both[1]->Deposit(1);
+      Transaction(manager).Release(both).Commit();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) threads.emplace_back(work, i);
+  for (std::thread& thread : threads) thread.join();
+  int sum = 0;
+  for (const auto& account : accounts.Find(Filter())) sum += account->balance();
+  EXPECT_EQ(sum, 100 * kAccounts);
+}
+
+DOCLOCK_FOR_ALL_STORES(TransactionThreadsTest);
+
+}  // namespace
+}  // namespace doclock

@@ -1,0 +1,121 @@
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+
+#include "doclock/doclock.h"
+#include "doclock/sqlite_store.h"
+#include "doclock/sqlite_transaction.h"
+#include "sqlite/support/raw_database.h"
+#include "sqlite/support/temp_folder.h"
+
+namespace doclock::sqlite_test {
+namespace {
+
+using nlohmann::json;
+
+class SqliteJoin : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    orders_.Insert("7", json({{"n", 1}}));
+    RawDatabase(file_).Run("CREATE TABLE invoices(id TEXT PRIMARY KEY)");
+  }
+
+  static int Run(sqlite3* database, const std::string& sql) {
+    return sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr);
+  }
+  /// Commits a change of the document, with this work.
+  void Commit(Locked<json>& order, std::function<void(sqlite3*)> work) {
+    (*order)["n"] = 2;
+    Transaction transaction(manager_);
+    transaction.Release(order);
+    Join(transaction, std::move(work));
+    transaction.Commit();
+  }
+  std::string Invoices() { return RawDatabase(file_).Text("SELECT count(*) FROM invoices"); }
+  int Stored() { return orders_.Find("7").value()->at("n").get<int>(); }
+
+  TempFolder folder_;
+  const std::filesystem::path file_ = folder_ / "orders.db";
+  LockManager manager_{OpenSqliteStore(file_)};
+  LockingRepository<json> orders_{manager_, "orders"};
+};
+
+TEST_F(SqliteJoin, GoesInWithTheDocuments) {
+  auto order = orders_.Lock("7");
+  Commit(order, [](sqlite3* database) {
+    EXPECT_EQ(Run(database, "INSERT INTO invoices VALUES('a')"), SQLITE_OK);
+    EXPECT_EQ(Run(database, "SAVEPOINT s; INSERT INTO invoices VALUES('b'); ROLLBACK TO s"),
+              SQLITE_OK);
+  });
+  EXPECT_EQ(Invoices(), "1");
+  EXPECT_EQ(Stored(), 2);
+  auto again = orders_.Lock("7");
+  again.Release();
+}
+
+TEST_F(SqliteJoin, ThatThrowsRollsAllBackAndKeepsTheLock) {
+  auto order = orders_.Lock("7");
+  const auto work = [](sqlite3* database) {
+    EXPECT_EQ(Run(database, "INSERT INTO invoices VALUES('a')"), SQLITE_OK);
+    throw std::runtime_error("the printer is out of paper");
+  };
+  EXPECT_THROW(Commit(order, work), std::runtime_error);
+  EXPECT_EQ(Invoices(), "0");
+  EXPECT_EQ(Stored(), 1);
+  EXPECT_TRUE(order.held());
+  Commit(order, [](sqlite3*) {});
+  EXPECT_EQ(Stored(), 2);
+}
+
+TEST_F(SqliteJoin, MayNotEndTheTransactionNorTouchTheTablesOfTheLibrary) {
+  auto order = orders_.Lock("7");
+  Commit(order, [](sqlite3* database) {
+    for (const char* sql :
+         {"COMMIT", "ROLLBACK", "BEGIN", "PRAGMA user_version=7", "ATTACH ':memory:' AS other",
+          "DETACH main", "DELETE FROM doclock_meta", "DROP TABLE doclock_meta",
+          "INSERT INTO doclock_meta VALUES('x', 1)", "UPDATE doclock_meta SET value=0",
+          "ALTER TABLE doclock_meta ADD COLUMN mine", "CREATE TABLE doclock_mine(x)",
+          "CREATE INDEX mine ON doclock_meta(value)",
+          "CREATE TRIGGER mine AFTER INSERT ON doclock_meta BEGIN SELECT 1; END"}) {
+      EXPECT_EQ(Run(database, sql), SQLITE_AUTH) << sql;
+    }
+    EXPECT_EQ(Run(database, "SELECT * FROM doclock_meta"), SQLITE_OK);
+    EXPECT_EQ(Run(database,
+                  "CREATE TABLE mine(x); CREATE INDEX of_mine ON mine(x); "
+                  "ALTER TABLE mine ADD COLUMN y; DROP TABLE mine"),
+              SQLITE_OK);
+  });
+  EXPECT_EQ(Stored(), 2);
+}
+
+TEST_F(SqliteJoin, ThatEndsTheTransactionAllTheSameIsAMistake) {
+  auto order = orders_.Lock("7");
+  const auto work = [](sqlite3* database) {
+    EXPECT_EQ(Run(database, "INSERT INTO invoices VALUES('a')"), SQLITE_OK);
+    EXPECT_EQ(Run(database, "INSERT OR ROLLBACK INTO invoices VALUES('a')"),
+              SQLITE_CONSTRAINT_PRIMARYKEY);
+  };
+  EXPECT_THROW(Commit(order, work), std::logic_error);
+  EXPECT_TRUE(order.held());
+  EXPECT_EQ(Stored(), 1);
+  order.Release();
+}
+
+TEST_F(SqliteJoin, IsForSqliteOnly) {
+  const LockManager memory(OpenMemoryStore());
+  Transaction transaction(memory);
+  EXPECT_THROW(Join(transaction, [](sqlite3*) {}), std::invalid_argument);
+}
+
+TEST_F(SqliteJoin, NeedsADocumentAndIsOne) {
+  Transaction transaction(manager_);
+  Join(transaction, [](sqlite3*) {});
+  EXPECT_THROW(Join(transaction, [](sqlite3*) {}), std::logic_error);
+  EXPECT_THROW(transaction.Commit(), std::logic_error);
+}
+
+}  // namespace
+}  // namespace doclock::sqlite_test

@@ -1,0 +1,44 @@
+// kill -9 of processes that move amounts between two documents in transactions: all of one is
+// stored, or nothing.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "doclock/transaction.h"
+#include "sqlite/support/child.h"
+#include "sqlite/support/client.h"
+#include "sqlite/support/load.h"
+#include "sqlite/support/temp_folder.h"
+
+namespace doclock::sqlite_test {
+namespace {
+
+TEST(SqliteTransactionKill, LeavesAllOfATransactionOrNothing) {
+  DOCLOCK_NEEDS_COORDINATOR();
+  using nlohmann::json;
+  const TempFolder folder;
+  const std::filesystem::path file = folder / "accounts.db";
+  LockManager manager(OpenSqliteStore(file, {.sync = SqliteSync::kOff}));
+  const LockingRepository<json> accounts(manager, "accounts"), outbox(manager, "outbox");
+  accounts.Insert("a", json({{"amount", 0}}));
+  accounts.Insert("b", json({{"amount", 0}}));
+  std::mt19937 random(20261125);
+  for (int i = 0; i < Rounds(30); ++i) {
+    Child worker({"transfer", file.string()});
+    ASSERT_EQ(worker.Line(), "ready");
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 20'000));
+    worker.Kill();
+    // Whoever gets the locks sees no half transfer; those of the dead are free.
+    auto both = accounts.LockAll({"a", "b"}, {.wait = kForever});
+    const int moved = both[1]->at("amount").get<int>();
+    ASSERT_EQ(both[0]->at("amount").get<int>(), -moved);
+    ASSERT_EQ(outbox.Find(Filter()).size(), static_cast<std::size_t>(moved));
+  }
+  EXPECT_GT(accounts.Find("b").value()->at("amount").get<int>(), 0) << "nothing was ever moved";
+}
+
+}  // namespace
+}  // namespace doclock::sqlite_test
