@@ -12,7 +12,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-
 class LockingStore final : public Store {
  public:
   explicit LockingStore(std::unique_ptr<Database> database)
@@ -31,6 +30,7 @@ class LockingStore final : public Store {
   }
 
   void Execute(std::span<StoreOp* const> ops, milliseconds budget) override {
+    if (immediate_) return ExecuteImmediately(*database_, ops);
     locking::Execute(*database_, ops, In(budget));
   }
   void Query(Collection& collection, const Filter& filter,

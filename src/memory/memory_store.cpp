@@ -41,6 +41,11 @@ class MemoryDatabase final : public locking::Database {
   std::unique_ptr<locking::Unit> Begin(locking::Access, locking::Deadline) override {
     return std::make_unique<MemoryUnit>(*clock_);
   }
+  void Run(locking::Access, locking::Deadline,
+           const std::function<void(locking::Unit&)>& use) override {
+    MemoryUnit unit(*clock_);
+    use(unit);
+  }
 
   std::unique_ptr<Subscription> Watch(
       Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
