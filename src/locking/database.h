@@ -55,10 +55,17 @@ struct Change {
   Collection* collection;
   const Key* key;
   std::size_t hash;
+  /// Asked: one operation alone decides, and what it decides is committed or fails as a whole. So a
+  /// database in memory may give out `stored`.
+  bool alone = false;
 
   /// Loaded: the document as it stands; null: there is none, or it is malformed. It stays where it
   /// is until the unit commits, loads again, scans or is destroyed.
   const Entry* was = nullptr;
+  /// Loaded: `was`, to be edited where it stands. The commit of such an edit does not fail.
+  Entry* stored = nullptr;
+  /// Loaded, with `stored`: the commit of another body may fail. Then `stored` stays as it is.
+  bool indexed = false;
   /// Loaded: there is a document, and its lock is not what this library writes.
   bool malformed = false;
   const char* bad_part = nullptr;  ///< Loaded, of a malformed one: which part is, if known.
@@ -69,19 +76,25 @@ struct Change {
   /// first write that meets it has to store it, whatever it decides.
   bool restated = false;
 
-  /// Decided: the document from now on; nothing: it stays as it is.
+  /// Decided: the document from now on; nothing: it stays as it is, but for an edit in place.
   std::optional<Entry> now = std::nullopt;
+  bool edited = false;                         ///< Decided: in place, in `stored`.
+  Body former = {};                            ///< Decided: the body that went; destroyed last.
   bool erased = false;                         ///< Decided: the document goes.
   Notice notice = Notice::kNobody;             ///< Decided.
   OpStatus outcome = OpStatus::kPending;       ///< Committed: kDone, kConflict, kFailed, kInDoubt.
   std::unique_ptr<OpDetail> detail = nullptr;  ///< Committed; of all but kDone.
 
-  [[nodiscard]] bool IsDecided() const noexcept { return erased || now.has_value(); }
-  /// The entry to change: a copy of the loaded one at first, or an empty one.
-  Entry& Edit() {
-    if (!now) now = was != nullptr ? *was : Entry();
-    return *now;
+  [[nodiscard]] bool IsDecided() const noexcept { return erased || edited || now.has_value(); }
+  /// The entry to change: the stored one, or a copy of the loaded one at first, or an empty one.
+  /// @param body does its body change too?
+  Entry& Edit(bool body = false) {
+    edited = stored != nullptr && !(body && indexed);
+    return edited ? *stored : Copy();
   }
+
+ private:
+  DOCLOCK_EXPORT Entry& Copy();
 };
 
 /// A document that a scan of locks shows.
@@ -122,7 +135,8 @@ class DOCLOCK_EXPORT Raced : public StoreException {
 /// began. What Load showed of a document stays so until Commit: the database keeps other writers
 /// away, or Commit notices them (Raced). If a unit is destroyed without Commit, nothing has
 /// changed. Used by one thread. Its functions throw Error; after InDoubtException the changes may
-/// be stored, after any other Error none of them is.
+/// be stored, after any other Error none of them is. If the database is immediate (StoreTraits), a
+/// unit goes on with a further step, at the same time, once it has committed or decided nothing.
 class DOCLOCK_EXPORT Unit {
  public:
   Unit() = default;
@@ -135,8 +149,8 @@ class DOCLOCK_EXPORT Unit {
   /// What the entries of this store's waiters carry (rules::QueueEntry::instance).
   [[nodiscard]] virtual std::int64_t instance() const noexcept { return 0; }
   /// Carries out an operation before anything is loaded, if that is one small step which does what
-  /// the rules would do; Commit stores it, and tells waiters. False: it is left pending, and
-  /// nothing has changed.
+  /// the rules would do; Commit stores it, and tells waiters (if the database is immediate, it is
+  /// stored at once, and nobody waits for it). False: it is left pending, and nothing has changed.
   virtual bool Try(StoreOp&) { return false; }
   /// Fills in the documents' loaded parts. What an earlier call loaded is given up by a further
   /// one, and by a scan: it may change from then on. So nothing is decided yet when they are
@@ -183,6 +197,11 @@ class DOCLOCK_EXPORT Database {
                                            std::chrono::milliseconds default_ttl) = 0;
   /// @throws Error if the unit cannot begin by the deadline, which covers its Commit too.
   virtual std::unique_ptr<Unit> Begin(Access access, Deadline deadline) = 0;
+  /// Calls `use` with a unit. For databases whose units are small enough for the stack.
+  /// @throws what Begin and `use` throw
+  virtual void Run(Access access, Deadline deadline, const std::function<void(Unit&)>& use) {
+    use(*Begin(access, deadline));
+  }
   /// See Store.
   virtual std::unique_ptr<Subscription> Watch(
       Collection& collection, std::function<void(std::optional<std::size_t>)> hint) = 0;

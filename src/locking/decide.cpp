@@ -16,12 +16,22 @@ namespace doclock::locking {
 namespace {
 
 /// Are they one and the same body, not only equal?
-bool IsSame(const Body& a, const Body& b) { return a && b && &TreeOf(a) == &TreeOf(b); }
+bool IsSame(const Body& a, const Body& b) {
+  if (!a || !b) return false;
+  const nlohmann::json& tree = TreeOf(a);
+  return &tree == &TreeOf(b) && !tree.empty();  // TreeOf has one empty tree for all bad texts
+}
 
-/// Can the body be stored in place of the one of `was`? False: that is the operation's result.
-bool MayStore(StoreOp& op, const Entry* was, const Body& body) {
-  // What a grant gave out and a release gives back was checked when it came.
-  return (was != nullptr && IsSame(body, was->body)) || HasGoodText(op, body);
+/// The body to store in place of that of `was`; none: that one stays. What a grant gave out and a
+/// release gives back was checked when it came.
+Body NewBody(const Body& body, const Entry* was, bool merge = false) {
+  if (!body || (was != nullptr && IsSame(body, was->body))) return {};
+  return merge ? Merged(was->body, body) : body;
+}
+
+/// Gives an edited entry its new body, if there is one.
+void Put(Body&& body, Entry& entry, Change& document) noexcept {
+  if (body) document.former = std::exchange(entry.body, std::move(body));
 }
 
 /// A plain release that nobody waits for does not read the time.
@@ -36,7 +46,7 @@ void Tell(Change& document, bool concerns_waiters) noexcept {
 }
 
 void Create(AcquireOp& op, Change& document, Unit& unit) {
-  if (!MayStore(op, nullptr, op.insert)) return;
+  if (!HasGoodText(op, op.insert)) return;
   Entry& entry = document.Edit();
   entry.body = op.body = op.insert;
   rules::AcquireNew(op, entry.lock, unit.Now(), unit.instance());
@@ -67,11 +77,11 @@ void Decide(WriteOp& op, Change& document, Unit& unit) {
   const Entry& was = *document.was;
   const TimePoint now = TimeFor(op, was.lock, unit);
   if (!rules::MayWrite(op, was.lock, now)) return;
-  Body body = !op.body ? was.body : op.merge ? Merged(was.body, op.body) : op.body;
-  if (op.body && !MayStore(op, &was, body)) return;
-  Entry& entry = document.Edit();
-  entry.body = std::move(body);
-  rules::Write(op, entry.lock, now, unit.instance());
+  Body body = NewBody(op.body, &was, op.merge);
+  if (body && !HasGoodText(op, body)) return;
+  Entry& entry = document.Edit(static_cast<bool>(body));
+  rules::Write(op, entry.lock, now, unit.instance());  // may throw: before the body
+  Put(std::move(body), entry, document);
   Tell(document, rules::ConcernsWaiters(op, entry.lock));
   document.erased = op.write == WriteKind::kErase;
 }
@@ -81,19 +91,21 @@ void Decide(SaveOp& op, Change& document, Unit& unit) {
   const Entry* const was = document.was;
   if (!rules::MaySave(op, was == nullptr ? nullptr : &was->lock, now)) return;
   const bool erases = op.save == SaveKind::kErase;
-  const bool has_body = !erases && op.body;
-  if (has_body && !MayStore(op, was, op.body)) return;
-  Entry& entry = document.Edit();
+  Body body = erases ? Body() : NewBody(op.body, was);
+  if (body && !HasGoodText(op, body)) return;
+  Entry& entry = document.Edit(static_cast<bool>(body));
   if (was == nullptr) entry.lock.born = NewUuid();
-  if (has_body) entry.body = op.body;
   Tell(document, rules::Save(op, entry.lock, now));
+  Put(std::move(body), entry, document);
   document.erased = erases;
 }
 
-void Decide(ReadOp& op, Change& document, Unit& unit) {
-  op.body = document.was->body;
-  rules::Read(op, document.was->lock, unit.Now());
+void Show(ReadOp& op, const Entry& entry, TimePoint now) {
+  op.body = entry.body;
+  rules::Read(op, entry.lock, now);
 }
+
+void Decide(ReadOp& op, Change& document, Unit& unit) { Show(op, *document.was, unit.Now()); }
 
 /// May the operation meet a document that is not there?
 bool MayBeMissing(const StoreOp& op) noexcept {
@@ -102,12 +114,23 @@ bool MayBeMissing(const StoreOp& op) noexcept {
 
 }  // namespace
 
+void DecideInPlace(StoreOp& op, Entry* entry, TimePoint now) {
+  if (entry == nullptr) {
+    op.status = OpStatus::kMissing;
+  } else if (op.kind == OpKind::kRenew) {
+    rules::Renew(static_cast<RenewOp&>(op), entry->lock, now);
+  } else {
+    Show(static_cast<ReadOp&>(op), *entry, now);
+  }
+}
+
 void DecideAcquire(AcquireOp& op, Change& document, Unit& unit) {
   Entry& entry = document.Edit();
   if (entry.lock.born.is_nil()) entry.lock.born = NewUuid();
   rules::Acquire(op, entry.lock, unit.Now(), unit.instance());
   Tell(document, entry.lock.passed_on.done);
   if (op.status == OpStatus::kDone) op.body = entry.body;
+  if (document.edited) return;
   // A refused attempt that left nothing writes nothing.
   const bool changed =
       op.status == OpStatus::kDone ? !op.passed_on : entry.lock != document.was->lock;

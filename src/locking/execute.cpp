@@ -65,7 +65,7 @@ void Guarded(const Run& run, const ForEachOpen& for_each_open) {
 /// One operation, in a unit of its own.
 class Lone {
  public:
-  explicit Lone(StoreOp& op) noexcept : op_(op), change_(op) {}
+  explicit Lone(StoreOp& op) noexcept : op_(op), change_(op) { change_.alone = true; }
 
   void Run(Database& database, Deadline deadline) {
     const Access access = op_.kind == OpKind::kRead ? Access::kRead : Access::kWrite;
@@ -73,10 +73,22 @@ class Lone {
       if (again) {
         Reset(op_);
         change_ = Change(op_);
+        change_.alone = true;
       }
       tried_ = false;
       RunIn(*database.Begin(access, deadline));
     });
+  }
+  void RunIn(Unit& unit) {
+    tried_ = unit.Try(op_);
+    tried_ ? unit.Commit({}) : DecideIn(unit);
+  }
+  void DecideIn(Unit& unit) {
+    unit.Load({&change_, 1});
+    Decide(op_, change_, unit);
+    if (!change_.IsDecided()) return;
+    unit.Commit({&change_, 1});
+    if (change_.outcome != OpStatus::kDone) Settle(op_, change_);
   }
 
   template <class F>
@@ -86,16 +98,6 @@ class Lone {
   }
 
  private:
-  void RunIn(Unit& unit) {
-    tried_ = unit.Try(op_);
-    if (tried_) return unit.Commit({});
-    unit.Load({&change_, 1});
-    Decide(op_, change_, unit);
-    if (!change_.IsDecided()) return;
-    unit.Commit({&change_, 1});
-    Settle(op_, change_);
-  }
-
   StoreOp& op_;
   Change change_;  // what it discards goes after the unit, which keeps others waiting
   bool tried_ = false;
@@ -199,18 +201,22 @@ bool IsFaulty(StoreOp& op) {
   return fault != nullptr;
 }
 
-void ExecuteOne(Database& database, StoreOp& op, Deadline deadline) {
+/// Calls `run` with the operation as the only one of a unit.
+template <class Run>
+void ExecuteOne(StoreOp& op, const Run& run) {
   Lone lone(op);
-  Guarded([&] { lone.Run(database, deadline); }, [&](const auto& settle) { lone.IfOpen(settle); });
+  Guarded([&] { run(lone); }, [&](const auto& settle) { lone.IfOpen(settle); });
+}
+
+void ExecuteOne(Database& database, StoreOp& op, Deadline deadline) {
+  ExecuteOne(op, [&](Lone& lone) { lone.Run(database, deadline); });
 }
 
 }  // namespace
 
 void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadline) {
-  if (ops.size() == 1 || database.traits().immediate) {
-    for (StoreOp* const op : ops) {
-      if (!IsFaulty(*op)) ExecuteOne(database, *op, deadline);
-    }
+  if (ops.size() == 1) {
+    if (!IsFaulty(*ops.front())) ExecuteOne(database, *ops.front(), deadline);
     return;
   }
   std::vector<StoreOp*> sound;
@@ -222,15 +228,28 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
   }
 }
 
+void ExecuteImmediately(Database& database, std::span<StoreOp* const> ops) {
+  database.Run(Access::kWrite, Deadline::max(), [&](Unit& unit) {
+    for (StoreOp* const op : ops) {
+      if (IsFaulty(*op)) continue;
+      // Others do not wait while this reads the clock. A plain release does not need it.
+      if (op->kind != OpKind::kWrite) unit.Now();
+      if (!unit.Try(*op)) ExecuteOne(*op, [&](Lone& lone) { lone.DecideIn(unit); });
+    }
+  });
+}
+
 void ExecuteAlone(Database& database, StoreOp& op, Deadline deadline,
                   const std::function<std::optional<Change>(Unit&)>& decide) {
   const auto run = [&](bool again) {
     if (again) Reset(op);
-    const auto unit = database.Begin(Access::kWrite, deadline);
-    std::optional<Change> change = decide(*unit);
-    if (!change || !change->IsDecided()) return;
-    unit->Commit({&*change, 1});
-    Settle(op, *change);
+    std::optional<Change> change;  // what it discards goes after the unit
+    database.Run(Access::kWrite, deadline, [&](Unit& unit) {
+      change = decide(unit);
+      if (!change || !change->IsDecided()) return;
+      unit.Commit({&*change, 1});
+      Settle(op, *change);
+    });
   };
   Guarded([&] { RunUntilUnraced(deadline, run); },
           [&](const auto& settle) {

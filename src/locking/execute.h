@@ -9,9 +9,12 @@
 
 namespace doclock::locking {
 
-/// See Store::Execute: all operations in one unit, or each in its own if the database is immediate.
+/// See Store::Execute: all operations in one unit.
 /// One document occurs once among them, but for renewals, which are decided one after the other.
 void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadline);
+
+/// The same, if the database is immediate: one operation after the other, each committed by itself.
+void ExecuteImmediately(Database& database, std::span<StoreOp* const> ops);
 
 /// Executes one operation whose document `decide` finds: it returns the change that it decided; or
 /// nothing, and then the operation's result stands.

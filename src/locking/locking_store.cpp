@@ -31,6 +31,7 @@ class LockingStore final : public Store {
   }
 
   void Execute(std::span<StoreOp* const> ops, milliseconds budget) override {
+    if (immediate_) return ExecuteImmediately(*database_, ops);
     locking::Execute(*database_, ops, In(budget));
   }
   void Commit(CommitOp& commit, milliseconds budget) override {

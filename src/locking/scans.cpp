@@ -29,15 +29,16 @@ constexpr std::size_t kPurgedAtOnce = 100;
 
 /// Loads the documents that a search found, until it may take one: decides that.
 std::optional<Change> TakeFirst(Unit& unit, const Filter& filter, AcquireOp& op, Key& key,
-                                const std::vector<QueryRow>& found) {
-  for (const QueryRow& row : found) {
+                                std::vector<QueryRow>& found) {
+  for (QueryRow& row : found) {
     Change change(*op.collection, row.key);
+    change.alone = true;
     unit.Load({&change, 1});
     const bool may_take = change.was != nullptr &&
                           rules::MayTakeNext(change.was->lock, unit.Now()) &&
                           Matches(filter, row.key, change.was->body);
     if (!may_take) continue;
-    key = row.key;
+    key = std::move(row.key);
     change.key = op.key = &key;
     op.hash = change.hash;
     DecideAcquire(op, change, unit);

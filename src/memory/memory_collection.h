@@ -46,6 +46,8 @@ class MemoryCollection : public Collection {
   [[nodiscard]] std::array<Shard, kShards>& shards() noexcept { return shards_; }
   [[nodiscard]] Watchers& watchers() noexcept { return *watchers_; }
   [[nodiscard]] const Indexes& indexes() const noexcept { return indexes_; }
+  /// Are there indexes to maintain? Read it under a shard's mutex.
+  [[nodiscard]] bool indexed() const noexcept { return indexed_; }
 
   /// Adds a document that is not there. Returns the unique index that refuses it; then nothing has
   /// changed.

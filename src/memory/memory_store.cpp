@@ -42,6 +42,11 @@ class MemoryDatabase final : public locking::Database {
   std::unique_ptr<locking::Unit> Begin(locking::Access access, locking::Deadline) override {
     return std::make_unique<MemoryUnit>(*clock_, access);
   }
+  void Run(locking::Access, locking::Deadline,
+           const std::function<void(locking::Unit&)>& use) override {
+    MemoryUnit unit(*clock_);
+    use(unit);
+  }
 
   std::unique_ptr<Subscription> Watch(
       Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "document/json/row_filter.h"
+#include "locking/decide.h"
 #include "memory/store_all.h"
 
 namespace doclock::memory {
@@ -18,7 +19,7 @@ void Store(Change& change) {
   MemoryCollection& collection = CollectionOf(change);
   std::optional<std::string> refusal;
   if (change.erased) {
-    *change.now = std::move(*collection.Take(DocumentOf(change)));
+    change.now = std::move(*collection.Take(DocumentOf(change)));
   } else if (change.was != nullptr) {
     refusal = collection.Replace(DocumentOf(change), *change.now);
   } else {
@@ -40,22 +41,31 @@ void MemoryUnit::Unlock() noexcept {
 }
 
 /// In the order of their addresses, so that units cannot wait for each other in a circle.
-void MemoryUnit::LockShardsOf(std::span<const Change> documents) {
-  const auto shard_of = [](const Change& document) {
-    return &CollectionOf(document).ShardOf(document.hash);
-  };
-  if (documents.size() == 1) return Lock(*shard_of(documents.front()));
+void MemoryUnit::LockAll(std::span<const Change> documents) {
   std::set<Shard*> shards;
-  for (const Change& document : documents) shards.insert(shard_of(document));
+  for (const Change& document : documents) shards.insert(&ShardOf(document));
   for (Shard* const shard : shards) Lock(*shard);
+}
+
+/// Renewals, which come by the hundred, and reads.
+bool MemoryUnit::Try(StoreOp& op) {
+  if (op.kind != OpKind::kRenew && op.kind != OpKind::kRead) return false;
+  Unlock();
+  const TimePoint now = Now();
+  Shard& shard = static_cast<MemoryCollection&>(*op.collection).ShardOf(op.hash);
+  const std::lock_guard guard(shard.mutex);
+  locking::DecideInPlace(op, shard.Find(*op.key, op.hash), now);
+  return true;
 }
 
 void MemoryUnit::Load(std::span<Change> documents) {
   Unlock();
-  LockShardsOf(documents);
+  documents.size() == 1 ? Lock(ShardOf(documents.front())) : LockAll(documents);
   for (Change& document : documents) {
-    const Shard& shard = CollectionOf(document).ShardOf(document.hash);
-    document.was = shard.Find(*document.key, document.hash);
+    Document* const found = ShardOf(document).Find(*document.key, document.hash);
+    document.was = found;
+    if (document.alone) document.stored = found;
+    document.indexed = CollectionOf(document).indexed();
   }
 }
 
@@ -64,13 +74,17 @@ void MemoryUnit::Commit(std::span<Change> changes) {
     StoreAll(changes);
   } else {
     for (Change& change : changes) {
-      if (change.IsDecided()) Store(change);
+      if (change.edited && !change.erased) {
+        change.outcome = OpStatus::kDone;
+      } else if (change.IsDecided()) {
+        Store(change);
+      }
     }
   }
   Unlock();
   for (const Change& change : changes) {
     const bool told =
-        change.outcome == OpStatus::kDone && change.notice == locking::Notice::kWaiters;
+        change.notice == locking::Notice::kWaiters && change.outcome == OpStatus::kDone;
     if (told) CollectionOf(change).watchers().Tell(change.hash);
   }
 }

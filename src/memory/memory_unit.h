@@ -22,6 +22,7 @@ class MemoryUnit final : public locking::Unit {
     if (!now_) now_ = clock_.Now();
     return *now_;
   }
+  bool Try(StoreOp& op) override;
   void Load(std::span<locking::Change> documents) override;
   void Scan(Collection& collection, const Filter& filter,
             const std::function<bool(QueryRow&&)>& visit) override;
@@ -31,7 +32,7 @@ class MemoryUnit final : public locking::Unit {
 
  private:
   void Lock(Shard& shard);
-  void LockShardsOf(std::span<const locking::Change> documents);
+  void LockAll(std::span<const locking::Change> documents);
   void Unlock() noexcept;
 
   /// The row of a document, if it matches.

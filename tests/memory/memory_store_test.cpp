@@ -247,5 +247,32 @@ TEST_F(MemoryStoreTest, NoHintComesAfterASubscriptionEnded) {
   stop = true;
 }
 
+TEST_F(MemoryStoreTest, ABatchGoesOnBehindWhatChangedNothing) {
+  const Key key = "a";
+  WriteOp missing(*collection_, key);
+  missing.lock_id = NewUuid();
+  ReadOp read(*collection_, key);
+  RenewOp renewal(*collection_, key);
+  const std::array<StoreOp*, 3> batch{&missing, &read, &renewal};
+  store_->Execute(batch, 1s);
+  EXPECT_EQ(missing.status, OpStatus::kMissing);
+  EXPECT_EQ(read.status, OpStatus::kMissing);
+  EXPECT_EQ(renewal.status, OpStatus::kMissing);
+}
+
+TEST_F(MemoryStoreTest, ABodyThatAnIndexRefusesLeavesTheLockAsItWas) {
+  store_->EnsureIndex(*collection_, IndexSpec{.fields = {"name"}, .unique = true});
+  Insert("taken", {{"name", "x"}});
+  const Key key = "mine";
+  const AcquireOp grant = Acquire(key);
+  EXPECT_EQ(Release(key, grant, Body::FromJson({{"name", "x"}})), OpStatus::kConflict);
+  ReadOp read(*collection_, key);
+  Execute(read);
+  EXPECT_EQ(read.lock_id, grant.grant.lock_id);
+  EXPECT_EQ(read.version, grant.version);
+  EXPECT_EQ(read.body.json(), Json({{"count", 0}}));
+  EXPECT_EQ(Release(key, grant, Body::FromJson({{"name", "y"}})), OpStatus::kDone);
+}
+
 }  // namespace
 }  // namespace doclock::memory
