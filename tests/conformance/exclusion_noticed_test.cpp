@@ -66,9 +66,7 @@ class Records : public ::testing::TestWithParam<ExclusionCheck> {
 };
 
 class RecordsWithoutExclusion : public Records {};
-TEST_P(RecordsWithoutExclusion, AreNoticed) {
-  EXPECT_NE(Fault(Excludes::kNone), "");
-}
+TEST_P(RecordsWithoutExclusion, AreNoticed) { EXPECT_NE(Fault(Excludes::kNone), ""); }
 INSTANTIATE_TEST_SUITE_P(All, RecordsWithoutExclusion, ::testing::ValuesIn(kExclusionChecks),
                          NameOfCheck);
 
