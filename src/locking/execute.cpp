@@ -125,7 +125,9 @@ class Batch {
       }
     };
     Guarded(run, [&](const auto& settle) { ForEachOpen(settle); });
-    return all_alone ? ops_ : Blocked();
+    if (!all_alone) return Blocked();
+    for (StoreOp* const op : ops_) Reset(*op);  // nothing of what was decided is stored
+    return std::move(ops_);
   }
 
  private:
@@ -216,7 +218,6 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
                [](StoreOp* op) { return !IsFaulty(*op); });
   if (sound.empty()) return;
   for (StoreOp* const op : Batch(std::move(sound)).Run(database, deadline)) {
-    Reset(*op);
     ExecuteOne(database, *op, deadline);
   }
 }
