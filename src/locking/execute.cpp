@@ -128,7 +128,7 @@ class Batch {
     };
     Guarded(run, [&](const auto& settle) { ForEachOpen(settle); });
     if (!all_alone) return Blocked();
-    for (StoreOp* const op : ops_) Reset(*op);
+    for (StoreOp* const op : ops_) Reset(*op);  // nothing of what was decided is stored
     return std::move(ops_);
   }
 

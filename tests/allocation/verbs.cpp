@@ -126,8 +126,26 @@ std::vector<Verb> VerbsThatLock() {
   };
 }
 
+namespace {
+
+/// A release, an optimistic write and an insert, together.
+Transaction WriteTogether(Bench& b) {
+  Transaction transaction(b.manager);
+  transaction.Release(*b.held).Save(b.jobs, *b.found).Insert(b.jobs, Job{"c", 1});
+  return transaction;
+}
+
+void HoldAndLook(Bench& b) {
+  Hold(b);
+  b.found = b.jobs.Find("b");
+}
+
+}  // namespace
+
 std::vector<Verb> VerbsOfHolders() {
   return {
+      {"Transaction", HoldAndLook, [](Bench& b) { WriteTogether(b).Commit(); }},
+      {"TransactionAsync", HoldAndLook, [](Bench& b) { b.Get(WriteTogether(b).CommitAsync()); }},
       {"Save", Hold, [](Bench& b) { b.held->Save(); }},
       {"SaveAsync", Hold, [](Bench& b) { b.Get(b.held->SaveAsync()); }},
       {"Release", Hold, [](Bench& b) { b.held->Release(); }},
