@@ -42,9 +42,9 @@ class MemoryDatabase final : public locking::Database {
   std::unique_ptr<locking::Unit> Begin(locking::Access access, locking::Deadline) override {
     return std::make_unique<MemoryUnit>(*clock_, access);
   }
-  void Run(locking::Access, locking::Deadline,
+  void Run(locking::Access access, locking::Deadline,
            const std::function<void(locking::Unit&)>& use) override {
-    MemoryUnit unit(*clock_);
+    MemoryUnit unit(*clock_, access);
     use(unit);
   }
 

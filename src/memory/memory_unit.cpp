@@ -13,6 +13,8 @@ namespace {
 using locking::Candidate;
 using locking::Change;
 
+Shard& ShardOf(const Change& change) noexcept { return CollectionOf(change).ShardOf(change.hash); }
+
 /// What the change discards stays in it, to be destroyed when the shard is free: a large body takes
 /// a while.
 void Store(Change& change) {
