@@ -1,6 +1,5 @@
 #include "engine/procedures/acquire_procedure.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "engine/procedures/background_release.h"
