@@ -101,9 +101,7 @@ struct Parts {
 class SqliteDatabase final : public locking::Database {
  public:
   SqliteDatabase(Parts& parts, const SqliteStoreOptions& options)
-      : parts_(parts),
-        busy_timeout_(options.busy_timeout.ms()),
-        create_(options.create) {}
+      : parts_(parts), busy_timeout_(options.busy_timeout.ms()), create_(options.create) {}
 
   [[nodiscard]] StoreTraits traits() const noexcept override {
     StoreTraits traits;
@@ -155,9 +153,8 @@ void SqliteDatabase::CreateTables(const SqliteCollection& collection) {
     throw NotFoundException("doclock: " + parts_.path.string() + " has no collection " +
                             collection.name());
   }
-  parts_.writer.Transact(deadline, [&](Connection& connection) {
-    CreateCollection(connection, collection.tables());
-  });
+  parts_.writer.Transact(
+      deadline, [&](Connection& connection) { CreateCollection(connection, collection.tables()); });
 }
 
 void SqliteDatabase::EnsureIndex(Collection& collection, const IndexSpec& spec) {
@@ -172,9 +169,8 @@ void SqliteDatabase::EnsureIndex(Collection& collection, const IndexSpec& spec) 
     if (sqlite::HasIndex(*reader, sql)) return;
   }
   try {
-    parts_.writer.Transact(deadline, [&](Connection& connection) {
-      sqlite::CreateIndex(connection, sql);
-    });
+    parts_.writer.Transact(deadline,
+                           [&](Connection& connection) { sqlite::CreateIndex(connection, sql); });
   } catch (const DatabaseError& error) {
     if (!error.is_about_values()) throw;
     const std::string fields = sqlite::FieldList(index);
@@ -311,17 +307,10 @@ bool SqliteStore::SeesPassedOn(StoreOp& op, Deadline deadline) {
   }
 }
 
-std::vector<Finding> SqliteStore::Examine(Collection* collection,
-                                          std::chrono::milliseconds budget) {
+std::vector<Finding> SqliteStore::Examine(Collection*, std::chrono::milliseconds budget) {
   return Naming([&] {
     const auto connection = parts_->readers.Take(DeadlineIn(budget));
-    std::vector<Finding> findings =
-        sqlite::ExamineFile(*connection, *parts_->coordinator, parts_->path);
-    if (collection != nullptr) {
-      findings.push_back(sqlite::ExamineIntents(*connection, parts_->around,
-                                                static_cast<SqliteCollection&>(*collection)));
-    }
-    return findings;
+    return sqlite::ExamineFile(*connection, *parts_->coordinator, parts_->path);
   });
 }
 
