@@ -46,10 +46,8 @@ std::string LockTimeout(Deadline deadline) {
 
 /// May a client of another store wait for the document?
 bool ConcernsOthers(const Change& change) {
-  const auto has_waiters = [](const rules::LockState& lock) {
-    return !lock.queue.empty() || !lock.intent.id.is_nil();
-  };
-  return (change.was != nullptr && has_waiters(change.was->lock)) || has_waiters(change.now->lock);
+  return (change.was != nullptr && !change.was->lock.queue.empty()) ||
+         !change.now->lock.queue.empty();
 }
 
 /// The same body, not only an equal one?
@@ -329,12 +327,12 @@ std::string PostgresqlUnit::ScanLocks(Collection& collection, const LockQuery& q
                                       const std::function<bool(Candidate&&)>& visit) {
   Now();
   WithoutDoubt([&] {
-    ForEachRow(Ours(collection), kWholeBody, WhereOf(query), std::nullopt, false,
-               [&](FoundRow&& found) {
-                 const bool has_body = !TreeOf(found.entry.body).empty();
-                 return visit({std::move(found.key), std::move(found.entry.lock), has_body,
-                               found.malformed});
-               });
+    ForEachRow(
+        Ours(collection), kWholeBody, WhereOf(query), std::nullopt, false, [&](FoundRow&& found) {
+          const bool has_body = !TreeOf(found.entry.body).empty();
+          return visit(
+              {std::move(found.key), std::move(found.entry.lock), has_body, found.malformed});
+        });
   });
   return {};
 }

@@ -2,8 +2,6 @@
 
 #include <sqlite3.h>
 
-#include <algorithm>
-
 #include "document/free_space.h"
 #include "sqlite/schema/schema.h"
 
