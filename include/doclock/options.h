@@ -54,7 +54,6 @@ struct LockFieldNames {
   std::string closed = "lockClosed";      ///< The end of min_hold.
   std::string group = "lockGroup";        ///< LockOptions::group.
   std::string readers = "lockReaders";    ///< The shares of a shared lock.
-  std::string intent = "lockIntent";      ///< A waiting writer, which keeps new shares out.
   std::string fence = "lockFence";        ///< The fence of a holder that has saved.
   std::string queue = "lockQueue";        ///< The waiters, in the order of their arrival.
   std::string passed = "lockPassed";      ///< The last grant to a waiter of the queue.

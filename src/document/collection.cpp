@@ -28,7 +28,7 @@ bool IsFieldName(std::string_view name) noexcept {
 }
 
 /// The options' member names beside the values, for messages.
-using NamedFields = std::array<std::pair<std::string_view, const std::string*>, 14>;
+using NamedFields = std::array<std::pair<std::string_view, const std::string*>, 13>;
 
 NamedFields AllFields(const LockFieldNames& fields) noexcept {
   return {{{"id", &fields.id},
@@ -40,7 +40,6 @@ NamedFields AllFields(const LockFieldNames& fields) noexcept {
            {"released", &fields.released},
            {"closed", &fields.closed},
            {"readers", &fields.readers},
-           {"intent", &fields.intent},
            {"fence", &fields.fence},
            {"queue", &fields.queue},
            {"passed", &fields.passed},

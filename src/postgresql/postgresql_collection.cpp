@@ -89,7 +89,6 @@ std::string PostgresqlCollection::Definition() const {
   key_text text COLLATE "C" NOT NULL DEFAULT '',
   lock_owner jsonb,
   lock_group text,
-  lock_intent jsonb,
   lock_shares jsonb,
   lock_queue jsonb,
   body_text text,

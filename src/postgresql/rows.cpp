@@ -30,7 +30,6 @@ enum Column : int {
   kBorn,
   kReleased,
   kShares,
-  kIntent,
   kQueue,
   kBody
 };
@@ -51,8 +50,8 @@ Json LockJson(const Result& result, int row) {
             {"run", kRun}};
   if (!result.IsNull(row, kId)) json["id"] = result.Id(row, kId);
   if (!result.IsNull(row, kGroup)) json["group"] = Unescaped(result.Text(row, kGroup));
-  for (const auto& [column, name] : {std::pair{kOwner, "owner"}, std::pair{kShares, "shares"},
-                                     std::pair{kIntent, "intent"}, std::pair{kQueue, "queue"}}) {
+  for (const auto& [column, name] :
+       {std::pair{kOwner, "owner"}, std::pair{kShares, "shares"}, std::pair{kQueue, "queue"}}) {
     if (!result.IsNull(row, column)) json[name] = Json::parse(result.Jsonb(row, column));
   }
   return json;
@@ -94,7 +93,7 @@ void AddLock(Parameters& parameters, const rules::LockState& lock) {
   AddPart(parameters, json, "owner");
   lock.group.empty() ? parameters.Null() : parameters.Text(Escaped(lock.group));
   parameters.Id(lock.born).Id(lock.released);
-  for (const char* const part : {"shares", "intent", "queue"}) AddPart(parameters, json, part);
+  for (const char* const part : {"shares", "queue"}) AddPart(parameters, json, part);
 }
 
 void AddBody(Parameters& parameters, const Body& body) {

@@ -17,13 +17,13 @@ inline constexpr std::string_view kKeyColumns = "key_kind, key_number, key_text"
 inline constexpr std::string_view kReadColumns =
     "key_kind, key_number, key_text, lock_version, lock_id, lock_time, lock_ttl, lock_since,"
     " lock_closed, lock_fence, lock_owner, lock_group, lock_born, lock_released, lock_shares,"
-    " lock_intent, lock_queue, ";
+    " lock_queue, ";
 inline constexpr std::string_view kWholeBody = "coalesce(body_text, body::text)";
 /// What AddLock adds, in its order.
 inline constexpr std::string_view kLockColumns =
     "lock_version, lock_id, lock_time, lock_ttl, lock_since, lock_closed, lock_fence, lock_owner,"
-    " lock_group, lock_born, lock_released, lock_shares, lock_intent, lock_queue";
-inline constexpr int kLockColumnCount = 14;
+    " lock_group, lock_born, lock_released, lock_shares, lock_queue";
+inline constexpr int kLockColumnCount = 13;
 
 /// A document that was read.
 struct FoundRow {

@@ -46,10 +46,8 @@ std::string LockTimeout(Deadline deadline) {
 
 /// May a client of another store wait for the document?
 bool ConcernsOthers(const Change& change) {
-  const auto has_waiters = [](const rules::LockState& lock) {
-    return !lock.queue.empty() || !lock.intent.id.is_nil();
-  };
-  return (change.was != nullptr && has_waiters(change.was->lock)) || has_waiters(change.now->lock);
+  return (change.was != nullptr && !change.was->lock.queue.empty()) ||
+         !change.now->lock.queue.empty();
 }
 
 /// The same body, not only an equal one?

@@ -9,7 +9,6 @@ namespace doclock::records {
 namespace {
 
 using Json = nlohmann::json;
-using rules::Intent;
 using rules::Lease;
 using rules::LockState;
 using rules::QueueEntry;
@@ -128,10 +127,6 @@ LockState StateFrom(const Json& json) {
   if (members.Has("shares")) {
     for (const Json& share : members.At("shares")) lock.shares.push_back(ShareFrom(share));
   }
-  if (members.Has("intent")) {
-    const Members intent(members.At("intent"));
-    lock.intent = {intent.Id("id"), intent.Time("until")};
-  }
   if (members.Has("queue")) {
     for (const Json& entry : members.At("queue")) lock.queue.push_back(EntryFrom(entry));
   }
@@ -145,7 +140,6 @@ void BeginAnew(LockState& lock, TimePoint now) noexcept {
   lock.closed_until = closed_for.count() > 0 ? now + closed_for : TimePoint{};
   if (lock.lease.since != TimePoint{}) lock.lease.since = lock.granted = now;
   for (Share& share : lock.shares) share.lease.since = share.granted = now;
-  lock.intent = {};
   lock.queue.clear();  // those waiters are gone, or place themselves anew
 }
 
@@ -164,9 +158,6 @@ nlohmann::json ToJson(const LockState& lock, const std::string& run) {
   if (lock.owner) json["owner"] = ToJson(*lock.owner);
   if (!lock.group.empty()) json["group"] = lock.group;
   for (const Share& share : lock.shares) json["shares"].push_back(ToJson(share));
-  if (!lock.intent.id.is_nil()) {
-    json["intent"] = {{"id", lock.intent.id}, {"until", Count(lock.intent.until)}};
-  }
   for (const QueueEntry& entry : lock.queue) json["queue"].push_back(ToJson(entry));
   return json;
 }

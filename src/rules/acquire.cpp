@@ -85,7 +85,6 @@ void Grant(LockState& state, const GrantRequest& grant, TimePoint now, std::int6
     state.closed_until = std::max(state.closed_until, now + grant.min_hold);
   }
   state.shares.clear();
-  state.intent = {};
   if (!state.queue.empty()) RemoveEntry(state, grant.lock_id);
 }
 
@@ -116,8 +115,7 @@ void Acquire(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instan
   HelpFirst(op, state, now);
   if (!MayAcquire(op, state, now)) {
     if (op.status != OpStatus::kBusy) return;
-    Enqueue(op, state, now, instance);
-    return LeaveIntent(state, op, now, instance);
+    return Enqueue(op, state, now, instance);
   }
   op.created = false;
   HoldsAlready(op, state, now) ? TellHeld(op, state, now) : GrantTo(op, state, now, instance);

@@ -10,19 +10,15 @@ namespace doclock::rules {
 // | stored                        | exclusive asked          | share asked, limit n       |
 // |-------------------------------|--------------------------|----------------------------|
 // | free                          | granted                  | granted                    |
-// | free, intent of another       | granted                  | busy until the intent ends |
 // | exclusive, live               | busy                     | busy                       |
 // | exclusive, lease over         | taken over               | taken over                 |
-// | fewer than n live shares      | busy, intent left        | granted                    |
-// | the same, intent of a writer  | busy; intent renewed by  | busy until the intent ends |
-// |                               | its owner only           |                            |
-// | n live shares or more         | busy, intent left        | busy until a share ends    |
+// | fewer than n live shares      | busy                     | granted                    |
+// | n live shares or more         | busy                     | busy until a share ends    |
 // | all shares over               | taken over               | as free                    |
 //
 // min_hold shuts out all of them. Neither do they pass the entries of others in the queue
 // (rules/queue.h): an exclusive attempt passes none, and a share no exclusive one. A share passes
-// shared ones only if its limit has room for these too. A share that waits in the queue does not
-// look at an intent, because the queue says who is before whom.
+// shared ones only if its limit has room for these too.
 
 /// Does this attempt's id hold the lock already, from the queue, or a share by an earlier attempt?
 /// Then it is granted as it is.
@@ -30,13 +26,13 @@ namespace doclock::rules {
                                                TimePoint now) noexcept;
 
 /// Can this lock be granted now, or does HoldsAlready hold? False: the operation is settled (kBusy,
-/// kFailed). An intent and the queue's entries are the caller's matter.
+/// kFailed). The queue's entries are the caller's matter.
 [[nodiscard]] DOCLOCK_EXPORT bool MayAcquire(AcquireOp& op, const LockState& state, TimePoint now);
 
-/// Grants the lock of a document that is there, or says why not: kDone, kBusy (and then an intent
-/// or an entry may be left, or the lock be granted to the first of the queue: `state` may have
-/// changed), kFailed. Fills in the result but for the body. `state` has an incarnation. `instance`:
-/// the store instance that was asked.
+/// Grants the lock of a document that is there, or says why not: kDone, kBusy (and then an entry
+/// may be left, or the lock be granted to the first of the queue: `state` may have changed),
+/// kFailed. Fills in the result but for the body. `state` has an incarnation. `instance`: the store
+/// instance that was asked.
 DOCLOCK_EXPORT void Acquire(AcquireOp& op, LockState& state, TimePoint now,
                             std::int64_t instance = 0);
 
@@ -45,8 +41,8 @@ DOCLOCK_EXPORT void Acquire(AcquireOp& op, LockState& state, TimePoint now,
 DOCLOCK_EXPORT void AcquireNew(AcquireOp& op, LockState& state, TimePoint now,
                                std::int64_t instance = 0);
 
-/// The lock passes to `grant`, exclusively, at the next version. This ends an intent and all
-/// shares, and removes its own entry from the queue. If it throws, nothing has changed.
+/// The lock passes to `grant`, exclusively, at the next version. This ends all shares, and removes
+/// its own entry from the queue. If it throws, nothing has changed.
 DOCLOCK_EXPORT void Grant(LockState& state, const GrantRequest& grant, TimePoint now,
                           std::int64_t instance = 0);
 

@@ -7,8 +7,7 @@
 namespace doclock::rules {
 namespace {
 
-/// The lock is gone, or the next holder's; `released` says by whose doing. An intent stays, unless
-/// the lock is handed over or passed on.
+/// The lock is gone, or the next holder's; `released` says by whose doing.
 void Release(const WriteOp& op, LockState& state, TimePoint now, std::int64_t instance) {
   if (op.next != nullptr) {
     Grant(state, *op.next, now, instance);  // may throw: before the rest

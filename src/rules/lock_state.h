@@ -58,16 +58,6 @@ struct Share {
   friend bool operator==(const Share&, const Share&) = default;
 };
 
-/// A waiting writer's intent, which keeps new shares out. It is a lease too: it lapses by itself.
-struct Intent {
-  Uuid id{};  ///< Nil: none.
-  TimePoint until{};
-  std::int64_t instance = 0;  ///< As that of a lease.
-
-  [[nodiscard]] bool IsLive(TimePoint now) const noexcept { return !id.is_nil() && now < until; }
-  friend bool operator==(const Intent&, const Intent&) = default;
-};
-
 /// No store is asked for an entry this long. One that ends later was written by a wrong clock, or
 /// by another program: it counts as one that is over, so that it keeps nobody out for years.
 inline constexpr std::chrono::milliseconds kLongestEntry = std::chrono::hours(8);
@@ -120,7 +110,6 @@ struct LockState {
   Uuid born{};                ///< The document's incarnation.
   Uuid released{};            ///< Mark of the last finished release, save or break.
   std::vector<Share> shares;  ///< Mostly none.
-  Intent intent;              ///< May outlive the shares.
   /// In the order of arrival; entries that are over are dropped when a rule meets them. A store
   /// that sees that a process is dead leaves out its entries. No entry has the id of the lock or of
   /// a live share.

@@ -71,10 +71,7 @@ BeforeShare FindBefore(const LockState& state, const Uuid& id, TimePoint now) no
   BeforeShare before;
   for (const QueueEntry& entry : state.queue) {
     if (!entry.IsLive(now)) continue;
-    if (entry.id == id) {
-      before.waits = true;
-      break;
-    }
+    if (entry.id == id) break;
     if (entry.mode == LockMode::kShared) {
       ++before.shares;
       before.first_share_ends = std::min(before.first_share_ends, entry.until);
@@ -106,7 +103,6 @@ void PassOn(LockState& state, TimePoint now) noexcept {
     state.closed_until = std::max(state.closed_until, now + first.min_hold);
   }
   state.shares.clear();
-  state.intent = {};
   state.passed_on = {.done = true, .detached = first.detached, .instance = first.instance};
   state.queue.erase(state.queue.begin());
 }

@@ -34,7 +34,6 @@ struct BeforeShare {
   TimePoint first_share_ends = TimePoint::max();
   bool writers = false;
   TimePoint last_writer_ends{};  ///< If there are writers.
-  bool waits = false;            ///< The share has a live entry itself.
 };
 
 /// The live entries before that of this id. All of them if it has no live one.

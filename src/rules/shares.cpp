@@ -61,8 +61,6 @@ bool MayShare(AcquireOp& op, const LockState& state, TimePoint now) {
     BusyUntil(op, state, std::min(live.first_end, before.first_share_ends), now);
   } else if (before.writers) {
     BusyUntil(op, state, before.last_writer_ends, now);
-  } else if (state.intent.IsLive(now) && !before.waits) {
-    BusyUntil(op, state, state.intent.until, now);
   } else if (state.IsClosed(now)) {
     BusyUntil(op, state, state.closed_until, now);
   } else if (state.LiveShare(op.grant.lock_id, now) != nullptr) {
@@ -92,17 +90,6 @@ void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now, std:
   }
   shares.size() == 1 ? CoverWith(state, shares.back()) : CoverToo(state, shares.back());
   if (!state.queue.empty()) RemoveEntry(state, grant.lock_id);
-}
-
-bool MayLeaveIntent(const LockState& state, const AcquireOp& op, TimePoint now) {
-  const Uuid& id = op.grant.intent_id;
-  if (op.queued || id.is_nil() || !state.IsShared() || !state.IsLive(now)) return false;
-  return !state.intent.IsLive(now) || state.intent.id == id;
-}
-
-void LeaveIntent(LockState& state, const AcquireOp& op, TimePoint now, std::int64_t instance) {
-  if (!MayLeaveIntent(state, op, now)) return;
-  state.intent = {op.grant.intent_id, now + op.grant.intent, op.grant.detached ? 0 : instance};
 }
 
 void RenewShare(RenewOp& op, LockState& state, TimePoint now, std::int64_t instance) {

@@ -15,15 +15,6 @@ namespace doclock::rules {
 DOCLOCK_EXPORT void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now,
                                std::int64_t instance = 0);
 
-/// After an exclusive attempt was refused: do shares stand in its way, and no other live intent?
-/// Not if it has an entry in the queue, which keeps new shares out and goes when the waiter leaves.
-[[nodiscard]] DOCLOCK_EXPORT bool MayLeaveIntent(const LockState& state, const AcquireOp& op,
-                                                 TimePoint now);
-
-/// Leaves its intent, if it may.
-DOCLOCK_EXPORT void LeaveIntent(LockState& state, const AcquireOp& op, TimePoint now,
-                                std::int64_t instance = 0);
-
 /// Renews one share.
 DOCLOCK_EXPORT void RenewShare(RenewOp& op, LockState& state, TimePoint now,
                                std::int64_t instance = 0);

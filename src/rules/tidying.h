@@ -14,7 +14,7 @@ namespace doclock::rules {
   return state.HasLockId() && !state.IsLive(now) && FirstInQueue(state, now) == nullptr;
 }
 
-/// Clears a lock that is over, and a queue that is over: no version rises, and an intent stays.
+/// Clears a lock that is over, and a queue that is over: no version rises.
 DOCLOCK_EXPORT void Purge(LockState& state) noexcept;
 
 }  // namespace doclock::rules

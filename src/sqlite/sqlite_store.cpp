@@ -315,17 +315,10 @@ bool SqliteStore::SeesPassedOn(StoreOp& op, Deadline deadline) {
   }
 }
 
-std::vector<Finding> SqliteStore::Examine(Collection* collection,
-                                          std::chrono::milliseconds budget) {
+std::vector<Finding> SqliteStore::Examine(Collection*, std::chrono::milliseconds budget) {
   return Naming([&] {
     const auto connection = parts_->readers.Take(DeadlineIn(budget));
-    std::vector<Finding> findings =
-        sqlite::ExamineFile(*connection, *parts_->coordinator, parts_->path);
-    if (collection != nullptr) {
-      findings.push_back(sqlite::ExamineIntents(*connection, parts_->around,
-                                                static_cast<SqliteCollection&>(*collection)));
-    }
-    return findings;
+    return sqlite::ExamineFile(*connection, *parts_->coordinator, parts_->path);
   });
 }
 

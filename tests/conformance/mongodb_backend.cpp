@@ -18,7 +18,7 @@ struct AgeingDatabase : mongo_test::Database {
   void Age(std::chrono::milliseconds by) {
     for (const std::string& collection : server().Collections(name())) {
       Array statements;
-      for (const char* field : {"lockTime", "lockClosed", "lockIntent.until"}) {
+      for (const char* field : {"lockTime", "lockClosed"}) {
         const Doc set = Doc::Of("$set", Doc::Of(field, Aged(std::string("$") + field, by)));
         statements.Add(Statement(Doc::Of(field, Doc::Of("$type", "date")), set));
       }

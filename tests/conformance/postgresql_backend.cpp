@@ -30,9 +30,7 @@ struct AgeingSchema : postgresql_test::Schema {
         "DO $$ DECLARE t regclass; BEGIN FOR t IN SELECT oid FROM pg_class WHERE relnamespace = "
         "current_schema()::regnamespace AND relkind = 'r'"
         " AND relname LIKE 'doclock\\_c\\_%' LOOP EXECUTE 'UPDATE ' || t || $u$ SET"
-        " lock_time = lock_time - i, lock_since = lock_since - i, lock_closed = lock_closed - i,"
-        " lock_intent = (SELECT e || jsonb_build_object(" +
-        Aged("until") + ") FROM (SELECT lock_intent e WHERE lock_intent IS NOT NULL) y), " +
+        " lock_time = lock_time - i, lock_since = lock_since - i, lock_closed = lock_closed - i, " +
         AgedArray("lock_shares", Aged("since") + ", " + Aged("granted")) + ", " +
         AgedArray("lock_queue", Aged("until")) + " FROM (SELECT " + ms + " * interval '1 ms' i, " +
         ms +

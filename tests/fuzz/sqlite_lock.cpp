@@ -1,8 +1,8 @@
 // Lock columns that another program wrote into a SQLite file: every operation ends in a result that
 // says so, and none takes such a lock for free.
 //
-// A line of the input sets a column: its table (d, l, s, i for documents, leases, shares, intents),
-// its name, its type (i, r, t, b, n) and its value: `d lock_id b 0102`.
+// A line of the input sets a column: its table (d, l, s, q for documents, leases, shares, the
+// queue), its name, its type (i, r, t, b, n) and its value: `d lock_id b 0102`.
 
 #include <sqlite3.h>
 
@@ -98,12 +98,10 @@ constexpr std::array kColumns = {
     Column{"s", "granted"},     Column{"s", "renewed"},      Column{"s", "ttl"},
     Column{"s", "slot"},        Column{"s", "boot"},         Column{"s", "owner"},
     Column{"s", "wall"},        Column{"s", "name"},         Column{"s", "fence"},
-    Column{"i", "intent"},      Column{"i", "renewed"},      Column{"i", "ttl"},
-    Column{"i", "slot"},        Column{"i", "boot"},         Column{"d", "lock_queue"},
-    Column{"q", "place"},       Column{"q", "lock_id"},      Column{"q", "renewed"},
-    Column{"q", "until"},       Column{"q", "boot"},         Column{"q", "slot"},
-    Column{"q", "detached"},    Column{"q", "ttl"},          Column{"q", "min_hold"},
-    Column{"q", "owner"},       Column{"q", "name"}};
+    Column{"d", "lock_queue"},  Column{"q", "place"},        Column{"q", "lock_id"},
+    Column{"q", "renewed"},     Column{"q", "until"},        Column{"q", "boot"},
+    Column{"q", "slot"},        Column{"q", "detached"},     Column{"q", "ttl"},
+    Column{"q", "min_hold"},    Column{"q", "owner"},        Column{"q", "name"}};
 
 class Bench {
  public:
@@ -115,7 +113,6 @@ class Bench {
     }
     if (kind == "shared") {
       held_ = client_.Share("1", 3).grant.lock_id;
-      client_.Want("1", NewUuid());
     } else {
       const AcquireOp op = client_.Create("1");
       held_ = op.grant.lock_id;
@@ -220,7 +217,6 @@ class Bench {
   const std::map<std::string, std::string> tables_ = {{"d", names_.quoted_documents()},
                                                       {"l", names_.quoted_leases()},
                                                       {"s", names_.quoted_shares()},
-                                                      {"i", names_.quoted_intents()},
                                                       {"q", names_.quoted_queue()}};
   Uuid held_{};
 };

@@ -109,6 +109,8 @@ TEST_P(SharedLockTest, ExpiredSharesTakeNoPlaceAndKeepNoWriterOut) {
 }
 
 TEST_P(SharedLockTest, AWriterWhoWaitsKeepsNewReadersOfOthersOut) {
+  const StoreTraits traits = store->traits();
+  if (!traits.queues || !traits.shared) GTEST_SKIP() << "the store keeps no queue of processes";
   const LockProvider others(AnotherManager(), "jobs");
   auto reader = others.Acquire("a", {.mode = kShared});
   auto writer = jobs.AcquireAsync("a", {.wait = 1h});

@@ -240,19 +240,6 @@ TEST_F(QueueRules, AMillisecondCounts) {
   EXPECT_EQ(state.closed_until, kNow + milliseconds(1));
 }
 
-/// It would keep shares out after the writer has had the lock.
-TEST_F(QueueRules, AGrantToTheFirstEndsTheIntentOfAWriter) {
-  LockState state;
-  state.intent = {kWriter, kNow + seconds(1)};
-  QueueEntry& entry = state.queue.emplace_back();
-  entry.id = kFresh;
-  entry.until = kNow + seconds(1);
-  entry.ttl = kTtl;
-  PassOn(state, kNow);
-  ASSERT_TRUE(state.IsHeldBy(kFresh));
-  EXPECT_EQ(state.intent, Intent{});
-}
-
 /// A clock that was wrong, or another program, wrote it.
 TEST_F(QueueRules, AnEntryThatEndsTooLateCountsForNothing) {
   for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
@@ -293,26 +280,6 @@ TEST_F(QueueRules, AReleaseDropsTheEntriesThatAreOver) {
   WriteOp op = Write(WriteKind::kRelease, kHolder);
   rules::Write(op, state, kNow);
   EXPECT_TRUE(state.queue.empty());
-}
-
-/// Its entry keeps new shares out, and goes with it.
-TEST_F(QueueRules, AWriterLeavesAnIntentOnlyIfItHasNoEntry) {
-  for (const std::size_t entries : {std::size_t{0}, kMaxQueueEntries}) {
-    LockState state;
-    AcquireOp share = Share(kHolder, seconds(0), 2);
-    share.grant.min_hold = {};
-    Acquire(share, state, kNow, kInstance);
-    for (std::size_t i = 0; i < entries; ++i) {
-      state.queue.push_back(WriterEntry(IdOf(100 + static_cast<int>(i)), kNow + seconds(3)));
-    }
-    AcquireOp op = Attempt(kFresh, seconds(3));
-    op.grant.intent_id = kWriter;
-    op.grant.intent = seconds(3);
-    Acquire(op, state, kNow, kInstance);
-    ASSERT_EQ(op.status, OpStatus::kBusy);
-    EXPECT_EQ(op.queued, entries == 0);
-    EXPECT_EQ(state.intent.id, entries == 0 ? Uuid{} : kWriter);
-  }
 }
 
 TEST_F(QueueRules, AFullQueueTakesNoMore) {
@@ -652,18 +619,6 @@ TEST_F(QueueRules, AShareUnderAnIdThatIsThereLeavesNoEntryIfItDoesNotWait) {
   Acquire(again, state, kNow, kInstance);
   EXPECT_EQ(again.status, OpStatus::kFailed);
   EXPECT_TRUE(state.queue.empty());
-}
-
-/// The queue says who is before whom. The intent's writer may even wait for this very share.
-TEST_F(QueueRules, AnIntentStopsNoShareThatWaitsInTheQueue) {
-  for (const bool waits : {false, true}) {
-    LockState state;
-    state.intent = {kWriter, kNow + seconds(10)};
-    if (waits) state.queue.push_back(WriterEntry(kFresh, kNow + seconds(1)));
-    AcquireOp op = Share(kFresh, seconds(3), 2);
-    Acquire(op, state, kNow, kInstance);
-    EXPECT_EQ(op.status, waits ? OpStatus::kDone : OpStatus::kBusy);
-  }
 }
 
 TEST_F(QueueRules, AShareIsToldWhenTheWritersBeforeItAreOver) {

@@ -98,18 +98,11 @@ void ForEachState(const std::function<void(const LockState&)>& visit) {
   std::vector<TimePoint> closings(std::begin(kEnds), std::end(kEnds));
   closings.push_back(TimePoint{});
   closings.push_back(kNow + seconds(60));
-  std::vector<Intent> intents = {Intent{}};
-  for (const Uuid& writer : {kWriter, kOtherWriter}) {
-    for (const TimePoint end : kEnds) intents.push_back({writer, end});
-  }
   for (const LockState& holding : Holdings()) {
     for (const TimePoint closing : closings) {
-      for (const Intent& intent : intents) {
-        LockState state = holding;
-        state.closed_until = closing;
-        state.intent = intent;
-        visit(state);
-      }
+      LockState state = holding;
+      state.closed_until = closing;
+      visit(state);
     }
   }
 }
@@ -138,7 +131,6 @@ void ForEachQueuedState(const std::function<void(const LockState&)>& visit) {
     }
   }
   ForEachState([&](const LockState& state) {
-    if (!state.intent.id.is_nil()) return;
     for (const auto& queue : queues) {
       LockState queued = state;
       queued.queue = queue;
@@ -183,7 +175,6 @@ bool Same(const LockState& a, const LockState& b) {
          a.lock_id == b.lock_id && a.version == b.version && Same(a.lease, b.lease) &&
          a.granted == b.granted && a.fence == b.fence && a.closed_until == b.closed_until &&
          a.owner == b.owner && a.group == b.group && a.born == b.born && a.released == b.released &&
-         a.intent == b.intent &&
          std::equal(a.shares.begin(), a.shares.end(), b.shares.begin(), b.shares.end(), same_share);
 }
 
@@ -191,9 +182,6 @@ std::string TextOf(const LockState& state) {
   std::string text = state.HasLockId() ? Left(state.lease.End(), "held, ends in ") : "free";
   for (const Share& share : state.shares) text += Left(share.lease.End(), "; share ");
   if (state.closed_until != TimePoint{}) text += Left(state.closed_until, "; closed for ");
-  if (!state.intent.id.is_nil()) {
-    text += Left(state.intent.until, state.intent.id == kWriter ? "; writer " : "; other writer ");
-  }
   for (const QueueEntry& entry : state.queue) {
     text += Left(entry.until, entry.mode == LockMode::kShared ? "; sharer " : "; waiter ");
   }

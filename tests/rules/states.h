@@ -6,8 +6,8 @@
 
 #include "rules/lock_state.h"
 
-/// All small states of a lock: two holders, up to three shares, two waiting writers; and of each
-/// moment that counts three: over for a second, over just now, over in five seconds.
+/// All small states of a lock: two holders, up to three shares; and of each moment that counts
+/// three: over for a second, over just now, over in five seconds.
 namespace doclock::rules::testing {
 
 /// A small number as an id.
@@ -15,7 +15,6 @@ Uuid IdOf(int number);
 
 inline const Uuid kHolder = IdOf(1), kOther = IdOf(2);
 inline const Uuid kShares[] = {IdOf(11), IdOf(12), IdOf(13)};
-inline const Uuid kWriter = IdOf(21), kOtherWriter = IdOf(22);
 inline const Uuid kFresh = IdOf(31);
 inline const Uuid kEntries[] = {IdOf(61), IdOf(62), IdOf(63)};
 inline const Uuid kBorn = IdOf(41), kMark = IdOf(51);
@@ -27,8 +26,8 @@ inline constexpr TimePoint kNow{std::chrono::hours(1)};
 /// Calls `visit` with each of them.
 void ForEachState(const std::function<void(const LockState&)>& visit);
 
-/// The same without intents, and each with every queue of up to three waiters, exclusive and
-/// shared, whose entries are over or not.
+/// Each of them with every queue of up to three waiters, exclusive and shared, whose entries are
+/// over or not.
 void ForEachQueuedState(const std::function<void(const LockState&)>& visit);
 
 /// The violated invariant of a state; empty: none is violated.

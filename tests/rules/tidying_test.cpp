@@ -17,7 +17,6 @@ TEST(TidyingRules, APurgeClearsWhatIsOverAndNothingElse) {
     EXPECT_EQ(state.owner, nullptr);
     EXPECT_EQ(state.version, kVersion);
     EXPECT_EQ(state.released, kMark);
-    EXPECT_EQ(state.intent.id, before.intent.id);
     EXPECT_EQ(state.closed_until, before.closed_until);
     EXPECT_EQ(FaultOfState(state), "") << TextOf(before);
   });

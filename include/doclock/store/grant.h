@@ -43,11 +43,6 @@ struct GrantRequest {
   std::string group = {};                ///< LockOptions::group; kept beside the lock.
   LockMode mode = LockMode::kExclusive;  ///< See AcquireOp for the rules.
   int max_holders = kMaxHolders;         ///< With kShared: this grant's limit.
-  /// With kExclusive: if shares are in the way, and the attempt has no entry in the queue, the
-  /// store keeps an intent with this id that keeps new shares out for `intent` from now; the next
-  /// attempt renews it. All attempts of one waiter use the same id. Nil: no intent.
-  Uuid intent_id{};
-  std::chrono::milliseconds intent{};  ///< See intent_id.
   /// For stores with StoreTraits::queues; 0: the attempt leaves no entry. An
   /// AcquireOp that is kBusy leaves an entry under `lock_id` in the document's queue, or refreshes
   /// it in its place, and the entry counts for this long from now. All attempts of one waiter use

@@ -15,25 +15,21 @@
 
 namespace doclock {
 
-/// Takes the lock. Each share is a lease of its own, and so is an intent, which a waiting writer
-/// leaves. A lease that is over keeps no client out: the grant takes over, and drops it.
-/// - An exclusive attempt is granted unless an exclusive lock or a share is live. An intent does
-///   not stop it. If shares stop it and it leaves no entry in the queue, it leaves its intent
-///   (GrantRequest::intent_id), unless another writer's intent is live; the next attempt renews it.
-/// - A share is granted unless there is a live exclusive lock, a live intent, or no room for one
-///   more live share by its own max_holders.
+/// Takes the lock. Each share is a lease of its own. A lease that is over keeps no client out: the
+/// grant takes over, and drops it.
+/// - An exclusive attempt is granted unless an exclusive lock or a share is live.
+/// - A share is granted unless there is a live exclusive lock, or no room for one more live share
+///   by its own max_holders.
 /// - min_hold (lockClosed) stops both.
 ///
-/// An exclusive grant ends any intent, and so does an erasure. Everything else that ends the shares
-/// (a release, a save, a purge) leaves the intent: it lapses by itself. Every grant raises the
-/// version, also that of a share. Shares do not write what they locked: they may be renewed and
-/// released, but not checkpointed, erased or handed over. A share that could be granted is kFailed
-/// (kRefused) if a live share of this document has its id already.
+/// Every grant raises the version, also that of a share. Shares do not write what they locked: they
+/// may be renewed and released, but not checkpointed, erased or handed over. A share that could be
+/// granted is kFailed (kRefused) if a live share of this document has its id already.
 ///
 /// The remaining time of kBusy depends on the attempt. An exclusive attempt gets that of the share
 /// that ends last, or (if the lock is free) of the entry of the share that is first in the queue. A
 /// share gets that of the share that ends first, or (if there is room for one more) of the entries
-/// of the exclusive waiters before it, or of the intent. It is min_hold's if that is longer.
+/// of the exclusive waiters before it. It is min_hold's if that is longer.
 ///
 /// In a store with StoreTraits::queues, a waiter's attempts leave an entry in the queue of a
 /// document that exists (GrantRequest::queue_for). An entry counts until its time is over.
@@ -46,8 +42,8 @@ namespace doclock {
 ///   made its next attempt, or its entry is over.
 /// - No exclusive attempt passes the entries of others. If the lock is free and another's exclusive
 ///   entry is first, the attempt grants it the lock, and is kBusy itself.
-/// - No share passes an exclusive entry, nor takes the room of the shared entries before it. A
-///   share with a live entry does not look at the intent.
+/// - No share passes an exclusive entry, nor takes the room of the shared entries before it. Where
+///   a waiting writer has no entry, shares that overlap may keep it waiting without end.
 /// - A lock that was granted from the queue has a lease of at most kProbation until its first
 ///   renewal or checkpoint.
 /// - An attempt with `queue_for` whose lock_id holds the lock, or a share of it, already is kDone

@@ -65,8 +65,8 @@ class Checker {
     return name == fields_.id || name == fields_.time || name == fields_.ttl ||
            name == fields_.version || name == fields_.born || name == fields_.owner ||
            name == fields_.released || name == fields_.closed || name == fields_.group ||
-           name == fields_.readers || name == fields_.intent || name == fields_.fence ||
-           name == fields_.queue || name == fields_.passed;
+           name == fields_.readers || name == fields_.fence || name == fields_.queue ||
+           name == fields_.passed;
   }
 
   /// `depth` is the value's own if it is an object or an array.

@@ -1,6 +1,5 @@
 #include "engine/procedures/acquire_procedure.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "engine/procedures/background_release.h"
@@ -12,22 +11,13 @@ namespace {
 /// Fresh attempts after one whose outcome stayed unknown.
 constexpr int kMaxGhosts = 3;
 
-/// A waiting writer's intent should last from one attempt to the next, and keep readers out no
-/// longer than this after the writer gave up or died.
-std::chrono::milliseconds IntentLength(Engine& engine) {
-  return std::clamp<std::chrono::milliseconds>(3 * engine.options().poll_max.ms(),
-                                               std::chrono::seconds(1), std::chrono::seconds(30));
-}
-
 }  // namespace
 
 AcquireProcedure::AcquireProcedure(Engine& engine, const AcquireSpec& spec, TimePoint give_up,
-                                   const Uuid& intent_id, const Uuid& upsert_id,
-                                   QueueTicket* ticket)
+                                   const Uuid& upsert_id, QueueTicket* ticket)
     : engine_(engine),
       spec_(spec),
       give_up_(give_up),
-      intent_id_(intent_id),
       ticket_(ticket),
       upsert_id_(upsert_id),
       acquire_(*spec.collection, spec.key),
@@ -64,8 +54,6 @@ void AcquireProcedure::Interrupt() noexcept {
 
 Procedure::Step AcquireProcedure::Start() {
   acquire_.grant = MakeGrant(spec_);
-  acquire_.grant.intent_id = intent_id_;
-  acquire_.grant.intent = IntentLength(engine_);
   acquire_.ahead.reset();
   sent_ = engine_.Now();
   if (ticket_) Enter();

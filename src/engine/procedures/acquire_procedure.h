@@ -14,12 +14,11 @@ namespace doclock::detail {
 /// creates the document once at most.
 class AcquireProcedure final : public Procedure {
  public:
-  /// Tries to settle doubt until `give_up`. `spec` must outlive the procedure. `intent_id`: see
-  /// GrantRequest. `upsert_id`: of an earlier attempt. `ticket`: of a waiter that stands in the
-  /// store's queue; it must outlive the procedure too. A grant uses it up.
+  /// Tries to settle doubt until `give_up`. `spec` must outlive the procedure. `upsert_id`: of an
+  /// earlier attempt. `ticket`: of a waiter that stands in the store's queue; it must outlive the
+  /// procedure too. A grant uses it up.
   AcquireProcedure(Engine& engine, const AcquireSpec& spec, TimePoint give_up,
-                   const Uuid& intent_id = {}, const Uuid& upsert_id = {},
-                   QueueTicket* ticket = nullptr);
+                   const Uuid& upsert_id = {}, QueueTicket* ticket = nullptr);
 
   Step Next() override;
   void Interrupt() noexcept override;
@@ -63,7 +62,6 @@ class AcquireProcedure final : public Procedure {
   Engine& engine_;
   const AcquireSpec& spec_;
   const TimePoint give_up_;
-  const Uuid intent_id_;
   QueueTicket* const ticket_;  ///< Null: it leaves no entry.
   bool repeated_ = false;      ///< Were there earlier attempts under the ticket's id?
   Uuid upsert_id_;

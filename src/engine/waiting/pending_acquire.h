@@ -55,8 +55,6 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   std::atomic<bool> answered = false;
   /// How long the store took to refuse its attempt before it stood in a queue; 0: there was none.
   std::chrono::nanoseconds first_answer{};
-  /// Of a waiting writer; made by its first attempt (there is one at a time).
-  Uuid intent_id{};
   /// See AcquireProcedure. Used by the attempt under way for it; else guarded by the shard's mutex.
   Uuid upsert_id{};
   QueueTicket ticket;

@@ -27,7 +27,7 @@ struct WaitTable::Attempt {
   Attempt(Engine& engine, KeyWaitsPtr of, PendingPtr who, TimePoint give_up)
       : waits(std::move(of)),
         waiter(std::move(who)),
-        procedure(engine, waiter->spec, give_up, waiter->intent_id, waiter->upsert_id,
+        procedure(engine, waiter->spec, give_up, waiter->upsert_id,
                   waiter->queues() ? &waiter->ticket : nullptr) {}
   KeyWaitsPtr waits;
   PendingPtr waiter;
@@ -266,9 +266,6 @@ void WaitTable::Unclaim(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexce
 }
 
 void WaitTable::StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter) {
-  if (!waiter->shared() && !waiter->fail_fast() && waiter->intent_id.is_nil()) {
-    waiter->intent_id = NewUuid();
-  }
   const TimePoint give_up = engine_.Now() + engine_.options().call_budget.ms();
   const auto attempt = std::make_shared<Attempt>(engine_, waits, waiter, give_up);
   RunAsync(engine_.shared_from_this(), std::shared_ptr<Procedure>(attempt, &attempt->procedure),

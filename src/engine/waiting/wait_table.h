@@ -23,9 +23,8 @@ namespace doclock::detail {
 /// that an uncontended lock touches only one counter here. Thread-safe.
 ///
 /// Readers stand in the same queue as writers: a reader that comes while a writer waits stands
-/// behind it. When a share is granted, the next in the queue asks at once. A waiting writer leaves
-/// an intent in the store, so that readers of other processes do not starve it. Shares are not
-/// handed over.
+/// behind it. When a share is granted, the next in the queue asks at once. Shares are not handed
+/// over.
 ///
 /// If the store keeps a queue for all processes, the first waiter of a key stands in it too, with
 /// one entry: it learns of its turn by a hint, and asks again in time to keep its place.

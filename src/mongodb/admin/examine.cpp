@@ -8,8 +8,6 @@
 #include "mongodb/admin/collection_rules.h"
 #include "mongodb/client/privileges.h"
 #include "mongodb/operations/operations.h"
-#include "mongodb/protocol/expressions.h"
-#include "mongodb/protocol/share_filters.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -78,25 +76,6 @@ class Examiner {
           "there is no index of held locks; documents: " + std::to_string(count.Integer("n")),
           count.Integer("n") > kManyDocuments,
           "let a program call EnsureIndexes(): status, purge and top look at every document");
-  }
-  void LookAtIntents(const Collection& collection) {
-    const std::string& intent = collection.fields().intent;
-    Doc match = Doc::Of(intent, Doc::Of("$type", "object"));
-    match.Add("$expr", BinaryOperator("$lt", std::string_view(FieldPath(intent + ".until")),
-                                      std::string_view("$$NOW")));
-    Array stages;
-    stages.Add(Doc::Of("$match", match)).Add(Doc::Of("$count", "n"));
-    Doc command = Doc::Of("aggregate", std::string_view(collection.name()));
-    command.AddArray("pipeline", stages.doc()).Add("cursor", Doc());
-    Reply reply;
-    if (!Asked("intents", std::move(command), reply)) return;
-    double count = 0;
-    reply.ForEachInBatch([&](const bson_t& row) {
-      count = NumberAt(row, "n");
-      return false;
-    });
-    Ok("intents", std::to_string(static_cast<std::int64_t>(count)) +
-                      " waiting writers left an intent that is over, and delays no other client");
   }
 
   std::vector<Finding> findings;
@@ -181,7 +160,6 @@ std::vector<Finding> Examine(Server& server, const Collection* collection, const
     examiner.LookAtPrivileges(collection->name());
     examiner.LookAtOptions(*collection);
     examiner.LookAtIndexes(*collection);
-    examiner.LookAtIntents(*collection);
   }
   return std::move(examiner.findings);
 }

@@ -50,10 +50,7 @@ void Operations::Execute(AcquireOp& op, std::optional<StoredLock> seen, int atte
         continue;
       }
       if (JudgeAcquire(op, seen ? &*seen : nullptr)) {
-        if (seen && op.status == OpStatus::kBusy) {
-          if (seen->has_queue) queues().Met(op.hash);
-          LeaveIntent(op, *seen);
-        }
+        if (seen && op.status == OpStatus::kBusy && seen->has_queue) queues().Met(op.hash);
         return;
       }
     }
@@ -160,7 +157,6 @@ bool Operations::AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort,
   update.RaiseVersion();
   if (op.grant.min_hold.count() == 0) update.ForgetClosed();
   update.ForgetShares();
-  update.ForgetIntent();
   update.ForgetQueue();
   // The document as it was says whether a lock was taken over; its body is the same.
   Doc rest = RestOf(update, false, Image::kBefore);

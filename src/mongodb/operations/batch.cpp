@@ -440,12 +440,7 @@ bool Batch::SettleNotDone(Statement& statement) {
     if (!JudgeSave(AsSave(op), seen)) operations_.Within(Share(4)).Execute(op);
     return true;
   }
-  if (JudgeAcquire(AsAcquire(op), seen)) {
-    if (seen != nullptr && op.status == OpStatus::kBusy) {
-      operations_.LeaveIntent(AsAcquire(op), *seen);
-    }
-    return true;
-  }
+  if (JudgeAcquire(AsAcquire(op), seen)) return true;
   if (++statement.attempts == kMaxAttempts) {
     BusyWithOthers(op);
     return true;

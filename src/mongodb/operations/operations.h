@@ -63,9 +63,6 @@ class Operations {
   using Sighted = std::function<void(std::size_t place, Shown&& shown)>;
   bool Look(std::span<StoreOp* const> ops, const Array& mine, const Sighted& visit, Reply& reply);
 
-  /// Leaves a waiting writer's intent, if the rules let it after what a look has shown.
-  void LeaveIntent(const AcquireOp& op, const StoredLock& seen);
-
   /// An update of one document. Its `n` says whether something matched.
   void UpdateOne(const Collection& collection, const Doc& filter, const Update& update,
                  Reply& reply);

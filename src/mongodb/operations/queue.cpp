@@ -80,7 +80,6 @@ bool Operations::TellTurn(AcquireOp& op, const StoredLock& before, const bson_t&
   if (op.queued && op.grant.mode == LockMode::kExclusive) {
     server_.queues().NoteEntry({op.grant.lock_id, before.born, before.version});
   }
-  if (op.status == OpStatus::kBusy) LeaveIntent(op, before);
   return true;
 }
 

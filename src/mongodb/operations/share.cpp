@@ -5,7 +5,6 @@
 #include "mongodb/protocol/share_filters.h"
 #include "mongodb/protocol/statements.h"
 #include "rules/holder.h"
-#include "rules/shares.h"
 
 // Taking a share, and giving it back.
 
@@ -101,29 +100,6 @@ bool Operations::MakeShared(AcquireOp& op) {
   op.created = true;
   op.status = OpStatus::kDone;
   return true;
-}
-
-/// After a writer was told that shares stand in the way. Whatever becomes of it, that stays true;
-/// and the next attempt leaves the intent anew.
-void Operations::LeaveIntent(const AcquireOp& op, const StoredLock& seen) {
-  if (!rules::MayLeaveIntent(seen, op, kLookedAt)) return;
-  const Uuid& id = op.grant.intent_id;
-  const LockFieldNames& names = op.collection->fields();
-  Doc filter;
-  filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(kSharedLockId));
-  filter.Add("$expr", NoOthersIntentExpr(*op.collection, id));
-  Array sum;
-  sum.Add(std::string_view("$$NOW")).Add(std::int64_t{op.grant.intent.count()});
-  Doc intent;
-  intent.Add("id", id).Add("until", Doc::OfArray("$add", sum.doc()));
-  Array stages;
-  stages.Add(Doc::Of("$set", Doc::Of(names.intent, intent)));
-  Doc statement, command;
-  statement.Add("q", filter).AddArray("u", stages.doc());
-  command.Add("update", std::string_view(op.collection->name()));
-  command.AddArray("updates", Array().Add(statement).doc());
-  Reply reply;
-  Write(command, reply);
 }
 
 void Operations::ReleaseShare(WriteOp& op) {

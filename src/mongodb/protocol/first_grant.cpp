@@ -43,7 +43,6 @@ void FirstGrant::AddGrantOf(Array& stages, const Doc& id, Raise raise, const Uui
   where.Set(set, names_.group, queue_ + ".first.group");
   where.Set(set, names_.closed, Closed());
   where.Set(set, names_.readers, std::string_view("$$REMOVE"));
-  where.Set(set, names_.intent, std::string_view("$$REMOVE"));
   where.Set(set, names_.passed, Passed(own));
   if (raise == Raise::kYes) where.Set(set, names_.version, NextVersion(names_.version));
   Array tail;

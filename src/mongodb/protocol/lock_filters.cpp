@@ -65,7 +65,6 @@ void AddNotClosed(Doc& filter, const Collection& collection) {
 
 void AddNotShared(Doc& filter, const Collection& collection) {
   filter.Add(collection.fields().readers, Doc::Of("$exists", false));
-  filter.Add(collection.fields().intent, Doc::Of("$exists", false));
 }
 
 void AddGoodVersion(Doc& filter, const Collection& collection) {

@@ -17,7 +17,7 @@ void AddFree(Doc& filter, const Collection& collection);
 void AddNeverClosed(Doc& filter, const Collection& collection);
 /// No min_hold is stored.
 void AddNotClosed(Doc& filter, const Collection& collection);
-/// There are neither shares nor an intent, valid or not.
+/// There are no shares, valid or not.
 void AddNotShared(Doc& filter, const Collection& collection);
 /// The version is a whole number or missing.
 void AddGoodVersion(Doc& filter, const Collection& collection);

@@ -38,13 +38,6 @@ Doc HasShares(const Collection& collection) {
   return And({&shared, &good, &lease});
 }
 
-Doc GoodIntent(const Collection& collection) {
-  const std::string& intent = collection.fields().intent;
-  const Doc is_object = TypeIn(intent, {"object"}), id = IsUuid(intent + ".id");
-  const Doc until = TypeIn(intent + ".until", {"date"});
-  return And({&is_object, &id, &until});
-}
-
 /// Of a good reader.
 Doc IsLive() { return BinaryOperator("$lt", AgeOf("$this.time"), std::string_view("$$this.ttl")); }
 
@@ -94,11 +87,6 @@ Doc IsFresh(const Collection& collection, const Uuid& id) {
   return Conditional(known, BinaryOperator("$eq", CountOf(live), 0), true);
 }
 
-Doc Lapsed(const Collection& collection) {
-  return BinaryOperator("$lte", std::string_view(FieldPath(collection.fields().intent + ".until")),
-                        std::string_view("$$NOW"));
-}
-
 Doc KeepLive(const Collection& collection, const Doc& readers) {
   return SetStage(Doc::Of(collection.fields().readers, readers));
 }
@@ -125,16 +113,10 @@ Doc RoomExpr(const Collection& collection, const GrantRequest& grant, const Doc&
   return And({&few, &fresh});
 }
 
-Doc NoIntentExpr(const Collection& collection) {
-  return Or(IsNothing(collection.fields().intent), Lapsed(collection));
-}
-
 Doc SoundSharesExpr(const Collection& collection) {
   const LockFieldNames& names = collection.fields();
-  const Doc readers = Conditional(IsSharedExpr(collection), GoodReaders(collection),
-                                  Or(IsNothing(names.readers), GoodReaders(collection)));
-  const Doc intent = Or(IsNothing(names.intent), GoodIntent(collection));
-  return And({&readers, &intent});
+  return Conditional(IsSharedExpr(collection), GoodReaders(collection),
+                     Or(IsNothing(names.readers), GoodReaders(collection)));
 }
 
 Doc ShareableExpr(const Collection& collection, const GrantRequest& grant) {
@@ -145,22 +127,12 @@ Doc ShareableExpr(const Collection& collection, const GrantRequest& grant) {
   const Doc room = Conditional(GoodLeaseExpr(collection), And({&few, &fresh}), false);
   const Doc free = Or(IsNothing(names.id), ExpiredExpr(collection, Shareable::kNo));
   const Doc lock = Conditional(IsSharedExpr(collection), room, free);
-  const Doc intent =
-      Or(IsNothing(names.intent), Conditional(GoodIntent(collection), Lapsed(collection), false));
-  const Doc conditions = And({&open, &lock, &intent});
-  return Conditional(SoundSharesExpr(collection), conditions, false);
+  return Conditional(SoundSharesExpr(collection), And({&open, &lock}), false);
 }
 
 Doc AnyLiveExpr(const Collection& collection, const Array& ids) {
   const Doc found = Filtered(FieldPath(collection.fields().readers), LiveOneOf(ids));
   return Conditional(HasShares(collection), BinaryOperator("$gt", CountOf(found), 0), false);
-}
-
-Doc NoOthersIntentExpr(const Collection& collection, const Uuid& intent_id) {
-  const std::string& intent = collection.fields().intent;
-  const Doc mine = BinaryOperator("$eq", std::string_view(FieldPath(intent + ".id")), intent_id);
-  return Or(IsNothing(intent),
-            Conditional(GoodIntent(collection), Or(mine, Lapsed(collection)), false));
 }
 
 void AddShareGrant(Array& stages, const AcquireOp& op, const std::string& flag) {
@@ -182,12 +154,7 @@ void AddShareGrant(Array& stages, const AcquireOp& op, const std::string& flag) 
             grant.owner ? Doc::Of("$literal", OwnerDoc(*grant.owner)) : Doc::OfNull("$literal"));
   const std::string_view none = "$$REMOVE";
   where.Set(set, names.group, none);  // each share has its own
-  // An intent has lapsed, unless the share waited in the queue. A min_hold is over.
-  if (flag.empty()) {
-    set.Add(names.intent, none);
-  } else {
-    where.Set(set, names.intent, Conditional(Lapsed(collection), none, FieldPath(names.intent)));
-  }
+  // A min_hold is over.
   const Doc closed =
       BinaryOperator("$add", std::string_view("$$NOW"), std::int64_t{grant.min_hold.count()});
   grant.min_hold.count() > 0 ? where.Set(set, names.closed, closed)

@@ -10,24 +10,20 @@ namespace doclock::mongodb {
 // The shares of a document, for commands. While there are shares, lockId is kSharedLockId, the
 // lease that lockTime and lockTtl make covers the latest of them, and lockReaders is an array of
 //   { id: UUID, time: date of the last grant or renewal, ttl: ms, owner: {...}, group: text }.
-// lockIntent is { id: UUID, until: date }. As in lock_filters.h, the expressions guard against
-// what a foreign program wrote.
+// As in lock_filters.h, the expressions guard against what a foreign program wrote.
 
-/// An expression: lockReaders and lockIntent are what this library writes, or missing; and there
-/// are shares if lockId says so.
+/// An expression: lockReaders is what this library writes, or missing; and there are shares if
+/// lockId says so.
 Doc SoundSharesExpr(const Collection& collection);
 /// An expression: this share can be granted now.
 Doc ShareableExpr(const Collection& collection, const GrantRequest& grant);
 // Expressions of a document with sound shares. It is shared; there is room for a share beside the
-// live ones and so many that come before it, and none of them has its id; no intent is live.
+// live ones and so many that come before it, and none of them has its id.
 Doc IsSharedExpr(const Collection& collection);
 Doc RoomExpr(const Collection& collection, const GrantRequest& grant, const Doc& before);
-Doc NoIntentExpr(const Collection& collection);
 
 /// An expression: one of these shares is live.
 Doc AnyLiveExpr(const Collection& collection, const Array& ids);
-/// An expression: no other waiting writer has a live intent.
-Doc NoOthersIntentExpr(const Collection& collection, const Uuid& intent_id);
 
 /// The stages that grant a share. @param flag the path of a field that says whether to do it;
 /// empty: always

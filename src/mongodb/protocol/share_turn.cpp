@@ -38,9 +38,7 @@ Doc IsItsTurn(const Collection& collection, const GrantRequest& grant) {
   const Doc few = BinaryOperator("$lt", shares, grant.max_holders);
   const Doc lock = Conditional(IsSharedExpr(collection), room, And({&over, &few}));
   const Doc open = OpenExpr(collection);
-  const Doc waits = BinaryOperator("$gte", std::string_view("$$at"), 0);
-  const Doc intent = Or(waits, NoIntentExpr(collection));
-  return And({&open, &lock, &no_writers, &intent});
+  return And({&open, &lock, &no_writers});
 }
 
 }  // namespace

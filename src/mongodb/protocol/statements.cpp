@@ -70,7 +70,6 @@ Update AcquireUpdate(const AcquireOp& op, const StoredLock* seen, const Uuid& bo
   update.RaiseVersion();
   if (seen != nullptr && seen->has_closed) update.ForgetClosed();
   if (seen != nullptr && seen->has_readers) update.ForgetShares();
-  if (seen != nullptr && seen->has_intent) update.ForgetIntent();
   if (!born.is_nil()) update.OnInsert(op.insert, born);
   return update;
 }
@@ -144,8 +143,6 @@ Update SaveUpdate(const SaveOp& op, const StoredLock* seen) {
   Update update(*op.collection);
   seen != nullptr && seen->has_queue ? update.PassOn(op.write_id) : update.Release(op.write_id);
   if (seen != nullptr && seen->has_readers) update.ForgetShares();
-  const bool waits = seen != nullptr && seen->intent.IsLive(kLookedAt);
-  if (seen != nullptr && seen->has_intent && !waits) update.ForgetIntent();
   update.RaiseVersion();
   if (op.body) update.ReplaceBody(op.body, op.base);
   return update;

@@ -165,22 +165,6 @@ void ReadShares(Fields& fields, const std::string& name, std::int64_t now, Store
   lock.owner = last->owner;
 }
 
-void ReadIntent(Fields& fields, const std::string& name, std::int64_t now, StoredLock& lock) {
-  bson_iter_t intent;
-  if (!fields.Get(name, intent)) return;
-  bson_t doc;
-  if (!BSON_ITER_HOLDS_DOCUMENT(&intent) || !DocumentAt(intent, doc)) {
-    fields.Bad(name);
-    return;
-  }
-  Fields inner(doc);
-  bson_iter_t id;
-  lock.intent.id = inner.HolderId("id");
-  const std::int64_t until = inner.Date("until", INT64_MIN);
-  if (!inner.good() || !inner.Get("id", id) || until == INT64_MIN) fields.Bad(name);
-  lock.intent.until = EndOf(until, now);
-}
-
 /// False: it is not what this library writes, and counts as an entry that is over.
 bool ReadEntry(const bson_t& doc, std::int64_t now, rules::QueueEntry& entry) {
   Fields fields(doc);
@@ -273,11 +257,9 @@ StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::
   }
   lock.has_closed = FindField(doc, names.closed, any);
   lock.has_readers = FindField(doc, names.readers, any);
-  lock.has_intent = FindField(doc, names.intent, any);
   if (lock.has_readers || lock.IsShared()) ReadShares(fields, names.readers, now, lock);
   lock.has_queue = FindField(doc, names.queue, any);
   if (lock.has_queue) ReadQueue(fields, names.queue, now, lock);
-  if (lock.has_intent) ReadIntent(fields, names.intent, now, lock);
   if (lock.HasLockId() && !lock.IsShared()) lock.fence = ReadFence(fields, names.fence, lock);
   lock.bad_field = fields.bad();
   return lock;

@@ -31,7 +31,6 @@ struct StoredLock : rules::LockState {
   Doc raw_closed;            ///< { lockClosed: as stored }, or empty.
   bool has_closed = false;   ///< Is there such a field, null or not?
   bool has_readers = false;  ///< Likewise.
-  bool has_intent = false;   ///< Likewise.
   bool has_queue = false;    ///< Likewise.
 
   [[nodiscard]] bool malformed() const noexcept { return !bad_field.empty(); }

@@ -41,8 +41,6 @@ class Update {
   void ForgetShares() { unset_.push_back(collection_.fields().readers); }
   /// Removes a queue whose entries are over.
   void ForgetQueue() { unset_.push_back(collection_.fields().queue); }
-  /// Removes an intent: its writer has the lock now, or lost it to another.
-  void ForgetIntent() { unset_.push_back(collection_.fields().intent); }
 
   /// Writes the new body. `base`: the stored body, if it is known; then only the differences are
   /// sent.

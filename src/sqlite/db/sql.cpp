@@ -103,8 +103,7 @@ std::string TextOf(Sql which, const TableNames& tables) {
       return Listed(tables) + "d.id > ?1 AND d.id IN (SELECT doc FROM " + tables.quoted_groups() +
              " WHERE name=?2 UNION SELECT doc FROM " + shares + " WHERE name=?2) ORDER BY d.id";
     case Sql::kGlance:
-      return "SELECT count(*), EXISTS(SELECT 1 FROM " + tables.quoted_intents() +
-             " WHERE doc=?1), EXISTS(SELECT 1 FROM " + shares + " INDEXED BY " +
+      return "SELECT count(*), EXISTS(SELECT 1 FROM " + shares + " INDEXED BY " +
              Quoted(tables.malformed_shares()) + " WHERE doc=?1 AND " + kMalformedShare +
              ") FROM " + shares + " WHERE doc=?1";
     case Sql::kShares:
@@ -133,14 +132,6 @@ std::string TextOf(Sql which, const TableNames& tables) {
       return "DELETE FROM " + shares + " WHERE doc=?1 AND share=?2";
     case Sql::kDeleteShares:
       return "DELETE FROM " + shares + " WHERE doc=?1";
-    case Sql::kFindIntent:
-      return "SELECT intent, renewed, ttl, slot, boot FROM " + tables.quoted_intents() +
-             " WHERE doc=?1";
-    case Sql::kPutIntent:
-      return "INSERT OR REPLACE INTO " + tables.quoted_intents() +
-             "(doc, intent, renewed, ttl, slot, boot) VALUES(?1,?2,?3,?4,?5,?6)";
-    case Sql::kDeleteIntent:
-      return "DELETE FROM " + tables.quoted_intents() + " WHERE doc=?1";
     case Sql::kQueue:
       return "SELECT place, lock_id, renewed, until, boot, slot, detached, ttl, min_hold, owner, "
              "name, max_holders FROM " +

@@ -27,7 +27,7 @@ enum class Sql : std::uint8_t {
   kListAll,        ///< as above, of all rows
   kListKey,        ///< ?1 after id, ?2 key -> kListedColumns
   kListGroup,      ///< ?1 after id, ?2 group -> kListedColumns
-  kGlance,         ///< ?1 id -> how many shares, is there an intent, is a share malformed?
+  kGlance,         ///< ?1 id -> how many shares, is one malformed?
   kShares,         ///< ?1 id -> columns of the table of shares but the first
   kAddShare,
   kPutShare,      ///< ?1.. columns of the table of shares
@@ -37,9 +37,6 @@ enum class Sql : std::uint8_t {
   kLeaveShared,   ///< ?1 id, ?2 share, ?3 now, ?4 slot, ?5 boot
   kDeleteShare,   ///< ?1 id, ?2 share
   kDeleteShares,  ///< ?1 id
-  kFindIntent,    ///< ?1 id -> columns of the table of intents but the first
-  kPutIntent,     ///< ?1.. columns of the table of intents
-  kDeleteIntent,  ///< ?1 id
   kQueue,         ///< ?1 id -> columns of the table of waiters but the first, by place
   kPutEntry,      ///< ?1.. columns of the table of waiters
   kDeleteEntry,   ///< ?1 id, ?2 place

@@ -82,12 +82,6 @@ rules::Lease LeaseEvaluator::ShareOf(const SqliteCollection& collection, const S
   return LeaseOf(share, ShiftOf(collection.tag() ^ kSharesTag, share, now), now);
 }
 
-rules::Intent LeaseEvaluator::IntentOf(const SqliteCollection& collection, const StoredLock& intent,
-                                       TimePoint now) {
-  const nanoseconds shift = ShiftOf(collection.tag() ^ kIntentsTag, intent, now);
-  return {intent.id, LeaseOf(intent, shift, now).End(), intent.slot};
-}
-
 bool LeaseEvaluator::IsGone(const StoredEntry& stored, TimePoint now) const noexcept {
   if (stored.boot != boot_ || stored.since > now.time_since_epoch()) return true;
   return stored.entry.IsLive(now) && coordinator_.Look(stored.entry.instance) == Liveness::kDead;

@@ -21,15 +21,13 @@ class LeaseEvaluator {
   LeaseEvaluator(const ProcessCoordinator& coordinator, std::int64_t boot) noexcept
       : coordinator_(coordinator), boot_(boot) {}
 
-  /// Of a lock that is not malformed, what its own columns say: without shares, intent, owner and
-  /// group. The lease of an unheld lock ended when the lock was freed.
+  /// Of a lock that is not malformed, what its own columns say: without shares, owner and group.
+  /// The lease of an unheld lock ended when the lock was freed.
   [[nodiscard]] rules::LockState LockOf(const SqliteCollection& collection, const StoredLock& lock,
                                         TimePoint now);
   /// The lease of a share, whose `doc` is ShareNumber.
   [[nodiscard]] rules::Lease ShareOf(const SqliteCollection& collection, const StoredLock& share,
                                      TimePoint now);
-  [[nodiscard]] rules::Intent IntentOf(const SqliteCollection& collection, const StoredLock& intent,
-                                       TimePoint now);
 
   /// Is the waiter that left this entry gone: is its process dead, or was it in an earlier boot?
   [[nodiscard]] bool IsGone(const StoredEntry& stored, TimePoint now) const noexcept;
@@ -61,7 +59,6 @@ class LeaseEvaluator {
 
   // Leases of another kind in the same collection are observed elsewhere.
   static constexpr std::uint64_t kSharesTag = 0x5348415245535348U;
-  static constexpr std::uint64_t kIntentsTag = 0x494e54454e54494eU;
 
   /// The difference between this boot's clock and the lock's times. Times that cannot be compared
   /// count from when they were first seen.

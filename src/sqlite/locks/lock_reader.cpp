@@ -65,7 +65,6 @@ void LockReader::LoadLease(const SqliteCollection& collection, LoadedDocument& d
   if (document.malformed) return;
   document.lock = around_.evaluator.LockOf(collection, document.row, now_);
   if (document.lock.IsShared()) LoadShares(collection, document);
-  if (MayHaveIntent(document.row)) LoadIntent(collection, document);
 }
 
 void LockReader::LoadShares(const SqliteCollection& collection, LoadedDocument& document) {
@@ -86,16 +85,6 @@ void LockReader::LoadShares(const SqliteCollection& collection, LoadedDocument& 
   }
   // The row's own lease only covers those of the shares, whose processes may be dead.
   rules::Cover(document.lock, now_);
-}
-
-/// An intent of an earlier boot lapses one ttl after this store has first met it, so it has to be
-/// met together with the shares, although only those who ask for a share wait for its end. A
-/// malformed one delays nobody.
-void LockReader::LoadIntent(const SqliteCollection& collection, LoadedDocument& document) {
-  const auto intent = Shares(connection_, collection.tables()).Intent(document.row.doc);
-  document.has_intent = intent.has_value();
-  if (!intent || intent->malformed) return;
-  document.lock.intent = around_.evaluator.IntentOf(collection, *intent, now_);
 }
 
 /// Leaves out the entries of waiters that are gone.

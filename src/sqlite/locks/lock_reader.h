@@ -31,7 +31,6 @@ struct LoadedDocument : locking::Entry {
   StoredLock row;
   std::vector<StoredShare> shares;   ///< In the order of lock.shares.
   std::vector<StoredEntry> entries;  ///< All rows of its queue; lock.queue has those that count.
-  bool has_intent = false;           ///< There is a row of an intent, whatever it says.
   bool malformed = false;            ///< Then `lock` tells too little.
   const char* bad_part = nullptr;    ///< Of a malformed one, if it is known.
 };
@@ -57,7 +56,6 @@ class LockReader {
   void Load(const SqliteCollection& collection, LoadedDocument& document);
   void LoadLease(const SqliteCollection& collection, LoadedDocument& document);
   void LoadShares(const SqliteCollection& collection, LoadedDocument& document);
-  void LoadIntent(const SqliteCollection& collection, LoadedDocument& document);
   void LoadQueue(const SqliteCollection& collection, LoadedDocument& document);
   void SetAges(LoadedDocument& document, std::int64_t wall) const;
   [[nodiscard]] TimePoint GrantedAt(const StoredLock& lock, std::chrono::nanoseconds granted,

@@ -72,7 +72,6 @@ bool LockWriter::Put(Change& change) {
     if (!AddShares(change, step) || !PutDocument(change, step)) return false;
     PutLease(change, step);
     PutShares(change, step);
-    PutIntent(step);
     PutGroup(step);
     PutQueue(step);
   }
@@ -89,7 +88,6 @@ void LockWriter::Erase(const SqliteCollection& collection, const LoadedDocument&
   Drop(collection, Sql::kDelete, doc);
   if (was.row.has_lease) Drop(collection, Sql::kDeleteLease, doc);
   if (was.row.id == kSharedLockId) SharesOf(collection).DeleteAll(doc);
-  if (was.has_intent) SharesOf(collection).DeleteIntent(doc);
   Drop(collection, Sql::kDeleteGroup, doc);
   if (was.row.queued) QueueOf(collection).DeleteAll(doc);
 }
@@ -141,7 +139,6 @@ void LockWriter::SetLease(Step& step) {
   } else {
     // It has been free for as long as nobody held it.
     since = was.IsLive(now_) ? now_ : std::max(was.lease.End(), TimePoint());
-    if (was.IsShared()) row.slot = kIntentSlot;
   }
   row.time = since.time_since_epoch();
   row.boot = around_.evaluator.boot();
@@ -268,24 +265,6 @@ StoredShare LockWriter::RowOf(const Step& step, const rules::Share& share, const
   row.lease.wall = UnixTime();
   row.lease.owner = around_.owners.NumberOf(connection_, share.owner, row.lease.wall);
   return row;
-}
-
-/// One that is over goes with the next grant.
-void LockWriter::PutIntent(const Step& step) {
-  const rules::Intent& intent = step.now.intent;
-  const bool ended = intent.id.is_nil() && !step.was.lock.intent.id.is_nil();
-  if (step.was.has_intent && !intent.IsLive(now_) && (ended || IsGrant(step.was.lock, step.now))) {
-    SharesOf(step.collection).DeleteIntent(step.row.doc);
-  } else if (!intent.id.is_nil() && intent != step.was.lock.intent) {
-    StoredLock row;
-    row.doc = step.row.doc;
-    row.id = intent.id;
-    row.time = now_.time_since_epoch();
-    row.ttl = rules::RoundUp(intent.until - now_);
-    row.slot = intent.instance;
-    row.boot = around_.evaluator.boot();
-    SharesOf(step.collection).PutIntent(row);
-  }
 }
 
 /// A row of an exclusive lock with a group; it means nothing beside another lock id.

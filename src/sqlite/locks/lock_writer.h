@@ -49,7 +49,6 @@ class LockWriter {
   void PutShares(const locking::Change& change, const Step& step);
   [[nodiscard]] StoredShare RowOf(const Step& step, const rules::Share& share,
                                   const StoredShare* was);
-  void PutIntent(const Step& step);
   void PutGroup(const Step& step);
   void PutQueue(const Step& step);
   void PutEntry(const Step& step, std::int64_t place, const rules::QueueEntry& entry);

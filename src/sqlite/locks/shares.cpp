@@ -38,8 +38,7 @@ ShareRows Shares::Glance(std::int64_t doc) {
   const Running row(connection_.Prepared(tables_, Sql::kGlance));
   row->Bind(1, doc);
   row->Step();
-  return {
-      .shares = row->Integer(0), .intent = row->Integer(1) != 0, .malformed = row->Integer(2) != 0};
+  return {.shares = row->Integer(0), .malformed = row->Integer(1) != 0};
 }
 
 std::vector<StoredShare> Shares::Of(std::int64_t doc) {
@@ -111,33 +110,6 @@ void Shares::Cover(std::int64_t doc, std::chrono::nanoseconds now, std::chrono::
   cover->Bind(3, std::int64_t{now.count()});
   cover->Bind(4, std::int64_t{ttl.count()});
   cover->Step();
-}
-
-std::optional<StoredLock> Shares::Intent(std::int64_t doc) {
-  const Running row(connection_.Prepared(tables_, Sql::kFindIntent));
-  row->Bind(1, doc);
-  if (!row->Step()) return std::nullopt;
-  Columns columns(*row);
-  StoredLock intent;
-  intent.doc = doc;
-  intent.id = columns.Id(0);
-  intent.time = columns.Time(1);
-  intent.ttl = columns.Ttl(2);
-  intent.slot = columns.Integer(3, 0, INT64_MAX);
-  intent.boot = columns.Any(4);
-  intent.malformed = !columns.good();
-  return intent;
-}
-
-void Shares::PutIntent(const StoredLock& intent) {
-  const Running put(connection_.Prepared(tables_, Sql::kPutIntent));
-  put->Bind(1, intent.doc);
-  put->Bind(2, intent.id);
-  put->Bind(3, std::int64_t{intent.time.count()});
-  put->Bind(4, std::int64_t{intent.ttl.count()});
-  put->Bind(5, intent.slot);
-  put->Bind(6, intent.boot);
-  put->Step();
 }
 
 void Shares::Run(Sql which, std::int64_t doc) {

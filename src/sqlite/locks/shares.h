@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,17 +24,14 @@ struct StoredShare {
 /// What tells shares apart in the LeaseEvaluator's memory: ids are random.
 std::int64_t ShareNumber(const Uuid& id) noexcept;
 
-/// What the side tables hold of one document, looked at no closer.
+/// What the side table holds of one document, looked at no closer.
 struct ShareRows {
   std::int64_t shares = 0;  ///< Live or not.
-  bool intent = false;      ///< There is one, lapsed or not.
   bool malformed = false;   ///< One of the shares is.
 };
 
-/// The side tables of shared locks: the shares, and the intents of writers who wait for them to
-/// end. A document whose lock id is kSharedLockId has shares; what stands here of another one was
-/// left by somebody else and means nothing. An intent may outlive the shares: then lock_slot of
-/// the free document is kIntentSlot, so that those who take an exclusive lock know to end it.
+/// The side table of shared locks. A document whose lock id is kSharedLockId has shares; what
+/// stands here of another one was left by somebody else and means nothing.
 class Shares {
  public:
   Shares(Connection& connection, const TableNames& tables) noexcept
@@ -57,11 +53,6 @@ class Shares {
   /// Lets the document's own lease, which covers all shares, last so long from now at least.
   void Cover(std::int64_t doc, std::chrono::nanoseconds now, std::chrono::milliseconds ttl);
 
-  /// Of its lease: `doc` is the document.
-  [[nodiscard]] std::optional<StoredLock> Intent(std::int64_t doc);
-  void PutIntent(const StoredLock& intent);
-  void DeleteIntent(std::int64_t doc) { Run(Sql::kDeleteIntent, doc); }
-
  private:
   static StoredShare Read(const Statement& row, std::int64_t doc);
   void Run(Sql which, std::int64_t doc);
@@ -70,12 +61,5 @@ class Shares {
   Connection& connection_;
   const TableNames& tables_;
 };
-
-/// In lock_slot of a document that nobody holds: there may be an intent.
-inline constexpr std::int64_t kIntentSlot = INT64_MAX;
-
-[[nodiscard]] inline bool MayHaveIntent(const StoredLock& row) noexcept {
-  return row.id == kSharedLockId || (row.id.is_nil() && row.slot == kIntentSlot);
-}
 
 }  // namespace doclock::sqlite

@@ -2,8 +2,6 @@
 
 #include <sqlite3.h>
 
-#include <algorithm>
-
 #include "document/free_space.h"
 #include "sqlite/schema/schema.h"
 
@@ -33,26 +31,6 @@ std::vector<Finding> ExamineFile(Connection& connection, const ProcessCoordinato
   const std::filesystem::space_info disk = std::filesystem::space(path, error);
   if (!error) findings.push_back(detail::JudgeFreeSpace(disk.available));
   return findings;
-}
-
-Finding ExamineIntents(Connection& connection, const Surroundings& around,
-                       const SqliteCollection& collection) {
-  std::vector<std::int64_t> docs;
-  {
-    const Running row(
-        connection.Prepared("SELECT doc FROM " + collection.tables().quoted_intents()));
-    while (row->Step()) docs.push_back(row->Integer(0));
-  }
-  const TimePoint now = around.clock.Now();
-  Shares shares(connection, collection.tables());
-  const auto old = std::count_if(docs.begin(), docs.end(), [&](std::int64_t doc) {
-    const auto intent = shares.Intent(doc);
-    return intent && !intent->malformed &&
-           !around.evaluator.IntentOf(collection, *intent, now).IsLive(now);
-  });
-  return {"intents", FindingLevel::kOk,
-          std::to_string(old) +
-              " waiting writers left an intent that is over, and delays no other client"};
 }
 
 }  // namespace doclock::sqlite

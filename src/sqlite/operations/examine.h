@@ -13,8 +13,4 @@ namespace doclock::sqlite {
 std::vector<Finding> ExamineFile(Connection& connection, const ProcessCoordinator& coordinator,
                                  const std::filesystem::path& path);
 
-/// Counts what writers that waited for shares left behind. @throws DatabaseError
-Finding ExamineIntents(Connection& connection, const Surroundings& around,
-                       const SqliteCollection& collection);
-
 }  // namespace doclock::sqlite

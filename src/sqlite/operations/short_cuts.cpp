@@ -51,7 +51,7 @@ bool ShortCuts::TakeShare(AcquireOp& op) {
   document.body = stored->body;
   document.lock = around_.evaluator.LockOf(collection, stored->lock, now_);
   const ShareRows rows = Shares(connection_, collection.tables()).Glance(stored->lock.doc);
-  if (rows.malformed || rows.intent || rows.shares == 0 || rows.shares >= op.grant.max_holders ||
+  if (rows.malformed || rows.shares == 0 || rows.shares >= op.grant.max_holders ||
       document.lock.IsClosed(now_) || !document.lock.IsLive(now_)) {
     return false;
   }

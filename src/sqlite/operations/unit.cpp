@@ -36,8 +36,7 @@ bool HasLiveOf(const std::vector<rules::Share>& those, const std::vector<rules::
 bool Shows(const rules::LockState& stored, const rules::LockState& decided, TimePoint now) {
   const auto is_same = [](const auto& a, const auto& b) { return IsSame(a, b); };
   return stored.version == decided.version && stored.lock_id == decided.lock_id &&
-         stored.released == decided.released && stored.intent.id == decided.intent.id &&
-         stored.intent.until == decided.intent.until &&
+         stored.released == decided.released &&
          (!decided.IsLive(now) || stored.lease.End() == decided.lease.End()) &&
          std::equal(stored.queue.begin(), stored.queue.end(), decided.queue.begin(),
                     decided.queue.end(), is_same) &&

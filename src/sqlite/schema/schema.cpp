@@ -34,11 +34,7 @@ void CreateShares(Connection& connection, const TableNames& tables) {
                  " renewed INTEGER NOT NULL, ttl INTEGER NOT NULL, slot INTEGER NOT NULL,"
                  " boot INTEGER NOT NULL, owner INTEGER NOT NULL, wall INTEGER NOT NULL,"
                  " name TEXT, fence INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(doc, share))"
-                 " WITHOUT ROWID;"
-                 "CREATE TABLE " +
-                 tables.quoted_intents() +
-                 "(doc INTEGER PRIMARY KEY, intent BLOB NOT NULL, renewed INTEGER NOT NULL,"
-                 " ttl INTEGER NOT NULL, slot INTEGER NOT NULL, boot INTEGER NOT NULL)");
+                 " WITHOUT ROWID");
   CreateNameIndex(connection, tables.shares());
   connection.Run("CREATE INDEX " + Quoted(tables.malformed_shares()) + " ON " +
                  tables.quoted_shares() + "(doc) WHERE " + kMalformedShare);

@@ -43,7 +43,6 @@ TableNames::TableNames(std::string_view collection, std::size_t number)
       shares_("doclock_r_" + CaseSafe(collection)),
       quoted_shares_(Quoted(shares_)),
       malformed_shares_(shares_ + ":malformed"),
-      quoted_intents_(Quoted("doclock_i_" + CaseSafe(collection))),
       queue_("doclock_q_" + CaseSafe(collection)),
       quoted_queue_(Quoted(queue_)),
       number_(number) {}

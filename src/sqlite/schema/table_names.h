@@ -42,8 +42,6 @@ class TableNames {
   /// Bare name of the index of those shares that this library never writes. A colon, which no
   /// collection's name has, keeps it apart from all tables.
   [[nodiscard]] const std::string& malformed_shares() const noexcept { return malformed_shares_; }
-  /// The table of intents, quoted.
-  [[nodiscard]] const std::string& quoted_intents() const noexcept { return quoted_intents_; }
   /// Bare name of the table of waiters.
   [[nodiscard]] const std::string& queue() const noexcept { return queue_; }
   /// Quoted.
@@ -52,7 +50,7 @@ class TableNames {
 
  private:
   std::string documents_, quoted_documents_, quoted_leases_, groups_, quoted_groups_;
-  std::string shares_, quoted_shares_, malformed_shares_, quoted_intents_;
+  std::string shares_, quoted_shares_, malformed_shares_;
   std::string queue_, quoted_queue_;
   std::size_t number_;
 };

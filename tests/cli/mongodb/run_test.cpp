@@ -311,7 +311,7 @@ TEST_F(MongodbRunTest, TheDoctorLooksAtTheServersAndStatusAtWhatIsClosed) {
   const Ended doctor = Doclock({"doctor"});
   EXPECT_EQ(doctor.code, 0) << doctor.out << doctor.err;
   for (const char* check : {"server: MongoDB", "topology: replica set", "clocks", "time", "disk",
-                            "privileges", "indexes", "intents: 0", "leftovers: 0"}) {
+                            "privileges", "indexes", "leftovers: 0"}) {
     EXPECT_THAT(doctor.out, HasSubstr(std::string("ok       ") + check));
   }
   const auto library = test::FakeTimeLibrary();

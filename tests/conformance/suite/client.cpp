@@ -32,8 +32,6 @@ AcquireOp Client::Acquire(const Key& key, const AcquireArgs& args) {
   op.grant.group = args.group;
   op.grant.mode = args.mode;
   op.grant.max_holders = args.max_holders;
-  op.grant.intent_id = args.intent_id;
-  op.grant.intent = args.intent;
   op.grant.queue_for = args.queue_for;
   if (!args.owner.empty()) {
     LockHolder holder;

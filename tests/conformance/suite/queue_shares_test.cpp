@@ -145,9 +145,7 @@ TEST_P(WaitingShares, AShareThatIsOverIsNotLeft) {
 
 TEST_P(WaitingShares, AWriterThatLeavesLetsNewSharesInAtOnce) {
   things_.Create("42", {}, {.id = ann_, .mode = LockMode::kShared});
-  const AcquireOp writer = things_.Acquire(
-      "42", {.id = bob_, .intent_id = FreshId(), .intent = 1h, .queue_for = kEntryLength});
-  ExpectQueued(writer, 0);
+  ExpectQueued(Lock(bob_), 0);
   EXPECT_EQ(Share(cid_, 0ms).status, OpStatus::kBusy);
   EXPECT_EQ(things_.Write("42", WriteKind::kLeave, bob_).status, OpStatus::kDone);
   EXPECT_EQ(Share(cid_, 0ms).status, OpStatus::kDone);

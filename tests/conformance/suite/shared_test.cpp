@@ -22,10 +22,6 @@ class SharedLocks : public StoreConformance {
   static WriteOp Release(Client& client, const Uuid& id) {
     return client.Release("42", id, {.mode = LockMode::kShared});
   }
-  /// An exclusive attempt of a writer who waits.
-  AcquireOp Write(const Uuid& intent_id, std::chrono::milliseconds intent = 60s) {
-    return things_.Acquire("42", {.intent_id = intent_id, .intent = intent});
-  }
   std::vector<LockRow> List(const LockQuery& query = {}) { return things_.Locks(query); }
   /// The ids of live shares.
   std::set<Uuid> LiveShares(const LockQuery& query = {}) {
@@ -461,181 +457,6 @@ TEST_P(SharedLocks, TheNextDocumentIsNotTakenByAShare) {
   EXPECT_FALSE(things_.Read("42").locked);
 }
 
-// Waiting writers.
-
-TEST_P(SharedLocks, AnIntentKeepsNewSharesOut) {
-  const AcquireOp reader = Share();
-  EXPECT_EQ(Write(FreshId(), 20s).status, OpStatus::kBusy);
-  clock().Advance(10s);
-  const AcquireOp late = Share();
-  ASSERT_EQ(late.status, OpStatus::kBusy);
-  EXPECT_TRUE(clock().IsLeft(late.detail->remaining, 10s));  // of the intent
-  EXPECT_EQ(Renew(reader).status, OpStatus::kDone);
-  EXPECT_EQ(LiveShares(), Ids{reader.grant.lock_id});
-}
-
-TEST_P(SharedLocks, AnIntentLapsesByItself) {
-  Share({.ttl = 60s});
-  Write(FreshId(), 20s);
-  clock().Advance(20s);
-  EXPECT_EQ(Share().status, OpStatus::kDone);
-}
-
-TEST_P(SharedLocks, AnIntentIsRenewedByItsOwnerOnly) {
-  Share({.ttl = 1h});
-  const Uuid owner = FreshId();
-  Write(owner, 20s);
-  clock().Advance(10s);
-  EXPECT_EQ(Write(FreshId(), 1h).status, OpStatus::kBusy);
-  const AcquireOp refused = Share();
-  ASSERT_EQ(refused.status, OpStatus::kBusy);
-  EXPECT_TRUE(clock().IsLeft(refused.detail->remaining, 10s));
-  Write(owner, 40s);
-  clock().Advance(20s);
-  EXPECT_EQ(Share().status, OpStatus::kBusy);
-  clock().Advance(20s);
-  EXPECT_EQ(Share().status, OpStatus::kDone);
-}
-
-TEST_P(SharedLocks, AnIntentThatLapsedMayBeFollowedByAnothers) {
-  Share({.ttl = 1h});
-  Write(FreshId(), 10s);
-  clock().Advance(10s);
-  Write(FreshId(), 30s);
-  clock().Advance(5s);
-  EXPECT_EQ(Share().status, OpStatus::kBusy);
-}
-
-TEST_P(SharedLocks, AnIntentOutlivesTheLastShare) {
-  const AcquireOp reader = Share();
-  const Uuid intent = FreshId();
-  Write(intent, 60s);
-  EXPECT_EQ(Release(reader).status, OpStatus::kDone);
-  EXPECT_FALSE(things_.Read("42").locked);
-  const AcquireOp late = Share();
-  ASSERT_EQ(late.status, OpStatus::kBusy);
-  EXPECT_TRUE(clock().IsLeft(late.detail->remaining, 60s));
-  const AcquireOp writer = Write(intent);
-  EXPECT_EQ(writer.status, OpStatus::kDone);
-  EXPECT_FALSE(writer.took_over);
-}
-
-TEST_P(SharedLocks, AnIntentOutlivesExpiredShares) {
-  Share({.ttl = 10s});
-  Write(FreshId(), 30s);
-  clock().Advance(10s);
-  EXPECT_EQ(Share().status, OpStatus::kBusy);
-  clock().Advance(20s);
-  EXPECT_EQ(Share().status, OpStatus::kDone);
-}
-
-TEST_P(SharedLocks, AnIntentKeepsNoWriterOut) {
-  const AcquireOp reader = Share();
-  Write(FreshId(), 1h);
-  EXPECT_EQ(Release(reader).status, OpStatus::kDone);
-  EXPECT_EQ(things_.Acquire("42").status, OpStatus::kDone);
-}
-
-TEST_P(SharedLocks, AnExclusiveGrantEndsTheIntent) {
-  for (const bool its_own : {true, false}) {
-    const AcquireOp reader = Share();
-    ASSERT_EQ(reader.status, OpStatus::kDone);
-    const Uuid intent = FreshId();
-    Write(intent, 1h);
-    EXPECT_EQ(Release(reader).status, OpStatus::kDone);
-    const AcquireOp writer = Write(its_own ? intent : FreshId());
-    ASSERT_EQ(writer.status, OpStatus::kDone);
-    EXPECT_EQ(things_.Release("42", writer).status, OpStatus::kDone);
-    const AcquireOp share = Share();
-    ASSERT_EQ(share.status, OpStatus::kDone);
-    EXPECT_EQ(Release(share).status, OpStatus::kDone);
-  }
-}
-
-TEST_P(SharedLocks, AnExclusiveTakeOverEndsTheIntent) {
-  Share();
-  Write(FreshId(), 1h);
-  clock().Advance(kTtl);
-  const AcquireOp writer = things_.Acquire("42");
-  EXPECT_TRUE(writer.took_over);
-  EXPECT_EQ(things_.Release("42", writer).status, OpStatus::kDone);
-  EXPECT_EQ(Share().status, OpStatus::kDone);
-}
-
-TEST_P(SharedLocks, OnlyAWriterWhoSaysSoLeavesAnIntent) {
-  Share();
-  EXPECT_EQ(things_.Acquire("42").status, OpStatus::kBusy);
-  EXPECT_EQ(things_.Acquire("42", {.intent = 1h}).status, OpStatus::kBusy);
-  EXPECT_EQ(Share().status, OpStatus::kDone);
-}
-
-TEST_P(SharedLocks, AWriterBehindAWriterLeavesNoIntent) {
-  const AcquireOp writer = things_.Acquire("42");
-  EXPECT_EQ(Write(FreshId(), 1h).status, OpStatus::kBusy);
-  EXPECT_EQ(things_.Release("42", writer).status, OpStatus::kDone);
-  EXPECT_EQ(Share().status, OpStatus::kDone);
-}
-
-TEST_P(SharedLocks, WhereThereIsNoRoomBusyTellsOfTheSharesThoughAWriterWaits) {
-  Share({.ttl = 40s, .max_holders = 1});
-  Write(FreshId(), 10s);
-  const AcquireOp late = Share({.max_holders = 1});
-  ASSERT_EQ(late.status, OpStatus::kBusy);
-  EXPECT_TRUE(clock().IsLeft(late.detail->remaining, 40s));
-}
-
-TEST_P(SharedLocks, ABreakLeavesTheIntent) {
-  Share();
-  Write(FreshId(), 60s);
-  things_.Break("42");
-  const AcquireOp late = Share();
-  ASSERT_EQ(late.status, OpStatus::kBusy);
-  EXPECT_TRUE(clock().IsLeft(late.detail->remaining, 60s));
-}
-
-TEST_P(SharedLocks, APurgeLeavesTheIntent) {
-  Share({.ttl = 10s});
-  Write(FreshId(), 30s);
-  clock().Advance(10s);
-  EXPECT_EQ(things_.Purge(), 1);
-  const AcquireOp late = Share();
-  ASSERT_EQ(late.status, OpStatus::kBusy);
-  EXPECT_TRUE(clock().IsLeft(late.detail->remaining, 20s));
-  clock().Advance(20s);
-  EXPECT_EQ(Share().status, OpStatus::kDone);
-}
-
-TEST_P(SharedLocks, ASaveLeavesTheIntent) {
-  const AcquireOp reader = Share({.ttl = 10s});
-  Write(FreshId(), 60s);
-  clock().Advance(10s);
-  SaveOp save = things_.Replace("42", reader.version, reader.born, {{"a", 2}});
-  ASSERT_EQ(save.status, OpStatus::kDone);  // of shares that are over
-  EXPECT_EQ(Share().status, OpStatus::kBusy);
-  save = things_.Replace("42", save.version, reader.born, {{"a", 3}});
-  ASSERT_EQ(save.status, OpStatus::kDone);  // of a free document
-  const AcquireOp late = Share();
-  ASSERT_EQ(late.status, OpStatus::kBusy);
-  EXPECT_TRUE(clock().IsLeft(late.detail->remaining, 50s));
-}
-
-TEST_P(SharedLocks, AnErasureEndsTheIntent) {
-  const AcquireOp reader = Share();
-  Write(FreshId(), 1h);
-  EXPECT_EQ(Release(reader).status, OpStatus::kDone);
-  EXPECT_EQ(things_.Erase("42").status, OpStatus::kDone);
-  things_.Insert("42", {});
-  EXPECT_EQ(Share().status, OpStatus::kDone);
-}
-
-TEST_P(SharedLocks, AStealEndsTheIntent) {
-  Share();
-  Write(FreshId(), 1h);
-  things_.Steal("42");
-  clock().Advance(30s);
-  EXPECT_EQ(Share().status, OpStatus::kDone);
-}
-
 // Other operations and shares.
 
 TEST_P(SharedLocks, NoSaveSucceedsWhileItIsShared) {
@@ -851,24 +672,17 @@ TEST_P(SharedByTwoStores, TheLimitIsOfBoth) {
   EXPECT_EQ(Share({.max_holders = 2}).status, OpStatus::kBusy);
 }
 
-TEST_P(SharedByTwoStores, AnIntentKeepsTheOthersReadersOut) {
+TEST_P(SharedByTwoStores, AWaitingWriterKeepsTheOthersReadersOut) {
+  if (!store().traits().queues) GTEST_SKIP() << "this store keeps no queue";
   const AcquireOp reader = Share();
-  const Uuid intent = FreshId();
-  EXPECT_EQ(Write(intent, 30s).status, OpStatus::kBusy);
+  const AcquireArgs waits{.id = FreshId(), .queue_for = 30s};
+  EXPECT_EQ(things_.Acquire("42", waits).status, OpStatus::kBusy);
   EXPECT_EQ(Share(*others_).status, OpStatus::kBusy);
   EXPECT_EQ(Release(reader).status, OpStatus::kDone);
   EXPECT_EQ(Share(*others_).status, OpStatus::kBusy);
-  const AcquireOp writer = Write(intent);
+  const AcquireOp writer = things_.Acquire("42", waits);
   ASSERT_EQ(writer.status, OpStatus::kDone);
   EXPECT_EQ(things_.Release("42", writer).status, OpStatus::kDone);
-  EXPECT_EQ(Share(*others_).status, OpStatus::kDone);
-}
-
-TEST_P(SharedByTwoStores, AnIntentOfAWriterWhoIsGoneLapses) {
-  Share({.ttl = 60s});
-  Write(FreshId(), 30s);
-  EXPECT_EQ(Share(*others_).status, OpStatus::kBusy);
-  clock().Advance(30s);
   EXPECT_EQ(Share(*others_).status, OpStatus::kDone);
 }
 

@@ -108,8 +108,6 @@ struct AcquireArgs {
   std::string group = {};
   LockMode mode = LockMode::kExclusive;
   int max_holders = kMaxHolders;
-  Uuid intent_id = {};
-  std::chrono::milliseconds intent = 0ms;
   std::chrono::milliseconds queue_for = 0ms;
 };
 

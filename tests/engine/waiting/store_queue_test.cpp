@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/runtime/failing_runtime.h"
-#include "engine/support/harness.h"
+#include "engine/support/shared_store.h"
 #include "engine/waiting/queue_times.h"
 
 namespace doclock::detail {
@@ -18,18 +18,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Optional;
-
-/// A store that other processes use too, and that keeps a queue.
-class SharedStore : public TestStore {
- public:
-  using TestStore::TestStore;
-  [[nodiscard]] StoreTraits traits() const noexcept override {
-    StoreTraits traits = TestStore::traits();
-    traits.shared = true;
-    return traits;
-  }
-  [[nodiscard]] bool OthersMayWait(Collection&) const noexcept override { return true; }
-};
 
 /// The waiters of two processes stand in one queue, which the store keeps.
 class StoreQueueTest : public EngineTest {

@@ -84,12 +84,6 @@ constexpr Malformed kMalformed[] = {
                     R"(, "time": {"$date": {"$numberLong": "1000"}}, "ttl": 1.5}])"},
     {"AReadersTtlIsMissing", DOCLOCK_SHARED R"("lockReaders": [{)" DOCLOCK_READER_ID
                                             R"(, "time": {"$date": {"$numberLong": "1000"}}}])"},
-    {"IntentIsAString", R"("lockId": null, "lockIntent": "soon")"},
-    {"IntentIsAnArray", R"("lockId": null, "lockIntent": [{"id": 1}])"},
-    {"IntentIsEmpty", R"("lockId": null, "lockIntent": {})"},
-    {"IntentsEndIsAnInteger",
-     R"("lockId": null, "lockIntent": {)" DOCLOCK_READER_ID R"(, "until": 1000})"},
-    {"IntentsEndIsMissing", R"("lockId": null, "lockIntent": {)" DOCLOCK_READER_ID "}"},
 };
 
 void PrintTo(const Malformed& malformed, std::ostream* out) { *out << malformed.name; }

@@ -50,35 +50,13 @@ TEST_F(MongoShares, LeaveNothingInTheDocumentButTheVersion) {
   AcquireOp writer(things_.collection(), key_);
   writer.grant.lock_id = NewUuid();
   writer.grant.ttl = kTtl;
-  writer.grant.intent_id = NewUuid();
-  writer.grant.intent = 1min;
   things_.Execute(writer);
   EXPECT_EQ(writer.status, OpStatus::kBusy);
-  EXPECT_NE(Field("lockIntent.until"), "missing");
   EXPECT_EQ(things_.ReleaseShare(key_, first).status, OpStatus::kDone);
   EXPECT_EQ(things_.ReleaseShare(key_, second).status, OpStatus::kDone);
   EXPECT_EQ(Field("lockReaders"), "missing");
   things_.Execute(writer);
   EXPECT_EQ(writer.status, OpStatus::kDone) << Why(writer);
-  EXPECT_EQ(Field("lockIntent"), "missing");
-}
-
-TEST_F(MongoShares, AWriterBesideOthersInOneCallLeavesItsIntentToo) {
-  const Key other("b");
-  things_.Share(key_, NewUuid(), 2, Counted(1));
-  AcquireOp writer(things_.collection(), key_), lone(things_.collection(), other);
-  for (AcquireOp* op : {&writer, &lone}) {
-    op->grant.lock_id = NewUuid();
-    op->grant.ttl = kTtl;
-    op->grant.intent_id = NewUuid();
-    op->grant.intent = 1min;
-    op->insert = Counted(2);
-  }
-  StoreOp* const both[] = {&writer, &lone};
-  things_.store().Execute(both, things_.budget());
-  EXPECT_EQ(writer.status, OpStatus::kBusy);
-  EXPECT_EQ(lone.status, OpStatus::kDone);
-  EXPECT_EQ(things_.Share(key_, NewUuid(), 2).status, OpStatus::kBusy);
 }
 
 /// Collects hints about one document.

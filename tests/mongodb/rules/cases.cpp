@@ -13,7 +13,7 @@ using rules::LockState;
 using std::chrono::hours;
 
 // Ids of one document: no other has the same.
-constexpr int kHolders[] = {1, 2}, kShares[] = {11, 12, 13}, kWriters[] = {21, 22};
+constexpr int kHolders[] = {1, 2}, kShares[] = {11, 12, 13};
 constexpr int kNewIds[] = {31, 32}, kBorn[] = {0, 41, 42}, kStoredMarks[] = {0, 51};
 constexpr int kMark = 52, kWriteId = 61;
 constexpr int kWaiters[] = {71, 72, 73};
@@ -146,10 +146,6 @@ Record RandomRecord(Dice& dice, int number) {
   constexpr std::array kHold = {&Release, &HoldExclusively, &HoldShared};
   kHold[static_cast<std::size_t>(dice.Below(3))](dice, lock);
   if (dice.OneIn(3)) lock.closed_until = dice.Stored();
-  // An exclusive grant ends an intent; a purge, a release and the shares' own ends do not.
-  if (!lock.HasLockId() || lock.IsShared()) {
-    if (dice.OneIn(2)) lock.intent = {dice.IdOf(kWriters), dice.Stored()};
-  }
   if (dice.OneIn(2)) FillQueue(dice, lock);
   if (dice.OneIn(4)) return record;
   record.body["case"] = number;
@@ -251,9 +247,6 @@ class Asking {
       if (dice_.OneIn(4))
         grant.lock_id = dice_.OneIn(4) ? dice_.IdOf(kWaiters) : dice_.IdOf(kShares);
       grant.max_holders = dice_.OneIn(3) ? kMaxHolders : dice_.Below(5);
-    } else if (dice_.OneIn(2)) {
-      grant.intent_id = dice_.IdOf(kWriters);
-      grant.intent = dice_.Asked();
     }
     if (dice_.OneIn(2)) Wait(grant);
     if (dice_.OneIn(50)) grant.lock_id = dice_.OneIn(2) ? Uuid{} : kSharedLockId;

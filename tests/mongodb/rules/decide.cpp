@@ -69,7 +69,7 @@ std::string GrantText(const GrantRequest& grant) {
   text += Text(" for ", grant.lock_id) + TextOf(grant.ttl);
   text += ", min_hold" + TextOf(grant.min_hold) + ", in the queue for" + TextOf(grant.queue_for);
   text += Text(", entry ", grant.entry);
-  return text + Text(", intent ", grant.intent_id) + ", group " + grant.group;
+  return text + ", group " + grant.group;
 }
 
 std::string Request(const AcquireOp& op) {

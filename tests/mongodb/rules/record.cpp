@@ -56,12 +56,6 @@ class Writer {
       Nothing(doc, "lockReaders");
     }
   }
-  void Intent(Doc& doc, const rules::Intent& intent) const {
-    if (intent.id.is_nil()) return Nothing(doc, "lockIntent");
-    Doc entry = Doc::Of("id", intent.id);
-    Date(entry, "until", intent.until);
-    doc.Add("lockIntent", entry);
-  }
   void Queue(Doc& doc, const LockState& lock) const {
     Array queue;
     if (dialect_.remains) queue.Add(std::string("no entry")).Add(Doc::Of("id", IdOf(98, 0)));
@@ -269,7 +263,6 @@ Doc DocumentOf(const Key& key, const Record& record, const Dialect& dialect, std
   }
   if (!lock.group.empty()) doc.Add("lockGroup", lock.group);
   writer.Shares(doc, lock);
-  writer.Intent(doc, lock.intent);
   writer.Fence(doc, lock);
   writer.Queue(doc, lock);
   return doc;
@@ -290,11 +283,6 @@ Record RecordOf(const bson_t& document, std::int64_t now) {
   lock.closed_until = reader.Date("lockClosed");
   if (lock.IsShared() && !reader.Has("lockReaders")) throw std::runtime_error("no lockReaders");
   if (lock.IsShared()) lock.shares = SharesIn(reader.at(), now);
-  bson_t intent;
-  if (reader.Has("lockIntent") && mongodb::DocumentAt(reader.at(), intent)) {
-    Reader inner(intent, now);
-    lock.intent = {inner.Id("id"), inner.Date("until")};
-  }
   if (reader.Has("lockQueue") && BSON_ITER_HOLDS_ARRAY(&reader.at())) {
     lock.queue = QueueIn(reader.at(), now);
   }
@@ -332,9 +320,6 @@ std::string TextOf(const std::optional<Record>& record) {
   text += ", version " + std::to_string(lock.version) + ", born " + TextOf(lock.born);
   text += ", released " + TextOf(lock.released);
   if (lock.IsClosed(kNow)) text += ", closed" + TextOf(lock.closed_until - kNow);
-  if (lock.intent.IsLive(kNow)) {
-    text += ", " + TextOf(lock.intent.id) + " waits" + TextOf(lock.intent.until - kNow);
-  }
   return text + QueueText(lock);
 }
 

@@ -103,7 +103,7 @@ class InStep final : public Store {
   /// Makes all dates of the locks older, of the documents that `which` matches.
   void Age(const std::string& collection, milliseconds by, const mongodb::Doc& which = {}) {
     mongodb::Array statements;
-    for (const char* field : {"lockTime", "lockClosed", "lockIntent.until"}) {
+    for (const char* field : {"lockTime", "lockClosed"}) {
       mongodb::Doc filter;
       bson_concat(filter.get(), which.get());
       filter.Add(field, mongodb::Doc::Of("$type", "date"));

@@ -307,18 +307,5 @@ TEST_F(SqliteCommit, WhatTookPlaceOfSharesIsDoneWhateverTheCommitSaid) {
   EXPECT_TRUE(client.Read("1").lock_id.is_nil());
 }
 
-/// That shares are in the way is true all the same.
-TEST_F(SqliteCommit, AWriterWhoseIntentIsNotThereIsBusy) {
-  Client client(file_);
-  const AcquireOp share = client.Share("1");
-  const Uuid intent = NewUuid();
-  FaultyFiles::failing_syncs = 1;
-  EXPECT_EQ(client.Want("1", intent, 1h).status, OpStatus::kBusy);
-  EXPECT_EQ(client.Share("1").status, OpStatus::kDone);
-  EXPECT_EQ(client.Want("1", intent, 1h).status, OpStatus::kBusy);
-  EXPECT_EQ(client.Share("1").status, OpStatus::kBusy);
-  EXPECT_EQ(client.ReleaseShare("1", share.grant.lock_id).status, OpStatus::kDone);
-}
-
 }  // namespace
 }  // namespace doclock::sqlite_test

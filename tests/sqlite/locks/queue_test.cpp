@@ -190,19 +190,6 @@ TEST_F(SqliteQueue, MalformedEntriesKeepNobodyOut) {
   }
 }
 
-/// It would keep shares out after the writer has had the lock.
-TEST_F(SqliteQueue, AGrantToTheFirstEndsTheIntentOfAWriter) {
-  const Uuid waiter = NewUuid();
-  const AcquireOp share = client_.Share("1");
-  EXPECT_EQ(client_.Want("1", NewUuid()).status, OpStatus::kBusy);
-  EXPECT_TRUE(client_.Queue("1", waiter).queued);
-  EXPECT_EQ(RawDatabase(file_).Number("SELECT count(*) FROM doclock_i_things"), 1);
-  EXPECT_EQ(client_.ReleaseShare("1", share.grant.lock_id).status, OpStatus::kDone);
-  EXPECT_EQ(client_.Acquire("1").status, OpStatus::kBusy);
-  ASSERT_EQ(HolderOf("1"), waiter);
-  EXPECT_EQ(RawDatabase(file_).Number("SELECT count(*) FROM doclock_i_things"), 0);
-}
-
 /// There is no place behind it.
 TEST_F(SqliteQueue, AnEntryAtTheVeryLastPlaceKeepsNobodyOut) {
   const Uuid second = NewUuid();

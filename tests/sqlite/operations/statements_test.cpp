@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// Tables: c documents, l leases, r shares, i intents, g groups.
+/// Tables: c documents, l leases, r shares, g groups.
 class SqliteStatements : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -64,8 +64,7 @@ TEST_F(SqliteStatements, OfRenewals) {
   const AcquireOp share = client_.Share("2");
   static_cast<void>(statements_.Take());
   client_.RenewShare("2", share.grant.lock_id);
-  EXPECT_THAT(statements_.Take(),
-              ElementsAre("SELECT c", "SELECT r", "SELECT i", "INSERT l", "INSERT r"));
+  EXPECT_THAT(statements_.Take(), ElementsAre("SELECT c", "SELECT r", "INSERT l", "INSERT r"));
   client_.RenewShare("2", share.grant.lock_id);
   EXPECT_THAT(statements_.Take(), ElementsAre("UPDATE r", "INSERT l"));
 }
@@ -82,12 +81,12 @@ TEST_F(SqliteStatements, OfShares) {
   EXPECT_THAT(statements_.Take(),
               ElementsAre("SELECT c", "SELECT c", "DELETE r", "INSERT r", "UPDATE c"));
   const AcquireOp second = client_.Share("1");
-  EXPECT_THAT(statements_.Take(), ElementsAre("SELECT c", "SELECT i", "INSERT r", "UPDATE c"));
+  EXPECT_THAT(statements_.Take(), ElementsAre("SELECT c", "SELECT r", "INSERT r", "UPDATE c"));
   client_.ReleaseShare("1", second.grant.lock_id);
   EXPECT_THAT(statements_.Take(), ElementsAre("SELECT c", "DELETE r"));
   client_.ReleaseShare("1", first.grant.lock_id);
-  EXPECT_THAT(statements_.Take(), ElementsAre("SELECT c", "DELETE r", "SELECT c", "SELECT r",
-                                              "SELECT i", "UPDATE c", "DELETE r"));
+  EXPECT_THAT(statements_.Take(),
+              ElementsAre("SELECT c", "DELETE r", "SELECT c", "SELECT r", "UPDATE c", "DELETE r"));
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ TEST_F(SqliteRules, AWriterOfAnEarlierBootKeepsNobodyOutForLongerThanTheShares) 
   const std::vector<RulesStep> steps = {{Kind::kCreate, 0, kShortest},
                                         {Kind::kRelease, 0, kShortest},
                                         {Kind::kShare, 0, kShortest},
-                                        {Kind::kWant, 0, kShortest},
+                                        {Kind::kQueue, 0, kShortest},
                                         {Kind::kReboot},
                                         {Kind::kAcquire, 0, kShortest},
                                         {Kind::kAdvance, 0, 1},
@@ -172,14 +172,6 @@ TEST_F(SqliteRules, AStoreCountsTheTimesOfAnEarlierBootFromItsOwnFirstLook) {
   const std::vector<RulesStep> steps = {
       {Kind::kCreate, 0, 0},  {Kind::kReboot},        {Kind::kAcquire, 1, 0}, {Kind::kReopen},
       {Kind::kAdvance, 0, 1}, {Kind::kAcquire, 1, 0}, {Kind::kAcquire, 0, 0}};
-  EXPECT_EQ(DifferenceIn(steps, world), "");
-}
-
-/// The second share waits for the only place, then asks for the second of two.
-TEST_F(SqliteRules, AShareFromTheQueueLeavesTheIntentThatItPasses) {
-  RulesWorld world(clock_);
-  const std::vector<RulesStep> steps = {
-      {Kind::kShare, 0, 8}, {Kind::kWant, 0, 0}, {Kind::kShare, 0, 1}, {Kind::kShareAgain, 0, 16}};
   EXPECT_EQ(DifferenceIn(steps, world), "");
 }
 

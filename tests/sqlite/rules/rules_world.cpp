@@ -65,7 +65,6 @@ void RulesWorld::Reboot() {
       "UPDATE doclock_l_things SET renewed=renewed+1000000000000;"
       "UPDATE doclock_r_things SET boot=boot+2, granted=granted+1000000000000,"
       " renewed=renewed+1000000000000;"
-      "UPDATE doclock_i_things SET boot=boot+2, renewed=renewed+1000000000000;"
       "UPDATE doclock_q_things SET boot=boot+2, renewed=renewed+1000000000000,"
       " until=until+1000000000000");
 }
@@ -121,10 +120,6 @@ AcquireOp RulesCase::Acquire(const RulesStep& step, Collection& collection) cons
   }
   if (step.kind == Kind::kQueue || step.kind == Kind::kQueueAgain) {
     op.grant.queue_for = step.Bit(4) ? 3s : 15s;
-  }
-  if (step.kind == Kind::kWant) {
-    op.grant.intent_id = writers_[step.who % 2];
-    op.grant.intent = step.ttl();
   }
   return op;
 }
@@ -217,7 +212,6 @@ std::string RulesCase::NameOf(const Uuid& id) const {
   if (id.is_nil()) return "nobody";
   if (id == kSharedLockId) return "shares";
   if (id == write_id_) return "this write";
-  if (id == writers_[0] || id == writers_[1]) return id == writers_[0] ? "writer 0" : "writer 1";
   const auto found = std::find(ids_.begin(), ids_.end(), id);
   return found == ids_.end() ? "another" : std::to_string(found - ids_.begin());
 }
@@ -232,9 +226,6 @@ std::string RulesCase::TextOf(const OptionalState& state, TimePoint now) const {
     text << " by " << state->Holder().name << " fence " << state->fence;
   }
   if (state->IsClosed(now)) text << " closed until " << At(state->closed_until);
-  if (state->intent.IsLive(now)) {
-    text << " wanted by " << NameOf(state->intent.id) << " until " << At(state->intent.until);
-  }
   std::vector<std::string> shares;
   for (const rules::Share& share : state->shares) {
     if (!share.lease.IsLive(now)) continue;  // counts for nothing

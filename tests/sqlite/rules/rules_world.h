@@ -58,7 +58,6 @@ struct RulesStep {
   enum class Kind {
     kAcquire,
     kCreate,
-    kWant,
     kQueue,
     kShare,
     kShareAgain,
@@ -147,7 +146,6 @@ class RulesCase {
 
   Key key_;
   std::vector<Uuid> ids_;
-  Uuid writers_[2] = {NewUuid(), NewUuid()};
   Uuid write_id_{};
   GrantRequest next_;
 };

@@ -50,16 +50,6 @@ class Client : public test::StoreClient {
     Execute(op);
     return op;
   }
-  /// An exclusive attempt that leaves an intent.
-  AcquireOp Want(const Key& key, const Uuid& intent_id, std::chrono::milliseconds intent = 5s) {
-    AcquireOp op(collection(), key);
-    op.grant.lock_id = NewUuid();
-    op.grant.ttl = 30s;
-    op.grant.intent_id = intent_id;
-    op.grant.intent = intent;
-    Execute(op);
-    return op;
-  }
   /// An exclusive attempt that leaves an entry in the queue.
   AcquireOp Queue(const Key& key, const Uuid& lock_id, std::chrono::milliseconds queue_for = 20s,
                   std::chrono::milliseconds ttl = 30s, bool detached = false) {

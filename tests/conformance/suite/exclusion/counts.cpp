@@ -177,12 +177,11 @@ std::string ShareBesideHolders(std::vector<Client>& clients) {
   Holders holders(race, kShares);
   race.Expect("an insert", clients.front().Insert(key, {}), OpStatus::kDone);
   race.Run([&](Client& client, std::size_t) {
-    AcquireArgs args{.ttl = kLong, .max_holders = kShares, .intent = 1s};
+    AcquireArgs args{.ttl = kLong, .max_holders = kShares};
     for (int turn = 0; race.Next(); ++turn) {
       const bool alone = turn % 3 == 0;
       args.mode = alone ? LockMode::kExclusive : LockMode::kShared;
       args.id = FreshId();
-      args.intent_id = alone ? FreshId() : Uuid();  // keeps it from starving
       const AcquireOp grant = Take(race, client, key, args);
       if (grant.status != OpStatus::kDone) return;
       holders.Enter(args.mode);

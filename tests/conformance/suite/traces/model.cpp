@@ -10,7 +10,6 @@ bool IsAttempt(Step::Kind kind) {
   switch (kind) {
     case Step::Kind::kAcquire:
     case Step::Kind::kCreate:
-    case Step::Kind::kWant:
     case Step::Kind::kShare:
     case Step::Kind::kCreateShared:
     case Step::Kind::kHandOver:
@@ -78,7 +77,6 @@ std::string Model::Do(const Step& step) {
   switch (step.kind) {
     case Step::Kind::kAcquire:
     case Step::Kind::kCreate:
-    case Step::Kind::kWant:
     case Step::Kind::kAcquireForLong:
     case Step::Kind::kCreateForLong:
       return Acquire(step, document);

@@ -32,8 +32,6 @@ class Model {
     int holder = kNobody;  ///< kShared: see shares
     int until = 0;         ///< of an exclusive lock
     std::vector<Share> shares;
-    int intent = kNobody;  ///< the writer who waits, from 1
-    int intent_until = 0;
     int closed_until = 0;  ///< by min_hold
     bool malformed = false;
     Json body = Json::object();
@@ -80,9 +78,6 @@ class Model {
   [[nodiscard]] static int EndOf(const Document& document);
   [[nodiscard]] int LiveShares(const Document& document) const;
   [[nodiscard]] int FirstEndOf(const Document& document) const;
-  [[nodiscard]] bool HasIntent(const Document& document) const {
-    return document.intent != kNobody && now_ < document.intent_until;
-  }
   /// Of an attempt; null: it has none that is live.
   [[nodiscard]] Share* FindShare(Document& document, int holder) const;
   /// Of all shares that are live.
@@ -90,8 +85,6 @@ class Model {
   [[nodiscard]] std::string BusyUntil(int end) const { return BusyText(end - now_); }
   void Grant(Document& document, int holder, int ttl) const;
   void CloseFor(const Step& step, Document& document) const;
-  void LeaveIntent(const Step& step, Document& document) const;
-  /// An intent stays: it is a lease of its own.
   static void Clear(Document& document);
 
   /// The keys of those that a search finds, in its order.

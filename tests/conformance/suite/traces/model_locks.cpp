@@ -41,7 +41,6 @@ void Model::Clear(Document& document) {
 
 void Model::Grant(Document& document, int holder, int ttl) const {
   Clear(document);
-  document.intent = kNobody;
   document.holder = holder;
   document.until = now_ + ttl;
 }
@@ -51,13 +50,6 @@ void Model::CloseFor(const Step& step, Document& document) const {
     document.closed_until = std::max(document.closed_until, now_ + step.min_hold());
 }
 
-void Model::LeaveIntent(const Step& step, Document& document) const {
-  const int writer = step.writer() + 1;
-  if (step.kind != Step::Kind::kWant || document.holder != kShared) return;
-  if (HasIntent(document) && document.intent != writer) return;
-  document.intent = writer;
-  document.intent_until = now_ + step.intent();
-}
 std::string Model::FindOrCreate(const Step& step, Document*& document) {
   if (document == nullptr) {
     if (!step.creates()) return kMissing;
@@ -71,7 +63,6 @@ std::string Model::FindOrCreate(const Step& step, Document*& document) {
 std::string Model::Acquire(const Step& step, Document* document) {
   const bool creates = document == nullptr;
   if (std::string refusal = FindOrCreate(step, document); !refusal.empty()) return refusal;
-  if (Live(*document)) LeaveIntent(step, *document);
   const int end = std::max(EndOf(*document), document->closed_until);
   if (now_ < end) return BusyUntil(end);
   const bool took_over = document->holder != kNobody;
@@ -113,7 +104,7 @@ std::string Model::AcquireShare(const Step& step, Document* document) {
 int Model::EndOfWaitForShare(const Step& step, const Document& document) const {
   if (document.holder != kShared && Live(document)) return document.until;
   if (LiveShares(document) >= step.limit()) return FirstEndOf(document);
-  return HasIntent(document) ? document.intent_until : now_;
+  return now_;
 }
 std::string Model::Renew(const Step& step, Document& document) const {
   if (!Live(document) || document.holder != who_) return kLost;

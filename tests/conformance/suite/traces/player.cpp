@@ -55,9 +55,7 @@ Player::Player(Client client, StoreTime clock, std::vector<Key> keys, Foreigners
     : client_(std::move(client)),
       clock_(std::move(clock)),
       keys_(std::move(keys)),
-      foreigners_(std::move(foreigners)) {
-  for (int i = 0; i < Step::kWriters; ++i) writers_.push_back(FreshId());
-}
+      foreigners_(std::move(foreigners)) {}
 
 Lines Player::Play(const Turn& turn) {
   const Lines said = IsExecuted(turn.front().kind) ? Execute(turn) : Lines{Do(turn.front())};

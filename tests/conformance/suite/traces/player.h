@@ -74,7 +74,6 @@ class Player {
   std::set<Key> spoilt_;
   Attempts attempts_;
   std::vector<Uuid> ids_;
-  std::vector<Uuid> writers_;
 };
 
 }  // namespace doclock::conformance

@@ -81,10 +81,6 @@ Player::Call Player::Acquire(const Step& step) {
     op.grant.max_holders = step.limit();
   }
   if (step.creates()) op.insert = BodyOf(step);
-  if (step.kind == Step::Kind::kWant) {
-    op.grant.intent_id = writers_[static_cast<std::size_t>(step.writer())];
-    op.grant.intent = Last(step.intent());
-  }
   return {std::move(op)};
 }
 

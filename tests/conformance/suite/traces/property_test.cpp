@@ -46,24 +46,17 @@ std::vector<Step> LongTrace() {
   return steps;
 }
 
-/// The same for shares, writers who wait for them, and all that ends either.
+/// The same for shares, writers who want the lock meanwhile, and all that ends either.
 std::vector<Step> TraceOfShares() {
   using Kind = Step::Kind;
   static constexpr std::array<Kind, Step::kKinds> kKinds{
-      Kind::kShare,          Kind::kShare,
-      Kind::kShare,          Kind::kShare,
-      Kind::kCreateShared,   Kind::kRenewShare,
-      Kind::kRenewShare,     Kind::kWant,
-      Kind::kWant,           Kind::kWant,
-      Kind::kRelease,        Kind::kReleaseShare,
-      Kind::kSaveErase,      Kind::kReplace,
-      Kind::kExpire,         Kind::kBreak,
-      Kind::kSteal,          Kind::kPurge,
-      Kind::kPurge,          Kind::kAdvance,
-      Kind::kAdvance,        Kind::kReleaseWithNote,
-      Kind::kShareAgain,     Kind::kShareAgain,
-      Kind::kAcquireForLong, Kind::kShareAgain,
-      Kind::kNext,           Kind::kHandOverForLong};
+      Kind::kShare,           Kind::kShare,      Kind::kShare,          Kind::kShare,
+      Kind::kCreateShared,    Kind::kRenewShare, Kind::kRenewShare,     Kind::kAcquire,
+      Kind::kAcquire,         Kind::kRelease,    Kind::kReleaseShare,   Kind::kSaveErase,
+      Kind::kReplace,         Kind::kExpire,     Kind::kBreak,          Kind::kSteal,
+      Kind::kPurge,           Kind::kPurge,      Kind::kAdvance,        Kind::kAdvance,
+      Kind::kReleaseWithNote, Kind::kShareAgain, Kind::kShareAgain,     Kind::kAcquireForLong,
+      Kind::kShareAgain,      Kind::kNext,       Kind::kHandOverForLong};
   std::vector<Step> steps = LongTrace();
   for (Step& step : steps) {
     step.kind = kKinds[static_cast<std::size_t>(step.kind)];

@@ -21,7 +21,6 @@ bool CanJoin(const Turn& turn, const Step& step) {
 const char* Step::verb() const {
   static constexpr std::array<const char*, kMixedKinds> kNames{"acquire",
                                                                "create",
-                                                               "want",
                                                                "share",
                                                                "create shared",
                                                                "renew",

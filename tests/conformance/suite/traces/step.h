@@ -12,7 +12,6 @@ struct Step {
   enum class Kind {
     kAcquire,
     kCreate,
-    kWant,  ///< an exclusive attempt of a writer who waits: it leaves an intent
     kShare,
     kCreateShared,
     kRenew,
@@ -61,7 +60,7 @@ struct Step {
 
   Kind kind = Kind::kAcquire;
   int key = 0;          ///< which document
-  int who = 0;          ///< which attempt to take a lock (see Attempts), or which waiting writer
+  int who = 0;          ///< which attempt to take a lock (see Attempts)
   int number = 0;       ///< value of the body; whatever else below is derived from it
   bool stale = false;   ///< use a version that was right one write ago
   int shape = 0;        ///< what the body has besides its value (see ContentOf)
@@ -78,18 +77,13 @@ struct Step {
   [[nodiscard]] bool for_long() const;
   /// Of a lease, in ticks.
   [[nodiscard]] int ttl() const { return 1 + number % 5; }
-  /// Of an intent, in ticks.
-  [[nodiscard]] int intent() const { return 1 + number % 8; }
   /// Of a min_hold, in ticks: at times shorter than the lease.
   [[nodiscard]] int min_hold() const { return 1 + number % 7; }
   /// The limit of shares.
   [[nodiscard]] int limit() const { return 1 + number / 10; }
   /// How many ticks pass.
   [[nodiscard]] int pause() const { return number % 4; }
-  /// Whose intent it is.
-  [[nodiscard]] int writer() const { return who % kWriters; }
 
-  static constexpr int kWriters = 3;
   static constexpr int kMaxWho = 6;
   static constexpr int kMaxNumber = 40;
 };
