@@ -80,6 +80,7 @@ class Lone {
     });
   }
   void RunIn(Unit& unit) {
+    tried_ = true;  // if it throws, what it decided is not stored
     tried_ = unit.Try(op_);
     tried_ ? unit.Commit({}) : DecideIn(unit);
   }
@@ -144,10 +145,13 @@ class Batch {
   void RunIn(Unit& unit) {
     bool decided = false;
     for (StoreOp* const op : ops_) {
-      const bool done = unit.Try(*op);
-      decided = decided || done;
-      if (!done && (changes_.empty() || !IsOf(*op, changes_.back()))) changes_.emplace_back(*op);
-      of_.push_back(done ? kTried : changes_.size() - 1);
+      of_.push_back(kTried);  // if it throws, what it decided is not stored
+      if (unit.Try(*op)) {
+        decided = true;
+        continue;
+      }
+      if (changes_.empty() || !IsOf(*op, changes_.back())) changes_.emplace_back(*op);
+      of_.back() = changes_.size() - 1;
     }
     if (!changes_.empty()) unit.Load(changes_);
     ForEachChange([&](StoreOp& op, Change& change) {
@@ -159,22 +163,26 @@ class Batch {
     ForEachChange([](StoreOp& op, const Change& change) { Settle(op, change); });
   }
 
-  /// Calls `settle` with the operations that have no result, or one that may not be stored. If that
+  /// Calls `settle` with the operations that have no result, or one that may not be stored, but for
+  /// those that need a unit of their own. If that
   /// throws, because memory runs out, none of them has a result that is not true.
   template <class F>
   void ForEachOpen(const F& settle) {
     for (std::size_t i = 0; i < of_.size(); ++i) {
       if (of_[i] == kTried || changes_[of_[i]].IsDecided()) Reopen(*ops_[i]);
     }
-    for (StoreOp* const op : ops_) {
-      if (op->status == OpStatus::kPending) settle(*op);
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      if (ops_[i]->status == OpStatus::kPending && !IsBlocked(i)) settle(*ops_[i]);
     }
   }
 
+  [[nodiscard]] bool IsBlocked(std::size_t i) const noexcept {
+    return i < of_.size() && of_[i] != kTried && changes_[of_[i]].blocked;
+  }
   [[nodiscard]] std::vector<StoreOp*> Blocked() const {
     std::vector<StoreOp*> blocked;
-    for (std::size_t i = 0; i < of_.size(); ++i) {
-      if (of_[i] != kTried && changes_[of_[i]].blocked) blocked.push_back(ops_[i]);
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      if (IsBlocked(i)) blocked.push_back(ops_[i]);
     }
     return blocked;
   }

@@ -9,7 +9,7 @@
 
 namespace doclock::locking {
 
-// What looks at many documents, and what acts on one for an operator. See Store.
+// What looks at many documents. See Store.
 
 void Query(Database& database, Collection& collection, const Filter& filter,
            const std::function<bool(QueryRow&&)>& sink, Deadline deadline);

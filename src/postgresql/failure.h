@@ -18,6 +18,10 @@ struct Refusal : std::exception {
   /// Did another client's transaction come first? (A failed serialization, a deadlock.)
   [[nodiscard]] bool IsRace() const noexcept { return state == "40001" || state == "40P01"; }
   [[nodiscard]] bool IsRepeatedValue() const noexcept { return state == "23505"; }
+  /// Is it about what one statement would store? (A value, a constraint, a limit.)
+  [[nodiscard]] bool IsAboutAValue() const noexcept {
+    return state.starts_with("22") || state.starts_with("23") || state.starts_with("54");
+  }
 };
 
 /// There is no answer, or the connection is at its end. What was sent may have been done, or may be

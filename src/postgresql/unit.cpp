@@ -182,7 +182,7 @@ void PostgresqlUnit::CommitAll(std::span<Change> changes) {
 void PostgresqlUnit::Refuse(const Refusal& refusal, std::span<Change> changes) {
   const bool all = access_ == locking::Access::kWriteAll;
   // Which of several was refused, they show one by one.
-  if (changes.size() > 1 && !all) throw locking::Raced();
+  if (changes.size() > 1 && !all && refusal.IsAboutAValue()) throw locking::Raced();
   const std::size_t place = all ? refusal.place : 0;
   if (!refusal.IsRepeatedValue() || place >= changes.size()) ThrowNothingStored();
   // Who inserted the key first is what the next look shows.

@@ -39,10 +39,15 @@ class Authorizer {
  public:
   explicit Authorizer(sqlite3* database) noexcept : database_(database) {
     sqlite3_set_authorizer(database_, Authorize, nullptr);
+    // Work that goes on after the transaction was rolled back would commit each statement.
+    sqlite3_commit_hook(database_, [](void*) { return 1; }, nullptr);
   }
   Authorizer(const Authorizer&) = delete;
   Authorizer& operator=(const Authorizer&) = delete;
-  ~Authorizer() { sqlite3_set_authorizer(database_, nullptr, nullptr); }
+  ~Authorizer() {
+    sqlite3_set_authorizer(database_, nullptr, nullptr);
+    sqlite3_commit_hook(database_, nullptr, nullptr);
+  }
 
  private:
   sqlite3* const database_;

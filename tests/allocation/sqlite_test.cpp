@@ -28,11 +28,23 @@ class SqliteAllocation : public ::testing::TestWithParam<Failing> {
     const bool large = GetParam() == Failing::kOneThatIsTooLarge;
     return Body::FromText(R"({"text":")" + std::string(large ? 1'000'000 : 1, 'x') + R"("})");
   }
+  AcquireOp Share(const Key& key) {
+    AcquireOp op(client_.collection(), key);
+    op.grant.lock_id = NewUuid();
+    op.grant.ttl = 30s;
+    op.grant.mode = LockMode::kShared;
+    op.grant.max_holders = 10;
+    op.insert = Body::FromText("{}");
+    return op;
+  }
   /// Returns whether an allocation failed.
   bool Play(std::int64_t n) {
     const std::string number = std::to_string(n);
-    const Key first("first " + number), second("second " + number), third("third " + number);
+    const Key first("first " + number), second("second " + number), third("third " + number),
+        fourth("fourth " + number);
     const AcquireOp held = client_.Create(third, R"({"a":1})");
+    AcquireOp shared = Share(fourth);
+    client_.Execute(shared);
     AcquireOp acquire(client_.collection(), first);
     acquire.grant.lock_id = NewUuid();
     acquire.grant.ttl = 30s;
@@ -45,7 +57,9 @@ class SqliteAllocation : public ::testing::TestWithParam<Failing> {
     release.lock_id = held.grant.lock_id;
     release.expected = held.version;
     release.body = Body::FromText(R"({"a":2})");
-    StoreOp* const all[] = {&acquire, &insert, &release};
+    AcquireOp share = Share(fourth);
+    share.insert = {};
+    StoreOp* const all[] = {&acquire, &insert, &release, &share};
     FaultyFiles::failing_writes = GetParam() == Failing::kWrite ? 1 : 0;
     FaultyFiles::failing_syncs = GetParam() == Failing::kFlush       ? 1
                                  : GetParam() == Failing::kEachFlush ? 1000
@@ -55,6 +69,7 @@ class SqliteAllocation : public ::testing::TestWithParam<Failing> {
     ExpectTold(acquire, others_.Read(first).lock_id == acquire.grant.lock_id);
     ExpectTold(insert, others_.Read(second).status == OpStatus::kDone);
     ExpectTold(release, others_.Read(third).released == held.grant.lock_id);
+    ExpectTold(share, others_.RenewShare(fourth, share.grant.lock_id).status == OpStatus::kDone);
     return failed;
   }
 

@@ -45,7 +45,7 @@ class DOCLOCK_EXPORT FaultyStore : public Store {
   int ReleaseLate();
   /// Returns how many operations of a kind ran since the last Reset, faulty ones included.
   [[nodiscard]] int Count(OpKind kind) const;
-  /// Returns the number of Execute calls since the last Reset.
+  /// Returns the number of Execute and Commit calls since the last Reset.
   [[nodiscard]] int Calls() const;
   /// Sets the counters to zero.
   void Reset();

@@ -98,7 +98,11 @@ class CommitProcedure final : public Procedure {
 
   Step AfterLook() {
     const bool seen = look_->status == OpStatus::kDone || look_->status == OpStatus::kMissing;
-    const Trace trace = seen ? parts_[looked_at_]->TraceIn(*look_) : Trace::kUnmoved;
+    // Another client may have erased it since, which says nothing of the other documents.
+    const bool gone = look_->status == OpStatus::kMissing && parts_.size() > 1;
+    const Trace trace = !seen  ? Trace::kUnmoved
+                        : gone ? Trace::kUnknown
+                               : parts_[looked_at_]->TraceIn(*look_);
     if (trace == Trace::kWritten) return Written();
     if (trace == Trace::kUnknown) {
       return ++looked_at_ < parts_.size() ? Look({}) : Unknown();

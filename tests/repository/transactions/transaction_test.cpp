@@ -435,6 +435,19 @@ TEST_P(TransactionTest, ARequestThatComesLateIsNotWrittenTwice) {
   EXPECT_EQ(Version(1, "accounts"), 3);
 }
 
+/// It may have been erased by another client, to whom the lock fell; nothing else was written then.
+TEST_P(TransactionTest, AMissingDocumentProvesNothingOfTheOthers) {
+  auto closed = accounts.Lock(1), to = accounts.Lock(2);
+  to->Deposit(1);
+  Transaction transaction(manager);
+  transaction.Erase(closed).Release(to);
+  ExpireLock(*store, "accounts", std::int64_t{1});
+  accounts.Lock(1).Erase();
+  store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kWrite});
+  EXPECT_EQ(CodeOf([&] { transaction.Commit(); }), Errc::kInDoubt);
+  EXPECT_EQ(Balance(2), 100);
+}
+
 TEST_P(TransactionTest, InsertsAloneInDoubtAreNotSentAgain) {
   Transaction transaction(manager);
   transaction.Insert(accounts, Account(8, 1)).Insert(accounts, Account(9, 1));

@@ -97,8 +97,10 @@ TEST_F(SqliteJoin, ThatEndsTheTransactionAllTheSameIsAMistake) {
     EXPECT_EQ(Run(database, "INSERT INTO invoices VALUES('a')"), SQLITE_OK);
     EXPECT_EQ(Run(database, "INSERT OR ROLLBACK INTO invoices VALUES('a')"),
               SQLITE_CONSTRAINT_PRIMARYKEY);
+    EXPECT_EQ(Run(database, "INSERT INTO invoices VALUES('b')"), SQLITE_CONSTRAINT_COMMITHOOK);
   };
   EXPECT_THROW(Commit(order, work), std::logic_error);
+  EXPECT_EQ(Invoices(), "0");
   EXPECT_TRUE(order.held());
   EXPECT_EQ(Stored(), 1);
   order.Release();
