@@ -40,7 +40,8 @@ class Authorizer {
   explicit Authorizer(sqlite3* database) noexcept : database_(database) {
     sqlite3_set_authorizer(database_, Authorize, nullptr);
     // Work that goes on after the transaction was rolled back would commit each statement.
-    sqlite3_commit_hook(database_, [](void*) { return 1; }, nullptr);
+    sqlite3_commit_hook(
+        database_, [](void*) { return 1; }, nullptr);
   }
   Authorizer(const Authorizer&) = delete;
   Authorizer& operator=(const Authorizer&) = delete;
