@@ -164,8 +164,8 @@ class Batch {
   }
 
   /// Calls `settle` with the operations that have no result, or one that may not be stored, but for
-  /// those that need a unit of their own. If that
-  /// throws, because memory runs out, none of them has a result that is not true.
+  /// those that need a unit of their own. If that throws, because memory runs out, none of them has
+  /// a result that is not true.
   template <class F>
   void ForEachOpen(const F& settle) {
     for (std::size_t i = 0; i < of_.size(); ++i) {
