@@ -92,8 +92,8 @@ void LockWriter::Erase(const SqliteCollection& collection, const LoadedDocument&
   if (was.row.queued) QueueOf(collection).DeleteAll(doc);
 }
 
-/// The row itself says whose life an exclusive lock hangs on, so it is written where that changes;
-/// renewals of detached locks are rare.
+/// The row itself says whose life an exclusive lock hangs on, so it is written where that changes.
+/// Renewals of detached locks, of no process's slot, are rare where processes have slots.
 bool LockWriter::IsRenewal(const Step& step) const noexcept {
   const rules::LockState &was = step.was.lock, &now = step.now;
   if (!now.HasLockId() || now.lock_id != was.lock_id || now.version != was.version) return false;
@@ -101,7 +101,8 @@ bool LockWriter::IsRenewal(const Step& step) const noexcept {
   // At the moment of the grant a renewal changes nothing.
   if (now.lease == was.lease && now != was) return false;
   if (!around_.evaluator.IsComparable(step.was.row, now_)) return false;
-  return now.IsShared() || (now.lease.instance != 0 && now.lease.instance == step.was.row.slot);
+  const bool has_slot = now.lease.instance != 0 || around_.coordinator.slot() == 0;
+  return now.IsShared() || (has_slot && now.lease.instance == step.was.row.slot);
 }
 
 /// Does the row say of the lease what it has to say? That of shares only has to cover them.
