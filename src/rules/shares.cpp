@@ -80,9 +80,11 @@ void Cover(LockState& state, TimePoint now) {
 void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now, std::int64_t instance) {
   std::vector<Share>& shares = state.shares;
   const std::int64_t version = state.version + 1;
+  Share granted{grant.lock_id, now,         LeaseOf(grant, now, instance),
+                grant.owner,   grant.group, version};
+  shares.reserve(shares.size() + 1);  // may throw: before the rest
   std::erase_if(shares, [&](const Share& share) { return !share.lease.IsLive(now); });
-  shares.push_back(
-      {grant.lock_id, now, LeaseOf(grant, now, instance), grant.owner, grant.group, version});
+  shares.push_back(std::move(granted));
   state.version = version;
   state.lock_id = kSharedLockId;
   if (grant.min_hold.count() > 0) {
