@@ -35,7 +35,8 @@ inline constexpr std::size_t kMaxTransactionBytes = std::size_t{32} << 20;
 /// gives up may be taken by a later one. Each document may be named once. Reads are no part of it.
 ///
 /// Every verb throws
-/// - std::logic_error for an empty handle or snapshot, and after a successful Commit(),
+/// - std::logic_error for an empty handle or snapshot, and after a Commit() that succeeded or whose
+///   outcome is unknown,
 /// - std::invalid_argument for a document of another LockManager, one that was named before, and
 ///   more than kMaxTransactionDocuments.
 ///

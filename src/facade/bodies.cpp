@@ -65,8 +65,8 @@ void TakeKey(nlohmann::json& tree, std::string_view field, const nlohmann::json&
 
 void CheckSameKey(const Key& given, const Key& of_entity) {
   if (given == of_entity) return;
-  throw std::invalid_argument("the key '" + given.ToString() + "' is not the entity's, which is '" +
-                              of_entity.ToString() + "'");
+  throw std::invalid_argument("doclock: the key '" + given.ToString() +
+                              "' is not the entity's, which is '" + of_entity.ToString() + "'");
 }
 
 void ThrowEmptyHandle() {

@@ -32,10 +32,16 @@ TransactionState::TransactionState(EnginePtr engine) : engine_(std::move(engine)
 }
 
 void TransactionState::CheckOpen() const {
-  if (phase_ == Phase::kOpen) return;
-  throw std::logic_error(phase_ == Phase::kCommitted
-                             ? "doclock: the transaction was committed already"
-                             : "doclock: a commit of the transaction is under way");
+  switch (phase_) {
+    case Phase::kOpen:
+      return;
+    case Phase::kCommitting:
+      throw std::logic_error("doclock: a commit of the transaction is under way");
+    case Phase::kCommitted:
+      throw std::logic_error("doclock: the transaction was committed already");
+    case Phase::kInDoubt:
+      throw std::logic_error("doclock: whether the transaction was committed is unknown");
+  }
 }
 
 void TransactionState::Add(const Binding& binding, const Key& key, Make make, Done done) {
@@ -57,7 +63,8 @@ void TransactionState::Add(const Binding& binding, const Key& key, Make make, Do
 void TransactionState::Join(NativeHandle native, std::function<void(void*)> join) {
   CheckOpen();
   if (native == NativeHandle::kNone || engine_->traits().native != native) {
-    throw std::invalid_argument("doclock: the transaction's store takes no such work");
+    throw std::invalid_argument(
+        "doclock: the transaction's store gives joined work no such handle: sqlite3* is SQLite's");
   }
   if (join_) throw std::logic_error("doclock: the transaction has joined work already");
   join_ = std::move(join);
@@ -113,7 +120,8 @@ void TransactionState::CommitAsync(CommitSpec spec, CommitDone done) {
 }
 
 void TransactionState::Settle(const CommitResult& result) {
-  phase_ = Phase::kOpen;
+  const bool in_doubt = result.failure && result.failure->code == Errc::kInDoubt;
+  phase_ = in_doubt ? Phase::kInDoubt : Phase::kOpen;
   if (result.thrown) std::rethrow_exception(result.thrown);
   ThrowIf(result.failure);
   phase_ = Phase::kCommitted;
@@ -129,7 +137,12 @@ Transaction::Transaction(LockManager manager)
       state_(std::make_shared<detail::TransactionState>(manager_.engine())) {}
 
 Transaction::Transaction(Transaction&&) noexcept = default;
-Transaction& Transaction::operator=(Transaction&&) noexcept = default;
+Transaction& Transaction::operator=(Transaction&& other) noexcept {
+  // Handles that were taken over release their locks while their manager is there.
+  state_ = std::move(other.state_);
+  manager_ = std::move(other.manager_);
+  return *this;
+}
 Transaction::~Transaction() = default;
 
 const detail::TransactionStatePtr& Transaction::state() const {

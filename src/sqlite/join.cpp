@@ -1,7 +1,6 @@
 #include <sqlite3.h>
 
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 
 #include "doclock/sqlite_transaction.h"
@@ -11,7 +10,7 @@ namespace {
 
 /// What is doclock's in a file: its tables, and their indexes.
 bool IsOurs(const char* name) noexcept {
-  return name != nullptr && std::string_view(name).starts_with("doclock_");
+  return name != nullptr && sqlite3_strnicmp(name, "doclock_", 8) == 0;
 }
 
 int Authorize(void*, int action, const char* first, const char* second, const char*,
@@ -34,38 +33,66 @@ int Authorize(void*, int action, const char* first, const char* second, const ch
   }
 }
 
+/// Ends what joined work has left running, which would keep the transaction open. None of the
+/// library's own statements is running then. False: there was none.
+bool EndStatements(sqlite3* database) noexcept {
+  bool any = false;
+  for (sqlite3_stmt* statement = sqlite3_next_stmt(database, nullptr); statement != nullptr;
+       statement = sqlite3_next_stmt(database, statement)) {
+    if (sqlite3_stmt_busy(statement) == 0) continue;
+    sqlite3_reset(statement);
+    any = true;
+  }
+  return any;
+}
+
 /// Refuses what joined work may not do, as long as it lives.
 class Authorizer {
  public:
   explicit Authorizer(sqlite3* database) noexcept : database_(database) {
     sqlite3_set_authorizer(database_, Authorize, nullptr);
-    // Work that goes on after the transaction was rolled back would commit each statement.
-    sqlite3_commit_hook(
-        database_, [](void*) { return 1; }, nullptr);
+    // A conflict clause rolls the transaction back (INSERT OR ROLLBACK), as a full disk may. What
+    // goes on after that would be committed by itself.
+    const auto refuse = [](void*) { return 1; };
+    sqlite3_commit_hook(database_, refuse, nullptr);
+    const auto note = [](void* ended) { *static_cast<bool*>(ended) = true; };
+    sqlite3_rollback_hook(database_, note, &ended_);
   }
   Authorizer(const Authorizer&) = delete;
   Authorizer& operator=(const Authorizer&) = delete;
   ~Authorizer() {
     sqlite3_set_authorizer(database_, nullptr, nullptr);
     sqlite3_commit_hook(database_, nullptr, nullptr);
+    sqlite3_rollback_hook(database_, nullptr, nullptr);
   }
+
+  /// Was the transaction rolled back?
+  [[nodiscard]] bool ended() const noexcept { return ended_; }
 
  private:
   sqlite3* const database_;
+  bool ended_ = false;
 };
 
 }  // namespace
 
 void Join(Transaction& transaction, std::function<void(sqlite3*)> f) {
+  if (!f) throw std::invalid_argument("doclock: joined work must not be empty");
   transaction.JoinNative(NativeHandle::kSqlite, [f = std::move(f)](void* native) {
     auto* const database = static_cast<sqlite3*>(native);
-    {
-      const Authorizer authorizer(database);
+    const Authorizer authorizer(database);
+    try {
       f(database);
+    } catch (...) {
+      EndStatements(database);
+      throw;
     }
-    // A conflict clause can do it: INSERT OR ROLLBACK.
-    if (sqlite3_get_autocommit(database) != 0) {
+    const bool left_open = EndStatements(database);
+    if (authorizer.ended()) {
       throw std::logic_error("doclock: joined work ended the transaction; nothing was written");
+    }
+    if (left_open) {
+      throw std::logic_error("doclock: joined work left a statement open; nothing was written");
     }
   });
 }

@@ -37,7 +37,7 @@ class DOCLOCK_EXPORT TransactionState {
   void Settle(const CommitResult&);
 
  private:
-  enum class Phase : std::uint8_t { kOpen, kCommitting, kCommitted };
+  enum class Phase : std::uint8_t { kOpen, kCommitting, kCommitted, kInDoubt };
   struct Part {
     Make make;
     Done done;

@@ -85,6 +85,7 @@ class CommitProcedure final : public Procedure {
     // After doubt a refusal may be the trace of the first attempt: look.
     if (answered && !doubted_) return Refused(refused->get());
     doubted_ = true;
+    refused_ = commit_.thrown || (answered && !is(OpStatus::kFailed)(*refused));
     looked_at_ = 0;
     return Look({});
   }
@@ -107,6 +108,8 @@ class CommitProcedure final : public Procedure {
     if (trace == Trace::kUnknown) {
       return ++looked_at_ < parts_.size() ? Look({}) : Unknown();
     }
+    // Another attempt would be refused as well, and the first one may be under way yet.
+    if (seen && refused_) return Unknown();
     const auto pause = backoff_.Next();
     if (engine_.closed() || engine_.Now() + pause >= give_up_) return Unknown();
     return seen ? Send(pause) : Look(pause);
@@ -133,8 +136,8 @@ class CommitProcedure final : public Procedure {
     result_.failure = MakeFailure(Errc::kInDoubt, [&] {
       const StoreOp& op = *ops_.front();
       std::string text = "whether " + Describe(*op.collection, *op.key);
-      if (ops_.size() > 1) text += " and " + std::to_string(ops_.size() - 1) + " more";
-      return text + " were written is unknown";
+      if (ops_.size() == 1) return text + " was written is unknown";
+      return text + " and " + std::to_string(ops_.size() - 1) + " more were written is unknown";
     });
     for (const auto& part : parts_) part->Unknown();
     return {};
@@ -149,6 +152,7 @@ class CommitProcedure final : public Procedure {
   std::size_t looked_at_ = 0;
   Backoff backoff_;
   bool doubted_ = false;
+  bool refused_ = false;  ///< An attempt after the doubt was, for a reason that stays.
   State state_ = State::kStart;
   CommitResult result_;
 };

@@ -474,6 +474,36 @@ TEST_P(TransactionTest, ThatStaysInDoubtLeavesNoHandleHeld) {
   EXPECT_FALSE(to.held());
 }
 
+/// The first attempt may still be under way, and no later one can go through.
+TEST_P(TransactionTest, ARefusalAfterDoubtIsNotAskedForAgain) {
+  auto from = accounts.Lock(1);
+  auto seen = accounts.Find(2).value(), other = accounts.Find(2).value();
+  Transaction transaction(manager);
+  transaction.Release(from).Save(accounts, seen);
+  accounts.Save(other);
+  store->Reset();
+  store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kWrite});
+  EXPECT_EQ(CodeOf([&] { transaction.Commit(); }), Errc::kInDoubt);
+  EXPECT_EQ(store->Count(OpKind::kSave), 2);
+  EXPECT_THROW(transaction.Commit(), std::logic_error);
+}
+
+/// It may be the last copy of the manager, without which no lock is released.
+TEST_P(TransactionTest, ThatIsAssignedToReleasesWhatItKeeps) {
+  const auto make = [&] {
+    const LockManager own(store, {.runtime = clock->runtime()});
+    Transaction transaction(own);
+    transaction.Release(LockingRepository<Account>(own, "accounts").Lock(1));
+    return transaction;
+  };
+  Transaction transaction = make();
+  clock->RunPending();
+  EXPECT_TRUE(IsAccountLocked(1));
+  transaction = Transaction(manager);
+  clock->RunPending();
+  EXPECT_FALSE(IsAccountLocked(1));
+}
+
 TEST_P(TransactionTest, AStoreThatIsAwayLeavesAllHeld) {
   auto from = accounts.Lock(1), to = accounts.Lock(2);
   Transaction transaction(manager);

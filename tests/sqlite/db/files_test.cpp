@@ -275,6 +275,22 @@ TEST_F(SqliteFiles, AForeignWriterAtOpeningIsNamed) {
   EXPECT_EQ(Refusal(file_), "none");
 }
 
+TEST_F(SqliteFiles, AShareThatDoesNotFitIsNotTold) {
+  Client client(file_, {.sync = SqliteSync::kOff, .max_pages = 60});
+  Client others(file_);
+  ASSERT_EQ(client.Share("one").status, OpStatus::kDone);
+  const std::string page = R"({"text":")" + std::string(4000, 'x') + R"("})";
+  for (int i = 0; client.Insert(std::to_string(i), page).status == OpStatus::kDone;) ++i;
+  int refused = 0;
+  for (int i = 0; i < 990 && refused < 3; ++i) {
+    const AcquireOp share = client.Share("one");
+    const bool there = others.RenewShare("one", share.grant.lock_id).status == OpStatus::kDone;
+    ASSERT_EQ(share.status == OpStatus::kDone, there) << i << ": " << test::Why(share);
+    refused += there ? 0 : 1;
+  }
+  EXPECT_EQ(refused, 3) << "the file was never full";
+}
+
 TEST_F(SqliteFiles, AFullDiskFailsWhatDoesNotFitAndNothingElse) {
   Client client(file_, {.sync = SqliteSync::kOff, .max_pages = 60});
   client.Insert("small", R"({"text":"small"})");

@@ -78,7 +78,7 @@ TEST_F(SqliteJoin, MayNotEndTheTransactionNorTouchTheTablesOfTheLibrary) {
           "DETACH main", "DELETE FROM doclock_meta", "DROP TABLE doclock_meta",
           "INSERT INTO doclock_meta VALUES('x', 1)", "UPDATE doclock_meta SET value=0",
           "ALTER TABLE doclock_meta ADD COLUMN mine", "CREATE TABLE doclock_mine(x)",
-          "CREATE INDEX mine ON doclock_meta(value)",
+          "CREATE INDEX mine ON doclock_meta(value)", "CREATE TEMP TABLE DOCLOCK_mine(x)",
           "CREATE TRIGGER mine AFTER INSERT ON doclock_meta BEGIN SELECT 1; END"}) {
       EXPECT_EQ(Run(database, sql), SQLITE_AUTH) << sql;
     }
@@ -98,12 +98,38 @@ TEST_F(SqliteJoin, ThatEndsTheTransactionAllTheSameIsAMistake) {
     EXPECT_EQ(Run(database, "INSERT OR ROLLBACK INTO invoices VALUES('a')"),
               SQLITE_CONSTRAINT_PRIMARYKEY);
     EXPECT_EQ(Run(database, "INSERT INTO invoices VALUES('b')"), SQLITE_CONSTRAINT_COMMITHOOK);
+    EXPECT_EQ(Run(database, "SAVEPOINT s; INSERT INTO invoices VALUES('c')"), SQLITE_OK);
   };
   EXPECT_THROW(Commit(order, work), std::logic_error);
   EXPECT_EQ(Invoices(), "0");
   EXPECT_TRUE(order.held());
   EXPECT_EQ(Stored(), 1);
   order.Release();
+}
+
+/// A statement that is left open would keep the transaction, and every later one.
+TEST_F(SqliteJoin, ThatLeavesAStatementOpenIsAMistake) {
+  auto order = orders_.Lock("7");
+  for (const bool throws : {false, true}) {
+    for (const char* sql :
+         {"SELECT * FROM numbers", "INSERT INTO invoices SELECT n FROM numbers RETURNING id"}) {
+      sqlite3_stmt* open = nullptr;
+      const auto work = [&](sqlite3* database) {
+        EXPECT_EQ(Run(database, "CREATE TABLE numbers(n); INSERT INTO numbers VALUES(1), (2)"),
+                  SQLITE_OK);
+        EXPECT_EQ(sqlite3_prepare_v2(database, sql, -1, &open, nullptr), SQLITE_OK);
+        EXPECT_EQ(sqlite3_step(open), SQLITE_ROW);
+        if (throws) throw std::logic_error("the printer is out of paper");
+      };
+      EXPECT_THROW(Commit(order, work), std::logic_error) << sql;
+      EXPECT_EQ(Invoices(), "0");
+      RawDatabase(file_).Run("INSERT INTO invoices VALUES('mine'); DELETE FROM invoices");
+      order.Save();
+      sqlite3_finalize(open);
+    }
+  }
+  Commit(order, [](sqlite3*) {});
+  EXPECT_EQ(Stored(), 2);
 }
 
 TEST_F(SqliteJoin, IsForSqliteOnly) {
