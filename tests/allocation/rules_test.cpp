@@ -101,6 +101,14 @@ TEST(AllocationInRules, AShareBesideAnotherIsAllOrNothing) {
   Play(Held(LockMode::kShared), [&](LockState& state) { rules::Acquire(op, state, kNow); });
 }
 
+TEST(AllocationInRules, AShareBesideOnesThatAreOverIsAllOrNothing) {
+  const Key key("a");
+  AcquireOp op(AnyCollection(), key);
+  op.grant = Grant(LockMode::kShared);
+  const TimePoint later = kNow + 2 * kTtl;
+  Play(Held(LockMode::kShared), [&](LockState& state) { rules::Acquire(op, state, later); });
+}
+
 TEST(AllocationInRules, AHandOverIsAllOrNothing) {
   const Key key("a");
   const LockState held = Held(LockMode::kExclusive);
