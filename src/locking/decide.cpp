@@ -145,6 +145,8 @@ void Decide(StoreOp& op, Change& document, Unit& unit) {
   } else {
     try {
       Visit(op, [&](auto& one) { Decide(one, document, unit); });
+      // Whoever only looks would see the leases begin anew for ever.
+      if (document.restated && !document.IsDecided() && op.kind != OpKind::kRead) document.Edit();
     } catch (const DocumentException& error) {
       // A body that cannot be dumped, or merged into the stored one. Nothing was decided yet.
       op.Fail(Errc::kDocument, error.what());

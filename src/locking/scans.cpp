@@ -64,14 +64,15 @@ std::optional<Change> TakeNext(Unit& unit, const Filter& filter, AcquireOp& op, 
   }
 }
 
-/// Keys of some documents behind `after` whose locks are over. Advances `after`; empty: there are
-/// no more. A page at a time, without keeping writers away.
+/// Keys of some documents behind `after` whose locks are over, or have to be restated. Advances
+/// `after`; empty: there are no more. A page at a time, without keeping writers away.
 std::vector<Key> FindOver(Database& database, Collection& collection, std::int64_t limit,
                           std::string& after, Deadline deadline) {
   const auto unit = database.Begin(Access::kRead, deadline);
   std::vector<Key> keys;
   after = unit->ScanLocks(collection, {}, after, [&](Candidate&& candidate) {
-    if (!candidate.malformed && rules::IsPurgeable(candidate.lock, unit->Now())) {
+    const bool over = !candidate.malformed && rules::IsPurgeable(candidate.lock, unit->Now());
+    if (over || candidate.restated) {
       keys.push_back(std::move(candidate.key));
     }
     return static_cast<std::int64_t>(keys.size()) < std::min(limit, kFoundAtOnce);
@@ -88,11 +89,13 @@ std::int64_t PurgeSome(Unit& unit, Collection& collection, std::span<const Key> 
   for (Change& change : changes) {
     const bool over = change.was != nullptr && rules::IsPurgeable(change.was->lock, unit.Now());
     if (over) rules::Purge(change.Edit().lock);
-    decided = decided || over;
+    if (change.restated) change.Edit();
+    decided = decided || change.IsDecided();
   }
   if (decided) unit.Commit(changes);
-  return std::count_if(changes.begin(), changes.end(),
-                       [](const Change& change) { return change.outcome == OpStatus::kDone; });
+  return std::count_if(changes.begin(), changes.end(), [](const Change& change) {
+    return change.outcome == OpStatus::kDone && !change.now->lock.HasLockId();
+  });
 }
 
 }  // namespace

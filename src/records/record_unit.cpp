@@ -105,7 +105,10 @@ std::string RecordUnit::ScanLocks(Collection& collection, const LockQuery& query
     if (query.key && *query.key != key) return true;
     std::optional<StoredLock> lock = FromJson(record.lock, run_, now_);
     Candidate candidate{key, {}, !TreeOf(record.body).empty(), !lock};
-    if (lock) candidate.lock = std::move(lock->state);
+    if (lock) {
+      candidate.restated = lock->begun_anew;
+      candidate.lock = std::move(lock->state);
+    }
     return visit(std::move(candidate));
   });
   return {};

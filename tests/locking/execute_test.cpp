@@ -70,6 +70,38 @@ TEST_F(Races, ADocumentThatOthersHoldWaitsAlone) {
   EXPECT_EQ(shelf_.units, (std::vector<std::size_t>{3, 1}));
 }
 
+TEST_F(Races, WhatWaitsAloneHasNoOutcomeOfItsBatch) {
+  things_.Insert(b_, {});
+  shelf_.held = {b_};
+  shelf_.failure = std::make_exception_ptr(InDoubtException("the answer was lost"));
+  SaveOp first = Insert(a_), second = Insert(b_);
+  things_.Execute({&first, &second});
+  EXPECT_EQ(first.status, OpStatus::kInDoubt);
+  ASSERT_EQ(second.status, OpStatus::kFailed);
+  EXPECT_EQ(second.detail->message, "it stayed held");
+}
+
+/// Leases of another run of the clock begin anew whenever they are loaded, until one is stored.
+TEST_F(Races, AWriteThatIsRefusedStoresWhatIsRestated) {
+  things_.Create(a_, {});
+  shelf_.restated = {a_};
+  SaveOp save = Insert(a_);
+  save.save = SaveKind::kReplace;
+  save.expected = 1;
+  things_.Execute({&save});
+  EXPECT_EQ(save.status, OpStatus::kBusy);
+  EXPECT_TRUE(shelf_.restated.empty());
+  EXPECT_FALSE(things_.Read(a_).lock_id.is_nil());
+}
+
+TEST_F(Races, APurgeStoresWhatIsRestated) {
+  things_.Create(a_, {});
+  shelf_.restated = {a_};
+  EXPECT_EQ(things_.Purge(), 0);
+  EXPECT_TRUE(shelf_.restated.empty());
+  EXPECT_FALSE(things_.Read(a_).lock_id.is_nil());
+}
+
 TEST_F(Races, OfAPurgeAndOfABreakAreRunAgain) {
   things_.Create(a_, {}, {.ttl = std::chrono::milliseconds(0)});
   shelf_.races = 2;

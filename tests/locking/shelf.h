@@ -16,6 +16,7 @@ struct Shelf {
   std::map<Key, Entry> entries;
   int races = 0;                   ///< So many commits race from now on.
   std::set<Key> held;              ///< Another client's transaction keeps these.
+  std::set<Key> restated;          ///< These are shown as they are not stored.
   std::vector<std::size_t> units;  ///< How many documents each unit has loaded.
   std::vector<Key> loaded;         ///< By the last unit, in its order.
   std::exception_ptr failure;      ///< Commits fail so.
@@ -38,6 +39,7 @@ class ShelfUnit final : public Unit {
       document.blocked = is_held;
       const auto entry = shelf_.entries.find(*document.key);
       if (!is_held && entry != shelf_.entries.end()) document.was = &entry->second;
+      document.restated = document.was != nullptr && shelf_.restated.contains(*document.key);
     }
   }
   void Scan(Collection&, const Filter&, const std::function<bool(QueryRow&&)>& visit) override {
@@ -48,7 +50,7 @@ class ShelfUnit final : public Unit {
   std::string ScanLocks(Collection&, const LockQuery&, const std::string&,
                         const std::function<bool(Candidate&&)>& visit) override {
     for (const auto& [key, entry] : shelf_.entries) {
-      if (!visit({key, entry.lock, true})) break;
+      if (!visit({key, entry.lock, true, false, shelf_.restated.contains(key)})) break;
     }
     return {};
   }
@@ -62,6 +64,7 @@ class ShelfUnit final : public Unit {
     for (Change& change : changes) {
       if (!change.IsDecided()) continue;
       change.outcome = OpStatus::kDone;
+      shelf_.restated.erase(*change.key);
       change.erased ? void(shelf_.entries.erase(*change.key))
                     : void(shelf_.entries.insert_or_assign(*change.key, *change.now));
     }
