@@ -51,5 +51,13 @@ CodeUnderTest::~CodeUnderTest() { under_test = before_; }
 extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 
 void* operator new(std::size_t size) { return doclock::allocation_test::Allocate(size); }
+/// AddressSanitizer has one of its own, whose memory may not go to std::free.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return doclock::allocation_test::Allocate(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
