@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 
+#include "doclock/export.h"
 #include "doclock/store.h"
 #include "locking/database.h"
 
@@ -11,7 +12,7 @@ namespace doclock::locking {
 
 /// See Store::Execute: all operations in one unit.
 /// One document occurs once among them, but for renewals, which are decided one after the other.
-void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadline);
+DOCLOCK_EXPORT void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadline);
 
 /// The same, if the database is immediate: one operation after the other, each committed by itself.
 void ExecuteImmediately(Database& database, std::span<StoreOp* const> ops);

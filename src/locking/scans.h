@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "doclock/export.h"
 #include "doclock/store.h"
 #include "locking/database.h"
 
@@ -11,13 +12,14 @@ namespace doclock::locking {
 
 // What looks at many documents. See Store.
 
-void Query(Database& database, Collection& collection, const Filter& filter,
-           const std::function<bool(QueryRow&&)>& sink, Deadline deadline);
-void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& key,
-                 Deadline deadline);
-std::int64_t Purge(Database& database, Collection& collection, std::int64_t limit,
-                   Deadline deadline);
-LockPage ListLocks(Database& database, Collection& collection, const LockQuery& query,
-                   const std::string& after, Deadline deadline);
+DOCLOCK_EXPORT void Query(Database& database, Collection& collection, const Filter& filter,
+                          const std::function<bool(QueryRow&&)>& sink, Deadline deadline);
+DOCLOCK_EXPORT void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& key,
+                                Deadline deadline);
+DOCLOCK_EXPORT std::int64_t Purge(Database& database, Collection& collection, std::int64_t limit,
+                                  Deadline deadline);
+DOCLOCK_EXPORT LockPage ListLocks(Database& database, Collection& collection,
+                                  const LockQuery& query, const std::string& after,
+                                  Deadline deadline);
 
 }  // namespace doclock::locking
