@@ -85,17 +85,20 @@ std::int64_t PurgeSome(Unit& unit, Collection& collection, std::span<const Key> 
   std::vector<Change> changes;
   for (const Key& key : keys) changes.emplace_back(collection, key);
   unit.Load(changes);
+  std::vector<const Change*> over;
   bool decided = false;
   for (Change& change : changes) {
-    const bool over = change.was != nullptr && rules::IsPurgeable(change.was->lock, unit.Now());
-    if (over) rules::Purge(change.Edit().lock);
-    if (change.restated) change.Edit();
+    if (change.was != nullptr && rules::IsPurgeable(change.was->lock, unit.Now())) {
+      rules::Purge(change.Edit().lock);
+      over.push_back(&change);
+    } else if (change.restated) {
+      change.Edit();
+    }
     decided = decided || change.IsDecided();
   }
   if (decided) unit.Commit(changes);
-  return std::count_if(changes.begin(), changes.end(), [](const Change& change) {
-    return change.outcome == OpStatus::kDone && !change.now->lock.HasLockId();
-  });
+  return std::count_if(over.begin(), over.end(),
+                       [](const Change* change) { return change->outcome == OpStatus::kDone; });
 }
 
 }  // namespace
