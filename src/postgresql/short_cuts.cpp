@@ -7,7 +7,6 @@
 #include "postgresql/postgresql_collection.h"
 #include "postgresql/rows.h"
 #include "postgresql/texts.h"
-#include "rules/holder.h"
 
 namespace doclock::postgresql {
 namespace {
@@ -42,7 +41,7 @@ void Add(Parameters& parameters, const RenewOp& op) {
 void Add(Parameters& parameters, const WriteOp& op) {
   parameters.Id(op.lock_id).Int8(op.expected);
   op.write == WriteKind::kCheckpoint ? parameters.Int8(op.ttl.count())
-                                     : parameters.Id(rules::MarkOf(op));
+                                     : parameters.Id(op.LeftMark());
   if (op.body) AddBody(parameters, op.body);
 }
 void Add(Parameters&, const StoreOp&) {}
