@@ -9,6 +9,9 @@
 namespace doclock {
 
 Clock::~Clock() = default;
+std::chrono::system_clock::time_point Clock::WallTime() const noexcept {
+  return std::chrono::system_clock::now();
+}
 
 Runtime::~Runtime() = default;
 

@@ -147,6 +147,9 @@ class DOCLOCK_EXPORT Unit {
 
   /// The time by which leases end. Asked after Load, and the same for the whole unit.
   virtual TimePoint Now() = 0;
+  /// The time of day by the database's clock, for Filter::Due. Nothing: Scan takes Due as it is,
+  /// and the database compares.
+  virtual std::optional<std::chrono::system_clock::time_point> WallTime() { return std::nullopt; }
   /// What the entries of this store's waiters carry (rules::QueueEntry::instance).
   [[nodiscard]] virtual std::int64_t instance() const noexcept { return 0; }
   /// Carries out an operation before anything is loaded, if that is one small step which does what

@@ -27,6 +27,12 @@ constexpr std::int64_t kFoundAtOnce = 1000;
 /// How many of them one unit clears. Few: other writers may wait for it.
 constexpr std::size_t kPurgedAtOnce = 100;
 
+/// The filter, with the time of this unit in place of Due.
+Filter Timed(const Filter& filter, Unit& unit) {
+  const auto now = filter.has_due() ? unit.WallTime() : std::nullopt;
+  return now ? filter.DueAt(*now) : filter;
+}
+
 /// Loads the documents that a search found, until it may take one: decides that.
 std::optional<Change> TakeFirst(Unit& unit, const Filter& filter, AcquireOp& op, Key& key,
                                 std::vector<QueryRow>& found) {
@@ -105,7 +111,8 @@ std::int64_t PurgeSome(Unit& unit, Collection& collection, std::span<const Key> 
 
 void Query(Database& database, Collection& collection, const Filter& filter,
            const std::function<bool(QueryRow&&)>& sink, Deadline deadline) {
-  database.Begin(Access::kRead, deadline)->Scan(collection, filter, sink);
+  const auto unit = database.Begin(Access::kRead, deadline);
+  unit->Scan(collection, Timed(filter, *unit), sink);
 }
 
 void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& key,
@@ -113,7 +120,8 @@ void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& k
   if (const char* const fault = FaultOfNext(op.grant)) return op.Fail(Errc::kRefused, fault);
   ExecuteAlone(database, op, deadline, [&](Unit& unit) -> std::optional<Change> {
     const bool none = filter.lock_state() == Filter::LockState::kLocked;
-    std::optional<Change> change = none ? std::nullopt : TakeNext(unit, filter, op, key);
+    std::optional<Change> change =
+        none ? std::nullopt : TakeNext(unit, Timed(filter, unit), op, key);
     if (!change) op.status = OpStatus::kMissing;
     return change;
   });

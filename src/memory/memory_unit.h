@@ -22,6 +22,9 @@ class MemoryUnit final : public locking::Unit {
     if (!now_) now_ = clock_.Now();
     return *now_;
   }
+  std::optional<std::chrono::system_clock::time_point> WallTime() override {
+    return clock_.WallTime();
+  }
   bool Try(StoreOp& op) override;
   void Load(std::span<locking::Change> documents) override;
   void Scan(Collection& collection, const Filter& filter,

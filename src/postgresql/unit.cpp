@@ -88,6 +88,12 @@ TimePoint PostgresqlUnit::Now() {
   return *now_;
 }
 
+std::optional<std::chrono::system_clock::time_point> PostgresqlUnit::WallTime() {
+  using std::chrono::system_clock;
+  constexpr std::chrono::sys_days kZero{std::chrono::January / 1 / 2000};  // of the server's times
+  return kZero + std::chrono::floor<system_clock::duration>(Now().time_since_epoch());
+}
+
 void PostgresqlUnit::Load(std::span<Change> documents) {
   WithoutDoubt([&] {
     const bool reads = access_ == locking::Access::kRead;

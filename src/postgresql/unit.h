@@ -23,6 +23,7 @@ class PostgresqlUnit final : public locking::Unit {
   ~PostgresqlUnit() override;
 
   TimePoint Now() override;
+  std::optional<std::chrono::system_clock::time_point> WallTime() override;
   [[nodiscard]] std::int64_t instance() const noexcept override { return instance_; }
   void Load(std::span<locking::Change> documents) override;
   void Scan(Collection& collection, const Filter& filter,

@@ -129,13 +129,11 @@ class Walk {
   std::optional<QueryRow> ReadRow(const Key& key) {
     std::optional<QueryRow> found;
     const auto take = [&](QueryRow&& row) {
-      if (StateMatches(filter_, row.locked) && Matches(filter_, key, row.body)) {
-        found = std::move(row);
-      }
+      found = std::move(row);
       return false;
     };
-    const Filter by_key = Filter().Equal(Filter::kKeyField, KeyToMember(key)).Limit(1);
-    engine_.store().Query(collection_, by_key, take, engine_.options().call_budget.ms());
+    engine_.store().Query(collection_, OfKey(filter_, key), take,
+                          engine_.options().call_budget.ms());
     return found;
   }
 

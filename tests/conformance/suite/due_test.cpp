@@ -1,0 +1,48 @@
+#include "store_conformance.h"
+#include "typed_values.h"
+
+namespace doclock::conformance {
+namespace {
+
+using Keys = std::vector<Key>;
+
+TEST_P(StoreConformance, DueIsADateThatTheStoresClockHasReached) {
+  const std::vector<std::pair<std::string, Json>> values{{"ahead", At(4'102'444'800'000)},
+                                                         {"first", At(-5)},
+                                                         {"list", Json::array({At(1)})},
+                                                         {"null", nullptr},
+                                                         {"number", 1},
+                                                         {"second", At(1'700'000'000'000)},
+                                                         {"text", "1"}};
+  for (const auto& [key, value] : values)
+    things_.Insert(key, {{"at", value}, {"in", {{"at", value}}}});
+  things_.Insert("missing", Json::object());
+  for (const bool indexed : {false, true}) {
+    if (indexed) things_.EnsureIndex({{"at"}});
+    for (const char* const field : {"at", "in.at"}) {
+      const Filter due = Filter().Due(field);
+      EXPECT_EQ(things_.Query(due), (Keys{"first", "second"}));
+      EXPECT_EQ(things_.Query(Filter(due).OrderBy(field)), (Keys{"first", "second"}));
+      EXPECT_EQ(things_.Query(Filter(due).OrderByDescending(field)), (Keys{"second", "first"}));
+      EXPECT_EQ(things_.Query(Filter(due).Equal(field, At(-5))), Keys{"first"});
+    }
+  }
+  EXPECT_EQ(things_.AcquireNext(Filter().Due("at").OrderBy("at")).key, Key("first"));
+  EXPECT_EQ(things_.AcquireNext(Filter().Due("at").OrderBy("at")).key, Key("second"));
+  EXPECT_EQ(things_.AcquireNext(Filter().Due("at").OrderBy("at")).status, OpStatus::kMissing);
+}
+
+TEST_P(StoreConformance, DueFollowsTheStoresClock) {
+  if (backend().advance) GTEST_SKIP() << "the clock is the server's";
+  things_.Insert("soon", {{"at", Date(backend().clock->WallTime() + 1h)}});
+  const Filter due = Filter().Due("at");
+  clock().Advance(1h - 1ms);
+  EXPECT_EQ(things_.Query(due), Keys{});
+  EXPECT_EQ(things_.AcquireNext(due).status, OpStatus::kMissing);
+  clock().Advance(1ms);
+  EXPECT_EQ(things_.Query(due), Keys{"soon"});
+  EXPECT_EQ(things_.AcquireNext(due).status, OpStatus::kDone);
+}
+
+}  // namespace
+}  // namespace doclock::conformance
