@@ -41,7 +41,8 @@ struct Entry {
 /// committed, and never of one that may not be stored.
 enum class Notice : std::uint8_t {
   kNobody,
-  /// The lock became free, or was granted to the first of its queue (LockState::passed_on).
+  /// The lock became free, or was granted to the first of its queue (LockState::passed_on). Or a
+  /// free document was inserted or saved, for which a search may wait.
   kWaiters,
 };
 

@@ -45,6 +45,10 @@ class PostgresqlUnit final : public locking::Unit {
   /// Settles the only change of a unit, or throws what all of them mean.
   void Refuse(const Refusal& refusal, std::span<locking::Change> changes);
   std::string NameOfIndex(const PostgresqlCollection& collection, const std::string& constraint);
+  /// Asks for each collection whose waiters a change concerns whether a store wants hints. Asked
+  /// before the commit: one that wants them from then on may miss this one, and finds it by a poll.
+  /// Returns which results of the next Run tell.
+  std::vector<std::size_t> AskWhoListens(std::span<const locking::Change> changes);
   /// Tells those whom the committed changes concern.
   void Tell(std::span<const locking::Change> changes) noexcept;
   /// Queues what tells other stores. False: they need not be told.
@@ -69,6 +73,7 @@ class PostgresqlUnit final : public locking::Unit {
   const Pool::Lent connection_;
   bool has_begun_ = false;   ///< A transaction is open.
   bool has_looked_ = false;  ///< Something was loaded or searched.
+  bool others_listen_ = false;
   std::optional<TimePoint> now_;
   std::vector<std::unique_ptr<const locking::Entry>> entries_;
 };

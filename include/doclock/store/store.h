@@ -96,10 +96,10 @@ class DOCLOCK_EXPORT Store {
   virtual std::int64_t Purge(Collection& collection, std::int64_t limit,
                              std::chrono::milliseconds budget) = 0;
 
-  /// Calls `hint` when a lock of this collection may have become free, with its key's hash, or
-  /// with nothing if any lock may have. Hints may be missing, late or spurious. The store calls
-  /// `hint` on a thread of its own; `hint` must return soon and must not call the store. Returns
-  /// null if this store has no hints.
+  /// Calls `hint` when a lock of this collection may have become free, or a free document may have
+  /// been inserted or saved, with its key's hash, or with nothing if any may have. Hints may be
+  /// missing, late or spurious. The store calls `hint` on a thread of its own; `hint` must return
+  /// soon and must not call the store. Returns null if this store has no hints.
   virtual std::unique_ptr<Subscription> Watch(
       Collection& collection, std::function<void(std::optional<std::size_t>)> hint) = 0;
 
