@@ -210,6 +210,10 @@ class DOCLOCK_EXPORT Filter {
   [[nodiscard]] bool has_due() const noexcept;
   /// For stores: returns the same filter with AtMost(field, `now`) in place of each Due.
   [[nodiscard]] Filter DueAt(std::chrono::system_clock::time_point now) const;
+  /// For stores: returns a filter of the free document that falls due first after `now`, and meets
+  /// all other conditions; its order is that of the date. Nothing unless there is one Due.
+  [[nodiscard]] std::optional<Filter> FirstDueAfter(
+      std::chrono::system_clock::time_point now) const;
 
   /// Returns the conditions.
   [[nodiscard]] const std::vector<Condition>& conditions() const noexcept { return conditions_; }

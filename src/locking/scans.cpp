@@ -70,6 +70,14 @@ std::optional<Change> TakeNext(Unit& unit, const Filter& filter, AcquireOp& op, 
   }
 }
 
+void TellDue(Unit& unit, const Filter& filter, AcquireOp& op) {
+  const auto now = unit.WallTime();
+  if (!now) return;
+  op.due_in = NextDue(filter, *now, [&](const Filter& first, const auto& visit) {
+    unit.Scan(*op.collection, first, visit);
+  });
+}
+
 /// Keys of some documents behind `after` whose locks are over, or have to be restated. Advances
 /// `after`; empty: there are no more. A page at a time, without keeping writers away.
 std::vector<Key> FindOver(Database& database, Collection& collection, std::int64_t limit,
@@ -123,6 +131,7 @@ void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& k
     std::optional<Change> change =
         none ? std::nullopt : TakeNext(unit, Timed(filter, unit), op, key);
     if (!change) op.status = OpStatus::kMissing;
+    if (!change && op.asks_due) TellDue(unit, filter, op);
     return change;
   });
 }

@@ -210,6 +210,23 @@ Filter Filter::DueAt(std::chrono::system_clock::time_point now) const {
   return filter;
 }
 
+std::optional<Filter> Filter::FirstDueAfter(std::chrono::system_clock::time_point now) const {
+  Filter first;
+  for (const Condition& condition : conditions_) {
+    if (condition.op != Op::kDue) {
+      first.conditions_.push_back(condition);
+    } else if (first.ordered_) {
+      return std::nullopt;
+    } else {
+      first.conditions_.push_back({condition.path, Op::kGreater, Date(now)});
+      first.order_ = condition.path;
+      first.ordered_ = true;
+    }
+  }
+  if (!first.ordered_) return std::nullopt;
+  return std::move(first.Free().Limit(1));
+}
+
 Filter& Filter::SetOrder(std::string_view field, bool descending) {
   if (ordered_) throw std::logic_error("doclock::Filter: an order was given already");
   order_ = SplitPath(field);

@@ -44,5 +44,31 @@ TEST_P(StoreConformance, DueFollowsTheStoresClock) {
   EXPECT_EQ(things_.AcquireNext(due).status, OpStatus::kDone);
 }
 
+TEST_P(StoreConformance, ASearchInVainTellsWhenTheNextDocumentFallsDue) {
+  const auto now =
+      backend().advance ? std::chrono::system_clock::now() : backend().clock->WallTime();
+  things_.Insert("next", {{"at", Date(now + 2h)}, {"n", 1}});
+  things_.Insert("later", {{"at", Date(now + 3h)}, {"n", 1}});
+  things_.Insert("other", {{"at", Date(now + 1h)}, {"n", 2}});
+  things_.Create("locked", {{"at", Date(now + 1h)}, {"n", 1}});
+  const auto due_in = [&](const Filter& filter, bool asks = true) {
+    Key key;
+    AcquireOp op(things_.collection(), key);
+    op.grant.lock_id = FreshId();
+    op.grant.ttl = kTtl;
+    op.asks_due = asks;
+    store().AcquireNext(filter, op, key, kBudget);
+    EXPECT_EQ(op.status, OpStatus::kMissing);
+    return op.due_in;
+  };
+  const Filter due = Filter().Equal("n", 1).Due("at");
+  const auto found = due_in(due);
+  ASSERT_TRUE(found);
+  EXPECT_LE(*found, 2h);
+  EXPECT_GT(*found, 1h);
+  EXPECT_FALSE(due_in(due, false));
+  EXPECT_FALSE(due_in(Filter().Equal("n", 3).Due("at")));
+}
+
 }  // namespace
 }  // namespace doclock::conformance
