@@ -288,6 +288,9 @@ QueryRow PostgresqlUnit::RowOf(FoundRow&& found) {
 void PostgresqlUnit::Scan(Collection& collection, const Filter& filter,
                           const std::function<bool(QueryRow&&)>& visit) {
   WithoutDoubt([&] {
+    const bool reads = access_ == locking::Access::kRead;
+    // All pages show one moment.
+    if (reads && !std::exchange(has_begun_, true)) connection_->SendOnce(kBeginSnapshot);
     if (!filter.order().empty()) return ScanInOrder(Ours(collection), filter, visit);
     Now();
     std::int64_t shown = 0;
@@ -305,8 +308,6 @@ void PostgresqlUnit::ScanInOrder(const PostgresqlCollection& collection, const F
                                  const std::function<bool(QueryRow&&)>& visit) {
   constexpr std::size_t kAtOnce = 8;  // bodies may be large
   const bool reads = access_ == locking::Access::kRead;
-  // The bodies are read later, as they were.
-  if (reads && !std::exchange(has_begun_, true)) connection_->SendOnce(kBeginSnapshot);
   Now();
   const Where where = WhereOf(filter);
   const std::string members = MembersFor(filter);

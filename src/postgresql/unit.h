@@ -14,7 +14,7 @@
 namespace doclock::postgresql {
 
 /// One unit: a transaction on one connection, which locks what it loads. One that reads is a
-/// statement after the other.
+/// statement after the other, but for scans, which see one moment.
 class PostgresqlUnit final : public locking::Unit {
  public:
   /// @throws Loss, Refusal

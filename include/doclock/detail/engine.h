@@ -217,6 +217,8 @@ DOCLOCK_EXPORT void ListLocks(const EnginePtr&, Collection&, const LockQuery&,
 /// library. @throws Error
 DOCLOCK_EXPORT void Query(const EnginePtr&, Collection&, const Filter&,
                           const std::function<bool(QueryRow&&)>& sink);
+/// Returns the documents in one call of the store. @throws Error
+DOCLOCK_EXPORT std::vector<QueryRow> QueryAtOnce(const EnginePtr&, Collection&, const Filter&);
 struct QueryResult {
   FailurePtr failure;
   std::vector<QueryRow> rows;

@@ -71,8 +71,9 @@ class DOCLOCK_EXPORT Store {
   /// Shows the documents that match to `sink`, in the filter's order and behind its position
   /// (Filter::after), until it returns false or the limit is reached. The engine asks for one page
   /// after the other, so a position is found without reading all that is before it where an index
-  /// gives the order. What is kept in memory does not grow with the collection. The sink may not
-  /// call the store.
+  /// gives the order. One call shows what was there at one moment, if the database can. What is
+  /// kept in memory does not grow with the bodies of the collection. The sink may not call the
+  /// store.
   virtual void Query(Collection& collection, const Filter& filter,
                      const std::function<bool(QueryRow&&)>& sink,
                      std::chrono::milliseconds budget) = 0;

@@ -148,16 +148,6 @@ class Walk {
   bool all_found_ = false;
 };
 
-/// All rows of a query.
-std::vector<QueryRow> RowsOf(Engine& engine, Collection& collection, Filter filter) {
-  std::vector<QueryRow> rows;
-  for (Walk walk(engine, collection, std::move(filter)); !walk.AtEnd();) {
-    std::vector<QueryRow> page = walk.NextPage();
-    std::move(page.begin(), page.end(), std::back_inserter(rows));
-  }
-  return rows;
-}
-
 }  // namespace
 
 ReadResult Read(const EnginePtr& engine, Collection& collection, const Key& key) {
@@ -212,6 +202,18 @@ void Query(const EnginePtr& engine, Collection& collection, const Filter& filter
   }
 }
 
+std::vector<QueryRow> QueryAtOnce(const EnginePtr& engine, Collection& collection,
+                                  const Filter& filter) {
+  if (auto closed = WhyClosed(*engine)) closed->Throw();
+  std::vector<QueryRow> rows;
+  const auto take = [&](QueryRow&& row) {
+    rows.push_back(std::move(row));
+    return true;
+  };
+  engine->store().Query(collection, filter, take, engine->options().call_budget.ms());
+  return rows;
+}
+
 void QueryAsync(const EnginePtr& engine, Collection& collection, Filter filter,
                 std::function<void(QueryResult)> done) {
   if (auto closed = WhyClosed(*engine)) {
@@ -221,7 +223,7 @@ void QueryAsync(const EnginePtr& engine, Collection& collection, Filter filter,
                          filter = std::move(filter), done = std::move(done)] {
     QueryResult result;
     try {
-      result.rows = RowsOf(*engine, collection, filter);
+      result.rows = QueryAtOnce(engine, collection, filter);
     } catch (...) {
       result.failure = FailureOfCaught();
     }
