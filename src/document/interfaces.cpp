@@ -25,6 +25,12 @@ void Store::Commit(CommitOp& commit, std::chrono::milliseconds) {
   }
 }
 
+void Store::ReadTogether(std::span<StoreOp* const> reads, std::chrono::milliseconds) {
+  for (StoreOp* const op : reads) {
+    op->Fail(Errc::kRefused, "this store cannot read several documents at one moment");
+  }
+}
+
 LockPage Store::ListLocks(Collection&, const LockQuery&, const std::string&,
                           std::chrono::milliseconds) {
   throw StoreException(Errc::kRefused, "doclock: this store cannot list locks");

@@ -123,6 +123,18 @@ void Query(Database& database, Collection& collection, const Filter& filter,
   unit->Scan(collection, Timed(filter, *unit), sink);
 }
 
+void ReadTogether(Database& database, std::span<StoreOp* const> reads, Deadline deadline) {
+  try {
+    const auto unit = database.Begin(Access::kRead, deadline);
+    std::vector<Change> documents;
+    for (const StoreOp* const op : reads) documents.emplace_back(*op);
+    unit->Load(documents);
+    for (std::size_t i = 0; i < reads.size(); ++i) Decide(*reads[i], documents[i], *unit);
+  } catch (const Error& error) {
+    for (StoreOp* const op : reads) op->Fail(error.errc(), error.what());
+  }
+}
+
 void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& key,
                  Deadline deadline) {
   if (const char* const fault = FaultOfNext(op.grant)) return op.Fail(Errc::kRefused, fault);

@@ -86,6 +86,10 @@ TimePoint PostgresqlUnit::Now() {
   return *now_;
 }
 
+void PostgresqlUnit::BeginSnapshot() {
+  if (!std::exchange(has_begun_, true)) connection_->SendOnce(kBeginSnapshot);
+}
+
 std::optional<std::chrono::system_clock::time_point> PostgresqlUnit::WallTime() {
   using std::chrono::system_clock;
   constexpr std::chrono::sys_days kZero{std::chrono::January / 1 / 2000};  // of the server's times
@@ -98,6 +102,7 @@ void PostgresqlUnit::Load(std::span<Change> documents) {
     const bool all = access_ == locking::Access::kWriteAll;
     const bool waits = all || (!has_looked_ && documents.size() == 1);
     Begin();
+    if (reads && documents.size() > 1) BeginSnapshot();
     std::size_t first = 0;
     for (const Change& document : documents) {
       const PostgresqlCollection& collection = Ours(*document.collection);
@@ -288,9 +293,7 @@ QueryRow PostgresqlUnit::RowOf(FoundRow&& found) {
 void PostgresqlUnit::Scan(Collection& collection, const Filter& filter,
                           const std::function<bool(QueryRow&&)>& visit) {
   WithoutDoubt([&] {
-    const bool reads = access_ == locking::Access::kRead;
-    // All pages show one moment.
-    if (reads && !std::exchange(has_begun_, true)) connection_->SendOnce(kBeginSnapshot);
+    if (access_ == locking::Access::kRead) BeginSnapshot();
     if (!filter.order().empty()) return ScanInOrder(Ours(collection), filter, visit);
     Now();
     std::int64_t shown = 0;

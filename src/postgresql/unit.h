@@ -13,8 +13,8 @@
 
 namespace doclock::postgresql {
 
-/// One unit: a transaction on one connection, which locks what it loads. One that reads is a
-/// statement after the other, but for scans, which see one moment.
+/// One unit: a transaction on one connection, which locks what it loads. One that reads a single
+/// document is a statement; what reads more sees one moment.
 class PostgresqlUnit final : public locking::Unit {
  public:
   /// @throws Loss, Refusal
@@ -35,6 +35,8 @@ class PostgresqlUnit final : public locking::Unit {
  private:
   /// Begins the transaction with the next statements, unless it has begun.
   void Begin();
+  /// What is read from now on was there at one moment. In a unit that reads.
+  void BeginSnapshot();
   std::vector<Result> Run() { return connection_->Run(deadline_); }
   void Keep(locking::Change& document, FoundRow&& found);
   /// Of documents that were not found: are they there, and another transaction keeps them?

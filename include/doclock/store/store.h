@@ -68,6 +68,11 @@ class DOCLOCK_EXPORT Store {
   /// memory), the outcome is in doubt. The default refuses: StoreTraits::transactions is false.
   virtual void Commit(CommitOp& commit, std::chrono::milliseconds budget);
 
+  /// Reads documents of any collections (each operation is a ReadOp) as they were at one moment.
+  /// Each has its own result. Returns within about `budget`, and never throws because an operation
+  /// fails. The default refuses.
+  virtual void ReadTogether(std::span<StoreOp* const> reads, std::chrono::milliseconds budget);
+
   /// Shows the documents that match to `sink`, in the filter's order and behind its position
   /// (Filter::after), until it returns false or the limit is reached. The engine asks for one page
   /// after the other, so a position is found without reading all that is before it where an index

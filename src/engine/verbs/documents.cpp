@@ -172,6 +172,19 @@ void ReadAsync(const EnginePtr& engine, Collection& collection, Key key, ReadDon
                          });
 }
 
+std::vector<ReadResult> ReadTogether(const EnginePtr& engine, std::vector<ReadSpec> specs) {
+  if (auto closed = WhyClosed(*engine)) closed->Throw();
+  std::deque<KeyRead> reads;
+  std::vector<StoreOp*> ops;
+  for (ReadSpec& spec : specs) {
+    ops.push_back(&reads.emplace_back(*spec.collection, std::move(spec.key)).op);
+  }
+  engine->store().ReadTogether(ops, engine->options().call_budget.ms());
+  std::vector<ReadResult> results;
+  for (KeyRead& read : reads) results.push_back(read.TakeResult());
+  return results;
+}
+
 SaveResult Save(const EnginePtr& engine, SaveSpec spec) {
   return RunHere<SaveProcedure>(engine, WhyClosed(*engine), *engine, std::move(spec));
 }

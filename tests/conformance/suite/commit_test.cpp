@@ -317,6 +317,23 @@ TEST_P(Commits, OfManyClientsLoseNothingAndWaitForEachOtherInNoCircle) {
   EXPECT_EQ(versions, kAccounts + 2 * kTransfers * kClients);
 }
 
+/// Of the amounts of accounts that are read at one moment.
+int SumOf(Client& accounts, int count) {
+  std::deque<Key> keys;
+  std::deque<ReadOp> reads;
+  std::vector<StoreOp*> ops;
+  for (int i = 0; i < count; ++i) {
+    ops.push_back(&reads.emplace_back(accounts.collection(), keys.emplace_back(i)));
+  }
+  accounts.ReadTogether(ops);
+  int sum = 0;
+  for (const ReadOp& read : reads) {
+    EXPECT_EQ(read.status, OpStatus::kDone);
+    sum += read.body.json().at("n").get<int>();
+  }
+  return sum;
+}
+
 /// What moves between accounts is never seen twice, or not at all. More of them than a store looks
 /// at in one step.
 TEST_P(Commits, NoQueryShowsHalfOfATransfer) {
@@ -351,6 +368,7 @@ TEST_P(Commits, NoQueryShowsHalfOfATransfer) {
       EXPECT_EQ(rows.size(), static_cast<std::size_t>(kAccounts));
     }
   };
+  for (int i = 0; i < kQueries; ++i) EXPECT_EQ(SumOf(things_, kAccounts), 0);
   look(Filter());
   look(Filter().OrderBy("n"));
   things_.EnsureIndex({{"n"}});
