@@ -17,6 +17,7 @@ struct ShortCut {
   StoreOp* op;
   const Statement* statement;
   Parameters parameters;
+  bool frees;  ///< Does it free the lock?
 };
 
 /// Nothing: the operation needs the long way.

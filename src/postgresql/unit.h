@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,8 @@
 
 namespace doclock::postgresql {
 
-/// One unit: a transaction on one connection, which locks what it loads. One that reads is a
-/// statement after the other.
+/// One unit: a transaction on one connection, which locks what it loads. One that reads a single
+/// document is a statement; what reads more sees one moment.
 class PostgresqlUnit final : public locking::Unit {
  public:
   /// @throws Loss, Refusal
@@ -28,6 +29,7 @@ class PostgresqlUnit final : public locking::Unit {
   void CarryOut(std::span<const ShortCut> cuts);
 
   TimePoint Now() override;
+  std::optional<std::chrono::system_clock::time_point> WallTime() override;
   [[nodiscard]] std::int64_t instance() const noexcept override { return instance_; }
   void Load(std::span<locking::Change> documents) override;
   void Scan(Collection& collection, const Filter& filter,
@@ -39,20 +41,27 @@ class PostgresqlUnit final : public locking::Unit {
  private:
   /// Begins the transaction with the next statements, unless it has begun.
   void Begin();
+  /// What is read from now on was there at one moment. In a unit that reads.
+  void BeginSnapshot();
   std::vector<Result> Run() { return connection_->Run(deadline_); }
   void Keep(locking::Change& document, FoundRow&& found);
   /// Of documents that were not found: are they there, and another transaction keeps them?
   void MarkBlocked(std::span<locking::Change> documents);
   void Send(const locking::Change& change);
-  /// Sends what was queued, and the commit. @throws Refusal, Loss, InDoubtException
-  std::vector<Result> RunAndCommit();
+  /// Sends what was queued, and the commit. Asks for these collections (hint_lock) whether another
+  /// store wants hints: before the commit, so that one which wants them from then on may miss this
+  /// one, and finds it by a poll. @throws Refusal, Loss, InDoubtException
+  std::vector<Result> RunAndCommit(const std::set<std::int64_t>& hint_locks);
   /// Settles the only change of a unit, or throws what all of them mean.
   void Refuse(const Refusal& refusal, std::span<locking::Change> changes);
   std::string NameOfIndex(const PostgresqlCollection& collection, const std::string& constraint);
   /// Tells those whom the committed changes concern.
   void Tell(std::span<const locking::Change> changes) noexcept;
-  /// Queues what tells other stores. False: they need not be told.
-  bool Tell(const locking::Change& change);
+  void Tell(std::span<const ShortCut> cuts) noexcept;
+  template <class Part, class F>
+  void TellEach(std::span<Part> parts, const F& tell) noexcept;
+  /// Tells waiters of this store, and queues what tells others. False: they need not be told.
+  bool Tell(Collection& collection, std::size_t hash, const rules::PassedOn& passed_on);
   /// Shows the rows that `where` selects, in the order of keys, in the memory of a page, until
   /// `visit` returns false. @param body the expression of its text
   void ForEachRow(const PostgresqlCollection& collection, std::string_view body, const Where& where,
@@ -73,6 +82,7 @@ class PostgresqlUnit final : public locking::Unit {
   const Pool::Lent connection_;
   bool has_begun_ = false;   ///< A transaction is open.
   bool has_looked_ = false;  ///< Something was loaded or searched.
+  bool others_listen_ = false;
   std::optional<TimePoint> now_;
   std::vector<std::unique_ptr<const locking::Entry>> entries_;
 };
