@@ -99,7 +99,8 @@ class Dispatcher;
 ///
 /// **Order.** Messages of one `order` are sent one after the other. One that fails or is parked
 /// holds up those behind it, until it was sent or dropped. All others go on. (If a process dies
-/// between two messages of an order, the second one may wait for a minute.)
+/// between two messages of an order, the second one may wait for as long as it has been there, up
+/// to a minute.)
 ///
 /// Each message is a document of the collection, whose key is the message's id. Any number of
 /// processes may add and send. The clients' clocks tell what is due.

@@ -13,9 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// When a message looks again whether it is the first of its order, if nobody wakes it before: a
-/// process may have died that should have.
-constexpr auto kLookAgain = 1min;
 /// How long Drop waits for a message that is being sent.
 constexpr auto kDropWait = 10s;
 constexpr std::size_t kErrorBytes = 500;
@@ -52,6 +49,15 @@ std::chrono::milliseconds PauseAfter(int attempts, const DispatchOptions& option
   std::chrono::milliseconds pause = options.retry_min.ms();
   for (int i = 1; i < attempts && pause < options.retry_max.ms(); ++i) pause *= 2;
   return std::min(pause, options.retry_max.ms());
+}
+
+/// When a message behind another one looks again whether it is the first, if no process wakes it
+/// before, because one died: after as long as it has been there, so that many that wait for long
+/// cost little.
+Date NextLook(const OutboxMessage& message) {
+  const std::chrono::microseconds age(MicrosecondsNow() - message.added);
+  return After(std::clamp<std::chrono::milliseconds>(
+      std::chrono::floor<std::chrono::milliseconds>(age), 1s, 1min));
 }
 
 /// What was thrown, as a text that can be stored.
@@ -126,7 +132,7 @@ bool Outbox::IsFirst(Locked<OutboxMessage>& message) const {
   const auto first = messages_.Find(FirstOf(order));
   if (first.empty() || first.front().key() == message.key()) return true;
   message->behind = true;
-  message->due = After(kLookAgain);
+  message->due = NextLook(*message);
   message.Release();
   WakeFirst(order);  // the earlier one may have been sent since the look
   return false;
