@@ -39,6 +39,9 @@ class DOCLOCK_EXPORT Clock {
 
   /// Returns the present moment. Must be thread-safe and must never go back.
   [[nodiscard]] virtual TimePoint Now() const noexcept = 0;
+  /// Returns the time of day, by which the store tells what is due (Filter::Due). The default is
+  /// the system's clock. Must be thread-safe.
+  [[nodiscard]] virtual std::chrono::system_clock::time_point WallTime() const noexcept;
 };
 
 /// Returns the real clock, which stores use unless another one is injected.

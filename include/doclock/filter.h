@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -19,6 +20,8 @@ namespace detail {
 /// @throws std::invalid_argument if such a text is none, or After() lacks the value that the order
 /// needs
 DOCLOCK_EXPORT Filter WithKeyField(Filter filter, std::string_view field, bool uuid_keys);
+/// Returns the filter's conditions and lock state, for the document with this key alone.
+DOCLOCK_EXPORT Filter OfKey(Filter filter, const Key& key);
 /// Is the path that of the key?
 DOCLOCK_EXPORT bool IsKeyPath(const std::vector<std::string>& path) noexcept;
 
@@ -81,12 +84,13 @@ class DOCLOCK_EXPORT FilterValue {
 class DOCLOCK_EXPORT Filter {
  public:
   /// How a condition compares.
-  enum class Op : std::uint8_t { kEqual, kNotEqual, kLess, kAtMost, kGreater, kAtLeast };
+  enum class Op : std::uint8_t { kEqual, kNotEqual, kLess, kAtMost, kGreater, kAtLeast, kDue };
   /// One condition.
   struct Condition {
     std::vector<std::string> path;  ///< The field, outermost name first.
     Op op = Op::kEqual;             ///< How to compare.
-    nlohmann::json value;           ///< With what: null, bool, number, string or typed.
+    nlohmann::json value;           ///< With what: null, bool, number, string or typed. With
+                                    ///< kDue the last date there is.
   };
   /// Which lock states match.
   enum class LockState : std::uint8_t { kAny, kFree, kLocked };
@@ -116,6 +120,12 @@ class DOCLOCK_EXPORT Filter {
   Filter& Greater(std::string_view field, detail::FilterValue value) &;
   /// Adds the condition: the field is greater or equal.
   Filter& AtLeast(std::string_view field, detail::FilterValue value) &;
+  /// Adds the condition: the field is a Date, and the *store's* clock has reached it. So programs
+  /// whose clocks differ agree on what is due. A missing field, and a value of another type, is
+  /// never due. The clock is that of MongoDB's or PostgreSQL's server, of a RecordStore
+  /// (WallTime), and else of this machine, or Clock::WallTime of the clock that the store was
+  /// given.
+  Filter& Due(std::string_view field) &;
   /// Ascending by this field: missing and null first, then numbers, strings, booleans, dates,
   /// binary data, ObjectIds, decimals (on MongoDB: among the numbers), the rest (objects, arrays,
   /// symbols and other rare types). Ties go by key, upwards. Without an order documents come by
@@ -163,6 +173,8 @@ class DOCLOCK_EXPORT Filter {
     return std::move(AtLeast(field, std::move(value)));
   }
   /// For temporaries.
+  Filter&& Due(std::string_view field) && { return std::move(Due(field)); }
+  /// For temporaries.
   Filter&& OrderBy(std::string_view field) && { return std::move(OrderBy(field)); }
   /// For temporaries.
   Filter&& OrderByDescending(std::string_view field) && {
@@ -187,12 +199,21 @@ class DOCLOCK_EXPORT Filter {
   Filter& Limit(N count) = delete;
 
   /// Does a body meet every condition but those on the key? Ignores lock state, order, position and
-  /// limit.
+  /// limit. Due is told by this machine's clock.
   [[nodiscard]] bool Matches(const nlohmann::json& body) const { return Meets(nullptr, body); }
-  /// Do a key and its body meet every condition?
+  /// Do a key and its body meet every condition? Due is told by this machine's clock.
   [[nodiscard]] bool Matches(const Key& key, const nlohmann::json& body) const {
     return Meets(&key, body);
   }
+
+  /// Is Due among the conditions?
+  [[nodiscard]] bool has_due() const noexcept;
+  /// For stores: returns the same filter with AtMost(field, `now`) in place of each Due.
+  [[nodiscard]] Filter DueAt(std::chrono::system_clock::time_point now) const;
+  /// For stores: returns a filter of the free document that falls due first after `now`, and meets
+  /// all other conditions; its order is that of the date. Nothing unless there is one Due.
+  [[nodiscard]] std::optional<Filter> FirstDueAfter(
+      std::chrono::system_clock::time_point now) const;
 
   /// Returns the conditions.
   [[nodiscard]] const std::vector<Condition>& conditions() const noexcept { return conditions_; }
@@ -209,6 +230,7 @@ class DOCLOCK_EXPORT Filter {
 
  private:
   friend Filter detail::WithKeyField(Filter filter, std::string_view field, bool uuid_keys);
+  friend Filter detail::OfKey(Filter filter, const Key& key);
   Filter& Add(std::string_view field, Op op, nlohmann::json value);
   Filter& SetOrder(std::string_view field, bool descending);
   [[nodiscard]] bool Meets(const Key* key, const nlohmann::json& body) const;

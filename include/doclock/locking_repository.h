@@ -334,7 +334,8 @@ class LockingRepository {
 
   /// Locks the first free document that matches, in the filter's order. It skips live locks and
   /// documents whose lock fields are malformed (Status() shows them), and two callers never get the
-  /// same document. Waits up to `options.wait` for one to appear or to become free.
+  /// same document. Waits up to `options.wait` for one to appear, to become free, or to fall due
+  /// (Filter::Due).
   /// @throws NotFoundException if there is none by then. @throws DocumentException if T cannot read
   /// the document: it is released, and stands first again. DocumentException::key() tells which one
   /// to put aside.
@@ -391,14 +392,16 @@ class LockingRepository {
     return detail::ReadOperation<WrapRow>{bound(), std::move(wanted), WrapRow{bound()}}.Finish(
         std::move(result));
   }
-  /// Returns what matches, in the filter's order. It is read as by ForEach, and all kept in memory.
+  /// Returns what matches, in the filter's order, and as it was at one moment: of a Transaction it
+  /// shows all writes or none. (MongoDB shows one moment in a replica set of 5.0 or newer.) It is
+  /// read in one call of the store, and all kept in memory; for many documents there is ForEach.
   /// @throws DocumentException, StoreException
   [[nodiscard]] std::vector<Snapshot<T>> Find(const Filter& filter) const {
     std::vector<Snapshot<T>> found;
-    detail::Query(bound()->engine, *bound()->collection, Stored(filter), [&](QueryRow&& row) {
+    for (QueryRow& row :
+         detail::QueryAtOnce(bound()->engine, *bound()->collection, Stored(filter))) {
       found.push_back(WrapRow{bound()}(std::move(row)));
-      return true;
-    });
+    }
     return found;
   }
   /// Calls `f(Snapshot<T>&)` for each document that matches, in the filter's order, until `f`

@@ -9,6 +9,9 @@
 namespace doclock {
 
 Clock::~Clock() = default;
+std::chrono::system_clock::time_point Clock::WallTime() const noexcept {
+  return std::chrono::system_clock::now();
+}
 
 Runtime::~Runtime() = default;
 
@@ -19,6 +22,12 @@ Store::~Store() = default;
 void Store::Commit(CommitOp& commit, std::chrono::milliseconds) {
   for (StoreOp* const op : commit.ops) {
     op->Fail(Errc::kRefused, "this store has no transactions");
+  }
+}
+
+void Store::ReadTogether(std::span<StoreOp* const> reads, std::chrono::milliseconds) {
+  for (StoreOp* const op : reads) {
+    op->Fail(Errc::kRefused, "this store cannot read several documents at one moment");
   }
 }
 

@@ -19,6 +19,7 @@ class Watchers : public std::enable_shared_from_this<Watchers> {
   using Hint = std::function<void(std::optional<std::size_t>)>;
 
   std::unique_ptr<Subscription> Add(Hint hint);
+  [[nodiscard]] bool HasAny() const noexcept { return count_.load() != 0; }
   /// Tells all subscribers; without a hash, that any lock may have become free. Call it without a
   /// mutex of the store.
   void Tell(std::optional<std::size_t> hash) {

@@ -87,6 +87,10 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// store may not give them a hint.
   void Freed(Collection& collection, std::size_t hash) noexcept;
   void FreedForSearches(Collection& collection) noexcept;
+  /// Likewise wakes searches after a document was inserted or saved: it may match.
+  void Saved(const SaveOp& save) noexcept {
+    if (save.save != SaveKind::kErase) FreedForSearches(*save.collection);
+  }
 
   /// Blocks the caller for a while, or until the engine closes.
   void Pause(std::chrono::nanoseconds time);

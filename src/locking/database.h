@@ -41,7 +41,8 @@ struct Entry {
 /// committed, and never of one that may not be stored.
 enum class Notice : std::uint8_t {
   kNobody,
-  /// The lock became free, or was granted to the first of its queue (LockState::passed_on).
+  /// The lock became free, or was granted to the first of its queue (LockState::passed_on). Or a
+  /// free document was inserted or saved, for which a search may wait.
   kWaiters,
 };
 
@@ -147,6 +148,9 @@ class DOCLOCK_EXPORT Unit {
 
   /// The time by which leases end. Asked after Load, and the same for the whole unit.
   virtual TimePoint Now() = 0;
+  /// The time of day by the database's clock, for Filter::Due. Nothing: Scan takes Due as it is,
+  /// and the database compares.
+  virtual std::optional<std::chrono::system_clock::time_point> WallTime() { return std::nullopt; }
   /// What the entries of this store's waiters carry (rules::QueueEntry::instance).
   [[nodiscard]] virtual std::int64_t instance() const noexcept { return 0; }
   /// Carries out an operation before anything is loaded, if that is one small step which does what

@@ -95,7 +95,8 @@ void Decide(SaveOp& op, Change& document, Unit& unit) {
   if (body && !HasGoodText(op, body)) return;
   Entry& entry = document.Edit(static_cast<bool>(body));
   if (was == nullptr) entry.lock.born = NewUuid();
-  Tell(document, rules::Save(op, entry.lock, now));
+  const bool frees = rules::Save(op, entry.lock, now);
+  Tell(document, frees || !erases);
   Put(std::move(body), entry, document);
   document.erased = erases;
 }

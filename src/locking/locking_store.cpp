@@ -37,6 +37,9 @@ class LockingStore final : public Store {
   void Commit(CommitOp& commit, milliseconds budget) override {
     locking::CommitAll(*database_, commit, In(budget));
   }
+  void ReadTogether(std::span<StoreOp* const> reads, milliseconds budget) override {
+    locking::ReadTogether(*database_, reads, In(budget));
+  }
   void Query(Collection& collection, const Filter& filter,
              const std::function<bool(QueryRow&&)>& sink, milliseconds budget) override {
     locking::Query(*database_, collection, filter, sink, In(budget));

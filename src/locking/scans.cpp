@@ -27,6 +27,12 @@ constexpr std::int64_t kFoundAtOnce = 1000;
 /// How many of them one unit clears. Few: other writers may wait for it.
 constexpr std::size_t kPurgedAtOnce = 100;
 
+/// The filter, with the time of this unit in place of Due.
+Filter Timed(const Filter& filter, Unit& unit) {
+  const auto now = filter.has_due() ? unit.WallTime() : std::nullopt;
+  return now ? filter.DueAt(*now) : filter;
+}
+
 /// Loads the documents that a search found, until it may take one: decides that.
 std::optional<Change> TakeFirst(Unit& unit, const Filter& filter, AcquireOp& op, Key& key,
                                 std::vector<QueryRow>& found) {
@@ -62,6 +68,14 @@ std::optional<Change> TakeNext(Unit& unit, const Filter& filter, AcquireOp& op, 
     auto [last, value] = PositionOf(filter, found.back().key, found.back().body);
     page.After(std::move(last), std::move(value));
   }
+}
+
+void TellDue(Unit& unit, const Filter& filter, AcquireOp& op) {
+  const auto now = unit.WallTime();
+  if (!now) return;
+  op.due_in = NextDue(filter, *now, [&](const Filter& first, const auto& visit) {
+    unit.Scan(*op.collection, first, visit);
+  });
 }
 
 /// Keys of some documents behind `after` whose locks are over, or have to be restated. Advances
@@ -105,7 +119,20 @@ std::int64_t PurgeSome(Unit& unit, Collection& collection, std::span<const Key> 
 
 void Query(Database& database, Collection& collection, const Filter& filter,
            const std::function<bool(QueryRow&&)>& sink, Deadline deadline) {
-  database.Begin(Access::kRead, deadline)->Scan(collection, filter, sink);
+  const auto unit = database.Begin(Access::kRead, deadline);
+  unit->Scan(collection, Timed(filter, *unit), sink);
+}
+
+void ReadTogether(Database& database, std::span<StoreOp* const> reads, Deadline deadline) {
+  try {
+    const auto unit = database.Begin(Access::kRead, deadline);
+    std::vector<Change> documents;
+    for (const StoreOp* const op : reads) documents.emplace_back(*op);
+    unit->Load(documents);
+    for (std::size_t i = 0; i < reads.size(); ++i) Decide(*reads[i], documents[i], *unit);
+  } catch (const Error& error) {
+    for (StoreOp* const op : reads) op->Fail(error.errc(), error.what());
+  }
 }
 
 void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& key,
@@ -113,8 +140,10 @@ void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& k
   if (const char* const fault = FaultOfNext(op.grant)) return op.Fail(Errc::kRefused, fault);
   ExecuteAlone(database, op, deadline, [&](Unit& unit) -> std::optional<Change> {
     const bool none = filter.lock_state() == Filter::LockState::kLocked;
-    std::optional<Change> change = none ? std::nullopt : TakeNext(unit, filter, op, key);
+    std::optional<Change> change =
+        none ? std::nullopt : TakeNext(unit, Timed(filter, unit), op, key);
     if (!change) op.status = OpStatus::kMissing;
+    if (!change && op.asks_due) TellDue(unit, filter, op);
     return change;
   });
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 
 #include "doclock/export.h"
@@ -14,6 +15,9 @@ namespace doclock::locking {
 
 DOCLOCK_EXPORT void Query(Database& database, Collection& collection, const Filter& filter,
                           const std::function<bool(QueryRow&&)>& sink, Deadline deadline);
+/// See Store::ReadTogether.
+DOCLOCK_EXPORT void ReadTogether(Database& database, std::span<StoreOp* const> reads,
+                                 Deadline deadline);
 DOCLOCK_EXPORT void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& key,
                                 Deadline deadline);
 DOCLOCK_EXPORT std::int64_t Purge(Database& database, Collection& collection, std::int64_t limit,

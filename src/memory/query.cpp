@@ -18,12 +18,36 @@ QueryRow MemoryUnit::RowOf(const Document& document) {
           document.lock.IsLive(Now())};
 }
 
+std::unique_lock<std::mutex> MemoryUnit::LockForScan(Shard& shard) const {
+  return locked_ != nullptr ? std::unique_lock<std::mutex>() : std::unique_lock(shard.mutex);
+}
+
+void MemoryUnit::LockAllOf(MemoryCollection& collection) {
+  Now();  // others do not wait while this reads the clock
+  for (Shard& shard : collection.shards()) Lock(shard);
+}
+
+void MemoryUnit::AddRows(const Shard& shard, std::vector<QueryRow>& rows) {
+  for (const auto& [key, document] : shard.documents) rows.push_back(RowOf(*document));
+}
+
+std::vector<QueryRow> MemoryUnit::AllRows(MemoryCollection& collection) {
+  LockAllOf(collection);
+  std::size_t count = 0;
+  for (const Shard& shard : collection.shards()) count += shard.documents.size();
+  std::vector<QueryRow> rows;
+  rows.reserve(count);
+  for (const Shard& shard : collection.shards()) AddRows(shard, rows);
+  Unlock();
+  return rows;
+}
+
 std::optional<QueryRow> MemoryUnit::Fetch(MemoryCollection& collection, const Key& key,
                                           std::size_t hash, const Filter& filter) {
   std::optional<QueryRow> row;
   {
     Shard& shard = collection.ShardOf(hash);
-    const std::lock_guard guard(shard.mutex);
+    const auto guard = LockForScan(shard);
     const Document* const document = shard.Find(key, hash);
     if (document == nullptr) return std::nullopt;
     row = RowOf(*document);
@@ -34,6 +58,7 @@ std::optional<QueryRow> MemoryUnit::Fetch(MemoryCollection& collection, const Ke
 
 void MemoryUnit::ScanIndex(MemoryCollection& collection, const IndexPlan& plan,
                            const Filter& filter, const std::function<bool(QueryRow&&)>& visit) {
+  if (reads_) LockAllOf(collection);
   std::int64_t shown = 0;
   EntryPtr position = plan.after;
   for (;;) {
@@ -47,23 +72,28 @@ void MemoryUnit::ScanIndex(MemoryCollection& collection, const IndexPlan& plan,
   }
 }
 
+/// Looks at them when the shard's mutex is free.
+void MemoryUnit::ShowRows(Shard& shard, FirstRows& rows) {
+  std::vector<QueryRow> found;
+  {
+    const std::lock_guard guard(shard.mutex);
+    found.reserve(shard.documents.size());
+    AddRows(shard, found);
+  }
+  for (QueryRow& row : found) rows.Show(std::move(row));
+}
+
 void MemoryUnit::ScanShards(MemoryCollection& collection, const Filter& filter,
                             const std::function<bool(QueryRow&&)>& visit) {
-  // The rows of a shard, which are looked at when its mutex is free.
-  const auto rows_of = [&](Shard& shard) {
-    std::vector<QueryRow> rows;
-    const std::lock_guard guard(shard.mutex);
-    rows.reserve(shard.documents.size());
-    for (const auto& [key, document] : shard.documents) rows.push_back(RowOf(*document));
-    return rows;
-  };
+  const auto key = EqualKey(filter);
+  const std::vector<QueryRow> all = reads_ && !key ? AllRows(collection) : std::vector<QueryRow>();
   const auto scan = [&](FirstRows& rows) {
-    if (const auto key = EqualKey(filter)) {
+    if (key) {
       if (auto row = Fetch(collection, *key, key->Hash(), filter)) rows.Show(*std::move(row));
-      return;
-    }
-    for (Shard& shard : collection.shards()) {
-      for (QueryRow& row : rows_of(shard)) rows.Show(std::move(row));
+    } else if (reads_) {
+      for (const QueryRow& row : all) rows.Show(row);
+    } else {
+      for (Shard& shard : collection.shards()) ShowRows(shard, rows);
     }
   };
   VisitInOrder(filter, kPageRows, scan, visit);

@@ -88,6 +88,11 @@ class MongodbStore final : public Store {
     mongodb::Execute(*server_, *clocks_, ops, budget);
   }
 
+  void ReadTogether(std::span<StoreOp* const> reads, std::chrono::milliseconds budget) override {
+    if (!IsForked()) return mongodb::ReadTogether(*server_, reads, budget);
+    for (StoreOp* const op : reads) op->Fail(Errc::kForked, kForkedText);
+  }
+
   void Query(Collection& collection, const Filter& filter,
              const std::function<bool(QueryRow&&)>& sink,
              std::chrono::milliseconds budget) override {

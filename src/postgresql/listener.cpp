@@ -24,6 +24,10 @@ constexpr int kPauseMs = 1000;
 /// A connection that is silent for so long is asked.
 constexpr int kSilenceMs = 30'000;
 
+/// Writers see that it is held, and send hints.
+const Statement kAskForHints{"SELECT pg_advisory_lock_shared($1)"};
+const Statement kAskNoMore{"SELECT pg_advisory_unlock_shared($1)"};
+
 Deadline Soon() { return std::chrono::steady_clock::now() + kTimeout; }
 
 }  // namespace
@@ -49,10 +53,9 @@ Listener::~Listener() {
 void Listener::Add(std::shared_ptr<PostgresqlCollection> collection) {
   {
     const std::lock_guard guard(mutex_);
-    if (std::find(collections_.begin(), collections_.end(), collection) != collections_.end()) {
-      return;
-    }
-    collections_.push_back(std::move(collection));
+    const bool is_new =
+        std::find(collections_.begin(), collections_.end(), collection) == collections_.end();
+    if (is_new) collections_.push_back(std::move(collection));
   }
   Wake();
 }
@@ -75,22 +78,32 @@ void Listener::Run() {
 
 void Listener::Listen() {
   const std::unique_ptr<Connection> connection = pool_.Connect(Soon());
-  std::size_t heard = 0;
+  std::vector<bool> asked;
   for (bool silent = false; !stop_; silent = !Wait(connection->socket(), kSilenceMs)) {
-    ListenToNew(*connection, heard, silent);
+    Update(*connection, asked, silent);
     for (const auto& notification : connection->TakeNotifications()) Hear(notification);
   }
 }
 
-void Listener::ListenToNew(Connection& connection, std::size_t& heard, bool ask) {
+void Listener::Update(Connection& connection, std::vector<bool>& asked, bool ask) {
   const auto all = Collections();
-  if (heard == all.size() && !ask) return;
-  for (std::size_t i = heard; i < all.size(); ++i) {
-    connection.SendOnce("LISTEN " + QuotedName(all[i]->table_name()));
+  std::vector<PostgresqlCollection*> fresh;
+  bool sends = ask;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i == asked.size()) {
+      connection.SendOnce("LISTEN " + QuotedName(all[i]->table_name()));
+      asked.push_back(false);
+    }
+    const bool watched = all[i]->watchers().HasAny();
+    if (watched == asked[i]) continue;
+    asked[i] = watched;
+    connection.Send(watched ? kAskForHints : kAskNoMore, Parameters().Int8(all[i]->hint_lock()));
+    if (watched) fresh.push_back(all[i].get());
+    sends = true;
   }
-  connection.Run(Soon());
+  if (sends) connection.Run(Soon());
   // What came before was not heard.
-  for (; heard < all.size(); ++heard) all[heard]->watchers().Tell(std::nullopt);
+  for (PostgresqlCollection* const collection : fresh) collection->watchers().Tell(std::nullopt);
 }
 
 bool Listener::Wait(int socket, int milliseconds) const {

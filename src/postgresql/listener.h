@@ -20,16 +20,17 @@ class Listener {
   Listener& operator=(const Listener&) = delete;
   ~Listener();
 
-  /// Hears those of this collection too, from soon on. Thread-safe.
+  /// Hears those of this collection too, from soon on, and tells other stores to send them while it
+  /// has watchers. Called for each new watcher. Thread-safe.
   void Add(std::shared_ptr<PostgresqlCollection> collection);
 
  private:
   void Run();
   /// Until the connection is lost, or this ends.
   void Listen();
-  /// Listens to collections that were added behind the first `heard`; asks the server whether it is
-  /// there, if `ask`.
-  void ListenToNew(Connection& connection, std::size_t& heard, bool ask);
+  /// Listens to collections that were added behind those of `asked`, and asks for hints of those
+  /// that have watchers now, as `asked` says then. Asks the server whether it is there, if `ask`.
+  void Update(Connection& connection, std::vector<bool>& asked, bool ask);
   /// Waits for the connection, or for Wake; for the latter alone if there is no connection. False:
   /// nothing came.
   bool Wait(int socket, int milliseconds) const;

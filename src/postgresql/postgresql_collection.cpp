@@ -18,6 +18,13 @@ std::string TableName(const std::string& name) {
 
 constexpr const char* kWhereKey = " WHERE key_kind = $1 AND key_number = $2 AND key_text = $3";
 
+/// The same in every program.
+std::uint64_t Hash(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
 /// "$4, $5, ..."
 std::string Places(int first, int count) {
   std::string places;
@@ -39,8 +46,7 @@ std::string Update(const std::string& table, const std::string& columns, int cou
 }  // namespace
 
 std::string HashText(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  const std::uint64_t hash = Hash(text);
   std::string digits;
   for (int shift = 60; digits.size() < 12; shift -= 4) {
     digits += "0123456789abcdef"[hash >> shift & 15];
@@ -69,7 +75,8 @@ PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldName
       update_lock{Update(table, std::string(kLockColumns), kLockColumnCount)},
       erase{"DELETE FROM " + table + kWhereKey},
       table_name_(std::move(table_name)),
-      table_(std::move(table)) {}
+      table_(std::move(table)),
+      hint_lock_(static_cast<std::int64_t>(Hash(table_))) {}
 
 // What a lock changes stands before the body, and in no index: an update then logs little, and
 // touches no index.

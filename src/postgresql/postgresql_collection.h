@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -24,6 +25,8 @@ class PostgresqlCollection final : public Collection {
   [[nodiscard]] std::string key_constraint() const { return table_name_ + "_key"; }
   /// What creates the table.
   [[nodiscard]] std::string Definition() const;
+  /// The advisory lock that stores share while they want hints.
+  [[nodiscard]] std::int64_t hint_lock() const noexcept { return hint_lock_; }
   [[nodiscard]] Watchers& watchers() noexcept { return *watchers_; }
 
   /// The row of a key: as it stands; locked, when other transactions have ended; locked, or none if
@@ -43,6 +46,7 @@ class PostgresqlCollection final : public Collection {
                        std::string table);
 
   const std::string table_name_, table_;
+  const std::int64_t hint_lock_;
   const std::shared_ptr<Watchers> watchers_ = std::make_shared<Watchers>();
 };
 

@@ -1,6 +1,7 @@
 #include "postgresql/unit.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "document/json/row_filter.h"
@@ -21,6 +22,9 @@ const Statement kRollback{"ROLLBACK"};
 const Statement kClock{"SELECT clock_timestamp()"};
 const Statement kLockTimeout{"SELECT set_config('lock_timeout', $1, true)"};
 const Statement kNotify{"SELECT pg_notify($1, $2)"};
+/// Does a store want hints (Listener)? A client that asks this at the same moment looks like one.
+const Statement kListens{
+    "SELECT NOT CASE WHEN pg_try_advisory_lock($1) THEN pg_advisory_unlock($1) ELSE false END"};
 /// The comment that EnsureIndex gave it, or its own name.
 const Statement kIndexFields{
     "SELECT coalesce((SELECT obj_description(c.oid, 'pg_class') FROM pg_index i"
@@ -42,12 +46,6 @@ std::string LockTimeout(Deadline deadline) {
   const auto left =
       std::chrono::floor<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   return std::to_string(std::max<std::int64_t>(left.count() - left.count() / 8, 1)) + "ms";
-}
-
-/// May a client of another store wait for the document?
-bool ConcernsOthers(const Change& change) {
-  return (change.was != nullptr && !change.was->lock.queue.empty()) ||
-         !change.now->lock.queue.empty();
 }
 
 /// The same body, not only an equal one?
@@ -88,12 +86,23 @@ TimePoint PostgresqlUnit::Now() {
   return *now_;
 }
 
+void PostgresqlUnit::BeginSnapshot() {
+  if (!std::exchange(has_begun_, true)) connection_->SendOnce(kBeginSnapshot);
+}
+
+std::optional<std::chrono::system_clock::time_point> PostgresqlUnit::WallTime() {
+  using std::chrono::system_clock;
+  constexpr std::chrono::sys_days kZero{std::chrono::January / 1 / 2000};  // of the server's times
+  return kZero + std::chrono::floor<system_clock::duration>(Now().time_since_epoch());
+}
+
 void PostgresqlUnit::Load(std::span<Change> documents) {
   WithoutDoubt([&] {
     const bool reads = access_ == locking::Access::kRead;
     const bool all = access_ == locking::Access::kWriteAll;
     const bool waits = all || (!has_looked_ && documents.size() == 1);
     Begin();
+    if (reads && documents.size() > 1) BeginSnapshot();
     std::size_t first = 0;
     for (const Change& document : documents) {
       const PostgresqlCollection& collection = Ours(*document.collection);
@@ -169,14 +178,30 @@ void PostgresqlUnit::CommitAll(std::span<Change> changes) {
   for (const Change& change : changes) {
     if (change.IsDecided()) Send(change);
   }
-  connection_->Send(kCommit);
+  const std::vector<std::size_t> asked = AskWhoListens(changes);
+  const std::size_t commit = connection_->Send(kCommit);
   const std::vector<Result> results = Run();
   has_begun_ = false;
   // A commit that did not wait for a standby, because someone cancelled that, ends with a warning.
   if (connection_->warned()) throw InDoubtException("doclock: PostgreSQL warned of the commit");
-  if (results.back().tag() != "COMMIT") {
+  if (results[commit].tag() != "COMMIT") {
     throw StoreException(Errc::kUnavailable, "doclock: PostgreSQL rolled the transaction back");
   }
+  others_listen_ = std::any_of(asked.begin(), asked.end(),
+                               [&](std::size_t place) { return results[place].Number(0, 0) != 0; });
+}
+
+std::vector<std::size_t> PostgresqlUnit::AskWhoListens(std::span<const Change> changes) {
+  std::set<std::int64_t> locks;
+  for (const Change& change : changes) {
+    const bool told = change.IsDecided() && change.notice != locking::Notice::kNobody;
+    if (told) locks.insert(Ours(*change.collection).hint_lock());
+  }
+  std::vector<std::size_t> places;
+  for (const std::int64_t lock : locks) {
+    places.push_back(connection_->Send(kListens, Parameters().Int8(lock)));
+  }
+  return places;
 }
 
 void PostgresqlUnit::Refuse(const Refusal& refusal, std::span<Change> changes) {
@@ -223,7 +248,7 @@ bool PostgresqlUnit::Tell(const Change& change) {
   PostgresqlCollection& collection = Ours(*change.collection);
   const bool ours = passed_on.done && passed_on.instance == instance_;
   if (ours || !passed_on.done) collection.watchers().Tell(change.hash);
-  if (ours || !ConcernsOthers(change)) return false;
+  if (ours || !others_listen_) return false;
   const Hint hint{change.hash, passed_on.done ? passed_on.instance : 0};
   Parameters parameters;
   parameters.Text(collection.table_name()).Text(hint.ToText());
@@ -268,6 +293,7 @@ QueryRow PostgresqlUnit::RowOf(FoundRow&& found) {
 void PostgresqlUnit::Scan(Collection& collection, const Filter& filter,
                           const std::function<bool(QueryRow&&)>& visit) {
   WithoutDoubt([&] {
+    if (access_ == locking::Access::kRead) BeginSnapshot();
     if (!filter.order().empty()) return ScanInOrder(Ours(collection), filter, visit);
     Now();
     std::int64_t shown = 0;
@@ -285,8 +311,6 @@ void PostgresqlUnit::ScanInOrder(const PostgresqlCollection& collection, const F
                                  const std::function<bool(QueryRow&&)>& visit) {
   constexpr std::size_t kAtOnce = 8;  // bodies may be large
   const bool reads = access_ == locking::Access::kRead;
-  // The bodies are read later, as they were.
-  if (reads && !std::exchange(has_begun_, true)) connection_->SendOnce(kBeginSnapshot);
   Now();
   const Where where = WhereOf(filter);
   const std::string members = MembersFor(filter);

@@ -13,8 +13,8 @@
 
 namespace doclock::postgresql {
 
-/// One unit: a transaction on one connection, which locks what it loads. One that reads is a
-/// statement after the other.
+/// One unit: a transaction on one connection, which locks what it loads. One that reads a single
+/// document is a statement; what reads more sees one moment.
 class PostgresqlUnit final : public locking::Unit {
  public:
   /// @throws Loss, Refusal
@@ -23,6 +23,7 @@ class PostgresqlUnit final : public locking::Unit {
   ~PostgresqlUnit() override;
 
   TimePoint Now() override;
+  std::optional<std::chrono::system_clock::time_point> WallTime() override;
   [[nodiscard]] std::int64_t instance() const noexcept override { return instance_; }
   void Load(std::span<locking::Change> documents) override;
   void Scan(Collection& collection, const Filter& filter,
@@ -34,6 +35,8 @@ class PostgresqlUnit final : public locking::Unit {
  private:
   /// Begins the transaction with the next statements, unless it has begun.
   void Begin();
+  /// What is read from now on was there at one moment. In a unit that reads.
+  void BeginSnapshot();
   std::vector<Result> Run() { return connection_->Run(deadline_); }
   void Keep(locking::Change& document, FoundRow&& found);
   /// Of documents that were not found: are they there, and another transaction keeps them?
@@ -44,6 +47,10 @@ class PostgresqlUnit final : public locking::Unit {
   /// Settles the only change of a unit, or throws what all of them mean.
   void Refuse(const Refusal& refusal, std::span<locking::Change> changes);
   std::string NameOfIndex(const PostgresqlCollection& collection, const std::string& constraint);
+  /// Asks for each collection whose waiters a change concerns whether a store wants hints. Asked
+  /// before the commit: one that wants them from then on may miss this one, and finds it by a poll.
+  /// Returns which results of the next Run tell.
+  std::vector<std::size_t> AskWhoListens(std::span<const locking::Change> changes);
   /// Tells those whom the committed changes concern.
   void Tell(std::span<const locking::Change> changes) noexcept;
   /// Queues what tells other stores. False: they need not be told.
@@ -68,6 +75,7 @@ class PostgresqlUnit final : public locking::Unit {
   const Pool::Lent connection_;
   bool has_begun_ = false;   ///< A transaction is open.
   bool has_looked_ = false;  ///< Something was loaded or searched.
+  bool others_listen_ = false;
   std::optional<TimePoint> now_;
   std::vector<std::unique_ptr<const locking::Entry>> entries_;
 };

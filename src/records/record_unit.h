@@ -13,11 +13,18 @@ namespace doclock::records {
 class RecordUnit final : public locking::Unit {
  public:
   /// @param all all changes are stored, or none
-  RecordUnit(std::unique_ptr<RecordStore::Transaction> transaction, std::string run, TimePoint now,
-             bool all)
-      : transaction_(std::move(transaction)), run_(std::move(run)), now_(now), all_(all) {}
+  RecordUnit(const RecordStore& records, std::unique_ptr<RecordStore::Transaction> transaction,
+             std::string run, bool all)
+      : records_(records),
+        transaction_(std::move(transaction)),
+        run_(std::move(run)),
+        now_(records.Now()),
+        all_(all) {}
 
   TimePoint Now() override { return now_; }
+  std::optional<std::chrono::system_clock::time_point> WallTime() override {
+    return records_.WallTime();
+  }
   void Load(std::span<locking::Change> documents) override;
   void Scan(Collection& collection, const Filter& filter,
             const std::function<bool(QueryRow&&)>& visit) override;
@@ -26,6 +33,7 @@ class RecordUnit final : public locking::Unit {
   void Commit(std::span<locking::Change> changes) override;
 
  private:
+  const RecordStore& records_;
   const std::unique_ptr<RecordStore::Transaction> transaction_;
   const std::string run_;
   const TimePoint now_;

@@ -48,8 +48,7 @@ class RecordDatabase final : public locking::Database {
         records_->Begin(reads ? RecordStore::Access::kRead : RecordStore::Access::kWrite,
                         std::max(left, milliseconds(0)));
     const bool all = access == locking::Access::kWriteAll;
-    return std::make_unique<records::RecordUnit>(std::move(transaction), run_, records_->Now(),
-                                                 all);
+    return std::make_unique<records::RecordUnit>(*records_, std::move(transaction), run_, all);
   }
 
   std::unique_ptr<Subscription> Watch(

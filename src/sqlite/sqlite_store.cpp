@@ -229,6 +229,10 @@ class SqliteStore final : public Store {
     for (StoreOp* const op : commit.ops) op->Fail(Errc::kForked, kForkedText);
   }
 
+  void ReadTogether(std::span<StoreOp* const> reads, std::chrono::milliseconds budget) override {
+    if (!IsForked()) return locking::ReadTogether(database_, reads, DeadlineIn(budget));
+    for (StoreOp* const op : reads) op->Fail(Errc::kForked, kForkedText);
+  }
   void Query(Collection& collection, const Filter& filter,
              const std::function<bool(QueryRow&&)>& sink,
              std::chrono::milliseconds budget) override {

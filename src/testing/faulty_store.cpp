@@ -186,6 +186,14 @@ void FaultyStore::Commit(CommitOp& commit, Milliseconds budget) {
   for (StoreOp* const each : commit.ops) Settle(*each, kind);
 }
 
+void FaultyStore::ReadTogether(std::span<StoreOp* const> reads, Milliseconds budget) {
+  state_->plan.CountCall();
+  std::vector<StoreOp*> passing;
+  const State::Struck struck = state_->StrikeAll(reads, passing);
+  if (!passing.empty()) state_->inner->ReadTogether(passing, budget);
+  for (const auto& [op, kind] : struck) Settle(*op, kind);
+}
+
 void FaultyStore::Query(Collection& collection, const Filter& filter,
                         const std::function<bool(QueryRow&&)>& sink, Milliseconds budget) {
   state_->inner->Query(collection, filter, sink, budget);

@@ -17,6 +17,12 @@ std::chrono::nanoseconds ToNanos(Duration length) noexcept {
   return length.ms();
 }
 
+using std::chrono::system_clock;
+
+system_clock::duration SinceZero(TimePoint time) noexcept {
+  return std::chrono::duration_cast<system_clock::duration>(time.time_since_epoch());
+}
+
 }  // namespace
 
 class ManualClock::VirtualRuntime::VirtualEvent : public Runtime::Event {
@@ -34,11 +40,17 @@ std::unique_ptr<Runtime::Event> ManualClock::VirtualRuntime::MakeEvent() {
   return std::make_unique<VirtualEvent>(scheduler_);
 }
 
-ManualClock::ManualClock() : scheduler_(std::make_shared<Scheduler>()) {}
+ManualClock::ManualClock()
+    : scheduler_(std::make_shared<Scheduler>()),
+      wall_start_(system_clock::now() - SinceZero(scheduler_->Now())) {}
 
 ManualClock::~ManualClock() = default;
 
 TimePoint ManualClock::Now() const noexcept { return scheduler_->Now(); }
+
+system_clock::time_point ManualClock::WallTime() const noexcept {
+  return wall_start_ + SinceZero(Now());
+}
 
 void ManualClock::Advance(Duration by) { scheduler_->Advance(ToNanos(by)); }
 

@@ -146,6 +146,18 @@ TEST_F(KeysTest, AreSearchedAndOrdered) {
   EXPECT_THAT(refused.err, HasSubstr("--after needs the order of keys"));
 }
 
+TEST_F(KeysTest, AreFoundOnceTheirDocumentsAreDue) {
+  const auto at = [](const char* ms) {
+    return R"({"at":{"$date":{"$numberLong":")" + std::string(ms) + R"("}}})";
+  };
+  ASSERT_EQ(Doclock({"put", "sagas", "past"}, at("1")).code, 0);
+  ASSERT_EQ(Doclock({"put", "sagas", "ahead"}, at("4102444800000")).code, 0);
+  ASSERT_EQ(Doclock({"put", "sagas", "text"}, R"({"at":"now()"
+})").code, 0);
+  EXPECT_THAT(Keys({"--where", "at<=now()"}), ElementsAre("past"));
+  EXPECT_THAT(Keys({"--where", R"(at<="now()")"}), ElementsAre("text"));
+}
+
 TEST_F(KeysTest, HaveTypes) {
   for (const char* type : {"string", "int"}) {
     ASSERT_EQ(Doclock({"put", "--key-type", type, "sagas", "5"}, "{}").code, 0);
@@ -168,5 +180,5 @@ TEST_F(KeysTest, AreNotTheMemberIdOfABody) {
   EXPECT_THAT(Keys({"--where", "_id=b"}), ElementsAre("b"));
 }
 
-}  // namespace
-}  // namespace doclock::cli_test
+  }  // namespace
+  }  // namespace doclock::cli_test

@@ -106,6 +106,9 @@ class MapRecords final : public RecordStore {
   }
   void Create(const std::string&) override {}
   [[nodiscard]] TimePoint Now() const noexcept override { return clock_->Now(); }
+  [[nodiscard]] std::chrono::system_clock::time_point WallTime() const noexcept override {
+    return clock_->WallTime();
+  }
   [[nodiscard]] bool IsShared() const noexcept override { return shared_; }
 
  private:

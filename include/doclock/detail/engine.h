@@ -191,6 +191,13 @@ using ReadDone = std::function<void(ReadResult)>;
 DOCLOCK_EXPORT ReadResult Read(const EnginePtr&, Collection&, const Key&);
 DOCLOCK_EXPORT void ReadAsync(const EnginePtr&, Collection&, Key, ReadDone);
 
+struct ReadSpec {
+  Collection* collection;
+  Key key;
+};
+/// Reads documents as they were at one moment. Returns a result for each. @throws Error if closed
+DOCLOCK_EXPORT std::vector<ReadResult> ReadTogether(const EnginePtr&, std::vector<ReadSpec>);
+
 struct SaveSpec {
   Collection* collection = nullptr;
   Key key;
@@ -217,6 +224,8 @@ DOCLOCK_EXPORT void ListLocks(const EnginePtr&, Collection&, const LockQuery&,
 /// library. @throws Error
 DOCLOCK_EXPORT void Query(const EnginePtr&, Collection&, const Filter&,
                           const std::function<bool(QueryRow&&)>& sink);
+/// Returns the documents in one call of the store. @throws Error
+DOCLOCK_EXPORT std::vector<QueryRow> QueryAtOnce(const EnginePtr&, Collection&, const Filter&);
 struct QueryResult {
   FailurePtr failure;
   std::vector<QueryRow> rows;

@@ -79,6 +79,10 @@ class DOCLOCK_EXPORT RecordStore {
   /// Begin. The default is BootClock, for stores of one machine.
   [[nodiscard]] virtual TimePoint Now() const noexcept;
 
+  /// Returns the time of day, by which the store tells what is due (Filter::Due). The default is
+  /// this machine's. Must be thread-safe.
+  [[nodiscard]] virtual std::chrono::system_clock::time_point WallTime() const noexcept;
+
   /// Identifies one run of the clock; a reboot of the machine begins another. Times of different
   /// runs are never compared. A lease of another run starts again when a write first meets it. The
   /// default goes with BootClock.

@@ -68,11 +68,17 @@ class DOCLOCK_EXPORT Store {
   /// memory), the outcome is in doubt. The default refuses: StoreTraits::transactions is false.
   virtual void Commit(CommitOp& commit, std::chrono::milliseconds budget);
 
+  /// Reads documents of any collections (each operation is a ReadOp) as they were at one moment.
+  /// Each has its own result. Returns within about `budget`, and never throws because an operation
+  /// fails. The default refuses.
+  virtual void ReadTogether(std::span<StoreOp* const> reads, std::chrono::milliseconds budget);
+
   /// Shows the documents that match to `sink`, in the filter's order and behind its position
   /// (Filter::after), until it returns false or the limit is reached. The engine asks for one page
   /// after the other, so a position is found without reading all that is before it where an index
-  /// gives the order. What is kept in memory does not grow with the collection. The sink may not
-  /// call the store.
+  /// gives the order. One call shows what was there at one moment, if the database can. What is
+  /// kept in memory does not grow with the bodies of the collection. The sink may not call the
+  /// store.
   virtual void Query(Collection& collection, const Filter& filter,
                      const std::function<bool(QueryRow&&)>& sink,
                      std::chrono::milliseconds budget) = 0;
@@ -96,10 +102,10 @@ class DOCLOCK_EXPORT Store {
   virtual std::int64_t Purge(Collection& collection, std::int64_t limit,
                              std::chrono::milliseconds budget) = 0;
 
-  /// Calls `hint` when a lock of this collection may have become free, with its key's hash, or
-  /// with nothing if any lock may have. Hints may be missing, late or spurious. The store calls
-  /// `hint` on a thread of its own; `hint` must return soon and must not call the store. Returns
-  /// null if this store has no hints.
+  /// Calls `hint` when a lock of this collection may have become free, or a free document may have
+  /// been inserted or saved, with its key's hash, or with nothing if any may have. Hints may be
+  /// missing, late or spurious. The store calls `hint` on a thread of its own; `hint` must return
+  /// soon and must not call the store. Returns null if this store has no hints.
   virtual std::unique_ptr<Subscription> Watch(
       Collection& collection, std::function<void(std::optional<std::size_t>)> hint) = 0;
 

@@ -62,6 +62,7 @@ class DOCLOCK_EXPORT FaultyStore : public Store {
   void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override;
   /// The first operation that a fault strikes decides for all of them.
   void Commit(CommitOp& commit, std::chrono::milliseconds budget) override;
+  void ReadTogether(std::span<StoreOp* const> reads, std::chrono::milliseconds budget) override;
   void Query(Collection& collection, const Filter& filter,
              const std::function<bool(QueryRow&&)>& sink,
              std::chrono::milliseconds budget) override;

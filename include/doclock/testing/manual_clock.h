@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -30,6 +31,9 @@ class DOCLOCK_EXPORT ManualClock : public Clock {
   /// Returns the present moment.
   [[nodiscard]] TimePoint Now() const noexcept override;
 
+  /// Returns the machine's time when the clock was made, moved as the clock was.
+  [[nodiscard]] std::chrono::system_clock::time_point WallTime() const noexcept override;
+
   /// Moves time forward. Runs what is queued, and what falls due on the way, each at its own
   /// moment.
   void Advance(Duration by);
@@ -53,6 +57,7 @@ class DOCLOCK_EXPORT ManualClock : public Clock {
   class Scheduler;
   class VirtualRuntime;
   std::shared_ptr<Scheduler> scheduler_;
+  std::chrono::system_clock::time_point wall_start_;  ///< When Now() would have been zero.
 };
 
 }  // namespace doclock::testing

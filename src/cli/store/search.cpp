@@ -34,6 +34,9 @@ json ValueOf(const std::string& text) {
   }
 }
 
+/// The value that stands for the time of the store's clock. A text of these letters is in quotes.
+constexpr std::string_view kNow = "now()";
+
 Key KeyOf(const SearchOptions& options, std::string_view text) {
   return ParseKey({std::string(text), options.key_type.value_or(KeyText{}.type)});
 }
@@ -47,6 +50,7 @@ void AddCondition(Filter& filter, const SearchOptions& options, std::string_view
       if (!rest.starts_with(sign)) continue;
       const std::string_view field = std::string_view(condition).substr(0, at);
       const std::string value(rest.substr(sign.size()));
+      if (sign == "<=" && value == kNow) return static_cast<void>(filter.Due(field));
       const bool is_key = field == Filter::kKeyField || field == key_name;
       const bool has_type = is_key && options.key_type;
       (filter.*add)(is_key ? Filter::kKeyField : field,

@@ -1,10 +1,12 @@
 #include "doclock/filter.h"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
 #include "doclock/binary.h"
 #include "doclock/body.h"
+#include "doclock/date.h"
 #include "doclock/json/key.h"
 #include "doclock/uuid_json.h"
 #include "document/json/typed_value.h"
@@ -149,12 +151,14 @@ bool Equals(const json& field, const json& value) noexcept {
   return Rank(field) == Rank(value) && CompareValues(field, value) == 0;
 }
 
-bool Holds(const json& field, const Filter::Condition& condition) noexcept {
+bool Holds(const json& field, const Filter::Condition& condition) {
   switch (condition.op) {
     case Filter::Op::kEqual:
       return Equals(field, condition.value);
     case Filter::Op::kNotEqual:
       return !Equals(field, condition.value);
+    case Filter::Op::kDue:
+      return InRange(field, Filter::Op::kAtMost, Date::Now());
     default:
       return InRange(field, condition.op, condition.value);
   }
@@ -187,6 +191,40 @@ Filter& Filter::Greater(std::string_view field, detail::FilterValue value) & {
 }
 Filter& Filter::AtLeast(std::string_view field, detail::FilterValue value) & {
   return Add(field, Op::kAtLeast, std::move(value).Take());
+}
+
+Filter& Filter::Due(std::string_view field) & {
+  return Add(field, Op::kDue, Date(Date::TimePoint::max()));
+}
+
+bool Filter::has_due() const noexcept {
+  return std::any_of(conditions_.begin(), conditions_.end(),
+                     [](const Condition& condition) { return condition.op == Op::kDue; });
+}
+
+Filter Filter::DueAt(std::chrono::system_clock::time_point now) const {
+  Filter filter = *this;
+  for (Condition& condition : filter.conditions_) {
+    if (condition.op == Op::kDue) condition = {std::move(condition.path), Op::kAtMost, Date(now)};
+  }
+  return filter;
+}
+
+std::optional<Filter> Filter::FirstDueAfter(std::chrono::system_clock::time_point now) const {
+  Filter first;
+  for (const Condition& condition : conditions_) {
+    if (condition.op != Op::kDue) {
+      first.conditions_.push_back(condition);
+    } else if (first.ordered_) {
+      return std::nullopt;
+    } else {
+      first.conditions_.push_back({condition.path, Op::kGreater, Date(now)});
+      first.order_ = condition.path;
+      first.ordered_ = true;
+    }
+  }
+  if (!first.ordered_) return std::nullopt;
+  return std::move(first.Free().Limit(1));
 }
 
 Filter& Filter::SetOrder(std::string_view field, bool descending) {
@@ -262,6 +300,12 @@ Filter detail::WithKeyField(Filter filter, std::string_view field, bool uuid_key
     }
   }
   return filter;
+}
+
+Filter detail::OfKey(Filter filter, const Key& key) {
+  filter.order_.clear();
+  filter.after_.reset();
+  return Filter(std::move(filter)).Equal(Filter::kKeyField, key).Limit(1);
 }
 
 bool detail::IsKeyPath(const std::vector<std::string>& path) noexcept {

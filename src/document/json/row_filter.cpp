@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "doclock/date.h"
 #include "doclock/errors.h"
 #include "doclock/json/key.h"
 #include "doclock/json/value_error.h"
@@ -58,6 +59,20 @@ std::optional<Key> EqualKey(const Filter& filter) {
 Filter::Position PositionOf(const Filter& filter, const Key& key, const Body& body) {
   if (filter.order().empty()) return {key, nullptr};
   return {key, ValueAt(TreeOf(body), filter.order())};
+}
+
+std::optional<std::chrono::milliseconds> NextDue(
+    const Filter& filter, std::chrono::system_clock::time_point now,
+    const std::function<void(const Filter&, const std::function<bool(QueryRow&&)>&)>& scan) {
+  const std::optional<Filter> first = filter.FirstDueAfter(now);
+  std::optional<std::chrono::milliseconds> due_in;
+  if (!first) return due_in;
+  scan(*first, [&](QueryRow&& row) {
+    const Date due = ValueAt(TreeOf(row.body), first->order()).get<Date>();
+    due_in = due.time() - Date(now).time();
+    return false;
+  });
+  return due_in;
 }
 
 int CompareInOrder(const Filter& filter, const Json& a, const Json& b) noexcept {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -30,6 +31,12 @@ DOCLOCK_EXPORT std::optional<Key> EqualKey(const Filter& filter);
 
 /// Where the document stands in the filter's order.
 DOCLOCK_EXPORT Filter::Position PositionOf(const Filter& filter, const Key& key, const Body& body);
+
+/// How long after `now` the first free document falls due that then meets the filter; nothing if
+/// none does, or the filter has several Due. `scan` shows the documents that a filter selects.
+DOCLOCK_EXPORT std::optional<std::chrono::milliseconds> NextDue(
+    const Filter& filter, std::chrono::system_clock::time_point now,
+    const std::function<void(const Filter&, const std::function<bool(QueryRow&&)>&)>& scan);
 
 /// Three-way comparison of values of the field of the order: negative if `a` comes first.
 DOCLOCK_EXPORT int CompareInOrder(const Filter& filter, const nlohmann::json& a,

@@ -58,7 +58,7 @@ Procedure::Step SaveProcedure::AfterSave() {
   if (save_.status == OpStatus::kDone) {
     result_.version = save_.version;
     result_.born = save_.born;
-    return End(nullptr);
+    return Written();
   }
   if (save_.status == OpStatus::kInDoubt || doubted_) {
     doubted_ = true;
@@ -83,9 +83,14 @@ Procedure::Step SaveProcedure::AfterLook() {
   if (trace == Trace::kWritten) {
     result_.version = VersionAfter(spec_.save == SaveKind::kInsert ? 0 : spec_.expected);
     result_.born = read_.born;
-    return End(nullptr);
+    return Written();
   }
   return trace == Trace::kUnmoved && !late ? Send(pause) : Unknown();
+}
+
+Procedure::Step SaveProcedure::Written() noexcept {
+  engine_.Saved(save_);
+  return End(nullptr);
 }
 
 Procedure::Step SaveProcedure::End(FailurePtr failure) noexcept {

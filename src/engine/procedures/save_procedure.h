@@ -26,6 +26,7 @@ class SaveProcedure final : public Procedure {
   Step AfterSave();
   Step AfterLook();
   Step Look(std::chrono::nanoseconds pause);
+  Step Written() noexcept;
   Step End(FailurePtr failure) noexcept;
   Step Unknown() noexcept;
 

@@ -68,6 +68,7 @@ class SavePart final : public CommitPart {
     return TraceOf(save_, look);
   }
   std::int64_t Written() noexcept override {
+    engine_.Saved(save_);
     return VersionOf(save_, spec_.save == SaveKind::kInsert ? 0 : spec_.expected);
   }
   FailurePtr Refused() noexcept override { return RefusalOf(save_); }

@@ -129,13 +129,11 @@ class Walk {
   std::optional<QueryRow> ReadRow(const Key& key) {
     std::optional<QueryRow> found;
     const auto take = [&](QueryRow&& row) {
-      if (StateMatches(filter_, row.locked) && Matches(filter_, key, row.body)) {
-        found = std::move(row);
-      }
+      found = std::move(row);
       return false;
     };
-    const Filter by_key = Filter().Equal(Filter::kKeyField, KeyToMember(key)).Limit(1);
-    engine_.store().Query(collection_, by_key, take, engine_.options().call_budget.ms());
+    engine_.store().Query(collection_, OfKey(filter_, key), take,
+                          engine_.options().call_budget.ms());
     return found;
   }
 
@@ -149,16 +147,6 @@ class Walk {
   std::int64_t most_ = kFirstPage;
   bool all_found_ = false;
 };
-
-/// All rows of a query.
-std::vector<QueryRow> RowsOf(Engine& engine, Collection& collection, Filter filter) {
-  std::vector<QueryRow> rows;
-  for (Walk walk(engine, collection, std::move(filter)); !walk.AtEnd();) {
-    std::vector<QueryRow> page = walk.NextPage();
-    std::move(page.begin(), page.end(), std::back_inserter(rows));
-  }
-  return rows;
-}
 
 }  // namespace
 
@@ -182,6 +170,19 @@ void ReadAsync(const EnginePtr& engine, Collection& collection, Key key, ReadDon
                          [read, done = std::move(done), background = engine->Background()] {
                            done(read->TakeResult());
                          });
+}
+
+std::vector<ReadResult> ReadTogether(const EnginePtr& engine, std::vector<ReadSpec> specs) {
+  if (auto closed = WhyClosed(*engine)) closed->Throw();
+  std::deque<KeyRead> reads;
+  std::vector<StoreOp*> ops;
+  for (ReadSpec& spec : specs) {
+    ops.push_back(&reads.emplace_back(*spec.collection, std::move(spec.key)).op);
+  }
+  engine->store().ReadTogether(ops, engine->options().call_budget.ms());
+  std::vector<ReadResult> results;
+  for (KeyRead& read : reads) results.push_back(read.TakeResult());
+  return results;
 }
 
 SaveResult Save(const EnginePtr& engine, SaveSpec spec) {
@@ -214,6 +215,18 @@ void Query(const EnginePtr& engine, Collection& collection, const Filter& filter
   }
 }
 
+std::vector<QueryRow> QueryAtOnce(const EnginePtr& engine, Collection& collection,
+                                  const Filter& filter) {
+  if (auto closed = WhyClosed(*engine)) closed->Throw();
+  std::vector<QueryRow> rows;
+  const auto take = [&](QueryRow&& row) {
+    rows.push_back(std::move(row));
+    return true;
+  };
+  engine->store().Query(collection, filter, take, engine->options().call_budget.ms());
+  return rows;
+}
+
 void QueryAsync(const EnginePtr& engine, Collection& collection, Filter filter,
                 std::function<void(QueryResult)> done) {
   if (auto closed = WhyClosed(*engine)) {
@@ -223,7 +236,7 @@ void QueryAsync(const EnginePtr& engine, Collection& collection, Filter filter,
                          filter = std::move(filter), done = std::move(done)] {
     QueryResult result;
     try {
-      result.rows = RowsOf(*engine, collection, filter);
+      result.rows = QueryAtOnce(engine, collection, filter);
     } catch (...) {
       result.failure = FailureOfCaught();
     }

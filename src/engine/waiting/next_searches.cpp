@@ -97,6 +97,7 @@ void NextSearches::TryAsk(const PendingPtr& search) {
   Key key;
   AcquireOp op(*spec.collection, unknown);
   op.grant = MakeGrant(spec);
+  op.asks_due = !search->fail_fast() && spec.filter.has_due();
   const TimePoint sent = engine_.Now();
   AskStore(engine_, spec, op, key);
   if (op.status != OpStatus::kDone) PassOn(*search, hint, op.status == OpStatus::kMissing);
@@ -115,7 +116,7 @@ void NextSearches::TryAsk(const PendingPtr& search) {
         result.failure = NothingFree(*search, Errc::kNotFound);
         break;
       }
-      return List(search, nullptr);
+      return List(search, nullptr, op.due_in);
     case OpStatus::kInDoubt:
       result.failure = MakeFailure(Errc::kInDoubt, [&] {
         return "whether a document of '" + spec.collection->name() + "' was locked is unknown";
@@ -150,7 +151,8 @@ void NextSearches::AskOnWorker(const PendingPtr& search) noexcept {
   }
 }
 
-void NextSearches::List(const PendingPtr& search, FailurePtr outage) {
+void NextSearches::List(const PendingPtr& search, FailurePtr outage,
+                        std::optional<std::chrono::milliseconds> due_in) {
   search->BeginWaiting();
   const TimePoint now = engine_.Now();
   {
@@ -159,8 +161,8 @@ void NextSearches::List(const PendingPtr& search, FailurePtr outage) {
     search->answered = true;
   }
   if (now >= search->deadline) return End(*search, Errc::kTimedOut);
-  const TimePoint poll = std::min(
-      now + Jitter(engine_.options().poll_min, engine_.options().poll_max), search->deadline);
+  const auto pause = Jitter(engine_.options().poll_min, engine_.options().poll_max);
+  const TimePoint poll = std::min(now + std::min(pause, due_in.value_or(pause)), search->deadline);
   bool again = false;
   {
     const std::scoped_lock lock(mutex_);

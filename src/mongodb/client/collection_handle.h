@@ -10,7 +10,8 @@ namespace doclock::mongodb {
 using CollectionHandle = std::unique_ptr<mongoc_collection_t, decltype(&mongoc_collection_destroy)>;
 
 /// The driver's handle of a collection. It reads from the primary at `level`, a level of read
-/// concerns: what the URI or the user's pool says of reads is for other programs.
+/// concerns (null: that of the session, or the server's): what the URI or the user's pool says of
+/// reads is for other programs.
 CollectionHandle HandleOf(mongoc_client_t* client, const std::string& database,
                           const std::string& collection, const char* level);
 

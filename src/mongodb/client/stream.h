@@ -14,8 +14,8 @@
 namespace doclock::mongodb {
 
 /// One change stream of a collection, on a thread of its own while there are watchers. It reports
-/// locks that were released and documents that were erased. When the stream fails it begins anew,
-/// and reports that anything may have happened meanwhile.
+/// locks that were released, and documents that were inserted, saved or erased. When the stream
+/// fails it begins anew, and reports that anything may have happened meanwhile.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   using Hint = std::function<void(std::optional<std::size_t>)>;

@@ -74,4 +74,18 @@ void Execute(Server& server, const ClockWatch& clocks, std::span<StoreOp* const>
   for (const auto& [collection, some] : reads) operations.Read(some);
 }
 
+void ReadTogether(Server& server, std::span<StoreOp* const> reads, milliseconds budget) {
+  std::map<Collection*, std::vector<ReadOp*>> of;
+  for (StoreOp* const op : reads) {
+    if (!server.is_replica_set())
+      op->Fail(Errc::kRefused,
+               "MongoDB reads several documents at one moment in a replica set only");
+    of[op->collection].push_back(static_cast<ReadOp*>(op));
+  }
+  if (!server.is_replica_set()) return;
+  Operations operations(server, budget);
+  Moment moment;
+  for (const auto& [collection, some] : of) operations.Read(some, &moment);
+}
+
 }  // namespace doclock::mongodb

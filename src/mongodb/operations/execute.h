@@ -17,4 +17,8 @@ bool FailIfTooShort(StoreOp& op, const ClockWatch& clocks);
 void Execute(Server& server, const ClockWatch& clocks, std::span<StoreOp* const> ops,
              std::chrono::milliseconds budget);
 
+/// See Store::ReadTogether. A server that is no member of a replica set refuses.
+void ReadTogether(Server& server, std::span<StoreOp* const> reads,
+                  std::chrono::milliseconds budget);
+
 }  // namespace doclock::mongodb

@@ -14,6 +14,17 @@
 
 namespace doclock::mongodb {
 
+/// A moment at which documents are read, of one collection after the other. Needs a replica set.
+class Moment {
+ public:
+  void AddTo(Doc& command) const { command.Add("readConcern", concern_); }
+  /// The first answer says which moment it is.
+  void KeepFrom(const Reply& reply);
+
+ private:
+  Doc concern_ = Doc::Of("level", "snapshot");
+};
+
 /// The operations of store.h, as commands to the server: see docs/mongodb.md for the protocol.
 /// Cheap to make: one for each call of the store.
 class Operations {
@@ -39,7 +50,8 @@ class Operations {
   /// after how many attempts.
   void Execute(AcquireOp& op, std::optional<StoredLock> seen, int attempts);
   /// Reads, all of one collection, in one command.
-  void Read(std::span<ReadOp* const> ops);
+  /// @param moment null: each sees what was acknowledged before
+  void Read(std::span<ReadOp* const> ops, Moment* moment = nullptr);
   /// Renewals, all of one collection, one ttl and one mode, in two commands unless a document is
   /// blocked.
   void Renew(std::span<RenewOp* const> ops);

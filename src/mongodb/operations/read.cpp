@@ -27,30 +27,47 @@ Doc PipelineFor(std::span<ReadOp* const> ops) {
   return Doc::OfArray("pipeline", stages.doc());
 }
 
-/// The operation that asked for this document; the only one, if it is.
-ReadOp* Asker(std::span<ReadOp* const> ops, const bson_t& doc) {
-  if (ops.size() == 1) return ops.front();
+/// Fills in each operation that asked for this document: the only one, if it is. False: none did.
+bool FillAskers(std::span<ReadOp* const> ops, const bson_t& doc, std::int64_t now) {
+  if (ops.size() == 1) {
+    Fill(*ops.front(), doc, now);
+    return true;
+  }
   bson_iter_t id;
   Key key;
-  if (!FindField(doc, "_id", id) || !ReadKey(id, key)) return nullptr;
-  const auto found =
-      std::find_if(ops.begin(), ops.end(), [&](const ReadOp* op) { return *op->key == key; });
-  return found == ops.end() ? nullptr : *found;
+  if (!FindField(doc, "_id", id) || !ReadKey(id, key)) return false;
+  bool asked = false;
+  for (ReadOp* const op : ops) {
+    if (*op->key != key) continue;
+    Fill(*op, doc, now);
+    asked = true;
+  }
+  return asked;
 }
 
 }  // namespace
 
+void Moment::KeepFrom(const Reply& reply) {
+  bson_t cursor;
+  bson_iter_t time;
+  if (!FindDocument(reply.doc(), "cursor", cursor)) return;
+  if (!FindField(cursor, "atClusterTime", time)) return;
+  concern_ = Doc::Of("level", "snapshot");
+  concern_.Add("atClusterTime", *bson_iter_value(&time));
+}
+
 /// A linearizable read of many documents is linearizable for each: the server answers only once a
 /// majority has confirmed that it was the primary after it had read.
-void Operations::Read(std::span<ReadOp* const> ops) {
+void Operations::Read(std::span<ReadOp* const> ops, Moment* moment) {
   const Collection& collection = *ops.front()->collection;
   Doc command;
   command.Add("aggregate", std::string_view(collection.name()));
   bson_concat(command.get(), PipelineFor(ops).get());
   command.Add("cursor", Doc::Of("batchSize", static_cast<std::int64_t>(ops.size()) + 1));
-  server_.AddLinearizable(command);
+  moment != nullptr ? moment->AddTo(command) : server_.AddLinearizable(command);
   Reply reply;
   Read(command, reply);
+  if (moment != nullptr) moment->KeepFrom(reply);
   for (ReadOp* op : ops) Settled(*op, reply);
   if (!reply.answered()) return;
   bool strangers = false;
@@ -58,11 +75,7 @@ void Operations::Read(std::span<ReadOp* const> ops) {
     bson_t doc;
     bson_iter_t now;
     if (!FindDocument(row, "doc", doc) || !FindField(row, "now", now)) return true;
-    if (ReadOp* const op = Asker(ops, doc)) {
-      Fill(*op, doc, bson_iter_date_time(&now));
-    } else {
-      strangers = true;
-    }
+    strangers = !FillAskers(ops, doc, bson_iter_date_time(&now)) || strangers;
     return true;
   });
   const std::int64_t cursor = reply.cursor_id();
@@ -75,7 +88,7 @@ void Operations::Read(std::span<ReadOp* const> ops) {
     if (all) {
       op->status = OpStatus::kMissing;
     } else {
-      Read({&op, 1});
+      Read({&op, 1}, moment);
     }
   }
 }

@@ -19,21 +19,19 @@ constexpr const char* kAfter = "fullDocument.";
 /// what passes it, and for nothing else.
 ///
 /// Of updates it matches locks that become null, grants from a queue to this instance, and released
-/// shares. A renewal sets no lock id, and a plain null would match it. The release of one share of
-/// many changes only lockReleased: not the lock's id, as a hand-over does, nor the version, as a
-/// save does.
+/// shares, and saves. A renewal sets no lock id, and a plain null would match it. The release of
+/// one share of many and a save change lockReleased, and not the lock's id, as a hand-over does.
 Doc MatchInOplog(const LockFieldNames& names, const Uuid& instance) {
   const std::string updated = kUpdated;
   Array any;
   any.Add(Doc::Of(updated + names.id, Doc::Of("$type", "null")));
   any.Add(Doc::Of(updated + names.passed, WakeId::AllOf(instance)));
-  Doc share;
-  share.Add(updated + names.released, Doc::Of("$exists", true));
-  share.Add(updated + names.id, Doc::Of("$exists", false));
-  share.Add(updated + names.version, Doc::Of("$exists", false));
+  Doc left;
+  left.Add(updated + names.released, Doc::Of("$exists", true));
+  left.Add(updated + names.id, Doc::Of("$exists", false));
   Doc other;
   other.AddStrings("$in", {"delete", "insert", "replace"});
-  any.Add(share).Add(Doc::Of("operationType", other));
+  any.Add(left).Add(Doc::Of("operationType", other));
   return Doc::OfArray("$or", any.doc());
 }
 

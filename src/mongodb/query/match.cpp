@@ -9,6 +9,7 @@
 
 #include "document/json/typed_value.h"
 #include "mongodb/bson/body_codec.h"
+#include "mongodb/protocol/expressions.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -89,7 +90,19 @@ Doc IsSymbol(const std::vector<std::string>& path) {
   return Doc::Of(Joined(path), Doc::Of("$type", "symbol"));
 }
 
+/// By the primary's clock. The type keeps out what the expression would compare as well, and
+/// bounds an index.
+Doc DueMatch(const std::vector<std::string>& path) {
+  const std::string field = Joined(path);
+  Array all;
+  all.Add(Doc::Of(field, Doc::Of("$type", "date")));
+  all.Add(Doc::Of("$expr", BinaryOperator("$lte", "$" + field, "$$NOW")));
+  AddNoArrays(all, path, true);
+  return Doc::OfArray("$and", all.doc());
+}
+
 Doc ConditionMatch(const Filter::Condition& condition) {
+  if (condition.op == Op::kDue) return DueMatch(condition.path);
   if (condition.value.is_null()) {
     if (condition.op == Op::kEqual) return NullMatch(condition.path);
     return condition.op == Op::kNotEqual ? NotNullMatch(condition.path) : Never();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "document/json/row_filter.h"
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/bson/uuid_bounds.h"
 #include "mongodb/client/collection_handle.h"
@@ -69,6 +70,26 @@ std::optional<QueryRow> RowOf(const bson_t& answer, const Collection& collection
   return row;
 }
 
+using SnapshotPtr =
+    std::unique_ptr<mongoc_client_session_t, decltype(&mongoc_client_session_destroy)>;
+
+/// All that is read in it was there at one moment, and is committed by a majority. A server that is
+/// no member of a set has none.
+SnapshotPtr StartSnapshot(const Server& server, mongoc_client_t* client) {
+  SnapshotPtr snapshot(nullptr, &mongoc_client_session_destroy);
+  if (!server.is_replica_set()) return snapshot;
+  const std::unique_ptr<mongoc_session_opt_t, decltype(&mongoc_session_opts_destroy)> options(
+      mongoc_session_opts_new(), &mongoc_session_opts_destroy);
+  mongoc_session_opts_set_snapshot(options.get(), true);
+  bson_error_t error;
+  snapshot.reset(mongoc_client_start_session(client, options.get(), &error));
+  if (!snapshot) {
+    throw StoreException(Errc::kUnavailable,
+                         std::string("doclock: MongoDB: no session for a query: ") + error.message);
+  }
+  return snapshot;
+}
+
 using CursorPtr = std::unique_ptr<mongoc_cursor_t, decltype(&mongoc_cursor_destroy)>;
 
 /// False: no primary was found, and nothing was asked of any; `why` says more.
@@ -95,12 +116,9 @@ bool Succeeded(const Server& server, mongoc_cursor_t* cursor, const std::string&
 template <class Visit>
 bool Aggregate(const Server& server, mongoc_client_t* client, const std::string& collection,
                const Doc& pipeline, const Doc& options, const Visit& visit, std::string& why) {
-  // A version that is rolled back may be given out again: a Save of what was found would replace
-  // what it has not seen.
   const CollectionHandle documents =
       HandleOf(client, server.database(), collection,
-               server.is_replica_set() ? MONGOC_READ_CONCERN_LEVEL_MAJORITY
-                                       : MONGOC_READ_CONCERN_LEVEL_LOCAL);
+               server.is_replica_set() ? nullptr : MONGOC_READ_CONCERN_LEVEL_LOCAL);
   const CursorPtr cursor(mongoc_collection_aggregate(documents.get(), MONGOC_QUERY_NONE,
                                                      pipeline.get(), options.get(), nullptr),
                          &mongoc_cursor_destroy);
@@ -120,7 +138,11 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
   if (session.client() == nullptr) {
     throw StoreException(Errc::kUnavailable, "doclock: MongoDB: all connections are in use");
   }
+  // A version that is rolled back may be given out again: a Save of what was found would replace
+  // what it has not seen. What a snapshot shows is not rolled back.
+  const SnapshotPtr snapshot = StartSnapshot(server, session.client());
   Doc options;
+  if (snapshot) mongoc_client_session_append(snapshot.get(), options.get(), nullptr);
   options.Add("maxTimeMS", std::max<std::int64_t>(budget.count(), 1)).Add("allowDiskUse", true);
   std::int64_t shown = 0;
   bool enough = false;
@@ -144,6 +166,20 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
   }
 }
 
+namespace {
+
+/// By this machine's clock: it only says when it is worth while to look again.
+void TellDue(Server& server, const Filter& filter, AcquireOp& op,
+             std::chrono::milliseconds budget) try {
+  op.due_in = NextDue(filter, std::chrono::system_clock::now(),
+                      [&](const Filter& first, const std::function<bool(QueryRow&&)>& visit) {
+                        Query(server, *op.collection, first, visit, budget);
+                      });
+} catch (const Error&) {  // the search itself found nothing
+}
+
+}  // namespace
+
 void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
                  std::chrono::milliseconds budget) {
   if (const char* const fault = FaultOfNext(op.grant)) return op.Fail(Errc::kRefused, fault);
@@ -156,6 +192,7 @@ void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
     if (operations.AcquireFirst(op, wanted, pass.sort, key)) return;
     if (op.status != OpStatus::kMissing) return;
   }
+  if (op.asks_due) TellDue(server, filter, op, budget);
 }
 
 }  // namespace doclock::mongodb

@@ -18,6 +18,9 @@ namespace doclock::sqlite {
 class Unit : public locking::Unit {
  public:
   TimePoint Now() override { return reader_->now(); }
+  std::optional<std::chrono::system_clock::time_point> WallTime() override {
+    return around_.clock.WallTime();
+  }
   [[nodiscard]] std::int64_t instance() const noexcept override {
     return around_.coordinator.slot();
   }

@@ -142,6 +142,15 @@ TEST_P(HintConformance, ComeWithAnErase) {
   EXPECT_TRUE(hints_.Wait());
 }
 
+TEST_P(HintConformance, ComeWithAnInsertAndASave) {
+  hints_.Clear();
+  const SaveOp insert = things_.Insert("42", {{"a", 1}});
+  EXPECT_TRUE(hints_.Wait());
+  hints_.Clear();
+  ASSERT_EQ(things_.Replace("42", 1, insert.born, {{"a", 2}}).status, OpStatus::kDone);
+  EXPECT_TRUE(hints_.Wait());
+}
+
 TEST_P(HintConformance, ComeWithABreak) {
   things_.Create("42");
   hints_.Clear();

@@ -1,3 +1,4 @@
+#include <array>
 #include <atomic>
 #include <deque>
 #include <set>
@@ -314,6 +315,66 @@ TEST_P(Commits, OfManyClientsLoseNothingAndWaitForEachOtherInNoCircle) {
   }
   EXPECT_EQ(sum, 100 * kAccounts);
   EXPECT_EQ(versions, kAccounts + 2 * kTransfers * kClients);
+}
+
+/// Of the amounts of accounts that are read at one moment.
+int SumOf(Client& accounts, int count) {
+  std::deque<Key> keys;
+  std::deque<ReadOp> reads;
+  std::vector<StoreOp*> ops;
+  for (int i = 0; i < count; ++i) {
+    ops.push_back(&reads.emplace_back(accounts.collection(), keys.emplace_back(i)));
+  }
+  accounts.ReadTogether(ops);
+  int sum = 0;
+  for (const ReadOp& read : reads) {
+    EXPECT_EQ(read.status, OpStatus::kDone);
+    sum += read.body.json().at("n").get<int>();
+  }
+  return sum;
+}
+
+/// What moves between accounts is never seen twice, or not at all. More of them than a store looks
+/// at in one step.
+TEST_P(Commits, NoQueryShowsHalfOfATransfer) {
+  constexpr int kAccounts = 40, kQueries = 20;
+  struct Account {
+    Uuid born;
+    std::int64_t version = 1;
+    int amount = 0;
+  };
+  std::array<Account, kAccounts> accounts{};
+  for (int i = 0; i < kAccounts; ++i) accounts.at(i).born = things_.Insert(i, {{"n", 0}}).born;
+  std::atomic<bool> over = false;
+  std::thread transfers([&] {
+    bool stored = true;
+    for (int i = 0; stored && !over; ++i) {
+      Together both(store());
+      for (const auto& [key, by] : {std::pair{i % kAccounts, -1}, {(i + 17) % kAccounts, 1}}) {
+        Account& account = accounts.at(key);
+        account.amount += by;
+        both.Replace(things_, key, account.version++, account.born, {{"n", account.amount}});
+      }
+      stored = both.Commit();
+    }
+    EXPECT_TRUE(stored);
+  });
+  const auto look = [&](const Filter& filter) {
+    for (int i = 0; i < kQueries; ++i) {
+      int sum = 0;
+      const std::vector<QueryRow> rows = things_.Rows(filter);
+      for (const QueryRow& row : rows) sum += row.body.json().at("n").get<int>();
+      EXPECT_EQ(sum, 0);
+      EXPECT_EQ(rows.size(), static_cast<std::size_t>(kAccounts));
+    }
+  };
+  for (int i = 0; i < kQueries; ++i) EXPECT_EQ(SumOf(things_, kAccounts), 0);
+  look(Filter());
+  look(Filter().OrderBy("n"));
+  things_.EnsureIndex({{"n"}});
+  look(Filter().OrderByDescending("n"));
+  over = true;
+  transfers.join();
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, Commits, ::testing::ValuesIn(AllStores()), NameOf);

@@ -82,9 +82,11 @@ Filter Compared(Filter::Op op, const Json& value) {
     case Filter::Op::kGreater:
       return filter.Greater("v", value);
     case Filter::Op::kAtLeast:
+      return filter.AtLeast("v", value);
+    case Filter::Op::kDue:
       break;
   }
-  return filter.AtLeast("v", value);
+  return filter.Due("v");
 }
 
 bool IsComparable(const Json& value) {
@@ -113,7 +115,8 @@ TEST_P(StoreConformance, EveryValueComparesAsInMemory) {
           << "condition " << static_cast<int>(op) << " with " << value;
     }
   }
-  for (const Filter& filter : {Filter().OrderBy("v"), Filter().OrderByDescending("v")}) {
+  for (const Filter& filter :
+       {Filter().OrderBy("v"), Filter().OrderByDescending("v"), Filter().Due("v")}) {
     EXPECT_EQ(things_.Query(filter), model.Query(filter)) << filter.descending();
   }
 }

@@ -156,6 +156,7 @@ class Client {
   /// Several operations in one call.
   void Execute(const std::vector<StoreOp*>& ops);
   void EnsureIndex(const IndexSpec& index) { store_.EnsureIndex(*collection_, index); }
+  void ReadTogether(const std::vector<StoreOp*>& reads) { store_.ReadTogether(reads, kBudget); }
   /// All pages of them.
   std::vector<LockRow> Locks(const LockQuery& query = {});
   void Expire(const Key& key) { testing::ExpireLock(store_, collection_->name(), key); }
