@@ -162,6 +162,8 @@ class DOCLOCK_EXPORT Transaction {
   Transaction& JoinNative(NativeHandle native, std::function<void(void*)> join);
 
  private:
+  friend class Inbox;
+
   /// A write under the lock of a handle.
   template <class StatePtr>
   Transaction& Enlist(const StatePtr& handle, WriteKind kind) {

@@ -22,11 +22,15 @@ class DOCLOCK_EXPORT TransactionState {
   using Make = std::function<CommitPartSpec()>;
   /// Updates the handle or the snapshot after success; must not throw.
   using Done = std::function<void(std::int64_t version)>;
+  /// Throws what Commit throws because of this document; or returns, and Commit throws the usual.
+  using Refused = std::function<void(const Failure&)>;
 
   explicit TransactionState(EnginePtr engine);
 
   [[nodiscard]] const EnginePtr& engine() const noexcept { return engine_; }
   void Add(const Binding&, const Key&, Make, Done);
+  /// For the document that was added last.
+  void OnRefused(Refused refused) { parts_.back().refused = std::move(refused); }
   void Join(NativeHandle, std::function<void(void*)>);
 
   /// @throws what a Make throws
@@ -41,6 +45,7 @@ class DOCLOCK_EXPORT TransactionState {
   struct Part {
     Make make;
     Done done;
+    Refused refused = nullptr;
   };
 
   void CheckOpen() const;

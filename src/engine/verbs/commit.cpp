@@ -124,8 +124,8 @@ class CommitProcedure final : public Procedure {
   /// @param why the part that is why nothing was written; null: none of them
   Step Refused(CommitPart* why) noexcept {
     state_ = State::kFinished;
-    for (const auto& part : parts_) {
-      if (part.get() != why) part->NotWritten();
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      parts_[i].get() != why ? parts_[i]->NotWritten() : void(result_.refused = i);
     }
     if (why != nullptr) result_.failure = why->Refused();
     return {};
