@@ -14,8 +14,8 @@
 #include "mongodb/admin/open_check.h"
 #include "mongodb/client/clock_watch.h"
 #include "mongodb/client/stream.h"
-#include "mongodb/operations/execute.h"
 #include "mongodb/mongodb_unit.h"
+#include "mongodb/operations/execute.h"
 #include "mongodb/query/query.h"
 #include "platform/fork_generation.h"
 
