@@ -123,8 +123,7 @@ bool Batch::NeedsOwnCommand(const StoreOp& op) const {
   if (op.kind == OpKind::kWrite) {
     const auto& write = static_cast<const WriteOp&>(op);
     const bool shares = write.mode == LockMode::kShared || write.lock_id == kSharedLockId;
-    return shares || write.write == WriteKind::kLeave || write.lock_id.is_nil() ||
-           write.expected == kAnyVersion;
+    return shares || write.lock_id.is_nil() || write.expected == kAnyVersion;
   }
   if (op.kind != OpKind::kSave) return true;
   const auto& save = static_cast<const SaveOp&>(op);
@@ -229,17 +228,17 @@ void Batch::Send(Verb verb, Statements statements, milliseconds limit) {
 
 /// False: the outcome is unknown; `reply` says why.
 bool Batch::LookAt(Statements& statements, Reply& reply) {
-  std::vector<StoreOp*> ops;
+  std::vector<const Key*> keys;
   Array mine;
   for (Statement& statement : statements) {
     statement.sight.reset();
-    ops.push_back(statement.op);
+    keys.push_back(statement.op->key);
     if (statement.op->kind == OpKind::kAcquire) mine.Add(AsAcquire(*statement.op).grant.lock_id);
   }
   const bool complete = operations_.Look(
-      ops, mine,
+      *statements.front().op->collection, keys, mine, Operations::Sees::kLatest,
       [&](std::size_t place, Operations::Shown&& shown) {
-        StoreOp& op = *ops[place];
+        StoreOp& op = *statements[place].op;
         Sight sight{std::move(shown.lock), {}};
         if (op.kind == OpKind::kAcquire && sight.lock.lock_id == AsAcquire(op).grant.lock_id) {
           sight.body = Body::FromJson(ReadBody(shown.doc, op.collection->fields()));

@@ -33,7 +33,7 @@ bool IsPlainRelease(const WriteOp& op) noexcept;
 
 /// The document under its holder's lock.
 Doc HeldFilter(const WriteOp& op, Queue queue);
-/// What a write under the lock changes; not for kErase and kLeave.
+/// What a write under the lock changes; not for kErase.
 Update HeldUpdate(const WriteOp& op, Queue queue);
 
 /// The document that an optimistic save expects: a free one, or (`seen`) the free or expired one
