@@ -40,7 +40,8 @@ Array Staying(const LockChange& change, const std::string& array, const Parts& w
               const Parts& now) {
   Array staying;
   if (now.empty()) return staying;
-  ForEachItem(change.seen, array.c_str(), [&](bson_iter_t item) {
+  ForEachItem(change.seen, array.c_str(), [&](const bson_iter_t& shown) {
+    bson_iter_t item = shown;  // bson_iter_value writes to it
     if (!Goes(item, was, now)) staying.Add(*bson_iter_value(&item));
     return true;
   });
