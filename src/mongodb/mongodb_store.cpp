@@ -14,6 +14,7 @@
 #include "mongodb/admin/open_check.h"
 #include "mongodb/client/clock_watch.h"
 #include "mongodb/client/stream.h"
+#include "mongodb/commit.h"
 #include "mongodb/mongodb_unit.h"
 #include "mongodb/operations/execute.h"
 #include "mongodb/query/query.h"
@@ -135,7 +136,12 @@ class MongodbStore final : public Store {
  public:
   explicit MongodbStore(std::shared_ptr<mongodb::Server> server) : database_(std::move(server)) {}
 
-  [[nodiscard]] StoreTraits traits() const noexcept override { return database_.traits(); }
+  [[nodiscard]] StoreTraits traits() const noexcept override {
+    StoreTraits traits = database_.traits();
+    traits.transactions = database_.server().is_replica_set();
+    if (traits.transactions) traits.native = NativeHandle::kMongodb;
+    return traits;
+  }
   [[nodiscard]] std::chrono::nanoseconds clock_skew() const {
     return database_.clocks().skew().most;
   }
@@ -162,6 +168,14 @@ class MongodbStore final : public Store {
     for (auto op = here; op != rest.end(); ++op) {
       locking::Execute(database_, {&*op, 1}, deadline);
     }
+  }
+  void Commit(CommitOp& commit, milliseconds budget) override {
+    if (!traits().transactions) return Store::Commit(commit, budget);
+    if (database_.IsForked()) {
+      for (StoreOp* op : commit.ops) op->Fail(Errc::kForked, kForkedText);
+      return;
+    }
+    mongodb::Commit(database_.server(), commit, In(budget));
   }
   void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, milliseconds budget) override {
     if (database_.IsForked()) return op.Fail(Errc::kForked, kForkedText);
