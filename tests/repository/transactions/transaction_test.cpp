@@ -517,15 +517,6 @@ TEST_P(TransactionTest, AStoreThatIsAwayLeavesAllHeld) {
 
 DOCLOCK_FOR_ALL_STORES(TransactionTest);
 
-class NoTransactionsTest : public RepositoryTest {};
-
-TEST_P(NoTransactionsTest, AStoreWithoutThemRefusesAtOnce) {
-  if (store->traits().transactions) GTEST_SKIP() << "this store has transactions";
-  EXPECT_EQ(CodeOf([&] { Transaction transaction(manager); }), Errc::kRefused);
-}
-
-DOCLOCK_FOR_ALL_STORES(NoTransactionsTest);
-
 class TransactionThreadsTest : public ThreadsTest {};
 
 /// Threads move amounts between the same accounts, crosswise.
