@@ -152,7 +152,10 @@ void PostgresqlUnit::Send(const Change& change) {
 
 void PostgresqlUnit::Commit(std::span<Change> changes) {
   try {
-    CommitAll(changes);
+    for (const Change& change : changes) {
+      if (change.IsDecided()) Send(change);
+    }
+    RunAndCommit();
   } catch (const Refusal& refusal) {
     return Refuse(refusal, changes);
   } catch (const Loss& loss) {
@@ -165,17 +168,37 @@ void PostgresqlUnit::Commit(std::span<Change> changes) {
   Tell(changes);
 }
 
-void PostgresqlUnit::CommitAll(std::span<Change> changes) {
-  for (const Change& change : changes) {
-    if (change.IsDecided()) Send(change);
-  }
+std::vector<Result> PostgresqlUnit::RunAndCommit() {
   connection_->Send(kCommit);
-  const std::vector<Result> results = Run();
+  std::vector<Result> results = Run();
   has_begun_ = false;
   // A commit that did not wait for a standby, because someone cancelled that, ends with a warning.
   if (connection_->warned()) throw InDoubtException("doclock: PostgreSQL warned of the commit");
   if (results.back().tag() != "COMMIT") {
     throw StoreException(Errc::kUnavailable, "doclock: PostgreSQL rolled the transaction back");
+  }
+  return results;
+}
+
+void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts) {
+  const auto doubt = [&](const std::string& text) {
+    for (const ShortCut& cut : cuts) cut.op->Doubt(text);
+  };
+  try {
+    Begin();
+    std::size_t first = 0;
+    for (const ShortCut& cut : cuts) {
+      const std::size_t place = connection_->Send(*cut.statement, cut.parameters);
+      if (&cut == &cuts.front()) first = place;
+    }
+    const std::vector<Result> results = RunAndCommit();
+    for (std::size_t i = 0; i < cuts.size(); ++i) Settle(cuts[i], results[first + i]);
+  } catch (const InDoubtException& error) {
+    doubt(error.what());
+  } catch (const Loss& loss) {
+    if (!loss.nothing_done) doubt("doclock: PostgreSQL: " + loss.text);
+  } catch (const Refusal&) {  // a value, or a race: the long way tells
+  } catch (const Error&) {    // rolled back
   }
 }
 

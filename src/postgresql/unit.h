@@ -10,6 +10,7 @@
 #include "postgresql/postgresql_collection.h"
 #include "postgresql/rows.h"
 #include "postgresql/search.h"
+#include "postgresql/short_cuts.h"
 
 namespace doclock::postgresql {
 
@@ -21,6 +22,10 @@ class PostgresqlUnit final : public locking::Unit {
   PostgresqlUnit(Pool& pool, locking::Access access, Deadline deadline, std::int64_t instance);
   /// Ends a transaction that was not committed, without waiting for it.
   ~PostgresqlUnit() override;
+
+  /// Carries out short cuts, and ends the unit. Does not throw Error: where they could not be
+  /// carried out, the operations stay pending.
+  void CarryOut(std::span<const ShortCut> cuts);
 
   TimePoint Now() override;
   [[nodiscard]] std::int64_t instance() const noexcept override { return instance_; }
@@ -39,8 +44,8 @@ class PostgresqlUnit final : public locking::Unit {
   /// Of documents that were not found: are they there, and another transaction keeps them?
   void MarkBlocked(std::span<locking::Change> documents);
   void Send(const locking::Change& change);
-  /// Sends all changes and the commit. @throws Refusal, InDoubtException
-  void CommitAll(std::span<locking::Change> changes);
+  /// Sends what was queued, and the commit. @throws Refusal, Loss, InDoubtException
+  std::vector<Result> RunAndCommit();
   /// Settles the only change of a unit, or throws what all of them mean.
   void Refuse(const Refusal& refusal, std::span<locking::Change> changes);
   std::string NameOfIndex(const PostgresqlCollection& collection, const std::string& constraint);
