@@ -6,6 +6,8 @@
 #include <deque>
 #include <functional>
 #include <future>
+#include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "mongodb/support/client.h"
 #include "mongodb/support/fail_point.h"
 #include "mongodb/support/raw_server.h"
+#include "process/child.h"
 
 namespace doclock::mongo_test {
 namespace {
@@ -151,6 +154,80 @@ TEST_F(MongoCommit, AClientThatWasQuickerIsTold) {
   EXPECT_EQ(pair.second.status, OpStatus::kLost);
   EXPECT_EQ(calls, 1) << "it is called only where nothing is refused yet";
   EXPECT_EQ(client_.Read(*pair.first.key).version, pair.first.expected);
+}
+
+/// A process that is killed in the middle of transfers moves nothing twice, and loses nothing.
+class MongoCommitKilled : public MongoCommit {
+ protected:
+  /// The sum of all `n`, at one moment: the server may still commit after its client is gone.
+  std::int64_t Sum() {
+    mongodb::Doc group;
+    group.AddNull("_id").Add("sum", mongodb::Doc::Of("$sum", "$n"));
+    mongodb::Doc command;
+    command.Add("aggregate", "things");
+    command.AddArray("pipeline", mongodb::Array().Add(mongodb::Doc::Of("$group", group)).doc());
+    command.Add("cursor", mongodb::Doc());
+    std::int64_t sum = -1;
+    ForEachRow(database_.name(), command, [&](const bson_t& row) {
+      bson_iter_t at;
+      if (bson_iter_init_find(&at, &row, "sum")) sum = bson_iter_as_int64(&at);
+    });
+    return sum;
+  }
+  /// Ends what a client of this name has left open, which would keep the database from being
+  /// dropped.
+  void EndTransactionsOf(const std::string& client) {
+    mongodb::Doc all, command;
+    all.Add("allUsers", true).Add("idleSessions", true);
+    mongodb::Array stages;
+    stages.Add(mongodb::Doc::Of("$currentOp", all));
+    stages.Add(mongodb::Doc::Of("$match", mongodb::Doc::Of("appName", client)));
+    stages.Add(mongodb::Doc::Of("$project", mongodb::Doc::Of("lsid.id", 1)));
+    command.Add("aggregate", 1).AddArray("pipeline", stages.doc()).Add("cursor", mongodb::Doc());
+    std::vector<mongodb::Doc> sessions;
+    ForEachRow("admin", command, [&](const bson_t& row) {
+      bson_t session;
+      if (!mongodb::FindDocument(row, "lsid", session)) return;
+      bson_concat(sessions.emplace_back().get(), &session);
+    });
+    for (const mongodb::Doc& session : sessions) {
+      mongodb::Array one;
+      one.Add(session);
+      database_.server().Run("admin", mongodb::Doc::OfArray("killSessions", one.doc()));
+    }
+  }
+
+ private:
+  template <class Visit>
+  void ForEachRow(const std::string& database, const mongodb::Doc& command, const Visit& visit) {
+    database_.server().Run(database, command, [&](const bson_t& reply) {
+      bson_t cursor, row;
+      if (!mongodb::FindDocument(reply, "cursor", cursor)) return;
+      mongodb::ForEachItem(cursor, "firstBatch", [&](const bson_iter_t& item) {
+        if (mongodb::DocumentAt(item, row)) visit(row);
+        return true;
+      });
+    });
+  }
+};
+
+TEST_F(MongoCommitKilled, HasWrittenAllOrNothing) {
+  const std::string name = database_.name() + "_child";  // no other client has it
+  std::mt19937 random(std::random_device{}());
+  for (int i = 0; i < 4; ++i) {
+    const std::string from = "from " + std::to_string(i), to = "to " + std::to_string(i);
+    for (const Key& key : {Key(from), Key(to)}) {
+      client_.Save(SaveKind::kInsert, key, kAnyVersion, {}, Counted(0));
+    }
+    test::Child child({"transfer", database_.uri() + "&appName=" + name, from, to});
+    ASSERT_EQ(child.Line(), "moving");
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 30'000));
+    child.Kill();
+    EXPECT_EQ(Sum(), 0);
+    const Key moved = from;
+    EXPECT_LT(client_.Read(moved).body.json().at("n"), 0) << "it was told to be stored";
+  }
+  EndTransactionsOf(name);
 }
 
 class MongoCommitFaults : public MongoCommit {
