@@ -11,7 +11,8 @@
 namespace doclock {
 namespace {
 
-/// The longest wait of one search: it knows only what was due when it began.
+/// The longest wait of one search: it knows only what was due when it began, and not what sleeps
+/// behind another message.
 constexpr auto kSearch = std::chrono::seconds(1);
 /// The pause after a failure of the store.
 constexpr auto kPause = std::chrono::seconds(1);
