@@ -13,6 +13,8 @@ namespace doclock {
 
 template <class T>
 class LockingRepository;
+template <class Handle>
+class LockTarget;
 class Transaction;
 
 /// A locked document: the entity, and the right to write it, for as long as held() says so.
@@ -156,6 +158,7 @@ class Locked {
 
  private:
   friend class LockingRepository<T>;
+  friend class LockTarget<Locked<T>>;
   friend class Transaction;
 
   /// Shared with asynchronous verbs under way. The last owner to go releases what is still held.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "doclock/detail/callable.h"
+#include "doclock/lock_all.h"
 #include "doclock/lock_manager.h"
 #include "doclock/lock_status.h"
 #include "doclock/locked.h"
@@ -285,13 +286,14 @@ class LockingRepository {
   /// @{
 
   /// Locks all documents or none. It locks them in the order of the keys, so that two callers
-  /// cannot deadlock, each key once, under one timeout (`wait`). Returns the handles in the order
-  /// of the sorted keys. The error names the key that failed.
+  /// cannot deadlock, each key once, under one timeout (`wait`). While one is not to be had, it
+  /// keeps the others for LockOptions::hold_while_waiting at most. Returns the handles in the order
+  /// of the sorted keys. The error names the key that failed. lock_all.h has LockAll for documents
+  /// of several repositories, in the order of the arguments.
   [[nodiscard]] std::vector<Locked<T>> LockAll(std::vector<Key> keys,
                                                const LockOptions& options = {},
                                                std::stop_token stop = {}) const {
-    auto op = LockAllOp(options, {});
-    return op.Finish(AcquireEach(op.spec, std::move(keys), std::move(stop)));
+    return detail::LockHere(LockAllOp(options, std::move(keys)), std::move(stop));
   }
   /// Not a call: says where the options and the stop token belong.
   std::vector<Locked<T>> LockAll(const std::vector<Key>&, detail::MisplacedStop) const;
@@ -299,8 +301,8 @@ class LockingRepository {
   [[nodiscard]] std::optional<std::vector<Locked<T>>> TryLockAll(std::vector<Key> keys,
                                                                  const LockOptions& options = {},
                                                                  std::stop_token stop = {}) const {
-    detail::TryLockAllOperation<WrapGrant> op{LockAllOp(options, {})};
-    return op.Finish(AcquireEach(op.spec, std::move(keys), std::move(stop)));
+    return detail::LockHere(detail::TryAllOperation{LockAllOp(options, std::move(keys))},
+                            std::move(stop));
   }
   /// Not a call: says where the options and the stop token belong.
   std::optional<std::vector<Locked<T>>> TryLockAll(const std::vector<Key>&,
@@ -318,15 +320,29 @@ class LockingRepository {
   template <detail::TokenFor<std::optional<std::vector<Locked<T>>>> Token = detail::DefaultToken>
   auto TryLockAllAsync(std::vector<Key> keys, const LockOptions& options = {},
                        Token&& token = Token()) const {
-    return detail::Initiate(
-        bound()->engine,
-        detail::TryLockAllOperation<WrapGrant>{LockAllOp(options, std::move(keys))},
-        std::forward<Token>(token));
+    return detail::Initiate(bound()->engine,
+                            detail::TryAllOperation{LockAllOp(options, std::move(keys))},
+                            std::forward<Token>(token));
   }
   /// Not a call: says where the options and the stop token belong.
   void LockAllAsync(const std::vector<Key>&, detail::MisplacedStop) const;
   /// Not a call: says where the options and the stop token belong.
   void TryLockAllAsync(const std::vector<Key>&, detail::MisplacedStop) const;
+
+  /// Returns a document that exists, for LockAll of several repositories (lock_all.h). Nothing is
+  /// sent yet.
+  [[nodiscard]] LockTarget<Locked<T>> At(KeyArg key) const {
+    return Target(std::move(key).Take(), {});
+  }
+  /// As above; LockAll creates the document from the entity if it is missing. The entity is read
+  /// now.
+  template <std::same_as<T> E>
+    requires KeyedEntity<E>
+  [[nodiscard]] LockTarget<Locked<T>> At(const E& entity) const {
+    Key key = KeyOf(entity);
+    Body fresh = detail::Codec<T>::Fresh(*bound()->collection, key, entity);
+    return Target(std::move(key), std::move(fresh));
+  }
   /// @}
 
   /// @name Locking the next document
@@ -696,6 +712,13 @@ class LockingRepository {
     return detail::SpecFor(*bound(), options, std::move(key), std::move(fresh));
   }
 
+  [[nodiscard]] LockTarget<Locked<T>> Target(Key key, Body insert) const {
+    return {bound(), [binding = bound(), key = std::move(key),
+                      insert = std::move(insert)](const LockOptions& options) {
+              return detail::SpecFor(*binding, options, key, insert);
+            }};
+  }
+
   Locked<T> Acquire(detail::AcquireSpec spec, std::stop_token stop) const {
     auto result = detail::Acquire(bound()->engine, std::move(spec), std::move(stop));
     detail::ThrowIf(result.failure);
@@ -732,11 +755,7 @@ class LockingRepository {
 
   [[nodiscard]] detail::LockAllOperation<WrapGrant> LockAllOp(const LockOptions& options,
                                                               std::vector<Key> keys) const {
-    return {bound(), Spec(options, Key()), std::move(keys), Wrap()};
-  }
-  detail::AcquireAllResult AcquireEach(const detail::AcquireSpec& spec, std::vector<Key> keys,
-                                       std::stop_token stop) const {
-    return detail::AcquireAll(bound()->engine, spec, std::move(keys), std::move(stop));
+    return {bound(), detail::SpecsFor(Spec(options, Key()), std::move(keys)), Wrap()};
   }
 
   template <class F>

@@ -97,16 +97,22 @@ struct AsyncContext {
   Poster post;
 };
 
-/// Locks several documents in the order of `keys` (sorted and unique), under one timeout.
+/// `spec` for each of the keys, sorted and unique.
+DOCLOCK_EXPORT std::vector<AcquireSpec> SpecsFor(const AcquireSpec& spec, std::vector<Key> keys);
+/// @throws std::invalid_argument naming one that is of another LockManager than the first
+DOCLOCK_EXPORT void CheckOneManager(std::span<const BindingPtr>);
+/// Several locks, in the order of the specs.
 struct AcquireAllResult {
   FailurePtr failure;
   std::vector<Grant> grants;
 };
-DOCLOCK_EXPORT std::vector<Key> SortedUnique(std::vector<Key> keys);
-DOCLOCK_EXPORT AcquireAllResult AcquireAll(const EnginePtr&, const AcquireSpec&, std::vector<Key>,
+/// Takes all locks or none, in the order of all clients, under one timeout. Only key, collection
+/// and what belongs to it differ between the specs. @throws std::invalid_argument naming a document
+/// that occurs twice
+DOCLOCK_EXPORT AcquireAllResult AcquireAll(const EnginePtr&, std::vector<AcquireSpec>,
                                            std::stop_token);
-DOCLOCK_EXPORT void AcquireAllAsync(const EnginePtr&, const AcquireSpec&, std::vector<Key>,
-                                    AsyncContext, std::function<void(AcquireAllResult)> done);
+DOCLOCK_EXPORT void AcquireAllAsync(const EnginePtr&, std::vector<AcquireSpec>, AsyncContext,
+                                    std::function<void(AcquireAllResult)> done);
 
 /// Makes the new body from the stored one; may throw, and may be called several times.
 using Edit = std::function<Body(const Body& base)>;
