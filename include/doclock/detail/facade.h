@@ -114,10 +114,15 @@ DOCLOCK_EXPORT AcquireAllResult AcquireAll(const EnginePtr&, std::vector<Acquire
 DOCLOCK_EXPORT void AcquireAllAsync(const EnginePtr&, std::vector<AcquireSpec>, AsyncContext,
                                     std::function<void(AcquireAllResult)> done);
 
-/// Makes the new body from the stored one; may throw, and may be called several times.
-using Edit = std::function<Body(const Body& base)>;
-DOCLOCK_EXPORT void UpdateDocument(const Binding&, Key, const Edit&, std::stop_token);
-DOCLOCK_EXPORT void UpdateDocumentAsync(const BindingPtr&, Key, Edit, AsyncContext,
+/// How to change one document.
+struct UpdateSpec {
+  Key key;
+  /// Makes the new body from the stored one; may throw, and may be called several times.
+  std::function<Body(const Body& base)> edit;
+  Body initial;  ///< What a missing document is before the edit; none: it must exist.
+};
+DOCLOCK_EXPORT void UpdateDocument(const Binding&, const UpdateSpec&, std::stop_token);
+DOCLOCK_EXPORT void UpdateDocumentAsync(const BindingPtr&, UpdateSpec, AsyncContext,
                                         std::function<void(std::exception_ptr)> done);
 
 DOCLOCK_EXPORT void EnsureIndexOf(const Binding&, std::vector<std::string> fields, bool unique);

@@ -201,11 +201,10 @@ struct UpdateOperation {
   using Raw = std::exception_ptr;
   using Result = void;
   BindingPtr binding;
-  Key key;
-  Edit edit;
+  UpdateSpec update;
 
   void Start(const AsyncContext& context, std::function<void(std::exception_ptr)> done) {
-    UpdateDocumentAsync(binding, std::move(key), std::move(edit), context, std::move(done));
+    UpdateDocumentAsync(binding, std::move(update), context, std::move(done));
   }
   void Finish(Raw&& error) {
     if (error) std::rethrow_exception(std::move(error));
