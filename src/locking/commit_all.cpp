@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -14,11 +15,6 @@
 
 namespace doclock::locking {
 namespace {
-
-void MakePending(StoreOp& op) noexcept {
-  op.status = OpStatus::kPending;
-  op.detail.reset();
-}
 
 /// Why no transaction takes the operation; null: it does.
 const char* FaultInCommit(const StoreOp& op) {
@@ -54,7 +50,7 @@ class Commitment {
   }
 
   void Run(Database& database, Deadline deadline) {
-    ForEach(MakePending);
+    ForEach(&StoreOp::MakePending);
     commit_.thrown = nullptr;
     const auto unit = database.Begin(Access::kWriteAll, deadline);
     std::vector<Change> changes = Load(*unit);
@@ -78,7 +74,7 @@ class Commitment {
 
   template <class F>
   void ForEach(const F& use) {
-    for (StoreOp* const op : commit_.ops) use(*op);
+    for (StoreOp* const op : commit_.ops) std::invoke(use, *op);
   }
 
  private:
@@ -110,7 +106,7 @@ class Commitment {
       return true;
     } catch (...) {
       commit_.thrown = std::current_exception();
-      ForEach(MakePending);
+      ForEach(&StoreOp::MakePending);
       return false;
     }
   }
@@ -118,7 +114,7 @@ class Commitment {
   /// One was refused, so the others are not stored.
   void KeepOnly(const StoreOp& refused) noexcept {
     ForEach([&](StoreOp& op) {
-      if (&op != &refused) MakePending(op);
+      if (&op != &refused) op.MakePending();
     });
   }
 
@@ -142,7 +138,7 @@ void CommitAll(Database& database, CommitOp& commit, Deadline deadline) {
   } catch (const Error& error) {
     all.ForEach([&](StoreOp& op) { op.Fail(error.errc(), error.what()); });
   } catch (...) {
-    all.ForEach(MakePending);
+    all.ForEach(&StoreOp::MakePending);
     throw;
   }
 }
