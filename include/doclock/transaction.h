@@ -19,7 +19,8 @@ namespace doclock {
 
 /// The most documents of one Transaction.
 inline constexpr std::size_t kMaxTransactionDocuments = 1000;
-/// The most bytes that the bodies of one Transaction have together, about.
+/// The most bytes that the bodies of one Transaction have together, about: control characters in
+/// strings, which JSON writes as six bytes, count as one.
 inline constexpr std::size_t kMaxTransactionBytes = std::size_t{32} << 20;
 
 /// Writes of several documents, of any collections of one LockManager, that are stored together or

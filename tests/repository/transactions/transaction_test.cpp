@@ -533,8 +533,12 @@ TEST_P(TransactionTest, AStoreThatIsAwayLeavesAllHeld) {
   auto from = accounts.Lock(1), to = accounts.Lock(2);
   Transaction transaction(manager);
   transaction.Release(from).Release(to);
-  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite});
+  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite, .times = INT_MAX});
   EXPECT_EQ(CodeOf([&] { transaction.Commit(); }), Errc::kUnavailable);
+  EXPECT_EQ(TextOf(transaction),
+            "the transaction could not be stored: the store could not be reached (injected)")
+      << "no document is the reason";
+  store->Heal();
   EXPECT_TRUE(from.held());
   EXPECT_TRUE(to.held());
   transaction.Commit();
