@@ -12,14 +12,13 @@ Service::Service(doclock::LockManager of) : manager(std::move(of)) {}
 void Service::Handle(const Payment& payment) const {
   if (inbox.Contains(payment.id)) return;
   if (payment.from == payment.to) throw std::invalid_argument("a payment to the payer");
-  auto both = accounts.LockAll({payment.from, payment.to}, {.wait = 10s});
-  auto order = orders.Lock(payment.order, {.wait = 10s});
-  const bool sorted = payment.from < payment.to;
-  const std::string result = Pay(payment, *both[sorted ? 0 : 1], *both[sorted ? 1 : 0], *order);
+  auto [from, to, order] = doclock::LockAll({.wait = 10s}, accounts.At(payment.from),
+                                            accounts.At(payment.to), orders.At(payment.order));
+  const std::string result = Pay(payment, *from, *to, *order);
 
   doclock::Transaction transaction(manager);
   inbox.Accept(transaction, payment.id);
-  transaction.Release(both).Release(order);
+  transaction.Release(from, to, order);
   outbox.Add(transaction, {.id = payment.id + ":" + result,
                            .payload = payment,
                            .order = payment.order,

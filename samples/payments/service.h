@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "doclock/lock_all.h"
 #include "doclock/messages.h"
 #include "model.h"
 

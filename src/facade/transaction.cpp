@@ -54,10 +54,13 @@ void TransactionState::Add(const Binding& binding, const Key& key, Make make, Do
     Reject(collection, key, "is one too many for a transaction, which writes up to 1,000");
   }
   if (parts_.size() == parts_.capacity()) parts_.reserve(2 * parts_.size() + 1);
-  if (!documents_.emplace(&collection, key).second) {
-    Reject(collection, key, "is in the transaction already");
-  }
-  parts_.push_back({std::move(make), std::move(done)});
+  const auto [document, is_new] = documents_.emplace(&collection, key);
+  if (!is_new) Reject(collection, key, "is in the transaction already");
+  parts_.push_back({std::move(make), std::move(done), document});
+}
+
+void TransactionState::KeepFirst(std::size_t count) noexcept {
+  for (; parts_.size() > count; parts_.pop_back()) documents_.erase(parts_.back().document);
 }
 
 void TransactionState::Join(NativeHandle native, std::function<void(void*)> join) {

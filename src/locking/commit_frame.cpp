@@ -1,6 +1,7 @@
 #include "locking/commit_frame.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "doclock/errors.h"
@@ -10,14 +11,9 @@
 namespace doclock::locking {
 namespace {
 
-void MakePending(StoreOp& op) noexcept {
-  op.status = OpStatus::kPending;
-  op.detail.reset();
-}
-
 template <class F>
 void ForEach(const CommitOp& commit, const F& use) {
-  for (StoreOp* const op : commit.ops) use(*op);
+  for (StoreOp* const op : commit.ops) std::invoke(use, *op);
 }
 
 /// Why no transaction takes the operation; null: it does.
@@ -59,13 +55,13 @@ bool IsFaulty(const CommitOp& commit, std::span<const std::size_t> sorted) {
 }
 
 void Reopen(CommitOp& commit) noexcept {
-  ForEach(commit, MakePending);
+  ForEach(commit, &StoreOp::MakePending);
   commit.thrown = nullptr;
 }
 
 void KeepOnly(const StoreOp& refused, const CommitOp& commit) noexcept {
   ForEach(commit, [&](StoreOp& op) {
-    if (&op != &refused) MakePending(op);
+    if (&op != &refused) op.MakePending();
   });
 }
 
@@ -76,7 +72,7 @@ bool Join(CommitOp& commit, void* native) {
     return true;
   } catch (...) {
     commit.thrown = std::current_exception();
-    ForEach(commit, MakePending);
+    ForEach(commit, &StoreOp::MakePending);
     return false;
   }
 }
@@ -89,7 +85,7 @@ void RunGuarded(const CommitOp& commit, const std::function<void()>& run) {
   } catch (const Error& error) {
     ForEach(commit, [&](StoreOp& op) { op.Fail(error.errc(), error.what()); });
   } catch (...) {
-    ForEach(commit, MakePending);
+    ForEach(commit, &StoreOp::MakePending);
     throw;
   }
 }

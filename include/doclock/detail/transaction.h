@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,6 +32,9 @@ class DOCLOCK_EXPORT TransactionState {
   void Add(const Binding&, const Key&, Make, Done);
   /// For the document that was added last.
   void OnRefused(Refused refused) { parts_.back().refused = std::move(refused); }
+  [[nodiscard]] std::size_t size() const noexcept { return parts_.size(); }
+  /// Drops what was added after the first ones.
+  void KeepFirst(std::size_t count) noexcept;
   void Join(NativeHandle, std::function<void(void*)>);
 
   /// @throws what a Make throws
@@ -42,9 +46,11 @@ class DOCLOCK_EXPORT TransactionState {
 
  private:
   enum class Phase : std::uint8_t { kOpen, kCommitting, kCommitted, kInDoubt };
+  using Documents = std::set<std::pair<const Collection*, Key>>;
   struct Part {
     Make make;
     Done done;
+    Documents::iterator document;
     Refused refused = nullptr;
   };
 
@@ -52,7 +58,7 @@ class DOCLOCK_EXPORT TransactionState {
   void Begin();
 
   const EnginePtr engine_;
-  std::set<std::pair<const Collection*, Key>> documents_;
+  Documents documents_;
   std::vector<Part> parts_;
   std::function<void(void*)> join_;
   Phase phase_ = Phase::kOpen;

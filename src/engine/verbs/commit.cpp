@@ -82,6 +82,9 @@ class CommitProcedure final : public Procedure {
     }
     const auto refused = std::find_if_not(parts_.begin(), parts_.end(), is(OpStatus::kPending));
     const bool answered = refused != parts_.end() && !is(OpStatus::kInDoubt)(*refused);
+    if (!doubted_ && std::all_of(parts_.begin(), parts_.end(), is(OpStatus::kFailed))) {
+      return StoreFailed();
+    }
     // After doubt a refusal may be the trace of the first attempt: look.
     if (answered && !doubted_) return Refused(refused->get());
     doubted_ = true;
@@ -129,6 +132,15 @@ class CommitProcedure final : public Procedure {
     }
     if (why != nullptr) result_.failure = why->Refused();
     return {};
+  }
+
+  /// No document is the reason.
+  Step StoreFailed() noexcept {
+    if (parts_.size() == 1) return Refused(parts_.front().get());
+    const OpDetail& why = *ops_.front()->detail;
+    result_.failure = MakeFailure(
+        why.code, [&] { return "the transaction could not be stored: " + why.message; });
+    return Refused(nullptr);
   }
 
   Step Unknown() noexcept {
