@@ -79,8 +79,7 @@ ServerTransaction::End ServerTransaction::Commit(Reply& reply) {
     std::this_thread::sleep_for(std::min(pause, Until(deadline_)));
   }
   // It may be open still, and keep other writers away. libmongoc cannot abort it any more.
-  Kill();
-  return CommitOnce(reply);
+  return Kill() ? CommitOnce(reply) : End::kUnknown;
 }
 
 ServerTransaction::End ServerTransaction::CommitOnce(Reply& reply) {
@@ -95,13 +94,14 @@ ServerTransaction::End ServerTransaction::CommitOnce(Reply& reply) {
   return none ? End::kNothing : End::kUnknown;
 }
 
-/// Its own session is all that this ends, and needs no privilege.
-void ServerTransaction::Kill() const {
+/// Its own session is all that this ends, and needs no privilege. False: no server has answered.
+bool ServerTransaction::Kill() const {
   Doc lsid;
   bson_concat(lsid.get(), mongoc_client_session_get_lsid(session()));
   const Doc command = Doc::OfArray("killSessions", Array().Add(lsid).doc());
   Reply reply;
   server_.RunOn(client(), command, nullptr, Effect::kReads, reply);
+  return reply.answered();
 }
 
 }  // namespace doclock::mongodb

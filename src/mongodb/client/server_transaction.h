@@ -51,7 +51,7 @@ class ServerTransaction {
   };
 
   End CommitOnce(Reply& reply);
-  void Kill() const;
+  [[nodiscard]] bool Kill() const;
 
   const Server& server_;
   const Deadline deadline_;
