@@ -172,7 +172,7 @@ class KeyArg {
              !std::same_as<std::remove_cvref_t<A>, KeyArg>)
   KeyArg(A&&) {  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
     static_assert(!std::same_as<std::remove_cvref_t<A>, T> || !KeyedEntity<T>,
-                  "doclock: this verb takes the key before the entity: With(key, entity, f)");
+                  "doclock: this verb takes the key, not the entity");
     if constexpr (std::same_as<std::remove_cvref_t<A>, T> && !KeyedEntity<T>) {
       static_assert(KnownKeyCheck<T>::value);
     }

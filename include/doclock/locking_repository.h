@@ -225,6 +225,10 @@ class LockingRepository {
             std::stop_token stop = {}) const {
     return With(KeyOf(entity), entity, std::forward<F>(f), options, std::move(stop));
   }
+  /// Not a call: says where the options and the stop token belong.
+  template <std::same_as<T> E, class F>
+    requires KeyedEntity<E>
+  void With(const E&, F&&, detail::MisplacedStop) const;
   /// With() for a coroutine: `f(T&)` returns a boost::asio::awaitable, and so does this. The call
   /// checks options and keys; the lock is taken when the result is awaited. Per-operation
   /// cancellation ends the wait. In a coroutine, put `f` in a variable first; it is copied or

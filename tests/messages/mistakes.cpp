@@ -94,18 +94,19 @@ int main() {
   (void)orders.TryLock(nullptr);                                    // is no key of this entity's
   (void)orders.Find('a');                                           // is no key of this entity's
   (void)orders.Erase(u8"a");                                        // is no key of this entity's
-  orders.With(Order{"42"}, good);                           // takes the key before the entity
-  (void)orders.Lock("1", {.wait = 5});                      // a plain number is no length
-  (void)orders.Lock("1", {.wait = 0.5});                    // a plain number is no length
-  (void)orders.Lock("1", stop);                             // comes after the options
-  (void)orders.Lock("1", 5s);                               // an option has a name
-  (void)orders.TryLock("1", Order{"1"}, 5ms);               // an option has a name
-  (void)orders.Lock(Order{"1"}, doclock::kForever);         // an option has a name
-  (void)orders.LockNext(Filter{}, 5U);                      // an option has a name
-  orders.With("1", good, 5min);                             // an option has a name
-  orders.With("1", Order{"1"}, good, 0.5);                  // an option has a name
-  (void)orders.LockAll({"1", "2"}, 5h);                     // an option has a name
-  orders.LockAsync("1", std::chrono::duration<double>(1));  // an option has a name
+  (void)orders.Find(Order{"42"});                                   // takes the key, not the entity
+  (void)orders.Lock("1", {.wait = 5});                              // a plain number is no length
+  (void)orders.Lock("1", {.wait = 0.5});                            // a plain number is no length
+  (void)orders.Lock("1", stop);                                     // comes after the options
+  (void)orders.Lock("1", 5s);                                       // an option has a name
+  (void)orders.TryLock("1", Order{"1"}, 5ms);                       // an option has a name
+  (void)orders.Lock(Order{"1"}, doclock::kForever);                 // an option has a name
+  (void)orders.LockNext(Filter{}, 5U);                              // an option has a name
+  orders.With("1", good, 5min);                                     // an option has a name
+  orders.With(Order{"1"}, good, 0.5F);                              // an option has a name
+  orders.With("1", Order{"1"}, good, 0.5);                          // an option has a name
+  (void)orders.LockAll({"1", "2"}, 5h);                             // an option has a name
+  orders.LockAsync("1", std::chrono::duration<double>(1));          // an option has a name
   orders.TryLockNextAsync(Filter{}, std::chrono::duration<short>(1));  // an option has a name
   orders.WithAsync("1", good, 5L);                                     // an option has a name
   orders.LockAllAsync({"1"}, true);                                    // an option has a name
