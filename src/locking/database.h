@@ -202,6 +202,10 @@ class DOCLOCK_EXPORT Database {
                                            std::chrono::milliseconds default_ttl) = 0;
   /// @throws Error if the unit cannot begin by the deadline, which covers its Commit too.
   virtual std::unique_ptr<Unit> Begin(Access access, Deadline deadline) = 0;
+  /// Carries out operations, each on a document of its own, that are one small step each which does
+  /// what the rules would do, and stores them. The others it leaves pending, with nothing changed.
+  /// For databases where a unit costs more round trips. @throws Error if nothing was stored
+  virtual void Try(std::span<StoreOp* const>, Deadline) {}
   /// Calls `use` with a unit. For databases whose units are small enough for the stack.
   /// @throws what Begin and `use` throw
   virtual void Run(Access access, Deadline deadline, const std::function<void(Unit&)>& use) {

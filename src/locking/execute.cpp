@@ -62,6 +62,17 @@ void Guarded(const Run& run, const ForEachOpen& for_each_open) {
   }
 }
 
+/// Carries out what the database can without a unit.
+void TryWithoutUnit(Database& database, std::span<StoreOp* const> ops, Deadline deadline) {
+  for (StoreOp* const op : ops) Reset(*op);
+  Guarded([&] { database.Try(ops, deadline); },
+          [&](const auto& settle) {
+            for (StoreOp* const op : ops) {
+              if (op->status == OpStatus::kPending) settle(*op);
+            }
+          });
+}
+
 /// One operation, in a unit of its own.
 class Lone {
  public:
@@ -113,8 +124,21 @@ class Batch {
     of_.reserve(ops_.size());
   }
 
+  /// Carries out what the database can without a unit.
+  void TryWithoutUnit(Database& database, Deadline deadline) {
+    std::vector<StoreOp*> once;
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      const bool repeats = (i > 0 && !StandsBefore(ops_[i - 1], ops_[i])) ||
+                           (i + 1 < ops_.size() && !StandsBefore(ops_[i], ops_[i + 1]));
+      if (!repeats) once.push_back(ops_[i]);
+    }
+    locking::TryWithoutUnit(database, once, deadline);
+    std::erase_if(ops_, [](const StoreOp* op) { return op->status != OpStatus::kPending; });
+  }
+
   /// Returns the operations that need a unit of their own. They have no result.
   std::vector<StoreOp*> Run(Database& database, Deadline deadline) {
+    if (ops_.empty()) return {};
     bool all_alone = false;
     const auto run = [&] {
       const auto unit = database.Begin(access(), deadline);
@@ -224,16 +248,18 @@ void ExecuteOne(Database& database, StoreOp& op, Deadline deadline) {
 
 void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadline) {
   if (ops.size() == 1) {
-    if (!IsFaulty(*ops.front())) ExecuteOne(database, *ops.front(), deadline);
+    if (IsFaulty(*ops.front())) return;
+    TryWithoutUnit(database, ops, deadline);
+    if (ops.front()->status == OpStatus::kPending) ExecuteOne(database, *ops.front(), deadline);
     return;
   }
   std::vector<StoreOp*> sound;
   std::copy_if(ops.begin(), ops.end(), std::back_inserter(sound),
                [](StoreOp* op) { return !IsFaulty(*op); });
   if (sound.empty()) return;
-  for (StoreOp* const op : Batch(std::move(sound)).Run(database, deadline)) {
-    ExecuteOne(database, *op, deadline);
-  }
+  Batch batch(std::move(sound));
+  batch.TryWithoutUnit(database, deadline);
+  for (StoreOp* const op : batch.Run(database, deadline)) ExecuteOne(database, *op, deadline);
 }
 
 void ExecuteImmediately(Database& database, std::span<StoreOp* const> ops) {

@@ -43,6 +43,29 @@ std::string Update(const std::string& table, const std::string& columns, int cou
   return "UPDATE " + table + " SET (" + columns + ") = ROW(" + Places(4, count) + ")" + kWhereKey;
 }
 
+/// An update of a key's row, if it meets `condition` and no transaction keeps it. The time is
+/// `found.now`.
+std::string UpdateIf(const std::string& table, const std::string& condition,
+                     const std::string& changes) {
+  return "UPDATE " + table + " SET " + changes +
+         " FROM (SELECT ctid AS at, clock_timestamp() AS now FROM " + table + kWhereKey + " AND " +
+         condition + " FOR NO KEY UPDATE SKIP LOCKED) AS found WHERE " + table +
+         ".ctid = found.at RETURNING ";
+}
+
+/// No share, and nobody in the queue.
+constexpr const char* kAlone = " AND lock_shares IS NULL AND lock_queue IS NULL";
+
+/// A write of the lock's holder.
+std::string HolderUpdate(const std::string& table, const std::string& changes) {
+  return UpdateIf(table, "lock_id = $4 AND $5::int8 IN (-1, lock_version)" + std::string(kAlone),
+                  "lock_version = lock_version + 1, " + changes) +
+         "lock_version";
+}
+
+constexpr const char* kWithBody = ", body = $7, body_text = $8";
+constexpr const char* kUnlock = "lock_id = NULL, lock_released = $6";
+
 }  // namespace
 
 std::string HashText(std::string_view text) {
@@ -74,6 +97,26 @@ PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldName
       update{Update(table, std::string(kLockColumns) + ", body, body_text", kLockColumnCount + 2)},
       update_lock{Update(table, std::string(kLockColumns), kLockColumnCount)},
       erase{"DELETE FROM " + table + kWhereKey},
+      take_free{
+          UpdateIf(table,
+                   "lock_id IS NULL AND lock_closed IS NULL AND lock_born IS NOT NULL"
+                   " AND lock_version >= 0" +
+                       std::string(kAlone),
+                   "lock_version = lock_version + 1, lock_fence = lock_version + 1, lock_id = $4,"
+                   " lock_ttl = $5, lock_owner = $6, lock_group = $7, lock_time = found.now,"
+                   " lock_since = found.now") +
+          "lock_version, lock_born, " + std::string(kWholeBody)},
+      renew{
+          UpdateIf(table,
+                   "lock_id = $4 AND lock_shares IS NULL AND lock_ttl >= 0 AND"
+                   " lock_time + lock_ttl * interval '1 millisecond' > clock_timestamp()",
+                   "lock_time = found.now, lock_ttl = greatest($5::int8, ceil(extract(epoch FROM"
+                   " lock_time + lock_ttl * interval '1 millisecond' - found.now) * 1000)::int8)") +
+          "1"},
+      unlock{HolderUpdate(table, kUnlock)},
+      release{HolderUpdate(table, std::string(kUnlock) + kWithBody)},
+      checkpoint{
+          HolderUpdate(table, std::string("lock_time = found.now, lock_ttl = $6") + kWithBody)},
       table_name_(std::move(table_name)),
       table_(std::move(table)),
       hint_lock_(static_cast<std::int64_t>(Hash(table_))) {}

@@ -39,6 +39,13 @@ class PostgresqlCollection final : public Collection {
   /// Of a key and a lock.
   const Statement update_lock;
   const Statement erase;
+  /// Of a key and a grant: takes the lock if it is free, and nobody waits or is kept out.
+  const Statement take_free;
+  /// Of a key, a lock id and a length: renews the lease if it is live.
+  const Statement renew;
+  /// Of a key, a lock id, a version (or kAnyVersion), and a mark or a length; then of a body but
+  /// for `unlock`. Nobody waits.
+  const Statement unlock, release, checkpoint;
 
  private:
   PostgresqlCollection(std::string name, const LockFieldNames& fields,

@@ -85,6 +85,19 @@ class PostgresqlDatabase final : public locking::Database {
     });
   }
 
+  void Try(std::span<StoreOp* const> ops, locking::Deadline deadline) override {
+    CheckProcess();
+    std::vector<postgresql::ShortCut> cuts;
+    for (StoreOp* const op : ops) {
+      if (auto cut = postgresql::ShortCutOf(*op)) cuts.push_back(*std::move(cut));
+    }
+    if (cuts.empty()) return;
+    WithoutDoubt([&] {
+      postgresql::PostgresqlUnit(*pool_, locking::Access::kWrite, deadline, instance_)
+          .CarryOut(cuts);
+    });
+  }
+
   std::unique_ptr<Subscription> Watch(
       Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
     CheckProcess();

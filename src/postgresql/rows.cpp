@@ -66,6 +66,10 @@ void AddPart(Parameters& parameters, const Json& lock, const char* name) {
   }
 }
 
+void AddGroup(Parameters& parameters, const std::string& group) {
+  group.empty() ? parameters.Null() : parameters.Text(Escaped(group));
+}
+
 }  // namespace
 
 TimePoint TimeAt(const Result& result, int row, int column) {
@@ -91,9 +95,17 @@ void AddLock(Parameters& parameters, const rules::LockState& lock) {
   parameters.Int8(lock.lease.ttl.count()).Time(lock.granted).Time(lock.closed_until);
   parameters.Int8(lock.fence);
   AddPart(parameters, json, "owner");
-  lock.group.empty() ? parameters.Null() : parameters.Text(Escaped(lock.group));
+  AddGroup(parameters, lock.group);
   parameters.Id(lock.born).Id(lock.released);
   for (const char* const part : {"shares", "queue"}) AddPart(parameters, json, part);
+}
+
+void AddGrant(Parameters& parameters, const GrantRequest& grant) {
+  rules::LockState lock;
+  lock.owner = grant.owner;
+  parameters.Id(grant.lock_id).Int8(grant.ttl.count());
+  AddPart(parameters, records::ToJson(lock, kRun), "owner");
+  AddGroup(parameters, grant.group);
 }
 
 void AddBody(Parameters& parameters, const Body& body) {

@@ -35,6 +35,8 @@ struct FoundRow {
 FoundRow ReadRow(const Result& result, int row);
 
 void AddLock(Parameters& parameters, const rules::LockState& lock);
+/// Adds what a grant makes lock_id, lock_ttl, lock_owner and lock_group.
+void AddGrant(Parameters& parameters, const GrantRequest& grant);
 /// Adds body and body_text.
 void AddBody(Parameters& parameters, const Body& body);
 

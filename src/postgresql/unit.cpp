@@ -161,7 +161,14 @@ void PostgresqlUnit::Send(const Change& change) {
 
 void PostgresqlUnit::Commit(std::span<Change> changes) {
   try {
-    CommitAll(changes);
+    std::set<std::int64_t> hint_locks;
+    for (const Change& change : changes) {
+      if (!change.IsDecided()) continue;
+      Send(change);
+      const bool told = change.notice != locking::Notice::kNobody;
+      if (told) hint_locks.insert(Ours(*change.collection).hint_lock());
+    }
+    RunAndCommit(hint_locks);
   } catch (const Refusal& refusal) {
     return Refuse(refusal, changes);
   } catch (const Loss& loss) {
@@ -174,13 +181,13 @@ void PostgresqlUnit::Commit(std::span<Change> changes) {
   Tell(changes);
 }
 
-void PostgresqlUnit::CommitAll(std::span<Change> changes) {
-  for (const Change& change : changes) {
-    if (change.IsDecided()) Send(change);
+std::vector<Result> PostgresqlUnit::RunAndCommit(const std::set<std::int64_t>& hint_locks) {
+  std::vector<std::size_t> asked;
+  for (const std::int64_t lock : hint_locks) {
+    asked.push_back(connection_->Send(kListens, Parameters().Int8(lock)));
   }
-  const std::vector<std::size_t> asked = AskWhoListens(changes);
   const std::size_t commit = connection_->Send(kCommit);
-  const std::vector<Result> results = Run();
+  std::vector<Result> results = Run();
   has_begun_ = false;
   // A commit that did not wait for a standby, because someone cancelled that, ends with a warning.
   if (connection_->warned()) throw InDoubtException("doclock: PostgreSQL warned of the commit");
@@ -189,19 +196,51 @@ void PostgresqlUnit::CommitAll(std::span<Change> changes) {
   }
   others_listen_ = std::any_of(asked.begin(), asked.end(),
                                [&](std::size_t place) { return results[place].Number(0, 0) != 0; });
+  return results;
 }
 
-std::vector<std::size_t> PostgresqlUnit::AskWhoListens(std::span<const Change> changes) {
-  std::set<std::int64_t> locks;
-  for (const Change& change : changes) {
-    const bool told = change.IsDecided() && change.notice != locking::Notice::kNobody;
-    if (told) locks.insert(Ours(*change.collection).hint_lock());
+void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts) {
+  const auto doubt = [&](const std::string& text) {
+    for (const ShortCut& cut : cuts) cut.op->Doubt(text);
+  };
+  try {
+    Begin();
+    std::size_t first = 0;
+    std::set<std::int64_t> hint_locks;
+    for (const ShortCut& cut : cuts) {
+      const std::size_t place = connection_->Send(*cut.statement, cut.parameters);
+      if (&cut == &cuts.front()) first = place;
+      if (IsRelease(*cut.op)) hint_locks.insert(Ours(*cut.op->collection).hint_lock());
+    }
+    const std::vector<Result> results = RunAndCommit(hint_locks);
+    for (std::size_t i = 0; i < cuts.size(); ++i) Settle(cuts[i], results[first + i]);
+    TellOthers(cuts);
+  } catch (const InDoubtException& error) {
+    doubt(error.what());
+  } catch (const Loss& loss) {
+    if (!loss.nothing_done) doubt("doclock: PostgreSQL: " + loss.text);
+  } catch (const Refusal&) {  // a value, or a race: the long way tells
+  } catch (const Error&) {    // rolled back
   }
-  std::vector<std::size_t> places;
-  for (const std::int64_t lock : locks) {
-    places.push_back(connection_->Send(kListens, Parameters().Int8(lock)));
+}
+
+void PostgresqlUnit::TellOthers(std::span<const ShortCut> cuts) noexcept {
+  if (!others_listen_) return;
+  try {
+    for (const ShortCut& cut : cuts) {
+      const StoreOp& op = *cut.op;
+      const bool freed = IsRelease(op) && op.status == OpStatus::kDone;
+      if (freed) Notify(Ours(*op.collection), {op.hash, 0});
+    }
+    connection_->RunUnheard();
+  } catch (const std::exception&) {  // a hint may be missing
   }
-  return places;
+}
+
+void PostgresqlUnit::Notify(const PostgresqlCollection& collection, const Hint& hint) {
+  Parameters parameters;
+  parameters.Text(collection.table_name()).Text(hint.ToText());
+  connection_->Send(kNotify, parameters);
 }
 
 void PostgresqlUnit::Refuse(const Refusal& refusal, std::span<Change> changes) {
@@ -249,10 +288,7 @@ bool PostgresqlUnit::Tell(const Change& change) {
   const bool ours = passed_on.done && passed_on.instance == instance_;
   if (ours || !passed_on.done) collection.watchers().Tell(change.hash);
   if (ours || !others_listen_) return false;
-  const Hint hint{change.hash, passed_on.done ? passed_on.instance : 0};
-  Parameters parameters;
-  parameters.Text(collection.table_name()).Text(hint.ToText());
-  connection_->Send(kNotify, parameters);
+  Notify(collection, {change.hash, passed_on.done ? passed_on.instance : 0});
   return true;
 }
 

@@ -2,14 +2,17 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "locking/database.h"
+#include "postgresql/hint.h"
 #include "postgresql/pool.h"
 #include "postgresql/postgresql_collection.h"
 #include "postgresql/rows.h"
 #include "postgresql/search.h"
+#include "postgresql/short_cuts.h"
 
 namespace doclock::postgresql {
 
@@ -21,6 +24,10 @@ class PostgresqlUnit final : public locking::Unit {
   PostgresqlUnit(Pool& pool, locking::Access access, Deadline deadline, std::int64_t instance);
   /// Ends a transaction that was not committed, without waiting for it.
   ~PostgresqlUnit() override;
+
+  /// Carries out short cuts, and ends the unit. Does not throw Error: where they could not be
+  /// carried out, the operations stay pending.
+  void CarryOut(std::span<const ShortCut> cuts);
 
   TimePoint Now() override;
   std::optional<std::chrono::system_clock::time_point> WallTime() override;
@@ -42,15 +49,17 @@ class PostgresqlUnit final : public locking::Unit {
   /// Of documents that were not found: are they there, and another transaction keeps them?
   void MarkBlocked(std::span<locking::Change> documents);
   void Send(const locking::Change& change);
-  /// Sends all changes and the commit. @throws Refusal, InDoubtException
-  void CommitAll(std::span<locking::Change> changes);
+  /// Sends what was queued, and the commit. Asks whether a store wants hints of the collections
+  /// with these locks. Before the commit: one that wants them from then on may miss this one, and
+  /// finds it by a poll. @throws Refusal, Loss, InDoubtException
+  std::vector<Result> RunAndCommit(const std::set<std::int64_t>& hint_locks);
+  /// Tells other stores of the releases among these.
+  void TellOthers(std::span<const ShortCut> cuts) noexcept;
+  /// Queues what tells other stores.
+  void Notify(const PostgresqlCollection& collection, const Hint& hint);
   /// Settles the only change of a unit, or throws what all of them mean.
   void Refuse(const Refusal& refusal, std::span<locking::Change> changes);
   std::string NameOfIndex(const PostgresqlCollection& collection, const std::string& constraint);
-  /// Asks for each collection whose waiters a change concerns whether a store wants hints. Asked
-  /// before the commit: one that wants them from then on may miss this one, and finds it by a poll.
-  /// Returns which results of the next Run tell.
-  std::vector<std::size_t> AskWhoListens(std::span<const locking::Change> changes);
   /// Tells those whom the committed changes concern.
   void Tell(std::span<const locking::Change> changes) noexcept;
   /// Queues what tells other stores. False: they need not be told.

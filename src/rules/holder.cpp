@@ -17,7 +17,7 @@ void Release(const WriteOp& op, LockState& state, TimePoint now, std::int64_t in
     state.lock_id = Uuid{};
     PassOn(state, now);
   }
-  state.released = MarkOf(op);
+  state.released = op.LeftMark();
 }
 
 void Leave(const WriteOp& op, LockState& state, TimePoint now) {

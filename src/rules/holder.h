@@ -7,11 +7,6 @@ namespace doclock::rules {
 
 // The operations of a lock's holder.
 
-/// The mark of a release that hands the lock over, or clears it.
-[[nodiscard]] inline const Uuid& MarkOf(const WriteOp& op) noexcept {
-  return op.mark.is_nil() ? op.lock_id : op.mark;
-}
-
 /// Is there a live lease of this id, in the mode that it was granted in?
 [[nodiscard]] DOCLOCK_EXPORT bool MayRenew(const RenewOp& op, const LockState& state,
                                            TimePoint now) noexcept;

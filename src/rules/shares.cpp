@@ -119,7 +119,7 @@ void EndShare(const WriteOp& op, LockState& state, TimePoint now) {
   // The next holder's fence is higher than that of every share.
   if (!op.body && MayPassOn(state, now)) ++state.version;
   PassOn(state, now);
-  state.released = MarkOf(op);
+  state.released = op.LeftMark();
 }
 
 }  // namespace doclock::rules

@@ -20,8 +20,8 @@ DOCLOCK_EXPORT void RenewShare(RenewOp& op, LockState& state, TimePoint now,
                                std::int64_t instance = 0);
 
 /// Ends the live share op.lock_id, whose note (a body) is in place. The last live one frees the
-/// lock, marked by MarkOf, and passes it on to the first of the queue (PassOn). The version rises
-/// once if there is a note or the lock was passed on.
+/// lock, marked by WriteOp::LeftMark, and passes it on to the first of the queue (PassOn). The
+/// version rises once if there is a note or the lock was passed on.
 DOCLOCK_EXPORT void EndShare(const WriteOp& op, LockState& state, TimePoint now);
 
 /// Makes the lock's own lease that of the share which ends last, for a store that loaded shares. No

@@ -339,7 +339,7 @@ TEST_F(QueueRules, AReleasePassesTheLockOnToTheFirst) {
       ASSERT_TRUE(MayWrite(op, state, kNow));
       rules::Write(op, state, kNow);
       EXPECT_EQ(op.version, kVersion + 1);
-      EXPECT_EQ(state.released, MarkOf(op)) << "doubt is settled as ever";
+      EXPECT_EQ(state.released, op.LeftMark()) << "doubt is settled as ever";
       const std::vector<QueueEntry> live = LiveOf(before);
       if (!PassesOn(before, live)) {
         EXPECT_FALSE(state.HasLockId()) << TextOf(before);

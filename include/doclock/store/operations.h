@@ -138,6 +138,9 @@ struct WriteOp : StoreOp {
   LockMode mode = LockMode::kExclusive;
 
   std::int64_t version = 0;  ///< Result: after the write.
+
+  /// What a release that takes effect leaves in lockReleased.
+  [[nodiscard]] const Uuid& LeftMark() const noexcept { return mark.is_nil() ? lock_id : mark; }
 };
 
 /// What a SaveOp does.

@@ -10,8 +10,9 @@ Trace TraceOf(const WriteOp& write, const ReadOp& look) noexcept {
     return write.write == WriteKind::kErase ? Trace::kWritten : Trace::kUnknown;
   }
   if (write.next != nullptr && look.lock_id == write.next->lock_id) return Trace::kWritten;
-  const Uuid& mark = write.mark.is_nil() ? write.lock_id : write.mark;
-  if (write.write == WriteKind::kRelease && look.released == mark) return Trace::kWritten;
+  if (write.write == WriteKind::kRelease && look.released == write.LeftMark()) {
+    return Trace::kWritten;
+  }
   if (look.lock_id != write.lock_id) return Trace::kUnknown;
   // Under its lock only the holder moves the version. What is further on than this write could move
   // it was written by another program, and proves nothing.

@@ -9,7 +9,6 @@
 
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/protocol/statements.h"
-#include "rules/holder.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -282,7 +281,7 @@ Batch::Trace Batch::TraceOf(const WriteOp& op, const std::optional<Sight>& sight
     // It leaves no mark: its lock may have expired since, and been purged.
     return unmoved && (mine || same) ? Trace::kNotDone : Trace::kUnknown;
   }
-  if (lock.released == rules::MarkOf(op)) return Trace::kDone;
+  if (lock.released == op.LeftMark()) return Trace::kDone;
   if (op.next != nullptr && lock.lock_id == op.next->lock_id) return Trace::kDone;
   if (mine) return Trace::kNotDone;
   // The next version would bear its mark; after that one it may have been overwritten.

@@ -143,7 +143,7 @@ void Operations::Leave(WriteOp& op) {
   filter.Add("_id", Equals(*op.key)).AddArray("$or", either.doc());
   AddGoodVersion(filter, *op.collection);
   Array stages;
-  AddLeave(stages, *op.collection, op.lock_id, rules::MarkOf(op));
+  AddLeave(stages, *op.collection, op.lock_id, op.LeftMark());
   fields.Add(names.version, 1);
   rest.AddArray("update", stages.doc()).Add("new", true).Add("fields", fields);
   Reply reply;

@@ -4,7 +4,6 @@
 #include "mongodb/protocol/queue_stages.h"
 #include "mongodb/protocol/share_filters.h"
 #include "mongodb/protocol/statements.h"
-#include "rules/holder.h"
 
 // Taking a share, and giving it back.
 
@@ -119,7 +118,7 @@ bool Operations::TryReleaseShare(WriteOp& op, Queue queue) {
   if (queue == Queue::kNone) AddNoQueue(filter, collection);
   filter.Add("$expr", AnyLiveExpr(collection, Array().Add(op.lock_id)));
   Array stages;
-  AddShareRelease(stages, collection, op.lock_id, rules::MarkOf(op));
+  AddShareRelease(stages, collection, op.lock_id, op.LeftMark());
   if (op.body) {
     AddMembers(stages, op.body);
     AddVersionRaise(stages, collection);

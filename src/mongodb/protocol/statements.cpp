@@ -102,11 +102,11 @@ Update HeldUpdate(const WriteOp& op, Queue queue) {
     update.RestartLease(op.ttl);
     update.KeepFence(op.lock_id, op.fence);
   } else if (op.next != nullptr) {
-    update.HandOver(rules::MarkOf(op), *op.next);
+    update.HandOver(op.LeftMark(), *op.next);
   } else if (queue == Queue::kFirst) {
-    update.PassOn(rules::MarkOf(op));
+    update.PassOn(op.LeftMark());
   } else {
-    update.Release(rules::MarkOf(op));
+    update.Release(op.LeftMark());
   }
   if (op.body && op.merge) {
     update.MergeBody(op.body);

@@ -1,0 +1,88 @@
+#include "postgresql/short_cuts.h"
+
+#include <string>
+
+#include "doclock/errors.h"
+#include "doclock/store/operations.h"
+#include "postgresql/postgresql_collection.h"
+#include "postgresql/rows.h"
+#include "postgresql/texts.h"
+
+namespace doclock::postgresql {
+namespace {
+
+PostgresqlCollection& CollectionOf(const StoreOp& op) {
+  return static_cast<PostgresqlCollection&>(*op.collection);
+}
+
+/// One that waits in a queue has met a lock that is not free.
+const Statement* StatementOf(const AcquireOp& op) {
+  const bool plain = op.grant.mode == LockMode::kExclusive && op.grant.queue_for.count() == 0 &&
+                     op.grant.min_hold.count() == 0;
+  return plain ? &CollectionOf(op).take_free : nullptr;
+}
+const Statement* StatementOf(const RenewOp& op) {
+  return op.mode == LockMode::kExclusive ? &CollectionOf(op).renew : nullptr;
+}
+const Statement* StatementOf(const WriteOp& op) {
+  if (op.mode != LockMode::kExclusive || op.merge || op.next != nullptr) return nullptr;
+  const PostgresqlCollection& collection = CollectionOf(op);
+  if (op.write == WriteKind::kCheckpoint) return op.body ? &collection.checkpoint : nullptr;
+  if (op.write != WriteKind::kRelease) return nullptr;
+  return op.body ? &collection.release : &collection.unlock;
+}
+const Statement* StatementOf(const SaveOp&) { return nullptr; }
+const Statement* StatementOf(const ReadOp&) { return nullptr; }
+
+void Add(Parameters& parameters, const AcquireOp& op) { AddGrant(parameters, op.grant); }
+void Add(Parameters& parameters, const RenewOp& op) {
+  parameters.Id(op.lock_id).Int8(op.ttl.count());
+}
+void Add(Parameters& parameters, const WriteOp& op) {
+  parameters.Id(op.lock_id).Int8(op.expected);
+  op.write == WriteKind::kCheckpoint ? parameters.Int8(op.ttl.count())
+                                     : parameters.Id(op.LeftMark());
+  if (op.body) AddBody(parameters, op.body);
+}
+void Add(Parameters&, const StoreOp&) {}
+
+void Show(AcquireOp& op, const Result& result) {
+  op.version = result.Number(0, 0);
+  op.born = result.Id(0, 1);
+  op.body = Body::FromText(std::string(result.Text(0, 2)));
+  op.created = op.took_over = op.passed_on = false;
+}
+void Show(WriteOp& op, const Result& result) {
+  op.version = result.Number(0, 0);
+  if (IsRelease(op)) CollectionOf(op).watchers().Tell(op.hash);
+}
+void Show(StoreOp&, const Result&) {}
+
+}  // namespace
+
+std::optional<ShortCut> ShortCutOf(StoreOp& op) {
+  return Visit(op, [](auto& one) -> std::optional<ShortCut> {
+    const Statement* const statement = StatementOf(one);
+    if (statement == nullptr) return std::nullopt;
+    ShortCut cut{&one, statement, {}};
+    AddKey(cut.parameters, *one.key);
+    try {
+      Add(cut.parameters, one);
+    } catch (const DocumentException&) {  // the long way tells
+      return std::nullopt;
+    }
+    return cut;
+  });
+}
+
+bool IsRelease(const StoreOp& op) noexcept {
+  return op.kind == OpKind::kWrite && static_cast<const WriteOp&>(op).write == WriteKind::kRelease;
+}
+
+void Settle(const ShortCut& cut, const Result& result) {
+  if (result.size() != 1) return;
+  Visit(*cut.op, [&](auto& one) { Show(one, result); });
+  cut.op->status = OpStatus::kDone;
+}
+
+}  // namespace doclock::postgresql

@@ -1,0 +1,172 @@
+#include "postgresql/short_cuts.h"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <string>
+
+#include "conformance/suite/store_conformance.h"
+#include "doclock/postgresql_store.h"
+#include "postgresql/support/raw_server.h"
+#include "postgresql/unit.h"
+#include "postgresql/url.h"
+
+namespace doclock::postgresql_test {
+namespace {
+
+using namespace std::chrono_literals;
+using conformance::Client;
+using conformance::kTtl;
+using conformance::MakeBody;
+
+/// Two equal documents: what a short cut leaves of one, the rules leave of the other.
+class PostgresqlStoreShortCuts : public ::testing::Test {
+ protected:
+  /// Both have the lock of this id afterwards.
+  void Lock(const Uuid& id) {
+    for (const Key& key : {short_, long_}) {
+      things_.Acquire(key, {.id = id, .insert = MakeBody({{"n", 1}})});
+    }
+  }
+  void Set(const std::string& changes) {
+    schema_.raw().Run("UPDATE doclock_c_things SET " + changes);
+  }
+  /// Takes the short cut. False: there is none, or it found nothing to do.
+  bool Try(StoreOp& op) {
+    const auto cut = postgresql::ShortCutOf(op);
+    if (!cut) return false;
+    postgresql::Pool pool(postgresql::ParseUrl(schema_.url()));
+    postgresql::PostgresqlUnit(pool, locking::Access::kWrite,
+                               std::chrono::steady_clock::now() + 1min, 0)
+        .CarryOut({&*cut, 1});
+    return op.status == OpStatus::kDone;
+  }
+  /// Carries out an operation of each document, one by its short cut, the other by the rules.
+  template <class Op>
+  void Compare(const std::function<void(Op&)>& fill) {
+    Op by_short(things_.collection(), short_), by_rules(things_.collection(), long_);
+    fill(by_short);
+    fill(by_rules);
+    ASSERT_TRUE(Try(by_short));
+    ReadOp read(things_.collection(), long_);  // a document that is named twice has no short cut
+    things_.Execute({&by_rules, &read});
+    ASSERT_EQ(by_rules.status, OpStatus::kDone);
+    if constexpr (requires { by_rules.version; }) {
+      EXPECT_EQ(by_short.version, by_rules.version);
+    }
+    EXPECT_EQ(Row(short_), Row(long_));
+  }
+  /// All columns but the key; of times, whether they are those of now.
+  std::string Row(const Key& key) {
+    std::string row = schema_.raw().Run(
+        "SELECT (to_jsonb(t) - '{key_text,lock_time,lock_since,lock_born}'::text[])::text ||"
+        " (now() - lock_time < '1min') || (now() - lock_since < '1min') || (lock_time = lock_since)"
+        " || (lock_born IS NULL) FROM doclock_c_things t WHERE key_text = '" +
+        key.ToString() + "'");
+    EXPECT_NE(row, "");
+    return row;
+  }
+  void ExpectUnchanged(StoreOp& op) {
+    const std::string before = Row(short_);
+    EXPECT_FALSE(Try(op));
+    EXPECT_EQ(op.status, OpStatus::kPending);
+    EXPECT_EQ(Row(short_), before);
+  }
+  AcquireOp Acquire() {
+    AcquireOp op(things_.collection(), short_);
+    op.grant.lock_id = NewUuid();
+    op.grant.ttl = kTtl;
+    return op;
+  }
+  WriteOp Release(const Uuid& id) {
+    WriteOp op(things_.collection(), short_);
+    op.lock_id = id;
+    return op;
+  }
+
+  const Key short_{"short"}, long_{"long"};
+  Schema schema_;
+  const std::shared_ptr<Store> store_ = OpenPostgresqlStore(schema_.url());
+  Client things_{*store_, store_->Open("things", {}, kTtl)};
+};
+
+TEST_F(PostgresqlStoreShortCuts, LeaveWhatTheRulesLeave) {
+  const Uuid first = NewUuid(), second = NewUuid();
+  Lock(first);
+  Set("lock_time = lock_time - interval '1 second', lock_since = lock_since - interval '1 hour'");
+  Compare<RenewOp>([&](RenewOp& op) { op.lock_id = first, op.ttl = 40s; });
+  Compare<WriteOp>([&](WriteOp& op) {
+    op.write = WriteKind::kCheckpoint;
+    op.lock_id = first;
+    op.expected = 1;
+    op.ttl = 20s;
+    op.body = MakeBody({{"n", 2}, {"zero", std::string(1, '\0')}});
+  });
+  Compare<WriteOp>([&](WriteOp& op) { op.lock_id = first, op.body = MakeBody({{"n", 3}}); });
+  Compare<AcquireOp>([&](AcquireOp& op) {
+    op.grant.lock_id = second;
+    op.grant.ttl = 50s;
+    op.grant.owner = std::make_shared<const LockHolder>(LockHolder{"ann", "here", 7});
+    op.grant.group = "g";
+  });
+  Compare<WriteOp>([&](WriteOp& op) { op.lock_id = second, op.mark = first; });
+}
+
+TEST_F(PostgresqlStoreShortCuts, NeverShortenALease) {
+  const Uuid id = NewUuid();
+  Lock(id);
+  RenewOp op(things_.collection(), short_);
+  op.lock_id = id;
+  op.ttl = 1s;
+  ASSERT_TRUE(Try(op));
+  EXPECT_GT(things_.Read(short_).remaining, 20s);
+}
+
+TEST_F(PostgresqlStoreShortCuts, FindNothingToDoWhereTheRulesHaveToDecide) {
+  const Uuid id = NewUuid();
+  AcquireOp acquire = Acquire();
+  EXPECT_FALSE(Try(acquire));  // no document
+  Lock(id);
+  ExpectUnchanged(acquire);  // held
+  WriteOp other = Release(NewUuid());
+  ExpectUnchanged(other);
+  WriteOp stale = Release(id);
+  stale.expected = 7;
+  ExpectUnchanged(stale);
+  Set("lock_time = lock_time - interval '1 hour'");
+  ExpectUnchanged(acquire);  // to be taken over
+  RenewOp renew(things_.collection(), short_);
+  renew.lock_id = id;
+  renew.ttl = kTtl;
+  ExpectUnchanged(renew);
+  Set("lock_queue = '[]'");
+  WriteOp release = Release(id);
+  ExpectUnchanged(release);  // somebody may be waiting
+  Set("lock_id = NULL");
+  ExpectUnchanged(acquire);
+  Set("lock_queue = NULL, lock_closed = now()");
+  ExpectUnchanged(acquire);  // after a min_hold
+  Set("lock_closed = NULL, lock_version = -1");
+  ExpectUnchanged(acquire);  // malformed
+  Set("lock_version = 1, lock_born = NULL");
+  ExpectUnchanged(acquire);  // a row that others made
+}
+
+TEST_F(PostgresqlStoreShortCuts, OfOneThatAUniqueIndexRefusesAreUndone) {
+  const Uuid id = NewUuid();
+  Lock(id);
+  things_.EnsureIndex({.fields = {"m"}, .unique = true});
+  things_.Insert("third", {{"m", 3}});
+  WriteOp refused = Release(id);
+  refused.body = MakeBody({{"m", 3}});
+  WriteOp beside(things_.collection(), long_);
+  beside.lock_id = id;
+  things_.Execute({&refused, &beside});
+  EXPECT_EQ(refused.status, OpStatus::kConflict);
+  EXPECT_EQ(beside.status, OpStatus::kDone);
+  WriteOp released = Release(id);
+  EXPECT_TRUE(Try(released));
+}
+
+}  // namespace
+}  // namespace doclock::postgresql_test
