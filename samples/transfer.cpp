@@ -30,14 +30,12 @@ class Bank {
 
   /// False: there is not enough on the account, and nothing has changed.
   bool Transfer(const std::string& id, const std::string& from, const std::string& to, int amount) {
-    auto both = accounts_.LockAll({from, to}, {.wait = 10s});  // in the order of the keys
-    Account& payer = *both[from < to ? 0 : 1];
-    Account& payee = *both[from < to ? 1 : 0];
-    if (payer.balance < amount) return false;  // the handles unlock
-    payer.balance -= amount;
-    payee.balance += amount;
+    auto [payer, payee] = doclock::LockAll({.wait = 10s}, accounts_.At(from), accounts_.At(to));
+    if (payer->balance < amount) return false;  // the handles unlock
+    payer->balance -= amount;
+    payee->balance += amount;
     doclock::Transaction(manager_)
-        .Release(both)
+        .Release(payer, payee)
         .Insert(outbox_, Message{id, std::to_string(amount) + " from " + from + " to " + to})
         .Commit();
     return true;

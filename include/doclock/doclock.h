@@ -10,6 +10,7 @@
 #include "doclock/filter.h"
 #include "doclock/held_lock.h"
 #include "doclock/key.h"
+#include "doclock/lock_all.h"
 #include "doclock/lock_fields.h"
 #include "doclock/lock_manager.h"
 #include "doclock/lock_options.h"

@@ -14,6 +14,8 @@
 namespace doclock {
 
 class LockProvider;
+template <class Handle>
+class LockTarget;
 class Transaction;
 
 namespace detail {
@@ -137,6 +139,7 @@ class DOCLOCK_EXPORT HeldLock {
 
  private:
   friend class LockProvider;
+  friend class LockTarget<HeldLock>;
   friend class Transaction;
 
   HeldLock(detail::BindingPtr binding, detail::Grant grant)

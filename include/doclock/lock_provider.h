@@ -15,6 +15,7 @@
 
 #include "doclock/detail/callable.h"
 #include "doclock/held_lock.h"
+#include "doclock/lock_all.h"
 #include "doclock/lock_manager.h"
 #include "doclock/lock_status.h"
 #include "doclock/named_mutex.h"
@@ -184,7 +185,8 @@ class DOCLOCK_EXPORT LockProvider {
   /// @{
 
   /// Takes all locks or none. It takes them in the order of the names, so that two callers cannot
-  /// deadlock, each name once, under one timeout (`wait`). Returns the handles in the order of the
+  /// deadlock, each name once, under one timeout (`wait`). While one is not to be had, it keeps the
+  /// others for LockOptions::hold_while_waiting at most. Returns the handles in the order of the
   /// sorted names. The error names the lock that failed.
   [[nodiscard]] std::vector<HeldLock> AcquireAll(const std::vector<std::string>& names,
                                                  const LockOptions& options = {},
@@ -210,14 +212,16 @@ class DOCLOCK_EXPORT LockProvider {
   template <detail::TokenFor<std::optional<std::vector<HeldLock>>> Token = detail::DefaultToken>
   auto TryAcquireAllAsync(const std::vector<std::string>& names, const LockOptions& options = {},
                           Token&& token = Token()) const {
-    return detail::Initiate(bound()->engine,
-                            detail::TryLockAllOperation<WrapGrant>{LockAllOp(names, options)},
+    return detail::Initiate(bound()->engine, detail::TryAllOperation{LockAllOp(names, options)},
                             std::forward<Token>(token));
   }
   /// Not a call: says where the options and the stop token belong.
   void AcquireAllAsync(const std::vector<std::string>&, detail::MisplacedStop) const;
   /// Not a call: says where the options and the stop token belong.
   void TryAcquireAllAsync(const std::vector<std::string>&, detail::MisplacedStop) const;
+
+  /// Returns a lock for LockAll together with documents (lock_all.h). Nothing is sent yet.
+  [[nodiscard]] LockTarget<HeldLock> At(detail::NameArg name) const;
   /// @}
 
   /// @name Groups
@@ -314,8 +318,6 @@ class DOCLOCK_EXPORT LockProvider {
   }
   [[nodiscard]] detail::LockAllOperation<WrapGrant> LockAllOp(const std::vector<std::string>& names,
                                                               const LockOptions& options) const;
-  detail::AcquireAllResult AcquireEach(detail::LockAllOperation<WrapGrant>& op,
-                                       std::stop_token stop) const;
 
   LockManager manager_;
   detail::BindingPtr binding_;

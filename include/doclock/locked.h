@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <stop_token>
+#include <type_traits>
 #include <utility>
 
 #include "doclock/detail/codec.h"
@@ -13,6 +14,8 @@ namespace doclock {
 
 template <class T>
 class LockingRepository;
+template <class Handle>
+class LockTarget;
 class Transaction;
 
 /// A locked document: the entity, and the right to write it, for as long as held() says so.
@@ -110,6 +113,15 @@ class Locked {
   void Discard() { End(WriteKind::kRelease); }
   /// Deletes the document and its lock.
   void Erase() { End(WriteKind::kErase); }
+  /// Makes the entity again what is stored: as it was locked, or last saved. The lock stays held.
+  /// The store is not asked. References to the entity stay valid.
+  /// @throws what T's reading throws (the entity is unchanged then); std::logic_error for a handle
+  /// that has given up its lock
+  void Revert()
+    requires std::is_move_assignable_v<T>
+  {
+    active().Revert();
+  }
   /// Stops renewing; the destructor will not unlock. The lock stays held until its lease ends or a
   /// program releases it by value, see LockFields. The handle keeps the entity, and its embedded
   /// LockFields stay filled.
@@ -156,6 +168,7 @@ class Locked {
 
  private:
   friend class LockingRepository<T>;
+  friend class LockTarget<Locked<T>>;
   friend class Transaction;
 
   /// Shared with asynchronous verbs under way. The last owner to go releases what is still held.
@@ -165,8 +178,7 @@ class Locked {
           guard{std::move(grant.lease)},
           lease(guard.lease),
           created(grant.created),
-          entity(
-              detail::Codec<T>::Read(*binding->collection, detail::LeaseKey(*lease), grant.body)) {
+          entity(Read(grant.body)) {
       detail::FillLockFields(entity, *lease);
     }
     State(const State&) = delete;
@@ -175,6 +187,13 @@ class Locked {
       if (ended.load(std::memory_order_acquire)) guard.lease = nullptr;
     }
 
+    [[nodiscard]] T Read(const Body& body) const {
+      return detail::Codec<T>::Read(*binding->collection, detail::LeaseKey(*lease), body);
+    }
+    void Revert() {
+      entity = Read(detail::LeaseBody(*lease));
+      detail::FillLockFields(entity, *lease);
+    }
     [[nodiscard]] Body MakeBody() const {
       return detail::Codec<T>::Over(*binding->collection, detail::LeaseKey(*lease),
                                     detail::LeaseBody(*lease), entity);

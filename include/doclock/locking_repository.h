@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "doclock/detail/callable.h"
+#include "doclock/lock_all.h"
 #include "doclock/lock_manager.h"
 #include "doclock/lock_status.h"
 #include "doclock/locked.h"
@@ -217,6 +218,13 @@ class LockingRepository {
     return RunWith(Lock(Key(std::move(key).Take()), entity, options, std::move(stop)),
                    std::forward<F>(f));
   }
+  /// As above, for an entity that knows its key.
+  template <std::same_as<T> E, class F>
+    requires KeyedEntity<E>
+  auto With(const E& entity, F&& f, const LockOptions& options = {},
+            std::stop_token stop = {}) const {
+    return With(KeyOf(entity), entity, std::forward<F>(f), options, std::move(stop));
+  }
   /// With() for a coroutine: `f(T&)` returns a boost::asio::awaitable, and so does this. The call
   /// checks options and keys; the lock is taken when the result is awaited. Per-operation
   /// cancellation ends the wait. In a coroutine, put `f` in a variable first; it is copied or
@@ -230,6 +238,12 @@ class LockingRepository {
   template <std::same_as<T> E, class F>
   auto WithAsync(KeyArg key, const E& entity, F f, const LockOptions& options = {}) const {
     return StartWith(Spec(options, std::move(key).Take(), entity), std::move(f));
+  }
+  /// As above, for an entity that knows its key.
+  template <std::same_as<T> E, class F>
+    requires KeyedEntity<E>
+  auto WithAsync(const E& entity, F f, const LockOptions& options = {}) const {
+    return StartWith(Spec(options, KeyOf(entity), entity), std::move(f));
   }
   /// Not a call: says where the options and the stop token belong.
   template <class F>
@@ -285,13 +299,14 @@ class LockingRepository {
   /// @{
 
   /// Locks all documents or none. It locks them in the order of the keys, so that two callers
-  /// cannot deadlock, each key once, under one timeout (`wait`). Returns the handles in the order
-  /// of the sorted keys. The error names the key that failed.
+  /// cannot deadlock, each key once, under one timeout (`wait`). While one is not to be had, it
+  /// keeps the others for LockOptions::hold_while_waiting at most. Returns the handles in the order
+  /// of the sorted keys. The error names the key that failed. lock_all.h has LockAll for documents
+  /// of several repositories, in the order of the arguments.
   [[nodiscard]] std::vector<Locked<T>> LockAll(std::vector<Key> keys,
                                                const LockOptions& options = {},
                                                std::stop_token stop = {}) const {
-    auto op = LockAllOp(options, {});
-    return op.Finish(AcquireEach(op.spec, std::move(keys), std::move(stop)));
+    return detail::LockHere(LockAllOp(options, std::move(keys)), std::move(stop));
   }
   /// Not a call: says where the options and the stop token belong.
   std::vector<Locked<T>> LockAll(const std::vector<Key>&, detail::MisplacedStop) const;
@@ -299,8 +314,8 @@ class LockingRepository {
   [[nodiscard]] std::optional<std::vector<Locked<T>>> TryLockAll(std::vector<Key> keys,
                                                                  const LockOptions& options = {},
                                                                  std::stop_token stop = {}) const {
-    detail::TryLockAllOperation<WrapGrant> op{LockAllOp(options, {})};
-    return op.Finish(AcquireEach(op.spec, std::move(keys), std::move(stop)));
+    return detail::LockHere(detail::TryAllOperation{LockAllOp(options, std::move(keys))},
+                            std::move(stop));
   }
   /// Not a call: says where the options and the stop token belong.
   std::optional<std::vector<Locked<T>>> TryLockAll(const std::vector<Key>&,
@@ -318,15 +333,29 @@ class LockingRepository {
   template <detail::TokenFor<std::optional<std::vector<Locked<T>>>> Token = detail::DefaultToken>
   auto TryLockAllAsync(std::vector<Key> keys, const LockOptions& options = {},
                        Token&& token = Token()) const {
-    return detail::Initiate(
-        bound()->engine,
-        detail::TryLockAllOperation<WrapGrant>{LockAllOp(options, std::move(keys))},
-        std::forward<Token>(token));
+    return detail::Initiate(bound()->engine,
+                            detail::TryAllOperation{LockAllOp(options, std::move(keys))},
+                            std::forward<Token>(token));
   }
   /// Not a call: says where the options and the stop token belong.
   void LockAllAsync(const std::vector<Key>&, detail::MisplacedStop) const;
   /// Not a call: says where the options and the stop token belong.
   void TryLockAllAsync(const std::vector<Key>&, detail::MisplacedStop) const;
+
+  /// Returns a document that exists, for LockAll of several repositories (lock_all.h). Nothing is
+  /// sent yet.
+  [[nodiscard]] LockTarget<Locked<T>> At(KeyArg key) const {
+    return Target(std::move(key).Take(), {});
+  }
+  /// As above; LockAll creates the document from the entity if it is missing. The entity is read
+  /// now.
+  template <std::same_as<T> E>
+    requires KeyedEntity<E>
+  [[nodiscard]] LockTarget<Locked<T>> At(const E& entity) const {
+    Key key = KeyOf(entity);
+    Body fresh = FreshOf(key, entity);
+    return Target(std::move(key), std::move(fresh));
+  }
   /// @}
 
   /// @name Locking the next document
@@ -510,11 +539,26 @@ class LockingRepository {
   template <class F>
   void Update(KeyArg key, F&& f, std::stop_token stop = {}) const {
     static_assert(kFitsUpdate<F&>);
+    detail::UpdateDocument(*bound(), UpdateOf(std::move(key).Take(), {}, std::addressof(f)),
+                           std::move(stop));
+  }
+  /// As above; if the document is missing, `f` is given the entity as it would be read, and what
+  /// `f` makes of it is inserted. If a document is created by taking the lock, and `f` throws, it
+  /// stays as the entity.
+  template <std::same_as<T> E, class F>
+  void Update(KeyArg key, const E& entity, F&& f, std::stop_token stop = {}) const {
+    static_assert(kFitsUpdate<F&>);
     Key wanted = std::move(key).Take();
-    const detail::Edit edit = [&, key_copy = wanted](const Body& base) {
-      return Edited(*bound()->collection, key_copy, base, f);
-    };
-    detail::UpdateDocument(*bound(), std::move(wanted), edit, std::move(stop));
+    Body initial = FreshOf(wanted, entity);
+    detail::UpdateDocument(*bound(),
+                           UpdateOf(std::move(wanted), std::move(initial), std::addressof(f)),
+                           std::move(stop));
+  }
+  /// As above, for an entity that knows its key.
+  template <std::same_as<T> E, class F>
+    requires KeyedEntity<E>
+  void Update(const E& entity, F&& f, std::stop_token stop = {}) const {
+    Update(KeyOf(entity), entity, std::forward<F>(f), std::move(stop));
   }
 
   /// Insert() with a completion token of signature `void(std::exception_ptr, std::int64_t)`.
@@ -557,18 +601,27 @@ class LockingRepository {
   /// Update() with a completion token of signature `void(std::exception_ptr)`. `f` is copied or
   /// moved, and called where the handler runs (with use_future: on the notifier thread). In a
   /// coroutine, put `f` in a variable first.
-  template <class F, detail::TokenFor<void> Token = detail::DefaultToken>
+  template <detail::NoEntity<T> F, detail::TokenFor<void> Token = detail::DefaultToken>
   auto UpdateAsync(KeyArg key, F f, Token&& token = Token()) const {
     static_assert(kFitsUpdate<F&>);
+    return StartUpdate(UpdateOf(std::move(key).Take(), {}, std::make_shared<F>(std::move(f))),
+                       std::forward<Token>(token));
+  }
+  /// As above; creates the document as Update() does.
+  template <std::same_as<T> E, class F, detail::TokenFor<void> Token = detail::DefaultToken>
+  auto UpdateAsync(KeyArg key, const E& entity, F f, Token&& token = Token()) const {
+    static_assert(kFitsUpdate<F&>);
     Key wanted = std::move(key).Take();
-    auto shared = std::make_shared<F>(std::move(f));
-    detail::Edit edit = [shared, key_copy = wanted,
-                         collection = bound()->collection](const Body& base) {
-      return Edited(*collection, key_copy, base, *shared);
-    };
-    return detail::Initiate(bound()->engine,
-                            detail::UpdateOperation{bound(), std::move(wanted), std::move(edit)},
-                            std::forward<Token>(token));
+    Body initial = FreshOf(wanted, entity);
+    return StartUpdate(
+        UpdateOf(std::move(wanted), std::move(initial), std::make_shared<F>(std::move(f))),
+        std::forward<Token>(token));
+  }
+  /// As above, for an entity that knows its key.
+  template <std::same_as<T> E, class F, detail::TokenFor<void> Token = detail::DefaultToken>
+    requires KeyedEntity<E>
+  auto UpdateAsync(const E& entity, F f, Token&& token = Token()) const {
+    return UpdateAsync(KeyOf(entity), entity, std::move(f), std::forward<Token>(token));
   }
   /// @}
 
@@ -687,6 +740,9 @@ class LockingRepository {
       return {};
     }
   }
+  [[nodiscard]] Body FreshOf(const Key& key, const T& entity) const {
+    return detail::Codec<T>::Fresh(*bound()->collection, key, entity);
+  }
   static Filter Stored(const Filter& filter) { return detail::Codec<T>::StoredFilter(filter); }
   [[nodiscard]] WrapGrant Wrap() const { return WrapGrant{bound()}; }
 
@@ -695,8 +751,15 @@ class LockingRepository {
   }
   [[nodiscard]] detail::AcquireSpec Spec(const LockOptions& options, Key key,
                                          const T& entity) const {
-    Body fresh = detail::Codec<T>::Fresh(*bound()->collection, key, entity);
+    Body fresh = FreshOf(key, entity);
     return detail::SpecFor(*bound(), options, std::move(key), std::move(fresh));
+  }
+
+  [[nodiscard]] LockTarget<Locked<T>> Target(Key key, Body insert) const {
+    return {bound(), [binding = bound(), key = std::move(key),
+                      insert = std::move(insert)](const LockOptions& options) {
+              return detail::SpecFor(*binding, options, key, insert);
+            }};
   }
 
   Locked<T> Acquire(detail::AcquireSpec spec, std::stop_token stop) const {
@@ -735,11 +798,7 @@ class LockingRepository {
 
   [[nodiscard]] detail::LockAllOperation<WrapGrant> LockAllOp(const LockOptions& options,
                                                               std::vector<Key> keys) const {
-    return {bound(), Spec(options, Key()), std::move(keys), Wrap()};
-  }
-  detail::AcquireAllResult AcquireEach(const detail::AcquireSpec& spec, std::vector<Key> keys,
-                                       std::stop_token stop) const {
-    return detail::AcquireAll(bound()->engine, spec, std::move(keys), std::move(stop));
+    return {bound(), detail::SpecsFor(Spec(options, Key()), std::move(keys)), Wrap()};
   }
 
   template <class F>
@@ -791,12 +850,25 @@ class LockingRepository {
     std::invoke(f, entity);
     return detail::Codec<T>::Over(collection, key, base, entity);
   }
+  /// @param f points to what is called
+  template <class P>
+  [[nodiscard]] detail::UpdateSpec UpdateOf(Key key, Body initial, P f) const {
+    auto edit = [f, key, collection = bound()->collection](const Body& base) {
+      return Edited(*collection, key, base, *f);
+    };
+    return {std::move(key), std::move(edit), std::move(initial)};
+  }
+  template <class Token>
+  auto StartUpdate(detail::UpdateSpec update, Token&& token) const {
+    return detail::Initiate(bound()->engine, detail::UpdateOperation{bound(), std::move(update)},
+                            std::forward<Token>(token));
+  }
 
   template <class E>
   [[nodiscard]] detail::ValueRelease ReleaseOf(const E& entity) const {
     const LockFields& fields = entity.*(EntityTraits<E>::kLockFields);
     Key key = KeyOf(entity);
-    Body body = detail::Codec<T>::Fresh(*bound()->collection, key, entity);
+    Body body = FreshOf(key, entity);
     return {bound()->collection.get(), std::move(key), fields.id.value_or(Uuid{}), fields.version,
             std::move(body)};
   }
@@ -805,7 +877,7 @@ class LockingRepository {
     detail::SaveSpec spec;
     spec.collection = bound()->collection.get();
     spec.save = SaveKind::kInsert;
-    spec.body = detail::Codec<T>::Fresh(*bound()->collection, key, entity);
+    spec.body = FreshOf(key, entity);
     spec.key = std::move(key);
     return spec;
   }

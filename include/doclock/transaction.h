@@ -19,7 +19,8 @@ namespace doclock {
 
 /// The most documents of one Transaction.
 inline constexpr std::size_t kMaxTransactionDocuments = 1000;
-/// The most bytes that the bodies of one Transaction have together, about.
+/// The most bytes that the bodies of one Transaction have together, about: control characters in
+/// strings, which JSON writes as six bytes, count as one.
 inline constexpr std::size_t kMaxTransactionBytes = std::size_t{32} << 20;
 
 /// Writes of several documents, of any collections of one LockManager, that are stored together or
@@ -66,11 +67,19 @@ class DOCLOCK_EXPORT Transaction {
     handle.state_ = nullptr;
     return *this;
   }
-  /// Stores several entities and unlocks them: what LockAll returned.
+  /// Stores several entities and unlocks them: what LockingRepository::LockAll returned. If it
+  /// throws, it has taken note of none of them.
   template <class T>
   Transaction& Release(std::vector<Locked<T>>& handles) {
-    for (Locked<T>& handle : handles) Release(handle);
-    return *this;
+    return AllOrNone([&] {
+      for (Locked<T>& handle : handles) Release(handle);
+    });
+  }
+  /// As above, for handles of several types: what LockAll returned.
+  template <class... Handles>
+    requires(sizeof...(Handles) > 1)
+  Transaction& Release(Handles&... handles) {
+    return AllOrNone([&] { (Release(handles), ...); });
   }
   /// Stores the entity, renews the lease and keeps the lock, as Locked::Save.
   template <class T>
@@ -162,6 +171,8 @@ class DOCLOCK_EXPORT Transaction {
   Transaction& JoinNative(NativeHandle native, std::function<void(void*)> join);
 
  private:
+  friend class Inbox;
+
   /// A write under the lock of a handle.
   template <class StatePtr>
   Transaction& Enlist(const StatePtr& handle, WriteKind kind) {
@@ -181,6 +192,19 @@ class DOCLOCK_EXPORT Transaction {
     const Key key = spec.key;
     const auto make = [spec = std::move(spec)]() -> detail::CommitPartSpec { return spec; };
     return Add(*repository.bound(), key, make, [](std::int64_t) {});
+  }
+  /// Calls verbs, and drops what they have taken note of if one throws.
+  template <class Verbs>
+  Transaction& AllOrNone(const Verbs& verbs) {
+    const detail::TransactionStatePtr& noted = state();
+    const std::size_t before = noted->size();
+    try {
+      verbs();
+    } catch (...) {
+      noted->KeepFirst(before);
+      throw;
+    }
+    return *this;
   }
   Transaction& Enlist(HeldLock& lock, WriteKind kind);
   Transaction& Add(const detail::Binding& binding, const Key& key,

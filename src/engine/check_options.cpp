@@ -51,6 +51,9 @@ void CheckLockOptions(const LockOptions& options) {
           "LockOptions::max_holders", "left alone for an exclusive lock");
   Require(options.mode == LockMode::kExclusive || options.min_hold == Duration(),
           "LockOptions::min_hold", "zero for a shared lock");
+  const Duration hold = options.hold_while_waiting;
+  Require(hold == kForever || (hold >= Ms(1) && hold <= kMaxTtl), "LockOptions::hold_while_waiting",
+          "1 ms to 24 hours, or kForever");
   CheckText(options.owner, "LockOptions::owner");
   CheckText(options.group, "LockOptions::group");
 }

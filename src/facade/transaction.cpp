@@ -54,17 +54,21 @@ void TransactionState::Add(const Binding& binding, const Key& key, Make make, Do
     Reject(collection, key, "is one too many for a transaction, which writes up to 1,000");
   }
   if (parts_.size() == parts_.capacity()) parts_.reserve(2 * parts_.size() + 1);
-  if (!documents_.emplace(&collection, key).second) {
-    Reject(collection, key, "is in the transaction already");
-  }
-  parts_.push_back({std::move(make), std::move(done)});
+  const auto [document, is_new] = documents_.emplace(&collection, key);
+  if (!is_new) Reject(collection, key, "is in the transaction already");
+  parts_.push_back({std::move(make), std::move(done), document});
+}
+
+void TransactionState::KeepFirst(std::size_t count) noexcept {
+  for (; parts_.size() > count; parts_.pop_back()) documents_.erase(parts_.back().document);
 }
 
 void TransactionState::Join(NativeHandle native, std::function<void(void*)> join) {
   CheckOpen();
   if (native == NativeHandle::kNone || engine_->traits().native != native) {
     throw std::invalid_argument(
-        "doclock: the transaction's store gives joined work no such handle: sqlite3* is SQLite's");
+        "doclock: the transaction's store gives joined work no such handle: sqlite3* is SQLite's, "
+        "MongodbJoin that of a MongoDB replica set");
   }
   if (join_) throw std::logic_error("doclock: the transaction has joined work already");
   join_ = std::move(join);
@@ -123,6 +127,9 @@ void TransactionState::Settle(const CommitResult& result) {
   const bool in_doubt = result.failure && result.failure->code == Errc::kInDoubt;
   phase_ = in_doubt ? Phase::kInDoubt : Phase::kOpen;
   if (result.thrown) std::rethrow_exception(result.thrown);
+  if (result.failure && parts_[result.refused].refused) {
+    parts_[result.refused].refused(*result.failure);
+  }
   ThrowIf(result.failure);
   phase_ = Phase::kCommitted;
   for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].done(result.versions[i]);

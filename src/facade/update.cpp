@@ -17,38 +17,54 @@ NextStep AfterSave(const FailurePtr& failure) {
   return IsOvertaken(failure) || IsMissing(failure) ? NextStep::kAgain : NextStep::kFail;
 }
 
-SaveSpec ReplaceWith(const Binding& binding, const Key& key, const ReadResult& read, Body body) {
+/// Does a document begin that is not there?
+bool Begins(const ReadResult& read, const UpdateSpec& update) {
+  return update.initial && IsMissing(read.failure);
+}
+
+/// What the edit is given.
+const Body& BaseOf(const ReadResult& read, const UpdateSpec& update) {
+  return Begins(read, update) ? update.initial : read.body;
+}
+
+SaveSpec SaveOf(const Binding& binding, const UpdateSpec& update, const ReadResult& read,
+                Body body) {
   SaveSpec spec;
   spec.collection = binding.collection.get();
-  spec.key = key;
+  spec.key = update.key;
+  spec.body = std::move(body);
+  if (Begins(read, update)) {
+    spec.save = SaveKind::kInsert;
+    return spec;
+  }
   spec.expected = read.version;
   spec.born = read.born;
-  spec.body = std::move(body);
   spec.base = read.body;
   return spec;
 }
 
-AcquireSpec LockSpec(const Binding& binding, const Key& key) {
+AcquireSpec LockSpec(const Binding& binding, const UpdateSpec& update) {
   LockOptions options;
   options.wait = binding.options.update_wait;
-  return SpecFor(binding, options, key);
+  return SpecFor(binding, options, update.key, update.initial);
 }
 
-NextStep TryOptimistically(const Binding& binding, const Key& key, const Edit& edit) {
-  const ReadResult read = Read(binding.engine, *binding.collection, key);
-  ThrowIf(read.failure);
+NextStep TryOptimistically(const Binding& binding, const UpdateSpec& update) {
+  const ReadResult read = Read(binding.engine, *binding.collection, update.key);
+  if (!Begins(read, update)) ThrowIf(read.failure);
   if (read.locked) return NextStep::kLock;
-  const SaveResult saved = Save(binding.engine, ReplaceWith(binding, key, read, edit(read.body)));
+  Body body = update.edit(BaseOf(read, update));
+  const SaveResult saved = Save(binding.engine, SaveOf(binding, update, read, std::move(body)));
   const NextStep next = AfterSave(saved.failure);
   if (next == NextStep::kFail) saved.failure->Throw();
   return next;
 }
 
-void UpdateLocked(const Binding& binding, const Key& key, const Edit& edit, std::stop_token stop) {
-  AcquireResult result = Acquire(binding.engine, LockSpec(binding, key), std::move(stop));
+void UpdateLocked(const Binding& binding, const UpdateSpec& update, std::stop_token stop) {
+  AcquireResult result = Acquire(binding.engine, LockSpec(binding, update), std::move(stop));
   ThrowIf(result.failure);
   Grant& grant = result.grant;  // gives the lock back if anything below throws
-  ThrowIf(Write(grant.lease, WriteKind::kRelease, edit(grant.body)));
+  ThrowIf(Write(grant.lease, WriteKind::kRelease, update.edit(grant.body)));
   grant.lease = nullptr;
 }
 
@@ -56,17 +72,16 @@ void UpdateLocked(const Binding& binding, const Key& key, const Edit& edit, std:
 /// where `post` says.
 class UpdatingAsync : public std::enable_shared_from_this<UpdatingAsync> {
  public:
-  UpdatingAsync(BindingPtr binding, Key key, Edit edit, AsyncContext context,
+  UpdatingAsync(BindingPtr binding, UpdateSpec update, AsyncContext context,
                 std::function<void(std::exception_ptr)> done)
       : binding_(std::move(binding)),
-        key_(std::move(key)),
-        edit_(std::move(edit)),
+        update_(std::move(update)),
         context_(std::move(context)),
         done_(std::move(done)) {}
 
   void Start() {
     if (attempts_++ >= binding_->options.update_retries) return Lock();
-    ReadAsync(binding_->engine, *binding_->collection, key_,
+    ReadAsync(binding_->engine, *binding_->collection, update_.key,
               [self = shared_from_this()](ReadResult read) {
                 self->Guarded([&] { self->OnRead(std::move(read)); });
               });
@@ -84,11 +99,11 @@ class UpdatingAsync : public std::enable_shared_from_this<UpdatingAsync> {
   }
 
   void OnRead(ReadResult read) {
-    if (read.failure) return Fail(*read.failure);
+    if (read.failure && !Begins(read, update_)) return Fail(*read.failure);
     if (read.locked) return Lock();
     read_ = std::move(read);
-    WithEdited(read_.body, [this](Body body) {
-      SaveAsync(binding_->engine, ReplaceWith(*binding_, key_, read_, std::move(body)),
+    WithEdited(BaseOf(read_, update_), [this](Body body) {
+      SaveAsync(binding_->engine, SaveOf(*binding_, update_, read_, std::move(body)),
                 [self = shared_from_this()](SaveResult saved) {
                   self->Guarded([&] { self->OnSaved(saved.failure); });
                 });
@@ -110,7 +125,7 @@ class UpdatingAsync : public std::enable_shared_from_this<UpdatingAsync> {
 
   void Lock() {
     const CancellerPtr canceller = context_.canceller;  // all may be complete before it follows
-    canceller->Follow(AcquireAsync(binding_->engine, LockSpec(*binding_, key_),
+    canceller->Follow(AcquireAsync(binding_->engine, LockSpec(*binding_, update_),
                                    [self = shared_from_this()](AcquireResult result) {
                                      self->Guarded([&] { self->OnLocked(std::move(result)); });
                                    }));
@@ -134,7 +149,7 @@ class UpdatingAsync : public std::enable_shared_from_this<UpdatingAsync> {
     context_.post([self = shared_from_this(), base, next = std::move(next)] {
       Body body;
       try {
-        body = self->edit_(base);
+        body = self->update_.edit(base);
       } catch (...) {
         return self->Complete(std::current_exception());
       }
@@ -153,8 +168,7 @@ class UpdatingAsync : public std::enable_shared_from_this<UpdatingAsync> {
   }
 
   const BindingPtr binding_;
-  const Key key_;
-  const Edit edit_;
+  const UpdateSpec update_;
   AsyncContext context_;
   std::function<void(std::exception_ptr)> done_;
   int attempts_ = 0;
@@ -164,18 +178,17 @@ class UpdatingAsync : public std::enable_shared_from_this<UpdatingAsync> {
 
 }  // namespace
 
-void UpdateDocument(const Binding& binding, Key key, const Edit& edit, std::stop_token stop) {
+void UpdateDocument(const Binding& binding, const UpdateSpec& update, std::stop_token stop) {
   NextStep next = NextStep::kAgain;
   for (int i = 0; next == NextStep::kAgain && i < binding.options.update_retries; ++i) {
-    next = TryOptimistically(binding, key, edit);
+    next = TryOptimistically(binding, update);
   }
-  if (next != NextStep::kDone) UpdateLocked(binding, key, edit, std::move(stop));
+  if (next != NextStep::kDone) UpdateLocked(binding, update, std::move(stop));
 }
 
-void UpdateDocumentAsync(const BindingPtr& binding, Key key, Edit edit, AsyncContext context,
+void UpdateDocumentAsync(const BindingPtr& binding, UpdateSpec update, AsyncContext context,
                          std::function<void(std::exception_ptr)> done) {
-  std::make_shared<UpdatingAsync>(binding, std::move(key), std::move(edit), std::move(context),
-                                  std::move(done))
+  std::make_shared<UpdatingAsync>(binding, std::move(update), std::move(context), std::move(done))
       ->Start();
 }
 

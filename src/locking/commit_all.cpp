@@ -1,150 +1,65 @@
 #include "locking/commit_all.h"
 
-#include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <utility>
 #include <vector>
 
-#include "doclock/errors.h"
+#include "locking/commit_frame.h"
 #include "locking/decide.h"
-#include "locking/order.h"
 #include "locking/races.h"
-#include "rules/fault.h"
 
 namespace doclock::locking {
 namespace {
 
-void MakePending(StoreOp& op) noexcept {
-  op.status = OpStatus::kPending;
-  op.detail.reset();
+/// Loads all documents; returns them in the order of the operations.
+std::vector<Change> Load(Unit& unit, const CommitOp& commit,
+                         const std::vector<std::size_t>& order) {
+  std::vector<Change> sorted;
+  sorted.reserve(order.size());
+  for (const std::size_t i : order) sorted.emplace_back(*commit.ops[i]);
+  unit.Load(sorted);
+  std::vector<std::size_t> place_of(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) place_of[order[i]] = i;
+  std::vector<Change> given;
+  given.reserve(sorted.size());
+  for (const std::size_t place : place_of) given.push_back(std::move(sorted[place]));
+  return given;
 }
 
-/// Why no transaction takes the operation; null: it does.
-const char* FaultInCommit(const StoreOp& op) {
-  if (op.kind == OpKind::kWrite) {
-    const auto& write = static_cast<const WriteOp&>(op);
-    const bool plain = write.mode == LockMode::kExclusive && write.write != WriteKind::kLeave;
-    return plain ? FaultOf(op) : "a transaction writes under exclusive locks";
+void RunOnce(Database& database, CommitOp& commit, const std::vector<std::size_t>& order,
+             Deadline deadline) {
+  Reopen(commit);
+  const auto unit = database.Begin(Access::kWriteAll, deadline);
+  std::vector<Change> changes = Load(*unit, commit, order);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    StoreOp& op = *commit.ops[i];
+    Decide(op, changes[i], *unit);
+    if (op.status != OpStatus::kDone) return KeepOnly(op, commit);
   }
-  return op.kind == OpKind::kSave ? FaultOf(op) : "a transaction takes writes only";
+  if (commit.join && !Join(commit, unit->Native())) return;
+  unit->Commit(changes);
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const OpStatus outcome = changes[i].outcome;
+    if (outcome == OpStatus::kPending || outcome == OpStatus::kDone) continue;
+    StoreOp& op = *commit.ops[i];
+    op.status = outcome;
+    op.detail = std::move(changes[i].detail);
+    return KeepOnly(op, commit);
+  }
 }
-
-/// The operations of one commit, and their documents.
-class Commitment {
- public:
-  explicit Commitment(CommitOp& commit) : commit_(commit), sorted_(commit.ops.size()) {
-    std::iota(sorted_.begin(), sorted_.end(), std::size_t{0});
-    std::sort(sorted_.begin(), sorted_.end(), [&](std::size_t a, std::size_t b) {
-      return StandsBefore(commit.ops[a], commit.ops[b]);
-    });
-  }
-
-  /// Is an operation refused whatever is stored? Settles it.
-  bool IsFaulty() {
-    for (StoreOp* const op : commit_.ops) {
-      if (const char* const fault = FaultInCommit(*op)) return Refuse(*op, fault);
-    }
-    for (std::size_t i = 1; i < sorted_.size(); ++i) {
-      StoreOp& op = *commit_.ops[sorted_[i]];
-      const bool repeats = !StandsBefore(commit_.ops[sorted_[i - 1]], &op);
-      if (repeats) return Refuse(op, "a transaction writes each document once");
-    }
-    return false;
-  }
-
-  void Run(Database& database, Deadline deadline) {
-    ForEach(MakePending);
-    commit_.thrown = nullptr;
-    const auto unit = database.Begin(Access::kWriteAll, deadline);
-    std::vector<Change> changes = Load(*unit);
-    for (std::size_t i = 0; i < changes.size(); ++i) {
-      StoreOp& op = *commit_.ops[i];
-      Decide(op, changes[i], *unit);
-      if (op.status != OpStatus::kDone) return KeepOnly(op);
-    }
-    if (!Join(*unit)) return;
-    unit->Commit(changes);
-    for (std::size_t i = 0; i < changes.size(); ++i) {
-      if (changes[i].outcome == OpStatus::kPending || changes[i].outcome == OpStatus::kDone) {
-        continue;
-      }
-      StoreOp& op = *commit_.ops[i];
-      op.status = changes[i].outcome;
-      op.detail = std::move(changes[i].detail);
-      return KeepOnly(op);
-    }
-  }
-
-  template <class F>
-  void ForEach(const F& use) {
-    for (StoreOp* const op : commit_.ops) use(*op);
-  }
-
- private:
-  static bool Refuse(StoreOp& op, const char* why) {
-    op.Fail(Errc::kRefused, why);
-    return true;
-  }
-
-  /// Loads all documents; returns them in the order of the operations.
-  std::vector<Change> Load(Unit& unit) {
-    std::vector<Change> sorted;
-    sorted.reserve(sorted_.size());
-    for (const std::size_t i : sorted_) sorted.emplace_back(*commit_.ops[i]);
-    unit.Load(sorted);
-    std::vector<std::size_t> place_of(sorted_.size());
-    for (std::size_t i = 0; i < sorted_.size(); ++i) place_of[sorted_[i]] = i;
-    std::vector<Change> given;
-    given.reserve(sorted.size());
-    for (const std::size_t place : place_of) given.push_back(std::move(sorted[place]));
-    return given;
-  }
-
-  /// False: it threw, and nothing is to be stored.
-  bool Join(Unit& unit) {
-    if (!commit_.join) return true;
-    void* const native = unit.Native();
-    try {
-      commit_.join(native);
-      return true;
-    } catch (...) {
-      commit_.thrown = std::current_exception();
-      ForEach(MakePending);
-      return false;
-    }
-  }
-
-  /// One was refused, so the others are not stored.
-  void KeepOnly(const StoreOp& refused) noexcept {
-    ForEach([&](StoreOp& op) {
-      if (&op != &refused) MakePending(op);
-    });
-  }
-
-  CommitOp& commit_;
-  std::vector<std::size_t> sorted_;  ///< The operations in the order of all clients.
-};
 
 }  // namespace
 
 void CommitAll(Database& database, CommitOp& commit, Deadline deadline) {
-  Commitment all(commit);
   if (!database.traits().transactions) {
-    return all.ForEach(
-        [](StoreOp& op) { op.Fail(Errc::kRefused, "this store has no transactions"); });
+    for (StoreOp* const op : commit.ops) op->Fail(Errc::kRefused, "this store has no transactions");
+    return;
   }
-  if (all.IsFaulty()) return;
-  try {
-    RunUntilUnraced(deadline, [&](bool) { all.Run(database, deadline); });
-  } catch (const InDoubtException& error) {
-    all.ForEach([&](StoreOp& op) { op.Doubt(error.what()); });
-  } catch (const Error& error) {
-    all.ForEach([&](StoreOp& op) { op.Fail(error.errc(), error.what()); });
-  } catch (...) {
-    all.ForEach(MakePending);
-    throw;
-  }
+  const std::vector<std::size_t> order = PlacesInOrder(commit);
+  if (IsFaulty(commit, order)) return;
+  RunGuarded(commit, [&] {
+    RunUntilUnraced(deadline, [&](bool) { RunOnce(database, commit, order, deadline); });
+  });
 }
 
 }  // namespace doclock::locking

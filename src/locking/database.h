@@ -174,6 +174,11 @@ class DOCLOCK_EXPORT Unit {
   virtual std::string ScanLocks(Collection& collection, const LockQuery& query,
                                 const std::string& after,
                                 const std::function<bool(Candidate&&)>& visit) = 0;
+  /// The same of the locks whose leases are over. It may show others too.
+  virtual std::string ScanOver(Collection& collection, const std::string& after,
+                               const std::function<bool(Candidate&&)>& visit) {
+    return ScanLocks(collection, {}, after, visit);
+  }
   /// Stores the decided changes, and settles each: one that a unique index refuses is kConflict,
   /// and leaves the others alone. Then tells those whom they concern. Not called if nothing is
   /// decided, and Try has done nothing. With kWriteAll all changes are decided, and are made in

@@ -27,8 +27,7 @@ void Void(StoreOp& op) noexcept {
 /// Forgets what was decided in a unit that stored nothing.
 void Reset(StoreOp& op) noexcept {
   Void(op);
-  op.status = OpStatus::kPending;
-  op.detail.reset();
+  op.MakePending();
 }
 
 /// What was decided may not be stored. One that is busy still is.

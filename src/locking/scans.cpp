@@ -84,7 +84,7 @@ std::vector<Key> FindOver(Database& database, Collection& collection, std::int64
                           std::string& after, Deadline deadline) {
   const auto unit = database.Begin(Access::kRead, deadline);
   std::vector<Key> keys;
-  after = unit->ScanLocks(collection, {}, after, [&](Candidate&& candidate) {
+  after = unit->ScanOver(collection, after, [&](Candidate&& candidate) {
     const bool over = !candidate.malformed && rules::IsPurgeable(candidate.lock, unit->Now());
     if (over || candidate.restated) {
       keys.push_back(std::move(candidate.key));

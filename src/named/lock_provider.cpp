@@ -99,25 +99,27 @@ detail::LockAllOperation<LockProvider::WrapGrant> LockProvider::LockAllOp(
   std::vector<Key> keys;
   keys.reserve(names.size());
   for (const std::string& name : names) keys.push_back(KeyOf(name));
-  return {bound(), NamedSpec(*bound(), options), std::move(keys), WrapGrant{bound()}};
-}
-
-detail::AcquireAllResult LockProvider::AcquireEach(detail::LockAllOperation<WrapGrant>& op,
-                                                   std::stop_token stop) const {
-  return detail::AcquireAll(bound()->engine, op.spec, std::move(op.keys), std::move(stop));
+  return {bound(), detail::SpecsFor(NamedSpec(*bound(), options), std::move(keys)),
+          WrapGrant{bound()}};
 }
 
 std::vector<HeldLock> LockProvider::AcquireAll(const std::vector<std::string>& names,
                                                const LockOptions& options,
                                                std::stop_token stop) const {
-  auto op = LockAllOp(names, options);
-  return op.Finish(AcquireEach(op, std::move(stop)));
+  return detail::LockHere(LockAllOp(names, options), std::move(stop));
 }
 
 std::optional<std::vector<HeldLock>> LockProvider::TryAcquireAll(
     const std::vector<std::string>& names, const LockOptions& options, std::stop_token stop) const {
-  detail::TryLockAllOperation<WrapGrant> op{LockAllOp(names, options)};
-  return op.Finish(AcquireEach(op, std::move(stop)));
+  return detail::LockHere(detail::TryAllOperation{LockAllOp(names, options)}, std::move(stop));
+}
+
+LockTarget<HeldLock> LockProvider::At(detail::NameArg name) const {
+  return {bound(), [binding = bound(), key = KeyOf(name)](const LockOptions& options) {
+            detail::AcquireSpec spec = NamedSpec(*binding, options);
+            spec.key = key;
+            return spec;
+          }};
 }
 
 }  // namespace doclock

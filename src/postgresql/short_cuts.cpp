@@ -52,11 +52,11 @@ void Show(AcquireOp& op, const Result& result) {
   op.body = Body::FromText(std::string(result.Text(0, 2)));
   op.created = op.took_over = op.passed_on = false;
 }
-void Show(WriteOp& op, const Result& result) {
-  op.version = result.Number(0, 0);
-  if (IsRelease(op)) CollectionOf(op).watchers().Tell(op.hash);
-}
+void Show(WriteOp& op, const Result& result) { op.version = result.Number(0, 0); }
 void Show(StoreOp&, const Result&) {}
+
+bool Frees(const WriteOp& op) noexcept { return op.write == WriteKind::kRelease; }
+bool Frees(const StoreOp&) noexcept { return false; }
 
 }  // namespace
 
@@ -64,7 +64,7 @@ std::optional<ShortCut> ShortCutOf(StoreOp& op) {
   return Visit(op, [](auto& one) -> std::optional<ShortCut> {
     const Statement* const statement = StatementOf(one);
     if (statement == nullptr) return std::nullopt;
-    ShortCut cut{&one, statement, {}};
+    ShortCut cut{&one, statement, {}, Frees(one)};
     AddKey(cut.parameters, *one.key);
     try {
       Add(cut.parameters, one);
@@ -73,10 +73,6 @@ std::optional<ShortCut> ShortCutOf(StoreOp& op) {
     }
     return cut;
   });
-}
-
-bool IsRelease(const StoreOp& op) noexcept {
-  return op.kind == OpKind::kWrite && static_cast<const WriteOp&>(op).write == WriteKind::kRelease;
 }
 
 void Settle(const ShortCut& cut, const Result& result) {

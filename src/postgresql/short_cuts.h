@@ -17,13 +17,11 @@ struct ShortCut {
   StoreOp* op;
   const Statement* statement;
   Parameters parameters;
+  bool frees;  ///< Does it free the lock?
 };
 
 /// Nothing: the operation needs the long way.
 std::optional<ShortCut> ShortCutOf(StoreOp& op);
-
-/// Does it free a lock?
-bool IsRelease(const StoreOp& op) noexcept;
 
 /// Settles the operation by what its statement gave, once that is committed. It stays pending if
 /// the statement found nothing to do.

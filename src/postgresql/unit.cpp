@@ -165,8 +165,8 @@ void PostgresqlUnit::Commit(std::span<Change> changes) {
     for (const Change& change : changes) {
       if (!change.IsDecided()) continue;
       Send(change);
-      const bool told = change.notice != locking::Notice::kNobody;
-      if (told) hint_locks.insert(Ours(*change.collection).hint_lock());
+      if (change.notice == locking::Notice::kNobody) continue;
+      hint_locks.insert(Ours(*change.collection).hint_lock());
     }
     RunAndCommit(hint_locks);
   } catch (const Refusal& refusal) {
@@ -205,16 +205,15 @@ void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts) {
   };
   try {
     Begin();
-    std::size_t first = 0;
+    std::vector<std::size_t> places;
     std::set<std::int64_t> hint_locks;
     for (const ShortCut& cut : cuts) {
-      const std::size_t place = connection_->Send(*cut.statement, cut.parameters);
-      if (&cut == &cuts.front()) first = place;
-      if (IsRelease(*cut.op)) hint_locks.insert(Ours(*cut.op->collection).hint_lock());
+      places.push_back(connection_->Send(*cut.statement, cut.parameters));
+      if (cut.frees) hint_locks.insert(Ours(*cut.op->collection).hint_lock());
     }
     const std::vector<Result> results = RunAndCommit(hint_locks);
-    for (std::size_t i = 0; i < cuts.size(); ++i) Settle(cuts[i], results[first + i]);
-    TellOthers(cuts);
+    for (std::size_t i = 0; i < cuts.size(); ++i) Settle(cuts[i], results[places[i]]);
+    Tell(cuts);
   } catch (const InDoubtException& error) {
     doubt(error.what());
   } catch (const Loss& loss) {
@@ -222,25 +221,6 @@ void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts) {
   } catch (const Refusal&) {  // a value, or a race: the long way tells
   } catch (const Error&) {    // rolled back
   }
-}
-
-void PostgresqlUnit::TellOthers(std::span<const ShortCut> cuts) noexcept {
-  if (!others_listen_) return;
-  try {
-    for (const ShortCut& cut : cuts) {
-      const StoreOp& op = *cut.op;
-      const bool freed = IsRelease(op) && op.status == OpStatus::kDone;
-      if (freed) Notify(Ours(*op.collection), {op.hash, 0});
-    }
-    connection_->RunUnheard();
-  } catch (const std::exception&) {  // a hint may be missing
-  }
-}
-
-void PostgresqlUnit::Notify(const PostgresqlCollection& collection, const Hint& hint) {
-  Parameters parameters;
-  parameters.Text(collection.table_name()).Text(hint.ToText());
-  connection_->Send(kNotify, parameters);
 }
 
 void PostgresqlUnit::Refuse(const Refusal& refusal, std::span<Change> changes) {
@@ -268,27 +248,42 @@ std::string PostgresqlUnit::NameOfIndex(const PostgresqlCollection& collection,
   return std::string(Run().back().Text(0, 0));
 }
 
-void PostgresqlUnit::Tell(std::span<const Change> changes) noexcept {
+template <class Part, class F>
+void PostgresqlUnit::TellEach(std::span<Part> parts, const F& tell) noexcept {
   try {
     bool others = false;
-    for (const Change& change : changes) {
-      if (change.outcome == OpStatus::kDone && change.notice != locking::Notice::kNobody) {
-        others = Tell(change) || others;
-      }
-    }
+    for (Part& part : parts) others = tell(part) || others;
     // A NOTIFY inside of a transaction would keep the commits of all clients apart.
     if (others) connection_->RunUnheard();
   } catch (const std::exception&) {  // a hint may be missing
   }
 }
 
-bool PostgresqlUnit::Tell(const Change& change) {
-  const rules::PassedOn& passed_on = change.now->lock.passed_on;
-  PostgresqlCollection& collection = Ours(*change.collection);
+void PostgresqlUnit::Tell(std::span<const Change> changes) noexcept {
+  TellEach(changes, [&](const Change& change) {
+    const bool concerns =
+        change.outcome == OpStatus::kDone && change.notice != locking::Notice::kNobody;
+    return concerns && Tell(*change.collection, change.hash, change.now->lock.passed_on);
+  });
+}
+
+void PostgresqlUnit::Tell(std::span<const ShortCut> cuts) noexcept {
+  TellEach(cuts, [&](const ShortCut& cut) {
+    const bool concerns = cut.frees && cut.op->status == OpStatus::kDone;
+    return concerns && Tell(*cut.op->collection, cut.op->hash, {});
+  });
+}
+
+bool PostgresqlUnit::Tell(Collection& concerned, std::size_t hash,
+                          const rules::PassedOn& passed_on) {
+  PostgresqlCollection& collection = Ours(concerned);
   const bool ours = passed_on.done && passed_on.instance == instance_;
-  if (ours || !passed_on.done) collection.watchers().Tell(change.hash);
+  if (ours || !passed_on.done) collection.watchers().Tell(hash);
   if (ours || !others_listen_) return false;
-  Notify(collection, {change.hash, passed_on.done ? passed_on.instance : 0});
+  const Hint hint{hash, passed_on.done ? passed_on.instance : 0};
+  Parameters parameters;
+  parameters.Text(collection.table_name()).Text(hint.ToText());
+  connection_->Send(kNotify, parameters);
   return true;
 }
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "locking/database.h"
-#include "postgresql/hint.h"
 #include "postgresql/pool.h"
 #include "postgresql/postgresql_collection.h"
 #include "postgresql/rows.h"
@@ -49,21 +48,20 @@ class PostgresqlUnit final : public locking::Unit {
   /// Of documents that were not found: are they there, and another transaction keeps them?
   void MarkBlocked(std::span<locking::Change> documents);
   void Send(const locking::Change& change);
-  /// Sends what was queued, and the commit. Asks whether a store wants hints of the collections
-  /// with these locks. Before the commit: one that wants them from then on may miss this one, and
-  /// finds it by a poll. @throws Refusal, Loss, InDoubtException
+  /// Sends what was queued, and the commit. Asks for these collections (hint_lock) whether another
+  /// store wants hints: before the commit, so that one which wants them from then on may miss this
+  /// one, and finds it by a poll. @throws Refusal, Loss, InDoubtException
   std::vector<Result> RunAndCommit(const std::set<std::int64_t>& hint_locks);
-  /// Tells other stores of the releases among these.
-  void TellOthers(std::span<const ShortCut> cuts) noexcept;
-  /// Queues what tells other stores.
-  void Notify(const PostgresqlCollection& collection, const Hint& hint);
   /// Settles the only change of a unit, or throws what all of them mean.
   void Refuse(const Refusal& refusal, std::span<locking::Change> changes);
   std::string NameOfIndex(const PostgresqlCollection& collection, const std::string& constraint);
   /// Tells those whom the committed changes concern.
   void Tell(std::span<const locking::Change> changes) noexcept;
-  /// Queues what tells other stores. False: they need not be told.
-  bool Tell(const locking::Change& change);
+  void Tell(std::span<const ShortCut> cuts) noexcept;
+  template <class Part, class F>
+  void TellEach(std::span<Part> parts, const F& tell) noexcept;
+  /// Tells waiters of this store, and queues what tells others. False: they need not be told.
+  bool Tell(Collection& collection, std::size_t hash, const rules::PassedOn& passed_on);
   /// Shows the rows that `where` selects, in the order of keys, in the memory of a page, until
   /// `visit` returns false. @param body the expression of its text
   void ForEachRow(const PostgresqlCollection& collection, std::string_view body, const Where& where,

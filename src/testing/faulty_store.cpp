@@ -177,7 +177,7 @@ void FaultyStore::Commit(CommitOp& commit, Milliseconds budget) {
   const State::Struck struck = state_->StrikeAll(commit.ops, passing);
   if (struck.empty()) return state_->inner->Commit(commit, budget);
   const auto [op, kind] = struck.front();
-  if (kind == Fault::Kind::kErrorBefore || kind == Fault::Kind::kRefused) return Settle(*op, kind);
+  if (kind == Fault::Kind::kRefused) return Settle(*op, kind);
   if (kind == Fault::Kind::kLate) state_->HoldBack(commit);
   if (kind == Fault::Kind::kLostAfter) {
     CommitCopy unheard(commit);

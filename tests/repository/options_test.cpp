@@ -49,6 +49,9 @@ void AddLockOptions(BadOptions& rows, const LockingRepository<Saga>& sagas) {
       {"min_hold", {.min_hold = -1ms}},
       {"min_hold", {.min_hold = 24h + 1ms}},
       {"min_hold", {.min_hold = kNan}},
+      {"hold_while_waiting", {.hold_while_waiting = 0ms}},
+      {"hold_while_waiting", {.hold_while_waiting = 24h + 1ms}},
+      {"hold_while_waiting", {.hold_while_waiting = kNan}},
       {"owner", {.owner = kLongName}},
       {"owner", {.owner = "\xff"}},
   };

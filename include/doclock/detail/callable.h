@@ -25,6 +25,10 @@ concept Unfinished = requires(R& r) { r.await_ready(); } || requires(R& r) {
   operator co_await(std::forward<R>(r));
 } || requires { typename R::promise_type; };
 
+/// Is it no entity? Asked of a function before another argument is taken for a completion token.
+template <class F, class T>
+concept NoEntity = !std::same_as<std::remove_cvref_t<F>, T>;
+
 /// Does F have a call operator for exactly this parameter? Deduction alone tells whether a template
 /// fits: its body is not instantiated.
 template <class F, class R, class Parameter>

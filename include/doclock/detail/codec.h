@@ -50,7 +50,8 @@ struct Codec {
   static Body Over(const Collection& collection, const Key& key, const Body& base,
                    const T& entity) {
     nlohmann::json tree = Write(collection, key, entity);
-    if (HoldsMore(TreeOf(base), tree)) tree = Merged(key, TreeOf(base), std::move(tree));
+    if (HoldsMore(detail::TreeOf(base), tree))
+      tree = Merged(key, detail::TreeOf(base), std::move(tree));
     return Seal(collection, key, std::move(tree));
   }
 
@@ -59,7 +60,7 @@ struct Codec {
     nlohmann::json upgraded;
     const nlohmann::json* tree = nullptr;
     try {
-      tree = &TreeOf(body);
+      tree = &detail::TreeOf(body);
       if constexpr (!kReadsAsStored) {
         upgraded = Upgraded(key, *tree);
         tree = &upgraded;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -30,6 +31,7 @@ struct CommitSpec {
 
 struct CommitResult {
   FailurePtr failure;                  ///< Names the document that was refused.
+  std::size_t refused = 0;             ///< With `failure`: the part that it names, if it names one.
   std::exception_ptr thrown;           ///< What `join` threw.
   std::vector<std::int64_t> versions;  ///< After success: of each part.
 };

@@ -77,6 +77,7 @@ struct AcquireSpec {
   std::chrono::milliseconds ttl{};
   Duration wait;
   std::chrono::milliseconds min_hold{};
+  Duration hold_while_waiting;  ///< For AcquireAll only.
   bool renew = true;
   OwnerPtr owner;
   std::string group;

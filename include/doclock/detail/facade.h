@@ -97,21 +97,32 @@ struct AsyncContext {
   Poster post;
 };
 
-/// Locks several documents in the order of `keys` (sorted and unique), under one timeout.
+/// `spec` for each of the keys, sorted and unique.
+DOCLOCK_EXPORT std::vector<AcquireSpec> SpecsFor(const AcquireSpec& spec, std::vector<Key> keys);
+/// @throws std::invalid_argument naming one that is of another LockManager than the first
+DOCLOCK_EXPORT void CheckOneManager(std::span<const BindingPtr>);
+/// Several locks, in the order of the specs.
 struct AcquireAllResult {
   FailurePtr failure;
   std::vector<Grant> grants;
 };
-DOCLOCK_EXPORT std::vector<Key> SortedUnique(std::vector<Key> keys);
-DOCLOCK_EXPORT AcquireAllResult AcquireAll(const EnginePtr&, const AcquireSpec&, std::vector<Key>,
+/// Takes all locks or none, in the order of all clients, under one timeout. Only key, collection
+/// and what belongs to it differ between the specs. @throws std::invalid_argument naming a document
+/// that occurs twice
+DOCLOCK_EXPORT AcquireAllResult AcquireAll(const EnginePtr&, std::vector<AcquireSpec>,
                                            std::stop_token);
-DOCLOCK_EXPORT void AcquireAllAsync(const EnginePtr&, const AcquireSpec&, std::vector<Key>,
-                                    AsyncContext, std::function<void(AcquireAllResult)> done);
+DOCLOCK_EXPORT void AcquireAllAsync(const EnginePtr&, std::vector<AcquireSpec>, AsyncContext,
+                                    std::function<void(AcquireAllResult)> done);
 
-/// Makes the new body from the stored one; may throw, and may be called several times.
-using Edit = std::function<Body(const Body& base)>;
-DOCLOCK_EXPORT void UpdateDocument(const Binding&, Key, const Edit&, std::stop_token);
-DOCLOCK_EXPORT void UpdateDocumentAsync(const BindingPtr&, Key, Edit, AsyncContext,
+/// How to change one document.
+struct UpdateSpec {
+  Key key;
+  /// Makes the new body from the stored one; may throw, and may be called several times.
+  std::function<Body(const Body& base)> edit;
+  Body initial;  ///< What a missing document is before the edit; none: it must exist.
+};
+DOCLOCK_EXPORT void UpdateDocument(const Binding&, const UpdateSpec&, std::stop_token);
+DOCLOCK_EXPORT void UpdateDocumentAsync(const BindingPtr&, UpdateSpec, AsyncContext,
                                         std::function<void(std::exception_ptr)> done);
 
 DOCLOCK_EXPORT void EnsureIndexOf(const Binding&, std::vector<std::string> fields, bool unique);

@@ -49,12 +49,12 @@ struct LockAllOperation {
   using Handle = decltype(std::declval<const Wrap&>()(std::declval<Grant>()));
   using Result = std::vector<Handle>;
   BindingPtr binding;
-  AcquireSpec spec;
-  std::vector<Key> keys;
+  std::vector<AcquireSpec> specs;
   Wrap wrap;
 
+  [[nodiscard]] const EnginePtr& engine() const noexcept { return binding->engine; }
   void Start(const AsyncContext& context, std::function<void(AcquireAllResult)> done) {
-    AcquireAllAsync(binding->engine, spec, std::move(keys), context, std::move(done));
+    AcquireAllAsync(binding->engine, std::move(specs), context, std::move(done));
   }
   Result Finish(Raw&& raw) {
     ThrowIf(raw.failure);
@@ -65,15 +65,24 @@ struct LockAllOperation {
   }
 };
 
-template <class Wrap>
-struct TryLockAllOperation : LockAllOperation<Wrap> {
-  using Result = std::optional<typename LockAllOperation<Wrap>::Result>;
+/// An operation that takes several locks, with nothing as the result if one is busy.
+template <class Op>
+struct TryAllOperation : Op {
+  using Result = std::optional<typename Op::Result>;
 
   Result Finish(AcquireAllResult&& raw) {
     if (IsBusy(raw.failure)) return std::nullopt;
-    return LockAllOperation<Wrap>::Finish(std::move(raw));
+    return Op::Finish(std::move(raw));
   }
 };
+template <class Op>
+TryAllOperation(Op) -> TryAllOperation<Op>;
+
+/// Takes several locks on the caller's thread.
+template <class Op>
+typename Op::Result LockHere(Op op, std::stop_token stop) {
+  return op.Finish(AcquireAll(op.engine(), std::move(op.specs), std::move(stop)));
+}
 
 /// A write under a lock. `After` updates the handle once the write succeeded.
 template <class After>
@@ -192,11 +201,10 @@ struct UpdateOperation {
   using Raw = std::exception_ptr;
   using Result = void;
   BindingPtr binding;
-  Key key;
-  Edit edit;
+  UpdateSpec update;
 
   void Start(const AsyncContext& context, std::function<void(std::exception_ptr)> done) {
-    UpdateDocumentAsync(binding, std::move(key), std::move(edit), context, std::move(done));
+    UpdateDocumentAsync(binding, std::move(update), context, std::move(done));
   }
   void Finish(Raw&& error) {
     if (error) std::rethrow_exception(std::move(error));

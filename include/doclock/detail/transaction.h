@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,11 +23,18 @@ class DOCLOCK_EXPORT TransactionState {
   using Make = std::function<CommitPartSpec()>;
   /// Updates the handle or the snapshot after success; must not throw.
   using Done = std::function<void(std::int64_t version)>;
+  /// Throws what Commit throws because of this document; or returns, and Commit throws the usual.
+  using Refused = std::function<void(const Failure&)>;
 
   explicit TransactionState(EnginePtr engine);
 
   [[nodiscard]] const EnginePtr& engine() const noexcept { return engine_; }
   void Add(const Binding&, const Key&, Make, Done);
+  /// For the document that was added last.
+  void OnRefused(Refused refused) { parts_.back().refused = std::move(refused); }
+  [[nodiscard]] std::size_t size() const noexcept { return parts_.size(); }
+  /// Drops what was added after the first ones.
+  void KeepFirst(std::size_t count) noexcept;
   void Join(NativeHandle, std::function<void(void*)>);
 
   /// @throws what a Make throws
@@ -38,16 +46,19 @@ class DOCLOCK_EXPORT TransactionState {
 
  private:
   enum class Phase : std::uint8_t { kOpen, kCommitting, kCommitted, kInDoubt };
+  using Documents = std::set<std::pair<const Collection*, Key>>;
   struct Part {
     Make make;
     Done done;
+    Documents::iterator document;
+    Refused refused = nullptr;
   };
 
   void CheckOpen() const;
   void Begin();
 
   const EnginePtr engine_;
-  std::set<std::pair<const Collection*, Key>> documents_;
+  Documents documents_;
   std::vector<Part> parts_;
   std::function<void(void*)> join_;
   Phase phase_ = Phase::kOpen;

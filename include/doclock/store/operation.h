@@ -83,6 +83,11 @@ struct StoreOp {
   bool again = false;
   std::unique_ptr<OpDetail> detail;  ///< Result; may stay null.
 
+  /// Forgets the status and its details: as before it was executed.
+  void MakePending() noexcept {
+    status = OpStatus::kPending;
+    detail.reset();
+  }
   /// Sets a failure.
   void Fail(Errc code, std::string message) {
     status = OpStatus::kFailed;

@@ -8,8 +8,9 @@ namespace doclock {
 
 /// What a store gives to CommitOp::join.
 enum class NativeHandle : std::uint8_t {
-  kNone,    ///< Nothing: it takes no such work.
-  kSqlite,  ///< A `sqlite3*`.
+  kNone,     ///< Nothing: it takes no such work.
+  kSqlite,   ///< A `sqlite3*`.
+  kMongodb,  ///< A `MongodbJoin*`.
 };
 
 /// The properties of a store. Constant over its life, except clock_margin.

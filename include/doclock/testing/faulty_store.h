@@ -60,7 +60,8 @@ class DOCLOCK_EXPORT FaultyStore : public Store {
                                    std::chrono::milliseconds default_ttl) override;
   std::shared_ptr<Collection> Find(const std::string& name) const override;
   void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override;
-  /// The first operation that a fault strikes decides for all of them.
+  /// The first operation that a fault strikes decides for all of them. kRefused refuses that one,
+  /// and kErrorBefore fails the commit as a whole.
   void Commit(CommitOp& commit, std::chrono::milliseconds budget) override;
   void ReadTogether(std::span<StoreOp* const> reads, std::chrono::milliseconds budget) override;
   void Query(Collection& collection, const Filter& filter,

@@ -65,7 +65,7 @@ void Look(const LockProvider& locks, const std::string& prefix, TopPage& page) {
 }
 
 /// Returns the signal that ended it; 0: the user quits.
-int Watch(const LockProvider& locks, const TopOptions& options, Screen& screen) {
+int ShowLocks(const LockProvider& locks, const TopOptions& options, Screen& screen) {
   TopPage page(options.collection, options.sort);
   FilterInput filter;
   auto next = SteadyClock::now();
@@ -87,7 +87,7 @@ int Top(const std::function<std::shared_ptr<Store>()>& open, const TopOptions& o
   CheckTerminal(options.json);
   const LockProvider locks(LockManager(open()), options.collection);
   Screen screen;
-  const int signal = Watch(locks, options, screen);
+  const int signal = ShowLocks(locks, options, screen);
   return signal == 0 ? kOk : kSignalBase + signal;
 }
 

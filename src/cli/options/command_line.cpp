@@ -18,9 +18,9 @@
 namespace doclock::cli {
 namespace {
 
-constexpr std::array<std::string_view, 17> kCommands{
-    "run",    "get",    "put", "edit",  "delete",  "collections", "list",  "export", "import",
-    "status", "events", "top", "renew", "release", "purge",       "break", "doctor"};
+constexpr std::array<std::string_view, 18> kCommands{
+    "run",    "get",    "put",    "edit", "delete", "collections", "list",  "export", "import",
+    "outbox", "status", "events", "top",  "renew",  "release",     "purge", "break",  "doctor"};
 
 /// An error in the command line: one line, which names the option.
 struct UsageError {
@@ -179,6 +179,8 @@ void CheckValues(Arguments& arguments, const CLI::App& sub) {
   try {
     if (of_document) static_cast<void>(ParseKey(arguments.document.key));
     if (arguments.locks.has_key) static_cast<void>(ParseKey(arguments.locks.key));
+    const OutboxOptions& outbox = arguments.outbox;
+    if (outbox.retry || outbox.drop) static_cast<void>(ParseKey(outbox.key));
     if (command == "list") static_cast<void>(FilterOf(arguments.list));
     if (command == "export") static_cast<void>(FilterOf(arguments.transfer));
   } catch (const std::invalid_argument& error) {

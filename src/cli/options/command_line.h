@@ -7,6 +7,7 @@
 #include "cli/commands/events.h"
 #include "cli/commands/list.h"
 #include "cli/commands/locks.h"
+#include "cli/commands/outbox.h"
 #include "cli/commands/run.h"
 #include "cli/commands/top.h"
 #include "cli/commands/transfer.h"
@@ -24,6 +25,7 @@ struct Arguments {
   DocumentOptions document;
   ListOptions list;
   TransferOptions transfer;
+  OutboxOptions outbox;
   LocksOptions locks;
   EventsOptions events;
   TopOptions top;

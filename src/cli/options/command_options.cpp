@@ -193,6 +193,29 @@ void AddTransfers(CLI::App& app, TransferOptions& transfer) {
       "Example: doclock import --key id orders documents.jsonl");
 }
 
+void AddOutbox(CLI::App& app, OutboxOptions& outbox) {
+  CLI::App* const sub = app.add_subcommand(
+      "outbox",
+      "Show how many messages of an outbox wait, and which are parked; retry or drop them");
+  AddCollection(sub, "COLLECTION", outbox.collection, "Collection of the outbox")
+      ->required()
+      ->type_name("");
+  CLI::Option* const key =
+      sub->add_option("KEY", outbox.key.text, "Key of one message")->type_name("");
+  AddKeyType(sub, outbox.key);
+  sub->get_option("--key-type")->needs(key);
+  CLI::Option* const retry = sub->add_flag(
+      "--retry", outbox.retry, "Make the parked message due now; without KEY all parked ones");
+  sub->add_flag("--drop", outbox.drop,
+                "Delete the message unsent, and let those behind it in its order go")
+      ->needs(key)
+      ->excludes(retry);
+  sub->footer(
+      "Example: doclock outbox outbox\n"
+      "Example: doclock outbox --retry outbox\n"
+      "Example: doclock outbox --drop outbox pay-7:paid");
+}
+
 void AddStatus(CLI::App& app, LocksOptions& locks) {
   CLI::App* const sub = app.add_subcommand("status", "Show the locks and their holders");
   sub->footer(
@@ -314,6 +337,7 @@ void AddCommands(CLI::App& app, Arguments& arguments) {
   AddDocuments(app, arguments.document);
   AddLists(app, arguments.list);
   AddTransfers(app, arguments.transfer);
+  AddOutbox(app, arguments.outbox);
   AddStatus(app, arguments.locks);
   AddEvents(app, arguments.events);
   AddTop(app, arguments.top);

@@ -9,14 +9,9 @@ namespace doclock::detail {
 
 namespace {
 
-void MakeReady(StoreOp& op) noexcept {
-  op.status = OpStatus::kPending;
-  op.detail.reset();
-}
-
-void MakeReady(const Procedure::Step& step) noexcept {
-  if (step.op != nullptr) return MakeReady(*step.op);
-  for (StoreOp* const op : step.commit->ops) MakeReady(*op);
+void MakePending(const Procedure::Step& step) noexcept {
+  if (step.op != nullptr) return step.op->MakePending();
+  for (StoreOp* const op : step.commit->ops) op->MakePending();
 }
 
 }  // namespace
@@ -25,7 +20,7 @@ void Run(Engine& engine, Procedure& procedure) {
   try {
     for (auto step = procedure.Next(); !step.IsEnd(); step = procedure.Next()) {
       if (step.pause.count() > 0) engine.Pause(step.pause);
-      MakeReady(step);
+      MakePending(step);
       step.op != nullptr ? engine.batcher().Execute(*step.op)
                          : engine.batcher().Commit(*step.commit);
       procedure.begun_ = true;
@@ -52,7 +47,7 @@ class AsyncRun : public std::enable_shared_from_this<AsyncRun> {
   bool Advance() {
     const auto step = procedure_->Next();
     if (step.IsEnd()) return false;
-    MakeReady(step);
+    MakePending(step);
     if (step.pause.count() == 0) {
       Submit(step);
     } else {

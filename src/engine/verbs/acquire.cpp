@@ -141,6 +141,7 @@ AcquireSpec MakeSpec(const EnginePtr& engine, Collection& collection, const Lock
   spec.ttl = (options.ttl == kRepositoryTtl ? repository_ttl : options.ttl).ms();
   spec.wait = options.wait;
   spec.min_hold = options.min_hold.ms();
+  spec.hold_while_waiting = options.hold_while_waiting;
   spec.renew = options.renew;
   spec.group = options.group;
   spec.mode = options.mode;

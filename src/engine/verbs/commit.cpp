@@ -82,6 +82,9 @@ class CommitProcedure final : public Procedure {
     }
     const auto refused = std::find_if_not(parts_.begin(), parts_.end(), is(OpStatus::kPending));
     const bool answered = refused != parts_.end() && !is(OpStatus::kInDoubt)(*refused);
+    if (!doubted_ && std::all_of(parts_.begin(), parts_.end(), is(OpStatus::kFailed))) {
+      return StoreFailed();
+    }
     // After doubt a refusal may be the trace of the first attempt: look.
     if (answered && !doubted_) return Refused(refused->get());
     doubted_ = true;
@@ -124,11 +127,20 @@ class CommitProcedure final : public Procedure {
   /// @param why the part that is why nothing was written; null: none of them
   Step Refused(CommitPart* why) noexcept {
     state_ = State::kFinished;
-    for (const auto& part : parts_) {
-      if (part.get() != why) part->NotWritten();
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      parts_[i].get() != why ? parts_[i]->NotWritten() : void(result_.refused = i);
     }
     if (why != nullptr) result_.failure = why->Refused();
     return {};
+  }
+
+  /// No document is the reason.
+  Step StoreFailed() noexcept {
+    if (parts_.size() == 1) return Refused(parts_.front().get());
+    const OpDetail& why = *ops_.front()->detail;
+    result_.failure = MakeFailure(
+        why.code, [&] { return "the transaction could not be stored: " + why.message; });
+    return Refused(nullptr);
   }
 
   Step Unknown() noexcept {

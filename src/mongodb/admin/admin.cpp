@@ -2,11 +2,7 @@
 
 #include <vector>
 
-#include "document/throttle.h"
 #include "mongodb/operations/operations.h"
-#include "mongodb/protocol/expressions.h"
-#include "mongodb/protocol/lock_filters.h"
-#include "mongodb/protocol/queue_stages.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -14,63 +10,6 @@ namespace {
 constexpr std::chrono::seconds kAdminBudget{10};
 /// More than one answer holds.
 constexpr std::int64_t kMostCollections = 1'000'000;
-/// So many are looked for by one command: without the index of held locks each begins at the
-/// first document.
-constexpr std::int64_t kFoundAtOnce = 10'000;
-/// So many are cleared by one command: others wait for it.
-constexpr std::size_t kClearedAtOnce = 25;
-
-/// The lock is over, and nobody waits for it.
-Doc PurgeableExpr(const Collection& collection) {
-  const Doc expired = ExpiredExpr(collection), alone = NobodyWaitsExpr(collection);
-  return And({&expired, &alone});
-}
-
-/// The _ids of expired locks, as many as one command clears in each array.
-std::vector<Array> Expired(Server& server, const Collection& collection, std::int64_t limit,
-                           std::chrono::milliseconds budget) {
-  Doc command;
-  command.Add("find", std::string_view(collection.name()));
-  // The first condition repeats a part of the second, in words that an index understands.
-  Doc filter;
-  filter.Add(collection.fields().id, Doc::Of("$type", "binData"));
-  filter.Add("$expr", PurgeableExpr(collection));
-  command.Add("filter", filter);
-  command.Add("projection", Doc::Of("_id", 1)).Add("limit", limit).Add("singleBatch", true);
-  command.Add("batchSize", limit);
-  Reply reply;
-  Operations(server, budget).Read(command, reply);
-  Check(reply);
-  std::vector<Array> ids;
-  reply.ForEachInBatch([&](const bson_t& doc) {
-    bson_iter_t id;
-    if (!FindField(doc, "_id", id)) return true;
-    if (ids.empty() || ids.back().size() == kClearedAtOnce) ids.emplace_back();
-    ids.back().Add(*bson_iter_value(&id));
-    return true;
-  });
-  return ids;
-}
-
-std::int64_t Clear(Server& server, const Collection& collection, const Array& ids,
-                   std::chrono::milliseconds budget) {
-  const LockFieldNames& names = collection.fields();
-  Doc filter;
-  filter.Add("_id", Doc::OfArray("$in", ids.doc())).Add("$expr", PurgeableExpr(collection));
-  Doc set, unset;
-  set.AddNull(names.id).AddNull(names.owner);
-  unset.Add(names.readers, true).Add(names.queue, true);
-  Doc update, statement;
-  update.Add("$set", set).Add("$unset", unset);
-  statement.Add("q", filter).Add("u", update).Add("multi", true);
-  Doc command;
-  command.Add("update", std::string_view(collection.name()));
-  command.AddArray("updates", Array().Add(statement).doc());
-  Reply reply;
-  Operations(server, budget).Write(command, reply);
-  Check(Single(reply));
-  return reply.Integer("n");
-}
 
 std::string FieldList(const IndexSpec& index) {
   std::string list;
@@ -148,16 +87,6 @@ void CreateIndex(Server& server, const Collection& collection, const Doc& spec, 
 
 }  // namespace
 
-void Check(const CommandResult& reply) {
-  if (reply.answered()) return;
-  const Errc code = reply.outcome == Outcome::kRefused   ? Errc::kRefused
-                    : reply.outcome == Outcome::kNotSent ? Errc::kUnavailable
-                                                         : Errc::kInDoubt;
-  const std::string text = "doclock: MongoDB: " + reply.text;
-  if (code == Errc::kInDoubt) throw InDoubtException(text);
-  throw StoreException(code, text);
-}
-
 std::vector<std::string> ListCollections(Server& server, std::chrono::milliseconds budget) {
   Doc command = Doc::Of("listCollections", 1);
   command.Add("nameOnly", true).Add("authorizedCollections", true);
@@ -175,24 +104,6 @@ std::vector<std::string> ListCollections(Server& server, std::chrono::millisecon
     return true;
   });
   return names;
-}
-
-std::int64_t Purge(Server& server, const Collection& collection, std::int64_t limit,
-                   std::chrono::milliseconds budget) {
-  const auto end = std::chrono::steady_clock::now() + budget;
-  std::int64_t purged = 0;
-  while (purged < limit && std::chrono::steady_clock::now() < end) {
-    std::int64_t cleared = 0;
-    for (const Array& ids :
-         Expired(server, collection, std::min(limit - purged, kFoundAtOnce), budget)) {
-      cleared += Clear(server, collection, ids, budget);
-      if (std::chrono::steady_clock::now() >= end) break;
-      detail::RestBetweenSteps(end);
-    }
-    if (cleared == 0) break;
-    purged += cleared;
-  }
-  return purged;
 }
 
 void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& wanted) {

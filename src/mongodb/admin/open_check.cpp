@@ -6,7 +6,6 @@
 #include <thread>
 #include <vector>
 
-#include "mongodb/admin/admin.h"
 #include "mongodb/admin/collection_rules.h"
 #include "mongodb/bson/uuid_bounds.h"
 #include "mongodb/operations/operations.h"

@@ -70,6 +70,7 @@ constexpr std::array kCodes = {
     Code{46, Proof::kPassing, "LockBusy"},
     Code{112, Proof::kPassing, "WriteConflict"},
     Code{175, Proof::kPassing, "QueryPlanKilled"},
+    Code{kNoSuchTransaction, Proof::kPassing, "NoSuchTransaction"},
     Code{371, Proof::kPassing, "UserWritesBlocked", "an administrator has blocked writes"},
     Code{14031, Proof::kPassing, "OutOfDiskSpace", "the server's disk is full"},
 
@@ -106,12 +107,10 @@ std::string Describe(const bson_t& error, int code) {
   return text;
 }
 
-/// The server itself proves that the command has written nothing.
-bool HasNoWritesLabel(const bson_t& reply) {
+bool HasLabel(const bson_t& reply, std::string_view label) {
   bool has = false;
   ForEachItem(reply, "errorLabels", [&](const bson_iter_t& item) {
-    has = BSON_ITER_HOLDS_UTF8(&item) &&
-          std::string_view(bson_iter_utf8(&item, nullptr)) == "NoWritesPerformed";
+    has = BSON_ITER_HOLDS_UTF8(&item) && bson_iter_utf8(&item, nullptr) == label;
     return !has;
   });
   return has;
@@ -178,13 +177,22 @@ bson_t* Reply::Fresh() noexcept {
   return &bson_;
 }
 
+void Reply::NotSent(const char* why) {
+  bson_init(Fresh());
+  outcome = Outcome::kNotSent;
+  text = why;
+}
+
+bool Reply::is_unconfirmed() const {
+  bson_iter_t concern;
+  return bson_iter_init_find(&concern, &bson_, "writeConcernError");
+}
+
 void Reply::Judge(bool done, const bson_error_t& error, Effect effect) {
   const bool unconfirmed = !done && error.domain == MONGOC_ERROR_WRITE_CONCERN;
   if (!done && !unconfirmed) return Fail(error, effect);
   ReadOwnErrors();
-  bson_iter_t concern;
-  if (effect == Effect::kWrites &&
-      (unconfirmed || bson_iter_init_find(&concern, &bson_, "writeConcernError"))) {
+  if (effect == Effect::kWrites && (unconfirmed || is_unconfirmed())) {
     outcome = Outcome::kDoubt;
     text = "the write is not acknowledged by a majority";
   }
@@ -195,7 +203,11 @@ void Reply::Fail(const bson_error_t& error, Effect effect) {
   if (IsOfServer(error)) {
     Classify(bson_, static_cast<int>(error.code), effect, *this);
     text = "the server answered " + Describe(bson_, code);
-    if (outcome == Outcome::kDoubt && HasNoWritesLabel(bson_)) outcome = Outcome::kNotSent;
+    // The server itself proves that nothing is stored: by this command, or by its transaction.
+    if (outcome == Outcome::kDoubt && HasLabel(bson_, "NoWritesPerformed")) {
+      outcome = Outcome::kNotSent;
+    }
+    if (!answered() && HasLabel(bson_, "TransientTransactionError")) outcome = Outcome::kNotSent;
     ran_out_of_time_ = code == kMaxTimeExpired;
     met_no_primary_ = IsNotPrimary(code);
     return;

@@ -12,7 +12,7 @@ namespace doclock::mongodb {
 
 /// Codes of the server's error_codes.yml that are told apart.
 inline constexpr int kUnauthorized = 13, kNamespaceNotFound = 26, kDocumentValidationFailure = 121,
-                     kBsonObjectTooLarge = 10334, kDuplicateKey = 11000;
+                     kBsonObjectTooLarge = 10334, kDuplicateKey = 11000, kNoSuchTransaction = 251;
 /// The document would be too large, of an update; it has no name.
 inline constexpr int kUpdateTooLarge = 17419;
 
@@ -63,12 +63,16 @@ class Reply : public CommandResult {
   void Judge(bool done, const bson_error_t& error, Effect effect);
   /// Clears this, and returns where libmongoc shall put an answer.
   bson_t* Fresh() noexcept;
+  /// The command was not sent, for this reason.
+  void NotSent(const char* why);
 
   /// The result of one statement: its own error, or else that of the command.
   [[nodiscard]] const CommandResult& Of(std::size_t statement) const noexcept;
   [[nodiscard]] bool HasOwnError(std::size_t statement) const noexcept {
     return &Of(statement) != this;
   }
+  /// Was something done, and no majority has acknowledged it?
+  [[nodiscard]] bool is_unconfirmed() const;
   /// The server itself gave up because time ran out (maxTimeMS): the command has ended there.
   [[nodiscard]] bool ran_out_of_time() const noexcept { return ran_out_of_time_; }
   /// The server is not the primary, and has written nothing.

@@ -122,12 +122,6 @@ std::string Unauthorized(const Doc& command, const std::string& database) {
                           named ? bson_iter_utf8(&first, nullptr) : "");
 }
 
-void NotSent(Reply& reply, const char* why) {
-  bson_init(reply.Fresh());
-  reply.outcome = Outcome::kNotSent;
-  reply.text = why;
-}
-
 const std::unique_ptr<mongoc_read_prefs_t, decltype(&mongoc_read_prefs_destroy)>& Primary() {
   static const std::unique_ptr<mongoc_read_prefs_t, decltype(&mongoc_read_prefs_destroy)> primary(
       mongoc_read_prefs_new(MONGOC_READ_PRIMARY), &mongoc_read_prefs_destroy);
@@ -268,7 +262,7 @@ void Server::Run(Pool& pool, const Doc& command, Effect effect, Deadline deadlin
                  Reply& reply) const {
   const Deadline selection_deadline = std::min(deadline, SteadyClock::now() + selection_timeout_);
   if (SteadyClock::now() >= deadline) {
-    NotSent(reply, "the time of the call was over");
+    reply.NotSent("the time of the call was over");
     return NameServers(reply);
   }
   do {
@@ -282,14 +276,20 @@ void Server::Run(Pool& pool, const Doc& command, Effect effect, Deadline deadlin
 /// False: no primary was found, or it is none any more.
 bool Server::Send(const Session& session, const Doc& command, Effect effect, Reply& reply) const {
   if (session.client() == nullptr) {
-    NotSent(reply, "all connections of the pool are in use");
+    reply.NotSent(kAllInUse);
     NameServers(reply);
     return true;
   }
+  const bool found = RunOn(session.client(), command, nullptr, effect, reply);
+  return reply.met_no_primary() ? direct_ : found;
+}
+
+bool Server::RunOn(mongoc_client_t* client, const Doc& command, const bson_t* opts, Effect effect,
+                   Reply& reply) const {
   bson_t* const answer = reply.Fresh();
   bson_error_t error{};
-  const bool done = mongoc_client_command_with_opts(
-      session.client(), database_.c_str(), command.get(), Primary().get(), nullptr, answer, &error);
+  const bool done = mongoc_client_command_with_opts(client, database_.c_str(), command.get(),
+                                                    Primary().get(), opts, answer, &error);
   reply.Judge(done, error, effect);
   if (reply.is_unauthorized()) reply.text = Unauthorized(command, database_);
   if (direct_ && reply.met_no_primary()) {
@@ -298,7 +298,6 @@ bool Server::Send(const Session& session, const Doc& command, Effect effect, Rep
         "in place of directConnection=true";
   }
   NameServers(reply);
-  if (reply.met_no_primary()) return direct_;
   return done || error.domain != MONGOC_ERROR_SERVER_SELECTION;
 }
 

@@ -25,6 +25,8 @@ using Deadline = std::chrono::steady_clock::time_point;
 /// The time until then, not below zero.
 std::chrono::milliseconds Until(Deadline deadline);
 
+inline constexpr const char* kAllInUse = "all connections of the pool are in use";
+
 /// The uses of connections. Each use has connections of its own, so that none waits for the others.
 enum class Purpose : std::uint8_t { kCalls, kRenewals };
 
@@ -56,6 +58,11 @@ class Server {
   /// hold its write concern (AddWriteConcern) and its maxTimeMS. Waits for a primary until
   /// `deadline`, at most; after it, nothing is sent.
   void Run(Pool& pool, const Doc& command, Effect effect, Deadline deadline, Reply& reply) const;
+
+  /// Runs a command on the primary once, on this connection. @param opts libmongoc's: a session;
+  /// may be null. False: no primary was found.
+  bool RunOn(mongoc_client_t* client, const Doc& command, const bson_t* opts, Effect effect,
+             Reply& reply) const;
 
   [[nodiscard]] const std::string& database() const noexcept { return database_; }
   /// How long a call waits for a primary.

@@ -8,15 +8,13 @@
 #include <utility>
 
 #include "mongodb/bson/body_codec.h"
-#include "mongodb/protocol/statements.h"
+#include "mongodb/protocol/write_command.h"
 
 namespace doclock::mongodb {
 namespace {
 
 using std::chrono::milliseconds;
 
-/// The server refuses a command of 24 MB.
-constexpr std::uint32_t kMostBytes = 12u << 20;
 /// With more statements a command would last longer than its share of the time.
 constexpr std::size_t kMostStatements = 128;
 /// A larger statement gains nothing in a shared command, and may delay the others.
@@ -27,20 +25,6 @@ constexpr std::size_t kParts = 8;
 AcquireOp& AsAcquire(StoreOp& op) { return static_cast<AcquireOp&>(op); }
 WriteOp& AsWrite(StoreOp& op) { return static_cast<WriteOp&>(op); }
 SaveOp& AsSave(StoreOp& op) { return static_cast<SaveOp&>(op); }
-
-Doc DeleteStatement(const Doc& filter) {
-  Doc statement;
-  statement.Add("q", filter).Add("limit", 1);
-  return statement;
-}
-
-Doc UpdateStatement(const Doc& filter, const Update& update, bool upsert = false) {
-  Doc statement;
-  statement.Add("q", filter);
-  update.AddTo(statement, "u");
-  if (upsert) statement.Add("upsert", true);
-  return statement;
-}
 
 /// Is it a duplicate key that means only that the document exists?
 bool IsThere(const CommandResult& result) {
@@ -92,23 +76,6 @@ void Batch::Run(std::span<StoreOp* const> ops) {
   for (StoreOp* op : alone) operations_.Within(Share(4)).Execute(*op);
 }
 
-Batch::Verb Batch::VerbOf(const StoreOp& op) {
-  if (op.kind == OpKind::kWrite) {
-    const bool erases = static_cast<const WriteOp&>(op).write == WriteKind::kErase;
-    return erases ? Verb::kDelete : Verb::kUpdate;
-  }
-  if (op.kind != OpKind::kSave) return Verb::kUpdate;
-  switch (static_cast<const SaveOp&>(op).save) {
-    case SaveKind::kInsert:
-      return Verb::kInsert;
-    case SaveKind::kErase:
-      return Verb::kDelete;
-    case SaveKind::kReplace:
-      break;
-  }
-  return Verb::kUpdate;
-}
-
 /// Operations that need more than one statement, or an answer that a statement among others does
 /// not get.
 bool Batch::NeedsOwnCommand(const StoreOp& op) const {
@@ -122,8 +89,7 @@ bool Batch::NeedsOwnCommand(const StoreOp& op) const {
   if (op.kind == OpKind::kWrite) {
     const auto& write = static_cast<const WriteOp&>(op);
     const bool shares = write.mode == LockMode::kShared || write.lock_id == kSharedLockId;
-    return shares || write.write == WriteKind::kLeave || write.lock_id.is_nil() ||
-           write.expected == kAnyVersion;
+    return shares || write.lock_id.is_nil() || write.expected == kAnyVersion;
   }
   if (op.kind != OpKind::kSave) return true;
   const auto& save = static_cast<const SaveOp&>(op);
@@ -144,22 +110,11 @@ bool Batch::Build(Statement& statement) const {
       if (!upsert) statement.born = Uuid{};
     } else if (op.kind == OpKind::kWrite) {
       const WriteOp& write = AsWrite(op);
-      const Queue queue = operations_.QueueOf(write);
-      const Doc filter = HeldFilter(write, queue);
-      statement.doc = write.write == WriteKind::kErase
-                          ? DeleteStatement(filter)
-                          : UpdateStatement(filter, HeldUpdate(write, queue));
+      statement.doc = StatementOf(write, operations_.QueueOf(write));
     } else {
       const SaveOp& save = AsSave(op);
-      if (save.save == SaveKind::kInsert) {
-        statement.born = NewUuid();
-        statement.doc = NewDocument(save, statement.born);
-      } else {
-        const Doc filter = SaveFilter(save, nullptr);
-        statement.doc = save.save == SaveKind::kErase
-                            ? DeleteStatement(filter)
-                            : UpdateStatement(filter, SaveUpdate(save, nullptr));
-      }
+      if (save.save == SaveKind::kInsert) statement.born = NewUuid();
+      statement.doc = StatementOf(save, nullptr, statement.born);
     }
     return true;
   } catch (const DocumentException& error) {
@@ -168,7 +123,7 @@ bool Batch::Build(Statement& statement) const {
   }
 }
 
-/// In commands of no more than kMostBytes and kMostStatements.
+/// In commands of no more than kMostCommandBytes and kMostStatements.
 void Batch::SendAll(Verb verb, Statements statements) {
   Statements some, large;
   std::uint32_t bytes = 0;
@@ -178,7 +133,7 @@ void Batch::SendAll(Verb verb, Statements statements) {
       large.push_back(std::move(statement));
       continue;
     }
-    if (bytes + size > kMostBytes || some.size() == kMostStatements) {
+    if (bytes + size > kMostCommandBytes || some.size() == kMostStatements) {
       Send(verb, std::exchange(some, {}), Share(8));
       bytes = 0;
     }
@@ -202,14 +157,9 @@ void Batch::Alone(Statement& statement, milliseconds limit) {
 void Batch::Send(Verb verb, Statements statements, milliseconds limit) {
   if (statements.empty()) return;
   if (statements.size() == 1) return Alone(statements.front(), limit);
-  constexpr std::array kNames = {std::pair{"update", "updates"}, std::pair{"delete", "deletes"},
-                                 std::pair{"insert", "documents"}};
-  const auto [name, list] = kNames[static_cast<std::size_t>(verb)];
   Array docs;
   for (const Statement& statement : statements) docs.Add(statement.doc);
-  Doc command;
-  command.Add(name, std::string_view(statements.front().op->collection->name()));
-  command.AddArray(list, docs.doc()).Add("ordered", false);
+  Doc command = CommandOf(verb, *statements.front().op->collection, docs, false);
   Reply reply;
   operations_.Within(limit).Write(command, reply);
   if (reply.ran_out_of_time() || reply.outcome == Outcome::kRefused) {
@@ -228,17 +178,17 @@ void Batch::Send(Verb verb, Statements statements, milliseconds limit) {
 
 /// False: the outcome is unknown; `reply` says why.
 bool Batch::LookAt(Statements& statements, Reply& reply) {
-  std::vector<StoreOp*> ops;
+  std::vector<const Key*> keys;
   Array mine;
   for (Statement& statement : statements) {
     statement.sight.reset();
-    ops.push_back(statement.op);
+    keys.push_back(statement.op->key);
     if (statement.op->kind == OpKind::kAcquire) mine.Add(AsAcquire(*statement.op).grant.lock_id);
   }
   const bool complete = operations_.Look(
-      ops, mine,
+      *statements.front().op->collection, keys, mine, Operations::Sees::kLatest,
       [&](std::size_t place, Operations::Shown&& shown) {
-        StoreOp& op = *ops[place];
+        StoreOp& op = *statements[place].op;
         Sight sight{std::move(shown.lock), {}};
         if (op.kind == OpKind::kAcquire && sight.lock.lock_id == AsAcquire(op).grant.lock_id) {
           sight.body = Body::FromJson(ReadBody(shown.doc, op.collection->fields()));

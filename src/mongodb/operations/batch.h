@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mongodb/operations/operations.h"
+#include "mongodb/protocol/write_command.h"
 
 namespace doclock::mongodb {
 
@@ -17,7 +18,6 @@ class Batch {
   void Run(std::span<StoreOp* const> ops);
 
  private:
-  enum class Verb : std::uint8_t { kUpdate, kDelete, kInsert };
   /// Has a statement been done?
   enum class Trace : std::uint8_t { kDone, kNotDone, kUnknown };
   struct Sight {
@@ -36,7 +36,6 @@ class Batch {
   };
   using Statements = std::vector<Statement>;
 
-  static Verb VerbOf(const StoreOp& op);
   [[nodiscard]] bool NeedsOwnCommand(const StoreOp& op) const;
   /// False: the operation is settled, for its body cannot be put into BSON.
   [[nodiscard]] bool Build(Statement& statement) const;

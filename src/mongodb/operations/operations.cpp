@@ -47,6 +47,14 @@ std::string AllowedBy(const StoreOp& op) {
 
 }  // namespace
 
+void Check(const CommandResult& result) {
+  if (result.answered()) return;
+  const std::string text = "doclock: MongoDB: " + result.text;
+  if (result.outcome == Outcome::kDoubt) throw InDoubtException(text);
+  throw StoreException(result.outcome == Outcome::kRefused ? Errc::kRefused : Errc::kUnavailable,
+                       text);
+}
+
 void BusyWithOthers(StoreOp& op) {
   op.status = OpStatus::kBusy;
   op.detail = std::make_unique<OpDetail>();
@@ -179,20 +187,23 @@ std::optional<StoredLock> Operations::Look(const Collection& collection, const K
   return lock;
 }
 
-bool Operations::Look(std::span<StoreOp* const> ops, const Array& mine, const Sighted& visit,
-                      Reply& reply) {
-  const Collection& collection = *ops.front()->collection;
-  std::vector<std::size_t> places(ops.size());
+bool Operations::Look(const Collection& collection, std::span<const Key* const> keys,
+                      const Array& mine, Sees sees, const Sighted& visit, Reply& reply) {
+  std::vector<std::size_t> places(keys.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
   while (!places.empty()) {
     Array ids;
-    for (const std::size_t place : places) ids.Add(*ops[place]->key);
+    for (const std::size_t place : places) ids.Add(*keys[place]);
     Doc command;
     command.Add("find", std::string_view(collection.name()));
     command.Add("filter", Doc::Of("_id", Doc::OfArray("$in", ids.doc())));
     command.Add("projection", SightProjection(collection.fields(), ids, mine));
     command.Add("batchSize", static_cast<std::int64_t>(ids.size()) + 1);
-    command.Add("readConcern", Doc::Of("level", "local"));
+    if (sees == Sees::kConfirmed) {
+      server_.AddLinearizable(command);
+    } else {
+      command.Add("readConcern", Doc::Of("level", "local"));
+    }
     Read(command, reply);
     if (!reply.answered()) return false;
     std::vector<bool> shown(places.size(), false);

@@ -70,10 +70,15 @@ class Operations {
     StoredLock lock;
     const bson_t& doc;  ///< Its lock fields; the whole document where the lock is one of `mine`.
   };
-  /// Shows the documents of several operations of one collection, by their place among `ops`.
+  enum class Sees : std::uint8_t {
+    kLatest,     ///< What the primary has. A later one may not have it.
+    kConfirmed,  ///< All that was acknowledged, and nothing that can be lost: a Read's view.
+  };
+  /// Shows several documents of one collection, by their place among `keys`.
   /// @return whether all that are there were shown; else `reply` says why not.
   using Sighted = std::function<void(std::size_t place, Shown&& shown)>;
-  bool Look(std::span<StoreOp* const> ops, const Array& mine, const Sighted& visit, Reply& reply);
+  bool Look(const Collection& collection, std::span<const Key* const> keys, const Array& mine,
+            Sees sees, const Sighted& visit, Reply& reply);
 
   /// An update of one document. Its `n` says whether something matched.
   void UpdateOne(const Collection& collection, const Doc& filter, const Update& update,
@@ -101,7 +106,6 @@ class Operations {
   bool ReadGrant(AcquireOp& op);
   bool TellLatest(AcquireOp& op, const ToldGrant& told);
   bool TellGrant(AcquireOp& op, const StoredLock& lock, const bson_t& doc);
-  void Leave(WriteOp& op);
 
   void AcquireShare(AcquireOp& op);
   bool TryShare(AcquireOp& op);
@@ -142,6 +146,9 @@ class Operations {
 
 /// What the server said of a command of a single statement.
 inline const CommandResult& Single(const Reply& reply) { return reply.Of(0); }
+
+/// Throws what the store's functions throw if a command failed. @throws StoreException
+void Check(const CommandResult& result);
 
 /// Busy; the holder is unknown: others were faster each time.
 void BusyWithOthers(StoreOp& op);

@@ -1,7 +1,6 @@
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/lock_filters.h"
-#include "mongodb/protocol/queue_stages.h"
 #include "mongodb/protocol/share_turn.h"
 #include "mongodb/protocol/sound_lock.h"
 #include "mongodb/protocol/statements.h"
@@ -9,7 +8,7 @@
 #include "rules/acquire.h"
 #include "rules/holder.h"
 
-// The queue of a document's waiters: an attempt that takes its turn, and one that gives it up.
+// The queue of a document's waiters: an attempt that takes its turn.
 
 namespace doclock::mongodb {
 namespace {
@@ -131,28 +130,6 @@ bool Operations::ReadGrant(AcquireOp& op) {
 /// False: the document does not show the grant.
 bool Operations::TellGrant(AcquireOp& op, const StoredLock& lock, const bson_t& doc) {
   return !lock.malformed() && rules::HoldsAlready(op, lock, kLookedAt) && TellTurn(op, lock, doc);
-}
-
-/// Gives up the entry, the lock or the share of an id: it has one of them at most.
-void Operations::Leave(WriteOp& op) {
-  const LockFieldNames& names = op.collection->fields();
-  Array either;
-  either.Add(Doc::Of(names.id, Equals(op.lock_id)));
-  either.Add(Doc::Of(names.queue + ".id", Equals(op.lock_id)));
-  Doc filter, rest, fields;
-  filter.Add("_id", Equals(*op.key)).AddArray("$or", either.doc());
-  AddGoodVersion(filter, *op.collection);
-  Array stages;
-  AddLeave(stages, *op.collection, op.lock_id, op.LeftMark());
-  fields.Add(names.version, 1);
-  rest.AddArray("update", stages.doc()).Add("new", true).Add("fields", fields);
-  Reply reply;
-  FindAndModify(*op.collection, filter, rest, reply);
-  if (Settled(op, Single(reply))) return;
-  bson_t value;
-  if (!reply.Document("value", value)) return ReleaseShare(op);
-  op.version = ReadStoredLock(value, *op.collection, 0).version;
-  op.status = OpStatus::kDone;
 }
 
 }  // namespace doclock::mongodb

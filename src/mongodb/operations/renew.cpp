@@ -31,17 +31,17 @@ void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) 
 /// answered they were live then too, and so were renewed by it.
 void Operations::JudgeRenewals(std::span<RenewOp* const> ops, OpStatus live) {
   std::unordered_multimap<Key, RenewOp*> by_document;
-  std::vector<StoreOp*> documents;
+  std::vector<const Key*> documents;
   for (RenewOp* op : ops) {
-    if (!by_document.contains(*op->key)) documents.push_back(op);
+    if (!by_document.contains(*op->key)) documents.push_back(op->key);
     by_document.emplace(*op->key, op);
     op->status = OpStatus::kPending;
   }
   Reply reply;
   const bool complete = Look(
-      documents, Array(),
+      *ops.front()->collection, documents, Array(), Sees::kLatest,
       [&](std::size_t place, Shown&& shown) {
-        const auto [first, last] = by_document.equal_range(*documents[place]->key);
+        const auto [first, last] = by_document.equal_range(*documents[place]);
         for (auto item = first; item != last; ++item) {
           RenewOp& op = *item->second;
           if (shown.lock.malformed()) {

@@ -12,7 +12,6 @@ bool Matched(const Reply& reply) { return reply.Integer("n") > 0; }
 void Operations::Execute(WriteOp& op) {
   if (op.mode == LockMode::kShared) return ReleaseShare(op);
   if (op.lock_id.is_nil() || op.lock_id == kSharedLockId) return NotMine(op);
-  if (op.write == WriteKind::kLeave) return Leave(op);
   if (op.expected == kAnyVersion) return WriteAny(op);
   WriteKnown(op);
 }

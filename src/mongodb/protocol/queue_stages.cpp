@@ -6,7 +6,6 @@
 #include "mongodb/protocol/lock_fields.h"
 #include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/queue_entries.h"
-#include "mongodb/protocol/sound_lock.h"
 
 namespace doclock::mongodb {
 
@@ -37,26 +36,6 @@ void AddPassOnOfLastShare(Array& stages, const Collection& collection, Raise rai
   const Doc last = IsNothing(id), open = OpenExpr(collection);
   grant.AddDecision(stages, FirstGrant::Decision(LiveEntries(collection), And({&last, &open})));
   grant.AddGrant(stages, FieldPath(id), raise);
-  grant.AddTidying(stages);
-}
-
-void AddLeave(Array& stages, const Collection& collection, const Uuid& id, const Uuid& mark) {
-  const LockFieldNames& names = collection.fields();
-  const Doc held = BinaryOperator("$eq", std::string_view(FieldPath(names.id)), id);
-  const Doc open = OpenExpr(collection), freed = And({&held, &open});
-  const FirstGrant grant(collection);
-  // The lock may be free for a share that was first, and does not come.
-  const Doc sound = SoundLockExpr(collection);
-  const Doc may = Or(freed, Conditional(sound, IsFree(collection), false));
-  grant.AddDecision(stages, FirstGrant::Decision(LiveEntriesBut(collection, id), may));
-  Doc set;
-  const Doc raised = Or(held, grant.Go());
-  set.Add(names.version, Conditional(raised, NextVersion(names.version), FieldPath(names.version)));
-  set.Add(names.released, Conditional(held, mark, FieldPath(names.released)));
-  stages.Add(SetStage(set));
-  Doc otherwise;
-  otherwise.Add("0", held).AddNull("1").Add("2", FieldPath(names.id));
-  grant.AddGrant(stages, Doc::OfArray("$cond", otherwise), Raise::kNo);
   grant.AddTidying(stages);
 }
 

@@ -24,8 +24,4 @@ void AddPassOn(Array& stages, const Collection& collection);
 /// raise the version with the grant, unless an earlier stage did.
 void AddPassOnOfLastShare(Array& stages, const Collection& collection, Raise raise);
 
-/// The stages of a kLeave: they remove the entry of this id, and release its exclusive lock if it
-/// has one.
-void AddLeave(Array& stages, const Collection& collection, const Uuid& id, const Uuid& mark);
-
 }  // namespace doclock::mongodb

@@ -85,12 +85,16 @@ bool IsPlainRelease(const WriteOp& op) noexcept {
   return op.write == WriteKind::kRelease && op.next == nullptr;
 }
 
-Doc HeldFilter(const WriteOp& op, Queue queue) {
+Doc HeldFilter(const WriteOp& op, Queue queue, const StoredLock* seen) {
   const LockFieldNames& names = op.collection->fields();
   Doc filter;
   filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(op.lock_id));
   AddGoodVersion(filter, *op.collection);  // 3.0 equals 3
-  if (op.expected != kAnyVersion) AddVersion(filter, names.version, op.expected);
+  if (op.expected != kAnyVersion) {
+    AddVersion(filter, names.version, op.expected);
+  } else if (seen != nullptr) {
+    AddVersion(filter, names.version, seen->version);
+  }
   if (queue == Queue::kNone && IsPlainRelease(op)) AddNoQueue(filter, *op.collection);
   return filter;
 }

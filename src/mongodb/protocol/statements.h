@@ -31,9 +31,10 @@ enum class Queue : std::uint8_t {
 /// A release that frees the lock, and so has to pass it on if others wait.
 bool IsPlainRelease(const WriteOp& op) noexcept;
 
-/// The document under its holder's lock.
-Doc HeldFilter(const WriteOp& op, Queue queue);
-/// What a write under the lock changes; not for kErase and kLeave.
+/// The document under its holder's lock. @param seen what a look has shown, or null; a release by
+/// value, which knows no version, matches that one only
+Doc HeldFilter(const WriteOp& op, Queue queue, const StoredLock* seen = nullptr);
+/// What a write under the lock changes; not for kErase.
 Update HeldUpdate(const WriteOp& op, Queue queue);
 
 /// The document that an optimistic save expects: a free one, or (`seen`) the free or expired one

@@ -41,10 +41,6 @@ void Update::Grant(const GrantRequest& grant) {
   if (grant.min_hold.count() > 0) closed_in_ = grant.min_hold;
 }
 
-void Update::Release(const Uuid& mark) {
-  set_.AddNull(collection_.fields().id).Add(collection_.fields().released, mark);
-}
-
 void Update::PassOn(const Uuid& mark) {
   set_.Add(collection_.fields().released, mark);
   passes_on_ = true;
@@ -59,6 +55,30 @@ void Update::HandOver(const Uuid& mark, const GrantRequest& grant) {
 void Update::RestartLease(std::chrono::milliseconds ttl) {
   set_.Add(collection_.fields().ttl, ttl);
   now_ = true;
+}
+
+void Update::Cover(const bson_t& share) {
+  bson_iter_t time, ttl;
+  if (!FindField(share, "time", time) || !FindField(share, "ttl", ttl)) return;
+  set_.Add(collection_.fields().time, *bson_iter_value(&time));
+  set_.Add(collection_.fields().ttl, *bson_iter_value(&ttl));
+}
+
+void Update::Keep(const std::string& array, const Array& entries) {
+  if (entries.size() == 0) {
+    unset_.push_back(array);
+  } else {
+    set_.AddArray(array, entries.doc());
+  }
+}
+
+void Update::Wake(const Doc& wake) {
+  bson_iter_t at;
+  if (FindField(*wake.get(), "wake", at)) {
+    set_.Add(collection_.fields().passed, *bson_iter_value(&at));
+  } else {
+    unset_.push_back(collection_.fields().passed);
+  }
 }
 
 void Update::KeepFence(const Uuid& lock_id, std::int64_t fence) {

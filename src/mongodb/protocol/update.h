@@ -23,8 +23,15 @@ class Update {
 
   /// The lock passes to `grant`, from now on. Does not raise the version.
   void Grant(const GrantRequest& grant);
+  /// Clears the lock.
+  void Clear() { set_.AddNull(collection_.fields().id); }
+  /// Stores the id of a release.
+  void Mark(const Uuid& mark) { set_.Add(collection_.fields().released, mark); }
   /// Clears the lock; `mark` is stored as the release's id.
-  void Release(const Uuid& mark);
+  void Release(const Uuid& mark) {
+    Clear();
+    Mark(mark);
+  }
   /// Clears the lock, or grants it to the first of the queue.
   void PassOn(const Uuid& mark);
   /// The lock of `mark` passes to `grant`, whose entry of the queue is removed.
@@ -41,6 +48,15 @@ class Update {
   void ForgetShares() { unset_.push_back(collection_.fields().readers); }
   /// Removes a queue whose entries are over.
   void ForgetQueue() { unset_.push_back(collection_.fields().queue); }
+
+  /// Removes the holder that the last grant named.
+  void ForgetOwner() { set_.AddNull(collection_.fields().owner); }
+  /// The lease is that of this share, as it is stored.
+  void Cover(const bson_t& share);
+  /// Keeps only these entries of an array: an empty one is removed.
+  void Keep(const std::string& array, const Array& entries);
+  /// Wakes the waiter that is granted the lock. @param wake { wake: as in its entry }, or empty
+  void Wake(const Doc& wake);
 
   /// Writes the new body. `base`: the stored body, if it is known; then only the differences are
   /// sent.

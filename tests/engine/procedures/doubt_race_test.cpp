@@ -262,7 +262,7 @@ Told ReleaseCopy(World& w) {
 Told UpdateIt(World& w) {
   try {
     const Binding binding{w.engine(), w.collection, {.update_wait = 0s}};
-    UpdateDocument(binding, w.key, [](const Body&) { return World::N(1); }, {});
+    UpdateDocument(binding, {w.key, [](const Body&) { return World::N(1); }, {}}, {});
   } catch (const Error& error) {
     return ToldOf(MakeFailure(error.errc(), error.what()));
   }

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "doclock/locking_repository.h"
+#include "doclock/transaction.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/raw_server.h"
 #include "mongodb/support/replica_set.h"
@@ -99,11 +100,12 @@ class MongoFailover : public ::testing::Test {
   /// An election, on a slow machine too.
   static constexpr auto kElections = 5min;
 
+  [[nodiscard]] LockManager OpenManager(std::chrono::milliseconds budget = 3s) const {
+    return LockManager(OpenMongodbStore(database_.uri(), Patient()), {.call_budget = budget});
+  }
   [[nodiscard]] Things OpenThings(std::chrono::milliseconds ttl = 4s,
                                   std::chrono::milliseconds budget = 3s) const {
-    return {LockManager(OpenMongodbStore(database_.uri(), Patient()), {.call_budget = budget}),
-            "things",
-            {.ttl = ttl}};
+    return {OpenManager(budget), "things", {.ttl = ttl}};
   }
 
   ReplicaSet set_;
@@ -113,9 +115,9 @@ class MongoFailover : public ::testing::Test {
 /// Appends to the histories of a few documents, under their locks, until told to stop.
 class Worker {
  public:
-  Worker(int number, Things things, Ledger& ledger, const std::atomic<int>& epoch)
+  Worker(int number, LockManager manager, Ledger& ledger, const std::atomic<int>& epoch)
       : number_(number),
-        things_(std::move(things)),
+        manager_(std::move(manager)),
         ledger_(ledger),
         epoch_(epoch),
         thread_([this](const std::stop_token& stop) { Run(stop); }) {}
@@ -144,9 +146,13 @@ class Worker {
     (*lock)["history"].push_back({{"fence", lock.fence()}, {"entry", entry}});
     Outcome outcome = Outcome::kWritten;
     try {
-      // The document is the history, not the end of the lock: both ways to write it are tried.
+      // The document is the history, not the end of the lock: all ways to write it are tried.
       if (turns_ % 3 == 0) lock.Save();
-      lock.Release();
+      if (turns_ % 3 == 1) {
+        Transaction(manager_).Release(lock).Insert(copies_, entry, {{"of", key}}).Commit();
+      } else {
+        lock.Release();
+      }
     } catch (const InDoubtException&) {
       outcome = Outcome::kInDoubt;
     } catch (const LockException&) {
@@ -159,7 +165,9 @@ class Worker {
   }
 
   const int number_;
-  const Things things_;
+  const LockManager manager_;
+  const Things things_{manager_, "things", {.ttl = 4s}};
+  const Things copies_{manager_, "copies"};  ///< Of the entries that a transaction has written.
   Ledger& ledger_;
   const std::atomic<int>& epoch_;
   int turns_ = 0;
@@ -176,7 +184,7 @@ TEST_F(MongoFailover, NoAcknowledgedWriteVanishesAndNoFenceIsGivenTwice) {
     std::vector<std::unique_ptr<Worker>> workers;
     for (int i = 0; i < kWorkers; ++i) {
       // Two processes' worth of managers, with two callers each.
-      workers.push_back(std::make_unique<Worker>(i, OpenThings(), ledger, epoch));
+      workers.push_back(std::make_unique<Worker>(i, OpenManager(), ledger, epoch));
     }
     const auto await_progress = [&] {
       const int before = ledger.Count(Outcome::kWritten);
@@ -207,6 +215,10 @@ TEST_F(MongoFailover, NoAcknowledgedWriteVanishesAndNoFenceIsGivenTwice) {
   }
   set_.Heal();
   Client reader(OpenMongodbStore(database_.uri()));
+  std::set<std::string> copied, copies;
+  for (const auto& copy : Things(OpenManager(), "copies").Find(Filter())) {
+    copies.insert(copy.key().ToString());
+  }
   for (const std::string& key : ledger.Keys()) {
     const Key document(key);
     const ReadOp read = reader.Read(document);
@@ -215,8 +227,14 @@ TEST_F(MongoFailover, NoAcknowledgedWriteVanishesAndNoFenceIsGivenTwice) {
       continue;
     }
     ASSERT_EQ(read.status, OpStatus::kDone) << Why(read);
-    ledger.Check(key, read.body.json().at("history"), read.version);
+    const nlohmann::json history = read.body.json().at("history");
+    ledger.Check(key, history, read.version);
+    for (const auto& line : history) {
+      const std::string entry = line.at("entry");
+      if (std::stoi(entry.substr(entry.find('.') + 1)) % 3 == 1) copied.insert(entry);
+    }
   }
+  EXPECT_EQ(copied, copies) << "what a transaction writes goes in together";
   std::cout << Failovers() << " failovers, " << killed
             << " of them kills: " << ledger.Count(Outcome::kWritten) << " writes acknowledged, "
             << ledger.Count(Outcome::kNotWritten) << " refused, " << ledger.Count(Outcome::kInDoubt)

@@ -16,6 +16,7 @@
 
 #include "doclock/locking_repository.h"
 #include "doclock/mongodb_store.h"
+#include "doclock/transaction.h"
 #include "mongodb/support/client.h"
 #include "process/head_count.h"
 
@@ -124,13 +125,29 @@ int Crowd(const Arguments& arguments) {
   return 0;
 }
 
+/// transfer <uri> <from> <to>: moves amounts from one document to the other, in transactions; tells
+/// "moving" after the first one.
+int Transfer(const Arguments& arguments) {
+  const LockManager manager(OpenMongodbStore(arguments.at(1)));
+  const Things things(manager, "things");
+  for (bool told = false;; told = true) {
+    auto both = things.LockAll({arguments.at(2), arguments.at(3)});
+    for (auto& thing : both) {
+      const int change = thing.key() == Key(arguments.at(2)) ? -1 : 1;
+      (*thing)["n"] = (*thing)["n"].get<int>() + change;
+    }
+    Transaction(manager).Release(both).Commit();
+    if (!told) Tell("moving");
+  }
+}
+
 }  // namespace
 }  // namespace doclock::mongo_test
 
 int main(int argc, char** argv) {
   using namespace doclock::mongo_test;
   const std::map<std::string, int (*)(const Arguments&)> commands = {
-      {"hold", Hold}, {"try", Try}, {"crowd", Crowd}};
+      {"hold", Hold}, {"try", Try}, {"crowd", Crowd}, {"transfer", Transfer}};
   try {
     const Arguments arguments(argv + 1, argv + argc);
     return commands.at(arguments.at(0))(arguments);

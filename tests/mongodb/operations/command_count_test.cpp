@@ -79,6 +79,16 @@ TEST_F(CommandCount, WritesUnderTheLockTakeOneEach) {
   EXPECT_EQ(pool_.Take(), "update 1");
 }
 
+TEST_F(CommandCount, GivingALockUpTakesTwo) {
+  const Uuid id = NewUuid();
+  things_.Acquire(key_, id, Counted(1));
+  pool_.Take();
+  EXPECT_EQ(things_.Write(WriteKind::kLeave, key_, id).status, OpStatus::kDone);
+  EXPECT_EQ(pool_.Take(), "find 1, update 1");
+  EXPECT_EQ(things_.Write(WriteKind::kLeave, key_, id).status, OpStatus::kLost);
+  EXPECT_EQ(pool_.Take(), "find 1");
+}
+
 TEST_F(CommandCount, SharesTakeOneEachAndTheirReleasesToo) {
   const Uuid first = NewUuid(), second = NewUuid();
   const Key there("there");

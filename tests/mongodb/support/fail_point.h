@@ -56,13 +56,19 @@ class FailPoint {
     std::optional<int> times = std::nullopt;  ///< Only this many commands.
     std::optional<int> skip = std::nullopt;   ///< Not this many, and all after them.
     std::initializer_list<std::string_view> commands = kAllCommands;
+    /// Not empty: of the clients of this name (appName), in place of those on one collection.
+    std::string client = {};
   };
 
   FailPoint(Database& database, const CommandFault& fault, const Where& where)
       : database_(database) {
     mongodb::Doc data;
     data.AddStrings("failCommands", where.commands);
-    data.Add("namespace", database.name() + "." + where.collection);
+    if (where.client.empty()) {
+      data.Add("namespace", database.name() + "." + where.collection);
+    } else {
+      data.Add("appName", where.client);
+    }
     if (fault.error_code != 0) data.Add("errorCode", fault.error_code);
     if (fault.close) data.Add("closeConnection", true);
     if (fault.concern_code != 0) {

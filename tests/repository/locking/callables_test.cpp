@@ -161,8 +161,9 @@ TEST_P(CallablesTest, ACoroutineRunsUnderTheLock) {
   };
   EXPECT_EQ(Await(sagas.WithAsync("1", Saga{"1"}, work)), 1);
   EXPECT_EQ(Await(sagas.WithAsync("1", work)), 2);
+  EXPECT_EQ(Await(sagas.WithAsync(Saga{"1"}, work)), 3);
   EXPECT_FALSE(sagas.Find("1").value().locked());
-  EXPECT_EQ(sagas.Find("1").value()->attempts, 2);
+  EXPECT_EQ(sagas.Find("1").value()->attempts, 3);
 
   auto named = [this]() -> asio::awaitable<void> {
     EXPECT_FALSE(locks.TryAcquire("x"));

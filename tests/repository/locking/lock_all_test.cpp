@@ -40,7 +40,7 @@ class LockAllTest : public RepositoryTest {
     boost::asio::cancellation_signal signal;
     std::optional<Errc> code;
     repository.LockAllAsync(
-        {"a", "b"}, {.wait = kForever},
+        {"a", "b"}, {.wait = kForever, .hold_while_waiting = kForever},
         boost::asio::bind_cancellation_slot(
             signal.slot(), [&](const std::exception_ptr& error, std::vector<Locked<Saga>>) {
               code = CodeOf([&] {
@@ -129,7 +129,9 @@ TEST_P(LockAllTest, ALeaseThatEndedMeanwhileIsLost) {
   LockingRepository<Saga> others(AnotherManager(), "sagas");
   auto b = others.Lock("b", {.ttl = 10s, .renew = false});
   EXPECT_EQ(CodeOf([&] {
-              (void)sagas.LockAll({"a", "b"}, {.ttl = 1s, .wait = 1min, .renew = false});
+              (void)sagas.LockAll(
+                  {"a", "b"},
+                  {.ttl = 1s, .wait = 1min, .renew = false, .hold_while_waiting = kForever});
             }),
             Errc::kLost);
 }

@@ -173,6 +173,7 @@ TEST_P(LockTest, WithStoresWhatTheFunctionDid) {
                        }),
             1);
   sagas.With("43", Saga{"43"}, [](Saga& saga) { saga.step = "made"; }, {.wait = 1s});
+  EXPECT_EQ(sagas.With(Saga{"43"}, [](Saga& saga) { return saga.step; }, {.wait = 1s}), "made");
   EXPECT_EQ((*Stored("42"))["step"], "paid");
   EXPECT_EQ((*Stored("43"))["step"], "made");
   EXPECT_FALSE(IsLocked("42"));

@@ -49,6 +49,37 @@ TEST_P(ReleaseTest, DiscardWritesNothing) {
   EXPECT_FALSE(IsLocked("42"));
 }
 
+TEST_P(ReleaseTest, RevertGivesTheEntityBackAsItIsStored) {
+  Put("42", {{"step", "new"}, {"foreign", 1}});
+  auto saga = sagas.Lock("42");
+  const Saga* const place = &*saga;
+  saga->step = "paid";
+  store->Reset();
+  saga.Revert();
+  EXPECT_EQ(saga->step, "new");
+  EXPECT_EQ(&*saga, place);
+  saga->step = "half";
+  saga.Save();
+  saga->step = "whole";
+  saga.Revert();
+  EXPECT_EQ(saga->step, "half");
+  EXPECT_EQ(store->Calls(), 1) << "only Save asks the store";
+  EXPECT_TRUE(saga.held());
+  saga.Release();
+  EXPECT_EQ(Stored("42"), json({{"step", "half"}, {"attempts", 0}, {"foreign", 1}}));
+  EXPECT_THROW(saga.Revert(), std::logic_error);
+}
+
+TEST_P(ReleaseTest, RevertKeepsTheLockThatTheEntityCarries) {
+  const LockingRepository<Order> orders(manager, "orders");
+  auto order = orders.Lock(Order{"7", 30, {}});
+  order->total = 0;
+  order->lock = {};
+  order.Revert();
+  EXPECT_EQ(order->total, 30);
+  EXPECT_EQ(order->lock.id, order.lock_id());
+}
+
 TEST_P(ReleaseTest, EraseEndsTheDocument) {
   auto saga = sagas.Lock("42", Saga{"42"});
   saga.Erase();

@@ -25,6 +25,47 @@ TEST_P(UpdateTest, AMissingDocumentIsNotFound) {
   EXPECT_FALSE(called);
 }
 
+TEST_P(UpdateTest, CreatesTheDocumentFromTheEntityIfItIsMissing) {
+  auto increment = [](Saga& saga) { ++saga.attempts; };
+  for (int retries : {5, 0}) {
+    const LockingRepository<Saga> repository(manager, "sagas", {.update_retries = retries});
+    for (int i = 0; i < 2; ++i) {
+      repository.Update(Saga{"blocking", "new", 10}, increment);
+      Get(repository.UpdateAsync("async", Saga{"async", "new", 20},
+                                 [](auto&& saga) { ++saga.attempts; }));
+      const Saga other{"other"};
+      Get(repository.UpdateAsync(other, increment));
+    }
+    EXPECT_EQ(Stored("blocking"), json({{"step", "new"}, {"attempts", 12}}));
+    EXPECT_EQ(Stored("async")->at("attempts"), 22);
+    EXPECT_EQ(Stored("other")->at("attempts"), 2);
+    EXPECT_FALSE(IsLocked("blocking") || IsLocked("async"));
+    for (const char* key : {"blocking", "async", "other"}) repository.Erase(key);
+  }
+}
+
+TEST_P(UpdateTest, MeetsADocumentThatAnotherClientCreatedMeanwhile) {
+  int calls = 0;
+  const auto create = [&](Saga& saga) {
+    if (++calls == 1) sagas.Insert(Saga{"42", "others", 5});
+    ++saga.attempts;
+  };
+  sagas.Update(Saga{"42", "new"}, create);
+  EXPECT_EQ(Stored("42"), json({{"step", "others"}, {"attempts", 6}}));
+  sagas.Erase("42");
+  calls = 0;
+  const Saga saga{"42"};
+  Get(sagas.UpdateAsync(saga, create));
+  EXPECT_EQ(Stored("42")->at("attempts"), 6);
+  EXPECT_EQ(calls, 2);
+}
+
+TEST_P(UpdateTest, ThatThrowsCreatesNothing) {
+  EXPECT_THROW(sagas.Update(Saga{"42"}, [](Saga&) { throw std::range_error("no"); }),
+               std::range_error);
+  EXPECT_FALSE(Stored("42"));
+}
+
 TEST_P(UpdateTest, BeginsAgainWhenAnotherClientWasFaster) {
   sagas.Insert(Saga{"42"});
   int calls = 0;

@@ -124,6 +124,31 @@ TEST_P(TransactionTest, TakesWhatLockAllReturned) {
   EXPECT_FALSE(IsAccountLocked(3));
 }
 
+TEST_P(TransactionTest, ReleasesHandlesOfSeveralTypesTogether) {
+  auto [saga, from, name] = LockAll({}, sagas.At("42"), accounts.At(1), names.At("month"));
+  saga->step = "moved";
+  from->Deposit(-30);
+  Transaction(manager).Release(saga, from, name).Commit();
+  EXPECT_EQ(Stored("42")->at("step"), "moved");
+  EXPECT_EQ(Balance(1), 70);
+  EXPECT_FALSE(saga.held() || name.held());
+}
+
+TEST_P(TransactionTest, TakesNoteOfAllOrNoneOfThem) {
+  auto all = accounts.LockAll({1, 2, 3});
+  Locked<Account> empty;
+  Transaction transaction(manager);
+  transaction.Release(all[2]);
+  all[0]->Deposit(1);
+  all[2]->Deposit(1);
+  EXPECT_THROW(transaction.Release(all), std::invalid_argument) << "the third is there already";
+  EXPECT_THROW(transaction.Release(all[0], empty), std::logic_error);
+  transaction.Release(all[1]).Commit();
+  EXPECT_EQ(Balance(3), 101);
+  EXPECT_TRUE(all[0].held());
+  EXPECT_EQ(Balance(1), 100);
+}
+
 TEST_P(TransactionTest, ThatIsRefusedNamesTheDocumentAndLeavesAllHeld) {
   auto from = accounts.Lock(1), to = accounts.Lock(2);
   auto seen = accounts.Find(4).value();
@@ -508,23 +533,18 @@ TEST_P(TransactionTest, AStoreThatIsAwayLeavesAllHeld) {
   auto from = accounts.Lock(1), to = accounts.Lock(2);
   Transaction transaction(manager);
   transaction.Release(from).Release(to);
-  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite});
+  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite, .times = INT_MAX});
   EXPECT_EQ(CodeOf([&] { transaction.Commit(); }), Errc::kUnavailable);
+  EXPECT_EQ(TextOf(transaction),
+            "the transaction could not be stored: the store could not be reached (injected)")
+      << "no document is the reason";
+  store->Heal();
   EXPECT_TRUE(from.held());
   EXPECT_TRUE(to.held());
   transaction.Commit();
 }
 
 DOCLOCK_FOR_ALL_STORES(TransactionTest);
-
-class NoTransactionsTest : public RepositoryTest {};
-
-TEST_P(NoTransactionsTest, AStoreWithoutThemRefusesAtOnce) {
-  if (store->traits().transactions) GTEST_SKIP() << "this store has transactions";
-  EXPECT_EQ(CodeOf([&] { Transaction transaction(manager); }), Errc::kRefused);
-}
-
-DOCLOCK_FOR_ALL_STORES(NoTransactionsTest);
 
 class TransactionThreadsTest : public ThreadsTest {};
 

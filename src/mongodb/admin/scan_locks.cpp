@@ -1,4 +1,4 @@
-#include "mongodb/admin/list_locks.h"
+#include "mongodb/admin/scan_locks.h"
 
 #include <initializer_list>
 #include <optional>
@@ -7,16 +7,14 @@
 #include <utility>
 
 #include "document/values/base64.h"
-#include "mongodb/admin/admin.h"
-#include "mongodb/operations/operations.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/lock_fields.h"
-#include "rules/looking.h"
+#include "mongodb/protocol/lock_filters.h"
 
 namespace doclock::mongodb {
 namespace {
 
-/// Rows of one page.
+/// Documents of one page.
 constexpr std::int64_t kRowsPerPage = 1000;
 constexpr const char* kBodyFlag = "doclockHasBody";
 constexpr const char* kServerTime = "doclockNow";
@@ -100,9 +98,10 @@ Doc Renamed(const Cursor& cursor, const std::string& field, std::string_view nam
 }
 
 /// The filter for what is asked for, without that for the page.
-Doc WantedFilter(const Collection& collection, const LockQuery& query) {
+Doc WantedFilter(const Collection& collection, const LockScan& query) {
   const LockFieldNames& names = collection.fields();
   Doc filter;
+  if (query.over) filter.Add("$expr", ExpiredExpr(collection));
   if (query.group.empty()) return filter;
   Array either;
   either.Add(Doc::Of(names.group, Equals(query.group)));
@@ -112,7 +111,7 @@ Doc WantedFilter(const Collection& collection, const LockQuery& query) {
 }
 
 /// Held locks, in the order of their ids. (In an array MongoDB would look at the elements.)
-Doc HeldFilter(const Collection& collection, const LockQuery& query, const Cursor& cursor) {
+Doc HeldFilter(const Collection& collection, const LockScan& query, const Cursor& cursor) {
   const std::string& id = collection.fields().id;
   Doc held = Doc::Of("$type", "binData");
   held.Add("$not", Doc::Of("$type", "array"));
@@ -125,19 +124,20 @@ Doc HeldFilter(const Collection& collection, const LockQuery& query, const Curso
 
 /// The documents of one lock id, in the order of keys. Unlike $gte, the comparison of expressions
 /// knows no types.
-Doc OneIdFilter(const Collection& collection, const LockQuery& query, const Cursor& cursor) {
+Doc OneIdFilter(const Collection& collection, const LockScan& query, const Cursor& cursor) {
   const std::string& id = collection.fields().id;
   Doc filter = WantedFilter(collection, query);
   Doc one = Renamed(cursor, id, "$eq");
   one.Add("$type", "binData");
   filter.Add(id, one);
   const Doc first = Renamed(cursor, "_id", "$literal");
-  if (!first.empty()) filter.Add("$expr", BinaryOperator("$gte", std::string_view("$_id"), first));
-  return filter;
+  if (first.empty()) return filter;
+  const Doc behind = Doc::Of("$expr", BinaryOperator("$gte", std::string_view("$_id"), first));
+  return Doc::OfArray("$and", Array().Add(filter).Add(behind).doc());
 }
 
 /// One document, or all that are there, in the order of keys.
-Doc KeysFilter(const Collection& collection, const LockQuery& query) {
+Doc KeysFilter(const Collection& collection, const LockScan& query) {
   const std::string& id = collection.fields().id;
   Doc filter = WantedFilter(collection, query);
   if (query.key) filter.Add("_id", Equals(*query.key));
@@ -163,21 +163,16 @@ Doc CommandFor(const Collection& collection, const Doc& filter) {
   return command;
 }
 
-void AddRows(const bson_t& doc, const Collection& collection, const LockQuery& query,
-             std::vector<LockRow>& rows) {
+/// Returns whether more is wanted.
+bool Show(const bson_t& doc, const Collection& collection, const LockVisitor& visit) {
   bson_iter_t field;
-  LockRow row;
-  // Documents whose _id no key can name are somebody else's.
-  if (!FindField(doc, "_id", field)) return;
-  if (!ReadKey(field, row.key)) return;
-  row.has_body = FlagAt(doc, kBodyFlag);
+  Key key;
+  // Documents whose _id no key can name are another program's.
+  if (!FindField(doc, "_id", field) || !ReadKey(field, key)) return true;
   const std::int64_t now = FindField(doc, kServerTime, field) ? bson_iter_date_time(&field) : 0;
-  const StoredLock lock = ReadStoredLock(doc, collection, now);
-  if (lock.malformed()) {
-    row.malformed = row.live = true;
-    return rows.push_back(std::move(row));
-  }
-  rules::AddRows(rows, row, lock, query, kLookedAt);
+  StoredLock lock = ReadStoredLock(doc, collection, now);
+  const bool malformed = lock.malformed();
+  return visit({std::move(key), std::move(lock), FlagAt(doc, kBodyFlag), malformed});
 }
 
 void Ask(Operations& operations, Doc& command, const std::string& order, Reply& reply) {
@@ -197,49 +192,47 @@ Doc NextIn(const Reply& reply, std::initializer_list<std::string> fields) {
   return next;
 }
 
-/// As many documents as one page shows, or until `stop` says that one is not to be shown.
+/// Shows as many documents as one page has, until `stop` says that one is not to be shown.
 template <class Stop>
-LockPage PageOf(const Reply& reply, const Collection& collection, const LockQuery& query,
-                const Stop& stop) {
-  LockPage page;
+void ShowPage(const Reply& reply, const Collection& collection, const LockVisitor& visit,
+              const Stop& stop) {
   std::int64_t seen = 0;
   reply.ForEachInBatch([&](const bson_t& doc) {
-    if (++seen > kRowsPerPage || stop(doc)) return false;
-    AddRows(doc, collection, query, page.rows);
-    return true;
+    return ++seen <= kRowsPerPage && !stop(doc) && Show(doc, collection, visit);
   });
-  return page;
 }
 
-LockPage ByKey(Operations& operations, const Collection& collection, const LockQuery& query,
-               const Cursor& cursor) {
+void ShowPage(const Reply& reply, const Collection& collection, const LockVisitor& visit) {
+  ShowPage(reply, collection, visit, [](const bson_t&) { return false; });
+}
+
+std::string ByKey(Operations& operations, const Collection& collection, const LockScan& query,
+                  const Cursor& cursor, const LockVisitor& visit) {
   Doc command = CommandFor(collection, KeysFilter(collection, query));
   // $gte would compare values of one type only; the bounds of an index know no types.
   command.Add("hint", Doc::Of("_id", 1));
   if (!cursor.value.empty()) command.Add("min", cursor.value);
   Reply reply;
   Ask(operations, command, "_id", reply);
-  LockPage page = PageOf(reply, collection, query, [](const bson_t&) { return false; });
+  ShowPage(reply, collection, visit);
   Doc next = NextIn(reply, {"_id"});
-  if (!next.empty()) page.next = Remember({Cursor::Kind::kFrom, std::move(next)});
-  return page;
+  return next.empty() ? std::string() : Remember({Cursor::Kind::kFrom, std::move(next)});
 }
 
-LockPage OfOneId(Operations& operations, const Collection& collection, const LockQuery& query,
-                 const Cursor& cursor) {
+std::string OfOneId(Operations& operations, const Collection& collection, const LockScan& query,
+                    const Cursor& cursor, const LockVisitor& visit) {
   const std::string& id = collection.fields().id;
   Doc command = CommandFor(collection, OneIdFilter(collection, query, cursor));
   Reply reply;
   Ask(operations, command, "_id", reply);
-  LockPage page = PageOf(reply, collection, query, [](const bson_t&) { return false; });
+  ShowPage(reply, collection, visit);
   Doc next = NextIn(reply, {id, "_id"});
-  page.next = next.empty() ? Remember({Cursor::Kind::kBehind, Renamed(cursor, id, id)})
-                           : Remember({Cursor::Kind::kWithin, std::move(next)});
-  return page;
+  return next.empty() ? Remember({Cursor::Kind::kBehind, Renamed(cursor, id, id)})
+                      : Remember({Cursor::Kind::kWithin, std::move(next)});
 }
 
-LockPage ByLockId(Operations& operations, const Collection& collection, const LockQuery& query,
-                  const Cursor& cursor) {
+std::string ByLockId(Operations& operations, const Collection& collection, const LockScan& query,
+                     const Cursor& cursor, const LockVisitor& visit) {
   const std::string& id = collection.fields().id;
   Doc command = CommandFor(collection, HeldFilter(collection, query, cursor));
   Reply reply;
@@ -247,26 +240,26 @@ LockPage ByLockId(Operations& operations, const Collection& collection, const Lo
   Doc next = NextIn(reply, {id});
   bool any = false;
   // The page ends before an id of which there is more.
-  LockPage page = PageOf(reply, collection, query, [&](const bson_t& doc) {
+  ShowPage(reply, collection, visit, [&](const bson_t& doc) {
     const bool stop = !next.empty() && bson_equal(ValuesOf(doc, {id}).get(), next.get());
     any = any || !stop;
     return stop;
   });
-  if (next.empty()) return page;
-  if (!any) return OfOneId(operations, collection, query, {Cursor::Kind::kWithin, std::move(next)});
-  page.next = Remember({Cursor::Kind::kFrom, std::move(next)});
-  return page;
+  if (next.empty()) return {};
+  if (any) return Remember({Cursor::Kind::kFrom, std::move(next)});
+  return OfOneId(operations, collection, query, {Cursor::Kind::kWithin, std::move(next)}, visit);
 }
 
 }  // namespace
 
-LockPage ListLocks(Server& server, const Collection& collection, const LockQuery& query,
-                   const std::string& after, std::chrono::milliseconds budget) {
-  Operations operations(server, budget);
+std::string ScanLocks(Operations& operations, const Collection& collection, const LockScan& query,
+                      const std::string& after, const LockVisitor& visit) {
   const Cursor cursor = CursorOf(after);
-  if (query.unheld || query.key) return ByKey(operations, collection, query, cursor);
-  if (cursor.kind == Cursor::Kind::kWithin) return OfOneId(operations, collection, query, cursor);
-  return ByLockId(operations, collection, query, cursor);
+  if (query.unheld || query.key) return ByKey(operations, collection, query, cursor, visit);
+  if (cursor.kind == Cursor::Kind::kWithin) {
+    return OfOneId(operations, collection, query, cursor, visit);
+  }
+  return ByLockId(operations, collection, query, cursor, visit);
 }
 
 }  // namespace doclock::mongodb

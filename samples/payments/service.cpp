@@ -1,0 +1,61 @@
+#include "service.h"
+
+#include <chrono>
+#include <thread>
+
+using namespace std::chrono_literals;
+using doclock::Disposition;
+
+Service::Service(doclock::LockManager of) : manager(std::move(of)) {}
+
+/// Stores the payment, that it was handled, and the message that tells so: all, or nothing.
+void Service::Handle(const Payment& payment) const {
+  if (inbox.Contains(payment.id)) return;
+  if (payment.from == payment.to) throw std::invalid_argument("a payment to the payer");
+  auto [from, to, order] = doclock::LockAll({.wait = 10s}, accounts.At(payment.from),
+                                            accounts.At(payment.to), orders.At(payment.order));
+  const std::string result = Pay(payment, *from, *to, *order);
+
+  doclock::Transaction transaction(manager);
+  inbox.Accept(transaction, payment.id);
+  transaction.Release(from, to, order);
+  outbox.Add(transaction, {.id = payment.id + ":" + result,
+                           .payload = payment,
+                           .order = payment.order,
+                           .position = order.fence()});
+  transaction.Commit();
+}
+
+void Service::Consume(const std::string& line) const {
+  for (;;) {
+    try {
+      return Handle(nlohmann::json::parse(line).get<Payment>());
+    } catch (const std::exception& error) {
+      switch (doclock::Classify(std::current_exception())) {
+        case Disposition::kAcknowledge:
+          return;
+        case Disposition::kRetryNow:
+          continue;
+        case Disposition::kRetryLater:
+          std::this_thread::sleep_for(50ms);
+          continue;
+        case Disposition::kDeadLetter:
+          (void)dead_letters.Lock(line, nlohmann::json{{"error", error.what()}}, {.wait = 10s});
+          return;
+        case Disposition::kStop:
+          throw;
+      }
+    }
+  }
+}
+
+doclock::Dispatcher Service::Dispatch() const {
+  const auto send = [received = received](const doclock::OutboxMessage& message) {
+    try {
+      received.Insert(message.id, message.payload);
+    } catch (const doclock::ConflictException&) {
+      // It was sent before.
+    }
+  };
+  return outbox.Dispatch(send);
+}

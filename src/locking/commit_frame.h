@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "doclock/export.h"
+#include "doclock/store.h"
+
+namespace doclock::locking {
+
+// What every store does around the writes of a CommitOp.
+
+/// The places of the operations in the order of all clients (StandsBefore).
+[[nodiscard]] DOCLOCK_EXPORT std::vector<std::size_t> PlacesInOrder(const CommitOp& commit);
+
+/// Is an operation refused whatever is stored? Settles it. @param sorted PlacesInOrder of them
+DOCLOCK_EXPORT bool IsFaulty(const CommitOp& commit, std::span<const std::size_t> sorted);
+
+/// Clears all results, before an attempt.
+DOCLOCK_EXPORT void Reopen(CommitOp& commit) noexcept;
+
+/// One was refused, so the others are not stored.
+DOCLOCK_EXPORT void KeepOnly(const StoreOp& refused, const CommitOp& commit) noexcept;
+
+/// Calls the joined work. False: it threw, and nothing is to be stored.
+DOCLOCK_EXPORT bool Join(CommitOp& commit, void* native);
+
+/// Calls `run`. If it throws an Error, that is the result of all operations.
+/// @throws what else it throws; then none has a result
+DOCLOCK_EXPORT void RunGuarded(const CommitOp& commit, const std::function<void()>& run);
+
+}  // namespace doclock::locking

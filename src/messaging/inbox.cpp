@@ -1,0 +1,60 @@
+#include "doclock/inbox.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+
+namespace doclock {
+namespace {
+
+constexpr const char* kAccepted = "accepted";  ///< In milliseconds since 1970.
+/// Ids that go in one transaction: few, so that it delays other clients little.
+constexpr std::int64_t kForgetAtOnce = 200;
+
+std::chrono::milliseconds MillisecondsNow() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+}
+
+}  // namespace
+
+DuplicateMessageException::DuplicateMessageException(const std::string& what)
+    : ConflictException(what, std::nullopt, std::nullopt) {}
+DuplicateMessageException::~DuplicateMessageException() = default;
+
+Inbox::Inbox(LockManager manager, const std::string& collection)
+    : manager_(std::move(manager)), accepted_(manager_, collection) {}
+
+void Inbox::Accept(Transaction& transaction, const Key& id) const {
+  transaction.Insert(accepted_, id, nlohmann::json{{kAccepted, MillisecondsNow().count()}});
+  transaction.state()->OnRefused([](const detail::Failure& failure) {
+    if (failure.code == Errc::kConflict) throw DuplicateMessageException(failure.message);
+  });
+}
+
+bool Inbox::Contains(const Key& id) const { return accepted_.Find(id).has_value(); }
+
+std::int64_t Inbox::Forget(Duration older_than) const {
+  if (older_than < Duration()) {
+    throw std::invalid_argument("doclock: Inbox::Forget takes a time that is not negative");
+  }
+  const auto before = (MillisecondsNow() - std::min(older_than.ms(), MillisecondsNow())).count();
+  const Filter old = Filter{}.AtMost(kAccepted, before).OrderBy(kAccepted).Limit(kForgetAtOnce);
+  std::int64_t forgotten = 0;
+  for (auto ids = accepted_.Find(old); !ids.empty(); ids = accepted_.Find(old)) {
+    Transaction transaction(manager_);
+    for (const auto& id : ids) transaction.Erase(accepted_, id);
+    try {
+      transaction.Commit();
+      forgotten += static_cast<std::int64_t>(ids.size());
+    } catch (const NotFoundException&) {
+      // Another client forgets as well: go on with what is left.
+    }
+  }
+  return forgotten;
+}
+
+void Inbox::EnsureIndexes() const { accepted_.EnsureIndex({kAccepted}); }
+
+}  // namespace doclock

@@ -1,0 +1,247 @@
+#include "doclock/outbox.h"
+
+#include <algorithm>
+#include <atomic>
+#include <string_view>
+
+#include "document/values/key_member.h"
+#include "document/values/utf8.h"
+#include "messaging/dispatch_options.h"
+
+namespace doclock {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// How long Drop waits for a message that is being sent.
+constexpr auto kDropWait = 10s;
+constexpr std::size_t kErrorBytes = 500;
+
+/// What is due, oldest first: those that may be sent, or those behind another one, which are apart
+/// because there may be many of them.
+Filter Due(bool behind) {
+  return Filter{}
+      .Equal("parked", false)
+      .Equal("behind", behind)
+      .AtMost("due", Date::Now())
+      .OrderBy("added");
+}
+
+Filter FirstOf(const std::string& order) {
+  return Filter{}.Equal("order", order).OrderBy("position").Limit(1);
+}
+
+/// The present moment, in microseconds since 1970.
+std::int64_t MicrosecondsNow() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+/// Rises with each call in this process, so that messages keep the order in which they were added.
+std::int64_t NextMoment() {
+  static std::atomic<std::int64_t> last = 0;
+  std::int64_t before = last;
+  std::int64_t moment = 0;
+  do moment = std::max(MicrosecondsNow(), before + 1);
+  while (!last.compare_exchange_weak(before, moment));
+  return moment;
+}
+
+Date After(std::chrono::milliseconds pause) { return Date::Now().time() + pause; }
+
+std::chrono::milliseconds PauseAfter(int attempts, const DispatchOptions& options) {
+  std::chrono::milliseconds pause = options.retry_min.ms();
+  for (int i = 1; i < attempts && pause < options.retry_max.ms(); ++i) pause *= 2;
+  return std::min(pause, options.retry_max.ms());
+}
+
+/// When a message behind another one looks again whether it is the first, if no process wakes it
+/// before, because one died: after as long as it has been there, so that many that wait for long
+/// cost little.
+Date NextLook(const OutboxMessage& message) {
+  const std::chrono::microseconds age(MicrosecondsNow() - message.added);
+  return After(std::clamp<std::chrono::milliseconds>(
+      std::chrono::floor<std::chrono::milliseconds>(age), 1s, 1min));
+}
+
+/// What was thrown, as a text that can be stored.
+std::string TextOf(const std::exception_ptr& error) {
+  std::string text;
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    detail::AppendEscaped(text, std::string_view(e.what()).substr(0, kErrorBytes));
+  } catch (...) {
+    text = "unknown";
+  }
+  return text;
+}
+
+}  // namespace
+
+void to_json(nlohmann::json& out, const OutboxMessage& message) {
+  out = {
+      {"id", KeyToMember(message.id)}, {"payload", message.payload}, {"order", message.order},
+      {"position", message.position},  {"due", message.due},         {"attempts", message.attempts},
+      {"parked", message.parked},      {"behind", message.behind},   {"added", message.added},
+      {"error", message.error}};
+}
+
+void from_json(const nlohmann::json& in, OutboxMessage& message) {
+  message.id = KeyFromMember(in.at("id"));
+  try {
+    in.at("payload").get_to(message.payload);
+    in.at("order").get_to(message.order);
+    in.at("position").get_to(message.position);
+    in.at("due").get_to(message.due);
+    in.at("attempts").get_to(message.attempts);
+    in.at("parked").get_to(message.parked);
+    in.at("behind").get_to(message.behind);
+    in.at("added").get_to(message.added);
+    in.at("error").get_to(message.error);
+  } catch (const std::exception&) {
+    message = {.id = message.id, .payload = in, .parked = true};
+    message.error = TextOf(std::current_exception());
+  }
+}
+
+nlohmann::json EntityTraits<OutboxMessage>::KeyToJson(const Key& key) { return KeyToMember(key); }
+
+Outbox::Outbox(LockManager manager, const std::string& collection, RepositoryOptions options)
+    : manager_(std::move(manager)), messages_(manager_, collection, std::move(options)) {}
+
+void Outbox::Add(Transaction& transaction, OutboxMessage message) const {
+  OutboxMessage fresh{.id = std::move(message.id),
+                      .payload = std::move(message.payload),
+                      .order = std::move(message.order),
+                      .position = message.position,
+                      .due = message.due,
+                      .added = NextMoment()};
+  if (fresh.position == 0) fresh.position = fresh.added;
+  transaction.Insert(messages_, fresh);
+}
+
+bool Outbox::SendNext(const SendMessage& send, const DispatchOptions& options, Duration wait,
+                      std::stop_token stop) const {
+  detail::Check(options);
+  auto message = messages_.TryLockNext(Due(false), {}, stop);
+  if (!message) message = messages_.TryLockNext(Due(true), {}, stop);
+  if (!message && wait > Duration()) {
+    message = messages_.TryLockNext(Due(false), {.wait = wait}, std::move(stop));
+  }
+  if (!message) return false;
+  if ((*message)->parked) {  // it is no message, see from_json
+    message->Release();
+  } else if (IsFirst(*message)) {
+    Attempt(*message, send, options);
+  }
+  return true;
+}
+
+/// May it be sent now? If not, it is released, and sleeps until WakeFirst.
+bool Outbox::IsFirst(Locked<OutboxMessage>& message) const {
+  const std::string order = message->order;
+  if (order.empty()) return true;
+  const auto first = messages_.Find(FirstOf(order));
+  if (first.empty() || first.front().key() == message.key()) return true;
+  message->behind = true;
+  message->due = NextLook(*message);
+  message.Release();
+  WakeFirst(order);  // the earlier one may have been sent since the look
+  return false;
+}
+
+void Outbox::Attempt(Locked<OutboxMessage>& message, const SendMessage& send,
+                     const DispatchOptions& options) const {
+  const int attempts = ++message->attempts;
+  message->behind = false;
+  message->parked = attempts >= options.max_attempts;
+  message->due = After(PauseAfter(attempts, options));
+  message.Save();  // before it is sent: a message that kills its process counts too
+  try {
+    send(*message);
+  } catch (...) {
+    const auto error = std::current_exception();
+    message->error = TextOf(error);
+    const OutboxMessage failed = *message;
+    message.Release();
+    if (options.on_failure) options.on_failure(failed, error);
+    return;
+  }
+  Finish(message);
+}
+
+void Outbox::Finish(Locked<OutboxMessage>& message) const {
+  const std::string order = message->order;
+  message.Erase();
+  WakeFirst(order);
+}
+
+/// Makes the first message of an order due if it sleeps. Whoever puts a message to sleep, or
+/// deletes the one before it, calls this *afterwards*: so one of the two sees what the other did.
+void Outbox::WakeFirst(const std::string& order) const {
+  if (order.empty()) return;
+  auto first = messages_.Find(FirstOf(order));
+  if (first.empty() || !first.front()->behind) return;
+  first.front()->behind = false;
+  first.front()->due = {};
+  try {
+    (void)messages_.TrySave(first.front());  // false: another client looks at it just now
+  } catch (const NotFoundException&) {
+    // Another client has sent it.
+  }
+}
+
+OutboxStatus Outbox::Status() const {
+  OutboxStatus status;
+  const std::int64_t now = MicrosecondsNow();
+  std::int64_t oldest = now;
+  messages_.ForEach(Filter{}, [&](const Snapshot<OutboxMessage>& message) {
+    ++(message->parked ? status.parked : status.pending);
+    oldest = std::min(oldest, message->added);
+  });
+  status.oldest = std::chrono::milliseconds((now - oldest) / 1000);
+  return status;
+}
+
+std::vector<OutboxMessage> Outbox::Parked() const {
+  std::vector<OutboxMessage> parked;
+  messages_.ForEach(
+      Filter{}.Equal("parked", true).OrderBy("added"),
+      [&](Snapshot<OutboxMessage>& message) { parked.push_back(std::move(*message)); });
+  return parked;
+}
+
+bool Outbox::Retry(const Key& id) const {
+  bool parked = false;
+  messages_.Update(id, [&](OutboxMessage& message) {
+    parked = message.parked;
+    if (!parked) return;
+    message.parked = false;
+    message.attempts = 0;
+    message.due = {};
+  });
+  return parked;
+}
+
+std::int64_t Outbox::RetryParked() const {
+  std::int64_t retried = 0;
+  for (const OutboxMessage& message : Parked()) {
+    try {
+      if (Retry(message.id)) ++retried;
+    } catch (const NotFoundException&) {
+      // It was dropped, or retried and sent, meanwhile.
+    }
+  }
+  return retried;
+}
+
+void Outbox::Drop(const Key& id) const {
+  auto message = messages_.Lock(id, {.wait = kDropWait});
+  Finish(message);
+}
+
+void Outbox::EnsureIndexes() const { messages_.EnsureIndexes({Due(false), FirstOf("")}); }
+
+}  // namespace doclock

@@ -1,0 +1,107 @@
+#include "mongodb/client/server_transaction.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "doclock/errors.h"
+
+namespace doclock::mongodb {
+namespace {
+
+using std::chrono::milliseconds;
+
+template <class T>
+using Owned = std::unique_ptr<T, void (*)(T*)>;
+
+/// Local reads are enough: what others have written, and no majority yet, the commit waits for.
+Owned<mongoc_transaction_opt_t> OptionsFor(milliseconds left, milliseconds longest) {
+  Owned<mongoc_transaction_opt_t> options(mongoc_transaction_opts_new(),
+                                          mongoc_transaction_opts_destroy);
+  const Owned<mongoc_read_concern_t> read(mongoc_read_concern_new(), mongoc_read_concern_destroy);
+  mongoc_read_concern_set_level(read.get(), MONGOC_READ_CONCERN_LEVEL_LOCAL);
+  mongoc_transaction_opts_set_read_concern(options.get(), read.get());
+  const Owned<mongoc_write_concern_t> write(mongoc_write_concern_new(),
+                                            mongoc_write_concern_destroy);
+  mongoc_write_concern_set_wmajority(write.get(), static_cast<std::int32_t>(left.count()));
+  mongoc_transaction_opts_set_write_concern(options.get(), write.get());
+  const Owned<mongoc_read_prefs_t> primary(mongoc_read_prefs_new(MONGOC_READ_PRIMARY),
+                                           mongoc_read_prefs_destroy);
+  mongoc_transaction_opts_set_read_prefs(options.get(), primary.get());
+  mongoc_transaction_opts_set_max_commit_time_ms(options.get(), std::min(left, longest).count());
+  return options;
+}
+
+[[noreturn]] void CannotBegin(const Server& server, Reply& reply) {
+  server.NameServers(reply);
+  throw StoreException(Errc::kUnavailable, "doclock: MongoDB: " + reply.text);
+}
+
+}  // namespace
+
+ServerTransaction::ServerTransaction(const Server& server, Pool& pool, Deadline deadline)
+    : server_(server),
+      deadline_(deadline),
+      // A little less than what the connection waits, so that the server's own answer comes first.
+      longest_(pool.socket_timeout() * 9 / 10),
+      connection_(pool) {
+  Reply reply;
+  if (client() == nullptr) {
+    reply.NotSent(kAllInUse);
+    CannotBegin(server, reply);
+  }
+  bson_error_t error{};
+  session_.reset(mongoc_client_start_session(client(), nullptr, &error));
+  const auto options = OptionsFor(std::max(Until(deadline), milliseconds(1)), longest_);
+  const bool begun = session_ &&
+                     mongoc_client_session_start_transaction(session(), options.get(), &error) &&
+                     mongoc_client_session_append(session(), opts_.get(), &error);
+  if (begun) return;
+  bson_init(reply.Fresh());
+  reply.Judge(false, error, Effect::kReads);
+  CannotBegin(server, reply);
+}
+
+ServerTransaction::~ServerTransaction() = default;
+
+void ServerTransaction::Run(Doc& command, Reply& reply) const {
+  const milliseconds most = std::min(Until(deadline_), longest_);
+  command.Add("maxTimeMS", std::max<std::int64_t>(most.count(), 1));
+  // As a read, because nothing that it has done is stored yet.
+  server_.RunOn(client(), command, opts_.get(), Effect::kReads, reply);
+}
+
+ServerTransaction::End ServerTransaction::Commit(Reply& reply) {
+  constexpr milliseconds kShortest{5}, kLongest{100};
+  for (milliseconds pause = kShortest;; pause = std::min(pause * 2, kLongest)) {
+    const End end = CommitOnce(reply);
+    if (end != End::kUnknown) return end;
+    if (std::chrono::steady_clock::now() >= deadline_) break;
+    std::this_thread::sleep_for(std::min(pause, Until(deadline_)));
+  }
+  // It may be open still, and keep other writers away. libmongoc cannot abort it any more.
+  Kill();
+  return CommitOnce(reply);
+}
+
+ServerTransaction::End ServerTransaction::CommitOnce(Reply& reply) {
+  bson_t* const answer = reply.Fresh();
+  bson_error_t error{};
+  const bool done = mongoc_client_session_commit_transaction(session(), answer, &error);
+  reply.Judge(done, error, Effect::kWrites);
+  server_.NameServers(reply);
+  if (done && reply.answered()) return End::kStored;
+  // A server that has lost its majority says so too, of what a later primary may have.
+  const bool none = !done && reply.code == kNoSuchTransaction && !reply.is_unconfirmed();
+  return none ? End::kNothing : End::kUnknown;
+}
+
+/// Its own session is all that this ends, and needs no privilege.
+void ServerTransaction::Kill() const {
+  Doc lsid;
+  bson_concat(lsid.get(), mongoc_client_session_get_lsid(session()));
+  const Doc command = Doc::OfArray("killSessions", Array().Add(lsid).doc());
+  Reply reply;
+  server_.RunOn(client(), command, nullptr, Effect::kReads, reply);
+}
+
+}  // namespace doclock::mongodb

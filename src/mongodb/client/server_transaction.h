@@ -1,0 +1,64 @@
+#pragma once
+
+#include <mongoc/mongoc.h>
+
+#include <chrono>
+#include <memory>
+
+#include "mongodb/bson/bson.h"
+#include "mongodb/client/pool.h"
+#include "mongodb/client/reply.h"
+#include "mongodb/client/server.h"
+
+namespace doclock::mongodb {
+
+/// A transaction of a replica set: commands that take effect together, or not at all. It has a
+/// connection, and from its first write on other writers of its documents wait or fail. If it is
+/// destroyed before Commit, nothing has changed. Used by one thread.
+class ServerTransaction {
+ public:
+  /// The commands and the commit are to be done by the deadline.
+  /// @throws StoreException if it cannot begin
+  ServerTransaction(const Server& server, Pool& pool, Deadline deadline);
+  ServerTransaction(const ServerTransaction&) = delete;
+  ServerTransaction& operator=(const ServerTransaction&) = delete;
+  ~ServerTransaction();
+
+  // For commands of the user's own.
+  [[nodiscard]] mongoc_client_t* client() const noexcept { return connection_.client(); }
+  [[nodiscard]] mongoc_client_session_t* session() const noexcept { return session_.get(); }
+  /// What makes a command a part of it.
+  [[nodiscard]] const bson_t* opts() const noexcept { return opts_.get(); }
+
+  /// Runs a command inside. There is no doubt before the commit: after a lost answer the
+  /// transaction must not be committed, and then nothing is stored.
+  void Run(Doc& command, Reply& reply) const;
+
+  enum class End : std::uint8_t {
+    kStored,
+    kNothing,  ///< Nothing is stored, nor will be.
+    kUnknown,
+  };
+  /// Commits. Only the server's word ends it: after any other answer it is asked again, until the
+  /// deadline.
+  End Commit(Reply& reply);
+
+ private:
+  struct Destroy {
+    void operator()(mongoc_client_session_t* session) const noexcept {
+      mongoc_client_session_destroy(session);  // aborts, if it is open
+    }
+  };
+
+  End CommitOnce(Reply& reply);
+  void Kill() const;
+
+  const Server& server_;
+  const Deadline deadline_;
+  const std::chrono::milliseconds longest_;  ///< Of one command.
+  Session connection_;
+  std::unique_ptr<mongoc_client_session_t, Destroy> session_;
+  Doc opts_;
+};
+
+}  // namespace doclock::mongodb

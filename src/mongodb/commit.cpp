@@ -1,0 +1,253 @@
+#include "mongodb/commit.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "doclock/errors.h"
+#include "doclock/mongodb_transaction.h"
+#include "locking/commit_frame.h"
+#include "locking/races.h"
+#include "mongodb/client/server_transaction.h"
+#include "mongodb/operations/operations.h"
+#include "mongodb/protocol/write_command.h"
+#include "rules/holder.h"
+#include "rules/save.h"
+
+namespace doclock::mongodb {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// The server decides, by filters, as for single writes. So a transaction is one command for writes
+/// of one kind to one collection, and the commit: while it is open it keeps others away. Only if
+/// something does not match is a look needed, which it takes outside.
+class Committer {
+ public:
+  Committer(Server& server, CommitOp& commit, std::vector<std::size_t> order, Deadline deadline)
+      : server_(server),
+        commit_(commit),
+        order_(std::move(order)),
+        deadline_(deadline),
+        // It takes half of the time at most, so that there is some left to ask a commit's outcome.
+        pool_(server.For(Purpose::kCalls, Until(deadline) / 2)),
+        writes_(commit.ops.size()) {
+    // Joined work is not called if one will be refused.
+    looks_ = commit.join || std::any_of(commit.ops.begin(), commit.ops.end(),
+                                        [](const StoreOp* op) { return NeedsLook(*op); });
+  }
+
+  /// Until other clients were not quicker, and the servers answer. @throws Error
+  void Run() {
+    constexpr milliseconds kLongest{100};
+    for (milliseconds pause{5};; pause = std::min(pause * 2, kLongest)) {
+      try {
+        return RunOnce();
+      } catch (const StoreException& error) {
+        // An unknown outcome is no reason for another attempt.
+        if (error.errc() != Errc::kUnavailable || Until(deadline_) <= pause) throw;
+      }
+      std::this_thread::sleep_for(pause);
+      looks_ = true;
+    }
+  }
+
+ private:
+  struct Write {
+    std::optional<StoredLock> seen;
+    Doc statement;
+    Uuid born{};  ///< Of the document that it makes.
+  };
+
+  /// One that finds its version, or might match what is not its own.
+  static bool NeedsLook(const StoreOp& op) noexcept {
+    if (op.kind != OpKind::kWrite) return false;
+    const auto& write = static_cast<const WriteOp&>(op);
+    return write.expected == kAnyVersion || write.lock_id.is_nil() ||
+           write.lock_id == kSharedLockId;
+  }
+
+  /// Either all is stored, or an operation is refused. @throws Error
+  void RunOnce() {
+    locking::Reopen(commit_);
+    if (looks_ && !Look()) return;
+    if (!Build()) return;
+    ServerTransaction transaction(server_, pool_, deadline_);
+    MongodbJoin native{transaction.client(), transaction.session(), transaction.opts()};
+    if (!locking::Join(commit_, &native)) return;
+    if (!SendAll(transaction)) return;
+    Reply reply;
+    switch (transaction.Commit(reply)) {
+      case ServerTransaction::End::kStored:
+        return Done();
+      case ServerTransaction::End::kNothing:
+        throw StoreException(Errc::kUnavailable, "doclock: MongoDB: " + reply.text);
+      case ServerTransaction::End::kUnknown:
+        throw InDoubtException("doclock: MongoDB: " + reply.text);
+    }
+  }
+
+  /// False: one was refused.
+  bool Refuse(const StoreOp& op) noexcept {
+    locking::KeepOnly(op, commit_);
+    return false;
+  }
+
+  /// Looks at all documents. A majority confirms what they show. False: one was refused.
+  bool Look() {
+    Operations operations(server_, pool_, deadline_);
+    const auto is_other = [&](std::size_t a, std::size_t b) {
+      return commit_.ops[a]->collection != commit_.ops[b]->collection;
+    };
+    for (auto first = order_.begin(); first != order_.end();) {
+      const auto last = std::find_if(first, order_.end(),
+                                     [&](std::size_t place) { return is_other(*first, place); });
+      LookAt(operations, {first, last});
+      first = last;
+    }
+    for (std::size_t i = 0; i < writes_.size(); ++i) {
+      if (IsRefused(*commit_.ops[i], writes_[i].seen)) return Refuse(*commit_.ops[i]);
+    }
+    return true;
+  }
+  /// At those of one collection.
+  void LookAt(Operations& operations, std::span<const std::size_t> places) {
+    std::vector<const Key*> keys;
+    for (const std::size_t place : places) {
+      keys.push_back(commit_.ops[place]->key);
+      writes_[place].seen.reset();
+    }
+    Reply reply;
+    const bool complete = operations.Look(
+        *commit_.ops[places.front()]->collection, keys, Array(), Operations::Sees::kConfirmed,
+        [&](std::size_t at, Operations::Shown&& shown) {
+          writes_[places[at]].seen = std::move(shown.lock);
+        },
+        reply);
+    Check(reply);
+    if (!complete) throw locking::Raced();
+  }
+  static bool IsRefused(StoreOp& op, const std::optional<StoredLock>& seen) {
+    const StoredLock* const lock = seen ? &*seen : nullptr;
+    if (lock != nullptr && lock->malformed()) {
+      Malformed(op, *lock);
+      return true;
+    }
+    if (op.kind == OpKind::kSave) return !rules::MaySave(static_cast<SaveOp&>(op), lock, kLookedAt);
+    if (lock != nullptr) return !rules::MayWrite(static_cast<WriteOp&>(op), *lock, kLookedAt);
+    op.status = OpStatus::kMissing;
+    return true;
+  }
+
+  /// False: a body cannot be stored.
+  bool Build() {
+    const Operations operations(server_, pool_, deadline_);
+    for (std::size_t i = 0; i < writes_.size(); ++i) {
+      StoreOp& op = *commit_.ops[i];
+      try {
+        Build(op, writes_[i], operations);
+      } catch (const DocumentException& error) {
+        op.Fail(Errc::kDocument, error.what());
+        return Refuse(op);
+      }
+    }
+    return true;
+  }
+  static void Build(const StoreOp& op, Write& write, const Operations& operations) {
+    const StoredLock* const seen = write.seen ? &*write.seen : nullptr;
+    if (op.kind == OpKind::kSave) {
+      const auto& save = static_cast<const SaveOp&>(op);
+      if (save.save == SaveKind::kInsert) write.born = NewUuid();
+      write.statement = StatementOf(save, seen, write.born);
+      return;
+    }
+    const auto& held = static_cast<const WriteOp&>(op);
+    if (seen != nullptr && seen->has_queue) operations.queues().Met(held.hash);
+    write.statement = StatementOf(held, operations.QueueOf(held), seen);
+  }
+
+  /// Sends the statements in the order of the operations. False: one was refused.
+  bool SendAll(const ServerTransaction& transaction) {
+    for (std::size_t first = 0; first < writes_.size();) {
+      const std::size_t last = EndOfCommand(first);
+      if (!Send(transaction, first, last)) return false;
+      first = last;
+    }
+    return true;
+  }
+  [[nodiscard]] std::size_t EndOfCommand(std::size_t first) const {
+    const StoreOp& op = *commit_.ops[first];
+    std::uint32_t bytes = 0;
+    std::size_t last = first;
+    while (last < writes_.size()) {
+      const StoreOp& next = *commit_.ops[last];
+      bytes += writes_[last].statement.get()->len;
+      const bool fits = last == first || bytes <= kMostCommandBytes;
+      if (!fits || VerbOf(next) != VerbOf(op) || next.collection != op.collection) break;
+      ++last;
+    }
+    return last;
+  }
+  bool Send(const ServerTransaction& transaction, std::size_t first, std::size_t last) {
+    const StoreOp& op = *commit_.ops[first];
+    Array statements;
+    for (std::size_t i = first; i < last; ++i) statements.Add(writes_[i].statement);
+    Doc command = CommandOf(VerbOf(op), *op.collection, statements, true);
+    Reply reply;
+    transaction.Run(command, reply);
+    if (!reply.answered()) Check(reply);
+    for (std::size_t i = first; i < last; ++i) {
+      if (!reply.HasOwnError(i - first)) continue;
+      const CommandResult& own = reply.Of(i - first);
+      // An insert of a document that exists: a look tells its version.
+      const bool passes = own.outcome == Outcome::kNotSent || own.outcome == Outcome::kDoubt;
+      if (passes || !Operations::Settled(*commit_.ops[i], own)) throw locking::Raced();
+      return Refuse(*commit_.ops[i]);
+    }
+    if (reply.Integer("n") < static_cast<std::int64_t>(last - first)) throw locking::Raced();
+    return true;
+  }
+
+  void Done() noexcept {
+    for (std::size_t i = 0; i < writes_.size(); ++i) {
+      StoreOp& op = *commit_.ops[i];
+      op.status = OpStatus::kDone;
+      const auto after = [&](std::int64_t expected) {
+        return (expected == kAnyVersion && writes_[i].seen ? writes_[i].seen->version : expected) +
+               1;
+      };
+      if (op.kind == OpKind::kWrite) {
+        auto& write = static_cast<WriteOp&>(op);
+        write.version = after(write.expected);
+        continue;
+      }
+      auto& save = static_cast<SaveOp&>(op);
+      const bool inserts = save.save == SaveKind::kInsert;
+      save.version = inserts ? 1 : after(save.expected);
+      if (inserts) save.born = writes_[i].born;
+    }
+  }
+
+  Server& server_;
+  CommitOp& commit_;
+  const std::vector<std::size_t> order_;  ///< See locking::PlacesInOrder.
+  const Deadline deadline_;
+  Pool& pool_;
+  std::vector<Write> writes_;  ///< One for each operation.
+  bool looks_;
+};
+
+}  // namespace
+
+void Commit(Server& server, CommitOp& commit, Deadline deadline) {
+  std::vector<std::size_t> order = locking::PlacesInOrder(commit);
+  if (locking::IsFaulty(commit, order)) return;
+  locking::RunGuarded(commit, [&] { Committer(server, commit, std::move(order), deadline).Run(); });
+}
+
+}  // namespace doclock::mongodb

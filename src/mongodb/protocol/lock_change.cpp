@@ -1,0 +1,180 @@
+#include "mongodb/protocol/lock_change.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "mongodb/bson/uuid_bounds.h"
+#include "mongodb/protocol/as_seen.h"
+#include "mongodb/protocol/update.h"
+
+namespace doclock::mongodb {
+namespace {
+
+/// The id of an entry or a share, in its array; nil: it is none that this library writes.
+Uuid IdOf(const bson_iter_t& item) {
+  bson_t part;
+  bson_iter_t at;
+  Uuid id{};
+  const bool ours = BSON_ITER_HOLDS_DOCUMENT(&item) && DocumentAt(item, part) &&
+                    FindField(part, "id", at) && !IsLegacyUuid(at);
+  if (ours) ReadUuid(at, id);
+  return id;
+}
+
+template <class Parts>
+bool Has(const Parts& parts, const Uuid& id) {
+  return std::any_of(parts.begin(), parts.end(), [&](const auto& part) { return part.id == id; });
+}
+
+/// Is it one of `was`, and none of `now`?
+template <class Parts>
+bool Goes(const bson_iter_t& item, const Parts& was, const Parts& now) {
+  const Uuid id = IdOf(item);
+  return Has(was, id) && !Has(now, id);
+}
+
+/// What stays of an array. Of a foreign program's doing too, unless nothing else stays.
+template <class Parts>
+Array Staying(const LockChange& change, const std::string& array, const Parts& was,
+              const Parts& now) {
+  Array staying;
+  if (now.empty()) return staying;
+  ForEachItem(change.seen, array.c_str(), [&](const bson_iter_t& shown) {
+    bson_iter_t item = shown;  // bson_iter_value writes to it
+    if (!Goes(item, was, now)) staying.Add(*bson_iter_value(&item));
+    return true;
+  });
+  return staying;
+}
+
+/// Does only a waiter leave, while others hold the lock and wait? They mind neither, and many may
+/// leave a document at once.
+bool IsOfAWaiter(const LockChange& change) {
+  const StoredLock& was = change.was;
+  const rules::LockState& now = change.now;
+  return was.IsLive(kLookedAt) && now.lock_id == was.lock_id && now.version == was.version &&
+         now.shares.size() == was.shares.size() && !now.queue.empty();
+}
+
+/// Removes entries. An entry that is there says that its lock was not granted, and the id says that
+/// nobody need be granted it. One entry stays, because an empty queue is none.
+Doc WithoutEntries(const LockChange& change) {
+  const LockFieldNames& names = change.collection.fields();
+  Array shown, going, staying;
+  ForEachItem(change.seen, names.queue.c_str(), [&](const bson_iter_t& item) {
+    if (!Goes(item, change.was.queue, change.now.queue)) return true;
+    bson_t entry;
+    Doc same;
+    DocumentAt(item, entry);
+    AddAsSeen(same, "id", entry);
+    AddAsSeen(same, "until", entry);
+    going.Add(same);
+    shown.Add(Doc::Of("$elemMatch", same));
+    return true;
+  });
+  for (const rules::QueueEntry& entry : change.now.queue) staying.Add(entry.id);
+  shown.Add(Doc::Of("$elemMatch", Doc::Of("id", Doc::OfArray("$in", staying.doc()))));
+  Doc filter, statement;
+  filter.Add("_id", Equals(change.key)).Add(names.id, Doc::Of("$type", "binData"));
+  filter.Add(names.queue, Doc::OfArray("$all", shown.doc()));
+  statement.Add("q", filter);
+  statement.Add("u", Doc::Of("$pull", Doc::Of(names.queue, Doc::OfArray("$or", going.doc()))));
+  return statement;
+}
+
+/// What the decision rested on. Not the holder, the group, the fence and the mark, which are only
+/// shown.
+Doc GuardOf(const LockChange& change) {
+  const LockFieldNames& names = change.collection.fields();
+  Doc filter;
+  filter.Add("_id", Equals(change.key));
+  for (const std::string* const field :
+       {&names.id, &names.time, &names.ttl, &names.version, &names.born, &names.closed,
+        &names.readers, &names.queue}) {
+    AddAsSeen(filter, *field, change.seen);
+  }
+  return filter;
+}
+
+/// A share that is not the last ends. Its mark wakes those who wait for any share to end; the lease
+/// over all is that of the share which ends last now.
+void EndShare(Update& update, const LockChange& change) {
+  const std::string& readers = change.collection.fields().readers;
+  const auto last = std::max_element(
+      change.now.shares.begin(), change.now.shares.end(),
+      [](const rules::Share& a, const rules::Share& b) { return a.lease.End() < b.lease.End(); });
+  std::size_t place = 0;
+  ForEachItem(change.seen, readers.c_str(), [&](const bson_iter_t& item) {
+    // Each is one of these, or the lock would be malformed.
+    const rules::Share& share = change.was.shares[place++];
+    bson_t stored;
+    if (share.id == last->id && DocumentAt(item, stored)) update.Cover(stored);
+    if (!Has(change.now.shares, share.id)) update.Mark(share.id);
+    return true;
+  });
+  update.Keep(readers, Staying(change, readers, change.was.shares, change.now.shares));
+}
+
+/// The `wake` of the entry that is granted the lock, or nothing.
+Doc WakeOf(const LockChange& change) {
+  Doc wake;
+  ForEachItem(change.seen, change.collection.fields().queue.c_str(), [&](const bson_iter_t& item) {
+    if (IdOf(item) != change.now.lock_id) return true;
+    bson_t entry;
+    bson_iter_t at;
+    if (DocumentAt(item, entry) && FindField(entry, "wake", at)) {
+      wake.Add("wake", *bson_iter_value(&at));
+    }
+    return false;
+  });
+  return wake;
+}
+
+/// The grant to the first of the queue.
+void AddGrant(Update& update, const LockChange& change) {
+  const StoredLock& was = change.was;
+  const rules::LockState& now = change.now;
+  const auto first =
+      std::find_if(was.queue.begin(), was.queue.end(),
+                   [&](const rules::QueueEntry& entry) { return entry.id == now.lock_id; });
+  GrantRequest grant;
+  grant.lock_id = now.lock_id;
+  grant.ttl = now.lease.ttl;
+  grant.min_hold = first->min_hold;
+  grant.owner = now.owner;
+  grant.group = now.group;
+  update.Grant(grant);
+  if (was.has_closed && grant.min_hold.count() == 0) update.ForgetClosed();
+  update.Wake(WakeOf(change));
+}
+
+}  // namespace
+
+Doc StatementOf(const LockChange& change) {
+  if (IsOfAWaiter(change)) return WithoutEntries(change);
+  const LockFieldNames& names = change.collection.fields();
+  const StoredLock& was = change.was;
+  const rules::LockState& now = change.now;
+  Update update(change.collection);
+  if (now.passed_on.done) {
+    AddGrant(update, change);
+  } else {
+    if (!now.HasLockId() && was.HasLockId()) update.Clear();
+    if (!now.owner && was.owner) update.ForgetOwner();
+  }
+  if (now.released != was.released) update.Mark(now.released);
+  if (now.version != was.version) update.RaiseVersion();
+  if (now.IsShared()) {
+    if (now.shares.size() < was.shares.size()) EndShare(update, change);
+  } else if (was.has_readers) {
+    update.ForgetShares();
+  }
+  if (was.has_queue) update.Keep(names.queue, Staying(change, names.queue, was.queue, now.queue));
+  Doc statement;
+  statement.Add("q", GuardOf(change));
+  update.AddTo(statement, "u");
+  return statement;
+}
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,66 @@
+#include "mongodb/protocol/write_command.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace doclock::mongodb {
+namespace {
+
+Doc DeleteStatement(const Doc& filter) {
+  Doc statement;
+  statement.Add("q", filter).Add("limit", 1);
+  return statement;
+}
+
+}  // namespace
+
+Verb VerbOf(const StoreOp& op) {
+  if (op.kind == OpKind::kWrite) {
+    const bool erases = static_cast<const WriteOp&>(op).write == WriteKind::kErase;
+    return erases ? Verb::kDelete : Verb::kUpdate;
+  }
+  if (op.kind != OpKind::kSave) return Verb::kUpdate;
+  switch (static_cast<const SaveOp&>(op).save) {
+    case SaveKind::kInsert:
+      return Verb::kInsert;
+    case SaveKind::kErase:
+      return Verb::kDelete;
+    case SaveKind::kReplace:
+      break;
+  }
+  return Verb::kUpdate;
+}
+
+Doc UpdateStatement(const Doc& filter, const Update& update, bool upsert) {
+  Doc statement;
+  statement.Add("q", filter);
+  update.AddTo(statement, "u");
+  if (upsert) statement.Add("upsert", true);
+  return statement;
+}
+
+Doc StatementOf(const WriteOp& op, Queue queue, const StoredLock* seen) {
+  const Doc filter = HeldFilter(op, queue, seen);
+  return op.write == WriteKind::kErase ? DeleteStatement(filter)
+                                       : UpdateStatement(filter, HeldUpdate(op, queue));
+}
+
+Doc StatementOf(const SaveOp& op, const StoredLock* seen, const Uuid& born) {
+  if (op.save == SaveKind::kInsert) return NewDocument(op, born);
+  const Doc filter = SaveFilter(op, seen);
+  return op.save == SaveKind::kErase ? DeleteStatement(filter)
+                                     : UpdateStatement(filter, SaveUpdate(op, seen));
+}
+
+Doc CommandOf(Verb verb, const Collection& collection, const Array& statements, bool ordered) {
+  constexpr std::array kNames = {std::pair{"update", "updates"}, std::pair{"delete", "deletes"},
+                                 std::pair{"insert", "documents"}};
+  const auto [name, list] = kNames[static_cast<std::size_t>(verb)];
+  Doc command;
+  command.Add(name, std::string_view(collection.name()));
+  command.AddArray(list, statements.doc()).Add("ordered", ordered);
+  return command;
+}
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "doclock/store.h"
+#include "mongodb/bson/bson.h"
+#include "mongodb/protocol/statements.h"
+
+namespace doclock::mongodb {
+
+// Writes as statements of commands: several of one verb and one collection make one command.
+
+enum class Verb : std::uint8_t { kUpdate, kDelete, kInsert };
+
+/// The server refuses a command of 24 MB.
+inline constexpr std::uint32_t kMostCommandBytes = 12u << 20;
+
+/// The command that an acquire, a write or a save is a statement of.
+Verb VerbOf(const StoreOp& op);
+
+Doc UpdateStatement(const Doc& filter, const Update& update, bool upsert = false);
+/// A write under the lock. @param seen see HeldFilter @throws DocumentException
+Doc StatementOf(const WriteOp& op, Queue queue, const StoredLock* seen = nullptr);
+/// An optimistic write. @param seen see SaveFilter @param born of the document that kInsert makes
+/// @throws DocumentException
+Doc StatementOf(const SaveOp& op, const StoredLock* seen, const Uuid& born);
+
+/// The command of these statements. @param ordered does it end at the first that fails?
+Doc CommandOf(Verb verb, const Collection& collection, const Array& statements, bool ordered);
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,81 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "doclock/outbox.h"
+#include "process/eventually.h"
+#include "repository/support/harness.h"
+
+namespace doclock {
+namespace {
+
+using test::Eventually;
+
+class DispatcherTest : public ThreadsTest {
+ protected:
+  void Add(const OutboxMessage& message) {
+    Transaction transaction(manager);
+    outbox.Add(transaction, message);
+    transaction.Commit();
+  }
+  bool IsAllSent() { return outbox.Status().pending == 0; }
+
+  Outbox outbox{manager};
+};
+
+TEST_P(DispatcherTest, SeveralOfThemKeepEachOrder) {
+  std::mutex mutex;
+  std::map<std::string, std::vector<std::int64_t>> sent;
+  const auto send = [&](const OutboxMessage& message) {
+    const std::scoped_lock lock(mutex);
+    sent[message.order].push_back(message.position);
+  };
+  LockManager other(store);
+  const Dispatcher here = outbox.Dispatch(send, {.threads = 2});
+  const Dispatcher there = Outbox(other).Dispatch(send, {.threads = 2});
+  std::map<std::string, std::vector<std::int64_t>> added;
+  for (std::int64_t position = 1; position <= 15; ++position) {
+    for (const char* const order : {"a", "b", "c"}) {
+      Add({.order = order, .position = position});
+      added[order].push_back(position);
+    }
+  }
+  EXPECT_TRUE(Eventually([&] { return IsAllSent(); }));
+  const std::scoped_lock lock(mutex);
+  EXPECT_EQ(sent, added);
+}
+
+TEST_P(DispatcherTest, AStopLetsTheMessageUnderWayFinish) {
+  std::atomic<bool> began = false, ended = false;
+  Dispatcher dispatcher = outbox.Dispatch([&](const OutboxMessage&) {
+    began = true;
+    std::this_thread::sleep_for(20ms);
+    ended = true;
+  });
+  Add({.id = "m"});
+  ASSERT_TRUE(Eventually([&] { return began.load(); }));
+  dispatcher.Stop();
+  EXPECT_TRUE(ended);
+  EXPECT_TRUE(IsAllSent());
+  Add({.id = "after"});
+  dispatcher.Stop();
+  EXPECT_FALSE(IsAllSent());
+}
+
+TEST_P(DispatcherTest, EndsIfTheManagerIsClosed) {
+  std::atomic<int> errors = 0;
+  Dispatcher dispatcher =
+      outbox.Dispatch([](const OutboxMessage&) {}, {.on_error = [&](auto&) { ++errors; }});
+  manager.Close();
+  Dispatcher moved = std::move(dispatcher);
+  moved.Stop();
+  EXPECT_EQ(errors, 0);
+}
+
+DOCLOCK_FOR_ALL_STORES(DispatcherTest);
+
+}  // namespace
+}  // namespace doclock

@@ -1,0 +1,259 @@
+#include "doclock/outbox.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "docs/recipes/pause.h"
+#include "repository/support/harness.h"
+
+namespace doclock {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class OutboxTest : public RepositoryTest {
+ protected:
+  void Add(const OutboxMessage& message) {
+    Transaction transaction(manager);
+    outbox.Add(transaction, message);
+    transaction.Commit();
+  }
+  /// Sends what is due, each message once at most.
+  void SendWhatIsDue(const DispatchOptions& options = {.retry_min = 1h, .retry_max = 1h}) {
+    const auto send = [this](const OutboxMessage& message) {
+      const auto& id = std::get<std::string>(message.id.value());
+      tried.push_back(id);
+      if (bad.count(id) != 0) throw std::runtime_error("a bad address\x01");
+      payloads.push_back(message.payload);
+    };
+    while (outbox.SendNext(send, options)) {
+    }
+  }
+  std::vector<std::string> Parked() {
+    std::vector<std::string> ids;
+    for (const auto& message : outbox.Parked()) ids.push_back(message.id.ToString());
+    return ids;
+  }
+
+  /// Ends the leases of a sender that stands still.
+  void EndLeases() {
+    const LockingRepository<json> messages(manager, "outbox");
+    for (const auto& message : messages.Find(Filter{}.Locked())) {
+      ExpireLock(*store, "outbox", message.key());
+    }
+  }
+
+  Outbox outbox{manager};
+  std::set<std::string> bad;
+  std::vector<std::string> tried;
+  std::vector<json> payloads;
+  const DispatchOptions once{.max_attempts = 1};
+};
+
+TEST_P(OutboxTest, AMessageGoesInWithTheTransactionAndOutOnceItIsSent) {
+  Transaction transaction(manager);
+  transaction.Insert(sagas, Saga{"42"});
+  outbox.Add(transaction, {.id = "m", .payload = {{"text", "paid"}}});
+  SendWhatIsDue();
+  EXPECT_THAT(tried, IsEmpty());
+  transaction.Commit();
+  EXPECT_EQ(outbox.Status().pending, 1);
+  SendWhatIsDue();
+  EXPECT_THAT(tried, ElementsAre("m"));
+  EXPECT_THAT(payloads, ElementsAre(json{{"text", "paid"}}));
+  EXPECT_EQ(outbox.Status().pending, 0);
+  EXPECT_EQ(outbox.Status().oldest, 0ms);
+}
+
+TEST_P(OutboxTest, AnIdThatWaitsIsRefusedAndOneIsMadeIfNoneIsGiven) {
+  Add({.id = "m"});
+  EXPECT_THROW(Add({.id = "m"}), ConflictException);
+  Add({});
+  Add({});
+  EXPECT_EQ(outbox.Status().pending, 3);
+}
+
+TEST_P(OutboxTest, AFailedMessageIsTriedAgainLaterAndDelaysNoOther) {
+  bad = {"m1"};
+  Add({.id = "m1"});
+  Add({.id = "m2"});
+  SendWhatIsDue();
+  EXPECT_THAT(tried, ElementsAre("m1", "m2"));
+  const json stored = Stored("m1", "outbox").value();
+  EXPECT_EQ(stored.at("attempts"), 1);
+  EXPECT_EQ(stored.at("error"), "a bad address\\x01");
+  EXPECT_GT(stored.at("due").get<Date>(), Date::Now());
+}
+
+TEST_P(OutboxTest, ThePauseDoublesUpToALimit) {
+  bad = {"m"};
+  Add({.id = "m"});
+  for (const auto pause : {1h, 2h, 3h, 3h}) {
+    const Date before = Date::Now().time() + pause;
+    SendWhatIsDue({.retry_min = 1h, .retry_max = 3h});
+    const Date after = Date::Now().time() + pause;
+    const auto due = Stored("m", "outbox").value().at("due").get<Date>();
+    EXPECT_LE(before, due);
+    EXPECT_LE(due, after);
+    LockingRepository<OutboxMessage>(manager, "outbox").Update("m", [](OutboxMessage& message) {
+      message.due = {};
+    });
+  }
+}
+
+TEST_P(OutboxTest, AMessageThatFailsTooOftenIsParkedUntilItIsRetried) {
+  bad = {"m"};
+  Add({.id = "m"});
+  std::vector<bool> parked;
+  DispatchOptions options{.max_attempts = 3, .retry_min = 0s, .retry_max = 0s};
+  options.on_failure = [&](const OutboxMessage& message, const std::exception_ptr& error) {
+    EXPECT_THROW(std::rethrow_exception(error), std::runtime_error);
+    parked.push_back(message.parked);
+  };
+  for (int i = 0; i < 3; ++i) {
+    SendWhatIsDue(options);
+    clock->Advance(1s);  // a store may tell by its own clock what is due
+  }
+  EXPECT_THAT(tried, ElementsAre("m", "m", "m"));
+  EXPECT_THAT(parked, ElementsAre(false, false, true));
+  EXPECT_THAT(Parked(), ElementsAre("m"));
+  EXPECT_EQ(outbox.Status().parked, 1);
+  bad.clear();
+  EXPECT_EQ(outbox.RetryParked(), 1);
+  EXPECT_FALSE(outbox.Retry("m")) << "it is not parked any more";
+  SendWhatIsDue(options);
+  EXPECT_THAT(Parked(), IsEmpty());
+  EXPECT_THROW(outbox.Retry("m"), NotFoundException);
+}
+
+TEST_P(OutboxTest, MessagesOfOneOrderGoByTheirPosition) {
+  Transaction transaction(manager);
+  outbox.Add(transaction, {.id = "third", .order = "a", .position = 3});
+  outbox.Add(transaction, {.id = "first", .order = "a", .position = 1});
+  outbox.Add(transaction, {.id = "second", .order = "a", .position = 2});
+  transaction.Commit();
+  SendWhatIsDue();
+  EXPECT_THAT(tried, ElementsAre("first", "second", "third"));
+}
+
+TEST_P(OutboxTest, WithoutPositionsTheyGoAsTheyWereAdded) {
+  Transaction transaction(manager);
+  for (const char* const id : {"z", "y", "x"}) outbox.Add(transaction, {.id = id, .order = "a"});
+  transaction.Commit();
+  SendWhatIsDue();
+  EXPECT_THAT(tried, ElementsAre("z", "y", "x"));
+}
+
+TEST_P(OutboxTest, AParkedMessageHoldsUpItsOrderAndNothingElse) {
+  bad = {"a1"};
+  for (const char* const id : {"a1", "a2", "a3"}) Add({.id = id, .order = "a"});
+  Add({.id = "b1", .order = "b"});
+  Add({.id = "free"});
+  SendWhatIsDue(once);
+  EXPECT_THAT(tried, ElementsAre("a1", "b1", "free"));
+  tried.clear();
+  SendWhatIsDue(once);
+  EXPECT_THAT(tried, IsEmpty());
+  bad.clear();
+  outbox.Retry("a1");
+  SendWhatIsDue(once);
+  EXPECT_THAT(tried, ElementsAre("a1", "a2", "a3"));
+}
+
+TEST_P(OutboxTest, ADroppedMessageLetsThoseBehindItGo) {
+  bad = {"a1"};
+  for (const char* const id : {"a1", "a2", "a3"}) Add({.id = id, .order = "a"});
+  SendWhatIsDue(once);
+  tried.clear();
+  outbox.Drop("a1");
+  SendWhatIsDue(once);
+  EXPECT_THAT(tried, ElementsAre("a2", "a3"));
+  EXPECT_THROW(outbox.Drop("a1"), NotFoundException);
+}
+
+TEST_P(OutboxTest, AMessageThatIsNotDueWaits) {
+  Add({.id = "later", .due = Date::Now().time() + 1h});
+  Add({.id = "behind it", .order = "a"});
+  SendWhatIsDue();
+  EXPECT_THAT(tried, ElementsAre("behind it"));
+  EXPECT_EQ(outbox.Status().pending, 1);
+}
+
+TEST_P(OutboxTest, ADocumentThatIsNoMessageIsParkedAndHoldsUpNothing) {
+  Add({.id = "bad", .order = "a"});
+  Add({.id = "good", .order = "b"});
+  LockingRepository<json>(manager, "outbox").Update("bad", [](json& message) {
+    message["attempts"] = "many";
+  });
+  outbox.EnsureIndexes();
+  SendWhatIsDue();
+  EXPECT_THAT(tried, ElementsAre("good"));
+  const auto parked = outbox.Parked();
+  ASSERT_EQ(parked.size(), 1U);
+  EXPECT_EQ(parked[0].id, Key("bad"));
+  EXPECT_EQ(parked[0].payload.at("attempts"), "many");
+  EXPECT_THAT(parked[0].error, HasSubstr("must be number"));
+}
+
+TEST_P(OutboxTest, ASenderThatIsPausedBeforeAnyOfItsCallsLosesNoMessage) {
+  const DispatchOptions at_once{.max_attempts = 1000, .retry_min = 0s, .retry_max = 0s};
+  const auto send_all = [&] {
+    clock->Advance(1s);
+    SendWhatIsDue(at_once);
+  };
+  int call = 0;
+  for (bool paused = true; paused;) {
+    SCOPED_TRACE("paused before its call " + std::to_string(++call));
+    tried.clear();
+    Add({.id = "m1", .order = "a"});
+    Add({.id = "m2", .order = "a"});
+    paused = false;
+    const LockManager slow(test::PausedAt(store, call,
+                                          [&] {
+                                            paused = true;
+                                            EndLeases();
+                                            send_all();
+                                          }),
+                           {.runtime = clock->runtime()});
+    try {
+      while (Outbox(slow).SendNext([&](auto& message) { tried.push_back(message.id.ToString()); },
+                                   at_once)) {
+      }
+    } catch (const LockException& e) {
+      EXPECT_EQ(e.errc(), Errc::kLost) << e.what();
+    }
+    send_all();
+    EXPECT_THAT(tried, AllOf(Contains("m1"), Contains("m2")));
+    EXPECT_EQ(outbox.Status().pending, 0);
+  }
+  EXPECT_GT(call, 4);  // of each message: before it is sent, and before it is deleted
+}
+
+TEST_P(OutboxTest, BadOptionsAreNamed) {
+  const auto refused = [&](const DispatchOptions& options, const char* field) {
+    try {
+      SendWhatIsDue(options);
+      FAIL() << field << " was accepted";
+    } catch (const std::invalid_argument& e) {
+      EXPECT_THAT(e.what(), HasSubstr(field));
+    }
+  };
+  refused({.threads = 0}, "threads");
+  refused({.threads = 65}, "threads");
+  refused({.max_attempts = 0}, "max_attempts");
+  refused({.retry_min = -1s}, "retry_min");
+  refused({.retry_min = 2s, .retry_max = 1s}, "retry_max");
+  refused({.retry_max = Duration::Max()}, "retry_max");
+  EXPECT_THROW((void)outbox.Dispatch(nullptr), std::invalid_argument);
+}
+
+DOCLOCK_FOR_ALL_STORES(OutboxTest);
+
+}  // namespace
+}  // namespace doclock

@@ -1,0 +1,408 @@
+// Several documents in one transaction of the server: what it keeps of each, what its answers mean,
+// and the commands of users' own in it.
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <functional>
+#include <future>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "doclock/doclock.h"
+#include "doclock/mongodb_transaction.h"
+#include "mongodb/support/client.h"
+#include "mongodb/support/fail_point.h"
+#include "mongodb/support/raw_server.h"
+#include "process/child.h"
+
+namespace doclock::mongo_test {
+namespace {
+
+constexpr const char* kName = "doclock-commits";
+
+/// Two documents that are released together, with new bodies.
+class MongoCommit : public ::testing::Test {
+ protected:
+  struct Pair {
+    WriteOp& first;
+    WriteOp& second;
+    CommitOp commit = {};
+    StoreOp* ops[2] = {&first, &second};
+  };
+
+  WriteOp& Held() {
+    const Key& key = keys_.emplace_back(static_cast<std::int64_t>(keys_.size()));
+    const AcquireOp grant = client_.Acquire(key, NewUuid(), Counted(1));
+    WriteOp& op = writes_.emplace_back(client_.collection(), key);
+    op.lock_id = grant.grant.lock_id;
+    op.expected = grant.version;
+    op.body = Counted(2);
+    op.base = grant.body;
+    return op;
+  }
+  Pair TwoHeld() { return {Held(), Held()}; }
+  OpStatus Commit(Pair& pair, std::chrono::milliseconds budget = 10s) {
+    pair.commit.ops = pair.ops;
+    client_.store().Commit(pair.commit, budget);
+    EXPECT_EQ(pair.first.status, pair.second.status) << Why(pair.first) << Why(pair.second);
+    return pair.first.status;
+  }
+  /// How many of the two are stored?
+  int Stored(const Pair& pair) {
+    int stored = 0;
+    for (const WriteOp* op : {&pair.first, &pair.second}) {
+      const ReadOp read = client_.Read(*op->key);
+      if (read.body.json() != nlohmann::json({{"n", 2}})) continue;
+      EXPECT_EQ(read.version, op->expected + 1);
+      EXPECT_EQ(read.released, op->lock_id);
+      ++stored;
+    }
+    return stored;
+  }
+
+  Database database_{SetUri()};
+  Client client_{OpenMongodbStore(database_.uri() + "&heartbeatFrequencyMS=500&appName=" + kName)};
+  std::deque<Key> keys_;
+  std::deque<WriteOp> writes_;
+};
+
+TEST_F(MongoCommit, WhatOthersChangedInABodyStays) {
+  Pair pair = TwoHeld();
+  mongodb::Doc statement;
+  statement.Add("q", mongodb::Doc());
+  statement.Add("u", mongodb::Doc::Of("$set", mongodb::Doc::Of("foreign", 7))).Add("multi", true);
+  mongodb::Doc command;
+  command.Add("update", "things");
+  command.AddArray("updates", mongodb::Array().Add(statement).doc());
+  database_.Run(command);
+  ASSERT_EQ(Commit(pair), OpStatus::kDone);
+  const nlohmann::json both({{"n", 2}, {"foreign", 7}});
+  EXPECT_EQ(client_.Read(*pair.first.key).body.json(), both);
+  EXPECT_EQ(client_.Read(*pair.second.key).body.json(), both);
+}
+
+TEST_F(MongoCommit, AReleaseByValueTellsItsVersion) {
+  Pair pair = TwoHeld();
+  const std::int64_t version = pair.first.expected;
+  pair.first.expected = kAnyVersion;
+  pair.first.merge = true;
+  ASSERT_EQ(Commit(pair), OpStatus::kDone);
+  EXPECT_EQ(pair.first.version, version + 1);
+  EXPECT_EQ(client_.Read(*pair.first.key).version, version + 1);
+}
+
+TEST_F(MongoCommit, ALeaseThatIsOverKeepsNoSaveOut) {
+  const Key key = "over";
+  client_.Acquire(key, NewUuid(), Counted(1));
+  client_.Expire(key);
+  const ReadOp over = client_.Read(key);
+  ASSERT_FALSE(over.lock_id.is_nil());
+  SaveOp save(client_.collection(), key);
+  save.expected = over.version;
+  save.born = over.born;
+  save.write_id = NewUuid();
+  save.body = Counted(2);
+  WriteOp& held = Held();
+  StoreOp* const ops[] = {&held, &save};
+  CommitOp commit;
+  commit.ops = ops;
+  client_.store().Commit(commit, 10s);
+  ASSERT_EQ(save.status, OpStatus::kDone) << Why(save) << Why(held);
+  EXPECT_EQ(save.version, over.version + 1);
+  EXPECT_TRUE(client_.Read(key).lock_id.is_nil());
+}
+
+TEST_F(MongoCommit, AnIdThatHoldsNothingIsTold) {
+  for (const Uuid& id : {Uuid{}, kSharedLockId}) {
+    Pair pair = TwoHeld();
+    client_.Share(keys_.emplace_back("shared"), NewUuid(), kMaxHolders, Counted(1));
+    pair.second.key = &keys_.back();
+    pair.second.lock_id = id;
+    pair.second.expected = 1;
+    pair.commit.ops = pair.ops;
+    client_.store().Commit(pair.commit, 10s);
+    EXPECT_EQ(pair.first.status, OpStatus::kPending);
+    EXPECT_EQ(pair.second.status, OpStatus::kLost);
+  }
+}
+
+TEST_F(MongoCommit, JoinedWorkLeavesTheDocumentsOpenToOthers) {
+  Pair pair = TwoHeld();
+  const WriteOp& op = pair.first;
+  pair.commit.join = [&](void*) {
+    EXPECT_EQ(client_.Renew(*op.key, op.lock_id).status, OpStatus::kDone);
+  };
+  ASSERT_EQ(Commit(pair), OpStatus::kDone);
+  EXPECT_EQ(Stored(pair), 2);
+}
+
+TEST_F(MongoCommit, AClientThatWasQuickerIsTold) {
+  Pair pair = TwoHeld();
+  int calls = 0;
+  pair.commit.join = [&](void*) {
+    ++calls;
+    const WriteOp taken = client_.Write(WriteKind::kCheckpoint, *pair.second.key,
+                                        pair.second.lock_id, pair.second.expected);
+    EXPECT_EQ(taken.status, OpStatus::kDone) << Why(taken);
+  };
+  pair.commit.ops = pair.ops;
+  client_.store().Commit(pair.commit, 10s);
+  EXPECT_EQ(pair.first.status, OpStatus::kPending);
+  EXPECT_EQ(pair.second.status, OpStatus::kLost);
+  EXPECT_EQ(calls, 1) << "it is called only where nothing is refused yet";
+  EXPECT_EQ(client_.Read(*pair.first.key).version, pair.first.expected);
+}
+
+/// A process that is killed in the middle of transfers moves nothing twice, and loses nothing.
+class MongoCommitKilled : public MongoCommit {
+ protected:
+  /// The sum of all `n`, at one moment: the server may still commit after its client is gone.
+  std::int64_t Sum() {
+    mongodb::Doc group;
+    group.AddNull("_id").Add("sum", mongodb::Doc::Of("$sum", "$n"));
+    mongodb::Doc command;
+    command.Add("aggregate", "things");
+    command.AddArray("pipeline", mongodb::Array().Add(mongodb::Doc::Of("$group", group)).doc());
+    command.Add("cursor", mongodb::Doc());
+    std::int64_t sum = -1;
+    ForEachRow(database_.name(), command, [&](const bson_t& row) {
+      bson_iter_t at;
+      if (bson_iter_init_find(&at, &row, "sum")) sum = bson_iter_as_int64(&at);
+    });
+    return sum;
+  }
+  /// Ends what a client of this name has left open, which would keep the database from being
+  /// dropped.
+  void EndTransactionsOf(const std::string& client) {
+    mongodb::Doc all, command;
+    all.Add("allUsers", true).Add("idleSessions", true);
+    mongodb::Array stages;
+    stages.Add(mongodb::Doc::Of("$currentOp", all));
+    stages.Add(mongodb::Doc::Of("$match", mongodb::Doc::Of("appName", client)));
+    stages.Add(mongodb::Doc::Of("$project", mongodb::Doc::Of("lsid.id", 1)));
+    command.Add("aggregate", 1).AddArray("pipeline", stages.doc()).Add("cursor", mongodb::Doc());
+    std::vector<mongodb::Doc> sessions;
+    ForEachRow("admin", command, [&](const bson_t& row) {
+      bson_t session;
+      if (!mongodb::FindDocument(row, "lsid", session)) return;
+      bson_concat(sessions.emplace_back().get(), &session);
+    });
+    for (const mongodb::Doc& session : sessions) {
+      mongodb::Array one;
+      one.Add(session);
+      database_.server().Run("admin", mongodb::Doc::OfArray("killSessions", one.doc()));
+    }
+  }
+
+ private:
+  template <class Visit>
+  void ForEachRow(const std::string& database, const mongodb::Doc& command, const Visit& visit) {
+    database_.server().Run(database, command, [&](const bson_t& reply) {
+      bson_t cursor, row;
+      if (!mongodb::FindDocument(reply, "cursor", cursor)) return;
+      mongodb::ForEachItem(cursor, "firstBatch", [&](const bson_iter_t& item) {
+        if (mongodb::DocumentAt(item, row)) visit(row);
+        return true;
+      });
+    });
+  }
+};
+
+TEST_F(MongoCommitKilled, HasWrittenAllOrNothing) {
+  const std::string name = database_.name() + "_child";  // no other client has it
+  std::mt19937 random(std::random_device{}());
+  for (int i = 0; i < 4; ++i) {
+    const std::string from = "from " + std::to_string(i), to = "to " + std::to_string(i);
+    for (const Key& key : {Key(from), Key(to)}) {
+      client_.Save(SaveKind::kInsert, key, kAnyVersion, {}, Counted(0));
+    }
+    test::Child child({"transfer", database_.uri() + "&appName=" + name, from, to});
+    ASSERT_EQ(child.Line(), "moving");
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 30'000));
+    child.Kill();
+    EXPECT_EQ(Sum(), 0);
+    const Key moved = from;
+    EXPECT_LT(client_.Read(moved).body.json().at("n"), 0) << "it was told to be stored";
+  }
+  EndTransactionsOf(name);
+}
+
+class MongoCommitFaults : public MongoCommit {
+ protected:
+  FailPoint Fail(const CommandFault& fault, std::string_view command, std::optional<int> times) {
+    return {database_, fault, {.times = times, .commands = {command}, .client = kName}};
+  }
+};
+
+TEST_F(MongoCommitFaults, TheSameCommitIsSentAgainUntilTheServerTellsItsOutcome) {
+  for (const CommandFault& fault : std::vector<CommandFault>{
+           {.name = "MaxTimeMSExpired", .error_code = 50},
+           {.name = "InterruptedDueToReplStateChange", .error_code = 11602},
+           {.name = "no majority in time", .concern_code = 64},
+           {.name = "not there, without a majority", .error_code = 251, .concern_code = 64},
+           {.name = "closed connection", .close = true},
+       }) {
+    SCOPED_TRACE(fault.name);
+    Pair pair = TwoHeld();
+    FailPoint point = Fail(fault, "commitTransaction", 1);
+    EXPECT_EQ(Commit(pair), OpStatus::kDone) << Why(pair.first);
+    EXPECT_EQ(point.End(), 1);
+    EXPECT_EQ(Stored(pair), 2);
+  }
+}
+
+TEST_F(MongoCommitFaults, ACommitWithoutAnOutcomeIsInDoubtAndKeepsNobodyOut) {
+  Pair pair = TwoHeld();
+  FailPoint point = Fail({.name = "MaxTimeMSExpired", .error_code = 50}, "commitTransaction", {});
+  EXPECT_EQ(Commit(pair, 300ms), OpStatus::kInDoubt);
+  EXPECT_GT(point.End(), 1);
+  EXPECT_EQ(Stored(pair), 0);
+  const WriteOp later =
+      client_.Write(WriteKind::kRelease, *pair.first.key, pair.first.lock_id, pair.first.expected);
+  EXPECT_EQ(later.status, OpStatus::kDone) << Why(later);
+}
+
+TEST_F(MongoCommitFaults, ATransactionThatTheServerEndedBeginsAnew) {
+  Pair pair = TwoHeld();
+  std::promise<void> begun;
+  mongodb::Doc session;
+  int calls = 0;
+  pair.commit.join = [&](void* native) {
+    if (++calls > 1) return;
+    const auto& join = *static_cast<const MongodbJoin*>(native);
+    bson_concat(session.get(), mongoc_client_session_get_lsid(join.session));
+    begun.set_value();
+  };
+  const FailPoint late = Fail({.name = "late", .block_ms = 400}, "commitTransaction", 1);
+  const auto killed = std::async(std::launch::async, [&] {
+    begun.get_future().wait();
+    std::this_thread::sleep_for(200ms);  // the commit is under way
+    database_.server().Run(
+        "admin", mongodb::Doc::OfArray("killSessions", mongodb::Array().Add(session).doc()));
+  });
+  EXPECT_EQ(Commit(pair), OpStatus::kDone) << Why(pair.first);
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(Stored(pair), 2);
+}
+
+TEST_F(MongoCommitFaults, AStatementThatFailsInPassingIsSentAgain) {
+  for (const CommandFault& fault : std::vector<CommandFault>{
+           {.name = "WriteConflict", .error_code = 112},
+           {.name = "LockTimeout", .error_code = 24},
+           {.name = "NoSuchTransaction", .error_code = 251},
+           {.name = "closed connection", .close = true},
+       }) {
+    SCOPED_TRACE(fault.name);
+    Pair pair = TwoHeld();
+    FailPoint point = Fail(fault, "update", 1);
+    EXPECT_EQ(Commit(pair), OpStatus::kDone) << Why(pair.first);
+    EXPECT_EQ(point.End(), 1);
+    EXPECT_EQ(Stored(pair), 2);
+  }
+}
+
+TEST_F(MongoCommitFaults, AStatementThatIsNotAllowedIsRefused) {
+  Pair pair = TwoHeld();
+  const FailPoint point = Fail({.name = "Unauthorized", .error_code = 13}, "update", {});
+  EXPECT_EQ(Commit(pair), OpStatus::kFailed);
+  EXPECT_EQ(pair.first.detail->code, Errc::kRefused);
+  EXPECT_EQ(Stored(pair), 0);
+}
+
+using Json = nlohmann::json;
+
+class MongoJoin : public ::testing::Test {
+ protected:
+  void Insert(const MongodbJoin& join) {
+    mongoc_collection_t* const invoices =
+        mongoc_client_get_collection(join.client, database_.name().c_str(), "invoices");
+    bson_error_t error{};
+    const mongodb::Doc invoice = mongodb::Doc::Of("_id", 7);
+    const bool done =
+        mongoc_collection_insert_one(invoices, invoice.get(), join.opts, nullptr, &error);
+    mongoc_collection_destroy(invoices);
+    if (!done) throw std::runtime_error(error.message);
+  }
+  bool HasInvoice() { return database_.Stored({}, "invoices").find("_id") != std::string::npos; }
+  Json Order() { return *orders_.Find("1").value(); }
+
+  Database database_{SetUri()};
+  LockManager manager_{OpenMongodbStore(database_.uri())};
+  LockingRepository<Json> orders_{manager_, "orders"};
+};
+
+TEST_F(MongoJoin, GoesInWithTheDocuments) {
+  orders_.Insert("1", {{"paid", false}});
+  auto order = orders_.Lock("1");
+  Transaction transaction(manager_);
+  transaction.Release(order);
+  Join(transaction, [&](const MongodbJoin& join) { Insert(join); });
+  (*order)["paid"] = true;
+  transaction.Commit();
+  EXPECT_TRUE(HasInvoice());
+  EXPECT_EQ(Order(), Json({{"paid", true}}));
+}
+
+TEST_F(MongoJoin, ThatThrowsIsRolledBackAndAllIsHeld) {
+  orders_.Insert("1", {{"paid", false}});
+  auto order = orders_.Lock("1");
+  Transaction transaction(manager_);
+  transaction.Release(order);
+  bool fails = true;
+  Join(transaction, [&](const MongodbJoin& join) {
+    Insert(join);
+    if (fails) throw std::runtime_error("not today");
+  });
+  (*order)["paid"] = true;
+  EXPECT_THROW(transaction.Commit(), std::runtime_error);
+  EXPECT_FALSE(HasInvoice());
+  EXPECT_EQ(Order(), Json({{"paid", false}}));
+  EXPECT_TRUE(order.held());
+  fails = false;
+  transaction.Commit();
+  EXPECT_TRUE(HasInvoice());
+  EXPECT_EQ(Order(), Json({{"paid", true}}));
+}
+
+TEST_F(MongoJoin, ThatEndsTheTransactionIsAMistake) {
+  orders_.Insert("1", {{"paid", false}});
+  auto order = orders_.Lock("1");
+  const auto commit = [](const MongodbJoin& join) {
+    mongoc_client_session_commit_transaction(join.session, nullptr, nullptr);
+  };
+  const auto abort = [](const MongodbJoin& join) {
+    mongoc_client_session_abort_transaction(join.session, nullptr);
+  };
+  for (const std::function<void(const MongodbJoin&)>& end :
+       {std::function<void(const MongodbJoin&)>(commit), {abort}}) {
+    Transaction transaction(manager_);
+    transaction.Release(order);
+    Join(transaction, end);
+    (*order)["paid"] = true;
+    EXPECT_THROW(transaction.Commit(), std::logic_error);
+    EXPECT_EQ(Order(), Json({{"paid", false}}));
+    EXPECT_TRUE(order.held());
+  }
+}
+
+TEST_F(MongoJoin, IsOfAReplicaSet) {
+  const LockManager memory(OpenMemoryStore());
+  Transaction elsewhere(memory);
+  EXPECT_THROW(Join(elsewhere, [](const MongodbJoin&) {}), std::invalid_argument);
+  Transaction here(manager_);
+  EXPECT_THROW(Join(here, std::function<void(const MongodbJoin&)>()), std::invalid_argument);
+  Database alone(StandaloneUri());
+  const LockManager standalone(OpenMongodbStore(alone.uri()));
+  try {
+    const Transaction refused(standalone);
+    ADD_FAILURE() << "a server that is no member of a set has no transactions";
+  } catch (const StoreException& error) {
+    EXPECT_EQ(error.errc(), Errc::kRefused);
+  }
+}
+
+}  // namespace
+}  // namespace doclock::mongo_test

@@ -1,0 +1,216 @@
+// What others write between the look and the update of a change that is decided here: the update
+// matches only what the decision rested on. Each condition has a test that fails without it.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <ostream>
+#include <string>
+
+#include "mongodb/support/client.h"
+#include "mongodb/support/monitored_pool.h"
+#include "mongodb/support/raw_documents.h"
+
+namespace doclock::mongo_test {
+namespace {
+
+class MongoGuard : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    held_ = one_.Acquire(key_, NewUuid(), Counted(1));
+    ASSERT_EQ(held_.status, OpStatus::kDone) << Why(held_);
+    pool_.Take();
+  }
+
+  void Enter(const Uuid& id) { ASSERT_TRUE(other_.Wait(key_, id).queued); }
+  WriteOp Leave(Client& client, const Uuid& id) {
+    return client.Write(WriteKind::kLeave, key_, id);
+  }
+  void Change(const std::string& json) { Change(*mongo_docs_test::Parse(json)); }
+  void Change(const bson_t& update) {
+    mongodb::Doc statement, command, change;
+    bson_concat(change.get(), &update);
+    statement.Add("q", mongodb::Doc::Of("_id", key_));
+    if (bson_has_field(&update, "0")) {
+      statement.AddArray("u", change);
+    } else {
+      statement.Add("u", change);
+    }
+    command.Add("update", "things").AddArray("updates", mongodb::Array().Add(statement).doc());
+    database_.Run(command);
+  }
+  int Waiting() {
+    return other_.store()
+        .ListLocks(other_.collection(), {.key = key_, .unheld = true}, "", 10s)
+        .rows.at(0)
+        .waiting;
+  }
+  bool Has(const std::string& field) {
+    return database_.Stored(mongodb::Doc::Of("_id", key_)).find(field) != std::string::npos;
+  }
+  std::int64_t Purge() { return one_.store().Purge(one_.collection(), 100, 10s); }
+
+  Database database_{SetUri()};
+  MonitoredPool pool_{WithSocketTimeout(SetUri()), database_.name()};
+  Client one_{OpenMongodbStore(pool_.get(), database_.name())};
+  Client other_{OpenMongodbStore(database_.uri())};
+  const Key key_{"a"};
+  AcquireOp held_{one_.collection(), key_};
+};
+
+TEST_F(MongoGuard, AWaiterThatIsGrantedTheLockWhileItLeavesPassesItOn) {
+  const Uuid first = NewUuid(), second = NewUuid();
+  Enter(first);
+  Enter(second);
+  pool_.BeforeNext("update", [&] {
+    other_.Write(WriteKind::kRelease, key_, held_.grant.lock_id, held_.version, Counted(2));
+  });
+  const WriteOp left = Leave(one_, first);
+  EXPECT_EQ(left.status, OpStatus::kDone) << Why(left);
+  EXPECT_EQ(pool_.Take(), "find 2, update 2");
+  EXPECT_EQ(other_.Read(key_).lock_id, second);
+  EXPECT_FALSE(Has("lockQueue"));
+}
+
+TEST_F(MongoGuard, WaitersThatLeaveAtOnceMindNoHandOver) {
+  Enter(NewUuid());
+  const Uuid id = NewUuid();
+  Enter(id);
+  Enter(NewUuid());
+  pool_.BeforeNext("update", [&] {
+    other_.Write(WriteKind::kRelease, key_, held_.grant.lock_id, held_.version, Counted(2));
+    Enter(NewUuid());
+  });
+  EXPECT_EQ(Leave(one_, id).status, OpStatus::kDone);
+  EXPECT_EQ(pool_.Take(), "find 1, update 1");
+  EXPECT_EQ(Waiting(), 2);
+}
+
+TEST_F(MongoGuard, AWaiterThatLeavesALockThatIsFreedMeanwhileLooksAgain) {
+  const Uuid share = NewUuid(), id = NewUuid();
+  ASSERT_TRUE(other_.Share(key_, share, 2, {}, kTtl, kTtl).queued);
+  Enter(id);
+  Enter(NewUuid());
+  // The lock is free for the share that is first.
+  pool_.BeforeNext("update", [&] {
+    other_.Write(WriteKind::kRelease, key_, held_.grant.lock_id, held_.version, Counted(2));
+  });
+  EXPECT_EQ(Leave(one_, id).status, OpStatus::kDone);
+  EXPECT_EQ(pool_.Take(), "find 2, update 2");
+  EXPECT_EQ(Waiting(), 2);
+}
+
+TEST_F(MongoGuard, TheLastWaitersThatLeaveAtOnceLeaveNoQueue) {
+  const Uuid first = NewUuid(), second = NewUuid();
+  Enter(first);
+  Enter(second);
+  pool_.BeforeNext("update", [&] { EXPECT_EQ(Leave(other_, second).status, OpStatus::kDone); });
+  EXPECT_EQ(Leave(one_, first).status, OpStatus::kDone);
+  EXPECT_FALSE(Has("lockQueue"));
+}
+
+TEST_F(MongoGuard, AnEntryThatWasOverAndIsRefreshedMeanwhileStays) {
+  const Uuid late = NewUuid(), id = NewUuid();
+  Enter(late);
+  Enter(id);
+  Enter(NewUuid());
+  Change(R"({"$set": {"lockQueue.0.until": {"$date": {"$numberLong": "1000"}}}})");
+  pool_.BeforeNext("update", [&] { Enter(late); });
+  EXPECT_EQ(Leave(one_, id).status, OpStatus::kDone);
+  EXPECT_EQ(Waiting(), 2);
+}
+
+TEST_F(MongoGuard, AnAttemptThatEntersMeanwhileIsGrantedWhatIsGivenUp) {
+  const Uuid id = NewUuid();
+  pool_.BeforeNext("update", [&] { Enter(id); });
+  EXPECT_EQ(Leave(one_, held_.grant.lock_id).status, OpStatus::kDone);
+  EXPECT_EQ(other_.Read(key_).lock_id, id);
+}
+
+TEST_F(MongoGuard, TheLastSharesThatLeaveAtOnceLeaveAFreeLock) {
+  Leave(one_, held_.grant.lock_id);
+  const Uuid first = NewUuid(), second = NewUuid();
+  ASSERT_EQ(other_.Share(key_, first).status, OpStatus::kDone);
+  ASSERT_EQ(other_.Share(key_, second).status, OpStatus::kDone);
+  pool_.BeforeNext("update",
+                   [&] { EXPECT_EQ(other_.ReleaseShare(key_, second).status, OpStatus::kDone); });
+  EXPECT_EQ(Leave(one_, first).status, OpStatus::kDone);
+  EXPECT_TRUE(other_.Read(key_).lock_id.is_nil());
+  EXPECT_FALSE(Has("lockReaders"));
+}
+
+TEST_F(MongoGuard, AShareThatLeavesLeavesItsMarkAndTheLeaseOfTheOthers) {
+  Leave(one_, held_.grant.lock_id);
+  const Uuid longer = NewUuid();
+  ASSERT_EQ(other_.Share(key_, longer, kMaxHolders, {}, 10 * kTtl).status, OpStatus::kDone);
+  ASSERT_EQ(other_.Share(key_, NewUuid()).status, OpStatus::kDone);
+  EXPECT_EQ(Leave(one_, longer).status, OpStatus::kDone);
+  const ReadOp read = other_.Read(key_);
+  EXPECT_TRUE(read.locked);
+  EXPECT_LE(read.remaining, kTtl);
+  EXPECT_EQ(read.released, longer) << "which wakes those who wait for any share to end";
+}
+
+TEST_F(MongoGuard, APurgeLeavesALockThatIsTakenMeanwhile) {
+  one_.Expire(key_);
+  const Uuid id = NewUuid();
+  pool_.BeforeNext("update", [&] { EXPECT_EQ(other_.Acquire(key_, id).status, OpStatus::kDone); });
+  EXPECT_EQ(Purge(), 0);
+  EXPECT_EQ(other_.Read(key_).lock_id, id);
+}
+
+TEST_F(MongoGuard, APurgeCountsOnlyWhatItHasCleared) {
+  const Key b("b"), c("c");
+  one_.Acquire(b, NewUuid(), Counted(1));
+  one_.Acquire(c, NewUuid(), Counted(1));
+  for (const Key& key : {key_, b, c}) one_.Expire(key);
+  pool_.BeforeNext("update",
+                   [&] { EXPECT_EQ(other_.Acquire(b, NewUuid()).status, OpStatus::kDone); });
+  EXPECT_EQ(Purge(), 2);
+  EXPECT_TRUE(other_.Read(key_).lock_id.is_nil());
+  EXPECT_TRUE(other_.Read(b).locked);
+}
+
+/// What another program does to one field.
+struct Touch {
+  const char* name;
+  std::string update;
+  OpStatus status = OpStatus::kDone;
+};
+void PrintTo(const Touch& touch, std::ostream* out) { *out << touch.name; }
+
+class MongoGuardOf : public MongoGuard, public ::testing::WithParamInterface<Touch> {};
+
+TEST_P(MongoGuardOf, TheFieldIsNamed) {
+  pool_.BeforeNext("update", [&] { Change(GetParam().update); });
+  const WriteOp left = Leave(one_, held_.grant.lock_id);
+  EXPECT_EQ(left.status, GetParam().status) << Why(left);
+  const bool done = GetParam().status == OpStatus::kDone;
+  EXPECT_EQ(pool_.Take(), done ? "find 2, update 2" : "find 2, update 1");
+  EXPECT_TRUE(!done || left.version == other_.Read(key_).version) << left.version;
+}
+
+const char* const kAnId = R"({"$binary": {"base64": "AAAAAAAAQACAAAAAAAAAAQ==", "subType": "04"}})";
+std::string SetTo(const char* field, const std::string& value) {
+  return std::string(R"({"$set": {")") + field + R"(": )" + value + "}}";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Lock, MongoGuardOf,
+    ::testing::Values(Touch{"Id", SetTo("lockId", kAnId), OpStatus::kLost},
+                      Touch{"Time", SetTo("lockTime", R"({"$date": {"$numberLong": "1000"}})")},
+                      Touch{"Ttl", SetTo("lockTtl", R"({"$numberLong": "1000"})")},
+                      Touch{"Version", SetTo("lockVersion", R"({"$numberLong": "7"})")},
+                      Touch{"Born", SetTo("lockBorn", kAnId)},
+                      Touch{"Closed", SetTo("lockClosed", R"({"$date": {"$numberLong": "1000"}})")},
+                      Touch{"Readers", SetTo("lockReaders", "[]")},
+                      Touch{"Queue", SetTo("lockQueue", "[]")},
+                      Touch{"NullForMissing", SetTo("lockClosed", "null")},
+                      Touch{"AnotherNumber",
+                            R"({"0": {"$set": {"lockTtl": {"$toInt": "$lockTtl"}}}})"},
+                      Touch{"AnArrayWithTheValue",
+                            R"({"0": {"$set": {"lockBorn": ["$lockBorn"]}}})", OpStatus::kFailed}),
+    [](const auto& touch) { return touch.param.name; });
+
+}  // namespace
+}  // namespace doclock::mongo_test
