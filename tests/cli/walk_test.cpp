@@ -152,10 +152,9 @@ TEST_F(KeysTest, AreFoundOnceTheirDocumentsAreDue) {
   };
   ASSERT_EQ(Doclock({"put", "sagas", "past"}, at("1")).code, 0);
   ASSERT_EQ(Doclock({"put", "sagas", "ahead"}, at("4102444800000")).code, 0);
-  ASSERT_EQ(Doclock({"put", "sagas", "text"}, R"({"at":"now()"
-})").code, 0);
+  ASSERT_EQ(Doclock({"put", "sagas", "text"}, R"-({"at":"now()"})-").code, 0);
   EXPECT_THAT(Keys({"--where", "at<=now()"}), ElementsAre("past"));
-  EXPECT_THAT(Keys({"--where", R"(at<="now()")"}), ElementsAre("text"));
+  EXPECT_THAT(Keys({"--where", R"-(at<="now()")-"}), ElementsAre("text"));
 }
 
 TEST_F(KeysTest, HaveTypes) {
@@ -180,5 +179,5 @@ TEST_F(KeysTest, AreNotTheMemberIdOfABody) {
   EXPECT_THAT(Keys({"--where", "_id=b"}), ElementsAre("b"));
 }
 
-  }  // namespace
-  }  // namespace doclock::cli_test
+}  // namespace
+}  // namespace doclock::cli_test
