@@ -11,8 +11,6 @@
 namespace doclock {
 namespace {
 
-/// The longest wait of one search: it knows only what was due when it began.
-constexpr auto kSearch = std::chrono::seconds(1);
 /// The pause after a failure of the store.
 constexpr auto kPause = std::chrono::seconds(1);
 
@@ -47,7 +45,7 @@ struct Dispatcher::Threads {
   void Run(const std::stop_token& stop) const noexcept {
     while (!stop.stop_requested()) {
       try {
-        outbox.SendNext(send, options, kSearch, stop);
+        outbox.SendNext(send, options, kForever, stop);
       } catch (...) {
         const auto error = std::current_exception();
         if (Classify(error) == Disposition::kStop) return;

@@ -20,7 +20,7 @@ constexpr std::size_t kErrorBytes = 500;
 Filter OfState(bool parked) { return Filter{}.Equal("parked", parked).OrderBy("added"); }
 
 /// What may be sent now, oldest first.
-Filter DueNow() { return OfState(false).AtMost("due", Date::Now()); }
+Filter DueNow() { return OfState(false).Due("due"); }
 
 Filter FirstOf(const std::string& order) {
   return Filter{}.Equal("order", order).OrderBy("position").Limit(1);
