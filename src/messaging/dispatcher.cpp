@@ -11,6 +11,9 @@
 namespace doclock {
 namespace {
 
+/// The longest wait of one search, in which a message wakes it that is added or falls due. Then it
+/// looks for those behind another one, because a process may have died that should have woken them.
+constexpr auto kSearch = std::chrono::seconds(5);
 /// The pause after a failure of the store.
 constexpr auto kPause = std::chrono::seconds(1);
 
@@ -45,7 +48,7 @@ struct Dispatcher::Threads {
   void Run(const std::stop_token& stop) const noexcept {
     while (!stop.stop_requested()) {
       try {
-        outbox.SendNext(send, options, kForever, stop);
+        outbox.SendNext(send, options, kSearch, stop);
       } catch (...) {
         const auto error = std::current_exception();
         if (Classify(error) == Disposition::kStop) return;

@@ -17,10 +17,11 @@ using namespace std::chrono_literals;
 constexpr auto kDropWait = 10s;
 constexpr std::size_t kErrorBytes = 500;
 
-Filter OfState(bool parked) { return Filter{}.Equal("parked", parked).OrderBy("added"); }
-
-/// What may be sent now, oldest first.
-Filter DueNow() { return OfState(false).Due("due"); }
+/// What is due, oldest first: those that may be sent, or those behind another one, which are apart
+/// because there may be many of them.
+Filter Due(bool behind) {
+  return Filter{}.Equal("parked", false).Equal("behind", behind).Due("due").OrderBy("added");
+}
 
 Filter FirstOf(const std::string& order) {
   return Filter{}.Equal("order", order).OrderBy("position").Limit(1);
@@ -107,15 +108,24 @@ Outbox::Outbox(LockManager manager, const std::string& collection, RepositoryOpt
     : manager_(std::move(manager)), messages_(manager_, collection, std::move(options)) {}
 
 void Outbox::Add(Transaction& transaction, OutboxMessage message) const {
-  message.added = NextMoment();
-  if (message.position == 0) message.position = message.added;
-  transaction.Insert(messages_, message);
+  OutboxMessage fresh{.id = std::move(message.id),
+                      .payload = std::move(message.payload),
+                      .order = std::move(message.order),
+                      .position = message.position,
+                      .due = message.due,
+                      .added = NextMoment()};
+  if (fresh.position == 0) fresh.position = fresh.added;
+  transaction.Insert(messages_, fresh);
 }
 
 bool Outbox::SendNext(const SendMessage& send, const DispatchOptions& options, Duration wait,
                       std::stop_token stop) const {
   detail::Check(options);
-  auto message = messages_.TryLockNext(DueNow(), {.wait = wait}, std::move(stop));
+  auto message = messages_.TryLockNext(Due(false), {}, stop);
+  if (!message) message = messages_.TryLockNext(Due(true), {}, stop);
+  if (!message && wait > Duration()) {
+    message = messages_.TryLockNext(Due(false), {.wait = wait}, std::move(stop));
+  }
   if (!message) return false;
   if ((*message)->parked) {  // it is no message, see from_json
     message->Release();
@@ -193,9 +203,9 @@ OutboxStatus Outbox::Status() const {
 
 std::vector<OutboxMessage> Outbox::Parked() const {
   std::vector<OutboxMessage> parked;
-  messages_.ForEach(OfState(true), [&](Snapshot<OutboxMessage>& message) {
-    parked.push_back(std::move(*message));
-  });
+  messages_.ForEach(
+      Filter{}.Equal("parked", true).OrderBy("added"),
+      [&](Snapshot<OutboxMessage>& message) { parked.push_back(std::move(*message)); });
   return parked;
 }
 
@@ -228,6 +238,6 @@ void Outbox::Drop(const Key& id) const {
   Finish(message);
 }
 
-void Outbox::EnsureIndexes() const { messages_.EnsureIndexes({DueNow(), FirstOf("")}); }
+void Outbox::EnsureIndexes() const { messages_.EnsureIndexes({Due(false), FirstOf("")}); }
 
 }  // namespace doclock

@@ -5,11 +5,14 @@
 
 #include <set>
 
+#include "docs/recipes/pause.h"
 #include "repository/support/harness.h"
 
 namespace doclock {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -36,6 +39,14 @@ class OutboxTest : public RepositoryTest {
     std::vector<std::string> ids;
     for (const auto& message : outbox.Parked()) ids.push_back(message.id.ToString());
     return ids;
+  }
+
+  /// Ends the leases of a sender that stands still.
+  void EndLeases() {
+    const LockingRepository<json> messages(manager, "outbox");
+    for (const auto& message : messages.Find(Filter{}.Locked())) {
+      ExpireLock(*store, "outbox", message.key());
+    }
   }
 
   Outbox outbox{manager};
@@ -191,6 +202,40 @@ TEST_P(OutboxTest, ADocumentThatIsNoMessageIsParkedAndHoldsUpNothing) {
   EXPECT_EQ(parked[0].id, Key("bad"));
   EXPECT_EQ(parked[0].payload.at("attempts"), "many");
   EXPECT_THAT(parked[0].error, HasSubstr("must be number"));
+}
+
+TEST_P(OutboxTest, ASenderThatIsPausedBeforeAnyOfItsCallsLosesNoMessage) {
+  const DispatchOptions at_once{.max_attempts = 1000, .retry_min = 0s, .retry_max = 0s};
+  const auto send_all = [&] {
+    clock->Advance(1s);
+    SendWhatIsDue(at_once);
+  };
+  int call = 0;
+  for (bool paused = true; paused;) {
+    SCOPED_TRACE("paused before its call " + std::to_string(++call));
+    tried.clear();
+    Add({.id = "m1", .order = "a"});
+    Add({.id = "m2", .order = "a"});
+    paused = false;
+    const LockManager slow(test::PausedAt(store, call,
+                                          [&] {
+                                            paused = true;
+                                            EndLeases();
+                                            send_all();
+                                          }),
+                           {.runtime = clock->runtime()});
+    try {
+      while (Outbox(slow).SendNext([&](auto& message) { tried.push_back(message.id.ToString()); },
+                                   at_once)) {
+      }
+    } catch (const LockException& e) {
+      EXPECT_EQ(e.errc(), Errc::kLost) << e.what();
+    }
+    send_all();
+    EXPECT_THAT(tried, AllOf(Contains("m1"), Contains("m2")));
+    EXPECT_EQ(outbox.Status().pending, 0);
+  }
+  EXPECT_GT(call, 4);  // of each message: before it is sent, and before it is deleted
 }
 
 TEST_P(OutboxTest, BadOptionsAreNamed) {
