@@ -4,7 +4,7 @@
 #include <atomic>
 #include <string_view>
 
-#include "doclock/json/key.h"
+#include "document/values/key_member.h"
 #include "document/values/utf8.h"
 #include "messaging/dispatch_options.h"
 
