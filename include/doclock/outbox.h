@@ -103,7 +103,8 @@ class Dispatcher;
 /// to a minute.)
 ///
 /// Each message is a document of the collection, whose key is the message's id. Any number of
-/// processes may add and send. The clients' clocks tell what is due.
+/// processes may add and send. The store's clock tells what is due; pauses begin by the clock of
+/// the client that failed.
 ///
 /// A cheap handle that keeps its LockManager open. Thread-safe.
 class DOCLOCK_EXPORT Outbox {

@@ -11,9 +11,9 @@
 namespace doclock {
 namespace {
 
-/// The longest wait of one search: it knows only what was due when it began, and not what sleeps
-/// behind another message.
-constexpr auto kSearch = std::chrono::seconds(1);
+/// The longest wait of one search, in which a message wakes it that is added or falls due. Then it
+/// looks for those behind another one, because a process may have died that should have woken them.
+constexpr auto kSearch = std::chrono::seconds(5);
 /// The pause after a failure of the store.
 constexpr auto kPause = std::chrono::seconds(1);
 

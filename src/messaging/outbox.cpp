@@ -20,11 +20,7 @@ constexpr std::size_t kErrorBytes = 500;
 /// What is due, oldest first: those that may be sent, or those behind another one, which are apart
 /// because there may be many of them.
 Filter Due(bool behind) {
-  return Filter{}
-      .Equal("parked", false)
-      .Equal("behind", behind)
-      .AtMost("due", Date::Now())
-      .OrderBy("added");
+  return Filter{}.Equal("parked", false).Equal("behind", behind).Due("due").OrderBy("added");
 }
 
 Filter FirstOf(const std::string& order) {
