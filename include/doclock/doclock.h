@@ -21,6 +21,7 @@
 #include "doclock/observer.h"
 #include "doclock/open_store.h"
 #include "doclock/options.h"
+#include "doclock/read.h"
 #include "doclock/snapshot.h"
 #include "doclock/transaction.h"
 #include "doclock/uuid.h"

@@ -694,6 +694,11 @@ class LockingRepository {
   }
   /// @}
 
+  /// Makes a snapshot of a row of this collection. Not for users: see Read.
+  [[nodiscard]] static Snapshot<T> Shown(const detail::BindingPtr& binding, QueryRow row) {
+    return Snapshot<T>(*binding->collection, std::move(row));
+  }
+
  private:
   friend class Transaction;
 
