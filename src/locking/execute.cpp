@@ -61,8 +61,8 @@ void Guarded(const Run& run, const ForEachOpen& for_each_open) {
   }
 }
 
-/// Carries out what the database can without a unit.
-void TryWithoutUnit(Database& database, std::span<StoreOp* const> ops, Deadline deadline) {
+/// Lets the database carry out what it can without a unit.
+void TryEach(Database& database, std::span<StoreOp* const> ops, Deadline deadline) {
   for (StoreOp* const op : ops) Reset(*op);
   Guarded([&] { database.Try(ops, deadline); },
           [&](const auto& settle) {
@@ -123,7 +123,8 @@ class Batch {
     of_.reserve(ops_.size());
   }
 
-  /// Carries out what the database can without a unit.
+  /// Leaves out what the database has carried out without a unit: of operations whose document no
+  /// other one names, so that each document's stay in order.
   void TryWithoutUnit(Database& database, Deadline deadline) {
     std::vector<StoreOp*> once;
     for (std::size_t i = 0; i < ops_.size(); ++i) {
@@ -131,7 +132,7 @@ class Batch {
                            (i + 1 < ops_.size() && !StandsBefore(ops_[i], ops_[i + 1]));
       if (!repeats) once.push_back(ops_[i]);
     }
-    locking::TryWithoutUnit(database, once, deadline);
+    TryEach(database, once, deadline);
     std::erase_if(ops_, [](const StoreOp* op) { return op->status != OpStatus::kPending; });
   }
 
@@ -248,7 +249,7 @@ void ExecuteOne(Database& database, StoreOp& op, Deadline deadline) {
 void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadline) {
   if (ops.size() == 1) {
     if (IsFaulty(*ops.front())) return;
-    TryWithoutUnit(database, ops, deadline);
+    TryEach(database, ops, deadline);
     if (ops.front()->status == OpStatus::kPending) ExecuteOne(database, *ops.front(), deadline);
     return;
   }

@@ -27,11 +27,15 @@ constexpr std::int64_t kFoundAtOnce = 1000;
 /// How many of them one unit clears. Few: other writers may wait for it.
 constexpr std::size_t kPurgedAtOnce = 100;
 
-/// The filter, with the time of this unit in place of Due.
-Filter Timed(const Filter& filter, Unit& unit) {
-  const auto now = filter.has_due() ? unit.WallTime() : std::nullopt;
-  return now ? filter.DueAt(*now) : filter;
+using WallTime = std::optional<std::chrono::system_clock::time_point>;
+
+/// The time of day, if the filter asks for it and the unit has one.
+WallTime TimeFor(const Filter& filter, Unit& unit) {
+  return filter.has_due() ? unit.WallTime() : std::nullopt;
 }
+
+/// The filter, with that time in place of Due.
+Filter At(const WallTime& now, const Filter& filter) { return now ? filter.DueAt(*now) : filter; }
 
 /// Loads the documents that a search found, until it may take one: decides that.
 std::optional<Change> TakeFirst(Unit& unit, const Filter& filter, AcquireOp& op, Key& key,
@@ -70,11 +74,31 @@ std::optional<Change> TakeNext(Unit& unit, const Filter& filter, AcquireOp& op, 
   }
 }
 
-void TellDue(Unit& unit, const Filter& filter, AcquireOp& op) {
-  const auto now = unit.WallTime();
-  if (!now) return;
+/// May a search find something? It keeps no writer waiting. False: it has told when the next
+/// document falls due.
+bool MayFind(Database& database, const Filter& filter, AcquireOp& op, Deadline deadline) {
+  // What is immediate keeps writers waiting when it reads, because it shows one moment.
+  const bool immediate = database.traits().immediate;
+  const auto unit = database.Begin(immediate ? Access::kWrite : Access::kRead, deadline);
+  const WallTime now = TimeFor(filter, *unit);
+  bool found = false;
+  unit->Scan(*op.collection, At(now, filter).Free().Limit(1), [&](QueryRow&&) {
+    found = true;
+    return false;
+  });
+  if (found || !now) return found;
   op.due_in = NextDue(filter, *now, [&](const Filter& first, const auto& visit) {
-    unit.Scan(*op.collection, first, visit);
+    unit->Scan(*op.collection, first, visit);
+  });
+  return false;
+}
+
+void TakeNext(Database& database, const Filter& filter, AcquireOp& op, Key& key,
+              Deadline deadline) {
+  ExecuteAlone(database, op, deadline, [&](Unit& unit) {
+    std::optional<Change> change = TakeNext(unit, At(TimeFor(filter, unit), filter), op, key);
+    if (!change) op.status = OpStatus::kMissing;
+    return change;
   });
 }
 
@@ -120,7 +144,7 @@ std::int64_t PurgeSome(Unit& unit, Collection& collection, std::span<const Key> 
 void Query(Database& database, Collection& collection, const Filter& filter,
            const std::function<bool(QueryRow&&)>& sink, Deadline deadline) {
   const auto unit = database.Begin(Access::kRead, deadline);
-  unit->Scan(collection, Timed(filter, *unit), sink);
+  unit->Scan(collection, At(TimeFor(filter, *unit), filter), sink);
 }
 
 void ReadTogether(Database& database, std::span<StoreOp* const> reads, Deadline deadline) {
@@ -138,14 +162,14 @@ void ReadTogether(Database& database, std::span<StoreOp* const> reads, Deadline 
 void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& key,
                  Deadline deadline) {
   if (const char* const fault = FaultOfNext(op.grant)) return op.Fail(Errc::kRefused, fault);
-  ExecuteAlone(database, op, deadline, [&](Unit& unit) -> std::optional<Change> {
-    const bool none = filter.lock_state() == Filter::LockState::kLocked;
-    std::optional<Change> change =
-        none ? std::nullopt : TakeNext(unit, Timed(filter, unit), op, key);
-    if (!change) op.status = OpStatus::kMissing;
-    if (!change && op.asks_due) TellDue(unit, filter, op);
-    return change;
-  });
+  op.status = OpStatus::kMissing;
+  if (filter.lock_state() == Filter::LockState::kLocked) return;
+  try {
+    if (op.repeated && !MayFind(database, filter, op, deadline)) return;
+  } catch (const Error& error) {
+    return op.Fail(error.errc(), error.what());
+  }
+  TakeNext(database, filter, op, key, deadline);
 }
 
 std::int64_t Purge(Database& database, Collection& collection, std::int64_t limit,

@@ -29,7 +29,8 @@ Inbox::Inbox(LockManager manager, const std::string& collection)
 void Inbox::Accept(Transaction& transaction, const Key& id) const {
   transaction.Insert(accepted_, id, nlohmann::json{{kAccepted, MillisecondsNow().count()}});
   transaction.state()->OnRefused([](const detail::Failure& failure) {
-    if (failure.code == Errc::kConflict) throw DuplicateMessageException(failure.message);
+    const bool exists = failure.code == Errc::kConflict && failure.index.empty();
+    if (exists) throw DuplicateMessageException(failure.message);
   });
 }
 

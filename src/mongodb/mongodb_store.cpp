@@ -159,6 +159,10 @@ class MongodbStore final : public Store {
       for (StoreOp* op : ops) op->Fail(Errc::kForked, kForkedText);
       return;
     }
+    if (std::none_of(ops.begin(), ops.end(),
+                     [](const StoreOp* op) { return IsDecidedHere(*op); })) {
+      return mongodb::Execute(database_.server(), database_.clocks(), ops, budget);
+    }
     const Deadline deadline = In(budget);
     std::vector<StoreOp*> rest(ops.begin(), ops.end());
     const auto here = std::stable_partition(rest.begin(), rest.end(),

@@ -128,7 +128,11 @@ class CommitProcedure final : public Procedure {
   Step Refused(CommitPart* why) noexcept {
     state_ = State::kFinished;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      parts_[i].get() != why ? parts_[i]->NotWritten() : void(result_.refused = i);
+      if (parts_[i].get() == why) {
+        result_.refused = i;
+      } else {
+        parts_[i]->NotWritten();
+      }
     }
     if (why != nullptr) result_.failure = why->Refused();
     return {};

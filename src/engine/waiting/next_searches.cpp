@@ -83,10 +83,12 @@ void NextSearches::Ask(const PendingPtr& search) noexcept {
 void NextSearches::TryAsk(const PendingPtr& search) {
   Collection& collection = *search->spec.collection;
   std::uint64_t hint = 0;
+  bool repeated = false;
   {
     const std::scoped_lock lock(mutex_);
     search->heard = sleepers_[&collection].hints;
     hint = std::exchange(search->hint, 0);
+    repeated = search->answered;
   }
   if (search->settled()) {
     Unsubscribe(*search);
@@ -97,7 +99,7 @@ void NextSearches::TryAsk(const PendingPtr& search) {
   Key key;
   AcquireOp op(*spec.collection, unknown);
   op.grant = MakeGrant(spec);
-  op.asks_due = !search->fail_fast() && spec.filter.has_due();
+  op.repeated = repeated;
   const TimePoint sent = engine_.Now();
   AskStore(engine_, spec, op, key);
   if (op.status != OpStatus::kDone) PassOn(*search, hint, op.status == OpStatus::kMissing);

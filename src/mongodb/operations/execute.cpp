@@ -75,14 +75,15 @@ void Execute(Server& server, const ClockWatch& clocks, std::span<StoreOp* const>
 }
 
 void ReadTogether(Server& server, std::span<StoreOp* const> reads, milliseconds budget) {
-  std::map<Collection*, std::vector<ReadOp*>> of;
-  for (StoreOp* const op : reads) {
-    if (!server.is_replica_set())
+  if (!server.is_replica_set()) {
+    for (StoreOp* const op : reads) {
       op->Fail(Errc::kRefused,
                "MongoDB reads several documents at one moment in a replica set only");
-    of[op->collection].push_back(static_cast<ReadOp*>(op));
+    }
+    return;
   }
-  if (!server.is_replica_set()) return;
+  std::map<Collection*, std::vector<ReadOp*>> of;
+  for (StoreOp* const op : reads) of[op->collection].push_back(static_cast<ReadOp*>(op));
   Operations operations(server, budget);
   Moment moment;
   for (const auto& [collection, some] : of) operations.Read(some, &moment);

@@ -142,7 +142,11 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
   // what it has not seen. What a snapshot shows is not rolled back.
   const SnapshotPtr snapshot = StartSnapshot(server, session.client());
   Doc options;
-  if (snapshot) mongoc_client_session_append(snapshot.get(), options.get(), nullptr);
+  bson_error_t error;
+  if (snapshot && !mongoc_client_session_append(snapshot.get(), options.get(), &error)) {
+    throw StoreException(Errc::kUnavailable,
+                         std::string("doclock: MongoDB: no session for a query: ") + error.message);
+  }
   options.Add("maxTimeMS", std::max<std::int64_t>(budget.count(), 1)).Add("allowDiskUse", true);
   std::int64_t shown = 0;
   bool enough = false;
@@ -192,7 +196,7 @@ void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
     if (operations.AcquireFirst(op, wanted, pass.sort, key)) return;
     if (op.status != OpStatus::kMissing) return;
   }
-  if (op.asks_due) TellDue(server, filter, op, budget);
+  if (op.repeated) TellDue(server, filter, op, budget);
 }
 
 }  // namespace doclock::mongodb
