@@ -37,4 +37,4 @@ jobs=${DOCLOCK_JOBS:-$(nproc 2> /dev/null || echo 2)}
 cmake --preset "$preset"
 cmake --build --preset "$preset" -j "$jobs"
 # Most tests on MongoDB wait: the driver takes up to half a second to stop its threads when a store is closed.
-ctest --preset "$preset" -j "$((3 * jobs))" "$@"
+ctest --preset "$preset" -j "$((2 * jobs))" "$@"
