@@ -127,8 +127,8 @@ void TransactionState::Settle(const CommitResult& result) {
   const bool in_doubt = result.failure && result.failure->code == Errc::kInDoubt;
   phase_ = in_doubt ? Phase::kInDoubt : Phase::kOpen;
   if (result.thrown) std::rethrow_exception(result.thrown);
-  if (result.failure && result.refused && parts_[*result.refused].refused) {
-    parts_[*result.refused].refused(*result.failure);
+  if (result.failure && parts_[result.refused].refused) {
+    parts_[result.refused].refused(*result.failure);
   }
   ThrowIf(result.failure);
   phase_ = Phase::kCommitted;

@@ -165,7 +165,7 @@ void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& k
   op.status = OpStatus::kMissing;
   if (filter.lock_state() == Filter::LockState::kLocked) return;
   try {
-    if (op.repeated && !MayFind(database, filter, op, deadline)) return;
+    if (op.asks_due && !MayFind(database, filter, op, deadline)) return;
   } catch (const Error& error) {
     return op.Fail(error.errc(), error.what());
   }

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <optional>
 #include <variant>
 #include <vector>
 
@@ -32,7 +31,7 @@ struct CommitSpec {
 
 struct CommitResult {
   FailurePtr failure;                  ///< Names the document that was refused.
-  std::optional<std::size_t> refused;  ///< With `failure`: the part that it names, if it names one.
+  std::size_t refused = 0;             ///< With `failure`: the part that it names, if it names one.
   std::exception_ptr thrown;           ///< What `join` threw.
   std::vector<std::int64_t> versions;  ///< After success: of each part.
 };

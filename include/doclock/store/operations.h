@@ -56,9 +56,8 @@ struct AcquireOp : StoreOp {
   AcquireOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kAcquire, c, k) {}
   GrantRequest grant;  ///< Request.
   Body insert;         ///< Request: the body of a missing document; none: it must exist.
-  /// Request of Store::AcquireNext: an earlier search found nothing. Looks first in a way that
-  /// keeps no writer waiting, and tells `due_in`.
-  bool repeated = false;
+  /// Request of Store::AcquireNext: tell `due_in`.
+  bool asks_due = false;
 
   std::int64_t version = 0;  ///< Result: lockVersion after the grant; the fence.
   /// Result: the document's incarnation. It is `grant.lock_id` if this call created the document,
@@ -75,8 +74,8 @@ struct AcquireOp : StoreOp {
   bool queued = false;
   /// Result, with kBusy: live entries before its own; without one, all. Empty: unknown.
   std::optional<int> ahead;
-  /// Result of a repeated Store::AcquireNext, with kMissing: how long until the first free document
-  /// falls due that then matches (Filter::Due). Empty: there is none, or the store cannot tell.
+  /// Result of Store::AcquireNext, with kMissing: how long until the first free document falls due
+  /// that then matches (Filter::Due). Empty: there is none, or the store cannot tell.
   std::optional<std::chrono::milliseconds> due_in;
 };
 

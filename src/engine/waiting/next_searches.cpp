@@ -99,7 +99,7 @@ void NextSearches::TryAsk(const PendingPtr& search) {
   Key key;
   AcquireOp op(*spec.collection, unknown);
   op.grant = MakeGrant(spec);
-  op.repeated = repeated;
+  op.asks_due = repeated;
   const TimePoint sent = engine_.Now();
   AskStore(engine_, spec, op, key);
   if (op.status != OpStatus::kDone) PassOn(*search, hint, op.status == OpStatus::kMissing);

@@ -196,7 +196,7 @@ void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
     if (operations.AcquireFirst(op, wanted, pass.sort, key)) return;
     if (op.status != OpStatus::kMissing) return;
   }
-  if (op.repeated) TellDue(server, filter, op, budget);
+  if (op.asks_due) TellDue(server, filter, op, budget);
 }
 
 }  // namespace doclock::mongodb

@@ -51,12 +51,12 @@ TEST_P(StoreConformance, ASearchInVainTellsWhenTheNextDocumentFallsDue) {
   things_.Insert("later", {{"at", Date(now + 3h)}, {"n", 1}});
   things_.Insert("other", {{"at", Date(now + 1h)}, {"n", 2}});
   things_.Create("locked", {{"at", Date(now + 1h)}, {"n", 1}});
-  const auto due_in = [&](const Filter& filter, bool repeated = true) {
+  const auto due_in = [&](const Filter& filter, bool asks = true) {
     Key key;
     AcquireOp op(things_.collection(), key);
     op.grant.lock_id = FreshId();
     op.grant.ttl = kTtl;
-    op.repeated = repeated;
+    op.asks_due = asks;
     store().AcquireNext(filter, op, key, kBudget);
     EXPECT_EQ(op.status, OpStatus::kMissing);
     return op.due_in;
