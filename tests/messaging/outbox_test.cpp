@@ -5,8 +5,8 @@
 
 #include <set>
 
-#include "docs/recipes/pause.h"
 #include "repository/support/harness.h"
+#include "repository/support/pause.h"
 
 namespace doclock {
 namespace {
