@@ -39,9 +39,8 @@ INSTANTIATE_TEST_SUITE_P(
     Lines, BadLineTest,
     ::testing::Values(
         BadLine{{},
-                "run, get, put, edit, delete, collections, list, export, import, status, events, "
-                "top, renew, "
-                "release, purge, break, doctor"},
+                "run, get, put, edit, delete, collections, list, export, import, outbox, status, "
+                "events, top, renew, release, purge, break, doctor"},
         BadLine{{"stauts"}, "did you mean 'status'?"}, BadLine{{"relaese", "g"}, "'release'"},
         BadLine{{"frobnicate"}, "'frobnicate' is not a command"}, BadLine{{""}, "not a command"},
         BadLine{{"--json"}, "--json"}, BadLine{{"--store"}, "--store"},
