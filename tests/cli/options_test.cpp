@@ -66,6 +66,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadLine{{"export", "--wait", "1s", "sagas"}, "--lock"},
         BadLine{{"export", "--resume", "sagas"}, "--resume needs a FILE"},
         BadLine{{"import", "--resume", "--create", "sagas"}, "--resume"},
+        BadLine{{"outbox", "outbox", "m1"}, "KEY needs --retry or --drop"},
+        BadLine{{"outbox", "outbox", ""}, "KEY needs --retry or --drop"},
         BadLine{{"put", "--create", "--wait", "1s", "sagas", "1"}, "--create"},
         BadLine{{"events", "--interval", "1s"}, "--follow"}, BadLine{{"doctor", "x"}, "'x'"},
         BadLine{{"collections", "x"}, "'x'"}, BadLine{{"status", "--", "a", "b"}, "'b'"},
