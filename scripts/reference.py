@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the parts of docs/reference/ that have another source: between `<!-- made: NAME -->` and `<!-- end -->` stands
 
-    errors     of include/doclock/errors.h
+    errors     of all exceptions in include/doclock/, and the codes of errors.h
     options    of all structs of options in include/doclock/
     metrics    of src/metrics/prometheus_observer.cpp
     manual     of packaging/cli/doclock.1

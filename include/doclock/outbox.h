@@ -41,7 +41,8 @@ struct OutboxMessage {
   /// @name Set by the outbox
   /// @{
   int attempts = 0;      ///< How often it was tried, with the present attempt.
-  bool parked = false;   ///< It failed too often: Outbox::Retry or Drop decides.
+  bool parked = false;   ///< It failed too often, or this is its last attempt: Outbox::Retry or
+                         ///< Drop decides.
   bool behind = false;   ///< It was due, and waits for an earlier message of its order.
   std::int64_t added{};  ///< When it was added, in microseconds since 1970, by the client's clock.
   std::string error{};   ///< Why the last failed attempt failed. Diagnostic only.
@@ -83,8 +84,8 @@ struct DispatchOptions {
 /// What an outbox holds; for metrics and alerts.
 struct OutboxStatus {
   std::int64_t pending = 0;            ///< Messages that are to be sent.
-  std::int64_t parked = 0;             ///< Messages that failed too often.
-  std::chrono::milliseconds oldest{};  ///< The age of the oldest of both; 0 without any.
+  std::int64_t parked = 0;             ///< Messages that failed too often, and what is no message.
+  std::chrono::milliseconds oldest{};  ///< The age of the oldest of all messages; 0 without any.
 };
 
 class Dispatcher;
@@ -135,12 +136,13 @@ class DOCLOCK_EXPORT Outbox {
   /// Counts the messages. Reads all of them.
   /// @throws DocumentException, StoreException
   [[nodiscard]] OutboxStatus Status() const;
-  /// Returns the parked messages, oldest first. @throws DocumentException, StoreException
+  /// Returns the parked messages, oldest first, without those whose last attempt is under way.
+  /// @throws DocumentException, StoreException
   [[nodiscard]] std::vector<OutboxMessage> Parked() const;
   /// Makes a parked message due now, with all its attempts. Returns false if it is not parked.
   /// @throws NotFoundException if it is not there; what LockingRepository::Update throws
   bool Retry(const Key& id) const;
-  /// Retry() for all parked messages; returns how many there were.
+  /// Retry() for all of Parked(); returns how many there were.
   std::int64_t RetryParked() const;
   /// Deletes a message unsent, and lets those behind it go.
   /// @throws NotFoundException if it is not there; LockException kTimedOut if it is being sent for
@@ -157,7 +159,6 @@ class DOCLOCK_EXPORT Outbox {
   void Finish(Locked<OutboxMessage>& message) const;
   void WakeFirst(const std::string& order) const;
 
-  LockManager manager_;
   LockingRepository<OutboxMessage> messages_;
 };
 

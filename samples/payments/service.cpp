@@ -1,6 +1,7 @@
 #include "service.h"
 
 #include <chrono>
+#include <iostream>
 #include <thread>
 
 using namespace std::chrono_literals;
@@ -24,6 +25,7 @@ void Service::Handle(const Payment& payment) const {
                            .order = payment.order,
                            .position = order.fence()});
   transaction.Commit();
+  std::cout << payment.id << ' ' << result << std::endl;
 }
 
 void Service::Consume(const std::string& line) const {

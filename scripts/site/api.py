@@ -254,12 +254,11 @@ class Reference:
 
     def errors(self, page):
         """The codes of errors, and the exceptions that carry them."""
-        out, exceptions = [], []
-        for compound in self.headers["errors.h"]["classes"]:
-            if compound.findtext("compoundname").endswith("Exception"):
-                exceptions.append(f"| {self.link(compound.get('id'), '`' + self.short(compound) + '`', page)} | "
-                                  f"{cell(self.about(compound, page))} |")
-        out.append("\n".join(["| exception | meaning |", "|---|---|", *exceptions]))
+        classes = [compound for header in self.headers.values() for compound in header["classes"]]
+        exceptions = [f"| {self.link(compound.get('id'), '`' + self.short(compound) + '`', page)} | "
+                      f"{cell(self.about(compound, page))} |"
+                      for compound in sorted(classes, key=self.short) if self.short(compound).endswith("Exception")]
+        out = ["\n".join(["| exception | meaning |", "|---|---|", *exceptions])]
         for member in self.headers["errors.h"]["members"]:
             if plain(member.find("name")) == "Errc":
                 out.append(self.enumeration(member, page))

@@ -39,7 +39,13 @@ void detail::Check(const DispatchOptions& options) {
 
 struct Dispatcher::Threads {
   Threads(Outbox of, SendMessage sender, DispatchOptions how)
-      : outbox(std::move(of)), send(std::move(sender)), options(std::move(how)) {
+      : outbox(std::move(of)), send(std::move(sender)), options(std::move(how)) {}
+  ~Threads() { Stop(); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+  /// Not the constructor: if a thread cannot start, the destructor stops those that have.
+  void Start() {
     for (int i = 0; i < options.threads; ++i) {
       threads.emplace_back([this](const std::stop_token& stop) { Run(stop); });
     }
@@ -58,6 +64,7 @@ struct Dispatcher::Threads {
     }
   }
 
+  /// Asks all before it waits for one: the others would go on sending meanwhile.
   void Stop() noexcept {
     for (std::jthread& thread : threads) thread.request_stop();
     threads.clear();
@@ -81,8 +88,9 @@ void Dispatcher::Stop() noexcept {
 Dispatcher Outbox::Dispatch(SendMessage send, DispatchOptions options) const {
   if (!send) throw std::invalid_argument("doclock: Outbox::Dispatch needs a function that sends");
   detail::Check(options);
-  return Dispatcher(
-      std::make_unique<Dispatcher::Threads>(*this, std::move(send), std::move(options)));
+  auto threads = std::make_unique<Dispatcher::Threads>(*this, std::move(send), std::move(options));
+  threads->Start();
+  return Dispatcher(std::move(threads));
 }
 
 }  // namespace doclock

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "document/values/key_member.h"
 #include "document/values/utf8.h"
@@ -52,13 +54,19 @@ std::chrono::milliseconds PauseAfter(int attempts, const DispatchOptions& option
   return std::min(pause, options.retry_max.ms());
 }
 
+/// For how long the message has been there; 0 where `added` is no moment of the past: a document
+/// that is no message has none.
+std::chrono::microseconds AgeOf(const OutboxMessage& message, std::int64_t now) {
+  return std::chrono::microseconds(message.added > 0 ? std::max(now - message.added, std::int64_t{})
+                                                     : 0);
+}
+
 /// When a message behind another one looks again whether it is the first, if no process wakes it
 /// before, because one died: after as long as it has been there, so that many that wait for long
 /// cost little.
 Date NextLook(const OutboxMessage& message) {
-  const std::chrono::microseconds age(MicrosecondsNow() - message.added);
-  return After(std::clamp<std::chrono::milliseconds>(
-      std::chrono::floor<std::chrono::milliseconds>(age), 1s, 1min));
+  const auto age = std::chrono::floor<std::chrono::milliseconds>(AgeOf(message, MicrosecondsNow()));
+  return After(std::clamp<std::chrono::milliseconds>(age, 1s, 1min));
 }
 
 /// What was thrown, as a text that can be stored.
@@ -72,6 +80,14 @@ std::string TextOf(const std::exception_ptr& error) {
     text = "unknown";
   }
   return text;
+}
+
+/// A document that cannot be read, for what is being thrown.
+OutboxMessage NoMessage(Key id, const nlohmann::json& document) {
+  return {.id = std::move(id),
+          .payload = document,
+          .parked = true,
+          .error = TextOf(std::current_exception())};
 }
 
 }  // namespace
@@ -96,16 +112,17 @@ void from_json(const nlohmann::json& in, OutboxMessage& message) {
     in.at("behind").get_to(message.behind);
     in.at("added").get_to(message.added);
     in.at("error").get_to(message.error);
-  } catch (const std::exception&) {
-    message = {.id = message.id, .payload = in, .parked = true};
-    message.error = TextOf(std::current_exception());
+  } catch (const nlohmann::json::exception&) {
+    message = NoMessage(message.id, in);
+  } catch (const std::invalid_argument&) {
+    message = NoMessage(message.id, in);
   }
 }
 
 nlohmann::json EntityTraits<OutboxMessage>::KeyToJson(const Key& key) { return KeyToMember(key); }
 
 Outbox::Outbox(LockManager manager, const std::string& collection, RepositoryOptions options)
-    : manager_(std::move(manager)), messages_(manager_, collection, std::move(options)) {}
+    : messages_(std::move(manager), collection, std::move(options)) {}
 
 void Outbox::Add(Transaction& transaction, OutboxMessage message) const {
   OutboxMessage fresh{.id = std::move(message.id),
@@ -152,7 +169,7 @@ void Outbox::Attempt(Locked<OutboxMessage>& message, const SendMessage& send,
                      const DispatchOptions& options) const {
   const int attempts = ++message->attempts;
   message->behind = false;
-  message->parked = attempts >= options.max_attempts;
+  message->parked = attempts >= options.max_attempts;  // once it is unlocked, see Status
   message->due = After(PauseAfter(attempts, options));
   message.Save();  // before it is sent: a message that kills its process counts too
   try {
@@ -174,8 +191,9 @@ void Outbox::Finish(Locked<OutboxMessage>& message) const {
   WakeFirst(order);
 }
 
-/// Makes the first message of an order due if it sleeps. Whoever puts a message to sleep, or
-/// deletes the one before it, calls this *afterwards*: so one of the two sees what the other did.
+/// Makes the first message of an order due if it sleeps. A client that puts a message to sleep, and
+/// one that deletes the message before it, call this *afterwards*: so one of the two sees what the
+/// other did.
 void Outbox::WakeFirst(const std::string& order) const {
   if (order.empty()) return;
   auto first = messages_.Find(FirstOf(order));
@@ -192,19 +210,20 @@ void Outbox::WakeFirst(const std::string& order) const {
 OutboxStatus Outbox::Status() const {
   OutboxStatus status;
   const std::int64_t now = MicrosecondsNow();
-  std::int64_t oldest = now;
+  std::chrono::microseconds oldest{};
   messages_.ForEach(Filter{}, [&](const Snapshot<OutboxMessage>& message) {
-    ++(message->parked ? status.parked : status.pending);
-    oldest = std::min(oldest, message->added);
+    const bool parked = message->parked && !message.locked();
+    ++(parked ? status.parked : status.pending);
+    oldest = std::max(oldest, AgeOf(*message, now));
   });
-  status.oldest = std::chrono::milliseconds((now - oldest) / 1000);
+  status.oldest = std::chrono::floor<std::chrono::milliseconds>(oldest);
   return status;
 }
 
 std::vector<OutboxMessage> Outbox::Parked() const {
   std::vector<OutboxMessage> parked;
   messages_.ForEach(
-      Filter{}.Equal("parked", true).OrderBy("added"),
+      Filter{}.Equal("parked", true).Free().OrderBy("added"),
       [&](Snapshot<OutboxMessage>& message) { parked.push_back(std::move(*message)); });
   return parked;
 }

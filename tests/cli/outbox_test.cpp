@@ -45,5 +45,10 @@ TEST_F(OutboxCommandTest, RetriesAndDrops) {
   EXPECT_EQ(Doclock({"outbox", "--drop", "outbox", "m1"}).code, 66);
 }
 
+TEST_F(OutboxCommandTest, AnEmptyKeyIsAKey) {
+  EXPECT_EQ(Doclock({"outbox", "--retry", "outbox", ""}).code, 66);
+  EXPECT_THAT(Doclock({"outbox", "outbox"}).out, HasSubstr("parked 1"));
+}
+
 }  // namespace
 }  // namespace doclock::cli_test

@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "doclock/outbox.h"
@@ -65,11 +67,40 @@ TEST_P(DispatcherTest, AStopLetsTheMessageUnderWayFinish) {
   EXPECT_FALSE(IsAllSent());
 }
 
+TEST_P(DispatcherTest, DestroyedWhileAllItsThreadsSendItSendsNothingMore) {
+  std::atomic<int> sent = 0;
+  std::atomic<bool> ending = false;
+  std::optional dispatcher = outbox.Dispatch(
+      [&](const OutboxMessage&) {
+        ++sent;
+        ending.wait(false);
+        std::this_thread::sleep_for(50ms);  // the destructor has begun by then
+      },
+      {.threads = 4});
+  for (int i = 0; i < 12; ++i) Add({});
+  ASSERT_TRUE(Eventually([&] { return sent == 4; }));
+  ending = true;
+  ending.notify_all();
+  dispatcher.reset();
+  EXPECT_EQ(sent, 4);
+}
+
 TEST_P(DispatcherTest, EndsIfTheManagerIsClosed) {
   std::atomic<int> errors = 0;
+  std::atomic<bool> failed = false;
+  std::promise<void> end;
+  DispatchOptions options{.retry_min = 1h, .retry_max = 1h};
+  options.on_failure = [&](auto&, auto&) {
+    end.set_value_at_thread_exit();
+    failed = true;
+  };
+  options.on_error = [&](auto&) { ++errors; };
   Dispatcher dispatcher =
-      outbox.Dispatch([](const OutboxMessage&) {}, {.on_error = [&](auto&) { ++errors; }});
+      outbox.Dispatch([](const OutboxMessage&) { throw std::runtime_error("no route"); }, options);
+  Add({});
+  ASSERT_TRUE(Eventually([&] { return failed.load(); }));
   manager.Close();
+  EXPECT_EQ(end.get_future().wait_for(5min), std::future_status::ready);
   Dispatcher moved = std::move(dispatcher);
   moved.Stop();
   EXPECT_EQ(errors, 0);

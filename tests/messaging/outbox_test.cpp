@@ -3,10 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <set>
 
-#include "docs/recipes/pause.h"
 #include "repository/support/harness.h"
+#include "repository/support/pause.h"
 
 namespace doclock {
 namespace {
@@ -130,6 +131,29 @@ TEST_P(OutboxTest, AMessageThatFailsTooOftenIsParkedUntilItIsRetried) {
   SendWhatIsDue(options);
   EXPECT_THAT(Parked(), IsEmpty());
   EXPECT_THROW(outbox.Retry("m"), NotFoundException);
+}
+
+TEST_P(OutboxTest, AMessageIsNotParkedYetWhileItsLastAttemptIsUnderWay) {
+  Add({.id = "m"});
+  const auto look = [&](const OutboxMessage&) {
+    EXPECT_EQ(outbox.Status().pending, 1);
+    EXPECT_THAT(Parked(), IsEmpty());
+    EXPECT_EQ(outbox.RetryParked(), 0);
+    throw std::runtime_error("no route");
+  };
+  EXPECT_TRUE(outbox.SendNext(look, once));
+  EXPECT_THAT(Parked(), ElementsAre("m"));
+}
+
+TEST_P(OutboxTest, ATimeOfAddingThatIsNoneOfThePastIsNoAge) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  Add({.id = "m"});
+  for (const std::int64_t added : {Limits::min(), std::int64_t{0}, Limits::max()}) {
+    LockingRepository<OutboxMessage>(manager, "outbox").Update("m", [&](OutboxMessage& message) {
+      message.added = added;
+    });
+    EXPECT_EQ(outbox.Status().oldest, 0ms) << added;
+  }
 }
 
 TEST_P(OutboxTest, MessagesOfOneOrderGoByTheirPosition) {

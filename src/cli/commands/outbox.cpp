@@ -48,13 +48,12 @@ void PrintCount(const char* verb, std::int64_t count, bool as_json) {
 
 int ShowOutbox(const LockManager& manager, const OutboxOptions& options) {
   const Outbox outbox(manager, options.collection);
-  const bool all = options.key.text.empty();
   if (options.drop) {
     outbox.Drop(ParseKey(options.key));
     PrintCount("dropped", 1, options.json);
   } else if (options.retry) {
     const std::int64_t retried =
-        all ? outbox.RetryParked() : std::int64_t{outbox.Retry(ParseKey(options.key))};
+        options.has_key ? std::int64_t{outbox.Retry(ParseKey(options.key))} : outbox.RetryParked();
     PrintCount("retried", retried, options.json);
   } else {
     const OutboxStatus status = outbox.Status();

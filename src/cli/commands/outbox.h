@@ -10,8 +10,9 @@ namespace doclock::cli {
 /// `doclock outbox`.
 struct OutboxOptions {
   std::string collection;
-  KeyText key;         ///< Of the message to retry or drop; empty: none.
-  bool retry = false;  ///< One parked message, or without a key all.
+  KeyText key;           ///< Of the message to retry or drop.
+  bool has_key = false;  ///< Was one given?
+  bool retry = false;    ///< One parked message, or without a key all.
   bool drop = false;
   bool json = false;
 };

@@ -176,11 +176,15 @@ void CheckValues(Arguments& arguments, const CLI::App& sub) {
   if (of_group) locks.group = CheckedGroup(command, locks.key.text);
   locks.has_key = command == "break" || !locks.lock_file.empty() ||
                   (command == "status" && !sub.get_option("NAME")->empty());
+  OutboxOptions& outbox = arguments.outbox;
+  outbox.has_key = command == "outbox" && !sub.get_option("KEY")->empty();
+  if (outbox.has_key && !outbox.retry && !outbox.drop) {
+    throw UsageError{"outbox: KEY needs --retry or --drop"};
+  }
   try {
     if (of_document) static_cast<void>(ParseKey(arguments.document.key));
     if (arguments.locks.has_key) static_cast<void>(ParseKey(arguments.locks.key));
-    const OutboxOptions& outbox = arguments.outbox;
-    if (outbox.retry || outbox.drop) static_cast<void>(ParseKey(outbox.key));
+    if (outbox.has_key) static_cast<void>(ParseKey(outbox.key));
     if (command == "list") static_cast<void>(FilterOf(arguments.list));
     if (command == "export") static_cast<void>(FilterOf(arguments.transfer));
   } catch (const std::invalid_argument& error) {

@@ -201,7 +201,7 @@ void AddOutbox(CLI::App& app, OutboxOptions& outbox) {
       ->required()
       ->type_name("");
   CLI::Option* const key =
-      sub->add_option("KEY", outbox.key.text, "Key of one message")->type_name("");
+      sub->add_option("KEY", outbox.key.text, "Key of the message to retry or drop")->type_name("");
   AddKeyType(sub, outbox.key);
   sub->get_option("--key-type")->needs(key);
   CLI::Option* const retry = sub->add_flag(

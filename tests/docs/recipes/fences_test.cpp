@@ -8,7 +8,7 @@
 
 #include "doclock/doclock.h"
 #include "doclock/testing/intervene.h"
-#include "docs/recipes/pause.h"
+#include "repository/support/pause.h"
 #include "sqlite/support/raw_database.h"
 #include "sqlite/support/temp_folder.h"
 
