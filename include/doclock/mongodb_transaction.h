@@ -33,8 +33,9 @@ struct MongodbJoin {
 /// times. It may neither commit nor abort the transaction (then Commit throws std::logic_error and
 /// doclock stores nothing; what `f` committed itself is stored), nor write doclock's documents, nor
 /// call doclock. After an error of one of its commands the server has ended the transaction: throw
-/// then. The documents are open to others until it returns, but the leases are not renewed
-/// meanwhile, so it should be quick; the server ends a transaction after a minute.
+/// then. The documents are open to others until it returns, so a renewal
+/// of one of the leases is another client's write too: `f` then runs again. It should take far less
+/// than a third of the shortest lease; the server ends a transaction after a minute.
 /// @throws std::invalid_argument over another store; std::logic_error for a second `f`, and after a
 /// successful Commit
 DOCLOCK_EXPORT void Join(Transaction& transaction, std::function<void(const MongodbJoin&)> f);

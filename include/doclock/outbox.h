@@ -140,13 +140,15 @@ class DOCLOCK_EXPORT Outbox {
   /// @throws DocumentException, StoreException
   [[nodiscard]] std::vector<OutboxMessage> Parked() const;
   /// Makes a parked message due now, with all its attempts. Returns false if it is not parked.
-  /// @throws NotFoundException if it is not there; what LockingRepository::Update throws
+  /// @throws NotFoundException if it is not there; DocumentException if it is no message; what
+  /// LockingRepository::Update throws
   bool Retry(const Key& id) const;
-  /// Retry() for all of Parked(); returns how many there were.
+  /// Retry() for all of Parked() that are messages; returns how many there were.
   std::int64_t RetryParked() const;
   /// Deletes a message unsent, and lets those behind it go.
-  /// @throws NotFoundException if it is not there; LockException kTimedOut if it is being sent for
-  /// more than ten seconds; StoreException, InDoubtException
+  /// @throws NotFoundException if it is not there; DocumentException if it is no message;
+  /// LockException kTimedOut if it is being sent for more than ten seconds; StoreException,
+  /// InDoubtException
   void Drop(const Key& id) const;
   /// Creates, unless they exist, the indexes by which messages are found. Affects speed only.
   /// @throws StoreException

@@ -51,6 +51,8 @@ std::int64_t Inbox::Forget(Duration older_than) const {
       forgotten += static_cast<std::int64_t>(ids.size());
     } catch (const NotFoundException&) {
       // Another client forgets as well: go on with what is left.
+    } catch (const ConflictException&) {
+      // The same, and the id was accepted again.
     }
   }
   return forgotten;

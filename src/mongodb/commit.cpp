@@ -172,7 +172,7 @@ class Committer {
   }
 
   /// Sends the statements in the order of the operations. False: one was refused.
-  bool SendAll(const ServerTransaction& transaction) {
+  bool SendAll(ServerTransaction& transaction) {
     for (std::size_t first = 0; first < writes_.size();) {
       const std::size_t last = EndOfCommand(first);
       if (!Send(transaction, first, last)) return false;
@@ -193,7 +193,7 @@ class Committer {
     }
     return last;
   }
-  bool Send(const ServerTransaction& transaction, std::size_t first, std::size_t last) {
+  bool Send(ServerTransaction& transaction, std::size_t first, std::size_t last) {
     const StoreOp& op = *commit_.ops[first];
     Array statements;
     for (std::size_t i = first; i < last; ++i) statements.Add(writes_[i].statement);

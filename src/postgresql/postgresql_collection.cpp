@@ -53,8 +53,15 @@ std::string UpdateIf(const std::string& table, const std::string& condition,
          ".ctid = found.at RETURNING ";
 }
 
-/// No share, and nobody in the queue.
-constexpr const char* kAlone = " AND lock_shares IS NULL AND lock_queue IS NULL";
+/// No share, no waiter, and a version that this library writes.
+constexpr const char* kAlone =
+    " AND lock_shares IS NULL AND lock_queue IS NULL"
+    " AND lock_version BETWEEN 0 AND 4611686018427387903";
+/// What a grant replaces is what this library writes.
+constexpr const char* kSound =
+    " AND lock_born IS NOT NULL AND coalesce(lock_ttl, 0) >= 0 AND coalesce(lock_fence, 0) >= 0"
+    " AND coalesce(isfinite(lock_time) AND isfinite(lock_since), true)"
+    " AND coalesce(jsonb_typeof(lock_owner), 'object') = 'object'";
 
 /// A write of the lock's holder.
 std::string HolderUpdate(const std::string& table, const std::string& changes) {
@@ -98,10 +105,7 @@ PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldName
       update_lock{Update(table, std::string(kLockColumns), kLockColumnCount)},
       erase{"DELETE FROM " + table + kWhereKey},
       take_free{
-          UpdateIf(table,
-                   "lock_id IS NULL AND lock_closed IS NULL AND lock_born IS NOT NULL"
-                   " AND lock_version >= 0" +
-                       std::string(kAlone),
+          UpdateIf(table, "lock_id IS NULL AND lock_closed IS NULL" + std::string(kAlone) + kSound,
                    "lock_version = lock_version + 1, lock_fence = lock_version + 1, lock_id = $4,"
                    " lock_ttl = $5, lock_owner = $6, lock_group = $7, lock_time = found.now,"
                    " lock_since = found.now") +

@@ -228,6 +228,19 @@ TEST_P(OutboxTest, ADocumentThatIsNoMessageIsParkedAndHoldsUpNothing) {
   EXPECT_THAT(parked[0].error, HasSubstr("must be number"));
 }
 
+TEST_P(OutboxTest, ADocumentOfAnotherProgramIsShownAndLeftAlone) {
+  Add({.id = "good", .order = "a"});
+  LockingRepository<json> documents(manager, "outbox");
+  documents.Insert("stray", json{{"order", "a"}, {"n", 7}});
+  SendWhatIsDue();
+  EXPECT_THAT(tried, ElementsAre("good"));
+  ASSERT_EQ(outbox.Parked().size(), 1U);
+  EXPECT_EQ(outbox.RetryParked(), 0);
+  EXPECT_THROW(outbox.Retry("stray"), DocumentException);
+  EXPECT_THROW(outbox.Drop("stray"), DocumentException);
+  EXPECT_EQ(documents.Find("stray").value()->at("n"), 7);
+}
+
 TEST_P(OutboxTest, ASenderThatIsPausedBeforeAnyOfItsCallsLosesNoMessage) {
   const DispatchOptions at_once{.max_attempts = 1000, .retry_min = 0s, .retry_max = 0s};
   const auto send_all = [&] {

@@ -61,13 +61,23 @@ ServerTransaction::ServerTransaction(const Server& server, Pool& pool, Deadline 
   CannotBegin(server, reply);
 }
 
-ServerTransaction::~ServerTransaction() = default;
+ServerTransaction::~ServerTransaction() {
+  if (!may_stay_open_) return;
+  // libmongoc's abort is sent once, and finds no server for a moment behind a lost connection.
+  constexpr milliseconds kPause{100};
+  constexpr int kMostAttempts = 10;
+  try {
+    for (int i = 0; i < kMostAttempts && !Kill(); ++i) std::this_thread::sleep_for(kPause);
+  } catch (const std::exception&) {  // then the server ends it after a minute
+  }
+}
 
-void ServerTransaction::Run(Doc& command, Reply& reply) const {
+void ServerTransaction::Run(Doc& command, Reply& reply) {
   const milliseconds most = std::min(Until(deadline_), longest_);
   command.Add("maxTimeMS", std::max<std::int64_t>(most.count(), 1));
   // As a read, because nothing that it has done is stored yet.
   server_.RunOn(client(), command, opts_.get(), Effect::kReads, reply);
+  if (!reply.answered()) may_stay_open_ = true;
 }
 
 ServerTransaction::End ServerTransaction::Commit(Reply& reply) {

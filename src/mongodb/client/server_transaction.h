@@ -32,7 +32,7 @@ class ServerTransaction {
 
   /// Runs a command inside. There is no doubt before the commit: after a lost answer the
   /// transaction must not be committed, and then nothing is stored.
-  void Run(Doc& command, Reply& reply) const;
+  void Run(Doc& command, Reply& reply);
 
   enum class End : std::uint8_t {
     kStored,
@@ -59,6 +59,7 @@ class ServerTransaction {
   Session connection_;
   std::unique_ptr<mongoc_client_session_t, Destroy> session_;
   Doc opts_;
+  bool may_stay_open_ = false;  ///< A command had no answer.
 };
 
 }  // namespace doclock::mongodb

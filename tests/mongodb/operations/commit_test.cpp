@@ -304,6 +304,23 @@ TEST_F(MongoCommitFaults, AStatementThatFailsInPassingIsSentAgain) {
   }
 }
 
+TEST_F(MongoCommitFaults, AConnectionThatIsLostBehindAWriteKeepsTheDocumentForNoOne) {
+  WriteOp& held = Held();
+  const Key fresh = "fresh";
+  SaveOp insert(client_.collection(), fresh);
+  insert.save = SaveKind::kInsert;
+  insert.write_id = NewUuid();
+  insert.body = Counted(1);
+  StoreOp* const ops[] = {&held, &insert};
+  CommitOp commit;
+  commit.ops = ops;
+  FailPoint point = Fail({.name = "closed connection", .close = true}, "insert", 1);
+  client_.store().Commit(commit, 9s);
+  EXPECT_EQ(point.End(), 1);
+  EXPECT_EQ(held.status, OpStatus::kDone) << Why(held);
+  EXPECT_EQ(insert.status, OpStatus::kDone);
+}
+
 TEST_F(MongoCommitFaults, AStatementThatIsNotAllowedIsRefused) {
   Pair pair = TwoHeld();
   const FailPoint point = Fail({.name = "Unauthorized", .error_code = 13}, "update", {});
