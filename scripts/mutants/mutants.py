@@ -131,6 +131,7 @@ def suites(options):
     """main() sorts them: the quick ones first."""
     found = [
         Suite('rules', 'doclock_rules_tests'),
+        Suite('locking', 'doclock_locking_tests'),
         Suite('memory', 'doclock_memory_tests'),
         Suite('conformance', 'doclock_conformance_tests', f'*Memory*-{LONG}'),
         Suite('traces', 'doclock_conformance_tests', 'Stores/StoreProperties*Memory*:Stores/MixedTraces*Memory*:RecordStores.*'),
