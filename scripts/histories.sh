@@ -5,8 +5,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'TEXT'
-Usage: scripts/histories.sh [--runs N] [--seconds N] [--store sqlite|mongodb] [--nemesis NAME] [--seed N] [--short]
-                            [--namespaces] [--broken NAME] [--build FOLDER] [--help]
+Usage: scripts/histories.sh [--runs N] [--seconds N] [--store sqlite|mongodb] [--nemesis NAME] [--seed N] [--transfers N]
+                            [--short] [--namespaces] [--broken NAME] [--build FOLDER] [--help]
 
 Lets processes lock, write and read, against SQLite files and a replica set of its own, while a nemesis disturbs them; then checks
 that what they were told can be true (tests/histories/checker.py says what that is). It needs no root.
@@ -19,6 +19,8 @@ that what they were told can be true (tests/histories/checker.py says what that 
                   client's, by libfaketime), clocks-apart, clocks-jump (members', by libfaketime), lose-requests,
                   lose-replies, late-requests, late-replies (by a proxy)
   --seed N        of the first history; the next one takes the next (1)
+  --transfers N   so many threads of each worker move amounts between accounts by transactions (1); the four others do all
+                  the rest
   --short         short histories, as .ci/run does
   --namespaces    partitions between the members of the replica set, each in a network namespace of its own; the nemeses are
                   partition-members and one-way-members. It needs user namespaces (unshare -Urn), ip and nsenter,
@@ -38,7 +40,7 @@ arguments=()
 enter=()
 while [[ $# -gt 0 ]]; do
   case "$1" in
-    --runs | --seconds | --store | --nemesis | --seed | --broken) arguments+=("$1" "${2:?$1 needs a value}"); shift 2 ;;
+    --runs | --seconds | --store | --nemesis | --seed | --transfers | --broken) arguments+=("$1" "${2:?$1 needs a value}"); shift 2 ;;
     --short) arguments+=(--short --seconds 7); shift ;;
     --namespaces) arguments+=(--namespaces); enter=(unshare --user --map-root-user --net); shift ;;
     --build) build=${2:?--build needs a folder}; shift 2 ;;

@@ -23,7 +23,8 @@ BUILD = COPY / 'build' / 'test'  # as far from the sources as everywhere else, f
 RESULTS = WORK / 'results.jsonl'
 FAULTY = WORK / 'faulty.txt'  # names of mutants that do not compile
 EQUIVALENT = ROOT / 'tests' / 'mutants' / 'equivalent.txt'
-AREAS = ['src/rules', 'src/engine=200', 'src/memory=70', 'src/sqlite/operations=70', 'src/sqlite/locks=50']
+AREAS = ['src/rules', 'src/locking/commit_all.cpp', 'src/locking/commit_frame.cpp', 'src/engine=200', 'src/memory=70',
+         'src/sqlite/operations=70', 'src/sqlite/locks=50']
 
 SWITCH = '''#pragma once
 // What is always or never true in a mutant is no mistake here.
@@ -130,6 +131,7 @@ def suites(options):
     """main() sorts them: the quick ones first."""
     found = [
         Suite('rules', 'doclock_rules_tests'),
+        Suite('locking', 'doclock_locking_tests'),
         Suite('memory', 'doclock_memory_tests'),
         Suite('conformance', 'doclock_conformance_tests', f'*Memory*-{LONG}'),
         Suite('traces', 'doclock_conformance_tests', 'Stores/StoreProperties*Memory*:Stores/MixedTraces*Memory*:RecordStores.*'),
@@ -149,7 +151,8 @@ def suites(options):
               environment={'DOCLOCK_SIMULATION_SEEDS': str(options.seeds)}),
     ]
     if options.mongodb:
-        found += [Suite('mongodb', 'doclock_mongodb_tests'),
+        found += [Suite('commits on MongoDB', 'doclock_conformance_tests', '*Commits*/Mongodb:*MixedTraces*/Mongodb'),
+                  Suite('mongodb', 'doclock_mongodb_tests'),
                   Suite('conformance on MongoDB', 'doclock_conformance_tests', '*Mongodb*')]
     return [suite for suite in found if not options.suites or suite.name in options.suites.split(',')]
 

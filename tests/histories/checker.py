@@ -15,12 +15,18 @@ Checked, for each document:
   register   a read or a grant sees every write that was acknowledged before it began, and none that began after it ended
   end        everything could be locked at the end
 
+And of transactions:
+  whole      all writes of one are there, or none; so it is in each read of several documents at one moment
+  sum        the amounts that such a read saw have the sum that they had at first
+
 And of the queue, if the history is of the nemesis kill-waiters (its record says how long entries and leases last):
   stall      while a client waits, the lock is held, or a killed process may still have it by the documented times
   turns      no later client is granted the lock before one whose entry stands, but by hand-overs inside a process
 """
 import argparse
+import bisect
 import collections
+import itertools
 import json
 import sys
 
@@ -57,6 +63,13 @@ class Operation:
     def ok(self):
         return self.outcome == "ok"
 
+    def reads(self):
+        """The keys and values that a read saw."""
+        if self.ok and self.op == "find":
+            yield self.key, self.reply["read"]
+        if self.ok and self.op == "read all":
+            yield from ((one["key"], one["read"]) for one in self.reply["reads"])
+
 
 class Grant:
     """A lock that was granted: from `since` to `until` it was held for certain."""
@@ -78,8 +91,9 @@ class Grant:
 
 
 class Write:
-    def __init__(self, operation, previous, value, outcome, version=None, grant=None):
+    def __init__(self, operation, previous, value, outcome, version=None, grant=None, key=None):
         self.operation = operation
+        self.key = operation.key if key is None else key
         self.previous = previous
         self.value = value
         self.outcome = outcome
@@ -154,6 +168,10 @@ class History:
             grant = self.grants.get(operation.call.get("grant"))
             yield Write(operation, operation.call["prev"], operation.call["write"], operation.outcome,
                         operation.reply.get("version"), grant)
+        writes = operation.call.get("writes", [])
+        for one, version in zip(writes, operation.reply.get("versions", [None] * len(writes))):
+            yield Write(operation, one["prev"], one["write"], operation.outcome, version,
+                        self.grants.get(one.get("grant")), one["key"])
 
 
 def read_lines(paths):
@@ -170,6 +188,7 @@ class Checker:
         self.history = history
         self.clocks_lie = clocks_lie
         self.violations = []
+        self.positions = {}  # of each document's values in its chain
 
     def complain(self, rule, text):
         self.violations.append(f"{rule}: {text}")
@@ -186,11 +205,12 @@ class Checker:
             self.check_queue()
         for key in sorted(self.keys()):
             self.check_document(key)
+        self.check_transactions()
         self.check_end()
         return self.violations
 
     def keys(self):
-        keys = {write.operation.key for write in self.history.writes}
+        keys = {write.key for write in self.history.writes}
         return keys | {grant.key for grant in self.history.grants.values() if grant.read is not None}
 
     def check_holders(self, where, grants):
@@ -309,12 +329,12 @@ class Checker:
         return since if last is not None and waiter.ended - last <= entry else None
 
     def check_document(self, key):
-        writes = {w.value: w for w in self.history.writes if w.operation.key == key}
+        writes = {w.value: w for w in self.history.writes if w.key == key}
         grants = [g for g in self.history.grants.values() if g.key == key and g.read is not None]
         chain = self.chain_of(key, writes, grants)
         if chain is None:
             return
-        position = {value: i for i, value in enumerate(chain)}
+        position = self.positions[key] = {value: i for i, value in enumerate(chain)}
         for write in writes.values():
             on_chain = write.value in position
             if write.outcome == "ok" and not on_chain:
@@ -374,8 +394,7 @@ class Checker:
         """Along the time, no operation sees less than what was told before it began."""
         seen = []  # (began, ended, position, is a write, text)
         for operation in self.history.operations.values():
-            if operation.op == "find" and operation.key == key and operation.ok:
-                value = operation.reply["read"]
+            for value in (value for read, value in operation.reads() if read == key):
                 seen.append((operation.began, operation.ended, value, False, f"a read of process {operation.process}"))
         for grant in grants:
             seen.append((grant.operation.began, grant.operation.ended, grant.read, False, f"grant {grant.id}"))
@@ -404,6 +423,43 @@ class Checker:
             if place < floor or (is_write and place == floor and source is not None):
                 self.complain("register", f"{key}: {text} is at place {place}, and {source} before it at {floor}")
 
+    def place(self, key, value):
+        """Of a value in its document's chain; None: it is not there."""
+        return -1 if value is None else self.positions.get(key, {}).get(value)
+
+    def check_transactions(self):
+        stored = collections.defaultdict(list)  # the places of the writes of transactions, by their documents
+        for operation in self.history.operations.values():
+            writes = sorted((w["key"], w["write"]) for w in operation.call.get("writes", []))
+            if any(key not in self.positions for key, _ in writes):
+                continue  # the chain has been complained of
+            places = [self.place(*one) for one in writes]
+            if None not in places:
+                for (a, i), (b, j) in itertools.combinations(zip((key for key, _ in writes), places), 2):
+                    stored[a, b].append((i, j))
+            elif places != [None] * len(places):
+                self.complain("whole", f"the transfer {operation.call['id']} of process {operation.process} is stored in part")
+        # As many of them have taken effect in the one document as in the other.
+        columns = {keys: [sorted(column) for column in zip(*pairs)] for keys, pairs in stored.items()}
+        for operation in self.history.operations.values():
+            if operation.op == "read all" and operation.ok:
+                self.check_moment(operation, columns)
+
+    def check_moment(self, operation, columns):
+        text = f"the read {operation.call['id']} of process {operation.process}"
+        seen = {key: self.place(key, value) for key, value in operation.reads()}
+        for (a, b), (in_a, in_b) in columns.items():
+            if seen[a] is None or seen[b] is None:
+                continue  # the register has been complained of
+            counts = bisect.bisect_right(in_a, seen[a]), bisect.bisect_right(in_b, seen[b])
+            if counts[0] != counts[1]:
+                self.complain("whole", f"{text} saw {counts[0]} of the transfers in {a}, and {counts[1]} of them in {b}")
+        amounts = [one.get("amount") for one in operation.reply["reads"]]
+        if None not in amounts and sum(amounts) != operation.call["sum"]:
+            self.complain("sum", f"{text} saw {amounts}, and not {operation.call['sum']} in all")
+        if None in amounts and any(amount is not None for amount in amounts):
+            self.complain("whole", f"{text} saw some of the accounts that were created together: {amounts}")
+
     def check_end(self):
         asked = [o for o in self.history.operations.values() if o.op.startswith("final")]
         if not asked:
@@ -416,9 +472,11 @@ class Checker:
 def summary(history):
     outcomes = collections.Counter(o.outcome for o in history.operations.values())
     writes = collections.Counter(w.outcome for w in history.writes)
+    succeeded = collections.Counter(o.op for o in history.operations.values() if o.ok)
     return {"operations": len(history.operations), "ok": outcomes["ok"], "fail": outcomes["fail"],
             "doubt": outcomes["doubt"], "grants": len(history.grants), "written": writes["ok"],
-            "writes refused": writes["fail"], "writes in doubt": writes["doubt"]}
+            "writes refused": writes["fail"], "writes in doubt": writes["doubt"],
+            "transfers": succeeded["transfer"], "reads of all": succeeded["read all"]}
 
 
 def check(lines, clocks_lie=False):

@@ -17,6 +17,8 @@ import unittest
 import checker
 
 WORKER = None
+# Nothing but transactions.
+TRANSFERS = ["--threads", "0", "--transfers", "8"]
 
 
 class Story:
@@ -107,6 +109,58 @@ class Small(unittest.TestCase):
         self.story.call("release", grant="g1", prev="first", write="x")
         self.story.end(3, "x")
         self.expect()
+
+    def transfer(self, outcome, *writes):
+        call = self.story.call("transfer", "", writes=[
+            {"key": key, "prev": previous, "write": value} for key, previous, value in writes])
+        self.story.line(e=outcome, id=call)
+
+    def read_all(self, *reads, amounts=(100, 100)):
+        call = self.story.call("read all", "", sum=200)
+        self.story.line(e="ok", id=call, reads=[
+            {"key": key, "read": value, **({} if value is None else {"amount": amount})}
+            for (key, value), amount in zip(reads, amounts)])
+
+    def end_two(self, a, b):
+        self.story.end(9, a)
+        self.story.lock("end b", 9, b, op="final", key="b")
+
+    def test_a_transfer(self):
+        self.read_all(("a", None), ("b", None))
+        self.transfer("ok", ("a", "first", "x"), ("b", "first", "y"))
+        self.read_all(("a", "x"), ("b", "y"), amounts=(90, 110))
+        self.transfer("doubt", ("b", "y", "z"), ("a", "x", "v"))
+        self.transfer("fail", ("a", "x", "u"), ("b", "y", "w"))
+        self.end_two("v", "z")
+        self.expect()
+
+    def test_a_transfer_in_doubt_that_is_stored_in_part(self):
+        self.transfer("doubt", ("a", "first", "x"), ("b", "first", "y"))
+        self.end_two("x", "first")
+        self.expect("whole")
+
+    def test_a_transfer_that_was_refused_and_is_there(self):
+        self.transfer("fail", ("a", "first", "x"), ("b", "first", "y"))
+        self.end_two("x", "y")
+        self.expect("chain")
+
+    def test_half_a_transfer_that_is_seen(self):
+        call = self.story.call("read all", "", sum=200)
+        self.transfer("ok", ("a", "first", "x"), ("b", "first", "y"))
+        self.story.line(e="ok", id=call, reads=[{"key": "a", "read": "x", "amount": 90},
+                                                {"key": "b", "read": "first", "amount": 110}])
+        self.end_two("x", "y")
+        self.expect("whole")
+
+    def test_accounts_of_another_sum(self):
+        self.read_all(("a", "first"), ("b", "first"), amounts=(90, 100))
+        self.end_two("first", "first")
+        self.expect("sum")
+
+    def test_one_of_two_accounts(self):
+        self.read_all(("a", None), ("b", "first"))
+        self.end_two("first", "first")
+        self.expect("whole")
 
     def test_two_holders(self):
         story = self.story
@@ -412,7 +466,7 @@ def record_queue(folder, *options, seconds, seed, enough):
     with open(f"{folder}/nemesis.jsonl", "w", encoding="utf-8") as file:
         json.dump({"t": 0, "w": 0, "p": -1, "e": "queue", "entry": 0, "probation": 0, "ttl": 0, "refreshed": 3000},
                   file)
-    common = ["--threads", "1", "--keys", "1", "--queue", "yes", "--seconds", str(seconds), "--ttl", "30000",
+    common = ["--threads", "1", "--keys", "1", "--queue", "yes", "--transfers", "0", "--seconds", str(seconds), "--ttl", "30000",
               "--seed", str(seed)]
     return record_until(enough, folder, 3, *common, *options, finish=common)
 
@@ -454,7 +508,7 @@ class Recorded(unittest.TestCase):
         if WORKER is None:
             raise unittest.SkipTest("no --worker")
         with tempfile.TemporaryDirectory() as folder:
-            cls.lines = record(folder)
+            cls.lines = record(folder, "--transfers", "3")
         cls.history = checker.History(cls.lines)
         cls.random = random.Random(1)
 
@@ -484,6 +538,26 @@ class Recorded(unittest.TestCase):
         self.assertEqual(violations, [])
         self.assertGreater(numbers["grants"], 50)
         self.assertGreater(numbers["written"], 50)
+        self.assertGreater(numbers["transfers"], 5)
+        self.assertGreater(numbers["reads of all"], 5)
+
+    def is_late_read(self, line):
+        """One that saw transfers of all accounts."""
+        late = line["t"] > self.lines[len(self.lines) * 3 // 4]["t"]
+        return late and self.is_reply(line, "read all") and all(one["read"] != "first" for one in line["reads"])
+
+    def test_an_acknowledged_transfer_told_as_refused(self):
+        self.spoil(lambda line: self.is_reply(line, "transfer"), lambda lines, i: lines[i].update(e="fail"), "chain")
+
+    def test_a_read_of_half_a_transfer(self):
+        def half(lines, i):
+            self.random.choice(lines[i]["reads"])["read"] = "first"
+        self.spoil(self.is_late_read, half, "whole")
+
+    def test_a_read_of_another_sum(self):
+        def other(lines, i):
+            lines[i]["reads"][0]["amount"] += 1
+        self.spoil(self.is_late_read, other, "sum")
 
     def test_an_acknowledged_write_told_as_refused(self):
         self.spoil(lambda line: self.is_reply(line, "release", "save", "put", "update"),
@@ -541,13 +615,14 @@ class Recorded(unittest.TestCase):
 class Broken(unittest.TestCase):
     """Stores that break a promise each, under the worker."""
 
-    def expect(self, how, rule, *options):
+    def expect(self, how, rule, *options, enough=100):
         if WORKER is None:
             self.skipTest("no --worker")
         # Some need a coincidence: another seed, and longer.
         for seed in range(1, 21):
             with tempfile.TemporaryDirectory() as folder:
-                violations, numbers = checker.check(record(folder, "--broken", how, *options, seconds=1 + min(seed, 5), seed=seed))
+                violations, numbers = checker.check(record(folder, "--broken", how, *options, seconds=1 + min(seed, 5), seed=seed,
+                                                           enough=enough))
             if any(violation.startswith(rule + ":") for violation in violations):
                 return
         self.fail(f"{rule}: nothing was noticed: {numbers}; {violations[:5]}")
@@ -566,6 +641,15 @@ class Broken(unittest.TestCase):
 
     def test_one_share_more(self):
         self.expect("one-share-more", "holders", "--names", "95")
+
+    def test_splits_commits(self):
+        self.expect("splits-commits", "sum", *TRANSFERS, enough=20)
+
+    def test_denies_commits(self):
+        self.expect("denies-commits", "chain", *TRANSFERS, enough=20)
+
+    def test_reads_in_turn(self):
+        self.expect("reads-in-turn", "whole", *TRANSFERS, enough=20)
 
     def test_writes_late(self):
         self.expect("writes-late", "late")

@@ -238,7 +238,7 @@ def fail_command(scene):
                                        {"writeConcernError": {"code": 91, "errmsg": "injected"}},
                                        {"writeConcernError": {"code": 64, "errmsg": "injected"}}])
         commands = scene.random.choice([["update"], ["findAndModify", "insert", "delete"], ["find", "aggregate"],
-                                        ["update", "findAndModify"]])
+                                        ["update", "findAndModify"], ["commitTransaction"]])
         scene.servers.fail(commands, failure, scene.random.randint(1, 3))
     scene.servers.fail([], {}, 0)
 

@@ -63,9 +63,10 @@ class Scene:
         self.started += 1
         command = [self.arguments.worker, "--store", uri or self.uri, "--out", str(self.folder / f"{number}.jsonl"),
                    "--process", str(number), "--seed", str(self.seed), "--ttl", str(int(self.ttl * 1000)),
-                   "--seconds", str(max(1, round(self.end - time.monotonic()))), "--finish", "yes" if finish else "no"]
+                   "--seconds", str(max(1, round(self.end - time.monotonic()))), "--finish", "yes" if finish else "no",
+                   "--transfers", str(self.arguments.transfers)]
         if self.nemesis == "kill-waiters":
-            command += ["--queue", "yes", "--keys", "1", "--threads", "1"]
+            command += ["--queue", "yes", "--keys", "1", "--threads", "1", "--transfers", "0"]
         if self.arguments.broken and not finish:
             command += ["--broken", self.arguments.broken]
         environment = dict(os.environ)
@@ -208,6 +209,7 @@ def main():
     parser.add_argument("--nemesis")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--broken", help="how the workers' store is broken (worker/broken_store.h)")
+    parser.add_argument("--transfers", type=int, default=1)
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--namespaces", action="store_true")
     parser.add_argument("--port", type=int, default=24200)

@@ -210,6 +210,19 @@ TEST_P(Commits, OneThatIsRefusedIsNamedAndNothingIsStored) {
   EXPECT_TRUE(all.Commit()) << "all is still held";
 }
 
+TEST_P(Commits, WhatWasRefusedCanBeMendedAndCommittedAgain) {
+  const AcquireOp a = things_.Create("a"), locked = things_.Create("locked");
+  Together both(store());
+  both.Write(things_, WriteKind::kRelease, a, "a", MakeBody({{"n", 2}}));
+  SaveOp& replace = both.Replace(things_, "locked", locked.version, locked.born, {{"n", 2}});
+  EXPECT_FALSE(both.Commit());
+  ASSERT_EQ(replace.status, OpStatus::kBusy);
+  replace.expected = things_.Release("locked", locked).version;
+  EXPECT_TRUE(both.Commit());
+  EXPECT_EQ(replace.detail, nullptr) << "nothing is left of the first attempt";
+  EXPECT_EQ(things_.Read("a").body.json(), Json({{"n", 2}}));
+}
+
 TEST_P(Commits, AUniqueValueIsGivenUpBeforeItIsTaken) {
   store().EnsureIndex(things_.collection(), {{"email"}, true});
   const SaveOp x = things_.Insert("x", {{"email", "one"}}), y = things_.Insert("y", {});

@@ -155,6 +155,7 @@ class Client {
   Next AcquireNext(const Filter& filter);
   /// Several operations in one call.
   void Execute(const std::vector<StoreOp*>& ops);
+  void Commit(CommitOp& commit) { store_.Commit(commit, kBudget); }
   void EnsureIndex(const IndexSpec& index) { store_.EnsureIndex(*collection_, index); }
   void ReadTogether(const std::vector<StoreOp*>& reads) { store_.ReadTogether(reads, kBudget); }
   /// All pages of them.

@@ -57,6 +57,39 @@ class FreesRefused final : public PassingStore {
   std::atomic<int> count_ = 0;
 };
 
+class SplitsCommits final : public PassingStore {
+  using PassingStore::PassingStore;
+  void Commit(CommitOp& commit, Budget budget) override {
+    for (StoreOp* const op : commit.ops) op->MakePending();
+    for (StoreOp* const op : commit.ops) {
+      Pass(*op, budget);
+      if (op->status != OpStatus::kDone) return;
+      std::this_thread::sleep_for(2ms);
+    }
+  }
+};
+
+class DeniesCommits final : public PassingStore {
+  using PassingStore::PassingStore;
+  void Commit(CommitOp& commit, Budget budget) override {
+    PassingStore::Commit(commit, budget);
+    if (commit.ops.front()->status != OpStatus::kDone || ++count_ % 5 != 0) return;
+    for (StoreOp* const op : commit.ops) op->Fail(Errc::kRefused, "denied");
+  }
+
+  std::atomic<int> count_ = 0;
+};
+
+class ReadsInTurn final : public PassingStore {
+  using PassingStore::PassingStore;
+  void ReadTogether(std::span<StoreOp* const> reads, Budget budget) override {
+    for (StoreOp* const read : reads) {
+      Pass(*read, budget);
+      std::this_thread::sleep_for(2ms);
+    }
+  }
+};
+
 class OneShareMore final : public PassingStore {
   using PassingStore::PassingStore;
   void ExecuteOne(AcquireOp& op, Budget budget) override {
@@ -130,6 +163,9 @@ std::shared_ptr<Store> Break(std::shared_ptr<Store> store, const std::string& ho
   if (how == "reads-stale") return std::make_shared<ReadsStale>(std::move(store));
   if (how == "denies-writes") return std::make_shared<DeniesWrites>(std::move(store));
   if (how == "frees-refused") return std::make_shared<FreesRefused>(std::move(store));
+  if (how == "splits-commits") return std::make_shared<SplitsCommits>(std::move(store));
+  if (how == "denies-commits") return std::make_shared<DeniesCommits>(std::move(store));
+  if (how == "reads-in-turn") return std::make_shared<ReadsInTurn>(std::move(store));
   if (how == "one-share-more") return std::make_shared<OneShareMore>(std::move(store));
   if (how == "writes-late") return std::make_shared<WritesLate>(std::move(store));
   if (how == "forgets-entries") return std::make_shared<ForgetsEntries>(std::move(store));

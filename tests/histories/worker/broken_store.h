@@ -12,6 +12,9 @@ namespace doclock::histories {
 ///   reads-stale       answers each read with what the first read of that document saw
 ///   denies-writes     reports writes as failed that were done
 ///   frees-refused     refuses some of a holder's writes, and ends the lock
+///   splits-commits    stores the writes of a transaction one after the other
+///   denies-commits    reports transactions as refused that were stored
+///   reads-in-turn     reads the documents of one moment one after the other
 ///   one-share-more    counts shares up to one more than the limit
 ///   writes-late       lets a write of a lock that was lost through, after a while
 ///   forgets-entries   says that a waiter's entry stands in the queue, and keeps none

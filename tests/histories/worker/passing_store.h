@@ -32,6 +32,9 @@ class PassingStore : public Store {
   void Commit(CommitOp& commit, std::chrono::milliseconds budget) override {
     inner_->Commit(commit, budget);
   }
+  void ReadTogether(std::span<StoreOp* const> reads, std::chrono::milliseconds budget) override {
+    inner_->ReadTogether(reads, budget);
+  }
   void Query(Collection& collection, const Filter& filter,
              const std::function<bool(QueryRow&&)>& sink,
              std::chrono::milliseconds budget) override {

@@ -13,6 +13,7 @@ Settings ReadSettings(int argc, char** argv) {
       {"--broken", [&](const std::string& value) { settings.broken = value; }},
       {"--process", [&](const std::string& value) { settings.process = std::stoi(value); }},
       {"--threads", [&](const std::string& value) { settings.threads = std::stoi(value); }},
+      {"--transfers", [&](const std::string& value) { settings.transfers = std::stoi(value); }},
       {"--keys", [&](const std::string& value) { settings.keys = std::stoi(value); }},
       {"--names", [&](const std::string& value) { settings.names = std::stoi(value); }},
       {"--seconds", [&](const std::string& value) { settings.seconds = std::stoi(value); }},

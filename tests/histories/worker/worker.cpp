@@ -6,6 +6,7 @@
 
 #include "histories/worker/broken_store.h"
 #include "histories/worker/queue_watch.h"
+#include "histories/worker/transfers.h"
 #include "histories/worker/workload.h"
 
 namespace doclock::histories {
@@ -38,16 +39,24 @@ Client OpenClient(const std::shared_ptr<Store>& store, const Settings& settings)
   }
 }
 
+void Finish(const Settings& settings, Record& record, const Client& client) {
+  Workload(settings, record, client, 0).Finish();
+  if (settings.transfers > 0) Transfers(settings, record, client, 1).Finish();
+}
+
 void Run(const Settings& settings) {
   Record record(settings.out, settings.process);
   const std::shared_ptr<Store> store = Open(settings, record);
   const std::vector<Client> clients{OpenClient(store, settings), OpenClient(store, settings)};
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(settings.seconds);
-  if (settings.finish) return Workload(settings, record, clients.front(), 0).Finish();
+  if (settings.finish) return Finish(settings, record, clients.front());
   std::vector<std::jthread> threads;
-  for (int i = 0; i < settings.threads; ++i) {
+  for (int i = 0; i < settings.threads + settings.transfers; ++i) {
     const Client& client = clients[static_cast<std::size_t>(i) % clients.size()];
-    threads.emplace_back([&, i] { Workload(settings, record, client, i).Run(end); });
+    threads.emplace_back([&, i] {
+      if (i < settings.threads) return Workload(settings, record, client, i).Run(end);
+      Transfers(settings, record, client, i).Run(end);
+    });
   }
 }
 

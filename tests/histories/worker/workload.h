@@ -2,66 +2,37 @@
 
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "doclock/doclock.h"
-#include "histories/worker/record.h"
-#include "histories/worker/settings.h"
+#include "histories/worker/steps.h"
 
 namespace doclock::histories {
-
-using Json = nlohmann::json;
-
-/// As the processes of an application have it. Threads share a few of them.
-struct Client {
-  Client(const std::shared_ptr<Store>& store, const Settings& settings)
-      : manager(store, {.owner = "process " + std::to_string(settings.process),
-                        .call_budget = std::chrono::milliseconds(settings.call_ms)}),
-        things(manager, "things", {.ttl = std::chrono::milliseconds(settings.ttl_ms)}),
-        names(manager, "names", {.ttl = std::chrono::milliseconds(settings.ttl_ms)}) {}
-  LockManager manager;
-  LockingRepository<Json> things;
-  LockProvider names;
-};
 
 /// Of a named lock that is shared.
 inline constexpr int kShares = 3;
 
 /// What one thread does: it takes locks, holds them, writes and reads, and records all of it.
-class Workload {
+class Workload : private Steps {
  public:
   Workload(const Settings& settings, Record& record, const Client& client, int thread)
-      : settings_(settings), record_(record), client_(client), thread_(thread) {
-    random_.seed(settings.seed * 1000 + static_cast<unsigned>(settings.process * 100 + thread));
-  }
+      : Steps(settings, record, client, thread) {}
 
   void Run(std::chrono::steady_clock::time_point end) {
     while (std::chrono::steady_clock::now() < end) Step();
   }
   void Finish() {
-    for (int i = 0; i < settings_.keys; ++i) TakeLast("final", KeyOf(i));
-    for (int i = 0; i < 2; ++i) TakeLast("final name", NameOf(i));
+    for (int i = 0; i < settings_.keys; ++i) TakeLast(client_.things, KeyOf(i), first_);
+    for (int i = 0; i < 2; ++i) TakeLastName(NameOf(i));
   }
 
  private:
-  int Below(int limit) { return std::uniform_int_distribution(0, limit - 1)(random_); }
-  std::chrono::milliseconds Wait() {
-    return std::chrono::milliseconds(Below(settings_.ttl_ms + 200));
-  }
   static std::string KeyOf(int number) { return "key" + std::to_string(number); }
   static std::string NameOf(int number) { return "name" + std::to_string(number); }
   std::string AnyKey() { return KeyOf(Below(settings_.keys)); }
-  /// Never the same twice, in any process.
-  std::string Fresh() {
-    return std::to_string(settings_.process) + "." + std::to_string(thread_) + "." +
-           std::to_string(++values_);
-  }
-
   void Step() {
     if (settings_.queue) return TakeTurn();
     if (Below(100) < settings_.names) {
@@ -74,33 +45,6 @@ class Workload {
     if (kind < 78) return Find();
     if (kind < 90) return Save();
     Update();
-  }
-
-  Json Call(const char* op, const std::string& key) const {
-    return {{"op", op}, {"key", key}, {"c", thread_}};
-  }
-  /// Runs what was called and records its end. False: an exception ended it.
-  bool Complete(std::int64_t id, const std::function<Json()>& run) {
-    Json line;
-    try {
-      line = run();
-      line["e"] = "ok";
-    } catch (const InDoubtException&) {
-      line = {{"e", "doubt"}};
-    } catch (const Error& error) {
-      line = {{"e", "fail"}, {"why", error.code().message()}};
-    }
-    const bool done = line["e"] == "ok";
-    line["id"] = id;
-    record_.Write(std::move(line));
-    return done;
-  }
-
-  Json GrantLine(const Locked<Json>& lock) {
-    return {{"grant", grants_.emplace_back(Fresh())},
-            {"key", lock.key().ToString()},
-            {"fence", lock.fence()},
-            {"read", lock->at("v")}};
   }
 
   /// Waits as long as it takes, and holds the lock for a moment: no renewal is due meanwhile.
@@ -158,28 +102,6 @@ class Workload {
     if (!done) return;
     const std::vector<std::string> grants = grants_;
     for (std::size_t i = 0; i < locks.size(); ++i) Work(std::move(locks[i]), grants[i]);
-  }
-
-  /// Holds a lock for a while, and records the last moments at which it was held for certain.
-  template <class Held>
-  void Hold(const Held& held, const std::string& grant) {
-    const int kind = Below(20);
-    const int longest = kind < 14 ? 15 : (kind < 19 ? 150 : settings_.ttl_ms * 3 / 2);
-    const auto end =
-        std::chrono::steady_clock::now() + std::chrono::milliseconds(Below(longest + 1));
-    std::int64_t told = 0;
-    for (;;) {
-      // Read before: a pause between the two lines must not make the lock seem held later.
-      const std::int64_t now = Record::Now();
-      if (!held.held()) return;
-      const bool last = std::chrono::steady_clock::now() >= end;
-      if (last || now - told > 20'000'000) {
-        record_.WriteAt(now, {{"e", "held"}, {"grant", grant}});
-        told = now;
-      }
-      if (last) return;
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
   }
 
   /// Writes under a lock. False: it was not written.
@@ -290,28 +212,15 @@ class Workload {
     });
   }
 
-  void TakeLast(const char* op, const std::string& key) {
-    const std::int64_t id = record_.Call(Call(op, key));
-    Complete(id, [&]() -> Json {
-      if (std::string_view(op) == "final name") {
-        const HeldLock lock = client_.names.Acquire(key, {.wait = std::chrono::minutes(1)});
-        return {{"grant", Fresh()}, {"key", key}, {"fence", lock.fence()}};
-      }
-      Locked<Json> lock = client_.things.Lock(key, first_, {.wait = std::chrono::minutes(1)});
-      Json line = GrantLine(lock);
-      lock.Discard();
-      return line;
+  void TakeLastName(const std::string& name) {
+    const std::int64_t id = record_.Call(Call("final name", name));
+    Complete(id, [&] {
+      const HeldLock lock = client_.names.Acquire(name, {.wait = std::chrono::minutes(1)});
+      return Json{{"grant", Fresh()}, {"key", name}, {"fence", lock.fence()}};
     });
   }
 
   const Json first_ = {{"v", "first"}, {"kind", "thing"}};
-  const Settings& settings_;
-  Record& record_;
-  const Client& client_;
-  const int thread_;
-  std::mt19937 random_;
-  std::int64_t values_ = 0;
-  std::vector<std::string> grants_;  ///< Of the last call that took locks.
 };
 
 }  // namespace doclock::histories

@@ -59,8 +59,12 @@ std::string ConflictText(const std::string& index) {
   return std::string(kConflict) + " over " + index;
 }
 
+std::string PartText(const Step& part, const std::string& said) {
+  return std::string(part.verb()) + " " + std::to_string(part.key) + ": " + said;
+}
+
 std::string LineOf(const Step& step, const std::string& said, const std::string& seen) {
-  return std::string(step.verb()) + " " + std::to_string(step.key) + ": " + said + "; " + seen;
+  return PartText(step, said) + "; " + seen;
 }
 
 std::string Joined(const Lines& lines) {

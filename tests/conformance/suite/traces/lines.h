@@ -68,6 +68,8 @@ std::string WrittenText(std::int64_t version);
 std::string BusyText(int ticks);
 /// A unique index refuses it.
 std::string ConflictText(const std::string& index);
+/// One write of a commit, and what became of it.
+std::string PartText(const Step& part, const std::string& said);
 std::string LineOf(const Step& step, const std::string& said, const std::string& seen);
 
 /// One after the other.

@@ -27,7 +27,9 @@ void CheckLines(const std::string& when, const Lines& found, const Lines& expect
 class MixedTraces : public StoreConformance {
  protected:
   Surroundings Around() {
-    Surroundings around{.spoil = backend().spoil != nullptr, .plant = backend().plant != nullptr};
+    Surroundings around{.spoil = backend().spoil != nullptr,
+                        .plant = backend().plant != nullptr,
+                        .transactions = things_.traits().transactions};
     const Key low(Uuid{}), middle(ObjectId{{1}}), high(Uuid{{2}});
     for (const Key& key : std::vector<Key>{"", 0, low, middle, high}) things_.Insert(key, {});
     const std::vector<Key> keys = things_.Query(Filter());

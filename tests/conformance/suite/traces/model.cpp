@@ -38,6 +38,7 @@ Model::Part Model::Number(const Step& step) {
 }
 
 Lines Model::Play(const Turn& turn, const Lines& found) {
+  if (turn.front().kind == Step::Kind::kCommit) return PlayCommit(turn.front(), found);
   std::vector<Part> parts;
   for (const Step& step : turn) parts.push_back(Number(step));
   std::vector<std::size_t> order(turn.size());
@@ -69,6 +70,41 @@ Lines Model::PlayIn(const std::vector<std::size_t>& order, const std::vector<Par
     lines.push_back(LineOf(parts[i].step, said[i], Look(parts[i].step.key)));
   }
   return lines;
+}
+
+Lines Model::PlayCommit(const Step& commit, const Lines& found) {
+  std::vector<Part> parts;
+  for (int i = 0; i < commit.parts(); ++i) {
+    const Seen seen = LookForCommit(KeyOfPart(commit, i));
+    parts.push_back(Number(PartOf(commit, i, seen, attempts_)));
+  }
+  const std::map<int, Document> before = documents_;
+  Lines done, refused;
+  for (const Part& part : parts) {
+    who_ = part.who;
+    attempt_ = part.attempt;
+    const std::string said = Do(part.step);
+    (said.starts_with(kDone) ? done : refused).push_back(PartText(part.step, said));
+  }
+  if (!refused.empty()) documents_ = before;
+  const Lines all = {Joined(done)};
+  Lines seen;
+  for (const Part& part : parts) seen.push_back(Look(part.step.key));
+  Lines first;
+  for (const std::string& said : refused.empty() ? all : refused) {
+    Lines lines{LineOf(commit, Joined({said, Joined(seen)}), Look(commit.key))};
+    if (lines == found) return found;
+    if (first.empty()) first = std::move(lines);
+  }
+  return first;
+}
+
+Seen Model::LookForCommit(int key) const {
+  const auto found = documents_.find(key);
+  if (found == documents_.end()) return {};
+  const Document& document = found->second;
+  if (document.malformed) return {.there = true};
+  return {true, Live(document), document.holder};
 }
 
 std::string Model::Do(const Step& step) {

@@ -45,6 +45,9 @@ class Model {
 
   Part Number(const Step& step);
   Lines PlayIn(const std::vector<std::size_t>& order, const std::vector<Part>& parts);
+  /// A commit: a store may name any of those that are refused.
+  Lines PlayCommit(const Step& commit, const Lines& found);
+  [[nodiscard]] Seen LookForCommit(int key) const;
   std::string Do(const Step& step);
   [[nodiscard]] std::string Look(int key) const;
   [[nodiscard]] Listed ListedOf(const Document& document) const;

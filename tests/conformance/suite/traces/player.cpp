@@ -66,24 +66,23 @@ Lines Player::Play(const Turn& turn) {
   return lines;
 }
 
+std::string Player::ResultOf(const Call& call, const StoreOp& op) {
+  return op.status == OpStatus::kDone ? std::visit(Outcome(), call.op) : TextOf(op);
+}
+
 Lines Player::Execute(const Turn& turn) {
   std::vector<std::vector<Call>> calls;
   for (const Step& step : turn) calls.push_back(CallsOf(step));
   std::vector<StoreOp*> batch;
   for (std::vector<Call>& of_step : calls) {
-    for (Call& call : of_step) {
-      batch.push_back(std::visit([](auto& op) -> StoreOp* { return &op; }, call.op));
-    }
+    for (Call& call : of_step) batch.push_back(&call.store_op());
   }
   client_.Execute(batch);
   Lines said;
   std::size_t next = 0;
   for (const std::vector<Call>& of_step : calls) {
     Lines results;
-    for (const Call& call : of_step) {
-      const StoreOp& op = *batch[next++];
-      results.push_back(op.status == OpStatus::kDone ? std::visit(Outcome(), call.op) : TextOf(op));
-    }
+    for (const Call& call : of_step) results.push_back(ResultOf(call, *batch[next++]));
     said.push_back(Joined(results));
   }
   return said;
@@ -111,10 +110,38 @@ std::string Player::Do(const Step& step) {
       return Spoil(step);
     case Step::Kind::kPlant:
       return Plant(step);
+    case Step::Kind::kCommit:
+      return Commit(step);
     default:
       clock_.Advance(step.pause() * kTick);
       return kDone;
   }
+}
+
+std::string Player::Commit(const Step& step) {
+  std::vector<Step> parts;
+  std::vector<Call> calls;
+  for (int i = 0; i < step.parts(); ++i) {
+    const Seen seen = LookForCommit(KeyOfPart(step, i));
+    parts.push_back(PartOf(step, i, seen, attempts_));
+    calls.push_back(std::move(CallsOf(parts.back()).front()));
+  }
+  std::vector<StoreOp*> ops;
+  for (Call& call : calls) ops.push_back(&call.store_op());
+  CommitOp commit{.ops = ops};
+  client_.Commit(commit);
+  Lines said;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (ops[i]->status == OpStatus::kPending) continue;
+    said.push_back(PartText(parts[i], ResultOf(calls[i], *ops[i])));
+  }
+  for (const Step& part : parts) said.push_back(Look(part.key));
+  return Joined(said);
+}
+
+Seen Player::LookForCommit(int key) {
+  const ReadOp read = client_.Read(KeyOf(key));
+  return {read.status != OpStatus::kMissing, read.locked, HolderOf(read.lock_id)};
 }
 
 std::string Player::Look(int key) {

@@ -39,11 +39,18 @@ class Player {
   struct Call {
     std::variant<AcquireOp, RenewOp, WriteOp, SaveOp, ReadOp> op;
     std::unique_ptr<GrantRequest> next = nullptr;
+
+    StoreOp& store_op() {
+      return std::visit([](auto& one) -> StoreOp& { return one; }, op);
+    }
   };
 
   Lines Execute(const Turn& turn);
+  static std::string ResultOf(const Call& call, const StoreOp& op);
   std::vector<Call> CallsOf(const Step& step);
   std::string Do(const Step& step);
+  std::string Commit(const Step& step);
+  Seen LookForCommit(int key);
   std::string Look(int key);
   Call Acquire(const Step& step);
   Call Renew(const Step& step, const Uuid& id, LockMode mode);

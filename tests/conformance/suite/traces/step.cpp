@@ -16,6 +16,31 @@ bool CanJoin(const Turn& turn, const Step& step) {
                       [&](const Step& other) { return other.key == step.key; });
 }
 
+Step::Kind KindOfPart(int pick, const Seen& seen) {
+  using Kind = Step::Kind;
+  static constexpr std::array kUnderLocks{
+      Kind::kRelease,         Kind::kReleasePlain, Kind::kReleaseByValue,  Kind::kCheckpoint,
+      Kind::kCheckpointPlain, Kind::kHandOver,     Kind::kHandOverForLong, Kind::kErase};
+  static constexpr std::array kUnchanged{Kind::kReplace, Kind::kReplacePlain, Kind::kSaveErase};
+  const auto of = [](const auto& kinds, int n) {
+    return kinds[static_cast<std::size_t>(n) % kinds.size()];
+  };
+  if (pick % 24 == 11) return of(kUnderLocks, pick);
+  if (pick % 24 == 5) return of(kUnchanged, pick);
+  if (!seen.there) return Kind::kInsert;
+  return seen.live ? of(kUnderLocks, pick) : of(kUnchanged, pick);
+}
+
+/// The step's `who` for this attempt; `otherwise` if there is none.
+int WhoOf(int key, int attempt, int otherwise, const Attempts& attempts) {
+  Step step;
+  step.key = key;
+  for (step.who = 0; step.who < Step::kMaxWho; ++step.who) {
+    if (attempts.Of(step) == attempt) return step.who;
+  }
+  return otherwise;
+}
+
 }  // namespace
 
 const char* Step::verb() const {
@@ -61,7 +86,8 @@ const char* Step::verb() const {
                                                                "index",
                                                                "unique index",
                                                                "spoil",
-                                                               "plant"};
+                                                               "plant",
+                                                               "commit"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
@@ -121,10 +147,23 @@ bool IsExecuted(Step::Kind kind) {
     case Kind::kUniqueIndex:
     case Kind::kSpoil:
     case Kind::kPlant:
+    case Kind::kCommit:
       return false;
     default:
       return true;
   }
+}
+
+Step PartOf(const Step& commit, int place, const Seen& seen, const Attempts& attempts) {
+  Step part;
+  part.key = KeyOfPart(commit, place);
+  part.kind = KindOfPart(commit.number + 7 * place, seen);
+  part.who = WhoOf(part.key, seen.holder, commit.who, attempts);
+  part.number = (commit.number + 11 * place) % Step::kMaxNumber;
+  part.stale = commit.stale && place == 0;
+  // Equal values of all documents would leave nothing to a unique index.
+  part.shape = place % 2 == 0 ? commit.shape : 0;
+  return part;
 }
 
 std::vector<Turn> TurnsOf(const std::vector<Step>& steps) {

@@ -52,11 +52,12 @@ struct Step {
     kQuery,
     kIndex,  ///< creates an index that no step sees
     kUniqueIndex,
-    kSpoil,  ///< the fields of the lock
-    kPlant,  ///< creates a document as a program does that does not know locks
+    kSpoil,   ///< the fields of the lock
+    kPlant,   ///< creates a document as a program does that does not know locks
+    kCommit,  ///< writes of several documents, all or none (see PartOf)
   };
   static constexpr int kKinds = static_cast<int>(Kind::kInsertNothing) + 1;
-  static constexpr int kMixedKinds = static_cast<int>(Kind::kPlant) + 1;
+  static constexpr int kMixedKinds = static_cast<int>(Kind::kCommit) + 1;
 
   Kind kind = Kind::kAcquire;
   int key = 0;          ///< which document
@@ -81,6 +82,8 @@ struct Step {
   [[nodiscard]] int min_hold() const { return 1 + number % 7; }
   /// The limit of shares.
   [[nodiscard]] int limit() const { return 1 + number / 10; }
+  /// How many documents a commit writes: 1 to 4.
+  [[nodiscard]] int parts() const { return 1 + number / 10; }
   /// How many ticks pass.
   [[nodiscard]] int pause() const { return number % 4; }
 
@@ -95,6 +98,9 @@ inline constexpr std::chrono::seconds kTick{30};
 inline constexpr int kStolenTicks = 1;
 /// Of a lock of the next document, in ticks.
 inline constexpr int kNextTicks = 1;
+
+/// The documents of mixed traces: as many as a commit can have.
+inline constexpr int kDocuments = 4;
 
 /// Steps that are one call of a store: mostly one.
 using Turn = std::vector<Step>;
@@ -125,5 +131,18 @@ class Attempts {
   std::map<int, std::vector<int>> of_key_;
   int count_ = 0;
 };
+
+/// What a commit has to know of a document.
+struct Seen {
+  bool there = false;
+  bool live = false;
+  int holder = 0;
+};
+
+/// The document of one part of a commit.
+inline int KeyOfPart(const Step& commit, int place) { return (commit.key + place) % kDocuments; }
+
+/// One write of a commit: mostly one that is not refused, given what is stored.
+Step PartOf(const Step& commit, int place, const Seen& seen, const Attempts& attempts);
 
 }  // namespace doclock::conformance

@@ -11,8 +11,6 @@
 namespace doclock::conformance {
 namespace {
 
-constexpr int kDocuments = 4;
-
 ObjectId OidOf(std::uint8_t last) {
   ObjectId id;
   id.bytes.back() = last;
@@ -101,6 +99,7 @@ std::vector<Step::Kind> KindsFor(const Surroundings& surroundings) {
     const auto kind = static_cast<Step::Kind>(i);
     if (kind == Step::Kind::kSpoil && !surroundings.spoil) continue;
     if (kind == Step::Kind::kPlant && !surroundings.plant) continue;
+    if (kind == Step::Kind::kCommit && !surroundings.transactions) continue;
     kinds.push_back(kind);
   }
   return kinds;

@@ -23,8 +23,9 @@ void showValue(const Trace& trace, std::ostream& out);
 
 /// What traces have to know of a store.
 struct Surroundings {
-  bool spoil = false;  ///< Can the fields of locks be spoilt?
-  bool plant = false;  ///< Can documents be made without any?
+  bool spoil = false;         ///< Can the fields of locks be spoilt?
+  bool plant = false;         ///< Can documents be made without any?
+  bool transactions = false;  ///< Does the store have them?
   /// The kinds of keys (Key::value().index()), as they come in queries without an order: numbers
   /// before texts, or behind them.
   std::vector<std::size_t> kinds_of_keys = {};
