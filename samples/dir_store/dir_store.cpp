@@ -153,6 +153,10 @@ DirStore::DirStore(fs::path root, doclock::OpenMode mode,
 
 doclock::TimePoint DirStore::Now() const noexcept { return clock_->Now(); }
 
+std::chrono::system_clock::time_point DirStore::WallTime() const noexcept {
+  return clock_->WallTime();
+}
+
 void DirStore::Create(const std::string& collection) {
   const fs::path documents = root_ / collection / kDocuments;
   if (mode_ != doclock::OpenMode::kAsTheUrlSays && !fs::exists(documents)) {
