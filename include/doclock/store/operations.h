@@ -56,7 +56,8 @@ struct AcquireOp : StoreOp {
   AcquireOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kAcquire, c, k) {}
   GrantRequest grant;  ///< Request.
   Body insert;         ///< Request: the body of a missing document; none: it must exist.
-  /// Request of Store::AcquireNext: tell `due_in`.
+  /// Request of Store::AcquireNext: an earlier search found nothing. The store may look first in a
+  /// way that keeps no writer waiting, and tells `due_in`.
   bool asks_due = false;
 
   std::int64_t version = 0;  ///< Result: lockVersion after the grant; the fence.

@@ -17,10 +17,9 @@ namespace doclock::detail {
 
 /// The searches for any free document that matches a filter (LockNext). Each search subscribes to
 /// hints, asks the store, sleeps until a hint, a jittered poll, or until a document falls due, and
-/// asks again. A hint wakes one
-/// search. If that gets nothing, the hint goes on to the next search that slept when it came and
-/// wants something else. A hint that finds no search asleep makes those ask again that are asking.
-/// Thread-safe.
+/// asks again. A hint wakes one search. If that gets nothing, the hint goes on to the next search
+/// that slept when it came and wants something else. A hint that finds no search asleep makes those
+/// ask again that are asking. Thread-safe.
 class NextSearches : public std::enable_shared_from_this<NextSearches> {
  public:
   explicit NextSearches(Engine& engine) : engine_(engine) {}
