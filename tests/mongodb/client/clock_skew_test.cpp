@@ -111,8 +111,8 @@ TEST_F(MongodbClockSkewOf, AMemberThatWasRemovedIsForgotten) {
   ASSERT_TRUE(Eventually(clocks, [](bool complete) { return complete; }));
   ASSERT_GT(clocks.skew().most, 50min);
   set_.second_is_removed = true;
-  EXPECT_TRUE(Eventually(clocks, [&](bool) { return clocks.skew().most == 0ns; }));
-  EXPECT_TRUE(clocks.Measure(2s)) << "no other member is there";
+  EXPECT_TRUE(
+      Eventually(clocks, [&](bool complete) { return complete && clocks.skew().most == 0ns; }));
 }
 
 TEST_F(MongodbClockSkewOf, AMemberThatCannotBecomeThePrimaryDoesNotCount) {
@@ -124,8 +124,8 @@ TEST_F(MongodbClockSkewOf, AMemberThatCannotBecomeThePrimaryDoesNotCount) {
     ASSERT_TRUE(Eventually(clocks, [&](bool complete) { return complete; }));
     ASSERT_GT(clocks.skew().most, 50min);
     set_.second_is = role;
-    EXPECT_TRUE(Eventually(clocks, [&](bool) { return clocks.skew().most == 0ns; }));
-    EXPECT_TRUE(clocks.Measure(2s));
+    EXPECT_TRUE(
+        Eventually(clocks, [&](bool complete) { return complete && clocks.skew().most == 0ns; }));
   }
 }
 
