@@ -142,9 +142,7 @@ void Batcher::Enqueue(Pending& pending) {
   {
     const std::scoped_lock lock(mutex_);
     Insert(pending);
-    if (free_lanes_ == 0 || !Ready()) return;
-    --free_lanes_;
-    ++coming_;
+    if (gathering_ > 0 || !ClaimLane()) return;
   }
   try {
     StartWorker();
@@ -156,6 +154,38 @@ void Batcher::Enqueue(Pending& pending) {
     }
     Lead(PassOn(false));  // others have queued meanwhile, and count on this lane
     if (withdrawn) throw;
+  }
+}
+
+bool Batcher::ClaimLane() noexcept {
+  if (free_lanes_ == 0 || !Ready()) return false;
+  --free_lanes_;
+  ++coming_;
+  return true;
+}
+
+Batcher::Gathering::Gathering(Batcher& batcher) : batcher_(batcher) {
+  const std::scoped_lock lock(batcher_.mutex_);
+  ++batcher_.gathering_;
+}
+
+Batcher::Gathering::~Gathering() {
+  std::size_t waiting = 0;
+  {
+    const std::scoped_lock lock(batcher_.mutex_);
+    if (--batcher_.gathering_ > 0) return;
+    waiting = batcher_.queue_.size() + batcher_.renewals_.size();
+  }
+  for (; waiting > 0; --waiting) {
+    {
+      const std::scoped_lock lock(batcher_.mutex_);
+      if (!batcher_.ClaimLane()) return;
+    }
+    try {
+      batcher_.StartWorker();
+    } catch (...) {
+      batcher_.LeadOnWorker();  // out of memory: better here than never
+    }
   }
 }
 

@@ -47,6 +47,19 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// until then.
   void Submit(StoreOp& op, std::function<void()> done);
 
+  /// While it lives, what is submitted waits: so operations that belong together come into as few
+  /// calls as the store allows.
+  class Gathering {
+   public:
+    explicit Gathering(Batcher& batcher);
+    Gathering(const Gathering&) = delete;
+    Gathering& operator=(const Gathering&) = delete;
+    ~Gathering();
+
+   private:
+    Batcher& batcher_;
+  };
+
   /// Executes a ready-made batch in one call, before what else is queued: renewals of different
   /// documents, or of different shares of one.
   void SubmitRenewals(std::vector<StoreOp*> ops, std::function<void()> done);
@@ -78,6 +91,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// returns a batch, the caller must execute it on this lane: no worker could be started.
   [[nodiscard]] Pendings PassOn(bool of_ops);
   void Enqueue(Pending& pending);
+  /// A lane for what is queued, if there is one that no worker has come for yet.
+  [[nodiscard]] bool ClaimLane() noexcept;
   /// Withdraws an operation that was not sent; false: it is in a batch already.
   bool Withdraw(Pending& pending) noexcept;
   /// For a worker that has come for a lane, or in place of one that could not be started: the next
@@ -110,7 +125,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   std::unordered_map<std::size_t, Pending*> last_;
   int free_lanes_;
   int coming_ = 0;  ///< Workers that were started for a lane and have taken no batch yet.
-  int op_lanes_;    ///< How many more lanes operations may take, of those that are free.
+  int gathering_ = 0;
+  int op_lanes_;  ///< How many more lanes operations may take, of those that are free.
 };
 
 }  // namespace doclock::detail

@@ -9,6 +9,7 @@
 #include "doclock/detail/facade.h"
 #include "engine/engine.h"
 #include "engine/procedures/procedure.h"
+#include "engine/verbs/attempt_each.h"
 
 namespace doclock::detail {
 namespace {
@@ -79,12 +80,13 @@ std::vector<std::size_t> OrderOf(const std::vector<AcquireSpec>& specs) {
   return order;
 }
 
-/// Takes locks one after the other, all under one timeout. Both forms use it.
+/// Takes locks, all under one timeout. Both forms use it.
 ///
-/// It waits for a lock only while it holds none that comes after it in the order of all clients: so
-/// no two callers wait for each other. If a wait is long, it gives back what it holds, and goes on
-/// waiting. It then holds one that comes after others, and takes these only if they are free.
-/// Otherwise it starts over.
+/// At first it tries all of them together. Those that stand before the first that is not to be had
+/// it keeps, and takes the others one after the other. It waits for a lock only while it holds none
+/// that comes after it in the order of all clients: so no two callers wait for each other. If a
+/// wait is long, it gives back what it holds, and goes on waiting. It then holds one that comes
+/// after others, and takes these only if they are free. Otherwise it starts over.
 class LockingAll {
  public:
   LockingAll(EnginePtr engine, std::vector<AcquireSpec> specs)
@@ -104,6 +106,31 @@ class LockingAll {
 
   [[nodiscard]] bool done() const noexcept {
     return result_.failure != nullptr || next_ == specs_.size();
+  }
+
+  /// All that are to be tried together at first; none if that is no use.
+  [[nodiscard]] std::vector<AcquireSpec> Together() const {
+    std::vector<AcquireSpec> specs;
+    // In place, a call costs nothing. One with a min_hold must not be given back: see above.
+    if (done() || specs_.size() < 2 || engine_->traits().immediate) return specs;
+    if (specs_.front().min_hold.count() > 0) return specs;
+    for (const std::size_t i : order_) specs.push_back(specs_[i]);
+    return specs;
+  }
+
+  /// What has come of these.
+  void Take(AttemptResults results) noexcept {
+    bool all_before = true;
+    for (std::size_t place = 0; place < results.size(); ++place) {
+      AcquireResult& result = results[place];
+      created(place) = result.grant.created;
+      if (result.grant.lease && all_before) {
+        taken_->all.push_back({next_++, std::move(result.grant)});
+      } else if (std::exchange(all_before, false)) {
+        Missed(place, std::move(result.failure));
+      }
+    }
+    // The other grants go back here.
   }
 
   /// The next lock to take.
@@ -146,6 +173,15 @@ class LockingAll {
   [[nodiscard]] const EnginePtr& engine() const noexcept { return engine_; }
 
  private:
+  /// The first of those tried together that was not to be had; no failure: it was not tried.
+  void Missed(std::size_t place, FailurePtr failure) noexcept {
+    const AcquireSpec& spec = specs_[order_[place]];
+    const bool later = !failure || IsBusy(failure) || failure->code == Errc::kUnavailable;
+    if (later && (!failure || Left(spec.wait).count() > 0)) return;
+    if (IsBusy(failure)) engine_->events().Busy(*spec.collection, spec.key, *failure);
+    Fail(std::move(failure));
+  }
+
   /// Has this call created the document? It may have given the lock back since.
   bool& created(std::size_t place) noexcept { return result_.grants[order_[place]].created; }
 
@@ -212,6 +248,20 @@ class LockingAllAsync : public std::enable_shared_from_this<LockingAllAsync> {
                   std::function<void(AcquireAllResult)> done)
       : locking_(std::move(locking)), context_(std::move(context)), done_(std::move(done)) {}
 
+  void Start() {
+    const std::vector<AcquireSpec> together = locking_.Together();
+    if (together.empty()) return Step();
+    const auto self = shared_from_this();
+    const CancellerPtr canceller = context_.canceller;  // all may be complete before it follows
+    const auto take = [self](AttemptResults results) {
+      self->locking_.Take(std::move(results));
+      self->locking_.done() ? self->Complete() : self->NextStep();
+    };
+    for (auto& attempt : AttemptEach(locking_.engine(), together, take)) {
+      canceller->Follow(std::move(attempt));
+    }
+  }
+
   void Step() {
     auto self = shared_from_this();
     const CancellerPtr canceller = context_.canceller;  // all may be complete before it follows
@@ -265,6 +315,9 @@ void CheckOneManager(std::span<const BindingPtr> bindings) {
 AcquireAllResult AcquireAll(const EnginePtr& engine, std::vector<AcquireSpec> specs,
                             std::stop_token stop) {
   LockingAll locking(engine, std::move(specs));
+  if (const auto together = locking.Together(); !together.empty()) {
+    locking.Take(AttemptEach(engine, together, stop));
+  }
   while (!locking.done()) locking.Take(Acquire(engine, locking.Next(), stop));
   return locking.Finish();
 }
@@ -277,7 +330,7 @@ void AcquireAllAsync(const EnginePtr& engine, std::vector<AcquireSpec> specs, As
   if (nothing_to_do) {
     RunOnNotifier(engine, [task] { task->Complete(); });
   } else {
-    task->Step();
+    task->Start();
   }
 }
 

@@ -1,9 +1,11 @@
 /// The ways to a lock: blocking and asynchronous, for one document and for the next of many.
 
+#include <atomic>
 #include <utility>
 
 #include "engine/check_options.h"
 #include "engine/procedures/acquire_procedure.h"
+#include "engine/verbs/attempt_each.h"
 #include "engine/verbs/launch.h"
 
 namespace doclock::detail {
@@ -89,7 +91,8 @@ void AfterFirstAttempt(const EnginePtr& engine, FirstAttempt& attempt) noexcept 
     return;
   }
   FailurePtr failure = attempt.procedure.TakeFailure();
-  if (!WorthWaiting(attempt.waiter->spec, *failure) || attempt.waiter->settled()) {
+  const bool last = attempt.waiter->once || attempt.waiter->settled();
+  if (last || !WorthWaiting(attempt.waiter->spec, *failure)) {
     attempt.waiter->Settle(Refused<AcquireResult>(std::move(failure)));
     return;
   }
@@ -101,17 +104,22 @@ void AfterFirstAttempt(const EnginePtr& engine, FirstAttempt& attempt) noexcept 
   }
 }
 
+/// Makes the first attempt on workers.
+void Attempt(const EnginePtr& engine, const PendingPtr& waiter) {
+  const auto attempt = std::make_shared<FirstAttempt>(*engine, waiter);
+  RunAsync(engine, std::shared_ptr<Procedure>(attempt, &attempt->procedure),
+           [engine, attempt, background = engine->Background()] {
+             AfterFirstAttempt(engine, *attempt);
+           });
+}
+
 /// Starts an acquisition on workers, within its time to wait.
 void Start(const EnginePtr& engine, const PendingPtr& waiter) {
   if (!engine->traits().immediate) waiter->StartClock();
   if (engine->waits().MustQueue(waiter->spec, waiter->hash)) {
     return engine->waits().Enqueue(waiter, nullptr);
   }
-  const auto attempt = std::make_shared<FirstAttempt>(*engine, waiter);
-  RunAsync(engine, std::shared_ptr<Procedure>(attempt, &attempt->procedure),
-           [engine, attempt, background = engine->Background()] {
-             AfterFirstAttempt(engine, *attempt);
-           });
+  Attempt(engine, waiter);
 }
 
 /// Runs `start`. If it throws, the exception is the only report: the waiter is not settled.
@@ -122,6 +130,40 @@ void StartOrForget(const PendingPtr& waiter, const Start& start) {
   } catch (...) {
     waiter->Forget();
     throw;
+  }
+}
+
+/// One call of AttemptEach.
+struct Attempts {
+  Attempts(std::size_t count, std::function<void(AttemptResults)> when_done)
+      : results(count), left(count), done(std::move(when_done)) {}
+
+  void Take(std::size_t place, AcquireResult result) noexcept {
+    const FailurePtr& failure = result.failure;
+    if (failure && failure->code == Errc::kCancelled && !cancelled.exchange(true)) {
+      for (const auto& waiter : waiters) CancelAcquire(waiter.lock());
+    }
+    results[place] = std::move(result);
+    if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) done(std::move(results));
+  }
+
+  std::vector<std::weak_ptr<PendingAcquire>> waiters;
+  AttemptResults results;
+  std::atomic<std::size_t> left;
+  std::atomic<bool> cancelled = false;
+  const std::function<void(AttemptResults)> done;
+};
+
+void AttemptOnce(const EnginePtr& engine, const PendingPtr& waiter) noexcept {
+  try {
+    if (engine->waits().MustQueue(waiter->spec, waiter->hash)) {
+      waiter->Settle({});
+      return;
+    }
+    waiter->StartClock();
+    Attempt(engine, waiter);
+  } catch (...) {
+    waiter->Settle(Refused<AcquireResult>(FailureOfCaught()));
   }
 }
 
@@ -199,6 +241,50 @@ AcquireHandle AcquireAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDon
     return EndLater(waiter, std::move(closed));
   StartOrForget(waiter, [&] { Start(engine, waiter); });
   return waiter;
+}
+
+std::vector<AcquireHandle> AttemptEach(const EnginePtr& engine,
+                                       const std::vector<AcquireSpec>& specs,
+                                       std::function<void(AttemptResults)> done) {
+  const auto attempts = std::make_shared<Attempts>(specs.size(), std::move(done));
+  std::vector<AcquireHandle> waiters;
+  for (const AcquireSpec& spec : specs) {
+    const auto take = [attempts, place = waiters.size()](AcquireResult result) {
+      attempts->Take(place, std::move(result));
+    };
+    waiters.push_back(
+        std::make_shared<PendingAcquire>(engine, spec, Target::kDocument, take, engine->Now()));
+    waiters.back()->once = true;
+  }
+  attempts->waiters.assign(waiters.begin(), waiters.end());
+  const Batcher::Gathering gathering(engine->batcher());
+  for (const PendingPtr& waiter : waiters) AttemptOnce(engine, waiter);
+  return waiters;
+}
+
+AttemptResults AttemptEach(const EnginePtr& engine, const std::vector<AcquireSpec>& specs,
+                           std::stop_token stop) {
+  struct Tried {
+    AttemptResults results;
+    std::unique_ptr<Runtime::Event> event;
+  };
+  const auto tried = std::make_shared<Tried>();
+  tried->event = engine->runtime().MakeEvent();
+  const auto waiters = AttemptEach(engine, specs, [tried](AttemptResults results) {
+    tried->results = std::move(results);
+    tried->event->Set();
+  });
+  const auto cancel = [&waiters] {
+    for (const PendingPtr& waiter : waiters) waiter->End(Errc::kCancelled);
+  };
+  try {
+    const std::stop_callback on_stop(stop, cancel);
+    tried->event->Wait();
+  } catch (...) {
+    cancel();  // nothing is left that could end them
+    throw;
+  }
+  return std::move(tried->results);
 }
 
 AcquireResult AcquireNext(const EnginePtr& engine, AcquireSpec spec, std::stop_token stop) {

@@ -53,7 +53,7 @@ bool PendingAcquire::Settle(AcquireResult result, bool handed_over) noexcept {
   engine->events().WaitEnded(told_, *spec.collection, spec.key);
   if (result.grant.lease) {
     engine->events().Granted(*result.grant.lease, engine->Now() - started, handed_over);
-  } else if (result.failure &&
+  } else if (result.failure && !once &&
              (result.failure->code == Errc::kBusy || result.failure->code == Errc::kTimedOut ||
               result.failure->code == Errc::kCancelled)) {
     engine->events().Busy(*spec.collection, spec.key, *result.failure);

@@ -46,6 +46,9 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   /// Of a search: the reason why its last attempt did not reach the store. Guarded by NextSearches'
   /// mutex.
   FailurePtr outage;
+  /// It is one attempt, whatever its time to wait: its caller goes on by other means, so the
+  /// Observer is told of a grant alone.
+  bool once = false;
   bool subscribed = false;  ///< A search is known to Hints. Guarded by the searches' mutex.
   /// Of a search, guarded likewise: the number of the hint that woke it (0: none did), and of the
   /// last hint that had come when it asked the store.
