@@ -21,9 +21,9 @@ namespace doclock::samples {
 /// granted, doclock.waited_ms and doclock.handed_over; events "granted", "renewal failing". Lost,
 /// in doubt and timed out are errors.
 ///
-/// An Observer is called on a thread of its own, so these spans have no parent: search them by
-/// collection and key. Several waiters or shares of one key in one process look alike to it; the
-/// oldest of them is taken for the one that ends.
+/// An Observer is called on a thread of its own, so these spans have no parent (those of
+/// call_span.h have): search them by collection and key. Several waiters or shares of one key in
+/// one process look alike to it; the oldest of them is taken for the one that ends.
 class LockSpans final : public Observer {
  public:
   using Tracer = opentelemetry::nostd::shared_ptr<opentelemetry::trace::Tracer>;

@@ -1,5 +1,6 @@
-// Locks as spans: what an Observer hears becomes a trace of who waited, held and lost which
-// document. lock_spans.cpp is written for OpenTelemetry's C++ API; this program prints the spans.
+// Two kinds of spans: of each call, under the caller's span (call_span.h), and of each lock, from
+// the wait to the end of the handle, as an Observer hears of it (lock_spans.h). They are written
+// for OpenTelemetry's C++ API; this program prints them.
 
 #include <chrono>
 #include <iostream>
@@ -7,11 +8,14 @@
 #include <string>
 #include <thread>
 
+#include "call_span.h"
 #include "doclock/doclock.h"
 #include "lock_spans.h"
 #include "recorded_spans.h"
 
 using namespace std::chrono_literals;
+using doclock::samples::CallSpan;
+using doclock::samples::InSpan;
 using doclock::samples::LockSpans;
 using doclock::samples::RecordedSpan;
 using doclock::samples::RecordedSpans;
@@ -24,9 +28,21 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Parcel, id, status)
 
 namespace {
 
+/// A request of the service, with a span of its own.
+void Ship(const std::shared_ptr<RecordedSpans>& spans,
+          const doclock::LockingRepository<Parcel>& parcels) {
+  const CallSpan request(spans, "PUT /parcels/p1");
+  const opentelemetry::trace::Scope active(request.span());
+  auto parcel = InSpan(spans, "lock", [&] { return parcels.Lock("p1", {.wait = 5s}); });
+  parcel->status = "shipped";
+  InSpan(spans, "release", [&] { parcel.Release(); });
+}
+
 void Print(const RecordedSpan& span) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(span.duration).count();
-  std::cout << span.name << "  " << ms << " ms" << (span.error ? "  ERROR" : "");
+  std::cout << span.number;
+  if (span.parent != 0) std::cout << " under " << span.parent;
+  std::cout << "  " << span.name << "  " << ms << " ms" << (span.error ? "  ERROR" : "");
   for (const auto& [name, value] : span.attributes) std::cout << "  " << name << "=" << value;
   std::cout << '\n';
 }
@@ -41,12 +57,11 @@ int main() {
                                        {.observer = std::make_shared<LockSpans>(spans)}};
     const doclock::LockingRepository<Parcel> parcels{manager, "parcels"};
     auto first = parcels.Lock(Parcel{"p1"});
-    std::jthread second([&] { parcels.Lock("p1", {.wait = 5s}).Release(); });
+    std::jthread request([&] { Ship(spans, parcels); });
     std::this_thread::sleep_for(30ms);
     static_cast<void>(parcels.TryLock("p1"));  // busy
-    first->status = "shipped";
-    first.Release();  // hands the lock over
+    first.Release();                           // hands the lock over
   }
   for (const RecordedSpan& span : spans->all()) Print(span);
-  return spans->all().size() == 3 ? 0 : 1;
+  return spans->all().size() == 6 ? 0 : 1;
 }

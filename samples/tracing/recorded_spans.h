@@ -2,6 +2,7 @@
 
 #include <opentelemetry/trace/tracer.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -16,6 +17,8 @@ namespace doclock::samples {
 /// A span that has ended.
 struct RecordedSpan {
   std::string name;
+  std::uint64_t number = 0;
+  std::uint64_t parent = 0;  ///< Its number; 0: none.
   std::chrono::nanoseconds duration{};
   bool error = false;
   std::map<std::string, std::string> attributes;
@@ -28,7 +31,9 @@ class RecordedSpans final : public opentelemetry::trace::Tracer {
   opentelemetry::nostd::shared_ptr<opentelemetry::trace::Span> StartSpan(
       opentelemetry::nostd::string_view name,
       const opentelemetry::trace::StartSpanOptions& options) noexcept override {
-    return std::make_shared<Recording>(*this, name, options.start_steady_time);
+    const auto active = opentelemetry::trace::Scope::active();
+    const auto parent = options.parent.IsValid() ? options.parent : active;
+    return std::make_shared<Recording>(*this, name, options.start_steady_time, parent.number());
   }
   /// In the order of their ends.
   [[nodiscard]] std::vector<RecordedSpan> all() const {
@@ -39,9 +44,12 @@ class RecordedSpans final : public opentelemetry::trace::Tracer {
  private:
   class Recording final : public opentelemetry::trace::Span {
    public:
-    Recording(RecordedSpans& to, std::string_view name, std::chrono::steady_clock::time_point start)
+    Recording(RecordedSpans& to, std::string_view name, std::chrono::steady_clock::time_point start,
+              std::uint64_t parent)
         : to_(to), start_(start) {
       span_.name = name;
+      span_.number = ++to.started_;
+      span_.parent = parent;
     }
     void SetAttribute(opentelemetry::nostd::string_view key,
                       const opentelemetry::common::AttributeValue& value) noexcept override {
@@ -58,6 +66,9 @@ class RecordedSpans final : public opentelemetry::trace::Tracer {
                    opentelemetry::nostd::string_view) noexcept override {
       span_.error = code == opentelemetry::trace::StatusCode::kError;
     }
+    [[nodiscard]] opentelemetry::trace::SpanContext GetContext() const noexcept override {
+      return opentelemetry::trace::SpanContext(span_.number);
+    }
     void End(const opentelemetry::trace::EndSpanOptions& options) noexcept override {
       span_.duration = options.end_steady_time - start_;
       const std::lock_guard guard(to_.mutex_);
@@ -70,6 +81,7 @@ class RecordedSpans final : public opentelemetry::trace::Tracer {
     RecordedSpan span_;
   };
 
+  std::atomic<std::uint64_t> started_ = 0;
   mutable std::mutex mutex_;
   std::vector<RecordedSpan> all_;
 };

@@ -48,7 +48,8 @@ class Site:
         self.where["docs/decisions"] = "decisions/index.md"
         for name in self.reference.headers:
             self.where[f"include/doclock/{name}"] = api.page_of(name)
-        for folder, names in (("pictures", "*.svg"), ("figures", "*.svg"), ("figures/rounds", "*.json*")):
+        for folder, names in (("pictures", "*.svg"), ("figures", "*.svg"), ("figures/rounds", "*.json*"),
+                              ("reference", "*.json")):
             for file in (self.root / "docs" / folder).glob(names):
                 self.copy_file(file)
         self.samples([f for f in files if f.startswith("samples/") and (self.root / f).exists()])
