@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that every row of the tables in docs/coming-from.md names its tests, and that they exist.
+"""Checks that every row of the tables in docs/maintaining/coming-from.md names its tests, and that they exist.
 
 The last column holds names of tests: `Suite.Test`, and then `Test` for more of the same suite, or `Suite` for all of
 it.
@@ -9,7 +9,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-DOCUMENT = ROOT / "docs" / "coming-from.md"
+DOCUMENT = ROOT / "docs" / "maintaining" / "coming-from.md"
 TEST = re.compile(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST)\(\s*(\w+),\s*(\w+)\s*\)", re.MULTILINE)
 
 

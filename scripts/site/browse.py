@@ -28,7 +28,7 @@ SEARCHES = {
     "who holds a lock": "holders",
     "paused process": "deadline",
     "conanfile": "adding-doclock",
-    "without a database": "unit-tests",
+    "without a database": "first-service",
     "break a lock": "holders",
 }
 CONTRAST = 4.5  # WCAG AA

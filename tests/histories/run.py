@@ -23,8 +23,8 @@ SHORT = [("sqlite", "none"), ("sqlite", "kill"), ("sqlite", "pause"), ("sqlite",
          ("mongodb", "slow-clock"), ("mongodb", "pause"), ("mongodb", "stepdown"), ("mongodb", "pause-primary"),
          ("mongodb", "fail-command"), ("mongodb", "late-requests"), ("mongodb", "lose-replies")]
 PROCESSES = {"kill-waiters": 4}
-# What docs/guarantees.md says of a dead waiter, in ms: its entry, and a lease that it was granted meanwhile. SQLite
-# sees that the process is dead. `refreshed`: an entry that was placed so long ago stands for certain.
+# What docs/reference/guarantees.md says of a dead waiter, in ms: its entry, and a lease that it was granted meanwhile.
+# SQLite sees that the process is dead. `refreshed`: an entry that was placed so long ago stands for certain.
 QUEUE = {"sqlite": {"entry": 0, "probation": 0, "ttl": 0, "refreshed": 3000},
          "mongodb": {"entry": 4000, "probation": 5000, "ttl": 30000, "refreshed": 3000}}
 # Fewer grants than this show nothing: then it records again, for twice the time, at most so often.

@@ -1,5 +1,5 @@
 /// Several processes, one database, and everything that can go wrong between them, on one thread:
-/// see docs/testing.md.
+/// see docs/maintaining/testing.md.
 
 #include "simulation/simulation.h"
 

@@ -25,7 +25,7 @@ class Moment {
   Doc concern_ = Doc::Of("level", "snapshot");
 };
 
-/// The operations of store.h, as commands to the server: see docs/mongodb.md for the protocol.
+/// The operations of store.h, as commands to the server: see docs/maintaining/mongodb.md.
 /// Cheap to make: one for each call of the store.
 class Operations {
  public:

@@ -12,7 +12,7 @@
 #include "rules/lock_state.h"
 
 /// What MongoDB's server does, beside what src/rules/ decides. The documents are written and read
-/// here without the store's own code, after docs/mongodb.md.
+/// here without the store's own code, after docs/reference/layout.md.
 namespace doclock::mongo_rules_test {
 
 /// The present, for the rules. Every moment and length is a whole number of hours, so that it does
