@@ -61,6 +61,7 @@ class PostgresqlDatabase final : public locking::Database {
     traits.reads_apart = true;
     traits.queues = true;
     traits.transactions = true;
+    traits.native = NativeHandle::kPostgresql;
     return traits;
   }
 
