@@ -64,6 +64,8 @@ class Connection {
   void DiscardSession();
 
   [[nodiscard]] int socket() const noexcept { return PQsocket(connection_); }
+  /// The server's process, as it told when the session began. (A pooler tells something else.)
+  [[nodiscard]] int backend() const noexcept { return PQbackendPID(connection_); }
   /// The channel and the payload of a notification that has come.
   struct Notification {
     std::string channel;

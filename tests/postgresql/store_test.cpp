@@ -18,8 +18,11 @@ namespace {
 using conformance::Client;
 using conformance::kTtl;
 using conformance::MakeBody;
+using namespace std::chrono_literals;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 class PostgresqlStore : public ::testing::Test {
  protected:
@@ -116,6 +119,17 @@ TEST_F(PostgresqlStore, LongNamesHaveTablesOfTheirOwn) {
   one.Insert("42", {});
   EXPECT_EQ(two.Read("42").status, OpStatus::kMissing);
   EXPECT_EQ(Things(*Open(), name + "1").Read("42").status, OpStatus::kDone);
+}
+
+TEST_F(PostgresqlStore, ListsTheCollectionsThatHaveATable) {
+  EXPECT_THAT(store_->ListCollections(10s), IsEmpty());
+  const std::string name(64, 'n');
+  for (const std::string& one : {std::string("things"), name, std::string("others")}) {
+    Things(*store_, one);
+  }
+  EXPECT_THAT(Open()->ListCollections(10s), UnorderedElementsAre("things", "others", name));
+  schema_.raw().Run("DROP TABLE doclock_c_others; CREATE TABLE doclock_c_foreign()");
+  EXPECT_THAT(store_->ListCollections(10s), UnorderedElementsAre("things", name));
 }
 
 TEST_F(PostgresqlStore, NamesTheUsersOwnUniqueIndex) {
