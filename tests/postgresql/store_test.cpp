@@ -150,6 +150,25 @@ TEST_F(PostgresqlStore, RowsCanBeReadAndFencedInSql) {
             "7 ann");
 }
 
+TEST_F(PostgresqlStore, ATransactionInSqlCanAskWhetherAFenceStillHolds) {
+  Client things = Things(*store_);
+  const AcquireOp grant = things.Create("42");
+  const auto holds = [&] {
+    return schema_.raw().Run(
+        "WITH held AS (SELECT 1 FROM doclock_c_things WHERE (key_kind, key_number, key_text) ="
+        " (0, 0, '42') AND lock_id IS NOT NULL AND lock_fence = " +
+        std::to_string(grant.version) + " FOR SHARE) SELECT count(*) FROM held");
+  };
+  EXPECT_EQ(holds(), "1");
+  const WriteOp save = things.Write("42", WriteKind::kCheckpoint, grant.grant.lock_id,
+                                    {.expected = grant.version, .body = MakeBody({{"n", 2}})});
+  EXPECT_EQ(holds(), "1");
+  things.Release("42", grant.grant.lock_id);
+  EXPECT_EQ(holds(), "0");
+  EXPECT_GT(things.Acquire("42").version, save.version);
+  EXPECT_EQ(holds(), "0");
+}
+
 TEST(PostgresqlOpening, OfAServerThatIsNotThereTellsNoSecret) {
   try {
     OpenPostgresqlStore("postgresql://me:secret@127.0.0.1:1/orders");
