@@ -68,7 +68,7 @@ void TransactionState::Join(NativeHandle native, std::function<void(void*)> join
   if (native == NativeHandle::kNone || engine_->traits().native != native) {
     throw std::invalid_argument(
         "doclock: the transaction's store gives joined work no such handle: sqlite3* is SQLite's, "
-        "MongodbJoin that of a MongoDB replica set");
+        "PGconn* PostgreSQL's, MongodbJoin that of a MongoDB replica set");
   }
   if (join_) throw std::logic_error("doclock: the transaction has joined work already");
   join_ = std::move(join);

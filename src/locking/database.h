@@ -17,6 +17,7 @@
 #include "doclock/filter.h"
 #include "doclock/key.h"
 #include "doclock/store/collection.h"
+#include "doclock/store/finding.h"
 #include "doclock/store/index.h"
 #include "doclock/store/locks.h"
 #include "doclock/store/operation.h"
@@ -225,6 +226,8 @@ class DOCLOCK_EXPORT Database {
   [[nodiscard]] virtual std::optional<std::vector<std::string>> ListCollections(Deadline) {
     return std::nullopt;
   }
+  /// See Store.
+  [[nodiscard]] virtual std::vector<Finding> Examine(Collection*, Deadline) { return {}; }
 };
 
 }  // namespace doclock::locking

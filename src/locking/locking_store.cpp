@@ -58,6 +58,9 @@ class LockingStore final : public Store {
     auto names = database_->ListCollections(In(budget));
     return names ? *std::move(names) : Store::ListCollections(budget);
   }
+  [[nodiscard]] std::vector<Finding> Examine(Collection* collection, milliseconds budget) override {
+    return database_->Examine(collection, In(budget));
+  }
 
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
     database_->EnsureIndex(collection, index);

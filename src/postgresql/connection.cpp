@@ -77,6 +77,10 @@ void Connection::Connect(const Url& url, Deadline deadline) {
   }
   if (PQsetnonblocking(connection_, 1) != 0) Lose("the connection broke");
   Check(PQenterPipelineMode(connection_));
+  HearWarnings();
+}
+
+void Connection::HearWarnings() noexcept {
   const auto hear = [](void* self, const PGresult* notice) {
     const char* const severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
     if (severity != nullptr && std::string_view(severity) == "WARNING") {
@@ -230,6 +234,28 @@ bool Connection::IsIdle() noexcept {
   } catch (const std::exception&) {
     return false;
   }
+}
+
+PGconn* Connection::Lend() {
+  was_lent_ = true;
+  Check(PQexitPipelineMode(connection_));
+  if (PQsetnonblocking(connection_, 0) != 0) Lose("the connection broke");
+  return connection_;
+}
+
+void Connection::TakeBack() {
+  prepared_.clear();  // the statements may be gone
+  if (PQtransactionStatus(connection_) == PQTRANS_ACTIVE) Lose("the connection was left in use");
+  if (PQsetnonblocking(connection_, 1) != 0) Lose("the connection broke");
+  Check(PQenterPipelineMode(connection_));
+  HearWarnings();
+}
+
+void Connection::DiscardSession() {
+  SendOnce("DISCARD ALL");
+  RunUnheard();
+  prepared_.clear();
+  was_lent_ = false;
 }
 
 std::vector<Connection::Notification> Connection::TakeNotifications() {

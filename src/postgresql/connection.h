@@ -51,7 +51,21 @@ class Connection {
   /// Did the server warn since the last Run began? (After a commit: of what it did not do.)
   [[nodiscard]] bool warned() const noexcept { return warned_; }
 
+  /// Gives the connection out as libpq's functions expect it, which then wait without a deadline.
+  /// Nothing is queued or unheard. @throws Loss
+  PGconn* Lend();
+  /// Takes it back, whatever has become of its session. @throws Loss if it is in the middle of
+  /// something
+  void TakeBack();
+  /// Was it lent since the last DiscardSession? Then its settings may be another's own.
+  [[nodiscard]] bool was_lent() const noexcept { return was_lent_; }
+  /// Makes the session what it was when it began, without waiting for the answer. Outside of a
+  /// transaction. @throws Loss
+  void DiscardSession();
+
   [[nodiscard]] int socket() const noexcept { return PQsocket(connection_); }
+  /// The server's process, as it told when the session began. (A pooler tells something else.)
+  [[nodiscard]] int backend() const noexcept { return PQbackendPID(connection_); }
   /// The channel and the payload of a notification that has come.
   struct Notification {
     std::string channel;
@@ -72,6 +86,7 @@ class Connection {
   void Check(int good) {
     if (good != 1) Lose("the connection broke");
   }
+  void HearWarnings() noexcept;
   void Sync();
   /// False: it would have to wait.
   bool Flush();
@@ -85,6 +100,7 @@ class Connection {
   const std::uint32_t generation_;
   bool lost_ = false;
   bool warned_ = false;
+  bool was_lent_ = false;
   std::size_t queued_ = 0;  ///< Statements since the last Sync.
   std::deque<Sent> sent_;
   std::unordered_map<const Statement*, std::string> prepared_;

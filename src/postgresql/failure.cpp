@@ -14,8 +14,10 @@ namespace {
   // A connection, a resource, an operator, or the system: it may pass.
   const std::string kind = refusal.state.substr(0, 2);
   const bool passes = kind == "08" || kind == "53" || kind == "57" || kind == "58";
-  throw StoreException(passes ? Errc::kUnavailable : Errc::kRefused,
-                       "doclock: PostgreSQL refused a statement (SQLSTATE " + refusal.state + ")");
+  const char* const why = refusal.state == "42501" ? ": the user lacks a privilege" : "";
+  throw StoreException(
+      passes ? Errc::kUnavailable : Errc::kRefused,
+      "doclock: PostgreSQL refused a statement (SQLSTATE " + refusal.state + ")" + why);
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "postgresql/pool.h"
 
+#include <string>
 #include <utility>
+
+#include "postgresql/session.h"
 
 namespace doclock::postgresql {
 namespace {
@@ -14,8 +17,9 @@ constexpr int kMostLent = 12;
 const Statement kSession{
     "SELECT set_config('default_transaction_isolation', 'read committed', false),"
     " set_config('default_transaction_read_only', 'off', false),"
-    " set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit')"
-    "  IN ('off', 'local') THEN 'on' ELSE current_setting('synchronous_commit') END, false),"
+    " set_config('synchronous_commit', " +
+    std::string(kDurableCommit) +
+    ", false),"
     " set_config('idle_in_transaction_session_timeout', '30s', false),"
     " set_config('statement_timeout', '0', false)"};
 
@@ -23,14 +27,26 @@ const Statement kSession{
 const Statement kCheckClient{
     "SELECT set_config('client_connection_check_interval', '500ms', false)"};
 
+void SendCheckClient(Connection& connection) {
+  connection.Send(kCheckClient);
+  connection.RunUnheard();
+}
+
+/// Makes the session of a connection that was lent this store's again. @throws Loss
+void Renew(Connection& connection) {
+  connection.DiscardSession();
+  connection.Send(kSession);
+  connection.RunUnheard();
+  SendCheckClient(connection);
+}
+
 }  // namespace
 
 std::unique_ptr<Connection> Pool::Connect(Deadline deadline) const {
   auto connection = std::make_unique<Connection>(url_, deadline);
   connection->Send(kSession);
   connection->Run(deadline);
-  connection->Send(kCheckClient);
-  connection->RunUnheard();
+  SendCheckClient(*connection);
   return connection;
 }
 
@@ -71,6 +87,11 @@ std::unique_ptr<Connection> Pool::TakeIdle() {
 
 void Pool::TakeBack(Connection* connection) noexcept {
   std::unique_ptr<Connection> owned(connection);
+  try {
+    if (owned && owned->was_lent()) Renew(*owned);
+  } catch (const std::exception&) {  // then it is closed
+    owned.reset();
+  }
   {
     const std::lock_guard guard(mutex_);
     --lent_;

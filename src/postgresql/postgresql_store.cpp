@@ -7,6 +7,7 @@
 #include "document/collection.h"
 #include "locking/locking_store.h"
 #include "platform/fork_generation.h"
+#include "postgresql/examine.h"
 #include "postgresql/listener.h"
 #include "postgresql/pool.h"
 #include "postgresql/schema.h"
@@ -61,6 +62,7 @@ class PostgresqlDatabase final : public locking::Database {
     traits.reads_apart = true;
     traits.queues = true;
     traits.transactions = true;
+    traits.native = NativeHandle::kPostgresql;
     return traits;
   }
 
@@ -109,6 +111,22 @@ class PostgresqlDatabase final : public locking::Database {
       if (one.get() == &collection) listener_->Add(one);
     }
     return subscription;
+  }
+
+  [[nodiscard]] std::optional<std::vector<std::string>> ListCollections(
+      locking::Deadline deadline) override {
+    CheckProcess();
+    return WithoutDoubt(
+        [&] { return postgresql::ListCollections(*pool_->Take(deadline), schema_, deadline); });
+  }
+
+  [[nodiscard]] std::vector<Finding> Examine(Collection* collection,
+                                             locking::Deadline deadline) override {
+    CheckProcess();
+    return WithoutDoubt([&] {
+      return postgresql::Examine(*pool_->Take(deadline), schema_,
+                                 static_cast<PostgresqlCollection*>(collection), deadline);
+    });
   }
 
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {

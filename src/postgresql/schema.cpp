@@ -13,6 +13,8 @@ namespace {
 /// Of the tables that this version makes and understands.
 constexpr const char* kSchemaNumber = "1";
 constexpr int kOldestServer = 140000;
+/// Before the name of a table: the setting that is the collection's own name.
+const std::string kCollectionOf = "collection of ";
 
 /// Sends a transaction that one client after the other runs: CREATE ... IF NOT EXISTS of several at
 /// once may fail.
@@ -57,6 +59,13 @@ bool Exists(Connection& connection, const std::string& table, Deadline deadline)
   return !connection.Run(deadline).back().IsNull(0, 0);
 }
 
+/// False too if it is not there.
+bool MayRead(Connection& connection, const std::string& table, Deadline deadline) {
+  connection.SendOnce("SELECT coalesce(has_table_privilege(to_regclass($1), 'SELECT'), false)",
+                      Parameters().Text(table));
+  return connection.Run(deadline).back().Number(0, 0) != 0;
+}
+
 /// The value that stays under a name: this one, or the one before it.
 std::string Keep(Connection& connection, const std::string& schema, const std::string& name,
                  const std::string& value, Deadline deadline) {
@@ -99,10 +108,23 @@ void CreateTable(Connection& connection, const std::string& schema,
     Refuse("the tables are of another version of this library");
   }
   // The names of two long collections may end with the same hash.
-  const std::string of = "collection of " + collection.table_name();
+  const std::string of = kCollectionOf + collection.table_name();
   if (Keep(connection, schema, of, collection.name(), deadline) != collection.name()) {
     Refuse("the table " + collection.table() + " is that of another collection");
   }
+}
+
+std::vector<std::string> ListCollections(Connection& connection, const std::string& schema,
+                                         Deadline deadline) {
+  if (!MayRead(connection, Meta(schema), deadline)) return {};  // none can be opened
+  connection.SendOnce("SELECT value FROM " + Meta(schema) +
+                          " JOIN pg_class ON name = $1 || relname"
+                          " WHERE relnamespace = to_regnamespace($2)",
+                      Parameters().Text(kCollectionOf).Text(QuotedName(schema)));
+  const Result found = std::move(connection.Run(deadline).back());
+  std::vector<std::string> names;
+  for (int row = 0; row < found.size(); ++row) names.emplace_back(found.Text(row, 0));
+  return names;
 }
 
 void CreateUniqueIndex(Connection& connection, const PostgresqlCollection& collection,

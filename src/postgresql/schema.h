@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "doclock/store/index.h"
 #include "postgresql/connection.h"
@@ -16,6 +17,10 @@ std::string FindSchema(Connection& connection, Deadline deadline);
 /// Creates the collection's table unless it is there, and checks it.
 void CreateTable(Connection& connection, const std::string& schema,
                  const PostgresqlCollection& collection, Deadline deadline);
+
+/// The collections that have a table.
+std::vector<std::string> ListCollections(Connection& connection, const std::string& schema,
+                                         Deadline deadline);
 
 /// Creates a unique index unless it is there. @throws ConflictException
 void CreateUniqueIndex(Connection& connection, const PostgresqlCollection& collection,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "locking/database.h"
+#include "postgresql/joined_work.h"
 #include "postgresql/pool.h"
 #include "postgresql/postgresql_collection.h"
 #include "postgresql/rows.h"
@@ -37,6 +38,8 @@ class PostgresqlUnit final : public locking::Unit {
   std::string ScanLocks(Collection& collection, const LockQuery& query, const std::string& after,
                         const std::function<bool(locking::Candidate&&)>& visit) override;
   void Commit(std::span<locking::Change> changes) override;
+  /// A JoinedWork.
+  [[nodiscard]] void* Native() override { return &joined_; }
 
  private:
   /// Begins the transaction with the next statements, unless it has begun.
@@ -80,6 +83,7 @@ class PostgresqlUnit final : public locking::Unit {
   const Deadline deadline_;
   const std::int64_t instance_;
   const Pool::Lent connection_;
+  JoinedWork joined_{*connection_, deadline_};
   bool has_begun_ = false;   ///< A transaction is open.
   bool has_looked_ = false;  ///< Something was loaded or searched.
   bool others_listen_ = false;

@@ -18,8 +18,11 @@ namespace {
 using conformance::Client;
 using conformance::kTtl;
 using conformance::MakeBody;
+using namespace std::chrono_literals;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 class PostgresqlStore : public ::testing::Test {
  protected:
@@ -118,6 +121,17 @@ TEST_F(PostgresqlStore, LongNamesHaveTablesOfTheirOwn) {
   EXPECT_EQ(Things(*Open(), name + "1").Read("42").status, OpStatus::kDone);
 }
 
+TEST_F(PostgresqlStore, ListsTheCollectionsThatHaveATable) {
+  EXPECT_THAT(store_->ListCollections(10s), IsEmpty());
+  const std::string name(64, 'n');
+  for (const std::string& one : {std::string("things"), name, std::string("others")}) {
+    Things(*store_, one);
+  }
+  EXPECT_THAT(Open()->ListCollections(10s), UnorderedElementsAre("things", "others", name));
+  schema_.raw().Run("DROP TABLE doclock_c_others; CREATE TABLE doclock_c_foreign()");
+  EXPECT_THAT(store_->ListCollections(10s), UnorderedElementsAre("things", name));
+}
+
 TEST_F(PostgresqlStore, NamesTheUsersOwnUniqueIndex) {
   Client things = Things(*store_);
   schema_.raw().Run("CREATE UNIQUE INDEX one_n ON doclock_c_things((body -> 'n'))");
@@ -134,6 +148,25 @@ TEST_F(PostgresqlStore, RowsCanBeReadAndFencedInSql) {
                               " doclock_c_things WHERE key_text = '42' AND lock_version = " +
                               std::to_string(grant.version) + " AND lock_id IS NOT NULL FOR SHARE"),
             "7 ann");
+}
+
+TEST_F(PostgresqlStore, ATransactionInSqlCanAskWhetherAFenceStillHolds) {
+  Client things = Things(*store_);
+  const AcquireOp grant = things.Create("42");
+  const auto holds = [&] {
+    return schema_.raw().Run(
+        "WITH held AS (SELECT 1 FROM doclock_c_things WHERE (key_kind, key_number, key_text) ="
+        " (0, 0, '42') AND lock_id IS NOT NULL AND lock_fence = " +
+        std::to_string(grant.version) + " FOR SHARE) SELECT count(*) FROM held");
+  };
+  EXPECT_EQ(holds(), "1");
+  const WriteOp save = things.Write("42", WriteKind::kCheckpoint, grant.grant.lock_id,
+                                    {.expected = grant.version, .body = MakeBody({{"n", 2}})});
+  EXPECT_EQ(holds(), "1");
+  things.Release("42", grant.grant.lock_id);
+  EXPECT_EQ(holds(), "0");
+  EXPECT_GT(things.Acquire("42").version, save.version);
+  EXPECT_EQ(holds(), "0");
 }
 
 TEST(PostgresqlOpening, OfAServerThatIsNotThereTellsNoSecret) {

@@ -8,9 +8,10 @@ namespace doclock {
 
 /// What a store gives to CommitOp::join.
 enum class NativeHandle : std::uint8_t {
-  kNone,     ///< Nothing: it takes no such work.
-  kSqlite,   ///< A `sqlite3*`.
-  kMongodb,  ///< A `MongodbJoin*`.
+  kNone,        ///< Nothing: it takes no such work.
+  kSqlite,      ///< A `sqlite3*`.
+  kMongodb,     ///< A `MongodbJoin*`.
+  kPostgresql,  ///< What `Join` of doclock/postgresql_transaction.h makes a `PGconn*` of.
 };
 
 /// The properties of a store. Constant over its life, except clock_margin.
