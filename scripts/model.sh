@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the model of the lock on MongoDB (tests/model/document_lock.pml) in every state it can reach, and that each guard is needed.
+# Checks the models (tests/model/: the lock on MongoDB, and LockAll) in every state they can reach, and that each guard is needed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -7,7 +7,7 @@ usage() {
   cat <<'TEXT'
 Usage: scripts/model.sh [--long] [--story GUARD] [--help]
 
-Checks with spin that the protocol keeps its promises in every reachable state, then takes out one guard after another:
+Checks with spin that the protocols keep their promises in every reachable state, then takes out one guard after another:
 each time a promise has to break. Prints the states explored.
 
   --long          also with clocks that drift, and with a second attempt of one client: hours, and much memory
@@ -15,10 +15,9 @@ each time a promise has to break. Prints the states explored.
 TEXT
 }
 
-model=tests/model/document_lock.pml
 work=build/model
 story=
-variants=(skewed-clocks stopped-clocks optimistic optimistic-stopped-clocks)
+variants=(skewed-clocks stopped-clocks optimistic optimistic-stopped-clocks lock-all lock-all-dead-holder)
 
 while [[ $# -gt 0 ]]; do
   case $1 in
@@ -49,11 +48,17 @@ guards=(
   "LINEARIZABLE_LOOK plain $deep"
   "LOCK_IN_SAVE optimistic $deep"
   "VERSION_IN_SAVE optimistic $deep"
+  "ORDER lock-all 10000"
+  "ONE_ATTEMPT lock-all 10000"
+  "WAIT_IN_TIMER lock-all 10000"
+  "LOOK_AT_TIMER lock-all 10000"
+  "GIVING_BACK lock-all-dead-holder 10000"
 )
 
 flags_of() {
   case $1 in
-    plain) ;;
+    plain | lock-all) ;;
+    lock-all-dead-holder) echo -DDEAD_HOLDER ;;
     skewed-clocks) echo -DSKEW=1 ;;
     drifting-clocks) echo -DDRIFT=1 ;;
     drifting-and-skewed-clocks) echo "-DSKEW=1 -DDRIFT=1" ;;
@@ -66,7 +71,8 @@ flags_of() {
 
 # check <name> <variant> <depth> [<flag>]: searches one variant up to the first broken promise.
 check() {
-  local folder=$work/$1 flags
+  local folder=$work/$1 flags model=tests/model/document_lock.pml ends=-E # all its ends are valid
+  [[ $2 == lock-all* ]] && model=tests/model/lock_all.pml && ends=
   read -ra flags <<< "$(flags_of "$2") ${4:-}"
   mkdir -p "$folder"
   cp "$model" "$folder/model.pml"
@@ -75,12 +81,12 @@ check() {
     rm -f ./*.trail check.log
     spin "${flags[@]}" -a model.pml > spin.log
     "$CC" -O2 -w -DSAFETY -DCOLLAPSE -o checker pan.c
-    ./checker -E -w24 "-m$3" > check.log
+    ./checker $ends -w24 "-m$3" > check.log
   ) || { echo "model.sh: $1 cannot be checked; see $folder" >&2; return 1; }
 }
 
 states_of() { awk '/states, stored/ {printf "%.0f", $1}' "$work/$1/check.log"; }
-broken_of() { sed -n 's/.*assertion violated *\(.*\) (at depth.*/\1/p' "$work/$1/check.log" | head -1; }
+broken_of() { sed -nE 's/^pan:1: (assertion violated )?(.*) \(at depth.*/\2/p' "$work/$1/check.log" | head -1; }
 # Did the search meet a bound of its own?
 is_cut_short() { grep -q 'max search depth too small\|out of memory' "$work/$1/check.log"; }
 
