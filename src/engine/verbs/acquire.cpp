@@ -3,9 +3,9 @@
 #include <atomic>
 #include <utility>
 
+#include "engine/attempt_each.h"
 #include "engine/check_options.h"
 #include "engine/procedures/acquire_procedure.h"
-#include "engine/verbs/attempt_each.h"
 #include "engine/verbs/launch.h"
 
 namespace doclock::detail {

@@ -12,7 +12,8 @@ namespace doclock::histories {
 /// Every line has "t", the nanoseconds of the machine's monotonic clock, which all processes share
 /// and no test falsifies; "w", the wall clock in ms as the process sees it; "p", the process; and
 /// "e", the event: "call", "ok", "fail" (nothing was done), "doubt", "try" (a write that follows),
-/// "held", or what the queue tells (WatchQueue). docs/maintaining/testing.md lists the fields of each.
+/// "held", or what the queue tells (WatchQueue). docs/maintaining/testing.md lists the fields of
+/// each.
 class Record {
  public:
   Record(const std::string& file, int process);

@@ -20,7 +20,8 @@ void* operator new(std::size_t size) {
   if (void* const memory = std::malloc(size == 0 ? 1 : size)) return memory;
   throw std::bad_alloc();
 }
-// The temporary buffer of std::stable_partition comes from here; a sanitizer's own would not be freed by ours.
+// The temporary buffer of std::stable_partition comes from here; a sanitizer's own would not be
+// freed by ours.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   doclock::mongo_docs_test::CountAllocation();
   return std::malloc(size == 0 ? 1 : size);
