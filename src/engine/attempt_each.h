@@ -9,7 +9,7 @@
 namespace doclock::detail {
 
 /// The outcomes of several attempts, in their order. One with neither a grant nor a failure was not
-/// made: other callers of this process come first.
+/// made: other callers of this process come first, there or before it.
 using AttemptResults = std::vector<AcquireResult>;
 
 /// Tries once to take each of several locks, of different documents, in as few calls of the store

@@ -142,7 +142,7 @@ void Batcher::Enqueue(Pending& pending) {
   {
     const std::scoped_lock lock(mutex_);
     Insert(pending);
-    if (gathering_ > 0 || !ClaimLane()) return;
+    if ((pending.op && gathering_ > 0) || !ClaimLane()) return;
   }
   try {
     StartWorker();
@@ -173,8 +173,8 @@ Batcher::Gathering::~Gathering() {
   std::size_t waiting = 0;
   {
     const std::scoped_lock lock(batcher_.mutex_);
-    if (--batcher_.gathering_ > 0) return;
-    waiting = batcher_.queue_.size() + batcher_.renewals_.size();
+    --batcher_.gathering_;  // others may gather: rather a call more than a wait for them
+    waiting = batcher_.queue_.size();
   }
   for (; waiting > 0; --waiting) {
     {

@@ -47,8 +47,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// until then.
   void Submit(StoreOp& op, std::function<void()> done);
 
-  /// While it lives, what is submitted waits: so operations that belong together come into as few
-  /// calls as the store allows.
+  /// While it lives, no worker starts for operations that are submitted: so those that belong
+  /// together come into as few calls as the lanes and the store allow.
   class Gathering {
    public:
     explicit Gathering(Batcher& batcher);

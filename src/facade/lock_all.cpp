@@ -111,9 +111,13 @@ class LockingAll {
   /// All that are to be tried together at first; none if that is no use.
   [[nodiscard]] std::vector<AcquireSpec> Together() const {
     std::vector<AcquireSpec> specs;
-    // In place, a call costs nothing. One with a min_hold must not be given back: see above.
-    if (done() || specs_.size() < 2 || engine_->traits().immediate) return specs;
-    if (specs_.front().min_hold.count() > 0) return specs;
+    // Only with one lane it is one call, which is what it is for. In place, a call costs nothing.
+    if (engine_->traits().lanes > 1 || engine_->traits().immediate) return specs;
+    if (done() || specs_.size() < 2) return specs;
+    // Two callers who do not wait could refuse each other. One with a min_hold must not be given
+    // back: see above.
+    const AcquireSpec& any = specs_.front();
+    if (any.wait.count() == 0 || any.min_hold.count() > 0) return specs;
     for (const std::size_t i : order_) specs.push_back(specs_[i]);
     return specs;
   }
@@ -175,22 +179,27 @@ class LockingAll {
  private:
   /// The first of those tried together that was not to be had; no failure: it was not tried.
   void Missed(std::size_t place, FailurePtr failure) noexcept {
+    if (!failure || IsBusy(failure)) return;
     const AcquireSpec& spec = specs_[order_[place]];
-    const bool later = !failure || IsBusy(failure) || failure->code == Errc::kUnavailable;
-    if (later && (!failure || Left(spec.wait).count() > 0)) return;
-    if (IsBusy(failure)) engine_->events().Busy(*spec.collection, spec.key, *failure);
+    if (failure->code == Errc::kUnavailable && Left(spec.wait) > kLeast) return;
+    if (failure->code == Errc::kCancelled) {
+      engine_->events().Busy(*spec.collection, spec.key, *failure);
+    }
     Fail(std::move(failure));
   }
 
   /// Has this call created the document? It may have given the lock back since.
   bool& created(std::size_t place) noexcept { return result_.grants[order_[place]].created; }
 
+  /// A wait that is over is still a wait: it ends with kTimedOut.
+  static constexpr Duration kLeast{std::chrono::milliseconds(1)};
+
   /// What is left of the caller's time to wait.
   [[nodiscard]] Duration Left(Duration wait) const {
-    if (wait == kForever) return wait;
+    if (wait == kForever || wait.count() == 0) return wait;
     const auto spent =
         std::chrono::duration_cast<std::chrono::milliseconds>(engine_->Now() - started_);
-    return std::max(Duration(), Duration(wait.ms() - spent));
+    return std::max(kLeast, Duration(wait.ms() - spent));
   }
 
   void StartTimer() {
@@ -315,7 +324,8 @@ void CheckOneManager(std::span<const BindingPtr> bindings) {
 AcquireAllResult AcquireAll(const EnginePtr& engine, std::vector<AcquireSpec> specs,
                             std::stop_token stop) {
   LockingAll locking(engine, std::move(specs));
-  if (const auto together = locking.Together(); !together.empty()) {
+  const auto together = locking.Together();
+  if (!together.empty() && !stop.stop_requested()) {
     locking.Take(AttemptEach(engine, together, stop));
   }
   while (!locking.done()) locking.Take(Acquire(engine, locking.Next(), stop));

@@ -252,6 +252,8 @@ void Connection::TakeBack() {
 }
 
 void Connection::DiscardSession() {
+  SendOnce("SET statement_timeout = 0");  // whoever had it may have set a short one
+  RunUnheard();
   SendOnce("DISCARD ALL");
   RunUnheard();
   prepared_.clear();

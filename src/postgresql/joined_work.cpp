@@ -9,20 +9,26 @@
 namespace doclock::postgresql {
 namespace {
 
-/// The transaction's number. No statement may take longer than the call: see PostgresqlUnit::Begin.
-constexpr const char* kBefore =
-    "SELECT pg_current_xact_id()::text,"
-    " set_config('statement_timeout', current_setting('lock_timeout'), true)";
+/// What this library's own statements, which follow, would be read by: a key or a body in another
+/// encoding, rows that another role does not see.
+const std::string kSettings =
+    " concat_ws(' ', current_setting('client_encoding'), current_setting('role'), session_user,"
+    " current_setting('row_security'), current_setting('session_replication_role'))";
 
-/// The transaction's number; and the first table of this library that was written or altered, since
-/// a lock on it that is not a reader's stays for as long as that counts.
-const std::string kAfter =
-    "SELECT pg_current_xact_id_if_assigned()::text,"
-    " (SELECT min(relname) FROM pg_locks JOIN pg_class ON oid = relation"
-    " WHERE pid = pg_backend_pid() AND relname LIKE 'doclock\\_%'"
-    " AND mode NOT IN ('AccessShareLock', 'RowShareLock')),"
-    " set_config('synchronous_commit', " +
-    std::string(kDurableCommit) + ", true)";
+/// The transaction's number and settings. No statement may take longer than the call: see
+/// PostgresqlUnit::Begin.
+const std::string kBefore =
+    "SELECT pg_current_xact_id()::text," + kSettings +
+    ", set_config('statement_timeout', current_setting('lock_timeout'), true)";
+
+/// The transaction's number and settings; and the first table of this library that was written or
+/// altered, since a lock on it that is not a reader's stays for as long as that counts.
+const std::string kAfter = "SELECT pg_current_xact_id_if_assigned()::text," + kSettings +
+                           ", (SELECT min(relname) FROM pg_locks JOIN pg_class ON oid = relation"
+                           " WHERE pid = pg_backend_pid() AND relname LIKE 'doclock\\_%'"
+                           " AND mode NOT IN ('AccessShareLock', 'RowShareLock')),"
+                           " set_config('synchronous_commit', " +
+                           std::string(kDurableCommit) + ", true)";
 
 [[noreturn]] void Reject(const std::string& what) {
   throw std::logic_error("doclock: joined work " + what + "; nothing was written");
@@ -51,15 +57,20 @@ void CheckState(const PGconn* connection) {
 }  // namespace
 
 void JoinedWork::Run(const std::function<void(PGconn*)>& f) {
-  const std::string number(Ask(kBefore).Text(0, 0));
+  const Result before = Ask(kBefore);
   Lend(f);
   if (std::chrono::steady_clock::now() >= deadline_) {
     throw StoreException(Errc::kUnavailable,
                          "doclock: joined work took longer than the call may; nothing was written");
   }
   const Result after = Ask(kAfter);
-  if (after.Text(0, 0) != number) RejectEnd();
-  if (!after.IsNull(0, 1)) Reject("wrote doclock's table " + std::string(after.Text(0, 1)));
+  if (after.IsNull(0, 0) || after.Text(0, 0) != before.Text(0, 0)) RejectEnd();
+  if (after.Text(0, 1) != before.Text(0, 1)) {
+    Reject(
+        "changed client_encoding, role, row_security or session_replication_role, and did not set "
+        "them back");
+  }
+  if (!after.IsNull(0, 2)) Reject("wrote doclock's table " + std::string(after.Text(0, 2)));
 }
 
 void JoinedWork::Lend(const std::function<void(PGconn*)>& f) {

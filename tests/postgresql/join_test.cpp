@@ -209,6 +209,18 @@ TEST_F(PostgresqlJoin, LeavesNothingInTheSession) {
   EXPECT_EQ(Invoices(), "1");
 }
 
+TEST_F(PostgresqlJoin, SetsBackWhatTheDocumentsAreWrittenBy) {
+  for (const char* sql :
+       {"SET client_encoding = 'LATIN1'", "SET LOCAL ROLE pg_monitor", "SET row_security = off"}) {
+    SCOPED_TRACE(sql);
+    ExpectRefused([&](PGconn* connection) { Value(connection, sql); }, "did not set them back");
+  }
+  auto order = orders_.Lock("7");
+  Commit(order, [](PGconn* connection) {
+    Value(connection, "SAVEPOINT s; SET LOCAL row_security = off; ROLLBACK TO s");
+  });
+}
+
 TEST_F(PostgresqlJoin, WhoseConnectionBreaksStoresNothing) {
   const auto end = [&](PGconn* connection) {
     schema_.raw().Run("SELECT pg_terminate_backend(" + std::to_string(PQbackendPID(connection)) +

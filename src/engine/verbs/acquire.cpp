@@ -156,10 +156,6 @@ struct Attempts {
 
 void AttemptOnce(const EnginePtr& engine, const PendingPtr& waiter) noexcept {
   try {
-    if (engine->waits().MustQueue(waiter->spec, waiter->hash)) {
-      waiter->Settle({});
-      return;
-    }
     waiter->StartClock();
     Attempt(engine, waiter);
   } catch (...) {
@@ -258,7 +254,11 @@ std::vector<AcquireHandle> AttemptEach(const EnginePtr& engine,
   }
   attempts->waiters.assign(waiters.begin(), waiters.end());
   const Batcher::Gathering gathering(engine->batcher());
-  for (const PendingPtr& waiter : waiters) AttemptOnce(engine, waiter);
+  bool first = true;
+  for (const PendingPtr& waiter : waiters) {
+    first = first && !engine->waits().MustQueue(waiter->spec, waiter->hash);
+    first ? AttemptOnce(engine, waiter) : static_cast<void>(waiter->Settle({}));
+  }
   return waiters;
 }
 

@@ -78,10 +78,23 @@ TEST_F(LockAllTogether, AllAreAskedForInOneCall) {
   using Calls = std::vector<std::ptrdiff_t>;
   ReleaseAll(sagas.LockAll({"c", "a", "b"}, {.wait = 10s}));
   EXPECT_EQ(store->Attempts(), Calls{3});
-  ReleaseAll(sagas.TryLockAll({"a", "b"}).value());
-  EXPECT_EQ(store->Attempts(), Calls{2});
   ReleaseAll(sagas.LockAllAsync({"a", "b"}, {.wait = kForever}).get());
   EXPECT_EQ(store->Attempts(), Calls{2});
+}
+
+TEST_F(LockAllTogether, NothingIsAskedForAfterAStop) {
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(CodeOf([&] {
+              (void)sagas.LockAll({"a", "b"}, {.wait = 5s}, stop.get_token());
+            }),
+            Errc::kCancelled);
+  EXPECT_TRUE(store->Attempts().empty());
+}
+
+TEST_F(LockAllTogether, AWaitThatIsOverTimesOut) {
+  auto a = others.Lock("a");
+  EXPECT_EQ(CodeOf([&] { (void)sagas.LockAll({"a", "b"}, {.wait = 1ms}); }), Errc::kTimedOut);
 }
 
 TEST_F(LockAllTogether, OfThoseThatAreNotAllFreeNoneIsKept) {
