@@ -221,6 +221,20 @@ TEST_F(PostgresqlJoin, SetsBackWhatTheDocumentsAreWrittenBy) {
   });
 }
 
+TEST_F(PostgresqlJoin, DoesNotMakeTheCommitLessDurable) {
+  schema_.raw().Run("CREATE TABLE seen(setting text)");
+  AtFirstCommit("INSERT INTO seen VALUES(current_setting('synchronous_commit'))");
+  for (const char* sql : {"SET LOCAL synchronous_commit = off", "SET synchronous_commit = local"}) {
+    auto order = orders_.Lock("7");
+    Commit(order, [&](PGconn* connection) {
+      Value(connection, sql);
+      Value(connection, "INSERT INTO invoices VALUES('a')");
+    });
+    EXPECT_EQ(schema_.raw().Run("SELECT setting FROM seen"), "on") << sql;
+    schema_.raw().Run("DELETE FROM invoices; DELETE FROM seen; ALTER SEQUENCE commits RESTART");
+  }
+}
+
 TEST_F(PostgresqlJoin, WhoseConnectionBreaksStoresNothing) {
   const auto end = [&](PGconn* connection) {
     schema_.raw().Run("SELECT pg_terminate_backend(" + std::to_string(PQbackendPID(connection)) +
