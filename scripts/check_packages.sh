@@ -180,7 +180,7 @@ for kind in static shared; do
       -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12
     "$work/dir_store/dir_store_url_test" --gtest_brief=1
     # It mostly waits, so it runs while the rest is built.
-    RC_PARAMS=max_success=5 "$work/dir_store/dir_store_conformance" --gtest_brief=1 > "$work/suite.log" 2>&1 &
+    RC_PARAMS="max_success=5 noshrink=1" "$work/dir_store/dir_store_conformance" --gtest_brief=1 > "$work/suite.log" 2>&1 &
     suite=$!
     trap 'kill "$suite" 2> /dev/null || true' EXIT
   fi

@@ -80,7 +80,7 @@ std::string TextOf(Sql which, const TableNames& tables) {
       return "UPDATE " + leases + " SET renewed=?3, ttl=max(?4, " + kLeft +
              ") WHERE doc=?1 AND lock_id=?2 AND renewed + ttl*1000000 > ?3 "
              "AND EXISTS(SELECT 1 FROM " +
-             documents + " WHERE id=?1 AND lock_id=?2)";
+             documents + " WHERE id=?1 AND lock_id=?2 AND typeof(lock_version)='integer')";
     case Sql::kPutLease:
       return "INSERT OR REPLACE INTO " + leases +
              "(doc, lock_id, renewed, ttl) VALUES(?1,?2,?3,?4)";
@@ -115,7 +115,7 @@ std::string TextOf(Sql which, const TableNames& tables) {
     case Sql::kRenewShare:
       return "UPDATE " + shares + " SET renewed=?3, ttl=max(?6, " + kLeft +
              ") WHERE doc=?1 AND share=?2 AND " + kLiveHere + " AND EXISTS(SELECT 1 FROM " +
-             documents + " WHERE id=?1 AND lock_id=?7)";
+             documents + " WHERE id=?1 AND lock_id=?7 AND typeof(lock_version)='integer')";
     case Sql::kCover:
       return "INSERT INTO " + leases +
              "(doc, lock_id, renewed, ttl) VALUES(?1,?2,?3,?4) ON CONFLICT(doc) DO UPDATE SET "
