@@ -124,9 +124,9 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   /// document.
   std::unordered_map<std::size_t, Pending*> last_;
   int free_lanes_;
-  int coming_ = 0;  ///< Workers that were started for a lane and have taken no batch yet.
-  int gathering_ = 0;
-  int op_lanes_;  ///< How many more lanes operations may take, of those that are free.
+  int coming_ = 0;     ///< Workers that were started for a lane and have taken no batch yet.
+  int gathering_ = 0;  ///< How many Gathering there are.
+  int op_lanes_;       ///< How many more lanes operations may take, of those that are free.
 };
 
 }  // namespace doclock::detail

@@ -257,28 +257,26 @@ class LockingAllAsync : public std::enable_shared_from_this<LockingAllAsync> {
                   std::function<void(AcquireAllResult)> done)
       : locking_(std::move(locking)), context_(std::move(context)), done_(std::move(done)) {}
 
+  /// Takes an answer, and goes on.
+  [[nodiscard]] auto Taker() {
+    return [self = shared_from_this()](auto answer) {
+      self->locking_.Take(std::move(answer));
+      self->locking_.done() ? self->Complete() : self->NextStep();
+    };
+  }
+
   void Start() {
     const std::vector<AcquireSpec> together = locking_.Together();
     if (together.empty()) return Step();
-    const auto self = shared_from_this();
     const CancellerPtr canceller = context_.canceller;  // all may be complete before it follows
-    const auto take = [self](AttemptResults results) {
-      self->locking_.Take(std::move(results));
-      self->locking_.done() ? self->Complete() : self->NextStep();
-    };
-    for (auto& attempt : AttemptEach(locking_.engine(), together, take)) {
+    for (auto& attempt : AttemptEach(locking_.engine(), together, Taker())) {
       canceller->Follow(std::move(attempt));
     }
   }
 
   void Step() {
-    auto self = shared_from_this();
-    const CancellerPtr canceller = context_.canceller;  // all may be complete before it follows
-    canceller->Follow(
-        AcquireAsync(locking_.engine(), locking_.Next(), [self](AcquireResult result) {
-          self->locking_.Take(std::move(result));
-          self->locking_.done() ? self->Complete() : self->NextStep();
-        }));
+    const CancellerPtr canceller = context_.canceller;  // see Start
+    canceller->Follow(AcquireAsync(locking_.engine(), locking_.Next(), Taker()));
   }
 
   void Complete() noexcept {

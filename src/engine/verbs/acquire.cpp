@@ -42,33 +42,41 @@ AcquireHandle EndLater(const PendingPtr& waiter, FailurePtr failure) {
 
 /// Shared by a blocked caller and the thread that settles its wait: the caller may have to leave
 /// first.
+template <class Result>
 struct Waited {
-  AcquireResult result;
-  std::unique_ptr<Runtime::Event> event;
+  explicit Waited(Runtime& runtime) : event(runtime.MakeEvent()) {}
+
+  void Set(Result outcome) {
+    result = std::move(outcome);
+    event->Set();
+  }
+  /// Waits on the caller's thread for what `start` starts. A stop ends it, by `end`.
+  template <class Start, class End>
+  Result After(const Start& start, const std::stop_token& stop, const End& end) {
+    try {
+      start();
+      const std::stop_callback on_stop(stop, end);
+      event->Wait();
+    } catch (...) {
+      end();  // nothing is left that could end it, or memory is out
+      throw;
+    }
+    return std::move(result);
+  }
+
+  Result result;
+  const std::unique_ptr<Runtime::Event> event;
 };
 
 /// Waits on the caller's thread for what `start` starts.
 template <class Start>
 AcquireResult Wait(const EnginePtr& engine, AcquireSpec spec, PendingAcquire::Target target,
                    const std::stop_token& stop, TimePoint started, Start start) {
-  const auto waited = std::make_shared<Waited>();
-  waited->event = engine->runtime().MakeEvent();
+  const auto waited = std::make_shared<Waited<AcquireResult>>(engine->runtime());
   const auto waiter = std::make_shared<PendingAcquire>(
       engine, std::move(spec), target,
-      [waited](AcquireResult settled) {
-        waited->result = std::move(settled);
-        waited->event->Set();
-      },
-      started);
-  try {
-    start(waiter);
-    const std::stop_callback on_stop(stop, [&] { waiter->End(Errc::kCancelled); });
-    waited->event->Wait();
-  } catch (...) {
-    waiter->End(Errc::kCancelled);  // nothing is left that could end it, or memory is out
-    throw;
-  }
-  return std::move(waited->result);
+      [waited](AcquireResult settled) { waited->Set(std::move(settled)); }, started);
+  return waited->After([&] { start(waiter); }, stop, [&] { waiter->End(Errc::kCancelled); });
 }
 
 /// May the store be asked on the caller's thread? Not if the time to wait could be over before it
@@ -264,27 +272,16 @@ std::vector<AcquireHandle> AttemptEach(const EnginePtr& engine,
 
 AttemptResults AttemptEach(const EnginePtr& engine, const std::vector<AcquireSpec>& specs,
                            std::stop_token stop) {
-  struct Tried {
-    AttemptResults results;
-    std::unique_ptr<Runtime::Event> event;
+  const auto waited = std::make_shared<Waited<AttemptResults>>(engine->runtime());
+  std::vector<AcquireHandle> waiters;
+  const auto start = [&] {
+    waiters = AttemptEach(engine, specs,
+                          [waited](AttemptResults results) { waited->Set(std::move(results)); });
   };
-  const auto tried = std::make_shared<Tried>();
-  tried->event = engine->runtime().MakeEvent();
-  const auto waiters = AttemptEach(engine, specs, [tried](AttemptResults results) {
-    tried->results = std::move(results);
-    tried->event->Set();
-  });
-  const auto cancel = [&waiters] {
+  const auto end = [&] {
     for (const PendingPtr& waiter : waiters) waiter->End(Errc::kCancelled);
   };
-  try {
-    const std::stop_callback on_stop(stop, cancel);
-    tried->event->Wait();
-  } catch (...) {
-    cancel();  // nothing is left that could end them
-    throw;
-  }
-  return std::move(tried->results);
+  return waited->After(start, stop, end);
 }
 
 AcquireResult AcquireNext(const EnginePtr& engine, AcquireSpec spec, std::stop_token stop) {

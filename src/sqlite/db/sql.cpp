@@ -6,6 +6,8 @@ namespace doclock::sqlite {
 namespace {
 
 constexpr const char* kFree = "lock_id = zeroblob(16)";
+/// Of a short cut: the long way tells that a document is malformed.
+constexpr const char* kSoundVersion = " AND typeof(lock_version)='integer'";
 constexpr const char* kSetLock =
     "lock_id=?2, lock_version=?3, lock_time=?4, lock_ttl=?5, lock_slot=?6, lock_boot=?7, "
     "lock_closed=?8, lock_owner=?9, lock_released=?10, lock_born=?11, "
@@ -30,8 +32,8 @@ std::string Release(const std::string& documents, const std::string& set_body) {
   return "UPDATE " + documents + " SET " + set_body +
          "lock_id=zeroblob(16), lock_version=lock_version+1, lock_released=?2, lock_time=?5, "
          "lock_wall=?6 "
-         "WHERE key=?1 AND lock_id=?2 AND lock_version=?3 AND typeof(lock_version)='integer' "
-         "AND lock_boot=?7 AND lock_queue=0";
+         "WHERE key=?1 AND lock_id=?2 AND lock_version=?3" +
+         kSoundVersion + " AND lock_boot=?7 AND lock_queue=0";
 }
 
 /// The columns of a LockRow behind kStoredColumns.
@@ -80,7 +82,7 @@ std::string TextOf(Sql which, const TableNames& tables) {
       return "UPDATE " + leases + " SET renewed=?3, ttl=max(?4, " + kLeft +
              ") WHERE doc=?1 AND lock_id=?2 AND renewed + ttl*1000000 > ?3 "
              "AND EXISTS(SELECT 1 FROM " +
-             documents + " WHERE id=?1 AND lock_id=?2 AND typeof(lock_version)='integer')";
+             documents + " WHERE id=?1 AND lock_id=?2" + kSoundVersion + ")";
     case Sql::kPutLease:
       return "INSERT OR REPLACE INTO " + leases +
              "(doc, lock_id, renewed, ttl) VALUES(?1,?2,?3,?4)";
@@ -115,15 +117,15 @@ std::string TextOf(Sql which, const TableNames& tables) {
     case Sql::kRenewShare:
       return "UPDATE " + shares + " SET renewed=?3, ttl=max(?6, " + kLeft +
              ") WHERE doc=?1 AND share=?2 AND " + kLiveHere + " AND EXISTS(SELECT 1 FROM " +
-             documents + " WHERE id=?1 AND lock_id=?7 AND typeof(lock_version)='integer')";
+             documents + " WHERE id=?1 AND lock_id=?7" + kSoundVersion + ")";
     case Sql::kCover:
       return "INSERT INTO " + leases +
              "(doc, lock_id, renewed, ttl) VALUES(?1,?2,?3,?4) ON CONFLICT(doc) DO UPDATE SET "
              "ttl=max(?4, CASE WHEN lock_id=?2 THEN " +
              kLeft + " ELSE 0 END), lock_id=?2, renewed=?3";
     case Sql::kSharedId:
-      return "SELECT id, lock_version FROM " + documents +
-             " WHERE key=?1 AND lock_id=?2 AND typeof(lock_version)='integer'";
+      return "SELECT id, lock_version FROM " + documents + " WHERE key=?1 AND lock_id=?2" +
+             kSoundVersion;
     case Sql::kLeaveShared:
       return "DELETE FROM " + shares + " WHERE doc=?1 AND share=?2 AND " + kLiveHere +
              " AND EXISTS(SELECT 1 FROM " + shares + " WHERE doc=?1 AND share<>?2 AND " +
