@@ -168,12 +168,12 @@ TEST_P(BatcherTest, AThrowingStoreCompletesEveryOperation) {
 }
 
 TEST(BatcherLanes, OperationsRunSideBySideWhileLanesAreFree) {
+  std::latch queued(1), done(3);  // outlive the workers
   const auto store = std::make_shared<GateStore>(4);
   const auto runtime = MakeRuntime(4);
   const auto batcher = std::make_shared<Batcher>(store, *runtime, 10s);
   Collection* const collection = store->Open("c", {}, 30s).get();
   // The workers begin together, when all operations have queued.
-  std::latch queued(1), done(3);
   for (int i = 0; i < 4; ++i) runtime->Work([&] { queued.wait(); });
   const std::array<Key, 3> keys{Key(1), Key(2), Key(3)};
   std::vector<std::unique_ptr<ReadOp>> ops;

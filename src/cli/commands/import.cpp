@@ -214,12 +214,12 @@ class Importer {
   bool Take(NumberedLine& line) {
     std::string text;
     {
-      const std::lock_guard guard(mutex_);
+      const std::lock_guard reading(reading_);
       line.number = source_.number() + 1;  // if it cannot be read
-      if (over_ || Interruption::signal() != 0) return false;
-      over_ = true;  // also if it throws: the other threads read no further
+      if (read_ || over_ || Interruption::signal() != 0) return false;
+      read_ = true;  // also if it throws: the other threads read no further
       if (!source_.Next(text, line.number)) return false;
-      over_ = false;
+      read_ = false;
     }
     line.document = source_.Parse(text, line.number);
     const std::lock_guard guard(mutex_);
@@ -248,15 +248,17 @@ class Importer {
   const Documents& documents_;
   const TransferOptions& options_;
   Replacer replacer_;
-  std::mutex mutex_;  ///< Guards what follows.
+  std::mutex reading_;  ///< Guards the source, and is held while it waits for input.
   Source& source_;
+  bool read_ = false;               ///< To its end, or as far as it can be.
+  std::atomic<bool> over_ = false;  ///< A line failed.
+  std::mutex mutex_;                ///< Guards what follows. Nothing waits while it is held.
   KeysSoFar keys_;
   Progress progress_{"imported"};
   std::array<std::int64_t, kOutcomes> counts_{};
   std::int64_t all_ = 0;
   std::exception_ptr error_;
   std::int64_t failed_at_ = 0;
-  bool over_ = false;
   int ended_ = 0;  ///< Threads.
   std::condition_variable all_ended_;
   std::stop_source stop_;
