@@ -6,7 +6,8 @@
 #   dev       what compiling against doclock needs: headers, static libraries, links to shared ones, CMake and pkg-config
 #             files, the suite for stores
 #   cli       the command
-#   mongodb_module   the MongoDB store, where it is loaded as a module; with DOCLOCK_MONGODB_MODULE=ALL its library too
+#   mongodb_module, postgresql_module   these stores, where they are loaded as modules; with DOCLOCK_STORE_MODULES=ALL their
+#             libraries too
 
 include(CMakePackageConfigHelpers)
 
@@ -35,7 +36,7 @@ function(doclock_install_component component)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESCRIPTION" "REQUIRES;REQUIRES_PRIVATE;LIBS_PRIVATE")
   doclock_library_name(${component} library)
   set(part library)
-  if(component IN_LIST doclock_modules AND DOCLOCK_MONGODB_MODULE STREQUAL "ALL")
+  if(component IN_LIST doclock_modules AND DOCLOCK_STORE_MODULES STREQUAL "ALL")
     set(part ${component}_module)
   endif()
   install(
@@ -86,7 +87,7 @@ foreach(store IN LISTS doclock_stores)
     DESCRIPTION "${description}"
     REQUIRES "doclock-core ${same}"
     REQUIRES_PRIVATE "${pkg_config}")
-  if(NOT (store IN_LIST doclock_modules AND DOCLOCK_MONGODB_MODULE STREQUAL "ALL"))
+  if(NOT (store IN_LIST doclock_modules AND DOCLOCK_STORE_MODULES STREQUAL "ALL"))
     list(APPEND umbrella_requires "doclock-${store} ${same}")
   endif()
   string(APPEND doclock_store_packages "set(doclock_${store}_package ${package})\n")

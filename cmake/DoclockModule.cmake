@@ -1,5 +1,5 @@
-# The MongoDB store as a module: a library that is loaded when one of its URLs is opened. A program that opens others does not
-# load libmongoc, which takes longer than a lock in a SQLite file.
+# The stores on MongoDB and PostgreSQL as modules: libraries that are loaded when one of their URLs is opened. A program that
+# opens others does not load libmongoc, which takes longer than a lock in a SQLite file.
 #
 # doclock_settle_modules() sets, here and in the folder above, doclock_modules: the stores of this build that are modules.
 #
@@ -8,34 +8,37 @@
 #                                                   by a table of its own instead of the umbrella's
 #   doclock_load_modules_of_library(<component>)    so does a shared library
 #
-# The command exports the core to its module if it is linked statically: there is one core in each process.
+# The command exports the core to its modules if it is linked statically: there is one core in each process.
 
 set(doclock_default_module OFF)
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   set(doclock_default_module COMMAND)
 endif()
-set(DOCLOCK_MONGODB_MODULE ${doclock_default_module}
-    CACHE STRING "Load the MongoDB store at its first use: OFF, COMMAND (the command does) or ALL (the shared libraries too)")
-set_property(CACHE DOCLOCK_MONGODB_MODULE PROPERTY STRINGS OFF COMMAND ALL)
-if(NOT DOCLOCK_MONGODB_MODULE MATCHES "^(OFF|COMMAND|ALL)$")
-  message(FATAL_ERROR "DOCLOCK_MONGODB_MODULE is \"${DOCLOCK_MONGODB_MODULE}\"; it must be OFF, COMMAND or ALL")
+set(DOCLOCK_STORE_MODULES ${doclock_default_module}
+    CACHE STRING "Load the stores on servers at their first use: OFF, COMMAND (the command does) or ALL (the shared libraries too)")
+set_property(CACHE DOCLOCK_STORE_MODULES PROPERTY STRINGS OFF COMMAND ALL)
+if(NOT DOCLOCK_STORE_MODULES MATCHES "^(OFF|COMMAND|ALL)$")
+  message(FATAL_ERROR "DOCLOCK_STORE_MODULES is \"${DOCLOCK_STORE_MODULES}\"; it must be OFF, COMMAND or ALL")
 endif()
-if(NOT DOCLOCK_MONGODB_MODULE STREQUAL "OFF" AND NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
-  message(FATAL_ERROR "DOCLOCK_MONGODB_MODULE is ${DOCLOCK_MONGODB_MODULE}; this needs Linux")
+if(NOT DOCLOCK_STORE_MODULES STREQUAL "OFF" AND NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  message(FATAL_ERROR "DOCLOCK_STORE_MODULES is ${DOCLOCK_STORE_MODULES}; this needs Linux")
 endif()
-if(DOCLOCK_MONGODB_MODULE STREQUAL "ALL" AND NOT BUILD_SHARED_LIBS)
-  message(FATAL_ERROR "DOCLOCK_MONGODB_MODULE is ALL; this needs BUILD_SHARED_LIBS: a static library has no place to find a module by")
+if(DOCLOCK_STORE_MODULES STREQUAL "ALL" AND NOT BUILD_SHARED_LIBS)
+  message(FATAL_ERROR "DOCLOCK_STORE_MODULES is ALL; this needs BUILD_SHARED_LIBS: a static library has no place to find a module by")
 endif()
 
-if(DOCLOCK_MONGODB_MODULE STREQUAL "ALL" AND DOCLOCK_BUILD_TESTS)
-  message(FATAL_ERROR "DOCLOCK_MONGODB_MODULE is ALL; the tests link the stores: DOCLOCK_BUILD_TESTS=OFF")
+if(DOCLOCK_STORE_MODULES STREQUAL "ALL" AND DOCLOCK_BUILD_TESTS)
+  message(FATAL_ERROR "DOCLOCK_STORE_MODULES is ALL; the tests link the stores: DOCLOCK_BUILD_TESTS=OFF")
 endif()
 
 macro(doclock_settle_modules)
   set(doclock_modules)
-  if(DOCLOCK_WITH_MONGODB AND (DOCLOCK_MONGODB_MODULE STREQUAL "ALL" OR (DOCLOCK_MONGODB_MODULE STREQUAL "COMMAND" AND
-                                                                         DOCLOCK_BUILD_CLI)))
-    set(doclock_modules mongodb)
+  if(DOCLOCK_STORE_MODULES STREQUAL "ALL" OR (DOCLOCK_STORE_MODULES STREQUAL "COMMAND" AND DOCLOCK_BUILD_CLI))
+    foreach(store IN ITEMS mongodb postgresql)
+      if(store IN_LIST doclock_stores)
+        list(APPEND doclock_modules ${store})
+      endif()
+    endforeach()
   endif()
   set(doclock_modules ${doclock_modules} PARENT_SCOPE)
 endmacro()

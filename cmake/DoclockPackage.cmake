@@ -76,12 +76,14 @@ if(BUILD_SHARED_LIBS)
     SECTION libs
     SUMMARY "Locks on JSON documents, over a database: libraries"
     TEXT "doclock locks JSON documents across threads, processes and machines, and stores the new state and unlocks in one \
-write. The documents are kept in SQLite, MongoDB or memory. This package has the shared libraries."
+write. The documents are kept in SQLite, PostgreSQL, MongoDB or memory. This package has the shared libraries."
     DEPENDS ${doclock_sql_depends})
   # The links of all libraries are here, so all that they point to has to be.
   set(doclock_module_depends "")
-  if(doclock_modules AND DOCLOCK_MONGODB_MODULE STREQUAL "ALL")
-    set(doclock_module_depends "doclock-mongodb (= ${PROJECT_VERSION})")
+  if(DOCLOCK_STORE_MODULES STREQUAL "ALL")
+    foreach(module IN LISTS doclock_modules)
+      list(APPEND doclock_module_depends "doclock-${module} (= ${PROJECT_VERSION})")
+    endforeach()
   endif()
   doclock_debian_package(
     dev
@@ -107,8 +109,9 @@ foreach(module IN LISTS doclock_modules)
     TEXT "doclock locks JSON documents across threads, processes and machines, and stores the new state and unlocks in one \
 write. This package has the store that is loaded when a URL of ${module} is opened."
     DEPENDS ${depends})
-  set(CPACK_DEBIAN_CLI_PACKAGE_SUGGESTS doclock-${module})
 endforeach()
+list(TRANSFORM doclock_modules PREPEND doclock- OUTPUT_VARIABLE suggests)
+list(JOIN suggests ", " CPACK_DEBIAN_CLI_PACKAGE_SUGGESTS)
 if(DOCLOCK_BUILD_CLI)
   doclock_debian_package(
     cli

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs doclock, static and shared, moves the installed tree, and builds and runs small programs against it: through
 # find_package, add_subdirectory and pkg-config. Checks what the shared libraries export. On Debian makes the .deb packages,
-# unpacks them into a folder, and builds and runs a program there. Then builds the Conan package, offline, over the system's Boost, nlohmann_json, SQLite and libmongoc. With DOCLOCK_TEST_MONGODB=<URI without a
+# unpacks them into a folder, and builds and runs a program there. Then builds the Conan package, offline, over the system's Boost, nlohmann_json, SQLite, libpq and libmongoc. With DOCLOCK_TEST_MONGODB=<URI without a
 # database> the programs lock on that server too.
 # Usage: scripts/check_packages.sh [--no-conan | --both]
 # The Conan package is built static; with --both, shared too.
@@ -75,29 +75,29 @@ check_debs() { # <build folder of shared libraries>
   local build=$1 out=$work/debs host version library debs=() deb package
   # Where Debian has libraries; the build's other checks are over by now.
   host=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
-  cmake -S . -B "$build" -DCMAKE_INSTALL_LIBDIR="$host" -DDOCLOCK_MONGODB_MODULE=ALL > "$build.log" 2>&1 || { cat "$build.log"; return 1; }
+  cmake -S . -B "$build" -DCMAKE_INSTALL_LIBDIR="$host" -DDOCLOCK_STORE_MODULES=ALL > "$build.log" 2>&1 || { cat "$build.log"; return 1; }
   cmake --build "$build" -j "$jobs"
   rm -rf "$out"
   (cd "$build" && cpack -G DEB -B "$out" > "$build-cpack.log" 2>&1) || { cat "$build-cpack.log"; return 1; }
   version=$(sed -n 's/^ *VERSION \([0-9.]*\)$/\1/p' CMakeLists.txt | head -1)
   library=libdoclock${version%.*}
   debs=("$out/${library}_$version"_*.deb "$out/libdoclock-dev_$version"_*.deb "$out/doclock_$version"_*.deb
-    "$out/doclock-mongodb_$version"_*.deb)
+    "$out/doclock-mongodb_$version"_*.deb "$out/doclock-postgresql_$version"_*.deb)
   for deb in "${debs[@]}"; do
     dpkg-deb -I "$deb" > /dev/null || { echo "check_packages: there is no $deb" >&2; return 1; }
     dpkg-deb -x "$deb" "$out/unpacked"
     [[ -e $out/unpacked/usr/share/doc/$(dpkg-deb -f "$deb" Package)/copyright ]]
   done
-  # Only the store on MongoDB needs libmongoc.
+  # Only the stores on servers need the servers' libraries.
   for deb in "${debs[@]:0:3}"; do
-    [[ "$(dpkg-deb -f "$deb" Depends)" != *mongoc* ]] || { echo "check_packages: $deb depends on libmongoc" >&2; return 1; }
+    [[ "$(dpkg-deb -f "$deb" Depends)" != *@(mongoc|libpq)* ]] || { echo "check_packages: $deb depends on a server's library" >&2; return 1; }
   done
   # No file is in two packages.
   for deb in "${debs[@]}"; do dpkg-deb --fsys-tarfile "$deb" | tar -t | grep -v '/$'; done | sort | uniq -d > "$out/twice"
   [[ ! -s $out/twice ]] || { cat "$out/twice"; echo "check_packages: the files above are in two packages" >&2; return 1; }
   # The packages name what doclock was built with, and each other at this very version.
   depends_of "${debs[@]}" > "$out/depends"
-  for package in libsqlite3-0 libmongoc-1.0-0 nlohmann-json3-dev libc6; do
+  for package in libsqlite3-0 libmongoc-1.0-0 libpq5 nlohmann-json3-dev libc6; do
     grep -q "^$package " "$out/depends" || { cat "$out/depends"; echo "check_packages: $package is not among these dependencies" >&2; return 1; }
   done
   printf 'Source: doclock\n' > "$out/control"
@@ -109,7 +109,7 @@ check_debs() { # <build folder of shared libraries>
   [[ "$(dpkg-deb -I "${debs[0]}" shlibs)" == *"libdoclock ${version%.*} $library (= $version)"* ]]
   [[ "$(dpkg-deb -I "${debs[0]}" postinst)" == *ldconfig* ]]
 
-  stores_of "$out/unpacked/usr/bin/doclock" '["mongodb","mongodb+srv","sqlite"]'
+  stores_of "$out/unpacked/usr/bin/doclock" '["mongodb","mongodb+srv","postgresql","postgres","sqlite"]'
   build_consumer find_package "$work/debs-find_package" -DCMAKE_PREFIX_PATH="$out/unpacked/usr" -DCMAKE_BUILD_TYPE=Debug
   run "$work/debs-find_package/consumer"
   "$work/debs-find_package/unit_test"
@@ -127,7 +127,7 @@ for kind in static shared; do
   step "$kind: build and install"
   cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=$config -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 \
     -DCMAKE_CXX_FLAGS_DEBUG= -DBUILD_SHARED_LIBS=$shared -DDOCLOCK_WARNINGS_AS_ERRORS=ON \
-    -DDOCLOCK_WITH_MONGODB=ON -DDOCLOCK_BUILD_TESTS=OFF -DDOCLOCK_BUILD_SAMPLES=OFF -DCMAKE_INSTALL_LIBDIR=lib > "$build.log" 2>&1 ||
+    -DDOCLOCK_WITH_MONGODB=ON -DDOCLOCK_WITH_POSTGRESQL=ON -DDOCLOCK_BUILD_TESTS=OFF -DDOCLOCK_BUILD_SAMPLES=OFF -DCMAKE_INSTALL_LIBDIR=lib > "$build.log" 2>&1 ||
     { cat "$build.log"; exit 1; }
   cmake --build "$build" -j "$jobs"
   rm -rf "$prefix" "$prefix-moved"
@@ -144,7 +144,10 @@ for kind in static shared; do
     step "$kind: the command"
     rm -f "$work/$kind.db"*
     "$prefix/bin/doclock" run --store "sqlite:$work/$kind.db" job -- true
-    stores_of "$prefix/bin/doclock" '["mongodb","mongodb+srv","sqlite"]'
+    stores_of "$prefix/bin/doclock" '["mongodb","mongodb+srv","postgresql","postgres","sqlite"]'
+    # The module is loaded: only the connection fails.
+    said=$("$prefix/bin/doclock" status --store postgresql://127.0.0.1:1/none 2>&1) && exit 1
+    [[ $said != *module* ]] || { echo "$said"; exit 1; }
     [[ -e $prefix/share/man/man1/doclock.1 && -e $prefix/share/bash-completion/completions/doclock ]]
   fi
   if [[ $kind == static && -n $(command -v dpkg-shlibdeps) ]]; then
@@ -152,17 +155,19 @@ for kind in static shared; do
     rm -rf "$work/cpack"
     (cd "$build" && cpack -B "$work/cpack" > "$build-cpack.log")
     packages=("$work"/cpack/*.deb)
-    [[ ${#packages[@]} -eq 2 ]]
-    # The store on MongoDB is a package of its own, and only that one needs libmongoc.
+    [[ ${#packages[@]} -eq 3 ]]
+    # The stores on servers are packages of their own, and only these need the servers' libraries.
     dpkg-deb -x "$work"/cpack/doclock_*.deb "$work/cpack/deb"
-    [[ $(dpkg-deb -f "$work"/cpack/doclock_*.deb Depends) != *mongoc* ]]
+    [[ $(dpkg-deb -f "$work"/cpack/doclock_*.deb Depends) != *@(mongoc|libpq)* ]]
+    [[ $(dpkg-deb -f "$work"/cpack/doclock-postgresql_*.deb Depends) == *libpq5*"doclock (= "* ]]
     [[ $(dpkg-deb -f "$work"/cpack/doclock-mongodb_*.deb Depends) == *libmongoc* ]]
     [[ $(dpkg-deb -f "$work"/cpack/doclock-mongodb_*.deb Depends) == *"doclock (= "* ]]
     stores_of "$work/cpack/deb/usr/bin/doclock" '["sqlite"]'
     dpkg-deb -x "$work"/cpack/doclock-mongodb_*.deb "$work/cpack/deb"
-    stores_of "$work/cpack/deb/usr/bin/doclock" '["mongodb","mongodb+srv","sqlite"]'
+    dpkg-deb -x "$work"/cpack/doclock-postgresql_*.deb "$work/cpack/deb"
+    stores_of "$work/cpack/deb/usr/bin/doclock" '["mongodb","mongodb+srv","postgresql","postgres","sqlite"]'
     mkdir "$work/cpack/tar" && tar -xzf "$work"/cpack/*.tar.gz -C "$work/cpack/tar"
-    stores_of "$work"/cpack/tar/*/bin/doclock '["mongodb","mongodb+srv","sqlite"]'
+    stores_of "$work"/cpack/tar/*/bin/doclock '["mongodb","mongodb+srv","postgresql","postgres","sqlite"]'
   fi
 
   step "$kind: find_package"
@@ -199,14 +204,14 @@ for kind in static shared; do
   if [[ $kind == shared ]]; then
     step "shared: exports"
     scripts/check_exports.sh "$prefix"/lib/libdoclock*.so
-    step "shared: libraries that load the store on MongoDB"
-    cmake -S . -B "$build" -DDOCLOCK_MONGODB_MODULE=ALL > "$build.log" 2>&1 || { cat "$build.log"; exit 1; }
+    step "shared: libraries that load the stores on servers"
+    cmake -S . -B "$build" -DDOCLOCK_STORE_MODULES=ALL > "$build.log" 2>&1 || { cat "$build.log"; exit 1; }
     cmake --build "$build" -j "$jobs"
     rm -rf "$work/module-prefix"
     cmake --install "$build" --prefix "$work/module-prefix" > "$build-install.log"
-    stores_of "$work/module-prefix/bin/doclock" '["mongodb","mongodb+srv","sqlite"]'
+    stores_of "$work/module-prefix/bin/doclock" '["mongodb","mongodb+srv","postgresql","postgres","sqlite"]'
     build_consumer find_package "$work/module-find_package" -DCMAKE_PREFIX_PATH="$work/module-prefix"
-    [[ $(ldd "$work/module-find_package/consumer") != *mongoc* ]]
+    [[ $(ldd "$work/module-find_package/consumer") != *@(mongoc|libpq)* ]]
     run "$work/module-find_package/consumer"
 
     if [[ -n $(command -v dpkg-shlibdeps) ]]; then
@@ -235,7 +240,7 @@ if [[ $conan == yes ]]; then
   export CONAN_HOME=$work/conan-home
   rm -rf "$CONAN_HOME"
   "$tool" profile detect > /dev/null 2>&1
-  for package in boost nlohmann_json sqlite3 mongo-c-driver; do
+  for package in boost nlohmann_json sqlite3 mongo-c-driver libpq; do
     step "conan: $package of the system"
     "$tool" create "packaging/conan/$package" -nr -pr:a "$root/packaging/conan/system.profile" -s build_type=Debug 2>&1 | tail -1
   done
@@ -243,7 +248,7 @@ if [[ $conan == yes ]]; then
     step "conan: doclock, shared=$shared"
     # Debug, and many files at a time: this is about the package, and it is quicker.
     "$tool" create . -nr -pr:a "$root/packaging/conan/system.profile" -o "doclock/*:shared=$shared" \
-      -o 'doclock/*:with_mongodb=True' -s build_type=Debug \
+      -o 'doclock/*:with_mongodb=True' -o 'doclock/*:with_postgresql=True' -s build_type=Debug \
       -c 'tools.cmake.cmaketoolchain:extra_variables={"CMAKE_UNITY_BUILD": "ON"}' \
       > "$work/conan.log" 2>&1 || { cat "$work/conan.log"; exit 1; }
     tail -3 "$work/conan.log"
@@ -263,10 +268,10 @@ if [[ $conan == yes ]]; then
       "$tool" graph info "$center/doclock/all" --version "$version" -nr -pr:a "$root/packaging/conan/system.profile" -s build_type=Debug &&
       "$tool" source "$center/doclock/all" --version "$version" &&
       "$tool" install "$center/doclock/all" --version "$version" -nr -pr:a "$root/packaging/conan/system.profile" \
-        -s build_type=Debug -o 'doclock/*:with_mongodb=True' &&
+        -s build_type=Debug -o 'doclock/*:with_mongodb=True' -o 'doclock/*:with_postgresql=True' &&
       (cd "$center/doclock/all/src" && cmake --preset conan-debug)
   } > "$work/conan.log" 2>&1 || { cat "$work/conan.log"; exit 1; }
-  for option in BUILD_TESTS:BOOL=OFF BUILD_CLI:BOOL=OFF WITH_MONGODB:STRING=ON; do
+  for option in BUILD_TESTS:BOOL=OFF BUILD_CLI:BOOL=OFF WITH_MONGODB:STRING=ON WITH_POSTGRESQL:STRING=ON; do
     grep -qx "DOCLOCK_$option" "$(find "$center" -name CMakeCache.txt)" || { echo "check_packages: not DOCLOCK_$option" >&2; exit 1; }
   done
 fi

@@ -60,6 +60,8 @@ if ! command -v apt-get > /dev/null || ! command -v dpkg-query > /dev/null; then
     need_header nlohmann/json.hpp "nlohmann_json 3.11 or newer"
     need_header sqlite3.h "SQLite 3.37 or newer"
     need_header libmongoc-1.0/mongoc/mongoc.h "libmongoc 1.23 or newer (for doclock::mongodb)"
+    need_tool pg_config "libpq 14 or newer (for doclock::postgresql)"
+    need_tool postgres "a PostgreSQL server"
     need_tool localedef "localedef, with the sources of locales"
     need_header gmock/gmock.h "GoogleTest with GoogleMock"
     need_header benchmark/benchmark.h "Google Benchmark"
@@ -72,8 +74,6 @@ if ! command -v apt-get > /dev/null || ! command -v dpkg-query > /dev/null; then
     need_tool clang-format-16 "clang-format 16"
     need_tool doxygen "Doxygen"
     need_tool spin "spin"
-    need_tool pg_config "libpq 14 or newer"
-    need_tool postgres "a PostgreSQL server"
   fi
   if [[ ${#missing[@]} -eq 0 ]]; then
     say "everything is there"
@@ -122,6 +122,8 @@ packages=(g++ cmake ninja-build ccache pkg-config python3 nlohmann-json3-dev lib
   libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev libcli11-dev libncurses-dev)
 # For the tests on MongoDB: Python's venv to fetch a server (scripts/mongo.sh), false clocks, and certificates.
 packages+=(python3-venv libfaketime openssl)
+# The library for the store on PostgreSQL, and the server for its tests.
+packages+=(libpq-dev postgresql)
 # For the tests of what a host program sets: the sources of locales.
 packages+=(locales)
 # The server that is fetched needs this one; newer releases have it in a package of another name.
@@ -137,7 +139,6 @@ if [[ $docs == yes ]]; then
 fi
 if [[ $ci == yes ]]; then
   packages+=(git clang-16 clang-format-16 clang-tidy-16 libclang-rt-16-dev doxygen codespell spin zsh fish dpkg-dev file)
-  packages+=(libpq-dev postgresql)
 fi
 
 missing=()

@@ -16,6 +16,7 @@ namespace doclock {
 /// - `sqlite:PATH` : OpenSqliteStore. Options after a `?`, joined by `&`: `sync=full|normal|off`,
 ///   `create=true|false`, `local_only=true|false`, `busy_timeout_ms=N`, `max_pages=N`. A `?`, `%`
 ///   or `#` in the path is written %3F, %25, %23.
+/// - `postgresql://HOST/DATABASE`, `postgres://HOST/DATABASE` : OpenPostgresqlStore.
 /// - `mongodb://HOSTS/DATABASE`, `mongodb+srv://HOST/DATABASE` : OpenMongodbStore.
 /// - any other scheme: the opener that was registered with RegisterScheme.
 ///
@@ -23,7 +24,7 @@ namespace doclock {
 /// @throws std::invalid_argument for an unknown scheme (naming the known ones), an unknown option
 /// or a bad value (naming it). The text never repeats the URL, which may hold a password.
 /// @throws StoreException; kRefused also if the store is a module (CMake option
-/// DOCLOCK_MONGODB_MODULE) that is not installed or not of this build
+/// DOCLOCK_STORE_MODULES) that is not installed or not of this build
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenStore(std::string_view url);
 
 /// As above. With kExisting, Store::Open throws NotFoundException for a missing collection.

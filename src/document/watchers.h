@@ -18,7 +18,7 @@ class Watchers : public std::enable_shared_from_this<Watchers> {
  public:
   using Hint = std::function<void(std::optional<std::size_t>)>;
 
-  std::unique_ptr<Subscription> Add(Hint hint);
+  DOCLOCK_EXPORT std::unique_ptr<Subscription> Add(Hint hint);
   [[nodiscard]] bool HasAny() const noexcept { return count_.load() != 0; }
   /// Tells all subscribers; without a hash, that any lock may have become free. Call it without a
   /// mutex of the store.
@@ -29,7 +29,7 @@ class Watchers : public std::enable_shared_from_this<Watchers> {
  private:
   class Watch;
 
-  void TellAll(std::optional<std::size_t> hash);
+  DOCLOCK_EXPORT void TellAll(std::optional<std::size_t> hash);
   void Remove(std::list<Hint>::iterator hint);
 
   std::shared_mutex

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "doclock/export.h"
 #include "rules/lock_state.h"
 
 namespace doclock::records {
@@ -12,7 +13,7 @@ namespace doclock::records {
 // lengths are milliseconds.
 
 /// @param run the run of the clock that these times belong to.
-nlohmann::json ToJson(const rules::LockState& lock, const std::string& run);
+DOCLOCK_EXPORT nlohmann::json ToJson(const rules::LockState& lock, const std::string& run);
 
 /// A lock that was read.
 struct StoredLock {
@@ -22,7 +23,7 @@ struct StoredLock {
 };
 
 /// Nothing if the object is not what ToJson writes.
-std::optional<StoredLock> FromJson(const nlohmann::json& json, const std::string& run,
-                                   TimePoint now);
+DOCLOCK_EXPORT std::optional<StoredLock> FromJson(const nlohmann::json& json,
+                                                  const std::string& run, TimePoint now);
 
 }  // namespace doclock::records

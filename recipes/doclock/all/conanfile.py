@@ -14,7 +14,7 @@ class DoclockConan(ConanFile):
     license = "MIT"
     url = "https://github.com/conan-io/conan-center-index"
     homepage = "https://doclock.invalid"
-    topics = ("lock", "lease", "json", "sqlite", "mongodb", "database")
+    topics = ("lock", "lease", "json", "sqlite", "postgresql", "mongodb", "database")
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
     options = {
@@ -22,6 +22,7 @@ class DoclockConan(ConanFile):
         "fPIC": [True, False],
         "with_sqlite": [True, False],
         "with_mongodb": [True, False],
+        "with_postgresql": [True, False],
         "with_testing": [True, False],
     }
     default_options = {
@@ -29,6 +30,7 @@ class DoclockConan(ConanFile):
         "fPIC": True,
         "with_sqlite": True,
         "with_mongodb": False,
+        "with_postgresql": False,
         "with_testing": True,
         "boost/*:header_only": True,
         "mongo-c-driver/*:shared": True,
@@ -48,6 +50,8 @@ class DoclockConan(ConanFile):
             self.requires("sqlite3/3.46.1")
         if self.options.with_mongodb:
             self.requires("mongo-c-driver/1.27.6")
+        if self.options.with_postgresql:
+            self.requires("libpq/15.5")
 
     def validate(self):
         check_min_cppstd(self, 20)
@@ -63,10 +67,11 @@ class DoclockConan(ConanFile):
         toolchain.cache_variables["DOCLOCK_BUILD_CLI"] = False
         toolchain.cache_variables["DOCLOCK_BUILD_TESTING"] = bool(self.options.with_testing)
         toolchain.cache_variables["DOCLOCK_WITH_SQLITE"] = bool(self.options.with_sqlite)
-        # The package has no command, and its libraries are linked to the driver.
-        toolchain.cache_variables["DOCLOCK_MONGODB_MODULE"] = "OFF"
+        # The package has no command, and its libraries are linked to the drivers.
+        toolchain.cache_variables["DOCLOCK_STORE_MODULES"] = "OFF"
         # Not by what lies on the machine.
         toolchain.cache_variables["DOCLOCK_WITH_MONGODB"] = "ON" if self.options.with_mongodb else "OFF"
+        toolchain.cache_variables["DOCLOCK_WITH_POSTGRESQL"] = "ON" if self.options.with_postgresql else "OFF"
         toolchain.generate()
         CMakeDeps(self).generate()
 
@@ -111,6 +116,10 @@ class DoclockConan(ConanFile):
             component("mongodb", "doclock_mongodb", "doclock::mongodb", "doclock-mongodb",
                       ["core", "mongo-c-driver::mongoc"])
             umbrella.append("mongodb")
+        if self.options.with_postgresql:
+            component("postgresql", "doclock_postgresql", "doclock::postgresql", "doclock-postgresql",
+                      ["core", "libpq::libpq"])
+            umbrella.append("postgresql")
         if self.options.with_testing:
             component("testing", "doclock_testing", "doclock::testing", "doclock-testing", ["core"])
         component("umbrella", "doclock", "doclock::doclock", "doclock", umbrella)
