@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "doclock/doclock.h"
 #include "doclock/postgresql_store.h"
 #include "postgresql/support/raw_server.h"
 
@@ -106,6 +107,40 @@ TEST(PostgresqlKill, ABackendThatEndsLosesNothing) {
         std::to_string(round % 2) + " AND application_name = 'counting'");
   }
   counting.ExpectNothingLost();
+}
+
+TEST(PostgresqlKill, ABackendThatEndsLeavesNoHalfOfATransaction) {
+  Schema schema;
+  const LockManager movers(OpenPostgresqlStore(schema.url() + "&application_name=moving"));
+  const LockManager readers(OpenPostgresqlStore(schema.url()));
+  using Documents = LockingRepository<nlohmann::json>;
+  const Documents from(readers, "from"), to(readers, "to");
+  from.Insert("a", {{"n", 0}});
+  to.Insert("a", {{"n", 0}});
+  std::atomic<int> moved = 0;
+  const std::jthread moving([&](const std::stop_token& stop) {
+    const Documents theirs(movers, "from"), others(movers, "to");
+    while (!stop.stop_requested()) {
+      try {
+        auto [a, b] = LockAll({.ttl = kShortTtl, .wait = 1min}, theirs.At("a"), others.At("a"));
+        a->at("n") = a->at("n").get<int>() - 1;
+        b->at("n") = b->at("n").get<int>() + 1;
+        Transaction(movers).Release(a, b).Commit();
+        ++moved;
+      } catch (const Error&) {  // its backend was ended
+      }
+    }
+  });
+  for (int round = 0; round < 20; ++round) {
+    for (const int wanted = moved + 3; moved < wanted;) std::this_thread::sleep_for(1ms);
+    schema.raw().Run(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+        " WHERE application_name = 'moving'");
+    const int acknowledged = moved;
+    const auto [a, b] = Read(from.At("a"), to.At("a"));
+    EXPECT_EQ((*a)->at("n").get<int>() + (*b)->at("n").get<int>(), 0);
+    EXPECT_GE((*b)->at("n").get<int>(), acknowledged);
+  }
 }
 
 TEST(PostgresqlKill, AServerThatIsKilledLosesNothingThatWasAcknowledged) {

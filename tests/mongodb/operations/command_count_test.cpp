@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "mongodb/support/client.h"
@@ -118,6 +119,29 @@ TEST_F(CommandCount, AMissingDocumentIsSharedByThree) {
   EXPECT_EQ(made.status, OpStatus::kDone) << Why(made);
   EXPECT_TRUE(made.created);
   EXPECT_EQ(pool_.Take(), "find 1, findAndModify 2");
+}
+
+/// How long a transaction keeps others away. A majority has to have it, or it may be undone.
+TEST_F(CommandCount, NeighboursOfATransactionTakeOneAndAMajorityStoresAll) {
+  const Key keys[] = {"a", "b", "c"};
+  std::deque<WriteOp> released;
+  for (const Key& key : std::span(keys).first(2)) {
+    const AcquireOp held = things_.Acquire(key, NewUuid(), Counted(1));
+    WriteOp& op = released.emplace_back(things_.collection(), key);
+    op.lock_id = held.grant.lock_id;
+    op.expected = held.version;
+  }
+  SaveOp inserted(things_.collection(), keys[2]);
+  inserted.save = SaveKind::kInsert;
+  inserted.write_id = NewUuid();
+  inserted.body = Counted(1);
+  StoreOp* const ops[] = {&released[0], &released[1], &inserted};
+  pool_.Take();
+  CommitOp commit{.ops = ops};
+  things_.store().Commit(commit, 10s);
+  EXPECT_EQ(inserted.status, OpStatus::kDone) << Why(inserted);
+  EXPECT_EQ(pool_.Take(), "insert 1, update 1");
+  EXPECT_NE(pool_.LastCommit().find("\"majority\""), std::string::npos) << pool_.LastCommit();
 }
 
 /// Operations on documents of their own, executed together.

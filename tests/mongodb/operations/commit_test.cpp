@@ -9,6 +9,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "doclock/doclock.h"
@@ -116,16 +117,21 @@ TEST_F(MongoCommit, ALeaseThatIsOverKeepsNoSaveOut) {
 }
 
 TEST_F(MongoCommit, AnIdThatHoldsNothingIsTold) {
-  for (const Uuid& id : {Uuid{}, kSharedLockId}) {
+  const Key shared = "shared", free = "free";
+  const auto share = client_.Share(shared, NewUuid(), kMaxHolders, Counted(1)).version;
+  const auto insert = client_.Save(SaveKind::kInsert, free, kAnyVersion, {}, Counted(1)).version;
+  for (const auto& [key, version, id] : {std::tuple{&shared, share, kSharedLockId},
+                                         {&shared, share, Uuid()},
+                                         {&free, insert, Uuid()}}) {
     Pair pair = TwoHeld();
-    client_.Share(keys_.emplace_back("shared"), NewUuid(), kMaxHolders, Counted(1));
-    pair.second.key = &keys_.back();
+    pair.second.key = key;
     pair.second.lock_id = id;
-    pair.second.expected = 1;
+    pair.second.expected = version;
     pair.commit.ops = pair.ops;
     client_.store().Commit(pair.commit, 10s);
     EXPECT_EQ(pair.first.status, OpStatus::kPending);
     EXPECT_EQ(pair.second.status, OpStatus::kLost);
+    EXPECT_EQ(client_.Read(*key).version, version);
   }
 }
 
@@ -235,14 +241,19 @@ class MongoCommitFaults : public MongoCommit {
   FailPoint Fail(const CommandFault& fault, std::string_view command, std::optional<int> times) {
     return {database_, fault, {.times = times, .commands = {command}, .client = kName}};
   }
-  /// Each of them strikes the command once, and all is stored all the same.
-  void ExpectStoredDespite(const std::vector<CommandFault>& faults, std::string_view command) {
+  /// Each of them strikes the command once, and all is stored all the same, by so many
+  /// transactions.
+  void ExpectStoredDespite(const std::vector<CommandFault>& faults, std::string_view command,
+                           int transactions) {
     for (const CommandFault& fault : faults) {
       SCOPED_TRACE(fault.name);
       Pair pair = TwoHeld();
+      int begun = 0;
+      pair.commit.join = [&](void*) { ++begun; };
       FailPoint point = Fail(fault, command, 1);
       EXPECT_EQ(Commit(pair), OpStatus::kDone) << Why(pair.first);
       EXPECT_EQ(point.End(), 1);
+      EXPECT_EQ(begun, transactions);
       EXPECT_EQ(Stored(pair), 2);
     }
   }
@@ -254,10 +265,9 @@ TEST_F(MongoCommitFaults, TheSameCommitIsSentAgainUntilTheServerTellsItsOutcome)
           {.name = "MaxTimeMSExpired", .error_code = 50},
           {.name = "InterruptedDueToReplStateChange", .error_code = 11602},
           {.name = "no majority in time", .concern_code = 64},
-          {.name = "not there, without a majority", .error_code = 251, .concern_code = 64},
           {.name = "closed connection", .close = true},
       },
-      "commitTransaction");
+      "commitTransaction", 1);
 }
 
 TEST_F(MongoCommitFaults, ACommitWithoutAnOutcomeIsInDoubtAndKeepsNobodyOut) {
@@ -302,7 +312,7 @@ TEST_F(MongoCommitFaults, AStatementThatFailsInPassingIsSentAgain) {
           {.name = "NoSuchTransaction", .error_code = 251},
           {.name = "closed connection", .close = true},
       },
-      "update");
+      "update", 2);
 }
 
 TEST_F(MongoCommitFaults, AConnectionThatIsLostBehindAWriteKeepsTheDocumentForNoOne) {

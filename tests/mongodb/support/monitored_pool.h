@@ -68,13 +68,27 @@ class MonitoredPool {
     counts_.clear();
     return sum;
   }
+  /// The last commit of a transaction, which is sent to another database, as JSON.
+  std::string LastCommit() {
+    const std::lock_guard guard(mutex_);
+    return last_commit_;
+  }
 
  private:
   static void OnStarted(const mongoc_apm_command_started_t* event) {
     auto* const self = static_cast<MonitoredPool*>(mongoc_apm_command_started_get_context(event));
-    if (self->database_ != mongoc_apm_command_started_get_database_name(event)) return;
     const std::string name = mongoc_apm_command_started_get_command_name(event);
+    if (name == "commitTransaction") {
+      self->KeepCommit(*mongoc_apm_command_started_get_command(event));
+    }
+    if (self->database_ != mongoc_apm_command_started_get_database_name(event)) return;
     if (const std::function<void()> then = self->Count(name)) then();
+  }
+  void KeepCommit(const bson_t& command) {
+    char* const text = bson_as_relaxed_extended_json(&command, nullptr);
+    const std::lock_guard guard(mutex_);
+    last_commit_ = text;
+    bson_free(text);
   }
   /// Sets a function to run before a command of this name.
   std::function<void()> Count(const std::string& name) {
@@ -87,7 +101,7 @@ class MonitoredPool {
   mongoc_client_pool_t* pool_ = nullptr;
   std::mutex mutex_;
   std::map<std::string, int> counts_;
-  std::string awaited_;
+  std::string awaited_, last_commit_;
   std::function<void()> then_;
 };
 

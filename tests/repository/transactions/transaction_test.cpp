@@ -293,6 +293,19 @@ TEST_P(TransactionTest, KeepsAndReleasesNamedLocks) {
   EXPECT_EQ(Balance(1), 101);
 }
 
+TEST_P(TransactionTest, LeasesOfWhatItKeepsBeginAnew) {
+  const LockOptions once{.ttl = 10s, .renew = false};
+  auto saved = accounts.Lock(1, once);
+  auto kept = names.Acquire("kept", once);
+  clock->Advance(6s);
+  Transaction(manager).Save(saved).Keep(kept).Commit();
+  clock->Advance(6s);
+  EXPECT_TRUE(saved.held());
+  EXPECT_TRUE(kept.held());
+  EXPECT_FALSE(accounts.TryLock(1));
+  EXPECT_FALSE(names.TryAcquire("kept"));
+}
+
 TEST_P(TransactionTest, SharesAreRefusedByName) {
   auto share = names.Acquire("shared", {.mode = LockMode::kShared});
   Transaction transaction(manager);
@@ -497,6 +510,7 @@ TEST_P(TransactionTest, ThatStaysInDoubtLeavesNoHandleHeld) {
   store->Heal();
   EXPECT_FALSE(from.held());
   EXPECT_FALSE(to.held());
+  EXPECT_FALSE(from.lost().stop_requested()) << "it may have been released";
 }
 
 /// The first attempt may still be under way, and no later one can go through.

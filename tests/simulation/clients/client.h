@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "doclock/transaction.h"
 #include "simulation/clients/program.h"
 #include "simulation/clients/workload.h"
 #include "simulation/play/random.h"
@@ -45,6 +46,13 @@ class Client {
     Time asked{};
     std::int64_t fence_floor = 0;
     std::ptrdiff_t read_floor = -1;
+  };
+
+  /// The next write of an entity.
+  struct Written {
+    std::string write;
+    Entry& entry;
+    Entry before;
   };
 
   /// A lock that this client believes to hold.
@@ -90,6 +98,16 @@ class Client {
   void Release(Locked<Entry>& handle, const std::string& document);
   void GiveBackByValue(Locked<Entry>& handle, const std::string& document);
   void ReleaseByValue(Entry& entry, std::int64_t fence);
+
+  // transactions.cpp
+  struct Held;
+  void Transfer();
+  void Transfer(Held& held, bool keeps);
+  void TransferOnce(Held& held, bool keeps, bool may_be_refused);
+  void Move();
+  /// Moves an amount from the first entity to the second, with all else that is in the transaction.
+  void Commit(Transaction& transaction, const std::vector<Written>& writes);
+  std::pair<Snapshot<Entry>, Snapshot<Entry>> ReadTwo();
 
   // names.cpp
   void HoldName(const char* name, bool shared);
@@ -161,14 +179,16 @@ class Client {
     return program_->Await<Result>("lock " + wish.lock, start, patience, on_complete);
   }
 
-  /// Starts a write, and remembers what it was told of it.
+  /// Starts writes that are stored together, and remembers what it was told of them.
   template <class Start>
-  void Settle(const std::string& write, const Start& start) {
+  void Settle(const std::vector<std::string>& writes, const Start& start) {
     const auto settle = [&](Fate fate, const char* word) {
       const bool told = fate != Fate::kDone || program_->breakage() != Breakage::kReadsBackwards;
       if (program_->killed() || !told) return;
-      Tell("is told that " + write + " is " + word);
-      invariants_.Settle(write, fate);
+      for (const std::string& write : writes) {
+        Tell("is told that " + write + " is " + word);
+        invariants_.Settle(write, fate);
+      }
     };
     try {
       start();
@@ -181,22 +201,29 @@ class Client {
     }
     settle(Fate::kDone, "done");
   }
-  /// The same with the entity's next write, which it forgets if that is not done.
+  Written NextWrite(const std::string& document, std::int64_t fence, Entry& entry) {
+    Written next{invariants_.NewWrite(document, fence), entry, entry};
+    entry.Continue(next.write);
+    return next;
+  }
+  /// The same with the next writes of entities, which these forget if they are not done.
+  template <class Start>
+  void Write(const std::vector<Written>& together, const Start& start) {
+    std::vector<std::string> writes;
+    for (const Written& one : together) writes.push_back(one.write);
+    try {
+      Settle(writes, start);
+    } catch (...) {
+      for (const Written& one : together) one.entry.GoBackTo(one.before);
+      throw;
+    }
+  }
   template <class Start>
   void Write(const std::string& document, std::int64_t fence, Entry& entry, const Start& start,
              std::optional<std::int64_t> seat = std::nullopt) {
-    const std::string write = invariants_.NewWrite(document, fence);
-    const Entry before = entry;
-    entry.Continue(write);
+    const Written next = NextWrite(document, fence, entry);
     entry.seat = seat.value_or(entry.seat);
-    try {
-      Settle(write, start);
-    } catch (...) {
-      entry.write = before.write;
-      entry.after = before.after;
-      entry.seat = before.seat;
-      throw;
-    }
+    Write({next}, start);
   }
 
   const std::shared_ptr<Program> program_;

@@ -18,7 +18,12 @@ void Client::Search() {
   auto found = Await<std::vector<Snapshot<Entry>>>(
       "search", [&](auto token) { program_->entries->FindAsync(Filter(), token); });
   if (program_->killed()) return;
-  for (const auto& one : found) invariants_.CheckFound("entries/" + one->id, one->write);
+  std::int64_t sum = 0;
+  for (const auto& one : found) {
+    invariants_.CheckFound("entries/" + one->id, one->write);
+    sum += one->amount;
+  }
+  invariants_.CheckSum(sum);
   if (found.empty()) return;
   Sleep(1500ms);
   SaveSnapshot(found[luck_.Below(found.size())]);
@@ -55,7 +60,7 @@ void Client::Update() {
   const std::string write = invariants_.NewWrite(document, 0);
   const bool tired = luck_.Chance(100);
   const auto seat = AnotherSeat();
-  Settle(write, [&] {
+  Settle({write}, [&] {
     AwaitAny<Nothing>("update " + document + " with " + write, [&](auto token) {
       program_->entries->UpdateAsync(
           key,
@@ -75,7 +80,7 @@ void Client::Insert() {
   Entry entry{key};
   entry.Continue(invariants_.NewWrite(document, 0));
   entry.seat = AnotherSeat().value_or(0);
-  Settle(entry.write, [&] {
+  Settle({entry.write}, [&] {
     Await<std::int64_t>("insert " + document + " with " + entry.write, [&](auto token) {
       program_->entries->InsertAsync(std::as_const(entry), token);
     });

@@ -36,6 +36,7 @@ class Program {
   [[nodiscard]] Process& process() noexcept { return process_; }
   [[nodiscard]] Invariants& invariants() noexcept { return invariants_; }
   [[nodiscard]] Database& database() noexcept { return database_; }
+  [[nodiscard]] const LockManager& manager() const noexcept { return *manager_; }
   [[nodiscard]] Letters& letters() noexcept { return letters_; }
   [[nodiscard]] Breakage breakage() const noexcept { return breakage_; }
   [[nodiscard]] bool killed() const noexcept { return killed_; }

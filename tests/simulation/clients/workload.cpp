@@ -35,6 +35,12 @@ void Client::Do(Verb verb) {
       return HoldNext();
     case Verb::kLockAll:
       return HoldAll();
+    case Verb::kTransfer:
+      return Transfer();
+    case Verb::kMove:
+      return Move();
+    case Verb::kReadTogether:
+      return static_cast<void>(ReadTwo());
     case Verb::kLetter:
       return ReleaseByLetter();
     case Verb::kFind:

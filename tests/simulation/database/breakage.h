@@ -35,6 +35,7 @@ enum class Breakage : std::uint8_t {
   kSkipsWaiters,          ///< The second of a queue is granted the lock in place of the first.
   kLetsSharesPass,        ///< A share is granted although a writer waits before it.
   kGrantsToNobody,        ///< A release grants the lock under an id of its own.
+  kStoresHalf,            ///< A transaction that is refused is stored up to where it was.
 };
 
 struct NamedBreakage {
@@ -76,6 +77,7 @@ inline constexpr std::array kBreakages = {
                   "no waiter is skipped while its entry is live"},
     NamedBreakage{Breakage::kGrantsToNobody, "GrantsToNobody",
                   "no grant without an entry or an attempt"},
+    NamedBreakage{Breakage::kStoresHalf, "StoresHalf", "a sum of several documents is kept"},
 };
 
 }  // namespace doclock::simulation

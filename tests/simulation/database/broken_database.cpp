@@ -90,6 +90,16 @@ void Database::ExecuteBroken(StoreOp& op) {
   }
 }
 
+void Database::ExecuteTogether(std::span<StoreOp* const> ops) {
+  if (breakage_ != Breakage::kStoresHalf) return Primary::ExecuteTogether(ops);
+  for (std::size_t done = 0; done < ops.size(); ++done) {
+    Execute(*ops[done]);
+    if (ops[done]->status == OpStatus::kDone) continue;
+    for (StoreOp* const before : ops.first(done)) before->MakePending();
+    return;
+  }
+}
+
 void Database::RetakeLost(RenewOp& op) {
   if (op.mode == LockMode::kShared) {
     op.status = OpStatus::kDone;

@@ -31,6 +31,7 @@ class Database final : public Primary {
   /// Replies wait until a majority has all that they could have seen.
   [[nodiscard]] Store& sure() noexcept override { return *store_; }
   void Execute(StoreOp& op) override;
+  void ExecuteTogether(std::span<StoreOp* const> ops) override;
   void Note(const StoreOp& op) override { watcher_.OnRequest(op); }
   std::int64_t Purge(Collection& collection, std::int64_t limit) override;
   [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query) override;

@@ -15,6 +15,12 @@ class Primary {
 
   /// Executes one operation.
   virtual void Execute(StoreOp& op) = 0;
+  /// Executes operations that are stored together.
+  virtual void ExecuteTogether(std::span<StoreOp* const> ops) {
+    for (const StoreOp* const op : ops) Note(*op);
+    CommitOp commit{.ops = ops};
+    store().Commit(commit, kBudget);
+  }
   /// Takes note of a request that it does not execute itself.
   virtual void Note(const StoreOp&) {}
   /// For operations on many documents.

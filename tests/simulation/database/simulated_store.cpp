@@ -80,6 +80,7 @@ StoreTraits SimulatedStore::traits() const noexcept {
   StoreTraits traits;
   traits.lanes = 3;
   traits.queues = true;
+  traits.transactions = true;
   traits.clock_margin = Database::kClockMargin;
   return traits;
 }
@@ -129,44 +130,74 @@ void SimulatedStore::AskOrThrow(std::string subject, std::function<bool(Primary&
 }
 
 struct SimulatedStore::Batch {
-  std::deque<OpCopy> ops;
+  std::deque<OpCopy> copies;
+  std::vector<StoreOp*> ops;
+
+  /// Tells what came of them, or that there was no answer.
+  void Tell(bool answered, std::span<StoreOp* const> originals) const {
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      answered ? CopyAnyResult(*ops[i], *originals[i]) : GiveUp(*originals[i]);
+    }
+  }
 };
 
-void SimulatedStore::Execute(std::span<StoreOp* const> ops, milliseconds budget) {
-  const auto batch = std::make_shared<Batch>();
-  bool guarded = true;
-  for (StoreOp* op : ops) {
-    batch->ops.emplace_back(*op);
-    batch->ops.back().op().collection = &AtDatabase(*op->collection);
-    guarded = guarded && IsGuarded(*op);
+std::shared_ptr<SimulatedStore::Batch> SimulatedStore::CopyOf(std::span<StoreOp* const> ops) {
+  auto batch = std::make_shared<Batch>();
+  for (const StoreOp* const op : ops) {
+    StoreOp& copy = batch->copies.emplace_back(*op).op();
+    copy.collection = &AtDatabase(*op->collection);
+    batch->ops.push_back(&copy);
   }
+  return batch;
+}
+
+void SimulatedStore::Execute(std::span<StoreOp* const> ops, milliseconds budget) {
+  const auto batch = CopyOf(ops);
+  const bool guarded =
+      std::all_of(ops.begin(), ops.end(), [](const StoreOp* op) { return IsGuarded(*op); });
   std::string subject = NameOf(*ops.front()) + ops.front()->key->ToString();
   if (ops.size() > 1) subject += " and " + std::to_string(ops.size() - 1) + " more";
   const bool answered = Ask(
       std::move(subject), guarded,
       [batch, served = false](Primary& primary) mutable {
         if (!std::exchange(served, true)) {
-          for (OpCopy& op : batch->ops) primary.Execute(op.op());
+          for (StoreOp* const op : batch->ops) primary.Execute(*op);
           return std::all_of(batch->ops.begin(), batch->ops.end(),
-                             [](OpCopy& op) { return IsRefusedAcquire(op.op()); });
+                             [](const StoreOp* op) { return IsRefusedAcquire(*op); });
         }
-        for (OpCopy& op : batch->ops) {
-          if (IsRefusedSave(op.op())) continue;
-          OpCopy again(op.op());
+        for (const StoreOp* const op : batch->ops) {
+          if (IsRefusedSave(*op)) continue;
+          OpCopy again(*op);
           primary.Execute(again.op());
         }
         return false;
       },
       budget);
-  auto copy = batch->ops.begin();
-  for (StoreOp* op : ops) {
-    if (answered) {
-      CopyAnyResult(copy->op(), *op);
-    } else {
-      GiveUp(*op);
-    }
-    ++copy;
-  }
+  batch->Tell(answered, ops);
+}
+
+void SimulatedStore::Commit(CommitOp& commit, milliseconds budget) {
+  const auto batch = CopyOf(commit.ops);
+  const bool answered = Ask(
+      "commit " + commit.ops.front()->key->ToString(), false,
+      [batch](Primary& primary) {
+        primary.ExecuteTogether(batch->ops);
+        return false;
+      },
+      budget);
+  batch->Tell(answered, commit.ops);
+}
+
+void SimulatedStore::ReadTogether(std::span<StoreOp* const> reads, milliseconds budget) {
+  const auto batch = CopyOf(reads);
+  const bool answered = Ask(
+      "read " + reads.front()->key->ToString() + " and others", false,
+      [batch](Primary& primary) {
+        primary.sure().ReadTogether(batch->ops, kServerBudget);
+        return true;
+      },
+      budget);
+  batch->Tell(answered, reads);
 }
 
 void SimulatedStore::Query(Collection& collection, const Filter& filter,

@@ -24,6 +24,8 @@ class SimulatedStore : public Store {
                                    std::chrono::milliseconds default_ttl) override;
   [[nodiscard]] std::shared_ptr<Collection> Find(const std::string& name) const override;
   void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override;
+  void Commit(CommitOp& commit, std::chrono::milliseconds budget) override;
+  void ReadTogether(std::span<StoreOp* const> reads, std::chrono::milliseconds budget) override;
   void Query(Collection& collection, const Filter& filter,
              const std::function<bool(QueryRow&&)>& sink,
              std::chrono::milliseconds budget) override;
@@ -42,6 +44,8 @@ class SimulatedStore : public Store {
  private:
   struct Batch;
   struct Search;
+  /// Copies of operations, for the database.
+  std::shared_ptr<Batch> CopyOf(std::span<StoreOp* const> ops);
   /// Sends a request and waits for its reply; false: there was none in time.
   bool Ask(std::string subject, bool repeatable, std::function<bool(Primary&)> serve,
            std::chrono::milliseconds budget);

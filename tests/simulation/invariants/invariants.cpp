@@ -195,6 +195,11 @@ void Invariants::CheckFound(const std::string& document, const std::string& writ
   chain.seen.insert(write);
 }
 
+void Invariants::CheckSum(std::int64_t sum) {
+  if (sum == 0) return;
+  Break("a sum of several documents is kept", "it was read as " + std::to_string(sum));
+}
+
 std::optional<std::string> Invariants::LinkOf(const Change& change) {
   if (!IsDocument(change.collection)) return std::nullopt;
   if (!change.after) return std::string();
@@ -286,14 +291,30 @@ void Invariants::OnUndone(const Change& change) {
   chain.links.pop_back();
 }
 
+bool Invariants::IsThere(const std::string& write) const {
+  const auto chain = chains_.find(writes_.at(write).document);
+  return chain != chains_.end() && chain->second.places.contains(write);
+}
+
+void Invariants::CheckTogether() {
+  for (const auto& writes : together_) {
+    const auto there = [this](const std::string& write) { return IsThere(write); };
+    if (std::all_of(writes.begin(), writes.end(), there)) continue;
+    const auto found = std::find_if(writes.begin(), writes.end(), there);
+    if (found == writes.end()) continue;
+    Break("a transaction is stored as a whole", "of one with write " + *found + " another is gone");
+  }
+}
+
 void Invariants::CheckTheEnd() {
   for (const auto& [number, token] : tokens_) {
     if (token.completions == 0) {
       Break("each token completes once", token.what + " never completed");
     }
   }
+  CheckTogether();
   for (const auto& [name, write] : writes_) {
-    const bool there = chains_[write.document].places.contains(name);
+    const bool there = IsThere(name);
     if (write.fate == Fate::kDone && !there) {
       Break("what is acknowledged is there",
             "write " + name + " of " + write.document + " was acknowledged, and is gone");

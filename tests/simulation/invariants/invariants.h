@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "doclock/lock_options.h"
@@ -86,6 +87,8 @@ class Invariants : public DatabaseWatcher {
   /// A name for a new write; `fence`: of the lock that it is made under, or 0.
   std::string NewWrite(const std::string& document, std::int64_t fence);
   void Settle(const std::string& write, Fate fate);
+  /// These are of one transaction.
+  void StoredTogether(std::vector<std::string> writes) { together_.push_back(std::move(writes)); }
 
   // Reads: no read is older than what was acknowledged before it began.
   [[nodiscard]] std::ptrdiff_t ReadFloor(const std::string& document) const;
@@ -94,6 +97,8 @@ class Invariants : public DatabaseWatcher {
                  std::ptrdiff_t floor);
   /// The same of a search, which may show what was there some time ago.
   void CheckFound(const std::string& document, const std::string& write);
+  /// Of the amounts of all documents, at one moment.
+  void CheckSum(std::int64_t sum);
 
   void OnRequest(const StoreOp& op) override { store_queues_.OnRequest(op); }
   void OnChange(const Change& change) override;
@@ -139,6 +144,8 @@ class Invariants : public DatabaseWatcher {
   [[nodiscard]] bool IsCertain(const Claim& claim) const;
   static std::optional<std::string> LinkOf(const Change& change);
   void CheckLink(const Change& change, const std::string& link);
+  [[nodiscard]] bool IsThere(const std::string& write) const;
+  void CheckTogether();
   void CheckVersion(const Change& change);
   void CheckSeat(const Change& change);
 
@@ -157,6 +164,7 @@ class Invariants : public DatabaseWatcher {
   StoreQueues store_queues_;
   std::map<std::string, Write> writes_;
   std::uint64_t last_write_ = 0;
+  std::vector<std::vector<std::string>> together_;
   std::map<std::string, Chain> chains_;
   std::map<std::string, std::int64_t> seats_;  ///< Of each document that has one.
 };

@@ -26,6 +26,8 @@ constexpr std::array kVerbs = {
     Verb::kSearch,       Verb::kNames,  Verb::kBreak,      Verb::kForgettable, Verb::kRenewGroup,
     Verb::kReleaseGroup, Verb::kPurge,
 };
+constexpr std::array kTogether = {Verb::kTransfer, Verb::kTransfer, Verb::kMove,
+                                  Verb::kReadTogether, Verb::kSearch};
 constexpr std::array kKinds = {
     Kind::kLoseRequests, Kind::kLoseReplies, Kind::kRepeat,     Kind::kLate,
     Kind::kSlow,         Kind::kCut,         Kind::kLoseHints,  Kind::kSlowHints,
@@ -118,6 +120,16 @@ void WriteToDeposed(Random& random, Plan& plan) {
   }
 }
 
+/// In every fourth plan, half of the operations are of several documents. By luck of its own: all
+/// other plans are as they would be without.
+void PutTogether(Plan& plan) {
+  if (plan.seed % 4 != 3) return;
+  Random random(Mix(plan.seed, HashOf("together")));
+  for (Operation& operation : plan.operations) {
+    if (random.Chance(500)) operation.verb = random.Pick(kTogether);
+  }
+}
+
 }  // namespace
 
 Plan MakePlan(std::uint64_t seed) {
@@ -139,6 +151,7 @@ Plan MakePlan(std::uint64_t seed) {
     plan.faults.push_back(MakeFault(random, random.Pick(kinds), plan.processes));
   }
   WriteToDeposed(random, plan);
+  PutTogether(plan);
   const auto earlier = [](const auto& time) {
     return [=](const auto& a, const auto& b) { return a.*time < b.*time; };
   };

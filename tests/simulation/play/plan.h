@@ -14,6 +14,9 @@ enum class Verb : std::uint8_t {
   kLockEntity,  ///< The same, and creates a missing document.
   kLockNext,
   kLockAll,
+  kTransfer,  ///< Locks documents and a name, and moves an amount between documents.
+  kMove,      ///< The same by version, without a lock.
+  kReadTogether,
   kLetter,  ///< Releases a document by value that another client has sent with its lock.
   kFind,
   kSearch,  ///< Reads all documents, and saves one of them by version.
