@@ -1,3 +1,4 @@
+#include "doclock/locking_repository.h"
 #include "named/harness.h"
 
 namespace doclock::named {
@@ -36,6 +37,16 @@ TEST_P(GroupsTest, ReleaseGroupReleasesNewestFirstAndSaysWhat) {
   EXPECT_FALSE(IsFree("other"));
   EXPECT_FALSE(IsFree("none"));
   EXPECT_EQ(CodeOf([&] { held[0].Release(); }), Errc::kLost);
+}
+
+TEST_P(GroupsTest, LocksOfDocumentsHaveGroupsToo) {
+  const LockingRepository<nlohmann::json> documents(manager, "documents");
+  auto document = documents.Lock({"1", nlohmann::json{{"n", 1}}}, {.group = "g"});
+  (*document)["n"] = 2;
+  EXPECT_THAT(NamesOf(documents.Admin().RenewGroup("g", 10min)), ElementsAre("1"));
+  EXPECT_THAT(NamesOf(documents.Admin().ReleaseGroup("g")), ElementsAre("1"));
+  EXPECT_EQ(CodeOf([&] { document.Release(); }), Errc::kLost);
+  EXPECT_EQ((**documents.Find("1"))["n"], 1);
 }
 
 TEST_P(GroupsTest, ReleaseGroupTellsHowTheLocksWere) {
