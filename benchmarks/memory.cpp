@@ -140,7 +140,7 @@ void TypedCycles(benchmark::State& state, const T& entity) {
   LockManager manager{OpenMemoryStore()};
   LockingRepository<T> repository{manager, "documents"};
   for (int i = 0; i < 100'000; ++i)
-    repository.Lock(Keys()[static_cast<std::size_t>(i)], entity).Release();
+    repository.Lock({Keys()[static_cast<std::size_t>(i)], entity}).Release();
   Compare(
       state, {},
       [&] {

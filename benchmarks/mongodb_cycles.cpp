@@ -21,7 +21,7 @@ Load OurLoad(const LockingRepository<Saga>& repository, int callers, bool one_do
       [&](int me) {
         const Key key(one_document ? 0 : me);
         return [&repository, key, fresh = SampleSaga(me)] {
-          auto held = repository.Lock(key, fresh, {.wait = 60s});
+          auto held = repository.Lock({key, fresh}, {.wait = 60s});
           held->attempts += 1;
           held.Release();
         };

@@ -144,7 +144,7 @@ Cost ThroughStore(Store& store, Collection& orders, int callers) {
 Cost ThroughLibrary(const LockingRepository<Saga>& repository, int callers) {
   return CostOf(callers, [&](int me) {
     return [&repository, key = Key(me), fresh = SampleSaga(me)] {
-      auto held = repository.Lock(key, fresh, {.wait = 60s});
+      auto held = repository.Lock({key, fresh}, {.wait = 60s});
       held->attempts += 1;
       held.Release();
     };

@@ -77,7 +77,7 @@ double ForegroundP99(const LockingRepository<Saga>& repository, std::chrono::sec
   std::vector<double> took;
   const auto start = SteadyClock::now();
   for (auto before = start; before - start < time;) {
-    auto held = repository.Lock("foreground", SampleSaga(1));
+    auto held = repository.Lock({"foreground", SampleSaga(1)});
     held->attempts += 1;
     held.Release();
     const auto now = SteadyClock::now();
@@ -105,7 +105,7 @@ void MongodbForegroundWhileRenewing(benchmark::State& state) {
       for (std::size_t part = 0; part < 10; ++part) {
         callers.emplace_back([&, part] {
           for (std::size_t i = part; i < some.size(); i += 10) {
-            some[i].emplace(others.Lock(keys[from + i], Small{}, {.ttl = 10s}));
+            some[i].emplace(others.Lock({keys[from + i], Small{}}, {.ttl = 10s}));
           }
         });
       }

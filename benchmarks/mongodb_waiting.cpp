@@ -113,7 +113,9 @@ double PlayHolder(Children<Board>& children, int rounds) {
   std::optional<Locked<Small>> held;
   const double median = Play(
       children.shared(), rounds,
-      [&] { held.emplace(repository.Lock("a", Small{}, {.wait = 10s})); },
+      [&] {
+        held.emplace(repository.Lock({"a", Small{}}, {.wait = 10s}));
+      },
       [&] {
         held->Release();
         held.reset();
@@ -129,7 +131,7 @@ double OurRelease(int rounds, const std::function<Locked<Small>(LockingRepositor
   children.Start([&](Board& board) {
     LockManager manager{OpenMongodbStore(MongodbStoreUri())};
     LockingRepository<Small> repository{manager, "orders"};
-    repository.Lock("other", Small{}).Release();
+    repository.Lock({"other", Small{}}).Release();
     std::optional<Locked<Small>> held;
     Watch(
         board, rounds, [&] { held.emplace(take(repository)); },
@@ -266,7 +268,7 @@ Turns OurTurns() {
     auto orders = std::make_shared<LockingRepository<Small>>(*manager, "orders");
     return [manager, orders](int) {
       return [orders] {
-        auto held = orders->Lock("a", Small{}, {.wait = 60s});
+        auto held = orders->Lock({"a", Small{}}, {.wait = 60s});
         std::this_thread::sleep_for(kHold);
         held.Release();
       };

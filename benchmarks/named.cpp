@@ -105,7 +105,7 @@ void NamedBesideDocuments(benchmark::State& state) {
   LockingRepository<Small> documents{manager, "documents"};
   LockProvider names{manager, "names"};
   for (std::uint64_t i = 0; i < kNames; ++i) {
-    documents.Lock(NameOf(i), Small{}).Release();
+    documents.Lock({NameOf(i), Small{}}).Release();
     names.Acquire(NameOf(i)).Release();
   }
   std::uint64_t n = 0;
@@ -220,7 +220,7 @@ void ForegroundDuringPurge(benchmark::State& state) {
     double seconds = 0;
     std::jthread purge([&] {
       const auto start = SteadyClock::now();
-      result = purging.Purge();
+      result = purging.Admin().Purge();
       seconds = Seconds(SteadyClock::now() - start).count();
       stop.request_stop();
     });

@@ -32,7 +32,7 @@ void Work(Board& board, const std::filesystem::path& file, int me) {
   LockingRepository<Saga> repository{manager, "orders"};
   const Saga fresh = SampleSaga(me);
   const auto key = [me](int n) { return Key(me * 1000 + n % 200); };
-  for (int n = 0; n < 200; ++n) repository.Lock(key(n), fresh).Release();
+  for (int n = 0; n < 200; ++n) repository.Lock({key(n), fresh}).Release();
   ++board.ready;
   while (!board.go) ::usleep(1000);
   const auto start = std::chrono::steady_clock::now();

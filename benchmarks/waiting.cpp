@@ -73,7 +73,7 @@ double ConditionVariablePing() {
 double HandOverPing() {
   LockManager manager{OpenMemoryStore()};
   LockingRepository<Small> repository{manager, "orders"};
-  repository.Lock("a", Small{}).Release();
+  repository.Lock({"a", Small{}}).Release();
   std::optional<Locked<Small>> held[2];
   return PingPong([&](int me) { held[me].emplace(repository.Lock("a", {.wait = kForever})); },
                   [&](int me) {
@@ -159,7 +159,10 @@ double OtherProcessPing() {
       std::optional<Locked<Small>> held;
       const Small fresh;
       Play(
-          board, me, [&] { held.emplace(repository.Lock("a", fresh, {.wait = kForever})); },
+          board, me,
+          [&] {
+            held.emplace(repository.Lock({"a", fresh}, {.wait = kForever}));
+          },
           [&] {
             held->Release();
             held.reset();
@@ -218,7 +221,7 @@ void WaitersOnOneDocument(benchmark::State& state) {
   for (auto _ : state) {
     LockManager manager{OpenMemoryStore()};
     LockingRepository<Small> repository{manager, "orders"};
-    repository.Lock("a", Small{}).Release();
+    repository.Lock({"a", Small{}}).Release();
     const Contest ours = Contend(waiters, 4s, [&](std::atomic<bool>&) {
       return std::optional(repository.Lock("a", {.wait = kForever}));
     });

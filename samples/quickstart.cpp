@@ -23,17 +23,17 @@ int main() {
   const doclock::LockingRepository<OrderSaga> sagas{manager, "order_sagas"};
 
   // Locks the document, and makes it from the entity when there is none yet.
-  sagas.Lock("42", OrderSaga{"42", "new"}).Release();
+  sagas.Lock(OrderSaga{"42", "new"}).Release();
 
   auto saga = sagas.Lock("42", {.wait = 5s});  // LockException if it is still busy after 5 s
   saga->step = "paid";
   saga.Release();  // one atomic write: new state in, lock cleared
                    // leaving scope instead: unlocked, body untouched
 
-  std::future<doclock::Locked<OrderSaga>> later = sagas.LockAsync("43", OrderSaga{"43", "new"});
+  std::future<doclock::Locked<OrderSaga>> later = sagas.LockAsync(OrderSaga{"43", "new"});
   doclock::Locked<OrderSaga> other = later.get();
   other->step = "reserved";
-  sagas.ReleaseLockAsync(other).get();
+  other.ReleaseAsync().get();
 
   // Without a lock: read, change, write if no other client was faster; otherwise try again.
   sagas.Update("42", [](OrderSaga& order) { ++order.attempts; });

@@ -66,7 +66,7 @@ class DocumentCaller final : public OurCaller<Locked<Saga>> {
 
  private:
   Locked<Saga> Take(int key, const std::stop_token& stop) override {
-    Locked<Saga> held = documents_.Lock(Key(key), fresh_, options_, stop);
+    Locked<Saga> held = documents_.Lock({Key(key), fresh_}, options_, stop);
     held->attempts += 1;
     return held;
   }

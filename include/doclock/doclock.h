@@ -3,6 +3,7 @@
 /// @file
 /// Everything most programs need. The header of each concept can be included alone as well.
 
+#include "doclock/async_repository.h"
 #include "doclock/body.h"
 #include "doclock/duration.h"
 #include "doclock/entity_traits.h"
@@ -10,6 +11,7 @@
 #include "doclock/filter.h"
 #include "doclock/held_lock.h"
 #include "doclock/key.h"
+#include "doclock/lock_admin.h"
 #include "doclock/lock_all.h"
 #include "doclock/lock_fields.h"
 #include "doclock/lock_manager.h"
@@ -23,5 +25,6 @@
 #include "doclock/options.h"
 #include "doclock/read.h"
 #include "doclock/snapshot.h"
+#include "doclock/target.h"
 #include "doclock/transaction.h"
 #include "doclock/uuid.h"

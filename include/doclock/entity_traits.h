@@ -128,7 +128,8 @@ struct EntityCheck {
 template <class T>
 struct KnownKeyCheck {
   static_assert(KeyedEntity<T>,
-                "doclock: this type does not tell its key. Pass the key before the entity; or give "
+                "doclock: this type does not tell its key. Pass the key too (Lock({key, entity}), "
+                "Insert(key, entity)); or give "
                 "the type a public member id (a text, an integer, a Uuid or an ObjectId), or "
                 "specialise doclock::EntityTraits<T> with GetKey.");
   static constexpr bool value = true;
@@ -143,6 +144,17 @@ template <class T>
 struct KeyTypeOf<T> {
   using type = std::remove_cvref_t<decltype(EntityTraits<T>::GetKey(std::declval<const T&>()))>;
 };
+
+/// The key that an entity knows.
+template <class T>
+Key KeyOf(const T& entity) {
+  static_assert(KnownKeyCheck<T>::value);
+  if constexpr (KeyedEntity<T>) {
+    return Key(EntityTraits<T>::GetKey(entity));
+  } else {
+    return {};
+  }
+}
 
 /// May a caller pass an A where T's keys are Ks? A Key is always allowed.
 template <class A, class K>

@@ -18,6 +18,11 @@
 
 namespace doclock {
 
+namespace detail {
+template <class T>
+class Documents;
+}
+
 /// One lock for LockAll to take: what LockingRepository::At and LockProvider::At return. `Handle`
 /// is what it is held by: Locked<T> or HeldLock.
 ///
@@ -38,7 +43,7 @@ class LockTarget {
 
  private:
   template <class T>
-  friend class LockingRepository;
+  friend class detail::Documents;
   friend class LockProvider;
   using MakeSpec = std::function<detail::AcquireSpec(const LockOptions&)>;
 
@@ -51,6 +56,15 @@ class LockTarget {
 
 namespace detail {
 
+/// Makes the handle of a granted lock.
+template <class Handle>
+struct WrapGrant {
+  BindingPtr binding;
+  Handle operator()(Grant grant) const {
+    return LockTarget<Handle>::Wrap(binding, std::move(grant));
+  }
+};
+
 /// Takes a lock for each of the handles.
 template <class... Handles>
 struct LockTargetsOperation {
@@ -60,6 +74,9 @@ struct LockTargetsOperation {
   std::vector<AcquireSpec> specs;
 
   [[nodiscard]] const EnginePtr& engine() const noexcept { return bindings.front()->engine; }
+  AcquireAllResult Run(std::stop_token stop) {
+    return AcquireAll(engine(), std::move(specs), std::move(stop));
+  }
   void Start(const AsyncContext& context, std::function<void(AcquireAllResult)> done) {
     AcquireAllAsync(engine(), std::move(specs), context, std::move(done));
   }
@@ -112,7 +129,7 @@ template <class... Handles>
   requires(sizeof...(Handles) > 0)
 [[nodiscard]] std::tuple<Handles...> LockAll(const LockOptions& options, std::stop_token stop,
                                              const LockTarget<Handles>&... targets) {
-  return detail::LockHere(detail::LockTargets(options, targets...), std::move(stop));
+  return detail::RunHere(detail::LockTargets(options, targets...), std::move(stop));
 }
 /// As above, without a stop token.
 template <class... Handles>
@@ -127,8 +144,8 @@ template <class... Handles>
   requires(sizeof...(Handles) > 0)
 [[nodiscard]] std::optional<std::tuple<Handles...>> TryLockAll(
     const LockOptions& options, std::stop_token stop, const LockTarget<Handles>&... targets) {
-  return detail::LockHere(detail::TryAllOperation{detail::LockTargets(options, targets...)},
-                          std::move(stop));
+  return detail::RunHere(detail::TryAllOperation{detail::LockTargets(options, targets...)},
+                         std::move(stop));
 }
 /// As above, without a stop token.
 template <class... Handles>

@@ -50,7 +50,7 @@ struct LockOptions {
   /// means `ManagerOptions::owner`.
   std::string_view owner = {};
   /// The group that the lock belongs to. The locks of a group can be renewed or released together
-  /// (LockProvider::RenewGroup, ReleaseGroup). At most 256 bytes of UTF-8; empty (the default)
+  /// (LockAdmin::RenewGroup, ReleaseGroup). At most 256 bytes of UTF-8; empty (the default)
   /// means no group.
   std::string_view group = {};
   /// See LockMode. Shared locks are for LockProvider; repositories refuse them.

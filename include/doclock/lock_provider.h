@@ -15,9 +15,9 @@
 
 #include "doclock/detail/callable.h"
 #include "doclock/held_lock.h"
+#include "doclock/lock_admin.h"
 #include "doclock/lock_all.h"
 #include "doclock/lock_manager.h"
-#include "doclock/lock_status.h"
 #include "doclock/named_mutex.h"
 #include "doclock/shared_named_mutex.h"
 
@@ -119,8 +119,7 @@ class DOCLOCK_EXPORT LockProvider {
   template <detail::TokenFor<std::optional<HeldLock>> Token = detail::DefaultToken>
   auto TryAcquireAsync(detail::NameArg name, const LockOptions& options = {},
                        Token&& token = Token()) const {
-    return detail::Initiate(bound()->engine,
-                            detail::TryLockOperation<WrapGrant>{LockOp(name, options)},
+    return detail::Initiate(bound()->engine, detail::TryLockOperation{LockOp(name, options)},
                             std::forward<Token>(token));
   }
   /// Not a call: says where the options and the stop token belong.
@@ -224,44 +223,16 @@ class DOCLOCK_EXPORT LockProvider {
   [[nodiscard]] LockTarget<HeldLock> At(detail::NameArg name) const;
   /// @}
 
-  /// @name Groups
-  /// Locks that were taken with the same LockOptions::group, by any client.
+  /// @name Housekeeping
   /// @{
 
-  /// Renews the leases of the group's live locks from now on, each with this length (zero: its
-  /// own), and returns the locks. A renewal never shortens a lease, and expired leases are not
-  /// revived. The handles do not learn of it, and go on renewing.
-  /// @throws NotFoundException if the group has no live lock; GroupException if some failed
-  std::vector<LockStatus> RenewGroup(detail::NameArg group, Duration ttl = {}) const;
-  /// Releases the group's locks, newest first, and returns those it released (none if the group has
-  /// no locks). Their handles find out at their next renewal.
-  /// @throws GroupException if some failed
-  std::vector<LockStatus> ReleaseGroup(detail::NameArg group) const;
-  /// @}
-
-  /// @name Inspection and housekeeping
-  /// @{
-
-  /// Returns the locks, held or expired, that match, ordered by name.
-  [[nodiscard]] std::vector<LockStatus> Status(const LockFilter& filter = {}) const;
-  /// Creates, unless it exists, the index by which Purge and Status find held locks among many
-  /// names. On MongoDB it costs each lock and each release a little; other stores need none.
-  /// Affects speed only.
+  /// Creates, unless it exists, the index by which LockAdmin finds held locks among many names. On
+  /// MongoDB it costs each lock and each release a little; other stores need none. Affects speed
+  /// only.
   /// @throws StoreException
   void EnsureIndexes() const;
-  /// Clears what expired locks left, in small batches with a pause after each so that other clients
-  /// get their turn: one to a few thousand per second. Never touches a live lock. Names keep their
-  /// fences, unless the options allow it to forget names that were long unused.
-  /// @throws std::invalid_argument naming the option
-  PurgeResult Purge(const PurgeOptions& options = {}) const;
-  /// Ends another client's lock. The holder finds out at its next renewal or release (kLost). If
-  /// the document holds nothing besides its lock, its field `broken` records who broke the lock
-  /// (`by`), who held it, and when (`at`, milliseconds since 1970), until the lock is broken again;
-  /// the body of other documents stays as it is. Returns the lock as it was. If the lock is shared,
-  /// all live shares are ended, and one of them is returned and recorded.
-  /// @throws NotFoundException if there is no such name, LockException kNotOwner if the lock is not
-  /// held or changed hands meanwhile
-  LockStatus Break(detail::NameArg name, std::string_view by = {}) const;
+  /// Returns what shows, breaks and tidies the locks, and renews and releases groups of them.
+  [[nodiscard]] LockAdmin Admin() const;
   /// @}
 
  private:
@@ -291,14 +262,11 @@ class DOCLOCK_EXPORT LockProvider {
     }
   }
 
-  struct WrapGrant {
-    detail::BindingPtr binding;
-    HeldLock operator()(detail::Grant grant) const { return HeldLock(binding, std::move(grant)); }
-  };
+  using Wrap = detail::WrapGrant<HeldLock>;
 
   [[nodiscard]] const detail::BindingPtr& bound() const;
   template <class Result, class F>
-  static Result RunWithAsync(LockProvider self, detail::LockOperation<WrapGrant> op, F f) {
+  static Result RunWithAsync(LockProvider self, detail::LockOperation<Wrap> op, F f) {
     using Token = boost::asio::use_awaitable_t<typename Result::executor_type>;
     HeldLock lock = co_await detail::Initiate(self.bound()->engine, std::move(op), Token());
     if constexpr (std::is_void_v<typename Result::value_type>) {
@@ -312,12 +280,12 @@ class DOCLOCK_EXPORT LockProvider {
   }
 
   [[nodiscard]] detail::AcquireSpec SpecOf(std::string_view name, const LockOptions& options) const;
-  [[nodiscard]] detail::LockOperation<WrapGrant> LockOp(std::string_view name,
-                                                        const LockOptions& options) const {
-    return {bound(), SpecOf(name, options), WrapGrant{bound()}};
+  [[nodiscard]] detail::LockOperation<Wrap> LockOp(std::string_view name,
+                                                   const LockOptions& options) const {
+    return {SpecOf(name, options), Wrap{bound()}};
   }
-  [[nodiscard]] detail::LockAllOperation<WrapGrant> LockAllOp(const std::vector<std::string>& names,
-                                                              const LockOptions& options) const;
+  [[nodiscard]] detail::LockAllOperation<Wrap> LockAllOp(const std::vector<std::string>& names,
+                                                         const LockOptions& options) const;
 
   LockManager manager_;
   detail::BindingPtr binding_;

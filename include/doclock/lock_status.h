@@ -14,7 +14,7 @@
 
 namespace doclock {
 
-/// A lock as LockProvider::Status and LockingRepository::Status show it. A shared lock has one
+/// A lock as LockAdmin::Status shows it. A shared lock has one
 /// entry for each share.
 struct LockStatus {
   Key key;                               ///< The name, as a key.
@@ -63,7 +63,7 @@ struct LockFilter {
   std::optional<bool> expired = {};  ///< Only expired ones, or only live ones.
 };
 
-/// What LockProvider::Purge may do.
+/// What LockAdmin::Purge may do.
 struct PurgeOptions {
   /// Delete names that were not held for `idle_for` and that hold nothing besides their lock.
   /// **Their fences begin at 1 again.**
@@ -72,7 +72,7 @@ struct PurgeOptions {
   Duration idle_for = {};
 };
 
-/// What LockProvider::Purge did.
+/// What LockAdmin::Purge did.
 struct PurgeResult {
   std::int64_t expired = 0;    ///< Expired locks that were cleared.
   std::int64_t forgotten = 0;  ///< Names that were deleted.

@@ -12,8 +12,6 @@
 
 namespace doclock {
 
-template <class T>
-class LockingRepository;
 template <class Handle>
 class LockTarget;
 class Transaction;
@@ -167,7 +165,6 @@ class Locked {
   }
 
  private:
-  friend class LockingRepository<T>;
   friend class LockTarget<Locked<T>>;
   friend class Transaction;
 

@@ -46,7 +46,7 @@ template <class... T>
     const std::size_t at = i++;
     if (detail::IsMissing(read[at].failure)) return std::nullopt;
     detail::ThrowIf(read[at].failure);
-    return LockingRepository<T>::Shown(
+    return detail::Documents<T>::Shown(
         bindings[at], QueryRow{std::move(keys[at]), std::move(read[at].body), read[at].version,
                                read[at].born, read[at].locked});
   }()...};

@@ -7,8 +7,10 @@
 
 namespace doclock {
 
+namespace detail {
 template <class T>
-class LockingRepository;
+class Documents;
+}
 class Transaction;
 
 /// A document as it was when it was read, for optimistic writes: `LockingRepository::Save` stores
@@ -45,7 +47,7 @@ class Snapshot {
   [[nodiscard]] bool locked() const { return row().locked; }
 
  private:
-  friend class LockingRepository<T>;
+  friend class detail::Documents<T>;
   friend class Transaction;
 
   /// @throws DocumentException when T cannot read the body.

@@ -98,12 +98,12 @@ class DOCLOCK_EXPORT Transaction {
   /// Releases the named lock, as HeldLock::Release. @throws std::invalid_argument for a share.
   Transaction& Release(HeldLock& lock);
 
-  /// Stores T's fields and unlocks, as LockingRepository::ReleaseLock by value does. The entity is
+  /// Stores T's fields and unlocks, as LockingRepository::ReleaseLock does. The entity is
   /// read now.
   template <class T>
     requires(KeyedEntity<T> && LockCarryingEntity<T>)
   Transaction& ReleaseLock(const LockingRepository<T>& repository, const T& entity) {
-    return Note(repository, repository.ReleaseOf(entity));
+    return Note(repository, repository.documents().ReleaseOf(entity));
   }
 
   /// Creates a document, as LockingRepository::Insert. The entity is read now.
@@ -111,14 +111,14 @@ class DOCLOCK_EXPORT Transaction {
   Transaction& Insert(const LockingRepository<T>& repository,
                       std::type_identity_t<detail::KeyArg<T>> key,
                       const std::type_identity_t<T>& entity) {
-    return Note(repository, repository.InsertSpec(std::move(key).Take(), entity));
+    return Note(repository, repository.documents().InsertSpec({std::move(key), entity}));
   }
   /// As above, for an entity that knows its key.
   template <class T>
     requires KeyedEntity<T>
   Transaction& Insert(const LockingRepository<T>& repository,
                       const std::type_identity_t<T>& entity) {
-    return Note(repository, repository.InsertSpec(LockingRepository<T>::KeyOf(entity), entity));
+    return Note(repository, repository.documents().InsertSpec(entity));
   }
   /// Stores the snapshot's entity if the document is unchanged since it was read, as
   /// LockingRepository::Save. Do not move or destroy the snapshot before the Commit(); afterwards
@@ -127,17 +127,17 @@ class DOCLOCK_EXPORT Transaction {
   Transaction& Save(const LockingRepository<T>& repository, Snapshot<T>& snapshot) {
     auto body = std::make_shared<Body>();
     const auto make = [repository, &snapshot, body]() -> detail::CommitPartSpec {
-      detail::SaveSpec spec = repository.ReplaceSpec(snapshot);
+      detail::SaveSpec spec = repository.documents().ReplaceSpec(snapshot);
       *body = spec.body;
       return spec;
     };
     const auto done = [&snapshot, body](std::int64_t version) { snapshot.Follow(*body, version); };
-    return Add(*repository.bound(), snapshot.key(), make, done);
+    return Add(*repository.documents().binding(), snapshot.key(), make, done);
   }
   /// Deletes the document if it is unchanged since the snapshot was read.
   template <class T>
   Transaction& Erase(const LockingRepository<T>& repository, const Snapshot<T>& snapshot) {
-    return Note(repository, repository.EraseSpec(snapshot));
+    return Note(repository, repository.documents().EraseSpec(snapshot));
   }
 
   /// Writes all documents, or none. Without any it does nothing. After success the Transaction is
@@ -191,7 +191,7 @@ class DOCLOCK_EXPORT Transaction {
   Transaction& Note(const LockingRepository<T>& repository, Spec spec) {
     const Key key = spec.key;
     const auto make = [spec = std::move(spec)]() -> detail::CommitPartSpec { return spec; };
-    return Add(*repository.bound(), key, make, [](std::int64_t) {});
+    return Add(*repository.documents().binding(), key, make, [](std::int64_t) {});
   }
   /// Calls verbs, and drops what they have taken note of if one throws.
   template <class Verbs>

@@ -28,7 +28,7 @@ class DirUrl : public ::testing::Test {
 TEST_F(DirUrl, OpensTheFolderItNames) {
   const doclock::LockManager manager{doclock::OpenStore(Url())};
   Repository orders{manager, "orders"};
-  auto order = orders.Lock("42", nlohmann::json{{"step", "new"}});
+  auto order = orders.Lock({"42", nlohmann::json{{"step", "new"}}});
   order->at("step") = "paid";
   order.Release();
 

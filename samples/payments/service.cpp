@@ -42,7 +42,7 @@ void Service::Consume(const std::string& line) const {
           std::this_thread::sleep_for(50ms);
           continue;
         case Disposition::kDeadLetter:
-          (void)dead_letters.Lock(line, nlohmann::json{{"error", error.what()}}, {.wait = 10s});
+          (void)dead_letters.Lock({line, nlohmann::json{{"error", error.what()}}}, {.wait = 10s});
           return;
         case Disposition::kStop:
           throw;

@@ -40,7 +40,7 @@ int Take(const Tickets& tickets, const std::string& id) {
 int Answer(const Tickets& tickets, const std::string& answer) {
   Ticket ticket = nlohmann::json::parse(std::cin).get<Message>().ticket;
   // Long work begins with a renewal. This fails if the lock is lost.
-  static_cast<void>(tickets.RenewLock(ticket.id, ticket.lock));
+  static_cast<void>(tickets.Admin().Renew(ticket.id, ticket.lock));
   ticket.state = "answered";
   ticket.answer = answer;
   tickets.ReleaseLock(ticket);

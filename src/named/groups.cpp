@@ -2,7 +2,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "doclock/lock_provider.h"
+#include "doclock/lock_admin.h"
 #include "engine/engine.h"
 #include "engine/procedures/procedure.h"
 #include "named/status.h"
@@ -90,15 +90,15 @@ void RenewSome(const detail::Binding& binding, std::span<Member> members, Durati
 
 }  // namespace
 
-std::vector<LockStatus> LockProvider::RenewGroup(detail::NameArg group, Duration ttl) const {
+std::vector<LockStatus> LockAdmin::RenewGroup(std::string_view group, Duration ttl) const {
   if (ttl != Duration() && (ttl < kMinTtl || ttl > kMaxTtl)) {
-    throw std::invalid_argument("LockProvider::RenewGroup: ttl must be 100 ms to 24 hours");
+    throw std::invalid_argument("LockAdmin::RenewGroup: ttl must be 100 ms to 24 hours");
   }
-  auto members = MembersOf(*bound(), group);
+  auto members = MembersOf(bound(), group);
   Outcome outcome;
   const std::span<Member> all(members);
   for (std::size_t i = 0; i < all.size(); i += kRenewalsAtOnce) {
-    RenewSome(*bound(), all.subspan(i, std::min(kRenewalsAtOnce, all.size() - i)), ttl, outcome);
+    RenewSome(bound(), all.subspan(i, std::min(kRenewalsAtOnce, all.size() - i)), ttl, outcome);
   }
   auto renewed = outcome.Finish(group, "renewed");
   if (renewed.empty()) {
@@ -107,15 +107,15 @@ std::vector<LockStatus> LockProvider::RenewGroup(detail::NameArg group, Duration
   return renewed;
 }
 
-std::vector<LockStatus> LockProvider::ReleaseGroup(detail::NameArg group) const {
+std::vector<LockStatus> LockAdmin::ReleaseGroup(std::string_view group) const {
   Outcome outcome;
-  for (Member& member : MembersOf(*bound(), group)) {
+  for (Member& member : MembersOf(bound(), group)) {
     detail::ValueRelease release;
-    release.collection = bound()->collection.get();
+    release.collection = bound().collection.get();
     release.key = member.lock.key;
     release.lock_id = member.lock_id;
     release.mode = member.lock.mode;
-    const auto failure = detail::ReleaseByValue(bound()->engine, std::move(release));
+    const auto failure = detail::ReleaseByValue(bound().engine, std::move(release));
     if (!failure) {
       outcome.Done(std::move(member.lock));
     } else if (failure->code != Errc::kNotOwner) {

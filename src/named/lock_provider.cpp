@@ -61,17 +61,12 @@ detail::AcquireSpec LockProvider::SpecOf(std::string_view name, const LockOption
 
 HeldLock LockProvider::Acquire(detail::NameArg name, const LockOptions& options,
                                std::stop_token stop) const {
-  auto result = detail::Acquire(bound()->engine, SpecOf(name, options), std::move(stop));
-  detail::ThrowIf(result.failure);
-  return {bound(), std::move(result.grant)};
+  return detail::RunHere(LockOp(name, options), std::move(stop));
 }
 
 std::optional<HeldLock> LockProvider::TryAcquire(detail::NameArg name, const LockOptions& options,
                                                  std::stop_token stop) const {
-  auto result = detail::Acquire(bound()->engine, SpecOf(name, options), std::move(stop));
-  if (detail::IsBusy(result.failure)) return std::nullopt;
-  detail::ThrowIf(result.failure);
-  return HeldLock(bound(), std::move(result.grant));
+  return detail::RunHere(detail::TryLockOperation{LockOp(name, options)}, std::move(stop));
 }
 
 NamedMutex LockProvider::Mutex(detail::NameArg name, const LockOptions& options) const {
@@ -94,24 +89,23 @@ SharedNamedMutex LockProvider::SharedMutex(detail::NameArg name, const LockOptio
       manager_, bound(), SpecOf(name, alone), SpecOf(name, shared)));
 }
 
-detail::LockAllOperation<LockProvider::WrapGrant> LockProvider::LockAllOp(
+detail::LockAllOperation<LockProvider::Wrap> LockProvider::LockAllOp(
     const std::vector<std::string>& names, const LockOptions& options) const {
   std::vector<Key> keys;
   keys.reserve(names.size());
   for (const std::string& name : names) keys.push_back(KeyOf(name));
-  return {bound(), detail::SpecsFor(NamedSpec(*bound(), options), std::move(keys)),
-          WrapGrant{bound()}};
+  return {detail::SpecsFor(NamedSpec(*bound(), options), std::move(keys)), Wrap{bound()}};
 }
 
 std::vector<HeldLock> LockProvider::AcquireAll(const std::vector<std::string>& names,
                                                const LockOptions& options,
                                                std::stop_token stop) const {
-  return detail::LockHere(LockAllOp(names, options), std::move(stop));
+  return detail::RunHere(LockAllOp(names, options), std::move(stop));
 }
 
 std::optional<std::vector<HeldLock>> LockProvider::TryAcquireAll(
     const std::vector<std::string>& names, const LockOptions& options, std::stop_token stop) const {
-  return detail::LockHere(detail::TryAllOperation{LockAllOp(names, options)}, std::move(stop));
+  return detail::RunHere(detail::TryAllOperation{LockAllOp(names, options)}, std::move(stop));
 }
 
 LockTarget<HeldLock> LockProvider::At(detail::NameArg name) const {
@@ -121,5 +115,9 @@ LockTarget<HeldLock> LockProvider::At(detail::NameArg name) const {
             return spec;
           }};
 }
+
+void LockProvider::EnsureIndexes() const { detail::EnsureIndexesOf(*bound(), {}); }
+
+LockAdmin LockProvider::Admin() const { return {manager(), bound()}; }
 
 }  // namespace doclock

@@ -4,12 +4,12 @@
 #include <optional>
 #include <stdexcept>
 
-#include "doclock/detail/facade.h"
+#include "doclock/lock_admin.h"
 #include "engine/engine.h"
 #include "engine/procedures/procedure.h"
 #include "named/status.h"
 
-namespace doclock::detail {
+namespace doclock {
 namespace {
 
 [[noreturn]] void ThrowNotOwner(const std::string& what) {
@@ -17,14 +17,14 @@ namespace {
 }
 
 /// The lock or the share with this id.
-LockStatus LockOf(const Binding& binding, const Key& key, const LockFields& lock) {
-  const std::string what = Describe(*binding.collection, key);
+LockStatus LockOf(const detail::Binding& binding, const Key& key, const LockFields& lock) {
+  const std::string what = detail::Describe(*binding.collection, key);
   LockQuery query;
   query.key = key;
   query.unheld = true;
   bool exists = false, malformed = false;
   std::optional<LockStatus> found;
-  ListLocks(binding.engine, *binding.collection, query, [&](LockRow&& row) {
+  detail::ListLocks(binding.engine, *binding.collection, query, [&](LockRow&& row) {
     exists = true;
     malformed = malformed || row.malformed;
     const bool same = lock.id && !lock.id->is_nil() && row.lock_id == *lock.id;
@@ -41,9 +41,10 @@ LockStatus LockOf(const Binding& binding, const Key& key, const LockFields& lock
 
 }  // namespace
 
-LockStatus RenewLock(const Binding& binding, const Key& key, const LockFields& lock, Duration ttl) {
+LockStatus LockAdmin::Renew(const Key& key, const LockFields& lock, Duration ttl) const {
+  const detail::Binding& binding = bound();
   if (ttl != Duration() && (ttl < kMinTtl || ttl > kMaxTtl)) {
-    throw std::invalid_argument("LockingRepository::RenewLock: ttl must be 100 ms to 24 hours");
+    throw std::invalid_argument("LockAdmin::Renew: ttl must be 100 ms to 24 hours");
   }
   LockStatus status = LockOf(binding, key, lock);
   RenewOp op(*binding.collection, key);
@@ -54,23 +55,24 @@ LockStatus RenewLock(const Binding& binding, const Key& key, const LockFields& l
   StoreOp* const alone = &op;
   binding.engine->store().Execute({&alone, 1}, binding.engine->options().call_budget.ms());
   if (op.status == OpStatus::kLost || op.status == OpStatus::kMissing) {
-    ThrowNotOwner(Describe(*binding.collection, key) + " any more");
+    ThrowNotOwner(detail::Describe(*binding.collection, key) + " any more");
   }
-  if (op.status != OpStatus::kDone) ThrowIf(FailureOf(op));
+  if (op.status != OpStatus::kDone) detail::ThrowIf(detail::FailureOf(op));
   status.remaining = std::max(status.remaining, op.ttl);
   return status;
 }
 
-LockStatus ReleaseLock(const Binding& binding, const Key& key, const LockFields& lock) {
+LockStatus LockAdmin::Release(const Key& key, const LockFields& lock) const {
+  const detail::Binding& binding = bound();
   LockStatus status = LockOf(binding, key, lock);
-  ValueRelease release;
+  detail::ValueRelease release;
   release.collection = binding.collection.get();
   release.key = key;
   release.lock_id = *lock.id;
   release.mode = status.mode;
   if (lock.version != 0) release.version = lock.version;
-  ThrowIf(ReleaseByValue(binding.engine, std::move(release)));
+  detail::ThrowIf(detail::ReleaseByValue(binding.engine, std::move(release)));
   return status;
 }
 
-}  // namespace doclock::detail
+}  // namespace doclock

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "doclock/detail/floor_to.h"
-#include "doclock/lock_provider.h"
+#include "doclock/lock_admin.h"
 
 namespace doclock {
 namespace named {
@@ -53,7 +53,12 @@ bool Matches(const LockStatus& lock, const LockFilter& filter) {
 
 }  // namespace named
 
-std::vector<LockStatus> detail::StatusOf(const Binding& binding, const LockFilter& filter) {
+const detail::Binding& LockAdmin::bound() const {
+  if (!binding_) detail::ThrowMovedFrom("LockAdmin");
+  return *binding_;
+}
+
+std::vector<LockStatus> LockAdmin::Status(const LockFilter& filter) const {
   LockQuery query;
   if (!filter.name.empty() && filter.key) {
     throw std::invalid_argument("LockFilter: give a name or a key, not both");
@@ -64,7 +69,7 @@ std::vector<LockStatus> detail::StatusOf(const Binding& binding, const LockFilte
   query.unheld = filter.closed;
   const auto now = std::chrono::system_clock::now();
   std::vector<LockStatus> found;
-  ListLocks(binding.engine, *binding.collection, query, [&](LockRow&& row) {
+  detail::ListLocks(bound().engine, *bound().collection, query, [&](LockRow&& row) {
     LockStatus lock = named::StatusOf(row, now);
     if (lock.unheld && !lock.closed) return;
     if (named::Matches(lock, filter)) found.push_back(std::move(lock));
@@ -73,10 +78,6 @@ std::vector<LockStatus> detail::StatusOf(const Binding& binding, const LockFilte
     return std::tie(a.key, a.granted) < std::tie(b.key, b.granted);
   });
   return found;
-}
-
-std::vector<LockStatus> LockProvider::Status(const LockFilter& filter) const {
-  return detail::StatusOf(*bound(), filter);
 }
 
 }  // namespace doclock

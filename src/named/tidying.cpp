@@ -2,7 +2,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "doclock/lock_provider.h"
+#include "doclock/lock_admin.h"
 #include "document/throttle.h"
 #include "engine/engine.h"
 #include "engine/procedures/procedure.h"
@@ -86,9 +86,7 @@ bool MayBeNoted(const detail::Binding& binding, const Key& key, const LockRow& r
 
 }  // namespace
 
-void LockProvider::EnsureIndexes() const { detail::EnsureIndexesOf(*bound(), {}); }
-
-PurgeResult detail::PurgeOf(const Binding& binding, const PurgeOptions& options) {
+PurgeResult LockAdmin::Purge(const PurgeOptions& options) const {
   if (options.forget && options.idle_for <= Duration()) {
     throw std::invalid_argument("PurgeOptions::idle_for must be more than zero with forget");
   }
@@ -96,23 +94,20 @@ PurgeResult detail::PurgeOf(const Binding& binding, const PurgeOptions& options)
     throw std::invalid_argument("PurgeOptions::idle_for is for forget only");
   }
   PurgeResult result;
-  result.expired = PurgeAll(binding);
-  if (options.forget) result.forgotten = ForgetIdle(binding, options.idle_for);
+  result.expired = detail::PurgeAll(bound());
+  if (options.forget) result.forgotten = ForgetIdle(bound(), options.idle_for);
   return result;
 }
 
-PurgeResult LockProvider::Purge(const PurgeOptions& options) const {
-  return detail::PurgeOf(*bound(), options);
-}
-
-LockStatus detail::Break(const Binding& binding, const Key& key, std::string_view by) {
+LockStatus LockAdmin::Break(const Key& key, std::string_view by) const {
+  const detail::Binding& binding = bound();
   LockQuery query;
   query.key = key;
   query.unheld = true;
   std::vector<LockRow> rows;
-  ListLocks(binding.engine, *binding.collection, query,
-            [&](LockRow&& row) { rows.push_back(std::move(row)); });
-  const std::string what = Describe(*binding.collection, key);
+  detail::ListLocks(binding.engine, *binding.collection, query,
+                    [&](LockRow&& row) { rows.push_back(std::move(row)); });
+  const std::string what = detail::Describe(*binding.collection, key);
   if (rows.empty()) throw NotFoundException("doclock: there is no " + what);
   if (rows.front().malformed) {
     throw StoreException(Errc::kMalformed, "doclock: the lock fields of " + what +
@@ -132,26 +127,22 @@ LockStatus detail::Break(const Binding& binding, const Key& key, std::string_vie
   if (MayBeNoted(binding, key, rows.front())) note = BrokenNote(breaker, lock);
   bool broken = false;
   for (const LockRow& row : rows) {
-    ValueRelease release;
+    detail::ValueRelease release;
     release.collection = binding.collection.get();
     release.key = key;
     release.lock_id = row.lock_id;
     release.mode = row.mode;
     if (!broken) release.fields = note;
     release.mark = NewUuid();
-    const auto failure = ReleaseByValue(binding.engine, std::move(release));
+    const auto failure = detail::ReleaseByValue(binding.engine, std::move(release));
     if (failure && failure->code == Errc::kNotOwner) continue;
-    ThrowIf(failure);
+    detail::ThrowIf(failure);
     broken = true;
   }
   if (!broken) {
     throw LockException(Errc::kNotOwner, "doclock: the lock of " + what + " changed hands");
   }
   return lock;
-}
-
-LockStatus LockProvider::Break(detail::NameArg name, std::string_view by) const {
-  return detail::Break(*bound(), Key(std::string_view(name)), by);
 }
 
 }  // namespace doclock

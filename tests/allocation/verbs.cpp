@@ -156,9 +156,6 @@ std::vector<Verb> VerbsOfHolders() {
       {"Drop", Hold, [](Bench& b) { b.held.reset(); }},
       {"Detach", Hold, [](Bench& b) { b.held->Detach(); }, Leaves::kLease},
       {"DetachAsync", Hold, [](Bench& b) { b.Get(b.held->DetachAsync()); }, Leaves::kLease},
-      {"ReleaseMoved", Hold, [](Bench& b) { b.jobs.ReleaseLock(std::move(*b.held)); }},
-      {"ReleaseMovedAsync", Hold,
-       [](Bench& b) { b.Get(b.jobs.ReleaseLockAsync(std::move(*b.held))); }},
       {"ReleaseOfEntity", Hold, [](Bench& b) { b.jobs.ReleaseLock(**b.held); }},
       {"ReleaseOfEntityAsync", Hold, [](Bench& b) { b.Get(b.jobs.ReleaseLockAsync(**b.held)); }},
       {"Lost", Hold, [](Bench& b) { (void)b.held->lost(); }},
@@ -189,8 +186,8 @@ std::vector<Verb> VerbsWithoutLock() {
       {"UpdateThatWaits", ReleasedHere, [](Bench& b) { b.jobs.Update("a", Increment); }},
       {"UpdateThatWaitsAsync", ReleasedHere,
        [](Bench& b) { b.Get(b.jobs.UpdateAsync("a", Increment)); }},
-      {"Purge", Nothing, [](Bench& b) { b.jobs.Purge(); }},
-      {"Status", Hold, [](Bench& b) { (void)b.jobs.Status(); }},
+      {"Purge", Nothing, [](Bench& b) { b.jobs.Admin().Purge(); }},
+      {"Status", Hold, [](Bench& b) { (void)b.jobs.Admin().Status(); }},
   };
 }
 
@@ -233,9 +230,9 @@ std::vector<Verb> VerbsOfNamedLocks() {
          mutex.unlock();
        }},
       {"RenewGroup", [](Bench& b) { b.lock = b.locks.Acquire("x", {.group = "g"}); },
-       [](Bench& b) { (void)b.locks.RenewGroup("g"); }},
+       [](Bench& b) { (void)b.locks.Admin().RenewGroup("g"); }},
       {"ReleaseGroup", [](Bench& b) { b.lock = b.locks.Acquire("x", {.group = "g"}); },
-       [](Bench& b) { (void)b.locks.ReleaseGroup("g"); }},
+       [](Bench& b) { (void)b.locks.Admin().ReleaseGroup("g"); }},
   };
 }
 

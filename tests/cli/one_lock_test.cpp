@@ -26,7 +26,7 @@ class OneLockTest : public CliTest {
  protected:
   /// Locks the document, and leaves the lock behind. Returns its id.
   std::string Leave(const Key& key) {
-    auto lock = sagas_.Lock(key, json{{"n", 1}});
+    auto lock = sagas_.Lock({key, json{{"n", 1}}});
     const std::string id = ToText(lock.lock_id());
     version_ = lock.version();
     lock.Detach();

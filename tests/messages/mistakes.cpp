@@ -49,7 +49,7 @@ int main() {
   const auto good = [](Order& o) { ++o.n; };
   const std::stop_token stop;
   orders.With("1", [](Order o) { ++o.n; });                                // by value or as const
-  orders.With("1", Order{"1"}, [](const Order&) {});                       // by value or as const
+  orders.With({"1", Order{"1"}}, [](const Order&) {});                     // by value or as const
   orders.Update("1", [](auto o) { ++o.n; });                               // by value or as const
   orders.UpdateAsync("1", [](const Order& o) { (void)o; });                // by value or as const
   orders.With("1", [](Order&) -> awaitable<void> { co_return; });          // f is a coroutine
@@ -99,12 +99,12 @@ int main() {
   (void)orders.Lock("1", {.wait = 0.5});                            // a plain number is no length
   (void)orders.Lock("1", stop);                                     // comes after the options
   (void)orders.Lock("1", 5s);                                       // an option has a name
-  (void)orders.TryLock("1", Order{"1"}, 5ms);                       // an option has a name
+  (void)orders.TryLock({"1", Order{"1"}}, 5ms);                     // an option has a name
   (void)orders.Lock(Order{"1"}, doclock::kForever);                 // an option has a name
   (void)orders.LockNext(Filter{}, 5U);                              // an option has a name
   orders.With("1", good, 5min);                                     // an option has a name
   orders.With(Order{"1"}, good, 0.5F);                              // an option has a name
-  orders.With("1", Order{"1"}, good, 0.5);                          // an option has a name
+  orders.With({"1", Order{"1"}}, good, 0.5);                        // an option has a name
   (void)orders.LockAll({"1", "2"}, 5h);                             // an option has a name
   orders.LockAsync("1", std::chrono::duration<double>(1));          // an option has a name
   orders.TryLockNextAsync(Filter{}, std::chrono::duration<short>(1));  // an option has a name
@@ -116,6 +116,13 @@ int main() {
   locks.AcquireAsync("1", 5ns);                                      // an option has a name
   locks.TryAcquireAllAsync({"1"}, std::chrono::duration<float>(1));  // an option has a name
   (void)locks.TryAcquireAll({"1"}, 5us);                             // an option has a name
+  (void)orders.Lock("1", Order{"1"});                                // go together, in braces
+  (void)Of<7>(manager).TryLock("1", Keyless<7>(), {.wait = 5s});     // go together, in braces
+  Of<8>(manager).LockAsync("1", Keyless<8>());                       // go together, in braces
+  Of<9>(manager).LockAsync("1", Keyless<9>(), {.wait = 5s}, good);   // go together, in braces
+  Of<10>(manager).With("1", Keyless<10>(), good);                    // go together, in braces
+  Of<11>(manager).Update("1", Keyless<11>(), good);                  // go together, in braces
+  Of<12>(manager).UpdateAsync("1", Keyless<12>(), good);             // go together, in braces
   Of<1>(manager).Insert(Keyless<1>());                               // does not tell its key
   Of<2>(manager).InsertAsync(Keyless<2>());                          // does not tell its key
   (void)Of<3>(manager).Lock(Keyless<3>());                           // does not tell its key

@@ -1,3 +1,4 @@
+#include "doclock/locking_repository.h"
 #include "named/harness.h"
 
 namespace doclock::named {
@@ -30,7 +31,7 @@ class GroupsTest : public NamedTest {
 DOCLOCK_FOR_ALL_STORES(GroupsTest);
 
 TEST_P(GroupsTest, ReleaseGroupReleasesNewestFirstAndSaysWhat) {
-  EXPECT_THAT(NamesOf(others.ReleaseGroup("g")), ElementsAre("c", "b", "a"));
+  EXPECT_THAT(NamesOf(others.Admin().ReleaseGroup("g")), ElementsAre("c", "b", "a"));
   EXPECT_TRUE(IsFree("a"));
   EXPECT_TRUE(IsFree("c"));
   EXPECT_FALSE(IsFree("other"));
@@ -38,9 +39,19 @@ TEST_P(GroupsTest, ReleaseGroupReleasesNewestFirstAndSaysWhat) {
   EXPECT_EQ(CodeOf([&] { held[0].Release(); }), Errc::kLost);
 }
 
+TEST_P(GroupsTest, LocksOfDocumentsHaveGroupsToo) {
+  const LockingRepository<nlohmann::json> documents(manager, "documents");
+  auto document = documents.Lock({"1", nlohmann::json{{"n", 1}}}, {.group = "g"});
+  (*document)["n"] = 2;
+  EXPECT_THAT(NamesOf(documents.Admin().RenewGroup("g", 10min)), ElementsAre("1"));
+  EXPECT_THAT(NamesOf(documents.Admin().ReleaseGroup("g")), ElementsAre("1"));
+  EXPECT_EQ(CodeOf([&] { document.Release(); }), Errc::kLost);
+  EXPECT_EQ((**documents.Find("1"))["n"], 1);
+}
+
 TEST_P(GroupsTest, ReleaseGroupTellsHowTheLocksWere) {
   const auto fence = held[1].fence();
-  const auto released = others.ReleaseGroup("g");
+  const auto released = others.Admin().ReleaseGroup("g");
   ASSERT_EQ(released.size(), 3U);
   EXPECT_EQ(released[1].name, "b");
   EXPECT_EQ(released[1].group, "g");
@@ -52,7 +63,7 @@ TEST_P(GroupsTest, ReleaseGroupTellsHowTheLocksWere) {
 
 TEST_P(GroupsTest, ALostReplyOfAReleaseIsSettledByLooking) {
   store->Inject({.kind = Fault::Kind::kLostAfter, .op = OpKind::kWrite, .key = Key("b")});
-  EXPECT_THAT(NamesOf(others.ReleaseGroup("g")), ElementsAre("c", "b", "a"));
+  EXPECT_THAT(NamesOf(others.Admin().ReleaseGroup("g")), ElementsAre("c", "b", "a"));
   EXPECT_TRUE(IsFree("b"));
 }
 
@@ -62,14 +73,14 @@ TEST_P(GroupsTest, AGroupDoesNotGetALockThatItHas) {
 }
 
 TEST_P(GroupsTest, AnUnknownGroupHasNothingToRelease) {
-  EXPECT_TRUE(others.ReleaseGroup("unknown").empty());
-  EXPECT_NE(RefusalOf([&] { (void)others.ReleaseGroup(""); }), "");
+  EXPECT_TRUE(others.Admin().ReleaseGroup("unknown").empty());
+  EXPECT_NE(RefusalOf([&] { (void)others.Admin().ReleaseGroup(""); }), "");
 }
 
 TEST_P(GroupsTest, AFailedReleaseIsNeverReportedAsSuccess) {
   store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite, .key = Key("b")});
   try {
-    (void)others.ReleaseGroup("g");
+    (void)others.Admin().ReleaseGroup("g");
     FAIL();
   } catch (const GroupException& error) {
     EXPECT_THAT(NamesOf(error.done()), ElementsAre("c", "a"));
@@ -84,9 +95,9 @@ TEST_P(GroupsTest, AFailedReleaseIsNeverReportedAsSuccess) {
 
 TEST_P(GroupsTest, RenewGroupStartsEveryLeaseAnew) {
   clock->Advance(50s);
-  EXPECT_THAT(NamesOf(others.RenewGroup("g")), UnorderedElementsAre("a", "b", "c"));
+  EXPECT_THAT(NamesOf(others.Admin().RenewGroup("g")), UnorderedElementsAre("a", "b", "c"));
   clock->Advance(55s);
-  for (const LockStatus& lock : others.Status({.group = "g"})) {
+  for (const LockStatus& lock : others.Admin().Status({.group = "g"})) {
     EXPECT_FALSE(lock.expired) << lock.name;
     EXPECT_TRUE(IsNear(lock.remaining, 5s)) << lock.name;
   }
@@ -97,30 +108,30 @@ TEST_P(GroupsTest, RenewGroupStartsEveryLeaseAnew) {
 TEST_P(GroupsTest, RenewGroupReachesALockInItsLastSecond) {
   auto lock = jobs.Acquire("d", {.ttl = 10s, .renew = false, .group = "last"});
   clock->Advance(9200ms);
-  EXPECT_THAT(NamesOf(others.RenewGroup("last")), ElementsAre("d"));
+  EXPECT_THAT(NamesOf(others.Admin().RenewGroup("last")), ElementsAre("d"));
   clock->Advance(5s);
   EXPECT_FALSE(IsFree("d"));
 }
 
 TEST_P(GroupsTest, RenewGroupTakesAnotherLengthAndNeverShortens) {
-  EXPECT_EQ(others.RenewGroup("g", 10min).size(), 3U);
-  EXPECT_EQ(others.RenewGroup("g", 30s).size(), 3U);
+  EXPECT_EQ(others.Admin().RenewGroup("g", 10min).size(), 3U);
+  EXPECT_EQ(others.Admin().RenewGroup("g", 30s).size(), 3U);
   clock->Advance(9min);
   EXPECT_FALSE(IsFree("a"));
-  EXPECT_THAT(RefusalOf([&] { (void)others.RenewGroup("g", 1ms); }), HasSubstr("ttl"));
+  EXPECT_THAT(RefusalOf([&] { (void)others.Admin().RenewGroup("g", 1ms); }), HasSubstr("ttl"));
 }
 
 TEST_P(GroupsTest, RenewGroupRevivesNothing) {
   ExpireLock(*store, "jobs", "b");
-  EXPECT_THAT(NamesOf(others.RenewGroup("g")), UnorderedElementsAre("a", "c"));
+  EXPECT_THAT(NamesOf(others.Admin().RenewGroup("g")), UnorderedElementsAre("a", "c"));
   EXPECT_TRUE(IsFree("b"));
-  EXPECT_EQ(CodeOf([&] { (void)others.RenewGroup("unknown"); }), Errc::kNotFound);
+  EXPECT_EQ(CodeOf([&] { (void)others.Admin().RenewGroup("unknown"); }), Errc::kNotFound);
 }
 
 TEST_P(GroupsTest, AFailedRenewalIsNeverReportedAsSuccess) {
   store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kRenew, .key = Key("b")});
   try {
-    (void)others.RenewGroup("g");
+    (void)others.Admin().RenewGroup("g");
     FAIL();
   } catch (const GroupException& error) {
     EXPECT_THAT(NamesOf(error.done()), UnorderedElementsAre("a", "c"));
@@ -132,7 +143,7 @@ TEST_P(GroupsTest, AFailedRenewalIsNeverReportedAsSuccess) {
 TEST_P(GroupsTest, TheNextHolderIsNotOfTheGroup) {
   held[0].Release();
   auto next = others.Acquire("a");
-  EXPECT_THAT(NamesOf(others.ReleaseGroup("g")), ElementsAre("c", "b"));
+  EXPECT_THAT(NamesOf(others.Admin().ReleaseGroup("g")), ElementsAre("c", "b"));
   EXPECT_TRUE(next.held());
   EXPECT_FALSE(IsFree("a"));
 }
@@ -142,12 +153,12 @@ TEST_P(GroupsTest, AHandOverTakesTheGroupOfTheNextHolder) {
   clock->RunPending();
   held[0].Release();
   auto next = Get(std::move(waiting));
-  EXPECT_THAT(NamesOf(others.Status({.group = "h"})), ElementsAre("a", "other"));
+  EXPECT_THAT(NamesOf(others.Admin().Status({.group = "h"})), ElementsAre("a", "other"));
 }
 
 TEST_P(GroupsTest, RenewalsOfTheHandlesGoOnBesideThoseOfTheGroup) {
   auto lock = jobs.Acquire("d", {.ttl = 10s, .group = "g"});
-  EXPECT_EQ(others.RenewGroup("g", 8s).size(), 4U);
+  EXPECT_EQ(others.Admin().RenewGroup("g", 8s).size(), 4U);
   clock->Advance(5min);
   EXPECT_TRUE(lock.held());
   EXPECT_FALSE(IsFree("d"));

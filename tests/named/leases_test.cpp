@@ -233,7 +233,7 @@ TEST_P(NamedLeaseThreadsTest, LostIsToldOnAThreadOfTheManager) {
   auto lock = jobs.Acquire("a", {.ttl = 600ms});
   std::promise<std::thread::id> told;
   const std::stop_callback tell(lock.lost(), [&] { told.set_value(std::this_thread::get_id()); });
-  (void)LockProvider(LockManager(store), "jobs").Break("a");
+  (void)LockProvider(LockManager(store), "jobs").Admin().Break("a");
   auto teller = told.get_future();
   ASSERT_EQ(teller.wait_for(5min), std::future_status::ready);
   EXPECT_NE(teller.get(), std::this_thread::get_id());
@@ -255,7 +255,7 @@ TEST_P(NamedLeaseThreadsTest, AskingForItRunsNoCallback) {
   auto lock = LockProvider(watched, "jobs").Acquire("a", {.ttl = 600ms});
   std::promise<std::thread::id> told;
   const std::stop_callback tell(lock.lost(), [&] { told.set_value(std::this_thread::get_id()); });
-  (void)jobs.Break("a");
+  (void)jobs.Admin().Break("a");
   ASSERT_TRUE(observer->lost.try_acquire_for(30s));
   (void)lock.lost();
   observer->go_on.release();

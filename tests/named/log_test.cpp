@@ -112,7 +112,7 @@ TEST_P(LogTest, ANameCannotForgeALine) {
 
 TEST_P(LogTest, NoLineHasALockIdOrABody) {
   const LockingRepository<nlohmann::json> documents(watched, "documents");
-  auto document = documents.Lock("d", nlohmann::json{{"word", "canary"}});
+  auto document = documents.Lock({"d", nlohmann::json{{"word", "canary"}}});
   const std::string id = boost::uuids::to_string(document.lock_id());
   clock->Advance(1min);
   document.Release();

@@ -185,7 +185,7 @@ TEST_P(MutexTest, OptionsAreCopied) {
   *owner = "somebody";
   owner.reset();
   mutex.lock();
-  EXPECT_EQ(jobs.Status().at(0).holder.name, "worker 7");
+  EXPECT_EQ(jobs.Admin().Status().at(0).holder.name, "worker 7");
 }
 
 TEST_P(MutexTest, ARecursiveOneCounts) {

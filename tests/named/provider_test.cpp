@@ -25,9 +25,9 @@ constexpr bool kNames = requires(const LockProvider& jobs, Name name) {
   jobs.Mutex(name);
   jobs.RecursiveMutex(name);
   jobs.SharedMutex(name);
-  jobs.Break(name);
-  jobs.RenewGroup(name);
-  jobs.ReleaseGroup(name);
+  jobs.Admin().Break(name);
+  jobs.Admin().RenewGroup(name);
+  jobs.Admin().ReleaseGroup(name);
 };
 static_assert(kNames<const char*> && kNames<std::string> && kNames<std::string_view>);
 template <class Name>

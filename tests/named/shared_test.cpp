@@ -128,7 +128,7 @@ TEST_P(SharedLockTest, AGroupMayShareOneNameTwice) {
   auto second = jobs.Acquire("a", one);
   EXPECT_FALSE(jobs.TryAcquire("a", one)) << "each takes a place";
   EXPECT_FALSE(jobs.TryAcquire("a", {.group = "g"})) << "nor does its group get it alone";
-  EXPECT_EQ(jobs.ReleaseGroup("g").size(), 2U);
+  EXPECT_EQ(jobs.Admin().ReleaseGroup("g").size(), 2U);
   EXPECT_TRUE(IsFree("a"));
 }
 
@@ -143,7 +143,7 @@ TEST_P(SharedLockTest, RepositoriesRefuseShares) {
   const LockOptions shared{.mode = kShared};
   const auto refused = ::testing::HasSubstr("LockOptions::mode");
   EXPECT_THAT(RefusalOf([&] { (void)things.Lock("a", shared); }), refused);
-  EXPECT_THAT(RefusalOf([&] { (void)things.Lock("a", Thing{"a", 0}, shared); }), refused);
+  EXPECT_THAT(RefusalOf([&] { (void)things.Lock({"a", Thing{"a", 0}}, shared); }), refused);
   EXPECT_THAT(RefusalOf([&] { (void)things.TryLock("a", shared); }), refused);
   EXPECT_THAT(RefusalOf([&] { (void)things.LockNext(Filter(), shared); }), refused);
   EXPECT_THAT(RefusalOf([&] { (void)things.LockAll({"a", "b"}, shared); }), refused);
@@ -151,7 +151,7 @@ TEST_P(SharedLockTest, RepositoriesRefuseShares) {
 
 TEST_P(SharedLockTest, AnEntitysDocumentCanBeSharedByName) {
   const LockingRepository<Thing> things(manager, "jobs");
-  things.Lock("a", Thing{"a", 7}).Release();
+  things.Lock({"a", Thing{"a", 7}}).Release();
   HeldLock share = jobs.Acquire("a", {.mode = kShared});
   EXPECT_FALSE(things.TryLock("a"));
   share.Release();
@@ -178,7 +178,7 @@ TEST_P(SharedLockTest, StatusShowsEachShare) {
   clock->Advance(1s);
   HeldLock second = jobs.Acquire("a", {.ttl = 60s, .owner = "bob", .group = "g", .mode = kShared});
   HeldLock alone = jobs.Acquire("b");
-  const auto locks = jobs.Status();
+  const auto locks = jobs.Admin().Status();
   ASSERT_EQ(locks.size(), 3U);
   EXPECT_EQ(locks[0].name, "a");
   EXPECT_EQ(locks[0].holder.name, "alice");
@@ -188,7 +188,7 @@ TEST_P(SharedLockTest, StatusShowsEachShare) {
   EXPECT_EQ(locks[1].ttl, 60s);
   EXPECT_EQ(locks[1].group, "g");
   EXPECT_EQ(locks[2].mode, LockMode::kExclusive);
-  EXPECT_EQ(jobs.Status({.owner = "bob"}).size(), 1U);
+  EXPECT_EQ(jobs.Admin().Status({.owner = "bob"}).size(), 1U);
 }
 
 TEST_P(SharedLockTest, StatusFiltersEachShareByItself) {
@@ -204,7 +204,7 @@ TEST_P(SharedLockTest, StatusFiltersEachShareByItself) {
   const auto over = share(1min, "over", "g");
   const auto owners = [&](const LockFilter& filter) {
     std::vector<std::string> found;
-    for (const LockStatus& lock : jobs.Status(filter)) found.push_back(lock.holder.name);
+    for (const LockStatus& lock : jobs.Admin().Status(filter)) found.push_back(lock.holder.name);
     return found;
   };
   using ::testing::ElementsAre;
@@ -227,11 +227,11 @@ TEST_P(SharedLockTest, GroupVerbsReachShares) {
   HeldLock second = jobs.Acquire("a", one);
   HeldLock beside = jobs.Acquire("a", {.mode = kShared});
   const LockProvider others(AnotherManager(), "jobs");
-  EXPECT_EQ(others.RenewGroup("g", 60s).size(), 2U);
+  EXPECT_EQ(others.Admin().RenewGroup("g", 60s).size(), 2U);
   clock->Advance(30s);
-  EXPECT_EQ(jobs.Status({.group = "g", .expired = false}).size(), 2U);
-  EXPECT_EQ(others.ReleaseGroup("g").size(), 2U);
-  EXPECT_TRUE(jobs.Status({.group = "g"}).empty());
+  EXPECT_EQ(jobs.Admin().Status({.group = "g", .expired = false}).size(), 2U);
+  EXPECT_EQ(others.Admin().ReleaseGroup("g").size(), 2U);
+  EXPECT_TRUE(jobs.Admin().Status({.group = "g"}).empty());
   EXPECT_TRUE(beside.held());
   EXPECT_FALSE(IsFree("a"));
 }
@@ -239,7 +239,7 @@ TEST_P(SharedLockTest, GroupVerbsReachShares) {
 TEST_P(SharedLockTest, BreakEndsAllShares) {
   HeldLock first = jobs.Acquire("a", {.mode = kShared});
   HeldLock second = jobs.Acquire("a", {.mode = kShared});
-  const LockStatus was = LockProvider(AnotherManager(), "jobs").Break("a", "admin");
+  const LockStatus was = LockProvider(AnotherManager(), "jobs").Admin().Break("a", "admin");
   EXPECT_EQ(was.mode, kShared);
   EXPECT_TRUE(IsFree("a"));
   const auto body = **LockingRepository<nlohmann::json>(manager, "jobs").Find("a");
@@ -248,20 +248,20 @@ TEST_P(SharedLockTest, BreakEndsAllShares) {
   clock->Advance(30s);
   EXPECT_TRUE(first.lost().stop_requested());
   EXPECT_TRUE(second.lost().stop_requested());
-  EXPECT_EQ(CodeOf([&] { jobs.Break("a"); }), Errc::kNotOwner);
+  EXPECT_EQ(CodeOf([&] { jobs.Admin().Break("a"); }), Errc::kNotOwner);
 }
 
 TEST_P(SharedLockTest, PurgeClearsSharesThatAreOver) {
   HeldLock first = jobs.Acquire("a", {.ttl = 10s, .renew = false, .mode = kShared});
   HeldLock second = jobs.Acquire("a", {.ttl = 60s, .renew = false, .mode = kShared});
   clock->Advance(10s);
-  EXPECT_EQ(jobs.Purge().expired, 0);
+  EXPECT_EQ(jobs.Admin().Purge().expired, 0);
   clock->Advance(51s);
-  EXPECT_EQ(jobs.Purge().expired, 1);
-  EXPECT_TRUE(jobs.Status().empty());
-  EXPECT_EQ(jobs.Purge({.forget = true, .idle_for = 30s}).forgotten, 0);
+  EXPECT_EQ(jobs.Admin().Purge().expired, 1);
+  EXPECT_TRUE(jobs.Admin().Status().empty());
+  EXPECT_EQ(jobs.Admin().Purge({.forget = true, .idle_for = 30s}).forgotten, 0);
   clock->Advance(1min);
-  EXPECT_EQ(jobs.Purge({.forget = true, .idle_for = 30s}).forgotten, 1);
+  EXPECT_EQ(jobs.Admin().Purge({.forget = true, .idle_for = 30s}).forgotten, 1);
 }
 
 TEST_P(SharedLockTest, AMutexHoldsItAloneOrSharesIt) {
@@ -402,12 +402,12 @@ TEST_P(SharedThreadsTest, EachThreadHasItsOwnShare) {
     mutex.unlock_shared();  // not this thread's
     mutex.lock_shared();
     EXPECT_TRUE(mutex.held());
-    EXPECT_EQ(jobs.Status().size(), 2U);
+    EXPECT_EQ(jobs.Admin().Status().size(), 2U);
     mutex.unlock_shared();
     EXPECT_FALSE(mutex.try_lock());
   }).join();
   EXPECT_TRUE(mutex.held());
-  EXPECT_EQ(jobs.Status().size(), 1U);
+  EXPECT_EQ(jobs.Admin().Status().size(), 1U);
 }
 
 TEST_P(SharedThreadsTest, AThreadThatEndsGivesItsShareBack) {

@@ -14,7 +14,7 @@ class StatusTest : public NamedTest {
  protected:
   std::vector<std::string> Names(const LockFilter& filter = {}) {
     std::vector<std::string> names;
-    for (const LockStatus& lock : jobs.Status(filter)) names.push_back(lock.name);
+    for (const LockStatus& lock : jobs.Admin().Status(filter)) names.push_back(lock.name);
     return names;
   }
   std::int64_t Documents() {
@@ -27,7 +27,7 @@ DOCLOCK_FOR_ALL_STORES(StatusTest);
 TEST_P(StatusTest, ShowsHoldersLeasesAndAges) {
   auto lock = jobs.Acquire("a", {.ttl = 1min, .renew = false, .owner = "me", .group = "g"});
   clock->Advance(10s);
-  const auto all = jobs.Status();
+  const auto all = jobs.Admin().Status();
   ASSERT_EQ(all.size(), 1U);
   const LockStatus& status = all[0];
   EXPECT_EQ(status.name, "a");
@@ -41,7 +41,7 @@ TEST_P(StatusTest, ShowsHoldersLeasesAndAges) {
   EXPECT_TRUE(IsNear(status.age, 10s)) << status.age.count();
   EXPECT_FALSE(status.expired);
   lock.Release();
-  EXPECT_THAT(jobs.Status(), IsEmpty());
+  EXPECT_THAT(jobs.Admin().Status(), IsEmpty());
 }
 
 TEST_P(StatusTest, ShowsHundredsOfLocksOnce) {
@@ -55,7 +55,7 @@ TEST_P(StatusTest, MarksExpiredLocks) {
   auto dead = jobs.Acquire("dead", {.ttl = 1s, .renew = false});
   auto live = jobs.Acquire("live", {.ttl = 1min});
   clock->Advance(2s);
-  const auto all = jobs.Status();
+  const auto all = jobs.Admin().Status();
   ASSERT_EQ(all.size(), 2U);
   EXPECT_TRUE(all[0].expired);
   EXPECT_EQ(all[0].remaining, 0s);
@@ -96,7 +96,7 @@ TEST_P(StatusTest, ShowsWhatMinHoldKeepsClosedIfAsked) {
   jobs.Acquire("free").Release();
   EXPECT_THAT(Names(), ElementsAre("held"));
   EXPECT_THAT(Names({.name = "closed"}), IsEmpty());
-  const auto all = jobs.Status({.closed = true});
+  const auto all = jobs.Admin().Status({.closed = true});
   ASSERT_EQ(all.size(), 2U);
   EXPECT_TRUE(all[0].name == "closed" && all[0].closed && all[0].unheld && !all[0].expired);
   EXPECT_TRUE(all[1].name == "held" && all[1].closed && !all[1].unheld);
@@ -111,7 +111,7 @@ TEST_P(StatusTest, PurgeNeverTouchesALiveLockAndKeepsTheCounter) {
   auto dead = jobs.Acquire("dead", {.ttl = 1s, .renew = false});
   auto live = jobs.Acquire("live", {.ttl = 1min});
   clock->Advance(2s);
-  const PurgeResult result = jobs.Purge();
+  const PurgeResult result = jobs.Admin().Purge();
   EXPECT_EQ(result.expired, 1);
   EXPECT_EQ(result.forgotten, 0);
   EXPECT_THAT(Names(), ElementsAre("live"));
@@ -125,7 +125,7 @@ TEST_P(StatusTest, PurgeDoesTheSameWithItsIndex) {
   auto dead = jobs.Acquire("dead", {.ttl = 1s, .renew = false});
   auto live = jobs.Acquire("live", {.ttl = 1min});
   clock->Advance(2s);
-  EXPECT_EQ(jobs.Purge().expired, 1);
+  EXPECT_EQ(jobs.Admin().Purge().expired, 1);
   EXPECT_THAT(Names(), ElementsAre("live"));
   live.Release();
 }
@@ -135,7 +135,7 @@ TEST_P(StatusTest, PurgeLeavesTheLiveLocksOfAGroupWithAnExpiredOne) {
   auto live = jobs.Acquire("live", {.ttl = 1h, .renew = false, .group = "g"});
   auto share = jobs.Acquire("share", {.ttl = 1h, .group = "g", .mode = LockMode::kShared});
   clock->Advance(2s);
-  EXPECT_EQ(jobs.Purge().expired, 1);
+  EXPECT_EQ(jobs.Admin().Purge().expired, 1);
   EXPECT_THAT(Names({.group = "g"}), ElementsAre("live", "share"));
   live.Release();
   share.Release();
@@ -171,7 +171,7 @@ TEST_P(StatusTest, PurgeForgetsOnlyNamesLongUnusedThatHoldNothing) {
   jobs.Acquire("fresh").Release();
   auto expired = jobs.Acquire("expired", {.ttl = 1s, .renew = false});
   clock->Advance(2s);
-  const PurgeResult result = jobs.Purge({.forget = true, .idle_for = 1h});
+  const PurgeResult result = jobs.Admin().Purge({.forget = true, .idle_for = 1h});
   EXPECT_EQ(result.expired, 1);
   EXPECT_EQ(result.forgotten, 1) << "old";
   EXPECT_EQ(jobs.Acquire("old").fence(), 1);
@@ -184,9 +184,9 @@ TEST_P(StatusTest, ANameHeldForLongIsNotIdleOnceItIsReleased) {
   auto lock = jobs.Acquire("a", {.ttl = 1min});
   clock->Advance(5h);
   lock.Release();
-  EXPECT_EQ(jobs.Purge({.forget = true, .idle_for = 1h}).forgotten, 0);
+  EXPECT_EQ(jobs.Admin().Purge({.forget = true, .idle_for = 1h}).forgotten, 0);
   clock->Advance(2h);
-  EXPECT_EQ(jobs.Purge({.forget = true, .idle_for = 1h}).forgotten, 1);
+  EXPECT_EQ(jobs.Admin().Purge({.forget = true, .idle_for = 1h}).forgotten, 1);
 }
 
 TEST_P(StatusTest, PurgeForgetsThousandsInBatches) {
@@ -195,14 +195,16 @@ TEST_P(StatusTest, PurgeForgetsThousandsInBatches) {
   TakeMany(names, true);
   clock->Advance(2h);
   store->Reset();
-  EXPECT_EQ(jobs.Purge({.forget = true, .idle_for = 1h}).forgotten, 1500);
+  EXPECT_EQ(jobs.Admin().Purge({.forget = true, .idle_for = 1h}).forgotten, 1500);
   EXPECT_EQ(Documents(), 0);
   EXPECT_GE(store->Calls(), 15);
 }
 
 TEST_P(StatusTest, PurgeRefusesToForgetWhatIsInUse) {
-  EXPECT_THAT(RefusalOf([&] { (void)jobs.Purge({.forget = true}); }), HasSubstr("idle_for"));
-  EXPECT_THAT(RefusalOf([&] { (void)jobs.Purge({.idle_for = 1h}); }), HasSubstr("idle_for"));
+  EXPECT_THAT(RefusalOf([&] { (void)jobs.Admin().Purge({.forget = true}); }),
+              HasSubstr("idle_for"));
+  EXPECT_THAT(RefusalOf([&] { (void)jobs.Admin().Purge({.idle_for = 1h}); }),
+              HasSubstr("idle_for"));
 }
 
 TEST_P(StatusTest, AForgottenNameThatIsTakenMeanwhileStays) {
@@ -214,7 +216,7 @@ TEST_P(StatusTest, AForgottenNameThatIsTakenMeanwhileStays) {
     if (ops.front()->kind != OpKind::kSave || std::exchange(once, true)) return;
     meanwhile = LockProvider(AnotherManager(), "jobs").Acquire("a");
   });
-  EXPECT_EQ(jobs.Purge({.forget = true, .idle_for = 1h}).forgotten, 0);
+  EXPECT_EQ(jobs.Admin().Purge({.forget = true, .idle_for = 1h}).forgotten, 0);
   store->OnExecute({});
   ASSERT_TRUE(meanwhile);
   EXPECT_GT(meanwhile->fence(), 1);
@@ -224,14 +226,14 @@ TEST_P(StatusTest, AFailedForgettingIsNotReportedAsSuccess) {
   jobs.Acquire("a").Release();
   clock->Advance(2h);
   store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kSave});
-  EXPECT_EQ(CodeOf([&] { (void)jobs.Purge({.forget = true, .idle_for = 1h}); }),
+  EXPECT_EQ(CodeOf([&] { (void)jobs.Admin().Purge({.forget = true, .idle_for = 1h}); }),
             Errc::kUnavailable);
 }
 
 TEST_P(StatusTest, BreakReleasesAndIsAuditedInTheDocument) {
   auto lock = jobs.Acquire("a", {.ttl = 10s, .owner = "victim"});
   const std::stop_token lost = lock.lost();
-  const LockStatus was = jobs.Break("a", "admin");
+  const LockStatus was = jobs.Admin().Break("a", "admin");
   EXPECT_EQ(was.holder.name, "victim");
   auto next = LockProvider(AnotherManager(), "jobs").Acquire("a");
   EXPECT_GT(next.fence(), lock.fence());
@@ -254,24 +256,24 @@ TEST_P(StatusTest, ARepositoryShowsAndBreaksLocksOfItsKeysAndLeavesTheirBodies) 
   const LockingRepository<NumberedJob> numbers(manager, "numbers");
   auto lock = numbers.Lock(NumberedJob{42, 7}, {.owner = "victim"});
   lock.Save();
-  const auto locks = numbers.Status({.key = Key(42)});
+  const auto locks = numbers.Admin().Status({.key = Key(42)});
   ASSERT_EQ(locks.size(), 1U);
   EXPECT_EQ(locks[0].holder.name, "victim");
   EXPECT_EQ(locks[0].fence.value_or(lock.fence()), lock.fence());
-  EXPECT_TRUE(numbers.Status({.key = Key("42")}).empty());
-  EXPECT_THROW((void)numbers.Status({.name = "42", .key = Key(42)}), std::invalid_argument);
-  EXPECT_EQ(numbers.Break(42, "admin").holder.name, "victim");
+  EXPECT_TRUE(numbers.Admin().Status({.key = Key("42")}).empty());
+  EXPECT_THROW((void)numbers.Admin().Status({.name = "42", .key = Key(42)}), std::invalid_argument);
+  EXPECT_EQ(numbers.Admin().Break(42, "admin").holder.name, "victim");
   EXPECT_EQ(CodeOf([&] { lock.Release(); }), Errc::kLost);
   const auto body = **LockingRepository<nlohmann::json>(manager, "numbers").Find(Key(42));
   EXPECT_EQ(body, (nlohmann::json{{"n", 7}}));
-  EXPECT_EQ(CodeOf([&] { (void)numbers.Break(42); }), Errc::kNotOwner);
-  EXPECT_EQ(CodeOf([&] { (void)numbers.Break(43); }), Errc::kNotFound);
+  EXPECT_EQ(CodeOf([&] { (void)numbers.Admin().Break(42); }), Errc::kNotOwner);
+  EXPECT_EQ(CodeOf([&] { (void)numbers.Admin().Break(43); }), Errc::kNotFound);
 }
 
 TEST_P(StatusTest, TheNoteOfABreakIsReplacedByTheNext) {
   for (const char* by : {"one", "two"}) {
     auto lock = jobs.Acquire("a");
-    (void)jobs.Break("a", by);
+    (void)jobs.Admin().Break("a", by);
     const auto body = **LockingRepository<nlohmann::json>(manager, "jobs").Find("a");
     EXPECT_EQ(body.at("broken").at("by"), by);
   }
@@ -283,19 +285,19 @@ TEST_P(StatusTest, TheHolderDoesNotTakeABreakForItsOwnRelease) {
   bool once = false;
   store->OnExecute([&](std::span<StoreOp* const> ops) {
     if (ops.front()->kind != OpKind::kRead || std::exchange(once, true)) return;
-    LockProvider(AnotherManager(), "jobs").Break("a");
+    LockProvider(AnotherManager(), "jobs").Admin().Break("a");
   });
   EXPECT_EQ(CodeOf([&] { lock.Release(); }), Errc::kInDoubt);
   store->OnExecute({});
 }
 
 TEST_P(StatusTest, BreakSaysWhyNot) {
-  EXPECT_EQ(CodeOf([&] { (void)jobs.Break("a"); }), Errc::kNotFound);
+  EXPECT_EQ(CodeOf([&] { (void)jobs.Admin().Break("a"); }), Errc::kNotFound);
   jobs.Acquire("a").Release();
-  EXPECT_EQ(CodeOf([&] { (void)jobs.Break("a"); }), Errc::kNotOwner);
+  EXPECT_EQ(CodeOf([&] { (void)jobs.Admin().Break("a"); }), Errc::kNotOwner);
   auto lock = jobs.Acquire("a");
   store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kWrite});
-  EXPECT_EQ(CodeOf([&] { (void)jobs.Break("a"); }), Errc::kUnavailable);
+  EXPECT_EQ(CodeOf([&] { (void)jobs.Admin().Break("a"); }), Errc::kUnavailable);
   EXPECT_TRUE(lock.held());
   EXPECT_FALSE(IsFree("a"));
 }
@@ -304,7 +306,7 @@ TEST_P(StatusTest, BreakWakesWaiters) {
   auto lock = LockProvider(AnotherManager(), "jobs").Acquire("a");
   auto waiting = jobs.AcquireAsync("a", {.wait = 1min});
   clock->RunPending();
-  (void)jobs.Break("a");
+  (void)jobs.Admin().Break("a");
   EXPECT_TRUE(Get(std::move(waiting)).held());
 }
 

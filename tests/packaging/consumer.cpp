@@ -25,7 +25,7 @@ int main(int argc, char** argv) try {
   doclock::LockingRepository<OrderSaga> sagas{manager, "order_sagas"};
 
   const OrderSaga fresh{"42", "new"};
-  auto saga = sagas.Lock("42", fresh, {.wait = 5s});
+  auto saga = sagas.Lock({"42", fresh}, {.wait = 5s});
   saga->step = "paid";
   saga->attempts += 1;
   saga.Release();

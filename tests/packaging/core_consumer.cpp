@@ -18,7 +18,7 @@ int main() {
   doclock::LockManager manager{doclock::OpenMemoryStore()};
   doclock::LockingRepository<Order> orders{manager, "orders"};
   const Order fresh{"42", "new"};
-  auto order = orders.Lock("42", fresh);
+  auto order = orders.Lock({"42", fresh});
   order->step = "paid";
   order.Release();
   std::cout << "order 42: " << orders.Find("42").value()->step << '\n';

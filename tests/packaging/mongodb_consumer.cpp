@@ -33,7 +33,7 @@ int main(int argc, char** argv) try {
   doclock::LockManager manager{doclock::OpenMongodbStore(argv[1])};
   doclock::LockingRepository<Job> jobs{manager, "jobs"};
   const Job fresh{"42"};
-  auto job = jobs.Lock("42", fresh);
+  auto job = jobs.Lock({"42", fresh});
   job->runs += 1;
   job.Release();
   std::cout << "locked and released on MongoDB, runs: " << jobs.Find("42").value()->runs << '\n';

@@ -58,7 +58,9 @@ void AddLockOptions(BadOptions& rows, const LockingRepository<Saga>& sagas) {
   for (const auto& [field, options] : bad) {
     const std::vector<std::function<void(const LockOptions&)>> verbs = {
         [&](const LockOptions& wrong) { (void)sagas.Lock("42", wrong); },
-        [&](const LockOptions& wrong) { (void)sagas.Lock("42", Saga{"42"}, wrong); },
+        [&](const LockOptions& wrong) {
+          (void)sagas.Lock({"42", Saga{"42"}}, wrong);
+        },
         [&](const LockOptions& wrong) { (void)sagas.TryLock("42", wrong); },
         [&](const LockOptions& wrong) { (void)sagas.LockAsync("42", wrong); },
         [&](const LockOptions& wrong) { (void)sagas.LockAll({"42"}, wrong); },
@@ -255,8 +257,8 @@ TEST_P(OptionsTest, OtherNamesOfTheLocksFieldsForATypeOrACollection) {
 
 TEST_P(OptionsTest, TheRepositorysTtlIsTheDefault) {
   const LockingRepository<Saga> quick(manager, "quick", {.ttl = 5s});
-  EXPECT_LE(quick.Lock("1", Saga{"1"}).Remaining(), 5s);
-  EXPECT_GT(quick.Lock("2", Saga{"2"}, {.ttl = 1min}).Remaining(), 50s);
+  EXPECT_LE(quick.Lock({"1", Saga{"1"}}).Remaining(), 5s);
+  EXPECT_GT(quick.Lock({"2", Saga{"2"}}, {.ttl = 1min}).Remaining(), 50s);
 }
 
 }  // namespace

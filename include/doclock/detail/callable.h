@@ -153,6 +153,19 @@ struct CoroutineCheck<boost::asio::awaitable<V, Executor>> {
   static constexpr bool value = FinishedCheck<V>::value;
 };
 
+/// Do With, WithAsync and Update take this f for a T?
+template <class F, class T>
+inline constexpr bool kFitsWith = EditCheck<F, T>::value && FinishedCheck<ResultOf<F, T&>>::value &&
+                                  InPlaceCheck<ResultOf<F, T&>, T>::value;
+template <class F, class T>
+inline constexpr bool kFitsWithAsync =
+    EditCheck<F&, T>::value && CoroutineCheck<ResultOf<F&, T&>>::value &&
+    InPlaceCheck<typename CoroutineCheck<ResultOf<F&, T&>>::Value, T>::value;
+template <class F, class T>
+inline constexpr bool kFitsUpdate =
+    EditCheck<F&, T>::value && FinishedCheck<ResultOf<F&, T&>>::value &&
+    NothingLostCheck<ResultOf<F&, T&>>::value;
+
 /// Is the result of ForEach's f nothing, or exactly a bool?
 template <class Result>
 struct WalkCheck {

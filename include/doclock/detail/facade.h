@@ -11,9 +11,7 @@
 #include <vector>
 
 #include "doclock/detail/engine.h"
-#include "doclock/lock_fields.h"
 #include "doclock/lock_manager.h"
-#include "doclock/lock_status.h"
 
 /// @file
 /// The part of the facade that does not depend on T. Not for users.
@@ -127,16 +125,7 @@ DOCLOCK_EXPORT void UpdateDocumentAsync(const BindingPtr&, UpdateSpec, AsyncCont
 
 DOCLOCK_EXPORT void EnsureIndexOf(const Binding&, std::vector<std::string> fields, bool unique);
 DOCLOCK_EXPORT void EnsureIndexesOf(const Binding&, const std::vector<Filter>& searches);
+/// See LockAdmin::Purge.
 DOCLOCK_EXPORT std::int64_t PurgeAll(const Binding&);
-/// See LockProvider::Purge.
-DOCLOCK_EXPORT PurgeResult PurgeOf(const Binding&, const PurgeOptions&);
-/// The locks that match, ordered by key.
-DOCLOCK_EXPORT std::vector<LockStatus> StatusOf(const Binding&, const LockFilter&);
-/// See LockProvider::Break.
-DOCLOCK_EXPORT LockStatus Break(const Binding&, const Key&, std::string_view by);
-/// See LockingRepository::RenewLock.
-DOCLOCK_EXPORT LockStatus RenewLock(const Binding&, const Key&, const LockFields&, Duration ttl);
-/// See LockingRepository::ReleaseLock.
-DOCLOCK_EXPORT LockStatus ReleaseLock(const Binding&, const Key&, const LockFields&);
 
 }  // namespace doclock::detail

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -11,20 +13,30 @@
 
 namespace doclock::detail {
 
-/// Acquires a lock. `Wrap` turns the Grant into a handle.
+/// Does an operation on the caller's thread.
+template <class Op, class... Stop>
+typename Op::Result RunHere(Op op, Stop... stop) {
+  return op.Finish(op.Run(std::move(stop)...));
+}
+
+/// Acquires a lock. `Wrap` turns the Grant into a handle, and has the binding.
 template <class Wrap>
 struct LockOperation {
   using Raw = AcquireResult;
   using Result = decltype(std::declval<const Wrap&>()(std::declval<Grant>()));
-  BindingPtr binding;
   AcquireSpec spec;
   Wrap wrap;
   bool next = false;
 
+  AcquireResult Run(std::stop_token stop) {
+    const EnginePtr& engine = wrap.binding->engine;
+    return next ? AcquireNext(engine, std::move(spec), std::move(stop))
+                : Acquire(engine, std::move(spec), std::move(stop));
+  }
   void Start(const AsyncContext& context, AcquireDone done) {
-    context.canceller->Follow(
-        next ? AcquireNextAsync(binding->engine, std::move(spec), std::move(done))
-             : AcquireAsync(binding->engine, std::move(spec), std::move(done)));
+    const EnginePtr& engine = wrap.binding->engine;
+    context.canceller->Follow(next ? AcquireNextAsync(engine, std::move(spec), std::move(done))
+                                   : AcquireAsync(engine, std::move(spec), std::move(done)));
   }
   Result Finish(Raw&& raw) {
     next ? ThrowIfNext(raw.failure) : ThrowIf(raw.failure);
@@ -42,19 +54,22 @@ struct TryLockOperation : LockOperation<Wrap> {
     return LockOperation<Wrap>::Finish(std::move(raw));
   }
 };
+template <class Wrap>
+TryLockOperation(LockOperation<Wrap>) -> TryLockOperation<Wrap>;
 
 template <class Wrap>
 struct LockAllOperation {
   using Raw = AcquireAllResult;
   using Handle = decltype(std::declval<const Wrap&>()(std::declval<Grant>()));
   using Result = std::vector<Handle>;
-  BindingPtr binding;
   std::vector<AcquireSpec> specs;
   Wrap wrap;
 
-  [[nodiscard]] const EnginePtr& engine() const noexcept { return binding->engine; }
+  AcquireAllResult Run(std::stop_token stop) {
+    return AcquireAll(wrap.binding->engine, std::move(specs), std::move(stop));
+  }
   void Start(const AsyncContext& context, std::function<void(AcquireAllResult)> done) {
-    AcquireAllAsync(binding->engine, std::move(specs), context, std::move(done));
+    AcquireAllAsync(wrap.binding->engine, std::move(specs), context, std::move(done));
   }
   Result Finish(Raw&& raw) {
     ThrowIf(raw.failure);
@@ -77,12 +92,6 @@ struct TryAllOperation : Op {
 };
 template <class Op>
 TryAllOperation(Op) -> TryAllOperation<Op>;
-
-/// Takes several locks on the caller's thread.
-template <class Op>
-typename Op::Result LockHere(Op op, std::stop_token stop) {
-  return op.Finish(AcquireAll(op.engine(), std::move(op.specs), std::move(stop)));
-}
 
 /// A write under a lock. `After` updates the handle once the write succeeded.
 template <class After>
@@ -138,6 +147,7 @@ struct ValueReleaseOperation {
   EnginePtr engine;
   ValueRelease release;
 
+  FailurePtr Run() { return ReleaseByValue(engine, std::move(release)); }
   void Start(const AsyncContext&, WriteDone done) {
     ReleaseByValueAsync(engine, std::move(release), std::move(done));
   }
@@ -148,12 +158,12 @@ template <class Wrap>
 struct ReadOperation {
   using Raw = ReadResult;
   using Result = std::optional<decltype(std::declval<const Wrap&>()(std::declval<QueryRow>()))>;
-  BindingPtr binding;
   Key key;
   Wrap wrap;
 
+  ReadResult Run() { return Read(wrap.binding->engine, *wrap.binding->collection, key); }
   void Start(const AsyncContext&, ReadDone done) {
-    ReadAsync(binding->engine, *binding->collection, key, std::move(done));
+    ReadAsync(wrap.binding->engine, *wrap.binding->collection, key, std::move(done));
   }
   Result Finish(Raw&& raw) {
     if (IsMissing(raw.failure)) return std::nullopt;
@@ -166,12 +176,14 @@ template <class Wrap>
 struct QueryOperation {
   using Raw = QueryResult;
   using Result = std::vector<decltype(std::declval<const Wrap&>()(std::declval<QueryRow>()))>;
-  BindingPtr binding;
   Filter filter;
   Wrap wrap;
 
+  QueryResult Run() {
+    return {nullptr, QueryAtOnce(wrap.binding->engine, *wrap.binding->collection, filter)};
+  }
   void Start(const AsyncContext&, std::function<void(QueryResult)> done) {
-    QueryAsync(binding->engine, *binding->collection, std::move(filter), std::move(done));
+    QueryAsync(wrap.binding->engine, *wrap.binding->collection, std::move(filter), std::move(done));
   }
   Result Finish(Raw&& raw) {
     ThrowIf(raw.failure);
@@ -191,6 +203,7 @@ struct SaveOperation {
   SaveSpec spec;
   After after;
 
+  SaveResult Run() { return Save(engine, std::move(spec)); }
   void Start(const AsyncContext&, SaveDone done) {
     SaveAsync(engine, std::move(spec), std::move(done));
   }

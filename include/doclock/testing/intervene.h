@@ -20,7 +20,7 @@ namespace doclock::testing {
 /// locked.
 DOCLOCK_EXPORT void ExpireLock(Store& store, const std::string& collection, const Key& key);
 
-/// Releases the lock, and all its shares, for its holders, as LockProvider::Break does. Its holder
+/// Releases the lock, and all its shares, for its holders, as LockAdmin::Break does. Its holder
 /// finds out at its next renewal or write.
 /// @throws NotFoundException if there is no such document; LockException (kNotOwner) if it is not
 /// locked.

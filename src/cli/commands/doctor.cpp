@@ -103,7 +103,7 @@ class Doctoring {
   }
   void CheckLocks(const LockManager& manager) {
     std::size_t live = 0, expired = 0, malformed = 0;
-    for (const LockStatus& lock : LockProvider(manager, collection_).Status()) {
+    for (const LockStatus& lock : LockProvider(manager, collection_).Admin().Status()) {
       ++(lock.malformed ? malformed : lock.expired ? expired : live);
     }
     findings.push_back({"locks", FindingLevel::kOk, Counted(live, "locks are held")});

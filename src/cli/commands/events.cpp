@@ -41,7 +41,7 @@ Locks Look(const LockProvider& provider, const EventsOptions& options) {
   Locks locks;
   LockFilter filter;
   filter.name_prefix = options.prefix;
-  for (LockStatus& lock : provider.Status(filter)) {
+  for (LockStatus& lock : provider.Admin().Status(filter)) {
     const LockHolder& holder = lock.holder;
     Identity identity{lock.key, holder.name, holder.host, holder.pid, lock.mode, 0};
     while (locks.contains(identity)) ++std::get<int>(identity);
@@ -86,7 +86,7 @@ class Printer {
     if (!by.empty()) return Print("broken", lock, by);
     if (!lock.expired) Print("released", lock);
   }
-  /// The client that broke the lock; empty: none that is known. (See LockProvider::Break.)
+  /// The client that broke the lock; empty: none that is known. (See LockAdmin::Break.)
   std::string Breaker(const LockStatus& lock, SystemClock::time_point since) const {
     const auto found = documents_.Find(lock.key);
     if (!found || !(*found)->is_object() || !(*found)->contains("broken")) return {};

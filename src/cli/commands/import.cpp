@@ -140,7 +140,7 @@ class Replacer {
       missing_.store(!found, std::memory_order_relaxed);
       if (!found && Create(documents_, line) == Outcome::kImported) return Outcome::kImported;
     }
-    auto locked = documents_.TryLock(line.key, line.body,
+    auto locked = documents_.TryLock({line.key, line.body},
                                      {.ttl = options_.ttl, .wait = options_.wait}, std::move(stop));
     if (!locked) return Outcome::kBusy;
     if (locked->created()) missing_.store(true, std::memory_order_relaxed);

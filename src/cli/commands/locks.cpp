@@ -112,6 +112,10 @@ void PrintDone(const char* verb, const std::vector<LockStatus>& locks, bool as_j
   }
 }
 
+LockAdmin AdminOf(const LockManager& manager, const LocksOptions& options) {
+  return LockProvider(manager, options.collection).Admin();
+}
+
 /// The locks to show. A missing collection has none; on MongoDB it is not an error either.
 std::vector<LockStatus> Found(const LockManager& manager, const LocksOptions& options) {
   LockFilter filter = options.filter;
@@ -120,7 +124,7 @@ std::vector<LockStatus> Found(const LockManager& manager, const LocksOptions& op
     filter.closed = filter.closed || !filter.expired;
   }
   try {
-    return LockProvider(manager, options.collection).Status(filter);
+    return AdminOf(manager, options).Status(filter);
   } catch (const NotFoundException& missing) {
     Tell(missing);
     return {};
@@ -157,14 +161,14 @@ int Status(const LockManager& manager, const LocksOptions& options) {
 int Renew(const LockManager& manager, const LocksOptions& options) {
   if (!options.lock_file.empty()) {
     const LockFields fields = ReadLockFields(options.lock_file);
-    const LockingRepository<json> documents(manager, options.collection);
-    PrintDone("renewed", {documents.RenewLock(ParseKey(options.key), fields, options.ttl)},
+    PrintDone("renewed",
+              {AdminOf(manager, options).Renew(ParseKey(options.key), fields, options.ttl)},
               options.json);
     return kOk;
   }
-  const LockProvider locks(manager, options.collection);
   try {
-    PrintDone("renewed", locks.RenewGroup(options.group, options.ttl), options.json);
+    PrintDone("renewed", AdminOf(manager, options).RenewGroup(options.group, options.ttl),
+              options.json);
     return kOk;
   } catch (const GroupException& error) {
     return TellFailures(error, "renewed", options.json);
@@ -174,13 +178,12 @@ int Renew(const LockManager& manager, const LocksOptions& options) {
 int Release(const LockManager& manager, const LocksOptions& options) {
   if (!options.lock_file.empty()) {
     const LockFields fields = ReadLockFields(options.lock_file);
-    const LockingRepository<json> documents(manager, options.collection);
-    PrintDone("released", {documents.ReleaseLock(ParseKey(options.key), fields)}, options.json);
+    PrintDone("released", {AdminOf(manager, options).Release(ParseKey(options.key), fields)},
+              options.json);
     return kOk;
   }
-  const LockProvider locks(manager, options.collection);
   try {
-    const auto released = locks.ReleaseGroup(options.group);
+    const auto released = AdminOf(manager, options).ReleaseGroup(options.group);
     if (released.empty()) {
       Tell("the group '" + options.group + "' has no live lock in the collection '" +
            options.collection + "'");
@@ -196,7 +199,7 @@ int Release(const LockManager& manager, const LocksOptions& options) {
 int Purge(const LockManager& manager, const LocksOptions& options) {
   PurgeResult result;
   try {
-    result = LockProvider(manager, options.collection).Purge(options.purge);
+    result = AdminOf(manager, options).Purge(options.purge);
   } catch (const NotFoundException& missing) {
     Tell(missing);  // and so there is nothing to clear
   }
@@ -210,8 +213,7 @@ int Purge(const LockManager& manager, const LocksOptions& options) {
 }
 
 int Break(const LockManager& manager, const LocksOptions& options) {
-  const LockingRepository<json> documents(manager, options.collection);
-  const LockStatus was = documents.Break(ParseKey(options.key), options.by);
+  const LockStatus was = AdminOf(manager, options).Break(ParseKey(options.key), options.by);
   if (options.json) {
     PrintJson({{"broken", JsonOf(was)}});
   } else {

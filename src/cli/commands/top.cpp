@@ -58,7 +58,7 @@ void Look(const LockProvider& locks, const std::string& prefix, TopPage& page) {
   LockFilter filter;
   filter.name_prefix = prefix;
   try {
-    page.Update(locks.Status(filter), SteadyClock::now());
+    page.Update(locks.Admin().Status(filter), SteadyClock::now());
   } catch (const Error& error) {
     page.Fail(error.what());
   }

@@ -63,7 +63,7 @@ class Steps {
                 const Json& first) {
     const std::int64_t id = record_.Call(Call("final", key));
     Complete(id, [&] {
-      Locked<Json> lock = repository.Lock(key, first, {.wait = std::chrono::minutes(1)});
+      Locked<Json> lock = repository.Lock({key, first}, {.wait = std::chrono::minutes(1)});
       Json line = GrantLine(lock);
       lock.Discard();
       return line;

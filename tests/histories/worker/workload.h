@@ -52,7 +52,7 @@ class Workload : private Steps {
     Locked<Json> lock;
     const std::int64_t id = record_.Call(Call("lock", KeyOf(0)));
     const bool done = Complete(id, [&] {
-      lock = client_.things.Lock(KeyOf(0), first_, {.wait = std::chrono::minutes(1)});
+      lock = client_.things.Lock({KeyOf(0), first_}, {.wait = std::chrono::minutes(1)});
       return GrantLine(lock);
     });
     if (!done) return;
@@ -70,8 +70,8 @@ class Workload : private Steps {
     const LockOptions options{.wait = Wait()};
     const std::int64_t id = record_.Call(Call("lock", key));
     const bool done = Complete(id, [&] {
-      lock = asynchronous ? client_.things.LockAsync(key, first_, options).get()
-                          : client_.things.Lock(key, first_, options);
+      lock = asynchronous ? client_.things.LockAsync({key, first_}, options).get()
+                          : client_.things.Lock({key, first_}, options);
       return GrantLine(lock);
     });
     if (done) Work(std::move(lock), grants_.back());

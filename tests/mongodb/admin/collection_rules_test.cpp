@@ -116,7 +116,7 @@ TEST_F(CollectionRules, AValidatorsRefusalNamesTheFieldsThatItHasToAllow) {
     try {
       const auto minimum = std::chrono::milliseconds(with_min_hold ? 1 : 0);
       static_cast<void>(
-          things.Lock("a", nlohmann::json{{"secret", "Canary"}}, {.min_hold = minimum}));
+          things.Lock({"a", nlohmann::json{{"secret", "Canary"}}}, {.min_hold = minimum}));
       ADD_FAILURE();
     } catch (const StoreException& error) {
       EXPECT_EQ(error.errc(), Errc::kRefused);

@@ -103,7 +103,7 @@ TEST_F(MongoFence, IsThatOfTheNextHolderAfterAHandOver) {
 }
 
 TEST_F(MongoFence, IsShownOfADocumentThatWasMadeByItsLock) {
-  auto held = things_.Lock("b", json{{"n", 1}});
+  auto held = things_.Lock({"b", json{{"n", 1}}});
   held.Save();
   EXPECT_EQ(Shown(), held.fence());
   EXPECT_EQ(held.fence(), 1);

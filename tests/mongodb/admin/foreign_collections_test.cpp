@@ -85,7 +85,7 @@ TEST_F(ForeignCollections, WithAnIdThatNoKeyNamesAreRefused) {
 TEST_F(ForeignCollections, GetNoFieldThatSaysNothing) {
   LockManager manager(store_);
   const LockingRepository<nlohmann::json> things(manager, "things");
-  things.Lock("a", nlohmann::json{{"n", 1}}).Release();
+  things.Lock({"a", nlohmann::json{{"n", 1}}}).Release();
   const BsonPtr made = documents_.Find("things", Key("a"));
   bson_iter_t iter;
   EXPECT_FALSE(bson_iter_init_find(&iter, made.get(), "lockClosed")) << Canonical(*made);

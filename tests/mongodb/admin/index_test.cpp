@@ -107,7 +107,7 @@ TEST_F(IndexUse, OfPurgeIsThatOfHeldLocks) {
     documents_.Update("jobs", i, R"({"$set": {"lockTime": {"$date": {"$numberLong": "1000"}}}})");
   }
   Profile(2);
-  EXPECT_EQ(jobs_.Purge(), 3);
+  EXPECT_EQ(jobs_.Admin().Purge().expired, 3);
   Profile(0);
   ExpectPlan(*Profiled("find"), "IXSCAN { lockId: 1 }", 4);
 }
@@ -156,7 +156,7 @@ TEST_F(ForeignIndex, OverTheSameFieldsStays) {
 TEST_F(IndexUse, IsNeverNeeded) {
   EXPECT_EQ(jobs_.LockNext(due_).key(), Key(0));
   EXPECT_EQ(jobs_.Find(due_).size(), 100U);
-  EXPECT_EQ(jobs_.Purge(), 0);
+  EXPECT_EQ(jobs_.Admin().Purge().expired, 0);
 }
 
 TEST_F(IndexUse, OfEveryOtherCommandIsThatOfTheKey) {

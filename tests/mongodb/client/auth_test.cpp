@@ -122,7 +122,7 @@ void AddOne(nlohmann::json& document) { document["n"] = document["n"].get<int>()
 TEST_F(MongoAuth, TheLeastPrivilegesAreEnoughForEverythingButIndexes) {
   const std::string uri = UserWho(kLeast);
   const Things things = Open(uri);
-  auto held = things.Lock("a", Secret(1));  // makes the collection too
+  auto held = things.Lock({"a", Secret(1)});  // makes the collection too
   held.Save();
   EXPECT_FALSE(things.TryLock("a"));
   held->at("n") = 2;
@@ -149,7 +149,7 @@ TEST_F(MongoAuth, TheLeastPrivilegesAreEnoughForEverythingButIndexes) {
   const auto again = things.Lock("a", {.wait = 5min});
   EXPECT_EQ(store->ListLocks(*collection, {}, {}, 10s).rows.size(), 1u);
   testing::ExpireLock(*store, "things", a);
-  EXPECT_EQ(things.Purge(), 1);
+  EXPECT_EQ(things.Admin().Purge().expired, 1);
   EXPECT_GT(things.Lock("a").fence(), again.fence());
 }
 
@@ -157,9 +157,9 @@ TEST_F(MongoAuth, NamedLocksNeedNoMore) {
   LockManager manager(OpenMongodbStore(UserWho(kLeast)));
   const LockProvider jobs(manager, "things");
   auto lease = jobs.Acquire("rebuild");
-  EXPECT_EQ(jobs.Status().size(), 1u);
+  EXPECT_EQ(jobs.Admin().Status().size(), 1u);
   lease.Release();
-  jobs.Purge();
+  jobs.Admin().Purge();
 }
 
 TEST_F(MongoAuth, IndexesNeedOneMoreWhichIsNamed) {
@@ -183,7 +183,7 @@ TEST_F(MongoAuth, WithoutTheRightToStreamWaitingGoesOnByPolling) {
     if (may_stream) actions.emplace_back("changeStream");
     const std::string uri = UserWho(actions);
     const Things mine = Open(uri, may_stream ? 1h : 50ms), theirs = Open(uri);
-    auto held = theirs.Lock("job", nlohmann::json::object(), {.wait = 5min});
+    auto held = theirs.Lock({"job", nlohmann::json::object()}, {.wait = 5min});
     auto waiter =
         std::async(std::launch::async, [&] { mine.Lock("job", {.wait = 10min}).Release(); });
     EXPECT_EQ(waiter.wait_for(300ms), std::future_status::timeout);
@@ -210,8 +210,10 @@ TEST_F(MongoAuth, AMissingPrivilegeIsNamed) {
   expect(RefusalOf([&] { static_cast<void>(no_find.Find(Filter{})); }), "aggregate", "find");
   const Things no_insert = open_without("insert");
   expect(RefusalOf([&] { no_insert.Insert("new", Secret(1)); }), "insert", "insert");
-  expect(RefusalOf([&] { static_cast<void>(no_insert.Lock("new", Secret(1))); }), "findAndModify",
-         "insert");
+  expect(RefusalOf([&] {
+           static_cast<void>(no_insert.Lock({"new", Secret(1)}));
+         }),
+         "findAndModify", "insert");
   const Things no_update = open_without("update");
   expect(RefusalOf([&] { static_cast<void>(no_update.Lock("there")); }), "findAndModify", "update");
   expect(RefusalOf([&] { no_update.Update("there", AddOne); }), "update", "update");
@@ -238,7 +240,9 @@ TEST_F(MongoAuth, AWrongPasswordIsToldAsOne) {
   EXPECT_THAT(refusal(unknown), HasSubstr("does not accept the credentials"));
   // No credentials at all: the server answers, and lets nothing be done.
   const Things stranger = Open(WithDatabase(AuthUri(), database_.name()));
-  EXPECT_THAT(RefusalOf([&] { static_cast<void>(stranger.Lock("a", Secret(1))); }),
+  EXPECT_THAT(RefusalOf([&] {
+                static_cast<void>(stranger.Lock({"a", Secret(1)}));
+              }),
               HasSubstr("findAndModify"));
 }
 

@@ -55,7 +55,7 @@ class MongoClock : public ::testing::TestWithParam<int> {
 };
 
 TEST_P(MongoClock, AClientThatIsOffFindsALiveLockLive) {
-  const auto lock = things_.Lock("job", nlohmann::json::object());
+  const auto lock = things_.Lock({"job", nlohmann::json::object()});
   test::Child other = Start({"try", database_.uri(), "job"});
   const Said said(other.Line());
   ExpectOff(said);

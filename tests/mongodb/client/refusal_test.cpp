@@ -185,7 +185,7 @@ TEST(MongodbRefusal, OfASecondaryThatTheUriConnectsToIsToldAtOnce) {
   for (const bool inserts : {false, true}) {
     try {
       inserts ? static_cast<void>(things.Insert("a", {{"n", 1}}))
-              : static_cast<void>(things.TryLock("a", nlohmann::json{{"n", 1}}));
+              : static_cast<void>(things.TryLock({"a", nlohmann::json{{"n", 1}}}));
       ADD_FAILURE();
     } catch (const StoreException& error) {
       EXPECT_EQ(error.errc(), Errc::kUnavailable);

@@ -80,7 +80,7 @@ TEST(MongodbTls, ServesAStore) {
   const Database database(kUri);
   LockManager manager(OpenMongodbStore(database.uri()));
   const Things things(manager, "things");
-  auto lock = things.Lock("a", nlohmann::json{{"n", 1}});
+  auto lock = things.Lock({"a", nlohmann::json{{"n", 1}}});
   lock->at("n") = 2;
   lock.Release();
   EXPECT_EQ(things.Find("a").value()->at("n"), 2);

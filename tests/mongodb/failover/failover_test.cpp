@@ -140,7 +140,7 @@ class Worker {
   }
   void Append(const std::string& key) {
     auto lock =
-        things_.Lock(key, nlohmann::json{{"history", nlohmann::json::array()}}, {.wait = 3s});
+        things_.Lock({key, nlohmann::json{{"history", nlohmann::json::array()}}}, {.wait = 3s});
     ledger_.Granted(key, lock.fence());
     const std::string entry = std::to_string(number_) + "." + std::to_string(turns_);
     (*lock)["history"].push_back({{"fence", lock.fence()}, {"entry", entry}});
@@ -428,7 +428,7 @@ TEST_F(MongoFailover, AWaiterIsWokenThroughTheNextPrimary) {
   const Things others = OpenThings(kLong, kElections);
   for (const bool kill : {false, true}) {
     SCOPED_TRACE(kill ? "killed" : "stepped down");
-    auto held = others.Lock("job", nlohmann::json::object(), {.wait = kElections});
+    auto held = others.Lock({"job", nlohmann::json::object()}, {.wait = kElections});
     auto waiter = std::async(std::launch::async, [&] {
       const auto lock = waiting.Lock("job", {.wait = 2 * kElections});
       return lock.fence();

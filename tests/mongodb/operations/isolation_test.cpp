@@ -279,7 +279,7 @@ TEST_F(Isolation, ADocumentInALongTransactionCostsNoOtherHolderItsLock) {
     callers.emplace_back([&, part] {
       for (int i = part; i < kLocks; i += 20) {
         held[static_cast<std::size_t>(i)].emplace(repository.Lock(
-            "held" + std::to_string(i), nlohmann::json{{"n", i}}, {.ttl = 10s, .wait = 10s}));
+            {"held" + std::to_string(i), nlohmann::json{{"n", i}}}, {.ttl = 10s, .wait = 10s}));
       }
     });
   }
@@ -309,7 +309,7 @@ TEST_F(Isolation, CallsThatWaitForTransactionsCostNoOtherHolderItsLock) {
   LockManager manager{OpenMongodbStore(database_.uri())};
   const LockingRepository<nlohmann::json> repository{manager, "things"};
   for (int i = 0; i < kTouched; ++i) Free("touched" + std::to_string(i));
-  const auto held = repository.Lock("held", nlohmann::json{{"n", 1}}, {.ttl = 6s, .wait = 10s});
+  const auto held = repository.Lock({"held", nlohmann::json{{"n", 1}}}, {.ttl = 6s, .wait = 10s});
   std::list<UserTransaction> transactions;
   for (int i = 0; i < kTouched; ++i) {
     transactions.emplace_back(SetUri(), database_.name(), "things", "touched" + std::to_string(i));

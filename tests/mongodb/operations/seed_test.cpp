@@ -71,7 +71,7 @@ TEST_P(SeedDocuments, AreRespectedWhileTheirLeaseOfTheRepositoryRuns) {
     EXPECT_LE(*error.remaining(), 55s);
     EXPECT_GT(*error.remaining(), 30s);
   }
-  EXPECT_FALSE(dummies_.TryLock(key_, Dummy{"other"}));
+  EXPECT_FALSE(dummies_.TryLock({key_, Dummy{"other"}}));
 }
 
 TEST_P(SeedDocuments, AreTakenOverWhenTheirLeaseIsOver) {
@@ -90,7 +90,7 @@ TEST_P(SeedDocuments, AreTakenOverWhenTheirLeaseIsOver) {
 }
 
 TEST_P(SeedDocuments, OurLocksAreWhatTheyTakeAsLocked) {
-  auto held = dummies_.Lock(key_, Dummy{"ours"});
+  auto held = dummies_.Lock({key_, Dummy{"ours"}});
   mongodb::Doc free;  // the .NET code's filter
   free.Add("_id", key_).AddNull("LockId");
   EXPECT_FALSE(documents_.Find("dummies", free));
@@ -108,7 +108,7 @@ TEST_P(SeedDocuments, ReleasedByThemAreFree) {
 }
 
 TEST_P(SeedDocuments, TakenByThemAfterOursExpiredAreLost) {
-  auto held = dummies_.Lock(key_, Dummy{"ours"});
+  auto held = dummies_.Lock({key_, Dummy{"ours"}});
   // The .NET code judges by its own clock and its own idea of the lease, and sets both fields.
   documents_.Update("dummies", key_,
                     R"({"$set": {"LockId": {"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAQ==",

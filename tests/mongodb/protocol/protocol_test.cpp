@@ -330,7 +330,7 @@ TEST_F(MongoProtocol, ARetryAfterDoubtCreatesNothing) {
       {.ttl = 30s});
   const CommandFault closed{.name = "closed connection", .close = true};
   const FailPoint point(database_, closed, {.times = 1, .commands = {"findAndModify", "update"}});
-  EXPECT_THROW((void)things.Lock("a", nlohmann::json{{"n", 1}}), InDoubtException);
+  EXPECT_THROW((void)things.Lock({"a", nlohmann::json{{"n", 1}}}), InDoubtException);
   EXPECT_EQ(Count(mongodb::Doc()), 0)
       << "if another client had erased it meanwhile, this would have created it again";
 }

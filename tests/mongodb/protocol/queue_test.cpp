@@ -504,7 +504,7 @@ TEST(MongoCycle, OfAHotLockIsTwoCommandsOnceTheQueueIsKnown) {
   const LockProvider watcher = provider(watching.get());
   std::array<LockProvider, 2> processes{provider(pool.get()), provider(pool.get())};
   const auto is_waiting = [&] {
-    const auto status = watcher.Status({.name = name});
+    const auto status = watcher.Admin().Status({.name = name});
     return !status.empty() && status.front().waiting == 1;
   };
   std::optional<HeldLock> held = processes[0].Acquire(name);

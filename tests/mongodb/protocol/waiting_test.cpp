@@ -94,7 +94,7 @@ TEST_F(MongoWaiting, ManyWaitersOfAProcessShareOneStreamPerCollection) {
   std::vector<Locked<nlohmann::json>> held;
   std::vector<std::future<Clock::time_point>> waiters;
   for (int key = 0; key < 4; ++key) {
-    held.push_back(clean_.Lock(std::to_string(key), nlohmann::json::object()));
+    held.push_back(clean_.Lock({std::to_string(key), nlohmann::json::object()}));
     for (int i = 0; i < 4; ++i) waiters.push_back(WaitFor(things, std::to_string(key)));
   }
   AwaitStream();
@@ -149,7 +149,7 @@ TEST_F(MongoWaiting, AStreamThatIsTakenAwayIsReplaced) {
   };
   for (const CommandFault& fault : faults) {
     SCOPED_TRACE(fault.name);
-    auto held = clean_.Lock("job", nlohmann::json::object(), {.wait = 5min});
+    auto held = clean_.Lock({"job", nlohmann::json::object()}, {.wait = 5min});
     auto waiter = WaitFor(things, "job");
     AwaitStream();
     const std::int64_t cursor = StreamsOf("things").cursor;
@@ -173,7 +173,7 @@ TEST_F(MongoWaiting, AStreamThatIsTakenAwayIsReplaced) {
 TEST_F(MongoWaiting, WithoutTheRightToStreamItPolls) {
   const Things things = OpenThings(database_.uri(), 100ms);
   const CommandFault fault{.name = "Unauthorized", .error_code = 13};
-  auto held = clean_.Lock("job", nlohmann::json::object());
+  auto held = clean_.Lock({"job", nlohmann::json::object()});
   FailPoint point(database_, fault, {.commands = {"aggregate"}});
   auto waiter = WaitFor(things, "job");
   EXPECT_EQ(waiter.wait_for(2s), std::future_status::timeout);
@@ -189,7 +189,7 @@ TEST_F(MongoWaiting, WithoutTheRightToStreamItPolls) {
 TEST_F(MongoWaiting, OneOfManyWaitersAsksTheServer) {
   constexpr int kWaiters = 12;
   const Things things = OpenThings(database_.uri(), 200ms);
-  auto held = clean_.Lock("job", nlohmann::json::object());
+  auto held = clean_.Lock({"job", nlohmann::json::object()});
   std::vector<std::future<Clock::time_point>> waiters;
   for (int i = 0; i < kWaiters; ++i) waiters.push_back(WaitFor(things, "job"));
   AwaitStream();
@@ -227,7 +227,7 @@ TEST(MongoWaitingStandalone, PollsWhereThereAreNoStreams) {
     return Things{std::move(manager), "things", {.ttl = 30s}};
   };
   const Things mine = open(), theirs = open();
-  auto held = theirs.Lock("job", nlohmann::json::object());
+  auto held = theirs.Lock({"job", nlohmann::json::object()});
   const std::int64_t fence = held.fence();
   auto waiter = std::async(std::launch::async, [&] {
     const auto lock = mine.Lock("job", {.wait = 10min});

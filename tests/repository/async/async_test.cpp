@@ -42,21 +42,21 @@ struct Outcome {
 };
 
 TEST_P(AsyncTest, Futures) {
-  auto saga = Get(sagas.LockAsync("42", Saga{"42", "new"}));
+  auto saga = Get(sagas.LockAsync({"42", Saga{"42", "new"}}));
   saga->step = "half";
   Get(saga.SaveAsync());
   EXPECT_EQ((*Stored("42"))["step"], "half");
   EXPECT_FALSE(Get(sagas.TryLockAsync("42")));
   EXPECT_EQ(CodeOf([&] { (void)Get(sagas.LockAsync("42")); }), Errc::kBusy);
   saga->step = "whole";
-  Get(sagas.ReleaseLockAsync(saga));
+  Get(saga.ReleaseAsync());
   EXPECT_FALSE(saga.held());
   EXPECT_EQ((*Stored("42"))["step"], "whole");
   Get(Get(sagas.LockAsync("42")).DiscardAsync());
   Get(Get(sagas.LockAsync("42")).EraseAsync());
   EXPECT_FALSE(Stored("42"));
   EXPECT_THROW((void)Get(sagas.LockAsync("42")), NotFoundException);
-  auto detached = Get(sagas.TryLockAsync("42", Saga{"42"}));
+  auto detached = Get(sagas.TryLockAsync({"42", Saga{"42"}}));
   Get(detached->DetachAsync());
   EXPECT_FALSE(detached->held());
 }
@@ -68,13 +68,15 @@ TEST_P(AsyncTest, AnUnusedFutureReleasesTheLock) {
   EXPECT_FALSE(IsLocked("42"));
 }
 
-TEST_P(AsyncTest, ConsumingKeepsNothingOnFailure) {
-  auto saga = sagas.Lock("42", Saga{"42", "new"});
-  saga->step = "paid";
+TEST_P(AsyncTest, AHandleThatIsGoneKeepsNothingOnFailure) {
+  std::optional saga = sagas.Lock({"42", Saga{"42", "new"}});
+  (*saga)->step = "paid";
   store->Inject({.kind = Fault::Kind::kRefused, .op = OpKind::kWrite, .times = 2});
-  EXPECT_EQ(CodeOf([&] { Get(sagas.ReleaseLockAsync(saga)); }), Errc::kRefused);
-  EXPECT_TRUE(saga.held());
-  EXPECT_EQ(CodeOf([&] { Get(sagas.ReleaseLockAsync(std::move(saga))); }), Errc::kRefused);
+  EXPECT_EQ(CodeOf([&] { Get(saga->ReleaseAsync()); }), Errc::kRefused);
+  EXPECT_TRUE(saga->held());
+  auto released = saga->ReleaseAsync();
+  saga.reset();
+  EXPECT_EQ(CodeOf([&] { Get(std::move(released)); }), Errc::kRefused);
   clock->RunPending();
   EXPECT_FALSE(IsLocked("42"));
   EXPECT_EQ((*Stored("42"))["step"], "new");
@@ -82,7 +84,7 @@ TEST_P(AsyncTest, ConsumingKeepsNothingOnFailure) {
 
 TEST_P(AsyncTest, DestroyingTheHandleDoesNotStopItsRelease) {
   {
-    auto saga = sagas.Lock("42", Saga{"42", "new"});
+    auto saga = sagas.Lock({"42", Saga{"42", "new"}});
     saga->step = "paid";
     (void)saga.ReleaseAsync();
   }
@@ -93,7 +95,7 @@ TEST_P(AsyncTest, DestroyingTheHandleDoesNotStopItsRelease) {
 
 TEST_P(AsyncTest, ACallbackIsNeverCalledInsideTheCall) {
   Outcome<Locked<Saga>> outcome;
-  sagas.LockAsync("42", Saga{"42"}, outcome.Callback());
+  sagas.LockAsync({"42", Saga{"42"}}, outcome.Callback());
   EXPECT_EQ(outcome.calls, 0);
   clock->RunPending();
   EXPECT_EQ(outcome.calls, 1);
@@ -119,7 +121,7 @@ TEST_P(AsyncTest, ACallbackThatCannotBeCopied) {
 
 TEST_P(AsyncTest, AHandlerRunsOnItsExecutorWhichHasWorkUntilThen) {
   asio::io_context io;
-  auto held = sagas.Lock("42", Saga{"42"});
+  auto held = sagas.Lock({"42", Saga{"42"}});
   Outcome<Locked<Saga>> outcome;
   sagas.LockAsync("42", {.wait = 1min}, asio::bind_executor(io, outcome.Callback()));
   clock->Advance(5s);
@@ -136,7 +138,7 @@ TEST_P(AsyncTest, AHandlerRunsOnItsExecutorWhichHasWorkUntilThen) {
 TEST_P(AsyncTest, AnUndeliveredGrantIsGivenBack) {
   {
     asio::io_context io;
-    sagas.LockAsync("42", Saga{"42"},
+    sagas.LockAsync({"42", Saga{"42"}},
                     asio::bind_executor(io, [](std::exception_ptr, Locked<Saga>) { FAIL(); }));
     clock->RunPending();
     EXPECT_TRUE(IsLocked("42"));
@@ -210,7 +212,7 @@ TEST_P(AsyncTest, AContextMayGoOnceTheHandlersOfItsStrandWereCalled) {
 }
 
 TEST_P(AsyncTest, CancellationEndsAWait) {
-  auto held = sagas.Lock("42", Saga{"42"});
+  auto held = sagas.Lock({"42", Saga{"42"}});
   asio::io_context io;
   asio::cancellation_signal signal;
   Outcome<Locked<Saga>> outcome;
@@ -231,7 +233,7 @@ TEST_P(AsyncTest, CancellationEndsAWait) {
 TEST_P(AsyncTest, CancellationAfterTheEndDoesNothing) {
   asio::cancellation_signal signal;
   Outcome<Locked<Saga>> outcome;
-  sagas.LockAsync("42", Saga{"42"},
+  sagas.LockAsync({"42", Saga{"42"}},
                   asio::bind_cancellation_slot(signal.slot(), outcome.Callback()));
   clock->RunPending();
   EXPECT_FALSE(signal.slot().has_handler());
@@ -240,7 +242,7 @@ TEST_P(AsyncTest, CancellationAfterTheEndDoesNothing) {
 }
 
 TEST_P(AsyncTest, CancellationEndsLockAllLockNextAndUpdate) {
-  auto held = sagas.Lock("42", Saga{"42"});
+  auto held = sagas.Lock({"42", Saga{"42"}});
   asio::cancellation_signal all_signal, next_signal, update_signal;
   Outcome<std::vector<Locked<Saga>>> all;
   Outcome<Locked<Saga>> next;
@@ -265,7 +267,7 @@ TEST_P(AsyncTest, CancellationEndsLockAllLockNextAndUpdate) {
 }
 
 TEST_P(AsyncTest, ADeferredOperationStartsWhenItIsCalled) {
-  auto operation = sagas.LockAsync("42", Saga{"42"}, asio::deferred);
+  auto operation = sagas.LockAsync({"42", Saga{"42"}}, asio::deferred);
   clock->RunPending();
   EXPECT_FALSE(Stored("42"));
   Outcome<Locked<Saga>> outcome;
@@ -275,7 +277,7 @@ TEST_P(AsyncTest, ADeferredOperationStartsWhenItIsCalled) {
 }
 
 TEST_P(AsyncTest, ClosingCompletesEveryWait) {
-  auto held = sagas.Lock("42", Saga{"42"});
+  auto held = sagas.Lock({"42", Saga{"42"}});
   auto wait = sagas.LockAsync("42", {.wait = kForever});
   clock->RunPending();
   manager.Close();

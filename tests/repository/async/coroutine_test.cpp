@@ -33,15 +33,15 @@ DOCLOCK_FOR_ALL_STORES(CoroutineTest);
 asio::awaitable<int> LockAndRelease(const LockingRepository<Saga>& sagas) {
   const Saga fresh{"a key longer than any small string buffer", "new"};
   auto saga =
-      co_await sagas.LockAsync("a key longer than any small string buffer", fresh,
+      co_await sagas.LockAsync({"a key longer than any small string buffer", fresh},
                                {.ttl = 10s, .wait = 5s, .owner = "coroutine"}, use_awaitable);
   ++saga->attempts;
   co_await saga.SaveAsync(use_awaitable);
   ++saga->attempts;
-  co_await sagas.ReleaseLockAsync(std::move(saga), use_awaitable);
+  co_await saga.ReleaseAsync(use_awaitable);
   auto again = co_await sagas.LockAsync(std::string("a key longer than any small string buffer"),
                                         {.wait = 5s}, use_awaitable);
-  co_await sagas.ReleaseLockAsync(again, use_awaitable);
+  co_await again.ReleaseAsync(use_awaitable);
   auto increment = [](Saga& s) { ++s.attempts; };
   co_await sagas.UpdateAsync(fresh.id, increment, use_awaitable);
   auto found = co_await sagas.FindAsync(fresh.id, use_awaitable);
@@ -65,7 +65,7 @@ asio::awaitable<Errc> MeetALock(const LockingRepository<Saga>& sagas) {
 }
 
 TEST_P(CoroutineTest, BusyIsThrownIntoTheCoroutine) {
-  auto held = sagas.Lock("42", Saga{"42"});
+  auto held = sagas.Lock({"42", Saga{"42"}});
   EXPECT_EQ(Await(MeetALock(sagas)), Errc::kBusy);
 }
 
@@ -100,7 +100,7 @@ asio::awaitable<bool> GiveUp(const LockingRepository<Saga>& sagas) {
 }
 
 TEST_P(CoroutineTest, GivingUpCancelsTheWait) {
-  auto held = sagas.Lock("42", Saga{"42"});
+  auto held = sagas.Lock({"42", Saga{"42"}});
   EXPECT_TRUE(Await(GiveUp(sagas)));
   held.Release();
   EXPECT_TRUE(sagas.TryLock("42", {.wait = 1min})) << "a lock left behind would last a day";

@@ -71,7 +71,7 @@ class World {
   [[nodiscard]] bool IsLocked() {
     const auto found = rival_orders.Find(key);
     if (found && found->locked()) return true;
-    return !rival_names.Status({.name = key, .expired = false}).empty();
+    return !rival_names.Admin().Status({.name = key, .expired = false}).empty();
   }
 
  private:
@@ -171,9 +171,6 @@ const std::map<std::string, Verb>& Verbs() {
       {"Discard", {Hold, [](World& w) { w.order->DiscardAsync(w.Handler()); }}},
       {"Erase", {Hold, [](World& w) { w.order->EraseAsync(w.Handler()); }}},
       {"Detach", {Hold, [](World& w) { w.order->DetachAsync(w.Handler()); }}},
-      {"ReleaseLock", {Hold, [](World& w) { w.orders->ReleaseLockAsync(*w.order, w.Handler()); }}},
-      {"ReleaseLockMoved",
-       {Hold, [](World& w) { w.orders->ReleaseLockAsync(std::move(*w.order), w.Handler()); }}},
       {"ReleaseLockOfEntity",
        {Hold, [](World& w) { w.orders->ReleaseLockAsync(**w.order, w.Handler()); }}},
       {"Acquire", {Nothing, [](World& w) { w.names->AcquireAsync(w.key, w.Handler()); }}},

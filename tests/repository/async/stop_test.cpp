@@ -91,7 +91,7 @@ class StopThreadsTest : public ::testing::TestWithParam<StoreKind> {
 DOCLOCK_FOR_ALL_STORES(StopThreadsTest);
 
 TEST_P(StopThreadsTest, WakesWaiters) {
-  auto held = sagas.Lock("42", Saga{"42"});
+  auto held = sagas.Lock({"42", Saga{"42"}});
   std::stop_source stop;
   std::optional<Errc> lock, next;
   // LockNext is not executed in batches.

@@ -89,7 +89,7 @@ TEST_P(ContentTest, AnyBodySurvivesLockAndRelease) {
     const bool storable = CanBeStored(first) && CanBeStored(second);
     RC_CLASSIFY(storable);
     try {
-      auto handle = raw.Lock(key, first);
+      auto handle = raw.Lock({key, first});
       if (handle.created()) RC_ASSERT(Same(*handle, first));
       *handle = second;
       handle.Release();
@@ -142,13 +142,13 @@ TEST_P(ContentTest, HostileKeysAreDifferentKeys) {
 
 TEST_P(ContentTest, WhatCannotBeStoredIsRefusedAndTheLockStaysHeld) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  auto handle = raw.Lock("k", json{{"good", 1}});
+  auto handle = raw.Lock({"k", json{{"good", 1}}});
   for (const json& bad :
        {json{{"$set", 1}}, json{{"a.b", 1}}, json{{"", 1}}, json{{"_id", 1}}, json{{"lockId", 1}},
         json{{"x", nan}}, json{{"x", "\xff"}}, json{{"x", json::binary({1})}}, json::array({1}),
         json("text"), json(nullptr), json{{"x", std::uint64_t{1} << 63}}}) {
     EXPECT_THROW(raw.Insert("other", bad), DocumentException);
-    EXPECT_THROW((void)raw.Lock("other", bad), DocumentException);
+    EXPECT_THROW((void)raw.Lock({"other", bad}), DocumentException);
     *handle = bad;
     EXPECT_THROW(handle.Release(), DocumentException);
     EXPECT_TRUE(handle.held());
@@ -167,7 +167,7 @@ json BodyOfBytes(std::size_t bytes) {
 }
 
 TEST_P(ContentTest, TheLargestBodySurvivesAndOneByteMoreLeavesTheLockHeld) {
-  auto handle = raw.Lock("k", json::object());
+  auto handle = raw.Lock({"k", json::object()});
   *handle = BodyOfBytes(kMaxBodyBytes);
   handle.Save();
   const std::string saved = (*handle)["text"].get<std::string>();
@@ -194,7 +194,7 @@ std::string NestedText(int levels, bool arrays) {
 }
 
 TEST_P(ContentTest, TooDeepNestingIsRefusedByNameAndTheLockStaysHeld) {
-  auto handle = raw.Lock("k", json{{"good", 1}});
+  auto handle = raw.Lock({"k", json{{"good", 1}}});
   const auto expect_refused = [](const std::function<void()>& act) {
     try {
       act();
@@ -210,7 +210,7 @@ TEST_P(ContentTest, TooDeepNestingIsRefusedByNameAndTheLockStaysHeld) {
       expect_refused([&] { handle.Release(); });
       expect_refused([&] { handle.Save(); });
       expect_refused([&] { raw.Insert("other", *handle); });
-      expect_refused([&] { (void)raw.Lock("other", *handle); });
+      expect_refused([&] { (void)raw.Lock({"other", *handle}); });
       EXPECT_TRUE(handle.held());
     }
   }

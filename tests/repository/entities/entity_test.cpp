@@ -15,9 +15,9 @@ TEST_P(EntityTest, TheKeyIsNotRepeatedInTheBody) {
 }
 
 TEST_P(EntityTest, AnotherKeyThanTheEntitysIsRefused) {
-  EXPECT_THROW((void)sagas.Lock("42", Saga{"43"}), std::invalid_argument);
-  EXPECT_THROW((void)sagas.Lock("42", Saga{}), std::invalid_argument);
-  EXPECT_THROW((void)sagas.LockAsync("42", Saga{"43"}), std::invalid_argument);
+  EXPECT_THROW((void)sagas.Lock({"42", Saga{"43"}}), std::invalid_argument);
+  EXPECT_THROW((void)sagas.Lock({"42", Saga{}}), std::invalid_argument);
+  EXPECT_THROW((void)sagas.LockAsync({"42", Saga{"43"}}), std::invalid_argument);
   EXPECT_THROW(sagas.Insert("42", Saga{"43"}), std::invalid_argument);
   EXPECT_FALSE(Stored("42"));
 }
@@ -36,7 +36,7 @@ TEST_P(EntityTest, PrivateMembersAnotherKeyAndNoDefaultConstructor) {
 TEST_P(EntityTest, AnImmovableType) {
   static_assert(Entity<Machine> && !KeyedEntity<Machine> && !std::move_constructible<Machine>);
   LockingRepository<Machine> machines(manager, "machines");
-  auto machine = machines.Lock("m", Machine("off"));
+  auto machine = machines.Lock({"m", Machine("off")});
   auto moved = std::move(machine);
   moved->state = "on";
   moved.Release();
@@ -55,12 +55,12 @@ TEST_P(EntityTest, KeysOfEveryType) {
 
   const ObjectId oid{{1, 2, 3, 250}};
   LockingRepository<ByObjectId> by_oid(manager, "oids");
-  by_oid.Lock(oid, ByObjectId{oid, 2}).Release();
+  by_oid.Lock({oid, ByObjectId{oid, 2}}).Release();
   EXPECT_EQ((*by_oid.Find(oid))->id, oid);
 
   LockingRepository<ByNumber> by_number(manager, "numbers");
-  by_number.Lock(0, ByNumber{0, 3}).Release();
-  by_number.Lock(-5L, ByNumber{-5, 4}).Release();
+  by_number.Lock({0, ByNumber{0, 3}}).Release();
+  by_number.Lock({-5L, ByNumber{-5, 4}}).Release();
   EXPECT_EQ((*by_number.Find(0))->n, 3);
   EXPECT_EQ((*by_number.Find(-5))->id, -5);
 }
@@ -68,13 +68,13 @@ TEST_P(EntityTest, KeysOfEveryType) {
 TEST_P(EntityTest, JsonItselfIsAnEntity) {
   LockingRepository<json> raw(manager, "raw");
   const json body = {{"id", "not the key"}, {"a", {1, 2, {{"b", nullptr}}}}};
-  auto handle = raw.Lock("k", body);
+  auto handle = raw.Lock({"k", body});
   EXPECT_EQ(*handle, body);
   (*handle)["c"] = 3;
   handle->erase("a");
   handle.Release();
   EXPECT_EQ(**raw.Find("k"), json({{"id", "not the key"}, {"c", 3}}));
-  EXPECT_THROW((void)raw.Lock("x", json("text")), DocumentException);
+  EXPECT_THROW((void)raw.Lock({"x", json("text")}), DocumentException);
   EXPECT_FALSE(raw.Find("x"));
 }
 

@@ -91,7 +91,7 @@ TEST_P(EverydayTypesTest, AnUnreadableMemberIsNamed) {
     json tree = parcel;
     tree.erase("id");
     spoil(tree);
-    raw.With(Key(parcel.id), json::object(), [&](json& stored) { stored = tree; });
+    raw.With({Key(parcel.id), json::object()}, [&](json& stored) { stored = tree; });
     try {
       (void)parcels.Find(parcel.id);
     } catch (const DocumentException& error) {

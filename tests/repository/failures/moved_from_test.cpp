@@ -19,7 +19,7 @@ TEST_P(MovedFromTest, ARepository) {
   EXPECT_THROW((void)from.Lock("1"), std::logic_error);
   EXPECT_THROW((void)from.LockAsync("1"), std::logic_error);
   EXPECT_THROW(from.Update("1", [](Saga&) {}), std::logic_error);
-  EXPECT_THROW((void)from.Purge(), std::logic_error);
+  EXPECT_THROW((void)from.Admin(), std::logic_error);
   EXPECT_THROW((void)from.name(), std::logic_error);
   EXPECT_THROW((void)from.manager(), std::logic_error);
 }
@@ -31,12 +31,23 @@ TEST_P(MovedFromTest, ALockProvider) {
   EXPECT_THROW((void)from.AcquireAsync("x"), std::logic_error);
   EXPECT_THROW((void)from.AcquireAll({"x"}), std::logic_error);
   EXPECT_THROW((void)from.Mutex("x"), std::logic_error);
-  EXPECT_THROW((void)from.Status(), std::logic_error);
-  EXPECT_THROW((void)from.ReleaseGroup("g"), std::logic_error);
-  EXPECT_THROW((void)from.Break("x"), std::logic_error);
+  EXPECT_THROW((void)from.Admin(), std::logic_error);
   EXPECT_THROW(from.EnsureIndexes(), std::logic_error);
   EXPECT_THROW((void)from.collection(), std::logic_error);
   EXPECT_THROW((void)from.manager(), std::logic_error);
+}
+
+TEST_P(MovedFromTest, ALockAdmin) {
+  LockAdmin from = sagas.Admin();
+  const auto to = std::move(from);
+  EXPECT_TRUE(to.Status().empty());
+  EXPECT_THROW((void)from.Status(), std::logic_error);
+  EXPECT_THROW((void)from.Purge(), std::logic_error);
+  EXPECT_THROW((void)from.Break("x"), std::logic_error);
+  EXPECT_THROW((void)from.Renew("x", {}), std::logic_error);
+  EXPECT_THROW((void)from.Release("x", {}), std::logic_error);
+  EXPECT_THROW((void)from.RenewGroup("g"), std::logic_error);
+  EXPECT_THROW((void)from.ReleaseGroup("g"), std::logic_error);
 }
 
 TEST_P(MovedFromTest, ALockManager) {
@@ -69,7 +80,6 @@ TEST_P(MovedFromTest, AHandle) {
   EXPECT_THROW((void)from.key(), std::logic_error);
   EXPECT_THROW(from.Release(), std::logic_error);
   EXPECT_THROW((void)from.ReleaseAsync(), std::logic_error);
-  EXPECT_THROW((void)sagas.ReleaseLockAsync(std::move(from)), std::logic_error);
   EXPECT_TRUE(to.held());
 }
 

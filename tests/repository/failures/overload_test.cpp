@@ -41,10 +41,13 @@ concept LocksAsyncWithEmptyOptions = requires(const R& r) { r.LockAsync("k", {})
 static_assert(LocksAsyncWithEmptyOptions<Sagas> && LocksAsyncWithEmptyOptions<Documents>);
 
 // Entities are exactly T.
-static_assert(Locks<Sagas, const char*, Saga> && Locks<Sagas, Saga>);
-static_assert(Locks<Sagas, const char*, Saga, LockOptions, std::stop_token>);
+template <class T, class Second>
+constexpr bool kPairs = std::constructible_from<Target<T>, const char*, Second>;
+static_assert(Locks<Sagas, Target<Saga>> && Locks<Sagas, Saga>);
+static_assert(Locks<Sagas, Target<Saga>, LockOptions, std::stop_token>);
+static_assert(kPairs<Saga, Saga> && !kPairs<Saga, Note> && !kPairs<Saga, json>);
+static_assert(kPairs<json, json> && !kPairs<json, const char*>);
 static_assert(!Locks<Sagas, const char*, Note> && !Locks<Sagas, const char*, json>);
-static_assert(Locks<Documents, const char*, json>);
 static_assert(!Locks<Documents, const char*, const char*>);
 
 // Tokens are tokens.
@@ -56,12 +59,12 @@ template <class... A>
 using LockAsyncResult = decltype(std::declval<const Sagas&>().LockAsync(std::declval<A>()...));
 static_assert(std::same_as<LockAsyncResult<const char*>, LockFuture>);
 static_assert(std::same_as<LockAsyncResult<const char*, LockOptions>, LockFuture>);
-static_assert(std::same_as<LockAsyncResult<const char*, Saga>, LockFuture>);
-static_assert(std::same_as<LockAsyncResult<const char*, Saga, LockOptions>, LockFuture>);
+static_assert(std::same_as<LockAsyncResult<Target<Saga>>, LockFuture>);
+static_assert(std::same_as<LockAsyncResult<Target<Saga>, LockOptions>, LockFuture>);
 static_assert(std::same_as<LockAsyncResult<Saga>, LockFuture>);
 static_assert(std::same_as<LockAsyncResult<const char*, Handler>, void>);
 static_assert(std::same_as<LockAsyncResult<const char*, LockOptions, Handler>, void>);
-static_assert(std::same_as<LockAsyncResult<const char*, Saga, Handler>, void>);
+static_assert(std::same_as<LockAsyncResult<Target<Saga>, Handler>, void>);
 static_assert(std::same_as<LockAsyncResult<Saga, Handler>, void>);
 static_assert(std::same_as<LockAsyncResult<const char*, boost::asio::use_awaitable_t<>>,
                            boost::asio::awaitable<Locked<Saga>>>);

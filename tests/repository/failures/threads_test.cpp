@@ -28,7 +28,7 @@ int ThreadCount() {
 
 TEST_P(WaitingThreadsTest, AsynchronousWaitersHoldNoThread) {
   constexpr int kWaiters = 500;
-  auto held = sagas.Lock("42", Saga{"42"});
+  auto held = sagas.Lock({"42", Saga{"42"}});
   const int at_most = ThreadCount() + 2;  // what the store needs to listen for all of them
   std::atomic<int> granted = 0;
   std::promise<void> all;

@@ -147,7 +147,7 @@ const std::map<std::string, Verb>& Verbs() {
       {"WithMakes",
        {Missing,
         [](Bench& b) {
-          b.touchies.With(b.key, Touchy{b.key, 1}, Edit);
+          b.touchies.With({b.key, Touchy{b.key, 1}}, Edit);
         }}},
       {"Find", {Nothing, [](Bench& b) { (void)b.touchies.Find(b.key); }}},
       {"FindAsync", {Nothing, [](Bench& b) { (void)b.Get(b.touchies.FindAsync(b.key)); }}},
@@ -175,9 +175,6 @@ const std::map<std::string, Verb>& Verbs() {
       {"SaveAsync", {Hold, [](Bench& b) { b.Get(b.held->SaveAsync()); }}},
       {"Release", {Hold, [](Bench& b) { b.held->Release(); }}},
       {"ReleaseAsync", {Hold, [](Bench& b) { b.Get(b.held->ReleaseAsync()); }}},
-      {"ReleaseMoved", {Hold, [](Bench& b) { b.touchies.ReleaseLock(std::move(*b.held)); }}},
-      {"ReleaseMovedAsync",
-       {Hold, [](Bench& b) { b.Get(b.touchies.ReleaseLockAsync(std::move(*b.held))); }}},
       {"ReleaseOfEntity", {Hold, [](Bench& b) { b.touchies.ReleaseLock(**b.held); }}},
       {"ReleaseOfEntityAsync",
        {Hold, [](Bench& b) { b.Get(b.touchies.ReleaseLockAsync(**b.held)); }}},
@@ -265,7 +262,7 @@ TEST_P(ThrowingTest, AnUpdateThatNeedsTheLock) {
 
 TEST_P(ThrowingTest, AHandlerThrowsOutOfItsExecutorAndItsLockIsGivenBack) {
   boost::asio::io_context io;
-  sagas.LockAsync("42", Saga{"42"},
+  sagas.LockAsync({"42", Saga{"42"}},
                   boost::asio::bind_executor(io, [](std::exception_ptr, const Locked<Saga>&) {
                     throw Sprung("handler");
                   }));
@@ -375,7 +372,7 @@ TEST_P(ThrowingTest, AnExecutorThatTakesATaskAndThrowsRunsItOnce) {
   int calls = 0;
   const auto count = [&](std::exception_ptr, auto&&...) { ++calls; };
   const auto handler = [&] { return boost::asio::bind_executor(ForgetfulExecutor{true}, count); };
-  sagas.LockAsync("42", Saga{"42"}, handler());
+  sagas.LockAsync({"42", Saga{"42"}}, handler());
   clock->RunPending();
   EXPECT_EQ(calls, 1);
   clock->RunPending();
@@ -389,7 +386,7 @@ TEST_P(ThrowingTest, AnExecutorThatTakesATaskAndThrowsRunsItOnce) {
 
 TEST_P(ThrowingTest, AnExecutorThatNeverHasMemoryIsNotTriedForEver) {
   const auto alive = std::make_shared<int>();
-  sagas.LockAsync("42", Saga{"42"},
+  sagas.LockAsync({"42", Saga{"42"}},
                   boost::asio::bind_executor(ForgetfulExecutor{false}, Uncalled(alive)));
   clock->RunPending();
   EXPECT_EQ(alive.use_count(), 1);
@@ -398,7 +395,7 @@ TEST_P(ThrowingTest, AnExecutorThatNeverHasMemoryIsNotTriedForEver) {
 }
 
 TEST_P(ThrowingTest, AFutureOfAThrowingExecutorIsBroken) {
-  auto lock = sagas.LockAsync("42", Saga{"42"},
+  auto lock = sagas.LockAsync({"42", Saga{"42"}},
                               boost::asio::bind_executor(FailingExecutor{std::make_shared<int>(0)},
                                                          boost::asio::use_future));
   clock->RunPending();

@@ -159,7 +159,7 @@ TEST_P(CallablesTest, ACoroutineRunsUnderTheLock) {
     co_await asio::post(asio::use_awaitable);
     co_return ++saga.attempts;
   };
-  EXPECT_EQ(Await(sagas.WithAsync("1", Saga{"1"}, work)), 1);
+  EXPECT_EQ(Await(sagas.WithAsync({"1", Saga{"1"}}, work)), 1);
   EXPECT_EQ(Await(sagas.WithAsync("1", work)), 2);
   EXPECT_EQ(Await(sagas.WithAsync(Saga{"1"}, work)), 3);
   EXPECT_FALSE(sagas.Find("1").value().locked());

@@ -19,10 +19,10 @@ TEST_P(ClosedTest, LockingNothingFails) {
 TEST_P(ClosedTest, HousekeepingFails) {
   sagas.Insert(Saga{"42"});
   manager.Close();
-  EXPECT_EQ(CodeOf([&] { sagas.Purge(); }), Errc::kClosed);
+  EXPECT_EQ(CodeOf([&] { sagas.Admin().Purge(); }), Errc::kClosed);
   EXPECT_EQ(CodeOf([&] { sagas.EnsureIndex({"step"}); }), Errc::kClosed);
   EXPECT_EQ(CodeOf([&] { sagas.EnsureIndexes(); }), Errc::kClosed);
-  EXPECT_EQ(CodeOf([&] { (void)sagas.Status(); }), Errc::kClosed);
+  EXPECT_EQ(CodeOf([&] { (void)sagas.Admin().Status(); }), Errc::kClosed);
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ TEST_P(OptimisticTest, AFieldThatTNoLongerHasDisappears) {
 }
 
 TEST_P(OptimisticTest, SaveUnderALiveLockIsRefused) {
-  auto lock = sagas.Lock("42", Saga{"42", "new"});
+  auto lock = sagas.Lock({"42", Saga{"42", "new"}});
   auto mine = sagas.Find("42");
   EXPECT_TRUE(mine->locked());
   (*mine)->step = "intruder";
@@ -123,7 +123,7 @@ TEST_P(OptimisticTest, SaveUnderALiveLockIsRefused) {
 }
 
 TEST_P(OptimisticTest, SaveOverAnExpiredLockEndsTheStaleHoldersRight) {
-  auto stale = sagas.Lock("42", Saga{"42", "new"});
+  auto stale = sagas.Lock({"42", Saga{"42", "new"}});
   ExpireLock(*store, "sagas", "42");
   auto mine = sagas.Find("42");
   EXPECT_FALSE(mine->locked());
@@ -153,15 +153,15 @@ TEST_P(OptimisticTest, EraseDeletes) {
 }
 
 TEST_P(OptimisticTest, PurgeLeavesLiveLocksAndVersionsAlone) {
-  auto live = sagas.Lock("live", Saga{"live"});
+  auto live = sagas.Lock({"live", Saga{"live"}});
   for (int i = 0; i < 3; ++i) {
     const std::string key = "dead" + std::to_string(i);
-    sagas.Lock(key, Saga{key}).Detach();
+    sagas.Lock({key, Saga{key}}).Detach();
     ExpireLock(*store, "sagas", key);
   }
   const auto version = Version("dead0");
-  EXPECT_EQ(sagas.Purge(), 3);
-  EXPECT_EQ(sagas.Purge(), 0);
+  EXPECT_EQ(sagas.Admin().Purge().expired, 3);
+  EXPECT_EQ(sagas.Admin().Purge().expired, 0);
   EXPECT_EQ(Version("dead0"), version);
   EXPECT_TRUE(live.held());
   live.Release();
@@ -171,9 +171,10 @@ TEST_P(OptimisticTest, PurgeForgetsOnlyDocumentsThatHoldNothingElse) {
   sagas.Insert("42", Saga{"42"});
   const LockProvider names{sagas.manager(), "sagas"};
   names.Acquire("name").Release();
-  EXPECT_THROW(sagas.Purge({.forget = true}), std::invalid_argument);
+  EXPECT_THROW(sagas.Admin().Purge({.forget = true}), std::invalid_argument);
   clock->Advance(std::chrono::hours(2));
-  const PurgeResult result = sagas.Purge({.forget = true, .idle_for = std::chrono::hours(1)});
+  const PurgeResult result =
+      sagas.Admin().Purge({.forget = true, .idle_for = std::chrono::hours(1)});
   EXPECT_EQ(result.forgotten, 1);
   EXPECT_TRUE(Stored("42"));
 }

@@ -31,7 +31,7 @@ TEST_P(UpdateTest, CreatesTheDocumentFromTheEntityIfItIsMissing) {
     const LockingRepository<Saga> repository(manager, "sagas", {.update_retries = retries});
     for (int i = 0; i < 2; ++i) {
       repository.Update(Saga{"blocking", "new", 10}, increment);
-      Get(repository.UpdateAsync("async", Saga{"async", "new", 20},
+      Get(repository.UpdateAsync({"async", Saga{"async", "new", 20}},
                                  [](auto&& saga) { ++saga.attempts; }));
       const Saga other{"other"};
       Get(repository.UpdateAsync(other, increment));
@@ -143,7 +143,7 @@ TEST_P(UpdateTest, WithoutRetriesTakesTheLockAtOnce) {
 }
 
 TEST_P(UpdateTest, WaitsForALock) {
-  auto lock = sagas.Lock("42", Saga{"42"});
+  auto lock = sagas.Lock({"42", Saga{"42"}});
   auto update = sagas.UpdateAsync("42", [](Saga& saga) { ++saga.attempts; });
   clock->Advance(5s);
   EXPECT_EQ(update.wait_for(0s), std::future_status::timeout);
@@ -155,7 +155,7 @@ TEST_P(UpdateTest, WaitsForALock) {
 }
 
 TEST_P(UpdateTest, GivesUpOnALockInTheEnd) {
-  auto lock = sagas.Lock("42", Saga{"42"});
+  auto lock = sagas.Lock({"42", Saga{"42"}});
   EXPECT_EQ(CodeOf([&] { sagas.Update("42", [](Saga&) {}); }), Errc::kTimedOut);
   auto update = sagas.UpdateAsync("42", [](Saga&) {});
   clock->Advance(31s);

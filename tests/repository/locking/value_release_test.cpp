@@ -10,7 +10,7 @@ class ValueReleaseTest : public RepositoryTest {
 DOCLOCK_FOR_ALL_STORES(ValueReleaseTest);
 
 TEST_P(ValueReleaseTest, TheEntityCarriesItsLock) {
-  auto order = orders.Lock("1", Order{"1", 10, {}});
+  auto order = orders.Lock({"1", Order{"1", 10, {}}});
   ASSERT_TRUE(order->lock.id);
   EXPECT_EQ(*order->lock.id, order.lock_id());
   EXPECT_TRUE(order->lock.time);
@@ -24,19 +24,19 @@ TEST_P(ValueReleaseTest, TheEntityCarriesItsLock) {
 }
 
 TEST_P(ValueReleaseTest, LockFieldsAreNotPartOfTheBody) {
-  auto order = orders.Lock("1", Order{"1", 10, {}});
+  auto order = orders.Lock({"1", Order{"1", 10, {}}});
   EXPECT_EQ(Stored("1", "orders"), json({{"total", 10}}));
 }
 
 TEST_P(ValueReleaseTest, ASnapshotCarriesNoLock) {
-  auto order = orders.Lock("1", Order{"1", 10, {}});
+  auto order = orders.Lock({"1", Order{"1", 10, {}}});
   const auto found = orders.Find("1");
   EXPECT_FALSE((*found)->lock.id);
   EXPECT_EQ((*found)->lock.version, found->version());
 }
 
 TEST_P(ValueReleaseTest, WorksFromACopyOfTheEntity) {
-  auto handle = orders.Lock("1", Order{"1", 10, {}});
+  auto handle = orders.Lock({"1", Order{"1", 10, {}}});
   Order copy = *handle;
   copy.total = 11;
   orders.ReleaseLock(copy);
@@ -48,7 +48,7 @@ TEST_P(ValueReleaseTest, WorksFromACopyOfTheEntity) {
 TEST_P(ValueReleaseTest, WorksAfterDetach) {
   Order order;
   {
-    auto handle = orders.Lock("1", Order{"1", 10, {}});
+    auto handle = orders.Lock({"1", Order{"1", 10, {}}});
     handle.Detach();
     EXPECT_FALSE(handle.held());
     order = *handle;
@@ -63,7 +63,7 @@ TEST_P(ValueReleaseTest, WorksAfterDetach) {
 
 TEST_P(ValueReleaseTest, WorksFromAnotherProcess) {
   Order order = [&] {
-    auto handle = orders.Lock("1", Order{"1", 10, {}});
+    auto handle = orders.Lock({"1", Order{"1", 10, {}}});
     handle.Detach();
     return *handle;
   }();
@@ -74,7 +74,7 @@ TEST_P(ValueReleaseTest, WorksFromAnotherProcess) {
 }
 
 TEST_P(ValueReleaseTest, ADetachedLockEndsWithItsLease) {
-  orders.Lock("1", Order{"1", 10, {}}).Detach();
+  orders.Lock({"1", Order{"1", 10, {}}}).Detach();
   EXPECT_FALSE(orders.TryLock("1"));
   clock->Advance(31s);
   EXPECT_TRUE(orders.TryLock("1"));
@@ -99,7 +99,7 @@ TEST_P(ValueReleaseTest, ANullLockIdNeverMatches) {
 }
 
 TEST_P(ValueReleaseTest, TwiceIsNotOwner) {
-  auto handle = orders.Lock("1", Order{"1", 10, {}});
+  auto handle = orders.Lock({"1", Order{"1", 10, {}}});
   Order order = *handle;
   orders.ReleaseLock(order);
   order.total = 99;
@@ -108,7 +108,7 @@ TEST_P(ValueReleaseTest, TwiceIsNotOwner) {
 }
 
 TEST_P(ValueReleaseTest, ByAStrangerIsNotOwner) {
-  auto handle = orders.Lock("1", Order{"1", 10, {}});
+  auto handle = orders.Lock({"1", Order{"1", 10, {}}});
   Order stranger = *handle;
   stranger.lock.id = NewUuid();
   stranger.total = 99;
@@ -119,7 +119,7 @@ TEST_P(ValueReleaseTest, ByAStrangerIsNotOwner) {
 }
 
 TEST_P(ValueReleaseTest, AnExpiredLockThatWasNotGrantedAgainIsReleased) {
-  auto handle = orders.Lock("1", Order{"1", 10, {}});
+  auto handle = orders.Lock({"1", Order{"1", 10, {}}});
   handle.Detach();
   Order order = *handle;
   clock->Advance(1h);
@@ -129,7 +129,7 @@ TEST_P(ValueReleaseTest, AnExpiredLockThatWasNotGrantedAgainIsReleased) {
 }
 
 TEST_P(ValueReleaseTest, AnExpiredLockThatWasTakenIsNotOwner) {
-  auto handle = orders.Lock("1", Order{"1", 10, {}});
+  auto handle = orders.Lock({"1", Order{"1", 10, {}}});
   handle.Detach();
   Order order = *handle;
   clock->Advance(1h);

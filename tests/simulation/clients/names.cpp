@@ -101,7 +101,7 @@ void Client::UseName(HeldLock handle, const Wish& wish) {
 void Client::RenewGroup() {
   const std::string group = luck_.Chance(500) ? kGroups[1] : kGroups[2];
   Tell("asks to renew the group " + group);
-  const auto renewed = program_->names->RenewGroup(group, luck_.Chance(500) ? 2000ms : 0ms);
+  const auto renewed = program_->names->Admin().RenewGroup(group, luck_.Chance(500) ? 2000ms : 0ms);
   Tell("has renewed " + std::to_string(renewed.size()) + " locks");
 }
 
@@ -112,7 +112,7 @@ void Client::ReleaseGroup() {
   const Ending first(invariants_, LockOf(kNames[0]));
   const Ending second(invariants_, LockOf(kNames[1]));
   Tell("asks to release the group " + group);
-  const auto released = program_->names->ReleaseGroup(group);
+  const auto released = program_->names->Admin().ReleaseGroup(group);
   Tell("has released " + std::to_string(released.size()) + " locks");
   // A deposed primary may have listed the group.
   if (program_->killed() || !program_->database().WasOneSince(asked)) return;
@@ -129,8 +129,8 @@ void Client::Break() {
   const std::string lock = (named ? "names/" : "entries/") + key;
   const Ending ending(invariants_, lock);
   Tell("asks to break " + lock);
-  const LockStatus broken =
-      named ? program_->names->Break(key, "breaker") : program_->entries->Break(key, "breaker");
+  const LockStatus broken = named ? program_->names->Admin().Break(key, "breaker")
+                                  : program_->entries->Admin().Break(key, "breaker");
   Tell("has broken " + lock);
   if (program_->killed() || broken.mode == LockMode::kShared || !broken.fence) return;
   if (Invariants::MayBeErased(lock)) return;
@@ -141,13 +141,13 @@ void Client::Purge() {
   Tell("asks to purge");
   switch (luck_.Below(3)) {
     case 0:
-      static_cast<void>(program_->entries->Purge());
+      static_cast<void>(program_->entries->Admin().Purge());
       break;
     case 1:
-      static_cast<void>(program_->names->Purge());
+      static_cast<void>(program_->names->Admin().Purge());
       break;
     default:
-      static_cast<void>(program_->old_names->Purge({.forget = true, .idle_for = 2s}));
+      static_cast<void>(program_->old_names->Admin().Purge({.forget = true, .idle_for = 2s}));
   }
   Tell("has purged");
 }

@@ -57,7 +57,7 @@ TEST_F(SqliteFork, AHandleIsDeadInTheChildAndAliveInTheParent) {
   auto manager = std::make_unique<LockManager>(OpenSqliteStore(file_));
   auto things = std::make_unique<Things>(*manager, "things");
   things->Insert("other", {{"step", 0}});
-  auto handle = things->Lock("1", nlohmann::json{{"step", 1}});
+  auto handle = things->Lock({"1", nlohmann::json{{"step", 1}}});
   const std::int64_t version = handle.version();
   (*handle)["step"] = 2;
 
@@ -98,7 +98,7 @@ TEST_F(SqliteFork, AHandleIsDeadInTheChildAndAliveInTheParent) {
 
 TEST_F(SqliteFork, AnOpenHandleThatTheChildForgetsStaysTheParents) {
   const Things things(LockManager(OpenSqliteStore(file_)), "things");
-  auto handle = things.Lock("1", nlohmann::json{{"step", 1}});
+  auto handle = things.Lock({"1", nlohmann::json{{"step", 1}}});
   EXPECT_EQ(InChild([&] {
               { const auto mine = std::move(handle); }
               return 0;

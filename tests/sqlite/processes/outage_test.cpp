@@ -62,7 +62,8 @@ TEST(SqliteOutage, ReadsGoOnBesideWritesThatWaitForAForeignWriter) {
   foreign.Run("BEGIN IMMEDIATE");
   // These have the lane of writes, and the worker of searches, once the calls return.
   auto lock = counters.TryLockAsync("a", LockOptions{.wait = 5min});
-  auto other = counters.TryLockAsync("b", nlohmann::json{{"count", 0}}, LockOptions{.wait = 5min});
+  auto other =
+      counters.TryLockAsync({"b", nlohmann::json{{"count", 0}}}, LockOptions{.wait = 5min});
   auto next = counters.TryLockNextAsync(Filter{}.Equal("count", 8), LockOptions{.wait = 5min});
 
   auto blocking = std::async(std::launch::async, [&] { return counters.Find("a"); });
