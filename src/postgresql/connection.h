@@ -28,7 +28,7 @@ struct Statement {
 /// thread at a time. Throws Refusal and Loss.
 class Connection {
  public:
-  /// @throws Loss
+  /// Tries the hosts in turn, each for its share of the time. @throws Loss of the last one
   Connection(const Url& url, Deadline deadline);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -81,7 +81,7 @@ class Connection {
     const Statement* statement = nullptr;
   };
 
-  void Connect(const Url& url, Deadline deadline);
+  void Connect(const Url& url, const Host& host, Deadline deadline);
   [[noreturn]] void Lose(const std::string& text, bool nothing_done = false);
   void Check(int good) {
     if (good != 1) Lose("the connection broke");

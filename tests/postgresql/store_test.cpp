@@ -1,15 +1,19 @@
 #include "doclock/postgresql_store.h"
 
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "conformance/suite/store_conformance.h"
+#include "postgresql/connection.h"
 #include "postgresql/support/raw_server.h"
 
 namespace doclock::postgresql_test {
@@ -33,6 +37,28 @@ class PostgresqlStore : public ::testing::Test {
 
   Schema schema_;
   const std::shared_ptr<Store> store_ = Open();
+};
+
+/// A port of this machine that takes connections and never says a word.
+class SilentHost {
+ public:
+  SilentHost() {
+    if (::bind(socket_, Address(), sizeof address_) != 0 || ::listen(socket_, 8) != 0) std::abort();
+    socklen_t size = sizeof address_;
+    ::getsockname(socket_, Address(), &size);
+  }
+  SilentHost(const SilentHost&) = delete;
+  SilentHost& operator=(const SilentHost&) = delete;
+  ~SilentHost() { ::close(socket_); }
+  [[nodiscard]] std::string name() const {
+    return "127.0.0.1:" + std::to_string(ntohs(address_.sin_port));
+  }
+
+ private:
+  sockaddr* Address() { return reinterpret_cast<sockaddr*>(&address_); }
+
+  const int socket_ = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address_{AF_INET, 0, {htonl(INADDR_LOOPBACK)}, {}};
 };
 
 SaveOp Insert(Collection& collection, const Key& key) {
@@ -167,6 +193,14 @@ TEST_F(PostgresqlStore, ATransactionInSqlCanAskWhetherAFenceStillHolds) {
   EXPECT_EQ(holds(), "0");
   EXPECT_GT(things.Acquire("42").version, save.version);
   EXPECT_EQ(holds(), "0");
+}
+
+TEST_F(PostgresqlStore, PassesOverAHostThatIsSilent) {
+  const SilentHost silent;
+  std::string url = schema_.url();
+  url.insert(url.find('@') + 1, silent.name() + ",");
+  const auto deadline = std::chrono::steady_clock::now() + 1s;
+  EXPECT_NO_THROW(postgresql::Connection(postgresql::ParseUrl(url), deadline));
 }
 
 TEST(PostgresqlOpening, OfAServerThatIsNotThereTellsNoSecret) {
