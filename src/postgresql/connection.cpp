@@ -116,7 +116,7 @@ void Connection::Lose(const std::string& text, bool nothing_done) {
 std::size_t Connection::Send(const Statement& statement, const Parameters& parameters) {
   const auto [prepared, is_new] = prepared_.try_emplace(&statement);
   if (is_new) {
-    prepared->second = "doclock" + std::to_string(++names_);
+    prepared->second = prefix_ + std::to_string(++names_);
     const char* const sql = statement.sql.c_str();
     Check(PQsendPrepare(connection_, prepared->second.c_str(), sql, 0, nullptr));
     sent_.push_back({Sent::Kind::kPrepare, &statement});

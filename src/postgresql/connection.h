@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "doclock/uuid_json.h"
 #include "locking/database.h"
 #include "postgresql/failure.h"
 #include "postgresql/parameters.h"
@@ -104,6 +105,8 @@ class Connection {
   std::size_t queued_ = 0;  ///< Statements since the last Sync.
   std::deque<Sent> sent_;
   std::unordered_map<const Statement*, std::string> prepared_;
+  /// Of prepared statements. No other client's are called so: a pooler may mix them up.
+  const std::string prefix_ = "doclock_" + ToText(NewUuid()) + "_";
   std::size_t names_ = 0;
 };
 
