@@ -2,7 +2,7 @@
 
 #include "compare.h"
 #include "documents.h"
-#include "mongodb_load.h"
+#include "load.h"
 #include "mongodb_raw.h"
 
 namespace doclock::bench {

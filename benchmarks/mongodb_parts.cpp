@@ -4,9 +4,9 @@
 #include "compare.h"
 #include "cpu_time.h"
 #include "documents.h"
+#include "load.h"
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/protocol/statements.h"
-#include "mongodb_load.h"
 #include "mongodb_raw.h"
 
 namespace doclock::bench {

@@ -4,6 +4,7 @@
 
 #include "compare.h"
 #include "documents.h"
+#include "held_locks.h"
 #include "mongodb_raw.h"
 
 namespace doclock::bench {
@@ -11,61 +12,14 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr int kHeld = 10'000;
+constexpr int kHeld = HeldLocks::kCount;
 constexpr std::size_t kSingly = 300;  ///< renewed one by one
-
-/// Locks as a store sees them.
-struct Held {
-  Held(Store& store, std::shared_ptr<Collection> where) : collection(std::move(where)) {
-    keys.reserve(kHeld);
-    for (int i = 0; i < kHeld; ++i) keys.emplace_back(i);
-    for (std::size_t from = 0; from < kHeld; from += 500) Take(store, from);
-  }
-
-  void Take(Store& store, std::size_t from) {
-    std::vector<AcquireOp> acquires;
-    for (std::size_t i = from; i < from + 500; ++i) {
-      AcquireOp& acquire = acquires.emplace_back(*collection, keys[i]);
-      acquire.grant.lock_id = NewUuid();
-      acquire.grant.ttl = 1h;
-      acquire.insert = SampleText(static_cast<int>(i));
-    }
-    std::vector<StoreOp*> ops;
-    for (auto& acquire : acquires) ops.push_back(&acquire);
-    store.Execute(ops, 30s);
-    for (auto& acquire : acquires) {
-      if (acquire.status != OpStatus::kDone) std::abort();
-      RenewOp& renewal =
-          renewals.emplace_back(*collection, OpKey(keys[renewals.size()], acquire.hash));
-      renewal.lock_id = acquire.grant.lock_id;
-      renewal.ttl = acquire.grant.ttl;
-    }
-  }
-
-  /// Renewals per second of the first `count`, `batch` at a time.
-  double Renew(Store& store, std::size_t count, std::size_t batch) {
-    const auto start = SteadyClock::now();
-    for (std::size_t from = 0; from < count; from += batch) {
-      std::vector<StoreOp*> ops;
-      for (std::size_t i = from; i < from + batch; ++i) ops.push_back(&renewals[i]);
-      store.Execute(ops, 30s);
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      if (renewals[i].status != OpStatus::kDone) std::abort();
-    }
-    return static_cast<double>(count) / Seconds(SteadyClock::now() - start).count();
-  }
-
-  std::shared_ptr<Collection> collection;
-  std::vector<Key> keys;
-  std::vector<RenewOp> renewals;
-};
 
 /// The floor: one by one.
 void MongodbRenewals(benchmark::State& state) {
   DropMongodb();
   const auto store = OpenMongodbStore(MongodbStoreUri());
-  Held held(*store, store->Open("orders", {}, 30s));
+  HeldLocks held(*store, store->Open("orders", {}, 30s));
   Compare(
       state, {.value = 20}, [&] { return held.Renew(*store, kSingly, 1); },
       [&] { return held.Renew(*store, kHeld, 1000); }, 3);

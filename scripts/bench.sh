@@ -9,7 +9,9 @@ Usage: scripts/bench.sh [--programs REGEX] [--keep] [--no-build] [--help] [ARGUM
 
 Builds the benchmarks in release mode, runs them (all of them: ten to fifteen minutes) and prints one table: doclock, the
 floor measured in the same run, their ratio, and the target. Starts a replica set for the benchmarks of MongoDB, unless
-DOCLOCK_BENCH_MONGODB is a URI (without a database).
+DOCLOCK_BENCH_MONGODB is a URI (without a database); and a server for those of PostgreSQL, unless
+DOCLOCK_BENCH_POSTGRESQL is a URL. The latter are built if build/release was configured with
+DOCLOCK_WITH_POSTGRESQL=ON.
 
   --programs REGEX   only programs whose name matches as a whole: 'sqlite|memory', or 'mongodb_.*'
   --keep             keep the rounds in docs/figures/rounds, and make the tables and pictures of docs/performance.md
@@ -45,26 +47,36 @@ fi
 
 chosen=()
 mongodb=no
+postgresql=no
 for program in build/release/benchmarks/bench_*; do
   name=$(basename "$program")
   [[ -f $program && -x $program && ${name#bench_} =~ ^($programs)$ ]] || continue
   chosen+=("$program")
   [[ $name == *_mongodb_* || $name == bench_named ]] && mongodb=yes
+  [[ $name == *_postgresql_* ]] && postgresql=yes
 done
 if [[ ${#chosen[@]} -eq 0 ]]; then
   echo "bench.sh: build/release/benchmarks has no program that matches '$programs'" >&2
   exit 1
 fi
 
+started=()
+trap 'for server in "${started[@]}"; do "$server" stop >&2; done' EXIT
 # Without a server the benchmarks on MongoDB are left out.
 if [[ $mongodb == yes && -z ${DOCLOCK_BENCH_MONGODB:-} ]] && compgen -G "build/release/benchmarks/bench_mongodb_*" > /dev/null; then
   export DOCLOCK_MONGO_HOME=$PWD/build/release/mongo DOCLOCK_MONGO_PORT=${DOCLOCK_MONGO_PORT:-27217}
   if DOCLOCK_BENCH_MONGODB=$(scripts/mongo.sh start --fresh); then
     export DOCLOCK_BENCH_MONGODB
-    trap 'scripts/mongo.sh stop >&2' EXIT
+    started+=(scripts/mongo.sh)
   else
     unset DOCLOCK_BENCH_MONGODB
   fi
+fi
+if [[ $postgresql == yes && -z ${DOCLOCK_BENCH_POSTGRESQL:-} ]]; then
+  export DOCLOCK_POSTGRESQL_HOME=$PWD/build/release/postgresql DOCLOCK_POSTGRESQL_PORT=${DOCLOCK_POSTGRESQL_PORT:-25433}
+  DOCLOCK_BENCH_POSTGRESQL=$(scripts/postgresql.sh start --fresh)
+  export DOCLOCK_BENCH_POSTGRESQL
+  started+=(scripts/postgresql.sh)
 fi
 
 results=build/release/benchmarks/results

@@ -43,11 +43,16 @@ struct Arrays {
 
 Connection::Connection(const Url& url, Deadline deadline)
     : generation_(platform::ForkGeneration()) {
-  try {
-    Connect(url, deadline);
-  } catch (...) {
-    PQfinish(connection_);
-    throw;
+  for (std::size_t left = url.hosts.size(); connection_ == nullptr; --left) {
+    const auto now = std::chrono::steady_clock::now();
+    const auto share = (deadline - now) / static_cast<int>(left);
+    try {
+      Connect(url, url.hosts[url.hosts.size() - left], now + share);
+    } catch (...) {
+      PQfinish(std::exchange(connection_, nullptr));
+      if (left == 1) throw;
+      lost_ = false;
+    }
   }
 }
 
@@ -56,17 +61,27 @@ Connection::~Connection() {
   if (generation_ == platform::ForkGeneration()) PQfinish(connection_);
 }
 
-void Connection::Connect(const Url& url, Deadline deadline) {
-  // Of two values of one name the later one counts, those of the URL among them.
+void Connection::Connect(const Url& url, const Host& host, Deadline deadline) {
+  // Of two values of one name the later one counts, those of the URL among them; an empty one does
+  // not.
   const std::array names{"sslmode",
                          "dbname",
+                         "host",
+                         "hostaddr",
+                         "port",
                          "client_encoding",
                          "fallback_application_name",
                          "target_session_attrs",
                          static_cast<const char*>(nullptr)};
-  const std::array values{
-      url.verifies ? "verify-full" : "", url.text.c_str(), "UTF8", "doclock", "read-write",
-      static_cast<const char*>(nullptr)};
+  const std::array values{url.verifies ? "verify-full" : "",
+                          url.text.c_str(),
+                          host.name.c_str(),
+                          host.address.c_str(),
+                          host.port.c_str(),
+                          "UTF8",
+                          "doclock",
+                          "read-write",
+                          static_cast<const char*>(nullptr)};
   connection_ = PQconnectStartParams(names.data(), values.data(), 1);
   if (connection_ == nullptr) throw std::bad_alloc();
   if (PQstatus(connection_) == CONNECTION_BAD) Lose("the connection cannot be made");
@@ -101,7 +116,7 @@ void Connection::Lose(const std::string& text, bool nothing_done) {
 std::size_t Connection::Send(const Statement& statement, const Parameters& parameters) {
   const auto [prepared, is_new] = prepared_.try_emplace(&statement);
   if (is_new) {
-    prepared->second = "doclock" + std::to_string(++names_);
+    prepared->second = prefix_ + std::to_string(++names_);
     const char* const sql = statement.sql.c_str();
     Check(PQsendPrepare(connection_, prepared->second.c_str(), sql, 0, nullptr));
     sent_.push_back({Sent::Kind::kPrepare, &statement});
@@ -230,7 +245,9 @@ bool Connection::IsIdle() noexcept {
       Hear(sent_.front(), Next(Deadline{}), ignored, refusals);
       sent_.pop_front();
     }
-    return PQstatus(connection_) == CONNECTION_OK;
+    // A timeout that another had set may have kept the session from being discarded.
+    const auto is_cancelled = [](const Refusal& refusal) { return refusal.state == "57014"; };
+    return PQstatus(connection_) == CONNECTION_OK && std::ranges::none_of(refusals, is_cancelled);
   } catch (const std::exception&) {
     return false;
   }

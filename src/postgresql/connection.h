@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "doclock/uuid_json.h"
 #include "locking/database.h"
 #include "postgresql/failure.h"
 #include "postgresql/parameters.h"
@@ -28,7 +29,7 @@ struct Statement {
 /// thread at a time. Throws Refusal and Loss.
 class Connection {
  public:
-  /// @throws Loss
+  /// Tries the hosts in turn, each for its share of the time. @throws Loss of the last one
   Connection(const Url& url, Deadline deadline);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -81,7 +82,7 @@ class Connection {
     const Statement* statement = nullptr;
   };
 
-  void Connect(const Url& url, Deadline deadline);
+  void Connect(const Url& url, const Host& host, Deadline deadline);
   [[noreturn]] void Lose(const std::string& text, bool nothing_done = false);
   void Check(int good) {
     if (good != 1) Lose("the connection broke");
@@ -104,6 +105,8 @@ class Connection {
   std::size_t queued_ = 0;  ///< Statements since the last Sync.
   std::deque<Sent> sent_;
   std::unordered_map<const Statement*, std::string> prepared_;
+  /// Of prepared statements. No other client's are called so: a pooler may mix them up.
+  const std::string prefix_ = "doclock_" + ToText(NewUuid()) + "_";
   std::size_t names_ = 0;
 };
 

@@ -33,7 +33,9 @@ SELECT
    WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off'),
   (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'),
   (SELECT reset_val FROM pg_settings WHERE name = 'default_transaction_isolation'),
-  (SELECT count(*) FROM pg_stat_replication),
+  (SELECT count(*) FROM pg_stat_replication f
+   WHERE coalesce(state, 'streaming') IN ('catchup', 'streaming') AND NOT EXISTS (
+     SELECT FROM pg_replication_slots WHERE active_pid = f.pid AND slot_type = 'logical')),
   current_setting('synchronous_standby_names') <> '',
   pg_backend_pid(),
   (SELECT extract(epoch FROM clock_timestamp() - min(at))::int8 FROM begun),

@@ -63,6 +63,7 @@ void JoinedWork::Run(const std::function<void(PGconn*)>& f) {
     throw StoreException(Errc::kUnavailable,
                          "doclock: joined work took longer than the call may; nothing was written");
   }
+  connection_.SendOnce("SET statement_timeout = 0");  // it may have set a short one
   const Result after = Ask(kAfter);
   if (after.IsNull(0, 0) || after.Text(0, 0) != before.Text(0, 0)) RejectEnd();
   if (after.Text(0, 1) != before.Text(0, 1)) {

@@ -16,6 +16,8 @@ namespace doclock::postgresql {
 /// The values of a statement, $1 and so on, in PostgreSQL's binary formats.
 class Parameters {
  public:
+  using Value = std::optional<std::string>;
+
   Parameters& Null() { return Add(std::nullopt); }
   Parameters& Int2(std::int16_t number) { return Add(BigEndian(number, 2)); }
   Parameters& Int8(std::int64_t number) { return Add(BigEndian(number, 8)); }
@@ -35,9 +37,23 @@ class Parameters {
     return Int8(std::chrono::floor<std::chrono::microseconds>(time.time_since_epoch()).count());
   }
 
-  [[nodiscard]] std::span<const std::optional<std::string>> values() const noexcept {
-    return values_;
+  /// Of values in the format of their type, whose number is `oid`.
+  Parameters& Array(std::int64_t oid, std::span<const Value> elements) {
+    const auto count = static_cast<std::int64_t>(elements.size());
+    std::string array;
+    // One dimension, nulls perhaps, and the first element is number 1.
+    for (const std::int64_t head :
+         {std::int64_t{1}, std::int64_t{1}, oid, count, std::int64_t{1}}) {
+      array += BigEndian(head, 4);
+    }
+    for (const Value& one : elements) {
+      array += BigEndian(one ? static_cast<std::int64_t>(one->size()) : -1, 4);
+      if (one) array += *one;
+    }
+    return Add(std::move(array));
   }
+
+  [[nodiscard]] std::span<const Value> values() const noexcept { return values_; }
 
  private:
   static std::string BigEndian(std::int64_t number, int bytes) {
@@ -47,12 +63,12 @@ class Parameters {
     }
     return text;
   }
-  Parameters& Add(std::optional<std::string> value) {
+  Parameters& Add(Value value) {
     values_.push_back(std::move(value));
     return *this;
   }
 
-  std::vector<std::optional<std::string>> values_;
+  std::vector<Value> values_;
 };
 
 }  // namespace doclock::postgresql

@@ -11,11 +11,6 @@ namespace {
 
 constexpr std::size_t kLongestName = 50;
 
-std::string TableName(const std::string& name) {
-  const bool fits = name.size() <= kLongestName;
-  return "doclock_c_" + (fits ? name : name.substr(0, 37) + '~' + HashText(name));
-}
-
 constexpr const char* kWhereKey = " WHERE key_kind = $1 AND key_number = $2 AND key_text = $3";
 
 /// The same in every program.
@@ -43,16 +38,6 @@ std::string Update(const std::string& table, const std::string& columns, int cou
   return "UPDATE " + table + " SET (" + columns + ") = ROW(" + Places(4, count) + ")" + kWhereKey;
 }
 
-/// An update of a key's row, if it meets `condition` and no transaction keeps it. The time is
-/// `found.now`.
-std::string UpdateIf(const std::string& table, const std::string& condition,
-                     const std::string& changes) {
-  return "UPDATE " + table + " SET " + changes +
-         " FROM (SELECT ctid AS at, clock_timestamp() AS now FROM " + table + kWhereKey + " AND " +
-         condition + " FOR NO KEY UPDATE SKIP LOCKED) AS found WHERE " + table +
-         ".ctid = found.at RETURNING ";
-}
-
 /// No share, no waiter, and a version that this library writes.
 constexpr const char* kAlone =
     " AND lock_shares IS NULL AND lock_queue IS NULL"
@@ -63,17 +48,41 @@ constexpr const char* kSound =
     " AND coalesce(isfinite(lock_time) AND isfinite(lock_since), true)"
     " AND coalesce(jsonb_typeof(lock_owner), 'object') = 'object'";
 
-/// A write of the lock's holder.
-std::string HolderUpdate(const std::string& table, const std::string& changes) {
-  return UpdateIf(table, "lock_id = $4 AND $5::int8 IN (-1, lock_version)" + std::string(kAlone),
-                  "lock_version = lock_version + 1, " + changes) +
-         "lock_version";
+/// What a grant gives, in the order of AddGrant, and what it changes.
+const std::vector<Given> kGrant{
+    {"next", "uuid"}, {"ttl", "int8"}, {"owner", "jsonb"}, {"its_group", "text"}};
+constexpr const char* kGranted =
+    "lock_version = lock_version + 1, lock_fence = lock_version + 1, lock_id = given.next,"
+    " lock_ttl = given.ttl, lock_owner = given.owner, lock_group = given.its_group,"
+    " lock_time = given.now, lock_since = given.now";
+
+constexpr const char* kEnd = "lock_time + lock_ttl * interval '1 millisecond'";
+
+/// A write of the lock's holder. Without a body it leaves the one that is there.
+RowUpdate HolderUpdate(const std::string& table, std::vector<Given> given,
+                       const std::string& changes) {
+  const std::vector<Given> first{{"id", "uuid"}, {"expected", "int8"}};
+  given.insert(given.begin(), first.begin(), first.end());
+  return {table, given,
+          "lock_id = given.id AND given.expected IN (-1, lock_version)" + std::string(kAlone),
+          changes +
+              ", body = coalesce(given.new_body, body), body_text ="
+              " CASE WHEN given.new_body IS NULL THEN body_text ELSE given.new_text END",
+          "lock_version"};
 }
 
-constexpr const char* kWithBody = ", body = $7, body_text = $8";
-constexpr const char* kUnlock = "lock_id = NULL, lock_released = $6";
+std::vector<Given> WithBody(const Given& first, std::vector<Given> more = {}) {
+  const std::vector<Given> all{first, {"new_body", "jsonb"}, {"new_text", "text"}};
+  more.insert(more.begin(), all.begin(), all.end());
+  return more;
+}
 
 }  // namespace
+
+std::string TableName(const std::string& collection) {
+  const bool fits = collection.size() <= kLongestName;
+  return "doclock_c_" + (fits ? collection : collection.substr(0, 37) + '~' + HashText(collection));
+}
 
 std::string HashText(std::string_view text) {
   const std::uint64_t hash = Hash(text);
@@ -104,31 +113,31 @@ PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldName
       update{Update(table, std::string(kLockColumns) + ", body, body_text", kLockColumnCount + 2)},
       update_lock{Update(table, std::string(kLockColumns), kLockColumnCount)},
       erase{"DELETE FROM " + table + kWhereKey},
-      take_free{
-          UpdateIf(table, "lock_id IS NULL AND lock_closed IS NULL" + std::string(kAlone) + kSound,
-                   "lock_version = lock_version + 1, lock_fence = lock_version + 1, lock_id = $4,"
-                   " lock_ttl = $5, lock_owner = $6, lock_group = $7, lock_time = found.now,"
-                   " lock_since = found.now") +
-          "lock_version, lock_born, " + std::string(kWholeBody)},
-      renew{
-          UpdateIf(table,
-                   "lock_id = $4 AND lock_shares IS NULL AND lock_ttl >= 0 AND"
-                   " lock_time + lock_ttl * interval '1 millisecond' > clock_timestamp()",
-                   "lock_time = found.now, lock_ttl = greatest($5::int8, ceil(extract(epoch FROM"
-                   " lock_time + lock_ttl * interval '1 millisecond' - found.now) * 1000)::int8)") +
-          "1"},
-      unlock{HolderUpdate(table, kUnlock)},
-      release{HolderUpdate(table, std::string(kUnlock) + kWithBody)},
-      checkpoint{
-          HolderUpdate(table, std::string("lock_time = found.now, lock_ttl = $6") + kWithBody)},
+      take_free(table, kGrant,
+                "lock_id IS NULL AND lock_closed IS NULL" + std::string(kAlone) + kSound, kGranted,
+                "lock_version, lock_born, " + std::string(kWholeBody)),
+      renew(table, {{"id", "uuid"}, {"ttl", "int8"}},
+            "lock_id = given.id AND lock_shares IS NULL AND lock_ttl >= 0 AND " +
+                std::string(kEnd) + " > clock_timestamp()",
+            "lock_time = given.now, lock_ttl = greatest(given.ttl, ceil(extract(epoch FROM " +
+                std::string(kEnd) + " - given.now) * 1000)::int8)",
+            "1"),
+      release(HolderUpdate(
+          table, WithBody({"mark", "uuid"}),
+          "lock_version = lock_version + 1, lock_id = NULL, lock_released = given.mark")),
+      checkpoint(HolderUpdate(
+          table, WithBody({"ttl", "int8"}),
+          "lock_version = lock_version + 1, lock_time = given.now, lock_ttl = given.ttl")),
+      hand_over(HolderUpdate(table, WithBody({"mark", "uuid"}, kGrant),
+                             std::string(kGranted) + ", lock_released = given.mark")),
       table_name_(std::move(table_name)),
       table_(std::move(table)),
       hint_lock_(static_cast<std::int64_t>(Hash(table_))) {}
 
 // What a lock changes stands before the body, and in no index: an update then logs little, and
 // touches no index.
-std::string PostgresqlCollection::Definition() const {
-  return "CREATE TABLE IF NOT EXISTS " + table_ + R"((
+std::string DefinitionOf(const std::string& table, const std::string& key_constraint) {
+  return "CREATE TABLE IF NOT EXISTS " + table + R"((
   lock_version int8 NOT NULL DEFAULT 0,
   lock_ttl int8,
   lock_time timestamptz,
@@ -148,8 +157,12 @@ std::string PostgresqlCollection::Definition() const {
   body_text text,
   body jsonb NOT NULL,
   CONSTRAINT )" +
-         QuotedName(key_constraint()) + R"( PRIMARY KEY (key_kind, key_number, key_text)
+         QuotedName(key_constraint) + R"( PRIMARY KEY (key_kind, key_number, key_text)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0))";
+}
+
+std::string DefinitionOfMeta(const std::string& table) {
+  return "CREATE TABLE IF NOT EXISTS " + table + "(name text PRIMARY KEY, value text NOT NULL)";
 }
 
 }  // namespace doclock::postgresql

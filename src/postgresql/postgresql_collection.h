@@ -7,8 +7,19 @@
 #include "doclock/store/collection.h"
 #include "document/watchers.h"
 #include "postgresql/connection.h"
+#include "postgresql/row_update.h"
 
 namespace doclock::postgresql {
+
+/// The name of a collection's table, without its schema.
+std::string TableName(const std::string& collection);
+/// The name of the table's constraint that refuses a key which is there. PostgreSQL cuts it off.
+inline std::string KeyConstraint(const std::string& table_name) {
+  return (table_name + "_key").substr(0, 63);
+}
+/// What creates a collection's table, and that of all collections' names.
+std::string DefinitionOf(const std::string& table, const std::string& key_constraint);
+std::string DefinitionOfMeta(const std::string& table);
 
 /// A collection: one table, and the statements on it.
 class PostgresqlCollection final : public Collection {
@@ -21,10 +32,7 @@ class PostgresqlCollection final : public Collection {
   [[nodiscard]] const std::string& table_name() const noexcept { return table_name_; }
   /// The name in statements.
   [[nodiscard]] const std::string& table() const noexcept { return table_; }
-  /// The constraint that refuses a key that is there.
-  [[nodiscard]] std::string key_constraint() const { return table_name_ + "_key"; }
-  /// What creates the table.
-  [[nodiscard]] std::string Definition() const;
+  [[nodiscard]] std::string key_constraint() const { return KeyConstraint(table_name_); }
   /// The advisory lock that stores share while they want hints.
   [[nodiscard]] std::int64_t hint_lock() const noexcept { return hint_lock_; }
   [[nodiscard]] Watchers& watchers() noexcept { return *watchers_; }
@@ -39,13 +47,13 @@ class PostgresqlCollection final : public Collection {
   /// Of a key and a lock.
   const Statement update_lock;
   const Statement erase;
-  /// Of a key and a grant: takes the lock if it is free, and nobody waits or is kept out.
-  const Statement take_free;
-  /// Of a key, a lock id and a length: renews the lease if it is live.
-  const Statement renew;
-  /// Of a key, a lock id, a version (or kAnyVersion), and a mark or a length; then of a body but
-  /// for `unlock`. Nobody waits.
-  const Statement unlock, release, checkpoint;
+  /// Of a grant: takes the lock if it is free, and nobody waits or is kept out.
+  const RowUpdate take_free;
+  /// Of a lock id and a length: renews the lease if it is live.
+  const RowUpdate renew;
+  /// Of a lock id, a version (or kAnyVersion), a mark or a length, and a body, or none; then of the
+  /// next grant. Nobody waits elsewhere.
+  const RowUpdate release, checkpoint, hand_over;
 
  private:
   PostgresqlCollection(std::string name, const LockFieldNames& fields,

@@ -44,10 +44,7 @@ std::int64_t NewInstance() {
 class PostgresqlDatabase final : public locking::Database {
  public:
   explicit PostgresqlDatabase(postgresql::Url url) : pool_(std::make_unique<Pool>(std::move(url))) {
-    schema_ = WithoutDoubt([&] {
-      const auto deadline = In(kOpenTimeout);
-      return postgresql::FindSchema(*pool_->Take(deadline), deadline);
-    });
+    schema_ = WithoutDoubt([&] { return postgresql::FindSchema(*pool_, In(kOpenTimeout)); });
   }
   ~PostgresqlDatabase() override {
     if (!IsForked()) return;
@@ -133,11 +130,11 @@ class PostgresqlDatabase final : public locking::Database {
     CheckProcess();
     if (index.held_locks) return;
     const IndexSpec spec = WithoutKey(index);
-    if (!spec.unique) return;  // searches use none yet
+    if (spec.fields.empty()) return;  // keys have one
     WithoutDoubt([&] {
       const auto deadline = In(kIndexTimeout);
-      postgresql::CreateUniqueIndex(*pool_->Take(deadline),
-                                    static_cast<PostgresqlCollection&>(collection), spec, deadline);
+      postgresql::CreateIndex(*pool_->Take(deadline),
+                              static_cast<PostgresqlCollection&>(collection), spec, deadline);
     });
   }
 

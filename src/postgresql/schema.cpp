@@ -78,6 +78,15 @@ std::string Keep(Connection& connection, const std::string& schema, const std::s
   return std::string(connection.Run(deadline).back().Text(0, 0));
 }
 
+/// Behind a pooler. @param session of another connection, which is open
+void CheckPooler(Connection& connection, std::int64_t session, Deadline deadline) {
+  connection.SendOnce("SELECT pg_backend_pid()");
+  if (connection.Run(deadline).back().Number(0, 0) != session) return;
+  Refuse(
+      "a pooler gives each transaction another session: name the server itself, or let the pooler "
+      "keep whole sessions (of pgbouncer: pool_mode = session)");
+}
+
 std::string Joined(const std::vector<std::string>& fields) {
   std::string joined;
   for (const std::string& field : fields) joined += (joined.empty() ? "" : ",") + field;
@@ -86,11 +95,16 @@ std::string Joined(const std::vector<std::string>& fields) {
 
 }  // namespace
 
-std::string FindSchema(Connection& connection, Deadline deadline) {
-  connection.SendOnce("SELECT current_schema(), current_setting('server_version_num')::int");
-  const Result found = std::move(connection.Run(deadline).back());
+std::string FindSchema(Pool& pool, Deadline deadline) {
+  const Pool::Lent connection = pool.Take(deadline);
+  connection->SendOnce(
+      "SELECT current_schema(), current_setting('server_version_num')::int, pg_backend_pid()");
+  const Result found = std::move(connection->Run(deadline).back());
   if (found.Number(0, 1) < kOldestServer) Refuse("the server is older than version 14");
   if (found.IsNull(0, 0)) Refuse("the search path names no schema that exists");
+  if (found.Number(0, 2) != connection->backend()) {
+    CheckPooler(*pool.Connect(deadline), found.Number(0, 2), deadline);
+  }
   return std::string(found.Text(0, 0));
 }
 
@@ -98,9 +112,8 @@ void CreateTable(Connection& connection, const std::string& schema,
                  const PostgresqlCollection& collection, Deadline deadline) {
   if (!Exists(connection, collection.table(), deadline)) {
     SendBegin(connection);
-    connection.SendOnce("CREATE TABLE IF NOT EXISTS " + Meta(schema) +
-                        "(name text PRIMARY KEY, value text NOT NULL)");
-    connection.SendOnce(collection.Definition());
+    connection.SendOnce(DefinitionOfMeta(Meta(schema)));
+    connection.SendOnce(DefinitionOf(collection.table(), collection.key_constraint()));
     RunAndCommit(connection, deadline);
   }
   CheckTable(connection, collection, deadline);
@@ -127,21 +140,22 @@ std::vector<std::string> ListCollections(Connection& connection, const std::stri
   return names;
 }
 
-void CreateUniqueIndex(Connection& connection, const PostgresqlCollection& collection,
-                       const IndexSpec& index, Deadline deadline) {
+void CreateIndex(Connection& connection, const PostgresqlCollection& collection,
+                 const IndexSpec& index, Deadline deadline) {
   std::string columns;
   for (const std::string& field : index.fields) {
+    const std::string at = PathIntoBody(Filter().OrderBy(field).order());
     // Neither a missing value nor a null repeats another one.
-    columns += (columns.empty() ? "" : ", ") +
-               ("NULLIF(" + PathIntoBody(Filter().OrderBy(field).order()) + ", 'null')");
+    columns += (columns.empty() ? "" : ", ") + (index.unique ? "NULLIF(" + at + ", 'null')" : at);
   }
-  const std::string fields = nlohmann::json(index.fields).dump();
-  const std::string name = "doclock_u_" + HashText(collection.table_name() + fields);
+  const std::string hash = HashText(collection.table_name() + nlohmann::json(index.fields).dump());
+  const std::string name = QuotedName((index.unique ? "doclock_u_" : "doclock_i_") + hash);
   SendBegin(connection);
-  connection.SendOnce("CREATE UNIQUE INDEX IF NOT EXISTS " + QuotedName(name) + " ON " +
-                      collection.table() + "(" + columns + ")");
+  connection.SendOnce("CREATE " + std::string(index.unique ? "UNIQUE " : "") +
+                      "INDEX IF NOT EXISTS " + name + " ON " + collection.table() + "(" + columns +
+                      ")");
   const std::string schema = collection.table().substr(0, collection.table().rfind(".\"") + 1);
-  connection.SendOnce("COMMENT ON INDEX " + schema + QuotedName(name) + " IS " +
+  connection.SendOnce("COMMENT ON INDEX " + schema + name + " IS " +
                       QuotedText(Joined(index.fields)));
   try {
     RunAndCommit(connection, deadline);

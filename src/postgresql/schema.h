@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "doclock/store/index.h"
-#include "postgresql/connection.h"
+#include "postgresql/pool.h"
 #include "postgresql/postgresql_collection.h"
 
 namespace doclock::postgresql {
@@ -12,7 +12,7 @@ namespace doclock::postgresql {
 // What is created in the database. Throws Refusal, Loss and Error.
 
 /// Checks the server, and returns the schema that the tables are in: the first of the search path.
-std::string FindSchema(Connection& connection, Deadline deadline);
+std::string FindSchema(Pool& pool, Deadline deadline);
 
 /// Creates the collection's table unless it is there, and checks it.
 void CreateTable(Connection& connection, const std::string& schema,
@@ -22,8 +22,8 @@ void CreateTable(Connection& connection, const std::string& schema,
 std::vector<std::string> ListCollections(Connection& connection, const std::string& schema,
                                          Deadline deadline);
 
-/// Creates a unique index unless it is there. @throws ConflictException
-void CreateUniqueIndex(Connection& connection, const PostgresqlCollection& collection,
-                       const IndexSpec& index, Deadline deadline);
+/// Creates an index of a field or more unless it is there. @throws ConflictException
+void CreateIndex(Connection& connection, const PostgresqlCollection& collection,
+                 const IndexSpec& index, Deadline deadline);
 
 }  // namespace doclock::postgresql

@@ -34,22 +34,57 @@ void AddKeyTo(Where& where, const Key& key) {
   where.sql += " AND (key_kind, key_number, key_text) = " + LastThree(where.parameters);
 }
 
-/// Is the value equal to the same bodies here and there? Large doubles have more digits than are
-/// written.
-bool ComparesAlike(const Json& value) {
+/// Does the number compare with the same bodies here and there? Large doubles have more digits than
+/// are written.
+bool ComparesAlike(const Json& number) {
   constexpr double kExact = 9007199254740992;
-  return value.is_boolean() || value.is_string() || value.is_number_integer() ||
-         (value.is_number_float() && std::abs(value.get<double>()) < kExact);
+  return std::abs(number.get<double>()) < kExact;
 }
 
+const char* TypeOf(const Json& value) { return value.is_boolean() ? "boolean" : "number"; }
+
+const char* OperatorOf(Filter::Op op) {
+  switch (op) {
+    case Filter::Op::kLess:
+      return " < ";
+    case Filter::Op::kGreater:
+      return " > ";
+    case Filter::Op::kAtLeast:
+      return " >= ";
+    case Filter::Op::kEqual:
+      return " = ";
+    default:
+      return " <= ";
+  }
+}
+
+/// What is no date, or looks like one that is none, is for the filter itself.
+void AddDate(Where& where, const std::string& at, const std::string& op, const Json& date) {
+  if (!date.contains("$date")) return;
+  where.parameters.Text(date.at("$date").at("$numberLong").get<std::string>());
+  const std::string time = "(" + at + " #>> '{$date,$numberLong}')";
+  where.sql += " AND CASE WHEN " + time + " ~ '^-?[0-9]{1,19}$' THEN " + time + "::numeric" + op +
+               Place(where.parameters) + "::text::numeric ELSE false END";
+}
+
+/// A range has values of one type. jsonb has an order of its own for texts.
 void AddTo(Where& where, const Filter::Condition& condition) {
-  if (condition.op != Filter::Op::kEqual || detail::IsKeyPath(condition.path)) return;
-  const std::string at = PathIntoBody(condition.path);
-  if (condition.value.is_null()) {
-    where.sql += " AND coalesce(" + at + ", 'null') = 'null'";
-  } else if (ComparesAlike(condition.value)) {
-    where.parameters.Jsonb(ToStored(condition.value.dump()).json);
-    where.sql += " AND " + at + " = " + Place(where.parameters);
+  if (detail::IsKeyPath(condition.path) || condition.op == Filter::Op::kNotEqual) return;
+  const Json& value = condition.value;
+  const std::string at = PathIntoBody(condition.path), op = OperatorOf(condition.op);
+  const bool equals = condition.op == Filter::Op::kEqual;
+  if (value.is_null()) {
+    where.sql += equals ? " AND coalesce(" + at + ", 'null') = 'null'" : " AND false";
+  } else if (value.is_string() && !equals) {
+    where.parameters.Text(Escaped(value.get_ref<const std::string&>()));
+    where.sql += " AND jsonb_typeof(" + at + ") = 'string' AND (" + at +
+                 " #>> '{}') COLLATE \"C\"" + op + Place(where.parameters);
+  } else if (value.is_object()) {
+    AddDate(where, at, op, value);
+  } else if (!value.is_number() || ComparesAlike(value)) {
+    where.parameters.Jsonb(ToStored(value.dump()).json);
+    where.sql += " AND " + at + op + Place(where.parameters);
+    if (!equals) where.sql += " AND jsonb_typeof(" + at + ") = '" + TypeOf(value) + "'";
   }
 }
 
@@ -75,7 +110,8 @@ std::string MembersFor(const Filter& filter) {
   }
   std::string members;
   for (const std::string& name : names) {
-    members += (members.empty() ? "" : ", ") + QuotedText(name) + ", body -> " + QuotedText(name);
+    const std::string at = QuotedText(Escaped(name));
+    members += (members.empty() ? "" : ", ") + at + ", body -> " + at;
   }
   return "CASE WHEN body_text IS NULL THEN jsonb_build_object(" + members +
          ")::text ELSE body_text END";
@@ -83,7 +119,7 @@ std::string MembersFor(const Filter& filter) {
 
 std::string PathIntoBody(const std::vector<std::string>& path) {
   std::string sql = "body";
-  for (const std::string& name : path) sql += " -> " + QuotedText(name);
+  for (const std::string& name : path) sql += " -> " + QuotedText(Escaped(name));
   return "(" + sql + ")";
 }
 

@@ -16,23 +16,23 @@ PostgresqlCollection& CollectionOf(const StoreOp& op) {
 }
 
 /// One that waits in a queue has met a lock that is not free.
-const Statement* StatementOf(const AcquireOp& op) {
+const RowUpdate* UpdateOf(const AcquireOp& op) {
   const bool plain = op.grant.mode == LockMode::kExclusive && op.grant.queue_for.count() == 0 &&
                      op.grant.min_hold.count() == 0;
   return plain ? &CollectionOf(op).take_free : nullptr;
 }
-const Statement* StatementOf(const RenewOp& op) {
+const RowUpdate* UpdateOf(const RenewOp& op) {
   return op.mode == LockMode::kExclusive ? &CollectionOf(op).renew : nullptr;
 }
-const Statement* StatementOf(const WriteOp& op) {
-  if (op.mode != LockMode::kExclusive || op.merge || op.next != nullptr) return nullptr;
+const RowUpdate* UpdateOf(const WriteOp& op) {
+  if (op.mode != LockMode::kExclusive || op.merge) return nullptr;
   const PostgresqlCollection& collection = CollectionOf(op);
   if (op.write == WriteKind::kCheckpoint) return op.body ? &collection.checkpoint : nullptr;
   if (op.write != WriteKind::kRelease) return nullptr;
-  return op.body ? &collection.release : &collection.unlock;
+  if (op.next == nullptr) return &collection.release;
+  return op.next->min_hold.count() == 0 ? &collection.hand_over : nullptr;
 }
-const Statement* StatementOf(const SaveOp&) { return nullptr; }
-const Statement* StatementOf(const ReadOp&) { return nullptr; }
+const RowUpdate* UpdateOf(const StoreOp&) { return nullptr; }
 
 void Add(Parameters& parameters, const AcquireOp& op) { AddGrant(parameters, op.grant); }
 void Add(Parameters& parameters, const RenewOp& op) {
@@ -42,29 +42,32 @@ void Add(Parameters& parameters, const WriteOp& op) {
   parameters.Id(op.lock_id).Int8(op.expected);
   op.write == WriteKind::kCheckpoint ? parameters.Int8(op.ttl.count())
                                      : parameters.Id(op.LeftMark());
-  if (op.body) AddBody(parameters, op.body);
+  op.body ? AddBody(parameters, op.body) : void(parameters.Null().Null());
+  if (op.next != nullptr) AddGrant(parameters, *op.next);
 }
 void Add(Parameters&, const StoreOp&) {}
 
-void Show(AcquireOp& op, const Result& result) {
-  op.version = result.Number(0, 0);
-  op.born = result.Id(0, 1);
-  op.body = Body::FromText(std::string(result.Text(0, 2)));
+void Show(AcquireOp& op, const Result& result, int row) {
+  op.version = result.Number(row, 1);
+  op.born = result.Id(row, 2);
+  op.body = Body::FromText(std::string(result.Text(row, 3)));
   op.created = op.took_over = op.passed_on = false;
 }
-void Show(WriteOp& op, const Result& result) { op.version = result.Number(0, 0); }
-void Show(StoreOp&, const Result&) {}
+void Show(WriteOp& op, const Result& result, int row) { op.version = result.Number(row, 1); }
+void Show(StoreOp&, const Result&, int) {}
 
-bool Frees(const WriteOp& op) noexcept { return op.write == WriteKind::kRelease; }
+bool Frees(const WriteOp& op) noexcept {
+  return op.write == WriteKind::kRelease && op.next == nullptr;
+}
 bool Frees(const StoreOp&) noexcept { return false; }
 
 }  // namespace
 
 std::optional<ShortCut> ShortCutOf(StoreOp& op) {
   return Visit(op, [](auto& one) -> std::optional<ShortCut> {
-    const Statement* const statement = StatementOf(one);
-    if (statement == nullptr) return std::nullopt;
-    ShortCut cut{&one, statement, {}, Frees(one)};
+    const RowUpdate* const update = UpdateOf(one);
+    if (update == nullptr) return std::nullopt;
+    ShortCut cut{&one, update, {}, Frees(one)};
     AddKey(cut.parameters, *one.key);
     try {
       Add(cut.parameters, one);
@@ -75,9 +78,8 @@ std::optional<ShortCut> ShortCutOf(StoreOp& op) {
   });
 }
 
-void Settle(const ShortCut& cut, const Result& result) {
-  if (result.size() != 1) return;
-  Visit(*cut.op, [&](auto& one) { Show(one, result); });
+void Settle(const ShortCut& cut, const Result& result, int row) {
+  Visit(*cut.op, [&](auto& one) { Show(one, result, row); });
   cut.op->status = OpStatus::kDone;
 }
 

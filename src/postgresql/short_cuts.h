@@ -8,14 +8,14 @@
 
 namespace doclock::postgresql {
 
-struct Statement;
+class RowUpdate;
 
-/// One statement that decides an operation as the rules would, or finds nothing to do: an exclusive
-/// lock of a document that is free, and the renewal, release or checkpoint of one that its holder
-/// has, while nobody waits.
+/// An update that decides an operation as the rules would, or finds nothing to do: an exclusive
+/// lock of a document that is free, and the renewal, release, hand-over or checkpoint of one that
+/// its holder has, while nobody waits elsewhere.
 struct ShortCut {
   StoreOp* op;
-  const Statement* statement;
+  const RowUpdate* update;
   Parameters parameters;
   bool frees;  ///< Does it free the lock?
 };
@@ -23,8 +23,7 @@ struct ShortCut {
 /// Nothing: the operation needs the long way.
 std::optional<ShortCut> ShortCutOf(StoreOp& op);
 
-/// Settles the operation by what its statement gave, once that is committed. It stays pending if
-/// the statement found nothing to do.
-void Settle(const ShortCut& cut, const Result& result);
+/// Settles the operation by the row that its update gave, once that is committed.
+void Settle(const ShortCut& cut, const Result& result, int row);
 
 }  // namespace doclock::postgresql

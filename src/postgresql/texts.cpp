@@ -103,13 +103,11 @@ std::string Quoted(std::string_view text, char quote) {
   return quoted + quote;
 }
 
-struct KeyAdder {
-  Parameters& parameters;
-
-  void operator()(const std::string& text) const { parameters.Int2(0).Int8(0).Text(Escaped(text)); }
-  void operator()(std::int64_t number) const { parameters.Int2(1).Int8(number).Text(""); }
-  void operator()(const Uuid& id) const { parameters.Int2(2).Int8(0).Text(ToText(id)); }
-  void operator()(const ObjectId& id) const { parameters.Int2(3).Int8(0).Text(ToText(id)); }
+struct ToColumns {
+  KeyColumns operator()(const std::string& text) const { return {0, 0, Escaped(text)}; }
+  KeyColumns operator()(std::int64_t number) const { return {1, number, ""}; }
+  KeyColumns operator()(const Uuid& id) const { return {2, 0, ToText(id)}; }
+  KeyColumns operator()(const ObjectId& id) const { return {3, 0, ToText(id)}; }
 };
 
 }  // namespace
@@ -139,8 +137,11 @@ std::string Unescaped(std::string_view text) {
 
 StoredBody ToStored(const std::string& text) { return BodyCopy(text).Make(); }
 
+KeyColumns ColumnsOf(const Key& key) { return std::visit(ToColumns(), key.value()); }
+
 void AddKey(Parameters& parameters, const Key& key) {
-  std::visit(KeyAdder{parameters}, key.value());
+  const KeyColumns columns = ColumnsOf(key);
+  parameters.Int2(columns.kind).Int8(columns.number).Text(columns.text);
 }
 
 Key KeyFrom(const Result& result, int row, int column) {
@@ -163,7 +164,15 @@ Key KeyFrom(const Result& result, int row, int column) {
   throw StoreException(Errc::kMalformed, "doclock: a row's key is not what this library writes");
 }
 
-std::string QuotedText(std::string_view text) { return Quoted(Escaped(text), '\''); }
+std::string QuotedText(std::string_view text) {
+  std::string quoted = Quoted(text, '\'');
+  if (quoted.find('\\') == quoted.npos) return quoted;
+  // A setting decides what a backslash means elsewhere.
+  for (std::size_t at = 0; (at = quoted.find('\\', at)) != quoted.npos; at += 2) {
+    quoted.insert(at, 1, '\\');
+  }
+  return " E" + quoted;
+}
 
 std::string QuotedName(std::string_view name) { return Quoted(name, '"'); }
 

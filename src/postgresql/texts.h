@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,12 +30,19 @@ struct StoredBody {
 /// @param text is JSON.
 StoredBody ToStored(const std::string& text);
 
+/// What the columns of a key hold.
+struct KeyColumns {
+  std::int16_t kind = 0;
+  std::int64_t number = 0;
+  std::string text;
+};
+KeyColumns ColumnsOf(const Key& key);
 /// Adds the columns key_kind, key_number and key_text.
 void AddKey(Parameters& parameters, const Key& key);
 /// Reads them, from this column on. @throws StoreException (kMalformed)
 Key KeyFrom(const Result& result, int row, int column);
 
-/// An Escaped text in a statement.
+/// A text in a statement; it has no U+0000.
 std::string QuotedText(std::string_view text);
 /// A name in a statement.
 std::string QuotedName(std::string_view name);

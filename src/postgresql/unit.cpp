@@ -1,6 +1,7 @@
 #include "postgresql/unit.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -47,6 +48,13 @@ std::string LockTimeout(Deadline deadline) {
       std::chrono::floor<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   return std::to_string(std::max<std::int64_t>(left.count() - left.count() / 8, 1)) + "ms";
 }
+
+/// Short cuts of one statement.
+struct Together {
+  std::vector<const ShortCut*> cuts;
+  std::vector<const Parameters*> keys;
+  std::size_t place = 0;  ///< Of its result.
+};
 
 /// The same body, not only an equal one?
 bool KeepsBody(const Change& change) {
@@ -205,14 +213,21 @@ void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts) {
   };
   try {
     Begin();
-    std::vector<std::size_t> places;
+    std::map<const RowUpdate*, Together> groups;
     std::set<std::int64_t> hint_locks;
     for (const ShortCut& cut : cuts) {
-      places.push_back(connection_->Send(*cut.statement, cut.parameters));
+      groups[cut.update].cuts.push_back(&cut);
+      groups[cut.update].keys.push_back(&cut.parameters);
       if (cut.frees) hint_locks.insert(Ours(*cut.op->collection).hint_lock());
     }
+    for (auto& [update, group] : groups) group.place = update->Send(*connection_, group.keys);
     const std::vector<Result> results = RunAndCommit(hint_locks);
-    for (std::size_t i = 0; i < cuts.size(); ++i) Settle(cuts[i], results[places[i]]);
+    for (const auto& [update, group] : groups) {
+      const Result& result = results[group.place];
+      for (int row = 0; row < result.size(); ++row) {
+        Settle(*group.cuts[static_cast<std::size_t>(result.Number(row, 0) - 1)], result, row);
+      }
+    }
     Tell(cuts);
   } catch (const InDoubtException& error) {
     doubt(error.what());

@@ -2,6 +2,7 @@
 
 #include <libpq-fe.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
@@ -23,16 +24,43 @@ std::string ValueOf(const Options& options, std::string_view name) {
   return {};
 }
 
-/// Of a list of hosts.
-bool IsThisMachine(std::string_view hosts) {
-  for (;;) {
-    const std::string_view host = hosts.substr(0, hosts.find(','));
-    const bool is_local = host.empty() || host.front() == '/' || host == "localhost" ||
-                          host.starts_with("127.") || host == "::1";
-    if (!is_local) return false;
-    if (host.size() == hosts.size()) return true;
-    hosts.remove_prefix(host.size() + 1);
+/// The parts of a list; none of an empty one.
+std::vector<std::string> Parts(std::string_view list) {
+  std::vector<std::string> parts;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    parts.emplace_back(list.substr(0, end));
+    if (end + 1 == list.size()) parts.emplace_back();
+    list.remove_prefix(std::min(end + 1, list.size()));
   }
+  return parts;
+}
+
+bool IsThisMachine(std::string_view host) {
+  return host.empty() || host.front() == '/' || host == "localhost" || host.starts_with("127.") ||
+         host == "::1";
+}
+bool AreThisMachine(const std::vector<std::string>& hosts) {
+  return std::all_of(hosts.begin(), hosts.end(), IsThisMachine);
+}
+
+/// libpq goes on to the next host when one is refused, but not when one is silent.
+std::vector<Host> HostsOf(const std::vector<std::string>& names,
+                          const std::vector<std::string>& addresses,
+                          std::vector<std::string> ports) {
+  const std::size_t count = std::max(names.size(), addresses.size());
+  if (ports.size() == 1) ports.assign(count, std::string(ports.front()));
+  for (std::string& port : ports) port = port.empty() ? "5432" : port;
+  const auto is_whole = [&](const std::vector<std::string>& list) {
+    return list.empty() || (list.size() == count && std::ranges::find(list, "") == list.end());
+  };
+  if (count < 2 || !is_whole(names) || !is_whole(addresses) || !is_whole(ports)) return {Host{}};
+  std::vector<Host> hosts;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto at = [i](const auto& list) { return list.empty() ? "" : list[i]; };
+    hosts.push_back({at(names), at(addresses), at(ports)});
+  }
+  return hosts;
 }
 
 }  // namespace
@@ -44,9 +72,13 @@ Url ParseUrl(const std::string& text) {
     throw std::invalid_argument(
         "doclock: the URL is not one of PostgreSQL: postgresql://HOST/DATABASE");
   }
+  const auto names = Parts(ValueOf(options, "host"));
+  const auto addresses = Parts(ValueOf(options, "hostaddr"));
+  // A service's hosts stand in a file, which may name any.
   const bool is_local =
-      IsThisMachine(ValueOf(options, "host")) && IsThisMachine(ValueOf(options, "hostaddr"));
-  return {text, !is_local && ValueOf(options, "sslmode").empty()};
+      AreThisMachine(names) && AreThisMachine(addresses) && ValueOf(options, "service").empty();
+  return {text, HostsOf(names, addresses, Parts(ValueOf(options, "port"))),
+          !is_local && ValueOf(options, "sslmode").empty()};
 }
 
 }  // namespace doclock::postgresql

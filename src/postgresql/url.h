@@ -1,12 +1,21 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace doclock::postgresql {
+
+/// A server, as libpq names one; empty: as the URL says.
+struct Host {
+  std::string name, address, port;
+};
 
 /// What a connection is made by.
 struct Url {
   std::string text;  ///< libpq's.
+  /// Where the server may be, in the order to try. If libpq's lists cannot be taken apart, one host
+  /// stands for all.
+  std::vector<Host> hosts;
   /// To another machine: the certificate is verified, unless the URL or libpq's environment says
   /// otherwise. (libpq's own default falls back to a connection without TLS.)
   bool verifies = false;

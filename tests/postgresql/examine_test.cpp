@@ -1,9 +1,12 @@
 #include "postgresql/examine.h"
 
 #include <gmock/gmock.h>
+#include <libpq-fe.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
+#include <thread>
 
 #include "conformance/suite/store_conformance.h"
 #include "doclock/postgresql_store.h"
@@ -114,6 +117,19 @@ TEST_F(PostgresqlExamine, SeesTheTransactionThatKeepsDeadRows) {
   RawServer other(schema_.url());
   other.Run("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1; SELECT pg_sleep(0.001)");
   EXPECT_TRUE(Read(schema_.url(), nullptr).open_for.has_value());
+}
+
+TEST_F(PostgresqlExamine, TakesABackupForNoStandby) {
+  const std::unique_ptr<PGconn, void (*)(PGconn*)> backup(
+      PQconnectdb((schema_.url() + "&replication=true").c_str()), PQfinish);
+  ASSERT_EQ(PQsendQuery(backup.get(), "BASE_BACKUP"), 1);
+  while (schema_.raw().Run("SELECT count(*) FROM pg_stat_replication WHERE state = 'backup'"
+                           " AND pid = " +
+                           std::to_string(PQbackendPID(backup.get()))) == "0") {
+    ASSERT_EQ(PQstatus(backup.get()), CONNECTION_OK);
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(Read(schema_.url(), nullptr).followers, 0);
 }
 
 TEST_F(PostgresqlExamine, NamesThePrivilegesThatAUserLacks) {

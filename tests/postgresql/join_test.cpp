@@ -209,6 +209,21 @@ TEST_F(PostgresqlJoin, LeavesNothingInTheSession) {
   EXPECT_EQ(Invoices(), "1");
 }
 
+TEST_F(PostgresqlJoin, LeavesNothingInTheSessionWithAShortTimeoutEither) {
+  const Work prepare = [](PGconn* connection) {
+    Value(connection, "PREPARE mine AS SELECT 1; SET statement_timeout = '1ms'");
+  };
+  const Work end = [&](PGconn* connection) {
+    prepare(connection);
+    Value(connection, "COMMIT");
+  };
+  for (int i = 0; i < 3; ++i) ExpectRefused(end, "ended the transaction");
+  for (int i = 0; i < 3; ++i) {
+    auto order = orders_.Lock("7");
+    Commit(order, prepare);
+  }
+}
+
 TEST_F(PostgresqlJoin, SetsBackWhatTheDocumentsAreWrittenBy) {
   for (const char* sql :
        {"SET client_encoding = 'LATIN1'", "SET LOCAL ROLE pg_monitor", "SET row_security = off"}) {

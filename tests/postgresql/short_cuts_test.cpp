@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <functional>
+#include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "conformance/suite/store_conformance.h"
 #include "doclock/postgresql_store.h"
@@ -31,14 +33,20 @@ class PostgresqlStoreShortCuts : public ::testing::Test {
   void Set(const std::string& changes) {
     schema_.raw().Run("UPDATE doclock_c_things SET " + changes);
   }
-  /// Takes the short cut. False: there is none, or it found nothing to do.
-  bool Try(StoreOp& op) {
-    const auto cut = postgresql::ShortCutOf(op);
-    if (!cut) return false;
+  /// Takes the short cuts of those that have one.
+  void TryAll(std::initializer_list<StoreOp*> ops) {
+    std::vector<postgresql::ShortCut> cuts;
+    for (StoreOp* const op : ops) {
+      if (auto cut = postgresql::ShortCutOf(*op)) cuts.push_back(*std::move(cut));
+    }
     postgresql::Pool pool(postgresql::ParseUrl(schema_.url()));
     postgresql::PostgresqlUnit(pool, locking::Access::kWrite,
                                std::chrono::steady_clock::now() + 1min, 0)
-        .CarryOut({&*cut, 1});
+        .CarryOut(cuts);
+  }
+  /// False: there is none, or it found nothing to do.
+  bool Try(StoreOp& op) {
+    TryAll({&op});
     return op.status == OpStatus::kDone;
   }
   /// Carries out an operation of each document, one by its short cut, the other by the rules.
@@ -109,7 +117,37 @@ TEST_F(PostgresqlStoreShortCuts, LeaveWhatTheRulesLeave) {
     op.grant.owner = std::make_shared<const LockHolder>(LockHolder{"ann", "here", 7});
     op.grant.group = "g";
   });
-  Compare<WriteOp>([&](WriteOp& op) { op.lock_id = second, op.mark = first; });
+  GrantRequest next;
+  next.lock_id = NewUuid();
+  next.ttl = 10s;
+  Compare<WriteOp>([&](WriteOp& op) { op.lock_id = second, op.next = &next; });
+  Compare<WriteOp>([&](WriteOp& op) { op.lock_id = next.lock_id, op.mark = first; });
+}
+
+TEST_F(PostgresqlStoreShortCuts, OfManyDocumentsLeaveTheSame) {
+  const Uuid first = NewUuid();
+  Lock(first);
+  WriteOp plain(things_.collection(), long_), release = Release(first), other = Release(NewUuid());
+  plain.lock_id = first;
+  release.body = MakeBody({{"n", 2}});
+  TryAll({&other, &plain, &release});  // one of them in vain
+  EXPECT_EQ(other.status, OpStatus::kPending);
+  EXPECT_EQ(plain.status, OpStatus::kDone);
+  ASSERT_EQ(release.status, OpStatus::kDone);
+  AcquireOp one = Acquire(), two(things_.collection(), long_);
+  two.grant = one.grant;
+  two.grant.group = "g";
+  TryAll({&one, &two});
+  EXPECT_EQ(one.body.json().at("n"), 2);
+  EXPECT_EQ(two.body.json().at("n"), 1);
+  WriteOp with_body = Release(one.grant.lock_id), without(things_.collection(), long_);
+  with_body.body = MakeBody({{"zero", std::string(1, '\0')}});
+  without.lock_id = two.grant.lock_id;
+  TryAll({&with_body, &without});
+  EXPECT_EQ(with_body.version, one.version + 1);
+  EXPECT_EQ(without.version, two.version + 1);
+  EXPECT_EQ(things_.Read(short_).body.json(), with_body.body.json());
+  EXPECT_EQ(things_.Read(long_).body.json().at("n"), 1);
 }
 
 TEST_F(PostgresqlStoreShortCuts, NeverShortenALease) {

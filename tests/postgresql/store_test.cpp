@@ -1,15 +1,23 @@
 #include "doclock/postgresql_store.h"
 
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "conformance/suite/store_conformance.h"
+#include "doclock/date.h"
+#include "doclock/postgresql_sql.h"
+#include "postgresql/connection.h"
 #include "postgresql/support/raw_server.h"
 
 namespace doclock::postgresql_test {
@@ -33,6 +41,28 @@ class PostgresqlStore : public ::testing::Test {
 
   Schema schema_;
   const std::shared_ptr<Store> store_ = Open();
+};
+
+/// A port of this machine that takes connections and never says a word.
+class SilentHost {
+ public:
+  SilentHost() {
+    if (::bind(socket_, Address(), sizeof address_) != 0 || ::listen(socket_, 8) != 0) std::abort();
+    socklen_t size = sizeof address_;
+    ::getsockname(socket_, Address(), &size);
+  }
+  SilentHost(const SilentHost&) = delete;
+  SilentHost& operator=(const SilentHost&) = delete;
+  ~SilentHost() { ::close(socket_); }
+  [[nodiscard]] std::string name() const {
+    return "127.0.0.1:" + std::to_string(ntohs(address_.sin_port));
+  }
+
+ private:
+  sockaddr* Address() { return reinterpret_cast<sockaddr*>(&address_); }
+
+  const int socket_ = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address_{AF_INET, 0, {htonl(INADDR_LOOPBACK)}, {}};
 };
 
 SaveOp Insert(Collection& collection, const Key& key) {
@@ -154,10 +184,8 @@ TEST_F(PostgresqlStore, ATransactionInSqlCanAskWhetherAFenceStillHolds) {
   Client things = Things(*store_);
   const AcquireOp grant = things.Create("42");
   const auto holds = [&] {
-    return schema_.raw().Run(
-        "WITH held AS (SELECT 1 FROM doclock_c_things WHERE (key_kind, key_number, key_text) ="
-        " (0, 0, '42') AND lock_id IS NOT NULL AND lock_fence = " +
-        std::to_string(grant.version) + " FOR SHARE) SELECT count(*) FROM held");
+    return schema_.raw().Run("WITH held AS (" + PostgresqlFence("things", "42", grant.version) +
+                             ") SELECT count(*) FROM held");
   };
   EXPECT_EQ(holds(), "1");
   const WriteOp save = things.Write("42", WriteKind::kCheckpoint, grant.grant.lock_id,
@@ -167,6 +195,97 @@ TEST_F(PostgresqlStore, ATransactionInSqlCanAskWhetherAFenceStillHolds) {
   EXPECT_EQ(holds(), "0");
   EXPECT_GT(things.Acquire("42").version, save.version);
   EXPECT_EQ(holds(), "0");
+}
+
+TEST_F(PostgresqlStore, FencesKeysOfAnyKind) {
+  Client things = Things(*store_);
+  const Key keys[] = {Key("it's \\ \1"), Key(std::string(1, '\0')), Key(-7), Key(NewUuid())};
+  for (const Key& key : keys) {
+    const AcquireOp grant = things.Create(key);
+    for (const char* strings : {"on", "off"}) {
+      EXPECT_EQ(schema_.raw().Run(std::string("SET standard_conforming_strings = ") + strings +
+                                  "; SET escape_string_warning = off; WITH held AS (" +
+                                  PostgresqlFence("things", key, grant.version) +
+                                  ") SELECT count(*) FROM held"),
+                "1")
+          << key.ToString();
+    }
+  }
+}
+
+TEST_F(PostgresqlStore, UsesTablesThatAnotherUserMade) {
+  const std::string name(60, 'n');
+  for (int i = 0; i < 2; ++i)
+    schema_.raw().Run(PostgresqlTables(name) + PostgresqlTables("things"));
+  const std::string schema = schema_.raw().Run("SELECT current_schema()"), user = "user_" + schema;
+  schema_.raw().Run("CREATE ROLE " + user + " LOGIN; GRANT USAGE ON SCHEMA " + schema + " TO " +
+                    user + "; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " +
+                    schema + " TO " + user);
+  {
+    const auto store = OpenPostgresqlStore(schema_.url() + "&user=" + user);
+    EXPECT_EQ(Things(*store, name).Insert("42", {}).status, OpStatus::kDone);
+    EXPECT_THROW(Things(*store, "others"), StoreException);
+  }
+  schema_.raw().Run("DROP OWNED BY " + user + "; DROP ROLE " + user);
+}
+
+TEST_F(PostgresqlStore, MakesIndexesForSearches) {
+  Client things = Things(*store_);
+  for (int i = 0; i < 2; ++i) things.EnsureIndex({.fields = {"a.it's", "n", "_id"}});
+  EXPECT_EQ(things.Insert("1", {{"n", 1}}).status, OpStatus::kDone);
+  EXPECT_EQ(things.Insert("2", {{"n", 1}}).status, OpStatus::kDone);
+  EXPECT_EQ(schema_.raw().Run("SELECT string_agg(obj_description(indexrelid), ' ') FROM pg_index"
+                              " WHERE indrelid = 'doclock_c_things'::regclass"),
+            "a.it's,n");
+}
+
+TEST_F(PostgresqlStore, ComparesAsFiltersDo) {
+  using Compare = Filter& (Filter::*)(std::string_view, detail::FilterValue)&;
+  const Compare compares[] = {&Filter::Equal,  &Filter::NotEqual, &Filter::Less,
+                              &Filter::AtMost, &Filter::Greater,  &Filter::AtLeast};
+  const std::int64_t large = 1152921504606846976;
+  const nlohmann::json values[] = {nullptr,
+                                   -1,
+                                   2,
+                                   2.5,
+                                   -0.0,
+                                   large,
+                                   static_cast<double>(large),
+                                   1e300,
+                                   "",
+                                   "a",
+                                   "B",
+                                   "é",
+                                   "\1",
+                                   "1",
+                                   std::string(1, '\0'),
+                                   false,
+                                   true,
+                                   Date(Date::TimePoint(5ms)),
+                                   Date(Date::TimePoint(-70ms))};
+  Client things = Things(*store_);
+  std::vector<nlohmann::json> bodies{{{"v", {1}}}, {{"other", 1}}};
+  for (const auto& value : values) bodies.push_back({{"v", value}});
+  for (std::size_t i = 0; i < bodies.size(); ++i) things.Insert(Key(i), bodies[i]);
+  for (const auto& value : values) {
+    for (const Compare compare : compares) {
+      Filter filter;
+      (filter.*compare)("v", value);
+      std::vector<Key> expected;
+      for (std::size_t i = 0; i < bodies.size(); ++i) {
+        if (filter.Matches(bodies[i])) expected.emplace_back(i);
+      }
+      EXPECT_EQ(things.Query(filter), expected) << value;
+    }
+  }
+}
+
+TEST_F(PostgresqlStore, PassesOverAHostThatIsSilent) {
+  const SilentHost silent;
+  std::string url = schema_.url();
+  url.insert(url.find('@') + 1, silent.name() + ",");
+  const auto deadline = std::chrono::steady_clock::now() + 1s;
+  EXPECT_NO_THROW(postgresql::Connection(postgresql::ParseUrl(url), deadline));
 }
 
 TEST(PostgresqlOpening, OfAServerThatIsNotThereTellsNoSecret) {

@@ -64,6 +64,21 @@ TEST(PostgresqlUrl, VerifiesOtherMachines) {
   EXPECT_TRUE(ParseUrl("postgresql://localhost,db.example/orders").verifies);
   EXPECT_TRUE(ParseUrl("postgresql://localhost/orders?hostaddr=10.0.0.1").verifies);
   EXPECT_FALSE(ParseUrl("postgresql://db.example/orders?sslmode=require").verifies);
+  EXPECT_TRUE(ParseUrl("postgresql:///orders?service=shop").verifies);
+}
+
+TEST(PostgresqlUrl, NamesItsHostsOneByOne) {
+  const auto hosts = [](const char* url) {
+    std::string all;
+    for (const Host& host : ParseUrl(url).hosts) {
+      all += host.name + "/" + host.address + "/" + host.port + " ";
+    }
+    return all;
+  };
+  EXPECT_EQ(hosts("postgresql://db/orders"), "// ");
+  EXPECT_EQ(hosts("postgresql://a:1,b/orders"), "a//1 b//5432 ");
+  EXPECT_EQ(hosts("postgresql://a,b/orders?port=7&hostaddr=::1,::2"), "a/::1/7 b/::2/7 ");
+  EXPECT_EQ(hosts("postgresql:///orders?host=a,"), "// ");  // the second one is a default
 }
 
 TEST(PostgresqlUrl, ThatIsBadIsNotRepeated) {

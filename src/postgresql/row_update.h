@@ -1,0 +1,36 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "postgresql/connection.h"
+
+namespace doclock::postgresql {
+
+/// A value that a statement is given, and its type.
+struct Given {
+  std::string name, type;
+};
+
+/// An update of the rows of keys, where they meet a condition and no transaction keeps them: of one
+/// key, or of many in one statement.
+class RowUpdate {
+ public:
+  /// @param given behind the key's columns. The other texts name them as `given.name`, and
+  /// `changes` and `returns` the time as `given.now`.
+  RowUpdate(const std::string& table, const std::vector<Given>& given, const std::string& condition,
+            const std::string& changes, const std::string& returns);
+
+  /// Queues it. Of each row that was changed, the result has which of the keys' it is, from 1 on,
+  /// and then `returns`.
+  /// @param keys the values of each key
+  /// @return as Connection::Send
+  std::size_t Send(Connection& connection, std::span<const Parameters* const> keys) const;
+
+ private:
+  std::vector<std::string> types_;
+  Statement one_, many_;
+};
+
+}  // namespace doclock::postgresql
