@@ -35,8 +35,8 @@ namespace doclock {
 ///
 /// They must not keep references to their arguments, and must be safe to call from several threads
 /// at once. Asynchronous verbs call Upgrade and FromJson where their handler runs. With
-/// `use_future` that is a thread of the library, or a thread inside a call of the library
-/// (Release() hands its lock to the next waiter): there they must not block.
+/// `use_future` that is a thread of the library or of the store, or a thread inside a call of the
+/// library (Release() hands its lock to the next waiter): there they must not block.
 ///
 /// FromJson and Upgrade must have no other effects. To name the member of a document that cannot be
 /// read, FromJson is called again, up to 200 times, with changed values in the member's place.

@@ -8,6 +8,7 @@
 #include "doclock/store/finding.h"
 #include "doclock/store/grant.h"
 #include "doclock/store/index.h"
+#include "doclock/store/lock_hint.h"
 #include "doclock/store/locks.h"
 #include "doclock/store/operation.h"
 #include "doclock/store/operations.h"

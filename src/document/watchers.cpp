@@ -7,30 +7,30 @@ namespace doclock {
 
 class Watchers::Watch : public Subscription {
  public:
-  Watch(std::shared_ptr<Watchers> watchers, std::list<Hint>::iterator hint)
-      : watchers_(std::move(watchers)), hint_(hint) {}
-  ~Watch() override { watchers_->Remove(hint_); }
+  Watch(std::shared_ptr<Watchers> watchers, std::list<HintListener>::iterator listener)
+      : watchers_(std::move(watchers)), listener_(listener) {}
+  ~Watch() override { watchers_->Remove(listener_); }
 
  private:
   std::shared_ptr<Watchers> watchers_;
-  std::list<Hint>::iterator hint_;
+  std::list<HintListener>::iterator listener_;
 };
 
-std::unique_ptr<Subscription> Watchers::Add(Hint hint) {
+std::unique_ptr<Subscription> Watchers::Add(HintListener listener) {
   const std::unique_lock guard(mutex_);
-  hints_.push_front(std::move(hint));
+  listeners_.push_front(std::move(listener));
   ++count_;
-  return std::make_unique<Watch>(shared_from_this(), hints_.begin());
+  return std::make_unique<Watch>(shared_from_this(), listeners_.begin());
 }
 
-void Watchers::TellAll(std::optional<std::size_t> hash) {
+void Watchers::TellAll(const LockHint& hint) {
   const std::shared_lock guard(mutex_);
-  for (const Hint& hint : hints_) hint(hash);
+  for (const HintListener& listener : listeners_) listener(hint);
 }
 
-void Watchers::Remove(std::list<Hint>::iterator hint) {
+void Watchers::Remove(std::list<HintListener>::iterator listener) {
   const std::unique_lock guard(mutex_);
-  hints_.erase(hint);
+  listeners_.erase(listener);
   --count_;
 }
 

@@ -62,12 +62,11 @@ EnginePtr Engine::Make(std::shared_ptr<Store> store, ManagerOptions options) {
   engine->waits_ = std::make_shared<WaitTable>(*engine);
   engine->searches_ = std::make_shared<NextSearches>(*engine);
   engine->hints_ = std::make_shared<Hints>(
-      *engine,
-      [weak = std::weak_ptr(engine)](Collection& collection, std::optional<std::size_t> hash) {
+      *engine, [weak = std::weak_ptr(engine)](Collection& collection, const LockHint& hint) {
         const auto self = weak.lock();
         if (!self) return;
-        self->waits().OnHint(collection, hash);
-        self->searches().OnHint(collection);
+        self->waits().OnHint(collection, hint);
+        if (!hint.grant) self->searches().OnHint(collection);
       });
   return engine;
 }
@@ -151,7 +150,7 @@ void Engine::GiveBackLost(Lease& lease) noexcept {
 }
 
 void Engine::Freed(Collection& collection, std::size_t hash) noexcept {
-  waits_->OnHint(collection, hash);
+  waits_->OnHint(collection, {hash});
   FreedForSearches(collection);
 }
 

@@ -20,6 +20,7 @@
 #include "engine/leases/keeper.h"
 #include "engine/runtime/limited_work.h"
 #include "engine/waiting/hints.h"
+#include "engine/waiting/met_queues.h"
 #include "engine/waiting/next_searches.h"
 #include "engine/waiting/wait_table.h"
 
@@ -54,6 +55,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] WaitTable& waits() noexcept { return *waits_; }
   [[nodiscard]] NextSearches& searches() noexcept { return *searches_; }
   [[nodiscard]] Hints& hints() noexcept { return *hints_; }
+  [[nodiscard]] MetQueues& met_queues() noexcept { return met_queues_; }
   [[nodiscard]] Events& events() noexcept { return events_; }
   /// The owner of locks for which the caller names none.
   [[nodiscard]] const OwnerPtr& owner() const noexcept { return owner_; }
@@ -128,6 +130,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::shared_ptr<WaitTable> waits_;
   std::shared_ptr<NextSearches> searches_;
   std::shared_ptr<Hints> hints_;
+  MetQueues met_queues_;
 
   std::atomic<bool> closed_ = false;
   std::atomic<int> background_ = 0;

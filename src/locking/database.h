@@ -19,6 +19,7 @@
 #include "doclock/store/collection.h"
 #include "doclock/store/finding.h"
 #include "doclock/store/index.h"
+#include "doclock/store/lock_hint.h"
 #include "doclock/store/locks.h"
 #include "doclock/store/operation.h"
 #include "doclock/store/query.h"
@@ -80,13 +81,17 @@ struct Change {
 
   /// Decided: the document from now on; nothing: it stays as it is, but for an edit in place.
   std::optional<Entry> now = std::nullopt;
-  bool edited = false;                         ///< Decided: in place, in `stored`.
-  Body former = {};                            ///< Decided: the body that went; destroyed last.
-  bool erased = false;                         ///< Decided: the document goes.
-  Notice notice = Notice::kNobody;             ///< Decided.
+  bool edited = false;              ///< Decided: in place, in `stored`.
+  Body former = {};                 ///< Decided: the body that went; destroyed last.
+  bool erased = false;              ///< Decided: the document goes.
+  Notice notice = Notice::kNobody;  ///< Decided.
+  /// Decided, with Notice::kWaiters: the grant to the first of the queue, if there was one.
+  std::optional<GrantSeen> grant = std::nullopt;
   OpStatus outcome = OpStatus::kPending;       ///< Committed: kDone, kConflict, kFailed, kInDoubt.
   std::unique_ptr<OpDetail> detail = nullptr;  ///< Committed; of all but kDone.
 
+  /// What to tell the waiters of this process, once it is committed.
+  [[nodiscard]] LockHint Hint() const { return {hash, grant}; }
   [[nodiscard]] bool IsDecided() const noexcept { return erased || edited || now.has_value(); }
   /// The entry to change: the stored one, or a copy of the loaded one at first, or an empty one.
   /// @param body does its body change too?
@@ -218,8 +223,7 @@ class DOCLOCK_EXPORT Database {
     use(*Begin(access, deadline));
   }
   /// See Store.
-  virtual std::unique_ptr<Subscription> Watch(
-      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) = 0;
+  virtual std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) = 0;
   /// See Store.
   virtual void EnsureIndex(Collection& collection, const IndexSpec& index) = 0;
   /// See Store. Nothing: it cannot list them.

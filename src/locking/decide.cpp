@@ -41,8 +41,12 @@ TimePoint TimeFor(const WriteOp& op, const rules::LockState& lock, Unit& unit) {
   return needed ? unit.Now() : TimePoint{};
 }
 
-void Tell(Change& document, bool concerns_waiters) noexcept {
+void Tell(Change& document, bool concerns_waiters, const Entry& entry) noexcept {
   document.notice = concerns_waiters ? Notice::kWaiters : Notice::kNobody;
+  document.grant.reset();
+  const rules::LockState& lock = entry.lock;
+  if (!concerns_waiters || !lock.passed_on.done) return;
+  document.grant = {lock.lock_id, lock.version, lock.born, entry.body};
 }
 
 void Create(AcquireOp& op, Change& document, Unit& unit) {
@@ -82,7 +86,7 @@ void Decide(WriteOp& op, Change& document, Unit& unit) {
   Entry& entry = document.Edit(static_cast<bool>(body));
   rules::Write(op, entry.lock, now, unit.instance());  // may throw: before the body
   Put(std::move(body), entry, document);
-  Tell(document, rules::ConcernsWaiters(op, entry.lock));
+  Tell(document, rules::ConcernsWaiters(op, entry.lock), entry);
   document.erased = op.write == WriteKind::kErase;
 }
 
@@ -96,8 +100,8 @@ void Decide(SaveOp& op, Change& document, Unit& unit) {
   Entry& entry = document.Edit(static_cast<bool>(body));
   if (was == nullptr) entry.lock.born = NewUuid();
   const bool frees = rules::Save(op, entry.lock, now);
-  Tell(document, frees || !erases);
   Put(std::move(body), entry, document);
+  Tell(document, frees || !erases, entry);
   document.erased = erases;
 }
 
@@ -129,7 +133,7 @@ void DecideAcquire(AcquireOp& op, Change& document, Unit& unit) {
   Entry& entry = document.Edit();
   if (entry.lock.born.is_nil()) entry.lock.born = NewUuid();
   rules::Acquire(op, entry.lock, unit.Now(), unit.instance());
-  Tell(document, entry.lock.passed_on.done);
+  Tell(document, entry.lock.passed_on.done, entry);
   if (op.status == OpStatus::kDone) op.body = entry.body;
   if (document.edited) return;
   // A refused attempt that left nothing writes nothing.

@@ -65,9 +65,8 @@ class LockingStore final : public Store {
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
     database_->EnsureIndex(collection, index);
   }
-  std::unique_ptr<Subscription> Watch(
-      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
-    return database_->Watch(collection, std::move(hint));
+  std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
+    return database_->Watch(collection, std::move(listener));
   }
   [[nodiscard]] bool OthersMayWait(Collection&) const noexcept override {
     return database_->traits().shared;

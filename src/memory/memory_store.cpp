@@ -48,9 +48,8 @@ class MemoryDatabase final : public locking::Database {
     use(unit);
   }
 
-  std::unique_ptr<Subscription> Watch(
-      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
-    return Ours(collection).watchers().Add(std::move(hint));
+  std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
+    return Ours(collection).watchers().Add(std::move(listener));
   }
 
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {

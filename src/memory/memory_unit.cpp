@@ -87,7 +87,7 @@ void MemoryUnit::Commit(std::span<Change> changes) {
   for (const Change& change : changes) {
     const bool told =
         change.notice == locking::Notice::kWaiters && change.outcome == OpStatus::kDone;
-    if (told) CollectionOf(change).watchers().Tell(change.hash);
+    if (told) CollectionOf(change).watchers().Tell(change.Hint());
   }
 }
 

@@ -146,11 +146,10 @@ class Committer {
 
   /// False: a body cannot be stored.
   bool Build() {
-    const Operations operations(server_, pool_, deadline_);
     for (std::size_t i = 0; i < writes_.size(); ++i) {
       StoreOp& op = *commit_.ops[i];
       try {
-        Build(op, writes_[i], operations);
+        Build(op, writes_[i]);
       } catch (const DocumentException& error) {
         op.Fail(Errc::kDocument, error.what());
         return Refuse(op);
@@ -158,7 +157,7 @@ class Committer {
     }
     return true;
   }
-  static void Build(const StoreOp& op, Write& write, const Operations& operations) {
+  static void Build(const StoreOp& op, Write& write) {
     const StoredLock* const seen = write.seen ? &*write.seen : nullptr;
     if (op.kind == OpKind::kSave) {
       const auto& save = static_cast<const SaveOp&>(op);
@@ -167,8 +166,8 @@ class Committer {
       return;
     }
     const auto& held = static_cast<const WriteOp&>(op);
-    if (seen != nullptr && seen->has_queue) operations.queues().Met(held.hash);
-    write.statement = StatementOf(held, operations.QueueOf(held), seen);
+    const bool met = seen != nullptr && seen->has_queue;
+    write.statement = StatementOf(held, Operations::QueueOf(held, met), seen);
   }
 
   /// Sends the statements in the order of the operations. False: one was refused.

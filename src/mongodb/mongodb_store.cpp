@@ -97,11 +97,10 @@ class MongodbDatabase final : public locking::Database {
     return std::make_unique<mongodb::MongodbUnit>(*server_, deadline);
   }
 
-  std::unique_ptr<Subscription> Watch(
-      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
+  std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
     CheckProcess();
     if (!server_->is_replica_set()) return nullptr;  // no change streams
-    return StreamOf(collection)->Add(std::move(hint));
+    return StreamOf(collection)->Add(std::move(listener));
   }
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
     CheckProcess();
@@ -212,9 +211,8 @@ class MongodbStore final : public Store {
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
     database_.EnsureIndex(collection, index);
   }
-  std::unique_ptr<Subscription> Watch(
-      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
-    return database_.Watch(collection, std::move(hint));
+  std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
+    return database_.Watch(collection, std::move(listener));
   }
   [[nodiscard]] bool OthersMayWait(Collection&) const noexcept override { return true; }
 

@@ -103,7 +103,7 @@ void Listener::Update(Connection& connection, std::vector<bool>& asked, bool ask
   }
   if (sends) connection.Run(Soon());
   // What came before was not heard.
-  for (PostgresqlCollection* const collection : fresh) collection->watchers().Tell(std::nullopt);
+  for (PostgresqlCollection* const collection : fresh) collection->watchers().Tell({});
 }
 
 bool Listener::Wait(int socket, int milliseconds) const {
@@ -118,7 +118,7 @@ void Listener::Hear(const Connection::Notification& notification) {
   const auto hint = Hint::FromText(notification.payload);
   if (!hint || (hint->instance != 0 && hint->instance != instance_)) return;
   for (const auto& collection : Collections()) {
-    if (collection->table_name() == notification.channel) collection->watchers().Tell(hint->hash);
+    if (collection->table_name() == notification.channel) collection->watchers().Tell({hint->hash});
   }
 }
 

@@ -97,11 +97,10 @@ class PostgresqlDatabase final : public locking::Database {
     });
   }
 
-  std::unique_ptr<Subscription> Watch(
-      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
+  std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
     CheckProcess();
     auto subscription =
-        static_cast<PostgresqlCollection&>(collection).watchers().Add(std::move(hint));
+        static_cast<PostgresqlCollection&>(collection).watchers().Add(std::move(listener));
     const std::lock_guard guard(mutex_);
     if (!listener_) listener_ = std::make_unique<Listener>(*pool_, instance_);
     for (const auto& one : collections_) {

@@ -278,24 +278,24 @@ void PostgresqlUnit::Tell(std::span<const Change> changes) noexcept {
   TellEach(changes, [&](const Change& change) {
     const bool concerns =
         change.outcome == OpStatus::kDone && change.notice != locking::Notice::kNobody;
-    return concerns && Tell(*change.collection, change.hash, change.now->lock.passed_on);
+    return concerns && Tell(*change.collection, change.Hint(), change.now->lock.passed_on);
   });
 }
 
 void PostgresqlUnit::Tell(std::span<const ShortCut> cuts) noexcept {
   TellEach(cuts, [&](const ShortCut& cut) {
     const bool concerns = cut.frees && cut.op->status == OpStatus::kDone;
-    return concerns && Tell(*cut.op->collection, cut.op->hash, {});
+    return concerns && Tell(*cut.op->collection, {cut.op->hash}, {});
   });
 }
 
-bool PostgresqlUnit::Tell(Collection& concerned, std::size_t hash,
+bool PostgresqlUnit::Tell(Collection& concerned, const LockHint& local,
                           const rules::PassedOn& passed_on) {
   PostgresqlCollection& collection = Ours(concerned);
   const bool ours = passed_on.done && passed_on.instance == instance_;
-  if (ours || !passed_on.done) collection.watchers().Tell(hash);
+  if (ours || !passed_on.done) collection.watchers().Tell(local);
   if (ours || !others_listen_) return false;
-  const Hint hint{hash, passed_on.done ? passed_on.instance : 0};
+  const Hint hint{*local.hash, passed_on.done ? passed_on.instance : 0};
   Parameters parameters;
   parameters.Text(collection.table_name()).Text(hint.ToText());
   connection_->Send(kNotify, parameters);

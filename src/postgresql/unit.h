@@ -64,7 +64,7 @@ class PostgresqlUnit final : public locking::Unit {
   template <class Part, class F>
   void TellEach(std::span<Part> parts, const F& tell) noexcept;
   /// Tells waiters of this store, and queues what tells others. False: they need not be told.
-  bool Tell(Collection& collection, std::size_t hash, const rules::PassedOn& passed_on);
+  bool Tell(Collection& collection, const LockHint& local, const rules::PassedOn& passed_on);
   /// Shows the rows that `where` selects, in the order of keys, in the memory of a page, until
   /// `visit` returns false. @param body the expression of its text
   void ForEachRow(const PostgresqlCollection& collection, std::string_view body, const Where& where,

@@ -70,7 +70,7 @@ void RecordUnit::Commit(std::span<Change> changes) {
   for (Change* const change : put) {
     change->outcome = OpStatus::kDone;
     if (change->notice == locking::Notice::kNobody) continue;
-    static_cast<RecordCollection&>(*change->collection).watchers().Tell(change->hash);
+    static_cast<RecordCollection&>(*change->collection).watchers().Tell(change->Hint());
   }
 }
 

@@ -51,9 +51,8 @@ class RecordDatabase final : public locking::Database {
     return std::make_unique<records::RecordUnit>(*records_, std::move(transaction), run_, all);
   }
 
-  std::unique_ptr<Subscription> Watch(
-      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
-    return static_cast<RecordCollection&>(collection).watchers().Add(std::move(hint));
+  std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
+    return static_cast<RecordCollection&>(collection).watchers().Add(std::move(listener));
   }
 
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {

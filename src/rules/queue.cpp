@@ -112,6 +112,8 @@ void Enqueue(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instan
   op.queued =
       op.grant.queue_for.count() > 0 && Place(state.queue, EntryOf(op.grant, now, instance));
   op.ahead = CountAhead(state, op.grant.lock_id, now);
+  op.version = state.version;
+  op.born = state.born;
 }
 
 void RemoveEntry(LockState& state, const Uuid& id) noexcept {

@@ -49,8 +49,8 @@ struct BeforeShare {
 DOCLOCK_EXPORT void PassOn(LockState& state, TimePoint now) noexcept;
 
 /// Leaves or refreshes the entry of an attempt that is kBusy, if it asks for one, and
-/// fills in `queued` and `ahead`. Drops the entries that are over. If it throws, nothing has
-/// changed that counts.
+/// fills in `queued`, `ahead`, `version` and `born`. Drops the entries that are over. If it throws,
+/// nothing has changed that counts.
 DOCLOCK_EXPORT void Enqueue(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instance);
 
 /// Removes the entry of this id, if there is one.

@@ -131,10 +131,9 @@ class SqliteDatabase final : public locking::Database {
     return std::make_unique<sqlite::WriteUnit>(parts_.writer, parts_.around, deadline, all);
   }
 
-  std::unique_ptr<Subscription> Watch(
-      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
+  std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
     if (!parts_.coordinator->has_notifications()) return nullptr;
-    return parts_.listener->Add(static_cast<SqliteCollection&>(collection), std::move(hint));
+    return parts_.listener->Add(static_cast<SqliteCollection&>(collection), std::move(listener));
   }
 
   void EnsureIndex(Collection& collection, const IndexSpec& index) override;
@@ -258,10 +257,9 @@ class SqliteStore final : public Store {
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
     Naming([&] { database_.EnsureIndex(collection, index); });
   }
-  std::unique_ptr<Subscription> Watch(
-      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
+  std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
     CheckProcess();
-    return database_.Watch(collection, std::move(hint));
+    return database_.Watch(collection, std::move(listener));
   }
   [[nodiscard]] bool OthersMayWait(Collection&) const noexcept override {
     return !IsForked() && parts_->coordinator->OthersWatch();
@@ -299,13 +297,12 @@ void SqliteStore::Execute(std::span<StoreOp* const> ops, std::chrono::millisecon
 }
 
 bool SqliteStore::SeesPassedOn(StoreOp& op, Deadline deadline) {
-  if (op.kind != OpKind::kAcquire || FaultOf(op) != nullptr) return false;
-  const SqliteCollection& collection = sqlite::CollectionOf(op);
-  if (!parts_->listener->passed_on().Take(collection.tag(), op.hash)) return false;
+  if (op.kind != OpKind::kAcquire || !static_cast<AcquireOp&>(op).seems_granted) return false;
+  if (FaultOf(op) != nullptr) return false;
   try {
     const auto connection = parts_->readers.Take(deadline);
     sqlite::LockReader reader(*connection, parts_->around);
-    const auto document = reader.Find(collection, *op.key);
+    const auto document = reader.Find(sqlite::CollectionOf(op), *op.key);
     auto& acquire = static_cast<AcquireOp&>(op);
     if (document == nullptr || document->malformed || document->lock.born.is_nil() ||
         !rules::HoldsAlready(acquire, document->lock, reader.now())) {

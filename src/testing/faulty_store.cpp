@@ -221,11 +221,10 @@ std::int64_t FaultyStore::Purge(Collection& collection, std::int64_t limit, Mill
   return state_->inner->Purge(collection, limit, budget);
 }
 
-std::unique_ptr<Subscription> FaultyStore::Watch(
-    Collection& collection, std::function<void(std::optional<std::size_t>)> hint) {
+std::unique_ptr<Subscription> FaultyStore::Watch(Collection& collection, HintListener listener) {
   auto unless_dropped = [drop = state_->drop_hints,
-                         hint = std::move(hint)](std::optional<std::size_t> hash) {
-    if (!drop->load()) hint(hash);
+                         listener = std::move(listener)](const LockHint& hint) {
+    if (!drop->load()) listener(hint);
   };
   return state_->inner->Watch(collection, std::move(unless_dropped));
 }

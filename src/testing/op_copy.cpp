@@ -7,6 +7,7 @@ Op& OpCopy::Make(const StoreOp& original) {
   auto copy = std::make_shared<Op>(*original.collection, key_);
   Op& made = *copy;
   made.again = original.again;
+  made.queue_likely = original.queue_likely;
   op_ = &made;
   owned_ = std::move(copy);
   return made;
@@ -20,6 +21,7 @@ void OpCopy::CopyRequest(const AcquireOp& original) {
   auto& copy = Make<AcquireOp>(original);
   copy.grant = original.grant;
   copy.insert = original.insert;
+  copy.seems_granted = original.seems_granted;
 }
 
 void OpCopy::CopyRequest(const RenewOp& original) {

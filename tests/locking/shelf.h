@@ -90,10 +90,7 @@ class ShelfDatabase final : public Database {
   std::unique_ptr<Unit> Begin(Access, Deadline) override {
     return std::make_unique<ShelfUnit>(shelf_);
   }
-  std::unique_ptr<Subscription> Watch(Collection&,
-                                      std::function<void(std::optional<std::size_t>)>) override {
-    return nullptr;
-  }
+  std::unique_ptr<Subscription> Watch(Collection&, HintListener) override { return nullptr; }
   void EnsureIndex(Collection&, const IndexSpec&) override {}
 
  private:

@@ -240,7 +240,7 @@ TEST_F(MemoryStoreTest, NoHintComesAfterASubscriptionEnded) {
   for (int i = 0; i < 200; ++i) {
     auto alive = std::make_unique<std::atomic<int>>(0);
     auto subscription =
-        store_->Watch(*collection_, [seen = alive.get()](std::optional<std::size_t>) { ++*seen; });
+        store_->Watch(*collection_, [seen = alive.get()](const LockHint&) { ++*seen; });
     subscription.reset();
     alive.reset();  // a hint that came now would be seen by the sanitizers
   }

@@ -100,8 +100,8 @@ TEST_F(PostgresqlStore, TellsTheOtherStoreWhoseWaiterWasGrantedTheLock) {
   Client here = Things(*store_), there = Things(*other);
   const Key key("42");
   std::atomic<bool> listens = false, granted = false;
-  const auto subscription = other->Watch(there.collection(), [&](std::optional<std::size_t> hash) {
-    (hash == key.Hash() ? granted : listens) = true;
+  const auto subscription = other->Watch(there.collection(), [&](const LockHint& hint) {
+    (hint.hash == key.Hash() ? granted : listens) = true;
   });
   while (!listens) std::this_thread::yield();  // it says that anything may have happened before
   const AcquireOp grant = here.Create(key);

@@ -231,8 +231,7 @@ TEST_F(FaultyStoreTest, AHookSeesEachCallBeforeItIsExecuted) {
 
 TEST_F(FaultyStoreTest, HintsCanBeDropped) {
   int hints = 0;
-  const auto subscription =
-      store_.Watch(*collection_, [&](std::optional<std::size_t>) { ++hints; });
+  const auto subscription = store_.Watch(*collection_, [&](const LockHint&) { ++hints; });
   Acquire("42");
   store_.DropHints(true);
   BreakLock(store_, "things", "42");

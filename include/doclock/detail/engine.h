@@ -119,9 +119,9 @@ DOCLOCK_EXPORT AcquireResult Acquire(const EnginePtr&, AcquireSpec, std::stop_to
 DOCLOCK_EXPORT AcquireResult AcquireNext(const EnginePtr&, AcquireSpec, std::stop_token);
 
 /// `done` is called exactly once and never inside the call that started the operation (likewise for
-/// every …Async below). It is called on a thread of the engine, or on a thread inside another call
-/// of the engine: a release that hands the lock over, or a write that took this one along. It must
-/// be quick and must not block or throw.
+/// every …Async below). It is called on a thread of the engine, inside another call of the engine
+/// (a release that hands the lock over, or a write that took this one along), or inside a hint of
+/// the store that tells of the grant. It must be quick and must not block or throw.
 using AcquireDone = std::function<void(AcquireResult)>;
 using AcquireHandle = std::shared_ptr<PendingAcquire>;
 DOCLOCK_EXPORT AcquireHandle AcquireAsync(const EnginePtr&, AcquireSpec, AcquireDone done);

@@ -81,6 +81,9 @@ struct StoreOp {
   /// Request: it was sent before, and is in doubt since. What shows it to be done may come from the
   /// earlier attempt. (A hint for stores that look up what they have done.)
   bool again = false;
+  /// Request: others stand in this document's queue, probably. (A hint for stores whose cheapest
+  /// request depends on it.)
+  bool queue_likely = false;
   std::unique_ptr<OpDetail> detail;  ///< Result; may stay null.
 
   /// Forgets the status and its details: as before it was executed.

@@ -59,10 +59,15 @@ struct AcquireOp : StoreOp {
   /// Request of Store::AcquireNext: an earlier search found nothing. The store may look first in a
   /// way that keeps no writer waiting, and tells `due_in`.
   bool asks_due = false;
+  /// Request: a hint has told of a grant under this id (GrantSeen). The store may look first in a
+  /// way that keeps no writer waiting.
+  bool seems_granted = false;
 
-  std::int64_t version = 0;  ///< Result: lockVersion after the grant; the fence.
-  /// Result: the document's incarnation. It is `grant.lock_id` if this call created the document,
-  /// so that a caller whose reply was lost can tell.
+  /// Result: lockVersion after the grant; the fence. With `queued`: after this attempt, so that a
+  /// grant from the queue has a higher one.
+  std::int64_t version = 0;
+  /// Result, also with `queued`: the document's incarnation. It is `grant.lock_id` if this call
+  /// created the document, so that a caller whose reply was lost can tell.
   Uuid born{};
   Body body;               ///< Result: the stored body (`insert` itself when created).
   bool created = false;    ///< Result: this call created the document.

@@ -18,6 +18,7 @@
 #include "doclock/store/commit_op.h"
 #include "doclock/store/finding.h"
 #include "doclock/store/index.h"
+#include "doclock/store/lock_hint.h"
 #include "doclock/store/locks.h"
 #include "doclock/store/operations.h"
 #include "doclock/store/query.h"
@@ -102,12 +103,12 @@ class DOCLOCK_EXPORT Store {
   virtual std::int64_t Purge(Collection& collection, std::int64_t limit,
                              std::chrono::milliseconds budget) = 0;
 
-  /// Calls `hint` when a lock of this collection may have become free, or a free document may have
-  /// been inserted or saved, with its key's hash, or with nothing if any may have. Hints may be
-  /// missing, late or spurious. The store calls `hint` on a thread of its own; `hint` must return
-  /// soon and must not call the store. Returns null if this store has no hints.
-  virtual std::unique_ptr<Subscription> Watch(
-      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) = 0;
+  /// Calls `listener` when a lock of this collection may have become free or been granted from its
+  /// queue, or a free document may have been inserted or saved. Hints may be missing, late, double
+  /// or spurious, but what one tells of a grant is true. The store calls `listener` on a thread of
+  /// its own; it must return soon and must not call the store. Returns null if this store has no
+  /// hints.
+  virtual std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) = 0;
 
   /// Might another process be waiting for locks of this collection right now? A cheap guess.
   [[nodiscard]] virtual bool OthersMayWait(Collection& collection) const noexcept = 0;

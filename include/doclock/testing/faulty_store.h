@@ -72,8 +72,7 @@ class DOCLOCK_EXPORT FaultyStore : public Store {
   void EnsureIndex(Collection& collection, const IndexSpec& index) override;
   std::int64_t Purge(Collection& collection, std::int64_t limit,
                      std::chrono::milliseconds budget) override;
-  std::unique_ptr<Subscription> Watch(
-      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override;
+  std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override;
   bool OthersMayWait(Collection& collection) const noexcept override;
   LockPage ListLocks(Collection& collection, const LockQuery& query, const std::string& after,
                      std::chrono::milliseconds budget) override;

@@ -68,6 +68,7 @@ void AcquireProcedure::Enter() noexcept {
   if (!repeated_) *ticket_ = {.id = acquire_.grant.lock_id, .since = sent_};
   acquire_.grant.lock_id = ticket_->id;
   acquire_.grant.queue_for = EntryLength(spec_.ttl);
+  acquire_.seems_granted = std::exchange(ticket_->seems_granted, false);
 }
 
 Procedure::Step AcquireProcedure::AfterAcquire() {
@@ -81,13 +82,20 @@ Procedure::Step AcquireProcedure::AfterAcquire() {
   }
   if (ticket_ && acquire_.status == OpStatus::kBusy) {
     ticket_->entered = acquire_.queued;
-    if (acquire_.queued) ticket_->since = sent_;
+    if (acquire_.queued) {
+      ticket_->since = sent_;
+      ticket_->born = acquire_.born;
+      ticket_->version = acquire_.version;
+    }
   }
   // A missing document after a lost upsert proves nothing: the upsert may still reach the store. If
   // it had a reply that came too late, another client has erased the document.
   if (acquire_.status == OpStatus::kMissing && !upsert_id_.is_nil()) return FinishInDoubt();
   Finish(acquire_);
   const bool known = status_ == OpStatus::kBusy && engine_.queues();
+  if (known && (acquire_.queued || acquire_.ahead.value_or(0) > 0)) {
+    engine_.met_queues().Met(acquire_.hash, engine_.Now());
+  }
   if (known && !failure_.get_deleter().lasting) failure_->waiting = acquire_.ahead;
   return {};
 }

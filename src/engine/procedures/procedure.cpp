@@ -9,9 +9,14 @@ namespace doclock::detail {
 
 namespace {
 
-void MakePending(const Procedure::Step& step) noexcept {
-  if (step.op != nullptr) return step.op->MakePending();
-  for (StoreOp* const op : step.commit->ops) op->MakePending();
+void Prepare(Engine& engine, StoreOp& op) noexcept {
+  op.MakePending();
+  op.queue_likely = engine.queues() && engine.met_queues().Knows(op.hash, engine.Now());
+}
+
+void Prepare(Engine& engine, const Procedure::Step& step) noexcept {
+  if (step.op != nullptr) return Prepare(engine, *step.op);
+  for (StoreOp* const op : step.commit->ops) Prepare(engine, *op);
 }
 
 }  // namespace
@@ -20,7 +25,7 @@ void Run(Engine& engine, Procedure& procedure) {
   try {
     for (auto step = procedure.Next(); !step.IsEnd(); step = procedure.Next()) {
       if (step.pause.count() > 0) engine.Pause(step.pause);
-      MakePending(step);
+      Prepare(engine, step);
       step.op != nullptr ? engine.batcher().Execute(*step.op)
                          : engine.batcher().Commit(*step.commit);
       procedure.begun_ = true;
@@ -47,7 +52,7 @@ class AsyncRun : public std::enable_shared_from_this<AsyncRun> {
   bool Advance() {
     const auto step = procedure_->Next();
     if (step.IsEnd()) return false;
-    MakePending(step);
+    Prepare(*engine_, step);
     if (step.pause.count() == 0) {
       Submit(step);
     } else {

@@ -67,7 +67,7 @@ WaitTable::Release::~Release() {
 void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noexcept {
   if (!release.waits_) {
     // Callers that came meanwhile may have found it busy.
-    if (released && !lease) OnHint(*release.collection_, release.hash_);
+    if (released && !lease) OnHint(*release.collection_, {release.hash_});
     return;
   }
   const KeyWaitsPtr waits = std::move(release.waits_);
@@ -115,7 +115,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
   if (!ask) return;
   if (listed) return Pump(waits, true);
   // All waiters of this entry have left meanwhile; later ones wait in another entry.
-  OnHint(*release.collection_, release.hash_);
+  OnHint(*release.collection_, {release.hash_});
 }
 
 }  // namespace doclock::detail

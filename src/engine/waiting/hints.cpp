@@ -61,8 +61,8 @@ void Hints::Subscribe(Collection& collection, Entry& entry) {
     if (entry.ended || engine_.closed()) return;
     try {
       entry.subscription = engine_.store().Watch(
-          collection, [weak = weak_from_this(), &collection](std::optional<std::size_t> hash) {
-            if (const auto self = weak.lock()) self->listener_(collection, hash);
+          collection, [weak = weak_from_this(), &collection](const LockHint& hint) {
+            if (const auto self = weak.lock()) self->listener_(collection, hint);
           });
       entry.heard = entry.subscription != nullptr;
     } catch (...) {
@@ -70,7 +70,7 @@ void Hints::Subscribe(Collection& collection, Entry& entry) {
     }
     if (!entry.heard) return;
   }
-  listener_(collection, std::nullopt);
+  listener_(collection, {});
 }
 
 void Hints::Leave(Collection& collection) noexcept {

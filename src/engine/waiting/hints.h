@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 
 #include "doclock/runtime.h"
 #include "doclock/store.h"
@@ -18,7 +17,7 @@ class Engine;
 /// moment longer than needed. Thread-safe.
 class Hints : public std::enable_shared_from_this<Hints> {
  public:
-  using Listener = std::function<void(Collection&, std::optional<std::size_t>)>;
+  using Listener = std::function<void(Collection&, const LockHint&)>;
 
   Hints(Engine& engine, Listener listener);
   ~Hints();

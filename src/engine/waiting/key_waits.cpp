@@ -101,9 +101,17 @@ PendingPtr KeyWaits::Front() noexcept {
   return nullptr;
 }
 
+PendingPtr KeyWaits::FindMeant(const GrantSeen& seen) noexcept {
+  const auto meant = std::find_if(queue.begin(), queue.end(), [&](const PendingPtr& waiter) {
+    return waiter->ticket.IsMeantBy(seen) && !waiter->settled();
+  });
+  return meant == queue.end() ? nullptr : *meant;
+}
+
 void KeyWaits::Claim(PendingAcquire& waiter) noexcept {
   asking = true;
   again = false;
+  told.reset();
   asked_when = engine.Now();
   waiter.queue_state = PendingAcquire::QueueState::kClaimed;
 }

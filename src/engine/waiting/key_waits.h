@@ -2,6 +2,7 @@
 
 #include <list>
 #include <memory>
+#include <optional>
 
 #include "doclock/detail/engine.h"
 #include "doclock/runtime.h"
@@ -34,6 +35,8 @@ struct KeyWaits {
   TimePoint asked_when{};  ///< When the attempt or hand-over under way began.
   FailurePtr last;         ///< Why the last attempt failed; null: none has ended.
   bool listed = true;      ///< Still in the shard's map.
+  /// Of the last grant that a hint told of while an attempt was under way.
+  std::optional<GrantSeen> told;
 
   /// Needs neither queue nor entry any more?
   [[nodiscard]] bool idle() const noexcept {
@@ -43,6 +46,8 @@ struct KeyWaits {
   void LeaveTo(Waiters& left, PendingAcquire& waiter) noexcept;
   /// The first waiter that still wants the lock; null if there is none.
   PendingPtr Front() noexcept;
+  /// The waiter whom a hint means; null: none here.
+  PendingPtr FindMeant(const GrantSeen& seen) noexcept;
   /// An attempt or a hand-over for this waiter begins.
   void Claim(PendingAcquire& waiter) noexcept;
   /// It has ended, and the waiter has not got the lock.

@@ -73,7 +73,7 @@ void WaitTable::EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) noexcept {
 bool WaitTable::EntersAtOnce(const AcquireSpec& spec, std::size_t hash) const noexcept {
   // A shorter wait could end before the store answers that the lock is free.
   if (!engine_.queues() || spec.mode == LockMode::kShared || spec.wait < kFirstAnswer) return false;
-  return met_.Knows(hash, engine_.Now());
+  return engine_.met_queues().Knows(hash, engine_.Now());
 }
 
 bool WaitTable::MustQueue(const AcquireSpec& spec, std::size_t hash) {
@@ -273,18 +273,21 @@ void WaitTable::StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter)
 }
 
 void WaitTable::AfterAttempt(Attempt& attempt) noexcept {
-  if (attempt.procedure.lease) return Granted(attempt);
+  if (attempt.procedure.lease) {
+    return Granted(attempt.waits, *attempt.waiter, attempt.procedure.TakeGranted());
+  }
   const FailurePtr failure = attempt.procedure.TakeFailure();
   Shard& shard = ShardOf(attempt.waits->hash);
   const bool may_pass = MayPass(*failure);
   if (may_pass) attempt.waiter->BeginWaiting(failure->waiting);
-  if (attempt.procedure.queued_behind()) met_.Met(attempt.waits->hash, engine_.Now());
   Waiters refused, overdue, unwakeable;
   bool ask_again = false;
   QueueTicket ticket;
+  std::optional<GrantSeen> told;
   {
     const std::scoped_lock lock(shard.mutex);
     KeyWaits& waits = *attempt.waits;
+    told.swap(waits.told);
     attempt.waiter->upsert_id = attempt.procedure.upsert_id();
     waits.Unclaim(*attempt.waiter);
     waits.last = CopyOf(*failure);
@@ -310,55 +313,92 @@ void WaitTable::AfterAttempt(Attempt& attempt) noexcept {
     waiter->Settle({.failure = CopyOf(*failure), .grant = {}});
   }
   SettleOverdue(overdue, failure.get());
+  if (told && TakeGrant(attempt.waits, *told)) return;
   if (ask_again) Pump(attempt.waits, true);
 }
 
-void WaitTable::Granted(Attempt& attempt) noexcept {
-  Shard& shard = ShardOf(attempt.waits->hash);
+void WaitTable::Granted(const KeyWaitsPtr& waits, PendingAcquire& waiter,
+                        AcquireResult result) noexcept {
+  Shard& shard = ShardOf(waits->hash);
   Waiters refused, overdue, unwakeable;
   bool ask_again = false;
   {
     const std::scoped_lock lock(shard.mutex);
-    KeyWaits& waits = *attempt.waits;
-    waits.Grant(*attempt.waiter);
+    waits->Grant(waiter);
     // Beside a share others may have room: their own attempt tells.
-    if (!attempt.waiter->shared()) overdue = waits.TakeOverdue();
+    if (!waiter.shared()) overdue = waits->TakeOverdue();
     // Beside a share there may be room for the next in the queue.
-    ask_again = attempt.waiter->shared();
+    ask_again = waiter.shared();
     const AcquireSpec exclusive;
-    refused = waits.TakeFailFast(ask_again ? &exclusive : nullptr);
-    unwakeable = SleepOrLeave(attempt.waits, NextLook(nullptr));
-    EraseIfIdle(shard, attempt.waits);
+    refused = waits->TakeFailFast(ask_again ? &exclusive : nullptr);
+    unwakeable = SleepOrLeave(waits, NextLook(nullptr));
+    EraseIfIdle(shard, waits);
   }
-  attempt.waiter->Settle(attempt.procedure.TakeGranted());
+  waiter.Settle(std::move(result));
   SettleBusy(refused);
   SettleOverdue(overdue, nullptr);
   SettleUnwakeable(unwakeable);
-  if (ask_again) Pump(attempt.waits, true);
+  if (ask_again) Pump(waits, true);
 }
 
-void WaitTable::OnHint(Collection& collection, std::optional<std::size_t> hash) noexcept {
+bool WaitTable::TakeGrant(const KeyWaitsPtr& waits, const GrantSeen& seen) noexcept {
+  PendingPtr waiter;
+  QueueTicket ticket;
+  {
+    const std::scoped_lock lock(ShardOf(waits->hash).mutex);
+    if (waits->asking) {
+      waits->told = seen;  // the attempt under way says first what it met
+      return false;
+    }
+    waiter = waits->FindMeant(seen);
+    if (!waiter) return false;
+    waiter->ticket.seems_granted = true;
+    if (!waiter->ticket.IsSettledBy(seen)) return false;
+    waits->Claim(*waiter);
+    ticket = std::exchange(waiter->ticket, {});
+  }
+  AcquireResult result;
+  try {
+    GrantRequest grant = MakeGrant(waiter->spec);
+    grant.lock_id = ticket.id;
+    result.grant.body = seen.body;
+    result.grant.lease = engine_.Grant(waiter->spec, waiter->spec.key, grant, seen.version,
+                                       seen.born, seen.body, ticket.since, true);
+  } catch (...) {
+    LeaveStoreQueue(*waiter, ticket);  // out of memory: the lock is given back
+  }
+  if (result.grant.lease) {
+    Granted(waits, *waiter, std::move(result));
+    return true;
+  }
+  Unclaim(waits, *waiter);  // it was told too late
+  return false;
+}
+
+void WaitTable::OnHint(Collection& collection, const LockHint& hint) noexcept {
   std::vector<KeyWaitsPtr> found;
   const auto collect = [&](Shard& shard) {
     if (shard.count.load(std::memory_order_acquire) == 0) return;
     const std::scoped_lock lock(shard.mutex);
-    auto keys =
-        hash ? shard.keys.equal_range(*hash) : std::pair(shard.keys.begin(), shard.keys.end());
+    auto keys = hint.hash ? shard.keys.equal_range(*hint.hash)
+                          : std::pair(shard.keys.begin(), shard.keys.end());
     for (; keys.first != keys.second; ++keys.first) {
       const KeyWaitsPtr& waits = keys.first->second;
       if (waits->collection == &collection) found.push_back(waits);
     }
   };
   try {
-    if (hash) {
-      collect(ShardOf(*hash));
+    if (hint.hash) {
+      collect(ShardOf(*hint.hash));
     } else {
       std::for_each(shards_->begin(), shards_->end(), collect);
     }
   } catch (...) {
     // Waiters that were not found poll.
   }
-  for (const auto& waits : found) Pump(waits);
+  for (const auto& waits : found) {
+    if (!hint.grant || !TakeGrant(waits, *hint.grant)) Pump(waits);
+  }
 }
 
 void WaitTable::Close() noexcept {

@@ -14,7 +14,6 @@
 #include "doclock/detail/engine.h"
 #include "doclock/runtime.h"
 #include "engine/waiting/key_waits.h"
-#include "engine/waiting/met_queues.h"
 
 namespace doclock::detail {
 
@@ -58,8 +57,9 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// the waiters ask.
   void EndRelease(Release& release, LeasePtr lease, bool released) noexcept;
 
-  /// A hint from the store. Out of memory it is missed: waiters poll.
-  void OnHint(Collection& collection, std::optional<std::size_t> hash) noexcept;
+  /// A hint from the store: settles the waiter that was granted the lock, if it tells all of that,
+  /// or lets the first waiters ask. Out of memory it is missed: waiters poll.
+  void OnHint(Collection& collection, const LockHint& hint) noexcept;
   /// Ends every wait with kCancelled.
   void Close() noexcept;
 
@@ -97,7 +97,11 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// No attempt could be started for the claimed waiter.
   void Unclaim(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexcept;
   void AfterAttempt(Attempt& attempt) noexcept;
-  void Granted(Attempt& attempt) noexcept;
+  /// Settles the claimed waiter, which has the lock.
+  void Granted(const KeyWaitsPtr& waits, PendingAcquire& waiter, AcquireResult result) noexcept;
+  /// Settles the waiter that was granted the lock, as a hint tells. False: the store is to be
+  /// asked.
+  bool TakeGrant(const KeyWaitsPtr& waits, const GrantSeen& seen) noexcept;
   [[nodiscard]] TimePoint NextLook(const Failure* why) const noexcept;
   /// The earlier of `next` and the end of the obstacle.
   [[nodiscard]] TimePoint NextLook(const Failure* why, TimePoint next) const noexcept;
@@ -110,7 +114,6 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
 
   Engine& engine_;
   std::unique_ptr<std::array<Shard, kShards>> shards_;
-  MetQueues met_;
 };
 
 /// See BeginRelease.

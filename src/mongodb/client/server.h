@@ -13,7 +13,6 @@
 #include "doclock/mongodb_store.h"
 #include "mongodb/bson/bson.h"
 #include "mongodb/client/pool.h"
-#include "mongodb/client/queue_memory.h"
 #include "mongodb/client/reply.h"
 #include "mongodb/uri/set_names.h"
 #include "mongodb/uri/uri.h"
@@ -71,7 +70,6 @@ class Server {
   }
   /// The id of this store instance: its change streams ask for the grants to it.
   [[nodiscard]] const Uuid& instance() const noexcept { return instance_; }
-  [[nodiscard]] QueueMemory& queues() noexcept { return queues_; }
   [[nodiscard]] bool is_replica_set() const noexcept { return replica_set_; }
   /// Adds the servers' names to the text of a command that did not reach them, or left doubt.
   void NameServers(CommandResult& result) const;
@@ -99,7 +97,6 @@ class Server {
   std::atomic<int> streams_left_ = std::numeric_limits<int>::max();
   bool replica_set_ = false;
   const Uuid instance_ = NewUuid();
-  QueueMemory queues_;
   std::mutex mutex_;
   std::map<std::pair<Purpose, std::chrono::milliseconds>, std::unique_ptr<Pool>> pools_;
 };

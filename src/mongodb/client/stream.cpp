@@ -41,7 +41,7 @@ class Stream::Watcher final : public Subscription {
 
 Stream::~Stream() = default;
 
-std::unique_ptr<Subscription> Stream::Add(Hint hint) {
+std::unique_ptr<Subscription> Stream::Add(HintListener listener) {
   // Destroyed after the guards: its end locks the mutexes.
   std::unique_ptr<Watcher> watcher;
   const std::lock_guard thread_guard(thread_mutex_);
@@ -49,7 +49,7 @@ std::unique_ptr<Subscription> Stream::Add(Hint hint) {
   const std::uint64_t number = ++next_number_;
   watcher = std::make_unique<Watcher>(shared_from_this(), number);
   const std::lock_guard guard(mutex_);
-  watchers_.emplace(number, std::move(hint));
+  watchers_.emplace(number, std::move(listener));
   return watcher;
 }
 
@@ -81,16 +81,16 @@ void Stream::Remove(std::uint64_t number) {
   }
 }
 
-void Stream::Tell(std::optional<std::size_t> key_hash) {
+void Stream::Tell(const LockHint& hint) {
   const std::lock_guard guard(mutex_);
-  for (const auto& [number, hint] : watchers_) hint(key_hash);
+  for (const auto& [number, listener] : watchers_) listener(hint);
 }
 
 void Stream::Run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     Follow(stop);
     if (stop.stop_requested()) return;
-    Tell(std::nullopt);
+    Tell({});
     std::mutex mutex;
     std::condition_variable_any pause;
     std::unique_lock lock(mutex);
@@ -113,16 +113,12 @@ void Stream::Follow(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const bson_t* event = nullptr;
     if (mongoc_change_stream_next(stream.get(), &event)) {
-      // First: the waiter that is told looks for it.
-      if (auto grant = GrantIn(*event, collection_.fields())) {
-        server_->queues().NoteGrant(std::move(*grant));
-      }
-      Tell(KeyHashIn(*event));
+      Tell({KeyHashIn(*event), GrantIn(*event, collection_)});
     } else if (mongoc_change_stream_error_document(stream.get(), nullptr, &event)) {
       return;
     }
     // Releases before the stream was open are in no event.
-    if (fresh) Tell(std::nullopt);
+    if (fresh) Tell({});
     fresh = false;
   }
 }

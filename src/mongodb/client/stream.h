@@ -1,11 +1,9 @@
 #pragma once
 
 #include <condition_variable>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <thread>
 
 #include "doclock/store.h"
@@ -18,8 +16,6 @@ namespace doclock::mongodb {
 /// fails it begins anew, and reports that anything may have happened meanwhile.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
-  using Hint = std::function<void(std::optional<std::size_t>)>;
-
   Stream(std::shared_ptr<Server> server, const Collection& collection)
       : server_(std::move(server)), collection_(collection) {}
   Stream(const Stream&) = delete;
@@ -28,9 +24,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   /// Null if no connection is left for it. @throws std::system_error if no thread can be
   /// started
-  std::unique_ptr<Subscription> Add(Hint hint);
-  /// Gives a hint that no event contains.
-  void Tell(std::optional<std::size_t> key_hash);
+  std::unique_ptr<Subscription> Add(HintListener listener);
 
  private:
   class Watcher;
@@ -38,6 +32,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   /// thread can be started
   bool Start();
   void Remove(std::uint64_t number);
+  void Tell(const LockHint& hint);
   void Run(const std::stop_token& stop);
   /// Runs until the stream fails or has no watchers.
   void Follow(const std::stop_token& stop);
@@ -46,7 +41,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const Collection& collection_;
   std::mutex mutex_;  ///< Guards the watchers. Held while hints run.
   std::mutex thread_mutex_;
-  std::map<std::uint64_t, Hint> watchers_;
+  std::map<std::uint64_t, HintListener> watchers_;
   std::uint64_t next_number_ = 0;  ///< Guarded by thread_mutex_.
   std::jthread thread_;
 };

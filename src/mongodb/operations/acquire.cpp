@@ -29,10 +29,9 @@ bool MadeByThis(const Reply& reply) {
 void Operations::Execute(AcquireOp& op) {
   op.created = op.took_over = op.passed_on = false;
   if (op.grant.mode == LockMode::kShared) return AcquireShare(op);
-  const bool waits = op.grant.queue_for.count() > 0;
-  if (waits && TakeGrant(op)) return;
+  if (op.seems_granted && ReadGrant(op)) return;
   // Where others waited a moment ago, the lock is not tried first as if it were free.
-  if (queues().Knows(op.hash) && TakeTurn(op)) return;
+  if (op.queue_likely && TakeTurn(op)) return;
   Execute(op, std::nullopt, 0);
 }
 
@@ -49,10 +48,7 @@ void Operations::Execute(AcquireOp& op, std::optional<StoredLock> seen, int atte
         seen.reset();
         continue;
       }
-      if (JudgeAcquire(op, seen ? &*seen : nullptr)) {
-        if (seen && op.status == OpStatus::kBusy && seen->has_queue) queues().Met(op.hash);
-        return;
-      }
+      if (JudgeAcquire(op, seen ? &*seen : nullptr)) return;
     }
     if (seen && TakeOver(op, *seen)) return;
     seen.reset();

@@ -110,7 +110,7 @@ bool Batch::Build(Statement& statement) const {
       if (!upsert) statement.born = Uuid{};
     } else if (op.kind == OpKind::kWrite) {
       const WriteOp& write = AsWrite(op);
-      statement.doc = StatementOf(write, operations_.QueueOf(write));
+      statement.doc = StatementOf(write, Operations::QueueOf(write));
     } else {
       const SaveOp& save = AsSave(op);
       if (save.save == SaveKind::kInsert) statement.born = NewUuid();
@@ -369,7 +369,7 @@ void Batch::SettleAcquire(const Statement& statement, bool created) {
 }
 
 void Batch::SettleInQueue(StoreOp& op) {
-  operations_.queues().Met(op.hash);
+  op.queue_likely = true;
   operations_.Within(Share(4)).Execute(op);
 }
 

@@ -37,7 +37,6 @@ class Operations {
   /// The same with less time.
   [[nodiscard]] Operations Within(std::chrono::milliseconds limit) const;
   [[nodiscard]] std::chrono::milliseconds left() const { return Until(deadline_); }
-  [[nodiscard]] QueueMemory& queues() const noexcept { return server_.queues(); }
 
   /// One operation by itself, in the fewest commands.
   void Execute(StoreOp& op);
@@ -61,7 +60,8 @@ class Operations {
   bool AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort, Key& key);
 
   /// How a write under the lock is sent first: most documents have no queue.
-  [[nodiscard]] Queue QueueOf(const WriteOp& op) const;
+  /// @param met does a look show one?
+  [[nodiscard]] static Queue QueueOf(const WriteOp& op, bool met = false);
 
   /// The lock fields of a document; nothing when it is missing, or `reply` says why not.
   std::optional<StoredLock> Look(const Collection& collection, const Key& key, Reply& reply);
@@ -102,10 +102,7 @@ class Operations {
   template <class AnyTurn>
   bool TakeTurn(AcquireOp& op, const AnyTurn& turn);
   bool TellTurn(AcquireOp& op, const StoredLock& before, const bson_t& doc);
-  bool TakeGrant(AcquireOp& op);
   bool ReadGrant(AcquireOp& op);
-  bool TellLatest(AcquireOp& op, const ToldGrant& told);
-  bool TellGrant(AcquireOp& op, const StoredLock& lock, const bson_t& doc);
 
   void AcquireShare(AcquireOp& op);
   bool TryShare(AcquireOp& op);

@@ -75,36 +75,12 @@ bool Operations::TellTurn(AcquireOp& op, const StoredLock& before, const bson_t&
     op.status = OpStatus::kPending;
     return false;
   }
-  server_.queues().Met(op.hash);
-  if (op.queued && op.grant.mode == LockMode::kExclusive) {
-    server_.queues().NoteEntry({op.grant.lock_id, before.born, before.version});
-  }
   return true;
 }
 
-/// Is it granted the lock, as the change stream has told? A majority shows the grant, so no later
-/// primary can have lost it.
-bool Operations::TakeGrant(AcquireOp& op) {
-  const std::optional<ToldGrant> told = queues().TakeGrant(op.grant.lock_id);
-  return told && (TellLatest(op, *told) || ReadGrant(op));
-}
-
-/// Does the event tell of a grant after the last attempt, from which the waiter counts its lease?
-/// An event may be late, and its grant over: then the server decides.
-bool Operations::TellLatest(AcquireOp& op, const ToldGrant& told) {
-  const auto met = queues().LastMet(op.grant.lock_id);
-  const bson_t& document = *told.document.get();
-  bson_iter_t granted;
-  if (!met || !FindField(document, op.collection->fields().time, granted)) return false;
-  // The event does not tell the server's time. That of the grant stands in for it: the engine
-  // checks the deadline.
-  const StoredLock lock = ReadStoredLock(document, *op.collection, bson_iter_date_time(&granted));
-  // A document that another program made has no incarnation: it may be a new one.
-  if (lock.version <= met->version || lock.born != met->born || lock.born.is_nil()) return false;
-  return TellGrant(op, lock, document);
-}
-
-/// Reads the document of a grant. False: it does not show the grant, or not any more.
+/// Reads the document of a grant of which the change stream told, but not all: the document is
+/// large, say. A majority shows the grant, so no later primary can have lost it. False: it does not
+/// show the grant, or not any more.
 bool Operations::ReadGrant(AcquireOp& op) {
   const LockFieldNames& names = op.collection->fields();
   Doc filter, projection, command;
@@ -119,17 +95,12 @@ bool Operations::ReadGrant(AcquireOp& op) {
   reply.ForEachInBatch([&](const bson_t& row) {
     bson_t doc;
     bson_iter_t now;
-    if (FindDocument(row, "doc", doc) && FindField(row, "now", now)) {
-      TellGrant(op, ReadStoredLock(doc, *op.collection, bson_iter_date_time(&now)), doc);
-    }
+    if (!FindDocument(row, "doc", doc) || !FindField(row, "now", now)) return false;
+    const StoredLock lock = ReadStoredLock(doc, *op.collection, bson_iter_date_time(&now));
+    if (!lock.malformed() && rules::HoldsAlready(op, lock, kLookedAt)) TellTurn(op, lock, doc);
     return false;
   });
   return op.status == OpStatus::kDone;
-}
-
-/// False: the document does not show the grant.
-bool Operations::TellGrant(AcquireOp& op, const StoredLock& lock, const bson_t& doc) {
-  return !lock.malformed() && rules::HoldsAlready(op, lock, kLookedAt) && TellTurn(op, lock, doc);
 }
 
 }  // namespace doclock::mongodb

@@ -32,14 +32,13 @@ Doc RestOf(const Array& stages, bool made) {
 void Operations::AcquireShare(AcquireOp& op) {
   // A caller that waits was refused already, and where others waited a moment ago, they may still.
   const bool waits = op.grant.queue_for.count() > 0;
-  if ((waits || queues().Knows(op.hash)) && TakeTurn(op)) return;
+  if ((waits || op.queue_likely) && TakeTurn(op)) return;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     if (TryShare(op)) return;
     Reply reply;
     const std::optional<StoredLock> seen = Look(*op.collection, *op.key, reply);
     if (Settled(op, reply)) return;
     if (seen && seen->has_queue && !seen->malformed()) {
-      queues().Met(op.hash);
       if (TakeTurn(op)) return;
       continue;
     }
@@ -102,10 +101,9 @@ bool Operations::MakeShared(AcquireOp& op) {
 }
 
 void Operations::ReleaseShare(WriteOp& op) {
-  const Queue queue = queues().Knows(op.hash) ? Queue::kFirst : Queue::kNone;
+  const Queue queue = op.queue_likely ? Queue::kFirst : Queue::kNone;
   if (TryReleaseShare(op, queue)) return;
-  if (queue == Queue::kFirst || !TryReleaseShare(op, Queue::kFirst)) return NotMine(op);
-  queues().Met(op.hash);
+  if (queue == Queue::kFirst || !TryReleaseShare(op, Queue::kFirst)) NotMine(op);
 }
 
 /// False: nothing matched.

@@ -16,8 +16,8 @@ void Operations::Execute(WriteOp& op) {
   WriteKnown(op);
 }
 
-Queue Operations::QueueOf(const WriteOp& op) const {
-  return IsPlainRelease(op) && queues().Knows(op.hash) ? Queue::kFirst : Queue::kNone;
+Queue Operations::QueueOf(const WriteOp& op, bool met) {
+  return IsPlainRelease(op) && (met || op.queue_likely) ? Queue::kFirst : Queue::kNone;
 }
 
 void Operations::WriteKnown(WriteOp& op) {
@@ -25,8 +25,7 @@ void Operations::WriteKnown(WriteOp& op) {
   if (TryWrite(op, queue)) return;
   if (queue == Queue::kFirst || !IsPlainRelease(op)) return NotMine(op);
   // There may be a queue.
-  if (!TryWrite(op, Queue::kFirst)) return NotMine(op);
-  queues().Met(op.hash);
+  if (!TryWrite(op, Queue::kFirst)) NotMine(op);
 }
 
 /// False: nothing matched.

@@ -3,8 +3,10 @@
 #include <string>
 #include <string_view>
 
+#include "mongodb/bson/body_codec.h"
 #include "mongodb/bson/wake_id.h"
 #include "mongodb/protocol/expressions.h"
+#include "mongodb/protocol/stored_lock.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -55,6 +57,20 @@ Doc DocumentAfter(const LockFieldNames& names, const Uuid& instance) {
                      Doc::Of(names.passed, FieldPath(kAfter + names.passed)));
 }
 
+/// Adds what the document shows of the grant. Looked up later than that was made, it may show what
+/// came after.
+void Fill(GrantSeen& grant, const bson_t& document, const Collection& collection) {
+  const StoredLock lock = ReadStoredLock(document, collection, 0);
+  if (lock.malformed() || lock.lock_id != grant.lock_id) return;
+  try {
+    grant.body = Body::FromJson(ReadBody(document, collection.fields()));
+  } catch (const DocumentException&) {
+    return;  // the waiter's attempt fails by it
+  }
+  grant.version = lock.version;
+  grant.born = lock.born;
+}
+
 }  // namespace
 
 Doc LockEvents(const LockFieldNames& names, const Uuid& instance) {
@@ -68,24 +84,19 @@ Doc LockEvents(const LockFieldNames& names, const Uuid& instance) {
   return Doc::OfArray("pipeline", stages.doc());
 }
 
-std::optional<ToldGrant> GrantIn(const bson_t& event, const LockFieldNames& names) {
+std::optional<GrantSeen> GrantIn(const bson_t& event, const Collection& collection) {
+  const std::string& name = collection.fields().passed;
   bson_t update, fields, document;
   bson_iter_t passed;
   const bool has_document = FindDocument(event, "fullDocument", document);
   const bool updated = FindDocument(event, "updateDescription", update) &&
                        FindDocument(update, "updatedFields", fields);
   if (!updated && !has_document) return std::nullopt;
-  if (!FindField(updated ? fields : document, names.passed, passed)) return std::nullopt;
+  if (!FindField(updated ? fields : document, name, passed)) return std::nullopt;
   const std::optional<Uuid> lock_id = WakeId::LockIdIn(passed);
   if (!lock_id) return std::nullopt;
-  ToldGrant grant{.lock_id = *lock_id, .document = {}};
-  bson_iter_t holder;
-  Uuid id;
-  // Looked up later than the grant was made, it may show what came after.
-  if (has_document && FindField(document, names.id, holder) && ReadUuid(holder, id) &&
-      id == *lock_id) {
-    bson_concat(grant.document.get(), &document);
-  }
+  GrantSeen grant{.lock_id = *lock_id};
+  if (has_document) Fill(grant, document, collection);
   return grant;
 }
 

@@ -1,6 +1,5 @@
 #include "sqlite/processes/notification_listener.h"
 
-#include <new>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -31,10 +30,10 @@ class NotificationListener::Membership final : public Subscription {
 NotificationListener::~NotificationListener() { StopThread(); }
 
 std::unique_ptr<Subscription> NotificationListener::Add(const SqliteCollection& collection,
-                                                        Hint hint) {
+                                                        HintListener listener) {
   const std::lock_guard lifecycle(lifecycle_mutex_);
   Subscribers fresh;
-  fresh.push_back({collection.tag(), std::move(hint)});
+  fresh.push_back({collection.tag(), std::move(listener)});
   const auto subscriber = fresh.begin();
   // The thread first: it may fail, and then there is no subscriber to remove.
   if (!thread_.joinable()) Start();
@@ -102,24 +101,21 @@ void NotificationListener::Tell(const std::vector<Notification>& notifications) 
   }
 }
 
-void NotificationListener::Tell(const Subscriber& subscriber, const Notification& notification) {
-  if (notification.collection == kAnyCollection) return subscriber.hint(std::nullopt);
-  const std::uint64_t ours = AddressedTo(coordinator_->slot(), subscriber.collection);
-  if (notification.collection == ours) {
-    try {
-      passed_on_.Add(subscriber.collection, notification.key);
-    } catch (const std::bad_alloc&) {
-      // The attempt takes the write turn, as if it did not know.
-    }
+void NotificationListener::Tell(const Subscriber& subscriber,
+                                const Notification& notification) const {
+  if (notification.collection == kAnyCollection) return subscriber.listener({});
+  LockHint hint{static_cast<std::size_t>(notification.key)};
+  if (notification.collection == AddressedTo(coordinator_->slot(), subscriber.collection)) {
+    hint.grant.emplace();  // to one of ours, who reads the rest
   } else if (notification.collection != subscriber.collection) {
     return;
   }
-  subscriber.hint(static_cast<std::size_t>(notification.key));
+  subscriber.listener(hint);
 }
 
 void NotificationListener::TellAll() {
   const std::lock_guard guard(mutex_);
-  for (const Subscriber& subscriber : subscribers_) subscriber.hint(std::nullopt);
+  for (const Subscriber& subscriber : subscribers_) subscriber.listener({});
 }
 
 }  // namespace doclock::sqlite

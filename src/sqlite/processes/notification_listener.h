@@ -2,16 +2,13 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <thread>
 
 #include "doclock/store.h"
 #include "platform/fork_generation.h"
-#include "sqlite/processes/passed_on_keys.h"
 #include "sqlite/processes/process_coordinator.h"
 #include "sqlite/schema/sqlite_collection.h"
 
@@ -21,20 +18,16 @@ namespace doclock::sqlite {
 /// while there are subscribers. Thread-safe.
 class NotificationListener : public std::enable_shared_from_this<NotificationListener> {
  public:
-  using Hint = std::function<void(std::optional<std::size_t>)>;
-
   explicit NotificationListener(std::shared_ptr<ProcessCoordinator> coordinator) noexcept
       : coordinator_(std::move(coordinator)) {}
   ~NotificationListener();
 
-  [[nodiscard]] PassedOnKeys& passed_on() noexcept { return passed_on_; }
-
-  std::unique_ptr<Subscription> Add(const SqliteCollection& collection, Hint hint);
+  std::unique_ptr<Subscription> Add(const SqliteCollection& collection, HintListener listener);
 
  private:
   struct Subscriber {
     std::uint64_t collection;
-    Hint hint;
+    HintListener listener;
   };
   using Subscribers = std::list<Subscriber>;
   class Membership;
@@ -44,11 +37,10 @@ class NotificationListener : public std::enable_shared_from_this<NotificationLis
   void StopThread() noexcept;
   void Listen(std::uint32_t position);
   void Tell(const std::vector<Notification>& notifications);
-  void Tell(const Subscriber& subscriber, const Notification& notification);
+  void Tell(const Subscriber& subscriber, const Notification& notification) const;
   void TellAll();
 
   std::shared_ptr<ProcessCoordinator> coordinator_;
-  PassedOnKeys passed_on_;
   const std::uint32_t generation_ = platform::ForkGeneration();
   std::mutex lifecycle_mutex_;  ///< Held while the thread is started or joined.
   std::mutex mutex_;            ///< Held while hints run.

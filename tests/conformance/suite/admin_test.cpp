@@ -117,8 +117,7 @@ class Hints {
 class HintConformance : public StoreConformance {
  protected:
   HintConformance() {
-    subscription_ =
-        store().Watch(things_.collection(), [this](std::optional<std::size_t>) { hints_.Add(); });
+    subscription_ = store().Watch(things_.collection(), [this](const LockHint&) { hints_.Add(); });
   }
   void SetUp() override {
     if (!subscription_) GTEST_SKIP() << "this store has no hints";
@@ -164,9 +163,9 @@ TEST_P(HintConformance, NameTheKeyOrNothing) {
   std::mutex mutex;
   std::vector<std::optional<std::size_t>> seen;
   Hints some;
-  subscription_ = store().Watch(things_.collection(), [&](std::optional<std::size_t> hash) {
+  subscription_ = store().Watch(things_.collection(), [&](const LockHint& hint) {
     const std::lock_guard guard(mutex);
-    seen.push_back(hash);
+    seen.push_back(hint.hash);
     some.Add();
   });
   things_.Release("42", grant);

@@ -1,4 +1,6 @@
 #include <atomic>
+#include <mutex>
+#include <optional>
 #include <thread>
 
 #include "store_conformance.h"
@@ -333,18 +335,42 @@ TEST_P(WaitingQueue, ListsShowWhoWaits) {
   EXPECT_EQ(rows.front().next.name, "ann");
 }
 
+TEST_P(WaitingQueue, AnAttemptTellsTheDocumentInWhichItLeftItsEntry) {
+  const AcquireOp grant = things_.Create("42", {}, {.ttl = 10s});
+  const AcquireOp first = Ask(ann_);
+  ASSERT_TRUE(first.queued);
+  EXPECT_EQ(first.version, grant.version);
+  EXPECT_EQ(first.born, grant.born);
+  clock().Advance(10s);
+  const AcquireOp helper = Ask(bob_);
+  ASSERT_TRUE(helper.queued);
+  EXPECT_EQ(helper.version, grant.version + 1) << "after the grant that it made";
+  ExpectPassedOn(ann_, helper.version);
+}
+
+/// What a hint tells of a grant is true. It may tell less.
 TEST_P(WaitingQueue, AGrantFromTheQueueGivesAHint) {
   const AcquireOp grant = things_.Create("42");
   Place(ann_, 0);
   std::atomic<bool> told = false;
-  const auto subscription =
-      store().Watch(things_.collection(), [&](std::optional<std::size_t> hash) {
-        if (!hash || *hash == Key("42").Hash()) told = true;
-      });
+  std::mutex mutex;
+  std::optional<GrantSeen> seen;
+  const auto subscription = store().Watch(things_.collection(), [&](const LockHint& hint) {
+    if (hint.hash && *hint.hash != Key("42").Hash()) return;
+    const std::lock_guard guard(mutex);
+    if (hint.grant) seen = hint.grant;
+    told = true;
+  });
   if (!subscription) GTEST_SKIP() << "this store gives no hints";
-  things_.Release("42", grant);
+  const WriteOp release = things_.Release("42", grant, MakeBody({{"n", 2}}));
   for (int i = 0; i < 30'000 && !told; ++i) std::this_thread::sleep_for(10ms);
   EXPECT_TRUE(told);
+  const std::lock_guard guard(mutex);
+  if (!seen || !seen->body) return;
+  EXPECT_EQ(seen->lock_id, ann_.id);
+  EXPECT_EQ(seen->version, release.version);
+  EXPECT_EQ(seen->born, grant.born);
+  EXPECT_EQ(seen->body.json(), Json({{"n", 2}}));
 }
 
 /// The waiters of two stores, as two processes have them.

@@ -68,11 +68,10 @@ TEST_P(TwoStores, TellEachOtherOfInsertsAndSaves) {
   if (!others_->traits().queues) GTEST_SKIP() << "waiters of other processes poll";
   std::mutex mutex;
   std::set<std::size_t> told;
-  const auto subscription =
-      other_store_->Watch(others_->collection(), [&](std::optional<std::size_t> hash) {
-        const std::lock_guard guard(mutex);
-        if (hash) told.insert(*hash);
-      });
+  const auto subscription = other_store_->Watch(others_->collection(), [&](const LockHint& hint) {
+    const std::lock_guard guard(mutex);
+    if (hint.hash) told.insert(*hint.hash);
+  });
   const auto is_told_soon = [&](const Key& key) {
     for (int i = 0; i < 1000; ++i) {
       {

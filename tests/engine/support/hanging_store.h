@@ -58,10 +58,9 @@ class HangingStore final : public testing::FaultyStore {
     Enter(CallKind::kSearch);
     FaultyStore::AcquireNext(filter, op, key, budget);
   }
-  std::unique_ptr<Subscription> Watch(
-      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
+  std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
     Enter(CallKind::kSubscription);
-    return FaultyStore::Watch(collection, std::move(hint));
+    return FaultyStore::Watch(collection, std::move(listener));
   }
 
  private:

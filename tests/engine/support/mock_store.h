@@ -29,8 +29,7 @@ class MockStore : public Store {
               (Collection & collection, std::int64_t limit, std::chrono::milliseconds budget),
               (override));
   MOCK_METHOD(std::unique_ptr<Subscription>, Watch,
-              (Collection & collection, std::function<void(std::optional<std::size_t>)> hint),
-              (override));
+              (Collection & collection, HintListener listener), (override));
   MOCK_METHOD(bool, OthersMayWait, (Collection & collection), (const, noexcept, override));
 };
 

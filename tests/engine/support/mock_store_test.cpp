@@ -147,14 +147,13 @@ TEST_F(MockedStoreTest, ARefusalIsToldAsItCameAndNotAskedAgain) {
 
 TEST_F(MockedStoreTest, AWaiterSubscribesOnceAndAHintMakesItAskAtOnce) {
   int subscriptions = 0;
-  std::function<void(std::optional<std::size_t>)> hint;
+  HintListener listener;
   bool free = false;
   int asked = 0;
-  EXPECT_CALL(*store_, Watch(_, _))
-      .WillOnce([&](Collection&, std::function<void(std::optional<std::size_t>)> given) {
-        hint = std::move(given);
-        return std::make_unique<Counted>(subscriptions);
-      });
+  EXPECT_CALL(*store_, Watch(_, _)).WillOnce([&](Collection&, HintListener given) {
+    listener = std::move(given);
+    return std::make_unique<Counted>(subscriptions);
+  });
   EXPECT_CALL(*store_, Execute(OneOf(OpKind::kAcquire), _))
       .WillRepeatedly(Alone<AcquireOp>([&](AcquireOp& op) {
         ++asked;
@@ -169,11 +168,11 @@ TEST_F(MockedStoreTest, AWaiterSubscribesOnceAndAHintMakesItAskAtOnce) {
   clock_->RunPending();
   EXPECT_EQ(subscriptions, 1);
   EXPECT_FALSE(result);
-  ASSERT_TRUE(hint);
+  ASSERT_TRUE(listener);
   const int before = asked;
   const TimePoint start = clock_->Now();
   free = true;
-  hint(Key("a").Hash());
+  listener({Key("a").Hash()});
   clock_->RunPending();
   EXPECT_EQ(clock_->Now(), start);
   EXPECT_EQ(asked, before + 1);

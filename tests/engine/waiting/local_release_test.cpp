@@ -9,8 +9,7 @@ namespace {
 class SilentStore : public TestStore {
  public:
   using TestStore::TestStore;
-  std::unique_ptr<Subscription> Watch(Collection&,
-                                      std::function<void(std::optional<std::size_t>)>) override {
+  std::unique_ptr<Subscription> Watch(Collection&, HintListener) override {
     if (on_watch) on_watch();
     return nullptr;
   }

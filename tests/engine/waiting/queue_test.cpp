@@ -56,7 +56,7 @@ TEST_F(QuietQueueTest, AHintDuringAHandOverLetsTheNextHolderNotAsk) {
   store->before_reply = [this](std::span<StoreOp* const> ops) {
     if (ops.front()->kind != OpKind::kWrite) return;
     store->before_reply = nullptr;
-    engine()->waits().OnHint(*collection, Key("a").Hash());
+    engine()->waits().OnHint(*collection, {Key("a").Hash()});
   };
   ASSERT_FALSE(ReleaseWith(held, {{"n", 1}}));
   clock->RunPending();

@@ -10,9 +10,8 @@ namespace {
 class SubscribedStore final : public TestStore {
  public:
   using TestStore::TestStore;
-  std::unique_ptr<Subscription> Watch(
-      Collection& watched, std::function<void(std::optional<std::size_t>)> hint) override {
-    return std::make_unique<Counted>(*this, TestStore::Watch(watched, std::move(hint)));
+  std::unique_ptr<Subscription> Watch(Collection& watched, HintListener listener) override {
+    return std::make_unique<Counted>(*this, TestStore::Watch(watched, std::move(listener)));
   }
   int subscriptions = 0;
 

@@ -51,9 +51,8 @@ class PassingStore : public Store {
                      std::chrono::milliseconds budget) override {
     return inner_->Purge(collection, limit, budget);
   }
-  std::unique_ptr<Subscription> Watch(
-      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override {
-    return inner_->Watch(collection, std::move(hint));
+  std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
+    return inner_->Watch(collection, std::move(listener));
   }
   bool OthersMayWait(Collection& collection) const noexcept override {
     return inner_->OthersMayWait(collection);

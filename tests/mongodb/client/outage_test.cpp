@@ -173,7 +173,7 @@ TEST(MongoPool, OfFewConnectionsKeepsSomeFromTheStreams) {
     std::vector<std::unique_ptr<Subscription>> streams;
     for (const char* name : {"a", "b", "c"}) {
       collections.push_back(store->Open(name, {}, kTtl));
-      streams.push_back(store->Watch(*collections.back(), [](std::optional<std::size_t>) {}));
+      streams.push_back(store->Watch(*collections.back(), [](const LockHint&) {}));
     }
     EXPECT_EQ(streams[0] != nullptr, size == 4);
     EXPECT_EQ(streams[1] != nullptr, size == 4);
@@ -184,7 +184,7 @@ TEST(MongoPool, OfFewConnectionsKeepsSomeFromTheStreams) {
     EXPECT_TRUE(op.status == OpStatus::kDone || op.status == OpStatus::kBusy) << Why(op);
     if (size == 1) continue;
     streams[0] = nullptr;
-    EXPECT_NE(store->Watch(*collections[2], [](std::optional<std::size_t>) {}), nullptr);
+    EXPECT_NE(store->Watch(*collections[2], [](const LockHint&) {}), nullptr);
   }
 }
 

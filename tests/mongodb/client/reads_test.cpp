@@ -34,10 +34,9 @@ TEST_P(MongodbReads, AQueryAsksThePrimary) {
 TEST_P(MongodbReads, AReleaseIsHinted) {
   const Key key("a");
   std::atomic<bool> heard = false;
-  const auto subscription =
-      client_.store().Watch(client_.collection(), [&](std::optional<std::size_t> hash) {
-        if (hash == key.Hash()) heard = true;
-      });
+  const auto subscription = client_.store().Watch(client_.collection(), [&](const LockHint& hint) {
+    if (hint.hash == key.Hash()) heard = true;
+  });
   for (int i = 0; i < 200 && !heard; ++i) {  // the stream may not have begun yet
     const Uuid id = NewUuid();
     client_.Acquire(key, id, Counted(1));

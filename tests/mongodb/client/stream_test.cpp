@@ -17,7 +17,7 @@ TEST(MongoStream, WhoseThreadDoesNotStartKeepsNoConnection) {
   const MonitoredPool pool(WithSocketTimeout(SetUri()) + "&maxPoolSize=2", database.name());
   const auto store = OpenMongodbStore(pool.get(), database.name());
   const auto a = store->Open("a", {}, kTtl), b = store->Open("b", {}, kTtl);
-  const auto hint = [](std::optional<std::size_t>) {};
+  const auto hint = [](const LockHint&) {};
   {
     const test::FewThreads none(0);
     EXPECT_THROW(store->Watch(*a, hint), std::system_error);

@@ -14,6 +14,7 @@ namespace doclock::mongodb {
 namespace {
 
 const LockFieldNames kNames;
+const Collection kThings("things", kNames, std::chrono::seconds(30));
 
 Doc Passed(const Uuid& lock_id) {
   Doc fields;
@@ -29,25 +30,35 @@ Doc EventOf(const Doc& updated, const Doc& document) {
   return event;
 }
 
-TEST(LockEvents, AGrantCarriesTheDocument) {
-  const Uuid id = NewUuid();
+/// A locked document.
+Doc Locked(const Uuid& id, const Uuid& born) {
   Doc document;
-  document.Add(kNames.id, id).Add("n", 1);
-  const auto grant = GrantIn(*EventOf(Passed(id), document).get(), kNames);
+  document.Add("_id", "a").Add("n", 1).Add(kNames.id, id).Add(kNames.born, born);
+  document.Add(kNames.version, std::int64_t{7});
+  bson_append_date_time(document.get(), kNames.time.c_str(), -1, 1);
+  return document;
+}
+
+void ExpectWhole(const std::optional<GrantSeen>& grant, const Uuid& id, const Uuid& born) {
   ASSERT_TRUE(grant);
   EXPECT_EQ(grant->lock_id, id);
-  EXPECT_TRUE(bson_equal(grant->document.get(), document.get()));
+  EXPECT_EQ(grant->version, 7);
+  EXPECT_EQ(grant->born, born);
+  ASSERT_TRUE(grant->body);
+  EXPECT_EQ(grant->body.text(), R"({"n":1})");
+}
+
+TEST(LockEvents, AGrantCarriesTheDocument) {
+  const Uuid id = NewUuid(), born = NewUuid();
+  ExpectWhole(GrantIn(*EventOf(Passed(id), Locked(id, born)).get(), kThings), id, born);
 }
 
 /// The server logs an update as a replacement where that is shorter.
 TEST(LockEvents, AReplacementIsAGrantToo) {
-  const Uuid id = NewUuid();
-  Doc document = Passed(id);
-  document.Add(kNames.id, id);
-  const auto grant = GrantIn(*Doc::Of("fullDocument", document).get(), kNames);
-  ASSERT_TRUE(grant);
-  EXPECT_EQ(grant->lock_id, id);
-  EXPECT_TRUE(bson_equal(grant->document.get(), document.get()));
+  const Uuid id = NewUuid(), born = NewUuid();
+  Doc document = Locked(id, born);
+  bson_concat(document.get(), Passed(id).get());
+  ExpectWhole(GrantIn(*Doc::Of("fullDocument", document).get(), kThings), id, born);
 }
 
 /// The server looks the document up later than the grant was made.
@@ -56,21 +67,21 @@ TEST(LockEvents, ADocumentWithoutTheGrantedLockIsLeftOut) {
   const Doc others[] = {Doc::OfNull(kNames.id), Doc::Of(kNames.id, NewUuid()),
                         Doc::Of(kNames.id, "text"), Doc::Of("n", 1), Doc()};
   for (const Doc& other : others) {
-    const auto grant = GrantIn(*EventOf(Passed(id), other).get(), kNames);
+    const auto grant = GrantIn(*EventOf(Passed(id), other).get(), kThings);
     ASSERT_TRUE(grant);
-    EXPECT_TRUE(grant->document.empty());
+    EXPECT_FALSE(grant->body);
   }
   Doc erased;
   erased.Add("updateDescription", Doc::Of("updatedFields", Passed(id))).AddNull("fullDocument");
-  ASSERT_TRUE(GrantIn(*erased.get(), kNames));
+  ASSERT_TRUE(GrantIn(*erased.get(), kThings));
 }
 
 TEST(LockEvents, OtherEventsTellOfNoGrant) {
-  EXPECT_FALSE(GrantIn(*Doc::Of("documentKey", Doc::Of("_id", "a")).get(), kNames));
+  EXPECT_FALSE(GrantIn(*Doc::Of("documentKey", Doc::Of("_id", "a")).get(), kThings));
   // An earlier grant is in the document still.
-  EXPECT_FALSE(GrantIn(*EventOf(Doc::OfNull(kNames.id), Passed(NewUuid())).get(), kNames));
+  EXPECT_FALSE(GrantIn(*EventOf(Doc::OfNull(kNames.id), Passed(NewUuid())).get(), kThings));
   for (const char* const foreign : {"", "a text of thirty-two characters."}) {
-    EXPECT_FALSE(GrantIn(*EventOf(Doc::Of(kNames.passed, foreign), Doc()).get(), kNames));
+    EXPECT_FALSE(GrantIn(*EventOf(Doc::Of(kNames.passed, foreign), Doc()).get(), kThings));
   }
 }
 

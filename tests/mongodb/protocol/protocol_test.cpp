@@ -359,16 +359,15 @@ TEST_F(MongoProtocol, ARenewalWakesNoWaiter) {
   const AcquireOp held = client_.Acquire(key, id, Counted(1));
   ASSERT_EQ(held.status, OpStatus::kDone);
   std::atomic<int> mine = 0, any = 0, signs = 0;
-  const auto subscription =
-      client_.store().Watch(client_.collection(), [&](std::optional<std::size_t> hash) {
-        if (!hash) {
-          ++any;
-        } else if (*hash == key.Hash()) {
-          ++mine;
-        } else {
-          ++signs;
-        }
-      });
+  const auto subscription = client_.store().Watch(client_.collection(), [&](const LockHint& hint) {
+    if (!hint.hash) {
+      ++any;
+    } else if (*hint.hash == key.Hash()) {
+      ++mine;
+    } else {
+      ++signs;
+    }
+  });
   ASSERT_TRUE(subscription);
   // An insert or an erase is a hint; one that comes through shows that the stream stands.
   const auto await_sign = [&] {

@@ -63,11 +63,11 @@ TEST_F(MongoShares, LeaveNothingInTheDocumentButTheVersion) {
 class Hints {
  public:
   explicit Hints(const Key& key) : hash_(key.Hash()) {}
-  std::function<void(std::optional<std::size_t>)> Sink() {
-    return [this](std::optional<std::size_t> hash) {
+  HintListener Sink() {
+    return [this](const LockHint& hint) {
       const std::lock_guard guard(mutex_);
-      ready_ = ready_ || !hash;
-      if (hash == hash_) ++hints_;
+      ready_ = ready_ || !hint.hash;
+      if (hint.hash == hash_) ++hints_;
       changed_.notify_all();
     };
   }

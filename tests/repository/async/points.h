@@ -110,10 +110,7 @@ class PointStore : public Store {
     return inner_->Purge(collection, limit, budget);
   }
   /// None: hints come at no certain point.
-  std::unique_ptr<Subscription> Watch(Collection&,
-                                      std::function<void(std::optional<std::size_t>)>) override {
-    return nullptr;
-  }
+  std::unique_ptr<Subscription> Watch(Collection&, HintListener) override { return nullptr; }
   [[nodiscard]] bool OthersMayWait(Collection& collection) const noexcept override {
     return inner_->OthersMayWait(collection);
   }

@@ -65,10 +65,7 @@ class InStep final : public Store {
     return inner_->Purge(collection, limit, budget);
   }
   /// None: a change stream has a thread of its own, and virtual time has but one.
-  std::unique_ptr<Subscription> Watch(Collection&,
-                                      std::function<void(std::optional<std::size_t>)>) override {
-    return nullptr;
-  }
+  std::unique_ptr<Subscription> Watch(Collection&, HintListener) override { return nullptr; }
   [[nodiscard]] bool OthersMayWait(Collection& collection) const noexcept override {
     return inner_->OthersMayWait(collection);
   }

@@ -73,7 +73,9 @@ void Network::AskDeposed(Process& from, Deposed& primary, const std::shared_ptr<
   if (story_.told()) {
     story_.Tell(from.name() + ": the request " + request->subject + " reaches the deposed primary");
   }
+  asks_deposed_ = true;
   const bool counts = request->serve(primary) || breakage_ == Breakage::kDeposedAcknowledges;
+  asks_deposed_ = false;
   if (!with_reply) return;
   if (counts) return from.After(back, [request] { request->on_reply(); });
   primary.WhenOver(
@@ -87,7 +89,7 @@ class Network::Ending : public Subscription {
   Ending(const Ending&) = delete;
   Ending& operator=(const Ending&) = delete;
   ~Ending() override {
-    of_->hint = nullptr;
+    of_->listener = nullptr;
     network_.subscribers_.remove(of_);
   }
 
@@ -97,20 +99,23 @@ class Network::Ending : public Subscription {
 };
 
 std::unique_ptr<Subscription> Network::Subscribe(Process& process, Collection& collection,
-                                                 Hint hint) {
+                                                 HintListener listener) {
   auto& watch = watched_[collection.name()];
   if (!watch) {
-    watch = database_.store().Watch(
-        collection, [this, name = collection.name()](std::optional<std::size_t> hash) {
-          GiveHints(name, hash);
+    watch =
+        database_.store().Watch(collection, [this, name = collection.name()](const LockHint& hint) {
+          if (asks_deposed_) return;  // no majority will have it
+          if (!hint.grant) return GiveHints(name, hint);
+          database_.WhenMajorityHasIt([this, name, hint] { GiveHints(name, hint); });
         });
   }
-  auto one = std::make_shared<Subscriber>(Subscriber{&process, collection.name(), std::move(hint)});
+  auto one =
+      std::make_shared<Subscriber>(Subscriber{&process, collection.name(), std::move(listener)});
   subscribers_.push_back(one);
   return std::make_unique<Ending>(*this, std::move(one));
 }
 
-void Network::GiveHints(const std::string& collection, std::optional<std::size_t> hash) {
+void Network::GiveHints(const std::string& collection, const LockHint& hint) {
   for (const auto& one : subscribers_) {
     if (one->collection != collection) continue;
     Random luck = LuckOf(*one->process, "hint");
@@ -121,9 +126,15 @@ void Network::GiveHints(const std::string& collection, std::optional<std::size_t
       delay += luck.Between(microseconds(0),
                             std::chrono::duration_cast<microseconds>(weather.slow_hints));
     }
-    one->process->After(delay, [one, hash] {
-      if (const Hint hint = one->hint) hint(hash);
-    });
+    const auto give = [one, hint] {
+      if (const HintListener listener = one->listener) listener(hint);
+    };
+    const Time later = luck.Between(milliseconds(200), milliseconds(120'000));
+    if (luck.Chance(static_cast<std::uint64_t>(weather.late))) delay += later;
+    one->process->After(delay, give);
+    if (luck.Chance(static_cast<std::uint64_t>(weather.repeat))) {
+      one->process->After(delay + later / 10, give);
+    }
   }
 }
 

@@ -21,8 +21,8 @@ namespace doclock::simulation {
 struct Weather {
   int lose_requests = 0;
   int lose_replies = 0;
-  int repeat = 0;  ///< A request arrives twice; the second reply is lost.
-  int late = 0;    ///< A request arrives up to two minutes later.
+  int repeat = 0;  ///< A request, or a hint, arrives twice; the second reply is lost.
+  int late = 0;    ///< A request, or a hint, arrives up to two minutes later.
   int lose_hints = 0;
   Time slow{};  ///< Requests and replies take up to this much longer, each by itself.
   Time slow_hints{};
@@ -52,15 +52,15 @@ class Network {
   /// When the last message that is under way arrives.
   [[nodiscard]] Time last_arrival() const noexcept { return last_arrival_; }
 
-  using Hint = std::function<void(std::optional<std::size_t>)>;
   /// Gives hints of one collection to a process until the subscription is destroyed.
-  std::unique_ptr<Subscription> Subscribe(Process& process, Collection& collection, Hint hint);
+  std::unique_ptr<Subscription> Subscribe(Process& process, Collection& collection,
+                                          HintListener listener);
 
  private:
   struct Subscriber {
     Process* process;
     std::string collection;
-    Hint hint;
+    HintListener listener;
   };
   class Ending;
 
@@ -68,7 +68,7 @@ class Network {
   void Arrive(Process& from, const std::shared_ptr<Request>& request, bool with_reply, Time back);
   void AskDeposed(Process& from, Deposed& primary, const std::shared_ptr<Request>& request,
                   bool with_reply, Time back);
-  void GiveHints(const std::string& collection, std::optional<std::size_t> hash);
+  void GiveHints(const std::string& collection, const LockHint& hint);
   void Note(Time arrival) { last_arrival_ = std::max(last_arrival_, arrival); }
 
   World& world_;
@@ -81,6 +81,7 @@ class Network {
   std::list<std::shared_ptr<Subscriber>> subscribers_;
   std::map<std::string, std::unique_ptr<Subscription>> watched_;
   Time last_arrival_{};
+  bool asks_deposed_ = false;  ///< A request is with a deposed primary.
 };
 
 }  // namespace doclock::simulation

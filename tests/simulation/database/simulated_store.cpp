@@ -276,9 +276,8 @@ LockPage SimulatedStore::ListLocks(Collection& collection, const LockQuery& quer
   return std::move(*page);
 }
 
-std::unique_ptr<Subscription> SimulatedStore::Watch(
-    Collection& collection, std::function<void(std::optional<std::size_t>)> hint) {
-  return network_.Subscribe(process_, AtDatabase(collection), std::move(hint));
+std::unique_ptr<Subscription> SimulatedStore::Watch(Collection& collection, HintListener listener) {
+  return network_.Subscribe(process_, AtDatabase(collection), std::move(listener));
 }
 
 }  // namespace doclock::simulation

@@ -34,8 +34,7 @@ class SimulatedStore : public Store {
   void EnsureIndex(Collection&, const IndexSpec&) override {}
   std::int64_t Purge(Collection& collection, std::int64_t limit,
                      std::chrono::milliseconds budget) override;
-  std::unique_ptr<Subscription> Watch(
-      Collection& collection, std::function<void(std::optional<std::size_t>)> hint) override;
+  std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override;
   [[nodiscard]] bool OthersMayWait(Collection&) const noexcept override { return true; }
   [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
                                    const std::string& after,

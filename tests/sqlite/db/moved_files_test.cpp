@@ -280,7 +280,7 @@ TEST_F(SqliteMovedFiles, ATruncatedCoordinatorFileRefusesWritesAndIsNoSignal) {
   {
     Client client(file_);
     const AcquireOp held = client.Create("held");
-    const auto watch = client.store().Watch(client.collection(), [](std::optional<std::size_t>) {});
+    const auto watch = client.store().Watch(client.collection(), [](const LockHint&) {});
     fs::resize_file(With("-doclock"), 0);
     for (int round = 0; round < 2; ++round) {
       const Outcome outcome = OutcomeOf(client.Renew("held", held.grant.lock_id));

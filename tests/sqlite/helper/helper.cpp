@@ -295,7 +295,7 @@ int Member(const Arguments& arguments) {
 int Deaf(const Arguments& arguments) {
   const Client client(arguments.at(1));
   const auto watch = [&] {
-    return client.store().Watch(client.collection(), [](std::optional<std::size_t>) {});
+    return client.store().Watch(client.collection(), [](const LockHint&) {});
   };
   std::ifstream file("/proc/self/statm");
   rlim_t pages = 0;

@@ -318,9 +318,9 @@ TEST(SqliteQueueStatements, OfAHandOver) {
 class Heard {
  public:
   explicit Heard(const Client& client)
-      : watch_(client.store().Watch(client.collection(), [this](std::optional<std::size_t> key) {
+      : watch_(client.store().Watch(client.collection(), [this](const LockHint& hint) {
           const std::lock_guard guard(mutex_);
-          keys_.push_back(key.value_or(0));
+          keys_.push_back(hint.hash.value_or(0));
           changed_.notify_all();
         })) {}
   bool Await(const Key& key) {

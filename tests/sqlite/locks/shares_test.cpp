@@ -293,7 +293,7 @@ TEST_F(SqliteSharers, TheReleaseOfOneOfManyRingsInOtherProcesses) {
   std::condition_variable rang;
   bool heard = false;
   Child one = Sharer("3"), two = Sharer("3");
-  const auto watch = client_.store().Watch(client_.collection(), [&](std::optional<std::size_t>) {
+  const auto watch = client_.store().Watch(client_.collection(), [&](const LockHint&) {
     const std::lock_guard guard(mutex);
     heard = true;
     rang.notify_all();

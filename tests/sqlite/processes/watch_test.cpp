@@ -22,11 +22,11 @@ namespace {
 /// Collects hints.
 class Hints {
  public:
-  std::function<void(std::optional<std::size_t>)> Sink() {
-    return [this](std::optional<std::size_t> hash) {
+  HintListener Sink() {
+    return [this](const LockHint& hint) {
       const std::lock_guard guard(mutex_);
       last_time_ = BootClock::now();
-      hints_.push_back(hash);
+      hints_.push_back(hint.hash);
       changed_.notify_all();
     };
   }
