@@ -103,9 +103,8 @@ bool Operations::MakeShared(AcquireOp& op) {
 
 void Operations::ReleaseShare(WriteOp& op) {
   const Queue queue = queues().Knows(op.hash) ? Queue::kFirst : Queue::kNone;
-  if (TryReleaseShare(op, queue)) return;
-  if (queue == Queue::kFirst || !TryReleaseShare(op, Queue::kFirst)) return NotMine(op);
-  queues().Met(op.hash);
+  if (TryReleaseShare(op, queue) || queue == Queue::kFirst) return;
+  if (TryReleaseShare(op, Queue::kFirst)) queues().Met(op.hash);
 }
 
 /// False: nothing matched.
