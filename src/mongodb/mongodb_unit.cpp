@@ -6,8 +6,8 @@
 
 #include "mongodb/admin/scan_locks.h"
 #include "mongodb/bson/body_codec.h"
+#include "mongodb/bson/lock_fields.h"
 #include "mongodb/protocol/lock_change.h"
-#include "mongodb/protocol/lock_fields.h"
 #include "mongodb/protocol/write_command.h"
 #include "mongodb/query/query.h"
 

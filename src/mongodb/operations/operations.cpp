@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "mongodb/bson/lock_fields.h"
 #include "mongodb/protocol/expressions.h"
-#include "mongodb/protocol/lock_fields.h"
 #include "mongodb/protocol/write_command.h"
 
 namespace doclock::mongodb {
