@@ -127,7 +127,7 @@ void MongodbUnit::CommitOne(Change& change) {
   if (result.is_duplicate() && result.duplicate != "_id") {
     Fail(change, OpStatus::kConflict, "");
     change.detail->index = result.duplicate;
-  } else if (result.is_duplicate() || reply.Integer("n") == 0) {
+  } else if (reply.Integer("n") == 0) {
     throw locking::Raced();
   } else {
     change.outcome = OpStatus::kDone;
