@@ -22,6 +22,7 @@
 #include "doclock/store/lock_hint.h"
 #include "doclock/store/locks.h"
 #include "doclock/store/operation.h"
+#include "doclock/store/operations.h"
 #include "doclock/store/query.h"
 #include "doclock/store/subscription.h"
 #include "doclock/store/traits.h"
@@ -53,7 +54,7 @@ struct Change {
   Change(Collection& c, OpKey k) noexcept : collection(&c), key(k.key), hash(k.hash) {}
   /// Of the document that an operation names.
   explicit Change(const StoreOp& op) noexcept
-      : collection(op.collection), key(op.key), hash(op.hash) {}
+      : collection(op.collection), key(op.key), hash(op.hash), lock_only(Leaves(op)) {}
 
   Collection* collection;
   const Key* key;
@@ -61,6 +62,8 @@ struct Change {
   /// Asked: one operation alone decides, and what it decides is committed or fails as a whole. So a
   /// database in memory may give out `stored`.
   bool alone = false;
+  /// Asked: nothing looks at the body, so `was` may lack it.
+  bool lock_only = false;
 
   /// Loaded: the document as it stands; null: there is none, or it is malformed. It stays where it
   /// is until the unit commits, loads again, scans or is destroyed.
@@ -81,8 +84,11 @@ struct Change {
 
   /// Decided: the document from now on; nothing: it stays as it is, but for an edit in place.
   std::optional<Entry> now = std::nullopt;
-  bool edited = false;              ///< Decided: in place, in `stored`.
-  Body former = {};                 ///< Decided: the body that went; destroyed last.
+  bool edited = false;  ///< Decided: in place, in `stored`.
+  Body former = {};     ///< Decided: the body that went; destroyed last.
+  /// Decided: the body that the writer knew, if it tells: for databases that store differences, and
+  /// leave to other programs what the writer has not changed. It is the operation's.
+  const Body* base = nullptr;
   bool erased = false;              ///< Decided: the document goes.
   Notice notice = Notice::kNobody;  ///< Decided.
   /// Decided, with Notice::kWaiters: the grant to the first of the queue, if there was one.
@@ -101,6 +107,9 @@ struct Change {
   }
 
  private:
+  static bool Leaves(const StoreOp& op) noexcept {
+    return op.kind == OpKind::kWrite && static_cast<const WriteOp&>(op).write == WriteKind::kLeave;
+  }
   DOCLOCK_EXPORT Entry& Copy();
 };
 

@@ -29,9 +29,11 @@ Body NewBody(const Body& body, const Entry* was, bool merge = false) {
   return merge ? Merged(was->body, body) : body;
 }
 
-/// Gives an edited entry its new body, if there is one.
-void Put(Body&& body, Entry& entry, Change& document) noexcept {
-  if (body) document.former = std::exchange(entry.body, std::move(body));
+/// Gives an edited entry its new body, if there is one. @param base see Change::base
+void Put(Body&& body, const Body* base, Entry& entry, Change& document) noexcept {
+  if (!body) return;
+  document.former = std::exchange(entry.body, std::move(body));
+  document.base = base;
 }
 
 /// A plain release that nobody waits for does not read the time.
@@ -85,7 +87,7 @@ void Decide(WriteOp& op, Change& document, Unit& unit) {
   if (body && !HasGoodText(op, body)) return;
   Entry& entry = document.Edit(static_cast<bool>(body));
   rules::Write(op, entry.lock, now, unit.instance());  // may throw: before the body
-  Put(std::move(body), entry, document);
+  Put(std::move(body), op.base && !op.merge ? &op.base : nullptr, entry, document);
   Tell(document, rules::ConcernsWaiters(op, entry.lock), entry);
   document.erased = op.write == WriteKind::kErase;
 }
@@ -100,7 +102,7 @@ void Decide(SaveOp& op, Change& document, Unit& unit) {
   Entry& entry = document.Edit(static_cast<bool>(body));
   if (was == nullptr) entry.lock.born = NewUuid();
   const bool frees = rules::Save(op, entry.lock, now);
-  Put(std::move(body), entry, document);
+  Put(std::move(body), op.base ? &op.base : nullptr, entry, document);
   Tell(document, frees || !erases, entry);
   document.erased = erases;
 }

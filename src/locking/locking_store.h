@@ -1,14 +1,64 @@
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "doclock/export.h"
 #include "doclock/store.h"
+#include "document/open_collections.h"
 #include "locking/database.h"
 
 namespace doclock::locking {
 
-/// The store over a database: each of its functions is told once, here, by the rules.
+/// The store over a database: each of its functions is told once, here, by the rules. A store that
+/// carries some of them out in its own way overrides these.
+class DOCLOCK_EXPORT LockingStore : public Store {
+ public:
+  explicit LockingStore(std::unique_ptr<Database> database);
+  ~LockingStore() override;
+
+  [[nodiscard]] StoreTraits traits() const noexcept override { return database_->traits(); }
+  std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
+                                   std::chrono::milliseconds default_ttl) override;
+  [[nodiscard]] std::shared_ptr<Collection> Find(const std::string& name) const override;
+
+  void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override;
+  void Commit(CommitOp& commit, std::chrono::milliseconds budget) override;
+  void ReadTogether(std::span<StoreOp* const> reads, std::chrono::milliseconds budget) override;
+  void Query(Collection& collection, const Filter& filter,
+             const std::function<bool(QueryRow&&)>& sink,
+             std::chrono::milliseconds budget) override;
+  void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
+                   std::chrono::milliseconds budget) override;
+  std::int64_t Purge(Collection& collection, std::int64_t limit,
+                     std::chrono::milliseconds budget) override;
+  [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
+                                   const std::string& after,
+                                   std::chrono::milliseconds budget) override;
+  [[nodiscard]] std::vector<std::string> ListCollections(std::chrono::milliseconds budget) override;
+  [[nodiscard]] std::vector<Finding> Examine(Collection* collection,
+                                             std::chrono::milliseconds budget) override;
+
+  void EnsureIndex(Collection& collection, const IndexSpec& index) override;
+  std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override;
+  [[nodiscard]] bool OthersMayWait(Collection& collection) const noexcept override;
+
+ protected:
+  /// What never blocks has no use for a deadline, nor for the time that reading a clock takes.
+  [[nodiscard]] Deadline In(std::chrono::milliseconds budget) const;
+
+ private:
+  const std::unique_ptr<Database> database_;
+  const bool immediate_;
+  OpenCollections<Collection> collections_;
+};
+
+/// That store.
 DOCLOCK_EXPORT std::shared_ptr<Store> StoreOn(std::unique_ptr<Database> database);
 
 }  // namespace doclock::locking

@@ -11,6 +11,7 @@
 #include "document/throttle.h"
 #include "locking/decide.h"
 #include "locking/execute.h"
+#include "locking/order.h"
 #include "locking/races.h"
 #include "rules/fault.h"
 #include "rules/looking.h"
@@ -121,7 +122,7 @@ std::vector<Key> FindOver(Database& database, Collection& collection, std::int64
 
 std::int64_t PurgeSome(Unit& unit, Collection& collection, std::span<const Key> keys) {
   std::vector<Change> changes;
-  for (const Key& key : keys) changes.emplace_back(collection, key);
+  for (const Key& key : keys) changes.emplace_back(collection, key).lock_only = true;
   unit.Load(changes);
   std::vector<const Change*> over;
   bool decided = false;
@@ -147,13 +148,22 @@ void Query(Database& database, Collection& collection, const Filter& filter,
   unit->Scan(collection, At(TimeFor(filter, *unit), filter), sink);
 }
 
+void ReadTogether(Unit& unit, std::span<StoreOp* const> reads) {
+  std::vector<StoreOp*> sorted(reads.begin(), reads.end());
+  std::stable_sort(sorted.begin(), sorted.end(), StandsBefore);
+  std::vector<Change> documents;
+  std::vector<std::size_t> of;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    if (i == 0 || StandsBefore(sorted[i - 1], sorted[i])) documents.emplace_back(*sorted[i]);
+    of.push_back(documents.size() - 1);
+  }
+  unit.Load(documents);
+  for (std::size_t i = 0; i < sorted.size(); ++i) Decide(*sorted[i], documents[of[i]], unit);
+}
+
 void ReadTogether(Database& database, std::span<StoreOp* const> reads, Deadline deadline) {
   try {
-    const auto unit = database.Begin(Access::kRead, deadline);
-    std::vector<Change> documents;
-    for (const StoreOp* const op : reads) documents.emplace_back(*op);
-    unit->Load(documents);
-    for (std::size_t i = 0; i < reads.size(); ++i) Decide(*reads[i], documents[i], *unit);
+    ReadTogether(*database.Begin(Access::kRead, deadline), reads);
   } catch (const Error& error) {
     for (StoreOp* const op : reads) op->Fail(error.errc(), error.what());
   }

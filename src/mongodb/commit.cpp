@@ -124,7 +124,7 @@ class Committer {
     }
     Reply reply;
     const bool complete = operations.Look(
-        *commit_.ops[places.front()]->collection, keys, Array(), Operations::Sees::kConfirmed,
+        *commit_.ops[places.front()]->collection, keys, {},
         [&](std::size_t at, Operations::Shown&& shown) {
           writes_[places[at]].seen = std::move(shown.lock);
         },

@@ -6,8 +6,8 @@
 
 #include "doclock/mongodb_pool.h"
 #include "doclock/mongodb_store.h"
-#include "document/collection.h"
 #include "locking/execute.h"
+#include "locking/locking_store.h"
 #include "locking/scans.h"
 #include "mongodb/admin/admin.h"
 #include "mongodb/admin/examine.h"
@@ -33,11 +33,6 @@ constexpr const char* kForkedText = "the store belongs to the parent process";
 constexpr int kLanes = 9;
 constexpr std::size_t kMaxBatch = 32;
 
-struct OpenCollection {
-  std::shared_ptr<Collection> collection;
-  std::shared_ptr<mongodb::Stream> stream;
-};
-
 /// What src/locking decides on this database: see locking::Database.
 class MongodbDatabase final : public locking::Database {
  public:
@@ -48,12 +43,17 @@ class MongodbDatabase final : public locking::Database {
     // The connections and the threads belong to the parent.
     static_cast<void>(clocks_.release());
     new std::shared_ptr<mongodb::Server>(std::move(server_));
-    new std::map<std::string, OpenCollection>(std::move(collections_));
+    new Streams(std::move(streams_));
   }
 
-  [[nodiscard]] bool IsForked() const noexcept { return platform::ForkGeneration() != generation_; }
   void CheckProcess() const {
     if (IsForked()) throw LockException(Errc::kForked, std::string("doclock: ") + kForkedText);
+  }
+  /// Fails the operations of a forked process. Returns whether it did.
+  bool FailIfForked(std::span<StoreOp* const> ops) const {
+    if (!IsForked()) return false;
+    for (StoreOp* const op : ops) op->Fail(Errc::kForked, kForkedText);
+    return true;
   }
   [[nodiscard]] mongodb::Server& server() const noexcept { return *server_; }
   [[nodiscard]] const mongodb::ClockWatch& clocks() const noexcept { return *clocks_; }
@@ -62,9 +62,11 @@ class MongodbDatabase final : public locking::Database {
     StoreTraits traits;
     traits.lanes = kLanes;
     traits.max_batch = kMaxBatch;
-    // Without change streams a granted waiter would learn of it by its next poll only.
-    traits.queues = server_->is_replica_set();
     traits.clock_margin = clocks_->margin();
+    if (!server_->is_replica_set()) return traits;
+    // Without change streams a granted waiter would learn of it by its next poll only.
+    traits.queues = traits.transactions = true;
+    traits.native = NativeHandle::kMongodb;
     return traits;
   }
 
@@ -72,29 +74,16 @@ class MongodbDatabase final : public locking::Database {
                                    std::chrono::milliseconds default_ttl) override {
     CheckProcess();
     auto collection = std::make_shared<Collection>(name, fields, default_ttl);
-    if (const std::shared_ptr<Collection> open = Find(name)) {
-      CheckSameCollection(*open, fields, default_ttl);
-      return open;
-    }
     mongodb::CheckCollection(*server_, *collection);
-    const std::lock_guard guard(mutex_);
-    if (const auto open = collections_.find(name); open != collections_.end()) {
-      // Opened by another thread meanwhile.
-      CheckSameCollection(*open->second.collection, fields, default_ttl);
-      return open->second.collection;
-    }
     auto stream = std::make_shared<mongodb::Stream>(server_, *collection);
-    return collections_.emplace(name, OpenCollection{collection, stream}).first->second.collection;
-  }
-  [[nodiscard]] std::shared_ptr<Collection> Find(const std::string& name) const {
     const std::lock_guard guard(mutex_);
-    const auto found = collections_.find(name);
-    return found == collections_.end() ? nullptr : found->second.collection;
+    streams_.emplace(name, std::move(stream));
+    return collection;
   }
 
-  std::unique_ptr<locking::Unit> Begin(locking::Access, Deadline deadline) override {
+  std::unique_ptr<locking::Unit> Begin(locking::Access access, Deadline deadline) override {
     CheckProcess();
-    return std::make_unique<mongodb::MongodbUnit>(*server_, deadline);
+    return std::make_unique<mongodb::MongodbUnit>(*server_, access, deadline);
   }
 
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
@@ -111,118 +100,84 @@ class MongodbDatabase final : public locking::Database {
     CheckProcess();
     return mongodb::ListCollections(*server_, mongodb::Until(deadline));
   }
+  [[nodiscard]] std::vector<Finding> Examine(Collection* collection, Deadline deadline) override {
+    CheckProcess();
+    return mongodb::Examine(*server_, collection, clocks_->skew(), mongodb::Until(deadline));
+  }
 
  private:
+  using Streams = std::map<std::string, std::shared_ptr<mongodb::Stream>>;
+
+  [[nodiscard]] bool IsForked() const noexcept { return platform::ForkGeneration() != generation_; }
   std::shared_ptr<mongodb::Stream> StreamOf(const Collection& collection) {
     const std::lock_guard guard(mutex_);
-    return collections_.at(collection.name()).stream;
+    return streams_.at(collection.name());
   }
 
   const std::uint32_t generation_ = platform::ForkGeneration();
   std::shared_ptr<mongodb::Server> server_;
   std::unique_ptr<mongodb::ClockWatch> clocks_;
-  mutable std::mutex mutex_;
-  std::map<std::string, OpenCollection> collections_;
+  std::mutex mutex_;
+  Streams streams_;
 };
 
-/// May it be decided here, by src/locking? The server decides the others, in fewer commands.
-bool IsDecidedHere(const StoreOp& op) noexcept {
-  return op.kind == OpKind::kWrite && static_cast<const WriteOp&>(op).write == WriteKind::kLeave;
-}
-
-/// The store on that database. The other files of this folder do its work.
-class MongodbStore final : public Store {
+/// The store on that database: what the server decides in fewer commands than src/locking would.
+class MongodbStore final : public locking::LockingStore {
  public:
-  explicit MongodbStore(std::shared_ptr<mongodb::Server> server) : database_(std::move(server)) {}
+  /// @param same that database
+  MongodbStore(std::unique_ptr<MongodbDatabase> database, MongodbDatabase& same)
+      : LockingStore(std::move(database)), database_(same) {}
 
-  [[nodiscard]] StoreTraits traits() const noexcept override {
-    StoreTraits traits = database_.traits();
-    traits.transactions = database_.server().is_replica_set();
-    if (traits.transactions) traits.native = NativeHandle::kMongodb;
-    return traits;
-  }
   [[nodiscard]] std::chrono::nanoseconds clock_skew() const {
     return database_.clocks().skew().most;
   }
 
-  std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
-                                   milliseconds default_ttl) override {
-    return database_.Open(name, fields, default_ttl);
-  }
-  [[nodiscard]] std::shared_ptr<Collection> Find(const std::string& name) const override {
-    return database_.Find(name);
-  }
-
   void Execute(std::span<StoreOp* const> ops, milliseconds budget) override {
-    if (database_.IsForked()) {
-      for (StoreOp* op : ops) op->Fail(Errc::kForked, kForkedText);
-      return;
-    }
-    if (std::none_of(ops.begin(), ops.end(),
-                     [](const StoreOp* op) { return IsDecidedHere(*op); })) {
-      return mongodb::Execute(database_.server(), database_.clocks(), ops, budget);
-    }
+    if (database_.FailIfForked(ops)) return;
     const Deadline deadline = In(budget);
-    std::vector<StoreOp*> rest(ops.begin(), ops.end());
-    const auto here = std::stable_partition(rest.begin(), rest.end(),
-                                            [](const StoreOp* op) { return !IsDecidedHere(*op); });
-    mongodb::Execute(database_.server(), database_.clocks(), {rest.begin(), here}, budget);
-    // One by one: a unit of several could not tell which of them another client has raced.
-    for (auto op = here; op != rest.end(); ++op) {
-      locking::Execute(database_, {&*op, 1}, deadline);
+    for (StoreOp* const op : ops) op->MakePending();
+    mongodb::Execute(database_.server(), database_.clocks(), ops, budget);
+    std::vector<StoreOp*> reads;
+    for (StoreOp* const op : ops) {
+      if (op->status != OpStatus::kPending) continue;
+      if (op->kind == OpKind::kRead) {
+        reads.push_back(op);
+      } else {
+        // By itself: a unit of several could not tell which of them another client has raced.
+        locking::Execute(database_, {&op, 1}, deadline);
+      }
     }
+    if (!reads.empty()) locking::Execute(database_, reads, deadline);
   }
   void Commit(CommitOp& commit, milliseconds budget) override {
     if (!traits().transactions) return Store::Commit(commit, budget);
-    if (database_.IsForked()) {
-      for (StoreOp* op : commit.ops) op->Fail(Errc::kForked, kForkedText);
-      return;
+    if (!database_.FailIfForked(commit.ops)) {
+      mongodb::Commit(database_.server(), commit, In(budget));
     }
-    mongodb::Commit(database_.server(), commit, In(budget));
   }
   void ReadTogether(std::span<StoreOp* const> reads, milliseconds budget) override {
-    if (!database_.IsForked()) return mongodb::ReadTogether(database_.server(), reads, budget);
-    for (StoreOp* const op : reads) op->Fail(Errc::kForked, kForkedText);
+    try {
+      if (!traits().transactions) {
+        throw StoreException(Errc::kRefused,
+                             "MongoDB reads several documents at one moment in a replica set only");
+      }
+      database_.CheckProcess();
+      mongodb::MongodbUnit unit(database_.server(), locking::Access::kRead, In(budget));
+      unit.SeeOneMoment();
+      locking::ReadTogether(unit, reads);
+    } catch (const Error& error) {
+      for (StoreOp* const op : reads) op->Fail(error.errc(), error.what());
+    }
   }
   void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, milliseconds budget) override {
-    if (database_.IsForked()) return op.Fail(Errc::kForked, kForkedText);
+    StoreOp* const one = &op;
+    if (database_.FailIfForked({&one, 1})) return;
     if (mongodb::FailIfTooShort(op, database_.clocks())) return;
     mongodb::AcquireNext(database_.server(), filter, op, key, budget);
   }
 
-  void Query(Collection& collection, const Filter& filter,
-             const std::function<bool(QueryRow&&)>& sink, milliseconds budget) override {
-    locking::Query(database_, collection, filter, sink, In(budget));
-  }
-  std::int64_t Purge(Collection& collection, std::int64_t limit, milliseconds budget) override {
-    return locking::Purge(database_, collection, limit, In(budget));
-  }
-  [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
-                                   const std::string& after, milliseconds budget) override {
-    return locking::ListLocks(database_, collection, query, after, In(budget));
-  }
-  [[nodiscard]] std::vector<std::string> ListCollections(milliseconds budget) override {
-    return *database_.ListCollections(In(budget));
-  }
-  [[nodiscard]] std::vector<Finding> Examine(Collection* collection, milliseconds budget) override {
-    database_.CheckProcess();
-    return mongodb::Examine(database_.server(), collection, database_.clocks().skew(), budget);
-  }
-  void EnsureIndex(Collection& collection, const IndexSpec& index) override {
-    database_.EnsureIndex(collection, index);
-  }
-  std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
-    return database_.Watch(collection, std::move(listener));
-  }
-  [[nodiscard]] bool OthersMayWait(Collection&) const noexcept override { return true; }
-
  private:
-  static Deadline In(milliseconds budget) {
-    constexpr milliseconds kLongest = std::chrono::hours(24);
-    return std::chrono::steady_clock::now() + std::min(budget, kLongest);
-  }
-
-  MongodbDatabase database_;
+  MongodbDatabase& database_;
 };
 
 void CheckBound(Duration value, const char* field) {
@@ -237,17 +192,23 @@ void Check(const MongodbStoreOptions& options) {
   CheckBound(options.server_selection_timeout, "server_selection_timeout");
 }
 
+std::shared_ptr<Store> StoreOn(std::shared_ptr<mongodb::Server> server) {
+  auto database = std::make_unique<MongodbDatabase>(std::move(server));
+  MongodbDatabase& same = *database;
+  return std::make_shared<MongodbStore>(std::move(database), same);
+}
+
 }  // namespace
 
 std::shared_ptr<Store> OpenMongodbStore(const std::string& uri, MongodbStoreOptions options) {
   Check(options);
-  return std::make_shared<MongodbStore>(std::make_shared<mongodb::Server>(uri, options));
+  return StoreOn(std::make_shared<mongodb::Server>(uri, options));
 }
 
 std::shared_ptr<Store> OpenMongodbStore(_mongoc_client_pool_t* pool, const std::string& database,
                                         MongodbStoreOptions options) {
   Check(options);
-  return std::make_shared<MongodbStore>(std::make_shared<mongodb::Server>(pool, database, options));
+  return StoreOn(std::make_shared<mongodb::Server>(pool, database, options));
 }
 
 std::chrono::nanoseconds MongodbClockSkew(const Store& store) {

@@ -5,7 +5,10 @@
 #include <vector>
 
 #include "mongodb/admin/scan_locks.h"
+#include "mongodb/bson/body_codec.h"
+#include "mongodb/bson/lock_fields.h"
 #include "mongodb/protocol/lock_change.h"
+#include "mongodb/protocol/write_command.h"
 #include "mongodb/query/query.h"
 
 namespace doclock::mongodb {
@@ -28,13 +31,8 @@ bool Shows(const StoredLock& lock, const rules::LockState& stored) noexcept {
 
 }  // namespace
 
-MongodbUnit::Loaded::Loaded(StoredLock&& found, const bson_t& doc) : stored(std::move(found)) {
-  lock = stored;
-  bson_concat(seen.get(), &doc);
-}
-
-MongodbUnit::MongodbUnit(Server& server, Deadline deadline)
-    : server_(server), deadline_(deadline), operations_(server, Until(deadline)) {}
+MongodbUnit::MongodbUnit(Server& server, locking::Access access, Deadline deadline)
+    : server_(server), access_(access), deadline_(deadline), operations_(server, Until(deadline)) {}
 
 void MongodbUnit::Load(std::span<Change> documents) {
   loaded_.clear();
@@ -49,14 +47,17 @@ void MongodbUnit::Load(std::span<Change> documents) {
 }
 
 void MongodbUnit::LoadSome(std::span<Change> documents) {
+  const Collection& collection = *documents.front().collection;
+  const bool whole = std::any_of(documents.begin(), documents.end(),
+                                 [](const Change& document) { return !document.lock_only; });
   std::vector<const Key*> keys;
   for (const Change& document : documents) keys.push_back(document.key);
   Reply reply;
   // Confirmed: what a document does not show any more is the operation's result.
   const bool complete = operations_.Look(
-      *documents.front().collection, keys, Array(), Operations::Sees::kConfirmed,
+      collection, keys, {.whole = whole, .moment = moment_ ? &*moment_ : nullptr},
       [&](std::size_t place, Operations::Shown&& shown) {
-        const Loaded& loaded = loaded_.emplace_back(std::move(shown.lock), shown.doc);
+        const Loaded& loaded = Keep(std::move(shown), collection, whole);
         Change& document = documents[place];
         document.malformed = loaded.stored.malformed();
         document.bad_part = document.malformed ? loaded.stored.bad_field.c_str() : nullptr;
@@ -65,6 +66,21 @@ void MongodbUnit::LoadSome(std::span<Change> documents) {
       reply);
   Check(reply);
   if (!complete) throw StoreException(Errc::kUnavailable, "doclock: MongoDB: a look was not ended");
+}
+
+const MongodbUnit::Loaded& MongodbUnit::Keep(Operations::Shown&& shown,
+                                             const Collection& collection, bool whole) {
+  Loaded& loaded = loaded_.emplace_back();
+  loaded.stored = std::move(shown.lock);
+  if (loaded.stored.malformed()) return loaded;
+  loaded.lock = loaded.stored;
+  if (whole) loaded.body = Body::FromJson(ReadBody(shown.doc, collection.fields()));
+  if (access_ == locking::Access::kRead) return loaded;
+  for (const std::string* const field : LockFields(collection.fields())) {
+    bson_iter_t value;
+    if (FindField(shown.doc, *field, value)) loaded.seen.Add(*field, *bson_iter_value(&value));
+  }
+  return loaded;
 }
 
 void MongodbUnit::Scan(Collection& collection, const Filter& filter,
@@ -83,19 +99,51 @@ std::string MongodbUnit::ScanOver(Collection& collection, const std::string& aft
   return mongodb::ScanLocks(operations_, collection, {{}, true}, after, visit);
 }
 
+Doc MongodbUnit::StatementOf(const Change& change) {
+  const locking::Entry& now = *change.now;
+  if (change.was == nullptr) {
+    return NewDocument(*change.collection, *change.key, now.body, now.lock.born, now.lock.released);
+  }
+  const auto& loaded = static_cast<const Loaded&>(*change.was);
+  return mongodb::StatementOf({.collection = *change.collection,
+                               .key = *change.key,
+                               .was = loaded.stored,
+                               .seen = *loaded.seen.get(),
+                               .now = now.lock,
+                               .body = now.body,
+                               .base = change.base != nullptr ? *change.base : loaded.body,
+                               .erases = change.erased});
+}
+
+void MongodbUnit::CommitOne(Change& change) {
+  const Verb verb = change.erased           ? Verb::kDelete
+                    : change.was == nullptr ? Verb::kInsert
+                                            : Verb::kUpdate;
+  Doc command = CommandOf(verb, *change.collection, Array().Add(StatementOf(change)), true);
+  Reply reply;
+  operations_.Write(command, reply);
+  const CommandResult& result = Single(reply);
+  Check(result);
+  if (result.is_duplicate() && result.duplicate != "_id") {
+    Fail(change, OpStatus::kConflict, "");
+    change.detail->index = result.duplicate;
+  } else if (reply.Integer("n") == 0) {
+    throw locking::Raced();
+  } else {
+    change.outcome = OpStatus::kDone;
+  }
+}
+
 void MongodbUnit::Commit(std::span<Change> changes) {
+  if (changes.size() == 1) return CommitOne(changes.front());
   std::vector<Change*> decided;
   Array statements;
   for (Change& change : changes) {
     if (!change.IsDecided()) continue;
-    const auto& loaded = static_cast<const Loaded&>(*change.was);
-    statements.Add(StatementOf(
-        {*change.collection, *change.key, loaded.stored, *loaded.seen.get(), change.now->lock}));
+    statements.Add(StatementOf(change));
     decided.push_back(&change);
   }
-  Doc command;
-  command.Add("update", std::string_view(decided.front()->collection->name()));
-  command.AddArray("updates", statements.doc()).Add("ordered", false);
+  Doc command = CommandOf(Verb::kUpdate, *decided.front()->collection, statements, false);
   Reply reply;
   operations_.Write(command, reply);
   Check(reply);
@@ -117,7 +165,7 @@ void MongodbUnit::Settle(std::span<Change* const> changes, std::int64_t done) {
   std::int64_t seem_done = 0;
   Reply reply;
   const bool complete = operations_.Look(
-      *changes.front()->collection, keys, Array(), Operations::Sees::kConfirmed,
+      *changes.front()->collection, keys, {},
       [&](std::size_t place, Operations::Shown&& shown) {
         if (!Shows(shown.lock, changes[place]->now->lock)) return;
         changes[place]->outcome = OpStatus::kDone;

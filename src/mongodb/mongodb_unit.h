@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -10,13 +11,15 @@
 
 namespace doclock::mongodb {
 
-/// A unit without a transaction: it reads, and the update that stores a change says what it rests
-/// on. It loads locks without bodies, and commits what the rules made of a lock that is given up,
-/// left by a waiter or cleared. Several changes, of one collection, go in one command, each by
-/// itself.
+/// A unit without a transaction: it reads, and the statement that stores a change says what it
+/// rests on. It stores no renewals, and no grants but to the next holder (LockChange). Several
+/// changes, of one collection, are updates in one command, each by itself.
 class MongodbUnit final : public locking::Unit {
  public:
-  MongodbUnit(Server& server, Deadline deadline);
+  MongodbUnit(Server& server, locking::Access access, Deadline deadline);
+
+  /// From now on all documents are seen at one moment. Needs a replica set.
+  void SeeOneMoment() { moment_.emplace(); }
 
   /// The moment of the look, from which all times of a loaded lock are counted.
   TimePoint Now() override { return kLookedAt; }
@@ -31,17 +34,24 @@ class MongodbUnit final : public locking::Unit {
 
  private:
   struct Loaded : locking::Entry {
-    Loaded(StoredLock&& found, const bson_t& doc);
     StoredLock stored;
-    Doc seen;  ///< The fields of the lock.
+    Doc seen;  ///< The fields of the lock; in a unit that writes.
   };
+  /// Keeps a document that the view shows.
+  const Loaded& Keep(Operations::Shown&& shown, const Collection& collection, bool whole);
   /// Documents of one collection.
   void LoadSome(std::span<locking::Change> documents);
   /// Finds out which of several changes the server has counted.
   void Settle(std::span<locking::Change* const> changes, std::int64_t done);
 
+  static Doc StatementOf(const locking::Change& change);
+  /// Stores the change of one document. @throws locking::Raced
+  void CommitOne(locking::Change& change);
+
   Server& server_;
+  const locking::Access access_;
   const Deadline deadline_;
+  std::optional<Moment> moment_;
   Operations operations_;
   std::deque<Loaded> loaded_;
 };

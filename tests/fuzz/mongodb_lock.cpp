@@ -6,7 +6,7 @@
 #include <array>
 
 #include "fuzz/support/fuzz.h"
-#include "mongodb/protocol/lock_fields.h"
+#include "mongodb/bson/lock_fields.h"
 #include "mongodb/protocol/stored_lock.h"
 #include "rules/acquire.h"
 #include "rules/holder.h"

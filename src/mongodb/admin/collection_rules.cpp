@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "mongodb/protocol/lock_fields.h"
+#include "mongodb/bson/lock_fields.h"
 
 namespace doclock::mongodb {
 namespace {

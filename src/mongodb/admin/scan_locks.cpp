@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "document/values/base64.h"
+#include "mongodb/bson/lock_fields.h"
 #include "mongodb/protocol/expressions.h"
-#include "mongodb/protocol/lock_fields.h"
 #include "mongodb/protocol/lock_filters.h"
 
 namespace doclock::mongodb {

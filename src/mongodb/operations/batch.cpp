@@ -186,7 +186,7 @@ bool Batch::LookAt(Statements& statements, Reply& reply) {
     if (statement.op->kind == OpKind::kAcquire) mine.Add(AsAcquire(*statement.op).grant.lock_id);
   }
   const bool complete = operations_.Look(
-      *statements.front().op->collection, keys, mine, Operations::Sees::kLatest,
+      *statements.front().op->collection, keys, {.sees = Operations::Sees::kLatest, .mine = &mine},
       [&](std::size_t place, Operations::Shown&& shown) {
         StoreOp& op = *statements[place].op;
         Sight sight{std::move(shown.lock), {}};
@@ -380,15 +380,7 @@ bool Batch::SettleNotDone(Statement& statement) {
     SettleInQueue(op);
     return true;
   }
-  if (op.kind == OpKind::kWrite) {
-    JudgeWrite(AsWrite(op), seen);
-    return true;
-  }
-  if (op.kind == OpKind::kSave) {
-    // An expired lock stands in the way: that takes two commands more.
-    if (!JudgeSave(AsSave(op), seen)) operations_.Within(Share(4)).Execute(op);
-    return true;
-  }
+  if (op.kind != OpKind::kAcquire) return true;  // left pending
   if (JudgeAcquire(AsAcquire(op), seen)) return true;
   if (++statement.attempts == kMaxAttempts) {
     BusyWithOthers(op);

@@ -11,7 +11,7 @@ namespace doclock::mongodb {
 
 /// Executes acquires, writes and saves of one collection, on different documents, in shared
 /// commands: a statement for each, and then one look at their effects. An error of one statement
-/// does not affect the others.
+/// does not affect the others. Leaves writes and saves pending that found another document.
 class Batch {
  public:
   explicit Batch(const Operations& operations) : operations_(operations) {}
@@ -65,7 +65,7 @@ class Batch {
   [[nodiscard]] std::chrono::milliseconds Share(int parts) const;
   /// Of an operation that meets a queue.
   void SettleInQueue(StoreOp& op);
-  /// True: it is settled. False: it is worth another attempt.
+  /// True: it is settled, or left to the rules. False: it is worth another attempt.
   bool SettleNotDone(Statement& statement);
 
   Operations operations_;

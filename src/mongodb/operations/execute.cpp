@@ -17,6 +17,10 @@ using std::chrono::milliseconds;
 /// Renewals in one command.
 constexpr std::size_t kMaxRenewals = 1000;
 
+bool IsLeave(const StoreOp& op) noexcept {
+  return op.kind == OpKind::kWrite && static_cast<const WriteOp&>(op).write == WriteKind::kLeave;
+}
+
 /// Renewals of one length of lease and one mode. They have connections of their own, and no more
 /// time than lets the next renewal come early enough.
 void Renew(Server& server, std::span<RenewOp* const> ops, milliseconds budget) {
@@ -45,7 +49,6 @@ bool FailIfTooShort(StoreOp& op, const ClockWatch& clocks) {
 void Execute(Server& server, const ClockWatch& clocks, std::span<StoreOp* const> ops,
              milliseconds budget) {
   std::map<std::tuple<Collection*, milliseconds, LockMode>, std::vector<RenewOp*>> renewals;
-  std::map<Collection*, std::vector<ReadOp*>> reads;
   std::map<Collection*, std::vector<StoreOp*>> others;
   for (StoreOp* op : ops) {
     if (const char* const fault = FaultOf(*op)) {
@@ -55,14 +58,12 @@ void Execute(Server& server, const ClockWatch& clocks, std::span<StoreOp* const>
     } else if (op->kind == OpKind::kRenew) {
       auto& renewal = static_cast<RenewOp&>(*op);
       renewals[{op->collection, renewal.ttl, renewal.mode}].push_back(&renewal);
-    } else if (op->kind == OpKind::kRead) {
-      reads[op->collection].push_back(&static_cast<ReadOp&>(*op));
-    } else {
+    } else if (op->kind != OpKind::kRead && !IsLeave(*op)) {
       others[op->collection].push_back(op);
     }
   }
   for (const auto& [where, some] : renewals) Renew(server, some, budget);
-  if (others.empty() && reads.empty()) return;
+  if (others.empty()) return;
   Operations operations(server, budget);
   for (const auto& [collection, some] : others) {
     if (ops.size() == 1) {
@@ -71,22 +72,6 @@ void Execute(Server& server, const ClockWatch& clocks, std::span<StoreOp* const>
       Batch(operations).Run(some);
     }
   }
-  for (const auto& [collection, some] : reads) operations.Read(some);
-}
-
-void ReadTogether(Server& server, std::span<StoreOp* const> reads, milliseconds budget) {
-  if (!server.is_replica_set()) {
-    for (StoreOp* const op : reads) {
-      op->Fail(Errc::kRefused,
-               "MongoDB reads several documents at one moment in a replica set only");
-    }
-    return;
-  }
-  std::map<Collection*, std::vector<ReadOp*>> of;
-  for (StoreOp* const op : reads) of[op->collection].push_back(static_cast<ReadOp*>(op));
-  Operations operations(server, budget);
-  Moment moment;
-  for (const auto& [collection, some] : of) operations.Read(some, &moment);
 }
 
 }  // namespace doclock::mongodb

@@ -13,12 +13,9 @@ namespace doclock::mongodb {
 /// difference of the members' clocks. Returns whether it did.
 bool FailIfTooShort(StoreOp& op, const ClockWatch& clocks);
 
-/// See Store::Execute.
+/// See Store::Execute. Leaves pending what the program has to decide: reads, what waiters leave,
+/// and writes that did not find what they expected.
 void Execute(Server& server, const ClockWatch& clocks, std::span<StoreOp* const> ops,
              std::chrono::milliseconds budget);
-
-/// See Store::ReadTogether. A server that is no member of a replica set refuses.
-void ReadTogether(Server& server, std::span<StoreOp* const> reads,
-                  std::chrono::milliseconds budget);
 
 }  // namespace doclock::mongodb

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "mongodb/bson/lock_fields.h"
 #include "mongodb/protocol/expressions.h"
-#include "mongodb/protocol/lock_fields.h"
-#include "mongodb/protocol/lock_filters.h"
+#include "mongodb/protocol/write_command.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -22,17 +22,23 @@ Doc LockProjection(const LockFieldNames& names) {
   return projection;
 }
 
-/// The place of the document among `ids`, and the whole document if its lock is one of `mine`, else
-/// its lock fields.
-Doc SightProjection(const LockFieldNames& names, const Array& ids, const Array& mine) {
+Doc FieldsExpr(const LockFieldNames& names, const Array* mine) {
   Doc fields, is_mine;
   for (const std::string* field : LockFields(names)) fields.Add(*field, FieldPath(*field));
-  is_mine.Add("0", FieldPath(names.id)).AddArray("1", mine.doc());
-  Array choice;
-  choice.Add(Doc::OfArray("$in", is_mine)).Add(std::string("$$ROOT")).Add(fields);
+  if (mine == nullptr) return fields;
+  is_mine.Add("0", FieldPath(names.id)).AddArray("1", mine->doc());
+  return Conditional(Doc::OfArray("$in", is_mine), std::string_view("$$ROOT"), fields);
+}
+
+/// The place of the document among `ids`, and what the view shows of it.
+Doc SightProjection(const LockFieldNames& names, const Array& ids, const Operations::View& view) {
   Doc projection;
-  projection.Add("doc", Doc::OfArray("$cond", choice.doc())).Add("now", "$$NOW");
-  projection.Add("place", PlaceAmong(ids));
+  if (view.whole) {
+    projection.Add("doc", "$$ROOT");
+  } else {
+    projection.Add("doc", FieldsExpr(names, view.mine));
+  }
+  projection.Add("now", "$$NOW").Add("place", PlaceAmong(ids));
   return projection;
 }
 
@@ -46,6 +52,15 @@ std::string AllowedBy(const StoreOp& op) {
 }
 
 }  // namespace
+
+void Moment::KeepFrom(const Reply& reply) {
+  bson_t cursor;
+  bson_iter_t time;
+  if (!FindDocument(reply.doc(), "cursor", cursor)) return;
+  if (!FindField(cursor, "atClusterTime", time)) return;
+  concern_ = Doc::Of("level", "snapshot");
+  concern_.Add("atClusterTime", *bson_iter_value(&time));
+}
 
 void Check(const CommandResult& result) {
   if (result.answered()) return;
@@ -100,11 +115,6 @@ void Operations::Execute(StoreOp& op) {
   }
 }
 
-void Operations::Execute(ReadOp& op) {
-  ReadOp* const one = &op;
-  Read({&one, 1});
-}
-
 void Operations::Execute(RenewOp& op) {
   RenewOp* const one = &op;
   Renew({&one, 1});
@@ -143,25 +153,8 @@ void Operations::FindAndModify(const Collection& collection, const Doc& filter, 
   Write(command, reply);
 }
 
-void Operations::UpdateOne(const Collection& collection, const Doc& filter, const Update& update,
-                           Reply& reply) {
-  Doc statement;
-  statement.Add("q", filter);
-  update.AddTo(statement, "u");
-  Array statements;
-  statements.Add(statement);
-  Doc command;
-  command.Add("update", std::string_view(collection.name())).AddArray("updates", statements.doc());
-  Write(command, reply);
-}
-
-void Operations::DeleteOne(const Collection& collection, const Doc& filter, Reply& reply) {
-  Doc statement;
-  statement.Add("q", filter).Add("limit", 1);
-  Array statements;
-  statements.Add(statement);
-  Doc command;
-  command.Add("delete", std::string_view(collection.name())).AddArray("deletes", statements.doc());
+void Operations::WriteOne(const StoreOp& op, const Doc& statement, Reply& reply) {
+  Doc command = CommandOf(VerbOf(op), *op.collection, Array().Add(statement), true);
   Write(command, reply);
 }
 
@@ -188,7 +181,7 @@ std::optional<StoredLock> Operations::Look(const Collection& collection, const K
 }
 
 bool Operations::Look(const Collection& collection, std::span<const Key* const> keys,
-                      const Array& mine, Sees sees, const Sighted& visit, Reply& reply) {
+                      const View& view, const Sighted& visit, Reply& reply) {
   std::vector<std::size_t> places(keys.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
   while (!places.empty()) {
@@ -197,15 +190,18 @@ bool Operations::Look(const Collection& collection, std::span<const Key* const> 
     Doc command;
     command.Add("find", std::string_view(collection.name()));
     command.Add("filter", Doc::Of("_id", Doc::OfArray("$in", ids.doc())));
-    command.Add("projection", SightProjection(collection.fields(), ids, mine));
+    command.Add("projection", SightProjection(collection.fields(), ids, view));
     command.Add("batchSize", static_cast<std::int64_t>(ids.size()) + 1);
-    if (sees == Sees::kConfirmed) {
+    if (view.moment != nullptr) {
+      view.moment->AddTo(command);
+    } else if (view.sees == Sees::kConfirmed) {
       server_.AddLinearizable(command);
     } else {
       command.Add("readConcern", Doc::Of("level", "local"));
     }
     Read(command, reply);
     if (!reply.answered()) return false;
+    if (view.moment != nullptr) view.moment->KeepFrom(reply);
     std::vector<bool> shown(places.size(), false);
     reply.ForEachInBatch([&](const bson_t& row) {
       bson_t doc;

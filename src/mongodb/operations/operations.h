@@ -38,19 +38,17 @@ class Operations {
   [[nodiscard]] Operations Within(std::chrono::milliseconds limit) const;
   [[nodiscard]] std::chrono::milliseconds left() const { return Until(deadline_); }
 
-  /// One operation by itself, in the fewest commands.
+  /// One operation by itself, in the fewest commands. Leaves pending what the rules have to decide
+  /// by what is stored, and reads.
   void Execute(StoreOp& op);
   void Execute(AcquireOp& op);
   void Execute(WriteOp& op);
   void Execute(SaveOp& op);
-  void Execute(ReadOp& op);
+  void Execute(ReadOp&) {}
   void Execute(RenewOp& op);
   /// An acquire that has got so far: what the last look showed, if that is worth an attempt, and
   /// after how many attempts.
   void Execute(AcquireOp& op, std::optional<StoredLock> seen, int attempts);
-  /// Reads, all of one collection, in one command.
-  /// @param moment null: each sees what was acknowledged before
-  void Read(std::span<ReadOp* const> ops, Moment* moment = nullptr);
   /// Renewals, all of one collection, one ttl and one mode, in two commands unless a document is
   /// blocked.
   void Renew(std::span<RenewOp* const> ops);
@@ -68,21 +66,26 @@ class Operations {
   /// A document as it is on the primary.
   struct Shown {
     StoredLock lock;
-    const bson_t& doc;  ///< Its lock fields; the whole document where the lock is one of `mine`.
+    const bson_t& doc;  ///< Its lock fields; or the whole document, if the view says so.
   };
   enum class Sees : std::uint8_t {
     kLatest,     ///< What the primary has. A later one may not have it.
     kConfirmed,  ///< All that was acknowledged, and nothing that can be lost: a Read's view.
   };
+  struct View {
+    Sees sees = Sees::kConfirmed;
+    bool whole = false;           ///< Whole documents?
+    const Array* mine = nullptr;  ///< Else those whose lock is one of these.
+    Moment* moment = nullptr;     ///< Unless null, they are seen at this moment.
+  };
   /// Shows several documents of one collection, by their place among `keys`.
   /// @return whether all that are there were shown; else `reply` says why not.
   using Sighted = std::function<void(std::size_t place, Shown&& shown)>;
-  bool Look(const Collection& collection, std::span<const Key* const> keys, const Array& mine,
-            Sees sees, const Sighted& visit, Reply& reply);
+  bool Look(const Collection& collection, std::span<const Key* const> keys, const View& view,
+            const Sighted& visit, Reply& reply);
 
-  /// An update of one document. Its `n` says whether something matched.
-  void UpdateOne(const Collection& collection, const Doc& filter, const Update& update,
-                 Reply& reply);
+  /// Sends the operation's statement. Its `n` says whether something matched.
+  void WriteOne(const StoreOp& op, const Doc& statement, Reply& reply);
   /// Sends a command that writes, bounded, to a majority.
   void Write(Doc& command, Reply& reply);
   /// Sends a command that reads, bounded.
@@ -111,13 +114,8 @@ class Operations {
   void ReleaseShare(WriteOp& op);
   bool TryReleaseShare(WriteOp& op, Queue queue);
 
-  void DeleteOne(const Collection& collection, const Doc& filter, Reply& reply);
-  void WriteKnown(WriteOp& op);
   bool TryWrite(WriteOp& op, Queue queue);
   void WriteAny(WriteOp& op);
-  void NotMine(WriteOp& op);
-  void Insert(SaveOp& op);
-  bool TryChange(SaveOp& op, const StoredLock* seen);
   void RenewAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
   void RenewSharesAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
   void RenewSharesInParts(std::span<RenewOp* const> ops);

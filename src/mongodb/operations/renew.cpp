@@ -39,7 +39,7 @@ void Operations::JudgeRenewals(std::span<RenewOp* const> ops, OpStatus live) {
   }
   Reply reply;
   const bool complete = Look(
-      *ops.front()->collection, documents, Array(), Sees::kLatest,
+      *ops.front()->collection, documents, {.sees = Sees::kLatest},
       [&](std::size_t place, Shown&& shown) {
         const auto [first, last] = by_document.equal_range(*documents[place]);
         for (auto item = first; item != last; ++item) {

@@ -102,8 +102,8 @@ bool Operations::MakeShared(AcquireOp& op) {
 
 void Operations::ReleaseShare(WriteOp& op) {
   const Queue queue = op.queue_likely ? Queue::kFirst : Queue::kNone;
-  if (TryReleaseShare(op, queue)) return;
-  if (queue == Queue::kFirst || !TryReleaseShare(op, Queue::kFirst)) NotMine(op);
+  if (TryReleaseShare(op, queue) || queue == Queue::kFirst) return;
+  TryReleaseShare(op, Queue::kFirst);
 }
 
 /// False: nothing matched.

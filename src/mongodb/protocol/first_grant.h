@@ -6,7 +6,6 @@
 #include "doclock/store.h"
 #include "mongodb/bson/bson.h"
 #include "mongodb/protocol/expressions.h"
-#include "mongodb/protocol/lock_fields.h"
 #include "mongodb/protocol/set_where.h"
 
 namespace doclock::mongodb {

@@ -7,6 +7,7 @@
 #include "mongodb/bson/uuid_bounds.h"
 #include "mongodb/protocol/as_seen.h"
 #include "mongodb/protocol/update.h"
+#include "mongodb/protocol/write_command.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -131,38 +132,45 @@ Doc WakeOf(const LockChange& change) {
   return wake;
 }
 
-/// The grant to the first of the queue.
+/// The grant to the first of the queue, or to the next holder.
 void AddGrant(Update& update, const LockChange& change) {
   const StoredLock& was = change.was;
   const rules::LockState& now = change.now;
-  const auto first =
-      std::find_if(was.queue.begin(), was.queue.end(),
-                   [&](const rules::QueueEntry& entry) { return entry.id == now.lock_id; });
   GrantRequest grant;
   grant.lock_id = now.lock_id;
   grant.ttl = now.lease.ttl;
-  grant.min_hold = first->min_hold;
+  if (now.closed_until != was.closed_until) {
+    grant.min_hold = rules::RoundUp(now.closed_until - kLookedAt);
+  }
   grant.owner = now.owner;
   grant.group = now.group;
   update.Grant(grant);
-  if (was.has_closed && grant.min_hold.count() == 0) update.ForgetClosed();
-  update.Wake(WakeOf(change));
+  if (was.has_closed && !now.IsClosed(kLookedAt)) update.ForgetClosed();
+  if (now.passed_on.done) update.Wake(WakeOf(change));
+}
+
+/// What becomes of the holder.
+void AddHolder(Update& update, const LockChange& change) {
+  const StoredLock& was = change.was;
+  const rules::LockState& now = change.now;
+  if (now.HasLockId() && now.lock_id != was.lock_id) return AddGrant(update, change);
+  if (!now.HasLockId() && was.HasLockId()) update.Clear();
+  if (!now.owner && was.owner) update.ForgetOwner();
+  if (!now.HasLockId() || now.IsShared() || now.lease == was.lease) return;
+  update.RestartLease(now.lease.ttl);
+  update.KeepFence(now.lock_id, now.fence);
 }
 
 }  // namespace
 
 Doc StatementOf(const LockChange& change) {
+  if (change.erases) return DeleteStatement(GuardOf(change));
   if (IsOfAWaiter(change)) return WithoutEntries(change);
   const LockFieldNames& names = change.collection.fields();
   const StoredLock& was = change.was;
   const rules::LockState& now = change.now;
   Update update(change.collection);
-  if (now.passed_on.done) {
-    AddGrant(update, change);
-  } else {
-    if (!now.HasLockId() && was.HasLockId()) update.Clear();
-    if (!now.owner && was.owner) update.ForgetOwner();
-  }
+  AddHolder(update, change);
   if (now.released != was.released) update.Mark(now.released);
   if (now.version != was.version) update.RaiseVersion();
   if (now.IsShared()) {
@@ -171,10 +179,8 @@ Doc StatementOf(const LockChange& change) {
     update.ForgetShares();
   }
   if (was.has_queue) update.Keep(names.queue, Staying(change, names.queue, was.queue, now.queue));
-  Doc statement;
-  statement.Add("q", GuardOf(change));
-  update.AddTo(statement, "u");
-  return statement;
+  if (change.body) update.ReplaceBody(change.body, change.base);
+  return UpdateStatement(GuardOf(change), update);
 }
 
 }  // namespace doclock::mongodb

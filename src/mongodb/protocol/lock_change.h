@@ -6,19 +6,23 @@
 
 namespace doclock::mongodb {
 
-/// A change of a lock that the rules decided here, from what was read before: of one that is given
-/// up, left by a waiter, or cleared. The body stays as it is.
+/// A change of a document that the rules decided here, from what was read before: a write under its
+/// lock, or in place of one that is over, a lock that is given up or cleared, or a waiter that
+/// leaves. No renewal, and no grant but to the next holder.
 struct LockChange {
   const Collection& collection;
   const Key& key;
   const StoredLock& was;
   const bson_t& seen;  ///< The fields of the lock, as they were read.
   const rules::LockState& now;
+  Body body;  ///< From now on; none: it stays as it is.
+  Body base;  ///< What differs from this one is sent.
+  bool erases = false;
 };
 
-/// The statement of an update. It matches only while the document shows what the decision rested
-/// on, so other clients may write meanwhile. What the rules say of a time that is over stays true
-/// while the fields stay.
+/// The statement of an update, or of a delete. It matches only while the document shows what the
+/// decision rested on, so other clients may write meanwhile. What the rules say of a time that is
+/// over stays true while the fields stay.
 Doc StatementOf(const LockChange& change);
 
 }  // namespace doclock::mongodb

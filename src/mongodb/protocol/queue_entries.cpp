@@ -8,7 +8,6 @@
 #include "mongodb/bson/wake_id.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/first_grant.h"
-#include "mongodb/protocol/lock_fields.h"
 #include "mongodb/protocol/sound_lock.h"
 #include "mongodb/protocol/stored_lock.h"
 #include "mongodb/protocol/update.h"

@@ -5,7 +5,6 @@
 
 #include "mongodb/bson/bson.h"
 #include "mongodb/protocol/expressions.h"
-#include "mongodb/protocol/lock_fields.h"
 
 namespace doclock::mongodb {
 

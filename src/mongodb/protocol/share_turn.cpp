@@ -5,7 +5,6 @@
 
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/first_grant.h"
-#include "mongodb/protocol/lock_fields.h"
 #include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/queue_entries.h"
 #include "mongodb/protocol/share_filters.h"

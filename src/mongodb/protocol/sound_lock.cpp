@@ -3,7 +3,6 @@
 #include <string_view>
 
 #include "mongodb/protocol/expressions.h"
-#include "mongodb/protocol/lock_fields.h"
 #include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/share_filters.h"
 

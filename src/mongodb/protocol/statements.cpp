@@ -4,8 +4,6 @@
 #include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/queue_stages.h"
 #include "rules/acquire.h"
-#include "rules/holder.h"
-#include "rules/save.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -152,13 +150,14 @@ Update SaveUpdate(const SaveOp& op, const StoredLock* seen) {
   return update;
 }
 
-Doc NewDocument(const SaveOp& op, const Uuid& born) {
-  const LockFieldNames& names = op.collection->fields();
+Doc NewDocument(const Collection& collection, const Key& key, const Body& body, const Uuid& born,
+                const Uuid& mark) {
+  const LockFieldNames& names = collection.fields();
   Doc document;
-  document.Add("_id", *op.key);
-  AppendMembers(document, op.body.json());
+  document.Add("_id", key);
+  AppendMembers(document, body.json());
   document.AddNull(names.id).Add(names.version, std::int64_t{1}).Add(names.born, born);
-  document.Add(names.released, op.write_id);
+  document.Add(names.released, mark);
   return document;
 }
 
@@ -172,28 +171,6 @@ bool JudgeAcquire(AcquireOp& op, const StoredLock* seen) {
     return !rules::MayAcquire(op, *seen, kLookedAt);
   }
   return true;
-}
-
-void JudgeWrite(WriteOp& op, const StoredLock* seen) {
-  if (seen == nullptr) {
-    op.status = OpStatus::kMissing;
-  } else if (seen->malformed()) {
-    Malformed(op, *seen);
-  } else if (rules::MayWrite(op, *seen, kLookedAt)) {
-    // It did not match, and would now: another program changed the fields in between, or the
-    // server's clock went back.
-    op.Fail(Errc::kUnavailable, "the lock fields changed while the document was written");
-  }
-}
-
-bool JudgeSave(SaveOp& op, const StoredLock* seen) {
-  if (seen != nullptr && seen->malformed()) {
-    Malformed(op, *seen);
-    return true;
-  }
-  const StoredLock gone;
-  if (seen == nullptr && op.save == SaveKind::kInsert) seen = &gone;  // erased since it was met
-  return !rules::MaySave(op, seen, kLookedAt);
 }
 
 }  // namespace doclock::mongodb

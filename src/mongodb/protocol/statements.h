@@ -42,13 +42,12 @@ Update HeldUpdate(const WriteOp& op, Queue queue);
 Doc SaveFilter(const SaveOp& op, const StoredLock* seen);
 /// What it changes; for kReplace.
 Update SaveUpdate(const SaveOp& op, const StoredLock* seen);
-/// The document that kInsert makes.
-Doc NewDocument(const SaveOp& op, const Uuid& born);
+/// The document that kInsert makes. @param mark of the save
+Doc NewDocument(const Collection& collection, const Key& key, const Body& body, const Uuid& born,
+                const Uuid& mark);
 
-/// An operation's outcome after its statement matched nothing, from what a look showed. False: it
-/// is worth another attempt.
+/// An acquire's outcome after its statement matched nothing, from what a look showed. False: it is
+/// worth another attempt.
 bool JudgeAcquire(AcquireOp& op, const StoredLock* seen);
-void JudgeWrite(WriteOp& op, const StoredLock* seen);
-bool JudgeSave(SaveOp& op, const StoredLock* seen);
 
 }  // namespace doclock::mongodb

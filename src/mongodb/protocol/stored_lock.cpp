@@ -266,12 +266,9 @@ StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::
 }
 
 void Malformed(StoreOp& op, const StoredLock& lock) {
-  op.Fail(Errc::kMalformed, MalformedText(lock));
-}
-
-std::string MalformedText(const StoredLock& lock) {
-  return "the lock fields of the document do not hold what this library writes (" + lock.bad_field +
-         ")";
+  op.Fail(Errc::kMalformed,
+          "the lock fields of the document do not hold what this library writes (" +
+              lock.bad_field + ")");
 }
 
 }  // namespace doclock::mongodb

@@ -46,7 +46,5 @@ StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::
 
 /// Settles the operation as one on a malformed lock, and names the field.
 void Malformed(StoreOp& op, const StoredLock& lock);
-/// Diagnostic only.
-std::string MalformedText(const StoredLock& lock);
 
 }  // namespace doclock::mongodb

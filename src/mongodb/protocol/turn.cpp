@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
+#include "mongodb/bson/lock_fields.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/first_grant.h"
-#include "mongodb/protocol/lock_fields.h"
 #include "mongodb/protocol/queue_entries.h"
 #include "mongodb/protocol/set_where.h"
 #include "mongodb/protocol/sound_lock.h"

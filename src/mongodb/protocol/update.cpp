@@ -2,7 +2,7 @@
 
 #include "document/json/same_json.h"
 #include "mongodb/bson/body_codec.h"
-#include "mongodb/protocol/lock_fields.h"
+#include "mongodb/bson/lock_fields.h"
 #include "mongodb/protocol/queue_stages.h"
 
 namespace doclock::mongodb {

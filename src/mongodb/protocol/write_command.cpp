@@ -5,16 +5,6 @@
 #include <utility>
 
 namespace doclock::mongodb {
-namespace {
-
-Doc DeleteStatement(const Doc& filter) {
-  Doc statement;
-  statement.Add("q", filter).Add("limit", 1);
-  return statement;
-}
-
-}  // namespace
-
 Verb VerbOf(const StoreOp& op) {
   if (op.kind == OpKind::kWrite) {
     const bool erases = static_cast<const WriteOp&>(op).write == WriteKind::kErase;
@@ -32,6 +22,12 @@ Verb VerbOf(const StoreOp& op) {
   return Verb::kUpdate;
 }
 
+Doc DeleteStatement(const Doc& filter) {
+  Doc statement;
+  statement.Add("q", filter).Add("limit", 1);
+  return statement;
+}
+
 Doc UpdateStatement(const Doc& filter, const Update& update, bool upsert) {
   Doc statement;
   statement.Add("q", filter);
@@ -47,7 +43,9 @@ Doc StatementOf(const WriteOp& op, Queue queue, const StoredLock* seen) {
 }
 
 Doc StatementOf(const SaveOp& op, const StoredLock* seen, const Uuid& born) {
-  if (op.save == SaveKind::kInsert) return NewDocument(op, born);
+  if (op.save == SaveKind::kInsert) {
+    return NewDocument(*op.collection, *op.key, op.body, born, op.write_id);
+  }
   const Doc filter = SaveFilter(op, seen);
   return op.save == SaveKind::kErase ? DeleteStatement(filter)
                                      : UpdateStatement(filter, SaveUpdate(op, seen));

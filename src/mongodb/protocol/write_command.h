@@ -18,6 +18,7 @@ inline constexpr std::uint32_t kMostCommandBytes = 12u << 20;
 /// The command that an acquire, a write or a save is a statement of.
 Verb VerbOf(const StoreOp& op);
 
+Doc DeleteStatement(const Doc& filter);
 Doc UpdateStatement(const Doc& filter, const Update& update, bool upsert = false);
 /// A write under the lock. @param seen see HeldFilter @throws DocumentException
 Doc StatementOf(const WriteOp& op, Queue queue, const StoredLock* seen = nullptr);

@@ -206,7 +206,7 @@ TEST_F(MongoAuth, AMissingPrivilegeIsNamed) {
   };
   const Things no_find = open_without("find");
   expect(RefusalOf([&] { static_cast<void>(no_find.Lock("there")); }), "findAndModify", "find");
-  expect(RefusalOf([&] { static_cast<void>(no_find.Find("there")); }), "aggregate", "find");
+  expect(RefusalOf([&] { static_cast<void>(no_find.Find("there")); }), "find", "find");
   expect(RefusalOf([&] { static_cast<void>(no_find.Find(Filter{})); }), "aggregate", "find");
   const Things no_insert = open_without("insert");
   expect(RefusalOf([&] { no_insert.Insert("new", Secret(1)); }), "insert", "insert");

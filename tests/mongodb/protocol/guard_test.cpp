@@ -1,4 +1,4 @@
-// What others write between the look and the update of a change that is decided here: the update
+// What others write between the look and the write of a change that is decided here: the write
 // matches only what the decision rested on. Each condition has a test that fails without it.
 
 #include <gtest/gtest.h>
@@ -169,6 +169,135 @@ TEST_F(MongoGuard, APurgeCountsOnlyWhatItHasCleared) {
   EXPECT_EQ(Purge(), 2);
   EXPECT_TRUE(other_.Read(key_).lock_id.is_nil());
   EXPECT_TRUE(other_.Read(b).locked);
+}
+
+/// Saves over a lock that is over, and what another client does between the look and the write.
+class MongoGuardOfSave : public MongoGuard {
+ protected:
+  void SetUp() override {
+    MongoGuard::SetUp();
+    one_.Expire(key_);
+    seen_ = one_.Read(key_);
+    pool_.Take();
+  }
+  SaveOp Save(SaveKind kind) {
+    return one_.Save(kind, key_, seen_.version, seen_.born, Counted(2));
+  }
+  void BeforeTheSecond(const char* command, const std::function<void()>& then) {
+    pool_.BeforeNext("find", [=, this] { pool_.BeforeNext(command, then); });
+  }
+
+  ReadOp seen_{one_.collection(), key_};
+};
+
+TEST_F(MongoGuardOfSave, IsDoneByThree) {
+  const SaveOp saved = Save(SaveKind::kReplace);
+  EXPECT_EQ(saved.status, OpStatus::kDone) << Why(saved);
+  EXPECT_EQ(pool_.Take(), "find 1, update 2");
+  const ReadOp now = other_.Read(key_);
+  EXPECT_EQ(now.version, saved.version);
+  EXPECT_EQ(now.body.json(), Counted(2).json());
+  EXPECT_EQ(now.released, saved.write_id);
+  EXPECT_TRUE(now.lock_id.is_nil());
+}
+
+TEST_F(MongoGuardOfSave, LeavesALockThatIsTakenMeanwhile) {
+  const Uuid id = NewUuid();
+  BeforeTheSecond("update", [&] { EXPECT_EQ(other_.Acquire(key_, id).status, OpStatus::kDone); });
+  EXPECT_EQ(Save(SaveKind::kReplace).status, OpStatus::kBusy);
+  EXPECT_EQ(other_.Read(key_).lock_id, id);
+}
+
+TEST_F(MongoGuardOfSave, ErasesNoDocumentThatIsTakenMeanwhile) {
+  const Uuid id = NewUuid();
+  BeforeTheSecond("delete", [&] { EXPECT_EQ(other_.Acquire(key_, id).status, OpStatus::kDone); });
+  EXPECT_EQ(Save(SaveKind::kErase).status, OpStatus::kBusy);
+  EXPECT_EQ(other_.Read(key_).lock_id, id);
+}
+
+TEST_F(MongoGuardOfSave, LeavesToOtherProgramsWhatItHasNotChanged) {
+  Change(R"({"$set": {"theirs": 1}})");
+  BeforeTheSecond("update", [&] { Change(R"({"$set": {"theirs": 2}})"); });
+  SaveOp op(one_.collection(), key_);
+  op.expected = seen_.version;
+  op.born = seen_.born;
+  op.write_id = NewUuid();
+  op.base = seen_.body;
+  op.body = Counted(2);
+  one_.Execute(op);
+  ASSERT_EQ(op.status, OpStatus::kDone) << Why(op);
+  EXPECT_EQ(other_.Read(key_).body.json(), (nlohmann::json{{"n", 2}, {"theirs", 2}}));
+}
+
+TEST_F(MongoGuardOfSave, InsertsNothingBesideADocumentThatComesMeanwhile) {
+  const auto erase = [&] { other_.Save(SaveKind::kErase, key_, kAnyVersion); };
+  pool_.BeforeNext("find", [&] {
+    erase();
+    pool_.BeforeNext("insert", [&] { other_.Save(SaveKind::kInsert, key_, 0, {}, Counted(3)); });
+  });
+  EXPECT_EQ(Save(SaveKind::kInsert).status, OpStatus::kConflict);
+  EXPECT_EQ(other_.Read(key_).body.json(), Counted(3).json());
+}
+
+/// Its first statement does not match, because of another program; the look finds it as it was.
+class MongoGuardOfWrite : public MongoGuard {
+ protected:
+  WriteOp Write(WriteKind kind, const char* command, std::int64_t expected = 1,
+                const GrantRequest* next = nullptr) {
+    pool_.BeforeNext(command, [&] {
+      Change(R"({"$rename": {"lockId": "gone"}})");
+      pool_.BeforeNext("find", [&] { Change(R"({"$rename": {"gone": "lockId"}})"); });
+    });
+    WriteOp op(one_.collection(), key_);
+    op.write = kind;
+    op.lock_id = held_.grant.lock_id;
+    op.expected = expected;
+    op.ttl = 10 * kTtl;
+    op.next = next;
+    if (kind != WriteKind::kErase) op.body = Counted(2);
+    one_.Execute(op);
+    EXPECT_EQ(op.status, OpStatus::kDone) << Why(op);
+    EXPECT_EQ(op.version, 2);
+    return op;
+  }
+  void ExpectWritten() {
+    const ReadOp read = other_.Read(key_);
+    EXPECT_EQ(read.version, 2);
+    EXPECT_EQ(read.body.json(), Counted(2).json());
+  }
+};
+
+TEST_F(MongoGuardOfWrite, ACheckpointIsWrittenAndRenews) {
+  Write(WriteKind::kCheckpoint, "update");
+  ExpectWritten();
+  const ReadOp read = other_.Read(key_);
+  EXPECT_EQ(read.lock_id, held_.grant.lock_id);
+  EXPECT_GT(read.remaining, kTtl);
+}
+
+TEST_F(MongoGuardOfWrite, AHandOverGrantsTheNext) {
+  GrantRequest next;
+  next.lock_id = NewUuid();
+  next.ttl = kTtl;
+  next.min_hold = kTtl;
+  Write(WriteKind::kRelease, "update", 1, &next);
+  ExpectWritten();
+  const ReadOp read = other_.Read(key_);
+  EXPECT_EQ(read.lock_id, next.lock_id);
+  EXPECT_TRUE(read.locked);
+  EXPECT_EQ(read.released, held_.grant.lock_id);
+  EXPECT_TRUE(Has("lockClosed"));
+}
+
+TEST_F(MongoGuardOfWrite, AReleaseByValueIsWritten) {
+  Write(WriteKind::kRelease, "findAndModify", kAnyVersion);
+  ExpectWritten();
+  EXPECT_TRUE(other_.Read(key_).lock_id.is_nil());
+}
+
+TEST_F(MongoGuardOfWrite, AnErasureErases) {
+  Write(WriteKind::kErase, "delete");
+  EXPECT_EQ(other_.Read(key_).status, OpStatus::kMissing);
 }
 
 /// What another program does to one field.
