@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "document/collection.h"
@@ -21,12 +22,12 @@ class OpenCollections {
   template <class Make>
   std::shared_ptr<C> Open(const std::string& name, const LockFieldNames& fields,
                           std::chrono::milliseconds default_ttl, const Make& make) {
+    if (auto open = FindSame(name, fields, default_ttl)) return open;
+    const std::lock_guard one_by_one(making_);
+    if (auto open = FindSame(name, fields, default_ttl)) return open;
+    std::shared_ptr<C> made = make(all_.size());
     const std::lock_guard guard(mutex_);
-    if (const auto open = all_.find(name); open != all_.end()) {
-      CheckSameCollection(*open->second, fields, default_ttl);
-      return open->second;
-    }
-    return all_.emplace(name, make(all_.size())).first->second;
+    return all_.emplace(name, std::move(made)).first->second;
   }
 
   /// Null: it is not open.
@@ -44,6 +45,14 @@ class OpenCollections {
   }
 
  private:
+  std::shared_ptr<C> FindSame(const std::string& name, const LockFieldNames& fields,
+                              std::chrono::milliseconds default_ttl) const {
+    auto open = Find(name);
+    if (open) CheckSameCollection(*open, fields, default_ttl);
+    return open;
+  }
+
+  std::mutex making_;  ///< Held while `make` runs, which may take long. Only its holder adds.
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<C>> all_;
 };

@@ -137,17 +137,18 @@ class MongodbStore final : public locking::LockingStore {
     const Deadline deadline = In(budget);
     for (StoreOp* const op : ops) op->MakePending();
     mongodb::Execute(database_.server(), database_.clocks(), ops, budget);
-    std::vector<StoreOp*> reads;
+    // A collection that cannot be read fails the reads of no other.
+    std::map<Collection*, std::vector<StoreOp*>> reads;
+    std::vector<StoreOp*> writes;
     for (StoreOp* const op : ops) {
       if (op->status != OpStatus::kPending) continue;
-      if (op->kind == OpKind::kRead) {
-        reads.push_back(op);
-      } else {
-        // By itself: a unit of several could not tell which of them another client has raced.
-        locking::Execute(database_, {&op, 1}, deadline);
-      }
+      (op->kind == OpKind::kRead ? reads[op->collection] : writes).push_back(op);
     }
-    if (!reads.empty()) locking::Execute(database_, reads, deadline);
+    for (const auto& [collection, some] : reads) locking::Execute(database_, some, deadline);
+    // By itself: a unit of several could not tell which of them another client has raced.
+    for (StoreOp* const op : writes) {
+      locking::Execute(database_, {&op, 1}, ops.size() == 1 ? deadline : PartOf(deadline));
+    }
   }
   void Commit(CommitOp& commit, milliseconds budget) override {
     if (!traits().transactions) return Store::Commit(commit, budget);
@@ -177,6 +178,14 @@ class MongodbStore final : public locking::LockingStore {
   }
 
  private:
+  /// For one of several: a document that a foreign transaction holds must not keep the others'
+  /// answers for the whole time.
+  static Deadline PartOf(Deadline deadline) {
+    constexpr milliseconds kLeast{100};
+    const auto now = std::chrono::steady_clock::now();
+    return std::min(deadline, now + std::max<Deadline::duration>((deadline - now) / 4, kLeast));
+  }
+
   MongodbDatabase& database_;
 };
 

@@ -30,8 +30,9 @@ void Operations::Execute(AcquireOp& op) {
   op.created = op.took_over = op.passed_on = false;
   if (op.grant.mode == LockMode::kShared) return AcquireShare(op);
   if (op.seems_granted && ReadGrant(op)) return;
-  // Where others waited a moment ago, the lock is not tried first as if it were free.
-  if (op.queue_likely && TakeTurn(op)) return;
+  // Who waits has met the lock held, and others may wait where some did a moment ago: there it is
+  // not tried first as if it were free.
+  if ((op.queue_likely || op.grant.queue_for.count() > 0) && TakeTurn(op)) return;
   Execute(op, std::nullopt, 0);
 }
 
@@ -39,7 +40,6 @@ void Operations::Execute(AcquireOp& op, std::optional<StoredLock> seen, int atte
   for (; attempts < kMaxAttempts; ++attempts) {
     if (!seen) {
       if (TakeFree(op)) return;
-      if (op.grant.queue_for.count() > 0 && TakeTurn(op)) return;
       Reply reply;
       seen = Look(*op.collection, *op.key, reply);
       if (Settled(op, reply)) return;

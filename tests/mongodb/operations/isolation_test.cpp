@@ -243,6 +243,34 @@ TEST_F(Isolation, ADocumentInAnOpenTransactionDelaysOnlyItsOwnAcquire) {
   }
 }
 
+TEST_F(Isolation, DocumentsInOpenTransactionsFailNoReadOfTheirCall) {
+  const AcquireOp first = Held("first"), second = Held("second");
+  Free("other");
+  UserTransaction one(SetUri(), database_.name(), "things", "first");
+  UserTransaction two(SetUri(), database_.name(), "things", "second");
+  Calls calls(things_);
+  const WriteOp& left = calls.Write(WriteKind::kLeave, "first", first);
+  const WriteOp& too = calls.Write(WriteKind::kLeave, "second", second);
+  const ReadOp& read = calls.Read("other");
+  calls.Execute(2s);
+  EXPECT_EQ(read.status, OpStatus::kDone) << Why(read);
+  EXPECT_NE(left.status, OpStatus::kDone);
+  EXPECT_NE(too.status, OpStatus::kDone);
+}
+
+TEST_F(Isolation, ACollectionThatCannotBeReadFailsNoReadOfAnother) {
+  Free("a");
+  const std::shared_ptr<Collection> others = things_.store().Open("others", {}, 30s);
+  const Key key("a");
+  ReadOp refused(*others, key), read(things_.collection(), key);
+  StoreOp* const both[] = {&refused, &read};
+  const CommandFault fault{"refused", 13};
+  const FailPoint point(database_, fault, {.collection = "others"});
+  things_.store().Execute(both, 10s);
+  EXPECT_EQ(refused.status, OpStatus::kFailed) << Why(refused);
+  EXPECT_EQ(read.status, OpStatus::kDone) << Why(read);
+}
+
 TEST_F(Isolation, ADocumentInAnOpenTransactionDelaysOnlyItsOwnRenewal) {
   constexpr int kLocks = 1000;
   constexpr std::chrono::milliseconds kLease = 5min;

@@ -41,6 +41,9 @@ class Calls {
     op.body = std::move(body);
     return Added(op);
   }
+  ReadOp& Read(const std::string& key) {
+    return Added(reads_.emplace_back(client_.collection(), keys_.emplace_back(key)));
+  }
   RenewOp& Renew(const std::string& key, const Uuid& id, std::chrono::milliseconds ttl) {
     RenewOp& op = renewals_.emplace_back(client_.collection(), keys_.emplace_back(key));
     op.lock_id = id;
@@ -65,6 +68,7 @@ class Calls {
   std::deque<AcquireOp> acquires_;
   std::deque<WriteOp> writes_;
   std::deque<SaveOp> saves_;
+  std::deque<ReadOp> reads_;
   std::deque<RenewOp> renewals_;
   std::vector<StoreOp*> ops_;
 };
