@@ -1,6 +1,5 @@
 #pragma once
 
-#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -12,8 +11,9 @@
 namespace doclock::mongodb {
 
 /// One change stream of a collection, on a thread of its own while there are watchers. It reports
-/// locks that were released, and documents that were inserted, saved or erased. When the stream
-/// fails it begins anew, and reports that anything may have happened meanwhile.
+/// locks that were released or granted to a waiter, and documents that were inserted, saved or
+/// erased. When the stream fails it begins anew, and reports that anything may have happened
+/// meanwhile.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   Stream(std::shared_ptr<Server> server, const Collection& collection)
@@ -39,8 +39,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   const std::shared_ptr<Server> server_;
   const Collection& collection_;
-  std::mutex mutex_;  ///< Guards the watchers. Held while hints run.
-  std::mutex thread_mutex_;
+  std::mutex mutex_;         ///< Guards the watchers. Held while hints run.
+  std::mutex thread_mutex_;  ///< Held while the thread begins or ends.
   std::map<std::uint64_t, HintListener> watchers_;
   std::uint64_t next_number_ = 0;  ///< Guarded by thread_mutex_.
   std::jthread thread_;
