@@ -159,7 +159,7 @@ for kind in static shared; do
     # The stores on servers are packages of their own, and only these need the servers' libraries.
     dpkg-deb -x "$work"/cpack/doclock_*.deb "$work/cpack/deb"
     [[ $(dpkg-deb -f "$work"/cpack/doclock_*.deb Depends) != *@(mongoc|libpq)* ]]
-    [[ $(dpkg-deb -f "$work"/cpack/doclock-postgresql_*.deb Depends) == *libpq5*"doclock (= "* ]]
+    [[ $(dpkg-deb -f "$work"/cpack/doclock-postgresql_*.deb Depends) == *"doclock (= "*libpq5* ]]
     [[ $(dpkg-deb -f "$work"/cpack/doclock-mongodb_*.deb Depends) == *libmongoc* ]]
     [[ $(dpkg-deb -f "$work"/cpack/doclock-mongodb_*.deb Depends) == *"doclock (= "* ]]
     stores_of "$work/cpack/deb/usr/bin/doclock" '["sqlite"]'
