@@ -31,9 +31,8 @@ class Duration {
       std::chrono::duration<Rep, Period> d) noexcept  // NOLINT(google-explicit-constructor)
       : count_(Saturate(d)) {}
   /// Does not compile: a plain number has no unit. Overload resolution still finds this
-  /// constructor, on purpose, so that the compiler's error is a sentence, not a list of candidates:
-  /// the traits
-  /// (`std::is_convertible_v<int, Duration>`) say that a number converts.
+  /// constructor, on purpose, so that the compiler's error is a sentence, not a list of candidates;
+  /// the traits (`std::is_convertible_v<int, Duration>`) say that a number converts.
   template <class Number>
     requires std::is_arithmetic_v<Number>
   constexpr Duration(Number) noexcept {  // NOLINT(google-explicit-constructor)

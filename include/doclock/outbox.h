@@ -31,9 +31,9 @@ struct OutboxMessage {
   nlohmann::json payload = nullptr;
   /// Messages with the same text here are sent one after the other. Empty: no order.
   std::string order = {};
-  /// The place within the order, upwards; ties go by id. 0: Outbox::Add sets it to `added`.
-  /// Where machines whose clocks differ add to one order, pass a number that rises under the lock
-  /// that they hold, as Locked::fence() does.
+  /// The place within the order, upwards; ties go by id, so in no order at all. 0: Outbox::Add sets
+  /// it to `added`. Where machines whose clocks differ add to one order, pass a number that rises
+  /// from message to message: Locked::fence() rises from lock to lock only.
   std::int64_t position = 0;
   /// Not sent before this moment. After a failed attempt: when the next one is due.
   Date due = {};
@@ -117,7 +117,8 @@ class DOCLOCK_EXPORT Outbox {
                   RepositoryOptions options = {});
 
   /// Stores the message with the transaction. A message with this id that waits is a
-  /// ConflictException of Commit. @throws what the verbs of Transaction throw
+  /// ConflictException of Commit. @throws what the verbs of Transaction throw; DocumentException
+  /// if the message has no room for what is stored of its attempts: kMaxBodyBytes less 4 KiB
   void Add(Transaction& transaction, OutboxMessage message) const;
 
   /// Starts threads that send what is due, until the Dispatcher is stopped or destroyed.
@@ -136,7 +137,8 @@ class DOCLOCK_EXPORT Outbox {
   /// Counts the messages. Reads all of them.
   /// @throws DocumentException, StoreException
   [[nodiscard]] OutboxStatus Status() const;
-  /// Returns the parked messages, oldest first, without those whose last attempt is under way.
+  /// Returns the parked messages, oldest first, without those whose last attempt is under way. Reads
+  /// all messages.
   /// @throws DocumentException, StoreException
   [[nodiscard]] std::vector<OutboxMessage> Parked() const;
   /// Makes a parked message due now, with all its attempts. Returns false if it is not parked.

@@ -12,8 +12,8 @@ namespace doclock {
 ///
 /// ```cpp
 /// orders.Lock("42");                // a key: the document must exist
-/// orders.Lock(Order{"42"});         // an entity that knows its key: creates the document if
-/// missing notes.Lock({"42", Note{"new"}});  // a key and an entity: the same for a T without a key
+/// orders.Lock(Order{"42"});         // an entity that knows its key: creates what is missing
+/// notes.Lock({"42", Note{"new"}});  // a key and an entity: the same for a T without a key
 /// ```
 ///
 /// A stored body always wins over the entity. Where T knows its key, a key that differs from it is

@@ -114,6 +114,10 @@ void TransactionState::Commit() {
 }
 
 void TransactionState::CommitAsync(CommitSpec spec, CommitDone done) {
+  // A token may begin later than the call that gave it the writes.
+  if (spec.parts.size() != parts_.size()) {
+    throw std::logic_error("doclock: the transaction was used after CommitAsync()");
+  }
   Begin();
   try {
     detail::CommitAsync(engine_, std::move(spec), std::move(done));

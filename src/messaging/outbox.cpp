@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
+#include <random>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
+#include "doclock/body.h"
 #include "document/values/key_member.h"
 #include "document/values/utf8.h"
 #include "messaging/dispatch_options.h"
@@ -19,17 +20,21 @@ using namespace std::chrono_literals;
 /// How long Drop waits for a message that is being sent.
 constexpr auto kDropWait = 10s;
 constexpr std::size_t kErrorBytes = 500;
+/// What may be written into a message once it is added: moments, counts and an escaped error.
+constexpr std::size_t kRoom = 4096;
+
+/// Every message was added at a moment of the past: what was not is none, and is neither sent nor
+/// waited for.
+Filter Messages() { return Filter{}.AtLeast("added", 1); }
 
 /// What is due, oldest first: those that may be sent, or those behind another one, which are apart
 /// because there may be many of them.
 Filter Due(bool behind) {
-  return Filter{}.Equal("parked", false).Equal("behind", behind).Due("due").OrderBy("added");
+  return Messages().Equal("parked", false).Equal("behind", behind).Due("due").OrderBy("added");
 }
 
-/// What is no message has no position.
 Filter FirstOf(const std::string& order) {
-  constexpr auto kFirst = std::numeric_limits<std::int64_t>::min();
-  return Filter{}.Equal("order", order).AtLeast("position", kFirst).OrderBy("position").Limit(1);
+  return Messages().Equal("order", order).OrderBy("position").Limit(1);
 }
 
 /// The present moment, in microseconds since 1970.
@@ -71,6 +76,16 @@ void CheckIsMessage(const OutboxMessage& message) {
                           message.id);
 }
 
+/// One that could not be saved could not be sent.
+void CheckRoom(const OutboxMessage& message) {
+  constexpr std::size_t kMost = kMaxBodyBytes - kRoom;
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+  if (message.payload.dump(-1, ' ', false, kReplace).size() + message.order.size() <= kMost) return;
+  throw DocumentException("doclock: message '" + message.id.ToString() + "' is longer than " +
+                              std::to_string(kMost) + " bytes",
+                          message.id);
+}
+
 /// When a message behind another one looks again whether it is the first, if no process wakes it
 /// before, because one died: after as long as it has been there, so that many that wait for long
 /// cost little.
@@ -81,9 +96,10 @@ Date NextLook(const OutboxMessage& message) {
 
 /// Messages behind others come first now and then: one that no process wakes is sent although there
 /// are always others.
-bool IsTurnOfThoseBehind() noexcept {
-  static std::atomic<unsigned> calls = 0;
-  return ++calls % 16 == 0;
+bool IsTurnOfThoseBehind() {
+  // By chance: a program may use several outboxes in turn.
+  thread_local std::minstd_rand random{std::random_device{}()};
+  return random() % 16 == 0;
 }
 
 /// What was thrown, as a text that can be stored.
@@ -149,6 +165,7 @@ void Outbox::Add(Transaction& transaction, OutboxMessage message) const {
                       .due = message.due,
                       .added = NextMoment()};
   if (fresh.position == 0) fresh.position = fresh.added;
+  CheckRoom(fresh);
   transaction.Insert(messages_, fresh);
 }
 
@@ -240,9 +257,9 @@ OutboxStatus Outbox::Status() const {
 
 std::vector<OutboxMessage> Outbox::Parked() const {
   std::vector<OutboxMessage> parked;
-  messages_.ForEach(
-      Filter{}.NotEqual("parked", false).Free().OrderBy("added"),
-      [&](Snapshot<OutboxMessage>& message) { parked.push_back(std::move(*message)); });
+  messages_.ForEach(Filter{}.Free().OrderBy("added"), [&](Snapshot<OutboxMessage>& message) {
+    if (message->parked) parked.push_back(std::move(*message));  // also what is no message
+  });
   return parked;
 }
 

@@ -231,14 +231,25 @@ TEST_P(OutboxTest, ADocumentThatIsNoMessageIsParkedAndHoldsUpNothing) {
 TEST_P(OutboxTest, ADocumentOfAnotherProgramIsShownAndLeftAlone) {
   Add({.id = "good", .order = "a"});
   LockingRepository<json> documents(manager, "outbox");
-  documents.Insert("stray", json{{"order", "a"}, {"n", 7}});
+  documents.Insert("stray", json{{"order", "a"}, {"position", 1}, {"n", 7}});
+  documents.Insert("due", json{{"parked", false}, {"behind", false}, {"due", Date()}});
   SendWhatIsDue();
   EXPECT_THAT(tried, ElementsAre("good"));
-  ASSERT_EQ(outbox.Parked().size(), 1U);
+  ASSERT_EQ(outbox.Parked().size(), 2U);
   EXPECT_EQ(outbox.RetryParked(), 0);
   EXPECT_THROW(outbox.Retry("stray"), DocumentException);
   EXPECT_THROW(outbox.Drop("stray"), DocumentException);
   EXPECT_EQ(documents.Find("stray").value()->at("n"), 7);
+}
+
+TEST_P(OutboxTest, AMessageThatCouldNotBeSavedLaterIsNotAdded) {
+  Transaction transaction(manager);
+  const std::string text(kMaxBodyBytes - 4096, 'x');
+  EXPECT_THROW(outbox.Add(transaction, {.id = "long", .payload = text}), DocumentException);
+  outbox.Add(transaction, {.id = "good", .payload = std::string(1000, 'x')});
+  transaction.Commit();
+  SendWhatIsDue();
+  EXPECT_THAT(tried, ElementsAre("good"));
 }
 
 TEST_P(OutboxTest, ASenderThatIsPausedBeforeAnyOfItsCallsLosesNoMessage) {

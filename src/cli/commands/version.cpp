@@ -14,8 +14,7 @@ int VersionJson() {
   const std::optional<std::string> libmongoc = DriverVersion();
   nlohmann::json stores = nlohmann::json::array();
   for (const BuiltInScheme& store : BuiltInSchemes()) {
-    const bool missing = !libmongoc && store.scheme.starts_with("mongodb");
-    if (IsShared(store) && !missing) stores.push_back(store.scheme);
+    if (IsShared(store) && !IsMissing(store.scheme)) stores.push_back(store.scheme);
   }
   nlohmann::json version{{"version", DOCLOCK_VERSION}, {"stores", stores}};
   if (libmongoc) version["libmongoc"] = *libmongoc;

@@ -4,9 +4,9 @@
 
 #include "doclock/errors.h"
 #include "doclock/open_store.h"
+#include "open/store_module.h"
 #if defined(DOCLOCK_CLI_LINKS_MONGODB) || defined(DOCLOCK_CLI_LOADS_MONGODB)
 #define DOCLOCK_CLI_HAS_MONGODB
-#include "open/store_module.h"
 #endif
 
 namespace doclock::cli {
@@ -63,6 +63,23 @@ std::shared_ptr<Store> OpenPatiently(const std::string& url, OpenMode mode,
   if (patience && IsOnMongodb(url)) return Mongodb().open(url, mode, patience);
 #endif
   return OpenStore(url, mode);
+}
+
+bool IsMissing([[maybe_unused]] std::string_view scheme) noexcept {
+  try {
+#ifdef DOCLOCK_CLI_LOADS_MONGODB
+    if (IsOnMongodb(scheme)) {
+      PrepareDriver("mongodb:");
+      static_cast<void>(Mongodb());
+    }
+#endif
+#ifdef DOCLOCK_CLI_LOADS_POSTGRESQL
+    if (scheme.starts_with("postgres")) static_cast<void>(LoadStoreModule("postgresql"));
+#endif
+    return false;
+  } catch (...) {
+    return true;
+  }
 }
 
 std::optional<std::string> DriverVersion() {

@@ -20,6 +20,9 @@ void PrepareDriver(std::string_view url) noexcept;
 std::shared_ptr<Store> OpenPatiently(const std::string& url, OpenMode mode,
                                      std::optional<Duration> patience);
 
+/// Is the store of this scheme a module that is not installed?
+bool IsMissing(std::string_view scheme) noexcept;
+
 /// The version of libmongoc. None: this build has no store on MongoDB, or its module is not
 /// installed.
 std::optional<std::string> DriverVersion();
