@@ -137,8 +137,8 @@ class DOCLOCK_EXPORT Outbox {
   /// Counts the messages. Reads all of them.
   /// @throws DocumentException, StoreException
   [[nodiscard]] OutboxStatus Status() const;
-  /// Returns the parked messages, oldest first, without those whose last attempt is under way. Reads
-  /// all messages.
+  /// Returns the parked messages, oldest first, without those whose last attempt is under way.
+  /// Reads all messages.
   /// @throws DocumentException, StoreException
   [[nodiscard]] std::vector<OutboxMessage> Parked() const;
   /// Makes a parked message due now, with all its attempts. Returns false if it is not parked.
