@@ -82,11 +82,15 @@ foreach(store IN LISTS doclock_stores)
   get_property(description GLOBAL PROPERTY DOCLOCK_STORE_${store}_DESCRIPTION)
   get_property(package GLOBAL PROPERTY DOCLOCK_STORE_${store}_PACKAGE)
   get_property(pkg_config GLOBAL PROPERTY DOCLOCK_STORE_${store}_PKG_CONFIG)
+  set(private REQUIRES_PRIVATE)
+  if(pkg_config MATCHES "^-l")
+    set(private LIBS_PRIVATE)
+  endif()
   doclock_install_component(
     ${store}
     DESCRIPTION "${description}"
     REQUIRES "doclock-core ${same}"
-    REQUIRES_PRIVATE "${pkg_config}")
+    ${private} "${pkg_config}")
   if(NOT (store IN_LIST doclock_modules AND DOCLOCK_STORE_MODULES STREQUAL "ALL"))
     list(APPEND umbrella_requires "doclock-${store} ${same}")
   endif()

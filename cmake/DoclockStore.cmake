@@ -6,7 +6,7 @@
 #     URLS <example>...       one URL for each scheme that OpenStore opens with it, as messages show it: sqlite:PATH
 #     [PACKAGES "<name> <version> [CONFIG]"... TARGETS <targets>... PKG_CONFIG "<module> >= <version>"...]
 #                             what it needs, as alternatives: the first package that is found is taken, with the target
-#                             and the pkg-config module of the same place
+#                             and the pkg-config module of the same place (or -l<library>)
 #     [WITH <ON|AUTO>])       without its package: an error (ON, the default), or the store is left out (AUTO)
 #
 # makes the component doclock::<name>, a part of the umbrella, with its install rules; the option DOCLOCK_WITH_<NAME>,
