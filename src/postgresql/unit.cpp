@@ -216,8 +216,9 @@ void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts) {
     std::map<const RowUpdate*, Together> groups;
     std::set<std::int64_t> hint_locks;
     for (const ShortCut& cut : cuts) {
-      groups[cut.update].cuts.push_back(&cut);
-      groups[cut.update].keys.push_back(&cut.parameters);
+      Together& group = groups[cut.update];
+      group.cuts.push_back(&cut);
+      group.keys.push_back(&cut.parameters);
       if (cut.frees) hint_locks.insert(Ours(*cut.op->collection).hint_lock());
     }
     for (auto& [update, group] : groups) group.place = update->Send(*connection_, group.keys);

@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 
-#include "doclock/errors.h"
 #include "doclock/open_store.h"
 #include "open/store_module.h"
 #if defined(DOCLOCK_CLI_LINKS_MONGODB) || defined(DOCLOCK_CLI_LOADS_MONGODB)
@@ -84,12 +83,8 @@ bool IsMissing([[maybe_unused]] std::string_view scheme) noexcept {
 
 std::optional<std::string> DriverVersion() {
 #ifdef DOCLOCK_CLI_HAS_MONGODB
-  PrepareDriver("mongodb:");
-  try {
-    return Mongodb().driver_version();
-  } catch (const StoreException&) {
-    return std::nullopt;
-  }
+  if (IsMissing("mongodb")) return std::nullopt;
+  return Mongodb().driver_version();
 #else
   return std::nullopt;
 #endif
