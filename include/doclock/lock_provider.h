@@ -122,6 +122,11 @@ class DOCLOCK_EXPORT LockProvider {
     return detail::Initiate(bound()->engine, detail::TryLockOperation{LockOp(name, options)},
                             std::forward<Token>(token));
   }
+  /// As above, with default options.
+  template <detail::TokenFor<std::optional<HeldLock>> Token>
+  auto TryAcquireAsync(detail::NameArg name, Token&& token) const {
+    return TryAcquireAsync(name, LockOptions{}, std::forward<Token>(token));
+  }
   /// Not a call: says where the options and the stop token belong.
   void AcquireAsync(detail::NameArg, detail::MisplacedStop) const;
   /// Not a call: says where the options and the stop token belong.
