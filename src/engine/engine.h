@@ -50,7 +50,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// for them.
   [[nodiscard]] LimitedWork& searching() noexcept { return *searching_; }
   /// For beginning and ending subscriptions to hints: one at a time, in order.
-  [[nodiscard]] LimitedWork& queueing() noexcept { return *queueing_; }
+  [[nodiscard]] LimitedWork& subscribing() noexcept { return *subscribing_; }
   [[nodiscard]] Keeper& keeper() noexcept { return *keeper_; }
   [[nodiscard]] WaitTable& waits() noexcept { return *waits_; }
   [[nodiscard]] NextSearches& searches() noexcept { return *searches_; }
@@ -85,6 +85,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
                  std::int64_t version, const Uuid& born, Body body, TimePoint sent,
                  bool passed_on = false);
 
+  /// A hint from the store for waiters and searches of this process.
+  void OnHint(Collection& collection, const LockHint& hint) noexcept;
   /// Wakes the waiters of this process after a lock was released here and not handed over: the
   /// store may not give them a hint.
   void Freed(Collection& collection, std::size_t hash) noexcept;
@@ -125,11 +127,11 @@ class Engine : public std::enable_shared_from_this<Engine> {
   const std::shared_ptr<Batcher> reads_;
   const std::shared_ptr<LimitedWork> queries_;
   const std::shared_ptr<LimitedWork> searching_;
-  const std::shared_ptr<LimitedWork> queueing_;
+  const std::shared_ptr<LimitedWork> subscribing_;
   std::shared_ptr<Keeper> keeper_;
   std::shared_ptr<WaitTable> waits_;
   std::shared_ptr<NextSearches> searches_;
-  std::shared_ptr<Hints> hints_;
+  std::unique_ptr<Hints> hints_;
   MetQueues met_queues_;
 
   std::atomic<bool> closed_ = false;

@@ -83,7 +83,6 @@ void KeyWaits::Leave(PendingAcquire& waiter) noexcept {
 void KeyWaits::LeaveTo(Waiters& left, PendingAcquire& waiter) noexcept {
   if (waiter.queue_state == PendingAcquire::QueueState::kNotQueued) return;
   waiter.queue_state = PendingAcquire::QueueState::kNotQueued;
-  engine.runtime().Cancel(std::exchange(waiter.timer, 0));
   if (waiter.fail_fast()) {
     --failing_fast;
   } else {

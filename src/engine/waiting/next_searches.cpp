@@ -58,6 +58,7 @@ void AskStore(Engine& engine, const AcquireSpec& spec, AcquireOp& op, Key& key) 
 
 void NextSearches::Start(const PendingPtr& search) noexcept {
   try {
+    search->StartClock();
     if (!search->fail_fast()) Subscribe(*search);
   } catch (...) {
     return Settle(*search, {.failure = FailureOfCaught(), .grant = {}});
@@ -164,7 +165,7 @@ void NextSearches::List(const PendingPtr& search, FailurePtr outage,
   }
   if (now >= search->deadline) return End(*search, Errc::kTimedOut);
   const auto pause = Jitter(engine_.options().poll_min, engine_.options().poll_max);
-  const TimePoint poll = std::min(now + std::min(pause, due_in.value_or(pause)), search->deadline);
+  const TimePoint poll = now + std::min(pause, due_in.value_or(pause));
   bool again = false;
   {
     const std::scoped_lock lock(mutex_);
@@ -172,7 +173,7 @@ void NextSearches::List(const PendingPtr& search, FailurePtr outage,
     again = sleepers.unheard > search->heard;
     if (!again) {
       std::list<PendingPtr> node{search};
-      search->timer = engine_.runtime().Schedule(
+      search->poll = engine_.runtime().Schedule(
           poll, [weak = std::weak_ptr(search), table = weak_from_this()] {
             const auto due = weak.lock();
             const auto self = table.lock();
@@ -196,7 +197,7 @@ bool NextSearches::Unlist(PendingAcquire& search) noexcept {
 
 void NextSearches::TakeOut(Sleepers& sleepers, PendingAcquire& search) noexcept {
   search.queue_state = PendingAcquire::QueueState::kNotQueued;
-  engine_.runtime().Cancel(std::exchange(search.timer, 0));
+  engine_.runtime().Cancel(std::exchange(search.poll, 0));
   sleepers.searches.erase(search.where);
 }
 

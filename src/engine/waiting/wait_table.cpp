@@ -103,7 +103,7 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
   bool first = true;
   try {
     const std::scoped_lock lock(shard.mutex);
-    StartTimer(waiter);
+    waiter->StartClock();
     waits = FindOrAddKey(shard, *waiter->spec.collection, waiter->spec.key, waiter->hash);
     if (why) waits->last = std::move(why);
     first = waits->queue.empty() && waits->releasing == 0 && waits->shares_releasing == 0;
@@ -115,7 +115,6 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
     waiter->queue_state = PendingAcquire::QueueState::kQueued;
     waiter->answered = true;
   } catch (...) {
-    engine_.runtime().Cancel(std::exchange(waiter->timer, 0));
     if (!waiter->fail_fast()) engine_.hints().Leave(*waiter->spec.collection);
     throw;
   }
@@ -124,27 +123,14 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
   if (ask) Pump(waits);
 }
 
-void WaitTable::StartTimer(const PendingPtr& waiter) {
-  if (waiter->deadline == TimePoint::max() || waiter->fail_fast()) return;
-  waiter->timer = engine_.runtime().Schedule(
-      waiter->deadline, [weak = std::weak_ptr(waiter), table = weak_from_this()] {
-        const auto late = weak.lock();
-        const auto self = table.lock();
-        if (late && self) self->TimeIsUp(*late);
-      });
-}
-
-void WaitTable::TimeIsUp(PendingAcquire& waiter) noexcept {
-  if (!engine_.traits().immediate && engine_.Now() < waiter.started + kFirstAnswer) {
-    const std::scoped_lock lock(ShardOf(waiter.hash).mutex);
-    const auto waits =
-        FindKey(ShardOf(waiter.hash), *waiter.spec.collection, waiter.spec.key, waiter.hash);
-    if (waits && waits->AwaitsFirstAnswer()) {
-      waits->overdue = true;
-      return;
-    }
-  }
-  End(waiter, Errc::kTimedOut);
+bool WaitTable::AwaitsFirstAnswer(PendingAcquire& waiter) noexcept {
+  Shard& shard = ShardOf(waiter.hash);
+  const std::scoped_lock lock(shard.mutex);
+  if (!waiter.answered) return waiter.WaitForFirstAnswer();
+  if (engine_.traits().immediate) return false;
+  const auto waits = FindKey(shard, *waiter.spec.collection, waiter.spec.key, waiter.hash);
+  if (!waits || !waits->AwaitsFirstAnswer() || !waiter.WaitForFirstAnswer()) return false;
+  return waits->overdue = true;
 }
 
 void WaitTable::End(PendingAcquire& waiter, Errc code) noexcept {

@@ -46,6 +46,9 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// Puts a waiter at the end of its queue and starts asking. `why`: the failure of an attempt
   /// already made, if any. Where it throws, the waiter is in no queue.
   void Enqueue(const PendingPtr& waiter, FailurePtr why);
+  /// The time of this waiter is over. Does it go on, because the store has not answered yet? Then
+  /// the answer ends the wait, or PendingAcquire::WaitForFirstAnswer.
+  [[nodiscard]] bool AwaitsFirstAnswer(PendingAcquire& waiter) noexcept;
   /// Ends a wait with `code` (kTimedOut, kCancelled, kClosed).
   void End(PendingAcquire& waiter, Errc code) noexcept;
 
@@ -84,10 +87,6 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
 
   /// Is this caller to stand in the store's queue before it has asked?
   [[nodiscard]] bool EntersAtOnce(const AcquireSpec& spec, std::size_t hash) const noexcept;
-  void StartTimer(const PendingPtr& waiter);
-  /// Ends a wait whose time is over. If the store has not answered yet, it may: then the answer
-  /// ends the wait, or PendingAcquire::StartClock.
-  void TimeIsUp(PendingAcquire& waiter) noexcept;
 
   // These lock the shard.
   /// Lets the first waiter ask, unless an attempt or a release is under way. `released`: a release
