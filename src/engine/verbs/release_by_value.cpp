@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/procedures/trace.h"
 #include "engine/verbs/launch.h"
 
 namespace doclock::detail {
@@ -63,30 +64,27 @@ class ValueReleaseProcedure final : public Procedure {
 
  private:
   Step AfterLook() {
-    if (read_.status == OpStatus::kDone && read_.released == write_.mark) {
-      return End(nullptr);
-    }
-    // Still held, and moved on by its holder: at that version it was not released, and never will.
-    if (read_.status == OpStatus::kDone && release_.version != kAnyVersion &&
-        read_.lock_id == release_.lock_id && read_.version != release_.version) {
-      return End(NotOwner(release_));
+    const bool seen = IsThere() || read_.status == OpStatus::kMissing;
+    const Trace trace = seen ? TraceOf(write_, read_) : Trace::kUnmoved;
+    if (trace == Trace::kWritten) return End(nullptr);
+    if (trace == Trace::kUnknown && !MayBeHeld()) {
+      // Still held, and moved on by its holder: at that version it was not released, and never
+      // will.
+      const bool moved = IsThere() && read_.lock_id == release_.lock_id;
+      return End(moved ? NotOwner(release_) : Unknown());
     }
     const auto pause = backoff_.Next();
-    const bool late = engine_.closed() || engine_.Now() + pause >= give_up_;
-    if (late) return End(Unknown());
-    if (read_.status == OpStatus::kDone && MayStillHold(read_.lock_id)) {
-      looking_ = false;  // not yet, or not at all: the same again
-      return {&write_, pause};
-    }
-    if (read_.status == OpStatus::kFailed) return {&read_, pause};
-    return End(Unknown());
+    if (engine_.closed() || engine_.Now() + pause >= give_up_) return End(Unknown());
+    looking_ = !seen;
+    return {seen ? static_cast<StoreOp*>(&write_) : &read_, pause};
   }
 
-  /// Of a share the document does not show whether it is there; trying again does.
-  [[nodiscard]] bool MayStillHold(const Uuid& shown) const noexcept {
-    if (release_.mode == LockMode::kExclusive) return shown == release_.lock_id;
+  [[nodiscard]] bool IsThere() const noexcept { return read_.status == OpStatus::kDone; }
+  /// Of a share the document does not show whether it is held; trying again does.
+  [[nodiscard]] bool MayBeHeld() const noexcept {
     const bool gone = write_.status == OpStatus::kLost || write_.status == OpStatus::kMissing;
-    return shown == kSharedLockId && !gone;
+    return IsThere() && release_.mode == LockMode::kShared && read_.lock_id == kSharedLockId &&
+           !gone;
   }
   FailurePtr Unknown() noexcept {
     engine_.events().InDoubt(*release_.collection, release_.key);
