@@ -1,5 +1,7 @@
 #include "locking/database.h"
 
+#include "platform/fork_generation.h"
+
 namespace doclock::locking {
 
 Entry& Change::Copy() {
@@ -9,6 +11,13 @@ Entry& Change::Copy() {
 
 Raced::~Raced() = default;
 Unit::~Unit() = default;
+
+Database::Database(InChild in_child) noexcept
+    : in_child_(in_child), generation_(platform::ForkGeneration()) {}
 Database::~Database() = default;
+
+bool Database::IsForked() const noexcept {
+  return in_child_ == InChild::kRefused && generation_ != platform::ForkGeneration();
+}
 
 }  // namespace doclock::locking

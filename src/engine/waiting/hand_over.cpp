@@ -36,7 +36,7 @@ WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool m
   const PendingPtr next = waits.Front();
   if (!next || next->shared()) return release;
   if (lease.handovers >= static_cast<std::uint32_t>(engine_.options().max_handovers) &&
-      engine_.store().OthersMayWait(*lease.collection)) {
+      engine_.store().traits().others_may_wait) {
     // The store's queue has its own order.
     if (!engine_.queues()) waits.not_before = engine_.Now() + kStandBack;
     return release;

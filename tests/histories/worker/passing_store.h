@@ -54,9 +54,6 @@ class PassingStore : public Store {
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
     return inner_->Watch(collection, std::move(listener));
   }
-  bool OthersMayWait(Collection& collection) const noexcept override {
-    return inner_->OthersMayWait(collection);
-  }
 
  protected:
   using Budget = std::chrono::milliseconds;
