@@ -1,5 +1,7 @@
 #include "locking/database.h"
 
+#include <utility>
+
 #include "platform/fork_generation.h"
 
 namespace doclock::locking {
@@ -7,6 +9,12 @@ namespace doclock::locking {
 Entry& Change::Copy() {
   if (!now) now = was != nullptr ? *was : Entry();
   return *now;
+}
+
+void Change::RefuseBy(std::string index) {
+  outcome = OpStatus::kConflict;
+  detail = std::make_unique<OpDetail>();
+  detail->index = std::move(index);
 }
 
 Raced::~Raced() = default;

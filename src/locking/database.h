@@ -98,6 +98,8 @@ struct Change {
 
   /// What to tell the waiters of this process, once it is committed.
   [[nodiscard]] LockHint Hint() const { return {hash, grant}; }
+  /// Committed: this unique index has refused it. @param index its fields
+  DOCLOCK_EXPORT void RefuseBy(std::string index);
   [[nodiscard]] bool IsDecided() const noexcept { return erased || edited || now.has_value(); }
   /// The entry to change: the stored one, or a copy of the loaded one at first, or an empty one.
   /// @param body does its body change too?

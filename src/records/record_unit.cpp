@@ -28,9 +28,7 @@ bool Put(RecordStore::Transaction& transaction, UniqueCheck& check, const std::s
   const Body& body = change.now->body;
   const bool known = change.was != nullptr && &TreeOf(change.was->body) == &TreeOf(body);
   if (auto index = known ? std::nullopt : check.Refusing(name, *change.key, body)) {
-    change.outcome = OpStatus::kConflict;
-    change.detail = std::make_unique<OpDetail>();
-    change.detail->index = *std::move(index);
+    change.RefuseBy(*std::move(index));
     return false;
   }
   transaction.Put(name, *change.key, {records::ToJson(change.now->lock, run), body});

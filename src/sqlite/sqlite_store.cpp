@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "document/collection.h"
 #include "locking/locking_store.h"
 #include "sqlite/db/open_file.h"
 #include "sqlite/db/reader_pool.h"
@@ -55,7 +56,7 @@ struct Parts {
         after_closing(*coordinator, *files),
         clock(options.clock ? options.clock : SystemClock()),
         evaluator(*coordinator, sqlite::BootNumber()),
-        around{*clock, *coordinator, evaluator, owners},
+        context{*clock, *coordinator, evaluator, owners},
         readers(path, options, *files),
         writer(std::move(open.connection), *coordinator, owners, options.busy_timeout.ms(), *files),
         listener(std::make_shared<sqlite::NotificationListener>(coordinator)) {}
@@ -82,7 +83,7 @@ struct Parts {
   std::shared_ptr<const Clock> clock;
   sqlite::LeaseEvaluator evaluator;
   sqlite::Owners owners;
-  sqlite::Surroundings around;
+  sqlite::StoreContext context;
   sqlite::ReaderPool readers;
   sqlite::Writer writer;
   std::shared_ptr<sqlite::NotificationListener> listener;
@@ -132,10 +133,10 @@ class SqliteDatabase final : public locking::Database {
 
   std::unique_ptr<locking::Unit> Begin(locking::Access access, Deadline deadline) override {
     if (access == locking::Access::kRead) {
-      return std::make_unique<sqlite::ReadUnit>(parts_->readers, parts_->around, deadline);
+      return std::make_unique<sqlite::ReadUnit>(parts_->readers, parts_->context, deadline);
     }
     const bool all = access == locking::Access::kWriteAll;
-    return std::make_unique<sqlite::WriteUnit>(parts_->writer, parts_->around, deadline, all);
+    return std::make_unique<sqlite::WriteUnit>(parts_->writer, parts_->context, deadline, all);
   }
 
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
@@ -193,9 +194,7 @@ void SqliteDatabase::EnsureIndex(Collection& collection, const IndexSpec& spec) 
                             [&](Connection& connection) { sqlite::CreateIndex(connection, sql); });
   } catch (const DatabaseError& error) {
     if (!error.is_about_values()) throw;
-    const std::string fields = sqlite::FieldList(index);
-    throw ConflictException("doclock: documents already repeat values of the index " + fields,
-                            std::nullopt, std::nullopt, fields);
+    ThrowRepeatedValues(index.fields);
   }
 }
 

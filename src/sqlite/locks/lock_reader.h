@@ -19,7 +19,7 @@
 namespace doclock::sqlite {
 
 /// What outlives a transaction, and looking at locks needs.
-struct Surroundings {
+struct StoreContext {
   const Clock& clock;
   const ProcessCoordinator& coordinator;
   LeaseEvaluator& evaluator;
@@ -38,8 +38,8 @@ struct LoadedDocument : locking::Entry {
 /// Loads locks as they are at one moment, on any connection.
 class LockReader {
  public:
-  LockReader(Connection& connection, const Surroundings& around)
-      : connection_(connection), around_(around), now_(around.clock.Now()) {}
+  LockReader(Connection& connection, const StoreContext& context)
+      : connection_(connection), context_(context), now_(context.clock.Now()) {}
 
   [[nodiscard]] TimePoint now() const noexcept { return now_; }
 
@@ -62,7 +62,7 @@ class LockReader {
                                     std::int64_t wall) const;
 
   Connection& connection_;
-  const Surroundings& around_;
+  const StoreContext& context_;
   const TimePoint now_;
 };
 
