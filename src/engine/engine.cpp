@@ -92,9 +92,9 @@ TimePoint Engine::DeadlineOf(TimePoint sent, std::chrono::milliseconds ttl) cons
   return sent + lease - lease / 1000 - store_->traits().clock_margin;
 }
 
-LeasePtr Engine::Grant(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
-                       std::int64_t version, const Uuid& born, Body body, TimePoint sent,
-                       bool passed_on) {
+LeasePtr Engine::MakeLease(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
+                           std::int64_t version, const Uuid& born, Body body, TimePoint sent,
+                           bool passed_on) {
   const auto give_back = [&] {
     ReleaseInBackground(*this, *spec.collection, key, grant.lock_id, grant.mode, Now() + grant.ttl);
   };

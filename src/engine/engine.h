@@ -39,7 +39,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] const ManagerOptions& options() const noexcept { return options_; }
   [[nodiscard]] const StoreTraits& traits() const noexcept { return traits_; }
   /// Do waiters stand in a queue of the store, with those of other processes?
-  [[nodiscard]] bool queues() const noexcept { return traits_.queues && traits_.shared; }
+  [[nodiscard]] bool store_has_queue() const noexcept { return traits_.queues && traits_.shared; }
   [[nodiscard]] Runtime& runtime() noexcept { return *runtime_; }
   [[nodiscard]] Batcher& batcher() noexcept { return *batcher_; }
   /// For reads by key of asynchronous callers. If the store reads apart from writes, it has a lane
@@ -81,9 +81,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// Makes the lease of a granted lock, and keeps it renewed. Null if it is over already, or the
   /// engine is closed: then the lock is released in the background. So it is where this throws.
   /// `passed_on`: it was granted from the store's queue, after `sent`.
-  LeasePtr Grant(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
-                 std::int64_t version, const Uuid& born, Body body, TimePoint sent,
-                 bool passed_on = false);
+  LeasePtr MakeLease(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
+                     std::int64_t version, const Uuid& born, Body body, TimePoint sent,
+                     bool passed_on = false);
 
   /// A hint from the store for waiters and searches of this process.
   void OnHint(Collection& collection, const LockHint& hint) noexcept;

@@ -109,7 +109,7 @@ Procedure::Step AcquireProcedure::AfterAcquire() {
   // it had a reply that came too late, another client has erased the document.
   if (acquire_.status == OpStatus::kMissing && !upsert_id_.is_nil()) return FinishInDoubt();
   Finish(acquire_);
-  const bool known = status_ == OpStatus::kBusy && engine_.queues();
+  const bool known = status_ == OpStatus::kBusy && engine_.store_has_queue();
   if (known && (acquire_.queued || acquire_.ahead.value_or(0) > 0)) {
     engine_.met_queues().Met(acquire_.hash, engine_.Now());
   }
@@ -152,14 +152,14 @@ std::optional<int> AcquireProcedure::queued_behind() const noexcept {
 
 void AcquireProcedure::ReleaseGhost() noexcept {
   if (ticket_) {
-    LeaveGhostInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id,
-                           engine_.Now() + spec_.ttl);
+    LeaveInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id,
+                      engine_.Now() + spec_.ttl, Ghost::kYes);
     *ticket_ = {};  // the next attempt has another id
     return;
   }
   // A renewal that confirms it may have made the lease end later than the grant did.
-  ReleaseGhostInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id,
-                           spec_.mode, engine_.Now() + spec_.ttl);
+  ReleaseInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id, spec_.mode,
+                      engine_.Now() + spec_.ttl, Ghost::kYes);
 }
 
 Procedure::Step AcquireProcedure::TryAgain() {
@@ -194,8 +194,8 @@ Procedure::Step AcquireProcedure::Granted(std::int64_t version, const Uuid& born
   body = stored;
   state_ = State::kFinished;
   status_ = OpStatus::kDone;
-  lease = engine_.Grant(spec_, spec_.key, acquire_.grant, version, born, std::move(stored), sent,
-                        passed_on);
+  lease = engine_.MakeLease(spec_, spec_.key, acquire_.grant, version, born, std::move(stored),
+                            sent, passed_on);
   if (!lease && engine_.closed()) {
     failure_ = MakeFailure(Errc::kClosed, "the LockManager was closed");
   } else if (!lease) {

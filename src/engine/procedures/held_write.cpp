@@ -28,10 +28,10 @@ void HeldWrite::HandOver(const GrantRequest& next) {
   write_.next = &next_;
 }
 
-void HeldWrite::Prepare(TimePoint when, bool again) noexcept {
+void HeldWrite::Prepare(TimePoint when, bool is_retry) noexcept {
   write_.renewed = lease_->renewed();
-  write_.again = again;
-  if (!again) sent_ = when;
+  write_.is_retry = is_retry;
+  if (!is_retry) sent_ = when;
 }
 
 void HeldWrite::Written(std::int64_t version, bool handed_over) noexcept {
@@ -60,8 +60,8 @@ void HeldWrite::Unknown() noexcept {
   lease_->set_phase(Phase::kInDoubt);
   engine.keeper().Remove(*lease_);
   if (write_.next != nullptr) {  // it may have been handed over to a waiter that will never know
-    ReleaseGhostInBackground(engine, *lease_->collection, lease_->key, next_.lock_id, next_.mode,
-                             engine.Now() + next_.ttl);
+    ReleaseInBackground(engine, *lease_->collection, lease_->key, next_.lock_id, next_.mode,
+                        engine.Now() + next_.ttl, Ghost::kYes);
   }
   engine.events().InDoubt(*lease_->collection, lease_->key);
 }

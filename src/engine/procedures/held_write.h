@@ -23,8 +23,8 @@ class HeldWrite {
   [[nodiscard]] bool IsOver(TimePoint when) const noexcept {
     return lease_->lost() || when >= lease_->deadline();
   }
-  /// It is about to be sent. @param again it was sent before, and is in doubt
-  void Prepare(TimePoint when, bool again) noexcept;
+  /// It is about to be sent. @param is_retry it was sent before, and is in doubt
+  void Prepare(TimePoint when, bool is_retry) noexcept;
 
   void Written(std::int64_t version, bool handed_over) noexcept;
   void Refused() noexcept { lease_->set_phase(Phase::kHeld); }

@@ -11,7 +11,7 @@ namespace {
 
 void Prepare(Engine& engine, StoreOp& op) noexcept {
   op.MakePending();
-  op.queue_likely = engine.queues() && engine.met_queues().Knows(op.hash, engine.Now());
+  op.queue_likely = engine.store_has_queue() && engine.met_queues().Knows(op.hash, engine.Now());
 }
 
 Batcher& BatcherFor(Engine& engine, const Procedure::Step& step) noexcept {

@@ -49,7 +49,7 @@ Procedure::Step SaveProcedure::Next() {
 
 Procedure::Step SaveProcedure::Send(std::chrono::nanoseconds pause) {
   save_.born = spec_.born;
-  save_.again = doubted_;
+  save_.is_retry = doubted_;
   state_ = State::kSave;
   return {&save_, pause};
 }

@@ -10,7 +10,7 @@ Trace TraceOf(const WriteOp& write, const ReadOp& look) noexcept {
     return write.write == WriteKind::kErase ? Trace::kWritten : Trace::kUnknown;
   }
   if (write.next != nullptr && look.lock_id == write.next->lock_id) return Trace::kWritten;
-  if (write.write == WriteKind::kRelease && look.released == write.LeftMark()) {
+  if (write.write == WriteKind::kRelease && look.released == write.ReleaseId()) {
     return Trace::kWritten;
   }
   if (look.lock_id != write.lock_id) return Trace::kUnknown;

@@ -26,7 +26,7 @@ class HolderPart final : public CommitPart {
   [[nodiscard]] bool MayBeSent(TimePoint when) const noexcept override {
     return !write_.held().IsOver(when);
   }
-  void Prepare(TimePoint when, bool again) noexcept override { held().Prepare(when, again); }
+  void Prepare(TimePoint when, bool is_retry) noexcept override { held().Prepare(when, is_retry); }
   [[nodiscard]] Trace TraceIn(const ReadOp& look) const noexcept override {
     return TraceOf(write_.held().op(), look);
   }
@@ -60,9 +60,9 @@ class SavePart final : public CommitPart {
 
   SaveOp& op() noexcept override { return save_; }
   [[nodiscard]] bool MayBeSent(TimePoint) const noexcept override { return true; }
-  void Prepare(TimePoint, bool again) noexcept override {
+  void Prepare(TimePoint, bool is_retry) noexcept override {
     save_.born = spec_.born;
-    save_.again = again;
+    save_.is_retry = is_retry;
   }
   [[nodiscard]] Trace TraceIn(const ReadOp& look) const noexcept override {
     return TraceOf(save_, look);
@@ -89,7 +89,7 @@ class ValuePart final : public CommitPart {
   [[nodiscard]] bool MayBeSent(TimePoint) const noexcept override {
     return !release_.lock_id.is_nil();
   }
-  void Prepare(TimePoint, bool again) noexcept override { write_.again = again; }
+  void Prepare(TimePoint, bool is_retry) noexcept override { write_.is_retry = is_retry; }
   [[nodiscard]] Trace TraceIn(const ReadOp& look) const noexcept override {
     return TraceOf(write_, look);
   }

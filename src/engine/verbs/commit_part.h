@@ -25,8 +25,8 @@ class CommitPart {
   virtual StoreOp& op() noexcept = 0;
   /// May it be sent, or does its holder know that it has no lock?
   [[nodiscard]] virtual bool MayBeSent(TimePoint when) const noexcept = 0;
-  /// It is about to be sent. @param again it was sent before, and is in doubt
-  virtual void Prepare(TimePoint when, bool again) noexcept = 0;
+  /// It is about to be sent. @param is_retry it was sent before, and is in doubt
+  virtual void Prepare(TimePoint when, bool is_retry) noexcept = 0;
   [[nodiscard]] virtual Trace TraceIn(const ReadOp& look) const noexcept = 0;
 
   /// All documents were written. Returns the version of this one.

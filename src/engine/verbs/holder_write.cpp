@@ -53,8 +53,8 @@ void HolderWrite::Finish(bool failed) noexcept {
 
 LeasePtr HolderWrite::GrantToNext() noexcept {
   try {
-    return engine_.Grant(release_.next()->spec, lease_->key, held_.next(), held_.version(),
-                         lease_->born, held_.body(), held_.sent());
+    return engine_.MakeLease(release_.next()->spec, lease_->key, held_.next(), held_.version(),
+                             lease_->born, held_.body(), held_.sent());
   } catch (...) {
     return nullptr;
   }

@@ -10,7 +10,7 @@ namespace doclock::detail {
 WriteOp MakeWrite(const ValueRelease& release) {
   WriteOp write(*release.collection, release.key);
   write.lock_id = release.lock_id;
-  write.mark = release.mark.is_nil() ? NewUuid() : release.mark;
+  write.release_id = release.release_id.is_nil() ? NewUuid() : release.release_id;
   write.mode = release.mode;
   if (release.mode == LockMode::kExclusive) write.expected = release.version;
   write.body = release.fields;

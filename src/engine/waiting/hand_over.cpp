@@ -38,7 +38,7 @@ WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool m
   if (lease.handovers >= static_cast<std::uint32_t>(engine_.options().max_handovers) &&
       engine_.store().traits().others_may_wait) {
     // The store's queue has its own order.
-    if (!engine_.queues()) waits.not_before = engine_.Now() + kStandBack;
+    if (!engine_.store_has_queue()) waits.not_before = engine_.Now() + kStandBack;
     return release;
   }
   waits.Claim(*next);
@@ -91,7 +91,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
       }
     }
     if (lease) {
-      waits->Grant(*next);
+      waits->LeaveGranted(*next);
       lease->handovers = release.handovers_;
       refused = waits->TakeFailFast(nullptr);
       overdue = waits->TakeOverdue();

@@ -122,7 +122,7 @@ void KeyWaits::Unclaim(PendingAcquire& waiter) noexcept {
   }
 }
 
-void KeyWaits::Grant(PendingAcquire& waiter) noexcept {
+void KeyWaits::LeaveGranted(PendingAcquire& waiter) noexcept {
   asking = again = false;
   last = BusyFailure(waiter, Errc::kBusy, nullptr);
   Leave(waiter);
@@ -173,6 +173,14 @@ Waiters KeyWaits::TakeOverdue() noexcept {
   });
 }
 
+bool LeaveStoreQueue(const PendingAcquire& waiter, const QueueTicket& ticket) noexcept {
+  if (!ticket.entered) return false;
+  const AcquireSpec& spec = waiter.spec;
+  LeaveInBackground(*waiter.engine, *spec.collection, spec.key, ticket.id,
+                    waiter.engine->Now() + EntryLength(spec.ttl) + ProbationOf(spec.ttl));
+  return true;
+}
+
 void SettleOverdue(const Waiters& waiters, const Failure* why) noexcept {
   for (const auto& waiter : waiters) {
     const bool outage = why != nullptr && why->code == Errc::kUnavailable;
@@ -190,13 +198,7 @@ void SettleBusy(const Waiters& waiters) noexcept {
 void SettleUnwakeable(const Waiters& waiters) noexcept {
   for (const auto& waiter : waiters) {
     waiter->Settle({.failure = NoMemory(), .grant = {}});
-    const AcquireSpec& spec = waiter->spec;
-    const QueueTicket ticket =
-        std::exchange(waiter->ticket, {});  // it has left: no one else has it
-    if (!ticket.entered) continue;
-    Engine& engine = *waiter->engine;
-    LeaveInBackground(engine, *spec.collection, spec.key, ticket.id,
-                      engine.Now() + EntryLength(spec.ttl) + ProbationOf(spec.ttl));
+    LeaveStoreQueue(*waiter, std::exchange(waiter->ticket, {}));  // no one else has it
   }
 }
 

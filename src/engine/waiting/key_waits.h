@@ -53,7 +53,7 @@ struct KeyWaits {
   /// It has ended, and the waiter has not got the lock.
   void Unclaim(PendingAcquire& waiter) noexcept;
   /// The lock was granted to this waiter, which leaves.
-  void Grant(PendingAcquire& waiter) noexcept;
+  void LeaveGranted(PendingAcquire& waiter) noexcept;
   /// After an attempt or a hand-over for this waiter: its ticket, if it has left the queue
   /// meanwhile.
   QueueTicket TakeTicketOfLeaver(PendingAcquire& waiter) noexcept;
@@ -77,6 +77,9 @@ using KeyWaitsPtr = std::shared_ptr<KeyWaits>;
 
 /// The lock is busy. `last`: what is known of its holder.
 FailurePtr BusyFailure(const PendingAcquire& waiter, Errc code, const Failure* last) noexcept;
+
+/// Removes a waiter's entry from the store's queue in the background. False: it has none.
+bool LeaveStoreQueue(const PendingAcquire& waiter, const QueueTicket& ticket) noexcept;
 
 // Callers that have left the queue: the lock is busy, or nothing may wake them.
 void SettleBusy(const Waiters& waiters) noexcept;

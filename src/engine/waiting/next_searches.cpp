@@ -93,7 +93,7 @@ void NextSearches::TryAsk(const PendingPtr& search) {
   }
   if (search->settled()) {
     Unsubscribe(*search);
-    return PassOn(*search, hint, false);
+    return ForwardHint(*search, hint, false);
   }
   const AcquireSpec& spec = search->spec;
   const Key unknown;
@@ -103,12 +103,13 @@ void NextSearches::TryAsk(const PendingPtr& search) {
   op.asks_due = repeated;
   const TimePoint sent = engine_.Now();
   AskStore(engine_, spec, op, key);
-  if (op.status != OpStatus::kDone) PassOn(*search, hint, op.status == OpStatus::kMissing);
+  if (op.status != OpStatus::kDone) ForwardHint(*search, hint, op.status == OpStatus::kMissing);
   AcquireResult result;
   switch (op.status) {
     case OpStatus::kDone:
       result.grant.body = op.body;
-      result.grant.lease = engine_.Grant(spec, key, op.grant, op.version, op.born, op.body, sent);
+      result.grant.lease =
+          engine_.MakeLease(spec, key, op.grant, op.version, op.born, op.body, sent);
       if (result.grant.lease) break;
       return List(search, MakeFailure(Errc::kUnavailable, [&] {
                     return GrantedTooLate(engine_,
@@ -127,8 +128,8 @@ void NextSearches::TryAsk(const PendingPtr& search) {
       engine_.events().InDoubt(*spec.collection, *op.key);
       // The lock of an unknown document ends with its lease.
       if (op.key == &key) {
-        ReleaseGhostInBackground(engine_, *spec.collection, key, op.grant.lock_id, op.grant.mode,
-                                 sent + spec.ttl);
+        ReleaseInBackground(engine_, *spec.collection, key, op.grant.lock_id, op.grant.mode,
+                            sent + spec.ttl, Ghost::kYes);
       }
       break;
     default:
@@ -252,7 +253,8 @@ void NextSearches::Wake(Collection& collection, std::uint64_t hint) noexcept {
   AskOnWorker(first);
 }
 
-void NextSearches::PassOn(const PendingAcquire& search, std::uint64_t hint, bool missing) noexcept {
+void NextSearches::ForwardHint(const PendingAcquire& search, std::uint64_t hint,
+                               bool missing) noexcept {
   if (hint == 0) return;
   if (missing) {
     const std::scoped_lock lock(mutex_);

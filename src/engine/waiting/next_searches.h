@@ -54,9 +54,9 @@ class NextSearches : public std::enable_shared_from_this<NextSearches> {
   bool Unlist(PendingAcquire& search) noexcept;
   /// Wakes the first search that did not ask the store since this hint came.
   void Wake(Collection& collection, std::uint64_t hint) noexcept;
-  /// Passes on the hint of a search that it woke in vain. `missing`: the store has nothing for this
+  /// Forwards the hint of a search that it woke in vain. `missing`: the store has nothing for this
   /// search, nor for those that want the same.
-  void PassOn(const PendingAcquire& search, std::uint64_t hint, bool missing) noexcept;
+  void ForwardHint(const PendingAcquire& search, std::uint64_t hint, bool missing) noexcept;
   /// Needs the lock.
   void TakeOut(Sleepers& sleepers, PendingAcquire& search) noexcept;
   [[nodiscard]] PendingPtr AnySleeper() noexcept;

@@ -34,8 +34,8 @@ PendingAcquire::PendingAcquire(EnginePtr owner, AcquireSpec wish, Target what,
       deadline(DeadlineAfter(now, spec.wait)),
       done_(std::move(when_done)) {}
 
-bool PendingAcquire::queues() const noexcept {
-  if (!engine->queues() || fail_fast()) return false;
+bool PendingAcquire::uses_store_queue() const noexcept {
+  if (!engine->store_has_queue() || fail_fast()) return false;
   if (ticket.entered) return true;
   // In milliseconds: a wait may be longer than nanoseconds can count.
   const auto cost = std::chrono::floor<std::chrono::milliseconds>(kQueueingCost * first_answer);

@@ -65,7 +65,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   [[nodiscard]] bool shared() const noexcept { return spec.mode == LockMode::kShared; }
   [[nodiscard]] bool fail_fast() const noexcept { return spec.wait.count() == 0; }
   /// Does it stand in the store's queue too, when it is the first in its process?
-  [[nodiscard]] bool queues() const noexcept;
+  [[nodiscard]] bool uses_store_queue() const noexcept;
   [[nodiscard]] bool settled() const noexcept { return settled_.load(std::memory_order_acquire); }
 
   /// False if it was settled before: then `result` is dropped, which releases a grant.

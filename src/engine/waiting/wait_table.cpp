@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "engine/leases/probation.h"
 #include "engine/procedures/acquire_procedure.h"
-#include "engine/procedures/background_release.h"
 #include "engine/runtime/insist.h"
 #include "engine/runtime/jitter.h"
 #include "engine/waiting/queue_times.h"
@@ -28,7 +26,7 @@ struct WaitTable::Attempt {
       : waits(std::move(of)),
         waiter(std::move(who)),
         procedure(engine, waiter->spec, give_up, waiter->upsert_id,
-                  waiter->queues() ? &waiter->ticket : nullptr) {}
+                  waiter->uses_store_queue() ? &waiter->ticket : nullptr) {}
   KeyWaitsPtr waits;
   PendingPtr waiter;
   AcquireProcedure procedure;
@@ -72,7 +70,8 @@ void WaitTable::EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) noexcept {
 
 bool WaitTable::EntersAtOnce(const AcquireSpec& spec, std::size_t hash) const noexcept {
   // A shorter wait could end before the store answers that the lock is free.
-  if (!engine_.queues() || spec.mode == LockMode::kShared || spec.wait < kFirstAnswer) return false;
+  if (!engine_.store_has_queue() || spec.mode == LockMode::kShared || spec.wait < kFirstAnswer)
+    return false;
   return engine_.met_queues().Knows(hash, engine_.Now());
 }
 
@@ -155,14 +154,6 @@ void WaitTable::End(PendingAcquire& waiter, Errc code) noexcept {
   waiter.Settle({.failure = std::move(failure), .grant = {}});
   if (!LeaveStoreQueue(waiter, ticket)) return;
   if (!engine_.closed()) Pump(waits);  // the next one places an entry of its own
-}
-
-bool WaitTable::LeaveStoreQueue(const PendingAcquire& waiter, const QueueTicket& ticket) noexcept {
-  if (!ticket.entered) return false;
-  const AcquireSpec& spec = waiter.spec;
-  LeaveInBackground(engine_, *spec.collection, spec.key, ticket.id,
-                    engine_.Now() + EntryLength(spec.ttl) + ProbationOf(spec.ttl));
-  return true;
 }
 
 bool WaitTable::SleepUntil(const KeyWaitsPtr& waits, TimePoint when) noexcept {
@@ -310,7 +301,7 @@ void WaitTable::Granted(const KeyWaitsPtr& waits, PendingAcquire& waiter,
   bool ask_again = false;
   {
     const std::scoped_lock lock(shard.mutex);
-    waits->Grant(waiter);
+    waits->LeaveGranted(waiter);
     // Beside a share others may have room: their own attempt tells.
     if (!waiter.shared()) overdue = waits->TakeOverdue();
     // Beside a share there may be room for the next in the queue.
@@ -349,8 +340,8 @@ bool WaitTable::TakeGrant(const KeyWaitsPtr& waits, const GrantSeen& seen) noexc
     grant.lock_id = ticket.id;
     result.grant.body = seen.body;
     result.grant.created = !waiter->upsert_id.is_nil() && waiter->upsert_id == seen.born;
-    result.grant.lease = engine_.Grant(waiter->spec, waiter->spec.key, grant, seen.version,
-                                       seen.born, seen.body, ticket.since, true);
+    result.grant.lease = engine_.MakeLease(waiter->spec, waiter->spec.key, grant, seen.version,
+                                           seen.born, seen.body, ticket.since, true);
   } catch (...) {
     LeaveStoreQueue(*waiter, ticket);  // out of memory: the lock is given back
   }

@@ -107,8 +107,6 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// For a waiter whose entry stands in the store's queue.
   [[nodiscard]] TimePoint NextLookInQueue(const Attempt& attempt,
                                           const Failure* why) const noexcept;
-  /// Removes a waiter's entry from the store's queue in the background. False: it has none.
-  bool LeaveStoreQueue(const PendingAcquire& waiter, const QueueTicket& ticket) noexcept;
   [[nodiscard]] PendingPtr AnyOf(Shard& shard) noexcept;
 
   Engine& engine_;

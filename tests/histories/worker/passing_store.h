@@ -71,7 +71,7 @@ class PassingStore : public Store {
   void Free(const WriteOp& op, Budget budget) {
     WriteOp release(*op.collection, {*op.key, op.hash});
     release.lock_id = op.lock_id;
-    release.mark = NewUuid();
+    release.release_id = NewUuid();
     Pass(release, budget);
   }
 

@@ -97,7 +97,7 @@ TEST_F(SqliteLiveness, ARenewalByAnotherClientRevivesNoLockOfTheDead) {
       RenewOp op(client.collection(), key);
       op.lock_id = held.grant.lock_id;
       op.ttl = 1h;
-      op.foreign = true;
+      op.keep_process = true;
       op.mode = mode;
       client.Execute(op);
       return op.status;
