@@ -147,6 +147,12 @@ Waiters KeyWaits::TakeFailFast(const AcquireSpec* busy) noexcept {
   });
 }
 
+Waiters KeyWaits::TakeFailFastWriters() noexcept {
+  if (failing_fast == 0) return {};
+  return TakeQueued(
+      *this, [](const PendingAcquire& waiter) { return waiter.fail_fast() && !waiter.shared(); });
+}
+
 bool KeyWaits::BringFailFastForward() noexcept {
   if (failing_fast == 0) return false;
   const auto first = std::find_if(queue.begin(), queue.end(), [](const PendingPtr& p) {

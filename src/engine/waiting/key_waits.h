@@ -64,6 +64,8 @@ struct KeyWaits {
   bool BringFailFastForward() noexcept;
   /// The callers that do not wait, and are as busy as `busy` if that is not null.
   Waiters TakeFailFast(const AcquireSpec* busy) noexcept;
+  /// Those of them that a share keeps out.
+  Waiters TakeFailFastWriters() noexcept;
   /// Is the store, or a release of this process, about to give the first answer for this key?
   [[nodiscard]] bool AwaitsFirstAnswer() const noexcept {
     return !last && (asking || releasing > 0 || shares_releasing > 0);

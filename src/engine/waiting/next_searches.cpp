@@ -57,13 +57,20 @@ void AskStore(Engine& engine, const AcquireSpec& spec, AcquireOp& op, Key& key) 
 }  // namespace
 
 void NextSearches::Start(const PendingPtr& search) noexcept {
-  try {
+  OrSettle(*search, [&] {
     search->StartClock();
     if (!search->fail_fast()) Subscribe(*search);
+    Ask(search);
+  });
+}
+
+template <class F>
+void NextSearches::OrSettle(PendingAcquire& search, const F& act) noexcept {
+  try {
+    act();
   } catch (...) {
-    return Settle(*search, {.failure = FailureOfCaught(), .grant = {}});
+    Settle(search, {.failure = FailureOfCaught(), .grant = {}});
   }
-  Ask(search);
 }
 
 void NextSearches::Subscribe(PendingAcquire& search) {
@@ -73,15 +80,7 @@ void NextSearches::Subscribe(PendingAcquire& search) {
   ++waiting_;
 }
 
-void NextSearches::Ask(const PendingPtr& search) noexcept {
-  try {
-    TryAsk(search);
-  } catch (...) {
-    Settle(*search, {.failure = FailureOfCaught(), .grant = {}});
-  }
-}
-
-void NextSearches::TryAsk(const PendingPtr& search) {
+void NextSearches::Ask(const PendingPtr& search) {
   Collection& collection = *search->spec.collection;
   std::uint64_t hint = 0;
   bool repeated = false;
@@ -147,12 +146,11 @@ void NextSearches::Settle(PendingAcquire& search, AcquireResult result) noexcept
 }
 
 void NextSearches::AskOnWorker(const PendingPtr& search) noexcept {
-  try {
-    engine_.searching().Run(
-        [self = shared_from_this(), search, engine = search->engine] { self->Ask(search); });
-  } catch (...) {
-    Settle(*search, {.failure = FailureOfCaught(), .grant = {}});
-  }
+  OrSettle(*search, [&] {
+    engine_.searching().Run([self = shared_from_this(), search, engine = search->engine] {
+      self->OrSettle(*search, [&] { self->Ask(search); });
+    });
+  });
 }
 
 void NextSearches::List(const PendingPtr& search, FailurePtr outage,

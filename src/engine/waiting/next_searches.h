@@ -43,9 +43,10 @@ class NextSearches : public std::enable_shared_from_this<NextSearches> {
     std::uint64_t unheard = 0;  ///< The last hint that found no search asleep.
   };
 
-  /// Out of memory it settles the search.
-  void Ask(const PendingPtr& search) noexcept;
-  void TryAsk(const PendingPtr& search);
+  /// Calls `act`; if that throws (out of memory), settles the search.
+  template <class F>
+  void OrSettle(PendingAcquire& search, const F& act) noexcept;
+  void Ask(const PendingPtr& search);
   void Settle(PendingAcquire& search, AcquireResult result) noexcept;
   /// `outage`: why the attempt that has just ended did not reach the store; null: it did. `due_in`:
   /// see AcquireOp.

@@ -306,8 +306,7 @@ void WaitTable::Granted(const KeyWaitsPtr& waits, PendingAcquire& waiter,
     if (!waiter.shared()) overdue = waits->TakeOverdue();
     // Beside a share there may be room for the next in the queue.
     ask_again = waiter.shared();
-    const AcquireSpec exclusive;
-    refused = waits->TakeFailFast(ask_again ? &exclusive : nullptr);
+    refused = ask_again ? waits->TakeFailFastWriters() : waits->TakeFailFast(nullptr);
     unwakeable = SleepOrLeave(waits, NextLook(nullptr));
     EraseIfIdle(shard, waits);
   }

@@ -43,7 +43,7 @@ std::unique_ptr<LoadedDocument> LockReader::Find(const SqliteCollection& collect
   return document;
 }
 
-bool LockReader::IsLocked(const SqliteCollection& collection, const StoredLock& row) {
+bool LockReader::IsLocked(const SqliteCollection& collection, const LockColumns& row) {
   LoadedDocument document;
   document.row = row;
   LoadLease(collection, document);
@@ -114,7 +114,7 @@ std::string LockReader::ScanLocks(const SqliteCollection& collection, const Lock
   std::size_t seen = 0;
   while (row->Step()) {
     LoadedDocument document;
-    document.row = ReadStoredLock(*row, collection.default_ttl());
+    document.row = ReadLockColumns(*row, collection.default_ttl());
     Load(collection, document);
     if (!document.malformed) SetAges(document, row->Integer(kWall));
     // Many shares of few documents make a page too.
@@ -142,7 +142,7 @@ void LockReader::SetAges(LoadedDocument& document, std::int64_t wall) const {
 }
 
 /// Now, if nothing is known.
-TimePoint LockReader::GrantedAt(const StoredLock& lock, std::chrono::nanoseconds granted,
+TimePoint LockReader::GrantedAt(const LockColumns& lock, std::chrono::nanoseconds granted,
                                 std::int64_t wall) const {
   if (granted.count() == 0) return now_;
   if (context_.evaluator.IsComparable(lock, now_)) return TimePoint(granted);

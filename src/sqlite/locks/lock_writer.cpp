@@ -130,7 +130,7 @@ void LockWriter::SetRow(Step& step) {
 
 void LockWriter::SetLease(Step& step) {
   const rules::LockState &was = step.was.lock, &now = step.now;
-  StoredLock& row = step.row;
+  LockColumns& row = step.row;
   step.has_new_lease = true;
   TimePoint since;
   if (now.HasLockId()) {

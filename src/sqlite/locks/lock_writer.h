@@ -32,7 +32,7 @@ class LockWriter {
     const SqliteCollection& collection;
     const LoadedDocument& was;
     const rules::LockState& now;
-    StoredLock row;              ///< The document's new one.
+    LockColumns row;             ///< The document's new one.
     bool renewed = false;        ///< Only its lease was extended, in a row of its own.
     bool has_new_lease = false;  ///< `row` says when it ends, or that there is none any more.
   };

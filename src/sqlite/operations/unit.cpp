@@ -66,7 +66,7 @@ void Unit::Scan(Collection& collection, const Filter& filter,
                 const std::function<bool(QueryRow&&)>& visit) {
   std::int64_t shown = 0;
   VisitCandidates(*connection_, Ours(collection), filter, [&](sqlite::Candidate&& found) {
-    const StoredLock& lock = found.document.lock;
+    const LockColumns& lock = found.document.lock;
     const bool locked = reader_->IsLocked(Ours(collection), lock);
     if (!StateMatches(filter, locked)) return true;
     QueryRow row{std::move(found.key), std::move(found.document.body), lock.version, lock.born,
