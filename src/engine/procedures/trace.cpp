@@ -23,7 +23,9 @@ Trace TraceOf(const WriteOp& write, const ReadOp& look) noexcept {
 }
 
 Trace TraceOf(const SaveOp& save, const ReadOp& look) noexcept {
-  if (look.status == OpStatus::kMissing) return Trace::kUnknown;
+  if (look.status == OpStatus::kMissing) {
+    return save.save == SaveKind::kErase ? Trace::kWritten : Trace::kUnknown;
+  }
   if (look.released == save.write_id) return Trace::kWritten;
   const bool unmoved = save.save != SaveKind::kInsert && save.expected != kAnyVersion &&
                        look.version == save.expected && look.born == save.born;
