@@ -187,22 +187,17 @@ bool LeaveStoreQueue(const PendingAcquire& waiter, const QueueTicket& ticket) no
   return true;
 }
 
-void SettleOverdue(const Waiters& waiters, const Failure* why) noexcept {
-  for (const auto& waiter : waiters) {
+void Leavers::Settle(const Failure* why) const noexcept {
+  for (const auto& waiter : refused) {
+    waiter->Settle(
+        {.failure = why ? CopyOf(*why) : BusyFailure(*waiter, Errc::kBusy, nullptr), .grant = {}});
+  }
+  for (const auto& waiter : overdue) {
     const bool outage = why != nullptr && why->code == Errc::kUnavailable;
     waiter->Settle({.failure = outage ? CopyOf(*why) : BusyFailure(*waiter, Errc::kTimedOut, why),
                     .grant = {}});
   }
-}
-
-void SettleBusy(const Waiters& waiters) noexcept {
-  for (const auto& waiter : waiters) {
-    waiter->Settle({.failure = BusyFailure(*waiter, Errc::kBusy, nullptr), .grant = {}});
-  }
-}
-
-void SettleUnwakeable(const Waiters& waiters) noexcept {
-  for (const auto& waiter : waiters) {
+  for (const auto& waiter : unwakeable) {
     waiter->Settle({.failure = NoMemory(), .grant = {}});
     LeaveStoreQueue(*waiter, std::exchange(waiter->ticket, {}));  // no one else has it
   }

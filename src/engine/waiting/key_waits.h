@@ -83,10 +83,14 @@ FailurePtr BusyFailure(const PendingAcquire& waiter, Errc code, const Failure* l
 /// Removes a waiter's entry from the store's queue in the background. False: it has none.
 bool LeaveStoreQueue(const PendingAcquire& waiter, const QueueTicket& ticket) noexcept;
 
-// Callers that have left the queue: the lock is busy, or nothing may wake them.
-void SettleBusy(const Waiters& waiters) noexcept;
-/// `why`: the answer that they waited for; null: another caller was granted the lock.
-void SettleOverdue(const Waiters& waiters, const Failure* why) noexcept;
-void SettleUnwakeable(const Waiters& waiters) noexcept;
+/// Callers that have left the queue, to be settled without its mutex.
+struct Leavers {
+  Waiters refused;     ///< They did not wait.
+  Waiters overdue;     ///< See KeyWaits::TakeOverdue.
+  Waiters unwakeable;  ///< There was no memory for a timer: nothing may wake them.
+
+  /// `why`: the answer that they were given; null: another caller was granted the lock.
+  void Settle(const Failure* why) const noexcept;
+};
 
 }  // namespace doclock::detail

@@ -229,17 +229,17 @@ void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) noexcept {
 }
 
 void WaitTable::Unclaim(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexcept {
-  Waiters unwakeable;
+  Leavers left;
   QueueTicket ticket;
   {
     const std::scoped_lock lock(ShardOf(waits->hash).mutex);
     waits->Unclaim(waiter);
     ticket = waits->TakeTicketOfLeaver(waiter);
-    unwakeable = SleepOrLeave(waits, NextLook(nullptr));
+    left.unwakeable = SleepOrLeave(waits, NextLook(nullptr));
     EraseIfIdle(ShardOf(waits->hash), waits);
   }
   LeaveStoreQueue(waiter, ticket);
-  SettleUnwakeable(unwakeable);
+  left.Settle(nullptr);
 }
 
 void WaitTable::StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter) {
@@ -257,7 +257,7 @@ void WaitTable::AfterAttempt(Attempt& attempt) noexcept {
   Shard& shard = ShardOf(attempt.waits->hash);
   const bool may_pass = MayPass(*failure);
   if (may_pass) attempt.waiter->BeginWaiting(failure->waiting);
-  Waiters refused, overdue, unwakeable;
+  Leavers left;
   bool ask_again = false;
   QueueTicket ticket;
   std::optional<GrantSeen> told;
@@ -269,52 +269,53 @@ void WaitTable::AfterAttempt(Attempt& attempt) noexcept {
     waits.Unclaim(*attempt.waiter);
     waits.last = CopyOf(*failure);
     if (may_pass) {
-      refused = waits.TakeFailFast(&attempt.waiter->spec);
+      left.refused = waits.TakeFailFast(&attempt.waiter->spec);
     } else {
-      waits.LeaveTo(refused, *attempt.waiter);
+      waits.LeaveTo(left.refused, *attempt.waiter);
     }
-    if (may_pass) overdue = waits.TakeOverdue();
+    if (may_pass) left.overdue = waits.TakeOverdue();
     ticket = waits.TakeTicketOfLeaver(*attempt.waiter);
     ask_again = std::exchange(waits.again, false) || !may_pass || ticket.entered ||
                 waits.BringFailFastForward();
     if (!ask_again) {
       const bool queued = attempt.procedure.queued_behind().has_value();
-      unwakeable = SleepOrLeave(attempt.waits, queued ? NextLookInQueue(attempt, failure.get())
-                                                      : NextLook(failure.get()));
+      left.unwakeable = SleepOrLeave(attempt.waits, queued ? NextLookInQueue(attempt, failure.get())
+                                                           : NextLook(failure.get()));
     }
     EraseIfIdle(shard, attempt.waits);
   }
   LeaveStoreQueue(*attempt.waiter, ticket);
-  SettleUnwakeable(unwakeable);
-  for (const auto& waiter : refused) {
-    waiter->Settle({.failure = CopyOf(*failure), .grant = {}});
-  }
-  SettleOverdue(overdue, failure.get());
+  left.Settle(failure.get());
   if (told && TakeGrant(attempt.waits, *told)) return;
   if (ask_again) Pump(attempt.waits, true);
+}
+
+Leavers WaitTable::LeaveGranted(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexcept {
+  Leavers left;
+  waits->LeaveGranted(waiter);
+  if (waiter.shared()) {  // others may have room: their own attempt tells
+    left.refused = waits->TakeFailFastWriters();
+  } else {
+    left.refused = waits->TakeFailFast(nullptr);
+    left.overdue = waits->TakeOverdue();
+  }
+  left.unwakeable = SleepOrLeave(waits, NextLook(nullptr));
+  return left;
 }
 
 void WaitTable::Granted(const KeyWaitsPtr& waits, PendingAcquire& waiter,
                         AcquireResult result) noexcept {
   Shard& shard = ShardOf(waits->hash);
-  Waiters refused, overdue, unwakeable;
-  bool ask_again = false;
+  Leavers left;
   {
     const std::scoped_lock lock(shard.mutex);
-    waits->LeaveGranted(waiter);
-    // Beside a share others may have room: their own attempt tells.
-    if (!waiter.shared()) overdue = waits->TakeOverdue();
-    // Beside a share there may be room for the next in the queue.
-    ask_again = waiter.shared();
-    refused = ask_again ? waits->TakeFailFastWriters() : waits->TakeFailFast(nullptr);
-    unwakeable = SleepOrLeave(waits, NextLook(nullptr));
+    left = LeaveGranted(waits, waiter);
     EraseIfIdle(shard, waits);
   }
   waiter.Settle(std::move(result));
-  SettleBusy(refused);
-  SettleOverdue(overdue, nullptr);
-  SettleUnwakeable(unwakeable);
-  if (ask_again) Pump(waits, true);
+  left.Settle(nullptr);
+  // Beside a share there may be room for the next in the queue.
+  if (waiter.shared()) Pump(waits, true);
 }
 
 bool WaitTable::TakeGrant(const KeyWaitsPtr& waits, const GrantSeen& seen) noexcept {

@@ -82,8 +82,10 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   void EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) noexcept;
   /// False: there is no memory for a timer, and nothing may wake the waiters.
   [[nodiscard]] bool SleepUntil(const KeyWaitsPtr& waits, TimePoint when) noexcept;
-  /// The same. Waiters that nothing may wake leave: to be settled by SettleUnwakeable.
+  /// The same. Waiters that nothing may wake leave: they are Leavers::unwakeable.
   [[nodiscard]] Waiters SleepOrLeave(const KeyWaitsPtr& waits, TimePoint when) noexcept;
+  /// The lock was granted to this waiter: it leaves, with those who cannot have it now.
+  [[nodiscard]] Leavers LeaveGranted(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexcept;
 
   /// Is this caller to stand in the store's queue before it has asked?
   [[nodiscard]] bool EntersAtOnce(const AcquireSpec& spec, std::size_t hash) const noexcept;
