@@ -125,7 +125,7 @@ class LockingRepository : public AsyncRepository<T> {
   /// @{
 
   /// Locks all documents or none. It locks them in the order of the keys, so that two callers
-  /// cannot deadlock, each key once, under one timeout (`wait`). While one is not to be had, it
+  /// cannot deadlock, each key once, under one timeout (`wait`). While one is not available, it
   /// keeps the others for LockOptions::hold_while_waiting at most. Returns the handles in the order
   /// of the sorted keys. The error names the key that failed. lock_all.h has LockAll for documents
   /// of several repositories, in the order of the arguments.

@@ -36,9 +36,9 @@ WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool m
   const PendingPtr next = waits.Front();
   if (!next || next->shared()) return release;
   if (lease.handovers >= static_cast<std::uint32_t>(engine_.options().max_handovers) &&
-      engine_.store().OthersMayWait(*lease.collection)) {
+      engine_.store().traits().others_may_wait) {
     // The store's queue has its own order.
-    if (!engine_.queues()) waits.not_before = engine_.Now() + kStandBack;
+    if (!engine_.store_has_queue()) waits.not_before = engine_.Now() + kStandBack;
     return release;
   }
   waits.Claim(*next);
@@ -73,7 +73,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
   const KeyWaitsPtr waits = std::move(release.waits_);
   const PendingPtr next = std::move(release.next_);
   Shard& shard = ShardOf(waits->hash);
-  Waiters refused, overdue, unwakeable;
+  Leavers left;
   QueueTicket ticket;
   bool ask = released && !lease;
   bool listed = true;
@@ -91,11 +91,8 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
       }
     }
     if (lease) {
-      waits->Grant(*next);
+      left = LeaveGranted(waits, *next);
       lease->handovers = release.handovers_;
-      refused = waits->TakeFailFast(nullptr);
-      overdue = waits->TakeOverdue();
-      unwakeable = SleepOrLeave(waits, NextLook(nullptr));
     }
     ask = !lease && (ask || !waits->queue.empty());
     EraseIfIdle(shard, waits);
@@ -109,9 +106,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
     std::this_thread::yield();
   }
   if (next) LeaveStoreQueue(*next, ticket);
-  SettleBusy(refused);
-  SettleOverdue(overdue, nullptr);
-  SettleUnwakeable(unwakeable);
+  left.Settle(nullptr);
   if (!ask) return;
   if (listed) return Pump(waits, true);
   // All waiters of this entry have left meanwhile; later ones wait in another entry.
