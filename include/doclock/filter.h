@@ -217,7 +217,8 @@ class DOCLOCK_EXPORT Filter {
 
   /// Returns the conditions.
   [[nodiscard]] const std::vector<Condition>& conditions() const noexcept { return conditions_; }
-  /// Returns the field to order by; empty: the key.
+  /// Returns the field to order by; empty, or kKeyField alone: the key, in the direction of
+  /// descending().
   [[nodiscard]] const std::vector<std::string>& order() const noexcept { return order_; }
   /// Descending?
   [[nodiscard]] bool descending() const noexcept { return descending_; }

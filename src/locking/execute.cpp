@@ -246,6 +246,14 @@ bool IsFaulty(StoreOp& op) {
   return fault != nullptr;
 }
 
+/// A part of the time of a batch: so long it may wait for documents that others' transactions hold,
+/// one after the other. Until then nobody gets the answers of the rest.
+constexpr int kPartForBlocked = 8;
+constexpr std::chrono::milliseconds kLeastForBlocked{10};
+/// A part of its lease: so long a renewal may take, so that the next one comes early enough.
+constexpr int kPartForRenewal = 6;
+constexpr std::chrono::milliseconds kLeastForRenewal{250};
+
 /// Calls `run` with the operation as the only one of a unit.
 template <class Run>
 void ExecuteOne(StoreOp& op, const Run& run) {
@@ -258,11 +266,38 @@ void ExecuteOne(Database& database, StoreOp& op, Deadline deadline) {
       op, [&](Lone& lone) { lone.Run(database, deadline, [&](Unit& unit) { lone.TryIn(unit); }); });
 }
 
+/// Those of other leases are not to wait for one that is held up.
+Deadline BoundOf(const StoreOp& op, Deadline deadline) {
+  if (op.kind != OpKind::kRenew) return deadline;
+  const auto& renewal = static_cast<const RenewOp&>(op);
+  const auto part = std::max(renewal.ttl / kPartForRenewal, kLeastForRenewal);
+  return std::min(deadline, std::chrono::steady_clock::now() + part);
+}
+
+/// Each by itself, because others' transactions hold their documents. Renewals do not wait: they
+/// come again, and those that were stored with them count from when they are told.
+void ExecuteBlocked(Database& database, std::vector<StoreOp*> ops, Deadline deadline) {
+  const auto held = std::partition(ops.begin(), ops.end(),
+                                   [](StoreOp* op) { return op->kind == OpKind::kRenew; });
+  std::for_each(ops.begin(), held, [](StoreOp* op) {
+    op->Fail(Errc::kUnavailable, "another transaction holds the document");
+  });
+  const auto now = std::chrono::steady_clock::now();
+  const Deadline end = std::min(deadline, now + (deadline - now) / kPartForBlocked);
+  for (auto op = held; op != ops.end(); ++op) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Deadline part = begin + std::max<Deadline::duration>((end - begin) / (ops.end() - op),
+                                                               kLeastForBlocked);
+    ExecuteOne(database, **op, std::min(deadline, part));
+  }
+}
+
 }  // namespace
 
 void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadline) {
   if (ops.size() == 1) {
     if (IsFaulty(*ops.front())) return;
+    deadline = BoundOf(*ops.front(), deadline);
     TryEach(database, ops, deadline);
     if (ops.front()->status == OpStatus::kPending) ExecuteOne(database, *ops.front(), deadline);
     return;
@@ -273,7 +308,7 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
   if (sound.empty()) return;
   Batch batch(std::move(sound));
   batch.TryWithoutUnit(database, deadline);
-  for (StoreOp* const op : batch.Run(database, deadline)) ExecuteOne(database, *op, deadline);
+  ExecuteBlocked(database, batch.Run(database, deadline), deadline);
 }
 
 void ExecuteImmediately(Database& database, std::span<StoreOp* const> ops) {

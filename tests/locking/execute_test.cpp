@@ -70,6 +70,40 @@ TEST_F(Races, ADocumentThatOthersHoldWaitsAlone) {
   EXPECT_EQ(shelf_.units, (std::vector<std::size_t>{3, 1}));
 }
 
+TEST_F(Races, DocumentsThatOthersHoldKeepTheRestForAPartOfTheTime) {
+  things_.Insert(b_, {});
+  things_.Insert(c_, {});
+  shelf_.deadlines.clear();
+  shelf_.held = {b_, c_};
+  SaveOp first = Insert(a_), second = Insert(b_), third = Insert(c_);
+  StoreOp* const ops[] = {&first, &second, &third};
+  store_->Execute(ops, std::chrono::seconds(80));
+  ASSERT_EQ(shelf_.deadlines.size(), 3U);
+  EXPECT_LT(shelf_.deadlines[1], shelf_.deadlines[0] - std::chrono::seconds(60));
+  EXPECT_LT(shelf_.deadlines[2], shelf_.deadlines[0] - std::chrono::seconds(60));
+}
+
+TEST_F(Races, ARenewalKeepsNoOtherForLongerThanAPartOfItsLease) {
+  const Uuid a = things_.Create(a_).grant.lock_id, b = things_.Create(b_).grant.lock_id;
+  shelf_.units.clear();
+  shelf_.held = {a_};
+  RenewOp held(things_.collection(), a_), free(things_.collection(), b_);
+  held.lock_id = a;
+  free.lock_id = b;
+  held.ttl = free.ttl = std::chrono::seconds(6);
+  things_.Execute({&held, &free});
+  EXPECT_EQ(free.status, OpStatus::kDone);
+  ASSERT_EQ(held.status, OpStatus::kFailed);
+  EXPECT_EQ(held.detail->code, Errc::kUnavailable);
+  EXPECT_EQ(shelf_.units, (std::vector<std::size_t>{2})) << "it waits for nobody in a batch";
+  shelf_.deadlines.clear();
+  StoreOp* const one[] = {&held};
+  const auto begin = std::chrono::steady_clock::now();
+  store_->Execute(one, std::chrono::minutes(10));
+  ASSERT_EQ(shelf_.deadlines.size(), 1U);
+  EXPECT_LT(shelf_.deadlines[0], begin + std::chrono::minutes(5));
+}
+
 TEST_F(Races, WhatWaitsAloneHasNoOutcomeOfItsBatch) {
   things_.Insert(b_, {});
   shelf_.held = {b_};

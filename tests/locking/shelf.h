@@ -19,6 +19,7 @@ struct Shelf {
   std::set<Key> restated;          ///< These are shown as they are not stored.
   std::vector<std::size_t> units;  ///< How many documents each unit has loaded.
   std::vector<Key> loaded;         ///< By the last unit, in its order.
+  std::vector<Deadline> deadlines;  ///< Of each unit.
   std::exception_ptr failure;      ///< Commits fail so.
 };
 
@@ -87,7 +88,8 @@ class ShelfDatabase final : public Database {
                                    std::chrono::milliseconds default_ttl) override {
     return std::make_shared<Collection>(name, fields, default_ttl);
   }
-  std::unique_ptr<Unit> Begin(Access, Deadline) override {
+  std::unique_ptr<Unit> Begin(Access, Deadline deadline) override {
+    shelf_.deadlines.push_back(deadline);
     return std::make_unique<ShelfUnit>(shelf_);
   }
   std::unique_ptr<Subscription> Watch(Collection&, HintListener) override { return nullptr; }

@@ -21,7 +21,9 @@ struct GrantSeen {
 
 /// What may have happened to locks of one collection.
 struct LockHint {
-  std::optional<std::size_t> hash = {};  ///< Of the document's key; nothing: any may be concerned.
+  /// Key::Hash of the document's key, which differs between builds: other processes are to be sent
+  /// the key. Nothing: any document may be concerned.
+  std::optional<std::size_t> hash = {};
   /// The lock was granted from the queue, by a write that was acknowledged and cannot be lost any
   /// more. Nothing: it may have become free, or been granted.
   std::optional<GrantSeen> grant = {};

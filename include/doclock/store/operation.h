@@ -36,7 +36,7 @@ struct OpDetail {
   /// of the two; a save waits for the lease only.
   std::optional<std::chrono::milliseconds> remaining;
   std::optional<std::int64_t> found_version;  ///< With kConflict: the stored version.
-  std::string index;                          ///< With kConflict: the index that refused.
+  std::string index;  ///< With kConflict: the fields of the index that refused, by commas.
 };
 
 /// The kind of a StoreOp.

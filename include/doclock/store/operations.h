@@ -143,7 +143,8 @@ struct WriteOp : StoreOp {
   /// kLost: there is no such share, or its lease is over.
   LockMode mode = LockMode::kExclusive;
 
-  std::int64_t version = 0;  ///< Result: after the write.
+  /// Result: after the write; of an erasure, what it would be.
+  std::int64_t version = 0;
 
   /// What a release that takes effect leaves in lockReleased.
   [[nodiscard]] const Uuid& ReleaseId() const noexcept {
@@ -166,7 +167,7 @@ struct SaveOp : StoreOp {
   SaveOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kSave, c, k) {}
   SaveKind save = SaveKind::kReplace;   ///< Request.
   std::int64_t expected = kAnyVersion;  ///< Request.
-  Uuid born{};                          ///< Request for kReplace and kErase; result of kInsert.
+  Uuid born{};  ///< Request for kReplace and kErase; result of kInsert: the store chooses it.
   Uuid write_id{};  ///< Request: fresh; kept in lockReleased, so that doubt can be settled.
   Body body;        ///< Request: the new body; none (kReplace): untouched.
   Body base;        ///< Request: the body last known, for stores that send differences.

@@ -16,7 +16,9 @@ enum class NativeHandle : std::uint8_t {
 
 /// The properties of a store. Constant over its life, except clock_margin and others_may_wait.
 struct StoreTraits {
-  /// How many concurrent Execute calls are worthwhile.
+  /// How many concurrent Execute calls are worthwhile; if it is more than one, one of them is for
+  /// renewals alone. Reads (reads_apart), searches, purges and Commit come beside them: a store
+  /// with connections needs some more than this.
   int lanes = 1;
   /// The most operations per Execute. Renewals come in batches of up to 1,000 in any case.
   std::size_t max_batch = 128;
