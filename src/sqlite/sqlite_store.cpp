@@ -9,8 +9,6 @@
 #include "locking/execute.h"
 #include "locking/scans.h"
 #include "platform/fork_generation.h"
-#include "rules/acquire.h"
-#include "rules/fault.h"
 #include "sqlite/db/open_file.h"
 #include "sqlite/db/reader_pool.h"
 #include "sqlite/db/writer.h"
@@ -275,10 +273,6 @@ class SqliteStore final : public Store {
                                              std::chrono::milliseconds budget) override;
 
  private:
-  /// Was the lock passed on to this attempt, as a notification said? Then it is done without a turn
-  /// to write, for which other processes may queue.
-  bool SeesPassedOn(StoreOp& op, Deadline deadline);
-
   const std::uint32_t generation_ = platform::ForkGeneration();
   const std::chrono::milliseconds busy_timeout_;
   std::unique_ptr<Parts> parts_;
@@ -290,30 +284,7 @@ void SqliteStore::Execute(std::span<StoreOp* const> ops, std::chrono::millisecon
     for (StoreOp* op : ops) op->Fail(Errc::kForked, kForkedText);
     return;
   }
-  const Deadline deadline = DeadlineIn(budget);
-  if (ops.size() != 1 || !SeesPassedOn(*ops.front(), deadline)) {
-    locking::Execute(database_, ops, deadline);
-  }
-}
-
-bool SqliteStore::SeesPassedOn(StoreOp& op, Deadline deadline) {
-  if (op.kind != OpKind::kAcquire || !static_cast<AcquireOp&>(op).seems_granted) return false;
-  if (FaultOf(op) != nullptr) return false;
-  try {
-    const auto connection = parts_->readers.Take(deadline);
-    sqlite::LockReader reader(*connection, parts_->around);
-    const auto document = reader.Find(sqlite::CollectionOf(op), *op.key);
-    auto& acquire = static_cast<AcquireOp&>(op);
-    if (document == nullptr || document->malformed || document->lock.born.is_nil() ||
-        !rules::HoldsAlready(acquire, document->lock, reader.now())) {
-      return false;
-    }
-    rules::Acquire(acquire, document->lock, reader.now());
-    acquire.body = document->body;
-    return true;
-  } catch (const DatabaseError&) {
-    return false;  // the attempt tells
-  }
+  locking::Execute(database_, ops, DeadlineIn(budget));
 }
 
 std::vector<Finding> SqliteStore::Examine(Collection*, std::chrono::milliseconds budget) {
