@@ -16,7 +16,7 @@ const std::string kSettings =
     " current_setting('row_security'), current_setting('session_replication_role'))";
 
 /// The transaction's number and settings. No statement may take longer than the call: see
-/// PostgresqlUnit::Begin.
+/// Connection::LimitWaits.
 const std::string kBefore =
     "SELECT pg_current_xact_id()::text," + kSettings +
     ", set_config('statement_timeout', current_setting('lock_timeout'), true)";

@@ -35,7 +35,7 @@ class Listener {
   /// nothing came.
   bool Wait(int socket, int milliseconds) const;
   void Wake() const noexcept;
-  void Hear(const Connection::Notification& notification);
+  void Hear(Connection& connection, const Connection::Notification& notification);
   std::vector<std::shared_ptr<PostgresqlCollection>> Collections();
 
   const Pool& pool_;

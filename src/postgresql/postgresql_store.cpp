@@ -70,6 +70,7 @@ class PostgresqlDatabase final : public locking::Database {
     WithoutDoubt([&] {
       const auto deadline = In(kOpenTimeout);
       postgresql::CreateTable(*pool_->Take(deadline), schema_, *collection, deadline);
+      pool_->KnowTables(schema_);
     });
     const std::lock_guard guard(mutex_);
     collections_.push_back(collection);
