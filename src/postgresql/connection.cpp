@@ -30,6 +30,8 @@ std::string_view FieldOf(const Result& result, int field) {
 /// A statement's values as libpq takes them.
 struct Arrays {
   explicit Arrays(const Parameters& parameters) {
+    data.reserve(parameters.values().size());
+    lengths.reserve(parameters.values().size());
     for (const auto& value : parameters.values()) {
       data.push_back(value ? value->data() : nullptr);
       lengths.push_back(value ? static_cast<int>(value->size()) : 0);

@@ -13,9 +13,8 @@
 #include "doclock/uuid_json.h"
 #include "locking/database.h"
 #include "postgresql/failure.h"
-#include "postgresql/parameters.h"
-#include "postgresql/result.h"
 #include "postgresql/url.h"
+#include "postgresql/values.h"
 
 namespace doclock::postgresql {
 

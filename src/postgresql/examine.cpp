@@ -96,8 +96,8 @@ Finding JudgeFollowers(const Facts& facts) {
   const std::string servers = std::to_string(facts.followers) + " servers follow this one";
   if (facts.waits_for_followers) return Ok("standbys", servers + "; commits wait for standbys");
   return Warning("standbys", servers + ", and no commit waits for them",
-                 "a standby that is promoted may lack acknowledged locks, and then gives their "
-                 "fences out again: set synchronous_standby_names");
+                 "a standby that is promoted may lack acknowledged locks and saves, and may grant such "
+                 "a lock again, with a higher fence: set synchronous_standby_names");
 }
 
 Finding JudgePooler(const Facts& facts) {

@@ -10,7 +10,6 @@
 #include <system_error>
 #include <utility>
 
-#include "postgresql/hint.h"
 #include "postgresql/rows.h"
 #include "postgresql/texts.h"
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "postgresql/schema.h"
-#include "postgresql/session.h"
 
 namespace doclock::postgresql {
 namespace {

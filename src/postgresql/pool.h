@@ -5,12 +5,19 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "postgresql/connection.h"
 
 namespace doclock::postgresql {
+
+/// An expression, a value for synchronous_commit: as it is, but an acknowledged lock is on the
+/// disk.
+inline constexpr std::string_view kDurableCommit =
+    "CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'"
+    " ELSE current_setting('synchronous_commit') END";
 
 /// The connections of one store. Thread-safe. The pool outlives those that it gave out.
 class Pool {

@@ -9,6 +9,7 @@
 #include "platform/fork_generation.h"
 #include "postgresql/examine.h"
 #include "postgresql/listener.h"
+#include "postgresql/open_url.h"
 #include "postgresql/pool.h"
 #include "postgresql/schema.h"
 #include "postgresql/unit.h"
@@ -159,6 +160,10 @@ class PostgresqlDatabase final : public locking::Database {
 
 std::shared_ptr<Store> OpenPostgresqlStore(const std::string& url) {
   return locking::StoreOn(std::make_unique<PostgresqlDatabase>(postgresql::ParseUrl(url)));
+}
+
+std::shared_ptr<Store> OpenPostgresqlUrl(std::string_view url, OpenMode) {
+  return OpenPostgresqlStore(std::string(url));
 }
 
 }  // namespace doclock

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "document/json/row_filter.h"
-#include "postgresql/hint.h"
+#include "postgresql/listener.h"
 #include "postgresql/rows.h"
 #include "postgresql/texts.h"
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "postgresql/hint.h"
+#include "postgresql/listener.h"
 #include "postgresql/url.h"
 
 namespace doclock::postgresql {
