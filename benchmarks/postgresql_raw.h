@@ -110,7 +110,7 @@ class OurCycles {
   OurCycles(const LockingRepository<Saga>& repository, int key)
       : repository_(repository), key_(key) {}
   void Run() {
-    auto held = repository_.Lock(key_, fresh_, {.wait = 60s});
+    auto held = repository_.Lock({key_, fresh_}, {.wait = 60s});
     held->attempts += 1;
     held.Release();
   }

@@ -47,7 +47,7 @@ double HandOver() {
   children.Start([&](Board& board) {
     const LockManager manager{OpenPostgresqlStore(schema.url())};
     const LockingRepository<Small> orders{manager, "orders"};
-    const auto take = [&] { held.emplace(orders.Lock("a", Small{}, {.wait = 10s})); };
+    const auto take = [&] { held.emplace(orders.Lock({"a", Small{}}, {.wait = 10s})); };
     const auto free = [&] {
       held->Release();
       held.reset();
@@ -59,7 +59,10 @@ double HandOver() {
   const LockManager manager{OpenPostgresqlStore(schema.url())};
   const LockingRepository<Small> orders{manager, "orders"};
   const double median = Play(
-      children.shared(), kNews, [&] { held.emplace(orders.Lock("a", Small{}, {.wait = 10s})); },
+      children.shared(), kNews,
+      [&] {
+        held.emplace(orders.Lock({"a", Small{}}, {.wait = 10s}));
+      },
       [&] {
         held->Release();
         held.reset();

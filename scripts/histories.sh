@@ -5,19 +5,20 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'TEXT'
-Usage: scripts/histories.sh [--runs N] [--seconds N] [--store sqlite|mongodb] [--nemesis NAME] [--seed N] [--transfers N]
+Usage: scripts/histories.sh [--runs N] [--seconds N] [--store NAME] [--nemesis NAME] [--seed N] [--transfers N]
                             [--short] [--namespaces] [--broken NAME] [--build FOLDER] [--help]
 
-Lets processes lock, write and read, against SQLite files and a replica set of its own, while a nemesis disturbs them; then checks
+Lets processes lock, write and read, against SQLite files, and a replica set and a PostgreSQL server of its own, while a nemesis disturbs them; then checks
 that what they were told can be true (tests/histories/checker.py says what that is). It needs no root.
 
   --runs N        so many histories (one of each kind); they take the kinds in turn
   --seconds N     how long each is recorded (10)
-  --store NAME    only this store
+  --store NAME    only this store: sqlite, mongodb, postgresql
   --nemesis NAME  only this one: none, kill, pause (worker processes), kill-waiters (in the queue of one document); with
                   MongoDB also stepdown, kill-primary, pause-primary, pause-secondaries, fail-command, slow-clock (one
                   client's, by libfaketime), clocks-apart, clocks-jump (members', by libfaketime), lose-requests,
-                  lose-replies, late-requests, late-replies (by a proxy)
+                  lose-replies, late-requests, late-replies (by a proxy); with PostgreSQL these four too, and kill-server,
+                  end-backends, pause-backends (sessions)
   --seed N        of the first history; the next one takes the next (1)
   --transfers N   so many threads of each worker move amounts between accounts by transactions (1); the four others do all
                   the rest
@@ -31,7 +32,7 @@ that what they were told can be true (tests/histories/checker.py says what that 
 
 The records of a history that violates a rule stay in build/histories/failures. Check one again:
 tests/histories/checker.py build/histories/failures/NAME/*.jsonl
-The servers take three ports from $DOCLOCK_HISTORIES_PORT (24200) on.
+The servers take four ports from $DOCLOCK_HISTORIES_PORT (24200) on.
 TEXT
 }
 

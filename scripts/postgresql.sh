@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
   cat <<'TEXT'
-Usage: scripts/postgresql.sh start|stop|status|url|kill|revive [--fresh] [--help]
+Usage: scripts/postgresql.sh start|stop|status|url|kill|revive|standby|promote [--fresh] [--help]
 
   start   starts a server, waits until it answers, and prints the URL; with --fresh it first stops the one that runs there,
           and deletes its data
@@ -14,6 +14,8 @@ Usage: scripts/postgresql.sh start|stop|status|url|kill|revive [--fresh] [--help
   url     prints the URL
   kill    kills the server and all of its processes with -9; its data stays
   revive  starts it again, over its data
+  standby starts one that is a standby of $DOCLOCK_POSTGRESQL_PRIMARY (a URL), and lacks what that one writes from then on
+  promote makes a standby take writes
 
 The server is in $DOCLOCK_POSTGRESQL_BIN, or the newest of /usr/lib/postgresql, or of the PATH. It refuses to run as root:
 then the user postgres runs it.
@@ -68,6 +70,7 @@ launch() {
       die "the server on port $port does not start (is the port taken? DOCLOCK_POSTGRESQL_PORT names another)"; }
 }
 
+# Starts a server whose data a command makes.
 start() {
   if [[ $fresh == yes ]]; then
     stop
@@ -76,8 +79,8 @@ start() {
     rm -rf "${home:?}"
     mkdir -p "$home"
     [[ $(id -u) != 0 ]] || chown postgres: "$home"
-    as_user "$(bin)/initdb" -D "$home/data" -U postgres --auth=trust -E UTF8 --locale=C.UTF-8 > "$home/initdb.log" 2>&1 ||
-      { tail -5 "$home/initdb.log" >&2; die "initdb failed"; }
+    as_user "$(bin)/$1" -D "$home/data" "${@:2}" > "$home/$1.log" 2>&1 || { tail -5 "$home/$1.log" >&2; die "$1 failed"; }
+    [[ $1 != pg_basebackup ]] || as_user touch "$home/data/standby.signal"
     cat >> "$home/data/postgresql.conf" <<TEXT
 listen_addresses = '127.0.0.1'
 port = $port
@@ -116,7 +119,9 @@ revive() {
 url() { echo "postgresql://postgres@127.0.0.1:$port/postgres"; }
 
 case "$command" in
-  start) start ;;
+  start) start initdb -U postgres --auth=trust -E UTF8 --locale=C.UTF-8 ;;
+  standby) start pg_basebackup -d "$DOCLOCK_POSTGRESQL_PRIMARY" -c fast ;;
+  promote) as_user "$(bin)/pg_ctl" -D "$home/data" -w -t 60 promote > "$home/promote.log" ;;
   stop) stop ;;
   status) if runs; then echo "port $port: process $(pid)"; else echo "port $port: not running"; fi ;;
   url) url ;;

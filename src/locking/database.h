@@ -170,6 +170,8 @@ class DOCLOCK_EXPORT Unit {
   virtual std::optional<std::chrono::system_clock::time_point> WallTime() { return std::nullopt; }
   /// What the entries of this store's waiters carry (rules::QueueEntry::instance).
   [[nodiscard]] virtual std::int64_t instance() const noexcept { return 0; }
+  /// The least version that a new document may have (LockState::floor).
+  [[nodiscard]] virtual std::int64_t floor() const noexcept { return 0; }
   /// Carries out an operation before anything is loaded, if that is one small step which does what
   /// the rules would do; Commit stores it, and tells waiters (if the database is immediate, it is
   /// stored at once, and nobody waits for it). False: it is left pending, and nothing has changed.

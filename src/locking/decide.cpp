@@ -55,6 +55,7 @@ void Create(AcquireOp& op, Change& document, Unit& unit) {
   if (!HasGoodText(op, op.insert)) return;
   Entry& entry = document.Edit();
   entry.body = op.body = op.insert;
+  entry.lock.floor = unit.floor();
   rules::AcquireNew(op, entry.lock, unit.Now(), unit.instance());
 }
 
@@ -100,7 +101,10 @@ void Decide(SaveOp& op, Change& document, Unit& unit) {
   Body body = erases ? Body() : NewBody(op.body, was);
   if (body && !HasGoodText(op, body)) return;
   Entry& entry = document.Edit(static_cast<bool>(body));
-  if (was == nullptr) entry.lock.born = NewUuid();
+  if (was == nullptr) {
+    entry.lock.born = NewUuid();
+    entry.lock.floor = unit.floor();
+  }
   const bool frees = rules::Save(op, entry.lock, now);
   Put(std::move(body), op.base ? &op.base : nullptr, entry, document);
   Tell(document, frees || !erases, entry);

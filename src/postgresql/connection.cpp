@@ -13,6 +13,9 @@
 namespace doclock::postgresql {
 namespace {
 
+const Statement kFloor{"SELECT set_config('doclock.floor', $1, false)"};
+const Statement kLockTimeout{"SELECT set_config('lock_timeout', $1, false)"};
+
 int MillisecondsUntil(Deadline deadline) {
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
@@ -27,6 +30,8 @@ std::string_view FieldOf(const Result& result, int field) {
 /// A statement's values as libpq takes them.
 struct Arrays {
   explicit Arrays(const Parameters& parameters) {
+    data.reserve(parameters.values().size());
+    lengths.reserve(parameters.values().size());
     for (const auto& value : parameters.values()) {
       data.push_back(value ? value->data() : nullptr);
       lengths.push_back(value ? static_cast<int>(value->size()) : 0);
@@ -159,8 +164,8 @@ std::vector<Result> Connection::Run(Deadline deadline) {
   std::vector<Result> results;
   std::vector<Refusal> refusals;
   while (!sent_.empty()) {
-    Hear(sent_.front(), Next(deadline), results, refusals);
     const bool unheard = sent_.front().kind == Sent::Kind::kSync && sent_.size() > 1;
+    if (!Hear(sent_.front(), Next(deadline), results, refusals)) continue;
     sent_.pop_front();
     if (!unheard) continue;
     results.clear();
@@ -179,6 +184,22 @@ void Connection::RunUnheard() noexcept {
   } catch (const std::exception&) {
     lost_ = true;
   }
+}
+
+void Connection::SetFloor(std::int64_t floor) {
+  Send(kFloor, Parameters().Text(std::to_string(floor)));
+  RunUnheard();
+  floor_ = floor;
+}
+
+void Connection::LimitWaits(Deadline deadline) {
+  const std::chrono::milliseconds left(MillisecondsUntil(deadline));
+  const auto most = std::max(left - left / 8, std::chrono::milliseconds(1));
+  // Most calls have the same time: the limit of the one before is good enough.
+  if (longest_wait_ >= left / 2 && longest_wait_.count() > 0 && longest_wait_ <= most) return;
+  Send(kLockTimeout, Parameters().Text(std::to_string(most.count()) + "ms"));
+  RunUnheard();
+  longest_wait_ = most;
 }
 
 void Connection::WaitFor(short events, Deadline deadline) {
@@ -203,16 +224,16 @@ Result Connection::Next(Deadline deadline) {
   Lose("the connection broke");
 }
 
-void Connection::Hear(const Sent& sent, Result result, std::vector<Result>& results,
+bool Connection::Hear(const Sent& sent, Result result, std::vector<Result>& results,
                       std::vector<Refusal>& refusals) {
   switch (PQresultStatus(result.get())) {
     case PGRES_COMMAND_OK:
     case PGRES_TUPLES_OK:
       if (sent.kind == Sent::Kind::kStatement) results.push_back(std::move(result));
-      return;
+      return true;
     case PGRES_PIPELINE_SYNC:
       if (sent.kind != Sent::Kind::kSync) Lose("the connection broke");
-      return;
+      return true;
     case PGRES_PIPELINE_ABORTED:
       break;
     default: {
@@ -231,6 +252,7 @@ void Connection::Hear(const Sent& sent, Result result, std::vector<Result>& resu
     }
   }
   if (sent.kind == Sent::Kind::kPrepare) prepared_.erase(sent.statement);
+  return sent.kind != Sent::Kind::kSync;  // of which the answer follows the failure of a commit
 }
 
 bool Connection::IsIdle() noexcept {
@@ -242,8 +264,7 @@ bool Connection::IsIdle() noexcept {
     std::vector<Result> ignored;
     std::vector<Refusal> refusals;
     while (!sent_.empty() && PQisBusy(connection_) == 0) {
-      Hear(sent_.front(), Next(Deadline{}), ignored, refusals);
-      sent_.pop_front();
+      if (Hear(sent_.front(), Next(Deadline{}), ignored, refusals)) sent_.pop_front();
     }
     // A timeout that another had set may have kept the session from being discarded.
     const auto is_cancelled = [](const Refusal& refusal) { return refusal.state == "57014"; };
@@ -274,6 +295,8 @@ void Connection::DiscardSession() {
   SendOnce("DISCARD ALL");
   RunUnheard();
   prepared_.clear();
+  longest_wait_ = {};
+  floor_.reset();
   was_lent_ = false;
 }
 

@@ -2,8 +2,10 @@
 
 #include <libpq-fe.h>
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -11,9 +13,8 @@
 #include "doclock/uuid_json.h"
 #include "locking/database.h"
 #include "postgresql/failure.h"
-#include "postgresql/parameters.h"
-#include "postgresql/result.h"
 #include "postgresql/url.h"
+#include "postgresql/values.h"
 
 namespace doclock::postgresql {
 
@@ -45,6 +46,16 @@ class Connection {
   std::vector<Result> Run(Deadline deadline);
   /// Sends what was queued, and leaves the answers, good or bad, to the next Run.
   void RunUnheard() noexcept;
+
+  /// The least version that a grant or a write over it gives: see FindFloor.
+  [[nodiscard]] std::int64_t floor() const noexcept { return floor_.value_or(0); }
+  [[nodiscard]] bool has_floor() const noexcept { return floor_.has_value(); }
+  /// Tells the session too. Outside of a transaction. @throws Loss
+  void SetFloor(std::int64_t floor);
+
+  /// Lets statements wait for rows for less than is left until the deadline, so that the server
+  /// answers before it. Outside of a transaction. @throws Loss
+  void LimitWaits(Deadline deadline);
 
   /// Has the server nothing more to say, so that the session can be used again? Does not wait.
   [[nodiscard]] bool IsIdle() noexcept;
@@ -93,8 +104,8 @@ class Connection {
   bool Flush();
   void WaitFor(short events, Deadline deadline);
   Result Next(Deadline deadline);
-  /// Looks at one answer. @throws Loss
-  void Hear(const Sent& sent, Result result, std::vector<Result>& results,
+  /// Looks at one answer. False: another one to the same follows. @throws Loss
+  bool Hear(const Sent& sent, Result result, std::vector<Result>& results,
             std::vector<Refusal>& refusals);
 
   PGconn* connection_ = nullptr;
@@ -102,7 +113,9 @@ class Connection {
   bool lost_ = false;
   bool warned_ = false;
   bool was_lent_ = false;
-  std::size_t queued_ = 0;  ///< Statements since the last Sync.
+  std::optional<std::int64_t> floor_;
+  std::chrono::milliseconds longest_wait_{};  ///< For a row; zero: it has no limit.
+  std::size_t queued_ = 0;                    ///< Statements since the last Sync.
   std::deque<Sent> sent_;
   std::unordered_map<const Statement*, std::string> prepared_;
   /// Of prepared statements. No other client's are called so: a pooler may mix them up.

@@ -95,9 +95,10 @@ Finding JudgeFollowers(const Facts& facts) {
   if (facts.followers == 0) return Ok("standbys", "no server follows this one");
   const std::string servers = std::to_string(facts.followers) + " servers follow this one";
   if (facts.waits_for_followers) return Ok("standbys", servers + "; commits wait for standbys");
-  return Warning("standbys", servers + ", and no commit waits for them",
-                 "a standby that is promoted may lack acknowledged locks, and then gives their "
-                 "fences out again: set synchronous_standby_names");
+  return Warning(
+      "standbys", servers + ", and no commit waits for them",
+      "a standby that is promoted may lack acknowledged locks and saves, and may grant such "
+      "a lock again, with a higher fence: set synchronous_standby_names");
 }
 
 Finding JudgePooler(const Facts& facts) {

@@ -7,7 +7,7 @@ namespace {
 
 [[noreturn]] void Throw(const Refusal& refusal) {
   if (refusal.IsRace()) throw locking::Raced();
-  if (refusal.state == "55P03") {
+  if (refusal.IsTimeout()) {
     throw StoreException(Errc::kUnavailable,
                          "doclock: another client's transaction keeps the document");
   }

@@ -17,6 +17,8 @@ struct Refusal : std::exception {
 
   /// Did another client's transaction come first? (A failed serialization, a deadlock.)
   [[nodiscard]] bool IsRace() const noexcept { return state == "40001" || state == "40P01"; }
+  /// Did another client's transaction keep a row, or a value of an index, for too long?
+  [[nodiscard]] bool IsTimeout() const noexcept { return state == "55P03"; }
   [[nodiscard]] bool IsRepeatedValue() const noexcept { return state == "23505"; }
   /// Is it about what one statement would store? (A value, a constraint, a limit.)
   [[nodiscard]] bool IsAboutAValue() const noexcept {

@@ -3,8 +3,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "doclock/postgresql_transaction.h"
 #include "postgresql/failure.h"
-#include "postgresql/session.h"
+#include "postgresql/pool.h"
 
 namespace doclock::postgresql {
 namespace {
@@ -16,7 +17,7 @@ const std::string kSettings =
     " current_setting('row_security'), current_setting('session_replication_role'))";
 
 /// The transaction's number and settings. No statement may take longer than the call: see
-/// PostgresqlUnit::Begin.
+/// Connection::LimitWaits.
 const std::string kBefore =
     "SELECT pg_current_xact_id()::text," + kSettings +
     ", set_config('statement_timeout', current_setting('lock_timeout'), true)";
@@ -97,3 +98,14 @@ Result JoinedWork::Ask(const std::string& sql) {
 }
 
 }  // namespace doclock::postgresql
+
+namespace doclock {
+
+void Join(Transaction& transaction, std::function<void(pg_conn*)> f) {
+  if (!f) throw std::invalid_argument("doclock: joined work must not be empty");
+  transaction.JoinNative(NativeHandle::kPostgresql, [f = std::move(f)](void* native) {
+    static_cast<postgresql::JoinedWork*>(native)->Run(f);
+  });
+}
+
+}  // namespace doclock

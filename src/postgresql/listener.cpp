@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "postgresql/hint.h"
+#include "postgresql/rows.h"
 #include "postgresql/texts.h"
 
 namespace doclock::postgresql {
@@ -29,6 +29,22 @@ const Statement kAskForHints{"SELECT pg_advisory_lock_shared($1)"};
 const Statement kAskNoMore{"SELECT pg_advisory_unlock_shared($1)"};
 
 Deadline Soon() { return std::chrono::steady_clock::now() + kTimeout; }
+
+/// The grant that a row shows, or one of which nothing is known.
+GrantSeen ReadGrant(Connection& connection, const PostgresqlCollection& collection,
+                    const std::string& row) {
+  connection.Send(collection.read_at, Parameters().Text(row));
+  try {
+    const Result result = std::move(connection.Run(Soon()).back());
+    if (result.size() == 0) return {};
+    FoundRow found = ReadRow(result, 0);
+    const rules::LockState& lock = found.entry.lock;
+    if (found.malformed) return {};
+    return {lock.lock_id, lock.version, lock.born, std::move(found.entry.body)};
+  } catch (const Refusal&) {  // another program's notification
+    return {};
+  }
+}
 
 }  // namespace
 
@@ -81,7 +97,9 @@ void Listener::Listen() {
   std::vector<bool> asked;
   for (bool silent = false; !stop_; silent = !Wait(connection->socket(), kSilenceMs)) {
     Update(*connection, asked, silent);
-    for (const auto& notification : connection->TakeNotifications()) Hear(notification);
+    for (const auto& notification : connection->TakeNotifications()) {
+      Hear(*connection, notification);
+    }
   }
 }
 
@@ -114,11 +132,14 @@ bool Listener::Wait(int socket, int milliseconds) const {
   return woken;
 }
 
-void Listener::Hear(const Connection::Notification& notification) {
+void Listener::Hear(Connection& connection, const Connection::Notification& notification) {
   const auto hint = Hint::FromText(notification.payload);
   if (!hint || (hint->instance != 0 && hint->instance != instance_)) return;
   for (const auto& collection : Collections()) {
-    if (collection->table_name() == notification.channel) collection->watchers().Tell({hint->hash});
+    if (collection->table_name() != notification.channel) continue;
+    LockHint told{hint->hash};
+    if (hint->instance != 0) told.grant = ReadGrant(connection, *collection, hint->row);
+    collection->watchers().Tell(told);
   }
 }
 

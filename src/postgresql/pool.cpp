@@ -1,9 +1,10 @@
 #include "postgresql/pool.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
-#include "postgresql/session.h"
+#include "postgresql/schema.h"
 
 namespace doclock::postgresql {
 namespace {
@@ -64,6 +65,8 @@ Pool::Lent Pool::Take(Deadline deadline) {
   try {
     auto connection = TakeIdle();
     if (!connection) connection = Connect(deadline);
+    SetFloor(*connection, deadline);
+    connection->LimitWaits(deadline);
     lent.reset(connection.release());
   } catch (...) {
     TakeBack(nullptr);
@@ -72,16 +75,41 @@ Pool::Lent Pool::Take(Deadline deadline) {
   return lent;
 }
 
+void Pool::KnowTables(const std::string& schema) {
+  const std::lock_guard guard(mutex_);
+  schema_ = schema;
+}
+
+void Pool::SetFloor(Connection& connection, Deadline deadline) {
+  std::string schema;
+  {
+    const std::lock_guard guard(mutex_);
+    schema = schema_;
+  }
+  if (!connection.has_floor() && !schema.empty()) {
+    connection.SetFloor(FindFloor(connection, schema, deadline));
+  }
+  const std::lock_guard guard(mutex_);
+  if (connection.has_floor() && connection.floor() < floor_) {
+    Loss loss;
+    loss.text = "this server is one over which another was promoted";
+    throw loss;
+  }
+  floor_ = std::max(floor_, connection.floor());
+}
+
 std::unique_ptr<Connection> Pool::TakeIdle() {
   for (;;) {
     std::unique_ptr<Connection> connection;
+    bool is_old = false;
     {
       const std::lock_guard guard(mutex_);
       if (idle_.empty()) return nullptr;
       connection = std::move(idle_.back());
       idle_.pop_back();
+      is_old = connection->has_floor() && connection->floor() < floor_;
     }
-    if (connection->IsIdle()) return connection;
+    if (!is_old && connection->IsIdle()) return connection;
   }
 }
 

@@ -1,14 +1,23 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "postgresql/connection.h"
 
 namespace doclock::postgresql {
+
+/// An expression, a value for synchronous_commit: as it is, but an acknowledged lock is on the
+/// disk.
+inline constexpr std::string_view kDurableCommit =
+    "CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'"
+    " ELSE current_setting('synchronous_commit') END";
 
 /// The connections of one store. Thread-safe. The pool outlives those that it gave out.
 class Pool {
@@ -29,17 +38,24 @@ class Pool {
   /// An idle connection, or a new one, or the next that is given back if as many are in use as are
   /// good for the server. @throws Loss, Refusal
   Lent Take(Deadline deadline);
+  /// Tells where the collections' tables are, once they are there. From then on the connections
+  /// know the least version that they may give.
+  void KnowTables(const std::string& schema);
   /// One of its own, which the pool does not count. @throws Loss, Refusal
   [[nodiscard]] std::unique_ptr<Connection> Connect(Deadline deadline) const;
 
  private:
   void TakeBack(Connection* connection) noexcept;
   std::unique_ptr<Connection> TakeIdle();
+  /// Gives it a floor, if that can be known. @throws Loss, Refusal
+  void SetFloor(Connection& connection, Deadline deadline);
 
   const Url url_;
   std::mutex mutex_;
   std::condition_variable given_back_;
   int lent_ = 0;
+  std::string schema_;      ///< Of the tables; empty: they may not be there.
+  std::int64_t floor_ = 0;  ///< The highest that a connection had.
   std::vector<std::unique_ptr<Connection>> idle_;
 };
 

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "doclock/postgresql_sql.h"
+#include "document/collection.h"
 #include "postgresql/rows.h"
 #include "postgresql/texts.h"
 
@@ -20,6 +22,8 @@ std::uint64_t Hash(std::string_view text) {
   return hash;
 }
 
+std::int64_t HintLock(const std::string& table) { return static_cast<std::int64_t>(Hash(table)); }
+
 /// "$4, $5, ..."
 std::string Places(int first, int count) {
   std::string places;
@@ -35,7 +39,8 @@ std::string Select(const std::string& table, const char* lock) {
 }
 
 std::string Update(const std::string& table, const std::string& columns, int count) {
-  return "UPDATE " + table + " SET (" + columns + ") = ROW(" + Places(4, count) + ")" + kWhereKey;
+  return "UPDATE " + table + " SET (" + columns + ") = ROW(" + Places(4, count) + ")" + kWhereKey +
+         " RETURNING ctid::text";
 }
 
 /// No share, no waiter, and a version that this library writes.
@@ -48,11 +53,15 @@ constexpr const char* kSound =
     " AND coalesce(isfinite(lock_time) AND isfinite(lock_since), true)"
     " AND coalesce(jsonb_typeof(lock_owner), 'object') = 'object'";
 
+/// As LockState::RaiseVersion. The session has the floor of its connection.
+const std::string kRaised =
+    "greatest(lock_version + 1, nullif(current_setting('doclock.floor', true), '')::int8)";
 /// What a grant gives, in the order of AddGrant, and what it changes.
 const std::vector<Given> kGrant{
     {"next", "uuid"}, {"ttl", "int8"}, {"owner", "jsonb"}, {"its_group", "text"}};
-constexpr const char* kGranted =
-    "lock_version = lock_version + 1, lock_fence = lock_version + 1, lock_id = given.next,"
+const std::string kGranted =
+    "lock_version = " + kRaised + ", lock_fence = " + kRaised +
+    ", lock_id = given.next,"
     " lock_ttl = given.ttl, lock_owner = given.owner, lock_group = given.its_group,"
     " lock_time = given.now, lock_since = given.now";
 
@@ -60,7 +69,7 @@ constexpr const char* kEnd = "lock_time + lock_ttl * interval '1 millisecond'";
 
 /// A write of the lock's holder. Without a body it leaves the one that is there.
 RowUpdate HolderUpdate(const std::string& table, std::vector<Given> given,
-                       const std::string& changes) {
+                       const std::string& changes, const std::string& more = "") {
   const std::vector<Given> first{{"id", "uuid"}, {"expected", "int8"}};
   given.insert(given.begin(), first.begin(), first.end());
   return {table, given,
@@ -68,7 +77,13 @@ RowUpdate HolderUpdate(const std::string& table, std::vector<Given> given,
           changes +
               ", body = coalesce(given.new_body, body), body_text ="
               " CASE WHEN given.new_body IS NULL THEN body_text ELSE given.new_text END",
-          "lock_version"};
+          "lock_version" + more};
+}
+
+/// Does a store want hints (Listener)? A client that asks this at the same moment looks like one.
+std::string Listens(const std::string& lock) {
+  return "NOT CASE WHEN pg_try_advisory_lock(" + lock + ") THEN pg_advisory_unlock(" + lock +
+         ") ELSE false END";
 }
 
 std::vector<Given> WithBody(const Given& first, std::vector<Given> more = {}) {
@@ -93,6 +108,8 @@ std::string HashText(std::string_view text) {
   return digits;
 }
 
+const Statement kListens{"SELECT " + Listens("$1")};
+
 PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldNames& fields,
                                            std::chrono::milliseconds default_ttl,
                                            const std::string& schema)
@@ -106,6 +123,8 @@ PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldName
       read{Select(table, "")},
       lock{Select(table, " FOR NO KEY UPDATE")},
       lock_free{Select(table, " FOR NO KEY UPDATE SKIP LOCKED")},
+      read_at{"SELECT " + std::string(kReadColumns).append(kWholeBody) + " FROM " + table +
+              " WHERE ctid = $1::text::tid AND pg_column_size(body) < 100000"},
       exists{"SELECT 1 FROM " + table + kWhereKey},
       insert{"INSERT INTO " + table + "(" + std::string(kKeyColumns) + ", " +
              std::string(kLockColumns) + ", body, body_text) VALUES(" +
@@ -121,18 +140,19 @@ PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldName
                 std::string(kEnd) + " > clock_timestamp()",
             "lock_time = given.now, lock_ttl = greatest(given.ttl, ceil(extract(epoch FROM " +
                 std::string(kEnd) + " - given.now) * 1000)::int8)",
-            "1"),
-      release(HolderUpdate(
-          table, WithBody({"mark", "uuid"}),
-          "lock_version = lock_version + 1, lock_id = NULL, lock_released = given.mark")),
+            "1", true),
+      release(
+          HolderUpdate(table, WithBody({"mark", "uuid"}),
+                       "lock_version = " + kRaised + ", lock_id = NULL, lock_released = given.mark",
+                       ", " + Listens(std::to_string(HintLock(table))))),
       checkpoint(HolderUpdate(
           table, WithBody({"ttl", "int8"}),
-          "lock_version = lock_version + 1, lock_time = given.now, lock_ttl = given.ttl")),
+          "lock_version = " + kRaised + ", lock_time = given.now, lock_ttl = given.ttl")),
       hand_over(HolderUpdate(table, WithBody({"mark", "uuid"}, kGrant),
-                             std::string(kGranted) + ", lock_released = given.mark")),
+                             kGranted + ", lock_released = given.mark")),
       table_name_(std::move(table_name)),
       table_(std::move(table)),
-      hint_lock_(static_cast<std::int64_t>(Hash(table_))) {}
+      hint_lock_(HintLock(table_)) {}
 
 // What a lock changes stands before the body, and in no index: an update then logs little, and
 // touches no index.
@@ -166,3 +186,25 @@ std::string DefinitionOfMeta(const std::string& table) {
 }
 
 }  // namespace doclock::postgresql
+
+namespace doclock {
+
+std::string PostgresqlTables(const std::string& collection) {
+  CheckCollectionName(collection);
+  const std::string table = postgresql::TableName(collection);
+  return postgresql::DefinitionOfMeta("doclock_meta") + ";\n" +
+         postgresql::DefinitionOf(postgresql::QuotedName(table), postgresql::KeyConstraint(table)) +
+         ";\n";
+}
+
+std::string PostgresqlFence(const std::string& collection, const Key& key, std::int64_t fence) {
+  CheckCollectionName(collection);
+  const postgresql::KeyColumns columns = postgresql::ColumnsOf(key);
+  return "SELECT FROM " + postgresql::QuotedName(postgresql::TableName(collection)) +
+         " WHERE key_kind = " + std::to_string(columns.kind) +
+         " AND key_number = " + std::to_string(columns.number) +
+         " AND key_text = " + postgresql::QuotedText(columns.text) +
+         " AND lock_id IS NOT NULL AND lock_fence = " + std::to_string(fence) + " FOR SHARE";
+}
+
+}  // namespace doclock

@@ -40,9 +40,11 @@ class PostgresqlCollection final : public Collection {
   /// The row of a key: as it stands; locked, when other transactions have ended; locked, or none if
   /// another transaction keeps it.
   const Statement read, lock, lock_free;
+  /// The row at a place (ctid, as text), which may be another's by now; none if its body is large.
+  const Statement read_at;
   /// Is there a row?
   const Statement exists;
-  /// Of a key, a lock and a body.
+  /// Of a key, a lock and a body. Updates tell where the row stands then (ctid, as text).
   const Statement insert, update;
   /// Of a key and a lock.
   const Statement update_lock;
@@ -52,7 +54,7 @@ class PostgresqlCollection final : public Collection {
   /// Of a lock id and a length: renews the lease if it is live.
   const RowUpdate renew;
   /// Of a lock id, a version (or kAnyVersion), a mark or a length, and a body, or none; then of the
-  /// next grant. Nobody waits elsewhere.
+  /// next grant. Nobody waits elsewhere. The release tells too whether another store wants hints.
   const RowUpdate release, checkpoint, hand_over;
 
  private:
@@ -64,6 +66,9 @@ class PostgresqlCollection final : public Collection {
   const std::int64_t hint_lock_;
   const std::shared_ptr<Watchers> watchers_ = std::make_shared<Watchers>();
 };
+
+/// Of a hint_lock: does another store want hints?
+extern const Statement kListens;
 
 /// Twelve hexadecimal digits of a text; the same in every program.
 std::string HashText(std::string_view text);

@@ -8,6 +8,7 @@
 #include "locking/locking_store.h"
 #include "postgresql/examine.h"
 #include "postgresql/listener.h"
+#include "postgresql/open_url.h"
 #include "postgresql/pool.h"
 #include "postgresql/schema.h"
 #include "postgresql/unit.h"
@@ -69,6 +70,7 @@ class PostgresqlDatabase final : public locking::Database {
     WithoutDoubt([&] {
       const auto deadline = In(kOpenTimeout);
       postgresql::CreateTable(*pool_->Take(deadline), schema_, *collection, deadline);
+      pool_->KnowTables(schema_);
     });
     const std::lock_guard guard(mutex_);
     collections_.push_back(collection);
@@ -143,6 +145,10 @@ class PostgresqlDatabase final : public locking::Database {
 
 std::shared_ptr<Store> OpenPostgresqlStore(const std::string& url) {
   return locking::StoreOn(std::make_unique<PostgresqlDatabase>(postgresql::ParseUrl(url)));
+}
+
+std::shared_ptr<Store> OpenPostgresqlUrl(std::string_view url, OpenMode) {
+  return OpenPostgresqlStore(std::string(url));
 }
 
 }  // namespace doclock

@@ -101,10 +101,12 @@ void AddLock(Parameters& parameters, const rules::LockState& lock) {
 }
 
 void AddGrant(Parameters& parameters, const GrantRequest& grant) {
-  rules::LockState lock;
-  lock.owner = grant.owner;
   parameters.Id(grant.lock_id).Int8(grant.ttl.count());
-  AddPart(parameters, records::ToJson(lock, kRun), "owner");
+  if (grant.owner) {
+    parameters.Jsonb(ToStored(records::OwnerJson(*grant.owner).dump()).json);
+  } else {
+    parameters.Null();
+  }
   AddGroup(parameters, grant.group);
 }
 

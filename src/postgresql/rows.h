@@ -3,8 +3,7 @@
 #include <string_view>
 
 #include "locking/database.h"
-#include "postgresql/parameters.h"
-#include "postgresql/result.h"
+#include "postgresql/values.h"
 
 namespace doclock::postgresql {
 

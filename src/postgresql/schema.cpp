@@ -14,6 +14,8 @@ namespace {
 /// Of the tables that this version makes and understands.
 constexpr const char* kSchemaNumber = "1";
 constexpr int kOldestServer = 140000;
+/// More grants and writes than a document has before one standby is promoted and the next.
+constexpr int kEpochBits = 40;
 /// Before the name of a table: the setting that is the collection's own name.
 const std::string kCollectionOf = "collection of ";
 
@@ -101,6 +103,29 @@ std::string FindSchema(Pool& pool, Deadline deadline) {
     CheckPooler(*pool.Connect(deadline), found.Number(0, 2), deadline);
   }
   return std::string(found.Text(0, 0));
+}
+
+std::int64_t FindFloor(Connection& connection, const std::string& schema, Deadline deadline) {
+  const std::string here =
+      "(SELECT system_identifier::text AS system,"
+      " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int8 AS timeline"
+      " FROM pg_control_system()) AS here";
+  const std::string name = "'epoch of ' || system || '/' || timeline";
+  // An epoch that was lost itself lies in the difference of the timelines.
+  connection.SendOnce(
+      "INSERT INTO " + Meta(schema) + " SELECT " + name +
+      ", coalesce((SELECT value::int8 + CASE WHEN name LIKE 'epoch of ' || system || '/%'"
+      " THEN greatest(timeline - split_part(name, '/', 2)::int8, 1) ELSE 1 END FROM " +
+      Meta(schema) + " WHERE name LIKE 'epoch of %' ORDER BY value::int8 DESC LIMIT 1), 0)" +
+      " FROM " + here + " ON CONFLICT (name) DO NOTHING");
+  connection.SendOnce("SELECT value::int8 FROM " + Meta(schema) + " JOIN " + here +
+                      " ON name = " + name);
+  try {
+    return connection.Run(deadline).back().Number(0, 0) << kEpochBits;
+  } catch (const Refusal& refusal) {
+    if (!refusal.IsRace()) return 0;  // a server that has no timelines, or does not tell
+    throw;
+  }
 }
 
 void CreateTable(Connection& connection, const std::string& schema,

@@ -7,7 +7,7 @@
 
 #include "doclock/filter.h"
 #include "doclock/store/locks.h"
-#include "postgresql/parameters.h"
+#include "postgresql/values.h"
 
 namespace doclock::postgresql {
 

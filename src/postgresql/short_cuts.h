@@ -3,8 +3,7 @@
 #include <optional>
 
 #include "doclock/store/operation.h"
-#include "postgresql/parameters.h"
-#include "postgresql/result.h"
+#include "postgresql/values.h"
 
 namespace doclock::postgresql {
 

@@ -6,8 +6,7 @@
 #include <string_view>
 
 #include "doclock/key.h"
-#include "postgresql/parameters.h"
-#include "postgresql/result.h"
+#include "postgresql/values.h"
 
 namespace doclock::postgresql {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "document/json/row_filter.h"
-#include "postgresql/hint.h"
+#include "postgresql/listener.h"
 #include "postgresql/rows.h"
 #include "postgresql/texts.h"
 
@@ -21,11 +21,7 @@ const char* const kBeginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ O
 const Statement kCommit{"COMMIT"};
 const Statement kRollback{"ROLLBACK"};
 const Statement kClock{"SELECT clock_timestamp()"};
-const Statement kLockTimeout{"SELECT set_config('lock_timeout', $1, true)"};
 const Statement kNotify{"SELECT pg_notify($1, $2)"};
-/// Does a store want hints (Listener)? A client that asks this at the same moment looks like one.
-const Statement kListens{
-    "SELECT NOT CASE WHEN pg_try_advisory_lock($1) THEN pg_advisory_unlock($1) ELSE false END"};
 /// The comment that EnsureIndex gave it, or its own name.
 const Statement kIndexFields{
     "SELECT coalesce((SELECT obj_description(c.oid, 'pg_class') FROM pg_index i"
@@ -40,13 +36,6 @@ Parameters KeyOf(const Change& change) {
   Parameters parameters;
   AddKey(parameters, *change.key);
   return parameters;
-}
-
-/// In place of the server, which answers before the deadline.
-std::string LockTimeout(Deadline deadline) {
-  const auto left =
-      std::chrono::floor<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-  return std::to_string(std::max<std::int64_t>(left.count() - left.count() / 8, 1)) + "ms";
 }
 
 /// Short cuts of one statement.
@@ -80,7 +69,6 @@ void PostgresqlUnit::Begin() {
   has_looked_ = true;
   if (access_ == locking::Access::kRead || std::exchange(has_begun_, true)) return;
   connection_->Send(kBegin);
-  connection_->Send(kLockTimeout, Parameters().Text(LockTimeout(deadline_)));
 }
 
 TimePoint PostgresqlUnit::Now() {
@@ -135,6 +123,7 @@ void PostgresqlUnit::Load(std::span<Change> documents) {
 void PostgresqlUnit::Keep(Change& document, FoundRow&& found) {
   document.malformed = found.malformed;
   if (found.malformed) return;
+  found.entry.lock.floor = floor();
   entries_.push_back(std::make_unique<const locking::Entry>(std::move(found.entry)));
   document.was = entries_.back().get();
 }
@@ -151,32 +140,34 @@ void PostgresqlUnit::MarkBlocked(std::span<Change> documents) {
   for (std::size_t i = 0; i < missing.size(); ++i) missing[i]->blocked = results[i].size() == 1;
 }
 
-void PostgresqlUnit::Send(const Change& change) {
+std::size_t PostgresqlUnit::Send(const Change& change) {
   const PostgresqlCollection& collection = Ours(*change.collection);
   Parameters parameters = KeyOf(change);
-  if (change.erased) {
-    connection_->Send(collection.erase, parameters);
-    return;
-  }
+  if (change.erased) return connection_->Send(collection.erase, parameters);
   AddLock(parameters, change.now->lock);
   const bool keeps_body = KeepsBody(change);
   if (!keeps_body) AddBody(parameters, change.now->body);
-  connection_->Send(change.was == nullptr ? collection.insert
-                    : keeps_body          ? collection.update_lock
-                                          : collection.update,
-                    parameters);
+  return connection_->Send(change.was == nullptr ? collection.insert
+                           : keeps_body          ? collection.update_lock
+                                                 : collection.update,
+                           parameters);
 }
 
 void PostgresqlUnit::Commit(std::span<Change> changes) {
+  std::vector<std::string> rows(changes.size());  // where those stand that were granted
   try {
     std::set<std::int64_t> hint_locks;
-    for (const Change& change : changes) {
+    std::map<std::size_t, std::size_t> granted;  // their places in `rows`, by their results
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      const Change& change = changes[i];
       if (!change.IsDecided()) continue;
-      Send(change);
+      const std::size_t place = Send(change);
+      if (change.grant && change.was != nullptr) granted[place] = i;
       if (change.notice == locking::Notice::kNobody) continue;
       hint_locks.insert(Ours(*change.collection).hint_lock());
     }
-    RunAndCommit(hint_locks);
+    const std::vector<Result> results = CommitAndAsk(hint_locks);
+    for (const auto& [place, i] : granted) rows[i] = results[place].Text(0, 0);
   } catch (const Refusal& refusal) {
     return Refuse(refusal, changes);
   } catch (const Loss& loss) {
@@ -186,19 +177,17 @@ void PostgresqlUnit::Commit(std::span<Change> changes) {
   for (Change& change : changes) {
     if (change.IsDecided()) change.outcome = OpStatus::kDone;
   }
-  Tell(changes);
+  Tell(changes, rows);
 }
 
-std::vector<Result> PostgresqlUnit::RunAndCommit(const std::set<std::int64_t>& hint_locks) {
+std::vector<Result> PostgresqlUnit::CommitAndAsk(const std::set<std::int64_t>& hint_locks) {
   std::vector<std::size_t> asked;
   for (const std::int64_t lock : hint_locks) {
     asked.push_back(connection_->Send(kListens, Parameters().Int8(lock)));
   }
   const std::size_t commit = connection_->Send(kCommit);
-  std::vector<Result> results = Run();
+  std::vector<Result> results = RunCommit();
   has_begun_ = false;
-  // A commit that did not wait for a standby, because someone cancelled that, ends with a warning.
-  if (connection_->warned()) throw InDoubtException("doclock: PostgreSQL warned of the commit");
   if (results[commit].tag() != "COMMIT") {
     throw StoreException(Errc::kUnavailable, "doclock: PostgreSQL rolled the transaction back");
   }
@@ -207,26 +196,35 @@ std::vector<Result> PostgresqlUnit::RunAndCommit(const std::set<std::int64_t>& h
   return results;
 }
 
+std::vector<Result> PostgresqlUnit::RunCommit() {
+  std::vector<Result> results = Run();
+  // A commit that did not wait for a standby, because someone cancelled that, ends with a warning.
+  if (connection_->warned()) throw InDoubtException("doclock: PostgreSQL warned of the commit");
+  return results;
+}
+
 void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts) {
   const auto doubt = [&](const std::string& text) {
     for (const ShortCut& cut : cuts) cut.op->Doubt(text);
   };
   try {
-    Begin();
     std::map<const RowUpdate*, Together> groups;
-    std::set<std::int64_t> hint_locks;
     for (const ShortCut& cut : cuts) {
       Together& group = groups[cut.update];
       group.cuts.push_back(&cut);
       group.keys.push_back(&cut.parameters);
-      if (cut.frees) hint_locks.insert(Ours(*cut.op->collection).hint_lock());
     }
-    for (auto& [update, group] : groups) group.place = update->Send(*connection_, group.keys);
-    const std::vector<Result> results = RunAndCommit(hint_locks);
+    // Statements that are sent together, without BEGIN, are one transaction.
+    for (auto& [update, group] : groups) {
+      group.place = update->Send(*connection_, group.keys, cuts.size() == 1);
+    }
+    const std::vector<Result> results = RunCommit();
     for (const auto& [update, group] : groups) {
       const Result& result = results[group.place];
       for (int row = 0; row < result.size(); ++row) {
-        Settle(*group.cuts[static_cast<std::size_t>(result.Number(row, 0) - 1)], result, row);
+        const ShortCut& cut = *group.cuts[static_cast<std::size_t>(result.Number(row, 0) - 1)];
+        Settle(cut, result, row);
+        others_listen_ = others_listen_ || (cut.frees && result.Number(row, 2) != 0);
       }
     }
     Tell(cuts);
@@ -234,8 +232,9 @@ void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts) {
     doubt(error.what());
   } catch (const Loss& loss) {
     if (!loss.nothing_done) doubt("doclock: PostgreSQL: " + loss.text);
-  } catch (const Refusal&) {  // a value, or a race: the long way tells
-  } catch (const Error&) {    // rolled back
+  } catch (const Refusal& refusal) {
+    if (refusal.IsTimeout() && cuts.size() == 1) throw;
+    // A value, or a race: the long way tells.
   }
 }
 
@@ -273,28 +272,30 @@ void PostgresqlUnit::TellEach(std::span<Part> parts, const F& tell) noexcept {
   }
 }
 
-void PostgresqlUnit::Tell(std::span<const Change> changes) noexcept {
+void PostgresqlUnit::Tell(std::span<const Change> changes,
+                          std::span<const std::string> rows) noexcept {
   TellEach(changes, [&](const Change& change) {
     const bool concerns =
         change.outcome == OpStatus::kDone && change.notice != locking::Notice::kNobody;
-    return concerns && Tell(*change.collection, change.Hint(), change.now->lock.passed_on);
+    return concerns && Tell(*change.collection, change.Hint(), change.now->lock.passed_on,
+                            rows[static_cast<std::size_t>(&change - changes.data())]);
   });
 }
 
 void PostgresqlUnit::Tell(std::span<const ShortCut> cuts) noexcept {
   TellEach(cuts, [&](const ShortCut& cut) {
     const bool concerns = cut.frees && cut.op->status == OpStatus::kDone;
-    return concerns && Tell(*cut.op->collection, {cut.op->hash}, {});
+    return concerns && Tell(*cut.op->collection, {cut.op->hash}, {}, {});
   });
 }
 
 bool PostgresqlUnit::Tell(Collection& concerned, const LockHint& local,
-                          const rules::PassedOn& passed_on) {
+                          const rules::PassedOn& passed_on, const std::string& row) {
   PostgresqlCollection& collection = Ours(concerned);
   const bool ours = passed_on.done && passed_on.instance == instance_;
   if (ours || !passed_on.done) collection.watchers().Tell(local);
   if (ours || !others_listen_) return false;
-  const Hint hint{*local.hash, passed_on.done ? passed_on.instance : 0};
+  const Hint hint{*local.hash, passed_on.done ? passed_on.instance : 0, row};
   Parameters parameters;
   parameters.Text(collection.table_name()).Text(hint.ToText());
   connection_->Send(kNotify, parameters);

@@ -25,13 +25,14 @@ class PostgresqlUnit final : public locking::Unit {
   /// Ends a transaction that was not committed, without waiting for it.
   ~PostgresqlUnit() override;
 
-  /// Carries out short cuts, and ends the unit. Does not throw Error: where they could not be
-  /// carried out, the operations stay pending.
+  /// Carries out short cuts, and ends the unit. Where they could not be carried out, the operations
+  /// stay pending. @throws Refusal if another client's transaction kept the only document
   void CarryOut(std::span<const ShortCut> cuts);
 
   TimePoint Now() override;
   std::optional<std::chrono::system_clock::time_point> WallTime() override;
   [[nodiscard]] std::int64_t instance() const noexcept override { return instance_; }
+  [[nodiscard]] std::int64_t floor() const noexcept override { return connection_->floor(); }
   void Load(std::span<locking::Change> documents) override;
   void Scan(Collection& collection, const Filter& filter,
             const std::function<bool(QueryRow&&)>& visit) override;
@@ -50,21 +51,25 @@ class PostgresqlUnit final : public locking::Unit {
   void Keep(locking::Change& document, FoundRow&& found);
   /// Of documents that were not found: are they there, and another transaction keeps them?
   void MarkBlocked(std::span<locking::Change> documents);
-  void Send(const locking::Change& change);
+  std::size_t Send(const locking::Change& change);
   /// Sends what was queued, and the commit. Asks for these collections (hint_lock) whether another
   /// store wants hints: before the commit, so that one which wants them from then on may miss this
   /// one, and finds it by a poll. @throws Refusal, Loss, InDoubtException
-  std::vector<Result> RunAndCommit(const std::set<std::int64_t>& hint_locks);
+  std::vector<Result> CommitAndAsk(const std::set<std::int64_t>& hint_locks);
+  /// Run, where that commits. @throws Refusal, Loss, InDoubtException
+  std::vector<Result> RunCommit();
   /// Settles the only change of a unit, or throws what all of them mean.
   void Refuse(const Refusal& refusal, std::span<locking::Change> changes);
   std::string NameOfIndex(const PostgresqlCollection& collection, const std::string& constraint);
   /// Tells those whom the committed changes concern.
-  void Tell(std::span<const locking::Change> changes) noexcept;
+  void Tell(std::span<const locking::Change> changes, std::span<const std::string> rows) noexcept;
   void Tell(std::span<const ShortCut> cuts) noexcept;
   template <class Part, class F>
   void TellEach(std::span<Part> parts, const F& tell) noexcept;
   /// Tells waiters of this store, and queues what tells others. False: they need not be told.
-  bool Tell(Collection& collection, const LockHint& local, const rules::PassedOn& passed_on);
+  /// @param row where the row of a grant stands
+  bool Tell(Collection& collection, const LockHint& local, const rules::PassedOn& passed_on,
+            const std::string& row);
   /// Shows the rows that `where` selects, in the order of keys, in the memory of a page, until
   /// `visit` returns false. @param body the expression of its text
   void ForEachRow(const PostgresqlCollection& collection, std::string_view body, const Where& where,

@@ -6,6 +6,11 @@
 #include "doclock/uuid_json.h"
 
 namespace doclock::records {
+
+nlohmann::json OwnerJson(const LockHolder& owner) {
+  return {{"name", owner.name}, {"host", owner.host}, {"pid", owner.pid}};
+}
+
 namespace {
 
 using Json = nlohmann::json;
@@ -22,10 +27,6 @@ constexpr std::int64_t kLongestTtl = std::int64_t{1000} * 3600 * 24 * 365;
 
 std::int64_t Count(TimePoint time) noexcept { return time.time_since_epoch().count(); }
 
-Json ToJson(const LockHolder& owner) {
-  return {{"name", owner.name}, {"host", owner.host}, {"pid", owner.pid}};
-}
-
 void AddLease(Json& json, const Lease& lease) {
   json["since"] = Count(lease.since);
   json["ttl"] = lease.ttl.count();
@@ -34,7 +35,7 @@ void AddLease(Json& json, const Lease& lease) {
 Json ToJson(const Share& share) {
   Json json{{"id", share.id}, {"granted", Count(share.granted)}, {"fence", share.fence}};
   AddLease(json, share.lease);
-  if (share.owner) json["owner"] = ToJson(*share.owner);
+  if (share.owner) json["owner"] = OwnerJson(*share.owner);
   if (!share.group.empty()) json["group"] = share.group;
   return json;
 }
@@ -42,7 +43,7 @@ Json ToJson(const Share& share) {
 Json ToJson(const QueueEntry& entry) {
   Json json{{"id", entry.id}, {"until", Count(entry.until)}, {"ttl", entry.ttl.count()}};
   if (entry.min_hold.count() > 0) json["hold"] = entry.min_hold.count();
-  if (entry.owner) json["owner"] = ToJson(*entry.owner);
+  if (entry.owner) json["owner"] = OwnerJson(*entry.owner);
   if (!entry.group.empty()) json["group"] = entry.group;
   if (entry.detached) json["detached"] = true;
   if (entry.instance != 0) json["instance"] = entry.instance;
@@ -155,7 +156,7 @@ nlohmann::json ToJson(const LockState& lock, const std::string& run) {
             {"run", run}};
   AddLease(json, lock.lease);
   if (lock.HasLockId()) json["id"] = lock.lock_id;
-  if (lock.owner) json["owner"] = ToJson(*lock.owner);
+  if (lock.owner) json["owner"] = OwnerJson(*lock.owner);
   if (!lock.group.empty()) json["group"] = lock.group;
   for (const Share& share : lock.shares) json["shares"].push_back(ToJson(share));
   for (const QueueEntry& entry : lock.queue) json["queue"].push_back(ToJson(entry));

@@ -15,6 +15,9 @@ namespace doclock::records {
 /// @param run the run of the clock that these times belong to.
 DOCLOCK_EXPORT nlohmann::json ToJson(const rules::LockState& lock, const std::string& run);
 
+/// The part of it that names an owner.
+DOCLOCK_EXPORT nlohmann::json OwnerJson(const LockHolder& owner);
+
 /// A lock that was read.
 struct ReadLock {
   rules::LockState state;

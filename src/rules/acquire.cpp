@@ -29,7 +29,7 @@ void SetBusyByFirst(StoreOp& op, const LockState& state, TimePoint now) {
 /// A lock that its last holder did not pass on goes to the first of the queue.
 void HelpFirst(const AcquireOp& op, LockState& state, TimePoint now) {
   if (!IsBehindOthers(op, state, now) || !MayPassOn(state, now)) return;
-  ++state.version;
+  state.RaiseVersion();
   PassOn(state, now);
 }
 
@@ -75,7 +75,7 @@ void SetBusy(StoreOp& op, const LockState& state, TimePoint now) {
 
 void Grant(LockState& state, const GrantRequest& grant, TimePoint now, std::int64_t instance) {
   if (state.group != grant.group) state.group = grant.group;  // may throw: before the rest
-  ++state.version;
+  state.RaiseVersion();
   state.lock_id = grant.lock_id;
   state.lease = LeaseOf(grant, now, instance);
   state.granted = now;

@@ -13,7 +13,7 @@ void Release(const WriteOp& op, LockState& state, TimePoint now, std::int64_t in
     Grant(state, *op.next, now, instance);  // may throw: before the rest
     RemoveEntry(state, op.next->entry);
   } else {
-    ++state.version;
+    state.RaiseVersion();
     state.lock_id = Uuid{};
     PassOn(state, now);
   }
@@ -25,7 +25,7 @@ void Leave(const WriteOp& op, LockState& state, TimePoint now) {
   if (state.IsHeldBy(op.lock_id)) return Release(op, state, now, 0);
   if (state.LiveShare(op.lock_id, now) != nullptr) return EndShare(op, state, now);
   // The lock was free for a share that was first, and has not come.
-  if (MayPassOn(state, now)) ++state.version;
+  if (MayPassOn(state, now)) state.RaiseVersion();
   PassOn(state, now);
 }
 
@@ -74,7 +74,7 @@ void Write(WriteOp& op, LockState& state, TimePoint now, std::int64_t instance) 
   } else if (op.write == WriteKind::kLeave) {
     Leave(op, state, now);
   } else {
-    ++state.version;
+    state.RaiseVersion();
     if (op.write == WriteKind::kCheckpoint) {
       state.lease = {now, op.ttl, state.lease.instance == 0 ? 0 : instance};
     }

@@ -114,8 +114,11 @@ struct LockState {
   /// that sees that a process is dead leaves out its entries. No entry has the id of the lock or of
   /// a live share.
   std::vector<QueueEntry> queue;
-  PassedOn passed_on;  ///< A rule's result; not stored.
+  PassedOn passed_on;      ///< A rule's result; not stored.
+  std::int64_t floor = 0;  ///< The least version that a grant or a write may give; not stored.
 
+  /// For a grant or a write.
+  void RaiseVersion() noexcept { version = std::max(version + 1, floor); }
   [[nodiscard]] bool HasLockId() const noexcept { return !lock_id.is_nil(); }
   /// Is it held by shares, live or over?
   [[nodiscard]] bool IsShared() const noexcept { return lock_id == kSharedLockId; }

@@ -41,7 +41,8 @@ bool MaySave(SaveOp& op, const LockState* state, TimePoint now) {
 bool Save(SaveOp& op, LockState& state, TimePoint now) {
   const bool had_lock = state.HasLockId();
   state.passed_on = {};
-  op.version = ++state.version;
+  state.RaiseVersion();
+  op.version = state.version;
   op.status = OpStatus::kDone;
   if (op.save == SaveKind::kInsert) op.born = state.born;
   state.shares.clear();

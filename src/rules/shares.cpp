@@ -79,13 +79,12 @@ void Cover(LockState& state, TimePoint now) {
 
 void GrantShare(LockState& state, const GrantRequest& grant, TimePoint now, std::int64_t instance) {
   std::vector<Share>& shares = state.shares;
-  const std::int64_t version = state.version + 1;
-  Share granted{grant.lock_id, now,         LeaseOf(grant, now, instance),
-                grant.owner,   grant.group, version};
+  Share granted{grant.lock_id, now, LeaseOf(grant, now, instance), grant.owner, grant.group, 0};
   shares.reserve(shares.size() + 1);  // may throw: before the rest
   std::erase_if(shares, [&](const Share& share) { return !share.lease.IsLive(now); });
+  state.RaiseVersion();
+  granted.fence = state.version;
   shares.push_back(std::move(granted));
-  state.version = version;
   state.lock_id = kSharedLockId;
   if (grant.min_hold.count() > 0) {
     state.closed_until = std::max(state.closed_until, now + grant.min_hold);
@@ -106,7 +105,7 @@ void RenewShare(RenewOp& op, LockState& state, TimePoint now, std::int64_t insta
 }
 
 void EndShare(const WriteOp& op, LockState& state, TimePoint now) {
-  if (op.body) ++state.version;
+  if (op.body) state.RaiseVersion();
   Share* const share = FindLive(state, op.lock_id, now);
   std::vector<Share>& shares = state.shares;
   const bool covers = share->lease.End() == state.lease.End();
@@ -117,7 +116,7 @@ void EndShare(const WriteOp& op, LockState& state, TimePoint now) {
   shares.clear();
   state.lock_id = Uuid{};
   // The next holder's fence is higher than that of every share.
-  if (!op.body && MayPassOn(state, now)) ++state.version;
+  if (!op.body && MayPassOn(state, now)) state.RaiseVersion();
   PassOn(state, now);
   state.released = op.ReleaseId();
 }

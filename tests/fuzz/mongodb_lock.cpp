@@ -6,12 +6,9 @@
 #include <array>
 
 #include "fuzz/support/fuzz.h"
+#include "fuzz/support/rules.h"
 #include "mongodb/bson/lock_fields.h"
 #include "mongodb/protocol/stored_lock.h"
-#include "rules/acquire.h"
-#include "rules/holder.h"
-#include "rules/looking.h"
-#include "rules/tidying.h"
 
 namespace doclock::fuzz {
 namespace {
@@ -19,67 +16,11 @@ namespace {
 using mongodb::kLookedAt;
 using mongodb::StoredLock;
 
-class Things : public Collection {
- public:
-  Things() : Collection("things", {}, std::chrono::seconds(30)) {}
-};
-
-Things& Collected() {
-  static Things things;
-  return things;
-}
-
-constexpr Uuid kNew = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
-
 bool IsLockField(const std::string& name) {
   const LockFieldNames& names = Collected().fields();
   const auto fields = mongodb::LockFields(names);
   return std::any_of(fields.begin(), fields.end(),
                      [&](const std::string* field) { return *field == name; });
-}
-
-/// What the rules make of a lock that is sound.
-void TryRules(const StoredLock& lock) {
-  const Key key("1");
-  const bool live = lock.IsLive(kLookedAt);
-  for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
-    rules::LockState state = lock;
-    AcquireOp op(Collected(), key);
-    op.grant.lock_id = kNew;
-    op.grant.ttl = kMaxTtl.ms();
-    op.grant.mode = mode;
-    rules::Acquire(op, state, kLookedAt);
-    const bool granted = op.status == OpStatus::kDone;
-    Require(!granted || !live || (mode == LockMode::kShared && lock.IsShared()),
-            "a live lock is not granted");
-    Require(!granted || op.version > lock.version, "a grant raises the version");
-    if (op.detail && op.detail->remaining) {
-      Require(op.detail->remaining->count() >= 0, "a remaining time is not negative");
-    }
-  }
-  ReadOp read(Collected(), key);
-  rules::Read(read, lock, kLookedAt);
-  Require(read.locked == live, "a read tells of a live lock");
-  Require(read.remaining.count() >= 0, "a remaining time is not negative");
-  RenewOp renew(Collected(), key);
-  renew.lock_id = lock.lock_id;
-  renew.ttl = kMaxTtl.ms();
-  rules::LockState renewed = lock;
-  rules::Renew(renew, renewed, kLookedAt);
-  Require(renew.status != OpStatus::kDone || live, "a renewal does not revive");
-}
-
-void CheckRows(const StoredLock& lock) {
-  LockQuery query;
-  query.unheld = true;
-  std::vector<LockRow> rows;
-  rules::AddRows(rows, {}, lock, query, kLookedAt);
-  for (const LockRow& row : rows) {
-    Require(row.left.count() >= 0 && row.age.count() >= 0 && row.ttl.count() >= 0,
-            "no time that is shown is negative");
-    // Others make nanoseconds of it.
-    Require(row.age.count() <= mongodb::kLongestTimeMs, "no time that is shown is out of range");
-  }
 }
 
 void TryAt(const bson_t& doc, std::int64_t now) {
@@ -93,8 +34,7 @@ void TryAt(const bson_t& doc, std::int64_t now) {
   const bool has_id = mongodb::FindField(doc, "lockId", id) && !BSON_ITER_HOLDS_NULL(&id);
   Require(has_id == lock.HasLockId(), "a lock id is seen");
   Require(!lock.IsShared() || !lock.shares.empty() || lock.has_readers, "shares are seen");
-  CheckRows(lock);
-  TryRules(lock);
+  TryRules(Collected(), lock, kLookedAt, mongodb::kLongestTimeMs);
 }
 
 void Try(const bson_t& doc) {

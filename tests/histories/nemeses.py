@@ -254,6 +254,38 @@ def proxied(mode):
     return nemesis
 
 
+def kill_server(scene):
+    """The server and all of its processes are killed with -9, and it starts again."""
+    while scene.goes_on():
+        scene.sleep(scene.random.uniform(0.5, 2))
+        scene.servers.kill()
+        scene.count("servers killed")
+        scene.sleep(scene.random.uniform(0, 1))
+        scene.servers.revive()
+
+
+def some_backends(scene):
+    backends = scene.servers.backends()
+    return scene.random.sample(backends, len(backends) // 2)
+
+
+def end_backends(scene):
+    """Half of the server's sessions are ended, as pg_terminate_backend does, whatever they are at."""
+    while scene.goes_on():
+        scene.sleep(scene.random.uniform(0.1, 0.8))
+        ended = some_backends(scene)
+        scene.signal(ended, signal.SIGTERM)
+        scene.counts["sessions ended"] += len(ended)
+
+
+def pause_backends(scene):
+    """Half of the server's sessions stand still, with the rows that they have locked."""
+    while scene.goes_on():
+        scene.sleep(scene.random.uniform(0.3, 1))
+        with stopped(scene, some_backends(scene)):
+            scene.sleep(scene.ttl * scene.random.choice([0.3, 1.5, 2.5]))
+
+
 class stopped:  # noqa: N801: used as a statement
     """Stops processes for the length of a block."""
 
@@ -270,14 +302,16 @@ class stopped:  # noqa: N801: used as a statement
 OF_CLIENTS = {"none": none, "kill": kill, "pause": pause, "kill-waiters": kill_waiters}
 OF_SERVERS = {"stepdown": stepdown, "kill-primary": kill_primary, "pause-primary": pause_primary,
               "pause-secondaries": pause_secondaries, "fail-command": fail_command, "slow-clock": slow_clock,
-              "clocks-apart": clocks_apart, "clocks-jump": clocks_jump,
-              "lose-requests": proxied("lose requests"), "lose-replies": proxied("lose replies"),
+              "clocks-apart": clocks_apart, "clocks-jump": clocks_jump}
+OF_NETWORK = {"lose-requests": proxied("lose requests"), "lose-replies": proxied("lose replies"),
               "late-requests": proxied("late requests"), "late-replies": proxied("late replies")}
-OF_STORE = {"sqlite": OF_CLIENTS, "mongodb": {**OF_CLIENTS, **OF_SERVERS}}
+OF_SERVER = {"kill-server": kill_server, "end-backends": end_backends, "pause-backends": pause_backends}
+OF_STORE = {"sqlite": OF_CLIENTS, "mongodb": {**OF_CLIENTS, **OF_SERVERS, **OF_NETWORK},
+            "postgresql": {**OF_CLIENTS, **OF_SERVER, **OF_NETWORK}}
 # Those that need network namespaces.
 NETWORK = {"partition-members": partition_members, "one-way-members": one_way_members}
 # What must have happened, or the history shows nothing.
-NEEDED = dict.fromkeys(NETWORK, "primaries lost")
+NEEDED = {**dict.fromkeys(NETWORK, "primaries lost"), "kill-server": "servers killed", "end-backends": "sessions ended"}
 # What they do before the workers start.
 BEFORE = {"clocks-apart": set_apart, "clocks-jump": set_alike}
 # A lease may be over too early: two holders are no violation.

@@ -15,18 +15,21 @@ import time
 import checker
 import nemeses
 from network import CLIENTS
+from postgresql import PostgresqlServer
 from proxy import Proxy
 from servers import ROOT, Servers, faketime_files, find_faketime, remove_files_of_the_dead
 
 # Histories that show most in little time.
 SHORT = [("sqlite", "none"), ("sqlite", "kill"), ("sqlite", "pause"), ("sqlite", "kill-waiters"),
          ("mongodb", "slow-clock"), ("mongodb", "pause"), ("mongodb", "stepdown"), ("mongodb", "pause-primary"),
-         ("mongodb", "fail-command"), ("mongodb", "late-requests"), ("mongodb", "lose-replies")]
+         ("mongodb", "fail-command"), ("mongodb", "late-requests"), ("mongodb", "lose-replies"),
+         ("postgresql", "kill"), ("postgresql", "kill-server"), ("postgresql", "lose-replies")]
 PROCESSES = {"kill-waiters": 4}
 # What docs/reference/guarantees.md says of a dead waiter, in ms: its entry, and a lease that it was granted meanwhile.
 # SQLite sees that the process is dead. `refreshed`: an entry that was placed so long ago stands for certain.
 QUEUE = {"sqlite": {"entry": 0, "probation": 0, "ttl": 0, "refreshed": 3000},
          "mongodb": {"entry": 4000, "probation": 5000, "ttl": 30000, "refreshed": 3000}}
+QUEUE["postgresql"] = QUEUE["mongodb"]
 # Fewer grants than this show nothing: then it records again, for twice the time, at most so often.
 LEAST_GRANTS = 10
 LONGER = 3
@@ -53,9 +56,10 @@ class Scene:
         if self.store == "sqlite":
             return f"sqlite:{self.folder}/things.db?sync=off"
         database = f"history_{os.getpid()}_{self.seed}"
+        self.servers.create(database)
         if self.nemesis.startswith(("lose", "late")):
             self.proxy = Proxy(self.servers.primary())
-            return f"mongodb://127.0.0.1:{self.proxy.port}/{database}?directConnection=true"
+            return self.servers.uri_over(self.proxy.port) % database
         return self.servers.uri % database
 
     def start(self, uri=None, finish=False):
@@ -160,9 +164,9 @@ def run_one(arguments, store, nemesis, seed, servers, times=1):
     folder.mkdir(parents=True)
     start = time.monotonic()
     try:
-        if servers and store == "mongodb" and nemesis not in nemeses.BEFORE:
-            servers.heal_clocks()
-        scene = Scene(arguments, store, nemesis, seed, folder, servers if store == "mongodb" else None, times)
+        if store == "mongodb" and nemesis not in nemeses.BEFORE:
+            servers[store].heal_clocks()
+        scene = Scene(arguments, store, nemesis, seed, folder, servers.get(store), times)
         scene.record()
         violations, numbers = scene.check()
     except (RuntimeError, OSError, subprocess.SubprocessError) as error:
@@ -205,7 +209,7 @@ def main():
     parser.add_argument("--folder", default=str(ROOT / "build" / "histories"))
     parser.add_argument("--runs", type=int)
     parser.add_argument("--seconds", type=int, default=10)
-    parser.add_argument("--store", choices=["sqlite", "mongodb"])
+    parser.add_argument("--store", choices=list(nemeses.OF_STORE))
     parser.add_argument("--nemesis")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--broken", help="how the workers' store is broken (worker/broken_store.h)")
@@ -217,19 +221,23 @@ def main():
     histories = plan(arguments)
     for number in signal.SIGINT, signal.SIGTERM:
         signal.signal(number, lambda given, _: sys.exit(128 + given))
-    servers, failed, total, before = None, 0, {}, faketime_files()
+    servers, failed, total, before = {}, 0, {}, faketime_files()
+    folder, stores = pathlib.Path(arguments.folder), {store for store, _ in histories}
     try:
-        if any(store == "mongodb" for store, _ in histories):
-            servers = Servers(pathlib.Path(arguments.folder) / "mongo", arguments.port, arguments.namespaces)
-            servers.start()
+        if "mongodb" in stores:
+            servers["mongodb"] = Servers(folder / "mongo", arguments.port, arguments.namespaces)
+        if "postgresql" in stores:
+            servers["postgresql"] = PostgresqlServer(folder / "postgresql", arguments.port + 3)
+        for one in servers.values():
+            one.start()
         for i, (store, nemesis) in enumerate(histories):
             good, numbers = run_one(arguments, store, nemesis, arguments.seed + i, servers)
             failed += not good
             for name, count in numbers.items():
                 total[name] = total.get(name, 0) + count
     finally:
-        if servers:
-            servers.stop()
+        for one in servers.values():
+            one.stop()
         remove_files_of_the_dead(faketime_files() - before)
     print(f"histories: {len(histories)} histories, {failed} violated; "
           + ", ".join(f"{count} {name}" for name, count in total.items()))

@@ -33,6 +33,13 @@ class Servers:
         hosts = ",".join(self.at(port) for port in self.ports)
         return f"mongodb://{hosts}/%s?replicaSet=doclock"
 
+    def uri_over(self, port):
+        """A proxy's: of the primary alone."""
+        return f"mongodb://127.0.0.1:{port}/%s?directConnection=true"
+
+    def create(self, database):
+        """Its first write makes it."""
+
     def at(self, port):
         return f"{self.hosts[port]}:{port}"
 

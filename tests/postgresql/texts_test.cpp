@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "postgresql/hint.h"
+#include "postgresql/listener.h"
 #include "postgresql/url.h"
 
 namespace doclock::postgresql {
@@ -49,11 +49,12 @@ TEST(PostgresqlBodies, AreKeptTwiceIfTheyCannotBe) {
 }
 
 TEST(PostgresqlHint, ComesBack) {
-  const auto hint = Hint::FromText(Hint{UINT64_MAX, INT64_MAX}.ToText());
+  const auto hint = Hint::FromText(Hint{UINT64_MAX, INT64_MAX, "(4,2)"}.ToText());
   ASSERT_TRUE(hint);
   EXPECT_EQ(hint->hash, UINT64_MAX);
   EXPECT_EQ(hint->instance, INT64_MAX);
-  for (const char* const text : {"", "1", "1 ", " 1", "a 1", "1 a", "1 1 ", "-1 1"}) {
+  EXPECT_EQ(hint->row, "(4,2)");
+  for (const char* const text : {"", "1", "1 ", " 1", "a 1", "1 a", "1 1", "-1 1 "}) {
     EXPECT_FALSE(Hint::FromText(text)) << text;
   }
 }

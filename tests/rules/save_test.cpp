@@ -90,6 +90,17 @@ TEST_F(SaveRules, AnInsertBeginsAtVersionOne) {
   EXPECT_EQ(op.born, kOther);
 }
 
+TEST_F(SaveRules, VersionsRiseToTheFloor) {
+  LockState state;
+  state.floor = 1000;
+  SaveOp insert = Make(SaveKind::kInsert);
+  Save(insert, state, kNow);
+  EXPECT_EQ(insert.version, 1000);
+  SaveOp replace = Make(SaveKind::kReplace, insert.version, insert.born);
+  Save(replace, state, kNow);
+  EXPECT_EQ(replace.version, 1001);
+}
+
 TEST_F(SaveRules, OnlyAnInsertTellsTheIncarnation) {
   SaveOp op = Make(SaveKind::kErase, kAnyVersion, Uuid{});
   LockState state;

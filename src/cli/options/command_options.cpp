@@ -17,7 +17,8 @@ constexpr DurationRange kIntervals{std::chrono::milliseconds(100), std::chrono::
 void AddCommon(CLI::App& app, Arguments& arguments) {
   CLI::Option* const url = AddAnything(
       &app, "--store", arguments.store.url,
-      "URL of the store, as sqlite:PATH or mongodb://HOST/DATABASE (default: $DOCLOCK_STORE)",
+      "URL of the store, as sqlite:PATH, mongodb://HOST/DATABASE or postgresql://HOST/DATABASE"
+      " (default: $DOCLOCK_STORE)",
       "URL");
   AddAnything(&app, "--store-file", arguments.store.file, "File whose first line is that URL",
               "FILE")

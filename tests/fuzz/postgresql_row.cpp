@@ -1,0 +1,95 @@
+// Rows that another program wrote into a collection on PostgreSQL: they are read without a fault,
+// what is told of them is within its bounds, and the rules never grant a lock that is live. And
+// bodies: what is stored of one is JSON of the same value.
+//
+// An input that begins with '{' or '[' is a body. Any other has the columns of a row in their
+// order: a byte, which is 255 for NULL and else the length, and then so many bytes.
+
+#include <nlohmann/json.hpp>
+
+#include "doclock/errors.h"
+#include "fuzz/support/fuzz.h"
+#include "fuzz/support/rules.h"
+#include "postgresql/rows.h"
+#include "postgresql/texts.h"
+
+namespace doclock::fuzz {
+namespace {
+
+/// More than any lock of PostgreSQL's own times: two of its ranges.
+constexpr std::int64_t kLongestMs = std::int64_t{1} << 53;
+
+std::vector<std::string> ColumnNames() {
+  std::vector<std::string> names;
+  std::string name;
+  for (const char c : std::string(postgresql::kReadColumns) + "body,") {
+    if (c == ',') names.push_back(std::exchange(name, {}));
+    if (c != ',' && c != ' ') name += c;
+  }
+  return names;
+}
+
+postgresql::Result RowOf(Bytes& bytes) {
+  static std::vector<std::string> names = ColumnNames();
+  postgresql::Result result(PQmakeEmptyPGresult(nullptr, PGRES_TUPLES_OK));
+  std::vector<PGresAttDesc> columns;
+  for (std::string& name : names) columns.push_back({name.data(), 0, 0, 1, 0, -1, -1});
+  PQsetResultAttrs(result.get(), static_cast<int>(columns.size()), columns.data());
+  for (int i = 0; i < static_cast<int>(columns.size()); ++i) {
+    const auto length = bytes.Take<std::uint8_t>();
+    std::string value(bytes.Take(length == 255 ? 0 : length));
+    PQsetvalue(result.get(), 0, i, value.data(),
+               length == 255 ? -1 : static_cast<int>(value.size()));
+  }
+  return result;
+}
+
+void TryRow(Bytes bytes) {
+  const postgresql::Result result = RowOf(bytes);
+  try {
+    const postgresql::FoundRow found = postgresql::ReadRow(result, 0);
+    Require(postgresql::ColumnsOf(found.key).text.find('\0') == std::string::npos,
+            "a key has no U+0000 in its column");
+    if (found.malformed) return;
+    for (const std::int64_t micros : {std::int64_t{0}, std::int64_t{800'000'000'000'000}}) {
+      TryRules(Collected(), found.entry.lock, TimePoint(std::chrono::microseconds(micros)),
+               kLongestMs);
+    }
+  } catch (const StoreException& error) {
+    Require(error.errc() == Errc::kMalformed, "what cannot be read is malformed");
+  }
+}
+
+/// Has the text of some JSON the escape of U+0000?
+bool HasZero(std::string_view json) {
+  for (std::size_t i = 0; (i = json.find('\\', i)) != json.npos; i += 2) {
+    if (json.substr(i, 6) == "\\u0000") return true;
+  }
+  return false;
+}
+
+void TryBody(const std::string& text) {
+  using Json = nlohmann::json;
+  const Json body = Json::parse(text, nullptr, false);
+  if (body.is_discarded()) return;
+  const std::string dumped = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const postgresql::StoredBody stored = postgresql::ToStored(dumped);
+  const Json kept = Json::parse(stored.json, nullptr, false);
+  Require(!kept.is_discarded(), "what is stored is JSON");
+  Require(!HasZero(stored.json), "jsonb takes it");
+  Require(stored.is_changed || kept == body, "what is stored is the body");
+}
+
+}  // namespace
+}  // namespace doclock::fuzz
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace doclock::fuzz;
+  if (size == 0 || size > kLongestInput) return 0;
+  if (data[0] == '{' || data[0] == '[') {
+    TryBody(std::string(TextOf(data, size)));
+  } else {
+    TryRow(Bytes(data, size));
+  }
+  return 0;
+}
