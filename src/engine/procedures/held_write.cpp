@@ -51,8 +51,7 @@ void HeldWrite::Written(std::int64_t version, bool handed_over) noexcept {
 FailurePtr HeldWrite::Lost() noexcept {
   lease_->set_phase(Phase::kHeld);
   lease_->engine->Lose(*lease_);
-  return MakeFailure(Errc::kLost,
-                     [&] { return "the lock of " + What() + " was lost; nothing was written"; });
+  return Told(Errc::kLost, "the lock of ", " was lost; nothing was written");
 }
 
 void HeldWrite::Unknown() noexcept {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/engine.h"
+#include "engine/failure.h"
 
 namespace doclock::detail {
 
@@ -38,7 +39,10 @@ class HeldWrite {
   [[nodiscard]] const Body& body() const noexcept { return written_; }
   /// When it was sent first: that request may be the one that takes effect.
   [[nodiscard]] TimePoint sent() const noexcept { return sent_; }
-  [[nodiscard]] std::string What() const { return Describe(*lease_->collection, lease_->key); }
+  /// A failure about its document: see MakeFailure.
+  [[nodiscard]] FailurePtr Told(Errc code, const char* before, const char* after) const noexcept {
+    return MakeFailure(code, *lease_->collection, lease_->key, before, after);
+  }
 
  private:
   const LeasePtr lease_;

@@ -101,9 +101,8 @@ Procedure::Step SaveProcedure::End(FailurePtr failure) noexcept {
 
 Procedure::Step SaveProcedure::Unknown() noexcept {
   engine_.events().InDoubt(*spec_.collection, spec_.key);
-  return End(MakeFailure(Errc::kInDoubt, [&] {
-    return "whether " + Describe(*spec_.collection, spec_.key) + " was written is unknown";
-  }));
+  return End(MakeFailure(Errc::kInDoubt, *spec_.collection, spec_.key, "whether ",
+                         " was written is unknown"));
 }
 
 }  // namespace doclock::detail

@@ -119,8 +119,7 @@ Procedure::Step WriteProcedure::Lost() noexcept {
 
 Procedure::Step WriteProcedure::Unknown() noexcept {
   state_ = State::kFinished;
-  failure_ = MakeFailure(Errc::kInDoubt,
-                         [&] { return "whether " + held_.What() + " was written is unknown"; });
+  failure_ = held_.Told(Errc::kInDoubt, "whether ", " was written is unknown");
   held_.Unknown();
   return {};
 }

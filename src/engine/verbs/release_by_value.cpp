@@ -18,10 +18,8 @@ WriteOp MakeWrite(const ValueRelease& release) {
 }
 
 FailurePtr NotOwner(const ValueRelease& release) noexcept {
-  return MakeFailure(Errc::kNotOwner, [&] {
-    return "the entity does not hold the lock of " + Describe(*release.collection, release.key) +
-           "; nothing was written";
-  });
+  return MakeFailure(Errc::kNotOwner, *release.collection, release.key,
+                     "the entity does not hold the lock of ", "; nothing was written");
 }
 
 FailurePtr RefusalOf(const ValueRelease& release, const WriteOp& write) noexcept {
@@ -90,9 +88,8 @@ class ValueReleaseProcedure final : public Procedure {
   }
   FailurePtr Unknown() noexcept {
     engine_.events().InDoubt(*release_.collection, release_.key);
-    return MakeFailure(Errc::kInDoubt, [&] {
-      return "whether " + Describe(*release_.collection, release_.key) + " was released is unknown";
-    });
+    return MakeFailure(Errc::kInDoubt, *release_.collection, release_.key, "whether ",
+                       " was released is unknown");
   }
   Step End(FailurePtr failure) noexcept {
     failure_ = std::move(failure);
