@@ -49,6 +49,11 @@ void LockingStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key, mi
   locking::AcquireNext(*database_, filter, op, key, In(budget));
 }
 
+std::chrono::system_clock::time_point LockingStore::WallTime(milliseconds budget) {
+  const auto now = database_->Begin(Access::kRead, In(budget))->WallTime();
+  return now ? *now : Store::WallTime(budget);
+}
+
 std::int64_t LockingStore::Purge(Collection& collection, std::int64_t limit, milliseconds budget) {
   return locking::Purge(*database_, collection, limit, In(budget));
 }

@@ -75,9 +75,10 @@ std::optional<Change> TakeNext(Unit& unit, const Filter& filter, AcquireOp& op, 
   }
 }
 
-/// May a search find something? It keeps no writer waiting. False: it has told when the next
-/// document falls due.
-bool MayFind(Database& database, const Filter& filter, AcquireOp& op, Deadline deadline) {
+/// May a search find something? It keeps no writer waiting. False: it has told when another one is
+/// worthwhile, and `restated` are the locks that it met and that have to be restated.
+bool MayFind(Database& database, const Filter& filter, AcquireOp& op, Deadline deadline,
+             std::vector<Key>& restated) {
   // What is immediate keeps writers waiting when it reads, because it shows one moment.
   const bool immediate = database.traits().immediate;
   const auto unit = database.Begin(immediate ? Access::kWrite : Access::kRead, deadline);
@@ -87,11 +88,8 @@ bool MayFind(Database& database, const Filter& filter, AcquireOp& op, Deadline d
     found = true;
     return false;
   });
-  if (found || !now) return found;
-  op.due_in = NextDue(filter, *now, [&](const Filter& first, const auto& visit) {
-    unit->Scan(*op.collection, first, visit);
-  });
-  return false;
+  if (!found) restated = TellFreeIn(*unit, filter, now, op);
+  return found;
 }
 
 void TakeNext(Database& database, const Filter& filter, AcquireOp& op, Key& key,
@@ -140,6 +138,14 @@ std::int64_t PurgeSome(Unit& unit, Collection& collection, std::span<const Key> 
                        [](const Change* change) { return change->outcome == OpStatus::kDone; });
 }
 
+std::int64_t PurgeOf(Database& database, Collection& collection, std::span<const Key> keys,
+                     Deadline deadline) {
+  if (keys.empty()) return 0;
+  return RunUntilUnraced(deadline, [&](bool) {
+    return PurgeSome(*database.Begin(Access::kWrite, deadline), collection, keys);
+  });
+}
+
 }  // namespace
 
 void Query(Database& database, Collection& collection, const Filter& filter,
@@ -175,11 +181,43 @@ void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& k
   op.status = OpStatus::kMissing;
   if (filter.lock_state() == Filter::LockState::kLocked) return;
   try {
-    if (op.asks_due && !MayFind(database, filter, op, deadline)) return;
+    std::vector<Key> restated;
+    if (op.asks_free_in && !MayFind(database, filter, op, deadline, restated)) {
+      PurgeOf(database, *op.collection, restated, deadline);
+      return;
+    }
   } catch (const Error& error) {
     return op.Fail(error.errc(), error.what());
   }
   TakeNext(database, filter, op, key, deadline);
+}
+
+std::vector<Key> TellFreeIn(Unit& unit, const Filter& filter, const WallTime& now, AcquireOp& op) {
+  using std::chrono::milliseconds;
+  op.free_in = milliseconds::max();
+  if (now) {
+    const auto due_in = NextDue(filter, *now, [&](const Filter& first, const auto& visit) {
+      unit.Scan(*op.collection, first, visit);
+    });
+    op.free_in = due_in.value_or(milliseconds::max());
+  }
+  std::vector<Key> held;
+  unit.Scan(*op.collection, At(now, filter).Locked().Limit(kAtOnce), [&](QueryRow&& row) {
+    held.push_back(std::move(row.key));
+    return true;
+  });
+  std::sort(held.begin(), held.end());  // the order in which all clients load
+  std::vector<Change> locks;
+  for (const Key& key : held) locks.emplace_back(*op.collection, key).lock_only = true;
+  unit.Load(locks);
+  std::vector<Key> restated;
+  for (const Change& lock : locks) {
+    if (lock.was == nullptr) continue;
+    const milliseconds left = lock.was->lock.lease.Left(unit.Now());
+    op.free_in = std::clamp(left, milliseconds(0), *op.free_in);
+    if (lock.restated) restated.push_back(*lock.key);
+  }
+  return restated;
 }
 
 std::int64_t Purge(Database& database, Collection& collection, std::int64_t limit,
@@ -190,9 +228,7 @@ std::int64_t Purge(Database& database, Collection& collection, std::int64_t limi
     const std::vector<Key> over = FindOver(database, collection, limit - purged, after, deadline);
     for (std::span<const Key> rest = over; !rest.empty();) {
       const auto some = rest.first(std::min(rest.size(), kPurgedAtOnce));
-      RunUntilUnraced(deadline, [&](bool) {
-        purged += PurgeSome(*database.Begin(Access::kWrite, deadline), collection, some);
-      });
+      purged += PurgeOf(database, collection, some, deadline);
       rest = rest.subspan(some.size());
       const bool more = !rest.empty() || !after.empty();
       if (more && !database.traits().immediate) detail::RestBetweenSteps(deadline);

@@ -243,6 +243,9 @@ class SqliteStore final : public Store {
     if (IsForked()) return op.Fail(Errc::kForked, kForkedText);
     locking::AcquireNext(database_, filter, op, key, DeadlineIn(budget));
   }
+  std::chrono::system_clock::time_point WallTime(std::chrono::milliseconds) override {
+    return parts_->clock->WallTime();
+  }
   std::int64_t Purge(Collection& collection, std::int64_t limit,
                      std::chrono::milliseconds budget) override {
     return Naming([&] { return locking::Purge(database_, collection, limit, DeadlineIn(budget)); });
