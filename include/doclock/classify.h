@@ -21,7 +21,8 @@ enum class Disposition : std::uint8_t {
 /// - LockException: kBusy and kTimedOut are kRetryLater, kLost and kNotOwner kRetryNow, kCancelled
 ///   and kForked kStop.
 /// - ConflictException: kRetryNow if the version or an existing document refused, kDeadLetter if a
-///   unique index did.
+///   unique index did, or the id of a message that an outbox holds: it would refuse again until
+///   that one is sent, and have it sent twice then.
 /// - NotFoundException and DocumentException: kDeadLetter.
 /// - StoreException: kUnavailable and kInDoubt are kRetryLater, kRefused and kMalformed
 ///   kDeadLetter, kClosed kStop. After doubt the message may have had its effect: handle it through

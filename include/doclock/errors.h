@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "doclock/export.h"
 #include "doclock/key.h"
@@ -55,6 +56,12 @@ struct LockHolder {
   [[nodiscard]] DOCLOCK_EXPORT std::string ToString() const;
 };
 
+/// The document that an exception is about.
+struct DocumentId {
+  std::string collection;  ///< Where it is.
+  Key key;                 ///< Which one it is.
+};
+
 /// Base of everything this library throws at run time. Texts name the collection and the key, and
 /// never contain a body, a lock id, or a store's URL.
 class DOCLOCK_EXPORT Error : public std::system_error {
@@ -68,9 +75,19 @@ class DOCLOCK_EXPORT Error : public std::system_error {
   [[nodiscard]] const char* what() const noexcept override { return text_.what(); }
   /// Returns the code as the enumeration.
   [[nodiscard]] Errc errc() const noexcept { return static_cast<Errc>(code().value()); }
+  /// Returns the document that it is about: that which a Transaction or LockAll was refused for,
+  /// too. Null if it is about none, about several, or memory ran out.
+  [[nodiscard]] const std::shared_ptr<const DocumentId>& document() const noexcept {
+    return document_;
+  }
+  /// Says which document it is about, before it is thrown.
+  void set_document(std::shared_ptr<const DocumentId> document) noexcept {
+    document_ = std::move(document);
+  }
 
  private:
   std::runtime_error text_;  ///< A string that copies without an exception.
+  std::shared_ptr<const DocumentId> document_;
 };
 
 /// A lock was not granted (kBusy, kTimedOut, kCancelled), or is not held any more (kLost,

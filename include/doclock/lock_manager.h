@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "doclock/date.h"
 #include "doclock/export.h"
 #include "doclock/options.h"
 #include "doclock/store.h"
@@ -43,6 +44,11 @@ class DOCLOCK_EXPORT LockManager {
   /// engine's own threads calls Close (in a callback), Close returns before that thread has ended.
   /// In a callback of another manager, Close waits for callbacks no longer than `drain_timeout`.
   void Close() noexcept;
+
+  /// Returns the time of day by the store's clock, which tells what is due (Filter::Due): a moment
+  /// that is to be compared there is best reckoned from it. With a store on a server it is a
+  /// request. @throws StoreException
+  [[nodiscard]] Date StoreTime() const;
 
   /// Returns the store.
   [[nodiscard]] const std::shared_ptr<Store>& store() const;

@@ -25,8 +25,9 @@ struct ManagerOptions {
   Duration call_budget = std::chrono::seconds(10);
   /// A waiter polls again after a random time between `poll_min` and `poll_max`, whether or not the
   /// store gave a hint that the lock is free; about once a second, or in a quarter of a short
-  /// `ttl`, while the store notifies it and its entry stands in the store's queue. At least 1 ms;
-  /// min <= max <= 1 h.
+  /// `ttl`, while the store notifies it and its entry stands in the store's queue. A search
+  /// (LockNext) asks about once a second while the store notifies it, and when it knows that a
+  /// document falls due or a lock ends. At least 1 ms; min <= max <= 1 h.
   Duration poll_min = std::chrono::milliseconds(50);
   /// See poll_min.
   Duration poll_max = std::chrono::milliseconds(150);

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "doclock/date.h"
@@ -74,7 +74,8 @@ struct DispatchOptions {
   /// The longest pause.
   Duration retry_max = std::chrono::minutes(5);
   /// Called after an attempt that failed, with the message as it is stored now (`parked` tells
-  /// whether it is given up), and what `send` threw. Must not throw.
+  /// whether it is given up), and what `send` threw. Also if storing that failed: then the attempt
+  /// is stored, and its `error` is not. Must not throw.
   std::function<void(const OutboxMessage&, const std::exception_ptr&)> on_failure = {};
   /// Called by a Dispatcher's threads if doclock itself threw, as while the store is away. The
   /// Dispatcher goes on after a pause. Must not throw.
@@ -104,8 +105,7 @@ class Dispatcher;
 /// to a minute.)
 ///
 /// Each message is a document of the collection, whose key is the message's id. Any number of
-/// processes may add and send. The store's clock tells what is due; pauses begin by the clock of
-/// the client that failed.
+/// processes may add and send. The store's clock tells what is due, and when a pause ends.
 ///
 /// A cheap handle that keeps its LockManager open. Thread-safe.
 class DOCLOCK_EXPORT Outbox {
@@ -116,9 +116,11 @@ class DOCLOCK_EXPORT Outbox {
   explicit Outbox(LockManager manager, const std::string& collection = "outbox",
                   RepositoryOptions options = {});
 
-  /// Stores the message with the transaction. A message with this id that waits is a
-  /// ConflictException of Commit. @throws what the verbs of Transaction throw; DocumentException
-  /// if the message has no room for what is stored of its attempts: kMaxBodyBytes less 4 KiB
+  /// Stores the message with the transaction. A message with this id that waits or is parked is a
+  /// ConflictException of Commit, whose index() is "id": two messages have one id, or what adds it
+  /// is done twice. An Inbox tells the latter apart, if Accept comes before this. @throws what the
+  /// verbs of Transaction throw; DocumentException if the message has no room for what is stored of
+  /// its attempts: kMaxBodyBytes less 4 KiB
   void Add(Transaction& transaction, OutboxMessage message) const;
 
   /// Starts threads that send what is due, until the Dispatcher is stopped or destroyed.
@@ -157,6 +159,9 @@ class DOCLOCK_EXPORT Outbox {
   void EnsureIndexes() const;
 
  private:
+  [[nodiscard]] Date After(std::chrono::milliseconds pause) const;
+  void SendUntilStopped(const SendMessage& send, const DispatchOptions& options,
+                        const std::stop_token& stop) const noexcept;
   bool IsFirst(Locked<OutboxMessage>& message) const;
   void Attempt(Locked<OutboxMessage>& message, const SendMessage& send,
                const DispatchOptions& options) const;
@@ -171,11 +176,11 @@ class DOCLOCK_EXPORT Outbox {
 /// A thread ends by itself if the LockManager is closed. Move-only. Not thread-safe.
 class DOCLOCK_EXPORT Dispatcher {
  public:
-  Dispatcher(Dispatcher&&) noexcept;
+  Dispatcher(Dispatcher&&) noexcept = default;
   /// Stops this one's threads first.
-  Dispatcher& operator=(Dispatcher&&) noexcept;
+  Dispatcher& operator=(Dispatcher&& other) noexcept;
   /// As Stop.
-  ~Dispatcher();
+  ~Dispatcher() { Stop(); }
 
   /// Ends waits, and lets what is being sent finish: returns once the last `send` has returned and
   /// its outcome is stored. Not to be called by `send`. Idempotent.
@@ -183,9 +188,8 @@ class DOCLOCK_EXPORT Dispatcher {
 
  private:
   friend class Outbox;
-  struct Threads;
-  explicit Dispatcher(std::unique_ptr<Threads> threads) noexcept;
-  std::unique_ptr<Threads> threads_;
+  Dispatcher() = default;
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace doclock

@@ -172,6 +172,7 @@ class DOCLOCK_EXPORT Transaction {
 
  private:
   friend class Inbox;
+  friend class Outbox;
 
   /// A write under the lock of a handle.
   template <class StatePtr>

@@ -31,6 +31,10 @@ void Store::ReadTogether(std::span<StoreOp* const> reads, std::chrono::milliseco
   }
 }
 
+std::chrono::system_clock::time_point Store::WallTime(std::chrono::milliseconds) {
+  return std::chrono::system_clock::now();
+}
+
 LockPage Store::ListLocks(Collection&, const LockQuery&, const std::string&,
                           std::chrono::milliseconds) {
   throw StoreException(Errc::kRefused, "doclock: this store cannot list locks");

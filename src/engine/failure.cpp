@@ -4,12 +4,18 @@
 #include <exception>
 #include <new>
 
+#include "engine/engine.h"
+
 namespace doclock::detail {
 namespace {
 
 /// Hands the exception that belongs to the failure to `use`, as its own type.
 template <class Use>
 auto Visit(const Failure& f, const Use& use) {
+  const auto named = [&](auto exception) {
+    exception.set_document(f.document);
+    return use(exception);
+  };
   switch (f.code) {
     case Errc::kBusy:
     case Errc::kTimedOut:
@@ -17,22 +23,22 @@ auto Visit(const Failure& f, const Use& use) {
     case Errc::kLost:
     case Errc::kNotOwner:
     case Errc::kForked:
-      return use(LockException(f.code, f.message, f.holder, f.remaining, f.waiting));
+      return named(LockException(f.code, f.message, f.holder, f.remaining, f.waiting));
     case Errc::kConflict:
-      return use(ConflictException(f.message, f.expected, f.found, f.index));
+      return named(ConflictException(f.message, f.expected, f.found, f.index));
     case Errc::kNotFound:
-      return use(NotFoundException(f.message));
+      return named(NotFoundException(f.message));
     case Errc::kDocument:
-      return use(DocumentException(f.message));
+      return named(DocumentException(f.message));
     case Errc::kInDoubt:
-      return use(InDoubtException(f.message));
+      return named(InDoubtException(f.message));
     case Errc::kMalformed:
     case Errc::kUnavailable:
     case Errc::kRefused:
     case Errc::kClosed:
       break;
   }
-  return use(StoreException(f.code, f.message));
+  return named(StoreException(f.code, f.message));
 }
 
 constexpr std::size_t kCodes = static_cast<std::size_t>(Errc::kForked) + 1;
@@ -82,6 +88,18 @@ FailurePtr WithoutText(Errc code) noexcept {
 
 FailurePtr NoMemory() noexcept { return {&Lasting().back(), FailureDeleter(true)}; }
 
+std::shared_ptr<const DocumentId> NameOf(const Collection& collection, const Key& key) {
+  return std::make_shared<const DocumentId>(collection.name(), key);
+}
+
+FailurePtr MakeFailure(Errc code, const Collection& collection, const Key& key, const char* before,
+                       const char* after) noexcept {
+  return FilledFailure(code, [&](Failure& failure) {
+    failure.document = NameOf(collection, key);
+    failure.message = before + Describe(collection, key) + after;
+  });
+}
+
 FailurePtr CopyOf(const Failure& failure) noexcept {
   if (failure.no_memory) return NoMemory();
   try {
@@ -97,7 +115,10 @@ FailurePtr FailureOfCaught() noexcept {
   } catch (const std::bad_alloc&) {
     return NoMemory();
   } catch (const Error& error) {
-    return MakeFailure(error.errc(), [&] { return error.what(); });
+    return FilledFailure(error.errc(), [&](Failure& failure) {
+      failure.message = error.what();
+      failure.document = error.document();
+    });
   } catch (const std::exception& error) {
     return MakeFailure(Errc::kUnavailable, [&] { return error.what(); });
   } catch (...) {

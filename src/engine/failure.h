@@ -15,6 +15,8 @@ namespace doclock::detail {
 FailurePtr WithoutText(Errc code) noexcept;
 /// Memory ran out before anything was done: thrown as std::bad_alloc. Not to be changed.
 FailurePtr NoMemory() noexcept;
+/// The document that a failure is about.
+std::shared_ptr<const DocumentId> NameOf(const Collection& collection, const Key& key);
 FailurePtr CopyOf(const Failure& failure) noexcept;
 /// What the exception that is being handled says: NoMemory() for std::bad_alloc, kUnavailable for
 /// exceptions of others.
@@ -38,6 +40,9 @@ template <std::invocable Text>
 FailurePtr MakeFailure(Errc code, const Text& text) noexcept {
   return FilledFailure(code, [&](Failure& failure) { failure.message = text(); });
 }
+/// About a document, whose description stands between `before` and `after` in the message.
+FailurePtr MakeFailure(Errc code, const Collection& collection, const Key& key, const char* before,
+                       const char* after) noexcept;
 inline FailurePtr MakeFailure(Errc code, const char* message) noexcept {
   return FilledFailure(code, [&](Failure& failure) { failure.message = message; });
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/engine.h"
+#include "engine/failure.h"
 
 namespace doclock {
 
@@ -35,6 +36,12 @@ LockManager::~LockManager() = default;
 
 void LockManager::Close() noexcept {
   if (owner_) owner_->engine()->Close();
+}
+
+Date LockManager::StoreTime() const {
+  detail::Engine& engine = *this->engine();
+  if (engine.closed()) detail::MakeFailure(Errc::kClosed, "the LockManager is closed")->Throw();
+  return engine.store().WallTime(engine.options().call_budget.ms());
 }
 
 const std::shared_ptr<Store>& LockManager::store() const { return engine()->shared_store(); }

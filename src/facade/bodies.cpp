@@ -6,6 +6,7 @@
 #include "doclock/detail/facade.h"
 #include "doclock/uuid_json.h"
 #include "engine/engine.h"
+#include "engine/failure.h"
 
 namespace doclock::detail {
 namespace {
@@ -17,20 +18,26 @@ bool IsDeeperThan(int levels, const nlohmann::json& tree) {
          });
 }
 
+[[noreturn]] void RefuseBody(const Collection& collection, const Key& key, const std::string& why) {
+  DocumentException error(Describe(collection, key) + ": " + why);
+  error.set_document(NameOf(collection, key));
+  throw error;
+}
+
 }  // namespace
 
 void CheckDepth(const Collection& collection, const Key& key, const nlohmann::json& tree) {
   if (!IsDeeperThan(kMaxBodyDepth, tree)) return;
-  throw DocumentException(Describe(collection, key) +
-                          ": the body cannot be stored: it is nested deeper than " +
-                          std::to_string(kMaxBodyDepth) + " levels");
+  RefuseBody(collection, key,
+             "the body cannot be stored: it is nested deeper than " +
+                 std::to_string(kMaxBodyDepth) + " levels");
 }
 
 Body Seal(const Collection& collection, const Key& key, nlohmann::json tree) {
   try {
     CheckBody(tree, collection.fields());
   } catch (const DocumentException& error) {
-    throw DocumentException(Describe(collection, key) + ": " + error.what());
+    RefuseBody(collection, key, error.what());
   }
   return Body::FromJson(std::move(tree));
 }

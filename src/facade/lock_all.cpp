@@ -230,10 +230,8 @@ class LockingAll {
     for (std::size_t i = 0; i < result_.grants.size(); ++i) {
       const Grant& grant = result_.grants[i];
       if (result_.failure || LeaseHeld(*grant.lease)) continue;
-      result_.failure = MakeFailure(Errc::kLost, [&] {
-        return "the lock of " + Describe(*specs_[i].collection, specs_[i].key) +
-               " ended before all others were locked";
-      });
+      result_.failure = MakeFailure(Errc::kLost, *specs_[i].collection, specs_[i].key,
+                                    "the lock of ", " ended before all others were locked");
     }
     if (result_.failure) result_.grants.clear();
   }

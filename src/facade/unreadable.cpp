@@ -10,6 +10,7 @@
 #include "doclock/detail/facade.h"
 #include "doclock/json/value_error.h"
 #include "engine/engine.h"
+#include "engine/failure.h"
 
 namespace doclock::detail {
 namespace {
@@ -126,9 +127,11 @@ void ThrowUnreadable(const Collection& collection, const Key& key, const json* t
                      const Reading& read) {
   const Caught caught = TellCaught();
   const std::string path = tree == nullptr ? "" : Search(*tree, read, caught).Run();
-  throw DocumentException(Describe(collection, key) + " cannot be read: " +
+  DocumentException error(Describe(collection, key) + " cannot be read: " +
                               (path.empty() ? "" : "the member '" + path + "': ") + caught.text,
                           key);
+  error.set_document(NameOf(collection, key));
+  throw error;
 }
 
 }  // namespace doclock::detail

@@ -1,9 +1,11 @@
 #include "locking/commit_all.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
+#include "doclock/errors.h"
 #include "locking/commit_frame.h"
 #include "locking/decide.h"
 #include "locking/races.h"
@@ -26,17 +28,37 @@ std::vector<Change> Load(Unit& unit, const CommitOp& commit,
   return given;
 }
 
-void RunOnce(Database& database, CommitOp& commit, const std::vector<std::size_t>& order,
+/// Stores the locks that have to be restated, in a step of their own: nothing else of a transaction
+/// that was refused is stored, and whoever only commits would see their leases begin anew for ever.
+void Restate(Database& database, const CommitOp& commit, const std::vector<std::size_t>& order,
+             Deadline deadline) {
+  try {
+    const auto unit = database.Begin(Access::kWrite, deadline);
+    std::vector<Change> changes = Load(*unit, commit, order);
+    std::erase_if(changes, [](const Change& change) { return !change.restated; });
+    for (Change& change : changes) change.Edit();
+    if (!changes.empty()) unit->Commit(changes);
+  } catch (const Error&) {
+    // The transaction is refused all the same. The next one tries again.
+  }
+}
+
+/// Returns whether nothing was stored, and something has to be restated.
+bool RunOnce(Database& database, CommitOp& commit, const std::vector<std::size_t>& order,
              Deadline deadline) {
   Reopen(commit);
   const auto unit = database.Begin(Access::kWriteAll, deadline);
   std::vector<Change> changes = Load(*unit, commit, order);
+  const bool restated = std::any_of(changes.begin(), changes.end(),
+                                    [](const Change& change) { return change.restated; });
   for (std::size_t i = 0; i < changes.size(); ++i) {
     StoreOp& op = *commit.ops[i];
     Decide(op, changes[i], *unit);
-    if (op.status != OpStatus::kDone) return KeepOnly(op, commit);
+    if (op.status == OpStatus::kDone) continue;
+    KeepOnly(op, commit);
+    return restated;
   }
-  if (commit.join && !Join(commit, unit->Native())) return;
+  if (commit.join && !Join(commit, unit->Native())) return restated;
   unit->Commit(changes);
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const OpStatus outcome = changes[i].outcome;
@@ -44,8 +66,10 @@ void RunOnce(Database& database, CommitOp& commit, const std::vector<std::size_t
     StoreOp& op = *commit.ops[i];
     op.status = outcome;
     op.detail = std::move(changes[i].detail);
-    return KeepOnly(op, commit);
+    KeepOnly(op, commit);
+    return restated;
   }
+  return false;
 }
 
 }  // namespace
@@ -58,7 +82,9 @@ void CommitAll(Database& database, CommitOp& commit, Deadline deadline) {
   const std::vector<std::size_t> order = PlacesInOrder(commit);
   if (IsFaulty(commit, order)) return;
   RunGuarded(commit, [&] {
-    RunUntilUnraced(deadline, [&](bool) { RunOnce(database, commit, order, deadline); });
+    const bool restate =
+        RunUntilUnraced(deadline, [&](bool) { return RunOnce(database, commit, order, deadline); });
+    if (restate) Restate(database, commit, order, deadline);
   });
 }
 

@@ -76,6 +76,11 @@ void LockingStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key, mi
   if (!Refuses(one)) locking::AcquireNext(*database_, filter, op, key, In(budget));
 }
 
+std::chrono::system_clock::time_point LockingStore::WallTime(milliseconds budget) {
+  const auto now = Call([&] { return database_->Begin(Access::kRead, In(budget))->WallTime(); });
+  return now ? *now : Store::WallTime(budget);
+}
+
 std::int64_t LockingStore::Purge(Collection& collection, std::int64_t limit, milliseconds budget) {
   return Call([&] { return locking::Purge(*database_, collection, limit, In(budget)); });
 }

@@ -35,6 +35,7 @@ class DOCLOCK_EXPORT LockingStore : public Store {
              std::chrono::milliseconds budget) override;
   void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
                    std::chrono::milliseconds budget) override;
+  std::chrono::system_clock::time_point WallTime(std::chrono::milliseconds budget) override;
   std::int64_t Purge(Collection& collection, std::int64_t limit,
                      std::chrono::milliseconds budget) override;
   [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,

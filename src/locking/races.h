@@ -13,10 +13,10 @@ inline constexpr int kMostRuns = 10;
 /// 2 ms, twice as long each time.
 void PauseAfterRace(int runs);
 
-/// Calls `run(again)`, and again after short pauses while it is Raced. @param run is told whether
-/// it ran before. @throws what it throws; Raced after ten times, or at the deadline
+/// Returns `run(again)`, which is called again after short pauses while it is Raced. @param run is
+/// told whether it ran before. @throws what it throws; Raced after ten times, or at the deadline
 template <class Run>
-void RunUntilUnraced(Deadline deadline, const Run& run) {
+auto RunUntilUnraced(Deadline deadline, const Run& run) {
   for (int runs = 1;; ++runs) {
     try {
       return run(runs > 1);

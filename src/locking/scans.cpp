@@ -76,9 +76,10 @@ void TakeNext(Unit& unit, const Filter& filter, AcquireOp& op, Key& key, Change&
   op.status = OpStatus::kMissing;
 }
 
-/// May a search find something? It keeps no writer waiting. False: it has told when the next
-/// document falls due.
-bool MayFind(Database& database, const Filter& filter, AcquireOp& op, Deadline deadline) {
+/// May a search find something? It keeps no writer waiting. False: it has told when another one is
+/// worthwhile, and `restated` are the locks that it met and that have to be restated.
+bool MayFind(Database& database, const Filter& filter, AcquireOp& op, Deadline deadline,
+             std::vector<Key>& restated) {
   // What is immediate keeps writers waiting when it reads, because it shows one moment.
   const bool immediate = database.traits().immediate;
   const auto unit = database.Begin(immediate ? Access::kWrite : Access::kRead, deadline);
@@ -88,11 +89,8 @@ bool MayFind(Database& database, const Filter& filter, AcquireOp& op, Deadline d
     found = true;
     return false;
   });
-  if (found || !now) return found;
-  op.due_in = NextDue(filter, *now, [&](const Filter& first, const auto& visit) {
-    unit->Scan(*op.collection, first, visit);
-  });
-  return false;
+  if (!found) restated = TellFreeIn(*unit, filter, now, op);
+  return found;
 }
 
 /// Keys of some documents behind `after` whose locks are over, or have to be restated. Advances
@@ -132,6 +130,14 @@ std::int64_t PurgeSome(Unit& unit, Collection& collection, std::span<const Key> 
                        [](const Change* change) { return change->outcome == OpStatus::kDone; });
 }
 
+std::int64_t PurgeOf(Database& database, Collection& collection, std::span<const Key> keys,
+                     Deadline deadline) {
+  if (keys.empty()) return 0;
+  return RunUntilUnraced(deadline, [&](bool) {
+    return PurgeSome(*database.Begin(Access::kWrite, deadline), collection, keys);
+  });
+}
+
 }  // namespace
 
 void Query(Database& database, Collection& collection, const Filter& filter,
@@ -165,9 +171,11 @@ void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& k
                  Deadline deadline) {
   if (const char* const fault = FaultOfNext(op.grant)) return op.Fail(Errc::kRefused, fault);
   try {
+    std::vector<Key> restated;
     if (filter.lock_state() == Filter::LockState::kLocked ||
-        (op.asks_due && !MayFind(database, filter, op, deadline))) {
+        (op.asks_free_in && !MayFind(database, filter, op, deadline, restated))) {
       op.status = OpStatus::kMissing;
+      PurgeOf(database, *op.collection, restated, deadline);
       return;
     }
   } catch (const Error& error) {
@@ -179,6 +187,34 @@ void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& k
   });
 }
 
+std::vector<Key> TellFreeIn(Unit& unit, const Filter& filter, const WallTime& now, AcquireOp& op) {
+  using std::chrono::milliseconds;
+  op.free_in = milliseconds::max();
+  if (now) {
+    const auto due_in = NextDue(filter, *now, [&](const Filter& first, const auto& visit) {
+      unit.Scan(*op.collection, first, visit);
+    });
+    op.free_in = due_in.value_or(milliseconds::max());
+  }
+  std::vector<Key> held;
+  unit.Scan(*op.collection, At(now, filter).Locked().Limit(kAtOnce), [&](QueryRow&& row) {
+    held.push_back(std::move(row.key));
+    return true;
+  });
+  std::sort(held.begin(), held.end());  // the order in which all clients load
+  std::vector<Change> locks;
+  for (const Key& key : held) locks.emplace_back(*op.collection, key).lock_only = true;
+  unit.Load(locks);
+  std::vector<Key> restated;
+  for (const Change& lock : locks) {
+    if (lock.was == nullptr) continue;
+    const milliseconds left = lock.was->lock.lease.Left(unit.Now());
+    op.free_in = std::clamp(left, milliseconds(0), *op.free_in);
+    if (lock.restated) restated.push_back(*lock.key);
+  }
+  return restated;
+}
+
 std::int64_t Purge(Database& database, Collection& collection, std::int64_t limit,
                    Deadline deadline) {
   std::int64_t purged = 0;
@@ -187,9 +223,7 @@ std::int64_t Purge(Database& database, Collection& collection, std::int64_t limi
     const std::vector<Key> over = FindOver(database, collection, limit - purged, after, deadline);
     for (std::span<const Key> rest = over; !rest.empty();) {
       const auto some = rest.first(std::min(rest.size(), kPurgedAtOnce));
-      RunUntilUnraced(deadline, [&](bool) {
-        purged += PurgeSome(*database.Begin(Access::kWrite, deadline), collection, some);
-      });
+      purged += PurgeOf(database, collection, some, deadline);
       rest = rest.subspan(some.size());
       const bool more = !rest.empty() || !after.empty();
       if (more && !database.traits().immediate) detail::RestBetweenSteps(deadline);

@@ -5,6 +5,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "doclock/date.h"
+
 namespace doclock {
 namespace {
 
@@ -12,10 +14,7 @@ constexpr const char* kAccepted = "accepted";  ///< In milliseconds since 1970.
 /// Ids that go in one transaction: few, so that it delays other clients little.
 constexpr std::int64_t kForgetAtOnce = 200;
 
-std::chrono::milliseconds MillisecondsNow() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-      std::chrono::system_clock::now().time_since_epoch());
-}
+std::chrono::milliseconds Now() { return Date::Now().time().time_since_epoch(); }
 
 }  // namespace
 
@@ -27,10 +26,13 @@ Inbox::Inbox(LockManager manager, const std::string& collection)
     : manager_(std::move(manager)), accepted_(manager_, collection) {}
 
 void Inbox::Accept(Transaction& transaction, const Key& id) const {
-  transaction.Insert(accepted_, id, nlohmann::json{{kAccepted, MillisecondsNow().count()}});
+  transaction.Insert(accepted_, id, nlohmann::json{{kAccepted, Now().count()}});
   transaction.state()->OnRefused([](const detail::Failure& failure) {
     const bool exists = failure.code == Errc::kConflict && failure.index.empty();
-    if (exists) throw DuplicateMessageException(failure.message);
+    if (!exists) return;
+    DuplicateMessageException duplicate(failure.message);
+    duplicate.set_document(failure.document);
+    throw duplicate;
   });
 }
 
@@ -40,7 +42,7 @@ std::int64_t Inbox::Forget(Duration older_than) const {
   if (older_than < Duration()) {
     throw std::invalid_argument("doclock: Inbox::Forget takes a time that is not negative");
   }
-  const auto before = (MillisecondsNow() - std::min(older_than.ms(), MillisecondsNow())).count();
+  const auto before = (Now() - std::min(older_than.ms(), Now())).count();
   const Filter old = Filter{}.AtMost(kAccepted, before).OrderBy(kAccepted).Limit(kForgetAtOnce);
   std::int64_t forgotten = 0;
   for (auto ids = accepted_.Find(old); !ids.empty(); ids = accepted_.Find(old)) {

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
 #include <random>
 #include <stdexcept>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "doclock/body.h"
+#include "doclock/classify.h"
 #include "document/values/key_member.h"
 #include "document/values/utf8.h"
-#include "messaging/dispatch_options.h"
 
 namespace doclock {
 namespace {
@@ -54,12 +58,11 @@ std::int64_t NextMoment() {
   return moment;
 }
 
-Date After(std::chrono::milliseconds pause) { return Date::Now().time() + pause; }
-
 std::chrono::milliseconds PauseAfter(int attempts, const DispatchOptions& options) {
-  std::chrono::milliseconds pause = options.retry_min.ms();
-  for (int i = 1; i < attempts && pause < options.retry_max.ms(); ++i) pause *= 2;
-  return std::min(pause, options.retry_max.ms());
+  constexpr int kMostDoublings = 35;  // a millisecond is longer than a year then
+  const auto factor = std::int64_t{1} << std::clamp(attempts - 1, 0, kMostDoublings);
+  const std::chrono::milliseconds most = options.retry_max.ms();
+  return options.retry_min.ms() > most / factor ? most : options.retry_min.ms() * factor;
 }
 
 /// For how long the message has been there; 0 where `added` is no moment of the past: a document
@@ -86,12 +89,12 @@ void CheckRoom(const OutboxMessage& message) {
                           message.id);
 }
 
-/// When a message behind another one looks again whether it is the first, if no process wakes it
-/// before, because one died: after as long as it has been there, so that many that wait for long
-/// cost little.
-Date NextLook(const OutboxMessage& message) {
+/// After what time a message behind another one looks again whether it is the first, if no process
+/// wakes it before, because one died: after as long as it has been there, so that many that wait
+/// for long cost little.
+std::chrono::milliseconds NextLook(const OutboxMessage& message) {
   const auto age = std::chrono::floor<std::chrono::milliseconds>(AgeOf(message, MicrosecondsNow()));
-  return After(std::clamp<std::chrono::milliseconds>(age, 1s, 1min));
+  return std::clamp<std::chrono::milliseconds>(age, 1s, 1min);
 }
 
 /// Messages behind others come first now and then: one that no process wakes is sent although there
@@ -113,6 +116,31 @@ std::string TextOf(const std::exception_ptr& error) {
     text = "unknown";
   }
   return text;
+}
+
+/// The longest wait of one search, in which a message wakes it that is added or falls due. Then it
+/// looks for those behind another one, because a process may have died that should have woken them.
+constexpr auto kSearch = std::chrono::seconds(5);
+/// The pause after a failure of the store.
+constexpr auto kPause = std::chrono::seconds(1);
+
+void Pause(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any().wait_for(lock, stop, kPause, [] { return false; });
+}
+
+void Require(bool good, const char* what) {
+  if (!good) throw std::invalid_argument(std::string("DispatchOptions::") + what);
+}
+
+/// @throws std::invalid_argument naming the field
+void Check(const DispatchOptions& options) {
+  Require(options.threads >= 1 && options.threads <= 64, "threads must be 1 to 64");
+  Require(options.max_attempts >= 1, "max_attempts must be at least 1");
+  Require(options.retry_min >= Duration(), "retry_min must not be negative");
+  Require(options.retry_max >= options.retry_min, "retry_max must be at least retry_min");
+  Require(options.retry_max <= std::chrono::days(365), "retry_max must be at most a year");
 }
 
 /// A document that cannot be read, for what is being thrown.
@@ -167,11 +195,17 @@ void Outbox::Add(Transaction& transaction, OutboxMessage message) const {
   if (fresh.position == 0) fresh.position = fresh.added;
   CheckRoom(fresh);
   transaction.Insert(messages_, fresh);
+  transaction.state()->OnRefused([](const detail::Failure& failure) {
+    if (failure.code != Errc::kConflict) return;
+    detail::Failure repeated = failure;
+    repeated.index = "id";
+    repeated.Throw();
+  });
 }
 
 bool Outbox::SendNext(const SendMessage& send, const DispatchOptions& options, Duration wait,
                       std::stop_token stop) const {
-  detail::Check(options);
+  Check(options);
   const bool behind = IsTurnOfThoseBehind();
   auto message = messages_.TryLockNext(Due(behind), {}, stop);
   if (!message) message = messages_.TryLockNext(Due(!behind), {}, stop);
@@ -187,6 +221,11 @@ bool Outbox::SendNext(const SendMessage& send, const DispatchOptions& options, D
   return true;
 }
 
+/// By the store's clock, which tells what is due.
+Date Outbox::After(std::chrono::milliseconds pause) const {
+  return messages_.manager().StoreTime().time() + pause;
+}
+
 /// May it be sent now? If not, it is released, and sleeps until WakeFirst.
 bool Outbox::IsFirst(Locked<OutboxMessage>& message) const {
   const std::string order = message->order;
@@ -194,7 +233,7 @@ bool Outbox::IsFirst(Locked<OutboxMessage>& message) const {
   const auto first = messages_.Find(FirstOf(order));
   if (first.empty() || first.front().key() == message.key()) return true;
   message->behind = true;
-  message->due = NextLook(*message);
+  message->due = After(NextLook(*message));
   message.Release();
   WakeFirst(order);  // the earlier one may have been sent since the look
   return false;
@@ -202,7 +241,8 @@ bool Outbox::IsFirst(Locked<OutboxMessage>& message) const {
 
 void Outbox::Attempt(Locked<OutboxMessage>& message, const SendMessage& send,
                      const DispatchOptions& options) const {
-  const int attempts = ++message->attempts;
+  int& attempts = message->attempts;
+  if (attempts < std::numeric_limits<int>::max()) ++attempts;
   message->behind = false;
   message->parked = attempts >= options.max_attempts;  // once it is unlocked, see Status
   message->due = After(PauseAfter(attempts, options));
@@ -213,8 +253,14 @@ void Outbox::Attempt(Locked<OutboxMessage>& message, const SendMessage& send,
     const auto error = std::current_exception();
     message->error = TextOf(error);
     const OutboxMessage failed = *message;
-    message.Release();
+    std::exception_ptr unsaved;
+    try {
+      message.Release();
+    } catch (...) {
+      unsaved = std::current_exception();
+    }
     if (options.on_failure) options.on_failure(failed, error);
+    if (unsaved) std::rethrow_exception(unsaved);
     return;
   }
   Finish(message);
@@ -297,5 +343,42 @@ void Outbox::Drop(const Key& id) const {
 }
 
 void Outbox::EnsureIndexes() const { messages_.EnsureIndexes({Due(false), FirstOf("")}); }
+
+void Outbox::SendUntilStopped(const SendMessage& send, const DispatchOptions& options,
+                              const std::stop_token& stop) const noexcept {
+  while (!stop.stop_requested()) {
+    try {
+      SendNext(send, options, kSearch, stop);
+    } catch (...) {
+      const auto error = std::current_exception();
+      if (Classify(error) == Disposition::kStop) return;
+      if (options.on_error) options.on_error(error);
+      Pause(stop);
+    }
+  }
+}
+
+Dispatcher Outbox::Dispatch(SendMessage send, DispatchOptions options) const {
+  if (!send) throw std::invalid_argument("doclock: Outbox::Dispatch needs a function that sends");
+  Check(options);
+  Dispatcher dispatcher;
+  const auto run = [outbox = *this, send = std::move(send), options](const std::stop_token& stop) {
+    outbox.SendUntilStopped(send, options, stop);
+  };
+  for (int i = 0; i < options.threads; ++i) dispatcher.threads_.emplace_back(run);
+  return dispatcher;
+}
+
+Dispatcher& Dispatcher::operator=(Dispatcher&& other) noexcept {
+  Stop();
+  threads_ = std::move(other.threads_);
+  return *this;
+}
+
+void Dispatcher::Stop() noexcept {
+  // All before it waits for one: the others would go on sending meanwhile.
+  for (std::jthread& thread : threads_) thread.request_stop();
+  threads_.clear();
+}
 
 }  // namespace doclock

@@ -154,7 +154,20 @@ class MongodbStore final : public locking::LockingStore {
     StoreOp* const one[] = {&op};
     if (Refuses(one)) return;
     if (mongodb::FailIfTooShort(op, database_.clocks())) return;
+    const Deadline deadline = In(budget);
     mongodb::AcquireNext(database_.server(), filter, op, key, budget);
+    if (op.status != OpStatus::kMissing || !op.asks_free_in) return;
+    try {
+      mongodb::MongodbUnit unit(database_.server(), locking::Access::kRead, deadline);
+      using Moment = std::optional<std::chrono::system_clock::time_point>;
+      locking::TellFreeIn(unit, filter, filter.has_due() ? Moment(WallTime(budget)) : Moment(), op);
+    } catch (const Error&) {  // the search itself found nothing
+      op.free_in.reset();
+    }
+  }
+  std::chrono::system_clock::time_point WallTime(milliseconds budget) override {
+    database_.CheckProcess();
+    return mongodb::WallTime(database_.server(), budget);
   }
 
  private:

@@ -6,19 +6,20 @@
 
 #include "doclock/lock_admin.h"
 #include "engine/engine.h"
+#include "engine/failure.h"
 #include "engine/procedures/procedure.h"
 #include "named/status.h"
 
 namespace doclock {
 namespace {
 
-[[noreturn]] void ThrowNotOwner(const std::string& what) {
-  throw LockException(Errc::kNotOwner, "doclock: the given id does not lock " + what);
+[[noreturn]] void Throw(Errc code, const detail::Binding& binding, const Key& key,
+                        const char* before, const char* after) {
+  detail::MakeFailure(code, *binding.collection, key, before, after)->Throw();
 }
 
 /// The lock or the share with this id.
 LockStatus LockOf(const detail::Binding& binding, const Key& key, const LockFields& lock) {
-  const std::string what = detail::Describe(*binding.collection, key);
   LockQuery query;
   query.key = key;
   query.unheld = true;
@@ -30,12 +31,12 @@ LockStatus LockOf(const detail::Binding& binding, const Key& key, const LockFiel
     const bool same = lock.id && !lock.id->is_nil() && row.lock_id == *lock.id;
     if (same) found = named::StatusOf(row, std::chrono::system_clock::now());
   });
-  if (!exists) throw NotFoundException("doclock: there is no " + what);
+  if (!exists) Throw(Errc::kNotFound, binding, key, "doclock: there is no ", "");
   if (malformed) {
-    throw StoreException(Errc::kMalformed, "doclock: the lock fields of " + what +
-                                               " do not hold what this library writes");
+    Throw(Errc::kMalformed, binding, key, "doclock: the lock fields of ",
+          " do not hold what this library writes");
   }
-  if (!found) ThrowNotOwner(what);
+  if (!found) Throw(Errc::kNotOwner, binding, key, "doclock: the given id does not lock ", "");
   return *std::move(found);
 }
 
@@ -55,7 +56,7 @@ LockStatus LockAdmin::Renew(const Key& key, const LockFields& lock, Duration ttl
   StoreOp* const alone = &op;
   binding.engine->store().Execute({&alone, 1}, binding.engine->options().call_budget.ms());
   if (op.status == OpStatus::kLost || op.status == OpStatus::kMissing) {
-    ThrowNotOwner(detail::Describe(*binding.collection, key) + " any more");
+    Throw(Errc::kNotOwner, binding, key, "doclock: the given id does not lock ", " any more");
   }
   if (op.status != OpStatus::kDone) detail::ThrowIf(detail::FailureOf(op));
   status.remaining = std::max(status.remaining, op.ttl);

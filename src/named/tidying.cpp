@@ -5,6 +5,7 @@
 #include "doclock/lock_admin.h"
 #include "document/throttle.h"
 #include "engine/engine.h"
+#include "engine/failure.h"
 #include "engine/procedures/procedure.h"
 #include "named/status.h"
 
@@ -107,19 +108,18 @@ LockStatus LockAdmin::Break(const Key& key, std::string_view by) const {
   std::vector<LockRow> rows;
   detail::ListLocks(binding.engine, *binding.collection, query,
                     [&](LockRow&& row) { rows.push_back(std::move(row)); });
-  const std::string what = detail::Describe(*binding.collection, key);
-  if (rows.empty()) throw NotFoundException("doclock: there is no " + what);
+  const auto fail = [&](Errc code, const char* before, const char* after) {
+    detail::MakeFailure(code, *binding.collection, key, before, after)->Throw();
+  };
+  if (rows.empty()) fail(Errc::kNotFound, "doclock: there is no ", "");
   if (rows.front().malformed) {
-    throw StoreException(Errc::kMalformed, "doclock: the lock fields of " + what +
-                                               " do not hold what this library writes");
+    fail(Errc::kMalformed, "doclock: the lock fields of ", " do not hold what this library writes");
   }
   // A share whose lease is over has no holder any more.
   std::erase_if(rows, [](const LockRow& row) {
     return row.lock_id.is_nil() || (row.mode == LockMode::kShared && !row.live);
   });
-  if (rows.empty()) {
-    throw LockException(Errc::kNotOwner, "doclock: not locked: " + what);
-  }
+  if (rows.empty()) fail(Errc::kNotOwner, "doclock: not locked: ", "");
   LockStatus lock = named::StatusOf(rows.front(), std::chrono::system_clock::now());
   LockHolder breaker = *binding.engine->owner();
   if (!by.empty()) breaker.name = by;
@@ -139,9 +139,7 @@ LockStatus LockAdmin::Break(const Key& key, std::string_view by) const {
     detail::ThrowIf(failure);
     broken = true;
   }
-  if (!broken) {
-    throw LockException(Errc::kNotOwner, "doclock: the lock of " + what + " changed hands");
-  }
+  if (!broken) fail(Errc::kNotOwner, "doclock: the lock of ", " changed hands");
   return lock;
 }
 

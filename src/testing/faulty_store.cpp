@@ -213,6 +213,10 @@ void FaultyStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key, Mil
   Settle(op, *kind);
 }
 
+std::chrono::system_clock::time_point FaultyStore::WallTime(Milliseconds budget) {
+  return state_->inner->WallTime(budget);
+}
+
 void FaultyStore::EnsureIndex(Collection& collection, const IndexSpec& index) {
   state_->inner->EnsureIndex(collection, index);
 }

@@ -12,6 +12,7 @@ namespace {
 
 using conformance::Client;
 using conformance::FreshId;
+using conformance::kBudget;
 using conformance::kTtl;
 using conformance::MakeBody;
 
@@ -132,6 +133,22 @@ TEST_F(Races, APurgeStoresWhatIsRestated) {
   things_.Create(a_, {});
   shelf_.restated = {a_};
   EXPECT_EQ(things_.Purge(), 0);
+  EXPECT_TRUE(shelf_.restated.empty());
+  EXPECT_FALSE(things_.Read(a_).lock_id.is_nil());
+}
+
+TEST_F(Races, ASearchInVainStoresWhatIsRestated) {
+  things_.Create(a_, {});
+  shelf_.restated = {a_};
+  shelf_.races = 2;
+  Key key;
+  AcquireOp op(things_.collection(), key);
+  op.grant.lock_id = FreshId();
+  op.grant.ttl = kTtl;
+  op.asks_free_in = true;
+  store_->AcquireNext(Filter(), op, key, kBudget);
+  EXPECT_EQ(op.status, OpStatus::kMissing);
+  EXPECT_EQ(op.free_in, kTtl);
   EXPECT_TRUE(shelf_.restated.empty());
   EXPECT_FALSE(things_.Read(a_).lock_id.is_nil());
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "document/json/row_filter.h"
 #include "locking/database.h"
 
 namespace doclock::locking {
@@ -43,9 +44,12 @@ class ShelfUnit final : public Unit {
       document.restated = document.was != nullptr && shelf_.restated.contains(*document.key);
     }
   }
-  void Scan(Collection&, const Filter&, const std::function<bool(QueryRow&&)>& visit) override {
+  void Scan(Collection&, const Filter& filter,
+            const std::function<bool(QueryRow&&)>& visit) override {
     for (const auto& [key, entry] : shelf_.entries) {
-      if (!visit({key, entry.body, entry.lock.version, entry.lock.born, false})) return;
+      const bool locked = entry.lock.IsLive(Now());
+      if (!StateMatches(filter, locked)) continue;
+      if (!visit({key, entry.body, entry.lock.version, entry.lock.born, locked})) return;
     }
   }
   std::string ScanLocks(Collection&, const LockQuery&, const std::string&,

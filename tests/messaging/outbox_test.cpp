@@ -1,4 +1,4 @@
-#include "doclock/outbox.h"
+#include "doclock/messages.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -80,6 +80,76 @@ TEST_P(OutboxTest, AnIdThatWaitsIsRefusedAndOneIsMadeIfNoneIsGiven) {
   EXPECT_EQ(outbox.Status().pending, 3);
 }
 
+/// To try again would not help, and once that one is sent it would be sent twice.
+TEST_P(OutboxTest, AnIdThatWaitsOrIsParkedIsNoReasonToTryAgain) {
+  bad = {"m"};
+  Add({.id = "m"});
+  for (const bool parked : {false, true}) {
+    SCOPED_TRACE(parked);
+    try {
+      Add({.id = "m"});
+      FAIL() << "it was added";
+    } catch (const ConflictException& error) {
+      EXPECT_EQ(error.index(), "id");
+      ASSERT_TRUE(error.document());
+      EXPECT_EQ(error.document()->collection, "outbox");
+      EXPECT_EQ(Classify(std::current_exception()), Disposition::kDeadLetter);
+    }
+    SendWhatIsDue(once);
+  }
+  EXPECT_THAT(Parked(), ElementsAre("m"));
+}
+
+TEST_P(OutboxTest, PausesGoByTheStoresClock) {
+  const Date before = manager.StoreTime();
+  clock->Advance(3h);
+  if (manager.StoreTime() < before.time() + 3h) GTEST_SKIP() << "the clock is the server's";
+  bad = {"m"};
+  Add({.id = "m"});
+  for (int attempts = 1; attempts <= 2; ++attempts) {
+    SendWhatIsDue();
+    EXPECT_EQ(tried.size(), attempts) << "once in an hour";
+    clock->Advance(59min);
+    SendWhatIsDue();
+    EXPECT_EQ(tried.size(), attempts);
+    clock->Advance(1min);
+  }
+}
+
+TEST_P(OutboxTest, AFailureThatCannotBeStoredIsToldToo) {
+  Add({.id = "m"});
+  const auto send = [&](const OutboxMessage&) {
+    store->Inject({.kind = Fault::Kind::kErrorBefore,
+                   .op = OpKind::kWrite,
+                   .times = std::numeric_limits<int>::max()});
+    throw std::runtime_error("no route");
+  };
+  DispatchOptions options{.max_attempts = 1};
+  std::vector<std::string> told;
+  options.on_failure = [&](const OutboxMessage& message, const std::exception_ptr& error) {
+    EXPECT_TRUE(message.parked);
+    EXPECT_THROW(std::rethrow_exception(error), std::runtime_error);
+    told.push_back(message.error);
+  };
+  EXPECT_EQ(CodeOf([&] { outbox.SendNext(send, options); }), Errc::kUnavailable);
+  EXPECT_THAT(told, ElementsAre("no route"));
+  store->Heal();
+  clock->Advance(1min);
+  EXPECT_THAT(Parked(), ElementsAre("m"));
+}
+
+TEST_P(OutboxTest, TheNumberOfAttemptsEndsAtTheHighest) {
+  constexpr int kHighest = std::numeric_limits<int>::max();
+  bad = {"m"};
+  Add({.id = "m"});
+  LockingRepository<OutboxMessage>(manager, "outbox").Update("m", [](OutboxMessage& message) {
+    message.attempts = kHighest;
+  });
+  SendWhatIsDue({.retry_min = 1ms, .retry_max = 1h});
+  EXPECT_EQ(Stored("m", "outbox").value().at("attempts"), kHighest);
+  EXPECT_THAT(Parked(), ElementsAre("m"));
+}
+
 TEST_P(OutboxTest, AFailedMessageIsTriedAgainLaterAndDelaysNoOther) {
   bad = {"m1"};
   Add({.id = "m1"});
@@ -89,16 +159,16 @@ TEST_P(OutboxTest, AFailedMessageIsTriedAgainLaterAndDelaysNoOther) {
   const json stored = Stored("m1", "outbox").value();
   EXPECT_EQ(stored.at("attempts"), 1);
   EXPECT_EQ(stored.at("error"), "a bad address\\x01");
-  EXPECT_GT(stored.at("due").get<Date>(), Date::Now());
+  EXPECT_GT(stored.at("due").get<Date>(), manager.StoreTime());
 }
 
 TEST_P(OutboxTest, ThePauseDoublesUpToALimit) {
   bad = {"m"};
   Add({.id = "m"});
   for (const auto pause : {1h, 2h, 3h, 3h}) {
-    const Date before = Date::Now().time() + pause;
+    const Date before = manager.StoreTime().time() + pause;
     SendWhatIsDue({.retry_min = 1h, .retry_max = 3h});
-    const Date after = Date::Now().time() + pause;
+    const Date after = manager.StoreTime().time() + pause;
     const auto due = Stored("m", "outbox").value().at("due").get<Date>();
     EXPECT_LE(before, due);
     EXPECT_LE(due, after);

@@ -95,6 +95,33 @@ TEST_F(PostgresqlStore, ABatchWaitsForNoRowOfOthers) {
   EXPECT_EQ(things.Acquire(kept).status, OpStatus::kDone);
 }
 
+TEST_F(PostgresqlStore, ACommitWaitsForRowsOfOthers) {
+  Client things = Things(*store_);
+  const Key kept("kept"), fresh("fresh");
+  things.Insert(kept, {{"n", 1}});
+  const ReadOp seen = things.Read(kept);
+  SaveOp save = Insert(things.collection(), kept), insert = Insert(things.collection(), fresh);
+  save.save = SaveKind::kReplace;
+  save.expected = seen.version;
+  save.born = seen.born;
+  save.body = MakeBody({{"n", 2}});
+  StoreOp* const ops[] = {&insert, &save};
+  CommitOp commit{.ops = ops};
+  RawServer other(schema_.url());
+  other.Run("BEGIN; SELECT 1 FROM doclock_c_things WHERE key_text = 'kept' FOR UPDATE");
+  store_->Commit(commit, 200ms);
+  ASSERT_EQ(save.status, OpStatus::kFailed);
+  EXPECT_EQ(save.detail->code, Errc::kUnavailable) << "not: missing, or changed by another client";
+  std::jthread done([&] {
+    std::this_thread::sleep_for(100ms);
+    other.Run("COMMIT");
+  });
+  store_->Commit(commit, 1min);
+  EXPECT_EQ(save.status, OpStatus::kDone);
+  EXPECT_EQ(insert.status, OpStatus::kDone);
+  EXPECT_EQ(things.Read(kept).body.json(), nlohmann::json({{"n", 2}}));
+}
+
 TEST_F(PostgresqlStore, TellsTheOtherStoreWhoseWaiterWasGrantedTheLock) {
   const std::shared_ptr<Store> other = Open();
   Client here = Things(*store_), there = Things(*other);

@@ -45,6 +45,7 @@ struct DOCLOCK_EXPORT Failure {
   std::optional<int> waiting;  ///< See LockException::waiting.
   std::optional<std::int64_t> expected, found;
   std::string index;
+  std::shared_ptr<const DocumentId> document;  ///< Null: none, several, or no memory.
   bool kept_closed = false;  ///< With kBusy: it is free, but min_hold is not over.
   bool no_memory = false;    ///< Memory ran out, and nothing was done: std::bad_alloc.
 

@@ -57,8 +57,8 @@ struct AcquireOp : StoreOp {
   GrantRequest grant;  ///< Request.
   Body insert;         ///< Request: the body of a missing document; none: it must exist.
   /// Request of Store::AcquireNext: an earlier search found nothing. The store may look first in a
-  /// way that keeps no writer waiting, and tells `due_in`.
-  bool asks_due = false;
+  /// way that keeps no writer waiting, and tells `free_in`.
+  bool asks_free_in = false;
   /// Request: a hint has told of a grant under this id (GrantSeen). The store may look first in a
   /// way that keeps no writer waiting.
   bool seems_granted = false;
@@ -80,9 +80,11 @@ struct AcquireOp : StoreOp {
   bool queued = false;
   /// Result, with kBusy: live entries before its own; without one, all. Empty: unknown.
   std::optional<int> ahead;
-  /// Result of Store::AcquireNext, with kMissing: how long until the first free document falls due
-  /// that then matches (Filter::Due). Empty: there is none, or the store cannot tell.
-  std::optional<std::chrono::milliseconds> due_in;
+  /// Result of Store::AcquireNext, with kMissing: how long until another search is worthwhile, if
+  /// no client writes meanwhile. Then a free document falls due that matches (Filter::Due), or the
+  /// lock of one that matches is over. About: the store may look at some of the locks only. The
+  /// maximum: neither will happen. Empty: the store cannot tell.
+  std::optional<std::chrono::milliseconds> free_in;
 };
 
 /// Renews the lease from now on, by the store's clock. It never shortens the lease, so that

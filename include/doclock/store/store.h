@@ -94,6 +94,11 @@ class DOCLOCK_EXPORT Store {
   virtual void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
                            std::chrono::milliseconds budget) = 0;
 
+  /// Returns the time of day by the store's clock, which tells what is due (Filter::Due). The
+  /// default is that of this machine. @throws StoreException
+  [[nodiscard]] virtual std::chrono::system_clock::time_point WallTime(
+      std::chrono::milliseconds budget);
+
   /// Creates an index unless it exists. Only a unique index affects correctness. A spec may name
   /// the key as its last field, see WithoutKey. @throws std::invalid_argument, ConflictException
   virtual void EnsureIndex(Collection& collection, const IndexSpec& index) = 0;

@@ -69,6 +69,7 @@ class DOCLOCK_EXPORT FaultyStore : public Store {
              std::chrono::milliseconds budget) override;
   void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
                    std::chrono::milliseconds budget) override;
+  std::chrono::system_clock::time_point WallTime(std::chrono::milliseconds budget) override;
   void EnsureIndex(Collection& collection, const IndexSpec& index) override;
   std::int64_t Purge(Collection& collection, std::int64_t limit,
                      std::chrono::milliseconds budget) override;

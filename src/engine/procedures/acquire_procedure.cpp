@@ -199,8 +199,9 @@ Procedure::Step AcquireProcedure::Granted(std::int64_t version, const Uuid& born
   if (!lease && engine_.closed()) {
     failure_ = MakeFailure(Errc::kClosed, "the LockManager was closed");
   } else if (!lease) {
-    failure_ = MakeFailure(Errc::kUnavailable, [&] {
-      return GrantedTooLate(engine_, Describe(*spec_.collection, spec_.key));
+    failure_ = FilledFailure(Errc::kUnavailable, [&](Failure& failure) {
+      failure.document = NameOf(*spec_.collection, spec_.key);
+      failure.message = GrantedTooLate(engine_, Describe(*spec_.collection, spec_.key));
     });
   }
   return {};
@@ -216,11 +217,9 @@ Procedure::Step AcquireProcedure::Finish(const StoreOp& op) {
 Procedure::Step AcquireProcedure::FinishInDoubt() {
   state_ = State::kFinished;
   status_ = OpStatus::kInDoubt;
-  failure_ = MakeFailure(Errc::kInDoubt, [&] {
-    return "whether " + Describe(*spec_.collection, spec_.key) +
-           " was locked is unknown; a lock that was taken is "
-           "given back in the background";
-  });
+  failure_ = MakeFailure(Errc::kInDoubt, *spec_.collection, spec_.key, "whether ",
+                         " was locked is unknown; a lock that was taken is given back in the "
+                         "background");
   engine_.events().InDoubt(*spec_.collection, spec_.key);
   return {};
 }

@@ -163,6 +163,7 @@ std::string TextOf(const StoreOp& op) {
 
 void Fill(Failure& failure, const StoreOp& op) {
   failure.message = TextOf(op);
+  failure.document = NameOf(*op.collection, *op.key);
   if (!op.detail) return;
   const OpDetail& detail = *op.detail;
   failure.kept_closed = IsClosed(op);

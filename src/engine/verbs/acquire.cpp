@@ -17,11 +17,13 @@ FailurePtr NotNow(Engine& engine, const AcquireSpec& spec, Target target,
                   const std::stop_token& stop) {
   if (auto closed = WhyClosed(engine)) return closed;
   if (!stop.stop_requested()) return nullptr;
-  const auto what = [&] {
-    return target == Target::kDocument ? Describe(*spec.collection, spec.key)
-                                       : "a document of '" + spec.collection->name() + "'";
-  };
-  return MakeFailure(Errc::kCancelled, [&] { return "the wait for " + what() + " was stopped"; });
+  if (target == Target::kDocument) {
+    return MakeFailure(Errc::kCancelled, *spec.collection, spec.key, "the wait for ",
+                       " was stopped");
+  }
+  return MakeFailure(Errc::kCancelled, [&] {
+    return "the wait for a document of '" + spec.collection->name() + "' was stopped";
+  });
 }
 
 /// May a later attempt end differently without any act of the caller?

@@ -149,12 +149,14 @@ class CommitProcedure final : public Procedure {
 
   Step Unknown() noexcept {
     state_ = State::kFinished;
-    result_.failure = MakeFailure(Errc::kInDoubt, [&] {
-      const StoreOp& op = *ops_.front();
-      std::string text = "whether " + Describe(*op.collection, *op.key);
-      if (ops_.size() == 1) return text + " was written is unknown";
-      return text + " and " + std::to_string(ops_.size() - 1) + " more were written is unknown";
-    });
+    const StoreOp& op = *ops_.front();
+    result_.failure = ops_.size() == 1 ? MakeFailure(Errc::kInDoubt, *op.collection, *op.key,
+                                                     "whether ", " was written is unknown")
+                                       : MakeFailure(Errc::kInDoubt, [&] {
+                                           return "whether " + Describe(*op.collection, *op.key) +
+                                                  " and " + std::to_string(ops_.size() - 1) +
+                                                  " more were written is unknown";
+                                         });
     for (const auto& part : parts_) part->Unknown();
     return {};
   }

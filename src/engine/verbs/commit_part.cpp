@@ -82,10 +82,8 @@ FailurePtr ValuePart::Refused() noexcept {
   const bool holds_none =
       !MayBeSent({}) || write_.status == OpStatus::kLost || write_.status == OpStatus::kMissing;
   if (!holds_none) return FailureOf(write_);
-  return MakeFailure(Errc::kNotOwner, [&] {
-    return "the entity does not hold the lock of " + Describe(*release_.collection, release_.key) +
-           "; nothing was written";
-  });
+  return MakeFailure(Errc::kNotOwner, *release_.collection, release_.key,
+                     "the entity does not hold the lock of ", "; nothing was written");
 }
 
 }  // namespace doclock::detail

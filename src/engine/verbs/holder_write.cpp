@@ -90,10 +90,8 @@ FailurePtr HolderWrite::Refused() noexcept {
       status == OpStatus::kPending || status == OpStatus::kLost || status == OpStatus::kMissing;
   if (!lost) return FailureOf(write_);
   engine_.Lose(*lease_);
-  return MakeFailure(Errc::kLost, [&] {
-    return "the lock of " + Describe(*lease_->collection, lease_->key) +
-           " was lost; nothing was written";
-  });
+  return MakeFailure(Errc::kLost, *lease_->collection, lease_->key, "the lock of ",
+                     " was lost; nothing was written");
 }
 
 void HolderWrite::Unknown() noexcept {

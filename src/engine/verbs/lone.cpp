@@ -81,10 +81,9 @@ Procedure::Step LoneProcedure::Refused() noexcept {
 
 Procedure::Step LoneProcedure::Unknown() noexcept {
   state_ = State::kFinished;
-  failure_ = MakeFailure(Errc::kInDoubt, [&] {
-    const StoreOp& op = part_.op();
-    return "whether " + Describe(*op.collection, *op.key) + " was written is unknown";
-  });
+  const StoreOp& op = part_.op();
+  failure_ =
+      MakeFailure(Errc::kInDoubt, *op.collection, *op.key, "whether ", " was written is unknown");
   part_.Unknown();
   return {};
 }

@@ -41,14 +41,17 @@ class RenewalProcedure : public Procedure {
   FailurePtr Lost() noexcept {
     lease_->set_phase(Phase::kHeld);
     lease_->engine->Lose(*lease_);
-    return MakeFailure(Errc::kLost, [&] { return "the lock of " + What() + " was lost"; });
+    return Told(Errc::kLost, "the lock of ", " was lost");
   }
   /// The new lease may have begun, as late as now.
   void NoteLength() noexcept {
     lease_->NoteStoredUntil(lease_->engine->Now() + op_.ttl);
     if (lease_->lost()) lease_->engine->GiveBackLost(*lease_);
   }
-  [[nodiscard]] std::string What() const { return Describe(*lease_->collection, lease_->key); }
+  /// See MakeFailure.
+  [[nodiscard]] FailurePtr Told(Errc code, const char* before, const char* after) const noexcept {
+    return MakeFailure(code, *lease_->collection, lease_->key, before, after);
+  }
 
   WritingLease writing_;
   const LeasePtr lease_;
@@ -92,9 +95,8 @@ class Renewing final : public RenewalProcedure {
       case OpStatus::kInDoubt:
         if (lease_->lost()) return Lost();
         lease_->set_phase(Phase::kHeld);
-        return MakeFailure(Errc::kInDoubt, [&] {
-          return "whether the lock of " + What() + " was renewed is unknown; it is still held";
-        });
+        return Told(Errc::kInDoubt, "whether the lock of ",
+                    " was renewed is unknown; it is still held");
       default:
         lease_->set_phase(Phase::kHeld);
         return FailureOf(op_);

@@ -24,11 +24,11 @@ const char* WhyOver(Phase phase) noexcept {
 }  // namespace
 
 FailurePtr Unusable(const Lease& lease) noexcept {
-  const auto what = [&] { return "the lock of " + Describe(*lease.collection, lease.key); };
-  if (!lease.ours())
-    return MakeFailure(Errc::kForked, [&] { return what() + " belongs to the parent process"; });
-  if (lease.lost())
-    return MakeFailure(Errc::kLost, [&] { return what() + " was lost; nothing was written"; });
+  const auto told = [&](Errc code, const char* why) {
+    return MakeFailure(code, *lease.collection, lease.key, "the lock of ", why);
+  };
+  if (!lease.ours()) return told(Errc::kForked, " belongs to the parent process");
+  if (lease.lost()) return told(Errc::kLost, " was lost; nothing was written");
   return WhyClosed(*lease.engine);
 }
 

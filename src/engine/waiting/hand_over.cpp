@@ -100,6 +100,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
   if (lease) {
     AcquireResult result;
     result.grant.body = lease->body;
+    result.grant.created = next->IsMadeByIt(lease->born);
     result.grant.lease = std::move(lease);
     next->Settle(std::move(result), true);
     // The new holder is often put behind this thread on the same processor: let it begin.

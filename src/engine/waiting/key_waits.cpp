@@ -38,10 +38,8 @@ std::string WhyNot(Errc code, const std::string& what, const Failure* last) {
 }
 
 FailurePtr NoAnswer(const PendingAcquire& waiter) {
-  return MakeFailure(Errc::kUnavailable, [&] {
-    return Describe(*waiter.spec.collection, waiter.spec.key) +
-           " could not be used: the store gave no answer within the time to wait";
-  });
+  return MakeFailure(Errc::kUnavailable, *waiter.spec.collection, waiter.spec.key, "",
+                     " could not be used: the store gave no answer within the time to wait");
 }
 
 /// Is `other` busy too, if `spec` is?
@@ -71,6 +69,7 @@ FailurePtr BusyFailure(const PendingAcquire& waiter, Errc code, const Failure* l
       failure.waiting = last->waiting;
       failure.kept_closed = last->kept_closed;
     }
+    failure.document = NameOf(*waiter.spec.collection, waiter.spec.key);
     failure.message = WhyNot(code, Describe(*waiter.spec.collection, waiter.spec.key), last);
   });
 }

@@ -11,6 +11,9 @@
 namespace doclock::detail {
 namespace {
 
+/// Hints may be lost, and a store may free the locks of a process that died.
+constexpr std::chrono::milliseconds kLongestSleep = std::chrono::seconds(1);
+
 FailurePtr NothingFree(const PendingAcquire& search, Errc code) {
   const std::string& where = search.spec.collection->name();
   if (code == Errc::kCancelled) {
@@ -27,6 +30,7 @@ FailurePtr NoSearch(const AcquireOp& op) {
   if (failure.get_deleter().lasting) return failure;
   return FilledFailure(failure->code, [&](Failure& told) {
     told = std::move(*failure);
+    told.document = nullptr;
     told.message = "the next document of '" + op.collection->name() + "' could not be looked for";
     if (op.detail && !op.detail->message.empty()) told.message += ": " + op.detail->message;
   });
@@ -99,7 +103,7 @@ void NextSearches::Ask(const PendingPtr& search) {
   Key key;
   AcquireOp op(*spec.collection, unknown);
   op.grant = MakeGrant(spec);
-  op.asks_due = repeated;
+  op.asks_free_in = repeated;
   const TimePoint sent = engine_.Now();
   AskStore(engine_, spec, op, key);
   if (op.status != OpStatus::kDone) ForwardHint(*search, hint, op.status == OpStatus::kMissing);
@@ -119,7 +123,7 @@ void NextSearches::Ask(const PendingPtr& search) {
         result.failure = NothingFree(*search, Errc::kNotFound);
         break;
       }
-      return List(search, nullptr, op.due_in);
+      return List(search, nullptr, op.free_in);
     case OpStatus::kInDoubt:
       result.failure = MakeFailure(Errc::kInDoubt, [&] {
         return "whether a document of '" + spec.collection->name() + "' was locked is unknown";
@@ -154,7 +158,7 @@ void NextSearches::AskOnWorker(const PendingPtr& search) noexcept {
 }
 
 void NextSearches::List(const PendingPtr& search, FailurePtr outage,
-                        std::optional<std::chrono::milliseconds> due_in) {
+                        std::optional<std::chrono::milliseconds> free_in) {
   search->BeginWaiting();
   const TimePoint now = engine_.Now();
   {
@@ -163,8 +167,14 @@ void NextSearches::List(const PendingPtr& search, FailurePtr outage,
     search->answered = true;
   }
   if (now >= search->deadline) return End(*search, Errc::kTimedOut);
-  const auto pause = Jitter(engine_.options().poll_min, engine_.options().poll_max);
-  const TimePoint poll = now + std::min(pause, due_in.value_or(pause));
+  std::chrono::milliseconds pause = Jitter(engine_.options().poll_min, engine_.options().poll_max);
+  if (free_in) {
+    // The store tells all that ends, and gives a hint of all that is written.
+    const bool heard = engine_.hints().Heard(*search->spec.collection);
+    if (heard) pause = std::max(pause, Jitter(kLongestSleep * 3 / 4, kLongestSleep));
+    pause = std::min(pause, std::max(*free_in, std::chrono::milliseconds(1)));
+  }
+  const TimePoint poll = now + pause;
   bool again = false;
   {
     const std::scoped_lock lock(mutex_);

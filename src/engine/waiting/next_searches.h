@@ -16,10 +16,10 @@
 namespace doclock::detail {
 
 /// The searches for any free document that matches a filter (LockNext). Each search subscribes to
-/// hints, asks the store, sleeps until a hint, a jittered poll, or until a document falls due, and
-/// asks again. A hint wakes one search. If that gets nothing, the hint goes on to the next search
-/// that slept when it came and wants something else. A hint that finds no search asleep makes those
-/// ask again that are asking. Thread-safe.
+/// hints, asks the store, sleeps until a hint, a jittered poll, or until a document falls due or a
+/// lock ends, and asks again. A hint wakes one search. If that gets nothing, the hint goes on to
+/// the next search that slept when it came and wants something else. A hint that finds no search
+/// asleep makes those ask again that are asking. Thread-safe.
 class NextSearches : public std::enable_shared_from_this<NextSearches> {
  public:
   explicit NextSearches(Engine& engine) : engine_(engine) {}
@@ -48,10 +48,10 @@ class NextSearches : public std::enable_shared_from_this<NextSearches> {
   void OrSettle(PendingAcquire& search, const F& act) noexcept;
   void Ask(const PendingPtr& search);
   void Settle(PendingAcquire& search, AcquireResult result) noexcept;
-  /// `outage`: why the attempt that has just ended did not reach the store; null: it did. `due_in`:
-  /// see AcquireOp.
+  /// `outage`: why the attempt that has just ended did not reach the store; null: it did.
+  /// `free_in`: see AcquireOp.
   void List(const PendingPtr& search, FailurePtr outage,
-            std::optional<std::chrono::milliseconds> due_in = {});
+            std::optional<std::chrono::milliseconds> free_in = {});
   bool Unlist(PendingAcquire& search) noexcept;
   /// Wakes the first search that did not ask the store since this hint came.
   void Wake(Collection& collection, std::uint64_t hint) noexcept;

@@ -98,15 +98,15 @@ void PendingAcquire::TimeIsUp() noexcept {
                                                    : !answered && WaitForFirstAnswer();
   if (goes_on) return;
   if (answered) return End(Errc::kTimedOut);
-  const auto what = [this] {
-    return target == Target::kDocument
-               ? "whether " + Describe(*spec.collection, spec.key) + " is free"
-               : "for a free document of '" + spec.collection->name() + "'";
-  };
-  Settle({.failure = MakeFailure(
-              Errc::kUnavailable,
-              [&] { return "the store was asked " + what() + ", and gave no answer in time"; }),
-          .grant = {}});
+  FailurePtr failure =
+      target == Target::kDocument
+          ? MakeFailure(Errc::kUnavailable, *spec.collection, spec.key,
+                        "the store was asked whether ", " is free, and gave no answer in time")
+          : MakeFailure(Errc::kUnavailable, [this] {
+              return "the store was asked for a free document of '" + spec.collection->name() +
+                     "', and gave no answer in time";
+            });
+  Settle({.failure = std::move(failure), .grant = {}});
 }
 
 void PendingAcquire::End(Errc code) noexcept {

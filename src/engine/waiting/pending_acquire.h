@@ -63,6 +63,10 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   QueueTicket ticket;
 
   [[nodiscard]] bool shared() const noexcept { return spec.mode == LockMode::kShared; }
+  /// Did an attempt of this caller, whose reply was lost, create the document?
+  [[nodiscard]] bool IsMadeByIt(const Uuid& born) const noexcept {
+    return !upsert_id.is_nil() && born == upsert_id;
+  }
   [[nodiscard]] bool fail_fast() const noexcept { return spec.wait.count() == 0; }
   /// Does it stand in the store's queue too, when it is the first in its process?
   [[nodiscard]] bool uses_store_queue() const noexcept;

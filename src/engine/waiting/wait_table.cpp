@@ -339,7 +339,7 @@ bool WaitTable::TakeGrant(const KeyWaitsPtr& waits, const GrantSeen& seen) noexc
     GrantRequest grant = MakeGrant(waiter->spec);
     grant.lock_id = ticket.id;
     result.grant.body = seen.body;
-    result.grant.created = !waiter->upsert_id.is_nil() && waiter->upsert_id == seen.born;
+    result.grant.created = waiter->IsMadeByIt(seen.born);
     result.grant.lease = engine_.MakeLease(waiter->spec, waiter->spec.key, grant, seen.version,
                                            seen.born, seen.body, ticket.since, true);
   } catch (...) {

@@ -1,6 +1,7 @@
 #include "mongodb/client/clocks.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "doclock/clock.h"
 
@@ -51,7 +52,25 @@ bool IsMember(mongoc_client_t* client, std::uint32_t id) {
   return member != nullptr;
 }
 
+/// What an answer to `hello` tells of the server's clock.
+std::optional<std::chrono::milliseconds> LocalTime(const Reply& hello) {
+  bson_iter_t time;
+  const bool there =
+      bson_iter_init_find(&time, &hello.doc(), "localTime") && BSON_ITER_HOLDS_DATE_TIME(&time);
+  if (!there) return std::nullopt;
+  return std::chrono::milliseconds(bson_iter_date_time(&time));
+}
+
 }  // namespace
+
+std::chrono::system_clock::time_point WallTime(Server& server, std::chrono::milliseconds budget) {
+  Reply hello;
+  server.Run(server.For(Purpose::kCalls, budget), Doc::Of("hello", 1), Effect::kReads,
+             std::chrono::steady_clock::now() + budget, hello);
+  const auto time = LocalTime(hello);
+  if (time) return std::chrono::sys_time<std::chrono::milliseconds>(*time);
+  throw StoreException(Errc::kUnavailable, "doclock: MongoDB: " + hello.text);
+}
 
 std::string ClockSkew::Text() const {
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(most).count();
@@ -69,15 +88,12 @@ bool Clocks::Ask(mongoc_client_t* client, std::uint32_t member, Offset& offset) 
     const bool done = mongoc_client_command_simple_with_server_id(
         client, "admin", Doc::Of("hello", 1).get(), nullptr, member, reply.Fresh(), &error);
     const auto answered = BootClock::now().time_since_epoch();
-    bson_iter_t time;
-    if (!done || !bson_iter_init_find(&time, &reply.doc(), "localTime") ||
-        !BSON_ITER_HOLDS_DATE_TIME(&time)) {
-      break;
-    }
+    const auto time = LocalTime(reply);
+    if (!done || !time) break;
     if (answered - sent >= fastest) continue;
     fastest = answered - sent;
     // It was read some time between the question and the answer.
-    const nanoseconds local = std::chrono::milliseconds(bson_iter_date_time(&time));
+    const nanoseconds local = *time;
     offset.least = local - answered;
     offset.most = local + kGrain - sent;
   }

@@ -19,6 +19,9 @@ struct ClockSkew {
   [[nodiscard]] std::string Text() const;
 };
 
+/// The time of day by the primary's clock. @throws StoreException
+std::chrono::system_clock::time_point WallTime(Server& server, std::chrono::milliseconds budget);
+
 /// How far the clocks of the members differ. A holder gives up its lease earlier by that much,
 /// because the next primary counts it by its own clock. So only members that may become the primary
 /// count. Compares only members' clocks with each other, never this machine's. Thread-safe.

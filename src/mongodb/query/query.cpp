@@ -170,20 +170,6 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
   }
 }
 
-namespace {
-
-/// By this machine's clock: it only says when it is worth while to look again.
-void TellDue(Server& server, const Filter& filter, AcquireOp& op,
-             std::chrono::milliseconds budget) try {
-  op.due_in = NextDue(filter, std::chrono::system_clock::now(),
-                      [&](const Filter& first, const std::function<bool(QueryRow&&)>& visit) {
-                        Query(server, *op.collection, first, visit, budget);
-                      });
-} catch (const Error&) {  // the search itself found nothing
-}
-
-}  // namespace
-
 void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
                  std::chrono::milliseconds budget) {
   if (const char* const fault = FaultOfNext(op.grant)) return op.Fail(Errc::kRefused, fault);
@@ -196,7 +182,6 @@ void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
     if (operations.AcquireFirst(op, wanted, pass.sort, key)) return;
     if (op.status != OpStatus::kMissing) return;
   }
-  if (op.asks_due) TellDue(server, filter, op, budget);
 }
 
 }  // namespace doclock::mongodb

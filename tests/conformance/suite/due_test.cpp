@@ -44,30 +44,58 @@ TEST_P(StoreConformance, DueFollowsTheStoresClock) {
   EXPECT_EQ(things_.AcquireNext(due).status, OpStatus::kDone);
 }
 
-TEST_P(StoreConformance, ASearchInVainTellsWhenTheNextDocumentFallsDue) {
-  const auto now =
-      backend().advance ? std::chrono::system_clock::now() : backend().clock->WallTime();
-  things_.Insert("next", {{"at", Date(now + 2h)}, {"n", 1}});
-  things_.Insert("later", {{"at", Date(now + 3h)}, {"n", 1}});
-  things_.Insert("other", {{"at", Date(now + 1h)}, {"n", 2}});
-  things_.Create("locked", {{"at", Date(now + 1h)}, {"n", 1}});
-  const auto due_in = [&](const Filter& filter, bool asks = true) {
+/// The result of a search in vain.
+class SearchesInVain : public StoreConformance {
+ protected:
+  std::optional<std::chrono::milliseconds> FreeIn(const Filter& filter, bool asks = true) {
     Key key;
     AcquireOp op(things_.collection(), key);
     op.grant.lock_id = FreshId();
     op.grant.ttl = kTtl;
-    op.asks_due = asks;
+    op.asks_free_in = asks;
     store().AcquireNext(filter, op, key, kBudget);
     EXPECT_EQ(op.status, OpStatus::kMissing);
-    return op.due_in;
-  };
+    return op.free_in;
+  }
+};
+
+TEST_P(SearchesInVain, TellWhenTheNextDocumentFallsDue) {
+  const auto now = store().WallTime(kBudget);
+  things_.Insert("next", {{"at", Date(now + 2h)}, {"n", 1}});
+  things_.Insert("later", {{"at", Date(now + 3h)}, {"n", 1}});
+  things_.Insert("other", {{"at", Date(now + 1h)}, {"n", 2}});
+  things_.Create("locked", {{"at", Date(now + 1h)}, {"n", 1}});
   const Filter due = Filter().Equal("n", 1).Due("at");
-  const auto found = due_in(due);
+  const auto found = FreeIn(due);
   ASSERT_TRUE(found);
   EXPECT_LE(*found, 2h);
   EXPECT_GT(*found, 1h);
-  EXPECT_FALSE(due_in(due, false));
-  EXPECT_FALSE(due_in(Filter().Equal("n", 3).Due("at")));
+  EXPECT_FALSE(FreeIn(due, false));
+  EXPECT_EQ(FreeIn(Filter().Equal("n", 3).Due("at")), std::chrono::milliseconds::max());
+}
+
+TEST_P(SearchesInVain, TellWhenALockEnds) {
+  const Filter wanted = Filter().Equal("n", 1);
+  EXPECT_EQ(FreeIn(wanted), std::chrono::milliseconds::max());
+  things_.Create("longer", {{"n", 1}}, {.ttl = 3 * kTtl});
+  things_.Create("other", {{"n", 2}}, {.ttl = kTtl});
+  EXPECT_TRUE(clock().IsLeft(FreeIn(wanted), 3 * kTtl));
+  AcquireOp shorter = things_.Create("shorter", {{"n", 1}, {"at", At(1)}}, {.ttl = 2 * kTtl});
+  EXPECT_TRUE(clock().IsLeft(FreeIn(wanted), 2 * kTtl));
+  EXPECT_TRUE(clock().IsLeft(FreeIn(Filter(wanted).Due("at")), 2 * kTtl)) << "it is due";
+  things_.Release("shorter", shorter);
+  EXPECT_EQ(things_.AcquireNext(wanted).status, OpStatus::kDone);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, SearchesInVain, ::testing::ValuesIn(AllStores()), NameOf);
+
+TEST_P(StoreConformance, TellsTheTimeOfDay) {
+  const auto now = store().WallTime(kBudget);
+  EXPECT_LT(std::chrono::abs(now - std::chrono::system_clock::now()), 1min);
+  if (backend().advance) return;  // the clock is the server's
+  EXPECT_EQ(now, backend().clock->WallTime());
+  clock().Advance(1h);
+  EXPECT_EQ(store().WallTime(kBudget), now + 1h);
 }
 
 }  // namespace

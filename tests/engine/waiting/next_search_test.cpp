@@ -153,6 +153,34 @@ TEST_F(RarePollsTest, ADocumentThatFallsDueEndsTheWait) {
   EXPECT_EQ(clock->Now() - start, 5s);
 }
 
+TEST_F(RarePollsTest, ALockThatEndsEndsTheWait) {
+  Put("a", 1);
+  Put("b", 2);
+  const AcquireResult first = AcquireNext(engine(), Next({.ttl = 9s, .renew = false}), {});
+  const AcquireResult second = AcquireNext(engine(), Next({.ttl = 5s, .renew = false}), {});
+  ASSERT_TRUE(first.grant.lease && second.grant.lease);
+  const TimePoint start = clock->Now();
+  const AcquireResult result = AcquireNext(engine(), Next({.wait = kForever}), {});
+  ASSERT_TRUE(result.grant.lease);
+  EXPECT_EQ(LeaseKey(*result.grant.lease), Key("b"));
+  EXPECT_EQ(clock->Now() - start, 5s);
+}
+
+/// While a store gives hints, it is asked only when a lock may end, and now and then.
+TEST_F(NextSearchTest, AnIdleSearchBesideHeldDocumentsCostsFewRequests) {
+  Put("a", 1);
+  const AcquireResult held = AcquireNext(engine(), Next({.ttl = 1h}), {});
+  const auto requests_in_a_minute = [&] {
+    store->Reset();
+    EXPECT_TRUE(AcquireNext(engine(), Next({.wait = 1min}), {}).failure);
+    return store->Count(OpKind::kAcquire);
+  };
+  EXPECT_LE(requests_in_a_minute(), 85);
+  EXPECT_GE(requests_in_a_minute(), 55) << "a process may have died";
+  store->DropHints(true);
+  EXPECT_TRUE(AcquireNext(engine(), Next({.wait = 1s}), {}).failure);
+}
+
 /// Searches that want different documents, and no poll in sight.
 class DifferentSearchesTest : public RarePollsTest {
  protected:

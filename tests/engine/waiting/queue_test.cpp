@@ -37,6 +37,29 @@ class QuietQueueTest : public EngineTest {
   const LockOptions share{.mode = LockMode::kShared, .max_holders = 2};
 };
 
+/// The reply of the attempt that made the document was lost, and its lock too.
+TEST_F(QuietQueueTest, AHandOverTellsWhoMadeTheDocument) {
+  std::optional<Grant> held;
+  store->before_reply = [&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kAcquire || held) return;
+    held.emplace();
+    testing::BreakLock(*store, "orders", "new");
+    held = Lock("new");
+  };
+  store->Inject({.kind = Fault::Kind::kLostAfter, .op = OpKind::kAcquire});
+  const auto maker = LockLater("new", {.wait = kForever});
+  const auto other = LockLater("new", {.wait = kForever});
+  ASSERT_FALSE(maker->result);
+  store->Reset();
+  ASSERT_FALSE(ReleaseWith(*held, {{"n", 1}}));
+  ASSERT_TRUE(maker->granted());
+  EXPECT_TRUE(maker->result->grant.created);
+  ASSERT_FALSE(ReleaseWith(maker->result->grant, {{"n", 2}}));
+  ASSERT_TRUE(other->granted());
+  EXPECT_FALSE(other->result->grant.created);
+  EXPECT_EQ(store->Count(OpKind::kAcquire), 0) << "both were handed over";
+}
+
 TEST_F(QuietQueueTest, AWaiterThatWasHandedTheLockHasLeftTheQueue) {
   Grant held = Lock("a");
   const auto next = LockLater("a", {.wait = kForever});

@@ -155,6 +155,26 @@ TEST_F(StoreQueueTest, AReleaseOfAnotherProcessGrantsTheLock) {
   EXPECT_EQ(Stored("a").version, 3);
 }
 
+/// The reply of the attempt that made the document was lost, and its lock too.
+TEST_F(StoreQueueTest, AGrantThatAHintTellsOfKnowsWhoMadeTheDocument) {
+  std::optional<Grant> held;
+  store->before_reply = [&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind != OpKind::kAcquire || held) return;
+    held.emplace();
+    testing::BreakLock(*store, "orders", "new");
+    held = LockThere("new");
+  };
+  store->Inject({.kind = Fault::Kind::kLostAfter, .op = OpKind::kAcquire});
+  const auto waiting = LockLater("new", {.wait = kForever});
+  store->Reset();
+  ASSERT_FALSE(waiting->result);
+  ASSERT_FALSE(ReleaseWith(*held, {{"n", 1}}));
+  clock->RunPending();
+  ASSERT_TRUE(waiting->granted());
+  EXPECT_EQ(store->Count(OpKind::kAcquire), 0) << "the hint tells it all";
+  EXPECT_TRUE(waiting->result->grant.created);
+}
+
 /// Each process waits again as soon as it has released: the entry, and the release that passes the
 /// lock on.
 TEST_F(StoreQueueTest, ACycleBetweenProcessesIsTwoRequestsOnceTheQueueIsKnown) {

@@ -44,6 +44,9 @@ class PassingStore : public Store {
                    std::chrono::milliseconds budget) override {
     inner_->AcquireNext(filter, op, key, budget);
   }
+  std::chrono::system_clock::time_point WallTime(std::chrono::milliseconds budget) override {
+    return inner_->WallTime(budget);
+  }
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
     inner_->EnsureIndex(collection, index);
   }

@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <future>
 #include <map>
 #include <mutex>
+#include <random>
 #include <set>
 #include <thread>
 
@@ -239,6 +241,79 @@ TEST_F(MongoFailover, NoAcknowledgedWriteVanishesAndNoFenceIsGivenTwice) {
             << " of them kills: " << ledger.Count(Outcome::kWritten) << " writes acknowledged, "
             << ledger.Count(Outcome::kNotWritten) << " refused, " << ledger.Count(Outcome::kInDoubt)
             << " in doubt; slowest to go on " << slowest << " s\n";
+}
+
+/// Two documents that are released together, and a third one that is made.
+class MongoFailoverCommit {
+ public:
+  explicit MongoFailoverCommit(Client& client, const std::string& name)
+      : client_(client), keys_{Key(name + " 1"), Key(name + " 2"), Key(name + " 3")} {
+    for (std::size_t i = 0; i < releases_.size(); ++i) {
+      const AcquireOp held = client.Acquire(keys_[i], NewUuid(), Counted(1), {}, 1h);
+      EXPECT_EQ(held.status, OpStatus::kDone) << Why(held);
+      releases_[i].lock_id = held.grant.lock_id;
+      releases_[i].expected = held.version;
+      releases_[i].body = Counted(2);
+    }
+    insert_.save = SaveKind::kInsert;
+    insert_.write_id = NewUuid();
+    insert_.body = Counted(2);
+  }
+
+  /// @param act is called once, while the transaction is open, before its writes
+  void Run(const std::function<void()>& act, std::chrono::milliseconds budget) {
+    StoreOp* const ops[] = {&releases_[0], &insert_, &releases_[1]};
+    CommitOp commit{.ops = ops};
+    commit.join = [&](void*) {
+      if (++calls_ == 1) act();
+    };
+    client_.store().Commit(commit, budget);
+  }
+  /// It was told to be stored, and is.
+  void ExpectStored() {
+    for (const StoreOp* op : {static_cast<StoreOp*>(&insert_), static_cast<StoreOp*>(&releases_[0]),
+                              static_cast<StoreOp*>(&releases_[1])}) {
+      EXPECT_EQ(op->status, OpStatus::kDone) << Why(*op);
+      const ReadOp read = client_.Read(*op->key);
+      ASSERT_EQ(read.status, OpStatus::kDone) << Why(read);
+      EXPECT_EQ(read.body.json(), nlohmann::json({{"n", 2}}));
+      EXPECT_EQ(read.version, op == &insert_ ? 1 : 2) << "once";
+      EXPECT_FALSE(read.locked);
+    }
+  }
+  [[nodiscard]] int calls() const noexcept { return calls_; }
+
+ private:
+  Client& client_;
+  const std::array<Key, 3> keys_;
+  std::array<WriteOp, 2> releases_{WriteOp(client_.collection(), keys_[0]),
+                                   WriteOp(client_.collection(), keys_[1])};
+  SaveOp insert_{client_.collection(), keys_[2]};
+  int calls_ = 0;
+};
+
+TEST_F(MongoFailover, APrimaryThatIsKilledAtTheVeryCommitLeavesAllOfIt) {
+  Client client(OpenMongodbStore(database_.uri(), Patient()), "things", kElections);
+  std::mt19937 random(std::random_device{}());
+  for (int i = 0; i < 4; ++i) {
+    SCOPED_TRACE(i);
+    MongoFailoverCommit commit(client, std::to_string(i));
+    const int primary = set_.Primary();
+    std::future<void> killed;
+    commit.Run(
+        [&] {
+          const std::chrono::microseconds when(random() % 8000);
+          killed = std::async(std::launch::async, [&, when] {
+            std::this_thread::sleep_for(when);
+            set_.Kill(primary);
+          });
+        },
+        kElections);
+    killed.get();
+    set_.Revive(primary);
+    set_.Heal();
+    commit.ExpectStored();
+  }
 }
 
 /// A primary that is alone goes on for a second before it notices.
@@ -493,6 +568,25 @@ TEST_F(StoppedHolder, WritesNothingThoughItThinksThatItsLeaseGoesOn) {
     lock.Release();
     EXPECT_EQ((**things.Find("job"))["written by"], "the next one");
   }
+}
+
+/// It commits what no other member has, which shows "released" to a local read.
+TEST_F(LonelyPrimary, ThatIsKilledBehindACommitTakesTheTransactionWithItAndItIsSentAnew) {
+  MongoFailoverCommit commit(patient_, "a");
+  std::future<void> replaced;
+  commit.Run(
+      [&] {
+        const int primary = set_.Primary();
+        for (const int other : set_.Others(primary)) set_.Kill(other);
+        replaced = std::async(std::launch::async, [this, primary] {
+          std::this_thread::sleep_for(300ms);  // the commit is under way
+          Replace(primary);
+        });
+      },
+      kElections);
+  replaced.get();
+  commit.ExpectStored();
+  EXPECT_EQ(commit.calls(), 2);
 }
 
 }  // namespace

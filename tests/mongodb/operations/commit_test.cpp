@@ -270,6 +270,16 @@ TEST_F(MongoCommitFaults, TheSameCommitIsSentAgainUntilTheServerTellsItsOutcome)
       "commitTransaction", 1);
 }
 
+/// A primary without its majority answers so, and may be rolled back.
+TEST_F(MongoCommitFaults, ACommitThatNoMajorityConfirmsIsInDoubt) {
+  Pair pair = TwoHeld();
+  FailPoint point =
+      Fail({.name = "no majority in time", .concern_code = 64}, "commitTransaction", {});
+  EXPECT_EQ(Commit(pair, 300ms), OpStatus::kInDoubt);
+  EXPECT_GT(point.End(), 1);
+  EXPECT_EQ(Stored(pair), 2) << "this one had its majority";
+}
+
 TEST_F(MongoCommitFaults, ACommitWithoutAnOutcomeIsInDoubtAndKeepsNobodyOut) {
   Pair pair = TwoHeld();
   FailPoint point = Fail({.name = "MaxTimeMSExpired", .error_code = 50}, "commitTransaction", {});

@@ -102,6 +102,9 @@ class PointStore : public Store {
     inner_->AcquireNext(filter, op, key, budget);
     points_->Pass();
   }
+  std::chrono::system_clock::time_point WallTime(std::chrono::milliseconds budget) override {
+    return inner_->WallTime(budget);
+  }
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
     inner_->EnsureIndex(collection, index);
   }

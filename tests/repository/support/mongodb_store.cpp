@@ -57,6 +57,9 @@ class InStep final : public Store {
     FallIn();
     inner_->AcquireNext(filter, op, key, budget);
   }
+  std::chrono::system_clock::time_point WallTime(milliseconds budget) override {
+    return inner_->WallTime(budget);
+  }
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
     inner_->EnsureIndex(collection, index);
   }

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <boost/asio/deferred.hpp>
 #include <climits>
 #include <thread>
 
@@ -394,6 +395,28 @@ TEST_P(TransactionTest, IsCommittedAsynchronously) {
   refused.Release(again).Insert(accounts, Account(2, 1));
   EXPECT_THROW(Get(refused.CommitAsync()), ConflictException);
   EXPECT_TRUE(again.held());
+}
+
+TEST_P(TransactionTest, IsNotUsedBehindCommitAsync) {
+  Transaction transaction(manager);
+  transaction.Insert(accounts, Account(8, 1));
+  auto later = transaction.CommitAsync(boost::asio::deferred);
+  transaction.Insert(accounts, Account(9, 1));
+  std::exception_ptr thrown;
+  try {
+    std::move(later)([&](std::exception_ptr error) { thrown = std::move(error); });
+    clock->RunPending();
+    if (thrown) std::rethrow_exception(thrown);
+    FAIL() << "nothing was thrown";
+  } catch (const std::logic_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("used after CommitAsync"));
+  }
+  EXPECT_FALSE(accounts.Find(8));
+  auto done = transaction.CommitAsync();
+  EXPECT_THROW(transaction.Insert(accounts, Account(10, 1)), std::logic_error);
+  EXPECT_THROW(transaction.CommitAsync(), std::logic_error);
+  Get(std::move(done));
+  EXPECT_TRUE(accounts.Find(8) && accounts.Find(9));
 }
 
 /// Counts what it is told.

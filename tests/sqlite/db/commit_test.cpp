@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "doclock/testing/intervene.h"
+#include "doclock/testing/manual_clock.h"
 #include "sqlite/db/faulty_files.h"
 #include "sqlite/db/lying_commits.h"
 #include "sqlite/support/client.h"
@@ -190,6 +191,55 @@ TEST_F(SqliteCommit, AnOptimisticWriteWhoseCommitFailedIsNotThere) {
   ExpectUnavailable(Erase(client, "1"));
   EXPECT_EQ(client.Read("1").status, OpStatus::kDone);
   EXPECT_EQ(Erase(client, "1").status, OpStatus::kDone);
+}
+
+/// At one moment: only its version tells it from what was stored before.
+TEST_F(SqliteCommit, ACheckpointWhoseCommitFailedIsNotTakenForDone) {
+  Client client(file_, {.clock = std::make_shared<testing::ManualClock>()});
+  const AcquireOp held = client.Create("1");
+  const auto checkpoint = [&] {
+    return client.Write(WriteKind::kCheckpoint, "1", held.grant.lock_id,
+                        Body::FromText(R"({"a":2})"), held.version);
+  };
+  FaultyFiles::failing_writes = 1;
+  ExpectUnavailable(checkpoint());
+  EXPECT_EQ(client.Read("1").version, held.version);
+  EXPECT_EQ(checkpoint().status, OpStatus::kDone);
+}
+
+TEST_F(SqliteCommit, TheOutcomeOfATransactionIsThatOfAllItsDocuments) {
+  Client client(file_);
+  const Key held_key("held"), fresh("fresh"), other("other");
+  const AcquireOp held = client.Create(held_key);
+  WriteOp release(client.collection(), held_key);
+  release.lock_id = held.grant.lock_id;
+  release.expected = held.version;
+  release.body = Body::FromText(R"({"a":2})");
+  SaveOp first(client.collection(), fresh), second(client.collection(), other);
+  for (SaveOp* const insert : {&first, &second}) {
+    insert->save = SaveKind::kInsert;
+    insert->write_id = NewUuid();
+    insert->body = Body::FromText("{}");
+  }
+  StoreOp* const ops[] = {&first, &release, &second};
+  CommitOp commit{.ops = ops};
+  const auto expect = [&](OpStatus status, bool stored) {
+    client.store().Commit(commit, kBudget);
+    for (const StoreOp* const op : ops) EXPECT_EQ(op->status, status) << Why(*op);
+    FaultyFiles::failing_syncs = 0;
+    EXPECT_EQ(client.Read(fresh).status, stored ? OpStatus::kDone : OpStatus::kMissing);
+    EXPECT_EQ(client.Read(other).status, stored ? OpStatus::kDone : OpStatus::kMissing);
+    EXPECT_EQ(client.Read(held_key).locked, !stored);
+  };
+  FaultyFiles::failing_writes = 1;
+  expect(OpStatus::kFailed, false);
+  FaultyFiles::failing_syncs = 1;
+  expect(OpStatus::kFailed, false);
+  FaultyFiles::failing_syncs = kAll;
+  expect(OpStatus::kInDoubt, false);
+  lying_commits_.Next(1);
+  expect(OpStatus::kDone, true);
+  EXPECT_EQ(client.Read(held_key).body.json().at("a"), 2);
 }
 
 /// Its row in the table of owners went with the transaction.

@@ -8,12 +8,14 @@
 #include "doclock/doclock.h"
 #include "doclock/sqlite_store.h"
 #include "doclock/sqlite_transaction.h"
+#include "doclock/testing/manual_clock.h"
 #include "sqlite/support/raw_database.h"
 #include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {
 
+using namespace std::chrono_literals;
 using nlohmann::json;
 
 class SqliteJoin : public ::testing::Test {
@@ -130,6 +132,32 @@ TEST_F(SqliteJoin, ThatLeavesAStatementOpenIsAMistake) {
   }
   Commit(order, [](sqlite3*) {});
   EXPECT_EQ(Stored(), 2);
+}
+
+/// No other client can have taken the lock: the file is this transaction's.
+TEST_F(SqliteJoin, ALeaseThatEndsMeanwhileStopsNoWriteAndIsNotHeldAfterwards) {
+  const auto clock = std::make_shared<testing::ManualClock>();
+  LockManager manager(OpenSqliteStore(folder_ / "leases.db", {.clock = clock}),
+                      {.runtime = clock->runtime()});
+  RawDatabase(folder_ / "leases.db").Run("CREATE TABLE invoices(id TEXT PRIMARY KEY)");
+  const LockingRepository<json> orders(manager, "orders");
+  auto released = orders.Lock({"1", json{{"n", 1}}}, {.ttl = 10s});
+  auto saved = orders.Lock({"2", json{{"n", 1}}}, {.ttl = 10s});
+  (*released)["n"] = (*saved)["n"] = 2;
+  Transaction transaction(manager);
+  transaction.Release(released).Save(saved);
+  Join(transaction, [&](sqlite3* database) {
+    EXPECT_EQ(Run(database, "INSERT INTO invoices VALUES('a')"), SQLITE_OK);
+    clock->Jump(11s);
+  });
+  transaction.Commit();
+  EXPECT_EQ(orders.Find("1").value()->at("n"), 2);
+  EXPECT_EQ(orders.Find("2").value()->at("n"), 2);
+  EXPECT_EQ(RawDatabase(folder_ / "leases.db").Text("SELECT count(*) FROM invoices"), "1");
+  EXPECT_FALSE(saved.held());
+  EXPECT_TRUE(orders.TryLock("1"));
+  clock->Advance(10s);
+  EXPECT_TRUE(orders.TryLock("2"));
 }
 
 TEST_F(SqliteJoin, IsForSqliteOnly) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "doclock/locking_repository.h"
+#include "doclock/transaction.h"
 #include "sqlite/processes/process_coordinator.h"
 #include "sqlite/support/client.h"
 #include "sqlite/support/load.h"
@@ -60,6 +61,8 @@ TEST_F(SqliteFork, AHandleIsDeadInTheChildAndAliveInTheParent) {
   auto handle = things->Lock({"1", nlohmann::json{{"step", 1}}});
   const std::int64_t version = handle.version();
   (*handle)["step"] = 2;
+  Transaction begun(*manager);
+  begun.Insert(*things, "fourth", nlohmann::json::object()).Release(handle);
 
   const std::vector<std::function<void()>> acts = {
       [&] { handle.Save(); },
@@ -71,6 +74,11 @@ TEST_F(SqliteFork, AHandleIsDeadInTheChildAndAliveInTheParent) {
       [&] { (void)things->LockNext(Filter()); },
       [&] { (void)things->Find("other"); },
       [&] { things->Insert("third", nlohmann::json::object()); },
+      [&] { begun.Commit(); },
+      [&] {
+        Transaction transaction(*manager);
+        transaction.Insert(*things, "third", nlohmann::json::object()).Commit();
+      },
   };
   EXPECT_EQ(InChild([&] {
               for (std::size_t i = 0; i < acts.size(); ++i) {
@@ -90,7 +98,9 @@ TEST_F(SqliteFork, AHandleIsDeadInTheChildAndAliveInTheParent) {
   EXPECT_EQ(another.Acquire("1").status, OpStatus::kBusy);
   EXPECT_EQ(another.Read("1").version, version);
   EXPECT_EQ(another.Read("third").status, OpStatus::kMissing);
-  handle.Release();
+  EXPECT_EQ(another.Read("fourth").status, OpStatus::kMissing);
+  begun.Commit();
+  EXPECT_EQ(another.Read("fourth").status, OpStatus::kDone);
   EXPECT_EQ(another.Read("1").version, version + 1);
   EXPECT_EQ(another.Read("1").body.json().at("step"), 2);
   EXPECT_EQ(another.Acquire("1").status, OpStatus::kDone);
