@@ -39,6 +39,7 @@ void Reopen(StoreOp& op) noexcept {
 /// Gives an operation the outcome of its change.
 void Settle(StoreOp& op, const Change& change) {
   if (!change.IsDecided() || change.outcome == OpStatus::kDone) return;
+  if (change.blocked) return Reset(op);
   Void(op);
   if (op.status == OpStatus::kBusy) return;
   op.status = change.outcome;
@@ -123,16 +124,9 @@ class Batch {
     of_.reserve(ops_.size());
   }
 
-  /// Leaves out what the database has carried out without a unit: of operations whose document no
-  /// other one names, so that each document's stay in order.
+  /// Leaves out what the database has carried out without a unit.
   void TryWithoutUnit(Database& database, Deadline deadline) {
-    std::vector<StoreOp*> once;
-    for (std::size_t i = 0; i < ops_.size(); ++i) {
-      const bool repeats = (i > 0 && !StandsBefore(ops_[i - 1], ops_[i])) ||
-                           (i + 1 < ops_.size() && !StandsBefore(ops_[i], ops_[i + 1]));
-      if (!repeats) once.push_back(ops_[i]);
-    }
-    TryEach(database, once, deadline);
+    TryEach(database, ops_, deadline);
     std::erase_if(ops_, [](const StoreOp* op) { return op->status != OpStatus::kPending; });
   }
 
@@ -226,6 +220,14 @@ class Batch {
   std::vector<std::size_t> of_;  ///< The change of each operation, or kTried.
 };
 
+/// The time of one of several units: a document that another client's transaction holds must not
+/// keep the others' answers for the whole time.
+Deadline PartOf(Deadline deadline) {
+  constexpr std::chrono::milliseconds kLeast{100};
+  const auto now = std::chrono::steady_clock::now();
+  return std::min(deadline, now + std::max<Deadline::duration>((deadline - now) / 4, kLeast));
+}
+
 /// Settles it and returns true, if no type prevents what it asks for.
 bool IsFaulty(StoreOp& op) {
   const char* const fault = FaultOf(op);
@@ -259,7 +261,10 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
   if (sound.empty()) return;
   Batch batch(std::move(sound));
   batch.TryWithoutUnit(database, deadline);
-  for (StoreOp* const op : batch.Run(database, deadline)) ExecuteOne(database, *op, deadline);
+  const std::vector<StoreOp*> rest = batch.Run(database, deadline);
+  for (StoreOp* const op : rest) {
+    ExecuteOne(database, *op, rest.size() == 1 ? deadline : PartOf(deadline));
+  }
 }
 
 void ExecuteImmediately(Database& database, std::span<StoreOp* const> ops) {

@@ -1,23 +1,23 @@
-#include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "doclock/mongodb_pool.h"
 #include "doclock/mongodb_store.h"
+#include "locking/commit_frame.h"
 #include "locking/execute.h"
 #include "locking/locking_store.h"
-#include "locking/scans.h"
 #include "mongodb/admin/admin.h"
 #include "mongodb/admin/examine.h"
 #include "mongodb/admin/open_check.h"
 #include "mongodb/client/clock_watch.h"
-#include "mongodb/client/stream.h"
 #include "mongodb/commit.h"
 #include "mongodb/mongodb_unit.h"
 #include "mongodb/operations/execute.h"
 #include "mongodb/query/query.h"
+#include "mongodb/stream.h"
 #include "platform/fork_generation.h"
 
 namespace doclock {
@@ -25,8 +25,6 @@ namespace {
 
 using locking::Deadline;
 using std::chrono::milliseconds;
-
-constexpr const char* kForkedText = "the store belongs to the parent process";
 
 /// Measured on three members on one machine: with fewer lanes eight callers wait for each other's
 /// batches; with more, the batches of a hundred callers get smaller. One more is for renewals.
@@ -47,13 +45,8 @@ class MongodbDatabase final : public locking::Database {
   }
 
   void CheckProcess() const {
-    if (IsForked()) throw LockException(Errc::kForked, std::string("doclock: ") + kForkedText);
-  }
-  /// Fails the operations of a forked process. Returns whether it did.
-  bool FailIfForked(std::span<StoreOp* const> ops) const {
-    if (!IsForked()) return false;
-    for (StoreOp* const op : ops) op->Fail(Errc::kForked, kForkedText);
-    return true;
+    if (!IsForked()) return;
+    throw LockException(Errc::kForked, "doclock: the store belongs to the parent process");
   }
   [[nodiscard]] mongodb::Server& server() const noexcept { return *server_; }
   [[nodiscard]] const mongodb::ClockWatch& clocks() const noexcept { return *clocks_; }
@@ -81,9 +74,14 @@ class MongodbDatabase final : public locking::Database {
     return collection;
   }
 
-  std::unique_ptr<locking::Unit> Begin(locking::Access access, Deadline deadline) override {
+  std::unique_ptr<locking::Unit> Begin(locking::Access, Deadline deadline) override {
     CheckProcess();
-    return std::make_unique<mongodb::MongodbUnit>(*server_, access, deadline);
+    return std::make_unique<mongodb::MongodbUnit>(*server_, deadline);
+  }
+
+  void Try(std::span<StoreOp* const> ops, Deadline deadline) override {
+    CheckProcess();
+    mongodb::Execute(*server_, *clocks_, ops, mongodb::Until(deadline));
   }
 
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
@@ -132,60 +130,23 @@ class MongodbStore final : public locking::LockingStore {
     return database_.clocks().skew().most;
   }
 
-  void Execute(std::span<StoreOp* const> ops, milliseconds budget) override {
-    if (database_.FailIfForked(ops)) return;
-    const Deadline deadline = In(budget);
-    for (StoreOp* const op : ops) op->MakePending();
-    mongodb::Execute(database_.server(), database_.clocks(), ops, budget);
-    // A collection that cannot be read fails the reads of no other.
-    std::map<Collection*, std::vector<StoreOp*>> reads;
-    std::vector<StoreOp*> writes;
-    for (StoreOp* const op : ops) {
-      if (op->status != OpStatus::kPending) continue;
-      (op->kind == OpKind::kRead ? reads[op->collection] : writes).push_back(op);
-    }
-    for (const auto& [collection, some] : reads) locking::Execute(database_, some, deadline);
-    // By itself: a unit of several could not tell which of them another client has raced.
-    for (StoreOp* const op : writes) {
-      locking::Execute(database_, {&op, 1}, ops.size() == 1 ? deadline : PartOf(deadline));
-    }
-  }
   void Commit(CommitOp& commit, milliseconds budget) override {
-    if (!traits().transactions) return Store::Commit(commit, budget);
-    if (!database_.FailIfForked(commit.ops)) {
-      mongodb::Commit(database_.server(), commit, In(budget));
-    }
-  }
-  void ReadTogether(std::span<StoreOp* const> reads, milliseconds budget) override {
-    try {
-      if (!traits().transactions) {
-        throw StoreException(Errc::kRefused,
-                             "MongoDB reads several documents at one moment in a replica set only");
-      }
+    if (!traits().transactions) return LockingStore::Commit(commit, budget);
+    locking::RunGuarded(commit, [&] {
       database_.CheckProcess();
-      mongodb::MongodbUnit unit(database_.server(), locking::Access::kRead, In(budget));
-      unit.SeeOneMoment();
-      locking::ReadTogether(unit, reads);
-    } catch (const Error& error) {
-      for (StoreOp* const op : reads) op->Fail(error.errc(), error.what());
-    }
+      mongodb::Commit(database_.server(), commit, In(budget));
+    });
   }
   void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, milliseconds budget) override {
-    StoreOp* const one = &op;
-    if (database_.FailIfForked({&one, 1})) return;
-    if (mongodb::FailIfTooShort(op, database_.clocks())) return;
-    mongodb::AcquireNext(database_.server(), filter, op, key, budget);
+    locking::ExecuteAlone(database_, op, In(budget), [&](locking::Unit&) {
+      if (!mongodb::FailIfTooShort(op, database_.clocks())) {
+        mongodb::AcquireNext(database_.server(), filter, op, key, budget);
+      }
+      return std::nullopt;
+    });
   }
 
  private:
-  /// For one of several: a document that a foreign transaction holds must not keep the others'
-  /// answers for the whole time.
-  static Deadline PartOf(Deadline deadline) {
-    constexpr milliseconds kLeast{100};
-    const auto now = std::chrono::steady_clock::now();
-    return std::min(deadline, now + std::max<Deadline::duration>((deadline - now) / 4, kLeast));
-  }
-
   MongodbDatabase& database_;
 };
 

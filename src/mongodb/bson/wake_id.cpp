@@ -44,7 +44,7 @@ Doc WakeId::IsOf(const Uuid& instance, const std::string& field) {
   WakeId(instance, HighestUuid()).AddTo(to.Add("0", FieldPath(field)), "1");
   Array both;
   both.Add(Doc::OfArray("$gte", from)).Add(Doc::OfArray("$lte", to));
-  return Doc::OfArray("$and", both.doc());
+  return Doc::Of("$and", both);
 }
 
 }  // namespace doclock::mongodb

@@ -108,7 +108,7 @@ ServerTransaction::End ServerTransaction::CommitOnce(Reply& reply) {
 bool ServerTransaction::Kill() const {
   Doc lsid;
   bson_concat(lsid.get(), mongoc_client_session_get_lsid(session()));
-  const Doc command = Doc::OfArray("killSessions", Array().Add(lsid).doc());
+  const Doc command = Doc::Of("killSessions", Array().Add(lsid));
   Reply reply;
   server_.RunOn(client(), command, nullptr, Effect::kReads, reply);
   return reply.answered();

@@ -57,12 +57,6 @@ class Fields {
     if (!BSON_ITER_HOLDS_DATE_TIME(&iter)) return Bad(name, missing);
     return bson_iter_date_time(&iter);
   }
-  [[nodiscard]] Doc Raw(const std::string& name) const {
-    Doc raw;
-    bson_iter_t iter;
-    if (Get(name, iter)) raw.Add(name, *bson_iter_value(&iter));
-    return raw;
-  }
   [[nodiscard]] bool good() const noexcept { return bad_.empty(); }
   /// The first that was not.
   [[nodiscard]] const std::string& bad() const noexcept { return bad_; }
@@ -249,9 +243,7 @@ StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::
   lock.released = fields.Id(names.released);
   lock.closed_until = EndOf(fields.Date(names.closed, INT64_MIN), now);
   ReadLease(fields, collection, now, lock);
-  lock.raw_closed = fields.Raw(names.closed);
   if (lock.HasLockId()) {
-    lock.raw_id = fields.Raw(names.id);
     lock.owner = ReadOwner(fields, names.owner);
     lock.group = ReadGroup(fields, names.group);
   }

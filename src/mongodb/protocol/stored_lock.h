@@ -27,8 +27,7 @@ inline constexpr TimePoint kLookedAt{std::chrono::hours(24 * 365 * 150)};
 /// The lock fields of one document.
 struct StoredLock : rules::LockState {
   std::string bad_field;     ///< What holds something that this library never writes; empty: none.
-  Doc raw_id;                ///< { lockId: as stored }: what a steal has to see again.
-  Doc raw_closed;            ///< { lockClosed: as stored }, or empty.
+  Doc seen;                  ///< The lock's fields as a look showed them; for a LockChange.
   bool has_closed = false;   ///< Is there such a field, null or not?
   bool has_readers = false;  ///< Likewise.
   bool has_queue = false;    ///< Likewise.

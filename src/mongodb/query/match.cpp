@@ -67,9 +67,9 @@ Doc NullMatch(const std::vector<std::string>& path) {
   here.Add(Compared(path, "$eq", nullptr)).Add(IsNoArray(Joined(path)));
   here.Add(Doc::Of(Joined(path), Doc::Of("$not", Doc::Of("$type", "undefined"))));
   Array any;
-  any.Add(Doc::OfArray("$and", here.doc()));
+  any.Add(Doc::Of("$and", here));
   AddArrays(any, path, false);
-  return Doc::OfArray("$or", any.doc());
+  return Doc::Of("$or", any);
 }
 
 Doc NotNullMatch(const std::vector<std::string>& path) {
@@ -77,9 +77,9 @@ Doc NotNullMatch(const std::vector<std::string>& path) {
   value.Add(Compared(path, "$ne", nullptr)).Add(IsArray(Joined(path)));
   value.Add(Doc::Of(Joined(path), Doc::Of("$type", "undefined")));
   Array all;
-  all.Add(Doc::OfArray("$or", value.doc()));
+  all.Add(Doc::Of("$or", value));
   AddNoArrays(all, path, false);
-  return Doc::OfArray("$and", all.doc());
+  return Doc::Of("$and", all);
 }
 
 /// A symbol is no text, although the server compares them.
@@ -96,9 +96,9 @@ Doc DueMatch(const std::vector<std::string>& path) {
   const std::string field = Joined(path);
   Array all;
   all.Add(Doc::Of(field, Doc::Of("$type", "date")));
-  all.Add(Doc::Of("$expr", BinaryOperator("$lte", "$" + field, "$$NOW")));
+  all.Add(Doc::Of("$expr", Call("$lte", FieldPath(field), "$$NOW")));
   AddNoArrays(all, path, true);
-  return Doc::OfArray("$and", all.doc());
+  return Doc::Of("$and", all);
 }
 
 Doc ConditionMatch(const Filter::Condition& condition) {
@@ -113,15 +113,15 @@ Doc ConditionMatch(const Filter::Condition& condition) {
     any.Add(compared);
     AddArrays(any, condition.path, true);
     if (IsText(condition)) any.Add(IsSymbol(condition.path));
-    return Doc::OfArray("$or", any.doc());
+    return Doc::Of("$or", any);
   }
   Array all;
   all.Add(compared);
   AddNoArrays(all, condition.path, true);
   if (IsText(condition)) {
-    all.Add(Doc::OfArray("$nor", Array().Add(IsSymbol(condition.path)).doc()));
+    all.Add(Doc::Of("$nor", Array().Add(IsSymbol(condition.path))));
   }
-  return Doc::OfArray("$and", all.doc());
+  return Doc::Of("$and", all);
 }
 
 /// Groups of types within which MongoDB's order is that of OrderBy, in the order of OrderBy. A
@@ -156,7 +156,7 @@ Doc RankMatch(const std::vector<std::string>& path, Rank rank) {
     Doc other = Doc::Of("$exists", true);
     other.Add("$not", ranked);
     any.Add(Doc::Of(field, other)).Add(IsArray(field));
-    all.Add(Doc::OfArray("$or", any.doc()));
+    all.Add(Doc::Of("$or", any));
     AddNoArrays(all, path, false);
   } else {
     Doc types;
@@ -164,7 +164,7 @@ Doc RankMatch(const std::vector<std::string>& path, Rank rank) {
     all.Add(Doc::Of(field, types));
     AddNoArrays(all, path, true);
   }
-  return Doc::OfArray("$and", all.doc());
+  return Doc::Of("$and", all);
 }
 
 /// A condition on the field itself leaves one kind of value.
@@ -283,12 +283,12 @@ void AddBehind(const Filter& filter, Rank rank, const bson_iter_t& value,
 
 }  // namespace
 
-Doc Both(const Doc& a, const Doc& b) { return Doc::OfArray("$and", Array().Add(a).Add(b).doc()); }
+Doc Both(const Doc& a, const Doc& b) { return Doc::Of("$and", Array().Add(a).Add(b)); }
 
 Doc MatchOf(const Filter& filter) {
   Array all;
   for (const Filter::Condition& condition : filter.conditions()) all.Add(ConditionMatch(condition));
-  return all.size() == 0 ? Doc() : Doc::OfArray("$and", all.doc());
+  return all.size() == 0 ? Doc() : Doc::Of("$and", all);
 }
 
 std::vector<Pass> PassesOf(const Filter& filter) {

@@ -17,9 +17,8 @@ namespace {
 
 /// A text that is longer than a key may be.
 Doc IsLongText() {
-  const Doc text = Conditional(TypeIn("_id", {"string"}), std::string_view("$_id"), std::string());
-  return Doc::Of("$expr",
-                 BinaryOperator("$gt", Doc::Of("$strLenBytes", text), std::int64_t{kMaxKeyBytes}));
+  const Doc text = Conditional(TypeIn("_id", {"string"}), "$_id", std::string());
+  return Doc::Of("$expr", Call("$gt", Doc::Of("$strLenBytes", text), std::int64_t{kMaxKeyBytes}));
 }
 
 /// A text that is not UTF-8: no regular expression matches it.
@@ -29,7 +28,7 @@ Doc IsNoUtf8() {
   return Doc::Of("_id", id);
 }
 
-/// Documents whose `_id` no Key can name must not be locked. In words that draw no index: the
+/// Documents whose `_id` no Key can name must not be locked. Written so that no index is used: the
 /// order's is the better one.
 Doc KnownKeys() {
   Array unknown;
@@ -38,7 +37,7 @@ Doc KnownKeys() {
   unknown.Add(IsLongText()).Add(IsNoUtf8());
   unknown.Add(Doc::Of("_id", Doc::Of("$lt", LowestUuid())));
   unknown.Add(Doc::Of("_id", Doc::Of("$gt", HighestUuid())));
-  return Doc::OfArray("$nor", unknown.doc());
+  return Doc::Of("$nor", unknown);
 }
 
 Doc QueryPipeline(const Filter& filter, const Pass& pass) {
@@ -48,7 +47,7 @@ Doc QueryPipeline(const Filter& filter, const Pass& pass) {
   stages.Add(Doc::Of("$match", Both(MatchOf(filter), pass.match)));
   stages.Add(Doc::Of("$sort", pass.sort));
   stages.Add(Doc::Of("$replaceWith", whole));
-  return Doc::OfArray("pipeline", stages.doc());
+  return Doc::Of("pipeline", stages);
 }
 
 /// Nothing for a document whose _id this library does not know.

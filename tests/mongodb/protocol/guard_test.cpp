@@ -36,7 +36,7 @@ class MongoGuard : public ::testing::Test {
     } else {
       statement.Add("u", change);
     }
-    command.Add("update", "things").AddArray("updates", mongodb::Array().Add(statement).doc());
+    command.Add("update", "things").Add("updates", mongodb::Array().Add(statement));
     database_.Run(command);
   }
   int Waiting() {

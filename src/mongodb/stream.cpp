@@ -1,4 +1,4 @@
-#include "mongodb/client/stream.h"
+#include "mongodb/stream.h"
 
 #include <condition_variable>
 #include <utility>
