@@ -85,8 +85,8 @@ class Commands final : public Cycle {
     release.base = Body::FromJson(SampleTree(count_));
     release.body = Body::FromJson(SampleTree(++count_));
     mongodb::Doc statement, give;
-    statement.Add("q", mongodb::HeldFilter(release, mongodb::Queue::kNone));
-    mongodb::HeldUpdate(release, mongodb::Queue::kNone).AddTo(statement, "u");
+    statement.Add("q", mongodb::HeldFilter(release, mongodb::ReleaseTo::kNobody));
+    mongodb::HeldUpdate(release, mongodb::ReleaseTo::kNobody).AddTo(statement, "u");
     give.Add("update", "floor").Add("updates", mongodb::Array().Add(statement));
     raw_.Run(give.Add("maxTimeMS", 10'000).Add("writeConcern", Majority()));
   }

@@ -167,7 +167,7 @@ class Committer {
     }
     const auto& held = static_cast<const WriteOp&>(op);
     const bool met = seen != nullptr && seen->has_queue;
-    write.statement = StatementOf(held, QueueOf(held, met), seen);
+    write.statement = StatementOf(held, ReleaseToOf(held, met), seen);
   }
 
   /// Sends the statements in the order of the operations. False: one was refused.

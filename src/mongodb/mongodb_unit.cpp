@@ -139,10 +139,11 @@ void MongodbUnit::Commit(std::span<Change> changes) {
   spoilt_ = false;
   // A foreign transaction may hold one of several documents: then there is time for the others.
   const milliseconds limit = operations_.left() / (changes.size() == 1 ? 1 : 4);
-  for (const Writes& writes : commands) Send(writes, limit);
+  for (const Writes& writes : commands) Send(writes, limit, commands.size() == 1);
+  if (changes.size() == 1 && changes.front().blocked) throw locking::Raced();
 }
 
-void MongodbUnit::Send(const Writes& writes, milliseconds limit) {
+void MongodbUnit::Send(const Writes& writes, milliseconds limit, bool is_only) {
   Doc command =
       CommandOf(writes.verb, *writes.changes.front()->collection, writes.statements, false);
   Reply reply;
@@ -150,23 +151,28 @@ void MongodbUnit::Send(const Writes& writes, milliseconds limit) {
   const bool several = writes.changes.size() > 1;
   // The command has ended.
   const bool stopped = several && reply.ran_out_of_time();
+  const std::int64_t done = reply.Integer("n");
+  if (is_only && !stopped) {
+    Check(reply);
+    spoilt_ = several;  // by a statement's own error
+    for (std::size_t i = 0; i < writes.changes.size() && done == 0; ++i) Check(reply.Of(i));
+    spoilt_ = false;
+  }
   std::vector<Change*> open;
   for (std::size_t i = 0; i < writes.changes.size(); ++i) {
     Change& change = *writes.changes[i];
     const CommandResult& result = reply.Of(i);
-    change.outcome = OpStatus::kDone;
     if (result.is_duplicate() && result.duplicate == "_id") {
       change.blocked = true;  // another client has made it
     } else if (stopped || !Settled(result, *change.collection, change.outcome, change.detail)) {
+      change.outcome = OpStatus::kDone;
       open.push_back(&change);
     }
   }
-  if (stopped) return TellApart(open, std::nullopt);
-  const std::int64_t done = reply.Integer("n");
-  if (several && done < static_cast<std::int64_t>(open.size())) return TellApart(open, done);
-  if (!several && (writes.changes.front()->blocked || (!open.empty() && done == 0))) {
-    throw locking::Raced();
-  }
+  if (!stopped && done >= static_cast<std::int64_t>(open.size())) return;
+  if (several) return TellApart(open, stopped ? std::nullopt : std::optional(done));
+  open.front()->outcome = OpStatus::kPending;
+  open.front()->blocked = true;
 }
 
 void MongodbUnit::TellApart(std::span<Change* const> changes, std::optional<std::int64_t> done) {
@@ -182,7 +188,7 @@ void MongodbUnit::TellApart(std::span<Change* const> changes, std::optional<std:
         Change& change = *changes[place];
         const auto& was = static_cast<const Loaded&>(*change.was);
         const bool is_done =
-            !change.erased && Shows(shown.lock, {.was = was.lock, .now = change.now->lock});
+            !change.erased && ShowsChange(shown.lock, {.was = was.lock, .now = change.now->lock});
         change.outcome = is_done ? OpStatus::kDone : OpStatus::kPending;
         change.blocked = !is_done && bson_equal(shown.lock.seen.get(), was.stored.seen.get());
       },

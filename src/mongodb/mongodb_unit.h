@@ -42,8 +42,9 @@ class MongodbUnit final : public locking::Unit {
   void LoadSome(std::span<locking::Change> documents);
   /// Changes that one command stores.
   struct Writes;
-  /// Sends them, and settles each.
-  void Send(const Writes& writes, std::chrono::milliseconds limit);
+  /// Sends them, and settles each. @param is_only is nothing else sent? Then an error that has kept
+  /// all of them out is thrown.
+  void Send(const Writes& writes, std::chrono::milliseconds limit, bool is_only);
   /// Settles changes of which the server has told only how many were done, if that: by one look.
   void TellApart(std::span<locking::Change* const> changes, std::optional<std::int64_t> done);
 

@@ -22,7 +22,7 @@ Doc StreamOptions() {
   return options;
 }
 
-using StreamPtr = std::unique_ptr<mongoc_change_stream_t, decltype(&mongoc_change_stream_destroy)>;
+using StreamPtr = Owned<mongoc_change_stream_t>;
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-#include "mongodb/admin/open_check.h"
+#include "mongodb/admin/admin.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "mongodb/admin/collection_rules.h"
-#include "mongodb/bson/uuid_bounds.h"
+#include "mongodb/bson/uuids.h"
 #include "mongodb/operations/operations.h"
 
 namespace doclock::mongodb {

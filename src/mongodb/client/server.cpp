@@ -122,9 +122,9 @@ std::string Unauthorized(const Doc& command, const std::string& database) {
                           named ? bson_iter_utf8(&first, nullptr) : "");
 }
 
-const std::unique_ptr<mongoc_read_prefs_t, decltype(&mongoc_read_prefs_destroy)>& Primary() {
-  static const std::unique_ptr<mongoc_read_prefs_t, decltype(&mongoc_read_prefs_destroy)> primary(
-      mongoc_read_prefs_new(MONGOC_READ_PRIMARY), &mongoc_read_prefs_destroy);
+const Owned<mongoc_read_prefs_t>& Primary() {
+  static const Owned<mongoc_read_prefs_t> primary(mongoc_read_prefs_new(MONGOC_READ_PRIMARY),
+                                                  &mongoc_read_prefs_destroy);
   return primary;
 }
 

@@ -10,9 +10,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-template <class T>
-using Owned = std::unique_ptr<T, void (*)(T*)>;
-
 /// Local reads are enough: what others have written, and no majority yet, the commit waits for.
 Owned<mongoc_transaction_opt_t> OptionsFor(milliseconds left, milliseconds longest) {
   Owned<mongoc_transaction_opt_t> options(mongoc_transaction_opts_new(),

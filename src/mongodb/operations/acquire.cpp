@@ -55,7 +55,7 @@ bool Operations::GaveUp(AcquireOp& op, const Reply& reply) {
   const std::optional<StoredLock> seen =
       Operations(server_, pool_, deadline_ + std::chrono::milliseconds(100))
           .Look(*op.collection, *op.key, look);
-  if (!look.answered() || (seen && seen->Shows(op.grant))) {
+  if (!look.answered() || (seen && seen->ShowsGrant(op.grant))) {
     op.Doubt(reply.text);
   } else {
     op.Fail(Errc::kUnavailable, "the server gave up the call for want of time");

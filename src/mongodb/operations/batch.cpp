@@ -35,7 +35,7 @@ bool IsThere(const CommandResult& result) {
 bool MayHaveMetQueue(const StoreOp& op) {
   if (op.kind != OpKind::kWrite) return false;
   const auto& write = static_cast<const WriteOp&>(op);
-  return IsPlainRelease(write) && QueueOf(write) == Queue::kNone;
+  return IsPlainRelease(write) && ReleaseToOf(write) == ReleaseTo::kNobody;
 }
 
 /// Is it the document that the operation knows? A new document of this key begins its versions
@@ -121,7 +121,7 @@ bool Batch::Build(Statement& statement) const {
       statement.doc = StatementOf(acquire, seen, statement.born);
     } else if (op.kind == OpKind::kWrite) {
       const WriteOp& write = AsWrite(op);
-      statement.doc = StatementOf(write, QueueOf(write));
+      statement.doc = StatementOf(write, ReleaseToOf(write));
     } else {
       SaveOp& save = AsSave(op);
       if (save.save == SaveKind::kInsert) statement.born = NewUuid();
@@ -285,6 +285,10 @@ void Batch::Count(Statements& statements, std::int64_t done) {
     return one.trace != Trace::kNotDone || one.op->kind == OpKind::kAcquire;
   });
   for (Statement& statement : statements) {
+    if (done > at_most && statement.trace == Trace::kNotDone &&
+        statement.op->kind != OpKind::kAcquire) {
+      statement.trace = Trace::kUnknown;  // another program wrote over one that was done
+    }
     if (statement.trace != Trace::kUnknown) continue;
     if (done == surely) {
       statement.trace = Trace::kNotDone;

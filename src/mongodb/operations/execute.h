@@ -4,7 +4,7 @@
 #include <span>
 
 #include "doclock/store.h"
-#include "mongodb/client/clock_watch.h"
+#include "mongodb/client/clocks.h"
 #include "mongodb/client/server.h"
 
 namespace doclock::mongodb {

@@ -107,7 +107,7 @@ void Operations::Execute(WriteOp& op) {
   if (op.mode == LockMode::kShared) return ReleaseShare(op);
   if (op.lock_id.is_nil() || op.lock_id == kSharedLockId) return;
   Reply reply;
-  FindAndModify(*op.collection, StatementOf(op, Queue::kFirst),
+  FindAndModify(*op.collection, StatementOf(op, ReleaseTo::kFirst),
                 Doc::Of("fields", Doc::Of(op.collection->fields().version, 1)), reply);
   bson_t before;
   if (Settled(op, Single(reply)) || !reply.Document("value", before)) return;

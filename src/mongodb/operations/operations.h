@@ -95,7 +95,7 @@ class Operations {
   bool TakeTurn(AcquireOp& op);
   template <class AnyTurn>
   bool TakeTurn(AcquireOp& op, const AnyTurn& turn);
-  bool TellTurn(AcquireOp& op, const StoredLock& before, const bson_t& doc);
+  bool ReportTurn(AcquireOp& op, const StoredLock& before, const bson_t& doc);
   bool ReadGrant(AcquireOp& op);
 
   void AcquireShare(AcquireOp& op);
@@ -103,7 +103,7 @@ class Operations {
   bool MakeShared(AcquireOp& op);
   bool GrantedShare(AcquireOp& op, const Reply& reply);
   void ReleaseShare(WriteOp& op);
-  bool TryReleaseShare(WriteOp& op, Queue queue);
+  bool TryReleaseShare(WriteOp& op, ReleaseTo to);
 
   void RenewAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
   void RenewSharesAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);

@@ -49,7 +49,7 @@ bool Operations::TakeTurn(AcquireOp& op, const AnyTurn& turn) {
   }
   const StoredLock before = ReadStoredLock(doc, collection, bson_iter_date_time(&now));
   if (before.malformed()) return false;
-  if (!FlagAt(value, "granted")) return TellTurn(op, before, doc);
+  if (!FlagAt(value, "granted")) return ReportTurn(op, before, doc);
   const bool shared = op.grant.mode == LockMode::kShared;
   op.created = op.created && op.born == before.born;
   op.took_over = before.HasLockId() && !(shared && before.IsShared());
@@ -60,7 +60,7 @@ bool Operations::TakeTurn(AcquireOp& op, const AnyTurn& turn) {
 
 /// The server has granted this attempt nothing: it holds the lock already, is busy, or is refused.
 /// False: the rules say otherwise, and another attempt is to be made.
-bool Operations::TellTurn(AcquireOp& op, const StoredLock& before, const bson_t& doc) {
+bool Operations::ReportTurn(AcquireOp& op, const StoredLock& before, const bson_t& doc) {
   const bool holds = rules::HoldsAlready(op, before, kLookedAt);
   rules::LockState after = before;
   rules::Acquire(op, after, kLookedAt);
@@ -83,7 +83,7 @@ bool Operations::ReadGrant(AcquireOp& op) {
       *op.collection, {&op.key, 1}, {.whole = true},
       [&](std::size_t, Shown&& shown) {
         if (!shown.lock.malformed() && rules::HoldsAlready(op, shown.lock, kLookedAt)) {
-          TellTurn(op, shown.lock, shown.doc);
+          ReportTurn(op, shown.lock, shown.doc);
         }
       },
       reply);

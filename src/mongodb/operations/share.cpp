@@ -96,19 +96,19 @@ bool Operations::MakeShared(AcquireOp& op) {
 }
 
 void Operations::ReleaseShare(WriteOp& op) {
-  const Queue queue = op.queue_likely ? Queue::kFirst : Queue::kNone;
-  if (TryReleaseShare(op, queue) || queue == Queue::kFirst) return;
-  TryReleaseShare(op, Queue::kFirst);
+  const ReleaseTo to = op.queue_likely ? ReleaseTo::kFirst : ReleaseTo::kNobody;
+  if (TryReleaseShare(op, to) || to == ReleaseTo::kFirst) return;
+  TryReleaseShare(op, ReleaseTo::kFirst);
 }
 
 /// False: nothing matched.
-bool Operations::TryReleaseShare(WriteOp& op, Queue queue) {
+bool Operations::TryReleaseShare(WriteOp& op, ReleaseTo to) {
   const Collection& collection = *op.collection;
   const LockFieldNames& names = collection.fields();
   Doc filter;
   filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(kSharedLockId));
   AddGoodFields(filter, collection);
-  if (queue == Queue::kNone) AddNoQueue(filter, collection);
+  if (to == ReleaseTo::kNobody) AddNoQueue(filter, collection);
   filter.Add("$expr", AnyLiveExpr(collection, Array().Add(op.lock_id)));
   Array stages;
   AddShareRelease(stages, collection, op.lock_id, op.LeftMark());
@@ -116,7 +116,7 @@ bool Operations::TryReleaseShare(WriteOp& op, Queue queue) {
     AddMembers(stages, op.body);
     AddVersionRaise(stages, collection);
   }
-  if (queue == Queue::kFirst) {
+  if (to == ReleaseTo::kFirst) {
     AddGrantAfterLastShare(stages, collection, op.body ? Raise::kNo : Raise::kYes);
   }
   Doc rest = Doc::Of("new", true);

@@ -1,7 +1,7 @@
 #include "mongodb/protocol/expressions.h"
 
 #include "mongodb/bson/lock_fields.h"
-#include "mongodb/bson/uuid_bounds.h"
+#include "mongodb/bson/uuids.h"
 #include "mongodb/protocol/stored_lock.h"
 
 namespace doclock::mongodb {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "mongodb/bson/uuid_bounds.h"
+#include "mongodb/bson/uuids.h"
 #include "mongodb/protocol/update.h"
 #include "mongodb/protocol/write_command.h"
 
@@ -207,7 +207,7 @@ Doc StatementOf(const LockChange& change) {
   return UpdateStatement(GuardOf(change), update);
 }
 
-bool Shows(const rules::LockState& found, const LockStep& change) {
+bool ShowsChange(const rules::LockState& found, const LockStep& change) {
   const auto& [was, now] = change;
   return found.lock_id == now.lock_id && found.version == now.version && found.born == now.born &&
          found.released == now.released && !ShowsGone(found.queue, was.queue, now.queue) &&

@@ -30,6 +30,6 @@ struct LockStep {
   const rules::LockState& now;
 };
 /// Does a look show what a change was to store?
-bool Shows(const rules::LockState& found, const LockStep& change);
+bool ShowsChange(const rules::LockState& found, const LockStep& change);
 
 }  // namespace doclock::mongodb

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "mongodb/bson/body_codec.h"
-#include "mongodb/bson/wake_id.h"
+#include "mongodb/bson/uuids.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/stored_lock.h"
 

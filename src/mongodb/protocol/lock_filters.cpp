@@ -1,6 +1,6 @@
 #include "mongodb/protocol/lock_filters.h"
 
-#include "mongodb/bson/uuid_bounds.h"
+#include "mongodb/bson/uuids.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/share_filters.h"
 #include "mongodb/protocol/stored_lock.h"

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "mongodb/bson/uuid_bounds.h"
-#include "mongodb/bson/wake_id.h"
+#include "mongodb/bson/uuids.h"
 #include "mongodb/protocol/lock_filters.h"
 #include "mongodb/protocol/stored_lock.h"
 #include "mongodb/protocol/update.h"

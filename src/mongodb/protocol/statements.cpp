@@ -60,11 +60,11 @@ bool IsPlainRelease(const WriteOp& op) noexcept {
   return op.write == WriteKind::kRelease && op.next == nullptr;
 }
 
-Queue QueueOf(const WriteOp& op, bool met) noexcept {
-  return IsPlainRelease(op) && (met || op.queue_likely) ? Queue::kFirst : Queue::kNone;
+ReleaseTo ReleaseToOf(const WriteOp& op, bool met) noexcept {
+  return IsPlainRelease(op) && (met || op.queue_likely) ? ReleaseTo::kFirst : ReleaseTo::kNobody;
 }
 
-Doc HeldFilter(const WriteOp& op, Queue queue, const StoredLock* seen) {
+Doc HeldFilter(const WriteOp& op, ReleaseTo to, const StoredLock* seen) {
   const LockFieldNames& names = op.collection->fields();
   Doc filter;
   filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(op.lock_id));
@@ -74,11 +74,11 @@ Doc HeldFilter(const WriteOp& op, Queue queue, const StoredLock* seen) {
   } else if (seen != nullptr) {
     AddVersion(filter, names.version, seen->version);
   }
-  if (queue == Queue::kNone && IsPlainRelease(op)) AddNoQueue(filter, *op.collection);
+  if (to == ReleaseTo::kNobody && IsPlainRelease(op)) AddNoQueue(filter, *op.collection);
   return filter;
 }
 
-Update HeldUpdate(const WriteOp& op, Queue queue) {
+Update HeldUpdate(const WriteOp& op, ReleaseTo to) {
   Update update(*op.collection);
   update.RaiseVersion();
   if (op.write == WriteKind::kCheckpoint) {
@@ -86,7 +86,7 @@ Update HeldUpdate(const WriteOp& op, Queue queue) {
     update.KeepFence(op.lock_id, op.fence);
   } else if (op.next != nullptr) {
     update.HandOver(op.LeftMark(), *op.next);
-  } else if (queue == Queue::kFirst) {
+  } else if (to == ReleaseTo::kFirst) {
     update.ReleaseToFirst(op.LeftMark());
   } else {
     update.Release(op.LeftMark());

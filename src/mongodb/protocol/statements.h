@@ -23,21 +23,21 @@ bool MeetsQueue(const AcquireOp& op, const StoredLock& seen);
 bool CanUpsert(const AcquireOp& op);
 
 /// How a release treats the queue.
-enum class Queue : std::uint8_t {
-  kNone,   ///< It leaves the queue as it is; a plain release matches only if there is none.
-  kFirst,  ///< It passes the lock on to the first of the queue.
+enum class ReleaseTo : std::uint8_t {
+  kNobody,  ///< It leaves the queue as it is; a plain release matches only if there is none.
+  kFirst,   ///< It passes the lock on to the first of the queue.
 };
 /// A release that frees the lock, and so has to pass it on if others wait.
 bool IsPlainRelease(const WriteOp& op) noexcept;
 /// How a write under the lock is sent first: most documents have no queue.
 /// @param met does a look show one?
-Queue QueueOf(const WriteOp& op, bool met = false) noexcept;
+ReleaseTo ReleaseToOf(const WriteOp& op, bool met = false) noexcept;
 
 /// The document under its holder's lock. @param seen what a look has shown, or null; a release by
 /// value, which knows no version, matches that one only
-Doc HeldFilter(const WriteOp& op, Queue queue, const StoredLock* seen = nullptr);
+Doc HeldFilter(const WriteOp& op, ReleaseTo to, const StoredLock* seen = nullptr);
 /// What a write under the lock changes; not for kErase.
-Update HeldUpdate(const WriteOp& op, Queue queue);
+Update HeldUpdate(const WriteOp& op, ReleaseTo to);
 
 /// The document that an optimistic save expects before it has looked: a free one.
 Doc SaveFilter(const SaveOp& op);

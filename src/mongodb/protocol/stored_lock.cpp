@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "mongodb/bson/uuid_bounds.h"
+#include "mongodb/bson/uuids.h"
 
 namespace doclock::mongodb {
 namespace {

@@ -34,7 +34,7 @@ struct StoredLock : rules::LockState {
 
   [[nodiscard]] bool malformed() const noexcept { return !bad_field.empty(); }
   /// Does the document show that this grant holds it?
-  [[nodiscard]] bool Shows(const GrantRequest& grant) const noexcept {
+  [[nodiscard]] bool ShowsGrant(const GrantRequest& grant) const noexcept {
     return grant.mode == LockMode::kShared ? LiveShare(grant.lock_id, kLookedAt) != nullptr
                                            : lock_id == grant.lock_id;
   }

@@ -45,10 +45,10 @@ Doc PipelineStatement(const Doc& filter, const Array& stages) {
   return statement;
 }
 
-Doc StatementOf(const WriteOp& op, Queue queue, const StoredLock* seen) {
-  const Doc filter = HeldFilter(op, queue, seen);
+Doc StatementOf(const WriteOp& op, ReleaseTo to, const StoredLock* seen) {
+  const Doc filter = HeldFilter(op, to, seen);
   return op.write == WriteKind::kErase ? DeleteStatement(filter)
-                                       : UpdateStatement(filter, HeldUpdate(op, queue));
+                                       : UpdateStatement(filter, HeldUpdate(op, to));
 }
 
 Doc StatementOf(const AcquireOp& op, const StoredLock* seen, const Uuid& born) {

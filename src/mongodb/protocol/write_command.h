@@ -22,7 +22,7 @@ Doc DeleteStatement(const Doc& filter);
 Doc UpdateStatement(const Doc& filter, const Update& update, bool upsert = false);
 Doc PipelineStatement(const Doc& filter, const Array& stages);
 /// A write under the lock. @param seen see HeldFilter @throws DocumentException
-Doc StatementOf(const WriteOp& op, Queue queue, const StoredLock* seen = nullptr);
+Doc StatementOf(const WriteOp& op, ReleaseTo to, const StoredLock* seen = nullptr);
 /// A grant, without the queue. @param seen a lock that a look has shown, and that can be granted;
 /// or null @param born of the document that it may make; nil: none
 Doc StatementOf(const AcquireOp& op, const StoredLock* seen, const Uuid& born);

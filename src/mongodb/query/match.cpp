@@ -63,21 +63,17 @@ Doc Never() { return Doc::Of("_id", Doc::Of("$exists", false)); }
 /// Missing counts as null, and so does what lies behind an array. Undefined, which older servers
 /// say equals null, is a value of the rest.
 Doc NullMatch(const std::vector<std::string>& path) {
-  Array here;
-  here.Add(Compared(path, "$eq", nullptr)).Add(IsNoArray(Joined(path)));
-  here.Add(Doc::Of(Joined(path), Doc::Of("$not", Doc::Of("$type", "undefined"))));
+  const Doc defined = Doc::Of(Joined(path), Doc::Of("$not", Doc::Of("$type", "undefined")));
   Array any;
-  any.Add(Doc::Of("$and", here));
+  any.Add(And(Compared(path, "$eq", nullptr), IsNoArray(Joined(path)), defined));
   AddArrays(any, path, false);
   return Doc::Of("$or", any);
 }
 
 Doc NotNullMatch(const std::vector<std::string>& path) {
-  Array value;
-  value.Add(Compared(path, "$ne", nullptr)).Add(IsArray(Joined(path)));
-  value.Add(Doc::Of(Joined(path), Doc::Of("$type", "undefined")));
+  const Doc undefined = Doc::Of(Joined(path), Doc::Of("$type", "undefined"));
   Array all;
-  all.Add(Doc::Of("$or", value));
+  all.Add(Call("$or", Compared(path, "$ne", nullptr), IsArray(Joined(path)), undefined));
   AddNoArrays(all, path, false);
   return Doc::Of("$and", all);
 }
@@ -118,9 +114,7 @@ Doc ConditionMatch(const Filter::Condition& condition) {
   Array all;
   all.Add(compared);
   AddNoArrays(all, condition.path, true);
-  if (IsText(condition)) {
-    all.Add(Doc::Of("$nor", Array().Add(IsSymbol(condition.path))));
-  }
+  if (IsText(condition)) all.Add(Call("$nor", IsSymbol(condition.path)));
   return Doc::Of("$and", all);
 }
 
@@ -213,7 +207,7 @@ std::vector<Doc> BehindKey(const Key& key, bool descending) {
 void AddBehindKey(const Doc& match, const Filter& filter, bool descending,
                   std::vector<Pass>& passes) {
   for (const Doc& behind : BehindKey(filter.after()->key, descending)) {
-    passes.push_back({Both(match, behind), Doc::Of("_id", descending ? -1 : 1)});
+    passes.push_back({And(match, behind), Doc::Of("_id", descending ? -1 : 1)});
   }
 }
 
@@ -275,15 +269,13 @@ void AddBehind(const Filter& filter, Rank rank, const bson_iter_t& value,
   if (IsTied(rank)) return AddBehindKey(match, filter, false, passes);
   Doc equal;
   equal.Add("$eq", *bson_iter_value(const_cast<bson_iter_t*>(&value)));
-  AddBehindKey(Both(match, Doc::Of(Joined(filter.order()), equal)), filter, false, passes);
+  AddBehindKey(And(match, Doc::Of(Joined(filter.order()), equal)), filter, false, passes);
   for (const Doc& behind : BehindValue(filter, rank, value)) {
-    passes.push_back({Both(match, Doc::Of(Joined(filter.order()), behind)), SortOf(filter, rank)});
+    passes.push_back({And(match, Doc::Of(Joined(filter.order()), behind)), SortOf(filter, rank)});
   }
 }
 
 }  // namespace
-
-Doc Both(const Doc& a, const Doc& b) { return Doc::Of("$and", Array().Add(a).Add(b)); }
 
 Doc MatchOf(const Filter& filter) {
   Array all;

@@ -4,7 +4,7 @@
 
 #include "document/json/row_filter.h"
 #include "mongodb/bson/body_codec.h"
-#include "mongodb/bson/uuid_bounds.h"
+#include "mongodb/bson/uuids.h"
 #include "mongodb/client/collection_handle.h"
 #include "mongodb/client/privileges.h"
 #include "mongodb/operations/operations.h"
@@ -44,7 +44,7 @@ Doc QueryPipeline(const Filter& filter, const Pass& pass) {
   Doc whole;
   whole.Add("doc", "$$ROOT").Add("now", "$$NOW");
   Array stages;
-  stages.Add(Doc::Of("$match", Both(MatchOf(filter), pass.match)));
+  stages.Add(Doc::Of("$match", And(MatchOf(filter), pass.match)));
   stages.Add(Doc::Of("$sort", pass.sort));
   stages.Add(Doc::Of("$replaceWith", whole));
   return Doc::Of("pipeline", stages);
@@ -69,16 +69,15 @@ std::optional<QueryRow> RowOf(const bson_t& answer, const Collection& collection
   return row;
 }
 
-using SnapshotPtr =
-    std::unique_ptr<mongoc_client_session_t, decltype(&mongoc_client_session_destroy)>;
+using SnapshotPtr = Owned<mongoc_client_session_t>;
 
 /// All that is read in it was there at one moment, and is committed by a majority. A server that is
 /// no member of a set has none.
 SnapshotPtr StartSnapshot(const Server& server, mongoc_client_t* client) {
   SnapshotPtr snapshot(nullptr, &mongoc_client_session_destroy);
   if (!server.is_replica_set()) return snapshot;
-  const std::unique_ptr<mongoc_session_opt_t, decltype(&mongoc_session_opts_destroy)> options(
-      mongoc_session_opts_new(), &mongoc_session_opts_destroy);
+  const Owned<mongoc_session_opt_t> options(mongoc_session_opts_new(),
+                                            &mongoc_session_opts_destroy);
   mongoc_session_opts_set_snapshot(options.get(), true);
   bson_error_t error;
   snapshot.reset(mongoc_client_start_session(client, options.get(), &error));
@@ -89,7 +88,7 @@ SnapshotPtr StartSnapshot(const Server& server, mongoc_client_t* client) {
   return snapshot;
 }
 
-using CursorPtr = std::unique_ptr<mongoc_cursor_t, decltype(&mongoc_cursor_destroy)>;
+using CursorPtr = Owned<mongoc_cursor_t>;
 
 /// False: no primary was found, and nothing was asked of any; `why` says more.
 bool Succeeded(const Server& server, mongoc_cursor_t* cursor, const std::string& collection,
@@ -172,8 +171,8 @@ void Query(Server& server, const Collection& collection, const Filter& filter,
 namespace {
 
 /// By this machine's clock: it only says when it is worth while to look again.
-void TellDue(Server& server, const Filter& filter, AcquireOp& op,
-             std::chrono::milliseconds budget) try {
+void ReportDue(Server& server, const Filter& filter, AcquireOp& op,
+               std::chrono::milliseconds budget) try {
   op.due_in = NextDue(filter, std::chrono::system_clock::now(),
                       [&](const Filter& first, const std::function<bool(QueryRow&&)>& visit) {
                         Query(server, *op.collection, first, visit, budget);
@@ -191,11 +190,11 @@ void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
   Operations operations(server, budget);
   const Doc match = MatchOf(filter);
   for (const Pass& pass : PassesOf(filter)) {
-    const Doc wanted = Both(Both(match, pass.match), KnownKeys());
+    const Doc wanted = And(match, pass.match, KnownKeys());
     if (operations.AcquireFirst(op, wanted, pass.sort, key)) return;
     if (op.status != OpStatus::kMissing) return;
   }
-  if (op.asks_due) TellDue(server, filter, op, budget);
+  if (op.asks_due) ReportDue(server, filter, op, budget);
 }
 
 }  // namespace doclock::mongodb
