@@ -36,8 +36,8 @@ class ReadyMade {
     acquire.grant.lock_id = id;
     acquire.grant.ttl = 30s;
     acquire.insert = Body::FromJson(SampleTree(1, bytes));
-    lock_.Add("findAndModify", "floor").Add("query", mongodb::AcquireFilter(acquire, nullptr));
-    mongodb::AcquireUpdate(acquire, nullptr, id).AddTo(lock_, "update");
+    lock_.Add("findAndModify", "floor").Add("query", mongodb::AcquireFilter(acquire));
+    mongodb::AcquireUpdate(acquire, id).AddTo(lock_, "update");
     lock_.Add("new", true).Add("upsert", true).Add("maxTimeMS", 10'000);
     lock_.Add("writeConcern", Majority());
     mongodb::Doc held = mongodb::Doc::Of("_id", 1);

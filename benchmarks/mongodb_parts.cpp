@@ -68,8 +68,8 @@ class Commands final : public Cycle {
     acquire.grant.lock_id = NewUuid();
     acquire.grant.ttl = 30s;
     acquire.insert = Body::FromJson(SampleTree(0));
-    mongodb::Doc take = FindAndModify(mongodb::AcquireFilter(acquire, nullptr));
-    mongodb::AcquireUpdate(acquire, nullptr, acquire.grant.lock_id).AddTo(take, "update");
+    mongodb::Doc take = FindAndModify(mongodb::AcquireFilter(acquire));
+    mongodb::AcquireUpdate(acquire, acquire.grant.lock_id).AddTo(take, "update");
     take.Add("new", true).Add("upsert", true).Add("maxTimeMS", 10'000);
     raw_.Run(take.Add("writeConcern", Majority()), [&](const bson_t& reply) {
       bson_iter_t all, version;
@@ -85,9 +85,9 @@ class Commands final : public Cycle {
     release.base = Body::FromJson(SampleTree(count_));
     release.body = Body::FromJson(SampleTree(++count_));
     mongodb::Doc statement, give;
-    statement.Add("q", mongodb::HeldFilter(release, mongodb::Queue::kNone));
-    mongodb::HeldUpdate(release, mongodb::Queue::kNone).AddTo(statement, "u");
-    give.Add("update", "floor").AddArray("updates", mongodb::Array().Add(statement).doc());
+    statement.Add("q", mongodb::HeldFilter(release, mongodb::ReleaseTo::kNobody));
+    mongodb::HeldUpdate(release, mongodb::ReleaseTo::kNobody).AddTo(statement, "u");
+    give.Add("update", "floor").Add("updates", mongodb::Array().Add(statement));
     raw_.Run(give.Add("maxTimeMS", 10'000).Add("writeConcern", Majority()));
   }
 

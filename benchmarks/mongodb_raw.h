@@ -80,7 +80,7 @@ inline mongodb::Doc RawUpdate(const char* collection, const mongodb::Doc& filter
   statement.Add("q", filter).Add("u", update).Add("upsert", upsert);
   mongodb::Doc command;
   command.Add("update", collection)
-      .AddArray("updates", mongodb::Array().Add(statement).doc())
+      .Add("updates", mongodb::Array().Add(statement))
       .Add("writeConcern", Majority());
   return command;
 }

@@ -128,7 +128,7 @@ class Collection {
     index.Add("key", Doc::Of(field, 1)).Add("name", field).Add("unique", unique);
     Doc command;
     command.Add("createIndexes", ::mongoc_collection_get_name(collection_))
-        .AddArray("indexes", Array().Add(index).doc());
+        .Add("indexes", Array().Add(index));
     bson_error_t error{};
     if (!::mongoc_client_write_command_with_opts(client_, kDatabase, command.get(), nullptr,
                                                  nullptr, &error)) {
@@ -189,7 +189,7 @@ class ByHandCaller final : public MongoCaller {
       const Doc free = Doc::OfNull("lockId");
       const Doc expired = Doc::Of("until", Doc::Of("$lte", now));
       Doc filter;
-      filter.Add("_id", key).AddArray("$or", Array().Add(free).Add(expired).doc());
+      filter.Add("_id", key).Add("$or", Array().Add(free).Add(expired));
       Doc lock;
       lock.Add("lockId", id).Add("until", now + ttl_);
       return collection_.FindAndModify(filter, Doc::Of("$set", lock), false,
@@ -230,7 +230,7 @@ class ByHandCaller final : public MongoCaller {
 Doc IfFree(const Doc& free, const Doc& taken, const char* field) {
   bson_iter_t value;
   ::bson_iter_init_find(&value, taken.get(), "v");
-  return Doc::OfArray("$cond", Array().Add(free).Add(*::bson_iter_value(&value)).Add(field).doc());
+  return Doc::Of("$cond", Array().Add(free).Add(*::bson_iter_value(&value)).Add(field));
 }
 
 class PipelineCaller final : public MongoCaller {
@@ -267,16 +267,15 @@ class PipelineCaller final : public MongoCaller {
     return Doc::Of("$dateAdd", add);
   }
   static Doc IfNull(const char* field, const bson_value_t& otherwise) {
-    return Doc::OfArray("$ifNull", Array().Add(field).Add(otherwise).doc());
+    return Doc::Of("$ifNull", Array().Add(field).Add(otherwise));
   }
   [[nodiscard]] Doc Take(const std::string& id) const {
     bson_value_t epoch{};
     epoch.value_type = BSON_TYPE_DATE_TIME;
     bson_value_t zero{};
     zero.value_type = BSON_TYPE_INT64;
-    const Doc free =
-        Doc::OfArray("$lte", Array().Add(IfNull("$expiresAt", epoch)).Add("$$NOW").doc());
-    const Doc next = Doc::OfArray("$add", Array().Add(IfNull("$fencingToken", zero)).Add(1).doc());
+    const Doc free = Doc::Of("$lte", Array().Add(IfNull("$expiresAt", epoch)).Add("$$NOW"));
+    const Doc next = Doc::Of("$add", Array().Add(IfNull("$fencingToken", zero)).Add(1));
     Doc set;
     set.Add("lockId", IfFree(free, Doc::Of("v", id), "$lockId"))
         .Add("expiresAt", IfFree(free, Doc::Of("v", Later()), "$expiresAt"))
@@ -316,7 +315,7 @@ class MongoLockCaller final : public MongoCaller {
       const Doc expired = Doc::Of("exclusive.expiresAt", Doc::Of("$lte", Date(now)));
       Doc filter;
       filter.Add("resource", NameOf(key))
-          .AddArray("$or", Array().Add(free).Add(expired).doc())
+          .Add("$or", Array().Add(free).Add(expired))
           .Add("shared.count", 0);
       Doc shared;
       shared.Add("count", 0).AddArray("locks", Doc());
@@ -373,12 +372,12 @@ class MongoLockCaller final : public MongoCaller {
     const std::string& id = ids_[key];
     const Doc exclusive = Doc::Of("exclusive.lockId", id);
     const Doc shared = Doc::Of("shared.locks.lockId", id);
-    const Doc match = Doc::OfArray("$or", Array().Add(exclusive).Add(shared).doc());
-    const Doc same = Doc::OfArray("$eq", Array().Add("$$lock.lockId").Add(id).doc());
+    const Doc match = Doc::Of("$or", Array().Add(exclusive).Add(shared));
+    const Doc same = Doc::Of("$eq", Array().Add("$$lock.lockId").Add(id));
     Doc filter;
     filter.Add("input", "$shared.locks")
         .Add("as", "lock")
-        .Add("cond", Doc::OfArray("$and", Array().Add(same).doc()));
+        .Add("cond", Doc::Of("$and", Array().Add(same)));
     Doc project;
     project.Add("shared.locks", Doc::Of("$filter", filter))
         .Add("resource", true)

@@ -75,8 +75,9 @@ struct Change {
   /// Loaded: there is a document, and its lock is not what this library writes.
   bool malformed = false;
   const char* bad_part = nullptr;  ///< Loaded, of a malformed one: which part is, if known.
-  /// Loaded, one of several: another client's transaction holds it, and the unit does not wait. The
-  /// program leaves it to a unit of its own, which does.
+  /// Loaded, one of several: another client's transaction holds it, and the unit does not wait. Or
+  /// committed, one of several: another client was quicker, and it is not stored. The program
+  /// leaves it to a unit of its own.
   bool blocked = false;
   /// Loaded: `was` is not what is stored (the leases of another run of the clock begin anew). The
   /// first write that meets it has to store it, whatever it decides.
@@ -181,6 +182,9 @@ class DOCLOCK_EXPORT Unit {
   /// called. With kWriteAll it waits for documents that other clients keep, in this order, which is
   /// the same for all clients.
   virtual void Load(std::span<Change> documents) = 0;
+  /// Asked before Load: it shall show all documents as they were at one moment. For databases that
+  /// do so anyway, this does nothing. @throws Error if the database cannot
+  virtual void SeeOneMoment() {}
   /// Shows the documents of a collection that meet the filter, in its order, until `visit` returns
   /// false or the filter's limit is reached. `visit` does not use the unit. Elsewhere the documents
   /// may have changed when they are loaded. In a unit that writes, a body may lack members that the
@@ -238,9 +242,10 @@ class DOCLOCK_EXPORT Database {
                                            std::chrono::milliseconds default_ttl) = 0;
   /// @throws Error if the unit cannot begin by the deadline, which covers its Commit too.
   virtual std::unique_ptr<Unit> Begin(Access access, Deadline deadline) = 0;
-  /// Carries out operations, each on a document of its own, that are one small step each which does
-  /// what the rules would do, and stores them. The others it leaves pending, with nothing changed.
-  /// For databases where a unit costs more round trips. @throws Error if nothing was stored
+  /// Carries out operations that are one small step each which does what the rules would do, and
+  /// stores them. The others it leaves pending, with nothing changed. One document occurs once
+  /// among them, but for renewals. For databases where a unit costs more round trips.
+  /// @throws Error if nothing was stored
   virtual void Try(std::span<StoreOp* const>, Deadline) {}
   /// Calls `use` with a unit. For databases whose units are small enough for the stack.
   /// @throws what Begin and `use` throw

@@ -39,6 +39,7 @@ void Reopen(StoreOp& op) noexcept {
 /// Gives an operation the outcome of its change.
 void Settle(StoreOp& op, const Change& change) {
   if (!change.IsDecided() || change.outcome == OpStatus::kDone) return;
+  if (change.blocked) return Reset(op);
   Void(op);
   if (op.status == OpStatus::kBusy) return;
   op.status = change.outcome;
@@ -136,39 +137,33 @@ class Batch {
     of_.reserve(ops_.size());
   }
 
-  /// Leaves out what the database has carried out without a unit: of operations whose document no
-  /// other one names, so that each document's stay in order.
+  /// Leaves out what the database has carried out without a unit.
   void TryWithoutUnit(Database& database, Deadline deadline) {
-    std::vector<StoreOp*> once;
-    for (std::size_t i = 0; i < ops_.size(); ++i) {
-      const bool repeats = (i > 0 && !StandsBefore(ops_[i - 1], ops_[i])) ||
-                           (i + 1 < ops_.size() && !StandsBefore(ops_[i], ops_[i + 1]));
-      if (!repeats) once.push_back(ops_[i]);
-    }
-    TryEach(database, once, deadline);
+    TryEach(database, ops_, deadline);
     std::erase_if(ops_, [](const StoreOp* op) { return op->status != OpStatus::kPending; });
   }
 
   /// Returns the operations that need a unit of their own. They have no result.
   std::vector<StoreOp*> Run(Database& database, Deadline deadline) {
     if (ops_.empty()) return {};
-    bool all_alone = false;
     const auto run = [&] {
       const auto unit = database.Begin(access(), deadline);
       try {
         RunIn(*unit);
       } catch (const Raced&) {
-        all_alone = true;
+        has_failed_ = true;
       } catch (const Error&) {
-        all_alone = unit->IsSpoilt();
-        if (!all_alone) throw;
+        has_failed_ = unit->IsSpoilt();
+        if (!has_failed_) throw;
       }
     };
     Guarded(run, [&](const auto& settle) { ForEachOpen(settle); });
-    if (!all_alone) return Blocked();
+    if (!has_failed_) return Blocked();
     for (StoreOp* const op : ops_) Reset(*op);  // nothing of what was decided is stored
     return std::move(ops_);
   }
+  /// Did the unit store nothing, so that all need one of their own?
+  [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
 
  private:
   static constexpr std::size_t kTried = SIZE_MAX;
@@ -237,6 +232,7 @@ class Batch {
   std::vector<StoreOp*> ops_;
   std::vector<Change> changes_;
   std::vector<std::size_t> of_;  ///< The change of each operation, or kTried.
+  bool has_failed_ = false;
 };
 
 /// Settles it and returns true, if no type prevents what it asks for.
@@ -249,7 +245,7 @@ bool IsFaulty(StoreOp& op) {
 /// A part of the time of a batch: so long it may wait for documents that others' transactions hold,
 /// one after the other. Until then nobody gets the answers of the rest.
 constexpr int kPartForBlocked = 8;
-constexpr std::chrono::milliseconds kLeastForBlocked{10};
+constexpr std::chrono::milliseconds kLeastForBlocked{50};
 /// A part of its lease: so long a renewal may take, so that the next one comes early enough.
 constexpr int kPartForRenewal = 6;
 constexpr std::chrono::milliseconds kLeastForRenewal{250};
@@ -274,7 +270,7 @@ Deadline BoundOf(const StoreOp& op, Deadline deadline) {
   return std::min(deadline, std::chrono::steady_clock::now() + part);
 }
 
-/// Each by itself, because others' transactions hold their documents. Renewals do not wait: they
+/// Each by itself, because others' transactions hold their documents, or were quicker. Renewals do not wait: they
 /// come again, and those that were stored with them count from when they are told.
 void ExecuteBlocked(Database& database, std::vector<StoreOp*> ops, Deadline deadline) {
   const auto held = std::partition(ops.begin(), ops.end(),
@@ -308,7 +304,9 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
   if (sound.empty()) return;
   Batch batch(std::move(sound));
   batch.TryWithoutUnit(database, deadline);
-  ExecuteBlocked(database, batch.Run(database, deadline), deadline);
+  const std::vector<StoreOp*> rest = batch.Run(database, deadline);
+  if (!batch.has_failed()) return ExecuteBlocked(database, rest, deadline);
+  for (StoreOp* const op : rest) ExecuteOne(database, *op, deadline);
 }
 
 void ExecuteImmediately(Database& database, std::span<StoreOp* const> ops) {

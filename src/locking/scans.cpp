@@ -146,6 +146,8 @@ void Query(Database& database, Collection& collection, const Filter& filter,
   unit->Scan(collection, At(TimeFor(filter, *unit), filter), sink);
 }
 
+namespace {
+
 void ReadTogether(Unit& unit, std::span<StoreOp* const> reads) {
   std::vector<StoreOp*> sorted(reads.begin(), reads.end());
   std::stable_sort(sorted.begin(), sorted.end(), StandsBefore);
@@ -155,9 +157,12 @@ void ReadTogether(Unit& unit, std::span<StoreOp* const> reads) {
     if (i == 0 || StandsBefore(sorted[i - 1], sorted[i])) documents.emplace_back(*sorted[i]);
     of.push_back(documents.size() - 1);
   }
+  unit.SeeOneMoment();
   unit.Load(documents);
   for (std::size_t i = 0; i < sorted.size(); ++i) Decide(*sorted[i], documents[of[i]], unit);
 }
+
+}  // namespace
 
 void ReadTogether(Database& database, std::span<StoreOp* const> reads, Deadline deadline) {
   try {

@@ -18,8 +18,6 @@ namespace doclock::locking {
 
 DOCLOCK_EXPORT void Query(Database& database, Collection& collection, const Filter& filter,
                           const std::function<bool(QueryRow&&)>& sink, Deadline deadline);
-/// See Store::ReadTogether.
-DOCLOCK_EXPORT void ReadTogether(Unit& unit, std::span<StoreOp* const> reads);
 DOCLOCK_EXPORT void ReadTogether(Database& database, std::span<StoreOp* const> reads,
                                  Deadline deadline);
 DOCLOCK_EXPORT void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& key,

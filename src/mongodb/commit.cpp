@@ -157,17 +157,17 @@ class Committer {
     }
     return true;
   }
-  static void Build(const StoreOp& op, Write& write) {
+  static void Build(StoreOp& op, Write& write) {
     const StoredLock* const seen = write.seen ? &*write.seen : nullptr;
     if (op.kind == OpKind::kSave) {
-      const auto& save = static_cast<const SaveOp&>(op);
+      auto& save = static_cast<SaveOp&>(op);
       if (save.save == SaveKind::kInsert) write.born = NewUuid();
       write.statement = StatementOf(save, seen, write.born);
       return;
     }
     const auto& held = static_cast<const WriteOp&>(op);
     const bool met = seen != nullptr && seen->has_queue;
-    write.statement = StatementOf(held, Operations::QueueOf(held, met), seen);
+    write.statement = StatementOf(held, ReleaseToOf(held, met), seen);
   }
 
   /// Sends the statements in the order of the operations. False: one was refused.
@@ -246,7 +246,7 @@ class Committer {
 void Commit(Server& server, CommitOp& commit, Deadline deadline) {
   std::vector<std::size_t> order = locking::PlacesInOrder(commit);
   if (locking::IsFaulty(commit, order)) return;
-  locking::RunGuarded(commit, [&] { Committer(server, commit, std::move(order), deadline).Run(); });
+  Committer(server, commit, std::move(order), deadline).Run();
 }
 
 }  // namespace doclock::mongodb

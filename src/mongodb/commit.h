@@ -5,7 +5,7 @@
 
 namespace doclock::mongodb {
 
-/// See Store::Commit. The server has to be a replica set.
+/// See Store::Commit. The server has to be a replica set. @throws Error
 void Commit(Server& server, CommitOp& commit, Deadline deadline);
 
 }  // namespace doclock::mongodb

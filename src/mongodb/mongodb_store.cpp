@@ -1,23 +1,22 @@
-#include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "doclock/mongodb_pool.h"
 #include "doclock/mongodb_store.h"
+#include "locking/commit_frame.h"
 #include "locking/execute.h"
 #include "locking/locking_store.h"
 #include "locking/scans.h"
 #include "mongodb/admin/admin.h"
-#include "mongodb/admin/examine.h"
-#include "mongodb/admin/open_check.h"
-#include "mongodb/client/clock_watch.h"
-#include "mongodb/client/stream.h"
+#include "mongodb/client/clocks.h"
 #include "mongodb/commit.h"
 #include "mongodb/mongodb_unit.h"
 #include "mongodb/operations/execute.h"
 #include "mongodb/query/query.h"
+#include "mongodb/stream.h"
 
 namespace doclock {
 namespace {
@@ -70,8 +69,12 @@ class MongodbDatabase final : public locking::Database {
     return collection;
   }
 
-  std::unique_ptr<locking::Unit> Begin(locking::Access access, Deadline deadline) override {
-    return std::make_unique<mongodb::MongodbUnit>(*server_, access, deadline);
+  std::unique_ptr<locking::Unit> Begin(locking::Access, Deadline deadline) override {
+    return std::make_unique<mongodb::MongodbUnit>(*server_, deadline);
+  }
+
+  void Try(std::span<StoreOp* const> ops, Deadline deadline) override {
+    mongodb::Execute(*server_, *clocks_, ops, mongodb::Until(deadline));
   }
 
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
@@ -114,41 +117,11 @@ class MongodbStore final : public locking::LockingStore {
     return database_.clocks().skew().most;
   }
 
-  void Execute(std::span<StoreOp* const> ops, milliseconds budget) override {
-    if (Refuses(ops)) return;
-    const Deadline deadline = In(budget);
-    for (StoreOp* const op : ops) op->MakePending();
-    mongodb::Execute(database_.server(), database_.clocks(), ops, budget);
-    // A collection that cannot be read fails the reads of no other.
-    std::map<Collection*, std::vector<StoreOp*>> reads;
-    std::vector<StoreOp*> writes;
-    for (StoreOp* const op : ops) {
-      if (op->status != OpStatus::kPending) continue;
-      (op->kind == OpKind::kRead ? reads[op->collection] : writes).push_back(op);
-    }
-    for (const auto& [collection, some] : reads) locking::Execute(database_, some, deadline);
-    // By itself: a unit of several could not tell which of them another client has raced.
-    for (StoreOp* const op : writes) {
-      locking::Execute(database_, {&op, 1}, ops.size() == 1 ? deadline : PartOf(deadline));
-    }
-  }
   void Commit(CommitOp& commit, milliseconds budget) override {
-    if (!traits().transactions) return Store::Commit(commit, budget);
-    if (!Refuses(commit.ops)) mongodb::Commit(database_.server(), commit, In(budget));
-  }
-  void ReadTogether(std::span<StoreOp* const> reads, milliseconds budget) override {
-    if (Refuses(reads)) return;
-    try {
-      if (!traits().transactions) {
-        throw StoreException(Errc::kRefused,
-                             "MongoDB reads several documents at one moment in a replica set only");
-      }
-      mongodb::MongodbUnit unit(database_.server(), locking::Access::kRead, In(budget));
-      unit.SeeOneMoment();
-      locking::ReadTogether(unit, reads);
-    } catch (const Error& error) {
-      for (StoreOp* const op : reads) op->Fail(error.errc(), error.what());
-    }
+    if (!traits().transactions) return LockingStore::Commit(commit, budget);
+    if (Refuses(commit.ops)) return;
+    const Deadline deadline = In(budget);
+    locking::RunGuarded(commit, [&] { mongodb::Commit(database_.server(), commit, deadline); });
   }
   void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, milliseconds budget) override {
     StoreOp* const one[] = {&op};
@@ -158,7 +131,7 @@ class MongodbStore final : public locking::LockingStore {
     mongodb::AcquireNext(database_.server(), filter, op, key, budget);
     if (op.status != OpStatus::kMissing || !op.asks_free_in) return;
     try {
-      mongodb::MongodbUnit unit(database_.server(), locking::Access::kRead, deadline);
+      mongodb::MongodbUnit unit(database_.server(), deadline);
       using Moment = std::optional<std::chrono::system_clock::time_point>;
       locking::TellFreeIn(unit, filter, filter.has_due() ? Moment(WallTime(budget)) : Moment(), op);
     } catch (const Error&) {  // the search itself found nothing
@@ -166,19 +139,11 @@ class MongodbStore final : public locking::LockingStore {
     }
   }
   std::chrono::system_clock::time_point WallTime(milliseconds budget) override {
-    database_.CheckProcess();
+    if (database_.IsForked()) return LockingStore::WallTime(budget);  // it refuses
     return mongodb::WallTime(database_.server(), budget);
   }
 
  private:
-  /// For one of several: a document that a foreign transaction holds must not keep the others'
-  /// answers for the whole time.
-  static Deadline PartOf(Deadline deadline) {
-    constexpr milliseconds kLeast{100};
-    const auto now = std::chrono::steady_clock::now();
-    return std::min(deadline, now + std::max<Deadline::duration>((deadline - now) / 4, kLeast));
-  }
-
   MongodbDatabase& database_;
 };
 

@@ -14,25 +14,31 @@
 namespace doclock::mongodb {
 
 using locking::Change;
+using std::chrono::milliseconds;
 
 namespace {
 
-void Fail(Change& change, OpStatus outcome, const char* text) {
-  change.outcome = outcome;
-  change.detail = std::make_unique<OpDetail>();
-  change.detail->message = text;
-}
-
-/// Does the document show what was to be stored?
-bool Shows(const StoredLock& lock, const rules::LockState& stored) noexcept {
-  return lock.lock_id == stored.lock_id && lock.version == stored.version &&
-         lock.born == stored.born && lock.released == stored.released;
+Verb VerbOf(const Change& change) noexcept {
+  if (change.erased) return Verb::kDelete;
+  return change.was == nullptr ? Verb::kInsert : Verb::kUpdate;
 }
 
 }  // namespace
 
-MongodbUnit::MongodbUnit(Server& server, locking::Access access, Deadline deadline)
-    : server_(server), access_(access), deadline_(deadline), operations_(server, Until(deadline)) {}
+struct MongodbUnit::Writes {
+  Verb verb;
+  std::vector<Change*> changes{};
+  Array statements{};
+  std::uint32_t bytes = 0;
+
+  [[nodiscard]] bool HasRoomFor(const Change& change, const Doc& statement) const noexcept {
+    return verb == VerbOf(change) && changes.front()->collection == change.collection &&
+           bytes + statement.get()->len <= kMostCommandBytes;
+  }
+};
+
+MongodbUnit::MongodbUnit(Server& server, Deadline deadline)
+    : server_(server), deadline_(deadline), operations_(server, Until(deadline)) {}
 
 void MongodbUnit::Load(std::span<Change> documents) {
   loaded_.clear();
@@ -64,6 +70,7 @@ void MongodbUnit::LoadSome(std::span<Change> documents) {
         document.was = document.malformed ? nullptr : &loaded;
       },
       reply);
+  spoilt_ = reply.outcome == Outcome::kRefused;  // by the rights to one of several collections
   Check(reply);
   if (!complete) throw StoreException(Errc::kUnavailable, "doclock: MongoDB: a look was not ended");
 }
@@ -75,11 +82,6 @@ const MongodbUnit::Loaded& MongodbUnit::Keep(Operations::Shown&& shown,
   if (loaded.stored.malformed()) return loaded;
   loaded.lock = loaded.stored;
   if (whole) loaded.body = Body::FromJson(ReadBody(shown.doc, collection.fields()));
-  if (access_ == locking::Access::kRead) return loaded;
-  for (const std::string* const field : LockFields(collection.fields())) {
-    bson_iter_t value;
-    if (FindField(shown.doc, *field, value)) loaded.seen.Add(*field, *bson_iter_value(&value));
-  }
   return loaded;
 }
 
@@ -99,82 +101,108 @@ std::string MongodbUnit::ScanOver(Collection& collection, const std::string& aft
   return mongodb::ScanLocks(operations_, collection, {{}, true}, after, visit);
 }
 
-Doc MongodbUnit::StatementOf(const Change& change) {
-  const locking::Entry& now = *change.now;
-  if (change.was == nullptr) {
-    return NewDocument(*change.collection, *change.key, now.body, now.lock.born, now.lock.released);
+void MongodbUnit::SeeOneMoment() {
+  if (!server_.is_replica_set()) {
+    throw StoreException(Errc::kRefused,
+                         "MongoDB reads several documents at one moment in a replica set only");
   }
-  const auto& loaded = static_cast<const Loaded&>(*change.was);
-  return mongodb::StatementOf({.collection = *change.collection,
-                               .key = *change.key,
-                               .was = loaded.stored,
-                               .seen = *loaded.seen.get(),
-                               .now = now.lock,
-                               .body = now.body,
-                               .base = change.base != nullptr ? *change.base : loaded.body,
-                               .erases = change.erased});
-}
-
-void MongodbUnit::CommitOne(Change& change) {
-  const Verb verb = change.erased           ? Verb::kDelete
-                    : change.was == nullptr ? Verb::kInsert
-                                            : Verb::kUpdate;
-  Doc command = CommandOf(verb, *change.collection, Array().Add(StatementOf(change)), true);
-  Reply reply;
-  operations_.Write(command, reply);
-  const CommandResult& result = Single(reply);
-  Check(result);
-  if (result.is_duplicate() && result.duplicate != "_id") {
-    change.RefuseBy(result.duplicate);
-  } else if (reply.Integer("n") == 0) {
-    throw locking::Raced();
-  } else {
-    change.outcome = OpStatus::kDone;
-  }
+  moment_.emplace();
 }
 
 void MongodbUnit::Commit(std::span<Change> changes) {
-  if (changes.size() == 1) return CommitOne(changes.front());
-  std::vector<Change*> decided;
-  Array statements;
+  const auto of_loaded = [](const Change& change) {
+    const auto& loaded = static_cast<const Loaded&>(*change.was);
+    return LockChange{.collection = *change.collection,
+                      .key = *change.key,
+                      .was = loaded.stored,
+                      .now = change.now->lock,
+                      .body = change.now->body,
+                      .base = change.base != nullptr ? *change.base : loaded.body,
+                      .erases = change.erased};
+  };
+  std::vector<Writes> commands;
+  spoilt_ = true;  // if a body cannot be put into BSON
   for (Change& change : changes) {
     if (!change.IsDecided()) continue;
-    statements.Add(StatementOf(change));
-    decided.push_back(&change);
+    const rules::LockState& now = change.now->lock;
+    Doc statement = change.was != nullptr ? StatementOf(of_loaded(change))
+                                          : NewDocument(*change.collection, *change.key,
+                                                        change.now->body, now.born, now.released);
+    if (commands.empty() || !commands.back().HasRoomFor(change, statement)) {
+      commands.push_back({VerbOf(change)});
+    }
+    Writes& writes = commands.back();
+    writes.changes.push_back(&change);
+    writes.statements.Add(statement);
+    writes.bytes += statement.get()->len;
   }
-  Doc command = CommandOf(Verb::kUpdate, *decided.front()->collection, statements, false);
-  Reply reply;
-  operations_.Write(command, reply);
-  Check(reply);
-  const std::int64_t done = reply.Integer("n");
-  if (done == 0) {
-    for (std::size_t i = 0; i < decided.size(); ++i) Check(reply.Of(i));
-    throw locking::Raced();
-  }
-  for (Change* const change : decided) change->outcome = OpStatus::kDone;
-  if (done < static_cast<std::int64_t>(decided.size())) Settle(decided, done);
+  spoilt_ = false;
+  // A foreign transaction may hold one of several documents: then there is time for the others.
+  const milliseconds limit = operations_.left() / (changes.size() == 1 ? 1 : 4);
+  for (const Writes& writes : commands) Send(writes, limit, commands.size() == 1);
+  if (changes.size() == 1 && changes.front().blocked) throw locking::Raced();
 }
 
-void MongodbUnit::Settle(std::span<Change* const> changes, std::int64_t done) {
+void MongodbUnit::Send(const Writes& writes, milliseconds limit, bool is_only) {
+  Doc command =
+      CommandOf(writes.verb, *writes.changes.front()->collection, writes.statements, false);
+  Reply reply;
+  operations_.Within(limit).Write(command, reply);
+  const bool several = writes.changes.size() > 1;
+  // The command has ended.
+  const bool stopped = several && reply.ran_out_of_time();
+  const std::int64_t done = reply.Integer("n");
+  if (is_only && !stopped) {
+    Check(reply);
+    spoilt_ = several;  // by a statement's own error
+    for (std::size_t i = 0; i < writes.changes.size() && done == 0; ++i) Check(reply.Of(i));
+    spoilt_ = false;
+  }
+  std::vector<Change*> open;
+  for (std::size_t i = 0; i < writes.changes.size(); ++i) {
+    Change& change = *writes.changes[i];
+    const CommandResult& result = reply.Of(i);
+    if (result.is_duplicate() && result.duplicate == "_id") {
+      change.blocked = true;  // another client has made it
+    } else if (stopped || !Settled(result, *change.collection, change.outcome, change.detail)) {
+      change.outcome = OpStatus::kDone;
+      open.push_back(&change);
+    }
+  }
+  if (!stopped && done >= static_cast<std::int64_t>(open.size())) return;
+  if (several) return TellApart(open, stopped ? std::nullopt : std::optional(done));
+  open.front()->outcome = OpStatus::kPending;
+  open.front()->blocked = true;
+}
+
+void MongodbUnit::TellApart(std::span<Change* const> changes, std::optional<std::int64_t> done) {
   std::vector<const Key*> keys;
   for (Change* const change : changes) {
     keys.push_back(change->key);
-    Fail(*change, OpStatus::kFailed, "other clients were quicker");
+    change->outcome = change->erased ? OpStatus::kDone : OpStatus::kPending;
   }
-  std::int64_t seem_done = 0;
   Reply reply;
   const bool complete = operations_.Look(
       *changes.front()->collection, keys, {},
       [&](std::size_t place, Operations::Shown&& shown) {
-        if (!Shows(shown.lock, changes[place]->now->lock)) return;
-        changes[place]->outcome = OpStatus::kDone;
-        ++seem_done;
+        Change& change = *changes[place];
+        const auto& was = static_cast<const Loaded&>(*change.was);
+        const bool is_done =
+            !change.erased && ShowsChange(shown.lock, {.was = was.lock, .now = change.now->lock});
+        change.outcome = is_done ? OpStatus::kDone : OpStatus::kPending;
+        change.blocked = !is_done && bson_equal(shown.lock.seen.get(), was.stored.seen.get());
       },
       reply);
-  if (complete && seem_done == done) return;
-  // Another client has stored the same in one of them, or has changed one again.
+  const auto shown = std::count_if(changes.begin(), changes.end(), [](const Change* change) {
+    return change->outcome == OpStatus::kDone;
+  });
   for (Change* const change : changes) {
-    Fail(*change, OpStatus::kInDoubt, "whether the write was done is not known");
+    if (complete && (change->outcome == OpStatus::kDone || change->blocked)) continue;
+    change->blocked = complete && done == shown;
+    if (change->blocked) continue;
+    change->outcome = OpStatus::kInDoubt;
+    change->detail = std::make_unique<OpDetail>();
+    change->detail->message = "whether the write was done is not known";
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -12,14 +13,11 @@
 namespace doclock::mongodb {
 
 /// A unit without a transaction: it reads, and the statement that stores a change says what it
-/// rests on. It stores no renewals, and no grants but to the next holder (LockChange). Several
-/// changes, of one collection, are updates in one command, each by itself.
+/// rests on. It stores no renewals and no shares (LockChange). Changes of
+/// one collection and one verb go in one command, each by itself.
 class MongodbUnit final : public locking::Unit {
  public:
-  MongodbUnit(Server& server, locking::Access access, Deadline deadline);
-
-  /// From now on all documents are seen at one moment. Needs a replica set.
-  void SeeOneMoment() { moment_.emplace(); }
+  MongodbUnit(Server& server, Deadline deadline);
 
   /// The moment of the look, from which all times of a loaded lock are counted.
   TimePoint Now() override { return kLookedAt; }
@@ -30,30 +28,32 @@ class MongodbUnit final : public locking::Unit {
                         const std::function<bool(locking::Candidate&&)>& visit) override;
   std::string ScanOver(Collection& collection, const std::string& after,
                        const std::function<bool(locking::Candidate&&)>& visit) override;
+  void SeeOneMoment() override;
   void Commit(std::span<locking::Change> changes) override;
+  [[nodiscard]] bool IsSpoilt() const noexcept override { return spoilt_; }
 
  private:
   struct Loaded : locking::Entry {
     StoredLock stored;
-    Doc seen;  ///< The fields of the lock; in a unit that writes.
   };
   /// Keeps a document that the view shows.
   const Loaded& Keep(Operations::Shown&& shown, const Collection& collection, bool whole);
   /// Documents of one collection.
   void LoadSome(std::span<locking::Change> documents);
-  /// Finds out which of several changes the server has counted.
-  void Settle(std::span<locking::Change* const> changes, std::int64_t done);
-
-  static Doc StatementOf(const locking::Change& change);
-  /// Stores the change of one document. @throws locking::Raced
-  void CommitOne(locking::Change& change);
+  /// Changes that one command stores.
+  struct Writes;
+  /// Sends them, and settles each. @param is_only is nothing else sent? Then an error that has kept
+  /// all of them out is thrown.
+  void Send(const Writes& writes, std::chrono::milliseconds limit, bool is_only);
+  /// Settles changes of which the server has told only how many were done, if that: by one look.
+  void TellApart(std::span<locking::Change* const> changes, std::optional<std::int64_t> done);
 
   Server& server_;
-  const locking::Access access_;
   const Deadline deadline_;
   std::optional<Moment> moment_;
   Operations operations_;
   std::deque<Loaded> loaded_;
+  bool spoilt_ = false;
 };
 
 }  // namespace doclock::mongodb

@@ -25,7 +25,7 @@ struct AgeingDatabase : mongo_test::Database {
       statements.Add(AgeEach("lockReaders", "time", by));
       statements.Add(AgeEach("lockQueue", "until", by));
       Doc command;
-      command.Add("update", std::string_view(collection)).AddArray("updates", statements.doc());
+      command.Add("update", std::string_view(collection)).Add("updates", statements);
       Run(command);
     }
   }
@@ -35,18 +35,18 @@ struct AgeingDatabase : mongo_test::Database {
     Array both;
     both.Add(std::string_view("$$this")).Add(Doc::Of(date, Aged("$$this." + date, by)));
     Doc map;
-    map.Add("input", "$" + array).Add("in", Doc::OfArray("$mergeObjects", both.doc()));
+    map.Add("input", "$" + array).Add("in", Doc::Of("$mergeObjects", both));
     const Doc set = Doc::Of("$set", Doc::Of(array, Doc::Of("$map", map)));
     return Statement(Doc::Of(array + "." + date, Doc::Of("$type", "date")), set);
   }
   static Doc Aged(const std::string& date, std::chrono::milliseconds by) {
     Array difference;
     difference.Add(std::string_view(date)).Add(std::int64_t{by.count()});
-    return Doc::OfArray("$subtract", difference.doc());
+    return Doc::Of("$subtract", difference);
   }
   static Doc Statement(const Doc& filter, const Doc& stage) {
     Doc statement;
-    statement.Add("q", filter).AddArray("u", Array().Add(stage).doc()).Add("multi", true);
+    statement.Add("q", filter).Add("u", Array().Add(stage)).Add("multi", true);
     return statement;
   }
   void Spoil(const std::string& collection, const Key& key, const Doc& fields) {
@@ -55,7 +55,7 @@ struct AgeingDatabase : mongo_test::Database {
     statement.Add("u", Doc::Of("$set", fields));
     Doc command;
     command.Add("update", std::string_view(collection));
-    command.AddArray("updates", Array().Add(statement).doc());
+    command.Add("updates", Array().Add(statement));
     Run(command);
   }
   /// For bodies with numbers only.
@@ -66,7 +66,7 @@ struct AgeingDatabase : mongo_test::Database {
     }
     Doc command;
     command.Add("insert", std::string_view(collection));
-    command.AddArray("documents", Array().Add(document).doc());
+    command.Add("documents", Array().Add(document));
     Run(command);
   }
 };

@@ -76,7 +76,7 @@ bool IsIndexConflict(const Reply& reply) {
 void CreateIndex(Server& server, const Collection& collection, const Doc& spec, Reply& reply) {
   Doc command;
   command.Add("createIndexes", std::string_view(collection.name()));
-  command.AddArray("indexes", Array().Add(spec).doc());
+  command.Add("indexes", Array().Add(spec));
   Operations(server, kAdminBudget).Write(command, reply);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "doclock/store.h"
+#include "mongodb/client/clocks.h"
 #include "mongodb/client/server.h"
 
 namespace doclock::mongodb {
@@ -14,5 +15,17 @@ std::vector<std::string> ListCollections(Server& server, std::chrono::millisecon
 
 /// See Store::EnsureIndex. @throws StoreException, ConflictException
 void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& index);
+
+/// Refuses a collection in which this library cannot keep its promises: one that another lock
+/// system uses, whose programs would not see this library's locks, and one that the server itself
+/// treats in a way that locks do not bear (collection_rules.h). Skips what the user may not read.
+/// @throws StoreException kRefused with the reason; kUnavailable with the cause, if no primary has
+/// answered for as long as calls wait for one
+void CheckCollection(Server& server, const Collection& collection);
+
+/// Looks at the server, its disk, this user's privileges and, unless it is null, a collection: see
+/// Store::Examine. What the user may not see is a finding. @throws StoreException
+std::vector<Finding> Examine(Server& server, const Collection* collection, const ClockSkew& skew,
+                             std::chrono::milliseconds budget);
 
 }  // namespace doclock::mongodb

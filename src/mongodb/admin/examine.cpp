@@ -1,4 +1,4 @@
-#include "mongodb/admin/examine.h"
+#include "mongodb/admin/admin.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "mongodb/admin/open_check.h"
+#include "mongodb/admin/admin.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "mongodb/admin/collection_rules.h"
-#include "mongodb/bson/uuid_bounds.h"
+#include "mongodb/bson/uuids.h"
 #include "mongodb/operations/operations.h"
 
 namespace doclock::mongodb {
@@ -112,10 +112,10 @@ void CheckDocuments(const Reader& reader, const Collection& collection) {
     }
     any.Add(all);
   }
-  stages.Add(Doc::Of("$limit", kSample)).Add(Doc::Of("$match", Doc::OfArray("$or", any.doc())));
+  stages.Add(Doc::Of("$limit", kSample)).Add(Doc::Of("$match", Doc::Of("$or", any)));
   stages.Add(Doc::Of("$limit", 1));
   Doc command = Doc::Of("aggregate", std::string_view(collection.name()));
-  command.AddArray("pipeline", stages.doc()).Add("cursor", Doc());
+  command.Add("pipeline", stages).Add("cursor", Doc());
   Reply reply;
   if (!Looked(reader, command, reply)) return;
   reply.ForEachInBatch([&](const bson_t& doc) {

@@ -10,6 +10,7 @@
 #include "mongodb/bson/lock_fields.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/lock_filters.h"
+#include "mongodb/protocol/share_filters.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -22,18 +23,13 @@ constexpr const char* kServerTime = "doclockNow";
 /// Does the document hold anything that is not the lock's? Asked of the server: a body may be
 /// large.
 Doc HasBodyExpr(const LockFieldNames& names) {
-  Doc map;
-  map.Add("input", Doc::Of("$objectToArray", "$$ROOT")).Add("in", "$$this.k");
   Array known;
-  known.Add(std::string_view("_id"));
-  for (const std::string* field : LockFields(names)) known.Add(std::string_view(*field));
-  Array difference;
-  difference.Add(Doc::Of("$map", map));
+  known.Add("_id");
+  for (const std::string* field : LockFields(names)) known.Add(*field);
+  const Doc all = Mapped(Doc::Of("$objectToArray", "$$ROOT"), "$$this.k");
   // The names of fields are values here.
-  difference.Add(Doc::OfArray("$literal", known.doc()));
-  Array greater;
-  greater.Add(Doc::Of("$size", Doc::OfArray("$setDifference", difference.doc()))).Add(0);
-  return Doc::OfArray("$gt", greater.doc());
+  const Doc others = Call("$setDifference", all, Doc::Of("$literal", known));
+  return Call("$gt", Doc::Of("$size", others), 0);
 }
 
 /// Where a page begins. Held locks are ordered by their ids, which stay the same as long as the
@@ -101,17 +97,19 @@ Doc Renamed(const Cursor& cursor, const std::string& field, std::string_view nam
 Doc WantedFilter(const Collection& collection, const LockScan& query) {
   const LockFieldNames& names = collection.fields();
   Doc filter;
-  if (query.over) filter.Add("$expr", ExpiredExpr(collection));
+  if (query.over) {
+    filter.Add("$expr", And(ExpiredExpr(collection), SoundSharesExpr(collection)));
+  }
   if (query.group.empty()) return filter;
   Array either;
   either.Add(Doc::Of(names.group, Equals(query.group)));
   either.Add(Doc::Of(names.readers + ".group", Equals(query.group)));
-  filter.AddArray("$or", either.doc());
+  filter.Add("$or", either);
   return filter;
 }
 
 /// Held locks, in the order of their ids. (In an array MongoDB would look at the elements.)
-Doc HeldFilter(const Collection& collection, const LockScan& query, const Cursor& cursor) {
+Doc HeldLocksFilter(const Collection& collection, const LockScan& query, const Cursor& cursor) {
   const std::string& id = collection.fields().id;
   Doc held = Doc::Of("$type", "binData");
   held.Add("$not", Doc::Of("$type", "array"));
@@ -132,8 +130,8 @@ Doc OneIdFilter(const Collection& collection, const LockScan& query, const Curso
   filter.Add(id, one);
   const Doc first = Renamed(cursor, "_id", "$literal");
   if (first.empty()) return filter;
-  const Doc behind = Doc::Of("$expr", BinaryOperator("$gte", std::string_view("$_id"), first));
-  return Doc::OfArray("$and", Array().Add(filter).Add(behind).doc());
+  const Doc behind = Doc::Of("$expr", Call("$gte", "$_id", first));
+  return Doc::Of("$and", Array().Add(filter).Add(behind));
 }
 
 /// One document, or all that are there, in the order of keys.
@@ -234,7 +232,7 @@ std::string OfOneId(Operations& operations, const Collection& collection, const 
 std::string ByLockId(Operations& operations, const Collection& collection, const LockScan& query,
                      const Cursor& cursor, const LockVisitor& visit) {
   const std::string& id = collection.fields().id;
-  Doc command = CommandFor(collection, HeldFilter(collection, query, cursor));
+  Doc command = CommandFor(collection, HeldLocksFilter(collection, query, cursor));
   Reply reply;
   Ask(operations, command, id, reply);
   Doc next = NextIn(reply, {id});

@@ -80,6 +80,8 @@ Doc& Doc::Add(std::string_view name, const bson_value_t& value) {
   return *this;
 }
 
+Doc& Doc::Add(std::string_view name, const Array& values) { return AddArray(name, values.doc()); }
+
 Doc& Doc::AddNull(std::string_view name) {
   Check(bson_append_null(&bson_, name.data(), Size(name)));
   return *this;
@@ -93,7 +95,7 @@ Doc& Doc::AddArray(std::string_view name, const Doc& values) {
 Doc& Doc::AddStrings(std::string_view name, std::initializer_list<std::string_view> values) {
   Array array;
   for (const std::string_view value : values) array.Add(value);
-  return AddArray(name, array.doc());
+  return Add(name, array);
 }
 
 std::uint8_t* Doc::Grow(std::size_t bytes) {

@@ -15,6 +15,8 @@
 
 namespace doclock::mongodb {
 
+class Array;
+
 /// A BSON document being built. Move-only, so that it is not copied by accident.
 class Doc {
  public:
@@ -48,8 +50,10 @@ class Doc {
   Doc& Add(std::string_view name, const Key& value);
   Doc& Add(std::string_view name, const Doc& value);
   Doc& Add(std::string_view name, const bson_value_t& value);
+  Doc& Add(std::string_view name, const Array& values);
+  Doc& Add(std::string_view name, std::nullptr_t) { return AddNull(name); }
   Doc& AddNull(std::string_view name);
-  /// { name: [values] }
+  /// { name: [values] }, of a document whose names are 0, 1, 2...: see Array.
   Doc& AddArray(std::string_view name, const Doc& values);
   Doc& AddStrings(std::string_view name, std::initializer_list<std::string_view> values);
 

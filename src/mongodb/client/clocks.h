@@ -3,8 +3,10 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "mongodb/client/server.h"
 
@@ -54,6 +56,26 @@ class Clocks {
   mutable std::mutex mutex_;
   std::map<std::uint32_t, Offset> offsets_;  ///< By the driver's ids.
   ClockSkew skew_;
+};
+
+/// Measures the members' clocks at once, and then periodically on a thread of its own.
+class ClockWatch {
+ public:
+  explicit ClockWatch(std::shared_ptr<Server> server);
+  ClockWatch(const ClockWatch&) = delete;
+  ClockWatch& operator=(const ClockWatch&) = delete;
+  ~ClockWatch();
+
+  [[nodiscard]] ClockSkew skew() const { return clocks_.skew(); }
+  [[nodiscard]] std::chrono::nanoseconds margin() const { return clocks_.margin(); }
+
+ private:
+  bool Discover();
+  void Run(const std::stop_token& stop, bool complete);
+
+  const std::shared_ptr<Server> server_;
+  Clocks clocks_;
+  std::jthread thread_;
 };
 
 }  // namespace doclock::mongodb

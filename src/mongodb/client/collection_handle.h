@@ -2,12 +2,13 @@
 
 #include <mongoc/mongoc.h>
 
-#include <memory>
 #include <string>
+
+#include "mongodb/uri/set_names.h"
 
 namespace doclock::mongodb {
 
-using CollectionHandle = std::unique_ptr<mongoc_collection_t, decltype(&mongoc_collection_destroy)>;
+using CollectionHandle = Owned<mongoc_collection_t>;
 
 /// The driver's handle of a collection. It reads from the primary at `level`, a level of read
 /// concerns (null: that of the session, or the server's): what the URI or the user's pool says of

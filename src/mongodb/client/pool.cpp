@@ -26,8 +26,7 @@ void Set(mongoc_uri_t* uri, const char* option, milliseconds value) {
 Pool::Pool(const mongoc_uri_t* given, milliseconds socket_timeout, milliseconds selection_timeout,
            SetNames* listener)
     : socket_timeout_(socket_timeout) {
-  const std::unique_ptr<mongoc_uri_t, decltype(&mongoc_uri_destroy)> uri(mongoc_uri_copy(given),
-                                                                         &mongoc_uri_destroy);
+  const Owned<mongoc_uri_t> uri(mongoc_uri_copy(given), &mongoc_uri_destroy);
   const milliseconds connect(mongoc_uri_get_option_as_int32(
       given, MONGOC_URI_CONNECTTIMEOUTMS, static_cast<std::int32_t>(kLongestConnect.count())));
   Set(uri.get(), MONGOC_URI_SOCKETTIMEOUTMS, socket_timeout);

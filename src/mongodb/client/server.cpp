@@ -122,9 +122,9 @@ std::string Unauthorized(const Doc& command, const std::string& database) {
                           named ? bson_iter_utf8(&first, nullptr) : "");
 }
 
-const std::unique_ptr<mongoc_read_prefs_t, decltype(&mongoc_read_prefs_destroy)>& Primary() {
-  static const std::unique_ptr<mongoc_read_prefs_t, decltype(&mongoc_read_prefs_destroy)> primary(
-      mongoc_read_prefs_new(MONGOC_READ_PRIMARY), &mongoc_read_prefs_destroy);
+const Owned<mongoc_read_prefs_t>& Primary() {
+  static const Owned<mongoc_read_prefs_t> primary(mongoc_read_prefs_new(MONGOC_READ_PRIMARY),
+                                                  &mongoc_read_prefs_destroy);
   return primary;
 }
 
@@ -245,11 +245,10 @@ void Server::CheckVersion(const Reply& hello) const {
 void Server::CheckNow() const {
   Array stages;
   stages.Add(Doc::Of(
-      "$match",
-      Doc::Of("$expr", Doc::OfArray("$gt", Array().Add(std::string("$$NOW")).Add(false).doc()))));
+      "$match", Doc::Of("$expr", Doc::Of("$gt", Array().Add(std::string("$$NOW")).Add(false)))));
   stages.Add(Doc::Of("$limit", 1));
   Doc command;
-  command.Add("aggregate", "doclock.now").AddArray("pipeline", stages.doc()).Add("cursor", Doc());
+  command.Add("aggregate", "doclock.now").Add("pipeline", stages).Add("cursor", Doc());
   Reply reply;
   Run(*main_, command, Effect::kReads, SteadyClock::now() + selection_timeout_, reply);
   // Unauthorized says nothing about the clock.

@@ -10,9 +10,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-template <class T>
-using Owned = std::unique_ptr<T, void (*)(T*)>;
-
 /// Local reads are enough: what others have written, and no majority yet, the commit waits for.
 Owned<mongoc_transaction_opt_t> OptionsFor(milliseconds left, milliseconds longest) {
   Owned<mongoc_transaction_opt_t> options(mongoc_transaction_opts_new(),
@@ -108,7 +105,7 @@ ServerTransaction::End ServerTransaction::CommitOnce(Reply& reply) {
 bool ServerTransaction::Kill() const {
   Doc lsid;
   bson_concat(lsid.get(), mongoc_client_session_get_lsid(session()));
-  const Doc command = Doc::OfArray("killSessions", Array().Add(lsid).doc());
+  const Doc command = Doc::Of("killSessions", Array().Add(lsid));
   Reply reply;
   server_.RunOn(client(), command, nullptr, Effect::kReads, reply);
   return reply.answered();

@@ -1,21 +1,12 @@
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/lock_filters.h"
-#include "mongodb/protocol/queue_stages.h"
+#include "mongodb/protocol/queue.h"
 #include "mongodb/protocol/share_filters.h"
-#include "mongodb/protocol/statements.h"
+#include "mongodb/protocol/write_command.h"
 
 namespace doclock::mongodb {
 namespace {
-
-enum class Image : std::uint8_t { kBefore, kAfter };
-
-Doc RestOf(const Update& update, bool upsert, Image image = Image::kAfter) {
-  Doc rest;
-  update.AddTo(rest, "update");
-  rest.Add("new", image == Image::kAfter).Add("upsert", upsert);
-  return rest;
-}
 
 bool MadeByThis(const Reply& reply) {
   bson_t last;
@@ -64,7 +55,7 @@ bool Operations::GaveUp(AcquireOp& op, const Reply& reply) {
   const std::optional<StoredLock> seen =
       Operations(server_, pool_, deadline_ + std::chrono::milliseconds(100))
           .Look(*op.collection, *op.key, look);
-  if (!look.answered() || (seen && seen->Shows(op.grant))) {
+  if (!look.answered() || (seen && seen->ShowsGrant(op.grant))) {
     op.Doubt(reply.text);
   } else {
     op.Fail(Errc::kUnavailable, "the server gave up the call for want of time");
@@ -76,9 +67,9 @@ bool Operations::GaveUp(AcquireOp& op, const Reply& reply) {
 bool Operations::TakeFree(AcquireOp& op) {
   const bool upsert = CanUpsert(op);
   if (op.insert && !upsert && !EnsureExists(op)) return true;
-  const Update update = AcquireUpdate(op, nullptr, upsert ? op.grant.lock_id : Uuid{});
   Reply reply;
-  FindAndModify(*op.collection, AcquireFilter(op, nullptr), RestOf(update, upsert), reply);
+  FindAndModify(*op.collection, StatementOf(op, nullptr, upsert ? op.grant.lock_id : Uuid{}),
+                Doc::Of("new", true), reply);
   if (GaveUp(op, reply)) return true;
   if (reply.is_duplicate()) return false;
   return Granted(op, reply, upsert && MadeByThis(reply), false);
@@ -90,13 +81,8 @@ bool Operations::EnsureExists(AcquireOp& op) {
   const Uuid& born = op.grant.lock_id;
   Update update(*op.collection);
   update.OnInsert(op.insert, born);
-  Doc statement;
-  statement.Add("q", Doc::Of("_id", Equals(*op.key)));
-  update.AddTo(statement, "u");
-  statement.Add("upsert", true);
-  Doc command;
-  command.Add("update", std::string_view(op.collection->name()));
-  command.AddArray("updates", Array().Add(statement).doc());
+  const Doc statement = UpdateStatement(Doc::Of("_id", Equals(*op.key)), update, true);
+  Doc command = CommandOf(Verb::kUpdate, *op.collection, Array().Add(statement), true);
   Reply reply;
   Write(command, reply);
   if (Settled(op, Single(reply))) return false;
@@ -110,9 +96,8 @@ bool Operations::EnsureExists(AcquireOp& op) {
 
 /// Takes over a lock whose lease, or min_hold, is over. False: another client was faster.
 bool Operations::TakeOver(AcquireOp& op, const StoredLock& seen) {
-  const Update update = AcquireUpdate(op, &seen, {});
   Reply reply;
-  FindAndModify(*op.collection, AcquireFilter(op, &seen), RestOf(update, false), reply);
+  FindAndModify(*op.collection, StatementOf(op, &seen, {}), Doc::Of("new", true), reply);
   if (GaveUp(op, reply)) return true;
   return Granted(op, reply, false, seen.HasLockId());
 }
@@ -137,17 +122,12 @@ bool Operations::AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort,
   AddFree(free, collection);
   AddGoodFields(free, collection);
   Array either;
-  either.Add(free).Add(Doc::Of("$expr", ExpiredExpr(collection, Shareable::kNo)));
-  Doc query;
-  bson_concat(query.get(), filter.get());
+  either.Add(free).Add(Doc::Of("$expr", ExpiredExpr(collection)));
   Array all;
-  all.Add(Doc::OfArray("$or", either.doc())).Add(Doc::Of("$expr", OpenExpr(collection)));
+  if (!filter.empty()) all.Add(filter);
+  all.Add(Doc::Of("$or", either)).Add(Doc::Of("$expr", OpenExpr(collection)));
   all.Add(Doc::Of("$expr", SoundSharesExpr(collection)));
   all.Add(Doc::Of("$expr", NobodyWaitsExpr(collection)));
-  Doc lockable = Doc::OfArray("$and", all.doc());
-  Array both;
-  if (!query.empty()) both.Add(query);
-  both.Add(lockable);
   Update update(collection);
   update.Grant(op.grant);
   update.RaiseVersion();
@@ -155,10 +135,10 @@ bool Operations::AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort,
   update.ForgetShares();
   update.ForgetQueue();
   // The document as it was says whether a lock was taken over; its body is the same.
-  Doc rest = RestOf(update, false, Image::kBefore);
+  Doc rest = Doc::Of("new", false);
   if (!sort.empty()) rest.Add("sort", sort);
   Reply reply;
-  FindAndModify(collection, Doc::OfArray("$and", both.doc()), rest, reply);
+  FindAndModify(collection, UpdateStatement(Doc::Of("$and", all), update), rest, reply);
   if (Settled(op, Single(reply))) return false;
   bson_t value;
   bson_iter_t id;

@@ -31,14 +31,11 @@ bool IsThere(const CommandResult& result) {
   return result.answered() && result.is_duplicate() && result.duplicate == "_id";
 }
 
-/// Does the operation need a command of its own after this look: an attempt that leaves an entry or
-/// meets a queue, or a release that did not match and would now? It met a queue, which may be gone.
-bool IsInQueue(const StoreOp& op, const StoredLock* seen) {
-  if (seen == nullptr || seen->malformed()) return false;
-  if (op.kind == OpKind::kAcquire) return MeetsQueue(static_cast<const AcquireOp&>(op), *seen);
+/// Was it sent as a release that matches only where there is no queue?
+bool MayHaveMetQueue(const StoreOp& op) {
   if (op.kind != OpKind::kWrite) return false;
   const auto& write = static_cast<const WriteOp&>(op);
-  return IsPlainRelease(write) && seen->lock_id == write.lock_id;
+  return IsPlainRelease(write) && ReleaseToOf(write) == ReleaseTo::kNobody;
 }
 
 /// Is it the document that the operation knows? A new document of this key begins its versions
@@ -53,6 +50,7 @@ bool IsSame(const Uuid& born, const StoredLock& lock) {
 /// Enough for a command that is only slow.
 milliseconds Batch::Share(int parts) const {
   const milliseconds left = operations_.left();
+  if (is_single_) return left;
   return std::min(std::max(left / parts, milliseconds(100)), left);
 }
 
@@ -73,7 +71,22 @@ void Batch::Run(std::span<StoreOp* const> ops) {
   for (const Verb verb : {Verb::kUpdate, Verb::kDelete, Verb::kInsert}) {
     SendAll(verb, std::move(by_verb[static_cast<std::size_t>(verb)]));
   }
-  for (StoreOp* op : alone) operations_.Within(Share(4)).Execute(*op);
+  for (StoreOp* op : alone) Alone(*op);
+}
+
+/// In the fewest commands.
+void Batch::Alone(StoreOp& op) {
+  Operations operations = operations_.Within(Share(4));
+  try {
+    if (op.kind == OpKind::kAcquire) return operations.Execute(AsAcquire(op));
+    if (op.kind == OpKind::kWrite) return operations.Execute(AsWrite(op));
+  } catch (const DocumentException& error) {
+    // The body was put into BSON before anything was sent.
+    return op.Fail(Errc::kDocument, error.what());
+  }
+  Statements one(1);
+  one.front().op = &op;
+  if (Build(one.front())) Send(VerbOf(op), std::move(one), Share(4));
 }
 
 /// Operations that need more than one statement, or an answer that a statement among others does
@@ -81,6 +94,7 @@ void Batch::Run(std::span<StoreOp* const> ops) {
 bool Batch::NeedsOwnCommand(const StoreOp& op) const {
   if (op.kind == OpKind::kAcquire) {
     const auto& acquire = static_cast<const AcquireOp&>(op);
+    if (is_single_) return true;  // its answer shows the document
     // An entry of its id may have been granted the lock: among others that would show as a grant
     // by this command.
     if (acquire.grant.queue_for.count() > 0) return true;
@@ -91,7 +105,6 @@ bool Batch::NeedsOwnCommand(const StoreOp& op) const {
     const bool shares = write.mode == LockMode::kShared || write.lock_id == kSharedLockId;
     return shares || write.lock_id.is_nil() || write.expected == kAnyVersion;
   }
-  if (op.kind != OpKind::kSave) return true;
   const auto& save = static_cast<const SaveOp&>(op);
   return save.save != SaveKind::kInsert && save.expected == kAnyVersion;
 }
@@ -103,16 +116,14 @@ bool Batch::Build(Statement& statement) const {
       AcquireOp& acquire = AsAcquire(op);
       const StoredLock* const seen = statement.expected ? &*statement.expected : nullptr;
       const bool upsert = seen == nullptr && CanUpsert(acquire);
-      if (upsert) statement.born = acquire.grant.lock_id;
+      statement.born = upsert ? acquire.grant.lock_id : Uuid{};
       acquire.created = acquire.took_over = acquire.passed_on = false;
-      statement.doc = UpdateStatement(AcquireFilter(acquire, seen),
-                                      AcquireUpdate(acquire, seen, statement.born), upsert);
-      if (!upsert) statement.born = Uuid{};
+      statement.doc = StatementOf(acquire, seen, statement.born);
     } else if (op.kind == OpKind::kWrite) {
       const WriteOp& write = AsWrite(op);
-      statement.doc = StatementOf(write, Operations::QueueOf(write));
+      statement.doc = StatementOf(write, ReleaseToOf(write));
     } else {
-      const SaveOp& save = AsSave(op);
+      SaveOp& save = AsSave(op);
       if (save.save == SaveKind::kInsert) statement.born = NewUuid();
       statement.doc = StatementOf(save, nullptr, statement.born);
     }
@@ -141,28 +152,28 @@ void Batch::SendAll(Verb verb, Statements statements) {
     some.push_back(std::move(statement));
   }
   Send(verb, std::move(some), Share(8));
-  for (Statement& statement : large) Alone(statement, Share(4));
-}
-
-void Batch::Alone(Statement& statement, milliseconds limit) {
-  Operations operations = operations_.Within(limit);
-  StoreOp& op = *statement.op;
-  if (op.kind == OpKind::kAcquire && statement.attempts > 0) {
-    operations.Execute(AsAcquire(op), std::move(statement.expected), statement.attempts);
-  } else {
-    operations.Execute(op);
+  for (Statement& statement : large) {
+    Statements one;
+    one.push_back(std::move(statement));
+    Send(verb, std::move(one), Share(4));
   }
 }
 
 void Batch::Send(Verb verb, Statements statements, milliseconds limit) {
   if (statements.empty()) return;
-  if (statements.size() == 1) return Alone(statements.front(), limit);
+  const bool single = statements.size() == 1;
+  if (single && statements.front().op->kind == OpKind::kAcquire) {
+    Statement& one = statements.front();
+    if (one.attempts == 0) return Alone(*one.op);
+    return operations_.Within(limit).Execute(AsAcquire(*one.op), std::move(one.expected),
+                                             one.attempts);
+  }
   Array docs;
   for (const Statement& statement : statements) docs.Add(statement.doc);
   Doc command = CommandOf(verb, *statements.front().op->collection, docs, false);
   Reply reply;
   operations_.Within(limit).Write(command, reply);
-  if (reply.ran_out_of_time() || reply.outcome == Outcome::kRefused) {
+  if (!single && (reply.ran_out_of_time() || reply.outcome == Outcome::kRefused)) {
     return Recover(verb, std::move(statements), reply);
   }
   if (reply.answered()) {
@@ -274,6 +285,10 @@ void Batch::Count(Statements& statements, std::int64_t done) {
     return one.trace != Trace::kNotDone || one.op->kind == OpKind::kAcquire;
   });
   for (Statement& statement : statements) {
+    if (done > at_most && statement.trace == Trace::kNotDone &&
+        statement.op->kind != OpKind::kAcquire) {
+      statement.trace = Trace::kUnknown;  // another program wrote over one that was done
+    }
     if (statement.trace != Trace::kUnknown) continue;
     if (done == surely) {
       statement.trace = Trace::kNotDone;
@@ -293,7 +308,7 @@ void Batch::JudgeInserts(Statements statements, const Reply& reply) {
       SettleDone(statements[i], true);
     }
   }
-  if (!there.empty()) JudgeBySight(Verb::kInsert, std::move(there), 0);
+  if (!there.empty() && statements.size() > 1) JudgeBySight(Verb::kInsert, std::move(there), 0);
 }
 
 void Batch::Judge(Verb verb, Statements statements, const Reply& reply) {
@@ -322,6 +337,12 @@ void Batch::Judge(Verb verb, Statements statements, const Reply& reply) {
       SettleDone(statement, false);
       return true;
     }));
+  }
+  if (statements.size() == 1) {
+    std::erase_if(open, [&](Statement& statement) {
+      return !MayHaveMetQueue(*statement.op) || !BuildForQueue(statement);
+    });
+    return SendAll(verb, std::move(open));
   }
   if (!open.empty()) JudgeBySight(verb, std::move(open), done);
 }
@@ -368,19 +389,25 @@ void Batch::SettleAcquire(const Statement& statement, bool created) {
   op.body = created ? op.insert : statement.sight->body;
 }
 
-void Batch::SettleInQueue(StoreOp& op) {
-  op.queue_likely = true;
-  operations_.Within(Share(4)).Execute(op);
+bool Batch::BuildForQueue(Statement& statement) const {
+  statement.op->queue_likely = true;
+  return Build(statement);
 }
 
 bool Batch::SettleNotDone(Statement& statement) {
   StoredLock* const seen = statement.sight ? &statement.sight->lock : nullptr;
   StoreOp& op = *statement.op;
-  if (IsInQueue(op, seen)) {
-    SettleInQueue(op);
+  if (op.kind != OpKind::kAcquire) {
+    // The queue that it met may be gone.
+    const bool again = MayHaveMetQueue(op) && seen != nullptr && !seen->malformed() &&
+                       seen->lock_id == AsWrite(op).lock_id;
+    return !again || !BuildForQueue(statement);  // else left pending
+  }
+  if (seen != nullptr && MeetsQueue(AsAcquire(op), *seen)) {
+    op.queue_likely = true;
+    Alone(op);
     return true;
   }
-  if (op.kind != OpKind::kAcquire) return true;  // left pending
   if (JudgeAcquire(AsAcquire(op), seen)) return true;
   if (++statement.attempts == kMaxAttempts) {
     BusyWithOthers(op);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <vector>
@@ -11,10 +12,13 @@ namespace doclock::mongodb {
 
 /// Executes acquires, writes and saves of one collection, on different documents, in shared
 /// commands: a statement for each, and then one look at their effects. An error of one statement
-/// does not affect the others. Leaves writes and saves pending that found another document.
+/// does not affect the others. A single operation needs no look. Leaves writes and saves pending
+/// that found another document.
 class Batch {
  public:
-  explicit Batch(const Operations& operations) : operations_(operations) {}
+  /// @param count of all operations that have a part of the time
+  Batch(const Operations& operations, std::size_t count)
+      : operations_(operations), is_single_(count == 1) {}
   void Run(std::span<StoreOp* const> ops);
 
  private:
@@ -50,7 +54,7 @@ class Batch {
 
   void SendAll(Verb verb, Statements statements);
   void Send(Verb verb, Statements statements, std::chrono::milliseconds limit);
-  void Alone(Statement& statement, std::chrono::milliseconds limit);
+  void Alone(StoreOp& op);
   bool LookAt(Statements& statements, Reply& reply);
   /// Settles the statements of a command that was answered.
   void Judge(Verb verb, Statements statements, const Reply& reply);
@@ -63,12 +67,13 @@ class Batch {
   void SendInParts(Verb verb, Statements statements);
   void Confirm(Statements statements);
   [[nodiscard]] std::chrono::milliseconds Share(int parts) const;
-  /// Of an operation that meets a queue.
-  void SettleInQueue(StoreOp& op);
+  /// A release that passes the lock on.
+  [[nodiscard]] bool BuildForQueue(Statement& statement) const;
   /// True: it is settled, or left to the rules. False: it is worth another attempt.
   bool SettleNotDone(Statement& statement);
 
   Operations operations_;
+  const bool is_single_;
 };
 
 }  // namespace doclock::mongodb

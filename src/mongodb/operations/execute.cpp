@@ -7,7 +7,6 @@
 
 #include "mongodb/operations/batch.h"
 #include "mongodb/operations/operations.h"
-#include "rules/fault.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -51,11 +50,8 @@ void Execute(Server& server, const ClockWatch& clocks, std::span<StoreOp* const>
   std::map<std::tuple<Collection*, milliseconds, LockMode>, std::vector<RenewOp*>> renewals;
   std::map<Collection*, std::vector<StoreOp*>> others;
   for (StoreOp* op : ops) {
-    if (const char* const fault = FaultOf(*op)) {
-      op->Fail(Errc::kRefused, fault);
-    } else if (FailIfTooShort(*op, clocks)) {
-      continue;
-    } else if (op->kind == OpKind::kRenew) {
+    if (FailIfTooShort(*op, clocks)) continue;
+    if (op->kind == OpKind::kRenew) {
       auto& renewal = static_cast<RenewOp&>(*op);
       renewals[{op->collection, renewal.ttl, renewal.mode}].push_back(&renewal);
     } else if (op->kind != OpKind::kRead && !IsLeave(*op)) {
@@ -65,13 +61,7 @@ void Execute(Server& server, const ClockWatch& clocks, std::span<StoreOp* const>
   for (const auto& [where, some] : renewals) Renew(server, some, budget);
   if (others.empty()) return;
   Operations operations(server, budget);
-  for (const auto& [collection, some] : others) {
-    if (ops.size() == 1) {
-      operations.Execute(*some.front());
-    } else {
-      Batch(operations).Run(some);
-    }
-  }
+  for (const auto& [collection, some] : others) Batch(operations, ops.size()).Run(some);
 }
 
 }  // namespace doclock::mongodb

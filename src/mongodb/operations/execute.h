@@ -4,7 +4,7 @@
 #include <span>
 
 #include "doclock/store.h"
-#include "mongodb/client/clock_watch.h"
+#include "mongodb/client/clocks.h"
 #include "mongodb/client/server.h"
 
 namespace doclock::mongodb {
@@ -13,8 +13,8 @@ namespace doclock::mongodb {
 /// difference of the members' clocks. Returns whether it did.
 bool FailIfTooShort(StoreOp& op, const ClockWatch& clocks);
 
-/// See Store::Execute. Leaves pending what the program has to decide: reads, what waiters leave,
-/// and writes that did not find what they expected.
+/// See locking::Database::Try. Leaves pending what the program has to decide: reads, what waiters
+/// leave, and writes that did not find what they expected.
 void Execute(Server& server, const ClockWatch& clocks, std::span<StoreOp* const> ops,
              std::chrono::milliseconds budget);
 

@@ -10,42 +10,28 @@
 namespace doclock::mongodb {
 namespace {
 
-/// Names beside the lock's fields in one command's answer.
-constexpr const char* kNow = "doclockNow";
 /// How much longer than the rest of a call a missing answer may take.
 constexpr std::chrono::milliseconds kOvertime{1000};
-
-Doc LockProjection(const LockFieldNames& names) {
-  Doc projection;
-  for (const std::string* field : LockFields(names)) projection.Add(*field, 1);
-  projection.Add(kNow, "$$NOW");
-  return projection;
-}
-
-Doc FieldsExpr(const LockFieldNames& names, const Array* mine) {
-  Doc fields, is_mine;
-  for (const std::string* field : LockFields(names)) fields.Add(*field, FieldPath(*field));
-  if (mine == nullptr) return fields;
-  is_mine.Add("0", FieldPath(names.id)).AddArray("1", mine->doc());
-  return Conditional(Doc::OfArray("$in", is_mine), std::string_view("$$ROOT"), fields);
-}
 
 /// The place of the document among `ids`, and what the view shows of it.
 Doc SightProjection(const LockFieldNames& names, const Array& ids, const Operations::View& view) {
   Doc projection;
   if (view.whole) {
     projection.Add("doc", "$$ROOT");
+  } else if (view.mine == nullptr) {
+    projection.Add("doc", LockFieldPaths(names));
   } else {
-    projection.Add("doc", FieldsExpr(names, view.mine));
+    const Doc is_mine = Call("$in", FieldPath(names.id), *view.mine);
+    projection.Add("doc", Conditional(is_mine, "$$ROOT", LockFieldPaths(names)));
   }
   projection.Add("now", "$$NOW").Add("place", PlaceAmong(ids));
   return projection;
 }
 
 /// What the validator of the collection has to allow.
-std::string AllowedBy(const StoreOp& op) {
+std::string AllowedBy(const Collection& collection) {
   std::string fields;
-  for (const std::string* field : LockFields(op.collection->fields())) AddName(fields, *field);
+  for (const std::string* field : LockFields(collection.fields())) AddName(fields, *field);
   return ": the validator of the collection refuses the document; it must allow the fields of the "
          "lock: " +
          fields;
@@ -70,6 +56,34 @@ void Check(const CommandResult& result) {
                        text);
 }
 
+bool Settled(const CommandResult& result, const Collection& collection, OpStatus& status,
+             std::unique_ptr<OpDetail>& detail) {
+  const bool conflicts = result.is_duplicate() && result.duplicate != "_id";
+  if (result.answered() && !conflicts) return false;
+  detail = std::make_unique<OpDetail>();
+  detail->message = result.text;
+  switch (result.outcome) {
+    case Outcome::kAnswered:
+      status = OpStatus::kConflict;
+      detail->message.clear();
+      detail->index = result.duplicate;
+      break;
+    case Outcome::kRefused:
+      status = OpStatus::kFailed;
+      detail->code = Errc::kRefused;
+      if (result.is_invalid()) detail->message += AllowedBy(collection);
+      break;
+    case Outcome::kNotSent:
+      status = OpStatus::kFailed;
+      break;
+    case Outcome::kDoubt:
+      status = OpStatus::kInDoubt;
+      detail->code = Errc::kInDoubt;
+      break;
+  }
+  return true;
+}
+
 void BusyWithOthers(StoreOp& op) {
   op.status = OpStatus::kBusy;
   op.detail = std::make_unique<OpDetail>();
@@ -86,38 +100,19 @@ Operations Operations::Within(std::chrono::milliseconds limit) const {
 }
 
 bool Operations::Settled(StoreOp& op, const CommandResult& result) {
-  switch (result.outcome) {
-    case Outcome::kAnswered:
-      break;
-    case Outcome::kRefused:
-      op.Fail(Errc::kRefused, result.is_invalid() ? result.text + AllowedBy(op) : result.text);
-      return true;
-    case Outcome::kNotSent:
-      op.Fail(Errc::kUnavailable, result.text);
-      return true;
-    case Outcome::kDoubt:
-      op.Doubt(result.text);
-      return true;
-  }
-  if (!result.is_duplicate() || result.duplicate == "_id") return false;
-  op.status = OpStatus::kConflict;
-  op.detail = std::make_unique<OpDetail>();
-  op.detail->index = result.duplicate;
-  return true;
+  return mongodb::Settled(result, *op.collection, op.status, op.detail);
 }
 
-void Operations::Execute(StoreOp& op) {
-  try {
-    Visit(op, [this](auto& one) { Execute(one); });
-  } catch (const DocumentException& error) {
-    // The body was put into BSON before anything was sent.
-    op.Fail(Errc::kDocument, error.what());
-  }
-}
-
-void Operations::Execute(RenewOp& op) {
-  RenewOp* const one = &op;
-  Renew({&one, 1});
+void Operations::Execute(WriteOp& op) {
+  if (op.mode == LockMode::kShared) return ReleaseShare(op);
+  if (op.lock_id.is_nil() || op.lock_id == kSharedLockId) return;
+  Reply reply;
+  FindAndModify(*op.collection, StatementOf(op, ReleaseTo::kFirst),
+                Doc::Of("fields", Doc::Of(op.collection->fields().version, 1)), reply);
+  bson_t before;
+  if (Settled(op, Single(reply)) || !reply.Document("value", before)) return;
+  op.version = ReadStoredLock(before, *op.collection, 0).version + 1;
+  op.status = OpStatus::kDone;
 }
 
 Pool& Operations::PoolOfNow() const {
@@ -145,38 +140,31 @@ void Operations::Read(Doc& command, Reply& reply) {
   server_.Run(pool, command, Effect::kReads, deadline_, reply);
 }
 
-void Operations::FindAndModify(const Collection& collection, const Doc& filter, const Doc& rest,
+void Operations::FindAndModify(const Collection& collection, const Doc& statement, const Doc& rest,
                                Reply& reply) {
-  Doc command;
-  command.Add("findAndModify", std::string_view(collection.name())).Add("query", filter);
+  Doc command = Doc::Of("findAndModify", std::string_view(collection.name()));
+  bson_iter_t part;
+  bson_iter_init(&part, statement.get());
+  while (bson_iter_next(&part)) {
+    const std::string_view name = bson_iter_key(&part);
+    if (name == "limit") {
+      command.Add("remove", true);
+    } else {
+      command.Add(name == "q" ? "query" : name == "u" ? "update" : name, *bson_iter_value(&part));
+    }
+  }
   bson_concat(command.get(), rest.get());
-  Write(command, reply);
-}
-
-void Operations::WriteOne(const StoreOp& op, const Doc& statement, Reply& reply) {
-  Doc command = CommandOf(VerbOf(op), *op.collection, Array().Add(statement), true);
   Write(command, reply);
 }
 
 std::optional<StoredLock> Operations::Look(const Collection& collection, const Key& key,
                                            Reply& reply) {
-  Doc command;
-  command.Add("find", std::string_view(collection.name()));
-  command.Add("filter", Doc::Of("_id", Equals(key)));
-  command.Add("projection", LockProjection(collection.fields())).Add("limit", 1);
-  command.Add("singleBatch", true);
-  // Local: a majority may still say "free" where a duplicate key says "held".
-  command.Add("readConcern", Doc::Of("level", "local"));
-  Read(command, reply);
+  const Key* const one = &key;
   std::optional<StoredLock> lock;
-  if (!reply.answered()) return lock;
-  reply.ForEachInBatch([&](const bson_t& doc) {
-    bson_iter_t now;
-    if (FindField(doc, kNow, now)) {
-      lock = ReadStoredLock(doc, collection, bson_iter_date_time(&now));
-    }
-    return false;
-  });
+  // A majority may still say "free" where a duplicate key says "held".
+  Look(
+      collection, {&one, 1}, {.sees = Sees::kLatest},
+      [&](std::size_t, Shown&& shown) { lock = std::move(shown.lock); }, reply);
   return lock;
 }
 
@@ -189,7 +177,8 @@ bool Operations::Look(const Collection& collection, std::span<const Key* const> 
     for (const std::size_t place : places) ids.Add(*keys[place]);
     Doc command;
     command.Add("find", std::string_view(collection.name()));
-    command.Add("filter", Doc::Of("_id", Doc::OfArray("$in", ids.doc())));
+    command.Add("filter", Doc::Of("_id", ids.size() == 1 ? Equals(*keys[places.front()])
+                                                         : Doc::Of("$in", ids)));
     command.Add("projection", SightProjection(collection.fields(), ids, view));
     command.Add("batchSize", static_cast<std::int64_t>(ids.size()) + 1);
     if (view.moment != nullptr) {
@@ -208,7 +197,12 @@ bool Operations::Look(const Collection& collection, std::span<const Key* const> 
       bson_iter_t now;
       const std::optional<std::size_t> at = PlaceIn(row, places.size());
       if (!at || !FindDocument(row, "doc", doc) || !FindField(row, "now", now)) return true;
-      visit(places[*at], {ReadStoredLock(doc, collection, bson_iter_date_time(&now)), doc});
+      StoredLock lock = ReadStoredLock(doc, collection, bson_iter_date_time(&now));
+      for (const std::string* const field : LockFields(collection.fields())) {
+        bson_iter_t value;
+        if (FindField(doc, *field, value)) lock.seen.Add(*field, *bson_iter_value(&value));
+      }
+      visit(places[*at], {std::move(lock), doc});
       shown[*at] = true;
       return true;
     });
@@ -228,7 +222,7 @@ bool Operations::Look(const Collection& collection, std::span<const Key* const> 
 bool Operations::Forget(const Collection& collection, std::int64_t cursor) {
   Doc command;
   command.Add("killCursors", std::string_view(collection.name()));
-  command.AddArray("cursors", Array().Add(cursor).doc());
+  command.Add("cursors", Array().Add(cursor));
   Reply reply;
   Read(command, reply);
   return reply.answered();

@@ -38,14 +38,11 @@ class Operations {
   [[nodiscard]] Operations Within(std::chrono::milliseconds limit) const;
   [[nodiscard]] std::chrono::milliseconds left() const { return Until(deadline_); }
 
-  /// One operation by itself, in the fewest commands. Leaves pending what the rules have to decide
-  /// by what is stored, and reads.
-  void Execute(StoreOp& op);
+  /// An acquire by itself, in the fewest commands.
   void Execute(AcquireOp& op);
+  /// The release of a share, or a write by value: a command that tells the version. Leaves pending
+  /// what matched nothing.
   void Execute(WriteOp& op);
-  void Execute(SaveOp& op);
-  void Execute(ReadOp&) {}
-  void Execute(RenewOp& op);
   /// An acquire that has got so far: what the last look showed, if that is worth an attempt, and
   /// after how many attempts.
   void Execute(AcquireOp& op, std::optional<StoredLock> seen, int attempts);
@@ -56,10 +53,6 @@ class Operations {
   /// Takes the lock of the first document that meets `filter`, in the order of `sort`, that is free
   /// or expired. False: there is none, or the operation is settled otherwise.
   bool AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort, Key& key);
-
-  /// How a write under the lock is sent first: most documents have no queue.
-  /// @param met does a look show one?
-  [[nodiscard]] static Queue QueueOf(const WriteOp& op, bool met = false);
 
   /// The lock fields of a document; nothing when it is missing, or `reply` says why not.
   std::optional<StoredLock> Look(const Collection& collection, const Key& key, Reply& reply);
@@ -84,14 +77,12 @@ class Operations {
   bool Look(const Collection& collection, std::span<const Key* const> keys, const View& view,
             const Sighted& visit, Reply& reply);
 
-  /// Sends the operation's statement. Its `n` says whether something matched.
-  void WriteOne(const StoreOp& op, const Doc& statement, Reply& reply);
   /// Sends a command that writes, bounded, to a majority.
   void Write(Doc& command, Reply& reply);
   /// Sends a command that reads, bounded.
   void Read(Doc& command, Reply& reply);
 
-  /// Settles the operation with the result, and returns true, unless the server did what was asked.
+  /// See Settled below.
   static bool Settled(StoreOp& op, const CommandResult& result);
 
  private:
@@ -112,10 +103,8 @@ class Operations {
   bool MakeShared(AcquireOp& op);
   bool GrantedShare(AcquireOp& op, const Reply& reply);
   void ReleaseShare(WriteOp& op);
-  bool TryReleaseShare(WriteOp& op, Queue queue);
+  bool TryReleaseShare(WriteOp& op, ReleaseTo to);
 
-  bool TryWrite(WriteOp& op, Queue queue);
-  void WriteAny(WriteOp& op);
   void RenewAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
   void RenewSharesAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
   void RenewSharesInParts(std::span<RenewOp* const> ops);
@@ -126,7 +115,8 @@ class Operations {
   void JudgeSince(std::span<RenewOp* const> ops, std::int64_t since);
   void JudgeRenewals(std::span<RenewOp* const> ops, OpStatus live);
 
-  void FindAndModify(const Collection& collection, const Doc& filter, const Doc& rest,
+  /// @param statement of an update or a delete command @param rest what else findAndModify takes
+  void FindAndModify(const Collection& collection, const Doc& statement, const Doc& rest,
                      Reply& reply);
   /// Connections for what is left of the call: its own, unless they wait much longer.
   [[nodiscard]] Pool& PoolOfNow() const;
@@ -144,6 +134,11 @@ inline const CommandResult& Single(const Reply& reply) { return reply.Of(0); }
 
 /// Throws what the store's functions throw if a command failed. @throws StoreException
 void Check(const CommandResult& result);
+
+/// Gives an operation or a change the outcome of its statement, unless the server did what was
+/// asked, or found the document's key taken. Returns whether it did.
+bool Settled(const CommandResult& result, const Collection& collection, OpStatus& status,
+             std::unique_ptr<OpDetail>& detail);
 
 /// Busy; the holder is unknown: others were faster each time.
 void BusyWithOthers(StoreOp& op);

@@ -1,10 +1,8 @@
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/lock_filters.h"
-#include "mongodb/protocol/share_turn.h"
-#include "mongodb/protocol/sound_lock.h"
-#include "mongodb/protocol/statements.h"
 #include "mongodb/protocol/turn.h"
+#include "mongodb/protocol/write_command.h"
 #include "rules/acquire.h"
 #include "rules/holder.h"
 
@@ -33,12 +31,11 @@ bool Operations::TakeTurn(AcquireOp& op, const AnyTurn& turn) {
   const Collection& collection = *op.collection;
   Array stages;
   turn.AddStages(stages);
-  Doc rest;
   // The document as it was: what the command made of it follows from `granted`.
-  rest.AddArray("update", stages.doc()).Add("new", false);
+  Doc rest = Doc::Of("new", false);
   rest.Add("fields", TurnProjection(collection, turn.Granted(), turn.Holds()));
   Reply reply;
-  FindAndModify(collection, SoundLockFilter(op), rest, reply);
+  FindAndModify(collection, PipelineStatement(SoundLockFilter(op), stages), rest, reply);
   if (op.grant.queue_for.count() > 0 && (reply.is_invalid() || reply.is_too_large())) {
     op.grant.queue_for = {};  // there is no room for an entry: the waiter polls
     return false;
@@ -79,27 +76,17 @@ bool Operations::ReportTurn(AcquireOp& op, const StoredLock& before, const bson_
 }
 
 /// Reads the document of a grant of which the change stream told, but not all: the document is
-/// large, say. A majority shows the grant, so no later primary can have lost it. False: it does not
-/// show the grant, or not any more.
+/// large, say. False: it does not show the grant, or not any more.
 bool Operations::ReadGrant(AcquireOp& op) {
-  const LockFieldNames& names = op.collection->fields();
-  Doc filter, projection, command;
-  filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(op.grant.lock_id));
-  projection.Add("doc", "$$ROOT").Add("now", "$$NOW");
-  command.Add("find", std::string_view(op.collection->name())).Add("filter", filter);
-  command.Add("projection", projection).Add("limit", 1).Add("singleBatch", true);
-  command.Add("readConcern", Doc::Of("level", "majority"));
   Reply reply;
-  Read(command, reply);
-  if (!reply.answered()) return false;
-  reply.ForEachInBatch([&](const bson_t& row) {
-    bson_t doc;
-    bson_iter_t now;
-    if (!FindDocument(row, "doc", doc) || !FindField(row, "now", now)) return false;
-    const StoredLock lock = ReadStoredLock(doc, *op.collection, bson_iter_date_time(&now));
-    if (!lock.malformed() && rules::HoldsAlready(op, lock, kLookedAt)) ReportTurn(op, lock, doc);
-    return false;
-  });
+  Look(
+      *op.collection, {&op.key, 1}, {.whole = true},
+      [&](std::size_t, Shown&& shown) {
+        if (!shown.lock.malformed() && rules::HoldsAlready(op, shown.lock, kLookedAt)) {
+          ReportTurn(op, shown.lock, shown.doc);
+        }
+      },
+      reply);
   return op.status == OpStatus::kDone;
 }
 

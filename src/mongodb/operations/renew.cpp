@@ -1,12 +1,83 @@
+#include <algorithm>
+#include <iterator>
+#include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "mongodb/operations/operations.h"
-#include "mongodb/protocol/renewal_command.h"
+#include "mongodb/protocol/expressions.h"
+#include "mongodb/protocol/lock_filters.h"
+#include "mongodb/protocol/write_command.h"
 #include "rules/holder.h"
 
+// Renewals of exclusive locks, and what a look tells of all renewals.
+
 namespace doclock::mongodb {
+namespace {
 
 using std::chrono::milliseconds;
+
+/// How long a command may take before the next one continues after the document at which it stands.
+/// A thousand renewals take 25 ms, or half a second on a busy machine.
+constexpr milliseconds kShortest{5};
+constexpr milliseconds kLongest{1000};
+/// Time beyond the deadline, to find out the outcomes.
+constexpr milliseconds kForTheJudge{250};
+
+Doc IdsOf(std::span<RenewOp* const> ops) {
+  Array ids;
+  for (const RenewOp* op : ops) ids.Add(*op->key);
+  return Doc::Of("$in", ids);
+}
+
+Doc LockIdsOf(std::span<RenewOp* const> ops) {
+  Array ids;
+  for (const RenewOp* op : ops) {
+    if (op->lock_id != kSharedLockId) ids.Add(op->lock_id);
+  }
+  return Doc::Of("$in", ids);
+}
+
+/// A filter for the documents of these renewals, all of one collection, if they hold the locks.
+Doc RenewalFilter(std::span<RenewOp* const> ops) {
+  Doc filter;
+  filter.Add("_id", IdsOf(ops)).Add(ops.front()->collection->fields().id, LockIdsOf(ops));
+  return filter;
+}
+
+/// The update that renews all of them, which have one ttl.
+Doc RenewalCommand(std::span<RenewOp* const> ops) {
+  const Collection& collection = *ops.front()->collection;
+  Doc filter = RenewalFilter(ops);
+  // A renewal never revives.
+  filter.Add("$expr", LiveExpr(collection));
+  Doc lease;
+  lease.Add(collection.fields().ttl, RenewedTtlExpr(collection, ops.front()->ttl));
+  lease.Add(collection.fields().time, "$$NOW");
+  Doc statement = PipelineStatement(filter, Array().Add(SetStage(lease)));
+  statement.Add("multi", true);
+  return CommandOf(Verb::kUpdate, collection, Array().Add(statement), true);
+}
+
+Doc IdAndPlace(std::span<RenewOp* const> ops) {
+  Array ids;
+  for (const RenewOp* op : ops) ids.Add(*op->key);
+  Doc projection = Doc::Of("_id", 1);
+  projection.Add("place", PlaceAmong(ids));
+  return projection;
+}
+
+/// The renewals of the documents that a find has shown, in its order.
+std::vector<RenewOp*> AskersOf(std::span<RenewOp* const> ops, const Reply& reply) {
+  std::vector<RenewOp*> found;
+  reply.ForEachInBatch([&](const bson_t& row) {
+    if (const auto place = PlaceIn(row, ops.size())) found.push_back(ops[*place]);
+    return true;
+  });
+  return found;
+}
+
+}  // namespace
 
 void Operations::Renew(std::span<RenewOp* const> ops) {
   // The other half of the time is for going around a blocked document.
@@ -60,6 +131,70 @@ void Operations::JudgeRenewals(std::span<RenewOp* const> ops, OpStatus live) {
       op->Doubt("whether the lock was renewed is not known");
     }
   }
+}
+
+/// A document that a foreign open transaction has changed stops the whole command. The server works
+/// in the order of _id, so the first document that was not renewed is the one that blocks: it is
+/// left out, and the next command continues after it.
+void Operations::RenewAround(std::span<RenewOp* const> ops) {
+  const milliseconds limit = std::clamp(left() / 6, kShortest, kLongest);
+  const std::optional<std::int64_t> since = ServerTime();
+  if (!since) return JudgeRenewals(ops, OpStatus::kInDoubt);
+  std::vector<RenewOp*> behind(ops.begin(), ops.end());
+  while (left().count() > 0) {
+    Doc command = RenewalCommand(behind);
+    Reply reply;
+    Within(limit).Write(command, reply);
+    if (!reply.ran_out_of_time()) break;
+    const std::vector<RenewOp*> late = Select(behind, Renewed::kNo, *since);
+    if (late.size() <= 1) break;
+    behind.assign(late.begin() + 1, late.end());
+  }
+  JudgeSince(ops, *since);
+}
+
+/// The server's clock, cut off to milliseconds; nothing if the server does not tell it.
+std::optional<std::int64_t> Operations::ServerTime() {
+  Doc command = Doc::Of("hello", 1);
+  Reply reply;
+  Read(command, reply);
+  bson_iter_t time;
+  const bool told = reply.answered() && FindField(reply.doc(), "localTime", time) &&
+                    BSON_ITER_HOLDS_DATE_TIME(&time);
+  return told ? std::optional(bson_iter_date_time(&time)) : std::nullopt;
+}
+
+/// The renewals whose lease began anew since that server time, or the live ones among the others,
+/// in the order of _id. Nothing if that is unknown. Reports a renewal only once a majority has it:
+/// the commands that gave up did not wait for that.
+std::vector<RenewOp*> Operations::Select(std::span<RenewOp* const> ops, Renewed renewed,
+                                         std::int64_t since) {
+  const Collection& collection = *ops.front()->collection;
+  const bool yes = renewed == Renewed::kYes;
+  Doc time;
+  bson_append_date_time(time.get(), yes ? "$gte" : "$lt", -1, since);
+  Doc filter = RenewalFilter(ops);
+  filter.Add(collection.fields().time, time);
+  if (!yes) filter.Add("$expr", LiveExpr(collection));
+  Doc command;
+  command.Add("find", std::string_view(collection.name())).Add("filter", filter);
+  command.Add("projection", IdAndPlace(ops)).Add("sort", Doc::Of("_id", 1));
+  command.Add("batchSize", static_cast<std::int64_t>(ops.size())).Add("singleBatch", true);
+  const char* const level = yes && server_.is_replica_set() ? "majority" : "local";
+  command.Add("readConcern", Doc::Of("level", level));
+  Reply reply;
+  Read(command, reply);
+  return reply.answered() ? AskersOf(ops, reply) : std::vector<RenewOp*>();
+}
+
+/// Settles renewals of commands that gave up: known ones are done, the rest are in doubt.
+void Operations::JudgeSince(std::span<RenewOp* const> ops, std::int64_t since) {
+  Operations judge(server_, pool_, deadline_ + kForTheJudge);
+  for (RenewOp* op : judge.Select(ops, Renewed::kYes, since)) op->status = OpStatus::kDone;
+  std::vector<RenewOp*> others;
+  std::copy_if(ops.begin(), ops.end(), std::back_inserter(others),
+               [](const RenewOp* op) { return op->status != OpStatus::kDone; });
+  if (!others.empty()) judge.JudgeRenewals(others, OpStatus::kInDoubt);
 }
 
 }  // namespace doclock::mongodb

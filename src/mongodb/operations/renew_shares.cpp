@@ -3,6 +3,7 @@
 
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/share_filters.h"
+#include "mongodb/protocol/write_command.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -38,9 +39,7 @@ Doc StatementFor(const Sharers& sharers) {
   filter.Add("$expr", AnyLiveExpr(collection, ids));
   Array stages;
   AddShareRenewal(stages, collection, ids, one.ttl);
-  Doc statement;
-  statement.Add("q", filter).AddArray("u", stages.doc());
-  return statement;
+  return PipelineStatement(filter, stages);
 }
 
 }  // namespace
@@ -49,9 +48,7 @@ void Operations::RenewSharesAtOnce(std::span<RenewOp* const> ops, milliseconds l
   const std::vector<Sharers> groups = ByDocument(ops);
   Array statements;
   for (const Sharers& sharers : groups) statements.Add(StatementFor(sharers));
-  Doc command;
-  command.Add("update", std::string_view(ops.front()->collection->name()));
-  command.AddArray("updates", statements.doc()).Add("ordered", false);
+  Doc command = CommandOf(Verb::kUpdate, *ops.front()->collection, statements, false);
   Reply reply;
   Within(limit).Write(command, reply);
   if (reply.ran_out_of_time() && ops.size() > 1) return RenewSharesInParts(ops);

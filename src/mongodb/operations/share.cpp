@@ -1,9 +1,9 @@
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/lock_filters.h"
-#include "mongodb/protocol/queue_stages.h"
+#include "mongodb/protocol/queue.h"
 #include "mongodb/protocol/share_filters.h"
-#include "mongodb/protocol/statements.h"
+#include "mongodb/protocol/write_command.h"
 
 // Taking a share, and giving it back.
 
@@ -15,16 +15,8 @@ void AddMembers(Array& stages, const Body& body) {
   Doc members;
   AppendMembers(members, body.json());
   Array parts;
-  parts.Add(std::string_view("$$ROOT")).Add(Doc::Of("$literal", members));
-  stages.Add(Doc::Of("$replaceWith", Doc::OfArray("$mergeObjects", parts.doc())));
-}
-
-Doc RestOf(const Array& stages, bool made) {
-  Doc rest;
-  rest.AddArray("update", stages.doc());
-  // A document that was there shows whose lock was taken over; its body is the same.
-  rest.Add("new", made).Add("upsert", made);
-  return rest;
+  parts.Add("$$ROOT").Add(Doc::Of("$literal", members));
+  stages.Add(Doc::Of("$replaceWith", Doc::Of("$mergeObjects", parts)));
 }
 
 }  // namespace
@@ -60,7 +52,8 @@ bool Operations::TryShare(AcquireOp& op) {
   Array stages;
   AddShareGrant(stages, op);
   Reply reply;
-  FindAndModify(collection, filter, RestOf(stages, false), reply);
+  // The document as it was shows whose lock was taken over; its body is the same.
+  FindAndModify(collection, PipelineStatement(filter, stages), Doc::Of("new", false), reply);
   return GaveUp(op, reply) || GrantedShare(op, reply);
 }
 
@@ -87,8 +80,10 @@ bool Operations::MakeShared(AcquireOp& op) {
   Array stages;
   AddMembers(stages, op.insert);
   AddShareGrant(stages, op);
+  Doc rest = Doc::Of("new", true);
+  rest.Add("upsert", true);
   Reply reply;
-  FindAndModify(*op.collection, filter, RestOf(stages, true), reply);
+  FindAndModify(*op.collection, PipelineStatement(filter, stages), rest, reply);
   if (GaveUp(op, reply)) return true;
   bson_t value;
   if (reply.is_duplicate() || !reply.Document("value", value)) return false;
@@ -101,19 +96,19 @@ bool Operations::MakeShared(AcquireOp& op) {
 }
 
 void Operations::ReleaseShare(WriteOp& op) {
-  const Queue queue = op.queue_likely ? Queue::kFirst : Queue::kNone;
-  if (TryReleaseShare(op, queue) || queue == Queue::kFirst) return;
-  TryReleaseShare(op, Queue::kFirst);
+  const ReleaseTo to = op.queue_likely ? ReleaseTo::kFirst : ReleaseTo::kNobody;
+  if (TryReleaseShare(op, to) || to == ReleaseTo::kFirst) return;
+  TryReleaseShare(op, ReleaseTo::kFirst);
 }
 
 /// False: nothing matched.
-bool Operations::TryReleaseShare(WriteOp& op, Queue queue) {
+bool Operations::TryReleaseShare(WriteOp& op, ReleaseTo to) {
   const Collection& collection = *op.collection;
   const LockFieldNames& names = collection.fields();
-  Doc filter, rest;
+  Doc filter;
   filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(kSharedLockId));
   AddGoodFields(filter, collection);
-  if (queue == Queue::kNone) AddNoQueue(filter, collection);
+  if (to == ReleaseTo::kNobody) AddNoQueue(filter, collection);
   filter.Add("$expr", AnyLiveExpr(collection, Array().Add(op.lock_id)));
   Array stages;
   AddShareRelease(stages, collection, op.lock_id, op.ReleaseId());
@@ -121,13 +116,13 @@ bool Operations::TryReleaseShare(WriteOp& op, Queue queue) {
     AddMembers(stages, op.body);
     AddVersionRaise(stages, collection);
   }
-  if (queue == Queue::kFirst) {
-    AddPassOnOfLastShare(stages, collection, op.body ? Raise::kNo : Raise::kYes);
+  if (to == ReleaseTo::kFirst) {
+    AddGrantAfterLastShare(stages, collection, op.body ? Raise::kNo : Raise::kYes);
   }
-  rest.AddArray("update", stages.doc()).Add("new", true);
+  Doc rest = Doc::Of("new", true);
   rest.Add("fields", Doc::Of(names.version, 1));
   Reply reply;
-  FindAndModify(collection, filter, rest, reply);
+  FindAndModify(collection, PipelineStatement(filter, stages), rest, reply);
   if (Settled(op, Single(reply))) return true;
   bson_t after;
   if (!reply.Document("value", after)) return false;

@@ -1,77 +1,67 @@
 #include "mongodb/protocol/expressions.h"
 
-#include "mongodb/bson/uuid_bounds.h"
+#include "mongodb/bson/lock_fields.h"
+#include "mongodb/bson/uuids.h"
 #include "mongodb/protocol/stored_lock.h"
 
 namespace doclock::mongodb {
+namespace {
 
-Doc And(std::initializer_list<const Doc*> conditions) {
-  Array all;
-  for (const Doc* condition : conditions) all.Add(*condition);
-  return Doc::OfArray("$and", all.doc());
+/// { op: [the field, a UUID of subtype 3] }
+Doc Compared(const char* op, const std::string& field, const Uuid& id) {
+  Doc both = Doc::Of("0", FieldPath(field));
+  return Doc::OfArray(op, AddLegacyUuid(both, "1", id));
 }
 
-Doc Not(const Doc& condition) { return Doc::OfArray("$not", Array().Add(condition).doc()); }
+}  // namespace
+
+Doc Let(const Doc& vars, const Doc& in) {
+  Doc args;
+  args.Add("vars", vars).Add("in", in);
+  return Doc::Of("$let", args);
+}
 
 Doc TypeIn(const std::string& field, std::initializer_list<std::string_view> types) {
   Array names;
   for (const std::string_view type : types) names.Add(type);
-  Doc args;
-  args.Add("0", Doc::Of("$type", FieldPath(field))).AddArray("1", names.doc());
-  return Doc::OfArray("$in", args);
+  return Call("$in", Doc::Of("$type", FieldPath(field)), names);
 }
 
 Doc IsNothing(const std::string& field) { return TypeIn(field, {"missing", "null"}); }
 
 Doc NumberUpTo(const std::string& field, std::int64_t highest) {
-  const Doc whole = TypeIn(field, {"int", "long"});
-  const Doc low = BinaryOperator("$gte", std::string_view(FieldPath(field)), 0);
-  const Doc high = BinaryOperator("$lte", std::string_view(FieldPath(field)), highest);
-  return And({&whole, &low, &high});
+  return And(TypeIn(field, {"int", "long"}), Call("$gte", FieldPath(field), 0),
+             Call("$lte", FieldPath(field), highest));
 }
 
 Doc IsUuid(const std::string& field) {
-  Doc above;
-  above.Add("0", std::string_view(FieldPath(field)));
-  AddLegacyUuid(above, "1", LowestUuid());
-  const Doc low = Doc::OfArray("$gte", above);
-  const Doc high = BinaryOperator("$lte", std::string_view(FieldPath(field)), HighestUuid());
-  return And({&low, &high});
+  return And(Compared("$gte", field, LowestUuid()), Call("$lte", FieldPath(field), HighestUuid()));
 }
 
 Doc IsUuidOrNothing(const std::string& field) { return Or(IsNothing(field), IsUuid(field)); }
 
 Doc IsLockId(const std::string& field) {
-  Doc above;
-  above.Add("0", std::string_view(FieldPath(field)));
-  AddLegacyUuid(above, "1", Uuid{});
-  const Doc uuid = IsUuid(field), low = Doc::OfArray("$gt", above);
-  const Doc other = BinaryOperator("$ne", std::string_view(FieldPath(field)), Uuid{});
-  return And({&uuid, &low, &other});
+  return And(IsUuid(field), Compared("$gt", field, Uuid{}), Call("$ne", FieldPath(field), Uuid{}));
 }
 
 Doc IsLeaseTime(const std::string& field) {
-  Doc bound;
-  bound.Add("0", std::string_view(FieldPath(field)));
-  bson_append_date_time(bound.get(), "1", 1, kEarliestMs);
-  const Doc date = TypeIn(field, {"date"}), late = Doc::OfArray("$gte", bound);
-  return And({&date, &late});
+  Doc late = Doc::Of("0", FieldPath(field));
+  bson_append_date_time(late.get(), "1", 1, kEarliestMs);
+  return And(TypeIn(field, {"date"}), Doc::OfArray("$gte", late));
 }
 
-Doc PlaceAmong(const Array& ids) {
-  Doc args;
-  args.Add("0", Doc::OfArray("$literal", ids.doc())).Add("1", "$_id");
-  return Doc::OfArray("$indexOfArray", args);
+Doc PlaceAmong(const Array& ids) { return Call("$indexOfArray", Doc::Of("$literal", ids), "$_id"); }
+
+Doc LockFieldPaths(const LockFieldNames& names) {
+  Doc paths;
+  for (const std::string* const field : LockFields(names)) paths.Add(*field, FieldPath(*field));
+  return paths;
 }
 
 Doc NextVersion(const std::string& version) {
-  Array known;
-  known.Add(std::string_view(FieldPath(version))).Add(std::int64_t{0});
-  return BinaryOperator("$add", Doc::OfArray("$ifNull", known.doc()), std::int64_t{1});
+  return Call("$add", Call("$ifNull", FieldPath(version), std::int64_t{0}), std::int64_t{1});
 }
 
-Doc AgeOf(const std::string& field) {
-  return BinaryOperator("$subtract", std::string_view("$$NOW"), std::string_view(FieldPath(field)));
-}
+Doc AgeOf(const std::string& field) { return Call("$subtract", "$$NOW", FieldPath(field)); }
 
 }  // namespace doclock::mongodb

@@ -4,13 +4,27 @@
 #include <string>
 #include <utility>
 
-#include "mongodb/bson/uuid_bounds.h"
-#include "mongodb/protocol/as_seen.h"
+#include "mongodb/bson/uuids.h"
 #include "mongodb/protocol/update.h"
 #include "mongodb/protocol/write_command.h"
 
 namespace doclock::mongodb {
 namespace {
+
+/// A condition of a filter: the field is as this document shows it, by value, type and presence. A
+/// comparison alone takes an array for each of its elements, null for a missing field, and one type
+/// of number for another.
+void AddAsSeen(Doc& filter, const std::string& field, const bson_t& seen) {
+  bson_iter_t at;
+  Doc same;
+  if (FindField(seen, field, at)) {
+    same.Add("$eq", *bson_iter_value(&at)).Add("$type", static_cast<int>(bson_iter_type(&at)));
+    if (!BSON_ITER_HOLDS_ARRAY(&at)) same.Add("$not", Doc::Of("$type", "array"));
+  } else {
+    same.Add("$exists", false);
+  }
+  filter.Add(field, same);
+}
 
 /// The id of an entry or a share, in its array; nil: it is none that this library writes.
 Uuid IdOf(const bson_iter_t& item) {
@@ -35,13 +49,20 @@ bool Goes(const bson_iter_t& item, const Parts& was, const Parts& now) {
   return Has(was, id) && !Has(now, id);
 }
 
+/// Does one of `was` stand among `found` that was to go?
+template <class Parts>
+bool ShowsGone(const Parts& found, const Parts& was, const Parts& now) {
+  return std::any_of(found.begin(), found.end(),
+                     [&](const auto& part) { return Has(was, part.id) && !Has(now, part.id); });
+}
+
 /// What stays of an array. Of a foreign program's doing too, unless nothing else stays.
 template <class Parts>
 Array Staying(const LockChange& change, const std::string& array, const Parts& was,
               const Parts& now) {
   Array staying;
   if (now.empty()) return staying;
-  ForEachItem(change.seen, array.c_str(), [&](const bson_iter_t& shown) {
+  ForEachItem(*change.was.seen.get(), array.c_str(), [&](const bson_iter_t& shown) {
     bson_iter_t item = shown;  // bson_iter_value writes to it
     if (!Goes(item, was, now)) staying.Add(*bson_iter_value(&item));
     return true;
@@ -63,7 +84,7 @@ bool IsOfAWaiter(const LockChange& change) {
 Doc WithoutEntries(const LockChange& change) {
   const LockFieldNames& names = change.collection.fields();
   Array shown, going, staying;
-  ForEachItem(change.seen, names.queue.c_str(), [&](const bson_iter_t& item) {
+  ForEachItem(*change.was.seen.get(), names.queue.c_str(), [&](const bson_iter_t& item) {
     if (!Goes(item, change.was.queue, change.now.queue)) return true;
     bson_t entry;
     Doc same;
@@ -75,12 +96,12 @@ Doc WithoutEntries(const LockChange& change) {
     return true;
   });
   for (const rules::QueueEntry& entry : change.now.queue) staying.Add(entry.id);
-  shown.Add(Doc::Of("$elemMatch", Doc::Of("id", Doc::OfArray("$in", staying.doc()))));
+  shown.Add(Doc::Of("$elemMatch", Doc::Of("id", Doc::Of("$in", staying))));
   Doc filter, statement;
   filter.Add("_id", Equals(change.key)).Add(names.id, Doc::Of("$type", "binData"));
-  filter.Add(names.queue, Doc::OfArray("$all", shown.doc()));
+  filter.Add(names.queue, Doc::Of("$all", shown));
   statement.Add("q", filter);
-  statement.Add("u", Doc::Of("$pull", Doc::Of(names.queue, Doc::OfArray("$or", going.doc()))));
+  statement.Add("u", Doc::Of("$pull", Doc::Of(names.queue, Doc::Of("$or", going))));
   return statement;
 }
 
@@ -93,7 +114,7 @@ Doc GuardOf(const LockChange& change) {
   for (const std::string* const field :
        {&names.id, &names.time, &names.ttl, &names.version, &names.born, &names.closed,
         &names.readers, &names.queue}) {
-    AddAsSeen(filter, *field, change.seen);
+    AddAsSeen(filter, *field, *change.was.seen.get());
   }
   return filter;
 }
@@ -106,7 +127,7 @@ void EndShare(Update& update, const LockChange& change) {
       change.now.shares.begin(), change.now.shares.end(),
       [](const rules::Share& a, const rules::Share& b) { return a.lease.End() < b.lease.End(); });
   std::size_t place = 0;
-  ForEachItem(change.seen, readers.c_str(), [&](const bson_iter_t& item) {
+  ForEachItem(*change.was.seen.get(), readers.c_str(), [&](const bson_iter_t& item) {
     // Each is one of these, or the lock would be malformed.
     const rules::Share& share = change.was.shares[place++];
     bson_t stored;
@@ -120,19 +141,20 @@ void EndShare(Update& update, const LockChange& change) {
 /// The `wake` of the entry that is granted the lock, or nothing.
 Doc WakeOf(const LockChange& change) {
   Doc wake;
-  ForEachItem(change.seen, change.collection.fields().queue.c_str(), [&](const bson_iter_t& item) {
-    if (IdOf(item) != change.now.lock_id) return true;
-    bson_t entry;
-    bson_iter_t at;
-    if (DocumentAt(item, entry) && FindField(entry, "wake", at)) {
-      wake.Add("wake", *bson_iter_value(&at));
-    }
-    return false;
-  });
+  ForEachItem(*change.was.seen.get(), change.collection.fields().queue.c_str(),
+              [&](const bson_iter_t& item) {
+                if (IdOf(item) != change.now.lock_id) return true;
+                bson_t entry;
+                bson_iter_t at;
+                if (DocumentAt(item, entry) && FindField(entry, "wake", at)) {
+                  wake.Add("wake", *bson_iter_value(&at));
+                }
+                return false;
+              });
   return wake;
 }
 
-/// The grant to the first of the queue, or to the next holder.
+/// A grant: to the first of the queue, say, or to the next holder.
 void AddGrant(Update& update, const LockChange& change) {
   const StoredLock& was = change.was;
   const rules::LockState& now = change.now;
@@ -153,7 +175,9 @@ void AddGrant(Update& update, const LockChange& change) {
 void AddHolder(Update& update, const LockChange& change) {
   const StoredLock& was = change.was;
   const rules::LockState& now = change.now;
-  if (now.HasLockId() && now.lock_id != was.lock_id) return AddGrant(update, change);
+  // A lock that is over may be granted anew under its own id.
+  const bool granted = now.lock_id != was.lock_id || now.granted != was.granted;
+  if (now.HasLockId() && granted) return AddGrant(update, change);
   if (!now.HasLockId() && was.HasLockId()) update.Clear();
   if (!now.owner && was.owner) update.ForgetOwner();
   if (!now.HasLockId() || now.IsShared() || now.lease == was.lease) return;
@@ -181,6 +205,13 @@ Doc StatementOf(const LockChange& change) {
   if (was.has_queue) update.Keep(names.queue, Staying(change, names.queue, was.queue, now.queue));
   if (change.body) update.ReplaceBody(change.body, change.base);
   return UpdateStatement(GuardOf(change), update);
+}
+
+bool ShowsChange(const rules::LockState& found, const LockStep& change) {
+  const auto& [was, now] = change;
+  return found.lock_id == now.lock_id && found.version == now.version && found.born == now.born &&
+         found.released == now.released && !ShowsGone(found.queue, was.queue, now.queue) &&
+         !ShowsGone(found.shares, was.shares, now.shares);
 }
 
 }  // namespace doclock::mongodb

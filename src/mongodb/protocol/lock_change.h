@@ -7,16 +7,15 @@
 namespace doclock::mongodb {
 
 /// A change of a document that the rules decided here, from what was read before: a write under its
-/// lock, or in place of one that is over, a lock that is given up or cleared, or a waiter that
-/// leaves. No renewal, and no grant but to the next holder.
+/// lock, or in place of one that is over, an exclusive grant, a lock that is given up or cleared,
+/// or a waiter that leaves. No renewal.
 struct LockChange {
   const Collection& collection;
   const Key& key;
-  const StoredLock& was;
-  const bson_t& seen;  ///< The fields of the lock, as they were read.
+  const StoredLock& was;  ///< With `seen`.
   const rules::LockState& now;
-  Body body;  ///< From now on; none: it stays as it is.
-  Body base;  ///< What differs from this one is sent.
+  Body body{};  ///< From now on; none: it stays as it is.
+  Body base{};  ///< What differs from this one is sent.
   bool erases = false;
 };
 
@@ -24,5 +23,13 @@ struct LockChange {
 /// decision rested on, so other clients may write meanwhile. What the rules say of a time that is
 /// over stays true while the fields stay.
 Doc StatementOf(const LockChange& change);
+
+/// From what to what a lock changed.
+struct LockStep {
+  const rules::LockState& was;
+  const rules::LockState& now;
+};
+/// Does a look show what a change was to store?
+bool ShowsChange(const rules::LockState& found, const LockStep& change);
 
 }  // namespace doclock::mongodb

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "mongodb/bson/body_codec.h"
-#include "mongodb/bson/wake_id.h"
+#include "mongodb/bson/uuids.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/stored_lock.h"
 
@@ -34,7 +34,7 @@ Doc MatchInOplog(const LockFieldNames& names, const Uuid& instance) {
   Doc other;
   other.AddStrings("$in", {"delete", "insert", "replace"});
   any.Add(left).Add(Doc::Of("operationType", other));
-  return Doc::OfArray("$or", any.doc());
+  return Doc::Of("$or", any);
 }
 
 /// The server logs an update as a replacement where that is shorter, which says no more than the
@@ -45,16 +45,15 @@ Doc MatchReplaced(const LockFieldNames& names, const Uuid& instance) {
   any.Add(Doc::Of("operationType", Doc::Of("$ne", "replace")));
   any.Add(Doc::OfNull(after + names.id)).Add(Doc::Of(after + names.id, Equals(kSharedLockId)));
   any.Add(Doc::Of(after + names.passed, WakeId::AllOf(instance)));
-  return Doc::OfArray("$or", any.doc());
+  return Doc::Of("$or", any);
 }
 
 /// The whole document where it is small and locked, and was last passed to this instance.
 Doc DocumentAfter(const LockFieldNames& names, const Uuid& instance) {
-  const Doc passed = WakeId::IsOf(instance, kAfter + names.passed);
+  const Doc small = Call("$lte", Doc::Of("$bsonSize", "$fullDocument"), kMostBytes);
   const Doc locked = Not(IsNothing(kAfter + names.id));
-  const Doc small = BinaryOperator("$lte", Doc::Of("$bsonSize", "$fullDocument"), kMostBytes);
-  return Conditional(And({&passed, &locked, &small}), std::string_view("$fullDocument"),
-                     Doc::Of(names.passed, FieldPath(kAfter + names.passed)));
+  return Conditional(And(WakeId::IsOf(instance, kAfter + names.passed), locked, small),
+                     "$fullDocument", Doc::Of(names.passed, FieldPath(kAfter + names.passed)));
 }
 
 /// Adds what the document shows of the grant. Looked up later than that was made, it may show what
@@ -81,7 +80,7 @@ Doc LockEvents(const LockFieldNames& names, const Uuid& instance) {
   stages.Add(Doc::Of("$match", MatchInOplog(names, instance)));
   stages.Add(Doc::Of("$match", MatchReplaced(names, instance)));
   stages.Add(Doc::Of("$project", project));
-  return Doc::OfArray("pipeline", stages.doc());
+  return Doc::Of("pipeline", stages);
 }
 
 std::optional<GrantSeen> GrantIn(const bson_t& event, const Collection& collection) {

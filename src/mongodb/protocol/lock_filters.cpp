@@ -1,8 +1,6 @@
 #include "mongodb/protocol/lock_filters.h"
 
-#include <string_view>
-
-#include "mongodb/bson/uuid_bounds.h"
+#include "mongodb/bson/uuids.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/share_filters.h"
 #include "mongodb/protocol/stored_lock.h"
@@ -12,20 +10,9 @@ namespace {
 
 /// The lease's length: the collection's if the document has none.
 Doc Ttl(const Collection& collection) {
-  Array parts;
-  parts.Add(TypeIn(collection.fields().ttl, {"int", "long"}));
-  parts.Add(std::string_view(FieldPath(collection.fields().ttl)));
-  parts.Add(std::int64_t{collection.default_ttl().count()});
-  return Doc::OfArray("$cond", parts.doc());
-}
-
-/// Null or missing. MongoDB says that [null] equals null, and older servers that undefined does.
-Doc Nothing() {
-  Doc nothing = Doc::OfNull("$eq");
-  Array types;
-  types.Add(std::string_view("array")).Add(std::string_view("undefined"));
-  nothing.Add("$not", Doc::OfArray("$type", types.doc()));
-  return nothing;
+  const std::string& ttl = collection.fields().ttl;
+  return Conditional(TypeIn(ttl, {"int", "long"}), FieldPath(ttl),
+                     std::int64_t{collection.default_ttl().count()});
 }
 
 void AddBadVersions(Array& bad, const std::string& version) {
@@ -45,22 +32,22 @@ void AddBadIds(Array& bad, const std::string& field) {
 
 Doc LeaseExpr(const Collection& collection, const char* comparison) {
   return Conditional(GoodLeaseExpr(collection),
-                     BinaryOperator(comparison, AgeOf(collection.fields().time), Ttl(collection)),
-                     false);
+                     Call(comparison, AgeOf(collection.fields().time), Ttl(collection)), false);
 }
+
+Doc IsDateOrNothing(const std::string& field) { return TypeIn(field, {"missing", "null", "date"}); }
 
 }  // namespace
 
 void AddFree(Doc& filter, const Collection& collection) {
-  filter.Add(collection.fields().id, Nothing());
+  // MongoDB says that [null] equals null, and older servers that undefined does.
+  Doc nothing = Doc::OfNull("$eq");
+  nothing.Add("$not", Doc::Of("$type", Array().Add("array").Add("undefined")));
+  filter.Add(collection.fields().id, nothing);
 }
 
 void AddNeverClosed(Doc& filter, const Collection& collection) {
   filter.Add(collection.fields().closed, Doc::Of("$exists", false));
-}
-
-void AddNotClosed(Doc& filter, const Collection& collection) {
-  filter.Add(collection.fields().closed, Nothing());
 }
 
 void AddNotShared(Doc& filter, const Collection& collection) {
@@ -70,7 +57,7 @@ void AddNotShared(Doc& filter, const Collection& collection) {
 void AddGoodVersion(Doc& filter, const Collection& collection) {
   Array bad;
   AddBadVersions(bad, collection.fields().version);
-  filter.AddArray("$nor", bad.doc());
+  filter.Add("$nor", bad);
 }
 
 void AddGoodFields(Doc& filter, const Collection& collection) {
@@ -79,43 +66,50 @@ void AddGoodFields(Doc& filter, const Collection& collection) {
   AddBadVersions(bad, names.version);
   AddBadIds(bad, names.born);
   AddBadIds(bad, names.released);
-  filter.AddArray("$nor", bad.doc());
+  filter.Add("$nor", bad);
 }
 
 Doc GoodLeaseExpr(const Collection& collection) {
   const LockFieldNames& names = collection.fields();
-  const Doc id = IsLockId(names.id), time = IsLeaseTime(names.time);
-  const Doc ttl = Or(IsNothing(names.ttl), NumberUpTo(names.ttl, kLongestTtlMs));
-  const Doc version =
-      Or(TypeIn(names.version, {"missing"}), NumberUpTo(names.version, kHighestVersion));
-  const Doc born = IsUuidOrNothing(names.born), released = IsUuidOrNothing(names.released);
-  const Doc closed = TypeIn(names.closed, {"missing", "null", "date"});
-  return And({&id, &time, &ttl, &version, &born, &released, &closed});
+  return And(IsLockId(names.id), IsLeaseTime(names.time),
+             Or(IsNothing(names.ttl), NumberUpTo(names.ttl, kLongestTtlMs)),
+             Or(TypeIn(names.version, {"missing"}), NumberUpTo(names.version, kHighestVersion)),
+             IsUuidOrNothing(names.born), IsUuidOrNothing(names.released),
+             IsDateOrNothing(names.closed));
 }
 
-Doc ExpiredExpr(const Collection& collection, Shareable shareable) {
-  Doc expired = LeaseExpr(collection, "$gte");
-  if (shareable == Shareable::kNo) return expired;
-  const Doc sound = SoundSharesExpr(collection);
-  return And({&expired, &sound});
-}
+Doc ExpiredExpr(const Collection& collection) { return LeaseExpr(collection, "$gte"); }
 
 Doc LiveExpr(const Collection& collection) { return LeaseExpr(collection, "$lt"); }
 
 Doc RenewedTtlExpr(const Collection& collection, std::chrono::milliseconds ttl) {
-  const Doc left =
-      BinaryOperator("$subtract", Ttl(collection),
-                     BinaryOperator("$max", std::int64_t{0}, AgeOf(collection.fields().time)));
-  return BinaryOperator("$max", std::int64_t{ttl.count()}, left);
+  const Doc age = Call("$max", std::int64_t{0}, AgeOf(collection.fields().time));
+  return Call("$max", std::int64_t{ttl.count()}, Call("$subtract", Ttl(collection), age));
 }
 
 Doc OpenExpr(const Collection& collection) {
   const std::string& closed = collection.fields().closed;
-  const Doc date = TypeIn(closed, {"date"});
-  const Doc over = Conditional(
-      date, BinaryOperator("$lte", std::string_view(FieldPath(closed)), std::string_view("$$NOW")),
-      false);
-  return Or(IsNothing(closed), over);
+  return Or(IsNothing(closed),
+            Conditional(TypeIn(closed, {"date"}), Call("$lte", FieldPath(closed), "$$NOW"), false));
 }
+
+Doc SoundLockFilter(const AcquireOp& op) {
+  const Collection& collection = *op.collection;
+  const LockFieldNames& names = collection.fields();
+  Doc filter = Doc::Of("_id", Equals(*op.key));
+  AddGoodFields(filter, collection);
+  filter.Add("$expr", And(Or(IsNothing(names.id), GoodLeaseExpr(collection)),
+                          IsDateOrNothing(names.closed), SoundSharesExpr(collection)));
+  return filter;
+}
+
+Doc IsOver(const Collection& collection) {
+  const LockFieldNames& names = collection.fields();
+  const std::int64_t other = collection.default_ttl().count();
+  return Or(IsNothing(names.id),
+            Call("$gte", AgeOf(names.time), Call("$ifNull", FieldPath(names.ttl), other)));
+}
+
+Doc IsFree(const Collection& collection) { return And(IsOver(collection), OpenExpr(collection)); }
 
 }  // namespace doclock::mongodb

@@ -15,8 +15,6 @@ namespace doclock::mongodb {
 void AddFree(Doc& filter, const Collection& collection);
 /// The field is missing: for an upsert, which would store the null of a comparison.
 void AddNeverClosed(Doc& filter, const Collection& collection);
-/// No min_hold is stored.
-void AddNotClosed(Doc& filter, const Collection& collection);
 /// There are no shares, valid or not.
 void AddNotShared(Doc& filter, const Collection& collection);
 /// The version is a whole number or missing.
@@ -25,14 +23,11 @@ void AddGoodVersion(Doc& filter, const Collection& collection);
 /// each a UUID, null or missing.
 void AddGoodFields(Doc& filter, const Collection& collection);
 
-/// May the lock in question be a shared one?
-enum class Shareable : bool { kNo, kYes };
-
 /// An expression, for $expr: there is a lock, and all its fields that ReadStoredLock reads, except
 /// the shares, are what this library writes.
 Doc GoodLeaseExpr(const Collection& collection);
-/// An expression: there is a lock, and its lease is over.
-Doc ExpiredExpr(const Collection& collection, Shareable shareable = Shareable::kYes);
+/// An expression: there is a lock, and its lease is over. It does not look at the shares.
+Doc ExpiredExpr(const Collection& collection);
 /// An expression: its lease is not over.
 Doc LiveExpr(const Collection& collection);
 /// The length of a lease after a renewal now: the requested length, or the remaining time if that
@@ -41,5 +36,15 @@ Doc RenewedTtlExpr(const Collection& collection, std::chrono::milliseconds ttl);
 
 /// An expression: min_hold is over or absent.
 Doc OpenExpr(const Collection& collection);
+
+/// The document of an attempt, if its lock fields are what this library writes.
+Doc SoundLockFilter(const AcquireOp& op);
+
+// Expressions of such a document, which need not guard against anything else.
+
+/// The lease is over, or there is none.
+Doc IsOver(const Collection& collection);
+/// An exclusive attempt can be granted the lock.
+Doc IsFree(const Collection& collection);
 
 }  // namespace doclock::mongodb

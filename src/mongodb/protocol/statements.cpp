@@ -2,7 +2,7 @@
 
 #include "mongodb/bson/body_codec.h"
 #include "mongodb/protocol/lock_filters.h"
-#include "mongodb/protocol/queue_stages.h"
+#include "mongodb/protocol/queue.h"
 #include "rules/acquire.h"
 
 namespace doclock::mongodb {
@@ -21,53 +21,30 @@ void AddVersion(Doc& filter, const std::string& name, std::int64_t version) {
   if (version == 0) {
     Array none;
     none.Add(Doc::Of(name, Doc::Of("$exists", false))).Add(Doc::Of(name, Equals(version)));
-    filter.AddArray("$or", none.doc());
+    filter.Add("$or", none);
   } else {
     filter.Add(name, Equals(version));
   }
 }
 
-Shareable ShareableOf(const StoredLock& lock) {
-  return lock.IsShared() ? Shareable::kYes : Shareable::kNo;
-}
-
 }  // namespace
 
-Doc AcquireFilter(const AcquireOp& op, const StoredLock* seen) {
+Doc AcquireFilter(const AcquireOp& op) {
   const Collection& collection = *op.collection;
   Doc filter;
   filter.Add("_id", Equals(*op.key));
   AddGoodFields(filter, collection);
-  if (seen == nullptr) {
-    AddFree(filter, collection);
-    AddNeverClosed(filter, collection);
-    AddNotShared(filter, collection);
-    AddNoQueue(filter, collection);
-    return filter;
-  }
+  AddFree(filter, collection);
+  AddNeverClosed(filter, collection);
+  AddNotShared(filter, collection);
   AddNoQueue(filter, collection);
-  if (seen->HasLockId()) {
-    bson_concat(filter.get(), seen->raw_id.get());
-    filter.Add("$expr", ExpiredExpr(collection, ShareableOf(*seen)));
-  } else {
-    AddFree(filter, collection);
-  }
-  if (seen->raw_closed.empty()) {
-    AddNotClosed(filter, collection);
-  } else {
-    bson_concat(filter.get(), seen->raw_closed.get());
-  }
-  filter.Add(collection.fields().version,
-             seen->version == 0 ? Doc::Of("$not", Doc::Of("$gt", 0)) : Equals(seen->version));
   return filter;
 }
 
-Update AcquireUpdate(const AcquireOp& op, const StoredLock* seen, const Uuid& born) {
+Update AcquireUpdate(const AcquireOp& op, const Uuid& born) {
   Update update(*op.collection);
   update.Grant(op.grant);
   update.RaiseVersion();
-  if (seen != nullptr && seen->has_closed) update.ForgetClosed();
-  if (seen != nullptr && seen->has_readers) update.ForgetShares();
   if (!born.is_nil()) update.OnInsert(op.insert, born);
   return update;
 }
@@ -83,7 +60,11 @@ bool IsPlainRelease(const WriteOp& op) noexcept {
   return op.write == WriteKind::kRelease && op.next == nullptr;
 }
 
-Doc HeldFilter(const WriteOp& op, Queue queue, const StoredLock* seen) {
+ReleaseTo ReleaseToOf(const WriteOp& op, bool met) noexcept {
+  return IsPlainRelease(op) && (met || op.queue_likely) ? ReleaseTo::kFirst : ReleaseTo::kNobody;
+}
+
+Doc HeldFilter(const WriteOp& op, ReleaseTo to, const StoredLock* seen) {
   const LockFieldNames& names = op.collection->fields();
   Doc filter;
   filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(op.lock_id));
@@ -93,11 +74,11 @@ Doc HeldFilter(const WriteOp& op, Queue queue, const StoredLock* seen) {
   } else if (seen != nullptr) {
     AddVersion(filter, names.version, seen->version);
   }
-  if (queue == Queue::kNone && IsPlainRelease(op)) AddNoQueue(filter, *op.collection);
+  if (to == ReleaseTo::kNobody && IsPlainRelease(op)) AddNoQueue(filter, *op.collection);
   return filter;
 }
 
-Update HeldUpdate(const WriteOp& op, Queue queue) {
+Update HeldUpdate(const WriteOp& op, ReleaseTo to) {
   Update update(*op.collection);
   update.RaiseVersion();
   if (op.write == WriteKind::kCheckpoint) {
@@ -105,8 +86,8 @@ Update HeldUpdate(const WriteOp& op, Queue queue) {
     update.KeepFence(op.lock_id, op.fence);
   } else if (op.next != nullptr) {
     update.HandOver(op.ReleaseId(), *op.next);
-  } else if (queue == Queue::kFirst) {
-    update.PassOn(op.ReleaseId());
+  } else if (to == ReleaseTo::kFirst) {
+    update.ReleaseToFirst(op.ReleaseId());
   } else {
     update.Release(op.ReleaseId());
   }
@@ -118,33 +99,24 @@ Update HeldUpdate(const WriteOp& op, Queue queue) {
   return update;
 }
 
-Doc SaveFilter(const SaveOp& op, const StoredLock* seen) {
+Doc SaveFilter(const SaveOp& op) {
   const Collection& collection = *op.collection;
-  const LockFieldNames& names = collection.fields();
   Doc filter;
   filter.Add("_id", Equals(*op.key));
   AddGoodFields(filter, collection);
-  if (seen != nullptr && seen->HasLockId()) {
-    bson_concat(filter.get(), seen->raw_id.get());
-    filter.Add("$expr", ExpiredExpr(collection, ShareableOf(*seen)));
-  } else {
-    AddFree(filter, collection);
-    if (seen == nullptr) {
-      AddNotShared(filter, collection);
-      AddNoQueue(filter, collection);
-    }
-  }
+  AddFree(filter, collection);
+  AddNotShared(filter, collection);
+  AddNoQueue(filter, collection);
   if (op.expected != kAnyVersion) {
-    AddVersion(filter, names.version, op.expected);
-    AddBorn(filter, names.born, op.born);
+    AddVersion(filter, collection.fields().version, op.expected);
+    AddBorn(filter, collection.fields().born, op.born);
   }
   return filter;
 }
 
-Update SaveUpdate(const SaveOp& op, const StoredLock* seen) {
+Update SaveUpdate(const SaveOp& op) {
   Update update(*op.collection);
-  seen != nullptr && seen->has_queue ? update.PassOn(op.write_id) : update.Release(op.write_id);
-  if (seen != nullptr && seen->has_readers) update.ForgetShares();
+  update.Release(op.write_id);
   update.RaiseVersion();
   if (op.body) update.ReplaceBody(op.body, op.base);
   return update;

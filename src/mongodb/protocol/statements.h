@@ -12,11 +12,10 @@ namespace doclock::mongodb {
 /// Looks and takes that may follow each other while others are faster.
 inline constexpr int kMaxAttempts = 4;
 
-/// The document that an acquire can take: a free one, or (`seen`) the free or expired one that a
-/// look has shown.
-Doc AcquireFilter(const AcquireOp& op, const StoredLock* seen);
+/// The document that an acquire takes before it has looked: a free one.
+Doc AcquireFilter(const AcquireOp& op);
 /// The grant. `born`: of the document, should it be made by this; nil where it must exist.
-Update AcquireUpdate(const AcquireOp& op, const StoredLock* seen, const Uuid& born);
+Update AcquireUpdate(const AcquireOp& op, const Uuid& born);
 /// After this look, is the attempt to be decided where the queue is: does it leave an entry, or
 /// meet a queue at a free lock? Else the look has said all.
 bool MeetsQueue(const AcquireOp& op, const StoredLock& seen);
@@ -24,24 +23,26 @@ bool MeetsQueue(const AcquireOp& op, const StoredLock& seen);
 bool CanUpsert(const AcquireOp& op);
 
 /// How a release treats the queue.
-enum class Queue : std::uint8_t {
-  kNone,   ///< It leaves the queue as it is; a plain release matches only if there is none.
-  kFirst,  ///< It passes the lock on to the first of the queue.
+enum class ReleaseTo : std::uint8_t {
+  kNobody,  ///< It leaves the queue as it is; a plain release matches only if there is none.
+  kFirst,   ///< It passes the lock on to the first of the queue.
 };
 /// A release that frees the lock, and so has to pass it on if others wait.
 bool IsPlainRelease(const WriteOp& op) noexcept;
+/// How a write under the lock is sent first: most documents have no queue.
+/// @param met does a look show one?
+ReleaseTo ReleaseToOf(const WriteOp& op, bool met = false) noexcept;
 
 /// The document under its holder's lock. @param seen what a look has shown, or null; a release by
 /// value, which knows no version, matches that one only
-Doc HeldFilter(const WriteOp& op, Queue queue, const StoredLock* seen = nullptr);
+Doc HeldFilter(const WriteOp& op, ReleaseTo to, const StoredLock* seen = nullptr);
 /// What a write under the lock changes; not for kErase.
-Update HeldUpdate(const WriteOp& op, Queue queue);
+Update HeldUpdate(const WriteOp& op, ReleaseTo to);
 
-/// The document that an optimistic save expects: a free one, or (`seen`) the free or expired one
-/// that a look has shown.
-Doc SaveFilter(const SaveOp& op, const StoredLock* seen);
+/// The document that an optimistic save expects before it has looked: a free one.
+Doc SaveFilter(const SaveOp& op);
 /// What it changes; for kReplace.
-Update SaveUpdate(const SaveOp& op, const StoredLock* seen);
+Update SaveUpdate(const SaveOp& op);
 /// The document that kInsert makes. @param mark of the save
 Doc NewDocument(const Collection& collection, const Key& key, const Body& body, const Uuid& born,
                 const Uuid& mark);

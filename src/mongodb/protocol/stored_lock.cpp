@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "mongodb/bson/uuid_bounds.h"
+#include "mongodb/bson/uuids.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -56,12 +56,6 @@ class Fields {
     if (!Get(name, iter)) return missing;
     if (!BSON_ITER_HOLDS_DATE_TIME(&iter)) return Bad(name, missing);
     return bson_iter_date_time(&iter);
-  }
-  [[nodiscard]] Doc Raw(const std::string& name) const {
-    Doc raw;
-    bson_iter_t iter;
-    if (Get(name, iter)) raw.Add(name, *bson_iter_value(&iter));
-    return raw;
   }
   [[nodiscard]] bool good() const noexcept { return bad_.empty(); }
   /// The first that was not.
@@ -249,9 +243,7 @@ StoredLock ReadStoredLock(const bson_t& doc, const Collection& collection, std::
   lock.released = fields.Id(names.released);
   lock.closed_until = EndOf(fields.Date(names.closed, INT64_MIN), now);
   ReadLease(fields, collection, now, lock);
-  lock.raw_closed = fields.Raw(names.closed);
   if (lock.HasLockId()) {
-    lock.raw_id = fields.Raw(names.id);
     lock.owner = ReadOwner(fields, names.owner);
     lock.group = ReadGroup(fields, names.group);
   }

@@ -27,15 +27,14 @@ inline constexpr TimePoint kLookedAt{std::chrono::hours(24 * 365 * 150)};
 /// The lock fields of one document.
 struct StoredLock : rules::LockState {
   std::string bad_field;     ///< What holds something that this library never writes; empty: none.
-  Doc raw_id;                ///< { lockId: as stored }: what a steal has to see again.
-  Doc raw_closed;            ///< { lockClosed: as stored }, or empty.
+  Doc seen;                  ///< The lock's fields as a look showed them; for a LockChange.
   bool has_closed = false;   ///< Is there such a field, null or not?
   bool has_readers = false;  ///< Likewise.
   bool has_queue = false;    ///< Likewise.
 
   [[nodiscard]] bool malformed() const noexcept { return !bad_field.empty(); }
   /// Does the document show that this grant holds it?
-  [[nodiscard]] bool Shows(const GrantRequest& grant) const noexcept {
+  [[nodiscard]] bool ShowsGrant(const GrantRequest& grant) const noexcept {
     return grant.mode == LockMode::kShared ? LiveShare(grant.lock_id, kLookedAt) != nullptr
                                            : lock_id == grant.lock_id;
   }

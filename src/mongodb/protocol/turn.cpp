@@ -1,16 +1,39 @@
 #include "mongodb/protocol/turn.h"
 
 #include <string>
-#include <string_view>
 
-#include "mongodb/bson/lock_fields.h"
 #include "mongodb/protocol/expressions.h"
-#include "mongodb/protocol/first_grant.h"
-#include "mongodb/protocol/queue_entries.h"
-#include "mongodb/protocol/set_where.h"
-#include "mongodb/protocol/sound_lock.h"
+#include "mongodb/protocol/lock_filters.h"
+#include "mongodb/protocol/queue.h"
+#include "mongodb/protocol/share_filters.h"
 
 namespace doclock::mongodb {
+namespace {
+
+Doc IsNot(const Uuid& id) { return Call("$ne", "$$this.id", id); }
+
+/// `in`, where $$others are the live entries, $$at is the place of this id among them (-1: it has
+/// none), and $$before are those before it.
+Doc WithPlace(const Collection& collection, const Uuid& id, const Doc& in) {
+  const Doc before =
+      Conditional(Call("$gte", "$$at", 0), Call("$slice", "$$others", "$$at"), "$$others");
+  return Let(Doc::Of("others", LiveEntries(collection)),
+             Let(Doc::Of("at", Call("$indexOfArray", "$$others.id", id)),
+                 Let(Doc::Of("before", before), in)));
+}
+
+Doc IsMine() { return And("$$mine"); }
+
+/// Where WithPlace has named the entries: nothing is in the way of this share.
+Doc IsItsTurn(const Collection& collection, const GrantRequest& grant) {
+  const Doc shares = Doc::Of("$size", Filtered("$$before", Not(IsNothing("$this.share"))));
+  const Doc few = And(IsOver(collection), Call("$lt", shares, grant.max_holders));
+  return And(OpenExpr(collection),
+             Conditional(IsSharedExpr(collection), RoomExpr(collection, grant, shares), few),
+             Call("$eq", shares, Doc::Of("$size", "$$before")));
+}
+
+}  // namespace
 
 void Turn::AddStages(Array& stages) const {
   const Collection& collection = *op_.collection;
@@ -19,8 +42,8 @@ void Turn::AddStages(Array& stages) const {
   grant.AddGrant(stages, FieldPath(collection.fields().id), Raise::kYes, &op_.grant.lock_id);
   if (!waits()) {
     const std::string& queue = collection.fields().queue;
-    const Doc other = BinaryOperator("$ne", std::string_view("$$this.id"), op_.grant.lock_id);
-    stages.Add(SetStage(Doc::Of(queue, Filtered(FieldPath(queue), other))));
+    const Doc others = Filtered(FieldPath(queue), IsNot(op_.grant.lock_id));
+    stages.Add(SetStage(Doc::Of(queue, others)));
   }
   grant.AddTidying(stages);
 }
@@ -29,40 +52,61 @@ void Turn::AddStages(Array& stages) const {
 Doc Turn::QueueWithEntry() const {
   const Collection& collection = *op_.collection;
   const Uuid& id = op_.grant.lock_id;
-  const std::string_view others = "$$others";
   // The holder does not wait. A lock of this id that is over counts as another's.
-  const Doc over = IsOver(collection);
-  const Doc holds = Conditional(Holds(), Not(over), false);
-  Doc in = Conditional(holds, others, WithEntry(id, EntryOf(op_, instance_)));
-  if (waits()) in = Conditional(HasNoRoomFor(collection, id), others, in);
+  const Doc holds = Conditional(Holds(), Not(IsOver(collection)), false);
+  Doc in = Conditional(holds, "$$others", WithEntry(id, EntryOf(op_, instance_)));
+  if (waits()) in = Conditional(HasNoRoomFor(collection, id), "$$others", in);
   return Let(Doc::Of("others", LiveEntries(collection)), in);
 }
 
 Doc Turn::Granted() const {
   const Collection& collection = *op_.collection;
-  Array first;
-  first.Add(std::string_view("$$live.id")).Add(0);
-  const Doc alone = BinaryOperator("$eq", Doc::Of("$size", "$$live"), 0);
-  const Doc mine =
-      BinaryOperator("$eq", Doc::OfArray("$arrayElemAt", first.doc()), op_.grant.lock_id);
-  const Doc turn = Let(Doc::Of("live", LiveEntries(collection)), Or(alone, mine));
-  const Doc free = IsFree(collection);
-  return And({&free, &turn});
+  const Doc alone = Call("$eq", Doc::Of("$size", "$$live"), 0);
+  const Doc mine = Call("$eq", Call("$arrayElemAt", "$$live.id", 0), op_.grant.lock_id);
+  return And(IsFree(collection), Let(Doc::Of("live", LiveEntries(collection)), Or(alone, mine)));
 }
 
 Doc Turn::Holds() const {
-  return BinaryOperator("$eq", std::string_view(FieldPath(op_.collection->fields().id)),
-                        op_.grant.lock_id);
+  return Call("$eq", FieldPath(op_.collection->fields().id), op_.grant.lock_id);
+}
+
+void ShareTurn::AddStages(Array& stages) const {
+  const Collection& collection = *op_.collection;
+  const LockFieldNames& names = collection.fields();
+  const FirstGrant grant(collection);
+  const Doc decision = FirstGrant::Decision(QueueAfter(), And(Not(IsMine()), IsFree(collection)),
+                                            Doc::Of("share", "$$mine"));
+  const Doc in = Let(Doc::Of("mine", IsItsTurn(collection, op_.grant)), decision);
+  grant.AddDecision(stages, WithPlace(collection, op_.grant.lock_id, in));
+  AddShareGrant(stages, op_, FieldPath(names.queue) + ".share");
+  grant.AddGrant(stages, FieldPath(names.id), Raise::kYes);
+  grant.AddTidying(stages);
+}
+
+Doc ShareTurn::Granted() const {
+  return WithPlace(*op_.collection, op_.grant.lock_id, IsItsTurn(*op_.collection, op_.grant));
+}
+
+Doc ShareTurn::Holds() const {
+  return AnyLiveExpr(*op_.collection, Array().Add(op_.grant.lock_id));
+}
+
+/// Where WithPlace has named the entries, and $$mine says whether the share is granted: the live
+/// entries afterwards.
+Doc ShareTurn::QueueAfter() const {
+  const Uuid& id = op_.grant.lock_id;
+  const Doc rest = Filtered("$$others", IsNot(id));
+  if (op_.grant.queue_for.count() == 0) return Conditional(IsMine(), rest, "$$others");
+  const Doc stays = Or(Holds(), HasNoRoomFor(*op_.collection, id));
+  const Doc placed = Conditional(stays, "$$others", WithEntry(id, EntryOf(op_, instance_)));
+  return Conditional(IsMine(), rest, placed);
 }
 
 Doc TurnProjection(const Collection& collection, const Doc& granted, const Doc& holds) {
-  Doc fields;
-  for (const std::string* field : LockFields(collection.fields())) {
-    fields.Add(*field, FieldPath(*field));
-  }
-  Doc projection;
-  projection.Add("granted", granted).Add("now", "$$NOW");
-  projection.Add("doc", Conditional(Or(granted, holds), std::string_view("$$ROOT"), fields));
+  Doc projection = Doc::Of("granted", granted);
+  projection.Add("now", "$$NOW");
+  projection.Add("doc",
+                 Conditional(Or(granted, holds), "$$ROOT", LockFieldPaths(collection.fields())));
   return projection;
 }
 

@@ -5,9 +5,11 @@
 
 namespace doclock::mongodb {
 
-/// The turn of an exclusive attempt where a queue is known or asked for. Its stages grant a free
-/// lock to the first of the queue, which may be the attempt itself, and leave the attempt's entry.
-/// They are for a document that SoundLockFilter finds.
+// The turn of an attempt where a queue is known or asked for. Its stages are for a document that
+// SoundLockFilter finds.
+
+/// Of an exclusive attempt. Its stages grant a free lock to the first of the queue, which may be
+/// the attempt itself, and leave the attempt's entry.
 class Turn {
  public:
   /// @param instance of the store
@@ -22,6 +24,27 @@ class Turn {
  private:
   [[nodiscard]] Doc QueueWithEntry() const;
   [[nodiscard]] bool waits() const noexcept { return op_.grant.queue_for.count() > 0; }
+
+  const AcquireOp& op_;
+  const Uuid& instance_;
+};
+
+/// Of a shared attempt. Its stages grant the share unless it would pass an exclusive entry, or take
+/// the room of shared entries before it. Else they leave the attempt's entry, and grant a free lock
+/// to the first of the queue if that is exclusive.
+class ShareTurn {
+ public:
+  /// @param instance of the store
+  ShareTurn(const AcquireOp& op, const Uuid& instance) : op_(op), instance_(instance) {}
+
+  void AddStages(Array& stages) const;
+  /// An expression of the document as it was: is the attempt granted its share?
+  [[nodiscard]] Doc Granted() const;
+  /// The same: does it have a live share already?
+  [[nodiscard]] Doc Holds() const;
+
+ private:
+  [[nodiscard]] Doc QueueAfter() const;
 
   const AcquireOp& op_;
   const Uuid& instance_;

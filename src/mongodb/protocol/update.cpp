@@ -2,20 +2,10 @@
 
 #include "document/json/same_json.h"
 #include "mongodb/bson/body_codec.h"
-#include "mongodb/bson/lock_fields.h"
-#include "mongodb/protocol/queue_stages.h"
+#include "mongodb/protocol/expressions.h"
+#include "mongodb/protocol/queue.h"
 
 namespace doclock::mongodb {
-namespace {
-
-Doc Sum(const Doc& a, std::int64_t b) {
-  Array both;
-  both.Add(a).Add(b);
-  return Doc::OfArray("$add", both.doc());
-}
-
-}  // namespace
-
 Doc OwnerDoc(const LockHolder& owner) {
   Doc doc;
   doc.Add("name", std::string_view(owner.name));
@@ -41,9 +31,9 @@ void Update::Grant(const GrantRequest& grant) {
   if (grant.min_hold.count() > 0) closed_in_ = grant.min_hold;
 }
 
-void Update::PassOn(const Uuid& mark) {
+void Update::ReleaseToFirst(const Uuid& mark) {
   set_.Add(collection_.fields().released, mark);
-  passes_on_ = true;
+  grants_to_first_ = true;
 }
 
 void Update::HandOver(const Uuid& mark, const GrantRequest& grant) {
@@ -68,7 +58,7 @@ void Update::Keep(const std::string& array, const Array& entries) {
   if (entries.size() == 0) {
     unset_.push_back(array);
   } else {
-    set_.AddArray(array, entries.doc());
+    set_.Add(array, entries);
   }
 }
 
@@ -113,7 +103,7 @@ void Update::OnInsert(const Body& body, const Uuid& born) {
 
 void Update::AddTo(Doc& target, std::string_view name) const {
   if (needs_pipeline()) {
-    target.AddArray(name, Pipeline().doc());
+    target.Add(name, Pipeline());
   } else {
     target.Add(name, Modifiers());
   }
@@ -146,17 +136,11 @@ Array Update::Pipeline() const {
   }
   if (now_) set.Add(names.time, "$$NOW");
   if (closed_in_) {
-    Array sum, either;
-    sum.Add(std::string_view("$$NOW")).Add(std::int64_t{closed_in_->count()});
     // The min_hold of an earlier grant, which a hand-over meets, may last longer.
-    either.Add(std::string_view(FieldPath(names.closed))).Add(Doc::OfArray("$add", sum.doc()));
-    set.Add(names.closed, Doc::OfArray("$max", either.doc()));
+    set.Add(names.closed, Call("$max", FieldPath(names.closed),
+                               Call("$add", "$$NOW", std::int64_t{closed_in_->count()})));
   }
-  if (raise_) {
-    Array known;
-    known.Add(std::string_view(FieldPath(names.version))).Add(std::int64_t{0});
-    set.Add(names.version, Sum(Doc::OfArray("$ifNull", known.doc()), 1));
-  }
+  if (raise_) set.Add(names.version, NextVersion(names.version));
   if (!set.empty()) stages.Add(Doc::Of("$set", set));
   for (const std::string& field : unset_) {
     if (closed_in_ && field == names.closed) continue;
@@ -164,21 +148,15 @@ Array Update::Pipeline() const {
     stages.Add(Doc::Of("$unset", std::string_view(field)));
   }
   if (entry_) AddEntryRemoval(stages, collection_, *entry_);
-  if (passes_on_) AddPassOn(stages, collection_);
+  if (grants_to_first_) AddGrantToFirst(stages, collection_);
   return stages;
 }
 
 /// The document's key and lock as they are, and the new body.
 Doc Update::Replacement() const {
-  const LockFieldNames& names = collection_.fields();
-  Doc kept;
+  Doc kept = LockFieldPaths(collection_.fields());
   kept.Add("_id", "$_id");
-  for (const std::string* field : LockFields(names)) {
-    kept.Add(*field, std::string_view(FieldPath(*field)));
-  }
-  Array parts;
-  parts.Add(kept).Add(Doc::Of("$literal", *replacement_));
-  return Doc::OfArray("$mergeObjects", parts.doc());
+  return Call("$mergeObjects", kept, Doc::Of("$literal", *replacement_));
 }
 
 }  // namespace doclock::mongodb

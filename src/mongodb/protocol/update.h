@@ -33,7 +33,7 @@ class Update {
     Mark(mark);
   }
   /// Clears the lock, or grants it to the first of the queue.
-  void PassOn(const Uuid& mark);
+  void ReleaseToFirst(const Uuid& mark);
   /// The lock of `mark` passes to `grant`, whose entry of the queue is removed.
   void HandOver(const Uuid& mark, const GrantRequest& grant);
   /// Renews the lease.
@@ -72,7 +72,7 @@ class Update {
 
  private:
   [[nodiscard]] bool needs_pipeline() const noexcept {
-    return closed_in_ || replacement_ || passes_on_ || entry_;
+    return closed_in_ || replacement_ || grants_to_first_ || entry_;
   }
   [[nodiscard]] Doc Modifiers() const;
   [[nodiscard]] Array Pipeline() const;
@@ -83,7 +83,7 @@ class Update {
   std::vector<std::string> unset_;
   bool now_ = false;
   bool raise_ = false;
-  bool passes_on_ = false;
+  bool grants_to_first_ = false;
   std::optional<Uuid> entry_;  ///< To be removed from the queue.
   std::optional<std::chrono::milliseconds> closed_in_;
   std::optional<Doc> replacement_;

@@ -4,6 +4,10 @@
 #include <string_view>
 #include <utility>
 
+#include "mongodb/protocol/lock_change.h"
+#include "rules/acquire.h"
+#include "rules/save.h"
+
 namespace doclock::mongodb {
 Verb VerbOf(const StoreOp& op) {
   if (op.kind == OpKind::kWrite) {
@@ -29,26 +33,51 @@ Doc DeleteStatement(const Doc& filter) {
 }
 
 Doc UpdateStatement(const Doc& filter, const Update& update, bool upsert) {
-  Doc statement;
-  statement.Add("q", filter);
+  Doc statement = Doc::Of("q", filter);
   update.AddTo(statement, "u");
   if (upsert) statement.Add("upsert", true);
   return statement;
 }
 
-Doc StatementOf(const WriteOp& op, Queue queue, const StoredLock* seen) {
-  const Doc filter = HeldFilter(op, queue, seen);
-  return op.write == WriteKind::kErase ? DeleteStatement(filter)
-                                       : UpdateStatement(filter, HeldUpdate(op, queue));
+Doc PipelineStatement(const Doc& filter, const Array& stages) {
+  Doc statement = Doc::Of("q", filter);
+  statement.Add("u", stages);
+  return statement;
 }
 
-Doc StatementOf(const SaveOp& op, const StoredLock* seen, const Uuid& born) {
+Doc StatementOf(const WriteOp& op, ReleaseTo to, const StoredLock* seen) {
+  const Doc filter = HeldFilter(op, to, seen);
+  return op.write == WriteKind::kErase ? DeleteStatement(filter)
+                                       : UpdateStatement(filter, HeldUpdate(op, to));
+}
+
+Doc StatementOf(const AcquireOp& op, const StoredLock* seen, const Uuid& born) {
+  if (seen == nullptr) {
+    return UpdateStatement(AcquireFilter(op), AcquireUpdate(op, born), !born.is_nil());
+  }
+  rules::LockState now = *seen;
+  rules::Grant(now, op.grant, kLookedAt);
+  return StatementOf({.collection = *op.collection, .key = *op.key, .was = *seen, .now = now});
+}
+
+Doc StatementOf(SaveOp& op, const StoredLock* seen, const Uuid& born) {
   if (op.save == SaveKind::kInsert) {
     return NewDocument(*op.collection, *op.key, op.body, born, op.write_id);
   }
-  const Doc filter = SaveFilter(op, seen);
-  return op.save == SaveKind::kErase ? DeleteStatement(filter)
-                                     : UpdateStatement(filter, SaveUpdate(op, seen));
+  const bool erases = op.save == SaveKind::kErase;
+  if (seen == nullptr) {
+    const Doc filter = SaveFilter(op);
+    return erases ? DeleteStatement(filter) : UpdateStatement(filter, SaveUpdate(op));
+  }
+  rules::LockState now = *seen;
+  rules::Save(op, now, kLookedAt);
+  return StatementOf({.collection = *op.collection,
+                      .key = *op.key,
+                      .was = *seen,
+                      .now = now,
+                      .body = op.body,
+                      .base = op.base,
+                      .erases = erases});
 }
 
 Doc CommandOf(Verb verb, const Collection& collection, const Array& statements, bool ordered) {
@@ -57,7 +86,7 @@ Doc CommandOf(Verb verb, const Collection& collection, const Array& statements, 
   const auto [name, list] = kNames[static_cast<std::size_t>(verb)];
   Doc command;
   command.Add(name, std::string_view(collection.name()));
-  command.AddArray(list, statements.doc()).Add("ordered", ordered);
+  command.Add(list, statements).Add("ordered", ordered);
   return command;
 }
 

@@ -20,11 +20,17 @@ Verb VerbOf(const StoreOp& op);
 
 Doc DeleteStatement(const Doc& filter);
 Doc UpdateStatement(const Doc& filter, const Update& update, bool upsert = false);
+Doc PipelineStatement(const Doc& filter, const Array& stages);
 /// A write under the lock. @param seen see HeldFilter @throws DocumentException
-Doc StatementOf(const WriteOp& op, Queue queue, const StoredLock* seen = nullptr);
-/// An optimistic write. @param seen see SaveFilter @param born of the document that kInsert makes
+Doc StatementOf(const WriteOp& op, ReleaseTo to, const StoredLock* seen = nullptr);
+/// A grant, without the queue. @param seen a lock that a look has shown, and that can be granted;
+/// or null @param born of the document that it may make; nil: none
+Doc StatementOf(const AcquireOp& op, const StoredLock* seen, const Uuid& born);
+/// An optimistic write. @param seen a lock that a look has shown, and in whose place the rules
+/// allow the save, whose result this fills in; or null @param born of the document that kInsert
+/// makes
 /// @throws DocumentException
-Doc StatementOf(const SaveOp& op, const StoredLock* seen, const Uuid& born);
+Doc StatementOf(SaveOp& op, const StoredLock* seen, const Uuid& born);
 
 /// The command of these statements. @param ordered does it end at the first that fails?
 Doc CommandOf(Verb verb, const Collection& collection, const Array& statements, bool ordered);

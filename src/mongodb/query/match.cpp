@@ -63,23 +63,19 @@ Doc Never() { return Doc::Of("_id", Doc::Of("$exists", false)); }
 /// Missing counts as null, and so does what lies behind an array. Undefined, which older servers
 /// say equals null, is a value of the rest.
 Doc NullMatch(const std::vector<std::string>& path) {
-  Array here;
-  here.Add(Compared(path, "$eq", nullptr)).Add(IsNoArray(Joined(path)));
-  here.Add(Doc::Of(Joined(path), Doc::Of("$not", Doc::Of("$type", "undefined"))));
+  const Doc defined = Doc::Of(Joined(path), Doc::Of("$not", Doc::Of("$type", "undefined")));
   Array any;
-  any.Add(Doc::OfArray("$and", here.doc()));
+  any.Add(And(Compared(path, "$eq", nullptr), IsNoArray(Joined(path)), defined));
   AddArrays(any, path, false);
-  return Doc::OfArray("$or", any.doc());
+  return Doc::Of("$or", any);
 }
 
 Doc NotNullMatch(const std::vector<std::string>& path) {
-  Array value;
-  value.Add(Compared(path, "$ne", nullptr)).Add(IsArray(Joined(path)));
-  value.Add(Doc::Of(Joined(path), Doc::Of("$type", "undefined")));
+  const Doc undefined = Doc::Of(Joined(path), Doc::Of("$type", "undefined"));
   Array all;
-  all.Add(Doc::OfArray("$or", value.doc()));
+  all.Add(Call("$or", Compared(path, "$ne", nullptr), IsArray(Joined(path)), undefined));
   AddNoArrays(all, path, false);
-  return Doc::OfArray("$and", all.doc());
+  return Doc::Of("$and", all);
 }
 
 /// A symbol is no text, although the server compares them.
@@ -96,9 +92,9 @@ Doc DueMatch(const std::vector<std::string>& path) {
   const std::string field = Joined(path);
   Array all;
   all.Add(Doc::Of(field, Doc::Of("$type", "date")));
-  all.Add(Doc::Of("$expr", BinaryOperator("$lte", "$" + field, "$$NOW")));
+  all.Add(Doc::Of("$expr", Call("$lte", FieldPath(field), "$$NOW")));
   AddNoArrays(all, path, true);
-  return Doc::OfArray("$and", all.doc());
+  return Doc::Of("$and", all);
 }
 
 Doc ConditionMatch(const Filter::Condition& condition) {
@@ -113,15 +109,13 @@ Doc ConditionMatch(const Filter::Condition& condition) {
     any.Add(compared);
     AddArrays(any, condition.path, true);
     if (IsText(condition)) any.Add(IsSymbol(condition.path));
-    return Doc::OfArray("$or", any.doc());
+    return Doc::Of("$or", any);
   }
   Array all;
   all.Add(compared);
   AddNoArrays(all, condition.path, true);
-  if (IsText(condition)) {
-    all.Add(Doc::OfArray("$nor", Array().Add(IsSymbol(condition.path)).doc()));
-  }
-  return Doc::OfArray("$and", all.doc());
+  if (IsText(condition)) all.Add(Call("$nor", IsSymbol(condition.path)));
+  return Doc::Of("$and", all);
 }
 
 /// Groups of types within which MongoDB's order is that of OrderBy, in the order of OrderBy. A
@@ -156,7 +150,7 @@ Doc RankMatch(const std::vector<std::string>& path, Rank rank) {
     Doc other = Doc::Of("$exists", true);
     other.Add("$not", ranked);
     any.Add(Doc::Of(field, other)).Add(IsArray(field));
-    all.Add(Doc::OfArray("$or", any.doc()));
+    all.Add(Doc::Of("$or", any));
     AddNoArrays(all, path, false);
   } else {
     Doc types;
@@ -164,7 +158,7 @@ Doc RankMatch(const std::vector<std::string>& path, Rank rank) {
     all.Add(Doc::Of(field, types));
     AddNoArrays(all, path, true);
   }
-  return Doc::OfArray("$and", all.doc());
+  return Doc::Of("$and", all);
 }
 
 /// A condition on the field itself leaves one kind of value.
@@ -213,7 +207,7 @@ std::vector<Doc> BehindKey(const Key& key, bool descending) {
 void AddBehindKey(const Doc& match, const Filter& filter, bool descending,
                   std::vector<Pass>& passes) {
   for (const Doc& behind : BehindKey(filter.after()->key, descending)) {
-    passes.push_back({Both(match, behind), Doc::Of("_id", descending ? -1 : 1)});
+    passes.push_back({And(match, behind), Doc::Of("_id", descending ? -1 : 1)});
   }
 }
 
@@ -275,20 +269,18 @@ void AddBehind(const Filter& filter, Rank rank, const bson_iter_t& value,
   if (IsTied(rank)) return AddBehindKey(match, filter, false, passes);
   Doc equal;
   equal.Add("$eq", *bson_iter_value(const_cast<bson_iter_t*>(&value)));
-  AddBehindKey(Both(match, Doc::Of(Joined(filter.order()), equal)), filter, false, passes);
+  AddBehindKey(And(match, Doc::Of(Joined(filter.order()), equal)), filter, false, passes);
   for (const Doc& behind : BehindValue(filter, rank, value)) {
-    passes.push_back({Both(match, Doc::Of(Joined(filter.order()), behind)), SortOf(filter, rank)});
+    passes.push_back({And(match, Doc::Of(Joined(filter.order()), behind)), SortOf(filter, rank)});
   }
 }
 
 }  // namespace
 
-Doc Both(const Doc& a, const Doc& b) { return Doc::OfArray("$and", Array().Add(a).Add(b).doc()); }
-
 Doc MatchOf(const Filter& filter) {
   Array all;
   for (const Filter::Condition& condition : filter.conditions()) all.Add(ConditionMatch(condition));
-  return all.size() == 0 ? Doc() : Doc::OfArray("$and", all.doc());
+  return all.size() == 0 ? Doc() : Doc::Of("$and", all);
 }
 
 std::vector<Pass> PassesOf(const Filter& filter) {

@@ -12,9 +12,6 @@ namespace doclock::mongodb {
 /// @throws std::invalid_argument for a field whose name begins with '$', which MongoDB cannot name.
 Doc MatchOf(const Filter& filter);
 
-/// Both of two queries.
-Doc Both(const Doc& a, const Doc& b);
-
 /// Several queries, one after the other, show the documents in the order of Filter::OrderBy,
 /// because MongoDB has another order of types.
 struct Pass {

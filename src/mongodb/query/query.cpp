@@ -4,7 +4,7 @@
 
 #include "document/json/row_filter.h"
 #include "mongodb/bson/body_codec.h"
-#include "mongodb/bson/uuid_bounds.h"
+#include "mongodb/bson/uuids.h"
 #include "mongodb/client/collection_handle.h"
 #include "mongodb/client/privileges.h"
 #include "mongodb/operations/operations.h"
@@ -17,9 +17,8 @@ namespace {
 
 /// A text that is longer than a key may be.
 Doc IsLongText() {
-  const Doc text = Conditional(TypeIn("_id", {"string"}), std::string_view("$_id"), std::string());
-  return Doc::Of("$expr",
-                 BinaryOperator("$gt", Doc::Of("$strLenBytes", text), std::int64_t{kMaxKeyBytes}));
+  const Doc text = Conditional(TypeIn("_id", {"string"}), "$_id", std::string());
+  return Doc::Of("$expr", Call("$gt", Doc::Of("$strLenBytes", text), std::int64_t{kMaxKeyBytes}));
 }
 
 /// A text that is not UTF-8: no regular expression matches it.
@@ -38,17 +37,17 @@ Doc KnownKeys() {
   unknown.Add(IsLongText()).Add(IsNoUtf8());
   unknown.Add(Doc::Of("_id", Doc::Of("$lt", LowestUuid())));
   unknown.Add(Doc::Of("_id", Doc::Of("$gt", HighestUuid())));
-  return Doc::OfArray("$nor", unknown.doc());
+  return Doc::Of("$nor", unknown);
 }
 
 Doc QueryPipeline(const Filter& filter, const Pass& pass) {
   Doc whole;
   whole.Add("doc", "$$ROOT").Add("now", "$$NOW");
   Array stages;
-  stages.Add(Doc::Of("$match", Both(MatchOf(filter), pass.match)));
+  stages.Add(Doc::Of("$match", And(MatchOf(filter), pass.match)));
   stages.Add(Doc::Of("$sort", pass.sort));
   stages.Add(Doc::Of("$replaceWith", whole));
-  return Doc::OfArray("pipeline", stages.doc());
+  return Doc::Of("pipeline", stages);
 }
 
 /// Nothing for a document whose _id this library does not know.
@@ -70,16 +69,15 @@ std::optional<QueryRow> RowOf(const bson_t& answer, const Collection& collection
   return row;
 }
 
-using SnapshotPtr =
-    std::unique_ptr<mongoc_client_session_t, decltype(&mongoc_client_session_destroy)>;
+using SnapshotPtr = Owned<mongoc_client_session_t>;
 
 /// All that is read in it was there at one moment, and is committed by a majority. A server that is
 /// no member of a set has none.
 SnapshotPtr StartSnapshot(const Server& server, mongoc_client_t* client) {
   SnapshotPtr snapshot(nullptr, &mongoc_client_session_destroy);
   if (!server.is_replica_set()) return snapshot;
-  const std::unique_ptr<mongoc_session_opt_t, decltype(&mongoc_session_opts_destroy)> options(
-      mongoc_session_opts_new(), &mongoc_session_opts_destroy);
+  const Owned<mongoc_session_opt_t> options(mongoc_session_opts_new(),
+                                            &mongoc_session_opts_destroy);
   mongoc_session_opts_set_snapshot(options.get(), true);
   bson_error_t error;
   snapshot.reset(mongoc_client_start_session(client, options.get(), &error));
@@ -90,7 +88,7 @@ SnapshotPtr StartSnapshot(const Server& server, mongoc_client_t* client) {
   return snapshot;
 }
 
-using CursorPtr = std::unique_ptr<mongoc_cursor_t, decltype(&mongoc_cursor_destroy)>;
+using CursorPtr = Owned<mongoc_cursor_t>;
 
 /// False: no primary was found, and nothing was asked of any; `why` says more.
 bool Succeeded(const Server& server, mongoc_cursor_t* cursor, const std::string& collection,
@@ -178,7 +176,7 @@ void AcquireNext(Server& server, const Filter& filter, AcquireOp& op, Key& key,
   Operations operations(server, budget);
   const Doc match = MatchOf(filter);
   for (const Pass& pass : PassesOf(filter)) {
-    const Doc wanted = Both(Both(match, pass.match), KnownKeys());
+    const Doc wanted = And(match, pass.match, KnownKeys());
     if (operations.AcquireFirst(op, wanted, pass.sort, key)) return;
     if (op.status != OpStatus::kMissing) return;
   }

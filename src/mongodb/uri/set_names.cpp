@@ -5,8 +5,8 @@
 namespace doclock::mongodb {
 
 void SetNames::ListenTo(mongoc_client_pool_t* pool) {
-  const std::unique_ptr<mongoc_apm_callbacks_t, decltype(&mongoc_apm_callbacks_destroy)> callbacks(
-      mongoc_apm_callbacks_new(), &mongoc_apm_callbacks_destroy);
+  const Owned<mongoc_apm_callbacks_t> callbacks(mongoc_apm_callbacks_new(),
+                                                &mongoc_apm_callbacks_destroy);
   mongoc_apm_set_server_heartbeat_succeeded_cb(callbacks.get(), &SetNames::OnAnswer);
   mongoc_client_pool_set_apm_callbacks(pool, callbacks.get(), this);
 }

@@ -3,10 +3,15 @@
 #include <mongoc/mongoc.h>
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 
 namespace doclock::mongodb {
+
+/// What libmongoc allocated, with its function that frees it.
+template <class T>
+using Owned = std::unique_ptr<T, void (*)(T*)>;
 
 /// The replica sets that the servers of a URI belong to, as the driver's monitors learn them. The
 /// driver drops a member of another set without an error. Thread-safe.

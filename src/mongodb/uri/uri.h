@@ -6,10 +6,11 @@
 #include <string>
 
 #include "doclock/mongodb_store.h"
+#include "mongodb/uri/set_names.h"
 
 namespace doclock::mongodb {
 
-using UriPtr = std::unique_ptr<mongoc_uri_t, decltype(&mongoc_uri_destroy)>;
+using UriPtr = Owned<mongoc_uri_t>;
 
 /// Reads a URI, which must name a database. libmongoc ignores options that it does not know or
 /// cannot read, with a line on stderr; this refuses them first.

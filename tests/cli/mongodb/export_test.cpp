@@ -14,7 +14,7 @@ class MongodbExportTest : public CliTest {
   void SetUp() override { store = "DOCLOCK_STORE=" + database_.uri(); }
   void Insert(const mongodb::Doc& document) {
     mongodb::Doc command;
-    command.Add("insert", "things").AddArray("documents", mongodb::Array().Add(document).doc());
+    command.Add("insert", "things").Add("documents", mongodb::Array().Add(document));
     database_.Run(command);
   }
 

@@ -37,7 +37,7 @@ class MongoFence : public ::testing::Test {
     bson_concat(set.get(), mongo_docs_test::Parse(fields).get());
     statement.Add("q", Doc::Of("_id", "a")).Add("u", Doc::Of("$set", set));
     command.Add("update", "things");
-    command.AddArray("updates", mongodb::Array().Add(statement).doc());
+    command.Add("updates", mongodb::Array().Add(statement));
     database_.Run(command);
   }
   std::int64_t BytesOf(const std::string& field) {
@@ -60,7 +60,7 @@ class MongoFence : public ::testing::Test {
     Doc statement, command;
     statement.Add("q", Doc::Of("_id", "a")).Add("u", Doc::Of("$unset", Doc::Of(field, "")));
     command.Add("update", "things");
-    command.AddArray("updates", mongodb::Array().Add(statement).doc());
+    command.Add("updates", mongodb::Array().Add(statement));
     database_.Run(command);
     return with - size();
   }
@@ -158,7 +158,7 @@ TEST_F(MongoFence, IsUnknownOfALockThatOnlyAnotherProgramTook) {
   Doc insert = Doc::Of("insert", "others"), doc = Doc::Of("_id", "x");
   doc.Add("lockId", NewUuid());
   bson_append_date_time(doc.get(), "lockTime", -1, 4'000'000'000'000);
-  insert.AddArray("documents", mongodb::Array().Add(doc).doc());
+  insert.Add("documents", mongodb::Array().Add(doc));
   database_.Run(insert);
   const LockPage page = store_->ListLocks(*other, {}, "", 10s);
   ASSERT_EQ(page.rows.size(), 1U);

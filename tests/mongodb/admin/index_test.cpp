@@ -122,7 +122,7 @@ class ForeignIndex : public IndexUse {
     bson_concat(partial.get(), &filter);
     spec.Add("partialFilterExpression", partial);
     command.Add("createIndexes", "jobs");
-    command.AddArray("indexes", mongodb::Array().Add(spec).doc());
+    command.Add("indexes", mongodb::Array().Add(spec));
     documents_.Run(command);
   }
   static mongodb::Doc Drop(const char* name) {

@@ -40,7 +40,7 @@ std::string RootUri() {
   mongodb::Array roles;
   roles.Add(std::string_view("root"));
   mongodb::Doc command;
-  command.Add("createUser", "root").Add("pwd", kPassword).AddArray("roles", roles.doc());
+  command.Add("createUser", "root").Add("pwd", kPassword).Add("roles", roles);
   try {
     RawServer(AuthUri()).Run("admin", command);
   } catch (const std::runtime_error&) {
@@ -65,7 +65,7 @@ class MongoAuth : public ::testing::Test {
     for (const std::string& action : actions) names.Add(std::string_view(action));
     mongodb::Doc resource, privilege;
     resource.Add("db", database_.name()).Add("collection", "things");
-    privilege.Add("resource", resource).AddArray("actions", names.doc());
+    privilege.Add("resource", resource).Add("actions", names);
     mongodb::Array all;
     all.Add(privilege);
     return all;
@@ -75,19 +75,19 @@ class MongoAuth : public ::testing::Test {
     const std::string name = "user" + std::to_string(++users_);
     mongodb::Doc role;
     role.Add("createRole", std::string_view(name));
-    role.AddArray("privileges", Privileges(actions).doc());
+    role.Add("privileges", Privileges(actions));
     role.AddArray("roles", mongodb::Doc());
     database_.Run(role);
     mongodb::Doc user;
     user.Add("createUser", std::string_view(name)).Add("pwd", kPassword);
-    user.AddArray("roles", mongodb::Array().Add(std::string_view(name)).doc());
+    user.Add("roles", mongodb::Array().Add(std::string_view(name)));
     database_.Run(user);
     return WithUser(WithDatabase(AuthUri(), database_.name()), name, kPassword);
   }
   void Grant(const std::string& user, const Actions& actions) {
     mongodb::Doc command;
     command.Add("grantPrivilegesToRole", std::string_view(user));
-    command.AddArray("privileges", Privileges(actions).doc());
+    command.Add("privileges", Privileges(actions));
     database_.Run(command);
   }
   static Things Open(const std::string& uri, std::chrono::milliseconds poll = 50ms) {

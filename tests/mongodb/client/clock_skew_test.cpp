@@ -38,7 +38,7 @@ FakeServer::Answer MemberOf(const FakeSet& set, std::size_t self, std::chrono::m
     answer.Add("ok", 1.0);
     if (command == "aggregate") {
       mongodb::Doc cursor;
-      cursor.AddArray("firstBatch", mongodb::Array().doc()).Add("id", std::int64_t{0});
+      cursor.Add("firstBatch", mongodb::Array()).Add("id", std::int64_t{0});
       answer.Add("cursor", cursor.Add("ns", "test.things"));
       return answer;
     }
@@ -54,7 +54,7 @@ FakeServer::Answer MemberOf(const FakeSet& set, std::size_t self, std::chrono::m
     }
     answer.Add("helloOk", true).Add("ismaster", primary).Add("isWritablePrimary", primary);
     answer.Add("secondary", !primary).Add("setName", "fake").Add("setVersion", 1);
-    answer.AddArray("hosts", hosts.doc()).AddArray("passives", passives.doc());
+    answer.Add("hosts", hosts).Add("passives", passives);
     answer.Add("me", set.HostOf(self));
     answer.Add("minWireVersion", 0).Add("maxWireVersion", 17);
     answer.Add("maxBsonObjectSize", 16 << 20).Add("maxMessageSizeBytes", 48'000'000);

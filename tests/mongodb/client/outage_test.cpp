@@ -41,7 +41,7 @@ class MongoOutage : public ::testing::TestWithParam<Cut> {
     mongodb::Doc role, user;
     role.Add("role", "readWrite").Add("db", database_.name());
     user.Add("createUser", "zaphod").Add("pwd", kCanary);
-    user.AddArray("roles", mongodb::Array().Add(role).doc());
+    user.Add("roles", mongodb::Array().Add(role));
     database_.Run(user);
   }
   void TearDown() override { database_.Run(mongodb::Doc::Of("dropUser", "zaphod")); }
@@ -139,7 +139,7 @@ FakeServer::Answer SlowServer(std::chrono::milliseconds delay, std::atomic<int>&
     } else if (command == "find" || command == "aggregate") {
       if (command == "find") ++looks;
       mongodb::Doc cursor;
-      cursor.AddArray("firstBatch", mongodb::Array().doc()).Add("id", std::int64_t{0});
+      cursor.Add("firstBatch", mongodb::Array()).Add("id", std::int64_t{0});
       answer.Add("cursor", cursor.Add("ns", "test.things"));
     } else {
       answer.Add("helloOk", true).Add("ismaster", true).Add("isWritablePrimary", true);

@@ -35,7 +35,7 @@ Doc ErrorOf(const ServerError& told) {
   if (told.of_statement) {
     error.Add("index", 0);
     Doc answer = Doc::Of("ok", 1.0);
-    answer.Add("n", 0).AddArray("writeErrors", Array().Add(error).doc());
+    answer.Add("n", 0).Add("writeErrors", Array().Add(error));
     return answer;
   }
   error.Add("ok", 0.0).Add("codeName", told.name);
@@ -145,7 +145,7 @@ TEST(MongodbRefusal, OfAQueryIsToldByItsName) {
   const FakeServer server([&](std::string_view command) {
     if (command == "aggregate" && refuses) return ErrorOf({2, "BadValue", false, false});
     Doc answer = Primary(), cursor;
-    cursor.AddArray("firstBatch", Array().doc()).Add("id", std::int64_t{0});
+    cursor.Add("firstBatch", Array()).Add("id", std::int64_t{0});
     answer.Add("cursor", cursor.Add("ns", "test.things"));
     return answer;
   });

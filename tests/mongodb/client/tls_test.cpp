@@ -97,7 +97,7 @@ TEST(MongodbTls, ACertificateStandsForAUser) {
   role.Add("role", "readWrite").Add("db", database.name());
   mongodb::Doc user;
   user.Add("createUser", "OU=clients,CN=client");
-  user.AddArray("roles", mongodb::Array().Add(role).doc());
+  user.Add("roles", mongodb::Array().Add(role));
   database.server().Run("$external", user);
   const auto store = OpenMongodbStore(x509 + kFiles + "client.pem");
   database.server().Run("$external", mongodb::Doc::Of("dropUser", "OU=clients,CN=client"));

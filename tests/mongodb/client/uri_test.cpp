@@ -195,7 +195,7 @@ TEST(MongodbUri, ItsNameOfTheProgramIsTheOneThatTheServerSees) {
   stages.Add(mongodb::Doc::Of("$currentOp", mongodb::Doc::Of("idleConnections", true)));
   stages.Add(mongodb::Doc::Of("$match", mongodb::Doc::Of("appName", name)));
   mongodb::Doc command;
-  command.Add("aggregate", 1).AddArray("pipeline", stages.doc()).Add("cursor", mongodb::Doc());
+  command.Add("aggregate", 1).Add("pipeline", stages).Add("cursor", mongodb::Doc());
   bool seen = false;
   server.Run("admin", command, [&](const bson_t& reply) {
     char* const json = bson_as_relaxed_extended_json(&reply, nullptr);

@@ -411,7 +411,7 @@ void WriteToPrimaryAlone(Database& database, const char* key, int n) {
   statement.Add("q", mongodb::Doc::Of("_id", key));
   statement.Add("u", mongodb::Doc::Of("$set", mongodb::Doc::Of("n", n)));
   mongodb::Doc command;
-  command.Add("update", "things").AddArray("updates", mongodb::Array().Add(statement).doc());
+  command.Add("update", "things").Add("updates", mongodb::Array().Add(statement));
   command.Add("writeConcern", mongodb::Doc::Of("w", 1));
   database.Run(command);
 }

@@ -77,7 +77,7 @@ TEST_F(MongoCommit, WhatOthersChangedInABodyStays) {
   statement.Add("u", mongodb::Doc::Of("$set", mongodb::Doc::Of("foreign", 7))).Add("multi", true);
   mongodb::Doc command;
   command.Add("update", "things");
-  command.AddArray("updates", mongodb::Array().Add(statement).doc());
+  command.Add("updates", mongodb::Array().Add(statement));
   database_.Run(command);
   ASSERT_EQ(Commit(pair), OpStatus::kDone);
   const nlohmann::json both({{"n", 2}, {"foreign", 7}});
@@ -171,7 +171,7 @@ class MongoCommitKilled : public MongoCommit {
     group.AddNull("_id").Add("sum", mongodb::Doc::Of("$sum", "$n"));
     mongodb::Doc command;
     command.Add("aggregate", "things");
-    command.AddArray("pipeline", mongodb::Array().Add(mongodb::Doc::Of("$group", group)).doc());
+    command.Add("pipeline", mongodb::Array().Add(mongodb::Doc::Of("$group", group)));
     command.Add("cursor", mongodb::Doc());
     std::int64_t sum = -1;
     ForEachRow(database_.name(), command, [&](const bson_t& row) {
@@ -189,7 +189,7 @@ class MongoCommitKilled : public MongoCommit {
     stages.Add(mongodb::Doc::Of("$currentOp", all));
     stages.Add(mongodb::Doc::Of("$match", mongodb::Doc::Of("appName", client)));
     stages.Add(mongodb::Doc::Of("$project", mongodb::Doc::Of("lsid.id", 1)));
-    command.Add("aggregate", 1).AddArray("pipeline", stages.doc()).Add("cursor", mongodb::Doc());
+    command.Add("aggregate", 1).Add("pipeline", stages).Add("cursor", mongodb::Doc());
     std::vector<mongodb::Doc> sessions;
     ForEachRow("admin", command, [&](const bson_t& row) {
       bson_t session;
@@ -199,7 +199,7 @@ class MongoCommitKilled : public MongoCommit {
     for (const mongodb::Doc& session : sessions) {
       mongodb::Array one;
       one.Add(session);
-      database_.server().Run("admin", mongodb::Doc::OfArray("killSessions", one.doc()));
+      database_.server().Run("admin", mongodb::Doc::Of("killSessions", one));
     }
   }
 
@@ -306,8 +306,8 @@ TEST_F(MongoCommitFaults, ATransactionThatTheServerEndedBeginsAnew) {
   const auto killed = std::async(std::launch::async, [&] {
     begun.get_future().wait();
     std::this_thread::sleep_for(200ms);  // the commit is under way
-    database_.server().Run(
-        "admin", mongodb::Doc::OfArray("killSessions", mongodb::Array().Add(session).doc()));
+    database_.server().Run("admin",
+                           mongodb::Doc::Of("killSessions", mongodb::Array().Add(session)));
   });
   EXPECT_EQ(Commit(pair), OpStatus::kDone) << Why(pair.first);
   EXPECT_EQ(calls, 2);

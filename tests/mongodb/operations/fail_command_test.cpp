@@ -112,7 +112,7 @@ class FailCommand : public ::testing::TestWithParam<Operation> {
     statement.Add("q", mongodb::Doc()).Add("limit", 0);
     mongodb::Doc command;
     command.Add("delete", "things");
-    command.AddArray("deletes", mongodb::Array().Add(statement).doc());
+    command.Add("deletes", mongodb::Array().Add(statement));
     return command;
   }
 

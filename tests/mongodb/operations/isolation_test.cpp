@@ -47,7 +47,7 @@ class Isolation : public ::testing::Test {
     Doc statement;
     statement.Add("q", Doc::Of("_id", std::string_view(key))).Add("u", Doc::Of("$set", fields));
     Doc command;
-    command.Add("update", "things").AddArray("updates", Array().Add(statement).doc());
+    command.Add("update", "things").Add("updates", Array().Add(statement));
     database_.Run(command);
   }
 

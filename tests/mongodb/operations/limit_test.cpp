@@ -68,7 +68,7 @@ TEST_F(MongoLimit, ADocumentThatHasNoRoomForALockIsRefusedWithTheLimit) {
   mongodb::Doc document;
   document.Add("_id", "full").Add("text", std::string((16 << 20) - 40, 'x'));
   mongodb::Doc command = mongodb::Doc::Of("insert", "things");
-  command.AddArray("documents", mongodb::Array().Add(document).doc());
+  command.Add("documents", mongodb::Array().Add(document));
   database_.Run(command);
   const Key full("full");
   const AcquireOp op = things_.Acquire(full, NewUuid());

@@ -28,7 +28,7 @@ class MongoDoubt : public ::testing::Test {
     document.Add("nested", nested).Add("", 1).Add("a.b", 2).Add("$dollar", 3);
     mongodb::Doc command;
     command.Add("insert", "things");
-    command.AddArray("documents", mongodb::Array().Add(document).doc());
+    command.Add("documents", mongodb::Array().Add(document));
     database_.Run(command);
   }
   BsonPtr Get(const Key& key) {

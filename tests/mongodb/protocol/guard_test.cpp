@@ -7,6 +7,7 @@
 #include <ostream>
 #include <string>
 
+#include "mongodb/support/calls.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/monitored_pool.h"
 #include "mongodb/support/raw_documents.h"
@@ -36,7 +37,7 @@ class MongoGuard : public ::testing::Test {
     } else {
       statement.Add("u", change);
     }
-    command.Add("update", "things").AddArray("updates", mongodb::Array().Add(statement).doc());
+    command.Add("update", "things").Add("updates", mongodb::Array().Add(statement));
     database_.Run(command);
   }
   int Waiting() {
@@ -227,6 +228,45 @@ TEST_F(MongoGuardOfSave, LeavesToOtherProgramsWhatItHasNotChanged) {
   one_.Execute(op);
   ASSERT_EQ(op.status, OpStatus::kDone) << Why(op);
   EXPECT_EQ(other_.Read(key_).body.json(), (nlohmann::json{{"n", 2}, {"theirs", 2}}));
+}
+
+TEST_F(MongoGuardOfSave, OfABatchOnlyWhatIsTakenMeanwhileIsDecidedAnew) {
+  const Key b("b"), c("c");
+  const AcquireOp second = one_.Acquire(b, NewUuid(), Counted(1));
+  const AcquireOp third = one_.Acquire(c, NewUuid(), Counted(1));
+  for (const Key& key : {b, c}) one_.Expire(key);
+  Calls calls(one_);
+  SaveOp& saved = calls.Save(SaveKind::kReplace, "a", held_, Counted(2));
+  SaveOp& taken = calls.Save(SaveKind::kReplace, "b", second, Counted(2));
+  SaveOp& too = calls.Save(SaveKind::kReplace, "c", third, Counted(2));
+  // The end of its lease was a write.
+  for (SaveOp* const save : {&saved, &taken, &too}) ++save->expected;
+  pool_.Take();
+  pool_.BeforeNext("find", [&] {
+    BeforeTheSecond("update",
+                    [&] { EXPECT_EQ(other_.Acquire(b, NewUuid()).status, OpStatus::kDone); });
+  });
+  calls.Execute(10s);
+  EXPECT_EQ(saved.status, OpStatus::kDone) << Why(saved);
+  EXPECT_EQ(taken.status, OpStatus::kBusy) << Why(taken);
+  EXPECT_EQ(too.status, OpStatus::kDone) << Why(too);
+  EXPECT_EQ(pool_.Take(), "find 4, update 2");
+  EXPECT_EQ(other_.Read(c).body.json(), Counted(2).json());
+}
+
+TEST_F(MongoGuardOfSave, RefusalsOfABatchShareALook) {
+  const Key b("b");
+  const AcquireOp other = one_.Acquire(b, NewUuid(), Counted(1));
+  one_.Expire(b);
+  Calls calls(one_);
+  // The end of its lease was a write.
+  const SaveOp& first = calls.Save(SaveKind::kReplace, "a", held_, Counted(2));
+  const SaveOp& second = calls.Save(SaveKind::kReplace, "b", other, Counted(2));
+  pool_.Take();
+  calls.Execute(10s);
+  EXPECT_EQ(first.status, OpStatus::kConflict) << Why(first);
+  EXPECT_EQ(second.status, OpStatus::kConflict) << Why(second);
+  EXPECT_EQ(pool_.Take(), "find 2, update 1");
 }
 
 TEST_F(MongoGuardOfSave, InsertsNothingBesideADocumentThatComesMeanwhile) {

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "mongodb/bson/uuid_bounds.h"
+#include "mongodb/bson/uuids.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/raw_server.h"
 
@@ -23,7 +23,7 @@ class LegacyLockId : public ::testing::Test {
     Doc statement;
     statement.Add("q", Doc::Of("_id", key)).Add("u", Doc::Of("$set", legacy));
     Doc command;
-    command.Add("update", "things").AddArray("updates", mongodb::Array().Add(statement).doc());
+    command.Add("update", "things").Add("updates", mongodb::Array().Add(statement));
     database_.Run(command);
   }
   AcquireOp Held(const Key& key) {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "doclock/key.h"
-#include "mongodb/bson/wake_id.h"
+#include "mongodb/bson/uuids.h"
 
 namespace doclock::mongodb {
 namespace {

@@ -21,7 +21,8 @@ namespace {
 using mongodb::Doc;
 
 /// The key of a document that a foreign transaction holds: the command runs out of time there.
-constexpr const char* kBlocked = "blocked";
+/// The last of a batch, which is sent in the order of keys.
+constexpr const char* kBlocked = "z-blocked";
 constexpr std::chrono::milliseconds kShort = 8s;
 
 enum class Deed : std::uint8_t { kGrant, kCheckpoint, kRelease, kHandOver };

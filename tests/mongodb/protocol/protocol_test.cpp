@@ -68,7 +68,7 @@ class MongoProtocol : public ::testing::Test {
     bson_destroy(parsed);
     mongodb::Doc command;
     command.Add("insert", "things");
-    command.AddArray("documents", mongodb::Array().Add(document).doc());
+    command.Add("documents", mongodb::Array().Add(document));
     database_.Run(command);
   }
   std::int64_t Count(const mongodb::Doc& query, const char* collection = "things") {

@@ -17,7 +17,7 @@
 
 #include "doclock/lock_manager.h"
 #include "doclock/lock_provider.h"
-#include "mongodb/bson/uuid_bounds.h"
+#include "mongodb/bson/uuids.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/monitored_pool.h"
 #include "mongodb/support/raw_documents.h"
@@ -71,7 +71,7 @@ class MongoQueue : public ::testing::Test {
     set.AddNull("lockId").Add("lockReleased", held_.grant.lock_id);
     update.Add("$set", set).Add("$inc", mongodb::Doc::Of("lockVersion", std::int64_t{1}));
     statement.Add("q", mongodb::Doc::Of("_id", key_)).Add("u", update);
-    command.Add("update", "things").AddArray("updates", mongodb::Array().Add(statement).doc());
+    command.Add("update", "things").Add("updates", mongodb::Array().Add(statement));
     database_.Run(command);
   }
   void SetQueue(const std::string& json) {
@@ -79,7 +79,7 @@ class MongoQueue : public ::testing::Test {
     bson_concat(set.get(),
                 mongo_docs_test::Parse(R"({"$set": {"lockQueue": )" + json + "}}").get());
     statement.Add("q", mongodb::Doc::Of("_id", key_)).Add("u", set);
-    command.Add("update", "things").AddArray("updates", mongodb::Array().Add(statement).doc());
+    command.Add("update", "things").Add("updates", mongodb::Array().Add(statement));
     database_.Run(command);
   }
   bool HasQueue() {

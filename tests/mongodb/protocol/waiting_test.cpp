@@ -41,7 +41,7 @@ class MongoWaiting : public ::testing::Test {
     stages.Add(mongodb::Doc::Of("$currentOp", what));
     stages.Add(mongodb::Doc::Of("$match", mongodb::Doc::Of("ns", ns)));
     mongodb::Doc command;
-    command.Add("aggregate", 1).AddArray("pipeline", stages.doc()).Add("cursor", mongodb::Doc());
+    command.Add("aggregate", 1).Add("pipeline", stages).Add("cursor", mongodb::Doc());
     Streams streams;
     database_.server().Run("admin", command, [&](const bson_t& reply) {
       bson_iter_t iter, batch;
@@ -156,7 +156,7 @@ TEST_F(MongoWaiting, AStreamThatIsTakenAwayIsReplaced) {
     if (fault.name.empty()) {
       mongodb::Doc kill;
       kill.Add("killCursors", "things");
-      kill.AddArray("cursors", mongodb::Array().Add(cursor).doc());
+      kill.Add("cursors", mongodb::Array().Add(cursor));
       database_.Run(kill);
     } else {
       FailPoint point(database_, fault, {.times = 1, .commands = {"getMore"}});
@@ -205,7 +205,7 @@ TEST_F(MongoWaiting, OneOfManyWaitersAsksTheServer) {
   by_update.Add("op", "update");
   kinds.Add(by_command).Add(by_update);
   mongodb::Doc query;
-  query.Add("ns", database_.name() + ".things").AddArray("$or", kinds.doc());
+  query.Add("ns", database_.name() + ".things").Add("$or", kinds);
   mongodb::Doc count;
   count.Add("count", "system.profile").Add("query", query);
   std::int64_t attempts = 0;

@@ -51,7 +51,7 @@ class Writer {
     const bool remains = !lock.IsShared() && dialect_.remains;
     if (remains) shares.Add(Entry({IdOf(99, 0), kNow, {kNow, hours(9)}, nullptr, "", 1}));
     if (lock.IsShared() || remains) {
-      doc.AddArray("lockReaders", shares.doc());
+      doc.Add("lockReaders", shares);
     } else {
       Nothing(doc, "lockReaders");
     }
@@ -61,7 +61,7 @@ class Writer {
     if (dialect_.remains) queue.Add(std::string("no entry")).Add(Doc::Of("id", IdOf(98, 0)));
     for (const rules::QueueEntry& waiter : lock.queue) queue.Add(Entry(waiter));
     if (queue.size() == 0) return Nothing(doc, "lockQueue");
-    doc.AddArray("lockQueue", queue.doc());
+    doc.Add("lockQueue", queue);
   }
   void Fence(Doc& doc, const LockState& lock) const {
     const bool exclusive = lock.HasLockId() && !lock.IsShared();

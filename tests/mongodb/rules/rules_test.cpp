@@ -153,7 +153,7 @@ class MongoRules : public ::testing::Test {
     Doc all;
     all.Add("q", Doc()).Add("limit", 0);
     Doc command = Doc::Of("delete", "things");
-    command.AddArray("deletes", Array().Add(all).doc());
+    command.Add("deletes", Array().Add(all));
     database_.Run(command);
     database_.Run(Doc::Of("hello", 1), [&](const bson_t& reply) {
       bson_iter_t time;
@@ -167,7 +167,7 @@ class MongoRules : public ::testing::Test {
     }
     if (documents.size() == 0) return;
     Doc insert = Doc::Of("insert", "things");
-    insert.AddArray("documents", documents.doc());
+    insert.Add("documents", documents);
     database_.Run(insert);
   }
 

@@ -122,7 +122,7 @@ class Documents {
   void Insert(const std::string& collection, const mongodb::Array& docs) {
     mongodb::Doc command;
     command.Add("insert", std::string_view(collection));
-    command.AddArray("documents", docs.doc());
+    command.Add("documents", docs);
     mongodb::Doc concern;
     concern.Add("w", "majority");
     command.Add("writeConcern", concern);
@@ -168,7 +168,7 @@ class Documents {
     statement.Add("q", mongodb::Doc::Of("_id", mongodb::Equals(key))).Add("u", change);
     mongodb::Doc command;
     command.Add("update", std::string_view(collection));
-    command.AddArray("updates", mongodb::Array().Add(statement).doc());
+    command.Add("updates", mongodb::Array().Add(statement));
     Run(command);
   }
 

@@ -27,7 +27,7 @@ class UserTransaction {
       statement.Add("upsert", true);
       mongodb::Doc command;
       command.Add("update", std::string_view(collection));
-      command.AddArray("updates", mongodb::Array().Add(statement).doc());
+      command.Add("updates", mongodb::Array().Add(statement));
       mongodb::Doc options;
       done = mongoc_client_session_append(session_, options.get(), &error) &&
              mongoc_client_command_with_opts(client_, database.c_str(), command.get(), nullptr,

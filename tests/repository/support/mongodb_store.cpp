@@ -111,20 +111,20 @@ class InStep final : public Store {
     filter.Add("lockReaders", mongodb::Doc::Of("$type", "array"));
     statements.Add(Statement(filter, "lockReaders", EarlierReaders(by)));
     mongodb::Doc command;
-    command.Add("update", std::string_view(collection)).AddArray("updates", statements.doc());
+    command.Add("update", std::string_view(collection)).Add("updates", statements);
     command.Add("writeConcern", mongodb::Doc::Of("w", 1));
     database_->Run(command);
   }
   static mongodb::Doc Earlier(const std::string& field, milliseconds by) {
     mongodb::Array difference;
     difference.Add(std::string_view("$" + field)).Add(std::int64_t{by.count()});
-    return mongodb::Doc::OfArray("$subtract", difference.doc());
+    return mongodb::Doc::Of("$subtract", difference);
   }
   static mongodb::Doc EarlierReaders(milliseconds by) {
     mongodb::Array parts;
     parts.Add(std::string_view("$$this")).Add(mongodb::Doc::Of("time", Earlier("$this.time", by)));
     mongodb::Doc map = mongodb::Doc::Of("input", "$lockReaders");
-    map.Add("in", mongodb::Doc::OfArray("$mergeObjects", parts.doc()));
+    map.Add("in", mongodb::Doc::Of("$mergeObjects", parts));
     return mongodb::Doc::Of("$map", map);
   }
   static mongodb::Doc Statement(const mongodb::Doc& filter, const char* field,
@@ -132,7 +132,7 @@ class InStep final : public Store {
     mongodb::Array stages;
     stages.Add(mongodb::Doc::Of("$set", mongodb::Doc::Of(field, value)));
     mongodb::Doc statement;
-    statement.Add("q", filter).AddArray("u", stages.doc()).Add("multi", true);
+    statement.Add("q", filter).Add("u", stages).Add("multi", true);
     return statement;
   }
 

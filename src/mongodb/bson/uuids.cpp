@@ -1,11 +1,43 @@
-#include "mongodb/bson/wake_id.h"
+#include "mongodb/bson/uuids.h"
 
 #include <algorithm>
 
 #include "doclock/errors.h"
-#include "mongodb/bson/uuid_bounds.h"
 
 namespace doclock::mongodb {
+namespace {
+
+template <class Bytes>
+Doc& AddBinary(Doc& doc, std::string_view name, bson_subtype_t subtype, const Bytes& bytes) {
+  if (bson_append_binary(doc.get(), name.data(), static_cast<int>(name.size()), subtype,
+                         bytes.begin(), static_cast<std::uint32_t>(bytes.size()))) {
+    return doc;
+  }
+  throw DocumentException("the document cannot be put into BSON");
+}
+
+}  // namespace
+
+Uuid LowestUuid() noexcept { return Uuid{}; }
+
+Uuid HighestUuid() noexcept {
+  constexpr std::uint8_t kAll = 0xff;
+  Uuid highest;
+  std::fill(highest.begin(), highest.end(), kAll);
+  return highest;
+}
+
+Doc& AddLegacyUuid(Doc& doc, std::string_view name, const Uuid& id) {
+  return AddBinary(doc, name, BSON_SUBTYPE_UUID_DEPRECATED, id);
+}
+
+bool IsLegacyUuid(const bson_iter_t& value) {
+  if (!BSON_ITER_HOLDS_BINARY(&value)) return false;
+  bson_subtype_t subtype = BSON_SUBTYPE_BINARY;
+  bson_iter_binary(&value, &subtype, nullptr, nullptr);
+  Uuid id;
+  return subtype == BSON_SUBTYPE_UUID_DEPRECATED && ReadUuid(value, id);
+}
 
 WakeId::WakeId(const Uuid& instance, const Uuid& lock_id) noexcept {
   std::copy(lock_id.begin(), lock_id.end(),
@@ -13,11 +45,7 @@ WakeId::WakeId(const Uuid& instance, const Uuid& lock_id) noexcept {
 }
 
 void WakeId::AddTo(Doc& doc, std::string_view name) const {
-  if (!bson_append_binary(doc.get(), name.data(), static_cast<int>(name.size()),
-                          BSON_SUBTYPE_BINARY, data_.data(),
-                          static_cast<std::uint32_t>(data_.size()))) {
-    throw DocumentException("the document cannot be put into BSON");
-  }
+  AddBinary(doc, name, BSON_SUBTYPE_BINARY, data_);
 }
 
 std::optional<Uuid> WakeId::LockIdIn(const bson_iter_t& value) {
@@ -44,7 +72,7 @@ Doc WakeId::IsOf(const Uuid& instance, const std::string& field) {
   WakeId(instance, HighestUuid()).AddTo(to.Add("0", FieldPath(field)), "1");
   Array both;
   both.Add(Doc::OfArray("$gte", from)).Add(Doc::OfArray("$lte", to));
-  return Doc::OfArray("$and", both.doc());
+  return Doc::Of("$and", both);
 }
 
 }  // namespace doclock::mongodb

@@ -1,4 +1,4 @@
-#include "mongodb/client/stream.h"
+#include "mongodb/stream.h"
 
 #include <condition_variable>
 #include <utility>
@@ -22,7 +22,7 @@ Doc StreamOptions() {
   return options;
 }
 
-using StreamPtr = std::unique_ptr<mongoc_change_stream_t, decltype(&mongoc_change_stream_destroy)>;
+using StreamPtr = Owned<mongoc_change_stream_t>;
 
 }  // namespace
 
