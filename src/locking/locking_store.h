@@ -51,6 +51,7 @@ class DOCLOCK_EXPORT LockingStore : public Store {
  protected:
   /// What never blocks has no use for a deadline, nor for the time that reading a clock takes.
   [[nodiscard]] Deadline In(std::chrono::milliseconds budget) const;
+  [[nodiscard]] Database& database() const noexcept { return *database_; }
 
  private:
   const std::unique_ptr<Database> database_;

@@ -57,7 +57,8 @@ Procedure::Step AcquireProcedure::Start() {
   acquire_.ahead.reset();
   sent_ = engine_.Now();
   if (ticket_) Enter();
-  acquire_.insert = upsert_id_.is_nil() ? spec_.insert : Body();
+  acquire_.again = !upsert_id_.is_nil();
+  acquire_.insert = acquire_.again ? Body() : spec_.insert;
   if (acquire_.insert) upsert_id_ = acquire_.grant.lock_id;
   state_ = State::kAcquire;
   return {&acquire_};

@@ -38,7 +38,7 @@ Procedure::Step WriteProcedure::Send(std::chrono::nanoseconds pause) {
 }
 
 Procedure::Step WriteProcedure::AfterWrite() {
-  if (IsShare()) return AfterShareWrite();
+  if (IsUnmarked()) return AfterUnmarkedWrite();
   switch (write_.status) {
     case OpStatus::kDone:
       return Written(write_.version, write_.next != nullptr);
@@ -54,7 +54,7 @@ Procedure::Step WriteProcedure::AfterWrite() {
   }
 }
 
-Procedure::Step WriteProcedure::AfterShareWrite() {
+Procedure::Step WriteProcedure::AfterUnmarkedWrite() {
   switch (write_.status) {
     case OpStatus::kDone:
       return Written(write_.version, false);
@@ -70,7 +70,7 @@ Procedure::Step WriteProcedure::AfterShareWrite() {
     default:
       if (!doubted_) return Refused(FailureOf(write_));
   }
-  // A look would not help: a share leaves no mark. A second release does no harm.
+  // A look would not help. A second release does no harm.
   const auto pause = backoff_.Next();
   return OutOfTime(pause) ? Unknown() : Send(pause);
 }

@@ -26,7 +26,7 @@ class WriteProcedure : public Procedure {
 
   Step Send(std::chrono::nanoseconds pause);
   Step AfterWrite();
-  Step AfterShareWrite();
+  Step AfterUnmarkedWrite();
   Step Look();
   Step AfterLook();
   /// The write happened.
@@ -34,7 +34,11 @@ class WriteProcedure : public Procedure {
   Step Refused(FailurePtr failure) noexcept;
   Step Lost() noexcept;
   Step Unknown() noexcept;
-  [[nodiscard]] bool IsShare() const noexcept { return lease_->mode == LockMode::kShared; }
+  /// Does its release leave no mark, so that a look does not tell whether it was done?
+  [[nodiscard]] bool IsUnmarked() const noexcept {
+    return lease_->mode == LockMode::kShared ||
+           (lease_->collection->turns() != nullptr && write_.next == nullptr);
+  }
   [[nodiscard]] bool OutOfTime(std::chrono::nanoseconds pause) const;
 
   HeldWrite& held_;

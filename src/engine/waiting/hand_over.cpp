@@ -32,11 +32,25 @@ WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool m
     release.shared_ = lease.mode == LockMode::kShared;
     ++(release.shared_ ? waits.shares_releasing : waits.releasing);
   }
+  const Turns* const turns = lease.collection->turns();
+  if (turns != nullptr) {
+    const auto held = std::chrono::floor<std::chrono::milliseconds>(engine_.Now() - lease.granted);
+    const auto streak = std::chrono::milliseconds(lease.streak_ms) + held;
+    const bool over = streak >= turns->after;
+    if (over) waits.not_before = engine_.Now() + turns->length;
+    // An attempt under way may take the lock all the same: then the turn comes with its release.
+    waits.streak_ms = over && !waits.asking ? 0 : static_cast<std::uint32_t>(streak.count());
+    if (over) return release;
+    release.streak_ms_ = waits.streak_ms;
+  }
   if (!may_hand_over || waits.asking) return release;
   const PendingPtr next = waits.Front();
   if (!next || next->shared()) return release;
-  if (lease.handovers >= static_cast<std::uint32_t>(engine_.options().max_handovers) &&
-      engine_.store().OthersMayWait(*lease.collection)) {
+  if (turns != nullptr) {
+    // What cannot be granted there is refused to the waiter itself, by its own attempt.
+    if (next->spec.min_hold.count() > 0 || !next->spec.group.empty()) return release;
+  } else if (lease.handovers >= static_cast<std::uint32_t>(engine_.options().max_handovers) &&
+             engine_.store().OthersMayWait(*lease.collection)) {
     // The store's queue has its own order.
     if (!engine_.queues()) waits.not_before = engine_.Now() + kStandBack;
     return release;
@@ -56,6 +70,7 @@ WaitTable::Release& WaitTable::Release::operator=(Release&& other) noexcept {
   std::swap(marked_, other.marked_);
   std::swap(shared_, other.shared_);
   std::swap(handovers_, other.handovers_);
+  std::swap(streak_ms_, other.streak_ms_);
   return *this;
 }
 
@@ -93,6 +108,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
     if (lease) {
       waits->Grant(*next);
       lease->handovers = release.handovers_;
+      lease->streak_ms = release.streak_ms_;
       refused = waits->TakeFailFast(nullptr);
       overdue = waits->TakeOverdue();
       unwakeable = SleepOrLeave(waits, NextLook(nullptr));

@@ -30,6 +30,8 @@ struct KeyWaits {
   bool again = false;        ///< A hint or a release came meanwhile: ask again at once.
   bool overdue = false;      ///< The time of some is over, and they wait for the first answer.
   TimePoint not_before{};    ///< Standing back until then.
+  /// How long this process has had the lock in a row (Lease::streak_ms), up to the last release.
+  std::uint32_t streak_ms = 0;
   Runtime::TimerId timer = 0;
   TimePoint timer_when{};
   TimePoint asked_when{};  ///< When the attempt or hand-over under way began.

@@ -34,7 +34,7 @@ PendingAcquire::PendingAcquire(EnginePtr owner, AcquireSpec wish, Target what,
       done_(std::move(when_done)) {}
 
 bool PendingAcquire::queues() const noexcept {
-  if (!engine->queues() || fail_fast()) return false;
+  if (!engine->queues() || spec.collection->turns() != nullptr || fail_fast()) return false;
   if (ticket.entered) return true;
   // In milliseconds: a wait may be longer than nanoseconds can count.
   const auto cost = std::chrono::floor<std::chrono::milliseconds>(kQueueingCost * first_answer);

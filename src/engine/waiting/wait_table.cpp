@@ -238,7 +238,9 @@ void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) noexcept {
       waits->again = true;
       return;
     }
-    if (engine_.Now() < waits->not_before && SleepUntil(waits, waits->not_before)) return;
+    // A caller that asks only once does not stand back: it would wait.
+    const bool stands_back = engine_.Now() < waits->not_before && !waits->BringFailFastForward();
+    if (stands_back && SleepUntil(waits, waits->not_before)) return;
     waiter = waits->Front();
     if (!waiter) return EraseIfIdle(ShardOf(waits->hash), waits);
     if (waits->MustHold(*waiter, released)) return;
@@ -325,6 +327,7 @@ void WaitTable::Granted(const KeyWaitsPtr& waits, PendingAcquire& waiter,
   {
     const std::scoped_lock lock(shard.mutex);
     waits->Grant(waiter);
+    result.grant.lease->streak_ms = waits->streak_ms;
     // Beside a share others may have room: their own attempt tells.
     if (!waiter.shared()) overdue = waits->TakeOverdue();
     // Beside a share there may be room for the next in the queue.

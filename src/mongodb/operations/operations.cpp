@@ -208,7 +208,8 @@ bool Operations::Look(const Collection& collection, std::span<const Key* const> 
       bson_iter_t now;
       const std::optional<std::size_t> at = PlaceIn(row, places.size());
       if (!at || !FindDocument(row, "doc", doc) || !FindField(row, "now", now)) return true;
-      visit(places[*at], {ReadStoredLock(doc, collection, bson_iter_date_time(&now)), doc});
+      const std::int64_t time = bson_iter_date_time(&now);
+      visit(places[*at], {ReadStoredLock(doc, collection, time), doc, time});
       shown[*at] = true;
       return true;
     });
