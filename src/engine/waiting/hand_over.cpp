@@ -34,14 +34,13 @@ WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool m
   }
   const Turns* const turns = lease.collection->turns();
   if (turns != nullptr) {
-    const auto held = std::chrono::floor<std::chrono::milliseconds>(engine_.Now() - lease.granted);
-    const auto streak = std::chrono::milliseconds(lease.streak_ms) + held;
-    const bool over = streak >= turns->after;
-    if (over) waits.not_before = engine_.Now() + turns->length;
+    const TimePoint now = engine_.Now();
+    const TimePoint since = lease.granted - std::chrono::milliseconds(lease.streak_ms);
+    const bool over = now - since >= turns->after;
+    if (over) waits.not_before = now + turns->length;
     // An attempt under way may take the lock all the same: then the turn comes with its release.
-    waits.streak_ms = over && !waits.asking ? 0 : static_cast<std::uint32_t>(streak.count());
+    waits.kept_since = over && !waits.asking ? TimePoint{} : since;
     if (over) return release;
-    release.streak_ms_ = waits.streak_ms;
   }
   if (!may_hand_over || waits.asking) return release;
   const PendingPtr next = waits.Front();
@@ -70,7 +69,6 @@ WaitTable::Release& WaitTable::Release::operator=(Release&& other) noexcept {
   std::swap(marked_, other.marked_);
   std::swap(shared_, other.shared_);
   std::swap(handovers_, other.handovers_);
-  std::swap(streak_ms_, other.streak_ms_);
   return *this;
 }
 
@@ -108,7 +106,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
     if (lease) {
       waits->Grant(*next);
       lease->handovers = release.handovers_;
-      lease->streak_ms = release.streak_ms_;
+      lease->streak_ms = waits->StreakUntil(*lease);
       refused = waits->TakeFailFast(nullptr);
       overdue = waits->TakeOverdue();
       unwakeable = SleepOrLeave(waits, NextLook(nullptr));

@@ -327,7 +327,7 @@ void WaitTable::Granted(const KeyWaitsPtr& waits, PendingAcquire& waiter,
   {
     const std::scoped_lock lock(shard.mutex);
     waits->Grant(waiter);
-    result.grant.lease->streak_ms = waits->streak_ms;
+    result.grant.lease->streak_ms = waits->StreakUntil(*result.grant.lease);
     // Beside a share others may have room: their own attempt tells.
     if (!waiter.shared()) overdue = waits->TakeOverdue();
     // Beside a share there may be room for the next in the queue.

@@ -136,7 +136,6 @@ class WaitTable::Release {
   bool marked_ = false;
   bool shared_ = false;
   std::uint32_t handovers_ = 0;  ///< In a row, with this one.
-  std::uint32_t streak_ms_ = 0;  ///< See Lease::streak_ms.
 };
 
 }  // namespace doclock::detail

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -19,6 +20,9 @@ constexpr const char* kAcquired = "acquiredAt";
 constexpr const char* kExpires = "expiresAt";
 constexpr const char* kToken = "fencingToken";
 constexpr std::array kFields = {kLockId, kAcquired, kExpires, kToken};
+
+/// No token is higher than the one before it.
+constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
 
 constexpr std::string_view kDigits = "0123456789abcdef";
 
@@ -77,7 +81,7 @@ std::string BadField(const bson_t& doc) {
                                                : BSON_TYPE_DATE_TIME;
     if (!FindField(doc, field, at) || bson_iter_type(&at) != type) return field;
   }
-  if (bson_iter_int64(&at) < 0 || bson_iter_int64(&at) > kHighestVersion) return kToken;
+  if (bson_iter_int64(&at) < 0 || bson_iter_int64(&at) == kLast) return kToken;
   return IdIn(TextAt(doc, kLockId)) ? std::string() : kLockId;
 }
 

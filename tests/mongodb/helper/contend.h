@@ -43,20 +43,24 @@ inline void ContendForLock(const Contest& contest, const Teller& tell) {
   const LockManager manager(
       OpenMongodbStore(WithDatabase(contest.server, contest.database), options));
   const LockProvider locks(manager, "locks", {.ttl = contest.ttl});
+  const auto once = [&] {
+    const std::string sent = SharedClock();
+    HeldLock lock = locks.Acquire(contest.name, {.wait = kForever});
+    tell("got " + sent + " " + SharedClock() + " " + std::to_string(lock.fence()));
+    std::this_thread::sleep_for(contest.hold);
+    if (!lock.held()) return tell("lost " + SharedClock());
+    tell("releasing " + SharedClock());
+    lock.Release();
+  };
   std::vector<std::jthread> workers;
   for (int i = 0; i < contest.workers; ++i) {
     workers.emplace_back([&] {
       for (;;) {
-        const std::string sent = SharedClock();
-        HeldLock lock = locks.Acquire(contest.name, {.wait = kForever});
-        tell("got " + sent + " " + SharedClock() + " " + std::to_string(lock.fence()));
-        std::this_thread::sleep_for(contest.hold);
-        if (!lock.held()) {
-          tell("lost " + SharedClock());
-          continue;
+        try {
+          once();
+        } catch (const Error&) {
+          // The primary is away.
         }
-        tell("releasing " + SharedClock());
-        lock.Release();
         std::this_thread::sleep_for(contest.rest);
       }
     });
@@ -66,7 +70,7 @@ inline void ContendForLock(const Contest& contest, const Teller& tell) {
 /// The same by DistributedLockPeer, one worker, which renews nothing: the lease covers the hold.
 inline void ContendAsPeer(const Contest& contest, const Teller& tell) {
   DistributedLockPeer peer(contest.server, contest.database, "locks");
-  for (;;) {
+  const auto once = [&] {
     const auto started = std::chrono::steady_clock::now();
     std::string sent;
     std::optional<DistributedLockPeer::Held> held;
@@ -79,6 +83,15 @@ inline void ContendAsPeer(const Contest& contest, const Teller& tell) {
     std::this_thread::sleep_for(contest.hold);
     tell("releasing " + SharedClock());
     peer.Release(contest.name, *held);
+  };
+  for (;;) {
+    try {
+      once();
+    } catch (const DistributedLockPeer::FormatException& error) {
+      tell(error.what());  // which no line of a history is
+    } catch (const std::runtime_error&) {
+      // The primary is away.
+    }
     std::this_thread::sleep_for(contest.rest);
   }
 }

@@ -4,12 +4,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <iostream>
-#include <sstream>
 #include <thread>
 
 #include "mongodb/helper/contend.h"
+#include "mongodb/layouts/history.h"
 #include "mongodb/support/raw_server.h"
 #include "process/child.h"
 
@@ -20,35 +19,6 @@ using namespace std::chrono_literals;
 
 constexpr auto kTtl = 3000ms;
 
-/// What a process held, by the clock that all share, in nanoseconds.
-struct Hold {
-  std::int64_t sent = 0, from = 0, to = 0, token = 0, waited_ms = 0;
-  std::string who;
-  bool open = false;  ///< It had it when it was killed.
-};
-
-/// The holds that a process tells of; of several workers at most one has the lock.
-std::vector<Hold> HoldsIn(const std::vector<std::string>& lines, const std::string& who) {
-  std::vector<Hold> holds;
-  for (const std::string& line : lines) {
-    std::istringstream words(line);
-    std::string what;
-    words >> what;
-    if (what == "got") {
-      Hold& hold = holds.emplace_back();
-      words >> hold.sent >> hold.from >> hold.token >> hold.waited_ms;
-      hold.who = who;
-      hold.open = true;
-    } else {
-      EXPECT_FALSE(holds.empty() || !holds.back().open) << line;
-      if (holds.empty()) break;
-      words >> holds.back().to;
-      holds.back().open = false;
-    }
-  }
-  return holds;
-}
-
 class BesideDistributedLock : public ::testing::Test {
  protected:
   test::Child Start(const std::string& kind, int workers, std::chrono::milliseconds hold,
@@ -57,26 +27,6 @@ class BesideDistributedLock : public ::testing::Test {
     return test::Child({kind, SetUri(), database_.name(), "job", std::to_string(workers),
                         text(kTtl), text(hold), text(rest)});
   }
-  /// No two holds overlap. That of a killed process lasts as long as the lease of its grant.
-  static void CheckExclusion(std::vector<Hold> holds) {
-    std::sort(holds.begin(), holds.end(),
-              [](const Hold& a, const Hold& b) { return a.from < b.from; });
-    for (std::size_t i = 1; i < holds.size(); ++i) {
-      const Hold& before = holds[i - 1];
-      const std::int64_t end =
-          before.open ? before.sent + std::chrono::nanoseconds(kTtl).count() : before.to;
-      EXPECT_GE(holds[i].from, end) << holds[i].who << " beside " << before.who;
-    }
-  }
-  static void CheckFences(const std::vector<Hold>& ours) {
-    for (std::size_t i = 1; i < ours.size(); ++i) EXPECT_GT(ours[i].token, ours[i - 1].token);
-  }
-  static std::vector<Hold> Join(const std::vector<std::vector<Hold>>& some) {
-    std::vector<Hold> all;
-    for (const auto& one : some) all.insert(all.end(), one.begin(), one.end());
-    return all;
-  }
-
   Database database_{SetUri()};
 };
 
@@ -90,11 +40,8 @@ TEST_F(BesideDistributedLock, TwoAndTwoExcludeEachOther) {
   for (test::Child& child : children) child.Signal(SIGKILL);
   for (test::Child& child : children) holds.push_back(HoldsIn(child.Rest(), "a process"));
   for (const auto& one : holds) EXPECT_GT(one.size(), 1U) << "it got nowhere";
-  auto all = Join(holds);
-  CheckExclusion(all);
-  std::vector<Hold> ours = Join({holds[0], holds[1]});
-  std::sort(ours.begin(), ours.end(), [](auto& a, auto& b) { return a.from < b.from; });
-  CheckFences(ours);
+  CheckExclusion(Join(holds), kTtl);
+  CheckFences(Join({holds[0], holds[1]}));
   std::cout << "holds: " << holds[0].size() << ", " << holds[1].size() << " / " << holds[2].size()
             << ", " << holds[3].size() << "\n";
 }
@@ -109,7 +56,7 @@ TEST_F(BesideDistributedLock, EightLocalWaitersLeaveATurn) {
   peer.Signal(SIGKILL);
   const auto ours = HoldsIn(crowd.Rest(), "doclock");
   const auto theirs = HoldsIn(peer.Rest(), "the peer");
-  CheckExclusion(Join({ours, theirs}));
+  CheckExclusion(Join({ours, theirs}), kTtl);
   CheckFences(ours);
   ASSERT_GT(theirs.size(), 2U);
   std::int64_t longest = 0;
@@ -130,7 +77,7 @@ TEST_F(BesideDistributedLock, TheLockOfAKilledProcessIsTakenOver) {
     ASSERT_TRUE(next);
     waiting.Kill();
     const auto before = HoldsIn({*got}, killed), after = HoldsIn({*next}, heir);
-    CheckExclusion(Join({before, after}));
+    CheckExclusion(Join({before, after}), kTtl);
     std::cout << heir << " had it " << (after[0].from - before[0].sent) / 1'000'000
               << " ms after the grant, of a lease of " << kTtl.count() << "\n";
     database_.Run(mongodb::Doc::Of("drop", "locks"));

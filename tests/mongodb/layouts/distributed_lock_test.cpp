@@ -205,7 +205,8 @@ TEST_F(DistributedLock, AMalformedDocumentIsNamedAndStays) {
       {R"({"$set": {"acquiredAt": null}})", "acquiredAt"},
       {R"({"$set": {"fencingToken": 1.5}})", "fencingToken"},
       {R"({"$set": {"fencingToken": {"$numberLong": "-1"}}})", "fencingToken"},
-      {R"({"$set": {"fencingToken": {"$numberInt": "1"}}})", "fencingToken"}};
+      {R"({"$set": {"fencingToken": {"$numberInt": "1"}}})", "fencingToken"},
+      {R"({"$set": {"fencingToken": {"$numberLong": "9223372036854775807"}}})", "fencingToken"}};
   for (const auto& [change, field] : spoilt) {
     ASSERT_TRUE(peer_.TryAcquire("job", kTtl));
     Expire();
