@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Messages a second of the sample payments, beside one SQL transaction per message without any lock.
 
-Usage: benchmarks/payments.py SAMPLE [--store URL] [--workers 1] [--rounds 5]
+Usage: benchmarks/payments.py SAMPLE [--store URL] [--workers 1 8] [--rounds 5]
 
 SAMPLE is build/release/samples/payments/sample_payments. Each round runs both in turn over the same messages, and prints the medians: "consume"
-stores the messages that follow, as the floor does; "work" sends them too. The floor is SQLite with journal_mode=WAL and synchronous=FULL, as
-the store is. With strace installed, the flushes of each are counted in a round of their own. With --store, which must be an empty database, it
+stores the messages that follow, as the floor does; "work" sends them too. Workers are threads of one process; those of the floor have a
+connection each. The floor is SQLite with journal_mode=WAL and synchronous=FULL, as the store is. With strace installed, the flushes of each are counted in a round of their own. With --store, which must be an empty database, it
 is one round without a floor.
 """
 import argparse
@@ -17,13 +17,19 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 
-def floor(database, messages):
+def connect(database):
     db = sqlite3.connect(database, timeout=30, isolation_level=None)
     db.execute("pragma journal_mode=wal")
     db.execute("pragma synchronous=full")
+    return db
+
+
+def floor(database, messages, workers=1):
+    db = connect(database)
     db.executescript("""
         create table account(id primary key, balance int check(balance >= 0));
         create table orders(id primary key, paid int default 0);
@@ -31,13 +37,23 @@ def floor(database, messages):
         create table outbox(id primary key, sent int default 0);""")
     db.executemany("insert into account values(?, 100000)", [(f"account-{i}",) for i in range(6)])
     db.executemany("insert into orders(id) values(?)", [(f"order-{i}",) for i in range(8)])
+    lines = list(open(messages, encoding="utf-8"))
+    threads = [threading.Thread(target=consume, args=(database, lines[i::workers])) for i in range(workers)]
     begin = time.monotonic()
-    for line in open(messages, encoding="utf-8"):
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return time.monotonic() - begin
+
+
+def consume(database, lines):
+    db = connect(database)
+    for line in lines:
         try:
             handle(db, json.loads(line))
         except ValueError:
             pass  # to the dead letters
-    return time.monotonic() - begin
 
 
 def handle(db, message):
@@ -62,20 +78,17 @@ class Sample:
     def __init__(self, program, store):
         self.program, self.store = program, store
 
-    def run(self, verb, file, prefix=()):
-        return subprocess.Popen([*prefix, self.program, verb, self.store, file], stdout=subprocess.DEVNULL)
-
-    def check(self, *processes):
-        if any(process.wait() != 0 for process in processes):
+    def run(self, verb, file, workers=1):
+        if subprocess.run([self.program, verb, self.store, file, str(workers)], stdout=subprocess.DEVNULL).returncode != 0:
             sys.exit("the sample failed")
 
     def measure(self, verb, file, workers):
         begin = time.monotonic()
-        self.check(*[self.run(verb, file) for _ in range(workers)])
+        self.run(verb, file, workers)
         took = time.monotonic() - begin
         if verb == "consume":
-            self.check(self.run("work", file))
-        self.check(self.run("audit", file))
+            self.run("work", file)
+        self.run("audit", file)
         return took
 
 
@@ -87,47 +100,48 @@ def flushes(command, folder):
     return sum(int(row[3]) for row in rows if row and row[-1] in ("fsync", "fdatasync"))
 
 
-def count_flushes(program, folder):
-    sample = Sample(program, "sqlite:" + os.path.join(folder, "counted.db"))
+def count_flushes(program, folder, workers):
+    sample = Sample(program, "sqlite:" + os.path.join(folder, f"counted-{workers}.db"))
     file = os.path.join(folder, "counted.jsonl")
-    sample.check(sample.run("setup", file))
+    sample.run("setup", file)
     lines = sum(1 for _ in open(file, encoding="utf-8"))
-    ours = flushes([program, "consume", sample.store, file], folder)
-    theirs = flushes([sys.executable, __file__, "--floor", os.path.join(folder, "counted-floor.db"), file], folder)
-    print(f"flushes a line: consume {ours / lines:.2f}, floor {theirs / lines:.2f}")
+    ours = flushes([program, "consume", sample.store, file, str(workers)], folder)
+    base = os.path.join(folder, f"counted-floor-{workers}.db")
+    theirs = flushes([sys.executable, __file__, "--floor", base, file, str(workers)], folder)
+    print(f"flushes a line, {workers} workers: consume {ours / lines:.2f}, floor {theirs / lines:.2f}")
 
 
 def main():
     if sys.argv[1:2] == ["--floor"]:
-        floor(*sys.argv[2:])
+        floor(*sys.argv[2:4], int(sys.argv[4]))
         return
     parser = argparse.ArgumentParser()
     parser.add_argument("sample")
     parser.add_argument("--store")
-    parser.add_argument("--workers", type=int, nargs="+", default=[1])
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 8])
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    cases = [("consume", 1), *(("work", workers) for workers in options.workers)]
-    rates, floors = {case: [] for case in cases}, []
+    cases = [(verb, workers) for workers in options.workers for verb in (["work"] if options.store else ["consume", "work"])]
+    rates, floors = {case: [] for case in cases}, {workers: [] for workers in options.workers}
     with tempfile.TemporaryDirectory(dir=".") as folder:
         for number in range(1 if options.store else options.rounds):
-            for verb, workers in cases[1:] if options.store else cases:
+            for verb, workers in cases:
                 name = os.path.join(folder, f"{number}-{verb}-{workers}")
                 sample = Sample(options.sample, options.store or f"sqlite:{name}.db")
-                sample.check(sample.run("setup", name))
+                sample.run("setup", name)
                 lines = sum(1 for _ in open(name, encoding="utf-8"))
                 rates[verb, workers].append(lines / sample.measure(verb, name, workers))
-            if not options.store:
-                floors.append(lines / floor(name + ".floor", name))
+                if verb == "consume":
+                    floors[workers].append(lines / floor(name + ".floor", name, workers))
         for (verb, workers), each in rates.items():
+            rate, base = statistics.median(each), floors[workers]
+            beside = f"  {rate / statistics.median(base):.2f} of the floor" if base else ""
+            print(f"{verb}, {workers} workers: {rate:.0f} lines/s{beside}  ({min(each):.0f} to {max(each):.0f})")
+        for workers, each in floors.items():
             if each:
-                rate = statistics.median(each)
-                beside = f"  {rate / statistics.median(floors):.2f} of the floor" if floors else ""
-                print(f"{verb}, {workers} workers: {rate:.0f} lines/s{beside}  ({min(each):.0f} to {max(each):.0f})")
-        if floors:
-            print(f"floor: {statistics.median(floors):.0f} lines/s ({min(floors):.0f} to {max(floors):.0f})")
-            if shutil.which("strace"):
-                count_flushes(options.sample, folder)
+                print(f"floor, {workers} workers: {statistics.median(each):.0f} lines/s ({min(each):.0f} to {max(each):.0f})")
+                if shutil.which("strace"):
+                    count_flushes(options.sample, folder, workers)
 
 
 if __name__ == "__main__":

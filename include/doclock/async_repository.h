@@ -56,6 +56,12 @@ class AsyncRepository : protected detail::MisplacedArguments<T> {
     return Start(detail::TryLockOperation{documents_.Lock(std::move(target), options)},
                  std::forward<Token>(token));
   }
+  /// TryLock() with default options.
+  template <detail::TokenFor<std::optional<Locked<T>>> Token>
+    requires detail::NoEntity<Token, T>
+  auto TryLockAsync(Target<T> target, Token&& token) const {
+    return TryLockAsync(std::move(target), LockOptions(), std::forward<Token>(token));
+  }
   /// With() for a coroutine: `f(T&)` returns a boost::asio::awaitable, and so does this. The lock
   /// is taken when the result is awaited. `f` is copied or moved, and called as an lvalue.
   template <class F>
@@ -90,12 +96,22 @@ class AsyncRepository : protected detail::MisplacedArguments<T> {
                      Token&& token = Token()) const {
     return Start(documents_.LockNext(filter, options), std::forward<Token>(token));
   }
+  /// LockNext() with default options.
+  template <detail::TokenFor<Locked<T>> Token>
+  auto LockNextAsync(const Filter& filter, Token&& token) const {
+    return LockNextAsync(filter, LockOptions(), std::forward<Token>(token));
+  }
   /// TryLockNext().
   template <detail::TokenFor<std::optional<Locked<T>>> Token = detail::DefaultToken>
   auto TryLockNextAsync(const Filter& filter, const LockOptions& options = {},
                         Token&& token = Token()) const {
     return Start(detail::TryLockOperation{documents_.LockNext(filter, options)},
                  std::forward<Token>(token));
+  }
+  /// TryLockNext() with default options.
+  template <detail::TokenFor<std::optional<Locked<T>>> Token>
+  auto TryLockNextAsync(const Filter& filter, Token&& token) const {
+    return TryLockNextAsync(filter, LockOptions(), std::forward<Token>(token));
   }
 
   /// Find() of a key.

@@ -117,7 +117,7 @@ auto LockElsewhere(Op op, Token&& token) {
 ///
 /// Returns the handles in the order of the arguments. It takes the locks in one order of all
 /// processes, by the names of the collections and then by the keys, so that no callers deadlock,
-/// and all under one timeout (`wait`). While one is not to be had, it keeps the others, and renews
+/// and all under one timeout (`wait`). While one is not available, it keeps the others, and renews
 /// their leases, for LockOptions::hold_while_waiting at most. The options hold for each of the
 /// locks; without a `ttl` each has that of its repository.
 ///

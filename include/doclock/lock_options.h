@@ -59,7 +59,7 @@ struct LockOptions {
   /// counted by the store at the moment of the grant. 1 to kMaxHolders (the default). The limit is
   /// this call's own: all callers of one semaphore must pass the same.
   int max_holders = kMaxHolders;
-  /// For LockAll and AcquireAll: while one lock is not to be had, the others are kept for this long
+  /// For LockAll and AcquireAll: while one lock is not available, the others are kept for this long
   /// at most, and then given back until it is granted. So one dead holder does not stop those who
   /// want the others. At least 1 ms (at most kMaxTtl), or kForever: they are kept until `wait` is
   /// over. A caller that has to start over, because another client took one meanwhile, keeps them

@@ -122,6 +122,11 @@ class DOCLOCK_EXPORT LockProvider {
     return detail::Initiate(bound()->engine, detail::TryLockOperation{LockOp(name, options)},
                             std::forward<Token>(token));
   }
+  /// As above, with default options.
+  template <detail::TokenFor<std::optional<HeldLock>> Token>
+  auto TryAcquireAsync(detail::NameArg name, Token&& token) const {
+    return TryAcquireAsync(name, LockOptions{}, std::forward<Token>(token));
+  }
   /// Not a call: says where the options and the stop token belong.
   void AcquireAsync(detail::NameArg, detail::MisplacedStop) const;
   /// Not a call: says where the options and the stop token belong.
@@ -184,7 +189,7 @@ class DOCLOCK_EXPORT LockProvider {
   /// @{
 
   /// Takes all locks or none. It takes them in the order of the names, so that two callers cannot
-  /// deadlock, each name once, under one timeout (`wait`). While one is not to be had, it keeps the
+  /// deadlock, each name once, under one timeout (`wait`). While one is not available, it keeps the
   /// others for LockOptions::hold_while_waiting at most. Returns the handles in the order of the
   /// sorted names. The error names the lock that failed.
   [[nodiscard]] std::vector<HeldLock> AcquireAll(const std::vector<std::string>& names,

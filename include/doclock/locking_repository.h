@@ -125,7 +125,7 @@ class LockingRepository : public AsyncRepository<T> {
   /// @{
 
   /// Locks all documents or none. It locks them in the order of the keys, so that two callers
-  /// cannot deadlock, each key once, under one timeout (`wait`). While one is not to be had, it
+  /// cannot deadlock, each key once, under one timeout (`wait`). While one is not available, it
   /// keeps the others for LockOptions::hold_while_waiting at most. Returns the handles in the order
   /// of the sorted keys. The error names the key that failed. lock_all.h has LockAll for documents
   /// of several repositories, in the order of the arguments.
@@ -205,8 +205,10 @@ class LockingRepository : public AsyncRepository<T> {
   /// @name Writing without a lock
   /// A live lock refuses Save and Erase (LockException kBusy), and Update waits for it. An expired
   /// lock does not: the write clears it and ends its holder's right to write. Insert meets no lock:
-  /// a document that exists is a ConflictException. Each may throw StoreException, and
-  /// InDoubtException when the write may or may not have happened.
+  /// a document that exists is a ConflictException. Each may also throw DocumentException (the
+  /// entity cannot be stored), ConflictException (a unique index), StoreException, and
+  /// InDoubtException when the write may or may not have happened. What throws another error has
+  /// written nothing.
   /// @{
 
   /// Creates a document; returns its version. @throws ConflictException if it exists.
@@ -223,6 +225,7 @@ class LockingRepository : public AsyncRepository<T> {
   /// @throws ConflictException if the document was changed, NotFoundException if it was erased.
   void Save(Snapshot<T>& snapshot) const { detail::RunHere(documents().Save(snapshot)); }
   /// Save() that returns false if the document was changed or is locked.
+  /// @throws NotFoundException if it was erased; ConflictException for a unique index only.
   [[nodiscard]] bool TrySave(Snapshot<T>& snapshot) const {
     return detail::RunHere(documents().TrySave(snapshot));
   }

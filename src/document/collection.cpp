@@ -88,6 +88,18 @@ std::string DocumentName(const Collection& collection, const Key& key) {
   return collection.name() + "/" + key.ToString();
 }
 
+std::string FieldList(const std::vector<std::string>& fields) {
+  std::string list;
+  for (const std::string& field : fields) list += (list.empty() ? "" : ",") + field;
+  return list;
+}
+
+void ThrowRepeatedValues(const std::vector<std::string>& fields) {
+  const std::string list = FieldList(fields);
+  throw ConflictException("doclock: documents already repeat values of the index " + list,
+                          std::nullopt, std::nullopt, list);
+}
+
 Collection::Collection(std::string name, LockFieldNames fields,
                        std::chrono::milliseconds default_ttl)
     : name_(std::move(name)), fields_(std::move(fields)), default_ttl_(default_ttl) {

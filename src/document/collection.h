@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "doclock/export.h"
 #include "doclock/store.h"
@@ -22,5 +23,11 @@ DOCLOCK_EXPORT void CheckSameCollection(const Collection& open, const LockFieldN
 
 /// "collection/key", for messages.
 DOCLOCK_EXPORT std::string DocumentName(const Collection& collection, const Key& key);
+
+/// The fields of an index as one text: "a,b.c".
+DOCLOCK_EXPORT std::string FieldList(const std::vector<std::string>& fields);
+
+/// Store::EnsureIndex found documents that repeat the values of the index over these fields.
+[[noreturn]] DOCLOCK_EXPORT void ThrowRepeatedValues(const std::vector<std::string>& fields);
 
 }  // namespace doclock

@@ -78,7 +78,7 @@ void Batcher::Execute(StoreOp& op) {
     --op_lanes_;
     lock.unlock();
     Run(one);
-    return Lead(PassOn(true));
+    return Lead(ReleaseLane(true));
   }
   lock.unlock();
   const auto event = runtime_.MakeEvent();
@@ -152,7 +152,7 @@ void Batcher::Enqueue(Pending& pending) {
       const std::scoped_lock lock(mutex_);
       --coming_;
     }
-    Lead(PassOn(false));  // others have queued meanwhile, and count on this lane
+    Lead(ReleaseLane(false));  // others have queued meanwhile, and count on this lane
     if (withdrawn) throw;
   }
 }
@@ -267,7 +267,7 @@ void Batcher::Lead(Pendings batch) {
                                   if (!pending->promoted) pending->Complete();
                                 });
     executed.splice(executed.end(), batch);
-    batch = PassOn(of_ops);
+    batch = ReleaseLane(of_ops);
   }
   // Continuations may take long, and may use the lane themselves.
   executed.clear_and_dispose([](Pending* pending) { pending->Complete(); });
@@ -281,7 +281,7 @@ void Batcher::Run(const Pendings& batch) noexcept {
   Run(std::span(ops).first(count));
 }
 
-Batcher::Pendings Batcher::PassOn(bool of_ops) {
+Batcher::Pendings Batcher::ReleaseLane(bool of_ops) {
   std::unique_lock lock(mutex_);
   if (of_ops) ++op_lanes_;
   if (!Ready()) {

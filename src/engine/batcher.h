@@ -84,12 +84,12 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   void Run(std::span<StoreOp* const> ops) noexcept;
   void Run(const Pendings& batch) noexcept;
   void Submit(std::unique_ptr<Pending> pending);
-  /// Executes the batch (none if it is empty), passes the lane on, and then runs the continuations
+  /// Executes the batch (none if it is empty), releases the lane, and then runs the continuations
   /// that wait for the results.
   void Lead(Pendings batch);
   /// Passes the lane, which had operations or renewals, on to the next batch, or frees it. If it
   /// returns a batch, the caller must execute it on this lane: no worker could be started.
-  [[nodiscard]] Pendings PassOn(bool of_ops);
+  [[nodiscard]] Pendings ReleaseLane(bool of_ops);
   void Enqueue(Pending& pending);
   /// A lane for what is queued, if there is one that no worker has come for yet.
   [[nodiscard]] bool ClaimLane() noexcept;

@@ -61,13 +61,7 @@ EnginePtr Engine::Make(std::shared_ptr<Store> store, ManagerOptions options) {
   engine->keeper_ = std::make_shared<Keeper>(*engine);
   engine->waits_ = std::make_shared<WaitTable>(*engine);
   engine->searches_ = std::make_shared<NextSearches>(*engine);
-  engine->hints_ = std::make_shared<Hints>(
-      *engine, [weak = std::weak_ptr(engine)](Collection& collection, const LockHint& hint) {
-        const auto self = weak.lock();
-        if (!self) return;
-        self->waits().OnHint(collection, hint);
-        if (!hint.grant) self->searches().OnHint(collection);
-      });
+  engine->hints_ = std::make_unique<Hints>(*engine);
   return engine;
 }
 
@@ -88,7 +82,7 @@ Engine::Engine(std::shared_ptr<Store> store, ManagerOptions options)
       searching_(traits_.reads_apart
                      ? std::make_shared<LimitedWork>(*runtime_, QueriesAtOnce(traits_))
                      : queries_),
-      queueing_(std::make_shared<LimitedWork>(*runtime_, 1)) {}
+      subscribing_(std::make_shared<LimitedWork>(*runtime_, 1)) {}
 
 Engine::~Engine() = default;
 
@@ -98,9 +92,9 @@ TimePoint Engine::DeadlineOf(TimePoint sent, std::chrono::milliseconds ttl) cons
   return sent + lease - lease / 1000 - store_->traits().clock_margin;
 }
 
-LeasePtr Engine::Grant(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
-                       std::int64_t version, const Uuid& born, Body body, TimePoint sent,
-                       bool passed_on) {
+LeasePtr Engine::MakeLease(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
+                           std::int64_t version, const Uuid& born, Body body, TimePoint sent,
+                           bool passed_on) {
   const auto give_back = [&] {
     ReleaseInBackground(*this, *spec.collection, key, grant.lock_id, grant.mode, Now() + grant.ttl);
   };
@@ -147,6 +141,11 @@ void Engine::GiveBackLost(Lease& lease) noexcept {
   const TimePoint until = lease.stored_until();
   if (closed() || until <= std::max(lease.deadline(), Now())) return;
   ReleaseInBackground(*this, *lease.collection, lease.key, lease.lock_id, lease.mode, until);
+}
+
+void Engine::OnHint(Collection& collection, const LockHint& hint) noexcept {
+  waits_->OnHint(collection, hint);
+  if (!hint.grant) searches_->OnHint(collection);
 }
 
 void Engine::Freed(Collection& collection, std::size_t hash) noexcept {

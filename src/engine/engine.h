@@ -39,7 +39,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] const ManagerOptions& options() const noexcept { return options_; }
   [[nodiscard]] const StoreTraits& traits() const noexcept { return traits_; }
   /// Do waiters stand in a queue of the store, with those of other processes?
-  [[nodiscard]] bool queues() const noexcept { return traits_.queues && traits_.shared; }
+  [[nodiscard]] bool store_has_queue() const noexcept { return traits_.queues && traits_.shared; }
   [[nodiscard]] Runtime& runtime() noexcept { return *runtime_; }
   [[nodiscard]] Batcher& batcher() noexcept { return *batcher_; }
   /// For reads by key of asynchronous callers. If the store reads apart from writes, it has a lane
@@ -50,7 +50,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// for them.
   [[nodiscard]] LimitedWork& searching() noexcept { return *searching_; }
   /// For beginning and ending subscriptions to hints: one at a time, in order.
-  [[nodiscard]] LimitedWork& queueing() noexcept { return *queueing_; }
+  [[nodiscard]] LimitedWork& subscribing() noexcept { return *subscribing_; }
   [[nodiscard]] Keeper& keeper() noexcept { return *keeper_; }
   [[nodiscard]] WaitTable& waits() noexcept { return *waits_; }
   [[nodiscard]] NextSearches& searches() noexcept { return *searches_; }
@@ -81,10 +81,12 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// Makes the lease of a granted lock, and keeps it renewed. Null if it is over already, or the
   /// engine is closed: then the lock is released in the background. So it is where this throws.
   /// `passed_on`: it was granted from the store's queue, after `sent`.
-  LeasePtr Grant(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
-                 std::int64_t version, const Uuid& born, Body body, TimePoint sent,
-                 bool passed_on = false);
+  LeasePtr MakeLease(const AcquireSpec& spec, const Key& key, const GrantRequest& grant,
+                     std::int64_t version, const Uuid& born, Body body, TimePoint sent,
+                     bool passed_on = false);
 
+  /// A hint from the store for waiters and searches of this process.
+  void OnHint(Collection& collection, const LockHint& hint) noexcept;
   /// Wakes the waiters of this process after a lock was released here and not handed over: the
   /// store may not give them a hint.
   void Freed(Collection& collection, std::size_t hash) noexcept;
@@ -125,11 +127,11 @@ class Engine : public std::enable_shared_from_this<Engine> {
   const std::shared_ptr<Batcher> reads_;
   const std::shared_ptr<LimitedWork> queries_;
   const std::shared_ptr<LimitedWork> searching_;
-  const std::shared_ptr<LimitedWork> queueing_;
+  const std::shared_ptr<LimitedWork> subscribing_;
   std::shared_ptr<Keeper> keeper_;
   std::shared_ptr<WaitTable> waits_;
   std::shared_ptr<NextSearches> searches_;
-  std::shared_ptr<Hints> hints_;
+  std::unique_ptr<Hints> hints_;
   MetQueues met_queues_;
 
   std::atomic<bool> closed_ = false;

@@ -82,7 +82,7 @@ std::vector<std::size_t> OrderOf(const std::vector<AcquireSpec>& specs) {
 
 /// Takes locks, all under one timeout. Both forms use it.
 ///
-/// At first it tries all of them together. Those that stand before the first that is not to be had
+/// At first it tries all of them together. Those that stand before the first that is not available
 /// it keeps, and takes the others one after the other. It waits for a lock only while it holds none
 /// that comes after it in the order of all clients: so no two callers wait for each other. If a
 /// wait is long, it gives back what it holds, and goes on waiting. It then holds one that comes
@@ -177,7 +177,7 @@ class LockingAll {
   [[nodiscard]] const EnginePtr& engine() const noexcept { return engine_; }
 
  private:
-  /// The first of those tried together that was not to be had; no failure: it was not tried.
+  /// The first of those tried together that was not available; no failure: it was not tried.
   void Missed(std::size_t place, FailurePtr failure) noexcept {
     if (!failure || IsBusy(failure)) return;
     const AcquireSpec& spec = specs_[order_[place]];

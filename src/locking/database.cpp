@@ -1,5 +1,9 @@
 #include "locking/database.h"
 
+#include <utility>
+
+#include "platform/fork_generation.h"
+
 namespace doclock::locking {
 
 Entry& Change::Copy() {
@@ -7,8 +11,21 @@ Entry& Change::Copy() {
   return *now;
 }
 
+void Change::RefuseBy(std::string index) {
+  outcome = OpStatus::kConflict;
+  detail = std::make_unique<OpDetail>();
+  detail->index = std::move(index);
+}
+
 Raced::~Raced() = default;
 Unit::~Unit() = default;
+
+Database::Database(InChild in_child) noexcept
+    : in_child_(in_child), generation_(platform::ForkGeneration()) {}
 Database::~Database() = default;
+
+bool Database::IsForked() const noexcept {
+  return in_child_ == InChild::kRefused && generation_ != platform::ForkGeneration();
+}
 
 }  // namespace doclock::locking

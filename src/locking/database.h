@@ -98,6 +98,8 @@ struct Change {
 
   /// What to tell the waiters of this process, once it is committed.
   [[nodiscard]] LockHint Hint() const { return {hash, grant}; }
+  /// Committed: this unique index has refused it. @param index its fields
+  DOCLOCK_EXPORT void RefuseBy(std::string index);
   [[nodiscard]] bool IsDecided() const noexcept { return erased || edited || now.has_value(); }
   /// The entry to change: the stored one, or a copy of the loaded one at first, or an empty one.
   /// @param body does its body change too?
@@ -207,14 +209,26 @@ class DOCLOCK_EXPORT Unit {
   [[nodiscard]] virtual bool IsSpoilt() const noexcept { return false; }
 };
 
+/// May a forked child use what its parent has opened?
+enum class InChild : std::uint8_t {
+  kUsable,
+  kRefused,  ///< No: connections and threads are the parent's.
+};
+
 /// A database, as src/locking needs it. Thread-safe. Its functions throw Error.
 class DOCLOCK_EXPORT Database {
  public:
-  Database() = default;
+  explicit Database(InChild in_child = InChild::kUsable) noexcept;
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
   virtual ~Database();
 
+  /// Is this a child that may not use it? LockingStore calls nothing then but traits(). The child
+  /// does not destroy what is the parent's either.
+  [[nodiscard]] bool IsForked() const noexcept;
+  /// Called in the handler of an Error that leaves the store: throws it as a caller is to see it.
+  /// Returns if that is how it is.
+  virtual void ThrowForCaller() const {}
   /// Its properties. `queues` says whether waiters of other processes are told of their turn.
   [[nodiscard]] virtual StoreTraits traits() const noexcept = 0;
   /// Opens a collection, and creates it on first use. Called once for each name.
@@ -241,6 +255,10 @@ class DOCLOCK_EXPORT Database {
   }
   /// See Store.
   [[nodiscard]] virtual std::vector<Finding> Examine(Collection*, Deadline) { return {}; }
+
+ private:
+  const InChild in_child_;
+  const std::uint32_t generation_;
 };
 
 }  // namespace doclock::locking

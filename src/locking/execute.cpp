@@ -77,19 +77,16 @@ class Lone {
  public:
   explicit Lone(StoreOp& op) noexcept : op_(op), change_(op) { change_.alone = true; }
 
-  void Run(Database& database, Deadline deadline) {
+  /// Calls `use` with a unit, until no other client races it.
+  template <class Use>
+  void Run(Database& database, Deadline deadline, const Use& use) {
     const Access access = op_.kind == OpKind::kRead ? Access::kRead : Access::kWrite;
     RunUntilUnraced(deadline, [&](bool again) {
-      if (again) {
-        Reset(op_);
-        change_ = Change(op_);
-        change_.alone = true;
-      }
-      tried_ = false;
-      RunIn(*database.Begin(access, deadline));
+      if (again) Begin();
+      database.Run(access, deadline, use);
     });
   }
-  void RunIn(Unit& unit) {
+  void TryIn(Unit& unit) {
     tried_ = true;  // if it throws, what it decided is not stored
     tried_ = unit.Try(op_);
     tried_ ? unit.Commit({}) : DecideIn(unit);
@@ -97,9 +94,13 @@ class Lone {
   void DecideIn(Unit& unit) {
     unit.Load({&change_, 1});
     Decide(op_, change_, unit);
-    if (!change_.IsDecided()) return;
-    unit.Commit({&change_, 1});
-    if (change_.outcome != OpStatus::kDone) Settle(op_, change_);
+    CommitIn(unit);
+  }
+  /// @param decide see ExecuteAlone
+  template <class F>
+  void DecideIn(Unit& unit, const F& decide) {
+    decide(unit, change_);
+    CommitIn(unit);
   }
 
   template <class F>
@@ -109,6 +110,18 @@ class Lone {
   }
 
  private:
+  void Begin() noexcept {
+    Reset(op_);
+    change_ = Change(op_);
+    change_.alone = true;
+    tried_ = false;
+  }
+  void CommitIn(Unit& unit) {
+    if (!change_.IsDecided()) return;
+    unit.Commit({&change_, 1});
+    if (change_.outcome != OpStatus::kDone) Settle(op_, change_);
+  }
+
   StoreOp& op_;
   Change change_;  // what it discards goes after the unit, which keeps others waiting
   bool tried_ = false;
@@ -241,7 +254,8 @@ void ExecuteOne(StoreOp& op, const Run& run) {
 }
 
 void ExecuteOne(Database& database, StoreOp& op, Deadline deadline) {
-  ExecuteOne(op, [&](Lone& lone) { lone.Run(database, deadline); });
+  ExecuteOne(
+      op, [&](Lone& lone) { lone.Run(database, deadline, [&](Unit& unit) { lone.TryIn(unit); }); });
 }
 
 }  // namespace
@@ -274,22 +288,10 @@ void ExecuteImmediately(Database& database, std::span<StoreOp* const> ops) {
 }
 
 void ExecuteAlone(Database& database, StoreOp& op, Deadline deadline,
-                  const std::function<std::optional<Change>(Unit&)>& decide) {
-  const auto run = [&](bool again) {
-    if (again) Reset(op);
-    std::optional<Change> change;  // what it discards goes after the unit
-    database.Run(Access::kWrite, deadline, [&](Unit& unit) {
-      change = decide(unit);
-      if (!change || !change->IsDecided()) return;
-      unit.Commit({&*change, 1});
-      Settle(op, *change);
-    });
-  };
-  Guarded([&] { RunUntilUnraced(deadline, run); },
-          [&](const auto& settle) {
-            Void(op);
-            settle(op);
-          });
+                  const std::function<void(Unit&, Change&)>& decide) {
+  ExecuteOne(op, [&](Lone& lone) {
+    lone.Run(database, deadline, [&](Unit& unit) { lone.DecideIn(unit, decide); });
+  });
 }
 
 }  // namespace doclock::locking

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <span>
 
 #include "doclock/export.h"
@@ -17,9 +16,9 @@ DOCLOCK_EXPORT void Execute(Database& database, std::span<StoreOp* const> ops, D
 /// The same, if the database is immediate: one operation after the other, each committed by itself.
 void ExecuteImmediately(Database& database, std::span<StoreOp* const> ops);
 
-/// Executes one operation whose document `decide` finds: it returns the change that it decided; or
-/// nothing, and then the operation's result stands.
+/// Executes one operation whose document `decide` finds: it gives the change that document, and
+/// decides it; or it leaves the change alone, and then the operation's result stands.
 void ExecuteAlone(Database& database, StoreOp& op, Deadline deadline,
-                  const std::function<std::optional<Change>(Unit&)>& decide);
+                  const std::function<void(Unit&, Change&)>& decide);
 
 }  // namespace doclock::locking

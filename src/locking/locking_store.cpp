@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "doclock/errors.h"
 #include "locking/commit_all.h"
 #include "locking/execute.h"
 #include "locking/scans.h"
@@ -11,71 +12,95 @@ namespace doclock::locking {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+constexpr const char* kForkedText = "the store belongs to the parent process";
+
+}  // namespace
+
 LockingStore::LockingStore(std::unique_ptr<Database> database)
     : database_(std::move(database)), immediate_(database_->traits().immediate) {}
 
 LockingStore::~LockingStore() = default;
 
+bool LockingStore::Refuses(std::span<StoreOp* const> ops) const {
+  if (!database_->IsForked()) return false;
+  for (StoreOp* const op : ops) op->Fail(Errc::kForked, kForkedText);
+  return true;
+}
+
+template <class F>
+auto LockingStore::Call(const F& call) const {
+  if (database_->IsForked()) {
+    throw LockException(Errc::kForked, std::string("doclock: ") + kForkedText);
+  }
+  try {
+    return call();
+  } catch (const Error&) {
+    database_->ThrowForCaller();
+    throw;
+  }
+}
+
 std::shared_ptr<Collection> LockingStore::Open(const std::string& name,
                                                const LockFieldNames& fields,
                                                milliseconds default_ttl) {
-  return collections_.Open(name, fields, default_ttl,
-                           [&](std::size_t) { return database_->Open(name, fields, default_ttl); });
+  const auto open = [&] { return database_->Open(name, fields, default_ttl); };
+  return Call([&] { return collections_.Open(name, fields, default_ttl, open); });
 }
 
 std::shared_ptr<Collection> LockingStore::Find(const std::string& name) const {
-  return collections_.Find(name);
+  return database_->IsForked() ? nullptr : collections_.Find(name);
 }
 
 void LockingStore::Execute(std::span<StoreOp* const> ops, milliseconds budget) {
   if (immediate_) return ExecuteImmediately(*database_, ops);
-  locking::Execute(*database_, ops, In(budget));
+  if (!Refuses(ops)) locking::Execute(*database_, ops, In(budget));
 }
 
 void LockingStore::Commit(CommitOp& commit, milliseconds budget) {
-  locking::CommitAll(*database_, commit, In(budget));
+  if (!Refuses(commit.ops)) locking::CommitAll(*database_, commit, In(budget));
 }
 
 void LockingStore::ReadTogether(std::span<StoreOp* const> reads, milliseconds budget) {
-  locking::ReadTogether(*database_, reads, In(budget));
+  if (!Refuses(reads)) locking::ReadTogether(*database_, reads, In(budget));
 }
 
 void LockingStore::Query(Collection& collection, const Filter& filter,
                          const std::function<bool(QueryRow&&)>& sink, milliseconds budget) {
-  locking::Query(*database_, collection, filter, sink, In(budget));
+  Call([&] { locking::Query(*database_, collection, filter, sink, In(budget)); });
 }
 
 void LockingStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key, milliseconds budget) {
-  locking::AcquireNext(*database_, filter, op, key, In(budget));
+  StoreOp* const one[] = {&op};
+  if (!Refuses(one)) locking::AcquireNext(*database_, filter, op, key, In(budget));
 }
 
 std::int64_t LockingStore::Purge(Collection& collection, std::int64_t limit, milliseconds budget) {
-  return locking::Purge(*database_, collection, limit, In(budget));
+  return Call([&] { return locking::Purge(*database_, collection, limit, In(budget)); });
 }
 
 LockPage LockingStore::ListLocks(Collection& collection, const LockQuery& query,
                                  const std::string& after, milliseconds budget) {
-  return locking::ListLocks(*database_, collection, query, after, In(budget));
+  return Call([&] { return locking::ListLocks(*database_, collection, query, after, In(budget)); });
 }
 
 std::vector<std::string> LockingStore::ListCollections(milliseconds budget) {
-  auto names = database_->ListCollections(In(budget));
+  auto names = Call([&] { return database_->ListCollections(In(budget)); });
   return names ? *std::move(names) : Store::ListCollections(budget);
 }
 
 std::vector<Finding> LockingStore::Examine(Collection* collection, milliseconds budget) {
-  return database_->Examine(collection, In(budget));
+  return Call([&] { return database_->Examine(collection, In(budget)); });
 }
 
 void LockingStore::EnsureIndex(Collection& collection, const IndexSpec& index) {
-  database_->EnsureIndex(collection, index);
+  Call([&] { database_->EnsureIndex(collection, index); });
 }
 
 std::unique_ptr<Subscription> LockingStore::Watch(Collection& collection, HintListener listener) {
-  return database_->Watch(collection, std::move(listener));
+  return Call([&] { return database_->Watch(collection, std::move(listener)); });
 }
-
-bool LockingStore::OthersMayWait(Collection&) const noexcept { return database_->traits().shared; }
 
 Deadline LockingStore::In(milliseconds budget) const {
   if (immediate_) return Deadline::max();

@@ -10,8 +10,8 @@
 
 #include "doclock/export.h"
 #include "doclock/store.h"
-#include "document/open_collections.h"
 #include "locking/database.h"
+#include "locking/open_collections.h"
 
 namespace doclock::locking {
 
@@ -46,17 +46,22 @@ class DOCLOCK_EXPORT LockingStore : public Store {
 
   void EnsureIndex(Collection& collection, const IndexSpec& index) override;
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override;
-  [[nodiscard]] bool OthersMayWait(Collection& collection) const noexcept override;
 
  protected:
+  /// Fails the operations in a child that may not use the database. Returns whether it did.
+  bool Refuses(std::span<StoreOp* const> ops) const;
   /// What never blocks has no use for a deadline, nor for the time that reading a clock takes.
   [[nodiscard]] Deadline In(std::chrono::milliseconds budget) const;
   [[nodiscard]] Database& database() const noexcept { return *database_; }
 
  private:
+  /// For what throws: the same, and errors as the database tells them.
+  template <class F>
+  auto Call(const F& call) const;
+
   const std::unique_ptr<Database> database_;
   const bool immediate_;
-  OpenCollections<Collection> collections_;
+  OpenCollections collections_;
 };
 
 /// That store.

@@ -39,10 +39,10 @@ WallTime TimeFor(const Filter& filter, Unit& unit) {
 Filter At(const WallTime& now, const Filter& filter) { return now ? filter.DueAt(*now) : filter; }
 
 /// Loads the documents that a search found, until it may take one: decides that.
-std::optional<Change> TakeFirst(Unit& unit, const Filter& filter, AcquireOp& op, Key& key,
-                                std::vector<QueryRow>& found) {
+bool TakeFirst(Unit& unit, const Filter& filter, AcquireOp& op, Key& key,
+               std::vector<QueryRow>& found, Change& change) {
   for (QueryRow& row : found) {
-    Change change(*op.collection, row.key);
+    change = Change(*op.collection, row.key);
     change.alone = true;
     unit.Load({&change, 1});
     const bool may_take = change.was != nullptr &&
@@ -53,12 +53,12 @@ std::optional<Change> TakeFirst(Unit& unit, const Filter& filter, AcquireOp& op,
     change.key = op.key = &key;
     op.hash = change.hash;
     DecideAcquire(op, change, unit);
-    return change;
+    return true;
   }
-  return std::nullopt;
+  return false;
 }
 
-std::optional<Change> TakeNext(Unit& unit, const Filter& filter, AcquireOp& op, Key& key) {
+void TakeNext(Unit& unit, const Filter& filter, AcquireOp& op, Key& key, Change& change) {
   Filter page = Filter(filter).Free();
   // Mostly it may take the first one.
   for (std::int64_t limit = 1;; limit = kAtOnce) {
@@ -68,11 +68,12 @@ std::optional<Change> TakeNext(Unit& unit, const Filter& filter, AcquireOp& op, 
       found.push_back(std::move(row));
       return true;
     });
-    if (auto change = TakeFirst(unit, filter, op, key, found)) return change;
-    if (found.size() < static_cast<std::size_t>(limit)) return std::nullopt;
+    if (TakeFirst(unit, filter, op, key, found, change)) return;
+    if (found.size() < static_cast<std::size_t>(limit)) break;
     auto [last, value] = PositionOf(filter, found.back().key, found.back().body);
     page.After(std::move(last), std::move(value));
   }
+  op.status = OpStatus::kMissing;
 }
 
 /// May a search find something? It keeps no writer waiting. False: it has told when the next
@@ -92,15 +93,6 @@ bool MayFind(Database& database, const Filter& filter, AcquireOp& op, Deadline d
     unit->Scan(*op.collection, first, visit);
   });
   return false;
-}
-
-void TakeNext(Database& database, const Filter& filter, AcquireOp& op, Key& key,
-              Deadline deadline) {
-  ExecuteAlone(database, op, deadline, [&](Unit& unit) {
-    std::optional<Change> change = TakeNext(unit, At(TimeFor(filter, unit), filter), op, key);
-    if (!change) op.status = OpStatus::kMissing;
-    return change;
-  });
 }
 
 /// Keys of some documents behind `after` whose locks are over, or have to be restated. Advances
@@ -172,14 +164,19 @@ void ReadTogether(Database& database, std::span<StoreOp* const> reads, Deadline 
 void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& key,
                  Deadline deadline) {
   if (const char* const fault = FaultOfNext(op.grant)) return op.Fail(Errc::kRefused, fault);
-  op.status = OpStatus::kMissing;
-  if (filter.lock_state() == Filter::LockState::kLocked) return;
   try {
-    if (op.asks_due && !MayFind(database, filter, op, deadline)) return;
+    if (filter.lock_state() == Filter::LockState::kLocked ||
+        (op.asks_due && !MayFind(database, filter, op, deadline))) {
+      op.status = OpStatus::kMissing;
+      return;
+    }
   } catch (const Error& error) {
     return op.Fail(error.errc(), error.what());
   }
-  TakeNext(database, filter, op, key, deadline);
+  op.MakePending();
+  ExecuteAlone(database, op, deadline, [&](Unit& unit, Change& change) {
+    TakeNext(unit, At(TimeFor(filter, unit), filter), op, key, change);
+  });
 }
 
 std::int64_t Purge(Database& database, Collection& collection, std::int64_t limit,

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "doclock/errors.h"
+#include "document/collection.h"
 #include "document/json/row_filter.h"
 
 namespace doclock::memory {
@@ -62,15 +62,6 @@ bool Indexes::Less::operator()(const Probe& a, const EntryPtr& b) const noexcept
   return order != 0 ? order < 0 : !a.after;
 }
 
-std::string Indexes::NameOf(const IndexSpec& spec) {
-  std::string name;
-  for (const std::string& field : spec.fields) {
-    if (!name.empty()) name += ',';
-    name += field;
-  }
-  return name;
-}
-
 EntryPtr Indexes::MakeEntry(const Index& index, const Document& document, const Body& body) {
   auto entry = std::make_shared<IndexEntry>();
   const Json& tree = TreeOf(body);
@@ -101,7 +92,7 @@ void Indexes::Build(const IndexSpec& spec, const std::vector<Document*>& documen
     if (known->fields == spec.fields && known->unique == spec.unique) return;
   }
   auto index = std::make_unique<Index>();
-  index->name = NameOf(spec);
+  index->name = FieldList(spec.fields);
   index->fields = spec.fields;
   index->unique = spec.unique;
   for (const std::string& field : spec.fields) {
@@ -110,11 +101,7 @@ void Indexes::Build(const IndexSpec& spec, const std::vector<Document*>& documen
   std::vector<EntryPtr> entries;
   for (const Document* document : documents) {
     entries.push_back(MakeEntry(*index, *document, document->body));
-    if (Refuses(*index, *entries.back())) {
-      throw ConflictException(
-          "doclock: documents already repeat values of the index " + index->name, std::nullopt,
-          std::nullopt, index->name);
-    }
+    if (Refuses(*index, *entries.back())) ThrowRepeatedValues(spec.fields);
     index->entries.insert(entries.back());
   }
   for (Document* document : documents) document->entries.reserve(indexes_.size() + 1);

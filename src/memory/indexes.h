@@ -36,9 +36,6 @@ struct IndexPlan {
 /// The indexes of one collection. Thread-safe; taken after a shard's mutex, never before one.
 class Indexes {
  public:
-  /// The fields of an index as one name: "a,b".
-  static std::string NameOf(const IndexSpec& spec);
-
   /// Adds an index over these documents, which no other thread may use meanwhile, unless it exists.
   /// @throws ConflictException if it must be unique and is not; std::invalid_argument for a bad
   /// field.

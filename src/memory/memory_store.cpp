@@ -25,7 +25,7 @@ class MemoryDatabase final : public locking::Database {
     StoreTraits traits;
     traits.lanes = static_cast<int>(MemoryCollection::kShards);
     traits.immediate = true;
-    traits.shared = false;
+    traits.shared = traits.others_may_wait = false;
     traits.queues = true;
     traits.transactions = true;
     return traits;

@@ -27,7 +27,7 @@ void Store(Change& change) {
   } else {
     refusal = collection.Insert(*change.key, change.hash, std::move(*change.now));
   }
-  if (refusal) return Refuse(change, *std::move(refusal));
+  if (refusal) return change.RefuseBy(*std::move(refusal));
   change.outcome = OpStatus::kDone;
 }
 

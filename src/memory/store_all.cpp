@@ -79,16 +79,10 @@ class Storing {
 
 }  // namespace
 
-void Refuse(Change& change, std::string index) {
-  change.outcome = OpStatus::kConflict;
-  change.detail = std::make_unique<OpDetail>();
-  change.detail->index = std::move(index);
-}
-
 void StoreAll(std::span<Change> changes) {
   Storing storing(changes);
   for (Change& change : changes) {
-    if (auto index = storing.Prepare(change)) return Refuse(change, *std::move(index));
+    if (auto index = storing.Prepare(change)) return change.RefuseBy(*std::move(index));
   }
   storing.Keep();
 }

@@ -11,7 +11,4 @@ namespace doclock::memory {
 /// throws.
 void StoreAll(std::span<locking::Change> changes);
 
-/// Settles a change that a unique index has refused.
-void Refuse(locking::Change& change, std::string index);
-
 }  // namespace doclock::memory

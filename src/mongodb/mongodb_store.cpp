@@ -20,15 +20,12 @@
 #include "mongodb/mongodb_unit.h"
 #include "mongodb/operations/execute.h"
 #include "mongodb/query/query.h"
-#include "platform/fork_generation.h"
 
 namespace doclock {
 namespace {
 
 using locking::Deadline;
 using std::chrono::milliseconds;
-
-constexpr const char* kForkedText = "the store belongs to the parent process";
 
 /// Measured on three members on one machine: with fewer lanes eight callers wait for each other's
 /// batches; with more, the batches of a hundred callers get smaller. One more is for renewals.
@@ -39,7 +36,9 @@ constexpr std::size_t kMaxBatch = 32;
 class MongodbDatabase final : public locking::Database {
  public:
   explicit MongodbDatabase(std::shared_ptr<mongodb::Server> server)
-      : server_(std::move(server)), clocks_(std::make_unique<mongodb::ClockWatch>(server_)) {}
+      : Database(locking::InChild::kRefused),
+        server_(std::move(server)),
+        clocks_(std::make_unique<mongodb::ClockWatch>(server_)) {}
   ~MongodbDatabase() override {
     if (!IsForked()) return;
     // The connections and the threads belong to the parent.
@@ -48,15 +47,6 @@ class MongodbDatabase final : public locking::Database {
     new Streams(std::move(streams_));
   }
 
-  void CheckProcess() const {
-    if (IsForked()) throw LockException(Errc::kForked, std::string("doclock: ") + kForkedText);
-  }
-  /// Fails the operations of a forked process. Returns whether it did.
-  bool FailIfForked(std::span<StoreOp* const> ops) const {
-    if (!IsForked()) return false;
-    for (StoreOp* const op : ops) op->Fail(Errc::kForked, kForkedText);
-    return true;
-  }
   [[nodiscard]] mongodb::Server& server() const noexcept { return *server_; }
   [[nodiscard]] const mongodb::ClockWatch& clocks() const noexcept { return *clocks_; }
 
@@ -74,7 +64,6 @@ class MongodbDatabase final : public locking::Database {
 
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
                                    std::chrono::milliseconds default_ttl) override {
-    CheckProcess();
     auto collection = std::make_shared<Collection>(name, fields, default_ttl);
     mongodb::CheckCollection(*server_, *collection);
     auto stream = std::make_shared<mongodb::Stream>(server_, *collection);
@@ -84,39 +73,32 @@ class MongodbDatabase final : public locking::Database {
   }
 
   std::unique_ptr<locking::Unit> Begin(locking::Access access, Deadline deadline) override {
-    CheckProcess();
     return std::make_unique<mongodb::MongodbUnit>(*server_, access, deadline);
   }
 
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
-    CheckProcess();
     if (!server_->is_replica_set()) return nullptr;  // no change streams
     return StreamOf(collection)->Add(std::move(listener));
   }
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
-    CheckProcess();
     mongodb::EnsureIndex(*server_, collection, index);
   }
   [[nodiscard]] std::optional<std::vector<std::string>> ListCollections(
       Deadline deadline) override {
-    CheckProcess();
     return mongodb::ListCollections(*server_, mongodb::Until(deadline));
   }
   [[nodiscard]] std::vector<Finding> Examine(Collection* collection, Deadline deadline) override {
-    CheckProcess();
     return mongodb::Examine(*server_, collection, clocks_->skew(), mongodb::Until(deadline));
   }
 
  private:
   using Streams = std::map<std::string, std::shared_ptr<mongodb::Stream>>;
 
-  [[nodiscard]] bool IsForked() const noexcept { return platform::ForkGeneration() != generation_; }
   std::shared_ptr<mongodb::Stream> StreamOf(const Collection& collection) {
     const std::lock_guard guard(mutex_);
     return streams_.at(collection.name());
   }
 
-  const std::uint32_t generation_ = platform::ForkGeneration();
   std::shared_ptr<mongodb::Server> server_;
   std::unique_ptr<mongodb::ClockWatch> clocks_;
   std::mutex mutex_;
@@ -137,7 +119,7 @@ class MongodbStore : public locking::LockingStore {
   [[nodiscard]] MongodbDatabase& database() const noexcept { return database_; }
 
   void Execute(std::span<StoreOp* const> ops, milliseconds budget) override {
-    if (database_.FailIfForked(ops)) return;
+    if (Refuses(ops)) return;
     const Deadline deadline = In(budget);
     for (StoreOp* const op : ops) op->MakePending();
     mongodb::Execute(database_.server(), database_.clocks(), ops, budget);
@@ -156,17 +138,15 @@ class MongodbStore : public locking::LockingStore {
   }
   void Commit(CommitOp& commit, milliseconds budget) override {
     if (!traits().transactions) return Store::Commit(commit, budget);
-    if (!database_.FailIfForked(commit.ops)) {
-      mongodb::Commit(database_.server(), commit, In(budget));
-    }
+    if (!Refuses(commit.ops)) mongodb::Commit(database_.server(), commit, In(budget));
   }
   void ReadTogether(std::span<StoreOp* const> reads, milliseconds budget) override {
+    if (Refuses(reads)) return;
     try {
       if (!traits().transactions) {
         throw StoreException(Errc::kRefused,
                              "MongoDB reads several documents at one moment in a replica set only");
       }
-      database_.CheckProcess();
       mongodb::MongodbUnit unit(database_.server(), locking::Access::kRead, In(budget));
       unit.SeeOneMoment();
       locking::ReadTogether(unit, reads);
@@ -175,8 +155,8 @@ class MongodbStore : public locking::LockingStore {
     }
   }
   void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, milliseconds budget) override {
-    StoreOp* const one = &op;
-    if (database_.FailIfForked({&one, 1})) return;
+    StoreOp* const one[] = {&op};
+    if (Refuses(one)) return;
     if (mongodb::FailIfTooShort(op, database_.clocks())) return;
     mongodb::AcquireNext(database_.server(), filter, op, key, budget);
   }

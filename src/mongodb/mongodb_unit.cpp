@@ -125,8 +125,7 @@ void MongodbUnit::CommitOne(Change& change) {
   const CommandResult& result = Single(reply);
   Check(result);
   if (result.is_duplicate() && result.duplicate != "_id") {
-    Fail(change, OpStatus::kConflict, "");
-    change.detail->index = result.duplicate;
+    change.RefuseBy(result.duplicate);
   } else if (reply.Integer("n") == 0) {
     throw locking::Raced();
   } else {

@@ -71,7 +71,7 @@ void RenewSome(const detail::Binding& binding, std::span<Member> members, Durati
     op.lock_id = member.lock_id;
     op.mode = member.lock.mode;
     op.ttl = ttl == Duration() ? member.lock.ttl : ttl.ms();
-    op.foreign = true;
+    op.keep_process = true;
     ops.push_back(&op);
   }
   // Not through the batcher, like all operations on many documents at once.

@@ -14,7 +14,7 @@ const Body& NoBody() {
   return kNothing;
 }
 
-Key KeyOf(std::string_view name) {
+Key KeyOfName(std::string_view name) {
   if (name.empty()) throw std::invalid_argument("doclock: a lock's name must not be empty");
   return Key(name);
 }
@@ -55,7 +55,7 @@ const std::string& LockProvider::collection() const { return bound()->collection
 
 detail::AcquireSpec LockProvider::SpecOf(std::string_view name, const LockOptions& options) const {
   detail::AcquireSpec spec = NamedSpec(*bound(), options);
-  spec.key = KeyOf(name);
+  spec.key = KeyOfName(name);
   return spec;
 }
 
@@ -93,7 +93,7 @@ detail::LockAllOperation<LockProvider::Wrap> LockProvider::LockAllOp(
     const std::vector<std::string>& names, const LockOptions& options) const {
   std::vector<Key> keys;
   keys.reserve(names.size());
-  for (const std::string& name : names) keys.push_back(KeyOf(name));
+  for (const std::string& name : names) keys.push_back(KeyOfName(name));
   return {detail::SpecsFor(NamedSpec(*bound(), options), std::move(keys)), Wrap{bound()}};
 }
 
@@ -109,7 +109,7 @@ std::optional<std::vector<HeldLock>> LockProvider::TryAcquireAll(
 }
 
 LockTarget<HeldLock> LockProvider::At(detail::NameArg name) const {
-  return {bound(), [binding = bound(), key = KeyOf(name)](const LockOptions& options) {
+  return {bound(), [binding = bound(), key = KeyOfName(name)](const LockOptions& options) {
             detail::AcquireSpec spec = NamedSpec(*binding, options);
             spec.key = key;
             return spec;

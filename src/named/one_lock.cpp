@@ -51,7 +51,7 @@ LockStatus LockAdmin::Renew(const Key& key, const LockFields& lock, Duration ttl
   op.lock_id = *lock.id;
   op.mode = status.mode;
   op.ttl = ttl == Duration() ? status.ttl : ttl.ms();
-  op.foreign = true;
+  op.keep_process = true;
   StoreOp* const alone = &op;
   binding.engine->store().Execute({&alone, 1}, binding.engine->options().call_budget.ms());
   if (op.status == OpStatus::kLost || op.status == OpStatus::kMissing) {

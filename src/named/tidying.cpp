@@ -134,7 +134,7 @@ LockStatus LockAdmin::Break(const Key& key, std::string_view by) const {
     release.lock_id = row.lock_id;
     release.mode = row.mode;
     if (!broken) release.fields = note;
-    release.mark = NewUuid();
+    release.release_id = NewUuid();
     const auto failure = detail::ReleaseByValue(binding.engine, std::move(release));
     if (failure && failure->code == Errc::kNotOwner) continue;
     detail::ThrowIf(failure);

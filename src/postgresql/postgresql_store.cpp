@@ -6,7 +6,6 @@
 
 #include "document/collection.h"
 #include "locking/locking_store.h"
-#include "platform/fork_generation.h"
 #include "postgresql/examine.h"
 #include "postgresql/listener.h"
 #include "postgresql/pool.h"
@@ -43,7 +42,8 @@ std::int64_t NewInstance() {
 
 class PostgresqlDatabase final : public locking::Database {
  public:
-  explicit PostgresqlDatabase(postgresql::Url url) : pool_(std::make_unique<Pool>(std::move(url))) {
+  explicit PostgresqlDatabase(postgresql::Url url)
+      : Database(locking::InChild::kRefused), pool_(std::make_unique<Pool>(std::move(url))) {
     schema_ = WithoutDoubt([&] { return postgresql::FindSchema(*pool_, In(kOpenTimeout)); });
   }
   ~PostgresqlDatabase() override {
@@ -65,7 +65,6 @@ class PostgresqlDatabase final : public locking::Database {
 
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
                                    milliseconds default_ttl) override {
-    CheckProcess();
     auto collection = std::make_shared<PostgresqlCollection>(name, fields, default_ttl, schema_);
     WithoutDoubt([&] {
       const auto deadline = In(kOpenTimeout);
@@ -78,14 +77,12 @@ class PostgresqlDatabase final : public locking::Database {
 
   std::unique_ptr<locking::Unit> Begin(locking::Access access,
                                        locking::Deadline deadline) override {
-    CheckProcess();
     return WithoutDoubt([&] {
       return std::make_unique<postgresql::PostgresqlUnit>(*pool_, access, deadline, instance_);
     });
   }
 
   void Try(std::span<StoreOp* const> ops, locking::Deadline deadline) override {
-    CheckProcess();
     std::vector<postgresql::ShortCut> cuts;
     for (StoreOp* const op : ops) {
       if (auto cut = postgresql::ShortCutOf(*op)) cuts.push_back(*std::move(cut));
@@ -98,7 +95,6 @@ class PostgresqlDatabase final : public locking::Database {
   }
 
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
-    CheckProcess();
     auto subscription =
         static_cast<PostgresqlCollection&>(collection).watchers().Add(std::move(listener));
     const std::lock_guard guard(mutex_);
@@ -111,14 +107,12 @@ class PostgresqlDatabase final : public locking::Database {
 
   [[nodiscard]] std::optional<std::vector<std::string>> ListCollections(
       locking::Deadline deadline) override {
-    CheckProcess();
     return WithoutDoubt(
         [&] { return postgresql::ListCollections(*pool_->Take(deadline), schema_, deadline); });
   }
 
   [[nodiscard]] std::vector<Finding> Examine(Collection* collection,
                                              locking::Deadline deadline) override {
-    CheckProcess();
     return WithoutDoubt([&] {
       return postgresql::Examine(*pool_->Take(deadline), schema_,
                                  static_cast<PostgresqlCollection*>(collection), deadline);
@@ -126,7 +120,6 @@ class PostgresqlDatabase final : public locking::Database {
   }
 
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
-    CheckProcess();
     if (index.held_locks) return;
     const IndexSpec spec = WithoutKey(index);
     if (spec.fields.empty()) return;  // keys have one
@@ -138,14 +131,6 @@ class PostgresqlDatabase final : public locking::Database {
   }
 
  private:
-  [[nodiscard]] bool IsForked() const noexcept { return platform::ForkGeneration() != generation_; }
-  void CheckProcess() const {
-    if (IsForked()) {
-      throw LockException(Errc::kForked, "doclock: the store belongs to the parent process");
-    }
-  }
-
-  const std::uint32_t generation_ = platform::ForkGeneration();
   const std::int64_t instance_ = NewInstance();
   std::unique_ptr<Pool> pool_;
   std::string schema_;

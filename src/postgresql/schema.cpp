@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "doclock/errors.h"
+#include "document/collection.h"
 #include "postgresql/rows.h"
 #include "postgresql/search.h"
 #include "postgresql/texts.h"
@@ -87,12 +88,6 @@ void CheckPooler(Connection& connection, std::int64_t session, Deadline deadline
       "keep whole sessions (of pgbouncer: pool_mode = session)");
 }
 
-std::string Joined(const std::vector<std::string>& fields) {
-  std::string joined;
-  for (const std::string& field : fields) joined += (joined.empty() ? "" : ",") + field;
-  return joined;
-}
-
 }  // namespace
 
 std::string FindSchema(Pool& pool, Deadline deadline) {
@@ -156,14 +151,12 @@ void CreateIndex(Connection& connection, const PostgresqlCollection& collection,
                       ")");
   const std::string schema = collection.table().substr(0, collection.table().rfind(".\"") + 1);
   connection.SendOnce("COMMENT ON INDEX " + schema + name + " IS " +
-                      QuotedText(Joined(index.fields)));
+                      QuotedText(FieldList(index.fields)));
   try {
     RunAndCommit(connection, deadline);
   } catch (const Refusal& refusal) {
     if (!refusal.IsRepeatedValue()) throw;
-    throw ConflictException(
-        "doclock: documents already repeat values of the index " + Joined(index.fields),
-        std::nullopt, std::nullopt, Joined(index.fields));
+    ThrowRepeatedValues(index.fields);
   }
 }
 

@@ -41,7 +41,7 @@ void Add(Parameters& parameters, const RenewOp& op) {
 void Add(Parameters& parameters, const WriteOp& op) {
   parameters.Id(op.lock_id).Int8(op.expected);
   op.write == WriteKind::kCheckpoint ? parameters.Int8(op.ttl.count())
-                                     : parameters.Id(op.LeftMark());
+                                     : parameters.Id(op.ReleaseId());
   op.body ? AddBody(parameters, op.body) : void(parameters.Null().Null());
   if (op.next != nullptr) AddGrant(parameters, *op.next);
 }

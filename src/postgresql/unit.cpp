@@ -249,9 +249,7 @@ void PostgresqlUnit::Refuse(const Refusal& refusal, std::span<Change> changes) {
   Change& change = changes[place];
   const PostgresqlCollection& collection = Ours(*change.collection);
   if (refusal.constraint == collection.key_constraint()) throw locking::Raced();
-  change.outcome = OpStatus::kConflict;
-  change.detail = std::make_unique<OpDetail>();
-  change.detail->index = WithoutDoubt([&] { return NameOfIndex(collection, refusal.constraint); });
+  change.RefuseBy(WithoutDoubt([&] { return NameOfIndex(collection, refusal.constraint); }));
 }
 
 std::string PostgresqlUnit::NameOfIndex(const PostgresqlCollection& collection,

@@ -162,10 +162,10 @@ nlohmann::json ToJson(const LockState& lock, const std::string& run) {
   return json;
 }
 
-std::optional<StoredLock> FromJson(const nlohmann::json& json, const std::string& run,
-                                   TimePoint now) {
+std::optional<ReadLock> FromJson(const nlohmann::json& json, const std::string& run,
+                                 TimePoint now) {
   try {
-    StoredLock lock{StateFrom(json), json.at("run").get_ref<const std::string&>() != run};
+    ReadLock lock{StateFrom(json), json.at("run").get_ref<const std::string&>() != run};
     if (lock.begun_anew) BeginAnew(lock.state, now);
     return lock;
   } catch (const std::exception&) {

@@ -16,14 +16,14 @@ namespace doclock::records {
 DOCLOCK_EXPORT nlohmann::json ToJson(const rules::LockState& lock, const std::string& run);
 
 /// A lock that was read.
-struct StoredLock {
+struct ReadLock {
   rules::LockState state;
   /// Its times are of another run of the clock: `state` has leases that begin now.
   bool begun_anew = false;
 };
 
 /// Nothing if the object is not what ToJson writes.
-DOCLOCK_EXPORT std::optional<StoredLock> FromJson(const nlohmann::json& json,
-                                                  const std::string& run, TimePoint now);
+DOCLOCK_EXPORT std::optional<ReadLock> FromJson(const nlohmann::json& json, const std::string& run,
+                                                TimePoint now);
 
 }  // namespace doclock::records

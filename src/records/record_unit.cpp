@@ -28,9 +28,7 @@ bool Put(RecordStore::Transaction& transaction, UniqueCheck& check, const std::s
   const Body& body = change.now->body;
   const bool known = change.was != nullptr && &TreeOf(change.was->body) == &TreeOf(body);
   if (auto index = known ? std::nullopt : check.Refusing(name, *change.key, body)) {
-    change.outcome = OpStatus::kConflict;
-    change.detail = std::make_unique<OpDetail>();
-    change.detail->index = *std::move(index);
+    change.RefuseBy(*std::move(index));
     return false;
   }
   transaction.Put(name, *change.key, {records::ToJson(change.now->lock, run), body});
@@ -44,7 +42,7 @@ void RecordUnit::Load(std::span<Change> documents) {
   for (Change& document : documents) {
     std::optional<Record> record = transaction_->Load(document.collection->name(), *document.key);
     if (!record) continue;
-    std::optional<StoredLock> lock = FromJson(record->lock, run_, now_);
+    std::optional<ReadLock> lock = FromJson(record->lock, run_, now_);
     document.malformed = !lock;
     if (!lock) continue;
     document.restated = lock->begun_anew;
@@ -77,7 +75,7 @@ void RecordUnit::Commit(std::span<Change> changes) {
 void RecordUnit::Scan(Collection& collection, const Filter& filter,
                       const std::function<bool(QueryRow&&)>& visit) {
   const auto show = [&](FirstRows& rows, const Key& key, Record&& record) {
-    std::optional<StoredLock> stored = FromJson(record.lock, run_, now_);
+    std::optional<ReadLock> stored = FromJson(record.lock, run_, now_);
     const rules::LockState lock = stored ? std::move(stored->state) : rules::LockState();
     // A malformed lock may be held; it is not free.
     const bool locked = !stored || lock.IsLive(now_);
@@ -103,7 +101,7 @@ std::string RecordUnit::ScanLocks(Collection& collection, const LockQuery& query
                                   const std::function<bool(Candidate&&)>& visit) {
   transaction_->Scan(collection.name(), [&](const Key& key, Record&& record) {
     if (query.key && *query.key != key) return true;
-    std::optional<StoredLock> lock = FromJson(record.lock, run_, now_);
+    std::optional<ReadLock> lock = FromJson(record.lock, run_, now_);
     Candidate candidate{key, {}, !TreeOf(record.body).empty(), !lock};
     if (lock) {
       candidate.restated = lock->begun_anew;

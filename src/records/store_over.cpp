@@ -25,7 +25,7 @@ class RecordDatabase final : public locking::Database {
 
   [[nodiscard]] StoreTraits traits() const noexcept override {
     StoreTraits traits;
-    traits.shared = records_->IsShared();
+    traits.shared = traits.others_may_wait = records_->IsShared();
     // Another process would learn of its turn only by polling, and keep all others waiting.
     traits.queues = !records_->IsShared();
     traits.clock_margin = records_->ClockMargin();

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "doclock/errors.h"
+#include "document/collection.h"
 #include "document/json/row_filter.h"
 
 namespace doclock::records {
@@ -13,18 +13,10 @@ namespace {
 
 using Json = nlohmann::json;
 using Values = std::vector<Json>;
+using Fields = std::vector<std::string>;
 
 /// {"unique": [["number"], ["customer", "day"]]}
 constexpr const char* kUnique = "unique";
-
-std::string NameOf(const Json& fields) {
-  std::string name;
-  for (const Json& field : fields) {
-    if (!name.empty()) name += ',';
-    name += field.get_ref<const std::string&>();
-  }
-  return name;
-}
 
 /// Nothing if a field is missing or null: the document conflicts with none then.
 std::optional<Values> ValuesOf(const Json& fields, const Body& body) {
@@ -56,9 +48,7 @@ void CheckAll(RecordStore::Transaction& transaction, const std::string& collecti
   for (auto values = all.begin(); values != all.end(); ++values) {
     const auto same = [&](const Values& other) { return AreRepeated(*values, other); };
     if (std::none_of(std::next(values), all.end(), same)) continue;
-    throw ConflictException(
-        "doclock: documents already repeat values of the index " + NameOf(fields), std::nullopt,
-        std::nullopt, NameOf(fields));
+    ThrowRepeatedValues(fields.get<Fields>());
   }
 }
 
@@ -67,7 +57,7 @@ void CheckAll(RecordStore::Transaction& transaction, const std::string& collecti
 std::optional<std::string> UniqueCheck::Refusing(const std::string& collection, const Key& key,
                                                  const Body& body) {
   for (const Json& fields : UniqueOf(transaction_, collection)) {
-    if (IsRepeated(collection, fields, key, body)) return NameOf(fields);
+    if (IsRepeated(collection, fields, key, body)) return FieldList(fields.get<Fields>());
   }
   return std::nullopt;
 }

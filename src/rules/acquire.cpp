@@ -19,7 +19,7 @@ bool IsBehindOthers(const AcquireOp& op, const LockState& state, TimePoint now) 
 
 /// The lock is free, but it is the turn of another's entry. A share takes its turn itself: if it
 /// does not come, the lock is to be had when its entry is over.
-void TellFirst(StoreOp& op, const LockState& state, TimePoint now) {
+void SetBusyByFirst(StoreOp& op, const LockState& state, TimePoint now) {
   op.status = OpStatus::kBusy;
   op.detail = std::make_unique<OpDetail>();
   if (MayPassOn(state, now)) return;
@@ -35,7 +35,7 @@ void HelpFirst(const AcquireOp& op, LockState& state, TimePoint now) {
 
 /// The lock, or a share of it, is the attempt's. Nothing changes. A share has the fence of its own
 /// grant: others may have been granted since.
-void TellHeld(AcquireOp& op, const LockState& state, TimePoint now) {
+void SetHeldAlready(AcquireOp& op, const LockState& state, TimePoint now) {
   const Share* const share = state.LiveShare(op.grant.lock_id, now);
   op.version = share != nullptr && share->fence > 0 ? share->fence : state.version;
   op.passed_on = true;
@@ -52,16 +52,16 @@ void GrantTo(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instan
 
 }  // namespace
 
-void TellLease(StoreOp& op, const LockState& state, TimePoint now) {
+void SetBusyByLease(StoreOp& op, const LockState& state, TimePoint now) {
   op.status = OpStatus::kBusy;
   op.detail = std::make_unique<OpDetail>();
   op.detail->holder = state.Holder();
   op.detail->remaining = state.lease.Left(now);
 }
 
-void TellBusy(StoreOp& op, const LockState& state, TimePoint now) {
+void SetBusy(StoreOp& op, const LockState& state, TimePoint now) {
   if (state.IsLive(now)) {
-    TellLease(op, state, now);
+    SetBusyByLease(op, state, now);
     if (!state.IsClosed(now)) return;
   } else {
     op.status = OpStatus::kBusy;
@@ -99,9 +99,9 @@ bool MayAcquire(AcquireOp& op, const LockState& state, TimePoint now) {
   if (op.grant.mode == LockMode::kShared) {
     if (MayShare(op, state, now)) return true;
   } else if (!state.IsFree(now)) {
-    TellBusy(op, state, now);
+    SetBusy(op, state, now);
   } else if (IsBehindOthers(op, state, now)) {
-    TellFirst(op, state, now);
+    SetBusyByFirst(op, state, now);
   } else {
     return true;
   }
@@ -118,7 +118,7 @@ void Acquire(AcquireOp& op, LockState& state, TimePoint now, std::int64_t instan
     return Enqueue(op, state, now, instance);
   }
   op.created = false;
-  HoldsAlready(op, state, now) ? TellHeld(op, state, now) : GrantTo(op, state, now, instance);
+  HoldsAlready(op, state, now) ? SetHeldAlready(op, state, now) : GrantTo(op, state, now, instance);
   op.born = state.born;
   op.status = OpStatus::kDone;
 }

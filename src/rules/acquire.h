@@ -52,10 +52,10 @@ DOCLOCK_EXPORT void Grant(LockState& state, const GrantRequest& grant, TimePoint
   return {now, grant.ttl, grant.detached ? 0 : instance};
 }
 
-/// A lock is not to be had now: tells of the holder, and of the longer of its lease and min_hold.
-DOCLOCK_EXPORT void TellBusy(StoreOp& op, const LockState& state, TimePoint now);
+/// A lock is not available now: tells of the holder, and of the longer of its lease and min_hold.
+DOCLOCK_EXPORT void SetBusy(StoreOp& op, const LockState& state, TimePoint now);
 
 /// A live lock stands in the way of something that min_hold does not hinder.
-DOCLOCK_EXPORT void TellLease(StoreOp& op, const LockState& state, TimePoint now);
+DOCLOCK_EXPORT void SetBusyByLease(StoreOp& op, const LockState& state, TimePoint now);
 
 }  // namespace doclock::rules

@@ -7,7 +7,7 @@
 namespace doclock::rules {
 namespace {
 
-/// The lock is gone, or the next holder's; `released` says by whose doing.
+/// The lock is gone, or the next holder's; `released` says who ended it.
 void Release(const WriteOp& op, LockState& state, TimePoint now, std::int64_t instance) {
   if (op.next != nullptr) {
     Grant(state, *op.next, now, instance);  // may throw: before the rest
@@ -17,7 +17,7 @@ void Release(const WriteOp& op, LockState& state, TimePoint now, std::int64_t in
     state.lock_id = Uuid{};
     PassOn(state, now);
   }
-  state.released = op.LeftMark();
+  state.released = op.ReleaseId();
 }
 
 void Leave(const WriteOp& op, LockState& state, TimePoint now) {

@@ -18,7 +18,7 @@ DOCLOCK_EXPORT void Renew(RenewOp& op, LockState& state, TimePoint now, std::int
 inline void RenewLease(const RenewOp& op, Lease& lease, TimePoint now,
                        std::int64_t instance) noexcept {
   lease.Renew(op.ttl, now);
-  if (!op.foreign) lease.instance = op.detached ? 0 : instance;
+  if (!op.keep_process) lease.instance = op.detached ? 0 : instance;
 }
 
 /// May this write be carried out? Lock id and version decide; the time decides only for a share. A

@@ -29,7 +29,7 @@ bool MaySave(SaveOp& op, const LockState* state, TimePoint now) {
   if (state == nullptr) {
     op.status = OpStatus::kMissing;
   } else if (state->IsLive(now)) {
-    TellLease(op, *state, now);
+    SetBusyByLease(op, *state, now);
   } else if (!IsExpected(op, *state)) {
     Conflict(op, *state);
   } else {

@@ -46,7 +46,7 @@ Share* FindLive(LockState& state, const Uuid& id, TimePoint now) noexcept {
 
 /// Busy until `end`, or until min_hold is over if that is later.
 void BusyUntil(StoreOp& op, const LockState& state, TimePoint end, TimePoint now) {
-  TellBusy(op, state, now);
+  SetBusy(op, state, now);
   op.detail->remaining = RoundUp(std::max(end, state.closed_until) - now);
 }
 
@@ -56,7 +56,7 @@ bool MayShare(AcquireOp& op, const LockState& state, TimePoint now) {
   const LiveShares live = Count(state, now);
   const BeforeShare before = FindBefore(state, op.grant.lock_id, now);
   if (!state.IsShared() && state.IsLive(now)) {
-    TellBusy(op, state, now);
+    SetBusy(op, state, now);
   } else if (live.count + before.shares >= op.grant.max_holders) {
     BusyUntil(op, state, std::min(live.first_end, before.first_share_ends), now);
   } else if (before.writers) {
@@ -119,7 +119,7 @@ void EndShare(const WriteOp& op, LockState& state, TimePoint now) {
   // The next holder's fence is higher than that of every share.
   if (!op.body && MayPassOn(state, now)) ++state.version;
   PassOn(state, now);
-  state.released = op.LeftMark();
+  state.released = op.ReleaseId();
 }
 
 }  // namespace doclock::rules

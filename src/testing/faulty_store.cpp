@@ -229,10 +229,6 @@ std::unique_ptr<Subscription> FaultyStore::Watch(Collection& collection, HintLis
   return state_->inner->Watch(collection, std::move(unless_dropped));
 }
 
-bool FaultyStore::OthersMayWait(Collection& collection) const noexcept {
-  return state_->inner->OthersMayWait(collection);
-}
-
 LockPage FaultyStore::ListLocks(Collection& collection, const LockQuery& query,
                                 const std::string& after, Milliseconds budget) {
   return state_->inner->ListLocks(collection, query, after, budget);

@@ -63,7 +63,7 @@ class Lock {
   void Release(const LockRow& row, const GrantRequest* next = nullptr) const {
     WriteOp op = WriteOf(row, WriteKind::kRelease);
     op.mode = row.mode;
-    op.mark = NewUuid();  // the holder does not take it for its own release
+    op.release_id = NewUuid();  // the holder does not take it for its own release
     op.next = next;
     Run(op);
   }

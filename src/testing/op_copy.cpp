@@ -6,7 +6,7 @@ template <class Op>
 Op& OpCopy::Make(const StoreOp& original) {
   auto copy = std::make_shared<Op>(*original.collection, key_);
   Op& made = *copy;
-  made.again = original.again;
+  made.is_retry = original.is_retry;
   made.queue_likely = original.queue_likely;
   op_ = &made;
   owned_ = std::move(copy);
@@ -29,7 +29,7 @@ void OpCopy::CopyRequest(const RenewOp& original) {
   copy.lock_id = original.lock_id;
   copy.ttl = original.ttl;
   copy.detached = original.detached;
-  copy.foreign = original.foreign;
+  copy.keep_process = original.keep_process;
   copy.mode = original.mode;
 }
 
@@ -45,7 +45,7 @@ void OpCopy::CopyRequest(const WriteOp& original) {
   copy.ttl = original.ttl;
   copy.fence = original.fence;
   copy.renewed = original.renewed;
-  copy.mark = original.mark;
+  copy.release_id = original.release_id;
   copy.mode = original.mode;
   if (original.next == nullptr) return;
   next_ = *original.next;

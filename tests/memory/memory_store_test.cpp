@@ -94,7 +94,7 @@ TEST_F(MemoryStoreTest, WorksByTheRealClockToo) {
 TEST_F(MemoryStoreTest, IsImmediateAndOfThisProcess) {
   EXPECT_TRUE(store_->traits().immediate);
   EXPECT_FALSE(store_->traits().shared);
-  EXPECT_FALSE(store_->OthersMayWait(*collection_));
+  EXPECT_FALSE(store_->traits().others_may_wait);
 }
 
 TEST_F(MemoryStoreTest, HandsOutTheBodyItselfAndNoCopy) {

@@ -236,7 +236,7 @@ inline TakeForNotDone(write) {
 #define AFTER_DOUBT 1
 #endif
 
-/* A holder: AcquireProcedure, the renewals of Keeper, WriteProcedure. */
+/* A holder: AcquireProcedure, the renewals of Keeper, HolderWrite. */
 proctype Holder(byte me; byte attempts) {
   byte id, tried;
   bit doubted;
@@ -375,7 +375,7 @@ give_back: /* in the background */
   atomic { stray_give_back[id] = 1; EndHandle(); goto end }
 }
 
-/* A writer without a lock: SaveProcedure. */
+/* A writer without a lock: SavePart. */
 proctype Writer(byte me; byte attempts) {
   byte id, tried;
   byte written;

@@ -121,7 +121,7 @@ TEST_F(PostgresqlStoreShortCuts, LeaveWhatTheRulesLeave) {
   next.lock_id = NewUuid();
   next.ttl = 10s;
   Compare<WriteOp>([&](WriteOp& op) { op.lock_id = second, op.next = &next; });
-  Compare<WriteOp>([&](WriteOp& op) { op.lock_id = next.lock_id, op.mark = first; });
+  Compare<WriteOp>([&](WriteOp& op) { op.lock_id = next.lock_id, op.release_id = first; });
 }
 
 TEST_F(PostgresqlStoreShortCuts, OfManyDocumentsLeaveTheSame) {

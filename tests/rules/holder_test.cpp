@@ -75,7 +75,7 @@ TEST_F(HolderRules, AReleaseClearsTheLockAndLeavesItsMark) {
       LockState state = before;
       WriteOp op(collection_, key_);
       op.lock_id = kHolder;
-      op.mark = mark;
+      op.release_id = mark;
       Write(op, state, kNow);
       EXPECT_EQ(op.status, OpStatus::kDone);
       EXPECT_EQ(op.version, kVersion + 1);

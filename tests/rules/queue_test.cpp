@@ -335,11 +335,11 @@ TEST_F(QueueRules, AReleasePassesTheLockOnToTheFirst) {
     for (const Uuid& mark : {Uuid{}, kOther}) {
       LockState state = before;
       WriteOp op = Write(WriteKind::kRelease, kHolder);
-      op.mark = mark;
+      op.release_id = mark;
       ASSERT_TRUE(MayWrite(op, state, kNow));
       rules::Write(op, state, kNow);
       EXPECT_EQ(op.version, kVersion + 1);
-      EXPECT_EQ(state.released, op.LeftMark()) << "doubt is settled as ever";
+      EXPECT_EQ(state.released, op.ReleaseId()) << "doubt is settled as ever";
       const std::vector<QueueEntry> live = LiveOf(before);
       if (!PassesOn(before, live)) {
         EXPECT_FALSE(state.HasLockId()) << TextOf(before);

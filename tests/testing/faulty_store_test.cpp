@@ -62,7 +62,6 @@ TEST_F(FaultyStoreTest, WithoutFaultsItIsTheInnerStore) {
   store_.Query(
       *collection_, Filter(), [&](QueryRow&&) { return ++rows > 0; }, 1s);
   EXPECT_EQ(rows, 1);
-  EXPECT_FALSE(store_.OthersMayWait(*collection_));
   store_.EnsureIndex(*collection_, {{"a"}, false});
 }
 

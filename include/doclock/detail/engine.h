@@ -174,7 +174,7 @@ struct ValueRelease {
   Uuid lock_id{};
   std::int64_t version = kAnyVersion;
   Body fields;
-  Uuid mark{};  ///< See WriteOp; not nil: another client than the holder ends the lock.
+  Uuid release_id{};  ///< See WriteOp; not nil: another client than the holder ends the lock.
   /// What `lock_id` was granted as. A share is released with no version and no fields.
   LockMode mode = LockMode::kExclusive;
 };

@@ -80,7 +80,7 @@ struct StoreOp {
   std::size_t hash;                      ///< key->Hash().
   /// Request: it was sent before, and is in doubt since. What shows it to be done may come from the
   /// earlier attempt. (A hint for stores that look up what they have done.)
-  bool again = false;
+  bool is_retry = false;
   /// Request: others stand in this document's queue, probably. (A hint for stores whose cheapest
   /// request depends on it.)
   bool queue_likely = false;

@@ -96,7 +96,7 @@ struct RenewOp : StoreOp {
   bool detached = false;            ///< Request: see GrantRequest.
   /// Request: the process whose life the lock depends on stays the same. For clients that are not
   /// the holder, and for a holder's renewal that may arrive after its own Detach.
-  bool foreign = false;
+  bool keep_process = false;
   LockMode mode = LockMode::kExclusive;  ///< Request: what `lock_id` was granted as.
 };
 
@@ -135,7 +135,7 @@ struct WriteOp : StoreOp {
   const GrantRequest* next = nullptr;  ///< Request: kRelease hands over to this grant, exclusively.
   /// Request: what a kRelease, with `next` or without, leaves in lockReleased; nil: lock_id. For
   /// releases that do not come from the holder's handle, which must not take them for its own.
-  Uuid mark{};
+  Uuid release_id{};
   /// Request: what `lock_id` was granted as. For a share only kRelease is allowed, without
   /// `expected` or `next` (else kFailed, kRefused). It removes the share's entry and leaves the
   /// other shares; the last release frees the lock. The version stays the same, because nothing was
@@ -146,7 +146,9 @@ struct WriteOp : StoreOp {
   std::int64_t version = 0;  ///< Result: after the write.
 
   /// What a release that takes effect leaves in lockReleased.
-  [[nodiscard]] const Uuid& LeftMark() const noexcept { return mark.is_nil() ? lock_id : mark; }
+  [[nodiscard]] const Uuid& ReleaseId() const noexcept {
+    return release_id.is_nil() ? lock_id : release_id;
+  }
 };
 
 /// What a SaveOp does.

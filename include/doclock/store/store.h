@@ -110,9 +110,6 @@ class DOCLOCK_EXPORT Store {
   /// hints.
   virtual std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) = 0;
 
-  /// Might another process be waiting for locks of this collection right now? A cheap guess.
-  [[nodiscard]] virtual bool OthersMayWait(Collection& collection) const noexcept = 0;
-
   /// Returns locks, page by page: `after` is empty at first, then `next` of the last page. A lock
   /// that exists all the time is shown; one that comes or goes meanwhile may be shown. A page may
   /// be empty although it is not the last.

@@ -14,7 +14,7 @@ enum class NativeHandle : std::uint8_t {
   kPostgresql,  ///< What `Join` of doclock/postgresql_transaction.h makes a `PGconn*` of.
 };
 
-/// The properties of a store. Constant over its life, except clock_margin.
+/// The properties of a store. Constant over its life, except clock_margin and others_may_wait.
 struct StoreTraits {
   /// How many concurrent Execute calls are worthwhile.
   int lanes = 1;
@@ -30,6 +30,10 @@ struct StoreTraits {
   bool reads_apart = false;
   /// Other processes may use the same documents.
   bool shared = true;
+  /// Might another process be waiting for locks right now? A cheap guess. With it a holder's
+  /// process hands a lock over to its own waiters ManagerOptions::max_handovers times in a row at
+  /// most.
+  bool others_may_wait = true;
   /// The store keeps a queue of waiters for each document (see AcquireOp), and gives a hint to the
   /// process whose waiter was granted a lock from it. The engine leaves entries in a store that has
   /// this and is `shared`. False: the engine neither leaves entries nor sends a kLeave.

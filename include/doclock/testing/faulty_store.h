@@ -73,7 +73,6 @@ class DOCLOCK_EXPORT FaultyStore : public Store {
   std::int64_t Purge(Collection& collection, std::int64_t limit,
                      std::chrono::milliseconds budget) override;
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override;
-  bool OthersMayWait(Collection& collection) const noexcept override;
   LockPage ListLocks(Collection& collection, const LockQuery& query, const std::string& after,
                      std::chrono::milliseconds budget) override;
   std::vector<std::string> ListCollections(std::chrono::milliseconds budget) override;

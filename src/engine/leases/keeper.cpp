@@ -15,11 +15,11 @@ namespace {
 /// Renewals per store call.
 constexpr std::size_t kMaxRenewals = 1000;
 /// Renewals may take one of this many lanes of the store.
-constexpr int kLanesPerRound = 4;
+constexpr int kLanesPerBatch = 4;
 /// How soon it tries again what it had no memory for.
 constexpr std::chrono::milliseconds kNoMemory{5};
 
-/// Must it still be renewed when its round is sent? Not after a Detach or a release, and not at its
+/// Must it still be renewed when its batch is sent? Not after a Detach or a release, and not at its
 /// deadline: that would only delay others.
 bool IsDue(const Lease& lease, TimePoint now) {
   const Phase phase = lease.phase();
@@ -35,7 +35,7 @@ std::chrono::nanoseconds Pause(const Lease& lease) noexcept {
 }  // namespace
 
 /// One batch of renewals under way. The operations refer to the leases' keys.
-struct Keeper::Round {
+struct Keeper::RenewalBatch {
   struct Item {
     LeasePtr lease;
     RenewOp op;
@@ -45,7 +45,7 @@ struct Keeper::Round {
 };
 
 /// The leases that are due.
-struct Keeper::Looked {
+struct Keeper::DueLeases {
   std::vector<LeasePtr> over, renew, abandoned;
 };
 
@@ -118,7 +118,7 @@ void Keeper::Abandoned(Lease& lease) noexcept {
   lease.abandoned = true;
 }
 
-void Keeper::TakeDue(Looked& looked, TimePoint now) {
+void Keeper::TakeDue(DueLeases& due_leases, TimePoint now) {
   while (!queue_.empty()) {
     Lease& first = *queue_.begin();
     // A slightly early renewal is better than another call.
@@ -127,16 +127,16 @@ void Keeper::TakeDue(Looked& looked, TimePoint now) {
     const LeasePtr lease(&first);
     TimePoint next = first.deadline();
     if (now >= next) {
-      looked.over.push_back(lease);
+      due_leases.over.push_back(lease);
       Unqueue(first);
       continue;
     }
     if (first.abandoned) {
-      looked.abandoned.push_back(lease);
+      due_leases.abandoned.push_back(lease);
       next = std::min(next, now + Pause(first));
     } else if (first.due_for_renewal && first.renews()) {
       // It stays in the queue until the answer comes: a call that hangs must not hide the deadline.
-      looked.renew.push_back(lease);
+      due_leases.renew.push_back(lease);
     }
     Unqueue(first);
     Queue(first, next, false);
@@ -144,7 +144,7 @@ void Keeper::TakeDue(Looked& looked, TimePoint now) {
 }
 
 void Keeper::OnTimer() noexcept {
-  Looked looked;
+  DueLeases due_leases;
   const TimePoint now = engine_.Now();
   {
     const std::scoped_lock lock(mutex_);
@@ -152,15 +152,15 @@ void Keeper::OnTimer() noexcept {
     timer_ = 0;
     TimePoint earliest = now;
     try {
-      TakeDue(looked, now);
+      TakeDue(due_leases, now);
     } catch (const std::bad_alloc&) {
       earliest += kNoMemory;  // the rest is taken then
     }
     if (!queue_.empty()) Arm(std::max(queue_.begin()->due, earliest));
   }
-  for (const auto& lease : looked.over) engine_.Lose(*lease);
-  for (auto& lease : looked.abandoned) Abandon(std::move(lease));
-  const std::span<LeasePtr> all(looked.renew);
+  for (const auto& lease : due_leases.over) engine_.Lose(*lease);
+  for (auto& lease : due_leases.abandoned) Abandon(std::move(lease));
+  const std::span<LeasePtr> all(due_leases.renew);
   for (std::size_t i = 0; i < all.size(); i += kMaxRenewals) {
     Renew(all.subspan(i, std::min(kMaxRenewals, all.size() - i)));
   }
@@ -168,9 +168,9 @@ void Keeper::OnTimer() noexcept {
 }
 
 void Keeper::Renew(std::span<LeasePtr> due) noexcept {
-  Rounds one;
+  RenewalBatches one;
   try {
-    one.push_back(std::make_shared<Round>());
+    one.push_back(std::make_shared<RenewalBatch>());
     one.front()->items.reserve(due.size());
   } catch (const std::bad_alloc&) {
     for (const auto& lease : due) RetryLater(*lease);
@@ -181,7 +181,7 @@ void Keeper::Renew(std::span<LeasePtr> due) noexcept {
     op.lock_id = lease->lock_id;
     op.ttl = lease->ttl();
     op.mode = lease->mode;
-    op.foreign = true;  // it may arrive after a Detach, and must not undo it
+    op.keep_process = true;  // it may arrive after a Detach, and must not undo it
     one.front()->items.push_back({std::move(lease), std::move(op)});
   }
   const std::scoped_lock lock(mutex_);
@@ -189,41 +189,41 @@ void Keeper::Renew(std::span<LeasePtr> due) noexcept {
 }
 
 void Keeper::SendNext() noexcept {
-  const int most = std::max(1, engine_.store().traits().lanes / kLanesPerRound);
+  const int most = std::max(1, engine_.store().traits().lanes / kLanesPerBatch);
   for (;;) {
-    Rounds next;
+    RenewalBatches next;
     {
       const std::scoped_lock lock(mutex_);
       if (closed_ || waiting_.empty() || under_way_ >= most) return;
       next.splice(next.end(), waiting_, waiting_.begin());
       ++under_way_;
     }
-    const std::shared_ptr<Round>& round = next.front();
+    const std::shared_ptr<RenewalBatch>& batch = next.front();
     const TimePoint now = engine_.Now();
-    std::erase_if(round->items, [&](const auto& item) { return !IsDue(*item.lease, now); });
-    if (round->items.empty()) {
+    std::erase_if(batch->items, [&](const auto& item) { return !IsDue(*item.lease, now); });
+    if (batch->items.empty()) {
       OnSent();
       continue;
     }
-    round->sent = now;
+    batch->sent = now;
     try {
-      Send(round);
+      Send(batch);
     } catch (...) {  // out of memory, or a Runtime that throws
       OnSent();
-      for (const auto& item : round->items) RetryLater(*item.lease);
+      for (const auto& item : batch->items) RetryLater(*item.lease);
     }
   }
 }
 
-void Keeper::Send(const std::shared_ptr<Round>& round) {
+void Keeper::Send(const std::shared_ptr<RenewalBatch>& batch) {
   std::vector<StoreOp*> ops;
-  ops.reserve(round->items.size());
-  for (auto& item : round->items) ops.push_back(&item.op);
+  ops.reserve(batch->items.size());
+  for (auto& item : batch->items) ops.push_back(&item.op);
   engine_.batcher().SubmitRenewals(
-      std::move(ops), [self = shared_from_this(), round, engine = engine_.shared_from_this()] {
+      std::move(ops), [self = shared_from_this(), batch, engine = engine_.shared_from_this()] {
         self->OnSent();
         self->SendNext();
-        self->OnRenewed(*round);
+        self->OnRenewed(*batch);
       });
 }
 
@@ -232,13 +232,13 @@ void Keeper::OnSent() noexcept {
   --under_way_;
 }
 
-void Keeper::OnRenewed(Round& round) noexcept {
-  for (auto& [lease, op] : round.items) {
+void Keeper::OnRenewed(RenewalBatch& batch) noexcept {
+  for (auto& [lease, op] : batch.items) {
     const Phase phase = lease->phase();
     if (phase != Phase::kHeld && phase != Phase::kWriting) continue;
     switch (op.status) {
       case OpStatus::kDone:
-        if (engine_.Prolong(*lease, round.sent, op.ttl)) engine_.events().Renewed(*lease);
+        if (engine_.Prolong(*lease, batch.sent, op.ttl)) engine_.events().Renewed(*lease);
         break;
       case OpStatus::kLost:
       case OpStatus::kMissing:
@@ -273,7 +273,7 @@ void Keeper::StopRenewing() noexcept { LoseAll(/*writing=*/false); }
 void Keeper::Close() noexcept { LoseAll(/*writing=*/true); }
 
 void Keeper::LoseAll(bool writing) noexcept {
-  Rounds unsent;
+  RenewalBatches unsent;
   {
     const std::scoped_lock lock(mutex_);
     closed_ = true;

@@ -37,9 +37,9 @@ class Keeper : public std::enable_shared_from_this<Keeper> {
   void Close() noexcept;
 
  private:
-  struct Round;
-  using Rounds = std::list<std::shared_ptr<Round>>;
-  struct Looked;
+  struct RenewalBatch;
+  using RenewalBatches = std::list<std::shared_ptr<RenewalBatch>>;
+  struct DueLeases;
   using Due = boost::intrusive::multiset<Lease, boost::intrusive::compare<DueOrder>,
                                          boost::intrusive::constant_time_size<false>>;
 
@@ -50,17 +50,17 @@ class Keeper : public std::enable_shared_from_this<Keeper> {
   [[nodiscard]] TimePoint DueOf(const Lease& lease) const noexcept;
   bool Arm(TimePoint when) noexcept;
   bool Unqueue(Lease& lease) noexcept;
-  /// Moves what is due to `looked`.
-  void TakeDue(Looked& looked, TimePoint now);
+  /// Moves what is due to `due_leases`.
+  void TakeDue(DueLeases& due_leases, TimePoint now);
 
   void OnTimer() noexcept;
   void Renew(std::span<LeasePtr> due) noexcept;
-  /// Sends waiting rounds, as long as few enough are under way, so that ten thousand renewals do
+  /// Sends waiting batches, as long as few enough are under way, so that ten thousand renewals do
   /// not take all lanes from callers, nor each other's time.
   void SendNext() noexcept;
-  void Send(const std::shared_ptr<Round>& round);
+  void Send(const std::shared_ptr<RenewalBatch>& batch);
   void OnSent() noexcept;
-  void OnRenewed(Round& round) noexcept;
+  void OnRenewed(RenewalBatch& batch) noexcept;
   void RetryLater(Lease& lease) noexcept;
   void LoseAll(bool writing) noexcept;
   /// The next that LoseAll has to lose.
@@ -71,9 +71,9 @@ class Keeper : public std::enable_shared_from_this<Keeper> {
   Due queue_;
   TimePoint armed_ = TimePoint::max();
   Runtime::TimerId timer_ = 0;
-  bool closed_ = false;  ///< No lease is added or renewed any more.
-  Rounds waiting_;       ///< rounds to be sent
-  int under_way_ = 0;    ///< rounds that were sent
+  bool closed_ = false;     ///< No lease is added or renewed any more.
+  RenewalBatches waiting_;  ///< batches to be sent
+  int under_way_ = 0;       ///< batches that were sent
 };
 
 }  // namespace doclock::detail

@@ -28,6 +28,8 @@ Procedure::Step AcquireProcedure::Next() {
   switch (state_) {
     case State::kStart:
       return Start();
+    case State::kLook:
+      return AfterLook();
     case State::kAcquire:
       return AfterAcquire();
     case State::kConfirm:
@@ -55,10 +57,26 @@ void AcquireProcedure::Interrupt() noexcept {
 Procedure::Step AcquireProcedure::Start() {
   acquire_.grant = MakeGrant(spec_);
   acquire_.ahead.reset();
-  sent_ = engine_.Now();
   if (ticket_) Enter();
-  acquire_.again = !upsert_id_.is_nil();
-  acquire_.insert = acquire_.again ? Body() : spec_.insert;
+  if (!acquire_.seems_granted || !engine_.traits().reads_apart) return Acquire();
+  // A read waits neither for the store's writers nor for those of other processes.
+  state_ = State::kLook;
+  return {.op = &read_, .reads_apart = true};
+}
+
+Procedure::Step AcquireProcedure::AfterLook() {
+  const bool granted = read_.status == OpStatus::kDone && read_.locked &&
+                       read_.lock_id == acquire_.grant.lock_id && !read_.born.is_nil();
+  if (!granted) return Acquire();
+  created = MadeByUs(read_.born);
+  return Granted(read_.version, read_.born, std::move(read_.body), ticket_->since, true);
+}
+
+Procedure::Step AcquireProcedure::Acquire() {
+  sent_ = engine_.Now();
+  // In another library's documents nothing is inserted: they hold no body.
+  const bool inserts = upsert_id_.is_nil() || spec_.collection->turns() != nullptr;
+  acquire_.insert = inserts ? spec_.insert : Body();
   if (acquire_.insert) upsert_id_ = acquire_.grant.lock_id;
   state_ = State::kAcquire;
   return {&acquire_};
@@ -66,7 +84,7 @@ Procedure::Step AcquireProcedure::Start() {
 
 void AcquireProcedure::Enter() noexcept {
   repeated_ = !ticket_->id.is_nil();
-  if (!repeated_) *ticket_ = {.id = acquire_.grant.lock_id, .since = sent_};
+  if (!repeated_) *ticket_ = {.id = acquire_.grant.lock_id, .since = engine_.Now()};
   acquire_.grant.lock_id = ticket_->id;
   acquire_.grant.queue_for = EntryLength(spec_.ttl);
   acquire_.seems_granted = std::exchange(ticket_->seems_granted, false);
@@ -93,7 +111,7 @@ Procedure::Step AcquireProcedure::AfterAcquire() {
   // it had a reply that came too late, another client has erased the document.
   if (acquire_.status == OpStatus::kMissing && !upsert_id_.is_nil()) return FinishInDoubt();
   Finish(acquire_);
-  const bool known = status_ == OpStatus::kBusy && engine_.queues();
+  const bool known = status_ == OpStatus::kBusy && engine_.store_has_queue();
   if (known && (acquire_.queued || acquire_.ahead.value_or(0) > 0)) {
     engine_.met_queues().Met(acquire_.hash, engine_.Now());
   }
@@ -136,14 +154,14 @@ std::optional<int> AcquireProcedure::queued_behind() const noexcept {
 
 void AcquireProcedure::ReleaseGhost() noexcept {
   if (ticket_) {
-    LeaveGhostInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id,
-                           engine_.Now() + spec_.ttl);
+    LeaveInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id,
+                      engine_.Now() + spec_.ttl, Ghost::kYes);
     *ticket_ = {};  // the next attempt has another id
     return;
   }
   // A renewal that confirms it may have made the lease end later than the grant did.
-  ReleaseGhostInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id,
-                           spec_.mode, engine_.Now() + spec_.ttl);
+  ReleaseInBackground(engine_, *spec_.collection, spec_.key, acquire_.grant.lock_id, spec_.mode,
+                      engine_.Now() + spec_.ttl, Ghost::kYes);
 }
 
 Procedure::Step AcquireProcedure::TryAgain() {
@@ -178,8 +196,8 @@ Procedure::Step AcquireProcedure::Granted(std::int64_t version, const Uuid& born
   body = stored;
   state_ = State::kFinished;
   status_ = OpStatus::kDone;
-  lease = engine_.Grant(spec_, spec_.key, acquire_.grant, version, born, std::move(stored), sent,
-                        passed_on);
+  lease = engine_.MakeLease(spec_, spec_.key, acquire_.grant, version, born, std::move(stored),
+                            sent, passed_on);
   if (!lease && engine_.closed()) {
     failure_ = MakeFailure(Errc::kClosed, "the LockManager was closed");
   } else if (!lease) {

@@ -37,11 +37,14 @@ class AcquireProcedure final : public Procedure {
   bool created = false;
 
  private:
-  enum class State : std::uint8_t { kStart, kAcquire, kConfirm, kRead, kFinished };
+  enum class State : std::uint8_t { kStart, kLook, kAcquire, kConfirm, kRead, kFinished };
 
   Step Start();
   /// Makes it an attempt of the waiter's ticket.
   void Enter() noexcept;
+  Step Acquire();
+  /// Does the document show the grant that a hint told of? Otherwise the attempt tells.
+  Step AfterLook();
   Step AfterAcquire();
   Step AfterConfirm();
   Step AfterRead();

@@ -12,7 +12,7 @@ namespace {
 class BackgroundRelease final : public Procedure {
  public:
   BackgroundRelease(Engine& engine, Collection& collection, const Key& key, const Uuid& lock_id,
-                    WriteKind kind, LockMode mode, TimePoint until, bool ghost)
+                    WriteKind kind, LockMode mode, TimePoint until, Ghost ghost)
       : engine_(engine),
         key_(key),
         op_(collection, key_),
@@ -21,7 +21,7 @@ class BackgroundRelease final : public Procedure {
         ghost_(ghost) {
     op_.write = kind;
     op_.lock_id = lock_id;
-    op_.mark = NewUuid();
+    op_.release_id = NewUuid();
     op_.mode = mode;
   }
 
@@ -44,7 +44,7 @@ class BackgroundRelease final : public Procedure {
   [[nodiscard]] bool IsSettled() const noexcept {
     const bool done = op_.status == OpStatus::kDone;
     if (!done && op_.status != OpStatus::kLost && op_.status != OpStatus::kMissing) return false;
-    if (!ghost_ || sent_ >= last_arrival_) return true;
+    if (ghost_ == Ghost::kNo || sent_ >= last_arrival_) return true;
     // What a waiter left may be the entry of an earlier attempt: the last one may still come.
     return done && op_.write != WriteKind::kLeave;
   }
@@ -57,13 +57,13 @@ class BackgroundRelease final : public Procedure {
   /// later still ends with its lease.
   const TimePoint last_arrival_;
   TimePoint sent_{};  ///< When the request under way was to be sent. The first counts as early.
-  const bool ghost_;  ///< The grant may still reach the store.
+  const Ghost ghost_;
   Backoff backoff_;
   bool started_ = false;
 };
 
 void Start(Engine& engine, Collection& collection, const Key& key, const Uuid& lock_id,
-           WriteKind kind, LockMode mode, TimePoint until, bool ghost) noexcept {
+           WriteKind kind, LockMode mode, TimePoint until, Ghost ghost) noexcept {
   // Out of memory the lock ends with its lease.
   Insist([&] {
     const auto keep = engine.shared_from_this();
@@ -77,25 +77,14 @@ void Start(Engine& engine, Collection& collection, const Key& key, const Uuid& l
 }  // namespace
 
 void ReleaseInBackground(Engine& engine, Collection& collection, const Key& key,
-                         const Uuid& lock_id, LockMode mode, TimePoint until) noexcept {
-  Start(engine, collection, key, lock_id, WriteKind::kRelease, mode, until, /*ghost=*/false);
-}
-
-void ReleaseGhostInBackground(Engine& engine, Collection& collection, const Key& key,
-                              const Uuid& lock_id, LockMode mode, TimePoint until) noexcept {
-  Start(engine, collection, key, lock_id, WriteKind::kRelease, mode, until, /*ghost=*/true);
+                         const Uuid& lock_id, LockMode mode, TimePoint until,
+                         Ghost ghost) noexcept {
+  Start(engine, collection, key, lock_id, WriteKind::kRelease, mode, until, ghost);
 }
 
 void LeaveInBackground(Engine& engine, Collection& collection, const Key& key, const Uuid& lock_id,
-                       TimePoint until) noexcept {
-  Start(engine, collection, key, lock_id, WriteKind::kLeave, LockMode::kExclusive, until,
-        /*ghost=*/false);
-}
-
-void LeaveGhostInBackground(Engine& engine, Collection& collection, const Key& key,
-                            const Uuid& lock_id, TimePoint until) noexcept {
-  Start(engine, collection, key, lock_id, WriteKind::kLeave, LockMode::kExclusive, until,
-        /*ghost=*/true);
+                       TimePoint until, Ghost ghost) noexcept {
+  Start(engine, collection, key, lock_id, WriteKind::kLeave, LockMode::kExclusive, until, ghost);
 }
 
 }  // namespace doclock::detail

@@ -11,7 +11,11 @@ namespace {
 
 void Prepare(Engine& engine, StoreOp& op) noexcept {
   op.MakePending();
-  op.queue_likely = engine.queues() && engine.met_queues().Knows(op.hash, engine.Now());
+  op.queue_likely = engine.store_has_queue() && engine.met_queues().Knows(op.hash, engine.Now());
+}
+
+Batcher& BatcherFor(Engine& engine, const Procedure::Step& step) noexcept {
+  return step.reads_apart ? engine.reads() : engine.batcher();
 }
 
 void Prepare(Engine& engine, const Procedure::Step& step) noexcept {
@@ -26,7 +30,7 @@ void Run(Engine& engine, Procedure& procedure) {
     for (auto step = procedure.Next(); !step.IsEnd(); step = procedure.Next()) {
       if (step.pause.count() > 0) engine.Pause(step.pause);
       Prepare(engine, step);
-      step.op != nullptr ? engine.batcher().Execute(*step.op)
+      step.op != nullptr ? BatcherFor(engine, step).Execute(*step.op)
                          : engine.batcher().Commit(*step.commit);
       procedure.begun_ = true;
     }
@@ -69,7 +73,8 @@ class AsyncRun : public std::enable_shared_from_this<AsyncRun> {
     const bool begun = std::exchange(procedure_->begun_, true);  // it may be gone afterwards
     auto advance = [self = shared_from_this()] { self->Guarded([&] { return self->Advance(); }); };
     try {
-      if (step.op != nullptr) return engine_->batcher().Submit(*step.op, std::move(advance));
+      if (step.op != nullptr)
+        return BatcherFor(*engine_, step).Submit(*step.op, std::move(advance));
       engine_->searching().Run([engine = engine_, commit = step.commit, advance] {
         engine->batcher().Commit(*commit);
         advance();

@@ -22,6 +22,8 @@ class Procedure {
     StoreOp* op = nullptr;             ///< Execute this.
     std::chrono::nanoseconds pause{};  ///< Wait this long first.
     CommitOp* commit = nullptr;        ///< Or these, all or none.
+    /// `op` is a read that does not go with the writes, if the store reads apart.
+    bool reads_apart = false;
 
     [[nodiscard]] bool IsEnd() const noexcept { return op == nullptr && commit == nullptr; }
   };

@@ -10,7 +10,7 @@ Trace TraceOf(const WriteOp& write, const ReadOp& look) noexcept {
     return write.write == WriteKind::kErase ? Trace::kWritten : Trace::kUnknown;
   }
   if (write.next != nullptr && look.lock_id == write.next->lock_id) return Trace::kWritten;
-  if (write.write == WriteKind::kRelease && look.released == write.LeftMark()) {
+  if (write.write == WriteKind::kRelease && look.released == write.ReleaseId()) {
     return Trace::kWritten;
   }
   if (look.lock_id != write.lock_id) return Trace::kUnknown;
@@ -23,7 +23,9 @@ Trace TraceOf(const WriteOp& write, const ReadOp& look) noexcept {
 }
 
 Trace TraceOf(const SaveOp& save, const ReadOp& look) noexcept {
-  if (look.status == OpStatus::kMissing) return Trace::kUnknown;
+  if (look.status == OpStatus::kMissing) {
+    return save.save == SaveKind::kErase ? Trace::kWritten : Trace::kUnknown;
+  }
   if (look.released == save.write_id) return Trace::kWritten;
   const bool unmoved = save.save != SaveKind::kInsert && save.expected != kAnyVersion &&
                        look.version == save.expected && look.born == save.born;

@@ -10,6 +10,7 @@ namespace doclock::detail {
 enum class Trace : std::uint8_t {
   kWritten,  ///< It took effect.
   kUnmoved,  ///< Not yet, or not at all. The same write again cannot take effect twice.
+  kNever,    ///< Nor will it: the document has moved on, under the lock that it was to end.
   kUnknown,  ///< The look proves nothing.
 };
 
@@ -19,7 +20,8 @@ enum class Trace : std::uint8_t {
 Trace TraceOf(const WriteOp& write, const ReadOp& look) noexcept;
 
 /// Of a write without a lock, which leaves its own id in the document (lockReleased): only that
-/// proves it. An insert is never unmoved: it could bring back a document that was erased meanwhile.
+/// proves it, or of an erasure that there is no document. An insert is never unmoved: it could
+/// bring back a document that was erased meanwhile.
 Trace TraceOf(const SaveOp& save, const ReadOp& look) noexcept;
 
 }  // namespace doclock::detail

@@ -54,7 +54,7 @@ class CommitProcedure final : public Procedure {
 
   CommitResult Finish() noexcept {
     const bool failed = result_.failure || result_.thrown;
-    for (const auto& part : parts_) part->Finish(failed);
+    for (const auto& part : parts_) part->End(failed);
     return std::move(result_);
   }
 
@@ -108,7 +108,7 @@ class CommitProcedure final : public Procedure {
                         : gone ? Trace::kUnknown
                                : parts_[looked_at_]->TraceIn(*look_);
     if (trace == Trace::kWritten) return Written();
-    if (trace == Trace::kUnknown) {
+    if (trace != Trace::kUnmoved) {
       return ++looked_at_ < parts_.size() ? Look({}) : Unknown();
     }
     // Another attempt would be refused as well, and the first one may be under way yet.
@@ -120,7 +120,7 @@ class CommitProcedure final : public Procedure {
 
   Step Written() noexcept {
     state_ = State::kFinished;
-    for (const auto& part : parts_) result_.versions.push_back(part->Written());
+    for (const auto& part : parts_) result_.versions.push_back(part->Written(nullptr));
     return {};
   }
 

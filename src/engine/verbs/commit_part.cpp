@@ -1,116 +1,17 @@
 #include "engine/verbs/commit_part.h"
 
-#include <utility>
 #include <variant>
 
-#include "engine/procedures/procedure.h"
-#include "engine/procedures/save_procedure.h"
 #include "engine/verbs/holder_write.h"
-#include "engine/verbs/release_by_value.h"
 
 namespace doclock::detail {
 namespace {
-
-/// The version after a write that is proved. If a look proved it, the store's answer was lost.
-template <class Op>
-std::int64_t VersionOf(const Op& op, std::int64_t expected) noexcept {
-  return op.status == OpStatus::kDone ? op.version : VersionAfter(expected);
-}
-
-class HolderPart final : public CommitPart {
- public:
-  HolderPart(HolderSpec&& spec, bool mark)
-      : write_(WritingLease::BeginOrThrow(spec.lease), spec.kind, spec.body, mark) {}
-
-  WriteOp& op() noexcept override { return held().op(); }
-  [[nodiscard]] bool MayBeSent(TimePoint when) const noexcept override {
-    return !write_.held().IsOver(when);
-  }
-  void Prepare(TimePoint when, bool again) noexcept override { held().Prepare(when, again); }
-  [[nodiscard]] Trace TraceIn(const ReadOp& look) const noexcept override {
-    return TraceOf(write_.held().op(), look);
-  }
-  std::int64_t Written() noexcept override {
-    held().Written(VersionOf(op(), op().expected), op().next != nullptr);
-    return held().version();
-  }
-  FailurePtr Refused() noexcept override {
-    const OpStatus status = op().status;
-    const bool lost =
-        status == OpStatus::kPending || status == OpStatus::kLost || status == OpStatus::kMissing;
-    if (lost) return held().Lost();
-    held().Refused();
-    return FailureOf(op());
-  }
-  void NotWritten() noexcept override { held().Refused(); }
-  void Unknown() noexcept override { held().Unknown(); }
-  void Finish(bool failed) noexcept override { write_.Finish(failed); }
-  void Drop() noexcept override { write_.Doubt(); }
-
- private:
-  HeldWrite& held() noexcept { return write_.held(); }
-
-  HolderWrite write_;
-};
-
-class SavePart final : public CommitPart {
- public:
-  SavePart(Engine& engine, SaveSpec&& spec)
-      : engine_(engine), spec_(std::move(spec)), save_(MakeSave(spec_)) {}
-
-  SaveOp& op() noexcept override { return save_; }
-  [[nodiscard]] bool MayBeSent(TimePoint) const noexcept override { return true; }
-  void Prepare(TimePoint, bool again) noexcept override {
-    save_.born = spec_.born;
-    save_.again = again;
-  }
-  [[nodiscard]] Trace TraceIn(const ReadOp& look) const noexcept override {
-    return TraceOf(save_, look);
-  }
-  std::int64_t Written() noexcept override {
-    engine_.Saved(save_);
-    return VersionOf(save_, spec_.save == SaveKind::kInsert ? 0 : spec_.expected);
-  }
-  FailurePtr Refused() noexcept override { return RefusalOf(save_); }
-  void Unknown() noexcept override { engine_.events().InDoubt(*spec_.collection, spec_.key); }
-
- private:
-  Engine& engine_;
-  const SaveSpec spec_;
-  SaveOp save_;
-};
-
-class ValuePart final : public CommitPart {
- public:
-  ValuePart(Engine& engine, ValueRelease&& release)
-      : engine_(engine), release_(std::move(release)), write_(MakeWrite(release_)) {}
-
-  WriteOp& op() noexcept override { return write_; }
-  [[nodiscard]] bool MayBeSent(TimePoint) const noexcept override {
-    return !release_.lock_id.is_nil();
-  }
-  void Prepare(TimePoint, bool again) noexcept override { write_.again = again; }
-  [[nodiscard]] Trace TraceIn(const ReadOp& look) const noexcept override {
-    return TraceOf(write_, look);
-  }
-  std::int64_t Written() noexcept override { return VersionOf(write_, release_.version); }
-  FailurePtr Refused() noexcept override {
-    return MayBeSent({}) ? RefusalOf(release_, write_) : NotOwner(release_);
-  }
-  void Unknown() noexcept override { engine_.events().InDoubt(*release_.collection, release_.key); }
-  void Finish(bool) noexcept override { engine_.Freed(*release_.collection, write_.hash); }
-
- private:
-  Engine& engine_;
-  const ValueRelease release_;
-  WriteOp write_;
-};
 
 struct Maker {
   Engine& engine;
   bool mark;
   std::unique_ptr<CommitPart> operator()(HolderSpec&& spec) const {
-    return std::make_unique<HolderPart>(std::move(spec), mark);
+    return std::make_unique<HolderWrite>(engine, std::move(spec), mark);
   }
   std::unique_ptr<CommitPart> operator()(SaveSpec&& spec) const {
     return std::make_unique<SavePart>(engine, std::move(spec));
@@ -124,6 +25,67 @@ struct Maker {
 
 std::unique_ptr<CommitPart> CommitPart::Make(Engine& engine, CommitPartSpec&& spec, bool mark) {
   return std::visit(Maker{engine, mark}, std::move(spec));
+}
+
+SavePart::SavePart(Engine& engine, SaveSpec&& spec)
+    : engine_(engine), spec_(std::move(spec)), save_(*spec_.collection, spec_.key) {
+  save_.save = spec_.save;
+  save_.expected = spec_.expected;
+  save_.write_id = NewUuid();
+  save_.body = spec_.body;
+  save_.base = spec_.base;
+}
+
+void SavePart::Prepare(TimePoint, bool is_retry) noexcept {
+  save_.born = spec_.born;
+  save_.is_retry = is_retry;
+}
+
+std::int64_t SavePart::Written(const ReadOp* look) noexcept {
+  engine_.Saved(save_);
+  result_.born = look != nullptr ? look->born : save_.born;
+  result_.version = VersionOf(save_, spec_.save == SaveKind::kInsert ? 0 : spec_.expected);
+  return result_.version;
+}
+
+FailurePtr SavePart::Refused() noexcept {
+  FailurePtr failure = FailureOf(save_);
+  const bool may_change = !failure.get_deleter().lasting;
+  if (may_change && failure->code == Errc::kConflict && save_.expected != kAnyVersion) {
+    failure->expected = save_.expected;
+  }
+  return failure;
+}
+
+ValuePart::ValuePart(Engine& engine, ValueRelease&& release)
+    : engine_(engine), release_(std::move(release)), write_(*release_.collection, release_.key) {
+  write_.lock_id = release_.lock_id;
+  write_.release_id = release_.release_id.is_nil() ? NewUuid() : release_.release_id;
+  write_.mode = release_.mode;
+  if (release_.mode == LockMode::kExclusive) write_.expected = release_.version;
+  write_.body = release_.fields;
+  write_.merge = true;
+}
+
+Trace ValuePart::TraceIn(const ReadOp& look) const noexcept {
+  const Trace trace = TraceOf(write_, look);
+  if (trace != Trace::kUnknown || look.status != OpStatus::kDone) return trace;
+  if (look.lock_id == release_.lock_id) return Trace::kNever;
+  // Of a share the document does not show whether it is held; trying again does.
+  const bool gone = write_.status == OpStatus::kLost || write_.status == OpStatus::kMissing;
+  const bool may_be_held =
+      release_.mode == LockMode::kShared && look.lock_id == kSharedLockId && !gone;
+  return may_be_held ? Trace::kUnmoved : Trace::kUnknown;
+}
+
+FailurePtr ValuePart::Refused() noexcept {
+  const bool holds_none =
+      !MayBeSent({}) || write_.status == OpStatus::kLost || write_.status == OpStatus::kMissing;
+  if (!holds_none) return FailureOf(write_);
+  return MakeFailure(Errc::kNotOwner, [&] {
+    return "the entity does not hold the lock of " + Describe(*release_.collection, release_.key) +
+           "; nothing was written";
+  });
 }
 
 }  // namespace doclock::detail

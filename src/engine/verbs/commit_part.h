@@ -2,15 +2,17 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "doclock/detail/commit.h"
 #include "engine/engine.h"
+#include "engine/procedures/procedure.h"
 #include "engine/procedures/trace.h"
 
 namespace doclock::detail {
 
-/// The write of one document in a transaction. Of Written, Refused, NotWritten and Unknown one is
-/// called, and then Finish.
+/// The write of one document, alone (LoneProcedure) or in a transaction. Of Written, Refused,
+/// NotWritten and Unknown one is called, and then End.
 class CommitPart {
  public:
   /// @param mark see WaitTable::BeginRelease
@@ -24,21 +26,86 @@ class CommitPart {
 
   virtual StoreOp& op() noexcept = 0;
   /// May it be sent, or does its holder know that it has no lock?
-  [[nodiscard]] virtual bool MayBeSent(TimePoint when) const noexcept = 0;
-  /// It is about to be sent. @param again it was sent before, and is in doubt
-  virtual void Prepare(TimePoint when, bool again) noexcept = 0;
+  [[nodiscard]] virtual bool MayBeSent(TimePoint /*when*/) const noexcept { return true; }
+  /// It is about to be sent. @param is_retry it was sent before, and is in doubt
+  virtual void Prepare(TimePoint when, bool is_retry) noexcept = 0;
+  /// Doubt is not settled later.
+  [[nodiscard]] virtual TimePoint deadline() const noexcept { return TimePoint::max(); }
+  /// Can a look prove it? If not, it is sent again until the store says that nothing is left to do.
+  [[nodiscard]] virtual bool leaves_trace() const noexcept { return true; }
   [[nodiscard]] virtual Trace TraceIn(const ReadOp& look) const noexcept = 0;
 
   /// All documents were written. Returns the version of this one.
-  virtual std::int64_t Written() noexcept = 0;
+  /// @param look what proved it, if it went alone and its answer was lost; else null
+  virtual std::int64_t Written(const ReadOp* look) noexcept = 0;
   /// None was written, because of this one; or it may not be sent.
   virtual FailurePtr Refused() noexcept = 0;
   /// None was written, because of another one.
   virtual void NotWritten() noexcept {}
   virtual void Unknown() noexcept = 0;
-  virtual void Finish(bool /*failed*/) noexcept {}
-  /// In place of Finish: it was sent, and will not be finished.
+  virtual void End(bool /*failed*/) noexcept {}
+  /// In place of End: it was sent, and will not be finished.
   virtual void Drop() noexcept {}
+};
+
+/// The version after a write that is proved. If a look proved it, the store's answer was lost.
+template <class Op>
+std::int64_t VersionOf(const Op& op, std::int64_t expected) noexcept {
+  return op.status == OpStatus::kDone ? op.version : VersionAfter(expected);
+}
+
+/// An optimistic write, under a fresh id.
+class SavePart : public CommitPart {
+ public:
+  SavePart(Engine& engine, SaveSpec&& spec);
+
+  SaveOp& op() noexcept override { return save_; }
+  void Prepare(TimePoint when, bool is_retry) noexcept override;
+  [[nodiscard]] Trace TraceIn(const ReadOp& look) const noexcept override {
+    return TraceOf(save_, look);
+  }
+  std::int64_t Written(const ReadOp* look) noexcept override;
+  FailurePtr Refused() noexcept override;
+  void Unknown() noexcept override { engine_.events().InDoubt(*spec_.collection, spec_.key); }
+
+  SaveResult ResultOf(FailurePtr failure) noexcept {
+    result_.failure = std::move(failure);
+    return std::move(result_);
+  }
+
+ private:
+  Engine& engine_;
+  const SaveSpec spec_;
+  SaveOp save_;
+  SaveResult result_;
+};
+
+/// A release by value. Its lease's deadline is unknown here, so only the mark of the release can
+/// settle doubt. The mark is its own: the handle, or another copy of the entity, would leave the
+/// lock id as the mark, with another body.
+class ValuePart : public CommitPart {
+ public:
+  ValuePart(Engine& engine, ValueRelease&& release);
+
+  WriteOp& op() noexcept override { return write_; }
+  [[nodiscard]] bool MayBeSent(TimePoint) const noexcept override {
+    return !release_.lock_id.is_nil();
+  }
+  void Prepare(TimePoint, bool is_retry) noexcept override { write_.is_retry = is_retry; }
+  [[nodiscard]] Trace TraceIn(const ReadOp& look) const noexcept override;
+  std::int64_t Written(const ReadOp*) noexcept override {
+    return VersionOf(write_, release_.version);
+  }
+  FailurePtr Refused() noexcept override;
+  void Unknown() noexcept override { engine_.events().InDoubt(*release_.collection, release_.key); }
+  void End(bool) noexcept override { engine_.Freed(*release_.collection, write_.hash); }
+
+  static FailurePtr ResultOf(FailurePtr failure) noexcept { return failure; }
+
+ private:
+  Engine& engine_;
+  const ValueRelease release_;
+  WriteOp write_;
 };
 
 }  // namespace doclock::detail

@@ -10,8 +10,8 @@
 
 #include "doclock/json/key.h"
 #include "document/json/row_filter.h"
-#include "engine/procedures/save_procedure.h"
 #include "engine/verbs/launch.h"
+#include "engine/verbs/lone.h"
 
 namespace doclock::detail {
 namespace {
@@ -186,12 +186,12 @@ std::vector<ReadResult> ReadTogether(const EnginePtr& engine, std::vector<ReadSp
 }
 
 SaveResult Save(const EnginePtr& engine, SaveSpec spec) {
-  return RunHere<SaveProcedure>(engine, WhyClosed(*engine), *engine, std::move(spec));
+  return RunHere<Lone<SavePart>>(engine, WhyClosed(*engine), *engine, std::move(spec));
 }
 
 void SaveAsync(const EnginePtr& engine, SaveSpec spec, SaveDone done) {
-  RunOnWorkers<SaveProcedure>(engine, WhyClosed(*engine), std::move(done), *engine,
-                              std::move(spec));
+  RunOnWorkers<Lone<SavePart>>(engine, WhyClosed(*engine), std::move(done), *engine,
+                               std::move(spec));
 }
 
 void ListLocks(const EnginePtr& engine, Collection& collection, const LockQuery& query,

@@ -1,6 +1,6 @@
 #include "engine/verbs/holder_write.h"
 
-#include <utility>
+#include "engine/procedures/background_release.h"
 
 namespace doclock::detail {
 namespace {
@@ -26,26 +26,93 @@ Ending EndingOf(const Lease& lease, WriteKind kind, const Body& body) noexcept {
   return discards ? Ending::kDiscarded : Ending::kReleased;
 }
 
-HolderWrite::HolderWrite(WritingLease writing, WriteKind kind, const Body& body, bool mark)
-    : kind_(kind),
-      lease_(writing.lease()),
-      engine_(*lease_->engine),
+HolderWrite::HolderWrite(Engine& engine, WritingLease writing, WriteKind kind, const Body& body,
+                         bool mark)
+    : lease_(writing.lease()),
+      engine_(engine),
       ending_(EndingOf(*lease_, kind, body)),
-      background_(engine_.Background()),
+      background_(engine.Background()),
       writing_(std::move(writing)),
-      held_(lease_, kind, body) {
+      write_(*lease_->collection, lease_->key),
+      written_(body ? body : lease_->body) {
+  write_.write = kind;
+  write_.lock_id = lease_->lock_id;
+  write_.mode = lease_->mode;
+  write_.body = body;  // with a share: for the store to refuse
+  if (lease_->mode == LockMode::kExclusive) {
+    write_.expected = lease_->version;
+    write_.born = lease_->born;
+    write_.base = lease_->body;
+    write_.ttl = lease_->ttl();
+    write_.fence = lease_->fence;
+  }
   if (kind == WriteKind::kCheckpoint) return;
   release_ = engine_.waits().BeginRelease(*lease_, mark, MayHandOver(*lease_, kind));
-  if (const auto& next = release_.next()) held_.HandOver(GrantTo(*next));
+  if (const auto& next = release_.next()) {
+    next_ = GrantTo(*next);
+    write_.next = &next_;
+  }
 }
 
-void HolderWrite::Finish(bool failed) noexcept {
+void HolderWrite::Prepare(TimePoint when, bool is_retry) noexcept {
+  write_.renewed = lease_->renewed();
+  write_.is_retry = is_retry;
+  if (!is_retry) sent_ = when;
+}
+
+std::int64_t HolderWrite::Written(const ReadOp* look) noexcept {
+  handed_over_ = write_.next != nullptr;
+  if (leaves_trace()) {
+    lease_->version = VersionOf(write_, write_.expected);
+  } else if (write_.status == OpStatus::kDone) {
+    lease_->version = write_.version;
+  }
+  if (look != nullptr && handed_over_) {
+    // The next holder does not know of its lock yet: the look shows the version of this write.
+    handed_over_ = look->lock_id == next_.lock_id;
+    if (handed_over_) lease_->version = look->version;
+  }
+  lease_->body = written_;
+  if (write_.write == WriteKind::kCheckpoint) {
+    lease_->set_phase(Phase::kHeld);
+    engine_.Prolong(*lease_, sent_, write_.ttl);
+  } else {
+    lease_->set_phase(Phase::kReleased);
+    engine_.keeper().Remove(*lease_);
+  }
+  return lease_->version;
+}
+
+FailurePtr HolderWrite::Refused() noexcept {
+  const OpStatus status = write_.status;
+  lease_->set_phase(Phase::kHeld);
+  const bool lost =
+      status == OpStatus::kPending || status == OpStatus::kLost || status == OpStatus::kMissing;
+  if (!lost) return FailureOf(write_);
+  engine_.Lose(*lease_);
+  return MakeFailure(Errc::kLost, [&] {
+    return "the lock of " + Describe(*lease_->collection, lease_->key) +
+           " was lost; nothing was written";
+  });
+}
+
+void HolderWrite::Unknown() noexcept {
+  lease_->set_phase(Phase::kInDoubt);
+  engine_.keeper().Remove(*lease_);
+  if (write_.next != nullptr) {  // it may have been handed over to a waiter that will never know
+    ReleaseInBackground(engine_, *lease_->collection, lease_->key, next_.lock_id, next_.mode,
+                        engine_.Now() + next_.ttl, Ghost::kYes);
+  }
+  engine_.events().InDoubt(*lease_->collection, lease_->key);
+}
+
+void HolderWrite::End(bool failed) noexcept {
   writing_.Done();
   const bool over = lease_->phase() != Phase::kHeld;
   LeasePtr next;
-  if (held_.handed_over()) next = GrantToNext();
+  if (handed_over_) next = GrantToNext();
   if (over) engine_.events().Ended(*lease_, failed ? Ending::kOther : ending_);
-  if (kind_ == WriteKind::kCheckpoint) return;
+  if (write_.write == WriteKind::kCheckpoint) return;
   const bool kept = next != nullptr;
   engine_.waits().EndRelease(release_, std::move(next), over);
   if (over && !kept) engine_.FreedForSearches(*lease_->collection);
@@ -53,8 +120,8 @@ void HolderWrite::Finish(bool failed) noexcept {
 
 LeasePtr HolderWrite::GrantToNext() noexcept {
   try {
-    return engine_.Grant(release_.next()->spec, lease_->key, held_.next(), held_.version(),
-                         lease_->born, held_.body(), held_.sent());
+    return engine_.MakeLease(release_.next()->spec, lease_->key, next_, lease_->version,
+                             lease_->born, written_, sent_);
   } catch (...) {
     return nullptr;
   }

@@ -1,34 +1,15 @@
 /// A holder's writes: checkpoint, release (with hand-over to the next waiter in the same write),
-/// erase, discard.
+/// erase, discard; and releases by value.
 
 #include <utility>
 
 #include "engine/procedures/background_release.h"
-#include "engine/procedures/write_procedure.h"
 #include "engine/verbs/holder_write.h"
 #include "engine/verbs/launch.h"
+#include "engine/verbs/lone.h"
 
 namespace doclock::detail {
 namespace {
-
-/// One write of a holder, alone.
-class LoneWrite final : HolderWrite, public WriteProcedure {
- public:
-  /// `mark`: see WaitTable::BeginRelease.
-  LoneWrite(WritingLease writing, WriteKind kind, const Body& body, bool mark)
-      : HolderWrite(std::move(writing), kind, body, mark), WriteProcedure(held()) {}
-  LoneWrite(const LeasePtr& lease, WriteKind kind, const Body& body, bool mark)
-      : LoneWrite(WritingLease::BeginOrThrow(lease), kind, body, mark) {}
-  ~LoneWrite() override {
-    if (begun()) Doubt();
-  }
-
-  FailurePtr Finish() noexcept {
-    FailurePtr failure = TakeFailure();
-    HolderWrite::Finish(failure != nullptr);
-    return failure;
-  }
-};
 
 /// Called after the release of a dropped handle.
 void AfterAbandon(Lease& lease, const Failure* failure) noexcept {
@@ -45,21 +26,31 @@ void AfterAbandon(Lease& lease, const Failure* failure) noexcept {
 }  // namespace
 
 FailurePtr Write(const LeasePtr& lease, WriteKind kind, Body body) {
-  return RunHere<LoneWrite>(lease->engine, Unusable(*lease), lease, kind, body, false);
+  return RunHere<Lone<HolderWrite>>(lease->engine, Unusable(*lease), *lease->engine,
+                                    HolderSpec{lease, kind, std::move(body)}, false);
 }
 
 void WriteAsync(const LeasePtr& lease, WriteKind kind, Body body, WriteDone done) {
-  RunOnWorkers<LoneWrite>(lease->engine, Unusable(*lease), std::move(done), lease, kind, body,
-                          true);
+  RunOnWorkers<Lone<HolderWrite>>(lease->engine, Unusable(*lease), std::move(done), *lease->engine,
+                                  HolderSpec{lease, kind, std::move(body)}, true);
+}
+
+FailurePtr ReleaseByValue(const EnginePtr& engine, ValueRelease release) {
+  return RunHere<Lone<ValuePart>>(engine, WhyClosed(*engine), *engine, std::move(release));
+}
+
+void ReleaseByValueAsync(const EnginePtr& engine, ValueRelease release, WriteDone done) {
+  RunOnWorkers<Lone<ValuePart>>(engine, WhyClosed(*engine), std::move(done), *engine,
+                                std::move(release));
 }
 
 void Abandon(LeasePtr lease) noexcept {
   if (!lease || !lease->ours() || lease->lost() || lease->engine->closed()) return;
   if (!lease->BeginWrite()) return;  // it was released, or another operation is under way
   try {
-    RunOnWorkers<LoneWrite>(
+    RunOnWorkers<Lone<HolderWrite>>(
         lease->engine, nullptr,
-        [lease](const FailurePtr& failure) { AfterAbandon(*lease, failure.get()); },
+        [lease](const FailurePtr& failure) { AfterAbandon(*lease, failure.get()); }, *lease->engine,
         WritingLease(lease), WriteKind::kRelease, Body(), true);
   } catch (...) {
     // Out of memory: the keeper tries again when it next looks at the lease.

@@ -49,9 +49,9 @@ WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool m
     // What cannot be granted there is refused to the waiter itself, by its own attempt.
     if (next->spec.min_hold.count() > 0 || !next->spec.group.empty()) return release;
   } else if (lease.handovers >= static_cast<std::uint32_t>(engine_.options().max_handovers) &&
-             engine_.store().OthersMayWait(*lease.collection)) {
+             engine_.store().traits().others_may_wait) {
     // The store's queue has its own order.
-    if (!engine_.queues()) waits.not_before = engine_.Now() + kStandBack;
+    if (!engine_.store_has_queue()) waits.not_before = engine_.Now() + kStandBack;
     return release;
   }
   waits.Claim(*next);
@@ -86,7 +86,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
   const KeyWaitsPtr waits = std::move(release.waits_);
   const PendingPtr next = std::move(release.next_);
   Shard& shard = ShardOf(waits->hash);
-  Waiters refused, overdue, unwakeable;
+  Leavers left;
   QueueTicket ticket;
   bool ask = released && !lease;
   bool listed = true;
@@ -104,12 +104,9 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
       }
     }
     if (lease) {
-      waits->Grant(*next);
+      left = LeaveGranted(waits, *next);
       lease->handovers = release.handovers_;
       lease->streak_ms = waits->StreakUntil(*lease);
-      refused = waits->TakeFailFast(nullptr);
-      overdue = waits->TakeOverdue();
-      unwakeable = SleepOrLeave(waits, NextLook(nullptr));
     }
     ask = !lease && (ask || !waits->queue.empty());
     EraseIfIdle(shard, waits);
@@ -123,9 +120,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
     std::this_thread::yield();
   }
   if (next) LeaveStoreQueue(*next, ticket);
-  SettleBusy(refused);
-  SettleOverdue(overdue, nullptr);
-  SettleUnwakeable(unwakeable);
+  left.Settle(nullptr);
   if (!ask) return;
   if (listed) return Pump(waits, true);
   // All waiters of this entry have left meanwhile; later ones wait in another entry.

@@ -15,10 +15,6 @@ constexpr std::chrono::seconds kLinger{1};
 
 }  // namespace
 
-Hints::Hints(Engine& engine, Listener listener) : engine_(engine), listener_(std::move(listener)) {}
-
-Hints::~Hints() = default;
-
 std::shared_ptr<Hints::Entry> Hints::EntryOf(Collection& collection) noexcept {
   const std::scoped_lock lock(mutex_);
   const auto found = entries_.find(&collection);
@@ -48,11 +44,9 @@ void Hints::Enter(Collection& collection) {
 }
 
 void Hints::Request(Collection& collection, const std::shared_ptr<Entry>& entry) {
-  engine_.queueing().Run(
-      [weak = weak_from_this(), engine = engine_.weak_from_this(), entry, &collection] {
-        const auto alive = engine.lock();
-        if (const auto self = weak.lock(); self && alive) self->Subscribe(collection, *entry);
-      });
+  engine_.subscribing().Run([weak = engine_.weak_from_this(), entry, &collection] {
+    if (const auto engine = weak.lock()) engine->hints().Subscribe(collection, *entry);
+  });
 }
 
 void Hints::Subscribe(Collection& collection, Entry& entry) {
@@ -61,8 +55,8 @@ void Hints::Subscribe(Collection& collection, Entry& entry) {
     if (entry.ended || engine_.closed()) return;
     try {
       entry.subscription = engine_.store().Watch(
-          collection, [weak = weak_from_this(), &collection](const LockHint& hint) {
-            if (const auto self = weak.lock()) self->listener_(collection, hint);
+          collection, [weak = engine_.weak_from_this(), &collection](const LockHint& hint) {
+            if (const auto engine = weak.lock()) engine->OnHint(collection, hint);
           });
       entry.heard = entry.subscription != nullptr;
     } catch (...) {
@@ -70,7 +64,7 @@ void Hints::Subscribe(Collection& collection, Entry& entry) {
     }
     if (!entry.heard) return;
   }
-  listener_(collection, {});
+  engine_.OnHint(collection, {});
 }
 
 void Hints::Leave(Collection& collection) noexcept {
@@ -80,20 +74,17 @@ void Hints::Leave(Collection& collection) noexcept {
   if (--entry->waiters > 0 || entry->linger) return;
   // Out of memory the subscription is kept until the next waiter leaves.
   entry->linger = Insist([&] {
-    engine_.runtime().Schedule(engine_.Now() + kLinger,
-                               [weak = weak_from_this(), entry, engine = engine_.weak_from_this()] {
-                                 const auto alive = engine.lock();
-                                 const auto self = weak.lock();
-                                 if (self && alive) self->EndOnWorker(entry);
-                               });
+    engine_.runtime().Schedule(engine_.Now() + kLinger, [weak = engine_.weak_from_this(), entry] {
+      if (const auto engine = weak.lock()) engine->hints().EndOnWorker(entry);
+    });
   });
 }
 
 void Hints::EndOnWorker(const std::shared_ptr<Entry>& entry) noexcept {
   // Ending a subscription may wait for a hint under way: not on the engine's thread.
   const bool started = Insist([&] {
-    engine_.queueing().Run([weak = weak_from_this(), entry] {
-      if (const auto self = weak.lock()) self->EndIfIdle(entry);
+    engine_.subscribing().Run([weak = engine_.weak_from_this(), entry] {
+      if (const auto engine = weak.lock()) engine->hints().EndIfIdle(entry);
     });
   });
   if (started) return;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,15 +14,12 @@ class Engine;
 
 /// Subscribes to a store's hints while there are waiters: one subscription per collection, kept a
 /// moment longer than needed. Thread-safe.
-class Hints : public std::enable_shared_from_this<Hints> {
+class Hints {
  public:
-  using Listener = std::function<void(Collection&, const LockHint&)>;
-
-  Hints(Engine& engine, Listener listener);
-  ~Hints();
+  explicit Hints(Engine& engine) : engine_(engine) {}
 
   /// Adds a waiter in this collection. If needed, a worker subscribes, which may take as long as a
-  /// call of the store. When it has, the listener gets a hint for the whole collection, so that a
+  /// call of the store. When it has, the engine gets a hint for the whole collection, so that a
   /// lock which was freed before is not missed.
   void Enter(Collection& collection);
   /// Removes a waiter.
@@ -57,7 +53,6 @@ class Hints : public std::enable_shared_from_this<Hints> {
   void EndIfIdle(const std::shared_ptr<Entry>& entry);
 
   Engine& engine_;
-  const Listener listener_;
   std::mutex mutex_;
   std::map<Collection*, std::shared_ptr<Entry>> entries_;
 };

@@ -84,7 +84,6 @@ void KeyWaits::Leave(PendingAcquire& waiter) noexcept {
 void KeyWaits::LeaveTo(Waiters& left, PendingAcquire& waiter) noexcept {
   if (waiter.queue_state == PendingAcquire::QueueState::kNotQueued) return;
   waiter.queue_state = PendingAcquire::QueueState::kNotQueued;
-  engine.runtime().Cancel(std::exchange(waiter.timer, 0));
   if (waiter.fail_fast()) {
     --failing_fast;
   } else {
@@ -124,7 +123,7 @@ void KeyWaits::Unclaim(PendingAcquire& waiter) noexcept {
   }
 }
 
-void KeyWaits::Grant(PendingAcquire& waiter) noexcept {
+void KeyWaits::LeaveGranted(PendingAcquire& waiter) noexcept {
   asking = again = false;
   last = BusyFailure(waiter, Errc::kBusy, nullptr);
   Leave(waiter);
@@ -155,6 +154,12 @@ Waiters KeyWaits::TakeFailFast(const AcquireSpec* busy) noexcept {
   });
 }
 
+Waiters KeyWaits::TakeFailFastWriters() noexcept {
+  if (failing_fast == 0) return {};
+  return TakeQueued(
+      *this, [](const PendingAcquire& waiter) { return waiter.fail_fast() && !waiter.shared(); });
+}
+
 bool KeyWaits::BringFailFastForward() noexcept {
   if (failing_fast == 0) return false;
   const auto first = std::find_if(queue.begin(), queue.end(), [](const PendingPtr& p) {
@@ -181,30 +186,27 @@ Waiters KeyWaits::TakeOverdue() noexcept {
   });
 }
 
-void SettleOverdue(const Waiters& waiters, const Failure* why) noexcept {
-  for (const auto& waiter : waiters) {
+bool LeaveStoreQueue(const PendingAcquire& waiter, const QueueTicket& ticket) noexcept {
+  if (!ticket.entered) return false;
+  const AcquireSpec& spec = waiter.spec;
+  LeaveInBackground(*waiter.engine, *spec.collection, spec.key, ticket.id,
+                    waiter.engine->Now() + EntryLength(spec.ttl) + ProbationOf(spec.ttl));
+  return true;
+}
+
+void Leavers::Settle(const Failure* why) const noexcept {
+  for (const auto& waiter : refused) {
+    waiter->Settle(
+        {.failure = why ? CopyOf(*why) : BusyFailure(*waiter, Errc::kBusy, nullptr), .grant = {}});
+  }
+  for (const auto& waiter : overdue) {
     const bool outage = why != nullptr && why->code == Errc::kUnavailable;
     waiter->Settle({.failure = outage ? CopyOf(*why) : BusyFailure(*waiter, Errc::kTimedOut, why),
                     .grant = {}});
   }
-}
-
-void SettleBusy(const Waiters& waiters) noexcept {
-  for (const auto& waiter : waiters) {
-    waiter->Settle({.failure = BusyFailure(*waiter, Errc::kBusy, nullptr), .grant = {}});
-  }
-}
-
-void SettleUnwakeable(const Waiters& waiters) noexcept {
-  for (const auto& waiter : waiters) {
+  for (const auto& waiter : unwakeable) {
     waiter->Settle({.failure = NoMemory(), .grant = {}});
-    const AcquireSpec& spec = waiter->spec;
-    const QueueTicket ticket =
-        std::exchange(waiter->ticket, {});  // it has left: no one else has it
-    if (!ticket.entered) continue;
-    Engine& engine = *waiter->engine;
-    LeaveInBackground(engine, *spec.collection, spec.key, ticket.id,
-                      engine.Now() + EntryLength(spec.ttl) + ProbationOf(spec.ttl));
+    LeaveStoreQueue(*waiter, std::exchange(waiter->ticket, {}));  // no one else has it
   }
 }
 

@@ -57,7 +57,7 @@ struct KeyWaits {
   /// It has ended, and the waiter has not got the lock.
   void Unclaim(PendingAcquire& waiter) noexcept;
   /// The lock was granted to this waiter, which leaves.
-  void Grant(PendingAcquire& waiter) noexcept;
+  void LeaveGranted(PendingAcquire& waiter) noexcept;
   /// After an attempt or a hand-over for this waiter: its ticket, if it has left the queue
   /// meanwhile.
   QueueTicket TakeTicketOfLeaver(PendingAcquire& waiter) noexcept;
@@ -68,6 +68,8 @@ struct KeyWaits {
   bool BringFailFastForward() noexcept;
   /// The callers that do not wait, and are as busy as `busy` if that is not null.
   Waiters TakeFailFast(const AcquireSpec* busy) noexcept;
+  /// Those of them that a share keeps out.
+  Waiters TakeFailFastWriters() noexcept;
   /// Lease::streak_ms of a lease that this process was granted next.
   [[nodiscard]] std::uint32_t StreakUntil(const Lease& lease) const noexcept;
   /// Is the store, or a release of this process, about to give the first answer for this key?
@@ -84,10 +86,17 @@ using KeyWaitsPtr = std::shared_ptr<KeyWaits>;
 /// The lock is busy. `last`: what is known of its holder.
 FailurePtr BusyFailure(const PendingAcquire& waiter, Errc code, const Failure* last) noexcept;
 
-// Callers that have left the queue: the lock is busy, or nothing may wake them.
-void SettleBusy(const Waiters& waiters) noexcept;
-/// `why`: the answer that they waited for; null: another caller was granted the lock.
-void SettleOverdue(const Waiters& waiters, const Failure* why) noexcept;
-void SettleUnwakeable(const Waiters& waiters) noexcept;
+/// Removes a waiter's entry from the store's queue in the background. False: it has none.
+bool LeaveStoreQueue(const PendingAcquire& waiter, const QueueTicket& ticket) noexcept;
+
+/// Callers that have left the queue, to be settled without its mutex.
+struct Leavers {
+  Waiters refused;     ///< They did not wait.
+  Waiters overdue;     ///< See KeyWaits::TakeOverdue.
+  Waiters unwakeable;  ///< There was no memory for a timer: nothing may wake them.
+
+  /// `why`: the answer that they were given; null: another caller was granted the lock.
+  void Settle(const Failure* why) const noexcept;
+};
 
 }  // namespace doclock::detail

@@ -57,12 +57,20 @@ void AskStore(Engine& engine, const AcquireSpec& spec, AcquireOp& op, Key& key) 
 }  // namespace
 
 void NextSearches::Start(const PendingPtr& search) noexcept {
-  try {
+  OrSettle(*search, [&] {
+    search->StartClock();
     if (!search->fail_fast()) Subscribe(*search);
+    Ask(search);
+  });
+}
+
+template <class F>
+void NextSearches::OrSettle(PendingAcquire& search, const F& act) noexcept {
+  try {
+    act();
   } catch (...) {
-    return Settle(*search, {.failure = FailureOfCaught(), .grant = {}});
+    Settle(search, {.failure = FailureOfCaught(), .grant = {}});
   }
-  Ask(search);
 }
 
 void NextSearches::Subscribe(PendingAcquire& search) {
@@ -72,15 +80,7 @@ void NextSearches::Subscribe(PendingAcquire& search) {
   ++waiting_;
 }
 
-void NextSearches::Ask(const PendingPtr& search) noexcept {
-  try {
-    TryAsk(search);
-  } catch (...) {
-    Settle(*search, {.failure = FailureOfCaught(), .grant = {}});
-  }
-}
-
-void NextSearches::TryAsk(const PendingPtr& search) {
+void NextSearches::Ask(const PendingPtr& search) {
   Collection& collection = *search->spec.collection;
   std::uint64_t hint = 0;
   bool repeated = false;
@@ -92,7 +92,7 @@ void NextSearches::TryAsk(const PendingPtr& search) {
   }
   if (search->settled()) {
     Unsubscribe(*search);
-    return PassOn(*search, hint, false);
+    return ForwardHint(*search, hint, false);
   }
   const AcquireSpec& spec = search->spec;
   const Key unknown;
@@ -102,12 +102,13 @@ void NextSearches::TryAsk(const PendingPtr& search) {
   op.asks_due = repeated;
   const TimePoint sent = engine_.Now();
   AskStore(engine_, spec, op, key);
-  if (op.status != OpStatus::kDone) PassOn(*search, hint, op.status == OpStatus::kMissing);
+  if (op.status != OpStatus::kDone) ForwardHint(*search, hint, op.status == OpStatus::kMissing);
   AcquireResult result;
   switch (op.status) {
     case OpStatus::kDone:
       result.grant.body = op.body;
-      result.grant.lease = engine_.Grant(spec, key, op.grant, op.version, op.born, op.body, sent);
+      result.grant.lease =
+          engine_.MakeLease(spec, key, op.grant, op.version, op.born, op.body, sent);
       if (result.grant.lease) break;
       return List(search, MakeFailure(Errc::kUnavailable, [&] {
                     return GrantedTooLate(engine_,
@@ -126,8 +127,8 @@ void NextSearches::TryAsk(const PendingPtr& search) {
       engine_.events().InDoubt(*spec.collection, *op.key);
       // The lock of an unknown document ends with its lease.
       if (op.key == &key) {
-        ReleaseGhostInBackground(engine_, *spec.collection, key, op.grant.lock_id, op.grant.mode,
-                                 sent + spec.ttl);
+        ReleaseInBackground(engine_, *spec.collection, key, op.grant.lock_id, op.grant.mode,
+                            sent + spec.ttl, Ghost::kYes);
       }
       break;
     default:
@@ -145,12 +146,11 @@ void NextSearches::Settle(PendingAcquire& search, AcquireResult result) noexcept
 }
 
 void NextSearches::AskOnWorker(const PendingPtr& search) noexcept {
-  try {
-    engine_.searching().Run(
-        [self = shared_from_this(), search, engine = search->engine] { self->Ask(search); });
-  } catch (...) {
-    Settle(*search, {.failure = FailureOfCaught(), .grant = {}});
-  }
+  OrSettle(*search, [&] {
+    engine_.searching().Run([self = shared_from_this(), search, engine = search->engine] {
+      self->OrSettle(*search, [&] { self->Ask(search); });
+    });
+  });
 }
 
 void NextSearches::List(const PendingPtr& search, FailurePtr outage,
@@ -164,7 +164,7 @@ void NextSearches::List(const PendingPtr& search, FailurePtr outage,
   }
   if (now >= search->deadline) return End(*search, Errc::kTimedOut);
   const auto pause = Jitter(engine_.options().poll_min, engine_.options().poll_max);
-  const TimePoint poll = std::min(now + std::min(pause, due_in.value_or(pause)), search->deadline);
+  const TimePoint poll = now + std::min(pause, due_in.value_or(pause));
   bool again = false;
   {
     const std::scoped_lock lock(mutex_);
@@ -172,7 +172,7 @@ void NextSearches::List(const PendingPtr& search, FailurePtr outage,
     again = sleepers.unheard > search->heard;
     if (!again) {
       std::list<PendingPtr> node{search};
-      search->timer = engine_.runtime().Schedule(
+      search->poll = engine_.runtime().Schedule(
           poll, [weak = std::weak_ptr(search), table = weak_from_this()] {
             const auto due = weak.lock();
             const auto self = table.lock();
@@ -196,7 +196,7 @@ bool NextSearches::Unlist(PendingAcquire& search) noexcept {
 
 void NextSearches::TakeOut(Sleepers& sleepers, PendingAcquire& search) noexcept {
   search.queue_state = PendingAcquire::QueueState::kNotQueued;
-  engine_.runtime().Cancel(std::exchange(search.timer, 0));
+  engine_.runtime().Cancel(std::exchange(search.poll, 0));
   sleepers.searches.erase(search.where);
 }
 
@@ -251,7 +251,8 @@ void NextSearches::Wake(Collection& collection, std::uint64_t hint) noexcept {
   AskOnWorker(first);
 }
 
-void NextSearches::PassOn(const PendingAcquire& search, std::uint64_t hint, bool missing) noexcept {
+void NextSearches::ForwardHint(const PendingAcquire& search, std::uint64_t hint,
+                               bool missing) noexcept {
   if (hint == 0) return;
   if (missing) {
     const std::scoped_lock lock(mutex_);

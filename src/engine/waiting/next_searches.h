@@ -43,9 +43,10 @@ class NextSearches : public std::enable_shared_from_this<NextSearches> {
     std::uint64_t unheard = 0;  ///< The last hint that found no search asleep.
   };
 
-  /// Out of memory it settles the search.
-  void Ask(const PendingPtr& search) noexcept;
-  void TryAsk(const PendingPtr& search);
+  /// Calls `act`; if that throws (out of memory), settles the search.
+  template <class F>
+  void OrSettle(PendingAcquire& search, const F& act) noexcept;
+  void Ask(const PendingPtr& search);
   void Settle(PendingAcquire& search, AcquireResult result) noexcept;
   /// `outage`: why the attempt that has just ended did not reach the store; null: it did. `due_in`:
   /// see AcquireOp.
@@ -54,9 +55,9 @@ class NextSearches : public std::enable_shared_from_this<NextSearches> {
   bool Unlist(PendingAcquire& search) noexcept;
   /// Wakes the first search that did not ask the store since this hint came.
   void Wake(Collection& collection, std::uint64_t hint) noexcept;
-  /// Passes on the hint of a search that it woke in vain. `missing`: the store has nothing for this
+  /// Forwards the hint of a search that it woke in vain. `missing`: the store has nothing for this
   /// search, nor for those that want the same.
-  void PassOn(const PendingAcquire& search, std::uint64_t hint, bool missing) noexcept;
+  void ForwardHint(const PendingAcquire& search, std::uint64_t hint, bool missing) noexcept;
   /// Needs the lock.
   void TakeOut(Sleepers& sleepers, PendingAcquire& search) noexcept;
   [[nodiscard]] PendingPtr AnySleeper() noexcept;

@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "engine/procedures/background_release.h"
 #include "engine/procedures/procedure.h"
+#include "engine/runtime/insist.h"
 
 namespace doclock::detail {
 namespace {
@@ -33,8 +34,9 @@ PendingAcquire::PendingAcquire(EnginePtr owner, AcquireSpec wish, Target what,
       deadline(DeadlineAfter(now, spec.wait)),
       done_(std::move(when_done)) {}
 
-bool PendingAcquire::queues() const noexcept {
-  if (!engine->queues() || spec.collection->turns() != nullptr || fail_fast()) return false;
+bool PendingAcquire::uses_store_queue() const noexcept {
+  if (!engine->store_has_queue() || spec.collection->turns() != nullptr || fail_fast())
+    return false;
   if (ticket.entered) return true;
   // In milliseconds: a wait may be longer than nanoseconds can count.
   const auto cost = std::chrono::floor<std::chrono::milliseconds>(kQueueingCost * first_answer);
@@ -76,13 +78,26 @@ void PendingAcquire::BeginWaiting(std::optional<int> ahead) noexcept {
 
 void PendingAcquire::StartClock() {
   if (fail_fast() || deadline == TimePoint::max()) return;
-  clock_ = engine->runtime().Schedule(std::max(deadline, started + kFirstAnswer),
-                                      [weak = weak_from_this()] {
-                                        if (const auto self = weak.lock()) self->TimeIsUp();
-                                      });
+  if (clock_ == 0 || engine->Now() >= deadline) SetClock(deadline);
+}
+
+void PendingAcquire::SetClock(TimePoint when) {
+  const auto timer = engine->runtime().Schedule(when, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->TimeIsUp();
+  });
+  engine->runtime().Cancel(clock_.exchange(timer));
+  if (settled()) engine->runtime().Cancel(clock_.exchange(0));
+}
+
+bool PendingAcquire::WaitForFirstAnswer() noexcept {
+  const TimePoint latest = started + kFirstAnswer;
+  return engine->Now() < latest && Insist([&] { SetClock(latest); });
 }
 
 void PendingAcquire::TimeIsUp() noexcept {
+  const bool goes_on = target == Target::kDocument ? engine->waits().AwaitsFirstAnswer(*this)
+                                                   : !answered && WaitForFirstAnswer();
+  if (goes_on) return;
   if (answered) return End(Errc::kTimedOut);
   const auto what = [this] {
     return target == Target::kDocument

@@ -42,9 +42,9 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   QueueState queue_state = QueueState::kNotQueued;
   /// Its position in the queue, unless it is in none. Guarded by the shard's mutex.
   std::list<std::shared_ptr<PendingAcquire>>::iterator where{};
-  Runtime::TimerId timer = 0;  ///< Guarded by the shard's mutex.
-  /// Of a search: the reason why its last attempt did not reach the store. Guarded by NextSearches'
-  /// mutex.
+  /// Of a search: its next poll, and the reason why its last attempt did not reach the store.
+  /// Guarded by NextSearches' mutex.
+  Runtime::TimerId poll = 0;
   FailurePtr outage;
   /// It is one attempt, whatever its time to wait: its caller goes on by other means, so the
   /// Observer is told of a grant alone.
@@ -65,7 +65,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   [[nodiscard]] bool shared() const noexcept { return spec.mode == LockMode::kShared; }
   [[nodiscard]] bool fail_fast() const noexcept { return spec.wait.count() == 0; }
   /// Does it stand in the store's queue too, when it is the first in its process?
-  [[nodiscard]] bool queues() const noexcept;
+  [[nodiscard]] bool uses_store_queue() const noexcept;
   [[nodiscard]] bool settled() const noexcept { return settled_.load(std::memory_order_acquire); }
 
   /// False if it was settled before: then `result` is dropped, which releases a grant.
@@ -78,14 +78,17 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   void BeginWaiting(std::optional<int> ahead = {}) noexcept;
 
   /// Settles it when its time to wait is over, even if the store hangs: an attempt under way
-  /// releases what it gets. The first answer may take a second in any case. Call this before
-  /// another thread can see this object.
+  /// releases what it gets. Does nothing if it was called before, unless that time is over.
   void StartClock();
+  /// Its time to wait is over, but the store may take a second for its first answer: settles it
+  /// then. False: that second is over too, or memory is out. Needs the shard's lock for a document.
+  [[nodiscard]] bool WaitForFirstAnswer() noexcept;
 
   /// Takes it out of its queue and settles it with `code` (kTimedOut, kCancelled).
   void End(Errc code) noexcept;
 
  private:
+  void SetClock(TimePoint when);
   void TimeIsUp() noexcept;
 
   AcquireDone done_;

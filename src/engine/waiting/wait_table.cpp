@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "engine/leases/probation.h"
 #include "engine/procedures/acquire_procedure.h"
-#include "engine/procedures/background_release.h"
 #include "engine/runtime/insist.h"
 #include "engine/runtime/jitter.h"
 #include "engine/waiting/queue_times.h"
@@ -28,7 +26,7 @@ struct WaitTable::Attempt {
       : waits(std::move(of)),
         waiter(std::move(who)),
         procedure(engine, waiter->spec, give_up, waiter->upsert_id,
-                  waiter->queues() ? &waiter->ticket : nullptr) {}
+                  waiter->uses_store_queue() ? &waiter->ticket : nullptr) {}
   KeyWaitsPtr waits;
   PendingPtr waiter;
   AcquireProcedure procedure;
@@ -72,7 +70,8 @@ void WaitTable::EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) noexcept {
 
 bool WaitTable::EntersAtOnce(const AcquireSpec& spec, std::size_t hash) const noexcept {
   // A shorter wait could end before the store answers that the lock is free.
-  if (!engine_.queues() || spec.mode == LockMode::kShared || spec.wait < kFirstAnswer) return false;
+  if (!engine_.store_has_queue() || spec.mode == LockMode::kShared || spec.wait < kFirstAnswer)
+    return false;
   return engine_.met_queues().Knows(hash, engine_.Now());
 }
 
@@ -103,7 +102,7 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
   bool first = true;
   try {
     const std::scoped_lock lock(shard.mutex);
-    StartTimer(waiter);
+    waiter->StartClock();
     waits = FindOrAddKey(shard, *waiter->spec.collection, waiter->spec.key, waiter->hash);
     if (why) waits->last = std::move(why);
     first = waits->queue.empty() && waits->releasing == 0 && waits->shares_releasing == 0;
@@ -115,7 +114,6 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
     waiter->queue_state = PendingAcquire::QueueState::kQueued;
     waiter->answered = true;
   } catch (...) {
-    engine_.runtime().Cancel(std::exchange(waiter->timer, 0));
     if (!waiter->fail_fast()) engine_.hints().Leave(*waiter->spec.collection);
     throw;
   }
@@ -124,27 +122,14 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
   if (ask) Pump(waits);
 }
 
-void WaitTable::StartTimer(const PendingPtr& waiter) {
-  if (waiter->deadline == TimePoint::max() || waiter->fail_fast()) return;
-  waiter->timer = engine_.runtime().Schedule(
-      waiter->deadline, [weak = std::weak_ptr(waiter), table = weak_from_this()] {
-        const auto late = weak.lock();
-        const auto self = table.lock();
-        if (late && self) self->TimeIsUp(*late);
-      });
-}
-
-void WaitTable::TimeIsUp(PendingAcquire& waiter) noexcept {
-  if (!engine_.traits().immediate && engine_.Now() < waiter.started + kFirstAnswer) {
-    const std::scoped_lock lock(ShardOf(waiter.hash).mutex);
-    const auto waits =
-        FindKey(ShardOf(waiter.hash), *waiter.spec.collection, waiter.spec.key, waiter.hash);
-    if (waits && waits->AwaitsFirstAnswer()) {
-      waits->overdue = true;
-      return;
-    }
-  }
-  End(waiter, Errc::kTimedOut);
+bool WaitTable::AwaitsFirstAnswer(PendingAcquire& waiter) noexcept {
+  Shard& shard = ShardOf(waiter.hash);
+  const std::scoped_lock lock(shard.mutex);
+  if (!waiter.answered) return waiter.WaitForFirstAnswer();
+  if (engine_.traits().immediate) return false;
+  const auto waits = FindKey(shard, *waiter.spec.collection, waiter.spec.key, waiter.hash);
+  if (!waits || !waits->AwaitsFirstAnswer() || !waiter.WaitForFirstAnswer()) return false;
+  return waits->overdue = true;
 }
 
 void WaitTable::End(PendingAcquire& waiter, Errc code) noexcept {
@@ -169,14 +154,6 @@ void WaitTable::End(PendingAcquire& waiter, Errc code) noexcept {
   waiter.Settle({.failure = std::move(failure), .grant = {}});
   if (!LeaveStoreQueue(waiter, ticket)) return;
   if (!engine_.closed()) Pump(waits);  // the next one places an entry of its own
-}
-
-bool WaitTable::LeaveStoreQueue(const PendingAcquire& waiter, const QueueTicket& ticket) noexcept {
-  if (!ticket.entered) return false;
-  const AcquireSpec& spec = waiter.spec;
-  LeaveInBackground(engine_, *spec.collection, spec.key, ticket.id,
-                    engine_.Now() + EntryLength(spec.ttl) + ProbationOf(spec.ttl));
-  return true;
 }
 
 bool WaitTable::SleepUntil(const KeyWaitsPtr& waits, TimePoint when) noexcept {
@@ -254,17 +231,17 @@ void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) noexcept {
 }
 
 void WaitTable::Unclaim(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexcept {
-  Waiters unwakeable;
+  Leavers left;
   QueueTicket ticket;
   {
     const std::scoped_lock lock(ShardOf(waits->hash).mutex);
     waits->Unclaim(waiter);
     ticket = waits->TakeTicketOfLeaver(waiter);
-    unwakeable = SleepOrLeave(waits, NextLook(nullptr));
+    left.unwakeable = SleepOrLeave(waits, NextLook(nullptr));
     EraseIfIdle(ShardOf(waits->hash), waits);
   }
   LeaveStoreQueue(waiter, ticket);
-  SettleUnwakeable(unwakeable);
+  left.Settle(nullptr);
 }
 
 void WaitTable::StartAttempt(const KeyWaitsPtr& waits, const PendingPtr& waiter) {
@@ -282,7 +259,7 @@ void WaitTable::AfterAttempt(Attempt& attempt) noexcept {
   Shard& shard = ShardOf(attempt.waits->hash);
   const bool may_pass = MayPass(*failure);
   if (may_pass) attempt.waiter->BeginWaiting(failure->waiting);
-  Waiters refused, overdue, unwakeable;
+  Leavers left;
   bool ask_again = false;
   QueueTicket ticket;
   std::optional<GrantSeen> told;
@@ -294,54 +271,54 @@ void WaitTable::AfterAttempt(Attempt& attempt) noexcept {
     waits.Unclaim(*attempt.waiter);
     waits.last = CopyOf(*failure);
     if (may_pass) {
-      refused = waits.TakeFailFast(&attempt.waiter->spec);
+      left.refused = waits.TakeFailFast(&attempt.waiter->spec);
     } else {
-      waits.LeaveTo(refused, *attempt.waiter);
+      waits.LeaveTo(left.refused, *attempt.waiter);
     }
-    if (may_pass) overdue = waits.TakeOverdue();
+    if (may_pass) left.overdue = waits.TakeOverdue();
     ticket = waits.TakeTicketOfLeaver(*attempt.waiter);
     ask_again = std::exchange(waits.again, false) || !may_pass || ticket.entered ||
                 waits.BringFailFastForward();
     if (!ask_again) {
       const bool queued = attempt.procedure.queued_behind().has_value();
-      unwakeable = SleepOrLeave(attempt.waits, queued ? NextLookInQueue(attempt, failure.get())
-                                                      : NextLook(failure.get()));
+      left.unwakeable = SleepOrLeave(attempt.waits, queued ? NextLookInQueue(attempt, failure.get())
+                                                           : NextLook(failure.get()));
     }
     EraseIfIdle(shard, attempt.waits);
   }
   LeaveStoreQueue(*attempt.waiter, ticket);
-  SettleUnwakeable(unwakeable);
-  for (const auto& waiter : refused) {
-    waiter->Settle({.failure = CopyOf(*failure), .grant = {}});
-  }
-  SettleOverdue(overdue, failure.get());
+  left.Settle(failure.get());
   if (told && TakeGrant(attempt.waits, *told)) return;
   if (ask_again) Pump(attempt.waits, true);
+}
+
+Leavers WaitTable::LeaveGranted(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexcept {
+  Leavers left;
+  waits->LeaveGranted(waiter);
+  if (waiter.shared()) {  // others may have room: their own attempt tells
+    left.refused = waits->TakeFailFastWriters();
+  } else {
+    left.refused = waits->TakeFailFast(nullptr);
+    left.overdue = waits->TakeOverdue();
+  }
+  left.unwakeable = SleepOrLeave(waits, NextLook(nullptr));
+  return left;
 }
 
 void WaitTable::Granted(const KeyWaitsPtr& waits, PendingAcquire& waiter,
                         AcquireResult result) noexcept {
   Shard& shard = ShardOf(waits->hash);
-  Waiters refused, overdue, unwakeable;
-  bool ask_again = false;
+  Leavers left;
   {
     const std::scoped_lock lock(shard.mutex);
-    waits->Grant(waiter);
     result.grant.lease->streak_ms = waits->StreakUntil(*result.grant.lease);
-    // Beside a share others may have room: their own attempt tells.
-    if (!waiter.shared()) overdue = waits->TakeOverdue();
-    // Beside a share there may be room for the next in the queue.
-    ask_again = waiter.shared();
-    const AcquireSpec exclusive;
-    refused = waits->TakeFailFast(ask_again ? &exclusive : nullptr);
-    unwakeable = SleepOrLeave(waits, NextLook(nullptr));
+    left = LeaveGranted(waits, waiter);
     EraseIfIdle(shard, waits);
   }
   waiter.Settle(std::move(result));
-  SettleBusy(refused);
-  SettleOverdue(overdue, nullptr);
-  SettleUnwakeable(unwakeable);
-  if (ask_again) Pump(waits, true);
+  left.Settle(nullptr);
+  // Beside a share there may be room for the next in the queue.
+  if (waiter.shared()) Pump(waits, true);
 }
 
 bool WaitTable::TakeGrant(const KeyWaitsPtr& waits, const GrantSeen& seen) noexcept {
@@ -366,8 +343,8 @@ bool WaitTable::TakeGrant(const KeyWaitsPtr& waits, const GrantSeen& seen) noexc
     grant.lock_id = ticket.id;
     result.grant.body = seen.body;
     result.grant.created = !waiter->upsert_id.is_nil() && waiter->upsert_id == seen.born;
-    result.grant.lease = engine_.Grant(waiter->spec, waiter->spec.key, grant, seen.version,
-                                       seen.born, seen.body, ticket.since, true);
+    result.grant.lease = engine_.MakeLease(waiter->spec, waiter->spec.key, grant, seen.version,
+                                           seen.born, seen.body, ticket.since, true);
   } catch (...) {
     LeaveStoreQueue(*waiter, ticket);  // out of memory: the lock is given back
   }

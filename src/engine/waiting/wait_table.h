@@ -46,6 +46,9 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// Puts a waiter at the end of its queue and starts asking. `why`: the failure of an attempt
   /// already made, if any. Where it throws, the waiter is in no queue.
   void Enqueue(const PendingPtr& waiter, FailurePtr why);
+  /// The time of this waiter is over. Does it go on, because the store has not answered yet? Then
+  /// the answer ends the wait, or PendingAcquire::WaitForFirstAnswer.
+  [[nodiscard]] bool AwaitsFirstAnswer(PendingAcquire& waiter) noexcept;
   /// Ends a wait with `code` (kTimedOut, kCancelled, kClosed).
   void End(PendingAcquire& waiter, Errc code) noexcept;
 
@@ -79,15 +82,13 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   void EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) noexcept;
   /// False: there is no memory for a timer, and nothing may wake the waiters.
   [[nodiscard]] bool SleepUntil(const KeyWaitsPtr& waits, TimePoint when) noexcept;
-  /// The same. Waiters that nothing may wake leave: to be settled by SettleUnwakeable.
+  /// The same. Waiters that nothing may wake leave: they are Leavers::unwakeable.
   [[nodiscard]] Waiters SleepOrLeave(const KeyWaitsPtr& waits, TimePoint when) noexcept;
+  /// The lock was granted to this waiter: it leaves, with those who cannot have it now.
+  [[nodiscard]] Leavers LeaveGranted(const KeyWaitsPtr& waits, PendingAcquire& waiter) noexcept;
 
   /// Is this caller to stand in the store's queue before it has asked?
   [[nodiscard]] bool EntersAtOnce(const AcquireSpec& spec, std::size_t hash) const noexcept;
-  void StartTimer(const PendingPtr& waiter);
-  /// Ends a wait whose time is over. If the store has not answered yet, it may: then the answer
-  /// ends the wait, or PendingAcquire::StartClock.
-  void TimeIsUp(PendingAcquire& waiter) noexcept;
 
   // These lock the shard.
   /// Lets the first waiter ask, unless an attempt or a release is under way. `released`: a release
@@ -108,8 +109,6 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// For a waiter whose entry stands in the store's queue.
   [[nodiscard]] TimePoint NextLookInQueue(const Attempt& attempt,
                                           const Failure* why) const noexcept;
-  /// Removes a waiter's entry from the store's queue in the background. False: it has none.
-  bool LeaveStoreQueue(const PendingAcquire& waiter, const QueueTicket& ticket) noexcept;
   [[nodiscard]] PendingPtr AnyOf(Shard& shard) noexcept;
 
   Engine& engine_;

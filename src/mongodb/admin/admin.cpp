@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "document/collection.h"
 #include "mongodb/operations/operations.h"
 
 namespace doclock::mongodb {
@@ -10,12 +11,6 @@ namespace {
 constexpr std::chrono::seconds kAdminBudget{10};
 /// More than one answer holds.
 constexpr std::int64_t kMostCollections = 1'000'000;
-
-std::string FieldList(const IndexSpec& index) {
-  std::string list;
-  for (const std::string& field : index.fields) list += (list.empty() ? "" : ",") + field;
-  return list;
-}
 
 /// As in the name of an index, where commas of the fields' own must not look like those between.
 std::string EscapedFieldList(const IndexSpec& index) {
@@ -109,16 +104,12 @@ std::vector<std::string> ListCollections(Server& server, std::chrono::millisecon
 void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& wanted) {
   const IndexSpec index = wanted.held_locks ? wanted : WithoutKey(wanted);
   if (!index.held_locks && index.fields.empty()) return;  // every collection has that of `_id`
-  const std::string list = FieldList(index);
   const Doc spec = index.held_locks ? LockIndex(collection)
                    : index.unique   ? UniqueIndex(index)
                                     : SearchIndex(index);
   Reply reply;
   CreateIndex(server, collection, spec, reply);
-  if (reply.is_duplicate()) {
-    throw ConflictException("doclock: documents already repeat values of the index " + list,
-                            std::nullopt, std::nullopt, list);
-  }
+  if (reply.is_duplicate()) ThrowRepeatedValues(index.fields);
   if (IsIndexConflict(reply)) reply.text += ": another index has the same fields or name";
   Check(reply);
 }

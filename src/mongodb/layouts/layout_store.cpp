@@ -52,8 +52,8 @@ const char* Unpromised(const GrantRequest& grant) {
   return grant.queue_for.count() > 0 ? "queue" : nullptr;
 }
 const char* Unpromised(const AcquireOp& op) {
-  // A caller that wants an existing document wants its body. An attempt after doubt has none.
-  if (IsBody(op.insert) || (!op.insert && !op.again)) return "bodies";
+  // A caller that wants an existing document wants its body.
+  if (!op.insert || IsBody(op.insert)) return "bodies";
   return Unpromised(op.grant);
 }
 const char* Unpromised(const RenewOp& op) {
@@ -83,7 +83,8 @@ bool IsPlainRelease(const StoreOp& op) {
 
 class LayoutDatabase final : public locking::Database {
  public:
-  LayoutDatabase(Server& server, const Layouts& layouts) : server_(server), layouts_(layouts) {}
+  LayoutDatabase(Server& server, const Layouts& layouts)
+      : Database(locking::InChild::kRefused), server_(server), layouts_(layouts) {}
 
   [[nodiscard]] StoreTraits traits() const noexcept override { return {}; }
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
@@ -165,6 +166,7 @@ LayoutStore::LayoutStore(Server& server, const ClockWatch& clocks, Layouts layou
       layouts_(std::move(layouts)) {}
 
 void LayoutStore::Execute(std::span<StoreOp* const> ops, milliseconds budget) {
+  if (Refuses(ops)) return;
   const Deadline deadline = In(budget);
   std::map<Collection*, std::vector<StoreOp*>> renewals;
   std::vector<StoreOp*> others;

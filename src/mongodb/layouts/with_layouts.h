@@ -28,15 +28,13 @@ class WithLayouts final : public Base {
 
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
                                    milliseconds default_ttl) override {
-    if (!others_.Has(name)) return Base::Open(name, fields, default_ttl);
-    this->database().CheckProcess();
-    return others_.Open(name, fields, default_ttl);
+    return others_.Has(name) ? others_.Open(name, fields, default_ttl)
+                             : Base::Open(name, fields, default_ttl);
   }
   [[nodiscard]] std::shared_ptr<Collection> Find(const std::string& name) const override {
     return others_.Has(name) ? others_.Find(name) : Base::Find(name);
   }
   void Execute(std::span<StoreOp* const> ops, milliseconds budget) override {
-    if (this->database().FailIfForked(ops)) return;
     std::vector<StoreOp*> ours, theirs;
     for (StoreOp* const op : ops) (IsTheirs(*op->collection) ? theirs : ours).push_back(op);
     const auto start = std::chrono::steady_clock::now();
@@ -68,13 +66,11 @@ class WithLayouts final : public Base {
   }
   std::int64_t Purge(Collection& collection, std::int64_t limit, milliseconds budget) override {
     if (!IsTheirs(collection)) return Base::Purge(collection, limit, budget);
-    this->database().CheckProcess();
     return others_.Purge(collection, limit, budget);
   }
   LockPage ListLocks(Collection& collection, const LockQuery& query, const std::string& after,
                      milliseconds budget) override {
     if (!IsTheirs(collection)) return Base::ListLocks(collection, query, after, budget);
-    this->database().CheckProcess();
     return others_.ListLocks(collection, query, after, budget);
   }
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
@@ -83,7 +79,6 @@ class WithLayouts final : public Base {
   }
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
     if (!IsTheirs(collection)) return Base::EnsureIndex(collection, index);
-    this->database().CheckProcess();
     others_.EnsureIndex(collection, index);
   }
   /// Of one of theirs only what concerns the servers: what its documents and indexes ought to be is

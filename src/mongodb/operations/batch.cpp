@@ -231,7 +231,7 @@ Batch::Trace Batch::TraceOf(const WriteOp& op, const std::optional<Sight>& sight
     // It leaves no mark: its lock may have expired since, and been purged.
     return unmoved && (mine || same) ? Trace::kNotDone : Trace::kUnknown;
   }
-  if (lock.released == op.LeftMark()) return Trace::kDone;
+  if (lock.released == op.ReleaseId()) return Trace::kDone;
   if (op.next != nullptr && lock.lock_id == op.next->lock_id) return Trace::kDone;
   if (mine) return Trace::kNotDone;
   // The next version would bear its mark; after that one it may have been overwritten.
@@ -250,7 +250,7 @@ Batch::Trace Batch::TraceOf(const SaveOp& op, const Uuid& born, const std::optio
 
 /// What the document shows to be done by the command, as it seems.
 bool Batch::SeemsDone(const Statement& statement) {
-  return statement.trace == Trace::kDone && !statement.op->again;  // else it may be of before
+  return statement.trace == Trace::kDone && !statement.op->is_retry;  // else it may be of before
 }
 
 /// The server has counted fewer than seem to be done: some documents show an earlier write by the

@@ -105,7 +105,7 @@ class Operations {
   bool TakeTurn(AcquireOp& op);
   template <class AnyTurn>
   bool TakeTurn(AcquireOp& op, const AnyTurn& turn);
-  bool TellTurn(AcquireOp& op, const StoredLock& before, const bson_t& doc);
+  bool ReportTurn(AcquireOp& op, const StoredLock& before, const bson_t& doc);
   bool ReadGrant(AcquireOp& op);
 
   void AcquireShare(AcquireOp& op);

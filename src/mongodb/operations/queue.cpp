@@ -52,7 +52,7 @@ bool Operations::TakeTurn(AcquireOp& op, const AnyTurn& turn) {
   }
   const StoredLock before = ReadStoredLock(doc, collection, bson_iter_date_time(&now));
   if (before.malformed()) return false;
-  if (!FlagAt(value, "granted")) return TellTurn(op, before, doc);
+  if (!FlagAt(value, "granted")) return ReportTurn(op, before, doc);
   const bool shared = op.grant.mode == LockMode::kShared;
   op.created = op.created && op.born == before.born;
   op.took_over = before.HasLockId() && !(shared && before.IsShared());
@@ -63,7 +63,7 @@ bool Operations::TakeTurn(AcquireOp& op, const AnyTurn& turn) {
 
 /// The server has granted this attempt nothing: it holds the lock already, is busy, or is refused.
 /// False: the rules say otherwise, and another attempt is to be made.
-bool Operations::TellTurn(AcquireOp& op, const StoredLock& before, const bson_t& doc) {
+bool Operations::ReportTurn(AcquireOp& op, const StoredLock& before, const bson_t& doc) {
   const bool holds = rules::HoldsAlready(op, before, kLookedAt);
   rules::LockState after = before;
   rules::Acquire(op, after, kLookedAt);
@@ -97,7 +97,7 @@ bool Operations::ReadGrant(AcquireOp& op) {
     bson_iter_t now;
     if (!FindDocument(row, "doc", doc) || !FindField(row, "now", now)) return false;
     const StoredLock lock = ReadStoredLock(doc, *op.collection, bson_iter_date_time(&now));
-    if (!lock.malformed() && rules::HoldsAlready(op, lock, kLookedAt)) TellTurn(op, lock, doc);
+    if (!lock.malformed() && rules::HoldsAlready(op, lock, kLookedAt)) ReportTurn(op, lock, doc);
     return false;
   });
   return op.status == OpStatus::kDone;

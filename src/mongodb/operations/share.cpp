@@ -116,7 +116,7 @@ bool Operations::TryReleaseShare(WriteOp& op, Queue queue) {
   if (queue == Queue::kNone) AddNoQueue(filter, collection);
   filter.Add("$expr", AnyLiveExpr(collection, Array().Add(op.lock_id)));
   Array stages;
-  AddShareRelease(stages, collection, op.lock_id, op.LeftMark());
+  AddShareRelease(stages, collection, op.lock_id, op.ReleaseId());
   if (op.body) {
     AddMembers(stages, op.body);
     AddVersionRaise(stages, collection);

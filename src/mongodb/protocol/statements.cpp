@@ -104,11 +104,11 @@ Update HeldUpdate(const WriteOp& op, Queue queue) {
     update.RestartLease(op.ttl);
     update.KeepFence(op.lock_id, op.fence);
   } else if (op.next != nullptr) {
-    update.HandOver(op.LeftMark(), *op.next);
+    update.HandOver(op.ReleaseId(), *op.next);
   } else if (queue == Queue::kFirst) {
-    update.PassOn(op.LeftMark());
+    update.PassOn(op.ReleaseId());
   } else {
-    update.Release(op.LeftMark());
+    update.Release(op.ReleaseId());
   }
   if (op.body && op.merge) {
     update.MergeBody(op.body);

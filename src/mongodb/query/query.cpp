@@ -29,7 +29,7 @@ Doc IsNoUtf8() {
   return Doc::Of("_id", id);
 }
 
-/// Documents whose `_id` no Key can name must not be locked. In words that draw no index: the
+/// Documents whose `_id` no Key can name must not be locked. Written so that no index is used: the
 /// order's is the better one.
 Doc KnownKeys() {
   Array unknown;

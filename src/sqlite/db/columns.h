@@ -5,7 +5,7 @@
 
 #include "doclock/uuid.h"
 #include "sqlite/db/statement.h"
-#include "sqlite/locks/stored_lock.h"
+#include "sqlite/locks/lock_columns.h"
 
 namespace doclock::sqlite {
 

@@ -44,7 +44,7 @@ enum class Sql : std::uint8_t {
 };
 inline constexpr std::size_t kSqlCount = static_cast<std::size_t>(Sql::kDeleteQueue) + 1;
 
-/// The columns a StoredLock is read from, for a FROM that calls documents d and leases l.
+/// The columns a LockColumns is read from, for a FROM that calls documents d and leases l.
 inline constexpr const char* kStoredColumns =
     "d.id, d.lock_id, d.lock_version, d.lock_time, d.lock_ttl, d.lock_slot, d.lock_boot, "
     "d.lock_closed, d.lock_owner, d.lock_released, d.lock_born, l.lock_id, l.renewed, l.ttl, "

@@ -18,12 +18,12 @@ constexpr std::chrono::seconds kTidyingInterval{1};
 
 }  // namespace
 
-bool LeaseEvaluator::IsComparable(const StoredLock& lock, TimePoint now) const noexcept {
+bool LeaseEvaluator::IsComparable(const LockColumns& lock, TimePoint now) const noexcept {
   // A time in the future was not read from this boot's clock, even if the row says so.
   return lock.boot == boot_ && lock.LastSign() <= now.time_since_epoch();
 }
 
-nanoseconds LeaseEvaluator::FirstSeen(std::uint64_t tag, const StoredLock& lock, nanoseconds now) {
+nanoseconds LeaseEvaluator::FirstSeen(std::uint64_t tag, const LockColumns& lock, nanoseconds now) {
   const std::lock_guard guard(mutex_);
   const nanoseconds left = std::max(lock.LeaseEnd(), lock.closed) - lock.LastSign();
   const Observation fresh{lock.id, lock.LastSign(), now, now + left + kKnownToBeOver};
@@ -45,12 +45,12 @@ bool LeaseEvaluator::HasRoom(nanoseconds now) {
   return observations_.size() < kMaxObservations;
 }
 
-nanoseconds LeaseEvaluator::ShiftOf(std::uint64_t tag, const StoredLock& lock, TimePoint now) {
+nanoseconds LeaseEvaluator::ShiftOf(std::uint64_t tag, const LockColumns& lock, TimePoint now) {
   if (IsComparable(lock, now)) return nanoseconds(0);
   return FirstSeen(tag, lock, now.time_since_epoch()) - lock.LastSign();
 }
 
-rules::Lease LeaseEvaluator::LeaseOf(const StoredLock& lock, nanoseconds shift,
+rules::Lease LeaseEvaluator::LeaseOf(const LockColumns& lock, nanoseconds shift,
                                      TimePoint now) const noexcept {
   rules::Lease lease{TimePoint(lock.time + shift), lock.ttl, lock.slot};
   const rules::Lease renewed{TimePoint(lock.renewed + shift), lock.renewed_ttl, lock.slot};
@@ -59,7 +59,7 @@ rules::Lease LeaseEvaluator::LeaseOf(const StoredLock& lock, nanoseconds shift,
   return lease;
 }
 
-rules::LockState LeaseEvaluator::LockOf(const SqliteCollection& collection, const StoredLock& lock,
+rules::LockState LeaseEvaluator::LockOf(const SqliteCollection& collection, const LockColumns& lock,
                                         TimePoint now) {
   rules::LockState state;
   state.lock_id = lock.id;
@@ -77,7 +77,7 @@ rules::LockState LeaseEvaluator::LockOf(const SqliteCollection& collection, cons
   return state;
 }
 
-rules::Lease LeaseEvaluator::ShareOf(const SqliteCollection& collection, const StoredLock& share,
+rules::Lease LeaseEvaluator::ShareOf(const SqliteCollection& collection, const LockColumns& share,
                                      TimePoint now) {
   return LeaseOf(share, ShiftOf(collection.tag() ^ kSharesTag, share, now), now);
 }

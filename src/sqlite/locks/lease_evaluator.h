@@ -7,8 +7,8 @@
 
 #include "doclock/clock.h"
 #include "rules/lock_state.h"
+#include "sqlite/locks/lock_columns.h"
 #include "sqlite/locks/queue.h"
-#include "sqlite/locks/stored_lock.h"
 #include "sqlite/processes/process_coordinator.h"
 #include "sqlite/schema/sqlite_collection.h"
 
@@ -23,10 +23,10 @@ class LeaseEvaluator {
 
   /// Of a lock that is not malformed, what its own columns say: without shares, owner and group.
   /// The lease of an unheld lock ended when the lock was freed.
-  [[nodiscard]] rules::LockState LockOf(const SqliteCollection& collection, const StoredLock& lock,
+  [[nodiscard]] rules::LockState LockOf(const SqliteCollection& collection, const LockColumns& lock,
                                         TimePoint now);
   /// The lease of a share, whose `doc` is ShareNumber.
-  [[nodiscard]] rules::Lease ShareOf(const SqliteCollection& collection, const StoredLock& share,
+  [[nodiscard]] rules::Lease ShareOf(const SqliteCollection& collection, const LockColumns& share,
                                      TimePoint now);
 
   /// Is the waiter that left this entry gone: is its process dead, or was it in an earlier boot?
@@ -35,7 +35,7 @@ class LeaseEvaluator {
   /// What to store with times of now.
   [[nodiscard]] std::int64_t boot() const noexcept { return boot_; }
   /// Were the lock's times read from our clock, in this boot?
-  [[nodiscard]] bool IsComparable(const StoredLock& lock, TimePoint now) const noexcept;
+  [[nodiscard]] bool IsComparable(const LockColumns& lock, TimePoint now) const noexcept;
 
  private:
   /// A lock whose times cannot be compared with our clock, and since when we know it.
@@ -62,10 +62,10 @@ class LeaseEvaluator {
 
   /// The difference between this boot's clock and the lock's times. Times that cannot be compared
   /// count from when they were first seen.
-  std::chrono::nanoseconds ShiftOf(std::uint64_t tag, const StoredLock& lock, TimePoint now);
-  [[nodiscard]] rules::Lease LeaseOf(const StoredLock& lock, std::chrono::nanoseconds shift,
+  std::chrono::nanoseconds ShiftOf(std::uint64_t tag, const LockColumns& lock, TimePoint now);
+  [[nodiscard]] rules::Lease LeaseOf(const LockColumns& lock, std::chrono::nanoseconds shift,
                                      TimePoint now) const noexcept;
-  std::chrono::nanoseconds FirstSeen(std::uint64_t tag, const StoredLock& lock,
+  std::chrono::nanoseconds FirstSeen(std::uint64_t tag, const LockColumns& lock,
                                      std::chrono::nanoseconds now);
   bool HasRoom(std::chrono::nanoseconds now);
 

@@ -43,7 +43,7 @@ std::unique_ptr<LoadedDocument> LockReader::Find(const SqliteCollection& collect
   return document;
 }
 
-bool LockReader::IsLocked(const SqliteCollection& collection, const StoredLock& row) {
+bool LockReader::IsLocked(const SqliteCollection& collection, const LockColumns& row) {
   LoadedDocument document;
   document.row = row;
   LoadLease(collection, document);
@@ -55,7 +55,7 @@ void LockReader::Load(const SqliteCollection& collection, LoadedDocument& docume
   if (document.malformed) return;
   if (document.row.queued) LoadQueue(collection, document);
   if (document.lock.HasLockId() && !document.lock.IsShared()) {
-    document.lock.owner = around_.owners.Find(connection_, document.row.owner);
+    document.lock.owner = context_.owners.Find(connection_, document.row.owner);
   }
 }
 
@@ -63,7 +63,7 @@ void LockReader::LoadLease(const SqliteCollection& collection, LoadedDocument& d
   document.malformed = document.row.malformed;
   document.bad_part = document.row.bad_column;
   if (document.malformed) return;
-  document.lock = around_.evaluator.LockOf(collection, document.row, now_);
+  document.lock = context_.evaluator.LockOf(collection, document.row, now_);
   if (document.lock.IsShared()) LoadShares(collection, document);
 }
 
@@ -77,9 +77,9 @@ void LockReader::LoadShares(const SqliteCollection& collection, LoadedDocument& 
     }
     rules::Share& added = document.lock.shares.emplace_back();
     added.id = share.lease.id;
-    added.lease = around_.evaluator.ShareOf(collection, share.lease, now_);
+    added.lease = context_.evaluator.ShareOf(collection, share.lease, now_);
     added.granted = TimePoint(share.granted);
-    added.owner = around_.owners.Find(connection_, share.lease.owner);
+    added.owner = context_.owners.Find(connection_, share.lease.owner);
     added.group = share.group;
     added.fence = share.lease.fence;
   }
@@ -93,8 +93,8 @@ void LockReader::LoadQueue(const SqliteCollection& collection, LoadedDocument& d
   Queue(connection_, collection.tables()).ForEach(document.row.doc, [&](StoredEntry&& stored) {
     const bool holds = stored.entry.id == lock.lock_id && lock.IsLive(now_) &&
                        stored.entry.mode == LockMode::kExclusive;
-    if (!stored.malformed && !holds && !around_.evaluator.IsGone(stored, now_)) {
-      stored.entry.owner = around_.owners.Find(connection_, stored.owner);
+    if (!stored.malformed && !holds && !context_.evaluator.IsGone(stored, now_)) {
+      stored.entry.owner = context_.owners.Find(connection_, stored.owner);
       lock.queue.push_back(stored.entry);
     }
     document.entries.push_back(std::move(stored));
@@ -114,7 +114,7 @@ std::string LockReader::ScanLocks(const SqliteCollection& collection, const Lock
   std::size_t seen = 0;
   while (row->Step()) {
     LoadedDocument document;
-    document.row = ReadStoredLock(*row, collection.default_ttl());
+    document.row = ReadLockColumns(*row, collection.default_ttl());
     Load(collection, document);
     if (!document.malformed) SetAges(document, row->Integer(kWall));
     // Many shares of few documents make a page too.
@@ -142,10 +142,10 @@ void LockReader::SetAges(LoadedDocument& document, std::int64_t wall) const {
 }
 
 /// Now, if nothing is known.
-TimePoint LockReader::GrantedAt(const StoredLock& lock, std::chrono::nanoseconds granted,
+TimePoint LockReader::GrantedAt(const LockColumns& lock, std::chrono::nanoseconds granted,
                                 std::int64_t wall) const {
   if (granted.count() == 0) return now_;
-  if (around_.evaluator.IsComparable(lock, now_)) return TimePoint(granted);
+  if (context_.evaluator.IsComparable(lock, now_)) return TimePoint(granted);
   if (wall == 0) return now_;
   return now_ - std::chrono::seconds(std::max<std::int64_t>(UnixTime() - wall, 0));
 }

@@ -9,17 +9,17 @@
 #include "locking/database.h"
 #include "sqlite/db/connection.h"
 #include "sqlite/locks/lease_evaluator.h"
+#include "sqlite/locks/lock_columns.h"
 #include "sqlite/locks/owners.h"
 #include "sqlite/locks/queue.h"
 #include "sqlite/locks/shares.h"
-#include "sqlite/locks/stored_lock.h"
 #include "sqlite/processes/process_coordinator.h"
 #include "sqlite/schema/sqlite_collection.h"
 
 namespace doclock::sqlite {
 
 /// What outlives a transaction, and looking at locks needs.
-struct Surroundings {
+struct StoreContext {
   const Clock& clock;
   const ProcessCoordinator& coordinator;
   LeaseEvaluator& evaluator;
@@ -28,7 +28,7 @@ struct Surroundings {
 
 /// A document, and the rows that it was loaded from.
 struct LoadedDocument : locking::Entry {
-  StoredLock row;
+  LockColumns row;
   std::vector<StoredShare> shares;   ///< In the order of lock.shares.
   std::vector<StoredEntry> entries;  ///< All rows of its queue; lock.queue has those that count.
   bool malformed = false;            ///< Then `lock` tells too little.
@@ -38,15 +38,15 @@ struct LoadedDocument : locking::Entry {
 /// Loads locks as they are at one moment, on any connection.
 class LockReader {
  public:
-  LockReader(Connection& connection, const Surroundings& around)
-      : connection_(connection), around_(around), now_(around.clock.Now()) {}
+  LockReader(Connection& connection, const StoreContext& context)
+      : connection_(connection), context_(context), now_(context.clock.Now()) {}
 
   [[nodiscard]] TimePoint now() const noexcept { return now_; }
 
   /// With all that is stored of it; null: there is none.
   std::unique_ptr<LoadedDocument> Find(const SqliteCollection& collection, const Key& key);
   /// Is the lock of a row live? A malformed one may be held; it is not free.
-  [[nodiscard]] bool IsLocked(const SqliteCollection& collection, const StoredLock& row);
+  [[nodiscard]] bool IsLocked(const SqliteCollection& collection, const LockColumns& row);
   /// See locking::Unit::ScanLocks.
   std::string ScanLocks(const SqliteCollection& collection, const LockQuery& query,
                         const std::string& after,
@@ -58,11 +58,11 @@ class LockReader {
   void LoadShares(const SqliteCollection& collection, LoadedDocument& document);
   void LoadQueue(const SqliteCollection& collection, LoadedDocument& document);
   void SetAges(LoadedDocument& document, std::int64_t wall) const;
-  [[nodiscard]] TimePoint GrantedAt(const StoredLock& lock, std::chrono::nanoseconds granted,
+  [[nodiscard]] TimePoint GrantedAt(const LockColumns& lock, std::chrono::nanoseconds granted,
                                     std::int64_t wall) const;
 
   Connection& connection_;
-  const Surroundings& around_;
+  const StoreContext& context_;
   const TimePoint now_;
 };
 

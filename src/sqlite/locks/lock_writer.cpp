@@ -100,8 +100,8 @@ bool LockWriter::IsRenewal(const Step& step) const noexcept {
   if (now.lease.since != now_ || !now.IsLive(now_)) return false;
   // At the moment of the grant a renewal changes nothing.
   if (now.lease == was.lease && now != was) return false;
-  if (!around_.evaluator.IsComparable(step.was.row, now_)) return false;
-  const bool has_slot = now.lease.instance != 0 || around_.coordinator.slot() == 0;
+  if (!context_.evaluator.IsComparable(step.was.row, now_)) return false;
+  const bool has_slot = now.lease.instance != 0 || context_.coordinator.slot() == 0;
   return now.IsShared() || (has_slot && now.lease.instance == step.was.row.slot);
 }
 
@@ -110,7 +110,7 @@ bool LockWriter::HasSameLease(const Step& step) const noexcept {
   const rules::LockState &was = step.was.lock, &now = step.now;
   if (now.lock_id != was.lock_id || now.closed_until != was.closed_until) return false;
   if (now.IsShared() && now.IsLive(now_)) {
-    return around_.evaluator.IsComparable(step.was.row, now_) &&
+    return context_.evaluator.IsComparable(step.was.row, now_) &&
            now.lease.End() <= TimePoint(step.was.row.LeaseEnd());
   }
   return now.lease == was.lease && now.granted == was.granted && now.owner == was.owner;
@@ -130,19 +130,19 @@ void LockWriter::SetRow(Step& step) {
 
 void LockWriter::SetLease(Step& step) {
   const rules::LockState &was = step.was.lock, &now = step.now;
-  StoredLock& row = step.row;
+  LockColumns& row = step.row;
   step.has_new_lease = true;
   TimePoint since;
   if (now.HasLockId()) {
     std::tie(since, row.ttl) = Stored(now.lease, now.granted, now_);
     row.slot = now.IsShared() ? 0 : now.lease.instance;  // the shares have their own
-    if (IsGrant(was, now)) row.owner = around_.owners.NumberOf(connection_, now.owner, UnixTime());
+    if (IsGrant(was, now)) row.owner = context_.owners.NumberOf(connection_, now.owner, UnixTime());
   } else {
     // It has been free for as long as nobody held it.
     since = was.IsLive(now_) ? now_ : std::max(was.lease.End(), TimePoint());
   }
   row.time = since.time_since_epoch();
-  row.boot = around_.evaluator.boot();
+  row.boot = context_.evaluator.boot();
   row.wall = UnixTime() - std::chrono::floor<std::chrono::seconds>(now_ - since).count();
   row.closed = std::max(now.closed_until, TimePoint()).time_since_epoch();
 }
@@ -174,8 +174,7 @@ bool LockWriter::RunWithBody(Change& change, Statement& statement) {
     if (index.empty()) {
       Refuse(change, OpStatus::kFailed, Errc::kRefused, error.what());
     } else {
-      Refuse(change, OpStatus::kConflict, Errc::kConflict, {});
-      change.detail->index = FieldsOfIndex(index);
+      change.RefuseBy(FieldsOfIndex(index));
     }
     return false;
   }
@@ -194,7 +193,7 @@ void LockWriter::PutLease(const Change& change, const Step& step) {
   put->Bind(4, std::int64_t{step.now.lease.Left(now_).count()});
   put->Step();
   // The lease of another process is over once that process is dead: only a closer look shows it.
-  if (!step.now.IsShared() && step.row.slot == around_.coordinator.slot()) {
+  if (!step.now.IsShared() && step.row.slot == context_.coordinator.slot()) {
     renewal_rows_.Add(step.row.id, change.hash, step.row.doc);
   }
 }
@@ -240,7 +239,7 @@ void LockWriter::PutShares(const Change& change, const Step& step) {
     } else if (*share != before) {
       shares.Put(RowOf(step, *share, &step.was.shares[i]));
       const bool renewed = share->lease.since == now_ && share->granted == before.granted &&
-                           share->lease.instance == around_.coordinator.slot();
+                           share->lease.instance == context_.coordinator.slot();
       if (renewed) renewal_rows_.Add(share->id, change.hash, doc);
     }
   }
@@ -252,19 +251,19 @@ StoredShare LockWriter::RowOf(const Step& step, const rules::Share& share, const
   row.doc = step.row.doc;
   row.lease.id = share.id;
   // Grants of another boot are as old as what is known of them.
-  const bool known = was == nullptr || around_.evaluator.IsComparable(was->lease, now_);
+  const bool known = was == nullptr || context_.evaluator.IsComparable(was->lease, now_);
   const TimePoint granted = known ? share.granted : now_;
   row.granted = granted.time_since_epoch();
   TimePoint since;
   std::tie(since, row.lease.ttl) = Stored(share.lease, granted, now_);
   row.lease.time = since.time_since_epoch();
   row.lease.slot = share.lease.instance;
-  row.lease.boot = around_.evaluator.boot();
+  row.lease.boot = context_.evaluator.boot();
   row.lease.fence = share.fence;
   row.group = share.group;
   if (was != nullptr && share.granted == TimePoint(was->granted)) return row;
   row.lease.wall = UnixTime();
-  row.lease.owner = around_.owners.NumberOf(connection_, share.owner, row.lease.wall);
+  row.lease.owner = context_.owners.NumberOf(connection_, share.owner, row.lease.wall);
   return row;
 }
 
@@ -305,8 +304,8 @@ void LockWriter::PutEntry(const Step& step, std::int64_t place, const rules::Que
   StoredEntry stored;
   stored.place = place;
   stored.since = now_.time_since_epoch();
-  stored.boot = around_.evaluator.boot();
-  stored.owner = around_.owners.NumberOf(connection_, entry.owner, UnixTime());
+  stored.boot = context_.evaluator.boot();
+  stored.owner = context_.owners.NumberOf(connection_, entry.owner, UnixTime());
   stored.entry = entry;
   QueueOf(step.collection).Put(step.row.doc, stored);
 }

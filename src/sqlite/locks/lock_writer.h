@@ -14,10 +14,10 @@ namespace doclock::sqlite {
 /// was loaded. It decides nothing.
 class LockWriter {
  public:
-  LockWriter(Connection& connection, const Surroundings& around, RenewalRowCache& renewal_rows,
+  LockWriter(Connection& connection, const StoreContext& context, RenewalRowCache& renewal_rows,
              TimePoint now, std::vector<Notification>& notifications) noexcept
       : connection_(connection),
-        around_(around),
+        context_(context),
         renewal_rows_(renewal_rows),
         now_(now),
         notifications_(notifications) {}
@@ -32,7 +32,7 @@ class LockWriter {
     const SqliteCollection& collection;
     const LoadedDocument& was;
     const rules::LockState& now;
-    StoredLock row;              ///< The document's new one.
+    LockColumns row;             ///< The document's new one.
     bool renewed = false;        ///< Only its lease was extended, in a row of its own.
     bool has_new_lease = false;  ///< `row` says when it ends, or that there is none any more.
   };
@@ -61,7 +61,7 @@ class LockWriter {
   }
 
   Connection& connection_;
-  const Surroundings& around_;
+  const StoreContext& context_;
   RenewalRowCache& renewal_rows_;
   const TimePoint now_;
   std::vector<Notification>& notifications_;  ///< Whom the changes concern.

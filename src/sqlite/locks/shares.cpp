@@ -12,7 +12,7 @@ StoredShare Shares::Read(const Statement& row, std::int64_t doc) {
   Columns columns(row);
   StoredShare share;
   share.doc = doc;
-  StoredLock& lease = share.lease;
+  LockColumns& lease = share.lease;
   lease.id = columns.Id(0);
   share.granted = columns.Time(1);
   lease.time = columns.Time(2);

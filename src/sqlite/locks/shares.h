@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sqlite/db/connection.h"
-#include "sqlite/locks/stored_lock.h"
+#include "sqlite/locks/lock_columns.h"
 #include "sqlite/schema/table_names.h"
 
 namespace doclock::sqlite {
@@ -16,7 +16,7 @@ struct StoredShare {
   std::int64_t doc = 0;  ///< The row's id of its document.
   /// Its lease: id, last sign of life, ttl, slot, boot, owner, wall and fence; `doc` is
   /// ShareNumber.
-  StoredLock lease;
+  LockColumns lease;
   std::chrono::nanoseconds granted{};  ///< BootClock.
   std::string group;                   ///< Empty: none.
 };

@@ -14,7 +14,7 @@ std::optional<StoredDocument> FindDocument(Connection& connection,
   constexpr int kBody = kStoredColumnCount;
   // A value that is no text is no JSON either; the code that parses it gets the error.
   std::string text = row->IsText(kBody) ? std::string(row->Text(kBody)) : std::string();
-  return StoredDocument{ReadStoredLock(*row, collection.default_ttl()),
+  return StoredDocument{ReadLockColumns(*row, collection.default_ttl()),
                         Body::FromText(std::move(text))};
 }
 

@@ -4,14 +4,14 @@
 
 #include "doclock/body.h"
 #include "sqlite/db/connection.h"
-#include "sqlite/locks/stored_lock.h"
+#include "sqlite/locks/lock_columns.h"
 #include "sqlite/schema/sqlite_collection.h"
 
 namespace doclock::sqlite {
 
 /// A row and its body.
 struct StoredDocument {
-  StoredLock lock;
+  LockColumns lock;
   Body body;
 };
 

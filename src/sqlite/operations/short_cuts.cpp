@@ -12,11 +12,11 @@ namespace {
 bool IsPlainRelease(const WriteOp& op) noexcept {
   return op.write == WriteKind::kRelease && op.mode == LockMode::kExclusive && !op.merge &&
          op.next == nullptr && op.expected != kAnyVersion && !op.lock_id.is_nil() &&
-         op.lock_id != kSharedLockId && op.mark.is_nil();
+         op.lock_id != kSharedLockId && op.release_id.is_nil();
 }
 
 bool IsPlainLeave(const WriteOp& op) noexcept {
-  return op.mode == LockMode::kShared && !op.body && op.mark.is_nil();
+  return op.mode == LockMode::kShared && !op.body && op.release_id.is_nil();
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ bool ShortCuts::TakeShare(AcquireOp& op) {
   LoadedDocument document;
   document.row = stored->lock;
   document.body = stored->body;
-  document.lock = around_.evaluator.LockOf(collection, stored->lock, now_);
+  document.lock = context_.evaluator.LockOf(collection, stored->lock, now_);
   const ShareRows rows = Shares(connection_, collection.tables()).Glance(stored->lock.doc);
   if (rows.malformed || rows.shares == 0 || rows.shares >= op.grant.max_holders ||
       document.lock.IsClosed(now_) || !document.lock.IsLive(now_)) {
@@ -59,10 +59,10 @@ bool ShortCuts::TakeShare(AcquireOp& op) {
   document.lock.shares.emplace_back().lease = document.lock.lease;
   locking::Change change(op);
   change.was = &document;
-  rules::Acquire(op, change.Edit().lock, now_, around_.coordinator.slot());
+  rules::Acquire(op, change.Edit().lock, now_, context_.coordinator.slot());
   op.body = document.body;
   // Refused: there is one of this id.
-  return LockWriter(connection_, around_, renewal_rows_, now_, notifications_).Put(change);
+  return LockWriter(connection_, context_, renewal_rows_, now_, notifications_).Put(change);
 }
 
 /// The lease's row has the lock's id exactly while the lock has it (every write of ours that takes
@@ -84,8 +84,8 @@ bool ShortCuts::Renew(const RenewOp& op) {
 bool ShortCuts::RenewShare(const RenewOp& op, std::int64_t doc) {
   Shares shares(connection_, CollectionOf(op).tables());
   const auto now = now_.time_since_epoch();
-  const bool renewed = shares.Renew(doc, op.lock_id, now, op.ttl, around_.coordinator.slot(),
-                                    around_.evaluator.boot());
+  const bool renewed = shares.Renew(doc, op.lock_id, now, op.ttl, context_.coordinator.slot(),
+                                    context_.evaluator.boot());
   if (renewed) shares.Cover(doc, now, op.ttl);
   return renewed;
 }
@@ -101,7 +101,7 @@ bool ShortCuts::Release(WriteOp& op) {
     release->Bind(3, op.expected);
     release->Bind(5, now_.time_since_epoch().count());
     release->Bind(6, UnixTime());
-    release->Bind(7, around_.evaluator.boot());
+    release->Bind(7, context_.evaluator.boot());
     release->Step();
   } catch (const DocumentException&) {
     return false;  // the long way tells
@@ -130,8 +130,8 @@ bool ShortCuts::LeaveShare(WriteOp& op) {
   if (!find->Step()) return false;
   op.version = find->Integer(1);
   return Shares(connection_, collection.tables())
-      .Leave(find->Integer(0), op.lock_id, now_.time_since_epoch(), around_.coordinator.slot(),
-             around_.evaluator.boot());
+      .Leave(find->Integer(0), op.lock_id, now_.time_since_epoch(), context_.coordinator.slot(),
+             context_.evaluator.boot());
 }
 
 bool ShortCuts::Shows(const LoadedDocument* document, const StoreOp& op, TimePoint now) {

@@ -17,10 +17,10 @@ namespace doclock::sqlite {
 /// (tests/sqlite/rules/rules_test.cpp).
 class ShortCuts {
  public:
-  ShortCuts(Connection& connection, const Surroundings& around, RenewalRowCache& renewal_rows,
+  ShortCuts(Connection& connection, const StoreContext& context, RenewalRowCache& renewal_rows,
             TimePoint now, std::vector<Notification>& notifications) noexcept
       : connection_(connection),
-        around_(around),
+        context_(context),
         renewal_rows_(renewal_rows),
         now_(now),
         notifications_(notifications) {}
@@ -39,7 +39,7 @@ class ShortCuts {
   bool LeaveShare(WriteOp& op);
 
   Connection& connection_;
-  const Surroundings& around_;
+  const StoreContext& context_;
   RenewalRowCache& renewal_rows_;
   const TimePoint now_;
   std::vector<Notification>& notifications_;

@@ -66,7 +66,7 @@ void Unit::Scan(Collection& collection, const Filter& filter,
                 const std::function<bool(QueryRow&&)>& visit) {
   std::int64_t shown = 0;
   VisitCandidates(*connection_, Ours(collection), filter, [&](sqlite::Candidate&& found) {
-    const StoredLock& lock = found.document.lock;
+    const LockColumns& lock = found.document.lock;
     const bool locked = reader_->IsLocked(Ours(collection), lock);
     if (!StateMatches(filter, locked)) return true;
     QueryRow row{std::move(found.key), std::move(found.document.body), lock.version, lock.born,
@@ -81,8 +81,8 @@ std::string Unit::ScanLocks(Collection& collection, const LockQuery& query,
   return reader_->ScanLocks(Ours(collection), query, after, visit);
 }
 
-WriteUnit::WriteUnit(Writer& writer, const Surroundings& around, Deadline deadline, bool all)
-    : Unit(around), writer_(writer), turn_(writer, deadline, deadline), all_(all) {
+WriteUnit::WriteUnit(Writer& writer, const StoreContext& context, Deadline deadline, bool all)
+    : Unit(context), writer_(writer), turn_(writer, deadline, deadline), all_(all) {
   turn_.Begin();
   Begun(writer.connection());
 }
@@ -94,7 +94,7 @@ WriteUnit::~WriteUnit() {
 
 bool WriteUnit::Try(StoreOp& op) {
   const bool had_changed = std::exchange(changed_, true);
-  ShortCuts short_cuts(*connection_, around_, writer_.renewal_rows(), Now(), notifications_);
+  ShortCuts short_cuts(*connection_, context_, writer_.renewal_rows(), Now(), notifications_);
   const bool done = short_cuts.Try(op);
   changed_ = had_changed || done;
   if (done) tried_ = &op;
@@ -103,7 +103,7 @@ bool WriteUnit::Try(StoreOp& op) {
 
 void WriteUnit::Commit(std::span<Change> changes) {
   changed_ = true;
-  LockWriter writer(*connection_, around_, writer_.renewal_rows(), Now(), notifications_);
+  LockWriter writer(*connection_, context_, writer_.renewal_rows(), Now(), notifications_);
   std::vector<Change*> put;
   for (Change& change : changes) {
     if (!change.IsDecided()) continue;
@@ -145,7 +145,7 @@ void WriteUnit::Settle(const DatabaseError& error, const Change* change) {
 
 /// Called during the write turn: no other coordinated writer came between. One change tells of all.
 bool WriteUnit::IsStored(const Change* change) {
-  LockReader reader(*connection_, around_);
+  LockReader reader(*connection_, context_);
   const auto find = [&](const Collection& collection, const Key& key) {
     return reader.Find(Ours(collection), key);
   };

@@ -19,10 +19,10 @@ class Unit : public locking::Unit {
  public:
   TimePoint Now() override { return reader_->now(); }
   std::optional<std::chrono::system_clock::time_point> WallTime() override {
-    return around_.clock.WallTime();
+    return context_.clock.WallTime();
   }
   [[nodiscard]] std::int64_t instance() const noexcept override {
-    return around_.coordinator.slot();
+    return context_.coordinator.slot();
   }
   void Load(std::span<locking::Change> documents) override;
   void Scan(Collection& collection, const Filter& filter,
@@ -31,14 +31,14 @@ class Unit : public locking::Unit {
                         const std::function<bool(locking::Candidate&&)>& visit) override;
 
  protected:
-  explicit Unit(const Surroundings& around) noexcept : around_(around) {}
+  explicit Unit(const StoreContext& context) noexcept : context_(context) {}
   /// The transaction has begun.
   void Begun(Connection& connection) {
     connection_ = &connection;
-    reader_.emplace(connection, around_);
+    reader_.emplace(connection, context_);
   }
 
-  const Surroundings& around_;
+  const StoreContext& context_;
   Connection* connection_ = nullptr;
   std::optional<LockReader> reader_;
 
@@ -50,8 +50,8 @@ class Unit : public locking::Unit {
 class ReadUnit final : public Unit {
  public:
   /// @throws DatabaseError
-  ReadUnit(ReaderPool& pool, const Surroundings& around, Deadline deadline)
-      : Unit(around), loan_(pool.Take(deadline)) {
+  ReadUnit(ReaderPool& pool, const StoreContext& context, Deadline deadline)
+      : Unit(context), loan_(pool.Take(deadline)) {
     Begun(*loan_);
   }
   void Commit(std::span<locking::Change>) override {}
@@ -65,7 +65,7 @@ class WriteUnit final : public Unit {
  public:
   /// @throws DatabaseError
   /// @param all all changes are stored, or none
-  WriteUnit(Writer& writer, const Surroundings& around, Deadline deadline, bool all);
+  WriteUnit(Writer& writer, const StoreContext& context, Deadline deadline, bool all);
   ~WriteUnit() override;
   bool Try(StoreOp& op) override;
   [[nodiscard]] bool IsSpoilt() const noexcept override { return !over_; }

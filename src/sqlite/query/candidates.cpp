@@ -165,8 +165,9 @@ class Search {
     if (!key) return std::nullopt;
     constexpr int kBody = kStoredColumnCount + 1;
     std::string text = row.IsText(kBody) ? std::string(row.Text(kBody)) : std::string();
-    return Candidate{std::move(*key), StoredDocument{ReadStoredLock(row, collection_.default_ttl()),
-                                                     Body::FromText(std::move(text))}};
+    return Candidate{std::move(*key),
+                     StoredDocument{ReadLockColumns(row, collection_.default_ttl()),
+                                    Body::FromText(std::move(text))}};
   }
 
   [[nodiscard]] bool Meets(const Candidate& candidate, Rank rank) const {

@@ -8,15 +8,6 @@ constexpr std::string_view kUniquePrefix = "doclock_u_";
 
 }  // namespace
 
-std::string FieldList(const IndexSpec& spec) {
-  std::string list;
-  for (const std::string& field : spec.fields) {
-    if (!list.empty()) list += ',';
-    list += field;
-  }
-  return list;
-}
-
 std::string IndexName(std::string_view collection, const IndexSpec& spec) {
   std::string name =
       std::string(spec.unique ? kUniquePrefix : kPlainPrefix) + CaseSafe(collection) + ":";

@@ -9,9 +9,6 @@
 
 namespace doclock::sqlite {
 
-/// The fields of an index as text: "a,b.c".
-std::string FieldList(const IndexSpec& spec);
-
 /// The name of this library's index over these fields.
 std::string IndexName(std::string_view collection, const IndexSpec& spec);
 

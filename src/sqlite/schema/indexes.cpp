@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "doclock/filter.h"
+#include "document/collection.h"
 #include "sqlite/query/field_sql.h"
 #include "sqlite/schema/index_names.h"
 
@@ -27,7 +28,7 @@ std::string IndexSql(const SqliteCollection& collection, const IndexSpec& index)
   if (!possible && !index.unique) return {};
   if (!possible) {
     throw StoreException(Errc::kRefused,
-                         "doclock: SQLite cannot index the fields " + FieldList(index));
+                         "doclock: SQLite cannot index the fields " + FieldList(index.fields));
   }
   fields.resize(fields.size() - 2);
   const std::string name = Quoted(IndexName(collection.name(), index));

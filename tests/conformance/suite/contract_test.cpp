@@ -128,10 +128,10 @@ TEST_P(Contract, AHandOverLeavesTheMarkItIsGiven) {
   op.lock_id = first.grant.lock_id;
   op.expected = 1;
   op.next = &next;
-  op.mark = FreshId();
+  op.release_id = FreshId();
   RunAlone(op);
   ASSERT_EQ(op.status, OpStatus::kDone);
-  EXPECT_EQ(things_.Read(key).released, op.mark);
+  EXPECT_EQ(things_.Read(key).released, op.release_id);
 }
 
 TEST_P(Contract, BusyLastsUntilLeaseAndMinHoldAreOver) {

@@ -176,12 +176,12 @@ TEST_P(StoreConformance, AReleaseLeavesTheMarkItIsGiven) {
   release.lock_id = grant.grant.lock_id;
   release.body = MakeBody({{"broken", true}});
   release.merge = true;
-  release.mark = FreshId();
+  release.release_id = FreshId();
   StoreOp* const op = &release;
   store().Execute({&op, 1}, kBudget);
   ASSERT_EQ(release.status, OpStatus::kDone);
   const ReadOp read = things_.Read("42");
-  EXPECT_EQ(read.released, release.mark);
+  EXPECT_EQ(read.released, release.release_id);
   EXPECT_TRUE(read.lock_id.is_nil());
   EXPECT_EQ(read.body.json().at("broken"), true);
 }

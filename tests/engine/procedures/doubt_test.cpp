@@ -598,7 +598,7 @@ TEST_F(DoubtTest, AStoreIsToldWhatIsSentAgainAndOfWhichDocument) {
   store->OnExecute([&](std::span<StoreOp* const> ops) {
     const StoreOp& op = *ops.front();
     if (op.kind != OpKind::kWrite && op.kind != OpKind::kSave) return;
-    again.push_back(op.again);
+    again.push_back(op.is_retry);
     born.insert(op.kind == OpKind::kWrite ? static_cast<const WriteOp&>(op).born
                                           : static_cast<const SaveOp&>(op).born);
   });

@@ -30,7 +30,6 @@ class MockStore : public Store {
               (override));
   MOCK_METHOD(std::unique_ptr<Subscription>, Watch,
               (Collection & collection, HintListener listener), (override));
-  MOCK_METHOD(bool, OthersMayWait, (Collection & collection), (const, noexcept, override));
 };
 
 }  // namespace doclock::detail

@@ -44,8 +44,7 @@ class Counted : public Subscription {
 class MockedStoreTest : public ::testing::Test {
  protected:
   MockedStoreTest() {
-    EXPECT_CALL(*store_, traits()).WillRepeatedly(Return(StoreTraits{}));
-    EXPECT_CALL(*store_, OthersMayWait(_)).WillRepeatedly(Return(false));
+    EXPECT_CALL(*store_, traits()).WillRepeatedly(Return(StoreTraits{.others_may_wait = false}));
     manager_.emplace(store_, ManagerOptions{.runtime = clock_->runtime()});
   }
 

@@ -10,10 +10,9 @@ class SharedStore : public TestStore {
   using TestStore::TestStore;
   [[nodiscard]] StoreTraits traits() const noexcept override {
     StoreTraits traits = TestStore::traits();
-    traits.shared = true;
+    traits.shared = traits.others_may_wait = true;
     return traits;
   }
-  [[nodiscard]] bool OthersMayWait(Collection&) const noexcept override { return true; }
 };
 
 }  // namespace doclock::detail

@@ -13,19 +13,26 @@ namespace {
 class ToldStore final : public SharedStore {
  public:
   using SharedStore::SharedStore;
+  [[nodiscard]] StoreTraits traits() const noexcept override {
+    StoreTraits traits = SharedStore::traits();
+    traits.reads_apart = reads_apart;
+    return traits;
+  }
   std::unique_ptr<Subscription> Watch(Collection& watched, HintListener told) override {
     listener = std::move(told);
     return SharedStore::Watch(watched, [this](const LockHint& hint) {
       if (hint.grant) held_back.push_back(hint);
     });
   }
+  bool reads_apart = false;
   HintListener listener;
   std::vector<LockHint> held_back;  ///< Those of the store that tell of grants.
 };
 
 class GrantHint : public EngineTest {
  protected:
-  GrantHint() {
+  explicit GrantHint(bool reads_apart = false) {
+    told->reads_apart = reads_apart;
     store = told;
     manager.emplace(store, ManagerOptions{.poll_min = 1h, .poll_max = 1h, .runtime = runtime_});
     collection = store->Open("orders", {}, 30s).get();
@@ -153,6 +160,42 @@ TEST_F(GrantHint, WithoutTheBodyMakesTheWaiterAsk) {
   store->OnExecute({});
   EXPECT_EQ(seem, std::vector{true});
   EXPECT_EQ(waiting_->result->grant.body.json()["n"], 7);
+}
+
+class GrantHintApart : public GrantHint {
+ protected:
+  GrantHintApart() : GrantHint(/*reads_apart=*/true) {}
+};
+
+TEST_F(GrantHintApart, WithoutTheBodyIsSettledByARead) {
+  const TimePoint entered = clock->Now();
+  clock->Advance(500ms);
+  LockHint hint = PassOn();
+  hint.grant = GrantSeen{};
+  Tell(hint);
+  ASSERT_TRUE(waiting_->granted());
+  EXPECT_EQ(asked(), 0);
+  EXPECT_EQ(store->Count(OpKind::kRead), 1);
+  EXPECT_EQ(LeaseFence(lease()), 2);
+  EXPECT_EQ(waiting_->result->grant.body.json()["n"], 7);
+  EXPECT_TRUE(lease().on_probation());
+  EXPECT_LE(lease().deadline(), entered + 5s) << "it counts from the entry";
+}
+
+TEST_F(GrantHintApart, ThatIsNotTrueMakesTheWaiterAsk) {
+  Tell({key_.Hash(), GrantSeen{}});
+  EXPECT_FALSE(waiting_->result);
+  EXPECT_EQ(store->Count(OpKind::kRead), 1);
+  EXPECT_EQ(asked(), 1);
+}
+
+TEST_F(GrantHintApart, WhoseReadFailsMakesTheWaiterAsk) {
+  LockHint hint = PassOn();
+  hint.grant = GrantSeen{};
+  store->Inject({.op = OpKind::kRead});
+  Tell(hint);
+  ASSERT_TRUE(waiting_->granted());
+  EXPECT_EQ(asked(), 1);
 }
 
 TEST_F(GrantHint, ForAnotherMakesTheFirstAskAsEver) {

@@ -7,7 +7,11 @@ namespace {
 class ContendedStore : public TestStore {
  public:
   using TestStore::TestStore;
-  bool OthersMayWait(Collection&) const noexcept override { return true; }
+  [[nodiscard]] StoreTraits traits() const noexcept override {
+    StoreTraits traits = TestStore::traits();
+    traits.others_may_wait = true;
+    return traits;
+  }
 };
 
 /// Its collections take turns with clients that poll: after one second, for half a second.

@@ -28,7 +28,7 @@ class StoreQueueTest : public EngineTest {
     manager.emplace(store, options);
     other_.emplace(store, options);
     collection = store->Open("orders", {}, 30s).get();
-    EXPECT_TRUE(engine()->queues());
+    EXPECT_TRUE(engine()->store_has_queue());
   }
 
   /// A lock of the other process.
@@ -345,11 +345,11 @@ TEST_F(StoreQueueTest, AWaitThatMayEndBeforeItsTurnLeavesNoEntry) {
     PendingAcquire waiter(engine(), Spec("a", {.wait = wait}), PendingAcquire::Target::kDocument,
                           {}, clock->Now());
     waiter.first_answer = 30ms;
-    EXPECT_EQ(waiter.queues(), queues);
+    EXPECT_EQ(waiter.uses_store_queue(), queues);
     clock->Advance(1s);
-    EXPECT_EQ(waiter.queues(), wait == kForever) << "its time is over";
+    EXPECT_EQ(waiter.uses_store_queue(), wait == kForever) << "its time is over";
     waiter.ticket.entered = true;
-    EXPECT_EQ(waiter.queues(), wait.count() > 0) << "it keeps the entry that it has";
+    EXPECT_EQ(waiter.uses_store_queue(), wait.count() > 0) << "it keeps the entry that it has";
   }
 }
 

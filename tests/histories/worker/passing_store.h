@@ -54,9 +54,6 @@ class PassingStore : public Store {
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
     return inner_->Watch(collection, std::move(listener));
   }
-  bool OthersMayWait(Collection& collection) const noexcept override {
-    return inner_->OthersMayWait(collection);
-  }
 
  protected:
   using Budget = std::chrono::milliseconds;
@@ -74,7 +71,7 @@ class PassingStore : public Store {
   void Free(const WriteOp& op, Budget budget) {
     WriteOp release(*op.collection, {*op.key, op.hash});
     release.lock_id = op.lock_id;
-    release.mark = NewUuid();
+    release.release_id = NewUuid();
     Pass(release, budget);
   }
 

@@ -187,7 +187,7 @@ TEST_F(MongoProof, WhatWasDoneBeforeIsNotCountedWithWhatWasDoneNow) {
   Calls calls(things_);
   SaveOp& again = calls.Save(SaveKind::kReplace, "before", before, Counted(9));
   again.write_id = done.write_id;
-  again.again = true;
+  again.is_retry = true;
   const SaveOp& moved = calls.Save(SaveKind::kReplace, "now", now, Counted(9));
   FailPoint late(database_, {.name = "late looks", .block_ms = 1500}, {.commands = {"find"}});
   {

@@ -203,7 +203,7 @@ class Asking {
   std::unique_ptr<Operation> Intervention() {
     auto made = std::make_unique<One<WriteOp>>(collection_, of_);
     WriteOp& op = made->value;
-    op.mark = dice_.Id(kMark);
+    op.release_id = dice_.Id(kMark);
     if (lock().IsShared()) {
       op.mode = LockMode::kShared;
       op.lock_id = dice_.IdOf(kShares);
@@ -300,7 +300,7 @@ class Asking {
       op.merge = dice_.OneIn(2);
       op.base = Base();
     }
-    if (dice_.OneIn(2)) op.mark = dice_.Id(kMark);
+    if (dice_.OneIn(2)) op.release_id = dice_.Id(kMark);
     if (op.write == WriteKind::kRelease && dice_.OneIn(2)) {
       made->next = Grant(LockMode::kExclusive);
       if (made->next.queue_for.count() > 0) made->next.lock_id = dice_.IdOf(kNewIds);
@@ -315,7 +315,7 @@ class Asking {
     WriteOp& op = made->value;
     op.mode = LockMode::kShared;
     op.lock_id = dice_.OneIn(10) ? HolderId() : dice_.IdOf(kShares);
-    if (dice_.OneIn(2)) op.mark = dice_.Id(kMark);
+    if (dice_.OneIn(2)) op.release_id = dice_.Id(kMark);
     op.merge = dice_.OneIn(2);
     if (op.merge) op.body = AnyBody();
     if (dice_.OneIn(20)) op.expected = lock().version;

@@ -83,7 +83,7 @@ std::string Request(const WriteOp& op) {
   std::string text = op.mode == LockMode::kShared ? "share's write " : "write ";
   text += Text("kind ", static_cast<int>(op.write)) + Text(" by ", op.lock_id);
   text += Text(" at ", op.expected) + Text(", body ", op.body) + (op.merge ? " merged" : "");
-  text += Text(", base ", op.base) + Text(", mark ", op.mark);
+  text += Text(", base ", op.base) + Text(", mark ", op.release_id);
   return op.next == nullptr ? text : text + ", next" + GrantText(*op.next);
 }
 std::string Request(const SaveOp& op) {

@@ -55,6 +55,23 @@ asio::awaitable<int> LockAndRelease(const LockingRepository<Saga>& sagas) {
 
 TEST_P(CoroutineTest, RunsThroughEveryVerb) { EXPECT_EQ(Await(LockAndRelease(sagas)), 13); }
 
+asio::awaitable<int> LockWithATokenAlone(const LockingRepository<Saga>& sagas) {
+  int granted = 0;
+  auto saga = co_await sagas.TryLockAsync("42", use_awaitable);
+  if (saga) co_await saga->ReleaseAsync(use_awaitable);
+  if (saga) ++granted;
+  auto next = co_await sagas.LockNextAsync(Filter{}, use_awaitable);
+  if (next.held()) ++granted;
+  if (co_await sagas.TryLockNextAsync(Filter{}, use_awaitable)) ++granted;  // none is free
+  const LockProvider names(sagas.manager(), "names");
+  if (auto lock = co_await names.TryAcquireAsync("42", use_awaitable)) ++granted;
+  co_return granted;
+}
+
+TEST_P(CoroutineTest, OptionsMayBeLeftOutBeforeTheToken) {
+  EXPECT_EQ(Await(LockWithATokenAlone(sagas)), 3);
+}
+
 asio::awaitable<Errc> MeetALock(const LockingRepository<Saga>& sagas) {
   try {
     auto saga = co_await sagas.LockAsync("42", {}, use_awaitable);

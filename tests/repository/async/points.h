@@ -111,9 +111,6 @@ class PointStore : public Store {
   }
   /// None: hints come at no certain point.
   std::unique_ptr<Subscription> Watch(Collection&, HintListener) override { return nullptr; }
-  [[nodiscard]] bool OthersMayWait(Collection& collection) const noexcept override {
-    return inner_->OthersMayWait(collection);
-  }
   [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
                                    const std::string& after,
                                    std::chrono::milliseconds budget) override {

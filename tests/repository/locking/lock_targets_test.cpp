@@ -1,4 +1,4 @@
-/// LockAll over several repositories, and how long it keeps what it has while one is not to be had.
+/// LockAll over several repositories, and how long it keeps what it has while one is not available.
 
 #include <gmock/gmock.h>
 

@@ -66,9 +66,6 @@ class InStep final : public Store {
   }
   /// None: a change stream has a thread of its own, and virtual time has but one.
   std::unique_ptr<Subscription> Watch(Collection&, HintListener) override { return nullptr; }
-  [[nodiscard]] bool OthersMayWait(Collection& collection) const noexcept override {
-    return inner_->OthersMayWait(collection);
-  }
   [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
                                    const std::string& after, milliseconds budget) override {
     FallIn();

@@ -152,8 +152,8 @@ void Database::ShowOnce(ReadOp& op) {
 }
 
 bool Database::KeepLock(WriteOp& op) {
-  const bool foreign = op.write == WriteKind::kRelease && !op.mark.is_nil() && op.next == nullptr &&
-                       (!op.body || op.merge);
+  const bool foreign = op.write == WriteKind::kRelease && !op.release_id.is_nil() &&
+                       op.next == nullptr && (!op.body || op.merge);
   if (foreign) op.status = OpStatus::kDone;
   return foreign;
 }

@@ -35,7 +35,6 @@ class SimulatedStore : public Store {
   std::int64_t Purge(Collection& collection, std::int64_t limit,
                      std::chrono::milliseconds budget) override;
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override;
-  [[nodiscard]] bool OthersMayWait(Collection&) const noexcept override { return true; }
   [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
                                    const std::string& after,
                                    std::chrono::milliseconds budget) override;

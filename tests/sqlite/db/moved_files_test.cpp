@@ -289,7 +289,7 @@ TEST_F(SqliteMovedFiles, ATruncatedCoordinatorFileRefusesWritesAndIsNoSignal) {
           << outcome.text;
     }
     EXPECT_EQ(client.Read("held").status, OpStatus::kDone) << "reads need no coordinator";
-    EXPECT_TRUE(client.store().OthersMayWait(client.collection()));
+    EXPECT_TRUE(client.store().traits().others_may_wait);
     ExpectNoSecondHolder();
   }
   ExpectWorks();

@@ -11,7 +11,7 @@ namespace doclock::sqlite_test {
 namespace {
 
 using sqlite::LeaseEvaluator;
-using sqlite::StoredLock;
+using sqlite::LockColumns;
 
 constexpr std::int64_t kThisBoot = 7, kFormerBoot = 5;
 constexpr std::int64_t kMostRemembered = 100'000;
@@ -21,8 +21,8 @@ class SqliteJudge : public ::testing::Test {
   static TimePoint At(std::chrono::seconds time) { return TimePoint(1h + time); }
 
   /// A detached lock of before the machine was started anew.
-  StoredLock Stale(std::int64_t doc) {
-    StoredLock lock;
+  LockColumns Stale(std::int64_t doc) {
+    LockColumns lock;
     lock.doc = doc;
     lock.id = id_;
     lock.version = 1;

@@ -170,7 +170,7 @@ TEST_F(SqliteShares, AShareThatIsOverGoesWithAnotherThatIsReleasedInTheBackgroun
   WriteOp release(client_.collection(), key);
   release.lock_id = two.grant.lock_id;
   release.mode = LockMode::kShared;
-  release.mark = NewUuid();
+  release.release_id = NewUuid();
   client_.Execute(release);
   EXPECT_EQ(release.status, OpStatus::kDone) << Why(release);
   EXPECT_EQ(Rows("r"), 1);

@@ -126,12 +126,12 @@ TEST_F(SqliteWatch, AWaiterIsGrantedTheLockOfTheDeadSoon) {
 
 TEST_F(SqliteWatch, OthersAreSeenWhileTheyWatch) {
   Client one(file_), two(file_);
-  EXPECT_FALSE(one.store().OthersMayWait(one.collection()));
+  EXPECT_FALSE(one.store().traits().others_may_wait);
   auto watch = two.store().Watch(two.collection(), hints_.Sink());
-  EXPECT_TRUE(one.store().OthersMayWait(one.collection()));
-  EXPECT_FALSE(two.store().OthersMayWait(two.collection()));
+  EXPECT_TRUE(one.store().traits().others_may_wait);
+  EXPECT_FALSE(two.store().traits().others_may_wait);
   watch.reset();
-  EXPECT_FALSE(one.store().OthersMayWait(one.collection()));
+  EXPECT_FALSE(one.store().traits().others_may_wait);
 }
 
 TEST_F(SqliteWatch, NoHintComesAfterTheEndOfASubscription) {

@@ -190,7 +190,7 @@ TEST_F(SqliteRules, ShortCutsLeaveWhatTheLongWayLeaves) {
       std::string expected;
       if (step.kind >= Kind::kCheckpoint && step.kind <= Kind::kErase) {
         each.Make(step, client.collection(), slow.Look(each.key()), [&](auto& op) {
-          if constexpr (requires { op.mark; }) op.mark = op.lock_id;
+          if constexpr (requires { op.release_id; }) op.release_id = op.lock_id;
           client.Execute(op);
           expected = Said(op);
         });

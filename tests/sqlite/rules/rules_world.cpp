@@ -83,7 +83,7 @@ OptionalState RulesWorld::Look(const Key& key, int which) {
   for (int i = 0; i < 2; ++i) {
     // Each store notes when it first saw what it cannot compare.
     static_cast<void>(client(i).Read(key));
-    const sqlite::Surroundings around{*clock_, *coordinator_,
+    const sqlite::StoreContext around{*clock_, *coordinator_,
                                       *evaluators_[static_cast<std::size_t>(i)], owners_};
     const auto document = sqlite::LockReader(*connection_, around).Find(collection_, key);
     if (i == which && document) seen = document->lock;
@@ -129,7 +129,7 @@ RenewOp RulesCase::Renew(const RulesStep& step, Collection& collection) const {
   op.lock_id = IdOf(step);
   op.ttl = step.ttl();
   op.detached = step.number % 11 == 0;
-  op.foreign = step.number % 13 == 0;
+  op.keep_process = step.number % 13 == 0;
   if (step.kind == Kind::kRenewShare) op.mode = LockMode::kShared;
   return op;
 }
@@ -171,7 +171,7 @@ WriteOp RulesCase::Write(const RulesStep& step, Collection& collection,
 WriteOp RulesCase::Intervene(const RulesStep& step, Collection& collection,
                              const OptionalState& state) {
   WriteOp op(collection, key_);
-  op.mark = write_id_;  // the holder does not take it for its own release
+  op.release_id = write_id_;  // the holder does not take it for its own release
   if (!state) return op;
   if (state->IsShared()) {
     op.mode = LockMode::kShared;

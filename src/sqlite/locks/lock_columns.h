@@ -13,7 +13,7 @@ namespace doclock::sqlite {
 inline constexpr std::chrono::milliseconds kLongestTtl = std::chrono::hours(24 * 365);
 
 /// The lock columns of one row, as stored.
-struct StoredLock {
+struct LockColumns {
   std::int64_t doc = 0;  ///< The row's id.
   Uuid id{};             ///< Nil: not locked.
   std::int64_t version = 0;
@@ -41,14 +41,14 @@ struct StoredLock {
   /// The later of grant, checkpoint and renewal.
   [[nodiscard]] std::chrono::nanoseconds LastSign() const noexcept;
 
-  friend bool operator==(const StoredLock&, const StoredLock&) = default;
+  friend bool operator==(const LockColumns&, const LockColumns&) = default;
 };
 
 /// Reads kStoredColumns. @param default_ttl the lease of locks without a length of their own.
-StoredLock ReadStoredLock(const Statement& row, std::chrono::milliseconds default_ttl);
+LockColumns ReadLockColumns(const Statement& row, std::chrono::milliseconds default_ttl);
 
 /// Binds the lock columns as ?2 to ?12, ?14 and ?15 (?13 is the body). The ids stay bound by
 /// reference.
-void BindLock(Statement& statement, const StoredLock& lock);
+void BindLock(Statement& statement, const LockColumns& lock);
 
 }  // namespace doclock::sqlite

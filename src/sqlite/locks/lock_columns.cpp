@@ -1,4 +1,4 @@
-#include "sqlite/locks/stored_lock.h"
+#include "sqlite/locks/lock_columns.h"
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@ constexpr std::array<const char*, kStoredColumnCount> kColumnNames{
     "lock_owner", "lock_released", "lock_born",    "lock_id of the lease",
     "renewed",    "ttl",           "lock_fence",   "lock_queue"};
 
-void ReadLease(const Statement& row, Columns& columns, StoredLock& lock) {
+void ReadLease(const Statement& row, Columns& columns, LockColumns& lock) {
   lock.has_lease = !row.IsNull(11);
   if (!lock.has_lease || row.Id(11) != lock.id) return;
   lock.lease_is_its = true;
@@ -29,18 +29,18 @@ void ReadLease(const Statement& row, Columns& columns, StoredLock& lock) {
 
 }  // namespace
 
-std::chrono::nanoseconds StoredLock::LeaseEnd() const noexcept {
+std::chrono::nanoseconds LockColumns::LeaseEnd() const noexcept {
   const std::chrono::nanoseconds end = time + ttl;
   return lease_is_its ? std::max(end, renewed + renewed_ttl) : end;
 }
 
-std::chrono::nanoseconds StoredLock::LastSign() const noexcept {
+std::chrono::nanoseconds LockColumns::LastSign() const noexcept {
   return lease_is_its ? std::max(time, renewed) : time;
 }
 
-StoredLock ReadStoredLock(const Statement& row, std::chrono::milliseconds default_ttl) {
+LockColumns ReadLockColumns(const Statement& row, std::chrono::milliseconds default_ttl) {
   Columns columns(row);
-  StoredLock lock;
+  LockColumns lock;
   lock.doc = columns.Any(0);
   lock.id = columns.Id(1);
   lock.version = columns.Integer(2, 0, kHighestVersion);
@@ -61,7 +61,7 @@ StoredLock ReadStoredLock(const Statement& row, std::chrono::milliseconds defaul
   return lock;
 }
 
-void BindLock(Statement& statement, const StoredLock& lock) {
+void BindLock(Statement& statement, const LockColumns& lock) {
   statement.Bind(2, lock.id);
   statement.Bind(3, lock.version);
   statement.Bind(4, lock.time.count());
