@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -23,6 +24,11 @@ struct MongodbStoreOptions {
   /// `tlsAllowInvalidCertificates`, `tlsAllowInvalidHostnames`). For tests only: a
   /// man in the middle can then read and write everything, the password included.
   bool allow_insecure_tls = false;
+  /// Collections whose documents are another library's, by name, and the layout of each: so far
+  /// `distributedlock`, of DistributedLock.MongoDB (.NET). This store then takes turns with holders
+  /// of that library, in its documents, and refuses what such a document cannot hold. The URI's
+  /// option `doclockLayout=COLLECTION:LAYOUT` adds one, and may be repeated. Needs a replica set.
+  std::map<std::string, std::string> layouts = {};
 };
 
 /// Opens a database of a MongoDB server or replica set (5.0 or newer) as a store for any number of
@@ -31,7 +37,8 @@ struct MongodbStoreOptions {
 /// @param uri as MongoDB's drivers take it, with the name of the database in it:
 ///   `mongodb://a,b,c/shop?replicaSet=rs`, `mongodb+srv://...`.
 /// @throws std::invalid_argument if the URI is not one, names no database, or has an option that is
-/// unknown, has a bad value or is refused (the text names it, and no other part of the URI).
+/// unknown, has a bad value or is refused (the text names it, and no other part of the URI); if
+/// `options` have a bad value.
 /// @throws StoreException kUnavailable if no primary is found in time (the text names the servers
 /// and the cause); kRefused if the server is too old, belongs to another replica set or refuses the
 /// client, or a file of the TLS options cannot be used.

@@ -53,6 +53,7 @@ class DOCLOCK_EXPORT LockingStore : public Store {
   bool Refuses(std::span<StoreOp* const> ops) const;
   /// What never blocks has no use for a deadline, nor for the time that reading a clock takes.
   [[nodiscard]] Deadline In(std::chrono::milliseconds budget) const;
+  [[nodiscard]] Database& database() const noexcept { return *database_; }
 
  private:
   /// For what throws: the same, and errors as the database tells them.

@@ -13,6 +13,8 @@
 #include "mongodb/admin/admin.h"
 #include "mongodb/client/clocks.h"
 #include "mongodb/commit.h"
+#include "mongodb/layouts/choose_layouts.h"
+#include "mongodb/layouts/with_layouts.h"
 #include "mongodb/mongodb_unit.h"
 #include "mongodb/operations/execute.h"
 #include "mongodb/query/query.h"
@@ -107,7 +109,7 @@ class MongodbDatabase final : public locking::Database {
 };
 
 /// The store on that database: what the server decides in fewer commands than src/locking would.
-class MongodbStore final : public locking::LockingStore {
+class MongodbStore : public locking::LockingStore {
  public:
   /// @param same that database
   MongodbStore(std::unique_ptr<MongodbDatabase> database, MongodbDatabase& same)
@@ -116,6 +118,8 @@ class MongodbStore final : public locking::LockingStore {
   [[nodiscard]] std::chrono::nanoseconds clock_skew() const {
     return database_.clocks().skew().most;
   }
+
+  [[nodiscard]] MongodbDatabase& database() const noexcept { return database_; }
 
   void Commit(CommitOp& commit, milliseconds budget) override {
     if (!traits().transactions) return LockingStore::Commit(commit, budget);
@@ -159,9 +163,13 @@ void Check(const MongodbStoreOptions& options) {
   CheckBound(options.server_selection_timeout, "server_selection_timeout");
 }
 
-std::shared_ptr<Store> StoreOn(std::shared_ptr<mongodb::Server> server) {
+std::shared_ptr<Store> StoreOn(std::shared_ptr<mongodb::Server> server, mongodb::Layouts layouts) {
   auto database = std::make_unique<MongodbDatabase>(std::move(server));
   MongodbDatabase& same = *database;
+  if (!layouts.empty()) {
+    return std::make_shared<mongodb::WithLayouts<MongodbStore>>(std::move(layouts),
+                                                                std::move(database), same);
+  }
   return std::make_shared<MongodbStore>(std::move(database), same);
 }
 
@@ -169,13 +177,16 @@ std::shared_ptr<Store> StoreOn(std::shared_ptr<mongodb::Server> server) {
 
 std::shared_ptr<Store> OpenMongodbStore(const std::string& uri, MongodbStoreOptions options) {
   Check(options);
-  return StoreOn(std::make_shared<mongodb::Server>(uri, options));
+  const std::string plain = mongodb::WithoutLayouts(uri, options.layouts);
+  mongodb::Layouts layouts = mongodb::LayoutsOf(options.layouts);
+  return StoreOn(std::make_shared<mongodb::Server>(plain, options), std::move(layouts));
 }
 
 std::shared_ptr<Store> OpenMongodbStore(_mongoc_client_pool_t* pool, const std::string& database,
                                         MongodbStoreOptions options) {
   Check(options);
-  return StoreOn(std::make_shared<mongodb::Server>(pool, database, options));
+  mongodb::Layouts layouts = mongodb::LayoutsOf(options.layouts);
+  return StoreOn(std::make_shared<mongodb::Server>(pool, database, options), std::move(layouts));
 }
 
 std::chrono::nanoseconds MongodbClockSkew(const Store& store) {

@@ -78,6 +78,7 @@ Body BrokenNote(const LockHolder& breaker, const LockStatus& lock) {
 
 /// May the document hold the note? A user's body stays as it is.
 bool MayBeNoted(const detail::Binding& binding, const Key& key, const LockRow& row) {
+  if (binding.collection->turns() != nullptr) return false;
   if (!row.has_body) return true;
   const detail::ReadResult read = detail::Read(binding.engine, *binding.collection, key);
   detail::ThrowIf(read.failure);

@@ -9,6 +9,12 @@
 
 namespace doclock {
 
+/// How the waiters of one process take turns with clients that only poll for a lock.
+struct Turns {
+  std::chrono::milliseconds after;   ///< Hand-overs inside a process go on for this long.
+  std::chrono::milliseconds length;  ///< Then its waiters leave the lock free for this long.
+};
+
 /// A collection as its store knows it. Made by Store::Open; lives as long as its store.
 class DOCLOCK_EXPORT Collection {
  public:
@@ -23,6 +29,10 @@ class DOCLOCK_EXPORT Collection {
   [[nodiscard]] const LockFieldNames& fields() const noexcept { return fields_; }
   /// Returns the lease of stored locks that have no length of their own.
   [[nodiscard]] std::chrono::milliseconds default_ttl() const noexcept { return default_ttl_; }
+  /// Returns how to take turns with clients of another library, whose documents these are: they
+  /// poll, and their documents hold neither a queue, nor the mark of the last release, nor a body.
+  /// Null: the documents are this library's.
+  [[nodiscard]] virtual const Turns* turns() const noexcept { return nullptr; }
 
  private:
   std::string name_;

@@ -27,9 +27,10 @@ class HolderWrite : public CommitPart {
   }
   void Prepare(TimePoint when, bool is_retry) noexcept override;
   [[nodiscard]] TimePoint deadline() const noexcept override { return lease_->deadline(); }
-  /// A share leaves none.
+  /// A share leaves none, nor does a release in another library's documents.
   [[nodiscard]] bool leaves_trace() const noexcept override {
-    return lease_->mode != LockMode::kShared;
+    return lease_->mode != LockMode::kShared &&
+           (lease_->collection->turns() == nullptr || write_.next != nullptr);
   }
   [[nodiscard]] Trace TraceIn(const ReadOp& look) const noexcept override {
     return TraceOf(write_, look);

@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 #include "engine/holder_text.h"
+#include "engine/leases/lease.h"
 #include "engine/leases/probation.h"
 #include "engine/procedures/background_release.h"
 #include "engine/procedures/procedure.h"
@@ -137,6 +138,12 @@ bool KeyWaits::MustHold(const PendingAcquire& front, bool released) const noexce
   if (shares_releasing == 0) return false;
   // A writer needs all of them to end; a caller that asks only once stops at any of them.
   return !front.shared() || (front.fail_fast() && !released);
+}
+
+std::uint32_t KeyWaits::StreakUntil(const Lease& lease) const noexcept {
+  if (kept_since == TimePoint{}) return 0;
+  const auto kept = std::chrono::floor<std::chrono::milliseconds>(lease.granted - kept_since);
+  return static_cast<std::uint32_t>(kept.count());
 }
 
 Waiters KeyWaits::TakeFailFast(const AcquireSpec* busy) noexcept {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <optional>
@@ -30,6 +31,9 @@ struct KeyWaits {
   bool again = false;        ///< A hint or a release came meanwhile: ask again at once.
   bool overdue = false;      ///< The time of some is over, and they wait for the first answer.
   TimePoint not_before{};    ///< Standing back until then.
+  /// Where it takes turns with others: since when this process has had the lock, one waiter after
+  /// the other; zero: it has left the others a turn since.
+  TimePoint kept_since{};
   Runtime::TimerId timer = 0;
   TimePoint timer_when{};
   TimePoint asked_when{};  ///< When the attempt or hand-over under way began.
@@ -66,6 +70,8 @@ struct KeyWaits {
   Waiters TakeFailFast(const AcquireSpec* busy) noexcept;
   /// Those of them that a share keeps out.
   Waiters TakeFailFastWriters() noexcept;
+  /// Lease::streak_ms of a lease that this process was granted next.
+  [[nodiscard]] std::uint32_t StreakUntil(const Lease& lease) const noexcept;
   /// Is the store, or a release of this process, about to give the first answer for this key?
   [[nodiscard]] bool AwaitsFirstAnswer() const noexcept {
     return !last && (asking || releasing > 0 || shares_releasing > 0);

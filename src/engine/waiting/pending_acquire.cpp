@@ -35,7 +35,8 @@ PendingAcquire::PendingAcquire(EnginePtr owner, AcquireSpec wish, Target what,
       done_(std::move(when_done)) {}
 
 bool PendingAcquire::uses_store_queue() const noexcept {
-  if (!engine->store_has_queue() || fail_fast()) return false;
+  if (!engine->store_has_queue() || spec.collection->turns() != nullptr || fail_fast())
+    return false;
   if (ticket.entered) return true;
   // In milliseconds: a wait may be longer than nanoseconds can count.
   const auto cost = std::chrono::floor<std::chrono::milliseconds>(kQueueingCost * first_answer);

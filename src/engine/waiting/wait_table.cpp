@@ -215,7 +215,9 @@ void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) noexcept {
       waits->again = true;
       return;
     }
-    if (engine_.Now() < waits->not_before && SleepUntil(waits, waits->not_before)) return;
+    // A caller that asks only once does not stand back: it would wait.
+    const bool stands_back = engine_.Now() < waits->not_before && !waits->BringFailFastForward();
+    if (stands_back && SleepUntil(waits, waits->not_before)) return;
     waiter = waits->Front();
     if (!waiter) return EraseIfIdle(ShardOf(waits->hash), waits);
     if (waits->MustHold(*waiter, released)) return;
@@ -309,6 +311,7 @@ void WaitTable::Granted(const KeyWaitsPtr& waits, PendingAcquire& waiter,
   Leavers left;
   {
     const std::scoped_lock lock(shard.mutex);
+    result.grant.lease->streak_ms = waits->StreakUntil(*result.grant.lease);
     left = LeaveGranted(waits, waiter);
     EraseIfIdle(shard, waits);
   }

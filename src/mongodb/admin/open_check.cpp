@@ -37,7 +37,8 @@ constexpr std::array kSystems{
 void RefuseSystem(const Collection& collection, std::string_view system) {
   Refuse(collection, "holds locks of " + std::string(system) +
                          ", which would not see those of doclock: give each a collection of its "
-                         "own");
+                         "own, or name the layout of theirs if doclock knows it "
+                         "(MongodbStoreOptions::layouts)");
 }
 
 /// Reads the contents of a collection. Tries again while no primary answers (during an election),

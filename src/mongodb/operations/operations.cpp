@@ -197,12 +197,13 @@ bool Operations::Look(const Collection& collection, std::span<const Key* const> 
       bson_iter_t now;
       const std::optional<std::size_t> at = PlaceIn(row, places.size());
       if (!at || !FindDocument(row, "doc", doc) || !FindField(row, "now", now)) return true;
-      StoredLock lock = ReadStoredLock(doc, collection, bson_iter_date_time(&now));
+      const std::int64_t time = bson_iter_date_time(&now);
+      StoredLock lock = ReadStoredLock(doc, collection, time);
       for (const std::string* const field : LockFields(collection.fields())) {
         bson_iter_t value;
         if (FindField(doc, *field, value)) lock.seen.Add(*field, *bson_iter_value(&value));
       }
-      visit(places[*at], {std::move(lock), doc});
+      visit(places[*at], {std::move(lock), doc, time});
       shown[*at] = true;
       return true;
     });

@@ -60,6 +60,7 @@ class Operations {
   struct Shown {
     StoredLock lock;
     const bson_t& doc;  ///< Its lock fields; or the whole document, if the view says so.
+    std::int64_t now;   ///< The server's clock, in ms.
   };
   enum class Sees : std::uint8_t {
     kLatest,     ///< What the primary has. A later one may not have it.

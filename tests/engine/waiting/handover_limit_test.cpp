@@ -14,6 +14,35 @@ class ContendedStore : public TestStore {
   }
 };
 
+/// Its collections take turns with clients that poll: after one second, for half a second.
+class TurnsStore : public ContendedStore {
+ public:
+  using ContendedStore::ContendedStore;
+  std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
+                                   std::chrono::milliseconds ttl) override {
+    inner_ = ContendedStore::Open(name, fields, ttl);
+    return std::make_shared<TurnsCollection>(name, fields, ttl);
+  }
+  void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override {
+    Collection* const outer = ops.front()->collection;
+    for (StoreOp* const op : ops) op->collection = inner_.get();
+    ContendedStore::Execute(ops, budget);
+    for (StoreOp* const op : ops) op->collection = outer;
+  }
+  std::unique_ptr<Subscription> Watch(Collection&, HintListener) override { return nullptr; }
+
+ private:
+  class TurnsCollection : public Collection {
+   public:
+    using Collection::Collection;
+    [[nodiscard]] const Turns* turns() const noexcept override {
+      static constexpr Turns kTurns{1s, 500ms};
+      return &kTurns;
+    }
+  };
+  std::shared_ptr<Collection> inner_;
+};
+
 /// ManagerOptions::max_handovers.
 class HandOverLimitTest : public EngineTest {
  protected:
@@ -75,6 +104,37 @@ TEST_F(HandOverLimitTest, ThereIsNoneWhereNoOtherProcessCanWait) {
   std::vector<bool> all(20, true);
   all.push_back(false);
   EXPECT_EQ(RunQueue(20), all);
+}
+
+TEST_F(HandOverLimitTest, WhereClientsPollTheTimeDecidesAndTheTurnIsLonger) {
+  store = std::make_shared<TurnsStore>(OpenMemoryStore({.clock = clock}));
+  manager.emplace(store, ManagerOptions{.max_handovers = kLimit, .runtime = clock->runtime()});
+  const auto open = store->Open("orders", {}, 30s);
+  collection = open.get();
+  Grant held = Lock("a");
+  std::vector<std::shared_ptr<Waiting>> queue;
+  for (int i = 0; i < 20; ++i) queue.push_back(LockLater("a", {.wait = kForever}));
+  auto next = queue.begin();
+  const auto hand_over = [&](std::chrono::milliseconds after) {
+    clock->Advance(after);
+    EXPECT_FALSE(Write(held.lease, WriteKind::kRelease, Body()));
+    clock->RunPending();
+    if (!(*next)->granted()) return false;
+    held = std::move((*next++)->result->grant);
+    return true;
+  };
+  // More of them than max_handovers.
+  for (int i = 0; i < 9; ++i) EXPECT_TRUE(hand_over(100ms)) << i;
+  EXPECT_FALSE(hand_over(100ms));
+  clock->Advance(499ms);
+  EXPECT_FALSE((*next)->result) << "the turn is not over";
+  EXPECT_FALSE(IsLocked("a"));
+  clock->Advance(1ms);
+  clock->RunPending();
+  ASSERT_TRUE((*next)->granted());
+  held = std::move((*next++)->result->grant);
+  EXPECT_TRUE(hand_over(900ms)) << "time begins anew";
+  EXPECT_FALSE(hand_over(100ms));
 }
 
 TEST_F(HandOverLimitTest, AnotherProcessGetsItsTurnThen) {

@@ -17,6 +17,7 @@
 #include "doclock/locking_repository.h"
 #include "doclock/mongodb_store.h"
 #include "doclock/transaction.h"
+#include "mongodb/helper/contend.h"
 #include "mongodb/support/client.h"
 #include "process/head_count.h"
 
@@ -141,13 +142,26 @@ int Transfer(const Arguments& arguments) {
   }
 }
 
+/// contend <uri> <name> <workers> <ttl ms> <hold ms>: see ContendForLock.
+int Contend(const Arguments& arguments) {
+  ContendForLock(ReadContest(arguments), Tell);
+  return 0;
+}
+
+/// peer <uri> <name> <ttl ms> <hold ms> <rest ms>: see ContendAsPeer.
+int Peer(const Arguments& arguments) {
+  ContendAsPeer(ReadContest(arguments), Tell);
+  return 0;
+}
+
 }  // namespace
 }  // namespace doclock::mongo_test
 
 int main(int argc, char** argv) {
   using namespace doclock::mongo_test;
   const std::map<std::string, int (*)(const Arguments&)> commands = {
-      {"hold", Hold}, {"try", Try}, {"crowd", Crowd}, {"transfer", Transfer}};
+      {"hold", Hold},         {"try", Try},         {"crowd", Crowd},
+      {"transfer", Transfer}, {"contend", Contend}, {"peer", Peer}};
   try {
     const Arguments arguments(argv + 1, argv + argc);
     return commands.at(arguments.at(0))(arguments);

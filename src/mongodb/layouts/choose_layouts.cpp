@@ -1,0 +1,70 @@
+#include "mongodb/layouts/choose_layouts.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string_view>
+
+#include "document/collection.h"
+#include "mongodb/layouts/distributed_lock.h"
+
+namespace doclock::mongodb {
+namespace {
+
+constexpr std::string_view kOption = "doclockLayout=";
+
+[[noreturn]] void RefuseOption() {
+  throw std::invalid_argument(
+      "doclock: the mongodb: URI's option doclockLayout must be COLLECTION:LAYOUT, once for each "
+      "collection; the layouts are: distributedlock");
+}
+
+void Take(std::string_view value, std::map<std::string, std::string>& named) {
+  const std::size_t colon = value.find(':');
+  if (colon == value.npos || FindLayout(value.substr(colon + 1)) == nullptr) RefuseOption();
+  const bool fresh = named.emplace(value.substr(0, colon), value.substr(colon + 1)).second;
+  if (!fresh) RefuseOption();
+}
+
+}  // namespace
+
+const Layout* FindLayout(std::string_view name) noexcept {
+  static const DistributedLockLayout kDistributedLock;
+  return name == kDistributedLock.name() ? &kDistributedLock : nullptr;
+}
+
+Layouts LayoutsOf(const std::map<std::string, std::string>& named) {
+  Layouts layouts;
+  for (const auto& [collection, name] : named) {
+    CheckCollectionName(collection);
+    const Layout* const layout = FindLayout(name);
+    if (layout == nullptr) {
+      throw std::invalid_argument(
+          "doclock: MongodbStoreOptions::layouts names a layout that is not known; the layouts "
+          "are: distributedlock");
+    }
+    layouts.emplace(collection, layout);
+  }
+  return layouts;
+}
+
+std::string WithoutLayouts(const std::string& uri, std::map<std::string, std::string>& named) {
+  const std::size_t question = uri.find('?');
+  if (question == uri.npos) return uri;
+  std::string kept = uri.substr(0, question);
+  char separator = '?';
+  for (std::size_t at = question + 1; at <= uri.size();) {
+    const std::size_t end = std::min(uri.find_first_of("&;", at), uri.size());
+    const std::string_view item = std::string_view(uri).substr(at, end - at);
+    if (item.starts_with(kOption)) {
+      Take(item.substr(kOption.size()), named);
+    } else if (!item.empty()) {
+      kept += separator;
+      kept += item;
+      separator = '&';
+    }
+    at = end + 1;
+  }
+  return kept;
+}
+
+}  // namespace doclock::mongodb

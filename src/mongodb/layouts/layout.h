@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "doclock/store.h"
+#include "mongodb/bson/bson.h"
+#include "mongodb/protocol/write_command.h"
+#include "rules/lock_state.h"
+
+namespace doclock::mongodb {
+
+/// One statement of a command.
+struct Statement {
+  Verb verb;
+  Doc doc;
+};
+
+/// How another library keeps its locks in documents: how they are read, by which filter a write
+/// proves that it met what was read, and what it writes. Nothing is written that the other library
+/// does not write itself, in its types. Stateless.
+class Layout {
+ public:
+  Layout() = default;
+  Layout(const Layout&) = delete;
+  Layout& operator=(const Layout&) = delete;
+  virtual ~Layout() = default;
+
+  /// Its name in options and URLs.
+  [[nodiscard]] virtual const char* name() const noexcept = 0;
+  /// How long the other library's waiters pause between two attempts, at most, decides this.
+  [[nodiscard]] virtual const Turns& turns() const noexcept = 0;
+
+  /// What a document says of its lock, with times as in StoredLock. `version` is the fence.
+  /// @param now the server's clock ($$NOW), in ms, from the same command as the document
+  /// @param bad_field gets the name of the first field that the other library would not have
+  /// written; then nothing else counts
+  [[nodiscard]] virtual rules::LockState Read(const bson_t& doc, std::int64_t now,
+                                              std::string& bad_field) const = 0;
+  /// The fields but for the key of a document that nobody holds.
+  [[nodiscard]] virtual Doc Vacant() const = 0;
+  /// Changes the document that `seen` shows from `was` to `now`, and matches it in no other state.
+  [[nodiscard]] virtual Statement Change(const Key& key, const bson_t& seen,
+                                         const rules::LockState& was,
+                                         const rules::LockState& now) const = 0;
+  /// Renews an exclusive lease in one statement, without a look, if it is live.
+  [[nodiscard]] virtual Doc Renewal(const RenewOp& op) const = 0;
+  /// Releases the lock, likewise, whatever its lease.
+  [[nodiscard]] virtual Statement Release(const WriteOp& op) const = 0;
+  /// The index that the other library makes.
+  [[nodiscard]] virtual Doc Index() const = 0;
+};
+
+/// The layout of this name; null: there is none.
+const Layout* FindLayout(std::string_view name) noexcept;
+
+}  // namespace doclock::mongodb

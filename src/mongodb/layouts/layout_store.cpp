@@ -1,0 +1,211 @@
+#include "mongodb/layouts/layout_store.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "locking/execute.h"
+#include "mongodb/layouts/layout_unit.h"
+#include "mongodb/operations/execute.h"
+#include "mongodb/operations/operations.h"
+
+namespace doclock::mongodb {
+namespace {
+
+using locking::Deadline;
+using std::chrono::milliseconds;
+
+class LayoutCollection final : public Collection {
+ public:
+  LayoutCollection(const std::string& name, milliseconds default_ttl, const Layout& layout)
+      : Collection(name, {}, default_ttl), layout_(layout) {}
+  [[nodiscard]] const Turns* turns() const noexcept override { return &layout_.turns(); }
+  [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
+
+ private:
+  const Layout& layout_;
+};
+
+std::string RefusalText(const Collection& collection, const char* feature) {
+  return "the collection " + collection.name() + " has the layout " + LayoutOf(collection).name() +
+         ", which has no " + feature;
+}
+
+[[noreturn]] void Refuse(const Collection& collection, const char* feature) {
+  throw StoreException(Errc::kRefused, "doclock: MongoDB: " + RefusalText(collection, feature));
+}
+
+bool IsBody(const Body& body) {
+  try {
+    return body && !body.json().empty();
+  } catch (const DocumentException&) {
+    return true;
+  }
+}
+
+const char* Unpromised(const GrantRequest& grant) {
+  if (grant.mode == LockMode::kShared) return "shared locks";
+  if (grant.min_hold.count() > 0) return "min_hold";
+  if (!grant.group.empty()) return "groups";
+  return grant.queue_for.count() > 0 ? "queue" : nullptr;
+}
+const char* Unpromised(const AcquireOp& op) {
+  // A caller that wants an existing document wants its body.
+  if (!op.insert || IsBody(op.insert)) return "bodies";
+  return Unpromised(op.grant);
+}
+const char* Unpromised(const RenewOp& op) {
+  return op.mode == LockMode::kShared ? "shared locks" : nullptr;
+}
+const char* Unpromised(const WriteOp& op) {
+  if (op.write == WriteKind::kCheckpoint || IsBody(op.body)) return "bodies";
+  if (op.write == WriteKind::kErase) return "erasures";
+  if (op.mode == LockMode::kShared) return "shared locks";
+  return op.next != nullptr ? Unpromised(*op.next) : nullptr;
+}
+const char* Unpromised(const SaveOp&) { return "bodies"; }
+const char* Unpromised(const ReadOp&) { return nullptr; }
+
+/// What the operation asks for and the layout cannot promise; null: nothing.
+const char* Unpromised(const StoreOp& op) {
+  if (!std::holds_alternative<std::string>(op.key->value())) return "keys but text";
+  return Visit(op, [](const auto& one) { return Unpromised(one); });
+}
+
+/// A renewal or a release that is one statement, if nothing has changed.
+bool IsPlainRelease(const StoreOp& op) {
+  if (op.kind != OpKind::kWrite) return false;
+  const auto& write = static_cast<const WriteOp&>(op);
+  return write.write == WriteKind::kRelease && write.next == nullptr;
+}
+
+class LayoutDatabase final : public locking::Database {
+ public:
+  LayoutDatabase(Server& server, const Layouts& layouts)
+      : Database(locking::InChild::kRefused), server_(server), layouts_(layouts) {}
+
+  [[nodiscard]] StoreTraits traits() const noexcept override { return {}; }
+  std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
+                                   milliseconds default_ttl) override {
+    if (fields != LockFieldNames{}) {
+      throw std::invalid_argument("doclock: lock_fields are for collections without a layout");
+    }
+    if (!server_.is_replica_set()) {
+      throw StoreException(Errc::kRefused,
+                           "doclock: MongoDB: a collection with a layout needs a "
+                           "replica set, whose operation time makes the fence");
+    }
+    return std::make_shared<LayoutCollection>(name, default_ttl, *layouts_.at(name));
+  }
+  std::unique_ptr<locking::Unit> Begin(locking::Access, Deadline deadline) override {
+    return std::make_unique<LayoutUnit>(server_, deadline);
+  }
+  void Try(std::span<StoreOp* const> ops, Deadline deadline) override {
+    std::vector<RenewOp*> renewals;
+    for (StoreOp* const op : ops) {
+      if (op->kind == OpKind::kRenew) renewals.push_back(static_cast<RenewOp*>(op));
+      if (IsPlainRelease(*op)) Release(static_cast<WriteOp&>(*op), deadline);
+    }
+    if (!renewals.empty()) Renew(renewals, deadline);
+  }
+  /// Waiters poll, as those of the other library: a process that learnt of a release at once would
+  /// leave them nothing.
+  std::unique_ptr<Subscription> Watch(Collection&, HintListener) override { return nullptr; }
+  void EnsureIndex(Collection& collection, const IndexSpec& index) override {
+    if (!index.held_locks) Refuse(collection, "indexes over bodies");
+    Doc command = Doc::Of("createIndexes", std::string_view(collection.name()));
+    command.AddArray("indexes", Array().Add(LayoutOf(collection).Index()).doc());
+    Reply reply;
+    Operations(server_, std::chrono::seconds(10)).Write(command, reply);
+    Check(reply);
+  }
+
+ private:
+  void Release(WriteOp& op, Deadline deadline) {
+    const Statement statement = LayoutOf(*op.collection).Release(op);
+    Doc command = CommandOf(statement.verb, *op.collection, Array().Add(statement.doc), true);
+    Reply reply;
+    Operations(server_, Until(deadline)).Write(command, reply);
+    if (Operations::Settled(op, Single(reply)) || reply.Integer("n") == 0) return;
+    op.version = op.expected == kAnyVersion ? 0 : op.expected;
+    op.status = OpStatus::kDone;
+  }
+  /// Of one collection. If one is not live any more, a look tells which.
+  void Renew(std::span<RenewOp* const> ops, Deadline deadline) {
+    Array statements;
+    milliseconds ttl = ops.front()->ttl;
+    for (const RenewOp* const op : ops) {
+      statements.Add(LayoutOf(*op->collection).Renewal(*op));
+      ttl = std::min(ttl, op->ttl);
+    }
+    Doc command = CommandOf(Verb::kUpdate, *ops.front()->collection, statements, false);
+    Pool& pool = server_.For(Purpose::kRenewals, std::min(ttl / 10, Until(deadline)));
+    Reply reply;
+    Operations(server_, pool, deadline).Write(command, reply);
+    const bool all = reply.Integer("n") == static_cast<std::int64_t>(ops.size());
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      if (!Operations::Settled(*ops[i], reply.Of(i)) && all) ops[i]->status = OpStatus::kDone;
+    }
+  }
+
+  Server& server_;
+  const Layouts layouts_;
+};
+
+}  // namespace
+
+const Layout& LayoutOf(const Collection& collection) {
+  return static_cast<const LayoutCollection&>(collection).layout();
+}
+
+LayoutStore::LayoutStore(Server& server, const ClockWatch& clocks, Layouts layouts)
+    : LockingStore(std::make_unique<LayoutDatabase>(server, layouts)),
+      clocks_(clocks),
+      layouts_(std::move(layouts)) {}
+
+void LayoutStore::Execute(std::span<StoreOp* const> ops, milliseconds budget) {
+  if (Refuses(ops)) return;
+  const Deadline deadline = In(budget);
+  std::map<Collection*, std::vector<StoreOp*>> renewals;
+  std::vector<StoreOp*> others;
+  for (StoreOp* const op : ops) {
+    op->MakePending();
+    if (const char* const feature = Unpromised(*op)) {
+      op->Fail(Errc::kRefused, RefusalText(*op->collection, feature));
+    } else if (!FailIfTooShort(*op, clocks_)) {
+      op->kind == OpKind::kRenew ? renewals[op->collection].push_back(op) : others.push_back(op);
+    }
+  }
+  for (const auto& [collection, some] : renewals) locking::Execute(database(), some, deadline);
+  // By itself: a grant's fence is the time of its own look.
+  for (StoreOp* const op : others) {
+    locking::Execute(database(), {&op, 1}, deadline);
+    // Who else waits is not stored.
+    if (op->kind == OpKind::kAcquire) static_cast<AcquireOp&>(*op).ahead.reset();
+  }
+}
+
+void LayoutStore::Commit(CommitOp& commit, milliseconds) {
+  for (StoreOp* const op : commit.ops) {
+    op->Fail(Errc::kRefused, RefusalText(*op->collection, "transactions"));
+  }
+}
+
+void LayoutStore::ReadTogether(std::span<StoreOp* const> reads, milliseconds) {
+  for (StoreOp* const op : reads) {
+    op->Fail(Errc::kRefused, RefusalText(*op->collection, "bodies"));
+  }
+}
+
+void LayoutStore::Query(Collection& collection, const Filter&,
+                        const std::function<bool(QueryRow&&)>&, milliseconds) {
+  Refuse(collection, "bodies to search");
+}
+
+void LayoutStore::AcquireNext(const Filter&, AcquireOp& op, Key&, milliseconds) {
+  op.Fail(Errc::kRefused, RefusalText(*op.collection, "bodies to search"));
+}
+
+}  // namespace doclock::mongodb

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <set>
+#include <span>
+#include <string>
+
+#include "locking/database.h"
+#include "mongodb/layouts/layout.h"
+#include "mongodb/operations/operations.h"
+#include "mongodb/protocol/stored_lock.h"
+
+namespace doclock::mongodb {
+
+/// The layout of a collection that LayoutStore has opened.
+const Layout& LayoutOf(const Collection& collection);
+
+/// A unit over documents of another library: a look, and a write that is guarded by what it showed.
+class LayoutUnit final : public locking::Unit {
+ public:
+  LayoutUnit(Server& server, Deadline deadline) : operations_(server, Until(deadline)) {}
+
+  TimePoint Now() override { return kLookedAt; }
+  /// Does nothing, but remembers an attempt: its look makes a missing document.
+  bool Try(StoreOp& op) override {
+    if (op.kind == OpKind::kAcquire) attempts_.insert(op.key);
+    return false;
+  }
+  void Load(std::span<locking::Change> documents) override;
+  void Scan(Collection& collection, const Filter& filter,
+            const std::function<bool(QueryRow&&)>& visit) override;
+  std::string ScanLocks(Collection& collection, const LockQuery& query, const std::string& after,
+                        const std::function<bool(locking::Candidate&&)>& visit) override;
+  void Commit(std::span<locking::Change> changes) override;
+
+ private:
+  struct Loaded : locking::Entry {
+    Doc seen;
+    std::string bad_field;
+  };
+  Loaded& Show(locking::Change& document, const bson_t& doc, std::int64_t now);
+  void LoadForAttempt(locking::Change& document);
+  /// Returns whether the document was what was loaded.
+  bool Store(const locking::Change& change);
+
+  Operations operations_;
+  std::set<const Key*> attempts_;
+  std::deque<Loaded> loaded_;
+};
+
+}  // namespace doclock::mongodb

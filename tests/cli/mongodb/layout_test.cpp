@@ -1,0 +1,43 @@
+#ifdef DOCLOCK_WITH_MONGODB
+
+#include "cli/harness.h"
+#include "mongodb/layouts/distributed_lock_peer.h"
+#include "mongodb/support/raw_server.h"
+
+namespace doclock::cli_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// The command on locks of DistributedLock.MongoDB, which a re-creation of that library takes.
+class MongodbLayoutTest : public CliTest {
+ protected:
+  void SetUp() override {
+    const std::string& uri = database_.uri();
+    const std::string sign = uri.find('?') == uri.npos ? "?" : "&";
+    store = "DOCLOCK_STORE=" + uri + sign + "doclockLayout=locks:distributedlock";
+  }
+
+  mongo_test::Database database_{mongo_test::SetUri()};
+  mongo_test::DistributedLockPeer peer_{mongo_test::SetUri(), database_.name(), "locks"};
+};
+
+TEST_F(MongodbLayoutTest, ShowsBreaksAndTakesThem) {
+  ASSERT_TRUE(peer_.TryAcquire("job", std::chrono::minutes(1)));
+  EXPECT_THAT(Doclock({"status", "-c", "locks"}).out, HasSubstr("job"));
+  EXPECT_EQ(Doclock({"run", "-c", "locks", "job", "--", "true"}).code, 75);
+  EXPECT_EQ(Doclock({"break", "-c", "locks", "job"}).code, 0);
+  EXPECT_EQ(Doclock({"run", "-c", "locks", "job", "--", "true"}).code, 0);
+  EXPECT_TRUE(peer_.TryAcquire("job", std::chrono::minutes(1)));
+}
+
+TEST_F(MongodbLayoutTest, SaysWhatALayoutHasNot) {
+  const Ended shared = Doclock({"run", "-c", "locks", "--shared", "2", "job", "--", "true"});
+  EXPECT_EQ(shared.code, 69);
+  EXPECT_THAT(shared.err, HasSubstr("distributedlock, which has no shared locks"));
+}
+
+}  // namespace
+}  // namespace doclock::cli_test
+
+#endif
