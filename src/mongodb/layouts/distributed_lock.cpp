@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "mongodb/protocol/as_seen.h"
+#include "mongodb/protocol/lock_change.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/stored_lock.h"
 
@@ -98,11 +98,11 @@ Doc EndOf(milliseconds ttl) {
 
 /// Never shorter than it is.
 Doc Renewed(milliseconds ttl) {
-  return Doc::Of("$set", Doc::Of(kExpires, BinaryOperator("$max", "$expiresAt", EndOf(ttl))));
+  return Doc::Of("$set", Doc::Of(kExpires, Call("$max", "$expiresAt", EndOf(ttl))));
 }
 
 /// A renewal does not revive.
-void AddLive(Doc& filter) { filter.Add("$expr", BinaryOperator("$gt", "$expiresAt", "$$NOW")); }
+void AddLive(Doc& filter) { filter.Add("$expr", Call("$gt", "$expiresAt", "$$NOW")); }
 
 Doc StageOn(const Doc& filter, const Doc& stage) {
   Doc statement;

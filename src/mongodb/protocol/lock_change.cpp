@@ -9,11 +9,7 @@
 #include "mongodb/protocol/write_command.h"
 
 namespace doclock::mongodb {
-namespace {
 
-/// A condition of a filter: the field is as this document shows it, by value, type and presence. A
-/// comparison alone takes an array for each of its elements, null for a missing field, and one type
-/// of number for another.
 void AddAsSeen(Doc& filter, const std::string& field, const bson_t& seen) {
   bson_iter_t at;
   Doc same;
@@ -25,6 +21,8 @@ void AddAsSeen(Doc& filter, const std::string& field, const bson_t& seen) {
   }
   filter.Add(field, same);
 }
+
+namespace {
 
 /// The id of an entry or a share, in its array; nil: it is none that this library writes.
 Uuid IdOf(const bson_iter_t& item) {
