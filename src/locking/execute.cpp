@@ -95,13 +95,13 @@ class Lone {
   void DecideIn(Unit& unit) {
     unit.Load({&change_, 1});
     Decide(op_, change_, unit);
-    CommitIn(unit);
+    StoreIn(unit);
   }
   /// @param decide see ExecuteAlone
   template <class F>
   void DecideIn(Unit& unit, const F& decide) {
     decide(unit, change_);
-    CommitIn(unit);
+    StoreIn(unit);
   }
 
   template <class F>
@@ -117,7 +117,7 @@ class Lone {
     change_.alone = true;
     tried_ = false;
   }
-  void CommitIn(Unit& unit) {
+  void StoreIn(Unit& unit) {
     if (!change_.IsDecided()) return;
     unit.Commit({&change_, 1});
     if (change_.outcome != OpStatus::kDone) Settle(op_, change_);
@@ -270,8 +270,8 @@ Deadline BoundOf(const StoreOp& op, Deadline deadline) {
   return std::min(deadline, std::chrono::steady_clock::now() + part);
 }
 
-/// Each by itself, because others' transactions hold their documents, or were quicker. Renewals do not wait: they
-/// come again, and those that were stored with them count from when they are told.
+/// Each by itself, because others' transactions hold their documents, or were quicker. Renewals do
+/// not wait: they come again, and those that were stored with them count from when they are told.
 void ExecuteBlocked(Database& database, std::vector<StoreOp*> ops, Deadline deadline) {
   const auto held = std::partition(ops.begin(), ops.end(),
                                    [](StoreOp* op) { return op->kind == OpKind::kRenew; });
@@ -282,8 +282,8 @@ void ExecuteBlocked(Database& database, std::vector<StoreOp*> ops, Deadline dead
   const Deadline end = std::min(deadline, now + (deadline - now) / kPartForBlocked);
   for (auto op = held; op != ops.end(); ++op) {
     const auto begin = std::chrono::steady_clock::now();
-    const Deadline part = begin + std::max<Deadline::duration>((end - begin) / (ops.end() - op),
-                                                               kLeastForBlocked);
+    const Deadline part =
+        begin + std::max<Deadline::duration>((end - begin) / (ops.end() - op), kLeastForBlocked);
     ExecuteOne(database, **op, std::min(deadline, part));
   }
 }

@@ -15,13 +15,13 @@ namespace doclock::locking {
 /// What a database holds, and whom it meets.
 struct Shelf {
   std::map<Key, Entry> entries;
-  int races = 0;                   ///< So many commits race from now on.
-  std::set<Key> held;              ///< Another client's transaction keeps these.
-  std::set<Key> restated;          ///< These are shown as they are not stored.
-  std::vector<std::size_t> units;  ///< How many documents each unit has loaded.
-  std::vector<Key> loaded;         ///< By the last unit, in its order.
+  int races = 0;                    ///< So many commits race from now on.
+  std::set<Key> held;               ///< Another client's transaction keeps these.
+  std::set<Key> restated;           ///< These are shown as they are not stored.
+  std::vector<std::size_t> units;   ///< How many documents each unit has loaded.
+  std::vector<Key> loaded;          ///< By the last unit, in its order.
   std::vector<Deadline> deadlines;  ///< Of each unit.
-  std::exception_ptr failure;      ///< Commits fail so.
+  std::exception_ptr failure;       ///< Commits fail so.
 };
 
 class ShelfUnit final : public Unit {

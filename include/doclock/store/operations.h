@@ -169,7 +169,7 @@ struct SaveOp : StoreOp {
   SaveOp(Collection& c, OpKey k) noexcept : StoreOp(OpKind::kSave, c, k) {}
   SaveKind save = SaveKind::kReplace;   ///< Request.
   std::int64_t expected = kAnyVersion;  ///< Request.
-  Uuid born{};  ///< Request for kReplace and kErase; result of kInsert: the store chooses it.
+  Uuid born{};      ///< Request for kReplace and kErase; result of kInsert: the store chooses it.
   Uuid write_id{};  ///< Request: fresh; kept in lockReleased, so that doubt can be settled.
   Body body;        ///< Request: the new body; none (kReplace): untouched.
   Body base;        ///< Request: the body last known, for stores that send differences.

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "mongodb/protocol/lock_change.h"
 #include "mongodb/protocol/expressions.h"
+#include "mongodb/protocol/lock_change.h"
 #include "mongodb/protocol/stored_lock.h"
 
 namespace doclock::mongodb {
