@@ -36,7 +36,7 @@ Doc StatementFor(const Sharers& sharers) {
   Doc filter;
   filter.Add("_id", Equals(*one.key)).Add(collection.fields().id, Equals(kSharedLockId));
   // A renewal never revives.
-  filter.Add("$expr", AnyLiveExpr(collection, ids));
+  filter.Add("$expr", AreLiveExpr(collection, ids));
   Array stages;
   AddShareRenewal(stages, collection, ids, one.ttl);
   return PipelineStatement(filter, stages);
@@ -51,30 +51,28 @@ void Operations::RenewSharesAtOnce(std::span<RenewOp* const> ops, milliseconds l
   Doc command = CommandOf(Verb::kUpdate, *ops.front()->collection, statements, false);
   Reply reply;
   Within(limit).Write(command, reply);
-  if (reply.ran_out_of_time() && ops.size() > 1) return RenewSharesInParts(ops);
+  if (reply.ran_out_of_time() && groups.size() > 1) return RenewSharesInParts(ops);
   std::vector<RenewOp*> open;
+  std::int64_t documents = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (reply.Of(i).answered()) ++documents;
     for (RenewOp* op : groups[i]) {
       if (!Settled(*op, reply.Of(i))) open.push_back(op);
     }
   }
-  if (open.empty()) return;
-  // The count does not tell which of several shares of one document were renewed.
-  if (reply.Integer("n") != static_cast<std::int64_t>(open.size())) {
-    return JudgeRenewals(open, OpStatus::kDone);
-  }
+  if (reply.Integer("n") != documents) return;
   for (RenewOp* op : open) op->status = OpStatus::kDone;
 }
 
 /// A document that a foreign open transaction has changed stops the whole command. It does no harm
 /// to renew again what was renewed already.
 void Operations::RenewSharesInParts(std::span<RenewOp* const> ops) {
-  const milliseconds limit = std::max(left() / 12, milliseconds(5));
   const std::size_t size = (ops.size() + kShareParts - 1) / kShareParts;
   for (std::size_t i = 0; i < ops.size(); i += size) {
     const auto part = ops.subspan(i, std::min(size, ops.size() - i));
     if (left().count() > 0) {
-      RenewSharesAtOnce(part, limit);
+      // Of what is left, so that some twenty blocked documents leave time for the others.
+      RenewSharesAtOnce(part, std::max(left() / 16, milliseconds(5)));
     } else {
       for (RenewOp* op : part) op->Doubt("the renewal found no time");
     }
