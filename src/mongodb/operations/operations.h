@@ -109,7 +109,7 @@ class Operations {
   bool TryReleaseShare(WriteOp& op, ReleaseTo to);
 
   void RenewAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
-  void RenewSharesAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
+  bool RenewSharesAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
   void RenewSharesInParts(std::span<RenewOp* const> ops);
   void RenewAround(std::span<RenewOp* const> ops);
   std::optional<std::int64_t> ServerTime();

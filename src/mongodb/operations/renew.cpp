@@ -92,8 +92,8 @@ void Operations::Renew(std::span<RenewOp* const> ops) {
     return open.empty();
   };
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-    // The other half of the time is for going around a blocked document.
-    RenewAtOnce(open, open.size() == 1 ? left() : left() / 2);
+    // The rest of the time is for going around blocked documents.
+    RenewAtOnce(open, open.size() == 1 ? left() : left() / 3);
     if (all_settled()) return;
     JudgeRenewals(open);
     if (all_settled()) return;
@@ -102,7 +102,10 @@ void Operations::Renew(std::span<RenewOp* const> ops) {
 }
 
 void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
-  if (ops.front()->mode == LockMode::kShared) return RenewSharesAtOnce(ops, limit);
+  if (ops.front()->mode == LockMode::kShared) {
+    if (!RenewSharesAtOnce(ops, limit)) RenewSharesInParts(ops);
+    return;
+  }
   Doc command = RenewalCommand(ops);
   Reply reply;
   Within(limit).Write(command, reply);
@@ -155,7 +158,7 @@ void Operations::RenewAround(std::span<RenewOp* const> ops) {
     Doc command = RenewalCommand(behind);
     Reply reply;
     // Of what is left, so that some twenty blocked documents leave time for those behind them.
-    Within(std::clamp(left() / 8, kShortest, kLongest)).Write(command, reply);
+    Within(std::clamp(left() / 12, kShortest, kLongest)).Write(command, reply);
     if (!reply.ran_out_of_time()) break;
     const std::vector<RenewOp*> late = Select(behind, Renewed::kNo, *since);
     if (late.size() <= 1) break;

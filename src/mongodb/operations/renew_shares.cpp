@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <deque>
 #include <unordered_map>
 
 #include "mongodb/operations/operations.h"
@@ -44,14 +45,15 @@ Doc StatementFor(const Sharers& sharers) {
 
 }  // namespace
 
-void Operations::RenewSharesAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
+/// False: a document blocks the command, which has others too.
+bool Operations::RenewSharesAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
   const std::vector<Sharers> groups = ByDocument(ops);
   Array statements;
   for (const Sharers& sharers : groups) statements.Add(StatementFor(sharers));
   Doc command = CommandOf(Verb::kUpdate, *ops.front()->collection, statements, false);
   Reply reply;
   Within(limit).Write(command, reply);
-  if (reply.ran_out_of_time() && groups.size() > 1) return RenewSharesInParts(ops);
+  if (reply.ran_out_of_time() && groups.size() > 1) return false;
   std::vector<RenewOp*> open;
   std::int64_t documents = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -60,21 +62,29 @@ void Operations::RenewSharesAtOnce(std::span<RenewOp* const> ops, milliseconds l
       if (!Settled(*op, reply.Of(i))) open.push_back(op);
     }
   }
-  if (reply.Integer("n") != documents) return;
-  for (RenewOp* op : open) op->status = OpStatus::kDone;
+  if (reply.Integer("n") == documents) {
+    for (RenewOp* op : open) op->status = OpStatus::kDone;
+  }
+  return true;
 }
 
 /// A document that a foreign open transaction has changed stops the whole command. It does no harm
-/// to renew again what was renewed already.
+/// to renew again what was renewed already. All large parts come before the small ones that are
+/// left of the blocked ones, so that these cost the others no time.
 void Operations::RenewSharesInParts(std::span<RenewOp* const> ops) {
-  const std::size_t size = (ops.size() + kShareParts - 1) / kShareParts;
-  for (std::size_t i = 0; i < ops.size(); i += size) {
-    const auto part = ops.subspan(i, std::min(size, ops.size() - i));
-    if (left().count() > 0) {
-      // Of what is left, so that some twenty blocked documents leave time for the others.
-      RenewSharesAtOnce(part, std::max(left() / 16, milliseconds(5)));
-    } else {
+  std::deque<std::span<RenewOp* const>> parts;
+  const auto divide = [&](std::span<RenewOp* const> part) {
+    const std::size_t size = (part.size() + kShareParts - 1) / kShareParts;
+    for (std::size_t i = 0; i < part.size(); i += size) {
+      parts.push_back(part.subspan(i, std::min(size, part.size() - i)));
+    }
+  };
+  for (divide(ops); !parts.empty(); parts.pop_front()) {
+    const auto part = parts.front();
+    if (left().count() == 0) {
       for (RenewOp* op : part) op->Doubt("the renewal found no time");
+    } else if (!RenewSharesAtOnce(part, std::max(left() / 16, milliseconds(5)))) {
+      divide(part);
     }
   }
 }
