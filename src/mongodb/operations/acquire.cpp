@@ -32,7 +32,7 @@ void Operations::Execute(AcquireOp& op, std::optional<StoredLock> seen, int atte
     if (!seen) {
       if (TakeFree(op)) return;
       Reply reply;
-      seen = Look(*op.collection, *op.key, reply);
+      seen = LookFor(op, reply);
       if (Settled(op, reply)) return;
       if (seen && MeetsQueue(op, *seen)) {
         if (TakeTurn(op)) return;
@@ -53,8 +53,8 @@ bool Operations::GaveUp(AcquireOp& op, const Reply& reply) {
   if (!reply.ran_out_of_time()) return Settled(op, Single(reply));
   Reply look;
   const std::optional<StoredLock> seen =
-      Operations(server_, pool_, deadline_ + std::chrono::milliseconds(100))
-          .Look(*op.collection, *op.key, look);
+      Operations(server_, pool_, deadline_ + std::chrono::milliseconds(250))
+          .Look(*op.collection, *op.key, Sees::kConfirmed, look);
   if (!look.answered() || (seen && seen->ShowsGrant(op.grant))) {
     op.Doubt(reply.text);
   } else {

@@ -188,7 +188,7 @@ void Batch::Send(Verb verb, Statements statements, milliseconds limit) {
 }
 
 /// False: the outcome is unknown; `reply` says why.
-bool Batch::LookAt(Statements& statements, Reply& reply) {
+bool Batch::LookAt(Statements& statements, Operations::Sees sees, Reply& reply) {
   std::vector<const Key*> keys;
   Array mine;
   for (Statement& statement : statements) {
@@ -197,7 +197,7 @@ bool Batch::LookAt(Statements& statements, Reply& reply) {
     if (statement.op->kind == OpKind::kAcquire) mine.Add(AsAcquire(*statement.op).grant.lock_id);
   }
   const bool complete = operations_.Look(
-      *statements.front().op->collection, keys, {.sees = Operations::Sees::kLatest, .mine = &mine},
+      *statements.front().op->collection, keys, {.sees = sees, .mine = &mine},
       [&](std::size_t place, Operations::Shown&& shown) {
         StoreOp& op = *statements[place].op;
         Sight sight{std::move(shown.lock), {}};
@@ -349,7 +349,7 @@ void Batch::Judge(Verb verb, Statements statements, const Reply& reply) {
 
 void Batch::JudgeBySight(Verb verb, Statements statements, std::int64_t done) {
   Reply look;
-  const bool complete = LookAt(statements, look);
+  const bool complete = LookAt(statements, Operations::Sees::kLatest, look);
   if (complete) Count(statements, done);
   Statements again;
   for (Statement& statement : statements) {
@@ -403,8 +403,10 @@ bool Batch::SettleNotDone(Statement& statement) {
                        seen->lock_id == AsWrite(op).lock_id;
     return !again || !BuildForQueue(statement);  // else left pending
   }
-  if (seen != nullptr && MeetsQueue(AsAcquire(op), *seen)) {
-    op.queue_likely = true;
+  const bool meets_queue = seen != nullptr && MeetsQueue(AsAcquire(op), *seen);
+  // That it is missing is a result, which needs a look of its own.
+  if (meets_queue || (seen == nullptr && !AsAcquire(op).insert)) {
+    if (meets_queue) op.queue_likely = true;
     Alone(op);
     return true;
   }
@@ -422,7 +424,8 @@ void Batch::Recover(Verb verb, Statements statements, const Reply& reply) {
   // The server refuses a command before it runs the first statement.
   if (!reply.ran_out_of_time()) return SendInParts(verb, std::move(statements));
   Reply look;
-  if (!LookAt(statements, look)) {
+  // What it shows not to be done is sent again: a primary that was replaced may not show it.
+  if (!LookAt(statements, Operations::Sees::kConfirmed, look)) {
     for (Statement& statement : statements) Operations::Settled(*statement.op, reply);
     return;
   }

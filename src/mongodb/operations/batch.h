@@ -55,7 +55,7 @@ class Batch {
   void SendAll(Verb verb, Statements statements);
   void Send(Verb verb, Statements statements, std::chrono::milliseconds limit);
   void Alone(StoreOp& op);
-  bool LookAt(Statements& statements, Reply& reply);
+  bool LookAt(Statements& statements, Operations::Sees sees, Reply& reply);
   /// Settles the statements of a command that was answered.
   void Judge(Verb verb, Statements statements, const Reply& reply);
   void JudgeInserts(Statements statements, const Reply& reply);

@@ -157,15 +157,22 @@ void Operations::FindAndModify(const Collection& collection, const Doc& statemen
   Write(command, reply);
 }
 
-std::optional<StoredLock> Operations::Look(const Collection& collection, const Key& key,
+std::optional<StoredLock> Operations::Look(const Collection& collection, const Key& key, Sees sees,
                                            Reply& reply) {
   const Key* const one = &key;
   std::optional<StoredLock> lock;
-  // A majority may still say "free" where a duplicate key says "held".
   Look(
-      collection, {&one, 1}, {.sees = Sees::kLatest},
+      collection, {&one, 1}, {.sees = sees},
       [&](std::size_t, Shown&& shown) { lock = std::move(shown.lock); }, reply);
   return lock;
+}
+
+std::optional<StoredLock> Operations::LookFor(const AcquireOp& op, Reply& reply) {
+  // A majority may still say "free" where a duplicate key says "held".
+  std::optional<StoredLock> seen = Look(*op.collection, *op.key, Sees::kLatest, reply);
+  // That it is missing is a result, and a primary that was replaced may lack it.
+  if (seen || op.insert || !reply.answered()) return seen;
+  return Look(*op.collection, *op.key, Sees::kConfirmed, reply);
 }
 
 bool Operations::Look(const Collection& collection, std::span<const Key* const> keys,

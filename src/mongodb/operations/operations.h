@@ -46,16 +46,14 @@ class Operations {
   /// An acquire that has got so far: what the last look showed, if that is worth an attempt, and
   /// after how many attempts.
   void Execute(AcquireOp& op, std::optional<StoredLock> seen, int attempts);
-  /// Renewals, all of one collection, one ttl and one mode, in two commands unless a document is
-  /// blocked.
+  /// Renewals, all of one collection, one ttl and one mode, in one command. If some matched
+  /// nothing, a look says which are lost, and the others are sent again.
   void Renew(std::span<RenewOp* const> ops);
 
   /// Takes the lock of the first document that meets `filter`, in the order of `sort`, that is free
   /// or expired. False: there is none, or the operation is settled otherwise.
   bool AcquireFirst(AcquireOp& op, const Doc& filter, const Doc& sort, Key& key);
 
-  /// The lock fields of a document; nothing when it is missing, or `reply` says why not.
-  std::optional<StoredLock> Look(const Collection& collection, const Key& key, Reply& reply);
   /// A document as it is on the primary.
   struct Shown {
     StoredLock lock;
@@ -63,7 +61,7 @@ class Operations {
     std::int64_t now;   ///< The server's clock, in ms.
   };
   enum class Sees : std::uint8_t {
-    kLatest,     ///< What the primary has. A later one may not have it.
+    kLatest,     ///< What a primary has, which may have been replaced. A later one may not have it.
     kConfirmed,  ///< All that was acknowledged, and nothing that can be lost: a Read's view.
   };
   struct View {
@@ -77,6 +75,11 @@ class Operations {
   using Sighted = std::function<void(std::size_t place, Shown&& shown)>;
   bool Look(const Collection& collection, std::span<const Key* const> keys, const View& view,
             const Sighted& visit, Reply& reply);
+  /// The lock fields of a document; nothing when it is missing, or `reply` says why not.
+  std::optional<StoredLock> Look(const Collection& collection, const Key& key, Sees sees,
+                                 Reply& reply);
+  /// The same, of the document at which an acquire matched nothing.
+  std::optional<StoredLock> LookFor(const AcquireOp& op, Reply& reply);
 
   /// Sends a command that writes, bounded, to a majority.
   void Write(Doc& command, Reply& reply);
@@ -107,14 +110,14 @@ class Operations {
   bool TryReleaseShare(WriteOp& op, ReleaseTo to);
 
   void RenewAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
-  void RenewSharesAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
+  bool RenewSharesAtOnce(std::span<RenewOp* const> ops, std::chrono::milliseconds limit);
   void RenewSharesInParts(std::span<RenewOp* const> ops);
   void RenewAround(std::span<RenewOp* const> ops);
   std::optional<std::int64_t> ServerTime();
   enum class Renewed : std::uint8_t { kYes, kNo };
   std::vector<RenewOp*> Select(std::span<RenewOp* const> ops, Renewed renewed, std::int64_t since);
   void JudgeSince(std::span<RenewOp* const> ops, std::int64_t since);
-  void JudgeRenewals(std::span<RenewOp* const> ops, OpStatus live);
+  void JudgeRenewals(std::span<RenewOp* const> ops);
 
   /// @param statement of an update or a delete command @param rest what else findAndModify takes
   void FindAndModify(const Collection& collection, const Doc& statement, const Doc& rest,

@@ -77,15 +77,35 @@ std::vector<RenewOp*> AskersOf(std::span<RenewOp* const> ops, const Reply& reply
   return found;
 }
 
+void DoubtPending(std::span<RenewOp* const> ops) {
+  for (RenewOp* op : ops) {
+    if (op->status == OpStatus::kPending) op->Doubt("whether the lock was renewed is not known");
+  }
+}
+
 }  // namespace
 
 void Operations::Renew(std::span<RenewOp* const> ops) {
-  // The other half of the time is for going around a blocked document.
-  RenewAtOnce(ops, ops.size() == 1 ? left() : left() / 2);
+  std::vector<RenewOp*> open(ops.begin(), ops.end());
+  const auto all_settled = [&] {
+    std::erase_if(open, [](const RenewOp* op) { return op->status != OpStatus::kPending; });
+    return open.empty();
+  };
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    // The rest of the time is for going around blocked documents.
+    RenewAtOnce(open, open.size() == 1 ? left() : left() / 3);
+    if (all_settled()) return;
+    JudgeRenewals(open);
+    if (all_settled()) return;
+  }
+  DoubtPending(open);
 }
 
 void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
-  if (ops.front()->mode == LockMode::kShared) return RenewSharesAtOnce(ops, limit);
+  if (ops.front()->mode == LockMode::kShared) {
+    if (!RenewSharesAtOnce(ops, limit)) RenewSharesInParts(ops);
+    return;
+  }
   Doc command = RenewalCommand(ops);
   Reply reply;
   Within(limit).Write(command, reply);
@@ -95,56 +115,50 @@ void Operations::RenewAtOnce(std::span<RenewOp* const> ops, milliseconds limit) 
   for (RenewOp* op : ops) {
     if (!Settled(*op, result) && all) op->status = OpStatus::kDone;
   }
-  if (result.answered() && !all) JudgeRenewals(ops, OpStatus::kDone);
 }
 
-/// Some did not match. Gives those that are live now the outcome `live`: after an update that was
-/// answered they were live then too, and so were renewed by it.
-void Operations::JudgeRenewals(std::span<RenewOp* const> ops, OpStatus live) {
+/// Settles those that are not live any more. Leaves the live ones pending: that they are live does
+/// not prove that they were renewed. A primary that does not know yet that it was replaced answers
+/// an update that matches nothing as if a majority had acknowledged it.
+void Operations::JudgeRenewals(std::span<RenewOp* const> ops) {
   std::unordered_multimap<Key, RenewOp*> by_document;
   std::vector<const Key*> documents;
   for (RenewOp* op : ops) {
     if (!by_document.contains(*op->key)) documents.push_back(op->key);
     by_document.emplace(*op->key, op);
-    op->status = OpStatus::kPending;
   }
   Reply reply;
   const bool complete = Look(
-      *ops.front()->collection, documents, {.sees = Sees::kLatest},
+      *ops.front()->collection, documents, {},
       [&](std::size_t place, Shown&& shown) {
         const auto [first, last] = by_document.equal_range(*documents[place]);
         for (auto item = first; item != last; ++item) {
           RenewOp& op = *item->second;
           if (shown.lock.malformed()) {
             Malformed(op, shown.lock);
-          } else {
-            op.status = rules::MayRenew(op, shown.lock, kLookedAt) ? live : OpStatus::kLost;
+          } else if (!rules::MayRenew(op, shown.lock, kLookedAt)) {
+            op.status = OpStatus::kLost;
           }
         }
+        by_document.erase(*documents[place]);
       },
       reply);
-  for (RenewOp* op : ops) {
-    const bool unseen = op->status == OpStatus::kPending;
-    if (unseen && complete) {
-      op->status = OpStatus::kMissing;
-    } else if (unseen || op->status == OpStatus::kInDoubt) {
-      op->Doubt("whether the lock was renewed is not known");
-    }
-  }
+  if (!complete) return DoubtPending(ops);
+  for (const auto& [key, op] : by_document) op->status = OpStatus::kMissing;
 }
 
 /// A document that a foreign open transaction has changed stops the whole command. The server works
 /// in the order of _id, so the first document that was not renewed is the one that blocks: it is
 /// left out, and the next command continues after it.
 void Operations::RenewAround(std::span<RenewOp* const> ops) {
-  const milliseconds limit = std::clamp(left() / 6, kShortest, kLongest);
   const std::optional<std::int64_t> since = ServerTime();
-  if (!since) return JudgeRenewals(ops, OpStatus::kInDoubt);
+  if (!since) return DoubtPending(ops);
   std::vector<RenewOp*> behind(ops.begin(), ops.end());
   while (left().count() > 0) {
     Doc command = RenewalCommand(behind);
     Reply reply;
-    Within(limit).Write(command, reply);
+    // Of what is left, so that some twenty blocked documents leave time for those behind them.
+    Within(std::clamp(left() / 12, kShortest, kLongest)).Write(command, reply);
     if (!reply.ran_out_of_time()) break;
     const std::vector<RenewOp*> late = Select(behind, Renewed::kNo, *since);
     if (late.size() <= 1) break;
@@ -175,7 +189,12 @@ std::vector<RenewOp*> Operations::Select(std::span<RenewOp* const> ops, Renewed 
   bson_append_date_time(time.get(), yes ? "$gte" : "$lt", -1, since);
   Doc filter = RenewalFilter(ops);
   filter.Add(collection.fields().time, time);
-  if (!yes) filter.Add("$expr", LiveExpr(collection));
+  if (yes) {
+    // A save by the holder begins the lease anew too, for a time of its own.
+    filter.Add(collection.fields().ttl, Doc::Of("$gte", std::int64_t{ops.front()->ttl.count()}));
+  } else {
+    filter.Add("$expr", LiveExpr(collection));
+  }
   Doc command;
   command.Add("find", std::string_view(collection.name())).Add("filter", filter);
   command.Add("projection", IdAndPlace(ops)).Add("sort", Doc::Of("_id", 1));
@@ -187,14 +206,16 @@ std::vector<RenewOp*> Operations::Select(std::span<RenewOp* const> ops, Renewed 
   return reply.answered() ? AskersOf(ops, reply) : std::vector<RenewOp*>();
 }
 
-/// Settles renewals of commands that gave up: known ones are done, the rest are in doubt.
+/// Settles renewals of commands that gave up: those that a majority shows are done, those that are
+/// live besides are in doubt.
 void Operations::JudgeSince(std::span<RenewOp* const> ops, std::int64_t since) {
   Operations judge(server_, pool_, deadline_ + kForTheJudge);
   for (RenewOp* op : judge.Select(ops, Renewed::kYes, since)) op->status = OpStatus::kDone;
   std::vector<RenewOp*> others;
   std::copy_if(ops.begin(), ops.end(), std::back_inserter(others),
                [](const RenewOp* op) { return op->status != OpStatus::kDone; });
-  if (!others.empty()) judge.JudgeRenewals(others, OpStatus::kInDoubt);
+  if (!others.empty()) judge.JudgeRenewals(others);
+  DoubtPending(others);
 }
 
 }  // namespace doclock::mongodb

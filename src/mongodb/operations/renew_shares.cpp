@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <deque>
 #include <unordered_map>
 
 #include "mongodb/operations/operations.h"
@@ -36,7 +37,7 @@ Doc StatementFor(const Sharers& sharers) {
   Doc filter;
   filter.Add("_id", Equals(*one.key)).Add(collection.fields().id, Equals(kSharedLockId));
   // A renewal never revives.
-  filter.Add("$expr", AnyLiveExpr(collection, ids));
+  filter.Add("$expr", AreLiveExpr(collection, ids));
   Array stages;
   AddShareRenewal(stages, collection, ids, one.ttl);
   return PipelineStatement(filter, stages);
@@ -44,39 +45,46 @@ Doc StatementFor(const Sharers& sharers) {
 
 }  // namespace
 
-void Operations::RenewSharesAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
+/// False: a document blocks the command, which has others too.
+bool Operations::RenewSharesAtOnce(std::span<RenewOp* const> ops, milliseconds limit) {
   const std::vector<Sharers> groups = ByDocument(ops);
   Array statements;
   for (const Sharers& sharers : groups) statements.Add(StatementFor(sharers));
   Doc command = CommandOf(Verb::kUpdate, *ops.front()->collection, statements, false);
   Reply reply;
   Within(limit).Write(command, reply);
-  if (reply.ran_out_of_time() && ops.size() > 1) return RenewSharesInParts(ops);
+  if (reply.ran_out_of_time() && groups.size() > 1) return false;
   std::vector<RenewOp*> open;
+  std::int64_t documents = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (reply.Of(i).answered()) ++documents;
     for (RenewOp* op : groups[i]) {
       if (!Settled(*op, reply.Of(i))) open.push_back(op);
     }
   }
-  if (open.empty()) return;
-  // The count does not tell which of several shares of one document were renewed.
-  if (reply.Integer("n") != static_cast<std::int64_t>(open.size())) {
-    return JudgeRenewals(open, OpStatus::kDone);
+  if (reply.Integer("n") == documents) {
+    for (RenewOp* op : open) op->status = OpStatus::kDone;
   }
-  for (RenewOp* op : open) op->status = OpStatus::kDone;
+  return true;
 }
 
 /// A document that a foreign open transaction has changed stops the whole command. It does no harm
-/// to renew again what was renewed already.
+/// to renew again what was renewed already. All large parts come before the small ones that are
+/// left of the blocked ones, so that these cost the others no time.
 void Operations::RenewSharesInParts(std::span<RenewOp* const> ops) {
-  const milliseconds limit = std::max(left() / 12, milliseconds(5));
-  const std::size_t size = (ops.size() + kShareParts - 1) / kShareParts;
-  for (std::size_t i = 0; i < ops.size(); i += size) {
-    const auto part = ops.subspan(i, std::min(size, ops.size() - i));
-    if (left().count() > 0) {
-      RenewSharesAtOnce(part, limit);
-    } else {
+  std::deque<std::span<RenewOp* const>> parts;
+  const auto divide = [&](std::span<RenewOp* const> part) {
+    const std::size_t size = (part.size() + kShareParts - 1) / kShareParts;
+    for (std::size_t i = 0; i < part.size(); i += size) {
+      parts.push_back(part.subspan(i, std::min(size, part.size() - i)));
+    }
+  };
+  for (divide(ops); !parts.empty(); parts.pop_front()) {
+    const auto part = parts.front();
+    if (left().count() == 0) {
       for (RenewOp* op : part) op->Doubt("the renewal found no time");
+    } else if (!RenewSharesAtOnce(part, std::max(left() / 16, milliseconds(5)))) {
+      divide(part);
     }
   }
 }

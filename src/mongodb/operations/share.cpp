@@ -28,7 +28,7 @@ void Operations::AcquireShare(AcquireOp& op) {
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     if (TryShare(op)) return;
     Reply reply;
-    const std::optional<StoredLock> seen = Look(*op.collection, *op.key, reply);
+    const std::optional<StoredLock> seen = LookFor(op, reply);
     if (Settled(op, reply)) return;
     if (seen && seen->has_queue && !seen->malformed()) {
       if (TakeTurn(op)) return;
@@ -109,7 +109,7 @@ bool Operations::TryReleaseShare(WriteOp& op, ReleaseTo to) {
   filter.Add("_id", Equals(*op.key)).Add(names.id, Equals(kSharedLockId));
   AddGoodFields(filter, collection);
   if (to == ReleaseTo::kNobody) AddNoQueue(filter, collection);
-  filter.Add("$expr", AnyLiveExpr(collection, Array().Add(op.lock_id)));
+  filter.Add("$expr", AreLiveExpr(collection, Array().Add(op.lock_id)));
   Array stages;
   AddShareRelease(stages, collection, op.lock_id, op.ReleaseId());
   if (op.body) {

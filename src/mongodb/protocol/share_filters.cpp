@@ -88,12 +88,12 @@ Doc ShareableExpr(const Collection& collection, const GrantRequest& grant) {
   return Conditional(SoundSharesExpr(collection), And(OpenExpr(collection), lock), false);
 }
 
-Doc AnyLiveExpr(const Collection& collection, const Array& ids) {
-  const Doc found = Filtered(FieldPath(collection.fields().readers), LiveOneOf(ids));
+Doc AreLiveExpr(const Collection& collection, const Array& ids) {
+  const Doc live = Filtered(FieldPath(collection.fields().readers), IsLive());
   // There are shares, and their field holds nothing else.
   const Doc has_shares =
       And(IsSharedExpr(collection), GoodReaders(collection), GoodLeaseExpr(collection));
-  return Conditional(has_shares, Call("$gt", CountOf(found), 0), false);
+  return Conditional(has_shares, Call("$setIsSubset", ids, Mapped(live, "$$this.id")), false);
 }
 
 void AddShareGrant(Array& stages, const AcquireOp& op, const std::string& flag) {

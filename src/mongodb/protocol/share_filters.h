@@ -22,13 +22,13 @@ Doc ShareableExpr(const Collection& collection, const GrantRequest& grant);
 Doc IsSharedExpr(const Collection& collection);
 Doc RoomExpr(const Collection& collection, const GrantRequest& grant, const Doc& before);
 
-/// An expression: one of these shares is live.
-Doc AnyLiveExpr(const Collection& collection, const Array& ids);
+/// An expression: these shares are live.
+Doc AreLiveExpr(const Collection& collection, const Array& ids);
 
 /// The stages that grant a share. @param flag the path of a field that says whether to do it;
 /// empty: always
 void AddShareGrant(Array& stages, const AcquireOp& op, const std::string& flag = {});
-/// The stages that renew those of these shares that are live, with one ttl for all.
+/// The stages that renew these shares, which are live, with one ttl for all.
 void AddShareRenewal(Array& stages, const Collection& collection, const Array& ids,
                      std::chrono::milliseconds ttl);
 /// The stages that end a share, and the lock with the last one; `mark` is stored as the release's

@@ -88,7 +88,7 @@ Doc ShareTurn::Granted() const {
 }
 
 Doc ShareTurn::Holds() const {
-  return AnyLiveExpr(*op_.collection, Array().Add(op_.grant.lock_id));
+  return AreLiveExpr(*op_.collection, Array().Add(op_.grant.lock_id));
 }
 
 /// Where WithPlace has named the entries, and $$mine says whether the share is granted: the live

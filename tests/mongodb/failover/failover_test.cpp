@@ -376,6 +376,37 @@ TEST_F(LonelyPrimary, LeavesAWriteInDoubtAndMayTakeItWithIt) {
   EXPECT_EQ(again.status, OpStatus::kDone) << Why(again);
 }
 
+/// Others may have locked and made it since, at the next primary.
+TEST_F(LonelyPrimary, TellsNothingToBeLostOrMissing) {
+  const Key there("there"), missing("missing"), neighbour("neighbour");
+  const AcquireOp held = patient_.Acquire(there, NewUuid(), Counted(1), {}, kLong);
+  ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
+  RenewOp renew(client_.collection(), there), renew_share(client_.collection(), there);
+  AcquireOp lock(client_.collection(), missing), share(client_.collection(), missing);
+  AcquireOp beside(client_.collection(), neighbour);
+  share.grant.mode = renew_share.mode = LockMode::kShared;
+  for (RenewOp* const op : {&renew, &renew_share}) {
+    op->lock_id = NewUuid();
+    op->ttl = kLong;
+  }
+  for (AcquireOp* const op : {&lock, &share, &beside}) {
+    op->grant.lock_id = NewUuid();
+    op->grant.ttl = kLong;
+  }
+  for (const std::vector<StoreOp*>& ops : std::initializer_list<std::vector<StoreOp*>>{
+           {&renew}, {&renew_share}, {&lock}, {&share}, {&lock, &beside}}) {
+    const int primary = set_.Primary();
+    for (const int other : set_.Others(primary)) set_.Signal(other, SIGSTOP);
+    client_.store().Execute(ops, client_.budget());
+    for (const int other : set_.Others(primary)) set_.Signal(other, SIGCONT);
+    set_.Heal();
+    for (const StoreOp* op : ops) {
+      EXPECT_TRUE(op->status == OpStatus::kInDoubt || op->status == OpStatus::kFailed)
+          << static_cast<int>(op->status) << " " << Why(*op);
+    }
+  }
+}
+
 TEST_F(MongoFailover, AProgramThatWritesWhileNoMajorityIsThereGetsOverIt) {
   const Things things = OpenThings(kLong);
   things.Insert("counter", nlohmann::json{{"n", 0}});

@@ -53,6 +53,15 @@ TEST_F(CommandCount, ABusyLockIsToldByTwo) {
   EXPECT_EQ(pool_.Take(), "find 1, findAndModify 1");
 }
 
+/// A primary that does not know yet that it was replaced may lack the document.
+TEST_F(CommandCount, AMissingDocumentIsToldByASecondLook) {
+  const AcquireOp missing = things_.Acquire(key_, NewUuid());
+  EXPECT_EQ(missing.status, OpStatus::kMissing) << Why(missing);
+  EXPECT_EQ(pool_.Take(), "find 2, findAndModify 1");
+  EXPECT_EQ(things_.Share(key_, NewUuid()).status, OpStatus::kMissing);
+  EXPECT_EQ(pool_.Take(), "find 2, findAndModify 1");
+}
+
 TEST_F(CommandCount, AnExpiredLockIsTakenByThree) {
   things_.Acquire(key_, NewUuid(), Counted(1));
   things_.Expire(key_);

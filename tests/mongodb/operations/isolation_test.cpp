@@ -296,6 +296,48 @@ TEST_F(Isolation, ADocumentInAnOpenTransactionDelaysOnlyItsOwnRenewal) {
   }
 }
 
+/// The first ones in the order in which the server works.
+TEST_F(Isolation, ManyDocumentsInAnOpenTransactionDelayOnlyTheirOwnRenewals) {
+  constexpr int kLocks = 300;
+  constexpr int kBlocked = 8;
+  constexpr std::chrono::milliseconds kLease = 12s;
+  for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
+    const std::string prefix = mode == LockMode::kShared ? "shared" : "held";
+    const auto name = [&](int i) { return prefix + std::to_string(1000 + i); };
+    Calls acquires(things_);
+    std::vector<const AcquireOp*> held;
+    for (int i = 0; i < kLocks; ++i) {
+      AcquireOp& op = acquires.Acquire(name(i), Counted(i));
+      op.grant.mode = mode;
+      held.push_back(&op);
+    }
+    acquires.Execute(60s);
+    std::list<UserTransaction> transactions;
+    for (int i = 0; i < kBlocked; ++i) {
+      transactions.emplace_back(SetUri(), database_.name(), "things", name(i));
+    }
+    // Before a lease is over its renewal is tried more than once.
+    std::vector<int> renewed(kLocks);
+    for (int round = 0; round < 2; ++round) {
+      Calls calls(things_);
+      std::vector<const RenewOp*> renewals;
+      for (int i = 0; i < kLocks; ++i) {
+        const Uuid& id = held[static_cast<std::size_t>(i)]->grant.lock_id;
+        RenewOp& op = calls.Renew(name(i), id, kLease);
+        op.mode = mode;
+        renewals.push_back(&op);
+      }
+      calls.Execute(10s);
+      for (std::size_t i = 0; i < renewals.size(); ++i) {
+        renewed[i] += renewals[i]->status == OpStatus::kDone ? 1 : 0;
+      }
+    }
+    for (int i = 0; i < kLocks; ++i) {
+      EXPECT_EQ(renewed[static_cast<std::size_t>(i)] > 0, i >= kBlocked) << name(i);
+    }
+  }
+}
+
 TEST_F(Isolation, ADocumentInALongTransactionCostsNoOtherHolderItsLock) {
   constexpr int kLocks = 1000;
   constexpr int kTouched = 500;
