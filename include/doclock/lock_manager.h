@@ -47,7 +47,7 @@ class DOCLOCK_EXPORT LockManager {
 
   /// Returns the time of day by the store's clock, which tells what is due (Filter::Due): a moment
   /// that is to be compared there is best reckoned from it. With a store on a server it is a
-  /// request. @throws StoreException
+  /// request. @throws StoreException; LockException kForked in a child process
   [[nodiscard]] Date StoreTime() const;
 
   /// Returns the store.

@@ -75,10 +75,12 @@ struct Change {
   /// Loaded: there is a document, and its lock is not what this library writes.
   bool malformed = false;
   const char* bad_part = nullptr;  ///< Loaded, of a malformed one: which part is, if known.
-  /// Loaded, one of several: another client's transaction holds it, and the unit does not wait. Or
-  /// committed, one of several: another client was quicker, and it is not stored. The program
-  /// leaves it to a unit of its own.
+  /// Loaded, one of several, or committed: another client's transaction holds it, and the unit does
+  /// not wait. The program leaves it to a unit of its own; renewals it leaves to their next time.
   bool blocked = false;
+  /// Committed, one of several: another client was quicker, and it is not stored. The program
+  /// leaves it to a unit of its own.
+  bool raced = false;
   /// Loaded: `was` is not what is stored (the leases of another run of the clock begin anew). The
   /// first write that meets it has to store it, whatever it decides.
   bool restated = false;

@@ -39,7 +39,7 @@ void Reopen(StoreOp& op) noexcept {
 /// Gives an operation the outcome of its change.
 void Settle(StoreOp& op, const Change& change) {
   if (!change.IsDecided() || change.outcome == OpStatus::kDone) return;
-  if (change.blocked) return Reset(op);
+  if (change.blocked || change.raced) return Reset(op);
   Void(op);
   if (op.status == OpStatus::kBusy) return;
   op.status = change.outcome;
@@ -143,8 +143,12 @@ class Batch {
     std::erase_if(ops_, [](const StoreOp* op) { return op->status != OpStatus::kPending; });
   }
 
-  /// Returns the operations that need a unit of their own. They have no result.
-  std::vector<StoreOp*> Run(Database& database, Deadline deadline) {
+  /// Operations that need a unit of their own. They have no result.
+  struct Rest {
+    std::vector<StoreOp*> blocked;  ///< Others' transactions hold their documents.
+    std::vector<StoreOp*> free;     ///< The rest.
+  };
+  Rest Run(Database& database, Deadline deadline) {
     if (ops_.empty()) return {};
     const auto run = [&] {
       const auto unit = database.Begin(access(), deadline);
@@ -158,12 +162,8 @@ class Batch {
       }
     };
     Guarded(run, [&](const auto& settle) { ForEachOpen(settle); });
-    if (!has_failed_) return Blocked();
-    for (StoreOp* const op : ops_) Reset(*op);  // nothing of what was decided is stored
-    return std::move(ops_);
+    return TakeRest();
   }
-  /// Did the unit store nothing, so that all need one of their own?
-  [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
 
  private:
   static constexpr std::size_t kTried = SIZE_MAX;
@@ -204,19 +204,28 @@ class Batch {
       if (of_[i] == kTried || changes_[of_[i]].IsDecided()) Reopen(*ops_[i]);
     }
     for (std::size_t i = 0; i < ops_.size(); ++i) {
-      if (ops_[i]->status == OpStatus::kPending && !IsBlocked(i)) settle(*ops_[i]);
+      if (ops_[i]->status == OpStatus::kPending && !NeedsItsOwn(i)) settle(*ops_[i]);
     }
   }
 
-  [[nodiscard]] bool IsBlocked(std::size_t i) const noexcept {
-    return i < of_.size() && of_[i] != kTried && changes_[of_[i]].blocked;
+  [[nodiscard]] bool Has(std::size_t i, bool Change::*flag) const noexcept {
+    return i < of_.size() && of_[i] != kTried && changes_[of_[i]].*flag;
   }
-  [[nodiscard]] std::vector<StoreOp*> Blocked() const {
-    std::vector<StoreOp*> blocked;
+  [[nodiscard]] bool NeedsItsOwn(std::size_t i) const noexcept {
+    return Has(i, &Change::blocked) || Has(i, &Change::raced);
+  }
+  /// After a unit that has failed, nothing of what was decided is stored.
+  Rest TakeRest() {
+    Rest rest;
     for (std::size_t i = 0; i < ops_.size(); ++i) {
-      if (IsBlocked(i)) blocked.push_back(ops_[i]);
+      if (has_failed_) Reset(*ops_[i]);
+      if (Has(i, &Change::blocked)) {
+        rest.blocked.push_back(ops_[i]);
+      } else if (has_failed_ || Has(i, &Change::raced)) {
+        rest.free.push_back(ops_[i]);
+      }
     }
-    return blocked;
+    return rest;
   }
 
   template <class F>
@@ -248,7 +257,7 @@ constexpr int kPartForBlocked = 8;
 constexpr std::chrono::milliseconds kLeastForBlocked{50};
 /// A part of its lease: so long a renewal may take, so that the next one comes early enough.
 constexpr int kPartForRenewal = 6;
-constexpr std::chrono::milliseconds kLeastForRenewal{250};
+constexpr std::chrono::milliseconds kLeastForRenewal{1000};
 
 /// Calls `run` with the operation as the only one of a unit.
 template <class Run>
@@ -270,7 +279,7 @@ Deadline BoundOf(const StoreOp& op, Deadline deadline) {
   return std::min(deadline, std::chrono::steady_clock::now() + part);
 }
 
-/// Each by itself, because others' transactions hold their documents, or were quicker. Renewals do
+/// Each by itself, because others' transactions hold their documents. Renewals do
 /// not wait: they come again, and those that were stored with them count from when they are told.
 void ExecuteBlocked(Database& database, std::vector<StoreOp*> ops, Deadline deadline) {
   const auto held = std::partition(ops.begin(), ops.end(),
@@ -304,9 +313,9 @@ void Execute(Database& database, std::span<StoreOp* const> ops, Deadline deadlin
   if (sound.empty()) return;
   Batch batch(std::move(sound));
   batch.TryWithoutUnit(database, deadline);
-  const std::vector<StoreOp*> rest = batch.Run(database, deadline);
-  if (!batch.has_failed()) return ExecuteBlocked(database, rest, deadline);
-  for (StoreOp* const op : rest) ExecuteOne(database, *op, deadline);
+  Batch::Rest rest = batch.Run(database, deadline);
+  for (StoreOp* const op : rest.free) ExecuteOne(database, *op, BoundOf(*op, deadline));
+  ExecuteBlocked(database, std::move(rest.blocked), deadline);
 }
 
 void ExecuteImmediately(Database& database, std::span<StoreOp* const> ops) {

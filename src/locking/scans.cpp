@@ -23,6 +23,8 @@ namespace {
 
 /// How many free documents a search looks at before it reads on.
 constexpr std::int64_t kAtOnce = 100;
+/// How many held ones it asks when they end. Few: their bodies may be loaded too.
+constexpr std::int64_t kHeldAtOnce = 16;
 /// How many locks a purge looks for before it clears them.
 constexpr std::int64_t kFoundAtOnce = 1000;
 /// How many of them one unit clears. Few: other writers may wait for it.
@@ -138,6 +140,13 @@ std::int64_t PurgeOf(Database& database, Collection& collection, std::span<const
   });
 }
 
+/// Stores the locks that have to be restated. If that fails, the next search tries again.
+void Restate(Database& database, Collection& collection, std::span<const Key> keys,
+             Deadline deadline) try {
+  PurgeOf(database, collection, keys, deadline);
+} catch (const Error&) {
+}
+
 }  // namespace
 
 void Query(Database& database, Collection& collection, const Filter& filter,
@@ -180,8 +189,7 @@ void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& k
     if (filter.lock_state() == Filter::LockState::kLocked ||
         (op.asks_free_in && !MayFind(database, filter, op, deadline, restated))) {
       op.status = OpStatus::kMissing;
-      PurgeOf(database, *op.collection, restated, deadline);
-      return;
+      return Restate(database, *op.collection, restated, deadline);
     }
   } catch (const Error& error) {
     return op.Fail(error.errc(), error.what());
@@ -202,7 +210,7 @@ std::vector<Key> TellFreeIn(Unit& unit, const Filter& filter, const WallTime& no
     op.free_in = due_in.value_or(milliseconds::max());
   }
   std::vector<Key> held;
-  unit.Scan(*op.collection, At(now, filter).Locked().Limit(kAtOnce), [&](QueryRow&& row) {
+  unit.Scan(*op.collection, At(now, filter).Locked().Limit(kHeldAtOnce), [&](QueryRow&& row) {
     held.push_back(std::move(row.key));
     return true;
   });

@@ -196,7 +196,7 @@ void Outbox::Add(Transaction& transaction, OutboxMessage message) const {
   CheckRoom(fresh);
   transaction.Insert(messages_, fresh);
   transaction.state()->OnRefused([](const detail::Failure& failure) {
-    if (failure.code != Errc::kConflict) return;
+    if (failure.code != Errc::kConflict || !failure.index.empty()) return;
     detail::Failure repeated = failure;
     repeated.index = "id";
     repeated.Throw();

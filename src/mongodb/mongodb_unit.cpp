@@ -140,7 +140,7 @@ void MongodbUnit::Commit(std::span<Change> changes) {
   // A foreign transaction may hold one of several documents: then there is time for the others.
   const milliseconds limit = operations_.left() / (changes.size() == 1 ? 1 : 4);
   for (const Writes& writes : commands) Send(writes, limit, commands.size() == 1);
-  if (changes.size() == 1 && changes.front().blocked) throw locking::Raced();
+  if (changes.size() == 1 && changes.front().raced) throw locking::Raced();
 }
 
 void MongodbUnit::Send(const Writes& writes, milliseconds limit, bool is_only) {
@@ -163,7 +163,7 @@ void MongodbUnit::Send(const Writes& writes, milliseconds limit, bool is_only) {
     Change& change = *writes.changes[i];
     const CommandResult& result = reply.Of(i);
     if (result.is_duplicate() && result.duplicate == "_id") {
-      change.blocked = true;  // another client has made it
+      change.raced = true;  // another client has made it
     } else if (stopped || !Settled(result, *change.collection, change.outcome, change.detail)) {
       change.outcome = OpStatus::kDone;
       open.push_back(&change);
@@ -172,7 +172,19 @@ void MongodbUnit::Send(const Writes& writes, milliseconds limit, bool is_only) {
   if (!stopped && done >= static_cast<std::int64_t>(open.size())) return;
   if (several) return TellApart(open, stopped ? std::nullopt : std::optional(done));
   open.front()->outcome = OpStatus::kPending;
-  open.front()->blocked = true;
+  open.front()->raced = true;
+}
+
+bool MongodbUnit::IsStored(const Change& change, const Operations::Shown& shown) {
+  const rules::LockState& now = change.now->lock;
+  if (change.was == nullptr) return shown.lock.born == now.born;
+  return ShowsChange(shown.lock, {.was = change.was->lock, .now = now});
+}
+
+bool MongodbUnit::IsUnmoved(const Change& change, const Operations::Shown& shown) {
+  if (change.was == nullptr || change.outcome == OpStatus::kDone) return false;
+  const auto& was = static_cast<const Loaded&>(*change.was);
+  return bson_equal(shown.lock.seen.get(), was.stored.seen.get());
 }
 
 void MongodbUnit::TellApart(std::span<Change* const> changes, std::optional<std::int64_t> done) {
@@ -186,20 +198,25 @@ void MongodbUnit::TellApart(std::span<Change* const> changes, std::optional<std:
       *changes.front()->collection, keys, {},
       [&](std::size_t place, Operations::Shown&& shown) {
         Change& change = *changes[place];
-        const auto& was = static_cast<const Loaded&>(*change.was);
-        const bool is_done =
-            !change.erased && ShowsChange(shown.lock, {.was = was.lock, .now = change.now->lock});
-        change.outcome = is_done ? OpStatus::kDone : OpStatus::kPending;
-        change.blocked = !is_done && bson_equal(shown.lock.seen.get(), was.stored.seen.get());
+        change.outcome = !change.erased && IsStored(change, shown) ? OpStatus::kDone
+                                                                    : OpStatus::kPending;
+        change.blocked = !done && IsUnmoved(change, shown);
+        change.raced = done && IsUnmoved(change, shown);
       },
       reply);
   const auto shown = std::count_if(changes.begin(), changes.end(), [](const Change* change) {
     return change->outcome == OpStatus::kDone;
   });
   for (Change* const change : changes) {
-    if (complete && (change->outcome == OpStatus::kDone || change->blocked)) continue;
-    change->blocked = complete && done == shown;
-    if (change->blocked) continue;
+    // What is missing may be erased by this, or by another client.
+    const bool is_done =
+        change->outcome == OpStatus::kDone && (!change->erased || done == shown);
+    if (complete && (is_done || change->blocked || change->raced)) continue;
+    change->raced = complete && (change->erased ? done == 0 : done == shown);
+    if (change->raced) {
+      change->outcome = OpStatus::kPending;
+      continue;
+    }
     change->outcome = OpStatus::kInDoubt;
     change->detail = std::make_unique<OpDetail>();
     change->detail->message = "whether the write was done is not known";

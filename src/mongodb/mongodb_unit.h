@@ -13,8 +13,8 @@
 namespace doclock::mongodb {
 
 /// A unit without a transaction: it reads, and the statement that stores a change says what it
-/// rests on. It stores no renewals and no shares (LockChange). Changes of
-/// one collection and one verb go in one command, each by itself.
+/// rests on. It stores no renewals and no shares (LockChange). Changes of one collection and one
+/// verb go in one command, each by itself.
 class MongodbUnit final : public locking::Unit {
  public:
   MongodbUnit(Server& server, Deadline deadline);
@@ -47,6 +47,10 @@ class MongodbUnit final : public locking::Unit {
   void Send(const Writes& writes, std::chrono::milliseconds limit, bool is_only);
   /// Settles changes of which the server has told only how many were done, if that: by one look.
   void TellApart(std::span<locking::Change* const> changes, std::optional<std::int64_t> done);
+  /// Does a look show what the change was to store?
+  static bool IsStored(const locking::Change& change, const Operations::Shown& shown);
+  /// Is the document as it was loaded?
+  static bool IsUnmoved(const locking::Change& change, const Operations::Shown& shown);
 
   Server& server_;
   const Deadline deadline_;

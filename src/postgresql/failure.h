@@ -19,6 +19,10 @@ struct Refusal : std::exception {
   [[nodiscard]] bool IsRace() const noexcept { return state == "40001" || state == "40P01"; }
   /// Did another client's transaction keep a row, or a value of an index, for too long?
   [[nodiscard]] bool IsTimeout() const noexcept { return state == "55P03"; }
+  /// Is there no such function, or none for this server or this role?
+  [[nodiscard]] bool TellsOfNothing() const noexcept {
+    return state == "42883" || state == "0A000" || state == "42501" || state == "25006";
+  }
   [[nodiscard]] bool IsRepeatedValue() const noexcept { return state == "23505"; }
   /// Is it about what one statement would store? (A value, a constraint, a limit.)
   [[nodiscard]] bool IsAboutAValue() const noexcept {

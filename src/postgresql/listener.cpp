@@ -97,8 +97,10 @@ void Listener::Listen() {
   std::vector<bool> asked;
   for (bool silent = false; !stop_; silent = !Wait(connection->socket(), kSilenceMs)) {
     Update(*connection, asked, silent);
-    for (const auto& notification : connection->TakeNotifications()) {
-      Hear(*connection, notification);
+    // To read a grant may bring more of them.
+    for (auto some = connection->TakeNotifications(); !some.empty();
+         some = connection->TakeNotifications()) {
+      for (const auto& notification : some) Hear(*connection, notification);
     }
   }
 }

@@ -65,8 +65,8 @@ Pool::Lent Pool::Take(Deadline deadline) {
   try {
     auto connection = TakeIdle();
     if (!connection) connection = Connect(deadline);
-    SetFloor(*connection, deadline);
     connection->LimitWaits(deadline);
+    SetFloor(*connection, deadline);
     lent.reset(connection.release());
   } catch (...) {
     TakeBack(nullptr);

@@ -92,7 +92,7 @@ class PostgresqlDatabase final : public locking::Database {
     if (cuts.empty()) return;
     WithoutDoubt([&] {
       postgresql::PostgresqlUnit(*pool_, locking::Access::kWrite, deadline, instance_)
-          .CarryOut(cuts);
+          .CarryOut(cuts, ops.size() == 1);
     });
   }
 

@@ -123,7 +123,7 @@ std::int64_t FindFloor(Connection& connection, const std::string& schema, Deadli
   try {
     return connection.Run(deadline).back().Number(0, 0) << kEpochBits;
   } catch (const Refusal& refusal) {
-    if (!refusal.IsRace()) return 0;  // a server that has no timelines, or does not tell
+    if (refusal.TellsOfNothing()) return 0;  // a server that has no timelines, or does not tell
     throw;
   }
 }

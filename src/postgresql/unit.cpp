@@ -96,7 +96,8 @@ void PostgresqlUnit::Load(std::span<Change> documents) {
   WithoutDoubt([&] {
     const bool reads = access_ == locking::Access::kRead;
     const bool all = access_ == locking::Access::kWriteAll;
-    const bool waits = all || (!has_looked_ && documents.size() == 1);
+    const bool first_look = !has_looked_;
+    const bool waits = all || (first_look && documents.size() == 1 && documents.front().alone);
     Begin();
     if (reads && documents.size() > 1) BeginSnapshot();
     std::size_t first = 0;
@@ -116,7 +117,7 @@ void PostgresqlUnit::Load(std::span<Change> documents) {
       const Result& result = results[first + i];
       if (result.size() == 1) Keep(documents[i], ReadRow(result, 0));
     }
-    if (!reads && !all && documents.size() > 1) MarkBlocked(documents);
+    if (!reads && !waits && (documents.size() > 1 || first_look)) MarkBlocked(documents);
   });
 }
 
@@ -203,7 +204,7 @@ std::vector<Result> PostgresqlUnit::RunCommit() {
   return results;
 }
 
-void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts) {
+void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
   const auto doubt = [&](const std::string& text) {
     for (const ShortCut& cut : cuts) cut.op->Doubt(text);
   };
@@ -216,7 +217,7 @@ void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts) {
     }
     // Statements that are sent together, without BEGIN, are one transaction.
     for (auto& [update, group] : groups) {
-      group.place = update->Send(*connection_, group.keys, cuts.size() == 1);
+      group.place = update->Send(*connection_, group.keys, alone);
     }
     const std::vector<Result> results = RunCommit();
     for (const auto& [update, group] : groups) {
@@ -233,7 +234,7 @@ void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts) {
   } catch (const Loss& loss) {
     if (!loss.nothing_done) doubt("doclock: PostgreSQL: " + loss.text);
   } catch (const Refusal& refusal) {
-    if (refusal.IsTimeout() && cuts.size() == 1) throw;
+    if (refusal.IsTimeout() && alone) throw;
     // A value, or a race: the long way tells.
   }
 }

@@ -26,8 +26,9 @@ class PostgresqlUnit final : public locking::Unit {
   ~PostgresqlUnit() override;
 
   /// Carries out short cuts, and ends the unit. Where they could not be carried out, the operations
-  /// stay pending. @throws Refusal if another client's transaction kept the only document
-  void CarryOut(std::span<const ShortCut> cuts);
+  /// stay pending. @param alone there is one operation, and it waits for its document
+  /// @throws Refusal if another client's transaction kept the only document
+  void CarryOut(std::span<const ShortCut> cuts, bool alone);
 
   TimePoint Now() override;
   std::optional<std::chrono::system_clock::time_point> WallTime() override;

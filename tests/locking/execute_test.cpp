@@ -84,6 +84,24 @@ TEST_F(Races, DocumentsThatOthersHoldKeepTheRestForAPartOfTheTime) {
   EXPECT_LT(shelf_.deadlines[2], shelf_.deadlines[0] - std::chrono::seconds(60));
 }
 
+TEST_F(Races, AfterARaceThoseThatOthersHoldKeepTheRestForAPartOfTheTime) {
+  things_.Insert(b_, {});
+  shelf_.deadlines.clear();
+  shelf_.units.clear();
+  shelf_.held = {b_};
+  shelf_.races = 1;
+  SaveOp first = Insert(a_), second = Insert(b_), third = Insert(c_);
+  StoreOp* const ops[] = {&first, &second, &third};
+  store_->Execute(ops, std::chrono::seconds(80));
+  EXPECT_EQ(first.status, OpStatus::kDone);
+  EXPECT_EQ(third.status, OpStatus::kDone);
+  EXPECT_EQ(second.status, OpStatus::kFailed);
+  EXPECT_EQ(shelf_.units, (std::vector<std::size_t>{3, 1, 1, 1}));
+  ASSERT_EQ(shelf_.deadlines.size(), 4U);
+  EXPECT_EQ(shelf_.deadlines[1], shelf_.deadlines[0]) << "what is free has all of it";
+  EXPECT_LT(shelf_.deadlines[3], shelf_.deadlines[0] - std::chrono::seconds(60));
+}
+
 TEST_F(Races, ARenewalKeepsNoOtherForLongerThanAPartOfItsLease) {
   const Uuid a = things_.Create(a_).grant.lock_id, b = things_.Create(b_).grant.lock_id;
   shelf_.units.clear();

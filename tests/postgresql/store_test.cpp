@@ -95,6 +95,43 @@ TEST_F(PostgresqlStore, ABatchWaitsForNoRowOfOthers) {
   EXPECT_EQ(things.Acquire(kept).status, OpStatus::kDone);
 }
 
+/// Also if all others of the batch have been carried out before.
+TEST_F(PostgresqlStore, ARenewalInABatchWaitsForNoRowOfOthers) {
+  Client things = Things(*store_);
+  const Key kept("kept"), free("free");
+  const AcquireOp of_kept = things.Create(kept), of_free = things.Create(free);
+  RawServer other(schema_.url());
+  other.Run("BEGIN; SELECT 1 FROM doclock_c_things WHERE key_text = 'kept' FOR UPDATE");
+  RenewOp first(things.collection(), kept), second(things.collection(), free);
+  first.lock_id = of_kept.grant.lock_id;
+  second.lock_id = of_free.grant.lock_id;
+  first.ttl = second.ttl = kTtl;
+  StoreOp* const batch[] = {&first, &second};
+  const auto begin = std::chrono::steady_clock::now();
+  store_->Execute(batch, std::chrono::minutes(10));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(5)) << "it waited";
+  EXPECT_EQ(second.status, OpStatus::kDone);
+  ASSERT_EQ(first.status, OpStatus::kFailed);
+  EXPECT_EQ(first.detail->code, Errc::kUnavailable);
+}
+
+/// One that can be carried out in one statement, beside one that cannot.
+TEST_F(PostgresqlStore, ABlockedShortCutFailsNoOtherOfItsBatch) {
+  Client things = Things(*store_);
+  const Key kept("kept"), fresh("fresh");
+  things.Insert(kept, {});
+  RawServer other(schema_.url());
+  other.Run("BEGIN; SELECT 1 FROM doclock_c_things WHERE key_text = 'kept' FOR UPDATE");
+  AcquireOp first(things.collection(), kept);
+  first.grant.lock_id = NewUuid();
+  first.grant.ttl = kTtl;
+  SaveOp second = Insert(things.collection(), fresh);
+  StoreOp* const batch[] = {&first, &second};
+  store_->Execute(batch, std::chrono::milliseconds(800));
+  EXPECT_EQ(second.status, OpStatus::kDone);
+  EXPECT_EQ(first.status, OpStatus::kFailed);
+}
+
 TEST_F(PostgresqlStore, ACommitWaitsForRowsOfOthers) {
   Client things = Things(*store_);
   const Key kept("kept"), fresh("fresh");

@@ -81,6 +81,19 @@ bool IsPlainRelease(const StoreOp& op) {
   return write.write == WriteKind::kRelease && write.next == nullptr;
 }
 
+/// The first operation on a collection with a layout; there is one.
+StoreOp& FirstOf(std::span<StoreOp* const> ops) {
+  return **std::find_if(ops.begin(), ops.end(),
+                        [](const StoreOp* op) { return op->collection->turns() != nullptr; });
+}
+
+/// The time of one of several, which must not keep the others from theirs.
+Deadline PartOf(Deadline deadline) {
+  constexpr milliseconds kLeast{100};
+  const auto now = std::chrono::steady_clock::now();
+  return std::min(deadline, now + std::max<Deadline::duration>((deadline - now) / 4, kLeast));
+}
+
 class LayoutDatabase final : public locking::Database {
  public:
   LayoutDatabase(Server& server, const Layouts& layouts)
@@ -181,22 +194,21 @@ void LayoutStore::Execute(std::span<StoreOp* const> ops, milliseconds budget) {
   for (const auto& [collection, some] : renewals) locking::Execute(database(), some, deadline);
   // By itself: a grant's fence is the time of its own look.
   for (StoreOp* const op : others) {
-    locking::Execute(database(), {&op, 1}, deadline);
+    locking::Execute(database(), {&op, 1}, others.size() == 1 ? deadline : PartOf(deadline));
     // Who else waits is not stored.
     if (op->kind == OpKind::kAcquire) static_cast<AcquireOp&>(*op).ahead.reset();
   }
 }
 
 void LayoutStore::Commit(CommitOp& commit, milliseconds) {
-  for (StoreOp* const op : commit.ops) {
-    op->Fail(Errc::kRefused, RefusalText(*op->collection, "transactions"));
-  }
+  for (StoreOp* const op : commit.ops) op->MakePending();
+  StoreOp& theirs = FirstOf(commit.ops);
+  theirs.Fail(Errc::kRefused, RefusalText(*theirs.collection, "transactions"));
 }
 
 void LayoutStore::ReadTogether(std::span<StoreOp* const> reads, milliseconds) {
-  for (StoreOp* const op : reads) {
-    op->Fail(Errc::kRefused, RefusalText(*op->collection, "bodies"));
-  }
+  const std::string text = RefusalText(*FirstOf(reads).collection, "bodies");
+  for (StoreOp* const op : reads) op->Fail(Errc::kRefused, text);
 }
 
 void LayoutStore::Query(Collection& collection, const Filter&,

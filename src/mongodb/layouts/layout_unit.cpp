@@ -132,16 +132,17 @@ std::string LayoutUnit::ScanLocks(Collection& collection, const LockQuery& query
   reply.ForEachInBatch([&](const bson_t& row) {
     bson_t doc;
     bson_iter_t now, id;
-    locking::Candidate candidate;
+    ++rows;
     if (!FindDocument(row, "doc", doc) || !FindField(row, "now", now) ||
-        !FindField(doc, "_id", id) || !ReadKey(id, candidate.key)) {
+        !FindField(doc, "_id", id)) {
       return true;
     }
+    last = TextAt(doc, "_id");
+    locking::Candidate candidate;
+    if (!ReadKey(id, candidate.key)) return true;  // a name longer than keys may be
     std::string bad_field;
     candidate.lock = LayoutOf(collection).Read(doc, bson_iter_date_time(&now), bad_field);
     candidate.malformed = !bad_field.empty();
-    last = TextAt(doc, "_id");
-    ++rows;
     return visit(std::move(candidate));
   });
   return rows == kLayoutPage ? last : std::string();
@@ -167,9 +168,7 @@ void LayoutUnit::Commit(std::span<Change> changes) {
     } else if (changes.size() == 1) {
       throw locking::Raced();
     } else {
-      change.outcome = OpStatus::kFailed;
-      change.detail = std::make_unique<OpDetail>();
-      change.detail->message = "other clients were quicker";
+      change.raced = true;
     }
   }
 }

@@ -41,7 +41,7 @@ class WithLayouts final : public Base {
     if (!ours.empty()) Base::Execute(ours, budget);
     if (theirs.empty()) return;
     const auto used = std::chrono::ceil<milliseconds>(std::chrono::steady_clock::now() - start);
-    others_.Execute(theirs, std::max(budget - used, milliseconds(0)));
+    others_.Execute(theirs, std::max(budget - used, budget / 4));
   }
   void Commit(CommitOp& commit, milliseconds budget) override {
     for (StoreOp* const op : commit.ops) {

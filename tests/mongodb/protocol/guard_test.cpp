@@ -254,6 +254,25 @@ TEST_F(MongoGuardOfSave, OfABatchOnlyWhatIsTakenMeanwhileIsDecidedAnew) {
   EXPECT_EQ(other_.Read(c).body.json(), Counted(2).json());
 }
 
+TEST_F(MongoGuardOfSave, WhatOthersEraseMeanwhileABatchHasNotErased) {
+  const Key b("b");
+  const AcquireOp second = one_.Acquire(b, NewUuid(), Counted(1));
+  one_.Expire(b);
+  Calls calls(one_);
+  SaveOp& one = calls.Save(SaveKind::kErase, "a", held_, {});
+  SaveOp& two = calls.Save(SaveKind::kErase, "b", second, {});
+  // The end of its lease was a write.
+  for (SaveOp* const save : {&one, &two}) ++save->expected;
+  pool_.BeforeNext("find", [&] {
+    BeforeTheSecond("delete", [&] {
+      for (const Key& key : {key_, b}) other_.Save(SaveKind::kErase, key, kAnyVersion);
+    });
+  });
+  calls.Execute(10s);
+  EXPECT_EQ(one.status, OpStatus::kMissing) << Why(one);
+  EXPECT_EQ(two.status, OpStatus::kMissing) << Why(two);
+}
+
 TEST_F(MongoGuardOfSave, RefusalsOfABatchShareALook) {
   const Key b("b");
   const AcquireOp other = one_.Acquire(b, NewUuid(), Counted(1));
