@@ -72,9 +72,11 @@ function(doclock_test name)
   set(labels "${arg_LABELS};${arg_SERVER_LABELS}")
   set(left_out "${arg_SERVER_TESTS_LEFT_OUT}")
   if(arg_SERIAL_TESTS)
-    # They come first: the others run beside them.
+    # They come first: the others run beside them. Other programs have the same servers.
+    list(APPEND arg_SERVERS ${name})
+    list(GET arg_SERVERS 0 disturbed)
     doclock_discover(
-      ${name} ${name}_serial "${arg_SERIAL_TESTS}-${left_out}" ${arg_TIMEOUT} "${labels}" "" ${properties} RESOURCE_LOCK ${name} COST 1000)
+      ${name} ${name}_serial "${arg_SERIAL_TESTS}-${left_out}" ${arg_TIMEOUT} "${labels}" "" ${properties} RESOURCE_LOCK ${disturbed} COST 1000)
     string(APPEND left_out ":${arg_SERIAL_TESTS}")
   endif()
   if(NOT arg_SERIAL_TESTS STREQUAL arg_SERVER_TESTS)

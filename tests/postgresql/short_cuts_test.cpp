@@ -42,7 +42,7 @@ class PostgresqlStoreShortCuts : public ::testing::Test {
     postgresql::Pool pool(postgresql::ParseUrl(schema_.url()));
     postgresql::PostgresqlUnit(pool, locking::Access::kWrite,
                                std::chrono::steady_clock::now() + 1min, 0)
-        .CarryOut(cuts);
+        .CarryOut(cuts, ops.size() == 1);
   }
   /// False: there is none, or it found nothing to do.
   bool Try(StoreOp& op) {

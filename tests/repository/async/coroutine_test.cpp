@@ -57,7 +57,8 @@ TEST_P(CoroutineTest, RunsThroughEveryVerb) { EXPECT_EQ(Await(LockAndRelease(sag
 
 asio::awaitable<int> LockWithATokenAlone(const LockingRepository<Saga>& sagas) {
   int granted = 0;
-  auto saga = co_await sagas.TryLockAsync("42", use_awaitable);
+  const Saga fresh{"42", "new"};
+  auto saga = co_await sagas.TryLockAsync(fresh, use_awaitable);
   if (saga) co_await saga->ReleaseAsync(use_awaitable);
   if (saga) ++granted;
   auto next = co_await sagas.LockNextAsync(Filter{}, use_awaitable);
