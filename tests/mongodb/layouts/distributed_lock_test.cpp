@@ -409,7 +409,7 @@ TEST_F(DistributedLock, WaitersOfAProcessHandItOver) {
   first->Release();
   second.join();
   EXPECT_FALSE(Document());
-  EXPECT_THROW(provider.Acquire("job", {.min_hold = 1s}), StoreException);
+  EXPECT_THROW((void)provider.Acquire("job", {.min_hold = 1s}), StoreException);
 }
 
 class DistributedLockFaults : public DistributedLock {
