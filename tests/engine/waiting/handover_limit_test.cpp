@@ -21,13 +21,12 @@ class TurnsStore : public ContendedStore {
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
                                    std::chrono::milliseconds ttl) override {
     inner_ = ContendedStore::Open(name, fields, ttl);
-    return std::make_shared<TurnsCollection>(name, fields, ttl);
+    return outer_ = std::make_shared<TurnsCollection>(name, fields, ttl);
   }
   void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override {
-    Collection* const outer = ops.front()->collection;
     for (StoreOp* const op : ops) op->collection = inner_.get();
     ContendedStore::Execute(ops, budget);
-    for (StoreOp* const op : ops) op->collection = outer;
+    for (StoreOp* const op : ops) op->collection = outer_.get();
   }
   std::unique_ptr<Subscription> Watch(Collection&, HintListener) override { return nullptr; }
 
@@ -40,7 +39,7 @@ class TurnsStore : public ContendedStore {
       return &kTurns;
     }
   };
-  std::shared_ptr<Collection> inner_;
+  std::shared_ptr<Collection> inner_, outer_;
 };
 
 /// ManagerOptions::max_handovers.
