@@ -52,7 +52,10 @@ Json LockJson(const Result& result, int row) {
   if (!result.IsNull(row, kGroup)) json["group"] = Unescaped(result.Text(row, kGroup));
   for (const auto& [column, name] :
        {std::pair{kOwner, "owner"}, std::pair{kShares, "shares"}, std::pair{kQueue, "queue"}}) {
-    if (!result.IsNull(row, column)) json[name] = Json::parse(result.Jsonb(row, column));
+    if (result.IsNull(row, column)) continue;
+    Json part = Json::parse(result.Jsonb(row, column), nullptr, false);
+    // The server takes numbers that are none here: what is no part of a lock is malformed.
+    json[name] = part.is_discarded() ? Json(false) : std::move(part);
   }
   return json;
 }
