@@ -94,7 +94,8 @@ class Result {
             static_cast<std::size_t>(PQgetlength(get(), row, column))};
   }
   [[nodiscard]] std::string_view Jsonb(int row, int column) const noexcept {
-    return Text(row, column).substr(1);  // behind the version of the format
+    const std::string_view value = Text(row, column);
+    return value.substr(value.empty() ? 0 : 1);  // behind the version of the format
   }
   /// Of an integer of any length, or a time; 0 if it is NULL.
   [[nodiscard]] std::int64_t Number(int row, int column) const noexcept {
