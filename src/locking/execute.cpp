@@ -216,9 +216,9 @@ class Batch {
   }
   /// After a unit that has failed, nothing of what was decided is stored.
   Rest TakeRest() {
-    Rest rest;
+    if (has_failed_) std::for_each(ops_.begin(), ops_.end(), [](StoreOp* op) { Reset(*op); });
+    Rest rest;  // memory may run out from here on
     for (std::size_t i = 0; i < ops_.size(); ++i) {
-      if (has_failed_) Reset(*ops_[i]);
       if (Has(i, &Change::blocked)) {
         rest.blocked.push_back(ops_[i]);
       } else if (has_failed_ || Has(i, &Change::raced)) {

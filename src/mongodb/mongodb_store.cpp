@@ -137,7 +137,9 @@ class MongodbStore : public locking::LockingStore {
     try {
       mongodb::MongodbUnit unit(database_.server(), deadline);
       using Moment = std::optional<std::chrono::system_clock::time_point>;
-      locking::TellFreeIn(unit, filter, filter.has_due() ? Moment(WallTime(mongodb::Until(deadline))) : Moment(), op);
+      locking::TellFreeIn(unit, filter,
+                          filter.has_due() ? Moment(WallTime(mongodb::Until(deadline))) : Moment(),
+                          op);
     } catch (const Error&) {  // the search itself found nothing
       op.free_in.reset();
     }

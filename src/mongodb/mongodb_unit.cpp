@@ -198,8 +198,8 @@ void MongodbUnit::TellApart(std::span<Change* const> changes, std::optional<std:
       *changes.front()->collection, keys, {},
       [&](std::size_t place, Operations::Shown&& shown) {
         Change& change = *changes[place];
-        change.outcome = !change.erased && IsStored(change, shown) ? OpStatus::kDone
-                                                                    : OpStatus::kPending;
+        change.outcome =
+            !change.erased && IsStored(change, shown) ? OpStatus::kDone : OpStatus::kPending;
         change.blocked = !done && IsUnmoved(change, shown);
         change.raced = done && IsUnmoved(change, shown);
       },
@@ -209,8 +209,7 @@ void MongodbUnit::TellApart(std::span<Change* const> changes, std::optional<std:
   });
   for (Change* const change : changes) {
     // What is missing may be erased by this, or by another client.
-    const bool is_done =
-        change->outcome == OpStatus::kDone && (!change->erased || done == shown);
+    const bool is_done = change->outcome == OpStatus::kDone && (!change->erased || done == shown);
     if (complete && (is_done || change->blocked || change->raced)) continue;
     change->raced = complete && (change->erased ? done == 0 : done == shown);
     if (change->raced) {

@@ -30,6 +30,10 @@ TEST(SqliteTransactionKill, LeavesAllOfATransactionOrNothing) {
     Child worker({"transfer", file.string()});
     ASSERT_EQ(worker.Line(), "ready");
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 20'000));
+    // On a slow machine the others may be killed before their first transfer.
+    while (i == 0 && accounts.Find("b").value()->at("amount") == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     worker.Kill();
     // Whoever gets the locks sees no half transfer; those of the dead are free.
     auto both = accounts.LockAll({"a", "b"}, {.wait = kForever});
@@ -37,7 +41,6 @@ TEST(SqliteTransactionKill, LeavesAllOfATransactionOrNothing) {
     ASSERT_EQ(both[0]->at("amount").get<int>(), -moved);
     ASSERT_EQ(outbox.Find(Filter()).size(), static_cast<std::size_t>(moved));
   }
-  EXPECT_GT(accounts.Find("b").value()->at("amount").get<int>(), 0) << "nothing was ever moved";
 }
 
 }  // namespace
