@@ -61,7 +61,8 @@ bool IsMember(mongoc_client_t* client, std::uint32_t id) {
   return member != nullptr;
 }
 
-/// What an answer to `hello` tells of the server's clock.
+}  // namespace
+
 std::optional<std::chrono::milliseconds> LocalTime(const Reply& hello) {
   bson_iter_t time;
   const bool there =
@@ -69,8 +70,6 @@ std::optional<std::chrono::milliseconds> LocalTime(const Reply& hello) {
   if (!there) return std::nullopt;
   return std::chrono::milliseconds(bson_iter_date_time(&time));
 }
-
-}  // namespace
 
 std::chrono::system_clock::time_point WallTime(Server& server, std::chrono::milliseconds budget) {
   Reply hello;

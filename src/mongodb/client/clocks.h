@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -20,6 +21,9 @@ struct ClockSkew {
   /// For messages: by how much which clocks differ.
   [[nodiscard]] std::string Text() const;
 };
+
+/// The server's clock, cut off to milliseconds, as its answer to `hello` tells it.
+std::optional<std::chrono::milliseconds> LocalTime(const Reply& hello);
 
 /// The time of day by the primary's clock. @throws StoreException
 std::chrono::system_clock::time_point WallTime(Server& server, std::chrono::milliseconds budget);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "mongodb/client/clocks.h"
 #include "mongodb/operations/operations.h"
 #include "mongodb/protocol/expressions.h"
 #include "mongodb/protocol/lock_filters.h"
@@ -172,10 +173,8 @@ std::optional<std::int64_t> Operations::ServerTime() {
   Doc command = Doc::Of("hello", 1);
   Reply reply;
   Read(command, reply);
-  bson_iter_t time;
-  const bool told = reply.answered() && FindField(reply.doc(), "localTime", time) &&
-                    BSON_ITER_HOLDS_DATE_TIME(&time);
-  return told ? std::optional(bson_iter_date_time(&time)) : std::nullopt;
+  const auto time = reply.answered() ? LocalTime(reply) : std::nullopt;
+  return time ? std::optional<std::int64_t>(time->count()) : std::nullopt;
 }
 
 /// The renewals whose lease began anew since that server time, or the live ones among the others,
