@@ -143,6 +143,16 @@ void Engine::GiveBackLost(Lease& lease) noexcept {
   ReleaseInBackground(*this, *lease.collection, lease.key, lease.lock_id, lease.mode, until);
 }
 
+void Engine::Hear(Collection& collection, const LockHint& hint) noexcept {
+  if (!runtime_->IsVirtual() || runtime_->OnOwnThread()) return OnHint(collection, hint);
+  // Out of memory it is lost, as hints may be.
+  Insist([&] {
+    runtime_->Post([weak = weak_from_this(), &collection, hint] {
+      if (const auto self = weak.lock()) self->OnHint(collection, hint);
+    });
+  });
+}
+
 void Engine::OnHint(Collection& collection, const LockHint& hint) noexcept {
   waits_->OnHint(collection, hint);
   if (!hint.grant) searches_->OnHint(collection);

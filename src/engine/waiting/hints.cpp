@@ -56,7 +56,7 @@ void Hints::Subscribe(Collection& collection, Entry& entry) {
     try {
       entry.subscription = engine_.store().Watch(
           collection, [weak = engine_.weak_from_this(), &collection](const LockHint& hint) {
-            if (const auto engine = weak.lock()) engine->OnHint(collection, hint);
+            if (const auto engine = weak.lock()) engine->Hear(collection, hint);
           });
       entry.heard = entry.subscription != nullptr;
     } catch (...) {
@@ -64,7 +64,7 @@ void Hints::Subscribe(Collection& collection, Entry& entry) {
     }
     if (!entry.heard) return;
   }
-  engine_.OnHint(collection, {});
+  engine_.Hear(collection, {});
 }
 
 void Hints::Leave(Collection& collection) noexcept {
