@@ -144,16 +144,15 @@ void Engine::GiveBackLost(Lease& lease) noexcept {
 }
 
 void Engine::Hear(Collection& collection, const LockHint& hint) noexcept {
-  if (!runtime_->IsVirtual() || runtime_->OnOwnThread()) return OnHint(collection, hint);
-  // Out of memory it is lost, as hints may be.
-  Insist([&] {
-    runtime_->Post([weak = weak_from_this(), &collection, hint] {
-      if (const auto self = weak.lock()) self->OnHint(collection, hint);
+  if (runtime_->IsVirtual() && !runtime_->OnOwnThread()) {
+    // Out of memory it is lost, as hints may be.
+    Insist([&] {
+      runtime_->Post([weak = weak_from_this(), &collection, hint] {
+        if (const auto self = weak.lock()) self->Hear(collection, hint);
+      });
     });
-  });
-}
-
-void Engine::OnHint(Collection& collection, const LockHint& hint) noexcept {
+    return;
+  }
   waits_->OnHint(collection, hint);
   if (!hint.grant) searches_->OnHint(collection);
 }

@@ -106,7 +106,6 @@ class Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] std::shared_ptr<void> Background();
 
  private:
-  void OnHint(Collection& collection, const LockHint& hint) noexcept;
   /// Takes a task of After that has not run; null when it has.
   Runtime::Task TakeDelayed(std::uint64_t id);
   void Resume(std::uint64_t id);
