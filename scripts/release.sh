@@ -76,7 +76,7 @@ if [[ $mode == check ]]; then
 
 By hand, in this order:
     .ci/run                            everything passes, from a clean clone
-    scripts/bench.sh                   on a machine with nothing else to do; docs/performance.md has the figures
+    scripts/bench.sh                   on a machine with nothing else to do; docs/reference/performance.md has the figures
     scripts/docs.sh --serve            read what changed, as a reader would
     git tag -s v$version -m v$version  and push it: the workflow "release" does the rest
     scripts/conan_center.sh            the recipe for Conan Center, once the sources can be had (recipes/README.md)
