@@ -55,6 +55,7 @@ documents_name_version() {
   grep -q "doclock/$version" README.md || { echo "README.md does not name doclock/$version"; missing=1; }
   grep -q "find_package(doclock $minor " README.md || { echo "README.md does not name find_package(doclock $minor ...)"; missing=1; }
   grep -qx "$version" docs/tutorial.md || { echo "docs/tutorial.md does not show $version"; missing=1; }
+  grep -q "\"version\": \"$version\"" packaging/vcpkg/ports/doclock/vcpkg.json || { echo "the vcpkg port has another version"; missing=1; }
   return "$missing"
 }
 tag_fits() { [[ $tag == "v$version" ]] || { echo "the tag is $tag, the version $version"; return 1; }; }
