@@ -41,8 +41,8 @@ class Layout {
   /// written; then nothing else counts
   [[nodiscard]] virtual rules::LockState Read(const bson_t& doc, std::int64_t now,
                                               std::string& bad_field) const = 0;
-  /// The fields but for the key of a document that nobody holds.
-  [[nodiscard]] virtual Doc Vacant() const = 0;
+  /// The fields but for the key of a document that nobody holds. For AddLook.
+  [[nodiscard]] virtual Doc Vacant() const { return {}; }
   /// Adds the update of an attempt's look, a findAndModify of a document that it makes if it is
   /// missing. A vacant one holds something afterwards that no other one holds.
   virtual void AddLook(Doc& command) const {
@@ -58,12 +58,6 @@ class Layout {
   [[nodiscard]] virtual Statement Release(const WriteOp& op) const = 0;
   /// The index that the other library makes. If `_id` is not the key, it keeps keys unique.
   [[nodiscard]] virtual Doc Index() const = 0;
-  /// All that it makes.
-  [[nodiscard]] virtual Array Indexes() const {
-    Array all;
-    all.Add(Index());
-    return all;
-  }
 };
 
 /// The layout of this name; null: there is none.

@@ -35,6 +35,12 @@ Doc GuardOf(const Key& key, const bson_t& seen, std::span<const LayoutField> fie
   return guard;
 }
 
+bool HasType(const bson_t& doc, const char* field, bson_type_t type, bool or_nothing) {
+  bson_iter_t at;
+  if (!FindField(doc, field, at)) return or_nothing;
+  return bson_iter_type(&at) == type || (or_nothing && bson_iter_type(&at) == BSON_TYPE_NULL);
+}
+
 std::int64_t DateAt(const bson_t& doc, const char* field) {
   bson_iter_t at;
   return FindField(doc, field, at) && BSON_ITER_HOLDS_DATE_TIME(&at) ? bson_iter_date_time(&at) : 0;

@@ -138,13 +138,13 @@ class LayoutDatabase final : public locking::Database {
   std::unique_ptr<Subscription> Watch(Collection&, HintListener) override { return nullptr; }
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
     if (!index.held_locks) Refuse(collection, "indexes over bodies");
-    MakeIndexes(collection, LayoutOf(collection).Indexes());
+    MakeIndex(collection);
   }
 
  private:
-  void MakeIndexes(const Collection& collection, const Array& indexes) {
+  void MakeIndex(const Collection& collection) {
     Doc command = Doc::Of("createIndexes", std::string_view(collection.name()));
-    command.AddArray("indexes", indexes.doc());
+    command.AddArray("indexes", Array().Add(LayoutOf(collection).Index()).doc());
     Reply reply;
     Operations(server_, kForIndexes).Write(command, reply);
     if (reply.is_duplicate()) {
@@ -156,17 +156,17 @@ class LayoutDatabase final : public locking::Database {
   /// Without it the other library's locks do not exclude each other.
   void RequireKeyIndex(const Collection& collection) {
     if (LayoutOf(collection).key_field() == std::string_view("_id")) return;
-    const Doc index = LayoutOf(collection).Index();
+    const std::string name = TextAt(*LayoutOf(collection).Index().get(), "name");
     Doc command = Doc::Of("listIndexes", std::string_view(collection.name()));
     Reply reply;
     Operations(server_, kForIndexes).Read(command, reply);
     if (reply.code != kNamespaceNotFound) Check(reply);
     bool found = false;
     reply.ForEachInBatch([&](const bson_t& one) {
-      found = TextAt(one, "name") == TextAt(*index.get(), "name") && FlagAt(one, "unique");
+      found = TextAt(one, "name") == name && FlagAt(one, "unique");
       return !found;
     });
-    if (!found) MakeIndexes(collection, Array().Add(index));
+    if (!found) MakeIndex(collection);
   }
   void Release(WriteOp& op, Deadline deadline) {
     const Statement statement = LayoutOf(*op.collection).Release(op);

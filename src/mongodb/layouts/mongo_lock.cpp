@@ -1,6 +1,7 @@
 #include "mongodb/layouts/mongo_lock.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/uuid/name_generator_sha1.hpp>
 #include <boost/uuid/string_generator.hpp>
 #include <boost/uuid/uuid_io.hpp>
@@ -9,6 +10,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mongodb/layouts/layout_parts.h"
@@ -62,82 +64,77 @@ Uuid IdOf(const std::string& text) {
   return boost::uuids::name_generator_sha1(boost::uuids::ns::oid())(text);
 }
 
-bool HasType(const bson_t& doc, const char* field, bson_type_t type, bool or_nothing = false) {
-  bson_iter_t at;
-  if (!FindField(doc, field, at)) return or_nothing;
-  return bson_iter_type(&at) == type || (or_nothing && bson_iter_type(&at) == BSON_TYPE_NULL);
-}
+/// The fields of a lock, but for `acquired` and `_id`.
+constexpr std::array kLockFields = {
+    LayoutField{"lockId", BSON_TYPE_UTF8},         LayoutField{"owner", BSON_TYPE_UTF8},
+    LayoutField{"host", BSON_TYPE_UTF8},           LayoutField{"comment", BSON_TYPE_UTF8},
+    LayoutField{"createdAt", BSON_TYPE_DATE_TIME}, LayoutField{"renewedAt", BSON_TYPE_DATE_TIME},
+    LayoutField{"expiresAt", BSON_TYPE_DATE_TIME}};
 
 /// The first field of a lock that has another type than they write; null: none.
 const char* BadFieldOf(const bson_t& lock) {
-  for (const char* const field : {"owner", "host", "comment"}) {
-    if (!HasType(lock, field, BSON_TYPE_UTF8, true)) return field;
+  for (const auto& [name, type] : kLockFields) {
+    const bool required =
+        name == std::string_view("lockId") || name == std::string_view("createdAt");
+    if (!HasType(lock, name, type, !required)) return name;
   }
-  for (const char* const field : {"renewedAt", "expiresAt"}) {
-    if (!HasType(lock, field, BSON_TYPE_DATE_TIME, true)) return field;
-  }
-  if (!HasType(lock, "createdAt", BSON_TYPE_DATE_TIME)) return "createdAt";
-  return HasType(lock, "lockId", BSON_TYPE_UTF8) ? nullptr : "lockId";
-}
-
-/// An exclusive lock is read as a share is. @return BadFieldOf
-const char* ReadLock(const bson_t& lock, std::int64_t now, Share& share) {
-  if (const char* const bad = BadFieldOf(lock)) return bad;
-  const std::optional<Comment> ours = CommentIn(lock);
-  share.id = IdOf(TextAt(lock, "lockId"));
-  share.granted = SeenFrom(now, DateAt(lock, "createdAt"));
-  share.owner = std::make_shared<const LockHolder>(
-      LockHolder{TextAt(lock, "owner"), TextAt(lock, "host"), ours ? ours->pid : 0});
-  if (ours) share.fence = ours->fence;
-  const bool ends = HasType(lock, "expiresAt", BSON_TYPE_DATE_TIME);
-  share.lease = ends ? LeaseUntil(SeenFrom(now, DateAt(lock, "expiresAt")) - MarginOf(lock))
-                     : rules::Lease{kLookedAt, milliseconds(kLongestTimeMs)};
   return nullptr;
 }
 
-bool IsAcquired(const bson_t& doc) {
-  bson_t exclusive;
-  return FindDocument(doc, kExclusive, exclusive) && FlagAt(exclusive, "acquired");
+Share ShareOf(const bson_t& lock, std::int64_t now) {
+  const Comment ours = CommentIn(lock).value_or(Comment{});
+  const bool ends = HasType(lock, "expiresAt", BSON_TYPE_DATE_TIME);
+  const TimePoint end = SeenFrom(now, DateAt(lock, "expiresAt")) - MarginOf(lock);
+  LockHolder holder{TextAt(lock, "owner"), TextAt(lock, "host"), ours.pid};
+  return {.id = IdOf(TextAt(lock, "lockId")),
+          .granted = SeenFrom(now, DateAt(lock, "createdAt")),
+          .lease = ends ? LeaseUntil(end) : rules::Lease{kLookedAt, milliseconds(kLongestTimeMs)},
+          .owner = std::make_shared<const LockHolder>(std::move(holder)),
+          .group = {},
+          .fence = ours.fence};
 }
 
-/// Shows the locks of a document, until `visit` returns false.
-template <class Visit>
-void ForEachLock(const bson_t& doc, const Visit& visit) {
-  bson_t part;
-  if (IsAcquired(doc) && FindDocument(doc, kExclusive, part)) visit(part);
-  if (!FindDocument(doc, kShared, part)) return;
-  ForEachItem(part, "locks", [&](const bson_iter_t& item) {
-    bson_t lock;
-    return visit(DocumentAt(item, lock) ? lock : part);  // which is none
-  });
-}
+/// A document's locks, the exclusive one read as if it was a share.
+struct Locks {
+  std::string bad_field;  ///< Not empty: this is not as they write it; nothing else counts.
+  bool exclusive = false;
+  std::vector<Share> shares;
+  std::vector<Doc> stored;  ///< The same, as they stand there.
+};
 
-/// What is wrong with a document besides its locks; null: nothing.
-const char* BadPart(const bson_t& doc) {
-  bson_t exclusive, shared;
+Locks LocksIn(const bson_t& doc, std::int64_t now) {
+  Locks locks;
+  bson_t exclusive, shared, lock;
   bson_iter_t count;
-  if (!FindDocument(doc, kExclusive, exclusive)) return kExclusive;
-  if (!HasType(exclusive, "acquired", BSON_TYPE_BOOL)) return "exclusive.acquired";
-  if (!FindDocument(doc, kShared, shared)) return kShared;
-  if (!HasType(shared, "locks", BSON_TYPE_ARRAY)) return "shared.locks";
-  if (!FindField(shared, "count", count) ||
-      bson_iter_as_int64(&count) != static_cast<std::int64_t>(CountIn(shared, "locks"))) {
-    return "shared.count";
+  const char* const bad = !FindDocument(doc, kExclusive, exclusive)         ? kExclusive
+                          : !HasType(exclusive, "acquired", BSON_TYPE_BOOL) ? "exclusive.acquired"
+                          : !FindDocument(doc, kShared, shared)             ? kShared
+                          : !HasType(shared, "locks", BSON_TYPE_ARRAY)      ? "shared.locks"
+                          : !FindField(shared, "count", count)              ? "shared.count"
+                                                                            : nullptr;
+  if (bad != nullptr) {
+    locks.bad_field = bad;
+    return locks;
   }
-  return IsAcquired(doc) && CountIn(shared, "locks") > 0 ? "exclusive and shared" : nullptr;
-}
-
-/// The lock of this id, as it is stored.
-Doc StoredOf(const bson_t& doc, const Uuid& id) {
-  Doc found;
-  ForEachLock(doc, [&](const bson_t& lock) {
-    if (IdOf(TextAt(lock, "lockId")) == id) bson_concat(found.get(), &lock);
-    return found.empty();
+  const auto add = [&](const bson_t& one, const char* place) {
+    const char* const field = BadFieldOf(one);
+    if (field != nullptr) locks.bad_field = std::string(place) + field;
+    if (field == nullptr) locks.shares.push_back(ShareOf(one, now));
+    bson_concat(locks.stored.emplace_back().get(), &one);
+    return field == nullptr;
+  };
+  const std::size_t size = CountIn(shared, "locks");
+  locks.exclusive = FlagAt(exclusive, "acquired");
+  if (locks.exclusive) add(exclusive, "exclusive.");
+  ForEachItem(shared, "locks", [&](const bson_iter_t& item) {
+    return add(DocumentAt(item, lock) ? lock : shared, "shared.locks.");  // which is none
   });
-  return found;
+  const bool counted = bson_iter_as_int64(&count) == static_cast<std::int64_t>(size);
+  if (!counted || (locks.exclusive && size > 0)) locks.bad_field = "shared.count";
+  return locks;
 }
 
-/// The shares, or the exclusive lock as if it was one.
+/// Likewise.
 std::vector<Share> LocksIn(const LockState& lock) {
   if (!lock.HasLockId() || lock.IsShared()) return lock.shares;
   return {{lock.lock_id, lock.granted, lock.lease, lock.owner, {}, lock.version}};
@@ -153,23 +150,20 @@ bson_value_t NewObjectId() {
 /// A lock that nobody has.
 Doc Blank() {
   Doc lock;
-  for (const char* const field :
-       {"lockId", "owner", "host", "comment", "createdAt", "renewedAt", "expiresAt"}) {
-    lock.AddNull(field);
-  }
+  for (const LayoutField& field : kLockFields) lock.AddNull(field.name);
   return std::move(lock.Add("acquired", false));
-}
-
-Doc NewBlank() { return std::move(Blank().Add("_id", NewObjectId())); }
-
-Doc NoShares() {
-  Doc shared;
-  shared.Add("count", std::int64_t{0}).AddArray("locks", Doc());
-  return shared;
 }
 
 /// In place of what stands there, of which nothing is kept.
 Doc InPlace(const Doc& value) { return Call("$mergeObjects", value); }
+
+/// Unlike any other.
+Doc NewBlank() { return InPlace(Blank().Add("_id", NewObjectId())); }
+
+Doc Shared(const Array& locks) {
+  Doc shared = Doc::Of("count", static_cast<std::int64_t>(locks.size()));
+  return InPlace(shared.Add("locks", locks));
+}
 
 void AddText(Doc& lock, const char* field, const std::string& text) {
   text.empty() ? lock.AddNull(field) : lock.Add(field, Doc::Of("$literal", text));
@@ -194,21 +188,16 @@ Doc Renewed(const Lock& lock, const End& end, milliseconds length) {
   return Call("$mergeObjects", lock, fields);
 }
 
-Doc LockOf(const bson_t& seen, const std::vector<Share>& before, const Share& share) {
+/// @param before what `locks` was read as
+Doc LockOf(const Share& share, const std::vector<Share>& before, const Locks& locks) {
   const auto was = std::find_if(before.begin(), before.end(),
                                 [&](const Share& one) { return one.id == share.id; });
   if (was == before.end()) return Granted(share);
-  const Doc stored = StoredOf(seen, share.id);
+  const Doc& stored = locks.stored.at(static_cast<std::size_t>(was - before.begin()));
   Doc literal = Doc::Of("$literal", stored);
   if (was->lease == share.lease) return literal;
   return Renewed(literal, DateOf(DateAt(*stored.get(), "expiresAt")),
                  share.lease.ttl + MarginOf(*stored.get()));
-}
-
-/// A renewal does not revive.
-template <class End>
-Doc IsLive(const End& end) {
-  return Call("$gt", end, AfterNow(kMargin));
 }
 
 }  // namespace
@@ -221,37 +210,16 @@ const Turns& MongoLockLayout::turns() const noexcept {
 
 LockState MongoLockLayout::Read(const bson_t& doc, std::int64_t now, std::string& bad_field) const {
   LockState lock;
-  std::vector<Share> locks;
-  const char* bad = BadPart(doc);
-  bad_field = bad == nullptr ? "" : bad;
-  if (bad != nullptr) return lock;
-  const bool exclusive = IsAcquired(doc);
-  ForEachLock(doc, [&](const bson_t& one) {
-    bad = ReadLock(one, now, locks.emplace_back());
-    lock.version = std::max(lock.version, locks.back().fence);
-    return bad == nullptr;
-  });
-  if (bad != nullptr) {
-    bad_field = std::string(exclusive ? kExclusive : "shared.locks") + "." + bad;
-  } else if (exclusive) {
-    const Share& one = locks.front();
-    lock.lock_id = one.id;
-    lock.fence = one.fence;
-    lock.granted = one.granted;
-    lock.lease = one.lease;
-    lock.owner = one.owner;
-  } else if (!locks.empty()) {
-    lock.lock_id = kSharedLockId;
-    lock.shares = std::move(locks);
-    rules::Cover(lock, kLookedAt);
-  }
+  Locks locks = LocksIn(doc, now);
+  bad_field = std::move(locks.bad_field);
+  if (!bad_field.empty() || locks.shares.empty()) return lock;
+  for (const Share& share : locks.shares) lock.version = std::max(lock.version, share.fence);
+  lock.lock_id = locks.exclusive ? locks.shares.front().id : kSharedLockId;
+  lock.fence = locks.exclusive ? lock.version : 0;
+  lock.shares = std::move(locks.shares);
+  rules::Cover(lock, kLookedAt);
+  if (locks.exclusive) lock.shares.clear();
   return lock;
-}
-
-Doc MongoLockLayout::Vacant() const {
-  Doc fields;
-  fields.Add(kExclusive, NewBlank()).Add(kShared, NoShares());
-  return fields;
 }
 
 void MongoLockLayout::AddLook(Doc& command) const {
@@ -261,9 +229,8 @@ void MongoLockLayout::AddLook(Doc& command) const {
                            Call("$eq", Doc::Of("$type", "$exclusive._id"), "missing"));
   const Doc named = Call("$mergeObjects", "$exclusive", Doc::Of("_id", NewObjectId()));
   Doc set;
-  set.Add(kExclusive,
-          Conditional(is_new, InPlace(NewBlank()), Conditional(is_blank, named, "$exclusive")));
-  set.Add(kShared, Conditional(is_new, InPlace(NoShares()), "$shared"));
+  set.Add(kExclusive, Conditional(is_new, NewBlank(), Conditional(is_blank, named, "$exclusive")));
+  set.Add(kShared, Conditional(is_new, Shared({}), "$shared"));
   command.AddArray("update", Array().Add(SetStage(set)).doc());
 }
 
@@ -272,17 +239,16 @@ Statement MongoLockLayout::Change(const Key& key, const bson_t& seen, const Lock
   Doc guard = ByKey(*this, key);
   AddAsSeen(guard, kExclusive, seen);
   AddAsSeen(guard, kShared, seen);
-  const std::vector<Share> before = LocksIn(was);
+  const Locks locks = LocksIn(seen, 0);
   Array shares;
-  Doc exclusive = InPlace(NewBlank());
+  Doc exclusive = NewBlank();
   for (const Share& share : LocksIn(now)) {
-    Doc lock = LockOf(seen, before, share);
+    Doc lock = LockOf(share, LocksIn(was), locks);
     if (now.IsShared()) shares.Add(lock);
     if (!now.IsShared()) exclusive = std::move(lock);
   }
-  Doc shared, set;
-  shared.Add("count", static_cast<std::int64_t>(shares.size())).AddArray("locks", shares.doc());
-  set.Add(kExclusive, exclusive).Add(kShared, InPlace(shared));
+  Doc set;
+  set.Add(kExclusive, exclusive).Add(kShared, Shared(shares));
   return {Verb::kUpdate, StageOn(guard, SetStage(set))};
 }
 
@@ -292,17 +258,16 @@ Doc MongoLockLayout::Renewal(const RenewOp& op) const {
   Doc filter = ByKey(*this, *op.key), set;
   if (op.mode == LockMode::kExclusive) {
     filter.Add("exclusive.lockId", Equals(id)).Add("exclusive.expiresAt", Doc::Of("$type", "date"));
-    filter.Add("$expr", IsLive("$exclusive.expiresAt"));
+    filter.Add("$expr", Call("$gt", "$exclusive.expiresAt", AfterNow(kMargin)));
     set.Add(kExclusive, Renewed("$exclusive", "$exclusive.expiresAt", length));
   } else {
     const Doc is_mine = Call("$eq", "$$this.lockId", id);
+    const Doc is_live = Call("$gt", "$$this.expiresAt", AfterNow(kMargin));
     Doc mine = Doc::Of("lockId", Equals(id));
     mine.Add("expiresAt", Doc::Of("$type", "date"));
     filter.Add("shared.locks", Doc::Of("$elemMatch", mine));
-    filter.Add(
-        "$expr",
-        Doc::Of("$anyElementTrue",
-                Array().Add(Mapped("$shared.locks", And(is_mine, IsLive("$$this.expiresAt"))))));
+    filter.Add("$expr", Doc::Of("$anyElementTrue",
+                                Array().Add(Mapped("$shared.locks", And(is_mine, is_live)))));
     set.Add("shared.locks",
             Mapped("$shared.locks",
                    Conditional(is_mine, Renewed("$$this", "$$this.expiresAt", length), "$$this")));
@@ -326,22 +291,9 @@ Statement MongoLockLayout::Release(const WriteOp& op) const {
 }
 
 Doc MongoLockLayout::Index() const {
-  Doc index;
-  index.Add("key", Doc::Of("resource", 1)).Add("name", "resource_1");
-  index.Add("unique", true).Add("sparse", true);
+  Doc index = Doc::Of("key", Doc::Of("resource", 1));
+  index.Add("name", "resource_1").Add("unique", true).Add("sparse", true);
   return index;
-}
-
-Array MongoLockLayout::Indexes() const {
-  Array indexes;
-  indexes.Add(Index());
-  for (const std::string field : {"exclusive.lockId", "exclusive.expiresAt", "shared.locks.lockId",
-                                  "shared.locks.expiresAt"}) {
-    Doc index = Doc::Of("key", Doc::Of(field, 1));
-    index.Add("name", field + "_1");
-    indexes.Add(index);
-  }
-  return indexes;
 }
 
 }  // namespace doclock::mongodb

@@ -24,14 +24,12 @@ class MongoLockLayout final : public Layout {
   [[nodiscard]] const Turns& turns() const noexcept override;
   [[nodiscard]] rules::LockState Read(const bson_t& doc, std::int64_t now,
                                       std::string& bad_field) const override;
-  [[nodiscard]] Doc Vacant() const override;
   void AddLook(Doc& command) const override;
   [[nodiscard]] Statement Change(const Key& key, const bson_t& seen, const rules::LockState& was,
                                  const rules::LockState& now) const override;
   [[nodiscard]] Doc Renewal(const RenewOp& op) const override;
   [[nodiscard]] Statement Release(const WriteOp& op) const override;
   [[nodiscard]] Doc Index() const override;
-  [[nodiscard]] Array Indexes() const override;
 };
 
 }  // namespace doclock::mongodb

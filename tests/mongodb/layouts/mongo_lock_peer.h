@@ -1,7 +1,5 @@
 #pragma once
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -12,7 +10,6 @@
 
 #include "mongodb/support/raw_documents.h"
 #include "mongodb/support/raw_server.h"
-#include "process/child.h"
 
 namespace doclock::mongo_test {
 
@@ -46,29 +43,7 @@ class MongoLockPeer {
   virtual std::string Ask(const nlohmann::json& call) = 0;
 };
 
-/// The real library, version cfcf499f6bf0, in a program of its own (go/main.go).
-class RealMongoLock final : public MongoLockPeer {
- public:
-  /// Empty if it could not be built: there is no Go, or its modules could not be had.
-  static std::string Program() {
-    return ::access(DOCLOCK_MONGO_LOCK_PROGRAM, X_OK) == 0 ? DOCLOCK_MONGO_LOCK_PROGRAM : "";
-  }
-  static constexpr const char* kMissing =
-      "the real mongo-lock was not built, because go or its modules are missing";
-
-  RealMongoLock(const std::string& uri, const std::string& database)
-      : child_({"serve", uri, database}, {Program()}) {}
-
- private:
-  std::string Ask(const nlohmann::json& call) override {
-    child_.Say(call.dump());
-    return child_.Line().value_or("error: it is gone");
-  }
-
-  test::Child child_;
-};
-
-/// The same library, re-created from its source: its commands, and a reader that refuses what its
+/// The library, re-created from its source: its commands, and a reader that refuses what its
 /// structs do not take. It is not the library itself.
 class RecreatedMongoLock final : public MongoLockPeer {
  public:

@@ -13,7 +13,7 @@
 #include "doclock/lock_admin.h"
 #include "doclock/lock_provider.h"
 #include "doclock/open_store.h"
-#include "mongodb/layouts/mongo_lock_peer.h"
+#include "mongodb/layouts/real_mongo_lock.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/fail_point.h"
 #include "mongodb/support/monitored_pool.h"
@@ -405,9 +405,9 @@ TEST_P(MongoLock, AMalformedDocumentIsNamed) {
       {R"({"$unset": {"shared": 1}})", "shared"},
       {R"({"$set": {"shared.count": 1}})", "shared.count"},
       {R"({"$set": {"shared.locks": {}}})", "shared.locks"},
-      {R"({"$set": {"shared": {"count": 1, "locks": [{}]}}})", "exclusive and shared"},
+      {R"({"$set": {"shared": {"count": 1, "locks": [{}]}}})", "shared.count"},
       {R"({"$set": {"exclusive": {"acquired": false}, "shared": {"count": 1, "locks": [5]}}})",
-       "shared.locks.createdAt"}};
+       "shared.locks.lockId"}};
   for (const auto& [change, field] : spoilt) {
     ASSERT_EQ(peer_->XLock("job", "theirs"), "done 0");
     EndIn(-kMarginMs);
