@@ -2,7 +2,7 @@
 //
 //	mongolock serve URI DATABASE
 //	    reads calls of the library, one a line, and answers each with a line
-//	mongolock contend URI DATABASE NAME SHARES TTL-MS HOLD-MS REST-MS
+//	mongolock peer URI DATABASE NAME 1 TTL-MS HOLD-MS REST-MS mongolock SHARES
 //	    takes and releases a lock until it is killed, exclusively (SHARES 0) or as one of so many,
 //	    and tells the history that tests/mongodb/layouts/history.h reads
 //
@@ -141,5 +141,5 @@ func main() {
 		return
 	}
 	ms := func(i int) time.Duration { return time.Duration(number(args[i])) * time.Millisecond }
-	contend(client, args[3], number(args[4]), uint(ms(5)/time.Second), ms(6), ms(7))
+	contend(client, args[3], number(args[9]), uint(ms(5)/time.Second), ms(6), ms(7))
 }
