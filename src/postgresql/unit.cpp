@@ -205,7 +205,7 @@ std::vector<Result> PostgresqlUnit::RunCommit() {
 
 void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
   const auto doubt = [&](const std::string& text) {
-    for (const ShortCut& cut : cuts) cut.op->Doubt(text);
+    for (const ShortCut& cut : cuts) Doubt(cut, floor(), text);
   };
   try {
     std::map<const RowUpdate*, Together> groups;
