@@ -30,12 +30,17 @@ struct Statement {
 /// thread at a time. Throws Refusal and Loss.
 class Connection {
  public:
-  /// Tries the hosts in turn, each for its share of the time. @throws Loss of the last one
+  /// Tries the hosts in turn, each for its share of the time. @throws Loss if one of them may take
+  /// the connection later; else StoreException (kRefused), which names the last one's reason
   Connection(const Url& url, Deadline deadline);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
   /// In a forked child it leaves the parent's session alone.
   ~Connection();
+
+  /// Sets what a role may have set so that it ends the session or its first statements, or hides
+  /// what a commit did not do.
+  void FreeSession(Deadline deadline);
 
   /// Queues a statement, and returns which of Run's results will be its.
   std::size_t Send(const Statement& statement, const Parameters& parameters = {});
@@ -60,8 +65,9 @@ class Connection {
   /// Has the server nothing more to say, so that the session can be used again? Does not wait.
   [[nodiscard]] bool IsIdle() noexcept;
   [[nodiscard]] bool is_lost() const noexcept { return lost_; }
-  /// Did the server warn since the last Run began? (After a commit: of what it did not do.)
-  [[nodiscard]] bool warned() const noexcept { return warned_; }
+  /// Did a commit since the last Run began not wait for the standbys that it should have waited
+  /// for? (The wait was cancelled; the server warns of that alone.)
+  [[nodiscard]] bool unreplicated() const noexcept { return unreplicated_; }
 
   /// Gives the connection out as libpq's functions expect it, which then wait without a deadline.
   /// Nothing is queued or unheard. @throws Loss
@@ -98,7 +104,12 @@ class Connection {
   void Check(int good) {
     if (good != 1) Lose("the connection broke");
   }
+  /// Throws what the failure to connect means. @param alone is there no other host?
+  /// @throws Loss, StoreException
+  [[noreturn]] void RefuseConnection(bool alone);
   void HearWarnings() noexcept;
+  /// All answers up to the last Sync, but for those of earlier ones.
+  std::vector<Result> HearAll(Deadline deadline, std::vector<Refusal>& refusals);
   void Sync();
   /// False: it would have to wait.
   bool Flush();
@@ -111,7 +122,7 @@ class Connection {
   PGconn* connection_ = nullptr;
   const std::uint32_t generation_;
   bool lost_ = false;
-  bool warned_ = false;
+  bool unreplicated_ = false;
   bool was_lent_ = false;
   std::optional<std::int64_t> floor_;
   std::chrono::milliseconds longest_wait_{};  ///< For a row; zero: it has no limit.

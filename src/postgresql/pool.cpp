@@ -45,6 +45,7 @@ void Renew(Connection& connection) {
 
 std::unique_ptr<Connection> Pool::Connect(Deadline deadline) const {
   auto connection = std::make_unique<Connection>(url_, deadline);
+  connection->FreeSession(deadline);
   connection->Send(kSession);
   connection->Run(deadline);
   SendCheckClient(*connection);
@@ -78,6 +79,17 @@ Pool::Lent Pool::Take(Deadline deadline) {
 void Pool::KnowTables(const std::string& schema) {
   const std::lock_guard guard(mutex_);
   schema_ = schema;
+}
+
+void Pool::Doubt(Deadline until) {
+  constexpr auto kLooks = std::chrono::minutes(1);  // begin before `until`, and may begin again
+  const std::lock_guard guard(mutex_);
+  doubts_until_ = std::max(doubts_until_, until + kLooks);
+}
+
+bool Pool::has_doubts() {
+  const std::lock_guard guard(mutex_);
+  return std::chrono::steady_clock::now() < doubts_until_;
 }
 
 void Pool::SetFloor(Connection& connection, Deadline deadline) {

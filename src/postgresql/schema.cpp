@@ -131,9 +131,13 @@ void CheckPooler(Connection& connection, std::int64_t session, Deadline deadline
 std::string FindSchema(Pool& pool, Deadline deadline) {
   const Pool::Lent connection = pool.Take(deadline);
   connection->SendOnce(
-      "SELECT current_schema(), current_setting('server_version_num')::int, pg_backend_pid()");
+      "SELECT current_schema(), current_setting('server_version_num')::int, pg_backend_pid(),"
+      " current_setting('server_encoding')");
   const Result found = std::move(connection->Run(deadline).back());
   if (found.Number(0, 1) < kOldestServer) Refuse("the server is older than version 14");
+  if (found.Text(0, 3) != "UTF8") {
+    Refuse("the database's encoding is not UTF8: create one with ENCODING 'UTF8'");
+  }
   if (found.IsNull(0, 0)) Refuse("the search path names no schema that exists");
   if (found.Number(0, 2) != connection->backend()) {
     CheckPooler(*pool.Connect(deadline), found.Number(0, 2), deadline);
