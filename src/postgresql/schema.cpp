@@ -1,7 +1,10 @@
 #include "postgresql/schema.h"
 
+#include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "doclock/errors.h"
 #include "document/collection.h"
@@ -17,6 +20,10 @@ constexpr const char* kSchemaNumber = "1";
 constexpr int kOldestServer = 140000;
 /// More grants and writes than a document has before one standby is promoted and the next.
 constexpr int kEpochBits = 40;
+/// A writer that has not ended keeps the table from CREATE INDEX, which keeps all later writers
+/// from it meanwhile. It gives up, and tries again after a pause. (A vacuum gives way after 1 s.)
+constexpr const char* kBriefLocks = "SET LOCAL lock_timeout = '2s'";
+constexpr std::chrono::seconds kFirstPause{1}, kLongestPause{30};
 /// Before the name of a table: the setting that is the collection's own name.
 const std::string kCollectionOf = "collection of ";
 
@@ -117,6 +124,22 @@ std::string Keep(Connection& connection, const std::string& schema, const std::s
   return std::string(connection.Run(deadline).back().Text(0, 0));
 }
 
+/// Is the index there, and does it hold all rows?
+bool HasIndex(Connection& connection, const std::string& table, const std::string& index,
+              Deadline deadline) {
+  Parameters names;
+  names.Text(table).Text(index);
+  connection.SendOnce(
+      "SELECT indisvalid FROM pg_index"
+      " WHERE indrelid = to_regclass($1) AND indexrelid = to_regclass($2)",
+      names);
+  const Result found = std::move(connection.Run(deadline).back());
+  if (found.size() == 0) return false;
+  if (found.Number(0, 0) == 0)
+    Refuse("the index " + index + " is not valid: drop it, and try again");
+  return true;
+}
+
 /// Behind a pooler. @param session of another connection, which is open
 void CheckPooler(Connection& connection, std::int64_t session, Deadline deadline) {
   connection.SendOnce("SELECT pg_backend_pid()");
@@ -205,25 +228,28 @@ void CreateIndex(Connection& connection, const PostgresqlCollection& collection,
   std::string columns;
   for (const std::string& field : index.fields) {
     const std::string at = PathIntoBody(Filter().OrderBy(field).order());
-    // Neither a missing value nor a null repeats another one.
-    columns += (columns.empty() ? "" : ", ") + (index.unique ? "NULLIF(" + at + ", 'null')" : at);
+    columns += (columns.empty() ? "" : ", ") + (index.unique ? ForUniqueIndex(at) : ForIndex(at));
   }
   const std::string hash = HashText(collection.table_name() + nlohmann::json(index.fields).dump());
   const std::string name = QuotedName((index.unique ? "doclock_u_" : "doclock_i_") + hash);
-  SendBegin(connection);
-  connection.SendOnce("CREATE " + std::string(index.unique ? "UNIQUE " : "") +
-                      "INDEX IF NOT EXISTS " + name + " ON " + collection.table() + "(" + columns +
-                      ")");
   const std::string& table = collection.table();
-  const std::string schema =
-      table.substr(0, table.size() - QuotedName(collection.table_name()).size());
-  connection.SendOnce("COMMENT ON INDEX " + schema + name + " IS " +
-                      QuotedText(FieldList(index.fields)));
-  try {
-    RunAndCommit(connection, deadline);
-  } catch (const Refusal& refusal) {
-    if (!refusal.IsRepeatedValue()) throw;
-    ThrowRepeatedValues(index.fields);
+  const std::string qualified =
+      table.substr(0, table.size() - QuotedName(collection.table_name()).size()) + name;
+  for (auto pause = kFirstPause; !HasIndex(connection, table, qualified, deadline);
+       pause = std::min(pause * 2, kLongestPause)) {
+    SendBegin(connection);
+    connection.SendOnce(kBriefLocks);
+    connection.SendOnce("CREATE " + std::string(index.unique ? "UNIQUE " : "") +
+                        "INDEX IF NOT EXISTS " + name + " ON " + table + "(" + columns + ")");
+    connection.SendOnce("COMMENT ON INDEX " + qualified + " IS " +
+                        QuotedText(FieldList(index.fields)));
+    try {
+      return RunAndCommit(connection, deadline);
+    } catch (const Refusal& refusal) {
+      if (refusal.IsRepeatedValue()) ThrowRepeatedValues(index.fields);
+      if (!refusal.IsTimeout() || std::chrono::steady_clock::now() + pause >= deadline) throw;
+    }
+    std::this_thread::sleep_for(pause);
   }
 }
 
