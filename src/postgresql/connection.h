@@ -51,7 +51,8 @@ struct Epoch {
 /// see ShareSessions. Nothing is prepared in it then, and nothing set but for one transaction.
 class Connection {
  public:
-  /// Tries the hosts in turn, each for its share of the time. @throws Loss of the last one
+  /// Tries the hosts in turn, each for its share of the time. @throws Loss if one of them may take
+  /// the connection later; else StoreException (kRefused), which names the last one's reason
   Connection(const Url& url, Deadline deadline);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -91,8 +92,9 @@ class Connection {
   /// Has the server nothing more to say, so that the session can be used again? Does not wait.
   [[nodiscard]] bool IsIdle() noexcept;
   [[nodiscard]] bool is_lost() const noexcept { return lost_; }
-  /// Did the server warn since the last Run began? (After a commit: of what it did not do.)
-  [[nodiscard]] bool warned() const noexcept { return warned_; }
+  /// Did a commit since the last Run began not wait for the standbys that it should have waited
+  /// for? (The wait was cancelled; the server warns of that alone.)
+  [[nodiscard]] bool unreplicated() const noexcept { return unreplicated_; }
 
   /// Gives the connection out as libpq's functions expect it, which then wait without a deadline.
   /// Nothing is queued or unheard. @throws Loss
@@ -127,8 +129,18 @@ class Connection {
   void Check(int good) {
     if (good != 1) Lose("the connection broke");
   }
+  /// Throws what the failure to connect means. @param alone is there no other host?
+  /// @throws Loss, StoreException
+  [[noreturn]] void RefuseConnection(bool alone);
   void HearWarnings() noexcept;
   bool Receives(const std::string& payload, Deadline deadline);
+  /// Runs what is sent, again if the role's statement_timeout was too short for it.
+  template <class F>
+  std::vector<Result> RunAtFirst(const F& send, Deadline deadline);
+  /// Sets what not every server can: those then refuse it, and go on.
+  void SendUnlessOlder();
+  /// All answers up to the last Sync, but for those of earlier ones.
+  std::vector<Result> HearAll(Deadline deadline, std::vector<Refusal>& refusals);
   void Sync();
   /// False: it would have to wait.
   bool Flush();
@@ -141,7 +153,7 @@ class Connection {
   PGconn* connection_ = nullptr;
   const std::uint32_t generation_;
   bool lost_ = false;
-  bool warned_ = false;
+  bool unreplicated_ = false;
   bool shares_sessions_ = false;
   bool was_lent_ = false;  ///< The settings of its session may be another's own.
   std::optional<Epoch> epoch_;

@@ -27,7 +27,8 @@ const std::string kAfter = "SELECT pg_current_xact_id_if_assigned()::text," + kS
                            " WHERE pid = pg_backend_pid() AND relname LIKE 'doclock\\_%'"
                            " AND mode NOT IN ('AccessShareLock', 'RowShareLock')),"
                            " set_config('synchronous_commit', " +
-                           std::string(kDurableCommit) + ", true)";
+                           std::string(kDurableCommit) +
+                           ", true), set_config('client_min_messages', 'warning', true)";
 
 [[noreturn]] void Reject(const std::string& what) {
   throw std::logic_error("doclock: joined work " + what + "; nothing was written");

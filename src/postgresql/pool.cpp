@@ -51,6 +51,17 @@ void Pool::KnowTables(const std::string& schema) {
   schema_ = schema;
 }
 
+void Pool::Doubt(Deadline until) {
+  constexpr auto kLooks = std::chrono::minutes(1);  // begin before `until`, and may begin again
+  const std::lock_guard guard(mutex_);
+  doubts_until_ = std::max(doubts_until_, until + kLooks);
+}
+
+bool Pool::has_doubts() {
+  const std::lock_guard guard(mutex_);
+  return std::chrono::steady_clock::now() < doubts_until_;
+}
+
 void Pool::SetEpoch(Connection& connection, Deadline deadline) {
   std::string schema;
   {

@@ -34,6 +34,11 @@ class Pool {
   /// Tells where the collections' tables are, once they are there. From then on the connections
   /// know the least version that they may give.
   void KnowTables(const std::string& schema);
+  /// A commit is in doubt that began before `until`. Until some time after that, what is read
+  /// counts only once the standbys have it: the server shows a commit whose wait for them ended
+  /// early, and a standby that is promoted may lack it.
+  void Doubt(Deadline until);
+  [[nodiscard]] bool has_doubts();
   /// One of its own, which the pool does not count. @throws Loss, Refusal
   [[nodiscard]] std::unique_ptr<Connection> Connect(Deadline deadline);
   /// Does a pooler give each transaction another session? Once there was a connection.
@@ -50,6 +55,7 @@ class Pool {
   bool shares_sessions_ = false;
   std::mutex mutex_;
   std::condition_variable given_back_;
+  Deadline doubts_until_{};
   int lent_ = 0;
   std::string schema_;      ///< Of the tables; empty: they may not be there.
   std::int64_t floor_ = 0;  ///< The highest that a connection had.

@@ -1,5 +1,6 @@
 #include "doclock/postgresql_store.h"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <utility>
@@ -48,9 +49,12 @@ class PostgresqlDatabase final : public locking::Database {
     schema_ = WithoutDoubt([&] { return postgresql::FindSchema(*pool_, In(kOpenTimeout)); });
   }
   ~PostgresqlDatabase() override {
-    if (!IsForked()) return;
+    if (!IsForked()) {
+      listener_->Close();
+      return;
+    }
     // The connections and the thread belong to the parent.
-    static_cast<void>(listener_.release());
+    static_cast<void>(new std::shared_ptr(std::move(listener_)));
     static_cast<void>(pool_.release());
   }
 
@@ -99,14 +103,13 @@ class PostgresqlDatabase final : public locking::Database {
   /// Nothing behind a pooler that gives each transaction another session: waiters poll then.
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
     if (pool_->shares_sessions()) return nullptr;
-    auto subscription =
-        static_cast<PostgresqlCollection&>(collection).watchers().Add(std::move(listener));
-    const std::lock_guard guard(mutex_);
-    if (!listener_) listener_ = std::make_unique<Listener>(*pool_, instance_);
-    for (const auto& one : collections_) {
-      if (one.get() == &collection) listener_->Add(one);
+    std::shared_ptr<PostgresqlCollection> ours;
+    {
+      const std::lock_guard guard(mutex_);
+      ours = *std::ranges::find(collections_, static_cast<PostgresqlCollection*>(&collection),
+                                &std::shared_ptr<PostgresqlCollection>::get);
     }
-    return subscription;
+    return listener_->Watch(std::move(ours), std::move(listener));
   }
 
   [[nodiscard]] std::optional<std::vector<std::string>> ListCollections(
@@ -140,7 +143,7 @@ class PostgresqlDatabase final : public locking::Database {
   std::string schema_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<PostgresqlCollection>> collections_;
-  std::unique_ptr<Listener> listener_;
+  std::shared_ptr<Listener> listener_ = std::make_shared<Listener>(*pool_, instance_);
 };
 
 }  // namespace
