@@ -9,12 +9,44 @@
 #include <utility>
 
 #include "platform/fork_generation.h"
+#include "postgresql/texts.h"
 
 namespace doclock::postgresql {
 namespace {
 
+using namespace std::chrono_literals;
+
+const Statement kBegin{"BEGIN"};
 const Statement kFloor{"SELECT set_config('doclock.floor', $1, false)"};
 const Statement kLockTimeout{"SELECT set_config('lock_timeout', $1, false)"};
+
+/// What a role or a database sets otherwise would break: units that wait for a row go on with what
+/// they find then; an acknowledged lock is on the disk; and a client that is stopped does not keep
+/// documents. @param local "true": until the end of the transaction
+std::string Settings(const std::string& local) {
+  const auto set = [&](const std::string& name, const std::string& value) {
+    return "set_config('" + name + "', " + value + ", " + local + ")";
+  };
+  return "SELECT " + set("default_transaction_isolation", "'read committed'") + ", " +
+         set("default_transaction_read_only", "'off'") + ", " +
+         set("synchronous_commit", std::string(kDurableCommit)) + ", " +
+         set("idle_in_transaction_session_timeout", "'30s'") + ", " +
+         set("statement_timeout", "'0'");
+}
+const Statement kSession{Settings("false")};
+/// A statement that waits for a row ends with its client, where the server can see that.
+const Statement kCheckClient{
+    "SELECT set_config('client_connection_check_interval', '500ms', false)"};
+const std::string kTransaction =
+    Settings("true") +
+    ", set_config('lock_timeout', $1, true), set_config('doclock.floor', $2, true)";
+/// Fails on another server.
+const std::string kSameServer =
+    ", 1 / CASE WHEN $3 = " + std::string(kThisServer) + " THEN 1 ELSE 0 END";
+
+std::string Milliseconds(std::chrono::milliseconds time) {
+  return std::to_string(time.count()) + "ms";
+}
 
 int MillisecondsUntil(Deadline deadline) {
   const auto left =
@@ -118,7 +150,54 @@ void Connection::Lose(const std::string& text, bool nothing_done) {
   throw loss;
 }
 
+bool Connection::KeepsItsSession(const Url& url, Deadline deadline) {
+  const std::string payload = ToText(NewUuid());
+  SendOnce("SELECT pg_backend_pid()");
+  const std::int64_t session = Run(deadline).back().Number(0, 0);
+  if (session == backend()) return true;
+  SendOnce("LISTEN doclock_pooler");
+  Run(deadline);
+  Connection other(url, deadline);
+  other.SendOnce("SELECT pg_notify('doclock_pooler', $1), pg_backend_pid()",
+                 Parameters().Text(payload));
+  if (other.Run(deadline).back().Number(0, 1) == session) return false;
+  return Receives(payload, std::min(deadline, std::chrono::steady_clock::now() + 1s));
+}
+
+bool Connection::Receives(const std::string& payload, Deadline deadline) {
+  for (;;) {
+    for (const Notification& one : TakeNotifications()) {
+      if (one.payload == payload) return true;
+    }
+    pollfd wait{socket(), POLLIN, 0};
+    if (::poll(&wait, 1, MillisecondsUntil(deadline)) == 0) return false;
+  }
+}
+
+void Connection::SetUp(Deadline deadline) {
+  if (shares_sessions_) return;
+  Send(kSession);
+  Run(deadline);
+  Send(kCheckClient);
+  RunUnheard();
+}
+
+void Connection::Begin() {
+  if (!shares_sessions_) {
+    Send(kBegin);
+    return;
+  }
+  SendOnce("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
+  Parameters values;
+  values.Text(Milliseconds(longest_wait_)).Text(std::to_string(floor()));
+  const bool is_known = epoch_ && !epoch_->server.empty();
+  if (is_known) values.Text(epoch_->server);
+  SendOnce(is_known ? kTransaction + kSameServer : kTransaction, values);
+  sent_.back().kind = Sent::Kind::kSettings;
+}
+
 std::size_t Connection::Send(const Statement& statement, const Parameters& parameters) {
+  if (shares_sessions_) return SendOnce(statement.sql, parameters);
   const auto [prepared, is_new] = prepared_.try_emplace(&statement);
   if (is_new) {
     prepared->second = prefix_ + std::to_string(++names_);
@@ -186,10 +265,11 @@ void Connection::RunUnheard() noexcept {
   }
 }
 
-void Connection::SetFloor(std::int64_t floor) {
-  Send(kFloor, Parameters().Text(std::to_string(floor)));
+void Connection::SetEpoch(Epoch epoch) {
+  epoch_ = std::move(epoch);
+  if (shares_sessions_) return;
+  Send(kFloor, Parameters().Text(std::to_string(floor())));
   RunUnheard();
-  floor_ = floor;
 }
 
 void Connection::LimitWaits(Deadline deadline) {
@@ -197,9 +277,10 @@ void Connection::LimitWaits(Deadline deadline) {
   const auto most = std::max(left - left / 8, std::chrono::milliseconds(1));
   // Most calls have the same time: the limit of the one before is good enough.
   if (longest_wait_ >= left / 2 && longest_wait_.count() > 0 && longest_wait_ <= most) return;
-  Send(kLockTimeout, Parameters().Text(std::to_string(most.count()) + "ms"));
-  RunUnheard();
   longest_wait_ = most;
+  if (shares_sessions_) return;
+  Send(kLockTimeout, Parameters().Text(Milliseconds(most)));
+  RunUnheard();
 }
 
 void Connection::WaitFor(short events, Deadline deadline) {
@@ -229,7 +310,7 @@ bool Connection::Hear(const Sent& sent, Result result, std::vector<Result>& resu
   switch (PQresultStatus(result.get())) {
     case PGRES_COMMAND_OK:
     case PGRES_TUPLES_OK:
-      if (sent.kind == Sent::Kind::kStatement) results.push_back(std::move(result));
+      if (sent.kind != Sent::Kind::kPrepare) results.push_back(std::move(result));
       return true;
     case PGRES_PIPELINE_SYNC:
       if (sent.kind != Sent::Kind::kSync) Lose("the connection broke");
@@ -243,6 +324,10 @@ bool Connection::Hear(const Sent& sent, Result result, std::vector<Result>& resu
         Lose(state.empty() ? "the connection broke"
                            : "the server ended the session (SQLSTATE " + std::string(state) + ")",
              state == "25P03");
+      }
+      if (sent.kind == Sent::Kind::kSettings) {
+        Lose("a pooler has another server behind it than before, or one that refuses settings",
+             true);
       }
       Refusal refusal;
       refusal.state = state;
@@ -275,7 +360,7 @@ bool Connection::IsIdle() noexcept {
 }
 
 PGconn* Connection::Lend() {
-  was_lent_ = true;
+  was_lent_ = !shares_sessions_;
   Check(PQexitPipelineMode(connection_));
   if (PQsetnonblocking(connection_, 0) != 0) Lose("the connection broke");
   return connection_;
@@ -289,15 +374,20 @@ void Connection::TakeBack() {
   HearWarnings();
 }
 
-void Connection::DiscardSession() {
+void Connection::RenewSession() {
+  if (!was_lent_) return;
   SendOnce("SET statement_timeout = 0");  // whoever had it may have set a short one
   RunUnheard();
   SendOnce("DISCARD ALL");
   RunUnheard();
   prepared_.clear();
   longest_wait_ = {};
-  floor_.reset();
+  epoch_.reset();
   was_lent_ = false;
+  Send(kSession);
+  RunUnheard();
+  Send(kCheckClient);
+  RunUnheard();
 }
 
 std::vector<Connection::Notification> Connection::TakeNotifications() {

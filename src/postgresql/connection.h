@@ -7,6 +7,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -25,9 +26,29 @@ struct Statement {
   std::string sql;
 };
 
+/// An expression, a value for synchronous_commit: as it is, but an acknowledged lock is on the
+/// disk.
+inline constexpr std::string_view kDurableCommit =
+    "CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'"
+    " ELSE current_setting('synchronous_commit') END";
+
+/// An expression: the server that answers, of which each timeline is another one.
+inline constexpr std::string_view kThisServer =
+    "((SELECT system_identifier FROM pg_control_system()) || '/' ||"
+    " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int8)";
+
+/// What FindEpoch tells of a server.
+struct Epoch {
+  std::string server;      ///< See kThisServer; empty: it does not tell.
+  std::int64_t floor = 0;  ///< The least version that a grant or a write over it gives.
+};
+
 /// A connection to the server, in pipeline mode: statements are sent together, and answered
 /// together. No call takes longer than its deadline, and none cancels what was sent. Used by one
 /// thread at a time. Throws Refusal and Loss.
+///
+/// A pooler may give each transaction another session, which other clients use before and after:
+/// see ShareSessions. Nothing is prepared in it then, and nothing set but for one transaction.
 class Connection {
  public:
   /// Tries the hosts in turn, each for its share of the time. @throws Loss of the last one
@@ -37,6 +58,17 @@ class Connection {
   /// In a forked child it leaves the parent's session alone.
   ~Connection();
 
+  /// Does another session receive what this one listens to? Behind a pooler that gives each
+  /// transaction another session it does not. Asks a server's own session nothing more.
+  [[nodiscard]] bool KeepsItsSession(const Url& url, Deadline deadline);
+  /// Each transaction has another session. Called before all but KeepsItsSession.
+  void ShareSessions() noexcept { shares_sessions_ = true; }
+  [[nodiscard]] bool shares_sessions() const noexcept { return shares_sessions_; }
+  /// Makes the session this library's. (Shared ones it sets up in Begin.) @throws Refusal, Loss
+  void SetUp(Deadline deadline);
+
+  /// Queues the begin of a transaction that writes.
+  void Begin();
   /// Queues a statement, and returns which of Run's results will be its.
   std::size_t Send(const Statement& statement, const Parameters& parameters = {});
   /// Of a statement that is sent once: it is not kept prepared.
@@ -47,11 +79,10 @@ class Connection {
   /// Sends what was queued, and leaves the answers, good or bad, to the next Run.
   void RunUnheard() noexcept;
 
-  /// The least version that a grant or a write over it gives: see FindFloor.
-  [[nodiscard]] std::int64_t floor() const noexcept { return floor_.value_or(0); }
-  [[nodiscard]] bool has_floor() const noexcept { return floor_.has_value(); }
+  [[nodiscard]] std::int64_t floor() const noexcept { return epoch_ ? epoch_->floor : 0; }
+  [[nodiscard]] bool has_epoch() const noexcept { return epoch_.has_value(); }
   /// Tells the session too. Outside of a transaction. @throws Loss
-  void SetFloor(std::int64_t floor);
+  void SetEpoch(Epoch epoch);
 
   /// Lets statements wait for rows for less than is left until the deadline, so that the server
   /// answers before it. Outside of a transaction. @throws Loss
@@ -69,11 +100,9 @@ class Connection {
   /// Takes it back, whatever has become of its session. @throws Loss if it is in the middle of
   /// something
   void TakeBack();
-  /// Was it lent since the last DiscardSession? Then its settings may be another's own.
-  [[nodiscard]] bool was_lent() const noexcept { return was_lent_; }
-  /// Makes the session what it was when it began, without waiting for the answer. Outside of a
-  /// transaction. @throws Loss
-  void DiscardSession();
+  /// Makes the session of one that was lent this library's again, without waiting for the answer.
+  /// Outside of a transaction. @throws Loss
+  void RenewSession();
 
   [[nodiscard]] int socket() const noexcept { return PQsocket(connection_); }
   /// The server's process, as it told when the session began. (A pooler tells something else.)
@@ -89,7 +118,7 @@ class Connection {
  private:
   /// What was sent, and is not answered yet.
   struct Sent {
-    enum class Kind : std::uint8_t { kPrepare, kStatement, kSync } kind;
+    enum class Kind : std::uint8_t { kPrepare, kStatement, kSettings, kSync } kind;
     const Statement* statement = nullptr;
   };
 
@@ -99,6 +128,7 @@ class Connection {
     if (good != 1) Lose("the connection broke");
   }
   void HearWarnings() noexcept;
+  bool Receives(const std::string& payload, Deadline deadline);
   void Sync();
   /// False: it would have to wait.
   bool Flush();
@@ -112,8 +142,9 @@ class Connection {
   const std::uint32_t generation_;
   bool lost_ = false;
   bool warned_ = false;
-  bool was_lent_ = false;
-  std::optional<std::int64_t> floor_;
+  bool shares_sessions_ = false;
+  bool was_lent_ = false;  ///< The settings of its session may be another's own.
+  std::optional<Epoch> epoch_;
   std::chrono::milliseconds longest_wait_{};  ///< For a row; zero: it has no limit.
   std::size_t queued_ = 0;                    ///< Statements since the last Sync.
   std::deque<Sent> sent_;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "postgresql/schema.h"
 #include "postgresql/texts.h"
 
 namespace doclock::postgresql {
@@ -43,6 +44,7 @@ SELECT
   (SELECT count(*) FROM lacked),
   (SELECT min(what) FROM lacked),
   has_schema_privilege(to_regnamespace($1)::oid, 'CREATE'),
+  EXISTS (SELECT FROM ours),
   (SELECT min(relname)::text FROM ours WHERE row_security_active(oid)),
   n_live_tup, n_dead_tup
 FROM (SELECT) one LEFT JOIN pg_stat_user_tables ON relid = to_regclass($2))";
@@ -61,6 +63,7 @@ enum class Fact : int {
   kLacking,
   kLacks,
   kCreates,
+  kHasTables,
   kFiltered,
   kLive,
   kDead
@@ -103,10 +106,18 @@ Finding JudgeFollowers(const Facts& facts) {
 
 Finding JudgePooler(const Facts& facts) {
   if (!facts.has_pooler) return Ok("pooler", "the connection is the server's own");
-  return Warning("pooler", "a pooler stands between this program and the server",
-                 "name the server itself, or let the pooler keep whole sessions (of pgbouncer: "
-                 "pool_mode = session): with one for each transaction, statements and settings of "
-                 "its clients meet, and no waiter is notified");
+  if (!facts.shares_sessions) return Ok("pooler", "a pooler keeps whole sessions");
+  return Warning(
+      "pooler", "a pooler gives each transaction another session",
+      "waiters of other processes are not notified, and poll: name the server itself, or "
+      "let the pooler keep whole sessions (of pgbouncer: pool_mode = session)");
+}
+
+Finding JudgeEpoch(const Facts& facts) {
+  if (facts.knows_epoch) return Ok("epoch", "fences rise above those of a server before this one");
+  return Warning("epoch", "the server's epoch is not known",
+                 "grant SELECT and INSERT on doclock_meta, and EXECUTE on pg_control_system() and "
+                 "pg_walfile_name(): fences may come again when a standby is promoted");
 }
 
 Finding JudgeTransactions(const Facts& facts) {
@@ -144,6 +155,12 @@ Finding JudgeRows(const Facts::Rows& rows) {
                  "(autovacuum_naptime, autovacuum_max_workers)");
 }
 
+bool KnowsEpoch(Connection& connection, const std::string& schema, Deadline deadline) try {
+  return FindEpoch(connection, schema, deadline).has_value();
+} catch (const Refusal&) {
+  return false;
+}
+
 }  // namespace
 
 Facts ReadFacts(Connection& connection, const std::string& schema,
@@ -165,6 +182,8 @@ Facts ReadFacts(Connection& connection, const std::string& schema,
   facts.followers = number(Fact::kFollowers);
   facts.waits_for_followers = number(Fact::kWaits) != 0;
   facts.has_pooler = number(Fact::kBackend) != connection.backend();
+  facts.shares_sessions = connection.shares_sessions();
+  facts.knows_epoch = number(Fact::kHasTables) == 0 || KnowsEpoch(connection, schema, deadline);
   if (has(Fact::kOpenFor)) facts.open_for = std::chrono::seconds(number(Fact::kOpenFor));
   facts.ageless = number(Fact::kAgeless);
   facts.lacking = number(Fact::kLacking);
@@ -181,6 +200,7 @@ std::vector<Finding> Judge(const Facts& facts) {
       Ok("schema", "the tables are in the schema " + facts.schema),
       JudgeDurability(facts),
       JudgeFollowers(facts),
+      JudgeEpoch(facts),
       Ok("isolation", Raised("read committed", facts.isolation)),
       JudgePooler(facts),
       JudgeTransactions(facts),

@@ -48,7 +48,7 @@ GrantSeen ReadGrant(Connection& connection, const PostgresqlCollection& collecti
 
 }  // namespace
 
-Listener::Listener(const Pool& pool, std::int64_t instance) : pool_(pool), instance_(instance) {
+Listener::Listener(Pool& pool, std::int64_t instance) : pool_(pool), instance_(instance) {
   if (::pipe(wake_) != 0) {
     throw std::system_error(errno, std::generic_category(), "doclock: no pipe");
   }

@@ -43,7 +43,7 @@ struct Hint {
 class Listener {
  public:
   /// @param instance of this store: hints for others are passed over. `pool` outlives this.
-  Listener(const Pool& pool, std::int64_t instance);
+  Listener(Pool& pool, std::int64_t instance);
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
   ~Listener();
@@ -66,7 +66,7 @@ class Listener {
   void Hear(Connection& connection, const Connection::Notification& notification);
   std::vector<std::shared_ptr<PostgresqlCollection>> Collections();
 
-  const Pool& pool_;
+  Pool& pool_;
   const std::int64_t instance_;
   std::atomic<bool> stop_ = false;
   int wake_[2] = {-1, -1};  ///< A pipe.

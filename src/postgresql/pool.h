@@ -5,19 +5,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "postgresql/connection.h"
 
 namespace doclock::postgresql {
-
-/// An expression, a value for synchronous_commit: as it is, but an acknowledged lock is on the
-/// disk.
-inline constexpr std::string_view kDurableCommit =
-    "CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'"
-    " ELSE current_setting('synchronous_commit') END";
 
 /// The connections of one store. Thread-safe. The pool outlives those that it gave out.
 class Pool {
@@ -42,15 +35,19 @@ class Pool {
   /// know the least version that they may give.
   void KnowTables(const std::string& schema);
   /// One of its own, which the pool does not count. @throws Loss, Refusal
-  [[nodiscard]] std::unique_ptr<Connection> Connect(Deadline deadline) const;
+  [[nodiscard]] std::unique_ptr<Connection> Connect(Deadline deadline);
+  /// Does a pooler give each transaction another session? Once there was a connection.
+  [[nodiscard]] bool shares_sessions() const noexcept { return shares_sessions_; }
 
  private:
   void TakeBack(Connection* connection) noexcept;
   std::unique_ptr<Connection> TakeIdle();
-  /// Gives it a floor, if that can be known. @throws Loss, Refusal
-  void SetFloor(Connection& connection, Deadline deadline);
+  /// Tells it the server's epoch, if that can be known. @throws Loss, Refusal
+  void SetEpoch(Connection& connection, Deadline deadline);
 
   const Url url_;
+  std::once_flag first_;
+  bool shares_sessions_ = false;
   std::mutex mutex_;
   std::condition_variable given_back_;
   int lent_ = 0;

@@ -96,7 +96,9 @@ class PostgresqlDatabase final : public locking::Database {
     });
   }
 
+  /// Nothing behind a pooler that gives each transaction another session: waiters poll then.
   std::unique_ptr<Subscription> Watch(Collection& collection, HintListener listener) override {
+    if (pool_->shares_sessions()) return nullptr;
     auto subscription =
         static_cast<PostgresqlCollection&>(collection).watchers().Add(std::move(listener));
     const std::lock_guard guard(mutex_);

@@ -22,7 +22,7 @@ const std::string kCollectionOf = "collection of ";
 /// Sends a transaction that one client after the other runs: CREATE ... IF NOT EXISTS of several at
 /// once may fail.
 void SendBegin(Connection& connection) {
-  connection.SendOnce("BEGIN");
+  connection.Begin();
   connection.SendOnce("SELECT pg_advisory_xact_lock(hashtext('doclock'))");
 }
 
@@ -81,51 +81,45 @@ std::string Keep(Connection& connection, const std::string& schema, const std::s
   return std::string(connection.Run(deadline).back().Text(0, 0));
 }
 
-/// Behind a pooler. @param session of another connection, which is open
-void CheckPooler(Connection& connection, std::int64_t session, Deadline deadline) {
-  connection.SendOnce("SELECT pg_backend_pid()");
-  if (connection.Run(deadline).back().Number(0, 0) != session) return;
-  Refuse(
-      "a pooler gives each transaction another session: name the server itself, or let the pooler "
-      "keep whole sessions (of pgbouncer: pool_mode = session)");
-}
-
 }  // namespace
 
 std::string FindSchema(Pool& pool, Deadline deadline) {
   const Pool::Lent connection = pool.Take(deadline);
-  connection->SendOnce(
-      "SELECT current_schema(), current_setting('server_version_num')::int, pg_backend_pid()");
+  connection->SendOnce("SELECT current_schema(), current_setting('server_version_num')::int");
   const Result found = std::move(connection->Run(deadline).back());
   if (found.Number(0, 1) < kOldestServer) Refuse("the server is older than version 14");
   if (found.IsNull(0, 0)) Refuse("the search path names no schema that exists");
-  if (found.Number(0, 2) != connection->backend()) {
-    CheckPooler(*pool.Connect(deadline), found.Number(0, 2), deadline);
-  }
   return std::string(found.Text(0, 0));
 }
 
-std::int64_t FindFloor(Connection& connection, const std::string& schema, Deadline deadline) {
-  const std::string here =
-      "(SELECT system_identifier::text AS system,"
-      " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int8 AS timeline"
-      " FROM pg_control_system()) AS here";
-  const std::string name = "'epoch of ' || system || '/' || timeline";
+std::optional<Epoch> FindEpoch(Connection& connection, const std::string& schema,
+                               Deadline deadline) {
+  const std::string here = "(SELECT " + std::string(kThisServer) + " AS server) AS here";
+  const std::string name = "'epoch of ' || server";
   // An epoch that was lost itself lies in the difference of the timelines.
-  connection.SendOnce(
-      "INSERT INTO " + Meta(schema) + " SELECT " + name +
-      ", coalesce((SELECT value::int8 + CASE WHEN name LIKE 'epoch of ' || system || '/%'"
-      " THEN greatest(timeline - split_part(name, '/', 2)::int8, 1) ELSE 1 END FROM " +
-      Meta(schema) + " WHERE name LIKE 'epoch of %' ORDER BY value::int8 DESC LIMIT 1), 0)" +
-      " FROM " + here + " ON CONFLICT (name) DO NOTHING");
-  connection.SendOnce("SELECT value::int8 FROM " + Meta(schema) + " JOIN " + here +
-                      " ON name = " + name);
+  const std::string next =
+      "SELECT value::int8 + CASE WHEN split_part(name, '/', 1) = split_part(" + name +
+      ", '/', 1) THEN greatest(split_part(server, '/', 2)::int8 - split_part(name, '/', 2)::int8,"
+      " 1) ELSE 1 END FROM " +
+      Meta(schema) + " WHERE name LIKE 'epoch of %' ORDER BY value::int8 DESC LIMIT 1";
   try {
-    return connection.Run(deadline).back().Number(0, 0) << kEpochBits;
+    for (const bool is_first : {true, false}) {
+      connection.SendOnce("SELECT server, value::int8 FROM " + here + " LEFT JOIN " + Meta(schema) +
+                          " ON name = " + name);
+      const Result found = std::move(connection.Run(deadline).back());
+      if (!found.IsNull(0, 1)) {
+        return Epoch{std::string(found.Text(0, 0)), found.Number(0, 1) << kEpochBits};
+      }
+      if (!is_first) break;
+      connection.Begin();
+      connection.SendOnce("INSERT INTO " + Meta(schema) + " SELECT " + name + ", coalesce((" +
+                          next + "), 0) FROM " + here + " ON CONFLICT (name) DO NOTHING");
+      RunAndCommit(connection, deadline);
+    }
   } catch (const Refusal& refusal) {
-    if (refusal.TellsOfNothing()) return 0;  // a server that has no timelines, or does not tell
-    throw;
+    if (!refusal.TellsOfNothing()) throw;
   }
+  return std::nullopt;
 }
 
 void CreateTable(Connection& connection, const std::string& schema,

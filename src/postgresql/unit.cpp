@@ -16,7 +16,6 @@ namespace {
 using locking::Candidate;
 using locking::Change;
 
-const Statement kBegin{"BEGIN"};
 const char* const kBeginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 const Statement kCommit{"COMMIT"};
 const Statement kRollback{"ROLLBACK"};
@@ -68,7 +67,7 @@ PostgresqlUnit::~PostgresqlUnit() {
 void PostgresqlUnit::Begin() {
   has_looked_ = true;
   if (access_ == locking::Access::kRead || std::exchange(has_begun_, true)) return;
-  connection_->Send(kBegin);
+  connection_->Begin();
 }
 
 TimePoint PostgresqlUnit::Now() {
@@ -206,7 +205,7 @@ std::vector<Result> PostgresqlUnit::RunCommit() {
 
 void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
   const auto doubt = [&](const std::string& text) {
-    for (const ShortCut& cut : cuts) cut.op->Doubt(text);
+    for (const ShortCut& cut : cuts) Doubt(cut, floor(), text);
   };
   try {
     std::map<const RowUpdate*, Together> groups;
@@ -215,11 +214,14 @@ void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
       group.cuts.push_back(&cut);
       group.keys.push_back(&cut.parameters);
     }
-    // Statements that are sent together, without BEGIN, are one transaction.
+    // Statements that are sent together, without BEGIN, are one transaction too.
+    if (connection_->shares_sessions()) Begin();
     for (auto& [update, group] : groups) {
       group.place = update->Send(*connection_, group.keys, alone);
     }
+    if (has_begun_) connection_->Send(kCommit);
     const std::vector<Result> results = RunCommit();
+    has_begun_ = false;
     for (const auto& [update, group] : groups) {
       const Result& result = results[group.place];
       for (int row = 0; row < result.size(); ++row) {

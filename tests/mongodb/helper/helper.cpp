@@ -142,15 +142,16 @@ int Transfer(const Arguments& arguments) {
   }
 }
 
-/// contend <uri> <name> <workers> <ttl ms> <hold ms>: see ContendForLock.
+/// contend, and what ReadContest reads: see ContendForLock.
 int Contend(const Arguments& arguments) {
   ContendForLock(ReadContest(arguments), Tell);
   return 0;
 }
 
-/// peer <uri> <name> <ttl ms> <hold ms> <rest ms>: see ContendAsPeer.
+/// peer, likewise: see ContendAsPeer and ContendAsMongoLock.
 int Peer(const Arguments& arguments) {
-  ContendAsPeer(ReadContest(arguments), Tell);
+  const Contest contest = ReadContest(arguments);
+  contest.layout == "mongolock" ? ContendAsMongoLock(contest, Tell) : ContendAsPeer(contest, Tell);
   return 0;
 }
 

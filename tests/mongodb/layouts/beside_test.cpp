@@ -1,5 +1,5 @@
-// Processes of doclock beside processes of a re-created DistributedLock.MongoDB, in one collection:
-// histories of both sides, and one checker.
+// Processes of doclock beside processes of another library, in one collection: histories of both
+// sides, and one checker.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -7,30 +7,33 @@
 #include <iostream>
 #include <thread>
 
-#include "mongodb/helper/contend.h"
+#include "mongodb/layouts/contender.h"
 #include "mongodb/layouts/history.h"
 #include "mongodb/support/raw_server.h"
-#include "process/child.h"
 
 namespace doclock::mongo_test {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kTtl = 3000ms;
+constexpr auto kLeaseOfAll = 3000ms;
 
-class BesideDistributedLock : public ::testing::Test {
+class Beside : public ::testing::TestWithParam<std::string> {
  protected:
+  void SetUp() override {
+    if (!IsThere(GetParam())) GTEST_SKIP() << RealMongoLock::kMissing;
+    MakeIndexes(GetParam(), SetUri(), database_.name());
+  }
   test::Child Start(const std::string& kind, int workers, std::chrono::milliseconds hold,
-                    std::chrono::milliseconds rest) {
-    const auto text = [](std::chrono::milliseconds time) { return std::to_string(time.count()); };
-    return test::Child({kind, SetUri(), database_.name(), "job", std::to_string(workers),
-                        text(kTtl), text(hold), text(rest)});
+                    std::chrono::milliseconds rest, int shares = 0) {
+    return Contender(kind, GetParam(), SetUri(), database_.name(), workers, kLeaseOfAll, hold, rest,
+                     shares);
   }
   Database database_{SetUri()};
 };
+INSTANTIATE_TEST_SUITE_P(All, Beside, ::testing::ValuesIn(kTheirs), NameOfTheirs);
 
-TEST_F(BesideDistributedLock, TwoAndTwoExcludeEachOther) {
+TEST_P(Beside, TwoAndTwoExcludeEachOther) {
   std::vector<test::Child> children;
   for (const char* const kind : {"contend", "contend", "peer", "peer"}) {
     children.push_back(Start(kind, 1, 5ms, 20ms));
@@ -40,7 +43,7 @@ TEST_F(BesideDistributedLock, TwoAndTwoExcludeEachOther) {
   for (test::Child& child : children) child.Signal(SIGKILL);
   for (test::Child& child : children) holds.push_back(HoldsIn(child.Rest(), "a process"));
   for (const auto& one : holds) EXPECT_GT(one.size(), 1U) << "it got nowhere";
-  CheckExclusion(Join(holds), kTtl);
+  CheckExclusion(Join(holds), kLeaseOfAll);
   CheckFences(Join({holds[0], holds[1]}));
   std::cout << "holds: " << holds[0].size() << ", " << holds[1].size() << " / " << holds[2].size()
             << ", " << holds[3].size() << "\n";
@@ -48,7 +51,7 @@ TEST_F(BesideDistributedLock, TwoAndTwoExcludeEachOther) {
 
 /// Eight waiters of one process hand the lock over for two seconds, and then leave it free for
 /// longer than the other library's waiters sleep.
-TEST_F(BesideDistributedLock, EightLocalWaitersLeaveATurn) {
+TEST_P(Beside, EightLocalWaitersLeaveATurn) {
   test::Child crowd = Start("contend", 8, 5ms, 0ms);
   test::Child peer = Start("peer", 1, 5ms, 200ms);
   std::this_thread::sleep_for(15s);
@@ -56,7 +59,7 @@ TEST_F(BesideDistributedLock, EightLocalWaitersLeaveATurn) {
   peer.Signal(SIGKILL);
   const auto ours = HoldsIn(crowd.Rest(), "doclock");
   const auto theirs = HoldsIn(peer.Rest(), "the peer");
-  CheckExclusion(Join({ours, theirs}), kTtl);
+  CheckExclusion(Join({ours, theirs}), kLeaseOfAll);
   CheckFences(ours);
   ASSERT_GT(theirs.size(), 2U);
   std::int64_t longest = 0;
@@ -67,7 +70,7 @@ TEST_F(BesideDistributedLock, EightLocalWaitersLeaveATurn) {
             << longest << " ms\n";
 }
 
-TEST_F(BesideDistributedLock, TheLockOfAKilledProcessIsTakenOver) {
+TEST_P(Beside, TheLockOfAKilledProcessIsTakenOver) {
   for (const auto& [killed, heir] : {std::pair("contend", "peer"), std::pair("peer", "contend")}) {
     test::Child dying = Start(killed, 1, 1h, 0ms);
     const auto got = dying.Line();
@@ -78,26 +81,51 @@ TEST_F(BesideDistributedLock, TheLockOfAKilledProcessIsTakenOver) {
     ASSERT_TRUE(next);
     waiting.Kill();
     const auto before = HoldsIn({*got}, killed), after = HoldsIn({*next}, heir);
-    CheckExclusion(Join({before, after}), kTtl);
+    CheckExclusion(Join({before, after}), kLeaseOfAll);
     std::cout << heir << " had it " << (after[0].from - before[0].sent) / 1'000'000
-              << " ms after the grant, of a lease of " << kTtl.count() << "\n";
+              << " ms after the grant, of a lease of " << kLeaseOfAll.count() << "\n";
     database_.Run(mongodb::Doc::Of("drop", "locks"));
   }
 }
 
 /// A process that was stopped past its lease writes nothing afterwards.
-TEST_F(BesideDistributedLock, AStoppedProcessHasLostIt) {
+TEST_P(Beside, AStoppedProcessHasLostIt) {
   test::Child stopped = Start("contend", 1, 1000ms, 1h);
   ASSERT_TRUE(stopped.Line());
   stopped.Signal(SIGSTOP);
-  DistributedLockPeer peer(SetUri(), database_.name(), "locks");
-  std::optional<DistributedLockPeer::Held> theirs;
-  while (!(theirs = peer.TryAcquire("job", 60s))) std::this_thread::sleep_for(peer.Pause());
+  test::Child heir = Start("peer", 1, 1h, 0ms);
+  ASSERT_TRUE(heir.Line());
+  const std::string before = database_.Stored({}, "locks");
   stopped.Signal(SIGCONT);
   const auto told = stopped.Line();
   ASSERT_TRUE(told);
   EXPECT_TRUE(told->starts_with("lost")) << *told;
-  EXPECT_TRUE(peer.Renew("job", *theirs, 60s));
+  EXPECT_EQ(database_.Stored({}, "locks"), before);
+}
+
+/// Of both sides, at most so many at once. Writers of both come between.
+TEST_P(Beside, SharesOfBothKeepTheLimit) {
+  if (!GetParam().starts_with("mongolock")) GTEST_SKIP() << "it has no shares";
+  constexpr int kLimit = 3;
+  std::vector<test::Child> children;
+  for (const char* const kind : {"contend", "contend", "peer", "peer"}) {
+    children.push_back(Start(kind, 1, 20ms, 20ms, kLimit));
+  }
+  for (const char* const kind : {"contend", "peer"}) children.push_back(Start(kind, 1, 5ms, 50ms));
+  std::this_thread::sleep_for(10s);
+  std::vector<std::vector<Hold>> holds;
+  for (test::Child& child : children) child.Signal(SIGKILL);
+  for (test::Child& child : children) holds.push_back(HoldsIn(child.Rest(), "a process"));
+  const std::vector<Hold> shared = Join({holds[0], holds[1], holds[2], holds[3]});
+  for (int i = 0; i < 4; ++i) EXPECT_GT(holds[static_cast<std::size_t>(i)].size(), 1U);
+  EXPECT_GT(MostAtOnce(shared), 1);
+  EXPECT_LE(MostAtOnce(shared), kLimit);
+  for (const Hold& writer : Join({holds[4], holds[5]})) {
+    for (const Hold& reader : shared) CheckExclusion({writer, reader}, kLeaseOfAll);
+  }
+  CheckExclusion(Join({holds[4], holds[5]}), kLeaseOfAll);
+  std::cout << "shares: " << shared.size() << ", writers: " << holds[4].size() << " / "
+            << holds[5].size() << "\n";
 }
 
 }  // namespace
