@@ -49,26 +49,6 @@ SELECT
   n_live_tup, n_dead_tup
 FROM (SELECT) one LEFT JOIN pg_stat_user_tables ON relid = to_regclass($2))";
 
-/// The columns of that.
-enum class Fact : int {
-  kVersion,
-  kUnsafe,
-  kSynchronousCommit,
-  kIsolation,
-  kFollowers,
-  kWaits,
-  kBackend,
-  kOpenFor,
-  kAgeless,
-  kLacking,
-  kLacks,
-  kCreates,
-  kHasTables,
-  kFiltered,
-  kLive,
-  kDead
-};
-
 Finding Ok(const char* check, std::string text) {
   return {check, FindingLevel::kOk, std::move(text)};
 }
@@ -170,27 +150,30 @@ Facts ReadFacts(Connection& connection, const std::string& schema,
   collection == nullptr ? names.Null() : names.Text(collection->table());
   connection.SendOnce(kFacts, names);
   const Result row = std::move(connection.Run(deadline).back());
-  const auto text = [&](Fact fact) { return std::string(row.Text(0, static_cast<int>(fact))); };
-  const auto number = [&](Fact fact) { return row.Number(0, static_cast<int>(fact)); };
-  const auto has = [&](Fact fact) { return !row.IsNull(0, static_cast<int>(fact)); };
+  int column = 0;
+  const auto text = [&] { return std::string(row.Text(0, column++)); };
+  const auto number = [&] { return row.Number(0, column++); };
   Facts facts;
-  facts.version = text(Fact::kVersion);
   facts.schema = schema;
-  facts.unsafe = text(Fact::kUnsafe);
-  facts.synchronous_commit = text(Fact::kSynchronousCommit);
-  facts.isolation = text(Fact::kIsolation);
-  facts.followers = number(Fact::kFollowers);
-  facts.waits_for_followers = number(Fact::kWaits) != 0;
-  facts.has_pooler = number(Fact::kBackend) != connection.backend();
+  // In the order of kFacts.
+  facts.version = text();
+  facts.unsafe = text();
+  facts.synchronous_commit = text();
+  facts.isolation = text();
+  facts.followers = number();
+  facts.waits_for_followers = number() != 0;
+  facts.has_pooler = number() != connection.backend();
+  if (!row.IsNull(0, column)) facts.open_for = std::chrono::seconds(row.Number(0, column));
+  ++column;
+  facts.ageless = number();
+  facts.lacking = number();
+  facts.lacks = text();
+  facts.creates = number() != 0;
+  facts.knows_epoch = number() == 0 || KnowsEpoch(connection, schema, deadline);
+  facts.filtered = text();
+  const std::int64_t live = number();
+  if (!row.IsNull(0, column)) facts.rows = {live, number()};
   facts.shares_sessions = connection.shares_sessions();
-  facts.knows_epoch = number(Fact::kHasTables) == 0 || KnowsEpoch(connection, schema, deadline);
-  if (has(Fact::kOpenFor)) facts.open_for = std::chrono::seconds(number(Fact::kOpenFor));
-  facts.ageless = number(Fact::kAgeless);
-  facts.lacking = number(Fact::kLacking);
-  facts.lacks = text(Fact::kLacks);
-  facts.creates = number(Fact::kCreates) != 0;
-  facts.filtered = text(Fact::kFiltered);
-  if (has(Fact::kLive)) facts.rows = {number(Fact::kLive), number(Fact::kDead)};
   return facts;
 }
 

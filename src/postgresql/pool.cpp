@@ -10,7 +10,7 @@ namespace doclock::postgresql {
 namespace {
 
 /// Servers have 100 as a rule, and take about 10 MB for each.
-constexpr int kMostLent = 12;
+constexpr int kMostLent = 16;
 
 }  // namespace
 

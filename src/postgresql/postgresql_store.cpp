@@ -27,8 +27,9 @@ using std::chrono::milliseconds;
 constexpr auto kOpenTimeout = 10s;
 /// An index over a large table takes long.
 constexpr auto kIndexTimeout = 1h;
-/// Measured on two cores with a slow disk: with two, eight callers wait for each other's commits.
-constexpr int kLanes = 4;
+/// Each waits for the flush of its commit. Measured on two cores, beside 4 and 8 lanes: 8 callers
+/// make 2.1 and 1.6 times their cycles, and 100 callers 1.2 and 1.0 times.
+constexpr int kLanes = 11;
 
 locking::Deadline In(std::chrono::seconds timeout) {
   return std::chrono::steady_clock::now() + timeout;
