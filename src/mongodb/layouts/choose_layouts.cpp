@@ -1,21 +1,36 @@
 #include "mongodb/layouts/choose_layouts.h"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <string_view>
 
 #include "document/collection.h"
 #include "mongodb/layouts/distributed_lock.h"
+#include "mongodb/layouts/pessimistic_lock.h"
 
 namespace doclock::mongodb {
 namespace {
 
 constexpr std::string_view kOption = "doclockLayout=";
 
+const auto& Known() noexcept {
+  static const DistributedLockLayout kDistributedLock;
+  static const PessimisticLockLayout kPessimisticLock;
+  static const std::array<const Layout*, 2> kKnown = {&kDistributedLock, &kPessimisticLock};
+  return kKnown;
+}
+
+[[noreturn]] void Refuse(std::string text) {
+  text += "; the layouts are";
+  for (const Layout* const layout : Known()) text += std::string(" ") + layout->name();
+  throw std::invalid_argument("doclock: " + text);
+}
+
 [[noreturn]] void RefuseOption() {
-  throw std::invalid_argument(
-      "doclock: the mongodb: URI's option doclockLayout must be COLLECTION:LAYOUT, once for each "
-      "collection; the layouts are: distributedlock");
+  Refuse(
+      "the mongodb: URI's option doclockLayout must be COLLECTION:LAYOUT, once for each "
+      "collection");
 }
 
 void Take(std::string_view value, std::map<std::string, std::string>& named) {
@@ -28,8 +43,10 @@ void Take(std::string_view value, std::map<std::string, std::string>& named) {
 }  // namespace
 
 const Layout* FindLayout(std::string_view name) noexcept {
-  static const DistributedLockLayout kDistributedLock;
-  return name == kDistributedLock.name() ? &kDistributedLock : nullptr;
+  const auto& known = Known();
+  const auto found = std::find_if(known.begin(), known.end(),
+                                  [&](const Layout* layout) { return name == layout->name(); });
+  return found == known.end() ? nullptr : *found;
 }
 
 Layouts LayoutsOf(const std::map<std::string, std::string>& named) {
@@ -37,11 +54,7 @@ Layouts LayoutsOf(const std::map<std::string, std::string>& named) {
   for (const auto& [collection, name] : named) {
     CheckCollectionName(collection);
     const Layout* const layout = FindLayout(name);
-    if (layout == nullptr) {
-      throw std::invalid_argument(
-          "doclock: MongodbStoreOptions::layouts names a layout that is not known; the layouts "
-          "are: distributedlock");
-    }
+    if (layout == nullptr) Refuse("MongodbStoreOptions::layouts names a layout that is not known");
     layouts.emplace(collection, layout);
   }
   return layouts;

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <optional>
-#include <string_view>
+#include <string>
 
+#include "mongodb/layouts/layout_parts.h"
 #include "mongodb/protocol/expressions.h"
-#include "mongodb/protocol/lock_change.h"
 #include "mongodb/protocol/stored_lock.h"
 
 namespace doclock::mongodb {
@@ -19,34 +18,20 @@ constexpr const char* kLockId = "lockId";
 constexpr const char* kAcquired = "acquiredAt";
 constexpr const char* kExpires = "expiresAt";
 constexpr const char* kToken = "fencingToken";
-constexpr std::array kFields = {kLockId, kAcquired, kExpires, kToken};
+constexpr std::array kFields = {
+    LayoutField{kLockId, BSON_TYPE_UTF8}, LayoutField{kAcquired, BSON_TYPE_DATE_TIME},
+    LayoutField{kExpires, BSON_TYPE_DATE_TIME}, LayoutField{kToken, BSON_TYPE_INT64}};
 
 /// No token is higher than the one before it.
 constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
 
-constexpr std::string_view kDigits = "0123456789abcdef";
-
-std::string HexOf(const Uuid& id) {
-  std::string text;
-  for (const std::uint8_t byte : id) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
-
-/// Nothing for what is none, or would be taken for something else than a holder's id.
-std::optional<Uuid> IdIn(std::string_view text) {
-  Uuid id{};
-  if (text.size() != 2 * id.size()) return std::nullopt;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::size_t digit = kDigits.find(text[i]);
-    if (digit == kDigits.npos) return std::nullopt;
-    std::uint8_t& byte = id.begin()[i / 2];
-    byte = static_cast<std::uint8_t>(byte << 4 | digit);
-  }
-  if (id.is_nil() || id == kSharedLockId) return std::nullopt;
-  return id;
+std::string BadField(const bson_t& doc) {
+  std::string field = FirstBadField(doc, kFields);
+  if (!field.empty()) return field;
+  bson_iter_t token;
+  FindField(doc, kToken, token);
+  if (bson_iter_int64(&token) < 0 || bson_iter_int64(&token) == kLast) return kToken;
+  return HolderIn(TextAt(doc, kLockId)) ? std::string() : kLockId;
 }
 
 bson_value_t DateOf(std::int64_t ms) {
@@ -54,35 +39,6 @@ bson_value_t DateOf(std::int64_t ms) {
   value.value_type = BSON_TYPE_DATE_TIME;
   value.value.v_datetime = ms;
   return value;
-}
-
-/// A time as far from kLookedAt as that of a document is from the server's.
-milliseconds Between(std::int64_t from, std::int64_t to) {
-  const double away = static_cast<double>(to) - static_cast<double>(from);
-  if (away > kLongestTimeMs) return milliseconds(kLongestTimeMs);
-  if (away < -kLongestTimeMs) return milliseconds(-kLongestTimeMs);
-  return milliseconds(to - from);
-}
-
-/// The first field that is none of theirs, is missing, or has another type than they write.
-std::string BadField(const bson_t& doc) {
-  bson_iter_t at;
-  if (bson_iter_init(&at, &doc)) {
-    while (bson_iter_next(&at)) {
-      const std::string_view name = bson_iter_key(&at);
-      if (name != "_id" && std::find(kFields.begin(), kFields.end(), name) == kFields.end()) {
-        return std::string(name);
-      }
-    }
-  }
-  for (const char* const field : kFields) {
-    const bson_type_t type = field == kLockId  ? BSON_TYPE_UTF8
-                             : field == kToken ? BSON_TYPE_INT64
-                                               : BSON_TYPE_DATE_TIME;
-    if (!FindField(doc, field, at) || bson_iter_type(&at) != type) return field;
-  }
-  if (bson_iter_int64(&at) < 0 || bson_iter_int64(&at) == kLast) return kToken;
-  return IdIn(TextAt(doc, kLockId)) ? std::string() : kLockId;
 }
 
 std::int64_t DateAt(const bson_t& doc, const char* field) {
@@ -103,12 +59,6 @@ Doc Renewed(milliseconds ttl) {
 
 /// A renewal does not revive.
 void AddLive(Doc& filter) { filter.Add("$expr", Call("$gt", "$expiresAt", "$$NOW")); }
-
-Doc StageOn(const Doc& filter, const Doc& stage) {
-  Doc statement;
-  statement.Add("q", filter).AddArray("u", Array().Add(stage).doc());
-  return statement;
-}
 
 Doc HeldBy(const Key& key, const Uuid& id) {
   Doc filter;
@@ -134,12 +84,9 @@ rules::LockState DistributedLockLayout::Read(const bson_t& doc, std::int64_t now
   lock.version = lock.fence = bson_iter_int64(&token);
   const std::int64_t expires = DateAt(doc, kExpires);
   if (expires == 0) return lock;  // Vacant
-  lock.lock_id = *IdIn(TextAt(doc, kLockId));
-  lock.granted = kLookedAt + Between(now, DateAt(doc, kAcquired));
-  // The document does not tell how long a lease is, only when it ends.
-  const milliseconds left = Between(now, expires);
-  lock.lease.since = kLookedAt + std::min(left, milliseconds(0));
-  lock.lease.ttl = std::max(left, milliseconds(0));
+  lock.lock_id = *HolderIn(TextAt(doc, kLockId));
+  lock.granted = SeenFrom(now, DateAt(doc, kAcquired));
+  lock.lease = LeaseUntil(SeenFrom(now, expires));
   return lock;
 }
 
@@ -153,8 +100,7 @@ Doc DistributedLockLayout::Vacant() const {
 Statement DistributedLockLayout::Change(const Key& key, const bson_t& seen,
                                         const rules::LockState& was,
                                         const rules::LockState& now) const {
-  Doc guard = Doc::Of("_id", Equals(key));
-  for (const char* const field : kFields) AddAsSeen(guard, field, seen);
+  Doc guard = GuardOf(key, seen, kFields);
   if (!now.HasLockId()) return {Verb::kDelete, DeleteStatement(guard)};
   if (now.lock_id == was.lock_id) {
     AddLive(guard);

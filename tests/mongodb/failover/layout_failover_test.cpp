@@ -1,5 +1,4 @@
-// A collection that is shared with a re-created DistributedLock.MongoDB, while the primary is
-// killed again and again.
+// A collection that is shared with another library, while the primary is killed again and again.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -7,23 +6,27 @@
 #include <iostream>
 #include <thread>
 
+#include "mongodb/layouts/contenders.h"
 #include "mongodb/layouts/history.h"
+#include "mongodb/layouts/peers.h"
 #include "mongodb/support/raw_server.h"
 #include "mongodb/support/replica_set.h"
-#include "process/child.h"
 
 namespace doclock::mongo_test {
 namespace {
 
 using namespace std::chrono_literals;
 
-TEST(LayoutFailover, BothSidesExcludeEachOtherWhilePrimariesAreKilled) {
+class LayoutFailover : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(All, LayoutFailover, ::testing::ValuesIn(kLayouts),
+                         [](const auto& one) { return one.param; });
+
+TEST_P(LayoutFailover, BothSidesExcludeEachOtherWhilePrimariesAreKilled) {
   const ReplicaSet set;
   Database database(set.uri());
   std::vector<test::Child> children;
   for (const char* const kind : {"contend", "contend", "peer", "peer"}) {
-    children.emplace_back(
-        std::vector<std::string>{kind, set.uri(), database.name(), "job", "1", "3000", "5", "20"});
+    children.push_back(Contender(kind, GetParam(), set.uri(), database.name(), 1, 3s, 5ms, 20ms));
   }
   for (int i = 0; i < 2; ++i) {
     std::this_thread::sleep_for(3s);

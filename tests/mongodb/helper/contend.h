@@ -8,7 +8,7 @@
 
 #include "doclock/lock_provider.h"
 #include "doclock/mongodb_store.h"
-#include "mongodb/layouts/distributed_lock_peer.h"
+#include "mongodb/layouts/peers.h"
 
 namespace doclock::mongo_test {
 
@@ -17,15 +17,16 @@ struct Contest {
   std::string server, database, name;
   int workers = 1;
   std::chrono::milliseconds ttl{}, hold{}, rest{};
+  std::string layout;
 };
 
-/// From <server's uri> <database> <name> <workers> <ttl ms> <hold ms> <rest ms>.
+/// From <server's uri> <database> <name> <workers> <ttl ms> <hold ms> <rest ms> <layout>.
 inline Contest ReadContest(const std::vector<std::string>& arguments) {
   const auto number = [&](std::size_t place) {
     return std::chrono::milliseconds(std::stoll(arguments.at(place)));
   };
   return {arguments.at(1), arguments.at(2), arguments.at(3), std::stoi(arguments.at(4)),
-          number(5),       number(6),       number(7)};
+          number(5),       number(6),       number(7),       arguments.at(8)};
 }
 
 /// The clock that all processes of this machine share.
@@ -39,7 +40,7 @@ using Teller = std::function<void(const std::string& line)>;
 /// process is killed.
 inline void ContendForLock(const Contest& contest, const Teller& tell) {
   MongodbStoreOptions options;
-  options.layouts["locks"] = "distributedlock";
+  options.layouts["locks"] = contest.layout;
   const LockManager manager(
       OpenMongodbStore(WithDatabase(contest.server, contest.database), options));
   const LockProvider locks(manager, "locks", {.ttl = contest.ttl});
@@ -67,27 +68,27 @@ inline void ContendForLock(const Contest& contest, const Teller& tell) {
   }
 }
 
-/// The same by DistributedLockPeer, one worker, which renews nothing: the lease covers the hold.
+/// The same by a re-created peer, one worker, which renews nothing: the lease covers the hold.
 inline void ContendAsPeer(const Contest& contest, const Teller& tell) {
-  DistributedLockPeer peer(contest.server, contest.database, "locks");
+  const auto peer = MakePeer(contest.layout, contest.server, contest.database, "locks");
   const auto once = [&] {
     const auto started = std::chrono::steady_clock::now();
     std::string sent;
-    std::optional<DistributedLockPeer::Held> held;
-    while (sent = SharedClock(), !(held = peer.TryAcquire(contest.name, contest.ttl))) {
-      std::this_thread::sleep_for(peer.Pause());
+    std::optional<LockPeer::Held> held;
+    while (sent = SharedClock(), !(held = peer->TryAcquire(contest.name, contest.ttl))) {
+      std::this_thread::sleep_for(peer->Pause());
     }
     const auto waited = std::chrono::steady_clock::now() - started;
     tell("got " + sent + " " + SharedClock() + " " + std::to_string(held->token) + " " +
          std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(waited).count()));
     std::this_thread::sleep_for(contest.hold);
     tell("releasing " + SharedClock());
-    peer.Release(contest.name, *held);
+    peer->Release(contest.name, *held);
   };
   for (;;) {
     try {
       once();
-    } catch (const DistributedLockPeer::FormatException& error) {
+    } catch (const LockPeer::FormatException& error) {
       tell(error.what());  // which no line of a history is
     } catch (const std::runtime_error&) {
       // The primary is away.

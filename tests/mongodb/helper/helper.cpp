@@ -142,13 +142,13 @@ int Transfer(const Arguments& arguments) {
   }
 }
 
-/// contend <uri> <name> <workers> <ttl ms> <hold ms>: see ContendForLock.
+/// contend, and what ReadContest reads: see ContendForLock.
 int Contend(const Arguments& arguments) {
   ContendForLock(ReadContest(arguments), Tell);
   return 0;
 }
 
-/// peer <uri> <name> <ttl ms> <hold ms> <rest ms>: see ContendAsPeer.
+/// peer, likewise: see ContendAsPeer.
 int Peer(const Arguments& arguments) {
   ContendAsPeer(ReadContest(arguments), Tell);
   return 0;

@@ -1,5 +1,5 @@
-// Processes of doclock beside processes of a re-created DistributedLock.MongoDB, in one collection:
-// histories of both sides, and one checker.
+// Processes of doclock beside processes of another library, in one collection: histories of both
+// sides, and one checker.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -7,40 +7,57 @@
 #include <iostream>
 #include <thread>
 
-#include "mongodb/helper/contend.h"
+#include "mongodb/layouts/contenders.h"
 #include "mongodb/layouts/history.h"
+#include "mongodb/layouts/peers.h"
 #include "mongodb/support/raw_server.h"
-#include "process/child.h"
 
 namespace doclock::mongo_test {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kTtl = 3000ms;
+constexpr auto kLease = 3000ms;
 
-class BesideDistributedLock : public ::testing::Test {
+/// What it tells of its first two holds: it gets somewhere. (A waiter of theirs may pause for
+/// long.)
+std::vector<std::string> TwoHolds(test::Child& child) {
+  std::vector<std::string> lines;
+  while (lines.size() < 4) {
+    const auto line = child.Line();
+    if (!line) throw std::runtime_error("it got nowhere");
+    lines.push_back(*line);
+  }
+  return lines;
+}
+
+class BesideTheirs : public ::testing::TestWithParam<std::string> {
  protected:
   test::Child Start(const std::string& kind, int workers, std::chrono::milliseconds hold,
                     std::chrono::milliseconds rest) {
-    const auto text = [](std::chrono::milliseconds time) { return std::to_string(time.count()); };
-    return test::Child({kind, SetUri(), database_.name(), "job", std::to_string(workers),
-                        text(kTtl), text(hold), text(rest)});
+    return Contender(kind, GetParam(), SetUri(), database_.name(), workers, kLease, hold, rest);
   }
   Database database_{SetUri()};
 };
+INSTANTIATE_TEST_SUITE_P(All, BesideTheirs, ::testing::ValuesIn(kLayouts),
+                         [](const auto& one) { return one.param; });
 
-TEST_F(BesideDistributedLock, TwoAndTwoExcludeEachOther) {
+TEST_P(BesideTheirs, TwoAndTwoExcludeEachOther) {
   std::vector<test::Child> children;
   for (const char* const kind : {"contend", "contend", "peer", "peer"}) {
     children.push_back(Start(kind, 1, 5ms, 20ms));
   }
+  std::vector<std::vector<std::string>> lines;
+  for (test::Child& child : children) lines.push_back(TwoHolds(child));
   std::this_thread::sleep_for(10s);
   std::vector<std::vector<Hold>> holds;
   for (test::Child& child : children) child.Signal(SIGKILL);
-  for (test::Child& child : children) holds.push_back(HoldsIn(child.Rest(), "a process"));
-  for (const auto& one : holds) EXPECT_GT(one.size(), 1U) << "it got nowhere";
-  CheckExclusion(Join(holds), kTtl);
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    const auto rest = children[i].Rest();
+    lines[i].insert(lines[i].end(), rest.begin(), rest.end());
+    holds.push_back(HoldsIn(lines[i], "a process"));
+  }
+  CheckExclusion(Join(holds), kLease);
   CheckFences(Join({holds[0], holds[1]}));
   std::cout << "holds: " << holds[0].size() << ", " << holds[1].size() << " / " << holds[2].size()
             << ", " << holds[3].size() << "\n";
@@ -48,7 +65,7 @@ TEST_F(BesideDistributedLock, TwoAndTwoExcludeEachOther) {
 
 /// Eight waiters of one process hand the lock over for two seconds, and then leave it free for
 /// longer than the other library's waiters sleep.
-TEST_F(BesideDistributedLock, EightLocalWaitersLeaveATurn) {
+TEST_P(BesideTheirs, EightLocalWaitersLeaveATurn) {
   test::Child crowd = Start("contend", 8, 5ms, 0ms);
   test::Child peer = Start("peer", 1, 5ms, 200ms);
   std::this_thread::sleep_for(15s);
@@ -56,7 +73,7 @@ TEST_F(BesideDistributedLock, EightLocalWaitersLeaveATurn) {
   peer.Signal(SIGKILL);
   const auto ours = HoldsIn(crowd.Rest(), "doclock");
   const auto theirs = HoldsIn(peer.Rest(), "the peer");
-  CheckExclusion(Join({ours, theirs}), kTtl);
+  CheckExclusion(Join({ours, theirs}), kLease);
   CheckFences(ours);
   ASSERT_GT(theirs.size(), 2U);
   std::int64_t longest = 0;
@@ -67,7 +84,7 @@ TEST_F(BesideDistributedLock, EightLocalWaitersLeaveATurn) {
             << longest << " ms\n";
 }
 
-TEST_F(BesideDistributedLock, TheLockOfAKilledProcessIsTakenOver) {
+TEST_P(BesideTheirs, TheLockOfAKilledProcessIsTakenOver) {
   for (const auto& [killed, heir] : {std::pair("contend", "peer"), std::pair("peer", "contend")}) {
     test::Child dying = Start(killed, 1, 1h, 0ms);
     const auto got = dying.Line();
@@ -78,26 +95,29 @@ TEST_F(BesideDistributedLock, TheLockOfAKilledProcessIsTakenOver) {
     ASSERT_TRUE(next);
     waiting.Kill();
     const auto before = HoldsIn({*got}, killed), after = HoldsIn({*next}, heir);
-    CheckExclusion(Join({before, after}), kTtl);
+    CheckExclusion(Join({before, after}), kLease);
     std::cout << heir << " had it " << (after[0].from - before[0].sent) / 1'000'000
-              << " ms after the grant, of a lease of " << kTtl.count() << "\n";
+              << " ms after the grant, of a lease of " << kLease.count() << "\n";
     database_.Run(mongodb::Doc::Of("drop", "locks"));
   }
 }
 
 /// A process that was stopped past its lease writes nothing afterwards.
-TEST_F(BesideDistributedLock, AStoppedProcessHasLostIt) {
+TEST_P(BesideTheirs, AStoppedProcessHasLostIt) {
   test::Child stopped = Start("contend", 1, 1000ms, 1h);
   ASSERT_TRUE(stopped.Line());
   stopped.Signal(SIGSTOP);
-  DistributedLockPeer peer(SetUri(), database_.name(), "locks");
-  std::optional<DistributedLockPeer::Held> theirs;
-  while (!(theirs = peer.TryAcquire("job", 60s))) std::this_thread::sleep_for(peer.Pause());
+  test::Child peer = Start("peer", 1, 1s, 0ms);
+  ASSERT_TRUE(peer.Line());
   stopped.Signal(SIGCONT);
   const auto told = stopped.Line();
   ASSERT_TRUE(told);
   EXPECT_TRUE(told->starts_with("lost")) << *told;
-  EXPECT_TRUE(peer.Renew("job", *theirs, 60s));
+  // It releases what it has, and takes it again: nobody else had it meanwhile.
+  for (int i = 0; i < 3; ++i) {
+    const auto next = peer.Line();
+    ASSERT_TRUE(next && (next->starts_with("got") || next->starts_with("releasing")));
+  }
 }
 
 }  // namespace

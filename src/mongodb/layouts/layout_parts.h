@@ -1,0 +1,42 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "mongodb/layouts/layout.h"
+
+namespace doclock::mongodb {
+
+// What layouts have in common.
+
+/// A field of the other library, besides `_id`, and the type that it writes.
+struct LayoutField {
+  const char* name;
+  bson_type_t type;
+};
+
+/// The first field that is none of these, is missing, or has another type; empty: there is none.
+std::string FirstBadField(const bson_t& doc, std::span<const LayoutField> fields);
+
+/// Matches the document while each of these fields is as `seen` shows it.
+Doc GuardOf(const Key& key, const bson_t& seen, std::span<const LayoutField> fields);
+
+/// The statement of an update by one stage.
+Doc StageOn(const Doc& filter, const Doc& stage);
+
+/// A time of a document, as far from kLookedAt as it is from the server's. @param now the server's
+/// clock, from the same command @param time both in ms
+TimePoint SeenFrom(std::int64_t now, std::int64_t time);
+/// The lease that ends then: documents do not tell how long one is.
+rules::Lease LeaseUntil(TimePoint end);
+
+/// 32 hexadecimal digits in lower case.
+std::string HexOf(const Uuid& id);
+/// Nothing for what is none, or would be taken for something else than a holder's id.
+std::optional<Uuid> HolderIn(std::string_view hex);
+
+}  // namespace doclock::mongodb
