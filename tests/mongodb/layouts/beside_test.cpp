@@ -19,18 +19,6 @@ using namespace std::chrono_literals;
 
 constexpr auto kLease = 3000ms;
 
-/// What it tells of its first two holds: it gets somewhere. (A waiter of theirs may pause for
-/// long.)
-std::vector<std::string> TwoHolds(test::Child& child) {
-  std::vector<std::string> lines;
-  while (lines.size() < 4) {
-    const auto line = child.Line();
-    if (!line) throw std::runtime_error("it got nowhere");
-    lines.push_back(*line);
-  }
-  return lines;
-}
-
 class BesideTheirs : public ::testing::TestWithParam<std::string> {
  protected:
   test::Child Start(const std::string& kind, int workers, std::chrono::milliseconds hold,
@@ -50,13 +38,7 @@ TEST_P(BesideTheirs, TwoAndTwoExcludeEachOther) {
   std::vector<std::vector<std::string>> lines;
   for (test::Child& child : children) lines.push_back(TwoHolds(child));
   std::this_thread::sleep_for(10s);
-  std::vector<std::vector<Hold>> holds;
-  for (test::Child& child : children) child.Signal(SIGKILL);
-  for (std::size_t i = 0; i < children.size(); ++i) {
-    const auto rest = children[i].Rest();
-    lines[i].insert(lines[i].end(), rest.begin(), rest.end());
-    holds.push_back(HoldsIn(lines[i], "a process"));
-  }
+  const auto holds = KilledHolds(children, std::move(lines));
   CheckExclusion(Join(holds), kLease);
   CheckFences(Join({holds[0], holds[1]}));
   std::cout << "holds: " << holds[0].size() << ", " << holds[1].size() << " / " << holds[2].size()

@@ -6,6 +6,7 @@
 
 #include "mongodb/layouts/layout_fixture.h"
 #include "mongodb/layouts/pessimistic_lock.h"
+#include "mongodb/protocol/stored_lock.h"
 
 namespace doclock::mongo_test {
 namespace {
@@ -20,23 +21,27 @@ class PessimisticLock : public LayoutTest {
     bson_iter_t at;
     return mongodb::FindField(*Document(), field, at) ? bson_iter_int64(&at) : 0;
   }
-  /// The lock has been over for this long, by its document.
-  void EndBefore(milliseconds time) {
-    Change(R"([{"$set": {"expiresAt": {"$subtract": [{"$toLong": "$$NOW"}, {"$numberLong": ")" +
-           std::to_string(time.count()) + R"("}]}}}])");
-  }
 };
 
-/// A lock of theirs is over half a second after its end: their clock may be behind.
-TEST_F(PessimisticLock, TheirLockIsOverAfterTheMargin) {
-  ASSERT_TRUE(peer_->TryAcquire("job", kTtl));
-  EndBefore(milliseconds(0));
-  const AcquireOp busy = Take();
-  ASSERT_EQ(busy.status, OpStatus::kBusy) << Why(busy);
-  ASSERT_TRUE(busy.detail->remaining);
-  EXPECT_LE(*busy.detail->remaining, milliseconds(501));
-  EndBefore(milliseconds(501));
-  EXPECT_EQ(Take().status, OpStatus::kDone);
+/// Is the lock of this owner, which ends at 10,000, live then?
+bool IsLiveAt(std::int64_t now, const std::string& owner) {
+  mongodb::Doc doc = FromJson(R"({"_id": "job", "ttlMs": {"$numberLong": "3000"},
+                                  "expiresAt": {"$numberLong": "10000"}})");
+  doc.Add("ownerId", owner);
+  std::string bad_field;
+  const auto lock = mongodb::PessimisticLockLayout().Read(*doc.get(), now, bad_field);
+  EXPECT_EQ(bad_field, "");
+  return lock.IsLive(mongodb::kLookedAt);
+}
+
+/// A lock of theirs is over half a second after its end: their clock may be behind. Between
+/// doclock's processes nothing is added.
+TEST(PessimisticLockMargin, IsForTheirLocks) {
+  const std::string owner = to_string(NewUuid());
+  EXPECT_TRUE(IsLiveAt(10500, owner));
+  EXPECT_FALSE(IsLiveAt(10501, owner));
+  EXPECT_TRUE(IsLiveAt(10000, owner + "/7"));
+  EXPECT_FALSE(IsLiveAt(10001, owner + "/7"));
 }
 
 /// A lock of ours ends half a second after its holder believes: their clock may be ahead.
@@ -51,15 +56,6 @@ TEST_F(PessimisticLock, OurLockEndsByTheMarginLater) {
   }
   // By the server's clock.
   EXPECT_GE(Number("expiresAt") - 499 - kTtl.count() - started, 100);
-}
-
-/// Between doclock's processes nothing is added to that.
-TEST_F(PessimisticLock, OurLockIsOverAtItsEnd) {
-  ASSERT_EQ(Take().status, OpStatus::kDone);
-  EndBefore(milliseconds(1));
-  const AcquireOp taken = Take();
-  EXPECT_EQ(taken.status, OpStatus::kDone) << Why(taken);
-  EXPECT_TRUE(taken.took_over);
 }
 
 /// Their time probe makes a document when the collection is empty.
@@ -89,6 +85,16 @@ TEST_F(PessimisticLock, BeatsOfAStaleHolderDoNotEndOurs) {
   EXPECT_GE(Number("expiresAt"), renewed - mongodb::PessimisticLockLayout::kMargin.count());
   EXPECT_EQ(locks_.Write(WriteKind::kRelease, key_, held.grant.lock_id, held.version).status,
             OpStatus::kDone);
+}
+
+/// Nor do they let a dead holder's lock go.
+TEST_F(PessimisticLock, BeatsOfAStaleHolderKeepADeadHoldersLock) {
+  ASSERT_TRUE(peer_->TryAcquire("job", kTtl));
+  Expire();
+  ASSERT_EQ(Take().status, OpStatus::kDone);
+  Expire();
+  EXPECT_EQ(peer().Beat("job"), 1);
+  EXPECT_EQ(Take().status, OpStatus::kBusy);
 }
 
 /// A beat between look and write is a holder that lives.
@@ -127,7 +133,6 @@ TEST_F(PessimisticLock, AnOperatorRenewsTheirs) {
   ASSERT_TRUE(theirs);
   const ReadOp shown = locks_.Read(key_);
   ASSERT_EQ(shown.status, OpStatus::kDone);
-  EndBefore(milliseconds(100));  // within the margin
   EXPECT_EQ(locks_.Renew(key_, shown.lock_id, 10 * kTtl).status, OpStatus::kDone);
   EXPECT_EQ(mongodb::TextAt(*Document(), "ownerId"), theirs->lock_id);
   EXPECT_GT(Number("ttlMs"), 9 * kTtl.count());

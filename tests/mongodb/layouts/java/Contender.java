@@ -1,6 +1,7 @@
 // The real locks for Java as a contender of tests/mongodb/layouts: DOCLOCK_TEST_PEER_PESSIMISTICLOCK names a program
 // that runs this one with the arguments that it is given. See docs/maintaining/testing.md.
 
+import com.mongodb.client.MongoClient;
 import com.mongodb.client.MongoClients;
 import com.mongodb.pessimistic.heartbeat.MongoLock;
 import com.mongodb.pessimistic.heartbeat.MongoLockManager;
@@ -11,17 +12,22 @@ public final class Contender {
   public static void main(String[] arguments) throws Exception {
     String name = arguments[4];
     long ttl = Long.parseLong(arguments[6]), hold = Long.parseLong(arguments[7]), rest = Long.parseLong(arguments[8]);
-    MongoLockManager manager =
-        MongoLockManager.getInstance(MongoClients.create(arguments[2]), "contender", arguments[3], "locks");
-    MongoLock lock = manager.createLock(name, ttl, TimeUnit.MILLISECONDS);
+    MongoClient client = MongoClients.create(arguments[2]);
+    MongoLock lock = null;
     for (;;) {
       try {
+        if (lock == null) lock = create(client, arguments[3], name, ttl);
         once(lock, hold);
       } catch (RuntimeException error) {
         // The primary is away.
       }
       Thread.sleep(rest);
     }
+  }
+
+  private static MongoLock create(MongoClient client, String database, String name, long ttl) {
+    return MongoLockManager.getInstance(client, "contender", database, "locks")
+        .createLock(name, ttl, TimeUnit.MILLISECONDS);
   }
 
   private static void once(MongoLock lock, long hold) throws InterruptedException {
