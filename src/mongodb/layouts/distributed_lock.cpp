@@ -34,27 +34,9 @@ std::string BadField(const bson_t& doc) {
   return HolderIn(TextAt(doc, kLockId)) ? std::string() : kLockId;
 }
 
-bson_value_t DateOf(std::int64_t ms) {
-  bson_value_t value{};
-  value.value_type = BSON_TYPE_DATE_TIME;
-  value.value.v_datetime = ms;
-  return value;
-}
-
-std::int64_t DateAt(const bson_t& doc, const char* field) {
-  bson_iter_t at;
-  return FindField(doc, field, at) ? bson_iter_date_time(&at) : 0;
-}
-
-Doc EndOf(milliseconds ttl) {
-  Doc add;
-  add.Add("startDate", "$$NOW").Add("unit", "millisecond").Add("amount", ttl);
-  return Doc::Of("$dateAdd", add);
-}
-
 /// Never shorter than it is.
 Doc Renewed(milliseconds ttl) {
-  return Doc::Of("$set", Doc::Of(kExpires, Call("$max", "$expiresAt", EndOf(ttl))));
+  return Doc::Of("$set", Doc::Of(kExpires, Call("$max", "$expiresAt", AfterNow(ttl))));
 }
 
 /// A renewal does not revive.
@@ -108,7 +90,7 @@ Statement DistributedLockLayout::Change(const Key& key, const bson_t& seen,
   }
   Doc fields;
   fields.Add(kLockId, HexOf(now.lock_id)).Add(kAcquired, "$$NOW");
-  fields.Add(kExpires, EndOf(now.lease.ttl)).Add(kToken, now.version);
+  fields.Add(kExpires, AfterNow(now.lease.ttl)).Add(kToken, now.version);
   return {Verb::kUpdate, StageOn(guard, Doc::Of("$set", fields))};
 }
 

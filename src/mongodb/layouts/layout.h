@@ -28,6 +28,10 @@ class Layout {
 
   /// Its name in options and URLs.
   [[nodiscard]] virtual const char* name() const noexcept = 0;
+  /// The field that names a lock, a text.
+  [[nodiscard]] virtual const char* key_field() const noexcept { return "_id"; }
+  /// May a lock be shared?
+  [[nodiscard]] virtual bool has_shares() const noexcept { return false; }
   /// How long the other library's waiters pause between two attempts, at most, decides this.
   [[nodiscard]] virtual const Turns& turns() const noexcept = 0;
 
@@ -37,21 +41,31 @@ class Layout {
   /// written; then nothing else counts
   [[nodiscard]] virtual rules::LockState Read(const bson_t& doc, std::int64_t now,
                                               std::string& bad_field) const = 0;
-  /// The fields but for the key of a document that nobody holds.
-  [[nodiscard]] virtual Doc Vacant() const = 0;
+  /// The fields but for the key of a document that nobody holds. For AddLook.
+  [[nodiscard]] virtual Doc Vacant() const { return {}; }
+  /// Adds the update of an attempt's look, a findAndModify of a document that it makes if it is
+  /// missing. A vacant one holds something afterwards that no other one holds.
+  virtual void AddLook(Doc& command) const {
+    command.Add("update", Doc::Of("$setOnInsert", Vacant()));
+  }
   /// Changes the document that `seen` shows from `was` to `now`, and matches it in no other state.
   [[nodiscard]] virtual Statement Change(const Key& key, const bson_t& seen,
                                          const rules::LockState& was,
                                          const rules::LockState& now) const = 0;
-  /// Renews an exclusive lease in one statement, without a look, if it is live.
+  /// Renews a lease in one statement, without a look, if it is live.
   [[nodiscard]] virtual Doc Renewal(const RenewOp& op) const = 0;
   /// Releases the lock, likewise, whatever its lease.
   [[nodiscard]] virtual Statement Release(const WriteOp& op) const = 0;
-  /// The index that the other library makes.
+  /// The index that the other library makes. If `_id` is not the key, it keeps keys unique.
   [[nodiscard]] virtual Doc Index() const = 0;
 };
 
 /// The layout of this name; null: there is none.
 const Layout* FindLayout(std::string_view name) noexcept;
+
+/// The filter of a lock's document.
+inline Doc ByKey(const Layout& layout, const Key& key) {
+  return Doc::Of(layout.key_field(), Equals(key));
+}
 
 }  // namespace doclock::mongodb

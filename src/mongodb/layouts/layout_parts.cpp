@@ -35,6 +35,30 @@ Doc GuardOf(const Key& key, const bson_t& seen, std::span<const LayoutField> fie
   return guard;
 }
 
+bool HasType(const bson_t& doc, const char* field, bson_type_t type, bool or_nothing) {
+  bson_iter_t at;
+  if (!FindField(doc, field, at)) return or_nothing;
+  return bson_iter_type(&at) == type || (or_nothing && bson_iter_type(&at) == BSON_TYPE_NULL);
+}
+
+std::int64_t DateAt(const bson_t& doc, const char* field) {
+  bson_iter_t at;
+  return FindField(doc, field, at) && BSON_ITER_HOLDS_DATE_TIME(&at) ? bson_iter_date_time(&at) : 0;
+}
+
+bson_value_t DateOf(std::int64_t ms) {
+  bson_value_t value{};
+  value.value_type = BSON_TYPE_DATE_TIME;
+  value.value.v_datetime = ms;
+  return value;
+}
+
+Doc AfterNow(milliseconds length) {
+  Doc add;
+  add.Add("startDate", "$$NOW").Add("unit", "millisecond").Add("amount", length);
+  return Doc::Of("$dateAdd", add);
+}
+
 Doc StageOn(const Doc& filter, const Doc& stage) {
   Doc statement;
   statement.Add("q", filter).AddArray("u", Array().Add(stage).doc());

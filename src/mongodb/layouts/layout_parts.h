@@ -25,6 +25,14 @@ std::string FirstBadField(const bson_t& doc, std::span<const LayoutField> fields
 /// Matches the document while each of these fields is as `seen` shows it.
 Doc GuardOf(const Key& key, const bson_t& seen, std::span<const LayoutField> fields);
 
+/// Has the field this type? @param or_nothing or is it null or missing?
+bool HasType(const bson_t& doc, const char* field, bson_type_t type, bool or_nothing = false);
+/// The date at a top-level name; 0 if there is none.
+std::int64_t DateAt(const bson_t& doc, const char* field);
+bson_value_t DateOf(std::int64_t ms);
+/// An expression: the date so long after the server's time.
+Doc AfterNow(std::chrono::milliseconds length);
+
 /// The statement of an update by one stage.
 Doc StageOn(const Doc& filter, const Doc& stage);
 

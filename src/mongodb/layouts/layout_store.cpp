@@ -46,7 +46,6 @@ bool IsBody(const Body& body) {
 }
 
 const char* Unpromised(const GrantRequest& grant) {
-  if (grant.mode == LockMode::kShared) return "shared locks";
   if (grant.min_hold.count() > 0) return "min_hold";
   if (!grant.group.empty()) return "groups";
   return grant.queue_for.count() > 0 ? "queue" : nullptr;
@@ -56,22 +55,29 @@ const char* Unpromised(const AcquireOp& op) {
   if (!op.insert || IsBody(op.insert)) return "bodies";
   return Unpromised(op.grant);
 }
-const char* Unpromised(const RenewOp& op) {
-  return op.mode == LockMode::kShared ? "shared locks" : nullptr;
-}
+const char* Unpromised(const RenewOp&) { return nullptr; }
 const char* Unpromised(const WriteOp& op) {
   if (op.write == WriteKind::kCheckpoint || IsBody(op.body)) return "bodies";
   if (op.write == WriteKind::kErase) return "erasures";
-  if (op.mode == LockMode::kShared) return "shared locks";
   return op.next != nullptr ? Unpromised(*op.next) : nullptr;
 }
 const char* Unpromised(const SaveOp&) { return "bodies"; }
 const char* Unpromised(const ReadOp&) { return nullptr; }
 
+bool IsShared(const AcquireOp& op) { return op.grant.mode == LockMode::kShared; }
+template <class Op>
+bool IsShared(const Op& op) {
+  if constexpr (requires { op.mode; }) return op.mode == LockMode::kShared;
+  return false;
+}
+
 /// What the operation asks for and the layout cannot promise; null: nothing.
 const char* Unpromised(const StoreOp& op) {
   if (!std::holds_alternative<std::string>(op.key->value())) return "keys but text";
-  return Visit(op, [](const auto& one) { return Unpromised(one); });
+  return Visit(op, [&](const auto& one) {
+    return IsShared(one) && !LayoutOf(*op.collection).has_shares() ? "shared locks"
+                                                                   : Unpromised(one);
+  });
 }
 
 /// A renewal or a release that is one statement, if nothing has changed.
@@ -86,6 +92,8 @@ StoreOp& FirstOf(std::span<StoreOp* const> ops) {
   return **std::find_if(ops.begin(), ops.end(),
                         [](const StoreOp* op) { return op->collection->turns() != nullptr; });
 }
+
+constexpr std::chrono::seconds kForIndexes{10};
 
 /// The time of one of several, which must not keep the others from theirs.
 Deadline PartOf(Deadline deadline) {
@@ -110,7 +118,9 @@ class LayoutDatabase final : public locking::Database {
                            "doclock: MongoDB: a collection with a layout needs a "
                            "replica set, whose operation time makes the fence");
     }
-    return std::make_shared<LayoutCollection>(name, default_ttl, *layouts_.at(name));
+    auto collection = std::make_shared<LayoutCollection>(name, default_ttl, *layouts_.at(name));
+    RequireKeyIndex(*collection);
+    return collection;
   }
   std::unique_ptr<locking::Unit> Begin(locking::Access, Deadline deadline) override {
     return std::make_unique<LayoutUnit>(server_, deadline);
@@ -128,14 +138,36 @@ class LayoutDatabase final : public locking::Database {
   std::unique_ptr<Subscription> Watch(Collection&, HintListener) override { return nullptr; }
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
     if (!index.held_locks) Refuse(collection, "indexes over bodies");
-    Doc command = Doc::Of("createIndexes", std::string_view(collection.name()));
-    command.AddArray("indexes", Array().Add(LayoutOf(collection).Index()).doc());
-    Reply reply;
-    Operations(server_, std::chrono::seconds(10)).Write(command, reply);
-    Check(reply);
+    MakeIndex(collection);
   }
 
  private:
+  void MakeIndex(const Collection& collection) {
+    Doc command = Doc::Of("createIndexes", std::string_view(collection.name()));
+    command.AddArray("indexes", Array().Add(LayoutOf(collection).Index()).doc());
+    Reply reply;
+    Operations(server_, kForIndexes).Write(command, reply);
+    if (reply.is_duplicate()) {
+      throw StoreException(Errc::kRefused, "doclock: MongoDB: the collection " + collection.name() +
+                                               " has two documents of one lock");
+    }
+    Check(reply);
+  }
+  /// Without it the other library's locks do not exclude each other.
+  void RequireKeyIndex(const Collection& collection) {
+    if (LayoutOf(collection).key_field() == std::string_view("_id")) return;
+    const std::string name = TextAt(*LayoutOf(collection).Index().get(), "name");
+    Doc command = Doc::Of("listIndexes", std::string_view(collection.name()));
+    Reply reply;
+    Operations(server_, kForIndexes).Read(command, reply);
+    if (reply.code != kNamespaceNotFound) Check(reply);
+    bool found = false;
+    reply.ForEachInBatch([&](const bson_t& one) {
+      found = TextAt(one, "name") == name && FlagAt(one, "unique");
+      return !found;
+    });
+    if (!found) MakeIndex(collection);
+  }
   void Release(WriteOp& op, Deadline deadline) {
     const Statement statement = LayoutOf(*op.collection).Release(op);
     Doc command = CommandOf(statement.verb, *op.collection, Array().Add(statement.doc), true);

@@ -17,7 +17,7 @@ namespace doclock::mongodb {
 /// Collections of other libraries, by name.
 using Layouts = std::map<std::string, const Layout*>;
 
-/// The store of those collections: locks by name, exclusive, without bodies. src/locking decides,
+/// The store of those collections: locks by name, without bodies. src/locking decides,
 /// over a look and a write that is guarded by what the look showed. What a layout cannot promise is
 /// kRefused before anything is sent.
 ///

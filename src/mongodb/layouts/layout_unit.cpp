@@ -69,7 +69,8 @@ void LayoutUnit::Load(std::span<Change> documents) {
   Reply reply;
   // Confirmed: what a document does not show any more is the operation's result.
   const bool complete = operations_.Look(
-      *documents.front().collection, keys, {.whole = true},
+      *documents.front().collection, keys,
+      {.whole = true, .key_field = LayoutOf(*documents.front().collection).key_field()},
       [&](std::size_t place, Operations::Shown&& shown) {
         Show(*others[place], shown.doc, shown.now);
       },
@@ -83,8 +84,8 @@ void LayoutUnit::LoadForAttempt(Change& document) {
   const Collection& collection = *document.collection;
   Doc command;
   command.Add("findAndModify", std::string_view(collection.name()));
-  command.Add("query", Doc::Of("_id", Equals(*document.key)));
-  command.Add("update", Doc::Of("$setOnInsert", LayoutOf(collection).Vacant()));
+  command.Add("query", ByKey(LayoutOf(collection), *document.key));
+  LayoutOf(collection).AddLook(command);
   command.Add("upsert", true).Add("new", true).Add("fields", Sight());
   Reply reply;
   operations_.Write(command, reply);
@@ -112,15 +113,13 @@ void LayoutUnit::Scan(Collection&, const Filter&, const std::function<bool(Query
 std::string LayoutUnit::ScanLocks(Collection& collection, const LockQuery& query,
                                   const std::string& after,
                                   const std::function<bool(locking::Candidate&&)>& visit) {
-  Doc filter;
-  if (query.key) {
-    filter.Add("_id", Equals(*query.key));
-  } else {
-    // Of texts only: others are no names of locks.
-    filter.Add("_id", Doc::Of(after.empty() ? "$gte" : "$gt", std::string_view(after)));
-  }
+  const Layout& layout = LayoutOf(collection);
+  const char* const name = layout.key_field();
+  // Of texts only: others are no names of locks.
+  const Doc filter = query.key ? ByKey(layout, *query.key)
+                               : Doc::Of(name, Doc::Of(after.empty() ? "$gte" : "$gt", after));
   Doc command = Doc::Of("find", std::string_view(collection.name()));
-  command.Add("filter", filter).Add("projection", Sight()).Add("sort", Doc::Of("_id", 1));
+  command.Add("filter", filter).Add("projection", Sight()).Add("sort", Doc::Of(name, 1));
   command.Add("limit", kLayoutPage).Add("batchSize", kLayoutPage + 1);
   command.Add("readConcern", Doc::Of("level", "majority"));
   Reply reply;
@@ -134,14 +133,14 @@ std::string LayoutUnit::ScanLocks(Collection& collection, const LockQuery& query
     bson_iter_t now, id;
     ++rows;
     if (!FindDocument(row, "doc", doc) || !FindField(row, "now", now) ||
-        !FindField(doc, "_id", id)) {
+        !FindField(doc, name, id)) {
       return true;
     }
-    last = TextAt(doc, "_id");
+    last = TextAt(doc, name);
     locking::Candidate candidate;
     if (!ReadKey(id, candidate.key)) return true;  // a name longer than keys may be
     std::string bad_field;
-    candidate.lock = LayoutOf(collection).Read(doc, bson_iter_date_time(&now), bad_field);
+    candidate.lock = layout.Read(doc, bson_iter_date_time(&now), bad_field);
     candidate.malformed = !bad_field.empty();
     return visit(std::move(candidate));
   });

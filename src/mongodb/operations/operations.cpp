@@ -24,7 +24,7 @@ Doc SightProjection(const LockFieldNames& names, const Array& ids, const Operati
     const Doc is_mine = Call("$in", FieldPath(names.id), *view.mine);
     projection.Add("doc", Conditional(is_mine, "$$ROOT", LockFieldPaths(names)));
   }
-  projection.Add("now", "$$NOW").Add("place", PlaceAmong(ids));
+  projection.Add("now", "$$NOW").Add("place", PlaceAmong(ids, view.key_field));
   return projection;
 }
 
@@ -184,8 +184,8 @@ bool Operations::Look(const Collection& collection, std::span<const Key* const> 
     for (const std::size_t place : places) ids.Add(*keys[place]);
     Doc command;
     command.Add("find", std::string_view(collection.name()));
-    command.Add("filter", Doc::Of("_id", ids.size() == 1 ? Equals(*keys[places.front()])
-                                                         : Doc::Of("$in", ids)));
+    command.Add("filter", Doc::Of(view.key_field, ids.size() == 1 ? Equals(*keys[places.front()])
+                                                                  : Doc::Of("$in", ids)));
     command.Add("projection", SightProjection(collection.fields(), ids, view));
     command.Add("batchSize", static_cast<std::int64_t>(ids.size()) + 1);
     if (view.moment != nullptr) {

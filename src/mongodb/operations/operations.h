@@ -66,9 +66,10 @@ class Operations {
   };
   struct View {
     Sees sees = Sees::kConfirmed;
-    bool whole = false;           ///< Whole documents?
-    const Array* mine = nullptr;  ///< Else those whose lock is one of these.
-    Moment* moment = nullptr;     ///< Unless null, they are seen at this moment.
+    bool whole = false;             ///< Whole documents?
+    const Array* mine = nullptr;    ///< Else those whose lock is one of these.
+    Moment* moment = nullptr;       ///< Unless null, they are seen at this moment.
+    const char* key_field = "_id";  ///< Where their keys stand.
   };
   /// Shows several documents of one collection, by their place among `keys`.
   /// @return whether all that are there were shown; else `reply` says why not.

@@ -50,7 +50,9 @@ Doc IsLeaseTime(const std::string& field) {
   return And(TypeIn(field, {"date"}), Doc::OfArray("$gte", late));
 }
 
-Doc PlaceAmong(const Array& ids) { return Call("$indexOfArray", Doc::Of("$literal", ids), "$_id"); }
+Doc PlaceAmong(const Array& ids, const char* key_field) {
+  return Call("$indexOfArray", Doc::Of("$literal", ids), FieldPath(key_field));
+}
 
 Doc LockFieldPaths(const LockFieldNames& names) {
   Doc paths;

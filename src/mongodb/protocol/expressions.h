@@ -66,9 +66,9 @@ Doc IsLockId(const std::string& field);
 /// A date for which AgeOf is defined.
 Doc IsLeaseTime(const std::string& field);
 
-/// For a projection: the place among these values of the document's `_id`, by the server's rules: 5
+/// For a projection: the place among these values of the document's key, by the server's rules: 5
 /// equals 5.0.
-Doc PlaceAmong(const Array& ids);
+Doc PlaceAmong(const Array& ids, const char* key_field = "_id");
 
 /// { name: "$name" } of all fields of the lock.
 Doc LockFieldPaths(const LockFieldNames& names);

@@ -1,6 +1,7 @@
 #ifdef DOCLOCK_WITH_MONGODB
 
 #include "cli/harness.h"
+#include "mongodb/layouts/mongo_lock_peer.h"
 #include "mongodb/layouts/peers.h"
 #include "mongodb/support/raw_server.h"
 
@@ -9,16 +10,22 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// The command on locks of another library, which a re-creation of it takes.
-class MongodbLayoutTest : public CliTest, public ::testing::WithParamInterface<std::string> {
+/// The command on locks of another library, which a re-creation of that library takes.
+class LayoutCommand : public CliTest {
  protected:
-  void SetUp() override {
+  explicit LayoutCommand(const std::string& layout) {
     const std::string& uri = database_.uri();
     const std::string sign = uri.find('?') == uri.npos ? "?" : "&";
-    store = "DOCLOCK_STORE=" + uri + sign + "doclockLayout=locks:" + GetParam();
+    store = "DOCLOCK_STORE=" + uri + sign + "doclockLayout=locks:" + layout;
   }
 
   mongo_test::Database database_{mongo_test::SetUri()};
+};
+
+class MongodbLayoutTest : public LayoutCommand, public ::testing::WithParamInterface<std::string> {
+ protected:
+  MongodbLayoutTest() : LayoutCommand(GetParam()) {}
+
   const std::unique_ptr<mongo_test::LockPeer> peer_ =
       mongo_test::MakePeer(GetParam(), mongo_test::SetUri(), database_.name(), "locks");
 };
@@ -38,6 +45,27 @@ TEST_P(MongodbLayoutTest, SaysWhatALayoutHasNot) {
   const Ended shared = Doclock({"run", "-c", "locks", "--shared", "2", "job", "--", "true"});
   EXPECT_EQ(shared.code, 69);
   EXPECT_THAT(shared.err, HasSubstr(GetParam() + ", which has no shared locks"));
+}
+
+class MongoLockCommandTest : public LayoutCommand {
+ protected:
+  MongoLockCommandTest() : LayoutCommand("mongolock") {}
+
+  mongo_test::RecreatedMongoLock peer_{mongo_test::SetUri(), database_.name()};
+};
+
+TEST_F(MongoLockCommandTest, ShowsBreaksAndTakesThem) {
+  ASSERT_EQ(peer_.XLock("job", "any text"), "done 0");
+  EXPECT_THAT(Doclock({"status", "-c", "locks"}).out, HasSubstr("gopher"));
+  EXPECT_EQ(Doclock({"run", "-c", "locks", "job", "--", "true"}).code, 75);
+  EXPECT_EQ(Doclock({"break", "-c", "locks", "job"}).code, 0);
+  EXPECT_EQ(Doclock({"run", "-c", "locks", "job", "--", "true"}).code, 0);
+  ASSERT_EQ(peer_.SLock("job", "theirs"), "done 0");
+  const auto share = [&](const char* limit) {
+    return Doclock({"run", "-c", "locks", "--shared", limit, "job", "--", "true"}).code;
+  };
+  EXPECT_EQ(share("1"), 75);
+  EXPECT_EQ(share("2"), 0);
 }
 
 }  // namespace

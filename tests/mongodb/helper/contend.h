@@ -1,13 +1,16 @@
 #pragma once
 
+#include <boost/uuid/uuid_io.hpp>
 #include <chrono>
 #include <functional>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "doclock/lock_provider.h"
 #include "doclock/mongodb_store.h"
+#include "mongodb/layouts/mongo_lock_peer.h"
 #include "mongodb/layouts/peers.h"
 
 namespace doclock::mongo_test {
@@ -17,16 +20,17 @@ struct Contest {
   std::string server, database, name;
   int workers = 1;
   std::chrono::milliseconds ttl{}, hold{}, rest{};
-  std::string layout;
+  std::string layout = {};
+  int shares = 0;  ///< How many share it at most; 0: it is taken exclusively.
 };
 
-/// From <server's uri> <database> <name> <workers> <ttl ms> <hold ms> <rest ms> <layout>.
+/// From <server's uri> <database> <name> <workers> <ttl ms> <hold ms> <rest ms> <layout> <shares>.
 inline Contest ReadContest(const std::vector<std::string>& arguments) {
   const auto number = [&](std::size_t place) {
     return std::chrono::milliseconds(std::stoll(arguments.at(place)));
   };
-  return {arguments.at(1), arguments.at(2), arguments.at(3), std::stoi(arguments.at(4)),
-          number(5),       number(6),       number(7),       arguments.at(8)};
+  return {arguments.at(1), arguments.at(2), arguments.at(3), std::stoi(arguments.at(4)), number(5),
+          number(6),       number(7),       arguments.at(8), std::stoi(arguments.at(9))};
 }
 
 /// The clock that all processes of this machine share.
@@ -44,9 +48,11 @@ inline void ContendForLock(const Contest& contest, const Teller& tell) {
   const LockManager manager(
       OpenMongodbStore(WithDatabase(contest.server, contest.database), options));
   const LockProvider locks(manager, "locks", {.ttl = contest.ttl});
+  LockOptions how{.wait = kForever};
+  if (contest.shares > 0) how.mode = LockMode::kShared, how.max_holders = contest.shares;
   const auto once = [&] {
     const std::string sent = SharedClock();
-    HeldLock lock = locks.Acquire(contest.name, {.wait = kForever});
+    HeldLock lock = locks.Acquire(contest.name, how);
     tell("got " + sent + " " + SharedClock() + " " + std::to_string(lock.fence()));
     std::this_thread::sleep_for(contest.hold);
     if (!lock.held()) return tell("lost " + SharedClock());
@@ -93,6 +99,37 @@ inline void ContendAsPeer(const Contest& contest, const Teller& tell) {
     } catch (const std::runtime_error&) {
       // The primary is away.
     }
+    std::this_thread::sleep_for(contest.rest);
+  }
+}
+
+/// The same by RecreatedMongoLock.
+inline void ContendAsMongoLock(const Contest& contest, const Teller& tell) {
+  RecreatedMongoLock peer(contest.server, contest.database);
+  const auto ttl = static_cast<unsigned>(contest.ttl / std::chrono::seconds(1));
+  std::mt19937 random{std::random_device{}()};
+  for (;;) {
+    const std::string id = boost::uuids::to_string(NewUuid());
+    const auto started = std::chrono::steady_clock::now();
+    std::string sent, answer;
+    while (answer != "done 0") {
+      sent = SharedClock();
+      answer = contest.shares > 0 ? peer.SLock(contest.name, id, contest.shares, ttl)
+                                  : peer.XLock(contest.name, id, ttl);
+      if (answer == "locked") {
+        std::this_thread::sleep_for(
+            std::chrono::milliseconds(std::uniform_int_distribution(10, 100)(random)));
+      } else if (answer != "done 0") {
+        break;  // The primary is away; that id may have been granted.
+      }
+    }
+    if (answer != "done 0") continue;
+    const auto waited = std::chrono::steady_clock::now() - started;
+    tell("got " + sent + " " + SharedClock() + " 0 " +
+         std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(waited).count()));
+    std::this_thread::sleep_for(contest.hold);
+    tell("releasing " + SharedClock());
+    peer.Unlock(id);
     std::this_thread::sleep_for(contest.rest);
   }
 }

@@ -148,9 +148,10 @@ int Contend(const Arguments& arguments) {
   return 0;
 }
 
-/// peer, likewise: see ContendAsPeer.
+/// peer, likewise: see ContendAsPeer and ContendAsMongoLock.
 int Peer(const Arguments& arguments) {
-  ContendAsPeer(ReadContest(arguments), Tell);
+  const Contest contest = ReadContest(arguments);
+  contest.layout == "mongolock" ? ContendAsMongoLock(contest, Tell) : ContendAsPeer(contest, Tell);
   return 0;
 }
 

@@ -7,9 +7,8 @@
 #include <iostream>
 #include <thread>
 
-#include "mongodb/layouts/contenders.h"
+#include "mongodb/layouts/contender.h"
 #include "mongodb/layouts/history.h"
-#include "mongodb/layouts/peers.h"
 #include "mongodb/support/raw_server.h"
 
 namespace doclock::mongo_test {
@@ -17,20 +16,24 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kLease = 3000ms;
+constexpr auto kLeaseOfAll = 3000ms;
 
-class BesideTheirs : public ::testing::TestWithParam<std::string> {
+class Beside : public ::testing::TestWithParam<std::string> {
  protected:
+  void SetUp() override {
+    if (!IsThere(GetParam())) GTEST_SKIP() << RealMongoLock::kMissing;
+    MakeIndexes(GetParam(), SetUri(), database_.name());
+  }
   test::Child Start(const std::string& kind, int workers, std::chrono::milliseconds hold,
-                    std::chrono::milliseconds rest) {
-    return Contender(kind, GetParam(), SetUri(), database_.name(), workers, kLease, hold, rest);
+                    std::chrono::milliseconds rest, int shares = 0) {
+    return Contender(kind, GetParam(), SetUri(), database_.name(), workers, kLeaseOfAll, hold, rest,
+                     shares);
   }
   Database database_{SetUri()};
 };
-INSTANTIATE_TEST_SUITE_P(All, BesideTheirs, ::testing::ValuesIn(kLayouts),
-                         [](const auto& one) { return one.param; });
+INSTANTIATE_TEST_SUITE_P(All, Beside, ::testing::ValuesIn(kTheirs), NameOfTheirs);
 
-TEST_P(BesideTheirs, TwoAndTwoExcludeEachOther) {
+TEST_P(Beside, TwoAndTwoExcludeEachOther) {
   std::vector<test::Child> children;
   for (const char* const kind : {"contend", "contend", "peer", "peer"}) {
     children.push_back(Start(kind, 1, 5ms, 20ms));
@@ -39,7 +42,7 @@ TEST_P(BesideTheirs, TwoAndTwoExcludeEachOther) {
   for (test::Child& child : children) lines.push_back(TwoHolds(child));
   std::this_thread::sleep_for(10s);
   const auto holds = KilledHolds(children, std::move(lines));
-  CheckExclusion(Join(holds), kLease);
+  CheckExclusion(Join(holds), kLeaseOfAll);
   CheckFences(Join({holds[0], holds[1]}));
   std::cout << "holds: " << holds[0].size() << ", " << holds[1].size() << " / " << holds[2].size()
             << ", " << holds[3].size() << "\n";
@@ -47,7 +50,7 @@ TEST_P(BesideTheirs, TwoAndTwoExcludeEachOther) {
 
 /// Eight waiters of one process hand the lock over for two seconds, and then leave it free for
 /// longer than the other library's waiters sleep.
-TEST_P(BesideTheirs, EightLocalWaitersLeaveATurn) {
+TEST_P(Beside, EightLocalWaitersLeaveATurn) {
   test::Child crowd = Start("contend", 8, 5ms, 0ms);
   test::Child peer = Start("peer", 1, 5ms, 200ms);
   std::this_thread::sleep_for(15s);
@@ -55,7 +58,7 @@ TEST_P(BesideTheirs, EightLocalWaitersLeaveATurn) {
   peer.Signal(SIGKILL);
   const auto ours = HoldsIn(crowd.Rest(), "doclock");
   const auto theirs = HoldsIn(peer.Rest(), "the peer");
-  CheckExclusion(Join({ours, theirs}), kLease);
+  CheckExclusion(Join({ours, theirs}), kLeaseOfAll);
   CheckFences(ours);
   ASSERT_GT(theirs.size(), 2U);
   std::int64_t longest = 0;
@@ -66,7 +69,7 @@ TEST_P(BesideTheirs, EightLocalWaitersLeaveATurn) {
             << longest << " ms\n";
 }
 
-TEST_P(BesideTheirs, TheLockOfAKilledProcessIsTakenOver) {
+TEST_P(Beside, TheLockOfAKilledProcessIsTakenOver) {
   for (const auto& [killed, heir] : {std::pair("contend", "peer"), std::pair("peer", "contend")}) {
     test::Child dying = Start(killed, 1, 1h, 0ms);
     const auto got = dying.Line();
@@ -77,15 +80,15 @@ TEST_P(BesideTheirs, TheLockOfAKilledProcessIsTakenOver) {
     ASSERT_TRUE(next);
     waiting.Kill();
     const auto before = HoldsIn({*got}, killed), after = HoldsIn({*next}, heir);
-    CheckExclusion(Join({before, after}), kLease);
+    CheckExclusion(Join({before, after}), kLeaseOfAll);
     std::cout << heir << " had it " << (after[0].from - before[0].sent) / 1'000'000
-              << " ms after the grant, of a lease of " << kLease.count() << "\n";
+              << " ms after the grant, of a lease of " << kLeaseOfAll.count() << "\n";
     database_.Run(mongodb::Doc::Of("drop", "locks"));
   }
 }
 
 /// A process that was stopped past its lease writes nothing afterwards.
-TEST_P(BesideTheirs, AStoppedProcessHasLostIt) {
+TEST_P(Beside, AStoppedProcessHasLostIt) {
   test::Child stopped = Start("contend", 1, 1000ms, 1h);
   ASSERT_TRUE(stopped.Line());
   stopped.Signal(SIGSTOP);
@@ -100,6 +103,31 @@ TEST_P(BesideTheirs, AStoppedProcessHasLostIt) {
     const auto next = peer.Line();
     ASSERT_TRUE(next && (next->starts_with("got") || next->starts_with("releasing")));
   }
+}
+
+/// Of both sides, at most so many at once. Writers of both come between.
+TEST_P(Beside, SharesOfBothKeepTheLimit) {
+  if (!GetParam().starts_with("mongolock")) GTEST_SKIP() << "it has no shares";
+  constexpr int kLimit = 3;
+  std::vector<test::Child> children;
+  for (const char* const kind : {"contend", "contend", "peer", "peer"}) {
+    children.push_back(Start(kind, 1, 20ms, 20ms, kLimit));
+  }
+  for (const char* const kind : {"contend", "peer"}) children.push_back(Start(kind, 1, 5ms, 50ms));
+  std::this_thread::sleep_for(10s);
+  std::vector<std::vector<Hold>> holds;
+  for (test::Child& child : children) child.Signal(SIGKILL);
+  for (test::Child& child : children) holds.push_back(HoldsIn(child.Rest(), "a process"));
+  const std::vector<Hold> shared = Join({holds[0], holds[1], holds[2], holds[3]});
+  for (int i = 0; i < 4; ++i) EXPECT_GT(holds[static_cast<std::size_t>(i)].size(), 1U);
+  EXPECT_GT(MostAtOnce(shared), 1);
+  EXPECT_LE(MostAtOnce(shared), kLimit);
+  for (const Hold& writer : Join({holds[4], holds[5]})) {
+    for (const Hold& reader : shared) CheckExclusion({writer, reader}, kLeaseOfAll);
+  }
+  CheckExclusion(Join({holds[4], holds[5]}), kLeaseOfAll);
+  std::cout << "shares: " << shared.size() << ", writers: " << holds[4].size() << " / "
+            << holds[5].size() << "\n";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace doclock::mongo_test {
@@ -55,6 +56,20 @@ inline void CheckExclusion(std::vector<Hold> holds, std::chrono::nanoseconds ttl
 inline void CheckFences(std::vector<Hold> ours) {
   std::sort(ours.begin(), ours.end(), [](const Hold& a, const Hold& b) { return a.from < b.from; });
   for (std::size_t i = 1; i < ours.size(); ++i) EXPECT_GT(ours[i].token, ours[i - 1].token);
+}
+
+/// How many of these holds there were at one time.
+inline int MostAtOnce(const std::vector<Hold>& holds) {
+  std::vector<std::pair<std::int64_t, int>> steps;
+  for (const Hold& hold : holds) {
+    if (hold.open) continue;
+    steps.emplace_back(hold.from, 1);
+    steps.emplace_back(hold.to, -1);
+  }
+  std::sort(steps.begin(), steps.end());
+  int now = 0, most = 0;
+  for (const auto& [time, step] : steps) most = std::max(most, now += step);
+  return most;
 }
 
 inline std::vector<Hold> Join(const std::vector<std::vector<Hold>>& some) {

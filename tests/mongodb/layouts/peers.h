@@ -9,7 +9,7 @@
 
 namespace doclock::mongo_test {
 
-/// All layouts.
+/// The layouts whose libraries have a LockPeer.
 inline const std::array<std::string, 2> kLayouts = {"distributedlock", "pessimisticlock"};
 
 /// The re-created library of this layout.

@@ -1,0 +1,299 @@
+#include "mongodb/layouts/mongo_lock.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/uuid/name_generator_sha1.hpp>
+#include <boost/uuid/string_generator.hpp>
+#include <boost/uuid/uuid_io.hpp>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mongodb/layouts/layout_parts.h"
+#include "mongodb/protocol/expressions.h"
+#include "mongodb/protocol/lock_change.h"
+#include "mongodb/protocol/stored_lock.h"
+#include "rules/shares.h"
+
+namespace doclock::mongodb {
+namespace {
+
+using rules::LockState;
+using rules::Share;
+using std::chrono::milliseconds;
+
+/// How far a clock of theirs may be from the server's.
+constexpr milliseconds kMargin{1000};
+
+constexpr const char* kExclusive = "exclusive";
+constexpr const char* kShared = "shared";
+
+std::string CommentOf(std::int64_t pid, std::int64_t fence) {
+  return "doclock, process " + std::to_string(pid) + ", fence " + std::to_string(fence);
+}
+
+struct Comment {
+  std::int64_t pid = 0, fence = 0;
+};
+/// Nothing: the lock is not ours.
+std::optional<Comment> CommentIn(const bson_t& lock) {
+  const std::string text = TextAt(lock, "comment");
+  std::istringstream words(text);
+  std::string word;
+  char comma;
+  Comment found;
+  words >> word >> word >> found.pid >> comma >> word >> found.fence;
+  const bool ours = CommentOf(found.pid, found.fence) == text && found.fence < kHighestVersion;
+  return ours ? std::optional(found) : std::nullopt;
+}
+
+/// How much later than its lease it is stored to end.
+milliseconds MarginOf(const bson_t& lock) { return CommentIn(lock) ? kMargin : -kMargin; }
+
+/// Theirs may be any text. One that is no UUID as doclock writes it is shown as one made of it.
+Uuid IdOf(const std::string& text) {
+  try {
+    const Uuid id = boost::uuids::string_generator{}(text);
+    if (boost::uuids::to_string(id) == text && !id.is_nil() && id != kSharedLockId) return id;
+  } catch (const std::runtime_error&) {
+  }
+  return boost::uuids::name_generator_sha1(boost::uuids::ns::oid())(text);
+}
+
+/// The fields of a lock, but for `acquired` and `_id`.
+constexpr std::array kLockFields = {
+    LayoutField{"lockId", BSON_TYPE_UTF8},         LayoutField{"owner", BSON_TYPE_UTF8},
+    LayoutField{"host", BSON_TYPE_UTF8},           LayoutField{"comment", BSON_TYPE_UTF8},
+    LayoutField{"createdAt", BSON_TYPE_DATE_TIME}, LayoutField{"renewedAt", BSON_TYPE_DATE_TIME},
+    LayoutField{"expiresAt", BSON_TYPE_DATE_TIME}};
+
+/// The first field of a lock that has another type than they write; null: none.
+const char* BadFieldOf(const bson_t& lock) {
+  for (const auto& [name, type] : kLockFields) {
+    const bool required =
+        name == std::string_view("lockId") || name == std::string_view("createdAt");
+    if (!HasType(lock, name, type, !required)) return name;
+  }
+  return nullptr;
+}
+
+Share ShareOf(const bson_t& lock, std::int64_t now) {
+  const Comment ours = CommentIn(lock).value_or(Comment{});
+  const bool ends = HasType(lock, "expiresAt", BSON_TYPE_DATE_TIME);
+  const TimePoint end = SeenFrom(now, DateAt(lock, "expiresAt")) - MarginOf(lock);
+  LockHolder holder{TextAt(lock, "owner"), TextAt(lock, "host"), ours.pid};
+  return {.id = IdOf(TextAt(lock, "lockId")),
+          .granted = SeenFrom(now, DateAt(lock, "createdAt")),
+          .lease = ends ? LeaseUntil(end) : rules::Lease{kLookedAt, milliseconds(kLongestTimeMs)},
+          .owner = std::make_shared<const LockHolder>(std::move(holder)),
+          .group = {},
+          .fence = ours.fence};
+}
+
+/// A document's locks, the exclusive one read as if it was a share.
+struct Locks {
+  std::string bad_field;  ///< Not empty: this is not as they write it; nothing else counts.
+  bool exclusive = false;
+  std::vector<Share> shares;
+  std::vector<Doc> stored;  ///< The same, as they stand there.
+};
+
+Locks LocksIn(const bson_t& doc, std::int64_t now) {
+  Locks locks;
+  bson_t exclusive, shared, lock;
+  bson_iter_t count;
+  const char* const bad = !FindDocument(doc, kExclusive, exclusive)         ? kExclusive
+                          : !HasType(exclusive, "acquired", BSON_TYPE_BOOL) ? "exclusive.acquired"
+                          : !FindDocument(doc, kShared, shared)             ? kShared
+                          : !HasType(shared, "locks", BSON_TYPE_ARRAY)      ? "shared.locks"
+                          : !FindField(shared, "count", count)              ? "shared.count"
+                                                                            : nullptr;
+  if (bad != nullptr) {
+    locks.bad_field = bad;
+    return locks;
+  }
+  const auto add = [&](const bson_t& one, const char* place) {
+    const char* const field = BadFieldOf(one);
+    if (field != nullptr) locks.bad_field = std::string(place) + field;
+    if (field == nullptr) locks.shares.push_back(ShareOf(one, now));
+    bson_concat(locks.stored.emplace_back().get(), &one);
+    return field == nullptr;
+  };
+  const std::size_t size = CountIn(shared, "locks");
+  locks.exclusive = FlagAt(exclusive, "acquired");
+  if (locks.exclusive) add(exclusive, "exclusive.");
+  ForEachItem(shared, "locks", [&](const bson_iter_t& item) {
+    return add(DocumentAt(item, lock) ? lock : shared, "shared.locks.");  // which is none
+  });
+  const bool counted = bson_iter_as_int64(&count) == static_cast<std::int64_t>(size);
+  if (!counted || (locks.exclusive && size > 0)) locks.bad_field = "shared.count";
+  return locks;
+}
+
+/// Likewise.
+std::vector<Share> LocksIn(const LockState& lock) {
+  if (!lock.HasLockId() || lock.IsShared()) return lock.shares;
+  return {{lock.lock_id, lock.granted, lock.lease, lock.owner, {}, lock.version}};
+}
+
+bson_value_t NewObjectId() {
+  bson_value_t value{};
+  value.value_type = BSON_TYPE_OID;
+  bson_oid_init(&value.value.v_oid, nullptr);
+  return value;
+}
+
+/// A lock that nobody has.
+Doc Blank() {
+  Doc lock;
+  for (const LayoutField& field : kLockFields) lock.AddNull(field.name);
+  return std::move(lock.Add("acquired", false));
+}
+
+/// In place of what stands there, of which nothing is kept.
+Doc InPlace(const Doc& value) { return Call("$mergeObjects", value); }
+
+/// Unlike any other.
+Doc NewBlank() { return InPlace(Blank().Add("_id", NewObjectId())); }
+
+Doc Shared(const Array& locks) {
+  Doc shared = Doc::Of("count", static_cast<std::int64_t>(locks.size()));
+  return InPlace(shared.Add("locks", locks));
+}
+
+void AddText(Doc& lock, const char* field, const std::string& text) {
+  text.empty() ? lock.AddNull(field) : lock.Add(field, Doc::Of("$literal", text));
+}
+
+Doc Granted(const Share& share) {
+  const LockHolder holder = share.owner ? *share.owner : LockHolder{};
+  Doc lock = Doc::Of("lockId", boost::uuids::to_string(share.id));
+  AddText(lock, "owner", holder.name);
+  AddText(lock, "host", holder.host);
+  lock.Add("comment", CommentOf(holder.pid, share.fence)).Add("createdAt", "$$NOW");
+  lock.AddNull("renewedAt").Add("expiresAt", AfterNow(share.lease.ttl + kMargin));
+  lock.Add("acquired", true).Add("_id", NewObjectId());
+  return InPlace(lock);
+}
+
+/// Never shorter than it is.
+template <class Lock, class End>
+Doc Renewed(const Lock& lock, const End& end, milliseconds length) {
+  Doc fields;
+  fields.Add("expiresAt", Call("$max", end, AfterNow(length))).Add("renewedAt", "$$NOW");
+  return Call("$mergeObjects", lock, fields);
+}
+
+/// @param before what `locks` was read as
+Doc LockOf(const Share& share, const std::vector<Share>& before, const Locks& locks) {
+  const auto was = std::find_if(before.begin(), before.end(),
+                                [&](const Share& one) { return one.id == share.id; });
+  if (was == before.end()) return Granted(share);
+  const Doc& stored = locks.stored.at(static_cast<std::size_t>(was - before.begin()));
+  Doc literal = Doc::Of("$literal", stored);
+  if (was->lease == share.lease) return literal;
+  return Renewed(literal, DateOf(DateAt(*stored.get(), "expiresAt")),
+                 share.lease.ttl + MarginOf(*stored.get()));
+}
+
+}  // namespace
+
+const Turns& MongoLockLayout::turns() const noexcept {
+  // Their callers pause as they like: one that asks once a second gets its turn.
+  static constexpr Turns kTurns{milliseconds(2000), milliseconds(1200)};
+  return kTurns;
+}
+
+LockState MongoLockLayout::Read(const bson_t& doc, std::int64_t now, std::string& bad_field) const {
+  LockState lock;
+  Locks locks = LocksIn(doc, now);
+  bad_field = std::move(locks.bad_field);
+  if (!bad_field.empty() || locks.shares.empty()) return lock;
+  for (const Share& share : locks.shares) lock.version = std::max(lock.version, share.fence);
+  lock.lock_id = locks.exclusive ? locks.shares.front().id : kSharedLockId;
+  lock.fence = locks.exclusive ? lock.version : 0;
+  lock.shares = std::move(locks.shares);
+  rules::Cover(lock, kLookedAt);
+  if (locks.exclusive) lock.shares.clear();
+  return lock;
+}
+
+void MongoLockLayout::AddLook(Doc& command) const {
+  // A document that is being made has no _id yet.
+  const Doc is_new = Call("$eq", Doc::Of("$type", "$_id"), "missing");
+  const Doc is_blank = And(Call("$eq", "$exclusive.acquired", false),
+                           Call("$eq", Doc::Of("$type", "$exclusive._id"), "missing"));
+  const Doc named = Call("$mergeObjects", "$exclusive", Doc::Of("_id", NewObjectId()));
+  Doc set;
+  set.Add(kExclusive, Conditional(is_new, NewBlank(), Conditional(is_blank, named, "$exclusive")));
+  set.Add(kShared, Conditional(is_new, Shared({}), "$shared"));
+  command.AddArray("update", Array().Add(SetStage(set)).doc());
+}
+
+Statement MongoLockLayout::Change(const Key& key, const bson_t& seen, const LockState& was,
+                                  const LockState& now) const {
+  Doc guard = ByKey(*this, key);
+  AddAsSeen(guard, kExclusive, seen);
+  AddAsSeen(guard, kShared, seen);
+  const Locks locks = LocksIn(seen, 0);
+  Array shares;
+  Doc exclusive = NewBlank();
+  for (const Share& share : LocksIn(now)) {
+    Doc lock = LockOf(share, LocksIn(was), locks);
+    if (now.IsShared()) shares.Add(lock);
+    if (!now.IsShared()) exclusive = std::move(lock);
+  }
+  Doc set;
+  set.Add(kExclusive, exclusive).Add(kShared, Shared(shares));
+  return {Verb::kUpdate, StageOn(guard, SetStage(set))};
+}
+
+Doc MongoLockLayout::Renewal(const RenewOp& op) const {
+  const std::string id = boost::uuids::to_string(op.lock_id);
+  const milliseconds length = op.ttl + kMargin;
+  Doc filter = ByKey(*this, *op.key), set;
+  if (op.mode == LockMode::kExclusive) {
+    filter.Add("exclusive.lockId", Equals(id)).Add("exclusive.expiresAt", Doc::Of("$type", "date"));
+    filter.Add("$expr", Call("$gt", "$exclusive.expiresAt", AfterNow(kMargin)));
+    set.Add(kExclusive, Renewed("$exclusive", "$exclusive.expiresAt", length));
+  } else {
+    const Doc is_mine = Call("$eq", "$$this.lockId", id);
+    const Doc is_live = Call("$gt", "$$this.expiresAt", AfterNow(kMargin));
+    Doc mine = Doc::Of("lockId", Equals(id));
+    mine.Add("expiresAt", Doc::Of("$type", "date"));
+    filter.Add("shared.locks", Doc::Of("$elemMatch", mine));
+    filter.Add("$expr", Doc::Of("$anyElementTrue",
+                                Array().Add(Mapped("$shared.locks", And(is_mine, is_live)))));
+    set.Add("shared.locks",
+            Mapped("$shared.locks",
+                   Conditional(is_mine, Renewed("$$this", "$$this.expiresAt", length), "$$this")));
+  }
+  return StageOn(filter, SetStage(set));
+}
+
+Statement MongoLockLayout::Release(const WriteOp& op) const {
+  const std::string id = boost::uuids::to_string(op.lock_id);
+  Doc filter = ByKey(*this, *op.key), update, statement;
+  if (op.mode == LockMode::kExclusive) {
+    filter.Add("exclusive.lockId", Equals(id));
+    update.Add("$set", Doc::Of(kExclusive, Blank()));
+  } else {
+    filter.Add("shared.locks.lockId", Equals(id));
+    update.Add("$inc", Doc::Of("shared.count", -1));
+    update.Add("$pull", Doc::Of("shared.locks", Doc::Of("lockId", Equals(id))));
+  }
+  statement.Add("q", filter).Add("u", update);
+  return {Verb::kUpdate, std::move(statement)};
+}
+
+Doc MongoLockLayout::Index() const {
+  Doc index = Doc::Of("key", Doc::Of("resource", 1));
+  index.Add("name", "resource_1").Add("unique", true).Add("sparse", true);
+  return index;
+}
+
+}  // namespace doclock::mongodb
