@@ -47,14 +47,14 @@ TEST_P(MongodbLayoutTest, SaysWhatALayoutHasNot) {
   EXPECT_THAT(shared.err, HasSubstr(GetParam() + ", which has no shared locks"));
 }
 
-class MongoLockCommandTest : public LayoutCommand {
+class MongodbMongoLockTest : public LayoutCommand {
  protected:
-  MongoLockCommandTest() : LayoutCommand("mongolock") {}
+  MongodbMongoLockTest() : LayoutCommand("mongolock") {}
 
   mongo_test::RecreatedMongoLock peer_{mongo_test::SetUri(), database_.name()};
 };
 
-TEST_F(MongoLockCommandTest, ShowsBreaksAndTakesThem) {
+TEST_F(MongodbMongoLockTest, ShowsBreaksAndTakesThem) {
   ASSERT_EQ(peer_.XLock("job", "any text"), "done 0");
   EXPECT_THAT(Doclock({"status", "-c", "locks"}).out, HasSubstr("gopher"));
   EXPECT_EQ(Doclock({"run", "-c", "locks", "job", "--", "true"}).code, 75);

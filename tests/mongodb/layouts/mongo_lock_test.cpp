@@ -104,8 +104,8 @@ class MongoLockFaults : public MongoLock {};
 
 const auto kPeers = ::testing::Values("real", "recreated");
 const auto kNameOf = [](const auto& info) { return info.param; };
-INSTANTIATE_TEST_SUITE_P(Beside, MongoLock, kPeers, kNameOf);
-INSTANTIATE_TEST_SUITE_P(Beside, MongoLockFaults, kPeers, kNameOf);
+INSTANTIATE_TEST_SUITE_P(All, MongoLock, kPeers, kNameOf);
+INSTANTIATE_TEST_SUITE_P(All, MongoLockFaults, kPeers, kNameOf);
 
 TEST_P(MongoLock, AGrantIsALockOfTheirs) {
   AcquireOp op(locks_.collection(), key_);
