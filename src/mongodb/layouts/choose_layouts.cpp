@@ -8,6 +8,7 @@
 #include "document/collection.h"
 #include "mongodb/layouts/distributed_lock.h"
 #include "mongodb/layouts/mongo_lock.h"
+#include "mongodb/layouts/pessimistic_lock.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -17,7 +18,9 @@ constexpr std::string_view kOption = "doclockLayout=";
 const auto& Known() noexcept {
   static const DistributedLockLayout kDistributedLock;
   static const MongoLockLayout kMongoLock;
-  static const std::array<const Layout*, 2> kKnown = {&kDistributedLock, &kMongoLock};
+  static const PessimisticLockLayout kPessimisticLock;
+  static const std::array<const Layout*, 3> kKnown = {&kDistributedLock, &kMongoLock,
+                                                      &kPessimisticLock};
   return kKnown;
 }
 

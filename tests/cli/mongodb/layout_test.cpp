@@ -1,8 +1,8 @@
 #ifdef DOCLOCK_WITH_MONGODB
 
 #include "cli/harness.h"
-#include "mongodb/layouts/distributed_lock_peer.h"
 #include "mongodb/layouts/mongo_lock_peer.h"
+#include "mongodb/layouts/peers.h"
 #include "mongodb/support/raw_server.h"
 
 namespace doclock::cli_test {
@@ -22,26 +22,29 @@ class LayoutCommand : public CliTest {
   mongo_test::Database database_{mongo_test::SetUri()};
 };
 
-class MongodbLayoutTest : public LayoutCommand {
+class MongodbLayoutTest : public LayoutCommand, public ::testing::WithParamInterface<std::string> {
  protected:
-  MongodbLayoutTest() : LayoutCommand("distributedlock") {}
+  MongodbLayoutTest() : LayoutCommand(GetParam()) {}
 
-  mongo_test::DistributedLockPeer peer_{mongo_test::SetUri(), database_.name(), "locks"};
+  const std::unique_ptr<mongo_test::LockPeer> peer_ =
+      mongo_test::MakePeer(GetParam(), mongo_test::SetUri(), database_.name(), "locks");
 };
+INSTANTIATE_TEST_SUITE_P(All, MongodbLayoutTest, ::testing::ValuesIn(mongo_test::kLayouts),
+                         [](const auto& one) { return one.param; });
 
-TEST_F(MongodbLayoutTest, ShowsBreaksAndTakesThem) {
-  ASSERT_TRUE(peer_.TryAcquire("job", std::chrono::minutes(1)));
+TEST_P(MongodbLayoutTest, ShowsBreaksAndTakesThem) {
+  ASSERT_TRUE(peer_->TryAcquire("job", std::chrono::minutes(1)));
   EXPECT_THAT(Doclock({"status", "-c", "locks"}).out, HasSubstr("job"));
   EXPECT_EQ(Doclock({"run", "-c", "locks", "job", "--", "true"}).code, 75);
   EXPECT_EQ(Doclock({"break", "-c", "locks", "job"}).code, 0);
   EXPECT_EQ(Doclock({"run", "-c", "locks", "job", "--", "true"}).code, 0);
-  EXPECT_TRUE(peer_.TryAcquire("job", std::chrono::minutes(1)));
+  EXPECT_TRUE(peer_->TryAcquire("job", std::chrono::minutes(1)));
 }
 
-TEST_F(MongodbLayoutTest, SaysWhatALayoutHasNot) {
+TEST_P(MongodbLayoutTest, SaysWhatALayoutHasNot) {
   const Ended shared = Doclock({"run", "-c", "locks", "--shared", "2", "job", "--", "true"});
   EXPECT_EQ(shared.code, 69);
-  EXPECT_THAT(shared.err, HasSubstr("distributedlock, which has no shared locks"));
+  EXPECT_THAT(shared.err, HasSubstr(GetParam() + ", which has no shared locks"));
 }
 
 class MongodbMongoLockTest : public LayoutCommand {

@@ -10,8 +10,8 @@
 
 #include "doclock/lock_provider.h"
 #include "doclock/mongodb_store.h"
-#include "mongodb/layouts/distributed_lock_peer.h"
 #include "mongodb/layouts/mongo_lock_peer.h"
+#include "mongodb/layouts/peers.h"
 
 namespace doclock::mongo_test {
 
@@ -74,27 +74,27 @@ inline void ContendForLock(const Contest& contest, const Teller& tell) {
   }
 }
 
-/// The same by DistributedLockPeer, one worker, which renews nothing: the lease covers the hold.
+/// The same by a re-created peer, one worker, which renews nothing: the lease covers the hold.
 inline void ContendAsPeer(const Contest& contest, const Teller& tell) {
-  DistributedLockPeer peer(contest.server, contest.database, "locks");
+  const auto peer = MakePeer(contest.layout, contest.server, contest.database, "locks");
   const auto once = [&] {
     const auto started = std::chrono::steady_clock::now();
     std::string sent;
-    std::optional<DistributedLockPeer::Held> held;
-    while (sent = SharedClock(), !(held = peer.TryAcquire(contest.name, contest.ttl))) {
-      std::this_thread::sleep_for(peer.Pause());
+    std::optional<LockPeer::Held> held;
+    while (sent = SharedClock(), !(held = peer->TryAcquire(contest.name, contest.ttl))) {
+      std::this_thread::sleep_for(peer->Pause());
     }
     const auto waited = std::chrono::steady_clock::now() - started;
     tell("got " + sent + " " + SharedClock() + " " + std::to_string(held->token) + " " +
          std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(waited).count()));
     std::this_thread::sleep_for(contest.hold);
     tell("releasing " + SharedClock());
-    peer.Release(contest.name, *held);
+    peer->Release(contest.name, *held);
   };
   for (;;) {
     try {
       once();
-    } catch (const DistributedLockPeer::FormatException& error) {
+    } catch (const LockPeer::FormatException& error) {
       tell(error.what());  // which no line of a history is
     } catch (const std::runtime_error&) {
       // The primary is away.

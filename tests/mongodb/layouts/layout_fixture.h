@@ -1,0 +1,72 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "mongodb/layouts/peers.h"
+#include "mongodb/support/client.h"
+#include "mongodb/support/monitored_pool.h"
+
+namespace doclock::mongo_test {
+
+inline const Body kNone = Body::FromText("{}");
+
+/// The collection "locks" of a layout, whose lock "job" doclock and a re-created peer take.
+class LayoutTest : public ::testing::Test {
+ protected:
+  explicit LayoutTest(const std::string& layout) : layout_(layout) {}
+
+  static MongodbStoreOptions Naming(const std::string& layout) {
+    MongodbStoreOptions options;
+    options.layouts["locks"] = layout;
+    return options;
+  }
+  AcquireOp Take(const Uuid& id = NewUuid(), std::chrono::milliseconds ttl = kTtl) {
+    return locks_.Acquire(key_, id, kNone, {}, ttl);
+  }
+  std::string Stored() { return database_.Stored({}, "locks"); }
+  /// The one document of a lock; nothing if there is none.
+  mongo_docs_test::BsonPtr Document() {
+    mongo_docs_test::BsonPtr found{nullptr, &bson_destroy};
+    mongodb::Doc find = mongodb::Doc::Of("find", "locks");
+    find.Add("filter", mongodb::Doc::Of("_id", "job"));
+    database_.Run(find, [&](const bson_t& reply) {
+      bson_iter_t at, first;
+      bson_t doc;
+      if (bson_iter_init(&at, &reply) &&
+          bson_iter_find_descendant(&at, "cursor.firstBatch.0", &first) &&
+          mongodb::DocumentAt(first, doc)) {
+        found = mongo_docs_test::Copy(doc);
+      }
+    });
+    return found;
+  }
+  std::int64_t Fence() { return peer_->FenceIn(*Document()); }
+  void Change(const std::string& update) {
+    mongodb::Doc statement = FromJson(R"({"q": {"_id": "job"}, "u": )" + update + "}");
+    mongodb::Doc command = mongodb::Doc::Of("update", "locks");
+    command.AddArray("updates", mongodb::Array().Add(statement).doc());
+    database_.Run(command);
+  }
+  /// The lock's lease is over, whichever type its end has.
+  void Expire() {
+    Change(R"([{"$set": {"expiresAt": {"$cond": [{"$eq": [{"$type": "$expiresAt"}, "date"]},
+        {"$date": {"$numberLong": "1000"}}, {"$numberLong": "1000"}]}}}])");
+  }
+  void Delete() {
+    database_.Run(
+        FromJson(R"({"delete": "locks", "deletes": [{"q": {"_id": "job"}, "limit": 1}]})"));
+  }
+
+  const std::string layout_;
+  const MongodbStoreOptions options_ = Naming(layout_);
+  Database database_{SetUri()};
+  MonitoredPool pool_{WithSocketTimeout(SetUri()), database_.name()};
+  Client locks_{OpenMongodbStore(pool_.get(), database_.name(), options_), "locks"};
+  const std::unique_ptr<LockPeer> peer_ = MakePeer(layout_, SetUri(), database_.name(), "locks");
+  const Key key_{"job"};
+};
+
+}  // namespace doclock::mongo_test
