@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <limits>
 #include <mutex>
-#include <random>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
@@ -31,10 +30,9 @@ constexpr std::size_t kRoom = 4096;
 /// waited for.
 Filter Messages() { return Filter{}.AtLeast("added", 1); }
 
-/// What is due, oldest first: those that may be sent, or those behind another one, which are apart
-/// because there may be many of them.
-Filter Due(bool behind) {
-  return Messages().Equal("parked", false).Equal("behind", behind).Due("due").OrderBy("added");
+/// What is due and may be sent, oldest first.
+Filter Due() {
+  return Messages().Equal("parked", false).Equal("behind", false).Due("due").OrderBy("added");
 }
 
 Filter FirstOf(const std::string& order) {
@@ -89,22 +87,6 @@ void CheckRoom(const OutboxMessage& message) {
                           message.id);
 }
 
-/// After what time a message behind another one looks again whether it is the first, if no process
-/// wakes it before, because one died: after as long as it has been there, so that many that wait
-/// for long cost little.
-std::chrono::milliseconds NextLook(const OutboxMessage& message) {
-  const auto age = std::chrono::floor<std::chrono::milliseconds>(AgeOf(message, MicrosecondsNow()));
-  return std::clamp<std::chrono::milliseconds>(age, 1s, 1min);
-}
-
-/// Messages behind others come first now and then: one that no process wakes is sent although there
-/// are always others.
-bool IsTurnOfThoseBehind() {
-  // By chance: a program may use several outboxes in turn.
-  thread_local std::minstd_rand random{std::random_device{}()};
-  return random() % 16 == 0;
-}
-
 /// What was thrown, as a text that can be stored.
 std::string TextOf(const std::exception_ptr& error) {
   std::string text;
@@ -118,9 +100,11 @@ std::string TextOf(const std::exception_ptr& error) {
   return text;
 }
 
-/// The longest wait of one search, in which a message wakes it that is added or falls due. Then it
-/// looks for those behind another one, because a process may have died that should have woken them.
-constexpr auto kSearch = std::chrono::seconds(5);
+/// The longest wait of one search, in which a message wakes it that is added or falls due.
+constexpr auto kSearch = 5s;
+/// How often each process looks for orders whose first message sleeps: one may have died that
+/// should have woken it.
+constexpr auto kLook = 1min;
 /// The pause after a failure of the store.
 constexpr auto kPause = std::chrono::seconds(1);
 
@@ -183,7 +167,8 @@ void from_json(const nlohmann::json& in, OutboxMessage& message) {
 nlohmann::json EntityTraits<OutboxMessage>::KeyToJson(const Key& key) { return KeyToMember(key); }
 
 Outbox::Outbox(LockManager manager, const std::string& collection, RepositoryOptions options)
-    : messages_(std::move(manager), collection, std::move(options)) {}
+    : messages_(std::move(manager), collection, std::move(options)),
+      next_look_(std::make_shared<std::atomic<std::chrono::nanoseconds::rep>>()) {}
 
 void Outbox::Add(Transaction& transaction, OutboxMessage message) const {
   OutboxMessage fresh{.id = std::move(message.id),
@@ -206,11 +191,10 @@ void Outbox::Add(Transaction& transaction, OutboxMessage message) const {
 bool Outbox::SendNext(const SendMessage& send, const DispatchOptions& options, Duration wait,
                       std::stop_token stop) const {
   Check(options);
-  const bool behind = IsTurnOfThoseBehind();
-  auto message = messages_.TryLockNext(Due(behind), {}, stop);
-  if (!message) message = messages_.TryLockNext(Due(!behind), {}, stop);
+  WakeSleepers();
+  auto message = messages_.TryLockNext(Due(), {}, stop);
   if (!message && wait > Duration()) {
-    message = messages_.TryLockNext(Due(false), {.wait = wait}, std::move(stop));
+    message = messages_.TryLockNext(Due(), {.wait = wait}, std::move(stop));
   }
   if (!message) return false;
   if ((*message)->parked) {  // it is no message, see from_json
@@ -233,7 +217,6 @@ bool Outbox::IsFirst(Locked<OutboxMessage>& message) const {
   const auto first = messages_.Find(FirstOf(order));
   if (first.empty() || first.front().key() == message.key()) return true;
   message->behind = true;
-  message->due = After(NextLook(*message));
   message.Release();
   WakeFirst(order);  // the earlier one may have been sent since the look
   return false;
@@ -280,11 +263,24 @@ void Outbox::WakeFirst(const std::string& order) const {
   auto first = messages_.Find(FirstOf(order));
   if (first.empty() || !first.front()->behind) return;
   first.front()->behind = false;
-  first.front()->due = {};
   try {
     (void)messages_.TrySave(first.front());  // false: another client looks at it just now
   } catch (const NotFoundException&) {
     // Another client has sent it.
+  }
+}
+
+/// Wakes the first message of each order in which one sleeps.
+void Outbox::WakeSleepers() const {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  auto next = next_look_->load();
+  if (now.count() < next || !next_look_->compare_exchange_strong(next, (now + kLook).count()))
+    return;
+  const Filter sleepers = Messages().Equal("behind", true).OrderBy("order").Limit(1);
+  for (auto one = messages_.Find(sleepers); !one.empty();) {
+    const std::string order = one.front()->order;
+    WakeFirst(order);
+    one = messages_.Find(Filter(sleepers).Greater("order", order));
   }
 }
 
@@ -342,7 +338,7 @@ void Outbox::Drop(const Key& id) const {
   Finish(message);
 }
 
-void Outbox::EnsureIndexes() const { messages_.EnsureIndexes({Due(false), FirstOf("")}); }
+void Outbox::EnsureIndexes() const { messages_.EnsureIndexes({Due(), FirstOf("")}); }
 
 void Outbox::SendUntilStopped(const SendMessage& send, const DispatchOptions& options,
                               const std::stop_token& stop) const noexcept {
