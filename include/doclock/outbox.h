@@ -160,7 +160,6 @@ class DOCLOCK_EXPORT Outbox {
   void EnsureIndexes() const;
 
  private:
-  [[nodiscard]] Date After(std::chrono::milliseconds pause) const;
   void SendUntilStopped(const SendMessage& send, const DispatchOptions& options,
                         const std::stop_token& stop) const noexcept;
   bool IsFirst(Locked<OutboxMessage>& message) const;

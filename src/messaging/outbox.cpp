@@ -63,28 +63,36 @@ std::chrono::milliseconds PauseAfter(int attempts, const DispatchOptions& option
   return options.retry_min.ms() > most / factor ? most : options.retry_min.ms() * factor;
 }
 
-/// For how long the message has been there; 0 where `added` is no moment of the past: a document
-/// that is no message has none.
-std::chrono::microseconds AgeOf(const OutboxMessage& message, std::int64_t now) {
-  return std::chrono::microseconds(message.added > 0 ? std::max(now - message.added, std::int64_t{})
-                                                     : 0);
+void Require(bool good, const LockingRepository<OutboxMessage>& messages, const Key& id,
+             const std::string& why) {
+  if (good) return;
+  throw DocumentException(
+      "doclock: document '" + id.ToString() + "' of '" + messages.name() + "' " + why,
+      std::make_shared<const DocumentId>(messages.name(), id));
 }
 
 /// So that a mistake in the collection's name changes no other documents.
-void CheckIsMessage(const OutboxMessage& message) {
-  if (message.added > 0) return;
-  throw DocumentException("doclock: document '" + message.id.ToString() + "' is no message",
-                          message.id);
+void CheckIsMessage(const LockingRepository<OutboxMessage>& messages,
+                    const OutboxMessage& message) {
+  Require(message.added > 0, messages, message.id, "is no message");
+}
+
+/// False: another client looks at it just now, or has sent it.
+bool TrySave(const LockingRepository<OutboxMessage>& messages, Snapshot<OutboxMessage>& message) {
+  try {
+    return messages.TrySave(message);
+  } catch (const NotFoundException&) {
+    return false;
+  }
 }
 
 /// One that could not be saved could not be sent.
-void CheckRoom(const OutboxMessage& message) {
+void CheckRoom(const LockingRepository<OutboxMessage>& messages, const OutboxMessage& message) {
   constexpr std::size_t kMost = kMaxBodyBytes - kRoom;
   constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-  if (message.payload.dump(-1, ' ', false, kReplace).size() + message.order.size() <= kMost) return;
-  throw DocumentException("doclock: message '" + message.id.ToString() + "' is longer than " +
-                              std::to_string(kMost) + " bytes",
-                          message.id);
+  const auto size = message.payload.dump(-1, ' ', false, kReplace).size() + message.order.size();
+  Require(size <= kMost, messages, message.id,
+          "is longer than a message may be, which is " + std::to_string(kMost) + " bytes");
 }
 
 /// What was thrown, as a text that can be stored.
@@ -178,7 +186,7 @@ void Outbox::Add(Transaction& transaction, OutboxMessage message) const {
                       .due = message.due,
                       .added = NextMoment()};
   if (fresh.position == 0) fresh.position = fresh.added;
-  CheckRoom(fresh);
+  CheckRoom(messages_, fresh);
   transaction.Insert(messages_, fresh);
   transaction.state()->OnRefused([](const detail::Failure& failure) {
     if (failure.code != Errc::kConflict || !failure.index.empty()) return;
@@ -205,11 +213,6 @@ bool Outbox::SendNext(const SendMessage& send, const DispatchOptions& options, D
   return true;
 }
 
-/// By the store's clock, which tells what is due.
-Date Outbox::After(std::chrono::milliseconds pause) const {
-  return messages_.manager().StoreTime().time() + pause;
-}
-
 /// May it be sent now? If not, it is released, and sleeps until WakeFirst.
 bool Outbox::IsFirst(Locked<OutboxMessage>& message) const {
   const std::string order = message->order;
@@ -228,7 +231,8 @@ void Outbox::Attempt(Locked<OutboxMessage>& message, const SendMessage& send,
   if (attempts < std::numeric_limits<int>::max()) ++attempts;
   message->behind = false;
   message->parked = attempts >= options.max_attempts;  // once it is unlocked, see Status
-  message->due = After(PauseAfter(attempts, options));
+  // By the store's clock, which tells what is due.
+  message->due = messages_.manager().StoreTime().time() + PauseAfter(attempts, options);
   message.Save();  // before it is sent: a message that kills its process counts too
   try {
     send(*message);
@@ -263,11 +267,7 @@ void Outbox::WakeFirst(const std::string& order) const {
   auto first = messages_.Find(FirstOf(order));
   if (first.empty() || !first.front()->behind) return;
   first.front()->behind = false;
-  try {
-    (void)messages_.TrySave(first.front());  // false: another client looks at it just now
-  } catch (const NotFoundException&) {
-    // Another client has sent it.
-  }
+  (void)TrySave(messages_, first.front());
 }
 
 /// Wakes the first message of each order in which one sleeps.
@@ -277,23 +277,28 @@ void Outbox::WakeSleepers() const {
   if (now.count() < next || !next_look_->compare_exchange_strong(next, (now + kLook).count()))
     return;
   const Filter sleepers = Messages().Equal("behind", true).OrderBy("order").Limit(1);
-  for (auto one = messages_.Find(sleepers); !one.empty();) {
-    const std::string order = one.front()->order;
-    WakeFirst(order);
-    one = messages_.Find(Filter(sleepers).Greater("order", order));
+  for (std::string order;;) {
+    auto first = messages_.Find(Filter(sleepers).Greater("order", order));
+    if (first.empty()) return;
+    if (first.front()->parked) {  // it is no message, see from_json; that is stored now
+      if (!TrySave(messages_, first.front())) return;
+    } else {
+      order = first.front()->order;
+      WakeFirst(order);
+    }
   }
 }
 
 OutboxStatus Outbox::Status() const {
   OutboxStatus status;
-  const std::int64_t now = MicrosecondsNow();
-  std::chrono::microseconds oldest{};
+  std::int64_t oldest = MicrosecondsNow();
+  const std::int64_t now = oldest;
   messages_.ForEach(Filter{}, [&](const Snapshot<OutboxMessage>& message) {
     const bool parked = message->parked && !message.locked();
     ++(parked ? status.parked : status.pending);
-    oldest = std::max(oldest, AgeOf(*message, now));
+    if (message->added > 0) oldest = std::min(oldest, message->added);  // else it is no message
   });
-  status.oldest = std::chrono::floor<std::chrono::milliseconds>(oldest);
+  status.oldest = std::chrono::milliseconds((now - oldest) / 1000);
   return status;
 }
 
@@ -308,7 +313,7 @@ std::vector<OutboxMessage> Outbox::Parked() const {
 bool Outbox::Retry(const Key& id) const {
   bool parked = false;
   messages_.Update(id, [&](OutboxMessage& message) {
-    CheckIsMessage(message);
+    CheckIsMessage(messages_, message);
     parked = message.parked;
     if (!parked) return;
     message.parked = false;
@@ -334,7 +339,7 @@ std::int64_t Outbox::RetryParked() const {
 
 void Outbox::Drop(const Key& id) const {
   auto message = messages_.Lock(id, {.wait = kDropWait});
-  CheckIsMessage(*message);
+  CheckIsMessage(messages_, *message);
   Finish(message);
 }
 

@@ -284,8 +284,10 @@ TEST_P(OutboxTest, AMessageThatNoProcessWakesIsFoundByTheNextOne) {
       Put(id, behind, "outbox");
     }
   }
+  Put("a0", json{{"order", "a0"}, {"behind", true}, {"parked", false}, {"added", 1}}, "outbox");
   while (Outbox(manager).SendNext([&](auto& message) { tried.push_back(message.id.ToString()); })) {
   }
+  EXPECT_THAT(Parked(), ElementsAre("a0")) << "it is no message";
   EXPECT_THAT(tried, ::testing::UnorderedElementsAre("a1", "a2", "b1", "b2"));
 }
 

@@ -48,6 +48,9 @@ class CommitPart {
   virtual void Drop() noexcept {}
 };
 
+/// What stands behind the document's name in the text of doubt.
+const char* UnknownText(const StoreOp& op) noexcept;
+
 /// The version after a write that is proved. If a look proved it, the store's answer was lost.
 template <class Op>
 std::int64_t VersionOf(const Op& op, std::int64_t expected) noexcept {
