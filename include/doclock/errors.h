@@ -76,7 +76,8 @@ class DOCLOCK_EXPORT Error : public std::system_error {
   /// Returns the code as the enumeration.
   [[nodiscard]] Errc errc() const noexcept { return static_cast<Errc>(code().value()); }
   /// Returns the document that it is about: that which a Transaction or LockAll was refused for,
-  /// too. Null if it is about none, about several, or memory ran out.
+  /// too, or that LockNext or a query could not read. Null if it is about none, about several, or
+  /// memory ran out.
   [[nodiscard]] const std::shared_ptr<const DocumentId>& document() const noexcept {
     return document_;
   }
@@ -155,15 +156,9 @@ class DOCLOCK_EXPORT DocumentException : public Error {
  public:
   /// Takes the text.
   explicit DocumentException(const std::string& what);
-  /// Takes the text and the key of the stored document that cannot be read.
-  DocumentException(const std::string& what, const Key& key);
+  /// Takes the text and the document.
+  DocumentException(const std::string& what, std::shared_ptr<const DocumentId> document);
   ~DocumentException() override;
-  /// Returns the key of the stored document that T cannot read; null where a body cannot be stored.
-  /// After LockNext() or a query it tells which document to put aside.
-  [[nodiscard]] const Key* key() const noexcept { return key_.get(); }
-
- private:
-  std::shared_ptr<const Key> key_;  // a copy of an exception must not throw
 };
 
 /// The store failed (kUnavailable, kRefused, kMalformed, kClosed).

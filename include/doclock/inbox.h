@@ -36,14 +36,14 @@ class DOCLOCK_EXPORT Inbox {
 
   /// Stores the id with the transaction. If it is there already, Commit throws
   /// DuplicateMessageException.
-  /// @throws what the verbs of Transaction throw
+  /// @throws what the verbs of Transaction throw; StoreException: the store is asked for the time
   void Accept(Transaction& transaction, const Key& id) const;
   /// Was the message handled? Use it to save work: false may have changed by the Commit, which
   /// decides. @throws StoreException
   [[nodiscard]] bool Contains(const Key& id) const;
   /// Deletes the ids that were accepted this long ago, or longer; returns how many. A message that
   /// is delivered again afterwards counts as new, so choose a longer time than the broker may take.
-  /// The clients' clocks tell the age. Several processes may call it at once.
+  /// The store's clock tells the age. Several processes may call it at once.
   /// @throws std::invalid_argument for a negative time; StoreException
   std::int64_t Forget(Duration older_than) const;
   /// Creates, unless it exists, the index by which Forget finds what is old. Affects speed only.

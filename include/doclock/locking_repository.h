@@ -152,7 +152,7 @@ class LockingRepository : public AsyncRepository<T> {
   /// never get the same document. Waits up to `options.wait` for one to appear, to become free, or
   /// to fall due (Filter::Due).
   /// @throws NotFoundException if there is none by then. @throws DocumentException if T cannot read
-  /// the document: it is released, and stands first again. DocumentException::key() tells which one
+  /// the document: it is released, and stands first again. Error::document() tells which one
   /// to put aside.
   [[nodiscard]] Locked<T> LockNext(const Filter& filter, const LockOptions& options = {},
                                    std::stop_token stop = {}) const {

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <stop_token>
 #include <string>
@@ -101,8 +103,7 @@ class Dispatcher;
 ///
 /// **Order.** Messages of one `order` are sent one after the other. One that fails or is parked
 /// holds up those behind it, until it was sent or dropped. All others go on. (If a process dies
-/// between two messages of an order, the second one may wait for as long as it has been there, up
-/// to a minute.)
+/// between two messages of an order, the second one may wait for up to a minute.)
 ///
 /// Each message is a document of the collection, whose key is the message's id. Any number of
 /// processes may add and send. The store's clock tells what is due, and when a pause ends.
@@ -159,7 +160,6 @@ class DOCLOCK_EXPORT Outbox {
   void EnsureIndexes() const;
 
  private:
-  [[nodiscard]] Date After(std::chrono::milliseconds pause) const;
   void SendUntilStopped(const SendMessage& send, const DispatchOptions& options,
                         const std::stop_token& stop) const noexcept;
   bool IsFirst(Locked<OutboxMessage>& message) const;
@@ -167,8 +167,11 @@ class DOCLOCK_EXPORT Outbox {
                const DispatchOptions& options) const;
   void Finish(Locked<OutboxMessage>& message) const;
   void WakeFirst(const std::string& order) const;
+  void WakeSleepers() const;
 
   LockingRepository<OutboxMessage> messages_;
+  /// When this handle and its copies look next, by the steady clock.
+  std::shared_ptr<std::atomic<std::chrono::nanoseconds::rep>> next_look_;
 };
 
 /// Threads that send the messages of an Outbox. The destructor stops them.

@@ -92,8 +92,11 @@ NotFoundException::NotFoundException(const std::string& what) : Error(Errc::kNot
 NotFoundException::~NotFoundException() = default;
 
 DocumentException::DocumentException(const std::string& what) : Error(Errc::kDocument, what) {}
-DocumentException::DocumentException(const std::string& what, const Key& key)
-    : Error(Errc::kDocument, what), key_(std::make_shared<const Key>(key)) {}
+DocumentException::DocumentException(const std::string& what,
+                                     std::shared_ptr<const DocumentId> document)
+    : DocumentException(what) {
+  set_document(std::move(document));
+}
 DocumentException::~DocumentException() = default;
 
 StoreException::StoreException(Errc code, const std::string& what) : Error(code, what) {}

@@ -19,9 +19,7 @@ bool IsDeeperThan(int levels, const nlohmann::json& tree) {
 }
 
 [[noreturn]] void RefuseBody(const Collection& collection, const Key& key, const std::string& why) {
-  DocumentException error(Describe(collection, key) + ": " + why);
-  error.set_document(NameOf(collection, key));
-  throw error;
+  throw DocumentException(Describe(collection, key) + ": " + why, NameOf(collection, key));
 }
 
 }  // namespace

@@ -127,11 +127,9 @@ void ThrowUnreadable(const Collection& collection, const Key& key, const json* t
                      const Reading& read) {
   const Caught caught = TellCaught();
   const std::string path = tree == nullptr ? "" : Search(*tree, read, caught).Run();
-  DocumentException error(Describe(collection, key) + " cannot be read: " +
+  throw DocumentException(Describe(collection, key) + " cannot be read: " +
                               (path.empty() ? "" : "the member '" + path + "': ") + caught.text,
-                          key);
-  error.set_document(NameOf(collection, key));
-  throw error;
+                          NameOf(collection, key));
 }
 
 }  // namespace doclock::detail

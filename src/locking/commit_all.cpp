@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "doclock/errors.h"
 #include "locking/commit_frame.h"
 #include "locking/decide.h"
 #include "locking/races.h"
@@ -13,12 +12,17 @@
 namespace doclock::locking {
 namespace {
 
-/// Loads all documents; returns them in the order of the operations.
-std::vector<Change> Load(Unit& unit, const CommitOp& commit,
-                         const std::vector<std::size_t>& order) {
+std::vector<Change> Sorted(const CommitOp& commit, const std::vector<std::size_t>& order) {
   std::vector<Change> sorted;
   sorted.reserve(order.size());
   for (const std::size_t i : order) sorted.emplace_back(*commit.ops[i]);
+  return sorted;
+}
+
+/// Loads all documents; returns them in the order of the operations.
+std::vector<Change> Load(Unit& unit, const CommitOp& commit,
+                         const std::vector<std::size_t>& order) {
+  std::vector<Change> sorted = Sorted(commit, order);
   unit.Load(sorted);
   std::vector<std::size_t> place_of(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) place_of[order[i]] = i;
@@ -26,21 +30,6 @@ std::vector<Change> Load(Unit& unit, const CommitOp& commit,
   given.reserve(sorted.size());
   for (const std::size_t place : place_of) given.push_back(std::move(sorted[place]));
   return given;
-}
-
-/// Stores the locks that have to be restated, in a step of their own: nothing else of a transaction
-/// that was refused is stored, and whoever only commits would see their leases begin anew for ever.
-void Restate(Database& database, const CommitOp& commit, const std::vector<std::size_t>& order,
-             Deadline deadline) {
-  try {
-    const auto unit = database.Begin(Access::kWrite, deadline);
-    std::vector<Change> changes = Load(*unit, commit, order);
-    std::erase_if(changes, [](const Change& change) { return !change.restated; });
-    for (Change& change : changes) change.Edit();
-    if (!changes.empty()) unit->Commit(changes);
-  } catch (const Error&) {
-    // The transaction is refused all the same. The next one tries again.
-  }
 }
 
 /// Returns whether nothing was stored, and something has to be restated.
@@ -84,7 +73,8 @@ void CommitAll(Database& database, CommitOp& commit, Deadline deadline) {
   RunGuarded(commit, [&] {
     const bool restate =
         RunUntilUnraced(deadline, [&](bool) { return RunOnce(database, commit, order, deadline); });
-    if (restate) Restate(database, commit, order, deadline);
+    // In a step of its own: nothing else of a transaction that was refused is stored.
+    if (restate) Restate(database, Sorted(commit, order), deadline);
   });
 }
 

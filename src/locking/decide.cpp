@@ -1,10 +1,12 @@
 #include "locking/decide.h"
 
 #include <utility>
+#include <vector>
 
 #include "doclock/errors.h"
 #include "document/json/merged.h"
 #include "document/json/row_filter.h"
+#include "locking/races.h"
 #include "rules/acquire.h"
 #include "rules/fault.h"
 #include "rules/holder.h"
@@ -161,6 +163,27 @@ void Decide(StoreOp& op, Change& document, Unit& unit) {
       // A body that cannot be dumped, or merged into the stored one. Nothing was decided yet.
       op.Fail(Errc::kDocument, error.what());
     }
+  }
+}
+
+void Restate(Database& database, const std::vector<Change>& documents, Deadline deadline) {
+  if (documents.empty()) return;
+  const auto run = [&](bool) {
+    std::vector<Change> changes;
+    for (const Change& document : documents) {
+      const OpKey key(*document.key, document.hash);
+      changes.emplace_back(*document.collection, key).lock_only = document.lock_only;
+    }
+    const auto unit = database.Begin(Access::kWrite, deadline);
+    unit->Load(changes);
+    std::erase_if(changes, [](const Change& change) { return !change.restated; });
+    for (Change& change : changes) change.Edit();
+    if (!changes.empty()) unit->Commit(changes);
+  };
+  try {
+    RunUntilUnraced(deadline, run);
+  } catch (const Error&) {
+    // Whoever met them has its answer all the same.
   }
 }
 

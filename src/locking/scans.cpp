@@ -82,6 +82,12 @@ void TakeNext(Unit& unit, const Filter& filter, AcquireOp& op, Key& key, Change&
   op.status = OpStatus::kMissing;
 }
 
+std::vector<Change> LocksOf(Collection& collection, std::span<const Key> keys) {
+  std::vector<Change> locks;
+  for (const Key& key : keys) locks.emplace_back(collection, key).lock_only = true;
+  return locks;
+}
+
 /// May a search find something? It keeps no writer waiting. False: it has told when another one is
 /// worthwhile, and `restated` are the locks that it met and that have to be restated.
 bool MayFind(Database& database, const Filter& filter, AcquireOp& op, Deadline deadline,
@@ -117,8 +123,7 @@ std::vector<Key> FindOver(Database& database, Collection& collection, std::int64
 }
 
 std::int64_t PurgeSome(Unit& unit, Collection& collection, std::span<const Key> keys) {
-  std::vector<Change> changes;
-  for (const Key& key : keys) changes.emplace_back(collection, key).lock_only = true;
+  std::vector<Change> changes = LocksOf(collection, keys);
   unit.Load(changes);
   std::vector<const Change*> over;
   bool decided = false;
@@ -142,13 +147,6 @@ std::int64_t PurgeOf(Database& database, Collection& collection, std::span<const
   return RunUntilUnraced(deadline, [&](bool) {
     return PurgeSome(*database.Begin(Access::kWrite, deadline), collection, keys);
   });
-}
-
-/// Stores the locks that have to be restated. If that fails, the next search tries again.
-void Restate(Database& database, Collection& collection, std::span<const Key> keys,
-             Deadline deadline) try {
-  PurgeOf(database, collection, keys, deadline);
-} catch (const Error&) {
 }
 
 }  // namespace
@@ -193,7 +191,7 @@ void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& k
     if (filter.lock_state() == Filter::LockState::kLocked ||
         (op.asks_free_in && !MayFind(database, filter, op, deadline, restated))) {
       op.status = OpStatus::kMissing;
-      return Restate(database, *op.collection, restated, deadline);
+      return Restate(database, LocksOf(*op.collection, restated), deadline);
     }
   } catch (const Error& error) {
     return op.Fail(error.errc(), error.what());
@@ -219,8 +217,7 @@ std::vector<Key> TellFreeIn(Unit& unit, const Filter& filter, const WallTime& no
     return true;
   });
   std::sort(held.begin(), held.end());  // the order in which all clients load
-  std::vector<Change> locks;
-  for (const Key& key : held) locks.emplace_back(*op.collection, key).lock_only = true;
+  std::vector<Change> locks = LocksOf(*op.collection, held);
   unit.Load(locks);
   std::vector<Key> restated;
   for (const Change& lock : locks) {

@@ -5,16 +5,17 @@
 #include <optional>
 #include <stdexcept>
 
-#include "doclock/date.h"
-
 namespace doclock {
 namespace {
 
-constexpr const char* kAccepted = "accepted";  ///< In milliseconds since 1970.
+/// When it was, in milliseconds since 1970, by the store's clock.
+constexpr const char* kAccepted = "accepted";
 /// Ids that go in one transaction: few, so that it delays other clients little.
 constexpr std::int64_t kForgetAtOnce = 200;
 
-std::chrono::milliseconds Now() { return Date::Now().time().time_since_epoch(); }
+std::chrono::milliseconds Now(const LockManager& manager) {
+  return manager.StoreTime().time().time_since_epoch();
+}
 
 }  // namespace
 
@@ -26,7 +27,7 @@ Inbox::Inbox(LockManager manager, const std::string& collection)
     : manager_(std::move(manager)), accepted_(manager_, collection) {}
 
 void Inbox::Accept(Transaction& transaction, const Key& id) const {
-  transaction.Insert(accepted_, id, nlohmann::json{{kAccepted, Now().count()}});
+  transaction.Insert(accepted_, id, nlohmann::json{{kAccepted, Now(manager_).count()}});
   transaction.state()->OnRefused([](const detail::Failure& failure) {
     const bool exists = failure.code == Errc::kConflict && failure.index.empty();
     if (!exists) return;
@@ -42,7 +43,8 @@ std::int64_t Inbox::Forget(Duration older_than) const {
   if (older_than < Duration()) {
     throw std::invalid_argument("doclock: Inbox::Forget takes a time that is not negative");
   }
-  const auto before = (Now() - std::min(older_than.ms(), Now())).count();
+  const auto now = Now(manager_);
+  const auto before = (now - std::min(older_than.ms(), now)).count();
   const Filter old = Filter{}.AtMost(kAccepted, before).OrderBy(kAccepted).Limit(kForgetAtOnce);
   std::int64_t forgotten = 0;
   for (auto ids = accepted_.Find(old); !ids.empty(); ids = accepted_.Find(old)) {

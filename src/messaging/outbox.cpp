@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <limits>
 #include <mutex>
-#include <random>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
@@ -31,10 +30,9 @@ constexpr std::size_t kRoom = 4096;
 /// waited for.
 Filter Messages() { return Filter{}.AtLeast("added", 1); }
 
-/// What is due, oldest first: those that may be sent, or those behind another one, which are apart
-/// because there may be many of them.
-Filter Due(bool behind) {
-  return Messages().Equal("parked", false).Equal("behind", behind).Due("due").OrderBy("added");
+/// What is due and may be sent, oldest first.
+Filter Due() {
+  return Messages().Equal("parked", false).Equal("behind", false).Due("due").OrderBy("added");
 }
 
 Filter FirstOf(const std::string& order) {
@@ -65,44 +63,36 @@ std::chrono::milliseconds PauseAfter(int attempts, const DispatchOptions& option
   return options.retry_min.ms() > most / factor ? most : options.retry_min.ms() * factor;
 }
 
-/// For how long the message has been there; 0 where `added` is no moment of the past: a document
-/// that is no message has none.
-std::chrono::microseconds AgeOf(const OutboxMessage& message, std::int64_t now) {
-  return std::chrono::microseconds(message.added > 0 ? std::max(now - message.added, std::int64_t{})
-                                                     : 0);
+void Require(bool good, const LockingRepository<OutboxMessage>& messages, const Key& id,
+             const std::string& why) {
+  if (good) return;
+  throw DocumentException(
+      "doclock: document '" + id.ToString() + "' of '" + messages.name() + "' " + why,
+      std::make_shared<const DocumentId>(messages.name(), id));
 }
 
 /// So that a mistake in the collection's name changes no other documents.
-void CheckIsMessage(const OutboxMessage& message) {
-  if (message.added > 0) return;
-  throw DocumentException("doclock: document '" + message.id.ToString() + "' is no message",
-                          message.id);
+void CheckIsMessage(const LockingRepository<OutboxMessage>& messages,
+                    const OutboxMessage& message) {
+  Require(message.added > 0, messages, message.id, "is no message");
+}
+
+/// False: another client looks at it just now, or has sent it.
+bool TrySave(const LockingRepository<OutboxMessage>& messages, Snapshot<OutboxMessage>& message) {
+  try {
+    return messages.TrySave(message);
+  } catch (const NotFoundException&) {
+    return false;
+  }
 }
 
 /// One that could not be saved could not be sent.
-void CheckRoom(const OutboxMessage& message) {
+void CheckRoom(const LockingRepository<OutboxMessage>& messages, const OutboxMessage& message) {
   constexpr std::size_t kMost = kMaxBodyBytes - kRoom;
   constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-  if (message.payload.dump(-1, ' ', false, kReplace).size() + message.order.size() <= kMost) return;
-  throw DocumentException("doclock: message '" + message.id.ToString() + "' is longer than " +
-                              std::to_string(kMost) + " bytes",
-                          message.id);
-}
-
-/// After what time a message behind another one looks again whether it is the first, if no process
-/// wakes it before, because one died: after as long as it has been there, so that many that wait
-/// for long cost little.
-std::chrono::milliseconds NextLook(const OutboxMessage& message) {
-  const auto age = std::chrono::floor<std::chrono::milliseconds>(AgeOf(message, MicrosecondsNow()));
-  return std::clamp<std::chrono::milliseconds>(age, 1s, 1min);
-}
-
-/// Messages behind others come first now and then: one that no process wakes is sent although there
-/// are always others.
-bool IsTurnOfThoseBehind() {
-  // By chance: a program may use several outboxes in turn.
-  thread_local std::minstd_rand random{std::random_device{}()};
-  return random() % 16 == 0;
+  const auto size = message.payload.dump(-1, ' ', false, kReplace).size() + message.order.size();
+  Require(size <= kMost, messages, message.id,
+          "is longer than a message may be, which is " + std::to_string(kMost) + " bytes");
 }
 
 /// What was thrown, as a text that can be stored.
@@ -118,9 +108,11 @@ std::string TextOf(const std::exception_ptr& error) {
   return text;
 }
 
-/// The longest wait of one search, in which a message wakes it that is added or falls due. Then it
-/// looks for those behind another one, because a process may have died that should have woken them.
-constexpr auto kSearch = std::chrono::seconds(5);
+/// The longest wait of one search, in which a message wakes it that is added or falls due.
+constexpr auto kSearch = 5s;
+/// How often each process looks for orders whose first message sleeps: one may have died that
+/// should have woken it.
+constexpr auto kLook = 1min;
 /// The pause after a failure of the store.
 constexpr auto kPause = std::chrono::seconds(1);
 
@@ -183,7 +175,8 @@ void from_json(const nlohmann::json& in, OutboxMessage& message) {
 nlohmann::json EntityTraits<OutboxMessage>::KeyToJson(const Key& key) { return KeyToMember(key); }
 
 Outbox::Outbox(LockManager manager, const std::string& collection, RepositoryOptions options)
-    : messages_(std::move(manager), collection, std::move(options)) {}
+    : messages_(std::move(manager), collection, std::move(options)),
+      next_look_(std::make_shared<std::atomic<std::chrono::nanoseconds::rep>>()) {}
 
 void Outbox::Add(Transaction& transaction, OutboxMessage message) const {
   OutboxMessage fresh{.id = std::move(message.id),
@@ -193,7 +186,7 @@ void Outbox::Add(Transaction& transaction, OutboxMessage message) const {
                       .due = message.due,
                       .added = NextMoment()};
   if (fresh.position == 0) fresh.position = fresh.added;
-  CheckRoom(fresh);
+  CheckRoom(messages_, fresh);
   transaction.Insert(messages_, fresh);
   transaction.state()->OnRefused([](const detail::Failure& failure) {
     if (failure.code != Errc::kConflict || !failure.index.empty()) return;
@@ -206,11 +199,10 @@ void Outbox::Add(Transaction& transaction, OutboxMessage message) const {
 bool Outbox::SendNext(const SendMessage& send, const DispatchOptions& options, Duration wait,
                       std::stop_token stop) const {
   Check(options);
-  const bool behind = IsTurnOfThoseBehind();
-  auto message = messages_.TryLockNext(Due(behind), {}, stop);
-  if (!message) message = messages_.TryLockNext(Due(!behind), {}, stop);
+  WakeSleepers();
+  auto message = messages_.TryLockNext(Due(), {}, stop);
   if (!message && wait > Duration()) {
-    message = messages_.TryLockNext(Due(false), {.wait = wait}, std::move(stop));
+    message = messages_.TryLockNext(Due(), {.wait = wait}, std::move(stop));
   }
   if (!message) return false;
   if ((*message)->parked) {  // it is no message, see from_json
@@ -221,11 +213,6 @@ bool Outbox::SendNext(const SendMessage& send, const DispatchOptions& options, D
   return true;
 }
 
-/// By the store's clock, which tells what is due.
-Date Outbox::After(std::chrono::milliseconds pause) const {
-  return messages_.manager().StoreTime().time() + pause;
-}
-
 /// May it be sent now? If not, it is released, and sleeps until WakeFirst.
 bool Outbox::IsFirst(Locked<OutboxMessage>& message) const {
   const std::string order = message->order;
@@ -233,7 +220,6 @@ bool Outbox::IsFirst(Locked<OutboxMessage>& message) const {
   const auto first = messages_.Find(FirstOf(order));
   if (first.empty() || first.front().key() == message.key()) return true;
   message->behind = true;
-  message->due = After(NextLook(*message));
   message.Release();
   WakeFirst(order);  // the earlier one may have been sent since the look
   return false;
@@ -245,7 +231,8 @@ void Outbox::Attempt(Locked<OutboxMessage>& message, const SendMessage& send,
   if (attempts < std::numeric_limits<int>::max()) ++attempts;
   message->behind = false;
   message->parked = attempts >= options.max_attempts;  // once it is unlocked, see Status
-  message->due = After(PauseAfter(attempts, options));
+  // By the store's clock, which tells what is due.
+  message->due = messages_.manager().StoreTime().time() + PauseAfter(attempts, options);
   message.Save();  // before it is sent: a message that kills its process counts too
   try {
     send(*message);
@@ -280,24 +267,38 @@ void Outbox::WakeFirst(const std::string& order) const {
   auto first = messages_.Find(FirstOf(order));
   if (first.empty() || !first.front()->behind) return;
   first.front()->behind = false;
-  first.front()->due = {};
-  try {
-    (void)messages_.TrySave(first.front());  // false: another client looks at it just now
-  } catch (const NotFoundException&) {
-    // Another client has sent it.
+  (void)TrySave(messages_, first.front());
+}
+
+/// Wakes the first message of each order in which one sleeps.
+void Outbox::WakeSleepers() const {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  auto next = next_look_->load();
+  if (now.count() < next || !next_look_->compare_exchange_strong(next, (now + kLook).count()))
+    return;
+  const Filter sleepers = Messages().Equal("behind", true).OrderBy("order").Limit(1);
+  for (std::string order;;) {
+    auto first = messages_.Find(Filter(sleepers).Greater("order", order));
+    if (first.empty()) return;
+    if (first.front()->parked) {  // it is no message, see from_json; that is stored now
+      if (!TrySave(messages_, first.front())) return;
+    } else {
+      order = first.front()->order;
+      WakeFirst(order);
+    }
   }
 }
 
 OutboxStatus Outbox::Status() const {
   OutboxStatus status;
-  const std::int64_t now = MicrosecondsNow();
-  std::chrono::microseconds oldest{};
+  std::int64_t oldest = MicrosecondsNow();
+  const std::int64_t now = oldest;
   messages_.ForEach(Filter{}, [&](const Snapshot<OutboxMessage>& message) {
     const bool parked = message->parked && !message.locked();
     ++(parked ? status.parked : status.pending);
-    oldest = std::max(oldest, AgeOf(*message, now));
+    if (message->added > 0) oldest = std::min(oldest, message->added);  // else it is no message
   });
-  status.oldest = std::chrono::floor<std::chrono::milliseconds>(oldest);
+  status.oldest = std::chrono::milliseconds((now - oldest) / 1000);
   return status;
 }
 
@@ -312,7 +313,7 @@ std::vector<OutboxMessage> Outbox::Parked() const {
 bool Outbox::Retry(const Key& id) const {
   bool parked = false;
   messages_.Update(id, [&](OutboxMessage& message) {
-    CheckIsMessage(message);
+    CheckIsMessage(messages_, message);
     parked = message.parked;
     if (!parked) return;
     message.parked = false;
@@ -338,11 +339,11 @@ std::int64_t Outbox::RetryParked() const {
 
 void Outbox::Drop(const Key& id) const {
   auto message = messages_.Lock(id, {.wait = kDropWait});
-  CheckIsMessage(*message);
+  CheckIsMessage(messages_, *message);
   Finish(message);
 }
 
-void Outbox::EnsureIndexes() const { messages_.EnsureIndexes({Due(false), FirstOf("")}); }
+void Outbox::EnsureIndexes() const { messages_.EnsureIndexes({Due(), FirstOf("")}); }
 
 void Outbox::SendUntilStopped(const SendMessage& send, const DispatchOptions& options,
                               const std::stop_token& stop) const noexcept {

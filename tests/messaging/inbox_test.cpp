@@ -86,6 +86,17 @@ TEST_P(InboxTest, ForgetsByAge) {
   EXPECT_THROW(inbox.Forget(-1s), std::invalid_argument);
 }
 
+TEST_P(InboxTest, TheStoresClockTellsTheAge) {
+  AcceptAlone("early");
+  const Date before = manager.StoreTime();
+  clock->Advance(3h);
+  if (manager.StoreTime() < before.time() + 3h) GTEST_SKIP() << "the clock is the server's";
+  AcceptAlone("late");
+  EXPECT_EQ(inbox.Forget(2h), 1);
+  EXPECT_FALSE(inbox.Contains("early"));
+  EXPECT_TRUE(inbox.Contains("late"));
+}
+
 DOCLOCK_FOR_ALL_STORES(InboxTest);
 
 }  // namespace

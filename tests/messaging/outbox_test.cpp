@@ -260,6 +260,37 @@ TEST_P(OutboxTest, AParkedMessageHoldsUpItsOrderAndNothingElse) {
   EXPECT_THAT(tried, ElementsAre("a1", "a2", "a3"));
 }
 
+TEST_P(OutboxTest, ThoseBehindOneThatWaitsCostNothingMeanwhile) {
+  bad = {"1"};
+  for (const char* const id : {"1", "2", "3"}) Add({.id = id, .order = "a"});
+  SendWhatIsDue();
+  clock->Advance(10min);
+  store->Reset();
+  SendWhatIsDue();
+  EXPECT_EQ(Writes(), 0);
+  bad.clear();
+  clock->Advance(1h);
+  SendWhatIsDue();
+  EXPECT_THAT(tried, ElementsAre("1", "1", "2", "3"));
+}
+
+/// A process sent the first one, and died before it woke the next.
+TEST_P(OutboxTest, AMessageThatNoProcessWakesIsFoundByTheNextOne) {
+  for (const char* const order : {"a", "b"}) {
+    for (const int number : {1, 2}) {
+      const auto id = order + std::to_string(number);
+      const auto behind = OutboxMessage{
+          .id = id, .order = order, .position = number, .behind = true, .added = number};
+      Put(id, behind, "outbox");
+    }
+  }
+  Put("a0", json{{"order", "a0"}, {"behind", true}, {"parked", false}, {"added", 1}}, "outbox");
+  while (Outbox(manager).SendNext([&](auto& message) { tried.push_back(message.id.ToString()); })) {
+  }
+  EXPECT_THAT(Parked(), ElementsAre("a0")) << "it is no message";
+  EXPECT_THAT(tried, ::testing::UnorderedElementsAre("a1", "a2", "b1", "b2"));
+}
+
 TEST_P(OutboxTest, ADroppedMessageLetsThoseBehindItGo) {
   bad = {"a1"};
   for (const char* const id : {"a1", "a2", "a3"}) Add({.id = id, .order = "a"});

@@ -76,7 +76,7 @@ int List(const LockManager& manager, const ListOptions& options) {
   const auto go_on = [&](const DocumentException& error) {
     code = kBadData;
     Tell(error);
-    if (options.keys) PrintKey(*error.key(), options.json);
+    if (options.keys) PrintKey(error.document()->key, options.json);
     return static_cast<bool>(std::cout);
   };
   ForEachDocument(manager, options, print, go_on);

@@ -20,7 +20,7 @@ json BodyOf(const QueryRow& row, const std::string& collection) {
   } catch (const DocumentException& error) {
     throw DocumentException("document '" + row.key.ToString() + "' of '" + collection +
                                 "' cannot be read: " + error.what(),
-                            row.key);
+                            std::make_shared<const DocumentId>(collection, row.key));
   }
 }
 

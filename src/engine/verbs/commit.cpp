@@ -153,13 +153,13 @@ class CommitProcedure final : public Procedure {
   Step Unknown() noexcept {
     state_ = State::kFinished;
     const StoreOp& op = *ops_.front();
-    result_.failure = ops_.size() == 1 ? MakeFailure(Errc::kInDoubt, *op.collection, *op.key,
-                                                     "whether ", " was written is unknown")
-                                       : MakeFailure(Errc::kInDoubt, [&] {
-                                           return "whether " + Describe(*op.collection, *op.key) +
-                                                  " and " + std::to_string(ops_.size() - 1) +
-                                                  " more were written is unknown";
-                                         });
+    result_.failure =
+        ops_.size() == 1
+            ? MakeFailure(Errc::kInDoubt, *op.collection, *op.key, "whether ", UnknownText(op))
+            : MakeFailure(Errc::kInDoubt, [&] {
+                return "whether " + Describe(*op.collection, *op.key) + " and " +
+                       std::to_string(ops_.size() - 1) + " more were written is unknown";
+              });
     for (const auto& part : parts_) part->Unknown();
     return {};
   }

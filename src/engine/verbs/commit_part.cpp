@@ -36,6 +36,16 @@ std::unique_ptr<CommitPart> CommitPart::Make(Engine& engine, CommitPartSpec&& sp
   return std::visit(Maker{engine, mark}, std::move(spec));
 }
 
+const char* UnknownText(const StoreOp& op) noexcept {
+  const bool saves = op.kind == OpKind::kSave;
+  if (saves ? static_cast<const SaveOp&>(op).save == SaveKind::kErase
+            : static_cast<const WriteOp&>(op).write == WriteKind::kErase) {
+    return " was erased is unknown";
+  }
+  const bool releases = !saves && static_cast<const WriteOp&>(op).write == WriteKind::kRelease;
+  return releases ? " was released is unknown" : " was written is unknown";
+}
+
 SavePart::SavePart(Engine& engine, SaveSpec&& spec)
     : engine_(engine), spec_(std::move(spec)), save_(*spec_.collection, spec_.key) {
   save_.save = spec_.save;

@@ -62,6 +62,9 @@ class CommitPart {
   std::int64_t least_version_ = INT64_MAX;  ///< That an attempt in doubt may have left.
 };
 
+/// What stands behind the document's name in the text of doubt.
+const char* UnknownText(const StoreOp& op) noexcept;
+
 /// An optimistic write, under a fresh id.
 class SavePart : public CommitPart {
  public:

@@ -83,8 +83,7 @@ Procedure::Step LoneProcedure::Refused() noexcept {
 Procedure::Step LoneProcedure::Unknown() noexcept {
   state_ = State::kFinished;
   const StoreOp& op = part_.op();
-  failure_ =
-      MakeFailure(Errc::kInDoubt, *op.collection, *op.key, "whether ", " was written is unknown");
+  failure_ = MakeFailure(Errc::kInDoubt, *op.collection, *op.key, "whether ", UnknownText(op));
   part_.Unknown();
   return {};
 }

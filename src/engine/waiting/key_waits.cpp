@@ -124,7 +124,7 @@ void KeyWaits::Unclaim(PendingAcquire& waiter) noexcept {
 
 void KeyWaits::LeaveGranted(PendingAcquire& waiter) noexcept {
   asking = again = false;
-  last = BusyFailure(waiter, Errc::kBusy, nullptr);
+  last = WithoutText(Errc::kBusy);  // only its code is asked for
   Leave(waiter);
 }
 

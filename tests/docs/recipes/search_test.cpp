@@ -52,9 +52,10 @@ TEST_P(SearchRecipe, AnOrderedWalkGoesOnWithTheValueOfTheDocumentThatCannotBeRea
     parts.ForEach(by_size, note);
     FAIL() << "b was read";
   } catch (const doclock::DocumentException& error) {
-    ASSERT_NE(error.key(), nullptr);
-    const nlohmann::json size = (*raw.Find(*error.key()).value())["size"];
-    parts.ForEach(doclock::Filter(by_size).After(*error.key(), size), note);
+    ASSERT_TRUE(error.document());
+    const doclock::Key& key = error.document()->key;
+    const nlohmann::json size = (*raw.Find(key).value())["size"];
+    parts.ForEach(doclock::Filter(by_size).After(key, size), note);
   }
   EXPECT_THAT(seen, ElementsAre("c", "a"));
 }

@@ -118,8 +118,8 @@ TEST_P(EntityTest, ABodyThatTCannotReadIsUnlockedAndUnchanged) {
     (void)sagas.LockNext(Filter{});
     FAIL();
   } catch (const DocumentException& error) {
-    ASSERT_NE(error.key(), nullptr) << "which one to put aside";
-    EXPECT_EQ(*error.key(), Key("42"));
+    ASSERT_TRUE(error.document()) << "which one to put aside";
+    EXPECT_EQ(error.document()->key, Key("42"));
   }
   clock->RunPending();
   EXPECT_FALSE(IsLocked("42"));

@@ -1,3 +1,5 @@
+#include <climits>
+
 #include "repository/support/harness.h"
 
 namespace doclock {
@@ -21,6 +23,32 @@ TEST_P(ValueReleaseTest, TheEntityCarriesItsLock) {
   EXPECT_FALSE(order->lock.id);
   EXPECT_FALSE(order->lock.time);
   EXPECT_EQ(order->lock.version, Version("1", "orders"));
+}
+
+TEST_P(ValueReleaseTest, DoubtSaysWhatItIsAbout) {
+  const auto text_of = [&](const auto& verb) -> std::string {
+    store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kWrite, .times = INT_MAX});
+    store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kSave, .times = INT_MAX});
+    store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kRead, .times = INT_MAX});
+    try {
+      verb();
+    } catch (const InDoubtException& e) {
+      store->Heal();
+      return e.what();
+    }
+    return "there was no doubt";
+  };
+  auto order = orders.Lock({"1", Order{"1", 10, {}}});
+  auto erased = orders.Lock({"2", Order{"2", 10, {}}});
+  using ::testing::HasSubstr;
+  EXPECT_THAT(text_of([&] { orders.ReleaseLock(*order); }), HasSubstr("was released is unknown"));
+  EXPECT_THAT(text_of([&] { erased.Erase(); }), HasSubstr("was erased is unknown"));
+  EXPECT_THAT(text_of([&] { order.Save(); }), HasSubstr("was written is unknown"));
+  EXPECT_THAT(text_of([&] {
+                orders.Insert(Order{"3", 1, {}});
+              }),
+              HasSubstr("was written is unknown"));
+  EXPECT_THAT(text_of([&] { orders.Erase("1"); }), HasSubstr("was erased is unknown"));
 }
 
 TEST_P(ValueReleaseTest, LockFieldsAreNotPartOfTheBody) {
