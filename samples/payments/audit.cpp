@@ -73,7 +73,7 @@ bool Audit(const Service& service, const std::vector<std::string>& lines) {
   });
   const std::set<std::string> messages(lines.begin(), lines.end());
   for (const std::string& line : messages) {
-    if (service.dead_letters.Find(line)) {
+    if (service.dead_letters.Find(Service::DeadLetter(line))) {
       ++results["dead letters"];
     } else {
       const auto id = nlohmann::json::parse(line).get<Payment>().id;

@@ -1,8 +1,12 @@
 #include "service.h"
 
+#include <boost/uuid/name_generator_sha1.hpp>
 #include <chrono>
 #include <iostream>
 #include <thread>
+#include <utility>
+
+#include "doclock/binary.h"
 
 using namespace std::chrono_literals;
 using doclock::Disposition;
@@ -28,11 +32,19 @@ void Service::Handle(const Payment& payment) const {
   std::cout << payment.id << ' ' << result << std::endl;
 }
 
+/// A line may hold any bytes, and be longer than a key.
+doclock::Key Service::DeadLetter(const std::string& line) {
+  return boost::uuids::name_generator_sha1(boost::uuids::ns::oid())(line);
+}
+
 void Service::Consume(const std::string& line) const {
-  for (;;) {
+  for (bool is_poison = false;;) {
     try {
-      return Handle(nlohmann::json::parse(line).get<Payment>());
-    } catch (const std::exception& error) {
+      if (!is_poison) return Handle(nlohmann::json::parse(line).get<Payment>());
+      const nlohmann::json letter{{"line", doclock::Binary{{line.begin(), line.end()}}}};
+      (void)dead_letters.Lock({DeadLetter(line), letter}, {.wait = 10s});
+      return;
+    } catch (...) {
       switch (doclock::Classify(std::current_exception())) {
         case Disposition::kAcknowledge:
           return;
@@ -42,8 +54,8 @@ void Service::Consume(const std::string& line) const {
           std::this_thread::sleep_for(50ms);
           continue;
         case Disposition::kDeadLetter:
-          (void)dead_letters.Lock({line, nlohmann::json{{"error", error.what()}}}, {.wait = 10s});
-          return;
+          if (std::exchange(is_poison, true)) throw;
+          continue;
         case Disposition::kStop:
           throw;
       }

@@ -17,6 +17,8 @@ class Service {
 
   /// Consumes a message as a broker delivers it: at least once, perhaps to several processes.
   void Consume(const std::string& line) const;
+  /// The key of a message that cannot be handled.
+  static doclock::Key DeadLetter(const std::string& line);
   /// Starts telling the receiver.
   [[nodiscard]] doclock::Dispatcher Dispatch() const;
 
