@@ -158,7 +158,7 @@ void Connection::Connect(const Url& url, const Host& host, Deadline deadline) {
                          "port",
                          "client_encoding",
                          "fallback_application_name",
-                         "target_session_attrs",  // what a role sets is no property of a server
+                         "target_session_attrs",
                          static_cast<const char*>(nullptr)};
   const std::array values{url.verifies ? "verify-full" : "",
                           url.text.c_str(),
@@ -171,6 +171,7 @@ void Connection::Connect(const Url& url, const Host& host, Deadline deadline) {
                           static_cast<const char*>(nullptr)};
   connection_ = PQconnectStartParams(names.data(), values.data(), 1);
   if (connection_ == nullptr) throw std::bad_alloc();
+  HearWarnings();  // libpq would print them
   PQsetErrorVerbosity(connection_, PQERRORS_SQLSTATE);
   const bool alone = url.hosts.size() == 1;
   if (PQstatus(connection_) == CONNECTION_BAD) RefuseConnection(alone);
@@ -182,7 +183,6 @@ void Connection::Connect(const Url& url, const Host& host, Deadline deadline) {
   PQsetErrorVerbosity(connection_, PQERRORS_DEFAULT);  // for joined work
   if (PQsetnonblocking(connection_, 1) != 0) Lose("the connection broke");
   Check(PQenterPipelineMode(connection_));
-  HearWarnings();
 }
 
 void Connection::RefuseConnection(bool alone) {

@@ -385,6 +385,19 @@ TEST_F(PostgresqlStore, NamesWhyAConnectionIsRefused) {
   schema_.raw().Run("DROP DATABASE " + name + " WITH (FORCE)");
 }
 
+/// Memory may run out in the middle of a call.
+TEST_F(PostgresqlStore, WhatACallLeftQueuedIsNotCarriedOutByTheNextOne) {
+  schema_.raw().Run("CREATE TABLE rows()");
+  postgresql::Pool pool(postgresql::ParseUrl(schema_.url()));
+  const auto deadline = std::chrono::steady_clock::now() + 1min;
+  pool.Take(deadline)->SendOnce("INSERT INTO rows DEFAULT VALUES");
+  const auto next = pool.Take(deadline);
+  next->SendOnce("SELECT count(*) FROM rows");
+  const auto results = next->Run(deadline);
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(results.front().Number(0, 0), 0);
+}
+
 TEST_F(PostgresqlStore, WhatARoleSetsEndsNoSession) {
   const std::string settings =
       "%20-cdefault_transaction_read_only%3Don%20-cstatement_timeout%3D1ms"
