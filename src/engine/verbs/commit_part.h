@@ -92,6 +92,9 @@ class ValuePart : public CommitPart {
     return !release_.lock_id.is_nil();
   }
   void Prepare(TimePoint, bool is_retry) noexcept override { write_.is_retry = is_retry; }
+  [[nodiscard]] bool leaves_trace() const noexcept override {
+    return release_.collection->turns() == nullptr;
+  }
   [[nodiscard]] Trace TraceIn(const ReadOp& look) const noexcept override;
   std::int64_t Written(const ReadOp*) noexcept override {
     return VersionOf(write_, release_.version);

@@ -364,6 +364,7 @@ TEST_F(DistributedLock, RenewsAThousandByOneCommand) {
   EXPECT_EQ(pool_.Take(), "update 1");
   renewals[500].lock_id = NewUuid();
   locks_.store().Execute(ops, 10s);
+  EXPECT_EQ(pool_.Take(), "find 1, update 2");
   for (const RenewOp& op : renewals) {
     ASSERT_EQ(op.status, &op == &renewals[500] ? OpStatus::kLost : OpStatus::kDone) << Why(op);
   }
@@ -443,6 +444,14 @@ TEST_F(DistributedLockFaults, AReleaseInDoubtIsFoundOut) {
   HeldLock lock = provider_.Acquire("job");
   const FailPoint lost = Lose("delete");
   EXPECT_NO_THROW(lock.Release());
+  EXPECT_FALSE(Document());
+}
+
+/// No trace is left of either: the same is sent again, and finds nothing.
+TEST_F(DistributedLockFaults, ABreakInDoubtIsFoundOut) {
+  ASSERT_TRUE(peer_.TryAcquire("job", 60s));
+  const FailPoint lost = Lose("delete");
+  EXPECT_NO_THROW(provider_.Admin().Break("job"));
   EXPECT_FALSE(Document());
 }
 
