@@ -75,7 +75,8 @@ class DOCLOCK_EXPORT LockAdmin {
   /// other clients get their turn: one to a few thousand per second. Never touches a live lock or a
   /// version. Not needed for correctness. With PurgeOptions::forget it also deletes documents that
   /// hold nothing besides their lock and were not locked for `idle_for`.
-  /// @throws std::invalid_argument naming the option
+  /// @throws std::invalid_argument naming the option; StoreException, also kRefused for
+  /// PurgeOptions::forget in a collection with another library's layout, where nothing stays
   PurgeResult Purge(const PurgeOptions& options = {}) const;
 
  private:

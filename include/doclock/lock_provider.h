@@ -61,7 +61,7 @@ struct LockProviderOptions {
 
 /// Named locks: locks for things that are not documents. A named lock is a document without a body.
 /// Everything said about documents' locks holds for it, and its collection may be opened as a
-/// LockingRepository too.
+/// LockingRepository too, unless it has another library's layout (MongodbStoreOptions::layouts).
 ///
 /// A cheap handle that keeps its LockManager open. Thread-safe: all verbs are const and may be
 /// called from any number of threads. One that was moved from throws std::logic_error.

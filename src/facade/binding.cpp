@@ -33,6 +33,15 @@ BindingPtr Bind(const LockManager& manager, const std::string& name, RepositoryO
   return binding;
 }
 
+BindingPtr BindDocuments(const LockManager& manager, const std::string& name,
+                         RepositoryOptions options, LockFieldNames default_names) {
+  auto binding = Bind(manager, name, std::move(options), std::move(default_names));
+  if (binding->collection->turns() == nullptr) return binding;
+  throw StoreException(Errc::kRefused, "doclock: the collection " + name +
+                                           " has the layout of another library, which has no "
+                                           "bodies: open it as a LockProvider");
+}
+
 namespace {
 
 /// A share could not write what it locked.

@@ -95,6 +95,11 @@ PurgeResult LockAdmin::Purge(const PurgeOptions& options) const {
   if (!options.forget && options.idle_for != Duration()) {
     throw std::invalid_argument("PurgeOptions::idle_for is for forget only");
   }
+  if (options.forget && bound().collection->turns() != nullptr) {
+    throw StoreException(Errc::kRefused, "doclock: the collection " + bound().collection->name() +
+                                             " has the layout of another library, where a release "
+                                             "deletes the name: there is nothing to forget");
+  }
   PurgeResult result;
   result.expired = detail::PurgeAll(bound());
   if (options.forget) result.forgotten = ForgetIdle(bound(), options.idle_for);

@@ -44,7 +44,7 @@ class Documents {
 
   Documents(LockManager manager, const std::string& name, RepositoryOptions options)
       : manager_(std::move(manager)),
-        binding_(Bind(manager_, name, std::move(options), DefaultNames<T>())) {}
+        binding_(BindDocuments(manager_, name, std::move(options), DefaultNames<T>())) {}
 
   /// @throws std::logic_error for one that was moved from
   [[nodiscard]] const BindingPtr& binding() const {

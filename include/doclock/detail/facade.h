@@ -30,6 +30,10 @@ using BindingPtr = std::shared_ptr<const Binding>;
 DOCLOCK_EXPORT BindingPtr Bind(const LockManager&, const std::string& name, RepositoryOptions,
                                LockFieldNames default_names);
 
+/// The same for documents. @throws StoreException kRefused if the collection holds only locks
+DOCLOCK_EXPORT BindingPtr BindDocuments(const LockManager&, const std::string& name,
+                                        RepositoryOptions, LockFieldNames default_names);
+
 /// MakeSpec for a key, and the body to create a missing document with (none: it must exist).
 DOCLOCK_EXPORT AcquireSpec SpecFor(const Binding&, const LockOptions&, Key key, Body insert = {});
 /// MakeSpec for AcquireNext.

@@ -134,7 +134,7 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   /// the handle has it.
   std::uint32_t handovers = 0;
   /// How long these had it before this one, where they take turns with others (Turns).
-  std::uint32_t streak_ms = 0;
+  std::chrono::duration<std::uint32_t, std::micro> streak{};
 };
 
 /// Orders leases by when the keeper checks them next.

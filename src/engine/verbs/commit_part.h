@@ -106,6 +106,9 @@ class ValuePart : public CommitPart {
     write_.version = 0;
     write_.is_retry = is_retry;
   }
+  [[nodiscard]] bool leaves_trace() const noexcept override {
+    return release_.collection->turns() == nullptr;
+  }
   [[nodiscard]] Trace TraceIn(const ReadOp& look) const noexcept override;
   std::int64_t Written(const ReadOp*) noexcept override { return VersionOf(write_); }
   FailurePtr Refused() noexcept override;

@@ -36,8 +36,10 @@ Procedure::Step LoneProcedure::AfterSend() {
   if (part_.leaves_trace()) return Look({});
   if (status == OpStatus::kLost || status == OpStatus::kMissing) {
     // The lease is not over, so it is missing because the first attempt released it. (Or another
-    // client broke the lock: nothing had to be written, so the result is the same.)
-    return engine_.Now() < part_.deadline() ? Written(nullptr) : Unknown();
+    // client broke the lock: nothing had to be written, so the result is the same.) Without a
+    // deadline it may have been over, and what others hold proves nothing.
+    const bool ended = status == OpStatus::kMissing || part_.deadline() != TimePoint::max();
+    return ended && engine_.Now() < part_.deadline() ? Written(nullptr) : Unknown();
   }
   const auto pause = backoff_.Next();
   return IsOutOfTime(pause) ? Unknown() : Send(pause);

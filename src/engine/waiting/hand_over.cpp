@@ -33,21 +33,14 @@ WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool m
     ++(release.shared_ ? waits.shares_releasing : waits.releasing);
   }
   const Turns* const turns = lease.collection->turns();
-  if (turns != nullptr) {
-    const TimePoint now = engine_.Now();
-    const TimePoint since = lease.granted - std::chrono::milliseconds(lease.streak_ms);
-    const bool over = now - since >= turns->after;
-    if (over) waits.not_before = now + turns->length;
-    // An attempt under way may take the lock all the same: then the turn comes with its release.
-    waits.kept_since = over && !waits.asking ? TimePoint{} : since;
-    if (over) return release;
-  }
+  if (turns != nullptr && waits.EndHold(lease)) return release;
   if (!may_hand_over || waits.asking) return release;
   const PendingPtr next = waits.Front();
   if (!next || next->shared()) return release;
   if (turns != nullptr) {
     // What cannot be granted there is refused to the waiter itself, by its own attempt.
-    if (next->spec.min_hold.count() > 0 || !next->spec.group.empty()) return release;
+    const AcquireSpec& spec = next->spec;
+    if (spec.min_hold.count() > 0 || !spec.group.empty() || !spec.insert) return release;
   } else if (lease.handovers >= static_cast<std::uint32_t>(engine_.options().max_handovers) &&
              engine_.store().traits().others_may_wait) {
     // The store's queue has its own order.
@@ -106,7 +99,7 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
     if (lease) {
       left = LeaveGranted(waits, *next);
       lease->handovers = release.handovers_;
-      lease->streak_ms = waits->StreakUntil(*lease);
+      lease->streak = waits->streak;
     }
     ask = !lease && (ask || !waits->queue.empty());
     EraseIfIdle(shard, waits);

@@ -140,10 +140,21 @@ bool KeyWaits::MustHold(const PendingAcquire& front, bool released) const noexce
   return !front.shared() || (front.fail_fast() && !released);
 }
 
-std::uint32_t KeyWaits::StreakUntil(const Lease& lease) const noexcept {
-  if (kept_since == TimePoint{}) return 0;
-  const auto kept = std::chrono::floor<std::chrono::milliseconds>(lease.granted - kept_since);
-  return static_cast<std::uint32_t>(kept.count());
+bool KeyWaits::others_turn() const noexcept {
+  return collection->turns() != nullptr && engine.Now() < not_before;
+}
+
+bool KeyWaits::EndHold(const Lease& lease) noexcept {
+  const Turns& turns = *collection->turns();
+  const TimePoint now = engine.Now();
+  // It may have been granted within a turn, to a caller that only tries: the rest comes now.
+  const auto rest = std::min<std::chrono::nanoseconds>(not_before - lease.granted, turns.length);
+  const std::chrono::nanoseconds before = std::max(streak, lease.streak);
+  const auto kept = now - lease.granted + before;
+  const bool over = rest.count() > 0 || kept >= turns.after;
+  streak = over ? decltype(streak)() : std::chrono::ceil<decltype(streak)>(kept);
+  if (over) not_before = now + (rest.count() > 0 ? rest : turns.length);
+  return over;
 }
 
 Waiters KeyWaits::TakeFailFast(const AcquireSpec* busy) noexcept {
@@ -167,6 +178,22 @@ bool KeyWaits::BringFailFastForward() noexcept {
   if (first == queue.end()) return false;
   queue.splice(queue.begin(), queue, first);
   return true;
+}
+
+TimePoint KeyWaits::NextInTurn() noexcept {
+  TimePoint next = not_before;
+  auto first = queue.end();
+  for (auto it = queue.begin(); it != queue.end(); ++it) {
+    const PendingAcquire& waiter = **it;
+    const bool waits = waiter.queue_state == PendingAcquire::QueueState::kQueued;
+    if (!waits || waiter.asks_in_turn || waiter.settled() || waiter.last_call() >= next) continue;
+    next = waiter.last_call();
+    first = it;
+  }
+  if (first == queue.end() || engine.Now() < next) return next;
+  (*first)->asks_in_turn = true;
+  queue.splice(queue.begin(), queue, first);
+  return next;
 }
 
 FailurePtr KeyWaits::WhyEnded(const PendingAcquire& waiter, Errc code) const noexcept {

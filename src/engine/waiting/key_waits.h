@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -31,9 +32,9 @@ struct KeyWaits {
   bool again = false;        ///< A hint or a release came meanwhile: ask again at once.
   bool overdue = false;      ///< The time of some is over, and they wait for the first answer.
   TimePoint not_before{};    ///< Standing back until then.
-  /// Where it takes turns with others: since when this process has had the lock, one waiter after
-  /// the other; zero: it has left the others a turn since.
-  TimePoint kept_since{};
+  /// Where it takes turns with others (Collection::turns): how long holders of this process had the
+  /// lock, up to the last release here, since the others' last turn.
+  std::chrono::duration<std::uint32_t, std::micro> streak{};
   Runtime::TimerId timer = 0;
   TimePoint timer_when{};
   TimePoint asked_when{};  ///< When the attempt or hand-over under way began.
@@ -42,10 +43,15 @@ struct KeyWaits {
   /// Of the last grant that a hint told of while an attempt was under way.
   std::optional<GrantSeen> told;
 
-  /// Needs neither queue nor entry any more?
+  /// Needs neither queue nor entry any more, unless others have their turn?
   [[nodiscard]] bool idle() const noexcept {
     return queue.empty() && releasing == 0 && shares_releasing == 0 && !asking;
   }
+  /// Is it the turn of other processes, which poll?
+  [[nodiscard]] bool others_turn() const noexcept;
+  /// A holder of this process, one of those that take turns, releases the lock. Returns whether it
+  /// is the others' turn from now on.
+  bool EndHold(const Lease& lease) noexcept;
   void Leave(PendingAcquire& waiter) noexcept;
   void LeaveTo(Waiters& left, PendingAcquire& waiter) noexcept;
   /// The first waiter that still wants the lock; null if there is none.
@@ -66,12 +72,13 @@ struct KeyWaits {
   /// Moves a caller that does not wait and has no answer of the store to the front. False: there is
   /// none.
   bool BringFailFastForward() noexcept;
+  /// In the others' turn: when the next waiter asks, at its end or because its own time is nearly
+  /// over. One whose time has come is moved to the front, and asks once so.
+  TimePoint NextInTurn() noexcept;
   /// The callers that do not wait, and are as busy as `busy` if that is not null.
   Waiters TakeFailFast(const AcquireSpec* busy) noexcept;
   /// Those of them that a share keeps out.
   Waiters TakeFailFastWriters() noexcept;
-  /// Lease::streak_ms of a lease that this process was granted next.
-  [[nodiscard]] std::uint32_t StreakUntil(const Lease& lease) const noexcept;
   /// Is the store, or a release of this process, about to give the first answer for this key?
   [[nodiscard]] bool AwaitsFirstAnswer() const noexcept {
     return !last && (asking || releasing > 0 || shares_releasing > 0);

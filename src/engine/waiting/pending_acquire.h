@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -18,6 +19,9 @@ namespace doclock::detail {
 
 /// How long the first answer of the store may take, even if the wait is shorter.
 inline constexpr std::chrono::seconds kFirstAnswer{1};
+
+/// How long before its end a wait asks for a lock that is left to others.
+inline constexpr std::chrono::milliseconds kLastCall{100};
 
 /// A caller that waits for a lock, blocked or not. It is settled exactly once: granted, refused,
 /// timed out or cancelled. The thread that brings a grant too late releases it.
@@ -53,6 +57,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   /// Of a search, guarded likewise: the number of the hint that woke it (0: none did), and of the
   /// last hint that had come when it asked the store.
   std::uint64_t hint = 0, heard = 0;
+  /// It has asked in the others' turn (KeyWaits::NextInTurn). Guarded by the shard's mutex.
+  bool asks_in_turn = false;
   /// Set when it stands in a queue. The queue then knows the store's last answer and the reason why
   /// a wait ended.
   std::atomic<bool> answered = false;
@@ -70,6 +76,11 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   [[nodiscard]] bool fail_fast() const noexcept { return spec.wait.count() == 0; }
   /// Does it stand in the store's queue too, when it is the first in its process?
   [[nodiscard]] bool uses_store_queue() const noexcept;
+  /// Shortly before its time is over: an answer of the store still comes in time.
+  [[nodiscard]] TimePoint last_call() const noexcept {
+    if (deadline == TimePoint::max()) return deadline;
+    return deadline - std::min(kLastCall, spec.wait.ms() / 2);
+  }
   [[nodiscard]] bool settled() const noexcept { return settled_.load(std::memory_order_acquire); }
 
   /// False if it was settled before: then `result` is dropped, which releases a grant.

@@ -60,6 +60,8 @@ KeyWaitsPtr WaitTable::FindOrAddKey(Shard& shard, Collection& collection, const 
 
 void WaitTable::EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) noexcept {
   if (!waits->idle() || !waits->listed) return;
+  // A caller that comes in the others' turn has to find it. The timer erases it.
+  if (waits->others_turn() && !engine_.closed() && SleepUntil(waits, waits->not_before)) return;
   engine_.runtime().Cancel(std::exchange(waits->timer, 0));
   const auto [begin, end] = shard.keys.equal_range(waits->hash);
   shard.keys.erase(std::find_if(begin, end, [&](auto& entry) { return entry.second == waits; }));
@@ -82,7 +84,7 @@ bool WaitTable::MustQueue(const AcquireSpec& spec, std::size_t hash) {
   const auto waits = FindKey(shard, *spec.collection, spec.key, hash);
   if (!waits) return false;
   return waits->releasing > 0 || waits->shares_releasing > 0 ||
-         (spec.wait.count() > 0 && !waits->queue.empty());
+         (spec.wait.count() > 0 && (!waits->queue.empty() || waits->others_turn()));
 }
 
 void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
@@ -106,7 +108,7 @@ void WaitTable::Enqueue(const PendingPtr& waiter, FailurePtr why) {
     if (why) waits->last = std::move(why);
     first = waits->queue.empty() && waits->releasing == 0 && waits->shares_releasing == 0;
     // The first waiter has asked already and sleeps until there is a reason to ask again.
-    ask = waiter->fail_fast() || waits->queue.empty() || waits->timer == 0;
+    ask = waiter->fail_fast() || waits->queue.empty() || waits->timer == 0 || waits->others_turn();
     waiter->where = node.begin();
     waits->queue.splice(waits->queue.end(), node);
     if (waiter->fail_fast()) ++waits->failing_fast;
@@ -209,14 +211,18 @@ void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) noexcept {
   PendingPtr waiter;
   {
     const std::scoped_lock lock(ShardOf(waits->hash).mutex);
-    if (waits->queue.empty() || waits->releasing > 0) return;
+    if (waits->queue.empty()) return EraseIfIdle(ShardOf(waits->hash), waits);
+    if (waits->releasing > 0) return;
     if (waits->asking) {
       waits->again = true;
       return;
     }
     // A caller that asks only once does not stand back: it would wait.
-    const bool stands_back = engine_.Now() < waits->not_before && !waits->BringFailFastForward();
-    if (stands_back && SleepUntil(waits, waits->not_before)) return;
+    if (engine_.Now() < waits->not_before && !waits->BringFailFastForward()) {
+      const bool turn = waits->others_turn();
+      const TimePoint next = turn ? waits->NextInTurn() : waits->not_before;
+      if (engine_.Now() < next && SleepUntil(waits, next)) return;
+    }
     waiter = waits->Front();
     if (!waiter) return EraseIfIdle(ShardOf(waits->hash), waits);
     if (waits->MustHold(*waiter, released)) return;
@@ -310,7 +316,7 @@ void WaitTable::Granted(const KeyWaitsPtr& waits, PendingAcquire& waiter,
   Leavers left;
   {
     const std::scoped_lock lock(shard.mutex);
-    result.grant.lease->streak_ms = waits->StreakUntil(*result.grant.lease);
+    result.grant.lease->streak = waits->streak;
     left = LeaveGranted(waits, waiter);
     EraseIfIdle(shard, waits);
   }

@@ -23,9 +23,19 @@ void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& 
 /// answered for as long as calls wait for one
 void CheckCollection(Server& server, const Collection& collection);
 
+/// Refuses a collection of another library where the server itself would delete held locks, or
+/// loses them with a failover. Skips and throws as CheckCollection does.
+/// @param index the one that the library makes: it may delete what is over
+void CheckPlace(Server& server, const Collection& collection, const Doc& index);
+
 /// Looks at the server, its disk, this user's privileges and, unless it is null, a collection: see
 /// Store::Examine. What the user may not see is a finding. @throws StoreException
 std::vector<Finding> Examine(Server& server, const Collection* collection, const ClockSkew& skew,
                              std::chrono::milliseconds budget);
+
+/// Looks at this user's privileges in such a collection, and at what CheckPlace looks at.
+/// @throws StoreException
+std::vector<Finding> ExaminePlace(Server& server, const Collection& collection, const Doc& index,
+                                  std::chrono::milliseconds budget);
 
 }  // namespace doclock::mongodb

@@ -85,13 +85,14 @@ void JudgeCollation(const bson_t& with, std::vector<Finding>& found) {
                      "): keys that differ would be one document");
 }
 
-void JudgeListed(const bson_t& listed, const LockFieldNames& fields, std::vector<Finding>& found) {
+/// What the server itself would do to locks there, whatever their fields are.
+void JudgePlaceListed(const bson_t& listed, std::vector<Finding>& found) {
   const std::string type = TextAt(listed, "type");
   if (type == "view") return Problem(found, "is a view: it holds no documents of its own");
   if (type == "timeseries") {
     return Problem(found, "is a time series: the server lets no one change its documents singly");
   }
-  bson_t options, part;
+  bson_t options;
   if (!FindDocument(listed, "options", options)) return;
   if (FlagAt(options, "capped")) {
     Problem(found, "is capped: the server deletes the oldest documents, and their locks with them");
@@ -101,6 +102,12 @@ void JudgeListed(const bson_t& listed, const LockFieldNames& fields, std::vector
             "has expireAfterSeconds: the server deletes documents by their age, and their "
             "locks with them");
   }
+}
+
+void JudgeListed(const bson_t& listed, const LockFieldNames& fields, std::vector<Finding>& found) {
+  JudgePlaceListed(listed, found);
+  bson_t options, part;
+  if (!FindDocument(listed, "options", options)) return;
   JudgeCollation(options, found);
   if (FindDocument(options, "encryptedFields", part)) {
     ForEachItem(part, "fields", [&](const bson_iter_t& item) {
@@ -170,6 +177,39 @@ std::vector<Finding> JudgeIndexes(const Reply& list, const LockFieldNames& field
   std::vector<Finding> found;
   list.ForEachInBatch([&](const bson_t& index) {
     JudgeIndex(index, fields, found);
+    return true;
+  });
+  return found;
+}
+
+std::vector<Finding> JudgePlace(const Reply& options) {
+  std::vector<Finding> found;
+  options.ForEachInBatch([&](const bson_t& listed) {
+    JudgePlaceListed(listed, found);
+    return true;
+  });
+  return found;
+}
+
+std::string ExpiryField(const bson_t& index) {
+  bson_t keys;
+  bson_iter_t key;
+  const bool expires = bson_has_field(&index, "expireAfterSeconds") &&
+                       FindDocument(index, "key", keys) && bson_iter_init(&key, &keys) &&
+                       bson_iter_next(&key);
+  return expires ? bson_iter_key(&key) : "";
+}
+
+std::vector<Finding> JudgeExpiry(const Reply& list, const std::string& field) {
+  std::vector<Finding> found;
+  list.ForEachInBatch([&](const bson_t& index) {
+    const std::string path = ExpiryField(index);
+    if (!path.empty() && path != field) {
+      Problem(found,
+              "has the TTL index " + TextAt(index, "name") + " over " + path +
+                  ": the server would delete documents whose locks are held",
+              "drop this index");
+    }
     return true;
   });
   return found;

@@ -22,6 +22,16 @@ std::vector<Finding> JudgeOptions(const Reply& options, const LockFieldNames& fi
 /// The same for its indexes (the answer to listIndexes).
 std::vector<Finding> JudgeIndexes(const Reply& list, const LockFieldNames& fields);
 
+/// Of JudgeOptions what holds for another library's documents too.
+std::vector<Finding> JudgePlace(const Reply& options);
+
+/// The field by whose time the server deletes documents, if this is a TTL index; else empty.
+std::string ExpiryField(const bson_t& index);
+
+/// The TTL indexes (in the answer to listIndexes) that delete by another field than this one, the
+/// end of the lease. kProblem.
+std::vector<Finding> JudgeExpiry(const Reply& list, const std::string& field);
+
 /// Does the answer to listIndexes hold an index of this name?
 bool HasIndex(const Reply& list, std::string_view name);
 

@@ -77,6 +77,24 @@ class Examiner {
           count.Integer("n") > kManyDocuments,
           "let a program call EnsureIndexes(): status, purge and top look at every document");
   }
+  /// @param index the one that the other library makes
+  void LookAtPlace(const Collection& collection, const Doc& index) {
+    Reply options, list;
+    if (Asked("collection", OptionsOf(collection.name()), options)) {
+      AddAll(collection, JudgePlace(options));
+    }
+    if (!Asked("indexes", Doc::Of("listIndexes", std::string_view(collection.name())), list))
+      return;
+    const std::string field = ExpiryField(*index.get());
+    AddAll(collection, JudgeExpiry(list, field));
+    if (field.empty()) return;  // theirs does not delete
+    bool has = false;
+    list.ForEachInBatch([&](const bson_t& one) { return !(has = ExpiryField(one) == field); });
+    Judge(
+        "indexes",
+        has ? "the server deletes expired locks, by their index" : "expired locks are not deleted",
+        !has, "let a program call EnsureIndexes(), or purge from time to time");
+  }
 
   std::vector<Finding> findings;
 
@@ -161,6 +179,14 @@ std::vector<Finding> Examine(Server& server, const Collection* collection, const
     examiner.LookAtOptions(*collection);
     examiner.LookAtIndexes(*collection);
   }
+  return std::move(examiner.findings);
+}
+
+std::vector<Finding> ExaminePlace(Server& server, const Collection& collection, const Doc& index,
+                                  milliseconds budget) {
+  Examiner examiner(server, budget);
+  examiner.LookAtPrivileges(collection.name());
+  examiner.LookAtPlace(collection, index);
   return std::move(examiner.findings);
 }
 

@@ -159,4 +159,16 @@ void CheckCollection(Server& server, const Collection& collection) {
   CheckIds(reader, collection);
 }
 
+void CheckPlace(Server& server, const Collection& collection, const Doc& index) {
+  CheckNames(server, collection);
+  const Reader reader(server);
+  Reply options, list;
+  if (Looked(reader, OptionsOf(collection.name()), options)) {
+    CheckFindings(collection, JudgePlace(options));
+  }
+  if (Looked(reader, Doc::Of("listIndexes", std::string_view(collection.name())), list)) {
+    CheckFindings(collection, JudgeExpiry(list, ExpiryField(*index.get())));
+  }
+}
+
 }  // namespace doclock::mongodb

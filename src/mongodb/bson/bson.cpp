@@ -152,8 +152,10 @@ bool FindDocument(const bson_t& doc, const char* name, bson_t& found) {
 
 std::string TextAt(const bson_t& doc, const char* name) {
   bson_iter_t field;
-  const bool found = FindField(doc, name, field) && BSON_ITER_HOLDS_UTF8(&field);
-  return found ? bson_iter_utf8(&field, nullptr) : "";
+  if (!FindField(doc, name, field) || !BSON_ITER_HOLDS_UTF8(&field)) return {};
+  std::uint32_t size = 0;
+  const char* const text = bson_iter_utf8(&field, &size);
+  return {text, size};
 }
 
 bool FlagAt(const bson_t& doc, const char* name) {

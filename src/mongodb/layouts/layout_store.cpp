@@ -1,15 +1,18 @@
 #include "mongodb/layouts/layout_store.h"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "locking/execute.h"
+#include "mongodb/admin/admin.h"
 #include "mongodb/layouts/layout_unit.h"
 #include "mongodb/operations/execute.h"
 #include "mongodb/operations/operations.h"
+#include "rules/holder.h"
 
 namespace doclock::mongodb {
 namespace {
@@ -120,6 +123,7 @@ class LayoutDatabase final : public locking::Database {
     }
     auto collection = std::make_shared<LayoutCollection>(name, default_ttl, *layouts_.at(name));
     RequireKeyIndex(*collection);
+    CheckPlace(server_, *collection, LayoutOf(*collection).Index());
     return collection;
   }
   std::unique_ptr<locking::Unit> Begin(locking::Access, Deadline deadline) override {
@@ -127,11 +131,13 @@ class LayoutDatabase final : public locking::Database {
   }
   void Try(std::span<StoreOp* const> ops, Deadline deadline) override {
     std::vector<RenewOp*> renewals;
+    std::vector<WriteOp*> releases;
     for (StoreOp* const op : ops) {
       if (op->kind == OpKind::kRenew) renewals.push_back(static_cast<RenewOp*>(op));
-      if (IsPlainRelease(*op)) Release(static_cast<WriteOp&>(*op), deadline);
+      if (IsPlainRelease(*op)) releases.push_back(static_cast<WriteOp*>(op));
     }
-    if (!renewals.empty()) Renew(renewals, deadline);
+    if (!releases.empty()) Release(releases, deadline);
+    if (!renewals.empty()) Renew(std::move(renewals), deadline);
   }
   /// Waiters poll, as those of the other library: a process that learnt of a release at once would
   /// leave them nothing.
@@ -139,6 +145,9 @@ class LayoutDatabase final : public locking::Database {
   void EnsureIndex(Collection& collection, const IndexSpec& index) override {
     if (!index.held_locks) Refuse(collection, "indexes over bodies");
     MakeIndex(collection);
+  }
+  std::vector<Finding> Examine(Collection* collection, Deadline deadline) override {
+    return ExaminePlace(server_, *collection, LayoutOf(*collection).Index(), Until(deadline));
   }
 
  private:
@@ -151,7 +160,11 @@ class LayoutDatabase final : public locking::Database {
       throw StoreException(Errc::kRefused, "doclock: MongoDB: the collection " + collection.name() +
                                                " has two documents of one lock");
     }
-    Check(reply);
+    // The other library goes on with an index that is a little different.
+    constexpr std::array kIndexExists = {68, 85, 86};
+    const bool exists =
+        std::find(kIndexExists.begin(), kIndexExists.end(), reply.code) != kIndexExists.end();
+    if (!exists) Check(reply);
   }
   /// Without it the other library's locks do not exclude each other.
   void RequireKeyIndex(const Collection& collection) {
@@ -168,31 +181,89 @@ class LayoutDatabase final : public locking::Database {
     });
     if (!found) MakeIndex(collection);
   }
-  void Release(WriteOp& op, Deadline deadline) {
-    const Statement statement = LayoutOf(*op.collection).Release(op);
-    Doc command = CommandOf(statement.verb, *op.collection, Array().Add(statement.doc), true);
-    Reply reply;
-    Operations(server_, Until(deadline)).Write(command, reply);
-    if (Operations::Settled(op, Single(reply)) || reply.Integer("n") == 0) return;
-    op.version = op.expected == kAnyVersion ? 0 : op.expected;
-    op.status = OpStatus::kDone;
-  }
-  /// Of one collection. If one is not live any more, a look tells which.
-  void Renew(std::span<RenewOp* const> ops, Deadline deadline) {
-    Array statements;
-    milliseconds ttl = ops.front()->ttl;
-    for (const RenewOp* const op : ops) {
-      statements.Add(LayoutOf(*op->collection).Renewal(*op));
-      ttl = std::min(ttl, op->ttl);
+  /// Of one collection. What matched nothing is left to a unit. Of several the server does not tell
+  /// which that is: all are in doubt, and the same release again finds out.
+  void Release(std::span<WriteOp* const> ops, Deadline deadline) {
+    std::map<Verb, std::vector<WriteOp*>> of;
+    std::map<Verb, Array> statements;
+    for (WriteOp* const op : ops) {
+      const Statement statement = LayoutOf(*op->collection).Release(*op);
+      of[statement.verb].push_back(op);
+      statements[statement.verb].Add(statement.doc);
     }
-    Doc command = CommandOf(Verb::kUpdate, *ops.front()->collection, statements, false);
+    for (const auto& [verb, some] : of) {
+      Doc command = CommandOf(verb, *some.front()->collection, statements[verb], false);
+      Reply reply;
+      Operations(server_, Until(deadline)).Write(command, reply);
+      const std::int64_t matched = reply.Integer("n");
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        WriteOp& op = *some[i];
+        if (Operations::Settled(op, reply.Of(i)) || matched == 0) continue;
+        op.version = op.expected == kAnyVersion ? 0 : op.expected;
+        op.status = OpStatus::kDone;
+        if (matched < static_cast<std::int64_t>(some.size())) {
+          op.Doubt("some locks were lost, and the server does not tell which");
+        }
+      }
+    }
+  }
+  /// Of one collection. If some matched nothing, a look settles those that are not live, and the
+  /// others go once more. What is open then is left to a unit, as is another lease of a document.
+  void Renew(std::vector<RenewOp*> open, Deadline deadline) {
+    constexpr int kMostRounds = 3;
+    milliseconds ttl = open.front()->ttl;
+    for (const RenewOp* const op : open) ttl = std::min(ttl, op->ttl);
     Pool& pool = server_.For(Purpose::kRenewals, std::min(ttl / 10, Until(deadline)));
+    Operations operations(server_, pool, deadline);
+    for (int round = 1;; ++round) {
+      RenewAtOnce(operations, open);
+      std::erase_if(open, [](const RenewOp* op) { return op->status != OpStatus::kPending; });
+      if (open.empty() || round == kMostRounds) return;
+      const auto key = [](const RenewOp* op) -> const Key& { return *op->key; };
+      std::ranges::sort(open, {}, key);  // a look shows a document once
+      open.erase(std::ranges::unique(open, {}, key).begin(), open.end());
+      if (!SettleLost(operations, open)) return;
+    }
+  }
+  static void RenewAtOnce(Operations& operations, std::span<RenewOp* const> ops) {
+    const Collection& collection = *ops.front()->collection;
+    Array statements;
+    for (const RenewOp* const op : ops) statements.Add(LayoutOf(collection).Renewal(*op));
+    Doc command = CommandOf(Verb::kUpdate, collection, statements, false);
     Reply reply;
-    Operations(server_, pool, deadline).Write(command, reply);
+    operations.Write(command, reply);
     const bool all = reply.Integer("n") == static_cast<std::int64_t>(ops.size());
     for (std::size_t i = 0; i < ops.size(); ++i) {
       if (!Operations::Settled(*ops[i], reply.Of(i)) && all) ops[i]->status = OpStatus::kDone;
     }
+  }
+  /// Leaves those whose lease is live. False: there are none, or nothing was found out.
+  static bool SettleLost(Operations& operations, std::vector<RenewOp*>& open) {
+    const Collection& collection = *open.front()->collection;
+    std::vector<const Key*> keys;
+    for (const RenewOp* const op : open) keys.push_back(op->key);
+    std::vector<OpStatus> shown(open.size(), OpStatus::kMissing);
+    std::map<std::size_t, std::string> bad;
+    Reply reply;
+    const bool complete = operations.Look(
+        collection, keys, {.whole = true, .key_field = LayoutOf(collection).key_field()},
+        [&](std::size_t place, Operations::Shown&& sight) {
+          std::string field;
+          const rules::LockState lock = LayoutOf(collection).Read(sight.doc, sight.now, field);
+          const bool live = rules::MayRenew(*open[place], lock, kLookedAt);
+          shown[place] = live ? OpStatus::kPending : OpStatus::kLost;
+          if (!field.empty()) bad.emplace(place, std::move(field));
+        },
+        reply);
+    if (!complete) return false;
+    for (std::size_t i = 0; i < open.size(); ++i) open[i]->status = shown[i];
+    for (const auto& [place, field] : bad) {
+      locking::Change document(*open[place]);
+      document.bad_part = field.c_str();
+      open[place]->Fail(Errc::kMalformed, locking::MalformedText(document));
+    }
+    std::erase_if(open, [](const RenewOp* op) { return op->status != OpStatus::kPending; });
+    return !open.empty();
   }
 
   Server& server_;
@@ -213,17 +284,25 @@ LayoutStore::LayoutStore(Server& server, const ClockWatch& clocks, Layouts layou
 void LayoutStore::Execute(std::span<StoreOp* const> ops, milliseconds budget) {
   if (Refuses(ops)) return;
   const Deadline deadline = In(budget);
-  std::map<Collection*, std::vector<StoreOp*>> renewals;
+  using OfCollections = std::map<Collection*, std::vector<StoreOp*>>;
+  OfCollections renewals, releases;
   std::vector<StoreOp*> others;
   for (StoreOp* const op : ops) {
     op->MakePending();
     if (const char* const feature = Unpromised(*op)) {
       op->Fail(Errc::kRefused, RefusalText(*op->collection, feature));
     } else if (!FailIfTooShort(*op, clocks_)) {
-      op->kind == OpKind::kRenew ? renewals[op->collection].push_back(op) : others.push_back(op);
+      const bool renews = op->kind == OpKind::kRenew;
+      auto& some = renews                ? renewals[op->collection]
+                   : IsPlainRelease(*op) ? releases[op->collection]
+                                         : others;
+      some.push_back(op);
     }
   }
-  for (const auto& [collection, some] : renewals) locking::Execute(database(), some, deadline);
+  // Others wait for these, and they take one command for each collection.
+  for (const OfCollections* const at_once : {&renewals, &releases}) {
+    for (const auto& [collection, some] : *at_once) locking::Execute(database(), some, deadline);
+  }
   // By itself: a grant's fence is the time of its own look.
   for (StoreOp* const op : others) {
     locking::Execute(database(), {&op, 1}, others.size() == 1 ? deadline : PartOf(deadline));

@@ -1,6 +1,7 @@
 #include "mongodb/layouts/layout_unit.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -25,10 +26,15 @@ Doc Sight() {
   return fields;
 }
 
-/// Rises with every write that the replica set has acknowledged; 0: the answer has none.
+/// Rises with every write that the replica set has acknowledged. @throws StoreException if the
+/// answer has none
 std::int64_t OperationTime(const Reply& reply) {
   bson_iter_t at;
-  if (!FindField(reply.doc(), "operationTime", at) || !BSON_ITER_HOLDS_TIMESTAMP(&at)) return 0;
+  if (!FindField(reply.doc(), "operationTime", at) || !BSON_ITER_HOLDS_TIMESTAMP(&at)) {
+    throw StoreException(Errc::kRefused,
+                         "doclock: MongoDB: the answer of the server has no operation time, which "
+                         "makes the fence in a collection with a layout");
+  }
   std::uint32_t seconds = 0, increment = 0;
   bson_iter_timestamp(&at, &seconds, &increment);
   return std::max<std::int64_t>(seconds - kTokenEpoch, 0) << 32 | increment;
@@ -116,8 +122,9 @@ std::string LayoutUnit::ScanLocks(Collection& collection, const LockQuery& query
   const Layout& layout = LayoutOf(collection);
   const char* const name = layout.key_field();
   // Of texts only: others are no names of locks.
-  const Doc filter = query.key ? ByKey(layout, *query.key)
-                               : Doc::Of(name, Doc::Of(after.empty() ? "$gte" : "$gt", after));
+  Doc names = Doc::Of("$type", "string");
+  names.Add(after.empty() ? "$gte" : "$gt", after);
+  const Doc filter = query.key ? ByKey(layout, *query.key) : Doc::Of(name, names);
   Doc command = Doc::Of("find", std::string_view(collection.name()));
   command.Add("filter", filter).Add("projection", Sight()).Add("sort", Doc::Of(name, 1));
   command.Add("limit", kLayoutPage).Add("batchSize", kLayoutPage + 1);
@@ -126,12 +133,15 @@ std::string LayoutUnit::ScanLocks(Collection& collection, const LockQuery& query
   operations_.Read(command, reply);
   if (reply.code == kNamespaceNotFound) return {};
   Check(reply);
+  // Large documents fill an answer before the page is full.
+  bool more = reply.cursor_id() != 0;
+  if (more) operations_.Forget(collection, reply.cursor_id());
   std::int64_t rows = 0;
   std::string last;
   reply.ForEachInBatch([&](const bson_t& row) {
     bson_t doc;
     bson_iter_t now, id;
-    ++rows;
+    more = ++rows == kLayoutPage || more;
     if (!FindDocument(row, "doc", doc) || !FindField(row, "now", now) ||
         !FindField(doc, name, id)) {
       return true;
@@ -142,33 +152,75 @@ std::string LayoutUnit::ScanLocks(Collection& collection, const LockQuery& query
     std::string bad_field;
     candidate.lock = layout.Read(doc, bson_iter_date_time(&now), bad_field);
     candidate.malformed = !bad_field.empty();
-    return visit(std::move(candidate));
+    const bool goes_on = visit(std::move(candidate));
+    more = more || !goes_on;
+    return goes_on;
   });
-  return rows == kLayoutPage ? last : std::string();
-}
-
-bool LayoutUnit::Store(const Change& change) {
-  const auto& loaded = static_cast<const Loaded&>(*change.was);
-  const Statement statement =
-      LayoutOf(*change.collection)
-          .Change(*change.key, *loaded.seen.get(), loaded.lock, change.now->lock);
-  Doc command = CommandOf(statement.verb, *change.collection, Array().Add(statement.doc), true);
-  Reply reply;
-  operations_.Write(command, reply);
-  Check(Single(reply));
-  return reply.Integer("n") > 0;
+  return more ? last : std::string();
 }
 
 void LayoutUnit::Commit(std::span<Change> changes) {
+  struct Command {
+    Array statements;
+    std::vector<Change*> changes;
+  };
+  std::map<Verb, Command> commands;
   for (Change& change : changes) {
     if (!change.IsDecided()) continue;
-    if (Store(change)) {
-      change.outcome = OpStatus::kDone;
-    } else if (changes.size() == 1) {
-      throw locking::Raced();
-    } else {
-      change.raced = true;
-    }
+    const auto& loaded = static_cast<const Loaded&>(*change.was);
+    const Statement statement =
+        LayoutOf(*change.collection)
+            .Change(*change.key, *loaded.seen.get(), loaded.lock, change.now->lock);
+    Command& command = commands[statement.verb];
+    command.statements.Add(statement.doc);
+    command.changes.push_back(&change);
+  }
+  bool stored = false;
+  for (auto& [verb, command] : commands) {
+    Reply reply;
+    Doc doc = CommandOf(verb, *command.changes.front()->collection, command.statements, false);
+    operations_.Write(doc, reply);
+    const bool one = command.changes.size() == 1;
+    if (!stored) Check(one ? Single(reply) : reply);  // else others are stored: it is told of each
+    const std::int64_t matched = reply.Integer("n");
+    if (changes.size() == 1 && matched == 0) throw locking::Raced();
+    stored = true;
+    Settle(verb, command.changes, reply);
+  }
+}
+
+void LayoutUnit::Settle(Verb verb, std::vector<Change*> changes, const Reply& reply) {
+  const std::int64_t matched = reply.Integer("n");
+  const bool all = matched == static_cast<std::int64_t>(changes.size());
+  std::size_t place = 0;
+  std::erase_if(changes, [&](Change* change) {
+    return Settled(reply.Of(place++), *change->collection, change->outcome, change->detail);
+  });
+  for (Change* const change : changes) {
+    change->outcome = all ? OpStatus::kDone : OpStatus::kPending;
+    change->raced = !all;  // what an update has stored may be stored again
+  }
+  if (!all && verb == Verb::kDelete && !changes.empty()) JudgeDeleted(changes, matched);
+}
+
+void LayoutUnit::JudgeDeleted(std::span<Change* const> changes, std::int64_t deleted) {
+  std::vector<const Key*> keys;
+  for (const Change* const change : changes) keys.push_back(change->key);
+  std::set<std::size_t> there;
+  Reply reply;
+  const Collection& collection = *changes.front()->collection;
+  const bool complete = operations_.Look(
+      collection, keys, {.whole = true, .key_field = LayoutOf(collection).key_field()},
+      [&](std::size_t place, Operations::Shown&&) { there.insert(place); }, reply);
+  const bool all = complete && static_cast<std::int64_t>(keys.size() - there.size()) == deleted;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (complete && there.contains(i)) continue;
+    changes[i]->raced = false;
+    changes[i]->outcome = all ? OpStatus::kDone : OpStatus::kInDoubt;
+    if (all) continue;
+    changes[i]->detail = std::make_unique<OpDetail>();
+    changes[i]->detail->code = Errc::kInDoubt;
+    changes[i]->detail->message = "which client has deleted the document is not known";
   }
 }
 

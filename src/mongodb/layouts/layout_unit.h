@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "locking/database.h"
 #include "mongodb/layouts/layout.h"
@@ -42,8 +43,12 @@ class LayoutUnit final : public locking::Unit {
   };
   Loaded& Show(locking::Change& document, const bson_t& doc, std::int64_t now);
   void LoadForAttempt(locking::Change& document);
-  /// Returns whether the document was what was loaded.
-  bool Store(const locking::Change& change);
+  /// Gives the changes of one command their outcomes. Of several of which some matched nothing, the
+  /// server does not tell which.
+  void Settle(Verb verb, std::vector<locking::Change*> changes, const Reply& reply);
+  /// A document that is still there was not deleted. If others have deleted some of those that are
+  /// not, each of these is in doubt.
+  void JudgeDeleted(std::span<locking::Change* const> changes, std::int64_t deleted);
 
   Operations operations_;
   std::set<const Key*> attempts_;

@@ -81,11 +81,14 @@ class WithLayouts final : public Base {
     if (!IsTheirs(collection)) return Base::EnsureIndex(collection, index);
     others_.EnsureIndex(collection, index);
   }
-  /// Of one of theirs only what concerns the servers: what its documents and indexes ought to be is
-  /// the other library's matter.
+  /// What the documents of theirs ought to be is the other library's matter.
   std::vector<Finding> Examine(Collection* collection, milliseconds budget) override {
-    const bool theirs = collection != nullptr && IsTheirs(*collection);
-    return Base::Examine(theirs ? nullptr : collection, budget);
+    if (collection == nullptr || !IsTheirs(*collection)) return Base::Examine(collection, budget);
+    auto findings = Base::Examine(nullptr, budget / 2);
+    for (Finding& one : others_.Examine(collection, budget / 2)) {
+      findings.push_back(std::move(one));
+    }
+    return findings;
   }
 
  private:

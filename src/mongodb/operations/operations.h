@@ -86,6 +86,8 @@ class Operations {
   void Write(Doc& command, Reply& reply);
   /// Sends a command that reads, bounded.
   void Read(Doc& command, Reply& reply);
+  /// Ends a cursor with what did not fit into an answer. False: there was no answer.
+  bool Forget(const Collection& collection, std::int64_t cursor);
 
   /// See Settled below.
   static bool Settled(StoreOp& op, const CommandResult& result);
@@ -126,7 +128,6 @@ class Operations {
   /// Connections for what is left of the call: its own, unless they wait much longer.
   [[nodiscard]] Pool& PoolOfNow() const;
   void Bound(Doc& command, const Pool& pool) const;
-  bool Forget(const Collection& collection, std::int64_t cursor);
 
   Server& server_;
   Pool& pool_;

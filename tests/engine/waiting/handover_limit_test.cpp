@@ -136,6 +136,116 @@ TEST_F(HandOverLimitTest, WhereClientsPollTheTimeDecidesAndTheTurnIsLonger) {
   EXPECT_FALSE(hand_over(100ms));
 }
 
+/// Turns come after a second, and last for half a second.
+class TurnsTest : public HandOverLimitTest {
+ protected:
+  TurnsTest() {
+    store = std::make_shared<TurnsStore>(OpenMemoryStore({.clock = clock}));
+    manager.emplace(store, ManagerOptions{.runtime = clock->runtime()});
+    opened_ = store->Open("orders", {}, 30s);
+    collection = opened_.get();
+  }
+  void Release(Grant& held) {
+    EXPECT_FALSE(Write(held.lease, WriteKind::kRelease, Body()));
+    clock->RunPending();
+  }
+  void Pass(std::chrono::milliseconds time) {
+    clock->Advance(time);
+    clock->RunPending();
+  }
+  /// A waiter, whose turn the others' comes before.
+  std::shared_ptr<Waiting> BeginTurn(LockOptions options = {.wait = kForever}) {
+    Grant held = Lock("a");
+    auto waiting = LockLater("a", options);
+    Pass(1s);
+    Release(held);
+    return waiting;
+  }
+
+  std::shared_ptr<Collection> opened_;
+};
+
+TEST_F(TurnsTest, ACallerThatOnlyTriesDoesNotEndIt) {
+  const auto waiting = BeginTurn();
+  Pass(200ms);
+  Grant tried = Lock("a");
+  Pass(100ms);
+  Release(tried);
+  Pass(299ms);
+  EXPECT_FALSE(waiting->result) << "300 ms of the turn were left";
+  Pass(1ms);
+  EXPECT_TRUE(waiting->granted());
+}
+
+TEST_F(TurnsTest, OneThatHoldsItPastTheEndOfTheTurnOwesTheRest) {
+  const auto waiting = BeginTurn();
+  Pass(200ms);
+  Grant tried = Lock("a");
+  Pass(600ms);
+  Release(tried);
+  EXPECT_FALSE(waiting->result);
+  Pass(299ms);
+  EXPECT_FALSE(waiting->result);
+  Pass(1ms);
+  EXPECT_TRUE(waiting->granted());
+}
+
+TEST_F(TurnsTest, WhatOthersHoldDoesNotCount) {
+  LockManager other{store, {.runtime = clock->runtime()}};
+  Grant held = Lock("a");
+  const auto second = LockLater("a", {.wait = kForever, .min_hold = 1ms});  // is not handed it
+  const auto third = LockLater("a", {.wait = kForever});
+  Pass(600ms);
+  EXPECT_FALSE(Write(held.lease, WriteKind::kRelease, Body()));
+  AcquireResult theirs = Acquire(other.engine(), Spec("a"), {});
+  ASSERT_FALSE(theirs.failure);
+  Pass(5s);
+  EXPECT_FALSE(Write(theirs.grant.lease, WriteKind::kRelease, Body()));
+  Pass(200ms);
+  ASSERT_TRUE(second->granted()) << "it asks from time to time";
+  Release(second->result->grant);
+  EXPECT_TRUE(third->granted());
+}
+
+TEST_F(TurnsTest, GoesOnThoughTheQueueIsEmpty) {
+  {
+    const auto waiting = BeginTurn();
+    CancelAcquire(waiting->handle);
+    clock->RunPending();
+    ASSERT_EQ(waiting->code(), Errc::kCancelled);
+  }
+  Pass(100ms);
+  const auto next = LockLater("a", {.wait = kForever});
+  Pass(399ms);
+  EXPECT_FALSE(next->result);
+  Pass(1ms);
+  EXPECT_TRUE(next->granted());
+}
+
+TEST_F(TurnsTest, AShorterWaitAsksOnceBeforeItsEnd) {
+  const auto waiting = BeginTurn({.wait = 1300ms});  // of which one second is over
+  Pass(199ms);
+  EXPECT_FALSE(waiting->result);
+  Pass(1ms);
+  EXPECT_TRUE(waiting->granted()) << "the lock was free";
+}
+
+TEST_F(TurnsTest, ALongerWaitIsNotKeptByAShorterOne) {
+  Grant held = Lock("a");
+  const auto patient = LockLater("a", {.wait = kForever});
+  const auto hasty = LockLater("a", {.wait = 1300ms});
+  Pass(1s);
+  Release(held);
+  Pass(200ms);
+  EXPECT_FALSE(patient->result);
+  ASSERT_TRUE(hasty->granted());
+  Release(hasty->result->grant);
+  Pass(299ms);
+  EXPECT_FALSE(patient->result) << "the rest of the turn";
+  Pass(1ms);
+  EXPECT_TRUE(patient->granted());
+}
+
 TEST_F(HandOverLimitTest, AnotherProcessGetsItsTurnThen) {
   BeContended();
   LockManager other{store, {.runtime = clock->runtime()}};

@@ -366,6 +366,7 @@ TEST_P(Layouts, RenewsAThousandByOneCommand) {
   EXPECT_EQ(pool_.Take(), "update 1");
   renewals[500].lock_id = NewUuid();
   locks_.store().Execute(ops, 10s);
+  EXPECT_EQ(pool_.Take(), "find 1, update 2");
   for (const RenewOp& op : renewals) {
     ASSERT_EQ(op.status, &op == &renewals[500] ? OpStatus::kLost : OpStatus::kDone) << Why(op);
   }
@@ -445,6 +446,14 @@ TEST_P(LayoutFaults, AReleaseInDoubtIsFoundOut) {
   HeldLock lock = provider_.Acquire("job");
   const FailPoint lost = Lose("delete");
   EXPECT_NO_THROW(lock.Release());
+  EXPECT_FALSE(Document());
+}
+
+/// No trace is left of either: the same is sent again, and finds nothing.
+TEST_P(LayoutFaults, ABreakInDoubtIsFoundOut) {
+  ASSERT_TRUE(peer_->TryAcquire("job", 60s));
+  const FailPoint lost = Lose("delete");
+  EXPECT_NO_THROW(provider_.Admin().Break("job"));
   EXPECT_FALSE(Document());
 }
 
