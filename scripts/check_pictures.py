@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that no text in a picture of the documents leaves the picture.
+"""Checks that no text in a picture of the documents leaves the picture, and that each has a dark scheme.
 
 The width of a text is estimated by the widths of Helvetica's letters, and a little more: a browser without Helvetica takes
 a font that may be wider.
@@ -18,6 +18,7 @@ HELVETICA = [278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 33
              611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222,
              222, 500, 222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584]
 WIDER = 1.1
+SAME_IN_THE_DARK = {"demo.svg", "icon.svg"}  # they have a ground of their own
 MONOSPACE = 0.61
 
 
@@ -89,7 +90,11 @@ class Picture:
 def main():
     failed = False
     for name in sys.argv[1:]:
-        for mistake in Picture(pathlib.Path(name)).mistakes:
+        path = pathlib.Path(name)
+        mistakes = Picture(path).mistakes
+        if path.name not in SAME_IN_THE_DARK and "prefers-color-scheme: dark" not in path.read_text(encoding="utf-8"):
+            mistakes.append("has no dark scheme")
+        for mistake in mistakes:
             print(f"{name}: {mistake}", file=sys.stderr)
             failed = True
     sys.exit(failed)

@@ -2,7 +2,8 @@
 # Makes the pictures of the documents: docs/pictures/<name>.svg from <name>.dot (Graphviz), <name>.msc (mscgen) or
 # <name>.timeline (scripts/timeline.py).
 # Each picture ends with the checksum of its source, by which --check finds those that are out of date, without the tools.
-# It also finds text that leaves its picture, in docs/figures/ too (scripts/check_pictures.py).
+# It also finds text that leaves its picture, and pictures without a dark scheme, in docs/figures/ too
+# (scripts/check_pictures.py).
 # Usage: scripts/pictures.sh [--check]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../docs/pictures"
@@ -16,10 +17,17 @@ esac
 
 need() { command -v "$1" > /dev/null || { echo "pictures: $1 is not installed (packages graphviz, mscgen)" >&2; exit 1; }; }
 
+# Gives a picture that is drawn on white a dark scheme: the same colours, from dark to light.
+darken() {
+  awk '{ print } /^<svg/ { root = 1 } root && />$/ { print style; root = 0 }' style="\
+<style>@media (prefers-color-scheme: dark) { svg { filter: invert(0.88) hue-rotate(180deg) } }</style>
+<rect width=\"100%\" height=\"100%\" fill=\"white\"/>"
+}
+
 draw() { # <source> <picture>
   case "$1" in
-    *.dot) need dot; dot -Tsvg "$1" -o "$2" ;;
-    *.msc) need mscgen; mscgen -T svg -i "$1" -o "$2" ;;
+    *.dot) need dot; dot -Tsvg "$1" | darken > "$2" ;;
+    *.msc) need mscgen; mscgen -T svg -i "$1" -o - | darken > "$2" ;;
     *.timeline) ../../scripts/timeline.py "$1" "$2" ;;
   esac
 }

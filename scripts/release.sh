@@ -55,6 +55,7 @@ documents_name_version() {
   grep -q "doclock/$version" README.md || { echo "README.md does not name doclock/$version"; missing=1; }
   grep -q "find_package(doclock $minor " README.md || { echo "README.md does not name find_package(doclock $minor ...)"; missing=1; }
   grep -qx "$version" docs/tutorial.md || { echo "docs/tutorial.md does not show $version"; missing=1; }
+  grep -q "\"version\": \"$version\"" packaging/vcpkg/ports/doclock/vcpkg.json || { echo "the vcpkg port has another version"; missing=1; }
   return "$missing"
 }
 tag_fits() { [[ $tag == "v$version" ]] || { echo "the tag is $tag, the version $version"; return 1; }; }
@@ -76,7 +77,7 @@ if [[ $mode == check ]]; then
 
 By hand, in this order:
     .ci/run                            everything passes, from a clean clone
-    scripts/bench.sh                   on a machine with nothing else to do; docs/performance.md has the figures
+    scripts/bench.sh                   on a machine with nothing else to do; docs/reference/performance.md has the figures
     scripts/docs.sh --serve            read what changed, as a reader would
     git tag -s v$version -m v$version  and push it: the workflow "release" does the rest
     scripts/conan_center.sh            the recipe for Conan Center, once the sources can be had (recipes/README.md)

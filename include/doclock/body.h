@@ -41,6 +41,12 @@ class DOCLOCK_EXPORT Body {
   /// @throws std::logic_error when there is no body.
   [[nodiscard]] const std::string& text() const;
 
+  /// Is it a copy of that body, and not only equal to it?
+  [[nodiscard]] bool IsSameAs(const Body& other) const noexcept { return rep_ == other.rep_; }
+
+  /// Is all of its text valid UTF-8? Does not parse it. True without a body.
+  [[nodiscard]] bool IsUtf8() const noexcept;
+
   /// Returns about how long the text is, in bytes, without making it; 0 without a body.
   [[nodiscard]] std::size_t size_hint() const noexcept;
 

@@ -65,7 +65,7 @@ class DOCLOCK_EXPORT Key {
   /// numbers in decimal, UUID and ObjectId in hexadecimal.
   [[nodiscard]] std::string ToString() const;
 
-  /// Returns a hash of type and value; the same in every process of one build.
+  /// Returns a hash of type and value; the same in every program whose `std::size_t` is as wide.
   [[nodiscard]] std::size_t Hash() const noexcept;
 
   /// Compares type and value. The order is by type, then by value; LockAll sorts by it.

@@ -170,7 +170,7 @@ class LockingRepository : public AsyncRepository<T> {
   /// @name Reading
   /// Reads do not wait for locks. Those by key see everything that was acknowledged before they
   /// began. Those by filter see what is stored for good; on MongoDB they may miss the newest of it
-  /// while a primary is deposed (docs/mongodb.md).
+  /// while a primary is deposed (docs/reference/mongodb.md).
   /// @{
 
   /// Returns the document, or nothing. @throws DocumentException, StoreException

@@ -60,6 +60,9 @@ class DOCLOCK_EXPORT Runtime {
   virtual void Notify(Task task) = 0;
   /// Makes a latch.
   virtual std::unique_ptr<Event> MakeEvent() = 0;
+  /// Is the time virtual? Then a hint that a store gives on a thread of its own waits its turn
+  /// among the tasks: nothing is half done while the time moves.
+  [[nodiscard]] virtual bool IsVirtual() const noexcept { return false; }
   /// Is the calling thread one of this runtime's?
   [[nodiscard]] virtual bool OnOwnThread() const noexcept = 0;
   /// Runs what is queued, then ends the threads. Scheduled tasks are dropped. Stop waits for

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Keeps the rounds of the benchmarks, and makes the tables and pictures of docs/performance.md from them.
+"""Keeps the rounds of the benchmarks, and makes the tables and pictures of docs/reference/performance.md from them.
 
     figures.py table RESULTS.json...    prints results of Google Benchmark as one table
     figures.py keep RESULTS.json...     puts their rounds into docs/figures/rounds, one file for each program
-    figures.py make                     writes the tables into docs/performance.md, and the pictures docs/figures/*.svg
+    figures.py make                     writes the tables into docs/reference/performance.md, and the pictures docs/figures/*.svg
     figures.py --check                  fails if `make` would change anything
 
 docs/figures/works.toml describes the works. A table stands between <!-- figures: NAME --> and <!-- end of figures -->.
@@ -18,7 +18,7 @@ import ratio_plot
 import tables
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DOCUMENT = ROOT / "docs" / "performance.md"
+DOCUMENT = ROOT / "docs" / "reference" / "performance.md"
 FIGURES = ROOT / "docs" / "figures"
 PLACE = re.compile(r"(<!-- figures: ([\w-]+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
 
@@ -48,7 +48,7 @@ def made():
     found[FIGURES / "overview.svg"] = ratio_plot.svg("The ratio of doclock's figures to their floors", overview)
     page = DOCUMENT.read_text(encoding="utf-8")
     if missing := set(texts) - {match[1] for match in PLACE.findall(page)}:
-        sys.exit(f"figures: docs/performance.md has no place for {', '.join(sorted(missing))}")
+        sys.exit(f"figures: docs/reference/performance.md has no place for {', '.join(sorted(missing))}")
     found[DOCUMENT] = PLACE.sub(lambda match: f"{match[1]}\n{texts[match[2]]}\n\n{match[3]}", page)
     return found
 

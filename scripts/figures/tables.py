@@ -1,4 +1,4 @@
-"""Tables of what was measured: for the terminal, and for docs/performance.md."""
+"""Tables of what was measured: for the terminal, and for docs/reference/performance.md."""
 
 
 def number(value):

@@ -30,6 +30,9 @@ SEARCHES = {
     "conanfile": "adding-doclock",
     "without a database": "first-service",
     "break a lock": "holders",
+    "choose a store": "choosing-a-store",
+    "vcpkg": "adding-doclock",
+    "io_context": "asio",
 }
 CONTRAST = 4.5  # WCAG AA
 WIDE, NARROW = 1280, 360  # px

@@ -3,7 +3,8 @@
 
 The pages are README.md, docs/, CONTRIBUTING.md, CHANGELOG.md and others of the root, the samples' sources, and the
 reference of the API (Doxygen's XML). Links between files of the repository become links between pages; a link to a file
-that is no page is an error.
+that is no page is an error. So is a document that does not say whom it is for, and more text for users than they would
+read: of README.md and docs/ without reference/, maintaining/ and decisions/, code aside.
 
 Usage: pages.py ROOT XML OUT      (OUT gets mkdocs.yml and pages/)
 """
@@ -22,6 +23,8 @@ ROOT_PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CH
               "SECURITY.md": "security.md", "CODE_OF_CONDUCT.md": "conduct.md"}
 LINK = re.compile(r"(!?\[(?:[^\[\]`]|`[^`]*`|\[[^\]]*\])*\])\(([^()\s]+)\)")
 BOOST = "---\nsearch:\n  boost: 2\n---\n\n"
+NOT_FOR_ALL_USERS = ("docs/reference/", "docs/maintaining/", "docs/decisions/")
+MOST_WORDS = 20_000
 SNIPPET = re.compile(r"^[ \t]*<!-- (?:snippet|run): .*-->\n", re.MULTILINE)
 CODE = {".cpp": "cpp", ".h": "cpp", ".txt": "cmake", ".sh": "sh"}
 
@@ -32,6 +35,7 @@ class Site:
         self.reference = api.Reference(xml)
         self.where = {}  # file of the repository -> page
         self.mistakes = []
+        self.words = 0
 
     def make(self):
         shutil.rmtree(self.pages, ignore_errors=True)
@@ -61,6 +65,9 @@ class Site:
             api_pages.append({title: page})
         for name in documents + [n for n in ROOT_PAGES if n in self.where]:
             self.document(name)
+        print(f"docs: {self.words:,} words for users")
+        if self.words > MOST_WORDS:
+            self.mistakes.append(f"the pages for users have {self.words:,} words; {MOST_WORDS:,} are the most")
         self.configure(api_pages)
         if self.mistakes:
             sys.exit("\n".join(self.mistakes))
@@ -83,8 +90,12 @@ class Site:
         page = self.where[name]
         parts = re.split(r"(^[ \t]*```.*?^[ \t]*```[ \t]*$)", text, flags=re.MULTILINE | re.DOTALL)
         for i in range(0, len(parts), 2):
+            if name == "README.md" or name.startswith("docs/") and not name.startswith(NOT_FOR_ALL_USERS):
+                self.words += len(re.sub(r"<!--.*?-->", "", parts[i], flags=re.DOTALL).split())
             parts[i] = SNIPPET.sub("", LINK.sub(lambda match: self.relink(match, name, page), parts[i]))
         text = "".join(parts)
+        if name.startswith("docs/") and not name.startswith("docs/decisions/") and "\n*For " not in text[:500]:
+            self.mistakes.append(f"{name}: the first lines do not say whom it is for")
         # A page of names comes before the pages that only mention one: without this they are equal in a search.
         self.write(page, BOOST + text if "\n<!-- made: " in text else text)
 

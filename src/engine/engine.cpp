@@ -143,7 +143,16 @@ void Engine::GiveBackLost(Lease& lease) noexcept {
   ReleaseInBackground(*this, *lease.collection, lease.key, lease.lock_id, lease.mode, until);
 }
 
-void Engine::OnHint(Collection& collection, const LockHint& hint) noexcept {
+void Engine::Hear(Collection& collection, const LockHint& hint) noexcept {
+  if (runtime_->IsVirtual() && !runtime_->OnOwnThread()) {
+    // Out of memory it is lost, as hints may be.
+    Insist([&] {
+      runtime_->Post([weak = weak_from_this(), &collection, hint] {
+        if (const auto self = weak.lock()) self->Hear(collection, hint);
+      });
+    });
+    return;
+  }
   waits_->OnHint(collection, hint);
   if (!hint.grant) searches_->OnHint(collection);
 }

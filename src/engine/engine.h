@@ -85,8 +85,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
                      std::int64_t version, const Uuid& born, Body body, TimePoint sent,
                      bool passed_on = false);
 
-  /// A hint from the store for waiters and searches of this process.
-  void OnHint(Collection& collection, const LockHint& hint) noexcept;
+  /// A hint from the store, on any thread, for waiters and searches of this process.
+  void Hear(Collection& collection, const LockHint& hint) noexcept;
   /// Wakes the waiters of this process after a lock was released here and not handed over: the
   /// store may not give them a hint.
   void Freed(Collection& collection, std::size_t hash) noexcept;

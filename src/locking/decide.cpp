@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "doclock/errors.h"
-#include "document/json/good_text.h"
 #include "document/json/merged.h"
 #include "document/json/row_filter.h"
 #include "rules/acquire.h"
@@ -15,17 +14,17 @@
 namespace doclock::locking {
 namespace {
 
-/// Are they one and the same body, not only equal?
-bool IsSame(const Body& a, const Body& b) {
-  if (!a || !b) return false;
-  const nlohmann::json& tree = TreeOf(a);
-  return &tree == &TreeOf(b) && !tree.empty();  // TreeOf has one empty tree for all bad texts
+/// Settles the operation and returns false if the body holds text that is not valid UTF-8.
+bool HasGoodText(StoreOp& op, const Body& body) {
+  if (body.IsUtf8()) return true;
+  op.Fail(Errc::kDocument, "the body holds a string that is not valid UTF-8");
+  return false;
 }
 
 /// The body to store in place of that of `was`; none: that one stays. What a grant gave out and a
 /// release gives back was checked when it came.
 Body NewBody(const Body& body, const Entry* was, bool merge = false) {
-  if (!body || (was != nullptr && IsSame(body, was->body))) return {};
+  if (!body || (was != nullptr && body.IsSameAs(was->body))) return {};
   return merge ? Merged(was->body, body) : body;
 }
 

@@ -6,11 +6,11 @@
 
 namespace doclock::locking {
 
-void PauseAfterRace(int runs) {
+void PauseAfterRace(int runs, Deadline deadline) {
   thread_local std::minstd_rand random(std::random_device{}());
   const int longest = 1'000 << std::min(runs, 6);
-  std::this_thread::sleep_for(
-      std::chrono::microseconds(std::uniform_int_distribution(0, longest)(random)));
+  const std::chrono::microseconds pause(std::uniform_int_distribution(0, longest)(random));
+  std::this_thread::sleep_until(std::min(deadline, std::chrono::steady_clock::now() + pause));
 }
 
 }  // namespace doclock::locking

@@ -9,9 +9,9 @@ namespace doclock::locking {
 /// How often a unit runs that other clients race.
 inline constexpr int kMostRuns = 10;
 
-/// Waits before the next run: for a random time, so that those who met do not meet again; up to
-/// 2 ms, twice as long each time.
-void PauseAfterRace(int runs);
+/// Waits before the next run, until the deadline at most: for a random time, so that those who met
+/// do not meet again; up to 2 ms, twice as long each time.
+void PauseAfterRace(int runs, Deadline deadline);
 
 /// Returns `run(again)`, which is called again after short pauses while it is Raced. @param run is
 /// told whether it ran before. @throws what it throws; Raced after ten times, or at the deadline
@@ -23,7 +23,7 @@ auto RunUntilUnraced(Deadline deadline, const Run& run) {
     } catch (const Raced&) {
       if (runs == kMostRuns || std::chrono::steady_clock::now() >= deadline) throw;
     }
-    PauseAfterRace(runs);
+    PauseAfterRace(runs, deadline);
   }
 }
 

@@ -60,7 +60,8 @@ bool TakeFirst(Unit& unit, const Filter& filter, AcquireOp& op, Key& key,
   return false;
 }
 
-void TakeNext(Unit& unit, const Filter& filter, AcquireOp& op, Key& key, Change& change) {
+void TakeNext(Unit& unit, const Filter& filter, AcquireOp& op, Key& key, Change& change,
+              Deadline deadline) {
   Filter page = Filter(filter).Free();
   // Mostly it may take the first one.
   for (std::int64_t limit = 1;; limit = kAtOnce) {
@@ -72,6 +73,9 @@ void TakeNext(Unit& unit, const Filter& filter, AcquireOp& op, Key& key, Change&
     });
     if (TakeFirst(unit, filter, op, key, found, change)) return;
     if (found.size() < static_cast<std::size_t>(limit)) break;
+    if (std::chrono::steady_clock::now() >= deadline) {
+      throw StoreException(Errc::kUnavailable, "doclock: the search had no end in time");
+    }
     auto [last, value] = PositionOf(filter, found.back().key, found.back().body);
     page.After(std::move(last), std::move(value));
   }
@@ -196,7 +200,7 @@ void AcquireNext(Database& database, const Filter& filter, AcquireOp& op, Key& k
   }
   op.MakePending();
   ExecuteAlone(database, op, deadline, [&](Unit& unit, Change& change) {
-    TakeNext(unit, At(TimeFor(filter, unit), filter), op, key, change);
+    TakeNext(unit, At(TimeFor(filter, unit), filter), op, key, change, deadline);
   });
 }
 

@@ -29,7 +29,7 @@ std::optional<std::string> MemoryCollection::Insert(const Key& key, std::size_t 
 }
 
 std::optional<std::string> MemoryCollection::Replace(Document& document, locking::Entry& entry) {
-  if (indexed_ && &TreeOf(entry.body) != &TreeOf(document.body)) {
+  if (indexed_ && !entry.body.IsSameAs(document.body)) {
     if (auto refusal = indexes_.Put(document, entry.body)) return refusal;
   }
   std::swap(document.body, entry.body);

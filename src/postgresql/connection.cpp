@@ -5,16 +5,90 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <exception>
 #include <string_view>
 #include <utility>
 
 #include "platform/fork_generation.h"
+#include "postgresql/texts.h"
 
 namespace doclock::postgresql {
 namespace {
 
+using namespace std::chrono_literals;
+
+const Statement kBegin{"BEGIN"};
 const Statement kFloor{"SELECT set_config('doclock.floor', $1, false)"};
 const Statement kLockTimeout{"SELECT set_config('lock_timeout', $1, false)"};
+
+/// What a role or a database sets otherwise would break: units that wait for a row go on with what
+/// they find then; an acknowledged lock is on the disk; and a client that is stopped does not keep
+/// documents. @param local "true": until the end of the transaction
+std::string Settings(const std::string& local) {
+  const auto set = [&](const std::string& name, const std::string& value) {
+    return "set_config('" + name + "', " + value + ", " + local + ")";
+  };
+  return "SELECT " + set("default_transaction_isolation", "'read committed'") + ", " +
+         set("default_transaction_read_only", "'off'") + ", " +
+         set("synchronous_commit", std::string(kDurableCommit)) + ", " +
+         set("idle_in_transaction_session_timeout", "'30s'") + ", " +
+         set("statement_timeout", "'0'") + ", " + set("idle_session_timeout", "'0'") + ", " +
+         set("client_min_messages", "'warning'");  // those of a commit that no standby has
+}
+const Statement kSession{Settings("false")};
+/// A statement that waits for a row ends with its client, where the server can see that.
+const Statement kCheckClient{
+    "SELECT set_config('client_connection_check_interval', '500ms', false)"};
+const std::string kTransaction =
+    Settings("true") +
+    ", set_config('lock_timeout', $1, true), set_config('doclock.floor', $2, true)";
+/// Fails on another server.
+const std::string kSameServer =
+    ", 1 / CASE WHEN $3 = " + std::string(kThisServer) + " THEN 1 ELSE 0 END";
+
+std::string Milliseconds(std::chrono::milliseconds time) {
+  return std::to_string(time.count()) + "ms";
+}
+
+/// Since version 17.
+const Statement kNoTransactionTimeout{"SELECT set_config('transaction_timeout', '0', false)"};
+
+/// While an exception leaves its scope, the connection is out of step with the server.
+class InStep {
+ public:
+  explicit InStep(bool& lost) noexcept : lost_(lost) {}
+  InStep(const InStep&) = delete;
+  InStep& operator=(const InStep&) = delete;
+  ~InStep() {
+    if (std::uncaught_exceptions() > before_) lost_ = true;
+  }
+
+ private:
+  bool& lost_;
+  const int before_ = std::uncaught_exceptions();
+};
+
+/// The SQLSTATE at the end of what libpq says of a connection (PQERRORS_SQLSTATE); empty if the
+/// server did not refuse it.
+std::string_view StateIn(std::string_view message) {
+  message = message.substr(0, message.find_last_not_of(" \n") + 1);
+  if (message.size() < 6) return {};
+  const std::string_view state = message.substr(message.size() - 5);
+  const bool is_state =
+      message[message.size() - 6] == ' ' &&
+      state.find_first_not_of("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == state.npos &&
+      state.find_first_of("0123456789") != state.npos;
+  return is_state ? state : std::string_view();
+}
+
+/// Why the server refuses a connection, for as long as it is not changed; null: that may pass.
+const char* ReasonOf(std::string_view state) {
+  if (state == "3D000") return "the database does not exist";
+  if (state == "28P01") return "the password is wrong, or the role does not exist";
+  if (state.starts_with("28")) return "the role does not exist, or pg_hba.conf does not let it in";
+  if (state == "42501") return "the role may not connect to the database";
+  return nullptr;
+}
 
 int MillisecondsUntil(Deadline deadline) {
   const auto left =
@@ -48,6 +122,7 @@ struct Arrays {
 
 Connection::Connection(const Url& url, Deadline deadline)
     : generation_(platform::ForkGeneration()) {
+  std::optional<Loss> passing;
   for (std::size_t left = url.hosts.size(); connection_ == nullptr; --left) {
     const auto now = std::chrono::steady_clock::now();
     const auto share = (deadline - now) / static_cast<int>(left);
@@ -55,7 +130,14 @@ Connection::Connection(const Url& url, Deadline deadline)
       Connect(url, url.hosts[url.hosts.size() - left], now + share);
     } catch (...) {
       PQfinish(std::exchange(connection_, nullptr));
-      if (left == 1) throw;
+      try {
+        throw;
+      } catch (const Loss& loss) {
+        passing = loss;
+      } catch (const StoreException&) {
+        if (left == 1 && !passing) throw;
+      }
+      if (left == 1) throw Loss(*passing);
       lost_ = false;
     }
   }
@@ -76,7 +158,7 @@ void Connection::Connect(const Url& url, const Host& host, Deadline deadline) {
                          "port",
                          "client_encoding",
                          "fallback_application_name",
-                         "target_session_attrs",
+                         "target_session_attrs",  // what a role sets is no property of a server
                          static_cast<const char*>(nullptr)};
   const std::array values{url.verifies ? "verify-full" : "",
                           url.text.c_str(),
@@ -85,26 +167,65 @@ void Connection::Connect(const Url& url, const Host& host, Deadline deadline) {
                           host.port.c_str(),
                           "UTF8",
                           "doclock",
-                          "read-write",
+                          "primary",
                           static_cast<const char*>(nullptr)};
   connection_ = PQconnectStartParams(names.data(), values.data(), 1);
   if (connection_ == nullptr) throw std::bad_alloc();
-  if (PQstatus(connection_) == CONNECTION_BAD) Lose("the connection cannot be made");
+  PQsetErrorVerbosity(connection_, PQERRORS_SQLSTATE);
+  const bool alone = url.hosts.size() == 1;
+  if (PQstatus(connection_) == CONNECTION_BAD) RefuseConnection(alone);
   for (auto state = PGRES_POLLING_WRITING; state != PGRES_POLLING_OK;) {
-    if (state == PGRES_POLLING_FAILED) Lose("the connection was refused, or cannot be made");
+    if (state == PGRES_POLLING_FAILED) RefuseConnection(alone);
     WaitFor(state == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline);
     state = PQconnectPoll(connection_);
   }
+  PQsetErrorVerbosity(connection_, PQERRORS_DEFAULT);  // for joined work
   if (PQsetnonblocking(connection_, 1) != 0) Lose("the connection broke");
   Check(PQenterPipelineMode(connection_));
   HearWarnings();
 }
 
+void Connection::RefuseConnection(bool alone) {
+  const std::string_view message = PQerrorMessage(connection_);
+  const std::string_view state = StateIn(message);
+  const auto mentions = [&](const char* word) { return message.find(word) != message.npos; };
+  const char* why = ReasonOf(state);
+  if (PQconnectionNeedsPassword(connection_) != 0) why = "it wants a password";
+  const char* const standby = PQparameterStatus(connection_, "in_hot_standby");
+  if (standby != nullptr && std::string_view(standby) == "on") {
+    if (!alone) Lose("no host takes writes: one is a standby");  // which may be promoted
+    why = "it is a standby";
+  }
+  const bool broke = mentions("SYSCALL") || mentions("EOF");
+  if (state.empty() && !broke && (mentions("SSL") || mentions("certificate"))) {
+    why = "TLS: the certificate is not trusted or not for this host, or one side has no TLS";
+  }
+  if (why == nullptr) {
+    Lose("the connection cannot be made" +
+         (state.empty() ? "" : " (SQLSTATE " + std::string(state) + ")"));
+  }
+  throw StoreException(
+      Errc::kRefused,
+      std::string("doclock: PostgreSQL: the server refuses the connection: ") + why);
+}
+
+template <class F>
+std::vector<Result> Connection::RunAtFirst(const F& send, Deadline deadline) {
+  for (;;) {
+    send();
+    try {
+      return Run(deadline);
+    } catch (const Refusal& refusal) {
+      if (refusal.state != "57014") throw;
+    }
+  }
+}
+
 void Connection::HearWarnings() noexcept {
   const auto hear = [](void* self, const PGresult* notice) {
-    const char* const severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
-    if (severity != nullptr && std::string_view(severity) == "WARNING") {
-      static_cast<Connection*>(self)->warned_ = true;
+    const char* const function = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
+    if (function != nullptr && std::string_view(function) == "SyncRepWaitForLSN") {
+      static_cast<Connection*>(self)->unreplicated_ = true;
     }
   };
   PQsetNoticeReceiver(connection_, hear, this);
@@ -118,7 +239,61 @@ void Connection::Lose(const std::string& text, bool nothing_done) {
   throw loss;
 }
 
+bool Connection::KeepsItsSession(const Url& url, Deadline deadline) {
+  const std::string payload = ToText(NewUuid());
+  const auto ask = [&] { SendOnce("SELECT pg_backend_pid()"); };
+  const std::int64_t session = RunAtFirst(ask, deadline).back().Number(0, 0);
+  if (session == backend()) return true;
+  SendOnce("LISTEN doclock_pooler");
+  Run(deadline);
+  Connection other(url, deadline);
+  other.SendOnce("SELECT pg_notify('doclock_pooler', $1), pg_backend_pid()",
+                 Parameters().Text(payload));
+  if (other.Run(deadline).back().Number(0, 1) == session) return false;
+  return Receives(payload, std::min(deadline, std::chrono::steady_clock::now() + 1s));
+}
+
+bool Connection::Receives(const std::string& payload, Deadline deadline) {
+  for (;;) {
+    for (const Notification& one : TakeNotifications()) {
+      if (one.payload == payload) return true;
+    }
+    pollfd wait{socket(), POLLIN, 0};
+    if (::poll(&wait, 1, MillisecondsUntil(deadline)) == 0) return false;
+  }
+}
+
+void Connection::SetUp(Deadline deadline) {
+  if (shares_sessions_) return;
+  RunAtFirst([&] { Send(kSession); }, deadline);
+  SendUnlessOlder();
+}
+
+void Connection::SendUnlessOlder() {
+  Send(kCheckClient);
+  RunUnheard();
+  if (PQserverVersion(connection_) < 170000) return;
+  Send(kNoTransactionTimeout);
+  RunUnheard();
+}
+
+void Connection::Begin() {
+  if (!shares_sessions_) {
+    Send(kBegin);
+    return;
+  }
+  SendOnce("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
+  Parameters values;
+  values.Text(Milliseconds(longest_wait_)).Text(std::to_string(floor()));
+  const bool is_known = epoch_ && !epoch_->server.empty();
+  if (is_known) values.Text(epoch_->server);
+  SendOnce(is_known ? kTransaction + kSameServer : kTransaction, values);
+  sent_.back().kind = Sent::Kind::kSettings;
+}
+
 std::size_t Connection::Send(const Statement& statement, const Parameters& parameters) {
+  const InStep guard(lost_);
+  if (shares_sessions_) return SendOnce(statement.sql, parameters);
   const auto [prepared, is_new] = prepared_.try_emplace(&statement);
   if (is_new) {
     prepared->second = prefix_ + std::to_string(++names_);
@@ -134,6 +309,7 @@ std::size_t Connection::Send(const Statement& statement, const Parameters& param
 }
 
 std::size_t Connection::SendOnce(const std::string& sql, const Parameters& parameters) {
+  const InStep guard(lost_);
   const Arrays values(parameters);
   Check(PQsendQueryParams(connection_, sql.c_str(), values.size(), nullptr, values.data.data(),
                           values.lengths.data(), values.formats.data(), 1));
@@ -154,7 +330,15 @@ bool Connection::Flush() {
 }
 
 std::vector<Result> Connection::Run(Deadline deadline) {
-  warned_ = false;
+  std::vector<Refusal> refusals;
+  std::vector<Result> results = HearAll(deadline, refusals);
+  if (!refusals.empty()) throw refusals.front();
+  return results;
+}
+
+std::vector<Result> Connection::HearAll(Deadline deadline, std::vector<Refusal>& refusals) {
+  const InStep guard(lost_);
+  unreplicated_ = false;
   Sync();
   while (!Flush()) {
     // The server may have to be heard before it hears more.
@@ -162,7 +346,6 @@ std::vector<Result> Connection::Run(Deadline deadline) {
     Check(PQconsumeInput(connection_));
   }
   std::vector<Result> results;
-  std::vector<Refusal> refusals;
   while (!sent_.empty()) {
     const bool unheard = sent_.front().kind == Sent::Kind::kSync && sent_.size() > 1;
     if (!Hear(sent_.front(), Next(deadline), results, refusals)) continue;
@@ -170,9 +353,8 @@ std::vector<Result> Connection::Run(Deadline deadline) {
     if (!unheard) continue;
     results.clear();
     refusals.clear();
-    warned_ = false;
+    unreplicated_ = false;
   }
-  if (!refusals.empty()) throw refusals.front();
   return results;
 }
 
@@ -186,10 +368,11 @@ void Connection::RunUnheard() noexcept {
   }
 }
 
-void Connection::SetFloor(std::int64_t floor) {
-  Send(kFloor, Parameters().Text(std::to_string(floor)));
+void Connection::SetEpoch(Epoch epoch) {
+  epoch_ = std::move(epoch);
+  if (shares_sessions_) return;
+  Send(kFloor, Parameters().Text(std::to_string(floor())));
   RunUnheard();
-  floor_ = floor;
 }
 
 void Connection::LimitWaits(Deadline deadline) {
@@ -197,9 +380,10 @@ void Connection::LimitWaits(Deadline deadline) {
   const auto most = std::max(left - left / 8, std::chrono::milliseconds(1));
   // Most calls have the same time: the limit of the one before is good enough.
   if (longest_wait_ >= left / 2 && longest_wait_.count() > 0 && longest_wait_ <= most) return;
-  Send(kLockTimeout, Parameters().Text(std::to_string(most.count()) + "ms"));
-  RunUnheard();
   longest_wait_ = most;
+  if (shares_sessions_) return;
+  Send(kLockTimeout, Parameters().Text(Milliseconds(most)));
+  RunUnheard();
 }
 
 void Connection::WaitFor(short events, Deadline deadline) {
@@ -207,8 +391,10 @@ void Connection::WaitFor(short events, Deadline deadline) {
     pollfd wait{PQsocket(connection_), events, 0};
     const int ready = ::poll(&wait, 1, MillisecondsUntil(deadline));
     if (ready > 0) return;
-    if (ready == 0) Lose("the server did not answer in time");
-    if (errno != EINTR) Lose("the connection broke");
+    if (ready < 0 && errno != EINTR) Lose("the connection broke");
+    if (ready == 0 && std::chrono::steady_clock::now() >= deadline) {
+      Lose("the server did not answer in time");
+    }
   }
 }
 
@@ -229,7 +415,7 @@ bool Connection::Hear(const Sent& sent, Result result, std::vector<Result>& resu
   switch (PQresultStatus(result.get())) {
     case PGRES_COMMAND_OK:
     case PGRES_TUPLES_OK:
-      if (sent.kind == Sent::Kind::kStatement) results.push_back(std::move(result));
+      if (sent.kind != Sent::Kind::kPrepare) results.push_back(std::move(result));
       return true;
     case PGRES_PIPELINE_SYNC:
       if (sent.kind != Sent::Kind::kSync) Lose("the connection broke");
@@ -238,11 +424,15 @@ bool Connection::Hear(const Sent& sent, Result result, std::vector<Result>& resu
       break;
     default: {
       const std::string_view state = FieldOf(result, PG_DIAG_SQLSTATE);
-      // Others end the session. (25P03: it was idle in a transaction for too long.)
+      // Others end the session. (25P03, 57P05: it was idle for too long.)
       if (FieldOf(result, PG_DIAG_SEVERITY_NONLOCALIZED) != "ERROR") {
         Lose(state.empty() ? "the connection broke"
                            : "the server ended the session (SQLSTATE " + std::string(state) + ")",
-             state == "25P03");
+             state == "25P03" || state == "57P05");
+      }
+      if (sent.kind == Sent::Kind::kSettings) {
+        Lose("a pooler has another server behind it than before, or one that refuses settings",
+             true);
       }
       Refusal refusal;
       refusal.state = state;
@@ -256,7 +446,7 @@ bool Connection::Hear(const Sent& sent, Result result, std::vector<Result>& resu
 }
 
 bool Connection::IsIdle() noexcept {
-  if (lost_) return false;
+  if (lost_ || queued_ > 0) return false;  // what is queued is of a call that failed
   try {
     // The answers that were left have mostly come. The second call meets the end behind a last
     // word.
@@ -275,7 +465,7 @@ bool Connection::IsIdle() noexcept {
 }
 
 PGconn* Connection::Lend() {
-  was_lent_ = true;
+  was_lent_ = !shares_sessions_;
   Check(PQexitPipelineMode(connection_));
   if (PQsetnonblocking(connection_, 0) != 0) Lose("the connection broke");
   return connection_;
@@ -289,15 +479,19 @@ void Connection::TakeBack() {
   HearWarnings();
 }
 
-void Connection::DiscardSession() {
+void Connection::RenewSession() {
+  if (!was_lent_) return;
   SendOnce("SET statement_timeout = 0");  // whoever had it may have set a short one
   RunUnheard();
   SendOnce("DISCARD ALL");
   RunUnheard();
   prepared_.clear();
   longest_wait_ = {};
-  floor_.reset();
+  epoch_.reset();
   was_lent_ = false;
+  Send(kSession);
+  RunUnheard();
+  SendUnlessOlder();
 }
 
 std::vector<Connection::Notification> Connection::TakeNotifications() {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -25,18 +26,50 @@ struct Statement {
   std::string sql;
 };
 
+/// An expression, a value for synchronous_commit: as it is, but an acknowledged lock is on the
+/// disk.
+inline constexpr std::string_view kDurableCommit =
+    "CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'"
+    " ELSE current_setting('synchronous_commit') END";
+
+/// An expression: the server that answers, of which each timeline is another one.
+inline constexpr std::string_view kThisServer =
+    "((SELECT system_identifier FROM pg_control_system()) || '/' ||"
+    " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int8)";
+
+/// What FindEpoch tells of a server.
+struct Epoch {
+  std::string server;      ///< See kThisServer; empty: it does not tell.
+  std::int64_t floor = 0;  ///< The least version that a grant or a write over it gives.
+};
+
 /// A connection to the server, in pipeline mode: statements are sent together, and answered
 /// together. No call takes longer than its deadline, and none cancels what was sent. Used by one
 /// thread at a time. Throws Refusal and Loss.
+///
+/// A pooler may give each transaction another session, which other clients use before and after:
+/// see ShareSessions. Nothing is prepared in it then, and nothing set but for one transaction.
 class Connection {
  public:
-  /// Tries the hosts in turn, each for its share of the time. @throws Loss of the last one
+  /// Tries the hosts in turn, each for its share of the time. @throws Loss if one of them may take
+  /// the connection later; else StoreException (kRefused), which names the last one's reason
   Connection(const Url& url, Deadline deadline);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
   /// In a forked child it leaves the parent's session alone.
   ~Connection();
 
+  /// Does another session receive what this one listens to? Behind a pooler that gives each
+  /// transaction another session it does not. Asks a server's own session nothing more.
+  [[nodiscard]] bool KeepsItsSession(const Url& url, Deadline deadline);
+  /// Each transaction has another session. Called before all but KeepsItsSession.
+  void ShareSessions() noexcept { shares_sessions_ = true; }
+  [[nodiscard]] bool shares_sessions() const noexcept { return shares_sessions_; }
+  /// Makes the session this library's. (Shared ones it sets up in Begin.) @throws Refusal, Loss
+  void SetUp(Deadline deadline);
+
+  /// Queues the begin of a transaction that writes.
+  void Begin();
   /// Queues a statement, and returns which of Run's results will be its.
   std::size_t Send(const Statement& statement, const Parameters& parameters = {});
   /// Of a statement that is sent once: it is not kept prepared.
@@ -47,11 +80,10 @@ class Connection {
   /// Sends what was queued, and leaves the answers, good or bad, to the next Run.
   void RunUnheard() noexcept;
 
-  /// The least version that a grant or a write over it gives: see FindFloor.
-  [[nodiscard]] std::int64_t floor() const noexcept { return floor_.value_or(0); }
-  [[nodiscard]] bool has_floor() const noexcept { return floor_.has_value(); }
+  [[nodiscard]] std::int64_t floor() const noexcept { return epoch_ ? epoch_->floor : 0; }
+  [[nodiscard]] bool has_epoch() const noexcept { return epoch_.has_value(); }
   /// Tells the session too. Outside of a transaction. @throws Loss
-  void SetFloor(std::int64_t floor);
+  void SetEpoch(Epoch epoch);
 
   /// Lets statements wait for rows for less than is left until the deadline, so that the server
   /// answers before it. Outside of a transaction. @throws Loss
@@ -60,8 +92,9 @@ class Connection {
   /// Has the server nothing more to say, so that the session can be used again? Does not wait.
   [[nodiscard]] bool IsIdle() noexcept;
   [[nodiscard]] bool is_lost() const noexcept { return lost_; }
-  /// Did the server warn since the last Run began? (After a commit: of what it did not do.)
-  [[nodiscard]] bool warned() const noexcept { return warned_; }
+  /// Did a commit since the last Run began not wait for the standbys that it should have waited
+  /// for? (The wait was cancelled; the server warns of that alone.)
+  [[nodiscard]] bool unreplicated() const noexcept { return unreplicated_; }
 
   /// Gives the connection out as libpq's functions expect it, which then wait without a deadline.
   /// Nothing is queued or unheard. @throws Loss
@@ -69,11 +102,9 @@ class Connection {
   /// Takes it back, whatever has become of its session. @throws Loss if it is in the middle of
   /// something
   void TakeBack();
-  /// Was it lent since the last DiscardSession? Then its settings may be another's own.
-  [[nodiscard]] bool was_lent() const noexcept { return was_lent_; }
-  /// Makes the session what it was when it began, without waiting for the answer. Outside of a
-  /// transaction. @throws Loss
-  void DiscardSession();
+  /// Makes the session of one that was lent this library's again, without waiting for the answer.
+  /// Outside of a transaction. @throws Loss
+  void RenewSession();
 
   [[nodiscard]] int socket() const noexcept { return PQsocket(connection_); }
   /// The server's process, as it told when the session began. (A pooler tells something else.)
@@ -89,7 +120,7 @@ class Connection {
  private:
   /// What was sent, and is not answered yet.
   struct Sent {
-    enum class Kind : std::uint8_t { kPrepare, kStatement, kSync } kind;
+    enum class Kind : std::uint8_t { kPrepare, kStatement, kSettings, kSync } kind;
     const Statement* statement = nullptr;
   };
 
@@ -98,7 +129,18 @@ class Connection {
   void Check(int good) {
     if (good != 1) Lose("the connection broke");
   }
+  /// Throws what the failure to connect means. @param alone is there no other host?
+  /// @throws Loss, StoreException
+  [[noreturn]] void RefuseConnection(bool alone);
   void HearWarnings() noexcept;
+  bool Receives(const std::string& payload, Deadline deadline);
+  /// Runs what is sent, again if the role's statement_timeout was too short for it.
+  template <class F>
+  std::vector<Result> RunAtFirst(const F& send, Deadline deadline);
+  /// Sets what not every server can: those then refuse it, and go on.
+  void SendUnlessOlder();
+  /// All answers up to the last Sync, but for those of earlier ones.
+  std::vector<Result> HearAll(Deadline deadline, std::vector<Refusal>& refusals);
   void Sync();
   /// False: it would have to wait.
   bool Flush();
@@ -111,9 +153,10 @@ class Connection {
   PGconn* connection_ = nullptr;
   const std::uint32_t generation_;
   bool lost_ = false;
-  bool warned_ = false;
-  bool was_lent_ = false;
-  std::optional<std::int64_t> floor_;
+  bool unreplicated_ = false;
+  bool shares_sessions_ = false;
+  bool was_lent_ = false;  ///< The settings of its session may be another's own.
+  std::optional<Epoch> epoch_;
   std::chrono::milliseconds longest_wait_{};  ///< For a row; zero: it has no limit.
   std::size_t queued_ = 0;                    ///< Statements since the last Sync.
   std::deque<Sent> sent_;

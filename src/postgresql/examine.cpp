@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "postgresql/schema.h"
 #include "postgresql/texts.h"
 
 namespace doclock::postgresql {
@@ -43,28 +44,10 @@ SELECT
   (SELECT count(*) FROM lacked),
   (SELECT min(what) FROM lacked),
   has_schema_privilege(to_regnamespace($1)::oid, 'CREATE'),
+  EXISTS (SELECT FROM ours),
   (SELECT min(relname)::text FROM ours WHERE row_security_active(oid)),
   n_live_tup, n_dead_tup
 FROM (SELECT) one LEFT JOIN pg_stat_user_tables ON relid = to_regclass($2))";
-
-/// The columns of that.
-enum class Fact : int {
-  kVersion,
-  kUnsafe,
-  kSynchronousCommit,
-  kIsolation,
-  kFollowers,
-  kWaits,
-  kBackend,
-  kOpenFor,
-  kAgeless,
-  kLacking,
-  kLacks,
-  kCreates,
-  kFiltered,
-  kLive,
-  kDead
-};
 
 Finding Ok(const char* check, std::string text) {
   return {check, FindingLevel::kOk, std::move(text)};
@@ -103,10 +86,18 @@ Finding JudgeFollowers(const Facts& facts) {
 
 Finding JudgePooler(const Facts& facts) {
   if (!facts.has_pooler) return Ok("pooler", "the connection is the server's own");
-  return Warning("pooler", "a pooler stands between this program and the server",
-                 "name the server itself, or let the pooler keep whole sessions (of pgbouncer: "
-                 "pool_mode = session): with one for each transaction, statements and settings of "
-                 "its clients meet, and no waiter is notified");
+  if (!facts.shares_sessions) return Ok("pooler", "a pooler keeps whole sessions");
+  return Warning(
+      "pooler", "a pooler gives each transaction another session",
+      "waiters of other processes are not notified, and poll: name the server itself, or "
+      "let the pooler keep whole sessions (of pgbouncer: pool_mode = session)");
+}
+
+Finding JudgeEpoch(const Facts& facts) {
+  if (facts.knows_epoch) return Ok("epoch", "fences rise above those of a server before this one");
+  return Warning("epoch", "the server's epoch is not known",
+                 "grant SELECT and INSERT on doclock_meta, and EXECUTE on pg_control_system() and "
+                 "pg_walfile_name(): fences may come again when a standby is promoted");
 }
 
 Finding JudgeTransactions(const Facts& facts) {
@@ -144,6 +135,12 @@ Finding JudgeRows(const Facts::Rows& rows) {
                  "(autovacuum_naptime, autovacuum_max_workers)");
 }
 
+bool KnowsEpoch(Connection& connection, const std::string& schema, Deadline deadline) try {
+  return FindEpoch(connection, schema, deadline).has_value();
+} catch (const Refusal&) {
+  return false;
+}
+
 }  // namespace
 
 Facts ReadFacts(Connection& connection, const std::string& schema,
@@ -153,25 +150,30 @@ Facts ReadFacts(Connection& connection, const std::string& schema,
   collection == nullptr ? names.Null() : names.Text(collection->table());
   connection.SendOnce(kFacts, names);
   const Result row = std::move(connection.Run(deadline).back());
-  const auto text = [&](Fact fact) { return std::string(row.Text(0, static_cast<int>(fact))); };
-  const auto number = [&](Fact fact) { return row.Number(0, static_cast<int>(fact)); };
-  const auto has = [&](Fact fact) { return !row.IsNull(0, static_cast<int>(fact)); };
+  int column = 0;
+  const auto text = [&] { return std::string(row.Text(0, column++)); };
+  const auto number = [&] { return row.Number(0, column++); };
   Facts facts;
-  facts.version = text(Fact::kVersion);
   facts.schema = schema;
-  facts.unsafe = text(Fact::kUnsafe);
-  facts.synchronous_commit = text(Fact::kSynchronousCommit);
-  facts.isolation = text(Fact::kIsolation);
-  facts.followers = number(Fact::kFollowers);
-  facts.waits_for_followers = number(Fact::kWaits) != 0;
-  facts.has_pooler = number(Fact::kBackend) != connection.backend();
-  if (has(Fact::kOpenFor)) facts.open_for = std::chrono::seconds(number(Fact::kOpenFor));
-  facts.ageless = number(Fact::kAgeless);
-  facts.lacking = number(Fact::kLacking);
-  facts.lacks = text(Fact::kLacks);
-  facts.creates = number(Fact::kCreates) != 0;
-  facts.filtered = text(Fact::kFiltered);
-  if (has(Fact::kLive)) facts.rows = {number(Fact::kLive), number(Fact::kDead)};
+  // In the order of kFacts.
+  facts.version = text();
+  facts.unsafe = text();
+  facts.synchronous_commit = text();
+  facts.isolation = text();
+  facts.followers = number();
+  facts.waits_for_followers = number() != 0;
+  facts.has_pooler = number() != connection.backend();
+  if (!row.IsNull(0, column)) facts.open_for = std::chrono::seconds(row.Number(0, column));
+  ++column;
+  facts.ageless = number();
+  facts.lacking = number();
+  facts.lacks = text();
+  facts.creates = number() != 0;
+  facts.knows_epoch = number() == 0 || KnowsEpoch(connection, schema, deadline);
+  facts.filtered = text();
+  const std::int64_t live = number();
+  if (!row.IsNull(0, column)) facts.rows = {live, number()};
+  facts.shares_sessions = connection.shares_sessions();
   return facts;
 }
 
@@ -181,6 +183,7 @@ std::vector<Finding> Judge(const Facts& facts) {
       Ok("schema", "the tables are in the schema " + facts.schema),
       JudgeDurability(facts),
       JudgeFollowers(facts),
+      JudgeEpoch(facts),
       Ok("isolation", Raised("read committed", facts.isolation)),
       JudgePooler(facts),
       JudgeTransactions(facts),

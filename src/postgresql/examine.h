@@ -22,6 +22,8 @@ struct Facts {
   std::int64_t followers = 0;      ///< Servers that follow this one.
   bool waits_for_followers = false;
   bool has_pooler = false;
+  bool shares_sessions = false;  ///< It gives each transaction another session.
+  bool knows_epoch = true;       ///< Do versions rise above those of the servers before?
   /// Of the oldest transaction of others that keeps dead rows.
   std::optional<std::chrono::seconds> open_for;
   std::int64_t ageless = 0;  ///< Such transactions whose age the user may not see.

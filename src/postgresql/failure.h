@@ -23,6 +23,8 @@ struct Refusal : std::exception {
   [[nodiscard]] bool TellsOfNothing() const noexcept {
     return state == "42883" || state == "0A000" || state == "42501" || state == "25006";
   }
+  /// Did a statement write no row that it should have written? (The logarithm of their number.)
+  [[nodiscard]] bool IsUnwritten() const noexcept { return state == "2201E"; }
   [[nodiscard]] bool IsRepeatedValue() const noexcept { return state == "23505"; }
   /// Is it about what one statement would store? (A value, a constraint, a limit.)
   [[nodiscard]] bool IsAboutAValue() const noexcept {

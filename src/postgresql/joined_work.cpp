@@ -1,11 +1,11 @@
 #include "postgresql/joined_work.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
 #include "doclock/postgresql_transaction.h"
 #include "postgresql/failure.h"
-#include "postgresql/pool.h"
 
 namespace doclock::postgresql {
 namespace {
@@ -16,11 +16,9 @@ const std::string kSettings =
     " concat_ws(' ', current_setting('client_encoding'), current_setting('role'), session_user,"
     " current_setting('row_security'), current_setting('session_replication_role'))";
 
-/// The transaction's number and settings. No statement may take longer than the call: see
-/// Connection::LimitWaits.
-const std::string kBefore =
-    "SELECT pg_current_xact_id()::text," + kSettings +
-    ", set_config('statement_timeout', current_setting('lock_timeout'), true)";
+/// The transaction's number and settings. No statement may take longer than the call.
+const std::string kBefore = "SELECT pg_current_xact_id()::text," + kSettings +
+                            ", set_config('statement_timeout', $1, true)";
 
 /// The transaction's number and settings; and the first table of this library that was written or
 /// altered, since a lock on it that is not a reader's stays for as long as that counts.
@@ -29,7 +27,8 @@ const std::string kAfter = "SELECT pg_current_xact_id_if_assigned()::text," + kS
                            " WHERE pid = pg_backend_pid() AND relname LIKE 'doclock\\_%'"
                            " AND mode NOT IN ('AccessShareLock', 'RowShareLock')),"
                            " set_config('synchronous_commit', " +
-                           std::string(kDurableCommit) + ", true)";
+                           std::string(kDurableCommit) +
+                           ", true), set_config('client_min_messages', 'warning', true)";
 
 [[noreturn]] void Reject(const std::string& what) {
   throw std::logic_error("doclock: joined work " + what + "; nothing was written");
@@ -58,13 +57,16 @@ void CheckState(const PGconn* connection) {
 }  // namespace
 
 void JoinedWork::Run(const std::function<void(PGconn*)>& f) {
-  const Result before = Ask(kBefore);
+  using std::chrono::milliseconds;
+  const auto left = std::chrono::floor<milliseconds>(deadline_ - std::chrono::steady_clock::now());
+  const auto most = std::to_string(std::max(left, milliseconds(1)).count());
+  const Result before = Ask(kBefore, Parameters().Text(most));
   Lend(f);
   if (std::chrono::steady_clock::now() >= deadline_) {
     throw StoreException(Errc::kUnavailable,
                          "doclock: joined work took longer than the call may; nothing was written");
   }
-  connection_.SendOnce("SET statement_timeout = 0");  // it may have set a short one
+  connection_.SendOnce("SET LOCAL statement_timeout = 0");  // it may have set a short one
   const Result after = Ask(kAfter);
   if (after.IsNull(0, 0) || after.Text(0, 0) != before.Text(0, 0)) RejectEnd();
   if (after.Text(0, 1) != before.Text(0, 1)) {
@@ -90,9 +92,9 @@ void JoinedWork::Lend(const std::function<void(PGconn*)>& f) {
   WithoutDoubt([&] { connection_.TakeBack(); });
 }
 
-Result JoinedWork::Ask(const std::string& sql) {
+Result JoinedWork::Ask(const std::string& sql, const Parameters& parameters) {
   return WithoutDoubt([&] {
-    connection_.SendOnce(sql);
+    connection_.SendOnce(sql, parameters);
     return std::move(connection_.Run(deadline_).back());
   });
 }

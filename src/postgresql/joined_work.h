@@ -20,7 +20,7 @@ class JoinedWork {
 
  private:
   void Lend(const std::function<void(PGconn*)>& f);
-  Result Ask(const std::string& sql);
+  Result Ask(const std::string& sql, const Parameters& parameters = {});
 
   Connection& connection_;
   const Deadline deadline_;

@@ -10,6 +10,9 @@
 #include <system_error>
 #include <utility>
 
+#include "doclock/errors.h"
+#include "platform/fork_generation.h"
+#include "platform/signals_blocked.h"
 #include "postgresql/rows.h"
 #include "postgresql/texts.h"
 
@@ -48,37 +51,100 @@ GrantSeen ReadGrant(Connection& connection, const PostgresqlCollection& collecti
 
 }  // namespace
 
-Listener::Listener(const Pool& pool, std::int64_t instance) : pool_(pool), instance_(instance) {
-  if (::pipe(wake_) != 0) {
-    throw std::system_error(errno, std::generic_category(), "doclock: no pipe");
+WakePipe::WakePipe() {
+  if (::pipe(ends_) != 0) {
+    throw StoreException(Errc::kUnavailable,
+                         "doclock: no pipe: " + std::generic_category().message(errno));
   }
-  for (const int end : wake_) {
+  for (const int end : ends_) {
     ::fcntl(end, F_SETFL, O_NONBLOCK);
     ::fcntl(end, F_SETFD, FD_CLOEXEC);
   }
-  thread_ = std::thread([this] { Run(); });
 }
 
-Listener::~Listener() {
-  stop_ = true;
-  Wake();
-  thread_.join();
-  for (const int end : wake_) ::close(end);
+WakePipe::~WakePipe() {
+  for (const int end : ends_) ::close(end);
+}
+
+void WakePipe::Wake() const noexcept {
+  // A pipe that is full wakes as well.
+  static_cast<void>(!::write(ends_[1], "", 1));
+}
+
+bool WakePipe::Wait(int socket, int milliseconds) const {
+  std::array<pollfd, 2> waits{pollfd{ends_[0], POLLIN, 0}, pollfd{socket, POLLIN, 0}};
+  const bool woken = ::poll(waits.data(), waits.size(), milliseconds) != 0;
+  std::array<char, 64> ignored;
+  while (::read(ends_[0], ignored.data(), ignored.size()) > 0) continue;
+  return woken;
+}
+
+class Listener::Watcher final : public Subscription {
+ public:
+  explicit Watcher(std::unique_ptr<Subscription> watch) : watch_(std::move(watch)) {}
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
+  ~Watcher() override {
+    watch_.reset();
+    if (listener_) listener_->Remove();
+  }
+  void KeepUp(std::shared_ptr<Listener> listener) noexcept { listener_ = std::move(listener); }
+
+ private:
+  std::unique_ptr<Subscription> watch_;
+  std::shared_ptr<Listener> listener_;
+};
+
+Listener::Listener(Pool& pool, std::int64_t instance)
+    : pool_(pool), instance_(instance), generation_(platform::ForkGeneration()) {}
+
+std::unique_ptr<Subscription> Listener::Watch(std::shared_ptr<PostgresqlCollection> collection,
+                                              HintListener listener) {
+  auto watcher = std::make_unique<Watcher>(collection->watchers().Add(std::move(listener)));
+  Add(std::move(collection));
+  {
+    const std::lock_guard guard(thread_mutex_);
+    if (!thread_.joinable()) Start();
+    ++watchers_;
+    watcher->KeepUp(shared_from_this());
+  }
+  pipe_.Wake();
+  return watcher;
 }
 
 void Listener::Add(std::shared_ptr<PostgresqlCollection> collection) {
-  {
-    const std::lock_guard guard(mutex_);
-    const bool is_new =
-        std::find(collections_.begin(), collections_.end(), collection) == collections_.end();
-    if (is_new) collections_.push_back(std::move(collection));
-  }
-  Wake();
+  const std::lock_guard guard(mutex_);
+  if (std::ranges::find(collections_, collection) != collections_.end()) return;
+  collections_.push_back(std::move(collection));
 }
 
-void Listener::Wake() const noexcept {
-  // A pipe that is full wakes as well.
-  static_cast<void>(!::write(wake_[1], "", 1));
+void Listener::Remove() noexcept {
+  if (generation_ != platform::ForkGeneration()) return;  // the thread is the parent's
+  const std::lock_guard guard(thread_mutex_);
+  if (--watchers_ == 0) StopThread();
+}
+
+void Listener::Close() noexcept {
+  const std::lock_guard guard(thread_mutex_);
+  StopThread();
+}
+
+void Listener::Start() {
+  const platform::SignalsBlocked blocked;
+  stop_ = false;
+  try {
+    thread_ = std::thread([this] { Run(); });
+  } catch (const std::system_error& error) {
+    throw StoreException(Errc::kUnavailable,
+                         std::string("doclock: no thread to listen with: ") + error.what());
+  }
+}
+
+void Listener::StopThread() noexcept {
+  if (!thread_.joinable()) return;
+  stop_ = true;
+  pipe_.Wake();
+  thread_.join();
 }
 
 void Listener::Run() {
@@ -87,7 +153,7 @@ void Listener::Run() {
       Listen();
     } catch (const std::exception&) {
       // The server is away, or memory is short.
-      if (!stop_) Wait(-1, kPauseMs);
+      if (!stop_) pipe_.Wait(-1, kPauseMs);
     }
   }
 }
@@ -95,7 +161,7 @@ void Listener::Run() {
 void Listener::Listen() {
   const std::unique_ptr<Connection> connection = pool_.Connect(Soon());
   std::vector<bool> asked;
-  for (bool silent = false; !stop_; silent = !Wait(connection->socket(), kSilenceMs)) {
+  for (bool silent = false; !stop_; silent = !pipe_.Wait(connection->socket(), kSilenceMs)) {
     Update(*connection, asked, silent);
     // To read a grant may bring more of them.
     for (auto some = connection->TakeNotifications(); !some.empty();
@@ -124,14 +190,6 @@ void Listener::Update(Connection& connection, std::vector<bool>& asked, bool ask
   if (sends) connection.Run(Soon());
   // What came before was not heard.
   for (PostgresqlCollection* const collection : fresh) collection->watchers().Tell({});
-}
-
-bool Listener::Wait(int socket, int milliseconds) const {
-  std::array<pollfd, 2> waits{pollfd{wake_[0], POLLIN, 0}, pollfd{socket, POLLIN, 0}};
-  const bool woken = ::poll(waits.data(), waits.size(), milliseconds) != 0;
-  std::array<char, 64> ignored;
-  while (::read(wake_[0], ignored.data(), ignored.size()) > 0) continue;
-  return woken;
 }
 
 void Listener::Hear(Connection& connection, const Connection::Notification& notification) {

@@ -39,40 +39,66 @@ struct Hint {
   }
 };
 
-/// Hears the hints of other stores, on a thread and a connection of its own.
-class Listener {
+/// A pipe that wakes a thread which waits for a connection too.
+class WakePipe {
  public:
-  /// @param instance of this store: hints for others are passed over. `pool` outlives this.
-  Listener(const Pool& pool, std::int64_t instance);
-  Listener(const Listener&) = delete;
-  Listener& operator=(const Listener&) = delete;
-  ~Listener();
+  WakePipe();  ///< @throws StoreException
+  WakePipe(const WakePipe&) = delete;
+  WakePipe& operator=(const WakePipe&) = delete;
+  ~WakePipe();
 
-  /// Hears those of this collection too, from soon on, and tells other stores to send them while it
-  /// has watchers. Called for each new watcher. Thread-safe.
-  void Add(std::shared_ptr<PostgresqlCollection> collection);
+  void Wake() const noexcept;
+  /// Waits for Wake, or for the socket; for the former alone if there is none (-1). False: neither
+  /// came.
+  bool Wait(int socket, int milliseconds) const;
 
  private:
+  int ends_[2] = {-1, -1};
+};
+
+/// Hears the hints of other stores while anything is watched, on a thread and a connection of its
+/// own.
+class Listener : public std::enable_shared_from_this<Listener> {
+ public:
+  /// @param instance of this store: hints for others are passed over. `pool` outlives this.
+  Listener(Pool& pool, std::int64_t instance);
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+  ~Listener() = default;
+
+  /// Hears those of this collection too, from soon on, and tells other stores to send them while it
+  /// has watchers. Thread-safe. @throws StoreException
+  std::unique_ptr<Subscription> Watch(std::shared_ptr<PostgresqlCollection> collection,
+                                      HintListener listener);
+  /// Hears nothing more. Subscriptions may outlive it. Called before the pool goes.
+  void Close() noexcept;
+
+ private:
+  class Watcher;
+
+  void Add(std::shared_ptr<PostgresqlCollection> collection);
+  void Remove() noexcept;  ///< A watcher.
+  void Start();
+  void StopThread() noexcept;
   void Run();
   /// Until the connection is lost, or this ends.
   void Listen();
   /// Listens to collections that were added behind those of `asked`, and asks for hints of those
   /// that have watchers now, as `asked` says then. Asks the server whether it is there, if `ask`.
   void Update(Connection& connection, std::vector<bool>& asked, bool ask);
-  /// Waits for the connection, or for Wake; for the latter alone if there is no connection. False:
-  /// nothing came.
-  bool Wait(int socket, int milliseconds) const;
-  void Wake() const noexcept;
   void Hear(Connection& connection, const Connection::Notification& notification);
   std::vector<std::shared_ptr<PostgresqlCollection>> Collections();
 
-  const Pool& pool_;
+  Pool& pool_;
   const std::int64_t instance_;
+  const std::uint32_t generation_;
+  const WakePipe pipe_;
   std::atomic<bool> stop_ = false;
-  int wake_[2] = {-1, -1};  ///< A pipe.
+  std::mutex thread_mutex_;  ///< Of the thread and the watchers.
+  std::size_t watchers_ = 0;
+  std::thread thread_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<PostgresqlCollection>> collections_;
-  std::thread thread_;
 };
 
 }  // namespace doclock::postgresql

@@ -10,44 +10,15 @@ namespace doclock::postgresql {
 namespace {
 
 /// Servers have 100 as a rule, and take about 10 MB for each.
-constexpr int kMostLent = 12;
-
-/// The settings of the session. What a role or a database says otherwise would break: units that
-/// wait for a row go on with what they find then; an acknowledged lock is on the disk; and a client
-/// that is stopped does not keep documents.
-const Statement kSession{
-    "SELECT set_config('default_transaction_isolation', 'read committed', false),"
-    " set_config('default_transaction_read_only', 'off', false),"
-    " set_config('synchronous_commit', " +
-    std::string(kDurableCommit) +
-    ", false),"
-    " set_config('idle_in_transaction_session_timeout', '30s', false),"
-    " set_config('statement_timeout', '0', false)"};
-
-/// A statement that waits for a row ends with its client, where the server can see that.
-const Statement kCheckClient{
-    "SELECT set_config('client_connection_check_interval', '500ms', false)"};
-
-void SendCheckClient(Connection& connection) {
-  connection.Send(kCheckClient);
-  connection.RunUnheard();
-}
-
-/// Makes the session of a connection that was lent this store's again. @throws Loss
-void Renew(Connection& connection) {
-  connection.DiscardSession();
-  connection.Send(kSession);
-  connection.RunUnheard();
-  SendCheckClient(connection);
-}
+constexpr int kMostLent = 16;
 
 }  // namespace
 
-std::unique_ptr<Connection> Pool::Connect(Deadline deadline) const {
+std::unique_ptr<Connection> Pool::Connect(Deadline deadline) {
   auto connection = std::make_unique<Connection>(url_, deadline);
-  connection->Send(kSession);
-  connection->Run(deadline);
-  SendCheckClient(*connection);
+  std::call_once(first_, [&] { shares_sessions_ = !connection->KeepsItsSession(url_, deadline); });
+  if (shares_sessions_) connection->ShareSessions();
+  connection->SetUp(deadline);
   return connection;
 }
 
@@ -66,7 +37,7 @@ Pool::Lent Pool::Take(Deadline deadline) {
     auto connection = TakeIdle();
     if (!connection) connection = Connect(deadline);
     connection->LimitWaits(deadline);
-    SetFloor(*connection, deadline);
+    SetEpoch(*connection, deadline);
     lent.reset(connection.release());
   } catch (...) {
     TakeBack(nullptr);
@@ -80,17 +51,28 @@ void Pool::KnowTables(const std::string& schema) {
   schema_ = schema;
 }
 
-void Pool::SetFloor(Connection& connection, Deadline deadline) {
+void Pool::Doubt(Deadline until) {
+  constexpr auto kLooks = std::chrono::minutes(1);  // begin before `until`, and may begin again
+  const std::lock_guard guard(mutex_);
+  doubts_until_ = std::max(doubts_until_, until + kLooks);
+}
+
+bool Pool::has_doubts() {
+  const std::lock_guard guard(mutex_);
+  return std::chrono::steady_clock::now() < doubts_until_;
+}
+
+void Pool::SetEpoch(Connection& connection, Deadline deadline) {
   std::string schema;
   {
     const std::lock_guard guard(mutex_);
     schema = schema_;
   }
-  if (!connection.has_floor() && !schema.empty()) {
-    connection.SetFloor(FindFloor(connection, schema, deadline));
+  if (!connection.has_epoch() && !schema.empty()) {
+    connection.SetEpoch(FindEpoch(connection, schema, deadline).value_or(Epoch()));
   }
   const std::lock_guard guard(mutex_);
-  if (connection.has_floor() && connection.floor() < floor_) {
+  if (connection.has_epoch() && connection.floor() < floor_) {
     Loss loss;
     loss.text = "this server is one over which another was promoted";
     throw loss;
@@ -107,7 +89,7 @@ std::unique_ptr<Connection> Pool::TakeIdle() {
       if (idle_.empty()) return nullptr;
       connection = std::move(idle_.back());
       idle_.pop_back();
-      is_old = connection->has_floor() && connection->floor() < floor_;
+      is_old = connection->has_epoch() && connection->floor() < floor_;
     }
     if (!is_old && connection->IsIdle()) return connection;
   }
@@ -116,7 +98,7 @@ std::unique_ptr<Connection> Pool::TakeIdle() {
 void Pool::TakeBack(Connection* connection) noexcept {
   std::unique_ptr<Connection> owned(connection);
   try {
-    if (owned && owned->was_lent()) Renew(*owned);
+    if (owned) owned->RenewSession();
   } catch (const std::exception&) {  // then it is closed
     owned.reset();
   }

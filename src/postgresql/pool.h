@@ -5,19 +5,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "postgresql/connection.h"
 
 namespace doclock::postgresql {
-
-/// An expression, a value for synchronous_commit: as it is, but an acknowledged lock is on the
-/// disk.
-inline constexpr std::string_view kDurableCommit =
-    "CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'"
-    " ELSE current_setting('synchronous_commit') END";
 
 /// The connections of one store. Thread-safe. The pool outlives those that it gave out.
 class Pool {
@@ -41,18 +34,28 @@ class Pool {
   /// Tells where the collections' tables are, once they are there. From then on the connections
   /// know the least version that they may give.
   void KnowTables(const std::string& schema);
+  /// A commit is in doubt that began before `until`. Until some time after that, what is read
+  /// counts only once the standbys have it: the server shows a commit whose wait for them ended
+  /// early, and a standby that is promoted may lack it.
+  void Doubt(Deadline until);
+  [[nodiscard]] bool has_doubts();
   /// One of its own, which the pool does not count. @throws Loss, Refusal
-  [[nodiscard]] std::unique_ptr<Connection> Connect(Deadline deadline) const;
+  [[nodiscard]] std::unique_ptr<Connection> Connect(Deadline deadline);
+  /// Does a pooler give each transaction another session? Once there was a connection.
+  [[nodiscard]] bool shares_sessions() const noexcept { return shares_sessions_; }
 
  private:
   void TakeBack(Connection* connection) noexcept;
   std::unique_ptr<Connection> TakeIdle();
-  /// Gives it a floor, if that can be known. @throws Loss, Refusal
-  void SetFloor(Connection& connection, Deadline deadline);
+  /// Tells it the server's epoch, if that can be known. @throws Loss, Refusal
+  void SetEpoch(Connection& connection, Deadline deadline);
 
   const Url url_;
+  std::once_flag first_;
+  bool shares_sessions_ = false;
   std::mutex mutex_;
   std::condition_variable given_back_;
+  Deadline doubts_until_{};
   int lent_ = 0;
   std::string schema_;      ///< Of the tables; empty: they may not be there.
   std::int64_t floor_ = 0;  ///< The highest that a connection had.

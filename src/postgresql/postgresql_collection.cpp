@@ -38,9 +38,15 @@ std::string Select(const std::string& table, const char* lock) {
          lock;
 }
 
+/// A write that returns the row's place, and fails (Refusal::IsUnwritten) if it did not write one.
+std::string WriteOne(const std::string& write) {
+  return "WITH written AS (" + write +
+         " RETURNING ctid::text AS at) SELECT max(at), ln(count(*)) FROM written";
+}
+
 std::string Update(const std::string& table, const std::string& columns, int count) {
-  return "UPDATE " + table + " SET (" + columns + ") = ROW(" + Places(4, count) + ")" + kWhereKey +
-         " RETURNING ctid::text";
+  return WriteOne("UPDATE " + table + " SET (" + columns + ") = ROW(" + Places(4, count) + ")" +
+                  kWhereKey);
 }
 
 /// No share, no waiter, and a version that this library writes.
@@ -126,12 +132,12 @@ PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldName
       read_at{"SELECT " + std::string(kReadColumns).append(kWholeBody) + " FROM " + table +
               " WHERE ctid = $1::text::tid AND pg_column_size(body) < 100000"},
       exists{"SELECT 1 FROM " + table + kWhereKey},
-      insert{"INSERT INTO " + table + "(" + std::string(kKeyColumns) + ", " +
-             std::string(kLockColumns) + ", body, body_text) VALUES(" +
-             Places(1, 3 + kLockColumnCount + 2) + ")"},
+      insert{WriteOne("INSERT INTO " + table + "(" + std::string(kKeyColumns) + ", " +
+                      std::string(kLockColumns) + ", body, body_text) VALUES(" +
+                      Places(1, 3 + kLockColumnCount + 2) + ")")},
       update{Update(table, std::string(kLockColumns) + ", body, body_text", kLockColumnCount + 2)},
       update_lock{Update(table, std::string(kLockColumns), kLockColumnCount)},
-      erase{"DELETE FROM " + table + kWhereKey},
+      erase{WriteOne("DELETE FROM " + table + kWhereKey)},
       take_free(table, kGrant,
                 "lock_id IS NULL AND lock_closed IS NULL" + std::string(kAlone) + kSound, kGranted,
                 "lock_version, lock_born, " + std::string(kWholeBody)),
@@ -182,7 +188,8 @@ std::string DefinitionOf(const std::string& table, const std::string& key_constr
 }
 
 std::string DefinitionOfMeta(const std::string& table) {
-  return "CREATE TABLE IF NOT EXISTS " + table + "(name text PRIMARY KEY, value text NOT NULL)";
+  return "CREATE TABLE IF NOT EXISTS " + table +
+         "(name text COLLATE \"C\" PRIMARY KEY, value text NOT NULL)";
 }
 
 }  // namespace doclock::postgresql

@@ -44,7 +44,8 @@ class PostgresqlCollection final : public Collection {
   const Statement read_at;
   /// Is there a row?
   const Statement exists;
-  /// Of a key, a lock and a body. Updates tell where the row stands then (ctid, as text).
+  /// Of a key, a lock and a body. Writes tell where the row stands then (ctid, as text), and are
+  /// refused (Refusal::IsUnwritten) if a trigger has kept them from it.
   const Statement insert, update;
   /// Of a key and a lock.
   const Statement update_lock;

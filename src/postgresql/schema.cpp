@@ -1,6 +1,10 @@
 #include "postgresql/schema.h"
 
+#include <algorithm>
+#include <chrono>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "doclock/errors.h"
 #include "document/collection.h"
@@ -16,13 +20,17 @@ constexpr const char* kSchemaNumber = "1";
 constexpr int kOldestServer = 140000;
 /// More grants and writes than a document has before one standby is promoted and the next.
 constexpr int kEpochBits = 40;
+/// A writer that has not ended keeps the table from CREATE INDEX, which keeps all later writers
+/// from it meanwhile. It gives up, and tries again after a pause. (A vacuum gives way after 1 s.)
+constexpr const char* kBriefLocks = "SET LOCAL lock_timeout = '2s'";
+constexpr std::chrono::seconds kFirstPause{1}, kLongestPause{30};
 /// Before the name of a table: the setting that is the collection's own name.
 const std::string kCollectionOf = "collection of ";
 
 /// Sends a transaction that one client after the other runs: CREATE ... IF NOT EXISTS of several at
 /// once may fail.
 void SendBegin(Connection& connection) {
-  connection.SendOnce("BEGIN");
+  connection.Begin();
   connection.SendOnce("SELECT pg_advisory_xact_lock(hashtext('doclock'))");
 }
 
@@ -43,8 +51,40 @@ void RunAndCommit(Connection& connection, Deadline deadline) {
 
 std::string Meta(const std::string& schema) { return QuotedName(schema) + ".doclock_meta"; }
 
-/// Does the table have the columns of a collection?
+/// What makes a table one that cannot keep locks, in the order of kUnfit, and whether it is so. A
+/// row is found by its place (ctid) and its key, and both name one row of an ordinary table only.
+constexpr const char* kFitness = R"(
+SELECT relkind <> 'r',
+  EXISTS(SELECT FROM pg_inherits WHERE t.oid IN (inhrelid, inhparent)),
+  relpersistence <> 'p',
+  EXISTS(SELECT FROM pg_rewrite WHERE ev_class = t.oid),
+  NOT EXISTS(SELECT FROM pg_attribute a JOIN pg_collation c ON c.oid = attcollation
+    WHERE attrelid = t.oid AND attname = 'key_text' AND collname = 'C'),
+  NOT EXISTS(SELECT FROM pg_index i JOIN pg_class c ON c.oid = indexrelid
+    WHERE indrelid = t.oid AND relname = $2 AND indisunique AND indimmediate AND indisvalid
+    AND indpred IS NULL AND ARRAY['key_kind', 'key_number', 'key_text']::name[] =
+      ARRAY(SELECT attname FROM pg_attribute
+        WHERE attrelid = t.oid AND attnum = ANY((indkey::int2[])[0:indnkeyatts - 1])
+        ORDER BY attname))
+FROM pg_class t WHERE oid = to_regclass($1))";
+
+constexpr const char* kUnfit[] = {
+    "is no ordinary table: make one, and copy the rows",
+    "is partitioned, or inherits: make an ordinary table, and copy the rows",
+    "loses its rows in a crash: ALTER TABLE ... SET LOGGED",
+    "has a rule: drop it",
+    "has another collation than \"C\" in key_text: alter the column, and make the primary key "
+    "again",
+    "has no valid primary key of its own name over key_kind, key_number and key_text: make the one "
+    "that PostgresqlTables() shows",
+};
+
+/// Is the table one that can keep a collection?
 void CheckTable(Connection& connection, const PostgresqlCollection& collection, Deadline deadline) {
+  Parameters names;
+  names.Text(collection.table()).Text(collection.key_constraint());
+  connection.SendOnce(kFitness, names);
+  const Result unfit = std::move(connection.Run(deadline).back());
   connection.SendOnce("SELECT " + std::string(kReadColumns).append(kWholeBody) + " FROM " +
                       collection.table() + " LIMIT 0");
   try {
@@ -52,6 +92,9 @@ void CheckTable(Connection& connection, const PostgresqlCollection& collection, 
   } catch (const Refusal& refusal) {
     if (refusal.state != "42703") throw;
     Refuse("the table " + collection.table() + " is not one of this library");
+  }
+  for (int i = 0; i < static_cast<int>(std::size(kUnfit)); ++i) {
+    if (unfit.Number(0, i) != 0) Refuse("the table " + collection.table() + " " + kUnfit[i]);
   }
 }
 
@@ -81,13 +124,20 @@ std::string Keep(Connection& connection, const std::string& schema, const std::s
   return std::string(connection.Run(deadline).back().Text(0, 0));
 }
 
-/// Behind a pooler. @param session of another connection, which is open
-void CheckPooler(Connection& connection, std::int64_t session, Deadline deadline) {
-  connection.SendOnce("SELECT pg_backend_pid()");
-  if (connection.Run(deadline).back().Number(0, 0) != session) return;
-  Refuse(
-      "a pooler gives each transaction another session: name the server itself, or let the pooler "
-      "keep whole sessions (of pgbouncer: pool_mode = session)");
+/// Is the index there, and does it hold all rows?
+bool HasIndex(Connection& connection, const std::string& table, const std::string& index,
+              Deadline deadline) {
+  Parameters names;
+  names.Text(table).Text(index);
+  connection.SendOnce(
+      "SELECT indisvalid FROM pg_index"
+      " WHERE indrelid = to_regclass($1) AND indexrelid = to_regclass($2)",
+      names);
+  const Result found = std::move(connection.Run(deadline).back());
+  if (found.size() == 0) return false;
+  if (found.Number(0, 0) == 0)
+    Refuse("the index " + index + " is not valid: drop it, and try again");
+  return true;
 }
 
 }  // namespace
@@ -95,37 +145,45 @@ void CheckPooler(Connection& connection, std::int64_t session, Deadline deadline
 std::string FindSchema(Pool& pool, Deadline deadline) {
   const Pool::Lent connection = pool.Take(deadline);
   connection->SendOnce(
-      "SELECT current_schema(), current_setting('server_version_num')::int, pg_backend_pid()");
+      "SELECT current_schema(), current_setting('server_version_num')::int,"
+      " current_setting('server_encoding')");
   const Result found = std::move(connection->Run(deadline).back());
   if (found.Number(0, 1) < kOldestServer) Refuse("the server is older than version 14");
-  if (found.IsNull(0, 0)) Refuse("the search path names no schema that exists");
-  if (found.Number(0, 2) != connection->backend()) {
-    CheckPooler(*pool.Connect(deadline), found.Number(0, 2), deadline);
+  if (found.Text(0, 2) != "UTF8") {
+    Refuse("the database's encoding is not UTF8: create one with ENCODING 'UTF8'");
   }
+  if (found.IsNull(0, 0)) Refuse("the search path names no schema that exists");
   return std::string(found.Text(0, 0));
 }
 
-std::int64_t FindFloor(Connection& connection, const std::string& schema, Deadline deadline) {
-  const std::string here =
-      "(SELECT system_identifier::text AS system,"
-      " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int8 AS timeline"
-      " FROM pg_control_system()) AS here";
-  const std::string name = "'epoch of ' || system || '/' || timeline";
+std::optional<Epoch> FindEpoch(Connection& connection, const std::string& schema,
+                               Deadline deadline) {
+  const std::string here = "(SELECT " + std::string(kThisServer) + " AS server) AS here";
+  const std::string name = "'epoch of ' || server";
   // An epoch that was lost itself lies in the difference of the timelines.
-  connection.SendOnce(
-      "INSERT INTO " + Meta(schema) + " SELECT " + name +
-      ", coalesce((SELECT value::int8 + CASE WHEN name LIKE 'epoch of ' || system || '/%'"
-      " THEN greatest(timeline - split_part(name, '/', 2)::int8, 1) ELSE 1 END FROM " +
-      Meta(schema) + " WHERE name LIKE 'epoch of %' ORDER BY value::int8 DESC LIMIT 1), 0)" +
-      " FROM " + here + " ON CONFLICT (name) DO NOTHING");
-  connection.SendOnce("SELECT value::int8 FROM " + Meta(schema) + " JOIN " + here +
-                      " ON name = " + name);
+  const std::string next =
+      "SELECT value::int8 + CASE WHEN split_part(name, '/', 1) = split_part(" + name +
+      ", '/', 1) THEN greatest(split_part(server, '/', 2)::int8 - split_part(name, '/', 2)::int8,"
+      " 1) ELSE 1 END FROM " +
+      Meta(schema) + " WHERE name LIKE 'epoch of %' ORDER BY value::int8 DESC LIMIT 1";
   try {
-    return connection.Run(deadline).back().Number(0, 0) << kEpochBits;
+    for (const bool is_first : {true, false}) {
+      connection.SendOnce("SELECT server, value::int8 FROM " + here + " LEFT JOIN " + Meta(schema) +
+                          " ON name = " + name);
+      const Result found = std::move(connection.Run(deadline).back());
+      if (!found.IsNull(0, 1)) {
+        return Epoch{std::string(found.Text(0, 0)), found.Number(0, 1) << kEpochBits};
+      }
+      if (!is_first) break;
+      connection.Begin();
+      connection.SendOnce("INSERT INTO " + Meta(schema) + " SELECT " + name + ", coalesce((" +
+                          next + "), 0) FROM " + here + " ON CONFLICT (name) DO NOTHING");
+      RunAndCommit(connection, deadline);
+    }
   } catch (const Refusal& refusal) {
-    if (refusal.TellsOfNothing()) return 0;  // a server that has no timelines, or does not tell
-    throw;
+    if (!refusal.TellsOfNothing()) throw;
   }
+  return std::nullopt;
 }
 
 void CreateTable(Connection& connection, const std::string& schema,
@@ -165,23 +223,28 @@ void CreateIndex(Connection& connection, const PostgresqlCollection& collection,
   std::string columns;
   for (const std::string& field : index.fields) {
     const std::string at = PathIntoBody(Filter().OrderBy(field).order());
-    // Neither a missing value nor a null repeats another one.
-    columns += (columns.empty() ? "" : ", ") + (index.unique ? "NULLIF(" + at + ", 'null')" : at);
+    columns += (columns.empty() ? "" : ", ") + (index.unique ? ForUniqueIndex(at) : ForIndex(at));
   }
   const std::string hash = HashText(collection.table_name() + nlohmann::json(index.fields).dump());
   const std::string name = QuotedName((index.unique ? "doclock_u_" : "doclock_i_") + hash);
-  SendBegin(connection);
-  connection.SendOnce("CREATE " + std::string(index.unique ? "UNIQUE " : "") +
-                      "INDEX IF NOT EXISTS " + name + " ON " + collection.table() + "(" + columns +
-                      ")");
-  const std::string schema = collection.table().substr(0, collection.table().rfind(".\"") + 1);
-  connection.SendOnce("COMMENT ON INDEX " + schema + name + " IS " +
-                      QuotedText(FieldList(index.fields)));
-  try {
-    RunAndCommit(connection, deadline);
-  } catch (const Refusal& refusal) {
-    if (!refusal.IsRepeatedValue()) throw;
-    ThrowRepeatedValues(index.fields);
+  const std::string& table = collection.table();
+  const std::string qualified =
+      table.substr(0, table.size() - QuotedName(collection.table_name()).size()) + name;
+  for (auto pause = kFirstPause; !HasIndex(connection, table, qualified, deadline);
+       pause = std::min(pause * 2, kLongestPause)) {
+    SendBegin(connection);
+    connection.SendOnce(kBriefLocks);
+    connection.SendOnce("CREATE " + std::string(index.unique ? "UNIQUE " : "") +
+                        "INDEX IF NOT EXISTS " + name + " ON " + table + "(" + columns + ")");
+    connection.SendOnce("COMMENT ON INDEX " + qualified + " IS " +
+                        QuotedText(FieldList(index.fields)));
+    try {
+      return RunAndCommit(connection, deadline);
+    } catch (const Refusal& refusal) {
+      if (refusal.IsRepeatedValue()) ThrowRepeatedValues(index.fields);
+      if (!refusal.IsTimeout() || std::chrono::steady_clock::now() + pause >= deadline) throw;
+    }
+    std::this_thread::sleep_for(pause);
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +15,11 @@ namespace doclock::postgresql {
 /// Checks the server, and returns the schema that the tables are in: the first of the search path.
 std::string FindSchema(Pool& pool, Deadline deadline);
 
-/// The least version that a grant or a write may give on this server: above all that may have been
-/// lost when it was a standby and was promoted, or when the tables were restored to another server.
-/// Each server and timeline has an epoch, which doclock_meta keeps. Zero if the server has no
-/// timelines.
-std::int64_t FindFloor(Connection& connection, const std::string& schema, Deadline deadline);
+/// The epoch of this server, which doclock_meta keeps: its versions are above all that may have
+/// been lost when it was a standby and was promoted, or when the tables were restored to another
+/// server. Nothing if it has no timelines, or the user may not know or keep them.
+std::optional<Epoch> FindEpoch(Connection& connection, const std::string& schema,
+                               Deadline deadline);
 
 /// Creates the collection's table unless it is there, and checks it.
 void CreateTable(Connection& connection, const std::string& schema,

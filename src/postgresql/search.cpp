@@ -12,6 +12,10 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// Of a value in an index, in bytes of its text. An entry of several has to fit into 2,700, and of
+/// an array it may be four times as long.
+constexpr std::size_t kLongestIndexed = 500;
+
 /// A lock that is over, or none. The server's clock goes on while it searches: later all the more.
 constexpr const char* kFree =
     " AND (lock_id IS NULL OR lock_time IS NULL OR lock_ttl IS NULL"
@@ -82,8 +86,12 @@ void AddTo(Where& where, const Filter::Condition& condition) {
   } else if (value.is_object()) {
     AddDate(where, at, op, value);
   } else if (!value.is_number() || ComparesAlike(value)) {
-    where.parameters.Jsonb(ToStored(value.dump()).json);
-    where.sql += " AND " + at + op + Place(where.parameters);
+    const std::string json = ToStored(value.dump()).json;
+    where.parameters.Jsonb(json);
+    const std::string compared = op + Place(where.parameters);
+    where.sql += " AND " + at + compared + " AND " + ForUniqueIndex(at) + compared;
+    // The server may write the same value at twice the length.
+    if (json.size() <= kLongestIndexed / 2) where.sql += " AND " + ForIndex(at) + compared;
     if (!equals) where.sql += " AND jsonb_typeof(" + at + ") = '" + TypeOf(value) + "'";
   }
 }
@@ -116,6 +124,13 @@ std::string MembersFor(const Filter& filter) {
   return "CASE WHEN body_text IS NULL THEN jsonb_build_object(" + members +
          ")::text ELSE body_text END";
 }
+
+std::string ForIndex(const std::string& path) {
+  return "(CASE WHEN octet_length(" + path + "::text) <= " + std::to_string(kLongestIndexed) +
+         " THEN " + path + " END)";
+}
+
+std::string ForUniqueIndex(const std::string& path) { return "NULLIF(" + path + ", 'null')"; }
 
 std::string PathIntoBody(const std::vector<std::string>& path) {
   std::string sql = "body";

@@ -33,4 +33,10 @@ std::string PageOf(Where& where, const std::optional<Key>& after, bool descendin
 /// A path into a body; it does not lead into arrays. SQL NULL if nothing is there.
 std::string PathIntoBody(const std::vector<std::string>& path);
 
+/// What an index of a path holds, and searches compare as well: nothing in place of a value that is
+/// too long for an index.
+std::string ForIndex(const std::string& path);
+/// The same of a unique index: neither a missing value nor a null repeats another one.
+std::string ForUniqueIndex(const std::string& path);
+
 }  // namespace doclock::postgresql

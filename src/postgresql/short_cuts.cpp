@@ -1,5 +1,6 @@
 #include "postgresql/short_cuts.h"
 
+#include <algorithm>
 #include <string>
 
 #include "doclock/errors.h"
@@ -76,6 +77,14 @@ std::optional<ShortCut> ShortCutOf(StoreOp& op) {
     }
     return cut;
   });
+}
+
+void Doubt(const ShortCut& cut, std::int64_t floor, const std::string& text) {
+  if (cut.op->kind == OpKind::kWrite) {
+    auto& write = static_cast<WriteOp&>(*cut.op);
+    if (write.expected != kAnyVersion) write.version = std::max(write.expected + 1, floor);
+  }
+  cut.op->Doubt(text);
 }
 
 void Settle(const ShortCut& cut, const Result& result, int row) {

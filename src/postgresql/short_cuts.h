@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 
 #include "doclock/store/operation.h"
 #include "postgresql/values.h"
@@ -21,6 +23,9 @@ struct ShortCut {
 
 /// Nothing: the operation needs the long way.
 std::optional<ShortCut> ShortCutOf(StoreOp& op);
+
+/// Whether it was carried out is not known. @param floor of the versions that it would give
+void Doubt(const ShortCut& cut, std::int64_t floor, const std::string& text);
 
 /// Settles the operation by the row that its update gave, once that is committed.
 void Settle(const ShortCut& cut, const Result& result, int row);

@@ -16,11 +16,15 @@ namespace {
 using locking::Candidate;
 using locking::Change;
 
-const Statement kBegin{"BEGIN"};
 const char* const kBeginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 const Statement kCommit{"COMMIT"};
 const Statement kRollback{"ROLLBACK"};
 const Statement kClock{"SELECT clock_timestamp()"};
+const Statement kWaitsForStandbys{"SELECT current_setting('synchronous_standby_names') <> ''"};
+/// A commit that changes nothing, and waits for standbys as others do.
+const Statement kAwaitStandbys{"SELECT set_config('synchronous_commit', " +
+                               std::string(kDurableCommit) +
+                               ", true), pg_logical_emit_message(true, 'doclock', '')"};
 const Statement kNotify{"SELECT pg_notify($1, $2)"};
 /// The comment that EnsureIndex gave it, or its own name.
 const Statement kIndexFields{
@@ -54,7 +58,11 @@ bool KeepsBody(const Change& change) {
 
 PostgresqlUnit::PostgresqlUnit(Pool& pool, locking::Access access, Deadline deadline,
                                std::int64_t instance)
-    : access_(access), deadline_(deadline), instance_(instance), connection_(pool.Take(deadline)) {}
+    : pool_(pool),
+      access_(access),
+      deadline_(deadline),
+      instance_(instance),
+      connection_(pool.Take(deadline)) {}
 
 PostgresqlUnit::~PostgresqlUnit() {
   if (!has_begun_ || connection_->is_lost()) return;
@@ -68,7 +76,7 @@ PostgresqlUnit::~PostgresqlUnit() {
 void PostgresqlUnit::Begin() {
   has_looked_ = true;
   if (access_ == locking::Access::kRead || std::exchange(has_begun_, true)) return;
-  connection_->Send(kBegin);
+  connection_->Begin();
 }
 
 TimePoint PostgresqlUnit::Now() {
@@ -118,7 +126,22 @@ void PostgresqlUnit::Load(std::span<Change> documents) {
       if (result.size() == 1) Keep(documents[i], ReadRow(result, 0));
     }
     if (!reads && !waits && (documents.size() > 1 || first_look)) MarkBlocked(documents);
+    // One of several may be read only, although others are written.
+    if ((reads || (!all && documents.size() > 1)) && pool_.has_doubts()) {
+      connection_->Send(kWaitsForStandbys);
+      if (Run().back().Number(0, 0) != 0) {
+        AwaitStandbys(has_begun_ ? *pool_.Connect(deadline_) : *connection_);
+      }
+    }
   });
+}
+
+void PostgresqlUnit::AwaitStandbys(Connection& connection) {
+  connection.Send(kAwaitStandbys);
+  connection.Run(deadline_);
+  if (!connection.unreplicated()) return;
+  throw StoreException(Errc::kUnavailable,
+                       "doclock: PostgreSQL: what was read may not be on a standby");
 }
 
 void PostgresqlUnit::Keep(Change& document, FoundRow&& found) {
@@ -173,6 +196,7 @@ void PostgresqlUnit::Commit(std::span<Change> changes) {
     return Refuse(refusal, changes);
   } catch (const Loss& loss) {
     if (loss.nothing_done) ThrowNothingStored();
+    pool_.Doubt(deadline_);
     throw InDoubtException("doclock: PostgreSQL: " + loss.text);
   }
   for (Change& change : changes) {
@@ -199,14 +223,16 @@ std::vector<Result> PostgresqlUnit::CommitAndAsk(const std::set<std::int64_t>& h
 
 std::vector<Result> PostgresqlUnit::RunCommit() {
   std::vector<Result> results = Run();
-  // A commit that did not wait for a standby, because someone cancelled that, ends with a warning.
-  if (connection_->warned()) throw InDoubtException("doclock: PostgreSQL warned of the commit");
+  if (connection_->unreplicated()) {
+    pool_.Doubt(deadline_);
+    throw InDoubtException("doclock: PostgreSQL: the commit did not wait for the standbys");
+  }
   return results;
 }
 
 void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
   const auto doubt = [&](const std::string& text) {
-    for (const ShortCut& cut : cuts) cut.op->Doubt(text);
+    for (const ShortCut& cut : cuts) Doubt(cut, floor(), text);
   };
   try {
     std::map<const RowUpdate*, Together> groups;
@@ -215,11 +241,14 @@ void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
       group.cuts.push_back(&cut);
       group.keys.push_back(&cut.parameters);
     }
-    // Statements that are sent together, without BEGIN, are one transaction.
+    // Statements that are sent together, without BEGIN, are one transaction too.
+    if (connection_->shares_sessions()) Begin();
     for (auto& [update, group] : groups) {
       group.place = update->Send(*connection_, group.keys, alone);
     }
+    if (has_begun_) connection_->Send(kCommit);
     const std::vector<Result> results = RunCommit();
+    has_begun_ = false;
     for (const auto& [update, group] : groups) {
       const Result& result = results[group.place];
       for (int row = 0; row < result.size(); ++row) {
@@ -232,7 +261,9 @@ void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
   } catch (const InDoubtException& error) {
     doubt(error.what());
   } catch (const Loss& loss) {
-    if (!loss.nothing_done) doubt("doclock: PostgreSQL: " + loss.text);
+    if (loss.nothing_done) return;
+    pool_.Doubt(deadline_);
+    doubt("doclock: PostgreSQL: " + loss.text);
   } catch (const Refusal& refusal) {
     if (refusal.IsTimeout() && alone) throw;
     // A value, or a race: the long way tells.

@@ -59,6 +59,8 @@ class PostgresqlUnit final : public locking::Unit {
   std::vector<Result> CommitAndAsk(const std::set<std::int64_t>& hint_locks);
   /// Run, where that commits. @throws Refusal, Loss, InDoubtException
   std::vector<Result> RunCommit();
+  /// Waits until the standbys have all that is visible now. `connection` is in no transaction.
+  void AwaitStandbys(Connection& connection);
   /// Settles the only change of a unit, or throws what all of them mean.
   void Refuse(const Refusal& refusal, std::span<locking::Change> changes);
   std::string NameOfIndex(const PostgresqlCollection& collection, const std::string& constraint);
@@ -85,6 +87,7 @@ class PostgresqlUnit final : public locking::Unit {
   bool ShowWhole(const PostgresqlCollection& collection, std::vector<QueryRow>& rows,
                  const std::function<bool(QueryRow&&)>& visit);
 
+  Pool& pool_;
   const locking::Access access_;
   const Deadline deadline_;
   const std::int64_t instance_;

@@ -26,7 +26,7 @@ bool Put(RecordStore::Transaction& transaction, UniqueCheck& check, const std::s
     return true;
   }
   const Body& body = change.now->body;
-  const bool known = change.was != nullptr && &TreeOf(change.was->body) == &TreeOf(body);
+  const bool known = change.was != nullptr && change.was->body.IsSameAs(body);
   if (auto index = known ? std::nullopt : check.Refusing(name, *change.key, body)) {
     change.RefuseBy(*std::move(index));
     return false;

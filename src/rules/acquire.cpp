@@ -66,7 +66,7 @@ void SetBusy(StoreOp& op, const LockState& state, TimePoint now) {
   } else {
     op.status = OpStatus::kBusy;
     op.detail = std::make_unique<OpDetail>();
-    if (state.IsClosed(now)) op.detail->message = "min_hold";
+    op.detail->kept_closed = state.IsClosed(now);
   }
   auto& remaining = op.detail->remaining;
   remaining =

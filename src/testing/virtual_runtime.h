@@ -23,6 +23,7 @@ class ManualClock::VirtualRuntime : public Runtime {
   void Work(Task task) override { scheduler_->EnqueueWork(owner_, std::move(task)); }
   void Notify(Task task) override { scheduler_->Enqueue(owner_, std::move(task)); }
   std::unique_ptr<Event> MakeEvent() override;
+  [[nodiscard]] bool IsVirtual() const noexcept override { return true; }
   [[nodiscard]] bool OnOwnThread() const noexcept override { return scheduler_->InTask(); }
   void Stop(std::chrono::nanoseconds) override { scheduler_->StopOwner(owner_); }
 

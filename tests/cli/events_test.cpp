@@ -45,6 +45,21 @@ TEST_F(EventsTest, TellWhoIsGrantedALockAndThatItIsReleased) {
   EXPECT_EQ(events.Wait().code, 128 + SIGINT);
 }
 
+TEST_F(EventsTest, FollowWaitsForACollectionThatIsMissing) {
+  std::vector<std::string> command = Following();
+  command.back() += " -c later 2> '" + (folder / "said") + "'";
+  Program events(command, {store});
+  EXPECT_TRUE(Eventually([&] {
+    return TextOf(folder / "said").find("has no collection later; waiting for it") !=
+           std::string::npos;
+  }));
+  Program holder(Run({"-c", "later", "--owner", "late", "job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  EXPECT_TRUE(Eventually(
+      [&] { return TextOf(folder / "events").find("\"owner\":\"late\"") != std::string::npos; }));
+  EXPECT_EQ(Doclock({"events", "-c", "never"}).code, 66);
+}
+
 TEST_F(EventsTest, WithoutFollowTheHeldLocksAreShownOnce) {
   Program first(Run({"--owner", "me", "job"}, Staying()), {store});
   ASSERT_TRUE(IsThere());

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <type_traits>
 #include <unordered_set>
+#include <utility>
 
 namespace doclock {
 namespace {
@@ -29,6 +30,21 @@ TEST(Key, KeysOfDifferentTypesDiffer) {
     hashes.insert(keys[i].Hash());
   }
   EXPECT_EQ(hashes.size(), keys.size());
+}
+
+/// Processes of other builds, compilers and languages are told hashes.
+TEST(Key, HashesAreFixed) {
+  if (sizeof(std::size_t) < 8) GTEST_SKIP() << "hashes are cut off";
+  const Uuid id{{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}};
+  const std::pair<Key, std::uint64_t> all[] = {
+      {"", 0x9ca066f1a4ab2eea},
+      {"42", 0x51044779019ced7f},
+      {"order-4711", 0xc48ad7b7e551cb36},
+      {42, 0x077fb59b63a77004},
+      {-1, 0x45e66a6e12c4c3f4},
+      {id, 0xc1d2ad933068ca58},
+      {ObjectId{{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}, 0x4bca47796360947e}};
+  for (const auto& [key, hash] : all) EXPECT_EQ(key.Hash(), hash) << key.ToString();
 }
 
 TEST(Key, PrintsForPeople) {

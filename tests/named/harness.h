@@ -78,10 +78,6 @@ class NamedTest : public ::testing::TestWithParam<StoreKind> {
   R Get(std::future<R> future, Duration timeout = 1min) {
     clock->RunPending();
     if (future.wait_for(0s) != std::future_status::ready) clock->Advance(timeout);
-    // The store's own thread may have taken the turn with a hint, and not have asked yet.
-    for (int i = 0; i < 100 && future.wait_for(20ms) != std::future_status::ready; ++i) {
-      clock->RunPending();
-    }
     if (future.wait_for(0s) != std::future_status::ready) throw std::logic_error("no result");
     return future.get();
   }

@@ -57,7 +57,8 @@ TEST(PostgresqlFacts, TellWhatIsToBeMended) {
   Facts facts = Well();
   facts.unsafe = "fsync";
   facts.followers = 2;
-  facts.has_pooler = true;
+  facts.has_pooler = facts.shares_sessions = true;
+  facts.knows_epoch = false;
   facts.open_for = 90s;
   facts.lacking = 3;
   facts.lacks = "UPDATE on doclock_c_things";
@@ -65,7 +66,8 @@ TEST(PostgresqlFacts, TellWhatIsToBeMended) {
   facts.rows = {1, 20'000};
   ExpectAdvice(facts, "durability", FindingLevel::kWarning, "without fsync");
   ExpectAdvice(facts, "standbys", FindingLevel::kWarning, "no commit waits");
-  ExpectAdvice(facts, "pooler", FindingLevel::kWarning, "pooler");
+  ExpectAdvice(facts, "pooler", FindingLevel::kWarning, "each transaction another session");
+  ExpectAdvice(facts, "epoch", FindingLevel::kWarning, "not known");
   ExpectAdvice(facts, "transactions", FindingLevel::kWarning, "90 s");
   ExpectAdvice(facts, "privileges", FindingLevel::kProblem,
                "UPDATE on doclock_c_things, and more: 2");
@@ -130,6 +132,21 @@ TEST_F(PostgresqlExamine, TakesABackupForNoStandby) {
     std::this_thread::yield();
   }
   EXPECT_EQ(Read(schema_.url(), nullptr).followers, 0);
+}
+
+/// A user that may take locks, and whose fences do not rise when a standby is promoted.
+TEST_F(PostgresqlExamine, TellsThatTheEpochIsNotKnown) {
+  EXPECT_EQ(Of("epoch", store_->Examine(nullptr, 10s)).level, FindingLevel::kOk);
+  const std::string user = "user_of_" + name_;
+  schema_.raw().Run("CREATE ROLE " + user + " LOGIN; GRANT USAGE ON SCHEMA " + name_ + " TO " +
+                    user + "; GRANT SELECT ON ALL TABLES IN SCHEMA " + name_ + " TO " + user);
+  const std::string url = schema_.url() + "&user=" + user;
+  EXPECT_TRUE(Read(url, nullptr).knows_epoch);
+  schema_.raw().Run("DELETE FROM doclock_meta WHERE name LIKE 'epoch of %'");
+  EXPECT_FALSE(Read(url, nullptr).knows_epoch) << "the user cannot keep it";
+  schema_.raw().Run("DROP TABLE doclock_meta");
+  EXPECT_FALSE(Read(schema_.url(), nullptr).knows_epoch);
+  schema_.raw().Run("DROP OWNED BY " + user + "; DROP ROLE " + user);
 }
 
 TEST_F(PostgresqlExamine, NamesThePrivilegesThatAUserLacks) {

@@ -301,10 +301,20 @@ TEST_F(PostgresqlJoin, ThatOutlastsTheCallIsRefused) {
   EXPECT_THROW(work.Run([&](PGconn*) { std::this_thread::sleep_until(deadline); }), StoreException);
 }
 
+/// Also if another call with less time had the connection before.
 TEST_F(PostgresqlJoin, MakesTheServerEndAStatementThatOutlastsTheCall) {
-  auto order = orders_.Lock("7");
-  Commit(order,
-         [](PGconn* connection) { EXPECT_NE(Value(connection, "SHOW statement_timeout"), "0"); });
+  postgresql::Pool pool(postgresql::ParseUrl(schema_.url()));
+  const auto now = std::chrono::steady_clock::now();
+  pool.Take(now + 60min);
+  const auto connection = pool.Take(now + 100min);
+  connection->Begin();
+  postgresql::JoinedWork work(*connection, now + 100min);
+  work.Run([](PGconn* lent) {
+    const std::string setting = "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'";
+    const std::chrono::milliseconds limit(std::stoll(Value(lent, setting)));
+    EXPECT_GT(limit, 90min);
+    EXPECT_LE(limit, 100min);
+  });
 }
 
 TEST_F(PostgresqlJoin, IsForPostgresqlOnly) {

@@ -67,6 +67,13 @@ TEST(PostgresqlPromotion, FencesRiseAboveThoseThatAStandbyLacks) {
   Standby one(1, ServerUrl());
   const std::int64_t lost = LockOften(old, "a");
   const std::int64_t created = LockOften(old, "b");
+  try {
+    store_of(one.url());
+    ADD_FAILURE();
+  } catch (const StoreException& error) {
+    EXPECT_EQ(error.errc(), Errc::kRefused);
+    EXPECT_NE(std::string(error.what()).find("standby"), std::string::npos) << error.what();
+  }
   one.Promote();
   Standby two(2, one.url());  // which lacks even that a promotion was noticed
 

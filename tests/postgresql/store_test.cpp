@@ -18,6 +18,7 @@
 #include "doclock/date.h"
 #include "doclock/postgresql_sql.h"
 #include "postgresql/connection.h"
+#include "postgresql/pool.h"
 #include "postgresql/support/raw_server.h"
 
 namespace doclock::postgresql_test {
@@ -360,6 +361,43 @@ TEST(PostgresqlOpening, OfAServerThatIsNotThereTellsNoSecret) {
     EXPECT_EQ(error.errc(), Errc::kUnavailable);
     EXPECT_THAT(error.what(), Not(HasSubstr("secret")));
   }
+}
+
+void ExpectRefused(const std::string& url, const std::string& reason) {
+  try {
+    OpenPostgresqlStore(url);
+    ADD_FAILURE() << reason;
+  } catch (const StoreException& error) {
+    EXPECT_EQ(error.errc(), Errc::kRefused) << error.what();
+    EXPECT_THAT(error.what(), HasSubstr(reason));
+  }
+}
+
+TEST_F(PostgresqlStore, NamesWhyAConnectionIsRefused) {
+  const std::string url = ServerUrl(), server = url.substr(0, url.rfind('/'));
+  const std::string name = schema_.raw().Run("SELECT current_schema()");
+  ExpectRefused(server + "/nonesuch", "the database does not exist");
+  ExpectRefused(url + "?user=nobody_" + name, "the role does not exist");
+  ExpectRefused(url + "?sslmode=require", "TLS");
+  schema_.raw().Run("CREATE DATABASE " + name +
+                    " ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0");
+  ExpectRefused(server + "/" + name, "encoding is not UTF8");
+  schema_.raw().Run("DROP DATABASE " + name + " WITH (FORCE)");
+}
+
+TEST_F(PostgresqlStore, WhatARoleSetsEndsNoSession) {
+  const std::string settings =
+      "%20-cdefault_transaction_read_only%3Don%20-cstatement_timeout%3D1ms"
+      "%20-cidle_session_timeout%3D1min";
+  const auto store = OpenPostgresqlStore(schema_.url() + settings);
+  EXPECT_EQ(Things(*store).Insert("42", {}).status, OpStatus::kDone);
+  postgresql::Pool pool(postgresql::ParseUrl(schema_.url() + settings));
+  const auto deadline = std::chrono::steady_clock::now() + 1min;
+  const auto connection = pool.Take(deadline);
+  connection->SendOnce(
+      "SELECT current_setting('statement_timeout') || ' ' ||"
+      " current_setting('idle_session_timeout')");
+  EXPECT_EQ(connection->Run(deadline).back().Text(0, 0), "0 0");
 }
 
 }  // namespace

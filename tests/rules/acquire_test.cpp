@@ -130,7 +130,7 @@ TEST(AcquireRules, BusyNamesTheHolderOfALiveLockOrMinHold) {
       const bool live = before.IsLive(kNow);
       EXPECT_EQ(attempt.op().detail->holder.name, live ? before.Holder().name : "");
       const bool closed = before.IsClosed(kNow);
-      EXPECT_EQ(attempt.op().detail->message, !live && closed ? "min_hold" : "") << TextOf(before);
+      EXPECT_EQ(attempt.op().detail->kept_closed, !live && closed) << TextOf(before);
     });
   }
 }

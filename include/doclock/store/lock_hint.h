@@ -21,8 +21,8 @@ struct GrantSeen {
 
 /// What may have happened to locks of one collection.
 struct LockHint {
-  /// Key::Hash of the document's key, which differs between builds: other processes are to be sent
-  /// the key. Nothing: any document may be concerned.
+  /// Key::Hash of the document's key, which is the same in other processes.
+  /// Nothing: any document may be concerned.
   std::optional<std::size_t> hash = {};
   /// The lock was granted from the queue, by a write that was acknowledged and cannot be lost any
   /// more. Nothing: it may have become free, or been granted.

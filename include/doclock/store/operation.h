@@ -29,8 +29,9 @@ enum class OpStatus : std::uint8_t {
 /// Details of an operation that did not end in kDone.
 struct OpDetail {
   Errc code = Errc::kUnavailable;  ///< With kFailed: the code.
-  std::string message;  ///< The cause of kFailed and kInDoubt, and of kBusy by min_hold alone.
-  LockHolder holder;    ///< With kBusy: the holder, if known.
+  std::string message;             ///< The cause of kFailed and kInDoubt.
+  bool kept_closed = false;        ///< With kBusy: it is free, but min_hold is not over.
+  LockHolder holder;               ///< With kBusy: the holder, if known.
   /// With kBusy: the time until the operation could be granted, unless a lease is renewed or
   /// released before. An acquire waits for the lease in its way and for min_hold, so for the longer
   /// of the two; a save waits for the lease only.

@@ -145,7 +145,7 @@ struct WriteOp : StoreOp {
   /// kLost: there is no such share, or its lease is over.
   LockMode mode = LockMode::kExclusive;
 
-  /// Result: after the write; of an erasure, what it would be.
+  /// Result: after the write; of an erasure, what it would be. With kInDoubt: if it was made; or 0.
   std::int64_t version = 0;
 
   /// What a release that takes effect leaves in lockReleased.
@@ -174,7 +174,7 @@ struct SaveOp : StoreOp {
   Body body;        ///< Request: the new body; none (kReplace): untouched.
   Body base;        ///< Request: the body last known, for stores that send differences.
 
-  std::int64_t version = 0;  ///< Result: after the write.
+  std::int64_t version = 0;  ///< Result: after the write. With kInDoubt: if it was made; or 0.
 };
 
 /// Reads. kDone, kMissing, kFailed. Sees everything acknowledged before it was sent (linearizable).

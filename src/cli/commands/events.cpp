@@ -6,6 +6,7 @@
 #include <string_view>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "cli/json/lock_json.h"
@@ -116,10 +117,22 @@ class Printer {
   const bool json_;
 };
 
+/// With --follow it waits for a collection that no program has made yet.
+LockProvider OpenCollection(const LockManager& manager, const EventsOptions& options) {
+  for (bool told = false;; std::this_thread::sleep_for(options.interval.ms())) {
+    try {
+      return LockProvider(manager, options.collection);
+    } catch (const NotFoundException& error) {
+      if (!options.follow) throw;
+      if (!std::exchange(told, true)) Tell(error.what() + std::string("; waiting for it"));
+    }
+  }
+}
+
 }  // namespace
 
 int Events(const LockManager& manager, const EventsOptions& options) {
-  const LockProvider provider(manager, options.collection);
+  const LockProvider provider = OpenCollection(manager, options);
   Printer printer(manager, options);
   auto looked = SystemClock::now();
   Locks locks = Look(provider, options);

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "doclock/errors.h"
+#include "document/values/utf8.h"
 #include "platform/plain_numbers.h"
 
 namespace doclock {
@@ -125,6 +126,14 @@ const nlohmann::json& Body::json() const {
 const std::string& Body::text() const {
   if (!rep_) throw std::logic_error("doclock::Body::text: there is no body");
   return MakeOnce(rep_->text, [this] { return Dump(*rep_->tree.load(std::memory_order_relaxed)); });
+}
+
+bool Body::IsUtf8() const noexcept {
+  if (!rep_) return true;
+  if (const std::string* text = rep_->text.load(std::memory_order_acquire)) {
+    return detail::IsUtf8(*text);
+  }
+  return detail::AllTextIsUtf8(*rep_->tree.load(std::memory_order_relaxed));
 }
 
 std::size_t Body::size_hint() const noexcept {

@@ -1,8 +1,8 @@
 #include "doclock/key.h"
 
+#include <algorithm>
 #include <boost/uuid/uuid_io.hpp>
 #include <cstring>
-#include <functional>
 #include <stdexcept>
 
 #include "document/values/utf8.h"
@@ -40,20 +40,34 @@ std::size_t Mix(std::uint64_t h) noexcept {
   return static_cast<std::size_t>(h);
 }
 
+/// Eight bytes at a time. It is not std::hash: processes of different builds tell each other
+/// hashes.
+std::uint64_t HashBytes(const void* bytes, std::size_t size) noexcept {
+  const auto* const data = static_cast<const unsigned char*>(bytes);
+  std::uint64_t hash = size;
+  for (std::size_t i = 0; i < size; i += 8) {
+    std::uint64_t part = 0;  // little-endian
+    for (std::size_t j = i; j < std::min(i + 8, size); ++j) {
+      part |= std::uint64_t{data[j]} << 8 * (j - i);
+    }
+    hash = (hash ^ part) * 0x9fb21c651e98df25U;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
 struct Hasher {
   std::uint64_t operator()(const std::string& text) const noexcept {
-    return std::hash<std::string_view>{}(text);
+    return HashBytes(text.data(), text.size());
   }
   std::uint64_t operator()(std::int64_t number) const noexcept {
     return static_cast<std::uint64_t>(number);
   }
-  std::uint64_t operator()(const Uuid& id) const noexcept { return Bytes(id.data, sizeof id.data); }
-  std::uint64_t operator()(const ObjectId& id) const noexcept {
-    return Bytes(id.bytes.data(), id.bytes.size());
+  std::uint64_t operator()(const Uuid& id) const noexcept {
+    return HashBytes(id.data, sizeof id.data);
   }
-
-  static std::uint64_t Bytes(const std::uint8_t* data, std::size_t size) noexcept {
-    return std::hash<std::string_view>{}({reinterpret_cast<const char*>(data), size});
+  std::uint64_t operator()(const ObjectId& id) const noexcept {
+    return HashBytes(id.bytes.data(), id.bytes.size());
   }
 };
 

@@ -117,7 +117,7 @@ bool IsInsert(const StoreOp& op) {
 
 /// Is the lock free, but kept closed by min_hold?
 bool IsClosed(const StoreOp& op) {
-  return op.status == OpStatus::kBusy && op.detail && !op.detail->message.empty();
+  return op.status == OpStatus::kBusy && op.detail && op.detail->kept_closed;
 }
 
 std::string ForAnother(const StoreOp& op) {
@@ -178,7 +178,7 @@ void Fill(Failure& failure, const StoreOp& op) {
     failure.message = Describe(*op.collection, *op.key) + " was refused by the unique index '" +
                       detail.index + "'";
   }
-  if (!detail.message.empty() && !IsClosed(op)) failure.message += ": " + detail.message;
+  if (!detail.message.empty()) failure.message += ": " + detail.message;
 }
 
 }  // namespace

@@ -69,11 +69,15 @@ class Backoff {
   std::chrono::nanoseconds next_ = std::chrono::milliseconds(5);
 };
 
-/// The version that a proven write left, if the store's own reply was lost. A later look does not
-/// tell it: other clients may have locked and written since. `expected`: the version that the write
-/// was made at; 0 for an insert. If a store raises versions by more than one, this version is too
-/// low, and the next write with it is refused: it never overwrites.
-constexpr std::int64_t VersionAfter(std::int64_t expected) noexcept { return expected + 1; }
+/// The version that a write in doubt has left, if it took effect.
+inline std::int64_t VersionLeft(const WriteOp& op) noexcept {
+  return op.version != 0 ? op.version : op.expected + 1;
+}
+/// See above.
+inline std::int64_t VersionLeft(const SaveOp& op) noexcept {
+  if (op.version != 0) return op.version;
+  return op.save == SaveKind::kInsert ? 1 : op.expected + 1;
+}
 
 /// The caller's failure for an operation that did not end in kDone.
 FailurePtr FailureOf(const StoreOp& op) noexcept;

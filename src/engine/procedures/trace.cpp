@@ -17,8 +17,8 @@ Trace TraceOf(const WriteOp& write, const ReadOp& look) noexcept {
   // Under its lock only the holder moves the version. What is further on than this write could move
   // it was written by another program, and proves nothing.
   if (write.expected == kAnyVersion || look.version == write.expected) return Trace::kUnmoved;
-  const bool written =
-      write.write == WriteKind::kCheckpoint && look.version == VersionAfter(write.expected);
+  const bool written = write.write == WriteKind::kCheckpoint &&
+                       (look.version == VersionLeft(write) || look.version == write.expected + 1);
   return written ? Trace::kWritten : Trace::kUnknown;
 }
 

@@ -82,9 +82,11 @@ AcquireResult Wait(const EnginePtr& engine, AcquireSpec spec, PendingAcquire::Ta
 }
 
 /// May the store be asked on the caller's thread? Not if the time to wait could be over before it
-/// answers.
+/// answers: it may have to wait for a call before it, take its own time, and settle doubt.
 bool MayAskHere(const Engine& engine, const AcquireSpec& spec) {
-  return engine.traits().immediate || spec.wait == Duration() || spec.wait == kForever;
+  constexpr int kCalls = 3;
+  return engine.traits().immediate || spec.wait == Duration() || spec.wait == kForever ||
+         spec.wait.ms() / kCalls >= engine.options().call_budget.ms();
 }
 
 /// The first attempt of an asynchronous caller, if no other caller waits for the key.

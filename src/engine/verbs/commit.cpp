@@ -88,6 +88,9 @@ class CommitProcedure final : public Procedure {
     // After doubt a refusal may be the trace of the first attempt: look.
     if (answered && !doubted_) return Refused(refused->get());
     doubted_ = true;
+    if (!answered) {
+      for (const auto& part : parts_) part->Doubted();
+    }
     refused_ = commit_.thrown || (answered && !is(OpStatus::kFailed)(*refused));
     looked_at_ = 0;
     return Look({});

@@ -1,5 +1,6 @@
 #include "engine/verbs/commit_part.h"
 
+#include <algorithm>
 #include <variant>
 
 #include "engine/verbs/holder_write.h"
@@ -23,6 +24,14 @@ struct Maker {
 
 }  // namespace
 
+void CommitPart::Doubted() noexcept {
+  const auto left = [](const StoreOp& op) {
+    if (op.kind == OpKind::kSave) return VersionLeft(static_cast<const SaveOp&>(op));
+    return VersionLeft(static_cast<const WriteOp&>(op));
+  };
+  least_version_ = std::min(least_version_, left(op()));
+}
+
 std::unique_ptr<CommitPart> CommitPart::Make(Engine& engine, CommitPartSpec&& spec, bool mark) {
   return std::visit(Maker{engine, mark}, std::move(spec));
 }
@@ -38,13 +47,14 @@ SavePart::SavePart(Engine& engine, SaveSpec&& spec)
 
 void SavePart::Prepare(TimePoint, bool is_retry) noexcept {
   save_.born = spec_.born;
+  save_.version = 0;
   save_.is_retry = is_retry;
 }
 
 std::int64_t SavePart::Written(const ReadOp* look) noexcept {
   engine_.Saved(save_);
   result_.born = look != nullptr ? look->born : save_.born;
-  result_.version = VersionOf(save_, spec_.save == SaveKind::kInsert ? 0 : spec_.expected);
+  result_.version = VersionOf(save_);
   return result_.version;
 }
 

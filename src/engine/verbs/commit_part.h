@@ -34,6 +34,8 @@ class CommitPart {
   /// Can a look prove it? If not, it is sent again until the store says that nothing is left to do.
   [[nodiscard]] virtual bool leaves_trace() const noexcept { return true; }
   [[nodiscard]] virtual Trace TraceIn(const ReadOp& look) const noexcept = 0;
+  /// This attempt is in doubt.
+  void Doubted() noexcept;
 
   /// All documents were written. Returns the version of this one.
   /// @param look what proved it, if it went alone and its answer was lost; else null
@@ -46,13 +48,19 @@ class CommitPart {
   virtual void End(bool /*failed*/) noexcept {}
   /// In place of End: it was sent, and will not be finished.
   virtual void Drop() noexcept {}
-};
 
-/// The version after a write that is proved. If a look proved it, the store's answer was lost.
-template <class Op>
-std::int64_t VersionOf(const Op& op, std::int64_t expected) noexcept {
-  return op.status == OpStatus::kDone ? op.version : VersionAfter(expected);
-}
+ protected:
+  /// The version after a write that is proved. If its answer was lost, a look does not tell it:
+  /// other clients may have locked and written since. If several answers were lost, it is the
+  /// lowest that one of them may have left: the next write may be refused, and never overwrites.
+  template <class Op>
+  [[nodiscard]] std::int64_t VersionOf(const Op& op) const noexcept {
+    return op.status == OpStatus::kDone ? op.version : least_version_;
+  }
+
+ private:
+  std::int64_t least_version_ = INT64_MAX;  ///< That an attempt in doubt may have left.
+};
 
 /// An optimistic write, under a fresh id.
 class SavePart : public CommitPart {
@@ -91,11 +99,12 @@ class ValuePart : public CommitPart {
   [[nodiscard]] bool MayBeSent(TimePoint) const noexcept override {
     return !release_.lock_id.is_nil();
   }
-  void Prepare(TimePoint, bool is_retry) noexcept override { write_.is_retry = is_retry; }
-  [[nodiscard]] Trace TraceIn(const ReadOp& look) const noexcept override;
-  std::int64_t Written(const ReadOp*) noexcept override {
-    return VersionOf(write_, release_.version);
+  void Prepare(TimePoint, bool is_retry) noexcept override {
+    write_.version = 0;
+    write_.is_retry = is_retry;
   }
+  [[nodiscard]] Trace TraceIn(const ReadOp& look) const noexcept override;
+  std::int64_t Written(const ReadOp*) noexcept override { return VersionOf(write_); }
   FailurePtr Refused() noexcept override;
   void Unknown() noexcept override { engine_.events().InDoubt(*release_.collection, release_.key); }
   void End(bool) noexcept override { engine_.Freed(*release_.collection, write_.hash); }

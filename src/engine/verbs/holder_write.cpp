@@ -56,6 +56,7 @@ HolderWrite::HolderWrite(Engine& engine, WritingLease writing, WriteKind kind, c
 
 void HolderWrite::Prepare(TimePoint when, bool is_retry) noexcept {
   write_.renewed = lease_->renewed();
+  write_.version = 0;
   write_.is_retry = is_retry;
   if (!is_retry) sent_ = when;
 }
@@ -63,17 +64,18 @@ void HolderWrite::Prepare(TimePoint when, bool is_retry) noexcept {
 std::int64_t HolderWrite::Written(const ReadOp* look) noexcept {
   handed_over_ = write_.next != nullptr;
   if (leaves_trace()) {
-    lease_->version = VersionOf(write_, write_.expected);
+    lease_->version = VersionOf(write_);
   } else if (write_.status == OpStatus::kDone) {
     lease_->version = write_.version;
   }
-  if (look != nullptr && handed_over_) {
-    // The next holder does not know of its lock yet: the look shows the version of this write.
-    handed_over_ = look->lock_id == next_.lock_id;
-    if (handed_over_) lease_->version = look->version;
+  const bool keeps = write_.write == WriteKind::kCheckpoint;
+  if (look != nullptr) {
+    handed_over_ = handed_over_ && look->lock_id == next_.lock_id;
+    // Under its own lock, or that of a holder who does not know of it yet, nobody wrote since.
+    if (handed_over_ || keeps) lease_->version = look->version;
   }
   lease_->body = written_;
-  if (write_.write == WriteKind::kCheckpoint) {
+  if (keeps) {
     lease_->set_phase(Phase::kHeld);
     engine_.Prolong(*lease_, sent_, write_.ttl);
   } else {

@@ -31,6 +31,7 @@ Procedure::Step LoneProcedure::AfterSend() {
   if (status == OpStatus::kDone) return Written(nullptr);
   if (status != OpStatus::kInDoubt && !doubted_) return Refused();
   doubted_ = true;
+  if (status == OpStatus::kInDoubt) part_.Doubted();
   // After doubt a refusal may be the trace of the first attempt: look.
   if (part_.leaves_trace()) return Look({});
   if (status == OpStatus::kLost || status == OpStatus::kMissing) {

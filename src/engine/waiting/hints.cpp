@@ -13,6 +13,9 @@ namespace {
 /// How long an unused subscription is kept.
 constexpr std::chrono::seconds kLinger{1};
 
+/// How long a store that gave no subscription is not asked for one.
+constexpr std::chrono::seconds kRefused{5};
+
 }  // namespace
 
 std::shared_ptr<Hints::Entry> Hints::EntryOf(Collection& collection) noexcept {
@@ -33,7 +36,8 @@ void Hints::Enter(Collection& collection) {
   {
     const std::scoped_lock lock(entry->mutex);
     ++entry->waiters;
-    if (std::exchange(entry->requested, true)) return;
+    if (entry->requested || engine_.Now() < entry->not_before) return;
+    entry->requested = true;
   }
   try {
     Request(collection, entry);
@@ -56,15 +60,20 @@ void Hints::Subscribe(Collection& collection, Entry& entry) {
     try {
       entry.subscription = engine_.store().Watch(
           collection, [weak = engine_.weak_from_this(), &collection](const LockHint& hint) {
-            if (const auto engine = weak.lock()) engine->OnHint(collection, hint);
+            if (const auto engine = weak.lock()) engine->Hear(collection, hint);
           });
       entry.heard = entry.subscription != nullptr;
     } catch (...) {
       // Hints are optional: without them waiters poll.
     }
-    if (!entry.heard) return;
+    if (!entry.heard) {  // its waiters poll; one that comes later asks again
+      const std::scoped_lock guard(entry.mutex);
+      entry.requested = false;
+      entry.not_before = engine_.Now() + kRefused;
+      return;
+    }
   }
-  engine_.OnHint(collection, {});
+  engine_.Hear(collection, {});
 }
 
 void Hints::Leave(Collection& collection) noexcept {

@@ -41,6 +41,7 @@ class Hints {
     std::mutex mutex;  ///< Guards what follows.
     int waiters = 0;
     bool requested = false;  ///< Is subscribed, or will be.
+    TimePoint not_before;    ///< The store refused: it is not asked again before.
     bool linger = false;
   };
 

@@ -49,7 +49,7 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// The time of this waiter is over. Does it go on, because the store has not answered yet? Then
   /// the answer ends the wait, or PendingAcquire::WaitForFirstAnswer.
   [[nodiscard]] bool AwaitsFirstAnswer(PendingAcquire& waiter) noexcept;
-  /// Ends a wait with `code` (kTimedOut, kCancelled, kClosed).
+  /// Ends a wait with `code` (kTimedOut, kCancelled).
   void End(PendingAcquire& waiter, Errc code) noexcept;
 
   /// Before a release: claims the next waiter of the key if there is one to hand over to (see

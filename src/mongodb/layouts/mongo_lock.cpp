@@ -5,6 +5,7 @@
 #include <boost/uuid/name_generator_sha1.hpp>
 #include <boost/uuid/string_generator.hpp>
 #include <boost/uuid/uuid_io.hpp>
+#include <locale>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -43,6 +44,7 @@ struct Comment {
 std::optional<Comment> CommentIn(const bson_t& lock) {
   const std::string text = TextAt(lock, "comment");
   std::istringstream words(text);
+  words.imbue(std::locale::classic());
   std::string word;
   char comma;
   Comment found;

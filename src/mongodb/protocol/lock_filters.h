@@ -10,10 +10,10 @@ namespace doclock::mongodb {
 // Conditions on lock fields, for the filters of commands. Each guards against fields that a foreign
 // program wrote: nothing malformed counts as free or expired, and nothing makes a command fail.
 
-/// It is not locked, and its version can be incremented. No `min_hold` was ever set, or it was
-/// removed: see AddClosed.
+/// It is not locked, and its version can be incremented.
 void AddFree(Doc& filter, const Collection& collection);
-/// The field is missing: for an upsert, which would store the null of a comparison.
+/// No `min_hold` was ever set, or it was removed. The field is missing: for an upsert, which would
+/// store the null of a comparison.
 void AddNeverClosed(Doc& filter, const Collection& collection);
 /// There are no shares, valid or not.
 void AddNotShared(Doc& filter, const Collection& collection);

@@ -51,6 +51,7 @@ const SqliteCollection& Ours(const Collection& collection) noexcept {
 }  // namespace
 
 void Unit::Load(std::span<Change> documents) {
+  loaded_.clear();
   for (Change& change : documents) {
     std::unique_ptr<LoadedDocument> document = reader_->Find(Ours(*change.collection), *change.key);
     if (!document) continue;

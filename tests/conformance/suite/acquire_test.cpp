@@ -123,7 +123,7 @@ TEST_P(StoreConformance, MinHoldKeepsTheLockClosedAfterARelease) {
   const AcquireOp early = things_.Acquire("42");
   ASSERT_EQ(early.status, OpStatus::kBusy);
   EXPECT_TRUE(clock().IsLeft(early.detail->remaining, 1s));
-  EXPECT_FALSE(early.detail->message.empty()) << "it is not locked";
+  EXPECT_TRUE(early.detail->kept_closed) << "it is not locked";
   EXPECT_FALSE(things_.Read("42").locked);
   clock().Advance(1s);
   EXPECT_EQ(things_.Acquire("42").status, OpStatus::kDone);
@@ -131,7 +131,7 @@ TEST_P(StoreConformance, MinHoldKeepsTheLockClosedAfterARelease) {
 
 TEST_P(StoreConformance, MinHoldKeepsTheLockClosedAfterADeadHolder) {
   things_.Create("42", {}, {.ttl = 30s, .min_hold = 60s});
-  EXPECT_TRUE(things_.Acquire("42").detail->message.empty()) << "it is locked";
+  EXPECT_FALSE(things_.Acquire("42").detail->kept_closed) << "it is locked";
   clock().Advance(59s);
   EXPECT_EQ(things_.Acquire("42").status, OpStatus::kBusy);
   clock().Advance(1s);

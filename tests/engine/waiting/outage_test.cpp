@@ -1,5 +1,8 @@
 // The outcome of a wait that ends while the attempt under way has no answer.
 
+#include <thread>
+
+#include "engine/support/hanging_store.h"
 #include "engine/support/harness.h"
 
 namespace doclock::detail {
@@ -37,6 +40,26 @@ TEST_F(OutageTest, AWaitBehindALocalHolderIsNoOutage) {
   ASSERT_TRUE(second->granted());
   clock->Advance(5s);
   EXPECT_EQ(third->code(), Errc::kTimedOut);
+}
+
+/// Another thread costs time, and is there for those whose time may be over before the answer.
+TEST(OutageThreads, AWaitThatOutlastsTheStoresCallsAsksOnTheCallersThread) {
+  const auto store = std::make_shared<HangingStore>();
+  const LockManager manager{store, {.call_budget = 10s}};
+  const auto collection = store->Open("orders", {}, 30s);
+  std::vector<AcquireResult> results;  // a release would have the lane
+  std::thread::id asked_by;
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind == OpKind::kAcquire) asked_by = std::this_thread::get_id();
+  });
+  for (const auto& [wait, here] : {std::pair{29s, false}, std::pair{30s, true}}) {
+    AcquireSpec spec = MakeSpec(manager.engine(), *collection, {.wait = wait}, 30s);
+    spec.key = wait.count();
+    spec.insert = Body::FromJson({{"n", 0}});
+    results.push_back(Acquire(manager.engine(), std::move(spec), {}));
+    EXPECT_FALSE(results.back().failure);
+    EXPECT_EQ(asked_by == std::this_thread::get_id(), here) << wait.count();
+  }
 }
 
 }  // namespace

@@ -11,9 +11,11 @@ class SubscribedStore final : public TestStore {
  public:
   using TestStore::TestStore;
   std::unique_ptr<Subscription> Watch(Collection& watched, HintListener listener) override {
+    if (refusals > 0 && refusals-- > 0) return nullptr;
     return std::make_unique<Counted>(*this, TestStore::Watch(watched, std::move(listener)));
   }
   int subscriptions = 0;
+  int refusals = 0;  ///< So many times it has no hints.
 
  private:
   class Counted final : public Subscription {
@@ -68,6 +70,18 @@ TEST_F(SubscriptionTest, EndsAfterTheLastWaiter) {
   clock->Advance(2s);
   EXPECT_EQ(subscribed->subscriptions, 0);
   EXPECT_FALSE(engine()->hints().Heard(*collection));
+}
+
+TEST_F(SubscriptionTest, IsAskedForAgainIfTheStoreHadNone) {
+  subscribed->refusals = 1;
+  const Grant held = Lock("a");
+  const auto first = LockLater("a", {.wait = kForever});
+  const auto second = LockLater("a", {.wait = kForever});
+  EXPECT_EQ(subscribed->subscriptions, 0);
+  clock->Advance(6s);
+  const auto third = LockLater("a", {.wait = kForever});
+  EXPECT_EQ(subscribed->subscriptions, 1);
+  EXPECT_TRUE(engine()->hints().Heard(*collection));
 }
 
 TEST_F(SubscriptionTest, EndsAfterTheLastSearch) {

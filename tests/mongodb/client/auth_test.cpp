@@ -25,7 +25,7 @@ using Actions = std::vector<std::string>;
 constexpr const char* kPassword = "Canary-4b7e";
 constexpr const char* kSecret = "Canary-body-91";
 
-/// docs/mongodb.md, "Privileges".
+/// docs/reference/mongodb.md, "Privileges".
 const Actions kLeast{"find", "insert", "update", "remove"};
 
 std::string WithUser(const std::string& uri, const std::string& user, const std::string& password) {

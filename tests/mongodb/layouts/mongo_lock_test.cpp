@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <locale>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <thread>
 
 #include "doclock/lock_admin.h"
@@ -245,6 +245,20 @@ TEST_P(MongoLock, ARenewalNeitherRevivesNorShortens) {
   EndIn(-1);
   EXPECT_THAT(peer_->Purge(), StartsWith("done 1 exclusive/"));
   EXPECT_EQ(Release(held).status, OpStatus::kLost);
+}
+
+/// With a program's own separator of thousands the fence is found in the comment all the same.
+TEST_P(MongoLock, TheLocaleDoesNotMatter) {
+  struct Grouped : std::numpunct<char> {
+    [[nodiscard]] char do_thousands_sep() const override { return ','; }
+    [[nodiscard]] std::string do_grouping() const override { return "\3"; }
+  };
+  const std::locale before = std::locale::global(std::locale(std::locale::classic(), new Grouped));
+  const AcquireOp held = Take();
+  const ReadOp read = locks_.Read(key_);
+  std::locale::global(before);
+  EXPECT_EQ(held.status, OpStatus::kDone) << Why(held);
+  EXPECT_EQ(read.version, held.version);
 }
 
 TEST_P(MongoLock, FencesRise) {

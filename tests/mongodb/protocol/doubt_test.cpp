@@ -92,7 +92,7 @@ TEST_F(MongoDoubt, SendsNoFieldThatDidNotChange) {
   }
 }
 
-/// It knows the entity only: see docs/mongodb.md, "Types".
+/// It knows the entity only: see docs/reference/mongodb.md, "Types".
 TEST_F(MongoDoubt, AReleaseByValueSendsEveryFieldOfTheEntityAndLeavesTheOthers) {
   Client client(OpenMongodbStore(database_.uri()));
   const Key key("a");

@@ -122,7 +122,7 @@ TEST_P(LockAllTest, WaitsAsynchronously) {
   EXPECT_EQ(all.wait_for(0s), std::future_status::timeout);
   b.Release();
   clock->RunPending();
-  EXPECT_EQ(all.get().size(), 2U);
+  EXPECT_EQ(Get(std::move(all)).size(), 2U);
 }
 
 TEST_P(LockAllTest, ALeaseThatEndedMeanwhileIsLost) {

@@ -57,7 +57,7 @@ TEST_P(LockNextTest, WaitsUntilOneIsFree) {
   EXPECT_EQ(next.wait_for(0s), std::future_status::timeout);
   first.Discard();
   clock->Advance(2s);
-  EXPECT_EQ(next.get()->id, "a");
+  EXPECT_EQ(Get(std::move(next))->id, "a");
 }
 
 class LockNextThreadsTest : public ThreadsTest {};

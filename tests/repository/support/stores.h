@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct StoreKind {
   /// How much its times may differ from those that the test made, because a real server's time goes
   /// on.
   std::chrono::milliseconds slack{};
+  friend void PrintTo(const StoreKind& kind, std::ostream* out) { *out << kind.name; }
 };
 /// Memory, SQLite, and MongoDB in programs that were given servers
 /// (DOCLOCK_TEST_STORES_ON_MONGODB).

@@ -1,0 +1,191 @@
+// Answers that are lost, on a server whose epoch has risen since the documents were written.
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "doclock/doclock.h"
+#include "doclock/postgresql_store.h"
+#include "postgresql/support/raw_server.h"
+
+namespace doclock::postgresql_test {
+namespace {
+
+using nlohmann::json;
+
+sockaddr_in Local(int port) {
+  return {AF_INET, htons(static_cast<std::uint16_t>(port)), {htonl(INADDR_LOOPBACK)}, {}};
+}
+
+/// Stands between a store and the server. Can lose an answer, and the connection with it.
+class LosingProxy {
+ public:
+  LosingProxy() {
+    sockaddr_in address = Local(0);
+    socklen_t size = sizeof address;
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    if (::bind(socket_, any, size) != 0 || ::listen(socket_, 8) != 0) std::abort();
+    ::getsockname(socket_, any, &size);
+    port_ = ntohs(address.sin_port);
+    accepts_ = std::thread([this] {
+      for (int client = ::accept(socket_, nullptr, nullptr); client >= 0;
+           client = ::accept(socket_, nullptr, nullptr)) {
+        connections_.emplace_back([this, client] { Serve(client); });
+      }
+    });
+  }
+  LosingProxy(const LosingProxy&) = delete;
+  LosingProxy& operator=(const LosingProxy&) = delete;
+  /// After the stores behind it are gone.
+  ~LosingProxy() {
+    ::shutdown(socket_, SHUT_RDWR);
+    accepts_.join();
+    connections_.clear();
+    ::close(socket_);
+  }
+
+  /// The next answer that tells of this command is lost.
+  void Lose(std::string command) {
+    const std::lock_guard guard(mutex_);
+    lost_ = std::move(command);
+  }
+  [[nodiscard]] int losses() const { return losses_; }
+  /// The URL of a server by way of this.
+  [[nodiscard]] std::string Before(std::string url) const {
+    const std::string port = ":" DOCLOCK_POSTGRESQL_PORT "/";
+    return url.replace(url.find(port), port.size(), ":" + std::to_string(port_) + "/");
+  }
+
+ private:
+  void Serve(int client) {
+    const int server = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address = Local(std::stoi(DOCLOCK_POSTGRESQL_PORT));
+    if (::connect(server, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) std::abort();
+    while (Pass(client, server)) continue;
+    ::close(client);
+    ::close(server);
+  }
+  /// Passes on what one of them says. False: it is the end.
+  bool Pass(int client, int server) {
+    pollfd both[] = {{client, POLLIN, 0}, {server, POLLIN, 0}};
+    ::poll(both, 2, -1);
+    char bytes[65536];
+    for (const auto& [from, to] : {std::pair{client, server}, std::pair{server, client}}) {
+      if (both[from == server].revents == 0) continue;
+      const ssize_t size = ::read(from, bytes, sizeof bytes);
+      if (size <= 0) return false;
+      const std::string_view said(bytes, static_cast<std::size_t>(size));
+      if (from == server && IsToBeLost(said)) return false;
+      if (::send(to, bytes, said.size(), MSG_NOSIGNAL) != size) return false;
+    }
+    return true;
+  }
+  bool IsToBeLost(std::string_view said) {
+    const std::lock_guard guard(mutex_);
+    if (lost_.empty() || said.find(lost_) == said.npos) return false;
+    lost_.clear();
+    ++losses_;
+    return true;
+  }
+
+  const int socket_ = ::socket(AF_INET, SOCK_STREAM, 0);
+  int port_ = 0;
+  std::mutex mutex_;
+  std::string lost_;
+  std::atomic<int> losses_ = 0;
+  std::vector<std::jthread> connections_;
+  std::thread accepts_;
+};
+
+class PostgresqlDoubt : public ::testing::Test {
+ protected:
+  using Documents = LockingRepository<json>;
+
+  void SetUp() override {
+    for (const char* key : {"7", "8"}) orders_.Insert(key, json({{"n", 1}}));
+  }
+  /// From now on the server is one that was promoted.
+  void BeginEpoch() {
+    schema_.raw().Run(
+        "UPDATE doclock_meta SET value = '1' WHERE name LIKE 'epoch of %';"
+        " SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity"
+        " WHERE application_name = 'doubting'");
+  }
+  void ExpectVersion(const std::string& key, std::int64_t version) {
+    EXPECT_EQ(schema_.raw().Run("SELECT lock_version FROM doclock_c_orders WHERE key_text = '" +
+                                key + "'"),
+              std::to_string(version));
+  }
+
+  static constexpr std::int64_t kFloor = std::int64_t{1} << 40;
+  Schema schema_;
+  LosingProxy proxy_;
+  LockManager manager_{
+      OpenPostgresqlStore(proxy_.Before(schema_.url()) + "&application_name=doubting")};
+  Documents orders_{manager_, "orders"};
+};
+
+TEST_F(PostgresqlDoubt, OfASaveLeavesTheVersionThatIsStored) {
+  auto order = orders_.Find("7").value();
+  BeginEpoch();
+  proxy_.Lose("COMMIT");
+  (*order)["n"] = 2;
+  orders_.Save(order);
+  EXPECT_EQ(proxy_.losses(), 1);
+  EXPECT_EQ(order.version(), kFloor);
+  ExpectVersion("7", kFloor);
+  (*order)["n"] = 3;
+  EXPECT_NO_THROW(orders_.Save(order)) << "nobody else wrote";
+}
+
+TEST_F(PostgresqlDoubt, OfAnInsertLeavesTheVersionThatIsStored) {
+  BeginEpoch();
+  proxy_.Lose("COMMIT");
+  EXPECT_EQ(orders_.Insert("9", json({{"n", 1}})), kFloor);
+  EXPECT_EQ(proxy_.losses(), 1);
+  ExpectVersion("9", kFloor);
+}
+
+TEST_F(PostgresqlDoubt, OfAHoldersWriteIsProved) {
+  auto held = orders_.Lock("7");
+  BeginEpoch();
+  proxy_.Lose("UPDATE 1");
+  (*held)["n"] = 2;
+  held.Save();
+  EXPECT_EQ(proxy_.losses(), 1);
+  ExpectVersion("7", kFloor);
+  (*held)["n"] = 3;
+  EXPECT_NO_THROW(held.Release());
+  ExpectVersion("7", kFloor + 1);
+}
+
+TEST_F(PostgresqlDoubt, OfATransactionIsProvedForAllOfIt) {
+  auto held = orders_.Lock("7");
+  auto seen = orders_.Find("8").value();
+  BeginEpoch();
+  proxy_.Lose("COMMIT");
+  (*held)["n"] = (*seen)["n"] = 2;
+  Transaction(manager_).Save(held).Save(orders_, seen).Commit();
+  EXPECT_EQ(proxy_.losses(), 1);
+  ExpectVersion("7", kFloor);
+  EXPECT_EQ(seen.version(), kFloor);
+  (*held)["n"] = (*seen)["n"] = 3;
+  EXPECT_NO_THROW(held.Release());
+  EXPECT_NO_THROW(orders_.Save(seen));
+}
+
+}  // namespace
+}  // namespace doclock::postgresql_test

@@ -1,0 +1,199 @@
+// Behind pgbouncer.
+
+#include <gmock/gmock.h>
+#include <libpq-fe.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "conformance/suite/store_conformance.h"
+#include "doclock/doclock.h"
+#include "doclock/postgresql_store.h"
+#include "doclock/postgresql_transaction.h"
+#include "postgresql/pool.h"
+#include "postgresql/support/raw_server.h"
+
+namespace doclock::postgresql_test {
+namespace {
+
+using namespace std::chrono_literals;
+using conformance::kTtl;
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+/// A port that was free a moment ago.
+int FreePort() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{AF_INET, 0, {htonl(INADDR_LOOPBACK)}, {}};
+  socklen_t size = sizeof address;
+  const bool is_bound = ::bind(socket, reinterpret_cast<sockaddr*>(&address), size) == 0;
+  ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
+  ::close(socket);
+  if (!is_bound) std::abort();
+  return ntohs(address.sin_port);
+}
+
+/// A pgbouncer before the schema of a test, with two sessions of the server.
+class Pooler {
+ public:
+  Pooler(const std::string& mode, const std::string& schema) {
+    std::filesystem::create_directory(folder_);
+    std::ofstream(settings_) << "[databases]\npostgres = host=127.0.0.1 port="
+                             << DOCLOCK_POSTGRESQL_PORT
+                             << " user=postgres connect_query='SET search_path TO " << schema
+                             << "'\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " << port_
+                             << "\nunix_socket_dir =\nauth_type = any\npool_mode = " << mode
+                             << "\ndefault_pool_size = " << (mode == "session" ? 10 : 2)
+                             << "\nserver_reset_query_always = 0\n";
+    process_ = ::fork();
+    if (process_ == 0) {
+      // It refuses to run as root.
+      const char* const user = ::geteuid() == 0 ? "-upostgres" : "-q";
+      ::execl(DOCLOCK_PGBOUNCER, DOCLOCK_PGBOUNCER, "-q", user, settings_.c_str(), nullptr);
+      ::_exit(127);
+    }
+    while (PQping(url().c_str()) != PQPING_OK) std::this_thread::sleep_for(1ms);
+  }
+  Pooler(const Pooler&) = delete;
+  Pooler& operator=(const Pooler&) = delete;
+  ~Pooler() {
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+    std::filesystem::remove_all(folder_);
+  }
+  [[nodiscard]] std::string url() const {
+    return "postgresql://postgres@127.0.0.1:" + std::to_string(port_) + "/postgres";
+  }
+
+ private:
+  const int port_ = FreePort();
+  const std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("doclock_" + ToText(NewUuid()));
+  const std::string settings_ = folder_ / "pgbouncer.ini";
+  pid_t process_ = 0;
+};
+
+class PostgresqlPooler : public ::testing::Test {
+ protected:
+  using Documents = LockingRepository<json>;
+
+  void SetUp() override {
+    if (std::string(DOCLOCK_PGBOUNCER).ends_with("NOTFOUND")) {
+      GTEST_SKIP() << "pgbouncer is not installed";
+    }
+    pooler_.emplace("transaction", schema_.raw().Run("SELECT current_schema()"));
+  }
+  [[nodiscard]] std::string url() const { return pooler_->url(); }
+
+  Schema schema_;
+  std::optional<Pooler> pooler_;
+};
+
+TEST_F(PostgresqlPooler, ThatGivesEachTransactionAnotherSessionIsToldAndWaitersPoll) {
+  const LockManager here{OpenPostgresqlStore(url())}, there{OpenPostgresqlStore(url())};
+  const Documents ours(here, "orders"), theirs(there, "orders");
+  const auto things = here.store()->Open("orders", {}, kTtl);
+  EXPECT_EQ(here.store()->Watch(*things, [](const LockHint&) {}), nullptr);
+  const std::vector<Finding> findings = here.store()->Examine(things.get(), 10s);
+  EXPECT_TRUE(std::ranges::any_of(findings, [](const Finding& one) {
+    return one.check == "pooler" && one.level == FindingLevel::kWarning &&
+           one.text.find("each transaction") != std::string::npos;
+  }));
+  auto held = ours.Lock({"7", json({{"n", 1}})});
+  std::jthread waiter([&] {
+    auto next = theirs.Lock("7", {.wait = 1min});
+    (*next)["n"] = (*next)["n"].get<int>() + 1;
+    next.Release();
+  });
+  while (schema_.raw().Run("SELECT count(lock_queue) FROM doclock_c_orders") == "0") {
+    std::this_thread::yield();
+  }
+  (*held)["n"] = 2;
+  held.Release();
+  waiter.join();
+  EXPECT_EQ(ours.Find("7").value()->at("n"), 3);
+}
+
+TEST_F(PostgresqlPooler, FindsItsSettingsInEachTransactionAndLeavesNone) {
+  const std::string changed =
+      "SET default_transaction_isolation = 'serializable'; SET synchronous_commit = off;"
+      " SET statement_timeout = '1234ms'";
+  const std::string ask =
+      "SELECT concat_ws(' ', current_setting('transaction_isolation'),"
+      " current_setting('synchronous_commit'), current_setting('statement_timeout'),"
+      " current_setting('lock_timeout'), (SELECT count(*) FROM pg_prepared_statements))";
+  RawServer(url()).Run(changed);  // of a session that other clients are given too
+  const LockManager manager{OpenPostgresqlStore(url())};
+  const Documents documents(manager, "orders");
+  auto held = documents.Lock({"7", json({{"n", 1}})});
+  for (int i = 0; i < 3; ++i) {
+    held.Save();
+    held.Release();
+    held = documents.Lock("7");
+  }
+  std::string during;
+  Transaction transaction(manager);
+  transaction.Release(held);
+  Join(transaction, [&](PGconn* connection) {
+    const std::unique_ptr<PGresult, void (*)(PGresult*)> result(PQexec(connection, ask.c_str()),
+                                                                PQclear);
+    during = PQgetvalue(result.get(), 0, 0);
+  });
+  transaction.Commit();
+  EXPECT_THAT(during, ::testing::StartsWith("read committed on "));
+  EXPECT_THAT(RawServer(url()).Run(ask), HasSubstr("serializable off 1234ms 0 0"));
+}
+
+/// Each client has a transaction open now and then, so that sessions change hands.
+TEST_F(PostgresqlPooler, KeepsTheCountsOfManyClients) {
+  constexpr int kClients = 6, kTurns = 10;
+  {
+    std::vector<std::jthread> clients;
+    for (int i = 0; i < kClients; ++i) {
+      clients.emplace_back([this] {
+        const LockManager manager{OpenPostgresqlStore(url())};
+        const Documents documents(manager, "orders");
+        for (int turn = 0; turn < kTurns; ++turn) {
+          auto held = documents.Lock({"7", json({{"n", 0}})}, {.wait = 1min});
+          (*held)["n"] = (*held)["n"].get<int>() + 1;
+          held.Release();
+        }
+      });
+    }
+  }
+  const LockManager manager{OpenPostgresqlStore(schema_.url())};
+  EXPECT_EQ(Documents(manager, "orders").Find("7").value()->at("n"), kClients * kTurns);
+}
+
+TEST_F(PostgresqlPooler, WithAnotherServerBehindItGrantsNothingByTheOldEpoch) {
+  postgresql::Connection connection(postgresql::ParseUrl(url()),
+                                    std::chrono::steady_clock::now() + 10s);
+  connection.ShareSessions();
+  connection.SetEpoch({"1/1", 0});
+  connection.Begin();
+  EXPECT_THROW(connection.Run(std::chrono::steady_clock::now() + 10s), postgresql::Loss);
+  EXPECT_TRUE(connection.is_lost());
+}
+
+TEST_F(PostgresqlPooler, ThatKeepsWholeSessionsHasNotifications) {
+  const Pooler pooler("session", schema_.raw().Run("SELECT current_schema()"));
+  const auto store = OpenPostgresqlStore(pooler.url());
+  const auto things = store->Open("orders", {}, kTtl);
+  EXPECT_NE(store->Watch(*things, [](const LockHint&) {}), nullptr);
+}
+
+}  // namespace
+}  // namespace doclock::postgresql_test

@@ -1,0 +1,90 @@
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "doclock/doclock.h"
+#include "doclock/postgresql_store.h"
+#include "postgresql/support/raw_server.h"
+
+namespace doclock::postgresql_test {
+namespace {
+
+using namespace std::chrono_literals;
+using Documents = LockingRepository<nlohmann::json>;
+
+/// A server whose commits wait for a standby, of which there is none. Only where an administrator
+/// cancels the wait does a commit return, and the server shows then what no standby has.
+class PostgresqlSynchronous : public ::testing::Test {
+ protected:
+  PostgresqlSynchronous() { documents_.Insert("42", {{"n", 1}}); }
+  ~PostgresqlSynchronous() override { SetStandbys(""); }
+
+  void SetStandbys(const std::string& names) {
+    server_.Run("ALTER SYSTEM SET synchronous_standby_names = '" + names + "'");
+    server_.Run("SELECT pg_reload_conf()");
+  }
+  /// From its return on, commits wait.
+  void Wait() {
+    SetStandbys("nobody");
+    // The server takes the setting at some time.
+    std::jthread commits([](const std::stop_token& stop) {
+      RawServer other(DOCLOCK_POSTGRESQL_FAILOVER_URL);
+      other.Run("SET client_min_messages = error");
+      while (!stop.stop_requested()) other.Run("SELECT pg_logical_emit_message(true, 'test', '')");
+    });
+    AwaitWaiting();
+    commits.request_stop();
+    Cancel();
+  }
+  void AwaitWaiting() {
+    while (Ask("count(*)") == "0") std::this_thread::sleep_for(1ms);
+  }
+  void Cancel() { Ask("count(pg_cancel_backend(pid))"); }
+
+  Schema schema_{DOCLOCK_POSTGRESQL_FAILOVER_URL};
+  const LockManager manager_{
+      OpenPostgresqlStore(schema_.url() + "%20-cclient_min_messages%3Derror"), {.call_budget = 2s}};
+  const Documents documents_{manager_, "things"};
+
+ private:
+  std::string Ask(const std::string& what) {
+    return server_.Run("SELECT " + what + " FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+  }
+
+  RawServer server_{DOCLOCK_POSTGRESQL_FAILOVER_URL};
+};
+
+TEST_F(PostgresqlSynchronous, ACommitThatNoStandbyHasStaysInDoubt) {
+  auto held = documents_.Lock("42", {.ttl = 1min});
+  held->at("n") = 2;
+  Wait();
+  const std::jthread cancels([this](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      Cancel();
+      std::this_thread::sleep_for(1ms);
+    }
+  });
+  EXPECT_THROW(held.Release(), InDoubtException);
+  EXPECT_EQ(schema_.raw().Run("SELECT body ->> 'n' FROM doclock_c_things"), "2");
+}
+
+TEST_F(PostgresqlSynchronous, ACommitWhoseWaitWasCancelledIsDoneOnceTheStandbysHaveIt) {
+  auto held = documents_.Lock("42", {.ttl = 1min});
+  held->at("n") = 2;
+  Wait();
+  const std::jthread cancels([this] {
+    AwaitWaiting();
+    Cancel();
+    std::this_thread::sleep_for(50ms);
+    AwaitWaiting();  // for what the look has read
+    SetStandbys("");
+  });
+  EXPECT_NO_THROW(held.Release());
+}
+
+}  // namespace
+}  // namespace doclock::postgresql_test

@@ -1,0 +1,227 @@
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "conformance/suite/store_conformance.h"
+#include "doclock/postgresql_sql.h"
+#include "doclock/postgresql_store.h"
+#include "postgresql/pool.h"
+#include "postgresql/search.h"
+#include "postgresql/support/raw_server.h"
+
+namespace doclock::postgresql_test {
+namespace {
+
+using conformance::Client;
+using conformance::kTtl;
+using conformance::MakeBody;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// A text that cannot be compressed much.
+std::string RandomText(std::size_t size) {
+  std::mt19937 random;
+  std::string text;
+  while (text.size() < size) text += static_cast<char>('a' + random() % 26);
+  return text;
+}
+
+/// Tables that another program made or changed.
+class PostgresqlStoreTables : public ::testing::Test {
+ protected:
+  Client Things() { return {*store_, store_->Open("things", {}, kTtl)}; }
+  void ExpectRefused(const std::string& reason) {
+    try {
+      Things();
+      ADD_FAILURE() << reason;
+    } catch (const StoreException& error) {
+      EXPECT_EQ(error.errc(), Errc::kRefused);
+      EXPECT_THAT(error.what(), HasSubstr("doclock_c_things\" " + reason));
+    }
+  }
+  /// Makes the table of `things`, and changes it.
+  void Make(const std::string& changes) {
+    schema_.raw().Run(
+        "SET client_min_messages = warning; DROP TABLE IF EXISTS doclock_c_things, others;" +
+        PostgresqlTables("things") + changes);
+  }
+  /// A trigger on each write of these kinds, whose function returns nothing.
+  void AddTrigger(const std::string& kinds) {
+    schema_.raw().Run(
+        "CREATE OR REPLACE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN"
+        " NULL; END'; CREATE TRIGGER keeps BEFORE " +
+        kinds + " ON doclock_c_things FOR EACH ROW EXECUTE FUNCTION nothing()");
+  }
+  void DropTrigger() { schema_.raw().Run("DROP TRIGGER keeps ON doclock_c_things"); }
+
+  Schema schema_;
+  const std::shared_ptr<Store> store_ = OpenPostgresqlStore(schema_.url());
+};
+
+void ExpectRefusedForATrigger(const StoreOp& op) {
+  ASSERT_EQ(op.status, OpStatus::kFailed);
+  EXPECT_EQ(op.detail->code, Errc::kRefused);
+  EXPECT_THAT(op.detail->message, HasSubstr("trigger"));
+}
+
+TEST_F(PostgresqlStoreTables, ThatCannotKeepLocksAreRefused) {
+  Make(
+      "ALTER TABLE doclock_c_things RENAME TO others;"
+      "CREATE VIEW doclock_c_things AS SELECT * FROM others");
+  ExpectRefused("is no ordinary table");
+  schema_.raw().Run(
+      "DROP VIEW doclock_c_things; CREATE TABLE doclock_c_things (LIKE others)"
+      " PARTITION BY LIST (key_kind)");
+  ExpectRefused("is no ordinary table");
+  Make("CREATE TABLE child() INHERITS (doclock_c_things)");
+  ExpectRefused("is partitioned, or inherits");
+  schema_.raw().Run("DROP TABLE child");
+  Make("ALTER TABLE doclock_c_things SET UNLOGGED");
+  ExpectRefused("loses its rows in a crash");
+  Make("CREATE RULE keeps AS ON DELETE TO doclock_c_things DO INSTEAD NOTHING");
+  ExpectRefused("has a rule");
+  Make("ALTER TABLE doclock_c_things ALTER key_text TYPE text COLLATE \"POSIX\"");
+  ExpectRefused("has another collation");
+  Make("ALTER TABLE doclock_c_things DROP CONSTRAINT doclock_c_things_key");
+  ExpectRefused("has no valid primary key");
+  for (const char* const index :
+       {"(key_kind, key_number, key_text)",
+        "UNIQUE (key_kind, key_number, key_text) WHERE key_kind", "UNIQUE (key_text)",
+        "UNIQUE (key_kind, key_number, key_text, lock_version)",
+        "UNIQUE (key_kind, key_number, (key_text || ''))"}) {
+    const std::string text = index;
+    const bool unique = text.starts_with("UNIQUE ");
+    schema_.raw().Run(std::string("CREATE ") + (unique ? "UNIQUE " : "") +
+                      "INDEX doclock_c_things_key ON doclock_c_things " +
+                      text.substr(unique ? 7 : 0) + (text.ends_with("key_kind") ? " = 0" : ""));
+    ExpectRefused("has no valid primary key");
+    schema_.raw().Run("DROP INDEX doclock_c_things_key");
+  }
+  schema_.raw().Run(
+      "CREATE UNIQUE INDEX doclock_c_things_key ON doclock_c_things"
+      " (key_text, key_kind, key_number) INCLUDE (lock_version)");
+  EXPECT_EQ(Things().Insert("42", {}).status, OpStatus::kDone);
+}
+
+TEST_F(PostgresqlStoreTables, WithATriggerThatKeepsRowsFromBeingWrittenReportNoWrite) {
+  Client things = Things();
+  things.Insert("42", {{"n", 1}});
+  AddTrigger("INSERT OR UPDATE OR DELETE");
+  ExpectRefusedForATrigger(things.Acquire("42"));
+  ExpectRefusedForATrigger(things.Insert("43", {}));
+  DropTrigger();
+  const AcquireOp grant = things.Acquire("42");
+  ASSERT_EQ(grant.status, OpStatus::kDone);
+  AddTrigger("UPDATE OR DELETE");
+  ExpectRefusedForATrigger(things.Renew("42", grant.grant.lock_id));
+  ExpectRefusedForATrigger(things.Write("42", WriteKind::kErase, grant.grant.lock_id));
+  ExpectRefusedForATrigger(things.Release("42", grant.grant.lock_id));
+  EXPECT_EQ(things.Read("42").lock_id, grant.grant.lock_id);
+}
+
+TEST_F(PostgresqlStoreTables, WithATriggerFailOnlyTheOperationsItRefuses) {
+  Client things = Things();
+  things.Insert("42", {{"n", 1}});
+  AddTrigger("UPDATE");
+  const Key kept("42"), free("43");
+  AcquireOp refused(things.collection(), kept), fresh(things.collection(), free);
+  for (AcquireOp* const op : {&refused, &fresh}) {
+    op->grant.lock_id = NewUuid();
+    op->grant.ttl = kTtl;
+    op->insert = MakeBody({});
+  }
+  things.Execute({&refused, &fresh});
+  ExpectRefusedForATrigger(refused);
+  EXPECT_EQ(fresh.status, OpStatus::kDone);
+}
+
+/// Only one warning of a commit counts: that it did not wait for the standbys.
+TEST_F(PostgresqlStoreTables, WithATriggerThatWarnsKeepLocks) {
+  Client things = Things();
+  schema_.raw().Run(
+      "CREATE FUNCTION warns() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE WARNING ''w'';"
+      " RETURN NEW; END'; CREATE TRIGGER warns BEFORE INSERT OR UPDATE ON doclock_c_things"
+      " FOR EACH ROW EXECUTE FUNCTION warns()");
+  const AcquireOp grant = things.Create("42");
+  ASSERT_EQ(grant.status, OpStatus::kDone);
+  EXPECT_EQ(things.Release("42", grant).status, OpStatus::kDone);
+  EXPECT_EQ(things.Acquire("42").status, OpStatus::kDone);
+}
+
+TEST_F(PostgresqlStoreTables, KeepTextsThatAreTooLongForAnIndex) {
+  Client things = Things();
+  things.EnsureIndex({.fields = {"a", "b"}});
+  const std::string text = RandomText(100'000);
+  EXPECT_EQ(things.Insert("42", {{"a", text}, {"b", text}}).status, OpStatus::kDone);
+  EXPECT_THAT(things.Query(Filter().Equal("a", text).Equal("b", text)), ElementsAre("42"));
+  things.EnsureIndex({.fields = {"c"}, .unique = true});
+  const SaveOp refused = things.Insert("43", {{"c", text}});
+  ASSERT_EQ(refused.status, OpStatus::kFailed);
+  EXPECT_EQ(refused.detail->code, Errc::kRefused);
+  EXPECT_THAT(refused.detail->message, HasSubstr("too long for an index"));
+}
+
+TEST_F(PostgresqlStoreTables, AreSearchedByTheirIndexes) {
+  Client things = Things();
+  things.EnsureIndex({.fields = {"step"}});
+  things.EnsureIndex({.fields = {"mail"}, .unique = true});
+  const auto plan = [&](const Filter& filter) {
+    postgresql::Pool pool(postgresql::ParseUrl(schema_.url()));
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    const auto connection = pool.Take(deadline);
+    const postgresql::Where where = postgresql::WhereOf(filter);
+    connection->SendOnce("SET enable_seqscan = off");
+    connection->SendOnce("EXPLAIN SELECT FROM doclock_c_things WHERE " + where.sql,
+                         where.parameters);
+    std::string lines;
+    const auto results = connection->Run(deadline);
+    for (int row = 0; row < results.back().size(); ++row) lines += results.back().Text(row, 0);
+    return lines;
+  };
+  EXPECT_THAT(plan(Filter().Equal("step", "paid")), HasSubstr("doclock_i_"));
+  EXPECT_THAT(plan(Filter().AtLeast("step", 7)), HasSubstr("doclock_i_"));
+  EXPECT_THAT(plan(Filter().Equal("mail", "a@b")), HasSubstr("doclock_u_"));
+}
+
+/// A program that writes, and is slow to commit.
+TEST_F(PostgresqlStoreTables, AreIndexedWithoutKeepingWritersWaiting) {
+  Client things = Things();
+  RawServer slow(schema_.url());
+  const auto begin = [&] { slow.Run("BEGIN; DELETE FROM doclock_c_things"); };
+  begin();
+  {
+    const std::jthread indexing([&] { things.EnsureIndex({.fields = {"n"}}); });
+    while (schema_.raw().Run("SELECT count(*) FROM pg_locks WHERE mode = 'ShareLock' AND NOT"
+                             " granted AND relation = 'doclock_c_things'::regclass") == "0") {
+      std::this_thread::yield();
+    }
+    EXPECT_EQ(things.Insert("42", {}).status, OpStatus::kDone);
+    slow.Run("COMMIT");
+  }
+  begin();
+  things.EnsureIndex({.fields = {"n"}});  // it is there: nothing waits
+  EXPECT_EQ(things.Insert("43", {}).status, OpStatus::kDone);
+  slow.Run("ROLLBACK");
+}
+
+TEST_F(PostgresqlStoreTables, OfACollectionWhoseNameEndsInAPointHaveIndexes) {
+  Client things(*store_, store_->Open("things.", {}, kTtl));
+  things.EnsureIndex({.fields = {"n"}});
+  EXPECT_EQ(things.Insert("42", {{"n", 1}}).status, OpStatus::kDone);
+}
+
+TEST_F(PostgresqlStoreTables, AreNotIndexedBesideAnIndexThatIsNotValid) {
+  Client things = Things();
+  things.EnsureIndex({.fields = {"n"}});
+  schema_.raw().Run(
+      "UPDATE pg_index SET indisvalid = false WHERE indrelid = 'doclock_c_things'::regclass"
+      " AND NOT indisprimary");
+  EXPECT_THROW(things.EnsureIndex({.fields = {"n"}}), StoreException);
+}
+
+}  // namespace
+}  // namespace doclock::postgresql_test
