@@ -241,7 +241,7 @@ TEST_F(LayoutPlaceTest, IsRefusedWhereTheServerDeletesHeldLocks) {
     EXPECT_THAT(Refusal(database_.uri()), HasSubstr("the collection locks " + text));
     Run(R"({"drop": "locks"})");
   }
-  peer_.MakeIndex();
+  peer_.MakeIndexes();
   EXPECT_EQ(Refusal(database_.uri()), "opened");
   EXPECT_THAT(Refusal(WithDatabase(SetUri(), "local")), HasSubstr("the database local"));
 }
@@ -258,7 +258,7 @@ TEST_F(LayoutPlaceTest, IsExamined) {
   Insert({"job"}, kHeld);
   EXPECT_EQ(level_of("expired locks are not deleted"), FindingLevel::kWarning);
   EXPECT_EQ(level_of("the server asks for no user"), FindingLevel::kOk);
-  peer_.MakeIndex();
+  peer_.MakeIndexes();
   EXPECT_EQ(level_of("the server deletes expired locks"), FindingLevel::kOk);
   Run(R"({"createIndexes": "locks", "indexes": [{"key": {"acquiredAt": 1}, "name": "old",
           "expireAfterSeconds": 60}]})");
