@@ -86,9 +86,11 @@ struct DispatchOptions {
 
 /// What an outbox holds; for metrics and alerts.
 struct OutboxStatus {
-  std::int64_t pending = 0;            ///< Messages that are to be sent.
-  std::int64_t parked = 0;             ///< Messages that failed too often, and what is no message.
-  std::chrono::milliseconds oldest{};  ///< The age of the oldest of all messages; 0 without any.
+  std::int64_t pending = 0;  ///< Messages that are to be sent.
+  std::int64_t parked = 0;   ///< Messages that failed too often, and what is no message.
+  /// How long the oldest of those to be sent has waited since it was added, or due, by the store's
+  /// clock; 0 without any.
+  std::chrono::milliseconds oldest{};
 };
 
 class Dispatcher;

@@ -39,10 +39,9 @@ Filter FirstOf(const std::string& order) {
   return Messages().Equal("order", order).OrderBy("position").Limit(1);
 }
 
-/// The present moment, in microseconds since 1970.
-std::int64_t MicrosecondsNow() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
+/// Since 1970.
+std::int64_t Microseconds(const Date& moment) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(moment.time().time_since_epoch())
       .count();
 }
 
@@ -51,7 +50,7 @@ std::int64_t NextMoment() {
   static std::atomic<std::int64_t> last = 0;
   std::int64_t before = last;
   std::int64_t moment = 0;
-  do moment = std::max(MicrosecondsNow(), before + 1);
+  do moment = std::max(Microseconds(std::chrono::system_clock::now()), before + 1);
   while (!last.compare_exchange_weak(before, moment));
   return moment;
 }
@@ -291,14 +290,18 @@ void Outbox::WakeSleepers() const {
 
 OutboxStatus Outbox::Status() const {
   OutboxStatus status;
-  std::int64_t oldest = MicrosecondsNow();
-  const std::int64_t now = oldest;
+  const std::int64_t now = Microseconds(messages_.manager().StoreTime());
   messages_.ForEach(Filter{}, [&](const Snapshot<OutboxMessage>& message) {
     const bool parked = message->parked && !message.locked();
     ++(parked ? status.parked : status.pending);
-    if (message->added > 0) oldest = std::min(oldest, message->added);  // else it is no message
+    if (parked || message->added <= 0) return;  // what was not added is no message
+    // After an attempt `due` is the end of a pause.
+    const bool is_new = message->attempts == 0;
+    const std::int64_t since =
+        is_new ? std::max(message->added, Microseconds(message->due)) : message->added;
+    const std::chrono::milliseconds age((now - since) / 1000);
+    status.oldest = std::max(status.oldest, age);
   });
-  status.oldest = std::chrono::milliseconds((now - oldest) / 1000);
   return status;
 }
 

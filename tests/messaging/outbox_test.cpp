@@ -226,6 +226,20 @@ TEST_P(OutboxTest, ATimeOfAddingThatIsNoneOfThePastIsNoAge) {
   }
 }
 
+TEST_P(OutboxTest, TheOldestIsTheOneThatIsDueForLongest) {
+  bad = {"parked"};
+  Add({.id = "parked"});
+  SendWhatIsDue({.max_attempts = 1});
+  Add({.id = "later", .due = manager.StoreTime().time() + 5h});
+  EXPECT_EQ(outbox.Status().oldest, 0ms);
+  Add({.id = "waits"});
+  LockingRepository<OutboxMessage>(manager, "outbox").Update("waits", [&](OutboxMessage& message) {
+    message.added -= std::chrono::microseconds(3h).count();
+  });
+  EXPECT_GE(outbox.Status().oldest, 2h);  // the two clocks may differ
+  EXPECT_LE(outbox.Status().oldest, 4h);
+}
+
 TEST_P(OutboxTest, MessagesOfOneOrderGoByTheirPosition) {
   Transaction transaction(manager);
   outbox.Add(transaction, {.id = "third", .order = "a", .position = 3});
