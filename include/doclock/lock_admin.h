@@ -76,7 +76,7 @@ class DOCLOCK_EXPORT LockAdmin {
   /// version. Not needed for correctness. With PurgeOptions::forget it also deletes documents that
   /// hold nothing besides their lock and were not locked for `idle_for`.
   /// @throws std::invalid_argument naming the option; StoreException, also kRefused for
-  /// PurgeOptions::forget in a collection with another library's layout, where nothing stays
+  /// PurgeOptions::forget in a collection with another library's layout
   PurgeResult Purge(const PurgeOptions& options = {}) const;
 
  private:

@@ -169,7 +169,7 @@ class DOCLOCK_EXPORT Outbox {
                const DispatchOptions& options) const;
   void Finish(Locked<OutboxMessage>& message) const;
   void WakeFirst(const std::string& order) const;
-  void WakeSleepers() const;
+  void WakeSleepers(const std::stop_token& stop) const;
 
   LockingRepository<OutboxMessage> messages_;
   /// When this handle and its copies look next, by the steady clock.

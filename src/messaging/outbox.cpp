@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <limits>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
@@ -198,7 +199,7 @@ void Outbox::Add(Transaction& transaction, OutboxMessage message) const {
 bool Outbox::SendNext(const SendMessage& send, const DispatchOptions& options, Duration wait,
                       std::stop_token stop) const {
   Check(options);
-  WakeSleepers();
+  WakeSleepers(stop);
   auto message = messages_.TryLockNext(Due(), {}, stop);
   if (!message && wait > Duration()) {
     message = messages_.TryLockNext(Due(), {.wait = wait}, std::move(stop));
@@ -269,22 +270,41 @@ void Outbox::WakeFirst(const std::string& order) const {
   (void)TrySave(messages_, first.front());
 }
 
-/// Wakes the first message of each order in which one sleeps.
-void Outbox::WakeSleepers() const {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+/// Wakes the first message of each order in which one sleeps. One thread does so at a time.
+void Outbox::WakeSleepers(const std::stop_token& stop) const {
+  static_cast<void>(messages_.manager());  // throws if this was moved from
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kNever = std::chrono::nanoseconds::max().count();
   auto next = next_look_->load();
-  if (now.count() < next || !next_look_->compare_exchange_strong(next, (now + kLook).count()))
+  if (Clock::now().time_since_epoch().count() < next ||
+      !next_look_->compare_exchange_strong(next, kNever))
     return;
-  const Filter sleepers = Messages().Equal("behind", true).OrderBy("order").Limit(1);
-  for (std::string order;;) {
-    auto first = messages_.Find(Filter(sleepers).Greater("order", order));
-    if (first.empty()) return;
-    if (first.front()->parked) {  // it is no message, see from_json; that is stored now
-      if (!TrySave(messages_, first.front())) return;
-    } else {
-      order = first.front()->order;
-      WakeFirst(order);
+  struct Rest {
+    ~Rest() {
+      const auto end = Clock::now();  // many orders take long: no more than a tenth of the time
+      const auto pause = std::max<Clock::duration>(kLook, 9 * (end - begun));
+      next_look.store((end + pause).time_since_epoch().count());
     }
+    std::atomic<std::chrono::nanoseconds::rep>& next_look;
+    const Clock::time_point begun = Clock::now();
+  };
+  const Rest rest{*next_look_};
+  std::set<std::string> orders;
+  std::vector<Snapshot<OutboxMessage>> strangers;
+  messages_.ForEach(Messages().Equal("behind", true), [&](Snapshot<OutboxMessage>& message) {
+    if (message->parked) {
+      strangers.push_back(std::move(message));
+    } else {
+      orders.insert(message->order);
+    }
+  });
+  for (auto& message : strangers) {  // no message, see from_json: that is stored now
+    message->behind = false;
+    (void)TrySave(messages_, message);
+  }
+  for (const std::string& order : orders) {
+    if (stop.stop_requested()) return;
+    WakeFirst(order);
   }
 }
 

@@ -97,8 +97,8 @@ PurgeResult LockAdmin::Purge(const PurgeOptions& options) const {
   }
   if (options.forget && bound().collection->turns() != nullptr) {
     throw StoreException(Errc::kRefused, "doclock: the collection " + bound().collection->name() +
-                                             " has the layout of another library, where a release "
-                                             "deletes the name: there is nothing to forget");
+                                             " has the layout of another library: none of its "
+                                             "documents is forgotten");
   }
   PurgeResult result;
   result.expired = detail::PurgeAll(bound());

@@ -196,7 +196,7 @@ void Connection::RefuseConnection(bool alone) {
     if (!alone) Lose("no host takes writes: one is a standby");  // which may be promoted
     why = "it is a standby";
   }
-  const bool broke = mentions("SYSCALL") || mentions("EOF");
+  const bool broke = mentions("SYSCALL") || mentions("EOF") || mentions("closed unexpectedly");
   if (state.empty() && !broke && (mentions("SSL") || mentions("certificate"))) {
     why = "TLS: the certificate is not trusted or not for this host, or one side has no TLS";
   }
@@ -245,12 +245,25 @@ bool Connection::KeepsItsSession(const Url& url, Deadline deadline) {
   const std::int64_t session = RunAtFirst(ask, deadline).back().Number(0, 0);
   if (session == backend()) return true;
   SendOnce("LISTEN doclock_pooler");
-  Run(deadline);
+  SendOnce("SELECT pg_backend_pid()");
+  const std::int64_t listens = Run(deadline).back().Number(0, 0);
   Connection other(url, deadline);
   other.SendOnce("SELECT pg_notify('doclock_pooler', $1), pg_backend_pid()",
                  Parameters().Text(payload));
-  if (other.Run(deadline).back().Number(0, 1) == session) return false;
-  return Receives(payload, std::min(deadline, std::chrono::steady_clock::now() + 1s));
+  const bool keeps = session == listens && other.Run(deadline).back().Number(0, 1) != session &&
+                     Receives(payload, std::min(deadline, std::chrono::steady_clock::now() + 1s));
+  Unlisten(listens, deadline);
+  return keeps;
+}
+
+void Connection::Unlisten(std::int64_t session, Deadline deadline) {
+  constexpr int kMostTries = 8;  // a pooler has other sessions for other transactions
+  for (int i = 0; i < kMostTries; ++i) {
+    SendOnce("UNLISTEN doclock_pooler");
+    SendOnce("SELECT pg_backend_pid()");
+    if (Run(deadline).back().Number(0, 0) == session) break;
+  }
+  TakeNotifications();
 }
 
 bool Connection::Receives(const std::string& payload, Deadline deadline) {

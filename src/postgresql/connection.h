@@ -134,6 +134,8 @@ class Connection {
   [[noreturn]] void RefuseConnection(bool alone);
   void HearWarnings() noexcept;
   bool Receives(const std::string& payload, Deadline deadline);
+  /// Ends what KeepsItsSession began, in this session of the server.
+  void Unlisten(std::int64_t session, Deadline deadline);
   /// Runs what is sent, again if the role's statement_timeout was too short for it.
   template <class F>
   std::vector<Result> RunAtFirst(const F& send, Deadline deadline);

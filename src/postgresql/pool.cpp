@@ -11,21 +11,36 @@ namespace {
 
 /// Servers have 100 as a rule, and take about 10 MB for each.
 constexpr int kMostLent = 16;
+/// Beside those: calls that wait for the rows of other programs keep no lease from being renewed.
+constexpr int kForRenewals = 1;
 
 }  // namespace
 
+std::unique_ptr<Connection> Pool::Reach(Deadline deadline) const {
+  try {
+    return std::make_unique<Connection>(url_, deadline);
+  } catch (const StoreException& refusal) {
+    if (!has_connected_) throw;
+    Loss loss;  // what went once may go again: a name that leads to a standby now, for example
+    loss.text = refusal.what();
+    throw loss;
+  }
+}
+
 std::unique_ptr<Connection> Pool::Connect(Deadline deadline) {
-  auto connection = std::make_unique<Connection>(url_, deadline);
+  auto connection = Reach(deadline);
   std::call_once(first_, [&] { shares_sessions_ = !connection->KeepsItsSession(url_, deadline); });
   if (shares_sessions_) connection->ShareSessions();
   connection->SetUp(deadline);
+  has_connected_ = true;
   return connection;
 }
 
-Pool::Lent Pool::Take(Deadline deadline) {
+Pool::Lent Pool::Take(Deadline deadline, For use) {
+  const int most = kMostLent + (use == For::kRenewals ? kForRenewals : 0);
   {
     std::unique_lock guard(mutex_);
-    if (!given_back_.wait_until(guard, deadline, [&] { return lent_ < kMostLent; })) {
+    if (!given_back_.wait_until(guard, deadline, [&] { return lent_ < most; })) {
       Loss loss;
       loss.text = "all connections stayed in use for too long";
       throw loss;
@@ -52,9 +67,11 @@ void Pool::KnowTables(const std::string& schema) {
 }
 
 void Pool::Doubt(Deadline until) {
-  constexpr auto kLooks = std::chrono::minutes(1);  // begin before `until`, and may begin again
+  // They begin before `until`, may take as long as the call did, and may begin again.
+  const auto looks = std::max<Deadline::duration>(std::chrono::minutes(1),
+                                                  2 * (until - std::chrono::steady_clock::now()));
   const std::lock_guard guard(mutex_);
-  doubts_until_ = std::max(doubts_until_, until + kLooks);
+  doubts_until_ = std::max(doubts_until_, until + looks);
 }
 
 bool Pool::has_doubts() {
@@ -111,7 +128,7 @@ void Pool::TakeBack(Connection* connection) noexcept {
     } catch (const std::bad_alloc&) {
     }
   }
-  given_back_.notify_one();
+  given_back_.notify_all();  // not all of them may take it
 }
 
 }  // namespace doclock::postgresql

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -28,9 +29,10 @@ class Pool {
   };
   using Lent = std::unique_ptr<Connection, Give>;
 
+  enum class For : std::uint8_t { kAll, kRenewals };
   /// An idle connection, or a new one, or the next that is given back if as many are in use as are
-  /// good for the server. @throws Loss, Refusal
-  Lent Take(Deadline deadline);
+  /// good for the server. One more is for renewals. @throws Loss, Refusal
+  Lent Take(Deadline deadline, For use = For::kAll);
   /// Tells where the collections' tables are, once they are there. From then on the connections
   /// know the least version that they may give.
   void KnowTables(const std::string& schema);
@@ -45,6 +47,8 @@ class Pool {
   [[nodiscard]] bool shares_sessions() const noexcept { return shares_sessions_; }
 
  private:
+  /// @throws Loss; StoreException, if no connection was ever made
+  [[nodiscard]] std::unique_ptr<Connection> Reach(Deadline deadline) const;
   void TakeBack(Connection* connection) noexcept;
   std::unique_ptr<Connection> TakeIdle();
   /// Tells it the server's epoch, if that can be known. @throws Loss, Refusal
@@ -53,6 +57,7 @@ class Pool {
   const Url url_;
   std::once_flag first_;
   bool shares_sessions_ = false;
+  std::atomic<bool> has_connected_ = false;
   std::mutex mutex_;
   std::condition_variable given_back_;
   Deadline doubts_until_{};

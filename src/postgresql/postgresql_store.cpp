@@ -95,8 +95,11 @@ class PostgresqlDatabase final : public locking::Database {
       if (auto cut = postgresql::ShortCutOf(*op)) cuts.push_back(*std::move(cut));
     }
     if (cuts.empty()) return;
+    const bool renews =
+        std::ranges::all_of(ops, [](const StoreOp* op) { return op->kind == OpKind::kRenew; });
+    const auto use = renews ? postgresql::Pool::For::kRenewals : postgresql::Pool::For::kAll;
     WithoutDoubt([&] {
-      postgresql::PostgresqlUnit(*pool_, locking::Access::kWrite, deadline, instance_)
+      postgresql::PostgresqlUnit(*pool_, locking::Access::kWrite, deadline, instance_, use)
           .CarryOut(cuts, ops.size() == 1);
     });
   }

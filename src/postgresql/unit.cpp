@@ -24,7 +24,8 @@ const Statement kWaitsForStandbys{"SELECT current_setting('synchronous_standby_n
 /// A commit that changes nothing, and waits for standbys as others do.
 const Statement kAwaitStandbys{"SELECT set_config('synchronous_commit', " +
                                std::string(kDurableCommit) +
-                               ", true), pg_logical_emit_message(true, 'doclock', '')"};
+                               ", true), set_config('client_min_messages', 'warning', true),"
+                               " pg_logical_emit_message(true, 'doclock', '')"};
 const Statement kNotify{"SELECT pg_notify($1, $2)"};
 /// The comment that EnsureIndex gave it, or its own name.
 const Statement kIndexFields{
@@ -57,12 +58,12 @@ bool KeepsBody(const Change& change) {
 }  // namespace
 
 PostgresqlUnit::PostgresqlUnit(Pool& pool, locking::Access access, Deadline deadline,
-                               std::int64_t instance)
+                               std::int64_t instance, Pool::For use)
     : pool_(pool),
       access_(access),
       deadline_(deadline),
       instance_(instance),
-      connection_(pool.Take(deadline)) {}
+      connection_(pool.Take(deadline, use)) {}
 
 PostgresqlUnit::~PostgresqlUnit() {
   if (!has_begun_ || connection_->is_lost()) return;

@@ -21,7 +21,8 @@ namespace doclock::postgresql {
 class PostgresqlUnit final : public locking::Unit {
  public:
   /// @throws Loss, Refusal
-  PostgresqlUnit(Pool& pool, locking::Access access, Deadline deadline, std::int64_t instance);
+  PostgresqlUnit(Pool& pool, locking::Access access, Deadline deadline, std::int64_t instance,
+                 Pool::For use = Pool::For::kAll);
   /// Ends a transaction that was not committed, without waiting for it.
   ~PostgresqlUnit() override;
 

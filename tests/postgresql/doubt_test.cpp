@@ -122,7 +122,7 @@ class PostgresqlDoubt : public ::testing::Test {
     schema_.raw().Run(
         "UPDATE doclock_meta SET value = '1' WHERE name LIKE 'epoch of %';"
         " SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity"
-        " WHERE application_name = 'doubting'");
+        " WHERE application_name = current_schema()");
   }
   void ExpectVersion(const std::string& key, std::int64_t version) {
     EXPECT_EQ(schema_.raw().Run("SELECT lock_version FROM doclock_c_orders WHERE key_text = '" +
@@ -133,8 +133,8 @@ class PostgresqlDoubt : public ::testing::Test {
   static constexpr std::int64_t kFloor = std::int64_t{1} << 40;
   Schema schema_;
   LosingProxy proxy_;
-  LockManager manager_{
-      OpenPostgresqlStore(proxy_.Before(schema_.url()) + "&application_name=doubting")};
+  LockManager manager_{OpenPostgresqlStore(proxy_.Before(schema_.url()) + "&application_name=" +
+                                           schema_.raw().Run("SELECT current_schema()"))};
   Documents orders_{manager_, "orders"};
 };
 

@@ -65,7 +65,10 @@ class Pooler {
       ::execl(DOCLOCK_PGBOUNCER, DOCLOCK_PGBOUNCER, "-q", user, settings_.c_str(), nullptr);
       ::_exit(127);
     }
-    while (PQping(url().c_str()) != PQPING_OK) std::this_thread::sleep_for(1ms);
+    while (PQping(url().c_str()) != PQPING_OK) {
+      if (::waitpid(process_, nullptr, WNOHANG) != 0) throw std::runtime_error("no pgbouncer");
+      std::this_thread::sleep_for(1ms);
+    }
   }
   Pooler(const Pooler&) = delete;
   Pooler& operator=(const Pooler&) = delete;

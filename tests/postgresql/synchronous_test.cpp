@@ -41,7 +41,11 @@ class PostgresqlSynchronous : public ::testing::Test {
     Cancel();
   }
   void AwaitWaiting() {
-    while (Ask("count(*)") == "0") std::this_thread::sleep_for(1ms);
+    for (int i = 0; i < 30'000; ++i) {
+      if (Ask("count(*)") != "0") return;
+      std::this_thread::sleep_for(1ms);
+    }
+    ADD_FAILURE() << "no commit waits for a standby";
   }
   void Cancel() { Ask("count(pg_cancel_backend(pid))"); }
 

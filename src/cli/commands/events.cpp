@@ -59,8 +59,13 @@ bool IsAnother(const LockStatus& before, const LockStatus& now) {
 /// Prints the events of one collection.
 class Printer {
  public:
-  Printer(const LockManager& manager, const EventsOptions& options)
-      : documents_(manager, options.collection), json_(options.json) {}
+  Printer(const LockManager& manager, const EventsOptions& options) : json_(options.json) {
+    try {
+      documents_.emplace(manager, options.collection);
+    } catch (const StoreException& error) {
+      if (error.errc() != Errc::kRefused) throw;  // another library's locks: no body, and no note
+    }
+  }
 
   void Compare(const Locks& before, const Locks& now, SystemClock::time_point since) {
     for (const auto& [identity, lock] : before) {
@@ -89,7 +94,8 @@ class Printer {
   }
   /// The client that broke the lock; empty: none that is known. (See LockAdmin::Break.)
   std::string Breaker(const LockStatus& lock, SystemClock::time_point since) const {
-    const auto found = documents_.Find(lock.key);
+    if (!documents_) return {};
+    const auto found = documents_->Find(lock.key);
     if (!found || !(*found)->is_object() || !(*found)->contains("broken")) return {};
     const json& note = (*found)->at("broken");
     if (!note.is_object() || !note.contains("at") || !note.at("at").is_number()) return {};
@@ -113,7 +119,7 @@ class Printer {
               << (by.empty() ? "" : ", by " + Printable(by)) << '\n';
   }
 
-  const LockingRepository<json> documents_;
+  std::optional<LockingRepository<json>> documents_;
   const bool json_;
 };
 

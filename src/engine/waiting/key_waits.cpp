@@ -191,7 +191,6 @@ TimePoint KeyWaits::NextInTurn() noexcept {
     first = it;
   }
   if (first == queue.end() || engine.Now() < next) return next;
-  (*first)->asks_in_turn = true;
   queue.splice(queue.begin(), queue, first);
   return next;
 }

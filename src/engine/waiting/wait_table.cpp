@@ -226,6 +226,7 @@ void WaitTable::Pump(const KeyWaitsPtr& waits, bool released) noexcept {
     waiter = waits->Front();
     if (!waiter) return EraseIfIdle(ShardOf(waits->hash), waits);
     if (waits->MustHold(*waiter, released)) return;
+    if (engine_.Now() < waits->not_before) waiter->asks_in_turn = true;
     waits->Claim(*waiter);
   }
   try {

@@ -1,5 +1,7 @@
 #include "mongodb/layouts/choose_layouts.h"
 
+#include <bson/bson.h>
+
 #include <algorithm>
 #include <array>
 #include <stdexcept>
@@ -37,7 +39,7 @@ const auto& Known() noexcept {
 }
 
 void Take(std::string_view value, std::map<std::string, std::string>& named) {
-  const std::size_t colon = value.find(':');
+  const std::size_t colon = value.rfind(':');
   if (colon == value.npos || FindLayout(value.substr(colon + 1)) == nullptr) RefuseOption();
   const bool fresh = named.emplace(value.substr(0, colon), value.substr(colon + 1)).second;
   if (!fresh) RefuseOption();
@@ -71,7 +73,8 @@ std::string WithoutLayouts(const std::string& uri, std::map<std::string, std::st
   for (std::size_t at = question + 1; at <= uri.size();) {
     const std::size_t end = std::min(uri.find_first_of("&;", at), uri.size());
     const std::string_view item = std::string_view(uri).substr(at, end - at);
-    if (item.starts_with(kOption)) {
+    const std::string start(item.substr(0, kOption.size()));
+    if (bson_strcasecmp(start.c_str(), kOption.data()) == 0) {  // as with MongoDB's options
       Take(item.substr(kOption.size()), named);
     } else if (!item.empty()) {
       kept += separator;

@@ -122,8 +122,8 @@ class LayoutDatabase final : public locking::Database {
                            "replica set, whose operation time makes the fence");
     }
     auto collection = std::make_shared<LayoutCollection>(name, default_ttl, *layouts_.at(name));
-    RequireKeyIndex(*collection);
     CheckPlace(server_, *collection, LayoutOf(*collection).Index());
+    RequireKeyIndex(*collection);
     return collection;
   }
   std::unique_ptr<locking::Unit> Begin(locking::Access, Deadline deadline) override {
@@ -168,18 +168,28 @@ class LayoutDatabase final : public locking::Database {
   }
   /// Without it the other library's locks do not exclude each other.
   void RequireKeyIndex(const Collection& collection) {
-    if (LayoutOf(collection).key_field() == std::string_view("_id")) return;
-    const std::string name = TextAt(*LayoutOf(collection).Index().get(), "name");
+    const std::string key = LayoutOf(collection).key_field();
+    if (key == "_id" || HasKeyIndex(collection, key)) return;
+    MakeIndex(collection);
+    if (HasKeyIndex(collection, key)) return;
+    throw StoreException(Errc::kRefused, "doclock: MongoDB: the collection " + collection.name() +
+                                             " has an index over " + key +
+                                             " that is not unique: drop it");
+  }
+  bool HasKeyIndex(const Collection& collection, const std::string& key) {
     Doc command = Doc::Of("listIndexes", std::string_view(collection.name()));
     Reply reply;
     Operations(server_, kForIndexes).Read(command, reply);
     if (reply.code != kNamespaceNotFound) Check(reply);
     bool found = false;
     reply.ForEachInBatch([&](const bson_t& one) {
-      found = TextAt(one, "name") == name && FlagAt(one, "unique");
+      bson_t fields;
+      found = FlagAt(one, "unique") && !bson_has_field(&one, "partialFilterExpression") &&
+              FindDocument(one, "key", fields) && bson_count_keys(&fields) == 1 &&
+              bson_has_field(&fields, key.c_str());
       return !found;
     });
-    if (!found) MakeIndex(collection);
+    return found;
   }
   /// Of one collection. What matched nothing is left to a unit. Of several the server does not tell
   /// which that is: all are in doubt, and the same release again finds out.

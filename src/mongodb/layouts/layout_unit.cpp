@@ -204,6 +204,7 @@ void LayoutUnit::Settle(Verb verb, std::vector<Change*> changes, const Reply& re
 }
 
 void LayoutUnit::JudgeDeleted(std::span<Change* const> changes, std::int64_t deleted) {
+  if (deleted == 0) return;
   std::vector<const Key*> keys;
   for (const Change* const change : changes) keys.push_back(change->key);
   std::set<std::size_t> there;
