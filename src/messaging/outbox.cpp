@@ -273,20 +273,20 @@ void Outbox::WakeFirst(const std::string& order) const {
 /// Wakes the first message of each order in which one sleeps. One thread does so at a time.
 void Outbox::WakeSleepers(const std::stop_token& stop) const {
   static_cast<void>(messages_.manager());  // throws if this was moved from
-  using Clock = std::chrono::steady_clock;
+  using std::chrono::steady_clock;
   constexpr auto kNever = std::chrono::nanoseconds::max().count();
   auto next = next_look_->load();
-  if (Clock::now().time_since_epoch().count() < next ||
+  if (steady_clock::now().time_since_epoch().count() < next ||
       !next_look_->compare_exchange_strong(next, kNever))
     return;
   struct Rest {
     ~Rest() {
-      const auto end = Clock::now();  // many orders take long: no more than a tenth of the time
-      const auto pause = std::max<Clock::duration>(kLook, 9 * (end - begun));
+      const auto end = steady_clock::now();  // many orders take long: no more than a tenth of the time
+      const auto pause = std::max<steady_clock::duration>(kLook, 9 * (end - begun));
       next_look.store((end + pause).time_since_epoch().count());
     }
     std::atomic<std::chrono::nanoseconds::rep>& next_look;
-    const Clock::time_point begun = Clock::now();
+    const steady_clock::time_point begun = steady_clock::now();
   };
   const Rest rest{*next_look_};
   std::set<std::string> orders;

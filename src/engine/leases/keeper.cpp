@@ -189,7 +189,7 @@ void Keeper::Renew(std::span<LeasePtr> due) noexcept {
 }
 
 void Keeper::SendNext() noexcept {
-  const int most = std::max(1, engine_.traits().lanes / kLanesPerBatch);
+  const int most = std::max(1, engine_.store().traits().lanes / kLanesPerBatch);
   for (;;) {
     RenewalBatches next;
     {
