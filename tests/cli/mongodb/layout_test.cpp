@@ -35,6 +35,7 @@ INSTANTIATE_TEST_SUITE_P(All, MongodbLayoutTest, ::testing::ValuesIn(mongo_test:
 TEST_P(MongodbLayoutTest, ShowsBreaksAndTakesThem) {
   ASSERT_TRUE(peer_->TryAcquire("job", std::chrono::minutes(1)));
   EXPECT_THAT(Doclock({"status", "-c", "locks"}).out, HasSubstr("job"));
+  EXPECT_THAT(Doclock({"events", "-c", "locks"}).out, HasSubstr("held job"));
   EXPECT_EQ(Doclock({"run", "-c", "locks", "job", "--", "true"}).code, 75);
   EXPECT_EQ(Doclock({"break", "-c", "locks", "job"}).code, 0);
   EXPECT_EQ(Doclock({"run", "-c", "locks", "job", "--", "true"}).code, 0);

@@ -288,7 +288,7 @@ TEST_F(LayoutPlaceTest, HoldsNoDocumentsAndNothingToForget) {
   PurgeOptions forget;
   forget.forget = true;
   forget.idle_for = 1ms;
-  EXPECT_THAT(refusal([&] { locks.Admin().Purge(forget); }), HasSubstr("nothing to forget"));
+  EXPECT_THAT(refusal([&] { locks.Admin().Purge(forget); }), HasSubstr("is forgotten"));
   EXPECT_EQ(locks.Admin().Status().size(), 1U) << "nothing was purged";
 }
 

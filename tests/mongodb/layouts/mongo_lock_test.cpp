@@ -485,6 +485,17 @@ TEST_P(MongoLock, TheUniqueIndexIsThereOnceItIsOpened) {
   EXPECT_THROW(Client(OpenMongodbStore(database_.uri(), WithMongoLock()), "locks"), StoreException);
 }
 
+/// createIndexes says that there is one of this name: two clients could make two documents.
+TEST_P(MongoLock, AnIndexOfTheNameThatIsNotUniqueIsRefused) {
+  database_.Run(Doc::Of("drop", "locks"));
+  const auto index = mongo_docs_test::Parse(
+      R"({"createIndexes": "locks", "indexes": [{"key": {"resource": 1}, "name": "resource_1"}]})");
+  Doc create;
+  bson_concat(create.get(), index.get());
+  database_.Run(create);
+  EXPECT_THROW(Client(OpenMongodbStore(database_.uri(), WithMongoLock()), "locks"), StoreException);
+}
+
 TEST_P(MongoLockFaults, WhatIsInDoubtIsFoundOut) {
   const LockManager manager(OpenMongodbStore(pool_.get(), database_.name(), WithMongoLock()));
   const LockProvider provider(manager, "locks");
