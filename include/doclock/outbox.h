@@ -106,6 +106,9 @@ class Dispatcher;
 /// **Order.** Messages of one `order` are sent one after the other. One that fails or is parked
 /// holds up those behind it, until it was sent or dropped. All others go on. (If a process dies
 /// between two messages of an order, the second one may wait for up to a minute.)
+/// The place in the order is taken at Add, and not by the commit: one that is committed later than
+/// one behind it may be sent after it, or at the same time. Whoever locks a common document in both
+/// transactions (and takes its fence for `position`) has them in order.
 ///
 /// Each message is a document of the collection, whose key is the message's id. Any number of
 /// processes may add and send. The store's clock tells what is due, and when a pause ends.

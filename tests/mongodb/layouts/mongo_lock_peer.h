@@ -86,7 +86,9 @@ class RecreatedMongoLock final : public MongoLockPeer {
       if (what == "renew") return RenewAll(call.at("Id"), call.at("Ttl"));
       if (what == "unlock") return Told(UnlockAll(call.at("Id")));
       if (what == "purge") return PurgeAll();
-      return Told(Locks([&](const Lock& lock) { return lock.name == call.at("Name"); }));
+      return Told(Locks([name = call.at("Name").get<std::string>()](const Lock& lock) {
+        return lock.name == name;
+      }));
     } catch (const std::runtime_error& error) {
       const std::string text = error.what();
       return text.find("E11000") != text.npos ? "locked" : "error " + text;
