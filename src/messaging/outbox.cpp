@@ -281,8 +281,8 @@ void Outbox::WakeSleepers(const std::stop_token& stop) const {
     return;
   struct Rest {
     ~Rest() {
-      const auto end =
-          steady_clock::now();  // many orders take long: no more than a tenth of the time
+      // Many orders take long: no more than a tenth of the time.
+      const auto end = steady_clock::now();
       const auto pause = std::max<steady_clock::duration>(kLook, 9 * (end - begun));
       next_look.store((end + pause).time_since_epoch().count());
     }

@@ -122,23 +122,20 @@ struct Arrays {
 
 Connection::Connection(const Url& url, Deadline deadline)
     : generation_(platform::ForkGeneration()) {
-  std::optional<Loss> passing;
+  std::optional<Loss> told;  // one that may pass counts more than one for good
   for (std::size_t left = url.hosts.size(); connection_ == nullptr; --left) {
     const auto now = std::chrono::steady_clock::now();
     const auto share = (deadline - now) / static_cast<int>(left);
     try {
       Connect(url, url.hosts[url.hosts.size() - left], now + share);
+    } catch (const Loss& loss) {
+      PQfinish(std::exchange(connection_, nullptr));
+      if (!told || told->for_good || !loss.for_good) told = loss;
+      if (left == 1) throw Loss(*told);
+      lost_ = false;
     } catch (...) {
       PQfinish(std::exchange(connection_, nullptr));
-      try {
-        throw;
-      } catch (const Loss& loss) {
-        passing = loss;
-      } catch (const StoreException&) {
-        if (left == 1 && !passing) throw;
-      }
-      if (left == 1) throw Loss(*passing);
-      lost_ = false;
+      throw;
     }
   }
 }
@@ -204,9 +201,9 @@ void Connection::RefuseConnection(bool alone) {
     Lose("the connection cannot be made" +
          (state.empty() ? "" : " (SQLSTATE " + std::string(state) + ")"));
   }
-  throw StoreException(
-      Errc::kRefused,
-      std::string("doclock: PostgreSQL: the server refuses the connection: ") + why);
+  Loss loss(std::string("the server refuses the connection: ") + why);
+  loss.for_good = true;
+  throw loss;
 }
 
 template <class F>
@@ -233,8 +230,7 @@ void Connection::HearWarnings() noexcept {
 
 void Connection::Lose(const std::string& text, bool nothing_done) {
   lost_ = true;
-  Loss loss;
-  loss.text = text;
+  Loss loss(text);
   loss.nothing_done = nothing_done;
   throw loss;
 }

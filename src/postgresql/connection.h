@@ -51,8 +51,8 @@ struct Epoch {
 /// see ShareSessions. Nothing is prepared in it then, and nothing set but for one transaction.
 class Connection {
  public:
-  /// Tries the hosts in turn, each for its share of the time. @throws Loss if one of them may take
-  /// the connection later; else StoreException (kRefused), which names the last one's reason
+  /// Tries the hosts in turn, each for its share of the time. @throws Loss, which is for good
+  /// unless one of them may take the connection later, and names the last one's reason
   Connection(const Url& url, Deadline deadline);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -130,7 +130,7 @@ class Connection {
     if (good != 1) Lose("the connection broke");
   }
   /// Throws what the failure to connect means. @param alone is there no other host?
-  /// @throws Loss, StoreException
+  /// @throws Loss
   [[noreturn]] void RefuseConnection(bool alone);
   void HearWarnings() noexcept;
   bool Receives(const std::string& payload, Deadline deadline);

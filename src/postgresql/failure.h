@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <exception>
 #include <string>
+#include <utility>
 
 #include "doclock/errors.h"
 
@@ -35,8 +36,10 @@ struct Refusal : std::exception {
 /// There is no answer, or the connection is at its end. What was sent may have been done, or may be
 /// done yet.
 struct Loss : std::exception {
+  explicit Loss(std::string why) noexcept : text(std::move(why)) {}
   std::string text;
   bool nothing_done = false;  ///< The server said that it had ended the session before.
+  bool for_good = false;      ///< A new connection is refused until something is changed.
 };
 
 /// Throws what the exception that is being handled, a Refusal or a Loss, means to a caller if

@@ -19,11 +19,10 @@ constexpr int kForRenewals = 1;
 std::unique_ptr<Connection> Pool::Reach(Deadline deadline) const {
   try {
     return std::make_unique<Connection>(url_, deadline);
-  } catch (const StoreException& refusal) {
-    if (!has_connected_) throw;
-    Loss loss;  // what went once may go again: a name that leads to a standby now, for example
-    loss.text = refusal.what();
-    throw loss;
+  } catch (const Loss& loss) {
+    // What went once may go again: a name that leads to a standby now, for example.
+    if (!loss.for_good || has_connected_) throw;
+    throw StoreException(Errc::kRefused, "doclock: PostgreSQL: " + loss.text);
   }
 }
 
@@ -41,9 +40,7 @@ Pool::Lent Pool::Take(Deadline deadline, For use) {
   {
     std::unique_lock guard(mutex_);
     if (!given_back_.wait_until(guard, deadline, [&] { return lent_ < most; })) {
-      Loss loss;
-      loss.text = "all connections stayed in use for too long";
-      throw loss;
+      throw Loss("all connections stayed in use for too long");
     }
     ++lent_;
   }
@@ -90,9 +87,7 @@ void Pool::SetEpoch(Connection& connection, Deadline deadline) {
   }
   const std::lock_guard guard(mutex_);
   if (connection.has_epoch() && connection.floor() < floor_) {
-    Loss loss;
-    loss.text = "this server is one over which another was promoted";
-    throw loss;
+    throw Loss("this server is one over which another was promoted");
   }
   floor_ = std::max(floor_, connection.floor());
 }
