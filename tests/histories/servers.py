@@ -53,7 +53,10 @@ class Servers:
 
     def script(self, *arguments):
         environment = {**os.environ, "DOCLOCK_MONGO_HOME": str(self.home), "DOCLOCK_MONGO_PORT": str(self.first),
-                       "DOCLOCK_MONGO_HOSTS": " ".join(self.hosts.values()), **self.environment(*arguments)}
+                       "DOCLOCK_MONGO_HOSTS": " ".join(self.hosts.values()),
+                       # As docs/reference/mongodb.md says: else a client that is gone keeps documents for a minute.
+                       "DOCLOCK_MONGOD_PARAMETER": "transactionLifetimeLimitSeconds=5",
+                       **self.environment(*arguments)}
         subprocess.run([ROOT / "scripts" / "mongo.sh", *arguments], env=environment, check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

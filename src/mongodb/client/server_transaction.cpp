@@ -28,6 +28,14 @@ Owned<mongoc_transaction_opt_t> OptionsFor(milliseconds left, milliseconds longe
   return options;
 }
 
+/// What a command works on is the value of its first field.
+std::string CollectionOf(const Doc& command) {
+  bson_iter_t first;
+  const bool named = bson_iter_init(&first, command.get()) && bson_iter_next(&first) &&
+                     BSON_ITER_HOLDS_UTF8(&first);
+  return named ? bson_iter_utf8(&first, nullptr) : "";
+}
+
 [[noreturn]] void CannotBegin(const Server& server, Reply& reply) {
   server.NameServers(reply);
   throw StoreException(Errc::kUnavailable, "doclock: MongoDB: " + reply.text);
@@ -60,17 +68,19 @@ ServerTransaction::ServerTransaction(const Server& server, Pool& pool, Deadline 
 
 ServerTransaction::~ServerTransaction() {
   if (!may_stay_open_) return;
-  // libmongoc's abort is sent once, and finds no server for a moment behind a lost connection.
+  // libmongoc finds no server for a moment behind a lost connection. While this one is open, no
+  // other attempt can write its documents.
   constexpr milliseconds kPause{100};
-  constexpr int kMostAttempts = 10;
+  const Deadline end = std::max(deadline_, std::chrono::steady_clock::now() + 10 * kPause);
   try {
-    for (int i = 0; i < kMostAttempts && !Kill(); ++i) std::this_thread::sleep_for(kPause);
+    while (!Supersede() && Until(end) > kPause) std::this_thread::sleep_for(kPause);
   } catch (const std::exception&) {  // then the server ends it after a minute
   }
 }
 
 void ServerTransaction::Run(Doc& command, Reply& reply) {
   const milliseconds most = std::min(Until(deadline_), longest_);
+  collection_ = CollectionOf(command);
   command.Add("maxTimeMS", std::max<std::int64_t>(most.count(), 1));
   // As a read, because nothing that it has done is stored yet.
   server_.RunOn(client(), command, opts_.get(), Effect::kReads, reply);
@@ -86,7 +96,8 @@ ServerTransaction::End ServerTransaction::Commit(Reply& reply) {
     std::this_thread::sleep_for(std::min(pause, Until(deadline_)));
   }
   // It may be open still, and keep other writers away. libmongoc cannot abort it any more.
-  return Kill() ? CommitOnce(reply) : End::kUnknown;
+  may_stay_open_ = !Kill();
+  return may_stay_open_ ? End::kUnknown : CommitOnce(reply);
 }
 
 ServerTransaction::End ServerTransaction::CommitOnce(Reply& reply) {
@@ -108,6 +119,21 @@ bool ServerTransaction::Kill() const {
   const Doc command = Doc::Of("killSessions", Array().Add(lsid));
   Reply reply;
   server_.RunOn(client(), command, nullptr, Effect::kReads, reply);
+  return reply.answered();
+}
+
+/// Begins a newer transaction of the session. The server ends this one for it, and does none of its
+/// commands that come late: after killSessions, a late first one would begin it again. It needs no
+/// privilege that the commands did not. False: no server has answered.
+bool ServerTransaction::Supersede() {
+  mongoc_client_session_abort_transaction(session(), nullptr);
+  const auto options = OptionsFor(longest_, longest_);
+  if (!mongoc_client_session_start_transaction(session(), options.get(), nullptr)) return false;
+  Doc look;
+  look.Add("find", collection_).Add("limit", 1).Add("singleBatch", true);
+  look.Add("maxTimeMS", longest_.count());
+  Reply reply;
+  server_.RunOn(client(), look, opts_.get(), Effect::kReads, reply);
   return reply.answered();
 }
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 
 #include "mongodb/bson/bson.h"
 #include "mongodb/client/pool.h"
@@ -52,6 +53,7 @@ class ServerTransaction {
 
   End CommitOnce(Reply& reply);
   [[nodiscard]] bool Kill() const;
+  [[nodiscard]] bool Supersede();
 
   const Server& server_;
   const Deadline deadline_;
@@ -59,6 +61,7 @@ class ServerTransaction {
   Session connection_;
   std::unique_ptr<mongoc_client_session_t, Destroy> session_;
   Doc opts_;
+  std::string collection_;      ///< Of the last command.
   bool may_stay_open_ = false;  ///< A command had no answer.
 };
 

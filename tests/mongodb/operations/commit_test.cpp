@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <boost/asio/ip/tcp.hpp>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <future>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -16,6 +20,7 @@
 #include "doclock/mongodb_transaction.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/fail_point.h"
+#include "mongodb/support/monitored_pool.h"
 #include "mongodb/support/raw_server.h"
 #include "process/child.h"
 
@@ -239,7 +244,11 @@ TEST_F(MongoCommitKilled, HasWrittenAllOrNothing) {
 class MongoCommitFaults : public MongoCommit {
  protected:
   FailPoint Fail(const CommandFault& fault, std::string_view command, std::optional<int> times) {
-    return {database_, fault, {.times = times, .commands = {command}, .client = kName}};
+    return Fail(fault, {command}, times);
+  }
+  FailPoint Fail(const CommandFault& fault, std::initializer_list<std::string_view> commands,
+                 std::optional<int> times) {
+    return {database_, fault, {.times = times, .commands = commands, .client = kName}};
   }
   /// Each of them strikes the command once, and all is stored all the same, by so many
   /// transactions.
@@ -289,6 +298,57 @@ TEST_F(MongoCommitFaults, ACommitWithoutAnOutcomeIsInDoubtAndKeepsNobodyOut) {
   const WriteOp later =
       client_.Write(WriteKind::kRelease, *pair.first.key, pair.first.lock_id, pair.first.expected);
   EXPECT_EQ(later.status, OpStatus::kDone) << Why(later);
+}
+
+TEST_F(MongoCommitFaults, ATransactionThatCannotBeKilledKeepsNobodyOut) {
+  Pair pair = TwoHeld();
+  {
+    const FailPoint point = Fail({.name = "MaxTimeMSExpired", .error_code = 50},
+                                 {"commitTransaction", "killSessions"}, {});
+    EXPECT_EQ(Commit(pair, 300ms), OpStatus::kInDoubt);
+  }
+  EXPECT_EQ(Stored(pair), 0);
+  const WriteOp later =
+      client_.Write(WriteKind::kRelease, *pair.first.key, pair.first.lock_id, pair.first.expected);
+  EXPECT_EQ(later.status, OpStatus::kDone) << Why(later);
+}
+
+constexpr int kTransactionTooOld = 225;
+
+/// Sends a command that a driver has sent before, byte for byte, as OP_MSG. Returns its error code.
+std::int64_t SendToPrimary(Database& database, const mongodb::Doc& command) {
+  std::string primary;
+  database.Run(mongodb::Doc::Of("hello", 1),
+               [&](const bson_t& reply) { primary = mongodb::TextAt(reply, "primary"); });
+  const auto colon = primary.find(':');
+  boost::asio::ip::tcp::iostream server(primary.substr(0, colon), primary.substr(colon + 1));
+  // Length, request, response to, kind; then flags, and the kind of section.
+  const auto size = static_cast<std::int32_t>(command.get()->len);
+  std::array<std::int32_t, 5> head{21 + size, 1, 0, 2013, 0};
+  server.write(reinterpret_cast<const char*>(head.data()), sizeof head).put('\0');
+  server.write(reinterpret_cast<const char*>(bson_get_data(command.get())), size).flush();
+  server.read(reinterpret_cast<char*>(head.data()), sizeof head).get();
+  std::vector<std::uint8_t> answer(static_cast<std::size_t>(head[0]) - 21);
+  server.read(reinterpret_cast<char*>(answer.data()), std::ssize(answer));
+  bson_t reply;
+  bson_iter_t code;
+  const bool failed = server && bson_init_static(&reply, answer.data(), answer.size()) &&
+                      bson_iter_init_find(&code, &reply, "code");
+  return failed ? bson_iter_as_int64(&code) : 0;
+}
+
+/// The network may deliver it when the client has given it up.
+TEST_F(MongoCommitFaults, AFirstCommandThatComesLateBeginsNothing) {
+  MonitoredPool pool(WithSocketTimeout(database_.uri() + "&appName=" + kName), database_.name());
+  const auto store = OpenMongodbStore(pool.get(), database_.name());
+  Pair pair = TwoHeld();
+  pair.commit.ops = pair.ops;
+  {
+    const FailPoint point = Fail({.name = "closed connection", .close = true}, "update", 1);
+    store->Commit(pair.commit, 10s);
+  }
+  EXPECT_EQ(pair.first.status, OpStatus::kDone) << Why(pair.first);
+  EXPECT_EQ(SendToPrimary(database_, pool.TakeFirstOfTransaction()), kTransactionTooOld);
 }
 
 TEST_F(MongoCommitFaults, ATransactionThatTheServerEndedBeginsAnew) {

@@ -73,14 +73,19 @@ class MonitoredPool {
     const std::lock_guard guard(mutex_);
     return last_commit_;
   }
+  /// The command that began the first transaction, as it was sent.
+  mongodb::Doc TakeFirstOfTransaction() {
+    const std::lock_guard guard(mutex_);
+    return std::move(first_of_transaction_);
+  }
 
  private:
   static void OnStarted(const mongoc_apm_command_started_t* event) {
     auto* const self = static_cast<MonitoredPool*>(mongoc_apm_command_started_get_context(event));
     const std::string name = mongoc_apm_command_started_get_command_name(event);
-    if (name == "commitTransaction") {
-      self->KeepCommit(*mongoc_apm_command_started_get_command(event));
-    }
+    const bson_t& command = *mongoc_apm_command_started_get_command(event);
+    if (name == "commitTransaction") self->KeepCommit(command);
+    if (bson_has_field(&command, "startTransaction")) self->KeepFirst(command);
     if (self->database_ != mongoc_apm_command_started_get_database_name(event)) return;
     if (const std::function<void()> then = self->Count(name)) then();
   }
@@ -89,6 +94,10 @@ class MonitoredPool {
     const std::lock_guard guard(mutex_);
     last_commit_ = text;
     bson_free(text);
+  }
+  void KeepFirst(const bson_t& command) {
+    const std::lock_guard guard(mutex_);
+    if (first_of_transaction_.empty()) bson_concat(first_of_transaction_.get(), &command);
   }
   /// Sets a function to run before a command of this name.
   std::function<void()> Count(const std::string& name) {
@@ -102,6 +111,7 @@ class MonitoredPool {
   std::mutex mutex_;
   std::map<std::string, int> counts_;
   std::string awaited_, last_commit_;
+  mongodb::Doc first_of_transaction_;
   std::function<void()> then_;
 };
 
