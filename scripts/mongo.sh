@@ -154,7 +154,7 @@ launch() { # <port> <mongod> [options...]
     --setParameter enableTestCommands=1 --setParameter diagnosticDataCollectionEnabled=false \
     --setParameter ttlMonitorEnabled=false \
     ${DOCLOCK_MONGOD_PARAMETER:+--setParameter "$DOCLOCK_MONGOD_PARAMETER"} "$@" > "$home/$port/start.log" 2>&1 ||
-    { tail -5 "$home/$port/start.log" "$home/$port/mongod.log" >&2 || true
+    { tail -n 5 "$home/$port/start.log" "$home/$port/mongod.log" >&2 || true
       die "the server on port $port does not start (is the port taken? DOCLOCK_MONGO_PORT names others)"; }
 }
 

@@ -66,7 +66,7 @@ runs() {
 
 launch() {
   as_user "$(bin)/pg_ctl" -D "$home/data" -l "$home/server.log" -w -t 60 start > "$home/start.log" 2>&1 ||
-    { tail -5 "$home/start.log" "$home/server.log" >&2 || true
+    { tail -n 5 "$home/start.log" "$home/server.log" >&2 || true
       die "the server on port $port does not start (is the port taken? DOCLOCK_POSTGRESQL_PORT names another)"; }
 }
 

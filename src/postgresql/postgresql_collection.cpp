@@ -49,12 +49,11 @@ std::string Update(const std::string& table, const std::string& columns, int cou
                   kWhereKey);
 }
 
-/// No share, no waiter, and a version that this library writes.
-constexpr const char* kAlone =
-    " AND lock_shares IS NULL AND lock_queue IS NULL"
-    " AND lock_version BETWEEN 0 AND 4611686018427387903";
-/// What a grant replaces is what this library writes.
+/// No share, no waiter.
+constexpr const char* kAlone = " AND lock_shares IS NULL AND lock_queue IS NULL";
+/// The lock is what this library writes. Of what is malformed the long way tells.
 constexpr const char* kSound =
+    " AND lock_version BETWEEN 0 AND 4611686018427387903"
     " AND lock_born IS NOT NULL AND coalesce(lock_ttl, 0) >= 0 AND coalesce(lock_fence, 0) >= 0"
     " AND coalesce(isfinite(lock_time) AND isfinite(lock_since), true)"
     " AND coalesce(jsonb_typeof(lock_owner), 'object') = 'object'";
@@ -78,12 +77,13 @@ RowUpdate HolderUpdate(const std::string& table, std::vector<Given> given,
                        const std::string& changes, const std::string& more = "") {
   const std::vector<Given> first{{"id", "uuid"}, {"expected", "int8"}};
   given.insert(given.begin(), first.begin(), first.end());
-  return {table, given,
-          "lock_id = given.id AND given.expected IN (-1, lock_version)" + std::string(kAlone),
-          changes +
-              ", body = coalesce(given.new_body, body), body_text ="
-              " CASE WHEN given.new_body IS NULL THEN body_text ELSE given.new_text END",
-          "lock_version" + more};
+  return {
+      table, given,
+      "lock_id = given.id AND given.expected IN (-1, lock_version)" + std::string(kAlone) + kSound,
+      changes +
+          ", body = coalesce(given.new_body, body), body_text ="
+          " CASE WHEN given.new_body IS NULL THEN body_text ELSE given.new_text END",
+      "lock_version" + more};
 }
 
 /// Does a store want hints (Listener)? A client that asks this at the same moment looks like one.
@@ -142,8 +142,8 @@ PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldName
                 "lock_id IS NULL AND lock_closed IS NULL" + std::string(kAlone) + kSound, kGranted,
                 "lock_version, lock_born, " + std::string(kWholeBody)),
       renew(table, {{"id", "uuid"}, {"ttl", "int8"}},
-            "lock_id = given.id AND lock_shares IS NULL AND lock_ttl >= 0 AND " +
-                std::string(kEnd) + " > clock_timestamp()",
+            "lock_id = given.id AND lock_shares IS NULL" + std::string(kSound) + " AND " + kEnd +
+                " > clock_timestamp()",
             "lock_time = given.now, lock_ttl = greatest(given.ttl, ceil(extract(epoch FROM " +
                 std::string(kEnd) + " - given.now) * 1000)::int8)",
             "1", true),
