@@ -258,7 +258,6 @@ const bool registered = [] {
   }
   places.emplace_back("memory", At<MemoryPlace>());
   for (const auto& [name, make] : places) {
-    Once(name + "/flush", Flush);  // for each, because other programs use the disk too
     // For each, because other programs use the disk too.
     if (name != "memory") Once(name + "/flush", Flush);
     if (name.starts_with("postgresql") || name.starts_with("mongodb")) {

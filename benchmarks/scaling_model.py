@@ -25,10 +25,11 @@ import pathlib
 KEPT = pathlib.Path(__file__).resolve().parents[1] / "docs" / "figures" / "scaling.json"
 OPERATIONS, WARM = 10_000, 1_000
 
-# lanes: for operations, beside the one for renewals. reads: the round trips of a listener before the next holder, in
-# another process, has the lock. own_server: the store works in the program.
-Store = collections.namedtuple("Store", "lanes batch reads own_server")
-STORES = {"sqlite": Store(1, 128, 0, True), "postgresql": Store(10, 128, 1, False), "mongodb": Store(8, 32, 0, False)}
+# lanes: for operations, beside the one for renewals. trips: further round trips of a hand-over to another process; on
+# PostgreSQL look and commit are two, of the release and of the next process that queues behind its row lock, and the
+# listener looks at the row. own_server: the store works in the program.
+Store = collections.namedtuple("Store", "lanes batch trips own_server")
+STORES = {"sqlite": Store(1, 128, 0, True), "postgresql": Store(10, 128, 6, False), "mongodb": Store(8, 32, 0, False)}
 # In microseconds. client: the program's work for an operation. call: of the store for each call. each: for each operation
 # in it. news: until another process knows that it holds the lock.
 Costs = collections.namedtuple("Costs", "client call each news")
@@ -142,7 +143,7 @@ def predict(name, costs, round_trip, flush, callers=1, hot=False, processes=0, c
         return Play(store, costs, trip, flush, callers, cores, server_cores).run()
     cycle = costs.client + trip + costs.call + costs.each + flush
     if processes:
-        cycle += costs.news + store.reads * trip
+        cycle += costs.news + store.trips * trip
     return Prediction(1e6 / cycle, (processes or callers) * cycle / 1000, "hand-over")
 
 
