@@ -16,7 +16,8 @@ namespace doclock::bench {
 
 struct Load {
   double rate = 0;    ///< cycles per second, of all callers
-  double p99_ms = 0;  ///< of one cycle
+  double p50_ms = 0;  ///< of one cycle
+  double p99_ms = 0;
   std::size_t cycles = 0;
 };
 
@@ -55,6 +56,7 @@ Load Drive(int callers, MakeCycle make, std::chrono::milliseconds time) {
   for (const auto& part : took) all.insert(all.end(), part.begin(), part.end());
   Load load;
   load.rate = static_cast<double>(all.size()) / Seconds(time).count();
+  load.p50_ms = Quantile(all, 0.5);
   load.p99_ms = Quantile(all, 0.99);
   load.cycles = all.size();
   return load;

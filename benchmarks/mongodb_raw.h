@@ -39,9 +39,11 @@ inline std::string MongodbStoreUri() {
 /// A connection of its own. Commands that fail end the program: a floor has no failures.
 class RawMongo {
  public:
-  explicit RawMongo(const char* database = kMongodbName) : database_(database) {
+  explicit RawMongo(const char* database = kMongodbName,
+                    const std::string& uri = NeededMongodbUri())
+      : database_(database) {
     mongoc_init();
-    client_ = mongoc_client_new(NeededMongodbUri().c_str());
+    client_ = mongoc_client_new(uri.c_str());
     if (client_ == nullptr) std::abort();
   }
   RawMongo(const RawMongo&) = delete;

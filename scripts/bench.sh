@@ -7,14 +7,15 @@ usage() {
   cat <<'TEXT'
 Usage: scripts/bench.sh [--programs REGEX] [--keep] [--no-build] [--help] [ARGUMENT...]
 
-Builds the benchmarks in release mode, runs them (all of them: ten to fifteen minutes) and prints one table: doclock, the
+Builds the benchmarks in release mode, runs them (all of them: twenty-five minutes) and prints one table: doclock, the
 floor measured in the same run, their ratio, and the target. Starts a replica set for the benchmarks of MongoDB, unless
 DOCLOCK_BENCH_MONGODB is a URI (without a database); and a server for those of PostgreSQL, unless
 DOCLOCK_BENCH_POSTGRESQL is a URL. The latter are built if build/release was configured with
 DOCLOCK_WITH_POSTGRESQL=ON.
 
   --programs REGEX   only programs whose name matches as a whole: 'sqlite|memory', or 'mongodb_.*'
-  --keep             keep the rounds in docs/figures/rounds, and make the tables and pictures of docs/reference/performance.md
+  --keep             keep the rounds in docs/figures, and make the tables and pictures of docs/reference/performance.md and
+                     scaling.md
   --no-build         install and build nothing
   ARGUMENT           goes to every program: --benchmark_filter=Renewals --benchmark_repetitions=5
 
@@ -52,8 +53,8 @@ for program in build/release/benchmarks/bench_*; do
   name=$(basename "$program")
   [[ -f $program && -x $program && ${name#bench_} =~ ^($programs)$ ]] || continue
   chosen+=("$program")
-  [[ $name == *_mongodb_* || $name == bench_named ]] && mongodb=yes
-  [[ $name == *_postgresql_* ]] && postgresql=yes
+  [[ $name == *_mongodb_* || $name == bench_named || $name == bench_scaling ]] && mongodb=yes
+  [[ $name == *_postgresql_* || $name == bench_scaling ]] && postgresql=yes
 done
 if [[ ${#chosen[@]} -eq 0 ]]; then
   echo "bench.sh: build/release/benchmarks has no program that matches '$programs'" >&2

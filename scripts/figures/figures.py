@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Keeps the rounds of the benchmarks, and makes the tables and pictures of docs/reference/performance.md from them.
+"""Keeps what the benchmarks measured, and makes the tables and pictures of docs/reference/ from it.
 
     figures.py table RESULTS.json...    prints results of Google Benchmark as one table
     figures.py keep RESULTS.json...     puts their rounds into docs/figures/rounds, one file for each program
-    figures.py make                     writes the tables into docs/reference/performance.md, and the pictures docs/figures/*.svg
+    figures.py make                     writes the tables into docs/reference/performance.md and scaling.md, and the
+                                        pictures docs/figures/*.svg
     figures.py --check                  fails if `make` would change anything
 
-docs/figures/works.toml describes the works. A table stands between <!-- figures: NAME --> and <!-- end of figures -->.
+docs/figures/works.toml describes the works, and scaling.py those of bench_scaling. A table stands between
+<!-- figures: NAME --> and <!-- end of figures -->.
 """
 import pathlib
 import re
@@ -15,12 +17,17 @@ import tomllib
 
 import measured
 import ratio_plot
+import scaling
 import tables
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "reference" / "performance.md"
 FIGURES = ROOT / "docs" / "figures"
 PLACE = re.compile(r"(<!-- figures: ([\w-]+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
+
+
+def program(file):
+    return pathlib.Path(file).stem.removeprefix("bench_")
 
 
 def kept():
@@ -50,6 +57,7 @@ def made():
     if missing := set(texts) - {match[1] for match in PLACE.findall(page)}:
         sys.exit(f"figures: docs/reference/performance.md has no place for {', '.join(sorted(missing))}")
     found[DOCUMENT] = PLACE.sub(lambda match: f"{match[1]}\n{texts[match[2]]}\n\n{match[3]}", page)
+    found[scaling.DOCUMENT] = scaling.made(works)
     return found
 
 
@@ -71,11 +79,14 @@ def main():
         make(command == "--check")
     elif command == "table" and files:
         print(tables.terminal([work for file in files for work in measured.of_results(file).values()]))
+        for file in (file for file in files if program(file) == "scaling"):
+            print(scaling.terminal(file, kept()))
     elif command == "keep" and files:
         for file in files:
-            if works := measured.of_results(file):
-                name = pathlib.Path(file).stem.removeprefix("bench_")
-                measured.keep(FIGURES / "rounds" / f"{name}.json", works)
+            if program(file) == "scaling":
+                scaling.keep(file)
+            elif works := measured.of_results(file):
+                measured.keep(FIGURES / "rounds" / f"{program(file)}.json", works)
     else:
         sys.exit(__doc__)
 
