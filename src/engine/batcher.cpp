@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <functional>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace doclock::detail {
@@ -12,6 +14,11 @@ namespace {
 
 /// The most operations of one batch, even if the store allows more.
 constexpr std::size_t kMaxBatch = 128;
+
+/// In which line an operation stands, behind the others on its document.
+std::size_t LineOf(const StoreOp& op) noexcept {
+  return op.hash ^ std::hash<std::string_view>()(op.collection->name());
+}
 
 void CompleteUnanswered(StoreOp& op, const char* why) noexcept {
   try {
@@ -191,7 +198,7 @@ Batcher::Gathering::~Gathering() {
 
 void Batcher::Insert(Pending& pending) {
   if (!pending.op) return renewals_.push_back(pending);
-  const auto [line, alone] = last_.try_emplace(pending.op->hash, &pending);
+  const auto [line, alone] = last_.try_emplace(LineOf(*pending.op), &pending);
   if (alone) return queue_.push_back(pending);
   line->second->behind = &pending;
   line->second = &pending;
@@ -202,7 +209,7 @@ void Batcher::NextInLine(Pending& pending) noexcept {
   if (pending.behind) {
     queue_.push_back(*std::exchange(pending.behind, nullptr));
   } else {
-    last_.erase(pending.op->hash);
+    last_.erase(LineOf(*pending.op));
   }
 }
 
@@ -221,11 +228,11 @@ bool Batcher::Withdraw(Pending& pending) noexcept {
   // It stands behind another one, which is in the queue or was promoted to lead: its caller does
   // this only while no other thread is about.
   for (Pending& before : queue_) {
-    if (before.op->hash != pending.op->hash) continue;
+    if (LineOf(*before.op) != LineOf(*pending.op)) continue;
     Pending* last = &before;
     while (last->behind != &pending) last = last->behind;
     last->behind = pending.behind;
-    if (!pending.behind) last_[pending.op->hash] = last;
+    if (!pending.behind) last_[LineOf(*pending.op)] = last;
     return true;
   }
   return false;

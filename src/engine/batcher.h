@@ -120,8 +120,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   std::mutex mutex_;
   Pendings renewals_;
   Pendings queue_;  ///< At most one of each document.
-  /// The last operation on each document in the queue, by hash: equal hashes count as the same
-  /// document.
+  /// The last operation on each document in the queue, by its hash and its collection's: equal ones
+  /// count as the same document.
   std::unordered_map<std::size_t, Pending*> last_;
   int free_lanes_;
   int coming_ = 0;     ///< Workers that were started for a lane and have taken no batch yet.

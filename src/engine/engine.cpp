@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "document/values/utf8.h"
 #include "engine/check_options.h"
 #include "engine/procedures/background_release.h"
 #include "engine/runtime/insist.h"
@@ -45,10 +46,18 @@ void IgnoringErrors(const Step& step) noexcept {
   }
 }
 
+/// The system's names may be anything; stores take UTF-8.
+std::string AsText(std::string_view name) {
+  constexpr std::size_t kMostBytes = 64;
+  std::string text;
+  AppendEscaped(text, name.substr(0, kMostBytes));
+  return text;
+}
+
 OwnerPtr OwnerFor(const ManagerOptions& options) {
   auto owner = std::make_shared<LockHolder>();
-  owner->name = options.owner.empty() ? platform::ProgramName() : options.owner;
-  owner->host = platform::HostName();
+  owner->name = options.owner.empty() ? AsText(platform::ProgramName()) : options.owner;
+  owner->host = AsText(platform::HostName());
   owner->pid = platform::ProcessId();
   return owner;
 }
@@ -59,6 +68,7 @@ EnginePtr Engine::Make(std::shared_ptr<Store> store, ManagerOptions options) {
   CheckManagerOptions(store.get(), options);
   auto engine = std::make_shared<Engine>(std::move(store), std::move(options));
   engine->keeper_ = std::make_shared<Keeper>(*engine);
+  engine->pendings_ = std::make_unique<PendingSet>();
   engine->waits_ = std::make_shared<WaitTable>(*engine);
   engine->searches_ = std::make_shared<NextSearches>(*engine);
   engine->hints_ = std::make_unique<Hints>(*engine);
@@ -85,6 +95,8 @@ Engine::Engine(std::shared_ptr<Store> store, ManagerOptions options)
       subscribing_(std::make_shared<LimitedWork>(*runtime_, 1)) {}
 
 Engine::~Engine() = default;
+
+bool Engine::ours() const noexcept { return fork_generation_ == platform::ForkGeneration(); }
 
 TimePoint Engine::DeadlineOf(TimePoint sent, std::chrono::milliseconds ttl) const noexcept {
   const std::chrono::nanoseconds lease = ttl;
@@ -268,7 +280,7 @@ void Engine::EndSubscriptions() {
 
 void Engine::Close() noexcept {
   // In a forked child the threads are missing and their mutexes may stay locked forever.
-  if (fork_generation_ != platform::ForkGeneration()) return;
+  if (!ours()) return;
   const TimePoint until = Now() + options_.drain_timeout.ms();
   bool already = false;
   {
@@ -278,8 +290,7 @@ void Engine::Close() noexcept {
   }
   if (already) return AwaitClosed();
   IgnoringErrors([&] { ResumeAll(); });
-  IgnoringErrors([&] { waits_->Close(); });
-  IgnoringErrors([&] { searches_->Close(); });
+  pendings_->Close();
   IgnoringErrors([&] { keeper_->StopRenewing(); });
   IgnoringErrors([&] { EndSubscriptions(); });
   // On one of its own threads there is nothing to wait on: that thread may be needed. Then releases

@@ -22,6 +22,7 @@
 #include "engine/waiting/hints.h"
 #include "engine/waiting/met_queues.h"
 #include "engine/waiting/next_searches.h"
+#include "engine/waiting/pending_set.h"
 #include "engine/waiting/wait_table.h"
 
 namespace doclock::detail {
@@ -52,6 +53,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// For beginning and ending subscriptions to hints: one at a time, in order.
   [[nodiscard]] LimitedWork& subscribing() noexcept { return *subscribing_; }
   [[nodiscard]] Keeper& keeper() noexcept { return *keeper_; }
+  [[nodiscard]] PendingSet& pendings() noexcept { return *pendings_; }
   [[nodiscard]] WaitTable& waits() noexcept { return *waits_; }
   [[nodiscard]] NextSearches& searches() noexcept { return *searches_; }
   [[nodiscard]] Hints& hints() noexcept { return *hints_; }
@@ -65,6 +67,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   /// client can get the lock, by a tenth of a percent for clock drift and by the store's margin.
   [[nodiscard]] TimePoint DeadlineOf(TimePoint sent, std::chrono::milliseconds ttl) const noexcept;
 
+  /// False in a child that the process forked.
+  [[nodiscard]] bool ours() const noexcept;
   [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
   /// Ends waits and renewals, waits a bounded time for background work, ends the threads. A second
   /// call waits for the first.
@@ -129,6 +133,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   const std::shared_ptr<LimitedWork> searching_;
   const std::shared_ptr<LimitedWork> subscribing_;
   std::shared_ptr<Keeper> keeper_;
+  std::unique_ptr<PendingSet> pendings_;
   std::shared_ptr<WaitTable> waits_;
   std::shared_ptr<NextSearches> searches_;
   std::unique_ptr<Hints> hints_;

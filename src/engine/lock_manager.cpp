@@ -4,6 +4,7 @@
 
 #include "engine/engine.h"
 #include "engine/failure.h"
+#include "engine/verbs/launch.h"
 
 namespace doclock {
 
@@ -40,7 +41,7 @@ void LockManager::Close() noexcept {
 
 Date LockManager::StoreTime() const {
   detail::Engine& engine = *this->engine();
-  if (engine.closed()) detail::MakeFailure(Errc::kClosed, "the LockManager is closed")->Throw();
+  if (const auto closed = detail::WhyClosed(engine)) closed->Throw();
   return engine.store().WallTime(engine.options().call_budget.ms());
 }
 

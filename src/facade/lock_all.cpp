@@ -148,7 +148,9 @@ class LockingAll {
   void Take(AcquireResult result) noexcept {
     const bool alone = StopTimer();
     if (result.failure) {
-      const bool may_start_over = ahead_ && IsBusy(result.failure);
+      const bool away = result.failure->code == Errc::kUnavailable &&
+                        Left(specs_.front().wait) > kLeast;  // a wait outlasts that
+      const bool may_start_over = ahead_ && (IsBusy(result.failure) || away);
       return may_start_over ? StartOver() : Fail(std::move(result.failure));
     }
     created(next_) = created(next_) || result.grant.created;

@@ -180,7 +180,8 @@ class UpdatingAsync : public std::enable_shared_from_this<UpdatingAsync> {
 
 void UpdateDocument(const Binding& binding, const UpdateSpec& update, std::stop_token stop) {
   NextStep next = NextStep::kAgain;
-  for (int i = 0; next == NextStep::kAgain && i < binding.options.update_retries; ++i) {
+  const int retries = binding.options.update_retries;
+  for (int i = 0; next == NextStep::kAgain && i < retries && !stop.stop_requested(); ++i) {
     next = TryOptimistically(binding, update);
   }
   if (next != NextStep::kDone) UpdateLocked(binding, update, std::move(stop));

@@ -246,6 +246,7 @@ void Keeper::OnRenewed(RenewalBatch& batch) noexcept {
         if (lease->phase() == Phase::kHeld) engine_.Lose(*lease);
         break;
       case OpStatus::kInDoubt:
+        lease->NoteStoredUntil(engine_.Now() + op.ttl);
         if (lease->lost()) {  // it may have been renewed, and no handle uses it
           ReleaseInBackground(engine_, *lease->collection, lease->key, lease->lock_id, lease->mode,
                               engine_.Now() + op.ttl);

@@ -64,7 +64,10 @@ TimePoint Lease::stored_until() const noexcept {
 }
 
 void Lease::NoteStoredUntil(TimePoint when) noexcept {
-  stored_until_ = std::max(stored_until_.load(), when.time_since_epoch().count());
+  const auto until = when.time_since_epoch().count();
+  auto noted = stored_until_.load();
+  while (noted < until && !stored_until_.compare_exchange_weak(noted, until)) {
+  }
 }
 
 bool Lease::BeginWrite() noexcept {

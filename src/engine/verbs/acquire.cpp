@@ -81,10 +81,11 @@ AcquireResult Wait(const EnginePtr& engine, AcquireSpec spec, PendingAcquire::Ta
   return waited->After([&] { start(waiter); }, stop, [&] { waiter->End(Errc::kCancelled); });
 }
 
-/// May the store be asked on the caller's thread? Not if the time to wait could be over before it
-/// answers.
-bool MayAskHere(const Engine& engine, const AcquireSpec& spec) {
-  return engine.traits().immediate || spec.wait == Duration() || spec.wait == kForever;
+/// May the store be asked on the caller's thread? Not if the wait could be over, or stopped, before
+/// it answers.
+bool MayAskHere(const Engine& engine, const AcquireSpec& spec, const std::stop_token& stop) {
+  if (engine.traits().immediate || spec.wait == Duration()) return true;
+  return spec.wait == kForever && !stop.stop_possible();
 }
 
 /// The first attempt of an asynchronous caller, if no other caller waits for the key.
@@ -125,6 +126,7 @@ void Attempt(const EnginePtr& engine, const PendingPtr& waiter) {
 
 /// Starts an acquisition on workers, within its time to wait.
 void Start(const EnginePtr& engine, const PendingPtr& waiter) {
+  if (engine->closed()) return waiter->End(Errc::kCancelled);  // Close did not know of it
   if (!engine->traits().immediate) waiter->StartClock();
   if (engine->waits().MustQueue(waiter->spec, waiter->hash)) {
     return engine->waits().Enqueue(waiter, nullptr);
@@ -174,6 +176,7 @@ void AttemptOnce(const EnginePtr& engine, const PendingPtr& waiter) noexcept {
 }
 
 void StartSearch(const EnginePtr& engine, const PendingPtr& search) {
+  if (engine->closed()) return search->End(Errc::kCancelled);
   search->StartClock();
   engine->searching().Run(
       [engine, search, background = engine->Background()] { engine->searches().Start(search); });
@@ -213,7 +216,7 @@ AcquireResult Acquire(const EnginePtr& engine, AcquireSpec spec, std::stop_token
   const TimePoint started = engine->Now();
   FailurePtr why;
   Uuid upsert_id{};
-  if (!MayAskHere(*engine, spec)) {
+  if (!MayAskHere(*engine, spec, stop)) {
     return Wait(engine, std::move(spec), Target::kDocument, stop, started,
                 [&](const PendingPtr& waiter) { Start(engine, waiter); });
   }
@@ -289,7 +292,7 @@ AttemptResults AttemptEach(const EnginePtr& engine, const std::vector<AcquireSpe
 AcquireResult AcquireNext(const EnginePtr& engine, AcquireSpec spec, std::stop_token stop) {
   if (auto failure = NotNow(*engine, spec, Target::kAnyMatch, stop))
     return Refused<AcquireResult>(std::move(failure));
-  const bool here = MayAskHere(*engine, spec);
+  const bool here = MayAskHere(*engine, spec, stop);
   return Wait(engine, std::move(spec), Target::kAnyMatch, stop, engine->Now(),
               [&](const PendingPtr& search) {
                 if (here) {

@@ -111,6 +111,10 @@ class CommitProcedure final : public Procedure {
                         : gone ? Trace::kUnknown
                                : parts_[looked_at_]->TraceIn(*look_);
     if (trace == Trace::kWritten) return Written();
+    if (trace == Trace::kNever) {
+      parts_[looked_at_]->op().status = OpStatus::kLost;
+      return Refused(parts_[looked_at_].get());
+    }
     if (trace != Trace::kUnmoved) {
       return ++looked_at_ < parts_.size() ? Look({}) : Unknown();
     }

@@ -9,7 +9,12 @@ namespace {
 /// share may free nothing.
 bool MayHandOver(const Lease& lease, WriteKind kind) {
   if (kind != WriteKind::kRelease || lease.mode == LockMode::kShared) return false;
-  return lease.min_hold().count() == 0 || lease.engine->Now() >= lease.granted + lease.min_hold();
+  const std::chrono::nanoseconds min_hold = lease.min_hold();
+  if (min_hold.count() == 0) return true;
+  // By the store's clock, which may run behind: as Engine::DeadlineOf.
+  Engine& engine = *lease.engine;
+  return engine.Now() >=
+         lease.granted + min_hold + min_hold / 1000 + engine.store().traits().clock_margin;
 }
 
 /// Under an id of its own, so that a look proves the hand-over.

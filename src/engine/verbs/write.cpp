@@ -13,12 +13,16 @@ namespace {
 
 /// Called after the release of a dropped handle.
 void AfterAbandon(Lease& lease, const Failure* failure) noexcept {
-  if (!failure || lease.phase() != Phase::kHeld || lease.lost()) return;
-  // The store is unavailable: try until the lease ends there; no caller waits for it.
+  if (!failure) return;
   Engine& engine = *lease.engine;
-  lease.set_phase(Phase::kReleased);
-  engine.keeper().Remove(lease);
-  engine.events().Ended(lease, EndingOf(lease, WriteKind::kRelease, Body()));
+  if (lease.phase() == Phase::kHeld && !lease.lost()) {
+    lease.set_phase(Phase::kReleased);
+    engine.keeper().Remove(lease);
+    engine.events().Ended(lease, EndingOf(lease, WriteKind::kRelease, Body()));
+  } else if (lease.phase() != Phase::kInDoubt) {
+    return;
+  }
+  // The store is unavailable: try until the lease ends there; no caller waits for it.
   ReleaseInBackground(engine, *lease.collection, lease.key, lease.lock_id, lease.mode,
                       lease.stored_until());
 }

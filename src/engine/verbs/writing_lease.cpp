@@ -34,7 +34,8 @@ FailurePtr Unusable(const Lease& lease) noexcept {
 
 WritingLease WritingLease::BeginOrThrow(const LeasePtr& lease) {
   if (lease->BeginWrite()) return WritingLease(lease);
-  throw std::logic_error(WhyOver(lease->phase()));
+  throw std::logic_error("doclock: " + Describe(*lease->collection, lease->key) + ": " +
+                         WhyOver(lease->phase()));
 }
 
 WritingLease::~WritingLease() {

@@ -15,9 +15,6 @@
 namespace doclock::detail {
 namespace {
 
-/// An attempt without an answer for this long counts as one that did not reach the store.
-constexpr std::chrono::seconds kSilence{2};
-
 /// The obstacle that a waiter's last attempt met, for example " locked by worker (host:1)".
 std::string StateOf(const Failure* last) {
   if (last && last->kept_closed) return " kept closed by min_hold";

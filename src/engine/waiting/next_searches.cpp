@@ -106,6 +106,7 @@ void NextSearches::Ask(const PendingPtr& search) {
   op.asks_free_in = repeated;
   const TimePoint sent = engine_.Now();
   AskStore(engine_, spec, op, key);
+  NoteAsking(*search, std::nullopt);
   if (op.status != OpStatus::kDone) ForwardHint(*search, hint, op.status == OpStatus::kMissing);
   AcquireResult result;
   switch (op.status) {
@@ -144,12 +145,18 @@ void NextSearches::Ask(const PendingPtr& search) {
   Settle(*search, std::move(result));
 }
 
+void NextSearches::NoteAsking(PendingAcquire& search, std::optional<TimePoint> since) noexcept {
+  const std::scoped_lock lock(mutex_);
+  search.asked_when = since;
+}
+
 void NextSearches::Settle(PendingAcquire& search, AcquireResult result) noexcept {
   Unsubscribe(search);
   search.Settle(std::move(result));
 }
 
 void NextSearches::AskOnWorker(const PendingPtr& search) noexcept {
+  NoteAsking(*search, engine_.Now());
   OrSettle(*search, [&] {
     engine_.searching().Run([self = shared_from_this(), search, engine = search->engine] {
       self->OrSettle(*search, [&] { self->Ask(search); });
@@ -226,6 +233,8 @@ void NextSearches::End(PendingAcquire& search, Errc code) noexcept {
   if (code == Errc::kTimedOut) {
     const std::scoped_lock lock(mutex_);
     failure = std::move(search.outage);
+    const bool silent = search.asked_when && engine_.Now() - *search.asked_when >= kSilence;
+    if (!failure && silent) failure = search.NoAnswer();
   }
   if (!failure) failure = NothingFree(search, code);
   Settle(search, {.failure = std::move(failure), .grant = {}});
@@ -273,18 +282,6 @@ void NextSearches::ForwardHint(const PendingAcquire& search, std::uint64_t hint,
     }
   }
   Wake(*search.spec.collection, hint);
-}
-
-void NextSearches::Close() noexcept {
-  while (const PendingPtr search = AnySleeper()) End(*search, Errc::kCancelled);
-}
-
-PendingPtr NextSearches::AnySleeper() noexcept {
-  const std::scoped_lock lock(mutex_);
-  for (const auto& [collection, sleepers] : sleepers_) {
-    if (!sleepers.searches.empty()) return sleepers.searches.front();
-  }
-  return nullptr;
 }
 
 }  // namespace doclock::detail

@@ -7,6 +7,7 @@
 #include "engine/procedures/background_release.h"
 #include "engine/procedures/procedure.h"
 #include "engine/runtime/insist.h"
+#include "engine/waiting/pending_set.h"
 
 namespace doclock::detail {
 namespace {
@@ -32,7 +33,11 @@ PendingAcquire::PendingAcquire(EnginePtr owner, AcquireSpec wish, Target what,
       hash(spec.key.Hash()),
       started(now),
       deadline(DeadlineAfter(now, spec.wait)),
-      done_(std::move(when_done)) {}
+      done_(std::move(when_done)) {
+  engine->pendings().Add(*this);
+}
+
+PendingAcquire::~PendingAcquire() { engine->pendings().Remove(*this); }
 
 bool PendingAcquire::uses_store_queue() const noexcept {
   if (!engine->store_has_queue() || spec.collection->turns() != nullptr || fail_fast())
@@ -99,15 +104,18 @@ void PendingAcquire::TimeIsUp() noexcept {
                                                    : !answered && WaitForFirstAnswer();
   if (goes_on) return;
   if (answered) return End(Errc::kTimedOut);
-  FailurePtr failure =
-      target == Target::kDocument
-          ? MakeFailure(Errc::kUnavailable, *spec.collection, spec.key,
-                        "the store was asked whether ", " is free, and gave no answer in time")
-          : MakeFailure(Errc::kUnavailable, [this] {
-              return "the store was asked for a free document of '" + spec.collection->name() +
-                     "', and gave no answer in time";
-            });
-  Settle({.failure = std::move(failure), .grant = {}});
+  Settle({.failure = NoAnswer(), .grant = {}});
+}
+
+FailurePtr PendingAcquire::NoAnswer() const noexcept {
+  if (target == Target::kDocument) {
+    return MakeFailure(Errc::kUnavailable, *spec.collection, spec.key,
+                       "the store was asked whether ", " is free, and gave no answer in time");
+  }
+  return MakeFailure(Errc::kUnavailable, [this] {
+    return "the store was asked for a free document of '" + spec.collection->name() +
+           "', and gave no answer in time";
+  });
 }
 
 void PendingAcquire::End(Errc code) noexcept {

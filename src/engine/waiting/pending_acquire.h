@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <boost/intrusive/list.hpp>
 #include <chrono>
 #include <cstdint>
 #include <list>
@@ -20,6 +21,9 @@ namespace doclock::detail {
 /// How long the first answer of the store may take, even if the wait is shorter.
 inline constexpr std::chrono::seconds kFirstAnswer{1};
 
+/// An attempt without an answer for this long counts as one that did not reach the store.
+inline constexpr std::chrono::seconds kSilence{2};
+
 /// How long before its end a wait asks for a lock that is left to others.
 inline constexpr std::chrono::milliseconds kLastCall{100};
 
@@ -27,7 +31,8 @@ inline constexpr std::chrono::milliseconds kLastCall{100};
 /// timed out or cancelled. The thread that brings a grant too late releases it.
 ///
 /// Queued → Claimed (an attempt for it is under way) → gone; guarded by its shard's mutex.
-class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
+class PendingAcquire : public std::enable_shared_from_this<PendingAcquire>,
+                       public boost::intrusive::list_base_hook<> {
  public:
   enum class QueueState : std::uint8_t { kNotQueued, kQueued, kClaimed };
 
@@ -36,6 +41,9 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
 
   PendingAcquire(EnginePtr engine, AcquireSpec wish, Target target, AcquireDone when_done,
                  TimePoint now);
+  PendingAcquire(const PendingAcquire&) = delete;
+  PendingAcquire& operator=(const PendingAcquire&) = delete;
+  ~PendingAcquire();
 
   const EnginePtr engine;
   const AcquireSpec spec;
@@ -50,6 +58,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   /// Guarded by NextSearches' mutex.
   Runtime::TimerId poll = 0;
   FailurePtr outage;
+  /// Of a search: since when the store has owed it an answer. Guarded likewise.
+  std::optional<TimePoint> asked_when;
   /// It is one attempt, whatever its time to wait: its caller goes on by other means, so the
   /// Observer is told of a grant alone.
   bool once = false;
@@ -98,6 +108,9 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   /// Its time to wait is over, but the store may take a second for its first answer: settles it
   /// then. False: that second is over too, or memory is out. Needs the shard's lock for a document.
   [[nodiscard]] bool WaitForFirstAnswer() noexcept;
+
+  /// The store was asked, and did not answer in time.
+  [[nodiscard]] FailurePtr NoAnswer() const noexcept;
 
   /// Takes it out of its queue and settles it with `code` (kTimedOut, kCancelled).
   void End(Errc code) noexcept;

@@ -388,18 +388,4 @@ void WaitTable::OnHint(Collection& collection, const LockHint& hint) noexcept {
   }
 }
 
-void WaitTable::Close() noexcept {
-  for (Shard& shard : *shards_) {
-    while (const PendingPtr waiter = AnyOf(shard)) End(*waiter, Errc::kCancelled);
-  }
-}
-
-PendingPtr WaitTable::AnyOf(Shard& shard) noexcept {
-  const std::scoped_lock lock(shard.mutex);
-  for (const auto& [hash, waits] : shard.keys) {
-    if (!waits->queue.empty()) return waits->queue.front();
-  }
-  return nullptr;
-}
-
 }  // namespace doclock::detail

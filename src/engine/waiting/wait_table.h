@@ -63,8 +63,6 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// A hint from the store: settles the waiter that was granted the lock, if it tells all of that,
   /// or lets the first waiters ask. Out of memory it is missed: waiters poll.
   void OnHint(Collection& collection, const LockHint& hint) noexcept;
-  /// Ends every wait with kCancelled.
-  void Close() noexcept;
 
  private:
   struct Shard {
@@ -109,7 +107,6 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   /// For a waiter whose entry stands in the store's queue.
   [[nodiscard]] TimePoint NextLookInQueue(const Attempt& attempt,
                                           const Failure* why) const noexcept;
-  [[nodiscard]] PendingPtr AnyOf(Shard& shard) noexcept;
 
   Engine& engine_;
   std::unique_ptr<std::array<Shard, kShards>> shards_;

@@ -291,6 +291,52 @@ TEST_F(RealClosingTest, ACallerThatDoesNotWaitAsksTheStoreItself) {
   manager->Close();
 }
 
+/// Closes the manager while the store owes a waiter its first answer.
+class RealAnswerlessClosingTest : public RealClosingTest {
+ protected:
+  void CloseDuring(CallKind kind, const std::function<AcquireResult()>& take) {
+    const auto hanging = std::make_shared<HangingStore>();
+    store = hanging;
+    collection = store->Open("orders", {}, 30s).get();
+    manager.emplace(store, ManagerOptions{.drain_timeout = 1ms});
+    hanging->Hang({kind});
+    auto waiting = std::async(std::launch::async, take);
+    ASSERT_TRUE(hanging->AwaitHanging(1));
+    auto closing = std::async(std::launch::async, [&] { manager->Close(); });
+    EXPECT_EQ(waiting.get().failure->code, Errc::kCancelled);
+    hanging->LetGo();
+  }
+};
+
+TEST_F(RealAnswerlessClosingTest, EndsTheWaitForADocument) {
+  CloseDuring(CallKind::kBatch, [this] { return Take("a", {.wait = 10min}); });
+}
+
+TEST_F(RealAnswerlessClosingTest, EndsTheWaitForTheNextDocument) {
+  CloseDuring(CallKind::kSearch, [this] {
+    return AcquireNext(manager->engine(),
+                       MakeSpec(manager->engine(), *collection, {.wait = 10min}, 30s), {});
+  });
+}
+
+TEST_F(RealClosingTest, AStopEndsAWaitWithoutEndThatHasNoAnswer) {
+  const auto hanging = std::make_shared<HangingStore>();
+  store = hanging;
+  collection = store->Open("orders", {}, 30s).get();
+  manager.emplace(store, ManagerOptions{.drain_timeout = 1ms});
+  hanging->Hang({CallKind::kSearch});
+  std::stop_source stop;
+  auto waiting = std::async(std::launch::async, [&] {
+    return AcquireNext(manager->engine(),
+                       MakeSpec(manager->engine(), *collection, {.wait = kForever}, 30s),
+                       stop.get_token());
+  });
+  ASSERT_TRUE(hanging->AwaitHanging(1));
+  stop.request_stop();
+  EXPECT_EQ(waiting.get().failure->code, Errc::kCancelled);
+  hanging->LetGo();
+}
+
 /// Closes the manager while a lock is given back by `give_back`.
 class RealGivingBackTest : public RealClosingTest {
  protected:

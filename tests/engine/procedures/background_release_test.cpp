@@ -144,5 +144,31 @@ TEST_F(UnansweredTest, AReleaseByValueOfALockThatWasBrokenMeanwhileIsInDoubtAtOn
   EXPECT_EQ(clock->Now(), start);
 }
 
+TEST_F(UnansweredTest, ADroppedHandleWhoseReleaseIsInDoubtIsReleasedAllTheSame) {
+  {
+    const Grant held = Lock("a", {.ttl = 1h});
+    store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kWrite, .times = 1});
+    store->Inject({.kind = Fault::Kind::kErrorBefore, .times = INT_MAX});
+  }
+  clock->Advance(12s);
+  store->Heal();
+  clock->Advance(1min);
+  EXPECT_FALSE(IsLocked("a"));
+}
+
+TEST_F(UnansweredTest, ALostLockThatARenewalInDoubtMayHaveProlongedIsReleased) {
+  const Grant held = Lock("a", {.ttl = 30s});
+  store->Inject({.kind = Fault::Kind::kLostAfter, .op = OpKind::kRenew, .skip = 1, .times = 1});
+  clock->Advance(15s);
+  EXPECT_TRUE(LeaseHeld(*held.lease)) << "it was renewed once";
+  clock->Advance(6s);  // and again, in doubt
+  store->Inject({.kind = Fault::Kind::kErrorBefore, .times = INT_MAX});
+  const TimePoint end = clock->Now() + 1min;
+  while (LeaseHeld(*held.lease) && clock->Now() < end) clock->Advance(100ms);
+  store->Heal();
+  clock->Advance(5s);
+  EXPECT_FALSE(IsLocked("a"));
+}
+
 }  // namespace
 }  // namespace doclock::detail

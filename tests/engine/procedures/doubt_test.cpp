@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "doclock/detail/commit.h"
 #include "engine/support/harness.h"
 
 namespace doclock::detail {
@@ -706,6 +707,24 @@ TEST_F(DoubtThenFailureTest, ADetachIsInDoubt) {
     clock->Advance(10s);
     EXPECT_EQ(TryLock("a"), std::nullopt) << "its lease ended it";
   }
+}
+
+/// Another version, under the same lock, proves that this release has not been and cannot be.
+TEST_F(DoubtTest, ACommitThatCanNeverBeDoneIsRefusedAndLeavesTheOthersHeld) {
+  const Grant a = Lock("a");
+  const Grant b = Lock("b");
+  store->Inject({.kind = Fault::Kind::kLostBefore, .op = OpKind::kWrite, .key = "a"});
+  CommitSpec commit;
+  commit.parts.push_back(ValueRelease{.collection = collection,
+                                      .key = "a",
+                                      .lock_id = LeaseLockId(*a.lease),
+                                      .version = LeaseVersion(*a.lease) + 7,
+                                      .fields = Body::FromJson({{"n", 3}})});
+  commit.parts.push_back(HolderSpec{b.lease, WriteKind::kRelease, Body::FromJson({{"n", 4}})});
+  const CommitResult result = Commit(engine(), std::move(commit));
+  ASSERT_TRUE(result.failure);
+  EXPECT_EQ(result.failure->code, Errc::kNotOwner);
+  EXPECT_TRUE(LeaseHeld(*b.lease));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The outcome of a wait that ends while the attempt under way has no answer.
 
+#include "doclock/detail/facade.h"
 #include "engine/support/harness.h"
 
 namespace doclock::detail {
@@ -37,6 +38,35 @@ TEST_F(OutageTest, AWaitBehindALocalHolderIsNoOutage) {
   ASSERT_TRUE(second->granted());
   clock->Advance(5s);
   EXPECT_EQ(third->code(), Errc::kTimedOut);
+}
+
+TEST_F(OutageTest, ASearchThatGetsNoAnswerAnyMoreHasNotFoundNothing) {
+  std::optional<AcquireResult> result;
+  AcquireNextAsync(engine(), Spec("any", {.wait = 10s}),
+                   [&](AcquireResult told) { result = std::move(told); });
+  clock->Advance(2s);
+  EXPECT_FALSE(result);
+  clock->DelayWork(1min);
+  clock->Advance(8s);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->failure->code, Errc::kUnavailable);
+  clock->Advance(2min);
+}
+
+TEST_F(OutageTest, DoesNotEndAWaitForSeveralLocks) {
+  { const Grant a = Lock("a"); }
+  clock->RunPending();
+  Grant b = Lock("b");
+  store->Inject({.kind = Fault::Kind::kErrorBefore, .op = OpKind::kAcquire, .key = "a", .skip = 1});
+  std::optional<AcquireAllResult> result;
+  AcquireAllAsync(engine(), {Spec("a", {.wait = 1min}), Spec("b", {.wait = 1min})},
+                  {std::make_shared<Canceller>(), nullptr},
+                  [&](AcquireAllResult told) { result = std::move(told); });
+  clock->Advance(1s);  // it has given the first one back
+  EXPECT_FALSE(ReleaseWith(b, {{"n", 1}}));
+  clock->Advance(5s);
+  ASSERT_TRUE(result);
+  EXPECT_FALSE(result->failure);
 }
 
 }  // namespace
