@@ -108,6 +108,22 @@ TEST_P(Beside, AStoppedProcessHasLostIt) {
   }
 }
 
+/// What it writes when it goes on leaves the next holder's lock alone.
+TEST_P(Beside, AStoppedPeersLockIsTakenOver) {
+  test::Child peer = Start("peer", 1, 1000ms, 1h);
+  ASSERT_TRUE(peer.Line());
+  peer.Signal(SIGSTOP);
+  test::Child heir = Start("contend", 1, 3000ms, 1h);
+  const auto got = heir.Line();
+  ASSERT_TRUE(got);
+  EXPECT_TRUE(got->starts_with("got")) << *got;
+  peer.Signal(SIGCONT);
+  ASSERT_TRUE(peer.Line());  // it releases what it has no more
+  const auto next = heir.Line();
+  ASSERT_TRUE(next);
+  EXPECT_TRUE(next->starts_with("releasing")) << *next;
+}
+
 /// Of both sides, at most so many at once. Writers of both come between.
 TEST_P(Beside, SharesOfBothKeepTheLimit) {
   const bool has_shares = GetParam().starts_with("mongolock") && !HasDocuments(GetParam());
