@@ -2,9 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <thread>
 
+#include "doclock/lock_provider.h"
+#include "doclock/log_observer.h"
 #include "mongodb/layouts/peers.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/monitored_pool.h"
@@ -12,6 +18,34 @@
 namespace doclock::mongo_test {
 
 inline const Body kNone = Body::FromText("{}");
+
+/// Hands a lock over inside a process, and loses the answer. Again, until the waiter was idle when
+/// the lock was released: an attempt under way is not claimed. Returns how often it was handed
+/// over.
+/// @param lose what loses the answer of the next update
+template <class Lose>
+int HandOversInDoubt(const std::shared_ptr<Store>& store, MonitoredPool& pool,
+                     const std::string& job, const Lose& lose) {
+  std::atomic<int> handed_over = 0;
+  const auto observer = std::make_shared<LogObserver>(
+      [&](LogLevel, std::string_view line) {
+        if (line.find("handed over in this process") != line.npos) ++handed_over;
+      },
+      LogLevel::kDebug);
+  const LockManager manager(store, {.observer = observer});
+  const LockProvider provider(manager, "locks");
+  for (int i = 0; handed_over == 0 && i < 20; ++i) {
+    std::optional<HeldLock> first = provider.Acquire(job);
+    pool.Take();
+    std::jthread second([&] { provider.Acquire(job, {.wait = kForever}).Release(); });
+    // Its second attempt: so it stands in the queue.
+    for (int sent = 0; sent < 2; sent += pool.TakeCountOfRequests()) std::this_thread::yield();
+    const auto lost = lose();
+    EXPECT_NO_THROW(first->Release());
+    second.join();
+  }
+  return handed_over;
+}
 
 /// The collection "locks" of a layout, one of whose locks doclock and a re-created peer take.
 class LayoutTest : public ::testing::Test {
