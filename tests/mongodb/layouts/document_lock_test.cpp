@@ -179,7 +179,8 @@ TEST_F(DocumentLock, ALockWithoutATimeStaysUntilItIsBroken) {
 
 /// What is held back on its way matches nothing once a later write was stored.
 TEST_F(DocumentLock, ADelayedWriteChangesNothing) {
-  const AcquireOp held = Take();
+  // The later one asks for a shorter lease, so its end is not what makes the difference.
+  const AcquireOp held = Take(NewUuid(), 10 * kTtl);
   const mongodb::DocumentLockLayout layout(kTtl);
   std::string bad_field;
   const auto seen = Document();
@@ -195,6 +196,27 @@ TEST_F(DocumentLock, ADelayedWriteChangesNothing) {
     EXPECT_TRUE(mongodb::FindField(reply, "n", n) && bson_iter_as_int64(&n) == 0);
   });
   EXPECT_EQ(Stored(), before);
+}
+
+/// Nothing of another's grant is left, and a third one has looked since.
+TEST_F(DocumentLock, AGrantBetweenLookAndWriteIsNoticedThoughItIsReleased) {
+  Client other(OpenMongodbStore(database_.uri(), options_), "locks");
+  std::int64_t between = 0;
+  pool_.Take();
+  pool_.BeforeNext("update", [&] {
+    const AcquireOp held = other.Acquire(key_, NewUuid(), kNone);
+    between = held.version;
+    other.Write(WriteKind::kRelease, key_, held.grant.lock_id, held.version);
+    mongodb::Doc look = mongodb::Doc::Of("findAndModify", "locks");
+    look.Add("query", mongodb::Doc::Of("_id", id_));
+    mongodb::DocumentLockLayout(kTtl).AddLook(look);
+    database_.Run(look);
+  });
+  const AcquireOp held = Take();
+  ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
+  EXPECT_GT(between, 0);
+  EXPECT_GT(held.version, between);
+  EXPECT_EQ(pool_.Take(), "findAndModify 2, update 2");
 }
 
 /// Their release of a lock that they have lost is refused, and so is ours.
