@@ -26,10 +26,10 @@ struct MongodbStoreOptions {
   bool allow_insecure_tls = false;
   /// Collections whose documents are another library's, by name, and the layout of each:
   /// `distributedlock`, of DistributedLock.MongoDB (.NET); `mongolock`, of square/mongo-lock (Go);
-  /// `pessimisticlock`, of the MongoDB pessimistic locks (Java). This store then takes turns with
-  /// holders of that library, in its documents, and refuses what such a document cannot hold. The
-  /// URI's option `doclockLayout=COLLECTION:LAYOUT` adds one, and may be repeated. Needs a replica
-  /// set.
+  /// `pessimisticlock`, of the MongoDB pessimistic locks (Java); `mongolocks` or
+  /// `mongolocks-SECONDS`, of MongoLocks (.NET). This store then takes turns with holders of that
+  /// library, in its documents, and refuses what such a document cannot hold. The URI's option
+  /// `doclockLayout=COLLECTION:LAYOUT` adds one, and may be repeated. Needs a replica set.
   std::map<std::string, std::string> layouts = {};
 };
 

@@ -36,7 +36,7 @@ BindingPtr Bind(const LockManager& manager, const std::string& name, RepositoryO
 BindingPtr BindDocuments(const LockManager& manager, const std::string& name,
                          RepositoryOptions options, LockFieldNames default_names) {
   auto binding = Bind(manager, name, std::move(options), std::move(default_names));
-  if (binding->collection->turns() == nullptr) return binding;
+  if (binding->collection->has_bodies()) return binding;
   throw StoreException(Errc::kRefused, "doclock: the collection " + name +
                                            " has the layout of another library, which has no "
                                            "bodies: open it as a LockProvider");

@@ -30,9 +30,11 @@ class DOCLOCK_EXPORT Collection {
   /// Returns the lease of stored locks that have no length of their own.
   [[nodiscard]] std::chrono::milliseconds default_ttl() const noexcept { return default_ttl_; }
   /// Returns how to take turns with clients of another library, whose documents these are: they
-  /// poll, and their documents hold neither a queue, nor the mark of the last release, nor a body.
+  /// poll, and their documents hold neither a queue nor the mark of the last release.
   /// Null: the documents are this library's.
   [[nodiscard]] virtual const Turns* turns() const noexcept { return nullptr; }
+  /// Returns whether its documents hold bodies besides their locks.
+  [[nodiscard]] virtual bool has_bodies() const noexcept { return true; }
 
  private:
   std::string name_;

@@ -74,7 +74,7 @@ Procedure::Step AcquireProcedure::AfterLook() {
 
 Procedure::Step AcquireProcedure::Acquire() {
   sent_ = engine_.Now();
-  // In another library's documents nothing is inserted: they hold no body.
+  // In another library's documents nothing is inserted.
   const bool inserts = upsert_id_.is_nil() || spec_.collection->turns() != nullptr;
   acquire_.insert = inserts ? spec_.insert : Body();
   if (acquire_.insert) upsert_id_ = acquire_.grant.lock_id;

@@ -94,6 +94,7 @@ void JudgePlaceListed(const bson_t& listed, std::vector<Finding>& found) {
   }
   bson_t options;
   if (!FindDocument(listed, "options", options)) return;
+  JudgeCollation(options, found);
   if (FlagAt(options, "capped")) {
     Problem(found, "is capped: the server deletes the oldest documents, and their locks with them");
   }
@@ -108,7 +109,6 @@ void JudgeListed(const bson_t& listed, const LockFieldNames& fields, std::vector
   JudgePlaceListed(listed, found);
   bson_t options, part;
   if (!FindDocument(listed, "options", options)) return;
-  JudgeCollation(options, found);
   if (FindDocument(options, "encryptedFields", part)) {
     ForEachItem(part, "fields", [&](const bson_iter_t& item) {
       bson_t field;

@@ -27,7 +27,16 @@ struct System {
 constexpr std::array kSystems{
     System{"DistributedLock.MongoDB", {"lockId", "acquiredAt", "expiresAt", "fencingToken"}},
     System{"square/mongo-lock", {"resource", "exclusive", "shared"}},
-    System{"com.mongodb.pessimistic", {"ownerId", "ttlMs", "expiresAt"}}};
+    System{"com.mongodb.pessimistic", {"ownerId", "ttlMs", "expiresAt"}},
+    System{"MongoLocks or OpenSleigh", {"LockId", "LockTime"}}};
+
+/// Are these the fields that doclock was told to use?
+bool IsNamed(const System& system, const LockFieldNames& names) {
+  const auto has = [&](const std::string& name) {
+    return std::find(system.fields.begin(), system.fields.end(), name) != system.fields.end();
+  };
+  return has(names.id) && has(names.time);
+}
 
 [[noreturn]] void Refuse(const Collection& collection, const std::string& why) {
   throw StoreException(Errc::kRefused,
@@ -107,6 +116,7 @@ void CheckIndexes(const Reader& reader, const Collection& collection) {
 void CheckDocuments(const Reader& reader, const Collection& collection) {
   Array any, stages;
   for (const System& system : kSystems) {
+    if (IsNamed(system, collection.fields())) continue;
     Doc all;
     for (const std::string_view field : system.fields) {
       if (!field.empty()) all.Add(field, Doc::Of("$exists", true));
@@ -126,7 +136,7 @@ void CheckDocuments(const Reader& reader, const Collection& collection) {
           std::all_of(system.fields.begin(), system.fields.end(), [&](std::string_view name) {
             return name.empty() || FindField(doc, std::string(name), field);
           });
-      if (all) RefuseSystem(collection, system.name);
+      if (all && !IsNamed(system, collection.fields())) RefuseSystem(collection, system.name);
     }
     return true;
   });

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <map>
+#include <mutex>
 #include <stdexcept>
 #include <string_view>
 
 #include "document/collection.h"
 #include "mongodb/layouts/distributed_lock.h"
+#include "mongodb/layouts/document_lock.h"
 #include "mongodb/layouts/mongo_lock.h"
 #include "mongodb/layouts/pessimistic_lock.h"
 
@@ -26,9 +30,29 @@ const auto& Known() noexcept {
   return kKnown;
 }
 
+/// "mongolocks", or with the longest duration of a lock of theirs, "mongolocks-90"; null: it is
+/// neither.
+const Layout* FindDocumentLock(std::string_view name) {
+  constexpr std::string_view kName = "mongolocks", kMinute = "60";
+  constexpr int kDay = 24 * 3600;
+  if (!name.starts_with(kName)) return nullptr;
+  std::string_view rest = name.substr(kName.size());
+  if (!rest.empty() && !rest.starts_with('-')) return nullptr;
+  rest = rest.empty() ? kMinute : rest.substr(1);
+  int seconds = 0;
+  const auto read = std::from_chars(rest.data(), rest.data() + rest.size(), seconds);
+  const bool whole = read.ec == std::errc() && read.ptr == rest.data() + rest.size();
+  if (!whole || seconds < 1 || seconds > kDay) return nullptr;
+  static std::mutex mutex;
+  static std::map<int, DocumentLockLayout> layouts;
+  const std::lock_guard guard(mutex);
+  return &layouts.try_emplace(seconds, std::chrono::seconds(seconds)).first->second;
+}
+
 [[noreturn]] void Refuse(std::string text) {
   text += "; the layouts are";
   for (const Layout* const layout : Known()) text += std::string(" ") + layout->name();
+  text += " mongolocks mongolocks-SECONDS";
   throw std::invalid_argument("doclock: " + text);
 }
 
@@ -47,11 +71,11 @@ void Take(std::string_view value, std::map<std::string, std::string>& named) {
 
 }  // namespace
 
-const Layout* FindLayout(std::string_view name) noexcept {
+const Layout* FindLayout(std::string_view name) {
   const auto& known = Known();
   const auto found = std::find_if(known.begin(), known.end(),
                                   [&](const Layout* layout) { return name == layout->name(); });
-  return found == known.end() ? nullptr : *found;
+  return found == known.end() ? FindDocumentLock(name) : *found;
 }
 
 Layouts LayoutsOf(const std::map<std::string, std::string>& named) {

@@ -30,6 +30,9 @@ class Layout {
   [[nodiscard]] virtual const char* name() const noexcept = 0;
   /// The field that names a lock, a text.
   [[nodiscard]] virtual const char* key_field() const noexcept { return "_id"; }
+  /// The lock's fields in a document that has a body too; null: a document is a lock, and has none.
+  /// One with a body is named by a UUID. It is neither made nor deleted, and holds no fence.
+  [[nodiscard]] virtual const LockFieldNames* beside_body() const noexcept { return nullptr; }
   /// May a lock be shared?
   [[nodiscard]] virtual bool has_shares() const noexcept { return false; }
   /// How long the other library's waiters pause between two attempts, at most, decides this.
@@ -56,16 +59,20 @@ class Layout {
   [[nodiscard]] virtual Doc Renewal(const RenewOp& op) const = 0;
   /// Releases the lock, likewise, whatever its lease.
   [[nodiscard]] virtual Statement Release(const WriteOp& op) const = 0;
-  /// The index that the other library makes. If `_id` is not the key, it keeps keys unique.
+  /// The index that the other library makes; empty: it makes none. If `_id` is not the key, it
+  /// keeps keys unique.
   [[nodiscard]] virtual Doc Index() const = 0;
 };
 
 /// The layout of this name; null: there is none.
-const Layout* FindLayout(std::string_view name) noexcept;
+const Layout* FindLayout(std::string_view name);
 
 /// The filter of a lock's document.
 inline Doc ByKey(const Layout& layout, const Key& key) {
   return Doc::Of(layout.key_field(), Equals(key));
 }
+
+/// The key by which a document is found: named locks have texts, the UUID of a document too.
+Key KeyIn(const Layout& layout, const Key& key);
 
 }  // namespace doclock::mongodb

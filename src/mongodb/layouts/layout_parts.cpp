@@ -1,7 +1,13 @@
 #include "mongodb/layouts/layout_parts.h"
 
 #include <algorithm>
+#include <boost/uuid/string_generator.hpp>
+#include <boost/uuid/uuid_io.hpp>
+#include <stdexcept>
+#include <variant>
 
+#include "document/json/same_json.h"
+#include "mongodb/bson/body_codec.h"
 #include "mongodb/protocol/lock_change.h"
 #include "mongodb/protocol/stored_lock.h"
 
@@ -11,6 +17,33 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::string_view kDigits = "0123456789abcdef";
+
+[[noreturn]] void RefuseMember(const std::string& name, const char* why) {
+  throw DocumentException("doclock: MongoDB: the member " + name + " " + why);
+}
+
+bool IsNumberType(bson_type_t type) {
+  return type == BSON_TYPE_INT32 || type == BSON_TYPE_INT64 || type == BSON_TYPE_DOUBLE;
+}
+
+/// The value in place of `stored`.
+Doc LiteralFor(const std::string& name, const nlohmann::json& value, const bson_iter_t& stored) {
+  Doc one;
+  AppendValue(one, "v", value);
+  bson_iter_t made;
+  FindField(*one.get(), "v", made);
+  const bson_type_t type = bson_iter_type(&made), before = bson_iter_type(&stored);
+  if (type == BSON_TYPE_INT32 && before == BSON_TYPE_INT64) {
+    return Doc::Of("$literal", bson_iter_as_int64(&made));
+  }
+  if (IsNumberType(type) && before == BSON_TYPE_DOUBLE) {
+    return Doc::Of("$literal", bson_iter_as_double(&made));
+  }
+  if (type != before && type != BSON_TYPE_NULL && before != BSON_TYPE_NULL) {
+    RefuseMember(name, "is of another type in the stored document");
+  }
+  return Doc::Of("$literal", *bson_iter_value(&made));
+}
 
 }  // namespace
 
@@ -65,6 +98,31 @@ Doc StageOn(const Doc& filter, const Doc& stage) {
   return statement;
 }
 
+Doc WithBody(const Doc& statement, const bson_t& seen, const nlohmann::json& after,
+             const nlohmann::json& before) {
+  Doc set, with;
+  for (const auto& [name, value] : after.items()) {
+    const auto known = before.find(name);
+    if (known != before.end() && detail::IsSameJson(*known, value)) continue;
+    bson_iter_t stored;
+    if (!FindField(seen, name, stored)) RefuseMember(name, "is not in the stored document");
+    set.Add(name, LiteralFor(name, value, stored));
+  }
+  for (const auto& [name, value] : before.items()) {
+    if (!after.contains(name)) RefuseMember(name, "of the stored document is missing");
+  }
+  Array stages;
+  ForEachItem(*statement.get(), "u", [&](const bson_iter_t& item) {
+    bson_iter_t stage = item;  // bson_iter_value writes to it
+    stages.Add(*bson_iter_value(&stage));
+    return true;
+  });
+  if (!set.empty()) stages.Add(Doc::Of("$set", set));
+  bson_iter_t filter;
+  FindField(*statement.get(), "q", filter);
+  return std::move(with.Add("q", *bson_iter_value(&filter)).AddArray("u", stages.doc()));
+}
+
 TimePoint SeenFrom(std::int64_t now, std::int64_t time) {
   const double away = static_cast<double>(time) - static_cast<double>(now);
   if (away > kLongestTimeMs) return kLookedAt + milliseconds(kLongestTimeMs);
@@ -75,6 +133,22 @@ TimePoint SeenFrom(std::int64_t now, std::int64_t time) {
 rules::Lease LeaseUntil(TimePoint end) {
   const auto left = std::chrono::ceil<milliseconds>(end - kLookedAt);
   return {kLookedAt + std::min(left, milliseconds(0)), std::max(left, milliseconds(0))};
+}
+
+std::optional<Uuid> UuidIn(const std::string& text) {
+  try {
+    const Uuid id = boost::uuids::string_generator{}(text);
+    if (boost::uuids::to_string(id) == text) return id;
+  } catch (const std::runtime_error&) {
+  }
+  return std::nullopt;
+}
+
+Key KeyIn(const Layout& layout, const Key& key) {
+  const auto* const text = std::get_if<std::string>(&key.value());
+  if (layout.beside_body() == nullptr || text == nullptr) return key;
+  const std::optional<Uuid> id = UuidIn(*text);
+  return id ? Key(*id) : key;
 }
 
 std::string HexOf(const Uuid& id) {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,12 +37,21 @@ Doc AfterNow(std::chrono::milliseconds length);
 /// The statement of an update by one stage.
 Doc StageOn(const Doc& filter, const Doc& stage);
 
+/// Adds a stage to the statement of an update by stages: the members of `after` that `before` has
+/// not, or has otherwise. A document keeps its members, and each of them its type: a whole number
+/// is stored in that of the number before it. @throws DocumentException names the member that does
+/// not fit
+Doc WithBody(const Doc& statement, const bson_t& seen, const nlohmann::json& after,
+             const nlohmann::json& before);
+
 /// A time of a document, as far from kLookedAt as it is from the server's. @param now the server's
 /// clock, from the same command @param time both in ms
 TimePoint SeenFrom(std::int64_t now, std::int64_t time);
 /// The lease that ends then: documents do not tell how long one is.
 rules::Lease LeaseUntil(TimePoint end);
 
+/// The UUID that the text is in its usual form, in lower case.
+std::optional<Uuid> UuidIn(const std::string& text);
 /// 32 hexadecimal digits in lower case.
 std::string HexOf(const Uuid& id);
 /// Nothing for what is none, or would be taken for something else than a holder's id.

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <stdexcept>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "document/json/same_json.h"
 #include "locking/execute.h"
 #include "mongodb/admin/admin.h"
 #include "mongodb/layouts/layout_unit.h"
@@ -25,6 +27,9 @@ class LayoutCollection final : public Collection {
   LayoutCollection(const std::string& name, milliseconds default_ttl, const Layout& layout)
       : Collection(name, {}, default_ttl), layout_(layout) {}
   [[nodiscard]] const Turns* turns() const noexcept override { return &layout_.turns(); }
+  [[nodiscard]] bool has_bodies() const noexcept override {
+    return layout_.beside_body() != nullptr;
+  }
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
 
  private:
@@ -54,17 +59,22 @@ const char* Unpromised(const GrantRequest& grant) {
   return grant.queue_for.count() > 0 ? "queue" : nullptr;
 }
 const char* Unpromised(const AcquireOp& op) {
+  const bool has_bodies = op.collection->has_bodies();
   // A caller that wants an existing document wants its body.
-  if (!op.insert || IsBody(op.insert)) return "bodies";
+  if (!has_bodies && (!op.insert || IsBody(op.insert))) return "bodies";
+  if (has_bodies && IsBody(op.insert)) return "new documents";
   return Unpromised(op.grant);
 }
 const char* Unpromised(const RenewOp&) { return nullptr; }
 const char* Unpromised(const WriteOp& op) {
-  if (op.write == WriteKind::kCheckpoint || IsBody(op.body)) return "bodies";
+  const bool writes = op.write == WriteKind::kCheckpoint || IsBody(op.body);
+  if (writes && (op.merge || !op.collection->has_bodies())) return "bodies";
   if (op.write == WriteKind::kErase) return "erasures";
   return op.next != nullptr ? Unpromised(*op.next) : nullptr;
 }
-const char* Unpromised(const SaveOp&) { return "bodies"; }
+const char* Unpromised(const SaveOp& op) {
+  return op.collection->has_bodies() ? "writes without the lock" : "bodies";
+}
 const char* Unpromised(const ReadOp&) { return nullptr; }
 
 bool IsShared(const AcquireOp& op) { return op.grant.mode == LockMode::kShared; }
@@ -76,7 +86,9 @@ bool IsShared(const Op& op) {
 
 /// What the operation asks for and the layout cannot promise; null: nothing.
 const char* Unpromised(const StoreOp& op) {
-  if (!std::holds_alternative<std::string>(op.key->value())) return "keys but text";
+  const bool has_bodies = op.collection->has_bodies();
+  if (has_bodies && !std::holds_alternative<Uuid>(op.key->value())) return "keys but UUIDs";
+  if (!has_bodies && !std::holds_alternative<std::string>(op.key->value())) return "keys but text";
   return Visit(op, [&](const auto& one) {
     return IsShared(one) && !LayoutOf(*op.collection).has_shares() ? "shared locks"
                                                                    : Unpromised(one);
@@ -87,7 +99,53 @@ const char* Unpromised(const StoreOp& op) {
 bool IsPlainRelease(const StoreOp& op) {
   if (op.kind != OpKind::kWrite) return false;
   const auto& write = static_cast<const WriteOp&>(op);
-  return write.write == WriteKind::kRelease && write.next == nullptr;
+  const bool with_body = write.body && op.collection->has_bodies();
+  return write.write == WriteKind::kRelease && write.next == nullptr && !with_body;
+}
+
+/// While it lives, the operation names its document by the key in the document, and makes none that
+/// has a body.
+class AsStored {
+ public:
+  explicit AsStored(StoreOp& op)
+      : op_(op), key_(op.key), stored_(KeyIn(LayoutOf(*op.collection), *op.key)) {
+    if (!op.collection->has_bodies()) return;
+    op.key = &stored_;
+    auto* const insert = InsertOf(op);
+    if (insert != nullptr && !IsBody(*insert)) insert_ = std::exchange(*insert, {});
+  }
+  AsStored(const AsStored&) = delete;
+  AsStored& operator=(const AsStored&) = delete;
+  ~AsStored() {
+    op_.key = key_;
+    if (insert_) *InsertOf(op_) = std::move(insert_);
+  }
+
+ private:
+  static Body* InsertOf(StoreOp& op) {
+    return op.kind == OpKind::kAcquire ? &static_cast<AcquireOp&>(op).insert : nullptr;
+  }
+
+  StoreOp& op_;
+  const Key* const key_;
+  const Key stored_;
+  Body insert_;
+};
+
+/// A write of a body whose answer was lost meets another lock, or none. If the body stands there, a
+/// release has done its work. Else what became of it is not known.
+void JudgeRetry(locking::Database& database, StoreOp& op, Deadline deadline) {
+  const bool is_gone = op.status == OpStatus::kLost || op.status == OpStatus::kMissing;
+  if (op.kind != OpKind::kWrite || !op.is_retry || !is_gone) return;
+  const auto& write = static_cast<const WriteOp&>(op);
+  if (!write.body) return;
+  ReadOp look(*op.collection, {*op.key, op.hash});
+  StoreOp* const one[] = {&look};
+  locking::Execute(database, one, deadline);
+  const bool is_stored =
+      look.status == OpStatus::kDone && detail::IsSameJson(look.body.json(), write.body.json());
+  if (write.write == WriteKind::kRelease && is_stored) return;
+  op.Doubt("the lock is gone, and whether the body was stored before is not known");
 }
 
 /// The first operation on a collection with a layout; there is one.
@@ -152,6 +210,7 @@ class LayoutDatabase final : public locking::Database {
 
  private:
   void MakeIndex(const Collection& collection) {
+    if (LayoutOf(collection).Index().empty()) Refuse(collection, "indexes");
     Doc command = Doc::Of("createIndexes", std::string_view(collection.name()));
     command.AddArray("indexes", Array().Add(LayoutOf(collection).Index()).doc());
     Reply reply;
@@ -297,8 +356,10 @@ void LayoutStore::Execute(std::span<StoreOp* const> ops, milliseconds budget) {
   using OfCollections = std::map<Collection*, std::vector<StoreOp*>>;
   OfCollections renewals, releases;
   std::vector<StoreOp*> others;
+  std::deque<AsStored> as_stored;
   for (StoreOp* const op : ops) {
     op->MakePending();
+    as_stored.emplace_back(*op);
     if (const char* const feature = Unpromised(*op)) {
       op->Fail(Errc::kRefused, RefusalText(*op->collection, feature));
     } else if (!FailIfTooShort(*op, clocks_)) {
@@ -315,7 +376,9 @@ void LayoutStore::Execute(std::span<StoreOp* const> ops, milliseconds budget) {
   }
   // By itself: a grant's fence is the time of its own look.
   for (StoreOp* const op : others) {
-    locking::Execute(database(), {&op, 1}, others.size() == 1 ? deadline : PartOf(deadline));
+    const Deadline end = others.size() == 1 ? deadline : PartOf(deadline);
+    locking::Execute(database(), {&op, 1}, end);
+    JudgeRetry(database(), *op, end);
     // Who else waits is not stored.
     if (op->kind == OpKind::kAcquire) static_cast<AcquireOp&>(*op).ahead.reset();
   }
@@ -328,17 +391,17 @@ void LayoutStore::Commit(CommitOp& commit, milliseconds) {
 }
 
 void LayoutStore::ReadTogether(std::span<StoreOp* const> reads, milliseconds) {
-  const std::string text = RefusalText(*FirstOf(reads).collection, "bodies");
+  const std::string text = RefusalText(*FirstOf(reads).collection, "joint reads");
   for (StoreOp* const op : reads) op->Fail(Errc::kRefused, text);
 }
 
 void LayoutStore::Query(Collection& collection, const Filter&,
                         const std::function<bool(QueryRow&&)>&, milliseconds) {
-  Refuse(collection, "bodies to search");
+  Refuse(collection, "searches");
 }
 
 void LayoutStore::AcquireNext(const Filter&, AcquireOp& op, Key&, milliseconds) {
-  op.Fail(Errc::kRefused, RefusalText(*op.collection, "bodies to search"));
+  op.Fail(Errc::kRefused, RefusalText(*op.collection, "searches"));
 }
 
 }  // namespace doclock::mongodb

@@ -17,9 +17,9 @@ namespace doclock::mongodb {
 /// Collections of other libraries, by name.
 using Layouts = std::map<std::string, const Layout*>;
 
-/// The store of those collections: locks by name, without bodies. src/locking decides,
-/// over a look and a write that is guarded by what the look showed. What a layout cannot promise is
-/// kRefused before anything is sent.
+/// The store of those collections: locks by name, and of documents with bodies what the other
+/// library does with them. src/locking decides, over a look and a write that is guarded by what the
+/// look showed. What a layout cannot promise is kRefused before anything is sent.
 ///
 /// **The fence.** An attempt's look makes a vacant document if there is none, and its answer has
 /// the server's operation time. A grant's token is one more than the stored one, or that time if it

@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "mongodb/bson/body_codec.h"
+#include "mongodb/layouts/layout_parts.h"
+
 namespace doclock::mongodb {
 
 using locking::Change;
@@ -49,9 +52,11 @@ Body NoBody() {
 
 LayoutUnit::Loaded& LayoutUnit::Show(Change& document, const bson_t& doc, std::int64_t now) {
   Loaded& loaded = loaded_.emplace_back();
-  loaded.lock = LayoutOf(*document.collection).Read(doc, now, loaded.bad_field);
+  const Layout& layout = LayoutOf(*document.collection);
+  loaded.lock = layout.Read(doc, now, loaded.bad_field);
   loaded.lock.born = kBorn;
-  loaded.body = NoBody();
+  const LockFieldNames* const fields = layout.beside_body();
+  loaded.body = fields == nullptr ? NoBody() : Body::FromJson(ReadBody(doc, *fields));
   bson_concat(loaded.seen.get(), &doc);
   document.malformed = !loaded.bad_field.empty();
   document.bad_part = document.malformed ? loaded.bad_field.c_str() : nullptr;
@@ -83,6 +88,18 @@ void LayoutUnit::Load(std::span<Change> documents) {
       reply);
   Check(reply);
   if (!complete) throw StoreException(Errc::kUnavailable, "doclock: MongoDB: a look was not ended");
+  for (Change* const document : others) TellVersion(*document, reply);
+}
+
+void LayoutUnit::TellVersion(const Change& document, const Reply& reply) {
+  if (!document.collection->has_bodies() || document.was == nullptr) return;
+  const auto known = versions_.find(document.key);
+  const bool is_known = known != versions_.end() && known->second != kAnyVersion;
+  // Between the grants before this look and those that come: see LayoutStore.
+  const std::int64_t version = is_known ? known->second : OperationTime(reply) - 1;
+  for (Loaded& one : loaded_) {
+    if (&one == document.was) one.lock.version = version;
+  }
 }
 
 /// One command to a majority that changes nothing if the document is there.
@@ -92,7 +109,8 @@ void LayoutUnit::LoadForAttempt(Change& document) {
   command.Add("findAndModify", std::string_view(collection.name()));
   command.Add("query", ByKey(LayoutOf(collection), *document.key));
   LayoutOf(collection).AddLook(command);
-  command.Add("upsert", true).Add("new", true).Add("fields", Sight());
+  const bool makes = !collection.has_bodies();
+  command.Add("upsert", makes).Add("new", true).Add("fields", Sight());
   Reply reply;
   operations_.Write(command, reply);
   if (reply.outcome == Outcome::kDoubt) {
@@ -103,6 +121,7 @@ void LayoutUnit::LoadForAttempt(Change& document) {
   Check(reply);
   bson_t value, doc;
   bson_iter_t now;
+  if (!makes && !reply.Document("value", value)) return;  // it is missing
   if (!reply.Document("value", value) || !FindDocument(value, "doc", doc) ||
       !FindField(value, "now", now)) {
     throw StoreException(Errc::kUnavailable, "doclock: MongoDB: a look showed no document");
@@ -121,10 +140,13 @@ std::string LayoutUnit::ScanLocks(Collection& collection, const LockQuery& query
                                   const std::function<bool(locking::Candidate&&)>& visit) {
   const Layout& layout = LayoutOf(collection);
   const char* const name = layout.key_field();
-  // Of texts only: others are no names of locks.
-  Doc names = Doc::Of("$type", "string");
-  names.Add(after.empty() ? "$gte" : "$gt", after);
-  const Doc filter = query.key ? ByKey(layout, *query.key) : Doc::Of(name, names);
+  // Of these only: others are no names of locks.
+  const LockFieldNames* const beside_body = layout.beside_body();
+  Doc names = Doc::Of("$type", beside_body != nullptr ? "binData" : "string");
+  if (beside_body == nullptr) names.Add(after.empty() ? "$gte" : "$gt", after);
+  if (const auto id = UuidIn(after); beside_body != nullptr && id) names.Add("$gt", *id);
+  Doc filter = query.key ? ByKey(layout, KeyIn(layout, *query.key)) : Doc::Of(name, names);
+  if (beside_body != nullptr && !query.unheld) filter.Add(beside_body->id, Doc::OfNull("$ne"));
   Doc command = Doc::Of("find", std::string_view(collection.name()));
   command.Add("filter", filter).Add("projection", Sight()).Add("sort", Doc::Of(name, 1));
   command.Add("limit", kLayoutPage).Add("batchSize", kLayoutPage + 1);
@@ -146,9 +168,11 @@ std::string LayoutUnit::ScanLocks(Collection& collection, const LockQuery& query
         !FindField(doc, name, id)) {
       return true;
     }
-    last = TextAt(doc, name);
     locking::Candidate candidate;
-    if (!ReadKey(id, candidate.key)) return true;  // a name longer than keys may be
+    const bool is_key = ReadKey(id, candidate.key);
+    last = beside_body != nullptr ? candidate.key.ToString() : TextAt(doc, name);
+    if (!is_key) return true;  // a name longer than keys may be
+    candidate.has_body = beside_body != nullptr;
     std::string bad_field;
     candidate.lock = layout.Read(doc, bson_iter_date_time(&now), bad_field);
     candidate.malformed = !bad_field.empty();
@@ -168,9 +192,14 @@ void LayoutUnit::Commit(std::span<Change> changes) {
   for (Change& change : changes) {
     if (!change.IsDecided()) continue;
     const auto& loaded = static_cast<const Loaded&>(*change.was);
-    const Statement statement =
+    Statement statement =
         LayoutOf(*change.collection)
             .Change(*change.key, *loaded.seen.get(), loaded.lock, change.now->lock);
+    const Body& body = change.now->body;
+    if (change.collection->has_bodies() && !body.IsSameAs(loaded.body)) {
+      const Body& base = change.base != nullptr ? *change.base : loaded.body;
+      statement.doc = WithBody(statement.doc, *loaded.seen.get(), body.json(), base.json());
+    }
     Command& command = commands[statement.verb];
     command.statements.Add(statement.doc);
     command.changes.push_back(&change);

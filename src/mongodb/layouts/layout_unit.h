@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -24,9 +25,11 @@ class LayoutUnit final : public locking::Unit {
   LayoutUnit(Server& server, Deadline deadline) : operations_(server, Until(deadline)) {}
 
   TimePoint Now() override { return kLookedAt; }
-  /// Does nothing, but remembers an attempt: its look makes a missing document.
+  /// Does nothing, but remembers an attempt: its look is another. And the version that a writer
+  /// knows: where the document tells none, it is the holder's own count.
   bool Try(StoreOp& op) override {
     if (op.kind == OpKind::kAcquire) attempts_.insert(op.key);
+    if (op.kind == OpKind::kWrite) versions_[op.key] = static_cast<WriteOp&>(op).expected;
     return false;
   }
   void Load(std::span<locking::Change> documents) override;
@@ -43,6 +46,7 @@ class LayoutUnit final : public locking::Unit {
   };
   Loaded& Show(locking::Change& document, const bson_t& doc, std::int64_t now);
   void LoadForAttempt(locking::Change& document);
+  void TellVersion(const locking::Change& document, const Reply& reply);
   /// Gives the changes of one command their outcomes. Of several of which some matched nothing, the
   /// server does not tell which.
   void Settle(Verb verb, std::vector<locking::Change*> changes, const Reply& reply);
@@ -52,6 +56,7 @@ class LayoutUnit final : public locking::Unit {
 
   Operations operations_;
   std::set<const Key*> attempts_;
+  std::map<const Key*, std::int64_t> versions_;
   std::deque<Loaded> loaded_;
 };
 

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <boost/uuid/name_generator_sha1.hpp>
-#include <boost/uuid/string_generator.hpp>
 #include <boost/uuid/uuid_io.hpp>
 #include <locale>
 #include <memory>
 #include <optional>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,11 +56,8 @@ milliseconds MarginOf(const bson_t& lock) { return CommentIn(lock) ? kMargin : -
 
 /// Theirs may be any text. One that is no UUID as doclock writes it is shown as one made of it.
 Uuid IdOf(const std::string& text) {
-  try {
-    const Uuid id = boost::uuids::string_generator{}(text);
-    if (boost::uuids::to_string(id) == text && !id.is_nil() && id != kSharedLockId) return id;
-  } catch (const std::runtime_error&) {
-  }
+  const std::optional<Uuid> id = UuidIn(text);
+  if (id && !id->is_nil() && *id != kSharedLockId) return *id;
   return boost::uuids::name_generator_sha1(boost::uuids::ns::oid())(text);
 }
 

@@ -66,9 +66,9 @@ std::string BadJavaField(const bson_t& doc) {
   return OwnerIn(TextAt(doc, kOwnerId)) ? std::string() : kOwnerId;
 }
 
-/// How much later than it says a lock is over: ours ends by the server's own clock.
+/// How much later than it says a lock is over: ours is stored to end later than it does.
 milliseconds MarginOf(const Owner& owner) {
-  return owner.fence > 0 ? milliseconds(0) : PessimisticLockLayout::kMargin;
+  return owner.fence > 0 ? -PessimisticLockLayout::kMargin : PessimisticLockLayout::kMargin;
 }
 
 /// The server's time and this.
@@ -155,7 +155,7 @@ Statement PessimisticLockLayout::Change(const Key& key, const bson_t& seen,
 Doc PessimisticLockLayout::Renewal(const RenewOp& op) const {
   Doc filter = OwnedBy(*op.key, op.lock_id);
   for (const char* const field : {kTtlMs, kEnd}) filter.Add(field, Doc::Of("$type", "long"));
-  AddLive(filter, milliseconds(0));
+  AddLive(filter, -kMargin);
   return StageOn(filter, Lengthened(op.ttl));
 }
 

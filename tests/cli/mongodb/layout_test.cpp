@@ -24,26 +24,27 @@ class LayoutCommand : public CliTest {
 
 class MongodbLayoutTest : public LayoutCommand, public ::testing::WithParamInterface<std::string> {
  protected:
-  MongodbLayoutTest() : LayoutCommand(GetParam()) {}
+  MongodbLayoutTest() : LayoutCommand(GetParam()) { peer_->MakeDocument(job_); }
 
   const std::unique_ptr<mongo_test::LockPeer> peer_ =
       mongo_test::MakePeer(GetParam(), mongo_test::SetUri(), database_.name(), "locks");
+  const std::string job_ = mongo_test::JobIn(GetParam());
 };
 INSTANTIATE_TEST_SUITE_P(All, MongodbLayoutTest, ::testing::ValuesIn(mongo_test::kLayouts),
                          [](const auto& one) { return one.param; });
 
 TEST_P(MongodbLayoutTest, ShowsBreaksAndTakesThem) {
-  ASSERT_TRUE(peer_->TryAcquire("job", std::chrono::minutes(1)));
-  EXPECT_THAT(Doclock({"status", "-c", "locks"}).out, HasSubstr("job"));
-  EXPECT_THAT(Doclock({"events", "-c", "locks"}).out, HasSubstr("held job"));
-  EXPECT_EQ(Doclock({"run", "-c", "locks", "job", "--", "true"}).code, 75);
-  EXPECT_EQ(Doclock({"break", "-c", "locks", "job"}).code, 0);
-  EXPECT_EQ(Doclock({"run", "-c", "locks", "job", "--", "true"}).code, 0);
-  EXPECT_TRUE(peer_->TryAcquire("job", std::chrono::minutes(1)));
+  ASSERT_TRUE(peer_->TryAcquire(job_, std::chrono::minutes(1)));
+  EXPECT_THAT(Doclock({"status", "-c", "locks"}).out, HasSubstr(job_));
+  EXPECT_THAT(Doclock({"events", "-c", "locks"}).out, HasSubstr("held " + job_));
+  EXPECT_EQ(Doclock({"run", "-c", "locks", job_, "--", "true"}).code, 75);
+  EXPECT_EQ(Doclock({"break", "-c", "locks", job_}).code, 0);
+  EXPECT_EQ(Doclock({"run", "-c", "locks", job_, "--", "true"}).code, 0);
+  EXPECT_TRUE(peer_->TryAcquire(job_, std::chrono::minutes(1)));
 }
 
 TEST_P(MongodbLayoutTest, SaysWhatALayoutHasNot) {
-  const Ended shared = Doclock({"run", "-c", "locks", "--shared", "2", "job", "--", "true"});
+  const Ended shared = Doclock({"run", "-c", "locks", "--shared", "2", job_, "--", "true"});
   EXPECT_EQ(shared.code, 69);
   EXPECT_THAT(shared.err, HasSubstr(GetParam() + ", which has no shared locks"));
 }

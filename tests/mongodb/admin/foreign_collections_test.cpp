@@ -52,12 +52,21 @@ TEST_F(ForeignCollections, AreKnownByTheirDocuments) {
        "square/mongo-lock"},
       {R"({"_id": "r", "ownerId": "a", "ttlMs": {"$numberLong": "1"},
            "expiresAt": {"$numberLong": "2"}})",
-       "com.mongodb.pessimistic"}};
+       "com.mongodb.pessimistic"},
+      {R"({"_id": "a", "Value": "v", "LockId": null, "LockTime": null})", "MongoLocks"}};
   for (const auto& [document, system] : systems) {
     documents_.Insert("things", document);
     EXPECT_THAT(Opened(), AllOf(HasSubstr("things"), HasSubstr(system)));
     Run(R"({"drop": "things"})");
   }
+  // Nor theirs where doclock was told to use the same.
+  documents_.Insert("things", systems[3].first);
+  LockFieldNames names;
+  names.id = "LockId";
+  names.time = "LockTime";
+  EXPECT_NO_THROW(
+      OpenMongodbStore(documents_.uri())->Open("things", names, std::chrono::minutes(1)));
+  Run(R"({"drop": "things"})");
   // Fields that a user's own document may have.
   documents_.Insert("things", R"({"_id": "a", "expiresAt": 1, "ownerId": "a", "resource": "r"})");
   EXPECT_EQ(Opened(), "opened");

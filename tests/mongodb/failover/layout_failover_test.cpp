@@ -23,7 +23,7 @@ TEST_P(LayoutFailover, BothSidesExcludeEachOtherWhilePrimariesAreKilled) {
   if (!IsThere(GetParam())) GTEST_SKIP() << RealMongoLock::kMissing;
   const ReplicaSet set;
   Database database(set.uri());
-  MakeIndexes(GetParam(), set.uri(), database.name());
+  Prepare(GetParam(), set.uri(), database.name());
   std::vector<test::Child> children;
   for (const char* const kind : {"contend", "contend", "peer", "peer"}) {
     children.push_back(Contender(kind, GetParam(), set.uri(), database.name(), 1, 3s, 5ms, 20ms));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "mongodb/layouts/history.h"
+#include "mongodb/layouts/peers.h"
 #include "mongodb/layouts/real_mongo_lock.h"
 #include "process/child.h"
 
@@ -20,12 +21,12 @@ namespace doclock::mongo_test {
 
 /// The layouts, each with a re-created library, and "mongolock/real".
 inline const std::vector<std::string> kTheirs = {"distributedlock", "pessimisticlock", "mongolock",
-                                                 "mongolock/real"};
+                                                 "mongolock/real", "mongolocks-3"};
 
 /// For gtest, which wants letters.
 inline std::string NameOfTheirs(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
-  for (char& c : name) c = c == '/' ? '_' : c;
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   return name;
 }
 
@@ -34,9 +35,13 @@ inline bool IsThere(const std::string& theirs) {
   return !theirs.ends_with("/real") || !RealMongoLock::Program().empty();
 }
 
-/// Makes the index without which clients of mongo-lock do not even exclude each other.
-inline void MakeIndexes(const std::string& theirs, const std::string& uri,
-                        const std::string& database) {
+/// Makes the index without which clients of mongo-lock do not even exclude each other, or the
+/// document that clients of MongoLocks lock.
+inline void Prepare(const std::string& theirs, const std::string& uri,
+                    const std::string& database) {
+  if (HasDocuments(theirs)) {
+    return MakePeer(theirs, uri, database, "locks")->MakeDocument(JobIn(theirs));
+  }
   if (!theirs.starts_with("mongolock")) return;
   EXPECT_EQ(RecreatedMongoLock(uri, database).CreateIndexes(), "done 0");
 }
@@ -53,13 +58,14 @@ inline test::Child Contender(const std::string& kind, const std::string& theirs,
   const auto text = [](std::chrono::milliseconds time) { return std::to_string(time.count()); };
   std::vector<std::string> program;
   if (kind == "peer" && theirs.ends_with("/real")) program.push_back(RealMongoLock::Program());
-  std::string variable = "DOCLOCK_TEST_PEER_" + theirs;
+  std::string variable = "DOCLOCK_TEST_PEER_" + theirs.substr(0, theirs.find('-'));
   std::transform(variable.begin(), variable.end(), variable.begin(), ::toupper);
   const char* const real = kind == "peer" ? std::getenv(variable.c_str()) : nullptr;
   if (real != nullptr) program.push_back(real);
-  return test::Child({kind, uri, database, "job", std::to_string(workers), text(ttl), text(hold),
-                      text(rest), theirs.substr(0, theirs.find('/')), std::to_string(shares)},
-                     program);
+  return test::Child(
+      {kind, uri, database, JobIn(theirs), std::to_string(workers), text(ttl), text(hold),
+       text(rest), theirs.substr(0, theirs.find('/')), std::to_string(shares)},
+      program);
 }
 
 /// What it tells of its first two holds: it gets somewhere. (A waiter may pause for long.)

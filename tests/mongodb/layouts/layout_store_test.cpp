@@ -231,6 +231,8 @@ class LayoutPlaceTest : public LayoutStoreTest {
 TEST_F(LayoutPlaceTest, IsRefusedWhereTheServerDeletesHeldLocks) {
   const std::map<std::string, std::string> bad = {
       {R"({"create": "locks", "capped": true, "size": 10000})", "is capped"},
+      {R"({"create": "locks", "collation": {"locale": "en", "strength": 2}})",
+       "has a default collation (locale en"},
       {R"({"create": "locks", "viewOn": "others", "pipeline": []})", "is a view"},
       {R"({"create": "locks", "timeseries": {"timeField": "t"}})", "is a time series"},
       {R"({"createIndexes": "locks", "indexes": [{"key": {"acquiredAt": 1}, "name": "old",

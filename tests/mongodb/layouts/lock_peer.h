@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <boost/uuid/string_generator.hpp>
+#include <boost/uuid/uuid_io.hpp>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -55,6 +57,13 @@ class LockPeer {
   virtual void ReadStrictly(const bson_t& doc) const = 0;
   /// The fence in a document that doclock has written.
   [[nodiscard]] virtual std::int64_t FenceIn(const bson_t& doc) const = 0;
+  /// Is this what a release leaves? @param doc null: there is none
+  [[nodiscard]] virtual bool IsFree(const bson_t* doc) const { return doc == nullptr; }
+  /// Where documents are more than locks: the one to be locked.
+  virtual void MakeDocument(const std::string& /*name*/) {}
+
+  /// A UUID by its text.
+  static Uuid IdOf(const std::string& text) { return boost::uuids::string_generator{}(text); }
 
  protected:
   /// Of a document that has these members, all of them, and no others.

@@ -13,6 +13,7 @@
 #include "doclock/lock_admin.h"
 #include "doclock/lock_provider.h"
 #include "doclock/open_store.h"
+#include "mongodb/layouts/layout_fixture.h"
 #include "mongodb/layouts/real_mongo_lock.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/fail_point.h"
@@ -27,7 +28,6 @@ using ::testing::MatchesRegex;
 using ::testing::StartsWith;
 using Json = nlohmann::json;
 
-const Body kNothing = Body::FromText("{}");
 constexpr std::chrono::milliseconds kLease = 30s;
 constexpr std::int64_t kMarginMs = 1000;
 
@@ -51,10 +51,10 @@ class MongoLock : public ::testing::TestWithParam<std::string> {
   }
 
   AcquireOp Take(const Uuid& id = NewUuid(), std::chrono::milliseconds ttl = kLease) {
-    return locks_.Acquire(key_, id, kNothing, {}, ttl);
+    return locks_.Acquire(key_, id, kNone, {}, ttl);
   }
   AcquireOp Share(int max_holders = kMaxHolders, const Uuid& id = NewUuid()) {
-    return locks_.Share(key_, id, max_holders, kNothing);
+    return locks_.Share(key_, id, max_holders, kNone);
   }
   WriteOp Release(const AcquireOp& held) {
     return locks_.Write(WriteKind::kRelease, key_, held.grant.lock_id, held.version);
@@ -112,7 +112,7 @@ TEST_P(MongoLock, AGrantIsALockOfTheirs) {
   op.grant.lock_id = NewUuid();
   op.grant.ttl = kLease;
   op.grant.owner = std::make_shared<const LockHolder>(LockHolder{"$owner", "$host", 5});
-  op.insert = kNothing;
+  op.insert = kNone;
   locks_.Execute(op);
   ASSERT_EQ(op.status, OpStatus::kDone) << Why(op);
   const Json doc = Document();
@@ -290,8 +290,8 @@ TEST_P(MongoLock, AGrantBetweenLookAndWriteIsNoticedThoughItIsReleased) {
     std::int64_t between = 0;
     pool_.Take();
     pool_.BeforeNext("update", [&] {
-      const AcquireOp held = shared ? other.Share(key_, NewUuid(), 9, kNothing)
-                                    : other.Acquire(key_, NewUuid(), kNothing);
+      const AcquireOp held =
+          shared ? other.Share(key_, NewUuid(), 9, kNone) : other.Acquire(key_, NewUuid(), kNone);
       between = held.version;
       if (shared) other.ReleaseShare(key_, held.grant.lock_id);
       if (!shared) other.Write(WriteKind::kRelease, key_, held.grant.lock_id, held.version);
@@ -322,7 +322,7 @@ TEST_P(MongoLock, TakesTheFewestCommands) {
   // Renewals of several documents, and of several shares of one, go together; a look tells of
   // which one is lost.
   const Key other("other");
-  const AcquireOp first = Share(), second = Share(), third = locks_.Acquire(other, id, kNothing);
+  const AcquireOp first = Share(), second = Share(), third = locks_.Acquire(other, id, kNone);
   std::vector<RenewOp> renewals;
   for (const AcquireOp* const op : {&first, &second, &third}) {
     RenewOp& renewal = renewals.emplace_back(locks_.collection(), *op->key);
@@ -459,9 +459,9 @@ TEST_P(MongoLock, WhatItCannotPromiseIsRefusedBeforeAnythingIsSent) {
   const auto has_no = [](const std::string& feature) {
     return HasSubstr("locks has the layout mongolock, which has no " + feature);
   };
-  EXPECT_THAT(refused(locks_.Acquire(key_, NewUuid(), kNothing, 5s)), has_no("min_hold"));
+  EXPECT_THAT(refused(locks_.Acquire(key_, NewUuid(), kNone, 5s)), has_no("min_hold"));
   EXPECT_THAT(refused(locks_.Acquire(key_, NewUuid(), Counted(1))), has_no("bodies"));
-  EXPECT_THAT(refused(locks_.Acquire(Key(5), NewUuid(), kNothing)), has_no("keys but text"));
+  EXPECT_THAT(refused(locks_.Acquire(Key(5), NewUuid(), kNone)), has_no("keys but text"));
   EXPECT_THAT(refused(locks_.Write(WriteKind::kCheckpoint, key_, held.grant.lock_id, held.version)),
               has_no("bodies"));
   EXPECT_EQ(pool_.TakeCount(), 0);
@@ -531,19 +531,12 @@ TEST_P(MongoLockFaults, WhatIsInDoubtIsFoundOut) {
 }
 
 TEST_P(MongoLockFaults, AHandOverInDoubtIsFoundOut) {
-  const LockManager manager(OpenMongodbStore(pool_.get(), database_.name(), WithMongoLock()));
-  const LockProvider provider(manager, "locks");
-  std::optional<HeldLock> first = provider.Acquire("job");
-  pool_.Take();
-  std::jthread second([&] {
-    HeldLock lock = provider.Acquire("job", {.wait = kForever});
-    lock.Release();
-  });
-  while (pool_.TakeCountOfRequests() == 0) std::this_thread::yield();  // until it has asked
-  const FailPoint lost(database_, {.name = "no majority in time", .concern_code = 64},
-                       {.collection = "locks", .times = 1, .commands = {"update"}});
-  EXPECT_NO_THROW(first->Release());
-  second.join();
+  const auto store = OpenMongodbStore(pool_.get(), database_.name(), WithMongoLock());
+  const auto lose = [&] {
+    return FailPoint(database_, {.name = "no majority in time", .concern_code = 64},
+                     {.collection = "locks", .times = 1, .commands = {"update"}});
+  };
+  EXPECT_GT(HandOversInDoubt(store, pool_, "job", lose), 0);
   EXPECT_EQ(peer_->Status("job"), "done 0");
 }
 

@@ -7,6 +7,7 @@
 #include "mongodb/layouts/layout_fixture.h"
 #include "mongodb/layouts/pessimistic_lock.h"
 #include "mongodb/protocol/stored_lock.h"
+#include "rules/holder.h"
 
 namespace doclock::mongo_test {
 namespace {
@@ -34,14 +35,14 @@ bool IsLiveAt(std::int64_t now, const std::string& owner) {
   return lock.IsLive(mongodb::kLookedAt);
 }
 
-/// A lock of theirs is over half a second after its end: their clock may be behind. Between
-/// doclock's processes nothing is added.
+/// A lock of theirs is over half a second after its end: their clock may be behind. One of ours is
+/// stored to end half a second after its lease, which its next holder of ours need not wait for.
 TEST(PessimisticLockMargin, IsForTheirLocks) {
   const std::string owner = to_string(NewUuid());
   EXPECT_TRUE(IsLiveAt(10500, owner));
   EXPECT_FALSE(IsLiveAt(10501, owner));
-  EXPECT_TRUE(IsLiveAt(10000, owner + "/7"));
-  EXPECT_FALSE(IsLiveAt(10001, owner + "/7"));
+  EXPECT_TRUE(IsLiveAt(9500, owner + "/7"));
+  EXPECT_FALSE(IsLiveAt(9501, owner + "/7"));
 }
 
 /// A lock of ours ends half a second after its holder believes: their clock may be ahead.
@@ -125,6 +126,27 @@ TEST_F(PessimisticLock, TheirsIsExtendedByItsOwner) {
   EXPECT_EQ(Take().status, OpStatus::kBusy);
   peer_->Release("job", *theirs);
   EXPECT_FALSE(Document());
+}
+
+/// A renewal that is decided over what a look shows leaves the margin too.
+TEST_F(PessimisticLock, ARenewalInAUnitKeepsTheMargin) {
+  const AcquireOp held = Take(NewUuid(), kTtl);
+  ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
+  const mongodb::PessimisticLockLayout layout;
+  const auto seen = Document();
+  const std::int64_t looked = Number("expiresAt") - kTtl.count() - 500;
+  std::string bad_field;
+  rules::LockState was = layout.Read(*seen, looked, bad_field), now = was;
+  RenewOp renewal(locks_.collection(), key_);
+  renewal.lock_id = held.grant.lock_id;
+  renewal.ttl = kTtl + milliseconds(100);  // less than what is stored
+  rules::Renew(renewal, now, mongodb::kLookedAt, 0);
+  ASSERT_EQ(renewal.status, OpStatus::kDone);
+  const mongodb::Statement statement = layout.Change(key_, *seen, was, now);
+  mongodb::Doc command = mongodb::Doc::Of("update", "locks");
+  command.AddArray("updates", mongodb::Array().Add(statement.doc).doc());
+  database_.Run(command);
+  EXPECT_EQ(Number("ttlMs"), renewal.ttl.count() + 500);
 }
 
 /// An operator renews their lock by its owner's id, as any other.
