@@ -24,6 +24,8 @@ constexpr int kEpochBits = 40;
 /// from it meanwhile. It gives up, and tries again after a pause. (A vacuum gives way after 1 s.)
 constexpr const char* kBriefLocks = "SET LOCAL lock_timeout = '2s'";
 constexpr std::chrono::seconds kFirstPause{1}, kLongestPause{30};
+/// Of an index.
+constexpr std::size_t kMostColumns = 32;
 /// Before the name of a table: the setting that is the collection's own name.
 const std::string kCollectionOf = "collection of ";
 
@@ -225,6 +227,9 @@ void CreateIndex(Connection& connection, const PostgresqlCollection& collection,
     const std::string at = PathIntoBody(Filter().OrderBy(field).order());
     columns += (columns.empty() ? "" : ", ") + (index.unique ? ForUniqueIndex(at) : ForIndex(at));
   }
+  // The order of ties, unless there are too many columns.
+  const bool has_key = !index.unique && index.fields.size() + 3 <= kMostColumns;
+  if (has_key) columns += ", " + std::string(kKeyColumns);
   const std::string hash = HashText(collection.table_name() + nlohmann::json(index.fields).dump());
   const std::string name = QuotedName((index.unique ? "doclock_u_" : "doclock_i_") + hash);
   const std::string& table = collection.table();
