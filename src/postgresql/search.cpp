@@ -255,10 +255,10 @@ std::string MembersFor(const Filter& filter) {
 }
 
 std::string ForIndex(const std::string& path) {
-  const std::string date = "(" + path + " #>> '{$date,$numberLong}')";
   return "(CASE WHEN octet_length(" + path + "::text) <= " + std::to_string(kLongestIndexed) +
-         " THEN CASE WHEN " + date + " ~ '^(0|-?[1-9][0-9]{0,18})$' THEN ('[' || " + date +
-         " || ']')::jsonb ELSE " + ForUniqueIndex(path) + " END END)";
+         " THEN coalesce(('[' || substring(" + path +
+         " #>> '{$date,$numberLong}' from '^(0|-?[1-9][0-9]{0,18})$') || ']')::jsonb, " +
+         ForUniqueIndex(path) + ") END)";
 }
 
 std::string ForUniqueIndex(const std::string& path) { return "NULLIF(" + path + ", 'null')"; }
