@@ -128,11 +128,11 @@ void PostgresqlUnit::Load(std::span<Change> documents) {
       if (result.size() == 1) Keep(documents[i], ReadRow(result, 0));
     }
     if (!reads && !waits && (documents.size() > 1 || first_look)) MarkBlocked(documents);
-    // One of several may be read only, although others are written.
-    if ((reads || (!all && documents.size() > 1)) && pool_.has_doubts()) {
+    // What is loaded to be written may be read only: an acquire may find its own grant.
+    if (!all && pool_.has_doubts()) {
       connection_->Send(kWaitsForStandbys);
       if (Run().back().Number(0, 0) != 0) {
-        AwaitStandbys(has_begun_ ? *pool_.Connect(deadline_) : *connection_);
+        AwaitStandbys(has_begun_ ? *pool_.Take(deadline_, Pool::For::kMore) : *connection_);
       }
     }
   });
