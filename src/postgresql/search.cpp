@@ -8,7 +8,6 @@
 
 #include "document/json/row_filter.h"
 #include "document/json/typed_value.h"
-#include "document/values/utf8.h"
 #include "postgresql/texts.h"
 
 namespace doclock::postgresql {
@@ -148,7 +147,9 @@ std::optional<bool> AddBound(Parameters& parameters, const Filter& filter, Rank 
   const Json& value = filter.after()->value;
   if (rank == Rank::kText) {
     const auto& text = value.get_ref<const std::string&>();
-    if (!detail::IsUtf8(text)) return std::nullopt;
+    // A text that is not valid UTF-8 is for doclock.
+    constexpr auto kReplace = Json::error_handler_t::replace;
+    if (Json::parse(value.dump(-1, ' ', false, kReplace)) != value) return std::nullopt;
     parameters.Text(Escaped(text));
     return true;
   }

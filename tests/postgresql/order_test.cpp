@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -175,6 +176,14 @@ TEST_F(PostgresqlStoreOrder, IsTheSameWithAnIndex) {
   things_.EnsureIndex({.fields = {"state", "v"}});
   things_.EnsureIndex({.fields = {"v"}});
   Compare();
+}
+
+TEST_F(PostgresqlStoreOrder, GoesOnBehindAValueThatNoDocumentHas) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const json& value : {json("\xff"), json("a\xff"), json(infinity), json(-infinity)}) {
+    const Filter filter = Filter().OrderBy("v").After("k", value);
+    EXPECT_EQ(things_.Query(filter), Locally(filter));
+  }
 }
 
 /// As searches for the next document go on, which see no more of a number than a double has.
