@@ -33,6 +33,8 @@ std::string Settings(const std::string& local) {
          set("synchronous_commit", std::string(kDurableCommit)) + ", " +
          set("idle_in_transaction_session_timeout", "'30s'") + ", " +
          set("statement_timeout", "'0'") + ", " + set("idle_session_timeout", "'0'") + ", " +
+         // Of a search's order a few documents are read, mostly.
+         set("cursor_tuple_fraction", "'0.0001'") + ", " +
          set("client_min_messages", "'warning'");  // those of a commit that no standby has
 }
 const Statement kSession{Settings("false")};
@@ -440,8 +442,11 @@ bool Connection::Hear(const Sent& sent, Result result, std::vector<Result>& resu
              state == "25P03" || state == "57P05");
       }
       if (sent.kind == Sent::Kind::kSettings) {
-        Lose("a pooler has another server behind it than before, or one that refuses settings",
-             true);
+        // A session that was not made this library's again may have executed more.
+        Lose(shares_sessions_ ? "a pooler has another server behind it than before, or one that "
+                                "refuses settings"
+                              : "the session of joined work cannot be used again",
+             shares_sessions_);
       }
       Refusal refusal;
       refusal.state = state;
@@ -465,9 +470,7 @@ bool Connection::IsIdle() noexcept {
     while (!sent_.empty() && PQisBusy(connection_) == 0) {
       if (Hear(sent_.front(), Next(Deadline{}), ignored, refusals)) sent_.pop_front();
     }
-    // A timeout that another had set may have kept the session from being discarded.
-    const auto is_cancelled = [](const Refusal& refusal) { return refusal.state == "57014"; };
-    return PQstatus(connection_) == CONNECTION_OK && std::ranges::none_of(refusals, is_cancelled);
+    return PQstatus(connection_) == CONNECTION_OK;
   } catch (const std::exception&) {
     return false;
   }
@@ -493,12 +496,14 @@ void Connection::RenewSession() {
   SendOnce("SET statement_timeout = 0");  // whoever had it may have set a short one
   RunUnheard();
   SendOnce("DISCARD ALL");
+  sent_.back().kind = Sent::Kind::kSettings;
   RunUnheard();
   prepared_.clear();
   longest_wait_ = {};
   epoch_.reset();
   was_lent_ = false;
-  Send(kSession);
+  SendOnce(kSession.sql);
+  sent_.back().kind = Sent::Kind::kSettings;
   RunUnheard();
   SendUnlessOlder();
 }

@@ -135,12 +135,6 @@ Finding JudgeRows(const Facts::Rows& rows) {
                  "(autovacuum_naptime, autovacuum_max_workers)");
 }
 
-bool KnowsEpoch(Connection& connection, const std::string& schema, Deadline deadline) try {
-  return FindEpoch(connection, schema, deadline).has_value();
-} catch (const Refusal&) {
-  return false;
-}
-
 }  // namespace
 
 Facts ReadFacts(Connection& connection, const std::string& schema,

@@ -104,7 +104,7 @@ std::unique_ptr<Subscription> Listener::Watch(std::shared_ptr<PostgresqlCollecti
   Add(std::move(collection));
   {
     const std::lock_guard guard(thread_mutex_);
-    if (!thread_.joinable()) Start();
+    if (!runs_) Start();
     ++watchers_;
     watcher->KeepUp(shared_from_this());
   }
@@ -120,40 +120,51 @@ void Listener::Add(std::shared_ptr<PostgresqlCollection> collection) {
 
 void Listener::Remove() noexcept {
   if (generation_ != platform::ForkGeneration()) return;  // the thread is the parent's
-  const std::lock_guard guard(thread_mutex_);
-  if (--watchers_ == 0) StopThread();
+  {
+    const std::lock_guard guard(thread_mutex_);
+    --watchers_;
+  }
+  pipe_.Wake();
 }
 
 void Listener::Close() noexcept {
-  const std::lock_guard guard(thread_mutex_);
-  StopThread();
+  {
+    const std::lock_guard guard(thread_mutex_);
+    closed_ = true;
+  }
+  pipe_.Wake();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Listener::Start() {
   const platform::SignalsBlocked blocked;
-  stop_ = false;
+  if (thread_.joinable()) thread_.join();  // it has ended
   try {
     thread_ = std::thread([this] { Run(); });
   } catch (const std::system_error& error) {
     throw StoreException(Errc::kUnavailable,
                          std::string("doclock: no thread to listen with: ") + error.what());
   }
+  runs_ = true;
 }
 
-void Listener::StopThread() noexcept {
-  if (!thread_.joinable()) return;
-  stop_ = true;
-  pipe_.Wake();
-  thread_.join();
+bool Listener::IsWanted() {
+  const std::lock_guard guard(thread_mutex_);
+  return watchers_ > 0 && !closed_;
+}
+
+bool Listener::GoesOn() {
+  const std::lock_guard guard(thread_mutex_);
+  return runs_ = watchers_ > 0 && !closed_;
 }
 
 void Listener::Run() {
-  while (!stop_) {
+  while (GoesOn()) {
     try {
       Listen();
     } catch (const std::exception&) {
       // The server is away, or memory is short.
-      if (!stop_) pipe_.Wait(-1, kPauseMs);
+      pipe_.Wait(-1, kPauseMs);
     }
   }
 }
@@ -161,7 +172,7 @@ void Listener::Run() {
 void Listener::Listen() {
   const std::unique_ptr<Connection> connection = pool_.Connect(Soon());
   std::vector<bool> asked;
-  for (bool silent = false; !stop_; silent = !pipe_.Wait(connection->socket(), kSilenceMs)) {
+  for (bool silent = false; IsWanted(); silent = !pipe_.Wait(connection->socket(), kSilenceMs)) {
     Update(*connection, asked, silent);
     // To read a grant may bring more of them.
     for (auto some = connection->TakeNotifications(); !some.empty();

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -79,8 +78,11 @@ class Listener : public std::enable_shared_from_this<Listener> {
   void Add(std::shared_ptr<PostgresqlCollection> collection);
   void Remove() noexcept;  ///< A watcher.
   void Start();
-  void StopThread() noexcept;
   void Run();
+  /// Is anything watched, and this not closed?
+  bool IsWanted();
+  /// The same, and the last call of the thread if it is not.
+  bool GoesOn();
   /// Until the connection is lost, or this ends.
   void Listen();
   /// Listens to collections that were added behind those of `asked`, and asks for hints of those
@@ -93,9 +95,10 @@ class Listener : public std::enable_shared_from_this<Listener> {
   const std::int64_t instance_;
   const std::uint32_t generation_;
   const WakePipe pipe_;
-  std::atomic<bool> stop_ = false;
   std::mutex thread_mutex_;  ///< Of the thread and the watchers.
   std::size_t watchers_ = 0;
+  bool closed_ = false;
+  bool runs_ = false;  ///< The thread goes on if anything is watched.
   std::thread thread_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<PostgresqlCollection>> collections_;

@@ -11,8 +11,9 @@ namespace {
 
 /// Servers have 100 as a rule, and take about 10 MB for each.
 constexpr int kMostLent = 16;
-/// Beside those: calls that wait for the rows of other programs keep no lease from being renewed.
-constexpr int kForRenewals = 1;
+/// Beside those: calls that wait for the rows of other programs keep no lease from being renewed,
+/// and units that ask the standbys do not wait for each other's connections.
+constexpr int kMore = 1;
 
 }  // namespace
 
@@ -36,7 +37,7 @@ std::unique_ptr<Connection> Pool::Connect(Deadline deadline) {
 }
 
 Pool::Lent Pool::Take(Deadline deadline, For use) {
-  const int most = kMostLent + (use == For::kRenewals ? kForRenewals : 0);
+  const int most = kMostLent + (use == For::kMore ? kMore : 0);
   {
     std::unique_lock guard(mutex_);
     if (!given_back_.wait_until(guard, deadline, [&] { return lent_ < most; })) {

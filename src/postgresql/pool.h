@@ -29,9 +29,10 @@ class Pool {
   };
   using Lent = std::unique_ptr<Connection, Give>;
 
-  enum class For : std::uint8_t { kAll, kRenewals };
+  enum class For : std::uint8_t { kAll, kMore };
   /// An idle connection, or a new one, or the next that is given back if as many are in use as are
-  /// good for the server. One more is for renewals. @throws Loss, Refusal
+  /// good for the server. One more is for renewals, and for units that have one. @throws Loss,
+  /// Refusal
   Lent Take(Deadline deadline, For use = For::kAll);
   /// Tells where the collections' tables are, once they are there. From then on the connections
   /// know the least version that they may give.

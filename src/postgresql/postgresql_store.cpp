@@ -97,7 +97,7 @@ class PostgresqlDatabase final : public locking::Database {
     if (cuts.empty()) return;
     const bool renews =
         std::ranges::all_of(ops, [](const StoreOp* op) { return op->kind == OpKind::kRenew; });
-    const auto use = renews ? postgresql::Pool::For::kRenewals : postgresql::Pool::For::kAll;
+    const auto use = renews ? postgresql::Pool::For::kMore : postgresql::Pool::For::kAll;
     WithoutDoubt([&] {
       postgresql::PostgresqlUnit(*pool_, locking::Access::kWrite, deadline, instance_, use)
           .CarryOut(cuts, ops.size() == 1);
@@ -125,7 +125,8 @@ class PostgresqlDatabase final : public locking::Database {
   [[nodiscard]] std::vector<Finding> Examine(Collection* collection,
                                              locking::Deadline deadline) override {
     return WithoutDoubt([&] {
-      return postgresql::Examine(*pool_->Take(deadline), schema_,
+      // One of the pool's would store the server's epoch.
+      return postgresql::Examine(*pool_->Connect(deadline), schema_,
                                  static_cast<PostgresqlCollection*>(collection), deadline);
     });
   }

@@ -24,8 +24,14 @@ constexpr int kEpochBits = 40;
 /// from it meanwhile. It gives up, and tries again after a pause. (A vacuum gives way after 1 s.)
 constexpr const char* kBriefLocks = "SET LOCAL lock_timeout = '2s'";
 constexpr std::chrono::seconds kFirstPause{1}, kLongestPause{30};
+/// Of an index.
+constexpr std::size_t kMostColumns = 32;
 /// Before the name of a table: the setting that is the collection's own name.
 const std::string kCollectionOf = "collection of ";
+
+const std::string kHere = "(SELECT " + std::string(kThisServer) + " AS server) AS here";
+/// Of `server`: the setting that is its epoch.
+constexpr const char* kEpochOf = "'epoch of ' || server";
 
 /// Sends a transaction that one client after the other runs: CREATE ... IF NOT EXISTS of several at
 /// once may fail.
@@ -156,28 +162,37 @@ std::string FindSchema(Pool& pool, Deadline deadline) {
   return std::string(found.Text(0, 0));
 }
 
+bool KnowsEpoch(Connection& connection, const std::string& schema, Deadline deadline) try {
+  connection.SendOnce(
+      "SELECT value IS NOT NULL OR has_table_privilege(to_regclass($1), 'INSERT') FROM " + kHere +
+          " LEFT JOIN " + Meta(schema) + " ON name = " + kEpochOf,
+      Parameters().Text(Meta(schema)));
+  return connection.Run(deadline).back().Number(0, 0) != 0;
+} catch (const Refusal&) {
+  return false;
+}
+
 std::optional<Epoch> FindEpoch(Connection& connection, const std::string& schema,
                                Deadline deadline) {
-  const std::string here = "(SELECT " + std::string(kThisServer) + " AS server) AS here";
-  const std::string name = "'epoch of ' || server";
   // An epoch that was lost itself lies in the difference of the timelines.
   const std::string next =
-      "SELECT value::int8 + CASE WHEN split_part(name, '/', 1) = split_part(" + name +
+      "SELECT value::int8 + CASE WHEN split_part(name, '/', 1) = split_part(" +
+      std::string(kEpochOf) +
       ", '/', 1) THEN greatest(split_part(server, '/', 2)::int8 - split_part(name, '/', 2)::int8,"
       " 1) ELSE 1 END FROM " +
       Meta(schema) + " WHERE name LIKE 'epoch of %' ORDER BY value::int8 DESC LIMIT 1";
   try {
     for (const bool is_first : {true, false}) {
-      connection.SendOnce("SELECT server, value::int8 FROM " + here + " LEFT JOIN " + Meta(schema) +
-                          " ON name = " + name);
+      connection.SendOnce("SELECT server, value::int8 FROM " + kHere + " LEFT JOIN " +
+                          Meta(schema) + " ON name = " + kEpochOf);
       const Result found = std::move(connection.Run(deadline).back());
       if (!found.IsNull(0, 1)) {
         return Epoch{std::string(found.Text(0, 0)), found.Number(0, 1) << kEpochBits};
       }
       if (!is_first) break;
       connection.Begin();
-      connection.SendOnce("INSERT INTO " + Meta(schema) + " SELECT " + name + ", coalesce((" +
-                          next + "), 0) FROM " + here + " ON CONFLICT (name) DO NOTHING");
+      connection.SendOnce("INSERT INTO " + Meta(schema) + " SELECT " + kEpochOf + ", coalesce((" +
+                          next + "), 0) FROM " + kHere + " ON CONFLICT (name) DO NOTHING");
       RunAndCommit(connection, deadline);
     }
   } catch (const Refusal& refusal) {
@@ -225,6 +240,9 @@ void CreateIndex(Connection& connection, const PostgresqlCollection& collection,
     const std::string at = PathIntoBody(Filter().OrderBy(field).order());
     columns += (columns.empty() ? "" : ", ") + (index.unique ? ForUniqueIndex(at) : ForIndex(at));
   }
+  // The order of ties, unless there are too many columns.
+  const bool has_key = !index.unique && index.fields.size() + 3 <= kMostColumns;
+  if (has_key) columns += ", " + std::string(kKeyColumns);
   const std::string hash = HashText(collection.table_name() + nlohmann::json(index.fields).dump());
   const std::string name = QuotedName((index.unique ? "doclock_u_" : "doclock_i_") + hash);
   const std::string& table = collection.table();

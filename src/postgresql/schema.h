@@ -21,6 +21,9 @@ std::string FindSchema(Pool& pool, Deadline deadline);
 std::optional<Epoch> FindEpoch(Connection& connection, const std::string& schema,
                                Deadline deadline);
 
+/// Would FindEpoch know it, and may keep it? Stores nothing.
+bool KnowsEpoch(Connection& connection, const std::string& schema, Deadline deadline);
+
 /// Creates the collection's table unless it is there, and checks it.
 void CreateTable(Connection& connection, const std::string& schema,
                  const PostgresqlCollection& collection, Deadline deadline);

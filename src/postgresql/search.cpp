@@ -1,10 +1,13 @@
 #include "postgresql/search.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "document/json/row_filter.h"
+#include "document/json/typed_value.h"
 #include "postgresql/texts.h"
 
 namespace doclock::postgresql {
@@ -38,14 +41,8 @@ void AddKeyTo(Where& where, const Key& key) {
   where.sql += " AND (key_kind, key_number, key_text) = " + LastThree(where.parameters);
 }
 
-/// Does the number compare with the same bodies here and there? Large doubles have more digits than
-/// are written.
-bool ComparesAlike(const Json& number) {
-  constexpr double kExact = 9007199254740992;
-  return std::abs(number.get<double>()) < kExact;
-}
-
-const char* TypeOf(const Json& value) { return value.is_boolean() ? "boolean" : "number"; }
+/// Doubles from here on have more digits than are written.
+constexpr double kExact = 9007199254740992;
 
 const char* OperatorOf(Filter::Op op) {
   switch (op) {
@@ -62,53 +59,186 @@ const char* OperatorOf(Filter::Op op) {
   }
 }
 
-/// What is no date, or looks like one that is none, is for the filter itself.
-void AddDate(Where& where, const std::string& at, const std::string& op, const Json& date) {
-  if (!date.contains("$date")) return;
-  where.parameters.Text(date.at("$date").at("$numberLong").get<std::string>());
-  const std::string time = "(" + at + " #>> '{$date,$numberLong}')";
-  where.sql += " AND CASE WHEN " + time + " ~ '^-?[0-9]{1,19}$' THEN " + time + "::numeric" + op +
-               Place(where.parameters) + "::text::numeric ELSE false END";
+/// Between which values of an index are those of one rank, which it has in their order?
+struct Bounds {
+  const char *first, *last;
+};
+Bounds BoundsOf(Rank rank) {
+  if (rank == Rank::kNumber) return {"'-1e400'", "'1e400'"};
+  if (rank == Rank::kBoolean) return {"'false'", "'true'"};
+  return {"'[-1e19]'", "'[1e19]'"};
 }
 
-/// A range has values of one type. jsonb has an order of its own for texts.
-void AddTo(Where& where, const Filter::Condition& condition) {
+/// As an index has it. @param value of no rank but those that have Bounds, or a text
+std::string Indexed(const Json& value) {
+  if (!value.is_object()) return ToStored(value.dump()).json;
+  return "[" + value.at("$date").at("$numberLong").get<std::string>() + "]";
+}
+
+std::string AsText(const std::string& at) { return "(" + at + " #>> '{}') COLLATE \"C\""; }
+
+/// An index tells neither from a value that is too long.
+std::string IsNull(const std::string& at) {
+  return " AND " + ForIndex(at) + " IS NULL AND coalesce(" + at + ", 'null') = 'null'";
+}
+
+/// jsonb has an order of its own for texts.
+void AddTextRange(Where& where, const std::string& at, const Filter::Condition& condition) {
+  where.parameters.Text(Escaped(condition.value.get_ref<const std::string&>()));
+  where.sql += " AND jsonb_typeof(" + at + ") = 'string' AND " + AsText(at) +
+               OperatorOf(condition.op) + Place(where.parameters);
+}
+
+/// A range has values of one type.
+void AddRange(Where& where, const std::string& indexed, Filter::Op op, Rank rank) {
+  const bool below = op == Filter::Op::kLess || op == Filter::Op::kAtMost || op == Filter::Op::kDue;
+  const Bounds bounds = BoundsOf(rank);
+  where.sql += " AND " + indexed +
+               (below ? std::string(" >= ") + bounds.first : std::string(" <= ") + bounds.last);
+}
+
+/// @param sorts does the search have an order? Then the server may look for that in the same index.
+/// Conditions that repeat others would mislead it about how many documents there are.
+void AddTo(Where& where, const Filter::Condition& condition, bool sorts) {
   if (detail::IsKeyPath(condition.path) || condition.op == Filter::Op::kNotEqual) return;
   const Json& value = condition.value;
-  const std::string at = PathIntoBody(condition.path), op = OperatorOf(condition.op);
+  const std::string at = PathIntoBody(condition.path);
   const bool equals = condition.op == Filter::Op::kEqual;
-  if (value.is_null()) {
-    where.sql += equals ? " AND coalesce(" + at + ", 'null') = 'null'" : " AND false";
-  } else if (value.is_string() && !equals) {
-    where.parameters.Text(Escaped(value.get_ref<const std::string&>()));
-    where.sql += " AND jsonb_typeof(" + at + ") = 'string' AND (" + at +
-                 " #>> '{}') COLLATE \"C\"" + op + Place(where.parameters);
-  } else if (value.is_object()) {
-    AddDate(where, at, op, value);
-  } else if (!value.is_number() || ComparesAlike(value)) {
-    const std::string json = ToStored(value.dump()).json;
+  const Rank rank = RankOf(value);
+  if (rank == Rank::kNull) {
+    where.sql += equals ? IsNull(at) : " AND false";
+  } else if (rank == Rank::kText && !equals) {
+    AddTextRange(where, at, condition);
+  } else if (rank != Rank::kRest && (rank != Rank::kNumber || IsExact(value))) {
+    const std::string json = Indexed(value);
     where.parameters.Jsonb(json);
-    const std::string compared = op + Place(where.parameters);
-    where.sql += " AND " + at + compared + " AND " + ForUniqueIndex(at) + compared;
+    const std::string compared = OperatorOf(condition.op) + Place(where.parameters);
     // The server may write the same value at twice the length.
-    if (json.size() <= kLongestIndexed / 2) where.sql += " AND " + ForIndex(at) + compared;
-    if (!equals) where.sql += " AND jsonb_typeof(" + at + ") = '" + TypeOf(value) + "'";
+    const bool fits = json.size() <= kLongestIndexed / 2;
+    where.sql += " AND " + (fits ? ForIndex(at) : at) + compared;
+    if (!sorts && rank != Rank::kDate) where.sql += " AND " + ForUniqueIndex(at) + compared;
+    if (!equals) AddRange(where, ForIndex(at), condition.op, rank);
   }
+}
+
+const char* Behind(const Filter& filter) { return filter.descending() ? " < " : " > "; }
+
+/// The order of keys, behind `sql`.
+std::string ByKey(const std::string& sql, const char* direction) {
+  return sql + "key_kind" + direction + ", key_number" + direction + ", key_text" + direction;
+}
+
+/// The ranks that can meet the conditions on the field of the order, in its order.
+std::vector<Rank> RanksFor(const Filter& filter) {
+  for (const Filter::Condition& condition : filter.conditions()) {
+    if (condition.path == filter.order() && condition.op != Filter::Op::kNotEqual) {
+      return {RankOf(condition.value)};
+    }
+  }
+  std::vector<Rank> all{Rank::kNull,    Rank::kNumber, Rank::kText,
+                        Rank::kBoolean, Rank::kDate,   Rank::kRest};
+  if (filter.descending()) std::ranges::reverse(all);
+  return all;
+}
+
+/// Adds the value behind which the pass goes on, and returns whether it is that of the position.
+/// Nothing: the server does not compare with it.
+std::optional<bool> AddBound(Parameters& parameters, const Filter& filter, Rank rank) {
+  const Json& value = filter.after()->value;
+  if (rank == Rank::kText) {
+    const auto& text = value.get_ref<const std::string&>();
+    // A text that is not valid UTF-8 is for doclock.
+    constexpr auto kReplace = Json::error_handler_t::replace;
+    if (Json::parse(value.dump(-1, ' ', false, kReplace)) != value) return std::nullopt;
+    parameters.Text(Escaped(text));
+    return true;
+  }
+  if (rank != Rank::kNumber || IsExact(value)) {
+    parameters.Jsonb(Indexed(value));
+    return true;
+  }
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double before =
+      std::nextafter(value.get<double>(), filter.descending() ? kInfinity : -kInfinity);
+  if (!std::isfinite(before)) return std::nullopt;
+  parameters.Jsonb(ToStored(Json(before).dump()).json);
+  return false;
+}
+
+/// The rest of the rank in which the position is.
+void AddBehind(Pass& pass, const Filter& filter, const std::string& value) {
+  Parameters& parameters = pass.where.parameters;
+  std::string begin = " AND ", end;
+  if (pass.rank != Rank::kNull) {
+    const auto exact = AddBound(parameters, filter, pass.rank);
+    if (!exact) return;
+    const std::string bound = Place(parameters);
+    pass.where.sql += " AND " + value + (filter.descending() ? " <= " : " >= ") + bound;
+    if (!*exact) return;
+    begin += "(" + value + " <> " + bound + " OR ";
+    end = ")";
+  }
+  AddKey(parameters, filter.after()->key);
+  pass.where.sql += begin + "(key_kind, key_number, key_text) > " + LastThree(parameters) + end;
+}
+
+Pass PassOf(const Filter& filter, Rank rank) {
+  const std::string at = PathIntoBody(filter.order()), indexed = ForIndex(at);
+  Pass pass{rank, WhereOf(filter), ""};
+  std::string value = indexed;
+  switch (rank) {
+    case Rank::kNull:
+      pass.where.sql += IsNull(at);
+      break;
+    case Rank::kText:
+      value = AsText(at);
+      pass.where.sql += " AND jsonb_typeof(" + at + ") = 'string'";
+      break;
+    case Rank::kRest:
+      pass.where.sql += " AND jsonb_typeof(" + at + ") IN ('object', 'array')";
+      return pass;
+    default:
+      pass.where.sql +=
+          " AND " + indexed + " BETWEEN " + BoundsOf(rank).first + " AND " + BoundsOf(rank).last;
+  }
+  const bool down = filter.descending() && rank != Rank::kNull;
+  pass.order = ByKey(value + (down ? " DESC, " : ", "), "");
+  if (filter.after() && RankOf(filter.after()->value) == rank) AddBehind(pass, filter, value);
+  return pass;
+}
+
+Pass PassByKey(const Filter& filter) {
+  Pass pass{Rank::kNull, WhereOf(filter), ByKey("", filter.descending() ? " DESC" : "")};
+  if (!filter.after()) return pass;
+  AddKey(pass.where.parameters, filter.after()->key);
+  pass.where.sql += " AND (key_kind, key_number, key_text)" + std::string(Behind(filter)) +
+                    LastThree(pass.where.parameters);
+  return pass;
 }
 
 }  // namespace
 
-std::string PageOf(Where& where, const std::optional<Key>& after, bool descending,
-                   std::int64_t rows) {
-  std::string sql = " WHERE " + where.sql;
-  if (after) {
-    AddKey(where.parameters, *after);
-    sql += " AND (key_kind, key_number, key_text) " + std::string(descending ? "<" : ">") + " " +
-           LastThree(where.parameters);
+Rank RankOf(const Json& value) noexcept {
+  if (value.is_null()) return Rank::kNull;
+  if (value.is_number()) return Rank::kNumber;
+  if (value.is_string()) return Rank::kText;
+  if (value.is_boolean()) return Rank::kBoolean;
+  return detail::KindOf(value) == detail::TypedKind::kDate ? Rank::kDate : Rank::kRest;
+}
+
+bool IsExact(const Json& number) { return std::abs(number.get<double>()) < kExact; }
+
+std::vector<Pass> PassesOf(const Filter& filter) {
+  if (filter.order().empty()) return {PassByKey(filter)};
+  std::vector<Pass> passes;
+  std::vector<Rank> ranks = RanksFor(filter);
+  if (filter.after()) {
+    const auto first = RankOf(filter.after()->value);
+    std::erase_if(ranks,
+                  [&](Rank rank) { return filter.descending() ? rank > first : rank < first; });
   }
-  const char* const direction = descending ? " DESC" : "";
-  return sql + " ORDER BY key_kind" + direction + ", key_number" + direction + ", key_text" +
-         direction + " LIMIT " + std::to_string(rows);
+  for (const Rank rank : ranks) passes.push_back(PassOf(filter, rank));
+  return passes;
 }
 
 std::string MembersFor(const Filter& filter) {
@@ -127,7 +257,9 @@ std::string MembersFor(const Filter& filter) {
 
 std::string ForIndex(const std::string& path) {
   return "(CASE WHEN octet_length(" + path + "::text) <= " + std::to_string(kLongestIndexed) +
-         " THEN " + path + " END)";
+         " THEN coalesce(('[' || substring(" + path +
+         " #>> '{$date,$numberLong}' from '^(0|-?[1-9][0-9]{0,18})$') || ']')::jsonb, " +
+         ForUniqueIndex(path) + ") END)";
 }
 
 std::string ForUniqueIndex(const std::string& path) { return "NULLIF(" + path + ", 'null')"; }
@@ -141,7 +273,8 @@ std::string PathIntoBody(const std::vector<std::string>& path) {
 Where WhereOf(const Filter& filter) {
   Where where;
   if (const auto key = EqualKey(filter)) AddKeyTo(where, *key);
-  for (const Filter::Condition& condition : filter.conditions()) AddTo(where, condition);
+  for (const Filter::Condition& condition : filter.conditions())
+    AddTo(where, condition, !filter.order().empty());
   if (filter.lock_state() == Filter::LockState::kFree) where.sql += kFree;
   if (filter.lock_state() == Filter::LockState::kLocked) where.sql += kLocked;
   return where;

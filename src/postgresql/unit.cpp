@@ -8,6 +8,7 @@
 #include "document/json/row_filter.h"
 #include "postgresql/listener.h"
 #include "postgresql/rows.h"
+#include "postgresql/scan.h"
 #include "postgresql/texts.h"
 
 namespace doclock::postgresql {
@@ -127,11 +128,11 @@ void PostgresqlUnit::Load(std::span<Change> documents) {
       if (result.size() == 1) Keep(documents[i], ReadRow(result, 0));
     }
     if (!reads && !waits && (documents.size() > 1 || first_look)) MarkBlocked(documents);
-    // One of several may be read only, although others are written.
-    if ((reads || (!all && documents.size() > 1)) && pool_.has_doubts()) {
+    // What is loaded to be written may be read only: an acquire may find its own grant.
+    if (!all && pool_.has_doubts()) {
       connection_->Send(kWaitsForStandbys);
       if (Run().back().Number(0, 0) != 0) {
-        AwaitStandbys(has_begun_ ? *pool_.Connect(deadline_) : *connection_);
+        AwaitStandbys(has_begun_ ? *pool_.Take(deadline_, Pool::For::kMore) : *connection_);
       }
     }
   });
@@ -335,110 +336,28 @@ bool PostgresqlUnit::Tell(Collection& concerned, const LockHint& local,
   return true;
 }
 
-void PostgresqlUnit::ForEachRow(const PostgresqlCollection& collection, std::string_view body,
-                                const Where& where, std::optional<Key> after, bool descending,
-                                const std::function<bool(FoundRow&&)>& visit) {
-  constexpr std::int64_t kMostRows = 500;
-  for (std::int64_t rows = 16;;) {
-    Where page = where;
-    const std::string behind = PageOf(page, after, descending, rows);
-    Begin();
-    connection_->SendOnce(
-        "SELECT " + std::string(kReadColumns).append(body) + " FROM " + collection.table() + behind,
-        page.parameters);
-    const std::vector<Result> results = Run();
-    const Result& result = results.back();
-    std::size_t bytes = 0;
-    for (int row = 0; row < result.size(); ++row) {
-      FoundRow found = ReadRow(result, row);
-      bytes += found.entry.body.size_hint();
-      after = found.key;
-      if (!visit(std::move(found))) return;
-    }
-    if (result.size() < rows) return;
-    rows = bytes > kPageBytes       ? std::max<std::int64_t>(rows / 4, 1)
-           : bytes < kPageBytes / 4 ? std::min(rows * 2, kMostRows)
-                                    : rows;
-  }
-}
-
-QueryRow PostgresqlUnit::RowOf(FoundRow&& found) {
-  const rules::LockState& lock = found.entry.lock;
-  // A malformed lock may be held; it is not free.
-  const bool locked = found.malformed || lock.IsLive(Now());
-  return {std::move(found.key), std::move(found.entry.body), lock.version, lock.born, locked};
-}
+void PostgresqlUnit::BeginScan() { access_ == locking::Access::kRead ? BeginSnapshot() : Begin(); }
 
 void PostgresqlUnit::Scan(Collection& collection, const Filter& filter,
                           const std::function<bool(QueryRow&&)>& visit) {
   WithoutDoubt([&] {
-    if (access_ == locking::Access::kRead) BeginSnapshot();
-    if (!filter.order().empty()) return ScanInOrder(Ours(collection), filter, visit);
-    Now();
-    std::int64_t shown = 0;
-    const auto after = filter.after() ? std::optional(filter.after()->key) : std::nullopt;
-    const auto show = [&](FoundRow&& found) {
-      QueryRow row = RowOf(std::move(found));
-      if (!StateMatches(filter, row.locked) || !Matches(filter, row.key, row.body)) return true;
-      return visit(std::move(row)) && ++shown != filter.limit();
-    };
-    ForEachRow(Ours(collection), kWholeBody, WhereOf(filter), after, filter.descending(), show);
+    BeginScan();
+    postgresql::Scan(*connection_, deadline_, Ours(collection), Now())
+        .Run(filter, access_ == locking::Access::kRead, visit);
   });
-}
-
-void PostgresqlUnit::ScanInOrder(const PostgresqlCollection& collection, const Filter& filter,
-                                 const std::function<bool(QueryRow&&)>& visit) {
-  constexpr std::size_t kAtOnce = 8;  // bodies may be large
-  const bool reads = access_ == locking::Access::kRead;
-  Now();
-  const Where where = WhereOf(filter);
-  const std::string members = MembersFor(filter);
-  const auto scan = [&](FirstRows& rows) {
-    ForEachRow(collection, members, where, std::nullopt, false, [&](FoundRow&& found) {
-      rows.Show(RowOf(std::move(found)));
-      return true;
-    });
-  };
-  if (!reads) return VisitInOrder(filter, kPageRows, scan, visit);
-  std::vector<QueryRow> found;
-  bool goes_on = true;
-  const auto collect = [&](QueryRow&& row) {
-    found.push_back(std::move(row));
-    if (found.size() == kAtOnce) goes_on = ShowWhole(collection, found, visit);
-    return goes_on;
-  };
-  VisitInOrder(filter, kPageRows, scan, collect);
-  if (goes_on) ShowWhole(collection, found, visit);
-}
-
-bool PostgresqlUnit::ShowWhole(const PostgresqlCollection& collection, std::vector<QueryRow>& rows,
-                               const std::function<bool(QueryRow&&)>& visit) {
-  if (rows.empty()) return true;
-  for (const QueryRow& row : rows) {
-    Parameters parameters;
-    AddKey(parameters, row.key);
-    connection_->Send(collection.read, parameters);
-  }
-  const std::vector<Result> results = Run();
-  std::vector<QueryRow> whole = std::exchange(rows, {});
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    whole[i].body = ReadRow(results[i], 0).entry.body;
-    if (!visit(std::move(whole[i]))) return false;
-  }
-  return true;
 }
 
 std::string PostgresqlUnit::ScanLocks(Collection& collection, const LockQuery& query,
                                       const std::string&,
                                       const std::function<bool(Candidate&&)>& visit) {
-  Now();
   WithoutDoubt([&] {
-    ForEachRow(
-        Ours(collection), kWholeBody, WhereOf(query), std::nullopt, false, [&](FoundRow&& found) {
-          const bool has_body = !TreeOf(found.entry.body).empty();
-          return visit(
-              {std::move(found.key), std::move(found.entry.lock), has_body, found.malformed});
-        });
+    BeginScan();
+    const auto show = [&](FoundRow&& found) {
+      const bool has_body = !TreeOf(found.entry.body).empty();
+      return visit({std::move(found.key), std::move(found.entry.lock), has_body, found.malformed});
+    };
+    postgresql::Scan(*connection_, deadline_, Ours(collection), Now())
+        .ForEachRow(kWholeBody, WhereOf(query), std::string(kKeyColumns), show);
   });
   return {};
 }

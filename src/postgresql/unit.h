@@ -11,7 +11,6 @@
 #include "postgresql/pool.h"
 #include "postgresql/postgresql_collection.h"
 #include "postgresql/rows.h"
-#include "postgresql/search.h"
 #include "postgresql/short_cuts.h"
 
 namespace doclock::postgresql {
@@ -49,6 +48,7 @@ class PostgresqlUnit final : public locking::Unit {
   void Begin();
   /// What is read from now on was there at one moment. In a unit that reads.
   void BeginSnapshot();
+  void BeginScan();
   std::vector<Result> Run() { return connection_->Run(deadline_); }
   void Keep(locking::Change& document, FoundRow&& found);
   /// Of documents that were not found: are they there, and another transaction keeps them?
@@ -74,20 +74,6 @@ class PostgresqlUnit final : public locking::Unit {
   /// @param row where the row of a grant stands
   bool Tell(Collection& collection, const LockHint& local, const rules::PassedOn& passed_on,
             const std::string& row);
-  /// Shows the rows that `where` selects, in the order of keys, in the memory of a page, until
-  /// `visit` returns false. @param body the expression of its text
-  void ForEachRow(const PostgresqlCollection& collection, std::string_view body, const Where& where,
-                  std::optional<Key> after, bool descending,
-                  const std::function<bool(FoundRow&&)>& visit);
-
-  QueryRow RowOf(FoundRow&& found);
-  /// In the order of a field. It sorts without the bodies.
-  void ScanInOrder(const PostgresqlCollection& collection, const Filter& filter,
-                   const std::function<bool(QueryRow&&)>& visit);
-  /// Shows rows with their bodies, and clears `rows`. False: `visit` did not want more.
-  bool ShowWhole(const PostgresqlCollection& collection, std::vector<QueryRow>& rows,
-                 const std::function<bool(QueryRow&&)>& visit);
-
   Pool& pool_;
   const locking::Access access_;
   const Deadline deadline_;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "conformance/suite/store_conformance.h"
+#include "doclock/date.h"
 #include "doclock/postgresql_sql.h"
 #include "doclock/postgresql_store.h"
 #include "postgresql/pool.h"
@@ -21,6 +22,7 @@ using conformance::kTtl;
 using conformance::MakeBody;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// A text that cannot be compressed much.
 std::string RandomText(std::size_t size) {
@@ -55,6 +57,19 @@ class PostgresqlStoreTables : public ::testing::Test {
         "CREATE OR REPLACE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN"
         " NULL; END'; CREATE TRIGGER keeps BEFORE " +
         kinds + " ON doclock_c_things FOR EACH ROW EXECUTE FUNCTION nothing()");
+  }
+  /// The server's plan of a statement, behind another one in the same session.
+  std::string Explain(const std::string& before, const std::string& sql,
+                      const postgresql::Parameters& parameters) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    postgresql::Pool pool(postgresql::ParseUrl(schema_.url()));
+    const auto connection = pool.Take(deadline);
+    connection->SendOnce(before);
+    connection->SendOnce("EXPLAIN ANALYZE " + sql, parameters);
+    std::string lines;
+    const auto results = connection->Run(deadline);
+    for (int row = 0; row < results.back().size(); ++row) lines += results.back().Text(row, 0);
+    return lines;
   }
   void DropTrigger() { schema_.raw().Run("DROP TRIGGER keeps ON doclock_c_things"); }
 
@@ -170,21 +185,40 @@ TEST_F(PostgresqlStoreTables, AreSearchedByTheirIndexes) {
   things.EnsureIndex({.fields = {"step"}});
   things.EnsureIndex({.fields = {"mail"}, .unique = true});
   const auto plan = [&](const Filter& filter) {
-    postgresql::Pool pool(postgresql::ParseUrl(schema_.url()));
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    const auto connection = pool.Take(deadline);
     const postgresql::Where where = postgresql::WhereOf(filter);
-    connection->SendOnce("SET enable_seqscan = off");
-    connection->SendOnce("EXPLAIN SELECT FROM doclock_c_things WHERE " + where.sql,
-                         where.parameters);
-    std::string lines;
-    const auto results = connection->Run(deadline);
-    for (int row = 0; row < results.back().size(); ++row) lines += results.back().Text(row, 0);
-    return lines;
+    return Explain("SET enable_seqscan = off", "SELECT FROM doclock_c_things WHERE " + where.sql,
+                   where.parameters);
   };
   EXPECT_THAT(plan(Filter().Equal("step", "paid")), HasSubstr("doclock_i_"));
   EXPECT_THAT(plan(Filter().AtLeast("step", 7)), HasSubstr("doclock_i_"));
+  EXPECT_THAT(plan(Filter().Equal("step", Date(std::chrono::sys_seconds()))),
+              HasSubstr("doclock_i_"));
   EXPECT_THAT(plan(Filter().Equal("mail", "a@b")), HasSubstr("doclock_u_"));
+}
+
+/// Of many documents it reads those that it shows, whatever their values are.
+TEST_F(PostgresqlStoreTables, HaveTheOrderOfASearchInItsIndex) {
+  Client things = Things();
+  things.EnsureIndex({.fields = {"state", "n"}});
+  schema_.raw().Run(
+      "INSERT INTO doclock_c_things(key_text, body) SELECT i, jsonb_build_object('state', 'new',"
+      " 'n', CASE i % 3 WHEN 0 THEN to_jsonb(7) WHEN 1 THEN to_jsonb(i) ELSE jsonb_build_object("
+      "'$date', jsonb_build_object('$numberLong', i::text)) END) FROM generate_series(1, 3000) i;"
+      " ANALYZE doclock_c_things");
+  const Filter all = Filter().Equal("state", "new");
+  for (const Filter& filter : {Filter(all).OrderBy("n"), Filter(all).Greater("n", 6).OrderBy("n"),
+                               Filter(all).AtMost("n", Date::Now()).OrderBy("n")}) {
+    for (const postgresql::Pass& pass : postgresql::PassesOf(filter)) {
+      if (pass.rank != postgresql::Rank::kNumber && pass.rank != postgresql::Rank::kDate) continue;
+      const std::string plan = Explain("SELECT",
+                                       "SELECT FROM doclock_c_things WHERE " + pass.where.sql +
+                                           " ORDER BY " + pass.order + " LIMIT 1",
+                                       pass.where.parameters);
+      EXPECT_THAT(plan, HasSubstr("doclock_i_"));
+      EXPECT_THAT(plan, Not(HasSubstr("Sort"))) << plan;
+      EXPECT_THAT(plan, Not(HasSubstr("Removed by Filter"))) << plan;
+    }
+  }
 }
 
 /// A program that writes, and is slow to commit.
