@@ -107,9 +107,12 @@ cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
 # Where the system's own folder is mounted. This tree's stays as it is.
 [[ -d build ]] || install -d -o "$(stat -c %u .)" -g "$(stat -c %g .)" build
 
+# unshare passes no signal on, and is not ended by one while it waits. Killed, it takes all its processes along.
 enter() {
   unshare --mount --propagation private --pid --fork --kill-child --ipc \
-    bash -euo pipefail -c "$(declare -f inside); inside \"\$@\"" bash "$root" "$PWD" "$@"
+    bash -euo pipefail -c "$(declare -f inside); inside \"\$@\"" bash "$root" "$PWD" "$@" < /dev/stdin &
+  trap 'kill -KILL $! 2> /dev/null; exit 143' HUP INT TERM
+  wait $!
 }
 
 enter scripts/install_deps.sh > "$root.log" 2>&1 || { tail -5 "$root.log" >&2; die "the dependencies cannot be installed: $root.log"; }
