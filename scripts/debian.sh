@@ -15,7 +15,8 @@ the network of this machine, and this tree, which it can read only. What it buil
   --fresh         first deletes the system that is there
 
   scripts/debian.sh -- scripts/test.sh -- -L postgresql           # only the tests on PostgreSQL
-  scripts/debian.sh -- sh -c 'apt-get -y install clang-19 && CXX=clang++-19 cmake --preset dev'
+  scripts/debian.sh -- sh -c 'apt-get -y install clang-22 && cmake --preset test -B build/clang \
+    -DCMAKE_CXX_COMPILER=clang++-22 && cmake --build build/clang && ctest --test-dir build/clang'
 
 It needs root, debootstrap and unshare. The mirror is $DOCLOCK_DEBIAN_MIRROR, or the one that this machine's apt uses, or
 http://deb.debian.org/debian. The system takes over this machine's certificates, apt's proxy, and the variables DOCLOCK_*,
