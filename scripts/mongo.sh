@@ -158,22 +158,25 @@ launch() { # <port> <mongod> [options...]
       die "the server on port $port does not start (is the port taken? DOCLOCK_MONGO_PORT names others)"; }
 }
 
+# Called left of ||, where bash goes on after a command that fails.
 certificate() { # <folder> <name> <subject> <days> <names it is good for>, of the folder's CA
-  openssl req -newkey rsa:2048 -nodes -keyout "$1/$2.key" -out "$1/$2.csr" -subj "$3"
-  openssl x509 -req -in "$1/$2.csr" -CA "$1/ca.pem" -CAkey "$1/ca.key" -CAcreateserial -days "$4" \
-    -extfile <(echo "subjectAltName=$5") -out "$1/$2.crt"
-  cat "$1/$2.key" "$1/$2.crt" > "$1/$2.pem"
+  openssl req -newkey rsa:2048 -nodes -keyout "$1/$2.key" -out "$1/$2.csr" -subj "$3" &&
+    openssl x509 -req -in "$1/$2.csr" -CA "$1/ca.pem" -CAkey "$1/ca.key" -CAcreateserial -days "$4" \
+      -extfile <(echo "subjectAltName=$5") -out "$1/$2.crt" &&
+    cat "$1/$2.key" "$1/$2.crt" > "$1/$2.pem"
 }
 
 certificates() { # <folder>
   local ca
   mkdir -p "$1"
   for ca in ca stranger; do
-    openssl req -x509 -newkey rsa:2048 -nodes -keyout "$1/$ca.key" -out "$1/$ca.pem" -days 30 -subj "/CN=doclock $ca"
+    openssl req -x509 -newkey rsa:2048 -nodes -keyout "$1/$ca.key" -out "$1/$ca.pem" -days 30 -subj "/CN=doclock $ca" ||
+      return
   done
-  certificate "$1" server /CN=localhost 30 DNS:localhost
-  certificate "$1" client /CN=client/OU=clients 30 DNS:client
-  certificate "$1" expired /CN=localhost -1 DNS:localhost
+  # The last one expires in the second in which it is made: OpenSSL 3.5 makes none that ends before it begins.
+  certificate "$1" server /CN=localhost 30 DNS:localhost &&
+    certificate "$1" client /CN=client/OU=clients 30 DNS:client &&
+    certificate "$1" expired /CN=localhost 0 DNS:localhost
 }
 
 options() { # <port>, of every server of this kind
