@@ -79,7 +79,10 @@ class Committer {
     if (!Build()) return;
     ServerTransaction transaction(server_, pool_, deadline_);
     MongodbJoin native{transaction.client(), transaction.session(), transaction.opts()};
-    if (!locking::Join(commit_, &native)) return;
+    if (!locking::Join(commit_, &native)) {
+      transaction.Distrust(commit_.ops.front()->collection->name());
+      return;
+    }
     if (!SendAll(transaction)) return;
     Reply reply;
     switch (transaction.Commit(reply)) {

@@ -51,12 +51,23 @@ std::string Update(const std::string& table, const std::string& columns, int cou
 
 /// No share, no waiter.
 constexpr const char* kAlone = " AND lock_shares IS NULL AND lock_queue IS NULL";
-/// The lock is what this library writes. Of what is malformed the long way tells.
-constexpr const char* kSound =
-    " AND lock_version BETWEEN 0 AND 4611686018427387903"
-    " AND lock_born IS NOT NULL AND coalesce(lock_ttl, 0) >= 0 AND coalesce(lock_fence, 0) >= 0"
-    " AND coalesce(isfinite(lock_time) AND isfinite(lock_since), true)"
-    " AND coalesce(jsonb_typeof(lock_owner), 'object') = 'object'";
+std::string IsTime(const std::string& column) {
+  return " AND coalesce(" + column + " BETWEEN '2000-01-01Z' AND '2071-05-01Z', true)";
+}
+
+std::string IsText(const std::string& member) {
+  return " AND coalesce(jsonb_typeof(lock_owner -> '" + member + "'), 'string') = 'string'";
+}
+
+/// The lock is as records::FromJson reads it. Of what is malformed the long way tells.
+const std::string kSound =
+    " AND lock_version BETWEEN 0 AND 4611686018427387903 AND lock_born IS NOT NULL"
+    " AND coalesce(lock_ttl BETWEEN 0 AND 31536000000, true)"
+    " AND coalesce(lock_fence BETWEEN 0 AND 4611686018427387903, true)" +
+    IsTime("lock_time") + IsTime("lock_since") + IsTime("lock_closed") + IsText("name") +
+    IsText("host") +
+    " AND coalesce(jsonb_typeof(lock_owner -> 'pid') = 'number' AND"
+    " lock_owner ->> 'pid' ~ '^[0-9]{1,18}$', lock_owner IS NULL)";
 
 /// As LockState::RaiseVersion. The session has the floor of its connection.
 const std::string kRaised =
@@ -142,7 +153,7 @@ PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldName
                 "lock_id IS NULL AND lock_closed IS NULL" + std::string(kAlone) + kSound, kGranted,
                 "lock_version, lock_born, " + std::string(kWholeBody)),
       renew(table, {{"id", "uuid"}, {"ttl", "int8"}},
-            "lock_id = given.id AND lock_shares IS NULL" + std::string(kSound) + " AND " + kEnd +
+            "lock_id = given.id" + std::string(kAlone) + kSound + " AND " + kEnd +
                 " > clock_timestamp()",
             "lock_time = given.now, lock_ttl = greatest(given.ttl, ceil(extract(epoch FROM " +
                 std::string(kEnd) + " - given.now) * 1000)::int8)",

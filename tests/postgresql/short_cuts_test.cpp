@@ -190,6 +190,37 @@ TEST_F(PostgresqlStoreShortCuts, FindNothingToDoWhereTheRulesHaveToDecide) {
   ExpectUnchanged(acquire);  // a row that others made
 }
 
+TEST_F(PostgresqlStoreShortCuts, LeaveWhatIsMalformedToTheLongWay) {
+  const Uuid id = NewUuid();
+  Lock(id);
+  RenewOp renew(things_.collection(), short_);
+  renew.lock_id = id;
+  renew.ttl = kTtl;
+  for (const char* const change :
+       {"lock_version = -1", "lock_version = 9223372036854775807", "lock_ttl = -1",
+        "lock_ttl = 31536000001", "lock_fence = -1", "lock_fence = 9223372036854775807",
+        "lock_closed = 'infinity'", "lock_closed = '-infinity'",
+        "lock_since = now() - interval '80 years'", "lock_since = '1950-01-01'",
+        "lock_time = now() + interval '80 years'", "lock_owner = '5'",
+        "lock_owner = '{\"pid\": \"x\"}'", "lock_owner = '{\"pid\": -1}'",
+        "lock_owner = '{\"pid\": 1, \"name\": 2}'", "lock_queue = '5'",
+        "lock_queue = '[{\"id\": 1}]'"}) {
+    SCOPED_TRACE(change);
+    schema_.raw().Run("CREATE TABLE kept AS SELECT * FROM doclock_c_things");
+    Set(change);
+    ReadOp read(things_.collection(), short_);
+    things_.Execute({&read});
+    ASSERT_TRUE(read.detail);
+    EXPECT_EQ(read.detail->code, Errc::kMalformed);
+    EXPECT_FALSE(Try(renew));
+    WriteOp release = Release(id);
+    EXPECT_FALSE(Try(release));
+    schema_.raw().Run("TRUNCATE doclock_c_things");
+    schema_.raw().Run("INSERT INTO doclock_c_things SELECT * FROM kept");
+    schema_.raw().Run("DROP TABLE kept");
+  }
+}
+
 TEST_F(PostgresqlStoreShortCuts, OfOneThatAUniqueIndexRefusesAreUndone) {
   const Uuid id = NewUuid();
   Lock(id);

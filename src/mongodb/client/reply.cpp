@@ -68,7 +68,7 @@ constexpr std::array kCodes = {
 
     Code{43, Proof::kPassing, "CursorNotFound"},
     Code{46, Proof::kPassing, "LockBusy"},
-    Code{112, Proof::kPassing, "WriteConflict"},
+    Code{kWriteConflict, Proof::kPassing, "WriteConflict"},
     Code{175, Proof::kPassing, "QueryPlanKilled"},
     Code{kNoSuchTransaction, Proof::kPassing, "NoSuchTransaction"},
     Code{371, Proof::kPassing, "UserWritesBlocked", "an administrator has blocked writes"},

@@ -84,7 +84,14 @@ void ServerTransaction::Run(Doc& command, Reply& reply) {
   command.Add("maxTimeMS", std::max<std::int64_t>(most.count(), 1));
   // As a read, because nothing that it has done is stored yet.
   server_.RunOn(client(), command, opts_.get(), Effect::kReads, reply);
-  if (!reply.answered()) may_stay_open_ = true;
+  // Each other error of the server has ended it.
+  const bool ended = reply.code == kWriteConflict || reply.code == kNoSuchTransaction;
+  if (!reply.answered() && !ended) may_stay_open_ = true;
+}
+
+void ServerTransaction::Distrust(const std::string& collection) {
+  collection_ = collection;
+  may_stay_open_ = true;
 }
 
 ServerTransaction::End ServerTransaction::Commit(Reply& reply) {

@@ -35,6 +35,10 @@ class ServerTransaction {
   /// transaction must not be committed, and then nothing is stored.
   void Run(Doc& command, Reply& reply);
 
+  /// Commands of the user's own were sent to it, and may have had no answer, or come late.
+  /// @param collection one that the user may read
+  void Distrust(const std::string& collection);
+
   enum class End : std::uint8_t {
     kStored,
     kNothing,  ///< Nothing is stored, nor will be.
@@ -62,7 +66,7 @@ class ServerTransaction {
   std::unique_ptr<mongoc_client_session_t, Destroy> session_;
   Doc opts_;
   std::string collection_;      ///< Of the last command.
-  bool may_stay_open_ = false;  ///< A command had no answer.
+  bool may_stay_open_ = false;  ///< A command may have had no answer.
 };
 
 }  // namespace doclock::mongodb
