@@ -6,6 +6,7 @@
 
 #include "document/values/utf8.h"
 #include "engine/check_options.h"
+#include "engine/failure.h"
 #include "engine/procedures/background_release.h"
 #include "engine/runtime/insist.h"
 #include "engine/runtime/task_threads.h"
@@ -315,6 +316,13 @@ void Engine::AwaitClosed() {
   } else {
     closing_changed_.wait(lock, ended);
   }
+}
+
+FailurePtr WhyClosed(const Engine& engine) noexcept {
+  if (!engine.ours()) {
+    return MakeFailure(Errc::kForked, "the LockManager belongs to the parent process");
+  }
+  return engine.closed() ? MakeFailure(Errc::kClosed, "the LockManager is closed") : nullptr;
 }
 
 GrantRequest MakeGrant(const AcquireSpec& spec) {

@@ -150,6 +150,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::condition_variable closing_changed_;
 };
 
+/// Why no verb may begin; null if it may.
+FailurePtr WhyClosed(const Engine& engine) noexcept;
+
 /// The request to the store, under a fresh id.
 GrantRequest MakeGrant(const AcquireSpec& spec);
 

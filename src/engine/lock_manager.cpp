@@ -4,7 +4,6 @@
 
 #include "engine/engine.h"
 #include "engine/failure.h"
-#include "engine/verbs/launch.h"
 
 namespace doclock {
 

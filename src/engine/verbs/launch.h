@@ -9,14 +9,6 @@
 
 namespace doclock::detail {
 
-/// Why no verb may begin; null if it may.
-inline FailurePtr WhyClosed(Engine& engine) noexcept {
-  if (!engine.ours()) {
-    return MakeFailure(Errc::kForked, "the LockManager belongs to the parent process");
-  }
-  return engine.closed() ? MakeFailure(Errc::kClosed, "the LockManager is closed") : nullptr;
-}
-
 /// The result of a verb that was refused.
 template <class Result>
 Result Refused(FailurePtr failure) noexcept {
