@@ -33,8 +33,6 @@ std::string Settings(const std::string& local) {
          set("synchronous_commit", std::string(kDurableCommit)) + ", " +
          set("idle_in_transaction_session_timeout", "'30s'") + ", " +
          set("statement_timeout", "'0'") + ", " + set("idle_session_timeout", "'0'") + ", " +
-         // Of a search's order a few documents are read, mostly.
-         set("cursor_tuple_fraction", "'0.0001'") + ", " +
          set("client_min_messages", "'warning'");  // those of a commit that no standby has
 }
 const Statement kSession{Settings("false")};

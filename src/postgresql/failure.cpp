@@ -14,9 +14,11 @@ namespace {
   // A connection, a resource, an operator, or the system: it may pass.
   const std::string kind = refusal.state.substr(0, 2);
   const bool passes = kind == "08" || kind == "53" || kind == "57" || kind == "58";
-  const char* const why = refusal.IsUnwritten()      ? ": a trigger or a rule of the table kept a "
-                                                       "row from being written or erased. Drop it"
-                          : refusal.state == "54000" ? ": a value is too long for an index"
+  const char* const why = refusal.IsUnwritten() ? ": a trigger or a rule of the table kept a "
+                                                  "row from being written or erased. Drop it"
+                          : refusal.state == "54000"
+                              ? ": a value, or the list of the fields, is too long for an "
+                                "index"
                           : refusal.state == "42501" ? ": the user lacks a privilege"
                           : refusal.state == "26000" ? ": does a pooler give each transaction "
                                                        "another session? Name the server itself"

@@ -38,10 +38,12 @@ class Sorted {
   bool Show(QueryRow&& row) {
     const auto& value = ValueOf(filter_, row);
     const bool is_exact = !value.is_number() || IsExact(value);
-    const bool same = !is_exact && value.get<double>() == kept_value_ && kept_.size() < kPageRows;
+    const bool has_room = kept_.size() < kPageRows && kept_bytes_ < kPageBytes;
+    const bool same = !is_exact && value.get<double>() == kept_value_ && has_room;
     if (!same && !End()) return false;
     if (is_exact) return wanted_ = visit_(std::move(row));
     kept_value_ = value.get<double>();
+    kept_bytes_ += row.body.size_hint();
     kept_.push_back(std::move(row));
     return true;
   }
@@ -49,6 +51,7 @@ class Sorted {
     std::ranges::sort(kept_, [&](const QueryRow& a, const QueryRow& b) {
       return IsBefore(filter_, {a.key, ValueOf(filter_, a)}, b);
     });
+    kept_bytes_ = 0;
     for (QueryRow& row : std::exchange(kept_, {})) wanted_ = wanted_ && visit_(std::move(row));
     return wanted_;
   }
@@ -58,6 +61,7 @@ class Sorted {
   const std::function<bool(QueryRow&&)>& visit_;
   bool wanted_ = true;
   double kept_value_ = 0;
+  std::size_t kept_bytes_ = 0;
   std::vector<QueryRow> kept_;
 };
 

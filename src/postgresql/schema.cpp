@@ -243,7 +243,9 @@ void CreateIndex(Connection& connection, const PostgresqlCollection& collection,
   // The order of ties, unless there are too many columns.
   const bool has_key = !index.unique && index.fields.size() + 3 <= kMostColumns;
   if (has_key) columns += ", " + std::string(kKeyColumns);
-  const std::string hash = HashText(collection.table_name() + nlohmann::json(index.fields).dump());
+  // An index of another definition, as another version made it, is another index.
+  const std::string hash = HashText(collection.table_name() +
+                                    (index.unique ? nlohmann::json(index.fields).dump() : columns));
   const std::string name = QuotedName((index.unique ? "doclock_u_" : "doclock_i_") + hash);
   const std::string& table = collection.table();
   const std::string qualified =

@@ -44,6 +44,9 @@ void AddKeyTo(Where& where, const Key& key) {
 /// Doubles from here on have more digits than are written.
 constexpr double kExact = 9007199254740992;
 
+/// Does a condition with it meet the same bodies here and there, as this library writes them?
+bool ComparesAlike(const Json& number) { return std::abs(number.get<double>()) < kExact; }
+
 const char* OperatorOf(Filter::Op op) {
   switch (op) {
     case Filter::Op::kLess:
@@ -97,9 +100,7 @@ void AddRange(Where& where, const std::string& indexed, Filter::Op op, Rank rank
                (below ? std::string(" >= ") + bounds.first : std::string(" <= ") + bounds.last);
 }
 
-/// @param sorts does the search have an order? Then the server may look for that in the same index.
-/// Conditions that repeat others would mislead it about how many documents there are.
-void AddTo(Where& where, const Filter::Condition& condition, bool sorts) {
+void AddTo(Where& where, const Filter& filter, const Filter::Condition& condition) {
   if (detail::IsKeyPath(condition.path) || condition.op == Filter::Op::kNotEqual) return;
   const Json& value = condition.value;
   const std::string at = PathIntoBody(condition.path);
@@ -109,14 +110,17 @@ void AddTo(Where& where, const Filter::Condition& condition, bool sorts) {
     where.sql += equals ? IsNull(at) : " AND false";
   } else if (rank == Rank::kText && !equals) {
     AddTextRange(where, at, condition);
-  } else if (rank != Rank::kRest && (rank != Rank::kNumber || IsExact(value))) {
+  } else if (rank != Rank::kRest && (rank != Rank::kNumber || ComparesAlike(value))) {
     const std::string json = Indexed(value);
     where.parameters.Jsonb(json);
     const std::string compared = OperatorOf(condition.op) + Place(where.parameters);
     // The server may write the same value at twice the length.
     const bool fits = json.size() <= kLongestIndexed / 2;
     where.sql += " AND " + (fits ? ForIndex(at) : at) + compared;
-    if (!sorts && rank != Rank::kDate) where.sql += " AND " + ForUniqueIndex(at) + compared;
+    // A unique index has another expression. Where the server may look for the order in the same
+    // index, a repeated condition would mislead it about how many documents there are.
+    const bool apart = equals ? condition.path != filter.order() : filter.order().empty();
+    if (rank != Rank::kDate && apart) where.sql += " AND " + ForUniqueIndex(at) + compared;
     if (!equals) AddRange(where, ForIndex(at), condition.op, rank);
   }
 }
@@ -226,7 +230,10 @@ Rank RankOf(const Json& value) noexcept {
   return detail::KindOf(value) == detail::TypedKind::kDate ? Rank::kDate : Rank::kRest;
 }
 
-bool IsExact(const Json& number) { return std::abs(number.get<double>()) < kExact; }
+bool IsExact(const Json& number) {
+  const auto value = number.get<double>();
+  return std::abs(value) < kExact && value == std::trunc(value);
+}
 
 std::vector<Pass> PassesOf(const Filter& filter) {
   if (filter.order().empty()) return {PassByKey(filter)};
@@ -273,8 +280,7 @@ std::string PathIntoBody(const std::vector<std::string>& path) {
 Where WhereOf(const Filter& filter) {
   Where where;
   if (const auto key = EqualKey(filter)) AddKeyTo(where, *key);
-  for (const Filter::Condition& condition : filter.conditions())
-    AddTo(where, condition, !filter.order().empty());
+  for (const Filter::Condition& condition : filter.conditions()) AddTo(where, filter, condition);
   if (filter.lock_state() == Filter::LockState::kFree) where.sql += kFree;
   if (filter.lock_state() == Filter::LockState::kLocked) where.sql += kLocked;
   return where;

@@ -29,7 +29,8 @@ std::string MembersFor(const Filter& filter);
 enum class Rank : std::uint8_t { kNull, kNumber, kText, kBoolean, kDate, kRest };
 Rank RankOf(const nlohmann::json& value) noexcept;
 
-/// Is the number below 2^53? Then the server compares it with others as OrderBy does.
+/// Is it a whole number below 2^53? Then the server compares it with others as OrderBy does: of
+/// fractions a body that others wrote may have more digits than a double.
 bool IsExact(const nlohmann::json& number);
 
 /// A part of a search.

@@ -196,6 +196,35 @@ TEST_F(PostgresqlStoreTables, AreSearchedByTheirIndexes) {
   EXPECT_THAT(plan(Filter().Equal("mail", "a@b")), HasSubstr("doclock_u_"));
 }
 
+/// As the store reads them: by a cursor, of which the server expects that few are fetched.
+TEST_F(PostgresqlStoreTables, AreSearchedByTheirIndexesForTheFewThatMeetAFilter) {
+  Client things = Things();
+  things.EnsureIndex({.fields = {"state", "n"}});
+  things.EnsureIndex({.fields = {"n"}});
+  things.EnsureIndex({.fields = {"mail"}, .unique = true});
+  schema_.raw().Run(
+      "INSERT INTO doclock_c_things(key_text, body) SELECT i, jsonb_build_object('n', i, 'mail', i,"
+      " 'state', CASE WHEN i > 19900 THEN 'new' ELSE 'old' END) FROM generate_series(1, 20000) i;"
+      " ANALYZE doclock_c_things");
+  const auto plan = [&](const Filter& filter) {
+    std::string plans;
+    for (const postgresql::Pass& pass : postgresql::PassesOf(filter)) {
+      if (pass.rank != postgresql::Rank::kNull && pass.rank != postgresql::Rank::kNumber) continue;
+      plans += Explain("SELECT",
+                       "DECLARE c NO SCROLL CURSOR FOR SELECT FROM doclock_c_things WHERE " +
+                           pass.where.sql + " ORDER BY " + pass.order,
+                       pass.where.parameters);
+    }
+    EXPECT_THAT(plans, Not(HasSubstr("Removed by Filter"))) << plans;
+    return plans;
+  };
+  EXPECT_THAT(plan(Filter().Equal("mail", 19'999)), HasSubstr("doclock_u_"));
+  EXPECT_THAT(plan(Filter().Equal("mail", 19'999).OrderBy("n")), HasSubstr("doclock_u_"));
+  EXPECT_THAT(plan(Filter().Equal("state", "new")), HasSubstr("doclock_i_"));
+  EXPECT_THAT(plan(Filter().Equal("state", "new").OrderBy("n")), HasSubstr("doclock_i_"));
+  EXPECT_THAT(plan(Filter().AtLeast("n", 19'990)), HasSubstr("doclock_i_"));
+}
+
 /// Of many documents it reads those that it shows, whatever their values are.
 TEST_F(PostgresqlStoreTables, HaveTheOrderOfASearchInItsIndex) {
   Client things = Things();
