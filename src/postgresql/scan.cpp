@@ -85,9 +85,11 @@ void Scan::Run(const Filter& filter, bool whole, const Visit& visit) {
 }
 
 bool Scan::RunPass(const Filter& filter, const Pass& pass, const Visit& visit) {
+  constexpr std::int64_t kFew = 16;
   const std::string body = filter.order().empty() ? std::string(kWholeBody) : MembersFor(filter);
   const auto scan = [&](const Visit& show) {
-    ForEachRow(body, pass.where, pass.order, [&](FoundRow&& found) {
+    const bool few = !filter.order().empty() && filter.limit() > 0 && filter.limit() <= kFew;
+    ForEachRow(body, pass.where, {pass.order, few}, [&](FoundRow&& found) {
       const rules::LockState& lock = found.entry.lock;
       // A malformed lock may be held; it is not free.
       const bool locked = found.malformed || lock.IsLive(now_);
@@ -132,13 +134,16 @@ bool Scan::ShowWhole(std::vector<QueryRow>& rows, const Visit& visit) {
   return true;
 }
 
-void Scan::ForEachRow(std::string_view body, const Where& where, const std::string& order,
+void Scan::ForEachRow(std::string_view body, const Where& where, const Order& order,
                       const std::function<bool(FoundRow&&)>& visit) {
   constexpr std::int64_t kMostRows = 500;
+  if (order.few) connection_.SendOnce("SET LOCAL cursor_tuple_fraction = '0.0001'");
   connection_.SendOnce("DECLARE doclock_rows NO SCROLL CURSOR FOR SELECT " +
                            std::string(kReadColumns).append(body) + " FROM " + collection_.table() +
-                           " WHERE " + where.sql + (order.empty() ? "" : " ORDER BY " + order),
+                           " WHERE " + where.sql +
+                           (order.by.empty() ? "" : " ORDER BY " + order.by),
                        where.parameters);
+  if (order.few) connection_.SendOnce("SET LOCAL cursor_tuple_fraction TO DEFAULT");
   bool more = true;
   for (std::int64_t rows = 16; more;) {
     connection_.SendOnce("FETCH " + std::to_string(rows) + " FROM doclock_rows");

@@ -20,6 +20,11 @@ class Scan {
        TimePoint now)
       : connection_(connection), deadline_(deadline), collection_(collection), now_(now) {}
 
+  struct Order {
+    std::string by;    ///< The expressions to sort by; empty: in any order.
+    bool few = false;  ///< A few rows are wanted: then an index with the order is worth its walk.
+  };
+
   /// Shows the documents that meet the filter, in its order, until `visit` returns false or its
   /// limit is reached, in the memory of a page.
   /// @param whole with an order: shall the bodies have what the filter does not name?
@@ -27,8 +32,7 @@ class Scan {
 
   /// Shows the rows that `where` selects until `visit` returns false, in the memory of a page.
   /// @param body the expression of its text
-  /// @param order the expressions to sort by; empty: in any order
-  void ForEachRow(std::string_view body, const Where& where, const std::string& order,
+  void ForEachRow(std::string_view body, const Where& where, const Order& order,
                   const std::function<bool(FoundRow&&)>& visit);
 
  private:

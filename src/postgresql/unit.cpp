@@ -357,7 +357,7 @@ std::string PostgresqlUnit::ScanLocks(Collection& collection, const LockQuery& q
       return visit({std::move(found.key), std::move(found.entry.lock), has_body, found.malformed});
     };
     postgresql::Scan(*connection_, deadline_, Ours(collection), Now())
-        .ForEachRow(kWholeBody, WhereOf(query), std::string(kKeyColumns), show);
+        .ForEachRow(kWholeBody, WhereOf(query), {std::string(kKeyColumns)}, show);
   });
   return {};
 }
