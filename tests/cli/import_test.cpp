@@ -107,6 +107,22 @@ TEST_F(ImportTest, APlainDocumentWithoutAKeyIsRefused) {
   EXPECT_EQ(Doclock({"import", "--key-type", "int", "sagas", File("")}).code, 64);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/// Sanitizers need more address space than the stacks of a few threads.
+TEST_F(ImportTest, AFewThreadsAreEnough) {
+  std::string lines;
+  for (int i = 0; i < 50; ++i) lines += Line(std::to_string(i), "{}");
+  const Ended ended =
+      Program({"sh", "-c",
+               "ulimit -s 1000000; ulimit -v 12000000; exec " DOCLOCK_CLI " import sagas '" +
+                   File(lines) + "'"},
+              {store})
+          .Wait();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.out, "50 documents imported\n");
+}
+#endif
+
 TEST_F(ImportTest, ASignalEndsItWhileItWaitsForInput) {
   const Ended ended = Program({"python3", "-c", R"(
 import subprocess, sys, time
