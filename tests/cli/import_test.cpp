@@ -3,6 +3,7 @@
 
 #include "cli/harness.h"
 #include "doclock/doclock.h"
+#include "sqlite/support/load.h"
 
 namespace doclock::cli_test {
 namespace {
@@ -107,9 +108,8 @@ TEST_F(ImportTest, APlainDocumentWithoutAKeyIsRefused) {
   EXPECT_EQ(Doclock({"import", "--key-type", "int", "sagas", File("")}).code, 64);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-/// Sanitizers need more address space than the stacks of a few threads.
 TEST_F(ImportTest, AFewThreadsAreEnough) {
+  if (sqlite_test::kSanitized) GTEST_SKIP() << "sanitizers need more address space than that";
   std::string lines;
   for (int i = 0; i < 50; ++i) lines += Line(std::to_string(i), "{}");
   const Ended ended =
@@ -121,7 +121,6 @@ TEST_F(ImportTest, AFewThreadsAreEnough) {
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_EQ(ended.out, "50 documents imported\n");
 }
-#endif
 
 TEST_F(ImportTest, ASignalEndsItWhileItWaitsForInput) {
   const Ended ended = Program({"python3", "-c", R"(
