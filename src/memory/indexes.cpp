@@ -223,9 +223,12 @@ class Indexes::Walk {
   }
 
   void SkipTo(const EntryPtr& position) {
-    const Less less;
-    const bool is_before = first_ != entries_.end() && less(position, *first_);
-    const bool is_behind = last_ != entries_.end() && !less(position, *last_);
+    // The bounds part no equal values; of these, which come by key upwards, some may be gone.
+    const auto precedes = [](const EntryPtr& a, const EntryPtr& b) {
+      return CompareLists(a->values, b->values, a->values.size()) < 0;
+    };
+    const bool is_before = first_ != entries_.end() && precedes(position, *first_);
+    const bool is_behind = last_ != entries_.end() && !precedes(position, *last_);
     if (is_before || is_behind) {
       if (is_before == descending_) current_ = last_;
       return;  // else it stands at the beginning

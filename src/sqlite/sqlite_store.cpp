@@ -201,6 +201,9 @@ void SqliteDatabase::EnsureIndex(Collection& collection, const IndexSpec& spec) 
 /// SQLite's own names for something else than a file would be files of these names here.
 void CheckName(const std::filesystem::path& file) {
   const std::string name = file.string();
+  if (name.find('\0') != name.npos) {
+    throw std::invalid_argument("doclock: the path of a SQLite store holds a zero byte");
+  }
   if (name == ":memory:") {
     throw std::invalid_argument(
         "doclock: \":memory:\" names no file: a store in memory is OpenMemoryStore(), by its URL "

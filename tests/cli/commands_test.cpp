@@ -186,6 +186,28 @@ TEST_F(CommandsTest, StatusWatches) {
   EXPECT_EQ(watch.Wait().code, 128 + SIGINT);
 }
 
+TEST_F(CommandsTest, StatusWatchesOnWhenTheStoreIsThereAgain) {
+  ASSERT_EQ(Doclock({"run", "job", "--", "true"}).code, 0);
+  Program run(Run({"job"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  Program watch(
+      {"sh", "-c",
+       "exec " + std::string(DOCLOCK_CLI) + " status --watch --interval 100ms --json > '" +
+           (folder / "shown") + "' 2> '" + (folder / "said") + "'"},
+      {store});
+  ASSERT_TRUE(Eventually([&] { return !TextOf(folder / "shown").empty(); }));
+  std::filesystem::resize_file(folder / "locks.db-shm", 0);
+  ASSERT_TRUE(Eventually([&] {
+    return watch.IsOver() ||
+           TextOf(folder / "said").find("-shm was truncated") != std::string::npos;
+  }));
+  const std::size_t before = TextOf(folder / "shown").size();
+  EXPECT_TRUE(
+      Eventually([&] { return watch.IsOver() || TextOf(folder / "shown").size() > before; }));
+  watch.Signal(SIGINT);
+  EXPECT_EQ(watch.Wait().code, 128 + SIGINT);
+}
+
 TEST_F(CommandsTest, RenewAndReleaseAreAboutGroups) {
   Program run(Run({"--ttl", "300ms", "--group", "g", "job"}, Staying()), {store});
   ASSERT_TRUE(IsThere());

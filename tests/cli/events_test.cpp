@@ -1,7 +1,11 @@
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/harness.h"
+#include "doclock/doclock.h"
+#include "sqlite/support/raw_database.h"
 
 namespace doclock::cli_test {
 namespace {
@@ -18,10 +22,18 @@ class EventsTest : public CliTest {
                                 (folder / "events") + "'";
     return {"sh", "-c", command};
   }
-  bool Told(const std::string& event) {
-    return Eventually([&] {
-      return TextOf(folder / "events").find("\"event\":\"" + event + "\"") != std::string::npos;
-    });
+  std::size_t Count(const std::string& event) {
+    const std::string text = TextOf(folder / "events"), word = "\"event\":\"" + event + "\"";
+    std::size_t count = 0;
+    for (auto at = text.find(word); at != text.npos; at = text.find(word, at + 1)) ++count;
+    return count;
+  }
+  bool Told(const std::string& event, std::size_t times = 1) {
+    return Eventually([&] { return Count(event) >= times; });
+  }
+  /// The locks of another program with one holder.
+  LockProvider Locks() {
+    return LockProvider(LockManager(OpenStore("sqlite:" + (folder / "locks.db")), {.owner = "me"}));
   }
 };
 
@@ -43,6 +55,73 @@ TEST_F(EventsTest, TellWhoIsGrantedALockAndThatItIsReleased) {
   EXPECT_THAT(TextOf(folder / "events"), HasSubstr("\"owner\":\"you\""));
   events.Signal(SIGINT);
   EXPECT_EQ(events.Wait().code, 128 + SIGINT);
+}
+
+/// The note of the break stays in the document.
+TEST_F(EventsTest, ANormalReleaseAfterABreakIsOne) {
+  const LockProvider locks = Locks();
+  HeldLock broken = locks.Acquire("job");
+  Program events(Following(), {store});
+  ASSERT_TRUE(Told("held"));
+  EXPECT_EQ(locks.Admin().Break("job", "admin").holder.name, "me");
+  ASSERT_TRUE(Told("broken"));
+  HeldLock next = locks.Acquire("job");
+  ASSERT_TRUE(Told("granted"));
+  next.Release();
+  EXPECT_TRUE(Told("released"));
+  EXPECT_EQ(Count("broken"), 1U);
+}
+
+TEST_F(EventsTest, SharesOfOneHolderAreToldApart) {
+  const LockProvider locks = Locks();
+  const LockOptions shared{.mode = LockMode::kShared};
+  HeldLock first = locks.Acquire("sem", shared), second = locks.Acquire("sem", shared);
+  Program events(Following(), {store});
+  ASSERT_TRUE(Told("held", 2));
+  const std::string fence = "\"fence\":" + std::to_string(first.fence()) + ",";
+  first.Release();
+  ASSERT_TRUE(Told("released"));
+  HeldLock third = locks.Acquire("sem", shared);
+  ASSERT_TRUE(Told("granted"));
+  locks.Admin().Break("sem", "admin");
+  ASSERT_TRUE(Told("broken", 2)) << "both";
+  EXPECT_EQ(Count("released"), 1U);
+  EXPECT_EQ(Count("granted"), 1U);
+  std::istringstream lines(TextOf(folder / "events"));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("\"released\"") != line.npos) {
+      EXPECT_THAT(line, HasSubstr(fence));
+    }
+  }
+}
+
+TEST_F(EventsTest, FollowGoesOnBehindABodyThatCannotBeRead) {
+  const LockProvider locks = Locks();
+  HeldLock held = locks.Acquire("job");
+  Program events(Following(), {store});
+  ASSERT_TRUE(Told("held"));
+  sqlite_test::RawDatabase(folder / "locks.db")
+      .Run("UPDATE doclock_c_doclock_locks SET body='{oops' WHERE key='job'");
+  held.Release();
+  EXPECT_TRUE(Eventually([&] { return events.IsOver() || Count("released") == 1; }));
+  EXPECT_FALSE(events.IsOver());
+}
+
+TEST_F(EventsTest, FollowGoesOnWhenTheStoreIsThereAgain) {
+  std::vector<std::string> command = Following();
+  command.back() += " 2> '" + (folder / "said") + "'";
+  Program first(Run({"--owner", "me", "held"}, Staying()), {store});
+  ASSERT_TRUE(IsThere());
+  Program events(command, {store});
+  ASSERT_TRUE(Told("held"));
+  std::filesystem::resize_file(folder / "locks.db-shm", 0);
+  ASSERT_TRUE(Eventually([&] {
+    return events.IsOver() ||
+           TextOf(folder / "said").find("-shm was truncated") != std::string::npos;
+  }));
+  std::ofstream(folder / "go").put('x');
+  EXPECT_TRUE(Eventually([&] { return events.IsOver() || Count("released") == 1; }));
+  EXPECT_FALSE(events.IsOver());
 }
 
 TEST_F(EventsTest, FollowWaitsForACollectionThatIsMissing) {

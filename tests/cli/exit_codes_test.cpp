@@ -50,6 +50,7 @@ TEST_F(ExitCodeTest, AreThoseOfTheManual) {
       {{"put", "sagas", "42"}, 65, R"({"n":18446744073709551616})"},
       {{"put", "sagas", "42"}, 65, R"({"n":[{"a":-9223372036854775809}]})"},
       {{"put", "sagas", "42"}, 65, R"({"n":1,"m":{"n":2},"n":3})"},
+      {{"run", "--busy-exit", "010", "job", "--", "true"}, 10},
       {{"get", "sagas", "43"}, 66},
       {{"get", "nothere", "42"}, 66},
       {{"edit", "sagas", "43"}, 66},

@@ -3,6 +3,7 @@
 
 #include "cli/harness.h"
 #include "doclock/doclock.h"
+#include "sqlite/support/load.h"
 
 namespace doclock::cli_test {
 namespace {
@@ -105,6 +106,20 @@ TEST_F(ImportTest, APlainDocumentWithoutAKeyIsRefused) {
     EXPECT_THAT(ended.err, HasSubstr("line 1: " + why)) << line;
   }
   EXPECT_EQ(Doclock({"import", "--key-type", "int", "sagas", File("")}).code, 64);
+}
+
+TEST_F(ImportTest, AFewThreadsAreEnough) {
+  if (sqlite_test::kSanitized) GTEST_SKIP() << "sanitizers need more address space than that";
+  std::string lines;
+  for (int i = 0; i < 50; ++i) lines += Line(std::to_string(i), "{}");
+  const Ended ended =
+      Program({"sh", "-c",
+               "ulimit -s 1000000; ulimit -v 12000000; exec " DOCLOCK_CLI " import sagas '" +
+                   File(lines) + "'"},
+              {store})
+          .Wait();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.out, "50 documents imported\n");
 }
 
 TEST_F(ImportTest, ASignalEndsItWhileItWaitsForInput) {

@@ -202,6 +202,22 @@ TEST_F(TransferTest, AnExportThatWasCutOffIsResumed) {
   EXPECT_EQ(Doclock({"export", "--resume", "sagas"}).code, 64);
 }
 
+/// Its lines would be lost.
+TEST_F(TransferTest, AnExportResumesNoFileThatItCannotRead) {
+  ASSERT_EQ(Doclock({"import", "sagas"}, LinesOf(2)).code, 0);
+  for (const std::string& file : {std::string("/proc/self/mem"), folder / std::string(300, 'x')}) {
+    const Ended ended = Doclock({"export", "--resume", "sagas", file});
+    EXPECT_EQ(ended.code, 74) << file << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr("cannot be read")) << file;
+  }
+}
+
+TEST_F(TransferTest, AnImportFromANameThatIsTooLongIsAUsageError) {
+  const Ended ended = Doclock({"import", "sagas", folder / std::string(300, 'x')});
+  EXPECT_EQ(ended.code, 64);
+  EXPECT_THAT(ended.err, HasSubstr("cannot be read"));
+}
+
 TEST_F(TransferTest, AnExportThatFailsLeavesNoEmptyFile) {
   ASSERT_EQ(Doclock({"import", "sagas"}, LinesOf(2)).code, 0);
   sqlite3* file = nullptr;

@@ -260,6 +260,32 @@ TEST_F(MemoryStoreTest, ABatchGoesOnBehindWhatChangedNothing) {
   EXPECT_EQ(renewal.status, OpStatus::kMissing);
 }
 
+/// As a search goes on behind a document that was erased meanwhile.
+TEST_F(MemoryStoreTest, ADescendingSearchGoesOnAmongEqualValues) {
+  store_->EnsureIndex(*collection_, IndexSpec{.fields = {"p"}});
+  for (const char* key : {"b", "c"}) Insert(key, {{"p", 1}});
+  for (const char* key : {"b2", "c2"}) Insert(key, {{"p", 2}});
+  const auto keys = [&](const Filter& filter) {
+    std::string all;
+    store_->Query(
+        *collection_, filter,
+        [&](QueryRow&& row) {
+          all += row.key.ToString() + " ";
+          return true;
+        },
+        1s);
+    return all;
+  };
+  const Filter all = Filter().OrderByDescending("p");
+  EXPECT_EQ(keys(Filter(all).After("a", 1)), "b c ");
+  EXPECT_EQ(keys(Filter(all).After("b", 1)), "c ");
+  EXPECT_EQ(keys(Filter(all).After("z", 1)), "");
+  EXPECT_EQ(keys(Filter(all).After("a", 2)), "b2 c2 b c ");
+  EXPECT_EQ(keys(Filter(all).After("z", 2)), "b c ");
+  EXPECT_EQ(keys(Filter(all).AtMost("p", 1).After("a", 2)), "b c ");
+  EXPECT_EQ(keys(Filter(all).AtLeast("p", 2).After("z", 1)), "");
+}
+
 TEST_F(MemoryStoreTest, ABodyThatAnIndexRefusesLeavesTheLockAsItWas) {
   store_->EnsureIndex(*collection_, IndexSpec{.fields = {"name"}, .unique = true});
   Insert("taken", {{"name", "x"}});

@@ -21,8 +21,10 @@ namespace {
 using nlohmann::json;
 using SystemClock = std::chrono::system_clock;
 
-/// One lock among those of one holder on one document: its shares are counted.
-using Identity = std::tuple<Key, std::string, std::string, std::int64_t, LockMode, int>;
+/// One lock among those of one holder on one document: its shares have a fence each. Where the
+/// store knows none, they are counted.
+using Identity =
+    std::tuple<Key, std::string, std::string, std::int64_t, LockMode, std::int64_t, int>;
 using Locks = std::map<Identity, LockStatus>;
 
 std::int64_t Milliseconds(SystemClock::time_point when) {
@@ -44,7 +46,8 @@ Locks Look(const LockProvider& provider, const EventsOptions& options) {
   filter.name_prefix = options.prefix;
   for (LockStatus& lock : provider.Admin().Status(filter)) {
     const LockHolder& holder = lock.holder;
-    Identity identity{lock.key, holder.name, holder.host, holder.pid, lock.mode, 0};
+    const std::int64_t fence = lock.mode == LockMode::kShared ? lock.fence.value_or(0) : 0;
+    Identity identity{lock.key, holder.name, holder.host, holder.pid, lock.mode, fence, 0};
     while (locks.contains(identity)) ++std::get<int>(identity);
     locks.emplace(std::move(identity), std::move(lock));
   }
@@ -67,16 +70,26 @@ class Printer {
     }
   }
 
+  /// @throws StoreException before anything is printed
   void Compare(const Locks& before, const Locks& now, SystemClock::time_point since) {
+    std::vector<Event> events;
     for (const auto& [identity, lock] : before) {
       const auto found = now.find(identity);
       const bool gone = found == now.end() || IsAnother(lock, found->second);
-      if (gone) Gone(lock, since);
-      if (!gone && found->second.expired && !lock.expired) Print("expired", found->second);
+      if (gone) events.push_back(Gone(lock, since));
+      if (!gone && found->second.expired && !lock.expired) {
+        events.push_back({"expired", &found->second});
+      }
     }
     for (const auto& [identity, lock] : now) {
       const auto found = before.find(identity);
-      if (found == before.end() || IsAnother(found->second, lock)) Print("granted", lock);
+      if (found == before.end() || IsAnother(found->second, lock)) {
+        events.push_back({"granted", &lock});
+      }
+    }
+    for (const Event& event : events) {
+      if (event.note_at) told_[event.lock->key] = *event.note_at;
+      if (!event.what.empty()) Print(event.what, *event.lock, event.by);
     }
     std::cout << std::flush;
   }
@@ -86,23 +99,43 @@ class Printer {
   }
 
  private:
+  struct Event {
+    std::string_view what;  ///< Empty: nothing is told.
+    const LockStatus* lock = nullptr;
+    std::string by{};
+    std::optional<std::int64_t> note_at{};
+  };
+
   /// An expired lock that is gone was cleared, or the next holder has come.
-  void Gone(const LockStatus& lock, SystemClock::time_point since) {
-    const std::string by = Breaker(lock, since);
-    if (!by.empty()) return Print("broken", lock, by);
-    if (!lock.expired) Print("released", lock);
+  Event Gone(const LockStatus& lock, SystemClock::time_point since) const {
+    const json note = Note(lock.key);
+    if (!IsAbout(note, lock, since)) return {lock.expired ? "" : "released", &lock};
+    const json by = note.value("by", json());
+    return {"broken", &lock, by.is_string() ? by.get<std::string>() : "unknown",
+            note.at("at").get<std::int64_t>()};
   }
-  /// The client that broke the lock; empty: none that is known. (See LockAdmin::Break.)
-  std::string Breaker(const LockStatus& lock, SystemClock::time_point since) const {
+  /// The note in the document about who broke its lock; null: there is none. (See
+  /// LockAdmin::Break.)
+  json Note(const Key& key) const {
     if (!documents_) return {};
-    const auto found = documents_->Find(lock.key);
-    if (!found || !(*found)->is_object() || !(*found)->contains("broken")) return {};
-    const json& note = (*found)->at("broken");
-    if (!note.is_object() || !note.contains("at") || !note.at("at").is_number()) return {};
-    const bool recent = note.at("at").get<std::int64_t>() >= Milliseconds(since);
-    if (!recent) return {};
-    const auto by = note.find("by");
-    return by != note.end() && by->is_string() ? by->get<std::string>() : "unknown";
+    try {
+      const auto found = documents_->Find(key);
+      return found && (*found)->is_object() ? (*found)->value("broken", json()) : json();
+    } catch (const DocumentException&) {
+      return {};  // no body that can be read, and so no note
+    }
+  }
+  /// Is it the note of this lock's end? It stays in the document, beside the locks that follow.
+  bool IsAbout(const json& note, const LockStatus& lock, SystemClock::time_point since) const {
+    const json at = note.is_object() ? note.value("at", json()) : json();
+    if (!at.is_number_integer() || at.get<std::int64_t>() < Milliseconds(since)) return false;
+    const auto told = told_.find(lock.key);
+    if (told != told_.end() && told->second == at.get<std::int64_t>()) return false;
+    // All shares are ended together, and the note names one of them.
+    const LockHolder& holder = lock.holder;
+    return lock.mode == LockMode::kShared || (note.value("holder", json()) == holder.name &&
+                                              note.value("holderHost", json()) == holder.host &&
+                                              note.value("holderPid", json()) == holder.pid);
   }
   void Print(std::string_view event, const LockStatus& lock, const std::string& by = {}) const {
     const auto now = SystemClock::now();
@@ -120,6 +153,7 @@ class Printer {
   }
 
   std::optional<LockingRepository<json>> documents_;
+  std::map<Key, std::int64_t> told_;  ///< The times of the last notes that were told.
   const bool json_;
 };
 
@@ -143,14 +177,20 @@ int Events(const LockManager& manager, const EventsOptions& options) {
   auto looked = SystemClock::now();
   Locks locks = Look(provider, options);
   printer.PrintHeld(locks);
-  while (options.follow && std::cout) {
+  for (bool away = false; options.follow && std::cout;) {
     std::this_thread::sleep_for(options.interval.ms());
     const auto now = SystemClock::now();
-    Locks next = Look(provider, options);
-    // A second of grace: the client that broke a lock has another clock.
-    printer.Compare(locks, next, looked - std::chrono::seconds(1));
-    locks = std::move(next);
-    looked = now;
+    try {
+      Locks next = Look(provider, options);
+      // A second of grace: the client that broke a lock has another clock.
+      printer.Compare(locks, next, looked - std::chrono::seconds(1));
+      locks = std::move(next);
+      looked = now;
+      away = false;
+    } catch (const StoreException& error) {
+      if (!error.transient()) throw;
+      if (!std::exchange(away, true)) Tell(error);
+    }
   }
   return kOk;
 }

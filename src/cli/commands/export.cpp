@@ -10,6 +10,7 @@
 #include <iostream>
 #include <set>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,10 @@ constexpr std::size_t kWrittenAtOnce = 64 * 1024;
   throw IoError(std::string("the output cannot be written: ") + std::strerror(error));
 }
 
+[[noreturn]] void ThrowUnreadable(const std::string& file, int error) {
+  throw IoError("FILE: " + Quoted(file) + " cannot be read: " + std::strerror(error));
+}
+
 /// The lines of an earlier, interrupted export.
 struct Earlier {
   std::set<Key> keys;
@@ -40,11 +45,16 @@ struct Earlier {
 
 /// @throws std::invalid_argument if the file holds anything else
 Earlier ReadEarlier(const std::string& file) {
-  if (std::filesystem::exists(file) && !std::filesystem::is_regular_file(file)) {
+  std::error_code unknown;
+  const std::filesystem::file_status status = std::filesystem::status(file, unknown);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
     throw std::invalid_argument("--resume: FILE is no regular file");
   }
   Earlier earlier;
+  errno = 0;
   std::ifstream stream(file);
+  const bool missing = status.type() == std::filesystem::file_type::not_found;
+  if (!stream && !missing) ThrowUnreadable(file, errno);
   std::string line;
   while (std::getline(stream, line) && !stream.eof()) {  // the last one may be half a line
     try {
@@ -55,6 +65,7 @@ Earlier ReadEarlier(const std::string& file) {
     }
     earlier.whole += static_cast<off_t>(line.size()) + 1;
   }
+  if (stream.bad()) ThrowUnreadable(file, errno);
   return earlier;
 }
 

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <mutex>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -99,7 +100,8 @@ class KeysSoFar {
 /// Reads every line before the first is written, so that a bad one leaves nothing half imported.
 /// Standard input cannot be read twice. @throws BadJson
 void CheckLines(const TransferOptions& options) {
-  if (options.file == "-" || !std::filesystem::is_regular_file(options.file)) return;
+  std::error_code error;  // a file that cannot be opened is told by Source
+  if (options.file == "-" || !std::filesystem::is_regular_file(options.file, error)) return;
   Source source(options);
   KeysSoFar keys;
   std::int64_t number = 0;
@@ -166,7 +168,7 @@ class Importer {
   void Run() {
     {
       std::vector<std::jthread> threads;
-      for (int i = 0; i < kThreads; ++i) threads.emplace_back([this] { Work(); });
+      Start(threads);
       StopAtASignal();
     }
     if (error_) std::rethrow_exception(error_);
@@ -183,6 +185,15 @@ class Importer {
   }
 
  private:
+  /// As many threads as there can be; one is enough.
+  void Start(std::vector<std::jthread>& threads) {
+    threads.reserve(kThreads);
+    try {
+      for (; started_ < kThreads; ++started_) threads.emplace_back([this] { Work(); });
+    } catch (const std::system_error&) {
+      if (started_ == 0) throw;
+    }
+  }
   void Work() {
     NumberedLine line;
     try {
@@ -203,7 +214,7 @@ class Importer {
   /// Ends the waits for locks once a signal came. Returns when all threads have ended.
   void StopAtASignal() {
     std::unique_lock lock(mutex_);
-    while (!all_ended_.wait_for(lock, kLookForSignals, [this] { return ended_ == kThreads; })) {
+    while (!all_ended_.wait_for(lock, kLookForSignals, [this] { return ended_ == started_; })) {
       if (Interruption::signal() == 0) continue;
       lock.unlock();  // a wait that ends calls back
       stop_.request_stop();
@@ -259,7 +270,8 @@ class Importer {
   std::int64_t all_ = 0;
   std::exception_ptr error_;
   std::int64_t failed_at_ = 0;
-  int ended_ = 0;  ///< Threads.
+  int started_ = 0;  ///< Threads.
+  int ended_ = 0;
   std::condition_variable all_ended_;
   std::stop_source stop_;
 };

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cli/json/lock_fields_text.h"
@@ -143,8 +144,18 @@ void StartAnew(bool first) {
 }  // namespace
 
 int Status(const LockManager& manager, const LocksOptions& options) {
+  bool away = false;
   for (bool first = true;; first = false) {
-    const auto found = Found(manager, options);
+    std::vector<LockStatus> found;
+    try {
+      found = Found(manager, options);
+      away = false;
+    } catch (const StoreException& error) {
+      if (!options.watch || first || !error.transient()) throw;
+      if (!std::exchange(away, true)) Tell(error);
+      std::this_thread::sleep_for(options.interval.ms());
+      continue;
+    }
     if (options.watch && !options.json) StartAnew(first);
     const bool missing = options.has_key && !options.watch && found.empty();
     if (!missing || options.json) Print(found, options.json);

@@ -43,15 +43,18 @@ CLI::Option* AddDuration(CLI::App* app, const std::string& name, Duration& where
 
 CLI::Option* AddNumber(CLI::App* app, const std::string& name, std::int64_t& where,
                        const std::string& help, std::int64_t least, std::int64_t most) {
-  const auto check = [least, most](std::string& text) -> std::string {
+  const auto normalize = [least, most](std::string& text) -> std::string {
     std::int64_t number = 0;
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, number);
     const bool good = error == std::errc() && stop == end && number >= least && number <= most;
+    if (good) text = std::to_string(number);  // CLI11 reads 010 as octal
     return good ? ""
                 : "must be a number from " + std::to_string(least) + " to " + std::to_string(most);
   };
-  return app->add_option(name, where, help)->check(CLI::Validator(check, "", ""))->type_name("N");
+  return app->add_option(name, where, help)
+      ->transform(CLI::Validator(normalize, "", ""))
+      ->type_name("N");
 }
 
 CLI::Option* AddCollection(CLI::App* app, const std::string& name, std::string& where,

@@ -169,7 +169,8 @@ bool LockWriter::RunWithBody(Change& change, Statement& statement) {
     statement.Step();
     return true;
   } catch (const DatabaseError& error) {
-    if (!error.is_about_values()) throw;
+    // A trigger may have ended the transaction: then it is not about this statement alone.
+    if (!error.is_about_values() || !connection_.InTransaction()) throw;
     const std::string index = error.unique_index();
     if (index.empty()) {
       Refuse(change, OpStatus::kFailed, Errc::kRefused, error.what());

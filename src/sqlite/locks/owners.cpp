@@ -3,10 +3,11 @@
 namespace doclock::sqlite {
 namespace {
 
-/// Owners renew their row this often, in seconds ...
+/// Owners renew their row with a grant, this often, in seconds ...
 constexpr std::int64_t kRefresh = 24 * 3600;
-/// ... and are forgotten after this long without: far more than the longest lease.
-constexpr std::int64_t kForgetAfter = 90 * kRefresh;
+/// ... and are forgotten after this long without. Renewals of a lock do not count: a lock that is
+/// held for longer, by an owner who is granted no other one, loses its holder's name.
+constexpr std::int64_t kForgetAfter = 2 * 365 * kRefresh;
 /// How many names are cached. Users may choose names, perhaps one per request.
 constexpr std::size_t kMaxRemembered = 10'000;
 

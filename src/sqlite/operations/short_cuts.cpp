@@ -106,7 +106,7 @@ bool ShortCuts::Release(WriteOp& op) {
   } catch (const DocumentException&) {
     return false;  // the long way tells
   } catch (const DatabaseError& error) {
-    if (!error.is_about_values()) throw;
+    if (!error.is_about_values() || !connection_.InTransaction()) throw;
     return false;
   }
   if (connection_.Changes() != 1) return false;

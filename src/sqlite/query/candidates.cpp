@@ -25,6 +25,9 @@ bool HasIndexOn(Connection& connection, const SqliteCollection& collection,
   return find->Step();
 }
 
+/// SQLite refuses an expression that is too deep. The filter itself decides, as of the others.
+constexpr std::size_t kMaxTerms = 100;
+
 /// The bytes of a UUID or an ObjectId.
 std::span<const std::uint8_t> BytesOf(const Key& key) noexcept {
   if (const auto* uuid = std::get_if<Uuid>(&key.value())) return {uuid->begin(), uuid->end()};
@@ -55,6 +58,7 @@ class Search {
   Search(Connection& connection, const SqliteCollection& collection, const Filter& filter)
       : connection_(connection), collection_(collection), filter_(filter), passes_(MakePasses()) {
     for (const Filter::Condition& condition : filter.conditions()) {
+      if (terms_.size() == kMaxTerms) break;
       if (auto term = TermFor(condition)) terms_.push_back(std::move(*term));
     }
   }

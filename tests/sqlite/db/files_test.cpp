@@ -79,6 +79,9 @@ TEST_F(SqliteFiles, NamesOfDatabasesThatAreNoFileAreRefused) {
     EXPECT_NE(complaint(name).find("path"), std::string::npos) << name << ": " << complaint(name);
     EXPECT_FALSE(fs::exists(name));
   }
+  EXPECT_NE(complaint(fs::path(file_.string() + std::string("\0x", 2))).find("zero byte"),
+            std::string::npos);
+  EXPECT_FALSE(fs::exists(file_));
   EXPECT_FALSE(fs::exists(":memory:"));
   EXPECT_EQ(Refusal(folder_ / ":memory:"), "none") << "a file in a folder is one";
 }

@@ -158,6 +158,21 @@ TEST_F(SqliteRefusedOpen, ATruncatedCoordinatorFileIsSaid) {
   ExpectAllThere();
 }
 
+/// As a database called things.db-doclock would be.
+TEST_F(SqliteRefusedOpen, AnotherFileInPlaceOfTheCoordinatorFileStaysAsItIs) {
+  for (const bool exists : {false, true}) {
+    for (const char* text : {"x", "SQLite format 3"}) {
+      std::ofstream(With("-doclock")) << text;
+      fs::permissions(With("-doclock"), fs::perms::owner_all);
+      ExpectRefusedAndUntouched("things.db-doclock is another file", {"", "-wal", "-doclock"});
+      EXPECT_EQ(fs::status(With("-doclock")).permissions(), fs::perms::owner_all);
+      EXPECT_EQ(fs::exists(file_), exists);
+      fs::remove(With("-doclock"));
+    }
+    Client(file_).Insert("1");
+  }
+}
+
 TEST_F(SqliteRefusedOpen, ALogWithoutItsDatabaseIsKept) {
   Holder().Kill();
   fs::remove(With("-doclock"));

@@ -167,6 +167,45 @@ TEST_F(SqliteLeases, OneFailingOperationLeavesItsNeighboursAlone) {
   EXPECT_EQ(client_.Read("2").status, OpStatus::kMissing);
 }
 
+TEST_F(SqliteLeases, ATriggerThatEndsTheTransactionLeavesNothingThatWasRefused) {
+  RawDatabase(folder_ / "things.db")
+      .Run(
+          "CREATE TRIGGER t BEFORE INSERT ON doclock_c_things WHEN new.key='2' "
+          "BEGIN SELECT RAISE(ROLLBACK, 'no'); END");
+  const std::vector<Key> keys = {Key("1"), Key("2"), Key("3"), Key("4")};
+  std::vector<AcquireOp> ops;
+  for (const Key& key : keys) {
+    ops.emplace_back(client_.collection(), key);
+    ops.back().grant.lock_id = NewUuid();
+    ops.back().grant.ttl = 30s;
+    ops.back().insert = Body::FromText("{}");
+  }
+  std::vector<StoreOp*> batch;
+  for (AcquireOp& op : ops) batch.push_back(&op);
+  client_.store().Execute(batch, kBudget);
+  EXPECT_EQ(ops[1].status, OpStatus::kFailed);
+  for (const AcquireOp& op : ops) {
+    const bool held = client_.Read(*op.key).locked;
+    EXPECT_EQ(op.status == OpStatus::kDone, held) << op.key->ToString() << ": " << Why(op);
+  }
+}
+
+TEST_F(SqliteLeases, ALockThatIsHeldForAYearKeepsTheNameOfItsHolder) {
+  const auto acquire = [&](const Key& key, const std::string& name) {
+    AcquireOp op(client_.collection(), key);
+    op.grant.lock_id = NewUuid();
+    op.grant.ttl = 30s;
+    op.grant.owner = std::make_shared<const LockHolder>(LockHolder{name, "host", 1});
+    op.insert = Body::FromText("{}");
+    client_.Execute(op);
+    EXPECT_EQ(op.status, OpStatus::kDone);
+  };
+  acquire("1", "first");
+  RawDatabase(folder_ / "things.db").Run("UPDATE doclock_owners SET seen = seen - 365*24*3600");
+  acquire("2", "second");
+  EXPECT_EQ(Client(folder_ / "things.db", Options()).Read("1").holder.name, "first");
+}
+
 TEST_F(SqliteLeases, AMergeReplacesOnlyTheFieldsItHas) {
   const AcquireOp held = client_.Create("1", R"({"a":1,"b":{"c":2},"z":"ä"})");
   const WriteOp release =

@@ -260,6 +260,15 @@ TEST_F(SqliteIndexes, OfOneFieldWithACommaAreNotThoseOfTwo) {
   EXPECT_EQ(client_.Insert("5", R"({"a,b":1})").status, OpStatus::kConflict);
 }
 
+/// SQLite takes an expression that is 1000 deep.
+TEST_F(SqliteIndexes, AFilterMayHaveManyConditions) {
+  client_.Insert("1", R"({"n":1})");
+  client_.Insert("5", R"({"n":5})");
+  Filter filter;
+  for (int i = 0; i < 2000; ++i) filter.AtMost("n", 2001 - i);
+  EXPECT_EQ(Keys(filter), (std::vector<std::string>{"1"}));
+}
+
 TEST_F(SqliteIndexes, TellTextsApartBehindNul) {
   const auto body = [](const std::string& text) {
     return nlohmann::json{{"v", text}, {"n", 1}}.dump();

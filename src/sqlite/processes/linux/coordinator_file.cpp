@@ -73,8 +73,15 @@ int OpenOrMake(const std::filesystem::path& path, const struct stat* database) n
     file = ::open(path.c_str(), kFlags | O_CREAT | O_EXCL, database->st_mode & 0666);
     if (file < 0 && errno == EEXIST) file = ::open(path.c_str(), kFlags);
   }
-  if (file >= 0) Resemble(file, *database);
   return file;
+}
+
+/// Is it empty, being made, or made by any version of this library?
+bool MayBeOurs(int file) noexcept {
+  constexpr std::uint64_t kAnyVersion = (std::uint64_t{1} << 48) - 1;  // "DCLOCK"
+  std::uint64_t begin = 0;
+  const ssize_t size = ::pread(file, &begin, sizeof begin, 0);
+  return size >= 0 && (begin == 0 || ((begin ^ CoordinatorPage::kMagic) & kAnyVersion) == 0);
 }
 
 }  // namespace
@@ -102,6 +109,13 @@ void CoordinatorFile::Open(const struct stat* database) {
   file_ = OpenOrMake(path_, database);
   if (file_ < 0) Throw("cannot open it", errno);
   platform::CloseOnFork(file_, pause);
+  if (!MayBeOurs(file_)) {
+    throw StoreException(Errc::kRefused, "doclock: " + path_.string() +
+                                             " is another file, where the coordinator file of the "
+                                             "database would be; move it away, or rename the "
+                                             "database");
+  }
+  if (database != nullptr) Resemble(file_, *database);
 }
 
 void CoordinatorFile::Close() noexcept {
