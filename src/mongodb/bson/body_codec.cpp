@@ -139,12 +139,6 @@ json Read(const bson_iter_t& iter, int depth) {
   }
 }
 
-bool IsLockField(std::string_view name, const LockFieldNames& fields) {
-  const auto all = LockFields(fields);
-  return name == "_id" || std::any_of(all.begin(), all.end(),
-                                      [&](const std::string* field) { return name == *field; });
-}
-
 /// CheckBody refuses such a name at the top of a body.
 bool IsForbidden(std::string_view name) {
   return name.empty() || name.front() == '$' || name.find('.') != name.npos ||
@@ -152,6 +146,12 @@ bool IsForbidden(std::string_view name) {
 }
 
 }  // namespace
+
+bool IsLockField(std::string_view name, const LockFieldNames& fields) {
+  const auto all = LockFields(fields);
+  return name == "_id" || std::any_of(all.begin(), all.end(),
+                                      [&](const std::string* field) { return name == *field; });
+}
 
 json ReadValue(const bson_iter_t& iter) { return Read(iter, 1); }
 

@@ -26,6 +26,9 @@ void AppendMembers(Doc& doc, const nlohmann::json& body);
 /// stores.
 nlohmann::json ReadValue(const bson_iter_t& value);
 
+/// Is it `_id`, or a field of the lock?
+bool IsLockField(std::string_view name, const LockFieldNames& fields);
+
 /// The body in a stored document: all fields but `_id`, the lock's fields, and fields whose names a
 /// body may not have. Of two fields with one name it has the first, which updates change. Fields
 /// that are not shown are not written either, so that they stay.

@@ -19,6 +19,9 @@ using std::chrono::milliseconds;
 constexpr const char* kIdMember = "LockId";
 constexpr const char* kTimeMember = "LockTime";
 
+/// How long after theirs may take a lock it is live for ours: at the very end it is.
+constexpr milliseconds kAfterTheirs = DocumentLockLayout::kMargin + milliseconds(1);
+
 /// Any date of the first decades: which one is random.
 bson_value_t RandomDate() {
   constexpr std::uint64_t kBits = (std::uint64_t{1} << 40) - 1;
@@ -80,6 +83,7 @@ const Turns& DocumentLockLayout::turns() const noexcept {
 Doc DocumentLockLayout::TimeOf(milliseconds left) const { return AfterNow(left - longest_); }
 
 /// A renewal does not revive. Of a lock that theirs would take soon it cannot know that it is live.
+/// See MayRenew.
 void DocumentLockLayout::AddLive(Doc& filter) const {
   filter.Add("$expr", Call("$gt", "$LockTime", TimeOf(kMargin)));
 }
@@ -97,9 +101,9 @@ rules::LockState DocumentLockLayout::Read(const bson_t& doc, std::int64_t now,
   }
   const TimePoint time = SeenFrom(now, DateAt(doc, kTimeMember));
   lock.granted = std::min(time, kLookedAt);
-  // A lock without a time does not end. At the very end it is live.
+  // A lock without a time does not end.
   lock.lease = HasType(doc, kTimeMember, BSON_TYPE_DATE_TIME)
-                   ? LeaseUntil(time + longest_ + kMargin + milliseconds(1))
+                   ? LeaseUntil(time + longest_ + kAfterTheirs)
                    : rules::Lease{kLookedAt, milliseconds(kLongestTimeMs)};
   return lock;
 }
@@ -127,6 +131,10 @@ Statement DocumentLockLayout::Change(const Key& key, const bson_t& seen,
     set.Add(kTimeMember, Call("$max", DateOf(least), end));
   }
   return {Verb::kUpdate, StageOn(guard, SetStage(set))};
+}
+
+bool DocumentLockLayout::MayRenew(const rules::LockState& lock) const {
+  return lock.lease.End() > kLookedAt + kMargin + kAfterTheirs;
 }
 
 Doc DocumentLockLayout::Renewal(const RenewOp& op) const {

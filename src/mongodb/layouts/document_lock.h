@@ -38,6 +38,7 @@ class DocumentLockLayout final : public Layout {
   void AddLook(Doc& command) const override;
   [[nodiscard]] Statement Change(const Key& key, const bson_t& seen, const rules::LockState& was,
                                  const rules::LockState& now) const override;
+  [[nodiscard]] bool MayRenew(const rules::LockState& lock) const override;
   [[nodiscard]] Doc Renewal(const RenewOp& op) const override;
   [[nodiscard]] Statement Release(const WriteOp& op) const override;
   [[nodiscard]] Doc Index() const override { return {}; }

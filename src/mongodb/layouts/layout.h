@@ -55,6 +55,8 @@ class Layout {
   [[nodiscard]] virtual Statement Change(const Key& key, const bson_t& seen,
                                          const rules::LockState& was,
                                          const rules::LockState& now) const = 0;
+  /// May a live lock be renewed still? As Renewal and Change decide it.
+  [[nodiscard]] virtual bool MayRenew(const rules::LockState&) const { return true; }
   /// Renews a lease in one statement, without a look, if it is live.
   [[nodiscard]] virtual Doc Renewal(const RenewOp& op) const = 0;
   /// Releases the lock, likewise, whatever its lease.

@@ -26,6 +26,10 @@ bool IsNumberType(bson_type_t type) {
   return type == BSON_TYPE_INT32 || type == BSON_TYPE_INT64 || type == BSON_TYPE_DOUBLE;
 }
 
+bool IsExactly(double number, std::int64_t whole) {
+  return number < 0x1p63 && static_cast<std::int64_t>(number) == whole;
+}
+
 /// The value in place of `stored`.
 Doc LiteralFor(const std::string& name, const nlohmann::json& value, const bson_iter_t& stored) {
   Doc one;
@@ -37,7 +41,11 @@ Doc LiteralFor(const std::string& name, const nlohmann::json& value, const bson_
     return Doc::Of("$literal", bson_iter_as_int64(&made));
   }
   if (IsNumberType(type) && before == BSON_TYPE_DOUBLE) {
-    return Doc::Of("$literal", bson_iter_as_double(&made));
+    const double number = bson_iter_as_double(&made);
+    if (type != BSON_TYPE_DOUBLE && !IsExactly(number, bson_iter_as_int64(&made))) {
+      RefuseMember(name, "is a double in the stored document, which cannot hold this number");
+    }
+    return Doc::Of("$literal", number);
   }
   if (type != before && type != BSON_TYPE_NULL && before != BSON_TYPE_NULL) {
     RefuseMember(name, "is of another type in the stored document");
@@ -98,10 +106,11 @@ Doc StageOn(const Doc& filter, const Doc& stage) {
   return statement;
 }
 
-Doc WithBody(const Doc& statement, const bson_t& seen, const nlohmann::json& after,
-             const nlohmann::json& before) {
+Doc WithBody(const Doc& statement, const bson_t& seen, const LockFieldNames& lock,
+             const nlohmann::json& after, const nlohmann::json& before) {
   Doc set, with;
   for (const auto& [name, value] : after.items()) {
+    if (IsLockField(name, lock)) RefuseMember(name, "is the lock's");
     const auto known = before.find(name);
     if (known != before.end() && detail::IsSameJson(*known, value)) continue;
     bson_iter_t stored;
@@ -121,6 +130,20 @@ Doc WithBody(const Doc& statement, const bson_t& seen, const nlohmann::json& aft
   bson_iter_t filter;
   FindField(*statement.get(), "q", filter);
   return std::move(with.Add("q", *bson_iter_value(&filter)).AddArray("u", stages.doc()));
+}
+
+bool IsStored(const nlohmann::json& body, const nlohmann::json& stored) {
+  if (!body.is_object() || body.size() != stored.size()) return false;
+  for (const auto& [name, value] : body.items()) {
+    const auto found = stored.find(name);
+    if (found == stored.end()) return false;
+    // Compared as doubles, which is how WithBody stores it.
+    const bool is_same = found->is_number_float() && value.is_number_integer()
+                             ? *found == value
+                             : detail::IsSameJson(*found, value);
+    if (!is_same) return false;
+  }
+  return true;
 }
 
 TimePoint SeenFrom(std::int64_t now, std::int64_t time) {

@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "document/json/same_json.h"
 #include "locking/execute.h"
 #include "mongodb/admin/admin.h"
+#include "mongodb/layouts/layout_parts.h"
 #include "mongodb/layouts/layout_unit.h"
 #include "mongodb/operations/execute.h"
 #include "mongodb/operations/operations.h"
@@ -68,7 +68,8 @@ const char* Unpromised(const AcquireOp& op) {
 const char* Unpromised(const RenewOp&) { return nullptr; }
 const char* Unpromised(const WriteOp& op) {
   const bool writes = op.write == WriteKind::kCheckpoint || IsBody(op.body);
-  if (writes && (op.merge || !op.collection->has_bodies())) return "bodies";
+  if (writes && !op.collection->has_bodies()) return "bodies";
+  if (writes && op.merge) return "releases by value";
   if (op.write == WriteKind::kErase) return "erasures";
   return op.next != nullptr ? Unpromised(*op.next) : nullptr;
 }
@@ -143,7 +144,7 @@ void JudgeRetry(locking::Database& database, StoreOp& op, Deadline deadline) {
   StoreOp* const one[] = {&look};
   locking::Execute(database, one, deadline);
   const bool is_stored =
-      look.status == OpStatus::kDone && detail::IsSameJson(look.body.json(), write.body.json());
+      look.status == OpStatus::kDone && IsStored(write.body.json(), look.body.json());
   if (write.write == WriteKind::kRelease && is_stored) return;
   op.Doubt("the lock is gone, and whether the body was stored before is not known");
 }
@@ -318,8 +319,9 @@ class LayoutDatabase final : public locking::Database {
         collection, keys, {.whole = true, .key_field = LayoutOf(collection).key_field()},
         [&](std::size_t place, Operations::Shown&& sight) {
           std::string field;
-          const rules::LockState lock = LayoutOf(collection).Read(sight.doc, sight.now, field);
-          const bool live = rules::MayRenew(*open[place], lock, kLookedAt);
+          const Layout& layout = LayoutOf(collection);
+          const rules::LockState lock = layout.Read(sight.doc, sight.now, field);
+          const bool live = rules::MayRenew(*open[place], lock, kLookedAt) && layout.MayRenew(lock);
           shown[place] = live ? OpStatus::kPending : OpStatus::kLost;
           if (!field.empty()) bad.emplace(place, std::move(field));
         },

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mongodb/bson/body_codec.h"
+#include "mongodb/bson/uuids.h"
 #include "mongodb/layouts/layout_parts.h"
 
 namespace doclock::mongodb {
@@ -140,11 +141,15 @@ std::string LayoutUnit::ScanLocks(Collection& collection, const LockQuery& query
                                   const std::function<bool(locking::Candidate&&)>& visit) {
   const Layout& layout = LayoutOf(collection);
   const char* const name = layout.key_field();
-  // Of these only: others are no names of locks.
+  // Of these only: others, as legacy UUIDs, are no names of locks.
   const LockFieldNames* const beside_body = layout.beside_body();
-  Doc names = Doc::Of("$type", beside_body != nullptr ? "binData" : "string");
-  if (beside_body == nullptr) names.Add(after.empty() ? "$gte" : "$gt", after);
-  if (const auto id = UuidIn(after); beside_body != nullptr && id) names.Add("$gt", *id);
+  const char* const past = after.empty() ? "$gte" : "$gt";
+  Doc names;
+  if (beside_body == nullptr) {
+    names.Add("$type", "string").Add(past, after);
+  } else {
+    names.Add(past, UuidIn(after).value_or(LowestUuid())).Add("$lte", HighestUuid());
+  }
   Doc filter = query.key ? ByKey(layout, KeyIn(layout, *query.key)) : Doc::Of(name, names);
   if (beside_body != nullptr && !query.unheld) filter.Add(beside_body->id, Doc::OfNull("$ne"));
   Doc command = Doc::Of("find", std::string_view(collection.name()));
@@ -196,9 +201,10 @@ void LayoutUnit::Commit(std::span<Change> changes) {
         LayoutOf(*change.collection)
             .Change(*change.key, *loaded.seen.get(), loaded.lock, change.now->lock);
     const Body& body = change.now->body;
-    if (change.collection->has_bodies() && !body.IsSameAs(loaded.body)) {
+    const LockFieldNames* const lock = LayoutOf(*change.collection).beside_body();
+    if (lock != nullptr && !body.IsSameAs(loaded.body)) {
       const Body& base = change.base != nullptr ? *change.base : loaded.body;
-      statement.doc = WithBody(statement.doc, *loaded.seen.get(), body.json(), base.json());
+      statement.doc = WithBody(statement.doc, *loaded.seen.get(), *lock, body.json(), base.json());
     }
     Command& command = commands[statement.verb];
     command.statements.Add(statement.doc);

@@ -79,13 +79,18 @@ void AddLive(Doc& filter, milliseconds margin) {
   filter.Add("$expr", Call("$gte", "$expiresAt", After(-margin)));
 }
 
-/// Neither is made shorter. Beats of the other library, of a holder that has lost the lock and does
-/// not know it, set expiresAt by ttlMs: so that is as long as any renewal's.
+/// When a lease of this length ends, for the other library.
+milliseconds EndOf(milliseconds ttl) { return ttl + PessimisticLockLayout::kMargin; }
+
+/// Beats of the other library, of a holder that has lost the lock and does not know it, set
+/// expiresAt to its estimate and this. If that is behind, the lock does not end before EndOf.
+milliseconds BeatOf(milliseconds ttl) { return EndOf(ttl) + PessimisticLockLayout::kMargin; }
+
+/// Neither is made shorter: the beat is as long as any renewal's.
 Doc Lengthened(milliseconds ttl) {
-  const milliseconds stored = ttl + PessimisticLockLayout::kMargin;
   Doc fields;
-  fields.Add(kTtlMs, Call("$max", "$ttlMs", stored));
-  fields.Add(kEnd, Call("$max", "$expiresAt", After(stored)));
+  fields.Add(kTtlMs, Call("$max", "$ttlMs", BeatOf(ttl)));
+  fields.Add(kEnd, Call("$max", "$expiresAt", After(EndOf(ttl))));
   return Doc::Of("$set", fields);
 }
 
@@ -121,7 +126,8 @@ rules::LockState PessimisticLockLayout::Read(const bson_t& doc, std::int64_t now
   lock.version = lock.fence = owner.fence;
   // When it was renewed last. That of the grant is not stored.
   const TimePoint end = SeenFrom(now, expires);
-  lock.granted = end - (SeenFrom(0, NumberAt(doc, kTtlMs)) - kLookedAt);
+  const TimePoint renewed = end - (SeenFrom(0, NumberAt(doc, kTtlMs)) - kLookedAt);
+  lock.granted = std::min(renewed + (owner.fence > 0 ? kMargin : milliseconds(0)), kLookedAt);
   // At that very time it is live.
   lock.lease = LeaseUntil(end + MarginOf(owner) + milliseconds(1));
   return lock;
@@ -141,14 +147,13 @@ Statement PessimisticLockLayout::Change(const Key& key, const bson_t& seen,
   if (!now.HasLockId()) return {Verb::kDelete, DeleteStatement(guard)};
   if (now.lock_id == was.lock_id) {
     AddLive(guard, MarginOf({was.lock_id, was.fence}));
-    // What is left already, with its margin, gets no other.
-    const bool longer = now.lease.ttl > was.lease.ttl;
+    // What is left of theirs, with its margin, gets no other.
+    const bool longer = was.fence > 0 || now.lease.ttl > was.lease.ttl;
     return {Verb::kUpdate, StageOn(guard, Lengthened(longer ? now.lease.ttl : milliseconds(0)))};
   }
-  const milliseconds stored = now.lease.ttl + kMargin;
   Doc fields;
   fields.Add(kOwnerId, TextOf({now.lock_id, now.version}));
-  fields.Add(kTtlMs, stored).Add(kEnd, After(stored));
+  fields.Add(kTtlMs, BeatOf(now.lease.ttl)).Add(kEnd, After(EndOf(now.lease.ttl)));
   return {Verb::kUpdate, StageOn(guard, Doc::Of("$set", fields))};
 }
 

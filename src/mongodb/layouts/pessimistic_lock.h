@@ -9,7 +9,8 @@ namespace doclock::mongodb {
 /// expiresAt is before the time; a release deletes it. The other library decides by its estimate of
 /// the server's time. Two things follow from that:
 /// - Its lock counts as over kMargin later than its document says.
-/// - A lease of doclock ends in the document kMargin later than its holder believes.
+/// - A lease of doclock ends in the document kMargin later than its holder believes, and its ttlMs,
+///   by which a beat of the other library may set the end, is longer by twice that.
 ///
 /// The other library compares ownerId, and does not look into it. That of doclock is the lock's id
 /// and its fence. A UUID alone is the other library's, and has no fence. See LayoutStore for why

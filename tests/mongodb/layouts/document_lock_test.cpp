@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "doclock/locking_repository.h"
+#include "mongodb/bson/uuids.h"
 #include "mongodb/layouts/document_lock.h"
 #include "mongodb/layouts/layout_fixture.h"
 #include "mongodb/support/fail_point.h"
@@ -100,8 +101,10 @@ TEST_F(DocumentLock, WhatTheirClassDoesNotKnowIsNotStored) {
   const AcquireOp held = Take();
   ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
   const std::string before = Stored();
-  for (const Tree& bad : {Tree({{"Value", "x"}, {"Other", 1}}), Tree::object(),
-                          Tree({{"Value", 7}}), Tree({{"Value", {{"of", "another type"}}}})}) {
+  for (const Tree& bad :
+       {Tree({{"Value", "x"}, {"Other", 1}}), Tree::object(), Tree({{"Value", 7}}),
+        Tree({{"Value", {{"of", "another type"}}}}), Tree({{"Value", "x"}, {"LockId", nullptr}}),
+        Tree({{"Value", "x"}, {"LockTime", nullptr}})}) {
     for (const WriteKind kind : {WriteKind::kCheckpoint, WriteKind::kRelease}) {
       const WriteOp refused = Write(kind, held, bad);
       ASSERT_EQ(refused.status, OpStatus::kFailed) << bad << Why(refused);
@@ -128,6 +131,9 @@ TEST_F(DocumentLock, AMemberKeepsItsType) {
   EXPECT_EQ(type("Long"), BSON_TYPE_INT64);
   EXPECT_EQ(type("Double"), BSON_TYPE_DOUBLE);
   EXPECT_EQ(type("Int"), BSON_TYPE_INT32);
+  held = documents_.Lock(id_);
+  (*held)["Double"] = (std::int64_t{1} << 53) + 1;
+  EXPECT_THROW(held.Save(), DocumentException);
 }
 
 TEST_F(DocumentLock, AMissingDocumentIsNotMade) {
@@ -155,18 +161,23 @@ TEST_F(DocumentLock, ALockOfTheirsEndsAMarginAfterTheirMaximum) {
 
 /// A client of theirs whose clock is ahead by the margin does not see it end before its holder.
 TEST_F(DocumentLock, OursEndsForThemAMarginAfterItsLease) {
-  const AcquireOp held = Take(NewUuid(), milliseconds(2000));
-  ASSERT_EQ(held.status, OpStatus::kDone);
+  const auto time_of_server = [&] {
+    std::int64_t now = 0;
+    database_.Run(mongodb::Doc::Of("hello", 1), [&](const bson_t& reply) {
+      bson_iter_t time;
+      if (mongodb::FindField(reply, "localTime", time)) now = bson_iter_date_time(&time);
+    });
+    return now;
+  };
+  const std::int64_t before = time_of_server();
+  ASSERT_EQ(Take(NewUuid(), milliseconds(2000)).status, OpStatus::kDone);
+  const std::int64_t after = time_of_server();
+  const auto document = Document();
   bson_iter_t at;
-  ASSERT_TRUE(mongodb::FindField(*Document(), "LockTime", at));
+  ASSERT_TRUE(mongodb::FindField(*document, "LockTime", at));
   const std::int64_t ends = bson_iter_date_time(&at) + 30'000;
-  std::int64_t now = 0;
-  database_.Run(mongodb::Doc::Of("hello", 1), [&](const bson_t& reply) {
-    bson_iter_t time;
-    if (mongodb::FindField(reply, "localTime", time)) now = bson_iter_date_time(&time);
-  });
-  EXPECT_LE(ends, now + 3000);
-  EXPECT_GT(ends, now);
+  EXPECT_GE(ends, before + 3000);
+  EXPECT_LE(ends, after + 3000);
 }
 
 /// A lock without a time does not end, on either side.
@@ -175,6 +186,35 @@ TEST_F(DocumentLock, ALockWithoutATimeStaysUntilItIsBroken) {
   Change(R"({"$unset": {"LockTime": 1}})");
   EXPECT_EQ(Take().status, OpStatus::kBusy);
   EXPECT_FALSE(peer_->TryAcquire(job_, kTtl));
+}
+
+/// A lock that is shown as live, because a clock of theirs may be behind, may be over.
+TEST_F(DocumentLock, ARenewalThatIsTooLateIsToldSo) {
+  const auto renew = [&] {
+    const auto theirs = peer_->TryAcquire(job_, kTtl);
+    EXPECT_TRUE(theirs);
+    Change(R"([{"$set": {"LockTime": {"$dateAdd": {"startDate": "$$NOW", "unit": "second",
+                                                    "amount": -30}}}}])");
+    pool_.Take();
+    return locks_.Renew(key_, LockPeer::IdOf(theirs->lock_id));
+  };
+  EXPECT_EQ(renew().status, OpStatus::kLost);
+  EXPECT_EQ(pool_.Take(), "find 1, update 1");
+}
+
+/// Ids that are no names of locks fill no page.
+TEST_F(DocumentLock, DocumentsWithLegacyIdsHideNoLock) {
+  ASSERT_EQ(Take().status, OpStatus::kDone);
+  mongodb::Array documents;
+  for (int i = 0; i < 1000; ++i) {
+    mongodb::Doc document;
+    mongodb::AddLegacyUuid(document, "_id", NewUuid());
+    documents.Add(document.Add("Value", "0").Add("LockId", NewUuid()));
+  }
+  mongodb::Doc insert = mongodb::Doc::Of("insert", "locks");
+  insert.AddArray("documents", documents.doc());
+  database_.Run(insert);
+  EXPECT_EQ(locks_.store().ListLocks(locks_.collection(), {}, "", 10s).rows.size(), 1U);
 }
 
 /// What is held back on its way matches nothing once a later write was stored.
@@ -253,6 +293,9 @@ TEST_F(DocumentLockFaults, AReleaseWhoseAnswerWasLostIsToldByTheBody) {
             OpStatus::kInDoubt);
   EXPECT_EQ(Write(WriteKind::kCheckpoint, another, {{"Value", "theirs"}}, true).status,
             OpStatus::kInDoubt);
+  // The document has a double where the body has a whole number.
+  Change(R"({"$set": {"Value": 2.0}})");
+  EXPECT_EQ(Write(WriteKind::kRelease, another, {{"Value", 2}}, true).status, OpStatus::kLost);
 }
 
 TEST_F(DocumentLock, TheMaximumIsANumberOfSeconds) {
