@@ -97,7 +97,7 @@ const char* Unpromised(const StoreOp& op) {
 }
 
 /// A renewal or a release that is one statement, if nothing has changed.
-bool IsPlainRelease(const StoreOp& op) {
+bool IsBareRelease(const StoreOp& op) {
   if (op.kind != OpKind::kWrite) return false;
   const auto& write = static_cast<const WriteOp&>(op);
   const bool with_body = write.body && op.collection->has_bodies();
@@ -193,7 +193,7 @@ class LayoutDatabase final : public locking::Database {
     std::vector<WriteOp*> releases;
     for (StoreOp* const op : ops) {
       if (op->kind == OpKind::kRenew) renewals.push_back(static_cast<RenewOp*>(op));
-      if (IsPlainRelease(*op)) releases.push_back(static_cast<WriteOp*>(op));
+      if (IsBareRelease(*op)) releases.push_back(static_cast<WriteOp*>(op));
     }
     if (!releases.empty()) Release(releases, deadline);
     if (!renewals.empty()) Renew(std::move(renewals), deadline);
@@ -366,9 +366,9 @@ void LayoutStore::Execute(std::span<StoreOp* const> ops, milliseconds budget) {
       op->Fail(Errc::kRefused, RefusalText(*op->collection, feature));
     } else if (!FailIfTooShort(*op, clocks_)) {
       const bool renews = op->kind == OpKind::kRenew;
-      auto& some = renews                ? renewals[op->collection]
-                   : IsPlainRelease(*op) ? releases[op->collection]
-                                         : others;
+      auto& some = renews               ? renewals[op->collection]
+                   : IsBareRelease(*op) ? releases[op->collection]
+                                        : others;
       some.push_back(op);
     }
   }
