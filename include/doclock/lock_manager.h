@@ -34,8 +34,9 @@ class DOCLOCK_EXPORT LockManager {
   /// Closes the engine if this is the last handle; see Close.
   ~LockManager();
 
-  /// Ends every wait (kCancelled), gives background releases `drain_timeout` to finish, and joins
-  /// the threads. Locks that are still held are not renewed any more and report lost(); their
+  /// Ends every wait (kCancelled; one without end and without a stop token has the store's answer
+  /// first, if that has not answered yet), gives background releases `drain_timeout` to finish, and
+  /// joins the threads. Locks that are still held are not renewed any more and report lost(); their
   /// leases run out in the store. Later calls fail with kClosed. Idempotent, thread-safe, never
   /// throws. A second call waits for the first.
   ///

@@ -4,9 +4,9 @@
 #include <new>
 #include <utility>
 
-#include "document/values/utf8.h"
 #include "engine/check_options.h"
 #include "engine/failure.h"
+#include "engine/holder_text.h"
 #include "engine/procedures/background_release.h"
 #include "engine/runtime/insist.h"
 #include "engine/runtime/task_threads.h"
@@ -47,18 +47,10 @@ void IgnoringErrors(const Step& step) noexcept {
   }
 }
 
-/// The system's names may be anything; stores take UTF-8.
-std::string AsText(std::string_view name) {
-  constexpr std::size_t kMostBytes = 64;
-  std::string text;
-  AppendEscaped(text, name.substr(0, kMostBytes));
-  return text;
-}
-
 OwnerPtr OwnerFor(const ManagerOptions& options) {
   auto owner = std::make_shared<LockHolder>();
   owner->name = options.owner.empty() ? AsText(platform::ProgramName()) : options.owner;
-  owner->host = AsText(platform::HostName());
+  owner->host = HostText();
   owner->pid = platform::ProcessId();
   return owner;
 }

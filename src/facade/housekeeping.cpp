@@ -46,8 +46,8 @@ IndexSpec IndexFor(const Filter& filter) {
 }
 
 Store& OpenStoreOf(const Binding& binding) {
-  if (binding.engine->closed()) {
-    MakeFailure(Errc::kClosed, "the LockManager is closed")->Throw();
+  if (const auto closed = WhyClosed(*binding.engine)) {
+    closed->Throw();
   }
   return StoreOf(binding.engine);
 }

@@ -49,7 +49,7 @@ class TakenLocks {
     GiveBack(gone);  // may run other callers' code
   }
   static void GiveBack(std::vector<Taken>& locks) noexcept {
-    while (!locks.empty()) locks.pop_back();
+    for (; !locks.empty(); locks.pop_back()) detail::GiveBack(std::move(locks.back().grant));
   }
 
   std::vector<Taken> all;  ///< The caller's own, unless it waits.
@@ -101,7 +101,7 @@ class LockingAll {
     if (!specs_.empty() && specs_.front().min_hold.count() == 0) {
       hold_ = specs_.front().hold_while_waiting;
     }
-    if (engine_->closed()) Fail(MakeFailure(Errc::kClosed, "the LockManager is closed"));
+    if (auto closed = WhyClosed(*engine_)) Fail(std::move(closed));
   }
 
   [[nodiscard]] bool done() const noexcept {
@@ -134,7 +134,7 @@ class LockingAll {
         Missed(place, std::move(result.failure));
       }
     }
-    // The other grants go back here.
+    for (AcquireResult& result : results) GiveBack(std::move(result.grant));  // the others
   }
 
   /// The next lock to take.

@@ -147,6 +147,8 @@ DOCLOCK_EXPORT void RenewAsync(const LeasePtr&, std::chrono::milliseconds ttl, W
 
 /// What a handle's destructor does: queues the discard, does no I/O, never throws. Null is allowed.
 DOCLOCK_EXPORT void Abandon(LeasePtr) noexcept;
+/// Drops a lock that no caller ever had. It is released also while the LockManager closes.
+DOCLOCK_EXPORT void GiveBack(Grant grant) noexcept;
 /// Stops renewing; the lock outlives the handle until its lease ends. Blocks: one last renewal
 /// tells the store that the lease alone decides from now on.
 DOCLOCK_EXPORT FailurePtr Detach(const LeasePtr&);

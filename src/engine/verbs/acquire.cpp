@@ -78,6 +78,7 @@ AcquireResult Wait(const EnginePtr& engine, AcquireSpec spec, PendingAcquire::Ta
   const auto waiter = std::make_shared<PendingAcquire>(
       engine, std::move(spec), target,
       [waited](AcquireResult settled) { waited->Set(std::move(settled)); }, started);
+  engine->pendings().Add(*waiter);
   return waited->After([&] { start(waiter); }, stop, [&] { waiter->End(Errc::kCancelled); });
 }
 
@@ -167,6 +168,7 @@ struct Attempts {
 };
 
 void AttemptOnce(const EnginePtr& engine, const PendingPtr& waiter) noexcept {
+  if (engine->closed()) return waiter->End(Errc::kCancelled);
   try {
     waiter->StartClock();
     Attempt(engine, waiter);
@@ -248,6 +250,7 @@ AcquireHandle AcquireAsync(const EnginePtr& engine, AcquireSpec spec, AcquireDon
                                                        std::move(done), engine->Now());
   if (auto closed = NotNow(*engine, waiter->spec, Target::kDocument, {}))
     return EndLater(waiter, std::move(closed));
+  engine->pendings().Add(*waiter);
   StartOrForget(waiter, [&] { Start(engine, waiter); });
   return waiter;
 }
@@ -266,6 +269,7 @@ std::vector<AcquireHandle> AttemptEach(const EnginePtr& engine,
     waiters.back()->once = true;
   }
   attempts->waiters.assign(waiters.begin(), waiters.end());
+  for (const PendingPtr& waiter : waiters) engine->pendings().Add(*waiter);
   const Batcher::Gathering gathering(engine->batcher());
   bool first = true;
   for (const PendingPtr& waiter : waiters) {
@@ -308,6 +312,7 @@ AcquireHandle AcquireNextAsync(const EnginePtr& engine, AcquireSpec spec, Acquir
                                                        std::move(done), engine->Now());
   if (auto closed = NotNow(*engine, search->spec, Target::kAnyMatch, {}))
     return EndLater(search, std::move(closed));
+  engine->pendings().Add(*search);
   StartOrForget(search, [&] { StartSearch(engine, search); });
   return search;
 }

@@ -48,6 +48,13 @@ void ReleaseByValueAsync(const EnginePtr& engine, ValueRelease release, WriteDon
                                 std::move(release));
 }
 
+void GiveBack(Grant grant) noexcept {
+  if (!grant.lease || !grant.lease->engine->closed()) return;  // the Grant does it
+  const LeasePtr lease = std::move(grant.lease);
+  ReleaseInBackground(*lease->engine, *lease->collection, lease->key, lease->lock_id, lease->mode,
+                      lease->stored_until());
+}
+
 void Abandon(LeasePtr lease) noexcept {
   if (!lease || !lease->ours() || lease->lost() || lease->engine->closed()) return;
   if (!lease->BeginWrite()) return;  // it was released, or another operation is under way

@@ -106,7 +106,6 @@ void NextSearches::Ask(const PendingPtr& search) {
   op.asks_free_in = repeated;
   const TimePoint sent = engine_.Now();
   AskStore(engine_, spec, op, key);
-  NoteAsking(*search, std::nullopt);
   if (op.status != OpStatus::kDone) ForwardHint(*search, hint, op.status == OpStatus::kMissing);
   AcquireResult result;
   switch (op.status) {
@@ -145,18 +144,16 @@ void NextSearches::Ask(const PendingPtr& search) {
   Settle(*search, std::move(result));
 }
 
-void NextSearches::NoteAsking(PendingAcquire& search, std::optional<TimePoint> since) noexcept {
-  const std::scoped_lock lock(mutex_);
-  search.asked_when = since;
-}
-
 void NextSearches::Settle(PendingAcquire& search, AcquireResult result) noexcept {
   Unsubscribe(search);
   search.Settle(std::move(result));
 }
 
 void NextSearches::AskOnWorker(const PendingPtr& search) noexcept {
-  NoteAsking(*search, engine_.Now());
+  {
+    const std::scoped_lock lock(mutex_);
+    search->asked_when = engine_.Now();
+  }
   OrSettle(*search, [&] {
     engine_.searching().Run([self = shared_from_this(), search, engine = search->engine] {
       self->OrSettle(*search, [&] { self->Ask(search); });
@@ -171,6 +168,7 @@ void NextSearches::List(const PendingPtr& search, FailurePtr outage,
   {
     const std::scoped_lock lock(mutex_);
     search->outage = std::move(outage);
+    search->asked_when.reset();
     search->answered = true;
   }
   if (now >= search->deadline) return End(*search, Errc::kTimedOut);

@@ -58,8 +58,6 @@ class NextSearches : public std::enable_shared_from_this<NextSearches> {
   void ForwardHint(const PendingAcquire& search, std::uint64_t hint, bool missing) noexcept;
   /// Needs the lock.
   void TakeOut(Sleepers& sleepers, PendingAcquire& search) noexcept;
-  /// Since when the store owes the search an answer; nothing: it does not.
-  void NoteAsking(PendingAcquire& search, std::optional<TimePoint> since) noexcept;
   void Subscribe(PendingAcquire& search);
   void Unsubscribe(PendingAcquire& search) noexcept;
   void AskOnWorker(const PendingPtr& search) noexcept;

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "engine/engine.h"
-#include "engine/procedures/background_release.h"
 #include "engine/procedures/procedure.h"
 #include "engine/runtime/insist.h"
 #include "engine/waiting/pending_set.h"
@@ -33,11 +32,12 @@ PendingAcquire::PendingAcquire(EnginePtr owner, AcquireSpec wish, Target what,
       hash(spec.key.Hash()),
       started(now),
       deadline(DeadlineAfter(now, spec.wait)),
-      done_(std::move(when_done)) {
-  engine->pendings().Add(*this);
-}
+      done_(std::move(when_done)) {}
 
-PendingAcquire::~PendingAcquire() { engine->pendings().Remove(*this); }
+PendingAcquire::~PendingAcquire() {
+  // In a forked child the mutex may stay locked forever.
+  if (engine->ours()) engine->pendings().Remove(*this);
+}
 
 bool PendingAcquire::uses_store_queue() const noexcept {
   if (!engine->store_has_queue() || spec.collection->turns() != nullptr || fail_fast())
@@ -50,11 +50,7 @@ bool PendingAcquire::uses_store_queue() const noexcept {
 
 bool PendingAcquire::Settle(AcquireResult result, bool handed_over) noexcept {
   if (settled_.exchange(true, std::memory_order_acq_rel)) {
-    // Granted just before the engine closed. A dropped Grant sends nothing after that.
-    if (const LeasePtr& lease = result.grant.lease; lease && engine->closed()) {
-      ReleaseInBackground(*engine, *lease->collection, lease->key, lease->lock_id, lease->mode,
-                          engine->Now() + lease->ttl());
-    }
+    GiveBack(std::move(result.grant));  // it may have been granted just before the engine closed
     return false;
   }
   engine->events().WaitEnded(told_, *spec.collection, spec.key);

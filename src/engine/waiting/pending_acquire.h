@@ -32,7 +32,8 @@ inline constexpr std::chrono::milliseconds kLastCall{100};
 ///
 /// Queued → Claimed (an attempt for it is under way) → gone; guarded by its shard's mutex.
 class PendingAcquire : public std::enable_shared_from_this<PendingAcquire>,
-                       public boost::intrusive::list_base_hook<> {
+                       public boost::intrusive::list_base_hook<
+                           boost::intrusive::link_mode<boost::intrusive::normal_link>> {
  public:
   enum class QueueState : std::uint8_t { kNotQueued, kQueued, kClaimed };
 
@@ -52,6 +53,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire>,
   const TimePoint started;
   const TimePoint deadline;  ///< TimePoint::max(): no deadline.
   QueueState queue_state = QueueState::kNotQueued;
+  bool registered = false;  ///< It is in the PendingSet, whose mutex guards this.
   /// Its position in the queue, unless it is in none. Guarded by the shard's mutex.
   std::list<std::shared_ptr<PendingAcquire>>::iterator where{};
   /// Of a search: its next poll, and the reason why its last attempt did not reach the store.

@@ -157,6 +157,14 @@ void WaitTable::End(PendingAcquire& waiter, Errc code) noexcept {
   if (!engine_.closed()) Pump(waits);  // the next one places an entry of its own
 }
 
+void WaitTable::EndIfQueued(PendingAcquire& waiter) noexcept {
+  {
+    const std::scoped_lock lock(ShardOf(waiter.hash).mutex);
+    if (waiter.queue_state != PendingAcquire::QueueState::kQueued) return;
+  }
+  End(waiter, Errc::kCancelled);
+}
+
 bool WaitTable::SleepUntil(const KeyWaitsPtr& waits, TimePoint when) noexcept {
   if (waits->timer != 0 && waits->timer_when <= when) return true;
   return Insist([&] {

@@ -51,6 +51,8 @@ class WaitTable : public std::enable_shared_from_this<WaitTable> {
   [[nodiscard]] bool AwaitsFirstAnswer(PendingAcquire& waiter) noexcept;
   /// Ends a wait with `code` (kTimedOut, kCancelled).
   void End(PendingAcquire& waiter, Errc code) noexcept;
+  /// Likewise with kCancelled, if it stands in a queue: an attempt under way has its own outcome.
+  void EndIfQueued(PendingAcquire& waiter) noexcept;
 
   /// Before a release: claims the next waiter of the key if there is one to hand over to (see
   /// Release::next). With `mark`, local callers of the key stand behind the release from now on.

@@ -6,6 +6,7 @@
 #include <future>
 #include <thread>
 
+#include "doclock/detail/facade.h"
 #include "engine/support/hanging_store.h"
 #include "engine/support/harness.h"
 
@@ -106,6 +107,22 @@ TEST_F(GrantWhileClosingTest, ALockAskedForAsynchronouslyIsGivenBack) {
   CloseAtTheGrant();
   const auto asked = LockLater("a");
   EXPECT_EQ(asked->code(), Errc::kClosed);
+  EXPECT_FALSE(IsLocked("a"));
+}
+
+TEST_F(ClosingTest, LocksThatWereTakenForTheOthersAreGivenBack) {
+  const Grant held = Lock("b");
+  std::optional<AcquireAllResult> result;
+  const LockOptions options{.wait = kForever, .hold_while_waiting = kForever};
+  AcquireAllAsync(engine(), {Spec("a", options), Spec("b", options)},
+                  {std::make_shared<Canceller>(), nullptr},
+                  [&](AcquireAllResult told) { result = std::move(told); });
+  clock->RunPending();
+  ASSERT_TRUE(IsLocked("a"));
+  manager->Close();
+  clock->RunPending();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->failure->code, Errc::kCancelled);
   EXPECT_FALSE(IsLocked("a"));
 }
 
@@ -363,6 +380,24 @@ class RealGivingBackTest : public RealClosingTest {
     EXPECT_EQ(ends->released, 1);
   }
 };
+
+/// It stands behind the release, although it does not wait.
+TEST_F(RealClosingTest, ACallerBehindAReleaseThatHangsIsEnded) {
+  const auto hanging = std::make_shared<HangingStore>();
+  store = hanging;
+  collection = store->Open("orders", {}, 30s).get();
+  manager.emplace(store, ManagerOptions{.drain_timeout = 1ms});
+  AcquireResult held = Take("a");
+  hanging->Hang({CallKind::kBatch});
+  held.grant = Grant();
+  ASSERT_TRUE(hanging->AwaitHanging(1));
+  auto behind = std::async(std::launch::async, [&] { return Take("a"); });
+  behind.wait_for(50ms);  // to stand there; else it is refused
+  auto closing = std::async(std::launch::async, [&] { manager->Close(); });
+  const Errc code = behind.get().failure->code;
+  EXPECT_TRUE(code == Errc::kCancelled || code == Errc::kClosed) << static_cast<int>(code);
+  hanging->LetGo();
+}
 
 TEST_F(RealGivingBackTest, ALockThatWasDroppedIsReleasedAndNotLost) {
   CloseDuring([](Grant& grant) { grant = Grant(); });

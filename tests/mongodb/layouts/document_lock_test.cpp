@@ -139,8 +139,8 @@ TEST_F(DocumentLock, AMemberKeepsItsType) {
 TEST_F(DocumentLock, AMissingDocumentIsNotMade) {
   Delete();
   EXPECT_EQ(Take().status, OpStatus::kMissing);
-  EXPECT_THROW(documents_.Lock(id_), NotFoundException);
-  EXPECT_THROW(documents_.Lock({id_, Tree({{"Value", "new"}})}), StoreException);
+  EXPECT_THROW(static_cast<void>(documents_.Lock(id_)), NotFoundException);
+  EXPECT_THROW(static_cast<void>(documents_.Lock({id_, Tree({{"Value", "new"}})})), StoreException);
   EXPECT_FALSE(Document());
 }
 

@@ -80,8 +80,10 @@ int OpenOrMake(const std::filesystem::path& path, const struct stat* database) n
 bool MayBeOurs(int file) noexcept {
   constexpr std::uint64_t kAnyVersion = (std::uint64_t{1} << 48) - 1;  // "DCLOCK"
   std::uint64_t begin = 0;
-  const ssize_t size = ::pread(file, &begin, sizeof begin, 0);
-  return size >= 0 && (begin == 0 || ((begin ^ CoordinatorPage::kMagic) & kAnyVersion) == 0);
+  struct stat status {};
+  if (::fstat(file, &status) != 0 || ::pread(file, &begin, sizeof begin, 0) < 0) return false;
+  if (begin == 0) return status.st_size <= static_cast<off_t>(sizeof(CoordinatorPage));
+  return ((begin ^ CoordinatorPage::kMagic) & kAnyVersion) == 0;
 }
 
 }  // namespace
