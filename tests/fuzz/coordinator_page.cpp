@@ -39,6 +39,17 @@ std::unique_ptr<ProcessCoordinator> Open() {
   return ProcessCoordinator::Open(Database(), DeadlineIn(1s));
 }
 
+/// As somebody does who has emptied a file that is none of ours.
+std::unique_ptr<ProcessCoordinator> OpenAnew() {
+  try {
+    return Open();
+  } catch (const StoreException& error) {
+    Require(error.errc() == Errc::kRefused, "a foreign file is refused");
+  }
+  std::filesystem::resize_file(PageFile(), 0);
+  return Open();
+}
+
 /// The page as a program sees it that writes what it likes.
 class Mapping {
  public:
@@ -117,13 +128,13 @@ void TryPatches(Bytes input, bool join_first) {
 
 void TryOldContent(std::string_view bytes) {
   std::ofstream(PageFile(), std::ios::binary | std::ios::trunc) << bytes;
-  const auto coordinator = Open();
+  const auto coordinator = OpenAnew();
   Require(!coordinator->OthersWatch(), "no other store watches a page that was made anew");
   Use(*coordinator, *coordinator);
 }
 
 void CheckUsable() {
-  const auto coordinator = Open();
+  const auto coordinator = OpenAnew();
   Require(coordinator->Enter(DeadlineIn(10s)), "a new page lets a writer in");
   coordinator->Leave();
 }
