@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "engine/engine.h"
-#include "platform/fork_generation.h"
 
 namespace doclock::detail {
 namespace {
@@ -39,7 +38,6 @@ Lease::Lease(EnginePtr owner, Collection& where, Key document, const GrantReques
                     .count()),
       ttl_ms_(static_cast<std::uint32_t>(grant.ttl.count())),
       min_hold_ms_(static_cast<std::uint32_t>(grant.min_hold.count())),
-      fork_generation_(platform::ForkGeneration()),
       renews_(renew),
       on_probation_(passed_on),
       named(is_named),
@@ -75,7 +73,7 @@ bool Lease::BeginWrite() noexcept {
   return phase_.compare_exchange_strong(held, Phase::kWriting, std::memory_order_acq_rel);
 }
 
-bool Lease::ours() const noexcept { return fork_generation_ == platform::ForkGeneration(); }
+bool Lease::ours() const noexcept { return engine->ours(); }
 
 void Lease::FireLost() {
   std::stop_source* source = nullptr;

@@ -114,7 +114,6 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   std::atomic<std::stop_source*> lost_source_ = nullptr;
   std::atomic<std::uint32_t> ttl_ms_;
   const std::uint32_t min_hold_ms_;
-  const std::uint32_t fork_generation_;
   std::atomic<std::uint32_t> references_ = 0;
   std::atomic<Phase> phase_ = Phase::kHeld;
   std::atomic<bool> lost_ = false;

@@ -26,6 +26,16 @@ class SqliteLeases : public ::testing::Test {
     EXPECT_EQ(Rows(), 1);
     return held;
   }
+  /// To be sent together. The keys must outlive them.
+  std::vector<AcquireOp> AcquiresOf(const std::vector<Key>& keys) {
+    std::vector<AcquireOp> ops;
+    for (const Key& key : keys) {
+      ops.emplace_back(client_.collection(), key);
+      ops.back().grant.lock_id = NewUuid();
+      ops.back().grant.ttl = 30s;
+    }
+    return ops;
+  }
 
   TempFolder folder_;
   std::shared_ptr<testing::ManualClock> clock_ = std::make_shared<testing::ManualClock>();
@@ -147,12 +157,7 @@ TEST_F(SqliteLeases, OneFailingOperationLeavesItsNeighboursAlone) {
   client_.store().EnsureIndex(client_.collection(), {.fields = {"mail"}, .unique = true});
   client_.Insert("taken", R"({"mail":"a@b"})");
   const std::vector<Key> keys = {Key("1"), Key("2"), Key("3"), Key("gone")};
-  std::vector<AcquireOp> ops;
-  for (const Key& key : keys) {
-    ops.emplace_back(client_.collection(), key);
-    ops.back().grant.lock_id = NewUuid();
-    ops.back().grant.ttl = 30s;
-  }
+  std::vector<AcquireOp> ops = AcquiresOf(keys);
   ops[0].insert = Body::FromText(R"({"mail":"1@b"})");
   ops[1].insert = Body::FromText(R"({"mail":"a@b"})");
   ops[2].insert = Body::FromText(R"({"mail":"3@b"})");
@@ -173,13 +178,8 @@ TEST_F(SqliteLeases, ATriggerThatEndsTheTransactionLeavesNothingThatWasRefused) 
           "CREATE TRIGGER t BEFORE INSERT ON doclock_c_things WHEN new.key='2' "
           "BEGIN SELECT RAISE(ROLLBACK, 'no'); END");
   const std::vector<Key> keys = {Key("1"), Key("2"), Key("3"), Key("4")};
-  std::vector<AcquireOp> ops;
-  for (const Key& key : keys) {
-    ops.emplace_back(client_.collection(), key);
-    ops.back().grant.lock_id = NewUuid();
-    ops.back().grant.ttl = 30s;
-    ops.back().insert = Body::FromText("{}");
-  }
+  std::vector<AcquireOp> ops = AcquiresOf(keys);
+  for (AcquireOp& op : ops) op.insert = Body::FromText("{}");
   std::vector<StoreOp*> batch;
   for (AcquireOp& op : ops) batch.push_back(&op);
   client_.store().Execute(batch, kBudget);
