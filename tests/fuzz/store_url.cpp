@@ -13,6 +13,9 @@
 #ifdef DOCLOCK_WITH_MONGODB
 #include "mongodb/uri/uri.h"
 #endif
+#ifdef DOCLOCK_WITH_POSTGRESQL
+#include "postgresql/url.h"
+#endif
 
 namespace doclock::fuzz {
 namespace {
@@ -114,8 +117,19 @@ void TryMongodb(const std::string& text) {
 }
 #endif
 
+#ifdef DOCLOCK_WITH_POSTGRESQL
+void TryPostgresql(const std::string& text) {
+  postgresql::Url url;
+  if (Refuses(true, [&] { url = postgresql::ParseUrl(text); })) return;
+  Require(!url.hosts.empty(), "an accepted URL says where the server may be");
+  Require(!Refuses(true, [&] { (void)postgresql::ParseUrl(text); }),
+          "an accepted URL is accepted again");
+}
+#endif
+
 void TryUnknown(std::string_view url) {
-  for (const char* const known : {"memory:", "sqlite:", "mongodb:", "mongodb+srv:"}) {
+  for (const char* const known :
+       {"memory:", "sqlite:", "mongodb:", "mongodb+srv:", "postgres:", "postgresql:"}) {
     if (url.starts_with(known)) return;
   }
   Require(Refuses(true, [&] { (void)OpenStore(url); }), "an unknown scheme is refused");
@@ -129,6 +143,9 @@ void Try(const std::string& url) {
 #endif
 #ifdef DOCLOCK_WITH_MONGODB
   if (url.starts_with("mongodb")) TryMongodb(url);
+#endif
+#ifdef DOCLOCK_WITH_POSTGRESQL
+  if (url.starts_with("postgres")) TryPostgresql(url);
 #endif
   TryUnknown(url);
 }
