@@ -33,14 +33,15 @@ struct Counter {
 class Counting {
  public:
   explicit Counting(const std::string& url)
-      : stores_{OpenPostgresqlStore(url), OpenPostgresqlStore(url)} {
+      : stores_{OpenPostgresqlStore(url), OpenPostgresqlStore(url)},
+        things_{stores_[0]->Open("things", {}, kShortTtl),
+                stores_[1]->Open("things", {}, kShortTtl)} {
     for (int i = 0; i < kDocuments; ++i) counters_[i].key = Key(i);
     for (int i = 0; i < 8; ++i) {
       threads_.emplace_back([this, i](const std::stop_token& stop) {
-        Store& store = *stores_[static_cast<std::size_t>(i % 2)];
-        const auto things = store.Open("things", {}, kShortTtl);
+        const auto side = static_cast<std::size_t>(i % 2);
         for (int turn = i; !stop.stop_requested(); ++turn) {
-          CountUp(store, *things, counters_[turn % kDocuments]);
+          CountUp(*stores_[side], *things_[side], counters_[turn % kDocuments]);
         }
       });
     }
@@ -56,9 +57,8 @@ class Counting {
   void ExpectNothingLost() {
     for (std::jthread& thread : threads_) thread.request_stop();
     threads_.clear();
-    const auto things = stores_[0]->Open("things", {}, kShortTtl);
     for (Counter& counter : counters_) {
-      ReadOp read(*things, counter.key);
+      ReadOp read(*things_[0], counter.key);
       Execute(*stores_[0], read);
       ASSERT_EQ(read.status, OpStatus::kDone);
       const int count = read.body.json().at("count");
@@ -91,6 +91,7 @@ class Counting {
   }
 
   std::shared_ptr<Store> stores_[2];
+  std::shared_ptr<Collection> things_[2];
   Counter counters_[kDocuments];
   std::atomic<int> acknowledged_ = 0;
   std::vector<std::jthread> threads_;

@@ -29,7 +29,7 @@ TEST_P(LayoutFailover, BothSidesExcludeEachOtherWhilePrimariesAreKilled) {
     children.push_back(Contender(kind, GetParam(), set.uri(), database.name(), 1, 3s, 5ms, 20ms));
   }
   std::vector<std::vector<std::string>> lines;
-  for (test::Child& child : children) lines.push_back(TwoHolds(child));
+  for (test::Child& child : children) lines.push_back(NextHolds(child, 2));
   for (int i = 0; i < 2; ++i) {
     std::this_thread::sleep_for(3s);
     const int primary = set.Primary();
