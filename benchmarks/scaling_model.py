@@ -155,6 +155,8 @@ def main():
         parser.add_argument(f"--{option}", default=default, type=kind)
     parser.add_argument("--hot", action="store_true")
     given = vars(parser.parse_args())
+    if given["processes"] and (given["callers"] > 1 or given["hot"]):
+        parser.error("--processes has one caller in each, and all want one document: without --callers and --hot")
     store, kept = given.pop("store"), json.loads(KEPT.read_text(encoding="utf-8"))
     made = predict(store, Costs(*kept["costs"][store]), **given)
     print(f"{made.rate:,.0f} cycles per second, median {made.median_ms:.2f} ms, limited by: {made.limit}")
