@@ -162,9 +162,10 @@ PostgresqlCollection::PostgresqlCollection(std::string name, const LockFieldName
           HolderUpdate(table, WithBody({"mark", "uuid"}),
                        "lock_version = " + kRaised + ", lock_id = NULL, lock_released = given.mark",
                        ", " + Listens(std::to_string(HintLock(table))))),
+      // Not from before a wait for the row: a renewal may have come between, and was told its time.
       checkpoint(HolderUpdate(
           table, WithBody({"ttl", "int8"}),
-          "lock_version = " + kRaised + ", lock_time = given.now, lock_ttl = given.ttl")),
+          "lock_version = " + kRaised + ", lock_time = clock_timestamp(), lock_ttl = given.ttl")),
       hand_over(HolderUpdate(table, WithBody({"mark", "uuid"}, kGrant),
                              kGranted + ", lock_released = given.mark")),
       table_name_(std::move(table_name)),

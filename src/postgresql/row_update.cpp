@@ -43,7 +43,7 @@ RowUpdate::RowUpdate(const std::string& table, const std::vector<Given>& given,
   std::vector<Given> all{{"kind", "int2"}, {"number", "int8"}, {"text", "text"}};
   all.insert(all.end(), given.begin(), given.end());
   std::string arrays, names;
-  // A lease that counts from before the wait for its row ends early, which is safe.
+  // A grant that counts from before the wait for its row ends early, which is safe.
   std::string one = " SET " + changes +
                     " WHERE key_kind = given.kind AND key_number = given.number"
                     " AND key_text = given.text AND " +

@@ -20,8 +20,9 @@ using locking::Change;
 const char* const kBeginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 const Statement kCommit{"COMMIT"};
 const Statement kRollback{"ROLLBACK"};
-const Statement kClock{"SELECT clock_timestamp()"};
-const Statement kWaitsForStandbys{"SELECT current_setting('synchronous_standby_names') <> ''"};
+/// And do commits wait for standbys?
+const Statement kClock{
+    "SELECT clock_timestamp(), current_setting('synchronous_standby_names') <> ''"};
 /// A commit that changes nothing, and waits for standbys as others do.
 const Statement kAwaitStandbys{"SELECT set_config('synchronous_commit', " +
                                std::string(kDurableCommit) +
@@ -50,6 +51,13 @@ struct Together {
   std::vector<const Parameters*> keys;
   std::size_t place = 0;  ///< Of its result.
 };
+
+/// May it have been granted from the queue, to somebody who has not renewed it yet?
+bool MayBeOnProbation(const Change& document) {
+  if (document.was == nullptr) return false;
+  const rules::LockState& lock = document.was->lock;
+  return lock.HasLockId() && lock.lease.ttl <= kProbation;
+}
 
 /// The same body, not only an equal one?
 bool KeepsBody(const Change& change) {
@@ -86,10 +94,15 @@ TimePoint PostgresqlUnit::Now() {
     WithoutDoubt([&] {
       Begin();
       connection_->Send(kClock);
-      now_ = TimeAt(Run().back(), 0, 0);
+      ReadClock(Run().back());
     });
   }
   return *now_;
+}
+
+void PostgresqlUnit::ReadClock(const Result& result) {
+  now_ = TimeAt(result, 0, 0);
+  waits_for_standbys_ = result.Number(0, 1) != 0;
 }
 
 void PostgresqlUnit::BeginSnapshot() {
@@ -104,38 +117,48 @@ std::optional<std::chrono::system_clock::time_point> PostgresqlUnit::WallTime() 
 
 void PostgresqlUnit::Load(std::span<Change> documents) {
   WithoutDoubt([&] {
-    const bool reads = access_ == locking::Access::kRead;
-    const bool all = access_ == locking::Access::kWriteAll;
-    const bool first_look = !has_looked_;
-    const bool waits = all || (first_look && documents.size() == 1 && documents.front().alone);
-    Begin();
-    if (reads && documents.size() > 1) BeginSnapshot();
-    std::size_t first = 0;
-    for (const Change& document : documents) {
-      const PostgresqlCollection& collection = Ours(*document.collection);
-      const Statement& statement = reads   ? collection.read
-                                   : waits ? collection.lock
-                                           : collection.lock_free;
-      const std::size_t place = connection_->Send(statement, KeyOf(document));
-      if (&document == &documents.front()) first = place;
+    try {
+      LoadRows(documents);
+    } catch (const Loss&) {
+      // Of a session that ended while nobody used it, say. Nothing is stored before a commit.
+      if (std::chrono::steady_clock::now() < deadline_) throw locking::Raced();
+      throw;
     }
-    // Behind the locks: while a statement waits for one, the clock goes on.
-    if (!now_) connection_->Send(kClock);
-    const std::vector<Result> results = Run();
-    if (!now_) now_ = TimeAt(results.back(), 0, 0);
-    for (std::size_t i = 0; i < documents.size(); ++i) {
-      const Result& result = results[first + i];
-      if (result.size() == 1) Keep(documents[i], ReadRow(result, 0));
-    }
-    if (!reads && !waits && (documents.size() > 1 || first_look)) MarkBlocked(documents);
-    // What is loaded to be written may be read only: an acquire may find its own grant.
-    if (!all && pool_.has_doubts()) {
-      connection_->Send(kWaitsForStandbys);
-      if (Run().back().Number(0, 0) != 0) {
-        AwaitStandbys(has_begun_ ? *pool_.Take(deadline_, Pool::For::kMore) : *connection_);
-      }
+    // What is loaded to be written may be read only: an acquire may find its own grant, which a
+    // release made that is in doubt, in another process maybe.
+    const bool shown = access_ != locking::Access::kWriteAll && waits_for_standbys_;
+    const bool writes = access_ == locking::Access::kWrite;
+    if (shown && (pool_.has_doubts() || (writes && std::ranges::any_of(documents, MayBeOnProbation)))) {
+      AwaitStandbys(has_begun_ ? *pool_.Take(deadline_, Pool::For::kMore) : *connection_);
     }
   });
+}
+
+void PostgresqlUnit::LoadRows(std::span<Change> documents) {
+  const bool reads = access_ == locking::Access::kRead;
+  const bool all = access_ == locking::Access::kWriteAll;
+  const bool first_look = !has_looked_;
+  const bool waits = all || (first_look && documents.size() == 1 && documents.front().alone);
+  Begin();
+  if (reads && documents.size() > 1) BeginSnapshot();
+  std::size_t first = 0;
+  for (const Change& document : documents) {
+    const PostgresqlCollection& collection = Ours(*document.collection);
+    const Statement& statement = reads   ? collection.read
+                                 : waits ? collection.lock
+                                         : collection.lock_free;
+    const std::size_t place = connection_->Send(statement, KeyOf(document));
+    if (&document == &documents.front()) first = place;
+  }
+  // Behind the locks: while a statement waits for one, the clock goes on.
+  if (!now_) connection_->Send(kClock);
+  const std::vector<Result> results = Run();
+  if (!now_) ReadClock(results.back());
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    const Result& result = results[first + i];
+    if (result.size() == 1) Keep(documents[i], ReadRow(result, 0));
+  }
+  if (!reads && !waits && (documents.size() > 1 || first_look)) MarkBlocked(documents);
 }
 
 void PostgresqlUnit::AwaitStandbys(Connection& connection) {

@@ -50,6 +50,10 @@ class PostgresqlUnit final : public locking::Unit {
   void BeginSnapshot();
   void BeginScan();
   std::vector<Result> Run() { return connection_->Run(deadline_); }
+  /// Of kClock.
+  void ReadClock(const Result& result);
+  /// @throws Loss, Refusal
+  void LoadRows(std::span<locking::Change> documents);
   void Keep(locking::Change& document, FoundRow&& found);
   /// Of documents that were not found: are they there, and another transaction keeps them?
   void MarkBlocked(std::span<locking::Change> documents);
@@ -83,6 +87,7 @@ class PostgresqlUnit final : public locking::Unit {
   bool has_begun_ = false;   ///< A transaction is open.
   bool has_looked_ = false;  ///< Something was loaded or searched.
   bool others_listen_ = false;
+  bool waits_for_standbys_ = false;
   std::optional<TimePoint> now_;
   std::vector<std::unique_ptr<const locking::Entry>> entries_;
 };

@@ -58,7 +58,7 @@ class Counting {
     for (std::jthread& thread : threads_) thread.request_stop();
     threads_.clear();
     for (Counter& counter : counters_) {
-      ReadOp read(*things_[0], counter.key);
+      ReadOp read(*things_[0], counter.key);  // over a connection that may be about to end
       Execute(*stores_[0], read);
       ASSERT_EQ(read.status, OpStatus::kDone);
       const int count = read.body.json().at("count");

@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "conformance/suite/store_conformance.h"
@@ -122,6 +123,31 @@ TEST_F(PostgresqlStoreShortCuts, LeaveWhatTheRulesLeave) {
   next.ttl = 10s;
   Compare<WriteOp>([&](WriteOp& op) { op.lock_id = second, op.next = &next; });
   Compare<WriteOp>([&](WriteOp& op) { op.lock_id = next.lock_id, op.release_id = first; });
+}
+
+/// Else it would shorten what a renewal was told meanwhile.
+TEST_F(PostgresqlStoreShortCuts, ACheckpointCountsFromAfterItsWaitForTheRow) {
+  const Uuid id = NewUuid();
+  Lock(id);
+  RawServer other(schema_.url());
+  other.Run("BEGIN; UPDATE doclock_c_things SET lock_fence = lock_fence");
+  std::jthread renews([&] {
+    const std::string waiting =
+        "SELECT count(*) FROM pg_locks WHERE NOT granted AND " +
+        other.Run("SELECT 'transactionid = ' || quote_literal(pg_current_xact_id()::xid)");
+    while (schema_.raw().Run(waiting) == "0") std::this_thread::sleep_for(1ms);
+    other.Run("UPDATE doclock_c_things SET lock_time = clock_timestamp(); COMMIT");
+  });
+  WriteOp checkpoint = Release(id);
+  checkpoint.write = WriteKind::kCheckpoint;
+  checkpoint.ttl = kTtl;
+  checkpoint.body = MakeBody({{"n", 2}});
+  ASSERT_TRUE(Try(checkpoint));
+  renews.join();
+  EXPECT_EQ(schema_.raw().Run("SELECT a.lock_time > b.lock_time FROM doclock_c_things a,"
+                              " doclock_c_things b WHERE a.key_text = 'short' AND"
+                              " b.key_text = 'long'"),
+            "t");
 }
 
 TEST_F(PostgresqlStoreShortCuts, OfManyDocumentsLeaveTheSame) {

@@ -77,39 +77,44 @@ TEST_F(PostgresqlSynchronous, ACommitThatNoStandbyHasStaysInDoubt) {
   EXPECT_EQ(schema_.raw().Run("SELECT body ->> 'n' FROM doclock_c_things"), "2");
 }
 
-/// What a release in doubt granted from the queue.
+/// What a release in doubt granted from the queue, to a waiter of any process.
 TEST_F(PostgresqlSynchronous, AnAcquireThatFindsItsGrantWaitsForTheStandbys) {
-  const auto store = OpenPostgresqlStore(schema_.url() + "%20-cclient_min_messages%3Derror");
-  conformance::Client things(*store, store->Open("things", {}, conformance::kTtl));
-  const Key key("43");
-  const AcquireOp held = things.Create(key);
-  AcquireOp waiter(things.collection(), key);
-  waiter.grant.lock_id = NewUuid();
-  waiter.grant.ttl = waiter.grant.queue_for = conformance::kTtl;
-  StoreOp* const waiting[] = {&waiter};
-  store->Execute(waiting, 30s);
-  ASSERT_EQ(waiter.status, OpStatus::kBusy);
-  WriteOp release(things.collection(), key);
-  release.write = WriteKind::kRelease;
-  release.lock_id = held.grant.lock_id;
-  StoreOp* const releasing[] = {&release};
-  Wait();
-  {
-    const std::jthread cancels([this] {
-      AwaitWaiting();
-      Cancel();
-    });
-    store->Execute(releasing, 30s);
+  for (const bool same : {true, false}) {
+    SCOPED_TRACE(same);
+    const std::string url = schema_.url() + "%20-cclient_min_messages%3Derror";
+    const auto store = OpenPostgresqlStore(url), other = same ? store : OpenPostgresqlStore(url);
+    conformance::Client things(*store, store->Open("things", {}, conformance::kTtl));
+    const auto seen = other->Open("things", {}, conformance::kTtl);
+    const Key key(same ? "43" : "44");
+    const AcquireOp held = things.Create(key);
+    AcquireOp waiter(*seen, key);
+    waiter.grant.lock_id = NewUuid();
+    waiter.grant.ttl = waiter.grant.queue_for = conformance::kTtl;
+    StoreOp* const waiting[] = {&waiter};
+    other->Execute(waiting, 30s);
+    ASSERT_EQ(waiter.status, OpStatus::kBusy);
+    WriteOp release(things.collection(), key);
+    release.write = WriteKind::kRelease;
+    release.lock_id = held.grant.lock_id;
+    StoreOp* const releasing[] = {&release};
+    Wait();
+    {
+      const std::jthread cancels([this] {
+        AwaitWaiting();
+        Cancel();
+      });
+      store->Execute(releasing, 30s);
+    }
+    ASSERT_EQ(release.status, OpStatus::kInDoubt);
+    waiter.MakePending();
+    other->Execute(waiting, 500ms);
+    EXPECT_EQ(waiter.status, OpStatus::kFailed) << "the grant may not be on a standby";
+    SetStandbys("");
+    waiter.MakePending();
+    other->Execute(waiting, 30s);
+    EXPECT_EQ(waiter.status, OpStatus::kDone);
+    EXPECT_TRUE(waiter.passed_on);
   }
-  ASSERT_EQ(release.status, OpStatus::kInDoubt);
-  waiter.MakePending();
-  store->Execute(waiting, 500ms);
-  EXPECT_EQ(waiter.status, OpStatus::kFailed) << "the grant may not be on a standby";
-  SetStandbys("");
-  waiter.MakePending();
-  store->Execute(waiting, 30s);
-  EXPECT_EQ(waiter.status, OpStatus::kDone);
-  EXPECT_TRUE(waiter.passed_on);
 }
 
 TEST_F(PostgresqlSynchronous, ACommitWhoseWaitWasCancelledIsDoneOnceTheStandbysHaveIt) {
