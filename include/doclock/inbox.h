@@ -36,7 +36,8 @@ class DOCLOCK_EXPORT Inbox {
 
   /// Stores the id with the transaction. If it is there already, Commit throws
   /// DuplicateMessageException.
-  /// @throws what the verbs of Transaction throw; StoreException: the store is asked for the time
+  /// @throws std::invalid_argument for an empty id; what the verbs of Transaction throw;
+  /// StoreException: the store is asked for the time
   void Accept(Transaction& transaction, const Key& id) const;
   /// Was the message handled? Use it to save work: false may have changed by the Commit, which
   /// decides. @throws StoreException

@@ -27,6 +27,10 @@ Inbox::Inbox(LockManager manager, const std::string& collection)
     : manager_(std::move(manager)), accepted_(manager_, collection) {}
 
 void Inbox::Accept(Transaction& transaction, const Key& id) const {
+  if (id == Key("")) {
+    throw std::invalid_argument(
+        "doclock: the id of a message is empty: the next one would count as handled");
+  }
   transaction.Insert(accepted_, id, nlohmann::json{{kAccepted, Now(manager_).count()}});
   transaction.state()->OnRefused([](const detail::Failure& failure) {
     const bool exists = failure.code == Errc::kConflict && failure.index.empty();

@@ -182,6 +182,24 @@ void Connection::Connect(const Url& url, const Host& host, Deadline deadline) {
   Check(PQenterPipelineMode(connection_));
 }
 
+namespace {
+
+/// The option of the URL, or of libpq's environment, whose value libpq does not know; or null. Its
+/// message has the value too, which may be a part of a password.
+const char* RefusedOption(std::string_view message) {
+  static constexpr std::array kOptions{"sslmode", "port",         "channel_binding", "gssencmode",
+                                       "ssl_min", "require_auth", "ssl_max",         "sslcertmode"};
+  const auto is_refused = [&](const char* option) {
+    return message.find(std::string("invalid ") + option) != message.npos;
+  };
+  if (message.find("parse network address") != message.npos) return "hostaddr";
+  if (message.find("definition of service") != message.npos) return "service";
+  const auto* const found = std::ranges::find_if(kOptions, is_refused);
+  return found == kOptions.end() ? nullptr : *found;
+}
+
+}  // namespace
+
 void Connection::RefuseConnection(bool alone) {
   const std::string_view message = PQerrorMessage(connection_);
   const std::string_view state = StateIn(message);
@@ -195,13 +213,19 @@ void Connection::RefuseConnection(bool alone) {
   }
   const bool broke = mentions("SYSCALL") || mentions("EOF") || mentions("closed unexpectedly");
   if (state.empty() && !broke && (mentions("SSL") || mentions("certificate"))) {
-    why = "TLS: the certificate is not trusted or not for this host, or one side has no TLS";
+    why =
+        "TLS: the certificate is not trusted or not for this host, or one side has no TLS "
+        "(sslmode is verify-full to other hosts, unless the URL says otherwise)";
   }
-  if (why == nullptr) {
-    Lose("the connection cannot be made" +
-         (state.empty() ? "" : " (SQLSTATE " + std::string(state) + ")"));
+  const char* const option = state.empty() ? RefusedOption(message) : nullptr;
+  if (why == nullptr && option == nullptr) {
+    Lose(mentions("translate host name") ? "the name of the host is not known"
+         : state.empty()                 ? "the connection cannot be made"
+                         : "the connection cannot be made (SQLSTATE " + std::string(state) + ")");
   }
-  Loss loss(std::string("the server refuses the connection: ") + why);
+  Loss loss(why != nullptr
+                ? std::string("the server refuses the connection: ") + why
+                : std::string("the value of ") + option + " is not one that libpq takes");
   loss.for_good = true;
   throw loss;
 }

@@ -121,6 +121,13 @@ Finding JudgePrivileges(const Facts& facts) {
                    "grant SELECT, INSERT, UPDATE and DELETE on the tables doclock_c_*, and SELECT "
                    "and INSERT on doclock_meta");
   }
+  if (!facts.creates && !facts.has_tables) {
+    return Problem("privileges",
+                   "the user may create no table in the schema " + facts.schema +
+                       ", and there is none of a collection",
+                   "grant CREATE on the schema, or CREATE SCHEMA name AUTHORIZATION user; or let "
+                   "another user make the tables");
+  }
   return Ok("privileges",
             std::string("the user may do all that locks need") +
                 (facts.creates ? "" : ", but create no table: another user makes collections"));
@@ -163,7 +170,8 @@ Facts ReadFacts(Connection& connection, const std::string& schema,
   facts.lacking = number();
   facts.lacks = text();
   facts.creates = number() != 0;
-  facts.knows_epoch = number() == 0 || KnowsEpoch(connection, schema, deadline);
+  facts.has_tables = number() != 0;
+  facts.knows_epoch = !facts.has_tables || KnowsEpoch(connection, schema, deadline);
   facts.filtered = text();
   const std::int64_t live = number();
   if (!row.IsNull(0, column)) facts.rows = {live, number()};

@@ -207,7 +207,14 @@ void CreateTable(Connection& connection, const std::string& schema,
     SendBegin(connection);
     connection.SendOnce(DefinitionOfMeta(Meta(schema)));
     connection.SendOnce(DefinitionOf(collection.table(), collection.key_constraint()));
-    RunAndCommit(connection, deadline);
+    try {
+      RunAndCommit(connection, deadline);
+    } catch (const Refusal& refusal) {
+      if (refusal.state != "42501") throw;
+      Refuse("the user may not make the table " + collection.table() +
+             " (SQLSTATE 42501): grant CREATE on its schema, give the user a schema of its own, or "
+             "let another user make the table");
+    }
   }
   CheckTable(connection, collection, deadline);
   if (Keep(connection, schema, "schema", kSchemaNumber, deadline) != kSchemaNumber) {

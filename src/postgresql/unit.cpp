@@ -128,7 +128,8 @@ void PostgresqlUnit::Load(std::span<Change> documents) {
     // release made that is in doubt, in another process maybe.
     const bool shown = access_ != locking::Access::kWriteAll && waits_for_standbys_;
     const bool writes = access_ == locking::Access::kWrite;
-    if (shown && (pool_.has_doubts() || (writes && std::ranges::any_of(documents, MayBeOnProbation)))) {
+    if (shown &&
+        (pool_.has_doubts() || (writes && std::ranges::any_of(documents, MayBeOnProbation)))) {
       AwaitStandbys(has_begun_ ? *pool_.Take(deadline_, Pool::For::kMore) : *connection_);
     }
   });

@@ -40,6 +40,12 @@ TEST_P(InboxTest, AMessageTakesEffectOnce) {
   EXPECT_EQ(sagas.Find("42").value()->step, "paid");
 }
 
+/// Of a producer that left it out.
+TEST_P(InboxTest, TakesNoMessageWithoutAnId) {
+  Transaction transaction(manager);
+  EXPECT_THROW(inbox.Accept(transaction, ""), std::invalid_argument);
+}
+
 TEST_P(InboxTest, TheAsynchronousCommitSaysSoToo) {
   AcceptAlone("m1");
   Transaction transaction(manager);

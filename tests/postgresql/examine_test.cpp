@@ -75,6 +75,12 @@ TEST(PostgresqlFacts, TellWhatIsToBeMended) {
   ExpectAdvice(facts, "dead rows", FindingLevel::kWarning, "20000 dead");
 }
 
+TEST(PostgresqlFacts, TellThatNoCollectionCanBeMade) {
+  Facts facts = Well();
+  facts.creates = facts.has_tables = false;
+  ExpectAdvice(facts, "privileges", FindingLevel::kProblem, "may create no table in the schema");
+}
+
 TEST(PostgresqlFacts, TellWhatTheSessionsSetOtherwise) {
   Facts facts = Well();
   facts.synchronous_commit = "local";

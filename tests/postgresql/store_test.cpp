@@ -379,6 +379,11 @@ TEST_F(PostgresqlStore, NamesWhyAConnectionIsRefused) {
   ExpectRefused(server + "/nonesuch", "the database does not exist");
   ExpectRefused(url + "?user=nobody_" + name, "the role does not exist");
   ExpectRefused(url + "?sslmode=require", "TLS");
+  ExpectRefused(url + "?sslmode=bogus", "the value of sslmode");
+  ExpectRefused(url + "?channel_binding=bogus", "the value of channel_binding");
+  ExpectRefused(url + "?hostaddr=bad", "the value of hostaddr");
+  ExpectRefused(url + "?service=nonesuch", "the value of service");
+  ExpectRefused(url + "?host=localhost&port=99999", "the value of port");
   schema_.raw().Run("CREATE DATABASE " + name +
                     " ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0");
   ExpectRefused(server + "/" + name, "encoding is not UTF8");
