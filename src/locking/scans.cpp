@@ -177,7 +177,8 @@ void ReadTogether(Unit& unit, std::span<StoreOp* const> reads) {
 
 void ReadTogether(Database& database, std::span<StoreOp* const> reads, Deadline deadline) {
   try {
-    ReadTogether(*database.Begin(Access::kRead, deadline), reads);
+    RunUntilUnraced(deadline,
+                    [&](bool) { ReadTogether(*database.Begin(Access::kRead, deadline), reads); });
   } catch (const Error& error) {
     for (StoreOp* const op : reads) op->Fail(error.errc(), error.what());
   }
