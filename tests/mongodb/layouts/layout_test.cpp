@@ -61,6 +61,7 @@ const Case kCases[] = {
       {R"({"$set": {"fencingToken": 1.5}})", "fencingToken"},
       {R"({"$set": {"fencingToken": {"$numberLong": "-1"}}})", "fencingToken"},
       {R"({"$set": {"fencingToken": {"$numberInt": "1"}}})", "fencingToken"},
+      {R"({"$set": {"fencingToken": {"$numberLong": "9223372036854775806"}}})", "fencingToken"},
       {R"({"$set": {"fencingToken": {"$numberLong": "9223372036854775807"}}})", "fencingToken"}},
      {R"({"$set": {"lockId": "000000000000000000000000000000ff"}})",
       R"({"$set": {"acquiredAt": {"$date": {"$numberLong": "7"}}}})",
@@ -426,6 +427,31 @@ TEST_P(Layouts, IsShownBrokenAndPurged) {
     provider.EnsureIndexes();
   }
   EXPECT_NO_THROW(peer_->MakeIndexes());
+}
+
+TEST_P(Layouts, IsNotOpenedForAnotherLibrary) {
+  const std::map<std::string, std::string> libraries = {
+      {"distributedlock", "DistributedLock.MongoDB"},
+      {"mongolock", "square/mongo-lock"},
+      {"pessimisticlock", "com.mongodb.pessimistic"},
+      {"mongolocks", "MongoLocks"}};
+  const std::string ours = layout_.substr(0, layout_.find('-'));
+  ASSERT_TRUE(peer_->TryAcquire(job_, kTtl));
+  for (const auto& [layout, library] : libraries) {
+    const auto store = OpenMongodbStore(database_.uri(), Naming(layout));
+    if (layout == ours) {
+      EXPECT_NO_THROW(static_cast<void>(store->Open("locks", {}, kTtl)));
+      continue;
+    }
+    try {
+      static_cast<void>(store->Open("locks", {}, kTtl));
+      ADD_FAILURE() << layout;
+    } catch (const StoreException& error) {
+      EXPECT_EQ(error.errc(), Errc::kRefused);
+      EXPECT_THAT(error.what(), HasSubstr("holds locks of " + libraries.at(ours)));
+      EXPECT_THAT(error.what(), HasSubstr("the layout of " + library));
+    }
+  }
 }
 
 /// A named lock from beginning to end, with waiters of this process.
