@@ -13,6 +13,7 @@
 #include "doclock/lock_admin.h"
 #include "doclock/lock_provider.h"
 #include "doclock/open_store.h"
+#include "mongodb/layouts/layout.h"
 #include "mongodb/layouts/layout_fixture.h"
 #include "mongodb/support/fail_point.h"
 
@@ -243,6 +244,9 @@ TEST_P(Layouts, FencesRise) {
 }
 
 TEST_P(Layouts, AMalformedDocumentIsNamedAndStays) {
+  const LockManager manager(OpenMongodbStore(database_.uri(), options_));
+  const LockAdmin admin = LockProvider(manager, "locks").Admin();
+  const std::string library = mongodb::FindLayout(layout_)->library();
   for (const auto& [change, field] : GetParam().spoilt) {
     ASSERT_TRUE(peer_->TryAcquire(job_, kTtl));
     Expire();
@@ -253,6 +257,12 @@ TEST_P(Layouts, AMalformedDocumentIsNamedAndStays) {
     EXPECT_EQ(refused.detail->code, Errc::kMalformed);
     EXPECT_THAT(refused.detail->message, HasSubstr("(" + field + ")")) << change;
     EXPECT_EQ(locks_.Read(key_).status, OpStatus::kFailed);
+    try {
+      admin.Break(job_, "an operator");
+      ADD_FAILURE() << change;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(field + " is not what " + library + " writes"));
+    }
     EXPECT_EQ(Stored(), before) << change;
     Reset();
   }
