@@ -1,5 +1,6 @@
 /// Releases of this process, and the waiters that they hand their locks to.
 
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -25,8 +26,12 @@ WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool m
   const bool adds = mark || turns != nullptr;
   if (!adds && shard.count.load(std::memory_order_acquire) == 0) return release;
   const std::scoped_lock lock(shard.mutex);
-  release.waits_ = adds ? FindOrAddKey(shard, *lease.collection, lease.key, hash)
-                        : FindKey(shard, *lease.collection, lease.key, hash);
+  try {
+    release.waits_ = adds ? FindOrAddKey(shard, *lease.collection, lease.key, hash)
+                          : FindKey(shard, *lease.collection, lease.key, hash);
+  } catch (const std::bad_alloc&) {
+    if (mark) throw;  // only the time of this hold is not counted
+  }
   if (!release.waits_) return release;
   KeyWaits& waits = *release.waits_;
   if (mark) {
