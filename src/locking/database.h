@@ -125,7 +125,8 @@ struct Candidate {
   bool has_body = false;  ///< Does it hold anything besides its lock?
   /// Its lock is not what this library writes; of `lock` the group counts.
   bool malformed = false;
-  bool restated = false;  ///< See Change.
+  std::string why_malformed = {};  ///< See LockRow.
+  bool restated = false;           ///< See Change.
 };
 
 /// When a unit has to be through. On the ordinary steady clock, not that of the leases.

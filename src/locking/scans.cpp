@@ -259,6 +259,7 @@ LockPage ListLocks(Database& database, Collection& collection, const LockQuery& 
     if (!candidate.malformed) {
       rules::AddRows(page.rows, row, candidate.lock, query, unit->Now());
     } else if (query.group.empty() || candidate.lock.group == query.group) {
+      row.why_malformed = std::move(candidate.why_malformed);
       page.rows.push_back(std::move(row));
     }
     return true;

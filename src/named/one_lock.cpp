@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <stdexcept>
+#include <string>
 
 #include "doclock/lock_admin.h"
 #include "engine/engine.h"
@@ -23,18 +24,18 @@ LockStatus LockOf(const detail::Binding& binding, const Key& key, const LockFiel
   LockQuery query;
   query.key = key;
   query.unheld = true;
-  bool exists = false, malformed = false;
+  bool exists = false;
+  std::optional<std::string> malformed;
   std::optional<LockStatus> found;
   detail::ListLocks(binding.engine, *binding.collection, query, [&](LockRow&& row) {
     exists = true;
-    malformed = malformed || row.malformed;
+    if (row.malformed) malformed = named::WhyMalformed(row);
     const bool same = lock.id && !lock.id->is_nil() && row.lock_id == *lock.id;
     if (same) found = named::StatusOf(row, std::chrono::system_clock::now());
   });
   if (!exists) Throw(Errc::kNotFound, binding, key, "doclock: there is no ", "");
   if (malformed) {
-    Throw(Errc::kMalformed, binding, key, "doclock: the lock fields of ",
-          " do not hold what this library writes");
+    Throw(Errc::kMalformed, binding, key, "doclock: the lock fields of ", malformed->c_str());
   }
   if (!found) Throw(Errc::kNotOwner, binding, key, "doclock: the given id does not lock ", "");
   return *std::move(found);

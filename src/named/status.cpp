@@ -10,6 +10,11 @@
 namespace doclock {
 namespace named {
 
+std::string WhyMalformed(const LockRow& row) {
+  if (row.why_malformed.empty()) return " do not hold what this library writes";
+  return " are malformed: " + row.why_malformed;
+}
+
 LockStatus StatusOf(const LockRow& row, std::chrono::system_clock::time_point now) {
   using TimePoint = std::chrono::system_clock::time_point;
   LockStatus lock;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "doclock/lock_status.h"
 #include "doclock/store.h"
 
@@ -7,6 +9,9 @@ namespace doclock::named {
 
 /// A lock as users see it. `now` is the wall clock.
 LockStatus StatusOf(const LockRow& row, std::chrono::system_clock::time_point now);
+
+/// What a message says of a malformed lock, behind its name.
+std::string WhyMalformed(const LockRow& row);
 
 /// Does the lock meet the filter?
 bool Matches(const LockStatus& lock, const LockFilter& filter);

@@ -119,7 +119,8 @@ LockStatus LockAdmin::Break(const Key& key, std::string_view by) const {
   };
   if (rows.empty()) fail(Errc::kNotFound, "doclock: there is no ", "");
   if (rows.front().malformed) {
-    fail(Errc::kMalformed, "doclock: the lock fields of ", " do not hold what this library writes");
+    fail(Errc::kMalformed, "doclock: the lock fields of ",
+         named::WhyMalformed(rows.front()).c_str());
   }
   // A share whose lease is over has no holder any more.
   std::erase_if(rows, [](const LockRow& row) {

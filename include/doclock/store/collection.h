@@ -11,7 +11,7 @@ namespace doclock {
 
 /// How the waiters of one process take turns with clients that only poll for a lock.
 struct Turns {
-  std::chrono::milliseconds after;   ///< Hand-overs inside a process go on for this long.
+  std::chrono::milliseconds after;   ///< A process takes a lock again and again for this long.
   std::chrono::milliseconds length;  ///< Then its waiters leave the lock free for this long.
 };
 

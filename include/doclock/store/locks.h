@@ -45,6 +45,8 @@ struct LockRow {
   std::chrono::milliseconds age{};
   int waiting = 0;  ///< Live entries of the document's queue (see AcquireOp).
   LockHolder next;  ///< The owner of the first of them; empty if there is none.
+  /// If malformed: which field is not what which library writes, for messages; empty: not known.
+  std::string why_malformed;
 };
 
 /// Some locks, and the position of the rest.

@@ -132,8 +132,6 @@ class Lease : public boost::intrusive::set_base_hook<boost::intrusive::optimize_
   /// How many holders of this process in a row, up to this one, were handed the lock. Set before
   /// the handle has it.
   std::uint32_t handovers = 0;
-  /// How long these had it before this one, where they take turns with others (Turns).
-  std::chrono::duration<std::uint32_t, std::micro> streak{};
 };
 
 /// Orders leases by when the keeper checks them next.

@@ -1,5 +1,6 @@
 /// Releases of this process, and the waiters that they hand their locks to.
 
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -21,10 +22,16 @@ WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool m
   release.collection_ = lease.collection;
   release.hash_ = hash;
   Shard& shard = ShardOf(hash);
-  if (!mark && shard.count.load(std::memory_order_acquire) == 0) return release;
+  const Turns* const turns = lease.collection->turns();
+  const bool adds = mark || turns != nullptr;
+  if (!adds && shard.count.load(std::memory_order_acquire) == 0) return release;
   const std::scoped_lock lock(shard.mutex);
-  release.waits_ = mark ? FindOrAddKey(shard, *lease.collection, lease.key, hash)
-                        : FindKey(shard, *lease.collection, lease.key, hash);
+  try {
+    release.waits_ = adds ? FindOrAddKey(shard, *lease.collection, lease.key, hash)
+                          : FindKey(shard, *lease.collection, lease.key, hash);
+  } catch (const std::bad_alloc&) {
+    if (mark) throw;  // only the time of this hold is not counted
+  }
   if (!release.waits_) return release;
   KeyWaits& waits = *release.waits_;
   if (mark) {
@@ -32,7 +39,6 @@ WaitTable::Release WaitTable::BeginRelease(const Lease& lease, bool mark, bool m
     release.shared_ = lease.mode == LockMode::kShared;
     ++(release.shared_ ? waits.shares_releasing : waits.releasing);
   }
-  const Turns* const turns = lease.collection->turns();
   if (turns != nullptr && waits.EndHold(lease)) return release;
   if (!may_hand_over || waits.asking) return release;
   const PendingPtr next = waits.Front();
@@ -99,7 +105,6 @@ void WaitTable::EndRelease(Release& release, LeasePtr lease, bool released) noex
     if (lease) {
       left = LeaveGranted(waits, *next);
       lease->handovers = release.handovers_;
-      lease->streak = waits->streak;
     }
     ask = !lease && (ask || !waits->queue.empty());
     EraseIfIdle(shard, waits);

@@ -141,17 +141,27 @@ bool KeyWaits::others_turn() const noexcept {
   return collection->turns() != nullptr && engine.Now() < not_before;
 }
 
+TimePoint KeyWaits::EntryUntil() const noexcept {
+  const Turns* const turns = collection->turns();
+  if (turns == nullptr || given_up == TimePoint::min()) return TimePoint::min();
+  // Who holds it longer than `after` leaves a turn whatever was before.
+  return std::max(not_before, given_up + std::max(turns->after, turns->length));
+}
+
 bool KeyWaits::EndHold(const Lease& lease) noexcept {
   const Turns& turns = *collection->turns();
   const TimePoint now = engine.Now();
   // It may have been granted within a turn, to a caller that only tries: the rest comes now.
   const auto rest = std::min<std::chrono::nanoseconds>(not_before - lease.granted, turns.length);
-  const std::chrono::nanoseconds before = std::max(streak, lease.streak);
-  const auto kept = now - lease.granted + before;
-  const bool over = rest.count() > 0 || kept >= turns.after;
-  streak = over ? decltype(streak)() : std::chrono::ceil<decltype(streak)>(kept);
-  if (over) not_before = now + (rest.count() > 0 ? rest : turns.length);
-  return over;
+  // Others have had a turn since the last release, if it was that long ago.
+  const bool anew = lease.granted >= given_up + turns.length;
+  taken = anew ? lease.granted : std::min(taken, lease.granted);
+  given_up = now;
+  const bool over = rest.count() > 0 || now - taken >= turns.after;
+  if (!over) return false;
+  taken = TimePoint::max();
+  not_before = now + (rest.count() > 0 ? rest : turns.length);
+  return true;
 }
 
 Waiters KeyWaits::TakeFailFast(const AcquireSpec* busy) noexcept {

@@ -32,9 +32,9 @@ struct KeyWaits {
   bool again = false;        ///< A hint or a release came meanwhile: ask again at once.
   bool overdue = false;      ///< The time of some is over, and they wait for the first answer.
   TimePoint not_before{};    ///< Standing back until then.
-  /// Where it takes turns with others (Collection::turns): how long holders of this process had the
-  /// lock, up to the last release here, since the others' last turn.
-  std::chrono::duration<std::uint32_t, std::micro> streak{};
+  // Where it takes turns with others (Collection::turns):
+  TimePoint taken = TimePoint::max();  ///< When this process took the lock after their last turn.
+  TimePoint given_up = TimePoint::min();  ///< When its last release here began; min: never.
   Runtime::TimerId timer = 0;
   TimePoint timer_when{};
   TimePoint asked_when{};  ///< When the attempt or hand-over under way began.
@@ -43,14 +43,18 @@ struct KeyWaits {
   /// Of the last grant that a hint told of while an attempt was under way.
   std::optional<GrantSeen> told;
 
-  /// Needs neither queue nor entry any more, unless others have their turn?
+  /// Needs neither queue nor entry any more, unless EntryUntil says so?
   [[nodiscard]] bool idle() const noexcept {
     return queue.empty() && releasing == 0 && shares_releasing == 0 && !asking;
   }
   /// Is it the turn of other processes, which poll?
   [[nodiscard]] bool others_turn() const noexcept;
+  /// How long an idle entry stays where it takes turns: while others have theirs, and until no hold
+  /// that began later could be part of the time before the next one.
+  [[nodiscard]] TimePoint EntryUntil() const noexcept;
   /// A holder of this process, one of those that take turns, releases the lock. Returns whether it
-  /// is the others' turn from now on.
+  /// is the others' turn from now on: this process has taken the lock again and again for
+  /// Turns::after, and never left it free, or to others, for Turns::length.
   bool EndHold(const Lease& lease) noexcept;
   void Leave(PendingAcquire& waiter) noexcept;
   void LeaveTo(Waiters& left, PendingAcquire& waiter) noexcept;

@@ -60,8 +60,12 @@ KeyWaitsPtr WaitTable::FindOrAddKey(Shard& shard, Collection& collection, const 
 
 void WaitTable::EraseIfIdle(Shard& shard, const KeyWaitsPtr& waits) noexcept {
   if (!waits->idle() || !waits->listed) return;
-  // A caller that comes in the others' turn has to find it. The timer erases it.
-  if (waits->others_turn() && !engine_.closed() && SleepUntil(waits, waits->not_before)) return;
+  // The timer erases it.
+  const TimePoint until = waits->EntryUntil();
+  if (engine_.Now() < until && !engine_.closed() && SleepUntil(waits, until)) {
+    waits->last.reset();  // no answer to those who come later
+    return;
+  }
   engine_.runtime().Cancel(std::exchange(waits->timer, 0));
   const auto [begin, end] = shard.keys.equal_range(waits->hash);
   shard.keys.erase(std::find_if(begin, end, [&](auto& entry) { return entry.second == waits; }));
@@ -325,7 +329,6 @@ void WaitTable::Granted(const KeyWaitsPtr& waits, PendingAcquire& waiter,
   Leavers left;
   {
     const std::scoped_lock lock(shard.mutex);
-    result.grant.lease->streak = waits->streak;
     left = LeaveGranted(waits, waiter);
     EraseIfIdle(shard, waits);
   }

@@ -19,7 +19,8 @@ namespace doclock::detail {
 
 /// The waiters of this process for each document: a FIFO per key. The first waiter of a key asks
 /// the store, the others stand behind it. Holds only keys with waiters or a release under way, so
-/// that an uncontended lock touches only one counter here. Thread-safe.
+/// that an uncontended lock touches only one counter here; where locks take turns, also keys that
+/// were released shortly before. Thread-safe.
 ///
 /// Readers stand in the same queue as writers: a reader that comes while a writer waits stands
 /// behind it. When a share is granted, the next in the queue asks at once. Shares are not handed

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "doclock/store.h"
@@ -24,9 +25,12 @@ void EnsureIndex(Server& server, const Collection& collection, const IndexSpec& 
 void CheckCollection(Server& server, const Collection& collection);
 
 /// Refuses a collection of another library where the server itself would delete held locks, or
-/// loses them with a failover. Skips and throws as CheckCollection does.
+/// loses them with a failover; and one that holds locks of another library than this, or those of
+/// doclock without a layout. Skips and throws as CheckCollection does.
 /// @param index the one that the library makes: it may delete what is over
-void CheckPlace(Server& server, const Collection& collection, const Doc& index);
+/// @param library its name
+void CheckPlace(Server& server, const Collection& collection, const Doc& index,
+                std::string_view library);
 
 /// Looks at the server, its disk, this user's privileges and, unless it is null, a collection: see
 /// Store::Examine. What the user may not see is a finding. @throws StoreException

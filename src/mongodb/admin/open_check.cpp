@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -19,6 +20,9 @@ constexpr std::chrono::milliseconds kPause{50};
 /// How many documents are checked.
 constexpr std::int64_t kSample = 100;
 
+/// That of DistributedLock.MongoDB, whose releases leave nothing else.
+constexpr std::string_view kTtlIndex = "expiresAt_ttl";
+
 struct System {
   std::string_view name;
   std::array<std::string_view, 4> fields;  ///< All its documents have these; some may be empty.
@@ -29,6 +33,9 @@ constexpr std::array kSystems{
     System{"square/mongo-lock", {"resource", "exclusive", "shared"}},
     System{"com.mongodb.pessimistic", {"ownerId", "ttlMs", "expiresAt"}},
     System{"MongoLocks or OpenSleigh", {"LockId", "LockTime"}}};
+
+/// Documents of doclock itself, where another library's are expected.
+constexpr System kOurs{"doclock without a layout", {"lockVersion", "lockBorn"}};
 
 /// Are these the fields that doclock was told to use?
 bool IsNamed(const System& system, const LockFieldNames& names) {
@@ -43,7 +50,12 @@ bool IsNamed(const System& system, const LockFieldNames& names) {
                        "doclock: MongoDB: the collection " + collection.name() + " " + why);
 }
 
-void RefuseSystem(const Collection& collection, std::string_view system) {
+/// @param library whose layout the collection was given; empty: none's
+void RefuseSystem(const Collection& collection, std::string_view system, std::string_view library) {
+  if (!library.empty()) {
+    Refuse(collection, "holds locks of " + std::string(system) + ", and was given the layout of " +
+                           std::string(library) + ": neither would see the locks of the other");
+  }
   Refuse(collection, "holds locks of " + std::string(system) +
                          ", which would not see those of doclock: give each a collection of its "
                          "own, or name the layout of theirs if doclock knows it "
@@ -109,34 +121,51 @@ void CheckIndexes(const Reader& reader, const Collection& collection) {
   const Doc command = Doc::Of("listIndexes", std::string_view(collection.name()));
   Reply reply;
   if (!Looked(reader, command, reply)) return;
-  if (HasIndex(reply, "expiresAt_ttl")) RefuseSystem(collection, "DistributedLock.MongoDB");
+  if (HasIndex(reply, kTtlIndex)) RefuseSystem(collection, kSystems.front().name, {});
   CheckFindings(collection, JudgeIndexes(reply, collection.fields()));
 }
 
-void CheckDocuments(const Reader& reader, const Collection& collection) {
-  Array any, stages;
-  for (const System& system : kSystems) {
-    if (IsNamed(system, collection.fields())) continue;
+/// Matches the documents of these systems.
+Array DocumentsOf(std::span<const System> systems) {
+  Array any;
+  for (const System& system : systems) {
     Doc all;
     for (const std::string_view field : system.fields) {
       if (!field.empty()) all.Add(field, Doc::Of("$exists", true));
     }
     any.Add(all);
   }
-  stages.Add(Doc::Of("$limit", kSample)).Add(Doc::Of("$match", Doc::Of("$or", any)));
+  return any;
+}
+
+/// @param library see RefuseSystem
+void CheckDocuments(const Reader& reader, const Collection& collection, std::string_view library) {
+  std::vector<System> own, others;
+  for (const System& system : kSystems) {
+    const bool is_own =
+        library.empty() ? IsNamed(system, collection.fields()) : system.name.starts_with(library);
+    (is_own ? own : others).push_back(system);
+  }
+  if (!library.empty()) others.push_back(kOurs);
+  Doc match;
+  match.AddArray("$or", DocumentsOf(others).doc());
+  // What the body of such a document is called like is its own matter.
+  if (!own.empty()) match.AddArray("$nor", DocumentsOf(own).doc());
+  Array stages;
+  stages.Add(Doc::Of("$limit", kSample)).Add(Doc::Of("$match", match));
   stages.Add(Doc::Of("$limit", 1));
   Doc command = Doc::Of("aggregate", std::string_view(collection.name()));
   command.Add("pipeline", stages).Add("cursor", Doc());
   Reply reply;
   if (!Looked(reader, command, reply)) return;
   reply.ForEachInBatch([&](const bson_t& doc) {
-    for (const System& system : kSystems) {
+    for (const System& system : others) {
       bson_iter_t field;
       const bool all =
           std::all_of(system.fields.begin(), system.fields.end(), [&](std::string_view name) {
             return name.empty() || FindField(doc, std::string(name), field);
           });
-      if (all && !IsNamed(system, collection.fields())) RefuseSystem(collection, system.name);
+      if (all) RefuseSystem(collection, system.name, library);
     }
     return true;
   });
@@ -165,11 +194,12 @@ void CheckCollection(Server& server, const Collection& collection) {
   const Reader reader(server);
   CheckOptions(reader, collection);
   CheckIndexes(reader, collection);
-  CheckDocuments(reader, collection);
+  CheckDocuments(reader, collection, {});
   CheckIds(reader, collection);
 }
 
-void CheckPlace(Server& server, const Collection& collection, const Doc& index) {
+void CheckPlace(Server& server, const Collection& collection, const Doc& index,
+                std::string_view library) {
   CheckNames(server, collection);
   const Reader reader(server);
   Reply options, list;
@@ -177,8 +207,11 @@ void CheckPlace(Server& server, const Collection& collection, const Doc& index) 
     CheckFindings(collection, JudgePlace(options));
   }
   if (Looked(reader, Doc::Of("listIndexes", std::string_view(collection.name())), list)) {
+    const bool is_dotnet = HasIndex(list, kTtlIndex) && kSystems.front().name != library;
+    if (is_dotnet) RefuseSystem(collection, kSystems.front().name, library);
     CheckFindings(collection, JudgeExpiry(list, ExpiryField(*index.get())));
   }
+  CheckDocuments(reader, collection, library);
 }
 
 }  // namespace doclock::mongodb

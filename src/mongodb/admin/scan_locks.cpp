@@ -170,7 +170,8 @@ bool Show(const bson_t& doc, const Collection& collection, const LockVisitor& vi
   const std::int64_t now = FindField(doc, kServerTime, field) ? bson_iter_date_time(&field) : 0;
   StoredLock lock = ReadStoredLock(doc, collection, now);
   const bool malformed = lock.malformed();
-  return visit({std::move(key), std::move(lock), FlagAt(doc, kBodyFlag), malformed});
+  const std::string why = malformed ? lock.bad_field + " is not what this library writes" : "";
+  return visit({std::move(key), std::move(lock), FlagAt(doc, kBodyFlag), malformed, why});
 }
 
 void Ask(Operations& operations, Doc& command, const std::string& order, Reply& reply) {

@@ -22,7 +22,6 @@ constexpr std::array kFields = {
     LayoutField{kLockId, BSON_TYPE_UTF8}, LayoutField{kAcquired, BSON_TYPE_DATE_TIME},
     LayoutField{kExpires, BSON_TYPE_DATE_TIME}, LayoutField{kToken, BSON_TYPE_INT64}};
 
-/// No token is higher than the one before it.
 constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
 
 std::string BadField(const bson_t& doc) {
@@ -30,7 +29,8 @@ std::string BadField(const bson_t& doc) {
   if (!field.empty()) return field;
   bson_iter_t token;
   FindField(doc, kToken, token);
-  if (bson_iter_int64(&token) < 0 || bson_iter_int64(&token) == kLast) return kToken;
+  // After the last one, and that of a grant now, there is no higher one.
+  if (bson_iter_int64(&token) < 0 || bson_iter_int64(&token) >= kLast - 1) return kToken;
   return HolderIn(TextAt(doc, kLockId)) ? std::string() : kLockId;
 }
 

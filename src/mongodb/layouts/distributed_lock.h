@@ -13,6 +13,7 @@ namespace doclock::mongodb {
 class DistributedLockLayout final : public Layout {
  public:
   [[nodiscard]] const char* name() const noexcept override { return "distributedlock"; }
+  [[nodiscard]] const char* library() const noexcept override { return "DistributedLock.MongoDB"; }
   [[nodiscard]] const Turns& turns() const noexcept override;
   [[nodiscard]] rules::LockState Read(const bson_t& doc, std::int64_t now,
                                       std::string& bad_field) const override;

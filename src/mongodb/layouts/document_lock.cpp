@@ -22,6 +22,9 @@ constexpr const char* kTimeMember = "LockTime";
 /// How long after theirs may take a lock it is live for ours: at the very end it is.
 constexpr milliseconds kAfterTheirs = DocumentLockLayout::kMargin + milliseconds(1);
 
+/// A class of theirs has no such members, and refuses each that it has not.
+constexpr std::array kOurMembers = {"lockTtl", "lockVersion", "lockBorn", "lockReleased"};
+
 /// Any date of the first decades: which one is random.
 bson_value_t RandomDate() {
   constexpr std::uint64_t kBits = (std::uint64_t{1} << 40) - 1;
@@ -42,8 +45,7 @@ const char* BadDocumentField(const bson_t& doc) {
   const bool is_free = HasType(doc, kIdMember, BSON_TYPE_NULL, true);
   if (!is_free && !IsUuidAt(doc, kIdMember)) return kIdMember;
   if (!HasType(doc, kTimeMember, BSON_TYPE_DATE_TIME, true)) return kTimeMember;
-  // A class of theirs has no such members, and refuses each that it has not.
-  for (const char* const ours : {"lockTtl", "lockVersion", "lockBorn", "lockReleased"}) {
+  for (const char* const ours : kOurMembers) {
     if (bson_has_field(&doc, ours)) return ours;
   }
   return nullptr;
@@ -109,8 +111,11 @@ rules::LockState DocumentLockLayout::Read(const bson_t& doc, std::int64_t now,
 }
 
 void DocumentLockLayout::AddLook(Doc& command) const {
-  const Doc is_unmarked = And(IsNothing(kIdMember), IsNothing(kTimeMember));
-  const Doc time = Conditional(is_unmarked, Doc::Of("$literal", RandomDate()), "$LockTime");
+  Array is_unmarked;
+  is_unmarked.Add(IsNothing(kIdMember)).Add(IsNothing(kTimeMember));
+  for (const char* const ours : kOurMembers) is_unmarked.Add(TypeIn(ours, {"missing"}));
+  const Doc time =
+      Conditional(Doc::Of("$and", is_unmarked), Doc::Of("$literal", RandomDate()), "$LockTime");
   command.AddArray("update", Array().Add(SetStage(Doc::Of(kTimeMember, time))).doc());
 }
 

@@ -31,6 +31,7 @@ class DocumentLockLayout final : public Layout {
   static constexpr std::chrono::milliseconds kMargin{1000};
 
   [[nodiscard]] const char* name() const noexcept override { return "mongolocks"; }
+  [[nodiscard]] const char* library() const noexcept override { return "MongoLocks"; }
   [[nodiscard]] const LockFieldNames* beside_body() const noexcept override;
   [[nodiscard]] const Turns& turns() const noexcept override;
   [[nodiscard]] rules::LockState Read(const bson_t& doc, std::int64_t now,

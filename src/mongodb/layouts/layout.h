@@ -28,6 +28,8 @@ class Layout {
 
   /// Its name in options and URLs.
   [[nodiscard]] virtual const char* name() const noexcept = 0;
+  /// The other library's name.
+  [[nodiscard]] virtual const char* library() const noexcept = 0;
   /// The field that names a lock, a text.
   [[nodiscard]] virtual const char* key_field() const noexcept { return "_id"; }
   /// The lock's fields in a document that has a body too; null: a document is a lock, and has none.

@@ -134,7 +134,8 @@ class AsStored {
 };
 
 /// A write of a body whose answer was lost meets another lock, or none. If the body stands there, a
-/// release has done its work. Else what became of it is not known.
+/// release has done its work; one that hands the lock over, if that is the next holder's. Else what
+/// became of it is not known.
 void JudgeRetry(locking::Database& database, StoreOp& op, Deadline deadline) {
   const bool is_gone = op.status == OpStatus::kLost || op.status == OpStatus::kMissing;
   if (op.kind != OpKind::kWrite || !op.is_retry || !is_gone) return;
@@ -145,7 +146,8 @@ void JudgeRetry(locking::Database& database, StoreOp& op, Deadline deadline) {
   locking::Execute(database, one, deadline);
   const bool is_stored =
       look.status == OpStatus::kDone && IsStored(write.body.json(), look.body.json());
-  if (write.write == WriteKind::kRelease && is_stored) return;
+  const bool is_next = write.next == nullptr || look.lock_id == write.next->lock_id;
+  if (write.write == WriteKind::kRelease && is_stored && is_next) return;
   op.Doubt("the lock is gone, and whether the body was stored before is not known");
 }
 
@@ -156,6 +158,7 @@ StoreOp& FirstOf(std::span<StoreOp* const> ops) {
 }
 
 constexpr std::chrono::seconds kForIndexes{10};
+constexpr const char* kNoFault = "";
 
 /// The time of one of several, which must not keep the others from theirs.
 Deadline PartOf(Deadline deadline) {
@@ -181,7 +184,8 @@ class LayoutDatabase final : public locking::Database {
                            "replica set, whose operation time makes the fence");
     }
     auto collection = std::make_shared<LayoutCollection>(name, default_ttl, *layouts_.at(name));
-    CheckPlace(server_, *collection, LayoutOf(*collection).Index());
+    const Layout& layout = LayoutOf(*collection);
+    CheckPlace(server_, *collection, layout.Index(), layout.library());
     RequireKeyIndex(*collection);
     return collection;
   }
@@ -217,8 +221,12 @@ class LayoutDatabase final : public locking::Database {
     Reply reply;
     Operations(server_, kForIndexes).Write(command, reply);
     if (reply.is_duplicate()) {
+      bson_t lock;  // servers before 4.4 do not tell it
+      const bool told = FindDocument(reply.doc(), "keyValue", lock);
+      const std::string name = told ? TextAt(lock, LayoutOf(collection).key_field()) : "";
       throw StoreException(Errc::kRefused, "doclock: MongoDB: the collection " + collection.name() +
-                                               " has two documents of one lock");
+                                               " has two documents of one lock" +
+                                               (name.empty() ? "" : ", '" + name + "'"));
     }
     // The other library goes on with an index that is a little different.
     constexpr std::array kIndexExists = {68, 85, 86};
@@ -229,27 +237,33 @@ class LayoutDatabase final : public locking::Database {
   /// Without it the other library's locks do not exclude each other.
   void RequireKeyIndex(const Collection& collection) {
     const std::string key = LayoutOf(collection).key_field();
-    if (key == "_id" || HasKeyIndex(collection, key)) return;
+    if (key == "_id" || FaultOfKeyIndex(collection, key) == kNoFault) return;
     MakeIndex(collection);
-    if (HasKeyIndex(collection, key)) return;
+    const std::string fault = FaultOfKeyIndex(collection, key);
+    if (fault == kNoFault) return;
     throw StoreException(Errc::kRefused, "doclock: MongoDB: the collection " + collection.name() +
-                                             " has an index over " + key +
-                                             " that is not unique: drop it");
+                                             " has an index over " + key + " that " + fault +
+                                             ": drop it");
   }
-  bool HasKeyIndex(const Collection& collection, const std::string& key) {
+  /// Why the index over this field does not keep keys unique; kNoFault: one does.
+  std::string FaultOfKeyIndex(const Collection& collection, const std::string& key) {
     Doc command = Doc::Of("listIndexes", std::string_view(collection.name()));
     Reply reply;
     Operations(server_, kForIndexes).Read(command, reply);
     if (reply.code != kNamespaceNotFound) Check(reply);
-    bool found = false;
+    std::string fault = "is not there";
     reply.ForEachInBatch([&](const bson_t& one) {
       bson_t fields;
-      found = FlagAt(one, "unique") && !bson_has_field(&one, "partialFilterExpression") &&
-              FindDocument(one, "key", fields) && bson_count_keys(&fields) == 1 &&
-              bson_has_field(&fields, key.c_str());
-      return !found;
+      const bool is_over_key = FindDocument(one, "key", fields) && bson_count_keys(&fields) == 1 &&
+                               bson_has_field(&fields, key.c_str());
+      if (!is_over_key) return true;
+      fault = !FlagAt(one, "unique")                            ? "is not unique"
+              : bson_has_field(&one, "partialFilterExpression") ? "is partial"
+              : bson_has_field(&one, "collation")               ? "has a collation"
+                                                                : kNoFault;
+      return fault != kNoFault;
     });
-    return found;
+    return fault;
   }
   /// Of one collection. What matched nothing is left to a unit. Of several the server does not tell
   /// which that is: all are in doubt, and the same release again finds out.

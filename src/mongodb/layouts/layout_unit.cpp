@@ -181,6 +181,9 @@ std::string LayoutUnit::ScanLocks(Collection& collection, const LockQuery& query
     std::string bad_field;
     candidate.lock = layout.Read(doc, bson_iter_date_time(&now), bad_field);
     candidate.malformed = !bad_field.empty();
+    if (candidate.malformed) {
+      candidate.why_malformed = bad_field + " is not what " + layout.library() + " writes";
+    }
     const bool goes_on = visit(std::move(candidate));
     more = more || !goes_on;
     return goes_on;

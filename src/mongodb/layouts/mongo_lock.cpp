@@ -68,14 +68,33 @@ constexpr std::array kLockFields = {
     LayoutField{"createdAt", BSON_TYPE_DATE_TIME}, LayoutField{"renewedAt", BSON_TYPE_DATE_TIME},
     LayoutField{"expiresAt", BSON_TYPE_DATE_TIME}};
 
+bool IsRequired(std::string_view field) { return field == "lockId" || field == "createdAt"; }
+
 /// The first field of a lock that has another type than they write; null: none.
 const char* BadFieldOf(const bson_t& lock) {
   for (const auto& [name, type] : kLockFields) {
-    const bool required =
-        name == std::string_view("lockId") || name == std::string_view("createdAt");
-    if (!HasType(lock, name, type, !required)) return name;
+    if (!HasType(lock, name, type, !IsRequired(name))) return name;
   }
   return nullptr;
+}
+
+bool IsNumber(bson_type_t type) {
+  return type == BSON_TYPE_INT32 || type == BSON_TYPE_INT64 || type == BSON_TYPE_DOUBLE;
+}
+
+/// An expression: are the shares as LocksIn reads them?
+Doc AreSharesWellFormed() {
+  Array types;
+  for (const auto& [name, type] : kLockFields) {
+    const std::string field = "$this." + std::string(name);
+    const char* const own = type == BSON_TYPE_UTF8 ? "string" : "date";
+    types.Add(IsRequired(name) ? TypeIn(field, {own}) : TypeIn(field, {own, "null", "missing"}));
+  }
+  const Doc each = Mapped("$shared.locks", Doc::Of("$and", types));
+  const Doc counted = And(TypeIn("shared.count", {"int", "long", "double"}),
+                          Call("$eq", "$shared.count", Doc::Of("$size", "$shared.locks")),
+                          Doc::Of("$allElementsTrue", Array().Add(each)));
+  return Conditional(TypeIn("shared.locks", {"array"}), counted, false);
 }
 
 Share ShareOf(const bson_t& lock, std::int64_t now) {
@@ -126,7 +145,8 @@ Locks LocksIn(const bson_t& doc, std::int64_t now) {
   ForEachItem(shared, "locks", [&](const bson_iter_t& item) {
     return add(DocumentAt(item, lock) ? lock : shared, "shared.locks.");  // which is none
   });
-  const bool counted = bson_iter_as_int64(&count) == static_cast<std::int64_t>(size);
+  const bool counted =
+      IsNumber(bson_iter_type(&count)) && bson_iter_as_double(&count) == static_cast<double>(size);
   if (!counted || (locks.exclusive && size > 0)) locks.bad_field = "shared.count";
   return locks;
 }
@@ -222,8 +242,10 @@ LockState MongoLockLayout::Read(const bson_t& doc, std::int64_t now, std::string
 void MongoLockLayout::AddLook(Doc& command) const {
   // A document that is being made has no _id yet.
   const Doc is_new = Call("$eq", Doc::Of("$type", "$_id"), "missing");
-  const Doc is_blank = And(Call("$eq", "$exclusive.acquired", false),
-                           Call("$eq", Doc::Of("$type", "$exclusive._id"), "missing"));
+  const Doc is_blank =
+      And(Call("$eq", "$exclusive.acquired", false),
+          Call("$eq", Doc::Of("$type", "$exclusive._id"), "missing"),
+          TypeIn("exclusive", {"object"}), TypeIn("shared", {"object"}), AreSharesWellFormed());
   const Doc named = Call("$mergeObjects", "$exclusive", Doc::Of("_id", NewObjectId()));
   Doc set;
   set.Add(kExclusive, Conditional(is_new, NewBlank(), Conditional(is_blank, named, "$exclusive")));

@@ -19,6 +19,7 @@ namespace doclock::mongodb {
 class MongoLockLayout final : public Layout {
  public:
   [[nodiscard]] const char* name() const noexcept override { return "mongolock"; }
+  [[nodiscard]] const char* library() const noexcept override { return "square/mongo-lock"; }
   [[nodiscard]] const char* key_field() const noexcept override { return "resource"; }
   [[nodiscard]] bool has_shares() const noexcept override { return true; }
   [[nodiscard]] const Turns& turns() const noexcept override;

@@ -21,6 +21,7 @@ class PessimisticLockLayout final : public Layout {
   static constexpr std::chrono::milliseconds kMargin{500};
 
   [[nodiscard]] const char* name() const noexcept override { return "pessimisticlock"; }
+  [[nodiscard]] const char* library() const noexcept override { return "com.mongodb.pessimistic"; }
   [[nodiscard]] const Turns& turns() const noexcept override;
   [[nodiscard]] rules::LockState Read(const bson_t& doc, std::int64_t now,
                                       std::string& bad_field) const override;

@@ -207,6 +207,50 @@ TEST_F(TurnsTest, WhatOthersHoldDoesNotCount) {
   EXPECT_TRUE(third->granted());
 }
 
+TEST_F(TurnsTest, TheTimeBetweenHoldsCounts) {
+  for (int i = 0; i <= 10; ++i) {
+    const auto alone = LockLater("a", {.wait = kForever});
+    ASSERT_TRUE(alone->granted()) << i;
+    Pass(1ms);
+    Release(alone->result->grant);
+    if (i < 10) Pass(99ms);
+  }
+  const auto next = LockLater("a", {.wait = kForever});
+  Pass(499ms);
+  EXPECT_FALSE(next->result);
+  Pass(1ms);
+  EXPECT_TRUE(next->granted());
+}
+
+TEST_F(TurnsTest, TheTimeOfWritesCounts) {
+  store->OnExecute([&](std::span<StoreOp* const> ops) {
+    if (ops.front()->kind == OpKind::kWrite) clock->Advance(400ms);
+  });
+  Grant held = Lock("a");
+  std::vector<std::shared_ptr<Waiting>> queue;
+  for (int i = 0; i < 4; ++i) queue.push_back(LockLater("a", {.wait = kForever}));
+  for (int i = 0; i < 3; ++i) {
+    Release(held);
+    ASSERT_TRUE(queue.at(i)->granted()) << i;
+    held = std::move(queue.at(i)->result->grant);
+  }
+  Release(held);  // after 1.2 s
+  EXPECT_FALSE(queue.at(3)->result);
+  store->OnExecute({});
+}
+
+TEST_F(TurnsTest, AfterAPauseOfThisLengthTimeBeginsAnew) {
+  Grant held = Lock("a");
+  Pass(900ms);
+  Release(held);
+  Pass(500ms);
+  held = Lock("a");
+  const auto waiting = LockLater("a", {.wait = kForever});
+  Pass(900ms);
+  Release(held);
+  EXPECT_TRUE(waiting->granted());
+}
+
 TEST_F(TurnsTest, GoesOnThoughTheQueueIsEmpty) {
   {
     const auto waiting = BeginTurn();

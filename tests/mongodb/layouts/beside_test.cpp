@@ -74,6 +74,33 @@ TEST_P(Beside, EightLocalWaitersLeaveATurn) {
             << longest << " ms\n";
 }
 
+/// Threads that lock without a pause, each for a moment: most of the time goes by between holds.
+TEST_P(Beside, BusyThreadsLeaveTurns) {
+  constexpr std::int64_t kTurn = 1'000'000'000;
+  test::Child busy = Start("contend", 4, 1ms, 0ms);
+  int holds = 0;
+  std::vector<std::int64_t> turns;  // after how long since the one before
+  std::int64_t last = 0, began = 0;
+  while (turns.size() < 2) {
+    const auto line = busy.Line();
+    ASSERT_TRUE(line);
+    if (line->starts_with("releasing")) {
+      last = std::stoll(line->substr(line->find(' ')));
+      continue;
+    }
+    ++holds;
+    const std::int64_t got = std::stoll(line->substr(line->rfind(' ', line->rfind(' ') - 1)));
+    if (began == 0) began = got;
+    if (last == 0 || got - last < kTurn) continue;
+    turns.push_back(last - began);
+    began = got;
+  }
+  busy.Kill();
+  std::cout << "holds: " << holds << ", turns after";
+  for (const std::int64_t turn : turns) std::cout << " " << turn / 1'000'000;
+  std::cout << " ms\n";
+}
+
 TEST_P(Beside, TheLockOfAKilledProcessIsTakenOver) {
   for (const auto& [killed, heir] : {std::pair("contend", "peer"), std::pair("peer", "contend")}) {
     test::Child dying = Start(killed, 1, 1h, 0ms);

@@ -26,7 +26,8 @@ class DocumentLock : public LayoutTest {
 
   DocumentLockPeer& peer() { return static_cast<DocumentLockPeer&>(*peer_); }
   std::string Value() { return mongodb::TextAt(*Document(), "Value"); }
-  WriteOp Write(WriteKind kind, const AcquireOp& held, const Tree& body, bool is_retry = false) {
+  WriteOp Write(WriteKind kind, const AcquireOp& held, const Tree& body, bool is_retry = false,
+                const GrantRequest* next = nullptr) {
     WriteOp op(locks_.collection(), key_);
     op.write = kind;
     op.lock_id = held.grant.lock_id;
@@ -35,6 +36,7 @@ class DocumentLock : public LayoutTest {
     op.base = held.body;
     op.ttl = kTtl;
     op.is_retry = is_retry;
+    op.next = next;
     locks_.Execute(op);
     return op;
   }
@@ -296,6 +298,19 @@ TEST_F(DocumentLockFaults, AReleaseWhoseAnswerWasLostIsToldByTheBody) {
   // The document has a double where the body has a whole number.
   Change(R"({"$set": {"Value": 2.0}})");
   EXPECT_EQ(Write(WriteKind::kRelease, another, {{"Value", 2}}, true).status, OpStatus::kLost);
+}
+
+/// A body that was not changed stands there in any case.
+TEST_F(DocumentLock, ARetriedHandOverIsProvedByTheNextHoldersLock) {
+  const AcquireOp held = Take();
+  const Tree body = held.body.json();
+  GrantRequest next;
+  next.lock_id = NewUuid();
+  next.ttl = kTtl;
+  Change(R"({"$set": {"LockId": null, "LockTime": null}})");
+  EXPECT_EQ(Write(WriteKind::kRelease, held, body, true, &next).status, OpStatus::kInDoubt);
+  EXPECT_EQ(locks_.Acquire(key_, next.lock_id, kNone, {}, kTtl).status, OpStatus::kDone);
+  EXPECT_EQ(Write(WriteKind::kRelease, held, body, true, &next).status, OpStatus::kLost);
 }
 
 TEST_F(DocumentLock, TheMaximumIsANumberOfSeconds) {

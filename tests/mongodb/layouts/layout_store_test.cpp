@@ -248,6 +248,19 @@ TEST_F(LayoutPlaceTest, IsRefusedWhereTheServerDeletesHeldLocks) {
   EXPECT_THAT(Refusal(WithDatabase(SetUri(), "local")), HasSubstr("the database local"));
 }
 
+TEST_F(LayoutPlaceTest, IsRefusedWhereLocksHaveAnotherLayout) {
+  const LockManager without(OpenMongodbStore(database_.uri()));
+  const HeldLock held = LockProvider(without, "locks").Acquire("job");
+  EXPECT_THAT(Refusal(database_.uri()), HasSubstr("holds locks of doclock without a layout"));
+  Run(R"({"drop": "locks"})");
+  peer_.MakeIndexes();
+  MongodbStoreOptions java;
+  java.layouts["locks"] = "pessimisticlock";
+  EXPECT_THROW(static_cast<void>(OpenMongodbStore(database_.uri(), java)->Open("locks", {}, kTtl)),
+               StoreException)
+      << "their releases leave nothing but the index";
+}
+
 TEST_F(LayoutPlaceTest, IsExamined) {
   const auto store = Open();
   const auto collection = store->Open("locks", {}, kTtl);

@@ -13,6 +13,7 @@
 #include "doclock/lock_admin.h"
 #include "doclock/lock_provider.h"
 #include "doclock/open_store.h"
+#include "mongodb/layouts/layout.h"
 #include "mongodb/layouts/layout_fixture.h"
 #include "mongodb/support/fail_point.h"
 
@@ -61,6 +62,7 @@ const Case kCases[] = {
       {R"({"$set": {"fencingToken": 1.5}})", "fencingToken"},
       {R"({"$set": {"fencingToken": {"$numberLong": "-1"}}})", "fencingToken"},
       {R"({"$set": {"fencingToken": {"$numberInt": "1"}}})", "fencingToken"},
+      {R"({"$set": {"fencingToken": {"$numberLong": "9223372036854775806"}}})", "fencingToken"},
       {R"({"$set": {"fencingToken": {"$numberLong": "9223372036854775807"}}})", "fencingToken"}},
      {R"({"$set": {"lockId": "000000000000000000000000000000ff"}})",
       R"({"$set": {"acquiredAt": {"$date": {"$numberLong": "7"}}}})",
@@ -242,6 +244,9 @@ TEST_P(Layouts, FencesRise) {
 }
 
 TEST_P(Layouts, AMalformedDocumentIsNamedAndStays) {
+  const LockManager manager(OpenMongodbStore(database_.uri(), options_));
+  const LockAdmin admin = LockProvider(manager, "locks").Admin();
+  const std::string library = mongodb::FindLayout(layout_)->library();
   for (const auto& [change, field] : GetParam().spoilt) {
     ASSERT_TRUE(peer_->TryAcquire(job_, kTtl));
     Expire();
@@ -252,6 +257,12 @@ TEST_P(Layouts, AMalformedDocumentIsNamedAndStays) {
     EXPECT_EQ(refused.detail->code, Errc::kMalformed);
     EXPECT_THAT(refused.detail->message, HasSubstr("(" + field + ")")) << change;
     EXPECT_EQ(locks_.Read(key_).status, OpStatus::kFailed);
+    try {
+      admin.Break(job_, "an operator");
+      ADD_FAILURE() << change;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(field + " is not what " + library + " writes"));
+    }
     EXPECT_EQ(Stored(), before) << change;
     Reset();
   }
@@ -426,6 +437,31 @@ TEST_P(Layouts, IsShownBrokenAndPurged) {
     provider.EnsureIndexes();
   }
   EXPECT_NO_THROW(peer_->MakeIndexes());
+}
+
+TEST_P(Layouts, IsNotOpenedForAnotherLibrary) {
+  const std::map<std::string, std::string> libraries = {
+      {"distributedlock", "DistributedLock.MongoDB"},
+      {"mongolock", "square/mongo-lock"},
+      {"pessimisticlock", "com.mongodb.pessimistic"},
+      {"mongolocks", "MongoLocks"}};
+  const std::string ours = layout_.substr(0, layout_.find('-'));
+  ASSERT_TRUE(peer_->TryAcquire(job_, kTtl));
+  for (const auto& [layout, library] : libraries) {
+    const auto store = OpenMongodbStore(database_.uri(), Naming(layout));
+    if (layout == ours) {
+      EXPECT_NO_THROW(static_cast<void>(store->Open("locks", {}, kTtl)));
+      continue;
+    }
+    try {
+      static_cast<void>(store->Open("locks", {}, kTtl));
+      ADD_FAILURE() << layout;
+    } catch (const StoreException& error) {
+      EXPECT_EQ(error.errc(), Errc::kRefused);
+      EXPECT_THAT(error.what(), HasSubstr("holds locks of " + libraries.at(ours)));
+      EXPECT_THAT(error.what(), HasSubstr("the layout of " + library));
+    }
+  }
 }
 
 /// A named lock from beginning to end, with waiters of this process.

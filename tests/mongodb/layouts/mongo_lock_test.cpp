@@ -89,6 +89,14 @@ class MongoLock : public ::testing::TestWithParam<std::string> {
         "in": {"$mergeObjects": ["$$this", {"expiresAt": )" +
            end + "}]}}}}}]");
   }
+  std::string Refusal() {
+    try {
+      const Client opened(OpenMongodbStore(database_.uri(), WithMongoLock()), "locks");
+    } catch (const StoreException& error) {
+      return error.errc() == Errc::kRefused ? error.what() : "another code";
+    }
+    return "opened";
+  }
   static std::int64_t TimeAt(const Json& lock, const char* field) {
     return std::stoll(lock.at(field).at("$date").at("$numberLong").get<std::string>());
   }
@@ -421,12 +429,23 @@ TEST_P(MongoLock, AMalformedDocumentIsNamed) {
       {R"({"$set": {"shared.locks": {}}})", "shared.locks"},
       {R"({"$set": {"shared": {"count": 1, "locks": [{}]}}})", "shared.count"},
       {R"({"$set": {"exclusive": {"acquired": false}, "shared": {"count": 1, "locks": [5]}}})",
-       "shared.locks.lockId"}};
+       "shared.locks.lockId"},
+      {R"({"$set": {"exclusive": {"acquired": false}, "shared": {"count": 0, "locks": null}}})",
+       "shared.locks"},
+      {R"({"$set": {"exclusive": {"acquired": false}, "shared": {"count": -1, "locks": []}}})",
+       "shared.count"},
+      {R"({"$set": {"exclusive": {"acquired": false}, "shared": {"count": 2, "locks": []}}})",
+       "shared.count"},
+      {R"({"$set": {"exclusive": {"acquired": false}, "shared": {"count": 0.5, "locks": []}}})",
+       "shared.count"},
+      {R"({"$set": {"exclusive": {"acquired": false}, "shared": {"locks": []}}})", "shared.count"},
+      {R"({"$set": {"exclusive": {"acquired": false}, "shared": 5}})", "shared"},
+      {R"([{"$set": {"exclusive": {"acquired": false}}}, {"$unset": "shared"}])", "shared"}};
   for (const auto& [change, field] : spoilt) {
     ASSERT_EQ(peer_->XLock("job", "theirs"), "done 0");
     EndIn(-kMarginMs);
     Change(change);
-    Json before = Document();
+    const std::string before = database_.Stored({}, "locks");
     const AcquireOp refused = Take();
     EXPECT_EQ(refused.status, OpStatus::kFailed) << change;
     if (refused.detail) {
@@ -435,10 +454,7 @@ TEST_P(MongoLock, AMalformedDocumentIsNamed) {
     }
     EXPECT_NE(locks_.RenewShare(key_, NewUuid()).status, OpStatus::kDone);
     EXPECT_NE(locks_.Renew(key_, NewUuid()).status, OpStatus::kDone);
-    Json after = Document();
-    if (after["exclusive"].is_object()) after["exclusive"].erase("_id");
-    if (before["exclusive"].is_object()) before["exclusive"].erase("_id");
-    EXPECT_EQ(after, before) << change;
+    EXPECT_EQ(database_.Stored({}, "locks"), before) << change;
     Change(R"({"resource": "job", "exclusive": {"acquired": false},
                "shared": {"count": 0, "locks": []}})");
   }
@@ -482,18 +498,26 @@ TEST_P(MongoLock, TheUniqueIndexIsThereOnceItIsOpened) {
     bson_concat(insert.get(), twice.get());
     database_.Run(insert);
   }
-  EXPECT_THROW(Client(OpenMongodbStore(database_.uri(), WithMongoLock()), "locks"), StoreException);
+  EXPECT_THAT(Refusal(), HasSubstr("has two documents of one lock, 'job'"));
 }
 
 /// createIndexes says that there is one of this name: two clients could make two documents.
-TEST_P(MongoLock, AnIndexOfTheNameThatIsNotUniqueIsRefused) {
-  database_.Run(Doc::Of("drop", "locks"));
-  const auto index = mongo_docs_test::Parse(
-      R"({"createIndexes": "locks", "indexes": [{"key": {"resource": 1}, "name": "resource_1"}]})");
-  Doc create;
-  bson_concat(create.get(), index.get());
-  database_.Run(create);
-  EXPECT_THROW(Client(OpenMongodbStore(database_.uri(), WithMongoLock()), "locks"), StoreException);
+TEST_P(MongoLock, AnIndexOfTheNameThatDoesNotKeepNamesApartIsRefused) {
+  const std::map<std::string, std::string> bad = {
+      {"{}", "is not unique"},
+      {R"({"unique": true, "partialFilterExpression": {"resource": {"$gt": "b"}}})", "is partial"},
+      {R"({"unique": true, "collation": {"locale": "en", "strength": 2}})", "has a collation"}};
+  for (const auto& [options, fault] : bad) {
+    database_.Run(Doc::Of("drop", "locks"));
+    Json index = Json::parse(options);
+    index["key"] = {{"resource", 1}};
+    index["name"] = "resource_1";
+    const Json command = {{"indexes", {index}}};
+    Doc create = Doc::Of("createIndexes", "locks");
+    bson_concat(create.get(), mongo_docs_test::Parse(command.dump()).get());
+    database_.Run(create);
+    EXPECT_THAT(Refusal(), HasSubstr("has an index over resource that " + fault));
+  }
 }
 
 TEST_P(MongoLockFaults, WhatIsInDoubtIsFoundOut) {
