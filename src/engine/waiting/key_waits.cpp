@@ -153,13 +153,20 @@ bool KeyWaits::EndHold(const Lease& lease) noexcept {
   const TimePoint now = engine.Now();
   // It may have been granted within a turn, to a caller that only tries: the rest comes now.
   const auto rest = std::min<std::chrono::nanoseconds>(not_before - lease.granted, turns.length);
-  // Others have had a turn since the last release, if it was that long ago.
-  const bool anew = lease.granted >= given_up + turns.length;
+  const bool is_first = given_up == TimePoint::min();
+  // While it was handed over it was not free.
+  if (!is_first && lease.handovers == 0 && lease.granted > given_up) {
+    left_free += lease.granted - given_up;
+  }
+  // Others have had as much as a turn, perhaps in pieces.
+  const bool anew = is_first || left_free >= turns.length;
+  if (anew) left_free = {};
   taken = anew ? lease.granted : std::min(taken, lease.granted);
   given_up = now;
   const bool over = rest.count() > 0 || now - taken >= turns.after;
   if (!over) return false;
   taken = TimePoint::max();
+  left_free = {};
   not_before = now + (rest.count() > 0 ? rest : turns.length);
   return true;
 }

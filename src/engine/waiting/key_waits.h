@@ -35,6 +35,7 @@ struct KeyWaits {
   // Where it takes turns with others (Collection::turns):
   TimePoint taken = TimePoint::max();  ///< When this process took the lock after their last turn.
   TimePoint given_up = TimePoint::min();  ///< When its last release here began; min: never.
+  std::chrono::nanoseconds left_free{};   ///< How long others could have had it since `taken`.
   Runtime::TimerId timer = 0;
   TimePoint timer_when{};
   TimePoint asked_when{};  ///< When the attempt or hand-over under way began.
@@ -54,7 +55,7 @@ struct KeyWaits {
   [[nodiscard]] TimePoint EntryUntil() const noexcept;
   /// A holder of this process, one of those that take turns, releases the lock. Returns whether it
   /// is the others' turn from now on: this process has taken the lock again and again for
-  /// Turns::after, and never left it free, or to others, for Turns::length.
+  /// Turns::after, and has not left it free, or to others, for Turns::length in all.
   bool EndHold(const Lease& lease) noexcept;
   void Leave(PendingAcquire& waiter) noexcept;
   void LeaveTo(Waiters& left, PendingAcquire& waiter) noexcept;
