@@ -54,7 +54,11 @@ struct Change {
   Change(Collection& c, OpKey k) noexcept : collection(&c), key(k.key), hash(k.hash) {}
   /// Of the document that an operation names.
   explicit Change(const StoreOp& op) noexcept
-      : collection(op.collection), key(op.key), hash(op.hash), lock_only(Leaves(op)) {}
+      : collection(op.collection),
+        key(op.key),
+        hash(op.hash),
+        lock_only(Leaves(op)),
+        acquires(AcquiredBy(op)) {}
 
   Collection* collection;
   const Key* key;
@@ -64,6 +68,8 @@ struct Change {
   bool alone = false;
   /// Asked: nothing looks at the body, so `was` may lack it.
   bool lock_only = false;
+  /// Asked: the lock id of the first acquire, which may find its grant; nil: none.
+  Uuid acquires{};
 
   /// Loaded: the document as it stands; null: there is none, or it is malformed. It stays where it
   /// is until the unit commits, loads again, scans or is destroyed.
@@ -112,6 +118,9 @@ struct Change {
   }
 
  private:
+  static Uuid AcquiredBy(const StoreOp& op) noexcept {
+    return op.kind == OpKind::kAcquire ? static_cast<const AcquireOp&>(op).grant.lock_id : Uuid();
+  }
   static bool Leaves(const StoreOp& op) noexcept {
     return op.kind == OpKind::kWrite && static_cast<const WriteOp&>(op).write == WriteKind::kLeave;
   }
@@ -125,8 +134,8 @@ struct Candidate {
   bool has_body = false;  ///< Does it hold anything besides its lock?
   /// Its lock is not what this library writes; of `lock` the group counts.
   bool malformed = false;
-  std::string why_malformed = {};  ///< See LockRow.
   bool restated = false;           ///< See Change.
+  std::string why_malformed = {};  ///< See LockRow.
 };
 
 /// When a unit has to be through. On the ordinary steady clock, not that of the leases.
@@ -150,7 +159,9 @@ enum class Access : std::uint8_t {
 /// program runs the unit again, several documents then each in a unit of its own.
 class DOCLOCK_EXPORT Raced : public StoreException {
  public:
-  Raced() : StoreException(Errc::kUnavailable, "doclock: other clients were always quicker") {}
+  /// @param what is told if it happens each time
+  explicit Raced(const std::string& what = "doclock: other clients were always quicker")
+      : StoreException(Errc::kUnavailable, what) {}
   ~Raced() override;
 };
 

@@ -184,16 +184,23 @@ void Connection::Connect(const Url& url, const Host& host, Deadline deadline) {
 
 namespace {
 
-/// The option of the URL, or of libpq's environment, whose value libpq does not know; or null. Its
-/// message has the value too, which may be a part of a password.
+/// The option of the URL, or of libpq's environment, whose value libpq does not know; null: it does
+/// not say so, or not in English. Its message has the value too, which may be a part of a password.
 const char* RefusedOption(std::string_view message) {
-  static constexpr std::array kOptions{"sslmode", "port",         "channel_binding", "gssencmode",
-                                       "ssl_min", "require_auth", "ssl_max",         "sslcertmode"};
+  static constexpr std::array kOptions{"sslmode",
+                                       "port",
+                                       "channel_binding",
+                                       "gssencmode",
+                                       "ssl_min_protocol_version",
+                                       "require_auth",
+                                       "ssl_max_protocol_version",
+                                       "sslcertmode"};
   const auto is_refused = [&](const char* option) {
     return message.find(std::string("invalid ") + option) != message.npos;
   };
   if (message.find("parse network address") != message.npos) return "hostaddr";
   if (message.find("definition of service") != message.npos) return "service";
+  if (message.find("SSL protocol version range") != message.npos) return "ssl_min_protocol_version";
   const auto* const found = std::ranges::find_if(kOptions, is_refused);
   return found == kOptions.end() ? nullptr : *found;
 }
@@ -211,13 +218,14 @@ void Connection::RefuseConnection(bool alone) {
     if (!alone) Lose("no host takes writes: one is a standby");  // which may be promoted
     why = "it is a standby";
   }
+  const char* const option = state.empty() ? RefusedOption(message) : nullptr;
   const bool broke = mentions("SYSCALL") || mentions("EOF") || mentions("closed unexpectedly");
-  if (state.empty() && !broke && (mentions("SSL") || mentions("certificate"))) {
+  if (state.empty() && option == nullptr && !broke &&
+      (mentions("SSL") || mentions("certificate"))) {
     why =
         "TLS: the certificate is not trusted or not for this host, or one side has no TLS "
         "(sslmode is verify-full to other hosts, unless the URL says otherwise)";
   }
-  const char* const option = state.empty() ? RefusedOption(message) : nullptr;
   if (why == nullptr && option == nullptr) {
     Lose(mentions("translate host name") ? "the name of the host is not known"
          : state.empty()                 ? "the connection cannot be made"

@@ -52,11 +52,10 @@ struct Together {
   std::size_t place = 0;  ///< Of its result.
 };
 
-/// May it have been granted from the queue, to somebody who has not renewed it yet?
-bool MayBeOnProbation(const Change& document) {
-  if (document.was == nullptr) return false;
-  const rules::LockState& lock = document.was->lock;
-  return lock.HasLockId() && lock.lease.ttl <= kProbation;
+/// Does an acquire find its own grant, which a release made that may be in doubt, in another
+/// process maybe?
+bool FindsItsGrant(const Change& document) {
+  return document.was != nullptr && document.was->lock.IsHeldBy(document.acquires);
 }
 
 /// The same body, not only an equal one?
@@ -119,17 +118,13 @@ void PostgresqlUnit::Load(std::span<Change> documents) {
   WithoutDoubt([&] {
     try {
       LoadRows(documents);
-    } catch (const Loss&) {
+    } catch (const Loss& loss) {
       // Of a session that ended while nobody used it, say. Nothing is stored before a commit.
-      if (std::chrono::steady_clock::now() < deadline_) throw locking::Raced();
-      throw;
+      throw locking::Raced("doclock: PostgreSQL: " + loss.text);
     }
-    // What is loaded to be written may be read only: an acquire may find its own grant, which a
-    // release made that is in doubt, in another process maybe.
+    // What is loaded to be written may be read only.
     const bool shown = access_ != locking::Access::kWriteAll && waits_for_standbys_;
-    const bool writes = access_ == locking::Access::kWrite;
-    if (shown &&
-        (pool_.has_doubts() || (writes && std::ranges::any_of(documents, MayBeOnProbation)))) {
+    if (shown && (pool_.has_doubts() || std::ranges::any_of(documents, FindsItsGrant))) {
       AwaitStandbys(has_begun_ ? *pool_.Take(deadline_, Pool::For::kMore) : *connection_);
     }
   });
