@@ -144,8 +144,9 @@ bool KeyWaits::others_turn() const noexcept {
 TimePoint KeyWaits::EntryUntil() const noexcept {
   const Turns* const turns = collection->turns();
   if (turns == nullptr || given_up == TimePoint::min()) return TimePoint::min();
-  // Who holds it longer than `after` leaves a turn whatever was before.
-  return std::max(not_before, given_up + std::max(turns->after, turns->length));
+  // A hold that counts with this one began before `length` had passed. Who holds it longer than
+  // `after` leaves a turn whatever was before.
+  return std::max(not_before, given_up + turns->length + turns->after);
 }
 
 bool KeyWaits::EndHold(const Lease& lease) noexcept {

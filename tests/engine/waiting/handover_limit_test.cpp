@@ -222,6 +222,21 @@ TEST_F(TurnsTest, TheTimeBetweenHoldsCounts) {
   EXPECT_TRUE(next->granted());
 }
 
+TEST_F(TurnsTest, ALongHoldAfterAShortPauseCountsWithTheOneBefore) {
+  for (int i = 0; i < 2; ++i) {
+    if (i > 0) Pass(100ms);
+    const auto alone = LockLater("a", {.wait = kForever});
+    ASSERT_TRUE(alone->granted()) << i;
+    Pass(950ms);
+    Release(alone->result->grant);
+  }
+  const auto next = LockLater("a", {.wait = kForever});
+  Pass(499ms);
+  EXPECT_FALSE(next->result);
+  Pass(1ms);
+  EXPECT_TRUE(next->granted());
+}
+
 TEST_F(TurnsTest, ALockThatIsMostlyFreeNeedsNone) {
   for (int i = 0; i <= 50; ++i) {
     const auto alone = LockLater("a", {.wait = kForever});
