@@ -155,7 +155,8 @@ enum class Access : std::uint8_t {
   kWriteAll,  ///< All changes are stored, or none. Only with StoreTraits::transactions.
 };
 
-/// Another client was quicker, in a way that only the database noticed: nothing is stored. The
+/// Another client was quicker, in a way that only the database noticed, or the connection was lost
+/// before anything could be stored: nothing is. The
 /// program runs the unit again, several documents then each in a unit of its own.
 class DOCLOCK_EXPORT Raced : public StoreException {
  public:

@@ -118,6 +118,27 @@ struct Arrays {
   std::vector<int> lengths, formats;
 };
 
+/// The option of the URL, or of libpq's environment, whose value libpq does not know; null: it does
+/// not say so, or not in English. Its message has the value too, which may be a part of a password.
+const char* RefusedOption(std::string_view message) {
+  static constexpr std::array kOptions{"sslmode",
+                                       "port",
+                                       "channel_binding",
+                                       "gssencmode",
+                                       "ssl_min_protocol_version",
+                                       "require_auth",
+                                       "ssl_max_protocol_version",
+                                       "sslcertmode"};
+  const auto is_refused = [&](const char* option) {
+    return message.find(std::string("invalid ") + option) != message.npos;
+  };
+  if (message.find("parse network address") != message.npos) return "hostaddr";
+  if (message.find("definition of service") != message.npos) return "service";
+  if (message.find("SSL protocol version range") != message.npos) return "ssl_min_protocol_version";
+  const auto* const found = std::ranges::find_if(kOptions, is_refused);
+  return found == kOptions.end() ? nullptr : *found;
+}
+
 }  // namespace
 
 Connection::Connection(const Url& url, Deadline deadline)
@@ -182,31 +203,6 @@ void Connection::Connect(const Url& url, const Host& host, Deadline deadline) {
   Check(PQenterPipelineMode(connection_));
 }
 
-namespace {
-
-/// The option of the URL, or of libpq's environment, whose value libpq does not know; null: it does
-/// not say so, or not in English. Its message has the value too, which may be a part of a password.
-const char* RefusedOption(std::string_view message) {
-  static constexpr std::array kOptions{"sslmode",
-                                       "port",
-                                       "channel_binding",
-                                       "gssencmode",
-                                       "ssl_min_protocol_version",
-                                       "require_auth",
-                                       "ssl_max_protocol_version",
-                                       "sslcertmode"};
-  const auto is_refused = [&](const char* option) {
-    return message.find(std::string("invalid ") + option) != message.npos;
-  };
-  if (message.find("parse network address") != message.npos) return "hostaddr";
-  if (message.find("definition of service") != message.npos) return "service";
-  if (message.find("SSL protocol version range") != message.npos) return "ssl_min_protocol_version";
-  const auto* const found = std::ranges::find_if(kOptions, is_refused);
-  return found == kOptions.end() ? nullptr : *found;
-}
-
-}  // namespace
-
 void Connection::RefuseConnection(bool alone) {
   const std::string_view message = PQerrorMessage(connection_);
   const std::string_view state = StateIn(message);
@@ -227,9 +223,9 @@ void Connection::RefuseConnection(bool alone) {
         "(sslmode is verify-full to other hosts, unless the URL says otherwise)";
   }
   if (why == nullptr && option == nullptr) {
-    Lose(mentions("translate host name") ? "the name of the host is not known"
-         : state.empty()                 ? "the connection cannot be made"
-                         : "the connection cannot be made (SQLSTATE " + std::string(state) + ")");
+    const std::string what = mentions("translate host name") ? "the name of the host is not known"
+                                                             : "the connection cannot be made";
+    Lose(what + (state.empty() ? "" : " (SQLSTATE " + std::string(state) + ")"));
   }
   Loss loss(why != nullptr
                 ? std::string("the server refuses the connection: ") + why

@@ -117,11 +117,18 @@ void CheckOptions(const Reader& reader, const Collection& collection) {
   CheckFindings(collection, JudgeOptions(reply, collection.fields()));
 }
 
+/// @param indexes what listIndexes tells
+/// @param library see RefuseSystem
+void CheckTtlIndex(const Reply& indexes, const Collection& collection, std::string_view library) {
+  const std::string_view dotnet = kSystems.front().name;
+  if (dotnet != library && HasIndex(indexes, kTtlIndex)) RefuseSystem(collection, dotnet, library);
+}
+
 void CheckIndexes(const Reader& reader, const Collection& collection) {
   const Doc command = Doc::Of("listIndexes", std::string_view(collection.name()));
   Reply reply;
   if (!Looked(reader, command, reply)) return;
-  if (HasIndex(reply, kTtlIndex)) RefuseSystem(collection, kSystems.front().name, {});
+  CheckTtlIndex(reply, collection, {});
   CheckFindings(collection, JudgeIndexes(reply, collection.fields()));
 }
 
@@ -207,8 +214,7 @@ void CheckPlace(Server& server, const Collection& collection, const Doc& index,
     CheckFindings(collection, JudgePlace(options));
   }
   if (Looked(reader, Doc::Of("listIndexes", std::string_view(collection.name())), list)) {
-    const bool is_dotnet = HasIndex(list, kTtlIndex) && kSystems.front().name != library;
-    if (is_dotnet) RefuseSystem(collection, kSystems.front().name, library);
+    CheckTtlIndex(list, collection, library);
     CheckFindings(collection, JudgeExpiry(list, ExpiryField(*index.get())));
   }
   CheckDocuments(reader, collection, library);

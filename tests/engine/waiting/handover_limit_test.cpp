@@ -153,6 +153,21 @@ class TurnsTest : public HandOverLimitTest {
     clock->Advance(time);
     clock->RunPending();
   }
+  /// Takes the lock, which is to be had at once, and releases it after this time.
+  void HoldAlone(std::chrono::milliseconds time) {
+    const auto alone = LockLater("a", {.wait = kForever});
+    ASSERT_TRUE(alone->granted());
+    Pass(time);
+    Release(alone->result->grant);
+  }
+  /// It is the others' turn from now on, for the whole of its length.
+  void ExpectATurn() {
+    const auto next = LockLater("a", {.wait = kForever});
+    Pass(499ms);
+    EXPECT_FALSE(next->result);
+    Pass(1ms);
+    EXPECT_TRUE(next->granted());
+  }
   /// A waiter, whose turn the others' comes before.
   std::shared_ptr<Waiting> BeginTurn(LockOptions options = {.wait = kForever}) {
     Grant held = Lock("a");
@@ -209,40 +224,23 @@ TEST_F(TurnsTest, WhatOthersHoldDoesNotCount) {
 
 TEST_F(TurnsTest, TheTimeBetweenHoldsCounts) {
   for (int i = 0; i <= 10; ++i) {
-    const auto alone = LockLater("a", {.wait = kForever});
-    ASSERT_TRUE(alone->granted()) << i;
-    Pass(90ms);
-    Release(alone->result->grant);
+    ASSERT_NO_FATAL_FAILURE(HoldAlone(90ms)) << i;
     if (i < 10) Pass(10ms);
   }
-  const auto next = LockLater("a", {.wait = kForever});
-  Pass(499ms);
-  EXPECT_FALSE(next->result);
-  Pass(1ms);
-  EXPECT_TRUE(next->granted());
+  ExpectATurn();
 }
 
 TEST_F(TurnsTest, ALongHoldAfterAShortPauseCountsWithTheOneBefore) {
   for (int i = 0; i < 2; ++i) {
     if (i > 0) Pass(100ms);
-    const auto alone = LockLater("a", {.wait = kForever});
-    ASSERT_TRUE(alone->granted()) << i;
-    Pass(950ms);
-    Release(alone->result->grant);
+    ASSERT_NO_FATAL_FAILURE(HoldAlone(950ms)) << i;
   }
-  const auto next = LockLater("a", {.wait = kForever});
-  Pass(499ms);
-  EXPECT_FALSE(next->result);
-  Pass(1ms);
-  EXPECT_TRUE(next->granted());
+  ExpectATurn();
 }
 
 TEST_F(TurnsTest, ALockThatIsMostlyFreeNeedsNone) {
   for (int i = 0; i <= 50; ++i) {
-    const auto alone = LockLater("a", {.wait = kForever});
-    ASSERT_TRUE(alone->granted()) << i;
-    Pass(10ms);
-    Release(alone->result->grant);
+    ASSERT_NO_FATAL_FAILURE(HoldAlone(10ms)) << i;
     Pass(90ms);
   }
 }
