@@ -100,7 +100,7 @@ def with_results(results):
     """What is kept, with these results. Figures that they lack stay; the model's constants are measured again."""
     known = kept()
     measured = json.loads(pathlib.Path(results).read_text(encoding="utf-8"))
-    known["load"] = measured["context"]["load_avg"][0]
+    known["busy"] = float(measured["context"].get("busy", 0))
     for figure in measured["benchmarks"]:
         if not figure.get("error_occurred"):
             known["figures"][figure["run_name"].removesuffix("/iterations:1")] = {
@@ -177,12 +177,15 @@ def leases(works):
 
 
 def prediction(kept):
-    rows = {}
+    rows, near, all_made = {}, 0, 0
     for place, load, fitted, made, measured in compared(kept):
-        ratio = f"{made.rate / measured['rate']:.2f}"
-        rows.setdefault(place, []).append(f"*{ratio}*" if fitted else ratio)
-    return table(["predicted / measured", *LOADS.values()],
-                 [[{**STORES, **FAR}[place], *cells] for place, cells in rows.items()])
+        ratio = made.rate / measured["rate"]
+        rows.setdefault(place, []).append(f"*{ratio:.2f}*" if fitted else f"{ratio:.2f}")
+        near += not fitted and 1 / FACTOR < ratio < FACTOR
+        all_made += not fitted
+    return (table(["predicted / measured", *LOADS.values()],
+                  [[{**STORES, **FAR}[place], *cells] for place, cells in rows.items()])
+            + f"\n\n{near} of {all_made} predictions are within {FACTOR} times.")
 
 
 def costs(kept):
@@ -208,9 +211,9 @@ def texts(kept, works):
     near = {name: f"{trip:.2g} ms to {STORES[name].split(',')[0]}" for name, (trip, _) in places(figures).items() if name in STORES}
     machine = (f"Measured on {kept['measured']}: a flush of 8 KB took {figures['sqlite/flush']['ms']:.2g} ms, a round trip "
                f"{near['postgresql']} and {near['mongodb']}.")
-    if kept["load"] > 2:
-        machine += (f"\n**Other programs used the processors and the disk** (load average {kept['load']:.0f}): all rates are too "
-                    "low, and the predictions below are off.")
+    if kept["busy"] > 0.1:
+        machine += (f"\n**Other programs used {kept['busy']:.0%} of the processors**: all rates are too low, and the predictions "
+                    "below are off.")
     return {"machine": machine,
             "cycles": cycles(figures), "latency": latency(figures), "documents": documents(figures),
             "waiters": waiters(figures), "leases": leases(works), "prediction": prediction(kept), "costs": costs(kept),
