@@ -32,6 +32,20 @@ void CompleteUnanswered(StoreOp& op, const char* why) noexcept {
   if (op.detail) op.detail->code = Errc::kUnavailable;
 }
 
+bool HasNoAnswer(const StoreOp* op) noexcept {
+  return op->status == OpStatus::kInDoubt ||
+         (op->status == OpStatus::kFailed &&
+          (!op->detail || op->detail->code == Errc::kUnavailable));
+}
+
+void FailUnsent(StoreOp& op) noexcept {
+  try {
+    op.Fail(Errc::kUnavailable, "the store gave no answer to the call before");
+  } catch (const std::bad_alloc&) {
+    op.status = OpStatus::kFailed;  // without a text
+  }
+}
+
 /// Why there is no answer after `call`.
 template <class Call>
 const char* WhyThrown(const Call& call, std::string& text) noexcept {
@@ -68,6 +82,13 @@ void Batcher::Run(std::span<StoreOp* const> ops) noexcept {
   std::string text;
   const char* const why = WhyThrown([&] { store_->Execute(ops, budget_); }, text);
   for (StoreOp* op : ops) CompleteUnanswered(*op, why);
+  const bool silent = std::ranges::all_of(ops, HasNoAnswer);
+  silent_.store(silent ? runtime_.Now() : TimePoint::min(), std::memory_order_relaxed);
+}
+
+bool Batcher::IsBehindSilence(const Pending& pending) const noexcept {
+  const TimePoint silent = silent_.load(std::memory_order_relaxed);
+  return silent != TimePoint::min() && silent - pending.queued >= budget_ / 2;
 }
 
 void Batcher::Pending::Complete() {
@@ -92,6 +113,7 @@ void Batcher::Execute(StoreOp& op) {
   Pending self;
   self.op = &op;
   self.event = event.get();
+  self.queued = runtime_.Now();
   Enqueue(self);
   try {
     event->Wait();
@@ -141,6 +163,7 @@ void Batcher::SubmitRenewals(std::vector<StoreOp*> ops, std::function<void()> do
 }
 
 void Batcher::Submit(std::unique_ptr<Pending> pending) {
+  pending->queued = runtime_.Now();
   Enqueue(*pending);
   static_cast<void>(pending.release());  // Complete deletes it
 }
@@ -284,8 +307,14 @@ void Batcher::Run(const Pendings& batch) noexcept {
   if (!batch.front().op) return Run(batch.front().renewals);
   std::array<StoreOp*, kMaxBatch> ops{};
   std::size_t count = 0;
-  for (const Pending& pending : batch) ops[count++] = pending.op;
-  Run(std::span(ops).first(count));
+  for (const Pending& pending : batch) {
+    if (IsBehindSilence(pending)) {
+      FailUnsent(*pending.op);
+    } else {
+      ops[count++] = pending.op;
+    }
+  }
+  if (count > 0) Run(std::span(ops).first(count));
 }
 
 Batcher::Pendings Batcher::ReleaseLane(bool of_ops) {

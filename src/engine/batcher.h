@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <boost/intrusive/list.hpp>
 #include <chrono>
 #include <cstddef>
@@ -23,6 +24,9 @@ namespace doclock::detail {
 /// Renewals go before everything else. If there are several lanes, one is reserved for them:
 /// operations that hang in the store take only the others. Operations on one document take turns
 /// with those on others: the second waits until the first was sent, and then queues at the end.
+///
+/// While the store gives no answer, operations that have waited behind such a call for half of its
+/// budget are not sent: else each would wait for a budget of its own, one after the other.
 ///
 /// Thread-safe. An exception of a call completes every operation in it.
 class Batcher : public std::enable_shared_from_this<Batcher> {
@@ -73,8 +77,9 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
     std::function<void()> done;
     Runtime::Event* event = nullptr;
     Pending* behind = nullptr;  ///< The next operation on the same document.
-    bool taken = false;         ///< In a batch, or about to lead one.
-    bool promoted = false;      ///< Woken to lead, not for its result.
+    TimePoint queued{};
+    bool taken = false;     ///< In a batch, or about to lead one.
+    bool promoted = false;  ///< Woken to lead, not for its result.
 
     /// Signals the result. Deletes itself if it lives on the heap.
     void Complete();
@@ -83,6 +88,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
 
   void Run(std::span<StoreOp* const> ops) noexcept;
   void Run(const Pendings& batch) noexcept;
+  /// Has it waited for long behind a call without an answer, the last one that ended?
+  [[nodiscard]] bool IsBehindSilence(const Pending& pending) const noexcept;
   void Submit(std::unique_ptr<Pending> pending);
   /// Executes the batch (none if it is empty), releases the lane, and then runs the continuations
   /// that wait for the results.
@@ -120,6 +127,8 @@ class Batcher : public std::enable_shared_from_this<Batcher> {
   std::mutex mutex_;
   Pendings renewals_;
   Pendings queue_;  ///< At most one of each document.
+  /// When the last call ended, if it had no answer.
+  std::atomic<TimePoint> silent_{TimePoint::min()};
   /// The last operation on each document in the queue, by its hash and its collection's: equal ones
   /// count as the same document.
   std::unordered_map<std::size_t, Pending*> last_;

@@ -167,6 +167,46 @@ TEST_P(BatcherTest, AThrowingStoreCompletesEveryOperation) {
   EXPECT_EQ(read.status, OpStatus::kFailed);
 }
 
+/// What became of three reads of one document that were queued while a call ended without an
+/// answer.
+std::vector<OpStatus> QueuedBehindSilence(const std::shared_ptr<GateStore>& store,
+                                          std::chrono::milliseconds budget) {
+  std::latch done(4);  // outlives the worker
+  const auto runtime = MakeRuntime(1);
+  const auto batcher = std::make_shared<Batcher>(store, *runtime, budget);
+  Collection* const collection = store->Open("c", {}, 30s).get();
+  const Key key("a");
+  std::vector<std::unique_ptr<ReadOp>> ops;
+  store->Inject({.kind = testing::Fault::Kind::kThrow, .op = {}, .key = {}});
+  store->Shut();
+  for (int i = 0; i < 4; ++i) {
+    ops.push_back(std::make_unique<ReadOp>(*collection, key));
+    batcher->Submit(*ops.back(), [&] { done.count_down(); });
+  }
+  store->AwaitCall();
+  store->OpenUp();
+  done.wait();
+  EXPECT_EQ(ops.front()->status, OpStatus::kFailed);
+  std::vector<OpStatus> queued;
+  for (std::size_t i = 1; i < ops.size(); ++i) queued.push_back(ops[i]->status);
+  ReadOp later(*collection, key);
+  batcher->Execute(later);
+  EXPECT_EQ(later.status, OpStatus::kMissing);
+  return queued;
+}
+
+TEST(BatcherSilence, WhatWaitedForLongBehindItIsNotSent) {
+  const auto store = std::make_shared<GateStore>(1);
+  EXPECT_EQ(QueuedBehindSilence(store, 0ms), std::vector<OpStatus>(3, OpStatus::kFailed));
+  EXPECT_EQ(store->batches.size(), 2U);
+}
+
+TEST(BatcherSilence, WhatWaitedForAMomentIsSent) {
+  const auto store = std::make_shared<GateStore>(1);
+  EXPECT_EQ(QueuedBehindSilence(store, 1h), std::vector<OpStatus>(3, OpStatus::kMissing));
+  EXPECT_EQ(store->batches.size(), 5U);
+}
+
 TEST(BatcherLanes, OperationsRunSideBySideWhileLanesAreFree) {
   std::latch queued(1), done(3);  // outlive the workers
   const auto store = std::make_shared<GateStore>(4);
