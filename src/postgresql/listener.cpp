@@ -13,6 +13,7 @@
 #include "doclock/errors.h"
 #include "platform/fork_generation.h"
 #include "platform/signals_blocked.h"
+#include "platform/standard_numbers.h"
 #include "postgresql/rows.h"
 #include "postgresql/texts.h"
 
@@ -52,6 +53,7 @@ GrantSeen ReadGrant(Connection& connection, const PostgresqlCollection& collecti
 }  // namespace
 
 WakePipe::WakePipe() {
+  const platform::StandardNumbersTaken taken;  // neither end gets the number of a closed 0 to 2
   if (::pipe(ends_) != 0) {
     throw StoreException(Errc::kUnavailable,
                          "doclock: no pipe: " + std::generic_category().message(errno));

@@ -15,6 +15,9 @@
 #ifdef DOCLOCK_WITH_MONGODB
 #include "mongodb/support/raw_server.h"
 #endif
+#ifdef DOCLOCK_WITH_POSTGRESQL
+#include "postgresql/support/raw_server.h"
+#endif
 
 namespace doclock::host_test {
 namespace {
@@ -30,7 +33,8 @@ Lines Guest(const std::filesystem::path& folder, const Lines& arguments) {
 }
 
 struct Case {
-  std::string store;  ///< The URL of memory: or a SQLite file; a server is "Set" or "Standalone".
+  /// The URL of memory: or a SQLite file; a server is "Set", "Standalone" or "Postgresql".
+  std::string store;
   std::string setting;
 };
 
@@ -45,6 +49,9 @@ class Host : public ::testing::TestWithParam<Case> {
     if (url_ == "Standalone") database_.emplace(mongo_test::StandaloneUri());
     if (database_) url_ = database_->uri();
 #endif
+#ifdef DOCLOCK_WITH_POSTGRESQL
+    if (url_ == "Postgresql") url_ = schema_.emplace().url();
+#endif
   }
   Lines Session(const std::string& setting, const std::string& when) {
     return Guest(folder_.path(), {"session", setting, when, url_});
@@ -55,6 +62,9 @@ class Host : public ::testing::TestWithParam<Case> {
   std::string url_;
 #ifdef DOCLOCK_WITH_MONGODB
   std::optional<mongo_test::Database> database_;
+#endif
+#ifdef DOCLOCK_WITH_POSTGRESQL
+  std::optional<postgresql_test::Schema> schema_;
 #endif
 };
 
@@ -108,6 +118,9 @@ const Lines kLocal = {"memory:"};
 INSTANTIATE_TEST_SUITE_P(Local, Host, ::testing::ValuesIn(Cases(kLocal)), &NameOf);
 #ifdef DOCLOCK_WITH_MONGODB
 INSTANTIATE_TEST_SUITE_P(Mongodb, Host, ::testing::ValuesIn(Cases({"Set", "Standalone"})), &NameOf);
+#endif
+#ifdef DOCLOCK_WITH_POSTGRESQL
+INSTANTIATE_TEST_SUITE_P(Server, Host, ::testing::ValuesIn(Cases({"Postgresql"})), &NameOf);
 #endif
 
 }  // namespace

@@ -95,6 +95,10 @@ void SpoilEnvironment() {
   for (const char* name : {"TMPDIR", "SQLITE_TMPDIR", "XDG_RUNTIME_DIR"}) {
     ::setenv(name, "/nonexistent/folder", 1);
   }
+  ::setenv("PGOPTIONS", "-c default_transaction_isolation=serializable", 1);
+  ::setenv("PGDATESTYLE", "German", 1);
+  ::setenv("PGTZ", "Pacific/Kiritimati", 1);
+  ::setenv("PGCLIENTENCODING", "LATIN1", 1);
   ::setenv("TZ", "Pacific/Kiritimati", 1);
   ::setenv("LC_ALL", "de_DE.UTF-8", 1);
   ::setenv("LANG", "fa_IR.UTF-8", 1);
