@@ -33,22 +33,20 @@ std::vector<Change> Load(Unit& unit, const CommitOp& commit,
 }
 
 /// Returns whether nothing was stored, and something has to be restated.
-bool RunOnce(Database& database, CommitOp& commit, const std::vector<std::size_t>& order,
-             Deadline deadline) {
+bool RunOnce(Unit& unit, CommitOp& commit, const std::vector<std::size_t>& order) {
   Reopen(commit);
-  const auto unit = database.Begin(Access::kWriteAll, deadline);
-  std::vector<Change> changes = Load(*unit, commit, order);
+  std::vector<Change> changes = Load(unit, commit, order);
   const bool restated = std::any_of(changes.begin(), changes.end(),
                                     [](const Change& change) { return change.restated; });
   for (std::size_t i = 0; i < changes.size(); ++i) {
     StoreOp& op = *commit.ops[i];
-    Decide(op, changes[i], *unit);
+    Decide(op, changes[i], unit);
     if (op.status == OpStatus::kDone) continue;
     KeepOnly(op, commit);
     return restated;
   }
-  if (commit.join && !Join(commit, unit->Native())) return restated;
-  unit->Commit(changes);
+  if (commit.join && !Join(commit, unit.Native())) return restated;
+  unit.Commit(changes);
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const OpStatus outcome = changes[i].outcome;
     if (outcome == OpStatus::kPending || outcome == OpStatus::kDone) continue;
@@ -71,8 +69,8 @@ void CommitAll(Database& database, CommitOp& commit, Deadline deadline) {
   const std::vector<std::size_t> order = PlacesInOrder(commit);
   if (IsFaulty(commit, order)) return;
   RunGuarded(commit, [&] {
-    const bool restate =
-        RunUntilUnraced(deadline, [&](bool) { return RunOnce(database, commit, order, deadline); });
+    const bool restate = RunUnit(database, Access::kWriteAll, deadline,
+                                 [&](Unit& unit) { return RunOnce(unit, commit, order); });
     // In a step of its own: nothing else of a transaction that was refused is stored.
     if (restate) Restate(database, Sorted(commit, order), deadline);
   });

@@ -168,20 +168,19 @@ void Decide(StoreOp& op, Change& document, Unit& unit) {
 
 void Restate(Database& database, const std::vector<Change>& documents, Deadline deadline) {
   if (documents.empty()) return;
-  const auto run = [&](bool) {
+  const auto run = [&](Unit& unit) {
     std::vector<Change> changes;
     for (const Change& document : documents) {
       const OpKey key(*document.key, document.hash);
       changes.emplace_back(*document.collection, key).lock_only = document.lock_only;
     }
-    const auto unit = database.Begin(Access::kWrite, deadline);
-    unit->Load(changes);
+    unit.Load(changes);
     std::erase_if(changes, [](const Change& change) { return !change.restated; });
     for (Change& change : changes) change.Edit();
-    if (!changes.empty()) unit->Commit(changes);
+    if (!changes.empty()) unit.Commit(changes);
   };
   try {
-    RunUntilUnraced(deadline, run);
+    RunUnit(database, Access::kWrite, deadline, run);
   } catch (const Error&) {
     // Whoever met them has its answer all the same.
   }

@@ -6,6 +6,7 @@
 #include "doclock/errors.h"
 #include "locking/commit_all.h"
 #include "locking/execute.h"
+#include "locking/races.h"
 #include "locking/scans.h"
 
 namespace doclock::locking {
@@ -77,7 +78,10 @@ void LockingStore::AcquireNext(const Filter& filter, AcquireOp& op, Key& key, mi
 }
 
 std::chrono::system_clock::time_point LockingStore::WallTime(milliseconds budget) {
-  const auto now = Call([&] { return database_->Begin(Access::kRead, In(budget))->WallTime(); });
+  const auto now = Call([&] {
+    return RunUnit(*database_, Access::kRead, In(budget),
+                   [](Unit& unit) { return unit.WallTime(); });
+  });
   return now ? *now : Store::WallTime(budget);
 }
 

@@ -94,32 +94,35 @@ bool MayFind(Database& database, const Filter& filter, AcquireOp& op, Deadline d
              std::vector<Key>& restated) {
   // What is immediate keeps writers waiting when it reads, because it shows one moment.
   const bool immediate = database.traits().immediate;
-  const auto unit = database.Begin(immediate ? Access::kWrite : Access::kRead, deadline);
-  const WallTime now = TimeFor(filter, *unit);
-  bool found = false;
-  unit->Scan(*op.collection, At(now, filter).Free().Limit(1), [&](QueryRow&&) {
-    found = true;
-    return false;
+  const Access access = immediate ? Access::kWrite : Access::kRead;
+  return RunUnit(database, access, deadline, [&](Unit& unit) {
+    const WallTime now = TimeFor(filter, unit);
+    bool found = false;
+    unit.Scan(*op.collection, At(now, filter).Free().Limit(1), [&](QueryRow&&) {
+      found = true;
+      return false;
+    });
+    if (!found) restated = TellFreeIn(unit, filter, now, op);
+    return found;
   });
-  if (!found) restated = TellFreeIn(*unit, filter, now, op);
-  return found;
 }
 
 /// Keys of some documents behind `after` whose locks are over, or have to be restated. Advances
 /// `after`; empty: there are no more. A page at a time, without keeping writers away.
 std::vector<Key> FindOver(Database& database, Collection& collection, std::int64_t limit,
                           std::string& after, Deadline deadline) {
-  const auto unit = database.Begin(Access::kRead, deadline);
-  std::vector<Key> keys;
-  after = unit->ScanOver(collection, after, [&](Candidate&& candidate) {
-    const bool over = !candidate.malformed && rules::IsPurgeable(candidate.lock, unit->Now());
-    if (over || candidate.restated) {
-      keys.push_back(std::move(candidate.key));
-    }
-    return static_cast<std::int64_t>(keys.size()) < std::min(limit, kFoundAtOnce);
+  return RunUnit(database, Access::kRead, deadline, [&](Unit& unit) {
+    std::vector<Key> keys;
+    after = unit.ScanOver(collection, after, [&](Candidate&& candidate) {
+      const bool over = !candidate.malformed && rules::IsPurgeable(candidate.lock, unit.Now());
+      if (over || candidate.restated) {
+        keys.push_back(std::move(candidate.key));
+      }
+      return static_cast<std::int64_t>(keys.size()) < std::min(limit, kFoundAtOnce);
+    });
+    std::sort(keys.begin(), keys.end());  // the order in which all clients load
+    return keys;
   });
-  std::sort(keys.begin(), keys.end());  // the order in which all clients load
-  return keys;
 }
 
 std::int64_t PurgeSome(Unit& unit, Collection& collection, std::span<const Key> keys) {
@@ -144,17 +147,27 @@ std::int64_t PurgeSome(Unit& unit, Collection& collection, std::span<const Key> 
 std::int64_t PurgeOf(Database& database, Collection& collection, std::span<const Key> keys,
                      Deadline deadline) {
   if (keys.empty()) return 0;
-  return RunUntilUnraced(deadline, [&](bool) {
-    return PurgeSome(*database.Begin(Access::kWrite, deadline), collection, keys);
-  });
+  return RunUnit(database, Access::kWrite, deadline,
+                 [&](Unit& unit) { return PurgeSome(unit, collection, keys); });
 }
 
 }  // namespace
 
 void Query(Database& database, Collection& collection, const Filter& filter,
            const std::function<bool(QueryRow&&)>& sink, Deadline deadline) {
-  const auto unit = database.Begin(Access::kRead, deadline);
-  unit->Scan(collection, At(TimeFor(filter, *unit), filter), sink);
+  bool shown = false;
+  const auto show = [&](QueryRow&& row) {
+    shown = true;
+    return sink(std::move(row));
+  };
+  RunUnit(database, Access::kRead, deadline, [&](Unit& unit) {
+    try {
+      unit.Scan(collection, At(TimeFor(filter, unit), filter), show);
+    } catch (const Raced& raced) {
+      if (!shown) throw;
+      throw StoreException(raced.errc(), raced.what());  // no row is shown twice
+    }
+  });
 }
 
 namespace {
@@ -177,8 +190,7 @@ void ReadTogether(Unit& unit, std::span<StoreOp* const> reads) {
 
 void ReadTogether(Database& database, std::span<StoreOp* const> reads, Deadline deadline) {
   try {
-    RunUntilUnraced(deadline,
-                    [&](bool) { ReadTogether(*database.Begin(Access::kRead, deadline), reads); });
+    RunUnit(database, Access::kRead, deadline, [&](Unit& unit) { ReadTogether(unit, reads); });
   } catch (const Error& error) {
     for (StoreOp* const op : reads) op->Fail(error.errc(), error.what());
   }
@@ -249,22 +261,23 @@ std::int64_t Purge(Database& database, Collection& collection, std::int64_t limi
 
 LockPage ListLocks(Database& database, Collection& collection, const LockQuery& query,
                    const std::string& after, Deadline deadline) {
-  const auto unit = database.Begin(Access::kRead, deadline);
-  LockPage page;
-  page.next = unit->ScanLocks(collection, query, after, [&](Candidate&& candidate) {
-    LockRow row;
-    row.key = std::move(candidate.key);
-    row.has_body = candidate.has_body;
-    row.malformed = row.live = candidate.malformed;
-    if (!candidate.malformed) {
-      rules::AddRows(page.rows, row, candidate.lock, query, unit->Now());
-    } else if (query.group.empty() || candidate.lock.group == query.group) {
-      row.why_malformed = std::move(candidate.why_malformed);
-      page.rows.push_back(std::move(row));
-    }
-    return true;
+  return RunUnit(database, Access::kRead, deadline, [&](Unit& unit) {
+    LockPage page;
+    page.next = unit.ScanLocks(collection, query, after, [&](Candidate&& candidate) {
+      LockRow row;
+      row.key = std::move(candidate.key);
+      row.has_body = candidate.has_body;
+      row.malformed = row.live = candidate.malformed;
+      if (!candidate.malformed) {
+        rules::AddRows(page.rows, row, candidate.lock, query, unit.Now());
+      } else if (query.group.empty() || candidate.lock.group == query.group) {
+        row.why_malformed = std::move(candidate.why_malformed);
+        page.rows.push_back(std::move(row));
+      }
+      return true;
+    });
+    return page;
   });
-  return page;
 }
 
 }  // namespace doclock::locking

@@ -88,6 +88,11 @@ const char* ReasonOf(std::string_view state) {
   if (state == "28P01") return "the password is wrong, or the role does not exist";
   if (state.starts_with("28")) return "the role does not exist, or pg_hba.conf does not let it in";
   if (state == "42501") return "the role may not connect to the database";
+  static constexpr std::string_view kOfSettings[] = {"22023", "42601", "42704", "55P02"};
+  if (std::ranges::find(kOfSettings, state) != std::end(kOfSettings)) {
+    return "it does not know a setting that options (or PGOPTIONS) gives, or does not take its "
+           "value";
+  }
   return nullptr;
 }
 
@@ -129,9 +134,15 @@ const char* RefusedOption(std::string_view message) {
                                        "ssl_min_protocol_version",
                                        "require_auth",
                                        "ssl_max_protocol_version",
-                                       "sslcertmode"};
-  const auto is_refused = [&](const char* option) {
-    return message.find(std::string("invalid ") + option) != message.npos;
+                                       "sslcertmode",
+                                       "keepalives",
+                                       "keepalives_idle",
+                                       "keepalives_interval",
+                                       "keepalives_count",
+                                       "tcp_user_timeout"};
+  const auto is_refused = [&](const std::string& option) {
+    return message.find("invalid " + option) != message.npos ||
+           message.find("connection option \"" + option + "\"") != message.npos;
   };
   if (message.find("parse network address") != message.npos) return "hostaddr";
   if (message.find("definition of service") != message.npos) return "service";

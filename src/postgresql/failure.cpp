@@ -36,7 +36,8 @@ void ThrowNothingStored() {
   } catch (const Refusal& refusal) {
     Throw(refusal);
   } catch (const Loss& loss) {
-    throw StoreException(Errc::kUnavailable, "doclock: PostgreSQL: " + loss.text);
+    // Of a session that ended while nobody used it, say.
+    throw locking::Raced("doclock: PostgreSQL: " + loss.text);
   }
 }
 

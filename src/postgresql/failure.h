@@ -43,7 +43,8 @@ struct Loss : std::exception {
 };
 
 /// Throws what the exception that is being handled, a Refusal or a Loss, means to a caller if
-/// nothing was stored. @throws locking::Raced, StoreException
+/// nothing was stored: after a Loss another connection may do. @throws locking::Raced,
+/// StoreException
 [[noreturn]] void ThrowNothingStored();
 
 /// Runs what stores nothing.

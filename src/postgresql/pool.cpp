@@ -22,8 +22,9 @@ std::unique_ptr<Connection> Pool::Reach(Deadline deadline) const {
     return std::make_unique<Connection>(url_, deadline);
   } catch (const Loss& loss) {
     // What went once may go again: a name that leads to a standby now, for example.
-    if (!loss.for_good || has_connected_) throw;
-    throw StoreException(Errc::kRefused, "doclock: PostgreSQL: " + loss.text);
+    const bool refused = loss.for_good && !has_connected_;
+    throw StoreException(refused ? Errc::kRefused : Errc::kUnavailable,
+                         "doclock: PostgreSQL: " + loss.text);
   }
 }
 

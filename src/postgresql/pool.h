@@ -31,8 +31,7 @@ class Pool {
 
   enum class For : std::uint8_t { kAll, kMore };
   /// An idle connection, or a new one, or the next that is given back if as many are in use as are
-  /// good for the server. One more is for renewals, and for units that have one. @throws Loss,
-  /// Refusal
+  /// good for the server. One more is for renewals, and for units that have one. @throws as Connect
   Lent Take(Deadline deadline, For use = For::kAll);
   /// Tells where the collections' tables are, once they are there. From then on the connections
   /// know the least version that they may give.
@@ -42,13 +41,14 @@ class Pool {
   /// early, and a standby that is promoted may lack it.
   void Doubt(Deadline until);
   [[nodiscard]] bool has_doubts();
-  /// One of its own, which the pool does not count. @throws Loss, Refusal
+  /// One of its own, which the pool does not count. @throws StoreException if it cannot be made;
+  /// Loss, Refusal
   [[nodiscard]] std::unique_ptr<Connection> Connect(Deadline deadline);
   /// Does a pooler give each transaction another session? Once there was a connection.
   [[nodiscard]] bool shares_sessions() const noexcept { return shares_sessions_; }
 
  private:
-  /// @throws Loss; StoreException, if no connection was ever made
+  /// @throws StoreException
   [[nodiscard]] std::unique_ptr<Connection> Reach(Deadline deadline) const;
   void TakeBack(Connection* connection) noexcept;
   std::unique_ptr<Connection> TakeIdle();

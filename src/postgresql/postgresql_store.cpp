@@ -7,6 +7,7 @@
 
 #include "document/collection.h"
 #include "locking/locking_store.h"
+#include "locking/races.h"
 #include "postgresql/examine.h"
 #include "postgresql/listener.h"
 #include "postgresql/open_url.h"
@@ -43,6 +44,13 @@ std::int64_t NewInstance() {
   return number & INT64_MAX;
 }
 
+/// Returns `use(connection)`, which is called again with another connection if that one is lost.
+template <class Use>
+auto OnConnection(Pool& pool, locking::Deadline deadline, const Use& use) {
+  return locking::RunUntilUnraced(
+      deadline, [&](bool) { return WithoutDoubt([&] { return use(*pool.Take(deadline)); }); });
+}
+
 class PostgresqlDatabase final : public locking::Database {
  public:
   explicit PostgresqlDatabase(postgresql::Url url)
@@ -72,11 +80,11 @@ class PostgresqlDatabase final : public locking::Database {
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
                                    milliseconds default_ttl) override {
     auto collection = std::make_shared<PostgresqlCollection>(name, fields, default_ttl, schema_);
-    WithoutDoubt([&] {
-      const auto deadline = In(kOpenTimeout);
-      postgresql::CreateTable(*pool_->Take(deadline), schema_, *collection, deadline);
-      pool_->KnowTables(schema_);
+    const auto deadline = In(kOpenTimeout);
+    OnConnection(*pool_, deadline, [&](postgresql::Connection& connection) {
+      postgresql::CreateTable(connection, schema_, *collection, deadline);
     });
+    pool_->KnowTables(schema_);
     const std::lock_guard guard(mutex_);
     collections_.push_back(collection);
     return collection;
@@ -118,8 +126,9 @@ class PostgresqlDatabase final : public locking::Database {
 
   [[nodiscard]] std::optional<std::vector<std::string>> ListCollections(
       locking::Deadline deadline) override {
-    return WithoutDoubt(
-        [&] { return postgresql::ListCollections(*pool_->Take(deadline), schema_, deadline); });
+    return OnConnection(*pool_, deadline, [&](postgresql::Connection& connection) {
+      return postgresql::ListCollections(connection, schema_, deadline);
+    });
   }
 
   [[nodiscard]] std::vector<Finding> Examine(Collection* collection,

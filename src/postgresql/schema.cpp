@@ -8,8 +8,8 @@
 
 #include "doclock/errors.h"
 #include "document/collection.h"
+#include "postgresql/indexed.h"
 #include "postgresql/rows.h"
-#include "postgresql/search.h"
 #include "postgresql/texts.h"
 
 namespace doclock::postgresql {

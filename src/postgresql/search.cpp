@@ -7,17 +7,12 @@
 #include <set>
 
 #include "document/json/row_filter.h"
-#include "document/json/typed_value.h"
 #include "postgresql/texts.h"
 
 namespace doclock::postgresql {
 namespace {
 
 using Json = nlohmann::json;
-
-/// Of a value in an index, in bytes of its text. An entry of several has to fit into 2,700, and of
-/// an array it may be four times as long.
-constexpr std::size_t kLongestIndexed = 500;
 
 /// A lock that is over, or none. The server's clock goes on while it searches: later all the more.
 constexpr const char* kFree =
@@ -41,12 +36,6 @@ void AddKeyTo(Where& where, const Key& key) {
   where.sql += " AND (key_kind, key_number, key_text) = " + LastThree(where.parameters);
 }
 
-/// Doubles from here on have more digits than are written.
-constexpr double kExact = 9007199254740992;
-
-/// Does a condition with it meet the same bodies here and there, as this library writes them?
-bool ComparesAlike(const Json& number) { return std::abs(number.get<double>()) < kExact; }
-
 const char* OperatorOf(Filter::Op op) {
   switch (op) {
     case Filter::Op::kLess:
@@ -60,22 +49,6 @@ const char* OperatorOf(Filter::Op op) {
     default:
       return " <= ";
   }
-}
-
-/// Between which values of an index are those of one rank, which it has in their order?
-struct Bounds {
-  const char *first, *last;
-};
-Bounds BoundsOf(Rank rank) {
-  if (rank == Rank::kNumber) return {"'-1e400'", "'1e400'"};
-  if (rank == Rank::kBoolean) return {"'false'", "'true'"};
-  return {"'[-1e19]'", "'[1e19]'"};
-}
-
-/// As an index has it. @param value of no rank but those that have Bounds, or a text
-std::string Indexed(const Json& value) {
-  if (!value.is_object()) return ToStored(value.dump()).json;
-  return "[" + value.at("$date").at("$numberLong").get<std::string>() + "]";
 }
 
 std::string AsText(const std::string& at) { return "(" + at + " #>> '{}') COLLATE \"C\""; }
@@ -222,19 +195,6 @@ Pass PassByKey(const Filter& filter) {
 
 }  // namespace
 
-Rank RankOf(const Json& value) noexcept {
-  if (value.is_null()) return Rank::kNull;
-  if (value.is_number()) return Rank::kNumber;
-  if (value.is_string()) return Rank::kText;
-  if (value.is_boolean()) return Rank::kBoolean;
-  return detail::KindOf(value) == detail::TypedKind::kDate ? Rank::kDate : Rank::kRest;
-}
-
-bool IsExact(const Json& number) {
-  const auto value = number.get<double>();
-  return std::abs(value) < kExact && value == std::trunc(value);
-}
-
 std::vector<Pass> PassesOf(const Filter& filter) {
   if (filter.order().empty()) return {PassByKey(filter)};
   std::vector<Pass> passes;
@@ -260,21 +220,6 @@ std::string MembersFor(const Filter& filter) {
   }
   return "CASE WHEN body_text IS NULL THEN jsonb_build_object(" + members +
          ")::text ELSE body_text END";
-}
-
-std::string ForIndex(const std::string& path) {
-  return "(CASE WHEN octet_length(" + path + "::text) <= " + std::to_string(kLongestIndexed) +
-         " THEN coalesce(('[' || substring(" + path +
-         " #>> '{$date,$numberLong}' from '^(0|-?[1-9][0-9]{0,18})$') || ']')::jsonb, " +
-         ForUniqueIndex(path) + ") END)";
-}
-
-std::string ForUniqueIndex(const std::string& path) { return "NULLIF(" + path + ", 'null')"; }
-
-std::string PathIntoBody(const std::vector<std::string>& path) {
-  std::string sql = "body";
-  for (const std::string& name : path) sql += " -> " + QuotedText(Escaped(name));
-  return "(" + sql + ")";
 }
 
 Where WhereOf(const Filter& filter) {

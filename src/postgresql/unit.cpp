@@ -116,12 +116,7 @@ std::optional<std::chrono::system_clock::time_point> PostgresqlUnit::WallTime() 
 
 void PostgresqlUnit::Load(std::span<Change> documents) {
   WithoutDoubt([&] {
-    try {
-      LoadRows(documents);
-    } catch (const Loss& loss) {
-      // Of a session that ended while nobody used it, say. Nothing is stored before a commit.
-      throw locking::Raced("doclock: PostgreSQL: " + loss.text);
-    }
+    LoadRows(documents);
     // What is loaded to be written may be read only.
     const bool shown = access_ != locking::Access::kWriteAll && waits_for_standbys_;
     if (shown && (pool_.has_doubts() || std::ranges::any_of(documents, FindsItsGrant))) {

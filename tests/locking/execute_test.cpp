@@ -181,5 +181,30 @@ TEST_F(Races, OfAPurgeAndOfABreakAreRunAgain) {
   EXPECT_TRUE(things_.Read(a_).lock_id.is_nil());
 }
 
+TEST_F(Races, OfAScanAreRunAgain) {
+  for (const Key& key : {a_, b_}) things_.Create(key, {}, {.ttl = std::chrono::milliseconds(0)});
+  shelf_.loses_after = 1;
+  EXPECT_EQ(things_.Locks().size(), 2U);
+  shelf_.loses_after = 1;
+  EXPECT_EQ(things_.Purge(), 2);
+  shelf_.loses_after = 0;
+  EXPECT_EQ(things_.AcquireNext(Filter()).key, a_);
+  EXPECT_FALSE(shelf_.loses_after);
+}
+
+TEST_F(Races, OfASearchAreRunAgainUntilItHasShownSomething) {
+  for (const Key& key : {a_, b_}) things_.Insert(key, {});
+  shelf_.loses_after = 0;
+  EXPECT_EQ(things_.Query({}), (std::vector{a_, b_}));
+  shelf_.loses_after = 1;
+  std::vector<Key> shown;
+  const auto show = [&](QueryRow&& row) {
+    shown.push_back(std::move(row.key));
+    return true;
+  };
+  EXPECT_THROW(store_->Query(things_.collection(), {}, show, kBudget), StoreException);
+  EXPECT_EQ(shown, std::vector{a_});
+}
+
 }  // namespace
 }  // namespace doclock::locking

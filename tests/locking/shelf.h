@@ -3,6 +3,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ namespace doclock::locking {
 struct Shelf {
   std::map<Key, Entry> entries;
   int races = 0;                    ///< So many commits race from now on.
+  std::optional<int> loses_after;   ///< The next scan is Raced behind so many documents.
   std::set<Key> held;               ///< Another client's transaction keeps these.
   std::set<Key> restated;           ///< These are shown as they are not stored.
   std::vector<std::size_t> units;   ///< How many documents each unit has loaded.
@@ -47,6 +49,7 @@ class ShelfUnit final : public Unit {
   void Scan(Collection&, const Filter& filter,
             const std::function<bool(QueryRow&&)>& visit) override {
     for (const auto& [key, entry] : shelf_.entries) {
+      Lose();
       const bool locked = entry.lock.IsLive(Now());
       if (!StateMatches(filter, locked)) continue;
       if (!visit({key, entry.body, entry.lock.version, entry.lock.born, locked})) return;
@@ -55,6 +58,7 @@ class ShelfUnit final : public Unit {
   std::string ScanLocks(Collection&, const LockQuery&, const std::string&,
                         const std::function<bool(Candidate&&)>& visit) override {
     for (const auto& [key, entry] : shelf_.entries) {
+      Lose();
       if (!visit({key, entry.lock, true, false, shelf_.restated.contains(key)})) break;
     }
     return {};
@@ -76,6 +80,12 @@ class ShelfUnit final : public Unit {
   }
 
  private:
+  void Lose() {
+    if (!shelf_.loses_after || (*shelf_.loses_after)-- > 0) return;
+    shelf_.loses_after.reset();
+    throw Raced();
+  }
+
   Shelf& shelf_;
 };
 

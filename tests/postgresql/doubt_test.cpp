@@ -187,5 +187,60 @@ TEST_F(PostgresqlDoubt, OfATransactionIsProvedForAllOfIt) {
   EXPECT_NO_THROW(orders_.Save(seen));
 }
 
+TEST_F(PostgresqlDoubt, IsNotOfWhatStoresNothing) {
+  auto expect_again = [&, losses = 0](const char* lost, const auto& call) mutable {
+    SCOPED_TRACE(lost);
+    proxy_.Lose(lost);
+    call();
+    EXPECT_EQ(proxy_.losses(), ++losses);
+  };
+  const auto finds = [&] { EXPECT_EQ(orders_.Find(Filter()).size(), 2U); };
+  const auto locks = [&] { EXPECT_TRUE(orders_.TryLockNext(Filter().Equal("n", 1))); };
+  const auto lists = [&] { EXPECT_EQ(orders_.Admin().Status().size(), 2U); };
+  const auto purges = [&] { EXPECT_EQ(orders_.Admin().Purge().expired, 2); };
+  for (const char* lost : {"BEGIN", "FETCH"}) {
+    expect_again(lost, finds);
+    expect_again(lost, locks);
+    for (const char* key : {"7", "8"}) orders_.Lock(key).Detach();
+    expect_again(lost, lists);
+    schema_.raw().Run("UPDATE doclock_c_orders SET lock_time = lock_time - interval '1 day'");
+    expect_again(lost, purges);
+  }
+  expect_again("SELECT", [&] { EXPECT_GT(manager_.StoreTime(), Date()); });
+  const auto names = [&] { return manager_.store()->ListCollections(std::chrono::seconds(10)); };
+  expect_again("SELECT", [&] { EXPECT_EQ(names(), std::vector<std::string>{"orders"}); });
+  expect_again("SELECT", [&] { Documents(manager_, "others").Insert("7", json::object()); });
+}
+
+/// Those that it cleared would not be counted.
+TEST_F(PostgresqlDoubt, OfAPurgeIsToldAndNotRepeated) {
+  orders_.Lock("7").Detach();
+  schema_.raw().Run("UPDATE doclock_c_orders SET lock_time = lock_time - interval '1 day'");
+  proxy_.Lose("COMMIT");
+  EXPECT_THROW(orders_.Admin().Purge(), InDoubtException);
+  EXPECT_EQ(orders_.Admin().Purge().expired, 0);
+}
+
+TEST_F(PostgresqlDoubt, IsNotOfWhatStoresNothingIfTheServerEndsAllSessions) {
+  for (int round = 0; round < 20; ++round) {
+    schema_.raw().Run(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+        " WHERE application_name = current_schema()");
+    switch (round % 4) {
+      case 0:
+        EXPECT_EQ(orders_.Find(Filter()).size(), 2U);
+        break;
+      case 1:
+        EXPECT_TRUE(orders_.Admin().Status().empty());
+        break;
+      case 2:
+        EXPECT_EQ(orders_.Admin().Purge().expired, 0);
+        break;
+      default:
+        EXPECT_GT(manager_.StoreTime(), Date());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace doclock::postgresql_test

@@ -384,6 +384,10 @@ TEST_F(PostgresqlStore, NamesWhyAConnectionIsRefused) {
   ExpectRefused(url + "?hostaddr=bad", "the value of hostaddr");
   ExpectRefused(url + "?service=nonesuch", "the value of service");
   ExpectRefused(url + "?host=localhost&port=99999", "the value of port");
+  ExpectRefused(url + "?keepalives=bogus", "the value of keepalives");
+  for (const char* setting : {"-cbogus%3D1", "-cwork_mem%3Dbogus", "-cshared_buffers%3D1", "-x"}) {
+    ExpectRefused(url + "?options=" + setting, "a setting that options");
+  }
   schema_.raw().Run("CREATE DATABASE " + name +
                     " ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0");
   ExpectRefused(server + "/" + name, "encoding is not UTF8");
