@@ -52,7 +52,7 @@ struct OutboxMessage {
 };
 /// The message's document: all members, by their names. The id is the key.
 DOCLOCK_EXPORT void to_json(nlohmann::json& out, const OutboxMessage& message);
-/// From that form. What is no message is read as a parked one, with all of it as the payload.
+/// From that form. What is no message is read as a parked one, with its text as the payload.
 DOCLOCK_EXPORT void from_json(const nlohmann::json& in, OutboxMessage& message);
 /// The id may be a key of any type.
 template <>

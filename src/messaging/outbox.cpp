@@ -135,10 +135,19 @@ void Check(const DispatchOptions& options) {
   Require(options.retry_max <= std::chrono::days(365), "retry_max must be at most a year");
 }
 
+/// As one string, which is no deeper than a message may be; not all of it, if it would not fit.
+nlohmann::json AsText(const nlohmann::json& document) {
+  constexpr std::size_t kMost = (kMaxBodyBytes - kRoom) / 2;  // escaped it may be twice as long
+  std::string text =
+      document.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);  // in ASCII
+  text.resize(std::min(text.size(), kMost));
+  return text;
+}
+
 /// A document that cannot be read, for what is being thrown.
 OutboxMessage NoMessage(Key id, const nlohmann::json& document) {
   return {.id = std::move(id),
-          .payload = document,
+          .payload = AsText(document),
           .parked = true,
           .error = TextOf(std::current_exception())};
 }
@@ -311,16 +320,17 @@ void Outbox::WakeSleepers(const std::stop_token& stop) const {
 
 OutboxStatus Outbox::Status() const {
   OutboxStatus status;
-  const std::int64_t now = Microseconds(messages_.manager().StoreTime());
+  const Date now = messages_.manager().StoreTime();
   messages_.ForEach(Filter{}, [&](const Snapshot<OutboxMessage>& message) {
     const bool parked = message->parked && !message.locked();
     ++(parked ? status.parked : status.pending);
     if (parked || message->added <= 0) return;  // what was not added is no message
     // After an attempt `due` is the end of a pause.
     const bool is_new = message->attempts == 0;
+    if (is_new && message->due > now) return;
     const std::int64_t since =
         is_new ? std::max(message->added, Microseconds(message->due)) : message->added;
-    const std::chrono::milliseconds age((now - since) / 1000);
+    const std::chrono::milliseconds age((Microseconds(now) - since) / 1000);
     status.oldest = std::max(status.oldest, age);
   });
   return status;

@@ -34,16 +34,15 @@ int Authorize(void*, int action, const char* first, const char* second, const ch
 }
 
 /// Ends what joined work has left running, which would keep the transaction open. None of the
-/// library's own statements is running then. False: there was none.
-bool EndStatements(sqlite3* database) noexcept {
-  bool any = false;
+/// library's own statements is running then. Returns how many statements there are.
+int EndStatements(sqlite3* database) noexcept {
+  int count = 0;
   for (sqlite3_stmt* statement = sqlite3_next_stmt(database, nullptr); statement != nullptr;
        statement = sqlite3_next_stmt(database, statement)) {
-    if (sqlite3_stmt_busy(statement) == 0) continue;
-    sqlite3_reset(statement);
-    any = true;
+    if (sqlite3_stmt_busy(statement) != 0) sqlite3_reset(statement);
+    ++count;
   }
-  return any;
+  return count;
 }
 
 /// Refuses what joined work may not do, as long as it lives.
@@ -67,7 +66,9 @@ class Authorizer {
   }
 
   /// Was the transaction rolled back?
-  [[nodiscard]] bool ended() const noexcept { return ended_; }
+  [[nodiscard]] bool ended() const noexcept {
+    return ended_ || sqlite3_get_autocommit(database_) != 0;  // the work may have set its own hooks
+  }
 
  private:
   sqlite3* const database_;
@@ -80,6 +81,7 @@ void Join(Transaction& transaction, std::function<void(sqlite3*)> f) {
   if (!f) throw std::invalid_argument("doclock: joined work must not be empty");
   transaction.JoinNative(NativeHandle::kSqlite, [f = std::move(f)](void* native) {
     auto* const database = static_cast<sqlite3*>(native);
+    const int before = EndStatements(database);
     const Authorizer authorizer(database);
     try {
       f(database);
@@ -87,7 +89,7 @@ void Join(Transaction& transaction, std::function<void(sqlite3*)> f) {
       EndStatements(database);
       throw;
     }
-    const bool left_open = EndStatements(database);
+    const bool left_open = EndStatements(database) > before;
     if (authorizer.ended()) {
       throw std::logic_error("doclock: joined work ended the transaction; nothing was written");
     }

@@ -226,6 +226,11 @@ TEST_P(OutboxTest, ATimeOfAddingThatIsNoneOfThePastIsNoAge) {
   }
 }
 
+TEST_P(OutboxTest, AMessageThatIsNeverDueDoesNotAge) {
+  Add({.id = "never", .due = Date(Date::TimePoint::max())});
+  EXPECT_EQ(outbox.Status().oldest, 0ms);
+}
+
 TEST_P(OutboxTest, TheOldestIsTheOneThatIsDueForLongest) {
   bad = {"parked"};
   Add({.id = "parked"});
@@ -339,8 +344,26 @@ TEST_P(OutboxTest, ADocumentThatIsNoMessageIsParkedAndHoldsUpNothing) {
   const auto parked = outbox.Parked();
   ASSERT_EQ(parked.size(), 1U);
   EXPECT_EQ(parked[0].id, Key("bad"));
-  EXPECT_EQ(parked[0].payload.at("attempts"), "many");
+  EXPECT_EQ(json::parse(parked[0].payload.get<std::string>()).at("attempts"), "many");
   EXPECT_THAT(parked[0].error, HasSubstr("must be number"));
+}
+
+TEST_P(OutboxTest, ADocumentThatIsNoMessageHoldsUpNothingHoweverLongOrDeepItIs) {
+  json deep;
+  for (int i = 1; i < kMaxBodyDepth; ++i) deep = json::array({deep});
+  for (const json& payload : {deep, json(std::string(kMaxBodyBytes - 2048, 'x'))}) {
+    Add({.id = "bad"});
+    Add({.id = "good"});
+    LockingRepository<json>(manager, "outbox").Update("bad", [&](json& message) {
+      message["attempts"] = "many";
+      message["payload"] = payload;
+    });
+    SendWhatIsDue();
+    EXPECT_THAT(tried, ElementsAre("good"));
+    EXPECT_THAT(Parked(), ElementsAre("bad"));
+    LockingRepository<json>(manager, "outbox").Lock("bad").Erase();
+    tried.clear();
+  }
 }
 
 TEST_P(OutboxTest, ADocumentOfAnotherProgramIsShownAndLeftAlone) {

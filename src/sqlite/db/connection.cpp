@@ -78,15 +78,19 @@ Connection::Connection(const std::filesystem::path& file, bool create) {
   }
   sqlite3_extended_result_codes(database_, 1);
   sqlite3_db_config(database_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  sqlite3_busy_handler(database_, &Connection::OnBusy, this);
-  sqlite3_progress_handler(database_, kStepsPerLook, &Connection::OnProgress, this);
+  SetHandlers();
 }
 
 Connection::~Connection() {
   by_collection_.clear();
   by_text_.clear();
   for_filters_.clear();
-  sqlite3_close(database_);
+  sqlite3_close_v2(database_);  // joined work may have left a statement, which closes it later
+}
+
+void Connection::SetHandlers() noexcept {
+  sqlite3_busy_handler(database_, &Connection::OnBusy, this);
+  sqlite3_progress_handler(database_, kStepsPerLook, &Connection::OnProgress, this);
 }
 
 void Connection::Accept() noexcept {

@@ -64,6 +64,8 @@ class Connection {
   /// connection that has read a database with a log.
   [[nodiscard]] std::int64_t LogLength() const noexcept;
   [[nodiscard]] sqlite3* handle() const noexcept { return database_; }
+  /// Sets what keeps the deadlines, which joined work may have replaced.
+  void SetHandlers() noexcept;
 
  private:
   using CollectionStatements = std::array<std::unique_ptr<Statement>, kSqlCount>;

@@ -89,6 +89,7 @@ WriteUnit::WriteUnit(Writer& writer, const StoreContext& context, Deadline deadl
 }
 
 WriteUnit::~WriteUnit() {
+  if (joined_) connection_->SetHandlers();
   if (over_) return;
   if (changed_ || !writer_.End()) writer_.RollBack();
 }

@@ -70,7 +70,7 @@ class WriteUnit final : public Unit {
   bool Try(StoreOp& op) override;
   [[nodiscard]] bool IsSpoilt() const noexcept override { return !over_; }
   [[nodiscard]] void* Native() override {
-    changed_ = true;
+    changed_ = joined_ = true;
     return connection_->handle();
   }
   void Commit(std::span<locking::Change> changes) override;
@@ -85,6 +85,7 @@ class WriteUnit final : public Unit {
   Writer::Turn turn_;
   const bool all_;
   bool changed_ = false;            ///< There may be something to roll back.
+  bool joined_ = false;             ///< The program has had the connection.
   bool over_ = false;               ///< COMMIT was tried.
   const StoreOp* tried_ = nullptr;  ///< One that Try has done.
   std::vector<Notification> notifications_;

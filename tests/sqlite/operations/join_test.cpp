@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "doclock/doclock.h"
 #include "doclock/sqlite_store.h"
@@ -130,8 +131,46 @@ TEST_F(SqliteJoin, ThatLeavesAStatementOpenIsAMistake) {
       sqlite3_finalize(open);
     }
   }
+  sqlite3_stmt* prepared = nullptr;
+  const auto prepare = [&](sqlite3* database) {
+    EXPECT_EQ(sqlite3_prepare_v2(database, "SELECT 1", -1, &prepared, nullptr), SQLITE_OK);
+  };
+  EXPECT_THROW(Commit(order, prepare), std::logic_error);
+  sqlite3_finalize(prepared);
   Commit(order, [](sqlite3*) {});
   EXPECT_EQ(Stored(), 2);
+}
+
+/// A conflict clause, when the work has taken the hooks that would tell.
+TEST_F(SqliteJoin, ThatEndsTheTransactionWithHooksOfItsOwnIsAMistake) {
+  auto order = orders_.Lock("7");
+  const auto work = [](sqlite3* database) {
+    EXPECT_EQ(Run(database, "INSERT INTO invoices VALUES('a')"), SQLITE_OK);
+    sqlite3_rollback_hook(database, nullptr, nullptr);
+    sqlite3_commit_hook(database, nullptr, nullptr);
+    EXPECT_EQ(Run(database, "INSERT OR ROLLBACK INTO invoices VALUES('a')"),
+              SQLITE_CONSTRAINT_PRIMARYKEY);
+  };
+  EXPECT_THROW(Commit(order, work), std::logic_error);
+  EXPECT_EQ(Stored(), 1);
+  order.Release();
+}
+
+/// Handlers of the work's own would take the deadlines from all later calls.
+TEST_F(SqliteJoin, SetsNoHandlersForLaterCalls) {
+  auto order = orders_.Lock("7");
+  Commit(order, [](sqlite3* database) {
+    sqlite3_progress_handler(database, 1, [](void*) { return 1; }, nullptr);
+    sqlite3_busy_timeout(database, 0);
+    sqlite3_progress_handler(database, 1000, [](void*) { return 1; }, nullptr);
+  });
+  auto again = orders_.Lock("7");
+  RawDatabase other(file_);
+  other.Run("BEGIN IMMEDIATE");
+  auto released = again.ReleaseAsync();
+  std::this_thread::sleep_for(20ms);  // correct either way
+  other.Run("COMMIT");
+  EXPECT_NO_THROW(released.get());
 }
 
 /// No other client can have taken the lock: the file is this transaction's.
