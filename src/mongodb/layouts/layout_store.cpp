@@ -10,7 +10,8 @@
 
 #include "locking/execute.h"
 #include "mongodb/admin/admin.h"
-#include "mongodb/layouts/layout_parts.h"
+#include "mongodb/layouts/as_stored.h"
+#include "mongodb/layouts/judge_retry.h"
 #include "mongodb/layouts/layout_unit.h"
 #include "mongodb/operations/execute.h"
 #include "mongodb/operations/operations.h"
@@ -43,14 +44,6 @@ std::string RefusalText(const Collection& collection, const char* feature) {
 
 [[noreturn]] void Refuse(const Collection& collection, const char* feature) {
   throw StoreException(Errc::kRefused, "doclock: MongoDB: " + RefusalText(collection, feature));
-}
-
-bool IsBody(const Body& body) {
-  try {
-    return body && !body.json().empty();
-  } catch (const DocumentException&) {
-    return true;
-  }
 }
 
 const char* Unpromised(const GrantRequest& grant) {
@@ -102,53 +95,6 @@ bool IsBareRelease(const StoreOp& op) {
   const auto& write = static_cast<const WriteOp&>(op);
   const bool with_body = write.body && op.collection->has_bodies();
   return write.write == WriteKind::kRelease && write.next == nullptr && !with_body;
-}
-
-/// While it lives, the operation names its document by the key in the document, and makes none that
-/// has a body.
-class AsStored {
- public:
-  explicit AsStored(StoreOp& op)
-      : op_(op), key_(op.key), stored_(KeyIn(LayoutOf(*op.collection), *op.key)) {
-    if (!op.collection->has_bodies()) return;
-    op.key = &stored_;
-    auto* const insert = InsertOf(op);
-    if (insert != nullptr && !IsBody(*insert)) insert_ = std::exchange(*insert, {});
-  }
-  AsStored(const AsStored&) = delete;
-  AsStored& operator=(const AsStored&) = delete;
-  ~AsStored() {
-    op_.key = key_;
-    if (insert_) *InsertOf(op_) = std::move(insert_);
-  }
-
- private:
-  static Body* InsertOf(StoreOp& op) {
-    return op.kind == OpKind::kAcquire ? &static_cast<AcquireOp&>(op).insert : nullptr;
-  }
-
-  StoreOp& op_;
-  const Key* const key_;
-  const Key stored_;
-  Body insert_;
-};
-
-/// A write of a body whose answer was lost meets another lock, or none. If the body stands there, a
-/// release has done its work; one that hands the lock over, if that is the next holder's. Else what
-/// became of it is not known.
-void JudgeRetry(locking::Database& database, StoreOp& op, Deadline deadline) {
-  const bool is_gone = op.status == OpStatus::kLost || op.status == OpStatus::kMissing;
-  if (op.kind != OpKind::kWrite || !op.is_retry || !is_gone) return;
-  const auto& write = static_cast<const WriteOp&>(op);
-  if (!write.body) return;
-  ReadOp look(*op.collection, {*op.key, op.hash});
-  StoreOp* const one[] = {&look};
-  locking::Execute(database, one, deadline);
-  const bool is_stored =
-      look.status == OpStatus::kDone && IsStored(write.body.json(), look.body.json());
-  const bool is_next = write.next == nullptr || look.lock_id == write.next->lock_id;
-  if (write.write == WriteKind::kRelease && is_stored && is_next) return;
-  op.Doubt("the lock is gone, and whether the body was stored before is not known");
 }
 
 /// The first operation on a collection with a layout; there is one.
