@@ -104,7 +104,6 @@ StoreOp& FirstOf(std::span<StoreOp* const> ops) {
 }
 
 constexpr std::chrono::seconds kForIndexes{10};
-constexpr const char* kNoFault = "";
 
 /// The time of one of several, which must not keep the others from theirs.
 Deadline PartOf(Deadline deadline) {
@@ -132,7 +131,9 @@ class LayoutDatabase final : public locking::Database {
     auto collection = std::make_shared<LayoutCollection>(name, default_ttl, *layouts_.at(name));
     const Layout& layout = LayoutOf(*collection);
     CheckPlace(server_, *collection, layout.Index(), layout.library());
-    RequireKeyIndex(*collection);
+    // Without it the other library's locks do not exclude each other.
+    const bool by_index = layout.key_field() != std::string_view("_id");
+    if (by_index && !HasIndex(server_, *collection, layout.Index(), false)) MakeIndex(*collection);
     return collection;
   }
   std::unique_ptr<locking::Unit> Begin(locking::Access, Deadline deadline) override {
@@ -156,14 +157,16 @@ class LayoutDatabase final : public locking::Database {
     MakeIndex(collection);
   }
   std::vector<Finding> Examine(Collection* collection, Deadline deadline) override {
-    return ExaminePlace(server_, *collection, LayoutOf(*collection).Index(), Until(deadline));
+    const Layout& layout = LayoutOf(*collection);
+    return ExaminePlace(server_, *collection, layout.Index(), layout.library(), Until(deadline));
   }
 
  private:
   void MakeIndex(const Collection& collection) {
-    if (LayoutOf(collection).Index().empty()) Refuse(collection, "indexes");
+    const Doc index = LayoutOf(collection).Index();
+    if (index.empty()) Refuse(collection, "indexes");
     Doc command = Doc::Of("createIndexes", std::string_view(collection.name()));
-    command.AddArray("indexes", Array().Add(LayoutOf(collection).Index()).doc());
+    command.AddArray("indexes", Array().Add(index).doc());
     Reply reply;
     Operations(server_, kForIndexes).Write(command, reply);
     if (reply.is_duplicate()) {
@@ -178,38 +181,7 @@ class LayoutDatabase final : public locking::Database {
     constexpr std::array kIndexExists = {68, 85, 86};
     const bool exists =
         std::find(kIndexExists.begin(), kIndexExists.end(), reply.code) != kIndexExists.end();
-    if (!exists) Check(reply);
-  }
-  /// Without it the other library's locks do not exclude each other.
-  void RequireKeyIndex(const Collection& collection) {
-    const std::string key = LayoutOf(collection).key_field();
-    if (key == "_id" || FaultOfKeyIndex(collection, key) == kNoFault) return;
-    MakeIndex(collection);
-    const std::string fault = FaultOfKeyIndex(collection, key);
-    if (fault == kNoFault) return;
-    throw StoreException(Errc::kRefused, "doclock: MongoDB: the collection " + collection.name() +
-                                             " has an index over " + key + " that " + fault +
-                                             ": drop it");
-  }
-  /// Why the index over this field does not keep keys unique; kNoFault: one does.
-  std::string FaultOfKeyIndex(const Collection& collection, const std::string& key) {
-    Doc command = Doc::Of("listIndexes", std::string_view(collection.name()));
-    Reply reply;
-    Operations(server_, kForIndexes).Read(command, reply);
-    if (reply.code != kNamespaceNotFound) Check(reply);
-    std::string fault = "is not there";
-    reply.ForEachInBatch([&](const bson_t& one) {
-      bson_t fields;
-      const bool is_over_key = FindDocument(one, "key", fields) && bson_count_keys(&fields) == 1 &&
-                               bson_has_field(&fields, key.c_str());
-      if (!is_over_key) return true;
-      fault = !FlagAt(one, "unique")                            ? "is not unique"
-              : bson_has_field(&one, "partialFilterExpression") ? "is partial"
-              : bson_has_field(&one, "collation")               ? "has a collation"
-                                                                : kNoFault;
-      return fault != kNoFault;
-    });
-    return fault;
+    if (!exists || !HasIndex(server_, collection, index, true)) Check(reply);
   }
   /// Of one collection. What matched nothing is left to a unit. Of several the server does not tell
   /// which that is: all are in doubt, and the same release again finds out.
