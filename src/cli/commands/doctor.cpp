@@ -97,7 +97,7 @@ class Doctoring {
     } catch (const StoreException& error) {
       if (error.errc() != Errc::kRefused) throw;
       findings.push_back(
-          {"collection", FindingLevel::kWarning, error.what(), "its locks were not examined"});
+          {"collection", FindingLevel::kProblem, error.what(), "its locks were not examined"});
       return false;
     }
   }

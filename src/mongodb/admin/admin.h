@@ -32,14 +32,18 @@ void CheckCollection(Server& server, const Collection& collection);
 void CheckPlace(Server& server, const Collection& collection, const Doc& index,
                 std::string_view library);
 
+/// Is the index that the library makes there, or one that does the same? Throws as CheckPlace does.
+/// @param is_needed refuse one that stands in its place
+bool HasIndex(Server& server, const Collection& collection, const Doc& index, bool is_needed);
+
 /// Looks at the server, its disk, this user's privileges and, unless it is null, a collection: see
 /// Store::Examine. What the user may not see is a finding. @throws StoreException
 std::vector<Finding> Examine(Server& server, const Collection* collection, const ClockSkew& skew,
                              std::chrono::milliseconds budget);
 
-/// Looks at this user's privileges in such a collection, and at what CheckPlace looks at.
-/// @throws StoreException
+/// Looks at this user's privileges in such a collection, and at what CheckPlace and HasIndex look
+/// at. @throws StoreException
 std::vector<Finding> ExaminePlace(Server& server, const Collection& collection, const Doc& index,
-                                  std::chrono::milliseconds budget);
+                                  std::string_view library, std::chrono::milliseconds budget);
 
 }  // namespace doclock::mongodb

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <string_view>
 
+#include "mongodb/admin/foreign_locks.h"
 #include "mongodb/bson/lock_fields.h"
 
 namespace doclock::mongodb {
 namespace {
 
+constexpr const char* kDrop = "drop this index";
 constexpr const char* kAnotherOne = "use another collection for documents that are locked";
 
 /// Does a path as "lockQueue.until" lead into a field of the lock?
@@ -141,7 +143,7 @@ void JudgeIndex(const bson_t& index, const LockFieldNames& fields, std::vector<F
       Problem(found,
               "has the unique index " + name + " over " + path +
                   ", a field of the lock, which may be equal in many documents",
-              "drop this index");
+              kDrop);
     }
     if (!bson_has_field(&index, "expireAfterSeconds")) continue;
     const std::string ttl = "has the TTL index " + name + " over " + path;
@@ -156,12 +158,34 @@ void JudgeIndex(const bson_t& index, const LockFieldNames& fields, std::vector<F
   }
 }
 
+/// "a, b".
+std::string FieldsOf(const bson_t& index) {
+  std::string list;
+  bson_t keys;
+  bson_iter_t key;
+  if (!FindDocument(index, "key", keys) || !bson_iter_init(&key, &keys)) return list;
+  while (bson_iter_next(&key)) AddName(list, bson_iter_key(&key));
+  return list;
+}
+
+/// Why an index over one field does not keep it unique; null: it does.
+const char* FaultOfUnique(const bson_t& index) {
+  return !FlagAt(index, "unique")                            ? " that is not unique"
+         : bson_has_field(&index, "partialFilterExpression") ? " that is partial"
+         : bson_has_field(&index, "collation")               ? " that has a collation"
+                                                             : nullptr;
+}
+
 }  // namespace
 
 Doc OptionsOf(const std::string& collection) {
   Doc command = Doc::Of("listCollections", 1);
   command.Add("filter", Doc::Of("name", std::string_view(collection)));
   return command;
+}
+
+Doc IndexesOf(const std::string& collection) {
+  return Doc::Of("listIndexes", std::string_view(collection));
 }
 
 std::vector<Finding> JudgeOptions(const Reply& options, const LockFieldNames& fields) {
@@ -174,7 +198,7 @@ std::vector<Finding> JudgeOptions(const Reply& options, const LockFieldNames& fi
 }
 
 std::vector<Finding> JudgeIndexes(const Reply& list, const LockFieldNames& fields) {
-  std::vector<Finding> found;
+  std::vector<Finding> found = JudgeForeignIndexes(list, {});
   list.ForEachInBatch([&](const bson_t& index) {
     JudgeIndex(index, fields, found);
     return true;
@@ -200,19 +224,44 @@ std::string ExpiryField(const bson_t& index) {
   return expires ? bson_iter_key(&key) : "";
 }
 
-std::vector<Finding> JudgeExpiry(const Reply& list, const std::string& field) {
-  std::vector<Finding> found;
-  list.ForEachInBatch([&](const bson_t& index) {
-    const std::string path = ExpiryField(index);
+std::vector<Finding> JudgePlaceIndexes(const Reply& list, const Doc& index,
+                                       std::string_view library) {
+  std::vector<Finding> found = JudgeForeignIndexes(list, library);
+  const std::string field = ExpiryField(*index.get());
+  list.ForEachInBatch([&](const bson_t& one) {
+    const std::string path = ExpiryField(one);
     if (!path.empty() && path != field) {
       Problem(found,
-              "has the TTL index " + TextAt(index, "name") + " over " + path +
+              "has the TTL index " + TextAt(one, "name") + " over " + path +
+                  (field.empty() ? "" : " and not over " + field) +
                   ": the server would delete documents whose locks are held",
-              "drop this index");
+              kDrop);
     }
     return true;
   });
   return found;
+}
+
+bool HasIndexLike(const Doc& index, const Reply& list, std::vector<Finding>& found) {
+  const std::string name = TextAt(*index.get(), "name"), fields = FieldsOf(*index.get());
+  const bool unique = FlagAt(*index.get(), "unique");
+  bool has = false;
+  std::vector<Finding> wrong;
+  list.ForEachInBatch([&](const bson_t& one) {
+    const std::string over = FieldsOf(one);
+    const bool same = over == fields;
+    if (!same && TextAt(one, "name") != name) return true;
+    const char* const fault = !same ? "" : unique ? FaultOfUnique(one) : nullptr;
+    has = fault == nullptr;
+    if (has) return false;
+    Problem(wrong,
+            "has the index " + TextAt(one, "name") + " over " + over + fault + " in place of " +
+                (unique ? "a unique one" : "one") + " over " + fields,
+            same ? kDrop : "drop this index, or make it anew under another name");
+    return true;
+  });
+  if (!has) found.insert(found.end(), wrong.begin(), wrong.end());
+  return has;
 }
 
 bool HasIndex(const Reply& list, std::string_view name) {

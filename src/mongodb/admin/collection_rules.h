@@ -13,13 +13,15 @@ namespace doclock::mongodb {
 
 /// The question whose answer holds the options of a collection.
 Doc OptionsOf(const std::string& collection);
+/// That whose answer holds its indexes.
+Doc IndexesOf(const std::string& collection);
 
 /// What the server tells of a collection (its answer to OptionsOf) and speaks against locks in it.
 /// kProblem: locks could not keep their promises; Open refuses the collection. kWarning: an
 /// operator should know. The texts begin with a verb, for the collection as their subject.
 std::vector<Finding> JudgeOptions(const Reply& options, const LockFieldNames& fields);
 
-/// The same for its indexes (the answer to listIndexes).
+/// The same for its indexes (the answer to IndexesOf), those of other libraries too.
 std::vector<Finding> JudgeIndexes(const Reply& list, const LockFieldNames& fields);
 
 /// Of JudgeOptions what holds for another library's documents too.
@@ -28,11 +30,16 @@ std::vector<Finding> JudgePlace(const Reply& options);
 /// The field by whose time the server deletes documents, if this is a TTL index; else empty.
 std::string ExpiryField(const bson_t& index);
 
-/// The TTL indexes (in the answer to listIndexes) that delete by another field than this one, the
-/// end of the lease. kProblem.
-std::vector<Finding> JudgeExpiry(const Reply& list, const std::string& field);
+/// Of the indexes of a collection of another library those of a third one, and the TTL indexes that
+/// delete by another field than `index`, the one that it makes. kProblem.
+std::vector<Finding> JudgePlaceIndexes(const Reply& list, const Doc& index,
+                                       std::string_view library);
 
-/// Does the answer to listIndexes hold an index of this name?
+/// Does one of the indexes do what `index` would? If none does, adds those that keep it from being
+/// made: of its name over other fields, or over its fields without keeping them unique. kProblem.
+bool HasIndexLike(const Doc& index, const Reply& list, std::vector<Finding>& found);
+
+/// Does the answer to IndexesOf hold an index of this name?
 bool HasIndex(const Reply& list, std::string_view name);
 
 }  // namespace doclock::mongodb

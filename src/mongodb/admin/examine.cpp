@@ -6,6 +6,7 @@
 
 #include "document/free_space.h"
 #include "mongodb/admin/collection_rules.h"
+#include "mongodb/admin/foreign_locks.h"
 #include "mongodb/client/privileges.h"
 #include "mongodb/operations/operations.h"
 
@@ -65,10 +66,15 @@ class Examiner {
     if (!Asked("collection", OptionsOf(collection.name()), reply)) return;
     AddAll(collection, JudgeOptions(reply, collection.fields()));
   }
+  /// @param library see JudgeForeignLocks
+  void LookAtDocuments(const Collection& collection, std::string_view library) {
+    Reply reply;
+    if (!Asked("collection", ForeignLocksIn(collection, library), reply)) return;
+    AddAll(collection, JudgeForeignLocks(reply, collection, library));
+  }
   void LookAtIndexes(const Collection& collection) {
     Reply list, count;
-    if (!Asked("indexes", Doc::Of("listIndexes", std::string_view(collection.name())), list))
-      return;
+    if (!Asked("indexes", IndexesOf(collection.name()), list)) return;
     AddAll(collection, JudgeIndexes(list, collection.fields()));
     if (HasIndex(list, "doclock_held")) return Ok("indexes", "held locks are found by their index");
     if (!Asked("indexes", Doc::Of("count", std::string_view(collection.name())), count)) return;
@@ -78,15 +84,16 @@ class Examiner {
           "let a program call EnsureIndexes(): status, purge and top look at every document");
   }
   /// @param index the one that the other library makes
-  void LookAtPlace(const Collection& collection, const Doc& index) {
+  void LookAtPlace(const Collection& collection, const Doc& index, std::string_view library) {
     Reply options, list;
     if (Asked("collection", OptionsOf(collection.name()), options)) {
       AddAll(collection, JudgePlace(options));
     }
-    if (!Asked("indexes", Doc::Of("listIndexes", std::string_view(collection.name())), list))
-      return;
+    if (!Asked("indexes", IndexesOf(collection.name()), list)) return;
+    auto found = JudgePlaceIndexes(list, index, library);
+    HasIndexLike(index, list, found);
+    AddAll(collection, std::move(found));
     const std::string field = ExpiryField(*index.get());
-    AddAll(collection, JudgeExpiry(list, field));
     if (field.empty()) return;  // theirs does not delete
     bool has = false;
     list.ForEachInBatch([&](const bson_t& one) { return !(has = ExpiryField(one) == field); });
@@ -177,16 +184,18 @@ std::vector<Finding> Examine(Server& server, const Collection* collection, const
   if (collection != nullptr) {
     examiner.LookAtPrivileges(collection->name());
     examiner.LookAtOptions(*collection);
+    examiner.LookAtDocuments(*collection, {});
     examiner.LookAtIndexes(*collection);
   }
   return std::move(examiner.findings);
 }
 
 std::vector<Finding> ExaminePlace(Server& server, const Collection& collection, const Doc& index,
-                                  milliseconds budget) {
+                                  std::string_view library, milliseconds budget) {
   Examiner examiner(server, budget);
   examiner.LookAtPrivileges(collection.name());
-  examiner.LookAtPlace(collection, index);
+  examiner.LookAtDocuments(collection, library);
+  examiner.LookAtPlace(collection, index, library);
   return std::move(examiner.findings);
 }
 

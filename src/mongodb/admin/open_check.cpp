@@ -1,13 +1,11 @@
 #include "mongodb/admin/admin.h"
 
-#include <algorithm>
-#include <array>
-#include <span>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include "mongodb/admin/collection_rules.h"
+#include "mongodb/admin/foreign_locks.h"
 #include "mongodb/bson/uuids.h"
 #include "mongodb/operations/operations.h"
 
@@ -17,49 +15,9 @@ namespace {
 constexpr std::chrono::seconds kBudget{10};
 /// The pause between two attempts to read.
 constexpr std::chrono::milliseconds kPause{50};
-/// How many documents are checked.
-constexpr std::int64_t kSample = 100;
-
-/// That of DistributedLock.MongoDB, whose releases leave nothing else.
-constexpr std::string_view kTtlIndex = "expiresAt_ttl";
-
-struct System {
-  std::string_view name;
-  std::array<std::string_view, 4> fields;  ///< All its documents have these; some may be empty.
-};
-
-constexpr std::array kSystems{
-    System{"DistributedLock.MongoDB", {"lockId", "acquiredAt", "expiresAt", "fencingToken"}},
-    System{"square/mongo-lock", {"resource", "exclusive", "shared"}},
-    System{"com.mongodb.pessimistic", {"ownerId", "ttlMs", "expiresAt"}},
-    System{"MongoLocks or OpenSleigh", {"LockId", "LockTime"}}};
-
-/// Documents of doclock itself, where another library's are expected.
-constexpr System kOurs{"doclock without a layout", {"lockVersion", "lockBorn"}};
-
-/// Are these the fields that doclock was told to use?
-bool IsNamed(const System& system, const LockFieldNames& names) {
-  const auto has = [&](const std::string& name) {
-    return std::find(system.fields.begin(), system.fields.end(), name) != system.fields.end();
-  };
-  return has(names.id) && has(names.time);
-}
-
 [[noreturn]] void Refuse(const Collection& collection, const std::string& why) {
   throw StoreException(Errc::kRefused,
                        "doclock: MongoDB: the collection " + collection.name() + " " + why);
-}
-
-/// @param library whose layout the collection was given; empty: none's
-void RefuseSystem(const Collection& collection, std::string_view system, std::string_view library) {
-  if (!library.empty()) {
-    Refuse(collection, "holds locks of " + std::string(system) + ", and was given the layout of " +
-                           std::string(library) + ": neither would see the locks of the other");
-  }
-  Refuse(collection, "holds locks of " + std::string(system) +
-                         ", which would not see those of doclock: give each a collection of its "
-                         "own, or name the layout of theirs if doclock knows it "
-                         "(MongodbStoreOptions::layouts)");
 }
 
 /// Reads the contents of a collection. Tries again while no primary answers (during an election),
@@ -117,65 +75,17 @@ void CheckOptions(const Reader& reader, const Collection& collection) {
   CheckFindings(collection, JudgeOptions(reply, collection.fields()));
 }
 
-/// @param indexes what listIndexes tells
-/// @param library see RefuseSystem
-void CheckTtlIndex(const Reply& indexes, const Collection& collection, std::string_view library) {
-  const std::string_view dotnet = kSystems.front().name;
-  if (dotnet != library && HasIndex(indexes, kTtlIndex)) RefuseSystem(collection, dotnet, library);
-}
-
 void CheckIndexes(const Reader& reader, const Collection& collection) {
-  const Doc command = Doc::Of("listIndexes", std::string_view(collection.name()));
   Reply reply;
-  if (!Looked(reader, command, reply)) return;
-  CheckTtlIndex(reply, collection, {});
+  if (!Looked(reader, IndexesOf(collection.name()), reply)) return;
   CheckFindings(collection, JudgeIndexes(reply, collection.fields()));
 }
 
-/// Matches the documents of these systems.
-Array DocumentsOf(std::span<const System> systems) {
-  Array any;
-  for (const System& system : systems) {
-    Doc all;
-    for (const std::string_view field : system.fields) {
-      if (!field.empty()) all.Add(field, Doc::Of("$exists", true));
-    }
-    any.Add(all);
-  }
-  return any;
-}
-
-/// @param library see RefuseSystem
+/// @param library see JudgeForeignLocks
 void CheckDocuments(const Reader& reader, const Collection& collection, std::string_view library) {
-  std::vector<System> own, others;
-  for (const System& system : kSystems) {
-    const bool is_own =
-        library.empty() ? IsNamed(system, collection.fields()) : system.name.starts_with(library);
-    (is_own ? own : others).push_back(system);
-  }
-  if (!library.empty()) others.push_back(kOurs);
-  Doc match;
-  match.AddArray("$or", DocumentsOf(others).doc());
-  // What the body of such a document is called like is its own matter.
-  if (!own.empty()) match.AddArray("$nor", DocumentsOf(own).doc());
-  Array stages;
-  stages.Add(Doc::Of("$limit", kSample)).Add(Doc::Of("$match", match));
-  stages.Add(Doc::Of("$limit", 1));
-  Doc command = Doc::Of("aggregate", std::string_view(collection.name()));
-  command.Add("pipeline", stages).Add("cursor", Doc());
   Reply reply;
-  if (!Looked(reader, command, reply)) return;
-  reply.ForEachInBatch([&](const bson_t& doc) {
-    for (const System& system : others) {
-      bson_iter_t field;
-      const bool all =
-          std::all_of(system.fields.begin(), system.fields.end(), [&](std::string_view name) {
-            return name.empty() || FindField(doc, std::string(name), field);
-          });
-      if (all) RefuseSystem(collection, system.name, library);
-    }
-    return true;
-  });
+  if (!Looked(reader, ForeignLocksIn(collection, library), reply)) return;
+  CheckFindings(collection, JudgeForeignLocks(reply, collection, library));
 }
 
 /// Each driver had its own order of bytes for these, so no Key names them.
@@ -200,8 +110,8 @@ void CheckCollection(Server& server, const Collection& collection) {
   CheckNames(server, collection);
   const Reader reader(server);
   CheckOptions(reader, collection);
-  CheckIndexes(reader, collection);
   CheckDocuments(reader, collection, {});
+  CheckIndexes(reader, collection);
   CheckIds(reader, collection);
 }
 
@@ -213,11 +123,20 @@ void CheckPlace(Server& server, const Collection& collection, const Doc& index,
   if (Looked(reader, OptionsOf(collection.name()), options)) {
     CheckFindings(collection, JudgePlace(options));
   }
-  if (Looked(reader, Doc::Of("listIndexes", std::string_view(collection.name())), list)) {
-    CheckTtlIndex(list, collection, library);
-    CheckFindings(collection, JudgeExpiry(list, ExpiryField(*index.get())));
-  }
   CheckDocuments(reader, collection, library);
+  if (Looked(reader, IndexesOf(collection.name()), list)) {
+    CheckFindings(collection, JudgePlaceIndexes(list, index, library));
+  }
+}
+
+bool HasIndex(Server& server, const Collection& collection, const Doc& index, bool is_needed) {
+  Reply list;
+  Reader(server).Read(IndexesOf(collection.name()), list);
+  if (list.code != kNamespaceNotFound) Check(list);
+  std::vector<Finding> found;
+  const bool has = HasIndexLike(index, list, found);
+  if (is_needed) CheckFindings(collection, found);
+  return has;
 }
 
 }  // namespace doclock::mongodb

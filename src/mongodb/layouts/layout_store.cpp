@@ -10,7 +10,8 @@
 
 #include "locking/execute.h"
 #include "mongodb/admin/admin.h"
-#include "mongodb/layouts/layout_parts.h"
+#include "mongodb/layouts/as_stored.h"
+#include "mongodb/layouts/judge_retry.h"
 #include "mongodb/layouts/layout_unit.h"
 #include "mongodb/operations/execute.h"
 #include "mongodb/operations/operations.h"
@@ -43,14 +44,6 @@ std::string RefusalText(const Collection& collection, const char* feature) {
 
 [[noreturn]] void Refuse(const Collection& collection, const char* feature) {
   throw StoreException(Errc::kRefused, "doclock: MongoDB: " + RefusalText(collection, feature));
-}
-
-bool IsBody(const Body& body) {
-  try {
-    return body && !body.json().empty();
-  } catch (const DocumentException&) {
-    return true;
-  }
 }
 
 const char* Unpromised(const GrantRequest& grant) {
@@ -104,53 +97,6 @@ bool IsBareRelease(const StoreOp& op) {
   return write.write == WriteKind::kRelease && write.next == nullptr && !with_body;
 }
 
-/// While it lives, the operation names its document by the key in the document, and makes none that
-/// has a body.
-class AsStored {
- public:
-  explicit AsStored(StoreOp& op)
-      : op_(op), key_(op.key), stored_(KeyIn(LayoutOf(*op.collection), *op.key)) {
-    if (!op.collection->has_bodies()) return;
-    op.key = &stored_;
-    auto* const insert = InsertOf(op);
-    if (insert != nullptr && !IsBody(*insert)) insert_ = std::exchange(*insert, {});
-  }
-  AsStored(const AsStored&) = delete;
-  AsStored& operator=(const AsStored&) = delete;
-  ~AsStored() {
-    op_.key = key_;
-    if (insert_) *InsertOf(op_) = std::move(insert_);
-  }
-
- private:
-  static Body* InsertOf(StoreOp& op) {
-    return op.kind == OpKind::kAcquire ? &static_cast<AcquireOp&>(op).insert : nullptr;
-  }
-
-  StoreOp& op_;
-  const Key* const key_;
-  const Key stored_;
-  Body insert_;
-};
-
-/// A write of a body whose answer was lost meets another lock, or none. If the body stands there, a
-/// release has done its work; one that hands the lock over, if that is the next holder's. Else what
-/// became of it is not known.
-void JudgeRetry(locking::Database& database, StoreOp& op, Deadline deadline) {
-  const bool is_gone = op.status == OpStatus::kLost || op.status == OpStatus::kMissing;
-  if (op.kind != OpKind::kWrite || !op.is_retry || !is_gone) return;
-  const auto& write = static_cast<const WriteOp&>(op);
-  if (!write.body) return;
-  ReadOp look(*op.collection, {*op.key, op.hash});
-  StoreOp* const one[] = {&look};
-  locking::Execute(database, one, deadline);
-  const bool is_stored =
-      look.status == OpStatus::kDone && IsStored(write.body.json(), look.body.json());
-  const bool is_next = write.next == nullptr || look.lock_id == write.next->lock_id;
-  if (write.write == WriteKind::kRelease && is_stored && is_next) return;
-  op.Doubt("the lock is gone, and whether the body was stored before is not known");
-}
-
 /// The first operation on a collection with a layout; there is one.
 StoreOp& FirstOf(std::span<StoreOp* const> ops) {
   return **std::find_if(ops.begin(), ops.end(),
@@ -158,7 +104,6 @@ StoreOp& FirstOf(std::span<StoreOp* const> ops) {
 }
 
 constexpr std::chrono::seconds kForIndexes{10};
-constexpr const char* kNoFault = "";
 
 /// The time of one of several, which must not keep the others from theirs.
 Deadline PartOf(Deadline deadline) {
@@ -186,7 +131,9 @@ class LayoutDatabase final : public locking::Database {
     auto collection = std::make_shared<LayoutCollection>(name, default_ttl, *layouts_.at(name));
     const Layout& layout = LayoutOf(*collection);
     CheckPlace(server_, *collection, layout.Index(), layout.library());
-    RequireKeyIndex(*collection);
+    // Without it the other library's locks do not exclude each other.
+    const bool by_index = layout.key_field() != std::string_view("_id");
+    if (by_index && !HasIndex(server_, *collection, layout.Index(), false)) MakeIndex(*collection);
     return collection;
   }
   std::unique_ptr<locking::Unit> Begin(locking::Access, Deadline deadline) override {
@@ -210,14 +157,16 @@ class LayoutDatabase final : public locking::Database {
     MakeIndex(collection);
   }
   std::vector<Finding> Examine(Collection* collection, Deadline deadline) override {
-    return ExaminePlace(server_, *collection, LayoutOf(*collection).Index(), Until(deadline));
+    const Layout& layout = LayoutOf(*collection);
+    return ExaminePlace(server_, *collection, layout.Index(), layout.library(), Until(deadline));
   }
 
  private:
   void MakeIndex(const Collection& collection) {
-    if (LayoutOf(collection).Index().empty()) Refuse(collection, "indexes");
+    const Doc index = LayoutOf(collection).Index();
+    if (index.empty()) Refuse(collection, "indexes");
     Doc command = Doc::Of("createIndexes", std::string_view(collection.name()));
-    command.AddArray("indexes", Array().Add(LayoutOf(collection).Index()).doc());
+    command.AddArray("indexes", Array().Add(index).doc());
     Reply reply;
     Operations(server_, kForIndexes).Write(command, reply);
     if (reply.is_duplicate()) {
@@ -232,38 +181,7 @@ class LayoutDatabase final : public locking::Database {
     constexpr std::array kIndexExists = {68, 85, 86};
     const bool exists =
         std::find(kIndexExists.begin(), kIndexExists.end(), reply.code) != kIndexExists.end();
-    if (!exists) Check(reply);
-  }
-  /// Without it the other library's locks do not exclude each other.
-  void RequireKeyIndex(const Collection& collection) {
-    const std::string key = LayoutOf(collection).key_field();
-    if (key == "_id" || FaultOfKeyIndex(collection, key) == kNoFault) return;
-    MakeIndex(collection);
-    const std::string fault = FaultOfKeyIndex(collection, key);
-    if (fault == kNoFault) return;
-    throw StoreException(Errc::kRefused, "doclock: MongoDB: the collection " + collection.name() +
-                                             " has an index over " + key + " that " + fault +
-                                             ": drop it");
-  }
-  /// Why the index over this field does not keep keys unique; kNoFault: one does.
-  std::string FaultOfKeyIndex(const Collection& collection, const std::string& key) {
-    Doc command = Doc::Of("listIndexes", std::string_view(collection.name()));
-    Reply reply;
-    Operations(server_, kForIndexes).Read(command, reply);
-    if (reply.code != kNamespaceNotFound) Check(reply);
-    std::string fault = "is not there";
-    reply.ForEachInBatch([&](const bson_t& one) {
-      bson_t fields;
-      const bool is_over_key = FindDocument(one, "key", fields) && bson_count_keys(&fields) == 1 &&
-                               bson_has_field(&fields, key.c_str());
-      if (!is_over_key) return true;
-      fault = !FlagAt(one, "unique")                            ? "is not unique"
-              : bson_has_field(&one, "partialFilterExpression") ? "is partial"
-              : bson_has_field(&one, "collation")               ? "has a collation"
-                                                                : kNoFault;
-      return fault != kNoFault;
-    });
-    return fault;
+    if (!exists || !HasIndex(server_, collection, index, true)) Check(reply);
   }
   /// Of one collection. What matched nothing is left to a unit. Of several the server does not tell
   /// which that is: all are in doubt, and the same release again finds out.

@@ -81,7 +81,6 @@ class WithLayouts final : public Base {
     if (!IsTheirs(collection)) return Base::EnsureIndex(collection, index);
     others_.EnsureIndex(collection, index);
   }
-  /// What the documents of theirs ought to be is the other library's matter.
   std::vector<Finding> Examine(Collection* collection, milliseconds budget) override {
     if (collection == nullptr || !IsTheirs(*collection)) return Base::Examine(collection, budget);
     auto findings = Base::Examine(nullptr, budget / 2);

@@ -49,6 +49,16 @@ TEST_P(MongodbLayoutTest, SaysWhatALayoutHasNot) {
   EXPECT_THAT(shared.err, HasSubstr(GetParam() + ", which has no shared locks"));
 }
 
+TEST_P(MongodbLayoutTest, AMissingLayoutIsAProblemOfDoctor) {
+  ASSERT_TRUE(peer_->TryAcquire(job_, std::chrono::minutes(1)));
+  store = "DOCLOCK_STORE=" + database_.uri();
+  const Ended ended = Doclock({"doctor", "-c", "locks"});
+  EXPECT_EQ(ended.code, 78);
+  EXPECT_THAT(
+      ended.out,
+      HasSubstr("problem  collection: doclock: MongoDB: the collection locks holds locks of"));
+}
+
 class MongodbMongoLockTest : public LayoutCommand {
  protected:
   MongodbMongoLockTest() : LayoutCommand("mongolock") {}

@@ -52,9 +52,10 @@ class LayoutTest : public ::testing::Test {
  protected:
   explicit LayoutTest(const std::string& layout) : layout_(layout) { peer_->MakeDocument(job_); }
 
+  /// @param layout empty: none
   static MongodbStoreOptions Naming(const std::string& layout) {
     MongodbStoreOptions options;
-    options.layouts["locks"] = layout;
+    if (!layout.empty()) options.layouts["locks"] = layout;
     return options;
   }
   AcquireOp Take(const Uuid& id = NewUuid(), std::chrono::milliseconds ttl = kTtl) {

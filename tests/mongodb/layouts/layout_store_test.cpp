@@ -21,6 +21,7 @@ namespace doclock::mongo_test {
 namespace {
 
 using mongodb::Doc;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class LayoutStoreTest : public ::testing::Test {
@@ -218,9 +219,9 @@ TEST_F(LayoutStoreTest, AListGoesOnWhereAnAnswerIsFull) {
 
 class LayoutPlaceTest : public LayoutStoreTest {
  protected:
-  std::string Refusal(const std::string& uri) {
+  static std::string Refusal(const std::string& uri, const MongodbStoreOptions& options = Named()) {
     try {
-      static_cast<void>(OpenMongodbStore(uri, Named())->Open("locks", {}, kTtl));
+      static_cast<void>(OpenMongodbStore(uri, options)->Open("locks", {}, kTtl));
     } catch (const StoreException& error) {
       return error.errc() == Errc::kRefused ? error.what() : "another code";
     }
@@ -284,6 +285,34 @@ TEST_F(LayoutPlaceTest, TheirIndexMayDiffer) {
   Run(R"({"createIndexes": "locks", "indexes": [{"key": {"expiresAt": 1}, "name": "expiresAt_ttl",
           "expireAfterSeconds": 60}]})");
   EXPECT_NO_THROW(Provider().EnsureIndexes());
+}
+
+TEST_F(LayoutPlaceTest, AnIndexOfTheNameOfTheirsOverAnotherFieldIsNamed) {
+  const auto make = [&](const std::string& rest) {
+    Run(R"({"createIndexes": "locks", "indexes": [{"name": "expiresAt_ttl", "key": )" + rest +
+        "}]}");
+  };
+  make(R"({"made": 1, "by": 1})");
+  const std::string text =
+      "the collection locks has the index expiresAt_ttl over made, by in place of one over "
+      "expiresAt; drop this index, or make it anew under another name";
+  try {
+    Provider().EnsureIndexes();
+    ADD_FAILURE();
+  } catch (const StoreException& error) {
+    EXPECT_THAT(error.what(), HasSubstr(text));
+  }
+  Run(R"({"drop": "locks"})");
+  make(R"({"made": 1}, "expireAfterSeconds": 0)");
+  EXPECT_THAT(Refusal(database_.uri()),
+              HasSubstr("has the TTL index expiresAt_ttl over made and not over expiresAt"));
+  EXPECT_EQ(Refusal(database_.uri(), {}), "opened") << "it is the user's own";
+  Run(R"({"drop": "locks"})");
+  make(R"({"expiresAt": 1}, "expireAfterSeconds": 0)");
+  EXPECT_THAT(Refusal(database_.uri(), {}),
+              AllOf(HasSubstr("has the TTL index expiresAt_ttl over expiresAt, which is that of "
+                              "DistributedLock.MongoDB"),
+                    HasSubstr("if the index is your own, drop it")));
 }
 
 TEST_F(LayoutPlaceTest, HoldsNoDocumentsAndNothingToForget) {

@@ -114,6 +114,24 @@ const Case kCases[] = {
 class Layouts : public LayoutTest, public ::testing::WithParamInterface<Case> {
  protected:
   Layouts() : LayoutTest(GetParam().layout) {}
+  /// Why the collection is not opened; empty: it is.
+  std::string Refusal(const std::string& layout) {
+    try {
+      static_cast<void>(OpenMongodbStore(database_.uri(), Naming(layout))->Open("locks", {}, kTtl));
+      return {};
+    } catch (const StoreException& error) {
+      EXPECT_EQ(error.errc(), Errc::kRefused);
+      return error.what();
+    }
+  }
+  /// The same of an open one, as doctor tells it.
+  static std::string Problem(Store& store) {
+    for (const Finding& one : store.Examine(store.Find("locks").get(), 10s)) {
+      const bool is_problem = one.check == "collection" && one.level == FindingLevel::kProblem;
+      if (is_problem) return "doclock: MongoDB: " + one.text + "; " + one.advice;
+    }
+    return {};
+  }
   void ExpectFence(std::int64_t fence) { EXPECT_EQ(Fence(), GetParam().stores_fence ? fence : 0); }
   [[nodiscard]] bool has_bodies() const { return HasDocuments(layout_); }
   /// What a lock of theirs tells.
@@ -439,29 +457,46 @@ TEST_P(Layouts, IsShownBrokenAndPurged) {
   EXPECT_NO_THROW(peer_->MakeIndexes());
 }
 
+/// What is found when it is opened is found where it is open already.
 TEST_P(Layouts, IsNotOpenedForAnotherLibrary) {
   const std::map<std::string, std::string> libraries = {
       {"distributedlock", "DistributedLock.MongoDB"},
       {"mongolock", "square/mongo-lock"},
       {"pessimisticlock", "com.mongodb.pessimistic"},
-      {"mongolocks", "MongoLocks"}};
+      {"mongolocks", "MongoLocks"},
+      {"", ""}};
   const std::string ours = layout_.substr(0, layout_.find('-'));
-  ASSERT_TRUE(peer_->TryAcquire(job_, kTtl));
+  std::map<std::string, std::shared_ptr<Store>> stores;
+  database_.Run(FromJson(R"({"delete": "locks", "deletes": [{"q": {}, "limit": 0}]})"));
   for (const auto& [layout, library] : libraries) {
-    const auto store = OpenMongodbStore(database_.uri(), Naming(layout));
+    stores[layout] = OpenMongodbStore(database_.uri(), Naming(layout));
+    static_cast<void>(stores[layout]->Open("locks", {}, kTtl));
+  }
+  peer_->MakeDocument(job_);
+  ASSERT_TRUE(peer_->TryAcquire(job_, kTtl));
+  for (const auto& [layout, store] : stores) {
+    const std::string refusal = Refusal(layout);
+    EXPECT_EQ(Problem(*store), refusal) << layout;
     if (layout == ours) {
-      EXPECT_NO_THROW(static_cast<void>(store->Open("locks", {}, kTtl)));
+      EXPECT_EQ(refusal, "");
       continue;
     }
-    try {
-      static_cast<void>(store->Open("locks", {}, kTtl));
-      ADD_FAILURE() << layout;
-    } catch (const StoreException& error) {
-      EXPECT_EQ(error.errc(), Errc::kRefused);
-      EXPECT_THAT(error.what(), HasSubstr("holds locks of " + libraries.at(ours)));
-      EXPECT_THAT(error.what(), HasSubstr("the layout of " + library));
+    EXPECT_THAT(refusal, HasSubstr("holds locks of " + libraries.at(ours)));
+    if (!layout.empty()) {
+      EXPECT_THAT(refusal, HasSubstr("the layout of " + libraries.at(layout)));
     }
   }
+}
+
+TEST_P(Layouts, IsNotOpenedWithDocumentsOfDoclocksOwnLayout) {
+  ASSERT_TRUE(peer_->TryAcquire(job_, kTtl));
+  Change(R"({"$set": {"lockVersion": {"$numberLong": "1"}, "lockBorn": {"$numberLong": "1"},
+                      "resource": 1, "exclusive": 1, "shared": 1}})");
+  const std::string refusal = Refusal(layout_);
+  EXPECT_THAT(refusal, HasSubstr("holds locks of doclock without a layout, and was given the "
+                                 "layout of " +
+                                 std::string(mongodb::FindLayout(layout_)->library())));
+  EXPECT_EQ(Problem(locks_.store()), refusal);
 }
 
 /// A named lock from beginning to end, with waiters of this process.

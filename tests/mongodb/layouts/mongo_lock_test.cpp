@@ -504,20 +504,24 @@ TEST_P(MongoLock, TheUniqueIndexIsThereOnceItIsOpened) {
 /// createIndexes says that there is one of this name: two clients could make two documents.
 TEST_P(MongoLock, AnIndexOfTheNameThatDoesNotKeepNamesApartIsRefused) {
   const std::map<std::string, std::string> bad = {
-      {"{}", "is not unique"},
-      {R"({"unique": true, "partialFilterExpression": {"resource": {"$gt": "b"}}})", "is partial"},
-      {R"({"unique": true, "collation": {"locale": "en", "strength": 2}})", "has a collation"}};
-  for (const auto& [options, fault] : bad) {
+      {R"("key": {"resource": 1})", "resource that is not unique"},
+      {R"("key": {"resource": 1}, "unique": true,
+           "partialFilterExpression": {"resource": {"$gt": "b"}})",
+       "resource that is partial"},
+      {R"("key": {"resource": 1}, "unique": true, "collation": {"locale": "en", "strength": 2})",
+       "resource that has a collation"},
+      {R"("key": {"job": 1, "site": -1}, "unique": true)", "job, site"}};
+  for (const auto& [spec, fault] : bad) {
     database_.Run(Doc::Of("drop", "locks"));
-    Json index = Json::parse(options);
-    index["key"] = {{"resource", 1}};
-    index["name"] = "resource_1";
-    const Json command = {{"indexes", {index}}};
-    Doc create = Doc::Of("createIndexes", "locks");
-    bson_concat(create.get(), mongo_docs_test::Parse(command.dump()).get());
-    database_.Run(create);
-    EXPECT_THAT(Refusal(), HasSubstr("has an index over resource that " + fault));
+    database_.Run(FromJson(R"({"createIndexes": "locks", "indexes": [{"name": "resource_1", )" +
+                           spec + "}]}"));
+    EXPECT_THAT(Refusal(), HasSubstr("has the index resource_1 over " + fault +
+                                     " in place of a unique one over resource; drop this index"));
   }
+  database_.Run(Doc::Of("drop", "locks"));
+  database_.Run(FromJson(
+      R"({"createIndexes": "locks", "indexes": [{"key": {"resource": 1}, "name": "another"}]})"));
+  EXPECT_EQ(Refusal(), "opened") << "theirs is made beside it";
 }
 
 TEST_P(MongoLockFaults, WhatIsInDoubtIsFoundOut) {
