@@ -207,6 +207,10 @@ void Outbox::Add(Transaction& transaction, OutboxMessage message) const {
 
 bool Outbox::SendNext(const SendMessage& send, const DispatchOptions& options, Duration wait,
                       std::stop_token stop) const {
+  if (!send || wait < Duration()) {
+    throw std::invalid_argument(
+        "doclock: Outbox::SendNext needs a function that sends, and a wait that is not negative");
+  }
   Check(options);
   WakeSleepers(stop);
   auto message = messages_.TryLockNext(Due(), {}, stop);

@@ -156,7 +156,7 @@ const char* RefusedOption(std::string_view message) {
 Connection::Connection(const Url& url, Deadline deadline)
     : generation_(platform::ForkGeneration()) {
   const platform::StandardNumbersTaken taken;  // no socket gets the number of a closed 0 to 2
-  std::optional<Loss> told;  // one that may pass counts more than one for good
+  std::optional<Loss> told;                    // one that may pass counts more than one for good
   for (std::size_t left = url.hosts.size(); connection_ == nullptr; --left) {
     const auto now = std::chrono::steady_clock::now();
     const auto share = (deadline - now) / static_cast<int>(left);

@@ -226,6 +226,13 @@ TEST_P(OutboxTest, ATimeOfAddingThatIsNoneOfThePastIsNoAge) {
   }
 }
 
+TEST_P(OutboxTest, SendingNeedsAFunctionAndAWaitThatIsNotNegative) {
+  Add({.id = "m"});
+  EXPECT_THROW(outbox.SendNext(nullptr), std::invalid_argument);
+  EXPECT_THROW(outbox.SendNext([](const OutboxMessage&) {}, {}, -1ms), std::invalid_argument);
+  EXPECT_EQ(outbox.Status().pending, 1);
+}
+
 TEST_P(OutboxTest, AMessageThatIsNeverDueDoesNotAge) {
   Add({.id = "never", .due = Date(Date::TimePoint::max())});
   EXPECT_EQ(outbox.Status().oldest, 0ms);

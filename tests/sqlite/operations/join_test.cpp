@@ -160,9 +160,11 @@ TEST_F(SqliteJoin, ThatEndsTheTransactionWithHooksOfItsOwnIsAMistake) {
 TEST_F(SqliteJoin, SetsNoHandlersForLaterCalls) {
   auto order = orders_.Lock("7");
   Commit(order, [](sqlite3* database) {
-    sqlite3_progress_handler(database, 1, [](void*) { return 1; }, nullptr);
+    sqlite3_progress_handler(
+        database, 1, [](void*) { return 1; }, nullptr);
     sqlite3_busy_timeout(database, 0);
-    sqlite3_progress_handler(database, 1000, [](void*) { return 1; }, nullptr);
+    sqlite3_progress_handler(
+        database, 1000, [](void*) { return 1; }, nullptr);
   });
   auto again = orders_.Lock("7");
   RawDatabase other(file_);
