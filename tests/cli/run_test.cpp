@@ -1,7 +1,11 @@
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "cli/harness.h"
 
@@ -237,6 +241,40 @@ TEST_F(RunTest, ABrokenLockEndsTheCommand) {
   EXPECT_EQ(Doclock({"break", "job"}).code, 0);
   EXPECT_EQ(run.Wait().code, 76);
   EXPECT_FALSE(Exists(stayer));
+}
+
+/// A full pipe, and one whose reader is gone: whoever gets the lock next must not meet the command.
+TEST_F(RunTest, ABrokenLockEndsTheCommandWhoeverReadsItsErrors) {
+  for (const bool has_reader : {true, false}) {
+    std::filesystem::remove(folder / "here");
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    std::vector<char> block(4096);
+    if (has_reader) {
+      ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
+      while (::write(ends[1], block.data(), block.size()) > 0) continue;
+      ::fcntl(ends[1], F_SETFL, 0);
+    } else {
+      ::close(ends[0]);
+    }
+    std::vector<std::string> command{"bash", "-c", "exec \"$@\" 2>&" + std::to_string(ends[1]),
+                                     "bash"};
+    for (const std::string& part : Run({"--ttl", "300ms", "job"}, Staying())) {
+      command.push_back(part);
+    }
+    Program run(command, {store});
+    ASSERT_TRUE(IsThere());
+    const pid_t stayer = Stayer();
+    EXPECT_EQ(Doclock({"break", "job"}).code, 0);
+    EXPECT_TRUE(Eventually([&] { return !Exists(stayer); }));
+    block.resize(1 << 20);
+    if (has_reader) {  // so that it can tell, and end
+      EXPECT_GT(::read(ends[0], block.data(), block.size()), 0);
+    }
+    EXPECT_EQ(run.Wait().code, 76);
+    if (has_reader) ::close(ends[0]);
+    ::close(ends[1]);
+  }
 }
 
 TEST_F(RunTest, TheMessageOfALostLockTellsHowTheCommandEnded) {

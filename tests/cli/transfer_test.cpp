@@ -196,9 +196,11 @@ TEST_F(TransferTest, AnExportThatWasCutOffIsResumed) {
   EXPECT_EQ(CountOf(TextOf(cut)), 50U);
   EXPECT_EQ(Doclock({"import", "--json", "--resume", "sagas", cut}).out,
             "{\"imported\":0,\"locked\":0,\"unchanged\":50}\n");
-  const Ended foreign = Doclock({"export", "--resume", "sagas", File("foreign", "hello\n")});
-  EXPECT_EQ(foreign.code, 64);
-  EXPECT_EQ(TextOf(folder / "foreign"), "hello\n");
+  for (const std::string text : {"hello\n", "hello", R"({"precious": 1})"}) {
+    const Ended foreign = Doclock({"export", "--resume", "sagas", File("foreign", text)});
+    EXPECT_EQ(foreign.code, 64);
+    EXPECT_EQ(TextOf(folder / "foreign"), text);
+  }
   EXPECT_EQ(Doclock({"export", "--resume", "sagas"}).code, 64);
 }
 

@@ -10,6 +10,8 @@
 #include <iostream>
 #include <set>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -25,6 +27,9 @@ namespace doclock::cli {
 namespace {
 
 using nlohmann::json;
+
+/// With it each line begins: the members are in the order of their names.
+constexpr std::string_view kLineStart = R"({"body":)";
 
 /// Lines are written together, whole ones only.
 constexpr std::size_t kWrittenAtOnce = 64 * 1024;
@@ -56,7 +61,11 @@ Earlier ReadEarlier(const std::string& file) {
   const bool missing = status.type() == std::filesystem::file_type::not_found;
   if (!stream && !missing) ThrowUnreadable(file, errno);
   std::string line;
-  while (std::getline(stream, line) && !stream.eof()) {  // the last one may be half a line
+  while (std::getline(stream, line)) {
+    if (stream.eof()) {  // half a line, which is removed
+      if (line.starts_with(kLineStart) || kLineStart.starts_with(line)) break;
+      throw std::invalid_argument("--resume: FILE ends with what export did not write");
+    }
     try {
       earlier.keys.insert(ParseLine(line).key);
     } catch (const BadJson& error) {

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -13,8 +14,10 @@
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "cli/output/exit_codes.h"
 #include "cli/output/messages.h"
@@ -175,7 +178,10 @@ class Watch {
     for (;;) {
       Poll(signals_, wakeup_, Look());
       while (const auto number = signals_.Next()) Pass(*number);
-      if (const auto status = child_.Reap([this] { GoOn(); })) return *status;
+      const auto status = child_.Reap([this] { GoOn(); });
+      if (!status) continue;
+      for (const std::string& text : untold_) Tell(text);
+      return *status;
     }
   }
 
@@ -210,19 +216,27 @@ class Watch {
     const nanoseconds left = lock_.Remaining();
     if (left <= nanoseconds(0)) {
       if (!std::exchange(killed_, true)) {
-        Tell("the lock '" + lock_.name() + "' was lost; killing the command");
         child_.Signal(SIGKILL);
+        TellSoon("the lock '" + lock_.name() + "' was lost; killing the command");
       }
       termed_ = true;
       return milliseconds(-1);
     }
     if (left <= kill_after_ && !std::exchange(termed_, true)) {
-      Tell("the lock '" + lock_.name() + "' cannot be renewed; ending the command");
       child_.Signal(SIGTERM);
       child_.GoOn();
+      TellSoon("the lock '" + lock_.name() + "' cannot be renewed; ending the command");
     }
     const nanoseconds pause = termed_ ? left : left - kill_after_;
     return std::chrono::ceil<milliseconds>(pause);
+  }
+
+  /// At once, unless whoever reads standard error keeps it waiting: then once the command has
+  /// ended, which has to happen in time.
+  void TellSoon(std::string text) {
+    pollfd place{STDERR_FILENO, POLLOUT, 0};
+    ::poll(&place, 1, 0);
+    (place.revents & POLLOUT) != 0 ? Tell(text) : untold_.push_back(std::move(text));
   }
 
   HeldLock& lock_;
@@ -232,6 +246,7 @@ class Watch {
   Wakeup wakeup_;
   bool termed_ = false;
   bool killed_ = false;
+  std::vector<std::string> untold_;
 };
 
 /// Releases the lock. False: it was lost before the command ended, as far as the store knows.

@@ -33,7 +33,9 @@ Signals::Signals() {
   for (const int number : kHandled) {
     if (!IsIgnored(number)) ::sigaddset(&handled, number);
   }
-  if (const int error = ::pthread_sigmask(SIG_BLOCK, &handled, &former_); error != 0) {
+  sigset_t blocked = handled;
+  ::sigaddset(&blocked, SIGPIPE);  // a message without a reader must not end this program
+  if (const int error = ::pthread_sigmask(SIG_BLOCK, &blocked, &former_); error != 0) {
     errno = error;
     Throw("pthread_sigmask");
   }

@@ -7,8 +7,8 @@
 namespace doclock::cli {
 
 /// The signals that `run` handles, as a descriptor to poll: all but those that this program was
-/// started to ignore, as by nohup. They are blocked from the construction on, in all threads that
-/// start later, and are not unblocked again.
+/// started to ignore, as by nohup. They, and SIGPIPE, are blocked from the construction on, in all
+/// threads that start later, and are not unblocked again.
 class Signals {
  public:
   Signals();
