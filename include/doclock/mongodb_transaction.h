@@ -30,8 +30,9 @@ struct MongodbJoin {
 ///
 /// A call that is not given `opts` is outside: it takes effect at once, and stays. `f` runs when no
 /// lock or version was refused (an index, or another client, may refuse later), and may run several
-/// times. It may neither commit nor abort the transaction, nor begin another (then Commit throws
-/// std::logic_error and doclock stores nothing; what `f` committed itself is stored), nor write
+/// times. It may neither commit nor abort the transaction (then Commit throws std::logic_error and
+/// doclock stores nothing; what `f` committed itself is stored), nor begin another one after that
+/// (which is not noticed: doclock's writes are stored by that one then), nor write
 /// doclock's documents, nor call doclock. After an error of one of its commands the server has
 /// ended the transaction: throw then. The documents are open to others until it returns, so a
 /// renewal of one of the leases is another client's write too: `f` then runs again. It should take
