@@ -13,6 +13,24 @@
 
 namespace doclock::postgresql {
 
+/// A turn to wait in the server for a row that another transaction keeps. Only some of a store's
+/// calls have one at once: each of them keeps a lane (StoreTraits) for as long as it waits.
+class RowWait {
+ public:
+  /// Has no turn if `wanted` is false, or too many others have one.
+  RowWait(std::atomic<int>& turns, bool wanted) noexcept;
+  RowWait(const RowWait&) = delete;
+  RowWait& operator=(const RowWait&) = delete;
+  ~RowWait() {
+    if (has_turn_) --turns_;
+  }
+  [[nodiscard]] bool has_turn() const noexcept { return has_turn_; }
+
+ private:
+  std::atomic<int>& turns_;
+  bool has_turn_;
+};
+
 /// The connections of one store. Thread-safe. The pool outlives those that it gave out.
 class Pool {
  public:
@@ -33,6 +51,8 @@ class Pool {
   /// An idle connection, or a new one, or the next that is given back if as many are in use as are
   /// good for the server. One more is for renewals, and for units that have one. @throws as Connect
   Lent Take(Deadline deadline, For use = For::kAll);
+  /// How many calls of the store have a RowWait.
+  [[nodiscard]] std::atomic<int>& row_waits() noexcept { return row_waits_; }
   /// Tells where the collections' tables are, once they are there. From then on the connections
   /// know the least version that they may give.
   void KnowTables(const std::string& schema);
@@ -59,6 +79,7 @@ class Pool {
   std::once_flag first_;
   bool shares_sessions_ = false;
   std::atomic<bool> has_connected_ = false;
+  std::atomic<int> row_waits_ = 0;
   std::mutex mutex_;
   std::condition_variable given_back_;
   Deadline doubts_until_{};
