@@ -120,7 +120,7 @@ void PostgresqlUnit::Load(std::span<Change> documents) {
     // What is loaded to be written may be read only.
     const bool shown = access_ != locking::Access::kWriteAll && waits_for_standbys_;
     if (shown && (pool_.has_doubts() || std::ranges::any_of(documents, FindsItsGrant))) {
-      AwaitStandbys(has_begun_ ? *pool_.Take(deadline_, Pool::For::kMore) : *connection_);
+      AwaitStandbys(has_begun_ ? *pool_.Take(deadline_, Pool::For::kSecond) : *connection_);
     }
   });
 }

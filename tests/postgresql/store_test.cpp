@@ -325,6 +325,32 @@ TEST_F(PostgresqlStore, UsesTablesThatAnotherUserMade) {
   schema_.raw().Run("DROP OWNED BY " + user + "; DROP ROLE " + user);
 }
 
+TEST_F(PostgresqlStore, CallsForWhichTheServerTakesNoConnectionWaitForOthers) {
+  Things(*store_);
+  const std::string schema = schema_.raw().Run("SELECT current_schema()"), user = "user_" + schema;
+  schema_.raw().Run("CREATE ROLE " + user + " LOGIN CONNECTION LIMIT 4; GRANT USAGE ON SCHEMA " +
+                    schema + " TO " + user +
+                    "; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " + schema +
+                    " TO " + user);
+  {
+    const auto store = OpenPostgresqlStore(schema_.url() + "&user=" + user);
+    const Client things = Things(*store);
+    std::atomic<int> done = 0;
+    std::vector<std::jthread> callers;
+    for (int i = 0; i < 12; ++i) {
+      callers.emplace_back([&done, mine = things, key = Key(i)]() mutable {
+        for (int cycle = 0; cycle < 20; ++cycle) {
+          const AcquireOp grant = mine.Create(key);
+          if (mine.Release(key, grant).status == OpStatus::kDone) ++done;
+        }
+      });
+    }
+    callers.clear();
+    EXPECT_EQ(done, 12 * 20);
+  }
+  schema_.raw().Run("DROP OWNED BY " + user + "; DROP ROLE " + user);
+}
+
 TEST_F(PostgresqlStore, MakesIndexesForSearches) {
   Client things = Things(*store_);
   for (int i = 0; i < 2; ++i) things.EnsureIndex({.fields = {"a.it's", "n", "_id"}});
