@@ -1,6 +1,8 @@
 #include "postgresql/pool.h"
 
 #include <algorithm>
+#include <exception>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -14,8 +16,15 @@ constexpr int kMostLent = 16;
 /// Beside those: calls that wait for the rows of other programs keep no lease from being renewed,
 /// and units that ask the standbys do not wait for each other's connections.
 constexpr int kMore = 1;
+/// Less than half of the store's lanes: the others are for documents that nobody keeps.
+constexpr int kMostRowWaits = 4;
 
 }  // namespace
+
+RowWait::RowWait(std::atomic<int>& turns, bool wanted) noexcept
+    : turns_(turns), has_turn_(wanted && ++turns <= kMostRowWaits) {
+  if (wanted && !has_turn_) --turns_;
+}
 
 std::unique_ptr<Connection> Pool::Reach(Deadline deadline) const {
   try {
@@ -38,7 +47,7 @@ std::unique_ptr<Connection> Pool::Connect(Deadline deadline) {
 }
 
 Pool::Lent Pool::Take(Deadline deadline, For use) {
-  const int most = kMostLent + (use == For::kMore ? kMore : 0);
+  const int most = kMostLent + (use == For::kAll ? 0 : kMore);
   {
     std::unique_lock guard(mutex_);
     if (!given_back_.wait_until(guard, deadline, [&] { return lent_ < most; })) {
@@ -48,8 +57,7 @@ Pool::Lent Pool::Take(Deadline deadline, For use) {
   }
   Lent lent(nullptr, Give(this));
   try {
-    auto connection = TakeIdle();
-    if (!connection) connection = Connect(deadline);
+    auto connection = TakeAny(deadline, use != For::kSecond);
     connection->LimitWaits(deadline);
     SetEpoch(*connection, deadline);
     lent.reset(connection.release());
@@ -58,6 +66,35 @@ Pool::Lent Pool::Take(Deadline deadline, For use) {
     throw;
   }
   return lent;
+}
+
+std::unique_ptr<Connection> Pool::TakeAny(Deadline deadline, bool waits) {
+  if (auto idle = TakeIdle(waits)) return idle;
+  std::exception_ptr failure;
+  try {
+    return Connect(deadline);
+  } catch (const Loss&) {
+    failure = std::current_exception();
+  } catch (const StoreException& error) {
+    if (error.errc() == Errc::kRefused) throw;
+    failure = std::current_exception();
+  }
+  auto given = waits ? AwaitIdle(deadline) : nullptr;
+  if (!given) std::rethrow_exception(failure);
+  return given;
+}
+
+std::unique_ptr<Connection> Pool::AwaitIdle(Deadline deadline) {
+  for (;;) {
+    {
+      std::unique_lock guard(mutex_);
+      ++waiting_;
+      given_back_.wait_until(guard, deadline, [&] { return !idle_.empty() || waiting_ == lent_; });
+      --waiting_;
+      if (idle_.empty()) return nullptr;
+    }
+    if (auto idle = TakeIdle(false)) return idle;
+  }
 }
 
 void Pool::KnowTables(const std::string& schema) {
@@ -94,13 +131,13 @@ void Pool::SetEpoch(Connection& connection, Deadline deadline) {
   floor_ = std::max(floor_, connection.floor());
 }
 
-std::unique_ptr<Connection> Pool::TakeIdle() {
+std::unique_ptr<Connection> Pool::TakeIdle(bool in_turn) {
   for (;;) {
     std::unique_ptr<Connection> connection;
     bool is_old = false;
     {
       const std::lock_guard guard(mutex_);
-      if (idle_.empty()) return nullptr;
+      if (std::ssize(idle_) <= (in_turn ? waiting_ : 0)) return nullptr;
       connection = std::move(idle_.back());
       idle_.pop_back();
       is_old = connection->has_epoch() && connection->floor() < floor_;

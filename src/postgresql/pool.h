@@ -13,6 +13,24 @@
 
 namespace doclock::postgresql {
 
+/// A turn to wait in the server for a row that another transaction keeps. Only some of a store's
+/// calls have one at once: each of them keeps a lane (StoreTraits) for as long as it waits.
+class RowWait {
+ public:
+  /// Has no turn if `wanted` is false, or too many others have one.
+  RowWait(std::atomic<int>& turns, bool wanted) noexcept;
+  RowWait(const RowWait&) = delete;
+  RowWait& operator=(const RowWait&) = delete;
+  ~RowWait() {
+    if (has_turn_) --turns_;
+  }
+  [[nodiscard]] bool has_turn() const noexcept { return has_turn_; }
+
+ private:
+  std::atomic<int>& turns_;
+  bool has_turn_;
+};
+
 /// The connections of one store. Thread-safe. The pool outlives those that it gave out.
 class Pool {
  public:
@@ -29,10 +47,14 @@ class Pool {
   };
   using Lent = std::unique_ptr<Connection, Give>;
 
-  enum class For : std::uint8_t { kAll, kMore };
+  enum class For : std::uint8_t { kAll, kRenewals, kSecond };
   /// An idle connection, or a new one, or the next that is given back if as many are in use as are
-  /// good for the server. One more is for renewals, and for units that have one. @throws as Connect
+  /// good for the server, or no new one can be made. One more is for renewals, and for units that
+  /// have one and need a second; these wait for none if no new one can be made: others may do the
+  /// same. @throws as Connect
   Lent Take(Deadline deadline, For use = For::kAll);
+  /// How many calls of the store have a RowWait.
+  [[nodiscard]] std::atomic<int>& row_waits() noexcept { return row_waits_; }
   /// Tells where the collections' tables are, once they are there. From then on the connections
   /// know the least version that they may give.
   void KnowTables(const std::string& schema);
@@ -51,7 +73,12 @@ class Pool {
   /// @throws StoreException
   [[nodiscard]] std::unique_ptr<Connection> Reach(Deadline deadline) const;
   void TakeBack(Connection* connection) noexcept;
-  std::unique_ptr<Connection> TakeIdle();
+  /// @param in_turn does it leave none to those that wait for one?
+  std::unique_ptr<Connection> TakeIdle(bool in_turn);
+  /// @param waits does it wait for one that is given back if no new one can be made?
+  std::unique_ptr<Connection> TakeAny(Deadline deadline, bool waits);
+  /// The next that is given back. Null: there was none until the deadline, or none is in use.
+  std::unique_ptr<Connection> AwaitIdle(Deadline deadline);
   /// Tells it the server's epoch, if that can be known. @throws Loss, Refusal
   void SetEpoch(Connection& connection, Deadline deadline);
 
@@ -59,11 +86,13 @@ class Pool {
   std::once_flag first_;
   bool shares_sessions_ = false;
   std::atomic<bool> has_connected_ = false;
+  std::atomic<int> row_waits_ = 0;
   std::mutex mutex_;
   std::condition_variable given_back_;
   Deadline doubts_until_{};
-  int lent_ = 0;
-  std::string schema_;      ///< Of the tables; empty: they may not be there.
+  int lent_ = 0;        ///< Or about to be.
+  int waiting_ = 0;     ///< Of those: for one that is given back, because no new one could be made.
+  std::string schema_;  ///< Of the tables; empty: they may not be there.
   std::int64_t floor_ = 0;  ///< The highest that a connection had.
   std::vector<std::unique_ptr<Connection>> idle_;
 };

@@ -105,7 +105,7 @@ class PostgresqlDatabase final : public locking::Database {
     if (cuts.empty()) return;
     const bool renews =
         std::ranges::all_of(ops, [](const StoreOp* op) { return op->kind == OpKind::kRenew; });
-    const auto use = renews ? postgresql::Pool::For::kMore : postgresql::Pool::For::kAll;
+    const auto use = renews ? postgresql::Pool::For::kRenewals : postgresql::Pool::For::kAll;
     WithoutDoubt([&] {
       postgresql::PostgresqlUnit(*pool_, locking::Access::kWrite, deadline, instance_, use)
           .CarryOut(cuts, ops.size() == 1);

@@ -27,8 +27,8 @@ class RowUpdate {
   /// Queues it. Of each row that was changed, the result has which of the keys' it is, from 1 on,
   /// and then `returns`.
   /// @param keys the values of each key
-  /// @param may_wait is this all of its transaction? Then the row of a single key is waited for:
-  /// the transaction holds none that others wait for.
+  /// @param may_wait may the row of a single key be waited for? Only if this is all of its
+  /// transaction, which then holds none that others wait for.
   /// @return as Connection::Send
   std::size_t Send(Connection& connection, std::span<const Parameters* const> keys,
                    bool may_wait) const;

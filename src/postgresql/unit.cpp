@@ -120,7 +120,7 @@ void PostgresqlUnit::Load(std::span<Change> documents) {
     // What is loaded to be written may be read only.
     const bool shown = access_ != locking::Access::kWriteAll && waits_for_standbys_;
     if (shown && (pool_.has_doubts() || std::ranges::any_of(documents, FindsItsGrant))) {
-      AwaitStandbys(has_begun_ ? *pool_.Take(deadline_, Pool::For::kMore) : *connection_);
+      AwaitStandbys(has_begun_ ? *pool_.Take(deadline_, Pool::For::kSecond) : *connection_);
     }
   });
 }
@@ -129,7 +129,10 @@ void PostgresqlUnit::LoadRows(std::span<Change> documents) {
   const bool reads = access_ == locking::Access::kRead;
   const bool all = access_ == locking::Access::kWriteAll;
   const bool first_look = !has_looked_;
-  const bool waits = all || (first_look && documents.size() == 1 && documents.front().alone);
+  const bool lone = access_ == locking::Access::kWrite && first_look && documents.size() == 1 &&
+                    documents.front().alone;
+  const RowWait wait(pool_.row_waits(), lone);
+  const bool waits = all || wait.has_turn();
   Begin();
   if (reads && documents.size() > 1) BeginSnapshot();
   std::size_t first = 0;
@@ -150,6 +153,7 @@ void PostgresqlUnit::LoadRows(std::span<Change> documents) {
     if (result.size() == 1) Keep(documents[i], ReadRow(result, 0));
   }
   if (!reads && !waits && (documents.size() > 1 || first_look)) MarkBlocked(documents);
+  if (lone && documents.front().blocked) throw locking::Raced(kKeptText);
 }
 
 void PostgresqlUnit::AwaitStandbys(Connection& connection) {
@@ -259,8 +263,9 @@ void PostgresqlUnit::CarryOut(std::span<const ShortCut> cuts, bool alone) {
     }
     // Statements that are sent together, without BEGIN, are one transaction too.
     if (connection_->shares_sessions()) Begin();
+    const RowWait wait(pool_.row_waits(), alone);
     for (auto& [update, group] : groups) {
-      group.place = update->Send(*connection_, group.keys, alone);
+      group.place = update->Send(*connection_, group.keys, wait.has_turn());
     }
     if (has_begun_) connection_->Send(kCommit);
     const std::vector<Result> results = RunCommit();

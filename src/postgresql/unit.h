@@ -26,7 +26,8 @@ class PostgresqlUnit final : public locking::Unit {
   ~PostgresqlUnit() override;
 
   /// Carries out short cuts, and ends the unit. Where they could not be carried out, the operations
-  /// stay pending. @param alone there is one operation, and it waits for its document
+  /// stay pending. @param alone there is one operation, and it waits for its document,
+  /// unless too many others do
   /// @throws Refusal if another client's transaction kept the only document
   void CarryOut(std::span<const ShortCut> cuts, bool alone);
 

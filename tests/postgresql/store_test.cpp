@@ -16,6 +16,7 @@
 
 #include "conformance/suite/store_conformance.h"
 #include "doclock/date.h"
+#include "doclock/doclock.h"
 #include "doclock/postgresql_sql.h"
 #include "postgresql/connection.h"
 #include "postgresql/pool.h"
@@ -114,6 +115,36 @@ TEST_F(PostgresqlStore, ARenewalInABatchWaitsForNoRowOfOthers) {
   EXPECT_EQ(second.status, OpStatus::kDone);
   ASSERT_EQ(first.status, OpStatus::kFailed);
   EXPECT_EQ(first.detail->code, Errc::kUnavailable);
+}
+
+TEST_F(PostgresqlStore, CallsThatWaitForAKeptRowLeaveLanesToOtherDocuments) {
+  LockManager manager(store_, {.call_budget = 1min});
+  LockingRepository<nlohmann::json> things(manager, "things");
+  things.Insert("kept", {{"n", 0}});
+  things.Insert("free", {{"n", 0}});
+  std::atomic<int> granted = 0;
+  std::vector<std::jthread> waiters;
+  RawServer other(schema_.url());
+  other.Run("BEGIN; SELECT 1 FROM doclock_c_things WHERE key_text = 'kept' FOR UPDATE");
+  for (int i = 0; i < 12; ++i) {
+    waiters.emplace_back([&] {
+      auto kept = things.Lock("kept", {.wait = 5min});
+      kept.Release();
+      ++granted;
+    });
+  }
+  const std::string waiting =
+      "SELECT count(*) < 4 FROM pg_stat_activity WHERE wait_event_type"
+      " = 'Lock' AND query LIKE '%' || current_schema() || '%'";
+  while (schema_.raw().Run(waiting) == "t") std::this_thread::yield();
+  for (int i = 0; i < 20; ++i) {
+    auto free = things.Lock("free");
+    free.Release();
+  }
+  EXPECT_EQ(granted, 0);
+  other.Run("ROLLBACK");
+  waiters.clear();
+  EXPECT_EQ(granted, 12);
 }
 
 /// One that can be carried out in one statement, beside one that cannot.
@@ -290,6 +321,32 @@ TEST_F(PostgresqlStore, UsesTablesThatAnotherUserMade) {
     const auto store = OpenPostgresqlStore(schema_.url() + "&user=" + user);
     EXPECT_EQ(Things(*store, name).Insert("42", {}).status, OpStatus::kDone);
     EXPECT_THROW(Things(*store, "others"), StoreException);
+  }
+  schema_.raw().Run("DROP OWNED BY " + user + "; DROP ROLE " + user);
+}
+
+TEST_F(PostgresqlStore, CallsForWhichTheServerTakesNoConnectionWaitForOthers) {
+  Things(*store_);
+  const std::string schema = schema_.raw().Run("SELECT current_schema()"), user = "user_" + schema;
+  schema_.raw().Run("CREATE ROLE " + user + " LOGIN CONNECTION LIMIT 4; GRANT USAGE ON SCHEMA " +
+                    schema + " TO " + user +
+                    "; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " + schema +
+                    " TO " + user);
+  {
+    const auto store = OpenPostgresqlStore(schema_.url() + "&user=" + user);
+    const Client things = Things(*store);
+    std::atomic<int> done = 0;
+    std::vector<std::jthread> callers;
+    for (int i = 0; i < 12; ++i) {
+      callers.emplace_back([&done, mine = things, key = Key(i)]() mutable {
+        for (int cycle = 0; cycle < 20; ++cycle) {
+          const AcquireOp grant = mine.Create(key);
+          if (mine.Release(key, grant).status == OpStatus::kDone) ++done;
+        }
+      });
+    }
+    callers.clear();
+    EXPECT_EQ(done, 12 * 20);
   }
   schema_.raw().Run("DROP OWNED BY " + user + "; DROP ROLE " + user);
 }
