@@ -33,6 +33,7 @@ std::string Settings(const std::string& local) {
          set("default_transaction_read_only", "'off'") + ", " +
          set("synchronous_commit", std::string(kDurableCommit)) + ", " +
          set("idle_in_transaction_session_timeout", "'30s'") + ", " +
+         set("exit_on_error", "'off'") + ", " +  // else a refused value would end the session
          set("statement_timeout", "'0'") + ", " + set("idle_session_timeout", "'0'") + ", " +
          set("client_min_messages", "'warning'");  // those of a commit that no standby has
 }
@@ -309,7 +310,9 @@ bool Connection::Receives(const std::string& payload, Deadline deadline) {
       if (one.payload == payload) return true;
     }
     pollfd wait{socket(), POLLIN, 0};
-    if (::poll(&wait, 1, MillisecondsUntil(deadline)) == 0) return false;
+    const int ready = ::poll(&wait, 1, MillisecondsUntil(deadline));
+    if (ready == 0) return false;
+    if (ready < 0 && errno != EINTR) Lose("the connection broke");
   }
 }
 
