@@ -357,7 +357,7 @@ std::size_t Connection::Send(const Statement& statement, const Parameters& param
   const Arrays values(parameters);
   Check(PQsendQueryPrepared(connection_, prepared->second.c_str(), values.size(),
                             values.data.data(), values.lengths.data(), values.formats.data(), 1));
-  sent_.push_back({Sent::Kind::kStatement});
+  sent_.push_back({Sent::Kind::kStatement, &statement});
   return queued_++;
 }
 
@@ -494,6 +494,8 @@ bool Connection::Hear(const Sent& sent, Result result, std::vector<Result>& resu
       refusal.state = state;
       refusal.constraint = FieldOf(result, PG_DIAG_CONSTRAINT_NAME);
       refusal.place = results.size();  // all before it have one
+      // Somebody deallocated it: the next call prepares it anew.
+      if (state == "26000" && sent.statement != nullptr) prepared_.erase(sent.statement);
       refusals.push_back(std::move(refusal));
     }
   }

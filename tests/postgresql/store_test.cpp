@@ -494,6 +494,20 @@ TEST_F(PostgresqlStore, WhatACallLeftQueuedIsNotCarriedOutByTheNextOne) {
   EXPECT_EQ(results.front().Number(0, 0), 0);
 }
 
+TEST_F(PostgresqlStore, PreparesAnewWhatWasDeallocated) {
+  const postgresql::Statement one{"SELECT 1"};
+  postgresql::Pool pool(postgresql::ParseUrl(schema_.url()));
+  const auto deadline = std::chrono::steady_clock::now() + 1min;
+  const auto connection = pool.Take(deadline);
+  connection->Send(one);
+  connection->SendOnce("DEALLOCATE ALL");
+  connection->Run(deadline);
+  connection->Send(one);
+  EXPECT_THROW(connection->Run(deadline), postgresql::Refusal);
+  connection->Send(one);
+  EXPECT_EQ(connection->Run(deadline).back().Number(0, 0), 1);
+}
+
 TEST_F(PostgresqlStore, WhatARoleSetsEndsNoSession) {
   const std::string settings =
       "%20-cdefault_transaction_read_only%3Don%20-cstatement_timeout%3D1ms"
