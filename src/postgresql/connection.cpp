@@ -33,6 +33,7 @@ std::string Settings(const std::string& local) {
          set("default_transaction_read_only", "'off'") + ", " +
          set("synchronous_commit", std::string(kDurableCommit)) + ", " +
          set("idle_in_transaction_session_timeout", "'30s'") + ", " +
+         set("exit_on_error", "'off'") + ", " +  // else a refused value would end the session
          set("statement_timeout", "'0'") + ", " + set("idle_session_timeout", "'0'") + ", " +
          set("client_min_messages", "'warning'");  // those of a commit that no standby has
 }
@@ -309,7 +310,9 @@ bool Connection::Receives(const std::string& payload, Deadline deadline) {
       if (one.payload == payload) return true;
     }
     pollfd wait{socket(), POLLIN, 0};
-    if (::poll(&wait, 1, MillisecondsUntil(deadline)) == 0) return false;
+    const int ready = ::poll(&wait, 1, MillisecondsUntil(deadline));
+    if (ready == 0) return false;
+    if (ready < 0 && errno != EINTR) Lose("the connection broke");
   }
 }
 
@@ -354,7 +357,7 @@ std::size_t Connection::Send(const Statement& statement, const Parameters& param
   const Arrays values(parameters);
   Check(PQsendQueryPrepared(connection_, prepared->second.c_str(), values.size(),
                             values.data.data(), values.lengths.data(), values.formats.data(), 1));
-  sent_.push_back({Sent::Kind::kStatement});
+  sent_.push_back({Sent::Kind::kStatement, &statement});
   return queued_++;
 }
 
@@ -491,6 +494,8 @@ bool Connection::Hear(const Sent& sent, Result result, std::vector<Result>& resu
       refusal.state = state;
       refusal.constraint = FieldOf(result, PG_DIAG_CONSTRAINT_NAME);
       refusal.place = results.size();  // all before it have one
+      // Somebody deallocated it: the next call prepares it anew.
+      if (state == "26000" && sent.statement != nullptr) prepared_.erase(sent.statement);
       refusals.push_back(std::move(refusal));
     }
   }

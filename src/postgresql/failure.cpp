@@ -17,6 +17,8 @@ namespace {
                               ? ": a value, or the list of the fields, is too long for an "
                                 "index"
                           : refusal.state == "42501" ? ": the user lacks a privilege"
+                          : refusal.state == "0A000" ? ": was a column's type changed while the "
+                                                       "store was open?"
                           : refusal.state == "26000" ? ": does a pooler give each transaction "
                                                        "another session? Name the server itself"
                                                      : "";

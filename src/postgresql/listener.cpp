@@ -54,14 +54,21 @@ GrantSeen ReadGrant(Connection& connection, const PostgresqlCollection& collecti
 
 WakePipe::WakePipe() {
   const platform::StandardNumbersTaken taken;  // neither end gets the number of a closed 0 to 2
-  if (::pipe(ends_) != 0) {
+#ifdef __linux__
+  const bool made = ::pipe2(ends_, O_CLOEXEC | O_NONBLOCK) == 0;
+#else
+  const bool made = ::pipe(ends_) == 0;
+#endif
+  if (!made) {
     throw StoreException(Errc::kUnavailable,
                          "doclock: no pipe: " + std::generic_category().message(errno));
   }
+#ifndef __linux__
   for (const int end : ends_) {
     ::fcntl(end, F_SETFL, O_NONBLOCK);
     ::fcntl(end, F_SETFD, FD_CLOEXEC);
   }
+#endif
 }
 
 WakePipe::~WakePipe() {
@@ -75,10 +82,12 @@ void WakePipe::Wake() const noexcept {
 
 bool WakePipe::Wait(int socket, int milliseconds) const {
   std::array<pollfd, 2> waits{pollfd{ends_[0], POLLIN, 0}, pollfd{socket, POLLIN, 0}};
-  const bool woken = ::poll(waits.data(), waits.size(), milliseconds) != 0;
+  const int ready = ::poll(waits.data(), waits.size(), milliseconds);
+  // Without descriptors poll waits always, also where the process may have less than two now.
+  if (ready < 0 && errno != EINTR) ::poll(nullptr, 0, std::min(milliseconds, kPauseMs));
   std::array<char, 64> ignored;
   while (::read(ends_[0], ignored.data(), ignored.size()) > 0) continue;
-  return woken;
+  return ready != 0;
 }
 
 class Listener::Watcher final : public Subscription {

@@ -4,24 +4,35 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 
 namespace doclock::postgresql {
 namespace {
 
 using Options = std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)>;
 
+const PQconninfoOption* Find(const Options& options, std::string_view name) {
+  const PQconninfoOption* option = options.get();
+  while (option->keyword != nullptr && option->keyword != name) ++option;
+  return option->keyword != nullptr ? option : nullptr;
+}
+
+bool HasValue(const Options& options, std::string_view name) {
+  const PQconninfoOption* const option = Find(options, name);
+  return option != nullptr && option->val != nullptr && *option->val != '\0';
+}
+
 /// The option of this name, by the URL or else the environment; empty if neither has it.
 std::string ValueOf(const Options& options, std::string_view name) {
-  for (const PQconninfoOption* option = options.get(); option->keyword != nullptr; ++option) {
-    if (option->keyword != name) continue;
-    const char* const environment = option->envvar != nullptr ? std::getenv(option->envvar) : "";
-    if (option->val != nullptr) return option->val;
-    return environment != nullptr ? environment : "";
-  }
-  return {};
+  const PQconninfoOption* const option = Find(options, name);
+  if (option == nullptr) return {};
+  if (option->val != nullptr) return option->val;
+  const char* const environment = option->envvar != nullptr ? std::getenv(option->envvar) : "";
+  return environment != nullptr ? environment : "";
 }
 
 /// The parts of a list; none of an empty one.
@@ -63,6 +74,72 @@ std::vector<Host> HostsOf(const std::vector<std::string>& names,
   return hosts;
 }
 
+/// What libpq would connect by now. It names no database if libpq refuses an option, or the
+/// service. Connects to nothing: of the values of options libpq looks at this one of
+/// target_session_attrs last.
+Options OptionsNow(const std::string& url, bool verifies) {
+  const char* const names[] = {"sslmode", "dbname", "target_session_attrs", nullptr};
+  const char* const values[] = {verifies ? "verify-full" : "", url.c_str(), "unknown", nullptr};
+  const std::unique_ptr<PGconn, void (*)(PGconn*)> connection(
+      PQconnectStartParams(names, values, 1), PQfinish);
+  return {PQconninfo(connection.get()), PQconninfoFree};
+}
+
+/// Those that are still in the environment's hands if they have no value. An empty one counts in a
+/// connection string.
+bool IsPinnedEmpty(std::string_view name) {
+  static constexpr std::string_view kNames[] = {
+      "host",      "hostaddr",    "password",     "options",
+      "sslcert",   "sslkey",      "sslrootcert",  "sslcrl",
+      "sslcrldir", "requirepeer", "require_auth", "ssl_max_protocol_version"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
+}
+
+/// The file that libpq takes without this option; empty: it has none, or does not ask $HOME.
+std::string FileAtHome(const Options& options, std::string_view name) {
+  const char* const home = std::getenv("HOME");
+  if (home == nullptr || *home == '\0' || PQlibVersion() < 150000) return {};
+  const std::string folder = std::string(home) + "/.postgresql/";
+  if (name == "sslrootcert") return folder + "root.crt";
+  if (name == "sslcert") return folder + "postgresql.crt";
+  if (name == "sslkey") return folder + "postgresql.key";
+  if (name == "sslcrl" && !HasValue(options, "sslcrldir")) return folder + "root.crl";
+  return {};
+}
+
+bool IsFile(std::string_view name, std::string_view value) {
+  if (name == "sslkey") return value.find(':') == value.npos;  // else a key of an engine
+  if (name == "sslrootcert") return value != "system";
+  return name == "sslcert" || name == "sslcrl" || name == "sslcrldir" || name == "passfile";
+}
+
+std::string Absolute(const std::string& path) {
+  std::error_code error;
+  const std::string absolute = std::filesystem::absolute(path, error).string();
+  return error ? path : absolute;
+}
+
+/// The options as a connection string.
+std::string Pinned(const Options& options) {
+  std::string text;
+  for (const PQconninfoOption* option = options.get(); option->keyword != nullptr; ++option) {
+    const std::string_view name = option->keyword;
+    // What a service says is among the others.
+    if (name == "service" || name == "servicefile" || name == "target_session_attrs") continue;
+    std::string value = option->val != nullptr ? option->val : "";
+    if (value.empty()) value = FileAtHome(options, name);
+    if (value.empty() && option->val == nullptr && !IsPinnedEmpty(name)) continue;
+    if (!value.empty() && IsFile(name, value)) value = Absolute(value);
+    text.append(name).append("='");
+    for (const char c : value) {
+      if (c == '\'' || c == '\\') text += '\\';
+      text += c;
+    }
+    text += "' ";
+  }
+  return text;
+}
+
 }  // namespace
 
 Url ParseUrl(const std::string& text) {
@@ -77,8 +154,11 @@ Url ParseUrl(const std::string& text) {
   // A service's hosts stand in a file, which may name any.
   const bool is_local =
       AreThisMachine(names) && AreThisMachine(addresses) && ValueOf(options, "service").empty();
-  return {text, HostsOf(names, addresses, Parts(ValueOf(options, "port"))),
-          !is_local && ValueOf(options, "sslmode").empty()};
+  const bool verifies = !is_local && ValueOf(options, "sslmode").empty();
+  const Options now = OptionsNow(text, verifies);
+  const bool is_whole = now && HasValue(now, "dbname");
+  return {is_whole ? Pinned(now) : text, HostsOf(names, addresses, Parts(ValueOf(options, "port"))),
+          verifies};
 }
 
 }  // namespace doclock::postgresql

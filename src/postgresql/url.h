@@ -12,7 +12,9 @@ struct Host {
 
 /// What a connection is made by.
 struct Url {
-  std::string text;  ///< libpq's.
+  /// All of libpq's options, so that it looks for none in the environment when it connects again.
+  /// Has the password.
+  std::string text;
   /// Where the server may be, in the order to try. If libpq's lists cannot be taken apart, one host
   /// stands for all.
   std::vector<Host> hosts;
@@ -21,6 +23,7 @@ struct Url {
   bool verifies = false;
 };
 
+/// The URL's options, and for those that it leaves out what libpq's environment and files say now.
 /// @throws std::invalid_argument, whose text does not repeat the URL
 Url ParseUrl(const std::string& text);
 

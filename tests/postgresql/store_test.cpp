@@ -1,6 +1,7 @@
 #include "doclock/postgresql_store.h"
 
 #include <gmock/gmock.h>
+#include <libpq-fe.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -8,6 +9,10 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <list>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -29,6 +34,7 @@ using conformance::Client;
 using conformance::kTtl;
 using conformance::MakeBody;
 using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -420,6 +426,87 @@ TEST(PostgresqlOpening, OfAServerThatIsNotThereTellsNoSecret) {
   }
 }
 
+/// A variable of the environment, as it was before at the end.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    if (const char* const before = std::getenv(name)) before_ = before;
+    Set(value);
+  }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  ~Variable() { before_ ? Set(*before_) : Unset(); }
+  void Set(const std::string& value) { ::setenv(name_, value.c_str(), 1); }
+  void Unset() { ::unsetenv(name_); }
+
+ private:
+  const char* const name_;
+  std::optional<std::string> before_;
+};
+
+/// A store that went on in another database would grant what is held in this one.
+TEST_F(PostgresqlStore, GoesOnWhereItWasOpenedWhateverTheEnvironmentSaysLater) {
+  const std::string name = schema_.raw().Run("SELECT current_schema()");
+  std::list<Variable> variables;
+  const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> options(
+      PQconninfoParse(ServerUrl().c_str(), nullptr), PQconninfoFree);
+  for (const PQconninfoOption* one = options.get(); one->keyword != nullptr; ++one) {
+    if (one->val != nullptr && one->envvar != nullptr)
+      variables.emplace_back(one->envvar, one->val);
+  }
+  Variable settings("PGOPTIONS", "-csearch_path=" + name);
+  const Variable program("PGAPPNAME", name);
+  const auto store = OpenPostgresqlStore("postgresql://");
+  Client things = Things(*store);
+  EXPECT_EQ(things.Insert("42", {}).status, OpStatus::kDone);
+  for (Variable& variable : variables) variable.Unset();
+  settings.Unset();
+  const Variable user("PGUSER", "nobody"), database("PGDATABASE", "template1"),
+      host("PGHOST", "192.0.2.1"), port("PGPORT", "1"), tls("PGSSLMODE", "verify-full");
+  const std::string ended = schema_.raw().Run(
+      "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = '" +
+      name + "'");
+  EXPECT_NE(ended, "0");
+  EXPECT_EQ(things.Read("42").status, OpStatus::kDone);
+}
+
+TEST(PostgresqlUrl, TakesTheEnvironmentsWordOnce) {
+  const Variable password("PGPASSWORD", "it's \\ one"), hosts("PGHOST", "a,b"),
+      database("PGDATABASE", "");
+  const postgresql::Url url = postgresql::ParseUrl("postgresql://ann@/?sslrootcert=ca.crt");
+  const std::string folder = std::filesystem::current_path().string();
+  EXPECT_THAT(url.text, HasSubstr(R"(password='it\'s \\ one')"));
+  EXPECT_THAT(url.text, HasSubstr("dbname='ann'"));
+  EXPECT_THAT(url.text, HasSubstr("host='a,b'"));
+  EXPECT_THAT(url.text, HasSubstr("hostaddr=''"));
+  EXPECT_THAT(url.text, HasSubstr("sslmode='verify-full'"));
+  EXPECT_THAT(url.text, HasSubstr("sslrootcert='" + folder + "/ca.crt'"));
+  EXPECT_EQ(url.hosts.size(), 2U);
+  const postgresql::Url other = postgresql::ParseUrl("postgresql://ann@/?password=&passfile=p");
+  EXPECT_THAT(other.text, HasSubstr("passfile='" + folder + "/p'"));
+}
+
+TEST(PostgresqlUrl, NamesTheFilesOfTheHome) {
+  if (PQlibVersion() < 150000) GTEST_SKIP() << "this libpq does not ask $HOME";
+  const Variable home("HOME", "/home/ann"), password("PGPASSWORD", ""), file("PGPASSFILE", "");
+  const std::string text = postgresql::ParseUrl("postgresql://ann@/?sslcert=/a.crt").text;
+  EXPECT_THAT(text, HasSubstr("passfile='/home/ann/.pgpass'"));
+  EXPECT_THAT(text, HasSubstr("sslrootcert='/home/ann/.postgresql/root.crt'"));
+  EXPECT_THAT(text, HasSubstr("sslcert='/a.crt'"));
+}
+
+TEST(PostgresqlUrl, TakesAServicesWordOnce) {
+  const std::string file = ::testing::TempDir() + "doclock_" + ToText(NewUuid());
+  std::ofstream(file) << "[orders]\nhost=/run\nport=1234\ndbname=shop\npassword=secret\n";
+  const Variable services("PGSERVICEFILE", file);
+  const postgresql::Url url = postgresql::ParseUrl("postgresql:///?service=orders&port=77");
+  std::filesystem::remove(file);
+  EXPECT_THAT(url.text, AllOf(HasSubstr("host='/run'"), HasSubstr("port='77'")));
+  EXPECT_THAT(url.text, HasSubstr("dbname='shop'"));
+  EXPECT_THAT(url.text, HasSubstr("password='secret'"));
+  EXPECT_THAT(url.text, Not(HasSubstr("orders")));
+}
+
 void ExpectRefused(const std::string& url, const std::string& reason) {
   try {
     OpenPostgresqlStore(url);
@@ -464,12 +551,29 @@ TEST_F(PostgresqlStore, WhatACallLeftQueuedIsNotCarriedOutByTheNextOne) {
   EXPECT_EQ(results.front().Number(0, 0), 0);
 }
 
+TEST_F(PostgresqlStore, PreparesAnewWhatWasDeallocated) {
+  const postgresql::Statement one{"SELECT 1"};
+  postgresql::Pool pool(postgresql::ParseUrl(schema_.url()));
+  const auto deadline = std::chrono::steady_clock::now() + 1min;
+  const auto connection = pool.Take(deadline);
+  connection->Send(one);
+  connection->SendOnce("DEALLOCATE ALL");
+  connection->Run(deadline);
+  connection->Send(one);
+  EXPECT_THROW(connection->Run(deadline), postgresql::Refusal);
+  connection->Send(one);
+  EXPECT_EQ(connection->Run(deadline).back().Number(0, 0), 1);
+}
+
 TEST_F(PostgresqlStore, WhatARoleSetsEndsNoSession) {
   const std::string settings =
       "%20-cdefault_transaction_read_only%3Don%20-cstatement_timeout%3D1ms"
-      "%20-cidle_session_timeout%3D1min";
+      "%20-cidle_session_timeout%3D1min%20-cexit_on_error%3Don";
   const auto store = OpenPostgresqlStore(schema_.url() + settings);
-  EXPECT_EQ(Things(*store).Insert("42", {}).status, OpStatus::kDone);
+  Client things = Things(*store);
+  schema_.raw().Run("CREATE UNIQUE INDEX one_n ON doclock_c_things((body -> 'n'))");
+  EXPECT_EQ(things.Insert("42", {{"n", 1}}).status, OpStatus::kDone);
+  EXPECT_EQ(things.Insert("43", {{"n", 1}}).status, OpStatus::kConflict);
   postgresql::Pool pool(postgresql::ParseUrl(schema_.url() + settings));
   const auto deadline = std::chrono::steady_clock::now() + 1min;
   const auto connection = pool.Take(deadline);
