@@ -85,11 +85,15 @@ def check(kept):
     wrong = 0
     for place, load, fitted, prediction, measured in compared(kept):
         ratio = prediction.rate / measured["rate"]
-        off = not fitted and not 1 / FACTOR < ratio < FACTOR
+        off = not fitted and not is_near(ratio)
         wrong += off
         print(f"{place:15} {load:12} predicted {prediction.rate:9,.0f}  measured {measured['rate']:9,.0f}  {ratio:5.2f}"
               f"{' fitted' if fitted else ''}{' OFF' if off else ''}  limit: {prediction.limit}")
     sys.exit(f"scaling: {wrong} predictions are off by more than {FACTOR} times" if wrong else 0)
+
+
+def is_near(ratio):
+    return 1 / FACTOR < ratio < FACTOR
 
 
 def kept():
@@ -181,7 +185,7 @@ def prediction(kept):
     for place, load, fitted, made, measured in compared(kept):
         ratio = made.rate / measured["rate"]
         rows.setdefault(place, []).append(f"*{ratio:.2f}*" if fitted else f"{ratio:.2f}")
-        near += not fitted and 1 / FACTOR < ratio < FACTOR
+        near += not fitted and is_near(ratio)
         all_made += not fitted
     return (table(["predicted / measured", *LOADS.values()],
                   [[{**STORES, **FAR}[place], *cells] for place, cells in rows.items()])

@@ -113,7 +113,6 @@ void Batcher::Execute(StoreOp& op) {
   Pending self;
   self.op = &op;
   self.event = event.get();
-  self.queued = runtime_.Now();
   Enqueue(self);
   try {
     event->Wait();
@@ -163,12 +162,12 @@ void Batcher::SubmitRenewals(std::vector<StoreOp*> ops, std::function<void()> do
 }
 
 void Batcher::Submit(std::unique_ptr<Pending> pending) {
-  pending->queued = runtime_.Now();
   Enqueue(*pending);
   static_cast<void>(pending.release());  // Complete deletes it
 }
 
 void Batcher::Enqueue(Pending& pending) {
+  pending.queued = runtime_.Now();
   {
     const std::scoped_lock lock(mutex_);
     Insert(pending);

@@ -85,7 +85,10 @@ Connection::~Connection() {
   by_collection_.clear();
   by_text_.clear();
   for_filters_.clear();
-  sqlite3_close_v2(database_);  // joined work may have left a statement, which closes it later
+  // Joined work may have left a statement, which closes it later, and asks no handler of this.
+  sqlite3_busy_handler(database_, nullptr, nullptr);
+  sqlite3_progress_handler(database_, 0, nullptr, nullptr);
+  sqlite3_close_v2(database_);
 }
 
 void Connection::SetHandlers() noexcept {
