@@ -27,7 +27,7 @@ namespace doclock {
 /// DOCLOCK_STORE_MODULES) that is not installed or not of this build
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenStore(std::string_view url);
 
-/// As above. With kExisting, Store::Open throws NotFoundException for a missing collection.
+/// As above, where `mode` says what may be created. The memory store ignores it.
 DOCLOCK_EXPORT std::shared_ptr<Store> OpenStore(std::string_view url, OpenMode mode);
 
 /// Makes OpenStore call `opener` for URLs that begin with `scheme` and a colon, until the program

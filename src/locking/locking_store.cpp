@@ -19,8 +19,10 @@ constexpr const char* kForkedText = "the store belongs to the parent process";
 
 }  // namespace
 
-LockingStore::LockingStore(std::unique_ptr<Database> database)
-    : database_(std::move(database)), immediate_(database_->traits().immediate) {}
+LockingStore::LockingStore(std::unique_ptr<Database> database, bool creates)
+    : database_(std::move(database)),
+      immediate_(database_->traits().immediate),
+      creates_(creates) {}
 
 LockingStore::~LockingStore() = default;
 
@@ -46,8 +48,18 @@ auto LockingStore::Call(const F& call) const {
 std::shared_ptr<Collection> LockingStore::Open(const std::string& name,
                                                const LockFieldNames& fields,
                                                milliseconds default_ttl) {
-  const auto open = [&] { return database_->Open(name, fields, default_ttl); };
+  const auto open = [&] {
+    if (!creates_) RequireThere(name);
+    return database_->Open(name, fields, default_ttl);
+  };
   return Call([&] { return collections_.Open(name, fields, default_ttl, open); });
+}
+
+void LockingStore::RequireThere(const std::string& collection) const {
+  constexpr std::chrono::seconds kForList{10};
+  const auto names = database_->ListCollections(In(kForList));
+  if (!names || std::ranges::find(*names, collection) != names->end()) return;
+  throw NotFoundException("doclock: the store has no collection " + collection);
 }
 
 std::shared_ptr<Collection> LockingStore::Find(const std::string& name) const {
@@ -117,8 +129,8 @@ Deadline LockingStore::In(milliseconds budget) const {
   return std::chrono::steady_clock::now() + std::min(budget, kLongest);
 }
 
-std::shared_ptr<Store> StoreOn(std::unique_ptr<Database> database) {
-  return std::make_shared<LockingStore>(std::move(database));
+std::shared_ptr<Store> StoreOn(std::unique_ptr<Database> database, bool creates) {
+  return std::make_shared<LockingStore>(std::move(database), creates);
 }
 
 }  // namespace doclock::locking

@@ -19,7 +19,8 @@ namespace doclock::locking {
 /// carries some of them out in its own way overrides these.
 class DOCLOCK_EXPORT LockingStore : public Store {
  public:
-  explicit LockingStore(std::unique_ptr<Database> database);
+  /// @param creates does Open create what is missing? (See OpenMode.)
+  explicit LockingStore(std::unique_ptr<Database> database, bool creates = true);
   ~LockingStore() override;
 
   [[nodiscard]] StoreTraits traits() const noexcept override { return database_->traits(); }
@@ -56,16 +57,20 @@ class DOCLOCK_EXPORT LockingStore : public Store {
   [[nodiscard]] Database& database() const noexcept { return *database_; }
 
  private:
+  /// @throws NotFoundException
+  void RequireThere(const std::string& collection) const;
   /// For what throws: the same, and errors as the database tells them.
   template <class F>
   auto Call(const F& call) const;
 
   const std::unique_ptr<Database> database_;
   const bool immediate_;
+  const bool creates_;
   OpenCollections collections_;
 };
 
 /// That store.
-DOCLOCK_EXPORT std::shared_ptr<Store> StoreOn(std::unique_ptr<Database> database);
+DOCLOCK_EXPORT std::shared_ptr<Store> StoreOn(std::unique_ptr<Database> database,
+                                              bool creates = true);
 
 }  // namespace doclock::locking

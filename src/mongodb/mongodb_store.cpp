@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "mongodb/layouts/choose_layouts.h"
 #include "mongodb/layouts/with_layouts.h"
 #include "mongodb/mongodb_unit.h"
+#include "mongodb/open_url.h"
 #include "mongodb/operations/execute.h"
 #include "mongodb/query/query.h"
 #include "mongodb/stream.h"
@@ -112,8 +114,8 @@ class MongodbDatabase final : public locking::Database {
 class MongodbStore : public locking::LockingStore {
  public:
   /// @param same that database
-  MongodbStore(std::unique_ptr<MongodbDatabase> database, MongodbDatabase& same)
-      : LockingStore(std::move(database)), database_(same) {}
+  MongodbStore(std::unique_ptr<MongodbDatabase> database, MongodbDatabase& same, bool creates)
+      : LockingStore(std::move(database), creates), database_(same) {}
 
   [[nodiscard]] std::chrono::nanoseconds clock_skew() const {
     return database_.clocks().skew().most;
@@ -165,23 +167,41 @@ void Check(const MongodbStoreOptions& options) {
   CheckBound(options.server_selection_timeout, "server_selection_timeout");
 }
 
-std::shared_ptr<Store> StoreOn(std::shared_ptr<mongodb::Server> server, mongodb::Layouts layouts) {
+std::shared_ptr<Store> StoreOn(std::shared_ptr<mongodb::Server> server, mongodb::Layouts layouts,
+                               bool creates = true) {
   auto database = std::make_unique<MongodbDatabase>(std::move(server));
   MongodbDatabase& same = *database;
   if (!layouts.empty()) {
-    return std::make_shared<mongodb::WithLayouts<MongodbStore>>(std::move(layouts),
+    return std::make_shared<mongodb::WithLayouts<MongodbStore>>(std::move(layouts), creates,
                                                                 std::move(database), same);
   }
-  return std::make_shared<MongodbStore>(std::move(database), same);
+  return std::make_shared<MongodbStore>(std::move(database), same, creates);
+}
+
+std::shared_ptr<Store> OpenUri(const std::string& uri, MongodbStoreOptions options, bool creates) {
+  Check(options);
+  const std::string plain = mongodb::WithoutLayouts(uri, options.layouts);
+  mongodb::Layouts layouts = mongodb::LayoutsOf(options.layouts);
+  return StoreOn(std::make_shared<mongodb::Server>(plain, options), std::move(layouts), creates);
 }
 
 }  // namespace
 
 std::shared_ptr<Store> OpenMongodbStore(const std::string& uri, MongodbStoreOptions options) {
-  Check(options);
-  const std::string plain = mongodb::WithoutLayouts(uri, options.layouts);
-  mongodb::Layouts layouts = mongodb::LayoutsOf(options.layouts);
-  return StoreOn(std::make_shared<mongodb::Server>(plain, options), std::move(layouts));
+  return OpenUri(uri, std::move(options), true);
+}
+
+std::shared_ptr<Store> OpenMongodbUrl(std::string_view url, OpenMode mode) {
+  return OpenMongodbUrl(url, mode, std::nullopt);
+}
+
+std::shared_ptr<Store> OpenMongodbUrl(std::string_view url, OpenMode mode,
+                                      std::optional<Duration> patience) {
+  MongodbStoreOptions options;
+  if (patience) {
+    options.server_selection_timeout = std::min(options.server_selection_timeout, *patience);
+  }
+  return OpenUri(std::string(url), std::move(options), mode == OpenMode::kAsTheUrlSays);
 }
 
 std::shared_ptr<Store> OpenMongodbStore(_mongoc_client_pool_t* pool, const std::string& database,

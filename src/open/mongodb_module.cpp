@@ -2,22 +2,10 @@
 
 #include <mongoc/mongoc.h>
 
-#include <algorithm>
-#include <string>
-
-#include "doclock/mongodb_store.h"
+#include "mongodb/open_url.h"
 #include "open/store_module.h"
 
 namespace {
-
-std::shared_ptr<doclock::Store> OpenByUrl(std::string_view url, doclock::OpenMode,
-                                          std::optional<doclock::Duration> patience) {
-  doclock::MongodbStoreOptions options;
-  if (patience) {
-    options.server_selection_timeout = std::min(options.server_selection_timeout, *patience);
-  }
-  return doclock::OpenMongodbStore(std::string(url), options);
-}
 
 void SilenceLog() { mongoc_log_set_handler(nullptr, nullptr); }
 
@@ -25,7 +13,7 @@ void SilenceLog() { mongoc_log_set_handler(nullptr, nullptr); }
 
 const doclock::StoreModule doclock_store_module{
     DOCLOCK_MODULE_BUILD,
-    &OpenByUrl,
+    &doclock::OpenMongodbUrl,
     &mongoc_get_version,
     &SilenceLog,
 };

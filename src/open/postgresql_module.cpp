@@ -4,15 +4,15 @@
 
 #include <string>
 
-#include "doclock/postgresql_store.h"
 #include "open/store_module.h"
+#include "postgresql/open_url.h"
 
 namespace {
 
 // Opening has a time of its own, see OpenPostgresqlStore.
-std::shared_ptr<doclock::Store> OpenByUrl(std::string_view url, doclock::OpenMode,
+std::shared_ptr<doclock::Store> OpenByUrl(std::string_view url, doclock::OpenMode mode,
                                           std::optional<doclock::Duration>) {
-  return doclock::OpenPostgresqlStore(std::string(url));
+  return doclock::OpenPostgresqlUrl(url, mode);
 }
 
 const char* VersionOfDriver() {

@@ -163,11 +163,13 @@ class PostgresqlDatabase final : public locking::Database {
 }  // namespace
 
 std::shared_ptr<Store> OpenPostgresqlStore(const std::string& url) {
-  return locking::StoreOn(std::make_unique<PostgresqlDatabase>(postgresql::ParseUrl(url)));
+  return OpenPostgresqlUrl(url, OpenMode::kAsTheUrlSays);
 }
 
-std::shared_ptr<Store> OpenPostgresqlUrl(std::string_view url, OpenMode) {
-  return OpenPostgresqlStore(std::string(url));
+std::shared_ptr<Store> OpenPostgresqlUrl(std::string_view url, OpenMode mode) {
+  return locking::StoreOn(
+      std::make_unique<PostgresqlDatabase>(postgresql::ParseUrl(std::string(url))),
+      mode == OpenMode::kAsTheUrlSays);
 }
 
 }  // namespace doclock

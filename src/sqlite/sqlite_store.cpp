@@ -95,8 +95,7 @@ class SqliteDatabase final : public locking::Database {
   SqliteDatabase(sqlite::OpenFile open, const SqliteStoreOptions& options)
       : Database(locking::InChild::kRefused),
         parts_(std::make_unique<Parts>(std::move(open), options)),
-        busy_timeout_(options.busy_timeout.ms()),
-        create_(options.create) {}
+        busy_timeout_(options.busy_timeout.ms()) {}
   ~SqliteDatabase() override {
     if (IsForked()) static_cast<void>(parts_.release());
   }
@@ -160,7 +159,6 @@ class SqliteDatabase final : public locking::Database {
 
   std::unique_ptr<Parts> parts_;
   const std::chrono::milliseconds busy_timeout_;
-  const bool create_;
   std::size_t opened_ = 0;  ///< How many collections are; Open is called by one thread at a time.
 };
 
@@ -169,10 +167,6 @@ void SqliteDatabase::CreateTables(const SqliteCollection& collection) {
   {
     const auto reader = parts_->readers.Take(deadline);
     if (HasCollection(*reader, collection.tables())) return;
-  }
-  if (!create_) {
-    throw NotFoundException("doclock: " + parts_->path.string() + " has no collection " +
-                            collection.name());
   }
   parts_->writer.Transact(
       deadline, [&](Connection& connection) { CreateCollection(connection, collection.tables()); });
@@ -240,7 +234,8 @@ std::shared_ptr<Store> OpenSqliteStore(const std::filesystem::path& file,
   CheckName(file);
   try {
     return locking::StoreOn(
-        std::make_unique<SqliteDatabase>(sqlite::OpenDatabase(file, options), options));
+        std::make_unique<SqliteDatabase>(sqlite::OpenDatabase(file, options), options),
+        options.create);
   } catch (const DatabaseError& error) {
     throw sqlite::AsStoreException(error, file);
   }

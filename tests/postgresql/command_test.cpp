@@ -39,6 +39,21 @@ TEST_F(PostgresqlCommand, ListsCollectionsAndExaminesTheServer) {
   EXPECT_THAT(Doclock({"status"}).out, Not(HasSubstr("job")));
 }
 
+TEST_F(PostgresqlCommand, NamesAMissingCollectionAndCreatesNone) {
+  using Arguments = std::vector<std::string>;
+  for (const Arguments& arguments : {Arguments{"list", "orders"},
+                                     {"export", "orders"},
+                                     {"outbox", "orders"},
+                                     {"events", "-c", "orders"}}) {
+    const Ended ended = Doclock(arguments);
+    EXPECT_EQ(ended.code, 66) << arguments.front();
+    EXPECT_THAT(ended.err, HasSubstr("the store has no collection ")) << arguments.front();
+  }
+  EXPECT_EQ(Doclock({"status"}).code, 0);
+  EXPECT_EQ(Doclock({"purge"}).code, 0);
+  EXPECT_EQ(Doclock({"collections"}).out, "");
+}
+
 }  // namespace
 }  // namespace doclock::postgresql_test
 

@@ -12,10 +12,10 @@ namespace doclock {
 /// May opening a store create what is missing?
 enum class OpenMode : std::uint8_t {
   kAsTheUrlSays,  ///< What OpenStore(url) does.
-  kExisting,   ///< A store on files creates neither the files nor their contents, even if the URL
-               ///< asks for it. Other stores ignore this.
-  kUnchanged,  ///< As kExisting. Nor is anything completed: what is not complete is refused. To
-               ///< look at a store without leaving a trace.
+  kExisting,      ///< Neither files nor collections are created, even if the URL asks for it: a
+                  ///< missing collection is NotFoundException when it is opened.
+  kUnchanged,     ///< As kExisting. Nor is anything completed: what is not complete is refused. To
+                  ///< look at a store without leaving a trace.
 };
 
 /// Opens a store by its whole URL, scheme included. Called by several threads at once. Never

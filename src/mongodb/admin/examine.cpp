@@ -91,8 +91,15 @@ class Examiner {
     }
     if (!Asked("indexes", IndexesOf(collection.name()), list)) return;
     auto found = JudgePlaceIndexes(list, index, library);
-    HasIndexLike(index, list, found);
+    const bool is_there = HasIndexLike(index, list, found);
     AddAll(collection, std::move(found));
+    bson_iter_t unique;
+    if (!is_there && FindField(*index.get(), "unique", unique)) {
+      Add(FindingLevel::kProblem, "indexes",
+          "the unique index is missing without which locks of " + std::string(library) +
+              " do not exclude each other",
+          "let a program that takes these locks create it");
+    }
     const std::string field = ExpiryField(*index.get());
     if (field.empty()) return;  // theirs does not delete
     bool has = false;

@@ -114,8 +114,11 @@ Deadline PartOf(Deadline deadline) {
 
 class LayoutDatabase final : public locking::Database {
  public:
-  LayoutDatabase(Server& server, const Layouts& layouts)
-      : Database(locking::InChild::kRefused), server_(server), layouts_(layouts) {}
+  LayoutDatabase(Server& server, const Layouts& layouts, bool creates)
+      : Database(locking::InChild::kRefused),
+        server_(server),
+        layouts_(layouts),
+        creates_(creates) {}
 
   [[nodiscard]] StoreTraits traits() const noexcept override { return {}; }
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
@@ -133,7 +136,8 @@ class LayoutDatabase final : public locking::Database {
     CheckPlace(server_, *collection, layout.Index(), layout.library());
     // Without it the other library's locks do not exclude each other.
     const bool by_index = layout.key_field() != std::string_view("_id");
-    if (by_index && !HasIndex(server_, *collection, layout.Index(), false)) MakeIndex(*collection);
+    if (creates_ && by_index && !HasIndex(server_, *collection, layout.Index(), false))
+      MakeIndex(*collection);
     return collection;
   }
   std::unique_ptr<locking::Unit> Begin(locking::Access, Deadline deadline) override {
@@ -271,6 +275,7 @@ class LayoutDatabase final : public locking::Database {
 
   Server& server_;
   const Layouts layouts_;
+  const bool creates_;
 };
 
 }  // namespace
@@ -279,8 +284,8 @@ const Layout& LayoutOf(const Collection& collection) {
   return static_cast<const LayoutCollection&>(collection).layout();
 }
 
-LayoutStore::LayoutStore(Server& server, const ClockWatch& clocks, Layouts layouts)
-    : LockingStore(std::make_unique<LayoutDatabase>(server, layouts)),
+LayoutStore::LayoutStore(Server& server, const ClockWatch& clocks, Layouts layouts, bool creates)
+    : LockingStore(std::make_unique<LayoutDatabase>(server, layouts, creates), creates),
       clocks_(clocks),
       layouts_(std::move(layouts)) {}
 

@@ -29,7 +29,7 @@ using Layouts = std::map<std::string, const Layout*>;
 class LayoutStore final : public locking::LockingStore {
  public:
   /// @param server,clocks outlive this
-  LayoutStore(Server& server, const ClockWatch& clocks, Layouts layouts);
+  LayoutStore(Server& server, const ClockWatch& clocks, Layouts layouts, bool creates);
 
   [[nodiscard]] bool Has(const std::string& collection) const {
     return layouts_.contains(collection);

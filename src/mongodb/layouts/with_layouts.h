@@ -22,9 +22,10 @@ class WithLayouts final : public Base {
   using milliseconds = std::chrono::milliseconds;
 
   template <class... Arguments>
-  explicit WithLayouts(Layouts layouts, Arguments&&... arguments)
-      : Base(std::forward<Arguments>(arguments)...),
-        others_(this->database().server(), this->database().clocks(), std::move(layouts)) {}
+  WithLayouts(Layouts layouts, bool creates, Arguments&&... arguments)
+      : Base(std::forward<Arguments>(arguments)..., creates),
+        others_(this->database().server(), this->database().clocks(), std::move(layouts), creates) {
+  }
 
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
                                    milliseconds default_ttl) override {

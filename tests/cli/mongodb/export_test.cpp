@@ -39,6 +39,13 @@ TEST_F(MongodbExportTest, SaysWhichMembersNoBodyCanHave) {
             "output: 3 in 2 documents, the first of which is 'b'\n");
 }
 
+TEST_F(MongodbExportTest, NamesAMissingCollectionAndCreatesNone) {
+  const Ended ended = Doclock({"export", "thing"});
+  EXPECT_EQ(ended.code, 66);
+  EXPECT_THAT(ended.err, HasSubstr("the store has no collection thing"));
+  EXPECT_EQ(Doclock({"collections"}).out, "");
+}
+
 }  // namespace
 }  // namespace doclock::cli_test
 

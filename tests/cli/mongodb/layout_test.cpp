@@ -66,6 +66,28 @@ class MongodbMongoLockTest : public LayoutCommand {
   mongo_test::RecreatedMongoLock peer_{mongo_test::SetUri(), database_.name()};
 };
 
+TEST_F(MongodbMongoLockTest, LooksAtThemWithoutMakingTheIndex) {
+  ASSERT_EQ(peer_.XLock("job", "any text"), "done 0");
+  mongodb::Doc drop = mongodb::Doc::Of("dropIndexes", "locks");
+  database_.Run(drop.Add("index", "*"));
+  const auto has_index = [&] {
+    bool unique = false;
+    database_.Run(mongodb::Doc::Of("listIndexes", "locks"), [&](const bson_t& reply) {
+      bson_iter_t iter, found;
+      unique = bson_iter_init(&iter, &reply) &&
+               bson_iter_find_descendant(&iter, "cursor.firstBatch.1.unique", &found);
+    });
+    return unique;
+  };
+  const Ended doctor = Doclock({"doctor", "-c", "locks"});
+  EXPECT_EQ(doctor.code, 78);
+  EXPECT_THAT(doctor.out, HasSubstr("problem  indexes: the unique index is missing"));
+  EXPECT_EQ(Doclock({"status", "-c", "locks"}).code, 0);
+  EXPECT_FALSE(has_index());
+  EXPECT_EQ(Doclock({"run", "-c", "locks", "other", "--", "true"}).code, 0);
+  EXPECT_TRUE(has_index());
+}
+
 TEST_F(MongodbMongoLockTest, ShowsBreaksAndTakesThem) {
   ASSERT_EQ(peer_.XLock("job", "any text"), "done 0");
   EXPECT_THAT(Doclock({"status", "-c", "locks"}).out, HasSubstr("gopher"));
