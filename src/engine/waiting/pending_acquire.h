@@ -30,7 +30,12 @@ inline constexpr std::chrono::milliseconds kLastCall{100};
 /// A caller that waits for a lock, blocked or not. It is settled exactly once: granted, refused,
 /// timed out or cancelled. The thread that brings a grant too late releases it.
 ///
-/// Queued → Claimed (an attempt for it is under way) → gone; guarded by its shard's mutex.
+/// Of one that waits for a document, guarded by its shard's mutex:
+///
+///   kNotQueued --Enqueue--> kQueued --Claim: it is the first, and asks, or a release hands over-->
+///   kClaimed --Unclaim: busy--> kQueued, or --LeaveGranted, its end, or a failure--> kNotQueued
+///
+/// It may be settled in any of these; who holds a claim for it then drops what it brings.
 class PendingAcquire : public std::enable_shared_from_this<PendingAcquire>,
                        public boost::intrusive::list_base_hook<
                            boost::intrusive::link_mode<boost::intrusive::normal_link>> {
