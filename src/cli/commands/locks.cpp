@@ -117,7 +117,8 @@ LockAdmin AdminOf(const LockManager& manager, const LocksOptions& options) {
   return LockProvider(manager, options.collection).Admin();
 }
 
-/// The locks to show. A missing collection has none; on MongoDB it is not an error either.
+/// The locks to show. A missing collection has none: one that nobody has locked in yet may be
+/// missing.
 std::vector<LockStatus> Found(const LockManager& manager, const LocksOptions& options) {
   LockFilter filter = options.filter;
   if (options.has_key) {
