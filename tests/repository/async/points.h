@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "doclock/runtime.h"
 #include "doclock/testing/faulty_store.h"
+#include "engine/runtime/passing_runtime.h"
 
 namespace doclock {
 
@@ -36,22 +36,17 @@ class Points {
 };
 
 /// A runtime each of whose tasks is a point.
-class PointRuntime : public Runtime {
+class PointRuntime : public test::PassingRuntime {
  public:
   PointRuntime(std::shared_ptr<Runtime> inner, std::shared_ptr<Points> points)
-      : inner_(std::move(inner)), points_(std::move(points)) {}
+      : PassingRuntime(std::move(inner)), points_(std::move(points)) {}
 
-  [[nodiscard]] TimePoint Now() const noexcept override { return inner_->Now(); }
   TimerId Schedule(TimePoint when, Task task) override {
-    return inner_->Schedule(when, With(std::move(task)));
+    return PassingRuntime::Schedule(when, With(std::move(task)));
   }
-  void Cancel(TimerId id) noexcept override { inner_->Cancel(id); }
-  void Post(Task task) override { inner_->Post(With(std::move(task))); }
-  void Work(Task task) override { inner_->Work(With(std::move(task))); }
-  void Notify(Task task) override { inner_->Notify(With(std::move(task))); }
-  std::unique_ptr<Event> MakeEvent() override { return inner_->MakeEvent(); }
-  [[nodiscard]] bool OnOwnThread() const noexcept override { return inner_->OnOwnThread(); }
-  void Stop(std::chrono::nanoseconds timeout) override { inner_->Stop(timeout); }
+  void Post(Task task) override { PassingRuntime::Post(With(std::move(task))); }
+  void Work(Task task) override { PassingRuntime::Work(With(std::move(task))); }
+  void Notify(Task task) override { PassingRuntime::Notify(With(std::move(task))); }
 
  private:
   Task With(Task task) const {
@@ -61,7 +56,6 @@ class PointRuntime : public Runtime {
     };
   }
 
-  const std::shared_ptr<Runtime> inner_;
   const std::shared_ptr<Points> points_;
 };
 
