@@ -166,6 +166,7 @@ class Client {
   std::int64_t Purge(std::int64_t limit = 1000) {
     return store_.Purge(*collection_, limit, kBudget);
   }
+  Store& store() { return store_; }
   Collection& collection() { return *collection_; }
   [[nodiscard]] StoreTraits traits() const { return store_.traits(); }
 
