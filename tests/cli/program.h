@@ -56,6 +56,7 @@ class Folder {
 };
 
 std::string TextOf(const std::filesystem::path& file);
+std::vector<std::string> Lines(const std::string& text);
 
 void ShortPause();
 
