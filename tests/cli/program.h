@@ -2,10 +2,11 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
+
+#include "process/eventually.h"
 
 namespace doclock::cli_test {
 
@@ -60,15 +61,6 @@ std::vector<std::string> Lines(const std::string& text);
 
 void ShortPause();
 
-/// Asks again until it is so, for a minute at most.
-template <class F>
-bool Eventually(F&& is_so) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(5);
-  while (!is_so()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    ShortPause();
-  }
-  return true;
-}
+using test::Eventually;
 
 }  // namespace doclock::cli_test
