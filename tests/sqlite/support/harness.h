@@ -1,0 +1,29 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "process/child.h"
+#include "sqlite/support/client.h"
+#include "sqlite/support/temp_folder.h"
+
+namespace doclock::sqlite_test {
+
+using test::Child;
+
+/// With a database file of its own, which goes with its folder.
+class FileTest : public ::testing::Test {
+ protected:
+  void ExpectWorks() {
+    Client client(file_);
+    const AcquireOp held = client.Create("works");
+    ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
+    EXPECT_EQ(client.Release("works", held).status, OpStatus::kDone);
+  }
+
+  TempFolder folder_;
+  std::filesystem::path file_ = folder_ / "things.db";
+};
+
+}  // namespace doclock::sqlite_test
