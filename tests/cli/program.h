@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "process/eventually.h"
+#include "process/temp_folder.h"
 
 namespace doclock::cli_test {
 
@@ -36,24 +37,17 @@ class Program {
  private:
   void Collect(int status);
 
-  std::filesystem::path folder_;
+  test::TempFolder folder_;
   pid_t pid_ = -1;
   Ended ended_;
 };
 
-/// A folder that goes with the object.
-class Folder {
+/// Names its files as a command line does.
+class Folder : public test::TempFolder {
  public:
-  Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder();
   [[nodiscard]] std::string operator/(const std::string& name) const {
-    return (path_ / name).string();
+    return (path() / name).string();
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 std::string TextOf(const std::filesystem::path& file);

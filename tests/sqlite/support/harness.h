@@ -5,12 +5,13 @@
 #include <filesystem>
 
 #include "process/child.h"
+#include "process/temp_folder.h"
 #include "sqlite/support/client.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 
 using test::Child;
+using test::TempFolder;
 
 /// With a database file of its own, which goes with its folder.
 class FileTest : public ::testing::Test {
