@@ -14,7 +14,7 @@
 namespace doclock::sqlite_test {
 namespace {
 
-class SqliteCommit : public FileTest {
+class SqliteCommit : public SqliteTest {
  protected:
   void TearDown() override { FaultyFiles::failing_syncs = FaultyFiles::failing_writes = 0; }
 

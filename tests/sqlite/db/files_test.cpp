@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class SqliteFiles : public FileTest {
+class SqliteFiles : public SqliteTest {
  protected:
   /// The error of OpenSqliteStore for the file.
   static std::string Refusal(const fs::path& file, SqliteStoreOptions options = {}) {

@@ -13,7 +13,7 @@
 namespace doclock::sqlite_test {
 namespace {
 
-class SqliteGuest : public FileTest {};
+class SqliteGuest : public SqliteTest {};
 
 TEST_F(SqliteGuest, UsersTablesStayAsTheyAre) {
   RawDatabase own(file_);

@@ -54,7 +54,7 @@ Outcome OutcomeOf(const std::function<void()>& call) {
   }
 }
 
-class SqliteMovedFiles : public FileTest {
+class SqliteMovedFiles : public SqliteTest {
  protected:
   [[nodiscard]] fs::path With(const std::string& suffix) const { return file_.string() + suffix; }
 

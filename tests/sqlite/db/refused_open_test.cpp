@@ -20,7 +20,7 @@ constexpr int kDocuments = 5;
 
 /// All stores are those of other processes: this one reads the files, and closing a descriptor
 /// drops the locks that SQLite has in the same process.
-class SqliteRefusedOpen : public FileTest {
+class SqliteRefusedOpen : public SqliteTest {
  protected:
   void SetUp() override {
     DOCLOCK_NEEDS_COORDINATOR();

@@ -13,7 +13,7 @@ using sqlite::LockColumns;
 constexpr std::int64_t kThisBoot = 7, kFormerBoot = 5;
 constexpr std::int64_t kMostRemembered = 100'000;
 
-class SqliteJudge : public FileTest {
+class SqliteJudge : public SqliteTest {
  protected:
   static TimePoint At(std::chrono::seconds time) { return TimePoint(1h + time); }
 

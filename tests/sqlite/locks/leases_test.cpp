@@ -11,7 +11,7 @@
 namespace doclock::sqlite_test {
 namespace {
 
-class SqliteLeases : public FileTest {
+class SqliteLeases : public SqliteTest {
  protected:
   [[nodiscard]] std::int64_t Rows() {
     return RawDatabase(file_).Number("SELECT count(*) FROM doclock_l_things");

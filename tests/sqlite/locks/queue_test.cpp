@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-class SqliteQueue : public FileTest {
+class SqliteQueue : public SqliteTest {
  protected:
   Client Opened() { return Client(file_, {.sync = SqliteSync::kOff, .clock = clock_}); }
   std::int64_t Rows() { return RawDatabase(file_).Number("SELECT count(*) FROM doclock_q_things"); }

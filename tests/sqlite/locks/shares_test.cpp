@@ -15,7 +15,7 @@
 namespace doclock::sqlite_test {
 namespace {
 
-class SqliteShares : public FileTest {
+class SqliteShares : public SqliteTest {
  protected:
   std::int64_t Rows(const std::string& table) {
     return RawDatabase(file_).Number("SELECT count(*) FROM doclock_" + table + "_things");
@@ -253,7 +253,7 @@ TEST_F(SqliteShares, ManySharesOfFewDocumentsComeInPages) {
   EXPECT_EQ(pages, 2U);
 }
 
-class SqliteSharers : public FileTest {
+class SqliteSharers : public SqliteTest {
  protected:
   void SetUp() override { DOCLOCK_NEEDS_COORDINATOR(); }
   Child Sharer(const char* limit) {

@@ -15,7 +15,7 @@
 namespace doclock::sqlite_test {
 namespace {
 
-class SqliteIndexes : public FileTest {
+class SqliteIndexes : public SqliteTest {
  protected:
   std::string PlanOf(const Filter& filter) {
     sqlite::Connection connection(file_, /*create=*/false);

@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using nlohmann::json;
 
-class SqliteJoin : public FileTest {
+class SqliteJoin : public SqliteTest {
  protected:
   void SetUp() override {
     orders_.Insert("7", json({{"n", 1}}));

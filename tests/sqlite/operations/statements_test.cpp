@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 
 /// Tables: c documents, l leases, r shares, g groups.
-class SqliteStatements : public FileTest {
+class SqliteStatements : public SqliteTest {
  protected:
   void SetUp() override {
     client_.Release("1", client_.Create("1"));  // the owner's row, once a day

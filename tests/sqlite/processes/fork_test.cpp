@@ -43,7 +43,7 @@ bool IsForked(const std::function<void()>& act) {
   return false;
 }
 
-class SqliteFork : public FileTest {
+class SqliteFork : public SqliteTest {
  protected:
   using Things = LockingRepository<nlohmann::json>;
   void SetUp() override { DOCLOCK_NEEDS_COORDINATOR(); }

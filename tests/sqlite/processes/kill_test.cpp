@@ -56,7 +56,7 @@ class Ledger {
   std::map<std::string, std::int64_t> released_;
 };
 
-class SqliteKill : public FileTest {
+class SqliteKill : public SqliteTest {
  protected:
   void SetUp() override { DOCLOCK_NEEDS_COORDINATOR(); }
 

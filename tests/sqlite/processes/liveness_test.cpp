@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class SqliteLiveness : public FileTest {
+class SqliteLiveness : public SqliteTest {
  protected:
   void SetUp() override {
     DOCLOCK_NEEDS_COORDINATOR();

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class SqliteOwnReads : public FileTest {
+class SqliteOwnReads : public SqliteTest {
  protected:
   [[nodiscard]] fs::path With(const std::string& suffix) const { return file_.string() + suffix; }
   void Read(const std::string& suffix) const {

@@ -17,7 +17,7 @@ namespace {
 using sqlite::DeadlineIn;
 using sqlite::ProcessCoordinator;
 
-class SqliteCoordinator : public FileTest {
+class SqliteCoordinator : public SqliteTest {
  protected:
   void SetUp() override {
     DOCLOCK_NEEDS_COORDINATOR();

@@ -13,7 +13,7 @@
 namespace doclock::sqlite_test {
 namespace {
 
-class SqliteQueueKill : public FileTest {
+class SqliteQueueKill : public SqliteTest {
  protected:
   void SetUp() override {
     DOCLOCK_NEEDS_COORDINATOR();

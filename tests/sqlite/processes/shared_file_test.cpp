@@ -12,7 +12,7 @@
 namespace doclock::sqlite_test {
 namespace {
 
-class SqliteSharedFile : public FileTest {
+class SqliteSharedFile : public SqliteTest {
  protected:
   void SetUp() override {
     for (const char* how : kWays) one_.Insert(how, {{"count", 0}});

@@ -51,7 +51,7 @@ class Hints {
   TimePoint last_time_{};
 };
 
-class SqliteWatch : public FileTest {
+class SqliteWatch : public SqliteTest {
  protected:
   void SetUp() override {
     DOCLOCK_NEEDS_COORDINATOR();

@@ -14,7 +14,7 @@ using test::Child;
 using test::TempFolder;
 
 /// With a database file of its own, which goes with its folder.
-class FileTest : public ::testing::Test {
+class SqliteTest : public ::testing::Test {
  protected:
   void ExpectWorks() {
     Client client(file_);
