@@ -1,18 +1,16 @@
 #pragma once
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <deque>
 #include <string>
-#include <thread>
-#include <vector>
+
+#include "../tests/process/local_port.h"
 
 /// @file
 /// A server of this machine as if it were further away.
@@ -23,30 +21,9 @@ namespace doclock::bench {
 class DelayedPort {
  public:
   DelayedPort(int target, std::chrono::microseconds round_trip)
-      : target_(target), each_way_(round_trip / 2) {
-    sockaddr_in address = Local(0);
-    socklen_t size = sizeof address;
-    auto* const any = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(socket_, any, size) != 0 || ::listen(socket_, 128) != 0) std::abort();
-    ::getsockname(socket_, any, &size);
-    port_ = ntohs(address.sin_port);
-    accepts_ = std::thread([this] {
-      for (int client = ::accept(socket_, nullptr, nullptr); client >= 0;
-           client = ::accept(socket_, nullptr, nullptr)) {
-        connections_.emplace_back([this, client] { Serve(client); });
-      }
-    });
-  }
-  DelayedPort(const DelayedPort&) = delete;
-  DelayedPort& operator=(const DelayedPort&) = delete;
-  /// After all of its clients are gone.
-  ~DelayedPort() {
-    ::shutdown(socket_, SHUT_RDWR);
-    accepts_.join();
-    connections_.clear();
-    ::close(socket_);
-  }
-  [[nodiscard]] int port() const noexcept { return port_; }
+      : target_(target), each_way_(round_trip / 2) {}
+
+  [[nodiscard]] int port() const noexcept { return server_.port(); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -56,14 +33,9 @@ class DelayedPort {
     std::string bytes;
   };
 
-  static sockaddr_in Local(int port) {
-    return {AF_INET, htons(static_cast<std::uint16_t>(port)), {htonl(INADDR_LOOPBACK)}, {}};
-  }
-
   void Serve(int client) const {
-    const int server = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address = Local(target_);
-    if (::connect(server, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) std::abort();
+    const int server = test::ConnectTo(target_);
+    if (server < 0) return;
     const int sides[] = {client, server};
     for (const int side : sides) {
       constexpr int kYes = 1;
@@ -71,7 +43,7 @@ class DelayedPort {
     }
     std::deque<Said> from[2];
     while (Read(sides, from) && Write(sides, from)) continue;
-    for (const int side : sides) ::close(side);
+    ::close(server);
   }
   /// Waits until one of them says something, or is to be told something. False: it is the end.
   bool Read(const int (&sides)[2], std::deque<Said> (&from)[2]) const {
@@ -106,10 +78,7 @@ class DelayedPort {
 
   const int target_;
   const std::chrono::microseconds each_way_;
-  const int socket_ = ::socket(AF_INET, SOCK_STREAM, 0);
-  int port_ = 0;
-  std::vector<std::jthread> connections_;
-  std::thread accepts_;
+  const test::LocalServer server_{[this](int client) { Serve(client); }};
 };
 
 }  // namespace doclock::bench

@@ -8,30 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "../tests/process/temp_folder.h"
 #include "doclock/sqlite_store.h"
 #include "documents.h"
 
 namespace doclock::bench {
 
-/// A folder that goes with the object.
-class TempFolder {
- public:
-  TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "doclock-bench-XXXXXX").string();
-    if (!::mkdtemp(name.data())) std::abort();
-    path_ = name;
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  ~TempFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] std::filesystem::path operator/(const char* name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
+using test::TempFolder;
 
 /// The least a lock and a release can cost in SQLite: a bare, prepared, single-row UPDATE by key
 /// in a transaction of its own.

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "allocation/told.h"
+#include "process/temp_folder.h"
 #include "sqlite/db/faulty_files.h"
 #include "sqlite/support/client.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::allocation_test {
 namespace {
@@ -74,7 +74,7 @@ class SqliteAllocation : public ::testing::TestWithParam<Failing> {
   }
 
   FaultyFiles files_;
-  sqlite_test::TempFolder folder_;
+  test::TempFolder folder_;
   sqlite_test::Client client_{folder_ / "things.db", Options()};
   sqlite_test::Client others_{folder_ / "things.db"};
 };

@@ -4,33 +4,30 @@
 #include <utility>
 
 #include "allocation/failing_new.h"
-#include "doclock/runtime.h"
+#include "engine/runtime/passing_runtime.h"
 
 namespace doclock::allocation_test {
 
 /// Another runtime, whose tasks are code under test: it counts those that throw, which would end a
 /// program with real threads.
-class WatchingRuntime final : public Runtime {
+class WatchingRuntime final : public test::PassingRuntime {
  public:
-  explicit WatchingRuntime(std::shared_ptr<Runtime> runtime) : runtime_(std::move(runtime)) {}
+  using PassingRuntime::PassingRuntime;
 
   [[nodiscard]] int escaped() const noexcept { return *escaped_; }
 
-  TimePoint Now() const noexcept override { return runtime_->Now(); }
   TimerId Schedule(TimePoint when, Task task) override {
-    return runtime_->Schedule(when, Watched(std::move(task)));
+    return PassingRuntime::Schedule(when, Watched(std::move(task)));
   }
-  void Cancel(TimerId id) noexcept override { runtime_->Cancel(id); }
-  void Post(Task task) override { runtime_->Post(Watched(std::move(task))); }
-  void Work(Task task) override { runtime_->Work(Watched(std::move(task))); }
-  void Notify(Task task) override { runtime_->Notify(Watched(std::move(task))); }
+  void Post(Task task) override { PassingRuntime::Post(Watched(std::move(task))); }
+  void Work(Task task) override { PassingRuntime::Work(Watched(std::move(task))); }
+  void Notify(Task task) override { PassingRuntime::Notify(Watched(std::move(task))); }
   std::unique_ptr<Event> MakeEvent() override {
-    return std::make_unique<WatchedEvent>(runtime_->MakeEvent());
+    return std::make_unique<WatchedEvent>(PassingRuntime::MakeEvent());
   }
-  bool OnOwnThread() const noexcept override { return runtime_->OnOwnThread(); }
   void Stop(std::chrono::nanoseconds patience) override {
     const TestsOwnCode code;
-    runtime_->Stop(patience);
+    PassingRuntime::Stop(patience);
   }
 
  private:
@@ -59,7 +56,6 @@ class WatchingRuntime final : public Runtime {
     };
   }
 
-  const std::shared_ptr<Runtime> runtime_;
   const std::shared_ptr<int> escaped_ = std::make_shared<int>(0);
 };
 

@@ -12,9 +12,6 @@ using ::testing::Not;
 
 class CommandsTest : public CliTest {
  protected:
-  json Json(const std::vector<std::string>& arguments) {
-    return json::parse(Doclock(arguments).out);
-  }
   /// `edit` with an editor that writes this and ends so, without a terminal.
   Ended Edited(const std::string& text, int code) {
     const std::string editor = Editor("echo '" + text + "' > \"$1\"; exit " + std::to_string(code));

@@ -1,6 +1,5 @@
 #include <sqlite3.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -15,13 +14,6 @@ using ::testing::HasSubstr;
 
 class DoctorTest : public CliTest {
  protected:
-  /// What it found of one thing; null: it did not look.
-  json Found(const std::string& check) {
-    const json all = json::parse(Doclock({"doctor", "--json"}).out);
-    const auto is_it = [&](const json& one) { return one.at("check") == check; };
-    const auto found = std::find_if(all.begin(), all.end(), is_it);
-    return found == all.end() ? json() : *found;
-  }
   void Sql(const std::string& sql) {
     sqlite3* file = nullptr;
     ASSERT_EQ(sqlite3_open((folder / "locks.db").c_str(), &file), SQLITE_OK);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,16 @@ class CliTest : public ::testing::Test {
   }
   Ended Doclock(std::vector<std::string> arguments, const std::string& input = "") {
     return Program(Command(std::move(arguments)), {store, temporary}, input).Wait();
+  }
+  nlohmann::json Json(const std::vector<std::string>& words) {
+    return nlohmann::json::parse(Doclock(words).out);
+  }
+  /// What the doctor found of one thing; null: it did not look.
+  nlohmann::json Found(const std::string& check) {
+    for (const nlohmann::json& one : Json({"doctor", "--json"})) {
+      if (one.at("check") == check) return one;
+    }
+    return {};
   }
   /// Is the lock held, as another process sees it?
   bool IsHeld(const std::string& name) {

@@ -1,7 +1,6 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -18,17 +17,7 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 /// What an operator does when something is wrong, with the command alone.
-class IncidentTest : public CliTest {
- protected:
-  json Json(const std::vector<std::string>& words) { return json::parse(Doclock(words).out); }
-  /// What the doctor found of one thing; null: it did not look.
-  json Found(const std::string& check) {
-    const json all = Json({"doctor", "--json"});
-    const auto is_it = [&](const json& one) { return one.at("check") == check; };
-    const auto found = std::find_if(all.begin(), all.end(), is_it);
-    return found == all.end() ? json() : *found;
-  }
-};
+class IncidentTest : public CliTest {};
 
 TEST_F(IncidentTest, ALockThatNobodyReleasesIsFoundBrokenAndTakenOver) {
   Program stuck(Run({"--owner", "nightly", "--ttl", "3s", "job"}, Staying()), {store});

@@ -1,6 +1,5 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli/harness.h"
 #include "sqlite/support/raw_database.h"
@@ -24,12 +23,6 @@ class ListTest : public CliTest {
     options.insert(options.begin(), {"list", "--keys"});
     options.push_back("sagas");
     return Lines(Doclock(options).out);
-  }
-  static std::vector<std::string> Lines(const std::string& text) {
-    std::vector<std::string> lines;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);) lines.push_back(line);
-    return lines;
   }
 };
 

@@ -9,16 +9,11 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <thread>
 
 namespace doclock::cli_test {
 namespace {
-
-std::filesystem::path NewFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "doclock-cli-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) std::abort();
-  return name;
-}
 
 void Redirect(const std::filesystem::path& file, int flags, int descriptor) {
   const int opened = ::open(file.c_str(), flags, 0600);
@@ -27,23 +22,22 @@ void Redirect(const std::filesystem::path& file, int flags, int descriptor) {
 
 }  // namespace
 
-Folder::Folder() : path_(NewFolder()) {}
-
-Folder::~Folder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 std::string TextOf(const std::filesystem::path& file) {
   std::ifstream stream(file);
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
 void ShortPause() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
 
 Program::Program(const std::vector<std::string>& command,
-                 const std::vector<std::string>& environment, const std::string& input)
-    : folder_(NewFolder()) {
+                 const std::vector<std::string>& environment, const std::string& input) {
   std::ofstream(folder_ / "in") << input;
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -62,12 +56,9 @@ Program::Program(const std::vector<std::string>& command,
 }
 
 Program::~Program() {
-  if (!IsOver()) {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
+  if (IsOver()) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
 }
 
 void Program::Signal(int number) const { ::kill(pid_, number); }

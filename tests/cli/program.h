@@ -2,10 +2,12 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
+
+#include "process/eventually.h"
+#include "process/temp_folder.h"
 
 namespace doclock::cli_test {
 
@@ -35,39 +37,24 @@ class Program {
  private:
   void Collect(int status);
 
-  std::filesystem::path folder_;
+  test::TempFolder folder_;
   pid_t pid_ = -1;
   Ended ended_;
 };
 
-/// A folder that goes with the object.
-class Folder {
+/// Names its files as a command line does.
+class Folder : public test::TempFolder {
  public:
-  Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder();
   [[nodiscard]] std::string operator/(const std::string& name) const {
-    return (path_ / name).string();
+    return (path() / name).string();
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 std::string TextOf(const std::filesystem::path& file);
+std::vector<std::string> Lines(const std::string& text);
 
 void ShortPause();
 
-/// Asks again until it is so, for a minute at most.
-template <class F>
-bool Eventually(F&& is_so) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(5);
-  while (!is_so()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    ShortPause();
-  }
-  return true;
-}
+using test::Eventually;
 
 }  // namespace doclock::cli_test

@@ -2,41 +2,17 @@
 
 #include "conformance/sqlite_backend.h"
 
-#include <stdlib.h>
-
 #include <filesystem>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <variant>
 
 #include "doclock/sqlite_store.h"
+#include "process/temp_folder.h"
 #include "sqlite/support/raw_database.h"
 
 namespace doclock::conformance {
 namespace {
-
-namespace fs = std::filesystem;
-
-/// A folder of its own, gone with its last owner.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "doclock-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = pattern;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  [[nodiscard]] const fs::path& path() const noexcept { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::string Blob(std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -72,16 +48,16 @@ std::string SqlOf(const Key& key) {
 }  // namespace
 
 Backend MakeSqlite() {
-  auto folder = std::make_shared<TemporaryFolder>();
+  auto folder = std::make_shared<test::TempFolder>();
   Backend backend;
   backend.clock = std::make_shared<ManualClock>();
-  backend.open_another = [file = folder->path() / "test.db", clock = backend.clock] {
+  backend.open_another = [file = *folder / "test.db", clock = backend.clock] {
     SqliteStoreOptions options;
     options.sync = SqliteSync::kOff;  // durability has tests of its own
     options.clock = clock;
     return OpenSqliteStore(file, options);
   };
-  const fs::path file = folder->path() / "test.db";
+  const std::filesystem::path file = *folder / "test.db";
   backend.spoil = [file](const std::string& collection, const Key& key) {
     sqlite_test::RawDatabase(file).Run("UPDATE \"doclock_c_" + collection +
                                        "\" SET lock_version='first' WHERE key=" + SqlOf(key));

@@ -1,33 +1,26 @@
 /// A manager with real threads keeps its locks and serves its callers while calls of the store
 /// hang.
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <future>
 #include <latch>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <semaphore>
 #include <thread>
 
-#include "doclock/lock_manager.h"
 #include "doclock/observer.h"
-#include "engine/engine.h"
 #include "engine/support/hanging_store.h"
+#include "engine/support/harness.h"
 #include "process/eventually.h"
 
 namespace doclock::detail {
 namespace {
-
-using namespace std::chrono_literals;
 
 /// Generous: the machine may have much else to do.
 constexpr auto kLong = 5min;
 
 using test::Eventually;
 
-class LoadTest : public ::testing::Test {
+class LoadTest : public ManagerTest {
  protected:
   explicit LoadTest(std::shared_ptr<Observer> observer = nullptr) {
     ManagerOptions options;
@@ -38,18 +31,6 @@ class LoadTest : public ::testing::Test {
   }
   ~LoadTest() override { store->LetGo(); }
 
-  EnginePtr engine() { return manager->engine(); }
-  AcquireSpec Spec(const Key& key, LockOptions options = {}) {
-    AcquireSpec spec = MakeSpec(engine(), *collection, options, 30s);
-    spec.key = key;
-    spec.insert = Body::FromJson({{"n", 0}});
-    return spec;
-  }
-  Grant Lock(const Key& key, LockOptions options = {}) {
-    AcquireResult result = Acquire(engine(), Spec(key, options), {});
-    EXPECT_FALSE(result.failure) << (result.failure ? result.failure->message : "");
-    return std::move(result.grant);
-  }
   /// Begins what hangs in the store, many times.
   void Flood(int times) {
     for (int i = 0; i < times; ++i) {
@@ -67,8 +48,6 @@ class LoadTest : public ::testing::Test {
   }
 
   std::shared_ptr<HangingStore> store = std::make_shared<HangingStore>();
-  std::optional<LockManager> manager;
-  Collection* collection = nullptr;
 };
 
 /// The store has a second for its first answer, and a release of this process counts for one.

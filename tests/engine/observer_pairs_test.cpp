@@ -38,9 +38,6 @@ class ObserverPairsTest : public EngineTest {
   explicit ObserverPairsTest(std::shared_ptr<Pairs> pairs = std::make_shared<Pairs>())
       : EngineTest({.observer = pairs}), told(std::move(pairs)) {}
 
-  void Strike(Fault::Kind kind, OpKind op, int times) {
-    store->Inject({.kind = kind, .op = op, .key = {}, .skip = 0, .times = times});
-  }
   static FailurePtr Discard(Grant& grant) {
     return Write(grant.lease, WriteKind::kRelease, Body());
   }

@@ -53,9 +53,6 @@ class ObserverTest : public EngineTest {
     Mock::VerifyAndClearExpectations(observer.get());
     return grant;
   }
-  void Strike(Fault::Kind kind, OpKind op, int times = 1) {
-    store->Inject({.kind = kind, .op = op, .key = {}, .skip = 0, .times = times});
-  }
   FailurePtr Discard(Grant& grant) { return Write(grant.lease, WriteKind::kRelease, Body()); }
 
   std::shared_ptr<Mocked> observer;

@@ -13,10 +13,10 @@
 
 #include "doclock/errors.h"
 #include "fuzz/support/fuzz.h"
+#include "process/temp_folder.h"
 #include "sqlite/db/database_error.h"
 #include "sqlite/processes/linux/coordinator_page.h"
 #include "sqlite/processes/process_coordinator.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::fuzz {
 namespace {
@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 
 /// One folder for all inputs.
 const std::filesystem::path& Database() {
-  static const sqlite_test::TempFolder folder;
+  static const test::TempFolder folder;
   static const std::filesystem::path file = [] {
     std::ofstream(folder / "d.db") << "";
     return folder / "d.db";

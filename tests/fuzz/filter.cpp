@@ -17,7 +17,7 @@
 #include "fuzz/support/fuzz.h"
 #ifdef DOCLOCK_WITH_SQLITE
 #include "doclock/sqlite_store.h"
-#include "sqlite/support/temp_folder.h"
+#include "process/temp_folder.h"
 #endif
 #ifdef DOCLOCK_WITH_MONGODB
 #include "mongodb/bson/body_codec.h"
@@ -95,7 +95,7 @@ std::map<std::string, Shelf>& Shelves() {
     std::map<std::string, Shelf> all;
     all.emplace("memory", Shelf(OpenMemoryStore()));
 #ifdef DOCLOCK_WITH_SQLITE
-    static const sqlite_test::TempFolder folder;
+    static const test::TempFolder folder;
     const auto sqlite = OpenSqliteStore(folder / "f.db", {.sync = SqliteSync::kOff});
     all.emplace("SQLite", Shelf(sqlite));
     Shelf indexed(sqlite, "indexed");

@@ -12,9 +12,9 @@
 #include "doclock/errors.h"
 #include "doclock/testing/intervene.h"
 #include "fuzz/support/fuzz.h"
+#include "process/temp_folder.h"
 #include "sqlite/schema/table_names.h"
 #include "sqlite/support/client.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::fuzz {
 namespace {
@@ -216,7 +216,7 @@ class Bench {
     tolerate([&] { testing::BreakLock(store, "things", "1"); });
   }
 
-  sqlite_test::TempFolder folder_;
+  test::TempFolder folder_;
   Client client_;
   Stranger stranger_;
   const sqlite::TableNames names_{"things", 0};

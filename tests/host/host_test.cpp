@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "process/child.h"
-#include "sqlite/support/temp_folder.h"
+#include "process/temp_folder.h"
 
 #ifdef DOCLOCK_WITH_MONGODB
 #include "mongodb/support/raw_server.h"
@@ -58,7 +58,7 @@ class Host : public ::testing::TestWithParam<Case> {
   }
 
  private:
-  sqlite_test::TempFolder folder_;
+  test::TempFolder folder_;
   std::string url_;
 #ifdef DOCLOCK_WITH_MONGODB
   std::optional<mongo_test::Database> database_;
@@ -77,7 +77,7 @@ TEST_P(Host, ChangesNothing) {
 
 #ifdef DOCLOCK_WITH_SQLITE
 TEST(HostOfSqlite, MayNotUseItForOneThreadOnly) {
-  const sqlite_test::TempFolder folder;
+  const test::TempFolder folder;
   const Lines lines = Guest(folder.path(), {"one-thread"});
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_NE(lines.front().find("SQLITE_CONFIG_SINGLETHREAD"), std::string::npos) << lines.front();
@@ -85,7 +85,7 @@ TEST(HostOfSqlite, MayNotUseItForOneThreadOnly) {
 }
 
 TEST(HostOfSqlite, OfAnotherLocaleThatWritesByItselfKeepsTheIndexesRight) {
-  const sqlite_test::TempFolder folder;
+  const test::TempFolder folder;
   EXPECT_EQ(Guest(folder.path(), {"foreign"}), Lines{"b"});
 }
 #endif

@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "sqlite/support/temp_folder.h"
+#include "process/temp_folder.h"
 
 namespace doclock::host_test {
 namespace {
@@ -61,7 +61,7 @@ TEST_F(StandardNumbers, AreTakenAgainAsOftenAsTheProgramClosesThem) {
 #endif
 
 TEST_F(StandardNumbers, ThatTheProgramHasOpenedAreNotClosed) {
-  const sqlite_test::TempFolder folder;
+  const test::TempFolder folder;
   const std::string own = folder / "own";
   struct Opened {
     const char* path;

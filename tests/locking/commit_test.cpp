@@ -1,7 +1,5 @@
 #include <stdexcept>
 
-#include "conformance/suite/store_conformance.h"
-#include "locking/locking_store.h"
 #include "shelf.h"
 
 // Writes that are stored together: what the program makes of what a database says.
@@ -9,30 +7,13 @@
 namespace doclock::locking {
 namespace {
 
-using conformance::Client;
-using conformance::FreshId;
-using conformance::kBudget;
-using conformance::kTtl;
-using conformance::MakeBody;
-
-class CommitAllTest : public ::testing::Test {
+class CommitAllTest : public ShelfTest {
  protected:
-  SaveOp Insert(const Key& key) {
-    SaveOp op(things_.collection(), key);
-    op.save = SaveKind::kInsert;
-    op.write_id = FreshId();
-    op.body = MakeBody({{"n", 1}});
-    return op;
-  }
   void Commit() { store_->Commit(commit_, kBudget); }
   void ExpectAll(OpStatus status) {
     for (const StoreOp* const op : ops_) EXPECT_EQ(op->status, status);
   }
 
-  Shelf shelf_;
-  const std::shared_ptr<Store> store_ = StoreOn(std::make_unique<ShelfDatabase>(shelf_));
-  Client things_{*store_, store_->Open("things", {}, kTtl)};
-  const Key a_ = "a", b_ = "b", c_ = "c";
   SaveOp c_first_ = Insert(c_), a_second_ = Insert(a_), b_third_ = Insert(b_);
   std::vector<StoreOp*> ops_{&c_first_, &a_second_, &b_third_};
   CommitOp commit_{.ops = ops_};

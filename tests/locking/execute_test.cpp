@@ -1,8 +1,6 @@
 #include <memory>
 #include <vector>
 
-#include "conformance/suite/store_conformance.h"
-#include "locking/locking_store.h"
 #include "shelf.h"
 
 // What the program does if a database notices other clients.
@@ -10,27 +8,7 @@
 namespace doclock::locking {
 namespace {
 
-using conformance::Client;
-using conformance::FreshId;
-using conformance::kBudget;
-using conformance::kTtl;
-using conformance::MakeBody;
-
-class Races : public ::testing::Test {
- protected:
-  SaveOp Insert(const Key& key) {
-    SaveOp op(things_.collection(), key);
-    op.save = SaveKind::kInsert;
-    op.write_id = FreshId();
-    op.body = MakeBody({{"n", 1}});
-    return op;
-  }
-
-  Shelf shelf_;
-  const std::shared_ptr<Store> store_ = StoreOn(std::make_unique<ShelfDatabase>(shelf_));
-  Client things_{*store_, store_->Open("things", {}, kTtl)};
-  const Key a_ = "a", b_ = "b", c_ = "c";
-};
+class Races : public ShelfTest {};
 
 TEST_F(Races, OfOneDocumentAreRunAgain) {
   shelf_.races = 3;

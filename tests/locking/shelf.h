@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "conformance/suite/store_conformance.h"
 #include "document/json/row_filter.h"
 #include "locking/database.h"
+#include "locking/locking_store.h"
 
 namespace doclock::locking {
 
@@ -111,6 +113,28 @@ class ShelfDatabase final : public Database {
 
  private:
   Shelf& shelf_;
+};
+
+using conformance::Client;
+using conformance::FreshId;
+using conformance::kBudget;
+using conformance::kTtl;
+using conformance::MakeBody;
+
+class ShelfTest : public ::testing::Test {
+ protected:
+  SaveOp Insert(const Key& key) {
+    SaveOp op(things_.collection(), key);
+    op.save = SaveKind::kInsert;
+    op.write_id = FreshId();
+    op.body = MakeBody({{"n", 1}});
+    return op;
+  }
+
+  Shelf shelf_;
+  const std::shared_ptr<Store> store_ = StoreOn(std::make_unique<ShelfDatabase>(shelf_));
+  Client things_{*store_, store_->Open("things", {}, kTtl)};
+  const Key a_ = "a", b_ = "b", c_ = "c";
 };
 
 }  // namespace doclock::locking

@@ -1,14 +1,13 @@
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <filesystem>
 #include <string>
 
 #include "doclock/outbox.h"
 #include "doclock/sqlite_store.h"
 #include "process/child.h"
 #include "process/eventually.h"
+#include "process/temp_folder.h"
 
 namespace doclock {
 namespace {
@@ -16,31 +15,26 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(KilledDispatcher, ItsMessageIsSentAgainWithTheSameIdAndInOrder) {
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("doclock-messaging-" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
-  {
-    const LockManager manager(OpenSqliteStore(folder / "outbox.db"));
-    const Outbox outbox(manager);
-    Transaction transaction(manager);
-    outbox.Add(transaction, {.id = "m1", .order = "a"});
-    outbox.Add(transaction, {.id = "m2", .order = "a"});
-    transaction.Commit();
-    test::Child dispatcher({(folder / "outbox.db").string()});
-    ASSERT_EQ(dispatcher.Line(), "m1");
-    dispatcher.Kill();
-    std::vector<std::string> sent;
-    const auto send = [&](const OutboxMessage& message) {
-      EXPECT_EQ(message.attempts, message.id == Key("m1") ? 2 : 1);
-      sent.push_back(message.id.ToString());
-    };
-    EXPECT_TRUE(test::Eventually([&] {
-      outbox.SendNext(send, {}, 10ms);
-      return outbox.Status().pending == 0;
-    }));
-    EXPECT_EQ(sent, (std::vector<std::string>{"m1", "m2"}));
-  }
-  std::filesystem::remove_all(folder);
+  const test::TempFolder folder;
+  const LockManager manager(OpenSqliteStore(folder / "outbox.db"));
+  const Outbox outbox(manager);
+  Transaction transaction(manager);
+  outbox.Add(transaction, {.id = "m1", .order = "a"});
+  outbox.Add(transaction, {.id = "m2", .order = "a"});
+  transaction.Commit();
+  test::Child dispatcher({(folder / "outbox.db").string()});
+  ASSERT_EQ(dispatcher.Line(), "m1");
+  dispatcher.Kill();
+  std::vector<std::string> sent;
+  const auto send = [&](const OutboxMessage& message) {
+    EXPECT_EQ(message.attempts, message.id == Key("m1") ? 2 : 1);
+    sent.push_back(message.id.ToString());
+  };
+  EXPECT_TRUE(test::Eventually([&] {
+    outbox.SendNext(send, {}, 10ms);
+    return outbox.Status().pending == 0;
+  }));
+  EXPECT_EQ(sent, (std::vector<std::string>{"m1", "m2"}));
 }
 
 }  // namespace

@@ -1,41 +1,19 @@
 #pragma once
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <chrono>
-#include <future>
-#include <memory>
-#include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "doclock/lock_provider.h"
 #include "doclock/memory_store.h"
-#include "doclock/testing/faulty_store.h"
-#include "doclock/testing/intervene.h"
-#include "doclock/testing/manual_clock.h"
-#include "repository/support/code_of.h"
-#include "repository/support/stores.h"
+#include "repository/support/fixtures.h"
 
 namespace doclock::named {
 
-using namespace std::chrono_literals;
-using testing::ExpireLock;
-using testing::Fault;
-using testing::FaultyStore;
-using testing::ManualClock;
-using testing::StealLock;
-
-/// One process on one thread and virtual time, over a store that can go wrong.
-class NamedTest : public ::testing::TestWithParam<StoreKind> {
+class NamedTest : public VirtualTest {
  protected:
-  /// A manager as another process would have it.
-  LockManager AnotherManager(ManagerOptions options = {}) {
-    options.runtime = clock->runtime();
-    return LockManager(store, std::move(options));
-  }
   /// As another process sees it.
   bool IsFree(const std::string& name) {
     return LockProvider(AnotherManager(), "jobs").TryAcquire(name).has_value();
@@ -73,26 +51,12 @@ class NamedTest : public ::testing::TestWithParam<StoreKind> {
     store->Execute(ops, 1min);
     for (const WriteOp& op : releases) ASSERT_EQ(op.status, OpStatus::kDone);
   }
-  /// Runs the process, so much time at most, until the result is there.
-  template <class R>
-  R Get(std::future<R> future, Duration timeout = 1min) {
-    clock->RunPending();
-    if (future.wait_for(0s) != std::future_status::ready) clock->Advance(timeout);
-    if (future.wait_for(0s) != std::future_status::ready) throw std::logic_error("no result");
-    return future.get();
-  }
 
-  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
-  std::shared_ptr<FaultyStore> store = std::make_shared<FaultyStore>(GetParam().open(clock));
-  LockManager manager = AnotherManager();
   LockProvider jobs{manager, "jobs"};
 };
 
-/// Real time and threads.
-class NamedThreadsTest : public ::testing::TestWithParam<StoreKind> {
+class NamedThreadsTest : public ThreadsTest {
  protected:
-  std::shared_ptr<Store> store = GetParam().open(nullptr);
-  LockManager manager{store};
   LockProvider jobs{manager, "jobs"};
 };
 

@@ -8,6 +8,7 @@
 #include <thread>
 #include <tuple>
 
+#include "engine/runtime/passing_runtime.h"
 #include "named/harness.h"
 #include "named/mutex_state.h"
 #include "named/shared_mutex_state.h"
@@ -16,26 +17,17 @@ namespace doclock::named {
 namespace {
 
 /// Counts the timers that stand.
-class CountingRuntime final : public Runtime {
+class CountingRuntime final : public test::PassingRuntime {
  public:
-  explicit CountingRuntime(std::shared_ptr<Runtime> inner) : inner_(std::move(inner)) {}
+  using PassingRuntime::PassingRuntime;
 
   [[nodiscard]] long timers() const { return mark_.use_count() - 1; }
 
-  [[nodiscard]] TimePoint Now() const noexcept override { return inner_->Now(); }
   TimerId Schedule(TimePoint when, Task task) override {
-    return inner_->Schedule(when, [task = std::move(task), mark = mark_] { task(); });
+    return PassingRuntime::Schedule(when, [task = std::move(task), mark = mark_] { task(); });
   }
-  void Cancel(TimerId id) noexcept override { inner_->Cancel(id); }
-  void Post(Task task) override { inner_->Post(std::move(task)); }
-  void Work(Task task) override { inner_->Work(std::move(task)); }
-  void Notify(Task task) override { inner_->Notify(std::move(task)); }
-  std::unique_ptr<Event> MakeEvent() override { return inner_->MakeEvent(); }
-  [[nodiscard]] bool OnOwnThread() const noexcept override { return inner_->OnOwnThread(); }
-  void Stop(std::chrono::nanoseconds timeout) override { inner_->Stop(timeout); }
 
  private:
-  const std::shared_ptr<Runtime> inner_;
   const std::shared_ptr<int> mark_ = std::make_shared<int>();
 };
 

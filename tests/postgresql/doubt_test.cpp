@@ -1,62 +1,32 @@
 // Answers that are lost, on a server whose epoch has risen since the documents were written.
 
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "doclock/doclock.h"
 #include "doclock/postgresql_store.h"
 #include "postgresql/support/raw_server.h"
+#include "process/local_port.h"
 
 namespace doclock::postgresql_test {
 namespace {
 
 using nlohmann::json;
 
-sockaddr_in Local(int port) {
-  return {AF_INET, htons(static_cast<std::uint16_t>(port)), {htonl(INADDR_LOOPBACK)}, {}};
-}
-
 /// Stands between a store and the server. Can lose an answer, and the connection with it.
 class LosingProxy {
  public:
-  LosingProxy() {
-    sockaddr_in address = Local(0);
-    socklen_t size = sizeof address;
-    auto* const any = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(socket_, any, size) != 0 || ::listen(socket_, 8) != 0) std::abort();
-    ::getsockname(socket_, any, &size);
-    port_ = ntohs(address.sin_port);
-    accepts_ = std::thread([this] {
-      for (int client = ::accept(socket_, nullptr, nullptr); client >= 0;
-           client = ::accept(socket_, nullptr, nullptr)) {
-        connections_.emplace_back([this, client] { Serve(client); });
-      }
-    });
-  }
-  LosingProxy(const LosingProxy&) = delete;
-  LosingProxy& operator=(const LosingProxy&) = delete;
-  /// After the stores behind it are gone.
-  ~LosingProxy() {
-    ::shutdown(socket_, SHUT_RDWR);
-    accepts_.join();
-    connections_.clear();
-    ::close(socket_);
-  }
-
   /// The next answer that tells of this command is lost.
   void Lose(std::string command) {
     const std::lock_guard guard(mutex_);
@@ -66,16 +36,13 @@ class LosingProxy {
   /// The URL of a server by way of this.
   [[nodiscard]] std::string Before(std::string url) const {
     const std::string port = ":" DOCLOCK_POSTGRESQL_PORT "/";
-    return url.replace(url.find(port), port.size(), ":" + std::to_string(port_) + "/");
+    return url.replace(url.find(port), port.size(), ":" + std::to_string(server_.port()) + "/");
   }
 
  private:
   void Serve(int client) {
-    const int server = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address = Local(std::stoi(DOCLOCK_POSTGRESQL_PORT));
-    if (::connect(server, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) std::abort();
-    while (Pass(client, server)) continue;
-    ::close(client);
+    const int server = test::ConnectTo(std::stoi(DOCLOCK_POSTGRESQL_PORT));
+    while (server >= 0 && Pass(client, server)) continue;
     ::close(server);
   }
   /// Passes on what one of them says. False: it is the end.
@@ -101,13 +68,10 @@ class LosingProxy {
     return true;
   }
 
-  const int socket_ = ::socket(AF_INET, SOCK_STREAM, 0);
-  int port_ = 0;
   std::mutex mutex_;
   std::string lost_;
   std::atomic<int> losses_ = 0;
-  std::vector<std::jthread> connections_;
-  std::thread accepts_;
+  const test::LocalServer server_{[this](int client) { Serve(client); }};
 };
 
 class PostgresqlDoubt : public ::testing::Test {

@@ -2,9 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <libpq-fe.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +23,7 @@
 #include "doclock/postgresql_transaction.h"
 #include "postgresql/pool.h"
 #include "postgresql/support/raw_server.h"
+#include "process/local_port.h"
 
 namespace doclock::postgresql_test {
 namespace {
@@ -33,18 +32,6 @@ using namespace std::chrono_literals;
 using conformance::kTtl;
 using nlohmann::json;
 using ::testing::HasSubstr;
-
-/// A port that was free a moment ago.
-int FreePort() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{AF_INET, 0, {htonl(INADDR_LOOPBACK)}, {}};
-  socklen_t size = sizeof address;
-  const bool is_bound = ::bind(socket, reinterpret_cast<sockaddr*>(&address), size) == 0;
-  ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
-  ::close(socket);
-  if (!is_bound) std::abort();
-  return ntohs(address.sin_port);
-}
 
 /// A pgbouncer before the schema of a test, with two sessions of the server.
 class Pooler {
@@ -82,7 +69,7 @@ class Pooler {
   }
 
  private:
-  const int port_ = FreePort();
+  const int port_ = test::LocalPort().number();  // free a moment ago
   const std::filesystem::path folder_ =
       std::filesystem::temp_directory_path() / ("doclock_" + ToText(NewUuid()));
   const std::string settings_ = folder_ / "pgbouncer.ini";

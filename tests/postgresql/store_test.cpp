@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <libpq-fe.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +24,7 @@
 #include "postgresql/connection.h"
 #include "postgresql/pool.h"
 #include "postgresql/support/raw_server.h"
+#include "process/local_port.h"
 
 namespace doclock::postgresql_test {
 namespace {
@@ -49,28 +48,6 @@ class PostgresqlStore : public ::testing::Test {
 
   Schema schema_;
   const std::shared_ptr<Store> store_ = Open();
-};
-
-/// A port of this machine that takes connections and never says a word.
-class SilentHost {
- public:
-  SilentHost() {
-    if (::bind(socket_, Address(), sizeof address_) != 0 || ::listen(socket_, 8) != 0) std::abort();
-    socklen_t size = sizeof address_;
-    ::getsockname(socket_, Address(), &size);
-  }
-  SilentHost(const SilentHost&) = delete;
-  SilentHost& operator=(const SilentHost&) = delete;
-  ~SilentHost() { ::close(socket_); }
-  [[nodiscard]] std::string name() const {
-    return "127.0.0.1:" + std::to_string(ntohs(address_.sin_port));
-  }
-
- private:
-  sockaddr* Address() { return reinterpret_cast<sockaddr*>(&address_); }
-
-  const int socket_ = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address_{AF_INET, 0, {htonl(INADDR_LOOPBACK)}, {}};
 };
 
 SaveOp Insert(Collection& collection, const Key& key) {
@@ -409,9 +386,9 @@ TEST_F(PostgresqlStore, ComparesAsFiltersDo) {
 }
 
 TEST_F(PostgresqlStore, PassesOverAHostThatIsSilent) {
-  const SilentHost silent;
+  const test::LocalPort silent;
   std::string url = schema_.url();
-  url.insert(url.find('@') + 1, silent.name() + ",");
+  url.insert(url.find('@') + 1, silent.host() + ",");
   const auto deadline = std::chrono::steady_clock::now() + 1s;
   EXPECT_NO_THROW(postgresql::Connection(postgresql::ParseUrl(url), deadline));
 }

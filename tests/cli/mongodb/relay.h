@@ -1,7 +1,5 @@
 #pragma once
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,9 +9,10 @@
 #include <chrono>
 #include <cstdint>
 #include <list>
-#include <stdexcept>
 #include <thread>
 #include <utility>
+
+#include "process/local_port.h"
 
 namespace doclock::cli_test {
 
@@ -21,31 +20,19 @@ namespace doclock::cli_test {
 /// comes through, and neither side gets an error.
 class Relay {
  public:
-  explicit Relay(int server_port) : server_port_(server_port) {
-    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address = AddressOf(0);
-    socklen_t size = sizeof address;
-    auto* const where = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listener_, where, size) != 0 || ::listen(listener_, 16) != 0 ||
-        ::getsockname(listener_, where, &size) != 0) {
-      throw std::runtime_error("a relay has no port");
-    }
-    port_ = ntohs(address.sin_port);
-    thread_ = std::thread([this] { Work(); });
-  }
+  explicit Relay(int server_port) : server_port_(server_port) {}
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
   ~Relay() {
     over_ = true;
     thread_.join();
-    ::close(listener_);
     for (const Pair& pair : pairs_) {
       ::close(pair.client);
       ::close(pair.server);
     }
   }
 
-  [[nodiscard]] int port() const noexcept { return port_; }
+  [[nodiscard]] int port() const noexcept { return port_.number(); }
   /// How many connections were made.
   [[nodiscard]] int connections() const noexcept { return connections_; }
   void Unplug() noexcept { mode_ = Mode::kUnplugged; }
@@ -61,13 +48,6 @@ class Relay {
     bool over = false;
   };
 
-  static sockaddr_in AddressOf(int port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
-  }
   static bool IsReady(int descriptor, int timeout_ms = 0) {
     pollfd place{.fd = descriptor, .events = POLLIN, .revents = 0};
     return ::poll(&place, 1, timeout_ms) == 1;
@@ -79,12 +59,9 @@ class Relay {
     return got > 0 && ::send(to, data.data(), static_cast<std::size_t>(got), MSG_NOSIGNAL) == got;
   }
   void Accept() {
-    const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-    const int server = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const sockaddr_in address = AddressOf(server_port_);
-    if (::connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-      ::shutdown(client, SHUT_RDWR);
-    }
+    const int client = port_.Accept();
+    const int server = test::ConnectTo(server_port_);
+    if (server < 0) ::shutdown(client, SHUT_RDWR);
     pairs_.push_back({client, server});
     ++connections_;
   }
@@ -100,10 +77,10 @@ class Relay {
     }
     pairs_.clear();
     if (mode_ == Mode::kRefuse) {
-      ::shutdown(listener_, SHUT_RDWR);
+      port_.Shut();
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    } else if (IsReady(listener_, 5)) {
-      CloseAtOnce(::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC));
+    } else if (IsReady(port_.socket(), 5)) {
+      CloseAtOnce(port_.Accept());
     }
   }
   void Work() {
@@ -116,7 +93,7 @@ class Relay {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
         continue;
       }
-      if (IsReady(listener_, pairs_.empty() ? 5 : 0)) Accept();
+      if (IsReady(port_.socket(), pairs_.empty() ? 5 : 0)) Accept();
       bool idle = true;
       for (Pair& pair : pairs_) {
         if (pair.over) continue;
@@ -136,13 +113,12 @@ class Relay {
   }
 
   const int server_port_;
-  int listener_ = -1;
-  int port_ = 0;
+  const test::LocalPort port_;
   std::atomic<Mode> mode_ = Mode::kWorks;
   std::atomic<bool> over_ = false;
   std::atomic<int> connections_ = 0;
   std::list<Pair> pairs_;  ///< The thread's, until it has ended.
-  std::thread thread_;
+  std::thread thread_{[this] { Work(); }};
 };
 
 }  // namespace doclock::cli_test

@@ -5,25 +5,27 @@
 #include <utility>
 #include <vector>
 
+#include "clients/batch.h"
 #include "store_conformance.h"
 
 namespace doclock::conformance {
 namespace {
 
 /// Writes that are stored together.
-class Together {
+class Together : test::Batch {
  public:
-  explicit Together(Store& store) : store_(store) {}
+  using Batch::Add;
+  using Batch::Batch;
 
   WriteOp& Write(Client& client, WriteKind kind, const AcquireOp& grant, const Key& key,
                  Body body = {}) {
-    WriteOp& op = writes_.emplace_back(client.collection(), keys_.emplace_back(key));
+    auto& op = Batch::Add<WriteOp>(client.collection(), key);
     op.write = kind;
     op.lock_id = grant.grant.lock_id;
     op.expected = grant.version;
     op.ttl = kTtl;
     op.body = std::move(body);
-    return Added(op);
+    return op;
   }
   SaveOp& Insert(Client& client, const Key& key, Json tree) {
     return Save(client, SaveKind::kInsert, key, kAnyVersion, {}, MakeBody(std::move(tree)));
@@ -35,7 +37,6 @@ class Together {
   SaveOp& Erase(Client& client, const Key& key, std::int64_t version, const Uuid& born) {
     return Save(client, SaveKind::kErase, key, version, born, {});
   }
-  void Add(StoreOp& op) { ops_.push_back(&op); }
 
   /// Were all stored?
   bool Commit() {
@@ -55,25 +56,14 @@ class Together {
  private:
   SaveOp& Save(Client& client, SaveKind kind, const Key& key, std::int64_t version,
                const Uuid& born, Body body) {
-    SaveOp& op = saves_.emplace_back(client.collection(), keys_.emplace_back(key));
+    auto& op = Batch::Add<SaveOp>(client.collection(), key);
     op.save = kind;
     op.write_id = FreshId();
     op.expected = version;
     op.born = born;
     op.body = std::move(body);
-    return Added(op);
-  }
-  template <class Op>
-  Op& Added(Op& op) {
-    ops_.push_back(&op);
     return op;
   }
-
-  Store& store_;
-  std::deque<Key> keys_;
-  std::deque<WriteOp> writes_;
-  std::deque<SaveOp> saves_;
-  std::vector<StoreOp*> ops_;
 };
 
 class Commits : public StoreConformance {
@@ -100,7 +90,7 @@ TEST_P(Commits, AllWritesAreStored) {
                   erased = others_.Create("erased");
   const SaveOp replaced = others_.Insert("replaced", {{"n", 1}}),
                deleted = things_.Insert("deleted", {{"n", 1}});
-  Together all(store());
+  Together all(things_);
   const WriteOp& release =
       all.Write(things_, WriteKind::kRelease, released, "released", MakeBody({{"n", 2}}));
   const WriteOp& keep =
@@ -132,7 +122,7 @@ TEST_P(Commits, AllWritesAreStored) {
 }
 
 TEST_P(Commits, OneOfManyIsOne) {
-  Together all(store());
+  Together all(things_);
   for (int i = 0; i < 100; ++i) all.Insert(i % 2 == 0 ? things_ : others_, i, {{"n", i}});
   ASSERT_TRUE(all.Commit());
   EXPECT_EQ(things_.Query(Filter()).size(), 50U);
@@ -187,7 +177,7 @@ TEST_P(Commits, OneThatIsRefusedIsNamedAndNothingIsStored) {
   const Json before = stored();
   for (const auto& [status, add] : reasons) {
     for (int place = 0; place < 4; ++place) {
-      Together all(store());
+      Together all(things_);
       StoreOp* refused = nullptr;
       const auto add_at = [&](int at) {
         if (at == place) refused = &add(all);
@@ -205,7 +195,7 @@ TEST_P(Commits, OneThatIsRefusedIsNamedAndNothingIsStored) {
       ASSERT_EQ(stored(), before) << place;
     }
   }
-  Together all(store());
+  Together all(things_);
   all.Write(things_, WriteKind::kRelease, a, "a", MakeBody({{"email", "z"}}));
   all.Erase(things_, "b", 1, b.born);
   EXPECT_TRUE(all.Commit()) << "all is still held";
@@ -213,7 +203,7 @@ TEST_P(Commits, OneThatIsRefusedIsNamedAndNothingIsStored) {
 
 TEST_P(Commits, WhatWasRefusedCanBeMendedAndCommittedAgain) {
   const AcquireOp a = things_.Create("a"), locked = things_.Create("locked");
-  Together both(store());
+  Together both(things_);
   both.Write(things_, WriteKind::kRelease, a, "a", MakeBody({{"n", 2}}));
   SaveOp& replace = both.Replace(things_, "locked", locked.version, locked.born, {{"n", 2}});
   EXPECT_FALSE(both.Commit());
@@ -227,7 +217,7 @@ TEST_P(Commits, WhatWasRefusedCanBeMendedAndCommittedAgain) {
 TEST_P(Commits, AUniqueValueIsGivenUpBeforeItIsTaken) {
   store().EnsureIndex(things_.collection(), {{"email"}, true});
   const SaveOp x = things_.Insert("x", {{"email", "one"}}), y = things_.Insert("y", {});
-  Together wrong(store());
+  Together wrong(things_);
   const SaveOp& early = wrong.Replace(things_, "y", 1, y.born, {{"email", "one"}});
   wrong.Replace(things_, "x", 1, x.born, {{"email", "two"}});
   EXPECT_FALSE(wrong.Commit());
@@ -235,7 +225,7 @@ TEST_P(Commits, AUniqueValueIsGivenUpBeforeItIsTaken) {
   EXPECT_TRUE(wrong.IsAlone(early));
   EXPECT_EQ(early.detail->index, "email");
 
-  Together right(store());
+  Together right(things_);
   right.Replace(things_, "x", 1, x.born, {{"email", "two"}});
   right.Replace(things_, "y", 1, y.born, {{"email", "one"}});
   EXPECT_TRUE(right.Commit());
@@ -252,7 +242,7 @@ TEST_P(Commits, OnlyWritesOfDifferentDocumentsGoTogether) {
   share.mode = LockMode::kShared;
   leave.write = WriteKind::kLeave;
   for (StoreOp* const op : std::vector<StoreOp*>{&read, &share, &leave}) {
-    Together all(store());
+    Together all(things_);
     all.Write(things_, WriteKind::kRelease, a, "a");
     all.Add(*op);
     EXPECT_FALSE(all.Commit());
@@ -260,7 +250,7 @@ TEST_P(Commits, OnlyWritesOfDifferentDocumentsGoTogether) {
     EXPECT_EQ(op->detail->code, Errc::kRefused);
     EXPECT_TRUE(all.IsAlone(*op));
   }
-  Together twice(store());
+  Together twice(things_);
   twice.Write(things_, WriteKind::kCheckpoint, a, "a");
   twice.Insert(others_, "a", {});
   twice.Write(things_, WriteKind::kRelease, a, "a");
@@ -273,7 +263,7 @@ TEST_P(Commits, OnlyWritesOfDifferentDocumentsGoTogether) {
 TEST_P(Commits, HandTheirLocksOver) {
   const AcquireOp a = things_.Create("a"), b = things_.Create("b");
   const GrantRequest next{.lock_id = FreshId(), .ttl = kTtl};
-  Together all(store());
+  Together all(things_);
   all.Write(things_, WriteKind::kRelease, a, "a").next = &next;
   all.Write(things_, WriteKind::kRelease, b, "b");
   ASSERT_TRUE(all.Commit());
@@ -287,7 +277,7 @@ TEST_P(Commits, GrantTheirLocksToTheirQueues) {
   const AcquireOp a = things_.Create("a"), b = things_.Create("b");
   const Uuid waiter = FreshId();
   EXPECT_TRUE(things_.Acquire("a", {.id = waiter, .queue_for = 10s}).queued);
-  Together all(store());
+  Together all(things_);
   all.Write(things_, WriteKind::kRelease, b, "b");
   all.Write(things_, WriteKind::kRelease, a, "a");
   ASSERT_TRUE(all.Commit());
@@ -308,7 +298,7 @@ TEST_P(Commits, OfManyClientsLoseNothingAndWaitForEachOtherInNoCircle) {
       const int from = (number + done) % kAccounts, to = (from + 1 + number % 2) % kAccounts;
       const Key from_key = from, to_key = to;
       const ReadOp a = client.Read(from_key), b = client.Read(to_key);
-      Together all(mine);
+      Together all(client);
       all.Replace(client, from_key, a.version, a.born,
                   {{"amount", a.body.json().at("amount").get<int>() - 1}});
       all.Replace(client, to_key, b.version, b.born,
@@ -358,8 +348,7 @@ int SumOf(std::span<const Account> accounts) {
 /// Moves amounts between accounts, whose sum stays 0, until it is destroyed.
 class Transfers {
  public:
-  Transfers(Store& store, std::vector<Account> accounts)
-      : store_(store), accounts_(std::move(accounts)) {
+  explicit Transfers(std::vector<Account> accounts) : accounts_(std::move(accounts)) {
     for (Account& account : accounts_) {
       account.born = account.client.Insert(account.key, {{"n", 0}}).born;
     }
@@ -377,7 +366,7 @@ class Transfers {
 
  private:
   bool Move(std::size_t i) {
-    Together both(store_);
+    Together both(accounts_.front().client);
     for (const auto& [place, by] : {std::pair{i, -1}, {i + 17, 1}}) {
       Account& account = accounts_[place % accounts_.size()];
       account.amount += by;
@@ -389,7 +378,6 @@ class Transfers {
     return stored;
   }
 
-  Store& store_;
   std::vector<Account> accounts_;
   std::atomic<bool> over_ = false;
   std::thread thread_;
@@ -401,7 +389,7 @@ TEST_P(Commits, NoQueryShowsHalfOfATransfer) {
   constexpr int kAccounts = 40, kQueries = 20;
   std::vector<Account> accounts;
   for (int i = 0; i < kAccounts; ++i) accounts.push_back({things_, i});
-  const Transfers transfers(store(), accounts);
+  const Transfers transfers(accounts);
   const auto look = [&](const Filter& filter) {
     for (int i = 0; i < kQueries; ++i) {
       int sum = 0;
@@ -428,7 +416,7 @@ TEST_P(Commits, NoReadShowsHalfOfATransfer) {
     accounts.push_back({i % 2 == 0 ? things_ : others_, i});
     theirs.push_back({i % 2 == 0 ? their_things : their_others, i});
   }
-  const Transfers transfers(store(), accounts);
+  const Transfers transfers(accounts);
   for (int i = 0; i < kReads; ++i) EXPECT_EQ(SumOf(theirs), 0);
 }
 
@@ -436,7 +424,7 @@ INSTANTIATE_TEST_SUITE_P(Stores, Commits, ::testing::ValuesIn(AllStores()), Name
 
 TEST_P(StoreConformance, ACommitIsRefusedWhereThereAreNoTransactions) {
   if (things_.traits().transactions) GTEST_SKIP() << "this store has transactions";
-  Together all(store());
+  Together all(things_);
   const SaveOp& insert = all.Insert(things_, "a", {});
   EXPECT_FALSE(all.Commit());
   ASSERT_EQ(insert.status, OpStatus::kFailed);

@@ -646,19 +646,7 @@ TEST_P(SharedLocks, SharesAreListedByKeyAndByGroup) {
 
 INSTANTIATE_TEST_SUITE_P(Stores, SharedLocks, ::testing::ValuesIn(AllStores()), NameOf);
 
-/// The same from two stores over the same data, as two processes have them.
-class SharedByTwoStores : public SharedLocks {
- protected:
-  void SetUp() override {
-    if (!backend().open_another) GTEST_SKIP() << "this store belongs to one process";
-    SharedLocks::SetUp();
-    other_store_ = backend().open_another();
-    others_ = std::make_unique<Client>(Open(*other_store_, "things"));
-  }
-
-  std::shared_ptr<Store> other_store_;
-  std::unique_ptr<Client> others_;
-};
+class SharedByTwoStores : public OnTwoStores<SharedLocks> {};
 
 TEST_P(SharedByTwoStores, TheLimitIsOfBoth) {
   const AcquireOp first = Share({.max_holders = 2});

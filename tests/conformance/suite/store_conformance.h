@@ -166,6 +166,7 @@ class Client {
   std::int64_t Purge(std::int64_t limit = 1000) {
     return store_.Purge(*collection_, limit, kBudget);
   }
+  Store& store() { return store_; }
   Collection& collection() { return *collection_; }
   [[nodiscard]] StoreTraits traits() const { return store_.traits(); }
 
@@ -190,6 +191,21 @@ class StoreConformance : public ::testing::TestWithParam<StoreKind> {
 
   Backend backend_;
   Client things_;
+};
+
+/// The same from two stores over the same data, as two processes have them.
+template <class Suite>
+class OnTwoStores : public Suite {
+ protected:
+  void SetUp() override {
+    if (!this->backend().open_another) GTEST_SKIP() << "this store belongs to one process";
+    Suite::SetUp();
+    other_store_ = this->backend().open_another();
+    others_ = std::make_unique<Client>(this->Open(*other_store_, "things"));
+  }
+
+  std::shared_ptr<Store> other_store_;
+  std::unique_ptr<Client> others_;
 };
 
 }  // namespace doclock::conformance

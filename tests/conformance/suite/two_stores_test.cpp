@@ -7,18 +7,7 @@
 namespace doclock::conformance {
 namespace {
 
-/// Two stores over the same data, as two processes have them.
-class TwoStores : public StoreConformance {
- protected:
-  void SetUp() override {
-    if (!backend().open_another) GTEST_SKIP() << "this store belongs to one process";
-    other_store_ = backend().open_another();
-    others_ = std::make_unique<Client>(Open(*other_store_, "things"));
-  }
-
-  std::shared_ptr<Store> other_store_;
-  std::unique_ptr<Client> others_;
-};
+class TwoStores : public OnTwoStores<StoreConformance> {};
 
 TEST_P(TwoStores, ExcludeEachOther) {
   const AcquireOp grant = things_.Create("42", {}, {.owner = "alice"});

@@ -8,9 +8,9 @@
 
 #include "doclock/doclock.h"
 #include "doclock/testing/intervene.h"
+#include "process/temp_folder.h"
 #include "repository/support/pause.h"
 #include "sqlite/support/raw_database.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock {
 namespace {
@@ -75,7 +75,7 @@ class FencesRecipe : public ::testing::Test {
     return {paused.fence(), orders.Acquire("42").fence()};
   }
 
-  sqlite_test::TempFolder folder_;
+  test::TempFolder folder_;
   sqlite_test::RawDatabase sql_{folder_ / "other.db"};
 };
 

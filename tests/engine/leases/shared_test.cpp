@@ -32,9 +32,6 @@ class SharedTest : public EngineTest {
   static FailurePtr Release(Grant& grant) {
     return Write(grant.lease, WriteKind::kRelease, Body());
   }
-  void Strike(Fault::Kind kind, OpKind op, int times = 1) {
-    store->Inject({.kind = kind, .op = op, .key = {}, .skip = 0, .times = times});
-  }
   int LiveShares() {
     int live = 0;
     std::string after;

@@ -9,9 +9,6 @@ namespace {
 
 class BackgroundReleaseTest : public EngineTest, public ::testing::WithParamInterface<LockMode> {
  protected:
-  void Strike(Fault::Kind kind, OpKind op, int times = 1) {
-    store->Inject({.kind = kind, .op = op, .key = {}, .skip = 0, .times = times});
-  }
   [[nodiscard]] LockOptions Options() const {
     LockOptions options{.ttl = 30s, .mode = GetParam()};
     if (GetParam() == LockMode::kShared) options.max_holders = 5;
@@ -75,12 +72,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, BackgroundReleaseTest,
                          });
 
 /// An attempt whose reply was lost.
-class UnansweredTest : public EngineTest {
- protected:
-  void Strike(Fault::Kind kind, OpKind op, int times = 1) {
-    store->Inject({.kind = kind, .op = op, .key = {}, .skip = 0, .times = times});
-  }
-};
+class UnansweredTest : public EngineTest {};
 
 TEST_F(UnansweredTest, ALockThatIsConfirmedHasTheLengthThatWasAskedFor) {
   Strike(Fault::Kind::kLostAfter, OpKind::kAcquire);

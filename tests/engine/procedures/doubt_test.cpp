@@ -16,9 +16,6 @@ using ::testing::HasSubstr;
 /// A reply lost before or after the effect, for every operation: what is told is true, or doubt.
 class DoubtTest : public EngineTest {
  protected:
-  void Strike(Fault::Kind kind, OpKind op, int times = 1) {
-    store->Inject({.kind = kind, .op = op, .key = {}, .skip = 0, .times = times});
-  }
   /// Makes the document, with n = 0.
   void Make(const Key& key) {
     Grant made = Lock(key);

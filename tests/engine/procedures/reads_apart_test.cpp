@@ -1,38 +1,27 @@
 /// A store that reads apart from writes: no call that writes delays a read, or takes it along.
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <future>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <utility>
 
-#include "doclock/lock_manager.h"
-#include "engine/engine.h"
 #include "engine/support/hanging_store.h"
+#include "engine/support/harness.h"
 
 namespace doclock::detail {
 namespace {
 
-using namespace std::chrono_literals;
-
 /// Generous: the machine may have much else to do.
 constexpr auto kReplyTimeout = 5min;
 
-class ReadsApartTest : public ::testing::Test {
+class ReadsApartTest : public ManagerTest {
  protected:
-  ReadsApartTest() { Insert("a", 1); }
+  ReadsApartTest() {
+    manager.emplace(store, ManagerOptions{.drain_timeout = 100ms});
+    collection = store->Open("orders", {}, 30s).get();
+    Insert("a", 1);
+  }
   ~ReadsApartTest() override { store->LetGo(); }
 
-  EnginePtr engine() { return manager.engine(); }
-  AcquireSpec Spec(const Key& key, LockOptions options = {}) {
-    AcquireSpec spec = MakeSpec(engine(), *collection, options, 30s);
-    spec.key = key;
-    spec.insert = Body::FromJson({{"n", 0}});
-    return spec;
-  }
   void Insert(const Key& key, int n) {
     SaveSpec spec;
     spec.collection = collection;
@@ -71,8 +60,6 @@ class ReadsApartTest : public ::testing::Test {
   }
 
   std::shared_ptr<HangingStore> store = std::make_shared<HangingStore>(/*reads_apart=*/true);
-  LockManager manager{store, {.drain_timeout = 100ms}};
-  Collection* collection = store->Open("orders", {}, 30s).get();
 };
 
 TEST_F(ReadsApartTest, ABlockingReadIsAnsweredWhileWritesHang) {

@@ -54,15 +54,9 @@ class TestStore : public FaultyStore {
   }
 };
 
-/// The engine on one thread and virtual time, over a memory store that can go wrong.
-class EngineTest : public ::testing::Test {
+/// A manager whose engine a test calls, over a store of the subclass.
+class ManagerTest : public ::testing::Test {
  protected:
-  explicit EngineTest(ManagerOptions options = {}) {
-    options.runtime = runtime;
-    manager.emplace(store, options);
-    collection = store->Open("orders", {}, 30s).get();
-  }
-
   EnginePtr engine() { return manager->engine(); }
 
   AcquireSpec Spec(const Key& key, LockOptions options = {}, bool upsert = true) {
@@ -77,6 +71,21 @@ class EngineTest : public ::testing::Test {
     EXPECT_FALSE(result.failure) << (result.failure ? result.failure->message : "");
     return std::move(result.grant);
   }
+
+  std::optional<LockManager> manager;
+  Collection* collection = nullptr;
+};
+
+/// The engine on one thread and virtual time, over a memory store that can go wrong.
+class EngineTest : public ManagerTest {
+ protected:
+  explicit EngineTest(ManagerOptions options = {}) {
+    options.runtime = runtime;
+    manager.emplace(store, options);
+    collection = store->Open("orders", {}, 30s).get();
+  }
+  /// The last calls of the manager may run hooks that use the clock and the store.
+  ~EngineTest() override { manager.reset(); }
 
   std::optional<Errc> TryLock(const Key& key, LockOptions options = {}) {
     AcquireResult result = Acquire(engine(), Spec(key, options), {});
@@ -116,6 +125,9 @@ class EngineTest : public ::testing::Test {
     return look.locked;
   }
 
+  void Strike(Fault::Kind kind, OpKind op, int times = 1) {
+    store->Inject({.kind = kind, .op = op, .key = {}, .skip = 0, .times = times});
+  }
   /// The next reply to operations of this kind comes after so much time.
   void HoldUp(OpKind kind, Duration time) {
     store->before_reply = [this, kind, time](std::span<StoreOp* const> ops) {
@@ -128,8 +140,6 @@ class EngineTest : public ::testing::Test {
   std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
   std::shared_ptr<Runtime> runtime = clock->runtime();
   std::shared_ptr<TestStore> store = std::make_shared<TestStore>(OpenMemoryStore({.clock = clock}));
-  std::optional<LockManager> manager;
-  Collection* collection = nullptr;
 };
 
 }  // namespace doclock::detail

@@ -3,19 +3,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "doclock/doclock.h"
 #include "doclock/mongodb_store.h"
 #include "mongodb/support/raw_server.h"
 #include "process/child.h"
+#include "process/local_port.h"
 
 namespace doclock::mongo_test {
 namespace {
@@ -144,46 +141,6 @@ TEST(MongodbReach, AServerThatIsNotThereIsNamed) {
              "Failed to connect");
 }
 
-/// Listens on a port of its own. To who comes it says something, or nothing, and may hang up.
-class Stranger {
- public:
-  Stranger(std::string says, bool hangs_up) : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const where = reinterpret_cast<sockaddr*>(&address);
-    EXPECT_EQ(::bind(listener_, where, size), 0);
-    EXPECT_EQ(::listen(listener_, 16), 0);
-    EXPECT_EQ(::getsockname(listener_, where, &size), 0);
-    server_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-    thread_ = std::thread([this, says = std::move(says), hangs_up] {
-      std::vector<int> open;
-      for (int one = 0; (one = ::accept(listener_, nullptr, nullptr)) >= 0;) {
-        char first = 0;
-        static_cast<void>(::recv(one, &first, 1, 0));
-        static_cast<void>(::send(one, says.data(), says.size(), MSG_NOSIGNAL));
-        if (hangs_up) ::shutdown(one, SHUT_RDWR);
-        open.push_back(one);
-      }
-      for (const int one : open) ::close(one);
-    });
-  }
-  Stranger(const Stranger&) = delete;
-  Stranger& operator=(const Stranger&) = delete;
-  ~Stranger() {
-    ::shutdown(listener_, SHUT_RDWR);
-    thread_.join();
-    ::close(listener_);
-  }
-  [[nodiscard]] const std::string& server() const noexcept { return server_; }
-
- private:
-  int listener_;
-  std::string server_;
-  std::thread thread_;
-};
-
 TEST(MongodbReach, OfAStrangerIsSaidWhatIsKnown) {
   struct Answer {
     std::string says;
@@ -197,11 +154,16 @@ TEST(MongodbReach, OfAStrangerIsSaidWhatIsKnown) {
                             Answer{"HTTP/1.1 400 Bad Request\r\n\r\n", true, "another protocol"},
                             Answer{alert, true, "needs tls=true"}}) {
     SCOPED_TRACE(one.says);
-    const Stranger stranger(one.says, one.hangs_up);
-    ExpectAway("mongodb://user:Canary@" + stranger.server() + "/shop?connectTimeoutMS=1000",
-               stranger.server(), one.told);
+    const test::LocalServer stranger([&](int client) {
+      char said = 0;
+      static_cast<void>(::recv(client, &said, 1, 0));
+      static_cast<void>(::send(client, one.says.data(), one.says.size(), MSG_NOSIGNAL));
+      while (!one.hangs_up && ::recv(client, &said, 1, 0) > 0) continue;
+    });
+    ExpectAway("mongodb://user:Canary@" + stranger.host() + "/shop?connectTimeoutMS=1000",
+               stranger.host(), one.told);
     if (one.says.empty()) continue;
-    const Opened opened = Opening("mongodb://" + stranger.server() + "/shop");
+    const Opened opened = Opening("mongodb://" + stranger.host() + "/shop");
     EXPECT_THAT(opened.text, Not(HasSubstr("may want TLS")));
   }
 }

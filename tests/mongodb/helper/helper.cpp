@@ -3,28 +3,26 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
-#include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "doclock/locking_repository.h"
 #include "doclock/mongodb_store.h"
 #include "doclock/transaction.h"
 #include "mongodb/helper/contend.h"
 #include "mongodb/support/client.h"
-#include "process/head_count.h"
+#include "process/helper.h"
 
 namespace doclock::mongo_test {
 namespace {
 
-using Arguments = std::vector<std::string>;
+using test::Arguments;
+using test::NextOrder;
+using test::Tell;
 using Things = LockingRepository<nlohmann::json>;
 
 /// The standard output, for what is told alone: the driver prints its complaints there.
@@ -32,19 +30,6 @@ int TakeStandardOutput() {
   const int told = ::dup(STDOUT_FILENO);
   if (told < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) std::exit(2);
   return told;
-}
-const int kTold = TakeStandardOutput();
-
-/// In one piece, or not at all if we are killed.
-void Tell(const std::string& line) {
-  const std::string text = line + "\n";
-  if (::write(kTold, text.data(), text.size()) < 0) std::exit(2);
-}
-
-std::string NextOrder() {
-  std::string line;
-  if (!std::getline(std::cin, line)) std::exit(0);
-  return line;
 }
 
 Things Open(const std::string& uri, std::chrono::milliseconds ttl) {
@@ -99,31 +84,15 @@ int Try(const Arguments& arguments) {
   return 0;
 }
 
-/// crowd <uri> <key> <limit> <n> <file>: n times takes a share and gives it back, and counts in the
-/// file who has one meanwhile; goes on until <limit> were seen at once. Tells the most there ever
-/// were.
+/// crowd <uri> <key> <limit> <n> <file>: see test::Crowd.
 int Crowd(const Arguments& arguments) {
   Client client(OpenMongodbStore(arguments.at(1)));
   const Key key(arguments.at(2));
-  test::HeadCount heads(arguments.at(5));
-  const int limit = std::stoi(arguments.at(3)), times = std::stoi(arguments.at(4));
-  Tell("ready");
-  NextOrder();
-  const auto deadline = std::chrono::steady_clock::now() + 30s;
-  for (int i = 0; i < times || heads.most() < limit;) {
-    if (i >= times && std::chrono::steady_clock::now() > deadline) break;
-    const Uuid id = NewUuid();
-    const AcquireOp held = client.Share(key, id, limit, Counted(1));
-    if (held.status == OpStatus::kBusy) continue;
-    if (held.status != OpStatus::kDone) return 3;
-    heads.Enter();
-    std::this_thread::sleep_for(200us);
-    heads.Leave();
-    if (client.ReleaseShare(key, id).status != OpStatus::kDone) return 4;
-    ++i;
-  }
-  Tell(std::to_string(heads.most()));
-  return 0;
+  const int limit = std::stoi(arguments.at(3));
+  return test::Crowd(
+      arguments.at(5), limit, std::stoi(arguments.at(4)),
+      [&] { return client.Share(key, NewUuid(), limit, Counted(1)); },
+      [&](const Uuid& id) { return client.ReleaseShare(key, id); });
 }
 
 /// transfer <uri> <from> <to>: moves amounts from one document to the other, in transactions; tells
@@ -155,19 +124,17 @@ int Peer(const Arguments& arguments) {
   return 0;
 }
 
+int Run(const Arguments& arguments) {
+  const std::map<std::string, int (*)(const Arguments&)> commands = {
+      {"hold", Hold},         {"try", Try},         {"crowd", Crowd},
+      {"transfer", Transfer}, {"contend", Contend}, {"peer", Peer}};
+  return commands.at(arguments.at(0))(arguments);
+}
+
 }  // namespace
 }  // namespace doclock::mongo_test
 
 int main(int argc, char** argv) {
-  using namespace doclock::mongo_test;
-  const std::map<std::string, int (*)(const Arguments&)> commands = {
-      {"hold", Hold},         {"try", Try},         {"crowd", Crowd},
-      {"transfer", Transfer}, {"contend", Contend}, {"peer", Peer}};
-  try {
-    const Arguments arguments(argv + 1, argv + argc);
-    return commands.at(arguments.at(0))(arguments);
-  } catch (const std::exception& error) {
-    std::cerr << "helper: " << error.what() << "\n";
-    return 1;
-  }
+  doclock::test::told = doclock::mongo_test::TakeStandardOutput();
+  return doclock::test::Main(argc, argv, doclock::mongo_test::Run);
 }

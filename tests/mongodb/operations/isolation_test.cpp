@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "doclock/doclock.h"
-#include "mongodb/support/calls.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/fail_point.h"
 #include "mongodb/support/monitored_pool.h"
@@ -25,7 +24,7 @@ using mongodb::Doc;
 class Isolation : public ::testing::Test {
  protected:
   AcquireOp Held(const std::string& key) {
-    Calls calls(things_);
+    Batch calls(things_);
     AcquireOp& op = calls.Acquire(key, Counted(1));
     calls.Execute();
     EXPECT_EQ(op.status, OpStatus::kDone) << Why(op);
@@ -37,7 +36,7 @@ class Isolation : public ::testing::Test {
   }
   AcquireOp Free(const std::string& key) {
     AcquireOp held = Held(key);
-    Calls calls(things_);
+    Batch calls(things_);
     WriteOp& op = calls.Write(WriteKind::kRelease, key, held);
     calls.Execute();
     EXPECT_EQ(op.status, OpStatus::kDone) << Why(op);
@@ -65,11 +64,11 @@ TEST_F(Isolation, EachAcquireHasItsOwnOutcome) {
   things_.Expire("expired");
   Free("spoilt");
   Set("spoilt", Doc::Of("lockVersion", 1.5));
-  Calls seed(things_);
+  Batch seed(things_);
   seed.Acquire("first", Body::FromJson({{"email", "a@b"}}));
   seed.Execute();
 
-  Calls calls(things_);
+  Batch calls(things_);
   const AcquireOp& free = calls.Acquire("free", Counted(9));
   const AcquireOp& busy = calls.Acquire("busy", Counted(9));
   const AcquireOp& expired = calls.Acquire("expired", Counted(9));
@@ -114,7 +113,7 @@ TEST_F(Isolation, EachWriteHasItsOwnOutcome) {
   validator.Add("collMod", "things").Add("validator", Doc::Of("n", Doc::Of("$ne", 13)));
   database_.Run(validator);
 
-  Calls calls(things_);
+  Batch calls(things_);
   GrantRequest next;
   next.lock_id = NewUuid();
   next.ttl = kTtl;
@@ -148,7 +147,7 @@ TEST_F(Isolation, ErasesAndInsertsHaveTheirOwnOutcomes) {
   things_.Steal("lost");
   const AcquireOp saved = Free("saved");
   const AcquireOp there = Free("there");
-  Calls calls(things_);
+  Batch calls(things_);
   const WriteOp& a = calls.Write(WriteKind::kErase, "erased", erased);
   const WriteOp& b = calls.Write(WriteKind::kErase, "lost", lost);
   const SaveOp& c = calls.Save(SaveKind::kErase, "saved", saved);
@@ -186,7 +185,7 @@ TEST_F(Isolation, WritesOfADocumentThatIsMadeAnewMeanwhileAreNotToldAsLost) {
     const AcquireOp lost = Held(lost_key.ToString());
     things_.Steal(lost_key);
     things_.Steal(lost_key);
-    Calls calls(watched);
+    Batch calls(watched);
     const WriteOp& op = calls.Write(kind, key.ToString(), held);
     calls.Write(kind, lost_key.ToString(), lost);
     pool.BeforeNext("find", [&] {
@@ -205,7 +204,7 @@ TEST_F(Isolation, WritesOfADocumentThatIsMadeAnewMeanwhileAreNotToldAsLost) {
 }
 
 TEST_F(Isolation, ADocumentTooLargeForTheServerIsItsOwnProblem) {
-  Calls calls(things_);
+  Batch calls(things_);
   const AcquireOp& before = calls.Acquire("before", Counted(1));
   const AcquireOp& large =
       calls.Acquire("large", Body::FromJson({{"text", std::string(17u << 20, 'x')}}));
@@ -217,7 +216,7 @@ TEST_F(Isolation, ADocumentTooLargeForTheServerIsItsOwnProblem) {
 }
 
 TEST_F(Isolation, ManyLargeBodiesAreSentInSeveralCommands) {
-  Calls calls(things_);
+  Batch calls(things_);
   std::vector<const AcquireOp*> all;
   for (int i = 0; i < 20; ++i) {
     all.push_back(&calls.Acquire("large" + std::to_string(i),
@@ -230,7 +229,7 @@ TEST_F(Isolation, ManyLargeBodiesAreSentInSeveralCommands) {
 TEST_F(Isolation, ADocumentInAnOpenTransactionDelaysOnlyItsOwnAcquire) {
   for (int i = 0; i < 16; ++i) Free("free" + std::to_string(i));
   UserTransaction transaction(SetUri(), database_.name(), "things", "free7");
-  Calls calls(things_);
+  Batch calls(things_);
   std::vector<const AcquireOp*> all;
   for (int i = 0; i < 16; ++i) all.push_back(&calls.Acquire("free" + std::to_string(i)));
   const auto took = calls.Execute(8s);
@@ -249,7 +248,7 @@ TEST_F(Isolation, DocumentsInOpenTransactionsFailNoReadOfTheirCall) {
   Free("other");
   UserTransaction one(SetUri(), database_.name(), "things", "first");
   UserTransaction two(SetUri(), database_.name(), "things", "second");
-  Calls calls(things_);
+  Batch calls(things_);
   const WriteOp& left = calls.Write(WriteKind::kLeave, "first", first);
   const WriteOp& too = calls.Write(WriteKind::kLeave, "second", second);
   const ReadOp& read = calls.Read("other");
@@ -275,7 +274,7 @@ TEST_F(Isolation, ACollectionThatCannotBeReadFailsNoReadOfAnother) {
 TEST_F(Isolation, ADocumentInAnOpenTransactionDelaysOnlyItsOwnRenewal) {
   constexpr int kLocks = 1000;
   constexpr std::chrono::milliseconds kLease = 5min;
-  Calls acquires(things_);
+  Batch acquires(things_);
   std::vector<const AcquireOp*> held;
   for (int i = 0; i < kLocks; ++i) {
     held.push_back(&acquires.Acquire("held" + std::to_string(i), Counted(i)));
@@ -283,7 +282,7 @@ TEST_F(Isolation, ADocumentInAnOpenTransactionDelaysOnlyItsOwnRenewal) {
   acquires.Execute(30s);
   UserTransaction transaction(SetUri(), database_.name(), "things", "held500");
   for (int round = 0; round < 2; ++round) {
-    Calls calls(things_);
+    Batch calls(things_);
     std::vector<const RenewOp*> renewals;
     for (int i = 0; i < kLocks; ++i) {
       const Uuid& id = held[static_cast<std::size_t>(i)]->grant.lock_id;
@@ -305,7 +304,7 @@ TEST_F(Isolation, ManyDocumentsInAnOpenTransactionDelayOnlyTheirOwnRenewals) {
   for (const LockMode mode : {LockMode::kExclusive, LockMode::kShared}) {
     const std::string prefix = mode == LockMode::kShared ? "shared" : "held";
     const auto name = [&](int i) { return prefix + std::to_string(1000 + i); };
-    Calls acquires(things_);
+    Batch acquires(things_);
     std::vector<const AcquireOp*> held;
     for (int i = 0; i < kLocks; ++i) {
       AcquireOp& op = acquires.Acquire(name(i), Counted(i));
@@ -321,7 +320,7 @@ TEST_F(Isolation, ManyDocumentsInAnOpenTransactionDelayOnlyTheirOwnRenewals) {
     std::vector<int> renewed(kLocks);
     const auto some_wait = [&] { return std::ranges::count(renewed, 0) > kBlocked; };
     for (int round = 0; round < 5 && some_wait(); ++round) {
-      Calls calls(things_);
+      Batch calls(things_);
       std::vector<const RenewOp*> renewals;
       for (int i = 0; i < kLocks; ++i) {
         const Uuid& id = held[static_cast<std::size_t>(i)]->grant.lock_id;
@@ -409,7 +408,7 @@ TEST_F(Isolation, AServerThatDoesNotAnswerBoundsACallByItsBudget) {
   CommandFault fault;
   fault.block_ms = 20'000;
   FailPoint block(database_, fault, {.times = 1});
-  Calls calls(things_);
+  Batch calls(things_);
   const WriteOp& released = calls.Write(WriteKind::kRelease, "a", held);
   const auto took = calls.Execute(1s);
   EXPECT_LT(took, std::chrono::milliseconds(fault.block_ms));

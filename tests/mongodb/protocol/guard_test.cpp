@@ -7,7 +7,6 @@
 #include <ostream>
 #include <string>
 
-#include "mongodb/support/calls.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/monitored_pool.h"
 #include "mongodb/support/raw_documents.h"
@@ -235,7 +234,7 @@ TEST_F(MongoGuardOfSave, OfABatchOnlyWhatIsTakenMeanwhileIsDecidedAnew) {
   const AcquireOp second = one_.Acquire(b, NewUuid(), Counted(1));
   const AcquireOp third = one_.Acquire(c, NewUuid(), Counted(1));
   for (const Key& key : {b, c}) one_.Expire(key);
-  Calls calls(one_);
+  Batch calls(one_);
   SaveOp& saved = calls.Save(SaveKind::kReplace, "a", held_, Counted(2));
   SaveOp& taken = calls.Save(SaveKind::kReplace, "b", second, Counted(2));
   SaveOp& too = calls.Save(SaveKind::kReplace, "c", third, Counted(2));
@@ -258,7 +257,7 @@ TEST_F(MongoGuardOfSave, WhatOthersEraseMeanwhileABatchHasNotErased) {
   const Key b("b");
   const AcquireOp second = one_.Acquire(b, NewUuid(), Counted(1));
   one_.Expire(b);
-  Calls calls(one_);
+  Batch calls(one_);
   SaveOp& one = calls.Save(SaveKind::kErase, "a", held_, {});
   SaveOp& two = calls.Save(SaveKind::kErase, "b", second, {});
   // The end of its lease was a write.
@@ -277,7 +276,7 @@ TEST_F(MongoGuardOfSave, RefusalsOfABatchShareALook) {
   const Key b("b");
   const AcquireOp other = one_.Acquire(b, NewUuid(), Counted(1));
   one_.Expire(b);
-  Calls calls(one_);
+  Batch calls(one_);
   // The end of its lease was a write.
   const SaveOp& first = calls.Save(SaveKind::kReplace, "a", held_, Counted(2));
   const SaveOp& second = calls.Save(SaveKind::kReplace, "b", other, Counted(2));

@@ -9,7 +9,6 @@
 #include <string>
 #include <thread>
 
-#include "mongodb/support/calls.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/fail_point.h"
 #include "mongodb/support/raw_server.h"
@@ -52,7 +51,7 @@ class MongoProof : public ::testing::Test {
     return op;
   }
   /// By the lock id and the version of `known`.
-  const StoreOp& Ask(Calls& calls, Deed deed, const std::string& name, const AcquireOp& known,
+  const StoreOp& Ask(Batch& calls, Deed deed, const std::string& name, const AcquireOp& known,
                      int n) {
     if (deed == Deed::kGrant) {
       AcquireOp& op = calls.Acquire(name);
@@ -109,7 +108,7 @@ class MongoProof : public ::testing::Test {
 TEST_F(MongoProof, AnInsertThatMayHaveBeenDoneIsNotSentAgain) {
   const AcquireOp any = Free("any");  // makes the collection
   const UserTransaction transaction(SetUri(), database_.name(), "things", kBlocked);
-  Calls calls(things_);
+  Batch calls(things_);
   const SaveOp& erased = calls.Save(SaveKind::kInsert, "erased", any, Counted(1));
   const SaveOp& anew = calls.Save(SaveKind::kInsert, "anew", any, Counted(1));
   const SaveOp& blocked = calls.Save(SaveKind::kInsert, kBlocked, any, Counted(1));
@@ -129,7 +128,7 @@ TEST_F(MongoProof, AnInsertThatMayHaveBeenDoneIsNotSentAgain) {
 TEST_F(MongoProof, AnAcquireThatMayHaveMadeItsDocumentDoesNotMakeItAgain) {
   Free("any");
   const UserTransaction transaction(SetUri(), database_.name(), "things", kBlocked);
-  Calls calls(things_);
+  Batch calls(things_);
   const AcquireOp& erased = calls.Acquire("erased", Counted(1));
   calls.Acquire(kBlocked, Counted(1));
   {
@@ -150,7 +149,7 @@ TEST_F(MongoProof, AWriteIsNotLostBecauseItsDocumentWasMadeAnew) {
   const AcquireOp stolen = Held("stolen"), erased = Held("erased");
   things_.Steal("stolen");
 
-  Calls calls(things_);
+  Batch calls(things_);
   const WriteOp& a = calls.Write(WriteKind::kRelease, "lost", lost, Counted(9));
   const WriteOp& b = calls.Write(WriteKind::kRelease, "released", released, Counted(9));
   const SaveOp& c = calls.Save(SaveKind::kReplace, "conflict", conflict, Counted(9));
@@ -180,12 +179,12 @@ TEST_F(MongoProof, AWriteIsNotLostBecauseItsDocumentWasMadeAnew) {
 
 TEST_F(MongoProof, WhatWasDoneBeforeIsNotCountedWithWhatWasDoneNow) {
   const AcquireOp before = Free("before"), now = Free("now");
-  Calls first(things_);
+  Batch first(things_);
   const SaveOp& done = first.Save(SaveKind::kReplace, "before", before, Counted(9));
   first.Execute();
   ASSERT_EQ(done.status, OpStatus::kDone) << Why(done);
 
-  Calls calls(things_);
+  Batch calls(things_);
   SaveOp& again = calls.Save(SaveKind::kReplace, "before", before, Counted(9));
   again.write_id = done.write_id;
   again.is_retry = true;
@@ -212,7 +211,7 @@ TEST_F(MongoProof, WhatWasDoneBeforeTakesNoOutcomeFromWhatIsDoneNow) {
       const std::string now = "now " + std::to_string(count);
       const AcquireOp held = Held(before);
       if (repeated != Deed::kGrant) {
-        Calls first(things_);
+        Batch first(things_);
         const StoreOp& done = Ask(first, repeated, before, held, 2);
         first.Execute();
         ASSERT_EQ(done.status, OpStatus::kDone) << Why(done);
@@ -220,7 +219,7 @@ TEST_F(MongoProof, WhatWasDoneBeforeTakesNoOutcomeFromWhatIsDoneNow) {
       const AcquireOp known = fresh == Deed::kGrant ? Free(now) : Held(now);
       const std::int64_t version = things_.Read(before).version;
 
-      Calls calls(things_);
+      Batch calls(things_);
       const StoreOp& vain = Ask(calls, repeated, before, held, 3);
       const StoreOp& done = Ask(calls, fresh, now, known, 3);
       calls.Execute();
@@ -236,7 +235,7 @@ TEST_F(MongoProof, WhatWasDoneBeforeTakesNoOutcomeFromWhatIsDoneNow) {
 TEST_F(MongoProof, AnExpiredLockIsGrantedUnderItsOwnId) {
   const AcquireOp expired = Held("expired"), held = Held("held");
   things_.Expire("expired");
-  Calls calls(things_);
+  Batch calls(things_);
   AcquireOp& grant = calls.Acquire("expired");
   grant.grant.lock_id = expired.grant.lock_id;
   const WriteOp& checkpoint = calls.Write(WriteKind::kCheckpoint, "held", held, Counted(2));

@@ -5,7 +5,6 @@
 #include <functional>
 #include <vector>
 
-#include "mongodb/support/calls.h"
 #include "mongodb/support/client.h"
 #include "mongodb/support/monitored_pool.h"
 #include "mongodb/support/raw_server.h"
@@ -71,7 +70,7 @@ TEST_F(MongoRenewal, OfSharesOfOneDocumentIsStoredForThoseThatAreLive) {
   const Uuid lost = NewUuid(), twice = NewUuid();
   ASSERT_EQ(others_.Share(key_, id_).status, OpStatus::kDone);
   ASSERT_EQ(others_.Share(key_, twice).status, OpStatus::kDone);
-  Calls calls(things_);
+  Batch calls(things_);
   std::vector<RenewOp*> ops;
   for (const Uuid& id : {id_, lost, twice, twice}) {
     ops.push_back(&calls.Renew("a", id, kLong));

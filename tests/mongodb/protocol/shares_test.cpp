@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
-#include <filesystem>
 #include <list>
 #include <mutex>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "mongodb/support/client.h"
 #include "mongodb/support/raw_server.h"
 #include "process/child.h"
+#include "process/temp_folder.h"
 
 namespace doclock::mongo_test {
 namespace {
@@ -116,19 +116,17 @@ TEST_F(MongoShares, ReleasesWakeAndGrantsAndRenewalsDoNot) {
 }
 
 TEST_F(MongoShares, EightProcessesAreNeverMoreThanThree) {
-  std::string folder = (std::filesystem::temp_directory_path() / "doclock-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const test::TempFolder folder;
   std::list<test::Child> children;
   for (int i = 0; i < 8; ++i) {
     children.emplace_back(
-        std::vector<std::string>{"crowd", database_.uri(), "a", "3", "30", folder + "/heads"});
+        std::vector<std::string>{"crowd", database_.uri(), "a", "3", "30", folder / "heads"});
   }
   for (test::Child& child : children) ASSERT_EQ(child.Line(), "ready");
   for (test::Child& child : children) child.Say("go");
   int most = 0;
   for (test::Child& child : children) most = std::max(most, std::stoi(child.Line().value_or("99")));
   EXPECT_EQ(most, 3) << "the limit, and it was reached";
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "clients/batch.h"
 #include "clients/store_client.h"
 #include "doclock/mongodb_store.h"
 #include "doclock/store.h"
@@ -16,6 +17,7 @@ using namespace std::chrono_literals;
 
 inline constexpr std::chrono::milliseconds kTtl = test::StoreClient::kTtl;
 
+using test::Batch;
 using test::Why;
 
 class Client : public test::StoreClient {

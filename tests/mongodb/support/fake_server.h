@@ -1,21 +1,18 @@
 #pragma once
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "mongodb/bson/bson.h"
+#include "process/local_port.h"
 
 namespace doclock::mongo_test {
 
@@ -25,52 +22,21 @@ class FakeServer {
  public:
   using Answer = std::function<mongodb::Doc(std::string_view command)>;
 
-  explicit FakeServer(Answer answer) : answer_(std::move(answer)) {
-    listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const where = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(listener_, where, size) != 0 || ::listen(listener_, 16) != 0 ||
-        ::getsockname(listener_, where, &size) != 0) {
-      throw std::runtime_error("a test server has no port");
-    }
-    port_ = ntohs(address.sin_port);
-    acceptor_ = std::thread([this] { Accept(); });
-  }
-  FakeServer(const FakeServer&) = delete;
-  FakeServer& operator=(const FakeServer&) = delete;
-  ~FakeServer() {
-    ::shutdown(listener_, SHUT_RDWR);
-    acceptor_.join();
-    ::close(listener_);
-    for (const int connection : connections_) ::shutdown(connection, SHUT_RDWR);
-    for (std::thread& thread : threads_) thread.join();
-    for (const int connection : connections_) ::close(connection);
-  }
+  explicit FakeServer(Answer answer) : answer_(std::move(answer)) {}
 
-  [[nodiscard]] int port() const noexcept { return port_; }
+  [[nodiscard]] int port() const noexcept { return server_.port(); }
   [[nodiscard]] std::string uri() const {
-    return "mongodb://127.0.0.1:" + std::to_string(port_) + "/test?directConnection=true";
+    return "mongodb://" + server_.host() + "/test?directConnection=true";
   }
 
  private:
   static constexpr std::int32_t kQuery = 2004;
   static constexpr std::int32_t kMessage = 2013;
 
-  void Accept() {
-    while (true) {
-      const int connection = ::accept(listener_, nullptr, nullptr);
-      if (connection < 0) return;
-      connections_.push_back(connection);
-      threads_.emplace_back([this, connection] { Serve(connection); });
-    }
-  }
   static bool Receive(int connection, void* data, std::size_t size) {
     return ::recv(connection, data, size, MSG_WAITALL) == static_cast<ssize_t>(size);
   }
-  void Serve(int connection) {
+  void Serve(int connection) const {
     std::array<std::int32_t, 4> header{};  // length, request, response to, kind
     while (Receive(connection, header.data(), sizeof header)) {
       std::vector<char> rest(static_cast<std::size_t>(header[0]) - sizeof header);
@@ -94,12 +60,8 @@ class FakeServer {
     static_cast<void>(::send(connection, all.data(), all.size(), MSG_NOSIGNAL));
   }
 
-  Answer answer_;
-  int listener_ = -1;
-  std::uint16_t port_ = 0;
-  std::vector<int> connections_;
-  std::vector<std::thread> threads_;
-  std::thread acceptor_;
+  const Answer answer_;
+  const test::LocalServer server_{[this](int connection) { Serve(connection); }};
 };
 
 }  // namespace doclock::mongo_test

@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "doclock/runtime.h"
-#include "doclock/store.h"
+#include "doclock/testing/faulty_store.h"
+#include "engine/runtime/passing_runtime.h"
 
 namespace doclock {
 
@@ -36,22 +36,17 @@ class Points {
 };
 
 /// A runtime each of whose tasks is a point.
-class PointRuntime : public Runtime {
+class PointRuntime : public test::PassingRuntime {
  public:
   PointRuntime(std::shared_ptr<Runtime> inner, std::shared_ptr<Points> points)
-      : inner_(std::move(inner)), points_(std::move(points)) {}
+      : PassingRuntime(std::move(inner)), points_(std::move(points)) {}
 
-  [[nodiscard]] TimePoint Now() const noexcept override { return inner_->Now(); }
   TimerId Schedule(TimePoint when, Task task) override {
-    return inner_->Schedule(when, With(std::move(task)));
+    return PassingRuntime::Schedule(when, With(std::move(task)));
   }
-  void Cancel(TimerId id) noexcept override { inner_->Cancel(id); }
-  void Post(Task task) override { inner_->Post(With(std::move(task))); }
-  void Work(Task task) override { inner_->Work(With(std::move(task))); }
-  void Notify(Task task) override { inner_->Notify(With(std::move(task))); }
-  std::unique_ptr<Event> MakeEvent() override { return inner_->MakeEvent(); }
-  [[nodiscard]] bool OnOwnThread() const noexcept override { return inner_->OnOwnThread(); }
-  void Stop(std::chrono::nanoseconds timeout) override { inner_->Stop(timeout); }
+  void Post(Task task) override { PassingRuntime::Post(With(std::move(task))); }
+  void Work(Task task) override { PassingRuntime::Work(With(std::move(task))); }
+  void Notify(Task task) override { PassingRuntime::Notify(With(std::move(task))); }
 
  private:
   Task With(Task task) const {
@@ -61,67 +56,42 @@ class PointRuntime : public Runtime {
     };
   }
 
-  const std::shared_ptr<Runtime> inner_;
   const std::shared_ptr<Points> points_;
 };
 
 /// A store: a point before and after each call that the engine makes with no mutex of its own.
-class PointStore : public Store {
+class PointStore : public testing::FaultyStore {
  public:
   PointStore(std::shared_ptr<Store> inner, std::shared_ptr<Points> points)
-      : inner_(std::move(inner)), points_(std::move(points)) {}
+      : FaultyStore(std::move(inner)), points_(std::move(points)) {}
 
-  [[nodiscard]] StoreTraits traits() const noexcept override { return inner_->traits(); }
-  std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
-                                   std::chrono::milliseconds default_ttl) override {
-    return inner_->Open(name, fields, default_ttl);
-  }
-  [[nodiscard]] std::shared_ptr<Collection> Find(const std::string& name) const override {
-    return inner_->Find(name);
-  }
   void Execute(std::span<StoreOp* const> ops, std::chrono::milliseconds budget) override {
     points_->Pass();
-    inner_->Execute(ops, budget);
+    FaultyStore::Execute(ops, budget);
     points_->Pass();
   }
   void Commit(CommitOp& commit, std::chrono::milliseconds budget) override {
     points_->Pass();
-    inner_->Commit(commit, budget);
+    FaultyStore::Commit(commit, budget);
     points_->Pass();
   }
   void Query(Collection& collection, const Filter& filter,
              const std::function<bool(QueryRow&&)>& sink,
              std::chrono::milliseconds budget) override {
     points_->Pass();
-    inner_->Query(collection, filter, sink, budget);
+    FaultyStore::Query(collection, filter, sink, budget);
     points_->Pass();
   }
   void AcquireNext(const Filter& filter, AcquireOp& op, Key& key,
                    std::chrono::milliseconds budget) override {
     points_->Pass();
-    inner_->AcquireNext(filter, op, key, budget);
+    FaultyStore::AcquireNext(filter, op, key, budget);
     points_->Pass();
-  }
-  std::chrono::system_clock::time_point WallTime(std::chrono::milliseconds budget) override {
-    return inner_->WallTime(budget);
-  }
-  void EnsureIndex(Collection& collection, const IndexSpec& index) override {
-    inner_->EnsureIndex(collection, index);
-  }
-  std::int64_t Purge(Collection& collection, std::int64_t limit,
-                     std::chrono::milliseconds budget) override {
-    return inner_->Purge(collection, limit, budget);
   }
   /// None: hints come at no certain point.
   std::unique_ptr<Subscription> Watch(Collection&, HintListener) override { return nullptr; }
-  [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
-                                   const std::string& after,
-                                   std::chrono::milliseconds budget) override {
-    return inner_->ListLocks(collection, query, after, budget);
-  }
 
  private:
-  const std::shared_ptr<Store> inner_;
   const std::shared_ptr<Points> points_;
 };
 

@@ -2,29 +2,17 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <thread>
 
+#include "engine/runtime/passing_runtime.h"
 #include "repository/support/harness.h"
 
 namespace doclock {
 namespace {
 
 /// A runtime whose workers finish before the caller that gave them a task can go on.
-class EagerRuntime : public Runtime {
+class EagerRuntime : public test::PassingRuntime {
  public:
-  explicit EagerRuntime(std::shared_ptr<Runtime> inner) : inner_(std::move(inner)) {}
-  [[nodiscard]] TimePoint Now() const noexcept override { return inner_->Now(); }
-  TimerId Schedule(TimePoint when, Task task) override {
-    return inner_->Schedule(when, std::move(task));
-  }
-  void Cancel(TimerId id) noexcept override { inner_->Cancel(id); }
-  void Post(Task task) override { inner_->Post(std::move(task)); }
+  using PassingRuntime::PassingRuntime;
   void Work(Task task) override { task(); }
-  void Notify(Task task) override { inner_->Notify(std::move(task)); }
-  std::unique_ptr<Event> MakeEvent() override { return inner_->MakeEvent(); }
-  [[nodiscard]] bool OnOwnThread() const noexcept override { return inner_->OnOwnThread(); }
-  void Stop(std::chrono::nanoseconds timeout) override { inner_->Stop(timeout); }
-
- private:
-  std::shared_ptr<Runtime> inner_;
 };
 
 class LockAllTest : public RepositoryTest {

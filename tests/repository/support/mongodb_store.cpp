@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "doclock/mongodb_store.h"
+#include "doclock/testing/faulty_store.h"
 #include "mongodb/support/raw_server.h"
 
 namespace doclock {
@@ -18,25 +19,20 @@ using std::chrono::nanoseconds;
 
 /// A store whose server seems to use another clock. The server's own clock cannot be moved, so
 /// before each call this moves the dates of all locks by the drift between the two clocks.
-class InStep final : public Store {
+class InStep final : public testing::FaultyStore {
  public:
-  InStep(std::shared_ptr<mongo_test::Database> database, std::shared_ptr<const Clock> clock)
-      : database_(std::move(database)),
-        inner_(OpenMongodbStore(database_->uri())),
-        clock_(std::move(clock)) {}
+  InStep(std::shared_ptr<Store> inner, std::shared_ptr<mongo_test::Database> database,
+         std::shared_ptr<const Clock> clock)
+      : FaultyStore(std::move(inner)), database_(std::move(database)), clock_(std::move(clock)) {}
 
-  [[nodiscard]] StoreTraits traits() const noexcept override { return inner_->traits(); }
   std::shared_ptr<Collection> Open(const std::string& name, const LockFieldNames& fields,
                                    milliseconds default_ttl) override {
     collections_.insert(name);
-    return inner_->Open(name, fields, default_ttl);
-  }
-  [[nodiscard]] std::shared_ptr<Collection> Find(const std::string& name) const override {
-    return inner_->Find(name);
+    return FaultyStore::Open(name, fields, default_ttl);
   }
   void Execute(std::span<StoreOp* const> ops, milliseconds budget) override {
     FallIn();
-    inner_->Execute(ops, budget);
+    FaultyStore::Execute(ops, budget);
     for (const StoreOp* const op : ops) {
       // Dates that are moved on must not revive it.
       if (EndsLease(*op)) {
@@ -46,33 +42,27 @@ class InStep final : public Store {
   }
   void Commit(CommitOp& commit, milliseconds budget) override {
     FallIn();
-    inner_->Commit(commit, budget);
+    FaultyStore::Commit(commit, budget);
   }
   void Query(Collection& collection, const Filter& filter,
              const std::function<bool(QueryRow&&)>& sink, milliseconds budget) override {
     FallIn();
-    inner_->Query(collection, filter, sink, budget);
+    FaultyStore::Query(collection, filter, sink, budget);
   }
   void AcquireNext(const Filter& filter, AcquireOp& op, Key& key, milliseconds budget) override {
     FallIn();
-    inner_->AcquireNext(filter, op, key, budget);
-  }
-  std::chrono::system_clock::time_point WallTime(milliseconds budget) override {
-    return inner_->WallTime(budget);
-  }
-  void EnsureIndex(Collection& collection, const IndexSpec& index) override {
-    inner_->EnsureIndex(collection, index);
+    FaultyStore::AcquireNext(filter, op, key, budget);
   }
   std::int64_t Purge(Collection& collection, std::int64_t limit, milliseconds budget) override {
     FallIn();
-    return inner_->Purge(collection, limit, budget);
+    return FaultyStore::Purge(collection, limit, budget);
   }
   /// None: a change stream has a thread of its own, and virtual time has but one.
   std::unique_ptr<Subscription> Watch(Collection&, HintListener) override { return nullptr; }
   [[nodiscard]] LockPage ListLocks(Collection& collection, const LockQuery& query,
                                    const std::string& after, milliseconds budget) override {
     FallIn();
-    return inner_->ListLocks(collection, query, after, budget);
+    return FaultyStore::ListLocks(collection, query, after, budget);
   }
 
  private:
@@ -137,7 +127,6 @@ class InStep final : public Store {
   }
 
   const std::shared_ptr<mongo_test::Database> database_;
-  const std::shared_ptr<Store> inner_;
   const std::shared_ptr<const Clock> clock_;
   const TimePoint began_ = clock_->Now();
   const std::chrono::steady_clock::time_point began_real_ = std::chrono::steady_clock::now();
@@ -149,14 +138,14 @@ class InStep final : public Store {
 }  // namespace
 
 std::shared_ptr<Store> OpenMongodb(std::shared_ptr<const Clock> clock) {
-  auto database = std::make_shared<mongo_test::Database>(mongo_test::SetUri());
-  if (clock) return std::make_shared<InStep>(std::move(database), std::move(clock));
+  const auto database = std::make_shared<mongo_test::Database>(mongo_test::SetUri());
   struct Both {
     std::shared_ptr<mongo_test::Database> database;
     std::shared_ptr<Store> store;  // goes first
   };
   const auto both = std::make_shared<Both>(database, OpenMongodbStore(database->uri()));
-  return {both, both->store.get()};
+  const std::shared_ptr<Store> store{both, both->store.get()};
+  return clock ? std::make_shared<InStep>(store, database, std::move(clock)) : store;
 }
 
 }  // namespace doclock

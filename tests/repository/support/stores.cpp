@@ -1,8 +1,6 @@
-#include <unistd.h>
-
 #include <atomic>
-#include <filesystem>
 
+#include "process/temp_folder.h"
 #include "repository/support/harness.h"
 #include "repository/support/mongodb_store.h"
 
@@ -18,30 +16,10 @@ std::shared_ptr<Store> OpenMemory(std::shared_ptr<const Clock> clock) {
 }
 
 #if DOCLOCK_WITH_SQLITE
-/// A directory that goes when the program does.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory()
-      : path_(std::filesystem::temp_directory_path() /
-              ("doclock-repository-" + std::to_string(getpid()))) {
-    std::filesystem::create_directories(path_);
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] std::filesystem::path NewFile() {
-    return path_ / (std::to_string(++count_) + ".db");
-  }
-
- private:
-  std::filesystem::path path_;
-  std::atomic<int> count_ = 0;
-};
-
 std::shared_ptr<Store> OpenSqlite(std::shared_ptr<const Clock> clock) {
-  static TemporaryDirectory directory;
-  return OpenSqliteStore(directory.NewFile(),
+  static const test::TempFolder folder;
+  static std::atomic<int> count = 0;
+  return OpenSqliteStore(folder / (std::to_string(++count) + ".db"),
                          {.sync = SqliteSync::kOff, .clock = std::move(clock)});
 }
 #endif

@@ -1,7 +1,5 @@
 // Commits that fail half-way: each operation gets a true answer.
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -11,20 +9,17 @@
 #include "doclock/testing/manual_clock.h"
 #include "sqlite/db/faulty_files.h"
 #include "sqlite/db/lying_commits.h"
-#include "sqlite/support/client.h"
-#include "sqlite/support/temp_folder.h"
+#include "sqlite/support/harness.h"
 
 namespace doclock::sqlite_test {
 namespace {
 
-class SqliteCommit : public ::testing::Test {
+class SqliteCommit : public SqliteTest {
  protected:
   void TearDown() override { FaultyFiles::failing_syncs = FaultyFiles::failing_writes = 0; }
 
   FaultyFiles files_;
   LyingCommits lying_commits_;
-  TempFolder folder_;
-  std::filesystem::path file_ = folder_ / "things.db";
 };
 
 /// A fault that cannot be overtaken while it lasts.

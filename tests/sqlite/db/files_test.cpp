@@ -1,7 +1,6 @@
 // What is wrong with a file is said clearly when it is opened, or when it goes wrong later; and the
 // store works again when the cause is gone.
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,18 +8,16 @@
 #include <nlohmann/json.hpp>
 
 #include "doclock/errors.h"
-#include "sqlite/support/child.h"
-#include "sqlite/support/client.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
 #include "sqlite/support/raw_database.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {
 
 namespace fs = std::filesystem;
 
-class SqliteFiles : public ::testing::Test {
+class SqliteFiles : public SqliteTest {
  protected:
   /// The error of OpenSqliteStore for the file.
   static std::string Refusal(const fs::path& file, SqliteStoreOptions options = {}) {
@@ -45,15 +42,6 @@ class SqliteFiles : public ::testing::Test {
     EXPECT_EQ(op.detail->code, Errc::kUnavailable);
     EXPECT_NE(op.detail->message.find("locked"), std::string::npos) << Why(op);
   }
-  void ExpectWorks() {
-    Client client(file_);
-    const AcquireOp held = client.Create("works");
-    ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
-    EXPECT_EQ(client.Release("works", held).status, OpStatus::kDone);
-  }
-
-  TempFolder folder_;
-  fs::path file_ = folder_ / "things.db";
 };
 
 TEST_F(SqliteFiles, ADirectoryIsRefused) {

@@ -1,26 +1,19 @@
 // The file may be the user's own.
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
 #include "doclock/locking_repository.h"
-#include "sqlite/support/child.h"
-#include "sqlite/support/client.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
 #include "sqlite/support/raw_database.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {
 
-class SqliteGuest : public ::testing::Test {
- protected:
-  TempFolder folder_;
-  std::filesystem::path file_ = folder_ / "things.db";
-};
+class SqliteGuest : public SqliteTest {};
 
 TEST_F(SqliteGuest, UsersTablesStayAsTheyAre) {
   RawDatabase own(file_);

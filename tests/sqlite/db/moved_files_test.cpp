@@ -1,7 +1,6 @@
 // Files that are moved, deleted, replaced, truncated or mounted elsewhere while a store has them
 // open: it says so, nothing is lost that was acknowledged, and no other store grants the same lock.
 
-#include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -24,11 +23,9 @@
 #include "sqlite/db/database_error.h"
 #include "sqlite/db/file_set.h"
 #include "sqlite/processes/process_coordinator.h"
-#include "sqlite/support/child.h"
-#include "sqlite/support/client.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
 #include "sqlite/support/raw_database.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {
@@ -57,7 +54,7 @@ Outcome OutcomeOf(const std::function<void()>& call) {
   }
 }
 
-class SqliteMovedFiles : public ::testing::Test {
+class SqliteMovedFiles : public SqliteTest {
  protected:
   [[nodiscard]] fs::path With(const std::string& suffix) const { return file_.string() + suffix; }
 
@@ -108,15 +105,6 @@ class SqliteMovedFiles : public ::testing::Test {
       EXPECT_NE(std::string(error.what()).find("things.db"), std::string::npos) << error.what();
     }
   }
-  void ExpectWorks() {
-    Client client(file_);
-    const AcquireOp held = client.Create("works");
-    ASSERT_EQ(held.status, OpStatus::kDone) << Why(held);
-    EXPECT_EQ(client.Release("works", held).status, OpStatus::kDone);
-  }
-
-  TempFolder folder_;
-  fs::path file_ = folder_ / "things.db";
 };
 
 struct Act {

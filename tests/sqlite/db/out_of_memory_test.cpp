@@ -1,7 +1,6 @@
 // SQLite's own memory may run out at any of its allocations, those of the commit among them: what
 // is told is what is there.
 
-#include <gtest/gtest.h>
 #include <sqlite3.h>
 
 #include <atomic>
@@ -10,8 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "sqlite/support/client.h"
-#include "sqlite/support/temp_folder.h"
+#include "sqlite/support/harness.h"
 
 namespace doclock::sqlite_test {
 namespace {

@@ -1,19 +1,15 @@
 // An open that is refused because of moved, deleted, replaced or truncated files changes none of
 // them: once they are put back, everything that was acknowledged is there.
 
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <iterator>
 #include <list>
 #include <map>
 
 #include "doclock/errors.h"
-#include "sqlite/support/child.h"
-#include "sqlite/support/client.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
 #include "sqlite/support/raw_database.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {
@@ -24,7 +20,7 @@ constexpr int kDocuments = 5;
 
 /// All stores are those of other processes: this one reads the files, and closing a descriptor
 /// drops the locks that SQLite has in the same process.
-class SqliteRefusedOpen : public ::testing::Test {
+class SqliteRefusedOpen : public SqliteTest {
  protected:
   void SetUp() override {
     DOCLOCK_NEEDS_COORDINATOR();
@@ -81,8 +77,6 @@ class SqliteRefusedOpen : public ::testing::Test {
     EXPECT_EQ(RawDatabase(file_).Text("PRAGMA integrity_check"), "ok");
   }
 
-  TempFolder folder_;
-  fs::path file_ = folder_ / "things.db";
   fs::path away_ = folder_ / "away";
 };
 

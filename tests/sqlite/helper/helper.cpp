@@ -6,19 +6,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
-#include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "doclock/transaction.h"
 #include "doclock/uuid_json.h"
-#include "process/head_count.h"
+#include "process/helper.h"
 #include "sqlite/processes/process_coordinator.h"
 #include "sqlite/support/client.h"
 #include "sqlite/support/count.h"
@@ -27,19 +23,9 @@
 namespace doclock::sqlite_test {
 namespace {
 
-using Arguments = std::vector<std::string>;
-
-/// In one piece, or not at all if we are killed.
-void Tell(const std::string& line) {
-  const std::string text = line + "\n";
-  if (::write(STDOUT_FILENO, text.data(), text.size()) < 0) std::exit(2);
-}
-
-std::string NextOrder() {
-  std::string line;
-  if (!std::getline(std::cin, line)) std::exit(0);
-  return line;
-}
+using test::Arguments;
+using test::NextOrder;
+using test::Tell;
 
 /// share <database> <key> <ttl ms> <limit>: takes a share, and gives it back when told to.
 int Share(const Arguments& arguments) {
@@ -71,29 +57,15 @@ int Transfer(const Arguments& arguments) {
   }
 }
 
-/// crowd <database> <key> <limit> <n>: n times takes a share and gives it back, and counts who has
-/// one meanwhile; goes on until <limit> were seen at once. Tells the most there ever were.
+/// crowd <database> <key> <limit> <n>: see test::Crowd.
 int Crowd(const Arguments& arguments) {
   Client client(arguments.at(1), {.sync = SqliteSync::kOff});
-  test::HeadCount heads(arguments.at(1) + ".heads");
   const std::string& key = arguments.at(2);
-  const int limit = std::stoi(arguments.at(3)), times = std::stoi(arguments.at(4));
-  Tell("ready");
-  NextOrder();
-  const auto deadline = std::chrono::steady_clock::now() + 30s;
-  for (int i = 0; i < times || heads.most() < limit;) {
-    if (i >= times && std::chrono::steady_clock::now() > deadline) break;
-    const AcquireOp held = client.Share(key, limit);
-    if (held.status == OpStatus::kBusy) continue;
-    if (held.status != OpStatus::kDone) return 3;
-    heads.Enter();
-    std::this_thread::sleep_for(200us);
-    heads.Leave();
-    if (client.ReleaseShare(key, held.grant.lock_id).status != OpStatus::kDone) return 4;
-    ++i;
-  }
-  Tell(std::to_string(heads.most()));
-  return 0;
+  const int limit = std::stoi(arguments.at(3));
+  return test::Crowd(
+      arguments.at(1) + ".heads", limit, std::stoi(arguments.at(4)),
+      [&] { return client.Share(key, limit); },
+      [&](const Uuid& id) { return client.ReleaseShare(key, id); });
 }
 
 /// hold <database> <key> <ttl ms> <detached>: takes the lock; each order "release" gives it back,
@@ -342,10 +314,5 @@ int Run(const Arguments& arguments) {
 }  // namespace doclock::sqlite_test
 
 int main(int argc, char** argv) {
-  try {
-    return doclock::sqlite_test::Run({argv + 1, argv + argc});
-  } catch (const std::exception& error) {
-    std::cerr << "helper: " << error.what() << "\n";
-    return 1;
-  }
+  return doclock::test::Main(argc, argv, doclock::sqlite_test::Run);
 }

@@ -2,10 +2,7 @@
 
 #include "sqlite/locks/lease_evaluator.h"
 
-#include <gtest/gtest.h>
-
-#include "sqlite/support/client.h"
-#include "sqlite/support/temp_folder.h"
+#include "sqlite/support/harness.h"
 
 namespace doclock::sqlite_test {
 namespace {
@@ -16,7 +13,7 @@ using sqlite::LockColumns;
 constexpr std::int64_t kThisBoot = 7, kFormerBoot = 5;
 constexpr std::int64_t kMostRemembered = 100'000;
 
-class SqliteJudge : public ::testing::Test {
+class SqliteJudge : public SqliteTest {
  protected:
   static TimePoint At(std::chrono::seconds time) { return TimePoint(1h + time); }
 
@@ -40,8 +37,6 @@ class SqliteJudge : public ::testing::Test {
     return live;
   }
 
-  TempFolder folder_;
-  std::filesystem::path file_ = folder_ / "things.db";
   Client client_{file_};
   std::unique_ptr<sqlite::ProcessCoordinator> coordinator_ =
       sqlite::ProcessCoordinator::Open(file_, sqlite::DeadlineIn(10s));

@@ -1,23 +1,20 @@
 // Renewals live in a table of their own: a lease's row has a lock's id exactly while the lock has.
 
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
-#include "sqlite/support/client.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
 #include "sqlite/support/raw_database.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {
 
-class SqliteLeases : public ::testing::Test {
+class SqliteLeases : public SqliteTest {
  protected:
   [[nodiscard]] std::int64_t Rows() {
-    return RawDatabase(folder_ / "things.db").Number("SELECT count(*) FROM doclock_l_things");
+    return RawDatabase(file_).Number("SELECT count(*) FROM doclock_l_things");
   }
   SqliteStoreOptions Options() const { return {.sync = SqliteSync::kOff, .clock = clock_}; }
   AcquireOp Renewed(const Key& key) {
@@ -37,9 +34,8 @@ class SqliteLeases : public ::testing::Test {
     return ops;
   }
 
-  TempFolder folder_;
   std::shared_ptr<testing::ManualClock> clock_ = std::make_shared<testing::ManualClock>();
-  Client client_{folder_ / "things.db", Options()};
+  Client client_{file_, Options()};
 };
 
 TEST_F(SqliteLeases, ARowAppearsWithTheFirstRenewalAndProlongsTheLock) {
@@ -110,7 +106,7 @@ TEST_F(SqliteLeases, EveryWriteThatTakesTheLockAwayDeletesItsLease) {
 
 TEST_F(SqliteLeases, ARowDeletedByHandIsMissedByTheNextRenewal) {
   const AcquireOp held = Renewed("1");
-  RawDatabase(folder_ / "things.db").Run("DELETE FROM doclock_c_things");
+  RawDatabase(file_).Run("DELETE FROM doclock_c_things");
   EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kMissing);
   EXPECT_EQ(client_.Create("1").status, OpStatus::kDone);
   EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kLost);
@@ -119,8 +115,7 @@ TEST_F(SqliteLeases, ARowDeletedByHandIsMissedByTheNextRenewal) {
 TEST_F(SqliteLeases, ALockTakenAwayByHandIsMissedByTheNextRenewal) {
   for (const char* other : {"zeroblob(16)", "randomblob(16)"}) {
     const AcquireOp held = Renewed("1");
-    RawDatabase(folder_ / "things.db")
-        .Run(std::string("UPDATE doclock_c_things SET lock_id=") + other);
+    RawDatabase(file_).Run(std::string("UPDATE doclock_c_things SET lock_id=") + other);
     EXPECT_EQ(client_.Renew("1", held.grant.lock_id).status, OpStatus::kLost) << other;
     clock_->Advance(60s);
   }
@@ -173,10 +168,9 @@ TEST_F(SqliteLeases, OneFailingOperationLeavesItsNeighboursAlone) {
 }
 
 TEST_F(SqliteLeases, ATriggerThatEndsTheTransactionLeavesNothingThatWasRefused) {
-  RawDatabase(folder_ / "things.db")
-      .Run(
-          "CREATE TRIGGER t BEFORE INSERT ON doclock_c_things WHEN new.key='2' "
-          "BEGIN SELECT RAISE(ROLLBACK, 'no'); END");
+  RawDatabase(file_).Run(
+      "CREATE TRIGGER t BEFORE INSERT ON doclock_c_things WHEN new.key='2' "
+      "BEGIN SELECT RAISE(ROLLBACK, 'no'); END");
   const std::vector<Key> keys = {Key("1"), Key("2"), Key("3"), Key("4")};
   std::vector<AcquireOp> ops = AcquiresOf(keys);
   for (AcquireOp& op : ops) op.insert = Body::FromText("{}");
@@ -201,9 +195,9 @@ TEST_F(SqliteLeases, ALockThatIsHeldForAYearKeepsTheNameOfItsHolder) {
     EXPECT_EQ(op.status, OpStatus::kDone);
   };
   acquire("1", "first");
-  RawDatabase(folder_ / "things.db").Run("UPDATE doclock_owners SET seen = seen - 365*24*3600");
+  RawDatabase(file_).Run("UPDATE doclock_owners SET seen = seen - 365*24*3600");
   acquire("2", "second");
-  EXPECT_EQ(Client(folder_ / "things.db", Options()).Read("1").holder.name, "first");
+  EXPECT_EQ(Client(file_, Options()).Read("1").holder.name, "first");
 }
 
 TEST_F(SqliteLeases, AMergeReplacesOnlyTheFieldsItHas) {
@@ -218,7 +212,7 @@ TEST_F(SqliteLeases, AMergeReplacesOnlyTheFieldsItHas) {
 
 TEST_F(SqliteLeases, AMergeIntoABrokenBodyFailsAndKeepsTheLock) {
   const AcquireOp held = client_.Create("1");
-  RawDatabase(folder_ / "things.db").Run("UPDATE doclock_c_things SET body='{broken'");
+  RawDatabase(file_).Run("UPDATE doclock_c_things SET body='{broken'");
   const WriteOp release = client_.Write(WriteKind::kRelease, "1", held.grant.lock_id,
                                         Body::FromText("{}"), kAnyVersion, /*merge=*/true);
   ASSERT_EQ(release.status, OpStatus::kFailed);
@@ -230,7 +224,7 @@ TEST_F(SqliteLeases, AMergeIntoABrokenBodyFailsAndKeepsTheLock) {
 TEST_F(SqliteLeases, ALockThatWasDetachedHangsOnTheProcessThatRenewsIt) {
   DOCLOCK_NEEDS_COORDINATOR();
   const auto slot = [this] {
-    return RawDatabase(folder_ / "things.db").Number("SELECT lock_slot FROM doclock_c_things");
+    return RawDatabase(file_).Number("SELECT lock_slot FROM doclock_c_things");
   };
   const AcquireOp held = client_.Acquire("1", 30s, Body::FromText("{}"), /*detached=*/true);
   EXPECT_EQ(slot(), 0);

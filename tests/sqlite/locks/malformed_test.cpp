@@ -1,11 +1,8 @@
 // Lock columns that a foreign program wrote: a typed error, never free, and no effect on others.
 
-#include <gtest/gtest.h>
-
 #include "doclock/testing/intervene.h"
-#include "sqlite/support/client.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/raw_database.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {

@@ -2,7 +2,6 @@
 // compared with them in tests/sqlite/rules.
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -12,25 +11,22 @@
 #include "doclock/testing/manual_clock.h"
 #include "sqlite/db/faulty_files.h"
 #include "sqlite/operations/statements.h"
-#include "sqlite/support/client.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
 #include "sqlite/support/raw_database.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {
 
 using ::testing::ElementsAre;
 
-class SqliteQueue : public ::testing::Test {
+class SqliteQueue : public SqliteTest {
  protected:
   Client Opened() { return Client(file_, {.sync = SqliteSync::kOff, .clock = clock_}); }
   std::int64_t Rows() { return RawDatabase(file_).Number("SELECT count(*) FROM doclock_q_things"); }
   Uuid HolderOf(const Key& key) { return client_.Read(key).lock_id; }
 
   std::shared_ptr<testing::ManualClock> clock_ = std::make_shared<testing::ManualClock>();
-  TempFolder folder_;
-  std::filesystem::path file_ = folder_ / "things.db";
   Client client_ = Opened();
 };
 

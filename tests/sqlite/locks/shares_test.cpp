@@ -1,8 +1,6 @@
 // Shared locks on SQLite: the side tables, the life of the sharers' processes, and what exclusive
 // locks cost besides.
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <list>
@@ -10,16 +8,14 @@
 
 #include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
-#include "sqlite/support/child.h"
-#include "sqlite/support/client.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
 #include "sqlite/support/raw_database.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {
 
-class SqliteShares : public ::testing::Test {
+class SqliteShares : public SqliteTest {
  protected:
   std::int64_t Rows(const std::string& table) {
     return RawDatabase(file_).Number("SELECT count(*) FROM doclock_" + table + "_things");
@@ -36,8 +32,6 @@ class SqliteShares : public ::testing::Test {
     EXPECT_EQ(op.detail->code, Errc::kMalformed);
   }
 
-  TempFolder folder_;
-  std::filesystem::path file_ = folder_ / "things.db";
   std::shared_ptr<testing::ManualClock> clock_ = std::make_shared<testing::ManualClock>();
   Client client_{file_, {.sync = SqliteSync::kOff, .clock = clock_}};
 };
@@ -259,7 +253,7 @@ TEST_F(SqliteShares, ManySharesOfFewDocumentsComeInPages) {
   EXPECT_EQ(pages, 2U);
 }
 
-class SqliteSharers : public ::testing::Test {
+class SqliteSharers : public SqliteTest {
  protected:
   void SetUp() override { DOCLOCK_NEEDS_COORDINATOR(); }
   Child Sharer(const char* limit) {
@@ -268,8 +262,6 @@ class SqliteSharers : public ::testing::Test {
     return child;
   }
 
-  TempFolder folder_;
-  std::filesystem::path file_ = folder_ / "things.db";
   Client client_{file_};
 };
 

@@ -1,9 +1,6 @@
 // What `doclock doctor` is told of a file.
 
-#include <gtest/gtest.h>
-
-#include "sqlite/support/client.h"
-#include "sqlite/support/temp_folder.h"
+#include "sqlite/support/harness.h"
 
 namespace doclock::sqlite_test {
 namespace {

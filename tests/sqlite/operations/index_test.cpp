@@ -1,6 +1,5 @@
 // How filters become SQL: indexes are used, and never change what is found.
 
-#include <gtest/gtest.h>
 #include <sqlite3.h>
 
 #include <map>
@@ -9,15 +8,14 @@
 #include <thread>
 
 #include "sqlite/query/candidates.h"
-#include "sqlite/support/client.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
 #include "sqlite/support/raw_database.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {
 
-class SqliteIndexes : public ::testing::Test {
+class SqliteIndexes : public SqliteTest {
  protected:
   std::string PlanOf(const Filter& filter) {
     sqlite::Connection connection(file_, /*create=*/false);
@@ -60,8 +58,6 @@ class SqliteIndexes : public ::testing::Test {
     return op;
   }
 
-  TempFolder folder_;
-  std::filesystem::path file_ = folder_ / "things.db";
   Client client_{file_, {.sync = SqliteSync::kOff}};
 };
 

@@ -1,4 +1,3 @@
-#include <gtest/gtest.h>
 #include <sqlite3.h>
 
 #include <nlohmann/json.hpp>
@@ -10,8 +9,8 @@
 #include "doclock/sqlite_store.h"
 #include "doclock/sqlite_transaction.h"
 #include "doclock/testing/manual_clock.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/raw_database.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {
@@ -19,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using nlohmann::json;
 
-class SqliteJoin : public ::testing::Test {
+class SqliteJoin : public SqliteTest {
  protected:
   void SetUp() override {
     orders_.Insert("7", json({{"n", 1}}));
@@ -40,8 +39,6 @@ class SqliteJoin : public ::testing::Test {
   std::string Invoices() { return RawDatabase(file_).Text("SELECT count(*) FROM invoices"); }
   int Stored() { return orders_.Find("7").value()->at("n").get<int>(); }
 
-  TempFolder folder_;
-  const std::filesystem::path file_ = folder_ / "orders.db";
   LockManager manager_{OpenSqliteStore(file_)};
   LockingRepository<json> orders_{manager_, "orders"};
 };

@@ -3,10 +3,8 @@
 #include "sqlite/operations/statements.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "sqlite/support/client.h"
-#include "sqlite/support/temp_folder.h"
+#include "sqlite/support/harness.h"
 
 namespace doclock::sqlite_test {
 namespace {
@@ -14,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 
 /// Tables: c documents, l leases, r shares, g groups.
-class SqliteStatements : public ::testing::Test {
+class SqliteStatements : public SqliteTest {
  protected:
   void SetUp() override {
     client_.Release("1", client_.Create("1"));  // the owner's row, once a day
@@ -33,8 +31,7 @@ class SqliteStatements : public ::testing::Test {
   }
 
   Statements statements_;
-  TempFolder folder_;
-  Client client_{folder_ / "things.db", {.sync = SqliteSync::kOff}};
+  Client client_{file_, {.sync = SqliteSync::kOff}};
 };
 
 TEST_F(SqliteStatements, OfAnExclusiveLock) {

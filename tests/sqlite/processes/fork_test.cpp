@@ -1,6 +1,5 @@
 // A process made by fork alone has a copy of every handle, and none of its rights.
 
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,9 +15,8 @@
 #include "doclock/locking_repository.h"
 #include "doclock/transaction.h"
 #include "sqlite/processes/process_coordinator.h"
-#include "sqlite/support/client.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {
@@ -45,13 +43,10 @@ bool IsForked(const std::function<void()>& act) {
   return false;
 }
 
-class SqliteFork : public ::testing::Test {
+class SqliteFork : public SqliteTest {
  protected:
   using Things = LockingRepository<nlohmann::json>;
   void SetUp() override { DOCLOCK_NEEDS_COORDINATOR(); }
-
-  TempFolder folder_;
-  std::filesystem::path file_ = folder_ / "things.db";
 };
 
 TEST_F(SqliteFork, AHandleIsDeadInTheChildAndAliveInTheParent) {

@@ -1,8 +1,6 @@
 // kill -9 at random moments. Two processes lock, count and release; whatever one of them was told
 // is true for ever.
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <list>
 #include <map>
@@ -12,11 +10,9 @@
 #include <sstream>
 #include <thread>
 
-#include "sqlite/support/child.h"
-#include "sqlite/support/client.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
 #include "sqlite/support/raw_database.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {
@@ -60,7 +56,7 @@ class Ledger {
   std::map<std::string, std::int64_t> released_;
 };
 
-class SqliteKill : public ::testing::Test {
+class SqliteKill : public SqliteTest {
  protected:
   void SetUp() override { DOCLOCK_NEEDS_COORDINATOR(); }
 
@@ -68,8 +64,6 @@ class SqliteKill : public ::testing::Test {
     return Child({"work", file_.string(), std::to_string(++seed_), std::to_string(kKeys)});
   }
 
-  TempFolder folder_;
-  std::filesystem::path file_ = folder_ / "things.db";
   int seed_ = 0;
 };
 

@@ -1,6 +1,5 @@
 // Whose process is dead holds nothing; whose clock differs holds what he held.
 
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,18 +10,16 @@
 
 #include "doclock/testing/intervene.h"
 #include "doclock/testing/manual_clock.h"
-#include "sqlite/support/child.h"
-#include "sqlite/support/client.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
 #include "sqlite/support/raw_database.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {
 
 namespace fs = std::filesystem;
 
-class SqliteLiveness : public ::testing::Test {
+class SqliteLiveness : public SqliteTest {
  protected:
   void SetUp() override {
     DOCLOCK_NEEDS_COORDINATOR();
@@ -33,9 +30,6 @@ class SqliteLiveness : public ::testing::Test {
     EXPECT_TRUE(holder.Line().value_or("dead").starts_with("held"));
     return holder;
   }
-
-  TempFolder folder_;
-  fs::path file_ = folder_ / "things.db";
 };
 
 TEST_F(SqliteLiveness, TheLockOfTheDeadIsFree) {

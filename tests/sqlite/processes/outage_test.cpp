@@ -1,14 +1,13 @@
 // A foreign program that keeps the file locked is an outage, not a busy lock.
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <future>
 
 #include "doclock/locking_repository.h"
 #include "sqlite/support/count.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/raw_database.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {

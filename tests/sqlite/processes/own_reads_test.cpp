@@ -2,7 +2,6 @@
 // process: no other program takes itself for the last one, and none loses anything.
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -11,18 +10,16 @@
 #include <iterator>
 #include <thread>
 
-#include "sqlite/support/child.h"
-#include "sqlite/support/client.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
 #include "sqlite/support/raw_database.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {
 
 namespace fs = std::filesystem;
 
-class SqliteOwnReads : public ::testing::Test {
+class SqliteOwnReads : public SqliteTest {
  protected:
   [[nodiscard]] fs::path With(const std::string& suffix) const { return file_.string() + suffix; }
   void Read(const std::string& suffix) const {
@@ -41,9 +38,6 @@ class SqliteOwnReads : public ::testing::Test {
     const fs::directory_iterator all("/proc/self/fd");
     return static_cast<std::size_t>(std::distance(begin(all), end(all)));
   }
-
-  TempFolder folder_;
-  fs::path file_ = folder_ / "things.db";
 };
 
 TEST_F(SqliteOwnReads, LoseNoLockToAProgramThatClosesTheFile) {

@@ -2,17 +2,14 @@
 
 #include "sqlite/processes/process_coordinator.h"
 
-#include <gtest/gtest.h>
 #include <signal.h>
 
 #include <atomic>
 #include <thread>
 
-#include "sqlite/support/child.h"
-#include "sqlite/support/client.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
 #include "sqlite/support/raw_database.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {
@@ -20,7 +17,7 @@ namespace {
 using sqlite::DeadlineIn;
 using sqlite::ProcessCoordinator;
 
-class SqliteCoordinator : public ::testing::Test {
+class SqliteCoordinator : public SqliteTest {
  protected:
   void SetUp() override {
     DOCLOCK_NEEDS_COORDINATOR();
@@ -31,9 +28,6 @@ class SqliteCoordinator : public ::testing::Test {
     EXPECT_EQ(occupant.Line(), "inside");
     return occupant;
   }
-
-  TempFolder folder_;
-  std::filesystem::path file_ = folder_ / "things.db";
 };
 
 TEST_F(SqliteCoordinator, LetsOneInAtATime) {

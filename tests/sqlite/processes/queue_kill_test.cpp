@@ -1,23 +1,19 @@
 // kill -9 of waiters, before, while and after the lock is passed on to them. The next in the queue
 // gets it all the same.
 
-#include <gtest/gtest.h>
-
 #include <list>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
-#include "sqlite/support/child.h"
-#include "sqlite/support/client.h"
 #include "sqlite/support/count.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {
 
-class SqliteQueueKill : public ::testing::Test {
+class SqliteQueueKill : public SqliteTest {
  protected:
   void SetUp() override {
     DOCLOCK_NEEDS_COORDINATOR();
@@ -36,8 +32,6 @@ class SqliteQueueKill : public ::testing::Test {
   }
   static std::string Granted(std::int64_t version) { return "granted " + std::to_string(version); }
 
-  TempFolder folder_;
-  std::filesystem::path file_ = folder_ / "things.db";
   Client client_{file_, {.sync = SqliteSync::kNormal}};
   AcquireOp held_{client_.collection(), key_};
   static inline const Key key_{"1"};

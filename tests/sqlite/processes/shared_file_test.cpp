@@ -1,22 +1,18 @@
 // Several managers and processes over one file lose nothing of each other's work.
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <list>
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "sqlite/support/child.h"
-#include "sqlite/support/client.h"
 #include "sqlite/support/count.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {
 
-class SqliteSharedFile : public ::testing::Test {
+class SqliteSharedFile : public SqliteTest {
  protected:
   void SetUp() override {
     for (const char* how : kWays) one_.Insert(how, {{"count", 0}});
@@ -24,8 +20,6 @@ class SqliteSharedFile : public ::testing::Test {
   int CountOf(const std::string& key) { return (*one_.Find(key).value())["count"].get<int>(); }
 
   static constexpr const char* kWays[] = {"lock", "save", "mixed"};
-  TempFolder folder_;
-  std::filesystem::path file_ = folder_ / "things.db";
   Counters one_ = OpenCounters(file_);
 };
 

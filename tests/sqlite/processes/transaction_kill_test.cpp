@@ -1,17 +1,13 @@
 // kill -9 of processes that move amounts between two documents in transactions: all of one is
 // stored, or nothing.
 
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
 #include "doclock/transaction.h"
-#include "sqlite/support/child.h"
-#include "sqlite/support/client.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {

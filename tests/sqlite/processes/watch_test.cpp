@@ -1,6 +1,5 @@
 // Notifications: a release in one process wakes the waiters of the others.
 
-#include <gtest/gtest.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -11,10 +10,8 @@
 #include <vector>
 
 #include "doclock/locking_repository.h"
-#include "sqlite/support/child.h"
-#include "sqlite/support/client.h"
+#include "sqlite/support/harness.h"
 #include "sqlite/support/load.h"
-#include "sqlite/support/temp_folder.h"
 
 namespace doclock::sqlite_test {
 namespace {
@@ -54,14 +51,12 @@ class Hints {
   TimePoint last_time_{};
 };
 
-class SqliteWatch : public ::testing::Test {
+class SqliteWatch : public SqliteTest {
  protected:
   void SetUp() override {
     DOCLOCK_NEEDS_COORDINATOR();
     Client(file_).Insert("1");
   }
-  TempFolder folder_;
-  std::filesystem::path file_ = folder_ / "things.db";
   Hints hints_;
 };
 

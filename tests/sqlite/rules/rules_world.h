@@ -10,8 +10,7 @@
 #include "doclock/testing/manual_clock.h"
 #include "rules/lock_state.h"
 #include "sqlite/locks/lock_reader.h"
-#include "sqlite/support/client.h"
-#include "sqlite/support/temp_folder.h"
+#include "sqlite/support/harness.h"
 
 namespace doclock::sqlite_test {
 

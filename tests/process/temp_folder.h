@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace doclock::sqlite_test {
+namespace doclock::test {
 
 /// A folder that goes with the object.
 class TempFolder {
@@ -23,10 +23,10 @@ class TempFolder {
     std::filesystem::remove_all(path_, ignored);
   }
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-  std::filesystem::path operator/(const char* name) const { return path_ / name; }
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
 
  private:
   std::filesystem::path path_;
 };
 
-}  // namespace doclock::sqlite_test
+}  // namespace doclock::test
