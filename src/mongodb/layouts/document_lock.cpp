@@ -76,12 +76,6 @@ const LockFieldNames* DocumentLockLayout::beside_body() const noexcept {
   return &kNames;
 }
 
-const Turns& DocumentLockLayout::turns() const noexcept {
-  // Their callers pause as they like: one that asks once a second gets its turn.
-  static constexpr Turns kTurns{milliseconds(2000), milliseconds(1200)};
-  return kTurns;
-}
-
 Doc DocumentLockLayout::TimeOf(milliseconds left) const { return AfterNow(left - longest_); }
 
 /// A renewal does not revive. Of a lock that theirs would take soon it cannot know that it is live.
