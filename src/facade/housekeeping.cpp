@@ -3,7 +3,6 @@
 
 #include "doclock/detail/facade.h"
 #include "engine/engine.h"
-#include "engine/procedures/procedure.h"
 
 namespace doclock::detail {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "doclock/lock_admin.h"
 #include "engine/engine.h"
-#include "engine/procedures/procedure.h"
+#include "engine/failure.h"
 #include "named/status.h"
 
 namespace doclock {

@@ -8,7 +8,6 @@
 #include "doclock/lock_admin.h"
 #include "engine/engine.h"
 #include "engine/failure.h"
-#include "engine/procedures/procedure.h"
 #include "named/status.h"
 
 namespace doclock {
