@@ -110,7 +110,7 @@ void DocumentLockLayout::AddLook(Doc& command) const {
   for (const char* const ours : kOurMembers) is_unmarked.Add(TypeIn(ours, {"missing"}));
   const Doc time =
       Conditional(Doc::Of("$and", is_unmarked), Doc::Of("$literal", RandomDate()), "$LockTime");
-  command.AddArray("update", Array().Add(SetStage(Doc::Of(kTimeMember, time))).doc());
+  command.Add("update", Array().Add(SetStage(Doc::Of(kTimeMember, time))));
 }
 
 Statement DocumentLockLayout::Change(const Key& key, const bson_t& seen,

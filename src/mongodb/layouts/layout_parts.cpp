@@ -102,7 +102,7 @@ Doc AfterNow(milliseconds length) {
 
 Doc StageOn(const Doc& filter, const Doc& stage) {
   Doc statement;
-  statement.Add("q", filter).AddArray("u", Array().Add(stage).doc());
+  statement.Add("q", filter).Add("u", Array().Add(stage));
   return statement;
 }
 
@@ -129,7 +129,7 @@ Doc WithBody(const Doc& statement, const bson_t& seen, const LockFieldNames& loc
   if (!set.empty()) stages.Add(Doc::Of("$set", set));
   bson_iter_t filter;
   FindField(*statement.get(), "q", filter);
-  return std::move(with.Add("q", *bson_iter_value(&filter)).AddArray("u", stages.doc()));
+  return std::move(with.Add("q", *bson_iter_value(&filter)).Add("u", stages));
 }
 
 bool IsStored(const nlohmann::json& body, const nlohmann::json& stored) {

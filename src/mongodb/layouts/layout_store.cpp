@@ -170,7 +170,7 @@ class LayoutDatabase final : public locking::Database {
     const Doc index = LayoutOf(collection).Index();
     if (index.empty()) Refuse(collection, "indexes");
     Doc command = Doc::Of("createIndexes", std::string_view(collection.name()));
-    command.AddArray("indexes", Array().Add(index).doc());
+    command.Add("indexes", Array().Add(index));
     Reply reply;
     Operations(server_, kForIndexes).Write(command, reply);
     if (reply.is_duplicate()) {

@@ -258,7 +258,7 @@ class MongoLockLayout final : public Layout {
     set.Add(kExclusive,
             Conditional(is_new, NewBlank(), Conditional(is_blank, named, "$exclusive")));
     set.Add(kShared, Conditional(is_new, Shared({}), "$shared"));
-    command.AddArray("update", Array().Add(SetStage(set)).doc());
+    command.Add("update", Array().Add(SetStage(set)));
   }
 
   [[nodiscard]] Statement Change(const Key& key, const bson_t& seen, const LockState& was,
