@@ -26,9 +26,8 @@ BindingPtr Bind(const LockManager& manager, const std::string& name, RepositoryO
   CheckOptions(options);
   auto binding = std::make_shared<Binding>();
   binding->engine = manager.engine();
-  binding->collection =
-      StoreOf(binding->engine)
-          .Open(name, options.lock_fields ? *options.lock_fields : default_names, options.ttl.ms());
+  binding->collection = binding->engine->store().Open(
+      name, options.lock_fields ? *options.lock_fields : default_names, options.ttl.ms());
   binding->options = std::move(options);
   return binding;
 }

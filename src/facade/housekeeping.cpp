@@ -48,7 +48,7 @@ Store& OpenStoreOf(const Binding& binding) {
   if (const auto closed = WhyClosed(*binding.engine)) {
     closed->Throw();
   }
-  return StoreOf(binding.engine);
+  return binding.engine->store();
 }
 
 }  // namespace

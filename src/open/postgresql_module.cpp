@@ -15,5 +15,7 @@ std::shared_ptr<doclock::Store> OpenByUrl(std::string_view url, doclock::OpenMod
 
 }  // namespace
 
-// libpq prints nothing by itself, and `doclock --version` leaves its version out.
-const doclock::StoreModule doclock_store_module{DOCLOCK_MODULE_BUILD, &OpenByUrl, nullptr, nullptr};
+const doclock::StoreModule doclock_store_module{
+    DOCLOCK_MODULE_BUILD, &OpenByUrl, nullptr,
+    nullptr,  // libpq prints nothing by itself
+};
