@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -15,13 +14,6 @@ namespace {
 
 using locking::Change;
 using std::chrono::milliseconds;
-
-void Refuse(Change& change, OpStatus outcome, Errc code, std::string text) {
-  change.outcome = outcome;
-  change.detail = std::make_unique<OpDetail>();
-  change.detail->code = code;
-  change.detail->message = std::move(text);
-}
 
 /// Was the lock granted, or taken over, or handed over?
 bool IsGrant(const rules::LockState& was, const rules::LockState& now) noexcept {
@@ -173,7 +165,7 @@ bool LockWriter::RunWithBody(Change& change, Statement& statement) {
     if (!error.is_about_values() || !connection_.InTransaction()) throw;
     const std::string index = error.unique_index();
     if (index.empty()) {
-      Refuse(change, OpStatus::kFailed, Errc::kRefused, error.what());
+      change.Fail(OpStatus::kFailed, Errc::kRefused, error.what());
     } else {
       change.RefuseBy(FieldsOfIndex(index));
     }
@@ -207,7 +199,7 @@ bool LockWriter::AddShares(Change& change, const Step& step) {
     if (FindIn(step.was.shares, i, share.id) != nullptr) continue;
     if (shares.Add(RowOf(step, share, nullptr))) continue;
     change.bad_part = "the table of shares";
-    Refuse(change, OpStatus::kFailed, Errc::kMalformed, locking::MalformedText(change));
+    change.Fail(OpStatus::kFailed, Errc::kMalformed, locking::MalformedText(change));
     return false;
   }
   return true;
