@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "sqlite/db/columns.h"
 #include "sqlite/db/sql.h"
+#include "sqlite/locks/columns.h"
 
 namespace doclock::sqlite {
 namespace {

@@ -1,7 +1,7 @@
 #include "sqlite/locks/queue.h"
 
 #include "doclock/store.h"
-#include "sqlite/db/columns.h"
+#include "sqlite/locks/columns.h"
 
 namespace doclock::sqlite {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "doclock/store.h"
-#include "sqlite/db/columns.h"
+#include "sqlite/locks/columns.h"
 
 namespace doclock::sqlite {
 
