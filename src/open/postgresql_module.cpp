@@ -15,7 +15,5 @@ std::shared_ptr<doclock::Store> OpenByUrl(std::string_view url, doclock::OpenMod
 
 }  // namespace
 
-const doclock::StoreModule doclock_store_module{
-    DOCLOCK_MODULE_BUILD, &OpenByUrl, nullptr,
-    nullptr,  // libpq prints nothing by itself
-};
+// libpq prints nothing by itself, and `doclock --version` leaves its version out.
+const doclock::StoreModule doclock_store_module{DOCLOCK_MODULE_BUILD, &OpenByUrl, nullptr, nullptr};
